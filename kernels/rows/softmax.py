@@ -1,14 +1,13 @@
 """The softmax of rows, and its logarithm."""
 
 from prism.lang import (
-    attr, block, const, constexpr, dtype, exp, fast_exp2_flush, float32, fma,
-    grid, group, id, int32, int64, log, partition, prism, ptr,
-    requires,
-    template, thread,
+    attr, block, const, constexpr, dtype, exp, fast_exp2_flush, fast_reciprocal, float32, fma, grid, group, id, int32, int64, log,
+    mailbox, partition, prism, ptr, requires, template, thread, uint32, uint64, warp,
 )
 from prism.kernels.rows.elements import load_once, store_numbers
-from prism.kernels.rows.held import prefetch_row
+from prism.kernels.rows.registers import prefetch_rows
 from prism.kernels.rows.skeleton import map_rows
+from prism.kernels.rows.sums import Pair
 from prism.lib.thread import operators
 
 LOG2_E = 1.4426950408889634
@@ -29,21 +28,23 @@ def exp_above(x: A @ thread[1], top: A @ thread[1]) -> A @ thread[1]:
 @requires(thread[1])
 @template(A=dtype)
 def quotient(x: A @ thread[1], by: A @ thread[1], share: A @ thread[1]) -> A @ thread[1]:
-    """`x / by`, of which `1 / by` is the `share`: its rounding is mended, which is less work than a division for each `x`."""
+    """`x / by`, where `share` is nearly `1 / by`: what it is off is mended, which is less work than a division for each `x`."""
     near: A = x * share
     return fma(fma(-near, by, x), share, near)
 
 
 @prism("global")
 @template(
-    TI=dtype, TO=dtype, A=dtype, LOG=constexpr(bool), ITEMS=constexpr(int), WIDTH=constexpr(int), BLOCKS=constexpr(int),
-    THREADS=constexpr(int), RESIDENT=constexpr(int), LONG=constexpr(bool),
+    TI=dtype, TO=dtype, A=dtype, P=dtype, LOG=constexpr(bool), ITEMS=constexpr(int), WIDTH=constexpr(int), BLOCKS=constexpr(int),
+    THREADS=constexpr(int), RESIDENT=constexpr(int), LONG=constexpr(bool), PARTS=constexpr(bool), ROOM=constexpr(int),
 )
 @requires(grid[1], block[BLOCKS], thread[32])
 @attr("__launch_bounds__(THREADS, RESIDENT)")
 def softmax_rows(
     x: ptr(const(TI)) @ grid[1], y: ptr(TO) @ grid[1], rows: int64 @ grid[1], n: int32 @ grid[1], stride: int64 @ grid[1],
     scale: A @ grid[1], least: A @ grid[1], lanes: int32 @ grid[1], wide: bool @ grid[1], ahead: int32 @ grid[1],
+    words: ptr(mailbox(P)) @ grid[1], control: ptr(uint64) @ grid[1], capacity: uint32 @ grid[1], parts: int32 @ grid[1],
+    blocks: int32 @ grid[1],
 ):
     """`y[r * n + i] = exp(scale * x[r * stride + i]) / sum(exp(scale * x[r * stride + j]))`; with `LOG` the logarithm of that.
 
@@ -68,42 +69,75 @@ def softmax_rows(
                 values[k] = A(words[k]) * scale
 
         @requires(thread[1])
-        def itself(value: A @ thread[1]) -> A @ thread[1]:
-            return value
+        def largest(column: int32 @ thread[1], values: A[WIDTH] @ thread[1]) -> A @ thread[1]:
+            return thread.reduce(values, OP=operators.maximum)
 
         @requires(thread[1])
-        def above(value: A @ thread[1], top: A @ thread[1]) -> A @ thread[1]:
-            return exp_above(value, top, FAST=FAST)
+        def above(column: int32 @ thread[1], values: A[WIDTH] @ thread[1], top: A @ thread[1]) -> A @ thread[1]:
+            base: A = 0 if top == least else top  # what is -inf all over is 0 where others have numbers
+            parts: A[WIDTH]
+            for k in range(WIDTH):
+                parts[k] = exp_above(values[k], base, FAST=FAST)
+                if not LOG:
+                    values[k] = parts[k]
+            return thread.reduce(parts, OP=operators.add)
 
         @requires(thread[1])
-        def last(top: A @ thread[1], sum: A @ thread[1]) -> A @ thread[1]:
-            return log(sum) if LOG else 1 / sum
+        def pack(top: A @ thread[1], sum: A @ thread[1]) -> P @ thread[1]:
+            return P(top, sum)
+
+        @requires(thread[32])
+        def join(parts: P[BLOCKS] @ thread[1]) -> P @ thread[1]:
+            top: A @ thread[1] = parts[0].first
+            for k in range(1, BLOCKS):
+                top = operators.maximum(top, parts[k].first)
+            top = warp.reduce_near(top, 5, OP=operators.maximum)
+            sum: A @ thread[1] = 0
+            for k in range(BLOCKS):
+                sum = sum + parts[k].second * exp_above(parts[k].first, top, FAST=FAST)
+            return P(top, warp.reduce_near(sum, 5, OP=operators.add))
+
+        @requires(thread[1])
+        def last(top: A @ thread[1], total: P @ thread[1]) -> A @ thread[1]:
+            found: A = log(total.second)
+            if not LOG:
+                found = exp_above(top, total.first, FAST=FAST)  # what the warp's largest is below the row's
+                if FAST:
+                    found = found / total.second
+            return found
 
         @requires(thread[1])
         def store(
-            row: int64 @ thread[1], column: int32 @ thread[1], values: A[WIDTH] @ thread[1], top: A @ thread[1],
-            sum: A @ thread[1], share: A @ thread[1],
+            j: int32 @ thread[1], row: int64 @ thread[1], column: int32 @ thread[1], values: A[WIDTH] @ thread[1],
+            total: P @ thread[1], factor: A @ thread[1],
         ):
+            share: A = 0
+            if A == float32:
+                share = fast_reciprocal(total.second)
+            else:
+                share = 1 / total.second
             for k in range(WIDTH):
                 if LOG:
-                    values[k] = values[k] - top - share
+                    values[k] = values[k] - total.first - factor
                 elif FAST:
-                    values[k] = values[k] * share
+                    values[k] = values[k] * factor
                 else:
-                    values[k] = quotient(values[k], sum, share)
+                    values[k] = quotient(values[k] * factor, total.second, share)
             store_numbers(out, row * n + column, values)
 
-        if ahead > 0:
-            prefetch_row(x, r + ahead, rows, n, stride, BLOCKS=BLOCKS)
+        if ahead > 0 and not PARTS:
+            prefetch_rows(x, r + ahead, rows, n, stride, lanes, wide, BLOCKS=BLOCKS)
         map_rows(
-            r, rows, n, lanes, wide, least, A(0), TI=TI, STAGES=2, KEEP=not LOG, ITEMS=ITEMS, WIDTH=WIDTH, INPUTS=1, BLOCKS=BLOCKS, LONG=LONG,
-            LOAD=load, READ=read, FIRST=itself, OP=operators.maximum, SECOND=above, OP2=operators.add, LAST=last, STORE=store,
+            x, x, stride, stride, r, rows, n, lanes, wide, least, A(0), words, control, capacity, parts, blocks, ahead, TI=TI,
+            A=A, P=P, STAGES=2, ONCE=True, ITEMS=ITEMS, WIDTH=WIDTH, INPUTS=1, KEPT=1, BLOCKS=BLOCKS, LONG=LONG, PARTS=PARTS,
+            ROOM=ROOM, LOAD=load, READ=read, FIRST=largest, OP=operators.maximum, SECOND=above, OP2=operators.add, PACK=pack,
+            JOIN=join, LAST=last, STORE=store,
         )
 
 
 EXAMPLES = {
     "softmax_rows": {
-        "TI": "float32", "TO": "float32", "A": "float32", "LOG": False, "ITEMS": 32, "WIDTH": 4, "BLOCKS": 1, "THREADS": 512,
-        "RESIDENT": 2, "LONG": False,
+        "TI": "float32", "TO": "float32", "A": "float32", "P": Pair, "LOG": False, "ITEMS": 32, "WIDTH": 4, "BLOCKS": 1,
+        "THREADS": 512, "RESIDENT": 2, "LONG": False, "PARTS": False, "ROOM": 1,
     },
 }

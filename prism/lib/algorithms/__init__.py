@@ -154,7 +154,17 @@ MANIFEST = (
     Algorithm("repeat", ("repeat", "run_length_decode"), "library.md#elements-at-indices"),
     Algorithm(
         "rows",
-        ("softmax", "log_softmax", "rms_norm", "layer_norm"),
+        (
+            "softmax",
+            "log_softmax",
+            "rms_norm",
+            "layer_norm",
+            "rows",
+            "softmax_backward",
+            "log_softmax_backward",
+            "rms_norm_backward",
+            "layer_norm_backward",
+        ),
         "rows.md",
         ("normalise",),
     ),

@@ -240,3 +240,37 @@ def reduce_cluster(value: T @ thread[1], identity: T @ block[BLOCKS]) -> T @ thr
             if lane + 32 * k < many:
                 total = OP(total, sums[b, lane + 32 * k])
     return warp.reduce_near(total, 5, OP=OP)
+
+
+@prism("device")
+@template(T=dtype, BLOCKS=constexpr(int))
+@requires(block[BLOCKS], thread[32])
+def gather_warps(value: T @ thread[1], identity: T @ block[BLOCKS], found: T[BLOCKS] @ thread[1]):
+    """Give every warp the values of all warps, one for each of its lanes, or several.
+
+    Perspective: block, or cluster of `BLOCKS` blocks, of any number of warps.
+    Shapes:      `value`: the same in all lanes of a warp.
+    Returns:     that of warp `32 * k + l` in `found[k]` of lane `l`; `identity` where there are no more.
+    Cost:        one barrier of all; `32 * BLOCKS` elements of shared memory a block.
+    Test:        tests/lib/block/test_reduce_all.py
+    """
+    many: int32 @ block[BLOCKS] = count(warp[1])
+    w: int32 @ thread[32] = id()
+    lane: int32 @ thread[1] = id() % 32
+    if BLOCKS == 1:
+        values: shared(T[32])
+        with partition(values, thread[32], offset=w) as own, group(thread[32]):
+            with claim(own, thread[1]) as slot:
+                match split(thread):
+                    case 1:
+                        slot[0] = value
+        found[0] = values[lane] if lane < many else identity
+    else:
+        parts: shared(T[BLOCKS, 32 * BLOCKS])
+        b: int32 @ block[1] = id()
+        with partition(parts, thread[1], lambda k: (lane, w), races="none") as slot, group(thread[1]):
+            if lane < BLOCKS:
+                slot[0] = value  # lane `d` into the memory of block `d`
+        with group(thread[1]):
+            for k in range(BLOCKS):
+                found[k] = parts[b, lane + 32 * k] if lane + 32 * k < many else identity

@@ -1,8 +1,8 @@
 """A warp, or several, or parts of one, combine one value of each lane."""
 
 from prism.lang import (
-    broadcast, claim, constexpr, dtype, float64, function, group, id, int32, mma_m8n8k4_f64, partition, prism, ptr,
-    requires, shuffle, shuffle_down, shuffle_xor, split, static_assert, template, thread, uint32, uint64, warp, warp_max, warp_min,
+    broadcast, claim, constexpr, dtype, float64, function, group, id, int32, mma_m8n8k4_f64, partition, prism, ptr, requires,
+    shuffle, shuffle_down, shuffle_xor, split, static_assert, template, thread, uint32, uint64, warp, warp_max, warp_min,
     warp_sum,
 )
 from prism.lib.thread import operators

@@ -1,26 +1,15 @@
-"""`prism.lib.softmax`, `log_softmax`, `rms_norm`, `layer_norm`, and `rows`, an operation of the caller's own."""
+"""Operations on rows: softmax, its logarithm, norms, their gradients, and `rows`, an operation of the caller's own."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Sequence
 from typing import Any
 
-import numpy as np
-
-from prism.host import arguments, repeat
-from prism.host.call import Decision, Result, call
-from prism.host.lazies import LazyArray
-from prism.host.plan import OUT, Buffer, Machine, X, Y, nothing
-from prism.kernels import rows as kernels
-from prism.lib.algorithms.rows import plan as plans
-from prism.lib.algorithms.rows.axis import along_last
-from prism.lib.algorithms.rows.masks import masked
-from prism.lib.algorithms.scan.api import dtype_of
-from prism.lib.algorithms.topk.calls import copy_to
-from prism.runtime.arrays import ArrayInfo
-
-SUM = "sum"
-"""What the sum with the residual is called, of results."""
+from prism.lib.algorithms.rows.backward import norm_backward
+from prism.lib.algorithms.rows.norms import norm
+from prism.lib.algorithms.rows.own import run
+from prism.lib.algorithms.rows.softmax import softmax as _softmax
+from prism.lib.algorithms.rows.softmax import softmax_backward as _softmax_backward
 
 
 def softmax(
@@ -64,9 +53,11 @@ def softmax(
 
     Notes
     -----
-    Each element is read once, and written once; rows of more than 262,144 elements (131,072 of float64) are read three times. It
+    Each element is read once, and written once; rows of more than 2^20 elements of 16 bits, 2^19 of float32 or
+    2^16 of float64 are read three times. It
     is computed in float32, that of float64 in float64, and rounded once. The largest element is taken away first, so nothing
-    overflows. A row with NaN or inf, or of -inf alone, becomes NaN, as torch's. With `mask` a kernel is compiled at its first use.
+    overflows. A row with NaN or inf, or of -inf alone, becomes NaN, as torch's. With `mask` a kernel is compiled at its first
+    use.
 
     Examples
     --------
@@ -91,40 +82,6 @@ def log_softmax(
     array([-1000.,     0.], dtype=float32)
     """
     return _softmax("log_softmax", x, axis, scale, mask, dtype, out, stream)
-
-
-def _softmax(
-    function: str, x: Any, axis: int, scale: float | None, mask: Any, dtype: Any, out: Any, stream: Any
-) -> Any:
-    if mask is not None:
-        x, dtype, scale = masked(x, scale, mask, dtype)
-    asked = (function, axis, type(axis), scale if scale is None else repr(scale), dtype)
-    if stream is None and (known := repeat.run(asked, x, out)) is not None:
-        return known
-    factor = _number(scale, "scale", 1.0)
-
-    def decide(arrays: Mapping[str, ArrayInfo], result: ArrayInfo | None, machine: Machine) -> Decision:
-        given = arrays["x"]
-        rows = plans.rows_of("x", given, machine)
-        wanted = _wanted(dtype, result, given.scalar)
-        if result is not None:
-            arguments.require_result(result, wanted, given.shape)
-        if rows is None:
-            return Decision(copied=("x",))
-        results = (Result(given.shape, dtype_of(wanted, given)),)
-        if not given.size:
-            return Decision(results)
-        kind = plans.number_type((given.scalar, wanted))
-        shared = plans.sharing(rows.n, plans.width_of([rows], result), kind, machine)
-        template = {"TI": given.scalar, "TO": wanted, "A": kind, "LOG": function == "log_softmax"}
-        numbers = {"stride": rows.stride, "scale": factor, "least": -np.inf}
-        plan = plans.launch(kernels.softmax_rows, template, {"x": X, "y": Y, **numbers}, rows, shared)
-        return Decision(results, plan=plan)
-
-    def make(given: Any, target: Any) -> Any:
-        return call(function, asked, {"x": given}, decide, target, stream)
-
-    return along_last(function, x, axis, make, out, stream)
 
 
 def rms_norm(
@@ -170,7 +127,7 @@ def rms_norm(
     array([[ 4.2426, 11.3137],
            [ 0.    , 14.1421]], dtype=float32)
     """
-    return _norm("rms_norm", x, weight, None, eps, residual, out, stream)
+    return norm("rms_norm", x, weight, None, eps, residual, out, stream)
 
 
 def layer_norm(
@@ -209,93 +166,196 @@ def layer_norm(
     array([[-0.9701,  0.9701],
            [ 0.    ,  0.    ]], dtype=float32)
     """
-    return _norm("layer_norm", x, weight, bias, eps, residual, out, stream)
+    return norm("layer_norm", x, weight, bias, eps, residual, out, stream)
 
 
-def _norm(
-    function: str, x: Any, weight: Any, bias: Any, eps: float, residual: Any, out: Any, stream: Any
+def rows(
+    x: Any, f: Any, first: Any, second: Any = None, *, columns: Sequence[Any] = (), keep: bool = False, dtype: Any = None,
+    out: Any = None, stream: Any = None,
+) -> Any:  # fmt: skip
+    """Return a function of each element of an array, and of what its row comes to.
+
+    Parameters
+    ----------
+    x : array of NumPy, CuPy or torch, or lazy array
+        Of float16, bfloat16, float32 or float64; rows are along its last axis.
+    f : device function or lambda
+        Of an element, of what the first and the second reduction came to, and of the elements of `columns`: with all of these
+        `f(x, a, b, c, d)`.
+    first, second : str, or pair of str and function
+        How a row's elements are combined: "sum", "mean", "max", "min" or "prod", or a commutative `prism.lib.Operator`; and what
+        is combined of each: a device function or lambda of an element, by default the element itself. The second one's function
+        knows what the first came to: `g(x, a)`. There need be no second.
+    columns : sequence of arrays
+        At most two, each of as many elements as a row, of any of these dtypes.
+    keep : bool
+        Whether `f` has, instead of an element, what the second reduction's function made of it.
+    dtype : dtype, optional
+        The result's; by default `out`'s, or that of `x`.
+    out : array, optional
+        Where to put the result.
+    stream : stream or int, optional
+        Where to run, for arrays on a GPU; by default their library's current stream.
+
+    Returns
+    -------
+    array
+        Of `x`'s shape.
+
+    Raises
+    ------
+    CompileError
+        A lambda has what Prism does not have; a function does not take such numbers.
+    TypeError
+        An argument is none of these, or an array of a dtype that is not supported.
+    ValueError
+        A reduction is none of these; shapes don't fit; `out` has another shape or is read-only.
+
+    Notes
+    -----
+    Functions are of float32, or of float64 where an array is: each element is read once, and written once, and rounded once. Rows
+    of more than 262,144 elements are read again for each reduction. A kernel is compiled at its first use; numbers that a lambda
+    names are part of it.
+
+    Examples
+    --------
+    >>> from prism.lang import exp
+    >>> x = np.array([[0, np.log(3)], [5, 5]], np.float32)
+    >>> prism.lib.rows(x, lambda x, top, total: exp(x - top) / total, "max", ("sum", lambda x, top: exp(x - top)))
+    array([[0.25, 0.75],
+           [0.5 , 0.5 ]], dtype=float32)
+    """
+    return run(x, f, first, second, columns, keep, dtype, out, stream)
+
+
+def softmax_backward(
+    dout: Any, result: Any, axis: int = -1, *, scale: float | None = None, out: Any = None, stream: Any = None
 ) -> Any:
-    if residual is not None and out is not None:
-        arguments.require_pair(out)
-        return copy_to(function, _norm(function, x, weight, bias, eps, residual, None, stream), tuple(out), stream)
-    more = {"weight": weight, "bias": bias, "residual": residual}
-    given = {"x": x} | {name: array for name, array in more.items() if array is not None}
-    asked = (function, tuple(given), repr(eps))
-    if (known := repeat.run_many(asked, (*given.values(), out), stream)) is not None:
-        return known
-    small = _number(eps, "eps", 0.0)
+    """Return the gradient of what `softmax` was given, from that of what it returned.
 
-    def decide(arrays: Mapping[str, ArrayInfo], result: ArrayInfo | None, machine: Machine) -> Decision:
-        return _decide_norm(function, small, arrays, result, machine)
+    Parameters
+    ----------
+    dout : array of NumPy, CuPy or torch, or lazy array
+        The gradient of `result`, of its shape and dtype.
+    result : array
+        What `prism.lib.softmax` returned. Where a mask was, it is 0, and so is the gradient.
+    axis, scale
+        As it was called.
+    out : array, optional
+        Where to put the gradient.
+    stream : stream or int, optional
+        Where to run, for arrays on a GPU; by default their library's current stream.
 
-    return call(function, asked, given, decide, out, stream)
+    Returns
+    -------
+    array
+        ``scale * result * (dout - sum(dout * result))``, of the shape and dtype of `result`.
 
+    Raises
+    ------
+    TypeError, ValueError
+        As `prism.lib.softmax`; `dout` is of another shape or dtype than `result`.
 
-def _decide_norm(
-    function: str, eps: float, arrays: Mapping[str, ArrayInfo], result: ArrayInfo | None, machine: Machine
-) -> Decision:
-    given, added = arrays["x"], arrays.get("residual")
-    seen = {name: plans.rows_of(name, arrays[name], machine) for name in ("x", "residual") if name in arrays}
-    if added is not None and (added.shape != given.shape or added.scalar != given.scalar):
-        wrong = TypeError if added.shape == given.shape else ValueError
-        raise wrong(
-            f"`residual` is of {added.scalar} and shape {added.shape}; `x` is of {given.scalar} and shape {given.shape}"
-        )
-    columns = {name: arrays[name] for name in ("weight", "bias") if name in arrays}
-    weighed = _column_type(columns, given)
-    if result is not None:
-        arguments.require_result(result, given.scalar, given.shape)
-    unlike = (*(name for name, rows in seen.items() if rows is None), *arguments.not_plain(columns))
-    if unlike:
-        return Decision(copied=unlike)
-    results = tuple(Result(given.shape, dtype_of(given.scalar, given)) for _ in seen)
-    names = (OUT, SUM)[: len(results)]
-    if not given.size:
-        return Decision(results, names)
-    every = [rows for rows in seen.values() if rows is not None]
-    rows, kind = every[0], plans.number_type((given.scalar, weighed))
-    shared = plans.sharing(rows.n, plans.width_of(every, result, tuple(columns.values())), kind, machine)
-    template = {
-        "TI": given.scalar, "W": weighed, "A": kind, "CENTRED": function == "layer_norm", "WEIGHT": "weight" in arrays,
-        "BIAS": "bias" in arrays, "RESIDUAL": added is not None,
-    }  # fmt: skip
-    memory = {
-        "x": X, "y": Y, "residual": Buffer("residual") if added is not None else nothing(given.scalar),
-        "sum": Buffer(SUM) if added is not None else nothing(given.scalar),
-    } | {name: Buffer(name) if name in arrays else nothing(weighed) for name in ("weight", "bias")}  # fmt: skip
-    numbers = {"stride": rows.stride, "residual_stride": every[-1].stride, "eps": eps, "share": 1 / rows.n}
-    return Decision(results, names, plans.launch(kernels.norm_rows, template, {**memory, **numbers}, rows, shared))
+    Examples
+    --------
+    >>> y = prism.lib.softmax(np.array([0, np.log(3)], np.float32))
+    >>> prism.lib.softmax_backward(np.array([1, 0], np.float32), y)
+    array([ 0.1875, -0.1875], dtype=float32)
+    """
+    return _softmax_backward("softmax_backward", dout, result, axis, scale, out, stream)
 
 
-def _column_type(columns: Mapping[str, ArrayInfo], given: ArrayInfo) -> str:
-    """Return the type of `weight` and `bias`; that of `x`, where there are none."""
-    found = given.scalar
-    for name, one in columns.items():
-        if one.scalar not in plans.FLOATS:
-            raise TypeError(f"`{name}` must be of a float type, not of {one.scalar}")
-        if one.shape != given.shape[-1:]:
-            raise ValueError(f"`{name}` must have shape {given.shape[-1:]}, an element for each of a row's, not {one.shape}")
-        found = one.scalar
-    if len({one.scalar for one in columns.values()}) > 1:
-        raise TypeError("`bias` must be of the dtype of `weight`: " + ", ".join(one.scalar for one in columns.values()))
-    return found
+def log_softmax_backward(
+    dout: Any, result: Any, axis: int = -1, *, scale: float | None = None, out: Any = None, stream: Any = None
+) -> Any:
+    """Return the gradient of what `log_softmax` was given, from that of what it returned.
+
+    It is ``scale * (dout - exp(result) * sum(dout))``. Parameters, results and errors are those of `prism.lib.softmax_backward`.
+
+    Examples
+    --------
+    >>> y = prism.lib.log_softmax(np.array([0, np.log(3)], np.float32))
+    >>> prism.lib.log_softmax_backward(np.array([1, 0], np.float32), y)
+    array([ 0.75, -0.75], dtype=float32)
+    """
+    return _softmax_backward("log_softmax_backward", dout, result, axis, scale, out, stream)
 
 
-def _wanted(dtype: Any, result: ArrayInfo | None, scalar: str) -> str:
-    """Return the type of a result: what is asked for, or `out`'s, or the array's."""
-    found = arguments.scalar_of(dtype) if dtype is not None else scalar if result is None else result.scalar
-    if found not in plans.FLOATS:
-        raise TypeError(f"`{'out' if dtype is None else 'dtype'}` must be of a float type, not {found}")
-    return found
+def rms_norm_backward(dout: Any, x: Any, weight: Any = None, *, eps: float = 1e-5, stream: Any = None) -> Any:
+    """Return the gradients of what `rms_norm` was given, from that of what it returned.
+
+    Parameters
+    ----------
+    dout : array of NumPy, CuPy or torch
+        The gradient of the result, of `x`'s shape and dtype.
+    x, weight, eps
+        As of `prism.lib.rms_norm`; where there was a residual, `x` is the sum with it, which was returned.
+    stream : stream or int, optional
+        Where to run, for arrays on a GPU; by default their library's current stream.
+
+    Returns
+    -------
+    array, or pair of arrays
+        The gradient of `x`, of its shape and dtype; where there is a `weight`, that of it behind, of its dtype.
+
+    Raises
+    ------
+    TypeError, ValueError
+        As `prism.lib.rms_norm`; `dout` is of another shape or dtype than `x`.
+
+    Notes
+    -----
+    `x` and `dout` are read once: what the row comes to is made again from them. The gradient of the weight is a sum over rows, of
+    sums of some rows each, in an order that follows from shapes and the GPU: the same call gives the same bits.
+
+    Examples
+    --------
+    >>> x, w = np.array([[3, 4], [4, 3]], np.float32), np.ones(2, np.float32)
+    >>> dx, dw = prism.lib.rms_norm_backward(np.ones_like(x), x, w, eps=0.0)
+    >>> dw.round(4)
+    array([1.9799, 1.9799], dtype=float32)
+    """
+    return norm_backward("rms_norm_backward", dout, x, weight, False, eps, stream)
 
 
-def _number(value: Any, name: str, otherwise: float) -> float:
-    """Return a number that is given; TypeError: it is none."""
-    if value is None:
-        return otherwise
-    if isinstance(value, bool | np.bool_) or not isinstance(value, int | float | np.integer | np.floating):
-        raise TypeError(f"`{name}` must be a number, not {type(value).__qualname__}")
-    return float(value)
+def layer_norm_backward(
+    dout: Any, x: Any, weight: Any = None, *, bias: bool = False, eps: float = 1e-5, stream: Any = None
+) -> Any:
+    """Return the gradients of what `layer_norm` was given, from that of what it returned.
+
+    Parameters
+    ----------
+    dout, x, weight, eps, stream
+        As of `prism.lib.rms_norm_backward`.
+    bias : bool
+        Whether the gradient of the bias is returned, too.
+
+    Returns
+    -------
+    array, or tuple of arrays
+        The gradient of `x`; behind it those of `weight` and of the bias, as far as they are there. The bias's is of the dtype of
+        `weight`, or of `x` where there is none.
+
+    Raises
+    ------
+    TypeError, ValueError
+        As `prism.lib.rms_norm_backward`.
+
+    Notes
+    -----
+    As of `prism.lib.rms_norm_backward`.
+
+    Examples
+    --------
+    >>> x = np.array([[1, 3], [5, 1]], np.float32)
+    >>> dx, dbias = prism.lib.layer_norm_backward(np.ones_like(x), x, bias=True)
+    >>> dbias
+    array([2., 2.], dtype=float32)
+    """
+    return norm_backward("layer_norm_backward", dout, x, weight, bool(bias), eps, stream)
 
 
-__all__ = ["layer_norm", "log_softmax", "rms_norm", "softmax"]
+__all__ = [
+    "layer_norm", "layer_norm_backward", "log_softmax", "log_softmax_backward", "rms_norm", "rms_norm_backward", "rows",
+    "softmax", "softmax_backward",
+]  # fmt: skip

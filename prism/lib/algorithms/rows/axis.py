@@ -15,25 +15,31 @@ from prism.lib.algorithms.transform.api import evaluate
 
 
 def along_last(
-    function: str, x: Any, axis: Any, make: Callable[[Any, Any], Any], out: Any, stream: Any
+    function: str, arrays: tuple[Any, ...], axis: Any, make: Callable[..., Any], out: Any, stream: Any
 ) -> Any:
-    """Return what `make(x, out)` does along the last axis, of an array whose rows are along `axis`.
+    """Return what `make(*arrays, out)` does along the last axis, of arrays of one shape whose rows are along `axis`.
 
     Raises:
-        ValueError: the array has no such axis (`AxisError`).
+        ValueError: the first array has no such axis (`AxisError`).
     """
-    shape = x.shape if isinstance(x, LazyArray) else arguments.facts_of(x, "x").shape
+    first = arrays[0]
+    shape = first.shape if isinstance(first, LazyArray) else arguments.facts_of(first, "x").shape
     if not shape:
-        raise ValueError("`x` has no axes: there are no rows")
+        raise ValueError("there are no rows: the array has no axes")
     along = normal_axis(axis, len(shape))
     if along == len(shape) - 1:
-        return make(x, out)
-    taken = evaluate(x, stream=stream) if isinstance(x, LazyArray) else x
+        return make(*arrays, out)
     order = (*(k for k in range(len(shape)) if k != along), along)
-    given = arguments.facts_of(taken, "x")
-    found = make(memory.transpose(given, given.owner, order), None)
-    back = memory.transpose(given, found, tuple(int(k) for k in np.argsort(order)))
+    views = [_turn(x, order, stream) for x in arrays]
+    found = make(*views, None)
+    back = memory.transpose(arguments.facts_of(found, "x"), found, tuple(int(k) for k in np.argsort(order)))
     return back if out is None else copy_to(function, (back,), (out,), stream)[0]
+
+
+def _turn(x: Any, order: tuple[int, ...], stream: Any) -> Any:
+    """Return a view of an array with its axes in another order; of one that has not as many, itself."""
+    given = arguments.facts_of(evaluate(x, stream=stream) if isinstance(x, LazyArray) else x, "x")
+    return memory.transpose(given, given.owner, order) if len(given.shape) == len(order) else given.owner
 
 
 __all__ = ["along_last"]

@@ -6,13 +6,13 @@ from typing import Any
 
 import numpy as np
 
+from prism.lang.types import SCALARS
 from prism.lib.algorithms.rows.plan import FLOATS
 from prism.lib.lazy.array import BOOL, Lazy, broadcast, convert, of, of_number
 from prism.lib.lazy.places import choose
-from prism.lang.types import SCALARS
 
 
-def masked(x: Any, scale: Any, mask: Any, dtype: Any) -> tuple[Lazy, Any, None]:
+def apply_mask(x: Any, scale: Any, mask: Any, dtype: Any) -> tuple[Lazy, Any, None]:
     """Return an array that has -inf where a mask has False, or to which a mask is added; and the dtype that the result has.
 
     Raises:
@@ -42,4 +42,4 @@ def masked(x: Any, scale: Any, mask: Any, dtype: Any) -> tuple[Lazy, Any, None]:
     return found, given.scalar.name if dtype is None else dtype, None
 
 
-__all__ = ["masked"]
+__all__ = ["apply_mask"]
