@@ -4,7 +4,7 @@ from prism.lang import (
     attr, block, const, constexpr, count, dtype, exp, grid, group, id, int32, int64, partition, prism, ptr, requires,
     rsqrt, template, thread,
 )
-from prism.kernels.rows.elements import load_numbers, load_once, store_numbers
+from prism.kernels.rows.elements import load_numbers, load_words, store_numbers
 from prism.kernels.rows.registers import map_row, prefetch_rows
 from prism.kernels.rows.skeleton import map_whole_rows
 from prism.kernels.rows.sums import add_pairs
@@ -35,8 +35,8 @@ def softmax_backward_rows(
 
         @requires(thread[1])
         def load(row: int64 @ thread[1], column: int32 @ thread[1], words: TI[2 * WIDTH] @ thread[1]):
-            load_once(y, row * stride + column, words, FIRST=0, WIDTH=WIDTH)
-            load_once(dy, row * dy_stride + column, words, FIRST=WIDTH, WIDTH=WIDTH)
+            load_words(y, row * stride + column, words, FIRST=0, WIDTH=WIDTH)
+            load_words(dy, row * dy_stride + column, words, FIRST=WIDTH, WIDTH=WIDTH)
 
         @requires(thread[1])
         def read(
@@ -133,8 +133,8 @@ def norm_backward_rows(
 
         @requires(thread[1])
         def load(row: int64 @ thread[1], column: int32 @ thread[1], words: TI[2 * WIDTH] @ thread[1]):
-            load_once(x, row * stride + column, words, FIRST=0, WIDTH=WIDTH)
-            load_once(dy, row * dy_stride + column, words, FIRST=WIDTH, WIDTH=WIDTH)
+            load_words(x, row * stride + column, words, FIRST=0, WIDTH=WIDTH)
+            load_words(dy, row * dy_stride + column, words, FIRST=WIDTH, WIDTH=WIDTH)
 
         @requires(thread[1])
         def read(

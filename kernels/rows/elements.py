@@ -8,7 +8,7 @@ from prism.lang import (
 @prism("device")
 @requires(thread[1])
 @template(T=dtype, N=constexpr(int), FIRST=constexpr(int), WIDTH=constexpr(int))
-def load_once(x: ptr(const(T)) @ grid[1], at: int64 @ thread[1], words: T[N] @ thread[1]):
+def load_words(x: ptr(const(T)) @ grid[1], at: int64 @ thread[1], words: T[N] @ thread[1]):
     """Put `x[at]` and the `WIDTH - 1` elements behind it into `words[FIRST]` and behind; nobody reads them again.
 
     Errors: `x[at]` must be aligned to `WIDTH` elements, at most 16 bytes.

@@ -4,7 +4,7 @@ from prism.lang import (
     attr, block, const, constexpr, dtype, grid, group, id, int32, int64, mailbox, partition, prism, ptr, requires, rsqrt,
     template, thread, uint32, uint64, warp,
 )
-from prism.kernels.rows.elements import load_numbers, load_once, store_numbers
+from prism.kernels.rows.elements import load_numbers, load_words, store_numbers
 from prism.kernels.rows.registers import prefetch_rows
 from prism.kernels.rows.skeleton import map_rows
 from prism.kernels.rows.sums import Pair, add_pairs
@@ -44,9 +44,9 @@ def norm_rows(
 
         @requires(thread[1])
         def load(row: int64 @ thread[1], column: int32 @ thread[1], words: TI[INPUTS * WIDTH] @ thread[1]):
-            load_once(x, row * stride + column, words, FIRST=0, WIDTH=WIDTH)
+            load_words(x, row * stride + column, words, FIRST=0, WIDTH=WIDTH)
             if RESIDUAL:
-                load_once(residual, row * residual_stride + column, words, FIRST=WIDTH, WIDTH=WIDTH)
+                load_words(residual, row * residual_stride + column, words, FIRST=WIDTH, WIDTH=WIDTH)
 
         @requires(thread[1])
         def read(

@@ -4,7 +4,7 @@ from prism.lang import (
     attr, block, const, constexpr, dtype, exp, fast_exp2_flush, fast_reciprocal, float32, fma, grid, group, id, int32, int64, log,
     mailbox, partition, prism, ptr, requires, template, thread, uint32, uint64, warp,
 )
-from prism.kernels.rows.elements import load_once, store_numbers
+from prism.kernels.rows.elements import load_words, store_numbers
 from prism.kernels.rows.registers import prefetch_rows
 from prism.kernels.rows.skeleton import map_rows
 from prism.kernels.rows.sums import Pair
@@ -59,7 +59,7 @@ def softmax_rows(
 
         @requires(thread[1])
         def load(row: int64 @ thread[1], column: int32 @ thread[1], words: TI[WIDTH] @ thread[1]):
-            load_once(x, row * stride + column, words, FIRST=0, WIDTH=WIDTH)
+            load_words(x, row * stride + column, words, FIRST=0, WIDTH=WIDTH)
 
         @requires(thread[1])
         def read(

@@ -170,10 +170,11 @@ class Block(LevelName):
         """block.gather_warps(value: T @ thread[1], identity: T @ block[BLOCKS], found: T[BLOCKS] @ thread[1], *,
             T: dtype = ..., BLOCKS: constexpr(int) = ...)
 
-        Give every warp the values of all warps' first lanes, one for each of its lanes, or several.
+        Give every warp the values of all warps, one for each of its lanes, or several.
 
         Perspective: block, or cluster of `BLOCKS` blocks, of any number of warps.
-        Returns:     value `32 * k + l` in `found[k]` of lane `l`; `identity` where there are no more."""
+        Shapes:      `value`: the same in all lanes of a warp.
+        Returns:     that of warp `32 * k + l` in `found[k]` of lane `l`; `identity` where there are no more."""
 
     @staticmethod
     def heads(items: Any, flags: Any, before: Any, first: Any, *, WIDTH: int, DIFFERENT: Any, T: Any = ..., ITEMS: int = ...) -> Any:

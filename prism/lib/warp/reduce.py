@@ -182,7 +182,7 @@ def reduce_near(value: T @ thread[1], lanes: int32 @ thread[32]) -> T @ thread[1
     Cost:        `lanes` shuffles and applications of `OP`, one after the other; no barrier, no shared memory.
     Numerics:    reassociates `OP`, in a way fixed by `lanes`; `OP` must be commutative, bit for bit, for lanes to have the same.
     Source:      PTX ISA, `shfl.sync`.
-    Test:        tests/lib/warp/test_reduce_near.py
+    Test:        tests/lib/block/test_reduce_all.py
     """
     sum: T @ thread[1] = value
     for j in range(5):
