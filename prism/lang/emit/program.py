@@ -36,6 +36,7 @@ from prism.lang.emit.statements import accumulates, body, indent, is_used, posit
 from prism.lang.errors.syntax import TooDeep
 from prism.lang.facts.budget import launched_registers, most_threads
 from prism.lang.intrinsics.asynchronous import cluster_barrier
+from prism.lang.intrinsics.mailboxes import word_preamble
 from prism.lang.intrinsics.memory import VECTOR
 from prism.lang.keep.bases import Value
 from prism.lang.keep.memo import memoize
@@ -45,7 +46,7 @@ from prism.lang.lower.specialise import has_roles
 from prism.lang.tree import Declare, Function, SharedDeclare
 from prism.lang.tree.plan import Lowered, Program
 from prism.lang.tree.walk import calls, statements, terms
-from prism.lang.types import TensorMap, Type
+from prism.lang.types import Mailbox, Pointer, TensorMap, Type
 from prism.lang.types.perspective import THREAD, WARP
 from prism.lang.types.structs import Struct
 
@@ -110,6 +111,9 @@ def _emit(lowered: Lowered, comments: bool) -> Emitted:
         text, own = memo[key]
         functions.append(text)
         pieces.update(own)
+    for word in (p.type.element for f in program.functions for p in f.parameters if isinstance(p.type, Pointer)):
+        if isinstance(word, Mailbox) and word.element.bytes > 8:  # of which the type has a name, though nobody uses it
+            collect(pieces, word_preamble(word.element))
     shared = program.layouts[entry].bytes
     if any("px_shared" in text for text in functions):  # a ring that nothing uses is named, and takes no room
         align = max(BASE_ALIGNMENT, alignment(entry))
@@ -146,8 +150,8 @@ def _context(lowered: Lowered, function: tree.Function, scope: Scope, comments: 
     before, after = merge_steps(plan, function.body)
     last: tuple[str, ...] = ()
     # Blocks of a cluster have parts of one object: then none may begin late, or end early.
-    apart = (s for s in statements(function.body) if isinstance(s, tree.SharedDeclare) and blocks_of(s.symbol) > 1)
-    if function is entry and (any(apart) or any(barrier.blocks for barrier in plan.mbarriers)):
+    apart = function is entry and any(map(_has_parts, program.functions))
+    if apart or (function is entry and any(barrier.blocks for barrier in plan.mbarriers)):
         last = (cluster_barrier() + ("  // no block reaches into this one any more" if comments else ""),)
     return Context(
         scope, before, after, rings, lowered.named, comments, itertools.count(1), function.name,
@@ -155,6 +159,12 @@ def _context(lowered: Lowered, function: tree.Function, scope: Scope, comments: 
         waits=waits(function) if _follows(function) else None, positive=positive(function.body), turns=lowered.turns,
         parted=function is not entry and has_roles(entry),
     )  # fmt: skip
+
+
+@memoize
+def _has_parts(function: tree.Function) -> bool:
+    """Whether a function declares an object of which each block of a cluster has a part."""
+    return any(isinstance(s, tree.SharedDeclare) and blocks_of(s.symbol) > 1 for s in statements(function.body))
 
 
 def _start(function: tree.Function, context: Context) -> list[str]:

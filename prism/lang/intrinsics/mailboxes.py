@@ -86,7 +86,8 @@ static __device__ __forceinline__ ulonglong2 px_word_value(const px_word_pair& w
 """
 
 
-def _word_preamble(scalar: Scalar) -> str:
+def word_preamble(scalar: Scalar) -> str:
+    """Return what is to be said of words of `mailbox(scalar)` before them."""
     words = _WORD_8 if scalar.bytes <= 4 else _WORD_16 if scalar.bytes <= 8 else f"{_WORD_16}\n{_WORD_32}"
     return f"{STRUCT_BITS}\n{words}" if scalar.kind == "struct" else words
 
@@ -155,7 +156,7 @@ publish = Intrinsic(
         Parameter("epoch", "value", UINT32),
     ),
     cuda=_publish_cuda,
-    preamble=lambda binding: _word_preamble(scalar_of(binding)),
+    preamble=lambda binding: word_preamble(scalar_of(binding)),
     meaning=lambda binding, memory, box, value, epoch: memory.publish(box, value, epoch),
     structs=True,
     allows_text="any scalar, or a struct",
@@ -178,7 +179,7 @@ receive = Intrinsic(
         Parameter("epoch", "value", UINT32),
     ),
     cuda=_receive_cuda,
-    preamble=lambda binding: f"{_word_preamble(scalar_of(binding))}\n{_receive_preamble(binding)}",
+    preamble=lambda binding: f"{word_preamble(scalar_of(binding))}\n{_receive_preamble(binding)}",
     meaning=_receive_meaning,
     blocking=True,
     structs=True,

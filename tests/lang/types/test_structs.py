@@ -302,6 +302,17 @@ def test_mailboxes_of_structs(kind: Any) -> None:
 
 
 @prism.lang.prism("global")
+@requires(grid[1], thread[1])
+def untold(words: ptr(mailbox(Mixed)) @ grid[1], y: ptr(int32) @ grid[1]):
+    with partition(y, thread[1], id()) as mine, group(thread[1]):
+        mine[0] = 1
+
+
+def test_a_mailbox_that_nobody_uses_has_a_type() -> None:
+    assert compiles(untold).count("struct px_word_pair") == 1
+
+
+@prism.lang.prism("global")
 @requires(grid[1], block[1], thread[1])
 def unwritten(y: ptr(float32) @ grid[1]):
     with partition(y, thread[1], id()) as mine, group(thread[1]):
