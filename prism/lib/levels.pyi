@@ -166,6 +166,17 @@ class Block(LevelName):
         Returns:     what is added to a number of cells from 0 on, and how many of them a unit has: what `thread.search` takes."""
 
     @staticmethod
+    def gather_warps(value: Any, identity: Any, found: Any, *, T: Any = ..., BLOCKS: int = ...) -> None:
+        """block.gather_warps(value: T @ thread[1], identity: T @ block[BLOCKS], found: T[BLOCKS] @ thread[1], *,
+            T: dtype = ..., BLOCKS: constexpr(int) = ...)
+
+        Give every warp the values of all warps, one for each of its lanes, or several.
+
+        Perspective: block, or cluster of `BLOCKS` blocks, of any number of warps.
+        Shapes:      `value`: the same in all lanes of a warp.
+        Returns:     that of warp `32 * k + l` in `found[k]` of lane `l`; `identity` where there are no more."""
+
+    @staticmethod
     def heads(items: Any, flags: Any, before: Any, first: Any, *, WIDTH: int, DIFFERENT: Any, T: Any = ..., ITEMS: int = ...) -> Any:
         """block.heads(items: T[ITEMS] @ thread[1], flags: bool_[ITEMS] @ thread[1], before: T @ block[1],
             first: bool @ block[1], *, WIDTH: constexpr(int), DIFFERENT: function, T: dtype = ...,
@@ -374,6 +385,15 @@ class Block(LevelName):
         Perspective: block, of any number of warps."""
 
     @staticmethod
+    def reduce_all(value: Any, identity: Any, *, OP: Any, T: Any = ...) -> Any:
+        """block.reduce_all(value: T @ thread[1], identity: T @ block[1], *, OP: function, T: dtype = ...) -> T @ thread[1]
+
+        `OP` of the threads' values, for all threads: quicker than `block.reduce` where there are many warps.
+
+        Perspective: block, of any number of warps.
+        Returns:     the same value in each thread. `identity` must be `OP`'s."""
+
+    @staticmethod
     def reduce_apart(value: Any, *, OP: Any, APART: int, TEAM: int, THREADS: int, T: Any = ...) -> Any:
         """block.reduce_apart(value: T @ thread[1], *, OP: function, APART: constexpr(int), TEAM: constexpr(int),
             THREADS: constexpr(int), T: dtype = ...) -> T @ thread[1]
@@ -398,6 +418,16 @@ class Block(LevelName):
         Shapes:      `keys`, `items`: blocked, element `t * ITEMS + k` in thread `t`, of which the first `valid` are there; keys from
                      `valid` on are of no account, items are `identity`. `unique`, `results`: an element a run.
         Returns:     the number of runs. `items` and `keys` keep nothing of use."""
+
+    @staticmethod
+    def reduce_cluster(value: Any, identity: Any, *, OP: Any, BLOCKS: int, T: Any = ...) -> Any:
+        """block.reduce_cluster(value: T @ thread[1], identity: T @ block[BLOCKS], *, OP: function, BLOCKS: constexpr(int),
+            T: dtype = ...) -> T @ thread[1]
+
+        `OP` of the values of all threads of a cluster, for all of them.
+
+        Perspective: cluster of `BLOCKS` blocks, at least two, of any number of warps.
+        Returns:     the same value in each thread. `identity` must be `OP`'s."""
 
     @staticmethod
     def reduce_groups(value: Any, *, OP: Any, SIZE: int, T: Any = ...) -> Any:
@@ -1470,6 +1500,16 @@ class Warp(LevelName):
         `OP` of the values of each `SIZE` lanes, in the order of the lanes; every lane gets its own group's result.
 
         Perspective: warp, as `32 / SIZE` groups; `SIZE` is a power of two of at most 32."""
+
+    @staticmethod
+    def reduce_near(value: Any, lanes: Any, *, OP: Any, T: Any = ...) -> Any:
+        """warp.reduce_near(value: T @ thread[1], lanes: int32 @ thread[32], *, OP: function,
+            T: dtype = ...) -> T @ thread[1]
+
+        `OP` of the values of each `1 << lanes` lanes that follow one another; each of them gets it.
+
+        Perspective: warp.
+        Shapes:      `lanes`: 0 to 5. It need not be known when the kernel is compiled, unlike `SIZE` of `warp.reduce_groups`."""
 
     @staticmethod
     def reduce_segments(value: Any, head: Any, *, OP: Any, T: Any = ...) -> Any:

@@ -184,3 +184,93 @@ def reduce_groups(value: T @ thread[1]) -> T @ thread[SIZE]:
             for v in range(1, SIZE // 32):
                 total = OP(total, part[v])
     return total
+
+
+@prism("device")
+@requires(block[1], thread[32])
+@template(T=dtype, OP=function)
+def reduce_all(value: T @ thread[1], identity: T @ block[1]) -> T @ thread[1]:
+    """`OP` of the threads' values, for all threads: quicker than `block.reduce` where there are many warps.
+
+    Perspective: block, of any number of warps.
+    Returns:     the same value in each thread. `identity` must be `OP`'s.
+    Cost:        two reductions of a warp, of 5 shuffles, and one barrier; 32 elements of shared memory.
+    Numerics:    reassociates `OP`, in a way fixed by the block's size; `OP` must be commutative, bit for bit.
+    Test:        tests/lib/block/test_reduce_all.py
+    """
+    sums: shared(T[32]) @ block[1]
+    sum: T @ thread[1] = warp.reduce_near(value, 5, OP=OP)
+    w: int32 @ thread[32] = id()
+    with partition(sums, thread[32], offset=w) as own, group(thread[32]):
+        with claim(own, thread[1]) as slot:
+            match split(thread):
+                case 1:
+                    slot[0] = sum
+    many: int32 @ block[1] = count(warp[1])
+    t: int32 @ thread[1] = id()
+    return warp.reduce_near(sums[t % 32] if t % 32 < many else identity, 5, OP=OP)
+
+
+@prism("device")
+@template(T=dtype, OP=function, BLOCKS=constexpr(int))
+@requires(block[BLOCKS], thread[32])
+def reduce_cluster(value: T @ thread[1], identity: T @ block[BLOCKS]) -> T @ thread[1]:
+    """`OP` of the values of all threads of a cluster, for all of them.
+
+    Perspective: cluster of `BLOCKS` blocks, at least two, of any number of warps.
+    Returns:     the same value in each thread. `identity` must be `OP`'s.
+    Cost:        two reductions of a warp, of 5 shuffles, and between them one barrier of the cluster: each warp writes its result
+                 into the memory of all blocks; `32 * BLOCKS` elements of shared memory a block.
+    Numerics:    reassociates `OP`, in a way fixed by the cluster's and the block's sizes; `OP` must be commutative, bit for bit.
+    Test:        tests/lib/block/test_reduce_all.py
+    """
+    static_assert(2 <= BLOCKS <= 16, "a cluster of several blocks")
+    sums: shared(T[BLOCKS, 32 * BLOCKS])
+    sum: T @ thread[1] = warp.reduce_near(value, 5, OP=OP)
+    b: int32 @ block[1] = id()
+    lane: int32 @ thread[1] = id() % 32
+    w: int32 @ thread[32] = id()
+    many: int32 @ block[BLOCKS] = count(warp[1])
+    with partition(sums, thread[1], lambda k: (lane, w), races="none") as slot, group(thread[1]):
+        if lane < BLOCKS:
+            slot[0] = sum
+    total: T @ thread[1] = identity
+    with group(thread[1]):
+        for k in range(BLOCKS):
+            if lane + 32 * k < many:
+                total = OP(total, sums[b, lane + 32 * k])
+    return warp.reduce_near(total, 5, OP=OP)
+
+
+@prism("device")
+@template(T=dtype, BLOCKS=constexpr(int))
+@requires(block[BLOCKS], thread[32])
+def gather_warps(value: T @ thread[1], identity: T @ block[BLOCKS], found: T[BLOCKS] @ thread[1]):
+    """Give every warp the values of all warps, one for each of its lanes, or several.
+
+    Perspective: block, or cluster of `BLOCKS` blocks, of any number of warps.
+    Shapes:      `value`: the same in all lanes of a warp.
+    Returns:     that of warp `32 * k + l` in `found[k]` of lane `l`; `identity` where there are no more.
+    Cost:        one barrier of all; `32 * BLOCKS` elements of shared memory a block.
+    Test:        tests/lib/block/test_reduce_all.py
+    """
+    many: int32 @ block[BLOCKS] = count(warp[1])
+    w: int32 @ thread[32] = id()
+    lane: int32 @ thread[1] = id() % 32
+    if BLOCKS == 1:
+        values: shared(T[32])
+        with partition(values, thread[32], offset=w) as own, group(thread[32]):
+            with claim(own, thread[1]) as slot:
+                match split(thread):
+                    case 1:
+                        slot[0] = value
+        found[0] = values[lane] if lane < many else identity
+    else:
+        parts: shared(T[BLOCKS, 32 * BLOCKS])
+        b: int32 @ block[1] = id()
+        with partition(parts, thread[1], lambda k: (lane, w), races="none") as slot, group(thread[1]):
+            if lane < BLOCKS:
+                slot[0] = value  # lane `d` into the memory of block `d`
+        with group(thread[1]):
+            for k in range(BLOCKS):
+                found[k] = parts[b, lane + 32 * k] if lane + 32 * k < many else identity

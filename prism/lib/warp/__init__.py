@@ -3,7 +3,7 @@
 from prism.lib.warp.arg import arg_reduce, argmax, argmin
 from prism.lib.warp.exchange import blocked_to_striped, striped_to_blocked
 from prism.lib.warp.load import load, load_transposed
-from prism.lib.warp.reduce import reduce, reduce_across, reduce_groups, reduce_to_first, reduce_valid
+from prism.lib.warp.reduce import reduce, reduce_across, reduce_groups, reduce_near, reduce_to_first, reduce_valid
 from prism.lib.warp.scan import scan, scan_both, scan_groups, scan_valid
 from prism.lib.warp.segments import reduce_segments, scan_heads, scan_segments
 from prism.lib.warp.shift import rotate, shift_down, shift_up
@@ -12,7 +12,7 @@ from prism.lib.warp.store import store, store_transposed
 
 __all__ = [
     "arg_reduce", "argmax", "argmin", "blocked_to_striped", "load", "load_transposed", "merge_bitonic", "reduce",
-    "reduce_across", "reduce_groups", "reduce_segments", "reduce_to_first", "reduce_valid", "rotate", "scan",
+    "reduce_across", "reduce_groups", "reduce_near", "reduce_segments", "reduce_to_first", "reduce_valid", "rotate", "scan",
     "scan_both", "scan_groups", "scan_heads", "scan_segments", "scan_valid", "shift_down", "shift_up", "sort",
     "sort_pairs", "store", "store_transposed", "striped_to_blocked",
 ]

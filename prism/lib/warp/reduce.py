@@ -1,8 +1,8 @@
 """A warp, or several, or parts of one, combine one value of each lane."""
 
 from prism.lang import (
-    broadcast, claim, constexpr, dtype, float64, function, group, id, int32, mma_m8n8k4_f64, partition, prism, ptr,
-    requires, shuffle, shuffle_down, split, static_assert, template, thread, uint32, uint64, warp, warp_max, warp_min,
+    broadcast, claim, constexpr, dtype, float64, function, group, id, int32, mma_m8n8k4_f64, partition, prism, ptr, requires,
+    shuffle, shuffle_down, shuffle_xor, split, static_assert, template, thread, uint32, uint64, warp, warp_max, warp_min,
     warp_sum,
 )
 from prism.lib.thread import operators
@@ -169,3 +169,24 @@ def reduce_across(value: T @ thread[1], scratch: ptr(T) @ thread[SIZE]) -> T @ t
     for v in range(1, SIZE // 32):
         total = OP(total, scratch[v])
     return broadcast(total, 0)
+
+
+@prism("device")
+@requires(thread[32])
+@template(T=dtype, OP=function)
+def reduce_near(value: T @ thread[1], lanes: int32 @ thread[32]) -> T @ thread[1]:
+    """`OP` of the values of each `1 << lanes` lanes that follow one another; each of them gets it.
+
+    Perspective: warp.
+    Shapes:      `lanes`: 0 to 5. It need not be known when the kernel is compiled, unlike `SIZE` of `warp.reduce_groups`.
+    Cost:        `lanes` shuffles and applications of `OP`, one after the other; no barrier, no shared memory.
+    Numerics:    reassociates `OP`, in a way fixed by `lanes`; `OP` must be commutative, bit for bit, for lanes to have the same.
+    Source:      PTX ISA, `shfl.sync`.
+    Test:        tests/lib/block/test_reduce_all.py
+    """
+    sum: T @ thread[1] = value
+    for j in range(5):
+        if j < lanes:
+            other: T @ thread[1] = shuffle_xor(sum, 1 << j)
+            sum = OP(sum, other)
+    return sum

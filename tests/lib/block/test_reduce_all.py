@@ -1,0 +1,145 @@
+"""block.reduce_all, block.reduce_cluster and warp.reduce_near: all get what all have come to.
+
+Tests of prism/lib/block: reduce; prism/lib/warp: reduce.
+"""
+
+# ruff: noqa: F821 - kernels declare registers without a value
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+import prism
+from prism.interpret import SCHEDULES, MachineError, run
+from prism.lang import (
+    block,
+    const,
+    constexpr,
+    grid,
+    group,
+    id,
+    int32,
+    partition,
+    ptr,
+    requires,
+    template,
+    thread,
+    warp,
+)
+from prism.lang import prism as mark
+from prism.lib.thread import operators
+from tests.mutation import without_barriers
+
+
+@mark("global")
+@requires(grid[1], thread[32])
+def near(x: ptr(const(int32)) @ grid[1], y: ptr(int32) @ grid[1], lanes: int32 @ grid[1]):
+    i: int32 @ thread[1] = id()
+    value: int32 @ thread[1] = warp.reduce_near(x[i], lanes, OP=operators.add)
+    with partition(y, thread[1], offset=i) as own, group(thread[1]):
+        own[0] = value
+
+
+@mark("global")
+@template(BLOCKS=constexpr(int))
+@requires(grid[1], block[BLOCKS], thread[32])
+def twice(x: ptr(const(int32)) @ grid[1], y: ptr(int32) @ grid[1], z: ptr(int32) @ grid[1]):
+    """The sum and the largest of each cluster: two reductions, one after the other."""
+    i: int32 @ thread[1] = id()
+    with partition(y, thread[1], offset=i) as sums, partition(z, thread[1], offset=i) as most, group(block[BLOCKS]):
+        value: int32 @ thread[1] = x[i]
+        total: int32 @ thread[1] = 0
+        largest: int32 @ thread[1] = 0
+        if BLOCKS == 1:
+            total = block.reduce_all(value, 0, OP=operators.add)
+            largest = block.reduce_all(value, -(2**31), OP=operators.maximum)
+        else:
+            total = block.reduce_cluster(value, 0, OP=operators.add, BLOCKS=BLOCKS)
+            largest = block.reduce_cluster(value, -(2**31), OP=operators.maximum, BLOCKS=BLOCKS)
+        with group(thread[1]):
+            sums[0] = total
+            most[0] = largest
+
+
+def numbers(size: int) -> np.ndarray:
+    return np.random.default_rng(size).integers(-(2**20), 2**20, size, dtype=np.int32)
+
+
+@pytest.mark.parametrize("lanes", range(6))
+def test_lanes_that_follow_one_another(lanes: int) -> None:
+    x, y = numbers(64), np.zeros(64, np.int32)
+    near[2, 32](x, y, lanes, check=True)
+    assert np.array_equal(y.reshape(-1, 1 << lanes)[:, 0], x.reshape(-1, 1 << lanes).sum(axis=1))
+    assert np.array_equal(y, np.repeat(y[:: 1 << lanes], 1 << lanes))
+
+
+@pytest.mark.parametrize(
+    ("blocks", "threads"), [(1, 32), (1, 96), (1, 1024), (2, 32), (2, 160), (4, 64), (8, 32), (8, 64)]
+)
+def test_all_threads_get_it(blocks: int, threads: int) -> None:
+    x = numbers(2 * blocks * threads)
+    for schedule in SCHEDULES[:2] if threads == 1024 else SCHEDULES:
+        y, z = np.zeros_like(x), np.zeros_like(x)
+        program = prism.check(twice, {"BLOCKS": blocks})
+        run(program, 2 * blocks, threads, (x, y, z), check=True, schedule=schedule, seed=3)
+        each = x.reshape(2, -1)
+        assert np.array_equal(y.reshape(2, -1), np.broadcast_to(each.sum(axis=1, keepdims=True), each.shape))
+        assert np.array_equal(z.reshape(2, -1), np.broadcast_to(each.max(axis=1, keepdims=True), each.shape))
+
+
+@pytest.mark.parametrize("blocks", [1, 2])
+def test_no_barrier_can_be_left_out(blocks: int) -> None:
+    x = numbers(2 * blocks * 64)
+    mutants = list(without_barriers(prism.check(twice, {"BLOCKS": blocks})))
+    assert mutants
+    for _, mutant in mutants:
+        with pytest.raises(MachineError):
+            for schedule in SCHEDULES:
+                run(
+                    mutant,
+                    2 * blocks,
+                    64,
+                    (x, np.zeros_like(x), np.zeros_like(x)),
+                    check=True,
+                    schedule=schedule,
+                    seed=1,
+                )
+
+
+def test_blocks_of_a_cluster_begin_and_end_together() -> None:
+    """Where a function has an object of the cluster, too, and is not compiled into the kernel: others write into its part."""
+    text = prism.compile(twice, {"BLOCKS": 2}, "sm_90").cuda
+    kernel = text[text.index("__global__") :]
+    first, last = "the blocks of the cluster have begun", "no block reaches into this one any more"
+    assert "prism_reduce_cluster" in kernel and kernel.count(first) == kernel.count(last) == 1
+    assert kernel.index(first) < kernel.index("prism_reduce_cluster(") < kernel.index(last)
+    assert "cluster_barrier" not in prism.compile(twice, {"BLOCKS": 1}, "sm_90").cuda
+
+
+@mark("global")
+@template(BLOCKS=constexpr(int))
+@requires(grid[1], block[BLOCKS], thread[32])
+def gathered(x: ptr(const(int32)) @ grid[1], y: ptr(int32) @ grid[1]):
+    """What lane `l` of each warp gets of all warps: the sum of every 32nd, and of those that are not there."""
+    i: int32 @ thread[1] = id()
+    with partition(y, thread[1], offset=i) as own, group(block[BLOCKS]):
+        found: int32[BLOCKS] @ thread[1]
+        value: int32 @ thread[1] = x[i / 32 * 32]
+        block.gather_warps(value, 1000, found, BLOCKS=BLOCKS)
+        with group(thread[1]):
+            total: int32 = 0
+            for k in range(BLOCKS):
+                total += found[k]
+            own[0] = total
+
+
+@pytest.mark.parametrize(("blocks", "threads"), [(1, 32), (1, 128), (2, 64), (4, 512)])
+def test_what_all_warps_have_goes_to_the_lanes_of_each(blocks: int, threads: int) -> None:
+    x = numbers(blocks * threads)
+    warps = np.full(32 * blocks, 1000)
+    warps[: blocks * threads // 32] = x[::32]
+    for schedule in SCHEDULES[:3]:
+        y = np.zeros_like(x)
+        run(prism.check(gathered, {"BLOCKS": blocks}), blocks, threads, (x, y), check=True, schedule=schedule, seed=2)
+        assert np.array_equal(y.reshape(-1, 32), np.tile(warps.reshape(blocks, 32).sum(axis=0), (len(y) // 32, 1)))
