@@ -108,7 +108,10 @@ def one_box(
 @prism("global")
 @requires(grid[1], block[1], thread[64])
 def some_columns(
-    x: const(CUtensorMap(half, 8, 64)) @ grid[1], y: CUtensorMap(half, 8, 64) @ grid[1], i: int32 @ grid[1], j: int32 @ grid[1]
+    x: const(CUtensorMap(half, 8, 64)) @ grid[1],
+    y: CUtensorMap(half, 8, 64) @ grid[1],
+    i: int32 @ grid[1],
+    j: int32 @ grid[1],
 ):
     """Copies 64 columns, from column i on, to where column j begins."""
     with group(block[1]):

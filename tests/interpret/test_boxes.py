@@ -78,7 +78,9 @@ def test_a_box_begins_at_a_multiple_of_16_bytes_of_its_rows():
         whole = np.concatenate([np.zeros((8, 8)), x, np.zeros((8, 64))], 1)
         assert np.array_equal(y[:, j : j + 64], whole[:, 8 + i : 72 + i])
     for i, j, which in ((1, 0, "load"), (4, 0, "load"), (-4, 0, "load"), (0, 12, "store")):
-        with pytest.raises(MisalignedError, match=f"`tma_{which}`: a box begins -?[0-9]+ bytes into the rows of its map"):
+        with pytest.raises(
+            MisalignedError, match=f"`tma_{which}`: a box begins -?[0-9]+ bytes into the rows of its map"
+        ):
             some_columns[1, 64](x, np.zeros_like(x), i, j, check=True)
 
 

@@ -26,7 +26,8 @@ def lying(rows: int, columns: int, how: str = "C", begins: int = 0) -> ArrayInfo
     ("n", "k", "how", "begins", "along", "wide"),
     [
         (40, 36, "C", 0, False, True), (41, 36, "C", 0, False, False), (40, 37, "C", 0, False, True),
-        (40, 36, "C", 1, False, False), (40, 36, "F", 0, True, True), (41, 36, "F", 0, True, True), (40, 37, "F", 0, True, False), (1, 36, "F", 0, True, True),
+        (40, 36, "C", 1, False, False), (40, 36, "F", 0, True, True), (41, 36, "F", 0, True, True),
+        (40, 37, "F", 0, True, False), (1, 36, "F", 0, True, True),
     ],
 )  # fmt: skip
 def test_how_b_lies(n: int, k: int, how: str, begins: int, along: bool, wide: bool) -> None:
