@@ -1,7 +1,7 @@
 """`prism tune`: the search with a stopwatch that is told what to say, the tables that it prints, and the command.
 
 Tests of prism/command/tune.py; prism/lib/tune_device.py; prism/lib/algorithms/scan/tables.py;
-prism/lib/algorithms/reduce/tables.py; prism/lib/algorithms/hgemm/tables.py.
+prism/lib/algorithms/reduce/tables.py; prism/lib/algorithms/hgemm/tables.py; prism/lib/tuned.py.
 """
 
 from __future__ import annotations

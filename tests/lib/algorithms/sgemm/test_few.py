@@ -1,0 +1,60 @@
+"""Products of few rows, the host's side: how B lies, which cut is taken, and a launch, run on the reference machine."""
+
+import numpy as np
+import pytest
+
+from prism.host.machine import run_on_host
+from prism.host.plan import OUT, Plan
+from prism.kernels.sgemm.cut import FewCut
+from prism.lib.algorithms.sgemm import few
+from prism.lib.algorithms.sgemm.api import products_of
+from prism.lib.views import view_of
+from prism.runtime.arrays import ArrayInfo, describe
+
+
+def product(a, b, out, alpha=1.0, beta=0.0):
+    (found,) = products_of(*(view_of(name, x) for name, x in (("a", a), ("b", b), (OUT, out))), alpha, beta)
+    return found
+
+
+def lying(rows: int, columns: int, how: str = "C", begins: int = 0) -> ArrayInfo:
+    strides = (4 * columns, 4) if how == "C" else (4, 4 * rows)
+    return ArrayInfo("cai", "cuda", np.dtype("float32"), (rows, columns), strides, (1 << 40) + 4 * begins, False, 0)
+
+
+@pytest.mark.parametrize(
+    ("n", "k", "how", "begins", "along", "wide"),
+    [
+        (40, 36, "C", 0, False, True), (41, 36, "C", 0, False, False), (40, 37, "C", 0, False, True),
+        (40, 36, "C", 1, False, False), (40, 36, "F", 0, True, True), (41, 36, "F", 0, True, True),
+        (40, 37, "F", 0, True, False), (1, 36, "F", 0, True, True),
+    ],
+)  # fmt: skip
+def test_how_b_lies(n: int, k: int, how: str, begins: int, along: bool, wide: bool) -> None:
+    found = few.fit(FewCut(2), product(lying(2, k), lying(k, n, how, begins), lying(2, n)))
+    assert (found.along, found.wide) == (along, wide)
+
+
+def test_what_is_chosen() -> None:
+    """Rows to the next of 1, 2, 4, 8 and 16, more parts for few columns; none of more rows, and of a batch."""
+    rows = {
+        m: few.choose(product(lying(m, 512), lying(512, 512), lying(m, 512)), 132)[1].rows for m in (1, 2, 3, 5, 9, 16)
+    }
+    assert rows == {1: 1, 2: 2, 3: 4, 5: 8, 9: 16, 16: 16}
+    assert few.choose(product(lying(17, 64), lying(64, 64), lying(17, 64)), 132) is None
+    parts = [few.choose(product(lying(1, 4096), lying(4096, n), lying(1, n)), 132)[1].parts for n in (64, 1 << 16)]
+    assert parts[0] == 8 > parts[1]
+
+
+@pytest.mark.parametrize("how", ["C", "F"])
+def test_a_launch(how: str) -> None:
+    rng = np.random.default_rng(0)
+    a, b, out = (rng.integers(-3, 4, shape).astype(np.float32) for shape in ((3, 200), (200, 70), (3, 70)))
+    held = np.asarray(b, order=how)
+    wanted = 2 * (a @ b) - out
+    found = product(describe(a), describe(held), describe(out), 2.0, -1.0)
+    step = few.step_of(found, FewCut(4, 2))
+    flat = {"a": a.reshape(-1), "b": held.ravel(order="K"), OUT: out.reshape(-1)}
+    arrays = {name: describe(x) for name, x in flat.items()}
+    run_on_host(Plan((step,)), arrays, check=True)
+    assert np.array_equal(out, wanted)
