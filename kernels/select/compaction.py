@@ -12,7 +12,7 @@ from prism.lang import (
 from prism.kernels.select.answers import Interval, find_interval, flags_in_interval, flags_of_answers
 from prism.kernels.select.conditions import differs, is_set
 from prism.kernels.select.packed import edges_of_bytes, load_flags, load_held, release
-from prism.kernels.select.bytes import fill_selectors, merge_rests, one_of, place_parts, write_words
+from prism.kernels.select.bytes import fill_selectors, one_of, store_bytes
 
 
 @prism("global")
@@ -49,8 +49,6 @@ def select(
     TILE: constexpr(int) = THREADS * ITEMS
     VECTOR: constexpr(int) = max(16 // max(T.bytes, TO.bytes), 1)
     HELD: constexpr(int) = ITEMS * T.bytes // H.bytes
-    ROWS: constexpr(int) = ITEMS // WIDTH if F == uint64 else 1
-    ROOM: constexpr(int) = THREADS * HELD + 8
     tiles: int32 @ grid[1] = int32((n + (TILE - 1)) / TILE)
     last: int32 @ grid[1] = int32(n - int64(tiles - 1) * TILE)  # how many elements the last one has
     blocks: int32 @ grid[1] = count(block[1])
@@ -59,10 +57,6 @@ def select(
         flags: F @ thread[1] = 0  # which elements of it are kept
         tile_ahead: H[HELD] @ thread[1] = {0}  # the same of the following tile
         signs: F @ thread[1] = 0
-        packed: shared(uint32[2 * ROOM if F == uint64 else 1], align=16) @ block[1]  # bytes that are kept, of two tiles in turn
-        half: int32 @ block[1] = 0  # where those of the held tile are
-        spots: int32[ROWS] @ thread[1] = {0}
-        rests: uint32[ROWS] @ thread[1] = {0}
         selectors: shared(uint8[128 if F == uint64 else 1], align=16) @ block[1]  # of bytes, four at a time
         if F == uint64:
             fill_selectors(selectors, THREADS=THREADS)
@@ -132,7 +126,7 @@ def select(
 
             with partition(out, block[1], prefix, races="none") as target:
                 if F == uint64:
-                    write_words(target, packed, half * ROOM, max(valid, 0), aligned, THREADS=THREADS)
+                    store_bytes(target, tile_held, flags, before, held, valid, aligned, selectors, WIDTH=WIDTH, THREADS=THREADS)
                 else:
                     block.store_flagged(
                         target, items, flags, before, valid, aligned, TO=TO, AS=result, WIDTH=WIDTH, THREADS=THREADS,
@@ -140,33 +134,16 @@ def select(
                     )
 
         @requires(block[1], thread[THREADS])
-        def place(before: int32 @ thread[32], many: int32 @ block[1]):
-            """Put the bytes that are kept of the loaded tile close together."""
-            if F == uint64:
-                earlier: int32[2] @ thread[32]
-                earlier[0] = before
-                earlier[1] = 0
-                place_parts(
-                    packed, (1 - half) * ROOM, tile_ahead, signs, 0, 0, earlier, many, 0, many, spots, rests, selectors,
-                    WIDTH=WIDTH, THREADS=THREADS, WAYS=1,
-                )
-
-        @requires(block[1], thread[THREADS])
         def keep():
             """The loaded tile is the held one from here on."""
-            nonlocal flags, half
+            nonlocal flags
             flags = signs
-            if F == uint64:
-                with group(thread[1]):
-                    merge_rests(packed, spots, rests)
-                half = 1 - half
-            elif not PLACES:
+            if not PLACES:
                 for k in range(HELD):
                     tile_held[k] = tile_ahead[k]
 
-        grid.place_tiles(
-            words, capacity, control, blocks, tiles, LOAD=load, PLACE=place, STORE=store, KEEP=keep, THREADS=THREADS,
-            WORDS=WORDS,
+        grid.select_tiles(
+            words, capacity, control, blocks, tiles, LOAD=load, STORE=store, KEEP=keep, THREADS=THREADS, WORDS=WORDS,
         )
 
 

@@ -22,37 +22,8 @@ def select_tiles(
 
     Perspective: block, of `THREADS` threads; `blocks`: how many there are in the grid.
     Shapes:      `words`, `capacity`, `control`: as of `grid.scan_tiles`.
-    Cost:        of a tile, what the functions take, `grid.look_back_share`, three sums of each warp; 65 shared words.
-    Errors:      the functions must not wait for another block.
-    Source:      Merrill and Garland, "Single-pass parallel prefix scan with decoupled look-back".
-    Test:        tests/lib/grid/test_select_tiles.py
-    """
-
-    @requires(block[1], thread[THREADS])
-    def place(before: int32 @ thread[32], many: int32 @ block[1]):
-        """Nothing: what is held is placed when it is written."""
-
-    place_tiles(
-        words, capacity, control, blocks, tiles, LOAD=LOAD, PLACE=place, STORE=STORE, KEEP=KEEP, THREADS=THREADS, WORDS=WORDS,
-    )
-
-
-@prism("device")
-@template(
-    LOAD=function, PLACE=function, STORE=function, KEEP=function, THREADS=constexpr(int), WORDS=constexpr(int, default=2)
-)
-@requires(block[1], thread[THREADS])
-def place_tiles(
-    words: ptr(mailbox(uint32)) @ grid[1], capacity: uint32 @ grid[1], control: ptr(uint64) @ grid[1], blocks: int32 @ grid[1],
-    tiles: int32 @ grid[1],
-):
-    """Do tiles `0 ... tiles - 1`, as `grid.select_tiles`, and place a loaded tile before the tiles before it are known.
-
-    `PLACE(before, many)` follows `LOAD(tile)`: so many of the tile are kept in the warps before, and in all.
-
-    Perspective: block, of `THREADS` threads; `blocks`: how many there are in the grid.
-    Shapes:      `words`, `capacity`, `control`: as of `grid.scan_tiles`.
-    Cost:        that of `grid.select_tiles`, and what `PLACE` takes.
+    Cost:        of a tile, what the functions take, `grid.look_back_share`, and three sums of each warp; 64 words of shared
+                 memory.
     Errors:      the functions must not wait for another block.
     Source:      Merrill and Garland, "Single-pass parallel prefix scan with decoupled look-back".
     Test:        tests/lib/grid/test_select_tiles.py
@@ -86,7 +57,6 @@ def place_tiles(
         with group(thread[32]):
             earlier = warp_sum(numbers[lane] if lane < w else 0)
         grid.publish(words, tile, uint32(coming), epoch)
-        PLACE(earlier, coming)
 
     @requires(block[1], thread[THREADS])
     def look_back(tile: int32 @ block[1], epoch: uint32 @ block[1]):
