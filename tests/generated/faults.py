@@ -51,7 +51,7 @@ def is_nested(site: Site, text: Lines) -> bool:
     margin = site.statement.span.column
     for line in reversed(text[: site.line - 1]):
         depth = len(line) - len(line.lstrip())
-        if line.strip() and depth < margin:
+        if line.strip() and depth < margin and not line.lstrip().startswith(")"):  # the end of what a line above begins
             margin = depth
             if line.lstrip().startswith("def "):
                 return margin > 0

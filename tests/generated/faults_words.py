@@ -18,7 +18,7 @@ from tests.generated.sites import Site
 def undefined_name(site: Site, text: Lines) -> Iterator[Fault]:
     """A name that nothing defines, read or assigned."""
     yield from insert(site, "name", 0, "zz: int @ thread[1] = zz_unknown + 1")
-    yield from insert(site, "name", 0, "zz_unknown = 1")
+    yield from insert(site, "syntax" if is_nested(site, text) else "name", 0, "zz_unknown = 1")  # whose is it?
 
 
 @operator

@@ -53,10 +53,13 @@ ATTENTION = {
     "following": (0, LENGTH[1] + WAVE), "tile": (0, LENGTH[1] + WAVE),
 }  # fmt: skip
 TREE = {**FLAT, "levels": (1, 15), "depth": (0, 18)}  # of 2^15 nodes, and of rows of at least 4
+ROWS = {"rows": (1, MOST), "n": (1, 2**31 - 2**16), "lanes": (0, 5), BLOCKS: (1, 2**31 - 1)}
+"""Longer rows are refused (`rows.plan.rows_of`), and lanes are of a warp."""
 KNOWN: dict[str, dict[str, Range]] = {
     **dict.fromkeys(("lookup", "sample"), TREE),
     **dict.fromkeys(("reduce_axis", "find"), AXIS),
     "attend": ATTENTION,
+    **dict.fromkeys(("norm_rows", "softmax_rows"), ROWS),
     **dict.fromkeys(("histogram", "prepare"), {**FLAT, "size": (0, 2**30 - 1)}),  # bins: what is asked for is checked
     # Columns are few, and there is a word of control for each outer index: see `plan.columns`.
     "scan_whole_rows": {

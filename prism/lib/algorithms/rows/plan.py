@@ -12,7 +12,6 @@ import numpy as np
 from prism.host import arguments
 from prism.host.lazies import LazyInfo
 from prism.host.plan import WORDS, Buffer, Machine, Plan, Step, instance_of, nothing, size_of
-from prism.kernels import rows as kernels
 from prism.kernels.rows.configurations import AHEAD, CLUSTERS, MOST_PARTS, PART_BYTES, Sharing, share
 from prism.lang.surface import Kernel
 from prism.lib.algorithms.reduce.plan import CONTROL
@@ -188,12 +187,13 @@ def cut_of(found: Sharing) -> dict[str, Any]:
 
 
 def launch(
-    kernel: Kernel, template: Mapping[str, Any], arguments: Mapping[str, Any], rows: Rows, found: Sharing
-) -> Plan:
-    """Return the plan of one launch on rows that are shared so."""
+    kernel: Kernel, template: Mapping[str, Any], arguments: Mapping[str, Any], rows: Rows, found: Sharing,
+    *others: Rows,
+) -> Plan:  # fmt: skip
+    """Return the plan of one launch on rows, and `others` of as many elements, that are shared so."""
     blocks = found.blocks * rows.many if found.wide else math.ceil((rows.many << found.lanes) / found.threads)
     numbers = {"rows": rows.many, "n": rows.n, "lanes": found.lanes, "wide": found.wide}
-    numbers["ahead"] = rows_ahead(rows, found) // (2 if kernel is kernels.softmax_backward_rows else 1)  # arrays
+    numbers["ahead"] = min(rows_ahead(one, found) for one in (rows, *others)) // (1 + len(others))
     chosen = instance_of(kernel, {**template, **template_of(found)})
     return Plan((Step(chosen, blocks, found.threads, {**arguments, **numbers}),))
 

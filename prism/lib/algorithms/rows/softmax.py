@@ -87,9 +87,8 @@ def softmax_backward(
         template = {"TI": given.scalar, "TO": given.scalar, "A": kind, "LOG": function == "log_softmax_backward"}
         memory = {"y": Buffer("result"), "dy": Buffer("dout"), "dx": Y}
         numbers = {"stride": rows.stride, "dy_stride": beside.stride, "scale": factor}
-        return Decision(
-            results, plan=plans.launch(kernels.softmax_backward_rows, template, memory | numbers, rows, shared)
-        )
+        kernel = kernels.softmax_backward_rows
+        return Decision(results, plan=plans.launch(kernel, template, memory | numbers, rows, shared, beside))
 
     def make(given: Any, other: Any, target: Any) -> Any:
         return call(function, asked, {"dout": other, "result": given}, decide, target, stream)

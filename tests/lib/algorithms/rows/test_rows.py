@@ -13,10 +13,12 @@ import pytest
 
 import prism
 from prism import lib
+from prism.host import arguments
 from prism.kernels.rows.configurations import CLUSTERS, share
 from prism.lang import exp, rsqrt, tanh
 from prism.lib.algorithms.rows import plan as plans
 from prism.lib.algorithms.rows import ships
+from prism.lib.algorithms.rows import softmax as softmax_module
 
 RANDOM = np.random.default_rng(0)
 L = lib.lazy
@@ -282,6 +284,21 @@ def test_rows_that_are_cut() -> None:
     few = Gpu()
     few.multiprocessors = 16
     assert shared(65_536, gpu=few).parts == 0
+
+
+@pytest.mark.parametrize("apart", [(False, False), (False, True), (True, False)])
+def test_rows_are_asked_for_ahead_where_all_lie_close_together(
+    apart: tuple[bool, bool], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """What a block asks for is one piece of memory: of rows far apart it would reach past the array, and past 32 bits."""
+
+    def decided(function: str, asked: Any, given: Any, decide: Any, out: Any, stream: Any) -> Any:
+        return decide(arguments.describe_all(given, {}), None, Gpu())
+
+    monkeypatch.setattr(softmax_module, "call", decided)
+    result, dout = (numbers(7, 1024)[:, :512] if far else numbers(7, 512) for far in apart)
+    (step,) = lib.softmax_backward(dout, result).plan.steps
+    assert not step.arguments["wide"] and (step.arguments["ahead"] > 0) == (apart == (False, False))
 
 
 def test_vectors_are_as_wide_as_places_allow() -> None:
