@@ -1,6 +1,6 @@
 """Rotary positions: pairs of elements of a row, rotated by an angle that its position says."""
 
-from prism.kernels.activations.rows import load, store
+from prism.kernels.activations.rows import load_piece, store_piece
 from prism.lang import (
     attr, const, constexpr, dtype, grid, group, id, int64, may_alias, partition, prism, ptr, requires, template, thread, uint32,
 )  # fmt: skip
@@ -44,17 +44,17 @@ def turn_pairs(
                 c: A[WIDTH]
                 s: A[WIDTH]
                 if ADJACENT:
-                    load(x, first + slot * WIDTH, a, 0, WIDTH=WIDTH)
+                    load_piece(x, first + slot * WIDTH, a, 0, WIDTH=WIDTH)
                     for k in range(WIDTH // 2):
                         c[k] = A(cos[p * c_apart + slot * (WIDTH // 2) + k])
                         s[k] = sign * A(sin[p * c_apart + slot * (WIDTH // 2) + k])
                     for k in range(WIDTH // 2):
                         b[2 * k] = a[2 * k] * c[k] - a[2 * k + 1] * s[k]
                         b[2 * k + 1] = a[2 * k + 1] * c[k] + a[2 * k] * s[k]
-                    store(mine, target + slot * WIDTH, b, 0, WIDTH=WIDTH)
+                    store_piece(mine, target + slot * WIDTH, b, 0, WIDTH=WIDTH)
                 else:
-                    load(x, first + slot * WIDTH, a, 0, WIDTH=WIDTH)
-                    load(x, first + (slot + half) * WIDTH, b, 0, WIDTH=WIDTH)
+                    load_piece(x, first + slot * WIDTH, a, 0, WIDTH=WIDTH)
+                    load_piece(x, first + (slot + half) * WIDTH, b, 0, WIDTH=WIDTH)
                     for k in range(WIDTH):
                         c[k] = A(cos[p * c_apart + slot * WIDTH + k])
                         s[k] = sign * A(sin[p * c_apart + slot * WIDTH + k])
@@ -62,12 +62,12 @@ def turn_pairs(
                         part: A = a[k] * c[k] - b[k] * s[k]
                         b[k] = b[k] * c[k] + a[k] * s[k]
                         a[k] = part
-                    store(mine, target + slot * WIDTH, a, 0, WIDTH=WIDTH)
-                    store(mine, target + (slot + half) * WIDTH, b, 0, WIDTH=WIDTH)
+                    store_piece(mine, target + slot * WIDTH, a, 0, WIDTH=WIDTH)
+                    store_piece(mine, target + (slot + half) * WIDTH, b, 0, WIDTH=WIDTH)
             else:
                 at: int64 = slot * WIDTH if ADJACENT else (slot + half) * WIDTH
-                load(x, first + at, a, 0, WIDTH=WIDTH)
-                store(mine, target + at, a, 0, WIDTH=WIDTH)
+                load_piece(x, first + at, a, 0, WIDTH=WIDTH)
+                store_piece(mine, target + at, a, 0, WIDTH=WIDTH)
 
 
 EXAMPLES = {"turn_pairs": {"T": "bfloat16", "C": "float32", "A": "float32", "ADJACENT": False, "WIDTH": 8}}

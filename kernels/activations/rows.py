@@ -13,7 +13,7 @@ THREADS = 256
 @prism("device")
 @requires(thread[1])
 @template(T=dtype, A=dtype, MANY=constexpr(int), WIDTH=constexpr(int))
-def load(x: ptr(const(T)) @ thread[1], at: int64 @ thread[1], items: A[MANY] @ thread[1], first: int32 @ thread[1]):
+def load_piece(x: ptr(const(T)) @ thread[1], at: int64 @ thread[1], items: A[MANY] @ thread[1], first: int32 @ thread[1]):
     """Put a vector of elements into `items`, from the first on."""
     if WIDTH == 1:
         items[first] = A(x[at])
@@ -26,7 +26,7 @@ def load(x: ptr(const(T)) @ thread[1], at: int64 @ thread[1], items: A[MANY] @ t
 @prism("device")
 @requires(thread[1])
 @template(T=dtype, A=dtype, MANY=constexpr(int), WIDTH=constexpr(int))
-def store(y: ptr(T) @ thread[1], at: int64 @ thread[1], items: A[MANY] @ thread[1], first: int32 @ thread[1]):
+def store_piece(y: ptr(T) @ thread[1], at: int64 @ thread[1], items: A[MANY] @ thread[1], first: int32 @ thread[1]):
     """Write a vector of elements, which begin at `items[first]`."""
     if WIDTH == 1:
         y[at] = T(items[first])
@@ -78,16 +78,16 @@ def activate(
                 below: int64 = rows_below(left + t + v * THREADS, per)
                 if top + below < rows:
                     column: int64 = (left + t + v * THREADS - below * per) * WIDTH
-                    load(x, (top + below) * x_apart + column, values, v * WIDTH, WIDTH=WIDTH)
+                    load_piece(x, (top + below) * x_apart + column, values, v * WIDTH, WIDTH=WIDTH)
                     if GATED:
-                        load(up, (top + below) * up_apart + column, gates, v * WIDTH, WIDTH=WIDTH)
+                        load_piece(up, (top + below) * up_apart + column, gates, v * WIDTH, WIDTH=WIDTH)
             for v in range(EACH):
                 below: int64 = rows_below(left + t + v * THREADS, per)
                 if top + below < rows:
                     for k in range(WIDTH):
                         found: A = values[v * WIDTH + k] * share(values[v * WIDTH + k], KIND=KIND, FAST=FAST)
                         values[v * WIDTH + k] = found * gates[v * WIDTH + k] if GATED else found
-                    store(mine, (b * (THREADS * EACH) + t + v * THREADS) * WIDTH, values, v * WIDTH, WIDTH=WIDTH)
+                    store_piece(mine, (b * (THREADS * EACH) + t + v * THREADS) * WIDTH, values, v * WIDTH, WIDTH=WIDTH)
 
 
 @prism("global")
@@ -129,10 +129,10 @@ def activate_backward(
                 below: int64 = rows_below(left + t + v * THREADS, per)
                 if top + below < rows:
                     column: int64 = (left + t + v * THREADS - below * per) * WIDTH
-                    load(x, (top + below) * x_apart + column, values, v * WIDTH, WIDTH=WIDTH)
-                    load(dy, (top + below) * dy_apart + column, given, v * WIDTH, WIDTH=WIDTH)
+                    load_piece(x, (top + below) * x_apart + column, values, v * WIDTH, WIDTH=WIDTH)
+                    load_piece(dy, (top + below) * dy_apart + column, given, v * WIDTH, WIDTH=WIDTH)
                     if GATED:
-                        load(up, (top + below) * up_apart + column, gates, v * WIDTH, WIDTH=WIDTH)
+                        load_piece(up, (top + below) * up_apart + column, gates, v * WIDTH, WIDTH=WIDTH)
             for v in range(EACH):
                 below: int64 = rows_below(left + t + v * THREADS, per)
                 if top + below < rows:
@@ -143,9 +143,9 @@ def activate_backward(
                         step: A = given[v * WIDTH + k] * slope(values[v * WIDTH + k], part, KIND=KIND, FAST=FAST)
                         values[v * WIDTH + k] = step * gates[v * WIDTH + k] if GATED else step
                         given[v * WIDTH + k] = given[v * WIDTH + k] * gate
-                    store(mine, (top + below) * dx_apart + column, values, v * WIDTH, WIDTH=WIDTH)
+                    store_piece(mine, (top + below) * dx_apart + column, values, v * WIDTH, WIDTH=WIDTH)
                     if GATED:
-                        store(others, (top + below) * dup_apart + column, given, v * WIDTH, WIDTH=WIDTH)
+                        store_piece(others, (top + below) * dup_apart + column, given, v * WIDTH, WIDTH=WIDTH)
 
 
 EXAMPLES = {

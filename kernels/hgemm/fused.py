@@ -24,7 +24,7 @@ class Terms:
 
     `second`: a second result is made, as the first. `reduced`: a third function's values are combined, 1: of each row, 2: of each
     column. `pair`: 0: sums of one product; 1: of two, their columns side by side in a tile; 2: of two, 64 rows of each by turns.
-    `turned`: records by element lie as those of the transpose of the kernel's result. `bits`: of an element of the result.
+    `trans`: records by element lie as those of the transpose of the kernel's result. `bits`: of an element of the result.
     """
 
     rows: bool = False
@@ -34,7 +34,7 @@ class Terms:
     second: bool = False
     reduced: int = 0
     pair: int = 0
-    turned: bool = False
+    trans: bool = False
     bits: int = 16
 
 
@@ -64,7 +64,7 @@ def hgemm_fused(
 
     Perspective: grid, of any number of clusters of `CUT.cluster` blocks; `SCHEDULE` says which tiles each of them makes.
     Shapes:      as `hgemm`'s (persistent.py), tiles of the result as `TILE` has them. `TERMS` says what there is; the rest is not
-                 read. `above`: so many of the result's rows, or of its columns where `TERMS.turned`, are before the first one in
+                 read. `above`: so many of the result's rows, or of its columns where `TERMS.trans`, are before the first one in
                  their records. Where `TERMS.pair`, `sum` is of A and B, and `other` of A and the B of `map_other`, or of its A
                  and of B. `second`: as `out`, of what SECOND makes of the same. `partial`: what COMBINE makes of VALUE of the
                  same, from `initial` on: where `TERMS.reduced` is 1, of each tile across a number for each row; where 2, of each
@@ -201,9 +201,9 @@ def store_fused(
                 tma_load(before, map_c[top + upper, left])
         with claim(rows_in, fetcher) as ra, claim(columns_in, fetcher) as cb:
             if TERMS.rows:
-                bring_records(ra, by_row, i + (0 if TERMS.turned else above + top), rows + (0 if TERMS.turned else above + top))
+                bring_records(ra, by_row, i + (0 if TERMS.trans else above + top), rows + (0 if TERMS.trans else above + top))
             if TERMS.columns:
-                bring_records(cb, by_column, column + (above if TERMS.turned else 0), n + (above if TERMS.turned else 0))
+                bring_records(cb, by_column, column + (above if TERMS.trans else 0), n + (above if TERMS.trans else 0))
         round_fused(
             slab, slab_2, rows_in, columns_in, sums, totals, consumers, partial, once, by_element, s, top + above, i, j, rows, n,
             initial, CUT=CUT, TILE=TILE, TERMS=TERMS, EPILOGUE=EPILOGUE, SECOND=SECOND, VALUE=VALUE, COMBINE=COMBINE,
@@ -293,7 +293,7 @@ def round_fused(
                             of_column = cb[x]
                         if TERMS.elements:
                             if row < rows and column + x < n:
-                                if TERMS.turned:
+                                if TERMS.trans:
                                     of_element = by_element[int64(before + column + x) * rows + row]
                                 else:
                                     of_element = by_element[int64(before + row) * n + column + x]

@@ -68,8 +68,8 @@ def hgemm_fused_in_parts(
             @requires(thread[1])
             def store(y: int32 @ thread[1], x: int32 @ thread[1], sum: float32 @ thread[1]):
                 if y < m and x < n:
-                    down: int32 = 0 if TERMS.turned else above  # of the kernel's rows, and columns
-                    right: int32 = above if TERMS.turned else 0
+                    down: int32 = 0 if TERMS.trans else above  # of the kernel's rows, and columns
+                    right: int32 = above if TERMS.trans else 0
                     of_row: ROW = ROW()
                     of_column: COLUMN = COLUMN()
                     of_element: ELEMENT = ELEMENT()
@@ -78,7 +78,7 @@ def hgemm_fused_in_parts(
                     if TERMS.columns:
                         of_column = by_column[right + x]
                     if TERMS.elements:
-                        if TERMS.turned:
+                        if TERMS.trans:
                             of_element = by_element[int64(right + x) * m + y]
                         else:
                             of_element = by_element[int64(down + y) * n + x]

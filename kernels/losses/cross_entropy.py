@@ -1,6 +1,6 @@
 """Cross-entropy of rows of scores and labels: the logarithm of each row's sum of exponentials, and gradients from that."""
 
-from prism.kernels.activations.rows import load, rows_below, store
+from prism.kernels.activations.rows import load_piece, rows_below, store_piece
 from prism.lang import (
     attr, block, claim, const, constexpr, dtype, exp, fast_exp2_flush, float32, grid, group, id, int32, int64, log, may_alias,
     partition,
@@ -70,7 +70,7 @@ def sum_exponentials(
                 items: float32[VECTORS * WIDTH] = {0}
                 for v in range(VECTORS):  # all loads before the first use
                     if base + (t + v * THREADS) * WIDTH < end:
-                        load(x, row * apart + base + (t + v * THREADS) * WIDTH, items, v * WIDTH, WIDTH=WIDTH)
+                        load_piece(x, row * apart + base + (t + v * THREADS) * WIDTH, items, v * WIDTH, WIDTH=WIDTH)
                 top: float32 = part.highest
                 for v in range(VECTORS):
                     there: bool = base + (t + v * THREADS) * WIDTH < end
@@ -152,7 +152,7 @@ def cross_entropy_backward(
                 below: int64 = rows_below(left + t + v * THREADS, per)
                 if top + below < rows:
                     column: int64 = (left + t + v * THREADS - below * per) * WIDTH
-                    load(x, (top + below) * apart + column, values, v * WIDTH, WIDTH=WIDTH)
+                    load_piece(x, (top + below) * apart + column, values, v * WIDTH, WIDTH=WIDTH)
             for v in range(EACH):
                 below: int64 = rows_below(left + t + v * THREADS, per)
                 row: int64 = top + below
@@ -166,7 +166,7 @@ def cross_entropy_backward(
                         found: float32 = power(values[v * WIDTH + k] - sum, FAST=True) - share
                         found = found - (float32(1.0) - smoothing) if column + k == label else found
                         values[v * WIDTH + k] = scale * found if label != ignored else float32(0.0)
-                    store(mine, row * dx_apart + column, values, v * WIDTH, WIDTH=WIDTH)
+                    store_piece(mine, row * dx_apart + column, values, v * WIDTH, WIDTH=WIDTH)
 
 
 EXAMPLES = {

@@ -1,6 +1,6 @@
 """Arrays rounded to 8 bits, with a scale for each group of elements, by which its largest becomes the largest of 8 bits."""
 
-from prism.kernels.activations.rows import load
+from prism.kernels.activations.rows import load_piece
 from prism.lang import (
     atomic_max, attr, block, claim, const, constexpr, count, dtype, float32, float_as_uint, grid, group, id, int32, int64,
     partition,
@@ -72,7 +72,7 @@ def quantize_groups(
                 row: int64 = here / per
                 first: int64 = row * apart + (here - row * per) * (LANES * EACH * WIDTH)
                 for e in range(EACH):
-                    load(x, first + (part + e * LANES) * WIDTH, items, e * WIDTH, WIDTH=WIDTH)
+                    load_piece(x, first + (part + e * LANES) * WIDTH, items, e * WIDTH, WIDTH=WIDTH)
                 for k in range(EACH * WIDTH):
                     top = max(top, abs(items[k]))
             for k in range(5):
@@ -115,7 +115,7 @@ def quantize_rows(
                 items: float32[EACH * WIDTH] = {0}
                 for e in range(EACH):
                     if base + (t + e * THREADS) * WIDTH < n:
-                        load(x, row * apart + base + (t + e * THREADS) * WIDTH, items, e * WIDTH, WIDTH=WIDTH)
+                        load_piece(x, row * apart + base + (t + e * THREADS) * WIDTH, items, e * WIDTH, WIDTH=WIDTH)
                 for k in range(EACH * WIDTH):
                     top = max(top, abs(items[k]))
         whole: float32 @ block[1] = block.reduce(top, OP=larger)
@@ -125,7 +125,7 @@ def quantize_rows(
                 items: float32[EACH * WIDTH]
                 for e in range(EACH):
                     if base + (t + e * THREADS) * WIDTH < n:
-                        load(x, row * apart + base + (t + e * THREADS) * WIDTH, items, e * WIDTH, WIDTH=WIDTH)
+                        load_piece(x, row * apart + base + (t + e * THREADS) * WIDTH, items, e * WIDTH, WIDTH=WIDTH)
                 for e in range(EACH):
                     if base + (t + e * THREADS) * WIDTH < n:
                         store_scaled(mine, base + (t + e * THREADS) * WIDTH, items, e * WIDTH, by, WIDTH=WIDTH, WHOLE=WHOLE)
@@ -155,7 +155,7 @@ def find_largest(x: ptr(const(T)) @ grid[1], top_bits: ptr(uint32) @ grid[1], n:
                 items: float32[EACH * WIDTH] = {0}
                 for e in range(EACH):
                     if base + (t + e * THREADS) * WIDTH < n:
-                        load(x, base + (t + e * THREADS) * WIDTH, items, e * WIDTH, WIDTH=WIDTH)
+                        load_piece(x, base + (t + e * THREADS) * WIDTH, items, e * WIDTH, WIDTH=WIDTH)
                 for k in range(EACH * WIDTH):
                     top = max(top, abs(items[k]))
         whole: float32 @ block[1] = block.reduce(top, OP=larger)
@@ -190,7 +190,7 @@ def quantize_by(
                 items: float32[EACH * WIDTH]
                 for e in range(EACH):
                     if (b * EACH * THREADS + t + e * THREADS) * WIDTH < n:
-                        load(x, (b * EACH * THREADS + t + e * THREADS) * WIDTH, items, e * WIDTH, WIDTH=WIDTH)
+                        load_piece(x, (b * EACH * THREADS + t + e * THREADS) * WIDTH, items, e * WIDTH, WIDTH=WIDTH)
                 for e in range(EACH):
                     if (b * EACH * THREADS + t + e * THREADS) * WIDTH < n:
                         at: int64 = (b * EACH * THREADS + t + e * THREADS) * WIDTH

@@ -2,9 +2,17 @@
 
 from prism.lang import (
     async_, block, const, constexpr, count, cp_async, dtype, function, grid, group, id, int32, int64, load_vector, mailbox,
-    partition, prefetch, prism, ptr, publish, receive, requires, shared, split, template, thread, uint32, uint64, vector, warp,
+    partition, prefetch, prism, ptr, publish, requires, shared, split, template, thread, uint32, uint64, vector, warp,
 )
 from prism.kernels.rows.agree import agree
+
+
+@prism("device")
+@requires(thread[1])
+@template(P=dtype)
+def latter(a: P @ thread[1], b: P @ thread[1]) -> P @ thread[1]:
+    """The second of two: of one total that is received, beside nothing."""
+    return b
 
 
 @prism("device")
@@ -101,7 +109,9 @@ def map_parts(
                     with group(thread[1]):
                         if t == 0:
                             publish(words[piece], total, own_ticket.epoch)
-                        receive(words[first + t], found, 32, 1 if t < parts else 0, none, own_ticket.epoch)
+                        found[0] = grid.receive_totals(
+                            words, first + t, 32, 1 if t < parts else 0, 1, none, own_ticket.epoch, OP=latter, WORDS=1,
+                        )
                     total = JOIN(found)
         whole: P @ block[1] = block.broadcast(total, 0)
         ticket: uint64 @ thread[1] = grid.draw(control)  # now, that it waits for nobody: the row's other parts are other blocks'

@@ -17,9 +17,9 @@ LOG2_E = 1.4426950408889634
 @requires(thread[1])
 @template(A=dtype, FAST=constexpr(bool))
 def exp_above(x: A @ thread[1], top: A @ thread[1]) -> A @ thread[1]:
-    """`exp(x - top)`; `FAST`: for results of 16 bits, within 2^-16 of it where it is above 2^-14."""
+    """`exp(x - top)`; `FAST`: for results of 16 bits, within 2^-16 of it where it is above 2^-14; exactly 1 of `top` itself."""
     if FAST:
-        return fast_exp2_flush(x * LOG2_E - top * LOG2_E)
+        return fast_exp2_flush((x - top) * LOG2_E)
     else:
         return exp(x - top)
 
@@ -92,9 +92,10 @@ def softmax_rows(
             for k in range(1, BLOCKS):
                 top = operators.maximum(top, parts[k].first)
             top = warp.reduce_near(top, 5, OP=operators.maximum)
+            base: A @ thread[1] = 0 if top == least else top  # a part of a row may be -inf all over
             sum: A @ thread[1] = 0
             for k in range(BLOCKS):
-                sum = sum + parts[k].second * exp_above(parts[k].first, top, FAST=FAST)
+                sum = sum + parts[k].second * exp_above(parts[k].first, base, FAST=FAST)
             return P(top, warp.reduce_near(sum, 5, OP=operators.add))
 
         @requires(thread[1])

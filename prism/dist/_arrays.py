@@ -43,7 +43,7 @@ def put(target: Any, source: np.ndarray[Any, Any]) -> None:
         target.set(source)
 
 
-def there(like: ArrayInfo, array: np.ndarray[Any, Any]) -> Any:
+def bring(like: ArrayInfo, array: np.ndarray[Any, Any]) -> Any:
     """Return a copy of an array of the host in the library of `like`, where it lies; of NumPy's the array itself."""
     if like.library == "numpy":
         return array
@@ -76,7 +76,7 @@ def scalar_in(like: ArrayInfo, value: Any, dtype: np.dtype[Any]) -> Any:
     """Return a number of the host as the library of `like` returns it: NumPy's as a scalar, others as an array without axes."""
     if like.library == "numpy":
         return np.asarray(value).astype(dtype)[()]
-    return there(like, np.asarray(value).astype(dtype).reshape(1)).reshape(())
+    return bring(like, np.asarray(value).astype(dtype).reshape(1)).reshape(())
 
 
 class Post:

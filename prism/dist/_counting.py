@@ -105,7 +105,7 @@ def histogram(
     info, within = told.kept, range
     if looked_for and any(told.lengths):
         ends = told.values(info.dtype, 2)[told.facts[:, 0] > 0]
-        within = (ends.min().item(), ends.max().item())
+        within = (ends.min(), ends.max())  # of the dtype: edges are computed in it, as without shards
     counts, edges = lib.histogram(a, bins, within, None, weights)
     counts = combine_apart(post, info, operators.add, counts, list(builtins.range(post.size)), None)
     if density:

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from prism import lib
-from prism.dist._arrays import Post, host_array, there
+from prism.dist._arrays import Post, host_array, bring
 from prism.host.memory import empty
 from prism.runtime.arrays import ArrayInfo, describe
 
@@ -35,7 +35,7 @@ def split_by_sample(
     counts = samples_of(lengths)
     most, mine, many = max(counts), counts[post.rank], lengths[post.rank]
     spots = _spots(many, mine, most, post.rank)
-    taken = lib.take(keys, there(like, spots)) if many else None
+    taken = lib.take(keys, bring(like, spots)) if many else None
     if taken is None:
         taken = empty(like, most, describe(keys).dtype)
     everyone = post.all_gather(like, taken, (most,), describe(keys).dtype).reshape(-1)
@@ -43,12 +43,12 @@ def split_by_sample(
     valid = np.concatenate([rank * most + np.arange(count) for rank, count in enumerate(counts)]).astype(np.int64)
     ranks = np.repeat(np.arange(post.size), counts)
     at = np.concatenate(places)
-    sample = lib.take(everyone, there(like, valid))
+    sample = lib.take(everyone, bring(like, valid))
     order = host_array(lib.argsort(sample, descending=descending))
     chosen = order[[len(order) * (rank + 1) // post.size for rank in range(post.size - 1)]] if len(order) else order
     if not len(chosen):
         return [0] * (post.size - 1) + [many]
-    heads = lib.take(sample, there(like, chosen))
+    heads = lib.take(sample, bring(like, chosen))
     left, right = _search(keys, heads, descending)
     cuts = [
         int(left[k] if together or post.rank > ranks[one] else right[k] if post.rank < ranks[one] else at[one])

@@ -10,19 +10,19 @@ from prism import lib
 from prism.dist._agree import Mine, agree
 from prism.dist._arrays import Post, scalar_in, scalar_of
 from prism.dist._engines import engine_of
-from prism.dist._reduce import documented, shard
+from prism.dist._reduce import document, shard
 from prism.dist._totals import dtype_in_words, wide_of
 from prism.host import memory
 from prism.host.axes import normal_axis
 from prism.runtime.arrays import describe
 
 
-@documented("position, in the whole array, of the first largest element")
+@document("position, in the whole array, of the first largest element")
 def argmax(a: Any, axis: int | None = None, *, comm: Any, keepdims: bool = False) -> Any:
     return _extreme("argmax", a, comm, axis, keepdims)
 
 
-@documented("position, in the whole array, of the first smallest element")
+@document("position, in the whole array, of the first smallest element")
 def argmin(a: Any, axis: int | None = None, *, comm: Any, keepdims: bool = False) -> Any:
     return _extreme("argmin", a, comm, axis, keepdims)
 

@@ -49,7 +49,7 @@ _MORE = {
 }
 
 
-def documented(what: str, *more: str) -> Callable[[F], F]:
+def document(what: str, *more: str) -> Callable[[F], F]:
     """Give a function the documentation of a reduction: what it returns, and which parameters it has besides."""
 
     def decorate(function: F) -> F:
@@ -111,37 +111,37 @@ def reduce(
     return _reduce("reduce", op, x, comm, axis, keepdims, initial, dtype)
 
 
-@documented("sum", "initial", "dtype")
+@document("sum", "initial", "dtype")
 def sum(a: Any, axis: Any = None, dtype: Any = None, *, comm: Any, keepdims: bool = False, initial: Any = None) -> Any:
     return _reduce("sum", operators.add, a, comm, axis, keepdims, initial, dtype)
 
 
-@documented("product", "initial", "dtype")
+@document("product", "initial", "dtype")
 def prod(a: Any, axis: Any = None, dtype: Any = None, *, comm: Any, keepdims: bool = False, initial: Any = None) -> Any:
     return _reduce("prod", operators.multiply, a, comm, axis, keepdims, initial, dtype)
 
 
-@documented("largest element", "initial")
+@document("largest element", "initial")
 def max(a: Any, axis: Any = None, *, comm: Any, keepdims: bool = False, initial: Any = None) -> Any:
     return _reduce("max", operators.maximum, a, comm, axis, keepdims, initial)
 
 
-@documented("smallest element", "initial")
+@document("smallest element", "initial")
 def min(a: Any, axis: Any = None, *, comm: Any, keepdims: bool = False, initial: Any = None) -> Any:
     return _reduce("min", operators.minimum, a, comm, axis, keepdims, initial)
 
 
-@documented("truth of any element")
+@document("truth of any element")
 def any(a: Any, axis: Any = None, *, comm: Any, keepdims: bool = False) -> Any:
     return _reduce("any", operators.maximum, a, comm, axis, keepdims)
 
 
-@documented("truth of all elements")
+@document("truth of all elements")
 def all(a: Any, axis: Any = None, *, comm: Any, keepdims: bool = False) -> Any:
     return _reduce("all", operators.minimum, a, comm, axis, keepdims)
 
 
-@documented("number of elements that are not zero")
+@document("number of elements that are not zero")
 def count_nonzero(a: Any, axis: Any = None, *, comm: Any, keepdims: bool = False) -> Any:
     return _reduce("count_nonzero", operators.add, a, comm, axis, keepdims)
 

@@ -10,7 +10,7 @@ import numpy as np
 
 from prism import lib
 from prism.dist._agree import Mine, agree
-from prism.dist._arrays import Post, host_array, join, there
+from prism.dist._arrays import Post, host_array, join, bring
 from prism.dist._engines import engine_of
 from prism.dist._exchange import exchange, move_to, split_by_sample
 from prism.dist._reduce import shard
@@ -279,4 +279,4 @@ def _at(
     owners = np.searchsorted(ends, wanted, "right") - 1
     text = told[owners, np.arange(len(wanted))].tobytes()
     numbers = np.frombuffer(text, info.dtype)
-    return there(info, numbers), numbers
+    return bring(info, numbers), numbers

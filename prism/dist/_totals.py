@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 
 from prism import lib
-from prism.dist._arrays import Post, scalar_of, there
+from prism.dist._arrays import Post, scalar_of, bring
 from prism.host.arguments import dtype_of
 from prism.host.memory import empty
 from prism.lib import operators
@@ -43,7 +43,7 @@ def combine(operator: Operator, elements: np.ndarray[Any, Any], like: ArrayInfo,
         return initial
     function = _ON_NUMBERS.get(operator)
     if function is None:
-        return scalar_of(lib.reduce(there(like, elements), operator, initial=initial))[()]
+        return scalar_of(lib.reduce(bring(like, elements), operator, initial=initial))[()]
     with np.errstate(all="ignore"):
         found = function.reduce(elements, dtype=elements.dtype)
         return found if initial is None else function(np.asarray(initial).astype(elements.dtype), found)

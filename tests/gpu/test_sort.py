@@ -256,7 +256,7 @@ def test_keys_and_values_past_2_31() -> None:
     n, period = (1 << 31) + 3, 1 << 20
     if cupy.cuda.runtime.memGetInfo()[0] < 50 << 30:
         pytest.skip("needs 50 GiB of memory")
-    base = cupy.random.default_rng(0).permutation(period).astype(np.uint32) * 4093
+    base = cupy.asarray(np.random.default_rng(0).permutation(period)).astype(np.uint32) * 4093
     x = cupy.tile(base, -(-n // period))[:n]
     turns = cupy.repeat(cupy.arange(-(-n // period), dtype=cupy.uint64).astype(cupy.uint8), period)[:n]
     keys, values = lib.sort_by_key(x, turns)

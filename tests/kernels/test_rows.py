@@ -272,6 +272,8 @@ def run_parts(
     centred: bool | None, rows: int, n: int, launches: int = 1, mutant: Any = None, threads: int = 32, **options
 ) -> None:
     x, w, v = numbers((0, 0, 0, 0, rows, n)) + 3, *numbers((0, 0, 0, 0, 2, n), seed=2)
+    if centred is None:
+        x[-1, : n - 1] = -np.inf  # all of several parts
     parts, blocks = cut(n, threads), cut(n, threads) + 2
     capacity = parts * rows + 3
     words, control = np.zeros(4 * capacity, np.uint64), np.zeros(1, np.uint64)

@@ -14,15 +14,13 @@ from prism.lib.grid.pipeline import pipeline
 from prism.lib.grid.publish import publish
 from prism.lib.grid.publish_digits import publish_digits
 from prism.lib.grid.receive_totals import receive_totals
-from prism.lib.grid.scan_tiles import scan_tiles, tile_loop
-from prism.lib.grid.select_tiles import select_tiles
+from prism.lib.grid.scan_tiles import scan_tiles, select_tiles, tile_loop
 from prism.lib.grid.ticket import Ticket
 from prism.lib.grid.tiles import count_tiles, deal_tiles, dynamic_tiles, owners, tiles
 
 __all__ = [
     "Ticket", "count_done", "count_launch", "count_tiles", "deal_tiles", "draw", "dynamic_tiles", "epoch", "gather",
-    "gather_into", "histogram", "look_back", "look_back_columns", "look_back_digits", "look_back_each",
-    "look_back_segments", "look_back_share", "look_back_stable", "next_tile", "owners", "pipeline",
-    "publish", "publish_digits", "receive_totals", "scan_tiles", "select_tiles", "tile_loop", "tiles",
-    "wait_for_done",
+    "gather_into", "histogram", "look_back", "look_back_columns", "look_back_digits", "look_back_each", "look_back_segments",
+    "look_back_share", "look_back_stable", "next_tile", "owners", "pipeline", "publish", "publish_digits", "receive_totals",
+    "scan_tiles", "select_tiles", "tile_loop", "tiles", "wait_for_done",
 ]

@@ -1,6 +1,6 @@
 """grid.select_tiles: what is kept of tiles, close together, by functions that the kernel has in it.
 
-Tests of prism/lib/grid/select_tiles.py; tests/kernels/test_select.py has more, as all selections are made of it.
+Tests of prism/lib/grid/scan_tiles.py; tests/kernels/test_select.py has more, as all selections are made of it.
 """
 
 import numpy as np

@@ -86,10 +86,10 @@ def kernel(
     if cut.parts > 1:
         after = after.with_elements()
     bound = after.bound()
-    reduced = 0 if after.reduced is None else 1 if (after.reduced.axis == 1) != after.turned else 2
+    reduced = 0 if after.reduced is None else 1 if (after.reduced.axis == 1) != after.trans else 2
     terms = Terms(
         after.has(ROW), after.has(COLUMN), after.has(ELEMENT), after.has(LOADED), after.second is not None, reduced,
-        0 if other is None else 2 if laid.trans else 1, after.turned, 8 * SCALARS[product.out.scalar].bytes,
+        0 if other is None else 2 if laid.trans else 1, after.trans, 8 * SCALARS[product.out.scalar].bytes,
     )  # fmt: skip
     first, second, value = bound.functions
     facts: dict[str, Any] = {

@@ -101,7 +101,7 @@ class Bound(NamedTuple):
 class After:
     """An epilogue that is a function: the call, what it is given, and what is done before; `result`: of which type it makes one.
 
-    `second`: of a second result, and `reduced`. `order`: which of the three are results, in the caller's order. `turned`: the
+    `second`: of a second result, and `reduced`. `order`: which of the three are results, in the caller's order. `trans`: the
     kernel makes the transpose of the result.
     """
 
@@ -112,7 +112,7 @@ class After:
     second: Call | None = None
     reduced: Reduced | None = None
     order: tuple[str, ...] = (OUT,)
-    turned: bool = False
+    trans: bool = False
 
     @property
     def calls(self) -> tuple[Call, ...]:
@@ -141,7 +141,7 @@ class After:
 
     def turn(self) -> After:
         """Return the same of the transposed result."""
-        return replace(self, turned=not self.turned)
+        return replace(self, trans=not self.trans)
 
     def has(self, per: str) -> bool:
         """Whether the kernel has extras of a kind: by its rows, or its columns."""
@@ -149,7 +149,7 @@ class After:
 
     def read(self, extra: Extra) -> str:
         """Return how the kernel reads an array."""
-        return _TURNED.get(extra.per, extra.per) if self.turned else extra.per
+        return _TURNED.get(extra.per, extra.per) if self.trans else extra.per
 
     def size(self, per: str) -> int:
         """Return the bytes of a record."""
@@ -172,7 +172,7 @@ class After:
         reads = tuple((self.read(extra), extra.scalar) for extra in self.extras)
         kinds = self.result, self.result, FLOAT32.name
         functions = (
-            _function(c, reads, self.scaling, kind, self.turned) for c, kind in zip(self.calls, kinds, strict=True)
+            _function(c, reads, self.scaling, kind, self.trans) for c, kind in zip(self.calls, kinds, strict=True)
         )
         return Bound(tuple(functions), records, views, arguments)
 
@@ -210,12 +210,12 @@ def _view(record: Struct | None, some: Sequence[Extra]) -> tuple[Viewed, list[Ex
 
 @functools.lru_cache(maxsize=1024)
 def _function(
-    called: Call, reads: tuple[tuple[str, Scalar], ...], scaling: Scaling, result: str, turned: bool
+    called: Call, reads: tuple[tuple[str, Scalar], ...], scaling: Scaling, result: str, trans: bool
 ) -> Written:  # fmt: skip
     """Return the device function that a kernel calls for each element of its result."""
     values = _values(reads)
     sums = [_scaled(_name(text), scaling, values) for text in SUMS[: called.sums]]
-    places = [_name("x"), _name("y")] if turned else [_name("y"), _name("x")]
+    places = [_name("x"), _name("y")] if trans else [_name("y"), _name("x")]
     made = _call(called.what, *sums, *(places if called.indices else ()), *(values[k] for k in called.extras))
     if called.result != FLOAT32:
         made = _call(FLOAT32, made)

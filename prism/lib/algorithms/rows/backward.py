@@ -32,7 +32,7 @@ def norm_backward(function: str, dout: Any, x: Any, weight: Any, bias: bool, eps
     Raises:
         TypeError, ValueError: as these.
     """
-    given = {"x": x, "dout": dout} | ({} if weight is None else {"weight": weight})
+    given = {"dout": dout, "x": x} | ({} if weight is None else {"weight": weight})
     asked = (function, tuple(given), bias, repr(eps))
     if (known := repeat.run_many(asked, (*given.values(), None), stream)) is not None:
         return known

@@ -66,7 +66,7 @@ def softmax_backward(
         TypeError, ValueError: as these.
     """
     asked = (function, axis, type(axis), scale if scale is None else repr(scale))
-    if (known := repeat.run_many(asked, (result, dout, out), stream)) is not None:
+    if (known := repeat.run_many(asked, (dout, result, out), stream)) is not None:
         return known
     factor = number_of(scale, "scale", 1.0)
 
@@ -92,7 +92,7 @@ def softmax_backward(
         )
 
     def make(given: Any, other: Any, target: Any) -> Any:
-        return call(function, asked, {"result": given, "dout": other}, decide, target, stream)
+        return call(function, asked, {"dout": other, "result": given}, decide, target, stream)
 
     return along_last(function, (result, dout), axis, make, out, stream)
 
