@@ -131,10 +131,10 @@ def _copy(function: str, x: Any, axes: tuple[int, ...] | None, out: Any, stream:
         return known
 
     if isinstance(x, Lazy):
-        turned = _turned(x, _order(function, axes, len(x.shape)))
-        if stream is None and (known := repeat.run((function,), turned, out)) is not None:
+        ordered = _in_order(x, _order(function, axes, len(x.shape)))
+        if stream is None and (known := repeat.run((function,), ordered, out)) is not None:
             return known
-        return call(function, (function,), {"x": turned}, _decide_lazy, out, stream)
+        return call(function, (function,), {"x": ordered}, _decide_lazy, out, stream)
 
     def decide(arrays: Mapping[str, ArrayInfo], result: ArrayInfo | None, machine: Machine) -> Decision:
         given = arrays["x"]
@@ -143,7 +143,7 @@ def _copy(function: str, x: Any, axes: tuple[int, ...] | None, out: Any, stream:
     return call(function, asked, {"x": x}, decide, out, stream)
 
 
-def _turned(x: Lazy, order: tuple[int, ...]) -> Lazy:
+def _in_order(x: Lazy, order: tuple[int, ...]) -> Lazy:
     """Return a lazy array with its axes in an order."""
     if order == tuple(range(len(order))):
         return x
