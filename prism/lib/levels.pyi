@@ -1103,20 +1103,6 @@ class Grid(LevelName):
                      more, and give their copies back then: see `in_flight` of `claim`."""
 
     @staticmethod
-    def place_tiles(words: Any, capacity: Any, control: Any, blocks: Any, tiles: Any, *, LOAD: Any, PLACE: Any, STORE: Any, KEEP: Any, THREADS: int, WORDS: int = ...) -> None:
-        """grid.place_tiles(words: ptr(mailbox(uint32)) @ grid[1], capacity: uint32 @ grid[1],
-            control: ptr(uint64) @ grid[1], blocks: int32 @ grid[1], tiles: int32 @ grid[1], *, LOAD: function,
-            PLACE: function, STORE: function, KEEP: function, THREADS: constexpr(int), WORDS: constexpr(int) = 2)
-
-        Do tiles `0 ... tiles - 1`, as `grid.select_tiles`, and place a loaded tile before the tiles before it are known.
-
-        `PLACE(before, many)` follows `LOAD(tile)`: so many of the tile are kept in the warps before, and in all.
-
-        Perspective: block, of `THREADS` threads; `blocks`: how many there are in the grid.
-        Shapes:      `words`, `capacity`, `control`: as of `grid.scan_tiles`.
-        Errors:      the functions must not wait for another block."""
-
-    @staticmethod
     def publish(words: Any, tile: Any, total: Any, epoch: Any, *, T: Any = ...) -> None:
         """grid.publish(words: ptr(mailbox(T)) @ grid[1], tile: int32 @ block[1], total: T @ thread[1],
             epoch: uint32 @ thread[1], *, T: dtype = ...)

@@ -166,6 +166,26 @@ def layers(library: Any, n: int) -> None:
     )
 
 
+def rows_of_eleven(library: Any, n: int) -> None:
+    n -= n % 11
+    places = [0, n // 3 + 1, n - 1]
+    x = library.zeros((n // 11, 11), np.float16)
+    x.reshape(-1)[places] = 1
+    calls: tuple[tuple[Callable[[], Any], float, float], ...] = (  # above what it is at these places alone, and what there
+        (lambda: lib.softmax(x), 0.15, 0.2137), (lambda: lib.log_softmax(x), -2, -1.5432),
+        (lambda: lib.softmax_backward(x, lib.softmax(x)), 0, 0.1680),
+        (lambda: lib.log_softmax_backward(x, lib.log_softmax(x)), 0, 0.7863),
+        (lambda: lib.rms_norm(x, eps=1), 0, 0.9574), (lambda: lib.layer_norm(x, eps=1), 0, 0.8737),
+        (lambda: lib.rms_norm_backward(x, x, eps=1), 0, 0.8776), (lambda: lib.layer_norm_backward(x, x, eps=1), 0, 0.8070),
+        (lambda: lib.rows(x, lambda x, top: x * top, "max"), 0, 1),
+    )  # fmt: skip
+    for make, above, wanted in calls:
+        y = make()
+        assert int(lib.count_nonzero(lazy.of(y) > above)) == len(places)
+        assert all(abs(float(y.reshape(-1)[p]) - wanted) < 2e-3 for p in places)
+        del y
+
+
 CHECKS: dict[Callable[[Any, int], None], tuple[str, ...]] = {
     differences: ("diff", "ediff1d", "adjacent_difference"),
     search: ("searchsorted", "digitize", "find"),
@@ -180,6 +200,10 @@ CHECKS: dict[Callable[[Any, int], None], tuple[str, ...]] = {
     layouts: ("copy", "transpose", "permute"),
     layers: (
         "gelu", "gelu_backward", "swiglu", "swiglu_backward", "rope", "quantize", "cross_entropy", "cross_entropy_backward",
+    ),
+    rows_of_eleven: (
+        "softmax", "log_softmax", "softmax_backward", "log_softmax_backward", "rms_norm", "layer_norm", "rms_norm_backward",
+        "layer_norm_backward", "rows",
     ),
 }  # fmt: skip
 """What is looked at here, and of which functions: `topk` and `in1d` are other names, `segmented_argmin` the other extreme."""

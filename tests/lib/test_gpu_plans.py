@@ -14,11 +14,12 @@ import pytest
 
 import prism
 from prism import lib
-from prism.host import call
+from prism.host import call, lazies
 from prism.host.machine import Host
 from prism.host.plan import Step
 from prism.lib.cases import Case, cases
 from tests.lib.calls import LAYOUTS, check
+from tests.lib.lazy.lazies import LAZIES, array_of
 from tests.rarely import rarely
 
 # Not hgemm, nor matmul that calls it: its copies have padded rows, and `run_on_host` takes arrays without gaps.
@@ -67,6 +68,27 @@ def test_what_a_gpu_is_given(turn: int, case: Case) -> None:
     shape = SIZES[turn % len(SIZES)] if len(case.shapes[0]) == 1 else case.shapes[turn % len(case.shapes)]
     arrays = case.arrays(shape, case.dtypes[turn % len(case.dtypes)])
     check(case, arrays, functools.partial(LAYOUTS["3 past"], np)) if turn % 2 else check(case, arrays)
+
+
+LAYERS = (
+    "copy", "transpose", "permute", "gelu", "gelu_backward", "swiglu", "swiglu_backward", "cross_entropy",
+    "cross_entropy_backward", "rope", "quantize",
+)  # fmt: skip
+READ = [(case, name) for case in CASES if case.function in LAYERS for name in LAZIES]
+
+
+@pytest.mark.parametrize(("case", "name"), rarely(READ, but=READ[::7]), ids=str)
+def test_layers_of_lazy_arrays(case: Case, name: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    """They are read where they stand by kernels that load vectors, too."""
+
+    def never(info: Any) -> Any:
+        raise AssertionError(f"{case} writes the elements of a lazy array to memory")
+
+    monkeypatch.setattr(lazies, "evaluators", [never])
+    first = case.shapes[0]
+    for shape in (first, (first[0], *(8 * extent for extent in first[1:]))):
+        for dtype in (case.dtypes[0], case.dtypes[-1]):
+            check(case, case.arrays(shape, dtype), functools.partial(LAZIES[name], np.asarray), array_of)
 
 
 L = lib.lazy

@@ -7,7 +7,6 @@ from typing import Any
 
 from prism.host import arguments, repeat
 from prism.host.call import Decision, Result, call
-from prism.host.lazies import LazyInfo
 from prism.host.matrices import rows_of, width_of
 from prism.host.plan import OUT, Machine, Plan, Reach, Step, instance_of
 from prism.kernels.activations import GELU, GELU_TANH, SILU, activate, activate_backward
@@ -262,13 +261,13 @@ def _shape(x: ArrayInfo, halves: bool) -> tuple[int, ...]:
 def _copied(
     infos: Mapping[str, ArrayInfo], x: ArrayInfo, same: Mapping[str, tuple[ArrayInfo, tuple[int, ...]]]
 ) -> tuple[str, ...]:
-    """Check arrays, and return those that must be copied first: whose rows are not at one distance, or that are lazy."""
+    """Check arrays, and return those that must be copied first: whose rows are not at one distance."""
     for name, (one, shape) in same.items():
         if one.scalar != x.scalar:
             raise TypeError(f"`{name}` must be of {x.scalar}, as `x` is, not of {one.scalar}")
         if one.shape != shape:
             raise ValueError(f"`{name}` must have shape {shape}, not {one.shape}")
-    return tuple(name for name, one in infos.items() if isinstance(one, LazyInfo) or rows_of(one) is None)
+    return tuple(name for name, one in infos.items() if rows_of(one) is None)
 
 
 def _matrix(shape: tuple[int, ...], of: list[ArrayInfo], halves: bool) -> tuple[int, int]:

@@ -3,14 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from typing import Any
 
 from prism.host import arguments, repeat
 from prism.host.axes import c_strides, normal_axis
 from prism.host.call import Decision, Result, call
-from prism.host.lazies import LazyInfo
 from prism.host.plan import Machine
 from prism.lib.algorithms.copies.plan import WIDEST, moves_of, plan_move
+from prism.lib.algorithms.transform.api import decide as decide_evaluation
+from prism.lib.lazy.array import Lazy, gather
 from prism.runtime.arrays import ArrayInfo
 
 
@@ -43,7 +45,8 @@ def copy(x: Any, out: Any = None, *, stream: Any = None) -> Any:
     -----
     Bytes are copied as they are, in any order of bytes. Each is read once and written once, by 16 bytes where they lie so on both
     sides. Axes that are one in both arrays are taken for one; what runs along different axes in the two goes through tiles in
-    shared memory. See docs/transposes.md.
+    shared memory. See docs/transposes.md. The elements of a lazy array are computed where they are written, by the kernel of
+    `evaluate`; where `out` has gaps, or another order than C's, they are made beside, and put there.
 
     Examples
     --------
@@ -127,12 +130,36 @@ def _copy(function: str, x: Any, axes: tuple[int, ...] | None, out: Any, stream:
     if stream is None and (known := repeat.run(asked, x, out)) is not None:
         return known
 
+    if isinstance(x, Lazy):
+        ordered = _in_order(x, _order(function, axes, len(x.shape)))
+        if stream is None and (known := repeat.run((function,), ordered, out)) is not None:
+            return known
+        return call(function, (function,), {"x": ordered}, _decide_lazy, out, stream)
+
     def decide(arrays: Mapping[str, ArrayInfo], result: ArrayInfo | None, machine: Machine) -> Decision:
         given = arrays["x"]
-        order = _order(function, axes, len(given.shape))
-        return Decision(copied=("x",)) if isinstance(given, LazyInfo) else _decide(given, order, result, machine)
+        return _decide(given, _order(function, axes, len(given.shape)), result, machine)
 
     return call(function, asked, {"x": x}, decide, out, stream)
+
+
+def _in_order(x: Lazy, order: tuple[int, ...]) -> Lazy:
+    """Return a lazy array with its axes in an order."""
+    if order == tuple(range(len(order))):
+        return x
+    steps = c_strides(x.shape)
+    return gather(x, tuple(x.shape[k] for k in order), [steps[k] for k in order])
+
+
+def _decide_lazy(arrays: Mapping[str, ArrayInfo], result: ArrayInfo | None, machine: Machine) -> Decision:
+    """Return how the elements of a lazy array, its axes in their order by now, are written to the result."""
+    given = arrays["x"]
+    if result is not None:
+        arguments.require_scalar(result, given.scalar)
+        _require_place(result, given.shape)
+        if not (result.contiguous and result.natural):
+            return replace(decide_evaluation(arrays, None, machine), beside=True)
+    return decide_evaluation(arrays, result, machine)
 
 
 def _order(function: str, axes: tuple[int, ...] | None, ndim: int) -> tuple[int, ...]:
@@ -162,11 +189,7 @@ def _decide(given: ArrayInfo, order: tuple[int, ...], result: ArrayInfo | None, 
     if result is not None:
         if result.dtype != given.dtype:
             raise TypeError(f"`out` must be of {given.dtype}, the dtype of `x`, not of {result.dtype}")
-        arguments.require_shape(result, shape)
-        if result.size and not _apart(result):
-            raise ValueError(
-                f"`out` has elements that share memory: its shape is {shape}, its strides {result.strides} bytes"
-            )
+        _require_place(result, shape)
         if not (beside := any(step < 0 for step in result.strides)):  # its memory is known from its first element on
             target, begins = result.strides, result.pointer
     if 0 in shape or not size:
@@ -176,6 +199,15 @@ def _decide(given: ArrayInfo, order: tuple[int, ...], result: ArrayInfo | None, 
     source = tuple(given.strides[k] for k in order)
     ends = (given.pointer % WIDEST, begins % WIDEST if begins >= 0 else -1)
     return Decision(results, plan=plan_move(moves_of(shape, source, target, size, ends), ends), beside=beside)
+
+
+def _require_place(result: ArrayInfo, shape: tuple[int, ...]) -> None:
+    """Check that an array has a shape, and a place for each element."""
+    arguments.require_shape(result, shape)
+    if result.size and not _apart(result):
+        raise ValueError(
+            f"`out` has elements that share memory: its shape is {shape}, its strides {result.strides} bytes"
+        )
 
 
 def _apart(info: ArrayInfo) -> bool:

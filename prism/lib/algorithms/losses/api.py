@@ -10,7 +10,6 @@ import numpy as np
 
 from prism.host import arguments, repeat
 from prism.host.call import Decision, Result, call
-from prism.host.lazies import LazyInfo
 from prism.host.matrices import rows_of, width_of
 from prism.host.plan import OUT, Machine, Plan, Reach, Scratch, Step, instance_of
 from prism.kernels.losses import cross_entropy_backward as backward_kernel
@@ -206,7 +205,7 @@ def _copied(infos: Mapping[str, ArrayInfo]) -> tuple[str, ...]:
     return tuple(
         name
         for name, one in infos.items()
-        if isinstance(one, LazyInfo) or (rows_of(one) is None if name == "x" else not (one.contiguous and one.natural))
+        if (rows_of(one) is None if name == "x" else not (one.contiguous and one.natural))
     )
 
 

@@ -10,7 +10,6 @@ import numpy as np
 
 from prism.host import repeat
 from prism.host.call import Decision, Result, call
-from prism.host.lazies import LazyInfo
 from prism.host.matrices import rows_of, width_of
 from prism.host.plan import OUT, Clear, Machine, Plan, Reach, Scratch, Step, instance_of
 from prism.kernels.quantize import find_largest, quantize_by, quantize_groups, quantize_rows
@@ -96,7 +95,7 @@ def _decide(x: ArrayInfo, name: str, group: str | int, machine: Machine) -> Deci
     n = x.shape[-1]
     if isinstance(group, int) and n % group:
         raise ValueError(f"`group` must divide the last extent of `x`, {n}, and is {group}")
-    if isinstance(x, LazyInfo) or rows_of(x) is None or (group == "tensor" and not x.contiguous):
+    if rows_of(x) is None or (group == "tensor" and not x.contiguous):
         return Decision(copied=("x",))
     many = (1,) if group == "tensor" else x.shape[:-1] if group == "row" else (*x.shape[:-1], n // int(group))
     made = np.dtype(np.int8) if name == "int8" else CODED[name]

@@ -9,7 +9,6 @@ from typing import Any
 from prism.host import arguments, repeat
 from prism.host.axes import merge, normal_axis
 from prism.host.call import Decision, Result, call
-from prism.host.lazies import LazyInfo
 from prism.host.matrices import width_of
 from prism.host.plan import OUT, Machine, Plan, Reach, Step, instance_of
 from prism.kernels.activations import turn_pairs
@@ -81,13 +80,9 @@ def rope(
         place, angles = _require(infos, axis, interleaved)
         if not given.size:
             return Decision((Result(given.shape, given.dtype),))
-        lies = None if isinstance(given, LazyInfo) or not given.natural else _rows(given, place)
+        lies = _rows(given, place) if given.natural else None
         copied: tuple[str, ...] = ("x",) if lies is None else ()
-        copied += tuple(
-            k
-            for k in ("cos", "sin")
-            if isinstance(infos[k], LazyInfo) or not (infos[k].contiguous and infos[k].natural)
-        )
+        copied += tuple(k for k in ("cos", "sin") if not (infos[k].contiguous and infos[k].natural))
         if copied:
             return Decision(copied=copied)
         assert lies is not None

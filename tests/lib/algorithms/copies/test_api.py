@@ -118,6 +118,35 @@ def test_plans() -> None:
         assert np.array_equal(plan(), x.T)
 
 
+def test_lazy_arrays() -> None:
+    """They are computed where they are written: into gaps beside, and so where they read the result."""
+    x = np.arange(60, dtype=np.int16).reshape(3, 4, 5)
+    lazy = lib.lazy.of(x) * 2
+    assert np.array_equal(lib.permute(lazy, (2, 0, 1)), 2 * x.transpose(2, 0, 1))
+    assert np.array_equal(lib.permute(lazy), 2 * x.T) and np.array_equal(lib.copy(lazy), 2 * x)
+    dense, gaps = np.zeros((4, 3, 5), np.int16), np.zeros((4, 3, 10), np.int16)[..., ::-2]
+    for out in (dense, gaps):
+        assert lib.transpose(lazy, 0, 1, out=out) is out and np.array_equal(out, 2 * x.swapaxes(0, 1))
+    plan = lib.plan(lib.transpose, lazy, out=np.zeros((3, 5, 4), np.int16))
+    x += 1
+    assert np.array_equal(plan(), 2 * x.swapaxes(1, 2))
+    square = np.arange(49).reshape(7, 7)
+    wanted = square.T + 1
+    lib.transpose(lib.lazy.of(square) + 1, out=square)
+    assert np.array_equal(square, wanted)
+    room = np.zeros(60, np.int16)
+    lib.copy(lib.lazy.arange(60, dtype=np.int16), lib.lazy.put(room, np.arange(60)[::-1]))
+    assert room.tolist() == [*range(60)][::-1]
+    with pytest.raises(TypeError, match="int16"):
+        lib.copy(lazy, np.zeros((3, 4, 5)))
+    with pytest.raises(ValueError, match="share memory"):
+        lib.copy(lazy, np.lib.stride_tricks.as_strided(np.zeros(5, np.int16), (3, 4, 5), (0, 0, 2)))
+    with pytest.raises(ValueError, match="shape"):
+        lib.copy(lazy, np.zeros((4, 3, 5), np.int16))
+    with pytest.raises(np.exceptions.AxisError):
+        lib.transpose(lazy, 0, 3)
+
+
 def test_axes_are_merged_and_units_as_wide_as_they_lie() -> None:
     """Of a copy one axis of 16 bytes is left; of a transpose two; a struct of 12 bytes is three words."""
     assert moves_of((4, 8, 16), (512, 64, 4), (512, 64, 4), 4, (0, 0)).axes == (Axis(128, 1, 1),)
