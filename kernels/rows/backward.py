@@ -5,8 +5,8 @@ from prism.lang import (
     rsqrt, template, thread,
 )
 from prism.kernels.rows.elements import load_numbers, load_words, store_numbers
-from prism.kernels.rows.registers import map_row, prefetch_rows
-from prism.kernels.rows.skeleton import map_whole_rows
+from prism.kernels.rows.registers import map_row
+from prism.kernels.rows.skeleton import map_rows
 from prism.kernels.rows.sums import add_pairs
 from prism.lib.thread import operators
 
@@ -21,11 +21,10 @@ from prism.lib.thread import operators
 def softmax_backward_rows(
     y: ptr(const(TI)) @ grid[1], dy: ptr(const(TI)) @ grid[1], dx: ptr(TO) @ grid[1], rows: int64 @ grid[1], n: int32 @ grid[1],
     stride: int64 @ grid[1], dy_stride: int64 @ grid[1], scale: A @ grid[1], lanes: int32 @ grid[1], wide: bool @ grid[1],
-    ahead: int32 @ grid[1],
 ):
     """`dx = scale * y * (dy - sum(dy * y))` of each row; of the logarithm of a softmax `scale * (dy - exp(y) * sum(dy))`.
 
-    Perspective: grid, of blocks, or clusters of `BLOCKS`, of up to `THREADS` threads: see `map_whole_rows`.
+    Perspective: grid, of blocks, or clusters of `BLOCKS`, of up to `THREADS` threads: see `map_rows`.
     Shapes:      rows of `y` are `stride` elements apart, those of `dy` `dy_stride`, and those of `dx` `n`.
     Numerics:    computes in `A`.
     Test:        tests/kernels/test_rows_backward.py, tests/gpu/test_rows.py
@@ -82,10 +81,7 @@ def softmax_backward_rows(
                     found[k] = scale * (values[k] * (values[WIDTH + k] - total))
             store_numbers(out, row * n + column, found)
 
-        if ahead > 0:
-            prefetch_rows(y, r + ahead, rows, n, stride, lanes, wide, BLOCKS=BLOCKS)
-            prefetch_rows(dy, r + ahead, rows, n, dy_stride, lanes, wide, BLOCKS=BLOCKS)
-        map_whole_rows(
+        map_rows(
             r, rows, n, lanes, wide, A(0), A(0), TI=TI, A=A, P=A, STAGES=1, ONCE=False, ITEMS=ITEMS, WIDTH=WIDTH, INPUTS=2,
             KEPT=2, BLOCKS=BLOCKS, LONG=LONG, LOAD=load, READ=read, FIRST=first, OP=operators.add, SECOND=second,
             OP2=operators.add, PACK=pack, JOIN=join, LAST=last, STORE=store,
@@ -103,15 +99,14 @@ def norm_backward_rows(
     x: ptr(const(TI)) @ grid[1], dy: ptr(const(TI)) @ grid[1], weight: ptr(const(W)) @ grid[1], dx: ptr(TI) @ grid[1],
     weights: ptr(A) @ grid[1], biases: ptr(A) @ grid[1], rows: int64 @ grid[1], n: int32 @ grid[1], stride: int64 @ grid[1],
     dy_stride: int64 @ grid[1], step: int64 @ grid[1], trips: int64 @ grid[1], eps: A @ grid[1], share: A @ grid[1],
-    lanes: int32 @ grid[1], wide: bool @ grid[1], ahead: bool @ grid[1],
+    lanes: int32 @ grid[1], wide: bool @ grid[1],
 ):
     """The gradients of `norm_rows`: `dx` of each row, and what each group of rows adds to those of the weight and the bias.
 
     Perspective: grid, of `step` blocks, or clusters of `BLOCKS`, of up to `THREADS` threads, which take rows in turn, in `trips`.
     Shapes:      rows of `x` are `stride` elements apart, those of `dy` `dy_stride`, and those of `dx` `n`. A group is those who
                  share a row, see `map_row`: number `g` writes `weights[g * n + i]` and `biases[g * n + i]`, where there is a
-                 `WEIGHT`, a `BIAS`; else they are not touched. `ahead`: rows are asked for a trip before. `P`, `F`: `Pair` and
-                 `Moments`, of numbers of the type `A`. `share`: `1 / n`.
+                 `WEIGHT`, a `BIAS`; else they are not touched. `P`: `Pair`, of numbers of the type `A`. `share`: `1 / n`.
     Numerics:    computes in `A`; a group adds up its rows in their order.
     Test:        tests/kernels/test_rows_backward.py, tests/gpu/test_rows.py
     """
@@ -206,9 +201,6 @@ def norm_backward_rows(
             store_numbers(out, row * n + column, weighed)
 
         for i in range(0, trips, unroll=False):
-            if ahead:
-                prefetch_rows(x, r + (i + 1) * step, rows, n, stride, lanes, wide, BLOCKS=BLOCKS)
-                prefetch_rows(dy, r + (i + 1) * step, rows, n, dy_stride, lanes, wide, BLOCKS=BLOCKS)
             map_row(
                 r + i * step, rows, n, lanes, wide, P(0, 0), P(0, 0), TI=TI, A=A, P=F, STAGES=2 if CENTRED else 1, ONCE=False,
                 ITEMS=ITEMS, WIDTH=WIDTH, INPUTS=2, KEPT=2, BLOCKS=BLOCKS, LOAD=load, READ=read, FIRST=first, OP=add_pairs,

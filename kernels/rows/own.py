@@ -6,7 +6,7 @@ from prism.lang import (
 )
 from prism.kernels.rows.elements import load_words, store_numbers
 from prism.kernels.rows.registers import prefetch_rows
-from prism.kernels.rows.skeleton import map_whole_rows
+from prism.kernels.rows.skeleton import map_rows
 
 
 @prism("global")
@@ -28,7 +28,7 @@ def own_rows(
     `a` is `OP` of `FIRST(x[r * stride + j])` for all `j`, and, where there are two `STAGES`, `b` is `OP2` of
     `SECOND(x[r * stride + j], a)`; else `FUNCTION` has no `b`. `c` and `d` it has if there are so many `COLUMNS`.
 
-    Perspective: grid, of blocks, or clusters of `BLOCKS`, of up to `THREADS` threads: see `map_whole_rows`.
+    Perspective: grid, of blocks, or clusters of `BLOCKS`, of up to `THREADS` threads: see `map_rows`.
     Shapes:      `share`: `1 / n`, by which sums are multiplied where `MEAN` and `MEAN2`. `KEEP`: `FUNCTION` has what `SECOND`
                  made of an element for it. `identity`, `identity2`: those of `OP` and `OP2`.
     Numerics:    computes in `A`.
@@ -99,7 +99,7 @@ def own_rows(
 
         if ahead > 0:
             prefetch_rows(x, r + ahead, rows, n, stride, lanes, wide, BLOCKS=BLOCKS)
-        map_whole_rows(
+        map_rows(
             r, rows, n, lanes, wide, identity, identity2, TI=TI, A=A, P=P, STAGES=STAGES, ONCE=False, ITEMS=ITEMS, WIDTH=WIDTH,
             INPUTS=1, KEPT=1, BLOCKS=BLOCKS, LONG=LONG, LOAD=load, READ=read, FIRST=first, OP=OP, SECOND=second, OP2=OP2,
             PACK=pack, JOIN=join, LAST=last, STORE=store,

@@ -36,7 +36,7 @@ def map_row(
                  is a warp's, and `JOIN(parts)` makes one of those of all warps, a lane each. `STORE(j, row, column, values,
                  total, c)` does with the thread's vector `j` what it likes; `c` is `LAST(a, total)`. Of vectors that are not
                  there, others are read and thrown away.
-    Cost:        a reduction for each stage, or, `ONCE`, one: in a block one barrier, and in a cluster one of its.
+    Cost:        a reduction for each stage: in a block one barrier, and in a cluster one of its.
     Numerics:    `OP` and `OP2` are commutative, and reassociated in a way that follows from the launch.
     """
     VECTORS: constexpr(int) = ITEMS // WIDTH

@@ -1,22 +1,19 @@
-"""How all operations on rows are put together: held where there is room, cut into parts, or read again."""
+"""How all operations on rows are put together: held where there is room, and read again where there is none."""
 
-from prism.lang import (
-    block, const, constexpr, dtype, function, grid, int32, int64, mailbox, prism, ptr, requires, template, thread, uint32, uint64,
-)
-from prism.kernels.rows.long import map_long_row
-from prism.kernels.rows.parts import map_parts
+from prism.lang import block, constexpr, dtype, function, grid, int32, int64, prism, requires, template, thread
 from prism.kernels.rows.registers import map_row
+from prism.kernels.rows.long import map_long_row
 
 
 @prism("device")
 @template(
     TI=dtype, A=dtype, S=dtype, S2=dtype, P=dtype, STAGES=constexpr(int), ONCE=constexpr(bool), ITEMS=constexpr(int),
-    WIDTH=constexpr(int), INPUTS=constexpr(int), KEPT=constexpr(int), BLOCKS=constexpr(int), LONG=constexpr(bool), LOAD=function,
-    READ=function, FIRST=function, OP=function, SECOND=function, OP2=function, PACK=function, JOIN=function, LAST=function,
-    STORE=function,
+    WIDTH=constexpr(int), INPUTS=constexpr(int), KEPT=constexpr(int), BLOCKS=constexpr(int), LONG=constexpr(bool),
+    LOAD=function, READ=function, FIRST=function, OP=function, SECOND=function, OP2=function, PACK=function, JOIN=function,
+    LAST=function, STORE=function,
 )
 @requires(block[BLOCKS], thread[32])
-def map_whole_rows(
+def map_rows(
     r: int64 @ block[BLOCKS], rows: int64 @ grid[1], n: int32 @ grid[1], lanes: int32 @ grid[1], wide: bool @ grid[1],
     identity: S @ grid[1], identity2: S2 @ grid[1],
 ):
@@ -30,35 +27,6 @@ def map_whole_rows(
     else:
         map_row(
             r, rows, n, lanes, wide, identity, identity2, TI=TI, A=A, P=P, STAGES=STAGES, ONCE=ONCE, ITEMS=ITEMS, WIDTH=WIDTH,
-            INPUTS=INPUTS, KEPT=KEPT, BLOCKS=BLOCKS, LOAD=LOAD, READ=READ, FIRST=FIRST, OP=OP, SECOND=SECOND, OP2=OP2, PACK=PACK,
-            JOIN=JOIN, LAST=LAST, STORE=STORE,
-        )
-
-
-@prism("device")
-@template(
-    TI=dtype, A=dtype, S=dtype, S2=dtype, P=dtype, STAGES=constexpr(int), ONCE=constexpr(bool), ITEMS=constexpr(int),
-    WIDTH=constexpr(int), INPUTS=constexpr(int), KEPT=constexpr(int), BLOCKS=constexpr(int), LONG=constexpr(bool),
-    PARTS=constexpr(bool), ROOM=constexpr(int), LOAD=function, READ=function, FIRST=function, OP=function, SECOND=function,
-    OP2=function, PACK=function, JOIN=function, LAST=function, STORE=function,
-)
-@requires(block[BLOCKS], thread[32])
-def map_rows(
-    x: ptr(const(TI)) @ grid[1], z: ptr(const(TI)) @ grid[1], stride: int64 @ grid[1], z_stride: int64 @ grid[1],
-    r: int64 @ block[BLOCKS], rows: int64 @ grid[1], n: int32 @ grid[1], lanes: int32 @ grid[1], wide: bool @ grid[1],
-    identity: S @ grid[1], identity2: S2 @ grid[1], words: ptr(mailbox(P)) @ grid[1], control: ptr(uint64) @ grid[1],
-    capacity: uint32 @ grid[1], parts: int32 @ grid[1], blocks: int32 @ grid[1], ahead: int32 @ grid[1],
-):
-    """Do for rows what functions say, by `map_parts`, where they are cut into `PARTS`, or by `map_whole_rows`: see there."""
-    if PARTS:
-        map_parts(
-            x, z, stride, z_stride, words, control, capacity, parts, blocks, ahead, rows, n, identity, identity2, A=A,
-            STAGES=STAGES, ITEMS=ITEMS, WIDTH=WIDTH, INPUTS=INPUTS, KEPT=KEPT, ROOM=ROOM, READ=READ, FIRST=FIRST, OP=OP,
-            SECOND=SECOND, OP2=OP2, PACK=PACK, JOIN=JOIN, LAST=LAST, STORE=STORE,
-        )
-    else:
-        map_whole_rows(
-            r, rows, n, lanes, wide, identity, identity2, TI=TI, A=A, P=P, STAGES=STAGES, ONCE=ONCE, ITEMS=ITEMS, WIDTH=WIDTH,
-            INPUTS=INPUTS, KEPT=KEPT, BLOCKS=BLOCKS, LONG=LONG, LOAD=LOAD, READ=READ, FIRST=FIRST, OP=OP, SECOND=SECOND, OP2=OP2,
+            INPUTS=INPUTS, KEPT=KEPT, BLOCKS=BLOCKS, LOAD=LOAD, READ=READ, FIRST=FIRST, OP=OP, SECOND=SECOND, OP2=OP2,
             PACK=PACK, JOIN=JOIN, LAST=LAST, STORE=STORE,
         )

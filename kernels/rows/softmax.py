@@ -1,8 +1,8 @@
 """The softmax of rows, and its logarithm."""
 
 from prism.lang import (
-    attr, block, const, constexpr, dtype, exp, fast_exp2_flush, fast_reciprocal, float32, fma, grid, group, id, int32, int64, log,
-    mailbox, partition, prism, ptr, requires, template, thread, uint32, uint64, warp,
+    attr, block, const, constexpr, dtype, exp, fast_exp2_flush, float32, grid, group, id, int32, int64, log, partition, prism,
+    ptr, requires, template, thread, warp,
 )
 from prism.kernels.rows.elements import load_words, store_numbers
 from prism.kernels.rows.registers import prefetch_rows
@@ -24,27 +24,16 @@ def exp_above(x: A @ thread[1], top: A @ thread[1]) -> A @ thread[1]:
         return exp(x - top)
 
 
-@prism("device")
-@requires(thread[1])
-@template(A=dtype)
-def quotient(x: A @ thread[1], by: A @ thread[1], share: A @ thread[1]) -> A @ thread[1]:
-    """`x / by`, where `share` is nearly `1 / by`: what it is off is mended, which is less work than a division for each `x`."""
-    near: A = x * share
-    return fma(fma(-near, by, x), share, near)
-
-
 @prism("global")
 @template(
-    TI=dtype, TO=dtype, A=dtype, P=dtype, LOG=constexpr(bool), ITEMS=constexpr(int), WIDTH=constexpr(int), BLOCKS=constexpr(int),
-    THREADS=constexpr(int), RESIDENT=constexpr(int), LONG=constexpr(bool), PARTS=constexpr(bool), ROOM=constexpr(int),
+    TI=dtype, TO=dtype, A=dtype, P=dtype, LOG=constexpr(bool), ONCE=constexpr(bool), ITEMS=constexpr(int), WIDTH=constexpr(int),
+    BLOCKS=constexpr(int), THREADS=constexpr(int), RESIDENT=constexpr(int), LONG=constexpr(bool),
 )
 @requires(grid[1], block[BLOCKS], thread[32])
 @attr("__launch_bounds__(THREADS, RESIDENT)")
 def softmax_rows(
     x: ptr(const(TI)) @ grid[1], y: ptr(TO) @ grid[1], rows: int64 @ grid[1], n: int32 @ grid[1], stride: int64 @ grid[1],
     scale: A @ grid[1], least: A @ grid[1], lanes: int32 @ grid[1], wide: bool @ grid[1], ahead: int32 @ grid[1],
-    words: ptr(mailbox(P)) @ grid[1], control: ptr(uint64) @ grid[1], capacity: uint32 @ grid[1], parts: int32 @ grid[1],
-    blocks: int32 @ grid[1],
 ):
     """`y[r * n + i] = exp(scale * x[r * stride + i]) / sum(exp(scale * x[r * stride + j]))`; with `LOG` the logarithm of that.
 
@@ -92,53 +81,36 @@ def softmax_rows(
             for k in range(1, BLOCKS):
                 top = operators.maximum(top, parts[k].first)
             top = warp.reduce_near(top, 5, OP=operators.maximum)
-            base: A @ thread[1] = 0 if top == least else top  # a part of a row may be -inf all over
             sum: A @ thread[1] = 0
             for k in range(BLOCKS):
-                sum = sum + parts[k].second * exp_above(parts[k].first, base, FAST=FAST)
+                sum = sum + parts[k].second * exp_above(parts[k].first, top, FAST=FAST)
             return P(top, warp.reduce_near(sum, 5, OP=operators.add))
 
         @requires(thread[1])
         def last(top: A @ thread[1], total: P @ thread[1]) -> A @ thread[1]:
-            found: A = log(total.second)
-            if not LOG:
-                found = exp_above(top, total.first, FAST=FAST)  # what the warp's largest is below the row's
-                if FAST:
-                    found = found / total.second
-            return found
+            return log(total.second) if LOG else exp_above(top, total.first, FAST=FAST) / total.second
 
         @requires(thread[1])
         def store(
             j: int32 @ thread[1], row: int64 @ thread[1], column: int32 @ thread[1], values: A[WIDTH] @ thread[1],
             total: P @ thread[1], factor: A @ thread[1],
         ):
-            share: A = 0
-            if A == float32:
-                share = fast_reciprocal(total.second)
-            else:
-                share = 1 / total.second
             for k in range(WIDTH):
-                if LOG:
-                    values[k] = values[k] - total.first - factor
-                elif FAST:
-                    values[k] = values[k] * factor
-                else:
-                    values[k] = quotient(values[k] * factor, total.second, share)
+                values[k] = values[k] - total.first - factor if LOG else values[k] * factor
             store_numbers(out, row * n + column, values)
 
-        if ahead > 0 and not PARTS:
+        if ahead > 0:
             prefetch_rows(x, r + ahead, rows, n, stride, lanes, wide, BLOCKS=BLOCKS)
         map_rows(
-            x, x, stride, stride, r, rows, n, lanes, wide, least, A(0), words, control, capacity, parts, blocks, ahead, TI=TI,
-            A=A, P=P, STAGES=2, ONCE=True, ITEMS=ITEMS, WIDTH=WIDTH, INPUTS=1, KEPT=1, BLOCKS=BLOCKS, LONG=LONG, PARTS=PARTS,
-            ROOM=ROOM, LOAD=load, READ=read, FIRST=largest, OP=operators.maximum, SECOND=above, OP2=operators.add, PACK=pack,
-            JOIN=join, LAST=last, STORE=store,
+            r, rows, n, lanes, wide, least, A(0), TI=TI, A=A, P=P, STAGES=2, ONCE=ONCE, ITEMS=ITEMS, WIDTH=WIDTH, INPUTS=1,
+            KEPT=1, BLOCKS=BLOCKS, LONG=LONG, LOAD=load, READ=read, FIRST=largest, OP=operators.maximum, SECOND=above,
+            OP2=operators.add, PACK=pack, JOIN=join, LAST=last, STORE=store,
         )
 
 
 EXAMPLES = {
     "softmax_rows": {
-        "TI": "float32", "TO": "float32", "A": "float32", "P": Pair, "LOG": False, "ITEMS": 32, "WIDTH": 4, "BLOCKS": 1,
-        "THREADS": 512, "RESIDENT": 2, "LONG": False, "PARTS": False, "ROOM": 1,
+        "TI": "float32", "TO": "float32", "A": "float32", "P": Pair, "LOG": False, "ONCE": True, "ITEMS": 32, "WIDTH": 4,
+        "BLOCKS": 1, "THREADS": 512, "RESIDENT": 2, "LONG": False,
     },
 }

@@ -11,14 +11,11 @@ from pathlib import Path
 from types import ModuleType
 from typing import Any
 
-from prism.kernels.rows.sums import Moments, Pair
 from prism.lang import tree
 from prism.lang.check import check
 from prism.lang.surface import Kernel
 
 ROOT = Path(__file__).parents[2]
-WITH: Mapping[tuple[str, str], Mapping[str, Any]] = {("norm_rows", "PARTS"): {"S": Pair, "P": Moments}}
-"""What template arguments a kernel's example has instead where a switch is on: types that this asks for."""
 
 
 def modules() -> Iterator[ModuleType]:
@@ -41,9 +38,7 @@ def entries(module: ModuleType) -> Iterator[tuple[Kernel, Mapping[str, Any]]]:
                 continue
             switches = [key for key, each in template.items() if isinstance(each, bool)]
             for setting in itertools.product((False, True), repeat=len(switches)):
-                on = dict(zip(switches, setting, strict=True))
-                types = {k: v for key in switches if on[key] for k, v in WITH.get((name, key), {}).items()}
-                yield value, {**template, **on, **types}
+                yield value, {**template, **dict(zip(switches, setting, strict=True))}
 
 
 @functools.cache

@@ -1,6 +1,6 @@
 """Operations on rows on the reference machine, with all its checks: each way to share a row, and each barrier left out.
 
-Tests of kernels/rows: agree.py, backward.py, elements.py, long.py, norms.py, own.py, parts.py, registers.py, skeleton.py,
+Tests of kernels/rows: agree.py, backward.py, elements.py, long.py, norms.py, own.py, registers.py, skeleton.py,
 softmax.py, sums.py.
 """
 
@@ -36,7 +36,6 @@ SHAPES = {
     "long cluster": LONG_CLUSTER,
 }  # fmt: skip
 ITEMS = 8
-NO_PARTS = (np.zeros(0, np.uint64), np.zeros(0, np.uint64), 0, 0, 0)
 
 
 def sizes(shape: tuple[Any, ...], threads: int = 512) -> dict[str, Any]:
@@ -47,14 +46,7 @@ def sizes(shape: tuple[Any, ...], threads: int = 512) -> dict[str, Any]:
         "THREADS": threads,
         "RESIDENT": 1,
         "LONG": shape[3],
-        "PARTS": False,
-        "ROOM": 1,
     }
-
-
-def whole(shape: tuple[Any, ...]) -> dict[str, Any]:
-    """The same for a kernel that cuts no rows."""
-    return {key: value for key, value in sizes(shape).items() if key not in ("PARTS", "ROOM")}
 
 
 def grid_of(shape: tuple[Any, ...]) -> tuple[int, int]:
@@ -79,7 +71,7 @@ def softmax(x: np.ndarray, log: bool = False) -> np.ndarray:
 
 @functools.cache
 def softmax_program(shape: tuple[Any, ...], dtype: str = "float32", log: bool = False):
-    kinds = {"TI": dtype, "TO": dtype, "A": "float64" if dtype == "float64" else "float32", "LOG": log}
+    kinds = {"TI": dtype, "TO": dtype, "A": "float64" if dtype == "float64" else "float32", "LOG": log, "ONCE": True}
     kinds["P"] = kernels.WidePair if dtype == "float64" else kernels.Pair
     return prism.check(kernels.softmax_rows, {**kinds, **sizes(shape)})
 
@@ -90,7 +82,7 @@ def run_softmax(
     y = np.full_like(x, 7)
     rows, n = x.shape
     program = mutant or softmax_program(shape, x.dtype.name, log)
-    given = (x, y, rows, n, n, scale, -np.inf, *how(shape), 1, *NO_PARTS)
+    given = (x, y, rows, n, n, scale, -np.inf, *how(shape), 1)
     run(program, *grid_of(shape), given, check=True, **options)
     return y
 
@@ -138,7 +130,6 @@ def norm_program(shape: tuple[Any, ...], centred: bool, parts: tuple[bool, bool,
         "WEIGHT": weight,
         "BIAS": bias,
         "RESIDUAL": residual,
-        "S": "float32",
         "P": kernels.Pair,
     }
     return prism.check(kernels.norm_rows, {"TI": "float32", "W": "float32", "A": "float32", **flags, **sizes(shape)})
@@ -151,7 +142,7 @@ def run_norm(
     y, added = np.full_like(x, 7), np.full_like(x, 7)
     rows, n = x.shape
     program = mutant or norm_program(shape, centred, parts)
-    given = (x, z, w, v, y, added, rows, n, n, n, 1e-5, 1 / n, *how(shape), 0, *NO_PARTS)
+    given = (x, z, w, v, y, added, rows, n, n, n, 1e-5, 1 / n, *how(shape), 0)
     run(program, *grid_of(shape), given, check=True, **options)
     wide = (x + z if parts[2] else x).astype(np.float64)
     if centred:
@@ -177,7 +168,7 @@ def own_program(shape: tuple[Any, ...]):
     }  # fmt: skip
     kinds = dict.fromkeys(("TI", "TO", "A", "C", "D"), "float32")
     flags = {"STAGES": 2, "COLUMNS": 2, "KEEP": True, "MEAN": False, "MEAN2": True, "P": kernels.Pair}
-    return prism.check(kernels.own_rows, {**kinds, **flags, **functions, **whole(shape)})
+    return prism.check(kernels.own_rows, {**kinds, **flags, **functions, **sizes(shape)})
 
 
 @pytest.mark.parametrize("shape", [LANES, BLOCK, CLUSTER, LONG], ids=["lanes", "block", "cluster", "long"])
@@ -196,9 +187,9 @@ def test_gradients_of_softmax(shape: tuple[Any, ...]) -> None:
         x, dy = numbers(shape), numbers(shape, seed=1)
         y, dx = softmax(x, log).astype(np.float32), np.full_like(x, 7)
         kinds = {"TI": "float32", "TO": "float32", "A": "float32", "LOG": log}
-        program = prism.check(kernels.softmax_backward_rows, {**kinds, **whole(shape)})
+        program = prism.check(kernels.softmax_backward_rows, {**kinds, **sizes(shape)})
         rows, n = x.shape
-        run(program, *grid_of(shape), (y, dy, dx, rows, n, n, n, 0.5, *how(shape), 1), check=True)
+        run(program, *grid_of(shape), (y, dy, dx, rows, n, n, n, 0.5, *how(shape)), check=True)
         share = softmax(x)
         wanted = dy - share * dy.sum(axis=1, keepdims=True)
         if not log:
@@ -211,7 +202,7 @@ def run_norm_backward(shape: tuple[Any, ...], centred: bool, step: int, mutant: 
     x, dy, w = numbers(shape) + 1, numbers(shape, seed=1), numbers(shape, seed=2)[0]
     groups = step if lanes < 0 else step * (threads >> lanes)
     dx, dw, db = np.full_like(x, 7), *np.full((2, groups, n), 7, np.float32)
-    given = (x, dy, w, dx, dw, db, rows, n, n, n, step, -(-rows // groups), 1e-5, 1 / n, *how(shape), True)
+    given = (x, dy, w, dx, dw, db, rows, n, n, n, step, -(-rows // groups), 1e-5, 1 / n, *how(shape))
     run(mutant or norm_backward_program(shape, centred), blocks * step, threads, given, check=True, **options)
     wide = x.astype(np.float64)
     if centred:
@@ -228,7 +219,7 @@ def run_norm_backward(shape: tuple[Any, ...], centred: bool, step: int, mutant: 
 @functools.cache
 def norm_backward_program(shape: tuple[Any, ...], centred: bool):
     flags = {"CENTRED": centred, "WEIGHT": True, "BIAS": True, "P": kernels.Pair, "F": kernels.Moments}
-    found = {key: value for key, value in sizes(shape).items() if key not in ("LONG", "PARTS", "ROOM")}
+    found = {key: value for key, value in sizes(shape).items() if key != "LONG"}
     return prism.check(kernels.norm_backward_rows, {"TI": "float32", "W": "float32", "A": "float32", **flags, **found})
 
 
@@ -250,70 +241,6 @@ def test_no_barrier_can_be_left_out(shape: tuple[Any, ...]) -> None:
                 assert np.allclose(
                     run_softmax(shape, x, mutant=mutant, schedule=schedule, seed=seed), softmax(x), rtol=2e-6
                 )
-
-
-def cut(n: int, threads: int) -> int:
-    return -(-n // (threads * ITEMS))
-
-
-@functools.cache
-def parts_program(centred: bool | None):
-    """Softmax, where it is None, and norms, of rows that are cut into parts."""
-    kinds = {"TI": "float32", "A": "float32", "PARTS": True, "LONG": False}
-    shape = {"ITEMS": ITEMS, "WIDTH": 4, "BLOCKS": 1, "THREADS": 512, "RESIDENT": 1, "ROOM": 512 * ITEMS}
-    if centred is None:
-        return prism.check(kernels.softmax_rows, {**kinds, **shape, "TO": "float32", "P": kernels.Pair, "LOG": False})
-    flags = {"CENTRED": centred, "WEIGHT": True, "BIAS": True, "RESIDUAL": False}
-    types = {"W": "float32", "S": kernels.Pair, "P": kernels.Moments}
-    return prism.check(kernels.norm_rows, {**kinds, **shape, **flags, **types})
-
-
-def run_parts(
-    centred: bool | None, rows: int, n: int, launches: int = 1, mutant: Any = None, threads: int = 32, **options
-) -> None:
-    x, w, v = numbers((0, 0, 0, 0, rows, n)) + 3, *numbers((0, 0, 0, 0, 2, n), seed=2)
-    if centred is None:
-        x[-1, : n - 1] = -np.inf  # all of several parts
-    parts, blocks = cut(n, threads), cut(n, threads) + 2
-    capacity = parts * rows + 3
-    words, control = np.zeros(4 * capacity, np.uint64), np.zeros(1, np.uint64)
-    tail = (0, True, 2, words, control, capacity, parts, blocks)
-    for _ in range(launches):  # words are as the launch before left them
-        y = np.full_like(x, 7)
-        if centred is None:
-            given = (x, y, rows, n, n, 1.0, -np.inf, *tail)
-        else:
-            given = (x, x, w, v, y, x[:0].copy(), rows, n, n, n, 1e-5, 1 / n, *tail)
-        run(mutant or parts_program(centred), blocks, threads, given, check=True, **options)
-        if centred is None:
-            assert np.allclose(y, softmax(x), rtol=2e-6, atol=0)
-        else:
-            wide = x.astype(np.float64) - (x.mean(axis=1, keepdims=True, dtype=np.float64) if centred else 0)
-            wanted = wide / np.sqrt((wide * wide).mean(axis=1, keepdims=True) + 1e-5) * w + v
-            assert np.allclose(y, wanted, rtol=1e-5, atol=5e-6)
-    assert control[0] == launches << 32
-
-
-@pytest.mark.parametrize("centred", [None, False, True])
-def test_rows_that_are_cut_into_parts(centred: bool | None) -> None:
-    for (rows, n), (schedule, seed) in zip(
-        ((4, 900), (3, 1024), (5, 260), (1, 300), (7, 516)), SCHEDULES, strict=False
-    ):
-        run_parts(centred, rows, n, launches=2, schedule=schedule, seed=max(seed, 5))
-
-
-def test_fewer_blocks_than_parts_wait_for_ever() -> None:
-    with pytest.raises(MachineError, match="deadlock"):
-        run_parts(None, 2, 900, resident=2)
-
-
-def test_no_barrier_of_parts_can_be_left_out() -> None:
-    found = list(without_barriers(parts_program(None)))
-    assert found
-    for _, mutant in found:
-        with pytest.raises((MachineError, AssertionError)):
-            for schedule, seed in SCHEDULES:
-                run_parts(None, 3, 900, 2, mutant, 64, schedule=schedule, seed=max(seed, 5))
 
 
 def test_no_barrier_between_rows_can_be_left_out() -> None:

@@ -53,8 +53,7 @@ def softmax(
 
     Notes
     -----
-    Each element is read once, and written once; rows of more than 2^20 elements of 16 bits, 2^19 of float32 or
-    2^16 of float64 are read three times. It
+    Each element is read once, and written once; rows of more than 262,144 elements (131,072 of float64) are read three times. It
     is computed in float32, that of float64 in float64, and rounded once. The largest element is taken away first, so nothing
     overflows. A row with NaN or inf, or of -inf alone, becomes NaN, as torch's. With `mask` a kernel is compiled at its first
     use.

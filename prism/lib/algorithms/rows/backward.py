@@ -81,12 +81,11 @@ def _decide(centred: bool, bias: bool, eps: float, arrays: Mapping[str, ArrayInf
         "CENTRED": centred, "WEIGHT": bool(columns), "BIAS": bias, "ITEMS": shared.items, "WIDTH": width, "BLOCKS": shared.blocks,
         "THREADS": shared.most, "RESIDENT": 1,
     } | plans.types_of(kind)  # fmt: skip
-    ahead = plans.rows_ahead(rows, shared) > 0 and plans.rows_ahead(beside, shared) > 0
     arguments_of = {
         "x": Buffer("x"), "dy": Buffer("dout"), "weight": Buffer("weight") if columns else nothing(weighed), "dx": Buffer("dx"),
         "weights": sums["dweight"], "biases": sums["dbias"], "rows": rows.many, "n": rows.n, "stride": rows.stride,
         "dy_stride": beside.stride, "step": step, "trips": math.ceil(rows.many / groups), "eps": eps, "share": 1 / rows.n,
-        "lanes": shared.lanes, "wide": shared.wide, "ahead": ahead,
+        "lanes": shared.lanes, "wide": shared.wide,
     }  # fmt: skip
     kernel = instance_of(kernels.norm_backward_rows, template)
     steps: list[Step | Clear] = [Step(kernel, step * shared.blocks, shared.threads, arguments_of)]

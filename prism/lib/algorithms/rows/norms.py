@@ -62,20 +62,18 @@ def _decide(
     every = [rows for rows in seen.values() if rows is not None]
     rows, kind = every[0], plans.number_type((given.scalar, weighed))
     width = plans.width_of(every, result, tuple(columns.values()))
-    shared = plans.sharing(rows.n, width, kind, machine, part=plans.part_of(every, width))
+    shared = plans.sharing(rows.n, width, kind, machine)
     template = {
         "TI": given.scalar, "W": weighed, "CENTRED": function == "layer_norm", "WEIGHT": "weight" in arrays,
         "BIAS": "bias" in arrays, "RESIDUAL": added is not None,
     }  # fmt: skip
-    template |= {"S": kind, **plans.types_of(kind)}
-    if shared.parts:
-        template |= {"S": template["P"], "P": plans.moments_of(kind)}
+    template |= plans.types_of(kind)
     memory = {
         "x": X, "y": Y, "residual": Buffer("residual") if added is not None else nothing(given.scalar),
         "sum": Buffer(SUM) if added is not None else nothing(given.scalar),
     } | {name: Buffer(name) if name in arrays else nothing(weighed) for name in ("weight", "bias")}  # fmt: skip
     numbers = {"stride": rows.stride, "residual_stride": every[-1].stride, "eps": eps, "share": 1 / rows.n}
-    plan = plans.launch_cut(kernels.norm_rows, template, {**memory, **numbers}, rows, shared, 32, machine)
+    plan = plans.launch(kernels.norm_rows, template, {**memory, **numbers}, rows, shared)
     return Decision(results, names, plan)
 
 

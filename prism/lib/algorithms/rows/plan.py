@@ -11,11 +11,10 @@ import numpy as np
 
 from prism.host import arguments
 from prism.host.lazies import LazyInfo
-from prism.host.plan import WORDS, Buffer, Machine, Plan, Step, instance_of, nothing, size_of
-from prism.kernels.rows.configurations import AHEAD, CLUSTERS, MOST_PARTS, PART_BYTES, Sharing, share
+from prism.host.plan import Buffer, Machine, Plan, Step, instance_of, size_of
+from prism.kernels import rows as kernels
+from prism.kernels.rows.configurations import AHEAD, CLUSTERS, Sharing, share
 from prism.lang.surface import Kernel
-from prism.lib.algorithms.reduce.plan import CONTROL
-from prism.lib.algorithms.scan.plan import words_for
 from prism.lib.views import View, view_of
 from prism.runtime.arrays import ArrayInfo
 
@@ -85,20 +84,16 @@ def width_of(rows: Sequence[Rows], result: ArrayInfo | None, columns: Sequence[A
     return width
 
 
-def sharing(n: int, width: int, scalar: str, machine: Machine, *, inputs: int = 1, part: int = 0) -> Sharing:
+def sharing(n: int, width: int, scalar: str, machine: Machine, *, inputs: int = 1) -> Sharing:
     """Return who shares a row of `n` elements, loaded by vectors of `width`, and computed with in the type `scalar`.
 
-    `inputs`: how many numbers are kept of each. `part`: elements of parts that rows may be cut into.
+    `inputs`: how many numbers are kept of each.
     """
-    # Words are of two such numbers, or three. Blocks that wait for each other run at once: each multiprocessor has one at least.
-    cut = part if scalar == "float32" and machine.multiprocessors >= MOST_PARTS else 0
     if machine.host:  # runs all threads of a block in one NumPy operation
         return share(n, width, 8, 1024, (1,), 8)
     old = int("".join(filter(str.isdigit, machine.arch)) or 0) < 90
     items = max(32 // (inputs * size_of(scalar) // 4), width)
-    if width == 1:  # each element is a load, with an address of its own
-        items //= 2
-    return share(n, width, items, 512, (1,) if old else CLUSTERS, max(8, width), parts=cut)
+    return share(n, width, items, 512, (1,) if old else CLUSTERS, max(8, width))
 
 
 def require_alike(name: str, one: ArrayInfo, of: str, given: ArrayInfo) -> None:
@@ -153,13 +148,6 @@ def moments_of(kind: str) -> str:
     return f"struct{{count:{kind},total:{kind},squares:{kind}}}"
 
 
-def part_of(rows: Sequence[Rows], width: int) -> int:
-    """Return how many elements parts of rows have that several blocks share; 0: these can't be copied, or are not in memory."""
-    size = size_of(rows[0].scalar)
-    held = all(one.ready for one in rows) and width * size >= 4
-    return int(PART_BYTES // (size * len(rows))) if held else 0
-
-
 def number_type(scalars: Sequence[str]) -> str:
     """Return what is computed in: float32, or float64 where an array is of that."""
     return "float64" if "float64" in scalars else "float32"
@@ -181,48 +169,20 @@ def rows_ahead(rows: Rows, found: Sharing) -> int:
     return int(AHEAD // max(rows.stride * size_of(rows.scalar) * each, 1))
 
 
-def cut_of(found: Sharing) -> dict[str, Any]:
-    """Return the template arguments that say how rows are cut into parts."""
-    return {"PARTS": found.parts > 0, "ROOM": found.most * found.items if found.parts else 1}
-
-
 def launch(
-    kernel: Kernel, template: Mapping[str, Any], arguments: Mapping[str, Any], rows: Rows, found: Sharing,
-    *others: Rows,
-) -> Plan:  # fmt: skip
-    """Return the plan of one launch on rows, and `others` of as many elements, that are shared so."""
+    kernel: Kernel, template: Mapping[str, Any], arguments: Mapping[str, Any], rows: Rows, found: Sharing
+) -> Plan:
+    """Return the plan of one launch on rows that are shared so."""
     blocks = found.blocks * rows.many if found.wide else math.ceil((rows.many << found.lanes) / found.threads)
     numbers = {"rows": rows.many, "n": rows.n, "lanes": found.lanes, "wide": found.wide}
-    numbers["ahead"] = min(rows_ahead(one, found) for one in (rows, *others)) // (1 + len(others))
+    if kernel is not kernels.softmax_backward_rows:
+        numbers["ahead"] = rows_ahead(rows, found)
     chosen = instance_of(kernel, {**template, **template_of(found)})
     return Plan((Step(chosen, blocks, found.threads, {**arguments, **numbers}),))
 
 
-def launch_cut(
-    kernel: Kernel, template: Mapping[str, Any], arguments: Mapping[str, Any], rows: Rows, found: Sharing, word: int,
-    machine: Machine,
-) -> Plan:  # fmt: skip
-    """Return the plan of a kernel that may cut rows into parts; blocks tell each other of theirs by words of `word` bytes."""
-    template = {**template, **cut_of(found)}
-    if not found.parts:
-        none = {"words": nothing("uint64"), "control": nothing("uint64"), "capacity": 0, "parts": 0, "blocks": 0}
-        return launch(kernel, template, {**arguments, **none}, rows, found)
-    pieces = rows.many * found.parts
-    capacity = words_for(pieces)
-    chosen = instance_of(kernel, {**template, **template_of(found)})
-    blocks = min(pieces, machine.wave(chosen, found.threads))
-    numbers = {
-        "rows": rows.many, "n": rows.n, "lanes": 0, "wide": True, "parts": found.parts, "blocks": blocks,
-        "ahead": AHEAD // (found.threads * found.items * size_of(rows.scalar)),
-        "words": Buffer(WORDS, CONTROL, "uint64", capacity * word // 8), "control": Buffer(WORDS, 0, "uint64", 1),
-        "capacity": capacity,
-    }  # fmt: skip
-    step = Step(chosen, blocks, found.threads, {**arguments, **numbers})
-    return Plan((step,), CONTROL + capacity * word, f"rows {capacity} {word}")
-
-
 __all__ = [
-    "FLOATS", "Buffer", "Rows", "cut_of", "launch", "launch_cut", "moments_of", "number_of", "number_type", "part_of", "past",
+    "FLOATS", "Buffer", "Rows", "launch", "moments_of", "number_of", "number_type", "past",
     "require_alike", "resident", "rows_ahead", "rows_of", "sharing", "size_of", "template_of", "types_of", "wanted_type",
     "width_of",
 ]  # fmt: skip

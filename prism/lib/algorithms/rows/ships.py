@@ -19,19 +19,15 @@ def instances(gpu: Machine) -> Iterator[Instance]:
     kinds = plans.types_of("float32")
     for scalar in _TYPES:
         for n in _WIDTHS:
-            rows, width = plans.Rows(2, n, n, scalar, 0), 16 // plans.size_of(scalar)
-            shared = plans.sharing(n, width, "float32", gpu, part=plans.part_of([rows], width))
+            shared = plans.sharing(n, 16 // plans.size_of(scalar), "float32", gpu)
             if shared.long:
                 continue
-            how = plans.template_of(shared) | plans.cut_of(shared)
-            softmax = {"TI": scalar, "TO": scalar, "LOG": False}
-            found[instance_of(kernels.softmax_rows, {**softmax, **kinds, **how})] = None
+            how = kinds | plans.template_of(shared)
+            softmax = {"TI": scalar, "TO": scalar, "LOG": False, "ONCE": True}
+            found[instance_of(kernels.softmax_rows, {**softmax, **how})] = None
             for centred in (False, True):
                 flags = {"CENTRED": centred, "WEIGHT": True, "BIAS": centred, "RESIDUAL": False}
-                norm = {"TI": scalar, "W": scalar, "S": "float32", **kinds, **flags}
-                if shared.parts:
-                    norm |= {"S": kinds["P"], "P": plans.moments_of("float32")}
-                found[instance_of(kernels.norm_rows, {**norm, **how})] = None
+                found[instance_of(kernels.norm_rows, {"TI": scalar, "W": scalar, **flags, **how})] = None
     yield from found
 
 

@@ -45,10 +45,12 @@ def softmax(function: str, x: Any, axis: int, scale: float | None, mask: Any, dt
             return Decision(results)
         kind = plans.number_type((given.scalar, wanted))
         width = plans.width_of([rows], result)
-        shared = plans.sharing(rows.n, width, kind, machine, part=plans.part_of([rows], width))
-        template = {"TI": given.scalar, "TO": wanted, "LOG": function == "log_softmax"} | plans.types_of(kind)
+        shared = plans.sharing(rows.n, width, kind, machine)
+        template = {"TI": given.scalar, "TO": wanted, "LOG": function == "log_softmax", "ONCE": True} | plans.types_of(
+            kind
+        )
         numbers = {"stride": rows.stride, "scale": factor, "least": -np.inf}
-        plan = plans.launch_cut(kernels.softmax_rows, template, {"x": X, "y": Y, **numbers}, rows, shared, 16, machine)
+        plan = plans.launch(kernels.softmax_rows, template, {"x": X, "y": Y, **numbers}, rows, shared)
         return Decision(results, plan=plan)
 
     def make(given: Any, target: Any) -> Any:
@@ -88,7 +90,7 @@ def softmax_backward(
         memory = {"y": Buffer("result"), "dy": Buffer("dout"), "dx": Y}
         numbers = {"stride": rows.stride, "dy_stride": beside.stride, "scale": factor}
         kernel = kernels.softmax_backward_rows
-        return Decision(results, plan=plans.launch(kernel, template, memory | numbers, rows, shared, beside))
+        return Decision(results, plan=plans.launch(kernel, template, memory | numbers, rows, shared))
 
     def make(given: Any, other: Any, target: Any) -> Any:
         return call(function, asked, {"dout": other, "result": given}, decide, target, stream)

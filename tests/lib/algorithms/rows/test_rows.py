@@ -13,12 +13,10 @@ import pytest
 
 import prism
 from prism import lib
-from prism.host import arguments
 from prism.kernels.rows.configurations import CLUSTERS, share
 from prism.lang import exp, rsqrt, tanh
 from prism.lib.algorithms.rows import plan as plans
 from prism.lib.algorithms.rows import ships
-from prism.lib.algorithms.rows import softmax as softmax_module
 
 RANDOM = np.random.default_rng(0)
 L = lib.lazy
@@ -269,36 +267,6 @@ def test_who_shares_a_row() -> None:
                 assert found.blocks == 1 or arch == "sm_90a"
     assert shared(256).wide is False and shared(4096).wide and shared(65_536).blocks > 1 and shared(1 << 20).long
     assert share(40, 4, 32, 512, CLUSTERS, 8).lanes == 3
-
-
-def test_rows_that_are_cut() -> None:
-    def shared(n: int, scalar: str = "float32", width: int = 8, gpu: Any = None) -> Any:
-        return plans.sharing(n, width, scalar, gpu or Gpu(), part=32_768)
-
-    for n in (16_392, 20_000, 65_536, 262_144, 300_000, 1 << 20):
-        found = shared(n)
-        assert found.parts == -(-n // 32_768) <= 32 and found.blocks == 1 and found.wide
-        room = found.threads * found.items
-        assert (found.parts - 1) * room < n <= found.parts * room
-    assert shared(16_384).parts == shared((1 << 20) + 8).parts == shared(65_536, "float64", 2).parts == 0
-    few = Gpu()
-    few.multiprocessors = 16
-    assert shared(65_536, gpu=few).parts == 0
-
-
-@pytest.mark.parametrize("apart", [(False, False), (False, True), (True, False)])
-def test_rows_are_asked_for_ahead_where_all_lie_close_together(
-    apart: tuple[bool, bool], monkeypatch: pytest.MonkeyPatch
-) -> None:
-    """What a block asks for is one piece of memory: of rows far apart it would reach past the array, and past 32 bits."""
-
-    def decided(function: str, asked: Any, given: Any, decide: Any, out: Any, stream: Any) -> Any:
-        return decide(arguments.describe_all(given, {}), None, Gpu())
-
-    monkeypatch.setattr(softmax_module, "call", decided)
-    result, dout = (numbers(7, 1024)[:, :512] if far else numbers(7, 512) for far in apart)
-    (step,) = lib.softmax_backward(dout, result).plan.steps
-    assert not step.arguments["wide"] and (step.arguments["ahead"] > 0) == (apart == (False, False))
 
 
 def test_vectors_are_as_wide_as_places_allow() -> None:
