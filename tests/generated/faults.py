@@ -46,16 +46,26 @@ def insert(site: Site, code: str, at: int, *lines: str) -> Iterator[Fault]:
     yield Fault(site.line, site.line, tuple(margin + line for line in lines), code, site.line + at)
 
 
-def is_nested(site: Site, text: Lines) -> bool:
-    """Whether a statement is one of a function inside another."""
+def around(site: Site, text: Lines) -> Iterator[str]:
+    """Yield the lines that begin what a statement stands in, from the inside, up to its function's."""
     margin = site.statement.span.column
     for line in reversed(text[: site.line - 1]):
         depth = len(line) - len(line.lstrip())
         if line.strip() and depth < margin and not line.lstrip().startswith(")"):  # the end of what a line above begins
             margin = depth
+            yield line
             if line.lstrip().startswith("def "):
-                return margin > 0
-    return False
+                return
+
+
+def is_nested(site: Site, text: Lines) -> bool:
+    """Whether a statement is one of a function inside another."""
+    return any(line.startswith(" ") for line in around(site, text) if line.lstrip().startswith("def "))
+
+
+def is_in_loop(site: Site, text: Lines) -> bool:
+    """Whether a statement is in a loop of its own function: one that is inside another may be called in a loop of that."""
+    return any(line.lstrip().startswith(("for ", "while ")) for line in around(site, text))
 
 
 def swap(text: Lines, span: Span, new: str, code: str) -> Iterator[Fault]:
@@ -233,7 +243,7 @@ def assign_loop_variable(site: Site, text: Lines) -> Iterator[Fault]:
 @operator
 def jump_from_group(site: Site, text: Lines) -> Iterator[Fault]:
     """R11: a jump that leaves a group."""
-    if any(isinstance(way, tree.For | tree.While) for way in site.ways):
+    if is_in_loop(site, text):
         for word in ("break", "continue"):
             yield from insert(site, "jump", 1, "with group(thread[1]):", f"    {word}")
             yield from insert(site, "jump", 2, "match split(thread):", "    case 1:", f"        {word}")
