@@ -51,6 +51,15 @@ from prism.lib.algorithms.reduce.api import reduce as reduce
 from prism.lib.algorithms.reduce.api import sum as sum
 from prism.lib.algorithms.repeat.api import repeat as repeat
 from prism.lib.algorithms.repeat.api import run_length_decode as run_length_decode
+from prism.lib.algorithms.rows.api import layer_norm as layer_norm
+from prism.lib.algorithms.rows.api import layer_norm_backward as layer_norm_backward
+from prism.lib.algorithms.rows.api import log_softmax as log_softmax
+from prism.lib.algorithms.rows.api import log_softmax_backward as log_softmax_backward
+from prism.lib.algorithms.rows.api import rms_norm as rms_norm
+from prism.lib.algorithms.rows.api import rms_norm_backward as rms_norm_backward
+from prism.lib.algorithms.rows.api import rows as rows
+from prism.lib.algorithms.rows.api import softmax as softmax
+from prism.lib.algorithms.rows.api import softmax_backward as softmax_backward
 from prism.lib.algorithms.scan.api import scan as scan
 from prism.lib.algorithms.search.api import digitize as digitize
 from prism.lib.algorithms.search.api import find as find

@@ -1,0 +1,23 @@
+"""Those who share a row come to agree on what it comes to: some lanes of a warp, a block, or a cluster of blocks."""
+
+from prism.lang import block, constexpr, dtype, function, grid, int32, prism, requires, template, thread, warp
+
+
+@prism("device")
+@template(S=dtype, OP=function, BLOCKS=constexpr(int), NEAR=constexpr(bool))
+@requires(block[BLOCKS], thread[32])
+def agree(
+    value: S @ thread[1], identity: S @ grid[1], lanes: int32 @ grid[1], wide: bool @ grid[1],
+) -> S @ thread[1]:
+    """`OP` of the values of all who share a row, for each of them: see `map_row`; `NEAR`: of those in a warp."""
+    if NEAR:
+        return warp.reduce_near(value, 5 if wide else lanes, OP=OP)
+    elif BLOCKS > 1:
+        return block.reduce_cluster(value, identity, OP=OP, BLOCKS=BLOCKS)
+    else:
+        found: S @ thread[1] = value
+        if wide:
+            found = block.reduce_all(value, identity, OP=OP)
+        else:
+            found = warp.reduce_near(value, lanes, OP=OP)
+        return found

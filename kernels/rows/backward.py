@@ -1,0 +1,227 @@
+"""Gradients of softmax and of norms, from what these were given and have returned."""
+
+from prism.lang import (
+    attr, block, const, constexpr, count, dtype, exp, grid, group, id, int32, int64, partition, prism, ptr, requires,
+    rsqrt, template, thread,
+)
+from prism.kernels.rows.elements import load_numbers, load_words, store_numbers
+from prism.kernels.rows.registers import map_row
+from prism.kernels.rows.skeleton import map_rows
+from prism.kernels.rows.sums import add_pairs
+from prism.lib.thread import operators
+
+
+@prism("global")
+@template(
+    TI=dtype, TO=dtype, A=dtype, LOG=constexpr(bool), ITEMS=constexpr(int), WIDTH=constexpr(int), BLOCKS=constexpr(int),
+    THREADS=constexpr(int), RESIDENT=constexpr(int), LONG=constexpr(bool),
+)
+@requires(grid[1], block[BLOCKS], thread[32])
+@attr("__launch_bounds__(THREADS, RESIDENT)")
+def softmax_backward_rows(
+    y: ptr(const(TI)) @ grid[1], dy: ptr(const(TI)) @ grid[1], dx: ptr(TO) @ grid[1], rows: int64 @ grid[1], n: int32 @ grid[1],
+    stride: int64 @ grid[1], dy_stride: int64 @ grid[1], scale: A @ grid[1], lanes: int32 @ grid[1], wide: bool @ grid[1],
+):
+    """`dx = scale * y * (dy - sum(dy * y))` of each row; of the logarithm of a softmax `scale * (dy - exp(y) * sum(dy))`.
+
+    Perspective: grid, of blocks, or clusters of `BLOCKS`, of up to `THREADS` threads: see `map_rows`.
+    Shapes:      rows of `y` are `stride` elements apart, those of `dy` `dy_stride`, and those of `dx` `n`.
+    Numerics:    computes in `A`.
+    Test:        tests/kernels/test_rows_backward.py, tests/gpu/test_rows.py
+    """
+    r: int64 @ block[BLOCKS] = id()
+    with partition(dx, thread[1], offset=lambda i: i, races="none") as out, group(block[BLOCKS]):
+
+        @requires(thread[1])
+        def load(row: int64 @ thread[1], column: int32 @ thread[1], words: TI[2 * WIDTH] @ thread[1]):
+            load_words(y, row * stride + column, words, FIRST=0, WIDTH=WIDTH)
+            load_words(dy, row * dy_stride + column, words, FIRST=WIDTH, WIDTH=WIDTH)
+
+        @requires(thread[1])
+        def read(
+            row: int64 @ thread[1], column: int32 @ thread[1], words: TI[2 * WIDTH] @ thread[1],
+            values: A[2 * WIDTH] @ thread[1],
+        ):
+            for k in range(2 * WIDTH):
+                values[k] = A(words[k])
+
+        @requires(thread[1])
+        def first(column: int32 @ thread[1], values: A[2 * WIDTH] @ thread[1]) -> A @ thread[1]:
+            total: A = 0
+            for k in range(WIDTH):
+                total = total + (values[WIDTH + k] if LOG else values[k] * values[WIDTH + k])
+            return total
+
+        @requires(thread[1])
+        def second(column: int32 @ thread[1], values: A[2 * WIDTH] @ thread[1], total: A @ thread[1]) -> A @ thread[1]:
+            return total
+
+        @requires(thread[1])
+        def pack(total: A @ thread[1], other: A @ thread[1]) -> A @ thread[1]:
+            return total
+
+        @requires(thread[32])
+        def join(parts: A[BLOCKS] @ thread[1]) -> A @ thread[1]:
+            return parts[0]
+
+        @requires(thread[1])
+        def last(total: A @ thread[1], same: A @ thread[1]) -> A @ thread[1]:
+            return total
+
+        @requires(thread[1])
+        def store(
+            j: int32 @ thread[1], row: int64 @ thread[1], column: int32 @ thread[1], values: A[2 * WIDTH] @ thread[1],
+            total: A @ thread[1], same: A @ thread[1],
+        ):
+            found: A[WIDTH]
+            for k in range(WIDTH):
+                if LOG:
+                    found[k] = scale * (values[WIDTH + k] - exp(values[k]) * total)
+                else:
+                    found[k] = scale * (values[k] * (values[WIDTH + k] - total))
+            store_numbers(out, row * n + column, found)
+
+        map_rows(
+            r, rows, n, lanes, wide, A(0), A(0), TI=TI, A=A, P=A, STAGES=1, ONCE=False, ITEMS=ITEMS, WIDTH=WIDTH, INPUTS=2,
+            KEPT=2, BLOCKS=BLOCKS, LONG=LONG, LOAD=load, READ=read, FIRST=first, OP=operators.add, SECOND=second,
+            OP2=operators.add, PACK=pack, JOIN=join, LAST=last, STORE=store,
+        )
+
+
+@prism("global")
+@template(
+    TI=dtype, W=dtype, A=dtype, P=dtype, F=dtype, CENTRED=constexpr(bool), WEIGHT=constexpr(bool), BIAS=constexpr(bool),
+    ITEMS=constexpr(int), WIDTH=constexpr(int), BLOCKS=constexpr(int), THREADS=constexpr(int), RESIDENT=constexpr(int),
+)
+@requires(grid[1], block[BLOCKS], thread[32])
+@attr("__launch_bounds__(THREADS, RESIDENT)")
+def norm_backward_rows(
+    x: ptr(const(TI)) @ grid[1], dy: ptr(const(TI)) @ grid[1], weight: ptr(const(W)) @ grid[1], dx: ptr(TI) @ grid[1],
+    weights: ptr(A) @ grid[1], biases: ptr(A) @ grid[1], rows: int64 @ grid[1], n: int32 @ grid[1], stride: int64 @ grid[1],
+    dy_stride: int64 @ grid[1], step: int64 @ grid[1], trips: int64 @ grid[1], eps: A @ grid[1], share: A @ grid[1],
+    lanes: int32 @ grid[1], wide: bool @ grid[1],
+):
+    """The gradients of `norm_rows`: `dx` of each row, and what each group of rows adds to those of the weight and the bias.
+
+    Perspective: grid, of `step` blocks, or clusters of `BLOCKS`, of up to `THREADS` threads, which take rows in turn, in `trips`.
+    Shapes:      rows of `x` are `stride` elements apart, those of `dy` `dy_stride`, and those of `dx` `n`. A group is those who
+                 share a row, see `map_row`: number `g` writes `weights[g * n + i]` and `biases[g * n + i]`, where there is a
+                 `WEIGHT`, a `BIAS`; else they are not touched. `P`: `Pair`, of numbers of the type `A`. `share`: `1 / n`.
+    Numerics:    computes in `A`; a group adds up its rows in their order.
+    Test:        tests/kernels/test_rows_backward.py, tests/gpu/test_rows.py
+    """
+    VECTORS: constexpr(int) = ITEMS // WIDTH
+    r: int64 @ block[BLOCKS] = id()
+    with (
+        partition(dx, thread[1], offset=lambda i: i, races="none") as out,
+        partition(weights, thread[1], offset=lambda i: i, races="none") as weights_out,
+        partition(biases, thread[1], offset=lambda i: i, races="none") as biases_out,
+        group(block[BLOCKS]),
+    ):
+        of_weight: A[VECTORS, WIDTH] @ thread[1]
+        of_bias: A[VECTORS, WIDTH] @ thread[1]
+        with group(thread[1]):
+            for j in range(VECTORS):
+                for k in range(WIDTH):
+                    of_weight[j, k] = 0
+                    of_bias[j, k] = 0
+
+        @requires(thread[1])
+        def load(row: int64 @ thread[1], column: int32 @ thread[1], words: TI[2 * WIDTH] @ thread[1]):
+            load_words(x, row * stride + column, words, FIRST=0, WIDTH=WIDTH)
+            load_words(dy, row * dy_stride + column, words, FIRST=WIDTH, WIDTH=WIDTH)
+
+        @requires(thread[1])
+        def read(
+            row: int64 @ thread[1], column: int32 @ thread[1], words: TI[2 * WIDTH] @ thread[1],
+            values: A[2 * WIDTH] @ thread[1],
+        ):
+            for k in range(2 * WIDTH):
+                values[k] = A(words[k])
+
+        @requires(thread[1])
+        def weigh(column: int32 @ thread[1], values: A[2 * WIDTH] @ thread[1], weighed: A[WIDTH] @ thread[1]):
+            """The gradients of what the weight was multiplied with."""
+            if WEIGHT:
+                load_numbers(weight, column, weighed)
+            for k in range(WIDTH):
+                weighed[k] = values[WIDTH + k] * weighed[k] if WEIGHT else values[WIDTH + k]
+
+        @requires(thread[1])
+        def first(column: int32 @ thread[1], values: A[2 * WIDTH] @ thread[1]) -> P @ thread[1]:
+            weighed: A[WIDTH]
+            weigh(column, values, weighed)
+            total: A = 0
+            other: A = 0
+            for k in range(WIDTH):
+                total = total + (values[k] if CENTRED else values[k] * values[k])
+                other = other + (weighed[k] if CENTRED else weighed[k] * values[k])
+            return P(total, other)
+
+        @requires(thread[1])
+        def second(column: int32 @ thread[1], values: A[2 * WIDTH] @ thread[1], sums: P @ thread[1]) -> P @ thread[1]:
+            weighed: A[WIDTH]
+            weigh(column, values, weighed)
+            total: A = 0
+            other: A = 0
+            for k in range(WIDTH):
+                values[k] = values[k] - sums.first * share
+                total = total + values[k] * values[k]
+                other = other + weighed[k] * values[k]
+            return P(total, other)
+
+        @requires(thread[1])
+        def pack(sums: P @ thread[1], squares: P @ thread[1]) -> F @ thread[1]:
+            """Of the variance, of weighed gradients, and of their products with what is off the mean: the means."""
+            of: P = squares if CENTRED else sums
+            return F(of.first * share, sums.second * share if CENTRED else 0, of.second * share)
+
+        @requires(thread[32])
+        def join(parts: F[BLOCKS] @ thread[1]) -> F @ thread[1]:
+            return parts[0]
+
+        @requires(thread[1])
+        def factor(sums: P @ thread[1], means: F @ thread[1]) -> A @ thread[1]:
+            return rsqrt(means.count + eps)
+
+        @requires(thread[1])
+        def store(
+            j: int32 @ thread[1], row: int64 @ thread[1], column: int32 @ thread[1], values: A[2 * WIDTH] @ thread[1],
+            means: F @ thread[1], scale: A @ thread[1],
+        ):
+            weighed: A[WIDTH]
+            weigh(column, values, weighed)
+            slope: A = means.squares * scale * scale
+            for k in range(WIDTH):
+                if WEIGHT:
+                    of_weight[j, k] = of_weight[j, k] + values[WIDTH + k] * (values[k] * scale)
+                if BIAS:
+                    of_bias[j, k] = of_bias[j, k] + values[WIDTH + k]
+                weighed[k] = scale * (weighed[k] - means.total - values[k] * slope)
+            store_numbers(out, row * n + column, weighed)
+
+        for i in range(0, trips, unroll=False):
+            map_row(
+                r + i * step, rows, n, lanes, wide, P(0, 0), P(0, 0), TI=TI, A=A, P=F, STAGES=2 if CENTRED else 1, ONCE=False,
+                ITEMS=ITEMS, WIDTH=WIDTH, INPUTS=2, KEPT=2, BLOCKS=BLOCKS, LOAD=load, READ=read, FIRST=first, OP=add_pairs,
+                SECOND=second, OP2=add_pairs, PACK=pack, JOIN=join, LAST=factor, STORE=store,
+            )
+        if WEIGHT or BIAS:
+            t: int32 @ thread[1] = id()  # in the cluster
+            threads: int32 @ block[BLOCKS] = count(thread[1])
+            with group(thread[1]):
+                team: int32 = threads if wide else 1 << lanes
+                part: int32 = t if wide else t & team - 1
+                target: int64 = (r if wide else (r * threads + t) >> lanes) * n
+                for j in range(VECTORS):
+                    column: int32 = (part + j * team) * WIDTH
+                    if column < n:
+                        found: A[WIDTH]
+                        other: A[WIDTH]
+                        for k in range(WIDTH):
+                            found[k] = of_weight[j, k]
+                            other[k] = of_bias[j, k]
+                        if WEIGHT:
+                            store_numbers(weights_out, target + column, found)
+                        if BIAS:
+                            store_numbers(biases_out, target + column, other)

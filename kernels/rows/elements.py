@@ -1,0 +1,58 @@
+"""Elements of rows, loaded as numbers to compute with, and stored, by vectors of at most 16 bytes."""
+
+from prism.lang import (
+    const, constexpr, dtype, grid, int64, load_vector, prism, ptr, requires, store_vector, template, thread, vector,
+)
+
+
+@prism("device")
+@requires(thread[1])
+@template(T=dtype, N=constexpr(int), FIRST=constexpr(int), WIDTH=constexpr(int))
+def load_words(x: ptr(const(T)) @ grid[1], at: int64 @ thread[1], words: T[N] @ thread[1]):
+    """Put `x[at]` and the `WIDTH - 1` elements behind it into `words[FIRST]` and behind; nobody reads them again.
+
+    Errors: `x[at]` must be aligned to `WIDTH` elements, at most 16 bytes.
+    """
+    if WIDTH == 1:
+        words[FIRST] = x[at]
+    else:
+        word: vector(T, WIDTH) = load_vector(x[at], WIDTH, cache="no_allocate")
+        for k in range(WIDTH):
+            words[FIRST + k] = word[k]
+
+
+@prism("device")
+@requires(thread[1])
+@template(T=dtype, A=dtype, WIDTH=constexpr(int))
+def load_numbers(x: ptr(const(T)) @ grid[1], at: int64 @ thread[1], values: A[WIDTH] @ thread[1]):
+    """Put `x[at]` and the `WIDTH - 1` elements behind it into `values`, as `A`.
+
+    Errors: `x[at]` must be aligned to `WIDTH` elements, or to 16 bytes.
+    """
+    PART: constexpr(int) = min(WIDTH, 16 // T.bytes)
+    for p in range(0, WIDTH, PART):
+        if PART == 1:
+            values[p] = A(x[at + p])
+        else:
+            word: vector(T, PART) = load_vector(x[at + p], PART)
+            for k in range(PART):
+                values[p + k] = A(word[k])
+
+
+@prism("device")
+@requires(thread[1])
+@template(T=dtype, A=dtype, WIDTH=constexpr(int))
+def store_numbers(y: ptr(T) @ thread[1], at: int64 @ thread[1], values: A[WIDTH] @ thread[1]):
+    """Put `values`, as `T`, into `y[at]` and the elements behind it.
+
+    Errors: `y[at]` must be aligned to `WIDTH` elements, or to 16 bytes.
+    """
+    PART: constexpr(int) = min(WIDTH, 16 // T.bytes)
+    for p in range(0, WIDTH, PART):
+        if PART == 1:
+            y[at + p] = T(values[p])
+        else:
+            word: vector(T, PART)
+            for k in range(PART):
+                word[k] = T(values[p + k])
+            store_vector(y[at + p], word)

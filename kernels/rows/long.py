@@ -1,0 +1,81 @@
+"""Rows that are too long to be held: read once for each of their reductions, and once more for the results."""
+
+from prism.lang import (
+    block, constexpr, count, dtype, function, grid, group, id, int32, int64, prism, requires, template, thread,
+)
+from prism.kernels.rows.agree import agree
+
+
+@prism("device")
+@template(
+    TI=dtype, A=dtype, S=dtype, S2=dtype, P=dtype, STAGES=constexpr(int), ONCE=constexpr(bool), ITEMS=constexpr(int),
+    WIDTH=constexpr(int), INPUTS=constexpr(int), KEPT=constexpr(int), BLOCKS=constexpr(int), LOAD=function, READ=function,
+    FIRST=function, OP=function, SECOND=function, OP2=function, PACK=function, JOIN=function, LAST=function, STORE=function,
+)
+@requires(block[BLOCKS], thread[32])
+def map_long_row(row: int64 @ block[BLOCKS], n: int32 @ grid[1], identity: S @ grid[1], identity2: S2 @ grid[1]):
+    """Do for row number `row`, of any length, what `map_row` does; `ITEMS` of a thread's elements are under way at once.
+
+    Perspective: cluster of `BLOCKS` blocks of any number of warps, which share the row.
+    Shapes:      as of `map_row`.
+    Cost:        the row is read `STAGES + 1` times, if may be from the L2.
+    """
+    VECTORS: constexpr(int) = ITEMS // WIDTH
+    words: TI[VECTORS, INPUTS * WIDTH] @ thread[1]
+    items: A[VECTORS, KEPT * WIDTH] @ thread[1]
+    t: int32 @ thread[1] = id()  # in the cluster
+    team: int32 @ block[BLOCKS] = count(thread[1])
+    many: int32 @ block[BLOCKS] = n / WIDTH
+    a: S @ thread[1] = identity
+    b: S2 @ thread[1] = identity2
+
+    @requires(thread[1])
+    def fetch(at: int32 @ thread[1]):
+        for j in range(VECTORS):
+            word: TI[INPUTS * WIDTH]
+            LOAD(row, min(at + j * team, many - 1) * WIDTH, word)
+            for k in range(INPUTS * WIDTH):
+                words[j, k] = word[k]
+        for j in range(VECTORS):
+            word: TI[INPUTS * WIDTH]
+            values: A[KEPT * WIDTH]
+            for k in range(INPUTS * WIDTH):
+                word[k] = words[j, k]
+            READ(row, min(at + j * team, many - 1) * WIDTH, word, values)
+            for k in range(KEPT * WIDTH):
+                items[j, k] = values[k]
+
+    with group(thread[1]):
+        for at in range(t, many, VECTORS * team, unroll=False):
+            fetch(at)
+            for j in range(VECTORS):
+                values: A[KEPT * WIDTH]
+                for k in range(KEPT * WIDTH):
+                    values[k] = items[j, k]
+                own: S = FIRST(min(at + j * team, many - 1) * WIDTH, values)
+                a = OP(a, own if at + j * team < many else identity)
+    a = agree(a, identity, 5, True, OP=OP, BLOCKS=BLOCKS, NEAR=False)
+    if STAGES == 2:
+        with group(thread[1]):
+            for at in range(t, many, VECTORS * team, unroll=False):
+                fetch(at)
+                for j in range(VECTORS):
+                    values: A[KEPT * WIDTH]
+                    for k in range(KEPT * WIDTH):
+                        values[k] = items[j, k]
+                    own: S2 = SECOND(min(at + j * team, many - 1) * WIDTH, values, a)
+                    b = OP2(b, own if at + j * team < many else identity2)
+        b = agree(b, identity2, 5, True, OP=OP2, BLOCKS=BLOCKS, NEAR=False)
+    total: P @ thread[1] = PACK(a, b)
+    c: A @ thread[1] = LAST(a, total)
+    with group(thread[1]):
+        for at in range(t, many, VECTORS * team, unroll=False):
+            fetch(at)
+            for j in range(VECTORS):
+                if at + j * team < many:
+                    values: A[KEPT * WIDTH]
+                    for k in range(KEPT * WIDTH):
+                        values[k] = items[j, k]
+                    if STAGES == 2:
+                        b_again: S2 = SECOND(min(at + j * team, many - 1) * WIDTH, values, a)  # for what it makes of the values
+                    STORE(j, row, (at + j * team) * WIDTH, values, total, c)

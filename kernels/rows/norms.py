@@ -1,0 +1,121 @@
+"""Rows divided by their root mean square, or made of mean 0 and variance 1."""
+
+from prism.lang import (
+    attr, block, const, constexpr, dtype, grid, group, id, int32, int64, partition, prism, ptr, requires, rsqrt, template, thread,
+)
+from prism.kernels.rows.elements import load_numbers, load_words, store_numbers
+from prism.kernels.rows.registers import prefetch_rows
+from prism.kernels.rows.skeleton import map_rows
+from prism.kernels.rows.sums import Pair
+from prism.lib.thread import operators
+
+
+@prism("global")
+@template(
+    TI=dtype, W=dtype, A=dtype, P=dtype, CENTRED=constexpr(bool), WEIGHT=constexpr(bool), BIAS=constexpr(bool),
+    RESIDUAL=constexpr(bool), ITEMS=constexpr(int), WIDTH=constexpr(int), BLOCKS=constexpr(int), THREADS=constexpr(int),
+    RESIDENT=constexpr(int), LONG=constexpr(bool),
+)
+@requires(grid[1], block[BLOCKS], thread[32])
+@attr("__launch_bounds__(THREADS, RESIDENT)")
+def norm_rows(
+    x: ptr(const(TI)) @ grid[1], residual: ptr(const(TI)) @ grid[1], weight: ptr(const(W)) @ grid[1],
+    bias: ptr(const(W)) @ grid[1], y: ptr(TI) @ grid[1], sum: ptr(TI) @ grid[1], rows: int64 @ grid[1], n: int32 @ grid[1],
+    stride: int64 @ grid[1], residual_stride: int64 @ grid[1], eps: A @ grid[1], share: A @ grid[1], lanes: int32 @ grid[1],
+    wide: bool @ grid[1], ahead: int32 @ grid[1],
+):
+    """`y[r * n + i] = (x[r * stride + i] - m) * rsqrt(v + eps) * weight[i] + bias[i]`.
+
+    `m` and `v` are the row's mean and variance where `CENTRED`, else 0 and the mean of squares.
+
+    Perspective: grid, of blocks, or clusters of `BLOCKS`, of up to `THREADS` threads: see `map_rows`.
+    Shapes:      `weight`, `bias`: `n`, or not touched. `RESIDUAL`: the sum with `residual[r * residual_stride + i]`, rounded,
+                 stands for `x`, and goes to `sum[r * n + i]`. `share`: `1 / n`.
+    Numerics:    computes in `A`; the variance is of what is left when the mean is taken away.
+    Test:        tests/kernels/test_rows.py, tests/gpu/test_rows.py
+    """
+    INPUTS: constexpr(int) = 2 if RESIDUAL else 1
+    r: int64 @ block[BLOCKS] = id()
+    with partition(y, thread[1], offset=lambda i: i, races="none") as out, partition(
+        sum, thread[1], offset=lambda i: i, races="none"
+    ) as sums, group(block[BLOCKS]):
+
+        @requires(thread[1])
+        def load(row: int64 @ thread[1], column: int32 @ thread[1], words: TI[INPUTS * WIDTH] @ thread[1]):
+            load_words(x, row * stride + column, words, FIRST=0, WIDTH=WIDTH)
+            if RESIDUAL:
+                load_words(residual, row * residual_stride + column, words, FIRST=WIDTH, WIDTH=WIDTH)
+
+        @requires(thread[1])
+        def read(
+            row: int64 @ thread[1], column: int32 @ thread[1], words: TI[INPUTS * WIDTH] @ thread[1],
+            values: A[WIDTH] @ thread[1],
+        ):
+            for k in range(WIDTH):
+                values[k] = A(words[k])
+                if RESIDUAL:
+                    values[k] = A(TI(values[k] + A(words[WIDTH + k])))
+
+        @requires(thread[1])
+        def first(column: int32 @ thread[1], values: A[WIDTH] @ thread[1]) -> A @ thread[1]:
+            total: A = 0
+            for k in range(WIDTH):
+                total = total + (values[k] if CENTRED else values[k] * values[k])
+            return total
+
+        @requires(thread[1])
+        def off_mean(column: int32 @ thread[1], values: A[WIDTH] @ thread[1], total: A @ thread[1]) -> A @ thread[1]:
+            squares: A = 0
+            for k in range(WIDTH):
+                off: A = values[k] - total * share
+                squares = squares + off * off
+            return squares
+
+        @requires(thread[1])
+        def pack(total: A @ thread[1], squares: A @ thread[1]) -> P @ thread[1]:
+            return P(total * share, (squares if CENTRED else total) * share)
+
+        @requires(thread[32])
+        def join(parts: P[BLOCKS] @ thread[1]) -> P @ thread[1]:
+            return parts[0]
+
+        @requires(thread[1])
+        def factor(total: A @ thread[1], means: P @ thread[1]) -> A @ thread[1]:
+            return rsqrt(means.second + eps)
+
+        @requires(thread[1])
+        def store(
+            j: int32 @ thread[1], row: int64 @ thread[1], column: int32 @ thread[1], values: A[WIDTH] @ thread[1],
+            means: P @ thread[1], scale: A @ thread[1],
+        ):
+            if RESIDUAL:
+                store_numbers(sums, row * n + column, values)
+            for k in range(WIDTH):
+                values[k] = ((values[k] - means.first) if CENTRED else values[k]) * scale
+            if WEIGHT:
+                factors: A[WIDTH]
+                load_numbers(weight, column, factors)
+                for k in range(WIDTH):
+                    values[k] = values[k] * factors[k]
+            if BIAS:
+                terms: A[WIDTH]
+                load_numbers(bias, column, terms)
+                for k in range(WIDTH):
+                    values[k] = values[k] + terms[k]
+            store_numbers(out, row * n + column, values)
+
+        if ahead > 0:
+            prefetch_rows(x, r + ahead, rows, n, stride, lanes, wide, BLOCKS=BLOCKS)
+        map_rows(
+            r, rows, n, lanes, wide, A(0), A(0), TI=TI, A=A, P=P, STAGES=2 if CENTRED else 1, ONCE=False, ITEMS=ITEMS,
+            WIDTH=WIDTH, INPUTS=INPUTS, KEPT=1, BLOCKS=BLOCKS, LONG=LONG, LOAD=load, READ=read, FIRST=first, OP=operators.add,
+            SECOND=off_mean, OP2=operators.add, PACK=pack, JOIN=join, LAST=factor, STORE=store,
+        )
+
+
+EXAMPLES = {
+    "norm_rows": {
+        "TI": "float32", "W": "float32", "A": "float32", "P": Pair, "CENTRED": True, "WEIGHT": True, "BIAS": True,
+        "RESIDUAL": False, "ITEMS": 32, "WIDTH": 4, "BLOCKS": 1, "THREADS": 512, "RESIDENT": 2, "LONG": False,
+    },
+}

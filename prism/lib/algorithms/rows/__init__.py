@@ -1,0 +1,1 @@
+"""Operations on rows: softmax, normalisation, and operations of the user's own."""

@@ -1,0 +1,99 @@
+"""What the gradients of norms come to: one launch for rows, and a reduction for each weight."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping
+from typing import Any
+
+from prism.host import arguments, repeat
+from prism.host.axes import Collapsed
+from prism.host.call import Decision, Result, call
+from prism.host.machine import machine_of
+from prism.host.plan import Buffer, Clear, Machine, Plan, Scratch, Step, instance_of, nothing
+from prism.kernels import rows as kernels
+from prism.lib import operators
+from prism.lib.algorithms.reduce.axis_plan import along_axis
+from prism.lib.algorithms.reduce.steps import Work
+from prism.lib.algorithms.rows import plan as plans
+from prism.lib.algorithms.rows.norms import column_type
+from prism.lib.algorithms.rows.plan import number_of
+from prism.lib.algorithms.rows.wide import wide_backward
+from prism.lib.algorithms.scan.api import dtype_of
+from prism.runtime.arrays import ArrayInfo
+
+_HELD = 16_384  # elements of a row that some block always holds
+_GRADIENTS = ("dx", "dweight", "dbias")
+
+
+def norm_backward(function: str, dout: Any, x: Any, weight: Any, bias: bool, eps: float, stream: Any) -> Any:
+    """Return what `function` does, which is `rms_norm_backward` or `layer_norm_backward`.
+
+    Raises:
+        TypeError, ValueError: as these.
+    """
+    given = {"x": x, "dout": dout} | ({} if weight is None else {"weight": weight})
+    asked = (function, tuple(given), bias, repr(eps))
+    if (known := repeat.run_many(asked, (*given.values(), None), stream)) is not None:
+        return known
+    small, centred = number_of(eps, "eps", 0.0), function == "layer_norm_backward"
+    if math.prod(getattr(x, "shape", ())) and x.shape[-1] > _HELD:
+        infos = arguments.describe_all(given, {})
+        plans.require_alike("dout", infos["dout"], "x", infos["x"])
+        weighed = column_type({"weight": infos["weight"]} if weight is not None else {}, infos["x"])
+        kind = plans.number_type((infos["x"].scalar, weighed))
+        if plans.sharing(x.shape[-1], 1, kind, machine_of(infos["x"]), inputs=2).long:
+            found = wide_backward(x, dout, weight, centred, bias, small, kind, weighed, stream)
+            return found if len(found) > 1 else found[0]
+
+    def decide(arrays: Mapping[str, ArrayInfo], out: ArrayInfo | None, machine: Machine) -> Decision:
+        return _decide(centred, bias, small, arrays, machine)
+
+    return call(function, asked, given, decide, None, stream)
+
+
+def _decide(centred: bool, bias: bool, eps: float, arrays: Mapping[str, ArrayInfo], machine: Machine) -> Decision:
+    given, dout = arrays["x"], arrays["dout"]
+    rows, beside = (plans.rows_of(name, arrays[name], machine) for name in ("x", "dout"))
+    plans.require_alike("dout", dout, "x", given)
+    columns = {"weight": arrays["weight"]} if "weight" in arrays else {}
+    weighed = column_type(columns, given)
+    copied = tuple(name for name, one in (("x", rows), ("dout", beside)) if one is None)
+    if rows is None or beside is None or arguments.not_plain(columns):
+        return Decision(copied=(*copied, *arguments.not_plain(columns)))
+    wanted = {"dx": True, "dweight": bool(columns), "dbias": bias}
+    names = tuple(name for name in _GRADIENTS if wanted[name])
+    column = Result(given.shape[-1:], dtype_of(weighed, given))
+    results = (Result(given.shape, dtype_of(given.scalar, given)), *(column for _ in names[1:]))
+    if not given.size:
+        return Decision(results, names, fill=0)
+    kind = plans.number_type((given.scalar, weighed))
+    width = plans.width_of([rows, beside], None, tuple(columns.values()))
+    shared = plans.sharing(rows.n, width, kind, machine, inputs=2)
+    most = 1 if machine.host else machine.multiprocessors
+    blocks = max(1, most * plans.resident(shared, machine) // shared.blocks)
+    step = min(blocks, rows.many if shared.wide else math.ceil((rows.many << shared.lanes) / shared.threads))
+    groups = step if shared.wide else step * (shared.threads >> shared.lanes)
+    scratch = Scratch()
+    sums = {name: scratch.take(kind, groups * rows.n) if wanted[name] else nothing(kind) for name in _GRADIENTS[1:]}
+    template = {
+        "TI": given.scalar, "W": weighed, "F": plans.moments_of(kind),
+        "CENTRED": centred, "WEIGHT": bool(columns), "BIAS": bias, "ITEMS": shared.items, "WIDTH": width, "BLOCKS": shared.blocks,
+        "THREADS": shared.most, "RESIDENT": 1,
+    } | plans.types_of(kind)  # fmt: skip
+    arguments_of = {
+        "x": Buffer("x"), "dy": Buffer("dout"), "weight": Buffer("weight") if columns else nothing(weighed), "dx": Buffer("dx"),
+        "weights": sums["dweight"], "biases": sums["dbias"], "rows": rows.many, "n": rows.n, "stride": rows.stride,
+        "dy_stride": beside.stride, "step": step, "trips": math.ceil(rows.many / groups), "eps": eps, "share": 1 / rows.n,
+        "lanes": shared.lanes, "wide": shared.wide,
+    }  # fmt: skip
+    kernel = instance_of(kernels.norm_backward_rows, template)
+    steps: list[Step | Clear] = [Step(kernel, step * shared.blocks, shared.threads, arguments_of)]
+    for name in names[1:]:
+        work = Work(operators.add, kind, kind, weighed, 0.0, 0.0)
+        stage = Collapsed(1, groups, rows.n, 0, rows.n, 1, 0, 1)
+        steps += along_axis(work, stage, 0, sums[name], Buffer(name, dtype=weighed, count=rows.n), scratch, machine)
+    return Decision(results, names, plan=Plan(tuple(steps), scratch=scratch.used))
+
+
+__all__ = ["norm_backward"]

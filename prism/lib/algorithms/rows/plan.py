@@ -1,0 +1,188 @@
+"""What an operation on rows comes to: one launch, by how the rows lie and how wide they are."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from prism.host import arguments
+from prism.host.lazies import LazyInfo
+from prism.host.plan import Buffer, Machine, Plan, Step, instance_of, size_of
+from prism.kernels import rows as kernels
+from prism.kernels.rows.configurations import AHEAD, CLUSTERS, Sharing, share
+from prism.lang.surface import Kernel
+from prism.lib.views import View, view_of
+from prism.runtime.arrays import ArrayInfo
+
+FLOATS = ("float16", "bfloat16", "float32", "float64")
+_VECTOR = 16  # bytes
+_MOST = 2**31 - 2**16
+"""The widest row: columns are 32-bit numbers, and the last vectors stick out."""
+
+
+@dataclass(frozen=True, slots=True)
+class Rows:
+    """An array seen as `many` rows of `n` elements, each `stride` elements behind the one before."""
+
+    many: int
+    n: int
+    stride: int
+    scalar: str
+    begins: int  # bytes past a multiple of 16
+    ready: bool = True  # they lie in memory
+
+
+def rows_of(name: str, given: ArrayInfo, machine: Machine) -> Rows | None:
+    """Return an array as rows along its last axis; None where it must be copied first.
+
+    Raises:
+        TypeError: it is of no float type.
+        ValueError: it has no axis, or rows are too long.
+    """
+    if given.scalar not in FLOATS:
+        raise TypeError(f"`{name}` must be of {', '.join(FLOATS[:-1])} or {FLOATS[-1]}, not of {given.scalar}")
+    if not given.shape:
+        raise ValueError(f"`{name}` has no axes: there are no rows")
+    n = given.shape[-1]
+    if n > _MOST:
+        raise ValueError(f"`{name}` has rows of {n} elements, more than {_MOST}")
+    if isinstance(given, LazyInfo) or 0 in given.shape:
+        return Rows(math.prod(given.shape[:-1]), n, n, given.scalar, 0, ready=False)
+    view = view_of(name, given).rows()
+    if not given.natural or view is None or not view.rows_dense or (machine.host and not given.contiguous):
+        return None
+    return Rows(view.shape[0], n, _step(view), given.scalar, view.begins)
+
+
+def _step(view: View) -> int:
+    return view.shape[1] if view.shape[0] == 1 else view.strides[0] // view.size
+
+
+def past(given: ArrayInfo | None) -> int:
+    """Return how many bytes an array begins past a multiple of 16; one that is made begins at one."""
+    return 0 if given is None or isinstance(given, LazyInfo) else given.pointer % _VECTOR
+
+
+def width_of(rows: Sequence[Rows], result: ArrayInfo | None, columns: Sequence[ArrayInfo] = ()) -> int:
+    """Return how many elements are loaded at once: those of 16 bytes, or fewer, as rows' lengths and places allow."""
+    width = _VECTOR // max(size_of(one.scalar) for one in rows)
+    while width > 1:
+        lying = all(
+            one.n % width == 0
+            and (one.stride % width == 0 or one.many <= 1)
+            and one.begins % min(width * size_of(one.scalar), _VECTOR) == 0
+            for one in rows
+        )
+        beside = [result] if result is not None else []
+        if lying and all(past(one) % min(width * one.dtype.itemsize, _VECTOR) == 0 for one in [*beside, *columns]):
+            break
+        width //= 2
+    return width
+
+
+def sharing(n: int, width: int, scalar: str, machine: Machine, *, inputs: int = 1) -> Sharing:
+    """Return who shares a row of `n` elements, loaded by vectors of `width`, and computed with in the type `scalar`.
+
+    `inputs`: how many numbers are kept of each.
+    """
+    if machine.host:  # runs all threads of a block in one NumPy operation
+        return share(n, width, 8, 1024, (1,), 8)
+    old = int("".join(filter(str.isdigit, machine.arch)) or 0) < 90
+    items = max(32 // (inputs * size_of(scalar) // 4), width)
+    return share(n, width, items, 512, (1,) if old else CLUSTERS, max(8, width))
+
+
+def require_alike(name: str, one: ArrayInfo, of: str, given: ArrayInfo) -> None:
+    """Check that an array has the shape and the dtype of another one.
+
+    Raises:
+        TypeError, ValueError: it has another dtype, or another shape.
+    """
+    if one.scalar != given.scalar:
+        raise TypeError(f"`{name}` is of {one.scalar}, and `{of}` of {given.scalar}")
+    if one.shape != given.shape:
+        raise ValueError(f"`{name}` has shape {one.shape}, and `{of}` {given.shape}")
+
+
+def wanted_type(dtype: Any, result: ArrayInfo | None, scalar: str) -> str:
+    """Return the type of a result: what is asked for, or `out`'s, or the array's.
+
+    Raises:
+        TypeError: it is no float type.
+    """
+    found = arguments.scalar_of(dtype) if dtype is not None else scalar if result is None else result.scalar
+    if found not in FLOATS:
+        raise TypeError(f"`{'out' if dtype is None else 'dtype'}` must be of a float type, not {found}")
+    return found
+
+
+def number_of(value: Any, name: str, otherwise: float) -> float:
+    """Return a number that is given, or what stands for None.
+
+    Raises:
+        TypeError: it is no number.
+    """
+    if value is None:
+        return otherwise
+    if isinstance(value, bool | np.bool_) or not isinstance(value, int | float | np.integer | np.floating):
+        raise TypeError(f"`{name}` must be a number, not {type(value).__qualname__}")
+    return float(value)
+
+
+def resident(found: Sharing, machine: Machine) -> int:
+    """Return how many blocks a multiprocessor has of a kernel that takes up to 128 registers a thread."""
+    return 1 if machine.host else max(1, 512 // found.threads)
+
+
+def types_of(kind: str) -> dict[str, Any]:
+    """Return the types that a kernel computes in, where numbers are of the type `kind`: these, and `Pair`s, by their names."""
+    return {"A": kind, "P": f"struct{{first:{kind},second:{kind}}}"}
+
+
+def moments_of(kind: str) -> str:
+    """Return the type of a row's `Moments`, of numbers of the type `kind`, by its name."""
+    return f"struct{{count:{kind},total:{kind},squares:{kind}}}"
+
+
+def number_type(scalars: Sequence[str]) -> str:
+    """Return what is computed in: float32, or float64 where an array is of that."""
+    return "float64" if "float64" in scalars else "float32"
+
+
+def template_of(found: Sharing) -> dict[str, Any]:
+    """Return the template arguments that say how rows are shared."""
+    return {
+        "ITEMS": found.items, "WIDTH": found.width, "BLOCKS": found.blocks, "THREADS": found.most, "RESIDENT": found.resident,
+        "LONG": found.long,
+    }  # fmt: skip
+
+
+def rows_ahead(rows: Rows, found: Sharing) -> int:
+    """Return how many blocks, or clusters, later are those whose rows a block asks for; 0: it asks for none."""
+    if found.long or not rows.ready or (rows.stride != rows.n and not found.wide):
+        return 0
+    each = 1 if found.wide else found.threads >> found.lanes
+    return int(AHEAD // max(rows.stride * size_of(rows.scalar) * each, 1))
+
+
+def launch(
+    kernel: Kernel, template: Mapping[str, Any], arguments: Mapping[str, Any], rows: Rows, found: Sharing
+) -> Plan:
+    """Return the plan of one launch on rows that are shared so."""
+    blocks = found.blocks * rows.many if found.wide else math.ceil((rows.many << found.lanes) / found.threads)
+    numbers = {"rows": rows.many, "n": rows.n, "lanes": found.lanes, "wide": found.wide}
+    if kernel is not kernels.softmax_backward_rows:
+        numbers["ahead"] = rows_ahead(rows, found)
+    chosen = instance_of(kernel, {**template, **template_of(found)})
+    return Plan((Step(chosen, blocks, found.threads, {**arguments, **numbers}),))
+
+
+__all__ = [
+    "FLOATS", "Buffer", "Rows", "launch", "moments_of", "number_of", "number_type", "past",
+    "require_alike", "resident", "rows_ahead", "rows_of", "sharing", "size_of", "template_of", "types_of", "wanted_type",
+    "width_of",
+]  # fmt: skip

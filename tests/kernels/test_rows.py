@@ -1,0 +1,252 @@
+"""Operations on rows on the reference machine, with all its checks: each way to share a row, and each barrier left out.
+
+Tests of kernels/rows: agree.py, backward.py, elements.py, long.py, norms.py, own.py, registers.py, skeleton.py,
+softmax.py, sums.py.
+"""
+
+from __future__ import annotations
+
+import functools
+from typing import Any
+
+import numpy as np
+import pytest
+
+import prism
+from prism.interpret import MachineError, run
+from prism.kernels import rows as kernels
+from prism.lang import exp
+from prism.lib.lazy.closures import callable_of
+from prism.lib.thread import operators
+from tests.lib.oracles import SCHEDULES
+from tests.mutation import without_barriers
+
+# Blocks that share a row, threads of a block, lanes that do so where blocks have several rows (-1: all threads), whether it is
+# read again; and rows, elements of a row, elements of a vector.
+LANES = (1, 64, 3, False, 21, 60, 4)
+ONE = (1, 32, 0, False, 33, 8, 4)
+BLOCK = (1, 64, -1, False, 3, 500, 4)
+SINGLE = (1, 64, -1, False, 2, 333, 1)
+CLUSTER = (2, 32, -1, False, 3, 500, 4)
+FOUR = (4, 32, -1, False, 2, 700, 4)
+LONG = (1, 64, -1, True, 3, 1300, 4)
+LONG_CLUSTER = (2, 32, -1, True, 2, 1300, 4)
+SHAPES = {
+    "lanes": LANES, "one": ONE, "block": BLOCK, "single": SINGLE, "cluster": CLUSTER, "four": FOUR, "long": LONG,
+    "long cluster": LONG_CLUSTER,
+}  # fmt: skip
+ITEMS = 8
+
+
+def sizes(shape: tuple[Any, ...], threads: int = 512) -> dict[str, Any]:
+    return {
+        "ITEMS": ITEMS,
+        "WIDTH": shape[6],
+        "BLOCKS": shape[0],
+        "THREADS": threads,
+        "RESIDENT": 1,
+        "LONG": shape[3],
+    }
+
+
+def grid_of(shape: tuple[Any, ...]) -> tuple[int, int]:
+    blocks, threads, lanes, _, rows, _, _ = shape
+    return (blocks * rows if lanes < 0 else -(-(rows << lanes) // threads)), threads
+
+
+def how(shape: tuple[Any, ...]) -> tuple[int, bool]:
+    return max(shape[2], 0), shape[2] < 0
+
+
+def numbers(shape: tuple[Any, ...], dtype: str = "float32", seed: int = 0) -> np.ndarray:
+    return np.random.default_rng(seed).normal(size=(shape[4], shape[5])).astype(dtype)
+
+
+def softmax(x: np.ndarray, log: bool = False) -> np.ndarray:
+    with np.errstate(invalid="ignore", divide="ignore"):
+        wide = x.astype(np.float64) - x.astype(np.float64).max(axis=1, keepdims=True)
+        total = np.exp(wide).sum(axis=1, keepdims=True)
+        return wide - np.log(total) if log else np.exp(wide) / total
+
+
+@functools.cache
+def softmax_program(shape: tuple[Any, ...], dtype: str = "float32", log: bool = False):
+    kinds = {"TI": dtype, "TO": dtype, "A": "float64" if dtype == "float64" else "float32", "LOG": log, "ONCE": True}
+    kinds["P"] = kernels.WidePair if dtype == "float64" else kernels.Pair
+    return prism.check(kernels.softmax_rows, {**kinds, **sizes(shape)})
+
+
+def run_softmax(
+    shape: tuple[Any, ...], x: np.ndarray, log: bool = False, scale: float = 1.0, mutant: Any = None, **options
+):
+    y = np.full_like(x, 7)
+    rows, n = x.shape
+    program = mutant or softmax_program(shape, x.dtype.name, log)
+    given = (x, y, rows, n, n, scale, -np.inf, *how(shape), 1)
+    run(program, *grid_of(shape), given, check=True, **options)
+    return y
+
+
+@pytest.mark.parametrize("log", [False, True])
+@pytest.mark.parametrize("shape", SHAPES.values(), ids=SHAPES)
+def test_softmax_by_all_who_may_share_a_row(shape: tuple[Any, ...], log: bool) -> None:
+    x = numbers(shape)
+    for schedule, seed in SCHEDULES[:3]:
+        y = run_softmax(shape, x, log, schedule=schedule, seed=seed)
+        # float32 rounds each exponential and sum: some units of its last place
+        assert np.allclose(y, softmax(x, log), rtol=2e-6, atol=2e-6 if log else 0)
+
+
+@pytest.mark.parametrize("dtype", ["float16", "float64"])
+def test_softmax_of_other_floats(dtype: str) -> None:
+    shape = (*BLOCK[:6], 2)
+    x = numbers(shape, dtype)
+    near = (
+        {"rtol": 1e-3, "atol": 1e-7} if dtype == "float16" else {"rtol": 1e-14}
+    )  # half a unit of float16, or its smallest
+    assert np.allclose(run_softmax(shape, x), softmax(x), **near)
+    assert np.allclose(run_softmax(shape, x, scale=0.5), softmax(x / 2), **near)
+
+
+@pytest.mark.parametrize("shape", [LANES, BLOCK, CLUSTER, LONG], ids=["lanes", "block", "cluster", "long"])
+def test_rows_of_numbers_that_are_none(shape: tuple[Any, ...]) -> None:
+    x = numbers((*shape[:4], 8, *shape[5:]))
+    x[0, 5], x[1, 5], x[2] = np.nan, np.inf, -np.inf
+    x[3, : shape[5] // 2] = -np.inf
+    x[4, 7], x[5] = -np.inf, 3e38
+    x[6] = np.where(np.arange(shape[5]) % 3, -1e4, 1e4)
+    shape = (*shape[:4], 8, *shape[5:])
+    for log in (False, True):
+        assert np.allclose(
+            run_softmax(shape, x, log), softmax(x, log), rtol=2e-6, atol=2e-6 if log else 0, equal_nan=True
+        )
+
+
+@functools.cache
+def norm_program(shape: tuple[Any, ...], centred: bool, parts: tuple[bool, bool, bool]):
+    weight, bias, residual = parts
+    flags = {
+        "CENTRED": centred,
+        "WEIGHT": weight,
+        "BIAS": bias,
+        "RESIDUAL": residual,
+        "P": kernels.Pair,
+    }
+    return prism.check(kernels.norm_rows, {"TI": "float32", "W": "float32", "A": "float32", **flags, **sizes(shape)})
+
+
+def run_norm(
+    shape: tuple[Any, ...], centred: bool, parts: tuple[bool, bool, bool], mutant: Any = None, **options
+) -> None:
+    x, z, (w, v) = numbers(shape) + 3, numbers(shape, seed=1), numbers((*shape[:4], 2, *shape[5:]), seed=2)
+    y, added = np.full_like(x, 7), np.full_like(x, 7)
+    rows, n = x.shape
+    program = mutant or norm_program(shape, centred, parts)
+    given = (x, z, w, v, y, added, rows, n, n, n, 1e-5, 1 / n, *how(shape), 0)
+    run(program, *grid_of(shape), given, check=True, **options)
+    wide = (x + z if parts[2] else x).astype(np.float64)
+    if centred:
+        wide -= wide.mean(axis=1, keepdims=True)
+    wanted = wide / np.sqrt((wide * wide).mean(axis=1, keepdims=True) + 1e-5)
+    wanted = wanted * (w if parts[0] else 1) + (v if parts[1] else 0)
+    assert np.allclose(y, wanted, rtol=1e-5, atol=5e-6)
+    assert (added == (x + z if parts[2] else 7)).all()
+
+
+@pytest.mark.parametrize("centred", [False, True])
+@pytest.mark.parametrize("shape", SHAPES.values(), ids=SHAPES)
+def test_norms_by_all_who_may_share_a_row(shape: tuple[Any, ...], centred: bool) -> None:
+    run_norm(shape, centred, (True, centred, False))
+    run_norm(shape, centred, (False, False, True), schedule="random", seed=4)
+
+
+@functools.cache
+def own_program(shape: tuple[Any, ...]):
+    functions = {
+        "FIRST": callable_of(lambda x: x), "OP": operators.maximum, "SECOND": callable_of(lambda x, a: exp(x - a)),
+        "OP2": operators.add, "FUNCTION": callable_of(lambda x, a, b, c, d: x / b * c + d),
+    }  # fmt: skip
+    kinds = dict.fromkeys(("TI", "TO", "A", "C", "D"), "float32")
+    flags = {"STAGES": 2, "COLUMNS": 2, "KEEP": True, "MEAN": False, "MEAN2": True, "P": kernels.Pair}
+    return prism.check(kernels.own_rows, {**kinds, **flags, **functions, **sizes(shape)})
+
+
+@pytest.mark.parametrize("shape", [LANES, BLOCK, CLUSTER, LONG], ids=["lanes", "block", "cluster", "long"])
+def test_an_operation_of_ones_own(shape: tuple[Any, ...]) -> None:
+    x, (c, d) = numbers(shape), numbers((*shape[:4], 2, *shape[5:]), seed=2)
+    y = np.full_like(x, 7)
+    rows, n = x.shape
+    given = (x, c, d, y, rows, n, n, 1 / n, -np.inf, 0.0, *how(shape), 0)
+    run(own_program(shape), *grid_of(shape), given, check=True)
+    assert np.allclose(y, softmax(x) * n * c + d, rtol=1e-5, atol=1e-5)
+
+
+@pytest.mark.parametrize("shape", SHAPES.values(), ids=SHAPES)
+def test_gradients_of_softmax(shape: tuple[Any, ...]) -> None:
+    for log in (False, True):
+        x, dy = numbers(shape), numbers(shape, seed=1)
+        y, dx = softmax(x, log).astype(np.float32), np.full_like(x, 7)
+        kinds = {"TI": "float32", "TO": "float32", "A": "float32", "LOG": log}
+        program = prism.check(kernels.softmax_backward_rows, {**kinds, **sizes(shape)})
+        rows, n = x.shape
+        run(program, *grid_of(shape), (y, dy, dx, rows, n, n, n, 0.5, *how(shape)), check=True)
+        share = softmax(x)
+        wanted = dy - share * dy.sum(axis=1, keepdims=True)
+        if not log:
+            wanted = share * (dy - (share * dy).sum(axis=1, keepdims=True))
+        assert np.allclose(dx, wanted / 2, rtol=1e-5, atol=2e-6)
+
+
+def run_norm_backward(shape: tuple[Any, ...], centred: bool, step: int, mutant: Any = None, **options) -> None:
+    blocks, threads, lanes, _, rows, n, _ = shape
+    x, dy, w = numbers(shape) + 1, numbers(shape, seed=1), numbers(shape, seed=2)[0]
+    groups = step if lanes < 0 else step * (threads >> lanes)
+    dx, dw, db = np.full_like(x, 7), *np.full((2, groups, n), 7, np.float32)
+    given = (x, dy, w, dx, dw, db, rows, n, n, n, step, -(-rows // groups), 1e-5, 1 / n, *how(shape))
+    run(mutant or norm_backward_program(shape, centred), blocks * step, threads, given, check=True, **options)
+    wide = x.astype(np.float64)
+    if centred:
+        wide -= wide.mean(axis=1, keepdims=True)
+    factor = 1 / np.sqrt((wide * wide).mean(axis=1, keepdims=True) + 1e-5)
+    normal, weighed = wide * factor, dy * w.astype(np.float64)
+    mean = weighed.mean(axis=1, keepdims=True) if centred else 0
+    wanted = factor * (weighed - mean - normal * (weighed * normal).mean(axis=1, keepdims=True))
+    assert np.allclose(dx, wanted, rtol=1e-5, atol=1e-5)
+    assert np.allclose(dw.sum(axis=0), (dy * normal).sum(axis=0), rtol=1e-5, atol=2e-5)
+    assert np.allclose(db.sum(axis=0), dy.sum(axis=0, dtype=np.float64), rtol=1e-5, atol=2e-5)
+
+
+@functools.cache
+def norm_backward_program(shape: tuple[Any, ...], centred: bool):
+    flags = {"CENTRED": centred, "WEIGHT": True, "BIAS": True, "P": kernels.Pair, "F": kernels.Moments}
+    found = {key: value for key, value in sizes(shape).items() if key != "LONG"}
+    return prism.check(kernels.norm_backward_rows, {"TI": "float32", "W": "float32", "A": "float32", **flags, **found})
+
+
+@pytest.mark.parametrize("centred", [False, True])
+@pytest.mark.parametrize("shape", [LANES, ONE, BLOCK, SINGLE, CLUSTER, FOUR], ids=list(SHAPES)[:6])
+def test_gradients_of_norms(shape: tuple[Any, ...], centred: bool) -> None:
+    for step, (schedule, seed) in zip((1, 2, 3), SCHEDULES, strict=False):
+        run_norm_backward(shape, centred, step, schedule=schedule, seed=seed)
+
+
+@pytest.mark.parametrize("shape", [BLOCK, CLUSTER, LONG], ids=["block", "cluster", "long"])
+def test_no_barrier_can_be_left_out(shape: tuple[Any, ...]) -> None:
+    x = numbers(shape)
+    found = list(without_barriers(softmax_program(shape)))
+    assert found
+    for _, mutant in found:
+        with pytest.raises((MachineError, AssertionError)):
+            for schedule, seed in SCHEDULES:
+                assert np.allclose(
+                    run_softmax(shape, x, mutant=mutant, schedule=schedule, seed=seed), softmax(x), rtol=2e-6
+                )
+
+
+def test_no_barrier_between_rows_can_be_left_out() -> None:
+    found = list(without_barriers(norm_backward_program(BLOCK, False)))
+    assert len(found) >= 2
+    for _, mutant in found:
+        with pytest.raises((MachineError, AssertionError)):
+            for schedule, seed in SCHEDULES:
+                run_norm_backward(BLOCK, False, 1, mutant=mutant, schedule=schedule, seed=seed)
