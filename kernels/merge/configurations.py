@@ -24,9 +24,10 @@ class Tiles(NamedTuple):
 
 
 # By the bytes of an element, of the key or the value, whichever are more. An odd number of elements a thread, so that threads
-# meet in few banks of shared memory.
+# meet in few banks of shared memory. Of 4 bytes tiles of 16896 are sorted, and seven merges of four runs make 2^28 of them. By
+# 256 threads with 17 elements each it took eight, and 2^24 938 us for 653.
 ALONE = {
-    4: Tiles(Configuration(256, 15, 6), Configuration(256, 31, 4), Configuration(256, 17, 5)),
+    4: Tiles(Configuration(256, 15, 6), Configuration(256, 31, 4), Configuration(512, 33, 2)),
     8: Tiles(Configuration(256, 9, 5), Configuration(128, 15, 8), Configuration(256, 11, 3)),
     16: Tiles(Configuration(256, 7, 4), Configuration(128, 7, 8), Configuration(256, 7, 3)),
 }

@@ -133,9 +133,9 @@ def _groups(task: Task, n: int, k: int, threads: int) -> int:
 
 
 def _ahead(width: int, groups: int) -> int:
-    """Return how many vectors a thread loads at once of a row all of which it looks at."""
+    """Return how many vectors a thread loads at once."""
     if width == 4 and groups:
-        return 4  # of rows of 8192 10 first ones 24.6 us for 25.6, 100 33.9 for 36.7
+        return 4  # of rows of 8192 10 first ones 24.6 us for 25.6, 100 33.9 for 36.7, of rows of 2^17 190 for 204
     return max(4, groups) if width == 1 else 2 if width <= 4 else 1
 
 
@@ -253,11 +253,10 @@ def template_of(
 ) -> dict[str, Any]:
     """Return the template of the kernel of rows."""
     width = 16 // size_of(task.bits) if vectors else 1
-    ahead = _ahead(width, c.groups) if not c.sample else max(4, c.groups) if width == 1 else 2 if width <= 4 else 1
     return {
         **task.template(), "E": _ENTRY[task.key], "DIRECT": not c.sample, "V": value_of(task.scalar), "NAMED": named,
         "CHECKED": checked, "ROOM": c.room, "GROUPS": c.groups, "KEPT": c.kept, "WIDTH": width,
-        "AHEAD": ahead, "THREADS": c.threads, "BLOCKS": c.blocks,
+        "AHEAD": _ahead(width, c.groups), "THREADS": c.threads, "BLOCKS": c.blocks,
     }  # fmt: skip
 
 
