@@ -11,11 +11,14 @@ import numpy as np
 import pytest
 
 import prism
+from prism.host.plan import Step
 from prism.interpret import SCHEDULES, RaceError, run
 from prism.kernels import sort_rows as kernels
 from prism.kernels.sort_rows import ALONE, BACK, GATHERED, PLACED, ROWS, SEGMENTS, Block, Lanes
 from prism.kernels.sort_rows.elements import element_of, key_of
 from prism.lang import constexpr, dtype, grid, group, id, int64, partition, ptr, requires, template, thread
+from prism.lib.algorithms.sort_rows import plan
+from tests.kernels.test_sort import Device
 from tests.mutation import without_barriers
 
 THREADS = 64
@@ -280,6 +283,19 @@ def test_each_inferred_barrier_is_needed(way: Any) -> None:
                 given = (x, one, y, none, one.copy(), none, none, number, number, number)
                 run(mutant, 1, 256, (*given, rows, columns, x.size, 1, 1 << 40, 0, 0), check=True, schedule=schedule)
                 assert np.array_equal(y.reshape(rows, -1), np.sort(x.reshape(rows, -1)))
+
+
+def test_the_launches_of_segments() -> None:
+    """Of short ones a list less; the sort of those of about the mean clears what counts the others, where there is one."""
+
+    def launched(mean: int) -> list[str]:
+        steps = plan.segments(plan.Kind("uint32"), 1 << 24, (1 << 24) // mean, "int64", Device(), plan.Names()).steps
+        return [step.instance.kernel.__name__ if isinstance(step, Step) else "clear" for step in steps]
+
+    listed = ["bin_segments", "sort_listed_by_lanes", "sort_rows_by_block"]
+    assert launched(16) == ["sort_rows_by_lanes", *listed, "sort_long_rows"]
+    assert launched(256) == ["sort_rows_by_lanes", *listed, "sort_rows_by_block", "sort_long_rows"]
+    assert launched(4096) == ["sort_rows_by_block", *listed, "sort_rows_by_block", "sort_long_rows"]
 
 
 @pytest.mark.parametrize("schedule", SCHEDULES)
