@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 STACK = 1 << 18
-"""Bytes: enough for a rank, so that ten thousand fit."""
+"""Bytes: enough for a rank, so that thousands fit."""
 
 
 class World:
