@@ -113,6 +113,7 @@ def _ranges(
 
 
 def calls_of(expression: tree.Expr) -> Iterator[tree.Call]:
+    """Yield the calls in an expression, and in the places of elements that it names, the outer one first."""
     if isinstance(expression, tree.Call):
         yield expression
     for operand in indices_of(expression) if isinstance(expression, tree.Element) else tree.operands(expression):
