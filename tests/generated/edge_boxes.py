@@ -2,8 +2,9 @@
 
 A trip fills parts of a tile by several boxes, and threads read the rows that were filled; or threads fill a tile, and boxes of it
 are stored. Where a part begins stands in the text, is a loop's index or comes with the launch. The oracle knows the rules of the
-hardware: a part begins at a multiple of 128 bytes, inside the tile; no two parts of a trip overlap. What breaks them in the text
-must be refused; what does so when it is launched, the machine must find.
+hardware: a part begins at a multiple of 128 bytes, inside the tile; a box at a multiple of 16 bytes of the matrix's rows; no two
+parts of a trip overlap. What breaks them in the text must be refused; what does so when it is launched, the machine must find; of
+columns also what the text says.
 """
 
 from __future__ import annotations
@@ -22,6 +23,8 @@ SAMPLE = 24
 TYPES = {"int32": 4, "float32": 4, "int16": 2, "uint8": 1, "int64": 8}
 INPUT = 64
 """Rows of the matrix."""
+BESIDE = 64
+"""Bytes of its rows besides what a box has."""
 LOADED = """\
 @prism("global")
 @requires(grid[1], block[1], warp[2])
@@ -76,6 +79,9 @@ class Writer:
         self.unit = max(128 // span, 1)
         self.given = rng.choice((0, 1, 2, 4))  # what is launched with
         self.parts = [self.part() for _ in range(rng.choice((1, 2, 2, 3)))]
+        apart = random.Random(~seed)  # drawn by itself: all else is of the seed as it was
+        step = 1 if apart.random() < 0.1 else 16 // size
+        self.column = apart.randrange(0, BESIDE // size + 1, step) if apart.random() < 0.5 else 0
 
     def part(self) -> tuple[str, list[int], bool]:
         """Where a part begins: a text, its value in each trip, and whether the text alone says it."""
@@ -99,7 +105,8 @@ class Writer:
             if wrong and known:
                 return f"rows {text}", True
             late = late or (f"rows {text}" if wrong else "")
-        return late, False
+        wrong = self.column * TYPES[self.type] % 16 != 0
+        return late or (f"column {self.column}" if wrong else ""), False
 
     def overlap(self) -> bool:
         """Whether two parts of a trip share a row."""
@@ -120,21 +127,25 @@ class Writer:
         each, elements = -(-self.box * self.columns // 32), self.box * self.columns
         lines, reads = [], []
         for number, (text, _, _) in enumerate(self.parts):
-            lines.append(f"                tma_load(coming[{text}, 0], map[{3 * number} + k, 0])")
+            lines.append(f"                tma_load(coming[{text}, 0], map[{3 * number} + k, {self.column}])")
             place = f"here[{text} + p // {self.columns}, p % {self.columns}]"
             reads.append(
                 f"                    if p < {elements}:\n                        mine[{number * each} + e] = {place}"
             )
         text = LOADED.format(**self.facts(), copies_in="\n".join(lines), reads="\n".join(reads), each=each)
-        x = (np.arange(INPUT * self.columns) * 7 % 251).astype(self.type).reshape(INPUT, self.columns)
+        wide = self.columns + BESIDE // TYPES[self.type]
+        x = (np.arange(INPUT * wide) * 7 % 251).astype(self.type).reshape(INPUT, wide)
         y = np.zeros(len(self.parts) * each * 32, self.type)
         for number in range(len(self.parts)):
             first = 3 * number + self.trips - 1
-            y[number * each * 32 : number * each * 32 + elements] = x[first : first + self.box].ravel()
+            y[number * each * 32 : number * each * 32 + elements] = x[
+                first : first + self.box, self.column : self.column + self.columns
+            ].ravel()
         return self.edge(text, lambda: [np.zeros_like(y), x.copy(), self.given], 0, y)
 
     def stores(self) -> Edge:
-        """Threads fill a tile, and boxes of it are stored."""
+        """Threads fill a tile, and boxes of it are stored, at the first column."""
+        self.column = 0
         all_each = -(-self.rows * self.columns // 32)
         lines = [
             f"                tma_store(map[{self.box * number}, 0], here[{text}, 0])"
