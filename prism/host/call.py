@@ -253,8 +253,10 @@ def _decide(
                 names = tuple(name for name, info in infos.items() if isinstance(info, LazyInfo))
                 return _Known(Decision(copied=names), None)
             decision = replace(decision, plan=plan)
-        ready = None if plan is None or stream is None else Ready(plan, (*lazies.expand(infos), *decision.names), first)
-        return _Known(decision, ready)
+        if plan is None or stream is None:
+            return _Known(decision, None)
+        names = (*lazies.expand(infos), *decision.names)
+        return _Known(decision, Ready(plan, names, first, waited=bool(decision.cut)))
 
 
 def _facts(info: ArrayInfo) -> tuple[Hashable, ...]:
