@@ -7,6 +7,7 @@ queued on the stream that is current for that library, behind what made them.
 from __future__ import annotations
 
 import contextlib
+import importlib
 import itertools
 import sys
 from collections.abc import Sequence
@@ -114,7 +115,7 @@ class CupyNccl:
     library = "cupy"
 
     def __init__(self, comm: Any) -> None:
-        self._comm, self._nccl = comm, sys.modules["cupy.cuda.nccl"]
+        self._comm, self._nccl = comm, importlib.import_module("cupy.cuda.nccl")
         self.rank, self.size = comm.rank_id(), comm.size()
 
     def all_gather(self, part: Any, made: Any) -> None:

@@ -1,4 +1,4 @@
-"""prism.dist on GPUs: `torchrun --nproc-per-node 2 -m tests.gpu.dist_ranks`, a GPU a rank, or all on one where there is one.
+"""prism.dist on GPUs: `torchrun --nproc-per-node 2 -m tests.gpu.dist_ranks [ENGINE ..]`, a GPU a rank, or all on one.
 
 Each function, with arrays of CuPy and torch, over NCCL by torch and by CuPy (where each rank has a GPU), and over gloo; compared
 with the same function of the whole array on this rank's GPU. Prints how many calls were right, or ends with the first wrong one.
@@ -6,7 +6,9 @@ with the same function of the whole array on this rank's GPU. Prints how many ca
 
 from __future__ import annotations
 
+import importlib
 import os
+import sys
 from collections.abc import Callable, Iterator
 from typing import Any
 
@@ -43,13 +45,23 @@ ALIKE = {
 
 def communicators(rank: int, size: int) -> Iterator[tuple[str, Any]]:
     """Yield each kind that there is, by its name."""
-    yield "gloo", torch.distributed.new_group(backend="gloo")
+    asked = sys.argv[1:] or ["gloo", "nccl", "cupy"]
+    if "gloo" in asked:
+        yield "gloo", torch.distributed.new_group(backend="gloo")
     if torch.cuda.device_count() < size:
         return
-    yield "nccl", torch.distributed.new_group(backend="nccl")
-    token = [cupy.cuda.nccl.get_unique_id() if rank == 0 else None]
+    if "nccl" in asked:
+        yield "nccl", torch.distributed.new_group(backend="nccl")
+    if "cupy" not in asked:
+        return
+    try:
+        nccl = importlib.import_module("cupy.cuda.nccl")
+    except ImportError as error:
+        print(f"cupy: not run, {error}", flush=True)
+        return
+    token = [nccl.get_unique_id() if rank == 0 else None]
     torch.distributed.broadcast_object_list(token)
-    yield "cupy", cupy.cuda.nccl.NcclCommunicator(size, token[0], rank)
+    yield "cupy", nccl.NcclCommunicator(size, token[0], rank)
 
 
 def host(value: Any) -> Any:
