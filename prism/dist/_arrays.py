@@ -161,9 +161,11 @@ class Post:
         if self.engine.on_host is False and info.device is None:
             raise TypeError("`comm` moves arrays on a GPU alone (NCCL), and `x` is on the host")
 
-    def all_gather(self, like: ArrayInfo, part: Any, shape: tuple[int, ...], dtype: np.dtype[Any]) -> Any:
-        """Return the arrays of all ranks, of one shape and dtype, stacked in their order, in the library of `like`."""
-        made = empty(like, (self.size, *shape), dtype)
+    def all_gather(
+        self, like: ArrayInfo, part: Any, shape: tuple[int, ...], dtype: np.dtype[Any], made: Any = None
+    ) -> Any:
+        """Return the arrays of all ranks, of one shape and dtype, stacked in their order, in the library of `like`, in `made`."""
+        made = empty(like, (self.size, *shape), dtype) if made is None else made
         sent, room = as_bytes(part), as_bytes(made)
         if not len(room):
             return made
@@ -175,11 +177,13 @@ class Post:
             self.engine.all_gather(sent, room)
         return made
 
-    def all_to_all(self, like: ArrayInfo, parts: Any, rows: Sequence[int], back: Sequence[int]) -> Any:
-        """Return the rows that come, `back[r]` from rank r, in the order of ranks; the next `rows[r]` of `parts` go to it."""
+    def all_to_all(
+        self, like: ArrayInfo, parts: Any, rows: Sequence[int], back: Sequence[int], made: Any = None
+    ) -> Any:
+        """Return, in `made`, the rows that come, `back[r]` from rank r, in order; the next `rows[r]` of `parts` go to it."""
         info = describe(parts)
         row = info.shape[1:]
-        made = empty(like, (sum(back), *row), info.dtype)
+        made = empty(like, (sum(back), *row), info.dtype) if made is None else made
         each = math.prod(row) * info.dtype.itemsize
         sent, received = [n * each for n in rows], [n * each for n in back]
         given, room = as_bytes(parts), as_bytes(made)

@@ -64,6 +64,29 @@ def communicators(rank: int, size: int) -> Iterator[tuple[str, Any]]:
     yield "cupy", nccl.NcclCommunicator(size, token[0], rank)
 
 
+def check_products(comm: Any, make: Callable[[Any], Any]) -> int:
+    """Compare products of small integers, which are exact, with those of the whole matrices; return how many."""
+    rank, size = torch.distributed.get_rank(), torch.distributed.get_world_size()
+    for kind in ("float32", "float16"):
+        for m, k, n in ((5000, 512, 384), (700, 4096, 264), (3, 96, 40)):
+            random = np.random.default_rng(m)
+            a, b = (random.integers(-2, 3, shape).astype(kind) for shape in ((m, k), (k, n)))
+            wanted = a.astype("f4") @ b.astype("f4")
+            cuts = [0, m // 3, *[m] * (size - 1)]  # of two ranks
+            inner = [0, k // 4, *[k] * (size - 1)]
+            columns = [n * r // size for r in range(size + 1)]
+            own, mine, part = (slice(ends[rank], ends[rank + 1]) for ends in (cuts, columns, inner))
+            even = slice(m * rank // size, m * (rank + 1) // size)
+            for split, x, y, right in (
+                ("rows", a[own], b, wanted[own]),
+                ("columns", a[own], b[:, mine], wanted[:, mine]),
+                ("inner", a[:, part], b[part], wanted[even]),
+            ):
+                found = prism.dist.matmul(make(x.copy()), make(y.copy()), comm=comm, split=split)
+                np.testing.assert_array_equal(host(found), right.astype(kind), err_msg=f"matmul {split} {kind} {m}")
+    return 18
+
+
 def host(value: Any) -> Any:
     """Return arrays on the host, also those of a tuple."""
     if isinstance(value, tuple):
@@ -111,6 +134,8 @@ def main() -> None:
                         right += 1
                         if rank == 0 and right % 20 == 0:
                             print(f"{kind}: {right} calls so far", flush=True)
+            right += check_products(comm, cupy.asarray) if dtype == KINDS[0] else 0
+        right += check_products(comm, lambda x: torch.from_numpy(x).cuda())
         for wrong in (np.zeros(3, "float32"), np.zeros(3, "int32")):
             try:
                 prism.dist.scan(cupy.asarray(wrong if rank else np.zeros(3, "float32")), comm=comm)
