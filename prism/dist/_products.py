@@ -53,8 +53,8 @@ def matmul(a: Any, b: Any, *, comm: Any, split: str = "rows") -> Any:
     Notes
     -----
     "rows" sends nothing. "columns" sends each row of A to all ranks, "inner" each share of the result to the rank that has it, as
-    float32: sums of all ranks are added up in their order, and rounded once. Rows go in up to four messages, each while others are
-    multiplied, on a stream beside the current one.
+    float32: sums of all ranks are added up in their order, and rounded once. Rows go in up to four messages, each while others
+    are multiplied, on a stream beside the current one.
 
     Examples
     --------
