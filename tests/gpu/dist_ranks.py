@@ -7,6 +7,7 @@ with the same function of the whole array on this rank's GPU. Prints how many ca
 from __future__ import annotations
 
 import importlib
+import importlib.util
 import os
 import sys
 from collections.abc import Callable, Iterator
@@ -45,23 +46,32 @@ ALIKE = {
 
 def communicators(rank: int, size: int) -> Iterator[tuple[str, Any]]:
     """Yield each kind that there is, by its name."""
-    asked = sys.argv[1:] or ["gloo", "nccl", "cupy"]
+    asked = sys.argv[1:] or ["gloo", "nccl", "cupy", "nccl4py"]
     if "gloo" in asked:
         yield "gloo", torch.distributed.new_group(backend="gloo")
     if torch.cuda.device_count() < size:
         return
     if "nccl" in asked:
         yield "nccl", torch.distributed.new_group(backend="nccl")
-    if "cupy" not in asked:
-        return
-    try:
-        nccl = importlib.import_module("cupy.cuda.nccl")
-    except ImportError as error:
-        print(f"cupy: not run, {error}", flush=True)
-        return
-    token = [nccl.get_unique_id() if rank == 0 else None]
-    torch.distributed.broadcast_object_list(token)
-    yield "cupy", nccl.NcclCommunicator(size, token[0], rank)
+    nccl = importlib.import_module("cupy.cuda.nccl")
+    if "cupy" in asked and nccl.available:
+        token = from_first(rank, lambda: nccl.get_unique_id())
+        yield "cupy", nccl.NcclCommunicator(size, token, rank)
+    elif "cupy" in asked and rank == 0:
+        print("cupy: not run, it finds no libnccl", flush=True)
+    if "nccl4py" in asked and importlib.util.find_spec("nccl") is not None:
+        core = importlib.import_module("nccl.core")
+        token = from_first(rank, lambda: bytes(core.get_unique_id()))
+        yield "nccl4py", core.Communicator.init(size, rank, core.UniqueId.from_bytes(token))
+    elif "nccl4py" in asked and rank == 0:
+        print("nccl4py: not run, it is not installed", flush=True)
+
+
+def from_first(rank: int, make: Callable[[], Any]) -> Any:
+    """Return on all ranks what the first one makes."""
+    found = [make() if rank == 0 else None]
+    torch.distributed.broadcast_object_list(found)
+    return found[0]
 
 
 def check_products(comm: Any, make: Callable[[Any], Any]) -> int:
