@@ -45,7 +45,7 @@ class Group:
     def __init__(self, group: Any) -> None:
         self._torch = sys.modules["torch"]
         self._dist, self._group = self._torch.distributed, group
-        self.rank, self.size = self._dist.get_rank(group), self._dist.get_world_size(group)
+        self.rank, self.size = group.rank(), group.size()
         if self.rank < 0:
             raise ValueError("`comm`: this process is not in the ProcessGroup")
         self.on_host = "nccl" not in str(self._dist.get_backend(group))
