@@ -65,7 +65,7 @@ docs: env ## the documentation as a site, in build/site: all its links checked, 
 	@$(PY) -c 'import furo, myst_parser, sphinx' 2>/dev/null || { [ $(PYTHON_ENV) != system ] \
 	    && $(PY) -m pip install --disable-pip-version-check --quiet --editable '.[docs]'; } \
 	    || { echo "the site needs Sphinx, MyST and Furo: pip install 'prism-gpu[docs]'" >&2; exit 1; }
-	@$(PY) -m sphinx -q -W --keep-going -c docs -b html . build/site && echo "open build/site/index.html"
+	@$(PY) -m sphinx -q -W --keep-going -c docs/site -b html . build/site && echo "open build/site/index.html"
 
 release-check: ## all of it from a clean clone: tests, documentation, every kernel, the wheel installed elsewhere (half an hour)
 	@.ci/release $(ARGS)

@@ -24,7 +24,7 @@ def attend(
     n: int32 @ grid[1], scale: float32 @ grid[1],
 ):
     top: int32 @ block[1] = 64 * id(block[1])           # this block's rows; heads of n rows lie one after the other
-    begin: int32 @ block[1] = top / n * n
+    begin: int32 @ block[1] = top // n * n
     with partition(o, block[1], lambda r, c: (top + r) * D + c) as out, group(block[1]):
         q_tile: shared(half[64, D], ring=1, swizzle=128)
         k_tile: shared(half[BN, D], ring=2, swizzle=128)
@@ -32,7 +32,7 @@ def attend(
         scores: fragment(float32, 64, BN) @ warpgroup[1] = 0
         weights: fragment(half, 64, BN) @ warpgroup[1] = 0
         sums: fragment(float32, 64, D) @ warpgroup[1] = 0
-        most: float32[2] @ thread[1] = [-math.inf, -math.inf]   # a thread has elements of two rows: those with i / 2 % 2 == h
+        most: float32[2] @ thread[1] = [-math.inf, -math.inf]   # a thread has elements of two rows: those with i // 2 % 2 == h
         total: float32[2] @ thread[1] = {0}
         worker, loader = roles(warpgroup, 1, 1)
         with claim(q_tile, loader) as q_in, one(thread):
@@ -49,17 +49,17 @@ def attend(
                         high: float32 @ thread[1] = most[h]
                         with group(thread[1]):
                             for i in range(count(scores)):
-                                if i / 2 % 2 == h:
+                                if i // 2 % 2 == h:
                                     high = max(high, scale * scores[i])
                         for s in range(2):              # four lanes share a row
                             high = max(high, shuffle_xor(high, 1 << s))
                         with group(thread[1]):
                             total[h] *= exp2(most[h] - high)
                             for i in range(count(sums)):
-                                if i / 2 % 2 == h:
+                                if i // 2 % 2 == h:
                                     sums[i] *= exp2(most[h] - high)
                             for i in range(count(scores)):
-                                if i / 2 % 2 == h:
+                                if i // 2 % 2 == h:
                                     weights[i] = half(exp2(scale * scores[i] - high))
                                     total[h] += exp2(scale * scores[i] - high)
                             most[h] = high
@@ -71,7 +71,7 @@ def attend(
                     total[h] += shuffle_xor(total[h], 1 << s)
             with group(thread[1]):
                 for i in range(count(sums)):
-                    mine[row(sums, i), column(sums, i)] = sums[i] / total[i / 2 % 2]
+                    mine[row(sums, i), column(sums, i)] = sums[i] / total[i // 2 % 2]
 
 
 def attention(q, k, v, o):

@@ -16,8 +16,8 @@ def layer(
     x: const(CUtensorMap(half, BM, BK, swizzle=128)) @ grid[1], w: const(CUtensorMap(half, BN, BK, swizzle=128)) @ grid[1],
     bias: ptr(const(float32)) @ grid[1], y: ptr(float32) @ grid[1], n: int32 @ grid[1], k: int32 @ grid[1],
 ):
-    top: int32 @ block[1] = BM * (id(block[1]) / (n / BN))
-    left: int32 @ block[1] = BN * (id(block[1]) % (n / BN))
+    top: int32 @ block[1] = BM * (id(block[1]) // (n // BN))
+    left: int32 @ block[1] = BN * (id(block[1]) % (n // BN))
     with partition(y, block[1], lambda r, c: (top + r) * n + left + c) as out, group(block[1]):
         a: shared(half[BM, BK], ring=4, swizzle=128)
         b: shared(half[BN, BK], ring=4, swizzle=128)

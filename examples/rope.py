@@ -18,8 +18,8 @@ def turned(
     i: int32 @ thread[1] = id()
     with partition(y, thread[1], 2 * i) as mine, group(thread[1]):
         if i < pairs:
-            position: int32 = 2 * i / dim
-            pair: int32 = i % (dim / 2)
+            position: int32 = 2 * i // dim
+            pair: int32 = i % (dim // 2)
             angle: float32 = position * exp2(-base * 2 * pair / dim)
             s: float32 = sin(angle)
             c: float32 = cos(angle)

@@ -131,7 +131,7 @@ def test_the_site_is_built_without_a_warning(tmp_path: Path) -> None:
     missing = [name for name in ("sphinx", "myst_parser", "furo") if importlib.util.find_spec(name) is None]
     if missing:
         pytest.skip(f"the extra `docs` is not installed ({', '.join(missing)}): `make docs` installs it")
-    command = [sys.executable, "-m", "sphinx", "-q", "-W", "--keep-going", "-c", "docs", "-b", "dummy", "-d", str(tmp_path / "d"),
-               ".", str(tmp_path / "out")]  # fmt: skip
+    folders = ["-c", "docs/site", "-d", str(tmp_path / "d"), ".", str(tmp_path / "out")]
+    command = [sys.executable, "-m", "sphinx", "-q", "-W", "--keep-going", "-b", "dummy", *folders]
     ran = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=False)
     assert ran.returncode == 0, ran.stderr
