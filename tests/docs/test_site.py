@@ -16,6 +16,7 @@ from docs.site.contents import below, contents, with_contents, with_pages
 from docs.site.fill import FILLERS, functions, table
 from docs.site.plots import svg
 from docs.site.radix import FOLDER, pictures
+from docs.site.signatures import markdown, with_functions, without
 
 ROOT = Path(__file__).resolve().parents[2]
 DOCS = ROOT / "docs"
@@ -52,6 +53,32 @@ def test_every_function_of_the_library_is_in_the_reference() -> None:
     assert set(prism.lib.__all__) - {"block", "epilogues", "grid", "lazy", "thread", "warp"} == {
         name for name in listed if "." not in name
     } | set(more)
+
+
+def test_the_reference_is_whole_in_the_repository(request: pytest.FixtureRequest) -> None:
+    page = DOCS / "api.md"
+    made = with_functions(page.read_text(encoding="utf-8"))
+    if request.config.getoption("--update-golden"):
+        page.write_text(made, encoding="utf-8")
+    assert page.read_text(encoding="utf-8") == made, "run this test with --update-golden"
+    assert "### `prism.lib.scan`\n\n```python signature\nprism.lib.scan(x, op='add', *, axis=None, " in made
+    assert "- `axis` (int, optional): The axis to scan along" in made
+    assert with_functions(without(made)) == made and "shown: begin" not in without(made)
+    missing = {
+        name
+        for name in prism.lib.__all__
+        if callable(getattr(prism.lib, name)) and f"### `prism.lib.{name}`" not in made
+    }
+    assert missing == set(), "docs/api.md has no mark for these"
+
+
+def test_a_docstring_becomes_markdown() -> None:
+    sections = "Parameters\n----------\nx : array\n    What\n    it is.\n\nRaises\n------\nTypeError\n    It is ``no``."
+    doc = f"Do it.\n\n{sections}\n\nExamples\n--------\n>>> f()\n1"
+    assert markdown(doc) == (
+        "Do it.\n\n**Parameters**\n\n- `x` (array): What\n  it is.\n\n**Raises**\n\n- `TypeError`: It is `no`.\n\n"
+        "**Examples**\n\n    >>> f()\n    1"
+    )
 
 
 def test_the_table_of_algorithms_is_that_of_the_manifest(request: pytest.FixtureRequest) -> None:

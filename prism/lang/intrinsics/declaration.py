@@ -12,7 +12,7 @@ from inspect import Signature
 from typing import Any
 
 from prism.lang.keep.bases import Value
-from prism.lang.keep.told import Written, tells_help
+from prism.lang.keep.help_text import Written, tells_help
 from prism.lang.types import Fragment, Pointer, Scalar, TensorMap, Vector
 from prism.lang.types.perspective import THREAD, Perspective
 

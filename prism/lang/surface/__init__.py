@@ -14,9 +14,9 @@ from typing import Any
 
 from prism.lang.diagnostics import ProgramError
 from prism.lang.keep.bases import Value
+from prism.lang.keep.help_text import signature as signature_from
+from prism.lang.keep.help_text import tells_help
 from prism.lang.keep.records import is_record_class
-from prism.lang.keep.told import signature as signature_from
-from prism.lang.keep.told import tells_help
 from prism.lang.surface.pages import construct_help
 from prism.lang.surface.signature import signature_of
 from prism.lang.surface.templates import TemplateName, check_default
@@ -98,7 +98,7 @@ warpgroup = LevelName("warpgroup", Level.THREAD, WARPGROUP)
 class Construct(Value):
     """A construct of the language; calling it in Python gives a record, so that annotations can be evaluated.
 
-    `takes` is its signature, as `prism.lang.keep.told.signature` reads it.
+    `takes` is its signature, as `prism.lang.keep.help_text.signature` reads it.
     """
 
     name: str

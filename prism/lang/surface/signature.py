@@ -10,7 +10,7 @@ from inspect import Parameter, Signature
 from types import FunctionType
 from typing import Any
 
-from prism.lang.keep.told import Written
+from prism.lang.keep.help_text import Written
 
 DEDUCED = Written("...")
 """The default of a template parameter that the other arguments tell: their types have it."""
