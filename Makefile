@@ -29,8 +29,11 @@ PYTEST = $(PY) -m pytest
 help: ## list the commands
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-13s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
 
-demo: env ## a scan written in Prism, run on this machine and compared with NumPy
-	@$(PY) examples/demo.py $(ARGS)
+demo: ## a scan written in Prism, run on this machine and compared with NumPy (installs NumPy, and CuPy where there is a GPU)
+ifneq ($(PYTHON_ENV),system)
+	@.ci/environment --demo $(PYTHON)
+endif
+	@PYTHONPATH="$(CURDIR)$${PYTHONPATH:+:$$PYTHONPATH}" $(PY) examples/demo.py $(ARGS)
 
 test: env ## every test but the long ones; those for the GPU too, where there is one; and which thirty took longest
 	@$(PYTEST) $(PARALLEL) --durations=30 $(ARGS)
