@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     Commands: TypeAlias = "argparse._SubParsersAction[_Parser]"
 
 EPILOG = """\
-A kernel is named FILE:NAME (scan.py:scan_kernel) or module:name (prism.kernels.scan:scan).
+A kernel is named FILE:NAME, as my.py:saxpy for a file of yours, or module:name, as prism.kernels.scan.small:scan_block.
 
 exit status:
   0  done
@@ -29,14 +29,14 @@ exit status:
   4  `check --strict`: something that must hold is not proved
   130  interrupted, as by Ctrl-C
 
-docs/command_line.md has a section for each command; `prism COMMAND --help` has its options.
+`prism COMMAND --help` has a command's options, and examples.
 """
 
 
 EXAMPLES = {
     "check": """\
-  prism check examples/paper/scan.py:scan
-  prism check examples/histogram.py:counted --schedules 5       on the CPU: races, deadlocks, bounds
+  prism check prism.kernels.scan.small:scan_block
+  prism check my.py:histogram --schedules 5                     on the CPU: races, deadlocks, bounds
   prism check my.py:saxpy --schedules 5 -a 'a=2,x=[1024]:random,y=[1024]:0,n=1000' --blocks 4 --threads 256
   prism check my.py:tile -t T=float32 -t ITEMS=4 --json""",
     "explain": """\
@@ -238,7 +238,7 @@ def add_emit(commands: Commands) -> None:
 def add_export(commands: Commands) -> None:
     """Add `prism export`."""
     command = add(commands, "export", "kernels:run_export", "write a kernel's machine code, and how it is launched",
-                  "CuPy's RawModule, cuda.core and the driver load the cubin; docs/command_line.md shows each.",
+                  "CuPy's RawModule, cuda.core and the driver load the cubin.",
                   kernel=True)  # fmt: skip
     add_arch(command)
     command.add_argument("-o", "--folder", type=Path, default=Path(),

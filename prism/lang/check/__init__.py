@@ -55,8 +55,9 @@ from prism.lang.keep.keys import exact_items
 from prism.lang.keep.records import is_record_class, items_of
 from prism.lang.parse import parse
 from prism.lang.parse import syntax as s
+from prism.lang.parse.constants import PYTHON_TYPES
 from prism.lang.parse.extent import MOST_FUNCTIONS, MOST_STATEMENTS
-from prism.lang.parse.instantiate import PYTHON_TYPES, instantiate
+from prism.lang.parse.instantiate import instantiate
 from prism.lang.parse.records import is_constant
 from prism.lang.parse.views import Viewed, Written, rewrite
 from prism.lang.surface.templates import compute_default

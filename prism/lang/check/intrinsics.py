@@ -316,6 +316,9 @@ def finish(intrinsic: Intrinsic, p: Parameter, e: s.Expr, value: tree.Expr, scal
     if not intrinsic.elementwise and not p.unit <= value.perspective:
         facts = evidence(value, p.unit)
         fail(errors.IntrinsicScalar(parameter=p.name, name=intrinsic.name, needed=p.unit, **facts))
+    if p.below and isinstance(value, tree.Const) and not 0 <= value.value < p.below:
+        facts = {"parameter": p.name, "name": intrinsic.name, "value": f"{value.value}", "last": p.below - 1}
+        fail(errors.OperandRange(span=e.span, **facts))
     return value if isinstance(value.type, Vector) else coerce(value, wanted, e.span)
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import html
 import inspect
+import operator
 import sys
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, is_dataclass
@@ -68,6 +69,15 @@ class Construct(Value):
         return (other, self)
 
 
+class CeilDivide(Construct):
+    """`cdiv(a, b)`: on the host a number, so that a launch has it as the kernel does."""
+
+    def __call__(self, *args: Any, **kwargs: Any) -> Any:
+        if len(args) == 2 and not kwargs and all(hasattr(each, "__index__") for each in args):
+            return -(-operator.index(args[0]) // operator.index(args[1]))
+        return Record(self.name, args, tuple(kwargs.items()))
+
+
 class Record(Value):
     """An applied construct, as in `ptr(const(T))`; `@ perspective` is allowed on it. The compiler reads the source."""
 
@@ -94,6 +104,7 @@ count = Construct(
 )
 row = Construct("row", "row(acc, i): the row of element i of this thread's part of a fragment")
 column = Construct("column", "column(acc, i): the column of element i of this thread's part of a fragment")
+cdiv = CeilDivide("cdiv", "cdiv(a, b): a / b rounded up, for a >= 0 and b > 0: in a kernel, and on the host")
 assert_ = Construct("assert_", 'assert_(condition, "text"): ends the kernel with the text where it does not hold')
 assume = Construct(
     "assume", "assume(condition): it holds here, says the program; the compiler may build on it, checked runs test it"
@@ -378,7 +389,7 @@ class PrismModule(type(sys)):  # type: ignore[misc]
 
 
 __all__ = [
-    "assert_", "assume", "async_", "attr", "bf16", "bfloat16", "block", "bool_", "c_float", "c_int", "claim", "column",
+    "assert_", "assume", "async_", "attr", "bf16", "bfloat16", "block", "bool_", "c_float", "c_int", "cdiv", "claim", "column",
     "complex128", "complex64", "const", "constexpr", "count", "CUtensorMap", "device", "distinct", "double", "double2",
     "double2_cast", "dtype", "extern", "float16", "float2", "float2_cast", "float32", "float4", "float4_cast", "float64",
     "float8_e4m3fn", "float8_e5m2", "fragment", "function", "grid", "group", "half", "half2", "half2_cast", "half8",
