@@ -134,7 +134,7 @@ def run_emit(options: argparse.Namespace) -> int:
     from prism.runtime.export import header
 
     program = entry_of(options) if options.header or options.ptx or options.json else program_of(options)
-    arch = target(options.arch) if options.ptx else spelled(options.arch)
+    arch = target(options.arch) if options.ptx else require_spelled(options.arch)
     if options.header or options.ptx or options.json:
         check_architecture(program, arch)
     compiled = Compiled(program, arch)
@@ -153,7 +153,7 @@ def run_emit(options: argparse.Namespace) -> int:
     return DONE
 
 
-def spelled(arch: str) -> str:
+def require_spelled(arch: str) -> str:
     """Return the architecture; what needs no compiler takes any that is spelled as one.
 
     Raises:

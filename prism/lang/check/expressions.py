@@ -361,8 +361,9 @@ def collective(e: tree.Expr) -> tree.Expr | None:
 
 def rank(symbol: tree.Symbol) -> int:
     """Return how many indices an element of memory takes."""
-    shape = symbol.type.shape if isinstance(symbol.type, Pointer) else None
-    return len(symbol.view.params) if symbol.view is not None else len(shape or (0,))
+    if symbol.view is not None:
+        return len(symbol.view.params)
+    return symbol.type.rank if isinstance(symbol.type, Pointer) else 1
 
 
 def tile_type(env: Env, symbol: tree.Symbol) -> Pointer:

@@ -9,6 +9,7 @@ from typing import NoReturn
 from prism.lang import tree
 from prism.lang.check import elements
 from prism.lang.check.asynchronous import check_issue, copies_alone
+from prism.lang.check.axes import refuse_run
 from prism.lang.check.conversion import coerce
 from prism.lang.check.env import (
     Env,
@@ -187,6 +188,7 @@ def address(env: Env, intrinsic: Intrinsic, p: Parameter, e: s.Expr, target: Per
         kind = " that holds mailboxes" if p.mailbox else ""
         fail(errors.ElementArgument(span=e.span, parameter=p.name, name=intrinsic.name, kind=kind))
     in_its_space(intrinsic, p, symbol, e)
+    refuse_run(intrinsic, p, symbol, e.span)
     found = element(env, symbol, indices, e.span, target)
     if p.unit != THREAD:
         return check_joint_access(env, intrinsic, p, e, found)

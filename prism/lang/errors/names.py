@@ -129,7 +129,7 @@ PYTHON = {
     "round": "write `round_(x)`, or `int(x)`, which drops the fraction",
     "pow": "import `pow` from `prism.lang`",
     "sum": "add in a loop; over the threads of a block or a warp, `block.reduce(x, OP=add)` of `prism.lib.thread.operators`",
-    "len": "write the number: extents are constants, and how many elements a pointer reaches is an argument of its own",
+    "len": "of an array, `x: array(T, 1)`, write `x.shape[0]`; how many elements a pointer reaches is an argument of its own",
 }
 
 

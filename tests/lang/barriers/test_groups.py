@@ -349,12 +349,9 @@ def batches(x: ptr(const(bf16)) @ grid[1], y: ptr(float) @ grid[1]):
         left: fragment(float, 64, 64) @ warpgroup[1]
         right: fragment(float, 64, 64) @ warpgroup[1]
         u: int @ thread[1] = id()
-        with (
-            partition(a, thread[1], lambda r, c: (r + u // 2, c + u % 2 * 32), races="allow") as mine,
-            group(thread[1]),
-        ):
+        with partition(a, thread[1], lambda r, c: (r + u // 2, c + u % 2 * 32), races="allow") as own, group(thread[1]):
             for j in range(32):
-                mine[0, j] = x[32 * u + j]
+                own[0, j] = x[32 * u + j]
         with group(warpgroup[1]):
             with wgmma_async():
                 wgmma(left, a, a, accumulate=False)
