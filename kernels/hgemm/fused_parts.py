@@ -35,10 +35,10 @@ def hgemm_fused_in_parts(
     Test:        tests/kernels/test_hgemm_fused.py
     """
     assume(m >= 1 and n >= 1 and strides_nest(n if CUT.trans else m, stride, m if CUT.trans else n, 1))
-    tiles_m: int32 @ grid[1] = (m + (CUT.bm - 1)) / CUT.bm
+    tiles_m: int32 @ grid[1] = (m + (CUT.bm - 1)) // CUT.bm
     tile: int32 @ block[CUT.parts] = id()
     i: int32 @ block[CUT.parts] = tile % tiles_m * CUT.bm
-    j: int32 @ block[CUT.parts] = tile / tiles_m * CUT.bn
+    j: int32 @ block[CUT.parts] = tile // tiles_m * CUT.bn
     with (
         partition(out, thread[1], lambda y, x: x * stride + y if CUT.trans else y * stride + x, races="none") as target,
         group(block[CUT.parts]),
@@ -58,11 +58,11 @@ def hgemm_fused_in_parts(
             multiply(sums, consumers, loader, map_a, map_b, part, 0, i, j, m, n, k, CUT=CUT, BATCH=0)
             with (
                 claim(own, consumers) as filled, partition(filled, warp[1], lambda y, x: (strip + y, x)) as strips,
-                group(warp[1]), partition(strips, thread[1], lambda y, x: (lane / 4 + y, q + x)) as mine, group(thread[1]),
+                group(warp[1]), partition(strips, thread[1], lambda y, x: (lane // 4 + y, q + x)) as mine, group(thread[1]),
             ):  # fmt: skip
                 for r in range(0, CUT.rows, 64, unroll=True):
-                    for e in range(0, CUT.bn / 2, unroll=True):
-                        mine[r + e / 2 % 2 * 8, e / 4 * 8 + e % 2] = sums[r / 64 * CUT.bn / 2 + e]
+                    for e in range(0, CUT.bn // 2, unroll=True):
+                        mine[r + e // 2 % 2 * 8, e // 4 * 8 + e % 2] = sums[r // 64 * CUT.bn // 2 + e]
         with group(block[1]):
 
             @requires(thread[1])
