@@ -14,7 +14,7 @@ from prism.lang import (
 @requires(block[1], thread[CUT.threads])
 def main_loop(
     sums: fragment(float32, CUT.rows, CUT.bn) @ warpgroup[1], consumers: roles(warp, CUT.warps), loader: roles(warp, 1),
-    part: int32 @ block[1], k: int32 @ grid[1],
+    part: int32 @ block[1], k: int32 @ block[CUT.cluster],
 ):
     """Make `sums` the products of tiles of A and B: of all steps of K, or of a part's, the p-th, p + `CUT.parts`-th, ... step.
 
