@@ -5,7 +5,7 @@ from __future__ import annotations
 from prism.kernels.hgemm.configuration import Configuration
 from prism.kernels.hgemm.cut import Cut
 
-HOST = Configuration(64, 64, 2, 1, slabs=1)
+HOST = Configuration(64, 64, 3, 1, slabs=1)
 FEW = Configuration(64, 128, 8, 1)
 MANY = Configuration(128, 256, 3, ahead=0, slabs=4)
 

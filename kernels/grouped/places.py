@@ -165,8 +165,8 @@ def in_groups(
         number += blocks
         with scheduler:
             place = find_place(bounds, number, s, walk, CUT=CUT, GROUPING=GROUPING)
-        TILE(at)
         with claim(following, scheduler) as own, claim(own, thread[1]) as word, one(thread):
             word[0] = place
+        TILE(at)
         with partition(following, block[1], 0) as now:
             at = now[0]

@@ -7,15 +7,15 @@ and writes is its group's alone, however many rows that has.
 
 from __future__ import annotations
 
-from prism.kernels.grouped.places import Grouping, Place, Sizes, in_groups
+from prism.kernels.grouped.places import Grouping, Place, Sizes, bound_of, in_groups
 from prism.kernels.hgemm.cut import Cut
 from prism.kernels.hgemm.epilogue import store_plain
 from prism.kernels.hgemm.fused import Terms, bring_records, round_fused
-from prism.kernels.hgemm.main_loop import main_loop
+from prism.kernels.hgemm.main_loop import main_loop, multiply_tiles
 from prism.lang import (
-    CUtensorMap, attr, block, claim, const, constexpr, count, dtype, float32, fragment, function, grid, group, id, int32, int64,
-    one, partition, prefetch_map, prism, ptr, requires, roles, set_registers, shared, template, thread, tma_load, tma_store, warp,
-    warpgroup,
+    CUtensorMap, async_, attr, block, claim, const, constexpr, count, cp_async, dtype, float32, fragment, function, grid, group,
+    id, int32, int64, one, partition, prefetch_map, prism, ptr, requires, roles, set_registers, shared, shuffle, template, thread,
+    tma_load, tma_store, warp, warpgroup,
 )  # fmt: skip
 from prism.lib.thread import operators
 
@@ -24,7 +24,7 @@ from prism.lib.thread import operators
 @template(
     T=dtype, TB=dtype, OUT=dtype, INDEX=dtype, ONCE=dtype, ROW=dtype, COLUMN=dtype, ELEMENT=dtype, CUT=constexpr(Cut),
     TILE=constexpr(Cut), TERMS=constexpr(Terms), GROUPING=constexpr(Grouping), EACH=constexpr(bool), PLAIN=constexpr(bool),
-    EPILOGUE=function,
+    EPILOGUE=function, GATHERED=constexpr(bool), TAKEN=dtype,
 )  # fmt: skip
 @requires(grid[1], block[1], thread[CUT.threads])
 @attr("__launch_bounds__(CUT.threads, 1)")
@@ -34,6 +34,7 @@ def grouped_product(
     map_out: CUtensorMap(OUT, 1, TILE.slab_rows, TILE.slab_columns, swizzle=TILE.span) @ grid[1], out: ptr(OUT) @ grid[1],
     partial: ptr(float32) @ grid[1], stride: int64 @ grid[1], bounds: ptr(const(INDEX)) @ grid[1], s: Sizes @ grid[1], once: ptr(const(ONCE)) @ grid[1],
     by_row: ptr(const(ROW)) @ grid[1], by_column: ptr(const(COLUMN)) @ grid[1], by_element: ptr(const(ELEMENT)) @ grid[1],
+    x: ptr(const(T)) @ grid[1], taken: ptr(const(TAKEN)) @ grid[1], apart: int64 @ grid[1], most: int32 @ grid[1],
 ):  # fmt: skip
     """`out[i, j] = EPILOGUE(sum, 0, 0, once, by_row[i], by_column[j], by_element[i, j], i, j)`, of each group.
 
@@ -42,7 +43,8 @@ def grouped_product(
                  `CUT.transpose_b`; `map_out` as `map_a`, of rows by n. Where `GROUPING.along_k`, `map_a` is of K by m, `map_b` of K
                  by n, both with that axis, and `map_out` of groups x m x n. Where `PLAIN` `out` is written instead, its rows
                  `stride` elements apart. `bounds`: where groups end, or how long they are where `GROUPING.apart`. Where `EACH`,
-                 `by_column` has n records for each group. The row that EPILOGUE is told is the group's.
+                 `by_column` has n records for each group. The row that EPILOGUE is told is the group's. Where `GATHERED`, there is
+                 no `map_a`: rows of `x`, `apart` elements apart, are taken, numbers `taken`, of 0 to `most`.
     Numerics:    sums as `hgemm`'s (prism/kernels/hgemm/persistent.py). A group of no K has sums of 0.
     Test:        tests/kernels/test_grouped.py, tests/gpu/test_grouped.py
     """
@@ -54,14 +56,15 @@ def grouped_product(
     ):  # fmt: skip
         sums: fragment(float32, CUT.rows, CUT.bn) @ warpgroup[1]
         workers, helpers = roles(warpgroup, CUT.consumers, 1)
-        consumers, loader, fetcher, storer, scheduler = roles(warp, CUT.warps, 1, 1, 1, 1)
+        consumers, loader, gatherer, storer, fetcher = roles(warp, CUT.warps, 1, 1, 1, 1)
         if CUT.worker_registers > 0:
             with helpers:
                 set_registers(CUT.helper_registers)
             with workers:
                 set_registers(CUT.worker_registers)
         with loader, one(thread):
-            prefetch_map(map_a)
+            if not GATHERED:
+                prefetch_map(map_a)
             prefetch_map(map_b)
 
         @requires(block[1], thread[CUT.threads])
@@ -72,27 +75,103 @@ def grouped_product(
                     for e in range(count(sums)):
                         sums[e] = 0
 
-            @requires(warp[1])
-            def load(
-                to_a: shared(T[CUT.rows_a, CUT.columns_a], swizzle=128) @ warp[1],
-                to_b: shared(TB[CUT.rows_b, CUT.columns_b], swizzle=CUT.span_b) @ warp[1], step: int32 @ warp[1],
-            ):  # fmt: skip
-                with one(thread):
-                    short: int32 @ thread[1] = s.room * (s.groups if GROUPING.apart else 1) - at.length
-                    if GROUPING.along_k:
-                        tma_load(to_a, map_a[at.end, short + step, at.i])
-                        tma_load(to_b, map_b[at.end, short + step, at.j])
-                    else:
-                        tma_load(to_a, map_a[at.end, short + at.i, step])
-                        tma_load(to_b, map_b[at.group, step if CUT.transpose_b else at.j, at.j if CUT.transpose_b else step])
-
-            main_loop(sums, consumers, loader, 0, depth, CUT=CUT, T=T, TB=TB, LOAD=load)
+            if GATHERED:
+                multiply_gathered(
+                    sums, consumers, loader, gatherer, map_b, x, taken, apart, most, at, s, CUT=CUT, T=T, TB=TB, TAKEN=TAKEN,
+                )  # fmt: skip
+            else:
+                multiply_group(
+                    sums, consumers, loader, map_a, map_b, at, depth, s, CUT=CUT, T=T, TB=TB, GROUPING=GROUPING,
+                )  # fmt: skip
             store_group(
                 sums, consumers, fetcher, storer, map_out, whole, unused, stride, once, by_row, by_column, by_element, at, s, CUT=CUT,
                 TILE=TILE, TERMS=TERMS, GROUPING=GROUPING, EACH=EACH, PLAIN=PLAIN, EPILOGUE=EPILOGUE,
             )  # fmt: skip
 
-        in_groups(bounds, s, first, blocks, scheduler, CUT=TILE, GROUPING=GROUPING, TILE=make_tile)
+        in_groups(bounds, s, first, blocks, fetcher, CUT=TILE, GROUPING=GROUPING, TILE=make_tile)
+
+
+@prism("device")
+@template(GROUPING=constexpr(Grouping))
+@requires(thread[1])
+def short_of(s: Sizes @ thread[1], length: int32 @ thread[1]) -> int32 @ thread[1]:
+    """How many rows a group has less than there are: where it begins in a map that ends where it does."""
+    return (s.room * s.groups if GROUPING.apart else s.room) - length
+
+
+@prism("device")
+@template(CUT=constexpr(Cut), T=dtype, TB=dtype, GROUPING=constexpr(Grouping))
+@requires(block[1], thread[CUT.threads])
+def multiply_group(
+    sums: fragment(float32, CUT.rows, CUT.bn) @ warpgroup[1], consumers: roles(warp, CUT.warps), loader: roles(warp, 1),
+    map_a: const(CUtensorMap(T, 1, CUT.rows_a, CUT.columns_a, swizzle=128)) @ grid[1],
+    map_b: const(CUtensorMap(TB, 1, CUT.rows_b, CUT.columns_b, swizzle=CUT.span_b)) @ grid[1], at: Place @ block[1],
+    depth: int32 @ block[1], s: Sizes @ grid[1],
+):  # fmt: skip
+    """Make the `sums` of a tile of a group, over `depth` of K.
+
+    Perspective: block.
+    Test:        tests/kernels/test_grouped.py
+    """
+
+    @requires(warp[1])
+    def load(
+        to_a: shared(T[CUT.rows_a, CUT.columns_a], swizzle=128) @ warp[1],
+        to_b: shared(TB[CUT.rows_b, CUT.columns_b], swizzle=CUT.span_b) @ warp[1], step: int32 @ warp[1],
+    ):  # fmt: skip
+        with one(thread):
+            short: int32 @ thread[1] = short_of(s, at.length, GROUPING=GROUPING)
+            if GROUPING.along_k:
+                tma_load(to_a, map_a[at.end, short + step, at.i])
+                tma_load(to_b, map_b[at.end, short + step, at.j])
+            else:
+                tma_load(to_a, map_a[at.end, short + at.i, step])
+                tma_load(to_b, map_b[at.group, step if CUT.transpose_b else at.j, at.j if CUT.transpose_b else step])
+
+    main_loop(sums, consumers, loader, 0, depth, CUT=CUT, T=T, TB=TB, LOAD=load)
+
+
+@prism("device")
+@template(CUT=constexpr(Cut), T=dtype, TB=dtype, TAKEN=dtype)
+@requires(block[1], thread[CUT.threads])
+def multiply_gathered(
+    sums: fragment(float32, CUT.rows, CUT.bn) @ warpgroup[1], consumers: roles(warp, CUT.warps), loader: roles(warp, 1),
+    gatherer: roles(warp, 1), map_b: const(CUtensorMap(TB, 1, CUT.rows_b, CUT.columns_b, swizzle=CUT.span_b)) @ grid[1],
+    x: ptr(const(T)) @ grid[1], taken: ptr(const(TAKEN)) @ grid[1], apart: int64 @ grid[1], most: int32 @ grid[1],
+    at: Place @ block[1], s: Sizes @ grid[1],
+):  # fmt: skip
+    """The same of rows of `x`, `apart` elements apart, that `taken` numbers, of 0 to `most`: a warp gathers them.
+
+    Perspective: block; of each four rows a lane copies 16 bytes of one.
+    Test:        tests/kernels/test_grouped.py
+    """
+    a: shared(T[CUT.rows_a, CUT.columns_a], ring=CUT.stages, swizzle=128)
+    b: shared(TB[CUT.rows_b, CUT.columns_b], ring=CUT.stages, swizzle=CUT.span_b)
+    PIECE: constexpr(int) = CUT.bk / 8  # elements of 16 bytes
+    BEHIND: constexpr(int) = 2 if CUT.stages > 3 else 1  # steps whose copies are under way
+    lane: int32 @ thread[1] = id() % 32
+    numbers: int32[CUT.bm / 32] @ thread[1]  # of rows lane, 32 + lane, ...
+    with gatherer, group(thread[1]):
+        for e in range(0, CUT.bm / 32):
+            r: int32 = min(at.length - 1, at.i + 32 * e + lane)  # beyond the group any row will do
+            numbers[e] = bound_of(taken, at.end - at.length + r, most)
+
+    @requires(block[1], thread[CUT.threads])
+    def fill(step: int32 @ block[1]):
+        with (
+            claim(a, gatherer, in_flight=BEHIND) as to_a,
+            partition(to_a, thread[1], lambda i: (4 * i + lane / 8, PIECE * (lane % 8))) as mine, async_(mine) as coming,
+        ):  # fmt: skip
+            first: int32 @ thread[1] = step + PIECE * (lane % 8)
+            valid: int32 @ thread[1] = max(0, min(PIECE, s.k - first)) * (16 / PIECE)
+            for i in range(0, CUT.bm / 4, unroll=True):
+                row: int32 @ thread[1] = shuffle(numbers[i / 8], 4 * i + lane / 8)
+                with group(thread[1]):
+                    cp_async(coming[i], x[row * apart + first], 16, valid)
+        with claim(b, loader) as to_b, one(thread):
+            tma_load(to_b, map_b[at.group, step if CUT.transpose_b else at.j, at.j if CUT.transpose_b else step])
+
+    multiply_tiles(sums, a, b, consumers, 0, s.k, CUT=CUT, FILL=fill)
 
 
 @prism("device")
@@ -123,7 +202,7 @@ def store_group(
     rows: int32 @ block[1] = s.m if GROUPING.along_k else at.length  # of the group's result
     before: int32 @ block[1] = at.group * s.m if GROUPING.along_k else at.end - at.length  # of all rows
     outer: int32 @ block[1] = at.group if GROUPING.along_k else at.end
-    upper: int32 @ block[1] = at.i if GROUPING.along_k else s.room * (s.groups if GROUPING.apart else 1) - at.length + at.i
+    upper: int32 @ block[1] = at.i + (0 if GROUPING.along_k else short_of(s, at.length, GROUPING=GROUPING))
     for p in range(0, TILE.bn / TILE.slab, unroll=True):
         column: int32 @ block[1] = at.j + TILE.slab * p
         with claim(rows_in, fetcher) as ra, claim(columns_in, fetcher) as cb:

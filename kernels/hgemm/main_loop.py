@@ -27,12 +27,26 @@ def main_loop(
     """
     a: shared(T[CUT.rows_a, CUT.columns_a], ring=CUT.stages, swizzle=128)
     b: shared(TB[CUT.rows_b, CUT.columns_b], ring=CUT.stages, swizzle=CUT.span_b)
-    w: int32 @ warpgroup[1] = id()
 
     @requires(block[1], thread[CUT.threads])
     def fill(step: int32 @ block[1]):
         with claim(a, loader) as to_a, claim(b, loader) as to_b:
             LOAD(to_a, to_b, step)
+
+    multiply_tiles(sums, a, b, consumers, part, k, CUT=CUT, FILL=fill)
+
+
+@prism("device")
+@template(CUT=constexpr(Cut), T=dtype, TB=dtype, FILL=function)
+@requires(block[1], thread[CUT.threads])
+def multiply_tiles(
+    sums: fragment(float32, CUT.rows, CUT.bn) @ warpgroup[1],
+    a: shared(T[CUT.rows_a, CUT.columns_a], ring=CUT.stages, swizzle=128) @ block[1],
+    b: shared(TB[CUT.rows_b, CUT.columns_b], ring=CUT.stages, swizzle=CUT.span_b) @ block[1],
+    consumers: roles(warp, CUT.warps), part: int32 @ block[1], k: int32 @ block[CUT.cluster],
+):  # fmt: skip
+    """The same, of tiles that `FILL(step)` fills: it claims both rings, for whoever brings them."""
+    w: int32 @ warpgroup[1] = id()
 
     @requires(warp[CUT.warps])
     def use(
@@ -46,7 +60,7 @@ def main_loop(
             )
 
     grid.pipeline(
-        a, b, consumers, part * CUT.bk if CUT.parts > 1 else 0, k, THREADS=CUT.threads, STEP=CUT.parts * CUT.bk, FILL=fill,
+        a, b, consumers, part * CUT.bk if CUT.parts > 1 else 0, k, THREADS=CUT.threads, STEP=CUT.parts * CUT.bk, FILL=FILL,
         USE=use, AHEAD=CUT.ahead, CLUSTER=1 if CUT.parts > 1 else CUT.cluster,
     )  # fmt: skip
 

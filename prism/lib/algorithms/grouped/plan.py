@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from prism.host.call import Decision, Result
-from prism.host.plan import NO_MAP, SCRATCH, Machine, Map, Plan, Scratch, Step, instance_of, nothing
+from prism.host.plan import NO_MAP, SCRATCH, Machine, Map, Plan, Reach, Scratch, Step, instance_of, nothing
 from prism.kernels import grouped as kernels
 from prism.kernels.grouped import Grouping
 from prism.kernels.hgemm import Configuration
@@ -82,9 +82,13 @@ def _fits(view: View, host: bool) -> bool:
     return view.fits_tensor_copies(False) and view.apart and (len(view.shape) == 2 or view.name == "b" or view.rows() is not None)
 
 
-def _maps(found: Grouped, scratch: Scratch) -> dict[str, Any]:
-    """Return the operands' maps; where there is no K, and the kernel loads nothing, maps of what there is."""
+def _operands(found: Grouped, scratch: Scratch) -> dict[str, Any]:
+    """Return the operands; where there is no K, and the kernel loads nothing, maps of what there is."""
     a, b, along = found.a, found.b, found.grouping.along_k
+    taken = {"x": nothing(a.scalar), "taken": nothing("int32"), "apart": 0, "most": 0}
+    if found.rows is not None:
+        apart = a.strides[0] // a.size if a.shape[0] > 1 else 0
+        taken = {"x": Reach(a.name, a.offset, a.scalar), "taken": found.rows.buffer, "apart": apart, "most": a.shape[0] - 1}
     if not a.shape[-1]:
         piece = scratch.take(a.scalar, PIECE // a.size)
         a = new_view(SCRATCH, a.scalar, (1, piece.count), piece.offset)
@@ -93,7 +97,7 @@ def _maps(found: Grouped, scratch: Scratch) -> dict[str, Any]:
         a = a.turn()
     else:
         a, b = a.rows() or a, b.turn() if found.inside else b
-    return {"map_a": ragged(a), "map_b": ragged(b) if along else b.map}
+    return {"map_a": ragged(a), "map_b": ragged(b) if along else b.map, **taken}
 
 
 def ragged(view: View) -> Map:
@@ -110,6 +114,8 @@ def _step(found: Grouped, machine: Machine, cut: Configuration | None, scratch: 
     chosen = kernels.HOST if machine.host else cut or kernels.choose(found.groups, m, n, k)
     result = SCALARS[out.scalar]
     main = chosen.cut(transpose_a=along, transpose_b=not found.inside, out_bytes=max(2, result.bytes), in_bytes=a.size)
+    if found.rows is not None and main.worker_registers:
+        main = replace(main, worker_registers=200, helper_registers=104)  # the warp that gathers has 32 addresses at hand
     after = found.after
     tile = chosen.result(main, result.bytes, by_row=after.size(ROW), by_column=after.size(COLUMN))
     if tile is None:
@@ -123,12 +129,13 @@ def _step(found: Grouped, machine: Machine, cut: Configuration | None, scratch: 
     if tiles > MOST:
         raise ValueError(f"there are too many tiles, {tiles}: of {found.groups} groups of {m} rows and {n} columns")
     sizes = (found.groups, found.room, m, n, k, kernels.down(tile, m, n, k))
-    given |= _maps(found, scratch) | {
+    given |= _operands(found, scratch) | {
         "map_out": NO_MAP if unmapped else out.map if along else ragged(rows), "out": out.buffer,
         "stride": rows.strides[0] // out.size, "bounds": found.bounds.buffer, "s": np.array(sizes, kernels.Sizes)[()],
         "partial": nothing("float32"),
     }  # fmt: skip
-    return Step(instance, min(tiles, 2 if machine.host else machine.multiprocessors), main.threads, given)
+    blocks = 2 if machine.host else machine.multiprocessors * (1 if chosen.alone else 2)
+    return Step(instance, min(tiles, blocks), main.threads, given)
 
 
 def _kernel(found: Grouped, main: Cut, tile: Cut, plain: bool) -> tuple[Instance, dict[str, Any]]:
@@ -139,4 +146,5 @@ def _kernel(found: Grouped, main: Cut, tile: Cut, plain: bool) -> tuple[Instance
     facts: dict[str, Any] = {"T": found.a.scalar, "TB": found.b.scalar, "OUT": found.out.scalar, "INDEX": found.bounds.scalar}
     facts |= {"CUT": main, "TILE": tile, "TERMS": terms, "GROUPING": found.grouping, "EACH": found.each, "PLAIN": plain}
     facts |= {"EPILOGUE": bound.functions[0], **bound.records}
+    facts |= {"GATHERED": found.rows is not None, "TAKEN": "int32" if found.rows is None else found.rows.scalar}
     return instance_of_views(instance_of(kernels.grouped_product, facts), bound.views), dict(bound.arguments)
