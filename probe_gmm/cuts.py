@@ -12,7 +12,10 @@ def calls(case, cuts):
     a, w, o, out = case.a, case.w, case.offsets, case.out
     infos = {"a": describe(a,"a"), "b": describe(w,"b"), "offsets": describe(o,"offsets")}
     info_out = describe(out,"out"); made = {}
-    for cut in cuts:
+    if case.rows is not None: infos["rows"] = describe(case.rows, "rows")
+    from prism.lib.algorithms.grouped import plan as P
+    for cut, trim in [(c, True) for c in cuts] + [(c, False) for c in cuts[:1] if c.consumers > 1]:
+        P.TRIM = trim
         try:
             d = decide_grouped(infos, info_out, machine_of(infos["a"]), cut=cut)
             assert d.plan is not None, d.copied
@@ -20,7 +23,7 @@ def calls(case, cuts):
         except Exception as e:
             print(cut.name, type(e).__name__, str(e)[:150], flush=True); continue
         p = (*(i.pointer for i in infos.values()), info_out.pointer)
-        made[cut.name] = lambda ready=ready, p=p: ready(p, torch.cuda.current_stream().cuda_stream)
+        made[cut.name + ('' if trim else ' untrimmed')] = lambda ready=ready, p=p: ready(p, torch.cuda.current_stream().cuda_stream)
     return made
 def go(text, cuts, rounds=3, peers=True):
     case = G.case_of(text); c = calls(case, cuts); bad = {}
@@ -28,7 +31,8 @@ def go(text, cuts, rounds=3, peers=True):
         case.out.fill_(float("nan")); call(); torch.cuda.synchronize()
         bad[name] = G.fault(case, case.out.clone())
     if peers:
-        c["torch"] = lambda: G.torch_grouped(case); c["cublas"] = lambda: G.by_groups(case)
+        c["torch"] = lambda: G.torch_grouped(case); 
+        if case.rows is None: c["cublas"] = lambda: G.by_groups(case)
     floor = max(case.flops/7e14, case.weights/4.5e12)
     t = G.seconds(c, max(1, round(0.006/floor)), rounds) if rounds else {}
     print(text, "used", sum(s>0 for s in case.sizes), "tiles128", sum(-(-s//128) for s in case.sizes), flush=True)
@@ -41,7 +45,7 @@ if __name__ == "__main__":
     warm = "warm" in sys.argv
     r = 0 if warm else 3
     t0 = time.time()
-    for text, cuts in (("deepseek:4096:up", BIG), ("deepseek:4096:up:skewed", BIG), ("deepseek:256:up", SMALL), ("qwen3:256:up", SMALL), ("qwen3:4096:up", SMALL), ("qwen3:4096:up:skewed", SMALL[:3]+BIG[:1]), ("qwen3:32768:up", BIG), ("deepseek:32768:up", BIG[:4]), ("mixtral:32768:up", BIG[:4]), ("mixtral:256:up", SMALL), ("gpt-oss:4096:up", SMALL[:4]), ("deepseek:32768:wgrad", BIG[:4])):
+    for text, cuts in (("deepseek:4096:up", BIG), ("deepseek:4096:up:skewed", BIG), ("deepseek:256:up", SMALL), ("qwen3:256:up", SMALL), ("qwen3:4096:up", SMALL), ("qwen3:4096:up:skewed", SMALL[:3]+BIG[:1]), ("qwen3:32768:up", BIG), ("deepseek:32768:up", BIG[:4]), ("mixtral:32768:up", BIG[:4]), ("mixtral:256:up", SMALL), ("gpt-oss:4096:up", SMALL[:4]), ("deepseek:4096:gathered", [C(128,256,3,ahead=0,slabs=4),C(128,256,4,ahead=0,slabs=1),C(128,192,4,ahead=0,slabs=3)]), ("deepseek:32768:wgrad", BIG[:4])):
         try: go(text, cuts, r, not warm)
         except Exception as e: print(text, type(e).__name__, str(e)[:300], flush=True)
         print("t", round(time.time()-t0,1), flush=True)

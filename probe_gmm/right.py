@@ -30,6 +30,10 @@ for bad_o in ([0,700,5,99,200,5000,-4],[-5,10,3,50,60,70,90],[500,20,600,75,1,2,
     r=torch.full((900,520),77.0,device="cuda")
     for g in range(6): r[e[g]:e[g+1]]=a[e[g]:e[g+1]].float()@w[g].float()
     check(f"offsets {bad_o}", torch.equal(out.float(), r.bfloat16().float()))
+for k in (136,64,1000):
+    x=small(500,k); ix=torch.tensor(rng.integers(0,500,900),device="cuda",dtype=torch.int32); w=small(6,k,520); r=want(x[ix.long()],w,o)
+    check(f"gathered {k}", torch.equal(gm(x,w,od,rows=ix).float(), r.bfloat16().float()) and torch.equal(gm(x,w.transpose(1,2).contiguous().transpose(1,2),od,rows=ix.long()).float(), r.bfloat16().float()))
+ix[5]=10**6; ix[6]=-3; r=want(x[ix.long().clamp(0,499)],w,o); check("gathered outside", torch.equal(gm(x,w,od,rows=ix).float(), r.bfloat16().float()))
 c=torch.tensor([3,0,70,999,-4],device="cuda",dtype=torch.int32); a3=small(5,200,136); w=small(5,136,264); out=torch.full((5,200,264),77.0,device="cuda",dtype=torch.bfloat16); gm(a3,w,counts=c,out=out)
 r=torch.full((5,200,264),77.0,device="cuda")
 for g in range(5):

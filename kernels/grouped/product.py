@@ -24,7 +24,7 @@ from prism.lib.thread import operators
 @template(
     T=dtype, TB=dtype, OUT=dtype, INDEX=dtype, ONCE=dtype, ROW=dtype, COLUMN=dtype, ELEMENT=dtype, CUT=constexpr(Cut),
     TILE=constexpr(Cut), TERMS=constexpr(Terms), GROUPING=constexpr(Grouping), EACH=constexpr(bool), PLAIN=constexpr(bool),
-    EPILOGUE=function, GATHERED=constexpr(bool), TAKEN=dtype,
+    EPILOGUE=function, GATHERED=constexpr(bool), TAKEN=dtype, TRIM=constexpr(bool),
 )  # fmt: skip
 @requires(grid[1], block[1], thread[CUT.threads])
 @attr("__launch_bounds__(CUT.threads, 1)")
@@ -54,7 +54,7 @@ def grouped_product(
         partition(out, block[1], 0, races="none") as whole, partition(partial, block[1], 0, races="none") as unused,
         group(block[1]),
     ):  # fmt: skip
-        sums: fragment(float32, CUT.rows, CUT.bn) @ warpgroup[1]
+        sums: fragment(float32, CUT.rows, CUT.bn) @ warpgroup[1] = 0  # of those who have none of a tile's rows
         workers, helpers = roles(warpgroup, CUT.consumers, 1)
         consumers, loader, gatherer, storer, fetcher = roles(warp, CUT.warps, 1, 1, 1, 1)
         if CUT.worker_registers > 0:
@@ -77,11 +77,11 @@ def grouped_product(
 
             if GATHERED:
                 multiply_gathered(
-                    sums, consumers, loader, gatherer, map_b, x, taken, apart, most, at, s, CUT=CUT, T=T, TB=TB, TAKEN=TAKEN,
+                    sums, consumers, loader, gatherer, map_b, x, taken, apart, most, at, s, CUT=CUT, T=T, TB=TB, TAKEN=TAKEN, TRIM=TRIM,
                 )  # fmt: skip
             else:
                 multiply_group(
-                    sums, consumers, loader, map_a, map_b, at, depth, s, CUT=CUT, T=T, TB=TB, GROUPING=GROUPING,
+                    sums, consumers, loader, map_a, map_b, at, depth, s, CUT=CUT, T=T, TB=TB, GROUPING=GROUPING, TRIM=TRIM,
                 )  # fmt: skip
             store_group(
                 sums, consumers, fetcher, storer, map_out, whole, unused, stride, once, by_row, by_column, by_element, at, s, CUT=CUT,
@@ -100,7 +100,7 @@ def short_of(s: Sizes @ thread[1], length: int32 @ thread[1]) -> int32 @ thread[
 
 
 @prism("device")
-@template(CUT=constexpr(Cut), T=dtype, TB=dtype, GROUPING=constexpr(Grouping))
+@template(CUT=constexpr(Cut), T=dtype, TB=dtype, GROUPING=constexpr(Grouping), TRIM=constexpr(bool))
 @requires(block[1], thread[CUT.threads])
 def multiply_group(
     sums: fragment(float32, CUT.rows, CUT.bn) @ warpgroup[1], consumers: roles(warp, CUT.warps), loader: roles(warp, 1),
@@ -128,11 +128,11 @@ def multiply_group(
                 tma_load(to_a, map_a[at.end, short + at.i, step])
                 tma_load(to_b, map_b[at.group, step if CUT.transpose_b else at.j, at.j if CUT.transpose_b else step])
 
-    main_loop(sums, consumers, loader, 0, depth, CUT=CUT, T=T, TB=TB, LOAD=load)
+    main_loop(sums, consumers, loader, 0, depth, at.length - at.i, CUT=CUT, T=T, TB=TB, LOAD=load, TRIM=TRIM)
 
 
 @prism("device")
-@template(CUT=constexpr(Cut), T=dtype, TB=dtype, TAKEN=dtype)
+@template(CUT=constexpr(Cut), T=dtype, TB=dtype, TAKEN=dtype, TRIM=constexpr(bool))
 @requires(block[1], thread[CUT.threads])
 def multiply_gathered(
     sums: fragment(float32, CUT.rows, CUT.bn) @ warpgroup[1], consumers: roles(warp, CUT.warps), loader: roles(warp, 1),
@@ -171,7 +171,7 @@ def multiply_gathered(
         with claim(b, loader) as to_b, one(thread):
             tma_load(to_b, map_b[at.group, step if CUT.transpose_b else at.j, at.j if CUT.transpose_b else step])
 
-    multiply_tiles(sums, a, b, consumers, 0, s.k, CUT=CUT, FILL=fill)
+    multiply_tiles(sums, a, b, consumers, 0, s.k, at.length - at.i, CUT=CUT, FILL=fill, TRIM=TRIM)
 
 
 @prism("device")

@@ -22,6 +22,8 @@ from prism.runtime.instance import Instance
 from prism.runtime.tensor_maps import PIECE, SECTOR
 from prism.runtime.viewed import instance_of_views
 
+TRIM = True
+
 
 @dataclass(frozen=True, slots=True)
 class Grouped:
@@ -146,5 +148,6 @@ def _kernel(found: Grouped, main: Cut, tile: Cut, plain: bool) -> tuple[Instance
     facts: dict[str, Any] = {"T": found.a.scalar, "TB": found.b.scalar, "OUT": found.out.scalar, "INDEX": found.bounds.scalar}
     facts |= {"CUT": main, "TILE": tile, "TERMS": terms, "GROUPING": found.grouping, "EACH": found.each, "PLAIN": plain}
     facts |= {"EPILOGUE": bound.functions[0], **bound.records}
+    facts |= {"TRIM": TRIM and main.consumers > 1 and not found.grouping.along_k}
     facts |= {"GATHERED": found.rows is not None, "TAKEN": "int32" if found.rows is None else found.rows.scalar}
     return instance_of_views(instance_of(kernels.grouped_product, facts), bound.views), dict(bound.arguments)
