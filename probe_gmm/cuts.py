@@ -45,7 +45,7 @@ if __name__ == "__main__":
     warm = "warm" in sys.argv
     r = 0 if warm else 3
     t0 = time.time()
-    for text, cuts in (("deepseek:4096:up", BIG), ("deepseek:4096:up:skewed", BIG), ("deepseek:256:up", SMALL), ("qwen3:256:up", SMALL), ("qwen3:4096:up", SMALL), ("qwen3:4096:up:skewed", SMALL[:3]+BIG[:1]), ("qwen3:32768:up", BIG), ("deepseek:32768:up", BIG[:4]), ("mixtral:32768:up", BIG[:4]), ("mixtral:256:up", SMALL), ("gpt-oss:4096:up", SMALL[:4]), ("deepseek:4096:gathered", [C(128,256,3,ahead=0,slabs=4),C(128,256,4,ahead=0,slabs=1),C(128,192,4,ahead=0,slabs=3)]), ("deepseek:32768:wgrad", BIG[:4])):
+    for text, cuts in (("deepseek:4096:up", BIG), ("deepseek:4096:up:skewed", BIG), ("deepseek:256:up", SMALL), ("qwen3:256:up", SMALL), ("qwen3:4096:up", SMALL), ("qwen3:4096:up:skewed", SMALL[:3]+BIG[:1]), ("qwen3:32768:up", BIG), ("deepseek:32768:up", BIG[:4]), ("mixtral:32768:up", BIG[:4]), ("mixtral:256:up", SMALL), ("gpt-oss:4096:up", SMALL[:3]+SMALL[5:]), ("deepseek:4096:gathered", [C(128,256,3,ahead=0,slabs=4),C(128,256,4,ahead=0,slabs=1),C(128,192,4,ahead=0,slabs=3)]), ("deepseek:32768:wgrad", BIG[:4])):
         try: go(text, cuts, r, not warm)
         except Exception as e: print(text, type(e).__name__, str(e)[:300], flush=True)
         print("t", round(time.time()-t0,1), flush=True)

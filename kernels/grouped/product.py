@@ -2,7 +2,8 @@
 
 The main loop and what is made of sums are those of `prism.kernels.hgemm`. What is here: tiles that a warp finds on the device
 (places.py), and tensor maps that end where a group does, by one axis more (prism/kernels/attention/packed.py). So what a tile reads
-and writes is its group's alone, however many rows that has.
+and writes is its group's alone, however many rows that has. Along K groups are read from their ends, by maps that begin where one
+does.
 """
 
 from __future__ import annotations
@@ -41,7 +42,7 @@ def grouped_product(
     Perspective: grid, of any number of blocks.
     Shapes:      `map_a`: of rows by K, with an axis before that says where a group ends; `map_b`: groups x n x k, or k x n where
                  `CUT.transpose_b`; `map_out` as `map_a`, of rows by n. Where `GROUPING.along_k`, `map_a` is of K by m, `map_b` of K
-                 by n, both with that axis, and `map_out` of groups x m x n. Where `PLAIN` `out` is written instead, its rows
+                 by n, both with an axis before that says where a group begins, and `map_out` of groups x m x n. Where `PLAIN` `out` is written instead, its rows
                  `stride` elements apart. `bounds`: where groups end, or how long they are where `GROUPING.apart`. Where `EACH`,
                  `by_column` has n records for each group. The row that EPILOGUE is told is the group's. Where `GATHERED`, there is
                  no `map_a`: rows of `x`, `apart` elements apart, are taken, numbers `taken`, of 0 to `most`.
@@ -120,12 +121,12 @@ def multiply_group(
         to_b: shared(TB[CUT.rows_b, CUT.columns_b], swizzle=CUT.span_b) @ warp[1], step: int32 @ warp[1],
     ):  # fmt: skip
         with one(thread):
-            short: int32 @ thread[1] = short_of(s, at.length, GROUPING=GROUPING)
-            if GROUPING.along_k:
-                tma_load(to_a, map_a[at.end, short + step, at.i])
-                tma_load(to_b, map_b[at.end, short + step, at.j])
+            if GROUPING.along_k:  # from the end: what is before the group's first row is zeros
+                last: int32 @ thread[1] = at.length - step - CUT.bk
+                tma_load(to_a, map_a[at.end - at.length, last, at.i])
+                tma_load(to_b, map_b[at.end - at.length, last, at.j])
             else:
-                tma_load(to_a, map_a[at.end, short + at.i, step])
+                tma_load(to_a, map_a[at.end, short_of(s, at.length, GROUPING=GROUPING) + at.i, step])
                 tma_load(to_b, map_b[at.group, step if CUT.transpose_b else at.j, at.j if CUT.transpose_b else step])
 
     main_loop(sums, consumers, loader, 0, depth, at.length - at.i, CUT=CUT, T=T, TB=TB, LOAD=load, TRIM=TRIM)
@@ -220,4 +221,5 @@ def store_group(
                 store_plain(done, target, stride, before, at.i, column, rows, s.n, lane)
         else:
             with claim(slab, storer) as done, one(thread):
-                tma_store(map_out[outer, upper, column], done, disjoint=True)
+                if column < s.n:  # else the engine touches where the map begins, and there is no memory
+                    tma_store(map_out[outer, upper, column], done, disjoint=True)

@@ -214,7 +214,7 @@ def run_step(step: Step, found: Callable[[Buffer, str], Any], **options: Any) ->
         if isinstance(value, Buffer | Map | bytes):
             scalar = entry_parameter(parameter.name, parameter.type).dtype
             if isinstance(value, bytes):  # no map
-                values[position] = np.empty((1, 1), dtype_called(scalar))
+                values[position] = np.empty((1,) * len(parameter.type.box), dtype_called(scalar))
             elif isinstance(value, Map):
                 values[position] = memory.view_of(found(value.buffer, scalar), value.shape, value.strides, value.before)
             else:

@@ -13,6 +13,7 @@ from prism.host.plan import NO_MAP, SCRATCH, Machine, Map, Plan, Reach, Scratch,
 from prism.kernels import grouped as kernels
 from prism.kernels.grouped import Grouping
 from prism.kernels.hgemm import Configuration
+from prism.kernels.hgemm.configuration import SPAN
 from prism.kernels.hgemm.cut import Cut
 from prism.kernels.hgemm.fused import Terms
 from prism.lang.types import SCALARS
@@ -99,14 +100,26 @@ def _operands(found: Grouped, scratch: Scratch) -> dict[str, Any]:
         a = a.turn()
     else:
         a, b = a.rows() or a, b.turn() if found.inside else b
-    return {"map_a": ragged(a), "map_b": ragged(b) if along else b.map, **taken}
+    if along:
+        return {"map_a": from_begin(a), "map_b": from_begin(b), **taken}
+    return {"map_a": ragged(a), "map_b": b.map, **taken}
 
 
 def ragged(view: View) -> Map:
     """Return the map of rows, in which an axis before says where a group's rows end (prism/kernels/attention/packed.py)."""
-    rows, columns = view.shape
-    step = view.strides[0] if rows > 1 else -(-columns * view.size // PIECE) * PIECE
-    return Map(view.buffer, (rows + 1, rows, columns), (step, step, view.strides[1]), rows * step)
+    rows, step = view.shape[0], _step_of(view)
+    return Map(view.buffer, (rows + 1, *view.shape), (step, step, view.strides[1]), rows * step)
+
+
+def from_begin(view: View) -> Map:
+    """Return the map of rows, in which an axis before says where a group's rows begin: those before are none."""
+    step = _step_of(view)
+    return Map(view.buffer, (view.shape[0], *view.shape), (step, step, view.strides[1]))
+
+
+def _step_of(view: View) -> int:
+    """Return the bytes from a row to the next."""
+    return view.strides[0] if view.shape[0] > 1 else -(-view.shape[1] * view.size // PIECE) * PIECE
 
 
 def _step(found: Grouped, machine: Machine, cut: Configuration | None, scratch: Scratch) -> Step:
@@ -116,6 +129,7 @@ def _step(found: Grouped, machine: Machine, cut: Configuration | None, scratch: 
     chosen = kernels.HOST if machine.host else cut or kernels.choose(found.groups, m, n, k)
     result = SCALARS[out.scalar]
     main = chosen.cut(transpose_a=along, transpose_b=not found.inside, out_bytes=max(2, result.bytes), in_bytes=a.size)
+    assert along or main.bk * a.size <= SPAN or k % main.bk == 0, "a piece of a tile of `a` would lie outside of its map"
     if found.rows is not None and main.worker_registers:
         main = replace(main, worker_registers=200, helper_registers=104)  # the warp that gathers has 32 addresses at hand
     after = found.after
