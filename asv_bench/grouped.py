@@ -33,7 +33,8 @@ MODELS = {  # experts, K and N of the first product (gate and up together), K of
 CASES = (
     "deepseek:256:up,deepseek:256:down,qwen3:256:up,mixtral:256:up,gpt-oss:256:up,deepseek:4096:up,deepseek:4096:up:skewed,"
     "deepseek:4096:down,qwen3:4096:up,qwen3:4096:up:skewed,mixtral:4096:up,mixtral:4096:up:skewed,gpt-oss:4096:up,"
-    "deepseek:32768:up,deepseek:32768:up:skewed,qwen3:32768:up,qwen3:32768:up:skewed,mixtral:32768:up,deepseek:32768:wgrad"
+    "deepseek:32768:up,deepseek:32768:up:skewed,qwen3:32768:up,qwen3:32768:up:skewed,mixtral:32768:up,deepseek:4096:gathered,"
+    "deepseek:32768:wgrad"
 )
 SECONDS = 0.012  # a turn
 
@@ -175,7 +176,7 @@ def measure(text: str, rounds: int) -> dict[str, Any]:
     floor = max(case.flops / 7e14, case.weights / 4.5e12)
     launches = max(1, round(SECONDS / 2 / floor))
     found = seconds(calls, launches, rounds) if rounds else {}
-    row: dict[str, Any] = {"case": text, "fault": wrong, **found}
+    row: dict[str, Any] = {"case": text, "fault": wrong, "flops": case.flops, "weights": case.weights, **found}
     rates = [
         f"{name} {1e6 * each:.1f} us, {case.flops / each / 1e12:.0f} TFLOP/s, {case.weights / each / 1e12:.2f} TB/s, "
         f"{each / found['prism']:.2f}"

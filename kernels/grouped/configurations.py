@@ -7,6 +7,7 @@ from prism.kernels.hgemm.cut import Cut
 
 HOST = Configuration(64, 64, 3, 1, slabs=1)
 FEW = Configuration(64, 128, 8, 1)
+MIDDLE = Configuration(64, 256, 5, 1)
 MANY = Configuration(128, 256, 3, ahead=0, slabs=4)
 
 
