@@ -2,12 +2,11 @@
 
     python asv_bench/grouped.py [--cases deepseek:4096:up,...] [--rounds 7] [--json FILE]
 
-Needs a Hopper GPU and torch. One process, alternating rounds, medians, CUDA graphs, random normal data, bfloat16; the weights of all
-groups are larger than the L2. Every result is compared with float64 in the same run (sampled rows), and whole with torch's. `skewed`:
-groups' rows are by a Dirichlet distribution, some have none; else they have as many as each other. cuBLAS is told by the host
-where groups end, as no call of a library is that finds it on the device. A case is MODEL:ROWS:WAY, as of a mixture of experts:
-`up` and `down` are its two products, `wgrad` the gradient of the first one's weights, `gathered` the first one of rows that are
-taken by an index.
+Needs a Hopper GPU and torch. One process, alternating rounds, medians, CUDA graphs, random normal data, bfloat16; the weights of
+all groups are larger than the L2. Every result is compared with float64 in the same run (sampled rows), and whole with torch's.
+cuBLAS is told by the host where groups end, as no call of a library is that finds it on the device. A case is MODEL:ROWS:WAY, as of
+a mixture of experts: `up` and `down` are its two products, `wgrad` the gradient of the first one's weights, `gathered` the first
+one of rows that are taken by an index. `skewed`: groups have any numbers of rows, by a Dirichlet distribution; else as many.
 """
 
 from __future__ import annotations
@@ -104,7 +103,7 @@ def torch_grouped(case: Case) -> Any:
 
 
 def fault(case: Case, found: Any) -> str:
-    """Return how a result differs from float64's by more than one rounding and float32's sums allow, or nothing; and from torch's."""
+    """Return how a result differs from float64's by more than one rounding and float32's sums allow, or from torch's."""
     k = case.a.shape[1]
     a = case.a if case.rows is None else case.a[case.rows]
     ends = case.offsets.tolist()

@@ -1,6 +1,7 @@
 """Products of groups of rows (bfloat16, weights n x k) beside torch's, and beside cuBLAS for each group: times, and rates.
 
-A case is MODEL:ROWS:WAY, the first or the second product of a mixture of experts, or a gradient; `skewed`: groups are of any lengths.
+A case is MODEL:ROWS:WAY, the first or the second product of a mixture of experts, or a gradient; `skewed`: groups are of any
+lengths.
 """
 
 from __future__ import annotations

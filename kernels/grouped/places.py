@@ -10,17 +10,18 @@ from dataclasses import dataclass
 
 from prism.kernels.hgemm.cut import Cut
 from prism.lang import (
-    ballot, block, broadcast, claim, const, constexpr, popcount, dtype, function, grid, group, id, int32, one, partition, prism, ptr,
-    requires, roles, shared, shuffle, struct, template, thread, uint32, warp,
+    ballot, block, broadcast, claim, const, constexpr, dtype, function, grid, group, id, int32, one, partition, popcount, prism,
+    ptr, requires, roles, shared, shuffle, struct, template, thread, uint32, warp,
 )  # fmt: skip
 from prism.lib.thread import operators
 
 
 @dataclass(frozen=True)
 class Grouping:
-    """What groups are: runs of rows, or, where `along_k`, of K; they follow one another, or where `apart` each has room of its own.
+    """What groups are: runs of rows, or, where `along_k`, of K.
 
-    Where they follow one another, `bounds` has an element more than there are groups if `first`: where the first one begins.
+    They follow one another, or where `apart` each has room of its own. Where they follow one another, `bounds` has an element more
+    than there are groups if `first`: where the first one begins.
     """
 
     along_k: bool = False
@@ -45,7 +46,7 @@ class Sizes:
 
 @struct
 class Place:
-    """Where a tile lies: of the `group`-th group, which has `length` rows up to `end`; the tile's corner is at i, j of its result.
+    """Where a tile lies: at i, j of the result of the `group`-th group, which has `length` rows up to `end`.
 
     A group below 0: there are no more.
     """

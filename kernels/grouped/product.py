@@ -1,9 +1,9 @@
 """Products of groups of rows on Hopper's tensor cores, each with a matrix of its own; or of groups of K, each with its result.
 
 The main loop and what is made of sums are those of `prism.kernels.hgemm`. What is here: tiles that a warp finds on the device
-(places.py), and tensor maps that end where a group does, by one axis more (prism/kernels/attention/packed.py). So what a tile reads
-and writes is its group's alone, however many rows that has. Along K groups are read from their ends, by maps that begin where one
-does.
+(places.py), and tensor maps that end where a group does, by one axis more (prism/kernels/attention/packed.py). So what a tile
+reads and writes is its group's alone, however many rows that has. Along K groups are read from their ends, by maps that begin
+where one does.
 """
 
 from __future__ import annotations
@@ -33,19 +33,21 @@ def grouped_product(
     map_a: const(CUtensorMap(T, 1, CUT.rows_a, CUT.columns_a, swizzle=128)) @ grid[1],
     map_b: const(CUtensorMap(TB, 1, CUT.rows_b, CUT.columns_b, swizzle=CUT.span_b)) @ grid[1],
     map_out: CUtensorMap(OUT, 1, TILE.slab_rows, TILE.slab_columns, swizzle=TILE.span) @ grid[1], out: ptr(OUT) @ grid[1],
-    partial: ptr(float32) @ grid[1], stride: int64 @ grid[1], bounds: ptr(const(INDEX)) @ grid[1], s: Sizes @ grid[1], once: ptr(const(ONCE)) @ grid[1],
-    by_row: ptr(const(ROW)) @ grid[1], by_column: ptr(const(COLUMN)) @ grid[1], by_element: ptr(const(ELEMENT)) @ grid[1],
+    partial: ptr(float32) @ grid[1], stride: int64 @ grid[1], bounds: ptr(const(INDEX)) @ grid[1], s: Sizes @ grid[1],
+    once: ptr(const(ONCE)) @ grid[1], by_row: ptr(const(ROW)) @ grid[1], by_column: ptr(const(COLUMN)) @ grid[1],
+    by_element: ptr(const(ELEMENT)) @ grid[1],
     x: ptr(const(T)) @ grid[1], taken: ptr(const(TAKEN)) @ grid[1], apart: int64 @ grid[1], most: int32 @ grid[1],
 ):  # fmt: skip
     """`out[i, j] = EPILOGUE(sum, 0, 0, once, by_row[i], by_column[j], by_element[i, j], i, j)`, of each group.
 
     Perspective: grid, of any number of blocks.
-    Shapes:      `map_a`: of rows by K, with an axis before that says where a group ends; `map_b`: groups x n x k, or k x n where
-                 `CUT.transpose_b`; `map_out` as `map_a`, of rows by n. Where `GROUPING.along_k`, `map_a` is of K by m, `map_b` of K
-                 by n, both with an axis before that says where a group begins, and `map_out` of groups x m x n. Where `PLAIN` `out` is written instead, its rows
-                 `stride` elements apart. `bounds`: where groups end, or how long they are where `GROUPING.apart`. Where `EACH`,
-                 `by_column` has n records for each group. The row that EPILOGUE is told is the group's. Where `GATHERED`, there is
-                 no `map_a`: rows of `x`, `apart` elements apart, are taken, numbers `taken`, of 0 to `most`.
+    Shapes:      `map_a`: of rows by K, with an axis before that says where a group ends; `map_b`: groups x n x k, or k x n
+                 where `CUT.transpose_b`; `map_out` as `map_a`, of rows by n. Where `GROUPING.along_k`, `map_a` is of K by m,
+                 `map_b` of K by n, both with an axis before that says where a group begins, and `map_out` of groups x m x n.
+                 Where `PLAIN` `out` is written instead, its rows `stride` elements apart. `bounds`: where groups end, or how long
+                 they are where `GROUPING.apart`. Where `EACH`, `by_column` has n records for each group. The row that EPILOGUE
+                 is told is the group's. Where `GATHERED`, `map_a` is not read: rows of `x`, `apart` elements apart, are taken,
+                 numbers `taken`, of 0 to `most`. Where `TRIM`, warpgroups that have no rows make no products.
     Numerics:    sums as `hgemm`'s (prism/kernels/hgemm/persistent.py). A group of no K has sums of 0.
     Test:        tests/kernels/test_grouped.py, tests/gpu/test_grouped.py
     """
@@ -78,15 +80,16 @@ def grouped_product(
 
             if GATHERED:
                 multiply_gathered(
-                    sums, consumers, loader, gatherer, map_b, x, taken, apart, most, at, s, CUT=CUT, T=T, TB=TB, TAKEN=TAKEN, TRIM=TRIM,
+                    sums, consumers, loader, gatherer, map_b, x, taken, apart, most, at, s, CUT=CUT, T=T, TB=TB, TAKEN=TAKEN,
+                    TRIM=TRIM,
                 )  # fmt: skip
             else:
                 multiply_group(
                     sums, consumers, loader, map_a, map_b, at, depth, s, CUT=CUT, T=T, TB=TB, GROUPING=GROUPING, TRIM=TRIM,
                 )  # fmt: skip
             store_group(
-                sums, consumers, fetcher, storer, map_out, whole, unused, stride, once, by_row, by_column, by_element, at, s, CUT=CUT,
-                TILE=TILE, TERMS=TERMS, GROUPING=GROUPING, EACH=EACH, PLAIN=PLAIN, EPILOGUE=EPILOGUE,
+                sums, consumers, fetcher, storer, map_out, whole, unused, stride, once, by_row, by_column, by_element, at, s,
+                CUT=CUT, TILE=TILE, TERMS=TERMS, GROUPING=GROUPING, EACH=EACH, PLAIN=PLAIN, EPILOGUE=EPILOGUE,
             )  # fmt: skip
 
         in_groups(bounds, s, first, blocks, fetcher, CUT=TILE, GROUPING=GROUPING, TILE=make_tile)
@@ -185,8 +188,9 @@ def store_group(
     sums: fragment(float32, CUT.rows, CUT.bn) @ warpgroup[1], consumers: roles(warp, CUT.warps), fetcher: roles(warp, 1),
     storer: roles(warp, 1),
     map_out: CUtensorMap(OUT, 1, TILE.slab_rows, TILE.slab_columns, swizzle=TILE.span) @ grid[1], out: ptr(OUT) @ block[1],
-    partial: ptr(float32) @ block[1], stride: int64 @ grid[1], once: ptr(const(ONCE)) @ grid[1], by_row: ptr(const(ROW)) @ grid[1],
-    by_column: ptr(const(COLUMN)) @ grid[1], by_element: ptr(const(ELEMENT)) @ grid[1], at: Place @ block[1], s: Sizes @ grid[1],
+    partial: ptr(float32) @ block[1], stride: int64 @ grid[1], once: ptr(const(ONCE)) @ grid[1],
+    by_row: ptr(const(ROW)) @ grid[1], by_column: ptr(const(COLUMN)) @ grid[1], by_element: ptr(const(ELEMENT)) @ grid[1],
+    at: Place @ block[1], s: Sizes @ grid[1],
 ):  # fmt: skip
     """Store a tile of a group: `EPILOGUE` of its sums, slab by slab.
 
@@ -213,8 +217,8 @@ def store_group(
                 apart: int32 @ warp[1] = at.group * s.n if EACH else 0
                 bring_records(cb, by_column, apart + column, apart + s.n)
         round_fused(
-            slab, unused, rows_in, columns_in, sums, totals, consumers, partial, once, by_element, p, before, at.i, at.j, rows, s.n,
-            0.0, CUT=CUT, TILE=TILE, TERMS=TERMS, EPILOGUE=EPILOGUE, SECOND=EPILOGUE, VALUE=EPILOGUE, COMBINE=operators.add,
+            slab, unused, rows_in, columns_in, sums, totals, consumers, partial, once, by_element, p, before, at.i, at.j, rows,
+            s.n, 0.0, CUT=CUT, TILE=TILE, TERMS=TERMS, EPILOGUE=EPILOGUE, SECOND=EPILOGUE, VALUE=EPILOGUE, COMBINE=operators.add,
         )  # fmt: skip
         if PLAIN:
             with claim(slab, storer) as done, claim(out, storer) as target:

@@ -18,8 +18,8 @@ def main_loop(
 ):
     """Make `sums` the products of tiles of A and B: of all steps of K, or of a part's, the p-th, p + `CUT.parts`-th, ... step.
 
-    `LOAD(to_a, to_b, step)` is what the loader does to bring the tiles of a step. Where `TRIM`, `rows` of the tile are wanted, and
-    a warpgroup that has none of them makes no products.
+    `LOAD(to_a, to_b, step)` is what the loader does to bring the tiles of a step. Where `TRIM`, so many `rows` of the
+    tile are wanted: a warpgroup that has none of them makes no products.
 
     Perspective: block; the loader runs ahead of the consumers by as many steps as rings have copies.
     Cost:        `CUT.stages` tiles of A and of B in shared memory.

@@ -17,7 +17,12 @@ except ImportError:  # without a GPU these tests are skipped; with one they need
     torch = None
 
 UNTOUCHED = 77.0
-GROUPS = (((5, 0, 70, 1, 64, 300, 128), 200, 136), ((0, 0, 0, 700), 64, 520), ((1,) * 70 + (0, 2), 1000, 1032), ((130, 5), 72, 77))
+GROUPS = (
+    ((5, 0, 70, 1, 64, 300, 128), 200, 136),
+    ((0, 0, 0, 700), 64, 520),
+    ((1,) * 70 + (0, 2), 1000, 1032),
+    ((130, 5), 72, 77),
+)
 grouped = prism.lib.grouped_matmul
 
 
@@ -72,7 +77,9 @@ def test_tiles(cut) -> None:
     assert torch.equal(found, products(a, b, offsets, room(*found.shape)))
 
 
-@pytest.mark.parametrize("offsets", [(0, 700, 5, 99, 200, 5000, -4), (-5, 10, 3, 50, 60, 70, 90), (500, 20, 600, 75, 1, 2, 3)])
+@pytest.mark.parametrize(
+    "offsets", [(0, 700, 5, 99, 200, 5000, -4), (-5, 10, 3, 50, 60, 70, 90), (500, 20, 600, 75, 1, 2, 3)]
+)
 def test_any_offsets(offsets) -> None:
     a, b = small(900, 136), small(6, 136, 264)
     rising = np.maximum.accumulate(np.clip(offsets, 0, 900))
@@ -155,4 +162,6 @@ def test_cupy() -> None:
     ends = offsets.tolist()
     for g in range(6):
         rows = slice(ends[g], ends[g + 1])
-        assert bool((found[rows] == (a[rows].astype(cupy.float32) @ b[g].astype(cupy.float32)).astype(cupy.float16)).all())
+        assert bool(
+            (found[rows] == (a[rows].astype(cupy.float32) @ b[g].astype(cupy.float32)).astype(cupy.float16)).all()
+        )

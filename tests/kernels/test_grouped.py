@@ -60,7 +60,9 @@ def products(a, b, ends, out):
     return wanted.astype(out.dtype)
 
 
-def exact(lengths, n, k, cut=SMALL, *, inside=True, behind=9, index=np.int32, result=np.float16, ends=False, **options) -> bool:
+def exact(
+    lengths, n, k, cut=SMALL, *, inside=True, behind=9, index=np.int32, result=np.float16, ends=False, **options
+) -> bool:
     """Whether groups have their products, and rows behind them are neither read nor written."""
     rng, offsets = np.random.default_rng(n + k), bounds(lengths, index)
     m = int(offsets[-1]) + behind
@@ -100,7 +102,9 @@ def test_dtypes(result: type, index: type) -> None:
     assert exact(LENGTHS, 72, 72, result=result, index=index, ends=index is np.int32)
 
 
-@pytest.mark.parametrize("offsets", [(0, 70, 5, 99), (-5, 10, 3, 50), (50, 20, 60, 75), (75, 75, 75, 75), (9, 9, 9, 9), (0, 75, 0, 75)])
+@pytest.mark.parametrize(
+    "offsets", [(0, 70, 5, 99), (-5, 10, 3, 50), (50, 20, 60, 75), (75, 75, 75, 75), (9, 9, 9, 9), (0, 75, 0, 75)]
+)
 def test_any_offsets(offsets: tuple[int, ...]) -> None:
     """What leads out is taken as the end, and what falls as an empty group: nothing is written twice, or beside the result."""
     rng, given = np.random.default_rng(0), np.array(offsets)
@@ -117,7 +121,9 @@ def test_room_of_their_own(cut: Configuration, counts: tuple[int, ...]) -> None:
     a, b, out = small(rng, 5, room, 72), small(rng, 5, 72, 40), np.full((5, room, 40), NOT_WRITTEN, np.float16)
     made({"a": a, "b": b, "counts": np.array(counts)}, out, cut)
     for g, count in enumerate(np.clip(counts, 0, room)):
-        assert np.array_equal(out[g, :count], (a[g, :count].astype(np.float32) @ b[g].astype(np.float32)).astype(np.float16))
+        assert np.array_equal(
+            out[g, :count], (a[g, :count].astype(np.float32) @ b[g].astype(np.float32)).astype(np.float16)
+        )
         assert (out[g, count:] == NOT_WRITTEN).all()
 
 
@@ -127,7 +133,11 @@ def test_along_k(lengths: tuple[int, ...], m: int, n: int) -> None:
     """Groups of K: what is behind a group's is not read, and a group of none has zeros."""
     rng, offsets = np.random.default_rng(m), bounds(lengths)
     depth = int(offsets[-1])
-    x, y, out = small(rng, depth + 5, m), small(rng, depth + 5, n), np.full((len(lengths), m, n), NOT_WRITTEN, np.float32)
+    x, y, out = (
+        small(rng, depth + 5, m),
+        small(rng, depth + 5, n),
+        np.full((len(lengths), m, n), NOT_WRITTEN, np.float32),
+    )
     x[depth:], y[depth:] = np.nan, np.inf
     made({"a": x.T, "b": y, "offsets": offsets}, out, LOW)
     for g in range(len(lengths)):
@@ -157,7 +167,13 @@ def test_epilogue(each: bool) -> None:
     bias = small(rng, 6, 1, n) if each else small(rng, n)
     out = np.zeros((m, n), np.float16)
     arrays = {"a": a, "b": b, "offsets": offsets, "extra[0]": bias, "extra[1]": scale, "extra[2]": more}
-    made(arrays, out, LOW, epilogue=lambda x, i, j, b, s, r, by: max(x + b, 0.0) * s + r + by * i - j, extra=(None, None, None, 2))
+    made(
+        arrays,
+        out,
+        LOW,
+        epilogue=lambda x, i, j, b, s, r, by: max(x + b, 0.0) * s + r + by * i - j,
+        extra=(None, None, None, 2),
+    )
     for g in range(6):
         rows = slice(offsets[g], offsets[g + 1])
         sums = a[rows].astype(np.float32) @ b[g].astype(np.float32) + (bias[g] if each else bias)

@@ -95,8 +95,9 @@ def grouped_matmul(
         An argument is no array, or of a dtype that is not supported; arrays of two dtypes, of two libraries, or on the host and
         on a GPU; `epilogue` is no function of Prism's or lambda, or takes another number of arguments.
     ValueError
-        Shapes don't fit; there are other numbers of offsets, or neither these nor counts; an extent is too large; 8-bit floats don't
-        lie along k; `out` is read-only, or its rows are not dense; `stream` for arrays on the host; an `extra` of another shape.
+        Shapes don't fit; there are other numbers of offsets, or neither these nor counts; an extent is too large; 8-bit floats
+        don't lie along k; `out` is read-only, or its rows are not dense; `stream` for arrays on the host; an `extra` of another
+        shape.
     prism.lang.CompileError
         `epilogue` does not take such numbers, or has what Prism does not have.
     DeviceError
@@ -140,8 +141,8 @@ def grouped_matmul(
 
 
 def decide_grouped(
-    arrays: Mapping[str, ArrayInfo], out: ArrayInfo | None, machine: Machine, epilogue: Any = identity, extra: tuple[Any, ...] = (),
-    out_dtype: Any = None, dtype: Any = None, cut: Configuration | None = None,
+    arrays: Mapping[str, ArrayInfo], out: ArrayInfo | None, machine: Machine, epilogue: Any = identity,
+    extra: tuple[Any, ...] = (), out_dtype: Any = None, dtype: Any = None, cut: Configuration | None = None,
 ) -> Decision:  # fmt: skip
     """Return how `grouped_matmul` of arrays by the names of its arguments is made; `cut`: the tiles, whatever suits.
 
@@ -165,7 +166,9 @@ def decide_grouped(
     product = Product(a, b, target, None, None, 0, None, None, 1.0, 0.0, identity)
     beside = [(f"extra[{k}]", arrays.get(f"extra[{k}]", one)) for k, one in enumerate(extra)]
     each: list[bool] = []
-    fused = fuse(product, epilogue, beside, shape, kept=not machine.host, read=functools.partial(_extra_of, groups, each))
+    fused = fuse(
+        product, epilogue, beside, shape, kept=not machine.host, read=functools.partial(_extra_of, groups, each)
+    )
     after = fused.after
     assert after is not None
     if len(after.order) > 1 or after.reduced is not None:
@@ -202,10 +205,14 @@ def _operands(a: ArrayInfo, b: ArrayInfo, apart: bool, dtype: Any) -> tuple[View
         ends = f"k is {left.shape[-1]} or {right.shape[-2]}"
         raise ValueError(f"shapes don't fit: `a` is {left.shape} and `b` is {right.shape}, so {ends}")
     if apart and left.shape[0] != right.shape[0]:
-        raise ValueError(f"`a` has {left.shape[0]} groups and `b` {right.shape[0]}: shapes {left.shape} and {right.shape}")
+        raise ValueError(
+            f"`a` has {left.shape[0]} groups and `b` {right.shape[0]}: shapes {left.shape} and {right.shape}"
+        )
     if eight_bits(left.scalar):
         if len(right.shape) == 2:
-            raise TypeError("8-bit floats are multiplied where they lie along k, and groups along K need the other axis inside")
+            raise TypeError(
+                "8-bit floats are multiplied where they lie along k, and groups along K need the other axis inside"
+            )
         require_k_inside(left, -1)
         require_k_inside(right, -2)
     return left, right
@@ -226,7 +233,7 @@ def _groups(bounds: ArrayInfo, a: View, b: View, apart: bool) -> tuple[Grouping,
         raise ValueError(f"`counts` must have an element for each of {groups} groups, not {bounds.size}")
     if not apart and bounds.size not in (groups, groups + 1):
         raise ValueError(
-            f"`offsets` must have {groups + 1} elements, for {groups} groups, or where these end alone {groups}, not {bounds.size}"
+            f"`offsets` must have {groups + 1} elements, for {groups} groups, or {groups}, where these end, not {bounds.size}"
         )
     return Grouping(along_k, apart, not apart and bounds.size == groups + 1), groups
 
@@ -239,7 +246,9 @@ def _gathered(info: ArrayInfo | None, a: View, grouping: Grouping) -> View | Non
         raise TypeError(f"`rows` has dtype {info.scalar}, and must be of {' or '.join(INDICES)}")
     require_axes(info, "rows", 1)
     if grouping.along_k or grouping.apart:
-        raise ValueError("`rows` says which rows of `a` groups have that follow one another: not along K, nor with `counts`")
+        raise ValueError(
+            "`rows` says which rows of `a` groups have that follow one another: not along K, nor with `counts`"
+        )
     if info.size and not a.shape[0]:
         raise ValueError(f"`rows` has {info.size} elements, and `a` no rows")
     return view_of("rows", info)
@@ -266,7 +275,9 @@ def _writable(out: View, host: bool) -> View:
     rows = out.rows() if out.natural else None
     if rows is None or not (rows.contiguous if host else rows.rows_dense and rows.apart):
         how = "in C order" if host else "dense, one stride apart"
-        raise ValueError(f"`out` must have rows that are {how}, at a multiple of its elements' size; its strides: {out.strides}")
+        raise ValueError(
+            f"`out` must have rows that are {how}, at a multiple of its elements' size; its strides: {out.strides}"
+        )
     return out
 
 

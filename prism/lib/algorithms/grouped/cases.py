@@ -27,5 +27,4 @@ def _products(a: Any, b: Any, offsets: Any) -> Any:
     return (exact(a)[:, None] @ exact(b)[group])[:, 0].astype(a.dtype)
 
 
-
 CASES = (Case("grouped_matmul", _of_groups, _products, {}, ("float16",), SHAPES, LARGE, {}),)

@@ -82,7 +82,11 @@ def _fits(view: View, host: bool) -> bool:
     """Whether tensor copies take matrices as they lie: the rows of all groups as one, where each has room of its own."""
     if host:
         return view.contiguous and view.natural
-    return view.fits_tensor_copies(False) and view.apart and (len(view.shape) == 2 or view.name == "b" or view.rows() is not None)
+    return (
+        view.fits_tensor_copies(False)
+        and view.apart
+        and (len(view.shape) == 2 or view.name == "b" or view.rows() is not None)
+    )
 
 
 def _operands(found: Grouped, scratch: Scratch) -> dict[str, Any]:
@@ -91,7 +95,12 @@ def _operands(found: Grouped, scratch: Scratch) -> dict[str, Any]:
     taken = {"x": nothing(a.scalar), "taken": nothing("int32"), "apart": 0, "most": 0}
     if found.rows is not None:
         apart = a.strides[0] // a.size if a.shape[0] > 1 else 0
-        taken = {"x": Reach(a.name, a.offset, a.scalar), "taken": found.rows.buffer, "apart": apart, "most": a.shape[0] - 1}
+        taken = {
+            "x": Reach(a.name, a.offset, a.scalar),
+            "taken": found.rows.buffer,
+            "apart": apart,
+            "most": a.shape[0] - 1,
+        }
     if not a.shape[-1]:
         piece = scratch.take(a.scalar, PIECE // a.size)
         a = new_view(SCRATCH, a.scalar, (1, piece.count), piece.offset)
@@ -129,13 +138,19 @@ def _step(found: Grouped, machine: Machine, cut: Configuration | None, scratch: 
     chosen = kernels.HOST if machine.host else cut or kernels.choose(found.groups, m, n, k)
     result = SCALARS[out.scalar]
     main = chosen.cut(transpose_a=along, transpose_b=not found.inside, out_bytes=max(2, result.bytes), in_bytes=a.size)
-    assert along or main.bk * a.size <= SPAN or k % main.bk == 0, "a piece of a tile of `a` would lie outside of its map"
+    assert along or main.bk * a.size <= SPAN or k % main.bk == 0, (
+        "a piece of a tile of `a` would lie outside of its map"
+    )
     if found.rows is not None and main.worker_registers:
-        main = replace(main, worker_registers=200, helper_registers=104)  # the warp that gathers has 32 addresses at hand
+        main = replace(
+            main, worker_registers=200, helper_registers=104
+        )  # the warp that gathers has 32 addresses at hand
     after = found.after
     tile = chosen.result(main, result.bytes, by_row=after.size(ROW), by_column=after.size(COLUMN))
     if tile is None:
-        raise ValueError("`epilogue` is given more than there is room for beside a tile: give less by row and by column")
+        raise ValueError(
+            "`epilogue` is given more than there is room for beside a tile: give less by row and by column"
+        )
     rows = out.rows()
     assert rows is not None
     unmapped = not machine.host and not (rows.fits_tensor_copies(False) and n * out.size % PIECE == 0)
@@ -159,7 +174,12 @@ def _kernel(found: Grouped, main: Cut, tile: Cut, plain: bool) -> tuple[Instance
     after = found.after
     bound = after.bound()
     terms = Terms(after.has(ROW), after.has(COLUMN), after.has(ELEMENT), bits=8 * SCALARS[found.out.scalar].bytes)
-    facts: dict[str, Any] = {"T": found.a.scalar, "TB": found.b.scalar, "OUT": found.out.scalar, "INDEX": found.bounds.scalar}
+    facts: dict[str, Any] = {
+        "T": found.a.scalar,
+        "TB": found.b.scalar,
+        "OUT": found.out.scalar,
+        "INDEX": found.bounds.scalar,
+    }
     facts |= {"CUT": main, "TILE": tile, "TERMS": terms, "GROUPING": found.grouping, "EACH": found.each, "PLAIN": plain}
     facts |= {"EPILOGUE": bound.functions[0], **bound.records}
     facts |= {"TRIM": TRIM and main.consumers > 1 and not found.grouping.along_k}

@@ -11,7 +11,6 @@ from typing import Any
 import numpy as np
 import pytest
 
-import prism
 from prism import lib
 from prism.kernels.grouped import choose, down
 from prism.lib.algorithms.grouped.api import decide_grouped
@@ -62,7 +61,9 @@ def test_arrays_that_are_copied_first(how: str) -> None:
         a, b, offsets = A.astype(">f2"), B.astype(">f2"), OFFSETS.astype(">i4")
     else:
         a, b = np.broadcast_to(A[:1], A.shape), np.broadcast_to(B[:1], B.shape)
-    assert np.array_equal(lib.grouped_matmul(a, b, offsets), wanted(a.astype(np.float16), b.astype(np.float16), offsets))
+    assert np.array_equal(
+        lib.grouped_matmul(a, b, offsets), wanted(a.astype(np.float16), b.astype(np.float16), offsets)
+    )
 
 
 def test_what_a_gpu_copies_first() -> None:
@@ -104,8 +105,8 @@ def test_none_at_all() -> None:
 
 
 def test_eight_bits() -> None:
-    bits = lib.quantize(small(40, 32, kind=np.float32), group="tensor")[0], lib.quantize(small(3, 16, 32, kind=np.float32), group="tensor")[0]
-    a, b = bits[0], bits[1].swapaxes(1, 2)
+    a, w = (lib.quantize(small(*shape, kind=np.float32), group="tensor")[0] for shape in ((40, 32), (3, 16, 32)))
+    b = w.swapaxes(1, 2)
     y = lib.grouped_matmul(a, b, OFFSETS)
     assert y.dtype == np.float32
     for g, (begin, end) in enumerate(zip(OFFSETS, OFFSETS[1:], strict=False)):
@@ -119,7 +120,9 @@ def test_eight_bits() -> None:
 
 def test_an_epilogue_of_extras() -> None:
     bias, scale = small(3, 1, 16), small(40, 1, kind=np.float32)
-    y = lib.grouped_matmul(A, B, OFFSETS, epilogue=lambda x, b, s, by: max(x + b, 0.0) * s + by, extra=(bias, scale, 2.0))
+    y = lib.grouped_matmul(
+        A, B, OFFSETS, epilogue=lambda x, b, s, by: max(x + b, 0.0) * s + by, extra=(bias, scale, 2.0)
+    )
     sums = wanted(A, B, OFFSETS) + np.concatenate([bias[0]] * 5 + [bias[2]] * 35)
     assert np.array_equal(y, (np.maximum(sums, 0) * scale + 2).astype(np.float16))
     with pytest.raises(ValueError, match="all for all groups"):
@@ -168,4 +171,3 @@ def test_tiles_are_chosen_by_rows_of_a_group() -> None:
     """Of few rows those of 64; and no more than the sixteenth of what tiles down are before those at the right."""
     assert choose(128, 256, 2048, 2048).bm == 64 and choose(32, 4096, 4096, 4096).bm == 128
     assert down(choose(32, 4096, 4096, 4096), 4096, 4096, 4096) >= 1
-
