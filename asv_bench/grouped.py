@@ -4,9 +4,10 @@
 
 Needs a Hopper GPU and torch. One process, alternating rounds, medians, CUDA graphs, random normal data, bfloat16; the weights of
 all groups are larger than the L2. Every result is compared with float64 in the same run (sampled rows), and whole with torch's.
-cuBLAS is told by the host where groups end, as no call of a library is that finds it on the device. A case is MODEL:ROWS:WAY, as of
-a mixture of experts: `up` and `down` are its two products, `wgrad` the gradient of the first one's weights, `gathered` the first
-one of rows that are taken by an index. `skewed`: groups have any numbers of rows, by a Dirichlet distribution; else as many.
+cuBLAS is told by the host where groups end, as no call of a library is that finds it on the device. A case is MODEL:ROWS:WAY, as
+of a mixture of experts: `up` and `down` are its two products, `wgrad` the gradient of the first one's weights, `gathered` the
+first one of rows that are taken by an index, `swiglu` the first one and the gate that is made of it. `skewed`: groups have any
+numbers of rows, by a Dirichlet distribution; else as many.
 """
 
 from __future__ import annotations
@@ -22,6 +23,7 @@ from typing import Any, NamedTuple
 import torch
 
 import prism
+from prism.lib.epilogues import swiglu
 
 MODELS = {  # experts, K and N of the first product (gate and up together), K of the way back
     "mixtral": (8, 4096, 28672, 14336),
@@ -33,7 +35,7 @@ CASES = (
     "deepseek:256:up,deepseek:256:down,qwen3:256:up,mixtral:256:up,gpt-oss:256:up,deepseek:4096:up,deepseek:4096:up:skewed,"
     "deepseek:4096:down,qwen3:4096:up,qwen3:4096:up:skewed,mixtral:4096:up,mixtral:4096:up:skewed,gpt-oss:4096:up,"
     "deepseek:32768:up,deepseek:32768:up:skewed,qwen3:32768:up,qwen3:32768:up:skewed,mixtral:32768:up,deepseek:4096:gathered,"
-    "deepseek:32768:wgrad"
+    "deepseek:4096:swiglu,deepseek:32768:wgrad"
 )
 SECONDS = 0.012  # a turn
 
@@ -49,6 +51,7 @@ class Case(NamedTuple):
     out: Any
     flops: float
     weights: float
+    gated: bool = False
 
 
 def sizes_of(rows: int, experts: int, skewed: bool, to: int = 1) -> list[int]:
@@ -81,7 +84,8 @@ def case_of(text: str) -> Case:
     if way == "gathered":
         index = torch.randperm(rows, device="cuda", dtype=torch.int32)
     used = sum(size > 0 for size in sizes)
-    return Case(a, w, offsets, sizes, index, normal(rows, n), 2.0 * rows * k * n, 2.0 * used * k * n)
+    out = normal(rows, n // 2 if way == "swiglu" else n)
+    return Case(a, w, offsets, sizes, index, out, 2.0 * rows * k * n, 2.0 * used * k * n, way == "swiglu")
 
 
 def by_groups(case: Case) -> Any:
@@ -99,7 +103,14 @@ def by_groups(case: Case) -> Any:
 def torch_grouped(case: Case) -> Any:
     """The same by torch; gathered rows are taken first."""
     a = case.a if case.rows is None else case.a[case.rows]
-    return torch._grouped_mm(a, case.w, offs=case.offsets[1:])
+    y = torch._grouped_mm(a, case.w, offs=case.offsets[1:])
+    return gate(y) if case.gated else y
+
+
+def gate(y: Any) -> Any:
+    """SwiGLU of both halves of columns, as torch has it."""
+    first, second = y.chunk(2, dim=-1)
+    return torch.nn.functional.silu(first) * second
 
 
 def fault(case: Case, found: Any) -> str:
@@ -117,6 +128,8 @@ def fault(case: Case, found: Any) -> str:
             g = sum(end <= i for end in ends) - 1
             x, w, mine = a[i], case.w[g], found[i]
         exact, most = x.double() @ w.double(), (x.double().abs() @ w.double().abs()).max() if len(x) else 0
+        if case.gated:
+            exact, most = gate(exact), 2 * most * exact.abs().max()
         bad += int((~((mine.double() - exact).abs() <= 2.0**-8 * exact.abs() + 4 * k**0.5 * 2.0**-24 * most)).sum())
     theirs = torch_grouped(case)
     worst = float((theirs.float() - found.float()).abs().max())
@@ -158,6 +171,10 @@ def seconds(calls: dict[str, Callable[[], Any]], launches: int, rounds: int) -> 
 
 def prism_call(case: Case) -> Any:
     """The same by Prism."""
+    if case.gated:
+        n = case.w.shape[2] // 2
+        both = case.w[:, :, :n], case.w[:, :, n:]
+        return prism.lib.grouped_matmul(case.a, both, case.offsets, epilogue=swiglu, out=case.out)
     return prism.lib.grouped_matmul(case.a, case.w, case.offsets, rows=case.rows, out=case.out)
 
 
@@ -169,7 +186,7 @@ def measure(text: str, rounds: int) -> dict[str, Any]:
         "torch": lambda: torch_grouped(case),
         "cublas": lambda: by_groups(case),
     }
-    if case.rows is not None:
+    if case.rows is not None or case.gated:
         del calls["cublas"]
     wrong = fault(case, prism_call(case).clone())
     floor = max(case.flops / 7e14, case.weights / 4.5e12)

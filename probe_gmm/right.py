@@ -34,6 +34,11 @@ for k in (136,64,1000):
     x=small(500,k); ix=torch.tensor(rng.integers(0,500,900),device="cuda",dtype=torch.int32); w=small(6,k,520); r=want(x[ix.long()],w,o)
     check(f"gathered {k}", torch.equal(gm(x,w,od,rows=ix).float(), r.bfloat16().float()) and torch.equal(gm(x,w.transpose(1,2).contiguous().transpose(1,2),od,rows=ix.long()).float(), r.bfloat16().float()))
 ix[5]=10**6; ix[6]=-3; r=want(x[ix.long().clamp(0,499)],w,o); check("gathered outside", torch.equal(gm(x,w,od,rows=ix).float(), r.bfloat16().float()))
+u=small(6,1000,520); x=small(900,1000); r=want(x,w,o)*want(x,u,o)
+check("pair", torch.equal(gm(x,(w,u),od,epilogue=lambda s,t: s*t).float(), r.bfloat16().float()))
+wu=torch.cat([w.transpose(1,2),u.transpose(1,2)],1).contiguous()
+check("pair halves", torch.equal(gm(x,(wu[:,:520].transpose(1,2),wu[:,520:].transpose(1,2)),od,epilogue=lambda s,t: s*t).float(), r.bfloat16().float()))
+check("pair gathered", torch.equal(gm(x,(w,u),od,rows=torch.arange(899,-1,-1,device="cuda"),epilogue=lambda s,t: s*t).float(), (want(x.flip(0),w,o)*want(x.flip(0),u,o)).bfloat16().float()))
 c=torch.tensor([3,0,70,999,-4],device="cuda",dtype=torch.int32); a3=small(5,200,136); w=small(5,136,264); out=torch.full((5,200,264),77.0,device="cuda",dtype=torch.bfloat16); gm(a3,w,counts=c,out=out)
 r=torch.full((5,200,264),77.0,device="cuda")
 for g in range(5):

@@ -12,7 +12,8 @@ CASES = [
     "deepseek:256:up", "deepseek:256:down", "qwen3:256:up", "mixtral:256:up", "gpt-oss:256:up", "deepseek:4096:up",
     "deepseek:4096:up:skewed", "deepseek:4096:down", "qwen3:4096:up", "qwen3:4096:up:skewed", "mixtral:4096:up",
     "mixtral:4096:up:skewed", "gpt-oss:4096:up", "deepseek:32768:up", "deepseek:32768:up:skewed", "qwen3:32768:up",
-    "qwen3:32768:up:skewed", "mixtral:32768:up", "deepseek:4096:gathered", "deepseek:32768:wgrad",
+    "qwen3:32768:up:skewed", "mixtral:32768:up", "deepseek:4096:gathered", "deepseek:4096:swiglu",
+    "deepseek:32768:wgrad",
 ]  # fmt: skip
 
 

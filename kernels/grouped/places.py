@@ -20,8 +20,8 @@ from prism.lib.thread import operators
 class Grouping:
     """What groups are: runs of rows, or, where `along_k`, of K.
 
-    They follow one another, or where `apart` each has room of its own. Where they follow one another, `bounds` has an element more
-    than there are groups if `first`: where the first one begins.
+    They follow one another, or where `apart` each has room of its own. Where they follow one another, `bounds` has an element
+    more than there are groups if `first`: where the first one begins.
     """
 
     along_k: bool = False

@@ -16,7 +16,7 @@ from prism.kernels.hgemm.main_loop import main_loop, multiply_tiles
 from prism.lang import (
     CUtensorMap, async_, attr, block, claim, const, constexpr, count, cp_async, dtype, float32, fragment, function, grid, group,
     id, int32, int64, one, partition, prefetch_map, prism, ptr, requires, roles, set_registers, shared, shuffle, template, thread,
-    tma_load, tma_store, warp, warpgroup,
+    tma_load, tma_prefetch, tma_store, warp, warpgroup,
 )  # fmt: skip
 from prism.lib.thread import operators
 
@@ -25,20 +25,21 @@ from prism.lib.thread import operators
 @template(
     T=dtype, TB=dtype, OUT=dtype, INDEX=dtype, ONCE=dtype, ROW=dtype, COLUMN=dtype, ELEMENT=dtype, CUT=constexpr(Cut),
     TILE=constexpr(Cut), TERMS=constexpr(Terms), GROUPING=constexpr(Grouping), EACH=constexpr(bool), PLAIN=constexpr(bool),
-    EPILOGUE=function, GATHERED=constexpr(bool), TAKEN=dtype, TRIM=constexpr(bool),
+    EPILOGUE=function, GATHERED=constexpr(bool), TAKEN=dtype, TRIM=constexpr(bool), FAR=constexpr(int),
 )  # fmt: skip
 @requires(grid[1], block[1], thread[CUT.threads])
 @attr("__launch_bounds__(CUT.threads, 1)")
 def grouped_product(
     map_a: const(CUtensorMap(T, 1, CUT.rows_a, CUT.columns_a, swizzle=128)) @ grid[1],
-    map_b: const(CUtensorMap(TB, 1, CUT.rows_b, CUT.columns_b, swizzle=CUT.span_b)) @ grid[1],
+    map_b: const(CUtensorMap(TB, 1, TILE.bn if TERMS.pair > 0 else CUT.rows_b, CUT.columns_b, swizzle=CUT.span_b)) @ grid[1],
+    map_other: const(CUtensorMap(TB, 1, TILE.bn, CUT.columns_b, swizzle=CUT.span_b)) @ grid[1],
     map_out: CUtensorMap(OUT, 1, TILE.slab_rows, TILE.slab_columns, swizzle=TILE.span) @ grid[1], out: ptr(OUT) @ grid[1],
     partial: ptr(float32) @ grid[1], stride: int64 @ grid[1], bounds: ptr(const(INDEX)) @ grid[1], s: Sizes @ grid[1],
     once: ptr(const(ONCE)) @ grid[1], by_row: ptr(const(ROW)) @ grid[1], by_column: ptr(const(COLUMN)) @ grid[1],
     by_element: ptr(const(ELEMENT)) @ grid[1],
     x: ptr(const(T)) @ grid[1], taken: ptr(const(TAKEN)) @ grid[1], apart: int64 @ grid[1], most: int32 @ grid[1],
 ):  # fmt: skip
-    """`out[i, j] = EPILOGUE(sum, 0, 0, once, by_row[i], by_column[j], by_element[i, j], i, j)`, of each group.
+    """`out[i, j] = EPILOGUE(sum, other, 0, once, by_row[i], by_column[j], by_element[i, j], i, j)`, of each group.
 
     Perspective: grid, of any number of blocks.
     Shapes:      `map_a`: of rows by K, with an axis before that says where a group ends; `map_b`: groups x n x k, or k x n
@@ -47,7 +48,8 @@ def grouped_product(
                  Where `PLAIN` `out` is written instead, its rows `stride` elements apart. `bounds`: where groups end, or how long
                  they are where `GROUPING.apart`. Where `EACH`, `by_column` has n records for each group. The row that EPILOGUE
                  is told is the group's. Where `GATHERED`, `map_a` is not read: rows of `x`, `apart` elements apart, are taken,
-                 numbers `taken`, of 0 to `most`. Where `TRIM`, warpgroups that have no rows make no products.
+                 numbers `taken`, of 0 to `most`. Where `TERMS.pair`, `other` is the sum with `map_other`, which is as `map_b`.
+                 Where `TRIM`, warpgroups that have no rows make no products.
     Numerics:    sums as `hgemm`'s (prism/kernels/hgemm/persistent.py). A group of no K has sums of 0.
     Test:        tests/kernels/test_grouped.py, tests/gpu/test_grouped.py
     """
@@ -80,12 +82,13 @@ def grouped_product(
 
             if GATHERED:
                 multiply_gathered(
-                    sums, consumers, loader, gatherer, map_b, x, taken, apart, most, at, s, CUT=CUT, T=T, TB=TB, TAKEN=TAKEN,
-                    TRIM=TRIM,
+                    sums, consumers, loader, gatherer, map_b, map_other, x, taken, apart, most, at, s, CUT=CUT, TILE=TILE, T=T,
+                    TB=TB, TAKEN=TAKEN, TRIM=TRIM, PAIR=TERMS.pair > 0,
                 )  # fmt: skip
             else:
                 multiply_group(
-                    sums, consumers, loader, map_a, map_b, at, depth, s, CUT=CUT, T=T, TB=TB, GROUPING=GROUPING, TRIM=TRIM,
+                    sums, consumers, loader, map_a, map_b, map_other, at, depth, s, CUT=CUT, TILE=TILE, T=T, TB=TB,
+                    GROUPING=GROUPING, TRIM=TRIM, FAR=FAR, PAIR=TERMS.pair > 0,
                 )  # fmt: skip
             store_group(
                 sums, consumers, fetcher, storer, map_out, whole, unused, stride, once, by_row, by_column, by_element, at, s,
@@ -104,12 +107,34 @@ def short_of(s: Sizes @ thread[1], length: int32 @ thread[1]) -> int32 @ thread[
 
 
 @prism("device")
-@template(CUT=constexpr(Cut), T=dtype, TB=dtype, GROUPING=constexpr(Grouping), TRIM=constexpr(bool))
+@template(CUT=constexpr(Cut), TILE=constexpr(Cut), TB=dtype, PAIR=constexpr(bool))
+@requires(warp[1])
+def load_matrix(
+    to_b: shared(TB[CUT.rows_b, CUT.columns_b], swizzle=CUT.span_b) @ warp[1],
+    map_b: const(CUtensorMap(TB, 1, TILE.bn if PAIR else CUT.rows_b, CUT.columns_b, swizzle=CUT.span_b)) @ grid[1],
+    map_other: const(CUtensorMap(TB, 1, TILE.bn, CUT.columns_b, swizzle=CUT.span_b)) @ grid[1], at: Place @ warp[1],
+    step: int32 @ warp[1],
+):  # fmt: skip
+    """Load a step of a group's matrix; of a pair, whose K is inside, of both, below each other."""
+    with one(thread):
+        if PAIR:
+            tma_load(to_b[0, 0], map_b[at.group, at.j, step])
+            tma_load(to_b[TILE.bn, 0], map_other[at.group, at.j, step])
+        else:
+            tma_load(to_b, map_b[at.group, step if CUT.transpose_b else at.j, at.j if CUT.transpose_b else step])
+
+
+@prism("device")
+@template(
+    CUT=constexpr(Cut), TILE=constexpr(Cut), T=dtype, TB=dtype, GROUPING=constexpr(Grouping), TRIM=constexpr(bool),
+    FAR=constexpr(int), PAIR=constexpr(bool),
+)  # fmt: skip
 @requires(block[1], thread[CUT.threads])
 def multiply_group(
     sums: fragment(float32, CUT.rows, CUT.bn) @ warpgroup[1], consumers: roles(warp, CUT.warps), loader: roles(warp, 1),
     map_a: const(CUtensorMap(T, 1, CUT.rows_a, CUT.columns_a, swizzle=128)) @ grid[1],
-    map_b: const(CUtensorMap(TB, 1, CUT.rows_b, CUT.columns_b, swizzle=CUT.span_b)) @ grid[1], at: Place @ block[1],
+    map_b: const(CUtensorMap(TB, 1, TILE.bn if PAIR else CUT.rows_b, CUT.columns_b, swizzle=CUT.span_b)) @ grid[1],
+    map_other: const(CUtensorMap(TB, 1, TILE.bn, CUT.columns_b, swizzle=CUT.span_b)) @ grid[1], at: Place @ block[1],
     depth: int32 @ block[1], s: Sizes @ grid[1],
 ):  # fmt: skip
     """Make the `sums` of a tile of a group, over `depth` of K.
@@ -130,17 +155,25 @@ def multiply_group(
                 tma_load(to_b, map_b[at.end - at.length, last, at.j])
             else:
                 tma_load(to_a, map_a[at.end, short_of(s, at.length, GROUPING=GROUPING) + at.i, step])
-                tma_load(to_b, map_b[at.group, step if CUT.transpose_b else at.j, at.j if CUT.transpose_b else step])
+                if FAR > 0 and step + FAR * CUT.bk < depth:
+                    far: int32 @ thread[1] = step + FAR * CUT.bk
+                    tma_prefetch(map_b[at.group, far if CUT.transpose_b else at.j, at.j if CUT.transpose_b else far])
+        if not GROUPING.along_k:
+            load_matrix(to_b, map_b, map_other, at, step, CUT=CUT, TILE=TILE, TB=TB, PAIR=PAIR)
 
     main_loop(sums, consumers, loader, 0, depth, at.length - at.i, CUT=CUT, T=T, TB=TB, LOAD=load, TRIM=TRIM)
 
 
 @prism("device")
-@template(CUT=constexpr(Cut), T=dtype, TB=dtype, TAKEN=dtype, TRIM=constexpr(bool))
+@template(
+    CUT=constexpr(Cut), TILE=constexpr(Cut), T=dtype, TB=dtype, TAKEN=dtype, TRIM=constexpr(bool), PAIR=constexpr(bool),
+)  # fmt: skip
 @requires(block[1], thread[CUT.threads])
 def multiply_gathered(
     sums: fragment(float32, CUT.rows, CUT.bn) @ warpgroup[1], consumers: roles(warp, CUT.warps), loader: roles(warp, 1),
-    gatherer: roles(warp, 1), map_b: const(CUtensorMap(TB, 1, CUT.rows_b, CUT.columns_b, swizzle=CUT.span_b)) @ grid[1],
+    gatherer: roles(warp, 1),
+    map_b: const(CUtensorMap(TB, 1, TILE.bn if PAIR else CUT.rows_b, CUT.columns_b, swizzle=CUT.span_b)) @ grid[1],
+    map_other: const(CUtensorMap(TB, 1, TILE.bn, CUT.columns_b, swizzle=CUT.span_b)) @ grid[1],
     x: ptr(const(T)) @ grid[1], taken: ptr(const(TAKEN)) @ grid[1], apart: int64 @ grid[1], most: int32 @ grid[1],
     at: Place @ block[1], s: Sizes @ grid[1],
 ):  # fmt: skip
@@ -172,8 +205,8 @@ def multiply_gathered(
                 row: int32 @ thread[1] = shuffle(numbers[i / 8], 4 * i + lane / 8)
                 with group(thread[1]):
                     cp_async(coming[i], x[row * apart + first], 16, valid)
-        with claim(b, loader) as to_b, one(thread):
-            tma_load(to_b, map_b[at.group, step if CUT.transpose_b else at.j, at.j if CUT.transpose_b else step])
+        with claim(b, loader) as to_b:
+            load_matrix(to_b, map_b, map_other, at, step, CUT=CUT, TILE=TILE, TB=TB, PAIR=PAIR)
 
     multiply_tiles(sums, a, b, consumers, 0, s.k, at.length - at.i, CUT=CUT, FILL=fill, TRIM=TRIM)
 

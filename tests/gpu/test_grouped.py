@@ -134,6 +134,18 @@ def test_extras() -> None:
     assert torch.equal(found, ((sums + bias[group, 0]).clamp(min=0) * scale + 2.0 * more).bfloat16())
 
 
+def test_pairs() -> None:
+    """Two products of the same rows: halves of one array of weights, or two arrays, which are copied."""
+    offsets = bounds((5, 0, 70, 0, 225, 600))
+    a, w = small(900, 264), small(6, 1040, 264).transpose(1, 2)
+    halves = w[:, :, :520], w[:, :, 520:]
+    wanted = torch.ones(900, 520, device="cuda", dtype=torch.float64)
+    for half in halves:
+        wanted *= products(a, half, offsets, room(900, 520, kind="float64"))
+    for pair in (halves, tuple(half.contiguous() for half in halves)):
+        assert torch.equal(grouped(a, pair, offsets, epilogue=lambda g, u: g * u), wanted.bfloat16())
+
+
 def test_eight_bits() -> None:
     a, b = small(300, 144).to(torch.float8_e4m3fn), small(3, 264, 144).to(torch.float8_e4m3fn).transpose(1, 2)
     offsets = bounds((100, 1, 199))

@@ -18,7 +18,7 @@ from prism.kernels.grouped import Grouping
 from prism.kernels.hgemm import Configuration, identity
 from prism.lang.keep.keys import exact
 from prism.lib.algorithms.grouped.plan import Grouped, decide_plan
-from prism.lib.algorithms.hgemm.api import FLOATS_OF_8_BITS, INPUTS, kind_of, result_dtype
+from prism.lib.algorithms.hgemm.api import FLOATS_OF_8_BITS, INPUTS, kind_of, other_of, result_dtype
 from prism.lib.algorithms.hgemm.epilogue import asked_for, extra_of, fuse, key_of
 from prism.lib.algorithms.hgemm.product import Product
 from prism.lib.algorithms.hgemm.records import COLUMN, Extra
@@ -27,6 +27,7 @@ from prism.lib.views import MOST, View, new_view, view_of
 from prism.runtime.arrays import CODED, ArrayInfo, require_axes
 
 INDICES = ("int32", "int64")
+_OTHER = "b[1]"
 _NUMBERS = (bool, int, float, np.generic)
 
 
@@ -64,7 +65,8 @@ def grouped_matmul(
         Both of float16 or both of bfloat16; or, but for products along K, of float8_e4m3fn or float8_e5m2, `a` row-major and
         matrices of `b` column-major, as the ``w.mT`` of a row-major groups x n x k array. Where neither their last axis nor the
         one before has its elements one after the other, at multiples of 16 bytes, they are copied first: `a` whose rows are not
-        dense, or along K `a` whose columns are not.
+        dense, or along K `a` whose columns are not. `b` may be two such arrays, but along K: then `epilogue` is given an
+        element of both products. Of two arrays k must be inside: those whose rows are dense are copied.
     offsets : array, optional
         Of int32 or int64: one element more than there are groups, where each begins and the last one ends; or, but for products
         along K, one for each group, where it ends, as torch has it. A group may be empty. What they have outside of 0 to m (k) is
@@ -122,8 +124,11 @@ def grouped_matmul(
     after, key = (None, None) if epilogue is None else ((found := asked_for(epilogue)), key_of(found))
     if (offsets is None) == (counts is None):
         raise ValueError("groups are told apart by `offsets`, or by `counts`: give one of them")
-    names: tuple[str, ...] = ("a", "b", "offsets" if counts is None else "counts")
-    arrays: tuple[Any, ...] = (a, b, offsets if counts is None else counts, out)
+    both = b if isinstance(b, tuple | list) else (b,)
+    if len(both) not in (1, 2):
+        raise ValueError(f"`b` is one array, or two, not {len(both)}")
+    names: tuple[str, ...] = ("a", "b", _OTHER)[: 1 + len(both)] + ("offsets" if counts is None else "counts",)
+    arrays: tuple[Any, ...] = (a, *both, offsets if counts is None else counts, out)
     if rows is not None:
         names, arrays = (*names, "rows"), (*arrays[:-1], rows, out)
     numbers: tuple[Any, ...] = ()
@@ -150,6 +155,9 @@ def decide_grouped(
         TypeError, ValueError: as `grouped_matmul`.
     """
     a, b = _operands(arrays["a"], arrays["b"], "counts" in arrays, dtype)
+    other = other_of(arrays.get(_OTHER), b, dtype)
+    if other is not None and len(b.shape) == 2:
+        raise ValueError("`b` is one array in products along K")
     bounds = arrays.get("offsets", arrays.get("counts"))
     assert bounds is not None
     grouping, groups = _groups(bounds, a, b, "counts" in arrays)
@@ -163,7 +171,7 @@ def decide_grouped(
     if lazy := tuple(name for name, info in arrays.items() if isinstance(info, LazyInfo)):
         return Decision(copied=lazy)
     target = new_view(OUT, kind, shape) if out is None else _writable(view_of(OUT, out), machine.host)
-    product = Product(a, b, target, None, None, 0, None, None, 1.0, 0.0, identity)
+    product = Product(a, b, target, None, None, 0, None, None, 1.0, 0.0, identity, other=other)
     beside = [(f"extra[{k}]", arrays.get(f"extra[{k}]", one)) for k, one in enumerate(extra)]
     each: list[bool] = []
     fused = fuse(
@@ -177,7 +185,7 @@ def decide_grouped(
         raise ValueError("extras by column are all for all groups, or all of shape groups x 1 x n")
     found = Grouped(
         a, b, target, groups, a.shape[1] if grouping.along_k or grouping.apart else shape[0],
-        view_of("counts" if grouping.apart else "offsets", bounds), grouping, after.with_elements(), any(each), gathered,
+        view_of("counts" if grouping.apart else "offsets", bounds), grouping, after.with_elements(), other, any(each), gathered,
     )  # fmt: skip
     return decide_plan(found, result, machine, cut)
 

@@ -24,6 +24,8 @@ from prism.runtime.tensor_maps import PIECE, SECTOR
 from prism.runtime.viewed import instance_of_views
 
 TRIM = True
+FAR = 0
+DOWN = 0
 
 
 @dataclass(frozen=True, slots=True)
@@ -42,12 +44,15 @@ class Grouped:
     bounds: View
     grouping: Grouping
     after: After
+    other: View | None = None
     each: bool = False
     rows: View | None = None
 
     @property
     def inside(self) -> bool:
-        """Whether `b` has K inside."""
+        """Whether `b` has K inside: it must where there are two."""
+        if self.other is not None:
+            return True
         return not self.grouping.along_k and self.b.strides[-2] == self.b.size and self.b.shape[-2] > 1
 
     @property
@@ -75,7 +80,8 @@ def _loose(found: Grouped, host: bool) -> dict[str, bool]:
     """Return what must be copied for tensor copies, and whether with its last two axes exchanged."""
     a, b, along = found.a, found.b, found.grouping.along_k
     views = ((a.turn(), True) if along else (a, False), (b.turn(), True) if found.inside else (b, False))
-    return {view.name: turned for view, turned in views if not _fits(view, host)}
+    pair = () if found.other is None else ((found.other.turn(), True),)
+    return {view.name: turned for view, turned in (*views, *pair) if not _fits(view, host)}
 
 
 def _fits(view: View, host: bool) -> bool:
@@ -85,7 +91,7 @@ def _fits(view: View, host: bool) -> bool:
     return (
         view.fits_tensor_copies(False)
         and view.apart
-        and (len(view.shape) == 2 or view.name == "b" or view.rows() is not None)
+        and (len(view.shape) == 2 or view.name != "a" or view.rows() is not None)
     )
 
 
@@ -110,8 +116,9 @@ def _operands(found: Grouped, scratch: Scratch) -> dict[str, Any]:
     else:
         a, b = a.rows() or a, b.turn() if found.inside else b
     if along:
-        return {"map_a": from_begin(a), "map_b": from_begin(b), **taken}
-    return {"map_a": ragged(a), "map_b": b.map, **taken}
+        return {"map_a": from_begin(a), "map_b": from_begin(b), "map_other": NO_MAP, **taken}
+    other = NO_MAP if found.other is None else b.map if not found.a.shape[-1] else found.other.turn().map
+    return {"map_a": ragged(a), "map_b": b.map, "map_other": other, **taken}
 
 
 def ragged(view: View) -> Map:
@@ -135,18 +142,21 @@ def _step(found: Grouped, machine: Machine, cut: Configuration | None, scratch: 
     """Return the launch."""
     (m, n, k), along = found.shape, found.grouping.along_k
     a, out = found.a, found.out
-    chosen = kernels.HOST if machine.host else cut or kernels.choose(found.groups, m, n, k)
+    chosen = (
+        kernels.HOST if machine.host else cut or kernels.choose(found.groups, m, n if found.other is None else 2 * n, k)
+    )
     result = SCALARS[out.scalar]
     main = chosen.cut(transpose_a=along, transpose_b=not found.inside, out_bytes=max(2, result.bytes), in_bytes=a.size)
     assert along or main.bk * a.size <= SPAN or k % main.bk == 0, (
         "a piece of a tile of `a` would lie outside of its map"
     )
-    if found.rows is not None and main.worker_registers:
+    if found.rows is not None and main.consumers == 2:
         main = replace(
             main, worker_registers=200, helper_registers=104
         )  # the warp that gathers has 32 addresses at hand
     after = found.after
-    tile = chosen.result(main, result.bytes, by_row=after.size(ROW), by_column=after.size(COLUMN))
+    pair = 0 if found.other is None else 1
+    tile = chosen.result(main, result.bytes, by_row=after.size(ROW), by_column=after.size(COLUMN), pair=pair)
     if tile is None:
         raise ValueError(
             "`epilogue` is given more than there is room for beside a tile: give less by row and by column"
@@ -159,7 +169,7 @@ def _step(found: Grouped, machine: Machine, cut: Configuration | None, scratch: 
     tiles = (found.groups * tiles_m if along else m // tile.bm + found.groups) * tiles_n
     if tiles > MOST:
         raise ValueError(f"there are too many tiles, {tiles}: of {found.groups} groups of {m} rows and {n} columns")
-    sizes = (found.groups, found.room, m, n, k, kernels.down(tile, m, n, k))
+    sizes = (found.groups, found.room, m, n, k, DOWN or kernels.down(tile, m, n, k))
     given |= _operands(found, scratch) | {
         "map_out": NO_MAP if unmapped else out.map if along else ragged(rows), "out": out.buffer,
         "stride": rows.strides[0] // out.size, "bounds": found.bounds.buffer, "s": np.array(sizes, kernels.Sizes)[()],
@@ -173,7 +183,8 @@ def _kernel(found: Grouped, main: Cut, tile: Cut, plain: bool) -> tuple[Instance
     """Return the kernel, and what it takes of extras."""
     after = found.after
     bound = after.bound()
-    terms = Terms(after.has(ROW), after.has(COLUMN), after.has(ELEMENT), bits=8 * SCALARS[found.out.scalar].bytes)
+    bits, pair = 8 * SCALARS[found.out.scalar].bytes, 0 if found.other is None else 1
+    terms = Terms(after.has(ROW), after.has(COLUMN), after.has(ELEMENT), pair=pair, bits=bits)
     facts: dict[str, Any] = {
         "T": found.a.scalar,
         "TB": found.b.scalar,
@@ -182,6 +193,6 @@ def _kernel(found: Grouped, main: Cut, tile: Cut, plain: bool) -> tuple[Instance
     }
     facts |= {"CUT": main, "TILE": tile, "TERMS": terms, "GROUPING": found.grouping, "EACH": found.each, "PLAIN": plain}
     facts |= {"EPILOGUE": bound.functions[0], **bound.records}
-    facts |= {"TRIM": TRIM and main.consumers > 1 and not found.grouping.along_k}
+    facts |= {"FAR": FAR, "TRIM": TRIM and main.consumers > 1 and not found.grouping.along_k}
     facts |= {"GATHERED": found.rows is not None, "TAKEN": "int32" if found.rows is None else found.rows.scalar}
     return instance_of_views(instance_of(kernels.grouped_product, facts), bound.views), dict(bound.arguments)

@@ -215,7 +215,7 @@ def decide_hgemm(
         TypeError, ValueError: as `hgemm`.
     """
     a, b = _operands(arrays["a"], arrays["b"], dtype)
-    other = _other(arrays.get(_OTHER), b, dtype)
+    other = other_of(arrays.get(_OTHER), b, dtype)
     scale_a, scale_b = (_scale(arrays.get(name), name, a, b) for name in ("scale_a", "scale_b"))
     shape = (*batch_of(a, b), a.shape[-2], b.shape[-1])
     kind = result_dtype(out_dtype, out, a)
@@ -274,7 +274,7 @@ def _operands(a: ArrayInfo, b: ArrayInfo, dtype: Any) -> tuple[View, View]:
     return left, right
 
 
-def _other(info: ArrayInfo | None, b: View, dtype: Any) -> View | None:
+def other_of(info: ArrayInfo | None, b: View, dtype: Any) -> View | None:
     """Return a second right operand, checked: it is like the first."""
     if info is None:
         return None

@@ -171,3 +171,27 @@ def test_tiles_are_chosen_by_rows_of_a_group() -> None:
     """Of few rows those of 64; and no more than the sixteenth of what tiles down are before those at the right."""
     assert choose(128, 256, 2048, 2048).bm == 64 and choose(32, 4096, 4096, 4096).bm == 128
     assert down(choose(32, 4096, 4096, 4096), 4096, 4096, 4096) >= 1
+
+
+def test_pairs() -> None:
+    """Of two matrices a group: both k innermost, or copied so; not along k, and alike."""
+    more = small(3, 24, 16)
+    both = wanted(A, B, OFFSETS).astype(np.float32) * wanted(A, more, OFFSETS).astype(np.float32)
+    for pair in ((B, more), [x.swapaxes(1, 2).copy().swapaxes(1, 2) for x in (B, more)]):
+        found = lib.grouped_matmul(A, pair, OFFSETS, epilogue=lambda x, y: x * y, out_dtype="float32")
+        assert np.array_equal(found, both)
+    rows = RANDOM.integers(0, 40, 40)
+    found = lib.grouped_matmul(A, (B, more), OFFSETS, rows=rows, epilogue=lambda x, y: x - y)
+    assert np.array_equal(found, wanted(A[rows], B - more, OFFSETS))
+    assert not lib.grouped_matmul(A[:, :0], (B[:, :0], B[:, :0]), OFFSETS, epilogue=lambda x, y: x + y).any()
+    for arrays, text in (
+        ((B,) * 3, "one array, or two, not 3"),
+        ((B, B[:, :, :8]), r"`b\[1\]` must have shape"),
+        ((B, B), "missing"),
+    ):
+        with pytest.raises(ValueError, match=text):
+            lib.grouped_matmul(A, arrays, OFFSETS)
+    with pytest.raises(TypeError, match=r"`b\[1\]` has dtype"):
+        lib.grouped_matmul(A, (B, B.astype(np.float32)), OFFSETS, epilogue=lambda x, y: x)
+    with pytest.raises(ValueError, match="one array in products along K"):
+        lib.grouped_matmul(A.T, (A, A), OFFSETS, epilogue=lambda x, y: x)
