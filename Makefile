@@ -29,8 +29,11 @@ PYTEST = $(PY) -m pytest
 help: ## list the commands
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-13s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
 
-demo: env ## a scan written in Prism, run on this machine and compared with NumPy
-	@$(PY) examples/demo.py $(ARGS)
+demo: ## a scan written in Prism, run on this machine and compared with NumPy (installs NumPy, and CuPy where there is a GPU)
+ifneq ($(PYTHON_ENV),system)
+	@.ci/environment --demo $(PYTHON)
+endif
+	@PYTHONPATH="$(CURDIR)$${PYTHONPATH:+:$$PYTHONPATH}" $(PY) examples/demo.py $(ARGS)
 
 test: env ## every test but the long ones; those for the GPU too, where there is one; and which thirty took longest
 	@$(PYTEST) $(PARALLEL) --durations=30 $(ARGS)
@@ -65,7 +68,7 @@ docs: env ## the documentation as a site, in build/site: all its links checked, 
 	@$(PY) -c 'import furo, myst_parser, sphinx' 2>/dev/null || { [ $(PYTHON_ENV) != system ] \
 	    && $(PY) -m pip install --disable-pip-version-check --quiet --editable '.[docs]'; } \
 	    || { echo "the site needs Sphinx, MyST and Furo: pip install 'prism-gpu[docs]'" >&2; exit 1; }
-	@$(PY) -m sphinx -q -W --keep-going -c docs -b html . build/site && echo "open build/site/index.html"
+	@$(PY) -m sphinx -q -W --keep-going -c docs/site -b html . build/site && echo "open build/site/index.html"
 
 release-check: ## all of it from a clean clone: tests, documentation, every kernel, the wheel installed elsewhere (half an hour)
 	@.ci/release $(ARGS)

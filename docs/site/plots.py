@@ -1,39 +1,13 @@
-"""Pictures of tables of ratios, or of times, as SVG in the page's own colours: a row of dots for each row, and a line at 1."""
+"""Pictures of ratios, or of times, as SVG in the page's own colours: a row of dots for each row, and a line at 1."""
 
 from __future__ import annotations
 
 import html
 import math
-import re
 from collections.abc import Sequence
 
-PEERS = ("CUB", "CuPy", "torch", "cuBLAS", "Ratio", "Second run")
-"""Headings of columns that hold a peer's time divided by Prism's."""
-SIZE = re.compile(r"2\^\d+")
 COLOURS = ("#2a6fdb", "#d9822b", "#2f9e6e", "#a64ca6", "#c23b3b", "#6b7280")
 WIDTH, LEFT, ROW = 720, 190, 26
-
-
-def cells(line: str) -> list[str]:
-    """Return the cells of a line of a Markdown table."""
-    return [cell.strip() for cell in line.strip().strip("|").split("|")]
-
-
-def number(cell: str) -> float | None:
-    """Return the number that a cell begins with."""
-    found = re.match(r"\d+(\.\d+)?(?![\w^])", cell)
-    return float(found[0]) if found else None
-
-
-def plot(table: str) -> list[str]:
-    """Return a picture of a table's ratios, or nothing where it has none."""
-    head, _, *body = (cells(line) for line in table.strip().splitlines())
-    columns = [k for k, name in enumerate(head) if k and (name in PEERS or SIZE.fullmatch(name))]
-    rows = [(row[0], [(head[k], number(row[k])) for k in columns if k < len(row)]) for row in body]
-    kept = [(name, [(label, v) for label, v in values if v]) for name, values in rows]
-    if not any(values for _, values in kept):
-        return []
-    return [svg(head[0], [head[k] for k in columns], kept)]
 
 
 def ticks(least: float, most: float) -> list[float]:

@@ -14,6 +14,7 @@ from prism.host import memory
 from prism.host.lazies import NumberInfo
 from prism.host.plan import SCRATCH, WORDS, Buffer, Clear, Machine, Map, Number, Plan, Reach, Step
 from prism.host.warm import LASTING, Cleared, Launched, Mapped, Slot, Warm, number_of_bits
+from prism.lang.types import TensorMap
 from prism.lang.types.structs import dtype_called
 from prism.runtime.arrays import ArrayInfo
 from prism.runtime.device import device
@@ -217,7 +218,8 @@ def run_step(step: Step, found: Callable[[Buffer, str], Any], **options: Any) ->
         if isinstance(value, Buffer | Map | bytes):
             scalar = entry_parameter(parameter.name, parameter.type).dtype
             if isinstance(value, bytes):  # no map
-                values[position] = np.empty((1, 1), dtype_called(scalar))
+                assert isinstance(parameter.type, TensorMap)
+                values[position] = np.empty((1,) * len(parameter.type.box), dtype_called(scalar))
             elif isinstance(value, Map):
                 values[position] = memory.view_of(found(value.buffer, scalar), value.shape, value.strides, value.before)
             else:

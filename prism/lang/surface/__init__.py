@@ -4,15 +4,21 @@ from __future__ import annotations
 
 import html
 import inspect
+import operator
 import sys
+import textwrap
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, is_dataclass
+from inspect import Signature
 from types import FunctionType
 from typing import Any
 
 from prism.lang.diagnostics import ProgramError
 from prism.lang.keep.bases import Value
+from prism.lang.keep.help_text import signature as signature_from
+from prism.lang.keep.help_text import tells_help
 from prism.lang.keep.records import is_record_class
+from prism.lang.surface.pages import construct_help
 from prism.lang.surface.signature import signature_of
 from prism.lang.surface.templates import TemplateName, check_default
 from prism.lang.types import SCALARS, Scalar, Vector
@@ -32,6 +38,7 @@ class Hooks:
 HOOKS = Hooks()
 
 
+@tells_help
 class LevelName(Value):
     """`grid`, `block`, `thread`, `warp`, `warpgroup`: subscripted a perspective; attributes are the library's collectives."""
 
@@ -43,11 +50,44 @@ class LevelName(Value):
         return Perspective(self.level, size * self.scale)
 
     def __getattr__(self, name: str) -> Any:
-        if name.startswith("__") or HOOKS.collectives is None or self.name not in ("grid", "thread", "warp", "block"):
+        if name.startswith("__") or HOOKS.collectives is None or self.name not in COLLECTIVE:
             raise AttributeError(name)
         return getattr(HOOKS.collectives(self.name), name)
 
+    @property
+    def __name__(self) -> str:
+        return self.name
 
+    def __dir__(self) -> list[str]:
+        return sorted({*object.__dir__(self), *self.collectives})
+
+    @property
+    def collectives(self) -> list[str]:
+        """The names of the library's collectives for this level."""
+        if HOOKS.collectives is None or self.name not in COLLECTIVE:
+            return []
+        return list(HOOKS.collectives(self.name).__all__)
+
+    def help_text(self) -> str:
+        """Return what `help` shows: what the level is, and its collectives."""
+        told = construct_help(self.name, LEVELS[self.name])
+        listed = textwrap.fill(", ".join(f"{self.name}.{name}" for name in self.collectives), 100)
+        return f"{told}\n\nCollectives, each with a `help` of its own:\n\n{listed}" if listed else told
+
+    def help_signature(self) -> Signature:
+        """Return what the index is: a level is subscripted, not called."""
+        return signature_from("n")
+
+
+COLLECTIVE = ("grid", "thread", "warp", "block")
+"""The levels that have collectives."""
+LEVELS = {
+    "grid": "grid[1]: all blocks of a launch",
+    "block": "block[n]: n blocks of a cluster; block[1]: one block",
+    "warp": "warp[n]: thread[32 * n]",
+    "warpgroup": "warpgroup[n]: thread[128 * n]",
+    "thread": "thread[n]: n threads that start at a multiple of n",
+}
 grid = LevelName("grid", Level.GRID)
 block = LevelName("block", Level.BLOCK)
 thread = LevelName("thread", Level.THREAD)
@@ -55,17 +95,43 @@ warp = LevelName("warp", Level.THREAD, WARP)
 warpgroup = LevelName("warpgroup", Level.THREAD, WARPGROUP)
 
 
+@tells_help
 class Construct(Value):
-    """A construct of the language; calling it in Python gives a record, so that annotations can be evaluated."""
+    """A construct of the language; calling it in Python gives a record, so that annotations can be evaluated.
+
+    `takes` is its signature, as `prism.lang.keep.help_text.signature` reads it.
+    """
 
     name: str
     doc: str = ""
+    takes: str = ""
+
+    @property
+    def __name__(self) -> str:
+        return self.name
+
+    def help_text(self) -> str:
+        """Return what `help` shows: its line, and the form, the perspective and the example of its page."""
+        return construct_help(self.name, self.doc)
+
+    def help_signature(self) -> Signature:
+        """Return what it takes."""
+        return signature_from(self.takes)
 
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
         return Record(self.name, args, tuple(kwargs.items()))
 
     def __rmatmul__(self, other: object) -> tuple[object, object]:
         return (other, self)
+
+
+class CeilDivide(Construct):
+    """`cdiv(a, b)`: on the host a number, so that a launch has it as the kernel does."""
+
+    def __call__(self, *args: Any, **kwargs: Any) -> Any:
+        if len(args) == 2 and not kwargs and all(hasattr(each, "__index__") for each in args):
+            return -(-operator.index(args[0]) // operator.index(args[1]))
+        return Record(self.name, args, tuple(kwargs.items()))
 
 
 class Record(Value):
@@ -79,50 +145,86 @@ class Record(Value):
         return self
 
 
-group = Construct("group", "with group(unit): every unit inside the current one runs the body")
-split = Construct("split", "match split(level): different units run different arms")
-partition = Construct("partition", "with partition(x, unit, offset) as y: y is each unit's own part of x")
-claim = Construct("claim", "with claim(x, unit) as y: y is x for the one unit whose arm uses it")
-async_ = Construct("async_", "with async_(x) as y: y is the destination of asynchronous copies")
-wgmma_async = Construct("wgmma_async", "with wgmma_async(): the wgmmas inside are issued as one group")
-roles = Construct("roles", "a, b = roles(warpgroup, 2, 1): a static split whose arms have names")
-turns = Construct("turns", "with turns(role): the role's units run the body one after the other, round after round")
-one = Construct("one", "with one(thread): the first such unit of the current one runs the body")
-id = Construct("id", "id(): the index of the target's unit inside the current one; id(unit) names the unit")
-count = Construct(
-    "count", "count(unit): how many such units the current one has; count(acc): a thread's part of a fragment"
+group = Construct("group", "with group(unit): every unit inside the current one runs the body", "unit")
+split = Construct("split", "match split(level): different units run different arms", "level")
+partition = Construct(
+    "partition",
+    "with partition(x, unit, offset) as y: y is each unit's own part of x",
+    'x, unit, offset=0, *, races="proved"',
 )
-row = Construct("row", "row(acc, i): the row of element i of this thread's part of a fragment")
-column = Construct("column", "column(acc, i): the column of element i of this thread's part of a fragment")
-assert_ = Construct("assert_", 'assert_(condition, "text"): ends the kernel with the text where it does not hold')
+claim = Construct(
+    "claim", "with claim(x, unit) as y: y is x for the one unit whose arm uses it", "x, unit, offset=0, *, in_flight=0"
+)
+async_ = Construct("async_", "with async_(x) as y: y is the destination of asynchronous copies", "x")
+wgmma_async = Construct("wgmma_async", "with wgmma_async(): the wgmmas inside are issued as one group", "")
+roles = Construct("roles", "a, b = roles(warpgroup, 2, 1): a static split whose arms have names", "level, *sizes")
+turns = Construct(
+    "turns", "with turns(role): the role's units run the body one after the other, round after round", "role"
+)
+one = Construct("one", "with one(thread): the first such unit of the current one runs the body", "unit")
+id = Construct("id", "id(): the index of the target's unit inside the current one; id(unit) names the unit", "unit=...")
+count = Construct(
+    "count",
+    "count(unit): how many such units the current one has; count(acc): a thread's part of a fragment",
+    "unit",
+)
+row = Construct("row", "row(acc, i): the row of element i of this thread's part of a fragment", "acc, i")
+column = Construct("column", "column(acc, i): the column of element i of this thread's part of a fragment", "acc, i")
+assert_ = Construct(
+    "assert_", 'assert_(condition, "text"): ends the kernel with the text where it does not hold', "condition, text"
+)
+cdiv = CeilDivide("cdiv", "cdiv(a, b): a / b rounded up, for a >= 0 and b > 0: in a kernel, and on the host", "a, b")
 assume = Construct(
-    "assume", "assume(condition): it holds here, says the program; the compiler may build on it, checked runs test it"
+    "assume",
+    "assume(condition): it holds here, says the program; the compiler may build on it, checked runs test it",
+    "condition",
 )
 distinct = Construct(
-    "distinct", "assume(distinct(a, ...)): no two units of a launch ever have the same values here, says the program"
+    "distinct",
+    "assume(distinct(a, ...)): no two units of a launch ever have the same values here, says the program",
+    "*values",
 )
 static_assert = Construct(
     "static_assert",
     'static_assert(condition, "text"): demands it of constants: the program is refused where it does not hold',
+    "condition, text",
 )
-print_ = Construct("print_", 'print_("x = {}", x): prints a line for each unit that the code speaks for')
+print_ = Construct(
+    "print_", 'print_("x = {}", x): prints a line for each unit that the code speaks for', "text, *values"
+)
 BREAKPOINT = Construct(
     "breakpoint", "breakpoint(): on the reference machine Python's debugger opens; on a GPU nothing happens"
 )
-unsafe = Construct("unsafe", 'unsafe("text"): text for the emitted code')
-ptr = Construct("ptr", "ptr(T): memory that several threads reach; ptr(const(T)) is read only")
-const = Construct("const", "const(T): never assigned")
-constexpr = Construct("constexpr", "constexpr(int), constexpr(Cut): a compile-time value, or a record of such")
-shared = Construct("shared", "shared(T[n]): an object in the block's shared memory; ring=k: k copies, visited in turn")
-fragment = Construct("fragment", "fragment(T, rows, columns): a matrix that a warpgroup or a warp keeps in registers")
+unsafe = Construct(
+    "unsafe", 'unsafe("text"): text for the emitted code', "text, *, reads=..., writes=..., meaning=None"
+)
+ptr = Construct("ptr", "ptr(T): memory that several threads reach; ptr(const(T)) is read only", "T")
+array = Construct(
+    "array", "array(T, 2): an array of the host's, of any strides: x[i, j], x.shape[0]; of const(T) to read", "T, axes"
+)
+const = Construct("const", "const(T): never assigned", "T")
+constexpr = Construct(
+    "constexpr", "constexpr(int), constexpr(Cut): a compile-time value, or a record of such", "kind, *, default=..."
+)
+shared = Construct(
+    "shared",
+    "shared(T[n]): an object in the block's shared memory; ring=k: k copies, visited in turn",
+    "array, *, align=..., ring=1, swizzle=0",
+)
+fragment = Construct(
+    "fragment",
+    "fragment(T, rows, columns): a matrix that a warpgroup or a warp keeps in registers",
+    "T, rows, columns, *, operand=False",
+)
 CUtensorMap = Construct(
     "CUtensorMap",
     "CUtensorMap(T, rows, columns, swizzle=128): a matrix, or an array of up to 5 axes, that is copied a tile at a time",
+    "T, *extents, swizzle=0",
 )
-vector = Construct("vector", "vector(T, n): n scalars moved as one word of at most 16 bytes")
-mailbox = Construct("mailbox", "mailbox(T): a word between blocks, written by publish and read by receive")
-dtype = Construct("dtype", "a template parameter that stands for a scalar type")
-function = Construct("function", "a template parameter that stands for a device function")
+vector = Construct("vector", "vector(T, n): n scalars moved as one word of at most 16 bytes", "T, n")
+mailbox = Construct("mailbox", "mailbox(T): a word between blocks, written by publish and read by receive", "T")
+dtype = Construct("dtype", "a template parameter that stands for a scalar type", "*, default=...")
+function = Construct("function", "a template parameter that stands for a device function", "*, default=...")
 
 
 class VectorCast(Value):
@@ -378,10 +480,10 @@ class PrismModule(type(sys)):  # type: ignore[misc]
 
 
 __all__ = [
-    "assert_", "assume", "async_", "attr", "bf16", "bfloat16", "block", "bool_", "c_float", "c_int", "claim", "column",
-    "complex128", "complex64", "const", "constexpr", "count", "CUtensorMap", "device", "distinct", "double", "double2",
-    "double2_cast", "dtype", "extern", "float16", "float2", "float2_cast", "float32", "float4", "float4_cast", "float64",
-    "float8_e4m3fn", "float8_e5m2", "fragment", "function", "grid", "group", "half", "half2", "half2_cast", "half8",
+    "array", "assert_", "assume", "async_", "attr", "bf16", "bfloat16", "block", "bool_", "c_float", "c_int", "cdiv", "claim",
+    "column", "complex128", "complex64", "const", "constexpr", "count", "CUtensorMap", "device", "distinct", "double",
+    "double2", "double2_cast", "dtype", "extern", "float16", "float2", "float2_cast", "float32", "float4", "float4_cast",
+    "float64", "float8_e4m3fn", "float8_e5m2", "fragment", "function", "grid", "group", "half", "half2", "half2_cast", "half8",
     "half8_cast", "id", "int16", "int16_t", "int2", "int2_cast", "int32", "int32_t", "int4", "int4_cast", "int64", "int64_t",
     "int8", "int8_t", "Kernel", "kernel", "mailbox", "may_alias", "one", "partition", "print_", "ptr", "requires", "roles",
     "row", "shared", "split", "static_assert", "struct", "template", "thread", "turns", "uint", "uint16", "uint16_t", "uint2",
