@@ -762,7 +762,7 @@ def tanh(x: Any, out: Sequence[Any] = ...) -> Any:
     """tanh(x): the hyperbolic tangent, within 2 ulp (float64: 1). Called by thread[1]; sm_75 and later."""
 
 def template(*listed: Any, **named: Any) -> Callable[[Any], Any]:
-    """Declare template parameters: `T=dtype, N=constexpr(int), OP=function`, or a list of pairs, `[("N", c_int), ...]`.
+    """Declare template parameters: `T=dtype, N=constexpr(int), OP=function`, or the paper's `[("N", c_int), ...]`.
     
     `dtype(default=float32)`, `constexpr(int, default=128)` and `function(default=add)` need not be given. A default may be a
     function of parameters before it: `constexpr(int, default=lambda N: N // 2)`. `constexpr(Cut)`, of a frozen dataclass or a
