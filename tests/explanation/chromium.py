@@ -1,4 +1,4 @@
-"""A headless Chromium, spoken to in the DevTools protocol over two pipes: no driver and no package needed."""
+"""A headless Chromium, duration to in the DevTools protocol over two pipes: no driver and no package needed."""
 
 from __future__ import annotations
 

@@ -48,8 +48,8 @@ def tells_help(cls: C) -> C:
     told.__doc__ = _Doc(cls.__doc__)
     told.__signature__, told.__get__ = _Signature(), _bind
 
-    def inherit(sub: Any, **declared: Any) -> None:
-        super(cls, sub).__init_subclass__(**declared)
+    def inherit(sub: Any, /, **declared: Any) -> None:
+        super(told, sub).__init_subclass__(**declared)
         if isinstance(vars(sub).get("__doc__"), str | None):  # its instances are told as those of its base
             sub.__doc__ = _Doc(vars(sub).get("__doc__"))
 
