@@ -24,7 +24,7 @@ endif
 PARALLEL = $$($(PY) -c 'import xdist' 2>/dev/null && printf '%s' '-n auto --dist loadgroup')
 PYTEST = $(PY) -m pytest
 
-.PHONY: help env demo test check fuzz bench wheel build docs format clean proofs release-check
+.PHONY: help env demo test check fuzz bench wheel build docs site format clean proofs release-check
 
 help: ## list the commands
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-13s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -56,7 +56,7 @@ bench: env ## time what needs no GPU, record what `prism bench run` left in asv_
 	    --set-commit-hash "$$(git rev-parse HEAD)" $(ARGS)
 	@[ ! -d asv_bench/raw ] || $(PY) asv_bench/publish/record.py asv_bench/raw --commit $(MEASURED)
 	@$(PY) asv_bench/publish/pictures.py
-	@cd asv_bench && $(PY) -m asv publish && echo "look at them: cd asv_bench && $(PY) -m asv preview"
+	@cd asv_bench && $(PY) -m asv publish && echo "look at them: make site"
 
 wheel: build ## build the wheel into dist/, with the library's kernels compiled
 	@rm -rf build/lib build/bdist.* && $(PY) -m pip wheel --no-deps --no-build-isolation --wheel-dir dist . && rm -rf build/lib build/bdist.*
@@ -69,6 +69,9 @@ docs: env ## the documentation as a site, in build/site: all its links checked, 
 	    && $(PY) -m pip install --disable-pip-version-check --quiet --editable '.[docs]'; } \
 	    || { echo "the site needs Sphinx, MyST and Furo: pip install 'prism-gpu[docs]'" >&2; exit 1; }
 	@$(PY) -m sphinx -q -W --keep-going -c docs/site -b html . build/site && echo "open build/site/index.html"
+
+site: docs ## the documentation and asv's pages, in build/site (the scripts of the pages come from the npm registry)
+	@PYTHONPATH="$(CURDIR)" $(PY) -m docs.site.dashboard build/site/dashboard
 
 release-check: ## all of it from a clean clone: tests, documentation, every kernel, the wheel installed elsewhere (half an hour)
 	@.ci/release $(ARGS)

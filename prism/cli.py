@@ -29,7 +29,7 @@ exit status:
   4  `check --strict`: something that must hold is not proved
   130  interrupted, as by Ctrl-C
 
-`prism help command_line` has a section for each command; `prism COMMAND --help` has its options.
+`prism COMMAND --help` has a command's options, and examples.
 """
 
 
@@ -245,7 +245,7 @@ def add_emit(commands: Commands) -> None:
 def add_export(commands: Commands) -> None:
     """Add `prism export`."""
     command = add(commands, "export", "kernels:run_export", "write a kernel's machine code, and how it is launched",
-                  "CuPy's RawModule, cuda.core and the driver load the cubin; `prism help command_line` shows each.",
+                  "CuPy's RawModule, cuda.core and the driver load the cubin.",
                   kernel=True)  # fmt: skip
     add_arch(command)
     command.add_argument("-o", "--folder", type=Path, default=Path(),

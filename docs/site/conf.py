@@ -31,3 +31,4 @@ html_static_path = ["static"]
 html_css_files = ["site.css"]
 html_copy_source = False
 html_show_sourcelink = False
+html_show_search_summary = False  # a page that is opened as a file may not fetch the others: the search works without

@@ -18,6 +18,18 @@ def ticks(least: float, most: float) -> list[float]:
     return [t for t in found if least <= t * 1.0001 and t <= most * 1.0001]
 
 
+def legend(labels: Sequence[str], left: float) -> tuple[list[tuple[float, int]], int]:
+    """Return where each label of the legend stands, in lines that end inside the picture, and how far that goes down."""
+    places, at, y = [], left, 0
+    for label in labels:
+        wide = 34 + 8 * len(label)
+        if at + wide > WIDTH and at > left:
+            at, y = left, y + 20
+        places.append((at, y))
+        at += wide
+    return places, y
+
+
 def svg(
     title: str,
     labels: Sequence[str],
@@ -28,8 +40,9 @@ def svg(
     """Return the picture: x is logarithmic, with a line at 1 (of times, at `line`). Further right is more of `what`."""
     values = [v / line for _, row in rows for _, v in row]
     least, most = line * min([*values, 0.8]) / 1.05, line * max([*values, 1.25]) * 1.05
-    height = 58 + ROW * len(rows)
     left = max(LEFT, 24 + 7 * max((len(name) for name, _ in rows), default=0))
+    places, down = legend(labels, left)
+    height = 58 + down + ROW * len(rows)
 
     def x(value: float) -> float:
         return left + (WIDTH - left - 20) * math.log(value / least) / math.log(most / least)
@@ -40,15 +53,15 @@ def svg(
     ]
     for tick in ticks(least, most):
         kind = "one" if tick == line else "tick"
-        parts.append(f'<line class="{kind}" x1="{x(tick):.1f}" x2="{x(tick):.1f}" y1="30" y2="{height - 26}"/>')
+        parts.append(
+            f'<line class="{kind}" x1="{x(tick):.1f}" x2="{x(tick):.1f}" y1="{30 + down}" y2="{height - 26}"/>'
+        )
         parts.append(f'<text class="axis" x="{x(tick):.1f}" y="{height - 10}" text-anchor="middle">{tick:g}</text>')
-    at = left
-    for label in labels:
-        parts.append(f'<circle cx="{at + 5}" cy="14" r="5" fill="{colour[label]}"/>')
-        parts.append(f'<text x="{at + 15}" y="18">{html.escape(label)}</text>')
-        at += 34 + 8 * len(label)
+    for label, (at, y) in zip(labels, places, strict=True):
+        parts.append(f'<circle cx="{at + 5}" cy="{14 + y}" r="5" fill="{colour[label]}"/>')
+        parts.append(f'<text x="{at + 15}" y="{18 + y}">{html.escape(label)}</text>')
     for k, (name, row) in enumerate(rows):
-        y = 44 + ROW * k
+        y = 44 + down + ROW * k
         parts.append(f'<text x="{left - 12}" y="{y + 4}" text-anchor="end">{html.escape(name)}</text>')
         for label, value in row:
             tip = f"<title>{html.escape(name)}, {html.escape(label)}: {value:g}</title>"

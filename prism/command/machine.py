@@ -15,7 +15,7 @@ from pathlib import Path
 from typing import Any
 
 from prism.command.output import DONE, FOUND, CommandError, write
-from prism.command.progress import Bar, spoken
+from prism.command.progress import Bar, say_time
 
 # -- build ----------------------------------------------------------------------------------------------------------------
 
@@ -100,7 +100,7 @@ def run_bench(options: argparse.Namespace) -> int:
     codes, begun = {}, time.monotonic()
     for number, name in enumerate(options.scripts):
         left = (time.monotonic() - begun) / max(number, 1) * (len(options.scripts) - number)
-        rest = f", some {spoken(left)} left" if number else ""
+        rest = f", some {say_time(left)} left" if number else ""
         print(f"== {name}: script {number + 1} of {len(options.scripts)}{rest}", file=sys.stderr, flush=True)
         codes[name] = run_script(scripts[name], options)
     write(

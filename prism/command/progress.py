@@ -6,7 +6,7 @@ import sys
 import time
 
 
-def spoken(seconds: float) -> str:
+def say_time(seconds: float) -> str:
     """Return a time as it is said: `40 s`, `12 min`, `3 h`."""
     if seconds < 90:
         return f"{seconds:.0f} s"
@@ -39,7 +39,7 @@ class Bar:
             print(f"{stage}: {done} of {total}", file=sys.stderr, flush=True)
             return
         full = self.WIDTH * done // total
-        left = spoken((now - self.begun) / max(done, 1) * (total - done))
+        left = say_time((now - self.begun) / max(done, 1) * (total - done))
         text = f"\r{stage:8}[{'#' * full}{'.' * (self.WIDTH - full)}] {done}/{total}  {left:>6} left "
         self.open = done < total
         print(text, end="" if self.open else "\n", file=sys.stderr, flush=True)

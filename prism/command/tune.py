@@ -9,7 +9,7 @@ import time
 from typing import Any
 
 from prism.command.output import BROKEN, DONE, CommandError, write
-from prism.command.progress import spoken
+from prism.command.progress import say_time
 
 
 def run_tune(options: argparse.Namespace) -> int:
@@ -57,7 +57,7 @@ class Far:
         """Count one more, and say where that is, in brackets."""
         self.done += 1
         left = (time.monotonic() - self.begun) / self.done * (self.total - self.done)
-        return f" ({self.done} of {self.total}{f', some {spoken(left)} left' if self.done < self.total else ''})"
+        return f" ({self.done} of {self.total}{f', some {say_time(left)} left' if self.done < self.total else ''})"
 
 
 def _run_shapes(options: argparse.Namespace) -> int:

@@ -87,6 +87,6 @@ def test_checks_under_schedules_say_how_far_they_are(
 
 
 def test_times_are_said_shortly() -> None:
-    assert [progress.spoken(s) for s in (0.4, 89, 91, 7200)] == ["0 s", "89 s", "2 min", "2.0 h"]
+    assert [progress.say_time(s) for s in (0.4, 89, 91, 7200)] == ["0 s", "89 s", "2 min", "2.0 h"]
     far = Far(2)
     assert far.next().startswith(" (1 of 2, some 0 s left)") and far.next() == " (2 of 2)"

@@ -97,6 +97,16 @@ def test_help_of_classes_is_their_own() -> None:
     assert inspect.signature(surface.Construct) and type(lang.atomic_add).__name__ == "Intrinsic"
 
 
+def test_a_class_below_is_told_in_the_same_way() -> None:
+    class Other(surface.Construct):
+        """Another kind."""
+
+    assert Other.__doc__ == "Another kind."
+    assert "one(unit)" in shown(Other("one", "one(unit): a thread"))
+    assert pages.takes("new", "new(a, b): something") == "a, b" and pages.takes("new", "new(T, 2): x") == "*arguments"
+    assert set(CONSTRUCTS) <= set(pages.TAKES), "say in TAKES what they take"
+
+
 def test_help_of_the_library() -> None:
     functions = [name for name in prism.lib.__all__ if inspect.isfunction(getattr(prism.lib, name))]
     assert len(functions) > 100

@@ -47,6 +47,13 @@ def tells_help(cls: C) -> C:
     told: Any = cls
     told.__doc__ = _Doc(cls.__doc__)
     told.__signature__, told.__get__ = _Signature(), _bind
+
+    def inherit(sub: Any, /, **declared: Any) -> None:
+        super(told, sub).__init_subclass__(**declared)
+        if isinstance(vars(sub).get("__doc__"), str | None):  # its instances are told as those of its base
+            sub.__doc__ = _Doc(vars(sub).get("__doc__"))
+
+    told.__init_subclass__ = classmethod(inherit)
     return cls
 
 

@@ -18,7 +18,7 @@ from prism.lang.keep.bases import Value
 from prism.lang.keep.help_text import signature as signature_from
 from prism.lang.keep.help_text import tells_help
 from prism.lang.keep.records import is_record_class
-from prism.lang.surface.pages import construct_help
+from prism.lang.surface.pages import construct_help, takes
 from prism.lang.surface.signature import signature_of
 from prism.lang.surface.templates import TemplateName, check_default
 from prism.lang.types import SCALARS, Scalar, Vector
@@ -97,14 +97,10 @@ warpgroup = LevelName("warpgroup", Level.THREAD, WARPGROUP)
 
 @tells_help
 class Construct(Value):
-    """A construct of the language; calling it in Python gives a record, so that annotations can be evaluated.
-
-    `takes` is its signature, as `prism.lang.keep.help_text.signature` reads it.
-    """
+    """A construct of the language; calling it in Python gives a record, so that annotations can be evaluated."""
 
     name: str
     doc: str = ""
-    takes: str = ""
 
     @property
     def __name__(self) -> str:
@@ -116,7 +112,7 @@ class Construct(Value):
 
     def help_signature(self) -> Signature:
         """Return what it takes."""
-        return signature_from(self.takes)
+        return signature_from(takes(self.name, self.doc))
 
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
         return Record(self.name, args, tuple(kwargs.items()))
@@ -145,86 +141,54 @@ class Record(Value):
         return self
 
 
-group = Construct("group", "with group(unit): every unit inside the current one runs the body", "unit")
-split = Construct("split", "match split(level): different units run different arms", "level")
-partition = Construct(
-    "partition",
-    "with partition(x, unit, offset) as y: y is each unit's own part of x",
-    'x, unit, offset=0, *, races="proved"',
-)
-claim = Construct(
-    "claim", "with claim(x, unit) as y: y is x for the one unit whose arm uses it", "x, unit, offset=0, *, in_flight=0"
-)
-async_ = Construct("async_", "with async_(x) as y: y is the destination of asynchronous copies", "x")
-wgmma_async = Construct("wgmma_async", "with wgmma_async(): the wgmmas inside are issued as one group", "")
-roles = Construct("roles", "a, b = roles(warpgroup, 2, 1): a static split whose arms have names", "level, *sizes")
-turns = Construct(
-    "turns", "with turns(role): the role's units run the body one after the other, round after round", "role"
-)
-one = Construct("one", "with one(thread): the first such unit of the current one runs the body", "unit")
-id = Construct("id", "id(): the index of the target's unit inside the current one; id(unit) names the unit", "unit=...")
+group = Construct("group", "with group(unit): every unit inside the current one runs the body")
+split = Construct("split", "match split(level): different units run different arms")
+partition = Construct("partition", "with partition(x, unit, offset) as y: y is each unit's own part of x")
+claim = Construct("claim", "with claim(x, unit) as y: y is x for the one unit whose arm uses it")
+async_ = Construct("async_", "with async_(x) as y: y is the destination of asynchronous copies")
+wgmma_async = Construct("wgmma_async", "with wgmma_async(): the wgmmas inside are issued as one group")
+roles = Construct("roles", "a, b = roles(warpgroup, 2, 1): a static split whose arms have names")
+turns = Construct("turns", "with turns(role): the role's units run the body one after the other, round after round")
+one = Construct("one", "with one(thread): the first such unit of the current one runs the body")
+id = Construct("id", "id(): the index of the target's unit inside the current one; id(unit) names the unit")
 count = Construct(
-    "count",
-    "count(unit): how many such units the current one has; count(acc): a thread's part of a fragment",
-    "unit",
+    "count", "count(unit): how many such units the current one has; count(acc): a thread's part of a fragment"
 )
-row = Construct("row", "row(acc, i): the row of element i of this thread's part of a fragment", "acc, i")
-column = Construct("column", "column(acc, i): the column of element i of this thread's part of a fragment", "acc, i")
-assert_ = Construct(
-    "assert_", 'assert_(condition, "text"): ends the kernel with the text where it does not hold', "condition, text"
-)
-cdiv = CeilDivide("cdiv", "cdiv(a, b): a / b rounded up, for a >= 0 and b > 0: in a kernel, and on the host", "a, b")
+row = Construct("row", "row(acc, i): the row of element i of this thread's part of a fragment")
+column = Construct("column", "column(acc, i): the column of element i of this thread's part of a fragment")
+cdiv = CeilDivide("cdiv", "cdiv(a, b): a / b rounded up, for a >= 0 and b > 0: in a kernel, and on the host")
+assert_ = Construct("assert_", 'assert_(condition, "text"): ends the kernel with the text where it does not hold')
 assume = Construct(
-    "assume",
-    "assume(condition): it holds here, says the program; the compiler may build on it, checked runs test it",
-    "condition",
+    "assume", "assume(condition): it holds here, says the program; the compiler may build on it, checked runs test it"
 )
 distinct = Construct(
-    "distinct",
-    "assume(distinct(a, ...)): no two units of a launch ever have the same values here, says the program",
-    "*values",
+    "distinct", "assume(distinct(a, ...)): no two units of a launch ever have the same values here, says the program"
 )
 static_assert = Construct(
     "static_assert",
     'static_assert(condition, "text"): demands it of constants: the program is refused where it does not hold',
-    "condition, text",
 )
-print_ = Construct(
-    "print_", 'print_("x = {}", x): prints a line for each unit that the code speaks for', "text, *values"
-)
+print_ = Construct("print_", 'print_("x = {}", x): prints a line for each unit that the code speaks for')
 BREAKPOINT = Construct(
     "breakpoint", "breakpoint(): on the reference machine Python's debugger opens; on a GPU nothing happens"
 )
-unsafe = Construct(
-    "unsafe", 'unsafe("text"): text for the emitted code', "text, *, reads=..., writes=..., meaning=None"
-)
-ptr = Construct("ptr", "ptr(T): memory that several threads reach; ptr(const(T)) is read only", "T")
+unsafe = Construct("unsafe", 'unsafe("text"): text for the emitted code')
+ptr = Construct("ptr", "ptr(T): memory that several threads reach; ptr(const(T)) is read only")
 array = Construct(
-    "array", "array(T, 2): an array of the host's, of any strides: x[i, j], x.shape[0]; of const(T) to read", "T, axes"
+    "array", "array(T, 2): an array of the host's, of any strides: x[i, j], x.shape[0]; of const(T) to read"
 )
-const = Construct("const", "const(T): never assigned", "T")
-constexpr = Construct(
-    "constexpr", "constexpr(int), constexpr(Cut): a compile-time value, or a record of such", "kind, *, default=..."
-)
-shared = Construct(
-    "shared",
-    "shared(T[n]): an object in the block's shared memory; ring=k: k copies, visited in turn",
-    "array, *, align=..., ring=1, swizzle=0",
-)
-fragment = Construct(
-    "fragment",
-    "fragment(T, rows, columns): a matrix that a warpgroup or a warp keeps in registers",
-    "T, rows, columns, *, operand=False",
-)
+const = Construct("const", "const(T): never assigned")
+constexpr = Construct("constexpr", "constexpr(int), constexpr(Cut): a compile-time value, or a record of such")
+shared = Construct("shared", "shared(T[n]): an object in the block's shared memory; ring=k: k copies, visited in turn")
+fragment = Construct("fragment", "fragment(T, rows, columns): a matrix that a warpgroup or a warp keeps in registers")
 CUtensorMap = Construct(
     "CUtensorMap",
     "CUtensorMap(T, rows, columns, swizzle=128): a matrix, or an array of up to 5 axes, that is copied a tile at a time",
-    "T, *extents, swizzle=0",
 )
-vector = Construct("vector", "vector(T, n): n scalars moved as one word of at most 16 bytes", "T, n")
-mailbox = Construct("mailbox", "mailbox(T): a word between blocks, written by publish and read by receive", "T")
-dtype = Construct("dtype", "a template parameter that stands for a scalar type", "*, default=...")
-function = Construct("function", "a template parameter that stands for a device function", "*, default=...")
+vector = Construct("vector", "vector(T, n): n scalars moved as one word of at most 16 bytes")
+mailbox = Construct("mailbox", "mailbox(T): a word between blocks, written by publish and read by receive")
+dtype = Construct("dtype", "a template parameter that stands for a scalar type")
+function = Construct("function", "a template parameter that stands for a device function")
 
 
 class VectorCast(Value):
