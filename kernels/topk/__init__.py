@@ -2,6 +2,7 @@
 
 from prism.kernels.topk import quantile
 from prism.kernels.topk.exact import EXACT, MEAN, WAY, find_ranks
+from prism.kernels.topk.held import CROWD, top_held
 from prism.kernels.topk.keys import FLOAT, SIGNED, UNSIGNED, Narrow, Wide
 from prism.kernels.topk.long import GROUPS, choose_bounds, keep_before, sample_rows, top_kept
 from prism.kernels.topk.merging import merge_rows
@@ -10,7 +11,7 @@ from prism.kernels.topk.ranks import COUNTS, FACTS, bracket_rows, keep_between
 from prism.kernels.topk.rows import top_rows
 
 __all__ = [
-    "COUNTS", "EXACT", "FACTS", "FLOAT", "GROUPS", "MEAN", "SIGNED", "UNSIGNED", "WAY", "Narrow", "Wide", "bracket_rows",
+    "COUNTS", "CROWD", "EXACT", "FACTS", "FLOAT", "GROUPS", "MEAN", "SIGNED", "UNSIGNED", "WAY", "Narrow", "Wide", "bracket_rows",
     "choose_bounds", "count_before", "find_ranks", "keep_before", "keep_between", "merge_rows", "part_rows", "quantile",
-    "sample_rows", "top_kept", "top_rows",
+    "sample_rows", "top_held", "top_kept", "top_rows",
 ]

@@ -9,6 +9,7 @@ from prism.host.plan import OUT, Buffer, Machine, Plan, Scratch, Step, instance_
 from prism.kernels import topk as kernels
 from prism.kernels.topk import configurations
 from prism.kernels.topk.configurations import Configuration
+from prism.lib.algorithms.topk.held import held_by, top_held
 from prism.lib.algorithms.topk.plan import (
     INDICES,
     Task,
@@ -36,6 +37,8 @@ def top_rows(task: Task, view: Collapsed, behind: int, k: int, skew: int, machin
         steps = in_runs(task, view, behind, k, skew, machine, (Buffer("x"), None), scratch)
     elif not machine.host and is_long(task, view.n, k, machine):
         steps = top_long(task, view, behind, k, skew, machine, scratch)
+    elif c := held_by(task, view, behind, k, skew, machine):
+        steps = top_held(task, view, c, k, skew, machine, scratch)
     else:
         steps = in_parts(task, view, behind, k, skew, machine, scratch)
     return Plan(tuple(steps), scratch=scratch.used)
