@@ -9,7 +9,6 @@ from prism.host.plan import OUT, Buffer, Machine, Plan, Scratch, Step, instance_
 from prism.kernels import topk as kernels
 from prism.kernels.topk import configurations
 from prism.kernels.topk.configurations import Configuration
-from prism.lib.algorithms.topk.held import held_by, top_held
 from prism.lib.algorithms.topk.plan import (
     INDICES,
     Task,
@@ -21,6 +20,7 @@ from prism.lib.algorithms.topk.plan import (
     rank_of,
     value_of,
 )  # fmt: skip
+from prism.lib.algorithms.topk.registers import held_by, top_held
 
 _UNLIKELY = 16.0  # the row is read again with a probability below `exp(-16)`
 _MOST_SAMPLED = 8  # elements of a lane, of each group

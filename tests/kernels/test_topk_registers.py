@@ -1,4 +1,7 @@
-"""First elements of rows that registers hold, on the reference machine, with all its checks. Kernel: kernels/topk/held.py."""
+"""First elements of rows that registers hold, on the reference machine, with all its checks.
+
+Tests of kernels/topk/registers.py.
+"""
 
 from __future__ import annotations
 

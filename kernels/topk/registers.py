@@ -75,7 +75,7 @@ def top_held(
     Shapes:      rows of `n` float32 each, `stride` apart, both multiples of four; `n` is at most `THREADS * ITEMS`. A thread has
                  its elements in `GROUPS`; at least `k` of all groups have some, and `ROOM` is for `k` elements and `CROWD` more.
     Cost:        a read of each element, an atomic addition in shared memory of some, and two of those that are written.
-    Test:        tests/kernels/test_topk_held.py
+    Test:        tests/kernels/test_topk_registers.py
     """
     AHEAD: constexpr(int) = ITEMS // 4
     static_assert(AHEAD % GROUPS == 0, "groups are of whole vectors")
