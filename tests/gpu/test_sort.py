@@ -137,6 +137,31 @@ def test_several_long_rows(dtype: str, rows: int, n: int) -> None:
     assert np.array_equal(lib.sort(x, out=x).get(), wanted, equal_nan=True)
 
 
+@pytest.mark.parametrize("kind", ["normal", "half", "few", "decades", "small", "special"])
+def test_few_floats(kind: str) -> None:
+    """By ranges, in one launch: both zeros, and all NaNs, stand as they stood; in a falling order too."""
+    for n in (20_000, (1 << 15) + 1, 65_535, 1 << 16):
+        random = np.random.default_rng(n)
+        x = random.standard_normal(n)
+        if kind == "half":
+            x[random.random(n) < 0.5] = 0.5
+        elif kind == "few":
+            x = np.floor(4 * x)
+        elif kind == "decades":
+            x = np.exp(random.uniform(-80, 80, n)) * random.choice([-1, 1], n)
+        elif kind == "small":
+            x = x * 1e-40
+        elif kind == "special":
+            x[::3] = random.choice([0.0, -0.0, np.nan, -np.nan, np.inf, -np.inf], len(x[::3]))
+        x = x.astype(np.float32)
+        for falls in (False, True):
+            order, given = np.argsort(-x if falls else x, kind="stable"), cupy.asarray(x)
+            assert lib.sort(given, descending=falls).get().tobytes() == x[order].tobytes()
+            assert np.array_equal(lib.argsort(given, descending=falls).get(), order)
+            keys, values = lib.sort_by_key(given, cupy.arange(n, dtype=np.uint32), descending=falls)
+            assert np.array_equal(values.get(), order) and keys.get().tobytes() == x[order].tobytes()
+
+
 @pytest.mark.parametrize("dtype", ["uint32", "float32"])
 def test_blocks_that_all_run_at_once(dtype: str) -> None:
     """Around the sizes at which tiles change; in place; on streams at once, of which each leaves no room for another."""

@@ -107,15 +107,15 @@ FLOATS = {
     ("data", "mode", "descending"),
     rarely(
         [(data, mode, falls) for data in FLOATS for mode in MODES for falls in (False, True)],
-        but=[("normal", NONE, False), ("hard", GIVEN, True), ("small", NONE, True), ("infinite", POSITIONS, False)],
+        but=[("hard", NONE, True), ("normal", POSITIONS, False)],
     ),
 )
 def test_floats(data: str, mode: int, descending: bool) -> None:
     """Both zeros, and all NaNs, are equal, and stand as they stood; buckets are even parts of numbers, not of bits."""
-    check(FLOATS[data](np.random.default_rng(4), 1300).astype(np.float32), mode, descending=descending)
+    check(FLOATS[data](np.random.default_rng(4), 900).astype(np.float32), mode, descending=descending, level=3)
 
 
-@pytest.mark.parametrize("scalar", rarely(["uint32", "int16", "uint64", "float32"], but=["uint32", "float32"]))
+@pytest.mark.parametrize("scalar", rarely(["uint32", "int16", "uint64", "float32"], but=["uint32"]))
 def test_a_part_that_is_too_full(scalar: str) -> None:
     """The cluster sorts all of them, and writes its range."""
     check(hard(scalar, MOST), NONE, level=3, room=1)

@@ -11,8 +11,12 @@ import numpy as np
 import pytest
 
 import prism
+from prism.host.axes import Collapsed
 from prism.interpret import SCHEDULES, RaceError, UninitialisedError, run
 from prism.kernels.topk import CROWD, top_held
+from prism.lib.algorithms.topk.long import top_rows
+from prism.lib.algorithms.topk.plan import Task
+from tests.kernels.test_sort import Device
 from tests.mutation import without_barriers
 
 THREADS, ITEMS = 64, 8
@@ -91,3 +95,21 @@ def test_each_barrier_is_needed() -> None:
         except (RaceError, UninitialisedError, AssertionError):
             pass
     assert not missed
+
+
+def test_which_rows_are_held() -> None:
+    """Enough rows of float32 that begin at multiples of four, of so few elements; groups that have none don't count."""
+
+    def launched(
+        n: int, k: int, *, rows: int = 200, stride: int | None = None, scalar: str = "float32", skew: int = 0
+    ) -> Any:
+        view = Collapsed(rows, n, 1, n if stride is None else stride, 1, 0, 1, 1)
+        steps = top_rows(Task(scalar, True), view, 1, k, skew, Device()).steps
+        first = steps[0].instance
+        return dict(first.template)["GROUPS"] if first.kernel is top_held else None
+
+    assert launched(8192, 256) == launched(4096, 100) == launched(2048, 1) == 1
+    assert launched(8192, 257) == launched(8192, 1024) == launched(4096, 1000) == 4
+    assert launched(5000, 1024) is None is launched(8192, 1025)  # of 5000 two groups in four have elements
+    assert launched(8196, 10) is launched(8190, 10) is launched(8192, 10, stride=8194) is None
+    assert launched(8192, 10, rows=127) is launched(8192, 10, skew=1) is launched(8192, 10, scalar="int32") is None
