@@ -88,13 +88,14 @@ def harmless(plan: Plan, step: Step, what: str) -> str:
         return EMPTY if used_objects(plan.function).isdisjoint(ring.root() for ring in step.cycle.rings) else ""
     if not isinstance(step, Arrive):
         return ""
-    if step.drain and what in ("", "one round later", "one round sooner"):
-        return UNAWAITED
     waits = [op for op in plan.operations if isinstance(op, Wait) and op.barrier.itself is step.barrier.itself]
+    given_back = all(wait.lap for wait in waits)  # and not: filled, which readers wait for, after the last round too
+    if step.drain and given_back and what in ("", "one round later", "one round sooner"):
+        return UNAWAITED
     spare = step.barrier.cycle.copies > step.delay + 1 and not any(wait.barrier.of for wait in waits)
     arrivals = [op for op in plan.operations if isinstance(op, Arrive) and op.barrier.itself is step.barrier.itself]
     alone = sum(not op.drain for op in arrivals) == 1  # in another place its rounds are not a round later
-    return LATER if what == "one round later" and spare and alone and all(wait.lap for wait in waits) else ""
+    return LATER if what == "one round later" and spare and alone and given_back else ""
 
 
 def excused(step: Step, threads: int, what: str) -> str:

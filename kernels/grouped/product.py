@@ -155,9 +155,11 @@ def multiply_group(
                 tma_load(to_b, map_b[at.end - at.length, last, at.j])
             else:
                 tma_load(to_a, map_a[at.end, short_of(s, at.length, GROUPING=GROUPING) + at.i, step])
-                if FAR > 0 and step + FAR * CUT.bk < depth:
-                    far: int32 @ thread[1] = step + FAR * CUT.bk
-                    tma_prefetch(map_b[at.group, far if CUT.transpose_b else at.j, at.j if CUT.transpose_b else far])
+                if FAR > 0:
+                    for q in range(1 if step == 0 else FAR, FAR + 1):
+                        far: int32 @ thread[1] = step + q * CUT.bk
+                        if far < depth:
+                            tma_prefetch(map_b[at.group, far if CUT.transpose_b else at.j, at.j if CUT.transpose_b else far])
         if not GROUPING.along_k:
             load_matrix(to_b, map_b, map_other, at, step, CUT=CUT, TILE=TILE, TB=TB, PAIR=PAIR)
 

@@ -159,11 +159,11 @@ def test_gathered(cut: Configuration, k: int) -> None:
 
 
 @pytest.mark.parametrize("each", [True, False])
-def test_epilogue(each: bool) -> None:
+def test_epilogue(each: bool, k: int = 64) -> None:
     """Extras by element and by row lie as the whole result; by column there are some for each group, or for all."""
     rng, offsets = np.random.default_rng(0), bounds(LENGTHS)
     m, n = int(offsets[-1]), 72
-    a, b, scale, more = small(rng, m, 64), small(rng, 6, 64, n), small(rng, m, 1, kind=np.float32), small(rng, m, n)
+    a, b, scale, more = small(rng, m, k), small(rng, 6, k, n), small(rng, m, 1, kind=np.float32), small(rng, m, n)
     bias = small(rng, 6, 1, n) if each else small(rng, n)
     out = np.zeros((m, n), np.float16)
     arrays = {"a": a, "b": b, "offsets": offsets, "extra[0]": bias, "extra[1]": scale, "extra[2]": more}
