@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 from prism.host.machine import run_step
-from prism.host.plan import OUT, Buffer
+from prism.host.plan import OUT, WORDS, Buffer
 from prism.interpret import SCHEDULES, schedules
 from prism.kernels.hgemm import Configuration
 from prism.lang.types.structs import dtype_called
@@ -32,15 +32,17 @@ def made(arrays, out, cut, *, epilogue=None, extra=(), **options) -> None:
     decision = decide_grouped(infos, describe(out), GPU, cut=cut, **how)
     assert decision.plan is not None, decision.copied
     room = np.full(decision.plan.scratch, 255, np.uint8)
+    words = np.zeros(decision.plan.words, np.uint8)
 
     def found(buffer: Buffer, scalar: str):
-        given = {**arrays, OUT: out}.get(buffer.name, room)
+        given = {**arrays, OUT: out, WORDS: words}.get(buffer.name, room)
         base = given if given.base is None else given.base
         begin = given.__array_interface__["data"][0] - base.__array_interface__["data"][0] + buffer.offset
         return base.reshape(-1).view(np.uint8)[begin:].view(dtype_called(scalar))
 
     for step in decision.plan.steps:
         run_step(step, found, check=True, **options)
+    assert not words.any(), "the next launch begins with numbers that were drawn"
 
 
 def small(rng, *shape, kind=np.float16):
