@@ -112,7 +112,7 @@ CALLS: dict[str, tuple[ModuleType, Callable[[], None]]] = {
     "product-fused-in-parts": (interpret, lambda: fused_in_parts()),
     "product-grouped": (interpret, lambda: grouped()),
     "product-grouped-along-k": (interpret, lambda: test_grouped.test_along_k((200, 0, 64), 72, 136)),
-    "product-grouped-gathered": (interpret, lambda: test_grouped.test_gathered(test_grouped.DEEP, 200)),
+    "product-grouped-gathered": (interpret, lambda: test_grouped.test_gathered(test_grouped.DEEP, 456)),
 }  # fmt: skip
 """What runs kernels, several blocks and trips of each, and fails where a result is wrong. Not those that have no barrier."""
 
