@@ -95,7 +95,8 @@ def harmless(plan: Plan, step: Step, what: str) -> str:
         return UNAWAITED
     if step.drain and what in ("one round later", "one round sooner"):
         return WHOLE
-    same = [op for op in plan.operations if isinstance(op, Arrive) and set(op.barrier.cycle.rings) & set(step.barrier.cycle.rings)]
+    rings = set(step.barrier.cycle.rings)
+    same = [op for op in plan.operations if isinstance(op, Arrive) and rings & set(op.barrier.cycle.rings)]
     fills = [op.delay for op in same if not all(wait.lap for wait in waits_for(plan, op))]
     behind = max(fills, default=0)  # copies that are under way, of who gathers
     spare = step.barrier.cycle.copies > step.delay + 1 + behind and not any(wait.barrier.of for wait in waits)

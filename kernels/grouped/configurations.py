@@ -1,4 +1,7 @@
-"""How grouped products are cut into tiles: by how many rows groups have on average, for how they are spread the host does not know."""
+"""How grouped products are cut into tiles: by how many rows groups have on average.
+
+How rows are spread over groups the host does not know.
+"""
 
 from __future__ import annotations
 

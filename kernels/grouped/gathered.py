@@ -1,4 +1,4 @@
-"""Products of groups of rows that an index takes: a role of two warps gathers them, 16 bytes a thread, while tiles are multiplied.
+"""Products of groups of rows that an index takes: two warps gather them, 16 bytes a thread, while tiles are multiplied.
 
 The rest is as in product.py. Rows are not in memory as a matrix at any time.
 """

@@ -10,8 +10,8 @@ from dataclasses import dataclass
 
 from prism.kernels.hgemm.cut import Cut
 from prism.lang import (
-    atomic_add, atomic_exchange, ballot, block, broadcast, claim, const, constexpr, dtype, function, grid, group, id, int32, one, partition, popcount, prism,
-    ptr, requires, roles, shared, shuffle, struct, template, thread, uint32, warp,
+    atomic_add, atomic_exchange, ballot, block, broadcast, claim, const, constexpr, dtype, function, grid, group, id, int32, one,
+    partition, popcount, prism, ptr, requires, roles, shared, shuffle, struct, template, thread, uint32, warp,
 )  # fmt: skip
 from prism.lib.thread import operators
 
@@ -144,10 +144,10 @@ def in_groups(
 ):  # fmt: skip
     """`TILE(place)` of the tiles of all groups, each by the block that comes to it first; block `first` begins with that tile.
 
-    When the scheduler is done with its part of a tile, it draws the number of the next one, finds it, and hands it over by a ring.
+    When the scheduler is done with its part of a tile, it draws the number of the next one, finds it, and hands it over.
 
-    Shapes:      `counter[0]`: 0 at first. It counts what is drawn, as many numbers as there are tiles: each block draws one that is
-                 too high, and who draws the last one sets the counter back. Launches that share it follow each other.
+    Shapes:      `counter[0]`: 0 at first. It counts what is drawn, as many numbers as there are tiles: each block draws one that
+                 is too high, and who draws the last one sets the counter back. Launches that share it follow each other.
 
     Perspective: block.
     Test:        tests/kernels/test_grouped.py
@@ -176,7 +176,8 @@ def in_groups(
                 number += blocks
             drawn: int32 @ warp[1] = broadcast(int32(ticket), 0)
             place = find_place(bounds, blocks + drawn if DYNAMIC else number, s, walk, CUT=CUT, GROUPING=GROUPING)
-            if DYNAMIC and place.group < 0 and drawn == walk[0].tiles - 1:  # each tile was drawn, or was a block's first, and none is left
+            # All tiles were drawn, or were a block's first one.
+            if DYNAMIC and place.group < 0 and drawn == walk[0].tiles - 1:
                 with one(thread):
                     atomic_exchange(counter[0], uint32(0))
         with claim(following, scheduler) as own, claim(own, thread[1]) as word, one(thread):

@@ -34,9 +34,9 @@ def grouped_product(
     map_b: const(CUtensorMap(TB, 1, TILE.bn if TERMS.pair > 0 else CUT.rows_b, CUT.columns_b, swizzle=CUT.span_b)) @ grid[1],
     map_other: const(CUtensorMap(TB, 1, TILE.bn, CUT.columns_b, swizzle=CUT.span_b)) @ grid[1],
     map_out: CUtensorMap(OUT, 1, TILE.slab_rows, TILE.slab_columns, swizzle=TILE.span) @ grid[1], out: ptr(OUT) @ grid[1],
-    counter: ptr(uint32) @ grid[1], partial: ptr(float32) @ grid[1], stride: int64 @ grid[1], bounds: ptr(const(INDEX)) @ grid[1], s: Sizes @ grid[1],
-    once: ptr(const(ONCE)) @ grid[1], by_row: ptr(const(ROW)) @ grid[1], by_column: ptr(const(COLUMN)) @ grid[1],
-    by_element: ptr(const(ELEMENT)) @ grid[1],
+    counter: ptr(uint32) @ grid[1], partial: ptr(float32) @ grid[1], stride: int64 @ grid[1], bounds: ptr(const(INDEX)) @ grid[1],
+    s: Sizes @ grid[1], once: ptr(const(ONCE)) @ grid[1], by_row: ptr(const(ROW)) @ grid[1],
+    by_column: ptr(const(COLUMN)) @ grid[1], by_element: ptr(const(ELEMENT)) @ grid[1],
 ):  # fmt: skip
     """`out[i, j] = EPILOGUE(sum, other, 0, once, by_row[i], by_column[j], by_element[i, j], i, j)`, of each group.
 

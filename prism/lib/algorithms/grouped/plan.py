@@ -9,7 +9,20 @@ from typing import Any
 import numpy as np
 
 from prism.host.call import Decision, Result
-from prism.host.plan import NO_MAP, SCRATCH, WORDS, Buffer, Machine, Map, Plan, Reach, Scratch, Step, instance_of, nothing
+from prism.host.plan import (
+    NO_MAP,
+    SCRATCH,
+    WORDS,
+    Buffer,
+    Machine,
+    Map,
+    Plan,
+    Reach,
+    Scratch,
+    Step,
+    instance_of,
+    nothing,
+)
 from prism.kernels import grouped as kernels
 from prism.kernels.grouped import Grouping
 from prism.kernels.hgemm import Configuration
@@ -137,9 +150,7 @@ def _step(found: Grouped, machine: Machine, cut: Configuration | None, scratch: 
     """Return the launch."""
     (m, n, k), along = found.shape, found.grouping.along_k
     a, out = found.a, found.out
-    chosen = (
-        kernels.HOST if machine.host else cut or _choose(found)
-    )
+    chosen = kernels.HOST if machine.host else cut or _choose(found)
     result = SCALARS[out.scalar]
     main = chosen.cut(transpose_a=along, transpose_b=not found.inside, out_bytes=max(2, result.bytes), in_bytes=a.size)
     assert along or main.bk * a.size <= SPAN or k % main.bk == 0, (
