@@ -54,10 +54,10 @@ class Recipe(NamedTuple):
     same: int = -1
 
 
-def run(asked: tuple[Any, ...], x: Any, out: Any = None, *others: Any) -> Any:
+def run(asked: tuple[Any, ...], x: Any, out: Any = None, *others: Any, number: int | None = None) -> Any:
     """Do what an earlier call did for such arrays, asked for the same; None where there was none, and nothing was done.
 
-    `x` is the call's first array, `others` are those behind it.
+    `x` is the call's first array, `others` are those behind it. `number`: the bits of one that the call has beside `x` alone.
 
     Returns:
         The result: `out`, or a new array, or a tuple of them, where that is None.
@@ -68,11 +68,12 @@ def run(asked: tuple[Any, ...], x: Any, out: Any = None, *others: Any) -> Any:
     """
     if others:
         return run_many(asked, (x, *others, out))
+    numbers = () if number is None else (number,)
     if out is None:
-        return _run_new(asked, (x,))
+        return _run_new(asked, (x,), numbers)
     library = _libraries.get(type(x))
     if library is None:
-        return run_lazy(asked, (x, out)) if isinstance(x, LazyArray) else None
+        return run_lazy(asked, (x, out), numbers) if isinstance(x, LazyArray) else None
     try:
         key, source, target, stream = library[0](asked, x, out)
         found = _kept.get(key)
@@ -83,7 +84,7 @@ def run(asked: tuple[Any, ...], x: Any, out: Any = None, *others: Any) -> Any:
     launch, before, behind, room, in_place = found  # the test of `overlapping`, without a call
     if target < source + behind and source - before < target + room and not (in_place and source == target):
         return None  # they overlap: one of them must be copied
-    launch((source, target), stream)
+    launch((source, *numbers, target), stream)
     return out
 
 
@@ -153,16 +154,16 @@ def keep_place(asked: tuple[Any, ...], known: tuple[Any, ...], arrays: tuple[Any
     _add_place(pointers, apart)
 
 
-def _run_new(asked: tuple[Any, ...], arrays: tuple[Any, ...]) -> Any:
-    """Do what `run_many` does where the results are to be made, on the current stream."""
+def _run_new(asked: tuple[Any, ...], arrays: tuple[Any, ...], numbers: tuple[int, ...] = ()) -> Any:
+    """Do what `run_many` does where the results are to be made, on the current stream; `numbers` as bits, behind the arrays."""
     library = _libraries.get(type(arrays[0]))
     if library is None:
-        return run_lazy(asked, (*arrays, None))
+        return run_lazy(asked, (*arrays, None), numbers)
     try:
         key, pointers, device = library[1][len(arrays)](asked, arrays)
-        made = _reserve(key, arrays[0], pointers, device, library)
+        made = _reserve(key, arrays[0], pointers + numbers, device, library)
     except AttributeError:
-        return run_lazy(asked, (*arrays, None))
+        return run_lazy(asked, (*arrays, None), numbers)
     except (TypeError, RuntimeError):
         return None
     return None if made is None else _send(*made, device, library)
@@ -189,8 +190,11 @@ def begin(asked: tuple[Any, ...], x: Any) -> Callable[[], int] | None:
     return lambda: pinned.finish(words, stream, device)[0]
 
 
-def run_lazy(asked: tuple[Any, ...], arrays: tuple[Any, ...]) -> Any:
-    """Do what `run_many` does where some of the arrays are lazy; the last is the result, or None. None where none is lazy."""
+def run_lazy(asked: tuple[Any, ...], arrays: tuple[Any, ...], numbers: tuple[int, ...] = ()) -> Any:
+    """Do what `run_many` does where some of the arrays are lazy; the last is the result, or None. None where none is lazy.
+
+    `numbers`: of the call, as bits.
+    """
     *given, out = arrays
     lazies = [x for x in given if isinstance(x, LazyArray)]
     where = next((x.leaves[0] for x in lazies if x.leaves), None)
@@ -201,6 +205,7 @@ def run_lazy(asked: tuple[Any, ...], arrays: tuple[Any, ...]) -> Any:
     read, made = library[1][1], None
     try:
         pointers, facts = _read_lazies(given, read)
+        pointers += numbers
         owner, device = (plain, read(None, (plain,))[2]) if where is None else (where.owner, where.device)
         if out is None:
             made = _reserve((asked, facts), owner, pointers, device, library)
