@@ -62,7 +62,7 @@ def merge_here(
         partition(y_values, thread[1], offset=lambda place: place, races="none") as own_values, group(thread[1]),
     ):
         for place in range(t * STEP, many, THREADS * STEP):
-            pair: int32 = place / (2 * width) * (2 * width)
+            pair: int32 = place // (2 * width) * (2 * width)
             middle: int32 = min(pair + width, many)
             end: int32 = min(middle + width, many)
             i: int32 = pair + merge_path_within(x, pair, middle, end, place - pair, LESS=LESS)
@@ -151,9 +151,9 @@ def sort_parts(
         least: T @ block[1] = samples[number * apart]
         if tiles > 0 and (number == 0 or not bounded or LESS(least, bound)):  # else all are equal
             here: int32 @ block[1] = (first << bits) + part * tiles
-            start: int64 @ block[1] = int64(counts[here] + sums[here / CHUNK])
+            start: int64 @ block[1] = int64(counts[here] + sums[here // CHUNK])
             if part + 1 < 1 << bits:
-                end = int64(counts[here + tiles] + sums[(here + tiles) / CHUNK])
+                end = int64(counts[here + tiles] + sums[(here + tiles) // CHUNK])
             many: int32 @ block[1] = int32(end - start)
             with (
                 partition(all, block[1], offset=start, races="none") as own,

@@ -59,7 +59,7 @@ def segment_of(
         return segment, tiles, tile - first, start, int32(min(max(end - start, 0), TILE)) if tile < first + tiles else 0
     else:
         start: int64 @ block[1] = int64(tile) * TILE
-        return 0, int32((n + (TILE - 1)) / TILE), tile, start, int32(min(n - start, TILE))
+        return 0, int32((n + (TILE - 1)) // TILE), tile, start, int32(min(n - start, TILE))
 
 
 @prism("device")
@@ -80,7 +80,7 @@ def load_bounds(
     equal: bool @ thread[1] = False
     with partition(tree, thread[1], offset=t) as nodes, group(thread[1]):
         for place in range(t, 32 << bits, threads):
-            node: int32 = max(place / 32, 1)
+            node: int32 = max(place // 32, 1)
             level: int32 = 31 - int32(clz(uint32(node)))
             rank: int32 = (2 * (node - (1 << level)) + 1 << bits) >> level + 1
             nodes[place - t] = samples[begin + rank * apart]
@@ -210,7 +210,7 @@ def sum_before(
     counts: ptr(const(uint32)) @ grid[1], sums: ptr(const(uint32)) @ grid[1], place: int32 @ thread[1]
 ) -> uint32 @ thread[1]:
     """How much all counts before one come to, as `add_counts` has left them, and their sums."""
-    return counts[place] + sums[place / CHUNK]
+    return counts[place] + sums[place // CHUNK]
 
 
 @prism("global")
@@ -236,7 +236,7 @@ def find_segments(
                 begin = sum_before(counts, sums, t * tiles)
             if t + 1 < 1 << bits:
                 end = sum_before(counts, sums, (t + 1) * tiles)
-            mine[0] = (int32(end - begin) + (TILE - 1)) / TILE
+            mine[0] = (int32(end - begin) + (TILE - 1)) // TILE
         every: int32 @ block[1] = block.scan(mine, 0, WIDTH=1, OP=operators.add, EXCLUSIVE=True)
         with partition(all, thread[1], offset=lambda place: place, races="none") as own, group(thread[1]):
             own[t] = uint32(mine[0])
@@ -337,7 +337,7 @@ def move_parts(
             moved: shared(V[TILE if VALUES else 1])
             ids: shared(uint32[TILE])  # an element's part, and where it stood in the tile
             targets: shared(int32[SEGMENTS])
-            place: int32 @ thread[1] = t / 32 * (32 * ITEMS) + t % 32
+            place: int32 @ thread[1] = t // 32 * (32 * ITEMS) + t % 32
             first: int32 @ block[1] = (number - within << bits) + within
 
             items: T[ITEMS] @ thread[1]

@@ -38,7 +38,7 @@ def begin_fields(table: ptr(uint32) @ block[1], width: int32 @ block[1]):
     WARPS: constexpr(int) = THREADS // 32
     t: int32 @ thread[1] = id()
     static_assert(THREADS & THREADS - 1 == 0, "threads have equally many digits: a power of two")
-    each: int32 @ block[1] = max((1 << width) / THREADS, 1)
+    each: int32 @ block[1] = max((1 << width) // THREADS, 1)
     mine: int32 @ thread[1] = each if t * each < 1 << width else 0
     span: int32 @ block[1] = fields(width)
     sums: uint32[1] @ thread[1]
