@@ -34,10 +34,10 @@ def hgemm_fused_in_parts(
     Test:        tests/kernels/test_hgemm_fused.py
     """
     assume(m >= 1 and n >= 1 and strides_nest(n if CUT.trans else m, stride, m if CUT.trans else n, 1))
-    tiles_m: int32 @ grid[1] = (m + (CUT.bm - 1)) / CUT.bm
+    tiles_m: int32 @ grid[1] = (m + (CUT.bm - 1)) // CUT.bm
     tile: int32 @ block[CUT.parts] = id()
     i: int32 @ block[CUT.parts] = tile % tiles_m * CUT.bm
-    j: int32 @ block[CUT.parts] = tile / tiles_m * CUT.bn
+    j: int32 @ block[CUT.parts] = tile // tiles_m * CUT.bn
     with (
         partition(out, thread[1], lambda y, x: x * stride + y if CUT.trans else y * stride + x, races="none") as target,
         group(block[CUT.parts]),

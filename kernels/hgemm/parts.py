@@ -37,10 +37,10 @@ def hgemm_in_parts(
     Test:        tests/kernels/test_hgemm_parts.py, tests/gpu/test_hgemm.py
     """
     assume(m >= 1 and n >= 1 and strides_nest(n if CUT.trans else m, stride, m if CUT.trans else n, 1))
-    tiles_m: int32 @ grid[1] = (m + (CUT.bm - 1)) / CUT.bm
+    tiles_m: int32 @ grid[1] = (m + (CUT.bm - 1)) // CUT.bm
     tile: int32 @ block[CUT.parts] = id()
     i: int32 @ block[CUT.parts] = tile % tiles_m * CUT.bm
-    j: int32 @ block[CUT.parts] = tile / tiles_m * CUT.bn
+    j: int32 @ block[CUT.parts] = tile // tiles_m * CUT.bn
     with (
         partition(out, thread[1], lambda y, x: x * stride + y if CUT.trans else y * stride + x, races="none") as target,
         group(block[CUT.parts]),
@@ -90,11 +90,11 @@ def make_in_parts(
         multiply(sums, consumers, loader, map_a, map_b, part, 0, i, j, m, n, k, CUT=CUT, BATCH=0)
         with (
             claim(own, consumers) as filled, partition(filled, warp[1], lambda y, x: (strip + y, x)) as strips,
-            group(warp[1]), partition(strips, thread[1], lambda y, x: (lane / 4 + y, q + x)) as mine, group(thread[1]),
+            group(warp[1]), partition(strips, thread[1], lambda y, x: (lane // 4 + y, q + x)) as mine, group(thread[1]),
         ):  # fmt: skip
             for r in range(0, CUT.rows, 64, unroll=True):
-                for e in range(0, CUT.bn / 2, unroll=True):
-                    mine[r + e / 2 % 2 * 8, e / 4 * 8 + e % 2] = sums[r / 64 * CUT.bn / 2 + e]
+                for e in range(0, CUT.bn // 2, unroll=True):
+                    mine[r + e // 2 % 2 * 8, e // 4 * 8 + e % 2] = sums[r // 64 * CUT.bn // 2 + e]
     with group(block[1]):
         add_parts(parts, part, i, j, CUT=CUT, STORE=STORE)
 
@@ -107,9 +107,9 @@ def add_parts(
     i: int32 @ block[1], j: int32 @ block[1],
 ):  # fmt: skip
     """`STORE(y, x, sum)` of rows of a tile, whose corner is at i, j: those that are a block's to add up, in the parts' order."""
-    ROWS: constexpr(int) = (CUT.bm + CUT.parts - 1) / CUT.parts  # that a block adds up
+    ROWS: constexpr(int) = (CUT.bm + CUT.parts - 1) // CUT.parts  # that a block adds up
     WORKERS: constexpr(int) = 128 * CUT.consumers  # its threads that do
-    EACH: constexpr(int) = (ROWS * CUT.bn + WORKERS - 1) / WORKERS
+    EACH: constexpr(int) = (ROWS * CUT.bn + WORKERS - 1) // WORKERS
     WHOLE: constexpr(bool) = ROWS * CUT.parts == CUT.bm and EACH * WORKERS == ROWS * CUT.bn
     t: int32 @ thread[1] = id()
     with group(thread[1]):
@@ -117,7 +117,7 @@ def add_parts(
             values: float32[EACH]
             for e in range(0, EACH):
                 x: int32 = (t + e * WORKERS) % CUT.bn
-                within: int32 = (t + e * WORKERS) / CUT.bn
+                within: int32 = (t + e * WORKERS) // CUT.bn
                 y: int32 = part * ROWS + within
                 if WHOLE or (within < ROWS and y < CUT.bm):
                     values[e] = parts[0, y, x]
@@ -125,7 +125,7 @@ def add_parts(
                         values[e] += parts[p, y, x]
             for e in range(0, EACH):
                 x: int32 = (t + e * WORKERS) % CUT.bn
-                within: int32 = (t + e * WORKERS) / CUT.bn
+                within: int32 = (t + e * WORKERS) // CUT.bn
                 y: int32 = part * ROWS + within
                 if WHOLE or (within < ROWS and y < CUT.bm):
                     STORE(i + y, j + x, values[e])

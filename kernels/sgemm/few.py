@@ -39,7 +39,7 @@ def few(
         parts: shared(float32[CUT.parts, CUT.rows, CUT.width])
         part: int32 @ block[1] = id()
         with partition(parts, block[1], lambda y, x: (part, y, x)) as own, group(block[1]):
-            each: int32 @ block[1] = (k + (CUT.parts * CUT.step - 1)) / (CUT.parts * CUT.step) * CUT.step
+            each: int32 @ block[1] = (k + (CUT.parts * CUT.step - 1)) // (CUT.parts * CUT.step) * CUT.step
             first: int32 @ block[1] = part * each
             last: int32 @ block[1] = min(first + each, k)
             a: shared(float32[CUT.rows_a, CUT.columns_a], align=16)
@@ -52,7 +52,7 @@ def few(
             w: int32 @ warp[1] = id()
             lane: int32 @ thread[1] = id() % 32
             j: int32 @ thread[1] = strip * CUT.width + (w * CUT.side if CUT.along else lane % CUT.lanes * CUT.piece)
-            down: int32 @ thread[1] = CUT.piece * lane if CUT.along else w * (32 / CUT.lanes) + lane / CUT.lanes  # of each step
+            down: int32 @ thread[1] = CUT.piece * lane if CUT.along else w * (32 // CUT.lanes) + lane // CUT.lanes  # of each step
             b: float4[CUT.held] @ thread[1]
             load(B, rs_b, cs_b, j, n, first + down, last, b, CUT=CUT)
             for begin in range(first, last, CUT.depth):
@@ -81,18 +81,18 @@ def few(
                     if lane < CUT.lanes:
                         for y in range(CUT.rows):
                             for x in range(CUT.columns):
-                                mine[y, (CUT.lanes * (x / CUT.piece) + lane) * CUT.piece + x % CUT.piece] = sums[y, x]
+                                mine[y, (CUT.lanes * (x // CUT.piece) + lane) * CUT.piece + x % CUT.piece] = sums[y, x]
                 with partition(own, thread[1], lambda y, x: (y, x), races="none") as mine, group(thread[1]):
                     for e in range(t, CUT.rows * CUT.width, FEW_THREADS):
                         sum: float32 = 0.0
                         for p in range(CUT.warps):
-                            sum += warps[p, e / CUT.width, e % CUT.width]
-                        mine[e / CUT.width, e % CUT.width] = sum
+                            sum += warps[p, e // CUT.width, e % CUT.width]
+                        mine[e // CUT.width, e % CUT.width] = sum
         with group(block[1]):
             t: int32 @ thread[1] = id()
             with group(thread[1]):
                 for e in range(part * FEW_THREADS + t, CUT.rows * CUT.width, CUT.parts * FEW_THREADS):
-                    y: int32 = e / CUT.width
+                    y: int32 = e // CUT.width
                     x: int32 = strip * CUT.width + e % CUT.width
                     if y < m and x < n:
                         sum: float32 = 0.0
@@ -110,18 +110,18 @@ def bring(
 ):
     """Copy `CUT.depth` of K of A, or what is left of it: k by k, or where `CUT.along` row by row; zeros where there is none."""
     WHOLE: constexpr(int) = CUT.step * CUT.ahead  # that is multiplied at a time
-    MANY: constexpr(int) = 8 / CUT.rows if CUT.rows < 8 else 1  # of each thread, at a time
-    depth: int32 @ block[1] = min(CUT.depth, (last - begin + (WHOLE - 1)) / WHOLE * WHOLE)
+    MANY: constexpr(int) = 8 // CUT.rows if CUT.rows < 8 else 1  # of each thread, at a time
+    depth: int32 @ block[1] = min(CUT.depth, (last - begin + (WHOLE - 1)) // WHOLE * WHOLE)
     with partition(a, thread[1], lambda y, x: (y, x), races="none") as mine, group(thread[1]):
         for q in range(t, depth, MANY * FEW_THREADS):
             values: float32[MANY * CUT.rows]  # all loads before the first store
             for e in range(0, MANY * CUT.rows, unroll=True):
                 i: int32 = e % CUT.rows
-                at: int32 = begin + q + e / CUT.rows * FEW_THREADS
+                at: int32 = begin + q + e // CUT.rows * FEW_THREADS
                 values[e] = A[i * rs_a + at * cs_a] if i < m and at < last else 0.0
             for e in range(0, MANY * CUT.rows, unroll=True):
                 i: int32 = e % CUT.rows
-                at: int32 = q + e / CUT.rows * FEW_THREADS
+                at: int32 = q + e // CUT.rows * FEW_THREADS
                 mine[i if CUT.along else at, at if CUT.along else i] = values[e]
 
 
@@ -137,7 +137,7 @@ def load(
     near_n: int64 = 1 if not CUT.along and CUT.vector > 0 else cs_b
     for e in range(0, CUT.held, unroll=True):
         x: int32 = j + (e % CUT.columns if CUT.along else 0)
-        y: int32 = k + (e / CUT.columns if CUT.along else e) * CUT.step
+        y: int32 = k + (e // CUT.columns if CUT.along else e) * CUT.step
         at: int64 = y * near_k + x * near_n
         zero: float4 = {0}
         b[e] = zero
@@ -171,7 +171,7 @@ def add(
                     values = float4_cast(a[y, at + u * CUT.step])
                 else:
                     for v in range(4):
-                        values[v] = a[y, at + u * CUT.step + 32 * (v / CUT.piece) * CUT.piece + v % CUT.piece]
+                        values[v] = a[y, at + u * CUT.step + 32 * (v // CUT.piece) * CUT.piece + v % CUT.piece]
                 for x in range(0, CUT.columns, unroll=True):
                     for v in range(0, 4, unroll=True):
                         sums[y, x] += values[v] * b[u * CUT.columns + x][v]
