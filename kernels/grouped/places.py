@@ -144,7 +144,8 @@ def in_groups(
 ):  # fmt: skip
     """`TILE(place)` of the tiles of all groups, each by the block that comes to it first; block `first` begins with that tile.
 
-    When the scheduler is done with its part of a tile, it draws the number of the next one, finds it, and hands it over.
+    When the scheduler is done with its part of a tile, it draws the number of the next one, finds it, and hands it over. Where
+    not `DYNAMIC` a block's tiles are every so many, as there are blocks, and nothing is drawn.
 
     Shapes:      `counter[0]`: 0 at first. It counts what is drawn, as many numbers as there are tiles: each block draws one that
                  is too high, and who draws the last one sets the counter back. Launches that share it follow each other.

@@ -36,10 +36,6 @@ from prism.runtime.instance import Instance
 from prism.runtime.tensor_maps import PIECE, SECTOR
 from prism.runtime.viewed import instance_of_views
 
-TRIM = True
-DYNAMIC = True
-DOWN = 0
-
 
 @dataclass(frozen=True, slots=True)
 class Grouped:
@@ -173,7 +169,7 @@ def _step(found: Grouped, machine: Machine, cut: Configuration | None, scratch: 
     tiles = (found.groups * tiles_m if along else m // tile.bm + found.groups) * tiles_n
     if tiles > MOST:
         raise ValueError(f"there are too many tiles, {tiles}: of {found.groups} groups of {m} rows and {n} columns")
-    sizes = (found.groups, found.room, m, n, k, DOWN or kernels.down(tile, m, n, k))
+    sizes = (found.groups, found.room, m, n, k, kernels.DOWN)
     given |= _operands(found, scratch) | {
         "map_out": NO_MAP if unmapped else out.map if along else ragged(rows), "out": out.buffer,
         "stride": rows.strides[0] // out.size, "bounds": found.bounds.buffer, "s": np.array(sizes, kernels.Sizes)[()],
@@ -185,9 +181,10 @@ def _step(found: Grouped, machine: Machine, cut: Configuration | None, scratch: 
 
 def _choose(found: Grouped) -> Configuration:
     m, n, k = found.shape
-    deep = found.rows is None and k * found.a.size % (2 * SPAN) == 0
     columns = n if found.other is None else 2 * n
-    return kernels.choose(found.groups, m, columns, k, along_k=found.grouping.along_k, deep=deep)
+    deep = k * found.a.size % (2 * SPAN) == 0
+    gathered = found.rows is not None
+    return kernels.choose(found.groups, m, columns, along_k=found.grouping.along_k, gathered=gathered, deep=deep)
 
 
 def _kernel(found: Grouped, main: Cut, tile: Cut, plain: bool) -> tuple[Instance, dict[str, Any]]:
@@ -204,7 +201,8 @@ def _kernel(found: Grouped, main: Cut, tile: Cut, plain: bool) -> tuple[Instance
     }
     facts |= {"CUT": main, "TILE": tile, "TERMS": terms, "GROUPING": found.grouping, "EACH": found.each, "PLAIN": plain}
     facts |= {"EPILOGUE": bound.functions[0], **bound.records}
-    facts |= {"DYNAMIC": DYNAMIC, "TRIM": TRIM and main.consumers > 1 and not found.grouping.along_k}
+    along = found.grouping.along_k
+    facts |= {"DYNAMIC": not along, "TRIM": main.consumers > 1 and not along}
     if found.rows is None:
         made = instance_of(kernels.grouped_product, facts)
     else:
