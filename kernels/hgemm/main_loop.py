@@ -79,7 +79,7 @@ def prefetch_tiles(
     prefetch_map(map_a)
     prefetch_map(map_b)
     t: int32 = cluster % (tiles_m + tiles_n)
-    s: int32 = cluster / (tiles_m + tiles_n) * CUT.bk
+    s: int32 = cluster // (tiles_m + tiles_n) * CUT.bk
     if s < prefetch_k and t < tiles_m:
         i: int32 = t * CUT.bm
         tma_prefetch(map_a[s if CUT.transpose_a else i, i if CUT.transpose_a else s])
@@ -115,7 +115,7 @@ def multiply(
             p: int32 @ thread[1] = CUT.part_a * rank if CUT.cluster_n > 1 else 0
             q: int32 @ thread[1] = CUT.part_b * rank if CUT.cluster_m > 1 else 0
             y: int32 @ thread[1] = p + (product * (k if CUT.transpose_a else rows) if BATCH % 2 == 1 else 0)
-            z: int32 @ thread[1] = q + (product * (k if CUT.transpose_b else n) if BATCH / 2 % 2 == 1 else 0)
+            z: int32 @ thread[1] = q + (product * (k if CUT.transpose_b else n) if BATCH // 2 % 2 == 1 else 0)
             along: int32 @ thread[1] = step + (product * k if BATCH == 4 else 0)
             outer_a: int32 @ thread[1] = along if CUT.transpose_a else i
             outer_b: int32 @ thread[1] = along if CUT.transpose_b else j

@@ -22,7 +22,7 @@ def heads(
     across: int32 @ grid[1], rows: int32 @ grid[1],
 ):  # fmt: skip
     """Copies `rows` positions of the second axis (Q = 1) or the third of each head; the tile is a matrix."""
-    b: int32 @ block[1] = id() / across
+    b: int32 @ block[1] = id() // across
     h: int32 @ block[1] = id() % across
     with group(block[1]):
         tile: shared(half[P * Q, D], ring=2, swizzle=SPAN)
@@ -44,7 +44,7 @@ def heads(
 @requires(grid[1], block[1], warpgroup[2])
 @template(G=constexpr(int), N=constexpr(int), D=constexpr(int))
 def scores(
-    q: const(CUtensorMap(half, 1, 64 / G, G, D, swizzle=128)) @ grid[1],
+    q: const(CUtensorMap(half, 1, 64 // G, G, D, swizzle=128)) @ grid[1],
     k: const(CUtensorMap(half, 1, N, 1, D, swizzle=128)) @ grid[1],
     s: ptr(float32) @ grid[1], length: int32 @ grid[1],
 ):  # fmt: skip
