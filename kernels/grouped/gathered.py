@@ -5,7 +5,7 @@ The rest is as in product.py. Rows are not in memory as a matrix at any time.
 
 from __future__ import annotations
 
-from prism.kernels.grouped.places import Grouping, Place, Sizes, bound_of, in_groups
+from prism.kernels.grouped.schedule import Grouping, Place, Sizes, bound_of, in_groups
 from prism.kernels.grouped.product import load_matrix, store_group
 from prism.kernels.hgemm.cut import Cut
 from prism.kernels.hgemm.fused import Terms

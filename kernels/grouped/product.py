@@ -1,14 +1,14 @@
 """Products of groups of rows on Hopper's tensor cores, each with a matrix of its own; or of groups of K, each with its result.
 
 The main loop and what is made of sums are those of `prism.kernels.hgemm`. What is here: tiles that a warp finds on the device
-(places.py), and tensor maps that end where a group does, by one axis more (prism/kernels/attention/packed.py). So what a tile
+(schedule.py), and tensor maps that end where a group does, by one axis more (prism/kernels/attention/packed.py). So what a tile
 reads and writes is its group's alone, however many rows that has. Along K groups are read from their ends, by maps that begin
 where one does.
 """
 
 from __future__ import annotations
 
-from prism.kernels.grouped.places import Grouping, Place, Sizes, in_groups
+from prism.kernels.grouped.schedule import Grouping, Place, Sizes, in_groups
 from prism.kernels.hgemm.cut import Cut
 from prism.kernels.hgemm.epilogue import store_plain
 from prism.kernels.hgemm.fused import Terms, bring_records, round_fused

@@ -1,6 +1,6 @@
 """Products of groups on NumPy arrays: forms, layouts that are copied, `out`, and every error.
 
-Tests of prism/lib/algorithms/grouped: api, plan, cases; kernels/grouped: configurations.py, gathered.py, places.py, product.py.
+Tests of prism/lib/algorithms/grouped: api, plan, cases; kernels/grouped: configurations.py, gathered.py, schedule.py, product.py.
 """
 
 from __future__ import annotations

@@ -175,10 +175,10 @@ def in_groups(
                     ticket = atomic_add(counter[0], uint32(1))
             else:
                 number += blocks
-            drawn: int32 @ warp[1] = broadcast(int32(ticket), 0)
-            place = find_place(bounds, blocks + drawn if DYNAMIC else number, s, walk, CUT=CUT, GROUPING=GROUPING)
+            draw: int32 @ warp[1] = broadcast(int32(ticket), 0)
+            place = find_place(bounds, blocks + draw if DYNAMIC else number, s, walk, CUT=CUT, GROUPING=GROUPING)
             # All tiles were drawn, or were a block's first one.
-            if DYNAMIC and place.group < 0 and drawn == walk[0].tiles - 1:
+            if DYNAMIC and place.group < 0 and draw == walk[0].tiles - 1:
                 with one(thread):
                     atomic_exchange(counter[0], uint32(0))
         with claim(following, scheduler) as own, claim(own, thread[1]) as word, one(thread):
