@@ -3,7 +3,8 @@
 import numpy as np
 
 from prism.lang import (
-    block, const, count, float32, grid, group, int32, int64, mailbox, partition, prism, ptr, requires, thread, uint32, uint64,
+    block, const, count, float32, grid, group, int32, int64, kernel, mailbox, partition, ptr, requires, thread, uint32,
+    uint64,
 )
 from prism.lib.thread import operators
 
@@ -11,7 +12,7 @@ THREADS, ITEMS = 128, 16
 TILE = THREADS * ITEMS
 
 
-@prism("global")
+@kernel
 @requires(grid[1], block[1], thread[THREADS])
 def compact(
     x: ptr(const(float32)) @ grid[1], y: ptr(float32) @ grid[1], number: ptr(int64) @ grid[1], n: int64 @ grid[1],

@@ -65,6 +65,12 @@ EXAMPLES = {
   prism tune scan --keys 4,8 --rounds 5
   prism tune hgemm --keys 4096 -o tables.py
   prism tune hgemm --shapes shapes.txt""",
+    "help": """\
+  prism help                                                    all pages
+  prism help call-bound                                         the page of an error
+  prism help partition                                          the page of a construct
+  prism help block.scan                                         what `help` says of a collective, or an intrinsic
+  prism help two buffers                                        the places that have these words""",
 }
 
 
@@ -131,6 +137,7 @@ def parser() -> argparse.ArgumentParser:
     add_info(commands)
     add_bench(commands)
     add_tune(commands)
+    add_help(commands)
     return top
 
 
@@ -294,6 +301,17 @@ def add_tune(commands: Commands) -> None:
     command.add_argument(
         "--rounds", type=int, default=5, metavar="N", help="how often the best are measured (default: 5)"
     )
+    add_output(command)
+
+
+def add_help(commands: Commands) -> None:
+    """Add `prism help`."""
+    command = add(
+        commands, "help", "pages:run_help", "print a page of the documentation, or find words in all pages",
+        "Pages are those of errors, constructs, the language, the library and the tutorials. Needs no network.",
+    )  # fmt: skip
+    command.add_argument("topic", nargs="*", metavar="TOPIC",
+                         help="an error's code, a name, a page, or words to look for (default: the list of pages)")  # fmt: skip
     add_output(command)
 
 

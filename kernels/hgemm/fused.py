@@ -237,7 +237,7 @@ def round_fused(
     sums: fragment(float32, CUT.rows, CUT.bn) @ warpgroup[1], totals: float32[TILE.rows // 32] @ thread[1],
     consumers: roles(warp, CUT.warps), partial: ptr(float32) @ block[1], once: ptr(const(ONCE)) @ grid[1],
     by_element: ptr(const(ELEMENT)) @ grid[1], s: int32 @ block[1], before: int32 @ block[1], i: int32 @ block[1],
-    j: int32 @ block[1], rows: int32 @ grid[1], n: int32 @ grid[1], initial: float32 @ grid[1],
+    j: int32 @ block[1], rows: int32 @ block[1], n: int32 @ grid[1], initial: float32 @ grid[1],
 ):  # fmt: skip
     """Make the tile's `s`-th slab: `EPILOGUE` of each of its sums, rounded; and what else is made of them.
 

@@ -13,6 +13,7 @@ from pathlib import Path
 from typing import Any
 
 from prism.command.output import DONE, FOUND, UNPROVED, CommandError, write
+from prism.command.progress import Bar
 from prism.command.sources import program_of, target
 from prism.runtime.keys import ARCH
 
@@ -67,16 +68,26 @@ def run_schedules(options: argparse.Namespace) -> int:
     """`prism check --schedules N`: what the reference machine finds; 1 where it finds a fault."""
     from prism.interpret import explore
 
+    bar = Bar(quiet=options.json, patient=True)
     try:
         told = explore.parse_arguments(options.arguments)
         program = program_of(options, told)
         shape = explore.shape_of(program, options.blocks, options.threads)
         with contextlib.redirect_stdout(sys.stderr if options.json else sys.stdout):  # what the kernel prints
-            report = explore.explore(program, shape, told, options.schedules, options.seed)
+            report = explore.explore(
+                program,
+                shape,
+                told,
+                options.schedules,
+                options.seed,
+                lambda done, total: bar.show("schedules", done, total),
+            )
     except explore.InputError as error:
         raise CommandError(str(error)) from None
     except MemoryError as error:
         raise CommandError(f"there is not enough memory for the arguments: {error}") from None
+    finally:
+        bar.close()
     command = " ".join(shlex.quote(part) for part in (options.kernel, *(f"-t{text}" for text in options.template)))
     write(options, explore.describe_report(program, report, command), run_facts(program.entry.name, report))
     return FOUND if report.findings else strictly(options, program)

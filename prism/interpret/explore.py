@@ -7,7 +7,7 @@ is made as large as the kernel reaches. So the same seed, with the same options,
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -128,8 +128,17 @@ def shape_of(program: Program, blocks: int | None, threads: int | None) -> Shape
 # -- runs -----------------------------------------------------------------------------------------------------------------
 
 
-def explore(program: Program, shape: Shape, told: Mapping[str, Given], number: int, seed: int) -> Report:
+def explore(
+    program: Program,
+    shape: Shape,
+    told: Mapping[str, Given],
+    number: int,
+    seed: int,
+    progress: Callable[[int, int], None] = lambda done, total: None,
+) -> Report:
     """Run a program under `number` schedules, from `seed` on, and return what was found.
+
+    `progress` is told how many of them are done.
 
     Raises InputError where an argument is told wrongly, or nothing told and nothing can be made.
     """
@@ -140,7 +149,8 @@ def explore(program: Program, shape: Shape, told: Mapping[str, Given], number: i
     report = Report(shape, range(seed, seed + number), tuple(dict.fromkeys(name for name, _ in chosen)))
     sizes: dict[str, int] = {}
     known: dict[tuple[object, ...], int] = {}
-    for now, schedule in zip(report.seeds, chosen, strict=True):
+    for done, (now, schedule) in enumerate(zip(report.seeds, chosen, strict=True)):
+        progress(done, number)
         error, arguments = _run_seed(program, shape, told, now, schedule, sizes)
         report.arguments = _spell_arguments(program, arguments, told)
         if error is None:
@@ -152,6 +162,7 @@ def explore(program: Program, shape: Shape, told: Mapping[str, Given], number: i
         else:
             old = report.findings[known[key]]
             report.findings[known[key]] = Finding(old.error, old.seed, old.schedule, old.arguments, old.times + 1)
+    progress(number, number)
     return report
 
 

@@ -500,7 +500,7 @@ def minimum(a: Any, b: Any, out: Sequence[Any] = ...) -> Any:
     """minimum(a, b): the smaller; NaN if either is NaN, as numpy.minimum. Called by thread[1]; sm_75 and later."""
 
 def mma(a0: Any, a1: Any, a2: Any, a3: Any, b0: Any, b1: Any, c0: Any, c1: Any, c2: Any, c3: Any, kind: Any = ..., out: Sequence[Any] = ...) -> Any:
-    """mma(a0, a1, a2, a3, b0, b1, c0, c1, c2, c3, kind="tf32"): a * b + c as a vector of four, the paper's form: `intrinsic.mma(..., out=[d0, d1, d2, d3])`. Tiles 16x8 by 8x8 of tf32, or 16x16 by 16x8 of f16 or bf16. Called by thread[32]; sm_80 and later."""
+    """mma(a0, a1, a2, a3, b0, b1, c0, c1, c2, c3, kind="tf32"): a * b + c as a vector of four; as in Typed Perspectives: `intrinsic.mma(..., out=[d0, d1, d2, d3])`. Tiles 16x8 by 8x8 of tf32, or 16x16 by 16x8 of f16 or bf16. Called by thread[32]; sm_80 and later."""
 
 def mma_m16n8k128_b1_and(a: Any, b: Any, c: Any, out: Sequence[Any] = ...) -> Any:
     """mma_m16n8k128_b1_and(a, b, c): c += a * b, 16x128 by 128x8: a uint32[2], b uint32[1] (32 b1 a word), c int32[4], all @ thread[1], bits multiplied by and and counted. Called by thread[32]; sm_80 and later."""

@@ -159,7 +159,7 @@ class IntrinsicProblem(Named, code="type"):
 
     title = "`{name}` cannot be applied so: {problem}"
     label = "this application"
-    help_template = "see `{name}` in docs/intrinsics.md"
+    help_template = "`prism help {name}` says how it is called"
     problem: str
 
 

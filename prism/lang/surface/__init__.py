@@ -6,14 +6,19 @@ import html
 import inspect
 import operator
 import sys
+import textwrap
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, is_dataclass
+from inspect import Signature
 from types import FunctionType
 from typing import Any
 
 from prism.lang.diagnostics import ProgramError
 from prism.lang.keep.bases import Value
+from prism.lang.keep.help_text import signature as signature_from
+from prism.lang.keep.help_text import tells_help
 from prism.lang.keep.records import is_record_class
+from prism.lang.surface.pages import construct_help, takes
 from prism.lang.surface.signature import signature_of
 from prism.lang.surface.templates import TemplateName, check_default
 from prism.lang.types import SCALARS, Scalar, Vector
@@ -33,6 +38,7 @@ class Hooks:
 HOOKS = Hooks()
 
 
+@tells_help
 class LevelName(Value):
     """`grid`, `block`, `thread`, `warp`, `warpgroup`: subscripted a perspective; attributes are the library's collectives."""
 
@@ -44,11 +50,44 @@ class LevelName(Value):
         return Perspective(self.level, size * self.scale)
 
     def __getattr__(self, name: str) -> Any:
-        if name.startswith("__") or HOOKS.collectives is None or self.name not in ("grid", "thread", "warp", "block"):
+        if name.startswith("__") or HOOKS.collectives is None or self.name not in COLLECTIVE:
             raise AttributeError(name)
         return getattr(HOOKS.collectives(self.name), name)
 
+    @property
+    def __name__(self) -> str:
+        return self.name
 
+    def __dir__(self) -> list[str]:
+        return sorted({*object.__dir__(self), *self.collectives})
+
+    @property
+    def collectives(self) -> list[str]:
+        """The names of the library's collectives for this level."""
+        if HOOKS.collectives is None or self.name not in COLLECTIVE:
+            return []
+        return list(HOOKS.collectives(self.name).__all__)
+
+    def help_text(self) -> str:
+        """Return what `help` shows: what the level is, and its collectives."""
+        told = construct_help(self.name, LEVELS[self.name])
+        listed = textwrap.fill(", ".join(f"{self.name}.{name}" for name in self.collectives), 100)
+        return f"{told}\n\nCollectives, each with a `help` of its own:\n\n{listed}" if listed else told
+
+    def help_signature(self) -> Signature:
+        """Return what the index is: a level is subscripted, not called."""
+        return signature_from("n")
+
+
+COLLECTIVE = ("grid", "thread", "warp", "block")
+"""The levels that have collectives."""
+LEVELS = {
+    "grid": "grid[1]: all blocks of a launch",
+    "block": "block[n]: n blocks of a cluster; block[1]: one block",
+    "warp": "warp[n]: thread[32 * n]",
+    "warpgroup": "warpgroup[n]: thread[128 * n]",
+    "thread": "thread[n]: n threads that start at a multiple of n",
+}
 grid = LevelName("grid", Level.GRID)
 block = LevelName("block", Level.BLOCK)
 thread = LevelName("thread", Level.THREAD)
@@ -56,11 +95,24 @@ warp = LevelName("warp", Level.THREAD, WARP)
 warpgroup = LevelName("warpgroup", Level.THREAD, WARPGROUP)
 
 
+@tells_help
 class Construct(Value):
     """A construct of the language; calling it in Python gives a record, so that annotations can be evaluated."""
 
     name: str
     doc: str = ""
+
+    @property
+    def __name__(self) -> str:
+        return self.name
+
+    def help_text(self) -> str:
+        """Return what `help` shows: its line, and the form, the perspective and the example of its page."""
+        return construct_help(self.name, self.doc)
+
+    def help_signature(self) -> Signature:
+        """Return what it takes."""
+        return signature_from(takes(self.name, self.doc))
 
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
         return Record(self.name, args, tuple(kwargs.items()))
