@@ -25,15 +25,15 @@ def sum_exponentials_anywhere(
     Test:        tests/kernels/test_cross_entropy.py
     """
     b: int64 @ block[1] = id()
-    row: int64 @ block[1] = b / chunks
-    each: int64 @ grid[1] = ((n / WIDTH - 1) / chunks + 1) * WIDTH
+    row: int64 @ block[1] = b // chunks
+    each: int64 @ grid[1] = ((n // WIDTH - 1) // chunks + 1) * WIDTH
     first: int64 @ block[1] = (b - row * chunks) * each
     end: int64 @ block[1] = min(first + each, n)
     with partition(parts, block[1], b) as target, group(block[1]):
         t: int32 @ thread[1] = id()
         start: int64 @ block[1] = row * apart + first
         lead: int64 @ block[1] = min((-(start + past)) & WIDTH - 1, end - first)  # before the first vector
-        many: int64 @ block[1] = (end - first - lead) / WIDTH
+        many: int64 @ block[1] = (end - first - lead) // WIDTH
         tail: int64 @ block[1] = end - first - lead - many * WIDTH
         if ahead > 0:
             match split(thread):

@@ -46,7 +46,7 @@ def cross_entropy_backward_flat(
             for v in range(EACH):  # all loads before the first use
                 at: int64 = (b * (THREADS * EACH) + t + v * THREADS) * WIDTH
                 if at < total:
-                    row: int64 = int64(uint32(at) / uint32(n)) if total <= 1 << 32 else at / n
+                    row: int64 = int64(uint32(at) // uint32(n)) if total <= 1 << 32 else at // n
                     first[v] = (row + 1) * n - at
                     if at + WIDTH <= total:
                         load_piece(x, at, values, v * WIDTH, WIDTH=WIDTH)

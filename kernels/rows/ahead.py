@@ -29,10 +29,10 @@ def map_rows_ahead(
     assume(lanes >= 0 and lanes <= 5)
     t: int32 @ thread[1] = id()  # in the cluster
     threads: int32 @ block[BLOCKS] = count(thread[1])
-    many: int32 @ block[BLOCKS] = n / WIDTH
+    many: int32 @ block[BLOCKS] = n // WIDTH
     shift: int32 @ block[BLOCKS] = 0 if WIDE else lanes
     each: int64 @ block[BLOCKS] = 1 if WIDE else threads >> lanes  # rows of a cluster
-    groups: int64 @ block[BLOCKS] = (rows + each - 1) / each
+    groups: int64 @ block[BLOCKS] = (rows + each - 1) // each
     team: int32 @ thread[1] = threads if WIDE else 1 << lanes
     part: int32 @ thread[1] = t if WIDE else t & team - 1
     own_row: int64 @ thread[1] = 0 if WIDE else t >> lanes

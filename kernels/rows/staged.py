@@ -36,10 +36,10 @@ def map_rows_staged(
     b: int32 @ block[1] = id() if BLOCKS > 1 else 0
     t: int32 @ thread[1] = id()  # in the cluster
     threads: int32 @ block[BLOCKS] = count(thread[1])
-    here: int32 @ thread[1] = t - b * (threads / BLOCKS)
-    many: int32 @ block[BLOCKS] = n / WIDTH
+    here: int32 @ thread[1] = t - b * (threads // BLOCKS)
+    many: int32 @ block[BLOCKS] = n // WIDTH
     each: int64 @ block[BLOCKS] = 1 if WIDE else threads >> lanes  # rows of a cluster
-    groups: int64 @ block[BLOCKS] = (rows + each - 1) / each
+    groups: int64 @ block[BLOCKS] = (rows + each - 1) // each
     team: int32 @ thread[1] = threads if WIDE else 1 << lanes
     part: int32 @ thread[1] = t if WIDE else t & team - 1
     own_row: int64 @ thread[1] = 0 if WIDE else t >> lanes
