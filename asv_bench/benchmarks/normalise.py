@@ -51,5 +51,7 @@ class Error:
 
     @raw.tracked("x (prism/torch)")
     def track_vs_torch(self, call: str, dtype: str, width: int) -> float:
-        ours, theirs = _row(call, dtype, width)["errors"]
-        return float(ours / theirs)
+        found = _row(call, dtype, width)
+        if "errors" not in found:
+            raise NotImplementedError("not measured: errors")
+        return float(found["errors"][0] / found["errors"][1])
