@@ -19,7 +19,7 @@ def counted(x: ptr(const(uint8)) @ grid[1], bins: ptr(uint32) @ grid[1], n: int3
         own: shared(uint32[BINS])
         block.fill(own, 0, BINS)
         with group(thread[1]):
-            for k in range(i, n / 16, threads):
+            for k in range(i, n // 16, threads):
                 bytes: vector(uint8, 16) = load_vector(x[16 * k], 16)
                 for j in range(16):
                     atomic_add(own[bytes[j]], 1, scope="block")

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     Commands: TypeAlias = "argparse._SubParsersAction[_Parser]"
 
 EPILOG = """\
-A kernel is named FILE:NAME (scan.py:scan_kernel) or module:name (prism.kernels.scan:scan).
+A kernel is named FILE:NAME, as my.py:saxpy for a file of yours, or module:name, as prism.kernels.scan.small:scan_block.
 
 exit status:
   0  done
@@ -35,8 +35,8 @@ exit status:
 
 EXAMPLES = {
     "check": """\
-  prism check examples/paper/scan.py:scan
-  prism check examples/histogram.py:counted --schedules 5       on the CPU: races, deadlocks, bounds
+  prism check prism.kernels.scan.small:scan_block
+  prism check my.py:histogram --schedules 5                     on the CPU: races, deadlocks, bounds
   prism check my.py:saxpy --schedules 5 -a 'a=2,x=[1024]:random,y=[1024]:0,n=1000' --blocks 4 --threads 256
   prism check my.py:tile -t T=float32 -t ITEMS=4 --json""",
     "explain": """\

@@ -21,7 +21,7 @@ from prism.lang.tree.plan import Program
 from prism.lang.types import Pointer, Type
 from prism.lang.types.structs import scalar_called, struct_of
 from prism.runtime.arrays import describe
-from prism.runtime.bind import bind, require_count
+from prism.runtime.bind import bind, given_parameters, require_count
 from prism.runtime.build import entry_of
 from prism.runtime.launch import Assumptions, LaunchError, check_numbers, check_shape
 
@@ -116,7 +116,7 @@ def launch(
             raise ValueError("`stream` is for arrays on a GPU, and these are on the host")
         from prism.interpret import run
 
-        check_numbers(host.parameters, arguments)
+        check_numbers(given_parameters(host.parameters), arguments)
         run(program, blocks, threads, arguments, check=check, schedule=schedule, seed=seed)
         return
     if check:
@@ -169,7 +169,7 @@ def place_arguments(
 
 def fill_defaults(program: Program, arguments: Sequence[Any]) -> tuple[Any, ...]:
     """Return a launch's arguments with the kernel's defaults for those that are left out."""
-    pairs = zip(program.entry.parameters, arguments, strict=True)
+    pairs = zip(program.entry.given, arguments, strict=True)
     return tuple(parameter.default if argument is LEFT_OUT else argument for parameter, argument in pairs)
 
 

@@ -37,7 +37,7 @@ def encode(
     TILE: constexpr(int) = THREADS * ITEMS
     VECTOR: constexpr(int) = max(16 // T.bytes, 1)
     HELD: constexpr(int) = ITEMS * T.bytes // H.bytes
-    tiles: int32 @ grid[1] = int32((n + (TILE - 1)) / TILE)
+    tiles: int32 @ grid[1] = int32((n + (TILE - 1)) // TILE)
     blocks: int32 @ grid[1] = count(block[1])
     with partition(y, block[1], races="none") as out, partition(kept, block[1], 0, races="none") as number:
         with partition(lengths, block[1], races="none") as all_lengths, group(block[1]):
@@ -195,7 +195,7 @@ def last_start(flags: uint32 @ thread[1], place: int32 @ thread[1]) -> uint32 @ 
     Shapes: bits stand for elements as `block.load` lays them out, from `place` on: fewer than 2^16.
     """
     top: int32 = max(31 - clz(flags), 0)
-    return uint32(place + (top / WIDTH * (32 * WIDTH) + top % WIDTH) + 1) if flags != 0 else 0
+    return uint32(place + (top // WIDTH * (32 * WIDTH) + top % WIDTH) + 1) if flags != 0 else 0
 
 
 @prism("device")

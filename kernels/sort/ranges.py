@@ -115,7 +115,7 @@ def load_words(
 ):
     """Load a thread's words, every 32nd from `place` on, and its part of the sample, which is the same for all blocks."""
     t: int32 @ thread[1] = id()
-    apart: int32 @ block[1] = n / (EACH * THREADS)
+    apart: int32 @ block[1] = n // (EACH * THREADS)
     with group(thread[1]):
         for k in range(EACH):
             number: int32 = t + k * THREADS
@@ -195,8 +195,8 @@ def choose_parts(
                     if which >= 0 and word == bound:
                         many: int32 = sizes[max(which, 0)]
                         if many > 1:
-                            rank: int32 = firsts[max(which, 0)] + int32(uint32(here) * _SCATTER >> 22) * many / 1024 - begin
-                            which = min(rank / part, PARTS) if rank >= 0 else -1
+                            rank: int32 = firsts[max(which, 0)] + int32(uint32(here) * _SCATTER >> 22) * many // 1024 - begin
+                            which = min(rank // part, PARTS) if rank >= 0 else -1
                 if which < 0:
                     below = below + 1
                 elif which < PARTS:
@@ -217,12 +217,12 @@ def sort_by_digits(
     """
     WIDE: constexpr(bool) = W.bytes > K.bytes
     t: int32 @ thread[1] = id()
-    mine: int32 @ thread[1] = max((many - t + THREADS - 1) / THREADS, 0)
-    rows: int32 @ block[1] = ((many + THREADS - 1) / THREADS + BATCH - 1) / BATCH * BATCH
-    at: int32 @ thread[1] = t / 32 * 32 * rows + t % 32
+    mine: int32 @ thread[1] = max((many - t + THREADS - 1) // THREADS, 0)
+    rows: int32 @ block[1] = ((many + THREADS - 1) // THREADS + BATCH - 1) // BATCH * BATCH
+    at: int32 @ thread[1] = t // 32 * 32 * rows + t % 32
     base: W @ block[1] = low >> 32 << 32 if WIDE else low
     bits: int32 @ block[1] = 8 * W.bytes - int32(clz(high - base))  # in which words differ from `base`
-    passes: int32 @ block[1] = (bits + _DIGIT - 1) / _DIGIT
+    passes: int32 @ block[1] = (bits + _DIGIT - 1) // _DIGIT
     with partition(sorted, thread[1], offset=t) as own, group(thread[1]):
         for k in range(MOST):
             if k < mine:
@@ -238,7 +238,7 @@ def sort_by_digits(
             for k in range(MOST):
                 if k < rows:
                     few[k] = sorted[at + 32 * k]
-        passes = max((bits - 32 + _DIGIT - 1) / _DIGIT, 0)
+        passes = max((bits - 32 + _DIGIT - 1) // _DIGIT, 0)
     sort_fields(
         few, table, sorted, rows, rows, 32 if WIDE else 0, _DIGIT, passes, True, THREADS=THREADS, BATCH=BATCH,
     )
@@ -263,7 +263,7 @@ def sort_part(
     t: int32 @ thread[1] = id()
     table: shared(uint32[max(THREADS // 32 * (33 << _DIGIT - 5), (33 << BUCKETS - 5) + 1)])
     sorted: shared(W[THREADS * MOST])
-    mine: int32 @ thread[1] = max((many - t + THREADS - 1) / THREADS, 0)
+    mine: int32 @ thread[1] = max((many - t + THREADS - 1) // THREADS, 0)
     least: W @ thread[1] = ~W(0)
     most: W @ thread[1] = 0
     with group(thread[1]):
@@ -320,7 +320,7 @@ def send_to_parts(
             if t <= PARTS:
                 mine[0] = number
     with (
-        partition(picked, block[1], lambda place: (place / ROOM, place % ROOM), races="none") as all,
+        partition(picked, block[1], lambda place: (place // ROOM, place % ROOM), races="none") as all,
         partition(full, block[1], lambda i: (b, i)) as mark, group(block[1]),
     ):
         bases: shared(uint32[PARTS + 1])
@@ -397,7 +397,7 @@ def sort_ranges(
     ):
         b: int32 @ block[1] = id()
         t: int32 @ thread[1] = id() % THREADS
-        place: int32 @ thread[1] = b * TILE + t / 32 * (32 * ITEMS) + t % 32
+        place: int32 @ thread[1] = b * TILE + t // 32 * (32 * ITEMS) + t % 32
         words: W[ITEMS] @ thread[1]
         chosen: uint32[ITEMS] @ thread[1]
         few: W[MOST] @ thread[1]

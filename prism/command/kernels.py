@@ -15,6 +15,7 @@ from typing import Any
 from prism.command.output import DONE, FOUND, UNPROVED, CommandError, write
 from prism.command.progress import Bar
 from prism.command.sources import program_of, target
+from prism.runtime.keys import ARCH
 
 
 def run_check(options: argparse.Namespace) -> int:
@@ -144,7 +145,7 @@ def run_emit(options: argparse.Namespace) -> int:
     from prism.runtime.export import header
 
     program = entry_of(options) if options.header or options.ptx or options.json else program_of(options)
-    arch = target(options.arch) if options.ptx else options.arch
+    arch = target(options.arch) if options.ptx else require_spelled(options.arch)
     if options.header or options.ptx or options.json:
         check_architecture(program, arch)
     compiled = Compiled(program, arch)
@@ -161,6 +162,17 @@ def run_emit(options: argparse.Namespace) -> int:
 
         write(options, emit(lower(program)).source)
     return DONE
+
+
+def require_spelled(arch: str) -> str:
+    """Return the architecture; what needs no compiler takes any that is spelled as one.
+
+    Raises:
+        CommandError: it is no architecture.
+    """
+    if not ARCH.fullmatch(arch):
+        raise CommandError(f"an architecture is written as in `sm_90a`, not {arch!r}")
+    return arch
 
 
 def run_export(options: argparse.Namespace) -> int:

@@ -8,6 +8,8 @@ from dataclasses import replace
 from threading import get_ident
 from typing import TYPE_CHECKING, Any, NamedTuple, TypeAlias
 
+import numpy as np
+
 from prism.runtime import device, extended_launch
 from prism.runtime.extended_launch import LEGACY
 from prism.runtime.graphs import Trial, trial_of
@@ -37,8 +39,16 @@ _OFTEN = 4  # times at the same places, behind which several steps are tried as 
 LASTING = (0, 1)
 
 
+def number_of_bits(bits: int, dtype: np.dtype[Any]) -> Any:
+    """Return the number whose bits are the lowest of 8 bytes."""
+    return np.array([bits], np.uint64).view(dtype)[0]
+
+
 class Launched(NamedTuple):
-    """A step that is a launch of a kernel. `values` are its arguments, but for those that `slots`, `beside` and `maps` give."""
+    """A step that is a launch of a kernel. `values` are its arguments, but for those that `slots`, `beside` and `maps` give.
+
+    `numbers`: parameters that are numbers, each with its dtype: their bits stand where an address does.
+    """
 
     launcher: Launcher
     blocks: int
@@ -47,6 +57,7 @@ class Launched(NamedTuple):
     slots: Sequence[Slot] = ()
     beside: Sequence[Slot] = ()
     maps: Sequence[Mapped] = ()
+    numbers: Sequence[tuple[int, np.dtype[Any]]] = ()
 
     def arguments(self, addresses: Memory, memory: Memory) -> list[Any]:
         """Return all of a launch's arguments."""
@@ -54,6 +65,8 @@ class Launched(NamedTuple):
         for given, slots in ((memory, self.beside), (addresses, self.slots)):
             for position, which, offset in slots:
                 values[position] = given[which] + offset
+        for position, dtype in self.numbers:
+            values[position] = number_of_bits(values[position], dtype).item()
         for position, which, offset, facts in self.maps:
             values[position] = replace(facts, pointer=addresses[which] + offset)
         return values

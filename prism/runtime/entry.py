@@ -23,7 +23,9 @@ class EntryParameter(Value):
     struct's key.
 
     A pointer's `dtype` is its element's scalar, also where elements are vectors or mailboxes. A `map` is an array as the tensor
-    copy engine sees it: `box` is the shape of its tiles, outermost first, `swizzle` how they lie in shared memory.
+    copy engine sees it: `box` is the shape of its tiles, outermost first, `swizzle` how they lie in shared memory. A pointer
+    with `axes` is an array of so many: behind all parameters that a launch is given come, for each such array, the extents of its
+    axes and their strides in elements.
 
     Raises:
         ValueError: the kind or the dtype is none that Prism knows.
@@ -35,6 +37,7 @@ class EntryParameter(Value):
     const: bool = False
     box: tuple[int, ...] = ()
     swizzle: int = 0
+    axes: int = 0
 
     def __post_init__(self) -> None:
         if self.kind not in ("pointer", "scalar", "map"):
@@ -120,7 +123,10 @@ class Entry(Value):
             "name": self.name,
             "arch": self.arch,
             "parameters": [
-                [p.name, p.kind, p.dtype, p.const, *([list(p.box), p.swizzle] if p.kind == "map" else [])]
+                [
+                    *(p.name, p.kind, p.dtype, p.const),
+                    *([list(p.box), p.swizzle] if p.kind == "map" else [[], 0, p.axes] if p.axes else []),
+                ]
                 for p in self.parameters
             ],
             "shared_bytes": self.shared_bytes,
@@ -164,9 +170,11 @@ class Entry(Value):
         return entry
 
 
-def _parameter(name: Any, kind: Any, dtype: Any, const: Any, box: Any = (), swizzle: Any = 0) -> EntryParameter:
+def _parameter(
+    name: Any, kind: Any, dtype: Any, const: Any, box: Any = (), swizzle: Any = 0, axes: Any = 0
+) -> EntryParameter:
     text = _typed(name, str), _typed(kind, str), _typed(dtype, str), _typed(const, bool)
-    return EntryParameter(*text, tuple(_typed(n, int) for n in box), _typed(swizzle, int))
+    return EntryParameter(*text, tuple(_typed(n, int) for n in box), _typed(swizzle, int), _typed(axes, int))
 
 
 def _typed(value: Any, kind: type, *others: Any) -> Any:

@@ -37,10 +37,10 @@ SYNTAX = {  # the page of each node of the syntax tree: what Python itself gives
     "Batch": "wgmma_async", "Turns": "turns", "Unsafe": "unsafe", "Nested": "device",
     "Name": "declaration", "Literal": "types", "Resolved": "call", "Unary": "operators", "Binary": "operators",
     "Conditional": "conditional", "Call": "call", "Subscript": "subscript", "Attribute": "struct", "Lambda": "partition",
-    "Braces": "array", "Listed": "array", "Tuple": "return",
+    "Braces": "local_array", "Listed": "local_array", "Tuple": "return",
 }  # fmt: skip
 OF_PYTHON = ("declaration", "assignment", "subscript", "operators", "conditional", "call", "return", "if", "for", "while",
-             "break", "types", "array", "float4_cast")  # fmt: skip
+             "break", "types", "local_array", "float4_cast")  # fmt: skip
 HEADINGS = ["Form", "Perspective", "Rules", "Example", "In CUDA", "Refused", "Source"]
 FOLDER = DOCS / "reference"
 PAGES = sorted(FOLDER.glob("*.md"))

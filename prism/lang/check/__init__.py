@@ -39,7 +39,14 @@ from prism.lang.check.purity import is_pure, trusted_pointers
 from prism.lang.check.raw import extern_body
 from prism.lang.check.registers import check_registers
 from prism.lang.check.reuse import Checked, Key
-from prism.lang.check.signature import check_parameter, check_requires, check_result, shared_limit, show
+from prism.lang.check.signature import (
+    check_parameter,
+    check_requires,
+    check_result,
+    hidden_parameters,
+    shared_limit,
+    show,
+)
 from prism.lang.cuda.names import function_name
 from prism.lang.diagnostics import CompileError, Error, Fields, Label, Span
 from prism.lang.errors import calls as call_errors
@@ -55,8 +62,9 @@ from prism.lang.keep.keys import exact_items
 from prism.lang.keep.records import is_record_class, items_of
 from prism.lang.parse import parse
 from prism.lang.parse import syntax as s
+from prism.lang.parse.constants import PYTHON_TYPES
 from prism.lang.parse.extent import MOST_FUNCTIONS, MOST_STATEMENTS
-from prism.lang.parse.instantiate import PYTHON_TYPES, instantiate
+from prism.lang.parse.instantiate import instantiate
 from prism.lang.parse.records import is_constant
 from prism.lang.parse.views import Viewed, Written, rewrite
 from prism.lang.surface.templates import compute_default
@@ -375,6 +383,7 @@ def check_function(
         except CompileError as failure:
             context.errors.extend(failure.errors)
             env = env.name(parameter.name, Poison())
+    parameters += hidden_parameters(tuple(parameters))
     check_result(context, function)
     if kernel.external is not None:
         if not parsed.extern:

@@ -13,7 +13,7 @@ from dataclasses import replace
 from typing import TypeVar
 
 from prism.lang import surface
-from prism.lang.diagnostics import CompileError, Error, Span
+from prism.lang.diagnostics import CompileError, Error, Fields, Span
 from prism.lang.errors import syntax as errors
 from prism.lang.parse import scopes
 from prism.lang.parse import syntax as s
@@ -299,7 +299,9 @@ def _for(c: Context, node: ast.For) -> s.For:
         raise CompileError(errors.LoopTarget(span=c.span(node.target), text=c.text(node.target)))
     call = node.iter
     if not isinstance(call, ast.Call) or c.resolve(call.func) is not range:
-        raise CompileError(errors.NotRange(span=c.span(call), text=c.text(call)))
+        listed = len(call.elts) if isinstance(call, ast.Tuple | ast.List) else 0
+        facts: Fields = {"text": c.text(call), "target": node.target.id, "listed": listed}
+        raise CompileError(errors.NotRange(span=c.span(call), **facts))
     start, stop, step, unroll = _range(c, call)
     return s.For(
         span=c.header(node, call), name=node.target.id, name_span=c.span(node.target),

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import html
 import inspect
+import operator
 import sys
 import textwrap
 from collections.abc import Callable, Mapping, Sequence
@@ -120,6 +121,15 @@ class Construct(Value):
         return (other, self)
 
 
+class CeilDivide(Construct):
+    """`cdiv(a, b)`: on the host a number, so that a launch has it as the kernel does."""
+
+    def __call__(self, *args: Any, **kwargs: Any) -> Any:
+        if len(args) == 2 and not kwargs and all(hasattr(each, "__index__") for each in args):
+            return -(-operator.index(args[0]) // operator.index(args[1]))
+        return Record(self.name, args, tuple(kwargs.items()))
+
+
 class Record(Value):
     """An applied construct, as in `ptr(const(T))`; `@ perspective` is allowed on it. The compiler reads the source."""
 
@@ -146,6 +156,7 @@ count = Construct(
 )
 row = Construct("row", "row(acc, i): the row of element i of this thread's part of a fragment")
 column = Construct("column", "column(acc, i): the column of element i of this thread's part of a fragment")
+cdiv = CeilDivide("cdiv", "cdiv(a, b): a / b rounded up, for a >= 0 and b > 0: in a kernel, and on the host")
 assert_ = Construct("assert_", 'assert_(condition, "text"): ends the kernel with the text where it does not hold')
 assume = Construct(
     "assume", "assume(condition): it holds here, says the program; the compiler may build on it, checked runs test it"
@@ -163,6 +174,9 @@ BREAKPOINT = Construct(
 )
 unsafe = Construct("unsafe", 'unsafe("text"): text for the emitted code')
 ptr = Construct("ptr", "ptr(T): memory that several threads reach; ptr(const(T)) is read only")
+array = Construct(
+    "array", "array(T, 2): an array of the host's, of any strides: x[i, j], x.shape[0]; of const(T) to read"
+)
 const = Construct("const", "const(T): never assigned")
 constexpr = Construct("constexpr", "constexpr(int), constexpr(Cut): a compile-time value, or a record of such")
 shared = Construct("shared", "shared(T[n]): an object in the block's shared memory; ring=k: k copies, visited in turn")
@@ -430,10 +444,10 @@ class PrismModule(type(sys)):  # type: ignore[misc]
 
 
 __all__ = [
-    "assert_", "assume", "async_", "attr", "bf16", "bfloat16", "block", "bool_", "c_float", "c_int", "claim", "column",
-    "complex128", "complex64", "const", "constexpr", "count", "CUtensorMap", "device", "distinct", "double", "double2",
-    "double2_cast", "dtype", "extern", "float16", "float2", "float2_cast", "float32", "float4", "float4_cast", "float64",
-    "float8_e4m3fn", "float8_e5m2", "fragment", "function", "grid", "group", "half", "half2", "half2_cast", "half8",
+    "array", "assert_", "assume", "async_", "attr", "bf16", "bfloat16", "block", "bool_", "c_float", "c_int", "cdiv", "claim",
+    "column", "complex128", "complex64", "const", "constexpr", "count", "CUtensorMap", "device", "distinct", "double",
+    "double2", "double2_cast", "dtype", "extern", "float16", "float2", "float2_cast", "float32", "float4", "float4_cast",
+    "float64", "float8_e4m3fn", "float8_e5m2", "fragment", "function", "grid", "group", "half", "half2", "half2_cast", "half8",
     "half8_cast", "id", "int16", "int16_t", "int2", "int2_cast", "int32", "int32_t", "int4", "int4_cast", "int64", "int64_t",
     "int8", "int8_t", "Kernel", "kernel", "mailbox", "may_alias", "one", "partition", "print_", "ptr", "requires", "roles",
     "row", "shared", "split", "static_assert", "struct", "template", "thread", "turns", "uint", "uint16", "uint16_t", "uint2",

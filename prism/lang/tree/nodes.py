@@ -50,6 +50,8 @@ class Symbol(Frozen):
     const: bool = False
     default: bool | int | float | None = None
     """What a parameter is where a call leaves it out."""
+    axes: tuple[tuple[Symbol, Symbol], ...] = ()
+    """Of an array, for each axis its extent and its stride, in elements: parameters that a launch computes."""
 
     def itself(self) -> Symbol:
         """Return what an alias is another name of; any other symbol as it is."""
@@ -135,3 +137,9 @@ class Function(Plain):
     """The numbers of its `__launch_bounds__`: threads of a block, blocks of a multiprocessor; none where it has none."""
     notes: dict[Any, Any] = field(default_factory=dict, init=False, repr=False)
     """What was found out about it (once.py), by what was asked."""
+
+    @property
+    def given(self) -> tuple[Symbol, ...]:
+        """The parameters that a launch is given: not the extents and strides of arrays, which come behind them."""
+        hidden = 2 * sum(len(p.axes) for p in self.parameters)
+        return self.parameters[: len(self.parameters) - hidden] if hidden else self.parameters

@@ -33,6 +33,7 @@ from prism.runtime.arrays import is_array
 _E = TypeVar("_E")
 _NOWHERE = Span("lambda", 1, 0, 1, 1)
 _COMPARISONS = ("==", "!=", "<", "<=", ">", ">=")
+_COMPLEX = ("complex64", "complex128")
 _MOST = 1024  # lambdas that are kept
 _MODULE = ("__builtins__", "__loader__", "__name__", "__spec__")  # what the text of a file is found by
 _constant: dict[Hashable, Written] = {}
@@ -87,6 +88,27 @@ class Applied:
             CompileError, TypeError: as `prism.lib.lazy.map`.
             OverflowError: a number is out of the range of the integers that it meets.
         """
+        if is_lambda(self._python) and any(part.scalar.name in _COMPLEX for part in parts):
+            return self._apply_to_complex(parts)
+        return self._apply(parts)
+
+    def _apply_to_complex(self, parts: Sequence[Lazy]) -> Lazy:
+        """Return the function of complex numbers: compiled if it reads their parts, else by the arithmetic of lazy arrays.
+
+        The language has no operators on structs, and lazy arrays have them on complex numbers.
+        """
+        try:
+            return self._apply(parts)
+        except CompileError:
+            try:
+                found = self._python(*parts)
+            except (TypeError, ValueError, AttributeError):
+                found = None
+            if not isinstance(found, Lazy):
+                raise
+            return found
+
+    def _apply(self, parts: Sequence[Lazy]) -> Lazy:
         if self._opened is not None:
             found = self._opened.types(tuple([part.scalar for part in parts]), on_gpu(parts))
             if found is not None:

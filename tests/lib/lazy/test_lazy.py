@@ -117,6 +117,10 @@ def test_complex_numbers_are_added_and_multiplied() -> None:
     x = (numbers("float32") + 1j * numbers("float32")).astype(np.complex64)
     equal(lazy.of(x) * x + 2.0, x * x + np.complex64(2))
     assert lib.sum(lazy.of(x) * x) == (x * x).sum()
+    equal(lazy.map(lambda a, b: a * b + 2.0 * a, x, x[::-1].copy()), x * x[::-1] + 2 * x)
+    assert lib.select(x, lambda a: a != 0).tolist() == x[x != 0].tolist()
+    with pytest.raises(CompileError, match="expected a scalar, found complex64"):
+        lazy.map(lambda a: a if a != 0 else a * a, x)
     with pytest.raises(TypeError, match="`<` is not for lazy arrays of complex64"):
         lazy.of(x) < x  # noqa: B015
 

@@ -11,10 +11,11 @@ from prism.host import arguments, repeat
 from prism.host.axes import axis_or_whole
 from prism.host.lazies import LazyArray
 from prism.lib.algorithms.select import calls
-from prism.lib.algorithms.select.into import fitting, most_kept, put_exactly, put_first
+from prism.lib.algorithms.select.into import condition_along, fits_along, fitting, most_kept, put_exactly, put_first
 from prism.lib.algorithms.select.parts import mask_of, split_apart
+from prism.lib.algorithms.select.runs import unique_runs
 from prism.lib.algorithms.take.api import take
-from prism.runtime.arrays import is_array, require_axes
+from prism.runtime.arrays import is_array
 
 
 def select(
@@ -252,37 +253,18 @@ def compress(
         raise ValueError("`count` and `size` are for a whole array, without `axis`")
     if out is not None and count:
         raise ValueError("`count` gives an array and a number, and `out` is for the array alone: pass one of them")
-    if axis is not None and _fits_along(condition, x, axis):
+    if axis is not None and fits_along(condition, x, axis):
         return take(x, flatnonzero(condition, stream=stream), axis, out, "clip", stream=stream)
     along = None if axis is None else axis_or_whole(axis, len(arguments.facts_of(x, "x").shape))
     if along is not None:
-        return _compress_along(condition, x, along, out, stream)
+        places = flatnonzero(condition_along(condition, x, along, stream), stream=stream)
+        return take(x, places, along, out, "clip", stream=stream)
     x, condition = arguments.array_of(x), arguments.array_of(condition)
     if len(condition.shape) == 1:
         condition = fitting(condition, math.prod(x.shape), mode, stream)
     given = {"mask": condition, "x": x}
     found = calls.select_by_mask("compress", given, mode, stream, {"mask": "condition"}, flat=True)
     return found if out is None else put_exactly(found, out, stream)
-
-
-def _fits_along(condition: Any, x: Any, axis: Any) -> bool:
-    """Whether it is seen at once that a condition is for an axis of an array: facts of both would cost more than the calls."""
-    axes = getattr(x, "ndim", 0)
-    return (
-        type(axis) is int
-        and -axes <= axis < axes
-        and getattr(condition, "ndim", 0) == 1
-        and condition.shape[0] <= x.shape[axis]
-    )
-
-
-def _compress_along(condition: Any, x: Any, along: int, out: Any, stream: Any) -> Any:
-    shape, marks = arguments.facts_of(x, "x").shape, arguments.facts_of(condition, "condition")
-    require_axes(marks, "condition", 1)
-    condition = fitting(arguments.array_of(condition), shape[along], calls.mode_of(False, None, 0), stream)
-    if condition.shape[0] > shape[along]:
-        raise ValueError(f"`condition` has {condition.shape[0]} elements, and axis {along} of `x` has {shape[along]}")
-    return take(x, flatnonzero(condition, stream=stream), along, out, "clip", stream=stream)
 
 
 def extract(
@@ -324,7 +306,14 @@ def extract(
 
 
 def unique_consecutive(
-    x: Any, *, count: bool = False, size: int | None = None, fill_value: Any = 0, stream: Any = None
+    x: Any,
+    return_inverse: bool = False,
+    return_counts: bool = False,
+    *,
+    count: bool = False,
+    size: int | None = None,
+    fill_value: Any = 0,
+    stream: Any = None,
 ) -> Any:
     """Return the first element of each run of equal elements: `torch.unique_consecutive(x)`.
 
@@ -333,25 +322,35 @@ def unique_consecutive(
     x : array of NumPy, CuPy or torch, or lazy array
         Of any shape, of bools or numbers: its elements are taken in C order. A run ends where an element differs from the one
         before (`!=`), so every NaN is one.
+    return_inverse, return_counts : bool, default False
+        Return which run each element is in, too, and how many elements each run has: int64.
     count, size, fill_value, stream
-        As for `prism.lib.select`.
+        As for `prism.lib.select`. Behind counts stands 0.
 
     Returns
     -------
-    array
-        As of `prism.lib.select`.
+    array, or a tuple of values, inverse and counts
+        As of `prism.lib.select`; the inverse has the shape of `x`. With `count` the number of runs stands behind all.
 
     Raises
     ------
     TypeError, ValueError, OverflowError
         As `prism.lib.select`.
 
+    Notes
+    -----
+    The inverse is a running sum of where runs begin: `x` is read once more. Counts take no further pass.
+
     Examples
     --------
     >>> prism.lib.unique_consecutive(np.array([7, 7, 8, 8, 7]))
     array([7, 8, 7])
+    >>> prism.lib.unique_consecutive(np.array([7, 7, 8, 8, 7]), return_inverse=True, return_counts=True)
+    (array([7, 8, 7]), array([0, 0, 1, 1, 2]), array([2, 2, 1]))
     """
     mode = calls.mode_of(count, size, fill_value)
+    if return_inverse or return_counts:
+        return unique_runs(x, bool(return_inverse), bool(return_counts), mode, stream)
     return calls.unique(x, mode, stream)
 
 

@@ -10,9 +10,34 @@ import numpy as np
 from prism.host import arguments, memory
 from prism.host.lazies import LazyArray
 from prism.lib.algorithms.reduce.api import any as any_of
-from prism.lib.algorithms.select.calls import Mode
-from prism.runtime.arrays import ArrayInfo, is_array
+from prism.lib.algorithms.select.calls import Mode, mode_of
+from prism.runtime.arrays import ArrayInfo, is_array, require_axes
 from prism.runtime.streams import choose_stream
+
+
+def fits_along(condition: Any, x: Any, axis: Any) -> bool:
+    """Whether it is seen at once that a condition is for an axis of an array: facts of both would cost more than the calls."""
+    axes = getattr(x, "ndim", 0)
+    return (
+        type(axis) is int
+        and -axes <= axis < axes
+        and getattr(condition, "ndim", 0) == 1
+        and condition.shape[0] <= x.shape[axis]
+    )
+
+
+def condition_along(condition: Any, x: Any, along: int, stream: Any) -> Any:
+    """Return a condition for an axis of an array, at most as long.
+
+    Raises:
+        ValueError: it is longer, and true there, or has more axes.
+    """
+    shape, marks = arguments.facts_of(x, "x").shape, arguments.facts_of(condition, "condition")
+    require_axes(marks, "condition", 1)
+    condition = fitting(arguments.array_of(condition), shape[along], mode_of(False, None, 0), stream)
+    if condition.shape[0] > shape[along]:
+        raise ValueError(f"`condition` has {condition.shape[0]} elements, and axis {along} of `x` has {shape[along]}")
+    return condition
 
 
 def put_exactly(found: Any, out: Any, stream: Any) -> Any:

@@ -1,6 +1,6 @@
 """Selection on NumPy arrays, against NumPy: random calls, lazy arrays, functions, and the errors; and warm calls of a GPU.
 
-Tests of prism/lib/algorithms/select: api, calls, parts, into, plan, ships, cases.
+Tests of prism/lib/algorithms/select: api, calls, parts, into, runs, plan, ships, cases.
 """
 
 from collections.abc import Iterator
@@ -107,6 +107,10 @@ def one_call(seed: int, put=same, host=same) -> None:
     ):  # fmt: skip
         compare(function, arguments, wanted, random, put, host)
     starts = np.flatnonzero(np.concatenate([np.ones(min(1, x.size), bool), values[1:] != values[:-1]]))
+    begins = np.zeros(x.size, np.int64)
+    begins[starts[1:]] = 1
+    found = [host(part) for part in lib.unique_consecutive(put(x), True)]
+    assert found[0].tobytes() == values[starts].tobytes() and np.array_equal(found[1], np.cumsum(begins).reshape(shape))
     if not dtype.startswith("complex"):
         compare(lib.run_length_encode, (values,), (values[starts], np.diff(starts, append=x.size)), random, put, host)
 
@@ -135,6 +139,24 @@ def test_random_calls(seed: int) -> None:
 @pytest.mark.parametrize("seed", range(1000, 2416))
 def test_many_random_calls(seed: int) -> None:
     one_call(seed)
+
+
+def test_runs_with_what_each_element_is_in_and_how_many_there_are() -> None:
+    x = np.array([[7, 7, 8], [8, 8, 7]])
+    for given in (x, L.of(x), x.tolist(), np.asfortranarray(x)):
+        values, inverse, counts = lib.unique_consecutive(given, True, True)
+        assert (
+            values.tolist() == [7, 8, 7] and counts.tolist() == [2, 3, 1] and inverse.tolist() == [[0, 0, 1], [1, 1, 2]]
+        )
+    values, counts, number = lib.unique_consecutive(x, return_counts=True, count=True)
+    assert number == 3 and values[:3].tolist() == [7, 8, 7] and counts[:3].tolist() == [2, 3, 1]
+    values, inverse, counts = lib.unique_consecutive(x, True, True, size=5, fill_value=-1)
+    assert values.tolist() == [7, 8, 7, -1, -1] and counts.tolist() == [2, 3, 1, 0, 0] and inverse.max() == 2
+    assert [one.size for one in lib.unique_consecutive(x[:0], True, True)] == [0, 0, 0]
+    values, inverse, counts = lib.unique_consecutive(np.array([np.nan, np.nan, 1j]), True, True)
+    assert inverse.tolist() == [0, 1, 2] and counts.tolist() == [1, 1, 1]
+    with pytest.raises(TypeError, match="dtype <U1"):
+        lib.unique_consecutive(np.array(["a"]), True)
 
 
 def test_a_function_of_the_elements() -> None:
