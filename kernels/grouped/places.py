@@ -10,8 +10,8 @@ from dataclasses import dataclass
 
 from prism.kernels.hgemm.cut import Cut
 from prism.lang import (
-    ballot, block, broadcast, claim, const, constexpr, dtype, function, grid, group, id, int32, one, partition, popcount, prism,
-    ptr, requires, roles, shared, shuffle, struct, template, thread, uint32, warp,
+    atomic_add, atomic_exchange, ballot, block, broadcast, claim, const, constexpr, dtype, function, grid, group, id, int32, one,
+    partition, popcount, prism, ptr, requires, roles, shared, shuffle, struct, template, thread, uint32, warp,
 )  # fmt: skip
 from prism.lib.thread import operators
 
@@ -136,15 +136,18 @@ def find_place(
 
 
 @prism("device")
-@template(INDEX=dtype, CUT=constexpr(Cut), GROUPING=constexpr(Grouping), TILE=function)
+@template(INDEX=dtype, CUT=constexpr(Cut), GROUPING=constexpr(Grouping), TILE=function, DYNAMIC=constexpr(bool))
 @requires(block[1], thread[CUT.threads])
 def in_groups(
     bounds: ptr(const(INDEX)) @ grid[1], s: Sizes @ grid[1], first: int32 @ block[1], blocks: int32 @ grid[1],
-    scheduler: roles(warp, 1),
+    counter: ptr(uint32) @ grid[1], scheduler: roles(warp, 1),
 ):  # fmt: skip
-    """`TILE(place)` of each of a block's tiles: numbers `first`, `first + blocks`, ... of those of all groups.
+    """`TILE(place)` of the tiles of all groups, each by the block that comes to it first; block `first` begins with that tile.
 
-    Meanwhile the scheduler finds the next one, and hands it over by a ring.
+    When the scheduler is done with its part of a tile, it draws the number of the next one, finds it, and hands it over.
+
+    Shapes:      `counter[0]`: 0 at first. It counts what is drawn, as many numbers as there are tiles: each block draws one that
+                 is too high, and who draws the last one sets the counter back. Launches that share it follow each other.
 
     Perspective: block.
     Test:        tests/kernels/test_grouped.py
@@ -152,22 +155,32 @@ def in_groups(
     start: shared(Place[1])
     following: shared(Place[1], ring=2)
     walk: Walk[1] @ warp[1]
+    number: int32 @ warp[1] = first
     place: Place @ warp[1] = Place(-1, 0, 0, 0, 0)
-    number: int32 @ block[1] = first
     with scheduler:
         walk[0] = Walk(0, 0, broadcast(bound_of(bounds, 0, s.room), 0) if GROUPING.first and not GROUPING.apart else 0)
-        place = find_place(bounds, number, s, walk, CUT=CUT, GROUPING=GROUPING)
+        place = find_place(bounds, first, s, walk, CUT=CUT, GROUPING=GROUPING)
     with claim(start, scheduler) as own, claim(own, thread[1]) as word, one(thread):
         word[0] = place
     at: Place @ block[1] = Place(-1, 0, 0, 0, 0)
     with partition(start, block[1], 0) as now:
         at = now[0]
     while at.group >= 0:
-        number += blocks
+        TILE(at)
         with scheduler:
-            place = find_place(bounds, number, s, walk, CUT=CUT, GROUPING=GROUPING)
+            ticket: uint32 @ thread[1] = 0
+            if DYNAMIC:
+                with one(thread):
+                    ticket = atomic_add(counter[0], uint32(1))
+            else:
+                number += blocks
+            drawn: int32 @ warp[1] = broadcast(int32(ticket), 0)
+            place = find_place(bounds, blocks + drawn if DYNAMIC else number, s, walk, CUT=CUT, GROUPING=GROUPING)
+            # All tiles were drawn, or were a block's first one.
+            if DYNAMIC and place.group < 0 and drawn == walk[0].tiles - 1:
+                with one(thread):
+                    atomic_exchange(counter[0], uint32(0))
         with claim(following, scheduler) as own, claim(own, thread[1]) as word, one(thread):
             word[0] = place
-        TILE(at)
         with partition(following, block[1], 0) as now:
             at = now[0]

@@ -8,15 +8,15 @@ where one does.
 
 from __future__ import annotations
 
-from prism.kernels.grouped.places import Grouping, Place, Sizes, bound_of, in_groups
+from prism.kernels.grouped.places import Grouping, Place, Sizes, in_groups
 from prism.kernels.hgemm.cut import Cut
 from prism.kernels.hgemm.epilogue import store_plain
 from prism.kernels.hgemm.fused import Terms, bring_records, round_fused
-from prism.kernels.hgemm.main_loop import main_loop, multiply_tiles
+from prism.kernels.hgemm.main_loop import main_loop
 from prism.lang import (
-    CUtensorMap, async_, attr, block, claim, const, constexpr, count, cp_async, dtype, float32, fragment, function, grid, group,
-    id, int32, int64, one, partition, prefetch_map, prism, ptr, requires, roles, set_registers, shared, shuffle, template, thread,
-    tma_load, tma_prefetch, tma_store, warp, warpgroup,
+    CUtensorMap, attr, block, claim, const, constexpr, count, dtype, float32, fragment, function, grid, group,
+    id, int32, int64, one, partition, prefetch_map, prism, ptr, requires, roles, set_registers, shared, template, thread,
+    tma_load, tma_store, uint32, warp, warpgroup,
 )  # fmt: skip
 from prism.lib.thread import operators
 
@@ -25,7 +25,7 @@ from prism.lib.thread import operators
 @template(
     T=dtype, TB=dtype, OUT=dtype, INDEX=dtype, ONCE=dtype, ROW=dtype, COLUMN=dtype, ELEMENT=dtype, CUT=constexpr(Cut),
     TILE=constexpr(Cut), TERMS=constexpr(Terms), GROUPING=constexpr(Grouping), EACH=constexpr(bool), PLAIN=constexpr(bool),
-    EPILOGUE=function, GATHERED=constexpr(bool), TAKEN=dtype, TRIM=constexpr(bool), FAR=constexpr(int),
+    EPILOGUE=function, TRIM=constexpr(bool), DYNAMIC=constexpr(bool),
 )  # fmt: skip
 @requires(grid[1], block[1], thread[CUT.threads])
 @attr("__launch_bounds__(CUT.threads, 1)")
@@ -34,10 +34,9 @@ def grouped_product(
     map_b: const(CUtensorMap(TB, 1, TILE.bn if TERMS.pair > 0 else CUT.rows_b, CUT.columns_b, swizzle=CUT.span_b)) @ grid[1],
     map_other: const(CUtensorMap(TB, 1, TILE.bn, CUT.columns_b, swizzle=CUT.span_b)) @ grid[1],
     map_out: CUtensorMap(OUT, 1, TILE.slab_rows, TILE.slab_columns, swizzle=TILE.span) @ grid[1], out: ptr(OUT) @ grid[1],
-    partial: ptr(float32) @ grid[1], stride: int64 @ grid[1], bounds: ptr(const(INDEX)) @ grid[1], s: Sizes @ grid[1],
-    once: ptr(const(ONCE)) @ grid[1], by_row: ptr(const(ROW)) @ grid[1], by_column: ptr(const(COLUMN)) @ grid[1],
-    by_element: ptr(const(ELEMENT)) @ grid[1],
-    x: ptr(const(T)) @ grid[1], taken: ptr(const(TAKEN)) @ grid[1], apart: int64 @ grid[1], most: int32 @ grid[1],
+    counter: ptr(uint32) @ grid[1], partial: ptr(float32) @ grid[1], stride: int64 @ grid[1], bounds: ptr(const(INDEX)) @ grid[1],
+    s: Sizes @ grid[1], once: ptr(const(ONCE)) @ grid[1], by_row: ptr(const(ROW)) @ grid[1],
+    by_column: ptr(const(COLUMN)) @ grid[1], by_element: ptr(const(ELEMENT)) @ grid[1],
 ):  # fmt: skip
     """`out[i, j] = EPILOGUE(sum, other, 0, once, by_row[i], by_column[j], by_element[i, j], i, j)`, of each group.
 
@@ -47,8 +46,7 @@ def grouped_product(
                  `map_b` of K by n, both with an axis before that says where a group begins, and `map_out` of groups x m x n.
                  Where `PLAIN` `out` is written instead, its rows `stride` elements apart. `bounds`: where groups end, or how long
                  they are where `GROUPING.apart`. Where `EACH`, `by_column` has n records for each group. The row that EPILOGUE
-                 is told is the group's. Where `GATHERED`, `map_a` is not read: rows of `x`, `apart` elements apart, are taken,
-                 numbers `taken`, of 0 to `most`. Where `TERMS.pair`, `other` is the sum with `map_other`, which is as `map_b`.
+                 is told is the group's. Where `TERMS.pair`, `other` is the sum with `map_other`, which is as `map_b`.
                  Where `TRIM`, warpgroups that have no rows make no products.
     Numerics:    sums as `hgemm`'s (prism/kernels/hgemm/persistent.py). A group of no K has sums of 0.
     Test:        tests/kernels/test_grouped.py, tests/gpu/test_grouped.py
@@ -61,15 +59,14 @@ def grouped_product(
     ):  # fmt: skip
         sums: fragment(float32, CUT.rows, CUT.bn) @ warpgroup[1] = 0  # of those who have none of a tile's rows
         workers, helpers = roles(warpgroup, CUT.consumers, 1)
-        consumers, loader, gatherer, storer, fetcher = roles(warp, CUT.warps, 1, 1, 1, 1)
+        consumers, loader, fetcher, storer = roles(warp, CUT.warps, 1, 1, 1)
         if CUT.worker_registers > 0:
             with helpers:
                 set_registers(CUT.helper_registers)
             with workers:
                 set_registers(CUT.worker_registers)
         with loader, one(thread):
-            if not GATHERED:
-                prefetch_map(map_a)
+            prefetch_map(map_a)
             prefetch_map(map_b)
 
         @requires(block[1], thread[CUT.threads])
@@ -80,22 +77,16 @@ def grouped_product(
                     for e in range(count(sums)):
                         sums[e] = 0
 
-            if GATHERED:
-                multiply_gathered(
-                    sums, consumers, loader, gatherer, map_b, map_other, x, taken, apart, most, at, s, CUT=CUT, TILE=TILE, T=T,
-                    TB=TB, TAKEN=TAKEN, TRIM=TRIM, PAIR=TERMS.pair > 0,
-                )  # fmt: skip
-            else:
-                multiply_group(
-                    sums, consumers, loader, map_a, map_b, map_other, at, depth, s, CUT=CUT, TILE=TILE, T=T, TB=TB,
-                    GROUPING=GROUPING, TRIM=TRIM, FAR=FAR, PAIR=TERMS.pair > 0,
-                )  # fmt: skip
+            multiply_group(
+                sums, consumers, loader, map_a, map_b, map_other, at, depth, s, CUT=CUT, TILE=TILE, T=T, TB=TB,
+                GROUPING=GROUPING, TRIM=TRIM, PAIR=TERMS.pair > 0,
+            )  # fmt: skip
             store_group(
                 sums, consumers, fetcher, storer, map_out, whole, unused, stride, once, by_row, by_column, by_element, at, s,
                 CUT=CUT, TILE=TILE, TERMS=TERMS, GROUPING=GROUPING, EACH=EACH, PLAIN=PLAIN, EPILOGUE=EPILOGUE,
             )  # fmt: skip
 
-        in_groups(bounds, s, first, blocks, fetcher, CUT=TILE, GROUPING=GROUPING, TILE=make_tile)
+        in_groups(bounds, s, first, blocks, counter, loader, CUT=TILE, GROUPING=GROUPING, TILE=make_tile, DYNAMIC=DYNAMIC)
 
 
 @prism("device")
@@ -127,7 +118,7 @@ def load_matrix(
 @prism("device")
 @template(
     CUT=constexpr(Cut), TILE=constexpr(Cut), T=dtype, TB=dtype, GROUPING=constexpr(Grouping), TRIM=constexpr(bool),
-    FAR=constexpr(int), PAIR=constexpr(bool),
+    PAIR=constexpr(bool),
 )  # fmt: skip
 @requires(block[1], thread[CUT.threads])
 def multiply_group(
@@ -155,60 +146,10 @@ def multiply_group(
                 tma_load(to_b, map_b[at.end - at.length, last, at.j])
             else:
                 tma_load(to_a, map_a[at.end, short_of(s, at.length, GROUPING=GROUPING) + at.i, step])
-                if FAR > 0 and step + FAR * CUT.bk < depth:
-                    far: int32 @ thread[1] = step + FAR * CUT.bk
-                    tma_prefetch(map_b[at.group, far if CUT.transpose_b else at.j, at.j if CUT.transpose_b else far])
         if not GROUPING.along_k:
             load_matrix(to_b, map_b, map_other, at, step, CUT=CUT, TILE=TILE, TB=TB, PAIR=PAIR)
 
     main_loop(sums, consumers, loader, 0, depth, at.length - at.i, CUT=CUT, T=T, TB=TB, LOAD=load, TRIM=TRIM)
-
-
-@prism("device")
-@template(
-    CUT=constexpr(Cut), TILE=constexpr(Cut), T=dtype, TB=dtype, TAKEN=dtype, TRIM=constexpr(bool), PAIR=constexpr(bool),
-)  # fmt: skip
-@requires(block[1], thread[CUT.threads])
-def multiply_gathered(
-    sums: fragment(float32, CUT.rows, CUT.bn) @ warpgroup[1], consumers: roles(warp, CUT.warps), loader: roles(warp, 1),
-    gatherer: roles(warp, 1),
-    map_b: const(CUtensorMap(TB, 1, TILE.bn if PAIR else CUT.rows_b, CUT.columns_b, swizzle=CUT.span_b)) @ grid[1],
-    map_other: const(CUtensorMap(TB, 1, TILE.bn, CUT.columns_b, swizzle=CUT.span_b)) @ grid[1],
-    x: ptr(const(T)) @ grid[1], taken: ptr(const(TAKEN)) @ grid[1], apart: int64 @ grid[1], most: int32 @ grid[1],
-    at: Place @ block[1], s: Sizes @ grid[1],
-):  # fmt: skip
-    """The same of rows of `x`, `apart` elements apart, that `taken` numbers, of 0 to `most`: a warp gathers them.
-
-    Perspective: block; of each four rows a lane copies 16 bytes of one.
-    Test:        tests/kernels/test_grouped.py
-    """
-    a: shared(T[CUT.rows_a, CUT.columns_a], ring=CUT.stages, swizzle=128)
-    b: shared(TB[CUT.rows_b, CUT.columns_b], ring=CUT.stages, swizzle=CUT.span_b)
-    PIECE: constexpr(int) = CUT.bk / 8  # elements of 16 bytes
-    BEHIND: constexpr(int) = 2 if CUT.stages > 3 else 1  # steps whose copies are under way
-    lane: int32 @ thread[1] = id() % 32
-    numbers: int32[CUT.bm / 32] @ thread[1]  # of rows lane, 32 + lane, ...
-    with gatherer, group(thread[1]):
-        for e in range(0, CUT.bm / 32):
-            r: int32 = min(at.length - 1, at.i + 32 * e + lane)  # beyond the group any row will do
-            numbers[e] = bound_of(taken, at.end - at.length + r, most)
-
-    @requires(block[1], thread[CUT.threads])
-    def fill(step: int32 @ block[1]):
-        with (
-            claim(a, gatherer, in_flight=BEHIND) as to_a,
-            partition(to_a, thread[1], lambda i: (4 * i + lane / 8, PIECE * (lane % 8))) as mine, async_(mine) as coming,
-        ):  # fmt: skip
-            first: int32 @ thread[1] = step + PIECE * (lane % 8)
-            valid: int32 @ thread[1] = max(0, min(PIECE, s.k - first)) * (16 / PIECE)
-            for i in range(0, CUT.bm / 4, unroll=True):
-                row: int32 @ thread[1] = shuffle(numbers[i / 8], 4 * i + lane / 8)
-                with group(thread[1]):
-                    cp_async(coming[i], x[row * apart + first], 16, valid)
-        with claim(b, loader) as to_b:
-            load_matrix(to_b, map_b, map_other, at, step, CUT=CUT, TILE=TILE, TB=TB, PAIR=PAIR)
-
-    multiply_tiles(sums, a, b, consumers, 0, s.k, at.length - at.i, CUT=CUT, FILL=fill, TRIM=TRIM)
 
 
 @prism("device")

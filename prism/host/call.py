@@ -260,7 +260,8 @@ def _decide(
             decision = replace(decision, plan=plan)
         if plan is None or stream is None:
             return _Known(decision, None)
-        return _Known(decision, Ready(plan, (*lazies.expand(infos), *numbers, *decision.names), first))
+        names = (*lazies.expand(infos), *numbers, *decision.names)
+        return _Known(decision, Ready(plan, names, first, waited=bool(decision.cut)))
 
 
 def _facts(info: ArrayInfo) -> tuple[Hashable, ...]:

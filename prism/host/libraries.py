@@ -6,6 +6,8 @@ import sys
 from collections.abc import Callable, Hashable, Mapping, Sequence
 from typing import Any, NamedTuple, TypeAlias
 
+from prism.runtime import streams
+
 Read: TypeAlias = tuple[tuple[Hashable, ...], tuple[int, ...], int]
 """A key of what is asked of arrays and of all that a decision follows from; where each begins; the first one's device."""
 Reader: TypeAlias = Callable[[Hashable, Sequence[Any]], Read]
@@ -130,9 +132,7 @@ def of_cupy() -> Library:
 def of_torch() -> Library:
     """Return how torch's tensors are read and made; torch has been imported."""
     torch = sys.modules["torch"]
-    # A handle, without the object around it: it is what kernels of torch.compile are launched with.
-    raw = getattr(getattr(torch, "_C", None), "_cuda_getCurrentRawStream", None)
-    current = raw or (lambda device: torch.cuda.current_stream(device).cuda_stream)
+    current = streams.of_torch(torch)
     readers = _Readers(_TORCH, current=current, are_complex=_Complex())
 
     def reserve(x: Any, device: int, kind: Kind) -> tuple[Any, int]:

@@ -88,9 +88,12 @@ def order_arguments(step: Step, parameters: Iterable[str]) -> tuple[Any, ...]:
 
 
 class Ready:
-    """A plan whose kernels are loaded on the GPU of an array: `ready(pointers, stream)`, of the arrays called `names`."""
+    """A plan whose kernels are loaded on the GPU of an array: `ready(pointers, stream)`, of the arrays called `names`.
 
-    def __init__(self, plan: Plan, names: Sequence[str], where: ArrayInfo) -> None:
+    `waited`: the host waits for what it says before it goes on.
+    """
+
+    def __init__(self, plan: Plan, names: Sequence[str], where: ArrayInfo, waited: bool = False) -> None:
         assert where.device is not None
         self._where, self._plan, self.ordinal = replace(where, owner=None), plan, where.device
         self._roomy = plan.scratch > (0 if plan.lent else _SMALL)  # then its address comes with those of the arrays
@@ -99,7 +102,7 @@ class Ready:
         self._lasting: dict[tuple[int, int], tuple[int, int]] = {}
         asked = self._memory if plan.words or plan.scratch else None
         steps = [self._cleared(step.buffer) if isinstance(step, Clear) else self._launched(step) for step in plan.steps]
-        self._warm = Warm(steps, self.ordinal, asked, alone=self._alone or asked is None)
+        self._warm = Warm(steps, self.ordinal, asked, self._alone or asked is None, waited)
 
     def __call__(self, pointers: tuple[int, ...], stream: int) -> None:
         """Make the steps, one after the other, on the arrays that begin at these addresses.

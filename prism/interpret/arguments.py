@@ -22,8 +22,8 @@ from prism.lang.types import Mailbox
 from prism.lang.types.structs import Struct
 
 
-def bind(program: Program, arguments: Sequence[Any], clocks: Clocks | None) -> list[Any]:
-    """Return the parameters' values."""
+def bind(program: Program, arguments: Sequence[Any], clocks: Clocks | None, axes: Sequence[int] = ()) -> list[Any]:
+    """Return the parameters' values; `axes`: the numbers of blocks and threads along each axis, where the kernel takes them."""
     parameters = program.entry.given
     if len(arguments) != len(parameters):
         raise TypeError(f"`{program.entry.name}` takes {len(parameters)} arguments, not {len(arguments)}")
@@ -32,7 +32,7 @@ def bind(program: Program, arguments: Sequence[Any], clocks: Clocks | None) -> l
     numbers: list[int] = []
     for parameter, argument in zip(parameters, arguments, strict=True):
         match parameter.type:
-            case tree.Pointer(axes=axes) if axes:
+            case tree.Pointer() as pointer if pointer.axes:
                 region, begin, of_axes = array_region(parameter.name, argument, parameter.type)
                 numbers += of_axes
                 regions.append((parameter, region))
@@ -53,7 +53,7 @@ def bind(program: Program, arguments: Sequence[Any], clocks: Clocks | None) -> l
                 raise TypeError(f"`{parameter.name}`: a kernel takes no {other}")
     if clocks is not None:
         _shadow_regions(clocks, regions)
-    return [*values, *numbers]
+    return [*values, *numbers, *axes]
 
 
 def _behind(begin: int) -> Callable[[Any, Any], Any]:

@@ -203,6 +203,7 @@ def region_of(name: str, array: Any, pointer: Pointer) -> Region:
         raise ValueError(f"`{name}` takes a contiguous array")
     if not pointer.const and not array.flags.writeable:
         raise ValueError(f"`{name}` is written, but its array is read-only")
+    array = np.asarray(array)  # what is read of a subclass is one too, and no number
     scalar = None if isinstance(element, Mailbox) else element.element if isinstance(element, Vector) else element
     if scalar is not None and scalar.coded and array.dtype.name == scalar.name:
         array = array.view(scalar.numpy)

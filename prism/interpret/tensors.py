@@ -104,6 +104,7 @@ def tensor_of(name: str, array: Any, type_: TensorMap) -> Tensor:
         raise TypeError(f"`{name}` takes a NumPy array, not {type(array).__name__}")
     if array.ndim != len(type_.box):
         raise ValueError(f"`{name}` takes an array of {len(type_.box)} dimensions, not {array.ndim}")
+    array = np.asarray(array)  # as of regions
     if type_.element.coded and array.dtype.name == type_.element.name:
         array = array.view(type_.element.numpy)
     if array.dtype != np.dtype(type_.element.numpy):

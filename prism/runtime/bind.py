@@ -31,8 +31,10 @@ class BoundArguments(Value):
     device: int | None
 
 
-def bind(name: str, parameters: tuple[EntryParameter, ...], arguments: Sequence[Any]) -> BoundArguments:
-    """Match a call's arguments with a kernel's parameters.
+def bind(
+    name: str, parameters: tuple[EntryParameter, ...], arguments: Sequence[Any], axes: Sequence[int] = ()
+) -> BoundArguments:
+    """Match a call's arguments with a kernel's parameters; `axes`: the numbers of blocks and threads along each axis.
 
     Raises:
         LaunchError: too many or too few arguments.
@@ -71,13 +73,14 @@ def bind(name: str, parameters: tuple[EntryParameter, ...], arguments: Sequence[
             require_writable(info, parameter.name)
         arrays[parameter.name] = info
         values.append(info if parameter.kind == "map" else info.pointer)
-    return BoundArguments((*values, *numbers), arrays, one_place(arrays))
+    return BoundArguments((*values, *numbers, *axes), arrays, one_place(arrays))
 
 
 def given_parameters(parameters: tuple[EntryParameter, ...]) -> tuple[EntryParameter, ...]:
-    """Return the parameters that a launch is given: not those at the end, of arrays' extents and strides."""
-    hidden = 2 * sum([p.axes for p in parameters])
-    return parameters[: len(parameters) - hidden] if hidden else parameters
+    """Return the parameters that a launch is given: not those at the end, of arrays' axes and the launch's, as `x.shape[0]`."""
+    if not parameters or not parameters[-1].name.endswith("]"):
+        return parameters
+    return tuple(p for p in parameters if not p.name.endswith("]"))
 
 
 def axes_of(info: ArrayInfo, name: str) -> tuple[int, ...]:

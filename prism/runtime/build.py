@@ -35,6 +35,7 @@ def entry_of(program: Program, arch: str) -> Entry:
         grid_threads=budget.grid_limit(program),
         block_threads=threads_of(program),
         assumed=tuple(dict.fromkeys(launch_assumptions(function).values())),
+        axes=function.axes,
     )
 
 

@@ -71,7 +71,8 @@ class Entry(Value):
     of one (None: any), `grid_threads` how many threads all blocks may have together. `cooperative`: all blocks must run at
     once, and behind its other parameters the kernel takes the address of a word at which they meet, zero at first.
     `programmatic`: it waits by itself for the kernel before it on the stream, and may be launched before that one is complete.
-    `assumed`: what each launch must be, as the kernel's `assume`s say.
+    `assumed`: what each launch must be, as the kernel's `assume`s say. `axes`: along how many axes its blocks and threads are
+    numbered; the numbers along each are its last parameters.
 
     Raises:
         ValueError: the name is no C identifier, the architecture not of the form `sm_90a`, or a number out of range.
@@ -90,6 +91,7 @@ class Entry(Value):
     grid_threads: int | None = None
     block_threads: int | None = None
     assumed: tuple[Assumed, ...] = ()
+    axes: int = 0
 
     @property
     def title(self) -> str:
@@ -138,6 +140,7 @@ class Entry(Value):
             "grid_threads": self.grid_threads,
             "block_threads": self.block_threads,
             "assumed": [each.to_json() for each in self.assumed],
+            **({"axes": self.axes} if self.axes else {}),
         }
         return {**found, "source": self.source} if source else found
 
@@ -164,6 +167,7 @@ class Entry(Value):
                 grid_threads=_typed(found.get("grid_threads"), int, None),
                 block_threads=_typed(found.get("block_threads"), int, None),
                 assumed=tuple(map(Assumed.from_json, found["assumed"])),
+                axes=_typed(found.get("axes", 0), int),
             )
         except (KeyError, TypeError) as error:
             raise ValueError(f"not an entry as Prism writes it: {error}") from error

@@ -5,7 +5,7 @@ import pytest
 
 import prism
 from prism.host.call import call
-from prism.kernels.grouped.configurations import FEW, MANY, MIDDLE
+from prism.kernels.grouped.configurations import DEEP, FEW, MANY, SOME, WIDE
 from prism.kernels.hgemm import Configuration
 from prism.lib.algorithms.grouped.api import decide_grouped
 from tests.gpu.test_hgemm import small
@@ -63,14 +63,14 @@ def test_contiguous(lengths, k, n, kind) -> None:
     assert torch.equal(found, products(a, b, offsets, room(m, n, kind="float32")))
 
 
-TILES = [*dict.fromkeys([FEW, MIDDLE, MANY]), Configuration(128, 128, 6), Configuration(64, 256, 5, 1)]
+TILES = [*FEW, SOME, MANY, WIDE, DEEP, Configuration(128, 128, 6)]
 
 
 @pytest.mark.parametrize("cut", TILES, ids=lambda cut: cut.name)
 def test_tiles(cut) -> None:
     """Tiles of each size, and none of a warpgroup's rows in some."""
     offsets = bounds((1, 127, 128, 129, 0, 300))
-    a, b = small(int(offsets[-1]), 264), inside(small(6, 264, 520))
+    a, b = small(int(offsets[-1]), 256), inside(small(6, 256, 520))
     arrays = {"a": a, "b": b, "offsets": offsets}
     decide = lambda infos, out, machine: decide_grouped(infos, out, machine, cut=cut)
     found = call("grouped", ("tiles", cut), arrays, decide)

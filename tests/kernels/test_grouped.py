@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 from prism.host.machine import run_step
-from prism.host.plan import OUT, Buffer
+from prism.host.plan import OUT, WORDS, Buffer
 from prism.interpret import SCHEDULES, schedules
 from prism.kernels.hgemm import Configuration
 from prism.lang.types.structs import dtype_called
@@ -32,15 +32,17 @@ def made(arrays, out, cut, *, epilogue=None, extra=(), **options) -> None:
     decision = decide_grouped(infos, describe(out), GPU, cut=cut, **how)
     assert decision.plan is not None, decision.copied
     room = np.full(decision.plan.scratch, 255, np.uint8)
+    words = np.zeros(decision.plan.words, np.uint8)
 
     def found(buffer: Buffer, scalar: str):
-        given = {**arrays, OUT: out}.get(buffer.name, room)
+        given = {**arrays, OUT: out, WORDS: words}.get(buffer.name, room)
         base = given if given.base is None else given.base
         begin = given.__array_interface__["data"][0] - base.__array_interface__["data"][0] + buffer.offset
         return base.reshape(-1).view(np.uint8)[begin:].view(dtype_called(scalar))
 
     for step in decision.plan.steps:
         run_step(step, found, check=True, **options)
+    assert not words.any(), "the next launch begins with numbers that were drawn"
 
 
 def small(rng, *shape, kind=np.float16):
@@ -159,11 +161,11 @@ def test_gathered(cut: Configuration, k: int) -> None:
 
 
 @pytest.mark.parametrize("each", [True, False])
-def test_epilogue(each: bool) -> None:
+def test_epilogue(each: bool, k: int = 64) -> None:
     """Extras by element and by row lie as the whole result; by column there are some for each group, or for all."""
     rng, offsets = np.random.default_rng(0), bounds(LENGTHS)
     m, n = int(offsets[-1]), 72
-    a, b, scale, more = small(rng, m, 64), small(rng, 6, 64, n), small(rng, m, 1, kind=np.float32), small(rng, m, n)
+    a, b, scale, more = small(rng, m, k), small(rng, 6, k, n), small(rng, m, 1, kind=np.float32), small(rng, m, n)
     bias = small(rng, 6, 1, n) if each else small(rng, n)
     out = np.zeros((m, n), np.float16)
     arrays = {"a": a, "b": b, "offsets": offsets, "extra[0]": bias, "extra[1]": scale, "extra[2]": more}

@@ -34,6 +34,7 @@ from prism.lang.check import (
 from prism.lang.check.attributes import attributes_of
 from prism.lang.check.body import check_body
 from prism.lang.check.env import Context, Env, Nested, Poison, Poisoned, fail
+from prism.lang.check.launch_axes import axes_named, launch_parameters
 from prism.lang.check.nested import Why, look_why
 from prism.lang.check.purity import is_pure, trusted_pointers
 from prism.lang.check.raw import extern_body
@@ -374,22 +375,13 @@ def check_function(
     function = session.instance(kernel, template)
     context = Context(kernel, session, bound_span=spans.get("requires"), entry=bound.code, template=template)
     env = Env(context, bound, {}, {})
-    parameters: list[tree.Symbol] = []
-    for parameter in function.parameters:
-        try:
-            symbol = check_parameter(parameter, kernel.kind)
-            parameters.append(symbol)
-            env = env.bind(symbol)
-        except CompileError as failure:
-            context.errors.extend(failure.errors)
-            env = env.name(parameter.name, Poison())
-    parameters += hidden_parameters(tuple(parameters))
+    parameters, env = check_parameters(env, function)
     check_result(context, function)
     if kernel.external is not None:
         if not parsed.extern:
             fail(raw_errors.ExternBody(span=parsed.span, name=parsed.name))
         returns = context.result not in (None, VOID)
-        body = extern_body(env, parsed, kernel.external, tuple(parameters), returns=returns)
+        body = extern_body(env, parsed, kernel.external, parameters, returns=returns)
     else:
         body = check_body(env, function.body)
     if context.silent and not context.errors:
@@ -403,13 +395,30 @@ def check_function(
     check_registers(kernel.kind, attributes.launch_bounds, bound, body, parsed.span)
     limit = shared_limit(kernel, template, dict(parsed.decorators).get("requires", parsed.span))
     return tree.Function(
-        name=parsed.name, identifier=parsed.name, kind=kernel.kind, bound=bound, parameters=tuple(parameters),
+        name=parsed.name, identifier=parsed.name, kind=kernel.kind, bound=bound, parameters=parameters,
         result=context.result or VOID, result_perspective=context.result_perspective, body=body, shared_limit=limit,
         attributes=attributes.texts, launch_bounds=attributes.launch_bounds, may_alias=kernel.may_alias,
-        pure=is_pure(tuple(parameters), context.result or VOID, body), template=template, file=parsed.span.file, span=parsed.span,
-        trusts=trusted_pointers(tuple(parameters), body), cooperative=kernel.cooperative,
-        demands=tuple(context.demands),
+        pure=is_pure(parameters, context.result or VOID, body), template=template, file=parsed.span.file, span=parsed.span,
+        trusts=trusted_pointers(parameters, body), cooperative=kernel.cooperative,
+        demands=tuple(context.demands), axes=len(context.launch) // 2,
     )  # fmt: skip
+
+
+def check_parameters(env: Env, function: s.Function) -> tuple[tuple[tree.Symbol, ...], Env]:
+    """Return the parameters' symbols, those that a launch computes behind them; and the environment of the body."""
+    context = env.context
+    parameters: list[tree.Symbol] = []
+    for parameter in function.parameters:
+        try:
+            symbol = check_parameter(parameter, context.kernel.kind)
+            parameters.append(symbol)
+            env = env.bind(symbol)
+        except CompileError as failure:
+            context.errors.extend(failure.errors)
+            env = env.name(parameter.name, Poison())
+    if context.kernel.kind == "global":
+        context.launch = launch_parameters(axes_named(function), function.span)
+    return (*parameters, *hidden_parameters(tuple(parameters)), *context.launch), env
 
 
 def always_returns(body: tree.Body) -> bool:

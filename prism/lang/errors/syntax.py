@@ -185,8 +185,10 @@ class NoSource(SyntaxFault):
 
     title = "the source of `{name}` is not available"
     label = "Prism compiles the text of a function, and this one's is not in a file that Python knows"
-    note_templates = ("code run by `exec` or `python -c`, or typed at an older prompt, leaves no text behind",)
-    help_template = "put `{name}` in a file or in a notebook's cell, and import it from there"
+    note_templates = (
+        "code that `exec` runs, or that is typed at the prompt of Python before 3.13, leaves no text behind",
+    )
+    help_template = "give the text to `prism.source(text)`, or put `{name}` in a file or in a notebook's cell"
     name: str
 
 

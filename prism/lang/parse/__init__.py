@@ -28,6 +28,7 @@ from prism.lang.parse.expressions import (
     value_of,
 )
 from prism.lang.parse.extent import count_statements, measure
+from prism.lang.parse.jumps import without_jumps
 from prism.lang.parse.source import find
 
 N = TypeVar("N", bound=ast.AST)
@@ -68,10 +69,11 @@ def _function(c: Context, node: ast.FunctionDef, length: int) -> s.Function:
     body = _body(c, node.body)
     code = node.body[1:] if ast.get_docstring(node, clean=False) is not None else node.body
     extern = len(code) == 1 and isinstance(code[0], ast.Pass)
-    return s.Function(
+    function = s.Function(
         span=c.source.name_span(node), name=node.name, parameters=parameters, result=result, result_place=place,
         body=body, extern=extern, decorators=decorators, length=length,
     )  # fmt: skip
+    return without_jumps(function)
 
 
 def _guard(c: Context, part: Callable[[Context, N], R], node: N) -> R | None:

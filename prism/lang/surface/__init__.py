@@ -222,6 +222,10 @@ double2_cast, half2_cast, half8_cast = (
 )
 
 
+Shape = int | tuple[int, ...] | None
+"""Blocks or threads of a launch: how many, or how many along each of up to three axes; None: the fewest that the bound admits."""
+
+
 @dataclass(eq=False)
 class Kernel:
     """A Python function marked `@prism(...)`, with what its other decorators recorded. Hashed by identity.
@@ -259,7 +263,7 @@ class Kernel:
         return self  # as a routine does, whose signature `help` shows
 
     def __getitem__(self, shape: Any) -> Callable[..., Any]:
-        """Return a launcher for `kernel[blocks, threads]` or `kernel[blocks]`."""
+        """Return a launcher for `kernel[blocks, threads]` or `kernel[blocks]`; tuples give numbers along up to three axes."""
 
         def launch(*arguments: Any, **options: Any) -> Any:
             if HOOKS.launch is None:
@@ -273,7 +277,7 @@ class Kernel:
         return launch
 
     def launch(
-        self, *arguments: Any, blocks: int | None = None, threads: int | None = None, stream: Any = None, **options: Any
+        self, *arguments: Any, blocks: Shape = None, threads: Shape = None, stream: Any = None, **options: Any
     ) -> None:
         """Launch the kernel: the same as `kernel[blocks, threads](*arguments, stream=stream, **options)`.
 

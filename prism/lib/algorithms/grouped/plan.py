@@ -9,7 +9,20 @@ from typing import Any
 import numpy as np
 
 from prism.host.call import Decision, Result
-from prism.host.plan import NO_MAP, SCRATCH, Machine, Map, Plan, Reach, Scratch, Step, instance_of, nothing
+from prism.host.plan import (
+    NO_MAP,
+    SCRATCH,
+    WORDS,
+    Buffer,
+    Machine,
+    Map,
+    Plan,
+    Reach,
+    Scratch,
+    Step,
+    instance_of,
+    nothing,
+)
 from prism.kernels import grouped as kernels
 from prism.kernels.grouped import Grouping
 from prism.kernels.hgemm import Configuration
@@ -24,7 +37,7 @@ from prism.runtime.tensor_maps import PIECE, SECTOR
 from prism.runtime.viewed import instance_of_views
 
 TRIM = True
-FAR = 0
+DYNAMIC = True
 DOWN = 0
 
 
@@ -73,7 +86,7 @@ def decide_plan(found: Grouped, result: Result, machine: Machine, cut: Configura
         return Decision(copied=tuple(copied), columns=columns, pad=1 if machine.host else SECTOR)
     scratch = Scratch()
     step = _step(found, machine, cut, scratch)
-    return Decision((result,), plan=Plan((step,), scratch=scratch.used, lent=True))
+    return Decision((result,), plan=Plan((step,), words=16, tag="grouped", scratch=scratch.used, lent=True))
 
 
 def _loose(found: Grouped, host: bool) -> dict[str, bool]:
@@ -98,15 +111,6 @@ def _fits(view: View, host: bool) -> bool:
 def _operands(found: Grouped, scratch: Scratch) -> dict[str, Any]:
     """Return the operands; where there is no K, and the kernel loads nothing, maps of what there is."""
     a, b, along = found.a, found.b, found.grouping.along_k
-    taken = {"x": nothing(a.scalar), "taken": nothing("int32"), "apart": 0, "most": 0}
-    if found.rows is not None:
-        apart = a.strides[0] // a.size if a.shape[0] > 1 else 0
-        taken = {
-            "x": Reach(a.name, a.offset, a.scalar),
-            "taken": found.rows.buffer,
-            "apart": apart,
-            "most": a.shape[0] - 1,
-        }
     if not a.shape[-1]:
         piece = scratch.take(a.scalar, PIECE // a.size)
         a = new_view(SCRATCH, a.scalar, (1, piece.count), piece.offset)
@@ -116,9 +120,13 @@ def _operands(found: Grouped, scratch: Scratch) -> dict[str, Any]:
     else:
         a, b = a.rows() or a, b.turn() if found.inside else b
     if along:
-        return {"map_a": from_begin(a), "map_b": from_begin(b), "map_other": NO_MAP, **taken}
+        return {"map_a": from_begin(a), "map_b": from_begin(b), "map_other": NO_MAP}
     other = NO_MAP if found.other is None else b.map if not found.a.shape[-1] else found.other.turn().map
-    return {"map_a": ragged(a), "map_b": b.map, "map_other": other, **taken}
+    if found.rows is None:
+        return {"map_a": ragged(a), "map_b": b.map, "map_other": other}
+    apart = a.strides[0] // a.size if a.shape[0] > 1 else 0
+    taken = {"x": Reach(a.name, a.offset, a.scalar), "taken": found.rows.buffer, "apart": apart, "most": a.shape[0] - 1}
+    return {"map_b": b.map, "map_other": other, **taken}
 
 
 def ragged(view: View) -> Map:
@@ -142,18 +150,14 @@ def _step(found: Grouped, machine: Machine, cut: Configuration | None, scratch: 
     """Return the launch."""
     (m, n, k), along = found.shape, found.grouping.along_k
     a, out = found.a, found.out
-    chosen = (
-        kernels.HOST if machine.host else cut or kernels.choose(found.groups, m, n if found.other is None else 2 * n, k)
-    )
+    chosen = kernels.HOST if machine.host else cut or _choose(found)
     result = SCALARS[out.scalar]
     main = chosen.cut(transpose_a=along, transpose_b=not found.inside, out_bytes=max(2, result.bytes), in_bytes=a.size)
     assert along or main.bk * a.size <= SPAN or k % main.bk == 0, (
         "a piece of a tile of `a` would lie outside of its map"
     )
     if found.rows is not None and main.consumers == 2:
-        main = replace(
-            main, worker_registers=200, helper_registers=104
-        )  # the warp that gathers has 32 addresses at hand
+        main = replace(main, worker_registers=208, helper_registers=88)  # those who gather have rows' places at hand
     after = found.after
     pair = 0 if found.other is None else 1
     tile = chosen.result(main, result.bytes, by_row=after.size(ROW), by_column=after.size(COLUMN), pair=pair)
@@ -173,10 +177,17 @@ def _step(found: Grouped, machine: Machine, cut: Configuration | None, scratch: 
     given |= _operands(found, scratch) | {
         "map_out": NO_MAP if unmapped else out.map if along else ragged(rows), "out": out.buffer,
         "stride": rows.strides[0] // out.size, "bounds": found.bounds.buffer, "s": np.array(sizes, kernels.Sizes)[()],
-        "partial": nothing("float32"),
+        "partial": nothing("float32"), "counter": Buffer(WORDS, 0, "uint32", 1),
     }  # fmt: skip
     blocks = 2 if machine.host else machine.multiprocessors * (1 if chosen.alone else 2)
     return Step(instance, min(tiles, blocks), main.threads, given)
+
+
+def _choose(found: Grouped) -> Configuration:
+    m, n, k = found.shape
+    deep = found.rows is None and k * found.a.size % (2 * SPAN) == 0
+    columns = n if found.other is None else 2 * n
+    return kernels.choose(found.groups, m, columns, k, along_k=found.grouping.along_k, deep=deep)
 
 
 def _kernel(found: Grouped, main: Cut, tile: Cut, plain: bool) -> tuple[Instance, dict[str, Any]]:
@@ -193,6 +204,9 @@ def _kernel(found: Grouped, main: Cut, tile: Cut, plain: bool) -> tuple[Instance
     }
     facts |= {"CUT": main, "TILE": tile, "TERMS": terms, "GROUPING": found.grouping, "EACH": found.each, "PLAIN": plain}
     facts |= {"EPILOGUE": bound.functions[0], **bound.records}
-    facts |= {"FAR": FAR, "TRIM": TRIM and main.consumers > 1 and not found.grouping.along_k}
-    facts |= {"GATHERED": found.rows is not None, "TAKEN": "int32" if found.rows is None else found.rows.scalar}
-    return instance_of_views(instance_of(kernels.grouped_product, facts), bound.views), dict(bound.arguments)
+    facts |= {"DYNAMIC": DYNAMIC, "TRIM": TRIM and main.consumers > 1 and not found.grouping.along_k}
+    if found.rows is None:
+        made = instance_of(kernels.grouped_product, facts)
+    else:
+        made = instance_of(kernels.gathered_product, {**facts, "TAKEN": found.rows.scalar})
+    return instance_of_views(made, bound.views), dict(bound.arguments)
