@@ -24,13 +24,16 @@ endif
 PARALLEL = $$($(PY) -c 'import xdist' 2>/dev/null && printf '%s' '-n auto --dist loadgroup')
 PYTEST = $(PY) -m pytest
 
-.PHONY: help env demo test check fuzz bench wheel build docs format clean proofs release-check
+.PHONY: help env demo test check fuzz bench wheel build docs site format clean proofs release-check
 
 help: ## list the commands
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-13s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
 
-demo: env ## a scan written in Prism, run on this machine and compared with NumPy
-	@$(PY) examples/demo.py $(ARGS)
+demo: ## a scan written in Prism, run on this machine and compared with NumPy (installs NumPy, and CuPy where there is a GPU)
+ifneq ($(PYTHON_ENV),system)
+	@.ci/environment --demo $(PYTHON)
+endif
+	@PYTHONPATH="$(CURDIR)$${PYTHONPATH:+:$$PYTHONPATH}" $(PY) examples/demo.py $(ARGS)
 
 test: env ## every test but the long ones; those for the GPU too, where there is one; and which thirty took longest
 	@$(PYTEST) $(PARALLEL) --durations=30 $(ARGS)
@@ -53,7 +56,7 @@ bench: env ## time what needs no GPU, record what `prism bench run` left in asv_
 	    --set-commit-hash "$$(git rev-parse HEAD)" $(ARGS)
 	@[ ! -d asv_bench/raw ] || $(PY) asv_bench/publish/record.py asv_bench/raw --commit $(MEASURED)
 	@$(PY) asv_bench/publish/pictures.py
-	@cd asv_bench && $(PY) -m asv publish && echo "look at them: cd asv_bench && $(PY) -m asv preview"
+	@cd asv_bench && $(PY) -m asv publish && echo "look at them: make site"
 
 wheel: build ## build the wheel into dist/, with the library's kernels compiled
 	@rm -rf build/lib build/bdist.* && $(PY) -m pip wheel --no-deps --no-build-isolation --wheel-dir dist . && rm -rf build/lib build/bdist.*
@@ -65,7 +68,10 @@ docs: env ## the documentation as a site, in build/site: all its links checked, 
 	@$(PY) -c 'import furo, myst_parser, sphinx' 2>/dev/null || { [ $(PYTHON_ENV) != system ] \
 	    && $(PY) -m pip install --disable-pip-version-check --quiet --editable '.[docs]'; } \
 	    || { echo "the site needs Sphinx, MyST and Furo: pip install 'prism-gpu[docs]'" >&2; exit 1; }
-	@$(PY) -m sphinx -q -W --keep-going -c docs -b html . build/site && echo "open build/site/index.html"
+	@$(PY) -m sphinx -q -W --keep-going -c docs/site -b html . build/site && echo "open build/site/index.html"
+
+site: docs ## the documentation and asv's pages, in build/site (the scripts of the pages come from the npm registry)
+	@PYTHONPATH="$(CURDIR)" $(PY) -m docs.site.dashboard build/site/dashboard
 
 release-check: ## all of it from a clean clone: tests, documentation, every kernel, the wheel installed elsewhere (half an hour)
 	@.ci/release $(ARGS)

@@ -3,4 +3,4 @@
 from setuptools import find_packages, setup
 
 kernels = ["prism.kernels", *("prism.kernels." + name for name in find_packages("kernels"))]
-setup(packages=[*find_packages(include=["prism", "prism.*"]), *kernels])
+setup(packages=[*find_packages(include=["prism", "prism.*"]), *kernels, "prism.docs"])

@@ -1,21 +1,23 @@
 """prism.dist over the GPUs of a host, beside one GPU's time, NCCL's all_gather and torch's DTensor.
 
-    torchrun --nproc-per-node 2 asv_bench/dist.py [--most 30] [--rounds 7] [--seconds 60] [--json FILE]
+    torchrun --nproc-per-node 2 asv_bench/dist.py [--most 33] [--rounds 7] [--seconds 60] [--only scan,sort] [--json FILE]
 
-Weak scaling: each rank has as many bytes, from 2^20 to 2^most. `share`: the time of `prism.lib`'s function of one shard, by the
-call's. Times are of the host, from a barrier to the end of the call on all ranks: the slowest rank counts; medians of rounds.
-That results are right, tests/gpu/dist_ranks.py tells.
+Weak scaling: each rank has as many bytes, from 2^20 to 2^most. `one`: `prism.lib`'s function of one shard; `work`: what a rank
+has to do at least, which of a scan is a reduction and a scan; of a product `one` is as much as a rank multiplies, on one GPU.
+Times are of the host, from a barrier to the end of the call on all ranks: the slowest rank counts; medians of rounds, one GPU's
+and all GPUs' in turn. That results are right, tests/gpu/dist_ranks.py tells.
 """
 
 from __future__ import annotations
 
 import argparse
+import functools
 import json
 import os
 import statistics
 import sys
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
@@ -25,98 +27,146 @@ import torch.distributed as dist
 import prism
 
 NAMES = ("scan", "sum", "histogram", "flatnonzero", "sort", "argsort")
+LOGS = (20, 22, 24, 26, 28, 30, 32, 33)
+SORTED_LOGS = (20, 24, 28, 30)
+SORTED = ("uint32", "float32", "uint64")
+PRODUCTS = ((8192, 8192, 8192), (16384, 8192, 8192), (4096, 14336, 4096))
 
 
-def slowest(call: Callable[[], Any], rounds: int) -> float:
-    """Return the median of the seconds that the slowest rank takes."""
-    times = []
+def slowest(calls: list[Callable[[], Any]], rounds: int) -> list[float]:
+    """Return the medians of the seconds that the slowest rank takes for each of several calls, made in turn."""
+    times: list[list[float]] = [[] for _ in calls]
     for number in range(-2, rounds):
-        torch.cuda.synchronize()
-        dist.barrier()
-        begin = time.perf_counter()
-        found = call()
-        torch.cuda.synchronize()
-        took = torch.tensor([time.perf_counter() - begin], device="cuda", dtype=torch.float64)
-        dist.all_reduce(took, op=dist.ReduceOp.MAX)
-        if number >= 0:
-            times.append(float(took))
-        del found
-    return statistics.median(times)
+        for call, found in zip(calls, times, strict=True):
+            torch.cuda.synchronize()
+            dist.barrier()
+            torch.cuda.synchronize()
+            begin = time.perf_counter()
+            result = call()
+            torch.cuda.synchronize()
+            if number >= 0:
+                found.append(time.perf_counter() - begin)
+            del result
+    took = torch.tensor(times, device="cuda", dtype=torch.float64)
+    dist.all_reduce(took, op=dist.ReduceOp.MAX)
+    return [statistics.median(row) for row in took.tolist()]
 
 
-def of(name: str, x: Any) -> tuple[Callable[[Any], Any], Callable[[Any], Any]]:
-    """Return the call of one GPU, and of all."""
+def calls_of(name: str, x: Any, group: Any) -> list[Callable[[], Any]]:
+    """Return the calls of one GPU, of what a rank has to do at least, and of all."""
     how: dict[str, Any] = {"bins": 256, "range": (0, 1 << 20)} if name == "histogram" else {}
     here, everywhere = getattr(prism.lib, name), getattr(prism.dist, name)
-    return lambda comm: here(x, **how), lambda comm: everywhere(x, comm=comm, **how)
+    one = lambda: here(x, **how)  # noqa: E731
+    work = {"scan": lambda: (prism.lib.reduce(x), one())}
+    return [one, work.get(name, one), lambda: everywhere(x, comm=group, **how)]
+
+
+def measure(name: str, x: Any, group: Any, rounds: int) -> dict[str, Any]:
+    one, work, everywhere = slowest(calls_of(name, x, group), rounds)
+    kind = str(x.dtype).rpartition(".")[2]
+    row = {"name": name, "bytes": x.numel() * x.element_size(), "dtype": kind, "ranks": dist.get_world_size()}
+    return row | {"one_us": one * 1e6, "work_us": work * 1e6, "all_us": everywhere * 1e6}
+
+
+def multiply(m: int, n: int, k: int, split: str, group: Any, rounds: int) -> dict[str, Any]:
+    """Time a product of bfloat16, of which a rank multiplies as much as one GPU alone: B's columns, or k, grow with the ranks."""
+    size = dist.get_world_size()
+    a, b = (torch.randn(shape, device="cuda", dtype=torch.bfloat16) for shape in ((m, k), (k, n)))
+    x = a[: m // size] if split == "columns" else a
+    one, everywhere = slowest(
+        [lambda: prism.lib.matmul(a, b), lambda: prism.dist.matmul(x, b, comm=group, split=split)], rounds
+    )
+    row = {"name": f"matmul {split}", "m": m, "n": n, "k": k, "dtype": "bfloat16", "ranks": size}
+    return row | {"one_us": one * 1e6, "work_us": one * 1e6, "all_us": everywhere * 1e6}
+
+
+def say(row: dict[str, Any]) -> None:
+    if dist.get_rank():
+        return
+    if "one_us" not in row:
+        print(f"{row['name']} of {row['bytes']} bytes a rank, {row['ranks']} GPUs: {row['all_us']:.1f} us", flush=True)
+        return
+    what = (
+        f"2^{row['bytes'].bit_length() - 1} bytes a rank" if "bytes" in row else f"{row['m']} x {row['n']} x {row['k']}"
+    )
+    beyond = row["all_us"] - row["work_us"]
+    text = f"{row['name']:>15} {row['dtype']:>8} {what}: one GPU {row['one_us']:9.1f} us, work {row['work_us']:9.1f}, "
+    text += f"{row['ranks']} GPUs {row['all_us']:9.1f}, {beyond:+.1f}, share {row['work_us'] / row['all_us']:.3f}"
+    print(text, flush=True)
+
+
+def scales(log: int, only: list[str], rounds: int) -> Iterator[Callable[[], dict[str, Any]]]:
+    """Yield what measures shards of 2^log bytes."""
+    group = dist.group.WORLD
+    x = torch.randint(0, 1 << 20, (1 << log >> 2,), device="cuda", dtype=torch.int32)
+    for name in (name for name in NAMES[:4] if name in only):
+        yield functools.partial(measure, name, x, group, rounds)
+    if "scan" in only and log in (20, 24, 28):
+        yield functools.partial(cumsum_by_dtensor, x)
+    if log not in SORTED_LOGS:
+        return
+    words = torch.randint(-(1 << 62), 1 << 62, (1 << log >> 3,), device="cuda")
+    for name in (name for name in NAMES[4:] if name in only):
+        for kind in SORTED if name == "sort" else SORTED[:1]:
+            numbers = (
+                torch.randn(1 << log >> 2, device="cuda") if kind == "float32" else words.view(getattr(torch, kind))
+            )
+            yield functools.partial(measure, name, numbers, group, max(3, rounds // 2))
+
+
+def everything(most: int, only: list[str], rounds: int) -> Iterator[Callable[[], dict[str, Any]]]:
+    """Yield what measures each row."""
+    yield all_gather
+    for log in (log for log in LOGS if log <= most):
+        yield from scales(log, only, rounds)
+        torch.cuda.empty_cache()
+    for shape in PRODUCTS if "matmul" in only else ():
+        for split in ("columns", "inner"):
+            yield functools.partial(multiply, *shape, split, dist.group.WORLD, rounds)
+
+
+def all_gather() -> dict[str, Any]:
+    """Time what each call waits for."""
+    size = dist.get_world_size()
+    small, back = (torch.zeros(96 * n, dtype=torch.uint8, device="cuda") for n in (1, size))
+    (least,) = slowest([lambda: dist.all_gather_into_tensor(back, small)], 50)
+    return {"name": "all_gather", "bytes": 96, "ranks": size, "all_us": least * 1e6}
 
 
 def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument("--most", type=int, default=30, help="log2 of the bytes of the largest shard")
+    parser.add_argument("--most", type=int, default=33, help="log2 of the bytes of the largest shard")
     parser.add_argument("--rounds", type=int, default=7)
     parser.add_argument("--seconds", type=float, default=60)
+    parser.add_argument("--only", default=",".join((*NAMES, "matmul")))
     parser.add_argument("--json", type=Path)
     options = parser.parse_args()
-    end = time.monotonic() + options.seconds
+    end, rows = time.monotonic() + options.seconds, []
     gpu = int(os.environ["LOCAL_RANK"])
     torch.cuda.set_device(gpu)
-    dist.init_process_group("nccl")
-    rank, size, group = dist.get_rank(), dist.get_world_size(), dist.group.WORLD
-    say = print if rank == 0 else (lambda *_, **__: None)
-    rows: list[dict[str, Any]] = []
-    small, back = (
-        torch.zeros(512, dtype=torch.uint8, device="cuda"),
-        torch.zeros(512 * size, dtype=torch.uint8, device="cuda"),
-    )
-    least = slowest(lambda: dist.all_gather_into_tensor(back, small), 50)
-    say(f"{size} GPUs: NCCL's all_gather of 512 bytes a rank takes {least * 1e6:.1f} us", flush=True)
-    for log in (20, 24, 28, 30, 33):
-        if log > options.most:
-            break
-        x = torch.randint(0, 1 << 20, (1 << log >> 2,), device="cuda", dtype=torch.int32)
-        for name in NAMES:
-            going = torch.tensor([time.monotonic() < end], device="cuda")
-            dist.broadcast(going, 0)  # ranks go on together
-            if not going or log > 31 and "sort" in name:
-                continue
-            here, everywhere = of(name, x)
-            one, all_ = (
-                slowest(lambda here=here: here(group), options.rounds),
-                slowest(lambda f=everywhere: f(group), options.rounds),
-            )
-            row = {"name": name, "bytes": 1 << log, "ranks": size, "one_us": one * 1e6, "all_us": all_ * 1e6}
-            moved = (1 << log) * (size - 1) / size * (3 if name == "argsort" else 1)
-            extra = (
-                f", exchange at {moved / max(all_ - one, 1e-9) / 1e9:.0f} GB/s a rank beyond it"
-                if "sort" in name
-                else ""
-            )
-            say(f"{name:>12} 2^{log} bytes a rank: one GPU {one * 1e6:9.1f} us, {size} GPUs {all_ * 1e6:9.1f} us, "
-                f"+{(all_ - one) * 1e6:.1f} us, share {one / all_:.3f}{extra}", flush=True)  # fmt: skip
-            rows.append(row)
-        if log <= 28:
-            theirs = dtensor_cumsum(x)
-            say(f"     DTensor's cumsum of the same: {theirs}", flush=True)
-        del x
-        torch.cuda.empty_cache()
-    if options.json and rank == 0:
-        options.json.write_text(json.dumps(rows, indent=1) + "\n")
+    dist.init_process_group("nccl", device_id=torch.device("cuda", gpu))
+    for work in everything(options.most, options.only.split(","), options.rounds):
+        going = torch.tensor([time.monotonic() < end], device="cuda")
+        dist.broadcast(going, 0)  # ranks go on together
+        if going:
+            rows.append(work())
+            say(rows[-1])
+    if options.json and dist.get_rank() == 0:
+        options.json.write_text(json.dumps({"dist": rows}, indent=1) + "\n")
     dist.destroy_process_group()
     return 0
 
 
-def dtensor_cumsum(x: Any) -> str:
-    """Return in words what torch's cumulative sum along a sharded axis takes: it copies the whole to each rank first."""
-    try:
-        from torch.distributed.device_mesh import init_device_mesh
-        from torch.distributed.tensor import DTensor, Shard
+def cumsum_by_dtensor(x: Any) -> dict[str, Any]:
+    """Time torch's cumulative sum along a sharded axis: it copies the whole to each rank first."""
+    from torch.distributed.device_mesh import init_device_mesh
+    from torch.distributed.tensor import DTensor, Shard
 
-        mesh = init_device_mesh("cuda", (dist.get_world_size(),))
-        whole = DTensor.from_local(x, mesh, [Shard(0)])
-        return f"{slowest(lambda: torch.cumsum(whole, 0), 5) * 1e6:.1f} us"
-    except Exception as error:  # of whatever kind: the row says it
-        return f"{type(error).__name__}: {str(error).splitlines()[0][:100]}"
+    mesh = init_device_mesh("cuda", (dist.get_world_size(),))
+    whole = DTensor.from_local(x, mesh, [Shard(0)])
+    (took,) = slowest([lambda: torch.cumsum(whole, 0, dtype=torch.int32)], 5)
+    nbytes = x.numel() * x.element_size()
+    return {"name": "DTensor cumsum", "bytes": nbytes, "ranks": dist.get_world_size(), "all_us": took * 1e6}
 
 
 if __name__ == "__main__":

@@ -37,7 +37,7 @@ def read(x: ptr(const(TI)) @ grid[1], y: ptr(T) @ grid[1], n: int64 @ grid[1], z
     Errors:      with `VECTORIZED`, `x` must be aligned to `WIDTH` elements, at most 16 bytes.
     Test:        tests/test_benchmarks.py
     """
-    vectors: int64 @ grid[1] = n / WIDTH
+    vectors: int64 @ grid[1] = n // WIDTH
     lane: int64 @ thread[1] = id()
     lanes: int64 @ grid[1] = count(thread[1])
     me: int32 @ block[1] = id()

@@ -32,7 +32,7 @@ def clockwise(a: complex64 @ thread[1]) -> complex64 @ thread[1]:
 @requires(grid[1], block[1], thread[POINTS / 4])
 def transforms(x: ptr(const(complex64)) @ grid[1], y: ptr(complex64) @ grid[1]):
     """Stockham's algorithm in steps of four: no bit reversal, and both ends coalesced."""
-    THREADS: constexpr(int) = POINTS / 4
+    THREADS: constexpr(int) = POINTS // 4
     with partition(x, block[1], POINTS * id()) as source, partition(y, block[1], POINTS * id()) as target, group(block[1]):
         line: shared(complex64[POINTS])
         t: int32 @ thread[1] = id()
@@ -57,7 +57,7 @@ def transforms(x: ptr(const(complex64)) @ grid[1], y: ptr(complex64) @ grid[1]):
                 v[2] = subtract(a, c)
                 v[3] = subtract(b, d)
             if step < STEPS - 1:
-                with partition(line, thread[1], t / done * 4 * done + t % done) as place, group(thread[1]):
+                with partition(line, thread[1], t // done * 4 * done + t % done) as place, group(thread[1]):
                     for k in range(4):
                         place[done * k] = v[k]
                 with group(thread[1]):

@@ -29,7 +29,7 @@ def attention_rows(
     n: int32 @ grid[1], scale: float32 @ grid[1],
 ):  # fmt: skip
     top: int32 @ block[1] = 128 * id(block[1])  # this block's rows; heads of n rows lie one after the other
-    begin: int32 @ block[1] = top / n * n
+    begin: int32 @ block[1] = top // n * n
     end: int32 @ block[1] = begin + n
     with partition(o, block[1], lambda r, c: (top + r) * D + c) as out, group(block[1]):
         q_tile: shared(half[128, D], ring=1, swizzle=128)
@@ -72,7 +72,7 @@ def attention_rows(
                             most: float32 @ thread[1] = -math.inf
                             with group(thread[1]):
                                 for i in range(count(scores)):
-                                    if i / 2 % 2 == h:
+                                    if i // 2 % 2 == h:
                                         most = max(most, scores[i])
                                 most = max(scale * most, largest[h])
                             for s in range(2):  # four lanes share a row
@@ -83,10 +83,10 @@ def attention_rows(
                                 total[h] *= factor[h]
                         with group(thread[1]):
                             for i in range(count(scores)):
-                                scores[i] = fast_exp2_flush(scale * scores[i] - largest[i / 2 % 2])
-                                total[i / 2 % 2] += scores[i]
+                                scores[i] = fast_exp2_flush(scale * scores[i] - largest[i // 2 % 2])
+                                total[i // 2 % 2] += scores[i]
                             for i in range(count(sums)):  # here the last values are waited for
-                                sums[i] *= factor[i / 2 % 2]
+                                sums[i] *= factor[i // 2 % 2]
                             for i in range(count(weights)):
                                 weights[i] = half(scores[i])
         with partition(out, thread[1], lambda r, c: (r, c), races="allow") as mine, consumers:
@@ -95,7 +95,7 @@ def attention_rows(
                     total[h] += shuffle_xor(total[h], 1 << s)
             with group(thread[1]):
                 for i in range(count(sums)):
-                    mine[64 * w + row(sums, i), column(sums, i)] = sums[i] / total[i / 2 % 2]
+                    mine[64 * w + row(sums, i), column(sums, i)] = sums[i] / total[i // 2 % 2]
 
 
 def attention(q, k, v, o):

@@ -3,14 +3,14 @@
 import numpy as np
 
 from prism.lang import (
-    atomic_add, block, const, count, grid, group, id, int32, load_vector, prism, ptr, requires, shared, thread, uint8, uint32,
-    vector,
+    atomic_add, block, const, count, grid, group, id, int32, kernel, load_vector, ptr, requires, shared, thread, uint32,
+    uint8, vector,
 )
 
 THREADS, BINS = 256, 256
 
 
-@prism("global")
+@kernel
 @requires(grid[1], block[1], thread[THREADS])
 def counted(x: ptr(const(uint8)) @ grid[1], bins: ptr(uint32) @ grid[1], n: int32 @ grid[1]):
     i: int32 @ thread[1] = id()
@@ -19,7 +19,7 @@ def counted(x: ptr(const(uint8)) @ grid[1], bins: ptr(uint32) @ grid[1], n: int3
         own: shared(uint32[BINS])
         block.fill(own, 0, BINS)
         with group(thread[1]):
-            for k in range(i, n / 16, threads):
+            for k in range(i, n // 16, threads):
                 bytes: vector(uint8, 16) = load_vector(x[16 * k], 16)
                 for j in range(16):
                     atomic_add(own[bytes[j]], 1, scope="block")

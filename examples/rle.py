@@ -17,7 +17,7 @@ def run_starts(
     x: ptr(const(int32)) @ grid[1], starts: ptr(int64) @ grid[1], number: ptr(int64) @ grid[1], n: int64 @ grid[1],
     words: ptr(mailbox(int64)) @ grid[1], capacity: uint32 @ grid[1], control: ptr(uint64) @ grid[1],
 ):
-    tiles: int32 @ grid[1] = int32((n + (TILE - 1)) / TILE)
+    tiles: int32 @ grid[1] = int32((n + (TILE - 1)) // TILE)
     blocks: int32 @ grid[1] = count(block[1])
     with partition(starts, block[1], races="none") as out, partition(number, block[1], 0, races="none") as total, group(block[1]):
         held: int64[ITEMS] @ thread[1]  # where runs begin in the held tile

@@ -3,14 +3,14 @@
 import numpy as np
 
 from prism.lang import (
-    claim, const, constexpr, float32, grid, group, id, int32, one, partition, prism, ptr, requires, template, thread, warp,
+    claim, const, constexpr, float32, grid, group, id, int32, kernel, one, partition, ptr, requires, template, thread, warp,
 )
 from prism.lib.thread import operators
 
 THREADS = 128
 
 
-@prism("global")
+@kernel
 @template(LANES=constexpr(int))
 @requires(grid[1], thread[32])
 def rows_times(

@@ -3,7 +3,8 @@
 import numpy as np
 
 from prism.lang import (
-    block, const, count, float32, grid, group, int32, int64, mailbox, partition, prism, ptr, requires, thread, uint32, uint64,
+    block, const, count, float32, grid, group, int32, int64, kernel, mailbox, partition, ptr, requires, thread, uint32,
+    uint64,
 )
 from prism.lib.thread import operators
 
@@ -11,13 +12,13 @@ THREADS, ITEMS = 128, 16
 TILE = THREADS * ITEMS
 
 
-@prism("global")
+@kernel
 @requires(grid[1], block[1], thread[THREADS])
 def compact(
     x: ptr(const(float32)) @ grid[1], y: ptr(float32) @ grid[1], number: ptr(int64) @ grid[1], n: int64 @ grid[1],
     words: ptr(mailbox(int64)) @ grid[1], capacity: uint32 @ grid[1], control: ptr(uint64) @ grid[1],
 ):
-    tiles: int32 @ grid[1] = int32((n + (TILE - 1)) / TILE)
+    tiles: int32 @ grid[1] = int32((n + (TILE - 1)) // TILE)
     blocks: int32 @ grid[1] = count(block[1])
     with partition(y, block[1], races="none") as out, partition(number, block[1], 0, races="none") as total, group(block[1]):
         items: float32[ITEMS] @ thread[1]  # what the held tile keeps

@@ -19,7 +19,7 @@ from prism.lang.surface import HOOKS, Kernel, PrismModule, device, kernel
 
 if TYPE_CHECKING:
     from prism import dist, interpret, lang, lib, runtime
-    from prism.compiler import Compiled, check, compile, explain
+    from prism.compiler import Compiled, check, compile, explain, source
     from prism.runtime.launch import LaunchError
 
 __version__ = "0.1.0"
@@ -39,6 +39,7 @@ __all__ = [
     "lang",
     "lib",
     "runtime",
+    "source",
 ]
 
 # A checkout run without installation: the folder `kernels` stands beside this package, and is `prism.kernels`.
@@ -48,7 +49,7 @@ if not os.path.isdir(os.path.join(os.path.dirname(__file__), "kernels")):
 sys.modules[__name__].__class__ = PrismModule
 
 _FROM = {
-    **dict.fromkeys(("Compiled", "check", "compile", "explain"), "prism.compiler"),
+    **dict.fromkeys(("Compiled", "check", "compile", "explain", "source"), "prism.compiler"),
     "LaunchError": "prism.runtime.launch",
 }
 _PACKAGES = ("dist", "interpret", "kernels", "lang", "lib", "runtime")

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     Commands: TypeAlias = "argparse._SubParsersAction[_Parser]"
 
 EPILOG = """\
-A kernel is named FILE:NAME (scan.py:scan_kernel) or module:name (prism.kernels.scan:scan).
+A kernel is named FILE:NAME, as my.py:saxpy for a file of yours, or module:name, as prism.kernels.scan.small:scan_block.
 
 exit status:
   0  done
@@ -29,14 +29,14 @@ exit status:
   4  `check --strict`: something that must hold is not proved
   130  interrupted, as by Ctrl-C
 
-docs/command_line.md has a section for each command; `prism COMMAND --help` has its options.
+`prism COMMAND --help` has a command's options, and examples.
 """
 
 
 EXAMPLES = {
     "check": """\
-  prism check examples/paper/scan.py:scan
-  prism check examples/histogram.py:counted --schedules 5       on the CPU: races, deadlocks, bounds
+  prism check prism.kernels.scan.small:scan_block
+  prism check my.py:histogram --schedules 5                     on the CPU: races, deadlocks, bounds
   prism check my.py:saxpy --schedules 5 -a 'a=2,x=[1024]:random,y=[1024]:0,n=1000' --blocks 4 --threads 256
   prism check my.py:tile -t T=float32 -t ITEMS=4 --json""",
     "explain": """\
@@ -65,6 +65,12 @@ EXAMPLES = {
   prism tune scan --keys 4,8 --rounds 5
   prism tune hgemm --keys 4096 -o tables.py
   prism tune hgemm --shapes shapes.txt""",
+    "help": """\
+  prism help                                                    all pages
+  prism help call-bound                                         the page of an error
+  prism help partition                                          the page of a construct
+  prism help block.scan                                         what `help` says of a collective, or an intrinsic
+  prism help two buffers                                        the places that have these words""",
 }
 
 
@@ -131,6 +137,7 @@ def parser() -> argparse.ArgumentParser:
     add_info(commands)
     add_bench(commands)
     add_tune(commands)
+    add_help(commands)
     return top
 
 
@@ -238,7 +245,7 @@ def add_emit(commands: Commands) -> None:
 def add_export(commands: Commands) -> None:
     """Add `prism export`."""
     command = add(commands, "export", "kernels:run_export", "write a kernel's machine code, and how it is launched",
-                  "CuPy's RawModule, cuda.core and the driver load the cubin; docs/command_line.md shows each.",
+                  "CuPy's RawModule, cuda.core and the driver load the cubin.",
                   kernel=True)  # fmt: skip
     add_arch(command)
     command.add_argument("-o", "--folder", type=Path, default=Path(),
@@ -294,6 +301,17 @@ def add_tune(commands: Commands) -> None:
     command.add_argument(
         "--rounds", type=int, default=5, metavar="N", help="how often the best are measured (default: 5)"
     )
+    add_output(command)
+
+
+def add_help(commands: Commands) -> None:
+    """Add `prism help`."""
+    command = add(
+        commands, "help", "pages:run_help", "print a page of the documentation, or find words in all pages",
+        "Pages are those of errors, constructs, the language, the library and the tutorials. Needs no network.",
+    )  # fmt: skip
+    command.add_argument("topic", nargs="*", metavar="TOPIC",
+                         help="an error's code, a name, a page, or words to look for (default: the list of pages)")  # fmt: skip
     add_output(command)
 
 

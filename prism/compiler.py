@@ -1,11 +1,16 @@
-"""`prism.check`, `prism.compile`, `prism.explain`: what the compiler does, as functions."""
+"""`prism.check`, `prism.compile`, `prism.explain`, `prism.source`: what the compiler does, as functions."""
 
 from __future__ import annotations
 
+import builtins
 import html
+import itertools
+import linecache
 import sys
+import textwrap
 from collections.abc import Mapping
 from dataclasses import dataclass
+from types import ModuleType
 from typing import Any
 
 from prism.lang.diagnostics import CompileError
@@ -89,6 +94,37 @@ class Compiled:
     def _repr_html_(self) -> str:
         """The explained source, for a notebook."""
         return frame_page(self.explain(html=True))
+
+
+_numbers = itertools.count(1)
+
+
+def source(text: str, /, **names: Any) -> ModuleType:
+    """Return a module of a text: its kernels are compiled from it, and errors show its lines.
+
+        scale = prism.source('''
+            @kernel
+            @requires(grid[1], thread[1])
+            def scale(x: ptr(float32) @ grid[1], a: float32 @ grid[1]):
+                with partition(x, thread[1], id()) as mine, group(thread[1]):
+                    mine[0] *= a
+        ''').scale
+
+    The names of `prism.lang` are there, and those given; the text may import others. It may be indented as a whole.
+
+    Raises SyntaxError, and whatever else running the text raises.
+    """
+    from prism import lang
+
+    if not isinstance(text, str):
+        raise TypeError(f"`prism.source` takes the text of a module, not {type(text).__qualname__}")
+    text = textwrap.dedent(text)
+    module = ModuleType(f"prism_source_{next(_numbers)}")
+    module.__file__ = file = f"<{module.__name__}>"
+    linecache.cache[file] = (len(text), None, text.splitlines(keepends=True), file)
+    vars(module).update({name: getattr(lang, name) for name in lang.__all__}, **names)
+    exec(builtins.compile(text, file, "exec", dont_inherit=True), vars(module))
+    return module
 
 
 def check(kernel: Kernel, template: Mapping[str, object] | None = None) -> Program:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import math
+import operator
 from collections.abc import Mapping, Sequence
 from typing import Any
 
@@ -21,7 +23,7 @@ from prism.lang.tree.plan import Program
 from prism.lang.types import Pointer, Type
 from prism.lang.types.structs import scalar_called, struct_of
 from prism.runtime.arrays import describe
-from prism.runtime.bind import bind, require_count
+from prism.runtime.bind import bind, given_parameters, require_count
 from prism.runtime.build import entry_of
 from prism.runtime.launch import Assumptions, LaunchError, check_numbers, check_shape
 
@@ -106,8 +108,8 @@ def launch(
         known = known_of(kernel, bound_template)
     program, host = known.program, known.host
     arguments = fill_defaults(program, arguments) if partial else arguments
-    blocks, threads = launch_shape(program, shape)
-    bound = bind(kernel.__name__, host.parameters, arguments)
+    (blocks, threads), axes = launch_shape(program, shape)
+    bound = bind(kernel.__name__, host.parameters, arguments, axes)
     check_shape(host, blocks, threads)
     require_apart(host.parameters, bound.arrays, program.entry.may_alias)
     known.require(blocks, threads, bound.values)
@@ -116,8 +118,8 @@ def launch(
             raise ValueError("`stream` is for arrays on a GPU, and these are on the host")
         from prism.interpret import run
 
-        check_numbers(host.parameters, arguments)
-        run(program, blocks, threads, arguments, check=check, schedule=schedule, seed=seed)
+        check_numbers(given_parameters(host.parameters), arguments)
+        run(program, blocks, threads, arguments, check=check, schedule=schedule, seed=seed, axes=axes)
         return
     if check:
         raise ValueError("check=True needs arrays on the host: the reference machine does the checks")
@@ -169,7 +171,7 @@ def place_arguments(
 
 def fill_defaults(program: Program, arguments: Sequence[Any]) -> tuple[Any, ...]:
     """Return a launch's arguments with the kernel's defaults for those that are left out."""
-    pairs = zip(program.entry.parameters, arguments, strict=True)
+    pairs = zip(program.entry.given, arguments, strict=True)
     return tuple(parameter.default if argument is LEFT_OUT else argument for parameter, argument in pairs)
 
 
@@ -229,14 +231,54 @@ def host_entry(program: Program) -> Any:
     return entry_of(program, "sm_90a")
 
 
-def launch_shape(program: Program, shape: Any) -> tuple[int, int]:
-    """Return blocks and threads: as given, or the fewest that the bound admits where one is not given, or None."""
+def launch_shape(program: Program, shape: Any) -> tuple[tuple[int, int], tuple[int, ...]]:
+    """Return blocks and threads, and for a kernel that asks for them the numbers along each axis.
+
+    As given, a number or one along each of up to three axes; or the fewest that the bound admits where one is not given, or None.
+    """
     given = shape if isinstance(shape, tuple) else (shape,)
     if len(given) not in (1, 2):
         raise LaunchError(f"launch as kernel[blocks, threads] or kernel[blocks], not with {len(given)} numbers")
     bound, threads = program.entry.bound, given[1] if len(given) == 2 else None
     fewest = (bound.block or 1, threads_of(program) or bound.thread or 1)
-    return fewest[0] if given[0] is None else given[0], fewest[1] if threads is None else threads
+    blocks = fewest[0] if given[0] is None else given[0]
+    threads = fewest[1] if threads is None else threads
+    axes = program.entry.axes
+    if not axes and not isinstance(blocks, tuple) and not isinstance(threads, tuple):
+        return (blocks, threads), ()
+    along = [*along_axes(program, blocks, "blocks"), *along_axes(program, threads, "threads")]
+    most = len(along) // 2
+    if axes and any(b * t >= 1 << 31 for b, t in zip(along[:most], along[most:], strict=True)):
+        raise LaunchError(
+            f"`{program.entry.name}` counts threads along an axis in 32 bits: {blocks} x {threads} are too many"
+        )
+    return (math.prod(along[:most]), math.prod(along[most:])), tuple(along[:axes] + along[most : most + axes])
+
+
+MOST_AXES = 3
+
+
+def along_axes(program: Program, number: Any, what: str) -> list[int]:
+    """Return how many blocks or threads there are along each axis.
+
+    Raises:
+        TypeError: one is no integer.
+        LaunchError: there are more than three, one is below 1, or the kernel numbers fewer axes.
+    """
+    given = number if isinstance(number, tuple) else (number,)
+    name, axes = program.entry.name, program.entry.axes
+    if not 1 <= len(given) <= MOST_AXES:
+        raise LaunchError(f"`{name}`: {what} are given along 1 to {MOST_AXES} axes, not {len(given)}")
+    for n in given:
+        if isinstance(n, bool) or not hasattr(n, "__index__"):
+            raise TypeError(f"`{name}`: the number of {what} must be an integer, not {type(n).__qualname__}")
+    found = [*map(operator.index, given), *[1] * (MOST_AXES - len(given))]
+    if axes and any(n != 1 for n in found[axes:]):
+        last = f"id({axes - 1})"
+        raise LaunchError(f"`{name}` asks for indices up to `{last}`: its {what} have {axes} axes, not {len(given)}")
+    if any(n < 1 for n in found):
+        raise LaunchError(f"`{name}`: there is at least one of the {what} along each axis, not {given}")
+    return found
 
 
 def deduce_template(kernel: Kernel, arguments: Sequence[Any], given: Mapping[str, object]) -> dict[str, object]:

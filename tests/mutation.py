@@ -34,6 +34,7 @@ Step = Barrier | Op
 
 LATER = "a copy that is given back a round later is still given back before its turn comes"
 UNAWAITED = "the arrivals after the last round let the next fill begin sooner: nobody needs them"
+WHOLE = "what stands behind a loop says all rounds that are left, with whichever it begins"
 UNTOLD = "the round of one copy that no mbarrier tells of: it is counted for the checks alone, and emits nothing"
 EMPTY = "the round of copies that nothing is in: no scale and no bias, say, where a kernel has none"
 UNSEEN = "elements of global memory that nobody else touches, which the analysis cannot see"
@@ -88,13 +89,25 @@ def harmless(plan: Plan, step: Step, what: str) -> str:
         return EMPTY if used_objects(plan.function).isdisjoint(ring.root() for ring in step.cycle.rings) else ""
     if not isinstance(step, Arrive):
         return ""
-    if step.drain and what in ("", "one round later", "one round sooner"):
+    waits = waits_for(plan, step)
+    given_back = all(wait.lap for wait in waits)  # and not: filled, which readers wait for, after the last round too
+    if step.drain and given_back and what in ("", "one round later", "one round sooner"):
         return UNAWAITED
-    waits = [op for op in plan.operations if isinstance(op, Wait) and op.barrier.itself is step.barrier.itself]
-    spare = step.barrier.cycle.copies > step.delay + 1 and not any(wait.barrier.of for wait in waits)
+    if step.drain and what in ("one round later", "one round sooner"):
+        return WHOLE
+    rings = set(step.barrier.cycle.rings)
+    same = [op for op in plan.operations if isinstance(op, Arrive) and rings & set(op.barrier.cycle.rings)]
+    fills = [op.delay for op in same if not all(wait.lap for wait in waits_for(plan, op))]
+    behind = max(fills, default=0)  # copies that are under way, of who gathers
+    spare = step.barrier.cycle.copies > step.delay + 1 + behind and not any(wait.barrier.of for wait in waits)
     arrivals = [op for op in plan.operations if isinstance(op, Arrive) and op.barrier.itself is step.barrier.itself]
     alone = sum(not op.drain for op in arrivals) == 1  # in another place its rounds are not a round later
-    return LATER if what == "one round later" and spare and alone and all(wait.lap for wait in waits) else ""
+    return LATER if what == "one round later" and spare and alone and given_back else ""
+
+
+def waits_for(plan: Plan, step: Arrive) -> list[Wait]:
+    """Return the waits for what an arrival is at."""
+    return [op for op in plan.operations if isinstance(op, Wait) and op.barrier.itself is step.barrier.itself]
 
 
 def excused(step: Step, threads: int, what: str) -> str:

@@ -538,11 +538,14 @@ def test_the_pictures_of_the_documentation_are_of_the_recorded_results(monkeypat
 def test_the_table_of_the_readme_is_of_the_recorded_results(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(sys, "path", [str(FOLDER), str(FOLDER.parent), *sys.path])
     publish = importlib.import_module("publish.pictures")
-    made = publish.table(publish.newest("h200", FOLDER / "results"))
+    recorded = publish.newest("h200", FOLDER / "results")
+    made, three = publish.table(recorded), publish.three(recorded)
     readme = (FOLDER.parent / "README.md").read_text()
     assert made.count("\n") == 1 + len(publish.TABLE) and publish.with_table(readme, made) == readme, (
         "run asv_bench/publish/pictures.py"
     )
+    assert three.count("times**") == len(publish.THREE) == 3
+    assert publish.with_table(readme, three, publish.THREE_BEGIN, publish.THREE_END) == readme
 
 
 def test_reading_alone(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -14,6 +14,7 @@ from pathlib import Path
 
 import pytest
 
+from prism.command.pages import pages
 from prism.lib.artifacts import build
 from tests.lib.test_build import small
 
@@ -25,8 +26,8 @@ IMPORT_SECONDS, OWN_SECONDS = (
 
 
 def shipped_files() -> set[str]:
-    """The files of prism/ and kernels/, by the paths that a wheel gives them. Notes (*.md) stay at home."""
-    found = set()
+    """The files of prism/ and kernels/, by the paths that a wheel gives them, and the pages that `prism help` prints."""
+    found = {f"prism/{path.relative_to(ROOT).as_posix()}" for path in set(pages().values())}
     for top, prefix in (("prism", Path()), ("kernels", Path("prism"))):
         for path in (ROOT / top).rglob("*"):
             built = "artifacts" in path.relative_to(ROOT).parts
@@ -61,6 +62,7 @@ def wheel(tmp_path_factory: pytest.TempPathFactory) -> Path:
     for name in ("prism", "kernels"):
         shutil.copytree(ROOT / name, work / "source" / name, ignore=shutil.ignore_patterns("__pycache__", "artifacts"))
     build(["sm_90a"], folder=work / "source" / "prism" / "artifacts", jobs=1, wanted=small)
+    shutil.copytree(ROOT / "docs", work / "source" / "docs", ignore=shutil.ignore_patterns("__pycache__", "*.svg"))
     for name in ("pyproject.toml", "setup.py", "README.md", "LICENSE"):
         shutil.copy(ROOT / name, work / "source")
     pip = [sys.executable, "-m", "pip", "wheel", "--no-deps", "--no-build-isolation", "--no-index", "-w", str(work)]

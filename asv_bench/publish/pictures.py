@@ -18,7 +18,11 @@ from typing import Any
 
 HERE = Path(__file__).parents[1]
 FOLDER = HERE.parent / "docs" / "pictures"
-STYLE = "text{font:13px sans-serif;fill:#333}.axis{fill:#666;font-size:11px}.tick{stroke:#ddd}.one{stroke:#333;stroke-width:1.5}"
+STYLE = (
+    "text{font:13px sans-serif;fill:#333}.axis{fill:#666;font-size:11px}.tick{stroke:#ddd}.one{stroke:#333;stroke-width:1.5}"
+    ".paper{fill:#fff}@media(prefers-color-scheme:dark){text{fill:#e3e7ee}.axis{fill:#a3adbd}.tick{stroke:#2e3542}"
+    ".one{stroke:#e3e7ee}.paper{fill:#14171d}}"
+)
 PICTURES: dict[str, tuple[str, ...]] = {
     "scan": ("scan.Ratio.track_vs_cub", "CUB's time by Prism's, of scans", "2^{}"),
     "kinds": ("scan.Kinds.track_vs_cub", "CUB's time by Prism's, of long scans", "2^{}"),
@@ -98,6 +102,29 @@ TABLE = (
     ),
 )
 """The rows of the README's table: what was measured, its benchmark, first parameter, peer, the sizes' names, the script."""
+
+
+THREE_BEGIN, THREE_END = "<!-- three: begin; asv_bench/publish/pictures.py writes them -->\n", "<!-- three: end -->"
+THREE = (
+    ("`scan` of 2^24 int32", "scan.Ratio.track_vs_cub", "int32", "24", "CUB", "docs/measurements/scans.md"),
+    (
+        "`segmented_reduce`, segments of about 250 float32",
+        "segments.Ratio.track_vs_cub",
+        "segmented_reduce",
+        "250",
+        "CUB",
+        "docs/measurements/segments.md",
+    ),
+    (
+        "`hgemm` of bfloat16, 8192 x 8192 x 8192",
+        "hgemm.Ratio.track_vs_cublas",
+        "8192",
+        "Prism",
+        "cuBLAS",
+        "docs/measurements/hgemm.md",
+    ),
+)
+"""The README's first three ratios: what was measured, its benchmark, parameters, the peer, and the page that tells of it."""
 
 
 PERFORMANCE = HERE.parent / "docs" / "performance.md"
@@ -189,7 +216,7 @@ def picture(
     figure = svg(title, labels, kept, line, what)
     inner = re.sub(r"^<figure>|<figcaption>.*$", "", figure)
     return inner.replace("<svg ", '<svg xmlns="http://www.w3.org/2000/svg" width="720" ', 1).replace(
-        ">", f'><style>{STYLE}</style><rect width="100%" height="100%" fill="#fff"/>', 1
+        ">", f'><style>{STYLE}</style><rect class="paper" width="100%" height="100%"/>', 1
     )
 
 
@@ -224,6 +251,15 @@ def table(recorded: dict[str, list[Any]]) -> str:
     return "\n".join(lines)
 
 
+def three(recorded: dict[str, list[Any]]) -> str:
+    """Return the README's first ratios, as a list."""
+    lines = []
+    for what, benchmark, chosen, label, peer, page in THREE:
+        ratios = {name: dict(row) for name, row in rows(recorded[benchmark])[1]}
+        lines.append(f"- {what}: **{ratios[chosen][label]:.2f} times** as fast as {peer} ([figures]({page}))")
+    return "\n".join(["On one H200:", "", *lines])
+
+
 def with_table(page: str, made: str, begin: str = BEGIN, end: str = END) -> str:
     """Return a page, the README, with this table in its place."""
     before, _, rest = page.partition(begin)
@@ -254,7 +290,8 @@ def main() -> int:
             text = with_table(of.PAGE.read_text(encoding="utf-8"), of.table(recorded), of.BEGIN, of.END)
             of.PAGE.write_text(text, encoding="utf-8")
     if options.folder == FOLDER and all(row[1] in recorded for row in TABLE):
-        README.write_text(with_table(README.read_text(encoding="utf-8"), table(recorded)), encoding="utf-8")
+        text = with_table(README.read_text(encoding="utf-8"), table(recorded))
+        README.write_text(with_table(text, three(recorded), THREE_BEGIN, THREE_END), encoding="utf-8")
         PERFORMANCE.write_text(with_tables(PERFORMANCE.read_text(encoding="utf-8"), tables(recorded)), encoding="utf-8")
     return 0
 

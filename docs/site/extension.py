@@ -12,7 +12,7 @@ from docutils import nodes
 from sphinx import addnodes
 from sphinx.application import Sphinx
 
-from docs.site import fill
+from docs.site import fill, signatures
 from docs.site.contents import with_contents, with_pages
 
 MARK = re.compile(r"^<!-- site: (\w+) (.+) -->$", re.MULTILINE)
@@ -32,6 +32,7 @@ def setup(app: Sphinx) -> dict[str, bool]:
 def read(app: Sphinx, docname: str, source: list[str]) -> None:
     """Fill the marked places of a page, and give the first page, and the index of a folder, its table of contents."""
     folder = Path(app.srcdir) / posixpath.dirname(docname)
+    source[0] = signatures.without(source[0])
     source[0] = MARK.sub(lambda mark: fill.FILLERS[mark[1]](mark[2], folder), source[0])
     source[0] = FENCE.sub(dressed, source[0])
     if docname == app.config.root_doc:

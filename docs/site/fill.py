@@ -1,9 +1,8 @@
-"""What the site puts where a page has `<!-- site: WHAT ARGUMENTS -->`: signatures, docstrings, tables of other pages, pictures.
+"""What the site puts where a page has `<!-- site: WHAT ARGUMENTS -->`: signatures and docstrings.
 
 - `api NAME ...`: functions and classes, of `prism.lib` where the name has no dot
 - `algorithms NAME ...`: the functions of algorithms, by their rows in the manifest
 - `rest PAGE`: a section of what `prism.lib` has and no `api` of that page names, if there is something
-- `tables PAGE#HEADING`: the tables under a heading of another page, each with the command before it, and a picture
 """
 
 from __future__ import annotations
@@ -12,15 +11,12 @@ import importlib
 import inspect
 import re
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
 from pathlib import Path
 
 import prism
-from docs.site.plots import plot
 from prism.lib import algorithms as manifest
 
 MARKS = re.compile(r"^<!-- site: (api|algorithms) (.+) -->$", re.MULTILINE)
-COMMAND = re.compile(r"PYTHONPATH=\. python \S+\.py[^`\n]*")
 
 
 def api(names: str, folder: Path) -> str:
@@ -65,54 +61,8 @@ def table() -> str:
     return "\n".join(lines) + "\n"
 
 
-# -- tables ----------------------------------------------------------------------------------------------------------------------
-
-
-@dataclass(frozen=True)
-class Measured:
-    """A table of a page, as it stands there, with the text before it and the command that it is said to come from."""
-
-    before: str
-    command: str
-    table: str
-
-
-def tables(where: str, folder: Path) -> str:
-    """Return the tables under a heading of another page, each with its command and with pictures of its ratios."""
-    name, _, anchor = where.partition("#")
-    found = measured((folder / name).read_text(encoding="utf-8"), anchor)
-    shown = []
-    for part in found:
-        shown += [part.before, f"```sh\n{part.command}\n```", part.table, *plot(part.table)]
-    return "\n\n".join(shown).replace("](#", f"]({name}#")  # a place on that page
-
-
-def measured(page: str, anchor: str) -> list[Measured]:
-    """Return the tables under a heading. Raises ValueError where there is none, or one without a command before it."""
-    sections = re.split(r"^##+ ", page, flags=re.MULTILINE)[1:]
-    slugs = {re.sub(r"[^\w -]", "", s.partition("\n")[0]).strip().lower().replace(" ", "-"): s for s in sections}
-    section = slugs[anchor].partition("\n")[2]
-    found: list[Measured] = []
-    command, before, end = "", "", 0
-    for table in re.finditer(r"(?:^\|.*\n)+", section, re.MULTILINE):
-        text = section[end : table.start()]
-        before = "\n\n".join(
-            p for p in text.strip().split("\n\n") if not COMMAND.search(p) and not p.startswith("    ")
-        )
-        commands = COMMAND.findall(text)
-        command = commands[-1].strip() if commands else command
-        if not command:
-            raise ValueError(f"{anchor}: a table without a command before it")
-        found.append(Measured(before, command, table[0]))
-        end = table.end()
-    if not found:
-        raise ValueError(f"{anchor}: no table")
-    return found
-
-
 FILLERS: Mapping[str, Callable[[str, Path], str]] = {
     "api": api,
     "algorithms": algorithms,
     "rest": rest,
-    "tables": tables,
 }

@@ -1,39 +1,13 @@
-"""Pictures of tables of ratios, or of times, as SVG in the page's own colours: a row of dots for each row, and a line at 1."""
+"""Pictures of ratios, or of times, as SVG in the page's own colours: a row of dots for each row, and a line at 1."""
 
 from __future__ import annotations
 
 import html
 import math
-import re
 from collections.abc import Sequence
 
-PEERS = ("CUB", "CuPy", "torch", "cuBLAS", "Ratio", "Second run")
-"""Headings of columns that hold a peer's time divided by Prism's."""
-SIZE = re.compile(r"2\^\d+")
 COLOURS = ("#2a6fdb", "#d9822b", "#2f9e6e", "#a64ca6", "#c23b3b", "#6b7280")
 WIDTH, LEFT, ROW = 720, 190, 26
-
-
-def cells(line: str) -> list[str]:
-    """Return the cells of a line of a Markdown table."""
-    return [cell.strip() for cell in line.strip().strip("|").split("|")]
-
-
-def number(cell: str) -> float | None:
-    """Return the number that a cell begins with."""
-    found = re.match(r"\d+(\.\d+)?(?![\w^])", cell)
-    return float(found[0]) if found else None
-
-
-def plot(table: str) -> list[str]:
-    """Return a picture of a table's ratios, or nothing where it has none."""
-    head, _, *body = (cells(line) for line in table.strip().splitlines())
-    columns = [k for k, name in enumerate(head) if k and (name in PEERS or SIZE.fullmatch(name))]
-    rows = [(row[0], [(head[k], number(row[k])) for k in columns if k < len(row)]) for row in body]
-    kept = [(name, [(label, v) for label, v in values if v]) for name, values in rows]
-    if not any(values for _, values in kept):
-        return []
-    return [svg(head[0], [head[k] for k in columns], kept)]
 
 
 def ticks(least: float, most: float) -> list[float]:
@@ -42,6 +16,18 @@ def ticks(least: float, most: float) -> list[float]:
     steps = (1, 2, 5) if spread > 20 else (1, 1.5, 2, 3, 5, 7) if spread > 4 else (1, 1.2, 1.5, 2, 3, 5, 7, 8, 9)
     found = [m * 10.0**e for e in range(-3, 5) for m in steps]
     return [t for t in found if least <= t * 1.0001 and t <= most * 1.0001]
+
+
+def legend(labels: Sequence[str], left: float) -> tuple[list[tuple[float, int]], int]:
+    """Return where each label of the legend stands, in lines that end inside the picture, and how far that goes down."""
+    places, at, y = [], left, 0
+    for label in labels:
+        wide = 34 + 8 * len(label)
+        if at + wide > WIDTH and at > left:
+            at, y = left, y + 20
+        places.append((at, y))
+        at += wide
+    return places, y
 
 
 def svg(
@@ -54,8 +40,9 @@ def svg(
     """Return the picture: x is logarithmic, with a line at 1 (of times, at `line`). Further right is more of `what`."""
     values = [v / line for _, row in rows for _, v in row]
     least, most = line * min([*values, 0.8]) / 1.05, line * max([*values, 1.25]) * 1.05
-    height = 58 + ROW * len(rows)
     left = max(LEFT, 24 + 7 * max((len(name) for name, _ in rows), default=0))
+    places, down = legend(labels, left)
+    height = 58 + down + ROW * len(rows)
 
     def x(value: float) -> float:
         return left + (WIDTH - left - 20) * math.log(value / least) / math.log(most / least)
@@ -66,15 +53,15 @@ def svg(
     ]
     for tick in ticks(least, most):
         kind = "one" if tick == line else "tick"
-        parts.append(f'<line class="{kind}" x1="{x(tick):.1f}" x2="{x(tick):.1f}" y1="30" y2="{height - 26}"/>')
+        parts.append(
+            f'<line class="{kind}" x1="{x(tick):.1f}" x2="{x(tick):.1f}" y1="{30 + down}" y2="{height - 26}"/>'
+        )
         parts.append(f'<text class="axis" x="{x(tick):.1f}" y="{height - 10}" text-anchor="middle">{tick:g}</text>')
-    at = left
-    for label in labels:
-        parts.append(f'<circle cx="{at + 5}" cy="14" r="5" fill="{colour[label]}"/>')
-        parts.append(f'<text x="{at + 15}" y="18">{html.escape(label)}</text>')
-        at += 34 + 8 * len(label)
+    for label, (at, y) in zip(labels, places, strict=True):
+        parts.append(f'<circle cx="{at + 5}" cy="{14 + y}" r="5" fill="{colour[label]}"/>')
+        parts.append(f'<text x="{at + 15}" y="{18 + y}">{html.escape(label)}</text>')
     for k, (name, row) in enumerate(rows):
-        y = 44 + ROW * k
+        y = 44 + down + ROW * k
         parts.append(f'<text x="{left - 12}" y="{y + 4}" text-anchor="end">{html.escape(name)}</text>')
         for label, value in row:
             tip = f"<title>{html.escape(name)}, {html.escape(label)}: {value:g}</title>"

@@ -30,8 +30,8 @@ def hgemm(
     Shapes:      `M` is a multiple of 128, `N` of `BN`, `K` of `BK`; `BK` is a multiple of 64.
     Test:        tests/gpu/test_async.py
     """
-    across: int32 @ grid[1] = N / BN
-    top: int32 @ block[1] = id() / across * ROWS
+    across: int32 @ grid[1] = N // BN
+    top: int32 @ block[1] = id() // across * ROWS
     left: int32 @ block[1] = id() % across * BN
     with partition(C, block[1], offset=top * N + left) as target, group(block[1]):
         a: shared(bf16[ROWS, BK], ring=STAGES, swizzle=128) @ block[1]
@@ -55,7 +55,7 @@ def hgemm(
             w: int32 @ warpgroup[1] = id()
             with partition(tile, warpgroup[1], offset=64 * w * N) as part, group(warpgroup[1]):
                 t: int32 @ thread[1] = id()
-                with partition(part, thread[1], offset=(t / 32 * 16 + t % 32 / 4) * N + t % 4 * 2) as mine, group(thread[1]):
+                with partition(part, thread[1], offset=(t // 32 * 16 + t % 32 // 4) * N + t % 4 * 2) as mine, group(thread[1]):
                     for i in range(0, count(sums), 2):
                         pair: vector(bf16, 2) = {0}
                         pair[0] = bf16(sums[i])

@@ -19,7 +19,7 @@ def simple_mma(a: ptr(const(float32)) @ warp[1], b: ptr(const(float32)) @ warp[1
     Source: PTX ISA, "Matrix Fragments for mma.m16n8k8".
     """
     lane: int32 @ thread[1] = id()
-    row: int32 @ thread[1] = lane / 4
+    row: int32 @ thread[1] = lane // 4
     col: int32 @ thread[1] = lane % 4
     left: uint32[4] @ thread[1]
     right: uint32[2] @ thread[1]
@@ -54,8 +54,8 @@ def tf32(
                  elements: inside, each trip would be a use of its own, with a barrier before it.
     Test:        tests/examples/test_paper.py
     """
-    across: int32 @ grid[1] = (N + 7) / 8
-    top: int32 @ block[1] = id() / across * 16
+    across: int32 @ grid[1] = (N + 7) // 8
+    top: int32 @ block[1] = id() // across * 16
     left: int32 @ block[1] = id() % across * 8
     with partition(C, block[1], offset=top * N + left) as target:
         with group(block[1]):
@@ -72,13 +72,13 @@ def tf32(
                 with partition(a, thread[1]) as mine:
                     with group(thread[1]):
                         for i in range(t, 16 * 8, threads):
-                            m: int32 = top + i / 8
+                            m: int32 = top + i // 8
                             k: int32 = first + i % 8
                             mine[i] = A[m * K + k] if m < M and k < K else 0.0
                 with partition(b, thread[1]) as mine:
                     with group(thread[1]):
                         for i in range(t, 8 * 8, threads):
-                            k: int32 = first + i / 8
+                            k: int32 = first + i // 8
                             n: int32 = left + i % 8
                             mine[i] = B[k * N + n] if k < K and n < N else 0.0
                 with claim(c, warp[1]) as own:
@@ -88,5 +88,5 @@ def tf32(
             with partition(target, thread[1]) as mine:
                 with group(thread[1]):
                     for i in range(t, 16 * 8, threads):
-                        if top + i / 8 < M and left + i % 8 < N:
-                            mine[i / 8 * N + i % 8] = c[i]
+                        if top + i // 8 < M and left + i % 8 < N:
+                            mine[i // 8 * N + i % 8] = c[i]

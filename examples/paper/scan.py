@@ -84,7 +84,7 @@ def add_prefix(
         with group(thread[1]):
             for first in range(0, 32 * threads, threads):
                 place: int32 = first + t
-                before: uint32 = ends[place / 32 - 1] if place >= 32 else 0
+                before: uint32 = ends[place // 32 - 1] if place >= 32 else 0
                 if place < valid:
                     mine[first] = prefix + before + rows[place]
 
@@ -97,7 +97,7 @@ def look_back(
 ) -> uint32 @ block[1]:
     """The sum of all tiles before this one, as soon as they are known: up to 31 totals, and the prefix before those."""
     t: int32 @ thread[1] = id()
-    first: int32 @ block[1] = tile / 32 * 32
+    first: int32 @ block[1] = tile // 32 * 32
     before: uint32 @ thread[1] = 0
     with group(thread[1]):
         word: uint32[1]
@@ -105,7 +105,7 @@ def look_back(
             receive(totals[first + t], word, 1, tile - first - t, 0, epoch)
             before = word[0]
         if t == 31:
-            receive(prefixes[first / 32 - 1], word, 1, first, 0, epoch)
+            receive(prefixes[first // 32 - 1], word, 1, first, 0, epoch)
             before = word[0]
     return block.reduce(before, OP=operators.add)
 
@@ -157,7 +157,7 @@ def scan(
             match split(thread):
                 case 1:
                     if tile % 32 == 31:
-                        publish(prefixes[tile / 32], prefix + total, epoch)
+                        publish(prefixes[tile // 32], prefix + total, epoch)
 
             add_prefix(rows, sums, prefix, valid, mine)
 

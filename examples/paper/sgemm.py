@@ -33,7 +33,7 @@ def naive(
     with partition(C, thread[1], offset=t) as element:
         with group(thread[1]):
             if t < M * N:
-                row: int32 = t / N
+                row: int32 = t // N
                 col: int32 = t % N
                 sum: float32 = 0.0
                 for k in range(K):
@@ -53,10 +53,10 @@ def coalesced(
     Perspective: grid, of at least `TILE * TILE` threads for each tile, in blocks of any size.
     """
     t: int32 @ thread[1] = id()
-    across: int32 @ grid[1] = (N + TILE - 1) / TILE
-    tile: int32 @ thread[1] = t / (TILE * TILE)
+    across: int32 @ grid[1] = (N + TILE - 1) // TILE
+    tile: int32 @ thread[1] = t // (TILE * TILE)
     place: int32 @ thread[1] = t % (TILE * TILE)
-    row: int32 @ thread[1] = tile / across * TILE + place / TILE
+    row: int32 @ thread[1] = tile // across * TILE + place // TILE
     col: int32 @ thread[1] = tile % across * TILE + place % TILE
     with partition(C, thread[1], offset=row * N + col) as element:
         with group(thread[1]):
@@ -85,28 +85,28 @@ def tiled(
     Repaired:    the paper's reads the shared tiles by their hidden names, inside the very partitions that fill them, so
                  that nothing separates filling from reading; here the partitions end before the tiles are read.
     """
-    across: int32 @ grid[1] = (N + BN - 1) / BN
-    top: int32 @ block[1] = id() / across * BM
+    across: int32 @ grid[1] = (N + BN - 1) // BN
+    top: int32 @ block[1] = id() // across * BM
     left: int32 @ block[1] = id() % across * BN
     with partition(C, block[1], offset=top * N + left) as target:
         with group(block[1]):
             a: shared(float32[BM * BK]) @ block[1]
             b: shared(float32[BK * BN]) @ block[1]
             t: int32 @ thread[1] = id()
-            row: int32 @ thread[1] = t / (BN // TN) * TM
+            row: int32 @ thread[1] = t // (BN // TN) * TM
             col: int32 @ thread[1] = t % (BN // TN) * TN
             sums: float32[TM * TN] @ thread[1] = {0}
             for first in range(0, K, BK):
                 with partition(a, thread[1], offset=t) as mine:
                     with group(thread[1]):
                         for i in range(0, BM * BK, THREADS):
-                            m: int32 = top + (t + i) / BK
+                            m: int32 = top + (t + i) // BK
                             k: int32 = first + (t + i) % BK
                             mine[i] = A[m * K + k] if m < M and k < K else 0.0
                 with partition(b, thread[1], offset=t) as mine:
                     with group(thread[1]):
                         for i in range(0, BK * BN, THREADS):
-                            k: int32 = first + (t + i) / BN
+                            k: int32 = first + (t + i) // BN
                             n: int32 = left + (t + i) % BN
                             mine[i] = B[k * N + n] if k < K and n < N else 0.0
                 with group(thread[1]):
@@ -145,22 +145,22 @@ def vectorized(
                  multiples of `4 * THREADS`, and that of `BK` and `BN`; `BK`, `BN` and `TN` are multiples of 4.
     Repaired:    as `tiled`; and the paper's never fills `B`'s tile.
     """
-    across: int32 @ grid[1] = (N + BN - 1) / BN
-    top: int32 @ block[1] = id() / across * BM
+    across: int32 @ grid[1] = (N + BN - 1) // BN
+    top: int32 @ block[1] = id() // across * BM
     left: int32 @ block[1] = id() % across * BN
     with partition(C, block[1], offset=top * N + left) as target:
         with group(block[1]):
             a: shared(float32[BK * BM]) @ block[1]
             b: shared(float32[BK * BN], align=16) @ block[1]
             t: int32 @ thread[1] = id()
-            row: int32 @ thread[1] = t / (BN // TN) * TM
+            row: int32 @ thread[1] = t // (BN // TN) * TM
             col: int32 @ thread[1] = t % (BN // TN) * TN
             sums: float32[TM * TN] @ thread[1] = {0}
             for first in range(0, K, BK):
-                with partition(a, thread[1], offset=4 * t % BK * BM + 4 * t / BK) as column:
+                with partition(a, thread[1], offset=4 * t % BK * BM + 4 * t // BK) as column:
                     with group(thread[1]):
                         for i in range(0, BM * BK, 4 * THREADS):
-                            m: int32 = top + (4 * t + i) / BK
+                            m: int32 = top + (4 * t + i) // BK
                             k: int32 = first + 4 * t % BK
                             word: float4 = {0}
                             if m < M and k < K:
@@ -170,7 +170,7 @@ def vectorized(
                 with partition(b, thread[1], offset=4 * t) as mine:
                     with group(thread[1]):
                         for i in range(0, BK * BN, 4 * THREADS):
-                            k: int32 = first + (4 * t + i) / BN
+                            k: int32 = first + (4 * t + i) // BN
                             n: int32 = left + (4 * t + i) % BN
                             word: float4 = {0}
                             if k < K and n < N:
@@ -210,10 +210,10 @@ def fill(
 ):
     """A block copies a step's tiles: of `A` transposed to `a`, of `B` to `b`, with zeros beyond `rows`, `depth` and `cols`."""
     t: int32 @ thread[1] = id()
-    with partition(a, thread[1], offset=4 * t % BK * BM + 4 * t / BK) as column:
+    with partition(a, thread[1], offset=4 * t % BK * BM + 4 * t // BK) as column:
         with group(thread[1]):
             for i in range(0, BM * BK, 4 * THREADS):
-                m: int32 = (4 * t + i) / BK
+                m: int32 = (4 * t + i) // BK
                 k: int32 = 4 * t % BK
                 word: float4 = {0}
                 if m < rows and k < depth:
@@ -223,7 +223,7 @@ def fill(
     with partition(b, thread[1], offset=4 * t) as mine:
         with group(thread[1]):
             for i in range(0, BK * BN, 4 * THREADS):
-                k: int32 = (4 * t + i) / BN
+                k: int32 = (4 * t + i) // BN
                 n: int32 = (4 * t + i) % BN
                 word: float4 = {0}
                 if k < depth and n < cols:
@@ -278,8 +278,8 @@ def warps(
     STEP_N: constexpr(int) = WN // WNITER
     ROWS: constexpr(int) = DOWN * TM
     COLS: constexpr(int) = WNITER * TN
-    across: int32 @ grid[1] = (N + BN - 1) / BN
-    top: int32 @ block[1] = id() / across * BM
+    across: int32 @ grid[1] = (N + BN - 1) // BN
+    top: int32 @ block[1] = id() // across * BM
     left: int32 @ block[1] = id() % across * BN
     with partition(C, block[1], offset=top * N + left) as target:
         with partition(A, block[1], offset=top * K) as panel_a:
@@ -288,10 +288,10 @@ def warps(
                     a: shared(float32[BK * BM]) @ block[1]
                     b: shared(float32[BK * BN], align=16) @ block[1]
                     w: int32 @ warp[1] = id()
-                    down: int32 @ warp[1] = w / (BN // WN) * WM
+                    down: int32 @ warp[1] = w // (BN // WN) * WM
                     right: int32 @ warp[1] = w % (BN // WN) * WN
                     lane: int32 @ thread[1] = id() % 32
-                    row: int32 @ thread[1] = lane / (STEP_N // TN) * TM
+                    row: int32 @ thread[1] = lane // (STEP_N // TN) * TM
                     col: int32 @ thread[1] = lane % (STEP_N // TN) * TN
                     sums: float32[ROWS * COLS] @ thread[1] = {0}
                     for first in range(0, K, BK):
@@ -313,9 +313,9 @@ def warps(
                             with partition(part, thread[1], offset=row * N + col) as mine:
                                 with group(thread[1]):
                                     for i in range(ROWS):
-                                        m: int32 = i / TM * STEP_M + i % TM
+                                        m: int32 = i // TM * STEP_M + i % TM
                                         for j in range(0, COLS, 4):
-                                            n: int32 = j / TN * STEP_N + j % TN
+                                            n: int32 = j // TN * STEP_N + j % TN
                                             if top + down + row + m < M and left + right + col + n < N:
                                                 word: float4 = float4_cast(mine[m * N + n])
                                                 for v in range(4):

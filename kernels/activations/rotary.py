@@ -31,10 +31,10 @@ def turn_pairs(
     me: int64 @ thread[1] = id()
     with partition(y, thread[1], lambda i: i, races="allow") as mine, group(thread[1]):  # x may be y: each slot is one thread's
         if me < many:
-            row: uint32 = uint32(me / slots)
+            row: uint32 = uint32(me // slots)
             slot: int64 = me - int64(row) * slots
-            above: uint32 = row / inner
-            o: uint32 = above / positions
+            above: uint32 = row // inner
+            o: uint32 = above // positions
             p: int64 = above - o * positions
             first: int64 = o * x_outer + p * x_position + (row - above * inner) * x_inner
             target: int64 = int64(row) * n

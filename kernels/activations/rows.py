@@ -43,7 +43,7 @@ def rows_below(over: int64 @ thread[1], per: int64 @ thread[1]) -> int64 @ threa
     """How many rows further something is that is `over` vectors behind the beginning of a row of `per`, or before it."""
     if over < per:
         return 0
-    return int64(uint32(over) / uint32(min(per, 1 << 30)))
+    return int64(uint32(over) // uint32(min(per, 1 << 30)))
 
 
 @prism("global")
@@ -66,8 +66,8 @@ def activate(
     Test:        tests/kernels/test_activations.py
     """
     b: int64 @ block[1] = id()
-    per: int64 @ grid[1] = n / WIDTH
-    top: int64 @ block[1] = b * (THREADS * EACH) / per
+    per: int64 @ grid[1] = n // WIDTH
+    top: int64 @ block[1] = b * (THREADS * EACH) // per
     left: int64 @ block[1] = b * (THREADS * EACH) - top * per
     with partition(y, thread[1], lambda i: i, races="allow") as mine, group(block[1]):  # it may be x or `up`
         t: int32 @ thread[1] = id()
@@ -112,8 +112,8 @@ def activate_backward(
     Test:        tests/kernels/test_activations.py
     """
     b: int64 @ block[1] = id()
-    per: int64 @ grid[1] = n / WIDTH
-    top: int64 @ block[1] = b * (THREADS * EACH) / per
+    per: int64 @ grid[1] = n // WIDTH
+    top: int64 @ block[1] = b * (THREADS * EACH) // per
     left: int64 @ block[1] = b * (THREADS * EACH) - top * per
     with (
         partition(dx, thread[1], lambda i: i, races="allow") as mine,  # it may be x or dy: each element is one thread's

@@ -68,26 +68,26 @@ def prepare(
                 for i in range(0, CUT.rows * CUT.dim, 512):
                     float4_cast[mine[i]] = float4()
         with (
-            partition(found, thread[1], lambda i, r: i * CUT.rows + t / 4 + r, races="allow") as mine,
+            partition(found, thread[1], lambda i, r: i * CUT.rows + t // 4 + r, races="allow") as mine,
             partition(out_tile, block[1]) as out_now, partition(dout_tile, block[1]) as dout_now, group(warp[1]),
         ):  # fmt: skip
             if not PACKED or at.length > 0:
                 for r in range(0, CUT.rows, 32):
                     total: float32 @ thread[1] = 0
                     with group(thread[1]):
-                        if t / 4 + r < CUT.rows:
+                        if t // 4 + r < CUT.rows:
                             for c in range(0, CUT.dim_v, 4 * WIDTH):
-                                x: vector(T, WIDTH) = load_vector(out_now[t / 4 + r, c + t % 4 * WIDTH], WIDTH)
-                                y: vector(T, WIDTH) = load_vector(dout_now[t / 4 + r, c + t % 4 * WIDTH], WIDTH)
+                                x: vector(T, WIDTH) = load_vector(out_now[t // 4 + r, c + t % 4 * WIDTH], WIDTH)
+                                y: vector(T, WIDTH) = load_vector(dout_now[t // 4 + r, c + t % 4 * WIDTH], WIDTH)
                                 for e in range(WIDTH):
                                     total += float32(x[e]) * float32(y[e])
                     for s in range(2):
                         total += shuffle_xor(total, 1 << s)
                     with group(thread[1]):
-                        if t / 4 + r < CUT.rows and t % 4 == 0:
+                        if t // 4 + r < CUT.rows and t % 4 == 0:
                             sum: float32 = 0
-                            if at.top + t / 4 + r < at.length:
-                                sum = lse[log + at.top + t / 4 + r] * LOG2_E
+                            if at.top + t // 4 + r < at.length:
+                                sum = lse[log + at.top + t // 4 + r] * LOG2_E
                             mine[0, r] = sum if sum > -math.inf else 0
                             mine[1, r] = total
 
@@ -134,7 +134,7 @@ def change_keys(
         slopes_tile: shared(T[CUT.keys, CUT.rows], ring=2, swizzle=CUT.span)
         slab: shared(float32[CUT.groups * CUT.part], ring=1)
         at: Lot @ block[1] = find_lot(
-            b, key_offsets, offsets, offsets, sequences, heads / share, keys, rows, heads, rows, PACKED=TERMS.packed,
+            b, key_offsets, offsets, offsets, sequences, heads // share, keys, rows, heads, rows, PACKED=TERMS.packed,
             SIZE=CUT.keys, ROWS=CUT.rows, THREADS=CUT.threads,
         )  # fmt: skip
         scores: fragment(float32, 64, CUT.rows) @ warpgroup[1] = 0
@@ -232,7 +232,7 @@ def change_keys(
             def go_over_rows(tile: int32 @ block[1], head: int32 @ block[1]):
                 """Add up gradients over a head's queries, whose first tile of rows is `tile`."""
                 for j in range(see.begin, see.end, CUT.rows):
-                    bring(head, j, tile + j / CUT.rows)
+                    bring(head, j, tile + j // CUT.rows)
                     with (
                         claim(q_tile, consumers) as q_now, claim(dout_tile, consumers) as dout_now,
                         claim(rows_tile, consumers) as rows_now,
@@ -249,17 +249,17 @@ def change_keys(
                         if ADDED:
                             with claim(slopes_tile, consumers, in_flight=1) as slopes_now:
                                 with partition(slopes_now, warp[1], lambda r, c: (strip + r, c)) as own, group(warp[1]):
-                                    for p in range(CUT.rows / 16):
+                                    for p in range(CUT.rows // 16):
                                         words: uint32[4] @ thread[1]
                                         with group(thread[1]):
                                             for e in range(4):
                                                 i: int32 = 8 * p + 2 * e
                                                 words[e] = bitcast(vector(T, 2)(slopes[i], slopes[i + 1]), uint32)
-                                        stmatrix(own[lane % 16, 16 * p + lane / 16 * 8], words)
+                                        stmatrix(own[lane % 16, 16 * p + lane // 16 * 8], words)
                                 with group(warpgroup[1]):
                                     # Transposed, too: rows are columns of dQ.
                                     wgmma(
-                                        part, k_now[0, 64 * (w % CUT.across)], slopes_now[0, CUT.part_rows * (w / CUT.across)],
+                                        part, k_now[0, 64 * (w % CUT.across)], slopes_now[0, CUT.part_rows * (w // CUT.across)],
                                         transpose_a=True, transpose_b=True, accumulate=False,
                                     )  # fmt: skip
                             # Parts of dQ leave while keys' gradients are added up.
@@ -273,7 +273,7 @@ def change_keys(
                                     for i in range(0, count(part), 4):
                                         float4_cast[own[i]] = float4(part[i], part[i + 1], part[i + 2], part[i + 3])
                             with claim(slab, storer) as done, one(thread):
-                                bulk_reduce(dq_sums[int64(tile + j / CUT.rows) * (CUT.rows * CUT.dim)], done)
+                                bulk_reduce(dq_sums[int64(tile + j // CUT.rows) * (CUT.rows * CUT.dim)], done)
                         elif OF_KEYS:
                             with consumers, group(warpgroup[1]):
                                 wgmma(dk_sums, slopes, q_now, transpose_b=True)
@@ -315,9 +315,9 @@ def finish(
         w: int32 @ warpgroup[1] = id()
         t: int32 @ thread[1] = id() % 128
         strip: int32 @ warp[1] = id() % 4 * 16 + 64 * (w % CUT.across)  # the warp's first column
-        above: int32 @ warp[1] = CUT.part_rows * (w / CUT.across)
-        r_: int32 @ thread[1] = t / 16 % 2 * 8 + t % 8
-        c_: int32 @ thread[1] = t / 8 % 2 * 8
+        above: int32 @ warp[1] = CUT.part_rows * (w // CUT.across)
+        r_: int32 @ thread[1] = t // 16 % 2 * 8 + t % 8
+        c_: int32 @ thread[1] = t // 8 % 2 * 8
         first: int64 @ thread[1] = int64(b) * (CUT.rows * CUT.dim) + w * CUT.part + 4 * t
         with group(thread[1]):
             for i in range(0, count(part), 4):
@@ -325,7 +325,7 @@ def finish(
                 for e in range(4):
                     part[i + e] = scale * four[e]
         with partition(tile, warp[1], lambda r, c: (above + r, strip + c)) as own, group(warp[1]):
-            for p in range(CUT.part_rows / 16):
+            for p in range(CUT.part_rows // 16):
                 words: uint32[4] @ thread[1]
                 with group(thread[1]):
                     for e in range(4):

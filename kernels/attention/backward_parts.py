@@ -62,12 +62,12 @@ def put(
     strip: int32 @ warp[1] = 16 * id()
     lane: int32 @ thread[1] = id() % 32
     with partition(tile, warp[1], lambda r, c: (strip + r, c)) as own, group(warp[1]):
-        for p in range(COLUMNS / 16):
+        for p in range(COLUMNS // 16):
             words: uint32[4] @ thread[1]
             with group(thread[1]):
                 for e in range(4):
                     words[e] = pack(factor * sums[8 * p + 2 * e], factor * sums[8 * p + 2 * e + 1], T=T)
-            stmatrix(own[lane % 16, 16 * p + lane / 16 * 8], words)
+            stmatrix(own[lane % 16, 16 * p + lane // 16 * 8], words)
 
 
 __all__ = ["bound", "put", "round_pairs"]

@@ -50,7 +50,7 @@ def find_lot(
             s: int32 = find_sequence(offsets, tile, sequences, heads, length, ROWS=SIZE)
             first: int32 = first_tile(offsets, s, length, ROWS=SIZE)
             many: int32 = max(1, first_tile(offsets, s + 1, length, ROWS=SIZE) - first)
-            head: int32 = min((tile - heads * first) / many, heads - 1)
+            head: int32 = min((tile - heads * first) // many, heads - 1)
             top: int32 = (tile - heads * first - head * many) * SIZE
             end: int32 = start_of(offsets, s + 1, length)
             others_end: int32 = start_of(of_others, s + 1, others)
@@ -65,11 +65,11 @@ def find_lot(
             at = now[0]
         return at
     else:
-        tiles: int32 @ block[1] = (length + (SIZE - 1)) / SIZE
-        row_tiles: int32 @ block[1] = (rows + (ROWS - 1)) / ROWS
-        batch: int32 @ block[1] = tile / tiles / heads
+        tiles: int32 @ block[1] = (length + (SIZE - 1)) // SIZE
+        row_tiles: int32 @ block[1] = (rows + (ROWS - 1)) // ROWS
+        batch: int32 @ block[1] = tile // tiles // heads
         return Lot(
-            tile / tiles % heads, tile % tiles * SIZE, length, others, batch, batch, batch * row_heads * row_tiles, row_tiles
+            tile // tiles % heads, tile % tiles * SIZE, length, others, batch, batch, batch * row_heads * row_tiles, row_tiles
         )  # fmt: skip
 
 
@@ -94,7 +94,7 @@ def sight_of(
     Of a tile that ends beyond the last key no row sees all.
     """
     right: int32 = at.top + CUT.keys
-    begin: int32 = max(0, at.top - ahead - apart) / CUT.rows * CUT.rows if TERMS.causal else 0
+    begin: int32 = max(0, at.top - ahead - apart) // CUT.rows * CUT.rows if TERMS.causal else 0
     end: int32 = min(at.others, right + back - apart) if TERMS.window else at.others
     masked: int32 = at.others if right > at.length else right - 1 - ahead - apart if TERMS.causal else 0
     return Sight(begin, end, masked, at.top + back - apart + 1 - CUT.rows if TERMS.window else at.others)

@@ -61,7 +61,7 @@ def change_queries(
         before: int32 @ block[1] = keys - at.others
         apart: int32 @ block[1] = at.others - at.length if TERMS.last else 0
         end: int32 @ block[1] = min(at.others, top + ahead + apart + CUT.keys) if TERMS.causal else at.others
-        begin: int32 @ block[1] = max(0, top - back + apart) / CUT.rows * CUT.rows if TERMS.window else 0
+        begin: int32 @ block[1] = max(0, top - back + apart) // CUT.rows * CUT.rows if TERMS.window else 0
         tiles: int32 @ block[1] = at.row + at.head * at.row_tiles
         workers, helpers = roles(warpgroup, CUT.groups, 1)
         consumers, loader, storer = roles(warp, 4 * CUT.groups, 1, 1)
@@ -82,21 +82,21 @@ def change_queries(
                 lse[h] = 0
                 delta[h] = 0
                 if r < at.length:
-                    of: int64 = int64(tiles + r / CUT.rows) * (2 * CUT.rows) + r % CUT.rows
+                    of: int64 = int64(tiles + r // CUT.rows) * (2 * CUT.rows) + r % CUT.rows
                     lse[h] = of_rows[of]
                     delta[h] = of_rows[of + CUT.rows]
         with claim(q_tile, consumers) as q_now, claim(dout_tile, consumers) as dout_now:
             for j in range(begin, end, CUT.rows):
                 with claim(k_tile, loader) as k_in, claim(v_tile, loader) as v_in, one(thread):
-                    tma_load(k_in, k[at.others_end, at.head / share, before + j, 0])
-                    tma_load(v_in, v[at.others_end, at.head / share, before + j, 0])
+                    tma_load(k_in, k[at.others_end, at.head // share, before + j, 0])
+                    tma_load(v_in, v[at.others_end, at.head // share, before + j, 0])
                 with claim(k_tile, consumers) as k_now, claim(v_tile, consumers) as v_now, group(warpgroup[1]):
                     wgmma(scores, q_now[64 * w, 0], k_now, accumulate=False)
                     wgmma(steps, dout_now[64 * w, 0], v_now, accumulate=False)
                     if TERMS.cap:
                         with group(thread[1]):
                             for i in range(count(steps)):
-                                steps[i] -= delta[i / 2 % 2]
+                                steps[i] -= delta[i // 2 % 2]
                         bound(scores, steps, scale, cap)
                     if j + CUT.rows > end - (CUT.keys - 1 if TERMS.causal else 0):
                         mask(scores, low, high, j)
@@ -105,10 +105,10 @@ def change_queries(
                     with group(thread[1]):
                         for i in range(count(scores)):
                             score: float32 = scores[i] if TERMS.cap else scale * LOG2_E * scores[i]
-                            scores[i] = fast_exp2_flush(score - lse[i / 2 % 2])
+                            scores[i] = fast_exp2_flush(score - lse[i // 2 % 2])
                     with group(thread[1]):
                         for i in range(count(steps)):
-                            steps[i] = scores[i] * (steps[i] if TERMS.cap else steps[i] - delta[i / 2 % 2])
+                            steps[i] = scores[i] * (steps[i] if TERMS.cap else steps[i] - delta[i // 2 % 2])
                     round_pairs(slopes, steps)
                     wgmma(dq_sums, slopes, k_now, transpose_b=True)
             with consumers, partition(q_now, warpgroup[1], lambda r, c: (64 * w + r, c)) as own, group(warpgroup[1]):

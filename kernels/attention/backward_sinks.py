@@ -28,7 +28,7 @@ def change_sinks(
     Numerics:    added in float32, in an order that depends on shapes alone.
     Test:        tests/kernels/test_attention_backward.py
     """
-    row_tiles: int32 @ grid[1] = (rows + (CUT.rows - 1)) / CUT.rows
+    row_tiles: int32 @ grid[1] = (rows + (CUT.rows - 1)) // CUT.rows
     h: int32 @ block[1] = id()
     with partition(dsinks, block[1], h) as mine, group(block[1]):
         sink: float32 @ block[1] = LOG2_E * sinks[h]
@@ -43,7 +43,7 @@ def change_sinks(
                     before: int32 = first_tile(offsets, b, rows, ROWS=CUT.rows)
                     first = heads * before + h * max(1, first_tile(offsets, b + 1, rows, ROWS=CUT.rows) - before)
                 for r in range(t, length, 256):
-                    at: int64 = int64(first + r / CUT.rows) * (2 * CUT.rows) + r % CUT.rows
+                    at: int64 = int64(first + r // CUT.rows) * (2 * CUT.rows) + r % CUT.rows
                     total -= fast_exp2(sink - of_rows[at]) * of_rows[at + CUT.rows]
         block.reduce_into(mine, total, OP=operators.add)
 

@@ -70,21 +70,21 @@ def decode(
             piece: int32 @ block[1], length: int32 @ block[1], first: int32 @ block[1], last: int32 @ block[1],
             start: int32 @ block[1], tiles: int32 @ block[1],
         ):
-            pair: int32 @ block[1] = piece / s.strips
+            pair: int32 @ block[1] = piece // s.strips
             top: int32 @ block[1] = piece % s.strips * 64
             least: int32 @ block[1] = length - (s.rising - 1)  # keys that all tokens see
             high: int32[2] @ thread[1]
             sums: fragment(float32, 64, CUT.columns) @ warpgroup[1] = 0
             largest: float32[2] @ thread[1] = [LEAST, LEAST]
             total: float32[2] @ thread[1] = [0, 0]
-            with claim(q_tile, consumers) as q_in, partition(q_in, thread[1], lambda e: (e / CUT.dim, e % CUT.dim)) as to:
+            with claim(q_tile, consumers) as q_in, partition(q_in, thread[1], lambda e: (e // CUT.dim, e % CUT.dim)) as to:
                 with group(thread[1]):
-                    at: int64 = pair / s.heads * s.q_batch + pair % s.heads * s.shared_by * s.q_head
+                    at: int64 = pair // s.heads * s.q_batch + pair % s.heads * s.shared_by * s.q_head
                     for e in range(8 * t, 64 * CUT.dim, 8 * 128 * CUT.groups, unroll=False):
-                        r: int32 = top + e / CUT.dim
+                        r: int32 = top + e // CUT.dim
                         few: vector(T, 8) = vector(T, 8)(0)
                         if r < s.shared_by * s.tokens and e % CUT.dim < s.columns:
-                            few = load_vector(q[at + r / s.tokens * s.q_head + r % s.tokens * s.q_token + e % CUT.dim], 8)
+                            few = load_vector(q[at + r // s.tokens * s.q_head + r % s.tokens * s.q_token + e % CUT.dim], 8)
                         store_vector(to[e], few)
                     for h in range(2):
                         high[h] = least + (top + row(scores, 2 * h)) % s.rising
@@ -98,14 +98,14 @@ def decode(
                 exponentiate(scores, largest, total, s.scale, FOURS=False)
                 with group(thread[1]):
                     for i in range(count(sums)):
-                        sums[i] *= factor[i / 2 % 2]
+                        sums[i] *= factor[i // 2 % 2]
                     for i in range(count(weights)):
                         weights[i] = T(scores[i])
 
             with claim(q_tile, consumers) as q_now:
                 for j in range(first * CUT.keys, min(last * CUT.keys, length), CUT.keys, unroll=False):
                     with claim(k_tile, loader) as k_in:
-                        bring(k_in, k, pair / s.heads, pair % s.heads, j, length, table, s, CUT=CUT)
+                        bring(k_in, k, pair // s.heads, pair % s.heads, j, length, table, s, CUT=CUT)
                     if CUT.latent:
                         with claim(k_tile, consumers) as k_now:
                             with turns(workers), group(warpgroup[1]):  # one weighs scores while the other makes its own
@@ -116,7 +116,7 @@ def decode(
                     else:
                         v_tile: shared(T[CUT.keys, CUT.dim_v], ring=CUT.stages, swizzle=128)
                         with claim(v_tile, bringer) as v_in:
-                            bring(v_in, v, pair / s.heads, pair % s.heads, j, length, table, s, CUT=CUT)
+                            bring(v_in, v, pair // s.heads, pair % s.heads, j, length, table, s, CUT=CUT)
                         with claim(k_tile, consumers) as k_now, group(warpgroup[1]):
                             wgmma(scores, q_now, k_now, accumulate=False)
                         with consumers, group(warpgroup[1]):
@@ -127,7 +127,7 @@ def decode(
                 for h in range(2):
                     total[h] = warp.reduce_groups(total[h], OP=operators.add, SIZE=4)  # rows are four threads' together
                 if place[1] == 1:
-                    at: int64 @ warpgroup[1] = pair / s.heads * s.o_batch + pair % s.heads * s.shared_by * s.o_head
+                    at: int64 @ warpgroup[1] = pair // s.heads * s.o_batch + pair % s.heads * s.shared_by * s.o_head
                     to: Rows @ warpgroup[1] = Rows(at, s.o_head, s.o_token, int64(pair * s.shared_by) * s.tokens)
                     put(outs, logs, sums, largest, total, top, CUT.columns * w, to, s, LSE=CUT.lse)
                 else:

@@ -37,17 +37,17 @@ def add_parts(
     Test:        tests/kernels/test_attention_decode.py
     """
     b: int32 @ block[1] = id()
-    times: int32 @ grid[1] = (s.columns_v + (4 * CUT.lanes - 1)) / (4 * CUT.lanes)  # that these columns are in a row
+    times: int32 @ grid[1] = (s.columns_v + (4 * CUT.lanes - 1)) // (4 * CUT.lanes)  # that these columns are in a row
     with partition(o, thread[1], races="allow") as out, partition(lse, thread[1], races="allow") as log, group(block[1]):
         t: int32 @ thread[1] = id()
-        unit: int64 @ thread[1] = int64(b) * (CUT.warps // CUT.split) + t / 32 / CUT.split  # of rows' columns
-        piece: int32 @ thread[1] = int32(unit / (times * s.strip))
+        unit: int64 @ thread[1] = int64(b) * (CUT.warps // CUT.split) + t // 32 // CUT.split  # of rows' columns
+        piece: int32 @ thread[1] = int32(unit // (times * s.strip))
         within: int32 @ thread[1] = int32(unit - int64(piece) * (times * s.strip))
-        r: int32 @ thread[1] = piece % s.strips * 64 + within / times
+        r: int32 @ thread[1] = piece % s.strips * 64 + within // times
         c: int32 @ thread[1] = (within % times * CUT.lanes + t % CUT.lanes) * 4
-        pair: int32 @ thread[1] = piece / s.strips
-        head: int32 @ thread[1] = pair % s.heads * s.shared_by + r / s.tokens
-        at: int64 @ thread[1] = pair / s.heads * s.o_batch + head * s.o_head + r % s.tokens * s.o_token
+        pair: int32 @ thread[1] = piece // s.strips
+        head: int32 @ thread[1] = pair % s.heads * s.shared_by + r // s.tokens
+        at: int64 @ thread[1] = pair // s.heads * s.o_batch + head * s.o_head + r % s.tokens * s.o_token
         place: vector(int32, 2) @ thread[1] = vector(int32, 2)(0, 1)
         whole: Part @ thread[1] = Part(0, 0, 0, 0, LEAST, 0)
         with group(thread[1]):
@@ -57,12 +57,12 @@ def add_parts(
                 else:
                     each: int32 = grid.count_tiles(s.keys, SIZE=CUT.keys)
                     place = grid.owners(piece * each, each, s.batches * s.heads * s.strips * each, s.blocks)
-            for p in range(t / CUT.lanes % CUT.each, place[1] if place[1] > 1 else 0, CUT.each * CUT.deep, unroll=False):
+            for p in range(t // CUT.lanes % CUT.each, place[1] if place[1] > 1 else 0, CUT.each * CUT.deep, unroll=False):
                 few: Part[CUT.deep]
                 for i in range(CUT.deep):  # no branches between loads
                     n: int32 = p + i * CUT.each
                     unit_of: int32 = place[0] + min(n, place[1] - 1)
-                    slot: int64 = (2 * unit_of + (1 if unit_of == place[0] else 0)) * s.strip + within / times
+                    slot: int64 = (2 * unit_of + (1 if unit_of == place[0] else 0)) * s.strip + within // times
                     read: vector(float32, 4) = load_vector(parts[slot * s.padded_v + min(c, s.padded_v - 4)], 4)
                     few[i] = Part(read[0], read[1], read[2], read[3], part_logs[slot] * LOG2_E if n < place[1] else -math.inf, 1)
                 for i in range(CUT.deep):

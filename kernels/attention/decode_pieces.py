@@ -33,7 +33,7 @@ def bring(
             keys: int32[CUT.together]
             for p in range(CUT.together):  # all are asked for before one is waited for
                 keys[p] = first + e + p * CUT.box if first + e + p * CUT.box < length else first
-                page[p] = max(0, min(s.pages - 1, table[batch * s.wide + keys[p] / CUT.span])) if CUT.page > 0 else batch
+                page[p] = max(0, min(s.pages - 1, table[batch * s.wide + keys[p] // CUT.span])) if CUT.page > 0 else batch
             for p in range(CUT.together):
                 r: int32 = keys[p] % CUT.span if CUT.page > 0 else keys[p]
                 end: int32 = min(s.span, length - keys[p] + r)
@@ -61,7 +61,7 @@ def put(
         for h in range(2):
             r: int32 = top + row(sums, 2 * h)
             if r < s.shared_by * s.tokens:
-                at: int64 = to.at + r / s.tokens * to.head + r % s.tokens * to.token + start
+                at: int64 = to.at + r // s.tokens * to.head + r % s.tokens * to.token + start
                 factor: float32 = 1 / total[h] if total[h] > 0 else 0
                 for i in range(2 * h, count(sums), 4):
                     if start + column(sums, i) < s.columns_v:

@@ -35,13 +35,13 @@ def put_rows(
     strip: int32 @ warp[1] = 16 * id()
     lane: int32 @ thread[1] = id() % 32
     with partition(tile, warp[1], lambda r, c: (strip + r, c)) as own, group(warp[1]):
-        for p in range(COLUMNS / 16):
+        for p in range(COLUMNS // 16):
             words: uint32[4] @ thread[1]
             with group(thread[1]):
                 for e in range(4):
                     i: int32 = 8 * p + 2 * e
                     words[e] = pack(sums[i] * factor[e % 2], sums[i + 1] * factor[e % 2], T=T)
-            stmatrix(own[lane % 16, 16 * p + lane / 16 * 8], words)
+            stmatrix(own[lane % 16, 16 * p + lane // 16 * 8], words)
 
 
 @prism("device")
@@ -75,7 +75,7 @@ def leave(
                     r: int32 = at.top + 64 * w + row(sums, i)
                     two: vector(OUT, 2)
                     for e in range(2):
-                        two[e] = OUT(sums[i + e] * factor[i / 2 % 2])
+                        two[e] = OUT(sums[i + e] * factor[i // 2 % 2])
                     if r < at.rows and column(sums, i) < s.columns:
                         store_vector(own[r, column(sums, i)], two)
 
@@ -140,10 +140,10 @@ def attend(
         def make_tile(tile: int32 @ block[1]):
             """Make a tile of the result."""
             at: Place @ block[1] = find_place(offsets, key_offsets, tile, s, scheduler, CUT=CUT, PACKED=TERMS.packed)
-            key_head: int32 @ block[1] = at.head / s.share
+            key_head: int32 @ block[1] = at.head // s.share
             apart: int32 @ block[1] = at.keys - at.rows if TERMS.last else 0
             end: int32 @ block[1] = min(at.keys, at.top + s.ahead + apart + CUT.rows) if TERMS.causal else at.keys
-            begin: int32 @ block[1] = max(0, at.top - s.back + apart) / CUT.keys * CUT.keys if TERMS.window else 0
+            begin: int32 @ block[1] = max(0, at.top - s.back + apart) // CUT.keys * CUT.keys if TERMS.window else 0
             scale: float32 @ block[1] = s.scale * scales[at.pair] if CUT.width == 1 else s.scale
             by: float32 @ block[1] = scale * LOG2_E if PLAIN else 1.0
 
@@ -179,7 +179,7 @@ def attend(
                 """Scale what was summed of values."""
                 with group(thread[1]):
                     for i in range(count(sums)):
-                        sums[i] *= factor[i / 2 % 2]
+                        sums[i] *= factor[i // 2 % 2]
 
             @requires(block[1], thread[CUT.threads])
             def go_over_keys():
@@ -214,7 +214,7 @@ def attend(
                                     scale_sums()
                                 with group(thread[1]):
                                     for i in range(count(weights)):  # of 16 8-bit ones, the first and last 8 alternate by pairs
-                                        weights[i] = W(scores[i + 2 * (i / 2 % 2 - i / 4 % 2) if CUT.width == 1 else i])
+                                        weights[i] = W(scores[i + 2 * (i // 2 % 2 - i // 4 % 2) if CUT.width == 1 else i])
 
             @requires(block[1], thread[CUT.threads])
             def end_rows():

@@ -49,7 +49,7 @@ def first_tile(
     offsets: ptr(const(INDEX)) @ grid[1], sequence: int32 @ thread[1], most: int32 @ thread[1]
 ) -> int32 @ thread[1]:
     """The first of a sequence's numbers of tiles, of each head: as many as tiles, or one more, so that none is counted before."""
-    return start_of(offsets, sequence, most) / ROWS + sequence if sequence > 0 else 0
+    return start_of(offsets, sequence, most) // ROWS + sequence if sequence > 0 else 0
 
 
 @prism("device")
@@ -66,7 +66,7 @@ def find_sequence(
     low: int32 = 0
     high: int32 = sequences
     while high - low > 1:
-        middle: int32 = (low + high) / 2
+        middle: int32 = (low + high) // 2
         if heads * first_tile(offsets, middle, rows, ROWS=ROWS) <= tile:
             low = middle
         else:
@@ -98,13 +98,13 @@ def find_tile(
     row_tiles: int32 = max(1, first_tile(offsets, low + 1, rows, ROWS=ROWS) - first)
     key_end: int32 = start_of(key_offsets, low + 1, keys)
     own_keys: int32 = max(0, key_end - start_of(key_offsets, low, keys))
-    section: int32 = max(1, min(heads, room / max(1, own_keys)))
-    last: int32 = max(1, heads / section) - 1  # of the sections, which has what is left of heads too
-    before: int32 = section * min((tile - heads * first) / (section * row_tiles), last)
+    section: int32 = max(1, min(heads, room // max(1, own_keys)))
+    last: int32 = max(1, heads // section) - 1  # of the sections, which has what is left of heads too
+    before: int32 = section * min((tile - heads * first) // (section * row_tiles), last)
     within: int32 = tile - heads * first - before * row_tiles
     many: int32 = section if before < last * section else heads - before
     head: int32 = before + within % many
-    top: int32 = (row_tiles - 1 - within / many) * ROWS
+    top: int32 = (row_tiles - 1 - within // many) * ROWS
     row_end: int32 = start_of(offsets, low + 1, rows)
     length: int32 = row_end - start_of(offsets, low, rows)
     if top < 0 or top >= length:
@@ -118,9 +118,9 @@ def find_tile(
 def count_places(s: Sizes @ thread[1]) -> int32 @ thread[1]:
     """How many numbers of tiles there are, of `ROWS` rows each: where `PACKED`, of some there are no rows."""
     if PACKED:
-        return s.heads * (s.rows / ROWS + s.pairs / s.heads)
+        return s.heads * (s.rows // ROWS + s.pairs // s.heads)
     else:
-        return s.pairs * ((s.rows + (ROWS - 1)) / ROWS)
+        return s.pairs * ((s.rows + (ROWS - 1)) // ROWS)
 
 
 @prism("device")
@@ -140,21 +140,21 @@ def find_place(
         next_place: shared(Place[1], ring=2)
         with claim(next_place, scheduler) as own, claim(own, thread[1]) as place, one(thread):
             place[0] = find_tile(
-                offsets, key_offsets, tile, s.pairs / s.heads, s.heads, s.section, s.rows, s.keys, ROWS=CUT.rows
+                offsets, key_offsets, tile, s.pairs // s.heads, s.heads, s.section, s.rows, s.keys, ROWS=CUT.rows
             )  # fmt: skip
         at: Place @ block[1] = Place(0, 0, 0, 0, 0, 0, 0)
         with partition(next_place, block[1], 0) as now:
             at = now[0]
         return at
     else:
-        row_tiles: int32 @ block[1] = (s.rows + (CUT.rows - 1)) / CUT.rows
-        last: int32 @ block[1] = max(1, s.pairs / s.section) - 1
-        before: int32 @ block[1] = s.section * min(tile / (s.section * row_tiles), last)
+        row_tiles: int32 @ block[1] = (s.rows + (CUT.rows - 1)) // CUT.rows
+        last: int32 @ block[1] = max(1, s.pairs // s.section) - 1
+        before: int32 @ block[1] = s.section * min(tile // (s.section * row_tiles), last)
         within: int32 @ block[1] = tile - before * row_tiles
         many: int32 @ block[1] = s.section if before < last * s.section else s.pairs - before
         pair: int32 @ block[1] = before + within % many
-        batch: int32 @ block[1] = pair / s.heads
-        return Place(pair % s.heads, (row_tiles - 1 - within / many) * CUT.rows, s.rows, s.keys, batch, batch, pair)
+        batch: int32 @ block[1] = pair // s.heads
+        return Place(pair % s.heads, (row_tiles - 1 - within // many) * CUT.rows, s.rows, s.keys, batch, batch, pair)
 
 
 __all__ = ["Place", "count_places", "find_place", "find_sequence", "find_tile", "first_tile", "start_of"]

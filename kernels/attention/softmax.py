@@ -75,7 +75,7 @@ def mask(
     with group(thread[1]):
         for i in range(count(scores)):
             c: int32 = first + column(scores, i)
-            scores[i] = scores[i] if low[i / 2 % 2] <= c and c < high[i / 2 % 2] else -math.inf
+            scores[i] = scores[i] if low[i // 2 % 2] <= c and c < high[i // 2 % 2] else -math.inf
 
 
 @prism("device")
@@ -129,9 +129,9 @@ def exponentiate(
     with group(thread[1]):
         for i in range(0, count(scores), 8):
             for e in range(8):
-                scores[i + e] = fast_exp2_flush(scale * scores[i + e] - largest[e / 2 % 2])
+                scores[i + e] = fast_exp2_flush(scale * scores[i + e] - largest[e // 2 % 2])
                 if not FOURS:
-                    total[e / 2 % 2] += scores[i + e]
+                    total[e // 2 % 2] += scores[i + e]
             if FOURS:
                 for h in range(2):
                     k: int32 = i + 2 * h

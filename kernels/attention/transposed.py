@@ -30,25 +30,25 @@ def transpose_values(
     Test:        tests/kernels/test_attention8.py
     """
     WORDS_OF_BLOCK: constexpr(int) = 4
-    lengths: int32 @ grid[1] = (wide + 31) / 32
-    deep: int32 @ grid[1] = (WORDS + WORDS_OF_BLOCK - 1) / WORDS_OF_BLOCK
+    lengths: int32 @ grid[1] = (wide + 31) // 32
+    deep: int32 @ grid[1] = (WORDS + WORDS_OF_BLOCK - 1) // WORDS_OF_BLOCK
     b: int32 @ block[1] = id()
-    pair: int32 @ block[1] = b / (lengths * deep)
+    pair: int32 @ block[1] = b // (lengths * deep)
     within: int32 @ block[1] = b % (lengths * deep)
-    batch: int32 @ block[1] = pair / (heads / share)
-    head: int32 @ block[1] = pair % (heads / share)
+    batch: int32 @ block[1] = pair // (heads // share)
+    head: int32 @ block[1] = pair % (heads // share)
     from_: int64 @ block[1] = batch * batch_step + head * head_step
     to: int64 @ block[1] = int64(pair) * 16 * WORDS * wide
     with partition(out, thread[1], to, races="allow") as mine, partition(scales, thread[1], 0, races="allow") as factors:
         t: int32 @ thread[1] = id() % 128
         with group(thread[1]):
             four: int32 = within % lengths * 32 + t % 32  # the word of a row of `out`
-            piece: int32 = within / lengths * WORDS_OF_BLOCK + t / 32  # 16 elements of a value
-            first: int32 = four / 4 * 16 + four % 4 * 2
+            piece: int32 = within // lengths * WORDS_OF_BLOCK + t // 32  # 16 elements of a value
+            first: int32 = four // 4 * 16 + four % 4 * 2
             if four < wide and piece < WORDS:
                 words: uint32[16]
                 for k in range(4):
-                    key: int32 = first + k % 2 + k / 2 * 8
+                    key: int32 = first + k % 2 + k // 2 * 8
                     for c in range(4):
                         words[4 * k + c] = 0
                     if key < keys:

@@ -30,7 +30,7 @@ def combine_parts(
         with partition(found, thread[1], offset=t) as mine, group(thread[1]):
             total: float32 = initial
             if first + t % 32 < extent:
-                for part in range(t / 32, parts, WARPS):
+                for part in range(t // 32, parts, WARPS):
                     total = COMBINE(total, partial[int64(part) * extent + first + t % 32])
             mine[0] = total
         with partition(target, thread[1], offset=t) as mine, group(thread[1]):

@@ -37,7 +37,7 @@ def store_slabs(
     added: shared(float32[CUT.bm if TERMS.bias == 2 else CUT.wide], ring=2)
     top: int32 @ block[1] = product * (n if CUT.trans else rows)  # of the result
     lane: int32 @ thread[1] = id() % 32
-    for s in range(0, CUT.bn / CUT.slab, unroll=True):
+    for s in range(0, CUT.bn // CUT.slab, unroll=True):
         column: int32 @ block[1] = j + CUT.slab * s
         upper: int32 @ block[1] = column if CUT.trans else i  # the slab's first row, and column, of the result
         left: int32 @ block[1] = i if CUT.trans else column
@@ -71,7 +71,7 @@ def store_plain(
     """Store a slab without tensor copies: from row `upper` and column `left` of what is below `top`, inside its extents."""
     with partition(out, thread[1], lambda y, x: y * stride + x, races="none") as mine, group(thread[1]):
         for e in range(lane, ROWS * COLUMNS, 32):
-            y: int32 = e / COLUMNS
+            y: int32 = e // COLUMNS
             x: int32 = e % COLUMNS
             if upper + y < bottom and left + x < right:
                 mine[top + upper + y, left + x] = slab[y, x]
@@ -102,12 +102,12 @@ def round_slab(
         group(warp[1]),
     ):  # fmt: skip
         for r in range(0, CUT.rows, 64, unroll=True):
-            values: float32[CUT.slab / 2] @ thread[1]
+            values: float32[CUT.slab // 2] @ thread[1]
             with group(thread[1]):
-                for e in range(0, CUT.slab / 2):
-                    y: int32 = r + lane / 4 + e / 2 % 2 * 8
-                    x: int32 = lane % 4 * 2 + e / 4 * 8 + e % 2
-                    values[e] = alpha * sums[(r / 64 * CUT.bn + CUT.slab * s) / 2 + e]
+                for e in range(0, CUT.slab // 2):
+                    y: int32 = r + lane // 4 + e // 2 % 2 * 8
+                    x: int32 = lane % 4 * 2 + e // 4 * 8 + e % 2
+                    values[e] = alpha * sums[(r // 64 * CUT.bn + CUT.slab * s) // 2 + e]
                     if TERMS.scale_a > 0:
                         values[e] *= ra[strip + y]
                     if TERMS.scale_b > 0:
@@ -119,13 +119,13 @@ def round_slab(
                     values[e] = EPILOGUE(values[e])
             if OUT == float32:
                 q: int32 @ thread[1] = lane % 4 * 2
-                with partition(own, thread[1], lambda y, x: (lane / 4 + y, q + x)) as mine, group(thread[1]):
-                    for e in range(0, CUT.slab / 2):
-                        mine[r + e / 2 % 2 * 8, e / 4 * 8 + e % 2] = values[e]
+                with partition(own, thread[1], lambda y, x: (lane // 4 + y, q + x)) as mine, group(thread[1]):
+                    for e in range(0, CUT.slab // 2):
+                        mine[r + e // 2 % 2 * 8, e // 4 * 8 + e % 2] = values[e]
             else:
-                row: int32 @ thread[1] = lane / 8 % 2 * 8 + (0 if CUT.trans else lane % 8)  # of the lane's piece, or row of it
-                column: int32 @ thread[1] = lane / 16 % (CUT.pieces / 2) * 8 + (lane % 8 if CUT.trans else 0)
-                for p in range(0, CUT.slab / (4 * CUT.pieces)):
+                row: int32 @ thread[1] = lane // 8 % 2 * 8 + (0 if CUT.trans else lane % 8)  # of the lane's piece, or row of it
+                column: int32 @ thread[1] = lane // 16 % (CUT.pieces // 2) * 8 + (lane % 8 if CUT.trans else 0)
+                for p in range(0, CUT.slab // (4 * CUT.pieces)):
                     words: uint32[CUT.pieces] @ thread[1]
                     pack(values, words, CUT.pieces * p, OUT=OUT)
                     stmatrix(own[r + row, 4 * CUT.pieces * p + column], words, trans=CUT.trans)
@@ -152,7 +152,7 @@ def bring(
     if MANY > 0:
         lane: int32 @ thread[1] = id()
         with partition(to, thread[1], lambda e: 32 * e + lane) as mine, group(thread[1]):
-            for e in range(0, N / 32, unroll=True):
+            for e in range(0, N // 32, unroll=True):
                 index: int32 = first + 32 * e + lane if MANY == 2 else 0
                 mine[e] = float32(x[index]) if index < size else 0.0
 

@@ -76,10 +76,10 @@ def hgemm_fused(
     """
     assume(m >= 1 and n >= 1 and group_m >= 1)
     rows: int32 @ grid[1] = group_m if BATCH > 0 else m  # of a product
-    tiles_m: int32 @ grid[1] = (rows + (TILE.bm * CUT.cluster_m - 1)) / (TILE.bm * CUT.cluster_m)
-    tiles_n: int32 @ grid[1] = (n + (TILE.bn * CUT.cluster_n - 1)) / (TILE.bn * CUT.cluster_n)
+    tiles_m: int32 @ grid[1] = (rows + (TILE.bm * CUT.cluster_m - 1)) // (TILE.bm * CUT.cluster_m)
+    tiles_n: int32 @ grid[1] = (n + (TILE.bn * CUT.cluster_n - 1)) // (TILE.bn * CUT.cluster_n)
     tiles: int32 @ grid[1] = tiles_m * tiles_n
-    products: int32 @ grid[1] = m / rows if BATCH > 0 else 1
+    products: int32 @ grid[1] = m // rows if BATCH > 0 else 1
     down: int32 @ grid[1] = tiles_m if BATCH > 0 else group_m  # tiles, before those at the right
     clusters: int32 @ grid[1] = count(block[CUT.cluster])
     first: int32 @ block[CUT.cluster] = id()
@@ -149,7 +149,7 @@ def multiply_two(
     ):  # fmt: skip
         with one(thread):
             if PAIR == 2:
-                for q in range(0, CUT.bm / 128, unroll=True):
+                for q in range(0, CUT.bm // 128, unroll=True):
                     tma_load(to_a[128 * q, 0], map_a[i + 64 * q, step])
                     tma_load(to_a[128 * q + 64, 0], map_other[i + 64 * q, step])
                 tma_load(to_b[0, 0], map_b[j, step])
@@ -189,10 +189,10 @@ def store_fused(
     slab_2: shared(OUT[TILE.slab_rows, TILE.slab_columns], ring=TILE.slabs, swizzle=TILE.span)
     rows_in: shared(ROW[TILE.bm], ring=2)
     columns_in: shared(COLUMN[TILE.wide], ring=2)
-    totals: float32[TILE.rows / 32] @ thread[1]  # of the thread's rows
+    totals: float32[TILE.rows // 32] @ thread[1]  # of the thread's rows
     top: int32 @ block[1] = product * (n if TILE.trans else rows)  # of the result
     lane: int32 @ thread[1] = id() % 32
-    for s in range(0, TILE.bn / TILE.slab, unroll=True):
+    for s in range(0, TILE.bn // TILE.slab, unroll=True):
         column: int32 @ block[1] = j + TILE.slab * s
         upper: int32 @ block[1] = column if TILE.trans else i  # the slab's first row, and column, of the result
         left: int32 @ block[1] = i if TILE.trans else column
@@ -234,10 +234,10 @@ def round_fused(
     slab: shared(OUT[TILE.slab_rows, TILE.slab_columns], ring=TILE.slabs, swizzle=TILE.span) @ block[1],
     slab_2: shared(OUT[TILE.slab_rows, TILE.slab_columns], ring=TILE.slabs, swizzle=TILE.span) @ block[1],
     rows_in: shared(ROW[TILE.bm], ring=2) @ block[1], columns_in: shared(COLUMN[TILE.wide], ring=2) @ block[1],
-    sums: fragment(float32, CUT.rows, CUT.bn) @ warpgroup[1], totals: float32[TILE.rows / 32] @ thread[1],
+    sums: fragment(float32, CUT.rows, CUT.bn) @ warpgroup[1], totals: float32[TILE.rows // 32] @ thread[1],
     consumers: roles(warp, CUT.warps), partial: ptr(float32) @ block[1], once: ptr(const(ONCE)) @ grid[1],
     by_element: ptr(const(ELEMENT)) @ grid[1], s: int32 @ block[1], before: int32 @ block[1], i: int32 @ block[1],
-    j: int32 @ block[1], rows: int32 @ grid[1], n: int32 @ grid[1], initial: float32 @ grid[1],
+    j: int32 @ block[1], rows: int32 @ block[1], n: int32 @ grid[1], initial: float32 @ grid[1],
 ):  # fmt: skip
     """Make the tile's `s`-th slab: `EPILOGUE` of each of its sums, rounded; and what else is made of them.
 
@@ -251,8 +251,8 @@ def round_fused(
     number: int32 @ warp[1] = 4 * w + id() % 4
     lane: int32 @ thread[1] = id() % 32
     column: int32 @ block[1] = j + TILE.slab * s
-    line: int32 @ thread[1] = lane / 8 % 2 * 8 + (0 if TILE.trans else lane % 8)  # of the lane's piece, or row of it
-    place: int32 @ thread[1] = lane / 16 % (TILE.pieces / 2) * 8 + (lane % 8 if TILE.trans else 0)
+    line: int32 @ thread[1] = lane // 8 % 2 * 8 + (0 if TILE.trans else lane % 8)  # of the lane's piece, or row of it
+    place: int32 @ thread[1] = lane // 16 % (TILE.pieces // 2) * 8 + (lane % 8 if TILE.trans else 0)
     numbers: ONCE @ thread[1] = once[0]
     with (
         claim(slab, consumers) as sc, claim(slab_2, consumers) as sc_2, claim(rows_in, consumers) as ra,
@@ -261,9 +261,9 @@ def round_fused(
         partition(sc_2, warp[1], lambda y, x: (x if TILE.trans else strip + y, strip + y if TILE.trans else x)) as own_2,
         partition(combined, warp[1], 0, races="none") as totals_out, group(warp[1]),
     ):  # fmt: skip
-        down: float32[TILE.slab / 4] @ thread[1]  # of the thread's columns
+        down: float32[TILE.slab // 4] @ thread[1]  # of the thread's columns
         for r in range(0, TILE.rows, 64, unroll=True):
-            for p in range(0, TILE.slab / (4 * TILE.pieces), unroll=True):  # so many elements at a time: they take registers
+            for p in range(0, TILE.slab // (4 * TILE.pieces), unroll=True):  # so many elements at a time: they take registers
                 words: uint32[TILE.pieces] @ thread[1]
                 taken: float32[2 * TILE.pieces] @ thread[1]
                 values: float32[2 * TILE.pieces] @ thread[1]
@@ -274,9 +274,9 @@ def round_fused(
                 with group(thread[1]):
                     for q in range(0, 2 * TILE.pieces):
                         e: int32 = 2 * TILE.pieces * p + q
-                        y: int32 = r + lane / 4 + e / 2 % 2 * 8
-                        x: int32 = lane % 4 * 2 + e / 4 * 8 + e % 2
-                        at: int32 = (r / 64 * (CUT.rows / TILE.rows) * CUT.bn + TILE.slab * s) / 2 + e  # of the thread's sums
+                        y: int32 = r + lane // 4 + e // 2 % 2 * 8
+                        x: int32 = lane % 4 * 2 + e // 4 * 8 + e % 2
+                        at: int32 = (r // 64 * (CUT.rows // TILE.rows) * CUT.bn + TILE.slab * s) // 2 + e  # of the thread's sums
                         row: int32 = i + strip + y
                         other: float32 = 0.0
                         loaded: float32 = 0.0
@@ -284,7 +284,7 @@ def round_fused(
                         of_column: COLUMN = COLUMN()
                         of_element: ELEMENT = ELEMENT()
                         if TERMS.pair > 0:
-                            other = sums[at + (CUT.bn / 4 if TERMS.pair == 1 else CUT.bn / 2)]
+                            other = sums[at + (CUT.bn // 4 if TERMS.pair == 1 else CUT.bn // 2)]
                         if TERMS.loaded:
                             loaded = taken[q] if TERMS.bits == 16 else float32(own[y, x])
                         if TERMS.rows:
@@ -311,9 +311,9 @@ def round_fused(
                                     sums[at], other, loaded, numbers, of_row, of_column, of_element, row, column + x
                                 )
                             if TERMS.reduced == 1:
-                                add_value(totals, value, r / 32 + e / 2 % 2, s == 0 and e < 4 and e % 2 == 0, COMBINE=COMBINE)
+                                add_value(totals, value, r // 32 + e // 2 % 2, s == 0 and e < 4 and e % 2 == 0, COMBINE=COMBINE)
                             else:
-                                add_value(down, value, e / 4 * 2 + e % 2, r == 0 and e / 2 % 2 == 0, COMBINE=COMBINE)
+                                add_value(down, value, e // 4 * 2 + e % 2, r == 0 and e // 2 % 2 == 0, COMBINE=COMBINE)
                 if TERMS.bits == 16:
                     pack(values, words, 0, OUT=OUT)
                     stmatrix(own[r + line, 4 * TILE.pieces * p + place], words, trans=TILE.trans)
@@ -322,18 +322,18 @@ def round_fused(
                         stmatrix(own_2[r + line, 4 * TILE.pieces * p + place], words, trans=TILE.trans)
                 else:
                     with (
-                        partition(own, thread[1], lambda y, x: (lane / 4 + y, lane % 4 * 2 + x)) as mine,
-                        partition(own_2, thread[1], lambda y, x: (lane / 4 + y, lane % 4 * 2 + x)) as mine_2, group(thread[1]),
+                        partition(own, thread[1], lambda y, x: (lane // 4 + y, lane % 4 * 2 + x)) as mine,
+                        partition(own_2, thread[1], lambda y, x: (lane // 4 + y, lane % 4 * 2 + x)) as mine_2, group(thread[1]),
                     ):  # fmt: skip
                         for q in range(0, 2 * TILE.pieces):
                             f: int32 = 2 * TILE.pieces * p + q
-                            mine[r + f / 2 % 2 * 8, f / 4 * 8 + f % 2] = OUT(values[q])
+                            mine[r + f // 2 % 2 * 8, f // 4 * 8 + f % 2] = OUT(values[q])
                             if TERMS.second:
-                                mine_2[r + f / 2 % 2 * 8, f / 4 * 8 + f % 2] = OUT(values_2[q])
-        if TERMS.reduced == 1 and s == TILE.bn / TILE.slab - 1:
-            store_row_totals(totals_out, totals, j / TILE.bn, i + strip, rows, COMBINE=COMBINE)
+                                mine_2[r + f // 2 % 2 * 8, f // 4 * 8 + f % 2] = OUT(values_2[q])
+        if TERMS.reduced == 1 and s == TILE.bn // TILE.slab - 1:
+            store_row_totals(totals_out, totals, j // TILE.bn, i + strip, rows, COMBINE=COMBINE)
         if TERMS.reduced == 2:
-            store_column_totals(totals_out, down, i / TILE.bm * CUT.warps + number, column, n, COMBINE=COMBINE)
+            store_column_totals(totals_out, down, i // TILE.bm * CUT.warps + number, column, n, COMBINE=COMBINE)
 
 
 @prism("device")
@@ -362,7 +362,7 @@ def store_row_totals(
         total: float32 @ thread[1] = totals[k]
         total = COMBINE(total, shuffle_xor(total, 1))
         total = COMBINE(total, shuffle_xor(total, 2))
-        row: int32 @ thread[1] = first + k / 2 * 64 + k % 2 * 8 + lane / 4
+        row: int32 @ thread[1] = first + k // 2 * 64 + k % 2 * 8 + lane // 4
         with partition(out, thread[1], int64(part) * rows + row, races="none") as mine, group(thread[1]):
             if lane % 4 == 0 and row < rows:
                 mine[0] = total
@@ -382,7 +382,7 @@ def store_column_totals(
         total = COMBINE(total, shuffle_xor(total, 4))
         total = COMBINE(total, shuffle_xor(total, 8))
         total = COMBINE(total, shuffle_xor(total, 16))
-        column: int32 @ thread[1] = first + lane % 4 * 2 + k / 2 * 8 + k % 2
+        column: int32 @ thread[1] = first + lane % 4 * 2 + k // 2 * 8 + k % 2
         with partition(out, thread[1], int64(part) * columns + column, races="none") as mine, group(thread[1]):
             if lane < 4 and column < columns:
                 mine[0] = total
@@ -406,7 +406,7 @@ def bring_records(to: shared(T[N]) @ warp[1], x: ptr(const(T)) @ grid[1], first:
     """Copy records of x, from the `first` on, those before the `size`-th."""
     lane: int32 @ thread[1] = id()
     with partition(to, thread[1], lambda e: 32 * e + lane) as mine, group(thread[1]):
-        for e in range(0, N / 32, unroll=True):
+        for e in range(0, N // 32, unroll=True):
             index: int32 = first + 32 * e + lane
             if index < size:
                 mine[e] = x[index]

@@ -4,11 +4,10 @@ from __future__ import annotations
 
 from prism.kernels.hgemm.cut import Cut
 from prism.kernels.hgemm.fused import Terms
-from prism.kernels.hgemm.main_loop import multiply
-from prism.kernels.hgemm.parts import add_parts
+from prism.kernels.hgemm.parts import make_in_parts
 from prism.lang import (
-    CUtensorMap, assume, attr, block, claim, const, constexpr, dtype, float32, fragment, function, grid, group, id, int32, int64,
-    one, partition, prefetch_map, prism, ptr, requires, roles, shared, strides_nest, template, thread, warp, warpgroup,
+    CUtensorMap, assume, attr, block, const, constexpr, dtype, float32, function, grid, group, id, int32, int64, partition, prism, ptr,
+    requires, strides_nest, template, thread,
 )  # fmt: skip
 
 
@@ -35,53 +34,32 @@ def hgemm_fused_in_parts(
     Test:        tests/kernels/test_hgemm_fused.py
     """
     assume(m >= 1 and n >= 1 and strides_nest(n if CUT.trans else m, stride, m if CUT.trans else n, 1))
-    tiles_m: int32 @ grid[1] = (m + (CUT.bm - 1)) / CUT.bm
+    tiles_m: int32 @ grid[1] = (m + (CUT.bm - 1)) // CUT.bm
     tile: int32 @ block[CUT.parts] = id()
     i: int32 @ block[CUT.parts] = tile % tiles_m * CUT.bm
-    j: int32 @ block[CUT.parts] = tile / tiles_m * CUT.bn
+    j: int32 @ block[CUT.parts] = tile // tiles_m * CUT.bn
     with (
         partition(out, thread[1], lambda y, x: x * stride + y if CUT.trans else y * stride + x, races="none") as target,
         group(block[CUT.parts]),
     ):
-        parts: shared(float32[CUT.parts, CUT.bm, CUT.bn + 8])  # rows begin in other banks: a warp's eight rows meet no conflict
-        part: int32 @ block[1] = id()
-        with partition(parts, block[1], lambda y, x: (part, y, x)) as own, group(block[1]):
-            sums: fragment(float32, CUT.rows, CUT.bn) @ warpgroup[1] = 0  # where K has fewer steps than parts
-            w: int32 @ warpgroup[1] = id()
-            strip: int32 @ warp[1] = CUT.rows * w + id() % 4 * 16  # the warp's first row: it has 16 of each 64
-            lane: int32 @ thread[1] = id() % 32
-            q: int32 @ thread[1] = lane % 4 * 2
-            consumers, loader = roles(warp, CUT.warps, 1)
-            with loader, one(thread):
-                prefetch_map(map_a)
-                prefetch_map(map_b)
-            multiply(sums, consumers, loader, map_a, map_b, part, 0, i, j, m, n, k, CUT=CUT, BATCH=0)
-            with (
-                claim(own, consumers) as filled, partition(filled, warp[1], lambda y, x: (strip + y, x)) as strips,
-                group(warp[1]), partition(strips, thread[1], lambda y, x: (lane / 4 + y, q + x)) as mine, group(thread[1]),
-            ):  # fmt: skip
-                for r in range(0, CUT.rows, 64, unroll=True):
-                    for e in range(0, CUT.bn / 2, unroll=True):
-                        mine[r + e / 2 % 2 * 8, e / 4 * 8 + e % 2] = sums[r / 64 * CUT.bn / 2 + e]
-        with group(block[1]):
 
-            @requires(thread[1])
-            def store(y: int32 @ thread[1], x: int32 @ thread[1], sum: float32 @ thread[1]):
-                if y < m and x < n:
-                    down: int32 = 0 if TERMS.trans else above  # of the kernel's rows, and columns
-                    right: int32 = above if TERMS.trans else 0
-                    of_row: ROW = ROW()
-                    of_column: COLUMN = COLUMN()
-                    of_element: ELEMENT = ELEMENT()
-                    if TERMS.rows:
-                        of_row = by_row[down + y]
-                    if TERMS.columns:
-                        of_column = by_column[right + x]
-                    if TERMS.elements:
-                        if TERMS.trans:
-                            of_element = by_element[int64(right + x) * m + y]
-                        else:
-                            of_element = by_element[int64(down + y) * n + x]
-                    target[y, x] = OUT(EPILOGUE(sum, 0.0, 0.0, once[0], of_row, of_column, of_element, y, x))
+        @requires(thread[1])
+        def store(y: int32 @ thread[1], x: int32 @ thread[1], sum: float32 @ thread[1]):
+            if y < m and x < n:
+                down: int32 = 0 if TERMS.trans else above  # of the kernel's rows, and columns
+                right: int32 = above if TERMS.trans else 0
+                of_row: ROW = ROW()
+                of_column: COLUMN = COLUMN()
+                of_element: ELEMENT = ELEMENT()
+                if TERMS.rows:
+                    of_row = by_row[down + y]
+                if TERMS.columns:
+                    of_column = by_column[right + x]
+                if TERMS.elements:
+                    if TERMS.trans:
+                        of_element = by_element[int64(right + x) * m + y]
+                    else:
+                        of_element = by_element[int64(down + y) * n + x]
+                target[y, x] = OUT(EPILOGUE(sum, 0.0, 0.0, once[0], of_row, of_column, of_element, y, x))
 
-            add_parts(parts, part, i, j, CUT=CUT, STORE=store)
+        make_in_parts(map_a, map_b, i, j, m, n, k, CUT=CUT, STORE=store)

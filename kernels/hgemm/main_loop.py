@@ -10,15 +10,16 @@ from prism.lang import (
 
 
 @prism("device")
-@template(CUT=constexpr(Cut), T=dtype, TB=dtype, LOAD=function)
+@template(CUT=constexpr(Cut), T=dtype, TB=dtype, LOAD=function, TRIM=constexpr(bool, default=False))
 @requires(block[1], thread[CUT.threads])
 def main_loop(
     sums: fragment(float32, CUT.rows, CUT.bn) @ warpgroup[1], consumers: roles(warp, CUT.warps), loader: roles(warp, 1),
-    part: int32 @ block[1], k: int32 @ grid[1],
+    part: int32 @ block[1], k: int32 @ block[CUT.cluster], rows: int32 @ block[1] = 0,
 ):
     """Make `sums` the products of tiles of A and B: of all steps of K, or of a part's, the p-th, p + `CUT.parts`-th, ... step.
 
-    `LOAD(to_a, to_b, step)` is what the loader does to bring the tiles of a step.
+    `LOAD(to_a, to_b, step)` is what the loader does to bring the tiles of a step. Where `TRIM`, so many `rows` of the
+    tile are wanted: a warpgroup that has none of them makes no products.
 
     Perspective: block; the loader runs ahead of the consumers by as many steps as rings have copies.
     Cost:        `CUT.stages` tiles of A and of B in shared memory.
@@ -27,12 +28,26 @@ def main_loop(
     """
     a: shared(T[CUT.rows_a, CUT.columns_a], ring=CUT.stages, swizzle=128)
     b: shared(TB[CUT.rows_b, CUT.columns_b], ring=CUT.stages, swizzle=CUT.span_b)
-    w: int32 @ warpgroup[1] = id()
 
     @requires(block[1], thread[CUT.threads])
     def fill(step: int32 @ block[1]):
         with claim(a, loader) as to_a, claim(b, loader) as to_b:
             LOAD(to_a, to_b, step)
+
+    multiply_tiles(sums, a, b, consumers, part, k, rows, CUT=CUT, FILL=fill, TRIM=TRIM)
+
+
+@prism("device")
+@template(CUT=constexpr(Cut), T=dtype, TB=dtype, FILL=function, TRIM=constexpr(bool, default=False))
+@requires(block[1], thread[CUT.threads])
+def multiply_tiles(
+    sums: fragment(float32, CUT.rows, CUT.bn) @ warpgroup[1],
+    a: shared(T[CUT.rows_a, CUT.columns_a], ring=CUT.stages, swizzle=128) @ block[1],
+    b: shared(TB[CUT.rows_b, CUT.columns_b], ring=CUT.stages, swizzle=CUT.span_b) @ block[1],
+    consumers: roles(warp, CUT.warps), part: int32 @ block[1], k: int32 @ block[CUT.cluster], rows: int32 @ block[1] = 0,
+):  # fmt: skip
+    """The same, of tiles that `FILL(step)` fills: it claims both rings, for whoever brings them."""
+    w: int32 @ warpgroup[1] = id()
 
     @requires(warp[CUT.warps])
     def use(
@@ -40,13 +55,14 @@ def main_loop(
         of_b: shared(TB[CUT.rows_b, CUT.columns_b], swizzle=CUT.span_b) @ warp[CUT.warps], step: int32 @ warp[CUT.warps],
     ):
         with group(warpgroup[1]):
-            wgmma(
-                sums, of_a[0 if CUT.transpose_a else CUT.rows * w, CUT.rows * w if CUT.transpose_a else 0], of_b,
-                transpose_a=CUT.transpose_a, transpose_b=CUT.transpose_b, accumulate=step >= CUT.parts * CUT.bk,
-            )
+            if not TRIM or CUT.rows * w < rows:
+                wgmma(
+                    sums, of_a[0 if CUT.transpose_a else CUT.rows * w, CUT.rows * w if CUT.transpose_a else 0], of_b,
+                    transpose_a=CUT.transpose_a, transpose_b=CUT.transpose_b, accumulate=step >= CUT.parts * CUT.bk,
+                )
 
     grid.pipeline(
-        a, b, consumers, part * CUT.bk if CUT.parts > 1 else 0, k, THREADS=CUT.threads, STEP=CUT.parts * CUT.bk, FILL=fill,
+        a, b, consumers, part * CUT.bk if CUT.parts > 1 else 0, k, THREADS=CUT.threads, STEP=CUT.parts * CUT.bk, FILL=FILL,
         USE=use, AHEAD=CUT.ahead, CLUSTER=1 if CUT.parts > 1 else CUT.cluster,
     )  # fmt: skip
 
@@ -63,7 +79,7 @@ def prefetch_tiles(
     prefetch_map(map_a)
     prefetch_map(map_b)
     t: int32 = cluster % (tiles_m + tiles_n)
-    s: int32 = cluster / (tiles_m + tiles_n) * CUT.bk
+    s: int32 = cluster // (tiles_m + tiles_n) * CUT.bk
     if s < prefetch_k and t < tiles_m:
         i: int32 = t * CUT.bm
         tma_prefetch(map_a[s if CUT.transpose_a else i, i if CUT.transpose_a else s])
@@ -99,7 +115,7 @@ def multiply(
             p: int32 @ thread[1] = CUT.part_a * rank if CUT.cluster_n > 1 else 0
             q: int32 @ thread[1] = CUT.part_b * rank if CUT.cluster_m > 1 else 0
             y: int32 @ thread[1] = p + (product * (k if CUT.transpose_a else rows) if BATCH % 2 == 1 else 0)
-            z: int32 @ thread[1] = q + (product * (k if CUT.transpose_b else n) if BATCH / 2 % 2 == 1 else 0)
+            z: int32 @ thread[1] = q + (product * (k if CUT.transpose_b else n) if BATCH // 2 % 2 == 1 else 0)
             along: int32 @ thread[1] = step + (product * k if BATCH == 4 else 0)
             outer_a: int32 @ thread[1] = along if CUT.transpose_a else i
             outer_b: int32 @ thread[1] = along if CUT.transpose_b else j

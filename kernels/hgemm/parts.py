@@ -37,49 +37,66 @@ def hgemm_in_parts(
     Test:        tests/kernels/test_hgemm_parts.py, tests/gpu/test_hgemm.py
     """
     assume(m >= 1 and n >= 1 and strides_nest(n if CUT.trans else m, stride, m if CUT.trans else n, 1))
-    tiles_m: int32 @ grid[1] = (m + (CUT.bm - 1)) / CUT.bm
+    tiles_m: int32 @ grid[1] = (m + (CUT.bm - 1)) // CUT.bm
     tile: int32 @ block[CUT.parts] = id()
     i: int32 @ block[CUT.parts] = tile % tiles_m * CUT.bm
-    j: int32 @ block[CUT.parts] = tile / tiles_m * CUT.bn
+    j: int32 @ block[CUT.parts] = tile // tiles_m * CUT.bn
     with (
         partition(out, thread[1], lambda y, x: x * stride + y if CUT.trans else y * stride + x, races="none") as target,
         group(block[CUT.parts]),
     ):
-        parts: shared(float32[CUT.parts, CUT.bm, CUT.bn + 8])  # rows begin in other banks: a warp's eight rows meet no conflict
-        part: int32 @ block[1] = id()
-        with partition(parts, block[1], lambda y, x: (part, y, x)) as own, group(block[1]):
-            sums: fragment(float32, CUT.rows, CUT.bn) @ warpgroup[1] = 0  # where K has fewer steps than parts
-            w: int32 @ warpgroup[1] = id()
-            strip: int32 @ warp[1] = CUT.rows * w + id() % 4 * 16  # the warp's first row: it has 16 of each 64
-            lane: int32 @ thread[1] = id() % 32
-            q: int32 @ thread[1] = lane % 4 * 2
-            consumers, loader = roles(warp, CUT.warps, 1)
-            with loader, one(thread):
-                prefetch_map(map_a)
-                prefetch_map(map_b)
-            multiply(sums, consumers, loader, map_a, map_b, part, 0, i, j, m, n, k, CUT=CUT, BATCH=0)
-            with (
-                claim(own, consumers) as filled, partition(filled, warp[1], lambda y, x: (strip + y, x)) as strips,
-                group(warp[1]), partition(strips, thread[1], lambda y, x: (lane / 4 + y, q + x)) as mine, group(thread[1]),
-            ):  # fmt: skip
-                for r in range(0, CUT.rows, 64, unroll=True):
-                    for e in range(0, CUT.bn / 2, unroll=True):
-                        mine[r + e / 2 % 2 * 8, e / 4 * 8 + e % 2] = sums[r / 64 * CUT.bn / 2 + e]
-        with group(block[1]):
 
-            @requires(thread[1])
-            def store(y: int32 @ thread[1], x: int32 @ thread[1], sum: float32 @ thread[1]):
-                if y < m and x < n:
-                    value: float32 = alpha * sum
-                    if TERMS.scale_a > 0:
-                        value *= scale_a[y if TERMS.scale_a == 2 else 0]
-                    if TERMS.scale_b > 0:
-                        value *= scale_b[x if TERMS.scale_b == 2 else 0]
-                    if TERMS.bias > 0:
-                        value += float32(bias[y if TERMS.bias == 2 else x])
-                    target[y, x] = EPILOGUE(value)
+        @requires(thread[1])
+        def store(y: int32 @ thread[1], x: int32 @ thread[1], sum: float32 @ thread[1]):
+            if y < m and x < n:
+                value: float32 = alpha * sum
+                if TERMS.scale_a > 0:
+                    value *= scale_a[y if TERMS.scale_a == 2 else 0]
+                if TERMS.scale_b > 0:
+                    value *= scale_b[x if TERMS.scale_b == 2 else 0]
+                if TERMS.bias > 0:
+                    value += float32(bias[y if TERMS.bias == 2 else x])
+                target[y, x] = EPILOGUE(value)
 
-            add_parts(parts, part, i, j, CUT=CUT, STORE=store)
+        make_in_parts(map_a, map_b, i, j, m, n, k, CUT=CUT, STORE=store)
+
+
+@prism("device")
+@template(T=dtype, TB=dtype, CUT=constexpr(Cut), STORE=function)
+@requires(block[CUT.parts], thread[CUT.threads])
+def make_in_parts(
+    map_a: const(CUtensorMap(T, CUT.rows_a, CUT.columns_a, swizzle=128)) @ grid[1],
+    map_b: const(CUtensorMap(TB, CUT.rows_b, CUT.columns_b, swizzle=CUT.span_b)) @ grid[1],
+    i: int32 @ block[CUT.parts], j: int32 @ block[CUT.parts], m: int32 @ grid[1], n: int32 @ grid[1], k: int32 @ grid[1],
+):  # fmt: skip
+    """`STORE(y, x, sum)` of a tile, whose corner is at i, j of a product of m by n: each element once, those beyond its edges too.
+
+    Perspective: a cluster of `CUT.parts` blocks.
+    Cost:        `CUT.stages` tiles of A and B, and the sums of a tile, in the shared memory of each block.
+    Test:        tests/kernels/test_hgemm_parts.py, tests/kernels/test_hgemm_fused.py
+    """
+    parts: shared(float32[CUT.parts, CUT.bm, CUT.bn + 8])  # rows begin in other banks: a warp's eight rows meet no conflict
+    part: int32 @ block[1] = id()
+    with partition(parts, block[1], lambda y, x: (part, y, x)) as own, group(block[1]):
+        sums: fragment(float32, CUT.rows, CUT.bn) @ warpgroup[1] = 0  # where K has fewer steps than parts
+        w: int32 @ warpgroup[1] = id()
+        strip: int32 @ warp[1] = CUT.rows * w + id() % 4 * 16  # the warp's first row: it has 16 of each 64
+        lane: int32 @ thread[1] = id() % 32
+        q: int32 @ thread[1] = lane % 4 * 2
+        consumers, loader = roles(warp, CUT.warps, 1)
+        with loader, one(thread):
+            prefetch_map(map_a)
+            prefetch_map(map_b)
+        multiply(sums, consumers, loader, map_a, map_b, part, 0, i, j, m, n, k, CUT=CUT, BATCH=0)
+        with (
+            claim(own, consumers) as filled, partition(filled, warp[1], lambda y, x: (strip + y, x)) as strips,
+            group(warp[1]), partition(strips, thread[1], lambda y, x: (lane // 4 + y, q + x)) as mine, group(thread[1]),
+        ):  # fmt: skip
+            for r in range(0, CUT.rows, 64, unroll=True):
+                for e in range(0, CUT.bn // 2, unroll=True):
+                    mine[r + e // 2 % 2 * 8, e // 4 * 8 + e % 2] = sums[r // 64 * CUT.bn // 2 + e]
+    with group(block[1]):
+        add_parts(parts, part, i, j, CUT=CUT, STORE=STORE)
 
 
 @prism("device")
@@ -90,9 +107,9 @@ def add_parts(
     i: int32 @ block[1], j: int32 @ block[1],
 ):  # fmt: skip
     """`STORE(y, x, sum)` of rows of a tile, whose corner is at i, j: those that are a block's to add up, in the parts' order."""
-    ROWS: constexpr(int) = (CUT.bm + CUT.parts - 1) / CUT.parts  # that a block adds up
+    ROWS: constexpr(int) = (CUT.bm + CUT.parts - 1) // CUT.parts  # that a block adds up
     WORKERS: constexpr(int) = 128 * CUT.consumers  # its threads that do
-    EACH: constexpr(int) = (ROWS * CUT.bn + WORKERS - 1) / WORKERS
+    EACH: constexpr(int) = (ROWS * CUT.bn + WORKERS - 1) // WORKERS
     WHOLE: constexpr(bool) = ROWS * CUT.parts == CUT.bm and EACH * WORKERS == ROWS * CUT.bn
     t: int32 @ thread[1] = id()
     with group(thread[1]):
@@ -100,7 +117,7 @@ def add_parts(
             values: float32[EACH]
             for e in range(0, EACH):
                 x: int32 = (t + e * WORKERS) % CUT.bn
-                within: int32 = (t + e * WORKERS) / CUT.bn
+                within: int32 = (t + e * WORKERS) // CUT.bn
                 y: int32 = part * ROWS + within
                 if WHOLE or (within < ROWS and y < CUT.bm):
                     values[e] = parts[0, y, x]
@@ -108,7 +125,7 @@ def add_parts(
                         values[e] += parts[p, y, x]
             for e in range(0, EACH):
                 x: int32 = (t + e * WORKERS) % CUT.bn
-                within: int32 = (t + e * WORKERS) / CUT.bn
+                within: int32 = (t + e * WORKERS) // CUT.bn
                 y: int32 = part * ROWS + within
                 if WHOLE or (within < ROWS and y < CUT.bm):
                     STORE(i + y, j + x, values[e])

@@ -48,10 +48,10 @@ def hgemm(
     """
     assume(m >= 1 and n >= 1 and group_m >= 1)
     rows: int32 @ grid[1] = group_m if BATCH > 0 else m  # of a product
-    tiles_m: int32 @ grid[1] = (rows + (CUT.bm * CUT.cluster_m - 1)) / (CUT.bm * CUT.cluster_m)
-    tiles_n: int32 @ grid[1] = (n + (CUT.bn * CUT.cluster_n - 1)) / (CUT.bn * CUT.cluster_n)
+    tiles_m: int32 @ grid[1] = (rows + (CUT.bm * CUT.cluster_m - 1)) // (CUT.bm * CUT.cluster_m)
+    tiles_n: int32 @ grid[1] = (n + (CUT.bn * CUT.cluster_n - 1)) // (CUT.bn * CUT.cluster_n)
     tiles: int32 @ grid[1] = tiles_m * tiles_n
-    products: int32 @ grid[1] = m / rows if BATCH > 0 else 1
+    products: int32 @ grid[1] = m // rows if BATCH > 0 else 1
     down: int32 @ grid[1] = tiles_m if BATCH > 0 else group_m  # tiles, before those at the right
     clusters: int32 @ grid[1] = count(block[CUT.cluster])
     first: int32 @ block[CUT.cluster] = id()

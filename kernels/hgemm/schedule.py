@@ -20,10 +20,10 @@ def in_columns(
     Perspective: block, the `rank`-th of its cluster, which is the `first` of so many `clusters`.
     """
     for tile in range(first, tiles * products, clusters):
-        product: int32 @ block[1] = tile / tiles if BATCHED else 0
-        above: int32 @ block[1] = (tile - product * tiles) / (down * tiles_n) * down
+        product: int32 @ block[1] = tile // tiles if BATCHED else 0
+        above: int32 @ block[1] = (tile - product * tiles) // (down * tiles_n) * down
         within: int32 @ block[1] = (tile - product * tiles) % (down * tiles_n)
         height: int32 @ block[1] = min(tiles_m - above, down)
         i: int32 @ block[1] = ((above + within % height) * CUT.cluster_m + rank % CUT.cluster_m) * CUT.bm
-        j: int32 @ block[1] = (within / height * CUT.cluster_n + rank / CUT.cluster_m) * CUT.bn
+        j: int32 @ block[1] = (within // height * CUT.cluster_n + rank // CUT.cluster_m) * CUT.bn
         TILE(product, i, j)

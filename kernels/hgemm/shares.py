@@ -35,9 +35,9 @@ def add_shares(
     Test:        tests/kernels/test_hgemm_shares.py, tests/gpu/test_hgemm.py
     """
     assume(m >= 1 and n >= 1 and strides_nest(m, stride, n, 1))
-    across: int32 @ grid[1] = (n + (EACH - 1)) / EACH
+    across: int32 @ grid[1] = (n + (EACH - 1)) // EACH
     t: int64 @ thread[1] = id()
-    y: int32 @ thread[1] = t / across
+    y: int32 @ thread[1] = t // across
     x: int32 @ thread[1] = t % across * EACH
     with partition(out, thread[1], lambda v: y * stride + x + v, races="none") as mine, group(thread[1]):
         if y < m:

@@ -36,7 +36,7 @@ def add_exactly(
     """
     with group(thread[1]):
         for k in range(ITEMS, unroll=False):
-            i: int64 = first + (k / WIDTH * (32 * WIDTH) + k % WIDTH)
+            i: int64 = first + (k // WIDTH * (32 * WIDTH) + k % WIDTH)
             b: int32 = size
             if 0 <= i < n:
                 b = exact_bin(x[i], size, rule, T=T, D=D, L=L, W=W, U=U, INTEGRAL=INTEGRAL)

@@ -233,7 +233,7 @@ def edge_bin(x: E @ thread[1], size: int32 @ thread[1], edges: ptr(const(TE)) @ 
     low: int32 = 0
     high: int32 = size + 1
     while low < high:
-        middle: int32 = low + (high - low) / 2
+        middle: int32 = low + (high - low) // 2
         if E(edges[middle]) <= x:
             low = middle + 1
         else:

@@ -58,7 +58,7 @@ def histogram(
     TILE: constexpr(int) = THREADS * ITEMS
     shift: int32 @ grid[1] = max(skew, 0)  # tiles begin so many elements earlier: where vectors are aligned
     end: int64 @ grid[1] = n + shift
-    tiles: int32 @ grid[1] = int32((end + (TILE - 1)) / TILE)
+    tiles: int32 @ grid[1] = int32((end + (TILE - 1)) // TILE)
     blocks: int32 @ grid[1] = count(block[1])
     me: int32 @ block[1] = id()
     with group(block[1]):

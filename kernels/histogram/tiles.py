@@ -65,7 +65,7 @@ def load_words(
                     words[i] = words[i + 1]
                 words[WORDS - 1] = 0
                 for k in range(4):
-                    place: int32 = first + (4 * j + k) / WIDTH * (32 * WIDTH) + (4 * j + k) % WIDTH
+                    place: int32 = first + (4 * j + k) // WIDTH * (32 * WIDTH) + (4 * j + k) % WIDTH
                     if before <= place and place < valid:
                         words[WORDS - 1] = words[WORDS - 1] | uint32(bitcast(x[place], uint8)) << 8 * k
 

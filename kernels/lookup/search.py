@@ -41,7 +41,7 @@ def sound_of(x: ptr(const(T)) @ thread[1], n: int64 @ thread[1]) -> int64 @ thre
         last: C = C(x[n - 1])
         low: int64 = n if last == last else 0
         while low < high:
-            middle: int64 = (low + high) / 2
+            middle: int64 = (low + high) // 2
             found: C = C(x[middle])
             if found == found:
                 low = middle + 1
@@ -75,7 +75,7 @@ def sample(
     base: int64 @ grid[1] = 0
     for _ in range(depth - 1):
         step = step >> LOG
-        many: int64 @ grid[1] = ((n - 1) / step / (1 << LOG) + 1) << LOG
+        many: int64 @ grid[1] = ((n - 1) // step // (1 << LOG) + 1) << LOG
         with partition(rows, thread[1], offset=base + me) as mine, group(thread[1]):
             for i in range(0, many - me, threads):
                 mine[i] = C(x[min((i + me + 1) * step, n) - 1])
@@ -116,7 +116,7 @@ def lookup(
     WIDE: constexpr(int) = min(FAN, 16 // C.bytes)  # and of a row
     blocks: int32 @ grid[1] = count(block[1])
     here: int32 @ block[1] = id()
-    tiles: int64 @ grid[1] = (m + (TILE - 1)) / TILE
+    tiles: int64 @ grid[1] = (m + (TILE - 1)) // TILE
     with partition(y, block[1], races="none") as out, group(block[1]):
         tree: shared(C[NODES])
         t: int32 @ thread[1] = id()
@@ -214,7 +214,7 @@ def lookup_few(
             low: int64 = 0
             high: int64 = n
             while low < high:
-                middle: int64 = (low + high) / 2
+                middle: int64 = (low + high) // 2
                 found: C = C(x[middle])
                 if (not stands_before(value, found)) if RIGHT else stands_before(found, value):
                     low = middle + 1

@@ -58,8 +58,8 @@ def sum_exponentials(
     Test:        tests/kernels/test_cross_entropy.py
     """
     b: int64 @ block[1] = id()
-    row: int64 @ block[1] = b / chunks
-    each: int64 @ grid[1] = ((n / WIDTH - 1) / chunks + 1) * WIDTH
+    row: int64 @ block[1] = b // chunks
+    each: int64 @ grid[1] = ((n // WIDTH - 1) // chunks + 1) * WIDTH
     first: int64 @ block[1] = (b - row * chunks) * each
     end: int64 @ block[1] = min(first + each, n)
     with partition(parts, block[1], b) as target, group(block[1]):
@@ -141,8 +141,8 @@ def cross_entropy_backward(
     Test:        tests/kernels/test_cross_entropy.py
     """
     b: int64 @ block[1] = id()
-    per: int64 @ grid[1] = n / WIDTH
-    top: int64 @ block[1] = b * (THREADS * EACH) / per
+    per: int64 @ grid[1] = n // WIDTH
+    top: int64 @ block[1] = b * (THREADS * EACH) // per
     left: int64 @ block[1] = b * (THREADS * EACH) - top * per
     with partition(dx, thread[1], lambda i: i, races="allow") as mine, group(block[1]):  # it may be x
         t: int32 @ thread[1] = id()

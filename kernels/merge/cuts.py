@@ -30,8 +30,8 @@ def pair_of(
     """
     if width == 0:
         return int64(0), middle, n - middle, tile * TILE
-    tiles: int64 = (2 * width + (TILE - 1)) / TILE
-    begin: int64 = tile / tiles * (2 * width)
+    tiles: int64 = (2 * width + (TILE - 1)) // TILE
+    begin: int64 = tile // tiles * (2 * width)
     one: int64 = min(width, n - begin)
     return begin, one, min(width, n - begin - one), tile % tiles * TILE
 
@@ -58,7 +58,7 @@ def cut_between(
             low = low if beyond else max(low, place + 1)
             high = min(high, place) if beyond else high
     while low < high:
-        step: int64 = (high - low) / (PROBES + 1)
+        step: int64 = (high - low) // (PROBES + 1)
         start: int64 = low
         end: int64 = high
         lefts: T[PROBES]
@@ -107,14 +107,14 @@ def cut_runs(
             likely: int64 = 0
             margin: int64 = 96
             if WITHIN:
-                here: int64 = begin / max(2 * width, 1) * ((2 * width + (SPAN - 1)) / SPAN) + diagonal / SPAN
-                start: int64 = diagonal / SPAN * SPAN
+                here: int64 = begin // max(2 * width, 1) * ((2 * width + (SPAN - 1)) // SPAN) + diagonal // SPAN
+                start: int64 = diagonal // SPAN * SPAN
                 end: int64 = min(start + SPAN, one + other)
                 first: int64 = known[here]
                 last: int64 = one
                 if end < one + other:
                     last = known[here + 1]
-                likely = first + (last - first) * (diagonal - start) / SPAN
+                likely = first + (last - first) * (diagonal - start) // SPAN
                 lowest: int64 = least  # of runs that are not sorted, or by no order, too
                 least = min(max(max(first, diagonal - (end - last)), lowest), most)
                 most = max(min(min(last, diagonal - (start - first)), most), lowest)
@@ -140,7 +140,7 @@ def count_before(
     """
     lane: int32 @ thread[1] = id()
     base: int32 @ thread[1] = lane & 24
-    run: int32 @ thread[1] = (lane & 7) / 2
+    run: int32 @ thread[1] = (lane & 7) // 2
     least: int64 @ thread[1] = 0
     most: int64 @ thread[1] = 0
     known: uint32 @ thread[32] = ballot(low < high)
@@ -178,7 +178,7 @@ def cut_four_by_lanes(
     the others, at any rate. At first they are a little before, and behind, where the end would be if elements were spread evenly.
     """
     lane: int32 @ thread[1] = id()
-    run: int32 @ thread[1] = (lane & 7) / 2
+    run: int32 @ thread[1] = (lane & 7) // 2
     later: bool @ thread[1] = lane & 1 != 0
     low: int64 @ thread[1] = 0
     high: int64 @ thread[1] = min(max(length - run * width, 0), width)
@@ -186,7 +186,7 @@ def cut_four_by_lanes(
     open: uint32 @ thread[32] = ballot(low < high)
     while open != 0 and turn < TURNS:
         size: int64 @ thread[1] = high - low
-        place: int64 @ thread[1] = low + (2 * size / 3 if later else size / 3)
+        place: int64 @ thread[1] = low + (2 * size // 3 if later else size // 3)
         if turn < 4:
             below: int64 @ thread[1] = low + shuffle_xor(low, 2)
             all: int64 @ thread[1] = size + shuffle_xor(size, 2)
@@ -235,16 +235,16 @@ def cut_four_runs(
     with partition(cuts, thread[1], offset=lambda i: i, races="none") as out, group(block[1]):
         t: int32 @ thread[1] = id()
         with group(thread[32]):
-            tile: int64 @ thread[1] = min((here * THREADS + t) / 8, tiles - 1)
-            share: int64 @ thread[1] = (4 * width + (TILE - 1)) / TILE
-            begin: int64 @ thread[1] = tile / share * (4 * width)
+            tile: int64 @ thread[1] = min((here * THREADS + t) // 8, tiles - 1)
+            share: int64 @ thread[1] = (4 * width + (TILE - 1)) // TILE
+            begin: int64 @ thread[1] = tile // share * (4 * width)
             diagonal: int64 @ thread[1] = min(tile % share * TILE, n - begin)
             found: int64 @ thread[1] = cut_four_by_lanes(
                 x, begin, width, min(n - begin, 4 * width), diagonal, LESS=LESS,
             )
             with group(thread[1]):
-                if t % 2 == 0 and t % 8 < 6 and (here * THREADS + t) / 8 < tiles:
-                    out[t % 8 / 2 * tiles + tile] = found
+                if t % 2 == 0 and t % 8 < 6 and (here * THREADS + t) // 8 < tiles:
+                    out[t % 8 // 2 * tiles + tile] = found
 
 
 EXAMPLES = {

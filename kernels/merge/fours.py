@@ -35,8 +35,8 @@ def merge_fours(
     TILE: constexpr(int) = (THREADS - 1) * ITEMS
     SIZE: constexpr(int) = THREADS * ITEMS
     number: int64 @ block[1] = id()
-    share: int64 @ block[1] = (4 * width + (TILE - 1)) / TILE
-    begin: int64 @ block[1] = number / share * (4 * width)
+    share: int64 @ block[1] = (4 * width + (TILE - 1)) // TILE
+    begin: int64 @ block[1] = number // share * (4 * width)
     diagonal: int64 @ block[1] = number % share * TILE
     many: int32 @ block[1] = int32(min(max(min(n - begin, 4 * width) - diagonal, 0), TILE))
     with partition(y, block[1], offset=begin + diagonal, races="none") as target, \
@@ -58,7 +58,7 @@ def merge_fours(
         put_striped(tile, keys, THREADS=THREADS)
         if VALUES:
             put_striped(moved, values, THREADS=THREADS)
-        rows: int32 @ block[1] = (ends[1] + (ITEMS - 1)) / ITEMS  # of the result of the first two
+        rows: int32 @ block[1] = (ends[1] + (ITEMS - 1)) // ITEMS  # of the result of the first two
         lower: bool @ thread[1] = t >= rows
         first: int32 @ thread[1] = ends[1] if lower else 0
         end: int32 @ thread[1] = ends[3] if lower else ends[1]

@@ -137,7 +137,7 @@ def load_two(
     t: int32 @ thread[1] = id()
     if size_a + size_b == TILE:
         held: T[ITEMS] @ thread[1]
-        with partition(tile, thread[1], offset=t + t / ITEMS) as own, group(thread[1]):
+        with partition(tile, thread[1], offset=t + t // ITEMS) as own, group(thread[1]):
             for k in range(ITEMS):
                 if k * THREADS < size_a - t:
                     held[k] = a[k * THREADS + t]
@@ -160,7 +160,7 @@ def load_two(
                     one = a[i]
                 elif i >= TILE - size_b:
                     one = b[TILE - 1 - i]
-                own[i + i / ITEMS] = one
+                own[i + i // ITEMS] = one
 
 
 @prism("device")
@@ -183,7 +183,7 @@ def load_four(
     t: int32 @ thread[1] = id()
     held: T[ITEMS] @ thread[1]
     edge: int32 @ block[1] = top * ITEMS
-    with partition(tile, thread[1], offset=t + t / ITEMS) as own, group(thread[1]):
+    with partition(tile, thread[1], offset=t + t // ITEMS) as own, group(thread[1]):
         risen: N = firsts[0] + t
         fallen: N = firsts[1] + (edge - 1 - t)
         risen_later: N = firsts[2] + (t - edge)
@@ -233,7 +233,7 @@ def merge_four(
     Test:        tests/kernels/test_merge.py
     """
     t: int32 @ thread[1] = id()
-    top: int32 @ block[1] = (sizes[0] + sizes[1] + (ITEMS - 1)) / ITEMS  # rows of the first two
+    top: int32 @ block[1] = (sizes[0] + sizes[1] + (ITEMS - 1)) // ITEMS  # rows of the first two
     load_four(x, firsts, sizes, top, tile, ITEMS=ITEMS, THREADS=THREADS)
     lower: bool @ thread[1] = t >= top
     merge_rows(

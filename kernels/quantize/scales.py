@@ -63,13 +63,13 @@ def quantize_groups(
     ):
         with group(block[1]):
             t: int32 @ thread[1] = id()
-            number: int64 @ thread[1] = b * (THREADS // LANES) + t / LANES
+            number: int64 @ thread[1] = b * (THREADS // LANES) + t // LANES
             part: int32 @ thread[1] = t % LANES
             items: float32[EACH * WIDTH] @ thread[1]
             top: float32 @ thread[1] = 0.0
             with group(thread[1]):
                 here: int64 = min(number, groups - 1)
-                row: int64 = here / per
+                row: int64 = here // per
                 first: int64 = row * apart + (here - row * per) * (LANES * EACH * WIDTH)
                 for e in range(EACH):
                     load_piece(x, first + (part + e * LANES) * WIDTH, items, e * WIDTH, WIDTH=WIDTH)

@@ -58,7 +58,7 @@ def reduce_axis(
     assume(units >= 1 and across >= 1 and splits >= 1)
     assume(
         strides_nest(
-            (units - 1) / across / (1 if UNITS > 1 else splits) + 1, outer_step, splits, split_step,
+            (units - 1) // across // (1 if UNITS > 1 else splits) + 1, outer_step, splits, split_step,
             int64(across) * EACH, inner_step,
         )
     )
@@ -79,8 +79,8 @@ def reduce_axis(
             for q in range(UNITS):
                 found: U @ thread[1] = (band if UNITS == 1 and wide else q * teams + team) * groups + beside
                 found = min(found, units - 1)  # what there are too many of reads what another one reads, and writes nothing
-                rest: U @ thread[1] = found if across == 1 else found / across
-                o: U @ thread[1] = rest if UNITS > 1 or splits == 1 else rest / splits
+                rest: U @ thread[1] = found if across == 1 else found // across
+                o: U @ thread[1] = rest if UNITS > 1 or splits == 1 else rest // splits
                 first: int64 @ thread[1] = 0
                 if UNITS == 1:
                     first = int64(rest - o * splits) * chunk
@@ -102,10 +102,10 @@ def reduce_axis(
                     base[0] = base[0] + before
                     length = length - before
                 k: int64 = part
-                end: int64 = length / PACE
+                end: int64 = length // PACE
                 step: int64 = parts
                 if ORDERED:
-                    share: int64 = (end + parts - 1) / parts
+                    share: int64 = (end + parts - 1) // parts
                     k = min(part * share, end)
                     end = min(k + share, end)
                     step = 1
@@ -146,7 +146,7 @@ def reduce_axis(
                         for v in range(1, THREADS // 32):  # unrolled: one after the other, reads take most of a short launch
                             if v < warps:
                                 total = OP(total, partials[v * (groups * EACH) + j])
-                        one: U = band * groups + j / EACH
+                        one: U = band * groups + j // EACH
                         if one < units:
                             where: int64 = place(one, j % EACH, across, splits, outer_step, split_step, inner_step, EACH=EACH)
                             out[where] = TO(OP(initial, total))
@@ -170,8 +170,8 @@ def place(
     split_step: int64 @ thread[1], inner_step: int64 @ thread[1],
 ) -> int64 @ thread[1]:
     """Where result `e` of a unit goes."""
-    rest: U = unit if across == 1 else unit / across
-    o: U = rest if splits == 1 else rest / splits
+    rest: U = unit if across == 1 else unit // across
+    o: U = rest if splits == 1 else rest // splits
     return o * outer_step + (rest - o * splits) * split_step + (int64(unit - rest * across) * EACH + e) * inner_step
 
 

@@ -92,7 +92,7 @@ def find_both(
     Test:        tests/kernels/test_search.py, tests/gpu/test_reduce.py
     """
     blocks: int32 @ grid[1] = count(block[1])
-    vectors: int64 @ grid[1] = (n - head) / WIDTH
+    vectors: int64 @ grid[1] = (n - head) // WIDTH
     tail: int32 @ grid[1] = int32(n - head - vectors * WIDTH)
     me: int32 @ block[1] = id()
     here: int32 @ thread[1] = id()  # 32 bits count all threads: there are as many blocks as run at once
@@ -139,8 +139,8 @@ def find_both(
                         x, head, k, lanes, vectors, lap, least, most, values, laps, LESS=LESS, MORE=MORE, ROWS=ROWS, WIDTH=WIDTH,
                         WHOLE=False,
                     )
-                low_at: int64 = head + (lane + laps[0] / WIDTH * lanes) * WIDTH + laps[0] % WIDTH
-                high_at: int64 = head + (lane + laps[1] / WIDTH * lanes) * WIDTH + laps[1] % WIDTH
+                low_at: int64 = head + (lane + laps[0] // WIDTH * lanes) * WIDTH + laps[0] % WIDTH
+                high_at: int64 = head + (lane + laps[1] // WIDTH * lanes) * WIDTH + laps[1] % WIDTH
                 low = word_of(values[0], low_at, WORD=WORD, BEATS=LESS) if lane < vectors else nothing
                 high = word_of(values[1], high_at, WORD=WORD, BEATS=MORE) if lane < vectors else nothing
                 if lane < head:

@@ -108,7 +108,7 @@ def find(
     assume(units >= 1 and across >= 1 and splits >= 1)
     assume(
         strides_nest(
-            (units - 1) / across / splits + 1, outer_step, splits, split_step, int64(across) * EACH, inner_step,
+            (units - 1) // across // splits + 1, outer_step, splits, split_step, int64(across) * EACH, inner_step,
         )
     )
     groups: int32 @ grid[1] = 32 >> lanes
@@ -130,8 +130,8 @@ def find(
                 for q in range(UNITS):
                     found: U @ thread[1] = (band if wide else q * teams + team) * groups + beside
                     found = min(found, units - 1)  # as in `reduce_axis`
-                    rest: U @ thread[1] = found if across == 1 else found / across
-                    o: U @ thread[1] = rest if splits == 1 else rest / splits
+                    rest: U @ thread[1] = found if across == 1 else found // across
+                    o: U @ thread[1] = rest if splits == 1 else rest // splits
                     first = int64(rest - o * splits) * chunk
                     length = min(n - first, chunk)
                     base[q] = o * outer_stride + int64(found - rest * across) * EACH * inner_stride + first * n_stride
@@ -142,7 +142,7 @@ def find(
                 with group(thread[1]):
                     before: int64 = min((skew - base[0]) & (WIDTH - 1), length) if LOOSE and skew >= 0 else 0
                     inside: int64 = (length - before) & -WIDTH if LOOSE else length
-                    end: int64 = inside / PACE
+                    end: int64 = inside // PACE
                     values: T[UNITS * EACH]
                     laps: int32[UNITS * EACH]
                     for i in range(UNITS * EACH):
@@ -165,7 +165,7 @@ def find(
                         )
                     for e in range(UNITS * EACH):
                         there: bool = part < end
-                        number: int64 = part + laps[e] / PACE * step
+                        number: int64 = part + laps[e] // PACE * step
                         best[e] = values[e]
                         at[e] = first + before + number * PACE + laps[e] % PACE if there else NOWHERE
                     if LOOSE:
@@ -205,7 +205,7 @@ def find(
                                 won: bool = takes(value, where, other, there, BEATS=BEATS)
                                 value = other if won else value
                                 where = there if won else where
-                            one: U = band * groups + j / EACH
+                            one: U = band * groups + j // EACH
                             e: int32 = j % EACH
                             if one < units:
                                 target: int64 = spot(one, e, across, splits, outer_step, split_step, inner_step, EACH=EACH)

@@ -99,7 +99,7 @@ def find_whole(
     Test:        tests/kernels/test_search.py, tests/gpu/test_reduce.py
     """
     blocks: int32 @ grid[1] = count(block[1])
-    vectors: int64 @ grid[1] = (n - head) / WIDTH
+    vectors: int64 @ grid[1] = (n - head) // WIDTH
     tail: int32 @ grid[1] = int32(n - head - vectors * WIDTH)
     me: int32 @ block[1] = id()
     here: int32 @ thread[1] = id()  # 32 bits count all threads: there are as many blocks as run at once
@@ -142,7 +142,7 @@ def find_whole(
                         x, base, head, k, lanes, vectors, 1, lap, weakest, values, laps, BEATS=BEATS, ROWS=ROWS, WIDTH=WIDTH,
                         ALONG=True, WHOLE=False,
                     )
-                at: int64 = head + (lane + laps[0] / WIDTH * lanes) * WIDTH + laps[0] % WIDTH
+                at: int64 = head + (lane + laps[0] // WIDTH * lanes) * WIDTH + laps[0] % WIDTH
                 mine = word_of(values[0], at, WORD=WORD, BEATS=BEATS) if lane < vectors else nothing
                 if lane < head:
                     mine = OP(mine, word_of(T(x[lane]), lane, WORD=WORD, BEATS=BEATS))

@@ -46,7 +46,7 @@ def reduce(
     Test:        tests/kernels/test_reduce.py, tests/gpu/test_reduce.py
     """
     blocks: int32 @ grid[1] = count(block[1])
-    vectors: int64 @ grid[1] = (n - head) / WIDTH
+    vectors: int64 @ grid[1] = (n - head) // WIDTH
     tail: int32 @ grid[1] = int32(n - head - vectors * WIDTH)
     me: int32 @ block[1] = id()
     here: int32 @ thread[1] = id()  # 32 bits count all threads: there are as many blocks as run at once
@@ -74,7 +74,7 @@ def reduce(
             if ORDERED:
                 with group(warp[1]):
                     mine = run(
-                        x, wave, lanes / 32, vectors, head, tail, identity, OP=OP, MAP=MAP, ROWS=ROWS, WIDTH=WIDTH,
+                        x, wave, lanes // 32, vectors, head, tail, identity, OP=OP, MAP=MAP, ROWS=ROWS, WIDTH=WIDTH,
                         VECTORIZED=VECTORIZED,
                     )
             elif ONCE:
@@ -194,7 +194,7 @@ def add(
             for k in range(WIDTH):
                 row[k] = TI()
         elif not WHOLE:
-            at = at if at < vectors else v / 32 * 32
+            at = at if at < vectors else v // 32 * 32
         if not LEFT_OUT or at < vectors:
             thread.load_once(x, head + int64(at) * WIDTH, row, VECTORIZED=VECTORIZED)
         for k in range(WIDTH):
@@ -225,7 +225,7 @@ def run(
     Cost:        `ROWS` loads under way at once, and a warp's reduction for each.
     """
     lane: int32 @ thread[1] = id()
-    length: int64 @ thread[32] = (vectors + waves - 1) / waves
+    length: int64 @ thread[32] = (vectors + waves - 1) // waves
     first: int64 @ thread[32] = min(wave * length, vectors)
     last: int64 @ thread[32] = min(first + length, vectors)
     total: T @ thread[32] = identity

@@ -25,7 +25,7 @@ def map_long_row(row: int64 @ block[BLOCKS], n: int32 @ grid[1], identity: S @ g
     items: A[VECTORS, KEPT * WIDTH] @ thread[1]
     t: int32 @ thread[1] = id()  # in the cluster
     team: int32 @ block[BLOCKS] = count(thread[1])
-    many: int32 @ block[BLOCKS] = n / WIDTH
+    many: int32 @ block[BLOCKS] = n // WIDTH
     a: S @ thread[1] = identity
     b: S2 @ thread[1] = identity2
 

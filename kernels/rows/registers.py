@@ -45,7 +45,7 @@ def map_row(
     assume(lanes >= 0 and lanes <= 5)
     t: int32 @ thread[1] = id()  # in the cluster
     threads: int32 @ block[BLOCKS] = count(thread[1])
-    many: int32 @ block[BLOCKS] = n / WIDTH
+    many: int32 @ block[BLOCKS] = n // WIDTH
     found: int64 @ thread[1] = r if wide else (r * threads + t) >> lanes
     row: int64 @ thread[1] = min(found, rows - 1)  # who has none reads what another one reads, and stores nothing
     team: int32 @ thread[1] = threads if wide else 1 << lanes
@@ -113,7 +113,7 @@ def prefetch_rows(
     with group(block[1]):
         each: int32 @ block[1] = 1 if wide else count(thread[1]) >> lanes
         many: int64 @ block[1] = min(rows - r * each, each)
-        share: int32 @ block[1] = n / BLOCKS if wide else int32(many * stride)
+        share: int32 @ block[1] = n // BLOCKS if wide else int32(many * stride)
         match split(thread):
             case 1:
                 if many > 0:

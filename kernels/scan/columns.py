@@ -34,14 +34,14 @@ def scan_columns_by_thread(
     Test:        tests/kernels/test_scan_columns.py, tests/gpu/test_scan_axis.py
     """
     ROWS: constexpr(int) = ITEMS // WIDTH  # under way at once
-    strips: int64 @ grid[1] = inner / WIDTH
+    strips: int64 @ grid[1] = inner // WIDTH
     threads: int64 @ grid[1] = int64(count(block[1])) * THREADS
     me: int64 @ thread[1] = id()
     with partition(y, thread[1], races="allow") as mine:  # `x` may be the same memory: each column is one thread's
         with group(thread[1]):
             step: int64 = -inner if REVERSE else inner
             for s in range(me, outer * strips, threads):
-                base: int64 = s / strips * n * inner + s % strips * WIDTH + ((n - 1) * inner if REVERSE else 0)
+                base: int64 = s // strips * n * inner + s % strips * WIDTH + ((n - 1) * inner if REVERSE else 0)
                 running: T[WIDTH]
                 for k in range(WIDTH):
                     running[k] = initial
@@ -92,15 +92,15 @@ def scan_columns(
     """
     TILE: constexpr(int) = THREADS // TX * (ITEMS // WIDTH)  # rows
     COLUMNS: constexpr(int) = TX * WIDTH
-    strips: int64 @ grid[1] = (inner + (COLUMNS - 1)) / COLUMNS
+    strips: int64 @ grid[1] = (inner + (COLUMNS - 1)) // COLUMNS
     blocks: int64 @ grid[1] = count(block[1])
-    tiles: int32 @ grid[1] = int32((n + (TILE - 1)) / TILE)
+    tiles: int32 @ grid[1] = int32((n + (TILE - 1)) // TILE)
     stride: int64 @ grid[1] = -inner if REVERSE else inner
     me: int64 @ block[1] = id()
     with partition(y, block[1], races="allow") as whole:  # `x` may be the same memory: each strip is one block's
         with group(block[1]):
             for s in range(me, outer * strips, blocks):
-                first: int64 @ block[1] = s / strips * n * inner + s % strips * COLUMNS + ((n - 1) * inner if REVERSE else 0)
+                first: int64 @ block[1] = s // strips * n * inner + s % strips * COLUMNS + ((n - 1) * inner if REVERSE else 0)
                 columns: int32 @ block[1] = int32(min(max(inner - s % strips * COLUMNS, 0), COLUMNS))
                 prefix: T[WIDTH] @ thread[1]
                 totals: T[WIDTH] @ thread[1]
@@ -149,14 +149,14 @@ def scan_columns_shared(
     """
     TILE: constexpr(int) = THREADS // TX * (ITEMS // WIDTH)  # rows
     COLUMNS: constexpr(int) = TX * WIDTH
-    strips: int32 @ grid[1] = int32((inner + (COLUMNS - 1)) / COLUMNS)
+    strips: int32 @ grid[1] = int32((inner + (COLUMNS - 1)) // COLUMNS)
     all: int32 @ grid[1] = int32(outer) * strips
-    sharers: int32 @ grid[1] = count(block[1]) / all
-    tiles: int32 @ grid[1] = int32((n + (TILE - 1)) / TILE)
+    sharers: int32 @ grid[1] = count(block[1]) // all
+    tiles: int32 @ grid[1] = int32((n + (TILE - 1)) // TILE)
     stride: int64 @ grid[1] = -inner if REVERSE else inner
     b: int32 @ block[1] = id()
     s: int32 @ block[1] = b % all
-    first: int64 @ block[1] = int64(s / strips) * n * inner + s % strips * COLUMNS + ((n - 1) * inner if REVERSE else 0)
+    first: int64 @ block[1] = int64(s // strips) * n * inner + s % strips * COLUMNS + ((n - 1) * inner if REVERSE else 0)
     columns: int32 @ block[1] = int32(min(max(inner - s % strips * COLUMNS, 0), COLUMNS))
     letters: int64 @ block[1] = int64(s) * capacity * COLUMNS  # this strip's
     with partition(y, block[1], races="allow") as whole:  # `x` may be the same memory: each tile of a strip is one block's
@@ -181,10 +181,10 @@ def scan_columns_shared(
                         # lie in one piece, and all that are at these rows ask for them together.
                         soon: int32 = tile + sharers
                         rows: int32 = extent(soon, n, TILE=TILE)
-                        piece: int64 = (rows * inner + (strips - 1)) / strips
+                        piece: int64 = (rows * inner + (strips - 1)) // strips
                         start: int64 = s % strips * piece
                         top: int64 = n - int64(soon) * TILE - rows if REVERSE else int64(soon) * TILE
-                        lying: int64 = (s / strips * n + top) * inner
+                        lying: int64 = (s // strips * n + top) * inner
                         prefetch(x[lying + start], int32(min(piece, rows * inner - start)))
                 scan_strip(ahead, totals, identity, WIDTH=WIDTH, TX=TX, OP=OP, THREADS=THREADS, EXCLUSIVE=EXCLUSIVE)
                 with group(thread[1]):

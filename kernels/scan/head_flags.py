@@ -30,7 +30,7 @@ def mark(starts: ptr(const(TI)) @ grid[1], segments: int64 @ grid[1], bits: ptr(
         for s in range(me, segments, threads):
             start: int64 = int64(starts[s])
             if start >= 0 and start < n:
-                atomic_or(bits[start / 32], uint32(1) << uint32(start % 32))
+                atomic_or(bits[start // 32], uint32(1) << uint32(start % 32))
 
 
 @prism("device")
@@ -68,7 +68,7 @@ def unpack_flags(bits: ptr(const(uint32)) @ grid[1], start: int64 @ block[1], va
             p: int32 = at + j * 32 * WIDTH
             word: uint32 = 0
             if p < valid:
-                word = bits[start / 32 + p / 32]
+                word = bits[start // 32 + p // 32]
             row: uint32 = word >> uint32(p % 32) & (0xFFFFFFFF >> (32 - WIDTH))
             flags = flags | row << (j * WIDTH)
     return flags

@@ -43,7 +43,7 @@ def scan_packed(
     PARTS: constexpr(int) = 2 if FORM == SUM and WIDTH == 16 and ROWS % 2 == 0 and TILE <= 1 << 17 else 1
     EACH: constexpr(int) = ROWS // PARTS
     end: int64 @ grid[1] = n + before
-    tiles: int32 @ grid[1] = int32((end + (TILE - 1)) / TILE)
+    tiles: int32 @ grid[1] = int32((end + (TILE - 1)) // TILE)
     blocks: int32 @ grid[1] = count(block[1])
     me: int32 @ block[1] = id()
     with partition(y, block[1], races="allow") as whole:  # `x` may be the same memory: each tile is one block's

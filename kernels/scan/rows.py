@@ -238,8 +238,8 @@ def load_pieces(
     ROWS: constexpr(int) = HELD // 4
     EACH: constexpr(int) = ROWS // PARTS
     LOWEST: constexpr(int) = ROWS - 1 if REVERSE else 0  # the row in which the array may begin
-    lowest: int32 @ block[1] = (before + skew + (WIDTH - 1)) / WIDTH * WIDTH - skew  # the first vector that is all there
-    highest: int32 @ block[1] = (valid + skew) / WIDTH * WIDTH - WIDTH - skew  # the last one
+    lowest: int32 @ block[1] = (before + skew + (WIDTH - 1)) // WIDTH * WIDTH - skew  # the first vector that is all there
+    highest: int32 @ block[1] = (valid + skew) // WIDTH * WIDTH - WIDTH - skew  # the last one
     low: uint32[4] @ thread[1]
     high: uint32[4] @ thread[1]
     lane: int32 @ thread[1] = id() % 32

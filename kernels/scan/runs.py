@@ -38,7 +38,7 @@ def reduce_runs(
     Test:        tests/kernels/test_runs.py, tests/gpu/test_by_key.py
     """
     TILE: constexpr(int) = THREADS * ITEMS
-    tiles: int32 @ grid[1] = int32((n + TILE) / TILE)  # of n + 1 places
+    tiles: int32 @ grid[1] = int32((n + TILE) // TILE)  # of n + 1 places
     blocks: int32 @ grid[1] = count(block[1])
     skew: int32 @ grid[1] = 0 if aligned else -1
     with partition(unique, block[1]) as unique_out, partition(y, block[1]) as y_out:

@@ -45,7 +45,7 @@ def scan_segments(
     """
     TILE: constexpr(int) = THREADS * ITEMS
     skew: int32 @ grid[1] = 0 if aligned else -1
-    tiles: int32 @ grid[1] = int32((n + (TILE - 1)) / TILE)
+    tiles: int32 @ grid[1] = int32((n + (TILE - 1)) // TILE)
     blocks: int32 @ grid[1] = count(block[1])
     shift: int64 @ grid[1] = int64(tiles) * TILE - n if REVERSE else 0  # places of the first tile before its first element
     with partition(y, block[1], races="allow") as whole:  # `x` may be the same memory: each tile is one block's
@@ -105,7 +105,7 @@ def scan_segments(
                 if HEADS == ROWS:
                     since: int32 @ block[1] = done
                     if tile >= 0 and behind <= int64(tile - done) * TILE:  # no tile since then has a head
-                        since = tile - int32((behind + (TILE - 1)) / TILE)
+                        since = tile - int32((behind + (TILE - 1)) // TILE)
                         prefix = identity
                     between = grid.look_back(words, since, tile, identity, epoch, OP=OP, THREADS=THREADS, WORDS=WORDS)
                 else:

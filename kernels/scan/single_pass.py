@@ -44,7 +44,7 @@ def scan(
     TILE: constexpr(int) = THREADS * ITEMS
     TRANSPOSED: constexpr(bool) = WIDTH == 1  # elements of 16 bytes: four shuffles each; a thread's own adjacent ones need none
     end: int64 @ grid[1] = n + before
-    tiles: int32 @ grid[1] = int32((end + (TILE - 1)) / TILE)
+    tiles: int32 @ grid[1] = int32((end + (TILE - 1)) // TILE)
     blocks: int32 @ grid[1] = count(block[1])
     me: int32 @ block[1] = id()
     with partition(y, block[1], races="allow") as whole:  # `x` may be the same memory: each tile is one block's

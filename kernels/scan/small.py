@@ -68,7 +68,7 @@ def scan_once(
     """
     TILE: constexpr(int) = THREADS * ITEMS
     end: int64 @ grid[1] = n + before
-    tiles: int32 @ grid[1] = int32((end + (TILE - 1)) / TILE)
+    tiles: int32 @ grid[1] = int32((end + (TILE - 1)) // TILE)
     tile: int32 @ block[1] = id()
     here: int32 @ block[1] = tiles - 1 - tile if REVERSE else tile
     skip: int32 @ block[1] = before if here == 0 else 0

@@ -17,7 +17,7 @@ from prism.lang import (
 def first_row() -> int32 @ thread[1]:
     """The tile's row that this thread's first slot has; the next slots have every `32 / TX`-th further row."""
     t: int32 @ thread[1] = id()
-    return t / 32 * (ITEMS // WIDTH) * (32 // TX) + t % 32 / TX
+    return t // 32 * (ITEMS // WIDTH) * (32 // TX) + t % 32 // TX
 
 
 @prism("device")
@@ -117,7 +117,7 @@ def scan_strip(items: T[ITEMS] @ thread[1], totals: T[WIDTH] @ thread[1], identi
                 if TX < 32:
                     sum = shuffle(sum, 32 - TX + lane % TX)
                 before[k] = OP(before[k], sum)
-    with partition(sums, thread[1], offset=(t / 32 * TX + lane % TX) * WIDTH, races="none") as own:  # one thread writes each
+    with partition(sums, thread[1], offset=(t // 32 * TX + lane % TX) * WIDTH, races="none") as own:  # one thread writes each
         with group(thread[1]):
             if lane < TX:
                 for k in range(WIDTH):

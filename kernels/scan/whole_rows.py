@@ -35,10 +35,10 @@ def scan_whole_rows(
     Test:        tests/kernels/test_scan_columns.py, tests/gpu/test_scan_axis.py
     """
     width: int32 @ grid[1] = int32(inner)
-    chunks: int32 @ grid[1] = THREADS / width
+    chunks: int32 @ grid[1] = THREADS // width
     height: int32 @ grid[1] = chunks * ITEMS  # rows of a tile
-    sharers: int32 @ grid[1] = count(block[1]) / int32(outer)
-    tiles: int32 @ grid[1] = int32((n + (height - 1)) / height)
+    sharers: int32 @ grid[1] = count(block[1]) // int32(outer)
+    tiles: int32 @ grid[1] = int32((n + (height - 1)) // height)
     stride: int32 @ grid[1] = -width if REVERSE else width
     b: int32 @ block[1] = id()
     s: int32 @ block[1] = b % int32(outer)
@@ -50,7 +50,7 @@ def scan_whole_rows(
             parts: shared(T[THREADS])  # of the tiles between
             t: int32 @ thread[1] = id()
             column: int32 @ thread[1] = t % width
-            chunk: int32 @ thread[1] = t / width
+            chunk: int32 @ thread[1] = t // width
             top: int32 @ thread[1] = chunk * ITEMS if chunk < chunks else height  # the first row; threads behind have none
             prefix: T @ thread[1] = initial  # of the column, in front of the held tile
             above: T @ thread[1] = identity  # of the held tile's chunks above this one
@@ -98,7 +98,7 @@ def scan_whole_rows(
             def look_back(tile: int32 @ block[1], epoch: uint32 @ block[1]):
                 nonlocal done, prefix
                 # Each chunk's threads add up a share of the tiles since the block's last one, of their columns.
-                share: int32 @ block[1] = (max(tile - done, 0) + (chunks * WORDS - 1)) / (chunks * WORDS) * WORDS
+                share: int32 @ block[1] = (max(tile - done, 0) + (chunks * WORDS - 1)) // (chunks * WORDS) * WORDS
                 with partition(parts, thread[1], t) as own, group(thread[1]):
                     start: int32 = done + chunk * share
                     own[0] = grid.receive_totals(

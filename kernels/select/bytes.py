@@ -105,7 +105,7 @@ def store_bytes(
     with partition(tile, thread[1], offset=lambda place: place) as spot, group(thread[1]):
         scatter_rows(spot, table, held, flags, ranks, spots, rests, WIDTH=WIDTH, PART=0)
         if t == 0 and (lead + kept) % 4 != 0:  # the last word: nobody fills it
-            spot[(lead + kept) / 4] = 0
+            spot[(lead + kept) // 4] = 0
     with group(thread[1]):
         merge_rests(tile, spots, rests)
     write_words(y, tile, lead, max(valid, 0), skew < 0, THREADS=THREADS)
@@ -157,13 +157,13 @@ def write_words(
             for i in range(begin + t, end, THREADS, unroll=False):
                 out[i] = uint8(tile[i >> 2] >> uint32(8 * (i & 3)) & 0xFF)
         else:
-            first: int32 = (begin + 15) / 16  # the first whole vector
-            for v in range(first + t, end / 16, THREADS, unroll=False):
+            first: int32 = (begin + 15) // 16  # the first whole vector
+            for v in range(first + t, end // 16, THREADS, unroll=False):
                 store_vector(out[v * 16], bitcast(load_vector(tile[v * 4], 4), vector(uint8, 16)))
             head: int32 = begin + t
             if head < min(first * 16, end):  # before it
                 out[head] = uint8(tile[head >> 2] >> uint32(8 * (head & 3)) & 0xFF)
-            last: int32 = max(end / 16, first) * 16 + t  # behind the last one
+            last: int32 = max(end // 16, first) * 16 + t  # behind the last one
             if last < end:
                 out[last] = uint8(tile[last >> 2] >> uint32(8 * (last & 3)) & 0xFF)
 
@@ -196,8 +196,8 @@ def place_parts(
     EACH: constexpr(int) = ROWS // WAYS  # rows of a part
     t: int32 @ thread[1] = id()
     at: int32 @ thread[1] = block.place(ITEMS=4 * HELD, WIDTH=WIDTH)
-    middle: int32 @ block[1] = base + (kept + 3) / 4
-    final: int32 @ block[1] = middle + (others_kept + 3) / 4
+    middle: int32 @ block[1] = base + (kept + 3) // 4
+    final: int32 @ block[1] = middle + (others_kept + 3) // 4
     firsts: int32[EACH] @ thread[1]
     seconds: int32[EACH] @ thread[1]
     thirds: int32[EACH] @ thread[1]
@@ -215,11 +215,11 @@ def place_parts(
             scatter_rows(spot, table, held, others, seconds, spots, rests, WIDTH=WIDTH, PART=1)
         scatter_rows(spot, table, held, left, thirds, spots, rests, WIDTH=WIDTH, PART=WAYS - 1)
         if t == 0 and kept % 4 != 0:  # the last word of each: nobody fills it
-            spot[base + kept / 4] = 0
+            spot[base + kept // 4] = 0
         if WAYS == 3 and t == 0 and others_kept % 4 != 0:
-            spot[middle + others_kept / 4] = 0
+            spot[middle + others_kept // 4] = 0
         if t == 0 and (many - kept - others_kept) % 4 != 0:
-            spot[final + (many - kept - others_kept) / 4] = 0
+            spot[final + (many - kept - others_kept) // 4] = 0
 
 
 @prism("device")
@@ -237,7 +237,7 @@ def write_shifted(
     """
     t: int32 @ thread[1] = id()
     ahead: int32 @ block[1] = many if skew < 0 else min((16 - skew) % 16, many)  # before the first whole vector
-    vectors: int32 @ block[1] = (many - ahead) / 16
+    vectors: int32 @ block[1] = (many - ahead) // 16
     with partition(y, thread[1], races="none") as out, group(thread[1]):
         for i in range(t, ahead, THREADS, unroll=False):
             out[i] = uint8(tile[base + (i >> 2)] >> uint32(8 * (i & 3)) & 0xFF)

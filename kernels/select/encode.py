@@ -38,9 +38,9 @@ def encode(
     PIECE: constexpr(int) = min(WIDTH, max(16 // T.bytes, 1))  # what is written at once to the held tile
     WORD: constexpr(int) = max(4 // T.bytes, 1)  # elements that are written at once
     HELD: constexpr(int) = ITEMS * T.bytes // H.bytes
-    tiles: int32 @ grid[1] = int32((n + (TILE - 1)) / TILE)
+    tiles: int32 @ grid[1] = int32((n + (TILE - 1)) // TILE)
     blocks: int32 @ grid[1] = count(block[1])
-    near: int32 @ grid[1] = blocks / 2 if BLOCKS >= 3 else blocks  # as of `split_apart`
+    near: int32 @ grid[1] = blocks // 2 if BLOCKS >= 3 else blocks  # as of `split_apart`
     with partition(y, block[1], races="none") as out, partition(kept, block[1], 0, races="none") as number:
         with partition(lengths, block[1], races="none") as all_lengths, group(block[1]):
             prefix: int64 @ block[1] = 0  # how many runs begin before the held tile
@@ -178,7 +178,7 @@ def store_firsts(
             for r in range(t, valid, THREADS):
                 out[lead + r] = tile[int32(starts[r])]
         else:
-            for w in range(t, (lead + valid + (WORD - 1)) / WORD, THREADS):
+            for w in range(t, (lead + valid + (WORD - 1)) // WORD, THREADS):
                 first: int32 = w * WORD - lead
                 if 0 <= first and first + WORD <= valid:
                     word: vector(T, WORD)
@@ -224,7 +224,7 @@ def last_start(flags: uint32 @ thread[1], place: int32 @ thread[1]) -> uint32 @ 
     Shapes: bits stand for elements as `block.load` lays them out, from `place` on: fewer than 2^16.
     """
     top: int32 = max(31 - clz(flags), 0)
-    return uint32(place + (top / WIDTH * (32 * WIDTH) + top % WIDTH) + 1) if flags != 0 else 0
+    return uint32(place + (top // WIDTH * (32 * WIDTH) + top % WIDTH) + 1) if flags != 0 else 0
 
 
 @prism("device")

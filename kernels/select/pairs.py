@@ -41,7 +41,7 @@ def unique_pairs(
     WIDE: constexpr(int) = max(16 // V.bytes, 1)
     HELD: constexpr(int) = ITEMS * T.bytes // H.bytes
     VALUES: constexpr(int) = ITEMS * V.bytes // HV.bytes
-    tiles: int32 @ grid[1] = int32((n + (TILE - 1)) / TILE)
+    tiles: int32 @ grid[1] = int32((n + (TILE - 1)) // TILE)
     blocks: int32 @ grid[1] = count(block[1])
     with partition(y, block[1], races="none") as all_keys, partition(kept, block[1], 0, races="none") as number:
         with partition(z, block[1], races="none") as all_values, group(block[1]):

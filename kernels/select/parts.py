@@ -54,11 +54,11 @@ def split_apart(
     ROOM: constexpr(int) = THREADS * HELD + 8
     PLACED: constexpr(bool) = F == uint32 and T.bytes >= 4 and BLOCKS >= 3  # a held tile stands in shared memory
     LINE: constexpr(int) = 128 // T.bytes  # elements that a warp writes at once, at most
-    tiles: int32 @ grid[1] = int32((n + (TILE - 1)) / TILE)
+    tiles: int32 @ grid[1] = int32((n + (TILE - 1)) // TILE)
     blocks: int32 @ grid[1] = count(block[1])
     # What is asked for now: about what this block draws next. Of blocks that hold much as much again is read and written until
     # then, and pushes it out of the L2: what another block loads sooner.
-    near: int32 @ grid[1] = blocks / 2 if PLACED or F == uint64 else blocks
+    near: int32 @ grid[1] = blocks // 2 if PLACED or F == uint64 else blocks
     with (
         partition(y, block[1], races="none") as ones, partition(z, block[1], races="none") as others,
         partition(rest, block[1], races="none") as left, partition(kept, block[1], 0, races="none") as number,
@@ -199,8 +199,8 @@ def split_apart(
             ):
                 if F == uint64:
                     base: int32 @ block[1] = half * ROOM
-                    middle: int32 @ block[1] = base + (held + 3) / 4
-                    final: int32 @ block[1] = middle + (others_held + 3) / 4
+                    middle: int32 @ block[1] = base + (held + 3) // 4
+                    final: int32 @ block[1] = middle + (others_held + 3) // 4
                     write_shifted(first, packed, base, held, first_skew, THREADS=THREADS)
                     if WAYS == 3:
                         write_shifted(second, packed, middle, others_held, second_skew, THREADS=THREADS)
@@ -316,8 +316,8 @@ def store_apart(
     ROWS: constexpr(int) = ITEMS // WIDTH
     place: int32 @ thread[1] = block.place(ITEMS=ITEMS, WIDTH=WIDTH)
     begin: int32 @ block[1] = max(skew, 0)  # where each part begins in the tile, so that its vectors are those of its array
-    middle: int32 @ block[1] = (begin + kept + (VECTOR - 1)) / VECTOR * VECTOR + max(others_skew, 0)
-    final: int32 @ block[1] = (middle + (others_kept + (VECTOR - 1))) / VECTOR * VECTOR + max(rest_skew, 0)
+    middle: int32 @ block[1] = (begin + kept + (VECTOR - 1)) // VECTOR * VECTOR + max(others_skew, 0)
+    final: int32 @ block[1] = (middle + (others_kept + (VECTOR - 1))) // VECTOR * VECTOR + max(rest_skew, 0)
     ranks: int32[ROWS] @ thread[1]
     others_ranks: int32[ROWS] @ thread[1]
     with group(thread[32]):
@@ -434,12 +434,12 @@ def store_part(
             for at in range(begin + t, end, THREADS):
                 out[at] = tile[at]
         else:
-            first: int32 = (begin + (VECTOR - 1)) / VECTOR  # the first whole vector
-            for v in range(first + t, end / VECTOR, THREADS):
+            first: int32 = (begin + (VECTOR - 1)) // VECTOR  # the first whole vector
+            for v in range(first + t, end // VECTOR, THREADS):
                 store_vector(out[v * VECTOR], load_vector(tile[v * VECTOR], VECTOR))
             if begin + t < min(first * VECTOR, end):  # before it
                 out[begin + t] = tile[begin + t]
-            last: int32 = max(end / VECTOR, first) * VECTOR + t  # behind the last one
+            last: int32 = max(end // VECTOR, first) * VECTOR + t  # behind the last one
             if last < end:
                 out[last] = tile[last]
 

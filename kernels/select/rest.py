@@ -20,7 +20,7 @@ def fill_rest(
     threads: int64 @ grid[1] = int64(count(block[1])) * THREADS
     me: int64 @ thread[1] = id()
     with partition(y, thread[1], offset=me) as mine, group(thread[1]):
-        rows: int64 = (kept[0] * each + threads - 1 - me) / threads  # of this thread's, which are `threads` apart, that are kept
+        rows: int64 = (kept[0] * each + threads - 1 - me) // threads  # of this thread's, which are `threads` apart, that are kept
         for i in range(max(rows, 0) * threads, n - me, threads):
             mine[i] = value
 
@@ -47,7 +47,7 @@ def take_axis(
         many = min(kept[0], room)
     with partition(y, thread[1], offset=me * step) as mine, group(thread[1]):
         for i in range(me, many, threads):
-            mine[(i - me) * step] = int64(I(positions[i]) / I(inner) % I(extent))
+            mine[(i - me) * step] = int64(I(positions[i]) // I(inner) % I(extent))
 
 
 EXAMPLES = {

@@ -31,7 +31,7 @@ def split(
     Test:        tests/kernels/test_select.py
     """
     TILE: constexpr(int) = THREADS * ITEMS
-    tiles: int32 @ grid[1] = int32((n + (TILE - 1)) / TILE)
+    tiles: int32 @ grid[1] = int32((n + (TILE - 1)) // TILE)
     blocks: int32 @ grid[1] = count(block[1])
     with partition(y, block[1], races="none") as out, group(block[1]):
         total: int64 @ block[1] = kept[0]

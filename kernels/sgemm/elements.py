@@ -25,9 +25,9 @@ def naive(
     Test:        tests/kernels/test_sgemm.py, tests/gpu/test_sgemm.py
     """
     t: int64 @ thread[1] = id()
-    p: int64 @ thread[1] = t / (int64(M) * N)
+    p: int64 @ thread[1] = t // (int64(M) * N)
     row: int64 @ thread[1] = t % M
-    col: int64 @ thread[1] = t / M % N
+    col: int64 @ thread[1] = t // M % N
     with partition(C, thread[1], offset=p * bs_c + row * rs_c + col) as element, group(thread[1]):
         if p < batches:
             sum: float32 = 0.0
@@ -51,11 +51,11 @@ def coalesced(
     Test:        tests/kernels/test_sgemm.py, tests/gpu/test_sgemm.py
     """
     t: int64 @ thread[1] = id()
-    across: int32 @ grid[1] = (N + TILE - 1) / TILE
-    tiles: int32 @ grid[1] = (M + TILE - 1) / TILE * across
-    p: int64 @ thread[1] = t / (TILE * TILE) / tiles
-    tile: int64 @ thread[1] = t / (TILE * TILE) % tiles
-    row: int64 @ thread[1] = tile / across * TILE + t / TILE % TILE
+    across: int32 @ grid[1] = (N + TILE - 1) // TILE
+    tiles: int32 @ grid[1] = (M + TILE - 1) // TILE * across
+    p: int64 @ thread[1] = t // (TILE * TILE) // tiles
+    tile: int64 @ thread[1] = t // (TILE * TILE) % tiles
+    row: int64 @ thread[1] = tile // across * TILE + t // TILE % TILE
     col: int64 @ thread[1] = tile % across * TILE + t % TILE
     with partition(C, thread[1], offset=p * bs_c + row * rs_c + col) as element, group(thread[1]):
         if p < batches and row < M and col < N:

@@ -41,7 +41,7 @@ def few(
         parts: shared(float32[CUT.parts, CUT.rows, CUT.width])
         part: int32 @ block[1] = id()
         with partition(parts, block[1], lambda y, x: (part, y, x)) as own, group(block[1]):
-            each: int32 @ block[1] = (k + (CUT.parts * CUT.step - 1)) / (CUT.parts * CUT.step) * CUT.step
+            each: int32 @ block[1] = (k + (CUT.parts * CUT.step - 1)) // (CUT.parts * CUT.step) * CUT.step
             first: int32 @ block[1] = part * each
             last: int32 @ block[1] = min(first + each, k)
             a: shared(float32[CUT.rows_a, CUT.columns_a], align=16)
@@ -80,13 +80,13 @@ def few(
                     for e in range(t, CUT.rows * CUT.width, FEW_THREADS):
                         sum: float32 = 0.0
                         for p in range(CUT.warps):
-                            sum += warps[p, e / CUT.width, e % CUT.width]
-                        mine[e / CUT.width, e % CUT.width] = sum
+                            sum += warps[p, e // CUT.width, e % CUT.width]
+                        mine[e // CUT.width, e % CUT.width] = sum
         with group(block[1]):
             t: int32 @ thread[1] = id()
             with group(thread[1]):
                 for e in range(part * FEW_THREADS + t, CUT.rows * CUT.width, CUT.parts * FEW_THREADS):
-                    y: int32 = e / CUT.width
+                    y: int32 = e // CUT.width
                     x: int32 = strip * CUT.width + e % CUT.width
                     if y < m and x < n:
                         sum: float32 = 0.0
@@ -113,9 +113,9 @@ def bring(
 ):
     """Copy `CUT.depth` of K of A: k by k, or where `CUT.along` row by row; zeros beyond `last` and the last row."""
     with partition(a, thread[1], lambda y, x: (y, x), races="none") as mine, group(thread[1]):
-        for e in range(0, CUT.rows * CUT.depth / FEW_THREADS, unroll=True):
+        for e in range(0, CUT.rows * CUT.depth // FEW_THREADS, unroll=True):
             index: int32 = t + e * FEW_THREADS
-            i: int32 = index / CUT.depth
+            i: int32 = index // CUT.depth
             q: int32 = index % CUT.depth
             value: float32 = float32(A[i * rs_a + (begin + q) * cs_a]) if i < m and begin + q < last else 0.0
             mine[i if CUT.along else q, q if CUT.along else i] = value

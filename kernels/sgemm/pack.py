@@ -29,8 +29,8 @@ def pack(
     Test:        tests/kernels/test_sgemm_ring.py, tests/gpu/test_sgemm.py
     """
     assume(n >= 1 and strides_nest(m, stride, n, 1))
-    across: int32 @ grid[1] = (n - 1) / SIDE + 1
-    top: int32 @ block[1] = id() / across * SIDE
+    across: int32 @ grid[1] = (n - 1) // SIDE + 1
+    top: int32 @ block[1] = id() // across * SIDE
     left: int32 @ block[1] = id() % across * SIDE
     with partition(out, block[1], lambda i, j: (top + i) * stride + left + j, races="none") as target, group(block[1]):
         assume(count(thread[1]) <= THREADS)
@@ -40,15 +40,15 @@ def pack(
             loaded: T[EACH]
             for v in range(EACH):  # all loads before the first store: the compiler doesn't move one past the other
                 e: int32 = t + v * THREADS
-                i: int32 = e % SIDE if TRANSPOSE else e / SIDE
-                j: int32 = e / SIDE if TRANSPOSE else e % SIDE
+                i: int32 = e % SIDE if TRANSPOSE else e // SIDE
+                j: int32 = e // SIDE if TRANSPOSE else e % SIDE
                 loaded[v] = x[(top + i) * rs + (left + j) * cs] if top + i < m and left + j < n else T(0.0)
             for v in range(EACH):
                 e: int32 = t + v * THREADS
-                mine[e % SIDE if TRANSPOSE else e / SIDE, e / SIDE if TRANSPOSE else e % SIDE] = loaded[v]
+                mine[e % SIDE if TRANSPOSE else e // SIDE, e // SIDE if TRANSPOSE else e % SIDE] = loaded[v]
         with partition(target, thread[1], lambda i, j: (i, j), races="none") as mine, group(thread[1]):
             for v in range(EACH):
-                i: int32 = (t + v * THREADS) / SIDE
+                i: int32 = (t + v * THREADS) // SIDE
                 j: int32 = (t + v * THREADS) % SIDE
                 if top + i < m and left + j < n:
                     mine[i, j] = tile[i * PITCH + j]

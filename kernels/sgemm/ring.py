@@ -41,7 +41,7 @@ def ring(
     blocks: int32 @ grid[1] = count(block[1])
     p: int32 @ block[1] = id()
     with partition(out, thread[1], 0, races="none") as mine, group(block[1]):  # elements of its own, of tiles or of parts
-        workers, helpers = roles(warpgroup, CUT.warps / 4, 1)
+        workers, helpers = roles(warpgroup, CUT.warps // 4, 1)
         math, loader = roles(warp, CUT.warps, 1)
         if CUT.worker_registers > 0:
             with helpers:
@@ -56,8 +56,8 @@ def ring(
                 prefetch_map(B)
         lane: int32 @ thread[1] = id() % 32  # 4 down, 8 across; pairs read the same, in both directions
         w: int32 @ warp[1] = id()
-        row: int32 @ thread[1] = w / CUT.across * 32 + lane / 2 % CUT.down * 4
-        col: int32 @ thread[1] = w % CUT.across * CUT.wide + (lane / (2 * CUT.down) * 2 + lane % 2) * 4
+        row: int32 @ thread[1] = w // CUT.across * 32 + lane // 2 % CUT.down * 4
+        col: int32 @ thread[1] = w % CUT.across * CUT.wide + (lane // (2 * CUT.down) * 2 + lane % 2) * 4
         sums: float32[8, CUT.columns] @ thread[1]
 
         @requires(block[1], thread[CUT.threads])
@@ -144,11 +144,11 @@ def copy(
     Shapes:      `tile`: `BK` by 64, 128 or 256, and `PAD` that nobody reads. Beyond `end`, the last of `x` comes again.
     """
     WIDE: constexpr(int) = WIDTH - PAD
-    DOWN: constexpr(int) = 8 if ALONG else (128 / WIDE if WIDE < 128 else 1)  # of a tile, in k, that 128 threads copy at a time
-    SIDE: constexpr(int) = 128 / DOWN  # the same across k
+    DOWN: constexpr(int) = 8 if ALONG else (128 // WIDE if WIDE < 128 else 1)  # of a tile, in k, that 128 threads copy at a time
+    SIDE: constexpr(int) = 128 // DOWN  # the same across k
     t: int32 @ thread[1] = id()
-    below: int32 @ thread[1] = t % 8 if ALONG else t / SIDE
-    right: int32 @ thread[1] = t / 8 if ALONG else t % SIDE
+    below: int32 @ thread[1] = t % 8 if ALONG else t // SIDE
+    right: int32 @ thread[1] = t // 8 if ALONG else t % SIDE
     with partition(tile, thread[1], lambda q, v: (below + q, right + v)) as my, async_(my) as to, group(thread[1]):
         at: int64 = min(first + right, end - 1) * apart + (step + below) * near
         others: int32 = end - first - right

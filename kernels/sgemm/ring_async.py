@@ -39,8 +39,8 @@ def ring_async(
     with partition(out, block[1], 0, races="allow") as whole, group(block[1]):
         lane: int32 @ thread[1] = id() % 32
         w: int32 @ warp[1] = id()
-        row: int32 @ thread[1] = w / CUT.across * 32 + lane / 2 % CUT.down * 4
-        col: int32 @ thread[1] = w % CUT.across * CUT.wide + (lane / (2 * CUT.down) * 2 + lane % 2) * 4
+        row: int32 @ thread[1] = w // CUT.across * 32 + lane // 2 % CUT.down * 4
+        col: int32 @ thread[1] = w % CUT.across * CUT.wide + (lane // (2 * CUT.down) * 2 + lane % 2) * 4
         sums: float32[8, CUT.columns] @ thread[1]
 
         @requires(block[1], thread[CUT.threads])
@@ -80,10 +80,10 @@ def multiply_steps(
     a: shared(float32[CUT.bk, CUT.width_a], ring=CUT.stages)
     b: shared(float32[CUT.bk, CUT.width_b], ring=CUT.stages)
     t: int32 @ thread[1] = id()
-    ka: int32 @ thread[1] = t % 8 if CUT.along_a else t * CUT.each_a / CUT.bm  # what the thread copies first, in k and across
-    ia: int32 @ thread[1] = t / 8 if CUT.along_a else t * CUT.each_a % CUT.bm
-    kb: int32 @ thread[1] = t % 8 if CUT.along_b else t * CUT.each_b / CUT.bn
-    jb: int32 @ thread[1] = t / 8 if CUT.along_b else t * CUT.each_b % CUT.bn
+    ka: int32 @ thread[1] = t % 8 if CUT.along_a else t * CUT.each_a // CUT.bm  # what the thread copies first, in k and across
+    ia: int32 @ thread[1] = t // 8 if CUT.along_a else t * CUT.each_a % CUT.bm
+    kb: int32 @ thread[1] = t % 8 if CUT.along_b else t * CUT.each_b // CUT.bn
+    jb: int32 @ thread[1] = t // 8 if CUT.along_b else t * CUT.each_b % CUT.bn
     from_a: int64 @ thread[1] = (i0 + ia) * step_a + ka * down_a
     from_b: int64 @ thread[1] = (j0 + jb) * step_b + kb * down_b
     everyone = roles(warp, CUT.warps)
@@ -121,11 +121,11 @@ def copy(
                  tile's first, and ends at `k`: beyond them the tile is 0.
     """
     WIDE: constexpr(int) = WIDTH - PAD
-    DOWN: constexpr(int) = 8 if ALONG else CUT.threads * EACH / WIDE  # of a tile, in k, that all threads copy at a time
-    SIDE: constexpr(int) = CUT.threads / 8 if ALONG else WIDE  # the same across k
+    DOWN: constexpr(int) = 8 if ALONG else CUT.threads * EACH // WIDE  # of a tile, in k, that all threads copy at a time
+    SIDE: constexpr(int) = CUT.threads // 8 if ALONG else WIDE  # the same across k
     with partition(tile, thread[1], lambda q, v: (below + q, right + v)) as mine, async_(mine) as coming, group(thread[1]):
-        for r in range(WIDE / SIDE, unroll=True):
-            for s in range(CUT.bk / DOWN, unroll=True):
+        for r in range(WIDE // SIDE, unroll=True):
+            for s in range(CUT.bk // DOWN, unroll=True):
                 cp_async(
                     coming[DOWN * s, SIDE * r], x[at + (step + DOWN * s) * near + SIDE * r * apart], 4 * EACH,
                     valid_bytes(left - right - SIDE * r, EACH) if step + below + DOWN * s < k else 0,

@@ -24,15 +24,15 @@ def in_shares(
 
     Perspective: block, the `p`-th of `blocks`: of as many as there are shares, or of any number.
     """
-    tiles_m: int32 @ block[1] = (m + (BM - 1)) / BM
-    tiles_n: int32 @ block[1] = (n + (BN - 1)) / BN
-    steps: int32 @ block[1] = (k + (BK - 1)) / BK
+    tiles_m: int32 @ block[1] = (m + (BM - 1)) // BM
+    tiles_n: int32 @ block[1] = (n + (BN - 1)) // BN
+    steps: int32 @ block[1] = (k + (BK - 1)) // BK
     split: bool @ block[1] = share < steps
     first: int32 @ block[1] = p * share if split else 0  # step
     last: int32 @ block[1] = min(first + share, (end - tile) * steps) if split else steps
-    units: int32 @ block[1] = (last - 1) / steps - first / steps + 1 if split else (end - tile - p + (blocks - 1)) / blocks
+    units: int32 @ block[1] = (last - 1) // steps - first // steps + 1 if split else (end - tile - p + (blocks - 1)) // blocks
     for unit in range(units):
-        behind: int32 @ block[1] = first / steps + unit if split else p + unit * blocks  # of `tile`
+        behind: int32 @ block[1] = first // steps + unit if split else p + unit * blocks  # of `tile`
         start: int32 @ block[1] = max(first - behind * steps, 0) if split else 0
         stop: int32 @ block[1] = min(last - behind * steps, steps) if split else steps
         corner: int2 @ block[1] = place(tile + behind, group_m, tiles_m, tiles_n)

@@ -41,20 +41,20 @@ def split(
     Numerics:    exact for 0 and from 2^-110 on: all 24 bits are in the three. Below, x3 loses what is under 2^-133.
     Test:        tests/kernels/test_split.py, tests/gpu/test_sgemm_bf16x6.py
     """
-    assume(columns >= 1 and strides_nest(PLANES, apart, rows, stride, (columns - 1) / WORD + 1, 1))
-    across: int32 @ grid[1] = (columns - 1) / SIDE + 1
-    top: int32 @ block[1] = id() / across * SIDE
+    assume(columns >= 1 and strides_nest(PLANES, apart, rows, stride, (columns - 1) // WORD + 1, 1))
+    across: int32 @ grid[1] = (columns - 1) // SIDE + 1
+    top: int32 @ block[1] = id() // across * SIDE
     left: int32 @ block[1] = id() % across * SIDE
     with (
-        partition(out, block[1], lambda p, i, w: p * apart + (top + i) * stride + left / WORD + w, races="none") as target,
+        partition(out, block[1], lambda p, i, w: p * apart + (top + i) * stride + left // WORD + w, races="none") as target,
         group(block[1]),
     ):
         assume(count(thread[1]) <= THREADS)
         tile: shared(float32[SIDE * PITCH])
         t: int32 @ thread[1] = id()
         with partition(tile, thread[1], lambda i, j: i * PITCH + j) as mine, group(thread[1]):
-            i: int32 = t % SIDE if TRANSPOSE else t / SIDE
-            j: int32 = t / SIDE if TRANSPOSE else t % SIDE
+            i: int32 = t % SIDE if TRANSPOSE else t // SIDE
+            j: int32 = t // SIDE if TRANSPOSE else t % SIDE
             place: int64 = (top + i) * rs + (left + j) * cs
             step: int64 = ACROSS * (cs if TRANSPOSE else rs)
             here: bool = top + i < m if TRANSPOSE else left + j < n
@@ -67,8 +67,8 @@ def split(
                 mine[i + (0 if TRANSPOSE else v * ACROSS), j + (v * ACROSS if TRANSPOSE else 0)] = loaded[v]
         with partition(target, thread[1], lambda p, i, w: (p, i, w), races="none") as mine, group(thread[1]):
             w: int32 = t % WORDS
-            for v in range(EACH / WORD, unroll=True):
-                i: int32 = t / WORDS + v * DOWN
+            for v in range(EACH // WORD, unroll=True):
+                i: int32 = t // WORDS + v * DOWN
                 if top + i < rows and left + WORD * w < columns:
                     low: uint32[4]
                     high: uint32[4]
@@ -139,15 +139,15 @@ def settle(
     Test:        tests/kernels/test_split.py, tests/gpu/test_sgemm_bf16x6.py
     """
     assume(n >= 1 and strides_nest(m, stride, n, 1))
-    across: int32 @ grid[1] = (n - 1) / SIDE + 1
-    top: int32 @ block[1] = id() / across * SIDE
+    across: int32 @ grid[1] = (n - 1) // SIDE + 1
+    top: int32 @ block[1] = id() // across * SIDE
     left: int32 @ block[1] = id() % across * SIDE
     with partition(out, block[1], lambda i, j: (top + i) * stride + left + j, races="none") as target, group(block[1]):
         assume(count(thread[1]) <= THREADS)
         t: int32 @ thread[1] = id()
         with partition(target, thread[1], lambda i, j: (i, j), races="none") as mine, group(thread[1]):
             for v in range(EACH):
-                i: int32 = (t + v * THREADS) / SIDE
+                i: int32 = (t + v * THREADS) // SIDE
                 j: int32 = (t + v * THREADS) % SIDE
                 if top + i < m and left + j < n:
                     value: float32 = x[(top + i) * pitch + left + j]

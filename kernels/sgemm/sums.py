@@ -30,7 +30,7 @@ def add_row(
     """Add `a` times a row of b, of the u-th k, to the i-th row of sums: right, left, right."""
     for j in range(COLUMNS):
         x: int32 = j if i % 2 == 0 else COLUMNS - 1 - j
-        sums[i, x] += a * b[u * 4 + x / 4][x % 4]
+        sums[i, x] += a * b[u * 4 + x // 4][x % 4]
 
 
 @prism("device")
@@ -50,19 +50,19 @@ def multiply(
     bv: float4[8]
     for i in range(2):
         av[i] = float4_cast(a[0, row + 4 * DOWN * i])
-    for q in range(COLUMNS / 4):
-        bv[q] = float4_cast(b[0, col + 128 / DOWN * q])
+    for q in range(COLUMNS // 4):
+        bv[q] = float4_cast(b[0, col + 128 // DOWN * q])
     for first in range(0, depth, 8):
         for k in range(0, 8, 2, unroll=True):
             for u in range(2):
                 after: int32 = first + k + u + 1 & BK - 1  # the next k; after the last one any, for nothing
                 for i in range(8):
-                    add_row(sums, av[2 * u + i / 4][i % 4], bv, i, u, COLUMNS=COLUMNS)
-                    for q in range(COLUMNS / 4):  # a few rows apart
-                        if 16 * q / COLUMNS / 2 * 2 == i:
-                            bv[4 * (1 - u) + q] = float4_cast(b[after, col + 128 / DOWN * q])
+                    add_row(sums, av[2 * u + i // 4][i % 4], bv, i, u, COLUMNS=COLUMNS)
+                    for q in range(COLUMNS // 4):  # a few rows apart
+                        if 16 * q // COLUMNS // 2 * 2 == i:
+                            bv[4 * (1 - u) + q] = float4_cast(b[after, col + 128 // DOWN * q])
                     if i % 4 == 3:
-                        av[2 * (1 - u) + i / 4] = float4_cast(a[after, row + 4 * DOWN * (i / 4)])
+                        av[2 * (1 - u) + i // 4] = float4_cast(a[after, row + 4 * DOWN * (i // 4)])
                     keep_order()
 
 
@@ -80,9 +80,9 @@ def store(
     begin at multiples of 16 bytes, and `right` is a multiple of 4.
     """
     for i in range(8):
-        y: int32 = top + i / 4 * (4 * DOWN) + i % 4
-        for q in range(COLUMNS / 4):
-            x: int32 = left + 128 / DOWN * q
+        y: int32 = top + i // 4 * (4 * DOWN) + i % 4
+        for q in range(COLUMNS // 4):
+            x: int32 = left + 128 // DOWN * q
             if WIDE:
                 if y < bottom and x < right:
                     word: float4
@@ -109,10 +109,10 @@ def place(
 
     Down `group_m` tiles before right: those under way at a time then share rows and columns, in the L2.
     """
-    strip: int32 @ block[1] = uint32(tile) / uint32(group_m * tiles_n)  # without signs, a division is half as long
+    strip: int32 @ block[1] = uint32(tile) // uint32(group_m * tiles_n)  # without signs, a division is half as long
     within: int32 @ block[1] = tile - strip * group_m * tiles_n
     height: int32 @ block[1] = min(tiles_m - strip * group_m, group_m)
-    right: int32 @ block[1] = uint32(within) / uint32(height)
+    right: int32 @ block[1] = uint32(within) // uint32(height)
     found: int2 @ block[1]
     found[0] = strip * group_m + within - right * height
     found[1] = right
@@ -137,19 +137,19 @@ def combine(
     Numerics:    parts are added in float32, in the order of k.
     Test:        tests/kernels/test_sgemm_ring.py
     """
-    EACH: constexpr(int) = BM * BN / (VECTORS * 4 * ADDERS)  # blocks
-    BATCH: constexpr(int) = 8 / VECTORS  # parts at a time
-    DOWN: constexpr(int) = 4 * ADDERS / BN  # rows from a thread's vector to the next
-    tiles_m: int32 @ grid[1] = (m + (BM - 1)) / BM
-    tiles_n: int32 @ grid[1] = (n + (BN - 1)) / BN
-    behind: int32 @ block[1] = id() / EACH  # of `tile`
+    EACH: constexpr(int) = BM * BN // (VECTORS * 4 * ADDERS)  # blocks
+    BATCH: constexpr(int) = 8 // VECTORS  # parts at a time
+    DOWN: constexpr(int) = 4 * ADDERS // BN  # rows from a thread's vector to the next
+    tiles_m: int32 @ grid[1] = (m + (BM - 1)) // BM
+    tiles_n: int32 @ grid[1] = (n + (BN - 1)) // BN
+    behind: int32 @ block[1] = id() // EACH  # of `tile`
     corner: int2 @ block[1] = place(tile + behind, group_m, tiles_m, tiles_n)
     begin: int32 @ block[1] = behind * steps
-    first: int32 @ block[1] = uint32(begin) / uint32(share)  # of the blocks that did some of the tile
-    last: int32 @ block[1] = uint32(begin + steps - 1) / uint32(share)
+    first: int32 @ block[1] = uint32(begin) // uint32(share)  # of the blocks that did some of the tile
+    last: int32 @ block[1] = uint32(begin + steps - 1) // uint32(share)
     within: int32 @ block[1] = id() % EACH * (VECTORS * 4 * ADDERS)
     e: int32 @ thread[1] = within + 4 * (id() % ADDERS)  # of the tile's elements
-    row: int32 @ thread[1] = corner[0] * BM + e / BN
+    row: int32 @ thread[1] = corner[0] * BM + e // BN
     col: int32 @ thread[1] = corner[1] * BN + e % BN
     with partition(out, thread[1], lambda q, v: (row + DOWN * q) * stride + col + v, races="none") as mine, group(thread[1]):
         if row < m and col < n:
@@ -167,7 +167,7 @@ def combine(
                 for i in range(BATCH):
                     for v in range(4 * VECTORS):
                         if p + i <= last:
-                            sums[v] += part[VECTORS * i + v / 4][v % 4]
+                            sums[v] += part[VECTORS * i + v // 4][v % 4]
             for q in range(VECTORS):
                 if row + DOWN * q < m:
                     if WIDE:

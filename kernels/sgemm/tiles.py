@@ -37,17 +37,17 @@ def tiled(
                  elements of an operand that are adjacent along K.
     Test:        tests/kernels/test_sgemm.py, tests/gpu/test_sgemm.py
     """
-    across: int32 @ grid[1] = (N - 1) / BN + 1
-    tiles: int32 @ grid[1] = ((M - 1) / BM + 1) * across
-    p: int64 @ block[1] = uint32(id()) / uint32(tiles)  # without a sign to extend at each load, where registers are few
-    top: int32 @ block[1] = id() % tiles / across * BM
+    across: int32 @ grid[1] = (N - 1) // BN + 1
+    tiles: int32 @ grid[1] = ((M - 1) // BM + 1) * across
+    p: int64 @ block[1] = uint32(id()) // uint32(tiles)  # without a sign to extend at each load, where registers are few
+    top: int32 @ block[1] = id() % tiles // across * BM
     left: int32 @ block[1] = id() % tiles % across * BN
     with partition(C, block[1], lambda i, j: p * bs_c + (top + i) * rs_c + left + j) as target, group(block[1]):
         a: shared(float32[BK, BM + PAD])
         b: shared(float32[BK, BN + PAD])
         t: int32 @ thread[1] = id()
-        row: int32 @ thread[1] = t / (BN / TN) * TM
-        col: int32 @ thread[1] = t % (BN / TN) * TN
+        row: int32 @ thread[1] = t // (BN // TN) * TM
+        col: int32 @ thread[1] = t % (BN // TN) * TN
         sums: float32[TM, TN] @ thread[1] = {0}
         for first in range(0, K, BK):
             fill(
@@ -86,15 +86,15 @@ def fill(
     """`tile[k, i] = x[start + i * step + k * step_k]`, and 0 where `i >= width` or `k >= depth`."""
     t: int32 @ thread[1] = id()
     with partition(tile, thread[1]) as mine, group(thread[1]):
-        loaded: float32[BK * WIDTH / THREADS]
-        for n in range(BK * WIDTH / THREADS):  # all loads, and then all stores: the compiler doesn't move one past the other
+        loaded: float32[BK * WIDTH // THREADS]
+        for n in range(BK * WIDTH // THREADS):  # all loads, and then all stores: the compiler doesn't move one past the other
             e: int32 = t + n * THREADS
-            k: int32 = e % BK if ALONG else e / WIDTH
-            i: int32 = e / BK if ALONG else e % WIDTH
+            k: int32 = e % BK if ALONG else e // WIDTH
+            i: int32 = e // BK if ALONG else e % WIDTH
             loaded[n] = x[start + i * step + k * step_k] if i < width and k < depth else 0.0
-        for n in range(BK * WIDTH / THREADS):
+        for n in range(BK * WIDTH // THREADS):
             e: int32 = t + n * THREADS
-            mine[e % BK if ALONG else e / WIDTH, e / BK if ALONG else e % WIDTH] = loaded[n]
+            mine[e % BK if ALONG else e // WIDTH, e // BK if ALONG else e % WIDTH] = loaded[n]
 
 
 # -- 4: four elements an access ---------------------------------------------------------------------------------------------
@@ -122,19 +122,19 @@ def vectorized(
                  `ALONG_B`, and begin, row by row (column by column), at multiples of 16 bytes. What doesn't is read one by one.
     Test:        tests/kernels/test_sgemm.py, tests/gpu/test_sgemm.py
     """
-    across: int32 @ grid[1] = (N - 1) / BN + 1
-    tiles: int32 @ grid[1] = ((M - 1) / BM + 1) * across
-    p: int64 @ block[1] = id() / tiles
-    top: int32 @ block[1] = id() % tiles / across * BM
+    across: int32 @ grid[1] = (N - 1) // BN + 1
+    tiles: int32 @ grid[1] = ((M - 1) // BM + 1) * across
+    p: int64 @ block[1] = id() // tiles
+    top: int32 @ block[1] = id() % tiles // across * BM
     left: int32 @ block[1] = id() % tiles % across * BN
     with partition(C, block[1], lambda i, j: p * bs_c + (top + i) * rs_c + left + j) as target, group(block[1]):
         a: shared(float32[BK, BM + PAD], align=16)
         b: shared(float32[BK, BN + PAD], align=16)
         t: int32 @ thread[1] = id()
-        row: int32 @ thread[1] = t / (BN / TN) * TM
-        col: int32 @ thread[1] = t % (BN / TN) * TN
-        next_a: float4[BM * BK / (4 * THREADS)] @ thread[1]
-        next_b: float4[BK * BN / (4 * THREADS)] @ thread[1]
+        row: int32 @ thread[1] = t // (BN // TN) * TM
+        col: int32 @ thread[1] = t % (BN // TN) * TN
+        next_a: float4[BM * BK // (4 * THREADS)] @ thread[1]
+        next_b: float4[BK * BN // (4 * THREADS)] @ thread[1]
         sums: float32[TM, TN] @ thread[1] = {0}
         for first in range(0, K, BK):
             fetch(
@@ -171,40 +171,40 @@ def vectorized(
 @requires(block[1], thread[THREADS])
 def fetch(
     x: ptr(const(float32)) @ grid[1], start: int64 @ block[1], step: int64 @ grid[1], step_k: int64 @ grid[1],
-    width: int32 @ block[1], depth: int32 @ block[1], words: float4[BK * WIDTH / (4 * THREADS)] @ thread[1],
+    width: int32 @ block[1], depth: int32 @ block[1], words: float4[BK * WIDTH // (4 * THREADS)] @ thread[1],
 ):
     """Load what `fill` stores, four elements at a time, which are adjacent along K where `ALONG`; zeros beyond the edges."""
     t: int32 @ thread[1] = id()
-    k: int32 @ thread[1] = 4 * t % BK if ALONG else 4 * t / WIDTH
-    i: int32 @ thread[1] = 4 * t / BK if ALONG else 4 * t % WIDTH
+    k: int32 @ thread[1] = 4 * t % BK if ALONG else 4 * t // WIDTH
+    i: int32 @ thread[1] = 4 * t // BK if ALONG else 4 * t % WIDTH
     place: int64 @ thread[1] = start + i * step + k * step_k
     whole: bool @ block[1] = width >= WIDTH and depth >= BK
     with group(thread[1]):
-        for n in range(BK * WIDTH / (4 * THREADS)):
+        for n in range(BK * WIDTH // (4 * THREADS)):
             if ALONG:
-                row: int32 = i + n * (4 * THREADS / BK)
+                row: int32 = i + n * (4 * THREADS // BK)
                 inside: int32 = 4 if whole else depth - k if row < width else 0
-                words[n] = four(x, place + n * (4 * THREADS / BK) * step, step_k, inside, WIDE=WIDE)
+                words[n] = four(x, place + n * (4 * THREADS // BK) * step, step_k, inside, WIDE=WIDE)
             else:
-                row: int32 = k + n * (4 * THREADS / WIDTH)
+                row: int32 = k + n * (4 * THREADS // WIDTH)
                 inside: int32 = 4 if whole else width - i if row < depth else 0
-                words[n] = four(x, place + n * (4 * THREADS / WIDTH) * step_k, step, inside, WIDE=WIDE)
+                words[n] = four(x, place + n * (4 * THREADS // WIDTH) * step_k, step, inside, WIDE=WIDE)
 
 
 @prism("device")
 @template(ALONG=constexpr(bool), BK=constexpr(int), WIDTH=constexpr(int), THREADS=constexpr(int))
 @requires(block[1], thread[THREADS])
-def put(words: float4[BK * WIDTH / (4 * THREADS)] @ thread[1], tile: shared(float32[BK, WIDTH + PAD]) @ block[1]):
+def put(words: float4[BK * WIDTH // (4 * THREADS)] @ thread[1], tile: shared(float32[BK, WIDTH + PAD]) @ block[1]):
     """Store what `fetch` loaded."""
     t: int32 @ thread[1] = id()
     with partition(tile, thread[1]) as mine, group(thread[1]):
-        for n in range(BK * WIDTH / (4 * THREADS)):
+        for n in range(BK * WIDTH // (4 * THREADS)):
             e: int32 = 4 * (t + n * THREADS)
             if ALONG:
                 for v in range(4):
-                    mine[e % BK + v, e / BK] = words[n][v]
+                    mine[e % BK + v, e // BK] = words[n][v]
             else:
-                float4_cast[mine[e / WIDTH, e % WIDTH]] = words[n]
+                float4_cast[mine[e // WIDTH, e % WIDTH]] = words[n]
 
 
 @prism("device")
@@ -236,12 +236,12 @@ def add_products(
 ):
     """Add a step's products. Of rows and columns a thread has four side by side, and the next four `DOWN` or `RIGHT` further."""
     for k in range(BK, unroll=UNROLL):
-        m: float4[ROWS / 4]
-        n: float4[COLS / 4]
-        for i in range(ROWS / 4):
+        m: float4[ROWS // 4]
+        n: float4[COLS // 4]
+        for i in range(ROWS // 4):
             m[i] = float4_cast(a[k, row + i * DOWN])
-        for j in range(COLS / 4):
+        for j in range(COLS // 4):
             n[j] = float4_cast(b[k, col + j * RIGHT])
         for i in range(ROWS):
             for j in range(COLS):
-                sums[i, j] += m[i / 4][i % 4] * n[j / 4][j % 4]
+                sums[i, j] += m[i // 4][i % 4] * n[j // 4][j % 4]

@@ -36,25 +36,25 @@ def warps(
     Shapes:      as `vectorized`; `STEP_M * STEP_N` is `32 * 4 * 4`, and divides `WM` and `WN` each its own.
     Test:        tests/kernels/test_sgemm.py, tests/gpu/test_sgemm.py
     """
-    ROWS: constexpr(int) = WM / STEP_M * 4
-    COLS: constexpr(int) = WN / STEP_N * 4
-    across: int32 @ grid[1] = (N - 1) / BN + 1
-    tiles: int32 @ grid[1] = ((M - 1) / BM + 1) * across
-    assume(M >= 1 and N >= 1 and strides_nest((count(block[1]) - 1) / tiles + 1, bs_c, M, rs_c, N, 1))
-    p: int64 @ block[1] = id() / tiles
-    top: int32 @ block[1] = id() % tiles / across * BM
+    ROWS: constexpr(int) = WM // STEP_M * 4
+    COLS: constexpr(int) = WN // STEP_N * 4
+    across: int32 @ grid[1] = (N - 1) // BN + 1
+    tiles: int32 @ grid[1] = ((M - 1) // BM + 1) * across
+    assume(M >= 1 and N >= 1 and strides_nest((count(block[1]) - 1) // tiles + 1, bs_c, M, rs_c, N, 1))
+    p: int64 @ block[1] = id() // tiles
+    top: int32 @ block[1] = id() % tiles // across * BM
     left: int32 @ block[1] = id() % tiles % across * BN
     with partition(C, block[1], lambda i, j: p * bs_c + (top + i) * rs_c + left + j, races="none") as target, group(block[1]):
         a: shared(float32[BK, BM + PAD], align=16)
         b: shared(float32[BK, BN + PAD], align=16)
         w: int32 @ warp[1] = id()
-        down: int32 @ warp[1] = w / (BN / WN) * WM
-        right: int32 @ warp[1] = w % (BN / WN) * WN
+        down: int32 @ warp[1] = w // (BN // WN) * WM
+        right: int32 @ warp[1] = w % (BN // WN) * WN
         lane: int32 @ thread[1] = id() % 32
-        row: int32 @ thread[1] = down + (lane / (STEP_N / 2) * 2 + lane % 2) * 4
-        col: int32 @ thread[1] = right + lane / 2 % (STEP_N / 4) * 4
-        next_a: float4[BM * BK / (4 * THREADS)] @ thread[1]
-        next_b: float4[BK * BN / (4 * THREADS)] @ thread[1]
+        row: int32 @ thread[1] = down + (lane // (STEP_N // 2) * 2 + lane % 2) * 4
+        col: int32 @ thread[1] = right + lane // 2 % (STEP_N // 4) * 4
+        next_a: float4[BM * BK // (4 * THREADS)] @ thread[1]
+        next_b: float4[BK * BN // (4 * THREADS)] @ thread[1]
         sums: float32[ROWS, COLS] @ thread[1] = {0}
         start_a: int64 @ block[1] = p * bs_a + top * rs_a
         start_b: int64 @ block[1] = p * bs_b + left * cs_b
@@ -76,8 +76,8 @@ def warps(
         with partition(target, thread[1], lambda i, j: (row + i, col + j), races="none") as mine, group(thread[1]):
             for i in range(ROWS):
                 for j in range(0, COLS, 4):
-                    y: int32 = i / 4 * STEP_M + i % 4
-                    x: int32 = j / 4 * STEP_N
+                    y: int32 = i // 4 * STEP_M + i % 4
+                    x: int32 = j // 4 * STEP_N
                     inside: int32 = N - (left + col + x) if top + row + y < M else 0
                     if WIDE_C and inside >= 4:
                         word: float4 = {0}

@@ -61,7 +61,7 @@ def put_in_buckets(
                         some[k] = atomic_add(table[spread(bucket_of(words[begin + k], shift, BUCKETS=BUCKETS))], 1, scope="block")
                 for k in range(BATCH):
                     if begin + k < mine:
-                        ranks[(begin + k) / 4] = ranks[(begin + k) / 4] | (some[k] & 255) << 8 * ((begin + k) % 4)
+                        ranks[(begin + k) // 4] = ranks[(begin + k) // 4] | (some[k] & 255) << 8 * ((begin + k) % 4)
     with group(thread[1]):
         sum: uint32 = 0
         for j in range(EACH):
@@ -84,7 +84,7 @@ def put_in_buckets(
                     for k in range(BATCH):
                         if begin + k < mine:
                             first: uint32 = table[spread(bucket_of(words[begin + k], shift, BUCKETS=BUCKETS))]
-                            rank: uint32 = ranks[(begin + k) / 4] >> 8 * ((begin + k) % 4) & 255
+                            rank: uint32 = ranks[(begin + k) // 4] >> 8 * ((begin + k) % 4) & 255
                             spot[int32(first + rank)] = words[begin + k]
     return all >= FLAG
 

@@ -72,7 +72,7 @@ def sort_held(keys: K[ITEMS] @ thread[1], items: V[NUMBER] @ thread[1], flip: K 
     MANY: constexpr(int) = TILE if VALUES != NONE else 1
     b: int32 @ block[1] = id()
     t: int32 @ thread[1] = id() % THREADS
-    at: int32 @ thread[1] = t / 32 * (32 * ITEMS) + t % 32  # where the thread's elements begin in its block's tile
+    at: int32 @ thread[1] = t // 32 * (32 * ITEMS) + t % 32  # where the thread's elements begin in its block's tile
     tiles: shared(K[BLOCKS, TILE])
     beside: shared(V[BLOCKS, MANY])
     numbers: shared(uint32[BLOCKS, 256])  # how often each digit occurs in each tile
@@ -108,8 +108,8 @@ def sort_held(keys: K[ITEMS] @ thread[1], items: V[NUMBER] @ thread[1], flip: K 
     def move(shift: int32 @ block[BLOCKS]):
         """Put each tile in the order of a digit, and write it where its digits belong, into all tiles."""
         with (
-            partition(tiles, block[1], lambda place: (place / TILE, place % TILE), races="none") as all,
-            partition(beside, block[1], lambda place: (place / TILE, place % TILE), races="none") as all_values,
+            partition(tiles, block[1], lambda place: (place // TILE, place % TILE), races="none") as all,
+            partition(beside, block[1], lambda place: (place // TILE, place % TILE), races="none") as all_values,
             group(block[1]),
         ):
             starts: uint32[1] @ thread[1]
@@ -214,7 +214,7 @@ def sort_cluster(
     ):
         b: int32 @ block[1] = id()
         t: int32 @ thread[1] = id() % THREADS
-        at: int32 @ thread[1] = t / 32 * (32 * ITEMS) + t % 32  # where the thread's elements begin in its block's tile
+        at: int32 @ thread[1] = t // 32 * (32 * ITEMS) + t % 32  # where the thread's elements begin in its block's tile
         keys: K[ITEMS] @ thread[1]
         items: V[ITEMS if VALUES != NONE else 1] @ thread[1]
         place: int32 @ thread[1] = b * TILE + at

@@ -2,7 +2,7 @@
 
 from typing import NamedTuple
 
-from prism.kernels.sort.order import INTEGER
+from prism.kernels.sort.order import FIELD, INTEGER
 from prism.kernels.sort.parts import GIVEN, NONE
 
 
@@ -52,9 +52,10 @@ _MOST_WORDS = 32
 # A tile costs what its look-back takes, so tiles are as large as two of them in shared memory allow: in half of it, of two
 # blocks, or in all. Few threads with many elements each are faster than more of them with fewer. Keys of 4 bytes, 2^28 of them on
 # an H200: 256 threads with 48 4.0 ms, 384 with 26 4.4, 1024 with 20 5.4. With more bytes an element one block of 512 is faster
-# than two of 256, as its tile is twice as large: keys of 8 bytes 13.1 ms for 13.7, pairs 7.8 for 9.8. With given values of up to
-# 4 bytes one tile is held, that is larger, and leaves room for what is loaded: 2^27 pairs 3.70 ms with 32 elements a thread,
-# 3.85 with 40; with two tiles of 20 3.97. Two blocks that hold one tile each wait for tiles before theirs: 4.98 ms.
+# than two of 256, as its tile is twice as large: keys of 8 bytes 13.1 ms for 13.7, pairs 7.8 for 9.8. With values of up to 4
+# bytes one tile is held, that is larger, and leaves room for what is loaded: 2^27 pairs 3.70 ms with 32 elements a thread, 3.85
+# with 40; with two tiles of 20 3.97. With positions 2^28 float32 6.86 ms with 32, 6.89 with 40, with two tiles of 24 7.15. Two
+# blocks that hold one tile each wait for tiles before theirs: 4.98 ms.
 _ALL, _LONG, _SHORT, _MOST, _ONE = 200 << 10, 96 << 10, 32 << 10, 48, 160 << 10
 _BESIDE = 12 << 10  # bytes of a block of 256 threads beside its tiles
 _SHORT_TILE = 4096
@@ -81,7 +82,7 @@ def configurations(key: int, value: int, values: int, room: int) -> tuple[Config
     each = 2 * bytes_of(key, value, values)
     found = []
     short = min(max(_SHORT, each * _SHORT_TILE), _LONG)
-    alone = key == 4 and value <= 4 and values == GIVEN  # one tile is held
+    alone = key == 4 and value <= 4 and values != NONE  # one tile is held
     long = (256, 2, _LONG, True) if one else (512, 1, 2 * _ONE, False) if alone else (512, 1, _ALL, True)
     for threads, blocks, space, ahead in ((256, 2, short, True), long):
         beside = _BESIDE + (threads - 256) * 32
@@ -143,14 +144,10 @@ class Ranges(NamedTuple):
 
 
 def ranges_of(key: int, kind: int, values: int, n: int) -> Ranges | None:
-    """Return how clusters sort `n` integers of so many bytes by ranges, alone or with values; None where others do so faster.
-
-    Of floats near zero a part has keys that are far apart, and many that are not: buckets of bits are crowded. 2^16 normal
-    float32 took 30 us, 23 by blocks that all run at once.
-    """
-    if kind != INTEGER or (key == 8 and values != NONE):
+    """Return how clusters sort `n` numbers of so many bytes by ranges, alone or with values; None where others do so faster."""
+    if kind == FIELD or (key == 8 and values != NONE) or (key != 4 and kind != INTEGER):
         return None
-    word = "uint32" if values == NONE and key == 4 else "uint64"
+    word = "uint32" if values == NONE and key == 4 and kind == INTEGER else "uint64"
     for items, level in ((8, 5), (16, 6)):
         if n <= CLUSTER_BLOCKS * _CLUSTER_THREADS * items:
             return Ranges(word, _CLUSTER_THREADS, items, 6, 2, level)

@@ -29,10 +29,10 @@ def count_digits(
     """
     TILE: constexpr(int) = THREADS * ITEMS
     DIGITS: constexpr(int) = 256 * K.bytes
-    tiles: int32 @ grid[1] = int32((n + (TILE - 1)) / TILE)
-    blocks: int32 @ grid[1] = count(block[1]) / rows  # of a row
+    tiles: int32 @ grid[1] = int32((n + (TILE - 1)) // TILE)
+    blocks: int32 @ grid[1] = count(block[1]) // rows  # of a row
     me: int32 @ block[1] = id() % blocks
-    row: int32 @ block[1] = id() / blocks
+    row: int32 @ block[1] = id() // blocks
     with group(block[1]):
         copy: int32 @ thread[1] = id() & COPIES - 1
         at: int32 @ thread[1] = block.place(ITEMS=ITEMS, WIDTH=WIDTH)

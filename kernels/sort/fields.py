@@ -36,7 +36,7 @@ def begin_fields(table: ptr(uint32) @ block[1], width: int32 @ block[1]):
     """Make of how often each warp has a digit of `width` bits where the warp's part of it begins in the window."""
     WARPS: constexpr(int) = THREADS // 32
     t: int32 @ thread[1] = id()
-    each: int32 @ block[1] = max((1 << width) / THREADS, 1)
+    each: int32 @ block[1] = max((1 << width) // THREADS, 1)
     mine: int32 @ thread[1] = each if t * each < 1 << width else 0
     span: int32 @ block[1] = fields(width)
     sums: uint32[1] @ thread[1]

@@ -36,7 +36,7 @@ def count_keys(
     Test:        tests/kernels/test_sort_fill.py, tests/gpu/test_sort.py
     """
     TILE: constexpr(int) = THREADS * ITEMS
-    tiles: int32 @ grid[1] = int32((n + (TILE - 1)) / TILE)
+    tiles: int32 @ grid[1] = int32((n + (TILE - 1)) // TILE)
     blocks: int32 @ grid[1] = count(block[1])
     me: int32 @ block[1] = id()
     with partition(parts, block[1], offset=int64(me) * _PAIRS) as part, group(block[1]):
@@ -81,7 +81,7 @@ def count_keys(
                 for pair in range(t, _PAIRS, THREADS):
                     most = max(most, max(bins[pair] >> 16, bins[pair] & (_HALF - 1)))
             often: int64 @ block[1] = int64(block.reduce(most, OP=operators.maximum))
-            return often * ((tiles - me) / blocks + 1) >= _HALF / 2
+            return often * ((tiles - me) // blocks + 1) >= _HALF // 2
 
         @requires(block[1], thread[THREADS])
         def is_whole() -> bool @ block[1]:
@@ -91,7 +91,7 @@ def count_keys(
                 for pair in range(t, _PAIRS, THREADS):
                     found = found + (bins[pair] >> 16) + (bins[pair] & (_HALF - 1))
             sum: uint32 @ block[1] = block.reduce(found, OP=operators.add)
-            mine: int64 @ block[1] = int64((tiles - me + (blocks - 1)) / blocks) * TILE
+            mine: int64 @ block[1] = int64((tiles - me + (blocks - 1)) // blocks) * TILE
             if me == (tiles - 1) % blocks:  # its last tile is that of the array
                 mine = mine - (int64(tiles) * TILE - n)
             return int64(sum) == mine
@@ -221,7 +221,7 @@ def add_keys(parts: ptr(const(uint32)) @ grid[1], counts: ptr(C) @ grid[1], many
         lower: C @ thread[1] = 0
         upper: C @ thread[1] = 0
         with group(thread[1]):
-            for v in range(t / EACH, many, SHARES, unroll=8):
+            for v in range(t // EACH, many, SHARES, unroll=8):
                 word: uint32 = parts[int64(v) * _PAIRS + (b * EACH + t % EACH)]
                 lower = lower + C(word & (_HALF - 1))
                 upper = upper + C(word >> 16)
@@ -276,7 +276,7 @@ def fill_keys(
     """
     TILE: constexpr(int) = THREADS * ITEMS
     KEYS: constexpr(int) = 1 << 8 * K.bytes
-    tiles: int32 @ grid[1] = int32((n + (TILE - 1)) / TILE)
+    tiles: int32 @ grid[1] = int32((n + (TILE - 1)) // TILE)
     blocks: int32 @ grid[1] = count(block[1])
     me: int32 @ block[1] = id()
     with partition(y, block[1], races="none") as part, group(block[1]):
@@ -365,7 +365,7 @@ def key_near(
     step: int32 = 1
     while first + step < keys and starts[min(first + step, keys - 1)] <= C(at):
         step = 2 * step
-    low: int32 = first + step / 2
+    low: int32 = first + step // 2
     return key_at(starts, low, min(first + step, keys) - low, at)
 
 
@@ -387,7 +387,7 @@ def order_zeros(
     """
     TILE: constexpr(int) = THREADS * ITEMS
     SIGN: constexpr(int) = 1 << 8 * K.bytes - 1
-    tiles: int32 @ grid[1] = int32((n + (TILE - 1)) / TILE)
+    tiles: int32 @ grid[1] = int32((n + (TILE - 1)) // TILE)
     blocks: int32 @ grid[1] = count(block[1])
     zero: int32 @ grid[1] = int32(lower_zero(lowest))
     begin: int64 @ grid[1] = int64(starts[zero])

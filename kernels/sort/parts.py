@@ -19,7 +19,7 @@ _MOST_CALLS = 64
 @template(TILE=constexpr(int), ROWS=constexpr(bool))
 def within_row(tile: int32 @ thread[1], n: int64 @ thread[1]) -> int32 @ thread[1]:
     """Which tile of its row a tile is, of rows of `n` elements with `ROWS`; else of the one row that there is."""
-    return tile % int32((n + (TILE - 1)) / TILE) if ROWS else tile
+    return tile % int32((n + (TILE - 1)) // TILE) if ROWS else tile
 
 
 @prism("device")
@@ -30,7 +30,7 @@ def place_of(tile: int32 @ thread[1], n: int64 @ thread[1], rows: int32 @ thread
     if not ROWS:
         return int64(tile) * TILE, extent(tile, n, TILE=TILE)
     else:
-        row: int32 = tile / int32((n + (TILE - 1)) / TILE)
+        row: int32 = tile // int32((n + (TILE - 1)) // TILE)
         within: int32 = within_row(tile, n, TILE=TILE, ROWS=ROWS)
         return row * n + int64(within) * TILE, extent(within, n, TILE=TILE) if row < rows else 0
 

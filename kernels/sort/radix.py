@@ -56,7 +56,7 @@ def sort_digit(
     WARPS: constexpr(int) = THREADS // 32
     HELD: constexpr(int) = 2 * TILE if AHEAD else TILE
     MANY: constexpr(int) = HELD if VALUES != NONE else 1
-    a_row: int32 @ grid[1] = int32((n + (TILE - 1)) / TILE)
+    a_row: int32 @ grid[1] = int32((n + (TILE - 1)) // TILE)
     tiles: int32 @ grid[1] = a_row * rows
     blocks: int32 @ grid[1] = count(block[1])
     shift: int32 @ grid[1] = 8 * step
@@ -141,7 +141,7 @@ def sort_digit(
                 if tile >= 0:
                     within: int32 @ block[1] = within_row(tile, n, TILE=TILE, ROWS=ROWS)
                     if ROWS:
-                        starts[0] = counts[(tile / a_row * K.bytes + step) * 256 + t % 256]
+                        starts[0] = counts[(tile // a_row * K.bytes + step) * 256 + t % 256]
                     before: C @ thread[1] = grid.look_back_digits(
                         words, tile, C(held[0]), epoch, tile - within, THREADS=THREADS, DIGITS=256, WORDS=WORDS,
                     )

@@ -6,15 +6,16 @@ within clusters, which meet twice. A range that turns out to have too many keys 
 """
 
 from prism.lang import (
-    atomic_add, attr, block, clz, const, constexpr, dtype, grid, group, id, int32, partition, prism, ptr, requires, shared,
-    static_assert, template, thread, uint32,
+    atomic_add, attr, block, clz, const, constexpr, dtype, float32, grid, group, id, int32, partition, prism, ptr,
+    requires, shared, static_assert, template, thread, uint32,
 )
 from prism.kernels.sort.buckets import positions_in_buckets, put_in_buckets
 from prism.kernels.sort.cluster import sort_held
 from prism.kernels.sort.configurations import CLUSTER_BLOCKS
 from prism.kernels.sort.order import INTEGER
-from prism.kernels.sort.parts import GIVEN, NONE, POSITIONS
+from prism.kernels.sort.parts import NONE
 from prism.kernels.sort.fields import sort_fields
+from prism.kernels.sort.words import BUCKET, in_bucket, plain, scale_of, word_of, write_word
 from prism.lib.thread import operators
 
 PARTS = CLUSTER_BLOCKS
@@ -34,18 +35,11 @@ _NONE = 1 << 30
 
 
 @prism("device")
-@requires(thread[1])
-@template(K=dtype, W=dtype)
-def word_of(bits: K @ thread[1], place: int32 @ thread[1], flip: K @ thread[1]) -> W @ thread[1]:
-    """The word that is sorted: a key, and where it stands, where a word has room for both."""
-    key: K = bits ^ flip
-    return W(key) << 32 | W(place) if W.bytes > K.bytes else W(key)
-
-
-@prism("device")
-@template(W=dtype, EACH=constexpr(int), THREADS=constexpr(int), BUCKETS=constexpr(int))
+@template(
+    K=dtype, W=dtype, EACH=constexpr(int), THREADS=constexpr(int), BUCKETS=constexpr(int), KIND=constexpr(int),
+)
 @requires(block[1], thread[THREADS])
-def sort_sample(own: W[EACH] @ thread[1], ordered: ptr(W) @ block[1]):
+def sort_sample(own: W[EACH] @ thread[1], ordered: ptr(W) @ block[1], flip: K @ block[1], lowest: K @ block[1]):
     """Put what the threads hold into `ordered`, in order: by buckets, or by a network where one of them is crowded."""
     MANY: constexpr(int) = THREADS * EACH
     t: int32 @ thread[1] = id()
@@ -60,9 +54,14 @@ def sort_sample(own: W[EACH] @ thread[1], ordered: ptr(W) @ block[1]):
     low: W @ block[1] = block.reduce(least, OP=operators.minimum)
     high: W @ block[1] = block.reduce(most, OP=operators.maximum)
     shift: int32 @ block[1] = max(8 * W.bytes - int32(clz(high - low)) - BUCKETS, 0)
+    scale: float32 @ block[1] = 0
+    if KIND != INTEGER:
+        scale = scale_of(low, high, flip, lowest, BUCKETS=BUCKETS)
     with group(thread[1]):
         for k in range(EACH):
-            own[k] = own[k] - low
+            own[k] = own[k] - low if KIND == INTEGER else in_bucket(own[k], low, shift, scale, flip, lowest, BUCKETS=BUCKETS)
+    if KIND != INTEGER:
+        shift = BUCKET
     crowded: bool @ block[1] = put_in_buckets(
         own, table, sorted, EACH, shift, THREADS=THREADS, BUCKETS=BUCKETS, BATCH=EACH,
     )
@@ -76,54 +75,27 @@ def sort_sample(own: W[EACH] @ thread[1], ordered: ptr(W) @ block[1]):
         else:
             positions_in_buckets(table, sorted, own, spots, t, THREADS, MANY, shift, BUCKETS=BUCKETS)
         for k in range(EACH):
-            out[spots[k]] = own[k] + low
+            out[spots[k]] = own[k] + low if KIND == INTEGER else plain(own[k])
 
 
 @prism("device")
-@requires(block[1], thread[1])
-@template(K=dtype, W=dtype, V=dtype, VO=dtype, VALUES=constexpr(int))
-def write_word(
-    given: ptr(const(V)) @ grid[1], y: ptr(K) @ block[1], values: ptr(V) @ block[1], positions: ptr(VO) @ block[1],
-    word: W @ thread[1], spot: int32 @ thread[1], flip: K @ block[1],
-):
-    """Write what belongs to a word, where `spot` is not negative."""
-    with (
-        partition(y, thread[1], offset=spot, races="none") as result,
-        partition(values, thread[1], offset=spot, races="none") as value_result,
-        partition(positions, thread[1], offset=spot, races="none") as position_result,
-        group(thread[1]),
-    ):
-        if spot >= 0:
-            if W.bytes == K.bytes:
-                result[0] = K(word) ^ flip
-            else:
-                from_: int32 = int32(word & W(0x7FFFFFFF))
-                if VALUES == POSITIONS:
-                    position_result[0] = VO(from_)
-                else:
-                    result[0] = K(word >> 32) ^ flip
-                if VALUES == GIVEN:
-                    value_result[0] = given[from_]
-
-
-@prism("device")
-@template(K=dtype, W=dtype, ITEMS=constexpr(int), EACH=constexpr(int), THREADS=constexpr(int))
+@template(K=dtype, W=dtype, ITEMS=constexpr(int), EACH=constexpr(int), THREADS=constexpr(int), KIND=constexpr(int))
 @requires(block[1], thread[THREADS])
 def load_words(
     x: ptr(const(K)) @ grid[1], words: W[ITEMS] @ thread[1], sample: W[EACH] @ thread[1], place: int32 @ thread[1],
-    n: int32 @ block[1], flip: K @ block[1],
+    n: int32 @ block[1], flip: K @ block[1], lowest: K @ block[1],
 ):
     """Load a thread's words, every 32nd from `place` on, and its part of the sample, which is the same for all blocks."""
     t: int32 @ thread[1] = id()
-    apart: int32 @ block[1] = n / (EACH * THREADS)
+    apart: int32 @ block[1] = n // (EACH * THREADS)
     with group(thread[1]):
         for k in range(EACH):
             number: int32 = t + k * THREADS
             where: int32 = number * apart + number * 149 % apart
-            sample[k] = word_of(x[where], where, flip, W=W)
+            sample[k] = word_of(x[where], where, flip, lowest, W=W, KIND=KIND)
         for k in range(ITEMS):
             here: int32 = place + 32 * k
-            words[k] = word_of(x[here], here, flip, W=W) if here < n else ~W(0)
+            words[k] = word_of(x[here], here, flip, lowest, W=W, KIND=KIND) if here < n else ~W(0)
 
 
 @prism("device")
@@ -195,8 +167,8 @@ def choose_parts(
                     if which >= 0 and word == bound:
                         many: int32 = sizes[max(which, 0)]
                         if many > 1:
-                            rank: int32 = firsts[max(which, 0)] + int32(uint32(here) * _SCATTER >> 22) * many / 1024 - begin
-                            which = min(rank / part, PARTS) if rank >= 0 else -1
+                            rank: int32 = firsts[max(which, 0)] + int32(uint32(here) * _SCATTER >> 22) * many // 1024 - begin
+                            which = min(rank // part, PARTS) if rank >= 0 else -1
                 if which < 0:
                     below = below + 1
                 elif which < PARTS:
@@ -217,12 +189,12 @@ def sort_by_digits(
     """
     WIDE: constexpr(bool) = W.bytes > K.bytes
     t: int32 @ thread[1] = id()
-    mine: int32 @ thread[1] = max((many - t + THREADS - 1) / THREADS, 0)
-    rows: int32 @ block[1] = ((many + THREADS - 1) / THREADS + BATCH - 1) / BATCH * BATCH
-    at: int32 @ thread[1] = t / 32 * 32 * rows + t % 32
+    mine: int32 @ thread[1] = max((many - t + THREADS - 1) // THREADS, 0)
+    rows: int32 @ block[1] = ((many + THREADS - 1) // THREADS + BATCH - 1) // BATCH * BATCH
+    at: int32 @ thread[1] = t // 32 * 32 * rows + t % 32
     base: W @ block[1] = low >> 32 << 32 if WIDE else low
     bits: int32 @ block[1] = 8 * W.bytes - int32(clz(high - base))  # in which words differ from `base`
-    passes: int32 @ block[1] = (bits + _DIGIT - 1) / _DIGIT
+    passes: int32 @ block[1] = (bits + _DIGIT - 1) // _DIGIT
     with partition(sorted, thread[1], offset=t) as own, group(thread[1]):
         for k in range(MOST):
             if k < mine:
@@ -238,7 +210,7 @@ def sort_by_digits(
             for k in range(MOST):
                 if k < rows:
                     few[k] = sorted[at + 32 * k]
-        passes = max((bits - 32 + _DIGIT - 1) / _DIGIT, 0)
+        passes = max((bits - 32 + _DIGIT - 1) // _DIGIT, 0)
     sort_fields(
         few, table, sorted, rows, rows, 32 if WIDE else 0, _DIGIT, passes, True, THREADS=THREADS, BATCH=BATCH,
     )
@@ -251,19 +223,19 @@ def sort_by_digits(
 @prism("device")
 @template(
     K=dtype, W=dtype, V=dtype, VO=dtype, VALUES=constexpr(int), MOST=constexpr(int), THREADS=constexpr(int),
-    BATCH=constexpr(int), BUCKETS=constexpr(int),
+    BATCH=constexpr(int), BUCKETS=constexpr(int), KIND=constexpr(int),
 )
 @requires(block[1], thread[THREADS])
 def sort_part(
-    given: ptr(const(V)) @ grid[1], few: W[MOST] @ thread[1], y: ptr(K) @ block[1],
+    x: ptr(const(K)) @ grid[1], given: ptr(const(V)) @ grid[1], few: W[MOST] @ thread[1], y: ptr(K) @ block[1],
     values: ptr(V) @ block[1], positions: ptr(VO) @ block[1], many: int32 @ block[1], start: int32 @ block[1],
-    flip: K @ block[1],
+    flip: K @ block[1], lowest: K @ block[1],
 ):
     """Sort `many` words, `few[k]` the one of number `t + k * THREADS`, and write what belongs to them from `start` on."""
     t: int32 @ thread[1] = id()
     table: shared(uint32[max(THREADS // 32 * (33 << _DIGIT - 5), (33 << BUCKETS - 5) + 1)])
     sorted: shared(W[THREADS * MOST])
-    mine: int32 @ thread[1] = max((many - t + THREADS - 1) / THREADS, 0)
+    mine: int32 @ thread[1] = max((many - t + THREADS - 1) // THREADS, 0)
     least: W @ thread[1] = ~W(0)
     most: W @ thread[1] = 0
     with group(thread[1]):
@@ -274,11 +246,23 @@ def sort_part(
     low: W @ block[1] = block.reduce(least, OP=operators.minimum)
     high: W @ block[1] = block.reduce(most, OP=operators.maximum)
     shift: int32 @ block[1] = max(8 * W.bytes - int32(clz(high - low if many > 0 else W(0))) - BUCKETS, 0)
+    scale: float32 @ block[1] = 0
+    if KIND != INTEGER and many > 0:
+        scale = scale_of(low, high, flip, lowest, BUCKETS=BUCKETS)
     with group(thread[1]):
         for k in range(MOST):
-            few[k] = few[k] - low if k < mine else 0
+            if KIND == INTEGER:
+                few[k] = few[k] - low if k < mine else 0
+            else:
+                few[k] = in_bucket(few[k], low, shift, scale, flip, lowest, BUCKETS=BUCKETS) if k < mine else 0
+    if KIND != INTEGER:
+        shift = BUCKET
     crowded: bool @ block[1] = put_in_buckets(few, table, sorted, mine, shift, THREADS=THREADS, BUCKETS=BUCKETS, BATCH=BATCH)
     if crowded:
+        if KIND != INTEGER:
+            with group(thread[1]):
+                for k in range(MOST):
+                    few[k] = plain(few[k]) - low if k < mine else 0
         sort_by_digits(few, table, sorted, many, low, high, K=K, THREADS=THREADS, BATCH=BATCH)
     for begin in range(0, MOST, BATCH):
         if begin * THREADS < many:
@@ -294,8 +278,10 @@ def sort_part(
                     positions_in_buckets(table, sorted, some, spots, me, THREADS, many, shift, BUCKETS=BUCKETS)
             for k in range(BATCH):
                 spot: int32 @ thread[1] = start + spots[k] if spots[k] >= 0 else -1
-                word: W @ thread[1] = some[k] if crowded else some[k] + low
-                write_word(given, y, values, positions, word, spot, flip, VALUES=VALUES)
+                word: W @ thread[1] = some[k]
+                if not crowded:
+                    word = some[k] + low if KIND == INTEGER else plain(some[k])
+                write_word(x, given, y, values, positions, word, spot, flip, lowest, VALUES=VALUES, KIND=KIND)
 
 
 @prism("device")
@@ -320,7 +306,7 @@ def send_to_parts(
             if t <= PARTS:
                 mine[0] = number
     with (
-        partition(picked, block[1], lambda place: (place / ROOM, place % ROOM), races="none") as all,
+        partition(picked, block[1], lambda place: (place // ROOM, place % ROOM), races="none") as all,
         partition(full, block[1], lambda i: (b, i)) as mark, group(block[1]),
     ):
         bases: shared(uint32[PARTS + 1])
@@ -364,29 +350,32 @@ def send_to_parts(
 @prism("global")
 @template(
     K=dtype, W=dtype, V=dtype, VO=dtype, VALUES=constexpr(int), THREADS=constexpr(int),
-    ITEMS=constexpr(int), MOST=constexpr(int), BATCH=constexpr(int), SAMPLES=constexpr(int, default=_SAMPLES),
-    BUCKETS=constexpr(int, default=_BUCKETS),
+    ITEMS=constexpr(int), MOST=constexpr(int), BATCH=constexpr(int), KIND=constexpr(int, default=INTEGER),
+    SAMPLES=constexpr(int, default=_SAMPLES), BUCKETS=constexpr(int, default=_BUCKETS),
 )
 @requires(grid[1], block[PARTS], thread[THREADS])
 @attr("__launch_bounds__(THREADS, 1)")
 def sort_ranges(
     x: ptr(const(K)) @ grid[1], y: ptr(K) @ grid[1], given: ptr(const(V)) @ grid[1], values: ptr(V) @ grid[1],
     positions: ptr(VO) @ grid[1], n: int32 @ grid[1], level: int32 @ grid[1], flip: K @ grid[1],
+    lowest: K @ grid[1],
 ):
     """Sort `n` elements, at least `SAMPLES` and at most `PARTS * THREADS * ITEMS`.
 
     Perspective: grid, `1 << level` blocks of `THREADS` threads, in clusters of `PARTS`: the ranges are as many.
-    Shapes:      `x`: bits of integers, of which `flip` exchanges some: see `prism.kernels.sort.order`. `VALUES`: NONE;
-                 GIVEN, `values` become the elements of `given`, each where its number goes; POSITIONS, `positions` become where
-                 the numbers stood, and `y` is not written. `W`: words that are sorted; as large as `K`, of whole numbers alone;
-                 or uint64, a key and where it stood, of numbers of up to 4 bytes. A part has room for `THREADS * MOST` words, and
-                 `BATCH` divides `MOST`. Results are no memory that is read.
+    Shapes:      `x`: bits of numbers, which `flip` and `lowest` put in order: see `prism.kernels.sort.order`. `KIND`: INTEGER, or
+                 one of floats, of 4 bytes. `VALUES`: NONE; GIVEN, `values` become the elements of `given`, each where its number
+                 goes; POSITIONS, `positions` become where the numbers stood, and `y` is not written. `W`: words that are sorted;
+                 as large as `K`, of whole numbers alone; or uint64, a key and where it stood, of numbers of up to 4 bytes, and of
+                 floats. A part has room for `THREADS * MOST` words, and `BATCH` divides `MOST`. Results are no memory that is
+                 read.
     Cost:        a read of all elements by each cluster, a write of an element; two barriers of the cluster.
     Source:      Frazer and McKellar, "Samplesort: a sampling approach to minimal storage tree sorting".
     Test:        tests/kernels/test_sort_ranges.py, tests/gpu/test_sort.py
     """
     TILE: constexpr(int) = THREADS * ITEMS
     static_assert(PARTS * TILE <= 1 << _PLACES, "a word has room for a place")
+    static_assert(KIND == INTEGER or (K.bytes == 4 and W.bytes == 8), "of equal floats places tell the order")
     c: int32 @ block[PARTS] = id()
     part: int32 @ grid[1] = SAMPLES >> level  # samples of a part
     with (
@@ -397,7 +386,7 @@ def sort_ranges(
     ):
         b: int32 @ block[1] = id()
         t: int32 @ thread[1] = id() % THREADS
-        place: int32 @ thread[1] = b * TILE + t / 32 * (32 * ITEMS) + t % 32
+        place: int32 @ thread[1] = b * TILE + t // 32 * (32 * ITEMS) + t % 32
         words: W[ITEMS] @ thread[1]
         chosen: uint32[ITEMS] @ thread[1]
         few: W[MOST] @ thread[1]
@@ -410,8 +399,8 @@ def sort_ranges(
             bins: shared(uint32[PARTS])
             ordered: shared(W[SAMPLES])
             sample: W[SAMPLES // THREADS] @ thread[1]
-            load_words(x, words, sample, place, n, flip, THREADS=THREADS)
-            sort_sample(sample, ordered, THREADS=THREADS, BUCKETS=BUCKETS)
+            load_words(x, words, sample, place, n, flip, lowest, THREADS=THREADS, KIND=KIND)
+            sort_sample(sample, ordered, flip, lowest, THREADS=THREADS, BUCKETS=BUCKETS, KIND=KIND)
             below: uint32 @ block[1] = choose_parts(
                 words, chosen, ordered, bins, place, n, c * PARTS * part, part, THREADS=THREADS, SAMPLES=SAMPLES,
                 TIED=W.bytes == K.bytes,
@@ -432,8 +421,8 @@ def sort_ranges(
                 for k in range(ITEMS):
                     here: int32 @ thread[1] = place + 32 * k
                     write_word(
-                        given, results, value_results, position_results, words[k],
-                        here if here >= found[0] and here < found[2] else -1, flip, VALUES=VALUES,
+                        x, given, results, value_results, position_results, words[k],
+                        here if here >= found[0] and here < found[2] else -1, flip, lowest, VALUES=VALUES, KIND=KIND,
                     )
         else:
             with (
@@ -443,8 +432,8 @@ def sort_ranges(
                 group(block[1]),
             ):
                 sort_part(
-                    given, few, results, value_results, position_results, found[3], found[1], flip, VALUES=VALUES,
-                    THREADS=THREADS, BATCH=BATCH, BUCKETS=BUCKETS,
+                    x, given, few, results, value_results, position_results, found[3], found[1], flip, lowest, VALUES=VALUES,
+                    THREADS=THREADS, BATCH=BATCH, BUCKETS=BUCKETS, KIND=KIND,
                 )
 
 

@@ -35,10 +35,10 @@ def add_tiles(
         for j in range(8):
             sums[j] = 0
             before[j] = 0
-        for v in range(t / 32, tiles, WARPS, unroll=AHEAD):
+        for v in range(t // 32, tiles, WARPS, unroll=AHEAD):
             row: vector(uint32, 4) = load_vector(numbers[(v * PASSES + step) * 128 + t % 32 * 4], 4)
             for j in range(8):
-                number: uint32 = row[j / 2] >> 16 * (j % 2) & 0xFFFF
+                number: uint32 = row[j // 2] >> 16 * (j % 2) & 0xFFFF
                 sums[j] = sums[j] + number
                 before[j] = before[j] + (number if v < tile else uint32(0))
         for j in range(8):
@@ -49,8 +49,8 @@ def add_tiles(
         found[1] = 0
         if t < 256:
             for w in range(WARPS):
-                found[0] = found[0] + room[(w * 32 + t / 8) * 16 + t % 8]
-                found[1] = found[1] + room[(w * 32 + t / 8) * 16 + 8 + t % 8]
+                found[0] = found[0] + room[(w * 32 + t // 8) * 16 + t % 8]
+                found[1] = found[1] + room[(w * 32 + t // 8) * 16 + 8 + t % 8]
 
 
 @prism("device")
@@ -72,7 +72,7 @@ def count_resident(
     other: uint32 @ thread[1] = shuffle(held[0], t % 32 ^ 1)
     with partition(numbers, thread[1], offset=lambda place: place, races="none") as words, group(thread[1]):
         if t < 256 and t % 2 == 0:
-            words[shift * 16 + t / 2] = held[0] | other << 16
+            words[shift * 16 + t // 2] = held[0] | other << 16
     with group(thread[1]):
         for j in range(8):
             kept[j] = table[t + j * THREADS]
@@ -124,7 +124,7 @@ def move_resident(
     beside: shared(V[MANY])
     ids: shared(uint16[TILE if VALUES == GIVEN else 1])
     found: uint32[2] @ thread[1]
-    add_tiles(numbers, shift / 8, tile, tiles, found, THREADS=THREADS, PASSES=K.bytes, AHEAD=AHEAD)
+    add_tiles(numbers, shift // 8, tile, tiles, found, THREADS=THREADS, PASSES=K.bytes, AHEAD=AHEAD)
     starts: uint32[1] @ thread[1]
     starts[0] = found[0]
     block.scan(starts, 0, WIDTH=1, OP=operators.add, EXCLUSIVE=True)
@@ -187,7 +187,7 @@ def sort_resident(
     TILE: constexpr(int) = THREADS * ITEMS
     b: int32 @ block[1] = id()
     t: int32 @ thread[1] = id() % THREADS
-    place: int32 @ thread[1] = b * TILE + t / 32 * (32 * ITEMS) + t % 32  # of the thread's first element; others are 32 apart
+    place: int32 @ thread[1] = b * TILE + t // 32 * (32 * ITEMS) + t % 32  # of the thread's first element; others are 32 apart
     keys: K[ITEMS] @ thread[1]
     items: V[ITEMS if VALUES != NONE else 1] @ thread[1]
     held: uint32[2] @ thread[1]

@@ -43,7 +43,7 @@ def sample_windows(
     """
     b: int32 @ block[1] = id()
     warps: int64 @ grid[1] = count(thread[32])
-    number: int64 @ grid[1] = n / SAMPLED
+    number: int64 @ grid[1] = n // SAMPLED
     with group(block[1]):
         low: int32 @ block[1] = int32(digits_before_windows(counts, n, window, False, PASSES=K.bytes) >> 16) - 1
         if low >= 0:
@@ -97,7 +97,7 @@ def find_windows(
                 at: C = start
                 behind: C = end if t > 0 else start
                 while at < behind:
-                    middle: C = at + (behind - at) / 2
+                    middle: C = at + (behind - at) // 2
                     if int32(y[int64(middle)] >> 8 * low) & 255 < t:
                         at = middle + 1
                     else:
@@ -130,7 +130,7 @@ def load_window(
 ):
     """Load a window's words: its keys, or their lower bits and where they stand, and beside them their values."""
     t: int32 @ thread[1] = id()
-    at: int32 @ thread[1] = t / 32 * 32 * rows + t % 32
+    at: int32 @ thread[1] = t // 32 * 32 * rows + t % 32
     with (
         partition(y, thread[1], offset=at) as own, partition(values, thread[1], offset=at) as own_values,
         partition(beside, thread[1], offset=at) as result, group(thread[1]),
@@ -212,14 +212,14 @@ def sort_window(
         if slowly or not wrong:
             break
         slowly = True
-        rows = (rows + BATCH - 1) / BATCH * BATCH
+        rows = (rows + BATCH - 1) // BATCH * BATCH
         mine = rows
         shift = 0
         width = 8
         passes = K.bytes
         with group(thread[1]):
             for k in range(ITEMS):
-                place: int32 = (t / 32 * rows + k) * 32 + t % 32
+                place: int32 = (t // 32 * rows + k) * 32 + t % 32
                 words[k] = sorted[place] if k < rows and place < many else ~K(0)
 
 
@@ -336,8 +336,8 @@ def sort_windows(
             words: K[ITEMS] @ thread[1]
             level: int32 @ block[1] = level_of(largest, window, low, K=K, VALUES=VALUES)
             bits: int32 @ block[1] = 8 * low + level  # that windows are sorted by
-            many_passes: int32 @ block[1] = (min(bits, LOCAL_BITS) + BITS - 1) / BITS
-            digit_bits: int32 @ block[1] = (min(bits, LOCAL_BITS) + many_passes - 1) / many_passes
+            many_passes: int32 @ block[1] = (min(bits, LOCAL_BITS) + BITS - 1) // BITS
+            digit_bits: int32 @ block[1] = (min(bits, LOCAL_BITS) + many_passes - 1) // many_passes
             first_bit: int32 @ block[1] = max(bits - many_passes * digit_bits, 0) + (PLACE_BITS if VALUES != NONE else 0)
             lower: int32 @ block[1] = max(bits - BUCKETS, 0) + (PLACE_BITS if VALUES != NONE else 0)
 
@@ -345,8 +345,8 @@ def sort_windows(
             def sort_one(start: int64 @ block[1], many: int32 @ block[1]):
                 """Sort the `many` elements from `start` on by buckets; without these, or where they are crowded, by digits."""
                 upper: K @ thread[1] = 0
-                rows: int32 @ block[1] = (many + THREADS - 1) / THREADS
-                mine: int32 @ thread[1] = max(min((many - t / 32 * 32 * rows - t % 32 + 31) / 32, rows), 0)
+                rows: int32 @ block[1] = (many + THREADS - 1) // THREADS
+                mine: int32 @ thread[1] = max(min((many - t // 32 * 32 * rows - t % 32 + 31) // 32, rows), 0)
                 with (
                     partition(all_keys, block[1], offset=start, races="none") as keys,
                     partition(all_values, block[1], offset=start if VALUES != NONE else 0, races="none") as items,

@@ -38,13 +38,13 @@ def order_zeros(
         place: int32 = rank[0]
         for k in range(ITEMS):
             if later >> k & 1 != 0:
-                old: uint32 = atomic_or(signs[place / 32], uint32(1) << uint32(place % 32), scope="block")
+                old: uint32 = atomic_or(signs[place // 32], uint32(1) << uint32(place % 32), scope="block")
             place = place + int32(zero >> k & 1)
     with group(thread[1]):
         for k in range(ITEMS):
             place: int32 = t * ITEMS + k - below
             if 0 <= place and place < zeros:
-                items[k] = least + E(signs[place / 32] >> uint32(place % 32) & 1)
+                items[k] = least + E(signs[place // 32] >> uint32(place % 32) & 1)
 
 
 @prism("global")

@@ -35,7 +35,7 @@ def spread(items: E[ITEMS] @ thread[1], run: ptr(E) @ thread[32]):
     """
     if ITEMS > 1:
         lane: int32 @ thread[1] = id()
-        with partition(run, thread[1], offset=lambda k: lane * ITEMS + k + (lane * ITEMS + k) / 32 * PAD) as own:
+        with partition(run, thread[1], offset=lambda k: lane * ITEMS + k + (lane * ITEMS + k) // 32 * PAD) as own:
             with group(thread[1]):
                 for k in range(ITEMS):
                     own[k] = items[k]
@@ -53,7 +53,7 @@ def order_zeros(
 ):
     """Give the zeros of sorted rows their signs in the order in which they lie: -0.0 is equal to 0.0."""
     lane: int32 @ thread[1] = id()
-    first: int32 @ thread[1] = lane / SIZE * SIZE  # of the lanes that have the row
+    first: int32 @ thread[1] = lane // SIZE * SIZE  # of the lanes that have the row
     own: uint32 @ thread[1] = uint32((int64(1) << SIZE) - 1) << uint32(first)
     before_this: uint32 @ thread[1] = own & (uint32(1) << uint32(lane)) - 1
     least: E @ thread[1] = least_zero(T=T, E=E, DESCENDING=DESCENDING)
@@ -172,7 +172,7 @@ def store_spread(
          partition(positions, thread[1], offset=lambda i: i, races="none") as place_target, \
          partition(moved, thread[1], offset=lambda i: i, races="none") as value_target:
         for k in range(ITEMS):
-            source: int32 @ thread[1] = (k * 32 + lane) / SPAN * SIZE
+            source: int32 @ thread[1] = (k * 32 + lane) // SPAN * SIZE
             start: int64 @ thread[1] = begin if SIZE == 32 else shuffle(begin, source)
             there: int32 @ thread[1] = length if SIZE == 32 else shuffle(length, source)
             with group(thread[1]):
@@ -217,7 +217,7 @@ def sort_own_rows(
 
     @requires(thread[1])
     def row_at(turn: int64 @ thread[1]) -> (int64, int64) @ thread[1]:
-        row: int64 = turn * GROUPS + t / SIZE
+        row: int64 = turn * GROUPS + t // SIZE
         if LISTED:
             row = int64(listed[row]) if row < total else rows
         last: int64 = min(row, rows - 1)
@@ -230,7 +230,7 @@ def sort_own_rows(
     with partition(y, warp[1], offset=lambda i: i, races="none") as target, \
          partition(positions, warp[1], offset=lambda i: i, races="none") as place_target, \
          partition(moved, warp[1], offset=lambda i: i, races="none") as value_target:
-        for tile in range(here, (total + (GROUPS - 1)) / GROUPS, blocks):
+        for tile in range(here, (total + (GROUPS - 1)) // GROUPS, blocks):
             begin: int64 @ thread[1] = next_begin
             length: int32 @ thread[1] = int32(next_length)
             with group(thread[1]):

@@ -26,8 +26,8 @@ def owner_of(tile: int64 @ thread[1], columns: int64 @ thread[1], owner: int32 @
     """Which row or segment a tile is of, and which of its tiles it is; `owner`, `first`: what is said of a segment's."""
     if MODE == SEGMENTS:
         return int64(owner), tile - first
-    share: int64 = (columns + (TILE - 1)) / TILE
-    return tile / share, tile % share
+    share: int64 = (columns + (TILE - 1)) // TILE
+    return tile // share, tile % share
 
 
 @prism("device")
@@ -48,8 +48,8 @@ def step_of(piece: int64 @ thread[1], tiles: int64 @ thread[1]) -> (int32, int64
         part = piece - BEFORE
         wanted = BEFORE
         if part >= tiles:
-            cutting: int64 = (tiles + (THREADS // CUTTERS - 1)) / (THREADS // CUTTERS)
-            turn: int64 = (part - tiles) / (tiles + cutting)
+            cutting: int64 = (tiles + (THREADS // CUTTERS - 1)) // (THREADS // CUTTERS)
+            turn: int64 = (part - tiles) // (tiles + cutting)
             part = (part - tiles) % (tiles + cutting)
             wanted = BEFORE + tiles + turn * (tiles + cutting)
             step = CUT
@@ -96,7 +96,7 @@ def list_tiles(
                     begin, length = bounds_of(
                         int64(s), int64(s) + 1, int64(starts[s]), int64(ends[s]), 0, n, 1, n, MODE=SEGMENTS,
                     )
-                    head[0] = int32((length + (TILE - 1)) / TILE)
+                    head[0] = int32((length + (TILE - 1)) // TILE)
                     longest = max(longest, length)
             total: int32 @ block[1] = block.scan(head, 0, WIDTH=1, OP=operators.add, EXCLUSIVE=True)
             with partition(heads, thread[1], offset=t) as place, partition(names, thread[1], offset=t) as name, group(thread[1]):
@@ -161,7 +161,7 @@ def cut_tiles(
     """
     t: int32 @ thread[1] = id()
     with partition(cuts, thread[1], offset=lambda i: i, races="none") as own, group(thread[32]):
-        wanted: int64 @ thread[1] = part * (THREADS // CUTTERS) + t / CUTTERS
+        wanted: int64 @ thread[1] = part * (THREADS // CUTTERS) + t // CUTTERS
         tile: int64 @ thread[1] = min(wanted, tiles - 1)
         row: int64 @ thread[1] = 0
         within: int64 @ thread[1] = 0
@@ -175,14 +175,14 @@ def cut_tiles(
             row, row + 1, int64(starts[row]) if MODE == SEGMENTS else int64(0),
             int64(ends[row]) if MODE == SEGMENTS else int64(0), columns, n, 1, n, MODE=MODE,
         )
-        share: int64 @ thread[1] = 4 * width / TILE
-        place: int64 @ thread[1] = within / share * (4 * width)
+        share: int64 @ thread[1] = 4 * width // TILE
+        place: int64 @ thread[1] = within // share * (4 * width)
         found: int64 @ thread[1] = cut_four_by_lanes(
             runs, begin + place, width, min(length - place, 4 * width), within % share * TILE, LESS=before,
         )
         with group(thread[1]):
             if wanted < tiles and width < length and t % 2 == 0 and t % CUTTERS < 6:
-                own[tile + t % CUTTERS / 2 * capacity] = found
+                own[tile + t % CUTTERS // 2 * capacity] = found
 
 
 @prism("device")

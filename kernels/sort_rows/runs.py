@@ -63,7 +63,7 @@ def sort_long_rows(
         t: int32 @ thread[1] = id()
         room: shared(E[THREADS * (ITEMS + 1)]) @ block[1]
         facts: shared(int64[8]) @ block[1]  # what all threads are to know
-        tiles: int64 @ block[1] = (columns + (TILE - 1)) / TILE * rows
+        tiles: int64 @ block[1] = (columns + (TILE - 1)) // TILE * rows
         longest: int64 @ block[1] = columns
         listing: bool @ block[1] = MODE == SEGMENTS  # whether that is not known as yet
         going: bool @ block[1] = many > 0
@@ -133,8 +133,8 @@ def sort_long_rows(
                             TILE=TILE, THREADS=THREADS,
                         )
                 elif width < length:
-                    share: int64 @ block[1] = 4 * width / TILE
-                    start: int64 @ block[1] = within / share * (4 * width)
+                    share: int64 @ block[1] = 4 * width // TILE
+                    start: int64 @ block[1] = within // share * (4 * width)
                     whole: int64 @ block[1] = min(length - start, 4 * width)
                     diagonal: int64 @ block[1] = within % share * TILE
                     size: int32 @ block[1] = int32(min(whole - diagonal, TILE))

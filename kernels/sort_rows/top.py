@@ -123,7 +123,7 @@ def take_first(
     with partition(y, thread[1], offset=lambda i: i, races="none") as target, \
          partition(positions, thread[1], offset=lambda i: i, races="none") as place_target, group(thread[1]):
         for i in range(me, segments * k, threads):
-            s: int64 = i / k
+            s: int64 = i // k
             begin: int64 = 0
             length: int64 = 0
             begin, length = bounds_of(s, segments, int64(starts[s]), int64(ends[s]), 0, n, 1, n, MODE=SEGMENTS)

@@ -156,7 +156,7 @@ def write_first(held: ptr(E) @ block[1], counter: ptr(uint32) @ block[1], many: 
     static_assert(count(thread[1]) == THREADS, "a block has `THREADS` threads")
     t: int32 @ thread[1] = id()
     left: int32 @ block[1] = many
-    if many > (FEW if most <= FEW else THREADS * KEPT):
+    if many > max(FEW, THREADS * KEPT):
         keep_first(held, counter, many, most, U=U, BITS=BITS, THREADS=THREADS)
         left = most
     if left <= FEW:

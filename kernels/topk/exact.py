@@ -81,7 +81,7 @@ def find_ranks(
             return key_at(i) == key
 
         for row in range(me, rows, blocks):
-            o: int64 @ block[1] = row / inner
+            o: int64 @ block[1] = row // inner
             across: int64 @ block[1] = row - o * inner
             base = o * outer_stride + across * inner_stride
             begin = row * room

@@ -42,15 +42,15 @@ def sample_rows(
     ALL: constexpr(int) = 2 * (1 << 8 * B.bytes - 1) - 1
     me: int64 @ thread[32] = id()
     teams: int64 @ grid[1] = count(warp[1])
-    span: uint32 @ grid[1] = uint32(n / (GROUPS * 32 * each))
+    span: uint32 @ grid[1] = uint32(n // (GROUPS * 32 * each))
     with partition(keys, thread[1], offset=lambda i: i, races="none") as out, partition(
         spots, thread[1], offset=lambda i: i, races="none"
     ) as out_spots, partition(counts, thread[1], offset=lambda i: i, races="none") as number, group(thread[32]):
         lane: int32 @ thread[1] = id()
         for job in range(me, rows * GROUPS, teams):
-            row: int64 @ thread[32] = job / GROUPS
+            row: int64 @ thread[32] = job // GROUPS
             g: int32 @ thread[32] = int32(job - row * GROUPS)
-            base: int64 @ thread[32] = row / inner * outer_stride + row % inner * inner_stride
+            base: int64 @ thread[32] = row // inner * outer_stride + row % inner * inner_stride
             least: U @ thread[1] = ALL
             spot: uint32 @ thread[1] = 4294967295
             with group(thread[1]):
@@ -176,17 +176,17 @@ def keep_before(
 
         block.fill(counter, 0, 1)
         for job in range(me, rows * parts, blocks):
-            if job / parts != row:
+            if job // parts != row:
                 if row >= 0:
                     write_out()
-                row = job / parts
-                base = row / inner * outer_stride + row % inner * inner_stride
+                row = job // parts
+                base = row // inner * outer_stride + row % inner * inner_stride
                 bound = bounds[row]
                 last = lasts[row]
             part: int32 @ block[1] = int32(job - row * parts)
             length: int32 @ block[1] = int32(n)
             before: int32 @ block[1] = min((WIDTH - int32((skew + base) % WIDTH)) % WIDTH, length) if WIDTH > 1 else 0
-            vectors: int32 @ block[1] = (length - before) / WIDTH
+            vectors: int32 @ block[1] = (length - before) // WIDTH
             with partition(held, thread[1], offset=lambda s: s, races="none") as slots, group(thread[1]):
 
                 @requires(thread[1])
@@ -215,7 +215,7 @@ def keep_before(
                     if hits != 0:
                         for e in range(ITEMS):
                             if hits >> e & 1 != 0:
-                                offer(before + (v + e / WIDTH * THREADS) * WIDTH + e % WIDTH, bits[e])
+                                offer(before + (v + e // WIDTH * THREADS) * WIDTH + e % WIDTH, bits[e])
         if row >= 0:
             write_out()
 
@@ -270,10 +270,10 @@ def top_kept(
             positions[target + number * behind] = int64(one.place)
 
         for row in range(me, rows, blocks):
-            o: int64 @ block[1] = row / inner
+            o: int64 @ block[1] = row // inner
             across: int64 @ block[1] = row - o * inner
             number: int64 @ block[1] = o * outer_step + across * inner_step
-            target = number / behind * k * behind + number % behind
+            target = number // behind * k * behind + number % behind
             base = o * outer_stride + across * inner_stride
             begin = row * room
             all: int64 @ block[1] = counts[row]

@@ -29,8 +29,8 @@ def merge_rows(
     Test:        tests/kernels/test_topk.py
     """
     TILE: constexpr(int) = THREADS * ITEMS
-    pairs: int64 @ grid[1] = (runs + 1) / 2
-    tiles: int64 @ grid[1] = (room + (TILE - 1)) / TILE
+    pairs: int64 @ grid[1] = (runs + 1) // 2
+    tiles: int64 @ grid[1] = (room + (TILE - 1)) // TILE
     me: int64 @ block[1] = id()
     blocks: int64 @ grid[1] = count(block[1])
 
@@ -44,17 +44,17 @@ def merge_rows(
     ) as positions, group(block[1]):
         t: int32 @ thread[1] = id()
         for job in range(me, rows * pairs * tiles, blocks):
-            pair: int64 @ block[1] = job / tiles
+            pair: int64 @ block[1] = job // tiles
             tile: int64 @ block[1] = job - pair * tiles
-            row: int64 @ block[1] = pair / pairs
+            row: int64 @ block[1] = pair // pairs
             run: int64 @ block[1] = (pair - row * pairs) * 2
-            begin: int64 @ block[1] = n * min(run * span, parts) / parts
-            middle: int64 @ block[1] = n * min((run + 1) * span, parts) / parts
-            end: int64 @ block[1] = n * min((run + 2) * span, parts) / parts
+            begin: int64 @ block[1] = n * min(run * span, parts) // parts
+            middle: int64 @ block[1] = n * min((run + 1) * span, parts) // parts
+            end: int64 @ block[1] = n * min((run + 2) * span, parts) // parts
             size_a: int32 @ block[1] = int32(min(middle - begin, k))
             size_b: int32 @ block[1] = int32(min(end - middle, k))
             first: int64 @ block[1] = (row * runs + run) * slots
-            target: int64 @ block[1] = pair / behind * room * behind + pair % behind
+            target: int64 @ block[1] = pair // behind * room * behind + pair % behind
             with partition(values, thread[1], offset=first) as left, partition(values, thread[1], offset=first + slots) as right:
                 with group(thread[1]):
                     total: int32 = int32(min(int64(size_a) + size_b, k))

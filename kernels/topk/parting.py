@@ -29,12 +29,12 @@ def count_before(
     with partition(numbers, thread[1], offset=lambda i: i, races="none") as out, group(block[1]):
         t: int64 @ thread[1] = id()
         for job in range(me, rows * parts, blocks):
-            row: int64 @ block[1] = job / parts
+            row: int64 @ block[1] = job // parts
             part: int64 @ block[1] = job - row * parts
-            first: int64 @ block[1] = n * part / parts
-            end: int64 @ block[1] = n * (part + 1) / parts
-            base: int64 @ block[1] = row / inner * outer_stride + row % inner * inner_stride
-            number: int64 @ block[1] = row / inner * outer_step + row % inner * inner_step
+            first: int64 @ block[1] = n * part // parts
+            end: int64 @ block[1] = n * (part + 1) // parts
+            base: int64 @ block[1] = row // inner * outer_stride + row % inner * inner_stride
+            number: int64 @ block[1] = row // inner * outer_step + row % inner * inner_step
             cut: U @ block[1] = key_of(cuts[number], U=U, KIND=KIND, INFINITY=INFINITY, LARGEST=LARGEST)
             place: int64 @ block[1] = spots[number]
             before: int64 @ thread[1] = 0
@@ -80,13 +80,13 @@ def part_rows(
     ) as out_places, group(block[1]):
         t: int64 @ thread[1] = id()
         for job in range(me, rows * parts, blocks):
-            row: int64 @ block[1] = job / parts
+            row: int64 @ block[1] = job // parts
             part: int64 @ block[1] = job - row * parts
-            first: int64 @ block[1] = n * part / parts
-            end: int64 @ block[1] = n * (part + 1) / parts
-            base: int64 @ block[1] = row / inner * outer_stride + row % inner * inner_stride
-            number: int64 @ block[1] = row / inner * outer_step + row % inner * inner_step
-            target: int64 @ block[1] = number / behind * long * behind + number % behind
+            first: int64 @ block[1] = n * part // parts
+            end: int64 @ block[1] = n * (part + 1) // parts
+            base: int64 @ block[1] = row // inner * outer_stride + row % inner * inner_stride
+            number: int64 @ block[1] = row // inner * outer_step + row % inner * inner_step
+            target: int64 @ block[1] = number // behind * long * behind + number % behind
             cut: U @ block[1] = key_of(cuts[number], U=U, KIND=KIND, INFINITY=INFINITY, LARGEST=LARGEST)
             place: int64 @ block[1] = spots[number]
             share: int64 @ thread[1] = 0

@@ -20,7 +20,7 @@ def ranks_of(
     if count <= 0:
         return int64(0), int64(0), float64(0)
     if method == MEDIAN:
-        return (count - 1) / 2, count / 2, float64(0.5)
+        return (count - 1) // 2, count // 2, float64(0.5)
     n: Q = Q(float64(count))
     q: Q = Q(share)
     most: Q = Q(float64(count - 1))

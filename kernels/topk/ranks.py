@@ -28,8 +28,8 @@ FACTS, COUNTS = 5, 3  # numbers of a row
 @template(S=dtype)
 def place_in_sample(j: int32 @ thread[1], length: int64 @ thread[1], size: int32 @ thread[1]) -> int64 @ thread[1]:
     """Where element `j` of a sample stands: somewhere in part `j` of `size` nearly equal parts of a row."""
-    begin: int64 = length * j / size
-    span: int64 = length * (j + 1) / size - begin
+    begin: int64 = length * j // size
+    span: int64 = length * (j + 1) // size - begin
     mixed: uint32 = uint32(j) * 2654435761
     return begin + (int64((mixed ^ mixed >> 15) * 2246822519 >> 4) * min(span, int64(1 << 32)) >> 28)
 
@@ -96,12 +96,12 @@ def bracket_rows(
             last: int64 @ block[1] = high
             length = n
             if FIRST and SKIP:
-                number_of: int64 @ block[1] = row / inner * outer_step + row % inner * inner_step
+                number_of: int64 @ block[1] = row // inner * outer_step + row % inner * inner_step
                 unused: float64 @ block[1] = 0
                 first, last, unused = ranks_of(valid[number_of], q, alpha, beta, method, Q=Q)
             if not FIRST:
                 length, first, last = ranks_within(known, counted, row, n)
-            base = row / inner * outer_stride + row % inner * inner_stride
+            base = row // inner * outer_stride + row % inner * inner_stride
             froms: U @ block[1] = 0
             tos: U @ block[1] = ALL
             begin: int64 @ block[1] = 0
@@ -277,12 +277,12 @@ def keep_between(
             block.fill(counter, 0, 1)
 
         for job in range(me, rows * parts, blocks):
-            row = job / parts
+            row = job // parts
             part: int64 @ block[1] = job - row * parts
             length: int64 @ block[1] = max(facts[row * FACTS + LENGTH], 0)
-            first = length * part / parts
-            length = length * (part + 1) / parts - first
-            base = row / inner * outer_stride + row % inner * inner_stride + first * n_stride
+            first = length * part // parts
+            length = length * (part + 1) // parts - first
+            base = row // inner * outer_stride + row % inner * inner_stride + first * n_stride
             froms = bounds[row * 2]
             tos = bounds[row * 2 + 1]
             begin = facts[row * FACTS + FROM]
@@ -295,9 +295,9 @@ def keep_between(
                 before = 0
                 nan = False
             head: int64 @ block[1] = min((WIDTH - (skew + base) % WIDTH) % WIDTH, length) if WIDTH > 1 else int64(0)
-            vectors: int64 @ block[1] = (length - head) / WIDTH
+            vectors: int64 @ block[1] = (length - head) // WIDTH
             edges: int64 @ block[1] = length - vectors * WIDTH  # elements before and behind whole vectors
-            tiles: int32 @ block[1] = int32((vectors + (TILE - 1)) / TILE)
+            tiles: int32 @ block[1] = int32((vectors + (TILE - 1)) // TILE)
             for run in range(-1, tiles, LOOK):
                 with partition(keys, thread[1], offset=lambda s: s, races="none") as key_slots, partition(
                     marks, thread[1], offset=lambda s: s, races="none"
@@ -359,7 +359,7 @@ def keep_between(
                                 if v + a * THREADS < vectors:
                                     for w in range(WIDTH):
                                         offer(head + (v + a * THREADS) * WIDTH + w, words[a][w])
-                if int32(counter[0]) > STAGE / 2:
+                if int32(counter[0]) > STAGE // 2:
                     write_out()
             write_out()
             all_before: int64 @ block[1] = block.reduce(before, OP=operators.add)

@@ -23,7 +23,7 @@ NOWHERE = 2147483647  # the place of what is not there
 @requires(thread[1])
 def place_in_row(j: int32 @ thread[1], length: int32 @ thread[1], size: int32 @ thread[1]) -> int32 @ thread[1]:
     """Where element `j` of a sample stands: somewhere in part `j` of `size` equal parts of a row, which is at least as long."""
-    span: int32 = length / size
+    span: int32 = length // size
     mixed: uint32 = uint32(j) * 2654435761
     return j * span + int32(((mixed ^ mixed >> 15) * 2246822519 >> 4) % uint32(span))
 
@@ -93,7 +93,7 @@ def keep_up_to(
                  read next is prefetched.
     """
     t: int32 @ thread[1] = id()
-    vectors: int32 @ block[1] = (length - before) / WIDTH
+    vectors: int32 @ block[1] = (length - before) // WIDTH
     block.fill(counter, 0, 1)
     with partition(held, thread[1], offset=lambda s: s, races="none") as slots, group(thread[1]):
 
@@ -120,7 +120,7 @@ def keep_up_to(
             if hits != 0:  # few are: not read again, for that takes its turn behind all that is under way
                 for e in range(AHEAD * WIDTH):
                     if hits >> e & 1 != 0:
-                        offer(before + (v + e / WIDTH * THREADS) * WIDTH + e % WIDTH, bits[e])
+                        offer(before + (v + e // WIDTH * THREADS) * WIDTH + e % WIDTH, bits[e])
 
 
 @prism("global")
@@ -199,19 +199,19 @@ def top_rows(
             positions[target + number * behind] = names[at] if NAMED else first + int64(one.place)
 
         job: int64 @ block[1] = begin + me
-        row: int64 @ block[1] = job / parts
+        row: int64 @ block[1] = job // parts
         if not CHECKED or failed[row] != 0:
             part: int64 @ block[1] = job - row * parts
-            o: int64 @ block[1] = row / inner
+            o: int64 @ block[1] = row // inner
             across: int64 @ block[1] = row - o * inner
             number: int64 @ block[1] = (o * outer_step + across * inner_step) * parts + part
-            target = number / behind * k * behind + number % behind
-            first = n * part / parts
-            length: int32 @ block[1] = int32(n * (part + 1) / parts - first)
+            target = number // behind * k * behind + number % behind
+            first = n * part // parts
+            length: int32 @ block[1] = int32(n * (part + 1) // parts - first)
             most: int32 @ block[1] = min(k, length)
             base = o * outer_stride + across * inner_stride + first * n_stride
             before: int32 @ block[1] = min((WIDTH - int32((skew + base) % WIDTH)) % WIDTH, length) if WIDTH > 1 else 0
-            vectors: int32 @ block[1] = (length - before) / WIDTH
+            vectors: int32 @ block[1] = (length - before) // WIDTH
             edge: int32 @ thread[1] = t if t < before else vectors * WIDTH + t  # an element that is in no vector
             bound = ALL
             last = length - 1
@@ -238,12 +238,12 @@ def top_rows(
                             bits: B[ITEMS]
                             load_ahead(x, base + before, v, vectors, n_stride, bits, WIDTH=WIDTH, THREADS=THREADS)
                             for e in range(ITEMS):
-                                if v + e / WIDTH * THREADS < vectors:
+                                if v + e // WIDTH * THREADS < vectors:
                                     one: V = bitcast(bits[e], V)
-                                    best: V = ones[e * GROUPS / ITEMS]
+                                    best: V = ones[e * GROUPS // ITEMS]
                                     if one >= best if LARGEST else one <= best:  # never of NaN
-                                        ones[e * GROUPS / ITEMS] = one
-                                        spots[e * GROUPS / ITEMS] = before + (v + e / WIDTH * THREADS) * WIDTH + e % WIDTH
+                                        ones[e * GROUPS // ITEMS] = one
+                                        spots[e * GROUPS // ITEMS] = before + (v + e // WIDTH * THREADS) * WIDTH + e % WIDTH
                         for g in range(GROUPS):
                             if spots[g] != NOWHERE:
                                 least[g] = key_of(bitcast(ones[g], B), U=U, KIND=KIND, INFINITY=INFINITY, LARGEST=LARGEST)
@@ -257,7 +257,7 @@ def top_rows(
                                     least[g] = key
                                     spots[g] = place
                 if DIRECT:
-                    bound, near = find_near(least, most - 1, 8 + most / 8, THREADS=THREADS)
+                    bound, near = find_near(least, most - 1, 8 + most // 8, THREADS=THREADS)
                 if not near:
                     with partition(held, thread[1], offset=t) as own, group(thread[1]):
                         for g in range(GROUPS):

@@ -47,7 +47,7 @@ def move_axes(
             target: int64 = 0
             for k in range(axes):
                 a: int32 = axes - 1 - k
-                upper: int64 = rest / table[3 * a]
+                upper: int64 = rest // table[3 * a]
                 digit: int64 = rest - upper * table[3 * a]
                 source = source + digit * table[3 * a + 1]
                 target = target + digit * table[3 * a + 2]

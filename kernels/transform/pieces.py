@@ -43,7 +43,7 @@ class Index:
 @requires(thread[1])
 def inverse(divisor: int32 @ thread[1]) -> uint32 @ thread[1]:
     """What `quotient` multiplies by: 2^32 / divisor, rounded up; 0 of 1."""
-    return uint32(0xFFFFFFFF) / uint32(divisor) + uint32(1)
+    return uint32(0xFFFFFFFF) // uint32(divisor) + uint32(1)
 
 
 @prism("device")
@@ -112,7 +112,7 @@ def inner(one: Index @ thread[1], other: Index @ thread[1]) -> int32 @ thread[1]
 @template(SIZE=constexpr(int))
 def bank_place(n: int32 @ thread[1]) -> int32 @ thread[1]:
     """Where element `n` of so many bytes is, when one word is left out behind those of all banks."""
-    return n + n / (128 // SIZE) * max(1, 4 // SIZE)
+    return n + n // (128 // SIZE) * max(1, 4 // SIZE)
 
 
 @prism("global")
@@ -147,12 +147,12 @@ def move_pieces(
     V: constexpr(int) = 16 // T.bytes
     TILE: constexpr(int) = EACH * THREADS
     p4: uint32 @ block[1] = id()
-    p3: uint32 @ block[1] = p4 / c4
-    p2: uint32 @ block[1] = p3 / c3
-    p1: uint32 @ block[1] = p2 / c2
-    p7: uint32 @ block[1] = p1 / c1
-    p6: uint32 @ block[1] = p7 / n7
-    p5: uint32 @ block[1] = p6 / n6
+    p3: uint32 @ block[1] = p4 // c4
+    p2: uint32 @ block[1] = p3 // c3
+    p1: uint32 @ block[1] = p2 // c2
+    p7: uint32 @ block[1] = p1 // c1
+    p6: uint32 @ block[1] = p7 // n7
+    p5: uint32 @ block[1] = p6 // n6
     s1: int64 @ block[1] = int64(p1 - p7 * c1) * t1
     s2: int64 @ block[1] = int64(p2 - p1 * c2) * t2
     s3: int64 @ block[1] = int64(p3 - p2 * c3) * t3
@@ -167,7 +167,7 @@ def move_pieces(
     r4: int32 @ block[1] = int32(min(n4 - s4, t4))
     many: int32 @ block[1] = r1 * r2 * r3 * r4
     whole: bool @ block[1] = r2 == t2 and r3 == t3 and r4 == t4 and r1 == t1
-    written: Extents @ block[1] = extents_of(Index(r1, r2, r3, r4 / V if WAY == GATHERED else r4), m2, m3, m4, whole)
+    written: Extents @ block[1] = extents_of(Index(r1, r2, r3, r4 // V if WAY == GATHERED else r4), m2, m3, m4, whole)
     in_y: Index @ block[1] = Index(int32(y1), int32(y2), int32(y3), int32(y4))
     in_x: Index @ block[1] = Index(int32(x1), int32(x2), int32(x3), int32(x4))
     with partition(y, block[1], lambda i: to_y + i, races="none") as target, group(block[1]):
@@ -176,7 +176,7 @@ def move_pieces(
             with partition(target, thread[1], lambda i: i, races="none") as mine, group(thread[1]):
                 move_each(x, from_x, in_x, mine, in_y, many, t, written, W=W, EACH=EACH)
         else:
-            tile: shared(T[TILE + TILE / (128 // T.bytes) * max(1, 4 // T.bytes)])
+            tile: shared(T[TILE + TILE // (128 // T.bytes) * max(1, 4 // T.bytes)])
             order: Index @ block[1] = Index(o1, o2, o3, o4)
             lies: Index @ block[1] = pick(order, Index(r1, r2, r3, r4))
             apart: Index @ block[1] = steps_in(order, dense(lies))
@@ -186,7 +186,7 @@ def move_pieces(
                 else:
                     across: Index = pick(order, dense(Index(r1, r2, r3, r4)))
                     if WAY == SCATTERED:
-                        read: Extents = extents_of(Index(lies.a, lies.b, lies.c, lies.d / V), k2, k3, k4, whole)
+                        read: Extents = extents_of(Index(lies.a, lies.b, lies.c, lies.d // V), k2, k3, k4, whole)
                         load_rows(x, from_x, pick(order, in_x), many, t, read, across, mine, W=W, EACH=EACH)
                     else:
                         read: Extents = extents_of(lies, k2, k3, k4, whole)

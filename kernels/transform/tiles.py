@@ -49,8 +49,8 @@ def load_vectors(
     raw: W[LOADS * P * R]
     for v in range(LOADS):  # all loads before the first store, and no branches between them
         q: int32 = t + v * THREADS
-        j: int32 = min((q % 8 + q / 32 % (ACROSS // 8) * 8) * V, wide - V)
-        i: int32 = (q / 8 % 4 + q / (4 * ACROSS) * 4) * R
+        j: int32 = min((q % 8 + q // 32 % (ACROSS // 8) * 8) * V, wide - V)
+        i: int32 = (q // 8 % 4 + q // (4 * ACROSS) * 4) * R
         for r in range(R):
             if V == 1:
                 raw[v] = x[first + min(i, high - 1) * apart + j]
@@ -60,8 +60,8 @@ def load_vectors(
                     raw[(v * P + k) * R + r] = words[k]
     for v in range(LOADS):
         q: int32 = t + v * THREADS
-        j: int32 = q % 8 + q / 32 % (ACROSS // 8) * 8
-        i: int32 = q / 8 % 4 + q / (4 * ACROSS) * 4
+        j: int32 = q % 8 + q // 32 % (ACROSS // 8) * 8
+        i: int32 = q // 8 % 4 + q // (4 * ACROSS) * 4
         for k in range(P):
             some: W[R]
             for r in range(R):
@@ -87,14 +87,14 @@ def load_elements(
     raw: W[COLUMNS * (ROWS // R) // THREADS] = {0}
     for v in range(COLUMNS * (ROWS // R) // THREADS):
         for r in range(R):
-            i: int32 = (t / COLUMNS + v * DOWN) * R + r
+            i: int32 = (t // COLUMNS + v * DOWN) * R + r
             if i < high and j < wide:
                 if R > 1:
                     raw[v] = raw[v] | uint32(x[first + i * apart + j * near]) << (8 * T.bytes * r)
                 else:
                     raw[v] = x[first + i * apart + j * near]
     for v in range(COLUMNS * (ROWS // R) // THREADS):
-        tile[j * PITCH + t / COLUMNS + v * DOWN] = raw[v]
+        tile[j * PITCH + t // COLUMNS + v * DOWN] = raw[v]
 
 
 @prism("global")
@@ -124,15 +124,15 @@ def move_tiles(
     R: constexpr(int) = W.bytes // T.bytes  # elements of a word
     P: constexpr(int) = 16 // W.bytes  # words of a vector
     PITCH: constexpr(int) = ROWS // R + (P if VECTORS else 1)  # words of a row of the tile, which is a column of x
-    across: uint32 @ grid[1] = uint32((columns - 1) / COLUMNS + 1)
-    down: uint32 @ grid[1] = uint32((rows - 1) / ROWS + 1)
+    across: uint32 @ grid[1] = uint32((columns - 1) // COLUMNS + 1)
+    down: uint32 @ grid[1] = uint32((rows - 1) // ROWS + 1)
     number: uint32 @ block[1] = id()
-    outer: uint32 @ block[1] = number / across
-    c: uint32 @ block[1] = outer / down
+    outer: uint32 @ block[1] = number // across
+    c: uint32 @ block[1] = outer // down
     left: int64 @ block[1] = int64(number - outer * across) * COLUMNS
     top: int64 @ block[1] = int64(outer - c * down) * ROWS
-    b: uint32 @ block[1] = c / n3
-    a: uint32 @ block[1] = b / n2
+    b: uint32 @ block[1] = c // n3
+    a: uint32 @ block[1] = b // n2
     in_x: int64 @ block[1] = top * x_apart + left * x_near
     from_x: int64 @ block[1] = x0 + int64(a) * x1 + int64(b - a * n2) * x2 + int64(c - b * n3) * x3 + in_x
     to_y: int64 @ block[1] = int64(a) * y1 + int64(b - a * n2) * y2 + int64(c - b * n3) * y3 + left * y_apart + top * y_near
@@ -151,21 +151,21 @@ def move_tiles(
         with partition(target, thread[1], lambda i: i, races="none") as mine, group(thread[1]):
             if VECTORS:
                 for v in range(COLUMNS * ROWS // V // THREADS, unroll=True):
-                    j: int32 = (t + v * THREADS) / (ROWS // V)
+                    j: int32 = (t + v * THREADS) // (ROWS // V)
                     i: int32 = (t + v * THREADS) % (ROWS // V) * V
-                    row: int32 = j % V * (COLUMNS // V) + j / V
+                    row: int32 = j % V * (COLUMNS // V) + j // V
                     if i < high and j < wide:
                         if V == 1:
                             mine[j * y_apart + i] = tile[row * PITCH + i]
                         else:
-                            words: vector(W, P) = load_vector(tile[row * PITCH + i / R], P)
+                            words: vector(W, P) = load_vector(tile[row * PITCH + i // R], P)
                             store_vector(mine[j * y_apart + i], bitcast(words, vector(T, V)))
             else:
                 for v in range(COLUMNS * ROWS // THREADS):
-                    j: int32 = t / ROWS + v * (THREADS // ROWS)
+                    j: int32 = t // ROWS + v * (THREADS // ROWS)
                     i: int32 = t % ROWS
                     if i < high and j < wide:
-                        word: W = tile[j * PITCH + i / R]
+                        word: W = tile[j * PITCH + i // R]
                         mine[j * y_apart + i * y_near] = T(word >> (8 * T.bytes * (i % R))) if R > 1 else word
 
 

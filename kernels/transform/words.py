@@ -50,18 +50,18 @@ def load_words(
             words[k] = x[corner + min(max(group + k * WARPS, -above), below - 1) * apart + min(column, wide - 1)]
     elif inside:
         for k in range(WORDS):  # all loads before what they are used for
-            i: int32 = min(max((group + k / R * WARPS) * R + k % R, -above), below - 1)
+            i: int32 = min(max((group + k // R * WARPS) * R + k % R, -above), below - 1)
             at: int64 = corner + i * apart + min(column, wide - 1)
             shift: int32 = int32((at + past) & R - 1)
             low[k] = bitcast(load_vector(x[at - shift], R), W)
             high[k] = bitcast(load_vector(x[at - shift + R], R), W)
         for k in range(WORDS):
-            i: int32 = min(max((group + k / R * WARPS) * R + k % R, -above), below - 1)
+            i: int32 = min(max((group + k // R * WARPS) * R + k % R, -above), below - 1)
             shift: int32 = int32((corner + i * apart + min(column, wide - 1) + past) & R - 1)
             words[k] = funnel_shift_right(low[k], high[k], uint32(8 * T.bytes * shift))
     else:
         for k in range(WORDS):
-            i: int32 = min(max((group + k / R * WARPS) * R + k % R, -above), below - 1)
+            i: int32 = min(max((group + k // R * WARPS) * R + k % R, -above), below - 1)
             words[k] = load_slowly(x, corner + i * apart + column, wide - column, R=R)
 
 
@@ -91,13 +91,13 @@ def move_words(
     COLUMNS: constexpr(int) = ACROSS * R
     WARPS: constexpr(int) = THREADS // 32
     EACH: constexpr(int) = HIGH * (ACROSS // 32) // WARPS  # groups of `R` rows of 32 words, of a warp
-    across: uint32 @ grid[1] = uint32((columns - 1) / COLUMNS + 1)
-    down: uint32 @ grid[1] = uint32((rows + (HALO - 2)) / ROWS + 1)
+    across: uint32 @ grid[1] = uint32((columns - 1) // COLUMNS + 1)
+    down: uint32 @ grid[1] = uint32((rows + (HALO - 2)) // ROWS + 1)
     number: uint32 @ block[1] = id()
-    outer: uint32 @ block[1] = number / across
-    c: uint32 @ block[1] = outer / down
-    b: uint32 @ block[1] = c / n3
-    a: uint32 @ block[1] = b / n2
+    outer: uint32 @ block[1] = number // across
+    c: uint32 @ block[1] = outer // down
+    b: uint32 @ block[1] = c // n3
+    a: uint32 @ block[1] = b // n2
     left: int64 @ block[1] = int64(number - outer * across) * COLUMNS
     top: int64 @ block[1] = int64(outer - c * down) * ROWS
     from_x: int64 @ block[1] = x0 + int64(a) * x1 + int64(b - a * n2) * x2 + int64(c - b * n3) * x3 + top * x_apart + left
@@ -113,8 +113,8 @@ def move_words(
         t: int32 @ thread[1] = id()
         with partition(tile, thread[1], lambda j, i: (j, i), races="none") as mine, group(thread[1]):
             lane: int32 = t % 32
-            half: int32 = t / 32 % (ACROSS // 32)
-            first: int32 = t / 32 / (ACROSS // 32)
+            half: int32 = t // 32 % (ACROSS // 32)
+            first: int32 = t // 32 // (ACROSS // 32)
             raw: W[EACH * R]
             load_words(
                 x, from_x, x_apart, (half * 32 + lane) * R, first - HALO // R, above, below, wide, x_past, inside, raw, R=R,
@@ -130,16 +130,16 @@ def move_words(
                     mine[(half * R + r) * 32 + lane, first + v * (WARPS // (ACROSS // 32))] = some[r]
         with partition(target, thread[1], lambda i: i, races="none") as mine, group(thread[1]):
             for v in range(COLUMNS * (ROWS // R) // THREADS):
-                j: int32 = (t + v * THREADS) / (ROWS // R)
+                j: int32 = (t + v * THREADS) // (ROWS // R)
                 p: int32 = (t + v * THREADS) % (ROWS // R)
                 if j < wide:
                     shift: int32 = int32((to_y + j * y_apart + top + y_past) & HALO - 1)
-                    row: int32 = (j / (32 * R) * R + j % R) * 32 + j / R % 32
+                    row: int32 = (j // (32 * R) * R + j % R) * 32 + j // R % 32
                     at: int32 = HALO - shift + p * R
-                    word: W = tile[row, at / R]
+                    word: W = tile[row, at // R]
                     if R > 1:
                         if at % R != 0:
-                            word = funnel_shift_right(word, tile[row, at / R + 1], uint32(8 * T.bytes * (at % R)))
+                            word = funnel_shift_right(word, tile[row, at // R + 1], uint32(8 * T.bytes * (at % R)))
                     i: int64 = top - shift + p * R
                     if i >= 0 and i + R <= rows:
                         if R > 1:

@@ -13,7 +13,9 @@ from pathlib import Path
 from typing import Any
 
 from prism.command.output import DONE, FOUND, UNPROVED, CommandError, write
+from prism.command.progress import Bar
 from prism.command.sources import program_of, target
+from prism.runtime.keys import ARCH
 
 
 def run_check(options: argparse.Namespace) -> int:
@@ -66,16 +68,26 @@ def run_schedules(options: argparse.Namespace) -> int:
     """`prism check --schedules N`: what the reference machine finds; 1 where it finds a fault."""
     from prism.interpret import explore
 
+    bar = Bar(quiet=options.json, patient=True)
     try:
         told = explore.parse_arguments(options.arguments)
         program = program_of(options, told)
         shape = explore.shape_of(program, options.blocks, options.threads)
         with contextlib.redirect_stdout(sys.stderr if options.json else sys.stdout):  # what the kernel prints
-            report = explore.explore(program, shape, told, options.schedules, options.seed)
+            report = explore.explore(
+                program,
+                shape,
+                told,
+                options.schedules,
+                options.seed,
+                lambda done, total: bar.show("schedules", done, total),
+            )
     except explore.InputError as error:
         raise CommandError(str(error)) from None
     except MemoryError as error:
         raise CommandError(f"there is not enough memory for the arguments: {error}") from None
+    finally:
+        bar.close()
     command = " ".join(shlex.quote(part) for part in (options.kernel, *(f"-t{text}" for text in options.template)))
     write(options, explore.describe_report(program, report, command), run_facts(program.entry.name, report))
     return FOUND if report.findings else strictly(options, program)
@@ -133,7 +145,7 @@ def run_emit(options: argparse.Namespace) -> int:
     from prism.runtime.export import header
 
     program = entry_of(options) if options.header or options.ptx or options.json else program_of(options)
-    arch = target(options.arch) if options.ptx else options.arch
+    arch = target(options.arch) if options.ptx else require_spelled(options.arch)
     if options.header or options.ptx or options.json:
         check_architecture(program, arch)
     compiled = Compiled(program, arch)
@@ -150,6 +162,17 @@ def run_emit(options: argparse.Namespace) -> int:
 
         write(options, emit(lower(program)).source)
     return DONE
+
+
+def require_spelled(arch: str) -> str:
+    """Return the architecture; what needs no compiler takes any that is spelled as one.
+
+    Raises:
+        CommandError: it is no architecture.
+    """
+    if not ARCH.fullmatch(arch):
+        raise CommandError(f"an architecture is written as in `sm_90a`, not {arch!r}")
+    return arch
 
 
 def run_export(options: argparse.Namespace) -> int:

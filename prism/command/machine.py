@@ -15,6 +15,7 @@ from pathlib import Path
 from typing import Any
 
 from prism.command.output import DONE, FOUND, CommandError, write
+from prism.command.progress import Bar, say_time
 
 # -- build ----------------------------------------------------------------------------------------------------------------
 
@@ -36,7 +37,7 @@ def run_build(options: argparse.Namespace) -> int:
             [target(arch) for arch in options.arch or ARCHITECTURES],
             folder=options.output,
             jobs=options.jobs,
-            progress=bar,
+            progress=lambda now: bar.show(now.stage, now.done, now.total),
         )
     except OSError as error:
         raise CommandError(f"can't write the artifacts: {error}") from None
@@ -55,41 +56,6 @@ def run_build(options: argparse.Namespace) -> int:
     write(options, "\n".join(lines) + "\n", facts)
     options.output = output
     return DONE
-
-
-class Bar:
-    """A progress bar on the error stream; where that is no terminal, a line now and then."""
-
-    WIDTH, SECONDS = 30, 15.0
-
-    def __init__(self, *, quiet: bool) -> None:
-        self.quiet = quiet
-        self.live = sys.stderr.isatty()
-        self.said = self.begun = time.monotonic()
-        self.stage = ""
-
-    def __call__(self, progress: object) -> None:
-        """Show how far a build is."""
-        stage, done, total = (getattr(progress, name) for name in ("stage", "done", "total"))
-        now = time.monotonic()
-        due = done == total or now - self.said >= (0.1 if self.live else self.SECONDS)
-        if self.quiet or not due:
-            return
-        if stage != self.stage:
-            self.stage, self.begun = stage, self.said
-        self.said = now
-        if not self.live:
-            print(f"{stage}: {done} of {total}", file=sys.stderr, flush=True)
-            return
-        full = self.WIDTH * done // total
-        left = (now - self.begun) / max(done, 1) * (total - done)
-        text = f"\r{stage:8}[{'#' * full}{'.' * (self.WIDTH - full)}] {done}/{total}  {left:4.0f} s left"
-        print(text, end="\n" if done == total else "", file=sys.stderr, flush=True)
-
-    def close(self) -> None:
-        """Leave the line."""
-        if self.live and not self.quiet and self.stage:
-            print(file=sys.stderr)
 
 
 # -- info -----------------------------------------------------------------------------------------------------------------
@@ -131,7 +97,12 @@ def run_bench(options: argparse.Namespace) -> int:
         options.results.mkdir(parents=True, exist_ok=True)
         facts = json.dumps(machine_facts(), indent=1)
         (options.results / "machine.json").write_text(f"{facts}\n", encoding="utf-8")
-    codes = {name: run_script(scripts[name], options) for name in options.scripts}
+    codes, begun = {}, time.monotonic()
+    for number, name in enumerate(options.scripts):
+        left = (time.monotonic() - begun) / max(number, 1) * (len(options.scripts) - number)
+        rest = f", some {say_time(left)} left" if number else ""
+        print(f"== {name}: script {number + 1} of {len(options.scripts)}{rest}", file=sys.stderr, flush=True)
+        codes[name] = run_script(scripts[name], options)
     write(
         options, "".join(f"{name}: {'done' if not code else f'exit {code}'}\n" for name, code in codes.items()), codes
     )

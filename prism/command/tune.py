@@ -5,9 +5,11 @@ from __future__ import annotations
 import argparse
 import dataclasses
 import sys
+import time
 from typing import Any
 
 from prism.command.output import BROKEN, DONE, CommandError, write
+from prism.command.progress import say_time
 
 
 def run_tune(options: argparse.Namespace) -> int:
@@ -25,12 +27,15 @@ def run_tune(options: argparse.Namespace) -> int:
         with timer_of(options.device) as timer:
             name = timer.device.name
             texts, found = [f"# Measured on {name}."], []
+            far = Far(sum(map(len, wanted.values())))
             for table, keys in wanted.items():
                 done = {}
                 for key, one in tune(table, keys, timer, options.rounds):
                     done[key] = one
                     best = f"{spell_choice(one.best.choice)}, {one.best.ratio:.3f} of the present time"
-                    print(f"{table} {key}: {best}; {len(one.unusable)} unusable", file=sys.stderr, flush=True)
+                    print(
+                        f"{table} {key}: {best}; {len(one.unusable)} unusable{far.next()}", file=sys.stderr, flush=True
+                    )
                 texts.append(table_text(table, done))
                 found += as_json(table, done)
     except DeviceError as error:
@@ -42,6 +47,19 @@ def run_tune(options: argparse.Namespace) -> int:
     return DONE
 
 
+class Far:
+    """How many entries are measured, of how many, and how long the others will take if they take as long."""
+
+    def __init__(self, total: int) -> None:
+        self.done, self.total, self.begun = 0, total, time.monotonic()
+
+    def next(self) -> str:
+        """Count one more, and say where that is, in brackets."""
+        self.done += 1
+        left = (time.monotonic() - self.begun) / self.done * (self.total - self.done)
+        return f" ({self.done} of {self.total}{f', some {say_time(left)} left' if self.done < self.total else ''})"
+
+
 def _run_shapes(options: argparse.Namespace) -> int:
     """`prism tune TABLE --shapes FILE`: the best choice of each shape, kept in the cache for later calls."""
     from prism.lib import tuned
@@ -49,7 +67,7 @@ def _run_shapes(options: argparse.Namespace) -> int:
     from prism.runtime.driver import DeviceError
 
     table, shapes = shapes_of(options)
-    done, lines = {}, []
+    done, lines, far = {}, [], Far(len(shapes))
     try:
         with timer_of(options.device) as timer:
             name = timer.device.name
@@ -58,7 +76,7 @@ def _run_shapes(options: argparse.Namespace) -> int:
                 lines.append(
                     f"{table} {shape}: {spell_choice(one.best.choice)}, {one.best.ratio:.3f} of the present time"
                 )
-                print(lines[-1], file=sys.stderr, flush=True)
+                print(f"{lines[-1]}{far.next()}", file=sys.stderr, flush=True)
                 if not tuned.keep(table, name, {shape: dataclasses.asdict(one.best.choice)}):
                     raise CommandError("the cache can't be written: nothing would be there for later calls")
     except DeviceError as error:

@@ -17,24 +17,29 @@ if TYPE_CHECKING:  # what editors and type checkers see of `_FROM`
     from prism.dist._counting import bincount, histogram
     from prism.dist._engines import cuda_aware
     from prism.dist._keys import reduce_by_key, scan_by_key
-    from prism.dist._positions import argmax, argmin, flatnonzero, nonzero
+    from prism.dist._positions import argmax, argmin, flatnonzero, nonzero, select
+    from prism.dist._products import matmul
     from prism.dist._reduce import all, any, count_nonzero, max, min, prod, reduce, sum
     from prism.dist._scan import cummax, cummin, cumprod, cumsum, scan
+    from prism.dist._segments import segmented_reduce, segmented_scan
     from prism.dist._sort import argsort, kthvalue, median, sort, sort_by_key, top_k, unique
 
 _FROM = {
     "counting": ("bincount", "histogram"),
     "engines": ("cuda_aware",),
     "keys": ("reduce_by_key", "scan_by_key"),
-    "positions": ("argmax", "argmin", "flatnonzero", "nonzero"),
+    "positions": ("argmax", "argmin", "flatnonzero", "nonzero", "select"),
+    "products": ("matmul",),
     "reduce": ("all", "any", "count_nonzero", "max", "min", "prod", "reduce", "sum"),
     "scan": ("cummax", "cummin", "cumprod", "cumsum", "scan"),
+    "segments": ("segmented_reduce", "segmented_scan"),
     "sort": ("argsort", "kthvalue", "median", "sort", "sort_by_key", "top_k", "unique"),
 }
 __all__ = [
     "all", "any", "argmax", "argmin", "argsort", "bincount", "count_nonzero", "cuda_aware", "cummax", "cummin",
-    "cumprod", "cumsum", "flatnonzero", "histogram", "kthvalue", "max", "median", "min", "nonzero", "prod",
-    "reduce", "reduce_by_key", "scan", "scan_by_key", "sort", "sort_by_key", "sum", "top_k", "unique",
+    "cumprod", "cumsum", "flatnonzero", "histogram", "kthvalue", "matmul", "max", "median", "min", "nonzero", "prod",
+    "reduce", "reduce_by_key", "scan", "scan_by_key", "segmented_reduce", "segmented_scan", "select", "sort", "sort_by_key",
+    "sum", "top_k", "unique",
 ]  # fmt: skip
 _MODULES = {name: module for module, names in _FROM.items() for name in names}
 

@@ -3,37 +3,32 @@
 from __future__ import annotations
 
 import builtins
+import functools
 import hashlib
+import struct
 from collections.abc import Callable
 from typing import Any, NamedTuple
 
 import numpy as np
 
-from prism.dist._arrays import Post
+from prism.dist._arrays import Post, scalar_of
 
-_TEXT, _FACTS, _ELEMENT = 384, 4, 32
-FORM = np.dtype(
-    [
-        ("hash", "V16"),
-        ("fault", "?"),
-        ("bytes", "<u2"),
-        ("text", f"S{_TEXT}"),
-        ("facts", "<i8", _FACTS),
-        ("element", "V32"),
-    ]
-)
-"""What a rank says: the hash of its call, whether it failed, the call in words, numbers, and the bytes of an element."""
+_HEAD = struct.Struct("<16sQ4q8x")
+"""What a rank says first: the hash of its call, whether it failed, and four numbers."""
+_ELEMENT, _TEXT = 32, 384
+MESSAGE = _HEAD.size + _ELEMENT
+"""Bytes of what a rank says: behind the head an element, as `prism.dist` has the word."""
 
 
 class Mine(NamedTuple):
     """What a rank has to say: the call, with all that ranks must have in common; up to four numbers, and 32 bytes, of its shard.
 
-    `kept` stays here.
+    `element`: those bytes, or an array of so many, wherever it lies. `kept` stays here.
     """
 
     call: str
     facts: tuple[int, ...] = ()
-    element: bytes = b""
+    element: Any = b""
     kept: Any = None
 
 
@@ -66,28 +61,43 @@ def agree(post: Post, work: Callable[[], Mine]) -> Told:
     fault: Exception | None = None
     try:
         mine = work()
+        element, array = mine.element, None
+        if not isinstance(element, bytes):
+            element, array = (b"", element) if post.carries(element) else (scalar_of(element).tobytes(), None)
     except Exception as error:
         fault, mine = error, Mine(f"{type(error).__name__}: {error}")
-    said, text = np.zeros(1, FORM), mine.call.encode()
-    said["hash"] = np.void(hashlib.sha256(text).digest()[:16])
-    said["fault"], said["bytes"], said["text"] = fault is not None, len(mine.element), text[:_TEXT]
-    said["facts"][0, : len(mine.facts)] = mine.facts
-    said["element"] = np.void(mine.element.ljust(_ELEMENT, b"\0"))
-    told = post.tell(said.view(np.uint8)).view(FORM)
-    if told["fault"].any():
-        rank = int(told["fault"].argmax())
-        kind, _, message = _words(told, rank).partition(": ")
+        element, array = b"", None
+    facts = (*mine.facts, 0, 0, 0, 0)[:4]
+    head = _HEAD.pack(_hash_of(mine.call), fault is not None, *facts)
+    told = post.tell(head + element.ljust(_ELEMENT, b"\0"), array, _HEAD.size).reshape(post.size, MESSAGE)
+    said = told[:, :24].view("<u8")
+    if (said != said[0]).any() or said[0, 2]:
+        _complain(post, mine.call, said, fault)
+    return Told(told[:, 24:56].view("<i8"), told[:, _HEAD.size :], mine.kept)
+
+
+def _complain(post: Post, call: str, said: np.ndarray[Any, Any], fault: Exception | None) -> None:
+    """Raise what is wrong: ranks tell what they call, or how they failed, in words, which they do only here.
+
+    Raises:
+        ValueError, TypeError, ...: as `agree`.
+    """
+    texts = post.tell(call.encode()[:_TEXT].ljust(_TEXT, b"\0")).reshape(post.size, _TEXT)
+
+    def words(rank: int) -> str:
+        return str(texts[rank].tobytes().rstrip(b"\0"), errors="ignore")
+
+    if said[:, 2].any():
+        rank = int(said[:, 2].argmax())
+        kind, _, message = words(rank).partition(": ")
         raise _kind(kind)(f"rank {rank}: {message}") from fault
-    hashes = told["hash"].copy().view("<u8").reshape(-1, 2)
-    if (other := (hashes != hashes[0]).any(1)).any():
-        rank = int(other.argmax())
-        raise ValueError(f"ranks disagree: rank 0 calls {_words(told, 0)}, and rank {rank} calls {_words(told, rank)}")
-    return Told(told["facts"], told["element"].copy().view(np.uint8).reshape(-1, _ELEMENT), mine.kept)
+    rank = int((said[:, :2] != said[0, :2]).any(1).argmax())
+    raise ValueError(f"ranks disagree: rank 0 calls {words(0)}, and rank {rank} calls {words(rank)}")
 
 
-def _words(told: np.ndarray[Any, Any], rank: int) -> str:
-    """Return what a rank calls, or how it failed."""
-    return bytes(told["text"][rank]).decode(errors="ignore")
+@functools.lru_cache(maxsize=1024)
+def _hash_of(text: str) -> bytes:
+    return hashlib.sha256(text.encode()).digest()[:16]
 
 
 def _kind(name: str) -> type[Exception]:

@@ -6,7 +6,7 @@ import importlib
 import math
 import sys
 from collections.abc import Sequence
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -60,6 +60,12 @@ def scalar_of(value: Any) -> np.ndarray[Any, Any]:
     return on_host(as_bytes(value)).view(info.dtype).reshape(info.shape)
 
 
+def kind_of(value: Any) -> np.dtype[Any]:
+    """Return the dtype of an array or a number of NumPy's."""
+    found: np.dtype[Any] = value.dtype if isinstance(value, np.generic) else describe(value).dtype
+    return found
+
+
 def join(like: ArrayInfo, arrays: Sequence[Any]) -> Any:
     """Return arrays of the library of `like` one behind the other."""
     if like.library == "torch":
@@ -76,7 +82,26 @@ def scalar_in(like: ArrayInfo, value: Any, dtype: np.dtype[Any]) -> Any:
     """Return a number of the host as the library of `like` returns it: NumPy's as a scalar, others as an array without axes."""
     if like.library == "numpy":
         return np.asarray(value).astype(dtype)[()]
-    return bring(like, np.asarray(value).astype(dtype).reshape(1)).reshape(())
+    number = np.asarray(value).astype(dtype)
+    if dtype.kind not in ("fi" if like.library == "torch" else "biufc"):
+        return bring(like, number.reshape(1)).reshape(())
+    made = empty(like, (), dtype)  # the value goes with the launch: nothing is copied from the host
+    (made.fill_ if like.library == "torch" else made.fill)(number.item())
+    return made
+
+
+class Room(NamedTuple):
+    """Memory of one small message: what goes and what comes, on a GPU, and the same on the host, where the driver copies from."""
+
+    sent: Any
+    came: Any
+    said: np.ndarray[Any, Any]
+    told: np.ndarray[Any, Any]
+    pinned: tuple[Any, Any]
+
+
+_free: dict[tuple[str, int, int, int], list[Room]] = {}
+"""Rooms that no message is in, by the library, its current device, and the bytes that go and come."""
 
 
 class Post:
@@ -85,20 +110,37 @@ class Post:
     def __init__(self, engine: Engine) -> None:
         self.engine, self.rank, self.size = engine, engine.rank, engine.size
 
-    def tell(self, sent: np.ndarray[Any, Any]) -> np.ndarray[Any, Any]:
-        """Return what all ranks say, one behind the other: bytes of the host, as many of each."""
-        made = np.empty(self.size * len(sent), np.uint8)
-        if self.engine.on_host is False:
-            there, back = bytes_on_gpu(self.engine, len(sent)), bytes_on_gpu(self.engine, made.size)
-            put(there, sent)
-            self.engine.all_gather(there, back)
-            return on_host(back)
-        self.engine.all_gather(sent, made)
-        return made
+    def tell(self, said: bytes, array: Any = None, at: int = 0) -> np.ndarray[Any, Any]:
+        """Return what all ranks say, one behind the other: bytes of the host, as many of each.
+
+        `array`: what this rank says from byte `at` on, where the engine carries it: it need not come to the host first.
+        """
+        if self.engine.on_host is not False:
+            made = np.empty(self.size * len(said), np.uint8)
+            self.engine.all_gather(np.frombuffer(bytearray(said), np.uint8), made)
+            return made
+        work = _ByTorch() if self.engine.library == "torch" else _ByCupy()
+        key = (self.engine.library, work.device, len(said), self.size * len(said))
+        free = _free.setdefault(key, [])
+        room = free.pop() if free else work.room(*key[2:])
+        room.said[:] = np.frombuffer(said, np.uint8)
+        work.put(room)
+        if array is not None:
+            parts = as_bytes(array)
+            room.sent[at : at + len(parts)] = parts
+        self.engine.all_gather(room.sent, room.came)
+        work.wait(room)
+        found = room.told.copy()
+        free.append(room)  # only here: an interrupted message may still be under way
+        return found
+
+    def carries(self, array: Any) -> bool:
+        """Whether a small message takes an array from where it lies: on a GPU, of the engine's own library."""
+        return self.engine.on_host is False and library_of(array) == self.engine.library
 
     def lengths(self, mine: int) -> list[int]:
         """Return a number of each rank."""
-        found: list[int] = self.tell(np.array([mine], np.int64).view(np.uint8)).view(np.int64).tolist()
+        found: list[int] = self.tell(mine.to_bytes(8, "little")).view("<i8").tolist()
         return found
 
     def all_to_all_host(self, numbers: np.ndarray[Any, Any]) -> np.ndarray[Any, Any]:
@@ -119,9 +161,11 @@ class Post:
         if self.engine.on_host is False and info.device is None:
             raise TypeError("`comm` moves arrays on a GPU alone (NCCL), and `x` is on the host")
 
-    def all_gather(self, like: ArrayInfo, part: Any, shape: tuple[int, ...], dtype: np.dtype[Any]) -> Any:
-        """Return the arrays of all ranks, of one shape and dtype, stacked in their order, in the library of `like`."""
-        made = empty(like, (self.size, *shape), dtype)
+    def all_gather(
+        self, like: ArrayInfo, part: Any, shape: tuple[int, ...], dtype: np.dtype[Any], made: Any = None
+    ) -> Any:
+        """Return the arrays of all ranks, of one shape and dtype, stacked in their order, in the library of `like`, in `made`."""
+        made = empty(like, (self.size, *shape), dtype) if made is None else made
         sent, room = as_bytes(part), as_bytes(made)
         if not len(room):
             return made
@@ -133,11 +177,13 @@ class Post:
             self.engine.all_gather(sent, room)
         return made
 
-    def all_to_all(self, like: ArrayInfo, parts: Any, rows: Sequence[int], back: Sequence[int]) -> Any:
-        """Return the rows that come, `back[r]` from rank r, in the order of ranks; the next `rows[r]` of `parts` go to it."""
+    def all_to_all(
+        self, like: ArrayInfo, parts: Any, rows: Sequence[int], back: Sequence[int], made: Any = None
+    ) -> Any:
+        """Return, in `made`, the rows that come, `back[r]` from rank r, in order; the next `rows[r]` of `parts` go to it."""
         info = describe(parts)
         row = info.shape[1:]
-        made = empty(like, (sum(back), *row), info.dtype)
+        made = empty(like, (sum(back), *row), info.dtype) if made is None else made
         each = math.prod(row) * info.dtype.itemsize
         sent, received = [n * each for n in rows], [n * each for n in back]
         given, room = as_bytes(parts), as_bytes(made)
@@ -148,6 +194,53 @@ class Post:
         else:
             self.engine.all_to_all(given, room, sent, received)
         return made
+
+
+class _ByTorch:
+    """Small messages in torch's tensors, on its current device and stream."""
+
+    def __init__(self) -> None:
+        self._torch = sys.modules["torch"]
+        self.device = self._torch.cuda.current_device()
+
+    def room(self, sent: int, came: int) -> Room:
+        there = [self._torch.empty(n, dtype=self._torch.uint8, device=self.device) for n in (sent, came)]
+        here = [self._torch.empty(n, dtype=self._torch.uint8, pin_memory=True) for n in (sent, came)]
+        return Room(there[0], there[1], here[0].numpy(), here[1].numpy(), (here[0], here[1]))
+
+    def put(self, room: Room) -> None:
+        room.sent.copy_(room.pinned[0], non_blocking=True)
+
+    def wait(self, room: Room) -> None:
+        room.pinned[1].copy_(room.came, non_blocking=True)
+        self._torch.cuda.current_stream().synchronize()
+
+
+class _ByCupy:
+    """Small messages in CuPy's arrays, on its current device and stream."""
+
+    def __init__(self) -> None:
+        self._cupy = importlib.import_module("cupy")
+        self.device = self._cupy.cuda.Device().id
+
+    def room(self, sent: int, came: int) -> Room:
+        there = [self._cupy.empty(n, np.uint8) for n in (sent, came)]
+        first, second = (self._cupy.cuda.alloc_pinned_memory(n) for n in (sent, came))
+        said, told = np.frombuffer(first, np.uint8, sent), np.frombuffer(second, np.uint8, came)
+        return Room(there[0], there[1], said, told, (first, second))
+
+    def put(self, room: Room) -> None:
+        room.sent.set(room.said)
+
+    def wait(self, room: Room) -> None:
+        stream = self._cupy.cuda.get_current_stream()
+        room.came.get(stream=stream, out=room.told, blocking=False)
+        stream.synchronize()
+
+
+def library_of(array: Any) -> str:
+    """Return the name of the library that an array is of."""
+    return type(array).__module__.partition(".")[0]
 
 
 def bytes_on_gpu(engine: Engine, count: int) -> Any:

@@ -7,6 +7,7 @@ queued on the stream that is current for that library, behind what made them.
 from __future__ import annotations
 
 import contextlib
+import importlib
 import itertools
 import sys
 from collections.abc import Sequence
@@ -44,7 +45,7 @@ class Group:
     def __init__(self, group: Any) -> None:
         self._torch = sys.modules["torch"]
         self._dist, self._group = self._torch.distributed, group
-        self.rank, self.size = self._dist.get_rank(group), self._dist.get_world_size(group)
+        self.rank, self.size = group.rank(), group.size()
         if self.rank < 0:
             raise ValueError("`comm`: this process is not in the ProcessGroup")
         self.on_host = "nccl" not in str(self._dist.get_backend(group))
@@ -114,7 +115,7 @@ class CupyNccl:
     library = "cupy"
 
     def __init__(self, comm: Any) -> None:
-        self._comm, self._nccl = comm, sys.modules["cupy.cuda.nccl"]
+        self._comm, self._nccl = comm, importlib.import_module("cupy.cuda.nccl")
         self.rank, self.size = comm.rank_id(), comm.size()
 
     def all_gather(self, part: Any, made: Any) -> None:

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from prism import lib
-from prism.dist._arrays import Post, host_array, bring
+from prism.dist._arrays import Post, bring, host_array
 from prism.host.memory import empty
 from prism.runtime.arrays import ArrayInfo, describe
 
@@ -57,10 +57,10 @@ def split_by_sample(
     return [b - a for a, b in itertools.pairwise([0, *cuts, many])]
 
 
-def exchange(post: Post, like: ArrayInfo, rows: Sequence[int], *arrays: Any) -> list[Any]:
-    """Send the next `rows[r]` rows of arrays to each rank r; return what comes, in the order of ranks."""
-    told = post.all_to_all_host(np.array(rows, np.int64))
-    return [post.all_to_all(like, array, rows, [int(n) for n in told]) for array in arrays]
+def exchange(post: Post, like: ArrayInfo, rows: Sequence[int], *arrays: Any) -> tuple[list[int], list[Any]]:
+    """Send the next `rows[r]` rows of arrays to each rank r; return how many come of each, and what comes, in their order."""
+    told: list[int] = post.all_to_all_host(np.array(rows, np.int64)).tolist()
+    return told, [post.all_to_all(like, array, rows, told) for array in arrays]
 
 
 def move_to(post: Post, like: ArrayInfo, have: Sequence[int], want: Sequence[int], *arrays: Any) -> list[Any]:

@@ -10,7 +10,9 @@ from prism import lib
 from prism.dist._agree import Mine, agree
 from prism.dist._arrays import Post, scalar_in, scalar_of
 from prism.dist._engines import engine_of
+from prism.dist._exchange import move_to
 from prism.dist._reduce import document, shard
+from prism.dist._sort import even, line
 from prism.dist._totals import dtype_in_words, wide_of
 from prism.host import memory
 from prism.host.axes import normal_axis
@@ -98,6 +100,49 @@ def nonzero(x: Any, *, comm: Any) -> Any:
     """
     found, before, _ = _nonzero("nonzero", x, comm)
     return (found[0] + before, *found[1:])
+
+
+def select(x: Any, condition: Any, *, comm: Any, shards: str = "ragged") -> Any:
+    """Return this rank's shard of the elements of an array that a mask, or a function of them, says to keep.
+
+    Parameters
+    ----------
+    x : array of NumPy, CuPy or torch
+        This rank's shard, of one dimension; it may be empty.
+    condition : array, lazy array, device function or lambda
+        As of `prism.lib.select`, for this rank's shard.
+    comm : communicator
+        A torch ProcessGroup, an mpi4py Comm, an nccl4py Communicator or a CuPy NcclCommunicator.
+    shards : str, default "ragged"
+        "ragged": what is kept of a shard stays on its rank, and no element is sent; "even": each rank has as many, up to one.
+
+    Returns
+    -------
+    array
+        Those of all ranks, in their order, are `prism.lib.select` of the whole array.
+
+    Raises
+    ------
+    TypeError, ValueError
+        As `prism.lib.select`, on all ranks, if it is raised on one; `shards` is none of the two; `comm` is none that is known;
+        ranks disagree.
+    """
+    post = Post(engine_of(comm))
+
+    def work() -> Mine:
+        info = line(post, x, "x")
+        if shards not in ("ragged", "even"):
+            raise ValueError(f"`shards` must be ragged or even, not {shards!r}")
+        found = lib.select(x, condition)
+        words = f"select({dtype_in_words(info, None)}, shards={shards})"
+        return Mine(words, (int(found.shape[0]),), b"", (info, found))
+
+    told = agree(post, work)
+    info, found = told.kept
+    if shards == "even":
+        have = told.lengths
+        (found,) = move_to(post, info, have, even(sum(have), post.size), found)
+    return found
 
 
 def _nonzero(name: str, x: Any, comm: Any) -> tuple[Any, int, tuple[int, ...]]:

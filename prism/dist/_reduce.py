@@ -7,7 +7,7 @@ from typing import Any, TypeVar
 
 from prism import lib
 from prism.dist._agree import Mine, agree
-from prism.dist._arrays import Post, scalar_in, scalar_of
+from prism.dist._arrays import Post, kind_of, scalar_in
 from prism.dist._engines import engine_of
 from prism.dist._totals import combine, combine_apart, dtype_in_words, operator_in_words, wide_of
 from prism.host import memory
@@ -164,7 +164,7 @@ def _reduce(
         # Of no rows, what stands for them is read by nobody; it has the result's shape and dtype.
         rows = x if info.shape[0] else memory.empty(info, (1, *info.shape[1:]), info.dtype)
         mine = function(rows, **how) if 0 in axes else None
-        element = b"" if mine is None or mine.shape else scalar_of(mine).tobytes()
+        element = b"" if mine is None or mine.shape else mine
         return Mine(words, (info.shape[0],), element, (info, operator, axes, wide, mine))
 
     told = agree(post, work)
@@ -176,8 +176,7 @@ def _reduce(
     if mine.shape:
         found = combine_apart(post, info, operator, mine, having, initial)
     else:
-        kind = scalar_of(mine).dtype
-        found = combine(operator, told.values(kind)[having], info, initial)
+        found = combine(operator, told.values(kind_of(mine))[having], info, initial)
         found = scalar_in(info, found, facts_of(mine, name).dtype)
     halved = wide is not None and name in ("reduce", "sum", "prod")
     return lib.evaluate(lib.lazy.cast(found, info.dtype if dtype is None else dtype)) if halved else found

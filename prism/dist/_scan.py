@@ -6,7 +6,7 @@ from typing import Any
 
 from prism import lib
 from prism.dist._agree import Mine, agree
-from prism.dist._arrays import Post, scalar_of
+from prism.dist._arrays import Post, kind_of
 from prism.dist._engines import engine_of
 from prism.dist._reduce import shard
 from prism.dist._totals import combine, dtype_in_words, operator_in_words, wide_of
@@ -93,8 +93,7 @@ def scan(
         words = f"scan({operator_in_words(operator)}, {dtype_in_words(info, dtype)}, axis={along}, rest={list(rest)}, "
         words += f"exclusive={bool(exclusive)}, reverse={bool(reverse)}, initial={initial!r})"
         length = info.size if along is None else info.shape[along]
-        element = scalar_of(total).tobytes() if line else b""
-        return Mine(words, (length,), element, (info, operator, along, rest, line, total))
+        return Mine(words, (length,), total if line else b"", (info, operator, along, rest, line, total))
 
     told = agree(post, work)
     info, operator, along, rest, line, total = told.kept
@@ -103,7 +102,7 @@ def scan(
     before = [rank for rank in passed if lengths[rank]]
     how = {"axis": along, "exclusive": exclusive, "reverse": reverse, "dtype": dtype, "out": out}
     if line:
-        kind = scalar_of(total).dtype
+        kind = kind_of(total)
         return scan_here(x, operator, initial=combine(operator, told.values(kind)[before], info, initial), **how)
     found = scan_here(x, operator, initial=None if before else initial, **how)
     totals = post.all_gather(info, total, tuple(total.shape), describe(total).dtype)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import hashlib
 import inspect
 from collections.abc import Sequence
@@ -10,7 +11,7 @@ from typing import Any
 import numpy as np
 
 from prism import lib
-from prism.dist._arrays import Post, scalar_of, bring
+from prism.dist._arrays import Post, bring, scalar_of
 from prism.host.arguments import dtype_of
 from prism.host.memory import empty
 from prism.lib import operators
@@ -69,6 +70,7 @@ def combine_apart(
     return post.all_gather(like, room, (share,), info.dtype).reshape(-1)[:size].reshape(info.shape)
 
 
+@functools.lru_cache(maxsize=1024)
 def operator_in_words(operator: Operator) -> str:
     """Return what an operator is, the same on all ranks of one program."""
     if operator in _ON_NUMBERS:

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import ast
+import functools
 from collections.abc import Iterator
 from dataclasses import replace
 
 from prism.explanation.model import Entry, Exempt, Spot
-from prism.lang.diagnostics import Span
+from prism.lang.diagnostics import Span, source_lines
 from prism.lang.emit.merge import ArriveExpect, Step, Steps, merge_steps
 from prism.lang.keep.memo import memoize
 from prism.lang.tree import Body, For, Function, Piece, Split, Stmt, Turns
@@ -104,8 +106,9 @@ def entry(part: Part, step: Step, at: Stmt, path: plans.Path = ()) -> Entry:  # 
         pair = (getattr(step, "first", None), getattr(step, "second", None))
         first, second = (spot(part, access) if isinstance(access, plans.Access) else None for access in pair)
         side = getattr(step, "side", "before")
-        line = at.span.line if side == "before" else last_line(at)
-        return Entry("", line, at.span.column, title, joins, side, first, second, loop, why, kind, rounds)
+        begin, column = place(at.span)
+        line = begin if side == "before" else last_line(at)
+        return Entry("", line, column, title, joins, side, first, second, loop, why, kind, rounds)
 
     match step:
         case plans.Barrier(kind=kind, unit=unit, loop=loop):
@@ -150,8 +153,34 @@ def turn(function: Function, turns: Turns, side: str) -> Entry:
     if side == "before":
         at, title = turns.span, f"wait for its {unit}'s turn"
         why = f"the {unit} before it has left the passage; the first one comes again after the last"
-        return Entry("", at.line, at.column, title, joins, side, why=why, kind="turn wait")
-    return Entry("", last_line(turns), turns.span.column, f"let the next {unit} in", joins, side)
+        return Entry("", *place(at), title, joins, side, why=why, kind="turn wait")
+    return Entry("", last_line(turns), place(turns.span)[1], f"let the next {unit} in", joins, side)
+
+
+def place(at: Span) -> tuple[int, int]:
+    """Return the line and the column where a statement begins: of an item of a `with`, those of the `with`."""
+    return _items(tuple(source_lines(at.file))).get((at.line, at.column), (at.line, at.column))
+
+
+@functools.lru_cache(maxsize=8)
+def _items(lines: tuple[str, ...]) -> dict[tuple[int, int], tuple[int, int]]:
+    """Return where the items of each `with` of a file stand, with where it begins itself."""
+    try:
+        parsed = ast.parse("\n".join(lines))
+    except (SyntaxError, ValueError):  # a text that isn't Python by itself
+        return {}
+    found: dict[tuple[int, int], tuple[int, int]] = {}
+    for node in ast.walk(parsed):
+        if isinstance(node, ast.With):
+            for item in node.items:
+                at = item.context_expr
+                found[at.lineno, _character(lines, at.lineno, at.col_offset)] = node.lineno, node.col_offset
+    return found
+
+
+def _character(lines: tuple[str, ...], line: int, byte: int) -> int:
+    """Return a column in characters of one in bytes."""
+    return len(lines[line - 1].encode()[:byte].decode(errors="ignore"))
 
 
 def who(function: Function, path: plans.Path) -> str:

@@ -106,12 +106,13 @@ _launches = [0]  # of all that are known
 
 def call(
     function: str, asked: tuple[Any, ...], arrays: Mapping[str, Any], decide: Decide, out: Any = None, stream: Any = None,
-    *, called: Mapping[str, str] | None = None, captured: bool = False,
+    *, called: Mapping[str, str] | None = None, captured: bool = False, numbers: Mapping[str, int] | None = None,
 ) -> Any:  # fmt: skip
     """Do what is asked of arrays, by the names of a plan's buffers, for a function of the library; the first array says where.
 
     `called`: what the caller calls arrays, where that is something else. `captured`: kernels may be made ready while a
-    CUDA graph is.
+    CUDA graph is. `numbers`: those that a plan takes as memory of such names, as bits: what is decided does not follow from them,
+    and `prism.lib.plan` does not know them.
 
     Raises:
         TypeError: an argument is no array, or of another library than the first; some are on the host and some on a GPU.
@@ -120,14 +121,16 @@ def call(
         DeviceError: the driver refuses.
     """
     if isinstance(out, Sink):
-        out.write(call(function, asked, arrays, decide, None, stream, called=called, captured=captured), stream)
+        made = call(function, asked, arrays, decide, None, stream, called=called, captured=captured, numbers=numbers)
+        out.write(made, stream)
         return out
     infos = arguments.describe_all(arrays, called or {}, out)
     result = None if out is None else arguments.describe_result(out, infos, called or {})
     name, first = next(iter(infos.items()))
     if first.device is None and stream is not None:
         raise ValueError(f"`stream` is for arrays on a GPU, and `{(called or {}).get(name, name)}` is on the host")
-    return _make(None if captured else function, asked, infos, decide, result, stream)
+    given = {key: lazies.NumberInfo(bits) for key, bits in (numbers or {}).items()}
+    return _make(None if captured else function, asked, infos, decide, result, stream, given)
 
 
 def forget() -> None:
@@ -139,24 +142,25 @@ def forget() -> None:
 
 def _make(
     function: str | None, asked: tuple[Any, ...], infos: Arrays, decide: Decide, result: ArrayInfo | None, stream: Any,
-    copied: bool = False,
+    numbers: Mapping[str, lazies.NumberInfo], copied: bool = False,
 ) -> Any:  # fmt: skip
-    first, taken, handle = next(iter(infos.values())), lazies.expand(infos), None
+    first, taken, handle = next(iter(infos.values())), {**lazies.expand(infos), **numbers}, None
     if first.device is not None:
         handle = choose_stream(stream, (first,))
         order((*taken.values(), *(() if result is None else (result,))), handle)
-    known = _decided(function, asked, infos, decide, result, handle)
+    known = _decided(function, asked, infos, decide, result, handle, tuple(numbers))
     decision = known.decision
     reused = result is not None and not all(_apart(name, info, result, decision) for name, info in infos.items())
     if result is not None and reused and not decision.beside:
         # what is made beside is dense and aligned, and `out` may not be: its kernels may be others
         steps = tuple(step * result.dtype.itemsize for step in c_strides(result.shape))
-        known = _decided(function, asked, infos, decide, replace(result, pointer=0, strides=steps), handle)
+        beside = replace(result, pointer=0, strides=steps)
+        known = _decided(function, asked, infos, decide, beside, handle, tuple(numbers))
         decision = known.decision
     if decision.copied:
         with memory.working(first, None if stream is None else handle):
             copies = {name: _copied(name, infos[name], decision) for name in decision.copied}
-            return _make(function, asked, {**infos, **copies}, decide, result, stream, copied=True)
+            return _make(function, asked, {**infos, **copies}, decide, result, stream, numbers, copied=True)
     begins = infos.get(decision.begins)
     if result is not None and not decision.beside and not reused:
         results: tuple[Any, ...] = (result.owner,)
@@ -214,16 +218,16 @@ def _given_back(answer: tuple[Any, ...], of: ArrayInfo, result: ArrayInfo | None
 
 def _decided(
     function: str | None, asked: tuple[Any, ...], infos: Arrays, decide: Decide, result: ArrayInfo | None,
-    stream: int | None,
+    stream: int | None, numbers: tuple[str, ...],
 ) -> _Known:  # fmt: skip
-    """Return what such a call takes, decided once."""
+    """Return what such a call takes, decided once; `numbers` by their names, which `asked` tells."""
     key = (asked, *((name, _facts(info)) for name, info in infos.items()), None if result is None else _facts(result))
     try:
         found = _known.get(key)
     except TypeError:  # what can't be looked up, as a list of axes, is wrong, or a rare spelling
-        return _decide(function, infos, decide, result, stream)
+        return _decide(function, infos, decide, result, stream, numbers)
     if found is None:
-        found = _decide(function, infos, decide, result, stream)
+        found = _decide(function, infos, decide, result, stream, numbers)
         _keep_known(key, found)
     return found
 
@@ -240,8 +244,9 @@ def _keep_known(key: Hashable, found: _Known) -> None:
 
 
 def _decide(
-    function: str | None, infos: Arrays, decide: Decide, result: ArrayInfo | None, stream: int | None
-) -> _Known:
+    function: str | None, infos: Arrays, decide: Decide, result: ArrayInfo | None, stream: int | None,
+    numbers: tuple[str, ...],
+) -> _Known:  # fmt: skip
     first = next(iter(infos.values()))
     with deciding(None if function is None else stream, f"this {function}"):
         decision = decide(infos, result, machine_of(first))
@@ -253,8 +258,10 @@ def _decide(
                 names = tuple(name for name, info in infos.items() if isinstance(info, LazyInfo))
                 return _Known(Decision(copied=names), None)
             decision = replace(decision, plan=plan)
-        ready = None if plan is None or stream is None else Ready(plan, (*lazies.expand(infos), *decision.names), first)
-        return _Known(decision, ready)
+        if plan is None or stream is None:
+            return _Known(decision, None)
+        names = (*lazies.expand(infos), *numbers, *decision.names)
+        return _Known(decision, Ready(plan, names, first, waited=bool(decision.cut)))
 
 
 def _facts(info: ArrayInfo) -> tuple[Hashable, ...]:

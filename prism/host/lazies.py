@@ -50,7 +50,7 @@ class Sink:
 
 
 class NumberInfo:
-    """A number of a lazy array, as the plan's memory: the 8 bytes stand where an array's address does."""
+    """A number of a call or of a lazy array, as the plan's memory: the 8 bytes stand where an array's address does."""
 
     __slots__ = ("pointer",)
     producer = None

@@ -12,8 +12,9 @@ import numpy as np
 
 from prism.host import memory
 from prism.host.lazies import NumberInfo
-from prism.host.plan import SCRATCH, WORDS, Buffer, Clear, Machine, Map, Plan, Reach, Step
-from prism.host.warm import LASTING, Cleared, Launched, Mapped, Slot, Warm
+from prism.host.plan import SCRATCH, WORDS, Buffer, Clear, Machine, Map, Number, Plan, Reach, Step
+from prism.host.warm import LASTING, Cleared, Launched, Mapped, Slot, Warm, number_of_bits
+from prism.lang.types import TensorMap
 from prism.lang.types.structs import dtype_called
 from prism.runtime.arrays import ArrayInfo
 from prism.runtime.device import device
@@ -87,9 +88,12 @@ def order_arguments(step: Step, parameters: Iterable[str]) -> tuple[Any, ...]:
 
 
 class Ready:
-    """A plan whose kernels are loaded on the GPU of an array: `ready(pointers, stream)`, of the arrays called `names`."""
+    """A plan whose kernels are loaded on the GPU of an array: `ready(pointers, stream)`, of the arrays called `names`.
 
-    def __init__(self, plan: Plan, names: Sequence[str], where: ArrayInfo) -> None:
+    `waited`: the host waits for what it says before it goes on.
+    """
+
+    def __init__(self, plan: Plan, names: Sequence[str], where: ArrayInfo, waited: bool = False) -> None:
         assert where.device is not None
         self._where, self._plan, self.ordinal = replace(where, owner=None), plan, where.device
         self._roomy = plan.scratch > (0 if plan.lent else _SMALL)  # then its address comes with those of the arrays
@@ -98,7 +102,7 @@ class Ready:
         self._lasting: dict[tuple[int, int], tuple[int, int]] = {}
         asked = self._memory if plan.words or plan.scratch else None
         steps = [self._cleared(step.buffer) if isinstance(step, Clear) else self._launched(step) for step in plan.steps]
-        self._warm = Warm(steps, self.ordinal, asked, alone=self._alone or asked is None)
+        self._warm = Warm(steps, self.ordinal, asked, self._alone or asked is None, waited)
 
     def __call__(self, pointers: tuple[int, ...], stream: int) -> None:
         """Make the steps, one after the other, on the arrays that begin at these addresses.
@@ -153,6 +157,7 @@ class Ready:
         slots: list[Slot] = []
         beside: list[Slot] = []
         maps: list[Mapped] = []
+        numbers: list[tuple[int, np.dtype[Any]]] = []
         for position, value in enumerate(values):
             if isinstance(value, Map):
                 which, values[position] = self._arrays[value.buffer.name], 0
@@ -162,9 +167,11 @@ class Ready:
                 values[position] = 0
                 if value.name in self._arrays:
                     slots.append((position, self._arrays[value.name], value.offset))
+                    if isinstance(value, Number):
+                        numbers.append((position, dtype_called(value.dtype)))
                 elif value.name == WORDS or value.count:
                     beside.append((position, _BESIDE.index(value.name), value.offset))
-        return Launched(launcher, step.blocks, step.threads, values, slots, beside, maps)
+        return Launched(launcher, step.blocks, step.threads, values, slots, beside, maps, numbers)
 
     def _cleared(self, buffer: Buffer) -> Cleared:
         nbytes, found = buffer.count * dtype_called(buffer.dtype).itemsize, self._arrays.get(buffer.name)
@@ -186,7 +193,7 @@ def run_on_host(plan: Plan, arrays: Mapping[str, Any], **options: Any) -> None:
             assert end <= room.size or not buffer.count, f"{buffer} is beyond the end of the plan's memory"
             return room[buffer.offset : end].view(dtype_called(scalar))
         if isinstance(given := arrays[buffer.name], NumberInfo):
-            return np.uint64(given.pointer)
+            return number_of_bits(given.pointer, dtype_called(buffer.dtype or "uint64"))
         if isinstance(buffer, Reach):
             return memory.reach(given, scalar, buffer.offset)
         array = memory.plain(given, scalar)
@@ -214,7 +221,8 @@ def run_step(step: Step, found: Callable[[Buffer, str], Any], **options: Any) ->
         if isinstance(value, Buffer | Map | bytes):
             scalar = entry_parameter(parameter.name, parameter.type).dtype
             if isinstance(value, bytes):  # no map
-                values[position] = np.empty((1, 1), dtype_called(scalar))
+                assert isinstance(parameter.type, TensorMap)
+                values[position] = np.empty((1,) * len(parameter.type.box), dtype_called(scalar))
             elif isinstance(value, Map):
                 values[position] = memory.view_of(found(value.buffer, scalar), value.shape, value.strides, value.before)
             else:

@@ -13,7 +13,7 @@ from prism.host.overlap import span
 from prism.lang.types.structs import dtype_called
 from prism.runtime.arrays import BFLOAT16, CODED, ArrayInfo, describe
 from prism.runtime.scratch import capture_of
-from prism.runtime.streams import current_stream
+from prism.runtime.streams import LEGACY, current_stream
 
 
 def flat(info: ArrayInfo, dtype: np.dtype[Any]) -> Any:
@@ -149,11 +149,15 @@ def scratch(info: ArrayInfo, nbytes: int, stream: int) -> tuple[Any, int]:
     Whoever drops it gives it back. What the capture of a graph is given is kept for good, since the graph writes there when it is
     launched, and is the same for all calls of that capture on that stream.
     """
-    capture = capture_of(stream)
+    capture = None if stream <= LEGACY else capture_of(stream)
     kept = [] if capture is None else _captured.setdefault((stream, capture), [])
     if kept and kept[-1][2] >= nbytes:
         return kept[-1][:2]
-    with working(info, None if stream == current_stream(info) else stream):
+    current = stream == current_stream(info)
+    # torch allocates on the current stream of the device that is named, whichever device is current.
+    with (
+        contextlib.nullcontext() if current and info.library == "torch" else working(info, None if current else stream)
+    ):
         if info.library == "torch":
             torch = sys.modules["torch"]
             found = torch.empty(nbytes, dtype=torch.uint8, device=torch.device("cuda", info.device))

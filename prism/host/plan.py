@@ -34,6 +34,11 @@ class Reach(Buffer):
     """All that an array of the call takes up to its last byte, gaps too, from byte `offset` of its first element on."""
 
 
+@dataclass(frozen=True, slots=True)
+class Number(Buffer):
+    """A number of the call by its name, of the kernels' type `dtype`, of at most 8 bytes: it may be another in each call."""
+
+
 X, Y = Buffer("x"), Buffer(OUT)
 
 

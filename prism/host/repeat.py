@@ -14,7 +14,7 @@ from typing import Any, NamedTuple, TypeAlias
 
 from prism.host import libraries
 from prism.host.lazies import LazyArray, LazyInfo
-from prism.host.libraries import Kind, Library
+from prism.host.libraries import Kind, Library, Reader
 from prism.host.machine import Launch
 from prism.host.memory import memory_order
 from prism.host.overlap import Spans, overlapping
@@ -54,10 +54,10 @@ class Recipe(NamedTuple):
     same: int = -1
 
 
-def run(asked: tuple[Any, ...], x: Any, out: Any = None, *others: Any) -> Any:
+def run(asked: tuple[Any, ...], x: Any, out: Any = None, *others: Any, number: int | None = None) -> Any:
     """Do what an earlier call did for such arrays, asked for the same; None where there was none, and nothing was done.
 
-    `x` is the call's first array, `others` are those behind it.
+    `x` is the call's first array, `others` are those behind it. `number`: the bits of one that the call has beside `x` alone.
 
     Returns:
         The result: `out`, or a new array, or a tuple of them, where that is None.
@@ -68,11 +68,12 @@ def run(asked: tuple[Any, ...], x: Any, out: Any = None, *others: Any) -> Any:
     """
     if others:
         return run_many(asked, (x, *others, out))
+    numbers = () if number is None else (number,)
     if out is None:
-        return _run_new(asked, (x,))
+        return _run_new(asked, (x,), numbers)
     library = _libraries.get(type(x))
     if library is None:
-        return run_lazy(asked, (x, out)) if isinstance(x, LazyArray) else None
+        return run_lazy(asked, (x, out), numbers) if isinstance(x, LazyArray) else None
     try:
         key, source, target, stream = library[0](asked, x, out)
         found = _kept.get(key)
@@ -83,7 +84,7 @@ def run(asked: tuple[Any, ...], x: Any, out: Any = None, *others: Any) -> Any:
     launch, before, behind, room, in_place = found  # the test of `overlapping`, without a call
     if target < source + behind and source - before < target + room and not (in_place and source == target):
         return None  # they overlap: one of them must be copied
-    launch((source, target), stream)
+    launch((source, *numbers, target), stream)
     return out
 
 
@@ -108,7 +109,7 @@ def run_many(asked: tuple[Any, ...], arrays: tuple[Any, ...], stream: Any = None
     if library is None:
         return run_lazy(asked, arrays) if stream is None else None
     try:
-        key, pointers, device = library[1](asked, arrays)
+        key, pointers, device = library[1][len(arrays)](asked, arrays)
         found = _kept.get(key)
     except AttributeError:
         return run_lazy(asked, arrays) if stream is None else None
@@ -144,25 +145,25 @@ def keep_place(asked: tuple[Any, ...], known: tuple[Any, ...], arrays: tuple[Any
     """
     library = _libraries.get(type(arrays[0]))
     try:
-        if library is None or (found := _kept.get(library[1](known, arrays)[0])) is None:
+        if library is None or (found := _kept.get(library[1][len(arrays)](known, arrays)[0])) is None:
             return
-        key, pointers, _ = library[1](asked, arrays)
+        key, pointers, _ = library[1][len(arrays)](asked, arrays)
     except _UNKNOWN:
         return
     _, _, _, _, apart = _kept.setdefault(key, (found[0], None, 0, 0, set()))
     _add_place(pointers, apart)
 
 
-def _run_new(asked: tuple[Any, ...], arrays: tuple[Any, ...]) -> Any:
-    """Do what `run_many` does where the results are to be made, on the current stream."""
+def _run_new(asked: tuple[Any, ...], arrays: tuple[Any, ...], numbers: tuple[int, ...] = ()) -> Any:
+    """Do what `run_many` does where the results are to be made, on the current stream; `numbers` as bits, behind the arrays."""
     library = _libraries.get(type(arrays[0]))
     if library is None:
-        return run_lazy(asked, (*arrays, None))
+        return run_lazy(asked, (*arrays, None), numbers)
     try:
-        key, pointers, device = library[1](asked, arrays)
-        made = _reserve(key, arrays[0], pointers, device, library)
+        key, pointers, device = library[1][len(arrays)](asked, arrays)
+        made = _reserve(key, arrays[0], pointers + numbers, device, library)
     except AttributeError:
-        return run_lazy(asked, (*arrays, None))
+        return run_lazy(asked, (*arrays, None), numbers)
     except (TypeError, RuntimeError):
         return None
     return None if made is None else _send(*made, device, library)
@@ -178,7 +179,7 @@ def begin(asked: tuple[Any, ...], x: Any) -> Callable[[], int] | None:
     if library is None:
         return None
     try:
-        key, pointers, device = library[1](asked, (x,))
+        key, pointers, device = library[1][1](asked, (x,))
         found = _made.get(key)
     except _UNKNOWN:
         return None
@@ -189,8 +190,11 @@ def begin(asked: tuple[Any, ...], x: Any) -> Callable[[], int] | None:
     return lambda: pinned.finish(words, stream, device)[0]
 
 
-def run_lazy(asked: tuple[Any, ...], arrays: tuple[Any, ...]) -> Any:
-    """Do what `run_many` does where some of the arrays are lazy; the last is the result, or None. None where none is lazy."""
+def run_lazy(asked: tuple[Any, ...], arrays: tuple[Any, ...], numbers: tuple[int, ...] = ()) -> Any:
+    """Do what `run_many` does where some of the arrays are lazy; the last is the result, or None. None where none is lazy.
+
+    `numbers`: of the call, as bits.
+    """
     *given, out = arrays
     lazies = [x for x in given if isinstance(x, LazyArray)]
     where = next((x.leaves[0] for x in lazies if x.leaves), None)
@@ -198,14 +202,15 @@ def run_lazy(asked: tuple[Any, ...], arrays: tuple[Any, ...]) -> Any:
     library = _libraries.get(type(plain)) if where is None else _by_name.get(where.library)
     if library is None or not lazies:
         return None
-    read, made = library[-1], None
+    read, made = library[1][1], None
     try:
         pointers, facts = _read_lazies(given, read)
-        owner, device = (plain, read(plain)[1]) if where is None else (where.owner, where.device)
+        pointers += numbers
+        owner, device = (plain, read(None, (plain,))[2]) if where is None else (where.owner, where.device)
         if out is None:
             made = _reserve((asked, facts), owner, pointers, device, library)
         else:
-            target, _, fact = read(out)
+            fact, target, _ = read(None, (out,))
             pointers, found = (*pointers, *target), _kept.get((asked, (*facts, fact)))
     except _UNKNOWN:
         return None
@@ -245,7 +250,7 @@ def _send(
     Where the number is all that is asked for, that. While the GPU counts, results are made as long as they were last: mostly they
     are again.
     """
-    _, _, current, _, shape, _ = library
+    _, _, current, _, shape = library
     if counted:
         stream, many = current(device), 2 if counted == 3 else 1
         words = pinned.begin(launch, pointers, stream, device)
@@ -303,20 +308,21 @@ def keep(
         return
     if len(_kept) >= _MOST:
         forget()
-    read_two, read, _, _, _, read_one = library
+    read_two, readers = library[:2]
     lazy = any(isinstance(x, LazyInfo) for x in arrays)
     try:
-        facts = _read_lazies(arrays, read_one)[1] if lazy else ()
+        facts = _read_lazies(arrays, readers[1])[1] if lazy else ()
         if lazy:
-            _kept[asked, (*facts, *(read_one(one)[2] for one in results))] = (*recipe[:4], set())
+            _kept[asked, (*facts, *(readers[1](None, (one,))[0] for one in results))] = (*recipe[:4], set())
         elif len(arrays) == len(results) == 1 and not recipe.cut:
             before, behind, in_place = recipe.spans[0]
             found = (recipe.launch, before, behind, recipe.room, in_place)
             _kept[read_two(asked, arrays[0], results[0])[0]] = found
         else:
-            _kept[read(asked, (*arrays, *results))[0]] = (*recipe[:4], set())
+            every = (*arrays, *results)
+            _kept[readers[len(every)](asked, every)[0]] = (*recipe[:4], set())
         if made:
-            key = (asked, facts) if lazy else read(asked, arrays)[0]
+            key = (asked, facts) if lazy else readers[len(arrays)](asked, arrays)[0]
             _made[key] = tuple(map(_kind_of, results)), recipe.launch, recipe.cut, []
     except (AttributeError, TypeError, RuntimeError):  # what is asked for, or an array, can't be looked up
         return
@@ -341,7 +347,7 @@ def forget() -> None:
         known.clear()
 
 
-def _read_lazies(given: Sequence[Any], read: Callable[[Any], Any]) -> tuple[tuple[int, ...], tuple[Hashable, ...]]:
+def _read_lazies(given: Sequence[Any], read: Reader) -> tuple[tuple[int, ...], tuple[Hashable, ...]]:
     """Return the addresses of arrays, of what lazy ones read and their numbers, and all that a decision follows from."""
     pointers: tuple[int, ...] = ()
     facts: tuple[Hashable, ...] = ()
@@ -351,7 +357,7 @@ def _read_lazies(given: Sequence[Any], read: Callable[[Any], Any]) -> tuple[tupl
         elif isinstance(x, LazyInfo):
             mine, fact = (), _number((x.view.value, x.view.scalar, x.shape, *map(_of_leaf, x.leaves)))
         else:
-            mine, _, fact = read(x)
+            fact, mine, _ = read(None, (x,))
         pointers, facts = pointers + mine, (*facts, fact)
     return pointers, facts
 

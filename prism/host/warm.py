@@ -8,9 +8,11 @@ from dataclasses import replace
 from threading import get_ident
 from typing import TYPE_CHECKING, Any, NamedTuple, TypeAlias
 
+import numpy as np
+
 from prism.runtime import device, extended_launch
 from prism.runtime.extended_launch import LEGACY
-from prism.runtime.graphs import Trial, trial_of
+from prism.runtime.graphs import Trial, graph_of, trial_of
 
 if TYPE_CHECKING:
     from prism.runtime.arrays import ArrayInfo
@@ -30,15 +32,24 @@ function and its arguments. `settle(stream)` puts them on a stream; whether they
 """
 _MOST = 1024  # places of arrays that something is kept for
 _THREADS = 256  # that launches are kept for
-_GRAPHS = 0  # that a plan may have: none, until they have run under all tests on a GPU; 16 is enough
-_US_BEGIN, _US_STEP = 3.0, 3.5  # what a call and each of its steps take the host
-_OFTEN = 4  # times at the same places, behind which several steps are tried as a graph
+_GRAPHS = 16  # that a plan may have
+_OFTEN = 4  # times at the same places, behind which the steps are a graph
+_TRIALS, _SOON = 3, 12.0
+"""Trials of a step alone, and microseconds in which one of them must end: the events that time it take the GPU six of these."""
 # The legacy default stream's handles: it lives as long as the process, and with it the memory that is its own.
 LASTING = (0, 1)
 
 
+def number_of_bits(bits: int, dtype: np.dtype[Any]) -> Any:
+    """Return the number whose bits are the lowest of 8 bytes."""
+    return np.array([bits], np.uint64).view(dtype)[0]
+
+
 class Launched(NamedTuple):
-    """A step that is a launch of a kernel. `values` are its arguments, but for those that `slots`, `beside` and `maps` give."""
+    """A step that is a launch of a kernel. `values` are its arguments, but for those that `slots`, `beside` and `maps` give.
+
+    `numbers`: parameters that are numbers, each with its dtype: their bits stand where an address does.
+    """
 
     launcher: Launcher
     blocks: int
@@ -47,6 +58,7 @@ class Launched(NamedTuple):
     slots: Sequence[Slot] = ()
     beside: Sequence[Slot] = ()
     maps: Sequence[Mapped] = ()
+    numbers: Sequence[tuple[int, np.dtype[Any]]] = ()
 
     def arguments(self, addresses: Memory, memory: Memory) -> list[Any]:
         """Return all of a launch's arguments."""
@@ -54,6 +66,8 @@ class Launched(NamedTuple):
         for given, slots in ((memory, self.beside), (addresses, self.slots)):
             for position, which, offset in slots:
                 values[position] = given[which] + offset
+        for position, dtype in self.numbers:
+            values[position] = number_of_bits(values[position], dtype).item()
         for position, which, offset, facts in self.maps:
             values[position] = replace(facts, pointer=addresses[which] + offset)
         return values
@@ -74,20 +88,20 @@ class Warm:
     `beside`: what `ask(stream)` gives, unless it is given. All but the call's addresses and the stream is packed once for each
     memory; where there are maps, once for each place of the arrays, too. `alone`: no other step, or call, of another thread comes
     between what uses that memory, so what a lasting stream had first will do for all threads.
-    With `_GRAPHS`, several steps that are made at the same places again and again, on a lasting stream, are tried as a graph,
-    which takes the host less time. It stays where the GPU takes no longer for it than the host for the steps: kernels in it
-    don't begin before what is before it has ended, and who waits for the GPU would wait a microsecond more.
+    Steps that are made at the same places again and again, on a lasting stream, become a graph, which takes the host less time.
+    Kernels in a graph don't begin before what is before it has ended. So where the GPU is the slower of the two it loses a
+    microsecond: a step alone is tried first, and becomes none there; but where the host waits for each (`waited`).
     Safe among threads: what is packed is one call's for as long as it launches.
     """
 
     __slots__ = (
         "_alone", "_ask", "_cooperative", "_elsewhere", "_graphs", "_lasting", "_maps", "_ordinal", "_seen", "_several",
-        "_steps", "_tried",
+        "_steps", "_trials", "_tried", "_worth",
     )  # fmt: skip
 
     def __init__(
         self, steps: Sequence[Launched | Cleared], ordinal: int, ask: Callable[[int], Memory] | None = None,
-        alone: bool = True,
+        alone: bool = True, waited: bool = False,
     ) -> None:  # fmt: skip
         self._steps, self._ordinal, self._ask, self._alone = tuple(steps), ordinal, ask, alone
         kernels = [step for step in self._steps if isinstance(step, Launched)]
@@ -96,8 +110,12 @@ class Warm:
         # Packed launches that are not under way: of streams that live as long as the process, by the places of the arrays, and
         # as `_general` says.
         self._lasting: dict[Any, dict[Any, list[Packed]]] = {}
-        self._seen: dict[Any, int | Trial] = {}  # how often steps were made at the same places
-        self._tried, self._graphs = len(self._steps) > 1 and not self._cooperative, 0
+        self._seen: dict[Any, int] = {}  # how often steps were made at the same places
+        self._graphs: dict[Any, list[Packed]] = {}
+        self._worth: bool | None = bool(kernels) and not self._cooperative  # whether the steps should be a graph
+        if self._worth and len(self._steps) == 1 and not waited:
+            self._worth = None  # it is to be tried
+        self._tried, self._trials = 0, list[Trial]()  # how often, and what is under way
         self._elsewhere: dict[Memory, list[Packed]] = {}  # the same of other streams, by what is beside the arrays
         self._several = True  # GPUs, in this process; not asked as yet
 
@@ -179,37 +197,58 @@ class Warm:
         general = places.get(self._general(addresses))
         if general is None or addresses in places or (self._several and device.current_device() != self._ordinal):
             return general
-        if len(self._seen) >= _MOST:
-            self._seen.clear()
         known = (key, addresses)
-        seen = self._seen.pop(known, 0)  # taken out: another thread may look, too
-        if isinstance(seen, int):
-            if self._tried and seen + 1 < _OFTEN:
-                self._seen[known] = seen + 1
+        found = self._graphs.get(known)
+        if found is None and self._worth is not False:
+            if (seen := self._seen.get(known, 0) + 1) < _OFTEN:
+                self._note(known, seen)
                 return general
-            if (trial := self._try(addresses, stream, beside)) is not None:
-                self._seen[known] = trial
-                return [self._alike(addresses, (trial.first, ()))]
-        elif seen.waits:
-            seen.waits = False
-            self._seen[known] = seen
-            return [self._alike(addresses, (seen.second, ()))]
-        elif (took := seen.microseconds()) is None:
-            self._seen[known] = seen
-            return general
-        elif took <= _US_BEGIN + _US_STEP * len(self._steps):
-            self._graphs += 1
-            general = [self._alike(addresses, seen.again)]
+            if self._worth is None:
+                return self._try(addresses, stream, beside) or general
+            found = self._make(known, addresses, stream, beside)
         if len(places) >= _MOST:
             places.clear()
-        places[addresses] = general
-        return general
+            places[self._general(addresses)] = general
+        places[addresses] = found = general if found is None else found
+        return found
 
-    def _try(self, addresses: Memory, stream: int, beside: Memory | None) -> Trial | None:
-        if not self._tried or self._graphs >= _GRAPHS:
-            return None
-        memory = self._memory(stream, beside)
-        return trial_of(lambda own: self._launch_all(addresses, own, memory), self._ordinal, stream)
+    def _note(self, known: Any, seen: int) -> None:
+        if len(self._seen) >= _MOST:  # so many places: calls do not come back to them
+            self._worth = False
+            self._seen.clear()
+        else:
+            self._seen[known] = seen
+
+    def _try(self, addresses: Memory, stream: int, beside: Memory | None) -> list[Packed] | None:
+        """Return a graph that is timed; later look at what it took, and say by `_worth` whether others are made."""
+        try:
+            trial = self._trials.pop()  # one thread looks at it
+        except IndexError:
+            if self._tried >= _TRIALS:  # another thread does
+                return None
+            self._tried, memory = self._tried + 1, self._memory(stream, beside)
+            found = trial_of(lambda own: self._launch_all(addresses, own, memory), self._ordinal, stream)
+            if found is None:
+                self._worth = False
+                return None
+            self._trials.append(found)
+            return [self._alike(addresses, (found.launch, ()))]
+        took = trial.microseconds()
+        if took is None:
+            self._trials.append(trial)
+        elif took <= _SOON or self._tried >= _TRIALS:  # what else the GPU had to do may have made one longer
+            self._worth = took <= _SOON
+        return None
+
+    def _make(self, known: Any, addresses: Memory, stream: int, beside: Memory | None) -> list[Packed] | None:
+        """Return the steps as a graph, at these places; None where there are many."""
+        if len(self._graphs) < _GRAPHS:
+            memory = self._memory(stream, beside)
+            again = graph_of(lambda own: self._launch_all(addresses, own, memory), self._ordinal, stream)
+            if again is not None:
+                return self._graphs.setdefault(known, [self._alike(addresses, again)])
+        self._worth = False
+        return None
 
     @staticmethod
     def _alike(addresses: Memory, launch: tuple[Any, tuple[Any, ...]]) -> Packed:

@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import numpy as np
 
 from prism.interpret.clocks import Clocks
 from prism.interpret.objects import scalar_bytes
-from prism.interpret.regions import Address, Region, region_of
+from prism.interpret.regions import Address, Region, array_region, region_of
 from prism.interpret.shadow import Shadow
 from prism.interpret.tensors import tensor_of
 from prism.interpret.values import wrap
@@ -22,15 +22,21 @@ from prism.lang.types import Mailbox
 from prism.lang.types.structs import Struct
 
 
-def bind(program: Program, arguments: Sequence[Any], clocks: Clocks | None) -> list[Any]:
-    """Return the parameters' values."""
-    parameters = program.entry.parameters
+def bind(program: Program, arguments: Sequence[Any], clocks: Clocks | None, axes: Sequence[int] = ()) -> list[Any]:
+    """Return the parameters' values; `axes`: the numbers of blocks and threads along each axis, where the kernel takes them."""
+    parameters = program.entry.given
     if len(arguments) != len(parameters):
         raise TypeError(f"`{program.entry.name}` takes {len(parameters)} arguments, not {len(arguments)}")
     values: list[Any] = []
     regions: list[tuple[tree.Symbol, Region]] = []
+    numbers: list[int] = []
     for parameter, argument in zip(parameters, arguments, strict=True):
         match parameter.type:
+            case tree.Pointer() as pointer if pointer.axes:
+                region, begin, of_axes = array_region(parameter.name, argument, parameter.type)
+                numbers += of_axes
+                regions.append((parameter, region))
+                values.append(Address(region, _behind(begin) if begin else None))
             case tree.Pointer():
                 region = region_of(parameter.name, argument, parameter.type)
                 regions.append((parameter, region))
@@ -47,7 +53,12 @@ def bind(program: Program, arguments: Sequence[Any], clocks: Clocks | None) -> l
                 raise TypeError(f"`{parameter.name}`: a kernel takes no {other}")
     if clocks is not None:
         _shadow_regions(clocks, regions)
-    return values
+    return [*values, *numbers, *axes]
+
+
+def _behind(begin: int) -> Callable[[Any, Any], Any]:
+    """Return what maps indices to those so many elements behind: of an array whose first element is not its lowest."""
+    return lambda frame, indices: begin + indices[0]
 
 
 def _scalar(name: str, argument: Any, type_: tree.Scalar) -> Any:

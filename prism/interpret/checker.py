@@ -225,6 +225,8 @@ def _remedy(same_block: bool, one: int, two: int, same_line: bool) -> str:
     size = 32
     while one // size != two // size:
         size *= 2
-    if size == 32:
-        return "a warp barrier between the two accesses would order them (thread[32])"
-    return f"a barrier of thread[{size}], or of the whole block, between the two accesses would order them"
+    barrier = "a warp barrier" if size == 32 else f"a barrier of thread[{size}]"
+    return (
+        f"{barrier} would order them, and one is inferred where a partition ends: end its `with` between the two accesses, or "
+        "let each thread keep to its own part"
+    )

@@ -7,7 +7,7 @@ is made as large as the kernel reaches. So the same seed, with the same options,
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -128,8 +128,17 @@ def shape_of(program: Program, blocks: int | None, threads: int | None) -> Shape
 # -- runs -----------------------------------------------------------------------------------------------------------------
 
 
-def explore(program: Program, shape: Shape, told: Mapping[str, Given], number: int, seed: int) -> Report:
+def explore(
+    program: Program,
+    shape: Shape,
+    told: Mapping[str, Given],
+    number: int,
+    seed: int,
+    progress: Callable[[int, int], None] = lambda done, total: None,
+) -> Report:
     """Run a program under `number` schedules, from `seed` on, and return what was found.
+
+    `progress` is told how many of them are done.
 
     Raises InputError where an argument is told wrongly, or nothing told and nothing can be made.
     """
@@ -140,7 +149,8 @@ def explore(program: Program, shape: Shape, told: Mapping[str, Given], number: i
     report = Report(shape, range(seed, seed + number), tuple(dict.fromkeys(name for name, _ in chosen)))
     sizes: dict[str, int] = {}
     known: dict[tuple[object, ...], int] = {}
-    for now, schedule in zip(report.seeds, chosen, strict=True):
+    for done, (now, schedule) in enumerate(zip(report.seeds, chosen, strict=True)):
+        progress(done, number)
         error, arguments = _run_seed(program, shape, told, now, schedule, sizes)
         report.arguments = _spell_arguments(program, arguments, told)
         if error is None:
@@ -152,6 +162,7 @@ def explore(program: Program, shape: Shape, told: Mapping[str, Given], number: i
         else:
             old = report.findings[known[key]]
             report.findings[known[key]] = Finding(old.error, old.seed, old.schedule, old.arguments, old.times + 1)
+    progress(number, number)
     return report
 
 
@@ -200,7 +211,7 @@ def _told_size(told: Mapping[str, Given], name: str) -> int | None:
 
 
 def _check_told(program: Program, told: Mapping[str, Given]) -> None:
-    names = {parameter.name: parameter.type for parameter in program.entry.parameters}
+    names = {parameter.name: parameter.type for parameter in program.entry.given}
     for name, said in told.items():
         type_ = names.get(name)
         if type_ is None:
@@ -218,9 +229,9 @@ def arguments_of(
 ) -> list[Any]:
     """Return a launch's arguments; sizes that are neither told nor known yet are guessed, and noted in `sizes`."""
     # What is accessed atomically: counters, flags and mailboxes, which are zero before a launch.
-    quiet = frozenset(p for p in program.entry.parameters if _atomic(program, p))
+    quiet = frozenset(p for p in program.entry.given if _atomic(program, p))
     found: list[Any] = []
-    for place, parameter in enumerate(program.entry.parameters):
+    for place, parameter in enumerate(program.entry.given):
         random = np.random.default_rng((seed, place))
         said = told.get(parameter.name, Given())
         match parameter.type:
@@ -229,7 +240,8 @@ def arguments_of(
                 if size is None:
                     size = sizes.setdefault(parameter.name, shape.blocks * shape.threads)
                 fill = said.fill if said.fill is not None else 0 if parameter in quiet else "random"
-                found.append(_array(pointer, size, fill, random))
+                array = _array(pointer, size, fill, random)
+                found.append(array.reshape(_shape(size, pointer.axes)) if pointer.axes else array)
             case Scalar() as scalar:
                 found.append(_number(scalar, said.fill, shape, random))
             case other:
@@ -238,6 +250,17 @@ def arguments_of(
                     f"with check=True and schedule=..."
                 )
     return found
+
+
+def _shape(size: int, axes: int) -> tuple[int, ...]:
+    """Return the shape of an array of about as many elements, whose axes are about as long as one another."""
+    side = max(1, round(size ** (1 / axes)))
+    while side ** (axes - 1) > max(1, size):
+        side -= 1
+    rows = (side,) * (axes - 1)
+    if size % side ** (axes - 1):
+        rows = (1,) * (axes - 1)
+    return (*rows, size // int(np.prod(rows)))
 
 
 def _number(scalar: Scalar, told: int | float | bool | str | None, shape: Shape, random: np.random.Generator) -> Any:
@@ -313,7 +336,7 @@ def _is(named: Var | Element, parameter: Symbol) -> bool:
 def _spell_arguments(program: Program, arguments: list[Any], told: Mapping[str, Given]) -> str:
     """Return the arguments of a run as the command takes them, as far as they are numbers or arrays of known size."""
     parts = []
-    for parameter, argument in zip(program.entry.parameters, arguments, strict=True):
+    for parameter, argument in zip(program.entry.given, arguments, strict=True):
         if isinstance(parameter.type, Pointer):
             said = told.get(parameter.name, Given())
             fill = f":{said.fill}" if said.fill is not None else ""

@@ -30,13 +30,15 @@ def run(
     schedule: str = "round-robin",
     seed: int = 0,
     resident: int | None = None,
+    axes: Sequence[int] = (),
 ) -> None:
     """Run a program's entry on NumPy arrays and numbers; results are in the arrays.
 
     `check` reports every race, deadlock, access out of bounds, read of what was never written, misaligned vector access, barrier
     that not all its threads meet, and fault around mbarriers and asynchronous operations, as a `MachineError`. `schedule` says in
     which order blocks, warps and arms of splits run, and when asynchronous operations take effect (see `schedules`), `seed` which
-    of several. `resident` is how many blocks run at once (all, or as the schedule says).
+    of several. `resident` is how many blocks run at once (all, or as the schedule says). `axes`: for a kernel that numbers its
+    blocks and threads along axes, how many there are along each; left out, all are along the first.
     """
     if schedule not in SCHEDULES:
         raise ValueError(f"schedule is one of {', '.join(SCHEDULES)}, not {schedule!r}")
@@ -45,10 +47,20 @@ def run(
     emitted = HOW[schedule].roles and seed // 2 % 2 == 0 and has_rings(program)
     form = as_emitted(program) if emitted or has_late_fills(program) else program
     try:
-        machine.launch(form, blocks, threads, arguments, check, schedule, seed, resident)
+        machine.launch(
+            form, blocks, threads, arguments, check, schedule, seed, resident, _along(program, blocks, threads, axes)
+        )
     except MachineError as error:
         error.__traceback__ = None  # it says where the program is wrong: frames end with the caller's
         raise
+
+
+def _along(program: Program, blocks: int, threads: int, axes: Sequence[int]) -> tuple[int, ...]:
+    number = program.entry.axes
+    if axes or not number:
+        return tuple(axes)
+    rest = (1,) * (number - 1)
+    return (blocks, *rest, threads, *rest)
 
 
 def _check_shape(program: Program, blocks: int, threads: int) -> None:

@@ -39,6 +39,7 @@ def launch(
     schedule: str,
     seed: int,
     resident: int | None,
+    axes: Sequence[int] = (),
 ) -> None:
     """Run one form of a program, as it is written or as it is emitted; `launch.run` says what is what."""
     how = HOW[schedule]
@@ -65,7 +66,7 @@ def launch(
     if machine.clocks is not None and how.stale:
         machine.clocks.stale = Versions(machine.clocks, machine.random)
     launch = _Launch(program, machine, compile_function(_shop(program, mode), program.entry), cluster)
-    launch.arguments = bind(program, arguments, machine.clocks)
+    launch.arguments = bind(program, arguments, machine.clocks, axes)
     launch.unit = smallest(program, threads) if split else threads
     if resident is None and how.few and not program.entry.cooperative:
         resident = (1 + seed) * cluster  # who waits for a block that has not begun is found so

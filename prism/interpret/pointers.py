@@ -29,8 +29,12 @@ def address_of(scope: Scope, node: Element) -> Locate:
 
 def locate_name(scope: Scope, symbol: Symbol) -> Locate:
     """Return the closure that gives where a name's first element is."""
-    rank = len(symbol.view.params) if symbol.view is not None else len(_shape(symbol) or (1,))
+    rank = len(symbol.view.params) if symbol.view is not None else _rank(symbol)
     return _locate(scope, symbol, [lambda frame: 0] * rank, None)
+
+
+def _rank(symbol: Symbol) -> int:
+    return symbol.type.rank if isinstance(symbol.type, Pointer) else 1
 
 
 def _shape(symbol: Symbol) -> tuple[int, ...] | None:
@@ -42,7 +46,10 @@ def _locate(scope: Scope, symbol: Symbol, indices: list[Eval], node: Element | N
     slot = scope.slot(root)
     if isinstance(root.type, Pointer) and root.type.space == "shared" and root.perspective.size > 1:
         return _locate_spread(scope, slot, root, indices, node)
-    index = indices[0] if len(indices) == 1 else _flatten(scope, root, indices, node)
+    if root.axes:
+        index = _by_strides(scope, root, indices, node)
+    else:
+        index = indices[0] if len(indices) == 1 else _flatten(scope, root, indices, node)
     lead = _lead(scope, symbol)
 
     def locate(frame: Frame) -> tuple[Region, Any]:
@@ -160,13 +167,30 @@ def _flatten(scope: Scope, root: Symbol, indices: list[Eval], node: Element | No
     return flat
 
 
-def _check_inside(frame: Frame, index: Any, extent: int, name: str, node: Element) -> None:
+def _by_strides(scope: Scope, root: Symbol, indices: list[Eval], node: Element | None) -> Eval:
+    """Return the closure of an array's element, in elements from the first one on: each index is inside its axis."""
+    sizes = [(scope.slot(extent), scope.slot(stride)) for extent, stride in root.axes]
+    check = scope.check and node is not None
+
+    def flat(frame: Frame) -> Any:
+        total: Any = 0
+        for axis, (index, (extent, stride)) in enumerate(zip(indices, sizes, strict=True)):
+            k = index(frame)
+            if check and node is not None:
+                _check_inside(frame, k, int(frame.values[extent]), root.name, node, f"axis {axis}")
+            total = total + np.asarray(k, np.int64) * int(frame.values[stride])
+        return total if isinstance(total, int) or total.ndim else int(total)
+
+    return flat
+
+
+def _check_inside(frame: Frame, index: Any, extent: int, name: str, node: Element, what: str = "a dimension") -> None:
     lanes = frame.active()
     picked = index[lanes] if isinstance(index, np.ndarray) and frame.mask is not True else index
     if (found := first_outside(picked, extent, lanes)) is not None:
         value, lane = found
         raise BoundsError(
-            f"index {value} is outside a dimension of `{name}`, of {extent} elements", node.span,
+            f"index {value} is outside {what} of `{name}`, of {extent} elements", node.span,
             here=f"index {value}", perspective=node.perspective, thread=lane, block=frame.block.number,
         )  # fmt: skip
 

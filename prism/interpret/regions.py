@@ -34,6 +34,7 @@ class Region:
     stamp: int = 1  # what the shadow has where an element was written: a ring's copy, its round; see `Shadow`
     shape: tuple[int, ...] | None = None
     parts: Parts = ()  # those of the argument that a function was given
+    axes: tuple[tuple[int, ...], tuple[int, ...], int] | None = None  # an array's extents, strides, and first element
 
     @property
     def extent(self) -> int:
@@ -45,7 +46,7 @@ class Region:
         stamp = self.stamp if stamp is None else stamp
         return Region(
             self.name, self.data, self.address, self.shared, self.shadow, self.first, self.width, stamp, self.shape,
-            self.parts + parts,
+            self.parts + parts, self.axes,
         )  # fmt: skip
 
     @property
@@ -55,9 +56,22 @@ class Region:
 
     def element(self, index: int) -> str:
         """Return the indices of an element, as they are written."""
+        if self.axes is not None and 0 <= index < self.extent:
+            return _indices(*self.axes, index)
         if self.shape is None or not 0 <= index < self.extent:
             return str(index)
         return ", ".join(str(int(k)) for k in np.unravel_index(index, self.shape))
+
+
+def _indices(shape: tuple[int, ...], strides: tuple[int, ...], begin: int, place: int) -> str:
+    """Return the indices of an array's element, from the axis with the longest steps on."""
+    found, rest = [0] * len(shape), place
+    for axis in sorted(range(len(shape)), key=lambda k: -abs(strides[k])):
+        step, most = abs(strides[axis]), shape[axis] - 1
+        steps = min(rest // step, most) if step else 0
+        rest -= steps * step
+        found[axis] = most - steps if strides[axis] < 0 else steps
+    return ", ".join(map(str, found))
 
 
 @dataclass(slots=True)
@@ -153,6 +167,31 @@ class Truths(CodedArray):
 
     def __setitem__(self, index: Any, value: Any) -> None:
         self.bits[index] = np.not_equal(value, 0)
+
+
+def array_region(name: str, array: Any, pointer: Pointer) -> tuple[Region, int, tuple[int, ...]]:
+    """Return an array of any strides as a region, from its lowest element to its highest; where its first is; and its axes.
+
+    Of the axes the extents, then the strides in elements.
+    """
+    if not isinstance(array, np.ndarray):
+        raise TypeError(f"`{name}` takes a NumPy array, not {type(array).__name__}")
+    if array.ndim != pointer.axes:
+        raise ValueError(f"`{name}` takes an array of {pointer.axes} axes, not of {array.ndim}")
+    size = array.itemsize
+    if any(stride % size for stride in array.strides):
+        raise ValueError(f"`{name}`: its strides are no multiples of its elements' size")
+    strides = tuple(stride // size for stride in array.strides)
+    axes = (*array.shape, *strides)
+    lowest = array[tuple(slice(None, None, -1) if stride < 0 else slice(None) for stride in strides)]
+    span, begin = 0, 0
+    if array.size:
+        reaches = [(extent - 1) * stride for extent, stride in zip(array.shape, strides, strict=True)]
+        span, begin = 1 + sum(map(abs, reaches)), -sum(r for r in reaches if r < 0)
+    flat = np.lib.stride_tricks.as_strided(lowest, (span,), (size,), writeable=array.flags.writeable)
+    region = region_of(name, flat, pointer)
+    region.axes = (array.shape, strides, begin)
+    return region, begin, axes
 
 
 def region_of(name: str, array: Any, pointer: Pointer) -> Region:

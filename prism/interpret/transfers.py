@@ -195,8 +195,9 @@ class _Transfer:
         return tile.elements(k, tensor.type.box)
 
     def _box(self, tensor: Box, k: int) -> _Side:
-        """Return a box, all of whose elements must be in memory; of a box without any the engine touches the map's first one.
+        """Return a box, all of whose elements must be in memory; of a piece without any the engine touches the map's first one.
 
+        A tile is copied in pieces, as wide as what is permuted is.
         It begins at a multiple of 16 bytes of its rows: else the engine stops the kernel, as at an illegal instruction.
         """
         found, of = _box(tensor, k), tensor.tensor
@@ -207,11 +208,11 @@ class _Transfer:
             raise self._error(MisalignedError, text, f"`{of.name}[{where}]`", k)
         if of.memory is not None:
             begin, end = of.memory
-            inside = bool(found.index.size)
-            touched = found.index if inside else np.array([of.base])
+            outside = not found.index.size or _has_piece_outside(tensor, k)
+            touched = np.append(found.index, of.base) if outside else found.index
             if touched.min() < begin or touched.max() >= end:
                 where = ", ".join(str(int(start)) for start in tensor.starts[k])
-                what = "some of this box" if inside else "where the map begins, touched for a box outside"
+                what = "where the map begins, touched for a box outside" if outside else "some of this box"
                 raise self._error(BoundsError, f"`{self.name}`: not in memory: {what}", f"`{of.name}[{where}]`", k)
         return found
 
@@ -354,6 +355,13 @@ def _storing(source: _Side, destinations: list[_Side]) -> tuple[Effect, Effect]:
             end.put(held[0])
 
     return read, write
+
+
+def _has_piece_outside(tensor: Box, k: int) -> bool:
+    """Whether all columns of a piece of a box are outside of the map: of the first one, or of the last one."""
+    type_, first = tensor.type, int(tensor.starts[k][-1])
+    each = type_.swizzle // type_.element.bytes if type_.swizzle else type_.box[-1]
+    return first + (type_.box[-1] - 1) // each * each >= tensor.tensor.array.shape[-1] or first + each <= 0
 
 
 def _combining(end: _Side, scalar: Scalar, step: Step) -> _Side:

@@ -23,6 +23,7 @@ from prism.lib.algorithms.cumulative.api import cumulative_sum as cumulative_sum
 from prism.lib.algorithms.difference.api import adjacent_difference as adjacent_difference
 from prism.lib.algorithms.difference.api import diff as diff
 from prism.lib.algorithms.difference.api import ediff1d as ediff1d
+from prism.lib.algorithms.grouped.api import grouped_matmul as grouped_matmul
 from prism.lib.algorithms.hgemm.api import hgemm as hgemm
 from prism.lib.algorithms.histogram.api import bincount as bincount
 from prism.lib.algorithms.histogram.api import histogram as histogram

@@ -110,7 +110,7 @@ def _kernel(function: Kernel, axes: int, kinds: tuple[tuple[Scalar, bool], ...])
         )  # fmt: skip
 
     arrays = [p.name for p in parsed_of(function).parameters[axes:]]
-    indices = [binary("%", binary("/", name("call"), name(f"inner{k}")), name(f"extent{k}")) for k in range(axes)]
+    indices = [binary("%", binary("//", name("call"), name(f"inner{k}")), name(f"extent{k}")) for k in range(axes)]
     calling = s.Evaluate(value=call(function, (*indices, *map(name, arrays)), at), span=at)
     once = s.If(condition=binary("<", name("call"), name("calls")), then=(calling,), otherwise=(), span=at)
     body: s.Stmt = s.Group(unit=thread, body=(once,), span=at)

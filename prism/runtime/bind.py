@@ -31,8 +31,10 @@ class BoundArguments(Value):
     device: int | None
 
 
-def bind(name: str, parameters: tuple[EntryParameter, ...], arguments: Sequence[Any]) -> BoundArguments:
-    """Match a call's arguments with a kernel's parameters.
+def bind(
+    name: str, parameters: tuple[EntryParameter, ...], arguments: Sequence[Any], axes: Sequence[int] = ()
+) -> BoundArguments:
+    """Match a call's arguments with a kernel's parameters; `axes`: the numbers of blocks and threads along each axis.
 
     Raises:
         LaunchError: too many or too few arguments.
@@ -41,10 +43,12 @@ def bind(name: str, parameters: tuple[EntryParameter, ...], arguments: Sequence[
             read-only, or has rows that tensor stores can't write exactly, or elements that share memory, where the kernel writes;
             arrays on two GPUs.
     """
-    require_count(name, [p.name for p in parameters], len(arguments))
+    given = given_parameters(parameters)
+    require_count(name, [p.name for p in given], len(arguments))
     values: list[Any] = []
     arrays: dict[str, ArrayInfo] = {}
-    for parameter, argument in zip(parameters, arguments, strict=True):
+    numbers: list[int] = []
+    for parameter, argument in zip(given, arguments, strict=True):
         if parameter.kind == "scalar":
             values.append(argument)
             continue
@@ -58,13 +62,39 @@ def bind(name: str, parameters: tuple[EntryParameter, ...], arguments: Sequence[
             if not parameter.const:
                 require_whole_pieces(info, parameter.name)
                 require_own_places(info, parameter.name)
+        elif parameter.axes:
+            require_axes(info, parameter.name, parameter.axes)
+            numbers += axes_of(info, parameter.name)
+            if not parameter.const:
+                require_own_places(info, parameter.name, "the kernel")
         else:
             require_contiguous(info, parameter.name)
         if not parameter.const:
             require_writable(info, parameter.name)
         arrays[parameter.name] = info
         values.append(info if parameter.kind == "map" else info.pointer)
-    return BoundArguments(tuple(values), arrays, one_place(arrays))
+    return BoundArguments((*values, *numbers, *axes), arrays, one_place(arrays))
+
+
+def given_parameters(parameters: tuple[EntryParameter, ...]) -> tuple[EntryParameter, ...]:
+    """Return the parameters that a launch is given: not those at the end, of arrays' axes and the launch's, as `x.shape[0]`."""
+    if not parameters or not parameters[-1].name.endswith("]"):
+        return parameters
+    return tuple(p for p in parameters if not p.name.endswith("]"))
+
+
+def axes_of(info: ArrayInfo, name: str) -> tuple[int, ...]:
+    """Return an array's extents, and its strides in elements, as a kernel takes them.
+
+    Raises:
+        ValueError: its elements do not lie at multiples of their size.
+    """
+    size = info.dtype.itemsize
+    if any(stride % size for stride in info.strides):
+        raise ValueError(
+            f"`{name}`: its strides of {info.strides} bytes are no multiples of its elements' {size}: pass a copy"
+        )
+    return (*info.shape, *(stride // size for stride in info.strides))
 
 
 def require_count(name: str, parameters: Sequence[str], given: int, least: int | None = None) -> None:
@@ -88,14 +118,16 @@ def require_whole_pieces(info: ArrayInfo, name: str) -> None:
         )
 
 
-def require_own_places(info: ArrayInfo, name: str) -> None:
+def require_own_places(info: ArrayInfo, name: str, by: str = "tensor copies") -> None:
     """Refuse an array, written by a kernel, of which two elements may share memory, as windows that overlap do."""
+    if 0 in info.shape:
+        return
     reach = info.dtype.itemsize
     axes = ((abs(stride), extent) for extent, stride in zip(info.shape, info.strides, strict=True) if extent > 1)
     for stride, extent in sorted(axes):
         if stride < reach:
             raise ValueError(
-                f"`{name}` is written by tensor copies, and elements of it share memory: its shape is {info.shape}, its strides "
+                f"`{name}` is written by {by}, and elements of it share memory: its shape is {info.shape}, its strides "
                 f"{info.strides} bytes; pass an array whose elements lie apart"
             )
         reach += (extent - 1) * stride

@@ -35,6 +35,7 @@ def entry_of(program: Program, arch: str) -> Entry:
         grid_threads=budget.grid_limit(program),
         block_threads=threads_of(program),
         assumed=tuple(dict.fromkeys(launch_assumptions(function).values())),
+        axes=function.axes,
     )
 
 
@@ -45,7 +46,7 @@ def entry_parameter(name: str, type_: Type, const: bool = False) -> EntryParamet
         if isinstance(element, Mailbox):
             return EntryParameter(name, "pointer", "uint64", type_.const)  # words of 8 bytes, or pairs of them
         scalar = element.element if isinstance(element, Vector) else element
-        return EntryParameter(name, "pointer", scalar_name(scalar), type_.const)
+        return EntryParameter(name, "pointer", scalar_name(scalar), type_.const, axes=type_.axes)
     if isinstance(type_, Scalar):
         return EntryParameter(name, "scalar", scalar_name(type_))
     if isinstance(type_, TensorMap):

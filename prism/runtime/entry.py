@@ -23,7 +23,9 @@ class EntryParameter(Value):
     struct's key.
 
     A pointer's `dtype` is its element's scalar, also where elements are vectors or mailboxes. A `map` is an array as the tensor
-    copy engine sees it: `box` is the shape of its tiles, outermost first, `swizzle` how they lie in shared memory.
+    copy engine sees it: `box` is the shape of its tiles, outermost first, `swizzle` how they lie in shared memory. A pointer
+    with `axes` is an array of so many: behind all parameters that a launch is given come, for each such array, the extents of its
+    axes and their strides in elements.
 
     Raises:
         ValueError: the kind or the dtype is none that Prism knows.
@@ -35,6 +37,7 @@ class EntryParameter(Value):
     const: bool = False
     box: tuple[int, ...] = ()
     swizzle: int = 0
+    axes: int = 0
 
     def __post_init__(self) -> None:
         if self.kind not in ("pointer", "scalar", "map"):
@@ -68,7 +71,8 @@ class Entry(Value):
     of one (None: any), `grid_threads` how many threads all blocks may have together. `cooperative`: all blocks must run at
     once, and behind its other parameters the kernel takes the address of a word at which they meet, zero at first.
     `programmatic`: it waits by itself for the kernel before it on the stream, and may be launched before that one is complete.
-    `assumed`: what each launch must be, as the kernel's `assume`s say.
+    `assumed`: what each launch must be, as the kernel's `assume`s say. `axes`: along how many axes its blocks and threads are
+    numbered; the numbers along each are its last parameters.
 
     Raises:
         ValueError: the name is no C identifier, the architecture not of the form `sm_90a`, or a number out of range.
@@ -87,6 +91,7 @@ class Entry(Value):
     grid_threads: int | None = None
     block_threads: int | None = None
     assumed: tuple[Assumed, ...] = ()
+    axes: int = 0
 
     @property
     def title(self) -> str:
@@ -120,7 +125,10 @@ class Entry(Value):
             "name": self.name,
             "arch": self.arch,
             "parameters": [
-                [p.name, p.kind, p.dtype, p.const, *([list(p.box), p.swizzle] if p.kind == "map" else [])]
+                [
+                    *(p.name, p.kind, p.dtype, p.const),
+                    *([list(p.box), p.swizzle] if p.kind == "map" else [[], 0, p.axes] if p.axes else []),
+                ]
                 for p in self.parameters
             ],
             "shared_bytes": self.shared_bytes,
@@ -132,6 +140,7 @@ class Entry(Value):
             "grid_threads": self.grid_threads,
             "block_threads": self.block_threads,
             "assumed": [each.to_json() for each in self.assumed],
+            **({"axes": self.axes} if self.axes else {}),
         }
         return {**found, "source": self.source} if source else found
 
@@ -158,15 +167,18 @@ class Entry(Value):
                 grid_threads=_typed(found.get("grid_threads"), int, None),
                 block_threads=_typed(found.get("block_threads"), int, None),
                 assumed=tuple(map(Assumed.from_json, found["assumed"])),
+                axes=_typed(found.get("axes", 0), int),
             )
         except (KeyError, TypeError) as error:
             raise ValueError(f"not an entry as Prism writes it: {error}") from error
         return entry
 
 
-def _parameter(name: Any, kind: Any, dtype: Any, const: Any, box: Any = (), swizzle: Any = 0) -> EntryParameter:
+def _parameter(
+    name: Any, kind: Any, dtype: Any, const: Any, box: Any = (), swizzle: Any = 0, axes: Any = 0
+) -> EntryParameter:
     text = _typed(name, str), _typed(kind, str), _typed(dtype, str), _typed(const, bool)
-    return EntryParameter(*text, tuple(_typed(n, int) for n in box), _typed(swizzle, int))
+    return EntryParameter(*text, tuple(_typed(n, int) for n in box), _typed(swizzle, int), _typed(axes, int))
 
 
 def _typed(value: Any, kind: type, *others: Any) -> Any:

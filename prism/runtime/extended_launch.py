@@ -50,6 +50,7 @@ def launch_function() -> Any:
     return function_called("cuLaunchKernelEx")
 
 
+@functools.cache  # one look-up, and not two, where a result's length is waited for
 def question() -> Any:
     """Return `cuStreamIsCapturing`. Raises DeviceError: the driver hasn't got it."""
     return function_called("cuStreamIsCapturing")

@@ -211,7 +211,7 @@ class Assumptions:
 
         Raises:
             AssumedError: an assumption does not hold of it, or has no value.
-            LaunchError, TypeError, OverflowError: as `Arguments.pack`, of the arguments that are spoken of.
+            LaunchError, TypeError, OverflowError: as `Arguments.pack`, of the arguments that are duration of.
         """
         key: tuple[Any, ...]
         try:

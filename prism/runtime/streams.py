@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import operator
 import sys
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from typing import Any
 
 from prism.runtime.arrays import ArrayInfo
@@ -22,8 +22,17 @@ def current_stream(info: ArrayInfo) -> int:
     if info.library == "cupy":
         return int(sys.modules["cupy"].cuda.get_current_stream(info.device).ptr)
     if info.library == "torch":
-        return int(sys.modules["torch"].cuda.current_stream(info.device).cuda_stream)
+        return int(of_torch(sys.modules["torch"])(info.device))
     return LEGACY if info.producer is None else info.producer
+
+
+def of_torch(torch: Any) -> Callable[[Any], int]:
+    """Return what gives the handle of torch's current stream on a device.
+
+    Without the object around it, where torch has that: it is what kernels of torch.compile are launched with.
+    """
+    raw: Callable[[Any], int] | None = getattr(getattr(torch, "_C", None), "_cuda_getCurrentRawStream", None)
+    return raw or (lambda device: torch.cuda.current_stream(device).cuda_stream)
 
 
 def stream_handle(stream: Any, name: str = "stream") -> int:

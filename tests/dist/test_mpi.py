@@ -6,6 +6,7 @@ Tests of prism/dist/_engines.py.
 from __future__ import annotations
 
 import importlib.util
+import os
 import shutil
 import subprocess
 import sys
@@ -22,18 +23,30 @@ def mpiexec() -> str | None:
     return str(beside) if beside.exists() else shutil.which("mpiexec")
 
 
-@pytest.mark.skipif(
+needs_mpi = pytest.mark.skipif(
     importlib.util.find_spec("mpi4py") is None or mpiexec() is None, reason="mpi4py, or an MPI, is not installed"
 )
-def test_four_ranks() -> None:
+
+
+def ranks(count: int, *command: str) -> list[str]:
+    """Return what a program of so many ranks prints, in the order of its lines."""
     start = mpiexec()
     assert start is not None
-    done = subprocess.run(
-        [start, "-n", "4", sys.executable, "-m", "tests.dist.over_mpi"],
-        cwd=ROOT,
-        capture_output=True,
-        text=True,
-        timeout=300,
-    )
+    words = [start, "-n", str(count), sys.executable, *command]
+    where = {**os.environ, "PYTHONPATH": str(ROOT)}
+    done = subprocess.run(words, cwd=ROOT, env=where, capture_output=True, text=True, timeout=300)
     assert done.returncode == 0, done.stdout + done.stderr
-    assert sorted(done.stdout.splitlines()) == [f"rank {rank} of 4: right" for rank in range(4)]
+    return sorted(done.stdout.splitlines())
+
+
+@needs_mpi
+def test_four_ranks() -> None:
+    assert ranks(4, "-m", "tests.dist.over_mpi") == [f"rank {rank} of 4: right" for rank in range(4)]
+
+
+@needs_mpi
+def test_the_example() -> None:
+    assert ranks(2, "examples/distributed_scan.py") == [
+        "rank 0 of 2: 1000 elements, from 1 to 1000",
+        "rank 1 of 2: 1100 elements, from 1002 to 3200",
+    ]

@@ -12,7 +12,7 @@ import numpy as np
 import pytest
 
 import prism
-from prism.dist._agree import FORM
+from prism.dist._agree import MESSAGE
 from prism.lang import dtype, requires, template, thread
 from prism.lib import Operator
 from tests.dist.ranks import cut, results, run
@@ -95,7 +95,7 @@ def test_one_message_of_one_size() -> None:
         found = run(4, lambda c: (prism.dist.scan(np.ones(length, np.int32), comm=c), c.world.sent[c.rank])[1])
         return list(found)
 
-    assert sent(5) == sent(400) == [FORM.itemsize] * 4 and FORM.itemsize < 512
+    assert sent(5) == sent(400) == [MESSAGE] * 4 and MESSAGE <= 96
 
 
 @pytest.mark.parametrize(

@@ -45,14 +45,14 @@ HGEMM = instance_for("bfloat16", "bfloat16", (False, False), False, False, 0, id
 HGEMMS = {"hgemm": dict(HGEMM.template)}
 MULTIPLYING = "1 arrival, 1 group commit, 1 group wait, 1 mbarrier wait, 1 wgmma fence"
 FILLING = "1 announcing arrival, 1 mbarrier wait"
-OUR, THEIR = "`prism.kernels.hgemm`", "the paper's hgemm"
+OUR, THEIR = "`prism.kernels.hgemm`", "the `hgemm` of *Typed Perspectives*"
 
 ROWS = [
     Row("sgemm 3, `tiled`", sgemm.tiled, sgemm.EXAMPLES, "for first in", "2 block barriers"),
     Row("sgemm 4, `vectorized`", sgemm.vectorized, sgemm.EXAMPLES, "for first in", "2 block barriers"),
     Row("sgemm 5, `warps`", sgemm.warps, sgemm.EXAMPLES, "for first in", "2 block barriers"),
-    Row("the paper's scan", scan.scan, scan.EXAMPLES, "while stride", "1 block barrier"),
-    Row("the paper's scan", scan.scan, scan.EXAMPLES, None, "3 block barriers, 1 warp barrier"),
+    Row("the scan of *Typed Perspectives*", scan.scan, scan.EXAMPLES, "while stride", "1 block barrier"),
+    Row("the scan of *Typed Perspectives*", scan.scan, scan.EXAMPLES, None, "3 block barriers, 1 warp barrier"),
     Row("`prism.kernels.scan`", single_pass.scan, single_pass.EXAMPLES, "while tile", "2 block barriers"),
     Row("`prism.kernels.scan`", single_pass.scan, single_pass.EXAMPLES, None, "1 block barrier"),
     Row(THEIR, paper.hgemm, paper.EXAMPLES, "for first in", FILLING, "producer"),

@@ -19,11 +19,6 @@ INDEX = (DOCS / "errors.md").read_text(encoding="utf-8")
 PAGES = {page.stem: page for page in (DOCS / "errors").glob("*.md")}
 MACHINE = {e.code for e in vars(machine).values() if isinstance(e, type) and issubclass(e, machine.MachineError)}
 CODES = sorted({error.code for error in catalogue()} | (MACHINE - {machine.MachineError.code}) | {LaunchError.code})
-IMPOSSIBLE = {  # no program that is accepted shows them
-    "machine-divergence", "machine-barrier", "machine-proxy", "machine-arrival", "machine-bytes", "machine-phase",
-    "machine-flight",
-}  # fmt: skip
-
 
 def test_every_code_has_a_page_and_every_page_a_code() -> None:
     assert sorted(PAGES) == CODES
@@ -38,7 +33,7 @@ def test_a_page_is_of_its_code(code: str) -> None:
     assert re.findall(r"^(R\d+)\. ", text, flags=re.MULTILINE) == sorted(rules)
 
 
-@pytest.mark.parametrize("code", [code for code in CODES if code not in IMPOSSIBLE])
+@pytest.mark.parametrize("code", CODES)
 def test_a_page_has_a_faulty_program_its_message_and_the_repaired_one(code: str) -> None:
     """Behind what both import."""
     text = PAGES[code].read_text(encoding="utf-8")

@@ -144,7 +144,7 @@ def test_the_index_has_every_page() -> None:
     """docs/index.md links each page of docs/, or an index that does."""
     index = ROOT / "docs" / "index.md"
     linked = {index}
-    for page in (index, ROOT / "docs" / "reference.md", ROOT / "docs" / "errors.md"):
+    for page in (index, *(ROOT / "docs" / f"{name}.md" for name in ("reference", "errors", "measurements"))):
         assert page in linked
         linked |= {(page.parent / target).resolve() for target in re.findall(r"\]\(([^)#\s]+)", page.read_text())}
     assert set((ROOT / "docs").rglob("*.md")) <= linked

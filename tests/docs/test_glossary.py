@@ -14,7 +14,7 @@ GLOSSARY = (ROOT / "docs" / "glossary.md").read_text(encoding="utf-8")
 
 # Participles that don't end in -ed, and adverbs and prepositions. `read`, `put`, `run`, `cut`, `bound` and `split` are verbs too.
 IRREGULAR = set(
-    """made found told held kept seen known given brought shown written built drawn done gone taken chosen spoken spent
+    """made found told held kept seen known given brought shown written built drawn done gone taken chosen duration spent
     left lost met meant paid said sold taught thought begun caught fallen felt forgotten got hidden laid led lent stuck
     sent won wound unseen inside outside within without together apart again ahead behind beneath above below beyond alike alone
     early late far near here there once twice along across around aside beside between over under

@@ -13,9 +13,10 @@ import pytest
 
 import prism
 from docs.site.contents import below, contents, with_contents, with_pages
-from docs.site.fill import FILLERS, functions, measured, table
-from docs.site.plots import plot
+from docs.site.fill import FILLERS, functions, table
+from docs.site.plots import svg
 from docs.site.radix import FOLDER, pictures
+from docs.site.signatures import markdown, with_functions, without
 
 ROOT = Path(__file__).resolve().parents[2]
 DOCS = ROOT / "docs"
@@ -41,7 +42,7 @@ def test_a_folder_s_index_is_the_table_of_its_pages() -> None:
 
 @pytest.mark.parametrize("page, what, rest", MARKS, ids=lambda value: value.stem if isinstance(value, Path) else value)
 def test_marked_places_are_filled(page: Path, what: str, rest: str) -> None:
-    """Tables have a command, functions exist: FILLERS raise where not."""
+    """Functions exist: FILLERS raise where not."""
     assert FILLERS[what](rest, page.parent).strip() or what == "rest"
 
 
@@ -52,6 +53,32 @@ def test_every_function_of_the_library_is_in_the_reference() -> None:
     assert set(prism.lib.__all__) - {"block", "epilogues", "grid", "lazy", "thread", "warp"} == {
         name for name in listed if "." not in name
     } | set(more)
+
+
+def test_the_reference_is_whole_in_the_repository(request: pytest.FixtureRequest) -> None:
+    page = DOCS / "api.md"
+    made = with_functions(page.read_text(encoding="utf-8"))
+    if request.config.getoption("--update-golden"):
+        page.write_text(made, encoding="utf-8")
+    assert page.read_text(encoding="utf-8") == made, "run this test with --update-golden"
+    assert "### `prism.lib.scan`\n\n```python signature\nprism.lib.scan(x, op='add', *, axis=None, " in made
+    assert "- `axis` (int, optional): The axis to scan along" in made
+    assert with_functions(without(made)) == made and "shown: begin" not in without(made)
+    missing = {
+        name
+        for name in prism.lib.__all__
+        if callable(getattr(prism.lib, name)) and f"### `prism.lib.{name}`" not in made
+    }
+    assert missing == set(), "docs/api.md has no mark for these"
+
+
+def test_a_docstring_becomes_markdown() -> None:
+    sections = "Parameters\n----------\nx : array\n    What\n    it is.\n\nRaises\n------\nTypeError\n    It is ``no``."
+    doc = f"Do it.\n\n{sections}\n\nExamples\n--------\n>>> f()\n1"
+    assert markdown(doc) == (
+        "Do it.\n\n**Parameters**\n\n- `x` (array): What\n  it is.\n\n**Raises**\n\n- `TypeError`: It is `no`.\n\n"
+        "**Examples**\n\n    >>> f()\n    1"
+    )
 
 
 def test_the_table_of_algorithms_is_that_of_the_manifest(request: pytest.FixtureRequest) -> None:
@@ -68,23 +95,41 @@ def test_the_table_of_algorithms_is_that_of_the_manifest(request: pytest.Fixture
     assert page.read_text(encoding="utf-8") == wanted, "run this test with --update-golden"
 
 
-def test_a_table_needs_a_command() -> None:
-    table = "| a | CUB |\n|---|---|\n| 2^10 | 1.25 |\n"
-    page = f"# P\n\n## Measured\n\n`PYTHONPATH=. python asv_bench/x.py --n 1`, so:\n\n{table}\n## Next\n"
-    (found,) = measured(page, "measured")
-    assert (found.command, found.table) == ("PYTHONPATH=. python asv_bench/x.py --n 1", table)
-    with pytest.raises(ValueError, match="command"):
-        measured(page.replace("PYTHONPATH", "FOO"), "measured")
-    with pytest.raises(ValueError, match="no table"):
-        measured(page.replace("|", ""), "measured")
+RECORDED = re.compile(
+    r"^\*Recorded (\d{4}-\d\d-\d\d), revision ([0-9a-f]{8})\. (Command: `[^`]+`|By a probe that is not kept)\.\*$", re.M
+)
 
 
-def test_a_tables_links_lead_to_the_page_that_it_is_from(tmp_path: Path) -> None:
-    table = "| a | CUB |\n|---|---|\n| 2^10 | [1.25](#next) |\n"
-    text = f"# P\n\n## Measured\n\n[Why](#next), by `PYTHONPATH=. python asv_bench/x.py`:\n\n{table}"
-    (tmp_path / "p.md").write_text(text)
-    shown = FILLERS["tables"]("p.md#measured", tmp_path)
-    assert "](#" not in shown and "[1.25](p.md#next)" in shown
+def without_its_source(page: str) -> list[str]:
+    """Return the tables of a page of measurements that no line says the date, the revision and the command of."""
+    parts = re.split(r"(?=^## )", page, flags=re.MULTILINE)
+    last = [max([0, *(found.end() for found in RECORDED.finditer(part))]) for part in parts]
+    return [
+        table[0]
+        for part, end in zip(parts, last, strict=True)
+        for table in re.finditer(r"(?:^\|.*\n)+", part, re.MULTILINE)
+        if table.end() > end
+    ]
+
+
+@pytest.mark.parametrize("page", sorted((DOCS / "measurements").glob("*.md")), ids=lambda page: page.stem)
+def test_each_table_of_a_measurement_has_its_source(page: Path) -> None:
+    text = page.read_text(encoding="utf-8")
+    assert without_its_source(text) == [] and RECORDED.search(text)
+    assert text.count("*Recorded ") == len(RECORDED.findall(text)), (
+        "a line that begins with Recorded is not of that form"
+    )
+    for _, _, how in RECORDED.findall(text):
+        script = re.search(r"asv_bench/\w+\.py", how)
+        assert script is None or (ROOT / script[0]).is_file(), how
+
+
+def test_a_table_without_a_source_is_seen() -> None:
+    table = "| a | b |\n|---|---|\n| c | 1 |\n"
+    line = "*Recorded 2026-11-22, revision 0123abcd. Command: `asv_bench/x.py`.*\n"
+    assert without_its_source(f"## A\n\n{table}\n{line}\n## B\n\n{table}") == [table]
+    assert without_its_source(f"## A\n\n{line}\n{table}") == [table]
+    assert without_its_source(f"## A\n\n{table}\n{line.replace('0123abcd', 'now')}") == [table]
 
 
 def test_the_pictures_of_the_radix_sort_are_drawn(request: pytest.FixtureRequest) -> None:
@@ -100,14 +145,11 @@ def test_the_pictures_of_the_radix_sort_are_drawn(request: pytest.FixtureRequest
 
 
 def test_a_picture_has_a_dot_for_each_ratio() -> None:
-    (picture,) = plot(
-        "| n | Prism | CUB | torch |\n|---|---|---|---|\n| 2^10 | 3 us | 0.50 | 2.00 |\n| 2^20 | 5 us | | 1.00 |\n"
-    )
+    picture = svg("n", ["CUB", "torch"], [("2^10", [("CUB", 0.5), ("torch", 2.0)]), ("2^20", [("torch", 1.0)])])
     dots = [float(x) for x in re.findall(r'<circle cx="([\d.]+)" cy="\d+" r="5" fill="#\w+"><title>', picture)]
     assert len(dots) == 3 and dots[0] < dots[2] < dots[1]
     one = float(re.findall(r'class="one" x1="([\d.]+)"', picture)[0])
     assert one == dots[2]
-    assert plot("| a | b |\n|---|---|\n| c | 1 |\n") == []
 
 
 @pytest.mark.slow
@@ -116,7 +158,7 @@ def test_the_site_is_built_without_a_warning(tmp_path: Path) -> None:
     missing = [name for name in ("sphinx", "myst_parser", "furo") if importlib.util.find_spec(name) is None]
     if missing:
         pytest.skip(f"the extra `docs` is not installed ({', '.join(missing)}): `make docs` installs it")
-    command = [sys.executable, "-m", "sphinx", "-q", "-W", "--keep-going", "-c", "docs", "-b", "dummy", "-d", str(tmp_path / "d"),
-               ".", str(tmp_path / "out")]  # fmt: skip
+    folders = ["-c", "docs/site", "-d", str(tmp_path / "d"), ".", str(tmp_path / "out")]
+    command = [sys.executable, "-m", "sphinx", "-q", "-W", "--keep-going", "-b", "dummy", *folders]
     ran = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=False)
     assert ran.returncode == 0, ran.stderr

@@ -3,7 +3,7 @@
 A case holds a function `case`, and a mark `# error: <code>`, written by hand, on each faulty line: a message that moved
 to the wrong line cannot be blessed with --update-golden. `TEMPLATE` gives the arguments of its template parameters.
 
-Tests of prism/lang/errors: __init__, asynchronous, calls, demands, inlined, launch, names, ownership, perspective,
+Tests of prism/lang/errors: __init__, asynchronous, axes, calls, demands, inlined, launch, names, ownership, perspective,
 pointers, raw, rings, roles, sync, syntax, tiles, turns, types.
 """
 

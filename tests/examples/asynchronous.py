@@ -172,8 +172,8 @@ def doubled(
                 with partition(a, thread[1], lambda i, j: (i, j)) as tile:
                     with group(thread[1]):
                         for i in range(t, R * C, 64):
-                            tile[i / C, i % C] = tile[i / C, i % C] + tile[i / C, i % C]
-                            part[i] = tile[i / C, i % C]
+                            tile[i // C, i % C] = tile[i // C, i % C] + tile[i // C, i % C]
+                            part[i] = tile[i // C, i % C]
             with claim(a, thread[1]) as tile:
                 with one(thread):
                     tma_store(y[k * R, b * C], tile)
@@ -248,7 +248,7 @@ def products(
         with claim(out, consumer) as part:
             t: int32 @ thread[1] = id()
             with (
-                partition(part, thread[1], offset=(t / 32 * 16 + t % 32 / 4) * N + t % 4 * 2) as mine,
+                partition(part, thread[1], offset=(t // 32 * 16 + t % 32 // 4) * N + t % 4 * 2) as mine,
                 group(thread[1]),
             ):
                 for i in range(0, count(sums)):
@@ -312,8 +312,8 @@ def lasting(
     k: int32 @ grid[1],
 ):
     """As the paper's kernel, but a block computes one tile after the other: its rings go on from one to the next."""
-    across: int32 @ grid[1] = n / BN
-    tiles: int32 @ grid[1] = m / 64 * across
+    across: int32 @ grid[1] = n // BN
+    tiles: int32 @ grid[1] = m // 64 * across
     blocks: int32 @ grid[1] = count(block[1])
     b: int32 @ block[1] = id()
     with partition(z, block[1], races="allow") as out, group(block[1]):
@@ -322,7 +322,7 @@ def lasting(
         sums: fragment(float, 64, BN) @ warpgroup[1]
         consumer, producer = roles(warpgroup, 1, 1)
         for tile in range(b, tiles, blocks):
-            top: int32 @ block[1] = tile / across * 64
+            top: int32 @ block[1] = tile // across * 64
             left: int32 @ block[1] = tile % across * BN
             for first in range(0, k, 64):
                 with claim(a, producer) as tile_a, claim(c, producer) as tile_c, one(thread):
@@ -332,7 +332,7 @@ def lasting(
                     wgmma(sums, tile_a, tile_c, accumulate=first > 0)
             with claim(out, consumer) as part:
                 t: int32 @ thread[1] = id()
-                start: int32 @ thread[1] = (top + t / 32 * 16 + t % 32 / 4) * n + left + t % 4 * 2
+                start: int32 @ thread[1] = (top + t // 32 * 16 + t % 32 // 4) * n + left + t % 4 * 2
                 with partition(part, thread[1], offset=start) as mine, group(thread[1]):
                     for i in range(0, count(sums)):
                         mine[(row(sums, i) - row(sums, 0)) * n + column(sums, i) - column(sums, 0)] = sums[i]
@@ -386,7 +386,7 @@ def halves(x: const(CUtensorMap(int32, 8, 32, swizzle=128)) @ grid[1], y: ptr(in
                     t: int32 @ thread[1] = id()
                     with group(thread[1]):
                         for j in range(0, 4):
-                            total = 3 * total + uint32(tile[t / 8, t % 8 * 4 + j])
+                            total = 3 * total + uint32(tile[t // 8, t % 8 * 4 + j])
             with claim(out, readers) as part:
                 t: int32 @ thread[1] = id()
                 with partition(part, thread[1], offset=t) as mine, group(thread[1]):

@@ -181,7 +181,7 @@ def settled(x: ptr(int32) @ grid[1], y: ptr(int32) @ grid[1], left: ptr(int32) @
             own[1] += 1
         with partition(y, thread[1], i) as there, group(thread[1]):
             above: bool = i > 0 and x[i] > x[max(i - 1, 0)]
-            there[0] = x[i] / 2 if above else x[i]
+            there[0] = x[i] // 2 if above else x[i]
             if above:
                 atomic_add(left[0], 1)
         with partition(x, thread[1], i) as here, group(thread[1]):

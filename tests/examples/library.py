@@ -7,7 +7,23 @@ from typing import Any
 
 import numpy as np
 
-from examples import fft, flash_attention, histogram, layernorm, rle, softmax, spmv, stream_compaction
+from examples import (
+    attention,
+    fft,
+    flash_attention,
+    histogram,
+    kmeans,
+    layernorm,
+    linear,
+    radix_partition,
+    rle,
+    rope,
+    softmax,
+    spmv,
+    stream_compaction,
+    tile_ring,
+    tile_store,
+)
 
 Array = Any
 Put = Callable[[Array], Array]
@@ -116,7 +132,87 @@ def fft_of(rows: int, points: int) -> Callable[[Put], None]:
     return run
 
 
+def rope_of(rows: int, dim: int) -> Callable[[Put], None]:
+    def run(put: Put) -> None:
+        x = np.random.default_rng(5).normal(size=(rows, dim)).astype(np.float32)
+        # An angle of up to `rows` radians is off by some 2^-21 of itself: an exponent of up to 14, rounded to float32, and exp2.
+        atol = 2.0**-20 * max(rows, 4) * float(abs(x).max())
+        np.testing.assert_allclose(host(rope.rope(put(x))), rope.reference(x), rtol=0, atol=atol)
+
+    return run
+
+
+def kmeans_of(n: int, k: int, d: int) -> Callable[[Put], None]:
+    def run(put: Put) -> None:
+        random = np.random.default_rng(6)
+        x = (random.integers(-3, 4, (n, d)) + random.choice([-20, 0, 20], (n, 1))).astype(np.float32)
+        centres = (0.5 + np.arange(k, dtype=np.float32)[:, None] * 20 - 20).repeat(d, axis=1)
+        label, moved = kmeans.step(put(x), put(centres))
+        wanted = kmeans.reference(x, centres)
+        assert np.array_equal(host(label), wanted[0])
+        # Sums of whole numbers are exact in any order; NumPy's mean of float32 rounds its quotient as this one does.
+        np.testing.assert_allclose(host(moved), wanted[1], rtol=2.0**-22)
+
+    return run
+
+
+def partition_of(size: int, shift: int, below: int = 2**32) -> Callable[[Put], None]:
+    def run(put: Put) -> None:
+        x = np.random.default_rng(7).integers(0, below, size, dtype=np.uint32)
+        assert np.array_equal(host(radix_partition.radix_partition(put(x), shift)), radix_partition.reference(x, shift))
+
+    return run
+
+
+def tiles_of(rows: int, columns: int) -> Callable[[Put], None]:
+    """Tensor copies: a GPU must be sm_90 or later. Sums of whole numbers are exact."""
+
+    def run(put: Put) -> None:
+        random = np.random.default_rng(8)
+        x, factor = (random.integers(-9, 10, shape).astype(np.float32) for shape in ((rows, columns), rows))
+        assert np.array_equal(host(tile_ring.column_sums(put(x))), x.sum(axis=0))
+        assert np.array_equal(host(tile_store.scaled(put(x), put(factor))), x * factor[:, None])
+
+    return run
+
+
+def linear_of(m: int, n: int, k: int) -> Callable[[Put], None]:
+    """Tensor cores of sm_90a. Products and sums of small whole numbers are exact."""
+
+    def run(put: Put) -> None:
+        random = np.random.default_rng(9)
+        x, w = (random.integers(-4, 5, shape).astype(np.float16) for shape in ((m, k), (n, k)))
+        bias = random.integers(-9, 10, n).astype(np.float32)
+        y = put(np.full((m, n), -1, np.float32))
+        assert np.array_equal(host(linear.linear(put(x), put(w), put(bias), y)), linear.reference(x, w, bias))
+
+    return run
+
+
+def attention_of(heads: int, n: int, d: int) -> Callable[[Put], None]:
+    """Tensor cores of sm_90a."""
+
+    def run(put: Put) -> None:
+        q, k, v = np.random.default_rng(4).normal(size=(3, heads, n, d)).clip(-4.9, 4.9).astype(np.float16)
+        o = attention.attention(put(q), put(k), put(v), put(np.zeros(q.shape, np.float32)))
+        assert np.abs(host(o) - attention.reference(q, k, v)).max() < CLOSE
+
+    return run
+
+
+HOPPER: dict[str, Callable[[Put], None]] = {
+    **{f"tiles-{rows}x{columns}": tiles_of(rows, columns) for rows, columns in ((1, 64), (100, 128), (96, 64))},
+    **{f"linear-{m}x{n}x{k}": linear_of(m, n, k) for m, n, k in ((128, 128, 64), (128, 256, 384))},
+    **{f"attention-{heads}x{n}x{d}": attention_of(heads, n, d) for heads, n, d in ((1, 64, 64), (2, 128, 64))},
+}
+"""On the CPU, and on a GPU with tensor copies and tensor cores."""
 CASES: dict[str, Callable[[Put], None]] = {
+    **{f"rope-{rows}x{dim}": rope_of(rows, dim) for rows, dim in ((1, 2), (7, 64), (300, 6))},
+    **{f"kmeans-{n}x{k}x{d}": kmeans_of(n, k, d) for n, k, d in ((1, 1, 1), (500, 3, 2), (129, 20, 5))},
+    **{
+        f"partition-{size}-{shift}-{below}": partition_of(size, shift, below)
+        for size, shift, below in ((1, 0, 2**32), (1024, 4, 2**32), (3001, 28, 2**32), (2500, 0, 2))
+    },
     **{
         f"softmax-{rows}x{columns}-{spread}": softmax_of(rows, columns, spread)
         for rows, columns, spread in ((1, 1, 1), (3, 127, 1), (2, 128, 30), (5, 1000, 1), (2, 129, 0))

@@ -146,10 +146,10 @@ def weights_in_memory(p: ptr(const(bf16)) @ grid[1], v: ptr(const(bf16)) @ grid[
         values: shared(bf16[16, 16], swizzle=32)
         t: int32 @ thread[1] = id()
         sums: fragment(float32, 64, 16) @ warpgroup[1] = 0
-        with partition(weights, thread[1], lambda j: (t / 2, t % 2 * 8 + j)) as own, group(thread[1]):
+        with partition(weights, thread[1], lambda j: (t // 2, t % 2 * 8 + j)) as own, group(thread[1]):
             for j in range(8):
                 own[j] = p[8 * t + j]
-        with partition(values, thread[1], lambda j: (t / 8, t % 8 * 2 + j)) as own, group(thread[1]):
+        with partition(values, thread[1], lambda j: (t // 8, t % 8 * 2 + j)) as own, group(thread[1]):
             for j in range(2):
                 own[j] = v[2 * t + j]
         with group(warpgroup[1]):

@@ -89,7 +89,7 @@ def dealt(x: ptr(const(T)) @ grid[1], y: ptr(T) @ grid[1], tiles: int32 @ grid[1
                     t: int32 @ thread[1] = id()
                     with partition(tile, thread[1], offset=2 * t) as mine, group(thread[1]):
                         for j in range(2):
-                            st_async(mine[j], x[(b * tiles + k) * TILE + 2 * t + j], shift=base + k * (t / 16) + j)
+                            st_async(mine[j], x[(b * tiles + k) * TILE + 2 * t + j], shift=base + k * (t // 16) + j)
                 with claim(ring, readers) as tile:
                     t: int32 @ thread[1] = id()
                     with group(thread[1]):

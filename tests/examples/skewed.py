@@ -176,20 +176,20 @@ def multiplied(
         sums = 0.0
         t: int32 @ thread[1] = id()
         for k in range(0, steps):
-            with partition(a, thread[1], lambda i, j: (t / 8 + 16 * i, t % 8 * 8 + j)) as mine, async_(mine) as place:
+            with partition(a, thread[1], lambda i, j: (t // 8 + 16 * i, t % 8 * 8 + j)) as mine, async_(mine) as place:
                 with group(thread[1]):
                     for i in range(0, 4):
-                        cp_async(place[i, 0], x[(k * 64 + t / 8 + 16 * i) * 64 + t % 8 * 8], bytes=16)
-            with partition(b, thread[1], lambda i, j: (t / 8 + i, t % 8 * 8 + j)) as mine, async_(mine) as place:
+                        cp_async(place[i, 0], x[(k * 64 + t // 8 + 16 * i) * 64 + t % 8 * 8], bytes=16)
+            with partition(b, thread[1], lambda i, j: (t // 8 + i, t % 8 * 8 + j)) as mine, async_(mine) as place:
                 with group(thread[1]):
-                    cp_async(place[0, 0], w[(k * 16 + t / 8) * 64 + t % 8 * 8], bytes=16)
+                    cp_async(place[0, 0], w[(k * 16 + t // 8) * 64 + t % 8 * 8], bytes=16)
             with (
                 claim(a, warpgroup[1], in_flight=AHEAD) as left,
                 claim(b, warpgroup[1], in_flight=AHEAD) as right,
                 one(warpgroup),
             ):
                 wgmma(sums, left, right)
-        with partition(out, thread[1], offset=(t / 32 * 16 + t % 32 / 4) * 16 + t % 4 * 2) as mine, group(thread[1]):
+        with partition(out, thread[1], offset=(t // 32 * 16 + t % 32 // 4) * 16 + t % 4 * 2) as mine, group(thread[1]):
             for i in range(0, count(sums)):
                 mine[(row(sums, i) - row(sums, 0)) * 16 + column(sums, i) - column(sums, 0)] = sums[i]
 

@@ -19,19 +19,19 @@ def add_product(a: ptr(const(float)) @ thread[32], b: ptr(const(float)) @ thread
         regA : uint32_t[4] @ thread[1]
         regB : uint32_t[2] @ thread[1]
         regC : float[4] @ thread[1] = { 0 }
-        corner : uint @ thread[1] = (tid / 4) * stride + tid % 4
+        corner : uint @ thread[1] = (tid // 4) * stride + tid % 4
         regA[0] = __float_as_uint(a[corner])
         regA[1] = __float_as_uint(a[corner + 8 * stride])
         regA[2] = __float_as_uint(a[corner + 4])
         regA[3] = __float_as_uint(a[corner + 8 * stride + 4])
-        regB[0] = __float_as_uint(b[(tid % 4) * stride + tid / 4])
-        regB[1] = __float_as_uint(b[(tid % 4 + 4) * stride + tid / 4])
+        regB[0] = __float_as_uint(b[(tid % 4) * stride + tid // 4])
+        regB[1] = __float_as_uint(b[(tid % 4 + 4) * stride + tid // 4])
         intrinsic.mma(
             regA[0], regA[1], regA[2], regA[3],
             regB[0], regB[1],
             regC[0], regC[1], regC[2], regC[3],
             out=[regC[0], regC[1], regC[2], regC[3]])
-        with partition(c, offset=(tid / 4) * stride + 2 * (tid % 4), dimension=thread[1]) as c_thread:
+        with partition(c, offset=(tid // 4) * stride + 2 * (tid % 4), dimension=thread[1]) as c_thread:
             with group(thread[1]):
                 c_thread[0] += regC[0]
                 c_thread[1] += regC[1]
@@ -65,12 +65,12 @@ def product(A: ptr(const(c_float)) @ grid[1], B: ptr(const(c_float)) @ grid[1], 
                     with partition(A_smem, dimension=thread[1], offset=tid * 4) as A_th:
                         with group(thread[1]):
                             for i in range(0, 4):
-                                row : int @ thread[1] = bid * 16 + (tid * 4 + i) / MMA_K
+                                row : int @ thread[1] = bid * 16 + (tid * 4 + i) // MMA_K
                                 A_th[i] = A[row * K + step * MMA_K + (tid * 4 + i) % MMA_K]
                     with partition(B_smem, dimension=thread[1], offset=tid * 2) as B_th:
                         with group(thread[1]):
                             for i in range(0, 2):
-                                B_th[i] = B[(step * MMA_K + (tid * 2 + i) / N) * N + (tid * 2 + i) % N]
+                                B_th[i] = B[(step * MMA_K + (tid * 2 + i) // N) * N + (tid * 2 + i) % N]
                     with claim(C_smem, scope=thread[32], offset=0) as C_warp:
                         match warp:
                             case 1:

@@ -68,7 +68,7 @@ def follow(
         sums: fragment(float32, SIDE, SIDE) @ warpgroup[1] = 0
         users, loader = roles(warpgroup, 1, 1)
         t: int32 @ thread[1] = id()
-        with partition(q_tile, thread[1], lambda e: (e / SIDE, e % SIDE)) as mine, group(thread[1]):
+        with partition(q_tile, thread[1], lambda e: (e // SIDE, e % SIDE)) as mine, group(thread[1]):
             for e in range(8 * t, SIDE * SIDE, 8 * 256):
                 store_vector(mine[e], load_vector(q[e], 8))
         for j in range(0, end + STEP, STEP):

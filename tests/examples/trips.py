@@ -97,7 +97,7 @@ def two_views(x: ptr(int32) @ grid[1], n: int32 @ grid[1], steps: int32 @ grid[1
         with partition(x, thread[1], 2 * i + k) as m, group(thread[1]):
             m[0] = 2 * m[0]
         with group(thread[1]):
-            sum = x[i / 2]
+            sum = x[i // 2]
 
 
 @prism("global")
@@ -106,7 +106,7 @@ def marked(x: ptr(int32) @ grid[1], n: int32 @ grid[1], steps: int32 @ grid[1]):
     """Two threads store one value to each element; a trip later another one, to another element."""
     i: int32 @ thread[1] = id()
     for k in range(steps):
-        with partition(x, thread[1], (i + k) / 2, races="allow") as m, group(thread[1]):
+        with partition(x, thread[1], (i + k) // 2, races="allow") as m, group(thread[1]):
             m[0] = k + 1
 
 

@@ -1,4 +1,4 @@
-"""A headless Chromium, spoken to in the DevTools protocol over two pipes: no driver and no package needed."""
+"""A headless Chromium, duration to in the DevTools protocol over two pipes: no driver and no package needed."""
 
 from __future__ import annotations
 
@@ -99,15 +99,15 @@ class Chromium:
             case "Network.requestWillBeSent":
                 self.requests.append(found["request"]["url"])
 
-    def open(self, page: Path, width: int = 1280, height: int = 800, *, dark: bool = False) -> None:
-        """Load a file in a window of this size, and forget what was noted of the page before."""
+    def open(self, page: Path | str, width: int = 1280, height: int = 800, *, dark: bool = False) -> None:
+        """Load a file, or an address, in a window of this size, and forget what was noted of the page before."""
         self.console.clear()
         self.requests.clear()
         self._events.clear()
         self.ask("Emulation.setDeviceMetricsOverride", width=width, height=height, deviceScaleFactor=1, mobile=False)
         scheme = {"name": "prefers-color-scheme", "value": "dark" if dark else "light"}
         self.ask("Emulation.setEmulatedMedia", features=[scheme])
-        self.ask("Page.navigate", url=page.resolve().as_uri())
+        self.ask("Page.navigate", url=page if isinstance(page, str) else page.resolve().as_uri())
         deadline = time.monotonic() + 60
         while not any(event.get("method") == "Page.loadEventFired" for event in self._events):
             assert time.monotonic() < deadline, "the page does not load"
@@ -118,6 +118,13 @@ class Chromium:
         answer = self.ask("Runtime.evaluate", expression=expression, returnByValue=True, awaitPromise=True)
         assert "exceptionDetails" not in answer, answer["exceptionDetails"]
         return answer["result"].get("value")
+
+    def wait(self, condition: str, seconds: float = 20) -> None:
+        """Wait until a JavaScript expression is true."""
+        deadline = time.monotonic() + seconds
+        while not self.run(condition):
+            assert time.monotonic() < deadline, f"never true: {condition}"
+            time.sleep(0.02)
 
     def picture(self, *, top: int = 0, height: int | None = None, width: int = 1280, scale: float = 1) -> bytes:
         """Return the page, or a part of it, as PNG."""

@@ -6,6 +6,7 @@ Tests of prism/lang/lower/pieces.py; prism/explanation: counts, entries, graph, 
 from __future__ import annotations
 
 import re
+import runpy
 from dataclasses import replace
 
 import pytest
@@ -55,6 +56,35 @@ def test_each_line_has_the_perspective_of_its_code():
     assert force["slot[0] = x[i]"] == "thread[1]"
     assert force["v: int32 @ thread[1] = tile[63 - t]"] == "thread[32]"
     assert force["mine[0] = v if v < 3 else tile[t]"] == "thread[1]"
+
+
+SPREAD = """
+from prism.lang import *
+
+@prism("global")
+@requires(grid[1], block[1], thread[64])
+def spread(x: ptr(const(int32)) @ grid[1], y: ptr(int32) @ grid[1]):
+    with partition(y, block[1], 64 * id()) as mine, group(block[1]):
+        t: int32 @ thread[1] = id()
+        tile: shared(int32[64]) @ block[1]
+        with partition(tile, thread[1], t) as slot, group(thread[1]):
+            slot[0] = x[t]
+        with (
+            partition(mine, thread[1], t) as own,
+            partition(tile, thread[1], lambda i: 63 - t) as turned, group(thread[1]),
+        ):
+            own[0] = turned[0]
+"""
+
+
+def test_what_stands_before_an_item_of_a_with_is_where_the_with_begins(tmp_path):
+    """Not at the item, which may be far to the right, or lines below."""
+    module = tmp_path / "spread.py"
+    module.write_text(SPREAD)
+    (found,) = account(build(runpy.run_path(str(module))["spread"])).chapters
+    (barrier,) = [one for one in found.entries if one.barrier]
+    lines = module.read_text().splitlines()
+    assert lines[barrier.line - 1] == "        with (" and barrier.column == 8
 
 
 def test_regions_nest_and_say_what_they_are():

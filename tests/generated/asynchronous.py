@@ -293,7 +293,7 @@ class Asynchronous(Tiles):
         value = self.integer(scope.narrow(THREAD), THREAD, "int32", 1, loads=False)
         place = f"id() + {scope.threads} * {k}"
         items = [
-            f"partition(TILE, thread[1], lambda {k}: (({place}) / 64, ({place}) % 64)) as {part}",
+            f"partition(TILE, thread[1], lambda {k}: (({place}) // 64, ({place}) % 64)) as {part}",
             "group(thread[1])",
         ]
         body = [f"for {k} in range({each}):", f"    {part}[{k}] = {kind}((VALUE % 4 + {k}) % 4)"]

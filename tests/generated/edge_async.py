@@ -221,7 +221,7 @@ class Writer:
         adds, square, at = self.adds(), self.fresh("q"), f"(t + {self.threads} * e)"
         self.declared.append(f"{square}: shared(int32[8, 16])")
         lines = [
-            f"with partition({square}, thread[1], lambda e: ({at} / 16, {at} % 16)) as own, group(thread[1]):",
+            f"with partition({square}, thread[1], lambda e: ({at} // 16, {at} % 16)) as own, group(thread[1]):",
             f"    for e in range({128 // self.threads}):",
             f"        own[e] = {name}[t + {self.threads} * e]",
             "with one(thread):",
@@ -374,7 +374,7 @@ class Writer:
             self.declared += [f"{left}: shared(half[64, 64], swizzle=128)"]
         self.declared += [f"{right}: shared(half[8, 64], swizzle=128)"]
         for name, each in ((left, 32), (right, 4))[form == "fragment" :]:
-            place = "lambda e: ((t + 128 * e) / 64, (t + 128 * e) % 64)"
+            place = "lambda e: ((t + 128 * e) // 64, (t + 128 * e) % 64)"
             lines += [f"with partition({name}, thread[1], {place}) as own, group(thread[1]):"]
             lines += [f"    for e in range({each}):", "        own[e] = half(1)"]
         part = f"partition({left}, warpgroup[1], lambda y, z: (y, z)) as part, " if form == "part" else ""

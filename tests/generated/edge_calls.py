@@ -41,7 +41,7 @@ def next_number(x: int32 @ thread[1]) -> int32 @ thread[1]:
     return x + 1
 """
 RESULTS = {"int32": 1, "(int32, int32)": 2, "(int32, int32, int32)": 3, "Three": 3, "int2": 2}
-LATER = {"K": "K", "K * 2": "K * 2", "K / 2": "K // 2"}
+LATER = {"K": "K", "K * 2": "K * 2", "K // 2": "K // 2"}
 """Defaults of template parameters, and what they are in Python."""
 FAULTS = ("varies", "count", "missing", "broader", "several")
 Numbers = dict[str, Any]

@@ -188,7 +188,7 @@ class Writer:
         def run(state: State, at: dict[str, int]) -> None:
             state.memory[a][(state.i + value(at)) // 2] = number(at)
 
-        where = f'thread[1], (i + {text}) / 2, races="allow"'
+        where = f'thread[1], (i + {text}) // 2, races="allow"'
         return [f"with partition({a}, {where}) as {m}, group(thread[1]):", f"    {m}[0] = {stored}"], run
 
     def claimed(self, loops: list[str], depth: int) -> tuple[list[str], Step]:

@@ -66,7 +66,7 @@ class Writer:
         x = self.rng.choice(of)
         if self.rng.random() < 0.3:
             x = self.rng.choice(
-                [f"({x} % 4)", f"({x} / 2)", f"({x} + 1)", f"({x} ^ 1)", f"({x} + k)", f"(3 * {x})", f"(7 - {x})"]
+                [f"({x} % 4)", f"({x} // 2)", f"({x} + 1)", f"({x} ^ 1)", f"({x} + k)", f"(3 * {x})", f"(7 - {x})"]
             )
         return x
 
@@ -131,7 +131,7 @@ class Writer:
                 lines += [indent + claim, *access]
         if rng.random() < 0.3:
             lines = [*self.beside(indent), *(lines if rng.random() < 0.3 else [])]
-        inner, reach = rng.choice(["t", "t", "2 * t", "t / 2"]), rng.choice(["t < 8", "t < 4", "t < n", "True"])
+        inner, reach = rng.choice(["t", "t", "2 * t", "t // 2"]), rng.choice(["t < 8", "t < 4", "t < n", "True"])
         return KERNEL.format(body="\n".join(lines), inner=inner, reach=reach)
 
     def table(self) -> np.ndarray:

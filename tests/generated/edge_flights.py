@@ -95,7 +95,7 @@ class Flights:
             *(f"sums{k}: fragment(float32, 64, 16) @ warpgroup[1] = 0" for k in range(self.accumulators)),
             "t: int32 @ thread[1] = id()",
             "total: float32 @ thread[1] = 0",
-            "with partition(other, thread[1], lambda e: (t / 16, t % 16)) as mine, group(thread[1]):",
+            "with partition(other, thread[1], lambda e: (t // 16, t % 16)) as mine, group(thread[1]):",
             "    mine[0] = half(t % 3 - 1)",
             f"for i in range({self.tiles}):",
             *indent(list(self.tile())),
@@ -145,8 +145,8 @@ class Flights:
             body = [f"tma_load(own, a[64 * ({number}), 0])"]
         else:
             lines = [f"with claim({ring.name}, producers{late}) as own:"]
-            rows = f"(64 * ({number}) + u / 2) * 16 + u % 2 * 8"
-            part = "partition(own, thread[1], lambda e: (u / 2, u % 2 * 8 + e)) as mine"
+            rows = f"(64 * ({number}) + u // 2) * 16 + u % 2 * 8"
+            part = "partition(own, thread[1], lambda e: (u // 2, u % 2 * 8 + e)) as mine"
             if ring.fill == "gather":
                 body = [
                     f"with {part}, async_(mine) as coming, group(thread[1]):",

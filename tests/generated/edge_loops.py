@@ -254,13 +254,13 @@ class Writer:
     def role_add(self, ring: str, indices: tuple[str, ...]) -> Do:
         (name, own), at = (
             self.role(),
-            self.random.choice(("u", "(u ^ 5)", "63 - u", "(u ^ {} % 4)", "32 + (u ^ {} % 2)", "u / 2")),
+            self.random.choice(("u", "(u ^ 5)", "63 - u", "(u ^ {} % 4)", "32 + (u ^ {} % 2)", "u // 2")),
         )
         at, by = at.format(self.random.choice(indices)), self.random.randint(1, 9)
         lines = [f"with claim({ring}, {name}) as c, group(thread[1]):", f"    atomic_add(c[{at}], {by})"]
 
         def run(values: Values) -> None:
-            np.add.at(values[ring], number(at.replace("/", "//"), values)[own], by)
+            np.add.at(values[ring], number(at, values)[own], by)
 
         return Do(lines, run)
 

@@ -245,22 +245,22 @@ def jump_from_group(site: Site, text: Lines) -> Iterator[Fault]:
     """R11: a jump that leaves a group."""
     if is_in_loop(site, text):
         for word in ("break", "continue"):
-            yield from insert(site, "jump", 1, "with group(thread[1]):", f"    {word}")
-            yield from insert(site, "jump", 2, "match split(thread):", "    case 1:", f"        {word}")
+            yield from insert(site, "jump", 1, "with group(thread[1]):", f"    {word}", "pass")
+            yield from insert(site, "jump", 2, "match split(thread):", "    case 1:", f"        {word}", "pass")
 
 
 @operator
 def enclose_jump(site: Site, text: Lines) -> Iterator[Fault]:
-    """R11: an existing jump put into a group."""
-    if isinstance(site.statement, tree.Break | tree.Continue) and text[site.line - 1].strip() in ("break", "continue"):
-        yield from edit(text, site.line, r"\b(break|continue)\b", r"with group(thread[1]): \1", "jump")
+    """R11: an existing jump put into a group; a `continue` may leave one behind which nothing follows."""
+    if isinstance(site.statement, tree.Break) and text[site.line - 1].strip() == "break":
+        yield from edit(text, site.line, r"\bbreak\b", "with group(thread[1]): break", "jump")
 
 
 @operator
 def return_from_group(site: Site, text: Lines) -> Iterator[Fault]:
     """R11: a return that leaves a group, which has no place in a batch."""
     if not any(isinstance(way, tree.Batch) for way in site.ways):
-        yield from insert(site, "jump", 1, "with group(thread[1]):", "    return")
+        yield from insert(site, "jump", 1, "with group(thread[1]):", "    return", "pass")
 
 
 @operator

@@ -123,7 +123,7 @@ class Memories(Speech):
         if columns % count == 0:
             return f"lambda {i}, {j}: ({i}, {j} * {count} + id())", (rows, columns // count), False
         flat = f"(id() * {size} + {i})"
-        return f"lambda {i}: ({flat} / {columns}, {flat} % {columns})", (size,), False
+        return f"lambda {i}: ({flat} // {columns}, {flat} % {columns})", (size,), False
 
     # -- R18 PTR-WRITE ----------------------------------------------------------------------------------------------------
 

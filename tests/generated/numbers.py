@@ -121,7 +121,7 @@ class Numbers:
         if shape <= 4:
             return self.arithmetic(left, self.integer(scope, place, kind, depth - 1, loads), kind)
         if shape == 5:
-            return f"({left} {pick(self.choices, '/%')} {self.choices.number(1, 9)})"
+            return f"({left} {pick(self.choices, ('//', '%'))} {self.choices.number(1, 9)})"
         if shape == 6:
             return f"({left} {pick(self.choices, ('<<', '>>'))} {self.choices.number(0, BITS[kind] - 1)})"
         if shape == 7:

@@ -61,7 +61,7 @@ def kernel(y: ptr(int32) @ grid[1], n: int32 @ grid[1]):
     return Edge(text or plain, 1, 32, lambda: [np.zeros(32, np.int32), np.int32(3)], **facts)  # type: ignore[arg-type]
 
 
-RACE = edge().text.replace("i: int32 @ thread[1] = id()", "i: int32 @ thread[1] = id() / (n - 1)")
+RACE = edge().text.replace("i: int32 @ thread[1] = id()", "i: int32 @ thread[1] = id() // (n - 1)")
 ILL = edge().text.replace("mine[0] = n", "mine[0] = m")
 
 

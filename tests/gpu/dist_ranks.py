@@ -1,4 +1,4 @@
-"""prism.dist on GPUs: `torchrun --nproc-per-node 2 -m tests.gpu.dist_ranks`, a GPU a rank, or all on one where there is one.
+"""prism.dist on GPUs: `torchrun --nproc-per-node 2 -m tests.gpu.dist_ranks [ENGINE ..]`, a GPU a rank, or all on one.
 
 Each function, with arrays of CuPy and torch, over NCCL by torch and by CuPy (where each rank has a GPU), and over gloo; compared
 with the same function of the whole array on this rank's GPU. Prints how many calls were right, or ends with the first wrong one.
@@ -6,7 +6,10 @@ with the same function of the whole array on this rank's GPU. Prints how many ca
 
 from __future__ import annotations
 
+import importlib
+import importlib.util
 import os
+import sys
 from collections.abc import Callable, Iterator
 from typing import Any
 
@@ -43,13 +46,55 @@ ALIKE = {
 
 def communicators(rank: int, size: int) -> Iterator[tuple[str, Any]]:
     """Yield each kind that there is, by its name."""
-    yield "gloo", torch.distributed.new_group(backend="gloo")
+    asked = sys.argv[1:] or ["gloo", "nccl", "cupy", "nccl4py"]
+    if "gloo" in asked:
+        yield "gloo", torch.distributed.new_group(backend="gloo")
     if torch.cuda.device_count() < size:
         return
-    yield "nccl", torch.distributed.new_group(backend="nccl")
-    token = [cupy.cuda.nccl.get_unique_id() if rank == 0 else None]
-    torch.distributed.broadcast_object_list(token)
-    yield "cupy", cupy.cuda.nccl.NcclCommunicator(size, token[0], rank)
+    if "nccl" in asked:
+        yield "nccl", torch.distributed.new_group(backend="nccl")
+    nccl = importlib.import_module("cupy.cuda.nccl")
+    if "cupy" in asked and nccl.available:
+        token = from_first(rank, lambda: nccl.get_unique_id())
+        yield "cupy", nccl.NcclCommunicator(size, token, rank)
+    elif "cupy" in asked and rank == 0:
+        print("cupy: not run, it finds no libnccl", flush=True)
+    if "nccl4py" in asked and importlib.util.find_spec("nccl") is not None:
+        core = importlib.import_module("nccl.core")
+        token = from_first(rank, lambda: bytes(core.get_unique_id()))
+        yield "nccl4py", core.Communicator.init(size, rank, core.UniqueId.from_bytes(token))
+    elif "nccl4py" in asked and rank == 0:
+        print("nccl4py: not run, it is not installed", flush=True)
+
+
+def from_first(rank: int, make: Callable[[], Any]) -> Any:
+    """Return on all ranks what the first one makes."""
+    found = [make() if rank == 0 else None]
+    torch.distributed.broadcast_object_list(found)
+    return found[0]
+
+
+def check_products(comm: Any, make: Callable[[Any], Any]) -> int:
+    """Compare products of small integers, which are exact, with those of the whole matrices; return how many."""
+    rank, size = torch.distributed.get_rank(), torch.distributed.get_world_size()
+    for kind in ("float32", "float16"):
+        for m, k, n in ((5000, 512, 384), (700, 4096, 264), (3, 96, 40)):
+            random = np.random.default_rng(m)
+            a, b = (random.integers(-2, 3, shape).astype(kind) for shape in ((m, k), (k, n)))
+            wanted = a.astype("f4") @ b.astype("f4")
+            cuts = [0, m // 3, *[m] * (size - 1)]  # of two ranks
+            inner = [0, k // 4, *[k] * (size - 1)]
+            columns = [n * r // size for r in range(size + 1)]
+            own, mine, part = (slice(ends[rank], ends[rank + 1]) for ends in (cuts, columns, inner))
+            even = slice(m * rank // size, m * (rank + 1) // size)
+            for split, x, y, right in (
+                ("rows", a[own], b, wanted[own]),
+                ("columns", a[own], b[:, mine], wanted[:, mine]),
+                ("inner", a[:, part], b[part], wanted[even]),
+            ):
+                found = prism.dist.matmul(make(x.copy()), make(y.copy()), comm=comm, split=split)
+                np.testing.assert_array_equal(host(found), right.astype(kind), err_msg=f"matmul {split} {kind} {m}")
+    return 18
 
 
 def host(value: Any) -> Any:
@@ -99,6 +144,8 @@ def main() -> None:
                         right += 1
                         if rank == 0 and right % 20 == 0:
                             print(f"{kind}: {right} calls so far", flush=True)
+            right += check_products(comm, cupy.asarray) if dtype == KINDS[0] else 0
+        right += check_products(comm, lambda x: torch.from_numpy(x).cuda())
         for wrong in (np.zeros(3, "float32"), np.zeros(3, "int32")):
             try:
                 prism.dist.scan(cupy.asarray(wrong if rank else np.zeros(3, "float32")), comm=comm)

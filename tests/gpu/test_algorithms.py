@@ -8,6 +8,7 @@ from __future__ import annotations
 import functools
 import time
 from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 from typing import Any
 
@@ -15,10 +16,13 @@ import numpy as np
 import pytest
 
 from prism import lib
+from prism.host import call as calls
+from prism.host import warm
 from prism.lib import algorithms
 from prism.lib.algorithms.reduce import plan as reduce_plans
 from prism.lib.algorithms.scan import plan as scan_plans
 from prism.lib.cases import Case, cases
+from prism.runtime import graphs as runtime_graphs
 from prism.runtime.driver import driver
 from prism.runtime.scratch import SCRATCH
 from tests.lib.calls import LAYOUTS, call, check, expected, flat, past, same
@@ -31,6 +35,8 @@ except ImportError:  # without a GPU these tests are skipped; with one they need
 
 CASES = cases()
 PLANNED = [case for case in CASES if case.planned]
+OFTEN = 8
+"""Calls at the same places, behind which the last ones are graphs, where there are any."""
 every_case = pytest.mark.parametrize("case", CASES, ids=str)
 
 
@@ -113,6 +119,13 @@ class Planned:
         for x, y in zip(self.given, self.arrays(seed), strict=True):
             x[...] = cupy.asarray(y)
 
+    def may_be_a_graph(self) -> bool | None:
+        """Whether the plan becomes a graph where its calls are at the same places; None: it makes the call anew each time."""
+        if self.plan._recipe is None:
+            return None
+        owner = self.plan._recipe.launch.__self__
+        return not getattr(owner, "_warm", owner)._cooperative
+
     def compare(self, seed: int) -> None:
         """Compare what is there with what must be."""
         same(self.case, self.found, expected(self.case, self.arrays(seed)), cupy.asnumpy)
@@ -134,15 +147,84 @@ def test_plans(case: Case) -> None:
             same(case, out, expected(case, planned.arrays(3)), cupy.asnumpy)
 
 
+@pytest.fixture
+def graphs(monkeypatch: pytest.MonkeyPatch) -> list[Any]:
+    """What is launched as a graph from here on, one at a time; whatever the GPU takes for one, it stays."""
+    launched: list[Any] = []
+    wanted = runtime_graphs.function_called
+
+    def counted(name: str) -> Any:
+        function = wanted(name)
+
+        def launch(graph: Any, stream: Any) -> int:
+            launched.append(graph)
+            status: int = function(graph, stream)
+            return status
+
+        return launch if name == "cuGraphLaunch" else function
+
+    monkeypatch.setattr(runtime_graphs, "function_called", counted)
+    monkeypatch.setattr(runtime_graphs, "_MOST", 1 << 20)
+    monkeypatch.setattr(runtime_graphs, "_LOOKS", 1 << 20)  # another process may have the GPU meanwhile
+    monkeypatch.setattr(warm, "_SOON", 1e9)
+    calls.forget()  # the plans of this test are made here, and have no graphs
+    return launched
+
+
 @pytest.mark.parametrize("case", PLANNED, ids=str)
-def test_calls_at_the_same_places(case: Case, monkeypatch: pytest.MonkeyPatch) -> None:
-    """On the default stream, where plans of several launches may become graphs: each call computes what is there by then."""
-    monkeypatch.setattr("prism.host.warm._GRAPHS", 16)
+def test_calls_at_the_same_places(case: Case, graphs: list[Any]) -> None:
+    """On the default stream, where plans become graphs: each call computes what is there by then.
+
+    Elsewhere the graph is another one, and each is launched where its arrays are.
+    """
     planned = Planned(case, 0, case.large[min(1, len(case.large) - 1)])
-    for seed in range(1, 13):
+
+    def again() -> None:
+        for _ in range(OFTEN):  # with nothing allocated in between: borrowed memory is at the same place, too
+            planned.found = planned.plan()
+
+    again()
+    expected_to = planned.may_be_a_graph()
+    assert expected_to in (None, bool(graphs))
+    for seed in range(1, 7):
         planned.give(seed)
-        planned.found = planned.plan()
+        before = len(graphs)
+        again()
         planned.compare(seed)
+        assert expected_to in (None, len(graphs) > before)
+    if not case.out:
+        return
+    first, one = planned.given, planned.out
+    others, out = [cupy.asarray(x) for x in planned.arrays(7)], cupy.empty_like(one)
+    made = {id(graph) for graph in graphs}
+    for _ in range(OFTEN):
+        assert planned.plan(*others, out) is out
+    same(case, out, expected(case, planned.arrays(7)), cupy.asnumpy)
+    assert expected_to in (None, bool({id(graph) for graph in graphs} - made))
+    for seed in (8, 9):
+        for given, result, its in ((first, one, seed), (others, out, seed + 2)):
+            for x, y in zip(given, planned.arrays(its), strict=True):
+                x[...] = cupy.asarray(y)
+            planned.plan(*given, result)
+            same(case, result, expected(case, planned.arrays(its)), cupy.asnumpy)
+
+
+@pytest.mark.parametrize("case", PLANNED[:: len(PLANNED) // 12], ids=str)
+def test_graphs_of_threads_at_once(case: Case, graphs: list[Any]) -> None:
+    """Of one plan, on the default stream: on arrays of their own, and both on the same, which are read alone."""
+    both = [Planned(case, 0, case.large[0]) for _ in range(2)]
+
+    def work(number: int) -> None:
+        with cupy.cuda.Device(0), cupy.cuda.Stream.null:
+            for k in range(60):
+                both[k // 4 % 2 if k > 40 else number].plan()
+
+    with ThreadPoolExecutor(2) as pool:
+        list(pool.map(work, range(2)))
+    cupy.cuda.Device().synchronize()
+    for one in both:
+        one.compare(0)
+    assert both[0].may_be_a_graph() in (None, bool(graphs))
 
 
 def test_eight_streams_at_once() -> None:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from tests.examples.library import CASES, LARGE, checked_attention
+from tests.examples.library import CASES, HOPPER, LARGE, checked_attention
 
 try:
     import cupy
@@ -12,9 +12,9 @@ except ImportError:  # without a GPU these tests are skipped; with one they need
     cupy = None
 
 
-@pytest.mark.parametrize("name", [*CASES, *LARGE])
+@pytest.mark.parametrize("name", [*CASES, *HOPPER, *LARGE])
 def test_against_numpy(name: str) -> None:
-    compare = {**CASES, **LARGE}[name]
+    compare = {**CASES, **HOPPER, **LARGE}[name]
     compare(cupy.asarray)
 
 

@@ -114,6 +114,7 @@ def test_by_windows(dtype: str, n: int, kind: str) -> None:
     wanted = cupy.sort(x)
     assert bool((lib.sort(x) == wanted).all()) and bool((lib.sort(x, descending=True) == wanted[::-1]).all())
     if size == 32:
+        assert bool((lib.argsort(x) == cupy.argsort(x)).all())
         x = x[: (1 << 24) + 77]
         keys, values = lib.sort_by_key(x, cupy.arange(x.size, dtype=np.uint32))
         order = cupy.argsort(x)  # stable
@@ -134,6 +135,31 @@ def test_several_long_rows(dtype: str, rows: int, n: int) -> None:
     values = cupy.broadcast_to(cupy.arange(n, dtype=np.uint32), x.shape).copy()
     assert np.array_equal(lib.sort_by_key(x, values)[1].get(), order)
     assert np.array_equal(lib.sort(x, out=x).get(), wanted, equal_nan=True)
+
+
+@pytest.mark.parametrize("kind", ["normal", "half", "few", "decades", "small", "special"])
+def test_few_floats(kind: str) -> None:
+    """By ranges, in one launch: both zeros, and all NaNs, stand as they stood; in a falling order too."""
+    for n in (20_000, (1 << 15) + 1, 65_535, 1 << 16):
+        random = np.random.default_rng(n)
+        x = random.standard_normal(n)
+        if kind == "half":
+            x[random.random(n) < 0.5] = 0.5
+        elif kind == "few":
+            x = np.floor(4 * x)
+        elif kind == "decades":
+            x = np.exp(random.uniform(-80, 80, n)) * random.choice([-1, 1], n)
+        elif kind == "small":
+            x = x * 1e-40
+        elif kind == "special":
+            x[::3] = random.choice([0.0, -0.0, np.nan, -np.nan, np.inf, -np.inf], len(x[::3]))
+        x = x.astype(np.float32)
+        for falls in (False, True):
+            order, given = np.argsort(-x if falls else x, kind="stable"), cupy.asarray(x)
+            assert lib.sort(given, descending=falls).get().tobytes() == x[order].tobytes()
+            assert np.array_equal(lib.argsort(given, descending=falls).get(), order)
+            keys, values = lib.sort_by_key(given, cupy.arange(n, dtype=np.uint32), descending=falls)
+            assert np.array_equal(values.get(), order) and keys.get().tobytes() == x[order].tobytes()
 
 
 @pytest.mark.parametrize("dtype", ["uint32", "float32"])

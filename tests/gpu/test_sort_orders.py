@@ -125,6 +125,25 @@ def test_in_place(scalar: str, kind: str) -> None:
     assert pool.total_bytes() - before < 1.2 * host.nbytes + (1 << 21)
 
 
+@pytest.mark.parametrize("kind", ["uniform", "half", "equal", "few", "parts", "sorted"])
+@pytest.mark.parametrize("n", [1 << 22, 20_000_003])
+def test_many_elements_by_any_order(n: int, kind: str) -> None:
+    """By samples, with values and without; values that are as frequent as parts are long, and such as have several parts."""
+    random = cupy.random.default_rng(n)
+    x = random.integers(0, 1 << 32, n, dtype=np.uint32)
+    if kind == "half":
+        x[::2] = x[0]
+    elif kind in ("equal", "few", "parts"):
+        x = random.integers(0, {"equal": 1, "few": 9, "parts": n // 6000}[kind], n, dtype=np.uint32) * np.uint32(40503)
+    elif kind == "sorted":
+        x = cupy.sort(x)
+    upper = (x >> np.uint32(12)).astype(np.uint32)
+    keys, values = lib.sort_by_key(upper, cupy.arange(n, dtype=np.uint32))
+    assert bool((lib.sort(x, less=lambda a, b: not b >> 12 <= a >> 12) == x[values]).all())
+    found, places = lib.sort_by_key(x, cupy.arange(n, dtype=np.uint32), less=lambda a, b: not b >> 12 <= a >> 12)
+    assert bool((places == values).all()) and bool((found == x[values]).all()) and bool((keys == upper[values]).all())
+
+
 def test_lazy_values() -> None:
     n = 1_000_003
     host = np.random.default_rng(0).integers(0, 1 << 32, n, dtype=np.uint32)

@@ -67,6 +67,19 @@ def test_rows_and_axes() -> None:
             )
 
 
+@pytest.mark.parametrize(("n", "k"), [(8192, 100), (8192, 1000), (8188, 7), (5000, 256), (4096, 300), (2048, 64)])
+def test_rows_that_blocks_hold(n: int, k: int) -> None:
+    """Rows of all kinds among them, which are done after: infinite, equal, of few values, of many decades, of NaN alone."""
+    x = np.random.default_rng(n + k).standard_normal((150, n)).astype(np.float32)
+    x[1], x[2, ::5], x[3, ::3], x[4], x[5] = 3, np.inf, np.nan, np.floor(4 * x[4]), np.exp(20 * x[5])
+    x[6], x[7], x[8], x[9, ::2], x[9, 1::2] = np.sort(x[6]), -np.sort(x[7]), np.nan, 0.0, -0.0
+    for largest in (True, False):
+        values, places = lib.top_k(cupy.asarray(x), k, largest=largest)
+        order = np.argsort(-x if largest else x, axis=1, kind="stable")[:, :k]
+        assert np.array_equal(places.get(), order)
+        assert values.get().tobytes() == np.take_along_axis(x, order, 1).tobytes()
+
+
 @pytest.mark.parametrize("fails", [False, True])
 def test_rows_that_all_blocks_read(fails: bool, monkeypatch: pytest.MonkeyPatch) -> None:
     """And where what is kept of them is too much for its room: then they are done in parts."""

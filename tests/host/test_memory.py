@@ -45,6 +45,22 @@ def test_torch_works_on_the_stream_of_the_handle(stream: int | None, expected: l
         assert entered == ["device 3", *expected]
 
 
+@pytest.mark.parametrize(("stream", "asked"), [(0, []), (7, ["capture of 7"]), (9, ["capture of 9"])])
+def test_scratch_memory_of_torch(
+    stream: int, asked: list[str], entered: list[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """On the current stream torch is only asked for memory; no graph is captured of the legacy default stream."""
+    current = stream if stream < 9 else 7
+    monkeypatch.setattr(memory, "capture_of", lambda stream: asked.remove(f"capture of {stream}"))
+    monkeypatch.setattr(memory, "current_stream", lambda info: current)
+    made = lambda size, **how: SimpleNamespace(data_ptr=lambda: size, device=how["device"])
+    torch = SimpleNamespace(cuda=sys.modules["torch"].cuda, empty=made, uint8="u8", device=lambda *where: where)
+    monkeypatch.setitem(sys.modules, "torch", torch)
+    room, address = memory.scratch(SimpleNamespace(library="torch", device=3), 4096, stream)
+    assert room.device == ("cuda", 3) and address == 4096 and not asked
+    assert bool(entered) == (stream == 9)
+
+
 @pytest.mark.parametrize("columns", [False, True])
 @pytest.mark.parametrize("pad", [1, 32])
 def test_copies_lie_by_rows_or_by_columns(columns: bool, pad: int) -> None:

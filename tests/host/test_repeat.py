@@ -71,8 +71,7 @@ def test_what_must_be_decided_anew(gpu: Gpu, monkeypatch: pytest.MonkeyPatch) ->
         ({"op": "maximum"}, x, y),
         ({"axis": 0}, x, y),
         ({"initial": 0}, x, y),
-        ({"initial": 0.0}, x, y),
-        ({"initial": -0.0}, x, y),
+        ({"initial": 0, "axis": 0}, x, y),
     ]
     for number, (options, source, target) in enumerate(others, 2):
         for _ in range(2):
@@ -80,6 +79,37 @@ def test_what_must_be_decided_anew(gpu: Gpu, monkeypatch: pytest.MonkeyPatch) ->
         assert gpu.decided == number, options
     scan(x, out=y, stream=9)  # the same was decided, of which the launch is new
     assert gpu.decided == len(others) + 1 and gpu.launched[-1][3] == 9
+
+
+@pytest.mark.parametrize("stream", [0, 7])
+@pytest.mark.parametrize("kind", ["int32", "float32", "float16", "uint8", "float64"])
+def test_a_first_value_is_a_number_of_the_launch(gpu: Gpu, stream: int, kind: str) -> None:
+    """One plan does for all: the bits go where the kernel reads the number, also where launches are packed."""
+    gpu.stream = stream
+    numbers = [3, 0, 5, 3] if kind[0] in "iu" else [3.5, -0.0, np.float32(0.25), 0.0]
+    x, y = Array.at(1 << 30, (5000,), kind), Array.at(1 << 33, (5000,), kind)
+    for k, number in enumerate(numbers):
+        assert scan(x, initial=number, out=y if k else None) is not None
+    assert gpu.decided == 1
+    names = [parameter.name for parameter in gpu.launched[-1][0].program.entry.parameters]
+    computed = np.dtype({"float16": "float32", "int32": "uint32"}.get(kind, kind))
+    found = [launch[4][names.index("initial")] for launch in gpu.launched]
+    bits = [int.from_bytes(computed.type(number).tobytes(), "little") for number in numbers]
+    direct = [computed.type(number).item() for number in numbers]
+    for value, packed, number in zip(found, bits, direct, strict=True):
+        assert value == packed or (value == number and np.signbit(value) == np.signbit(number))
+    with pytest.raises(TypeError, match="`initial` must be a number of"):
+        scan(x, initial="many", out=y)
+
+
+def test_a_first_value_of_lazy_arrays_is_a_number_too(gpu: Gpu) -> None:
+    x, y = Array.at(1 << 30, (5000,), "float32"), Array.at(1 << 33, (5000,), "float32")
+    for number in (3.0, 4.0, 5.0):
+        scan(lib.lazy.map(lambda v: v * 2, x), initial=number, out=y)
+    assert gpu.decided == 1
+    names = [parameter.name for parameter in gpu.launched[-1][0].program.entry.parameters]
+    found = [launch[4][names.index("initial")] for launch in gpu.launched]
+    assert found == [3.0, *(np.float32(number).view(np.uint32) for number in (4.0, 5.0))]  # packed: as bits
 
 
 @pytest.mark.parametrize("stream", [0, 7])

@@ -251,41 +251,44 @@ def test_what_is_behind_a_step_that_is_refused_goes_the_longer_way(gpu: Gpu, mon
 
 
 class Graphs:
-    """Makes graphs: what they launch is noted, how often each is launched, and how long the GPU takes for one."""
+    """Makes graphs: what they launch is noted, how often each is launched, and how long the GPU takes for a trial.
+
+    `launched`: the number of a graph, or "trial", and the stream.
+    """
 
     def __init__(self, gpu: Gpu, monkeypatch: pytest.MonkeyPatch) -> None:
         self.gpu, self.made, self.launched, self.statuses = gpu, [], [], []
         self.took: list[float | None] = [1.0]  # the last one again and again
-        monkeypatch.setattr("prism.host.warm.trial_of", self.make)
-        monkeypatch.setattr("prism.host.warm._GRAPHS", 16)
+        monkeypatch.setattr("prism.host.warm.trial_of", self.try_one)
+        monkeypatch.setattr("prism.host.warm.graph_of", self.make)
 
-    def make(self, launch: Any, ordinal: int, stream: int) -> Any:
+    def captured(self, launch: Any, name: Any, stream: int) -> Any:
         before = len(self.gpu.launched)
         launch(77)
-        self.made.append(self.gpu.launched[before:])
+        found = self.gpu.launched[before:]
         del self.gpu.launched[before:]
-        number = len(self.made) - 1
 
         def run() -> int:
             status = self.statuses.pop(0) if self.statuses else 0
             if not status:
-                self.launched.append((number, stream))
+                self.launched.append((name, stream))
             return status
 
+        return found, run
+
+    def make(self, launch: Any, ordinal: int, stream: int) -> Any:
+        found, run = self.captured(launch, len(self.made), stream)
+        self.made.append(found)
+        return run, ()
+
+    def try_one(self, launch: Any, ordinal: int, stream: int) -> Any:
+        _, run = self.captured(launch, "trial", stream)
         look = lambda: self.took.pop(0) if len(self.took) > 1 else self.took[0]
-        trial = SimpleNamespace(second=run, again=(run, ()), microseconds=look, waits=False)
-
-        def first() -> int:
-            status = run()
-            trial.waits = not status
-            return status
-
-        trial.first = first
-        return trial
+        return SimpleNamespace(launch=run, microseconds=look)
 
 
 def test_steps_that_are_made_at_the_same_places_become_a_graph(gpu: Gpu, monkeypatch: pytest.MonkeyPatch) -> None:
-    """It is of these places, and this stream's memory; elsewhere the steps are launched."""
+    """It is of these places, and this stream's memory; elsewhere the steps are launched, or are another graph."""
     made = Graphs(gpu, monkeypatch)
     warm, cleared = plan_of_three(gpu, monkeypatch)
     for _ in range(4):
@@ -302,38 +305,53 @@ def test_steps_that_are_made_at_the_same_places_become_a_graph(gpu: Gpu, monkeyp
     made.statuses = [201]  # the thread has used no GPU
     warm((512, 1024), 0)
     assert len(gpu.launched) == 14 and len(made.launched) == 3
+    for _ in range(5):
+        warm((512, 2048), 0)
+    assert len(made.made) == 2 and made.launched[3:] == [(1, 0)] * 3
+    warm((512, 1024), 0)
+    assert made.launched[-1] == (0, 0)
 
 
+def of_one_step(waited: bool = False, maps: bool = False) -> Warm:
+    """Return a launch of `k`, or of `m`."""
+    loaded = SimpleNamespace(function=1, device=SimpleNamespace(ordinal=0), occupancy=lambda *_: 1)
+    facts = ArrayInfo("cupy", "cuda", np.dtype("float16"), (64, 64), (128, 2), 0, False, 0)
+    entry, slots = (MAPS, ()) if maps else (ENTRY, ((0, 0, 0),))
+    of_maps = ((0, 0, 0, facts),) if maps else ()
+    step = Launched(Launcher(entry, loaded), 3, 64, (0, 0, 0, -7), (*slots, (1, 1, 0), (2, 1, 0)), maps=of_maps)
+    return Warm([step], 0, waited=waited)
+
+
+@pytest.mark.parametrize(
+    ("took", "stays"),
+    [([11.0], True), ([None, None, 11.0], True), ([13.0, None, 11.0], True), ([13.0, float("inf"), 12.1, 5.0], False)],
+)
 @pytest.mark.parametrize("maps", [False, True])
-def test_a_graph_stays_where_the_gpu_is_sooner_than_the_host(
-    gpu: Gpu, monkeypatch: pytest.MonkeyPatch, maps: bool
+def test_a_step_alone_is_a_graph_where_one_of_its_trials_ended_soon(
+    gpu: Gpu, monkeypatch: pytest.MonkeyPatch, maps: bool, took: list[float | None], stays: bool
 ) -> None:
-    """As long as its trial has not ended, and where it took too long, the steps are launched; a step alone always is."""
+    """As long as none has, and where none did, the step is launched; the other places need no trial of their own."""
     made = Graphs(gpu, monkeypatch)
-    if maps:
-        encode = lambda parameter, info: info.pointer.to_bytes(8, "little") + bytes(120)
-        monkeypatch.setattr("prism.runtime.tensor_maps.encode", encode)
-        loaded = SimpleNamespace(function=1, device=SimpleNamespace(ordinal=0), occupancy=lambda *_: 1)
-        facts = ArrayInfo("cupy", "cuda", np.dtype("float16"), (64, 64), (128, 2), 0, False, 0)
-        slots = ((1, 1, 0), (2, 1, 0))
-        step = Launched(Launcher(MAPS, loaded), 3, 64, (0, 0, 0, -7), slots, maps=((0, 0, 0, facts),))
-        warm, alone, given = Warm([step, step], 0), Warm([step], 0), (512, 1024)
-    else:
-        warm, alone, given = plan_of_three(gpu, monkeypatch)[0], gpu.warm(), (512, 1024)
-    made.took = [None, None, 40.0]
-    for _ in range(13):
-        warm(given, 0)
-    assert len(made.made) == 1 and made.launched == [(0, 0)] * 2 and len(gpu.launched) == 22
-    made.took = [None, 4.0]
-    other = (2048, 1024)
-    for _ in range(13):
-        warm(other, 0)
-    slower = 5 if maps else 4  # maps are made for each place
-    assert len(made.made) == 2 and made.launched[2:] == [(1, 0)] * (13 - slower)
-    assert len(gpu.launched) == 22 + 2 * slower and {found[3] for found in gpu.launched[22::2]} == {2048}
-    for _ in range(13):
-        alone((512, 1024, 4096)[: 2 if maps else 3], 0)
-    assert len(made.made) == 2 and len(gpu.launched) == 35 + 2 * slower
+    encode = lambda parameter, info: info.pointer.to_bytes(8, "little") + bytes(120)
+    monkeypatch.setattr("prism.runtime.tensor_maps.encode", encode)
+    warm, made.took = of_one_step(maps=maps), [*took, 1.0]
+    for number, place in enumerate((512, 2048)):
+        for _ in range(20):
+            warm((place, 1024), 0)
+        graphs = [name for name, _ in made.launched if name == number]
+        # At the first place four before the trials, each of which is launched and looked at; elsewhere three, or four with maps.
+        tried = len(took) + sum(one is not None for one in took)
+        assert len(graphs) == ((17 - maps) if number else 16 - tried) * stays
+    assert made.launched[0] == ("trial", 0) and len(made.launched) + len(gpu.launched) == 40
+    assert len(made.made) == 2 * stays
+
+
+def test_a_step_that_the_host_waits_for_is_a_graph(gpu: Gpu, monkeypatch: pytest.MonkeyPatch) -> None:
+    made = Graphs(gpu, monkeypatch)
+    warm = of_one_step(waited=True)
+    for _ in range(8):
+        warm((512, 1024), 0)
+    assert made.launched == [(0, 0)] * 4 and len(gpu.launched) == 4
 
 
 def test_graphs_are_few_and_others_are_launched(gpu: Gpu, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -345,6 +363,23 @@ def test_graphs_are_few_and_others_are_launched(gpu: Gpu, monkeypatch: pytest.Mo
             warm((place, 4096), 0)
     assert len(made.made) == 2 and {number for number, _ in made.launched} == {0, 1}
     assert sum(found[3] == 2048 for found in gpu.launched) == 8
+    before = len(made.launched)
+    monkeypatch.setattr("prism.host.warm._MOST", 4)  # what is kept of places goes, and graphs stay
+    for place in (*range(4096, 8192, 512), 512, 1024):
+        warm((place, 4096), 0)
+    assert made.launched[before:] == [(0, 0), (1, 0)]
+
+
+def test_places_that_are_always_others_are_not_counted_for_ever(gpu: Gpu, monkeypatch: pytest.MonkeyPatch) -> None:
+    made = Graphs(gpu, monkeypatch)
+    monkeypatch.setattr("prism.host.warm._MOST", 8)
+    warm, _ = plan_of_three(gpu, monkeypatch)
+    for place in range(512, 512 + 64 * 20, 64):
+        warm((place, 1024), 0)
+    assert not warm._seen
+    for _ in range(8):
+        warm((512, 1024), 0)
+    assert made.launched == [] and len(gpu.launched) == 56
 
 
 def test_a_graph_is_launched_by_one_thread_at_a_time(gpu: Gpu, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -366,6 +401,27 @@ def test_a_graph_is_launched_by_one_thread_at_a_time(gpu: Gpu, monkeypatch: pyte
     made.launched = Reentering(made.launched)
     warm((512, 1024), 0)
     assert len(gpu.launched) == before + 2 and len(made.launched) == graphs + 1 and len(made.made) == 1
+
+
+def test_a_trial_is_looked_at_by_one_thread(gpu: Gpu, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Who comes meanwhile launches the step."""
+    made = Graphs(gpu, monkeypatch)
+    monkeypatch.setattr("prism.host.warm._TRIALS", 1)
+    warm = of_one_step()
+    for _ in range(5):
+        warm((512, 1024), 0)
+    (trial,) = warm._trials
+
+    def look() -> float:
+        warm((512, 1024), 0)
+        return 1.0
+
+    trial.microseconds = look
+    before = len(gpu.launched)
+    warm((512, 1024), 0)
+    assert len(gpu.launched) == before + 2 and made.launched == [("trial", 0)] and not made.made
+    warm((512, 1024), 0)
+    assert made.launched == [("trial", 0), (0, 0)]
 
 
 @pytest.mark.parametrize(("devices", "statuses", "pushed"), [(1, [0], 0), (1, [201, 0], 1), (2, [0], 1)])

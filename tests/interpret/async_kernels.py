@@ -212,7 +212,7 @@ def swapped(x: ptr(const(int32)) @ grid[1], y: ptr(int32) @ grid[1], n: int32 @ 
             r: int32 @ block[1] = id()
             t: int32 @ thread[1] = id()
             for i in range(n):
-                with partition(s, thread[1], offset=lambda i, j: {t / 32 + i, t % 32 + j}) as mine:
+                with partition(s, thread[1], offset=lambda i, j: {t // 32 + i, t % 32 + j}) as mine:
                     with group(thread[1]):
                         mine[0, 0] = x[g] + i
                 with group(thread[1]):
@@ -244,7 +244,7 @@ def shared_loads(
                             t: int32 @ thread[1] = id()
                             with group(thread[1]):
                                 for j in range(8):
-                                    mine[(b * n + i) * 256 + j * 32 + t] = a[j * 2 + t / 16, t % 16] + b
+                                    mine[(b * n + i) * 256 + j * 32 + t] = a[j * 2 + t // 16, t % 16] + b
 
 
 @prism("global")
@@ -266,7 +266,7 @@ def products(
             for j in range(3):
                 with consumer:
                     acc = 0
-                for i in range(0, k * j / 2, 64):
+                for i in range(0, k * j // 2, 64):
                     with claim(ta, producer) as now_a, claim(tb, producer) as now_b:
                         with one(thread):
                             tma_load(now_a, a[0, i])

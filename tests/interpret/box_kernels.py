@@ -22,7 +22,7 @@ def heads(
     across: int32 @ grid[1], rows: int32 @ grid[1],
 ):  # fmt: skip
     """Copies `rows` positions of the second axis (Q = 1) or the third of each head; the tile is a matrix."""
-    b: int32 @ block[1] = id() / across
+    b: int32 @ block[1] = id() // across
     h: int32 @ block[1] = id() % across
     with group(block[1]):
         tile: shared(half[P * Q, D], ring=2, swizzle=SPAN)
@@ -44,7 +44,7 @@ def heads(
 @requires(grid[1], block[1], warpgroup[2])
 @template(G=constexpr(int), N=constexpr(int), D=constexpr(int))
 def scores(
-    q: const(CUtensorMap(half, 1, 64 / G, G, D, swizzle=128)) @ grid[1],
+    q: const(CUtensorMap(half, 1, 64 // G, G, D, swizzle=128)) @ grid[1],
     k: const(CUtensorMap(half, 1, N, 1, D, swizzle=128)) @ grid[1],
     s: ptr(float32) @ grid[1], length: int32 @ grid[1],
 ):  # fmt: skip
@@ -153,3 +153,21 @@ def laid_out(shape: tuple[int, ...], order: tuple[int, ...], pad: int = 0, dtype
     room[-1] += pad
     found = np.zeros(room, dtype)
     return found[..., : shape[-1]].transpose(np.argsort(order))
+
+
+@prism("global")
+@requires(grid[1], block[1], thread[64])
+def wide_box(
+    x: const(CUtensorMap(half, 8, 128, swizzle=128)) @ grid[1],
+    y: CUtensorMap(half, 8, 128, swizzle=128) @ grid[1],
+    i: int32 @ grid[1],
+    j: int32 @ grid[1],
+):
+    """Copies 8 rows, from i, j on: in two pieces, for what is permuted is 64 columns wide."""
+    with group(block[1]):
+        tile: shared(half[8, 128], ring=1, swizzle=128)
+        storer, loader = roles(thread, 32, 32)
+        with claim(tile, loader) as coming, one(thread):
+            tma_load(coming, x[i, j])
+        with claim(tile, storer) as here, one(thread):
+            tma_store(y[0, 0], here)

@@ -80,7 +80,7 @@ def paper_mma(a: ptr(const(float)) @ grid[1], b: ptr(const(float)) @ grid[1], c:
             ra: uint32[4] @ thread[1]
             rb: uint32[2] @ thread[1]
             rc: float[4] @ thread[1] = {0}
-            g: int @ thread[1] = id() / 4
+            g: int @ thread[1] = id() // 4
             t: int @ thread[1] = id() % 4
             ra[0] = __float_as_uint(a[g * 8 + t])
             ra[1] = __float_as_uint(a[(g + 8) * 8 + t])
@@ -124,7 +124,7 @@ def staged_mma(a: ptr(const(half)) @ grid[1], b: ptr(const(half)) @ grid[1], c: 
             with group(thread[32]):
                 fa: uint32[4] @ thread[1]
                 fb: uint32[2] @ thread[1]
-                ldmatrix(sa[(lane % 16) * 16 + lane / 16 * 8], fa)
+                ldmatrix(sa[(lane % 16) * 16 + lane // 16 * 8], fa)
                 ldmatrix(sb[(lane % 16) * 8], fb, trans=True)
                 for k in range(0, 2):
                     with group(thread[1]):
@@ -135,7 +135,7 @@ def staged_mma(a: ptr(const(half)) @ grid[1], b: ptr(const(half)) @ grid[1], c: 
                 with group(thread[1]):
                     for k in range(0, 2):
                         for i in range(0, 4):
-                            out[k * 128 + (lane / 4 + i / 2 * 8) * 8 + lane % 4 * 2 + i % 2] = acc[k][i]
+                            out[k * 128 + (lane // 4 + i // 2 * 8) * 8 + lane % 4 * 2 + i % 2] = acc[k][i]
 
 
 def case_staged_mma():

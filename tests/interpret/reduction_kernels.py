@@ -63,7 +63,7 @@ def reduced_heads(
     heads: int32 @ grid[1], rows: int32 @ grid[1],
 ):  # fmt: skip
     """The heads of each batch are combined into its one head of y: as dK of grouped queries. The last tile is clipped."""
-    b: int32 @ block[1] = id() / heads
+    b: int32 @ block[1] = id() // heads
     h: int32 @ block[1] = id() % heads
     with group(block[1]):
         tile: shared(T[16, D], ring=2, swizzle=SPAN)

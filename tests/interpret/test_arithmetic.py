@@ -139,7 +139,7 @@ def mixed(x: ptr(const(T)) @ grid[1], y: ptr(T) @ grid[1], k: T @ grid[1]):
     with partition(y, thread[1], offset=g) as out:
         with group(thread[1]):
             v: T @ thread[1] = x[g]
-            w: T @ thread[1] = v * k + v / k - k
+            w: T @ thread[1] = v * k + (v // k if T.integral else v / k) - k
             out[0] = w if v > k else -w
 
 

@@ -6,7 +6,17 @@ import pytest
 import prism
 from prism.host.memory import view_of
 from prism.interpret import BoundsError, MisalignedError, run
-from tests.interpret.box_kernels import LAYOUTS, heads, laid_out, one_box, scores, some_columns, some_rows, together
+from tests.interpret.box_kernels import (
+    LAYOUTS,
+    heads,
+    laid_out,
+    one_box,
+    scores,
+    some_columns,
+    some_rows,
+    together,
+    wide_box,
+)
 from tests.mutation import TRIED, score
 
 BATCH, HEADS, LENGTH = 2, 3, 21
@@ -122,6 +132,24 @@ def test_no_box_touches_what_is_no_memory(checked):
         y[...] = 7
         call(given, y, first, 0)
         assert not y.any()
+
+
+@pytest.mark.parametrize(
+    ("columns", "first", "outside"), [(128, 0, 0), (72, 0, 0), (64, 0, 1), (128, 64, 1), (128, -8, 0), (128, -64, 1)]
+)
+def test_no_piece_of_a_box_touches_what_is_no_memory(columns, first, outside):
+    """A box is copied in pieces as wide as what is permuted, and each of them may lie outside of the map."""
+    x = numbers((8, columns), (0, 1))
+    early = view_of(x.reshape(-1), (16, columns), x.strides, 8 * x.strides[0])
+    for given, row, refused in ((x, 0, False), (early, 8, outside)):
+        y = np.zeros((8, 128), np.float16)
+        if refused:
+            with pytest.raises(BoundsError, match="`tma_load`: not in memory: where the map begins"):
+                wide_box[1, 64](given, y, row, first, check=True)
+            continue
+        wide_box[1, 64](given, y, row, first, check=True)
+        whole = np.concatenate([np.zeros((8, 64)), x, np.zeros((8, 128))], 1)
+        assert np.array_equal(y, whole[:, 64 + first : 192 + first])
 
 
 def test_each_wait_of_both_is_needed():

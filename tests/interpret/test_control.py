@@ -39,7 +39,7 @@ def collatz(y: ptr(int32) @ grid[1], limit: int32 @ grid[1]):
                     steps = -1
                     break
                 if n % 2 == 0:
-                    n = n / 2
+                    n = n // 2
                     continue
                 n = 3 * n + 1
             out[0] = steps

@@ -110,7 +110,7 @@ for k in range(n):
         acc += s[63 - t]
     if k % 3 == 0:
         with group(thread[1]):
-            acc += r[t / 2 * 2]
+            acc += r[t // 2 * 2]
 """,
     ),
     "a tile handed from trip to trip beside a ring": (

@@ -43,7 +43,7 @@ HERE = __file__
 @requires(grid[1], thread[32])
 def halves(y: ptr(int32) @ grid[1], n: int32 @ grid[1]):
     t: int32 @ thread[1] = id()
-    with partition(y, thread[1], offset=t / 2) as mine:
+    with partition(y, thread[1], offset=t // 2) as mine:
         with group(thread[1]):
             if t < n:
                 mine[0] = t

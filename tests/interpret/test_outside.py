@@ -40,7 +40,7 @@ r: shared(int32[16], ring=1)
 one_, two = roles(thread, 16, 16)
 for j in range(1):
     with claim(r, one_) as c, one(thread):
-        bulk_load(c, x[n / 4 * 4])
+        bulk_load(c, x[n // 4 * 4])
     with claim(r, two) as c:
         got: int32 @ thread[1] = c[0]"""
 OUTSIDE = {
@@ -53,8 +53,8 @@ OUTSIDE = {
     "unsafe": "with group(thread[1]): unsafe('u = x[n];', reads=[x, n], writes=[u], meaning=peek)",
     "an atomic": "with group(thread[1]): atomic_add(s[n], 1)",
     "an atomic load": "got: int32 @ thread[1] = load_relaxed(x[n])",
-    "a vector's load": "got: int4 @ thread[1] = load_vector(x[n / 4 * 4], 4)",
-    "a vector's store": "with partition(out, thread[1], n / 4 * 4) as m, group(thread[1]): store_vector(m[0], v)",
+    "a vector's load": "got: int4 @ thread[1] = load_vector(x[n // 4 * 4], 4)",
+    "a vector's store": "with partition(out, thread[1], n // 4 * 4) as m, group(thread[1]): store_vector(m[0], v)",
     "a copy's source": "with async_(s) as p, partition(p, thread[1], id()) as d, group(thread[1]): cp_async(d[0], x[n], 4)",
     "a copy's end": "with async_(s) as p, partition(p, thread[1], n + id()) as d, group(thread[1]): cp_async(d[0], x[0], 4)",
     "a bulk copy": RING,

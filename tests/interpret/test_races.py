@@ -89,9 +89,9 @@ def test_own_element_needs_no_barrier(program):
 @template(SAME=constexpr(int))
 def scatter(y: ptr(int32) @ grid[1]):
     g: int32 @ thread[1] = id()
-    with partition(y, thread[1], offset=g / SAME) as out:
+    with partition(y, thread[1], offset=g // SAME) as out:
         with group(thread[1]):
-            out[0] = g / SAME
+            out[0] = g // SAME
 
 
 def test_write_write(program):
@@ -111,7 +111,7 @@ def neighbour(y: ptr(int32) @ grid[1], n: int32 @ grid[1]):
     with partition(y, thread[1], offset=lambda i: i) as out:
         with group(thread[1]):
             if g % 32 == 0:
-                if g / 32 == 0:
+                if g // 32 == 0:
                     out[0] = 5
                 else:
                     out[g] = out[0]

@@ -81,11 +81,11 @@ def scan(
                             mine[0] = inclusive
                 base: int32 @ thread[1] = inclusive - total
                 with group(thread[1]):
-                    for k in range(threads / 32):
+                    for k in range(threads // 32):
                         if k < w:
                             base += sums[k]
                 whole: int32 @ block[1] = 0
-                for k in range(threads / 32):
+                for k in range(threads // 32):
                     whole += sums[k]
                 previous: int32[1] @ thread[1]
                 with partition(box, thread[1], offset=0) as slot:

@@ -32,7 +32,7 @@ from prism.lang import (
 @requires(grid[1], block[1], thread[32])
 def pairs(y: ptr(int32) @ grid[1], more: int32 @ grid[1]):
     i: int32 @ thread[1] = id()
-    with partition(y, thread[1], i / 2, races="allow") as m, group(thread[1]):
+    with partition(y, thread[1], i // 2, races="allow") as m, group(thread[1]):
         m[0] = 7 + more * i
 
 
@@ -40,7 +40,7 @@ def pairs(y: ptr(int32) @ grid[1], more: int32 @ grid[1]):
 @requires(grid[1], block[1], thread[32])
 def pairs_of_zeros(y: ptr(float32) @ grid[1], sign: float32 @ grid[1]):
     i: int32 @ thread[1] = id()
-    with partition(y, thread[1], i / 2, races="allow") as m, group(thread[1]):
+    with partition(y, thread[1], i // 2, races="allow") as m, group(thread[1]):
         m[0] = 0.0 if i % 2 == 0 else sign * 0.0
 
 
@@ -60,7 +60,7 @@ def by_block(y: ptr(int32) @ grid[1], together: int32 @ grid[1]):
     """The blocks' parts overlap, and may; those of a block's threads may not."""
     with partition(y, block[1], races="allow") as part, group(block[1]):
         t: int32 @ thread[1] = id()
-        with partition(part, thread[1], t / together) as m, group(thread[1]):
+        with partition(part, thread[1], t // together) as m, group(thread[1]):
             m[0] = 7
 
 
@@ -71,7 +71,7 @@ def by_warp(y: ptr(int32) @ grid[1], together: int32 @ grid[1]):
     i: int32 @ thread[1] = id()
     with partition(y, warp[1], races="allow") as part, group(warp[1]):
         t: int32 @ thread[1] = id()
-        with partition(part, thread[1], t / together) as m, group(thread[1]):
+        with partition(part, thread[1], t // together) as m, group(thread[1]):
             m[0] = 7
 
 
@@ -85,7 +85,7 @@ def put(p: ptr(int32) @ thread[1], value: int32 @ thread[1]):
 @requires(grid[1], block[1], thread[32])
 def called(y: ptr(int32) @ grid[1], more: int32 @ grid[1]):
     i: int32 @ thread[1] = id()
-    with partition(y, thread[1], i / 2, races="allow") as m, group(thread[1]):
+    with partition(y, thread[1], i // 2, races="allow") as m, group(thread[1]):
         put(m, 7 + more * i)
 
 
@@ -93,7 +93,7 @@ def called(y: ptr(int32) @ grid[1], more: int32 @ grid[1]):
 @requires(grid[1], block[1], thread[32])
 def vectors(y: ptr(int32) @ grid[1], more: int32 @ grid[1]):
     i: int32 @ thread[1] = id()
-    with partition(y, thread[1], 2 * (i / 2), races="allow") as m, group(thread[1]):
+    with partition(y, thread[1], 2 * (i // 2), races="allow") as m, group(thread[1]):
         v: vector(int32, 2)
         v[0] = 1
         v[1] = more * i

@@ -75,7 +75,7 @@ def weighted(x: ptr(const(float32)) @ grid[1], y: ptr(float32) @ grid[1], tiles:
         t: int32 @ thread[1] = id()
         total: float32 @ thread[1] = 0
         for k in range(tiles):
-            with partition(tile, thread[1], lambda e: (e / D, e % D)) as mine, group(thread[1]):
+            with partition(tile, thread[1], lambda e: (e // D, e % D)) as mine, group(thread[1]):
                 for e in range(t, N * D, 64):
                     mine[e] = x[k * N * D + e]
             with group(thread[1]):

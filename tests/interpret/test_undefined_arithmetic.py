@@ -78,7 +78,7 @@ def halves(y: ptr(T) @ grid[1], n: T @ grid[1]):
     i: T @ thread[1] = T(id())
     with partition(y, thread[1], id()) as mine:
         with group(thread[1]):
-            mine[0] = n / i if i != 0 else 0
+            mine[0] = n // i if i != 0 else 0
             if i < 2:
                 mine[0] += n
 
@@ -100,7 +100,7 @@ def faults(y: ptr(int32) @ grid[1], a: int32 @ grid[1], b: int32 @ grid[1], whic
     with partition(y, thread[1], id()) as mine:
         with group(thread[1]):
             if which == 0:
-                mine[0] = a / b
+                mine[0] = a // b
             elif which == 1:
                 mine[0] = a % b
             elif which == 2:

@@ -21,6 +21,7 @@ from prism.kernels.sort_rows import GATHERED, PLACED, Block, Lanes
 from prism.lang.tree.plan import Program
 from tests.kernels import (
     test_encode,
+    test_grouped,
     test_hgemm_fused,
     test_hgemm_parts,
     test_histogram,
@@ -109,6 +110,9 @@ CALLS: dict[str, tuple[ModuleType, Callable[[], None]]] = {
     "product-fused-of-two": (interpret, lambda: fused_of_two()),
     "product-fused-several": (interpret, lambda: fused_several()),
     "product-fused-in-parts": (interpret, lambda: fused_in_parts()),
+    "product-grouped": (interpret, lambda: grouped()),
+    "product-grouped-along-k": (interpret, lambda: test_grouped.test_along_k((200, 0, 64), 72, 136)),
+    "product-grouped-gathered": (interpret, lambda: test_grouped.test_gathered(test_grouped.DEEP, 456)),
 }  # fmt: skip
 """What runs kernels, several blocks and trips of each, and fails where a result is wrong. Not those that have no barrier."""
 
@@ -231,6 +235,12 @@ def fused_several() -> None:
 
 def fused_in_parts() -> None:
     assert test_hgemm_fused.exact(40, 40, 392, test_hgemm_parts.TWO, result=np.float32, each=np.float32)
+
+
+def grouped() -> None:
+    """Groups of no rows, of few, and of several tiles, of three steps; extras by row and by column."""
+    assert test_grouped.exact((5, 0, 70, 1), 72, 136, test_grouped.LOW)
+    test_grouped.test_epilogue(True, 136)
 
 
 def launched(

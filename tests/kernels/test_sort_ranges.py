@@ -25,23 +25,24 @@ MOST = 8 * THREADS * ITEMS
 
 
 @functools.cache
-def program(key: str, word: str, mode: int, room: int = 2):
+def program(key: str, word: str, mode: int, room: int = 2, kind: int = INTEGER):
     sizes = {"THREADS": THREADS, "ITEMS": ITEMS, "MOST": room, "BATCH": min(room, 2), "SAMPLES": 256, "BUCKETS": 8}
     types = {"K": key, "W": word, "V": "uint32", "VO": "int64"}
-    return prism.check(sort_ranges, {**types, "VALUES": mode, **sizes})
+    return prism.check(sort_ranges, {**types, "VALUES": mode, "KIND": kind, **sizes})
 
 
 def check(x, mode: int, *, descending=False, level=4, room=2, mutant=None, **how) -> None:
     """Sort an array, and compare with NumPy."""
     keys = plan.keys_of(kind_of(x.dtype.name, mode, descending))
     key, n = np.dtype(keys.type).type, len(x)
-    word = keys.type if mode == NONE and keys.size >= 4 else "uint64"
+    floats = x.dtype.kind == "f"
+    word = keys.type if mode == NONE and keys.size >= 4 and not floats else "uint64"
     y, values = np.zeros(n, key), np.arange(n, dtype=np.uint32) + 7
     moved, places = np.zeros(n, np.uint32), np.zeros(n, np.int64)
-    arguments = (x.view(keys.type), y, values, moved, places, n, level, key(keys.flip))
-    one = mutant or program(keys.type, word, mode, room)
+    arguments = (x.view(keys.type), y, values, moved, places, n, level, key(keys.flip), key(keys.lowest))
+    one = mutant or program(keys.type, word, mode, room, FLOAT if floats else INTEGER)
     run(one, 1 << level, THREADS, arguments, check=True, **how)
-    order = np.argsort(~x if descending else x, kind="stable")
+    order = np.argsort((-x if floats else ~x) if descending else x, kind="stable")
     if mode == POSITIONS:
         assert np.array_equal(places, order)
         return
@@ -91,7 +92,30 @@ def test_data_of_all_kinds(data: str, scalar: str, mode: int) -> None:
     check(DATA[data](np.random.default_rng(1), 1500).astype(scalar), mode)
 
 
-@pytest.mark.parametrize("scalar", rarely(["uint32", "int16", "uint64"], but=["uint32"]))
+FLOATS = {
+    "normal": lambda random, n: random.standard_normal(n),
+    "hard": lambda random, n: hard("float32", n),
+    "small": lambda random, n: random.standard_normal(n) * 1e-40,
+    "many decades": lambda random, n: np.exp(random.uniform(-80, 80, n)) * random.choice([-1, 1], n),
+    "half": lambda random, n: np.where(random.random(n) < 0.5, 1.5, random.standard_normal(n)),
+    "zeros": lambda random, n: random.choice([0.0, -0.0], n),
+    "infinite": lambda random, n: random.choice([np.inf, -np.inf, 1.0, np.nan], n),
+}
+
+
+@pytest.mark.parametrize(
+    ("data", "mode", "descending"),
+    rarely(
+        [(data, mode, falls) for data in FLOATS for mode in MODES for falls in (False, True)],
+        but=[("hard", NONE, True), ("normal", POSITIONS, False)],
+    ),
+)
+def test_floats(data: str, mode: int, descending: bool) -> None:
+    """Both zeros, and all NaNs, are equal, and stand as they stood; buckets are even parts of numbers, not of bits."""
+    check(FLOATS[data](np.random.default_rng(4), 900).astype(np.float32), mode, descending=descending, level=3)
+
+
+@pytest.mark.parametrize("scalar", rarely(["uint32", "int16", "uint64", "float32"], but=["uint32"]))
 def test_a_part_that_is_too_full(scalar: str) -> None:
     """The cluster sorts all of them, and writes its range."""
     check(hard(scalar, MOST), NONE, level=3, room=1)
@@ -136,8 +160,10 @@ def test_which_sorts_are_by_ranges() -> None:
     assert launched(1 << 16, scalar="int16") == launched(1 << 16, scalar="int64") == by_ranges
     assert launched(1 << 16, scalar="int32", elements=False, places="int64") == by_ranges
     assert launched(1 << 16, scalar="int32", values="uint32") == by_ranges
+    assert launched(1 << 16, scalar="float32") == launched(1 << 16, scalar="float32", values="uint32") == by_ranges
+    assert launched(1 << 16, scalar="float32", elements=False, places="int64") == by_ranges
     assert launched(1 << 16, scalar="int32", in_place=True) == {"sort_resident"}
-    assert launched(1 << 16, scalar="float32") == launched((1 << 16) + 1, scalar="int32") == {"sort_resident"}
+    assert launched(1 << 16, scalar="float64") == launched((1 << 16) + 1, scalar="int32") == {"sort_resident"}
     assert launched(1 << 16, 3, scalar="int32") == {"sort_cluster"}
     assert "sort_ranges" not in launched(1 << 16, scalar="int64", elements=False, places="int64")
-    assert ranges_of(4, INTEGER, GIVEN, (1 << 16) + 1) is None is ranges_of(4, FLOAT, NONE, 1 << 16)
+    assert ranges_of(4, INTEGER, GIVEN, (1 << 16) + 1) is None is ranges_of(8, FLOAT, NONE, 1 << 16)

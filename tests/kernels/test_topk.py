@@ -125,6 +125,7 @@ def test_every_schedule(schedule: str, seed: int) -> None:
 
 _FEW = np.floor(numbers("float32", 1, 1000) / 10)
 _GROUPED = np.where(np.arange(1000) % 256 < 144, 0, 1 + numbers("float32", 1, 1000) ** 2).astype(np.float32)
+_RISING = np.arange(1000, dtype=np.float32)[None]
 HARD: dict[bool, tuple[tuple[Any, ...], ...]] = {
     True: tuple((numbers("float32", 1, 1000), k, 0) for k in (7, 150, 190)) + ((_FEW, 150, 0), (_GROUPED, 150, 0)),
     False: (
@@ -160,7 +161,10 @@ def mutants_missed(options: dict[str, Any], calls: Any) -> list[Any]:
 @pytest.mark.parametrize("direct", rarely([True, False], but=[True]))
 def test_each_inferred_barrier_is_needed(direct: bool) -> None:
     options = {"DIRECT": direct, "ROOM": 512, "GROUPS": 4 if direct else 1, "KEPT": 4, "CHECKED": False}
-    assert not mutants_missed(options, HARD[direct])
+    missed = {str(one.before.span) for one in mutants_missed(options, HARD[direct])}
+    if direct:  # more than a few are up to the bound of a few, where a block puts no more in order
+        missed &= {str(one.before.span) for one in mutants_missed({**options, "KEPT": 1}, ((_RISING, 40, 0),))}
+    assert not missed
 
 
 def merge(x: Any, k: int, parts: int, mutant: Any = None, **options: Any) -> None:

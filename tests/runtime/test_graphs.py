@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import ctypes
+from collections.abc import Iterator
+from contextlib import contextmanager
 from types import SimpleNamespace
 from typing import Any
 
@@ -61,6 +63,16 @@ def cuda(monkeypatch: pytest.MonkeyPatch) -> Any:
         found.asked.append(("cuGraphLaunch", *(ctypes.cast(x, ctypes.c_void_p).value for x in given))) or 0
     )
     monkeypatch.setattr(graphs, "function_called", lambda name: launch)
+
+    @contextmanager
+    def using(ordinal: int) -> Iterator[None]:
+        found.asked.append(("using", ordinal))
+        try:
+            yield
+        finally:
+            found.asked.append(("left", ordinal))
+
+    monkeypatch.setattr(graphs, "using", using)
     monkeypatch.setattr(graphs, "_made", [0])
     graphs._stream.cache_clear()
     yield found
@@ -72,63 +84,79 @@ def launching(cuda: Cuda) -> Any:
 
 
 def test_launches_are_captured_on_a_stream_of_their_own(cuda: Cuda) -> None:
-    trial = graphs.trial_of(launching(cuda), 0, 1)
-    assert trial is not None and cuda.asked == [
-        ("cuThreadExchangeStreamCaptureMode", 2), ("cuStreamCreate", 1), ("cuStreamBeginCapture", OWN, 2), ("launch", OWN),
-        ("cuStreamEndCapture", OWN), ("cuGraphInstantiate", GRAPH, 0), ("cuGraphDestroy", GRAPH), ("cuEventCreate", 0),
-        ("cuEventCreate", 0), ("cuThreadExchangeStreamCaptureMode", 0),
+    again = graphs.graph_of(launching(cuda), 3, 1)
+    assert again is not None and cuda.asked == [
+        ("cuThreadExchangeStreamCaptureMode", 2), ("using", 3), ("cuStreamCreate", 1), ("cuStreamBeginCapture", OWN, 2),
+        ("launch", OWN), ("cuStreamEndCapture", OWN), ("cuGraphInstantiate", GRAPH, 0), ("cuGraphDestroy", GRAPH), ("left", 3),
+        ("cuThreadExchangeStreamCaptureMode", 0),
     ]  # fmt: skip
-    cuda.asked.clear()
-    assert not trial.waits and trial.first() == 0 and trial.waits and cuda.asked == [("cuGraphLaunch", LAUNCHED, 1)]
-    cuda.asked.clear()
-    assert trial.second() == 0
-    assert cuda.asked == [("cuEventRecord", 901, 1), ("cuGraphLaunch", LAUNCHED, 1), ("cuEventRecord", 902, 1)]
-    function, arguments = trial.again
+    function, arguments = again
     assert function(*arguments) == 0 and cuda.asked[-1] == ("cuGraphLaunch", LAUNCHED, 1)
 
 
-def test_what_it_took(cuda: Cuda) -> None:
-    """None as long as it is under way; who has waited for long need not know."""
-    trial = graphs.trial_of(launching(cuda), 0, 0)
+def test_a_trial_has_two_events_in_the_graph(cuda: Cuda) -> None:
+    """Who has waited for its end for long need not know; what may be under way is not destroyed."""
+    trial = graphs.trial_of(launching(cuda), 0, 5)
     assert trial is not None
+    assert [one for one in cuda.asked if one[0].startswith(("cuEvent", "cuStreamB", "launch", "cuStreamE"))] == [
+        ("cuEventCreate", 0), ("cuEventCreate", 0), ("cuStreamBeginCapture", OWN, 2), ("cuEventRecordWithFlags", 901, OWN, 1),
+        ("launch", OWN), ("cuEventRecordWithFlags", 902, OWN, 1), ("cuStreamEndCapture", OWN),
+    ]  # fmt: skip
+    cuda.asked.clear()
+    assert trial.microseconds() is None and not cuda.asked
+    assert trial.launch() == 0 and cuda.asked == [("cuGraphLaunch", LAUNCHED, 5)]
     cuda.refused, cuda.took = {"cuEventElapsedTime": NOT_READY}, 0.004
-    assert trial.microseconds() is None and "cuEventElapsedTime" not in cuda.names
-    trial.first()
-    assert trial.microseconds() is None and "cuEventElapsedTime" not in cuda.names
-    trial.second()
     assert trial.microseconds() is None
     cuda.refused = {}
-    assert trial.microseconds() == pytest.approx(4.0) and cuda.names[-2:] == ["cuEventDestroy"] * 2
+    cuda.asked.clear()
+    assert trial.microseconds() == pytest.approx(4.0)
+    assert cuda.asked == [
+        ("cuEventElapsedTime", 901, 902), ("cuGraphExecDestroy", LAUNCHED), ("cuEventDestroy", 901), ("cuEventDestroy", 902),
+    ]  # fmt: skip
     slow, wrong = (graphs.trial_of(launching(cuda), 0, 0) for _ in range(2))
-    slow.second(), wrong.second()
+    slow.launch(), wrong.launch()
+    cuda.asked.clear()
     cuda.refused = {"cuEventElapsedTime": NOT_READY}
-    looks = [slow.microseconds() for _ in range(16)]
-    assert looks == [None] * 15 + [float("inf")]
+    assert [slow.microseconds() for _ in range(16)] == [None] * 15 + [float("inf")]
     cuda.refused = {"cuEventElapsedTime": 700}
     assert wrong.microseconds() == float("inf")
+    assert {*cuda.names} == {"cuEventElapsedTime"}
 
 
-@pytest.mark.parametrize(
-    "name", ["cuStreamCreate", "cuStreamBeginCapture", "cuStreamEndCapture", "cuGraphInstantiate", "cuEventCreate"]
-)
-def test_what_the_driver_refuses(cuda: Cuda, name: str) -> None:
+def test_a_trial_that_the_driver_refuses_to_launch(cuda: Cuda, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(graphs, "function_called", lambda name: lambda *given: 700)
+    trial = graphs.trial_of(launching(cuda), 0, 0)
+    assert trial is not None and trial.launch() == 700 and trial.microseconds() == float("inf")
+
+
+@pytest.mark.parametrize("make", [graphs.trial_of, graphs.graph_of])
+@pytest.mark.parametrize("name", ["cuStreamCreate", "cuStreamBeginCapture", "cuStreamEndCapture", "cuGraphInstantiate"])
+def test_what_the_driver_refuses(cuda: Cuda, name: str, make: Any) -> None:
     """There is no graph then; the capture has ended, and this thread may do what it might before."""
     cuda.refused = {name: 1}
-    assert graphs.trial_of(launching(cuda), 0, 0) is None
-    assert cuda.names[-1] == "cuThreadExchangeStreamCaptureMode"
+    assert make(launching(cuda), 0, 0) is None
+    assert cuda.names[-2:] == ["left", "cuThreadExchangeStreamCaptureMode"]
     began, ended = (cuda.names.count(f"cuStream{word}Capture") for word in ("Begin", "End"))
     assert ended == began - (name == "cuStreamBeginCapture")
-    assert cuda.names.count("cuGraphDestroy") == (name in ("cuGraphInstantiate", "cuEventCreate"))
+    assert cuda.names.count("cuGraphDestroy") == (name == "cuGraphInstantiate")
 
 
-def test_launches_that_are_refused_in_the_capture(cuda: Cuda) -> None:
+@pytest.mark.parametrize("name", ["cuEventCreate", "cuEventRecordWithFlags"])
+def test_events_that_the_driver_refuses(cuda: Cuda, name: str) -> None:
+    cuda.refused = {name: 1}
+    assert graphs.trial_of(launching(cuda), 0, 0) is None
+    assert cuda.names.count("cuStreamBeginCapture") == cuda.names.count("cuStreamEndCapture")
+
+
+@pytest.mark.parametrize("make", [graphs.trial_of, graphs.graph_of])
+def test_launches_that_are_refused_in_the_capture(cuda: Cuda, make: Any) -> None:
     def launch(stream: int) -> None:
         raise DeviceError("refused")
 
-    assert graphs.trial_of(launch, 0, 0) is None
-    assert cuda.names[-2:] == ["cuStreamEndCapture", "cuThreadExchangeStreamCaptureMode"]
+    assert make(launch, 0, 0) is None
+    assert cuda.names[-3:] == ["cuStreamEndCapture", "left", "cuThreadExchangeStreamCaptureMode"]
 
 
 def test_a_process_has_so_many(cuda: Cuda, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(graphs, "_MOST", 2)
-    assert [graphs.trial_of(launching(cuda), 0, 0) is None for _ in range(3)] == [False, False, True]
+    assert [graphs.graph_of(launching(cuda), 0, 0) is None for _ in range(3)] == [False, False, True]

@@ -34,12 +34,20 @@ from prism.lang.check import (
 from prism.lang.check.attributes import attributes_of
 from prism.lang.check.body import check_body
 from prism.lang.check.env import Context, Env, Nested, Poison, Poisoned, fail
+from prism.lang.check.launch_axes import axes_named, launch_parameters
 from prism.lang.check.nested import Why, look_why
 from prism.lang.check.purity import is_pure, trusted_pointers
 from prism.lang.check.raw import extern_body
 from prism.lang.check.registers import check_registers
 from prism.lang.check.reuse import Checked, Key
-from prism.lang.check.signature import check_parameter, check_requires, check_result, shared_limit, show
+from prism.lang.check.signature import (
+    check_parameter,
+    check_requires,
+    check_result,
+    hidden_parameters,
+    shared_limit,
+    show,
+)
 from prism.lang.cuda.names import function_name
 from prism.lang.diagnostics import CompileError, Error, Fields, Label, Span
 from prism.lang.errors import calls as call_errors
@@ -55,8 +63,9 @@ from prism.lang.keep.keys import exact_items
 from prism.lang.keep.records import is_record_class, items_of
 from prism.lang.parse import parse
 from prism.lang.parse import syntax as s
+from prism.lang.parse.constants import PYTHON_TYPES
 from prism.lang.parse.extent import MOST_FUNCTIONS, MOST_STATEMENTS
-from prism.lang.parse.instantiate import PYTHON_TYPES, instantiate
+from prism.lang.parse.instantiate import instantiate
 from prism.lang.parse.records import is_constant
 from prism.lang.parse.views import Viewed, Written, rewrite
 from prism.lang.surface.templates import compute_default
@@ -366,21 +375,13 @@ def check_function(
     function = session.instance(kernel, template)
     context = Context(kernel, session, bound_span=spans.get("requires"), entry=bound.code, template=template)
     env = Env(context, bound, {}, {})
-    parameters: list[tree.Symbol] = []
-    for parameter in function.parameters:
-        try:
-            symbol = check_parameter(parameter, kernel.kind)
-            parameters.append(symbol)
-            env = env.bind(symbol)
-        except CompileError as failure:
-            context.errors.extend(failure.errors)
-            env = env.name(parameter.name, Poison())
+    parameters, env = check_parameters(env, function)
     check_result(context, function)
     if kernel.external is not None:
         if not parsed.extern:
             fail(raw_errors.ExternBody(span=parsed.span, name=parsed.name))
         returns = context.result not in (None, VOID)
-        body = extern_body(env, parsed, kernel.external, tuple(parameters), returns=returns)
+        body = extern_body(env, parsed, kernel.external, parameters, returns=returns)
     else:
         body = check_body(env, function.body)
     if context.silent and not context.errors:
@@ -394,13 +395,30 @@ def check_function(
     check_registers(kernel.kind, attributes.launch_bounds, bound, body, parsed.span)
     limit = shared_limit(kernel, template, dict(parsed.decorators).get("requires", parsed.span))
     return tree.Function(
-        name=parsed.name, identifier=parsed.name, kind=kernel.kind, bound=bound, parameters=tuple(parameters),
+        name=parsed.name, identifier=parsed.name, kind=kernel.kind, bound=bound, parameters=parameters,
         result=context.result or VOID, result_perspective=context.result_perspective, body=body, shared_limit=limit,
         attributes=attributes.texts, launch_bounds=attributes.launch_bounds, may_alias=kernel.may_alias,
-        pure=is_pure(tuple(parameters), context.result or VOID, body), template=template, file=parsed.span.file, span=parsed.span,
-        trusts=trusted_pointers(tuple(parameters), body), cooperative=kernel.cooperative,
-        demands=tuple(context.demands),
+        pure=is_pure(parameters, context.result or VOID, body), template=template, file=parsed.span.file, span=parsed.span,
+        trusts=trusted_pointers(parameters, body), cooperative=kernel.cooperative,
+        demands=tuple(context.demands), axes=len(context.launch) // 2,
     )  # fmt: skip
+
+
+def check_parameters(env: Env, function: s.Function) -> tuple[tuple[tree.Symbol, ...], Env]:
+    """Return the parameters' symbols, those that a launch computes behind them; and the environment of the body."""
+    context = env.context
+    parameters: list[tree.Symbol] = []
+    for parameter in function.parameters:
+        try:
+            symbol = check_parameter(parameter, context.kernel.kind)
+            parameters.append(symbol)
+            env = env.bind(symbol)
+        except CompileError as failure:
+            context.errors.extend(failure.errors)
+            env = env.name(parameter.name, Poison())
+    if context.kernel.kind == "global":
+        context.launch = launch_parameters(axes_named(function), function.span)
+    return (*parameters, *hidden_parameters(tuple(parameters)), *context.launch), env
 
 
 def always_returns(body: tree.Body) -> bool:

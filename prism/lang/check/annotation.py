@@ -17,6 +17,7 @@ from prism.lang.check.elements import (
 )
 from prism.lang.check.env import Role, fail
 from prism.lang.errors import asynchronous
+from prism.lang.errors import axes as axes_errors
 from prism.lang.errors import tiles as tile_errors
 from prism.lang.errors import types as errors
 from prism.lang.keep.bases import Value
@@ -52,6 +53,8 @@ def read(e: s.Expr) -> Annotation:
         return Annotation(inner.type, True, inner.shared, inner.align)
     if construct is surface.ptr:
         return Annotation(pointer(only(e)))
+    if construct is surface.array:
+        return Annotation(axes_of(e))
     if construct is surface.shared:
         return shared_object(e)
     if construct in (surface.vector, surface.mailbox):
@@ -86,6 +89,20 @@ def pointer(e: s.Expr) -> Pointer:
     if construct_of(e) is surface.const and isinstance(e, s.Call):
         return Pointer(element(only(e)), const=True)
     return Pointer(element(e))
+
+
+MOST_AXES = 8
+
+
+def axes_of(e: s.Call) -> Pointer:
+    """Return the type of `array(T, 2)`: memory of the host's, of so many axes."""
+    axes = e.arguments[1] if len(e.arguments) == 2 and not e.keywords else None
+    if not (isinstance(axes, s.Literal) and type(axes.value) is int and 1 <= axes.value <= MOST_AXES):
+        fail(axes_errors.ArrayAxes(span=e.span if axes is None else axes.span, most=MOST_AXES))
+    found = pointer(e.arguments[0])
+    if not isinstance(found.element, Scalar):
+        fail(errors.NotAType(span=e.arguments[0].span))
+    return Pointer(found.element, found.const, axes=axes.value)
 
 
 def shared_object(e: s.Call) -> Annotation:
@@ -140,6 +157,8 @@ def deduce(e: s.Expr, actual: Type, found: dict[str, object], wanted: frozenset[
         case s.Call() if isinstance(e.function, s.Name | s.Attribute) and e.arguments:
             if isinstance(actual, Pointer):
                 deduce_memory(e, e.arguments[0], actual, found, wanted)
+                if actual.axes and len(e.arguments) > 1:
+                    deduce_number(e.arguments[1], actual.axes, found, wanted)
             elif isinstance(actual, Mailbox):
                 deduce(e.arguments[0], actual.element, found, wanted)
             elif isinstance(actual, Vector):

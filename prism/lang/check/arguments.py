@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from typing import NoReturn, TypeAlias
 
 from prism.lang import tree
+from prism.lang.check.axes import refuse_pointer
 from prism.lang.check.conversion import coerce
 from prism.lang.check.env import Env, Role, constant, evidence, fail, refuse_bound, why_here
 from prism.lang.check.expressions import check_value, flatten, rank, visible
@@ -73,6 +74,8 @@ def check_pointer(env: Env, name: str, trusts: frozenset[str], formal: tree.Symb
     symbol = visible(env, actual.name, actual.span)
     if not isinstance(symbol.type, Pointer) or symbol.type.element != wanted.element:
         mismatch(name, formal, actual, str(symbol.type))
+    if symbol.root().axes:
+        refuse_pointer(name, formal, symbol, actual.span)
     check_owners(name, formal, symbol, actual.span)
     if formal.name in trusts and symbol.type.space == "global" and not symbol.type.const:
         not_trusted(name, formal, symbol, actual.span)

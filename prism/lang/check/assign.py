@@ -27,8 +27,8 @@ from prism.lang.check.shared import check_shared
 from prism.lang.check.table import check_expression, declaration_rule, statement_rule
 from prism.lang.check.vectors import is_vector_cast, vector_store
 from prism.lang.diagnostics import Fields, Span
+from prism.lang.errors import axes, ownership, tiles
 from prism.lang.errors import names as name_errors
-from prism.lang.errors import ownership, tiles
 from prism.lang.errors import perspective as rules
 from prism.lang.errors import types as errors
 from prism.lang.parse import syntax as s
@@ -56,6 +56,8 @@ def check_declare(env: Env, st: s.Declare) -> tuple[tuple[tree.Stmt, ...], Env]:
         fail(rules.DeclareBroader(code_perspective=env.code, **facts))
     if not env.bound.allows(place):
         fail(rules.DeclareUnits(bound=str(env.bound), size=place.size, level=str(place.level), **facts))
+    if isinstance(meaning.type, Pointer) and meaning.type.axes:
+        fail(axes.ArrayPlace(span=st.annotation.span, name=st.name))
     if isinstance(meaning.type, Pointer):
         return declare_pointer(env, st, meaning, place)
     type_: Type = meaning.type

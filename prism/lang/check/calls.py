@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import replace
-from typing import Any
+from typing import Any, NoReturn
 
 from prism.lang import surface, tree
 from prism.lang.check import annotation
@@ -29,7 +29,7 @@ from prism.lang.facts import budget
 from prism.lang.intrinsics.declaration import Intrinsic
 from prism.lang.parse import syntax as s
 from prism.lang.parse.instantiate import fold_in_part
-from prism.lang.types import Pointer, Scalar, Type, Vector
+from prism.lang.types import Array, Pointer, Scalar, Type, Vector
 from prism.lang.types.perspective import Perspective, meet
 from prism.lang.types.structs import Struct
 
@@ -151,14 +151,20 @@ def bind_arguments(env: Env, e: s.Call, kernel: surface.Kernel) -> tuple[Passed,
             slots[name] = value
         else:
             have = ", ".join([*names, *kernel.template]) or "none"
-            fail(name_errors.TemplateUnknown(span=value.span, name=name, function=kernel.__name__, have=have))
+            meant = next((one for one in (*kernel.template, *names) if one.lower() == name.lower()), "")
+            facts: Fields = {"span": value.span, "name": name, "function": kernel.__name__, "have": have}
+            fail(name_errors.TemplateUnknown(**facts, meant=meant and f"{meant}={source_text(value.span)}"))
     required = [p.name for p in parsed.parameters if p.default is None]
     if len(e.arguments) > len(names) or not slots.keys() >= {*required}:
         count = len(names) if len(required) == len(names) else f"{len(required)} to {len(names)}"
         total = len(e.arguments) + len(slots) - min(len(e.arguments), len(names))
         missing = [name for name in required if name not in slots]
         counted = f"and not without `{missing[0]}`" if len(required) <= total <= len(names) else f"{total} given"
-        facts: Fields = {"wanted": f"{count} argument(s)", "given": counted, "parameters": ", ".join(names) or "none"}
+        facts = {"wanted": f"{count} argument(s)", "given": counted, "parameters": ", ".join(names) or "none"}
+        by_name = next((one for one in kernel.template if kernel.template[one] is surface.function), "")
+        extra = e.arguments[len(names) :]
+        if by_name and by_name not in template and len(extra) == 1 and isinstance(extra[0], s.Resolved):
+            facts["named"] = f"{by_name}={source_text(extra[0].span)}"
         fail(errors.CallArguments(span=e.span, name=kernel.__name__, **facts))
     wanted = frozenset(kernel.template) - frozenset(template)
     if wanted:
@@ -193,6 +199,18 @@ def deduce_template(
         else:
             type_ = check_expression(env, actual, env.code).type
         annotation.deduce(parameter.annotation, type_, found, wanted)
+        if isinstance(parameter.annotation, s.Name) and isinstance(type_, Array | Pointer):
+            one_element(kernel, parameter, actual, type_)
+
+
+def one_element(kernel: surface.Kernel, parameter: s.Parameter, actual: s.Expr, type_: Array | Pointer) -> NoReturn:
+    """Fail: an array, or memory, where a number of a type that is to be deduced is asked for."""
+    text = source_text(actual.span)
+    hint = f"pass one element, `{text}[{', '.join('i' for _ in (type_.shape or (1,)))}]`"
+    if isinstance(type_, Array):
+        hint += "; a thread's own elements are combined in a loop before"
+    facts: Fields = {"parameter": parameter.name, "name": kernel.__name__, "wanted": "a number", "hint": hint}
+    fail(errors.CallType(span=actual.span, found=str(type_), **facts))
 
 
 def memory_type(env: Env, symbol: tree.Symbol) -> Any:

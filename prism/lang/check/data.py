@@ -178,7 +178,7 @@ def view_pointer(env: Env, source: tree.Symbol, offset: s.Expr | None) -> Pointe
     const = type_.const or constant(env, source) is not None
     if offset is not None:
         return Pointer(type_.element, const, type_.space)
-    return Pointer(type_.element, const, type_.space, type_.shape, 0, type_.swizzle)
+    return Pointer(type_.element, const, type_.space, type_.shape, 0, type_.swizzle, type_.axes)
 
 
 def races_of(st: s.Partition) -> str:
@@ -201,7 +201,7 @@ def make_view(
 ) -> tree.View:
     """Return what the new name means. An offset is evaluated once, for each unit; a lambda at each access."""
     assert isinstance(source.type, Pointer)
-    rank = len(source.view.params) if source.view is not None else len(source.type.shape or (0,))
+    rank = len(source.view.params) if source.view is not None else source.type.rank
     if isinstance(offset, s.Lambda):
         params = tuple(tree.Symbol(name, INT32, unit, offset.span, parameter=True) for name in offset.parameters)
         inner = env

@@ -171,6 +171,8 @@ class Context:
     """Parameters that stand for a part of a larger tile, each with the type of a tile that it has as a parameter."""
     demands: list[tuple[int, Span]] = field(default_factory=list)
     """Of how many threads its block must be, and where that is said."""
+    launch: tuple[tree.Symbol, ...] = ()
+    """The numbers of blocks, then of threads, along each axis of a launch, where the kernel asks for an index along one."""
 
     @property
     def host(self) -> surface.Kernel:

@@ -5,7 +5,17 @@ from __future__ import annotations
 from dataclasses import replace
 
 from prism.lang import tree
-from prism.lang.check.conversion import STORED, both_integers, common_type, convert, fit, holds
+from prism.lang.check.conversion import (
+    STORED,
+    both_integers,
+    common_type,
+    convert,
+    fit,
+    fit_float,
+    holds,
+    shift_count,
+    whole_numbers,
+)
 from prism.lang.check.env import Env, changing, declaration_label, describe, evidence, fail, in_parts, why_here
 from prism.lang.check.purity import touches_memory
 from prism.lang.check.rings import check_opened
@@ -82,6 +92,8 @@ def check_index(env: Env, e: s.Expr, target: Perspective) -> tree.Expr:
     no_effect(value)
     if not (isinstance(value.type, Scalar) and value.type.integral):
         hint = f"convert it: `int({source_text(e.span)})`"
+        if value.type == BOOL:
+            hint = f"a mask is an `if`: `if {source_text(e.span)}:`, and the element's own index in it"
         fail(errors.Mismatch(span=e.span, expected="an integer", found=str(value.type), hint=hint))
     return value
 
@@ -141,9 +153,9 @@ def check_literal(e: s.Literal, want: Type | None) -> tree.Expr:
     scalar = want.element if isinstance(want, Vector) else want
     if isinstance(value, float):
         kind = scalar if isinstance(scalar, Scalar) and scalar.kind == "float" else FLOAT32
-        return tree.Const(value=value, type=kind, span=e.span)
+        return tree.Const(value=fit_float(value, kind, e.span), type=kind, span=e.span)
     if isinstance(scalar, Scalar) and scalar.kind == "float":
-        return tree.Const(value=as_float(value, e.span), type=scalar, span=e.span)
+        return tree.Const(value=fit_float(as_float(value, e.span), scalar, e.span), type=scalar, span=e.span)
     if isinstance(scalar, Scalar) and scalar.integral:
         return tree.Const(value=fit(value, scalar, e.span), type=scalar, span=e.span)
     for kind in (INT32, INT64, UINT64):
@@ -179,11 +191,27 @@ def visible(env: Env, name: str, span: Span, use: str = "") -> tree.Symbol:
         labels.append(Label(view.span, f"`{now.name}` goes by this name here"))
         now = view
     if now is not symbol:
-        fail(ownership.Hidden(span=span, name=name, view=now.name, labels=tuple(labels)))
+        fail(ownership.Hidden(span=span, name=name, view=now.name, meaning=part_of(now), labels=tuple(labels)))
     check_opened(env, symbol, span, use)
     if symbol.view is not None:
         check_claimed(env, symbol, span)
     return symbol
+
+
+def part_of(symbol: tree.Symbol) -> str:
+    """Say which elements a part has, `: part[i] is x[offset + i]`; nothing where its text is not on one line."""
+    view = symbol.view
+    if view is None or (isinstance(view.source.type, Pointer) and view.source.type.ring):
+        return ""
+    names = [param.name for param in view.params]
+    places = names
+    if view.offset is not None:
+        places = [f"{source_text(view.offset[1].span)} + {names[0]}"]
+    elif not all(isinstance(index, tree.Var) for index in view.index):
+        places = [source_text(index.span) for index in view.index]
+    if any("..." in place for place in places):
+        return ""
+    return f": `{symbol.name}[{', '.join(names)}]` is `{view.source.name}[{', '.join(places)}]`"
 
 
 def check_claimed(env: Env, symbol: tree.Symbol, span: Span) -> None:
@@ -271,8 +299,10 @@ def check_binary(env: Env, e: s.Binary, target: Perspective, want: Type | None) 
     perspective = meet(left.perspective, right.perspective)
     if e.op in ("<<", ">>"):
         both_integers(e, left, right)
+        shift_count(right, left.type)
         return tree.Binary(op=e.op, left=left, right=right, type=left.type, perspective=perspective, span=e.span)
     common = common_type(e, left, right)
+    whole_numbers(e, left, right, common)
     left, right = convert(left, common), convert(right, common)
     op = "/" if e.op == "//" else e.op
     return tree.Binary(
@@ -331,8 +361,9 @@ def collective(e: tree.Expr) -> tree.Expr | None:
 
 def rank(symbol: tree.Symbol) -> int:
     """Return how many indices an element of memory takes."""
-    shape = symbol.type.shape if isinstance(symbol.type, Pointer) else None
-    return len(symbol.view.params) if symbol.view is not None else len(shape or (0,))
+    if symbol.view is not None:
+        return len(symbol.view.params)
+    return symbol.type.rank if isinstance(symbol.type, Pointer) else 1
 
 
 def tile_type(env: Env, symbol: tree.Symbol) -> Pointer:

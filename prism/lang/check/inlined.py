@@ -37,7 +37,7 @@ from prism.lang.check.env import (
     declaration_label,
     fail,
 )
-from prism.lang.check.expressions import tile_type, visible
+from prism.lang.check.expressions import rank, tile_type, visible
 from prism.lang.check.nested import kind_of, reason
 from prism.lang.check.pieces import Piece, check_piece, piece_view, tile_of
 from prism.lang.check.purity import evaluated_expressions, loaded_for_several, reads_only
@@ -156,6 +156,8 @@ def given_to(env: Env, kernel: surface.Kernel, formal: Formal, actual: s.Expr) -
         return check_argument(env, kernel.__name__, frozenset(), formal, actual)
     if formal.type.shape is not None:
         return check_tile(env, kernel.__name__, formal, actual)
+    if formal.type.axes:
+        return check_axes(env, kernel.__name__, formal, actual)
     value = check_argument(env, kernel.__name__, frozenset(), formal, actual)
     assert isinstance(value, tree.Var)
     return value.symbol
@@ -185,6 +187,20 @@ def check_tile(env: Env, name: str, formal: tree.Symbol, actual: s.Expr) -> tree
         facts = {"parameter": formal.name, "name": name, "actual": symbol.name}
         fail(call_errors.CallConst(span=actual.span, labels=both, **facts))
     return Piece(symbol, (), ()) if symbol in env.context.pieces else symbol
+
+
+def check_axes(env: Env, name: str, formal: tree.Symbol, actual: s.Expr) -> tree.Symbol:
+    """R15 CALL-PTR: an array of this element, or a part of one, of as many axes."""
+    wanted = formal.type
+    assert isinstance(wanted, Pointer)
+    symbol = visible(env, actual.name, actual.span, "open") if isinstance(actual, s.Name) else None
+    if symbol is None or not isinstance(symbol.type, Pointer):
+        mismatch(name, formal, actual, "an expression" if symbol is None else str(symbol.type))
+    if not symbol.root().axes or symbol.type.element != wanted.element or rank(symbol) != wanted.axes:
+        part = f"a part of {rank(symbol)} axes" if symbol.root().axes and symbol.view is not None else str(symbol.type)
+        mismatch(name, formal, actual, part)
+    check_owners(name, formal, symbol, actual.span)
+    return symbol
 
 
 def check_role(env: Env, name: str, formal: Role, actual: s.Expr) -> Role:
@@ -324,7 +340,7 @@ def stands_for(env: Env, formal: Formal, value: Value) -> tree.Symbol | Role:
         return made
     if isinstance(value, tree.Symbol) and referent(value) is None:
         view = make_view(env, value, formal.perspective, None, "check", ownership.PartitionOffset)
-        return replace(formal, parameter=False, view=replace(view, alias=True))
+        return replace(formal, parameter=False, view=replace(view, alias=True), axes=())
     return referent(value) or replace(formal, parameter=False)
 
 

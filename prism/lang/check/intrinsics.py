@@ -9,6 +9,7 @@ from typing import NoReturn
 from prism.lang import tree
 from prism.lang.check import elements
 from prism.lang.check.asynchronous import check_issue, copies_alone
+from prism.lang.check.axes import refuse_run
 from prism.lang.check.conversion import coerce
 from prism.lang.check.env import (
     Env,
@@ -187,6 +188,7 @@ def address(env: Env, intrinsic: Intrinsic, p: Parameter, e: s.Expr, target: Per
         kind = " that holds mailboxes" if p.mailbox else ""
         fail(errors.ElementArgument(span=e.span, parameter=p.name, name=intrinsic.name, kind=kind))
     in_its_space(intrinsic, p, symbol, e)
+    refuse_run(intrinsic, p, symbol, e.span)
     found = element(env, symbol, indices, e.span, target)
     if p.unit != THREAD:
         return check_joint_access(env, intrinsic, p, e, found)
@@ -316,6 +318,9 @@ def finish(intrinsic: Intrinsic, p: Parameter, e: s.Expr, value: tree.Expr, scal
     if not intrinsic.elementwise and not p.unit <= value.perspective:
         facts = evidence(value, p.unit)
         fail(errors.IntrinsicScalar(parameter=p.name, name=intrinsic.name, needed=p.unit, **facts))
+    if p.below and isinstance(value, tree.Const) and not 0 <= value.value < p.below:
+        facts = {"parameter": p.name, "name": intrinsic.name, "value": f"{value.value}", "last": p.below - 1}
+        fail(errors.OperandRange(span=e.span, **facts))
     return value if isinstance(value.type, Vector) else coerce(value, wanted, e.span)
 
 

@@ -66,6 +66,8 @@ def kind_of(e: s.Expr) -> tuple[str, str]:
         return kind_of(e.arguments[0])
     if construct is surface.roles:
         return "a role", "the role"
+    if construct is surface.array:
+        return "an array with axes", "the array"
     if construct is not surface.shared:
         return "", ""
     ring = any(name == "ring" for name, _ in e.keywords)

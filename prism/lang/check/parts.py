@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from prism.lang import tree
+from prism.lang.check.axes import array_attribute, array_number
 from prism.lang.check.env import Env, declaration_label, fail
 from prism.lang.check.expressions import check_index, element, flatten, in_range, rank, read_element, visible
 from prism.lang.check.fragments import fragment_item
@@ -20,13 +21,17 @@ from prism.lang.types.structs import Struct
 @expression_rule(s.Attribute)
 def check_field(env: Env, e: s.Attribute, target: Perspective, want: Type | None) -> tree.Expr:
     """A field of a struct; `v.x`, `.y`, `.z`, `.w` of a vector."""
+    if (number := array_attribute(env, e)) is not None:
+        return number
     base = check_expression(env, e.base, target)
     if isinstance(base.type, Struct):
         return struct_field(base, base.type, e)
     if not isinstance(base.type, Vector) or e.name not in "xyzw"[: base.type.length]:
         hint = "structs have fields, vectors components: .x .y .z .w, or v[k]"
         if isinstance(base.type, Pointer | Array):
-            hint = "memory has no attributes; how many elements there are is an argument of its own: `n: int @ grid[1]`"
+            hint = (
+                "a pointer has no attributes: declare `array(T, 1)`, which has `.shape[0]`, or pass `n: int @ grid[1]`"
+            )
         fail(errors.NotAValue(span=e.span, text=f".{e.name}", hint=hint))
     index = tree.Const(value="xyzw".index(e.name), type=INT32, span=e.span)
     return tree.Component(vector=base, index=index, type=base.type.element, perspective=base.perspective, span=e.span)
@@ -37,6 +42,8 @@ def check_subscript(env: Env, e: s.Subscript, target: Perspective, want: Type | 
     """`a[i]` of a local array, of memory through a pointer or view (R19), of a vector."""
     if is_vector_cast(e.base):
         return vector_load(env, e.base, e.indices, e.span, target)
+    if (number := array_number(env, e)) is not None:
+        return number
     base, indices = flatten(e)
     if isinstance(base, s.Name):
         symbol = visible(env, base.name, base.span)

@@ -5,6 +5,7 @@ from __future__ import annotations
 from prism.lang import tree
 from prism.lang.check.annotation import Annotation
 from prism.lang.check.arguments import refuse_swizzle
+from prism.lang.check.axes import refuse_pointer
 from prism.lang.check.env import Env, declaration_label, fail, refuse_write, require_no_broader
 from prism.lang.check.expressions import check_scalar, must_agree, need_bool, visible
 from prism.lang.check.table import check_expression
@@ -93,6 +94,8 @@ def named_pointer(env: Env, e: s.Name, target: tree.Symbol, wanted: Pointer) -> 
     symbol = visible(env, e.name, e.span)
     if not isinstance(symbol.type, Pointer):
         fail(errors.PointerRebind(span=e.span, name=target.name))
+    if symbol.root().axes:
+        refuse_pointer(env.context.kernel.__name__, target, symbol, e.span)
     agree(e.span, symbol, target, wanted)
     changing = symbol.type.space == "global" and not symbol.type.const
     if wanted.const and changing and not target.perspective <= THREAD:

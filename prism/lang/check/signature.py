@@ -14,6 +14,7 @@ from prism.lang.check.expressions import check_literal
 from prism.lang.check.fragments import require_place
 from prism.lang.check.tiles import check_map_parameter
 from prism.lang.diagnostics import Fields, Span
+from prism.lang.errors import axes as axes_errors
 from prism.lang.errors import calls as call_errors
 from prism.lang.errors import inlined, roles
 from prism.lang.errors import names as name_errors
@@ -24,8 +25,8 @@ from prism.lang.keep.records import is_record_class, spell
 from prism.lang.parse import syntax as s
 from prism.lang.parse.instantiate import fold_attribute
 from prism.lang.surface.templates import TemplateName, evaluate, template_name
-from prism.lang.types import VOID, Array, Fragment, Mailbox, Pointer, Scalar, TensorMap, Type, Vector
-from prism.lang.types.perspective import Bound, Level, Perspective
+from prism.lang.types import INT64, VOID, Array, Fragment, Mailbox, Pointer, Scalar, TensorMap, Type, Vector
+from prism.lang.types.perspective import GRID, Bound, Level, Perspective
 from prism.lang.types.structs import Struct, tuple_of
 
 MOST_UNITS = {Level.THREAD: MOST_THREADS, Level.BLOCK: 16, Level.GRID: 1}
@@ -116,9 +117,27 @@ def check_parameter(parameter: s.Parameter, kind: str) -> tree.Symbol:
     if isinstance(type_, Fragment):
         type_ = require_place(type_, parameter.name, place, parameter.annotation.span, parameter.place.span)
     default = None if parameter.default is None else check_default(parameter, parameter.default, type_)
+    axes = axes_of(parameter, type_, place) if isinstance(type_, Pointer) and type_.axes and kind == "global" else ()
     return tree.Symbol(
-        parameter.name, type_, place, parameter.span, parameter=True, const=meaning.const, default=default
+        parameter.name, type_, place, parameter.span, parameter=True, const=meaning.const, default=default, axes=axes
     )
+
+
+def axes_of(parameter: s.Parameter, type_: Pointer, place: Perspective) -> tuple[tuple[tree.Symbol, tree.Symbol], ...]:
+    """Return the extents and strides of a kernel's array: more parameters, which each launch computes."""
+    if place != GRID:
+        assert parameter.place is not None
+        fail(axes_errors.ArrayOwner(span=parameter.place.span, name=parameter.name))
+
+    def number(what: str, axis: int) -> tree.Symbol:
+        return tree.Symbol(f"{parameter.name}.{what}[{axis}]", INT64, GRID, parameter.span, parameter=True, const=True)
+
+    return tuple((number("shape", axis), number("strides", axis)) for axis in range(type_.axes))
+
+
+def hidden_parameters(parameters: tuple[tree.Symbol, ...]) -> tuple[tree.Symbol, ...]:
+    """Return what a launch computes of its arrays: of each the extents, then the strides."""
+    return tuple(one for p in parameters for part in zip(*p.axes, strict=True) for one in part)
 
 
 def check_default(parameter: s.Parameter, default: s.Expr, type_: Type) -> bool | int | float:
@@ -159,7 +178,7 @@ def check_result(context: Context, function: s.Function) -> None:
     found = (
         tuple_type(function.result) if isinstance(function.result, s.Tuple) else annotation.read(function.result).type
     )
-    if not isinstance(found, Scalar | Vector | Pointer):
+    if not isinstance(found, Scalar | Vector | Pointer) or (isinstance(found, Pointer) and found.axes):
         fail(type_errors.NotAType(span=function.result.span))
     context.result = found
     if function.result_place is None:

@@ -22,8 +22,8 @@ _FIELDS = re.compile(r"\{\{|\}\}|\{\}|[{}]")
 
 def speaks(e: s.Expr) -> bool:
     """Whether an expression is `static_assert(...)`, `assert_(...)`, `assume(...)`, `print_(...)` or `breakpoint()`."""
-    spoken = (surface.static_assert, surface.assert_, surface.assume, surface.print_, surface.BREAKPOINT)
-    return isinstance(e, s.Call) and construct_of(e) in spoken
+    duration = (surface.static_assert, surface.assert_, surface.assume, surface.print_, surface.BREAKPOINT)
+    return isinstance(e, s.Call) and construct_of(e) in duration
 
 
 def check_speech(env: Env, e: s.Call) -> tuple[tree.Stmt, ...]:

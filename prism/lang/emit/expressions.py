@@ -256,6 +256,8 @@ def place_of(scope: Scope, symbol: tree.Symbol, indices: tuple[str, ...]) -> str
     """Return `root[index]` for an element that may be named through views; several indices count row by row."""
     root, at = resolve_views(scope, symbol, indices)
     name, shape = scope.names[root], shape_of(root)
+    if root.axes:
+        return f"{name}[{_by_strides(scope, root, at)}]"
     tile = tile_of(root)
     if tile is not None and tile.swizzle:
         return f"*{_byte(name, offset_text(tile, *at))}"
@@ -315,6 +317,13 @@ def blocks_of(symbol: tree.Symbol) -> int:
     shared = isinstance(type_, Pointer) and type_.space == "shared" and type_.shape is not None
     at = symbol.perspective
     return at.size if shared and symbol.view is None and not symbol.parameter and at.level == Level.BLOCK else 1
+
+
+def _by_strides(scope: Scope, root: tree.Symbol, at: tuple[str, ...]) -> str:
+    """Return how far an array's element is from its first one, in elements: in 64 bits, as the strides are."""
+    strides = (scope.names[stride] for _, stride in root.axes)
+    terms = [f"{tight(index)} * {stride}" for index, stride in zip(at, strides, strict=True) if index != "0"]
+    return " + ".join(terms) or "0"
 
 
 def _flat(shape: tuple[int, ...], at: tuple[str, ...]) -> str:

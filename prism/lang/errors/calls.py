@@ -38,10 +38,15 @@ class CallArguments(Named, code="type"):
 
     title = "`{name}` takes {wanted}, {given}"
     label = "this call"
-    help_template = "its parameters are: {parameters}"
     wanted: str
     given: str
     parameters: str
+    named: str = ""
+
+    @property
+    def change(self) -> str:
+        """What a function is combined with is a template argument, and given by name."""
+        return f"pass the function by name, `{self.named}`" if self.named else f"its parameters are: {self.parameters}"
 
 
 class ParameterDefault(Named, code="type"):
@@ -154,7 +159,7 @@ class IntrinsicProblem(Named, code="type"):
 
     title = "`{name}` cannot be applied so: {problem}"
     label = "this application"
-    help_template = "see `{name}` in docs/intrinsics.md"
+    help_template = "`prism help {name}` says how it is called"
     problem: str
 
 
@@ -186,6 +191,19 @@ class StaticArgument(Named, code="template"):
     label = "not one"
     help_template = "pass a literal, a constexpr or a template parameter"
     parameter: str
+
+
+class OperandRange(Named, code="type"):
+    """A constant operand that the hardware would take modulo something."""
+
+    title = "`{parameter}` of `{name}` is from 0 to {last}, and this is {value}"
+    label = "not between 0 and {last}"
+    help_template = (
+        "a warp has 32 lanes: pass a number from 0 to {last}; whole warps exchange values through shared memory"
+    )
+    parameter: str
+    value: str
+    last: int
 
 
 class StaticChoice(Named, code="template"):

@@ -79,12 +79,18 @@ CUDA = {
 DECLARE = "declare it before its use, as `{}: int @ thread[1] = 0`, or import it at the top of the file"
 
 
+WHERE = "write `a if condition else b`, of one element"
+
+
 def not_defined(span: Span, name: str, known: Iterable[str], ours: Collection[str]) -> Error:
     """Return the error for a name that nothing binds; `known` may have been meant, and `ours`, the names of `prism.lang`."""
     if name in CUDA:
         return CudaName(span=span, name=name, change=CUDA[name])
     if name in ours:
         return NotDefined(span=span, name=name, change=f"import it: `from prism.lang import {name}`")
+    if name in OTHERWISE:
+        meant = OTHERWISE[name]
+        return NotDefined(span=span, name=name, change=f"write `{meant}`, with `from prism.lang import {meant}`")
     near = difflib.get_close_matches(name, [*known, *ours], 1, 0.66)
     change = f"did you mean `{near[0]}`?" if near else DECLARE.format(name)
     return NotDefined(span=span, name=name, change=change)
@@ -123,7 +129,7 @@ PYTHON = {
     "round": "write `round_(x)`, or `int(x)`, which drops the fraction",
     "pow": "import `pow` from `prism.lang`",
     "sum": "add in a loop; over the threads of a block or a warp, `block.reduce(x, OP=add)` of `prism.lib.thread.operators`",
-    "len": "write the number: extents are constants, and how many elements a pointer reaches is an argument of its own",
+    "len": "of an array, `x: array(T, 1)`, write `x.shape[0]`; how many elements a pointer reaches is an argument of its own",
 }
 
 
@@ -138,7 +144,23 @@ class NotConstant(Named, code="name"):
     title = "`{name}` is a Python {kind}, which a kernel cannot use"
     label = "closed over from Python"
     note_templates = ("a kernel can use numbers, dtypes, perspectives, device functions and intrinsics from outside",)
-    help_template = "pass it as an argument: `{name}: ptr(const(T)) @ grid[1]` for an array"
+    kind: str
+    array: bool = False
+
+    @property
+    def change(self) -> str:
+        """An array is an argument; of anything else the numbers are, or they are template arguments."""
+        if self.array:
+            return f"pass it as an argument: `{self.name}: ptr(const(T)) @ grid[1]`"
+        return "pass its numbers as arguments, or as template arguments, `N=constexpr(int)`"
+
+
+class ClassAttribute(Named, code="name"):
+    """What a class has a name for, and a kernel no use."""
+
+    title = "`{name}` is a Python {kind}: of a class or an enum a kernel takes numbers"
+    label = "no number"
+    help_template = "give it a number, or pass what is meant as an argument"
     kind: str
 
 
@@ -171,7 +193,8 @@ class HostFunction(Named, code="name"):
 NO_SUCH = "`prism.lang` has no such function: compute it before the launch, or write it as a device function"
 OTHERWISE = {
     "fabs": "absolute", "round": "round_", "rint": "round_", "fmax": "maximum", "fmin": "minimum", "power": "pow",
-    "arcsin": "asin", "arccos": "acos", "arctan": "atan", "arctan2": "atan2", "gamma": "tgamma", "gammaln": "lgamma",
+    "isnan": "is_nan", "isinf": "is_inf", "isfinite": "is_finite", "signbit": "sign_bit", "arcsin": "asin", "arccos": "acos",
+    "arctan": "atan", "arctan2": "atan2", "gamma": "tgamma", "gammaln": "lgamma",
 }  # fmt: skip
 """Functions of the host's that go by another name here."""
 
@@ -216,9 +239,16 @@ class TemplateUnknown(Named, code="template"):
     title = "`{function}` has no parameter `{name}`"
     label = "unknown"
     note_templates = ("its template parameters are: {have}",)
-    help_template = "remove it, or add it to `@template(...)` of `{function}`"
     function: str
     have: str
+    meant: str = ""
+
+    @property
+    def change(self) -> str:
+        """A name that differs in case alone is meant."""
+        return (
+            f"write `{self.meant}`" if self.meant else f"remove it, or add it to `@template(...)` of `{self.function}`"
+        )
 
 
 class TemplateDefault(Named, code="template"):
@@ -270,6 +300,18 @@ class ShiftCount(Error, code="type"):
     count: int
 
 
+class ShiftBeyond(Error, code="type"):
+    """A shift by a constant that the type of what is shifted doesn't have as many bits for."""
+
+    title = "a shift by {count} of {type}"
+    label = "not between 0 and {last}"
+    note_templates = ("what such a shift gives is not defined in C++",)
+    help_template = "shift by less, or convert what is shifted to a wider type first: `int64(x)`"
+    count: int
+    type: str
+    last: int
+
+
 class NotFinite(Error, code="type"):
     """A constant expression whose value is no finite number, where one is needed."""
 
@@ -281,6 +323,6 @@ class NotFinite(Error, code="type"):
 class DivisionByZero(Error, code="type"):
     """A constant division by zero."""
 
-    title = "division by zero in a constant expression"
+    title = "division by zero"
     label = "always zero"
     help_template = "check the constants or template arguments that make the divisor"

@@ -204,8 +204,9 @@ class Hidden(Named, code="hide"):
 
     title = "`{name}` goes by `{view}` here"
     label = "the original name is hidden"
-    help_template = "use `{view}`, or end the `with` first: a barrier is then inferred where one is needed"
+    help_template = "use `{view}`{meaning}; or end the `with` first: a barrier is then inferred where one is needed"
     view: str
+    meaning: str = ""
 
 
 class ClaimOwners(Owners, code="claim"):

@@ -299,6 +299,44 @@ class IdBroader(Error, code="id"):
     code_perspective: Perspective
 
 
+class IdAxis(Error, code="id"):
+    """R12: an axis that a launch has not, or in a function that is not the kernel."""
+
+    title = "`id({axis})` is {why}"
+    label = "along an axis of the launch"
+    axis: int
+    most: int
+    kernel: bool
+
+    @property
+    def why(self) -> str:
+        """What is wrong with it."""
+        return (
+            f"no axis of a launch, which has 0 to {self.most}"
+            if self.kernel
+            else "for kernels, which a launch gives its axes"
+        )
+
+    @property
+    def change(self) -> str:
+        """What to write."""
+        if self.kernel:
+            return "write `id(0)`, `id(1)` or `id(2)`; further axes are arithmetic on `id()`"
+        return "take it in the kernel, `i: int32 @ thread[1] = id(0)`, and pass `i`"
+
+
+class IdAxisUnit(Error, code="id"):
+    """R12: an index along an axis of what has none."""
+
+    title = "{unit} has no axes inside {code_perspective}"
+    label = "along an axis of the launch"
+    help_template = (
+        "blocks have axes in the grid's code, threads there and in a block's: take it there, and keep it in a variable"
+    )
+    unit: Perspective
+    code_perspective: Perspective
+
+
 class IdSize(Error, code="id"):
     """R12: an index of units that the bound does not guarantee."""
 

@@ -185,8 +185,10 @@ class NoSource(SyntaxFault):
 
     title = "the source of `{name}` is not available"
     label = "Prism compiles the text of a function, and this one's is not in a file that Python knows"
-    note_templates = ("code run by `exec` or `python -c`, or typed at an older prompt, leaves no text behind",)
-    help_template = "put `{name}` in a file or in a notebook's cell, and import it from there"
+    note_templates = (
+        "code that `exec` runs, or that is typed at the prompt of Python before 3.13, leaves no text behind",
+    )
+    help_template = "give the text to `prism.source(text)`, or put `{name}` in a file or in a notebook's cell"
     name: str
 
 
@@ -314,8 +316,20 @@ class NotRange(SyntaxFault):
 
     title = "a `for` loop runs over `range(...)` only"
     label = "not a call of Python's `range`"
-    help_template = "loop over the indices: `for i in range(n):`, and use `{text}[i]`"
     text: str
+    target: str = "x"
+    listed: int = 0
+
+    @property
+    def change(self) -> str:
+        """What is looped over is indexed; numbers that are listed are put into an array first."""
+        if self.listed:
+            items = self.text.strip("()[], ")
+            return (
+                f"list them in an array, `values: int[{self.listed}] = [{items}]`, then "
+                f"`for i in range({self.listed}):` with `values[i]` for `{self.target}`"
+            )
+        return f"loop over the indices: `for i in range(n):`, and use `{self.text}[i]` for `{self.target}`"
 
 
 class RangeArguments(SyntaxFault):

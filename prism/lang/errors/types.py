@@ -106,6 +106,68 @@ class Operands(Error, code="type"):
     hint: str
 
 
+class IntegerDivision(Error, code="type"):
+    """`/` of two integers: a fraction is meant by one reader, a whole number by the other."""
+
+    title = "`/` of two integers could mean a whole number or a fraction"
+    label = "{left} / {right}"
+    help_template = "write `{quotient}` for the whole number, which drops the fraction; `{fraction}` for the fraction"
+    left: str
+    right: str
+    texts: tuple[str, str]
+    augmented: bool = False
+
+    @property
+    def quotient(self) -> str:
+        """The whole number, as it is written."""
+        one, two = map(operand, self.texts)
+        return f"{one} //{'=' if self.augmented else ''} {two}"
+
+    @property
+    def fraction(self) -> str:
+        """The fraction, as it is written."""
+        one, two = self.texts
+        return f"{one} = float({one}) / {operand(two)}" if self.augmented else f"float({one}) / {operand(two)}"
+
+
+class MixedSigns(Error, code="type"):
+    """A difference, quotient or comparison of a signed and an unsigned integer, which C++ takes both as unsigned."""
+
+    title = "`{left} {op} {right}` would take both as {common}"
+    label = "a signed and an unsigned integer"
+    note_templates = ("a negative number would become a large one{difference}",)
+    help_template = "convert one: `{as_signed}` takes both as they are; `{as_unsigned}`, where none is negative"
+    op: str
+    left: str
+    right: str
+    common: str
+    texts: tuple[str, str]
+
+    @property
+    def difference(self) -> str:
+        """What else is wrong with a difference."""
+        return ", and a negative difference too" if self.op == "-" else ""
+
+    def _converted(self, kind: str, to: str) -> str:
+        sides = zip((self.left, self.right), self.texts, strict=True)
+        return f" {self.op} ".join(f"{to}({text})" if side.startswith(kind) else operand(text) for side, text in sides)
+
+    @property
+    def as_signed(self) -> str:
+        """The expression of signed numbers."""
+        return self._converted("u", "int64")
+
+    @property
+    def as_unsigned(self) -> str:
+        """The expression of unsigned numbers."""
+        return self._converted("i", self.common)
+
+
+def operand(text: str) -> str:
+    """Return a text as one operand: in brackets, where it is more than a name, a number, a call or an element."""
+    return text if re.fullmatch(r"[\w.]+(\([^()]*\)|\[[^][]*\])?", text) else f"({text})"
+
+
 class ConditionType(Error, code="cond"):
     """A condition that isn't a bool."""
 
@@ -118,7 +180,7 @@ class ConditionType(Error, code="cond"):
     @property
     def operand(self) -> str:
         """The condition as one operand: `!=` binds more than `&` does in C, and less in Python."""
-        return self.text if re.fullmatch(r"[\w.]+(\(.*\)|\[.*\])?", self.text) else f"({self.text})"
+        return operand(self.text)
 
 
 class LiteralRange(Error, code="type"):
@@ -134,13 +196,31 @@ class LiteralRange(Error, code="type"):
     def remedy(self) -> str:
         """The number of the type that has the same bits, where there is one."""
         found, number = re.fullmatch(r"(u?)int(\d+)", self.type), int(self.value)
-        if found is None:
+        least = int(found[2]) if found is not None else 8
+        wider = next((f"int{n}" for n in (8, 16, 32, 64) if n >= least and -(1 << n - 1) <= number < 1 << n - 1), "")
+        wider = wider or ("uint64" if 0 <= number < 1 << 64 else "")
+        if found is None or not wider:
             return "an integer has at most 64 bits"
         bits = int(found[2])
         if not -(1 << (bits - 1)) <= number < 1 << bits:
-            return "use a wider type"
+            return f"use a type that holds it, `{wider}`"
         same = hex(number % (1 << bits)) if found[1] else str(number - (1 << bits))
-        return f"`{same}` has these bits; else use a {'signed' if found[1] else 'wider'} type"
+        return f"`{same}` has these bits; else use a type that holds it, `{wider}`"
+
+
+class FloatRange(Error, code="type"):
+    """A constant beyond the largest number of a float's type."""
+
+    title = "{value} does not fit {type}"
+    label = "larger than the largest {type}"
+    help_template = "use a type that holds it, `{wider}`; infinity is `math.inf`"
+    value: str
+    type: str
+
+    @property
+    def wider(self) -> str:
+        """The next float that holds it."""
+        return "float32" if self.type not in ("float32", "bfloat16") and abs(float(self.value)) < 3.4e38 else "float64"
 
 
 class NotCallable(Error, code="type"):

@@ -11,6 +11,8 @@ from prism.lang.types.perspective import Level
 def shifts(symbol: tree.Symbol) -> bool:
     """Whether a name's elements lie side by side in memory: it is all of an object, or has one index, which runs along a row."""
     view = symbol.view
+    if symbol.root().axes:
+        return False  # an array's elements lie as its strides say
     if view is None or (isinstance(symbol.type, Pointer) and symbol.type.shape is not None):
         return True
     return len(view.params) == 1 and runs(symbol)

@@ -7,9 +7,12 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from dataclasses import field
+from inspect import Parameter as Argument
+from inspect import Signature
 from typing import Any
 
 from prism.lang.keep.bases import Value
+from prism.lang.keep.help_text import Written, tells_help
 from prism.lang.types import Fragment, Pointer, Scalar, TensorMap, Vector
 from prism.lang.types.perspective import THREAD, Perspective
 
@@ -39,7 +42,8 @@ class Parameter(Value):
     conflict with one another. `exact`: an element parameter's access is that element and no other. `length` of arrays: the
     lengths allowed (none: any). `choices` of statics. `vectors`: the value may be a vector of T, and the result is then another.
     `registers`: a tile parameter that a fragment may be given for, by its name.
-    `space`: the memory that an element must not be known to lie outside of, `global` or any.
+    `space`: the memory that an element must not be known to lie outside of, `global` or any. `below`: a constant is from 0 up to
+    here, and not there.
     """
 
     name: str
@@ -57,6 +61,7 @@ class Parameter(Value):
     vectors: bool = False
     registers: bool = False
     space: str = ""
+    below: int = 0
 
 
 class Binding(Value):
@@ -85,6 +90,7 @@ class Binding(Value):
         return self.statics.get(name, default)
 
 
+@tells_help
 class Intrinsic(Value, kw_only=True):
     """One intrinsic.
 
@@ -153,6 +159,55 @@ class Intrinsic(Value, kw_only=True):
             and not (p.kind in ("array", "fragment") and p.effect == "read")
         ]
         return ", ".join([*found, "orders"] if self.orders else found)
+
+    @property
+    def __name__(self) -> str:
+        return self.name
+
+    @property
+    def usage(self) -> str:
+        """How it is called: what stands in `doc` before the first colon outside brackets."""
+        depth = 0
+        for at, c in enumerate(self.doc):
+            depth += (c in "([") - (c in ")]")
+            if c == ":" and depth == 0:
+                return self.doc[:at]
+        return f"{self.name}({', '.join(p.name for p in self.parameters if not p.optional)})"
+
+    def help_text(self) -> str:
+        """Return what `help` shows: what it does, who calls it, of which types, what it does to memory, and an example."""
+        generic = any(p.type == "T" and p.kind != "static" for p in self.parameters)
+        place = "" if self.result is None else f" @ {self.result_unit or THREAD}"
+        facts = {
+            "Called by": f"{self.requires}{' together' if self.requires != THREAD else ''}",
+            "Result at": "" if self.result is None else str(self.result_unit or "its operands' perspective"),
+            "T": self.allows_text if generic else "",
+            "Memory": self.effect or "untouched",
+            "From": f"{self.min_arch} on",
+            "Example": self.usage if self.result is None else f"v: {self._result()}{place} = {self.usage}",
+        }
+        told = "\n".join(f"{name + ':':<12}{text}" for name, text in facts.items() if text)
+        return f"{self.doc}\n\n{told}"
+
+    def _result(self) -> str:
+        return str(self.result) if self.result in ("T", None) or not isinstance(self.result, str) else "T"
+
+    def help_signature(self) -> Signature:
+        """Return its operands with their types and perspectives, and its result's."""
+        taken, last = [], max((k for k, p in enumerate(self.parameters) if not p.optional), default=-1)
+        for k, p in enumerate(self.parameters):
+            kind = {"static": "constant", "element": "T, in memory", "array": "T[n]", "vector": "vector(T, n)"}.get(
+                p.kind
+            )
+            kind = kind or (str(p.type) if p.kind == "value" else p.kind)
+            unit = "" if p.kind == "static" else f" @ {p.unit}"
+            default = Argument.empty if not p.optional else Written("...") if p.default is None else p.default
+            how = Argument.KEYWORD_ONLY if p.optional and k < last else Argument.POSITIONAL_OR_KEYWORD
+            taken.append(Argument(p.name, how, annotation=Written(f"{kind}{unit}"), default=default))
+        taken.sort(key=lambda a: a.kind is Argument.KEYWORD_ONLY)
+        place = f" @ {self.result_unit}" if self.result_unit is not None else ""
+        returned = Signature.empty if self.result is None else Written(f"{self._result()}{place}")
+        return Signature(taken, return_annotation=returned)
 
     def __call__(self, *_: object, **__: object) -> Any:
         """Python never runs an intrinsic: kernels are compiled from their source."""

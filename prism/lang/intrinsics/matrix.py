@@ -266,7 +266,7 @@ def _value_meaning(binding: Binding, *operands: Values) -> Values:
 mma = Intrinsic(
     name="mma",
     doc=(
-        'mma(a0, a1, a2, a3, b0, b1, c0, c1, c2, c3, kind="tf32"): a * b + c as a vector of four, the paper\'s form: '
+        'mma(a0, a1, a2, a3, b0, b1, c0, c1, c2, c3, kind="tf32"): a * b + c as a vector of four; as in Typed Perspectives: '
         "`intrinsic.mma(..., out=[d0, d1, d2, d3])`. Tiles 16x8 by 8x8 of tf32, or 16x16 by 16x8 of f16 or bf16."
     ),
     parameters=(

@@ -1,4 +1,4 @@
-"""`intrinsic`: the namespace in which the paper writes intrinsics, and the decorator that declares one of the user's own."""
+"""`intrinsic`: a namespace that has the intrinsics as attributes, and the decorator that declares one of the user's own."""
 
 from __future__ import annotations
 

@@ -111,6 +111,10 @@ reciprocal = _function(
     lambda scalar: f"return __{'f' if scalar.bits == 32 else 'd'}rcp_rn(x);",
 )  # fmt: skip
 is_nan = _function("is_nan", "is_nan(x): whether x is NaN.", np.isnan, _exactly("return x != x;"), result=BOOL)
+is_inf = _function(
+    "is_inf", "is_inf(x): whether x is infinite, of either sign.", np.isinf, _exactly("return x - x != 0 && x == x;"),
+    result=BOOL,
+)  # fmt: skip
 is_finite = _function(
     "is_finite", "is_finite(x): whether x is neither infinite nor NaN.", np.isfinite,
     _exactly("return x - x == 0;"), result=BOOL,
@@ -297,6 +301,7 @@ fast_divide = _fast(
 
 SPECIAL = (
     exp, exp2, expm1, log, log2, log1p, sqrt, rsqrt, cbrt, hypot, pow_, sin, cos, tan, asin, acos, atan, atan2, sinh, cosh,
-    tanh, erf, erfc, tgamma, lgamma, fmod, floor, ceil, round_, trunc, reciprocal, fma, is_nan, is_finite, sign_bit, fast_exp,
-    fast_exp2, fast_exp2_flush, fast_log, fast_log2, fast_sin, fast_cos, fast_tanh, fast_sqrt, fast_reciprocal, fast_divide,
+    tanh, erf, erfc, tgamma, lgamma, fmod, floor, ceil, round_, trunc, reciprocal, fma, is_nan, is_inf, is_finite, sign_bit,
+    fast_exp, fast_exp2, fast_exp2_flush, fast_log, fast_log2, fast_sin, fast_cos, fast_tanh, fast_sqrt, fast_reciprocal,
+    fast_divide,
 )  # fmt: skip

@@ -69,12 +69,18 @@ def _shuffle_meaning(source: Callable[[Values], Values]) -> Callable[[Binding, V
 
 
 def _shuffle(
-    name: str, doc: str, by: str, unit: Perspective, instruction: str, source: Callable[[Values], Values]
+    name: str,
+    doc: str,
+    by: str,
+    unit: Perspective,
+    instruction: str,
+    source: Callable[[Values], Values],
+    below: int = 32,
 ) -> Intrinsic:
     return Intrinsic(
         name=name,
         doc=doc,
-        parameters=(Parameter("value", vectors=True), Parameter(by, "value", INT32, unit=unit)),
+        parameters=(Parameter("value", vectors=True), Parameter(by, "value", INT32, unit=unit, below=below)),
         result="T",
         cuda=_shuffle_cuda(instruction),
         preamble=_shuffle_preamble(instruction),
@@ -105,12 +111,12 @@ shuffle_xor = _shuffle(
 shuffle = _shuffle(
     "shuffle",
     "shuffle(value, lane): the value of lane `lane` (modulo 32), which each thread chooses.",
-    "lane", THREAD, "__shfl_sync", lambda by: by,
+    "lane", THREAD, "__shfl_sync", lambda by: by, below=0,
 )  # fmt: skip
 broadcast = _shuffle(
     "broadcast",
     "broadcast(value, lane): lane `lane`'s value (modulo 32), for the whole warp: it lives at thread[32].",
-    "lane", WARP1, "__shfl_sync", lambda by: by,
+    "lane", WARP1, "__shfl_sync", lambda by: by, below=0,
 )  # fmt: skip
 
 

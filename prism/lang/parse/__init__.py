@@ -13,7 +13,7 @@ from dataclasses import replace
 from typing import TypeVar
 
 from prism.lang import surface
-from prism.lang.diagnostics import CompileError, Error, Span
+from prism.lang.diagnostics import CompileError, Error, Fields, Span
 from prism.lang.errors import syntax as errors
 from prism.lang.parse import scopes
 from prism.lang.parse import syntax as s
@@ -28,6 +28,7 @@ from prism.lang.parse.expressions import (
     value_of,
 )
 from prism.lang.parse.extent import count_statements, measure
+from prism.lang.parse.jumps import without_jumps
 from prism.lang.parse.source import find
 
 N = TypeVar("N", bound=ast.AST)
@@ -68,10 +69,11 @@ def _function(c: Context, node: ast.FunctionDef, length: int) -> s.Function:
     body = _body(c, node.body)
     code = node.body[1:] if ast.get_docstring(node, clean=False) is not None else node.body
     extern = len(code) == 1 and isinstance(code[0], ast.Pass)
-    return s.Function(
+    function = s.Function(
         span=c.source.name_span(node), name=node.name, parameters=parameters, result=result, result_place=place,
         body=body, extern=extern, decorators=decorators, length=length,
     )  # fmt: skip
+    return without_jumps(function)
 
 
 def _guard(c: Context, part: Callable[[Context, N], R], node: N) -> R | None:
@@ -299,7 +301,9 @@ def _for(c: Context, node: ast.For) -> s.For:
         raise CompileError(errors.LoopTarget(span=c.span(node.target), text=c.text(node.target)))
     call = node.iter
     if not isinstance(call, ast.Call) or c.resolve(call.func) is not range:
-        raise CompileError(errors.NotRange(span=c.span(call), text=c.text(call)))
+        listed = len(call.elts) if isinstance(call, ast.Tuple | ast.List) else 0
+        facts: Fields = {"text": c.text(call), "target": node.target.id, "listed": listed}
+        raise CompileError(errors.NotRange(span=c.span(call), **facts))
     start, stop, step, unroll = _range(c, call)
     return s.For(
         span=c.header(node, call), name=node.target.id, name_span=c.span(node.target),

@@ -10,27 +10,22 @@ import builtins
 import operator
 from collections.abc import Callable, Mapping
 from dataclasses import replace
-from types import BuiltinFunctionType, ModuleType
-from typing import Any, NoReturn
-
-import numpy as np
+from typing import Any
 
 from prism.lang import surface
-from prism.lang.diagnostics import CompileError, Error, Fields, Span, source_text
+from prism.lang.diagnostics import CompileError, Error, Fields, source_text
+from prism.lang.errors import calls as call_errors
 from prism.lang.errors import names as errors
 from prism.lang.errors import syntax as syntax_errors
 from prism.lang.errors import types as type_errors
 from prism.lang.intrinsics import NAMES, TABLE
-from prism.lang.intrinsics.declaration import Intrinsic
-from prism.lang.intrinsics.namespace import Namespace
 from prism.lang.keep.bases import Value
 from prism.lang.keep.records import is_record_class
 from prism.lang.parse import syntax as s
+from prism.lang.parse.constants import class_attribute, constant, fail, finite, is_enum, value_class
 from prism.lang.parse.records import read_attribute
 from prism.lang.surface import bindings
-from prism.lang.surface.templates import TemplateName, template_name
-from prism.lang.types import SCALARS, Scalar, Vector
-from prism.lang.types.perspective import Perspective
+from prism.lang.types import SCALARS
 
 BUILTINS: Mapping[str, object] = {
     "int": SCALARS["int32"],
@@ -46,12 +41,6 @@ OURS = frozenset({*surface.__all__, *NAMES, "CompileError", "InternalError", "in
 LARGEST_POWER = 4096
 MOST_FAULTS = 100
 """Errors of one statement list that are told: what follows is not looked at."""
-LARGEST_BITS = 4096
-"""An exponent beyond it makes no number that a kernel could hold."""
-_OBJECTS = (
-    Scalar, Vector, surface.VectorCast, surface.LevelName, surface.Construct, surface.Kernel, Intrinsic, Namespace, ModuleType,
-)  # fmt: skip
-PYTHON_TYPES: Mapping[object, Scalar] = {int: SCALARS["int32"], float: SCALARS["float32"], bool: SCALARS["bool"]}
 
 
 class Scope(Value):
@@ -140,43 +129,6 @@ def python_function(scope: Scope, e: s.Expr) -> s.Expr:
     return s.Resolved(value=found, text=name, span=e.span) if callable(found) else e
 
 
-def constant(value: Any, text: str, span: Span) -> s.Expr:
-    """Return the tree for a Python object that a kernel may mention, or fail with code `name`."""
-    if isinstance(value, bool | int | float | str):
-        return finite(s.Literal(value=value, span=span))
-    if isinstance(value, type):
-        value = PYTHON_TYPES.get(value, value)
-    if isinstance(value, Perspective):
-        return s.Resolved(value=replace(value, named=True), text=text, span=span)
-    if isinstance(value, _OBJECTS) or is_record_class(type(value)):
-        return s.Resolved(value=value, text=text, span=span)
-    if isinstance(value, surface.PrismModule):
-        return s.Resolved(value=value, text=text, span=span)
-    if isinstance(value, TemplateName):
-        fail(errors.TemplateUnbound(span=span, name=template_name(value)))
-    if type(value).__module__ == "numpy" and getattr(value, "shape", None) == () and hasattr(value, "item"):
-        return s.Literal(value=value.item(), span=span)
-    if callable(value) and hasattr(value, "__code__"):
-        fail(errors.PlainFunction(span=span, name=text))
-    host_function(value, text, span)
-    fail(errors.NotConstant(span=span, name=text, kind=type(value).__name__))
-
-
-def host_function(value: object, text: str, span: Span) -> None:
-    """Fail where an object is a function or a type of NumPy's, or of `math`: with what it is called here, if it is there."""
-    own = str(getattr(value, "__name__", ""))
-    if callable(value) and (own in TABLE or own in SCALARS or own in errors.OTHERWISE):
-        change = f"write `{errors.OTHERWISE.get(own, own)}`, which `prism.lang` has"
-        fail(errors.HostFunction(span=span, name=text, change=change))
-    if isinstance(value, BuiltinFunctionType | np.ufunc):
-        fail(errors.HostFunction(span=span, name=text, change=errors.NO_SUCH))
-
-
-def fail(error: Any) -> NoReturn:
-    """Raise one error."""
-    raise CompileError(error)
-
-
 # -- expressions ----------------------------------------------------------------------------------------------------------
 
 
@@ -208,6 +160,8 @@ def fold(scope: Scope, e: s.Expr) -> s.Expr:  # noqa: C901
             numbers = all(isinstance(index, s.Literal) for index in e.indices)
             base, indices = fold(scope, e.base), fold_all(scope, e.indices)
             return fold_subscript(s.Subscript(base=base, indices=indices, span=e.span), not numbers)
+        case s.Attribute(name="value", base=s.Attribute(base=owner) as member) if is_enum(fold(scope, owner)):
+            return fold(scope, member)
         case s.Attribute():
             return fold_attribute(replace(e, base=fold(scope, e.base)))
         case s.Lambda():
@@ -233,13 +187,6 @@ def fold_all(scope: Scope, expressions: tuple[s.Expr, ...]) -> tuple[s.Expr, ...
     return tuple(fold(scope, e) for e in expressions)
 
 
-def finite(e: s.Literal) -> s.Literal:
-    """Return a literal, if it is of a size that one may compute with: no message and no text could hold a larger one."""
-    if isinstance(e.value, int) and e.value.bit_length() > LARGEST_BITS:
-        fail(errors.NotFinite(span=e.span))
-    return e
-
-
 def fold_unary(e: s.Unary) -> s.Expr:
     """Fold `-3`, `~3`, `not True`."""
     if not isinstance(e.operand, s.Literal) or isinstance(e.operand.value, str):
@@ -256,7 +203,7 @@ def fold_unary(e: s.Unary) -> s.Expr:
 
 
 def fold_binary(e: s.Binary) -> s.Expr:
-    """Fold arithmetic on literals; integer `/` and `//` truncate, as in C; `is`-like tests on dtypes fold too."""
+    """Fold arithmetic on literals; `//` truncates, as in C; `is`-like tests on dtypes fold too."""
     if isinstance(e.left, s.Resolved) and isinstance(e.right, s.Resolved) and e.op in ("==", "!="):
         return s.Literal(value=(e.left.value == e.right.value) == (e.op == "=="), span=e.span)
     if isinstance(e.left, s.Literal) and e.op in ("and", "or"):
@@ -268,6 +215,9 @@ def fold_binary(e: s.Binary) -> s.Expr:
         return s.Literal(value=(a == b) == (e.op == "=="), span=e.span) if e.op in ("==", "!=") else e
     if e.op in ("/", "//", "%") and b == 0:
         fail(errors.DivisionByZero(span=e.span))
+    if e.op == "/" and isinstance(a, int) and isinstance(b, int):
+        texts = source_text(e.left.span), source_text(e.right.span)
+        fail(type_errors.IntegerDivision(span=e.span, left="int", right="int", texts=texts))
     try:
         if e.op in ("<<", ">>") and not 0 <= int(b) < 64:
             fail(errors.ShiftCount(span=e.right.span, count=int(b)))
@@ -320,12 +270,27 @@ def fold_conditional(scope: Scope, e: s.Conditional) -> s.Expr:
 
 
 def fold_call(e: s.Call) -> s.Expr:
-    """Fold `min`/`max` of literals."""
+    """Fold `min`/`max` of literals; `cdiv(a, b)` is `(a + (b - 1)) // b`."""
+    if isinstance(e.function, s.Resolved) and e.function.value is surface.cdiv:
+        return ceil_divide(e)
     if isinstance(e.function, s.Resolved) and e.function.value in (TABLE["minimum"], TABLE["maximum"]):
         values = [a.value for a in e.arguments if isinstance(a, s.Literal) and not isinstance(a.value, str)]
         if len(values) == len(e.arguments) and values:
             return s.Literal(value=(min if e.function.value is TABLE["minimum"] else max)(values), span=e.span)
     return e
+
+
+def ceil_divide(e: s.Call) -> s.Expr:
+    """Return what `cdiv(a, b)` stands for: what is known of sums and quotients is known of it."""
+    if len(e.arguments) != 2 or e.keywords:
+        facts: Fields = {"wanted": "2 argument(s)", "given": f"{len(e.arguments)} given", "parameters": "a, b"}
+        fail(call_errors.CallArguments(span=e.span, name="cdiv", **facts))
+    a, b = e.arguments
+    one = s.Literal(value=1, span=b.span)
+    less = fold_binary(s.Binary(op="-", left=b, right=one, span=b.span))
+    more = fold_binary(s.Binary(op="+", left=a, right=less, span=e.span))
+    divisor: s.Expr = s.copy_tree(b)
+    return fold_binary(s.Binary(op="//", left=more, right=divisor, span=e.span))
 
 
 def fold_subscript(e: s.Subscript, named: bool) -> s.Expr:
@@ -347,6 +312,8 @@ def fold_attribute(e: s.Attribute) -> s.Expr:
     if is_record_class(type(e.base.value)):
         return constant(read_attribute(e.base.value, e.base.text, e.name, e.span), f"{e.base.text}.{e.name}", e.span)
     bindings.note_attribute(e.base.value, e.name)
+    if value_class(e.base.value):
+        return class_attribute(e, e.base.value)
     try:
         value = getattr(e.base.value, e.name)
     except AttributeError:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import ast
 import linecache
 import re
+import sys
 from collections.abc import Iterator
 from functools import lru_cache
 from types import CodeType, FunctionType
@@ -88,7 +89,16 @@ def lines_of(python: FunctionType, code: CodeType) -> list[str]:
     lines: list[str] = linecache.getlines(code.co_filename, python.__globals__)
     if not lines and (of_code := getattr(linecache, "_getlines_from_code", None)):  # the prompt of Python 3.13
         lines = of_code(code)
+    if not lines and code.co_filename == "<string>" and python.__globals__ is vars(sys.modules["__main__"]):
+        lines = command_line()
     return list(lines)
+
+
+def command_line() -> list[str]:
+    """Return the lines of `python -c TEXT`; none where Python was started in another way."""
+    given = sys.orig_argv
+    text = given[given.index("-c") + 1] if "-c" in given[:-1] else ""
+    return text.splitlines(keepends=True)
 
 
 @lru_cache(maxsize=32)

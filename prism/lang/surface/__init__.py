@@ -4,15 +4,21 @@ from __future__ import annotations
 
 import html
 import inspect
+import operator
 import sys
+import textwrap
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, is_dataclass
+from inspect import Signature
 from types import FunctionType
 from typing import Any
 
 from prism.lang.diagnostics import ProgramError
 from prism.lang.keep.bases import Value
+from prism.lang.keep.help_text import signature as signature_from
+from prism.lang.keep.help_text import tells_help
 from prism.lang.keep.records import is_record_class
+from prism.lang.surface.pages import construct_help, takes
 from prism.lang.surface.signature import signature_of
 from prism.lang.surface.templates import TemplateName, check_default
 from prism.lang.types import SCALARS, Scalar, Vector
@@ -32,6 +38,7 @@ class Hooks:
 HOOKS = Hooks()
 
 
+@tells_help
 class LevelName(Value):
     """`grid`, `block`, `thread`, `warp`, `warpgroup`: subscripted a perspective; attributes are the library's collectives."""
 
@@ -43,11 +50,44 @@ class LevelName(Value):
         return Perspective(self.level, size * self.scale)
 
     def __getattr__(self, name: str) -> Any:
-        if name.startswith("__") or HOOKS.collectives is None or self.name not in ("grid", "thread", "warp", "block"):
+        if name.startswith("__") or HOOKS.collectives is None or self.name not in COLLECTIVE:
             raise AttributeError(name)
         return getattr(HOOKS.collectives(self.name), name)
 
+    @property
+    def __name__(self) -> str:
+        return self.name
 
+    def __dir__(self) -> list[str]:
+        return sorted({*object.__dir__(self), *self.collectives})
+
+    @property
+    def collectives(self) -> list[str]:
+        """The names of the library's collectives for this level."""
+        if HOOKS.collectives is None or self.name not in COLLECTIVE:
+            return []
+        return list(HOOKS.collectives(self.name).__all__)
+
+    def help_text(self) -> str:
+        """Return what `help` shows: what the level is, and its collectives."""
+        told = construct_help(self.name, LEVELS[self.name])
+        listed = textwrap.fill(", ".join(f"{self.name}.{name}" for name in self.collectives), 100)
+        return f"{told}\n\nCollectives, each with a `help` of its own:\n\n{listed}" if listed else told
+
+    def help_signature(self) -> Signature:
+        """Return what the index is: a level is subscripted, not called."""
+        return signature_from("n")
+
+
+COLLECTIVE = ("grid", "thread", "warp", "block")
+"""The levels that have collectives."""
+LEVELS = {
+    "grid": "grid[1]: all blocks of a launch",
+    "block": "block[n]: n blocks of a cluster; block[1]: one block",
+    "warp": "warp[n]: thread[32 * n]",
+    "warpgroup": "warpgroup[n]: thread[128 * n]",
+    "thread": "thread[n]: n threads that start at a multiple of n",
+}
 grid = LevelName("grid", Level.GRID)
 block = LevelName("block", Level.BLOCK)
 thread = LevelName("thread", Level.THREAD)
@@ -55,17 +95,39 @@ warp = LevelName("warp", Level.THREAD, WARP)
 warpgroup = LevelName("warpgroup", Level.THREAD, WARPGROUP)
 
 
+@tells_help
 class Construct(Value):
     """A construct of the language; calling it in Python gives a record, so that annotations can be evaluated."""
 
     name: str
     doc: str = ""
 
+    @property
+    def __name__(self) -> str:
+        return self.name
+
+    def help_text(self) -> str:
+        """Return what `help` shows: its line, and the form, the perspective and the example of its page."""
+        return construct_help(self.name, self.doc)
+
+    def help_signature(self) -> Signature:
+        """Return what it takes."""
+        return signature_from(takes(self.name, self.doc))
+
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
         return Record(self.name, args, tuple(kwargs.items()))
 
     def __rmatmul__(self, other: object) -> tuple[object, object]:
         return (other, self)
+
+
+class CeilDivide(Construct):
+    """`cdiv(a, b)`: on the host a number, so that a launch has it as the kernel does."""
+
+    def __call__(self, *args: Any, **kwargs: Any) -> Any:
+        if len(args) == 2 and not kwargs and all(hasattr(each, "__index__") for each in args):
+            return -(-operator.index(args[0]) // operator.index(args[1]))
+        return Record(self.name, args, tuple(kwargs.items()))
 
 
 class Record(Value):
@@ -94,6 +156,7 @@ count = Construct(
 )
 row = Construct("row", "row(acc, i): the row of element i of this thread's part of a fragment")
 column = Construct("column", "column(acc, i): the column of element i of this thread's part of a fragment")
+cdiv = CeilDivide("cdiv", "cdiv(a, b): a / b rounded up, for a >= 0 and b > 0: in a kernel, and on the host")
 assert_ = Construct("assert_", 'assert_(condition, "text"): ends the kernel with the text where it does not hold')
 assume = Construct(
     "assume", "assume(condition): it holds here, says the program; the compiler may build on it, checked runs test it"
@@ -111,6 +174,9 @@ BREAKPOINT = Construct(
 )
 unsafe = Construct("unsafe", 'unsafe("text"): text for the emitted code')
 ptr = Construct("ptr", "ptr(T): memory that several threads reach; ptr(const(T)) is read only")
+array = Construct(
+    "array", "array(T, 2): an array of the host's, of any strides: x[i, j], x.shape[0]; of const(T) to read"
+)
 const = Construct("const", "const(T): never assigned")
 constexpr = Construct("constexpr", "constexpr(int), constexpr(Cut): a compile-time value, or a record of such")
 shared = Construct("shared", "shared(T[n]): an object in the block's shared memory; ring=k: k copies, visited in turn")
@@ -156,6 +222,10 @@ double2_cast, half2_cast, half8_cast = (
 )
 
 
+Shape = int | tuple[int, ...] | None
+"""Blocks or threads of a launch: how many, or how many along each of up to three axes; None: the fewest that the bound admits."""
+
+
 @dataclass(eq=False)
 class Kernel:
     """A Python function marked `@prism(...)`, with what its other decorators recorded. Hashed by identity.
@@ -193,7 +263,7 @@ class Kernel:
         return self  # as a routine does, whose signature `help` shows
 
     def __getitem__(self, shape: Any) -> Callable[..., Any]:
-        """Return a launcher for `kernel[blocks, threads]` or `kernel[blocks]`."""
+        """Return a launcher for `kernel[blocks, threads]` or `kernel[blocks]`; tuples give numbers along up to three axes."""
 
         def launch(*arguments: Any, **options: Any) -> Any:
             if HOOKS.launch is None:
@@ -207,7 +277,7 @@ class Kernel:
         return launch
 
     def launch(
-        self, *arguments: Any, blocks: int | None = None, threads: int | None = None, stream: Any = None, **options: Any
+        self, *arguments: Any, blocks: Shape = None, threads: Shape = None, stream: Any = None, **options: Any
     ) -> None:
         """Launch the kernel: the same as `kernel[blocks, threads](*arguments, stream=stream, **options)`.
 
@@ -378,10 +448,10 @@ class PrismModule(type(sys)):  # type: ignore[misc]
 
 
 __all__ = [
-    "assert_", "assume", "async_", "attr", "bf16", "bfloat16", "block", "bool_", "c_float", "c_int", "claim", "column",
-    "complex128", "complex64", "const", "constexpr", "count", "CUtensorMap", "device", "distinct", "double", "double2",
-    "double2_cast", "dtype", "extern", "float16", "float2", "float2_cast", "float32", "float4", "float4_cast", "float64",
-    "float8_e4m3fn", "float8_e5m2", "fragment", "function", "grid", "group", "half", "half2", "half2_cast", "half8",
+    "array", "assert_", "assume", "async_", "attr", "bf16", "bfloat16", "block", "bool_", "c_float", "c_int", "cdiv", "claim",
+    "column", "complex128", "complex64", "const", "constexpr", "count", "CUtensorMap", "device", "distinct", "double",
+    "double2", "double2_cast", "dtype", "extern", "float16", "float2", "float2_cast", "float32", "float4", "float4_cast",
+    "float64", "float8_e4m3fn", "float8_e5m2", "fragment", "function", "grid", "group", "half", "half2", "half2_cast", "half8",
     "half8_cast", "id", "int16", "int16_t", "int2", "int2_cast", "int32", "int32_t", "int4", "int4_cast", "int64", "int64_t",
     "int8", "int8_t", "Kernel", "kernel", "mailbox", "may_alias", "one", "partition", "print_", "ptr", "requires", "roles",
     "row", "shared", "split", "static_assert", "struct", "template", "thread", "turns", "uint", "uint16", "uint16_t", "uint2",

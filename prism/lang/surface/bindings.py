@@ -22,7 +22,7 @@ class Bindings:
 
     def __init__(self) -> None:
         self._globals: dict[int, tuple[Mapping[str, Any], dict[str, Any]]] = {}
-        self._modules: dict[tuple[int, str], tuple[ModuleType, str, Any]] = {}
+        self._modules: dict[tuple[int, str], tuple[ModuleType | type, str, Any]] = {}
         self._cells: dict[int, tuple[CellType, Any]] = {}
         self._listed: tuple[_Listed, ...] | None = None
 
@@ -37,8 +37,8 @@ class Bindings:
         known = self._globals.setdefault(id(namespace), (namespace, {}))[1]
         known.setdefault(name, namespace.get(name, _EMPTY))
 
-    def note_attribute(self, module: ModuleType, name: str) -> None:
-        """Keep what a name of a module stands for."""
+    def note_attribute(self, module: ModuleType | type, name: str) -> None:
+        """Keep what a name of a module, or of a class, stands for."""
         self._modules.setdefault((id(module), name), (module, name, getattr(module, name, _EMPTY)))
 
     def hold(self) -> bool:
@@ -86,7 +86,7 @@ def note(python: FunctionType, name: str) -> None:
 
 
 def note_attribute(module: object, name: str) -> None:
-    """Say that a name of a module is looked up; of anything else, which a kernel takes as it is, nothing is kept."""
+    """Say that a name of a module or a class is looked up; of anything else, which a kernel takes as it is, nothing is kept."""
     found = getattr(_active, "bindings", None)
-    if found is not None and isinstance(module, ModuleType):
+    if found is not None and isinstance(module, ModuleType | type):
         found.note_attribute(module, name)

@@ -10,15 +10,7 @@ from inspect import Parameter, Signature
 from types import FunctionType
 from typing import Any
 
-
-class Written(str):
-    """Part of a program as it is written: shown without quotes."""
-
-    __slots__ = ()
-
-    def __repr__(self) -> str:
-        return str(self)
-
+from prism.lang.keep.help_text import Written
 
 DEDUCED = Written("...")
 """The default of a template parameter that the other arguments tell: their types have it."""

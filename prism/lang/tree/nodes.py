@@ -50,6 +50,8 @@ class Symbol(Frozen):
     const: bool = False
     default: bool | int | float | None = None
     """What a parameter is where a call leaves it out."""
+    axes: tuple[tuple[Symbol, Symbol], ...] = ()
+    """Of an array, for each axis its extent and its stride, in elements: parameters that a launch computes."""
 
     def itself(self) -> Symbol:
         """Return what an alias is another name of; any other symbol as it is."""
@@ -133,5 +135,13 @@ class Function(Plain):
     """What it is, where it is shown as if it stood alone, and is compiled into another one."""
     launch_bounds: tuple[int, ...] = ()
     """The numbers of its `__launch_bounds__`: threads of a block, blocks of a multiprocessor; none where it has none."""
+    axes: int = 0
+    """Of how many axes its blocks, and the threads of each, are numbered; 0 where it asks for no index along one."""
     notes: dict[Any, Any] = field(default_factory=dict, init=False, repr=False)
     """What was found out about it (once.py), by what was asked."""
+
+    @property
+    def given(self) -> tuple[Symbol, ...]:
+        """The parameters that a launch is given: not the extents and strides of arrays, and its own, which come behind them."""
+        hidden = 2 * sum(len(p.axes) for p in self.parameters) + 2 * self.axes
+        return self.parameters[: len(self.parameters) - hidden] if hidden else self.parameters

@@ -192,7 +192,8 @@ class Pointer(Plain):
 
     `shape` is known for shared objects, and for views that name one of them, or one copy of a ring, whole. `ring` is the number
     of copies of a shared object declared `ring=k` (0: no ring; a view names one copy and has 0). `swizzle` is how a tile of
-    two extents lies in its bytes: see TensorMap. Indices are logical, row and column, whatever the swizzle.
+    two extents lies in its bytes: see TensorMap. Indices are logical, row and column, whatever the swizzle. `axes`: of an array
+    of the host's, how many indices an element has; its extents and strides are the launch's (see `tree.Symbol.axes`).
     """
 
     element: Scalar | Vector | Mailbox
@@ -201,8 +202,16 @@ class Pointer(Plain):
     shape: tuple[int, ...] | None = None
     ring: int = 0
     swizzle: int = 0
+    axes: int = 0
+
+    @property
+    def rank(self) -> int:
+        """How many indices an element has."""
+        return self.axes or len(self.shape or (0,))
 
     def __str__(self) -> str:
+        if self.axes:
+            return f"array({f'const({self.element})' if self.const else self.element}, {self.axes})"
         if self.space == "shared" and self.shape is not None:
             if isinstance(self.element, Mailbox):
                 return "shared(mailbox)"

@@ -145,7 +145,7 @@ def _escape(name: str) -> str:
 
 
 def struct(cls: type) -> Any:
-    """Declare a struct: a class whose annotations are scalars of Prism.
+    """Declare a struct: a class whose annotations are scalars of Prism; `int` is int32 and `float` float32, as in a kernel.
 
         @struct
         class Affine:
@@ -169,9 +169,14 @@ def struct(cls: type) -> Any:
         raise TypeError(f"the struct `{cls.__name__}` has no fields")
     if cls.__bases__ != (object,):
         raise TypeError(f"the struct `{cls.__name__}` has a base class: a struct is its own fields alone")
+    found = {name: _PYTHON.get(type_, type_) for name, type_ in found.items()}
     for name, type_ in found.items():
         _check_field(cls, name, type_)
     return make(cls.__name__, tuple(found.items()))
+
+
+_PYTHON: dict[object, Scalar] = {int: SCALARS["int32"], float: SCALARS["float32"], bool: SCALARS["bool"]}
+"""What Python's types mean in a kernel, and so in a struct."""
 
 
 def _check_field(cls: type, name: str, type_: object) -> None:

@@ -185,6 +185,7 @@ MANIFEST = (
         ("attention_decode",),
     ),
     Algorithm("hgemm", ("hgemm",), "hgemm.md", ("hgemm", "hgemm_layers", "hgemm_float8", "epilogues")),
+    Algorithm("grouped", ("grouped_matmul",), "grouped.md", ("grouped",)),
 )
 
 

@@ -188,7 +188,7 @@ def store_flagged(
             for at in range(lead + t, end, THREADS):
                 out[at] = AS(tile[at])
         else:
-            for v in range(t + (1 if lead > 0 else 0), end / VECTOR, THREADS):
+            for v in range(t + (1 if lead > 0 else 0), end // VECTOR, THREADS):
                 word: vector(T, VECTOR) = load_vector(tile[v * VECTOR], VECTOR)
                 row: vector(TO, VECTOR)
                 for k in range(VECTOR):
@@ -196,6 +196,6 @@ def store_flagged(
                 store_vector(out[v * VECTOR], row)
             if lead <= t < min(VECTOR, end) and lead > 0:  # before the first whole vector
                 out[t] = AS(tile[t])
-            last: int32 = end / VECTOR * VECTOR + t
+            last: int32 = end // VECTOR * VECTOR + t
             if t < VECTOR and last < end and (last >= VECTOR or lead == 0):
                 out[last] = AS(tile[last])

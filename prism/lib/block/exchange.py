@@ -19,13 +19,13 @@ def blocked_to_striped(items: T[ITEMS] @ thread[1]):
     PAD: constexpr(int) = 1 - ITEMS % 2  # a place after 32 elements: the threads of a warp meet in no bank
     t: int32 @ thread[1] = id()
     tile: shared(T[THREADS * ITEMS + (THREADS * ITEMS + 31) // 32 * PAD]) @ block[1]
-    with partition(tile, thread[1], offset=lambda k: t * ITEMS + k + (t * ITEMS + k) / 32 * PAD) as own:
+    with partition(tile, thread[1], offset=lambda k: t * ITEMS + k + (t * ITEMS + k) // 32 * PAD) as own:
         with group(thread[1]):
             for k in range(ITEMS):
                 own[k] = items[k]
     with group(thread[1]):
         for k in range(ITEMS):
-            items[k] = tile[k * THREADS + t + (k * THREADS + t) / 32 * PAD]
+            items[k] = tile[k * THREADS + t + (k * THREADS + t) // 32 * PAD]
 
 
 @prism("device")
@@ -42,13 +42,13 @@ def striped_to_blocked(items: T[ITEMS] @ thread[1]):
     PAD: constexpr(int) = 1 - ITEMS % 2  # a place after 32 elements: the threads of a warp meet in no bank
     t: int32 @ thread[1] = id()
     tile: shared(T[THREADS * ITEMS + (THREADS * ITEMS + 31) // 32 * PAD]) @ block[1]
-    with partition(tile, thread[1], offset=lambda k: k * THREADS + t + (k * THREADS + t) / 32 * PAD) as own:
+    with partition(tile, thread[1], offset=lambda k: k * THREADS + t + (k * THREADS + t) // 32 * PAD) as own:
         with group(thread[1]):
             for k in range(ITEMS):
                 own[k] = items[k]
     with group(thread[1]):
         for k in range(ITEMS):
-            items[k] = tile[t * ITEMS + k + (t * ITEMS + k) / 32 * PAD]
+            items[k] = tile[t * ITEMS + k + (t * ITEMS + k) // 32 * PAD]
 
 
 @prism("device")
@@ -69,7 +69,7 @@ def blocked_to_warp_striped(items: T[ITEMS] @ thread[1]):
     with partition(tile, thread[32], offset=w * RUN) as run:
         with group(thread[32]):
             lane: int32 @ thread[1] = id()
-            with partition(run, thread[1], offset=lambda k: lane * ITEMS + k + (lane * ITEMS + k) / 32 * PAD) as own:
+            with partition(run, thread[1], offset=lambda k: lane * ITEMS + k + (lane * ITEMS + k) // 32 * PAD) as own:
                 with group(thread[1]):
                     for k in range(ITEMS):
                         own[k] = items[k]
@@ -102,7 +102,7 @@ def warp_striped_to_blocked(items: T[ITEMS] @ thread[1]):
                         own[k] = items[k]
             with group(thread[1]):
                 for k in range(ITEMS):
-                    items[k] = run[lane * ITEMS + k + (lane * ITEMS + k) / 32 * PAD]
+                    items[k] = run[lane * ITEMS + k + (lane * ITEMS + k) // 32 * PAD]
 
 
 @prism("device")

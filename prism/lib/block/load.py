@@ -96,7 +96,7 @@ def place() -> int32 @ thread[1]:
     """
     static_assert(WIDTH >= 1 and ITEMS % WIDTH == 0, "`ITEMS` is a multiple of `WIDTH`")
     t: int32 @ thread[1] = id()
-    return t / 32 * (32 * ITEMS) + t % 32 * WIDTH
+    return t // 32 * (32 * ITEMS) + t % 32 * WIDTH
 
 
 @prism("device")

@@ -225,7 +225,7 @@ def select_rank(n: N @ block[1], rank: N @ block[1]) -> (U, N, N) @ block[1]:
                 for a in range(4):
                     if counts_too[a] and ones[a] >> shift >> U(8) == prefix:
                         digit: int32 = int32(ones[a] >> shift & U(255))  # lanes have eight each: every eighth lie side by side
-                        atomic_add(bins[step * 256 + digit % 8 * 32 + digit / 8], 1, scope="block")
+                        atomic_add(bins[step * 256 + digit % 8 * 32 + digit // 8], 1, scope="block")
         with group(thread[32]):
             counts: uint32[8] @ thread[1]
             before: uint32[8] @ thread[1]

@@ -82,17 +82,17 @@ def reduce_apart(value: T @ thread[1]) -> T @ thread[1]:
     static_assert(count(thread[1]) == THREADS, "a block has `THREADS` threads")
     static_assert(THREADS % TEAM == 0 and TEAM % APART == 0, "a block is whole teams, and a team some parts of each result")
     t: int32 @ thread[1] = id()
-    apart: int32 @ block[1] = TEAM / 2
+    apart: int32 @ block[1] = TEAM // 2
     if TEAM > 32 and TEAM > APART:
         cells: shared(T[THREADS])
         while apart >= max(32, APART):
             with partition(cells, thread[1], t) as own, group(thread[1]):
                 own[0] = value
             value = OP(value, cells[(t + apart) % THREADS])
-            apart = apart / 2
+            apart = apart // 2
     while apart >= APART:
         value = OP(value, shuffle_xor(value, apart))
-        apart = apart / 2
+        apart = apart // 2
     return value
 
 

@@ -134,9 +134,9 @@ def scan_valid(items: T[ITEMS] @ thread[1], initial: T @ block[1], valid: int32 
                 other: T @ thread[1] = shuffle_up(sum, 1 << step)
                 sum = OP(other, sum) if lane >= 1 << step and here > 0 else sum
             below[j] = shuffle_up(sum, 1)
-            lanes: int32 @ thread[32] = min((mine - 32 * j * WIDTH + WIDTH - 1) / WIDTH, 32)  # how many have valid elements
+            lanes: int32 @ thread[32] = min((mine - 32 * j * WIDTH + WIDTH - 1) // WIDTH, 32)  # how many have valid elements
             ends[j] = broadcast(sum, max(lanes - 1, 0))
-    whole: T @ thread[1] = thread.reduce_valid(ends, (mine + (32 * WIDTH - 1)) / (32 * WIDTH), initial, OP=OP)
+    whole: T @ thread[1] = thread.reduce_valid(ends, (mine + (32 * WIDTH - 1)) // (32 * WIDTH), initial, OP=OP)
     with partition(sums, thread[32], offset=w) as own:
         with group(thread[32]):
             with claim(own, thread[1]) as slot:

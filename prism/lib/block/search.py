@@ -31,7 +31,7 @@ def fill_guide(
     scale = scale if is_finite(scale) else float32(TINY)
     offset: float32 @ block[1] = MAGIC - first * scale
     offset = offset if is_finite(offset) else float32(MAGIC)
-    each: int32 @ block[1] = (CELLS + (count(thread[1]) - 1)) / count(thread[1])
+    each: int32 @ block[1] = (CELLS + (count(thread[1]) - 1)) // count(thread[1])
     c: int32 @ thread[1] = id() * each  # a thread's first cell: its cells are side by side
     with partition(guide, thread[1], offset=c) as mine, group(thread[1]):
         begin: int32 = below_cell(table, size, c, 0, offset, scale, CELLS=CELLS)
@@ -59,7 +59,7 @@ def below_cell(
     low: int32 = least
     high: int32 = size
     while low < high:
-        middle: int32 = (low + high) / 2
+        middle: int32 = (low + high) // 2
         if cell_of(table[middle], offset, scale, CELLS=CELLS) < c:
             low = middle + 1
         else:

@@ -185,7 +185,7 @@ def reduce_by_key(
 def first_head(flags: uint32 @ thread[1], at: int32 @ thread[1], otherwise: int32 @ thread[1]) -> int32 @ thread[1]:
     """Where in the tile the first of a thread's heads is."""
     i: int32 = int32(first_set(flags)) - 1
-    return otherwise if flags == 0 else at + i / WIDTH * (32 * WIDTH) + i % WIDTH
+    return otherwise if flags == 0 else at + i // WIDTH * (32 * WIDTH) + i % WIDTH
 
 
 @prism("device")

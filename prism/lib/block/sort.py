@@ -196,7 +196,7 @@ def merge_sort(items: T[ITEMS] @ thread[1]):
                 for k in range(ITEMS):
                     own[k] = items[k]
         with group(thread[1]):
-            pair: int32 = t / (2 * width) * (2 * width) * ITEMS  # where the two runs begin that this thread helps to merge
+            pair: int32 = t // (2 * width) * (2 * width) * ITEMS  # where the two runs begin that this thread helps to merge
             middle: int32 = min(pair + width * ITEMS, THREADS * ITEMS)
             end: int32 = min(pair + 2 * width * ITEMS, THREADS * ITEMS)
             places: int32[ITEMS]
@@ -243,7 +243,7 @@ def merge_sort_pairs(keys: K[ITEMS] @ thread[1], items: T[ITEMS] @ thread[1]):
                     own[k] = keys[k]
                     mine[k] = items[k]
         with group(thread[1]):
-            pair: int32 = t / (2 * width) * (2 * width) * ITEMS  # where the two runs begin that this thread helps to merge
+            pair: int32 = t // (2 * width) * (2 * width) * ITEMS  # where the two runs begin that this thread helps to merge
             middle: int32 = min(pair + width * ITEMS, THREADS * ITEMS)
             end: int32 = min(pair + 2 * width * ITEMS, THREADS * ITEMS)
             places: int32[ITEMS]
@@ -349,10 +349,10 @@ def sort_network(items: T[ITEMS] @ thread[1]):
     width: int32 @ block[1] = 32  # so many threads hold a sorted run together
     while width < THREADS:
         exchange(items, 2 * width - 1, ITEMS - 1, THREADS=THREADS, LESS=LESS, TOTAL=TOTAL)
-        far: int32 @ block[1] = width / 2
+        far: int32 @ block[1] = width // 2
         while far >= 32:
             exchange(items, far, 0, THREADS=THREADS, LESS=LESS, TOTAL=TOTAL)
-            far = far / 2
+            far = far // 2
         warp.merge_bitonic(items, SIZE=32, LESS=LESS, TOTAL=TOTAL)
         width = 2 * width
 

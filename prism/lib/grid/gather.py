@@ -20,14 +20,14 @@ def collect(
     Cost:        one round trip for each `32 * WORDS` words, `WORDS` of them under way at once.
     """
     lane: int32 @ thread[1] = id()
-    length: int32 @ thread[32] = (count + 31) / 32
+    length: int32 @ thread[32] = (count + 31) // 32
     start: int32 @ thread[1] = lane * length if ORDERED else lane
     STEP: constexpr(int) = 1 if ORDERED else 32
     sum: T @ thread[1] = initial if lane == 0 else identity
     with group(thread[1]):
         for k in range(0, length, WORDS):
             got: T[WORDS]
-            left: int32 = min(length - k, (count - start - k * STEP + (STEP - 1)) / STEP)
+            left: int32 = min(length - k, (count - start - k * STEP + (STEP - 1)) // STEP)
             receive(words[start + k * STEP], got, STEP, left, identity, epoch)
             sum = OP(sum, thread.reduce(got, OP=OP))
     return sum
@@ -64,9 +64,9 @@ def gather(
             case 1:
                 lane: int32 @ thread[1] = id()
                 launch: uint32 @ thread[32] = broadcast(epoch, 0)
-                most: int32 @ thread[32] = (blocks + 30) / 32
+                most: int32 @ thread[32] = (blocks + 30) // 32
                 start: int32 @ thread[1] = lane * most if ORDERED else lane
-                number: int32 @ thread[1] = min(most, blocks - 1 - start) if ORDERED else (blocks + 30 - start) / 32
+                number: int32 @ thread[1] = min(most, blocks - 1 - start) if ORDERED else (blocks + 30 - start) // 32
                 STEP: constexpr(int) = 1 if ORDERED else 32
                 sum: T @ thread[1] = identity
                 with group(thread[1]):

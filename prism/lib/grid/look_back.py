@@ -83,7 +83,7 @@ def look_back_each(
     """
     static_assert(count(thread[1]) == THREADS, "a block has `THREADS` threads")
     ROUND: constexpr(int) = THREADS * WORDS
-    share: int32 @ block[1] = (last - first + (ROUND - 1)) / ROUND * WORDS
+    share: int32 @ block[1] = (last - first + (ROUND - 1)) // ROUND * WORDS
     start: int32 @ thread[1] = first + id() * share
     with group(thread[1]):
         for k in range(0, share, WORDS):  # not by `grid.receive_totals`: some kernels that call it become longer

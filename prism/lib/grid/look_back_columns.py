@@ -28,8 +28,8 @@ def look_back_columns(
     COLUMNS: constexpr(int) = TX * WIDTH
     SHARES: constexpr(int) = THREADS // COLUMNS
     t: int32 @ thread[1] = id()
-    share: int32 @ block[1] = (last - first + (SHARES * WORDS - 1)) / (SHARES * WORDS) * WORDS
-    start: int32 @ thread[1] = first + t / COLUMNS * share
+    share: int32 @ block[1] = (last - first + (SHARES * WORDS - 1)) // (SHARES * WORDS) * WORDS
+    start: int32 @ thread[1] = first + t // COLUMNS * share
     sum: T @ thread[1] = identity
     with group(thread[1]):
         for k in range(0, share, WORDS):  # as `grid.receive_totals`, whose call would take registers that columns have not
@@ -42,7 +42,7 @@ def look_back_columns(
                 above: T @ thread[1] = shuffle_down(sum, (COLUMNS << step) % 32)
                 sum = OP(sum, above)  # of the first lanes all are there
     parts: shared(T[THREADS // 32 * COLUMNS]) @ block[1]
-    with partition(parts, thread[1], offset=t / 32 * COLUMNS + t % 32, races="none") as own:  # one thread writes each
+    with partition(parts, thread[1], offset=t // 32 * COLUMNS + t % 32, races="none") as own:  # one thread writes each
         with group(thread[1]):
             if t % 32 < COLUMNS:
                 own[0] = sum

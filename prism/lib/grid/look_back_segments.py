@@ -29,7 +29,7 @@ def look_back_segments(
     """
     static_assert(count(thread[1]) == THREADS, "a block has `THREADS` threads")
     ROUND: constexpr(int) = THREADS * WORDS
-    share: int32 @ block[1] = (last - first + (ROUND - 1)) / ROUND * WORDS
+    share: int32 @ block[1] = (last - first + (ROUND - 1)) // ROUND * WORDS
     start: int32 @ thread[1] = first + id() * share
     sum: T @ thread[1] = identity
     head_count: int32 @ thread[1] = 0

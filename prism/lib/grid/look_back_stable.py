@@ -33,7 +33,7 @@ def look_back_stable(
     for start in range(first, tile, WORDS * THREADS):
         groups: T[WORDS] @ thread[1]
         with group(thread[1]):
-            receive(words[start + i], groups, THREADS, (tile - start - i + (THREADS - 1)) / THREADS, identity, epoch)
+            receive(words[start + i], groups, THREADS, (tile - start - i + (THREADS - 1)) // THREADS, identity, epoch)
         for k in range(WORDS):
             prefixes[0] = OP(prefixes[0], block.reduce(groups[k], OP=OP))
             if start + (k + 1) * THREADS <= tile:

@@ -111,7 +111,7 @@ def scan_tiles(
             grid.look_back_stable(words, done, tile, identity, epoch, prefixes, OP=OP, THREADS=THREADS, WORDS=WORDS)
         else:
             between = grid.look_back_share(words, done, tile, identity, epoch, OP=OP, THREADS=THREADS, WORDS=WORDS)
-        done = tile / THREADS * THREADS if STABLE else max(tile, 0)
+        done = tile // THREADS * THREADS if STABLE else max(tile, 0)
 
     @requires(block[1], thread[THREADS])
     def store(tile: int32 @ block[1]):

@@ -81,8 +81,8 @@ def owners(
     Test:        tests/lib/grid/test_deal_tiles.py
     """
     share: int32 = min(blocks, tiles)
-    leader: int32 = int32((int64(first + 1) * share - 1) / tiles)
-    return vector(int32, 2)(leader, int32((int64(first + many) * share - 1) / tiles) - leader + 1)
+    leader: int32 = int32((int64(first + 1) * share - 1) // tiles)
+    return vector(int32, 2)(leader, int32((int64(first + many) * share - 1) // tiles) - leader + 1)
 
 
 @prism("device")
@@ -95,7 +95,7 @@ def count_tiles(length: int32 @ thread[1]) -> int32 @ thread[1]:
     Cost:        a division by a constant.
     Test:        tests/lib/grid/test_deal_tiles.py
     """
-    return max(1, length / SIZE + (1 if length % SIZE > 0 else 0))
+    return max(1, length // SIZE + (1 if length % SIZE > 0 else 0))
 
 
 @prism("device")
@@ -121,7 +121,7 @@ def deal_tiles(
     """
     static_assert(count(thread[1]) == THREADS, "a block has `THREADS` threads")
     t: int32 @ thread[1] = id()
-    run: int32 @ block[1] = (groups + (THREADS - 1)) / THREADS
+    run: int32 @ block[1] = (groups + (THREADS - 1)) // THREADS
     before: int32[1] @ thread[1] = {0}
     each: int32 @ block[1] = grid.count_tiles(most, SIZE=SIZE)
     tiles: int32 @ block[1] = groups * many * each
@@ -133,9 +133,9 @@ def deal_tiles(
         tiles = many * of_one
     share: int32 @ block[1] = min(blocks, tiles)
     # Blocks with one more lie among the others: where each segment has as many blocks, none has parts of two.
-    begin: int32 @ block[1] = min(int32(int64(b) * tiles / share), tiles - 1)
-    end: int32 @ block[1] = int32(int64(b + 1) * tiles / share) if b < share else 0
-    segment: int32 @ block[1] = begin / each
+    begin: int32 @ block[1] = min(int32(int64(b) * tiles // share), tiles - 1)
+    end: int32 @ block[1] = int32(int64(b + 1) * tiles // share) if b < share else 0
+    segment: int32 @ block[1] = begin // each
     start: int32 @ block[1] = segment * each  # the first of its tiles
     if UNEVEN:
         found: shared(int32[2])
@@ -144,13 +144,13 @@ def deal_tiles(
             for g in range(t * run, min(groups, (t + 1) * run), unroll=False):
                 n: int32 = grid.count_tiles(max(0, min(lengths[g], most)), SIZE=SIZE)
                 if at <= begin and begin < at + many * n:
-                    own[0] = g * many + (begin - at) / n
+                    own[0] = g * many + (begin - at) // n
                     own[1] = begin - (begin - at) % n
                 at += many * n
         segment = found[0]
         start = found[1]
     while start < end:
-        length: int32 @ block[1] = max(0, min(lengths[segment / many], most)) if UNEVEN else most
+        length: int32 @ block[1] = max(0, min(lengths[segment // many], most)) if UNEVEN else most
         n: int32 @ block[1] = grid.count_tiles(length, SIZE=SIZE)
         WORK(segment, length, max(begin - start, 0), min(n, end - start), start, tiles)
         segment += 1

@@ -231,7 +231,7 @@ def gather(source: Lazy, shape: tuple[int, ...], steps: Sequence[int], begin: in
     inner = 1
     for k in reversed(range(len(axes))):
         extent, step = axes[k]
-        index: Expression = POSITION if inner == 1 else make(Compute, "/", (POSITION, number(inner)))
+        index: Expression = POSITION if inner == 1 else make(Compute, "//", (POSITION, number(inner)))
         if k > 0:
             index = make(Compute, "%", (index, number(extent)))
         place = make(Compute, "+", (place, make(Compute, "*", (index, number(step)))))

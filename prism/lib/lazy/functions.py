@@ -79,9 +79,9 @@ def device(what: Any) -> Any:
 
 # Where signs differ, NumPy's quotient is one less than C's; what 0 divides is 0.
 _WHOLE = {
-    ("//", "int"): lambda a, b: 0 if b == 0 else a / b - (1 if a % b != 0 and (a < 0) != (b < 0) else 0),
+    ("//", "int"): lambda a, b: 0 if b == 0 else a // b - (1 if a % b != 0 and (a < 0) != (b < 0) else 0),
     ("%", "int"): lambda a, b: 0 if b == 0 else a % b + (b if a % b != 0 and (a < 0) != (b < 0) else 0),
-    ("//", "uint"): lambda a, b: 0 if b == 0 else a / b,
+    ("//", "uint"): lambda a, b: 0 if b == 0 else a // b,
     ("%", "uint"): lambda a, b: 0 if b == 0 else a % b,
     ("**", "square"): lambda a: a * a,
     ("**", "times"): lambda a, b: a * b,

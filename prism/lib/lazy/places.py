@@ -21,7 +21,7 @@ def divide(place: Lazy, by: int) -> Lazy:
     """Return positions that are not negative divided by a number, in 32 bits where these hold all positions."""
     narrow = place.value == POSITION and max(math.prod(place.shape), by) < 1 << 32
     scalar = UINT32 if narrow else INT64
-    found = compute("/", scalar, (convert(place, scalar), of_number(by, scalar, place.shape)))
+    found = compute("//", scalar, (convert(place, scalar), of_number(by, scalar, place.shape)))
     return convert(found, INT64)
 
 

@@ -24,7 +24,7 @@ def lower_bound(x: ptr(const(T)) @ thread[1], size: int32 @ thread[1], value: T 
     low: int32 = 0
     high: int32 = size
     while low < high:
-        middle: int32 = (low + high) / 2
+        middle: int32 = (low + high) // 2
         found: T = x[middle]
         if LESS(found, value):
             low = middle + 1
@@ -47,7 +47,7 @@ def upper_bound(x: ptr(const(T)) @ thread[1], size: int32 @ thread[1], value: T 
     low: int32 = 0
     high: int32 = size
     while low < high:
-        middle: int32 = (low + high) / 2
+        middle: int32 = (low + high) // 2
         found: T = x[middle]
         if not LESS(value, found):
             low = middle + 1
@@ -75,7 +75,7 @@ def merge_path(
     low: int32 = max(diagonal - size_b, 0)
     high: int32 = min(diagonal, size_a)
     while low < high:
-        middle: int32 = (low + high) / 2
+        middle: int32 = (low + high) // 2
         left: T = a[middle]
         right: T = b[diagonal - 1 - middle]
         if LESS(right, left):
@@ -119,7 +119,7 @@ def search(
                 high: int32 = ranks[k]
                 low: int32 = begin + 1 if word & 0x8000 != 0 and high > begin else high
                 while low < high:
-                    middle: int32 = (low + high) / 2
+                    middle: int32 = (low + high) // 2
                     if table[middle] <= values[k]:
                         low = middle + 1
                     else:

@@ -108,7 +108,7 @@ def load_row(x: ptr(const(TI)) @ thread[1], words: uint32[4] @ thread[1], skew: 
 @template(WIDTH=constexpr(int))
 def first_row(before: int32 @ thread[1], skew: int32 @ thread[1]) -> int32 @ thread[1]:
     """Where the first row of a tile begins whose aligned vectors hold elements from `before` on only; rows are of `WIDTH`."""
-    return (before + skew + (WIDTH - 1)) / WIDTH * WIDTH
+    return (before + skew + (WIDTH - 1)) // WIDTH * WIDTH
 
 
 @prism("device")
@@ -116,4 +116,4 @@ def first_row(before: int32 @ thread[1], skew: int32 @ thread[1]) -> int32 @ thr
 @template(WIDTH=constexpr(int))
 def last_row(valid: int32 @ thread[1], skew: int32 @ thread[1]) -> int32 @ thread[1]:
     """Where the last one begins whose vectors hold elements before `valid` only; less than `first_row` where there is none."""
-    return (valid + (skew if skew > 0 else WIDTH)) / WIDTH * WIDTH - 2 * WIDTH
+    return (valid + (skew if skew > 0 else WIDTH)) // WIDTH * WIDTH - 2 * WIDTH

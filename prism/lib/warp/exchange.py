@@ -26,18 +26,18 @@ def blocked_to_striped(items: T[ITEMS] @ thread[1]):
     result: T[ITEMS] @ thread[1]
     for step in range(ITEMS, unroll=True):
         # This lane gives its element `gives` to the lane that it is for, and gets the one for place `place`.
-        gives: int32 @ thread[1] = (step + lane / SHARE) % ITEMS
+        gives: int32 @ thread[1] = (step + lane // SHARE) % ITEMS
         other: int32 @ thread[1] = (lane - step) % POWER
         other = other + POWER if other < 0 else other
         place: int32 @ thread[1] = (step + other) % ITEMS
-        source: int32 @ thread[1] = ((lane - place + ITEMS * 32) / POWER * INVERSE) % SHARE + other * SHARE
+        source: int32 @ thread[1] = ((lane - place + ITEMS * 32) // POWER * INVERSE) % SHARE + other * SHARE
         given: T @ thread[1] = items[0]
         with group(thread[1]):
             for k in range(1, ITEMS):
                 given = items[k] if k == gives else given
         got: T @ thread[1] = shuffle(given, source)
         # Lane `source` gave its element `place`, number `source * ITEMS + place` of all: it stands in row `row`.
-        row: int32 @ thread[1] = (source * ITEMS + place) / 32
+        row: int32 @ thread[1] = (source * ITEMS + place) // 32
         with group(thread[1]):
             for k in range(ITEMS):
                 if k == row:
@@ -70,14 +70,14 @@ def striped_to_blocked(items: T[ITEMS] @ thread[1]):
     result: T[ITEMS] @ thread[1]
     for step in range(ITEMS, unroll=True):
         # This lane gets its element `wants`, number `lane * ITEMS + wants` of all, from the lane that has it ...
-        wants: int32 @ thread[1] = (step + lane / SHARE) % ITEMS
+        wants: int32 @ thread[1] = (step + lane // SHARE) % ITEMS
         source: int32 @ thread[1] = (lane * ITEMS + wants) % 32
         # ... and gives the one that lane `to` wants, its element `place`, from row `row`.
         other: int32 @ thread[1] = (lane - step) % POWER
         other = other + POWER if other < 0 else other
         place: int32 @ thread[1] = (step + other) % ITEMS
-        to: int32 @ thread[1] = ((lane - place + ITEMS * 32) / POWER * INVERSE) % SHARE + other * SHARE
-        row: int32 @ thread[1] = (to * ITEMS + place) / 32
+        to: int32 @ thread[1] = ((lane - place + ITEMS * 32) // POWER * INVERSE) % SHARE + other * SHARE
+        row: int32 @ thread[1] = (to * ITEMS + place) // 32
         given: T @ thread[1] = items[0]
         with group(thread[1]):
             for k in range(1, ITEMS):

@@ -139,7 +139,7 @@ def reduce_groups(value: T @ thread[1]) -> T @ thread[1]:
             # The first lane of each group holds the values of the 2^step lanes from it on.
             above: T @ thread[1] = shuffle_down(sum, 1 << step)
             sum = OP(sum, above)
-    return shuffle(sum, lane / SIZE * SIZE)
+    return shuffle(sum, lane // SIZE * SIZE)
 
 
 @prism("device")

@@ -69,7 +69,7 @@ def scan_valid(items: T[ITEMS] @ thread[1], initial: T @ thread[32], valid: int3
             sum = OP(below, sum) if lane >= 1 << step and here > 0 else sum
         last: T @ thread[1] = shuffle_up(sum, 1)
         thread.scan_valid(row, OP(before, last) if lane > 0 and here > 0 else before, here, OP=OP, EXCLUSIVE=EXCLUSIVE)
-        lanes: int32 @ thread[32] = min((there - 32 * j * WIDTH + WIDTH - 1) / WIDTH, 32)  # how many have valid elements
+        lanes: int32 @ thread[32] = min((there - 32 * j * WIDTH + WIDTH - 1) // WIDTH, 32)  # how many have valid elements
         if lanes > 0:
             before = OP(before, broadcast(sum, lanes - 1))
         for k in range(WIDTH):

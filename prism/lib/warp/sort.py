@@ -122,7 +122,7 @@ def sort_pairs(keys: K[ITEMS] @ thread[1], items: T[ITEMS] @ thread[1]):
     for k in range(ITEMS):
         moved[k] = items[0]
         for j in range(ITEMS):
-            found: T @ thread[1] = shuffle(items[j], lane / SIZE * SIZE + places[k] / ITEMS)
+            found: T @ thread[1] = shuffle(items[j], lane // SIZE * SIZE + places[k] // ITEMS)
             moved[k] = found if places[k] % ITEMS == j else moved[k]
     for k in range(ITEMS):
         items[k] = moved[k]

@@ -11,6 +11,6 @@ def case(y: const(CUtensorMap(float32, 1, 8, 32)) @ grid[1]):
         t: int32 @ thread[1] = id()
         with partition(s, thread[1], lambda e: (e, t % 32)) as mine, group(thread[1]):
             for e in range(4):
-                mine[2 * e + t / 32] = t
+                mine[2 * e + t // 32] = t
         with one(thread):
             tma_reduce(y[0, 0, 0], s)  # error: const

@@ -15,5 +15,5 @@ def case(N: int @ grid[1], K: int @ grid[1], A: ptr(const(float)) @ grid[1], B: 
                 with group(thread[1]):
                     sum: float = 0.0
                     for k in range(K):
-                        sum += A[t / N * K + k] * B[k * N + t % N]
+                        sum += A[t // N * K + k] * B[k * N + t % N]
                     element[0] = sum + C[t]  # error: hide

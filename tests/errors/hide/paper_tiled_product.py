@@ -19,10 +19,10 @@ def case(K: int @ grid[1], A: ptr(const(float)) @ grid[1], B: ptr(const(float)) 
                 with partition(a, thread[1], t) as fill_a:
                     with partition(b, thread[1], t) as fill_b:
                         with group(thread[1]):
-                            fill_a[0] = A[t / 8 * K + first + t % 8]
-                            fill_b[0] = B[(first + t / 8) * 8 + t % 8]
+                            fill_a[0] = A[t // 8 * K + first + t % 8]
+                            fill_b[0] = B[(first + t // 8) * 8 + t % 8]
                             for k in range(8):
-                                left: float = a[t / 8 * 8 + k]  # error: hide
+                                left: float = a[t // 8 * 8 + k]  # error: hide
                                 right: float = b[k * 8 + t % 8]  # error: hide
                                 sum += left * right
             with partition(tile, thread[1], t) as element:

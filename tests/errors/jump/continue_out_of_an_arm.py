@@ -10,3 +10,4 @@ def case(n: int @ block[1]):
         match split(warp):
             case 1:
                 continue  # error: jump
+        m: int = i

@@ -12,3 +12,5 @@ def case(y: ptr(int) @ grid[1], n: int @ grid[1]):
             if i >= n:
                 return  # error: jump
             mine[0] = i
+        with group(thread[1]):
+            mine[0] += 1

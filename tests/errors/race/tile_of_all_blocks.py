@@ -12,7 +12,7 @@ def case(y: CUtensorMap(int32, 8, 16) @ grid[1]):
     with group(block[1]):
         s: shared(int32[8, 16])
         t: int32 @ thread[1] = id() % 32
-        with partition(s, thread[1], lambda i: (t / 4, t % 4 * 4 + i)) as mine, group(thread[1]):
+        with partition(s, thread[1], lambda i: (t // 4, t % 4 * 4 + i)) as mine, group(thread[1]):
             for i in range(4):
                 mine[i] = t
         with one(thread):

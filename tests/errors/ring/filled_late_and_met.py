@@ -50,7 +50,7 @@ def case(x: ptr(const(half)) @ grid[1], b: const(CUtensorMap(half, 16, 64, swizz
             with claim(left, producers, in_flight=1) as own:  # error: ring
                 t: int @ thread[1] = id()
                 with (
-                    partition(own, thread[1], lambda i: (t / 2, t % 2 * 32 + 8 * i)) as mine,
+                    partition(own, thread[1], lambda i: (t // 2, t % 2 * 32 + 8 * i)) as mine,
                     async_(mine) as coming,
                     group(thread[1]),
                 ):

@@ -86,7 +86,7 @@ def k(x: ptr(const(bf16)) @ grid[1], y: ptr(float) @ grid[1], n: int @ grid[1]):
         factor: fragment(bf16, 64, 64) @ warpgroup[1] = 0
         found: float[1] @ thread[1] = {0}
         u: int @ thread[1] = id()
-        with partition(a, thread[1], lambda r, c: (r + u / 2, c + u % 2 * 32), races="allow") as mine, group(thread[1]):
+        with partition(a, thread[1], lambda r, c: (r + u // 2, c + u % 2 * 32), races="allow") as mine, group(thread[1]):
             for j in range(32):
                 mine[0, j] = x[32 * u + j]
         with group(warpgroup[1]):

@@ -104,7 +104,7 @@ def nothing_between_blocks(x: ptr(const(int32)) @ grid[1], y: ptr(int32) @ grid[
     with partition(y, thread[1], i) as mine, group(thread[1]):
         mine[0] += x[i + 1]
     with partition(y, thread[1], i) as mine, partition(z, thread[1], races="allow") as there, group(thread[1]):
-        there[i / 2] = 1
+        there[i // 2] = 1
         mine[0] += there[i + 96]
 
 
@@ -113,7 +113,7 @@ def nothing_between_blocks(x: ptr(const(int32)) @ grid[1], y: ptr(int32) @ grid[
 def allowed_to_overlap(z: ptr(int32) @ grid[1], y: ptr(int32) @ grid[1]):
     i: int32 @ thread[1] = id()
     for k in range(3):
-        with partition(z, thread[1], (i + k) / 2, races="allow") as mine, group(thread[1]):
+        with partition(z, thread[1], (i + k) // 2, races="allow") as mine, group(thread[1]):
             mine[0] = k
     with partition(y, thread[1], i) as mine, group(thread[1]):
         mine[0] += z[i]

@@ -308,14 +308,14 @@ def product(map_c: CUtensorMap(float, 64, 32) @ grid[1], x: ptr(const(bf16)) @ g
         u: int @ thread[1] = id()
         for i in range(n):
             with (
-                partition(a, thread[1], lambda r, c: (r + u / 2, c + u % 2 * 32), races="allow") as mine,
+                partition(a, thread[1], lambda r, c: (r + u // 2, c + u % 2 * 32), races="allow") as mine,
                 group(thread[1]),
             ):
                 for j in range(32):
                     mine[0, j] = x[32 * u + j + 4096 * i]
             with group(warpgroup[1]):
                 wgmma(acc, a, a, accumulate=i > 0)
-        with partition(s, thread[1], lambda r, c: (r + u / 2, c + u % 2 * 16), races="allow") as mine:
+        with partition(s, thread[1], lambda r, c: (r + u // 2, c + u % 2 * 16), races="allow") as mine:
             with group(thread[1]):
                 for i in range(16):
                     mine[0, i] = acc[i]
@@ -349,9 +349,9 @@ def batches(x: ptr(const(bf16)) @ grid[1], y: ptr(float) @ grid[1]):
         left: fragment(float, 64, 64) @ warpgroup[1]
         right: fragment(float, 64, 64) @ warpgroup[1]
         u: int @ thread[1] = id()
-        with partition(a, thread[1], lambda r, c: (r + u / 2, c + u % 2 * 32), races="allow") as mine, group(thread[1]):
+        with partition(a, thread[1], lambda r, c: (r + u // 2, c + u % 2 * 32), races="allow") as own, group(thread[1]):
             for j in range(32):
-                mine[0, j] = x[32 * u + j]
+                own[0, j] = x[32 * u + j]
         with group(warpgroup[1]):
             with wgmma_async():
                 wgmma(left, a, a, accumulate=False)

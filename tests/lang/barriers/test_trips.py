@@ -330,7 +330,7 @@ def test_a_units_own_threads_are_ordered_all_the_same() -> None:
 @requires(grid[1], block[1], thread[32])
 def allowed_and_read(z: ptr(int32) @ grid[1], y: ptr(int32) @ grid[1]):
     i: int32 @ thread[1] = id()
-    with partition(z, thread[1], i / 2, races="allow") as mine, group(thread[1]):
+    with partition(z, thread[1], i // 2, races="allow") as mine, group(thread[1]):
         mine[0] = 1
     with partition(y, thread[1], i) as mine, group(thread[1]):
         mine[0] += z[i + 1]
@@ -342,7 +342,7 @@ def read_and_allowed(z: ptr(int32) @ grid[1], y: ptr(int32) @ grid[1]):
     i: int32 @ thread[1] = id()
     with partition(y, thread[1], i) as mine, group(thread[1]):
         mine[0] += z[i + 1]
-    with partition(z, thread[1], i / 2, races="allow") as mine, group(thread[1]):
+    with partition(z, thread[1], i // 2, races="allow") as mine, group(thread[1]):
         mine[0] = 1
 
 
@@ -350,7 +350,7 @@ def read_and_allowed(z: ptr(int32) @ grid[1], y: ptr(int32) @ grid[1]):
 @requires(grid[1], block[1], thread[32])
 def allowed_and_parted(z: ptr(int32) @ grid[1]):
     i: int32 @ thread[1] = id()
-    with partition(z, thread[1], i / 2, races="allow") as mine, group(thread[1]):
+    with partition(z, thread[1], i // 2, races="allow") as mine, group(thread[1]):
         mine[0] = 1
     with partition(z, thread[1], i) as mine, group(thread[1]):
         mine[0] += 1
@@ -366,7 +366,7 @@ def test_an_overlap_is_allowed_to_no_other_name(kernel: Kernel) -> None:
 @prism("device")
 @requires(grid[1], block[1], thread[32])
 def marks(z: ptr(int32) @ grid[1], i: int32 @ thread[1]):
-    with partition(z, thread[1], i / 2, races="allow") as mine, group(thread[1]):
+    with partition(z, thread[1], i // 2, races="allow") as mine, group(thread[1]):
         mine[0] = 1
 
 
@@ -375,7 +375,7 @@ def marks(z: ptr(int32) @ grid[1], i: int32 @ thread[1]):
 def allowed_twice(z: ptr(int32) @ grid[1]):
     i: int32 @ thread[1] = id()
     marks(z, i)
-    with partition(z, thread[1], i / 4, races="allow") as mine, group(thread[1]):
+    with partition(z, thread[1], i // 4, races="allow") as mine, group(thread[1]):
         mine[0] = 1
     marks(z, i + 1)
 
@@ -394,7 +394,7 @@ def allowed_and_read_after_a_call(z: ptr(int32) @ grid[1], y: ptr(int32) @ grid[
 def allowed_in_trips(z: ptr(int32) @ grid[1], n: int32 @ grid[1]):
     i: int32 @ thread[1] = id()
     for k in range(n):
-        with partition(z, thread[1], (i + 2 * k) / 2, races="allow") as mine, group(thread[1]):
+        with partition(z, thread[1], (i + 2 * k) // 2, races="allow") as mine, group(thread[1]):
             mine[0] = k
 
 

@@ -50,15 +50,15 @@ def hgemm(
         b: shared(bf16[BN, BK], ring=STAGES, swizzle=128)
         acc: fragment(float, 64, BN) @ warpgroup[1]
         consumers, producer = roles(warpgroup, 2, 1)
-        row: int @ block[1] = tile / (n / BN)
-        col: int @ block[1] = tile % (n / BN)
+        row: int @ block[1] = tile // (n // BN)
+        col: int @ block[1] = tile % (n // BN)
         with producer:
             set_registers(40)
         with consumers:
             set_registers(232)
         with consumers, group(warpgroup[1]):
             acc = 0
-        for kk in range(0, k / BK):
+        for kk in range(0, k // BK):
             with claim(a, producer) as sa, claim(b, producer) as sb:
                 with one(thread):
                     tma_load(sa, map_a[row * BM, kk * BK])

@@ -166,7 +166,7 @@ def part_of_a_tile(x: const(CUtensorMap(float32, ROWS, 32)) @ grid[1], y: CUtens
             if WHOLE:
                 tma_load(coming, x[0, 0])
             else:
-                for k in range(8 / ROWS, unroll=True):
+                for k in range(8 // ROWS, unroll=True):
                     tma_load(coming[ROWS * k, 0], x[ROWS * k, 0])
         t: int32 @ thread[1] = id()
         with claim(tile, reader) as here, claim(other, reader) as out:

@@ -61,12 +61,12 @@ def batches(a: ptr(const(half)) @ grid[1], b: ptr(const(half)) @ grid[1], c: ptr
         second: shared(half[N, 64], swizzle=128)
         acc: fragment(float32, 64, N) @ warpgroup[1] = 0
         t: int32 @ thread[1] = id()
-        with partition(first, thread[1], lambda j: (t % 64, t / 64 * 32 + j)) as mine, group(thread[1]):
+        with partition(first, thread[1], lambda j: (t % 64, t // 64 * 32 + j)) as mine, group(thread[1]):
             for j in range(32):
-                mine[j] = a[t % 64 * 64 + t / 64 * 32 + j]
-        with partition(second, thread[1], lambda j: (t % N, t / N * (N / 2) + j)) as mine, group(thread[1]):
-            for j in range(N / 2):
-                mine[j] = b[t % N * 64 + t / N * (N / 2) + j]
+                mine[j] = a[t % 64 * 64 + t // 64 * 32 + j]
+        with partition(second, thread[1], lambda j: (t % N, t // N * (N // 2) + j)) as mine, group(thread[1]):
+            for j in range(N // 2):
+                mine[j] = b[t % N * 64 + t // N * (N // 2) + j]
         with group(warpgroup[1]):
             with wgmma_async():
                 if CALLED:

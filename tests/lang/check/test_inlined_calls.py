@@ -50,7 +50,7 @@ def by_warps(x: ptr(const(int32)) @ grid[1], y: ptr(int32) @ grid[1]):
     with partition(y, block[1], 64 * id()) as out, group(block[1]):
         tile: shared(int32[2, 32])
         t: int32 @ thread[1] = id()
-        with partition(tile, thread[1], lambda i: (t / 32, t % 32)) as mine, group(thread[1]):
+        with partition(tile, thread[1], lambda i: (t // 32, t % 32)) as mine, group(thread[1]):
             mine[0] = x[t]
         w: int32 @ warp[1] = id()
         found: int32[1] @ warp[1]
@@ -150,7 +150,7 @@ def test_a_page_has_them_too():
 @requires(block[1], thread[32])
 def collide(tile: shared(int32[8]) @ block[1]):
     t: int32 @ thread[1] = id()
-    with partition(tile, thread[1], t / 32) as mine, group(thread[1]):
+    with partition(tile, thread[1], t // 32) as mine, group(thread[1]):
         mine[0] = 1
 
 

@@ -181,9 +181,9 @@ def product(
         b: shared(half[N, 64], ring=STAGES, swizzle=128)
         sums: fragment(float32, 64, N) @ warpgroup[1]
         consumers, loader = roles(warpgroup, 2, 1)
-        for tile in range(first, m / 128 * (n / N), blocks):
-            i: int32 @ block[1] = tile % (m / 128) * 128
-            j: int32 @ block[1] = tile / (m / 128) * N
+        for tile in range(first, m // 128 * (n // N), blocks):
+            i: int32 @ block[1] = tile % (m // 128) * 128
+            j: int32 @ block[1] = tile // (m // 128) * N
             main_loop(a, b, loader, consumers, sums, map_a, map_b, i, j, k)
             store(out, consumers, sums, i, j, n)
 
@@ -204,9 +204,9 @@ def product_by_hand(
         b: shared(half[N, 64], ring=STAGES, swizzle=128)
         sums: fragment(float32, 64, N) @ warpgroup[1]
         consumers, loader = roles(warpgroup, 2, 1)
-        for tile in range(first, m / 128 * (n / N), blocks):
-            i: int32 @ block[1] = tile % (m / 128) * 128
-            j: int32 @ block[1] = tile / (m / 128) * N
+        for tile in range(first, m // 128 * (n // N), blocks):
+            i: int32 @ block[1] = tile % (m // 128) * 128
+            j: int32 @ block[1] = tile // (m // 128) * N
             w: int32 @ warpgroup[1] = id()
             for step in range(0, k, 64):
                 with claim(a, loader) as sa, claim(b, loader) as sb, one(thread):

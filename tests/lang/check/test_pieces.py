@@ -61,8 +61,8 @@ def quarters(y: ptr(int32) @ grid[1], k: int32 @ grid[1]):
         with partition(tile, block[1], lambda i, j: (4 + i, 8 - 8 * k + j)) as last:
             fill(last, 300, N=4, M=8)
         with partition(out, thread[1], t) as mine, group(thread[1]):
-            i: int32 = t / 32 * 4
-            mine[0] = corner(tile[i, t / 16 % 2 * 8], t)
+            i: int32 = t // 32 * 4
+            mine[0] = corner(tile[i, t // 16 % 2 * 8], t)
 
 
 @pytest.mark.parametrize("schedule", SCHEDULES)

@@ -48,13 +48,13 @@ class Corner:
 def tuple_of_block(i: int32 @ block[1], n: int32 @ grid[1]) -> (int32, float32) @ block[1]:
     if i > 5:
         return i, 0
-    return i / n, i % n + 0.5
+    return i // n, i % n + 0.5
 
 
 @prism("device")
 @requires(block[1], thread[64])
 def corner_of_block(i: int32 @ block[1], n: int32 @ grid[1]) -> Corner @ block[1]:
-    return i / n, i % n
+    return i // n, i % n
 
 
 @prism("device")

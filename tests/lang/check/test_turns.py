@@ -278,7 +278,7 @@ def products(
         w: int32 @ warpgroup[1] = id()
         t: int32 @ thread[1] = id()
         consumers, producer = roles(warpgroup, 2, 1)
-        with partition(q_tile, thread[1], lambda e: (e / 64, e % 64)) as mine, group(thread[1]):
+        with partition(q_tile, thread[1], lambda e: (e // 64, e % 64)) as mine, group(thread[1]):
             for e in range(t, 128 * 64, 384):
                 mine[e] = q[e]
         for j in range(n):

@@ -144,14 +144,14 @@ def table(y: ptr(int) @ grid[1]):
                 with group(thread[1]):
                     for j in range(5):
                         row[j] = 10 * t + j
-            with partition(pairs, thread[1], lambda i, j: (i + t / 8, j + t % 8)) as pair:
+            with partition(pairs, thread[1], lambda i, j: (i + t // 8, j + t % 8)) as pair:
                 with group(thread[1]):
                     pair[0, 0] = float2(t, -t)
             all_: int @ thread[1] = total(grid_, 160)
             with group(thread[1]):
                 local: int[2][3] = {0}
                 local[1][2] = grid_[t][4] + grid_[(t + 1) % 32][0]
-                local[0, 1] = all_ + int(pairs[t / 8][t % 8].y)
+                local[0, 1] = all_ + int(pairs[t // 8][t % 8].y)
                 out[0] = local[1, 2] + local[0][1]
 
 

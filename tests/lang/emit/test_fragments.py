@@ -108,7 +108,7 @@ def product(
         acc: fragment(SUM, M, N) @ warpgroup[1] = 0
         w: int @ warpgroup[1] = id()
         consumers, producer = roles(warpgroup, 2, 1)
-        for step in range(0, k / 64):
+        for step in range(0, k // 64):
             with claim(a, producer) as sa, claim(b, producer) as sb, one(thread):
                 if TRANSPOSED:
                     tma_load(sa, map_a[step * 64, 0])

@@ -57,7 +57,7 @@ def converted(
         p: fragment(T, 64, 64) @ warpgroup[1] = 0
         sums: fragment(float32, 64, 64) @ warpgroup[1]
         t: int32 @ thread[1] = id()
-        with partition(tile, thread[1], lambda e: (e / 64, e % 64)) as mine, group(thread[1]):
+        with partition(tile, thread[1], lambda e: (e // 64, e % 64)) as mine, group(thread[1]):
             for e in range(t, 64 * 64, 128):
                 mine[e] = b[e]
         with group(thread[1]):

@@ -47,7 +47,7 @@ def repeated(v: ptr(const(half)) @ grid[1], o: ptr(float32) @ grid[1], trips: in
         p: fragment(half, 64, 32) @ warpgroup[1] = 0
         sums: fragment(float32, 64, 64) @ warpgroup[1] = 0
         t: int32 @ thread[1] = id()
-        with partition(tile, thread[1], lambda e: (e / 64, e % 64)) as mine, group(thread[1]):
+        with partition(tile, thread[1], lambda e: (e // 64, e % 64)) as mine, group(thread[1]):
             for e in range(t, 32 * 64, 128):
                 mine[e] = v[e]
         for j in range(trips):

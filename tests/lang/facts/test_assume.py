@@ -32,7 +32,7 @@ from prism.lang.surface import Kernel
 @requires(grid[1], thread[1])
 def rows(y: ptr(float32) @ grid[1], n: int32 @ grid[1], wide: int32 @ grid[1]):
     i: int32 @ thread[1] = id()
-    row: int32 @ thread[1] = i / wide
+    row: int32 @ thread[1] = i // wide
     column: int32 @ thread[1] = i % wide
     assume(0 < wide and wide <= n)
     with partition(y, thread[1], row * n + column) as mine, group(thread[1]):
@@ -43,7 +43,7 @@ def rows(y: ptr(float32) @ grid[1], n: int32 @ grid[1], wide: int32 @ grid[1]):
 @requires(grid[1], thread[1])
 def plain(y: ptr(float32) @ grid[1], n: int32 @ grid[1], wide: int32 @ grid[1]):
     i: int32 @ thread[1] = id()
-    row: int32 @ thread[1] = i / wide
+    row: int32 @ thread[1] = i // wide
     column: int32 @ thread[1] = i % wide
     with partition(y, thread[1], row * n + column) as mine, group(thread[1]):
         mine[0] = i
@@ -100,7 +100,7 @@ def elsewhere(y: ptr(float32) @ grid[1], n: int32 @ grid[1], wide: int32 @ grid[
     i: int32 @ thread[1] = id()
     if n > 7:
         assume(0 < wide and wide <= n)
-    with partition(y, thread[1], i / wide * n + i % wide) as mine, group(thread[1]):
+    with partition(y, thread[1], i // wide * n + i % wide) as mine, group(thread[1]):
         mine[0] = i
     assume(0 < wide and wide <= n)
 
@@ -111,8 +111,8 @@ def changed(y: ptr(float32) @ grid[1], n: int32 @ grid[1], wide: int32 @ grid[1]
     i: int32 @ thread[1] = id()
     m: int32 @ grid[1] = n
     assume(0 < wide and wide <= m)
-    m = m / 2
-    with partition(y, thread[1], i / wide * m + i % wide) as mine, group(thread[1]):
+    m = m // 2
+    with partition(y, thread[1], i // wide * m + i % wide) as mine, group(thread[1]):
         mine[0] = i
 
 
@@ -164,7 +164,7 @@ def test_what_surely_overlaps_is_refused_all_the_same() -> None:
     @prism("global")
     @requires(grid[1], thread[32])
     def meets(y: ptr(int32) @ grid[1]):
-        with partition(y, thread[1], id() / 2, races="none") as mine, group(thread[1]):
+        with partition(y, thread[1], id() // 2, races="none") as mine, group(thread[1]):
             mine[0] = 1
 
     with pytest.raises(CompileError) as caught:

@@ -61,7 +61,7 @@ def refused(launch: Callable[[], Any]) -> str:
 def rows(y: ptr(int32) @ grid[1], n: int32 @ grid[1], wide: int32 @ grid[1]):
     assume(0 < wide and wide <= n)
     i: int32 @ thread[1] = id()
-    with partition(y, thread[1], i / wide * n + i % wide) as mine, group(thread[1]):
+    with partition(y, thread[1], i // wide * n + i % wide) as mine, group(thread[1]):
         mine[0] = i
 
 
@@ -95,7 +95,7 @@ def test_each_launch_tests_it_on_the_host(check: bool) -> None:
 @requires(thread[1])
 def up(a: int32 @ thread[1], b: int32 @ thread[1]) -> int32 @ thread[1]:
     most: int32 = a + b - 1
-    return most / b
+    return most // b
 
 
 @prism("global")
@@ -127,7 +127,7 @@ def test_names_numbers_of_units_bools_functions_and_template_arguments() -> None
 @prism("global")
 @requires(grid[1], thread[1])
 def divided(n: int32 @ grid[1], k: int32 @ grid[1], shift: int32 @ grid[1]):
-    assume(k == 0 or n / k * k == n)
+    assume(k == 0 or n // k * k == n)
     assume(n % k + (n << shift) * n >= -n)
 
 
@@ -280,7 +280,7 @@ def mixed(
     small: int8 @ grid[1] = d + d
     wide: int64 @ grid[1] = e * a + int64(c) - (b >> 1)
     turned: uint32 @ grid[1] = c - uint32(a) << 1
-    assume(not f or wide / (b if b != 0 else 7) >= -1000)
+    assume(not f or wide // (b if b != 0 else 7) >= -1000)
     assume(small * 2 <= d + 20 or turned % 3 != 0 or (a ^ b) & 5 == 1)
     assume(max(a, b) - min(a, b) < 60 and ~a != 3 and -b < 40 and (int8(a * 9) | 1) != 5)
     assume(count(block[1]) + a > b - 50 and a << (c & 3) != 24)

@@ -80,10 +80,10 @@ def program(seed: int) -> str:
         others=others,
         role=rng.choice(["", "", "few, ", "others, "]),
         at=rng.choice(
-            [f"{each} * t", f"t / 8 * {8 * each} + t % 8 * {each}", f"a + {each} * t", total("t", "a"), "n - t"]
+            [f"{each} * t", f"t // 8 * {8 * each} + t % 8 * {each}", f"a + {each} * t", total("t", "a"), "n - t"]
         ),
         given=rng.choice(["a", "0", "t", "n"]),
-        inner=rng.choice(["q", f"{each} * t", f"q % 8 + 8 * (q / 8) * {each}", total("q", "t")]),
+        inner=rng.choice(["q", f"{each} * t", f"q % 8 + 8 * (q // 8) * {each}", total("q", "t")]),
         trips=rng.choice([1, each, 2, 4]),
         guard=guard if alone or rng.random() < 0.5 else "t < 64",
         step=rng.choice([1, 1, each, 16 * each, 8]),

@@ -241,11 +241,11 @@ class Tiles:
 
     def mapping(self) -> str:
         rng, width = self.rng, self.width
-        row = rng.choice([f"(t / {width} + {self.threads // width} * i)"] * 3 + [f"(t / {width} * {self.trips} + i)"])
+        row = rng.choice([f"(t // {width} + {self.threads // width} * i)"] * 3 + [f"(t // {width} * {self.trips} + i)"])
         across = f"(t % {width})"
         if rng.random() < 0.2:  # a mistake
-            across = rng.choice([f"(t % {width * 2})", f"(t / 2 % {width})", f"(t % {width} / 2)", "(t % 3)"])
-        by = rng.choice([row, f"({row} % {rng.choice([2, 4, 8, width])})", f"({row} / 2)", "i", "n", "(n & 7)", "(1 << i)",
+            across = rng.choice([f"(t % {width * 2})", f"(t // 2 % {width})", f"(t % {width} // 2)", "(t % 3)"])
+        by = rng.choice([row, f"({row} % {rng.choice([2, 4, 8, width])})", f"({row} // 2)", "i", "n", "(n & 7)", "(1 << i)",
                          f"{rng.randrange(16)}", f"({across} >> 1)", f"({row} & 6)", "q", f"({row} * 2)",
                          f"({row} ^ n % 4)"])  # fmt: skip
         if rng.random() < 0.1:
@@ -268,7 +268,7 @@ class Tiles:
             guarded = [t for t in range(self.threads) if eval(str(facts["guard"])[3:-1], {"t": t, "n": n})]
             parts += [(t, facts["row"], facts["second"]) for t in guarded]
         t, i, j = zip(*parts, strict=True)
-        text = str(facts["two" if two else "one"]).replace("/", "//")
+        text = str(facts["two" if two else "one"])
         at = np.broadcast_to(computed(text, t=t, i=i, j=j, n=n, q=q), len(parts))
         return list(zip(t, at.tolist(), strict=True))
 
@@ -350,18 +350,18 @@ def kernel(n: int32 @ grid[1], u: uint32 @ grid[1]):
 """
 BOTH = "mine[2] = 1\n" + 16 * " " + "for i in range(4): mine[i] = 1"
 IDIOMS = {
-    "a row's swizzle": ("16, 32", "lambda i: (t / 8, t % 8 ^ t / 8)", "mine[0] = 1"),
-    "of rows in a loop": ("32, 32", "lambda i: (t / 32 + 2 * i, t % 32 ^ t / 32 + 2 * i)", "for i in range(16): mine[i] = 1"),
-    "of chunks of 4": ("16, 32", "lambda i: (t / 8, 4 * (t % 8 ^ t / 8) + i)", "for i in range(4): mine[i] = 1"),
-    "of chunks, each written": ("16, 32", "lambda i: (t / 8, 4 * (t % 8 ^ t / 8) + i)", "mine[0] = 1; mine[3] = 1; mine[1] = 2"),
-    "in each chunk": ("16, 32", "lambda i: (t / 8, 4 * (t % 8) + (i ^ t / 8 % 4))", "for i in range(4): mine[i] = 1"),
-    "in each chunk, unrolled": ("16, 32", "lambda i: (t / 8, 4 * (t % 8) + i ^ t / 8)", "mine[0] = 1; mine[3] = 1; mine[2] = 2"),
-    "of one and of all": ("16, 32", "lambda i: (t / 8, 4 * (t % 8) + i ^ t / 8)", BOTH),
-    "of every second row": ("16, 32", "lambda i: (t / 8, t % 8 ^ t / 8 / 2)", "mine[0] = 1"),
-    "by a row's remainder": ("16, 32", "lambda i: (t / 8, t % 8 ^ t / 8 % 4)", "mine[0] = 1"),
-    "by other rows": ("64, 8", "lambda i: (t / 8 * 3, t % 8 ^ t / 8 * 3 % 8)", "mine[0] = 1"),
-    "turned": ("16, 32", "lambda i: (t % 8 ^ t / 8, t / 8)", "mine[0] = 1"),
-    "both turned": ("16, 32", "lambda i: (t / 8 ^ t % 8, t / 8 ^ 5)", "mine[0] = 1"),
+    "a row's swizzle": ("16, 32", "lambda i: (t // 8, t % 8 ^ t // 8)", "mine[0] = 1"),
+    "of rows in a loop": ("32, 32", "lambda i: (t // 32 + 2 * i, t % 32 ^ t // 32 + 2 * i)", "for i in range(16): mine[i] = 1"),
+    "of chunks of 4": ("16, 32", "lambda i: (t // 8, 4 * (t % 8 ^ t // 8) + i)", "for i in range(4): mine[i] = 1"),
+    "of chunks, each": ("16, 32", "lambda i: (t // 8, 4 * (t % 8 ^ t // 8) + i)", "mine[0] = 1; mine[3] = 1; mine[1] = 2"),
+    "in each chunk": ("16, 32", "lambda i: (t // 8, 4 * (t % 8) + (i ^ t // 8 % 4))", "for i in range(4): mine[i] = 1"),
+    "in chunks, unrolled": ("16, 32", "lambda i: (t // 8, 4 * (t % 8) + i ^ t // 8)", "mine[0] = 1; mine[3] = 1; mine[2] = 2"),
+    "of one and of all": ("16, 32", "lambda i: (t // 8, 4 * (t % 8) + i ^ t // 8)", BOTH),
+    "of every second row": ("16, 32", "lambda i: (t // 8, t % 8 ^ t // 8 // 2)", "mine[0] = 1"),
+    "by a row's remainder": ("16, 32", "lambda i: (t // 8, t % 8 ^ t // 8 % 4)", "mine[0] = 1"),
+    "by other rows": ("64, 8", "lambda i: (t // 8 * 3, t % 8 ^ t // 8 * 3 % 8)", "mine[0] = 1"),
+    "turned": ("16, 32", "lambda i: (t % 8 ^ t // 8, t // 8)", "mine[0] = 1"),
+    "both turned": ("16, 32", "lambda i: (t // 8 ^ t % 8, t // 8 ^ 5)", "mine[0] = 1"),
     "flat": ("256", "lambda i: (4 * t + i) ^ (4 * t + i >> 3 & 7)", "for i in range(4): mine[i] = 1"),
     "flat, with masks": ("256", "lambda i: 4 * t ^ (4 * t & 0x1c0) >> 4 | i", "for i in range(4): mine[i] = 1"),
     "shifts for sums": ("256", "t >> 3 << 5 | (t & 7 ^ t >> 3) << 2", "mine[3] = 1; mine[0] = 1"),
@@ -369,25 +369,25 @@ IDIOMS = {
     "a butterfly": ("64", "t ^ 5", "mine[0] = 1"),
     "of the trip's width": ("64", "t ^ 1 << k", "mine[0] = 1"),
     "in a warp": ("64", "32 * w + (lane ^ k)", "mine[0] = 1"),
-    "by a name": ("64", "lambda i: 8 * (t / 8) + (t % 8 ^ u % 8)", "mine[0] = 1"),
+    "by a name": ("64", "lambda i: 8 * (t // 8) + (t % 8 ^ u % 8)", "mine[0] = 1"),
     "by any name": ("64", "t ^ n", "mine[0] = 1"),
     "mirrored": ("64", "63 - t ^ 21", "mine[0] = 1"),
     "Gray": ("64", "t ^ t >> 1", "mine[0] = 1"),
     "Gray of a number": ("128", "2 * t ^ t", "mine[0] = 1"),
-    "of three": ("64", "t ^ t / 2 ^ t / 8", "mine[0] = 1"),
-    "one's own bits": ("64", "lambda i: t / 8 * 8 + (t % 8 ^ t / 8 & 7)", "mine[0] = 1"),
+    "of three": ("64", "t ^ t // 2 ^ t // 8", "mine[0] = 1"),
+    "one's own bits": ("64", "lambda i: t // 8 * 8 + (t % 8 ^ t // 8 & 7)", "mine[0] = 1"),
 }  # fmt: skip
 OVERLAPS = {
     "a bit is lost": ("64", "t ^ t", "mine[0] = 1"),
     "and another one": ("64", "t ^ (t & 8)", "mine[0] = 1"),
-    "turned round": ("64", "t ^ t % 2 * 32 ^ t / 32", "mine[0] = 1"),
-    "the row is not there": ("16, 32", "lambda i: (0, t % 8 ^ t / 8)", "mine[0] = 1"),
-    "the row is halved": ("16, 32", "lambda i: (t / 16, t % 8 ^ t / 8)", "mine[0] = 1"),
-    "the row is in the columns": ("16, 32", "lambda i: (t / 8 ^ t % 8, t / 8 ^ t % 8)", "mine[0] = 1"),
-    "chunks that overlap": ("16, 32", "lambda i: (t / 8, 4 * (t % 8 ^ t / 8) + i)", "for i in range(5): mine[i] = 1"),
-    "neighbours' swizzles": ("16, 32", "lambda i: (t / 8 * (1 - i), t % 8 ^ t / 8 * i)", "mine[0] = 1; mine[1] = 1"),
-    "neighbours' columns": ("16, 32", "lambda i: (t / 8, t % 8 ^ t / 8 ^ i)", "mine[0] = 1; mine[1] = 1"),
-    "by other names": ("64", "lambda i: t / 8 * 8 + (t % 8 ^ n + i & 7)", "mine[0] = 1; mine[1] = 1"),
+    "turned round": ("64", "t ^ t % 2 * 32 ^ t // 32", "mine[0] = 1"),
+    "the row is not there": ("16, 32", "lambda i: (0, t % 8 ^ t // 8)", "mine[0] = 1"),
+    "the row is halved": ("16, 32", "lambda i: (t // 16, t % 8 ^ t // 8)", "mine[0] = 1"),
+    "the row is in the columns": ("16, 32", "lambda i: (t // 8 ^ t % 8, t // 8 ^ t % 8)", "mine[0] = 1"),
+    "chunks that overlap": ("16, 32", "lambda i: (t // 8, 4 * (t % 8 ^ t // 8) + i)", "for i in range(5): mine[i] = 1"),
+    "neighbours' swizzles": ("16, 32", "lambda i: (t // 8 * (1 - i), t % 8 ^ t // 8 * i)", "mine[0] = 1; mine[1] = 1"),
+    "neighbours' columns": ("16, 32", "lambda i: (t // 8, t % 8 ^ t // 8 ^ i)", "mine[0] = 1; mine[1] = 1"),
+    "by other names": ("64", "lambda i: t // 8 * 8 + (t % 8 ^ n + i & 7)", "mine[0] = 1; mine[1] = 1"),
     "a bit set": ("64", "t | 4", "mine[0] = 1"),
 }  # fmt: skip
 
@@ -416,20 +416,20 @@ TRANSPOSED = """
 @attr("__launch_bounds__(256)")
 @requires(grid[1], block[1], thread[256])
 def kernel(x: ptr(const(int32)) @ grid[1], y: ptr(int32) @ grid[1], rows: int32 @ grid[1], columns: int32 @ grid[1]):
-    across: int32 @ grid[1] = (columns + 31) / 32
-    top: int32 @ block[1] = 32 * (id(block[1]) / across)
+    across: int32 @ grid[1] = (columns + 31) // 32
+    top: int32 @ block[1] = 32 * (id(block[1]) // across)
     left: int32 @ block[1] = 32 * (id(block[1]) % across)
     with partition(y, block[1], lambda r, c: (left + r) * rows + top + c) as y_tile, group(block[1]):
         tile: shared(int32[32, 32])
         t: int32 @ thread[1] = id()
-        with partition(tile, thread[1], lambda k: (t / 32 + k, t % 32 ^ t / 32 + k)) as mine, group(thread[1]):
+        with partition(tile, thread[1], lambda k: (t // 32 + k, t % 32 ^ t // 32 + k)) as mine, group(thread[1]):
             for k in range(0, 32, 8):
-                if top + t / 32 + k < rows and left + t % 32 < columns:
-                    mine[k] = x[(top + t / 32 + k) * columns + left + t % 32]
-        with partition(y_tile, thread[1], lambda k: (t / 32 + k, t % 32)) as mine, group(thread[1]):
+                if top + t // 32 + k < rows and left + t % 32 < columns:
+                    mine[k] = x[(top + t // 32 + k) * columns + left + t % 32]
+        with partition(y_tile, thread[1], lambda k: (t // 32 + k, t % 32)) as mine, group(thread[1]):
             for k in range(0, 32, 8):
-                if left + t / 32 + k < columns and top + t % 32 < rows:
-                    mine[k] = tile[t % 32, t / 32 + k ^ t % 32]
+                if left + t // 32 + k < columns and top + t % 32 < rows:
+                    mine[k] = tile[t % 32, t // 32 + k ^ t % 32]
 """
 
 
@@ -445,4 +445,4 @@ def test_a_transposition_by_a_swizzled_tile(tmp_path) -> None:
         run(program, 9, 256, [x, y, 70, 90], check=True, schedule=schedule)
         assert np.array_equal(y.reshape(90, 70), x.reshape(70, 90).T)
     text = entry_of(program, "sm_90a").source
-    assert "t % 32 ^ t / 32 + k" in text, text
+    assert "t % 32 ^ t // 32 + k" in text, text

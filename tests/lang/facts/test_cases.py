@@ -52,7 +52,7 @@ def first_lanes(y: ptr(int32) @ grid[1], lanes: int32 @ grid[1], apart: int32 @ 
         lane: int32 @ thread[1] = t % 32
         along: int32 @ thread[1] = lane >> apart & several - 1
         beside: int32 @ thread[1] = lane >> lanes if apart == 0 else lane & groups - 1
-        w: int32 @ thread[1] = t / 32
+        w: int32 @ thread[1] = t // 32
         desk: shared(int32[128])
         with partition(desk, thread[1], (w * groups + beside) * 2) as slot, group(thread[1]):
             if along <= MANY:

@@ -64,7 +64,7 @@ def drawn(y: ptr(int32) @ grid[1], numbers: ptr(const(int32)) @ grid[1]):
             here = tile % 8
         elif HOW == 2:
             assume(distinct(tile))
-            here = tile / 2
+            here = tile // 2
         elif HOW == 3:  # what it is made of is assigned again
             assume(distinct(here))
             here = here + 1

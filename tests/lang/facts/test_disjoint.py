@@ -72,7 +72,7 @@ class Numbers:
     def __mul__(self, other):
         return Numbers(self.values * plain(other), self.bad | spoilt(other))
 
-    def __truediv__(self, other):
+    def __floordiv__(self, other):
         divisor = plain(other)
         bad = self.bad | spoilt(other)
         if not np.all(divisor):
@@ -81,7 +81,7 @@ class Numbers:
         return Numbers(np.abs(self.values) // np.abs(divisor) * np.sign(self.values) * np.sign(divisor), bad)
 
     def __mod__(self, other):
-        return self - self / other * other
+        return self - self // other * other
 
     def __lt__(self, other):
         return self.values < plain(other)
@@ -117,12 +117,12 @@ class Writer:
     def term(self, names: str) -> str:
         rng, name, d = self.rng, self.rng.choice(names), self.number()
         kinds = [
-            name, f"{self.number()} * {name}", f"{name} / {self.number()} * {self.number()}", f"{name} % {self.number()}",
-            f"{name} % {self.number()} * {self.number()}", f"{name} / {self.number()} % {self.number()} * {self.number()}",
-            f"({self.number()} * {name} + {rng.randrange(5)}) / {self.number()} * {self.number()}", f"{name} * n",
-            f"{name} / {self.number()} * n", f"{self.number()} * {name} % {self.number()}", f"{name} % n", f"{name} / n * m",
+            name, f"{self.number()} * {name}", f"{name} // {self.number()} * {self.number()}", f"{name} % {self.number()}",
+            f"{name} % {self.number()} * {self.number()}", f"{name} // {self.number()} % {self.number()} * {self.number()}",
+            f"({self.number()} * {name} + {rng.randrange(5)}) // {self.number()} * {self.number()}", f"{name} * n",
+            f"{name} // {self.number()} * n", f"{self.number()} * {name} % {self.number()}", f"{name} % n", f"{name} // n * m",
             f"({name} - {rng.randrange(4)}) % {self.number()}",
-            f"({d} * {name} + {d * rng.randrange(3)}) / {2 * d} * {self.number()}",
+            f"({d} * {name} + {d * rng.randrange(3)}) // {2 * d} * {self.number()}",
         ]  # fmt: skip
         return rng.choice(kinds)
 
@@ -135,7 +135,7 @@ class Writer:
             "p": self.sum("b", 2), "q": self.sum("tp", 2), "outer": f"offset={self.sum('bp')}", "start": rng.randrange(3),
             "inner": f"offset={self.sum('tqp')}" if rng.random() < 0.7 else f"lambda k: {self.sum('tq')} + {self.number()} * k",
             "stop": rng.choice(["1", "2", "4", "n", "t"]), "step": rng.choice([1, 1, 2, 3]),
-            "index": rng.choice(["i", "2 * i", f"{self.number()} * i + t % 2", "i * n + t % 3", "i / 2 * n + i % 2"]),
+            "index": rng.choice(["i", "2 * i", f"{self.number()} * i + t % 2", "i * n + t % 3", "i // 2 * n + i % 2"]),
             "other": rng.choice(["t < 0", f"t % 3 < {rng.randrange(3)}", "q < n"]),
             "second": rng.choice(["0", str(self.number()), f"0 - {self.number()}", f"{self.number()} * n", "n", "t"]),
             "guard": rng.choice(["True", f"t < {self.number()}", "i < n", "q < n and p >= 0", f"q + i < {self.number()}"]),
@@ -149,7 +149,7 @@ class Writer:
         mistake = rng.random() < 0.4
         if mistake:
             rows, columns = rng.choice([rows, rows - 1, rows + 1]), rng.choice([columns, columns - 1, columns + 1])
-        divisor = rng.choice(["n", f"(n / {columns})", f"((n + {columns - 1}) / {columns})", "m"])
+        divisor = rng.choice(["n", f"(n // {columns})", f"((n + {columns - 1}) // {columns})", "m"])
         scale = columns if divisor != "n" else 1
         left = f"p + q + {rng.randrange(height)} * n" if mistake else "p + q"
         before = rng.choice([0, 0, 1, 2]) if mistake else 0  # columns before the first one
@@ -158,10 +158,10 @@ class Writer:
             "p": f"b % {divisor} * {scale} - {before}", "q": f"t % {across} * {width}", "start": 0,
             "other": rng.choice(["t < 0", f"{left} < n", "True" if mistake else f"{left} + {width - 1} < n"]),
             "second": rng.choice(["0", str(rng.randrange(width + mistake)), f"{rng.randrange(height + mistake) - mistake} * n"]),
-            "outer": f"offset=b / {divisor} * {rows} * n + p",
-            "inner": f"offset=t / {across} * {height} * n + q",
+            "outer": f"offset=b // {divisor} * {rows} * n + p",
+            "inner": f"offset=t // {across} * {height} * n + q",
             "stop": height * width + (mistake and rng.random() < 0.3), "step": 1,
-            "index": f"i / {width} * n + i % {width}",
+            "index": f"i // {width} * n + i % {width}",
             "guard": guards[0] if not mistake or rng.random() < 0.5 else rng.choice(guards),
         }  # fmt: skip
 
@@ -321,7 +321,7 @@ class Steps:
     def part(self, loops: list[str]) -> str:
         """A thread's part of `s`: tiles by the digits of its index, and moved by the loops around."""
         rng, d = self.rng, self.rng.choice([2, 3, 4, 8])
-        tiles = [f"t / {d} * {e} + t % {d} * {f}" for e, f in ((d, 1), (2 * d, 2), (4 * d, 3), (d - 1, 1), (2 * d, 1))]
+        tiles = [f"t // {d} * {e} + t % {d} * {f}" for e, f in ((d, 1), (2 * d, 2), (4 * d, 3), (d - 1, 1), (2 * d, 1))]
         moved = [f"{rng.choice([1, 2, 4, 24, 48, 96])} * {k}" for k in loops if rng.random() < 0.5]
         return " + ".join([rng.choice([*tiles, "t", "2 * t", "4 * t"]), *moved])
 
@@ -349,7 +349,7 @@ class Steps:
         if kind == 3:
             d = rng.choice([2, 4, 6])
             return [
-                f"with partition(g, thread[1], lambda i, j: (t / {d} * {rng.choice([1, 2])} + i, t % {d} * 2 + j)) as mine:",
+                f"with partition(g, thread[1], lambda i, j: (t // {d} * {rng.choice([1, 2])} + i, t % {d} * 2 + j)) as mine:",
                 "    with group(thread[1]):", f"        mine[{rng.choice(['0', '1'])}, {rng.choice(['0', '1'])}] = v",
             ]  # fmt: skip
         if kind == 4:
@@ -413,11 +413,11 @@ def test_no_race_in_many_where_proofs_left_barriers_out(tmp_path):
 # -- what is said -----------------------------------------------------------------------------------------------------------
 
 CERTAIN = [
-    ("offset=t / 2", "mine[0] = 1", "threads 0 and 1 of a block both write `s[0]`"),
-    ("offset=t % 8 * n + t / 16", "mine[0] = 1", "threads 0 and 8 of a block both write `s[0]`"),
+    ("offset=t // 2", "mine[0] = 1", "threads 0 and 1 of a block both write `s[0]`"),
+    ("offset=t % 8 * n + t // 16", "mine[0] = 1", "threads 0 and 8 of a block both write `s[0]`"),
     ("offset=2 * t", "for i in range(3): mine[i] = 1", "threads 0 and 1 of a block both write `s[2]`"),
     ("offset=t * n + 5", "for i in range(2): mine[i * n] = 1", "threads 0 and 1 of a block both write `s[n + 5]`"),
-    ("offset=t / (n + 1)", "mine[0] = 1", ""),  # for some n: not for all
+    ("offset=t // (n + 1)", "mine[0] = 1", ""),  # for some n: not for all
     ("offset=t", "if t < n: mine[t % 2] = 1", ""),  # under a condition
 ]
 
@@ -474,8 +474,8 @@ def kernel(x: ptr(int32) @ grid[1], n: int32 @ grid[1]):
         "uint32(t) * 2147483648",
         "int32(int64(t) * 4294967296)",
         "uint32(t) * 40503 % 1000",
-        "uint8(16 * t) / 16",
-        "(t - 4) / 4 * 4 + t % 4",
+        "uint8(16 * t) // 16",
+        "(t - 4) // 4 * 4 + t % 4",
     ],
 )
 def test_numbers_that_wrap_or_are_negative_prove_nothing(offset: str, tmp_path) -> None:
@@ -561,7 +561,7 @@ def kernel(n: int32 @ grid[1]):
         size: int32 @ block[1] = 1
         for step in range(4):
             width: int32 @ block[1] = size
-            with partition(tile, thread[1], t / {name} * 4 * {name} + t % {name}) as mine, group(thread[1]):
+            with partition(tile, thread[1], t // {name} * 4 * {name} + t % {name}) as mine, group(thread[1]):
                 for k in range(4):
                     mine[{name} * k] = k
             size = 4 * size

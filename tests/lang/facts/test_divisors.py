@@ -25,11 +25,11 @@ BASE: Mapping[str, str] = {
     "assumed": "m >= 1 and n >= 1 and tall >= 1",
     "first": "id()",
     "end": "m * n",
-    "above": "tile / (tall * n) * tall",
+    "above": "tile // (tall * n) * tall",
     "within": "tile % (tall * n)",
     "height": "min(m - above, tall)",
     "i": "above + within % height",
-    "j": "within / height",
+    "j": "within // height",
 }
 TEXT = """
 from prism.lang import assume, count, grid, group, id, int32, partition, prism, ptr, requires, thread, uint32
@@ -55,11 +55,11 @@ def order(y: ptr(int32) @ grid[1], m: int32 @ grid[1], n: int32 @ grid[1], tall:
 class Whole(int):
     """An integer that divides as C's do."""
 
-    def __truediv__(self, other: int) -> Whole:
+    def __floordiv__(self, other: int) -> Whole:
         return Whole(abs(self) // abs(other) * (1 if (self < 0) == (other < 0) else -1))
 
     def __mod__(self, other: int) -> Whole:
-        return Whole(self - int(self / Whole(other)) * other)
+        return Whole(self - int(self // Whole(other)) * other)
 
     def __add__(self, other: int) -> Whole:
         return Whole(int(self) + other)
@@ -141,11 +141,11 @@ WRONG = {
     "a height that differs between tiles of a band": ({"height": "min(m - above, tall - tile % 2)"}, True),
     "a height of more than the band's step": ({"height": "min(m - above, tall + 1)"}, True),
     "a height of the tile itself": ({"height": "min(m - above, tile + 1)"}, True),
-    "a quotient by another number": ({"j": "within / tall"}, True),
+    "a quotient by another number": ({"j": "within // tall"}, True),
     "a remainder of another number": ({"i": "above + (within + tile) % height"}, True),
     "a band of another length": ({"within": "tile % (2 * n)"}, True),
     "a height that comes to 0": ({"height": "min(m - above - 1, tall)"}, False),
-    "a product that drops bits": ({"above": "tile / (uint32(tall) * uint32(n)) * tall"}, False),
+    "a product that drops bits": ({"above": "uint32(tile) // (uint32(tall) * uint32(n)) * tall"}, False),
 }
 
 

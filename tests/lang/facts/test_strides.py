@@ -71,7 +71,7 @@ def test_units_of_the_grid_are_fewer_than_blocks_times_the_most_of_a_block(unit:
 @template(BACK=constexpr(bool), GUARD=constexpr(int), CEIL=constexpr(bool))
 def columns(y: ptr(int32) @ grid[1], outer: int64 @ grid[1], n: int64 @ grid[1], inner: int64 @ grid[1]):
     WIDTH: constexpr(int) = 4
-    strips: int64 @ grid[1] = (inner + (WIDTH - 1)) / WIDTH if CEIL else inner / WIDTH
+    strips: int64 @ grid[1] = (inner + (WIDTH - 1)) // WIDTH if CEIL else inner // WIDTH
     step: int64 @ grid[1] = int64(count(block[1])) * 32
     me: int64 @ thread[1] = id()
     with partition(y, thread[1]) as mine, group(thread[1]):
@@ -81,7 +81,7 @@ def columns(y: ptr(int32) @ grid[1], outer: int64 @ grid[1], n: int64 @ grid[1],
                 row: int64 = n - 1 - i if BACK else i
                 for k in range(WIDTH):
                     if k < (WIDTH if GUARD == 0 else few + (GUARD - 1)):
-                        mine[s / strips * n * inner + row * inner + s % strips * WIDTH + k] = 1
+                        mine[s // strips * n * inner + row * inner + s % strips * WIDTH + k] = 1
 
 
 @pytest.mark.parametrize("back", [False, True])

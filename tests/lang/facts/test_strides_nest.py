@@ -63,8 +63,8 @@ def proved(body: str, folder: Path, head: str = HEAD) -> bool:
 
 def rows(
     assume: str = "n >= 1 and m >= 1 and strides_nest(n, s, m, r)",
-    index: str = "i / m * s + i % m * r",
-    guard: str = "i / m < n",
+    index: str = "i // m * s + i % m * r",
+    guard: str = "i // m < n",
     before: str = "",
 ) -> str:
     """Rows of m elements: each thread writes one, somewhere."""
@@ -174,55 +174,55 @@ def test_a_launch_whose_strides_overlap_is_refused(tmp_path: Path) -> None:
 
 PROVED = {
     "two strides": rows(),
-    "a stride of 1": rows("n >= 1 and m >= 1 and strides_nest(n, s, m, 1)", "i / m * s + i % m"),
-    "another order": rows("n >= 1 and m >= 1 and strides_nest(m, r, n, s)", "i % m * r + i / m * s"),
-    "a multiple of a stride": rows("n >= 1 and m >= 1 and strides_nest(n, 2 * s, m, 1)", "i / m * (2 * s) + i % m"),
-    "an axis that is not used": rows("n >= 1 and m >= 1 and strides_nest(n, s, m, 1, 3, r)", "i / m * s + i % m"),
+    "a stride of 1": rows("n >= 1 and m >= 1 and strides_nest(n, s, m, 1)", "i // m * s + i % m"),
+    "another order": rows("n >= 1 and m >= 1 and strides_nest(m, r, n, s)", "i % m * r + i // m * s"),
+    "a multiple of a stride": rows("n >= 1 and m >= 1 and strides_nest(n, 2 * s, m, 1)", "i // m * (2 * s) + i % m"),
+    "an axis that is not used": rows("n >= 1 and m >= 1 and strides_nest(n, s, m, 1, 3, r)", "i // m * s + i % m"),
     "an extent of quotients": rows(
-        "u >= 1 and n >= 1 and m >= 1 and strides_nest((n - 1) / m + 1, s, m, r)", guard="i < n"
+        "u >= 1 and n >= 1 and m >= 1 and strides_nest((n - 1) // m + 1, s, m, r)", guard="i < n"
     ),
-    "an extent of a count": rows("m >= 1 and strides_nest((count(thread[1]) - 1) / m + 1, s, m, r)", guard="i >= 0"),
+    "an extent of a count": rows("m >= 1 and strides_nest((count(thread[1]) - 1) // m + 1, s, m, r)", guard="i >= 0"),
     "words of four": rows(
-        "n >= 1 and m >= 1 and strides_nest((n - 1) / 4 + 1, s, 4, r)", "i / 4 * s + i % 4 * r", "i < n"
+        "n >= 1 and m >= 1 and strides_nest((n - 1) // 4 + 1, s, 4, r)", "i // 4 * s + i % 4 * r", "i < n"
     ),
-    "what is left of a division": rows(index="i / m * s + (i - i / m * m) * r"),
-    "a division that is saved": rows(index="(i if m == 1 else i / m) * s + (i - (i if m == 1 else i / m) * m) * r"),
+    "what is left of a division": rows(index="i // m * s + (i - i // m * m) * r"),
+    "a division that is saved": rows(index="(i if m == 1 else i // m) * s + (i - (i if m == 1 else i // m) * m) * r"),
     "a condition in a name": rows(guard="inside >= 4", before="").replace(
-        "with partition", "inside: int32 @ thread[1] = n - i / m + 3 if i >= 0 else 0\nwith partition"
+        "with partition", "inside: int32 @ thread[1] = n - i // m + 3 if i >= 0 else 0\nwith partition"
     ),
 }
 NOT_PROVED = {
     "nothing is assumed": rows("n >= 1 and m >= 1"),
-    "it is another stride": rows(index="i / m * s + i % m * (r + 1)"),
+    "it is another stride": rows(index="i // m * s + i % m * (r + 1)"),
     "a stride that is not named": rows("n >= 1 and m >= 1 and strides_nest(n, s)"),
-    "there is a term beside": rows(index="i / m * s + i % m * r + i % 3"),
-    "an index reaches the extent": rows(guard="i / m <= n"),
+    "there is a term beside": rows(index="i // m * s + i % m * r + i % 3"),
+    "an index reaches the extent": rows(guard="i // m <= n"),
     "an index has no bound": rows(guard="i >= 0"),
-    "an index may be negative": rows(index="(i / m - 1) * s + i % m * r"),
+    "an index may be negative": rows(index="(i // m - 1) * s + i % m * r"),
     "a divisor may be 0 or less": rows("n >= 1 and strides_nest(n, s, m, r)"),
     "an index is beyond its axis": rows("n >= 1 and m >= 1 and strides_nest(n, s, m - 1, r)"),
     "extents are each thread's": rows().replace("strides_nest(n, s, m, r)", "strides_nest(n, s, m, r)").replace(
         "assume(n >= 1 and m >= 1 and strides_nest(n, s, m, r))\ni: int32 @ thread[1] = id()",
         "i: int32 @ thread[1] = id()\nassume(n >= 1 and m >= 1 and strides_nest(n, s, m + i % 2, r))",
     ),
-    "strides are each thread's": rows(index="i / m * t + i % m * r").replace(
+    "strides are each thread's": rows(index="i // m * t + i % m * r").replace(
         "assume(n >= 1 and m >= 1 and strides_nest(n, s, m, r))\ni: int32 @ thread[1] = id()",
         "i: int32 @ thread[1] = id()\nt: int64 @ thread[1] = s + i\nassume(n >= 1 and m >= 1 and strides_nest(n, t, m, r))",
     ),
     "it is not held": rows("n >= 1 and m >= 1 and not strides_nest(n, s, m, r)"),
     "one of two": rows("n >= 1 and m >= 1 and (flag or strides_nest(n, s, m, r))"),
-    "indices are not the thread": rows("n >= 1 and m >= 1 and strides_nest(n, s, m, r)", "i / m * s + i % m / 2 * r"),
+    "indices are not the thread": rows("n >= 1 and m >= 1 and strides_nest(n, s, m, r)", "i // m * s + i % m // 2 * r"),
     "an extent of quotients, too small": rows(
-        "n >= 1 and m >= 1 and strides_nest((n - 1) / m, s, m, r)", guard="i < n"
+        "n >= 1 and m >= 1 and strides_nest((n - 1) // m, s, m, r)", guard="i < n"
     ),
-    "quotients by two numbers": rows("n >= 1 and m >= 1 and strides_nest((n - 1) / (m + 1) + 1, s, m, r)", guard="i < n"),
-    "an extent of words, too small": rows("n >= 4 and strides_nest(n / 4, s, 4, r)", "i / 4 * s + i % 4 * r", "i < n"),
-    "what is left of another division": rows(index="i / m * s + (i - i / m * n) * r"),
-    "a division that is saved where it is not 1": rows(index="(i if m == 2 else i / m) * s + i % m * r"),
-    "another number where the divisor is 1": rows(index="(i + 1 if m == 1 else i / m) * s + i % m * r"),
-    "another name is 1": rows(index="(i if n == 1 else i / m) * s + i % m * r"),
+    "quotients by two numbers": rows("n >= 1 and m >= 1 and strides_nest((n - 1) // (m + 1) + 1, s, m, r)", guard="i < n"),
+    "an extent of words, too small": rows("n >= 4 and strides_nest(n // 4, s, 4, r)", "i // 4 * s + i % 4 * r", "i < n"),
+    "what is left of another division": rows(index="i // m * s + (i - i // m * n) * r"),
+    "a division that is saved where it is not 1": rows(index="(i if m == 2 else i // m) * s + i % m * r"),
+    "another number where the divisor is 1": rows(index="(i + 1 if m == 1 else i // m) * s + i % m * r"),
+    "another name is 1": rows(index="(i if n == 1 else i // m) * s + i % m * r"),
     "a condition that holds of both values": rows(guard="inside >= 4").replace(
-        "with partition", "inside: int32 @ thread[1] = n - i / m + 3 if i >= 0 else 4\nwith partition"
+        "with partition", "inside: int32 @ thread[1] = n - i // m + 3 if i >= 0 else 4\nwith partition"
     ),
 }  # fmt: skip
 
@@ -275,7 +275,7 @@ def test_a_name_that_changes_between_is_not_the_same(tmp_path: Path) -> None:
 def written(index: str, guard: str, n: int, m: int, s: int, r: int) -> list[int]:
     """The places that threads write, divisions as C has them: all numbers are positive here."""
     names = {"n": n, "m": m, "s": s, "r": r}
-    made = (compile(text.replace("/", "//"), "", "eval") for text in (index, guard))
+    made = (compile(text, "", "eval") for text in (index, guard))
     at, there = made
     return [eval(at, {**names, "i": i}) for i in range(24) if eval(there, {**names, "i": i})]
 
@@ -283,21 +283,21 @@ def written(index: str, guard: str, n: int, m: int, s: int, r: int) -> list[int]
 def test_what_is_proved_of_random_indices_holds(tmp_path: Path) -> None:
     rng, counts = random.Random(3), [0, 0]
     first, second = (
-        ("i / m", "i / 2", "(i if m == 1 else i / m)", "i"),
-        ("i % m", "i % m", "(i - i / m * m)", "i % 2", "i % n", "i / m"),
+        ("i // m", "i // 2", "(i if m == 1 else i // m)", "i"),
+        ("i % m", "i % m", "(i - i // m * m)", "i % 2", "i % n", "i // m"),
     )
-    extents = ("n", "m", "n - 1", "(n - 1) / m + 1", "2", "m * 2", "(n - 1) / 2 + 1")
+    extents = ("n", "m", "n - 1", "(n - 1) // m + 1", "2", "m * 2", "(n - 1) // 2 + 1")
     for _ in range(300):
         one, two = rng.choice(first), rng.choice(second)
         axes = [rng.choice(("n", "n", *extents)), "s", rng.choice((*"mmmm", *extents)), rng.choice(("r", "1"))]
         index = f"{one} * s + {two} * {rng.choice((axes[3], axes[3], axes[3], 's'))}"
-        guard = rng.choice(("i < n", "i / m < n", "i / m < n", "i / 2 < n", "i >= 0", "i % m < n"))
+        guard = rng.choice(("i < n", "i // m < n", "i // m < n", "i // 2 < n", "i >= 0", "i % m < n"))
         if not proved(rows(f"n >= 1 and m >= 1 and strides_nest({', '.join(axes)})", index, guard), tmp_path):
             counts[1] += 1
             continue
         counts[0] += 1
         for n, m, s, r in product((1, 2, 3, 5), (1, 2, 3, 4), range(0, 9), range(0, 6)):
-            values = [eval(text.replace("/", "//"), {"n": n, "m": m, "s": s, "r": r}) for text in axes]
+            values = [eval(text, {"n": n, "m": m, "s": s, "r": r}) for text in axes]
             if nest(((values[0], values[1]), (values[2], values[3]))):
                 found = written(index, guard, n, m, s, r)
                 assert len(set(found)) == len(found), (axes, index, guard, n, m, s, r)
@@ -327,7 +327,7 @@ with partition(y, thread[1], lambda at: at, races="none") as mine, group(block[1
 """
 TRIPS = """
 b: int32 @ block[1] = id()
-warps: int32 @ grid[1] = count(thread[1], block[1]) / 32
+warps: int32 @ grid[1] = count(thread[1], block[1]) // 32
 with partition(y, thread[1], lambda at: at, races="none") as mine, group(block[1]):
     t: int32 @ thread[1] = id()
     step: int32 @ block[1] = 32 * count(warp[1])
@@ -341,7 +341,7 @@ with partition(y, thread[1], lambda at: at, races="none") as mine, group(block[1
     "index, guard, held",
     [
         ("w * 32 + lane", "", True), ("w * 32 + lane % 16", "", False), ("w", "", False), ("w", "if lane == 0: ", True),
-        ("w / 2 * 32 + lane", "", False), ("w % 4 * 32 + lane", "", False), ("w * 4 + lane / 8", "if lane % 8 == 0: ", True),
+        ("w // 2 * 32 + lane", "", False), ("w % 4 * 32 + lane", "", False), ("w * 4 + lane // 8", "if lane % 8 == 0: ", True),
     ],
 )  # fmt: skip
 def test_a_warp_of_the_grid_and_a_lane_of_it_are_a_thread(index: str, guard: str, held: bool, tmp_path: Path) -> None:
@@ -353,5 +353,5 @@ def test_a_warp_of_the_grid_and_a_lane_of_it_are_a_thread(index: str, guard: str
     [("16", "step", True), ("17", "step", False), ("n", "step", False), ("16", "n", False), ("16", "step - 32", False)],
 )
 def test_a_product_that_is_bounded_bounds_the_trips(stop: str, step: str, held: bool, tmp_path: Path) -> None:
-    text = TRIPS.format(stop=stop, step=step).replace("warps: int32 @ grid[1] = count(thread[1], block[1]) / 32\n", "")
+    text = TRIPS.format(stop=stop, step=step).replace("warps: int32 @ grid[1] = count(thread[1], block[1]) // 32\n", "")
     assert proved(text, tmp_path, WARPS) == held

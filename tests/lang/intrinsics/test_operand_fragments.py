@@ -60,7 +60,7 @@ def of_bytes(b: ptr(const(T)) @ grid[1], o: ptr(SUM) @ grid[1], trips: int32 @ g
         p: fragment(T, 128, 64, operand=True) @ warpgroup[1] = 0
         sums: fragment(SUM, 128, 32) @ warpgroup[1] = 0
         t: int32 @ thread[1] = id()
-        with partition(tile, thread[1], lambda e: (e / 64, e % 64)) as mine, group(thread[1]):
+        with partition(tile, thread[1], lambda e: (e // 64, e % 64)) as mine, group(thread[1]):
             for e in range(t, 32 * 64, 128):
                 mine[e] = b[e]
         for j in range(trips):
@@ -85,7 +85,7 @@ def converted(x: ptr(const(float32)) @ grid[1], b: ptr(const(T)) @ grid[1], o: p
         p: fragment(T, 64, 64, operand=True) @ warpgroup[1] = 0
         sums: fragment(float32, 64, 64) @ warpgroup[1] = 0
         t: int32 @ thread[1] = id()
-        with partition(tile, thread[1], lambda e: (e / 64, e % 64)) as mine, group(thread[1]):
+        with partition(tile, thread[1], lambda e: (e // 64, e % 64)) as mine, group(thread[1]):
             for e in range(t, 64 * 64, 128):
                 mine[e] = b[e]
         with group(thread[1]):

@@ -144,7 +144,7 @@ def rewritten(v: ptr(const(half)) @ grid[1], o: ptr(float32) @ grid[1], trips: i
         p: fragment(half, 64, 32) @ warpgroup[1]
         sums: fragment(float32, 64, N) @ warpgroup[1] = 0
         t: int32 @ thread[1] = id()
-        with partition(tile, thread[1], lambda e: (e / N, e % N)) as mine, group(thread[1]):
+        with partition(tile, thread[1], lambda e: (e // N, e % N)) as mine, group(thread[1]):
             for e in range(t, 32 * N, 128):
                 mine[e] = v[e]
         for j in range(trips):
@@ -167,7 +167,7 @@ def handed_on(a: ptr(const(half)) @ grid[1], o: ptr(float32) @ grid[1]):
         p: fragment(half, 64, 64) @ warpgroup[1]
         sums: fragment(float32, 64, 64) @ warpgroup[1]
         t: int32 @ thread[1] = id()
-        with partition(tile, thread[1], lambda e: (e / 64, e % 64)) as mine, group(thread[1]):
+        with partition(tile, thread[1], lambda e: (e // 64, e % 64)) as mine, group(thread[1]):
             for e in range(t, 64 * 64, 128):
                 mine[e] = a[e]
         with group(warpgroup[1]):
@@ -297,7 +297,7 @@ def of_bytes(b: ptr(const(B)) @ grid[1], o: ptr(SUM) @ grid[1], trips: int32 @ g
         sums: fragment(SUM, M, 32) @ warpgroup[1] = 0
         more: fragment(SUM, M, 32) @ warpgroup[1] = 0
         t: int32 @ thread[1] = id()
-        with partition(tile, thread[1], lambda e: (e / K, e % K)) as mine, group(thread[1]):
+        with partition(tile, thread[1], lambda e: (e // K, e % K)) as mine, group(thread[1]):
             for e in range(t, 64 * K, 128):
                 mine[e] = b[e]
         for j in range(trips):

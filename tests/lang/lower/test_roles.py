@@ -174,7 +174,7 @@ LOADS = {
         "    mine[0] = x[32 * k + t]",
     ),
     "a shuffle": ("row: int32 @ thread[1] = shuffle(k + t, 0)", *BY_ONE),
-    "a call": ("row: int32 @ thread[1] = twice(k) / 2", *BY_ONE),
+    "a call": ("row: int32 @ thread[1] = twice(k) // 2", *BY_ONE),
     "an element": ("row: int32 @ thread[1] = int32(x[32 * rows + k])", *BY_ONE),
 }
 

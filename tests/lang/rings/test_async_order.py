@@ -155,7 +155,7 @@ def tiled(y: CUtensorMap(int32, 8, 16) @ grid[1], n: int32 @ grid[1]):
         s: shared(int32[8, 16])
         t: int32 @ thread[1] = id()
         for k in range(n):
-            with partition(s, thread[1], lambda i: (t / 4, t % 4 * 4 + i)) as mine, group(thread[1]):
+            with partition(s, thread[1], lambda i: (t // 4, t % 4 * 4 + i)) as mine, group(thread[1]):
                 for i in range(4):
                     mine[i] = k + 10 * b
             with one(thread):
@@ -196,7 +196,7 @@ def together(y: CUtensorMap(int32, 8, 16) @ grid[1]):
     with group(block[1]):
         s: shared(int32[8, 16])
         t: int32 @ thread[1] = id()
-        with partition(s, thread[1], lambda i: (t / 4, t % 4 * 4 + i)) as mine, group(thread[1]):
+        with partition(s, thread[1], lambda i: (t // 4, t % 4 * 4 + i)) as mine, group(thread[1]):
             for i in range(4):
                 mine[i] = b
         with one(thread):

@@ -65,22 +65,22 @@ def gathered(
                 with claim(left, producers, in_flight=LATE) as own:
                     t: int @ thread[1] = id()
                     with (
-                        partition(own, thread[1], lambda i: (t / 2, t % 2 * 32 + 8 * i)) as mine,
+                        partition(own, thread[1], lambda i: (t // 2, t % 2 * 32 + 8 * i)) as mine,
                         async_(mine) as coming,
                         group(thread[1]),
                     ):
                         for i in range(4):
-                            cp_async(coming[i], x[rows[t / 2] * k + step + t % 2 * 32 + 8 * i], 16)
+                            cp_async(coming[i], x[rows[t // 2] * k + step + t % 2 * 32 + 8 * i], 16)
                 if TWICE:
                     with claim(more, producers, in_flight=LATE) as own:
                         t: int @ thread[1] = id()
                         with (
-                            partition(own, thread[1], lambda i: (t / 2, t % 2 * 32 + 8 * i)) as mine,
+                            partition(own, thread[1], lambda i: (t // 2, t % 2 * 32 + 8 * i)) as mine,
                             async_(mine) as coming,
                             group(thread[1]),
                         ):
                             for i in range(4):
-                                cp_async(coming[i], x[rows[63 - t / 2] * k + step + t % 2 * 32 + 8 * i], 16)
+                                cp_async(coming[i], x[rows[63 - t // 2] * k + step + t % 2 * 32 + 8 * i], 16)
                 with claim(right, producers) as own, one(thread):
                     tma_load(own, b[0, step])
                 with (

@@ -69,7 +69,7 @@ def hgemm(
             set_registers(40)
         with consumers:
             set_registers(232)
-        for kk in range(0, k / BK):
+        for kk in range(0, k // BK):
             with claim(a, producer) as sa, claim(b, producer) as sb:
                 with one(thread):
                     tma_load(sa, map_a[row * BM, kk * BK])
@@ -79,7 +79,7 @@ def hgemm(
                 with group(warpgroup[1]):
                     wgmma(acc, sa[64 * w, 0], sb, accumulate=kk > 0)
         t: int @ thread[1] = id()
-        with partition(c_block, thread[1], offset=t * (BN / 2)) as mine:
+        with partition(c_block, thread[1], offset=t * (BN // 2)) as mine:
             with consumers, group(warpgroup[1]), group(thread[1]):
                 for i in range(0, count(acc)):
                     mine[i] = bf16(acc[i])
@@ -408,7 +408,7 @@ def converted(
                 tma_load(sb, b_map[0, i * 64])
             with claim(a, consumers) as sa, claim(b, consumers) as sb:
                 u: int @ thread[1] = id()
-                with partition(sa, thread[1], lambda r, c: (r + u / 2, c + u % 2 * 32)) as mine, group(thread[1]):
+                with partition(sa, thread[1], lambda r, c: (r + u // 2, c + u % 2 * 32)) as mine, group(thread[1]):
                     for j in range(32):
                         mine[0, j] = x[32 * u + j]
                 wgmma(acc, sa, sb, accumulate=i > 0)
@@ -479,7 +479,7 @@ def copied_for_wgmma(x: ptr(const(bf16)) @ grid[1], n: int @ grid[1]):
                 u: int @ thread[1] = id()
                 with (
                     async_(sa) as d,
-                    partition(d, thread[1], lambda r, c: (r + u / 2, c + u % 2 * 32)) as mine,
+                    partition(d, thread[1], lambda r, c: (r + u // 2, c + u % 2 * 32)) as mine,
                     group(thread[1]),
                 ):
                     for j in range(4):

@@ -150,7 +150,7 @@ def kernel(**changes: str) -> Any:
 @pytest.mark.parametrize(
     "changes", [
         {}, {"store": "for j in range(2): st_async(mine[j], t)"}, {"store": "st_async(mine[0], t, shift=-1)"},
-        {"store": "st_async(mine[0], t, shift=n)"}, {"store": "st_async(mine[0], t, shift=1 + t / 8 * k)"},
+        {"store": "st_async(mine[0], t, shift=n)"}, {"store": "st_async(mine[0], t, shift=1 + t // 8 * k)"},
         {"store": "for j in range(2): st_async(mine[j], t, shift=j + 1)"},
     ],
 )  # fmt: skip

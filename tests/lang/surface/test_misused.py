@@ -56,7 +56,7 @@ from prism.lang import assert_, grid, group, id, int32, partition, print_, prism
 
 @prism("global")
 @requires(grid[1], thread[1])
-def spoken(y: ptr(int32) @ grid[1]):
+def duration(y: ptr(int32) @ grid[1]):
     i: int32 @ thread[1] = id()
     with partition(y, thread[1], i) as mine, group(thread[1]):
         assert_(i >= 0, "TEXT")
@@ -80,10 +80,10 @@ def test_lone_surrogates_and_odd_file_names(tmp_path: Path, capsys: Any, name: b
     module = types.ModuleType("odd")
     with open(path, encoding="utf-8") as file:
         exec(compile(file.read(), file_name, "exec"), module.__dict__)
-    compiled = prism.compile(module.spoken)
-    assert compiled.cuda.encode() and compiled.cubin and prism.explain(module.spoken)
-    assert prism.explain(module.spoken, html=True).encode()
-    module.spoken[1, 1](np.zeros(1, np.int32))
+    compiled = prism.compile(module.duration)
+    assert compiled.cuda.encode() and compiled.cubin and prism.explain(module.duration)
+    assert prism.explain(module.duration, html=True).encode()
+    module.duration[1, 1](np.zeros(1, np.int32))
     assert capsys.readouterr().out.startswith("thread 0 of block 0: ")
     with pytest.raises(CompileError):
         prism.check(module.wrong)

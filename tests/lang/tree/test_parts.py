@@ -90,8 +90,8 @@ def by_partition(
                         words: uint32[4] @ thread[1]
                         with group(thread[1]):
                             for e in range(4):
-                                words[e] = pack_f16x2(1.0 * ((j + p + lane + w) % 5), 1.0 * (e - strip / 16))
-                        stmatrix(mine[lane / 8 % 2 * 8 + lane % 8, 16 * p + lane / 16 % 2 * 8], words)
+                                words[e] = pack_f16x2(1.0 * ((j + p + lane + w) % 5), 1.0 * (e - strip // 16))
+                        stmatrix(mine[lane // 8 % 2 * 8 + lane % 8, 16 * p + lane // 16 % 2 * 8], words)
                 wgmma(sums, own, v_now, transpose_b=True)
         with partition(out, thread[1], lambda e: e, races="allow") as mine, consumers, group(thread[1]):
             for i in range(count(sums)):
@@ -123,8 +123,8 @@ def by_index(
                         words: uint32[4] @ thread[1]
                         with group(thread[1]):
                             for e in range(4):
-                                words[e] = pack_f16x2(1.0 * ((j + p + lane + w) % 5), 1.0 * (e - strip / 16))
-                        stmatrix(mine[lane / 8 % 2 * 8 + lane % 8, 16 * p + lane / 16 % 2 * 8], words)
+                                words[e] = pack_f16x2(1.0 * ((j + p + lane + w) % 5), 1.0 * (e - strip // 16))
+                        stmatrix(mine[lane // 8 % 2 * 8 + lane % 8, 16 * p + lane // 16 % 2 * 8], words)
                 with group(warpgroup[1]):
                     wgmma(sums, ws[STEP * w, 0], v_now, transpose_b=True)
         with partition(out, thread[1], lambda e: e, races="allow") as mine, consumers, group(thread[1]):
@@ -144,12 +144,12 @@ def second_operand(x: ptr(const(half)) @ grid[1], o: ptr(float32) @ grid[1]):
         w: int32 @ warpgroup[1] = id()
         t: int32 @ thread[1] = id() % 128
         u: int32 @ thread[1] = id()
-        with partition(a, thread[1], lambda e: (e / 64, e % 64)) as mine, group(thread[1]):
+        with partition(a, thread[1], lambda e: (e // 64, e % 64)) as mine, group(thread[1]):
             for e in range(u, 64 * 64, 256):
                 mine[e] = x[e]
         with partition(b, warpgroup[1], lambda y, z: (32 * w + y, z)) as own, group(warpgroup[1]):
             for turn in range(2):
-                with partition(own, thread[1], lambda e: (e / 64, e % 64)) as mine, group(thread[1]):
+                with partition(own, thread[1], lambda e: (e // 64, e % 64)) as mine, group(thread[1]):
                     for e in range(t, 32 * 64, 128):
                         mine[e] = x[turn * 4096 + w * 2048 + e]
                 wgmma(sums, a, own, accumulate=turn > 0)

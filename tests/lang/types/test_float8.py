@@ -406,7 +406,7 @@ def test_with_a_wider_float_it_is_computed_in_that():
         ("x: float32 = max(a, a)", "`maximum` takes any scalar other than a float of 8 bits"),
         ("x: float32 = abs(a)", "a number other than a float of 8 bits"),
         ("x: float32 = sqrt(a)", "a float of 16 bits or more"),
-        ("x: int32 = a", "convert it: `int(a)`"),
+        ("x: int32 = a", "drops the fraction: `int(a)`"),
     ],
 )
 def test_what_else_is_refused(statement, text):

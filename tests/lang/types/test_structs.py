@@ -159,7 +159,7 @@ def declared(**fields: Any) -> type:
     ("cls", "fault"),
     [
         (declared(), "has no fields"),
-        (declared(a=float), "`a` of the struct `Wrong` must be a scalar of Prism"),
+        (declared(a=str), "`a` of the struct `Wrong` must be a scalar of Prism"),
         (declared(a=Affine), "must be a scalar of Prism"),
         (declared(a=vector(float32, 2)), "must be a scalar of Prism"),
         (declared(__a=int32), "names that begin with `__`"),

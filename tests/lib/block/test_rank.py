@@ -37,7 +37,7 @@ def counted(
     x: ptr(const(int32)) @ grid[1], y: ptr(int32) @ grid[1], counts: ptr(int32) @ grid[1], begins: ptr(int32) @ grid[1]
 ):
     i: int32 @ thread[1] = id()
-    w: int32 @ thread[1] = i / 32 * 32 * ITEMS + i % 32
+    w: int32 @ thread[1] = i // 32 * 32 * ITEMS + i % 32
     with (
         partition(y, thread[1], offset=lambda k: k, races="none") as out,
         partition(counts, thread[1], i * SHARE) as numbers,

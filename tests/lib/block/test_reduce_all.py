@@ -125,7 +125,7 @@ def gathered(x: ptr(const(int32)) @ grid[1], y: ptr(int32) @ grid[1]):
     i: int32 @ thread[1] = id()
     with partition(y, thread[1], offset=i) as own, group(block[BLOCKS]):
         found: int32[BLOCKS] @ thread[1]
-        value: int32 @ thread[1] = x[i / 32 * 32]
+        value: int32 @ thread[1] = x[i // 32 * 32]
         block.gather_warps(value, 1000, found, BLOCKS=BLOCKS)
         with group(thread[1]):
             total: int32 = 0

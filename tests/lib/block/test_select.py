@@ -70,7 +70,7 @@ def ranked(
 @requires(thread[1])
 def tens(a: uint32 @ thread[1]) -> uint32 @ thread[1]:
     """All but the last digit, so that equal elements can be told apart."""
-    return a / 10
+    return a // 10
 
 
 @prism("global")

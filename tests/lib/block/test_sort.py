@@ -37,7 +37,7 @@ from tests.mutation import without_barriers
 @requires(thread[1])
 def tens(a: int32 @ thread[1], b: int32 @ thread[1]) -> bool @ thread[1]:
     """Compares all but the last digit, so that equal elements can be told apart."""
-    return a / 10 < b / 10
+    return a // 10 < b // 10
 
 
 @prism("device")

@@ -39,7 +39,7 @@ def shifted(x: ptr(int32) @ grid[1], steps: int32 @ grid[1], parts: int32 @ grid
         ticket: uint64 @ thread[1] = grid.draw(control)
         piece: int32 @ block[1] = grid.next_tile(ticket)
         while piece < steps * parts:
-            step: int32 @ block[1] = piece / parts
+            step: int32 @ block[1] = piece // parts
             grid.wait_for_done(control, int64(step * parts), 1)
             with group(thread[1]):
                 here: int32 = piece % parts * 64 + t

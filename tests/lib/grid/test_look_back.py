@@ -48,7 +48,7 @@ def scan(
     words: ptr(mailbox(T)) @ grid[1], capacity: uint32 @ grid[1], control: ptr(uint64) @ grid[1],
 ):  # fmt: skip
     """The inclusive scan of `initial` and `x`, an element a thread, a tile a ticket; a total is out before its block waits."""
-    tiles: int32 @ grid[1] = (n + (THREADS - 1)) / THREADS
+    tiles: int32 @ grid[1] = (n + (THREADS - 1)) // THREADS
     blocks: int32 @ grid[1] = count(block[1])
     t: int32 @ thread[1] = id() % THREADS
     with partition(y, block[1]) as whole, group(block[1]):
@@ -71,7 +71,7 @@ def scan(
                 grid.look_back_stable(
                     words, done, tile, identity, first.epoch, prefixes, OP=OP, THREADS=THREADS, WORDS=WORDS
                 )
-                done = tile / THREADS * THREADS
+                done = tile // THREADS * THREADS
             else:
                 between: T @ block[1] = grid.look_back(
                     words, done, tile, identity, first.epoch, OP=OP, THREADS=THREADS, WORDS=WORDS

@@ -46,7 +46,7 @@ def starts(
 ):  # fmt: skip
     """`y[tile, d]`: how many elements before the tile are `d`. Two elements a thread."""
     TILE: constexpr(int) = 2 * THREADS
-    tiles: int32 @ grid[1] = (n + (TILE - 1)) / TILE
+    tiles: int32 @ grid[1] = (n + (TILE - 1)) // TILE
     blocks: int32 @ grid[1] = count(block[1])
     t: int32 @ thread[1] = id() % THREADS
     with partition(y, block[1]) as whole, group(block[1]):

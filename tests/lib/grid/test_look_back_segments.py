@@ -46,7 +46,7 @@ def scan(
     capacity: uint32 @ grid[1], control: ptr(uint64) @ grid[1],
 ):  # fmt: skip
     """`y`: the inclusive scan, anew at each head; `before`: how many heads there are before each tile. An element a thread."""
-    tiles: int32 @ grid[1] = (n + (THREADS - 1)) / THREADS
+    tiles: int32 @ grid[1] = (n + (THREADS - 1)) // THREADS
     blocks: int32 @ grid[1] = count(block[1])
     t: int32 @ thread[1] = id() % THREADS
     with partition(y, block[1]) as whole, partition(before, block[1]) as starts, group(block[1]):

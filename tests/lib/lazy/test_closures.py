@@ -96,7 +96,7 @@ def test_what_is_of_numbers_alone_is_computed_as_before() -> None:
     """On the host, with C's division, as constants are: also what has no meaning in a kernel."""
     x = np.array([3, 1, 4], np.int64)
     for k in (7, -7):
-        equal(lazy.map(lambda a: a * (k / 2), x), x * int(k / 2))
+        equal(lazy.map(lambda a: a * (k // 2), x), x * int(k / 2))
         equal(lazy.map(lambda a: a + k**2, x), x + 49)
         equal(lazy.map(lambda a: -k * a, x), -k * x)
         equal(lazy.map(lambda a: min(k, 3) + a, x), min(k, 3) + x)

@@ -215,10 +215,10 @@ def decide_hgemm(
         TypeError, ValueError: as `hgemm`.
     """
     a, b = _operands(arrays["a"], arrays["b"], dtype)
-    other = _other(arrays.get(_OTHER), b, dtype)
+    other = other_of(arrays.get(_OTHER), b, dtype)
     scale_a, scale_b = (_scale(arrays.get(name), name, a, b) for name in ("scale_a", "scale_b"))
     shape = (*batch_of(a, b), a.shape[-2], b.shape[-1])
-    kind = _result_dtype(out_dtype, out, a)
+    kind = result_dtype(out_dtype, out, a)
     require_like_result(out, "out", shape, kind)
     require_like_result(arrays.get("c"), "c", shape, kind)
     bias, per = _bias(arrays.get("bias"), a, shape, kind)
@@ -266,7 +266,7 @@ def _operands(a: ArrayInfo, b: ArrayInfo, dtype: Any) -> tuple[View, View]:
     given = dtype if isinstance(dtype, tuple | list) else (dtype, dtype)
     if len(given) != 2:
         raise TypeError(f"`dtype` is one dtype, or those of `a` and of `b`, not {len(given)}")
-    left, right = view_of("a", a, _kind(a, "a", given[0])), view_of("b", b, _kind(b, "b", given[1]))
+    left, right = view_of("a", a, kind_of(a, "a", given[0])), view_of("b", b, kind_of(b, "b", given[1]))
     require_operands("hgemm", left, right, (*INPUTS, *FLOATS_OF_8_BITS))
     if eight_bits(left.scalar):
         require_k_inside(left, -1)
@@ -274,11 +274,11 @@ def _operands(a: ArrayInfo, b: ArrayInfo, dtype: Any) -> tuple[View, View]:
     return left, right
 
 
-def _other(info: ArrayInfo | None, b: View, dtype: Any) -> View | None:
+def other_of(info: ArrayInfo | None, b: View, dtype: Any) -> View | None:
     """Return a second right operand, checked: it is like the first."""
     if info is None:
         return None
-    found = view_of(_OTHER, info, _kind(info, _OTHER, dtype[1] if isinstance(dtype, tuple | list) else dtype))
+    found = view_of(_OTHER, info, kind_of(info, _OTHER, dtype[1] if isinstance(dtype, tuple | list) else dtype))
     if found.scalar != b.scalar:
         raise TypeError(f"`b[1]` has dtype {found.scalar}, and `b[0]` {b.scalar}: both are multiplied by one `a`")
     if found.shape != b.shape:
@@ -288,7 +288,7 @@ def _other(info: ArrayInfo | None, b: View, dtype: Any) -> View | None:
     return found
 
 
-def _kind(info: ArrayInfo, name: str, dtype: Any) -> str:
+def kind_of(info: ArrayInfo, name: str, dtype: Any) -> str:
     """Return what an array's elements are: the bits of 8-bit floats, if `dtype` says so."""
     if dtype is None:
         return info.scalar
@@ -305,7 +305,7 @@ def _dtype_name(dtype: Any) -> str:
     return dtype if isinstance(dtype, str) else getattr(dtype, "__name__", str(dtype)).removeprefix("torch.")
 
 
-def _result_dtype(asked: Any, out: ArrayInfo | None, a: View) -> str:
+def result_dtype(asked: Any, out: ArrayInfo | None, a: View) -> str:
     """Return the name of the result's dtype."""
     if asked is not None:
         kind = _dtype_name(asked)

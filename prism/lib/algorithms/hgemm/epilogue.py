@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Sequence
+from collections.abc import Callable, Hashable, Sequence
 from dataclasses import replace
 from math import prod
 from types import FunctionType
@@ -102,9 +102,17 @@ def function_of_elements(epilogue: Any) -> Kernel:
 
 
 def fuse(
-    product: Product, epilogue: Any, given: Sequence[tuple[str, Any]], shape: tuple[int, ...], *, kept: bool
+    product: Product,
+    epilogue: Any,
+    given: Sequence[tuple[str, Any]],
+    shape: tuple[int, ...],
+    *,
+    kept: bool,
+    read: Callable[[str, ArrayInfo, View, tuple[int, ...]], Extra] | None = None,
 ) -> Product:
     """Return a product whose epilogue is a function of all that comes after the sums; `given`: extras, each with its name.
+
+    `read`: says how an array is read, if not as `extra_of` does.
 
     Raises:
         TypeError, ValueError, CompileError, OverflowError: as `hgemm`.
@@ -112,7 +120,7 @@ def fuse(
     several = epilogue if isinstance(epilogue, tuple) else (Asked(_applied(epilogue)),)
     _require_sayable(product, several, shape)
     extras = [
-        extra_of(name, one, view_of(name, one), shape) if isinstance(one, ArrayInfo) else number(one, name)
+        (read or extra_of)(name, one, view_of(name, one), shape) if isinstance(one, ArrayInfo) else number(one, name)
         for name, one in given
     ]
     own, calls, sums = len(extras), [], 1 if product.other is None else 2

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping
+from collections.abc import Hashable, Mapping
 from dataclasses import replace
 from typing import Any, NamedTuple
 
@@ -12,14 +12,14 @@ import numpy as np
 from prism.host import arguments, repeat
 from prism.host.axes import normal_axis
 from prism.host.call import Decision, Result, call
-from prism.host.plan import Machine, Plan
+from prism.host.plan import Machine, Number, Plan
 from prism.lang.types.structs import dtype_called
 from prism.lib import operators
 from prism.lib.algorithms.scan import plan as scan_plans
 from prism.lib.algorithms.scan.plan import Shape, Task
 from prism.lib.operators import Operator, number_in, operator_of
 from prism.lib.records import is_record, require_numbers
-from prism.runtime.arrays import BFLOAT16, ArrayInfo
+from prism.runtime.arrays import BFLOAT16, ArrayInfo, describe
 
 NATIVE = ("int8", "int16", "int32", "int64", "uint8", "uint16", "uint32", "uint64", "float32", "float64")
 SUPPORTED = (*NATIVE, "float16", "bfloat16")
@@ -37,6 +37,8 @@ class Called(NamedTuple):
 
 
 _SCAN = Called()
+_tasks: dict[Hashable, Task] = {}  # of an operator, the dtype of an array, and the one asked for
+_MOST = 1024
 
 
 def scan(
@@ -121,19 +123,12 @@ def scan(
     array([[ 8,  5,  4],
            [15, 14,  9]])
     """
-    asked = (
-        "scan",
-        op,
-        axis,
-        type(axis),
-        exclusive,
-        reverse,
-        dtype,
-        None if initial is None else arguments.exactly(initial),
-    )
-    if stream is None and (known := repeat.run(asked, x, out)) is not None:
+    bits = None if initial is None else _bits_of(initial, x, op, dtype)
+    begins = bits is not None or (None if initial is None else arguments.exactly(initial))
+    asked = ("scan", op, axis, type(axis), exclusive, reverse, dtype, begins)
+    if stream is None and (known := repeat.run(asked, x, out, number=bits)) is not None:
         return known
-    return _scan_anew(asked, x, op, axis, exclusive, reverse, initial, dtype, out, stream)
+    return _scan_anew(asked, x, op, axis, exclusive, reverse, initial, dtype, out, stream, bits)
 
 
 def _scan_anew(
@@ -147,6 +142,7 @@ def _scan_anew(
     dtype: Any,
     out: Any,
     stream: Any,
+    bits: int | None,
 ) -> Any:
     """Do what `scan` does where no earlier call was like it."""
 
@@ -156,12 +152,34 @@ def _scan_anew(
             return Decision(copied=("x",), converted=kind)
         task, shown = task_of(op, given, dtype, exclusive=bool(exclusive), reverse=bool(reverse))
         begin = shown if initial is None else initial_of(initial, task)
+        begin = begin if bits is None else Number("initial", dtype=task.types[1])
         along = None if axis is None else normal_axis(axis, max(1, len(given.shape)))
         if result is not None:
             arguments.require_result(result, task.result, shape_of(given, along))
         return decide_scan(given, task, begin, along, result, machine)
 
-    return call("scan", asked, {"x": x}, decide, out, stream)
+    return call("scan", asked, {"x": x}, decide, out, stream, numbers=None if bits is None else {"initial": bits})
+
+
+def _bits_of(initial: Any, x: Any, op: Any, dtype: Any) -> int | None:
+    """Return the bits of an initial value in the kernel's type, so that one plan does for all values.
+
+    None: it has more than 8 bytes, is none of the dtype (the call says so), or `prism.lib.plan` makes the call, for good.
+    """
+    if repeat.noting.get() is not None:
+        return None
+    try:
+        key = (op, x.dtype, dtype)
+        task = _tasks.get(key)
+        if task is None:
+            task = task_of(op, describe(x), dtype)[0]
+            if len(_tasks) >= _MOST:
+                _tasks.clear()
+            _tasks[key] = task
+        value = initial_of(initial, task)
+    except (AttributeError, TypeError, ValueError):
+        return None
+    return None if value.dtype.kind in "cV" else int.from_bytes(value.tobytes(), "little")
 
 
 def shape_of(given: ArrayInfo, axis: int | None) -> tuple[int, ...]:

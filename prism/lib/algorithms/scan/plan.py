@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from prism.host.plan import WORDS, Buffer, Machine, Plan, Step, X, Y, instance_of, nothing, size_of
+from prism.host.plan import WORDS, Buffer, Machine, Number, Plan, Step, X, Y, instance_of, nothing, size_of
 from prism.kernels import scan as kernels
 from prism.lang.surface import Kernel
 from prism.lang.types import SCALARS
@@ -429,13 +429,14 @@ def number_of(value: Any) -> Any:
 
 
 def plan(way: Way, task: Task, initial: Any, machine: Machine) -> Plan:
-    """Return a way as a plan, on a machine: with `initial`, in the kernel's type, and with its scratch memory laid out."""
+    """Return a way as a plan, on a machine: with `initial`, in the kernel's type or as memory, and with its scratch memory."""
     chosen, blocks = instance_of(way.kernel, way.template), way.blocks
     if way.multiple < blocks and not machine.host:
         most = machine.wave(chosen, way.threads)
         times = most // way.multiple if most >= 2 * way.multiple else -(-most // way.multiple)
         blocks = min(blocks, times * way.multiple)
-    numbers = {**way.numbers, "identity": number_of(task.identity()), "initial": number_of(initial)}
+    begin = initial if isinstance(initial, Number) else number_of(initial)
+    numbers = {**way.numbers, "identity": number_of(task.identity()), "initial": begin}
     memory, nbytes, tag = _words(way, task.word_bytes())
     step = Step(chosen, blocks, way.threads, {**way.arrays, **numbers, **memory})
     return Plan((step,), nbytes, tag)

@@ -26,6 +26,11 @@ def fits_along(condition: Any, x: Any, axis: Any) -> bool:
     )
 
 
+def mask_of_number(condition: Any) -> Any:
+    """Return a condition that is a number as an array of NumPy's."""
+    return np.asarray(condition) if isinstance(condition, bool | int | float | complex | np.generic) else condition
+
+
 def condition_along(condition: Any, x: Any, along: int, stream: Any) -> Any:
     """Return a condition for an axis of an array, at most as long.
 

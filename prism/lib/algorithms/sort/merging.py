@@ -53,7 +53,7 @@ def argsort_merged(
     several = math.prod(shape) > columns > 0
 
     def row_of(arrays: Mapping[str, Lazy]) -> Lazy:
-        return convert(Applied(lambda place: place / columns).map_over(arrays["places"]), SCALARS["uint32"])
+        return convert(Applied(lambda place: place // columns).map_over(arrays["places"]), SCALARS["uint32"])
 
     def in_row(arrays: Mapping[str, Lazy]) -> Lazy:
         return convert(Applied(lambda place: place % columns).map_over(arrays["places"]), SCALARS[wanted])

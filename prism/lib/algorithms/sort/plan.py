@@ -135,6 +135,7 @@ def rows(
         keys, carried = keys_of(kind), carries(kind)
         return ranges.rows(
             keys.type, kind.values or "uint32", kind.places or "int64", carried, columns, names, kind=keys.kind, flip=keys.flip,
+            lowest=keys.lowest,
         )  # fmt: skip
     if by_residents(kind, many, columns, machine):
         keys, carried = keys_of(kind), carries(kind)

@@ -20,6 +20,7 @@ from prism.lib.algorithms.topk.plan import (
     rank_of,
     value_of,
 )  # fmt: skip
+from prism.lib.algorithms.topk.registers import held_by, top_held
 
 _UNLIKELY = 16.0  # the row is read again with a probability below `exp(-16)`
 _MOST_SAMPLED = 8  # elements of a lane, of each group
@@ -36,6 +37,8 @@ def top_rows(task: Task, view: Collapsed, behind: int, k: int, skew: int, machin
         steps = in_runs(task, view, behind, k, skew, machine, (Buffer("x"), None), scratch)
     elif not machine.host and is_long(task, view.n, k, machine):
         steps = top_long(task, view, behind, k, skew, machine, scratch)
+    elif c := held_by(task, view, behind, k, skew, machine):
+        steps = top_held(task, view, c, k, skew, machine, scratch)
     else:
         steps = in_parts(task, view, behind, k, skew, machine, scratch)
     return Plan(tuple(steps), scratch=scratch.used)

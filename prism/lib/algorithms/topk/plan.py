@@ -102,7 +102,7 @@ def _held(task: Task, n: int, k: int, threads: int) -> Configuration | None:
     kept = _kept(task, k, threads)
     if not kept or (threads < 512 and n > (_SHARE if groups else _SHARE // 4) * threads):
         return None
-    if groups and k > configurations.FEW and threads > 128:  # all that comes before the bound is put in order
+    if groups and k > configurations.FEW:  # all that comes before the bound is put in order
         kept = _kept(task, k + k // 2, threads) or kept
     room = _power(max(k, 512))
     if (

@@ -82,7 +82,7 @@ def test_orders_of_ones_own() -> None:
     a, b = (run[np.argsort(run // 10, kind="stable")] for run in runs)
     both = np.concatenate([a, b])
     assert np.array_equal(merge(a, b, less=tens), both[np.argsort(both // 10, kind="stable")])
-    assert np.array_equal(merge(a, b, less=lambda x, y: x / 10 < y / 10), both[np.argsort(both // 10, kind="stable")])
+    assert np.array_equal(merge(a, b, less=lambda x, y: x // 10 < y // 10), both[np.argsort(both // 10, kind="stable")])
     down = [np.sort(run)[::-1] for run in runs]
     assert np.array_equal(merge(*down, descending=True), np.sort(both)[::-1])
     pairs = np.zeros(900, Pair)

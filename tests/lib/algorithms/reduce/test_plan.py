@@ -269,7 +269,7 @@ def test_positions_found_by_several_blocks(kind: str) -> None:
         assert positions(x, True, multiprocessors=2) == positions(x, True, multiprocessors=132) == at
 
 
-# Of 132 multiprocessors, by elements of 2^log: the launches whose times on one H200 are in docs/library.md.
+# Of 132 multiprocessors, by elements of 2^log: the launches whose times on one H200 are in docs/measurements/reductions.md.
 SHARED = [
     ("float32", 20, 128, 512), ("float32", 22, 128, 1024), ("float32", 24, 132, 1024), ("int64", 18, 128, 256),
     ("int64", 19, 128, 512), ("int64", 20, 128, 1024), ("int64", 22, 128, 1024), ("int16", 20, 128, 256), ("int16", 24, 256, 512),

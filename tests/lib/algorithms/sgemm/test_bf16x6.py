@@ -108,7 +108,7 @@ def test_what_bfloat16_would_make_infinite() -> None:
 
 @pytest.mark.parametrize("k", [1, 15, 2047, 2048, 2049, 4096, 9000, 65536])
 def test_parts_cover_k_and_none_is_too_long(k: int) -> None:
-    """2048: what the error on the GPU was measured with (docs/sgemm.md)."""
+    """2048: what the error on the GPU was measured with (docs/measurements/sgemm.md)."""
     matrix = Matrix("a", 0, 1, 1, 0)
     parts = sgemm_bf16x6.Planes(Product(matrix, matrix, matrix, 1, (1, 1, k))).parts()
     assert [part.first for part in parts] == list(np.cumsum([0, *(part.depth for part in parts[:-1])]))

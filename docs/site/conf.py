@@ -3,7 +3,7 @@
 import sys
 from pathlib import Path
 
-ROOT = Path(__file__).resolve().parent.parent
+ROOT = Path(__file__).resolve().parents[2]
 sys.path.insert(0, str(ROOT))
 
 import prism  # noqa: E402
@@ -27,7 +27,8 @@ napoleon_google_docstring = False
 
 html_theme = "furo"
 html_title = "Prism"
-html_static_path = ["site/static"]
+html_static_path = ["static"]
 html_css_files = ["site.css"]
 html_copy_source = False
 html_show_sourcelink = False
+html_show_search_summary = False  # a page that is opened as a file may not fetch the others: the search works without

@@ -1,4 +1,4 @@
-"""The paper's bf16 multiplication, as printed: threads beyond the edge go on to the next tile, and their warp does not."""
+"""As in the paper's bf16 product, threads beyond the edge go on to the next tile; here their block has more to do in this one."""
 
 from __future__ import annotations
 
@@ -15,3 +15,4 @@ def case(x: ptr(float) @ block[1], n: int @ block[1]):
                 if tile * 32 + t >= n:
                     continue  # error: jump
                 mine[0] = 0.0
+        last: int = tile

@@ -1,0 +1,65 @@
+"""What is sent while a GPU computes: messages on a stream of their own, ordered with the one that computes."""
+
+from __future__ import annotations
+
+import contextlib
+import sys
+from typing import Any
+
+from prism.host.memory import working
+from prism.runtime.arrays import ArrayInfo
+
+_streams: dict[tuple[str, int], Any] = {}
+
+
+class Aside:
+    """A stream beside the current one of an array's library; on the host nothing: what is sent is there at once.
+
+    A context, at whose end the current stream waits for all that was sent: until then messages' memory must be kept.
+    """
+
+    def __init__(self, info: ArrayInfo, on_gpu: bool) -> None:
+        self._info, self._other = info, None
+        if info.device is None or not on_gpu:
+            return
+        cuda = sys.modules[info.library].cuda
+        self._current = cuda.current_stream(info.device) if info.library == "torch" else cuda.get_current_stream()
+        key = info.library, info.device
+        if key not in _streams:
+            with working(info, None):
+                _streams[key] = cuda.Stream(info.device) if info.library == "torch" else cuda.Stream(non_blocking=True)
+        self._other = _streams[key]
+        self.follow()
+
+    def _record(self, stream: Any) -> Any:
+        return stream.record_event() if self._info.library == "torch" else stream.record()
+
+    def _wait(self, stream: Any, event: Any) -> None:
+        stream.wait_event(event)
+
+    def __enter__(self) -> Aside:
+        return self
+
+    def __exit__(self, *exception: object) -> None:
+        self.join(self.sent())
+
+    def follow(self) -> None:
+        """Let what is sent next wait for what is computed by now."""
+        if self._other is not None:
+            self._wait(self._other, self._record(self._current))
+
+    def sending(self) -> contextlib.AbstractContextManager[Any]:
+        """Return the context in which messages go beside what is computed."""
+        if self._other is None:
+            return contextlib.nullcontext()
+        handle = self._other.cuda_stream if self._info.library == "torch" else self._other.ptr
+        return working(self._info, handle)
+
+    def sent(self) -> Any:
+        """Return what stands for all that was sent by now, for `join`."""
+        return None if self._other is None else self._record(self._other)
+
+    def join(self, sent: Any) -> None:
+        """Let what is computed next wait for what was sent by then."""
+        if sent is not None:
+            self._wait(self._current, sent)

@@ -1,0 +1,159 @@
+"""Products of matrices whose shards lie on many ranks: what is sent travels while the GPU multiplies."""
+
+from __future__ import annotations
+
+import itertools
+import math
+from collections.abc import Sequence
+from typing import Any
+
+from prism import lib
+from prism.dist._agree import Mine, agree
+from prism.dist._arrays import Post
+from prism.dist._aside import Aside
+from prism.dist._engines import engine_of
+from prism.dist._reduce import shard
+from prism.dist._totals import dtype_in_words, wide_of
+from prism.host.memory import empty
+from prism.runtime.arrays import ArrayInfo
+
+SPLITS = ("rows", "columns", "inner")
+_ROWS, _CHUNKS = 1024, 4
+"""Of a rank: the least rows that a product of a message has, and the most messages that rows go in."""
+
+
+def matmul(a: Any, b: Any, *, comm: Any, split: str = "rows") -> Any:
+    """Return this rank's shard of the product of two matrices that lie on many ranks.
+
+    Parameters
+    ----------
+    a, b : arrays of NumPy, CuPy or torch
+        This rank's shards, of two axes, both of float32, float16 or bfloat16. By `split`:
+        "rows": rows of A, and the whole of B, the same on all ranks; the result has A's rows.
+        "columns": rows of A, and columns of B; the result has all rows, and B's columns.
+        "inner": columns of A, and as many rows of B; the result has an even share of the rows.
+        Shards may have any lengths, and be empty.
+    comm : communicator
+        A torch ProcessGroup, an mpi4py Comm, an nccl4py Communicator or a CuPy NcclCommunicator.
+    split : str, default "rows"
+        Along which axis the matrices are cut: A's rows; A's rows and B's columns; or the axis that is summed over.
+
+    Returns
+    -------
+    array
+        This rank's shard of the product, of `a`'s library and dtype, on its device. Of "rows" and "inner" those of all ranks, in
+        their order, below each other are the product; of "columns" beside each other.
+
+    Raises
+    ------
+    TypeError, ValueError
+        As `prism.lib.matmul`, on all ranks, if it is raised on one, which is named; `a` or `b` has not two axes; `split` is none
+        of the three; `comm` is none that is known; ranks disagree in the dtype, `split`, or an extent that they must share.
+
+    Notes
+    -----
+    "rows" sends nothing. "columns" sends each row of A to all ranks, "inner" each share of the result to the rank that has it, as
+    float32: sums of all ranks are added up in their order, and rounded once. Rows go in up to four messages, each while others
+    are multiplied, on a stream beside the current one.
+
+    Examples
+    --------
+    >>> prism.dist.matmul(a, b, comm=MPI.COMM_SELF, split="inner")  # doctest: +SKIP
+    """
+    post = Post(engine_of(comm))
+
+    def work() -> Mine:
+        info, other = shard(post, a, "a"), shard(post, b, "b")
+        if split not in SPLITS:
+            raise ValueError(f"`split` must be one of {', '.join(SPLITS)}, not {split!r}")
+        for name, one in (("a", info), ("b", other)):
+            if len(one.shape) != 2:
+                raise ValueError(f"`{name}` must have two axes, not {len(one.shape)}")
+        lib.matmul(a[:0], b)  # which raises what is wrong
+        (m, k), n = info.shape, other.shape[1]
+        shared = {"rows": f"inner={k}, columns={n}", "columns": f"inner={k}", "inner": f"rows={m}, columns={n}"}
+        words = f"matmul({dtype_in_words(info, None)}, split={split}, {shared[split]})"
+        return Mine(words, (m, k, n), b"", info)
+
+    told = agree(post, work)
+    info = told.kept
+    if split == "rows" or post.size == 1:
+        return lib.matmul(a, b)
+    if split == "columns":
+        return _columns(post, info, a, b, told.lengths)
+    return _inner(post, info, a, b)
+
+
+def _columns(post: Post, like: ArrayInfo, a: Any, b: Any, lengths: Sequence[int]) -> Any:
+    """Return all rows of the product: this rank's first, and those of others as they come."""
+    starts = [0, *itertools.accumulate(lengths)]
+    (mine, inner), columns = a.shape, int(b.shape[1])
+    found = empty(like, (starts[-1], columns), like.dtype)
+    each, chunks = _cut(max(lengths))
+    # Memory is the current stream's, and kept until that has waited for what is sent.
+    sent = a = lib.copy(a)
+    if mine < each * chunks:  # all ranks send as much
+        sent = empty(like, (each * chunks, inner), like.dtype)
+        sent[:mine] = a
+    came = [empty(like, (post.size, each, inner), like.dtype) for _ in range(chunks)]
+    with Aside(like, post.engine.on_host is False) as aside:
+        marks = []
+        for chunk, room in enumerate(came):
+            with aside.sending():
+                post.all_gather(like, sent[chunk * each : (chunk + 1) * each], (each, inner), like.dtype, room)
+                marks.append(aside.sent())
+        if mine:
+            lib.matmul(a, b, out=found[starts[post.rank] : starts[post.rank + 1]])
+        for chunk, (room, mark) in enumerate(zip(came, marks, strict=True)):
+            aside.join(mark)
+            for rank, length in enumerate(lengths):
+                many = min(each, length - chunk * each)
+                if rank != post.rank and many > 0:
+                    begin = starts[rank] + chunk * each
+                    lib.matmul(room[rank, :many], b, out=found[begin : begin + many])
+    return found
+
+
+def _inner(post: Post, like: ArrayInfo, a: Any, b: Any) -> Any:
+    """Return this rank's rows of the sum of all ranks' products: some of each rank's rows go while the next are multiplied."""
+    (m, _), columns = a.shape, int(b.shape[1])
+    starts = [m * rank // post.size for rank in range(post.size + 1)]
+    kind = wide_of(like, None) or like.dtype
+    found = empty(like, (starts[post.rank + 1] - starts[post.rank], columns), like.dtype)
+    each, chunks = _cut(-(-m // post.size))
+    cuts = [[max(0, min(each, b - a - chunk * each)) for a, b in itertools.pairwise(starts)] for chunk in range(chunks)]
+    # Memory is the current stream's, and kept until that has waited for what is sent.
+    parts = [empty(like, (sum(rows), columns), kind) for rows in cuts]
+    came = [empty(like, (post.size, rows[post.rank], columns), kind) for rows in cuts]
+    with Aside(like, post.engine.on_host is False) as aside:
+        marks = []
+        for chunk, rows in enumerate(cuts):
+            ends = [0, *itertools.accumulate(rows)]
+            for rank, (begin, end) in enumerate(itertools.pairwise(ends)):
+                if end > begin:
+                    first = starts[rank] + chunk * each
+                    _multiply(a[first : first + end - begin], b, parts[chunk][begin:end], like)
+            aside.follow()
+            with aside.sending():
+                post.all_to_all(like, parts[chunk], rows, [rows[post.rank]] * post.size, came[chunk])
+                marks.append(aside.sent())
+        for chunk, (room, mark) in enumerate(zip(came, marks, strict=True)):
+            aside.join(mark)
+            if many := cuts[chunk][post.rank]:
+                total = lib.reduce(room, axis=0)
+                lib.evaluate(lib.lazy.cast(total, like.dtype), out=found[chunk * each : chunk * each + many])
+    return found
+
+
+def _cut(rows: int) -> tuple[int, int]:
+    """Return how many rows a message has of each rank, and how many messages there are."""
+    chunks = max(1, min(_CHUNKS, rows // _ROWS))
+    return max(1, math.ceil(rows / chunks)), chunks
+
+
+def _multiply(a: Any, b: Any, out: Any, like: ArrayInfo) -> None:
+    """Put a product into an array of float32."""
+    if like.scalar == "float32":
+        lib.matmul(a, b, out=out)
+    else:
+        lib.hgemm(a, b, out=out, out_dtype="float32")

@@ -1,0 +1,1 @@
+"""Products of groups of rows, each with a matrix of its own."""

@@ -1,0 +1,12 @@
+import numpy as np
+
+import prism
+from prism.lang import float32, requires, thread
+
+
+@prism("device")
+@requires(thread[1])
+def case(x: float32 @ thread[1]) -> float32 @ thread[1]:
+    if np.isinf(x):  # error: name
+        return 0
+    return np.where(x > 0, x, 0)  # error: name

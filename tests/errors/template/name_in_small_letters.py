@@ -1,0 +1,9 @@
+import prism
+from prism.lang import block, int32, requires, thread
+from prism.lib.thread import operators
+
+
+@prism("device")
+@requires(block[1], thread[32])
+def case(v: int32 @ thread[1]) -> int32 @ block[1]:
+    return block.reduce(v, op=operators.add)  # error: template

@@ -1,0 +1,8 @@
+import prism
+from prism.lang import array, block, float32, grid, int32, requires, thread
+
+
+@prism("global")
+@requires(grid[1], block[1], thread[1])
+def case(y: array(float32, 2) @ block[1], n: int32 @ grid[1]):  # error: type
+    m: int32 @ grid[1] = n

@@ -1,0 +1,85 @@
+"""prism.dist by processes of their own: what ranks get is right, and a rank that dies ends the others by the engine's own error.
+
+Where there are several GPUs each rank has one, and NCCL is tried too; else two ranks share one, over gloo.
+Tests of prism/dist: _engines.
+"""
+
+from __future__ import annotations
+
+import os
+import socket
+import subprocess
+import sys
+import textwrap
+import time
+from pathlib import Path
+
+import pytest
+
+torch = pytest.importorskip("torch")
+ROOT = Path(__file__).parents[2]
+if not torch.cuda.is_available():
+    pytest.skip("no GPU that torch sees", allow_module_level=True)
+SEVERAL = torch.cuda.device_count() > 1
+# NVLink's multicast is not there in all virtual machines; without a second GPU it is not asked for.
+WHERE = {**os.environ, "PYTHONPATH": str(ROOT), "OMP_NUM_THREADS": "1", "NCCL_NVLS_ENABLE": "0"}
+
+
+def start(rank: int, port: int, *command: str) -> subprocess.Popen[str]:
+    """Start one of two ranks, without a starter that would end the other one."""
+    where = {**WHERE, "MASTER_ADDR": "127.0.0.1", "MASTER_PORT": str(port), "RANK": str(rank), "LOCAL_RANK": str(rank)}
+    words = [sys.executable, *command]
+    return subprocess.Popen(
+        words, cwd=ROOT, env=where | {"WORLD_SIZE": "2"}, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True
+    )
+
+
+def free_port() -> int:
+    """Return a port that nobody has now."""
+    with socket.socket() as one:
+        one.bind(("127.0.0.1", 0))
+        return int(one.getsockname()[1])
+
+
+def test_ranks() -> None:
+    port = free_port()
+    engines = ["nccl", "gloo", "cupy", "nccl4py"] if SEVERAL else ["gloo"]
+    ranks = [start(rank, port, "-m", "tests.gpu.dist_ranks", *engines) for rank in range(2)]
+    texts = [one.communicate(timeout=300)[0] for one in ranks]
+    assert [one.returncode for one in ranks] == [0, 0], "\n".join(texts)
+    for engine in engines[: 2 if SEVERAL else 1]:
+        assert f"{engine}: " in texts[0] and "calls are right on 2 ranks" in texts[0], texts[0]
+
+
+DIES = """
+    import datetime, os, sys
+    import torch, torch.distributed
+    import prism
+
+    rank, engine = int(os.environ["RANK"]), sys.argv[1]
+    torch.cuda.set_device(rank % torch.cuda.device_count())
+    torch.distributed.init_process_group(engine, timeout=datetime.timedelta(seconds=15))
+    x = torch.ones(1000, device="cuda")
+    whole = prism.dist.scan(x, comm=torch.distributed.group.WORLD)
+    assert float(whole[-1]) == 1000 * (rank + 1)
+    print("the first call is right", flush=True)
+    if rank == 1:
+        os._exit(0)
+    prism.dist.scan(x, comm=torch.distributed.group.WORLD)
+    print("the second call ended", flush=True)
+"""
+
+
+@pytest.mark.parametrize("engine", ["gloo", "nccl"])
+def test_a_rank_that_dies(engine: str, tmp_path: Path) -> None:
+    if engine == "nccl" and not SEVERAL:
+        pytest.skip("NCCL needs a GPU for each rank")
+    program = tmp_path / "dies.py"
+    program.write_text(textwrap.dedent(DIES), encoding="utf-8")
+    begin, port = time.monotonic(), free_port()
+    ranks = [start(rank, port, str(program), engine) for rank in range(2)]
+    texts = [one.communicate(timeout=200)[0] for one in ranks]
+    assert "the first call is right" in texts[0] and "the second call ended" not in texts[0], texts[0]
+    assert ranks[0].returncode != 0 and ranks[1].returncode == 0, texts[0]
+    # 15 s of its time-out, the same again until NCCL's watchdog looks, and what it takes to start and to compile.
+    assert time.monotonic() - begin < 150

@@ -1,0 +1,86 @@
+"""Launches by tuples, and indices along their axes. Tests of prism/lang/check/launch_axes.py."""
+
+from __future__ import annotations
+
+import json
+
+import numpy as np
+import pytest
+
+import prism
+from prism.interpret import run
+from prism.lang import cdiv
+from prism.launcher import host_entry
+from prism.runtime.entry import Entry
+from tests.interpret.array_kernels import scaled
+from tests.interpret.axis_kernels import indices, places
+
+GRIDS = [((2, 3, 4), (4, 2, 8)), ((24,), (64,)), (24, (8, 8)), ((1, 24, 1), 64), ((3, 8), (2, 16, 2))]
+
+
+def expected(blocks: object, threads: object) -> np.ndarray:
+    """What `places` writes: a row for each thread."""
+    along = [(*(n if isinstance(n, tuple) else (n,)), 1, 1)[:3] for n in (blocks, threads)]
+    b, t = np.divmod(np.arange(24 * 64), 64)
+    found = [np.stack([i % x, i // x % y, i // (x * y)], 1) for i, (x, y, _) in zip((b, t), along, strict=True)]
+    first = found[0][:, :1] * along[1][0] + found[1][:, :1]
+    return np.concatenate([*found, first], 1)
+
+
+@pytest.mark.parametrize(("blocks", "threads"), GRIDS)
+def test_indices_along_three_axes(blocks: object, threads: object) -> None:
+    y = np.zeros((24 * 64, 8), np.int32)
+    places[blocks, threads](y, check=True)
+    assert np.array_equal(y[:, :7], expected(blocks, threads))
+    other = np.zeros_like(y)
+    places.launch(other, blocks=blocks, threads=threads)
+    assert np.array_equal(other, y)
+
+
+def test_indices_in_the_grid_of_an_array_of_two_axes() -> None:
+    y = np.zeros((37, 29), np.int32)[::-1]
+    indices[(cdiv(29, 8), cdiv(37, 4)), (8, 4)](y, check=True)
+    r, c = np.indices(y.shape)
+    assert np.array_equal(y, 1000 * r + c)
+
+
+def test_tuples_for_a_kernel_that_asks_for_no_axis() -> None:
+    x, y = np.ones((4, 6), np.float32), np.zeros((4, 6), np.float32)
+    scaled[(3, 2), (2, 2)](x, y, 2.0, check=True)
+    assert (y == 2).all()
+
+
+def test_a_run_without_axes_has_one() -> None:
+    y = np.zeros((24 * 64, 8), np.int32)
+    run(prism.check(places), 24, 64, (y,), check=True)
+    assert np.array_equal(y[:, :7], expected(24, 64))
+
+
+@pytest.mark.parametrize(
+    ("blocks", "threads", "fault"),
+    [
+        ((2, 2, 2), (8, 4), r"`indices` asks for indices up to `id\(1\)`: its blocks have 2 axes, not 3"),
+        ((2, 2), (8, 0), "at least one of the threads along each axis"),
+        ((2, 2), (8, 3), "needs a multiple of 32 threads a block"),
+        ((2, 2, 2, 2), 32, "blocks are given along 1 to 3 axes, not 4"),
+        (2, (), "threads are given along 1 to 3 axes, not 0"),
+        ((2, 2.0), 32, "the number of blocks must be an integer, not float"),
+        (2, (64, 32), "threads"),
+        ((1, 1 << 26), (32, 32), "counts threads along an axis in 32 bits"),
+    ],
+)
+def test_what_is_refused(blocks: object, threads: object, fault: str) -> None:
+    with pytest.raises((TypeError, prism.LaunchError), match=fault):
+        indices[blocks, threads](np.zeros((9, 9), np.int32))
+
+
+def test_an_entry_says_how_many_axes_it_has() -> None:
+    entry = host_entry(prism.check(indices))
+    assert entry.axes == 2 and [p.name for p in entry.parameters][-4:] == [
+        "blocks[0]",
+        "blocks[1]",
+        "threads[0]",
+        "threads[1]",
+    ]
+    assert Entry.from_json(json.loads(json.dumps(entry.to_json()))) == entry
+    assert host_entry(prism.check(scaled, {"T": "float32"})).axes == 0
