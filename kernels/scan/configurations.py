@@ -212,7 +212,7 @@ class RowsConfiguration:
 # A block looks back at all columns of as many tiles as there are blocks: so one on a multiprocessor, with large tiles, where
 # there are enough of them, or else small ones. By size of an element.
 WHOLE_ROWS = {
-    4: (RowsConfiguration(items=44, words=8), RowsConfiguration(items=12, threads=256, blocks=2)),
+    4: (RowsConfiguration(items=44), RowsConfiguration(items=12, threads=256, blocks=2)),
     8: (RowsConfiguration(items=22), RowsConfiguration(items=6, threads=256, blocks=2)),
 }
 WHOLE_ROWS_COLUMNS = (9, 127)

@@ -15,7 +15,7 @@ from prism.lib.algorithms.select.into import (
     condition_along,
     fits_along,
     fitting,
-    mask_of_number,
+    given_array,
     most_kept,
     put_exactly,
     put_first,
@@ -267,7 +267,7 @@ def compress(
     if along is not None:
         places = flatnonzero(condition_along(condition, x, along, stream), stream=stream)
         return take(x, places, along, out, "clip", stream=stream)
-    x, condition = arguments.array_of(x), mask_of_number(arguments.array_of(condition))
+    x, condition = given_array(x), given_array(condition)
     if len(condition.shape) == 1:
         condition = fitting(condition, math.prod(x.shape), mode, stream)
     given = {"mask": condition, "x": x}
@@ -308,7 +308,7 @@ def extract(
     array([0, 2, 4])
     """
     mode = calls.mode_of(count, size, fill_value)
-    x, condition = arguments.array_of(x), mask_of_number(arguments.array_of(condition))
+    x, condition = given_array(x), given_array(condition)
     condition = fitting(condition, math.prod(x.shape), mode, stream)
     return calls.select_by_mask("extract", {"mask": condition, "x": x}, mode, stream, {"mask": "condition"})
 

@@ -145,7 +145,7 @@ def test_conditions_that_are_lists_and_numbers() -> None:
     x = np.arange(6.0)
     for condition in ([0, 1, 0, 0, 1], (True, False), True, 0, np.True_):
         assert np.array_equal(lib.extract(condition, x), np.extract(condition, x))
-    assert lib.compress([0, 1, 0], [3, 4, 5]).tolist() == [4]
+    assert lib.compress([0, 1, 0], [3, 4, 5]).tolist() == [4] and lib.extract([1, 0], 7).tolist() == [7]
     with pytest.raises(ValueError, match="`condition` must have 1 axis"):
         lib.compress(True, x)
     for function in ("sum", "prod", "any", "all"):
