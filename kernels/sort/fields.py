@@ -4,7 +4,8 @@ A digit's place in a table leaves out every 32nd one, so that digits side by sid
 """
 
 from prism.lang import (
-    atomic_add, block, broadcast, constexpr, dtype, group, id, int32, partition, prism, ptr, requires, template, thread, uint32,
+    atomic_add, block, broadcast, constexpr, dtype, group, id, int32, partition, prism, ptr, requires, static_assert, template,
+    thread, uint32,
 )
 from prism.kernels.sort.ranking import rank_in_order
 from prism.lib.thread import operators
@@ -36,6 +37,7 @@ def begin_fields(table: ptr(uint32) @ block[1], width: int32 @ block[1]):
     """Make of how often each warp has a digit of `width` bits where the warp's part of it begins in the window."""
     WARPS: constexpr(int) = THREADS // 32
     t: int32 @ thread[1] = id()
+    static_assert(THREADS & THREADS - 1 == 0, "threads have equally many digits: a power of two")
     each: int32 @ block[1] = max((1 << width) // THREADS, 1)
     mine: int32 @ thread[1] = each if t * each < 1 << width else 0
     span: int32 @ block[1] = fields(width)

@@ -87,7 +87,7 @@ def top_held(
     ):
         t: int32 @ thread[1] = id()
         base: int64 @ block[1] = row * stride
-        vectors: int32 @ block[1] = n / 4
+        vectors: int32 @ block[1] = n // 4
         items: float32[ITEMS] @ thread[1]  # of the smallest ones, negatives
         highest: float32 @ thread[1] = -bitcast(uint32(_INFINITY), float32)
         least: float32 @ thread[1] = bitcast(uint32(_INFINITY), float32)
@@ -137,7 +137,7 @@ def top_held(
                                 bits: uint32 = bitcast(items[e] if LARGEST else -items[e], uint32)
                                 key: uint32 = key_of(bits, U=uint32, KIND=FLOAT, INFINITY=_INFINITY, LARGEST=LARGEST)
                                 slot: int32 = atomic_add(starts[part], 1, scope="block")
-                                slots[slot] = Narrow(key, uint32((e / 4 * THREADS + t) * 4 + e % 4))
+                                slots[slot] = Narrow(key, uint32((e // 4 * THREADS + t) * 4 + e % 4))
                 with group(thread[1]):
                     for s in range(t, many, THREADS):
                         mine: Narrow = held[s]

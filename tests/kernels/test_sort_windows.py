@@ -11,6 +11,7 @@ import numpy as np
 import pytest
 
 import prism
+from prism import CompileError
 from prism.interpret import SCHEDULES, RaceError, UninitialisedError, run
 from prism.kernels.sort import (
     GIVEN,
@@ -229,3 +230,23 @@ def test_each_inferred_barrier_is_needed(mode: int) -> None:
             sort.windows(mutant)
             sort.check()
             print(barrier.first.span, barrier.second.span)
+
+
+def test_threads_are_a_power_of_two() -> None:
+    """Else some digits would belong to no thread."""
+    types = {"K": "uint32", "V": "uint32", "VO": "int64", "C": "uint32"}
+    with pytest.raises(CompileError, match="power of two"):
+        prism.check(
+            sort_windows,
+            {
+                **types,
+                "KIND": 0,
+                "VALUES": NONE,
+                "THREADS": 192,
+                "ITEMS": 24,
+                "BATCH": 4,
+                "BLOCKS": 1,
+                "BITS": 9,
+                "BUCKETS": 0,
+            },
+        )

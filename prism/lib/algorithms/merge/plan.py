@@ -5,10 +5,11 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 from typing import Any
 
-from prism.host.plan import OUT, Buffer, Machine, Plan, Scratch, Step, instance_of, nothing, size_of
+from prism.host.plan import OUT, Buffer, Clear, Machine, Plan, Scratch, Step, instance_of, nothing, size_of
 from prism.kernels import merge as kernels
 from prism.lang.surface import Kernel
 from prism.lang.types import SCALARS
+from prism.lib.algorithms.merge import samples
 from prism.lib.algorithms.select.plan import zero
 
 _ORDERS = (kernels.less, kernels.greater)
@@ -72,11 +73,23 @@ def merge(kind: Kind, one: int, other: int, machine: Machine) -> Plan:
 def sort(kind: Kind, n: int, machine: Machine, values: str = "values") -> Plan:
     """Return the plan that sorts `n` elements of `x`, at least one, and `values` beside them: stable.
 
-    Scratch: as many elements, and values, again, and some bytes a tile.
+    Scratch: as many elements, and values, again, and some bytes a tile; of elements that samples part, a byte each more.
     """
-    cs, scratch = _configurations(kind, machine), Scratch()
-    nowhere = nothing(kind.moved)
-    out = (Buffer(OUT), Buffer(VALUES) if kind.values else nowhere)
+    scratch, nowhere = Scratch(), nothing(kind.moved)
+    given = Buffer("x"), Buffer(values) if kind.values else nowhere
+    out = Buffer(OUT), Buffer(VALUES) if kind.values else nowhere
+    if samples.takes(kind.size, bool(kind.values), n, machine):
+        steps = samples.steps(kind, n, machine, given, out, scratch, by_merging)
+    else:
+        steps = by_merging(kind, n, machine, given, out, scratch)
+    return Plan(steps, scratch=scratch.used)
+
+
+def by_merging(
+    kind: Kind, n: int, machine: Machine, given: tuple[Buffer, Buffer], out: tuple[Buffer, Buffer], scratch: Scratch
+) -> tuple[Step | Clear, ...]:
+    """Return the launches that sort `n` elements, and values beside them, by tiles and merges of these."""
+    cs, nowhere = _configurations(kind, machine), nothing(kind.moved)
     passes, width = list[tuple[int, int]](), cs.sorted.tile()
     while width < n:
         passes.append((2 if 2 * width >= n else 4, width))
@@ -86,8 +99,7 @@ def sort(kind: Kind, n: int, machine: Machine, values: str = "values") -> Plan:
         beside = scratch.take(kind.keys, n), scratch.take(kind.values, n) if kind.values else nowhere
     now, then = (out, beside) if len(passes) % 2 == 0 else (beside, out)
     first = {
-        "x": Buffer("x"), "y": now[0], "n": n, "x_values": Buffer(values) if kind.values else nowhere, "y_values": now[1],
-        "nothing": zero(kind.moved),
+        "x": given[0], "y": now[0], "n": n, "x_values": given[1], "y_values": now[1], "nothing": zero(kind.moved),
     }  # fmt: skip
     c = cs.sorted
     steps = [Step(instance_of(kernels.sort_tiles, kind.template(c)), -(-n // c.tile()), c.threads, first)]
@@ -102,7 +114,7 @@ def sort(kind: Kind, n: int, machine: Machine, values: str = "values") -> Plan:
         else:
             steps.extend(_two(kind, cs.two, ((now[0], now[0]), (now[1], now[1])), then, {**runs, "middle": 0}))
         now, then = then, now
-    return Plan(tuple(steps), scratch=scratch.used)
+    return tuple(steps)
 
 
 def _configurations(kind: Kind, machine: Machine) -> kernels.Tiles:

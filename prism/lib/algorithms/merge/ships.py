@@ -18,5 +18,5 @@ def instances(gpu: Machine) -> Iterator[Instance]:
         for n in (1 << 20, 1 << 27):  # of many tiles some are cut first
             steps = plan.merge(Kind(scalar, "", kernels.less), n, n, gpu).steps
             yield from (step.instance for step in steps if isinstance(step, Step))
-    steps = plan.sort(Kind("float32", "", kernels.less), 1 << 25, gpu).steps
+    steps = plan.sort(Kind("float32", "", kernels.less), 1 << 21, gpu).steps
     yield from (step.instance for step in steps if isinstance(step, Step))

@@ -104,8 +104,8 @@ def sort(
     With `key`, and `bits` where that moves less, one launch writes the keys, and elements of up to 8 bytes are moved with them,
     in long rows by keys of 8 bytes twice, with half of the key; larger ones are taken once by their positions. Else passes with
     `bits` are over the elements themselves, one for each byte that has some of them. With `less`, and of structs, elements are
-    sorted by merging: of several rows all at once, and then by their rows. So are rows of complex numbers that no block holds. From
-    2^22 elements of up to 4 bytes on samples part them first, for a byte an element more of scratch.
+    sorted by merging: of several rows all at once, and then by their rows. So are rows of complex numbers that no block holds.
+    From 2^23 elements of up to 4 bytes on, or 2^22 of 8, samples part them first, for a byte an element more of scratch.
 
     Source: Adinets and Merrill, "Onesweep: a faster least significant digit radix sort for GPUs".
 

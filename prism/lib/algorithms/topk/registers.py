@@ -17,9 +17,8 @@ def held_by(task: Task, view: Collapsed, behind: int, k: int, skew: int, machine
         return None
     if view.outer < configurations.ROWS:
         return None
-    return next(
-        (c for c in configurations.ROWS_HELD if view.n <= c.most and k <= c.first and k <= c.groups_of(view.n)), None
-    )
+    found = (c for c in configurations.ROWS_HELD if view.n <= c.most and c.fewest <= k <= c.first)
+    return next((c for c in found if k <= c.groups_of(view.n)), None)
 
 
 def top_held(task: Task, view: Collapsed, c: Held, k: int, skew: int, machine: Machine, scratch: Scratch) -> list[Step]:

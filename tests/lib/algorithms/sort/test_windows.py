@@ -57,7 +57,7 @@ def test_which_arrays_are() -> None:
         (Kind("int64"), 1 << 24),
         (Kind("uint32", values="float32"), 1 << 24),
         (Kind("uint32", values="uint32"), 1 << 28),
-        (Kind("uint32", elements=False, places="int64"), 1 << 26),
+        (Kind("uint32", elements=False, places="int64"), 1 << 27),
     ):
         assert launched(kind, n) == LAUNCHED
     for kind, n in (
@@ -67,7 +67,7 @@ def test_which_arrays_are() -> None:
         (Kind("uint16", values="uint32"), 1 << 28),
         (Kind("uint32", values="uint64"), 1 << 27),
         (Kind("uint64", values="uint32"), 1 << 27),
-        (Kind("uint32", elements=False, places="int64"), (1 << 26) - 1),
+        (Kind("uint32", elements=False, places="int64"), (1 << 27) - 1),
         (Kind("float32", elements=False, places="int64"), 1 << 28),
     ):
         assert "sort_windows" not in launched(kind, n)

@@ -1,0 +1,400 @@
+"""Elements put into parts by samples: what a sort by any order begins with where elements are many.
+
+Some elements, in order, say where parts begin. An element's part is found by a search in shared memory, which is fewer steps than
+the merges that it stands for. Parts are counted tile by tile, and sums of all counts say where each tile's part of each goes: so
+equal elements keep their order. What is equal to several samples that begin parts has a part of its own, which is in order.
+"""
+
+from prism.lang import (
+    atomic_add, attr, block, clz, const, constexpr, count, dtype, function, grid, group, id, int32, int64, partition, prism, ptr,
+    requires, shared, template, thread, uint8, uint32,
+)
+from prism.kernels.sort.ranking import begin_digits
+from prism.lib.thread import operators
+
+CHUNK = 4096
+"""So many counts are added up by a block."""
+SEGMENTS = 256
+"""The most parts that elements are put into at once."""
+MOST_CALLS = 40
+"""How often a tile is written at most: 17 times are enough to mend it, where nobody else writes to it."""
+_SCATTER = 0x9E3779B1
+"""Numbers times this: the upper bits are spread evenly."""
+
+
+@prism("global")
+@template(T=dtype, THREADS=constexpr(int))
+@requires(grid[1], thread[THREADS])
+@attr("__launch_bounds__(THREADS)")
+def take_samples(x: ptr(const(T)) @ grid[1], samples: ptr(T) @ grid[1], apart: int32 @ grid[1], many: int32 @ grid[1]):
+    """Put one of each `apart` elements into `samples`, `many` in all: which one differs.
+
+    Test:        tests/kernels/test_merge_samples.py
+    """
+    me: int32 @ thread[1] = id()
+    with partition(samples, thread[1], offset=me) as own, group(thread[1]):
+        if me < many:
+            own[0] = x[int64(me) * apart + int64(uint32(me) * uint32(_SCATTER) >> 8) % apart]
+
+
+@prism("device")
+@requires(block[1], thread[32])
+@template(TILE=constexpr(int), INNER=constexpr(bool))
+def segment_of(
+    segments: ptr(const(uint32)) @ grid[1], tile: int32 @ block[1], n: int64 @ block[1]
+) -> (int32, int32, int32, int64, int32) @ block[1]:
+    """Of a tile: its segment, how many tiles that has, which of these it is, where it begins, and how many elements it has.
+
+    `segments`: which tile is the first one of each, and, behind those of all, where it begins. Not `INNER`: there is one.
+    """
+    t: int32 @ thread[1] = id()
+    if INNER:
+        mine: int32 @ thread[1] = t if t < SEGMENTS and int32(segments[min(t, SEGMENTS)]) <= tile else 0
+        segment: int32 @ block[1] = block.reduce(mine, OP=operators.maximum)
+        first: int32 @ block[1] = int32(segments[segment])
+        tiles: int32 @ block[1] = int32(segments[segment + 1]) - first
+        begin: int64 @ block[1] = int64(segments[SEGMENTS + 1 + segment])
+        end: int64 @ block[1] = int64(segments[SEGMENTS + 2 + segment])
+        start: int64 @ block[1] = begin + int64(tile - first) * TILE
+        return segment, tiles, tile - first, start, int32(min(max(end - start, 0), TILE)) if tile < first + tiles else 0
+    else:
+        start: int64 @ block[1] = int64(tile) * TILE
+        return 0, int32((n + (TILE - 1)) // TILE), tile, start, int32(min(n - start, TILE))
+
+
+@prism("device")
+@requires(block[1], thread[32])
+@template(T=dtype, LESS=function)
+def load_bounds(
+    samples: ptr(const(T)) @ grid[1], tree: ptr(T) @ block[1], bounds: ptr(T) @ block[1], again: ptr(int32) @ block[1],
+    begin: int32 @ block[1], apart: int32 @ block[1], bits: int32 @ block[1],
+) -> bool @ block[1]:
+    """Load the samples that parts begin with, every `apart` from `begin` on: as they are, and as a tree that is searched.
+
+    Each lane of a warp has a tree of its own, so that no two meet in a bank of shared memory. `again`: whether the one before is
+    equal; then what is equal has the part before.
+    Returns: whether there is such a one.
+    """
+    t: int32 @ thread[1] = id()
+    threads: int32 @ block[1] = count(thread[1])
+    equal: bool @ thread[1] = False
+    with partition(tree, thread[1], offset=t) as nodes, group(thread[1]):
+        for place in range(t, 32 << bits, threads):
+            node: int32 = max(place // 32, 1)
+            level: int32 = 31 - int32(clz(uint32(node)))
+            rank: int32 = (2 * (node - (1 << level)) + 1 << bits) >> level + 1
+            nodes[place - t] = samples[begin + rank * apart]
+    with (
+        partition(bounds, thread[1], offset=t) as own,
+        partition(again, thread[1], offset=t) as mark, group(thread[1]),
+    ):
+        if t < 1 << bits:
+            own[0] = samples[begin + t * apart]
+            if t > 0 and (t > 1 or begin > 0):
+                equal = not LESS(samples[begin + (t - 1) * apart], samples[begin + t * apart])
+            mark[0] = 1 if equal else 0
+    return block.any(equal)
+
+
+@prism("global")
+@template(
+    T=dtype, LESS=function, ITEMS=constexpr(int), THREADS=constexpr(int), BLOCKS=constexpr(int), INNER=constexpr(bool),
+)
+@requires(grid[1], block[1], thread[THREADS])
+@attr("__launch_bounds__(THREADS, BLOCKS)")
+def count_parts(
+    x: ptr(const(T)) @ grid[1], samples: ptr(const(T)) @ grid[1], segments: ptr(const(uint32)) @ grid[1],
+    numbers: ptr(uint8) @ grid[1], counts: ptr(uint32) @ grid[1], n: int64 @ grid[1], apart: int32 @ grid[1],
+    bits: int32 @ grid[1],
+):
+    """Find which of `1 << bits` parts of its segment each element belongs to, and count those of each tile.
+
+    Perspective: grid, a block for each tile, of at least 256 threads; with `INNER` more of them may be.
+    Shapes:      `x`: `n` elements; `INNER`: in segments, of `find_segments`. `samples`: in order by `LESS`; each `apart` a part
+                 begins. `numbers`: a part's number for each element. `counts`: of each segment those of its tiles for each part.
+    Cost:        a read of each element, a write of a byte, and `bits` reads of shared memory.
+    Source:      Frazer and McKellar, "Samplesort: a sampling approach to minimal storage tree sorting".
+    Test:        tests/kernels/test_merge_samples.py
+    """
+    TILE: constexpr(int) = THREADS * ITEMS
+    number: int32 @ block[1] = id()
+    with (
+        partition(numbers, block[1], offset=lambda place: place, races="none") as all_numbers,
+        partition(counts, block[1], offset=lambda place: place, races="none") as all_counts, group(block[1]),
+    ):
+        t: int32 @ thread[1] = id()
+        segment: int32 @ block[1] = 0
+        tiles: int32 @ block[1] = 0
+        within: int32 @ block[1] = 0
+        start: int64 @ block[1] = 0
+        many: int32 @ block[1] = 0
+        segment, tiles, within, start, many = segment_of(segments, number, n, TILE=TILE, INNER=INNER)
+        if many > 0:
+            tree: shared(T[32 * SEGMENTS])
+            bounds: shared(T[SEGMENTS])
+            again: shared(int32[SEGMENTS])
+            bins: shared(int32[SEGMENTS])
+            block.fill(bins, 0, SEGMENTS)
+            repeated: bool @ block[1] = load_bounds(
+                samples, tree, bounds, again, segment * (apart << bits), apart, bits, LESS=LESS,
+            )
+            items: T[ITEMS] @ thread[1]
+            spots: int32[ITEMS] @ thread[1]
+            with group(thread[1]):
+                for k in range(ITEMS):
+                    items[k] = x[start + min(k * THREADS + t, many - 1)]
+                    spots[k] = 1
+                lane: int32 = t % 32
+                for level in range(bits):
+                    for k in range(ITEMS):
+                        spots[k] = 2 * spots[k] + (0 if LESS(items[k], tree[32 * spots[k] + lane]) else 1)
+                for k in range(ITEMS):
+                    spots[k] = spots[k] - (1 << bits)
+                if repeated:
+                    for k in range(ITEMS):
+                        if again[spots[k]] != 0 and not LESS(bounds[spots[k]], items[k]):
+                            spots[k] = spots[k] - 1
+                for k in range(ITEMS):
+                    if k * THREADS + t < many:
+                        atomic_add(bins[spots[k]], 1, scope="block")
+            with partition(all_numbers, thread[1], offset=start + t) as own, group(thread[1]):
+                for k in range(ITEMS):
+                    if k * THREADS < many - t:
+                        own[k * THREADS] = uint8(spots[k])
+            first: int32 @ block[1] = (number - within << bits) + within
+            with partition(all_counts, thread[1], offset=first + t * tiles, races="none") as own, group(thread[1]):
+                if t < 1 << bits:
+                    own[0] = uint32(bins[t])
+        else:
+            with partition(all_counts, thread[1], offset=(number << bits) + t, races="none") as own, group(thread[1]):
+                if t < 1 << bits:
+                    own[0] = 0
+
+
+@prism("global")
+@template(THREADS=constexpr(int), ITEMS=constexpr(int))
+@requires(grid[1], block[1], thread[THREADS])
+@attr("__launch_bounds__(THREADS)")
+def add_counts(counts: ptr(uint32) @ grid[1], sums: ptr(uint32) @ grid[1], many: int32 @ grid[1]):
+    """Replace each of `many` counts by the sum of those before it in its `CHUNK`, and put all of a chunk's into `sums`.
+
+    Perspective: grid, a block for each chunk of `THREADS * ITEMS`.
+    Test:        tests/kernels/test_merge_samples.py
+    """
+    b: int32 @ block[1] = id()
+    with (
+        partition(counts, block[1], offset=b * (THREADS * ITEMS)) as part, partition(sums, block[1], offset=b) as sum,
+        group(block[1]),
+    ):
+        t: int32 @ thread[1] = id()
+        left: int32 @ block[1] = many - b * (THREADS * ITEMS)
+        items: uint32[ITEMS] @ thread[1]
+        every: uint32 @ block[1] = 0
+        with partition(part, thread[1], offset=t * ITEMS) as own:
+            with group(thread[1]):
+                for k in range(ITEMS):
+                    items[k] = own[k] if t * ITEMS + k < left else 0
+            every = block.scan(items, 0, WIDTH=ITEMS, OP=operators.add, EXCLUSIVE=True)
+            with group(thread[1]):
+                for k in range(ITEMS):
+                    if t * ITEMS + k < left:
+                        own[k] = items[k]
+        with partition(sum, thread[1], offset=t) as own, group(thread[1]):
+            if t == 0:
+                own[0] = every
+
+
+@prism("device")
+@requires(thread[1])
+def sum_before(
+    counts: ptr(const(uint32)) @ grid[1], sums: ptr(const(uint32)) @ grid[1], place: int32 @ thread[1]
+) -> uint32 @ thread[1]:
+    """How much all counts before one come to, as `add_counts` has left them, and their sums."""
+    return counts[place] + sums[place // CHUNK]
+
+
+@prism("global")
+@template(TILE=constexpr(int))
+@requires(grid[1], block[1], thread[256])
+@attr("__launch_bounds__(256)")
+def find_segments(
+    counts: ptr(const(uint32)) @ grid[1], sums: ptr(const(uint32)) @ grid[1], segments: ptr(uint32) @ grid[1], n: int64 @ grid[1],
+    tiles: int32 @ grid[1], bits: int32 @ grid[1],
+):
+    """Say where each part begins, and which tile is its first one: see `segment_of`. `counts`: of `tiles` for each part.
+
+    Perspective: grid, of one block.
+    Test:        tests/kernels/test_merge_samples.py
+    """
+    with partition(segments, block[1], races="none") as all, group(block[1]):
+        t: int32 @ thread[1] = id()
+        begin: uint32 @ thread[1] = uint32(n)
+        end: uint32 @ thread[1] = uint32(n)
+        mine: int32[1] @ thread[1]
+        with group(thread[1]):
+            if t < 1 << bits:
+                begin = sum_before(counts, sums, t * tiles)
+            if t + 1 < 1 << bits:
+                end = sum_before(counts, sums, (t + 1) * tiles)
+            mine[0] = (int32(end - begin) + (TILE - 1)) // TILE
+        every: int32 @ block[1] = block.scan(mine, 0, WIDTH=1, OP=operators.add, EXCLUSIVE=True)
+        with partition(all, thread[1], offset=lambda place: place, races="none") as own, group(thread[1]):
+            own[t] = uint32(mine[0])
+            own[SEGMENTS + 1 + t] = begin
+            if t == 255:
+                own[SEGMENTS] = uint32(every)
+                own[2 * SEGMENTS + 1] = uint32(n)
+
+
+@prism("device")
+@requires(block[1], thread[32])
+@template(ITEMS=constexpr(int), THREADS=constexpr(int))
+def rank_quickly(ranks: int32[ITEMS] @ thread[1]) -> int32 @ thread[1]:
+    """Say where each element stands in the order of its digit, in the bits above it: what is equal in the order of additions.
+
+    No one says which lane adds first. Element `k` of lane `l` of warp `w` is number `(w * ITEMS + k) * 32 + l`.
+    Returns: where digit `t` begins.
+    """
+    WARPS: constexpr(int) = THREADS // 32
+    w: int32 @ thread[32] = id()
+    table: shared(uint32[WARPS * SEGMENTS])
+    common: shared(int32[1])
+    found: uint32[2] @ thread[1]
+    block.fill(table, 0, WARPS * SEGMENTS)
+    block.fill(common, -1, 1)
+    with group(thread[1]):
+        for k in range(ITEMS):
+            ranks[k] = ranks[k] | int32(atomic_add(table[w * SEGMENTS + ranks[k]], 1, scope="block")) << 8
+    begin_digits(table, common, found, False, THREADS=THREADS, TILE=THREADS * ITEMS)
+    with group(thread[1]):
+        for k in range(ITEMS):
+            ranks[k] = ranks[k] + (int32(table[w * SEGMENTS + (ranks[k] & 255)]) << 8)
+    return int32(found[1])
+
+
+@prism("device")
+@requires(block[1], thread[1])
+@template(T=dtype, V=dtype, VALUES=constexpr(bool), TILE=constexpr(int), THREADS=constexpr(int))
+def exchange(tile: ptr(T) @ block[1], moved: ptr(V) @ block[1], ids: ptr(uint32) @ block[1], odd: int32 @ block[1]):
+    """Exchange elements side by side that stand in the wrong order: of pairs that begin at an even place, or an `odd` one.
+
+    What lanes have added in another order is at most 31 places off.
+    """
+    t: int32 @ thread[1] = id()
+    with (
+        partition(tile, thread[1], offset=lambda place: place, races="none") as own,
+        partition(moved, thread[1], offset=lambda place: place, races="none") as value,
+        partition(ids, thread[1], offset=lambda place: place, races="none") as mark, group(thread[1]),
+    ):
+        for place in range(2 * t + odd, TILE - 1, 2 * THREADS):
+            if mark[place] > mark[place + 1]:
+                word: uint32 = mark[place]
+                one: T = own[place]
+                mark[place] = mark[place + 1]
+                mark[place + 1] = word
+                own[place] = own[place + 1]
+                own[place + 1] = one
+                if VALUES:
+                    beside: V = value[place]
+                    value[place] = value[place + 1]
+                    value[place + 1] = beside
+
+
+@prism("global")
+@template(
+    T=dtype, V=dtype, VALUES=constexpr(bool), ITEMS=constexpr(int), THREADS=constexpr(int), BLOCKS=constexpr(int),
+    INNER=constexpr(bool),
+)
+@requires(grid[1], block[1], thread[THREADS])
+@attr("__launch_bounds__(THREADS, BLOCKS)")
+def move_parts(
+    x: ptr(const(T)) @ grid[1], y: ptr(T) @ grid[1], x_values: ptr(const(V)) @ grid[1], y_values: ptr(V) @ grid[1],
+    segments: ptr(const(uint32)) @ grid[1], numbers: ptr(const(uint8)) @ grid[1],
+    counts: ptr(const(uint32)) @ grid[1], sums: ptr(const(uint32)) @ grid[1], n: int64 @ grid[1], bits: int32 @ grid[1],
+):
+    """Move each element to its part, behind those of the tiles before; `VALUES` go where their keys go.
+
+    Perspective: as of `count_parts`.
+    Shapes:      as of `count_parts`; `y` is not the memory of `x`. `counts`, `sums`: as `add_counts` has left them.
+    Cost:        a read and a write of each element, a read of a byte.
+    Test:        tests/kernels/test_merge_samples.py
+    """
+    TILE: constexpr(int) = THREADS * ITEMS
+    number: int32 @ block[1] = id()
+    with (
+        partition(y, block[1], offset=lambda place: place, races="none") as result,
+        partition(y_values, block[1], offset=lambda place: place, races="none") as value_result, group(block[1]),
+    ):
+        t: int32 @ thread[1] = id()
+        segment: int32 @ block[1] = 0
+        tiles: int32 @ block[1] = 0
+        within: int32 @ block[1] = 0
+        start: int64 @ block[1] = 0
+        many: int32 @ block[1] = 0
+        segment, tiles, within, start, many = segment_of(segments, number, n, TILE=TILE, INNER=INNER)
+        if many > 0:
+            tile: shared(T[TILE])
+            moved: shared(V[TILE if VALUES else 1])
+            ids: shared(uint32[TILE])  # an element's part, and where it stood in the tile
+            targets: shared(int32[SEGMENTS])
+            place: int32 @ thread[1] = t // 32 * (32 * ITEMS) + t % 32
+            first: int32 @ block[1] = (number - within << bits) + within
+
+            items: T[ITEMS] @ thread[1]
+            values: V[ITEMS if VALUES else 1] @ thread[1]
+            ranks: int32[ITEMS] @ thread[1]
+            with group(thread[1]):
+                for k in range(ITEMS):
+                    here: int32 = min(place + 32 * k, many - 1)
+                    ranks[k] = int32(numbers[start + here]) if place + 32 * k < many else SEGMENTS - 1
+                    items[k] = x[start + here]
+            begin: int32 @ thread[1] = rank_quickly(ranks, THREADS=THREADS)
+            with partition(targets, thread[1], offset=t) as own, group(thread[1]):
+                if t < 1 << bits:
+                    own[0] = int32(sum_before(counts, sums, first + t * tiles)) - begin
+            with (
+                partition(tile, thread[1], offset=lambda rank: rank, races="none") as spot,
+                partition(moved, thread[1], offset=lambda rank: rank, races="none") as value_spot,
+                partition(ids, thread[1], offset=lambda rank: rank, races="none") as mark, group(thread[1]),
+            ):
+                for k in range(ITEMS):
+                    spot[ranks[k] >> 8] = items[k]
+                    mark[ranks[k] >> 8] = uint32(ranks[k] & 255) << 16 | uint32(place + 32 * k)
+                if VALUES:  # now that keys are put away registers are free
+                    for k in range(ITEMS):
+                        values[k] = x_values[start + min(place + 32 * k, many - 1)]
+                    for k in range(ITEMS):
+                        value_spot[ranks[k] >> 8] = values[k]
+            calls: int32 @ block[1] = 0
+            while True:
+                wrong: bool @ thread[1] = False
+                with (
+                    partition(result, thread[1], offset=lambda place: place, races="none") as own,
+                    partition(value_result, thread[1], offset=lambda place: place, races="none") as own_values, group(thread[1]),
+                ):
+                    for k in range(ITEMS):
+                        here: int32 = k * THREADS + t
+                        if here < many:
+                            word: uint32 = ids[here]
+                            wrong = wrong or (here > 0 and ids[max(here - 1, 0)] > word)
+                            target: int32 = targets[int32(word >> 16)] + here
+                            own[target] = tile[here]
+                            if VALUES:
+                                own_values[target] = moved[here]
+                again: bool @ block[1] = block.any(wrong)
+                calls = calls + 1
+                if not again or calls == MOST_CALLS:
+                    break
+                for odd in range(2):
+                    exchange(tile, moved, ids, odd, VALUES=VALUES, TILE=TILE, THREADS=THREADS)
+
+
+EXAMPLES = {
+    "take_samples": {"T": "float32", "THREADS": 256},
+    "count_parts": {"T": "float32", "LESS": operators.less, "ITEMS": 16, "THREADS": 512, "BLOCKS": 2, "INNER": True},
+    "add_counts": {"THREADS": 512, "ITEMS": 8},
+    "find_segments": {"TILE": 8192},
+    "move_parts": {
+        "T": "float32", "V": "uint32", "VALUES": False, "ITEMS": 16, "THREADS": 512, "BLOCKS": 2, "INNER": True,
+    },
+}
