@@ -77,6 +77,11 @@ CALLS = {
         lambda a: lib.split3(a["x"], lambda e: e < 1, lambda e: e < 3),
         (A["x"][A["x"] < 1], A["x"][(A["x"] >= 1) & (A["x"] < 3)], A["x"][A["x"] >= 3]),
     ),
+    "unique_consecutive with all": (
+        lambda a: lib.unique_consecutive(a["x"], True, True),
+        (A["x"][begins(A["x"])], np.cumsum(begins(A["x"])) - 1, lengths(A["x"])),
+    ),
+    "a lambda of complex numbers": (lambda a: lib.evaluate(lib.lazy.map(lambda z: z + z, a["z"])), A["z"] + A["z"]),
     "select in place": (lambda a: lib.select(a["x"], a["mask"], out=a["x"]), A["x"][A["mask"]]),
     "compress with out": (
         lambda a: lib.compress(a["mask"], a["x"], out=a["x"][: int(A["mask"].sum())]),
