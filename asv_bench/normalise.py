@@ -13,24 +13,22 @@ from __future__ import annotations
 
 import argparse
 import json
-import statistics
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
 import torch
+from benchmarks.normalise import HELD_OUT, WIDTHS
+from torch_graphs import Call, medians
 
 import prism.lib as lib
 
-WIDTHS = (256, 1024, 4096, 16_384, 65_536, 262_144)
-HELD_OUT = (320, 1000, 3072, 5120, 12_288, 50_264, 128_000)
 ARRAYS = {  # that are read or written, of the matrix's size
     "softmax": 2, "log_softmax": 2, "rms_norm": 2, "layer_norm": 2, "rms_norm_residual": 4, "softmax_backward": 3,
     "rms_norm_backward": 3, "layer_norm_backward": 3,
 }  # fmt: skip
 BYTES = 256 << 20
 EPS = 1e-5
-Call = Callable[[int], Any]
 F = torch.nn.functional
 
 
@@ -88,7 +86,7 @@ def errors(name: str, m: Mapping[str, Any], call: Call) -> tuple[float, float]:
     """Return the roots of the mean squares of errors, ours and torch's, of some rows.
 
     Raises:
-        AssertionError: ours is larger, or something was not written.
+        AssertionError: something was not written, or gradients of weights are wrong.
     """
     m["y"][0].fill_(float("nan"))
     found = call(0)
@@ -100,7 +98,6 @@ def errors(name: str, m: Mapping[str, Any], call: Call) -> tuple[float, float]:
     theirs = by_torch(name, *given, m["w"], m["b"])
     pairs = [(one[0] if isinstance(one, tuple | list) else one) for one in (wide, theirs)]
     worst = tuple(float((one.double() - pairs[0]).square().mean().sqrt()) for one in (found[0][some], pairs[1]))
-    assert worst[0] <= 1.05 * worst[1], f"{name} {m['n']}: off by {worst[0]:.3e}, torch by {worst[1]:.3e}"
     for one, other in zip(
         found[1:], by_torch(name, *(m[key][0] for key in ("x", "g", "s")), m["w"], m["b"])[1:], strict=False
     ):
@@ -109,39 +106,12 @@ def errors(name: str, m: Mapping[str, Any], call: Call) -> tuple[float, float]:
     return worst[0], worst[1]
 
 
-def graph_of(call: Call, launches: int) -> Any:
-    """Return a CUDA graph of so many calls."""
-    stream = torch.cuda.Stream()
-    with torch.cuda.stream(stream):
-        kept = [call(i) for i in range(2)]
-        stream.synchronize()
-        graph = torch.cuda.CUDAGraph()
-        with torch.cuda.graph(graph, stream=stream):
-            kept += [call(i % 2) for i in range(launches)]
-    return graph, kept
-
-
-def medians(calls: Mapping[str, Call], rounds: int, launches: int = 4) -> dict[str, float]:
-    """Return the median seconds of a call, by name, of alternating rounds."""
-    graphs = {name: graph_of(call, launches) for name, call in calls.items()}
-    times: dict[str, list[float]] = {name: [] for name in graphs}
-    for number in range(rounds + 1):
-        for name in [*graphs][:: 1 if number % 2 else -1]:
-            begin, end = (torch.cuda.Event(enable_timing=True) for _ in range(2))
-            begin.record()
-            graphs[name][0].replay()
-            end.record()
-            end.synchronize()
-            if number:
-                times[name].append(begin.elapsed_time(end) / launches / 1e3)
-    return {name: statistics.median(found) for name, found in times.items()}
-
-
 def row(name: str, dtype: str, m: dict[str, Any], rounds: int, compiled: bool) -> dict[str, Any]:
     """Measure one call, print it, and return it."""
     x, y, n = m["x"], m["y"], m["n"]
     call = ours(name, m)
     own, other = errors(name, m, call)
+    assert own <= 1.05 * other, f"off by {own:.3e}, torch by {other:.3e}"
     fast = torch.compile(by_torch, dynamic=False) if compiled else by_torch
     of = {"w": m["w"], "b": m["b"]}
     calls = {

@@ -6,11 +6,14 @@
 
 Needs a Hopper GPU and torch. Shapes are drawn log-uniformly: m from 1 to 16384, n and k from 64 to 16384. Of bfloat16 one half
 are multiples of 64, the others of 8; m is any where `a` is row-major. Of float32 one half are any numbers, a quarter multiples of
-8, a quarter of 64. All four layouts. Seeds from 100 on are those that the models were fitted to; a test takes one below.
+8, a quarter of 64. All four layouts. Of float8 one half are multiples of 64, the others of 16; both operands have K inside, as
+cuBLAS wants them too, and the result is of bfloat16. Seeds from 100 on are those that the models were fitted to; a test takes one
+below.
 
-The peer is cuBLAS as torch calls it, `torch.matmul`, without TF32. Kernels are timed as CUDA graphs of launches, each of which
-has operands of its own, that have left the L2: those of all launches are larger, or the L2 is filled with others before. Every
-result is compared with float64 in the same run, at sampled rows and columns.
+The peer is cuBLAS as torch calls it, `torch.matmul`, without TF32; of float8 `torch._scaled_mm` with its fast accumulation.
+Kernels are timed as CUDA graphs of launches, each of which has operands of its own, that have left the L2: those of all launches
+are larger, or the L2 is filled with others before. Every result is compared with float64 in the same run, at sampled rows and
+columns.
 """
 
 from __future__ import annotations
@@ -34,18 +37,26 @@ from prism.kernels.hgemm import Configuration, candidates
 from prism.kernels.sgemm import TILES as FIFTH
 from prism.kernels.sgemm import few_configurations
 from prism.kernels.sgemm import ring_configurations as rings
+from prism.kernels.sgemm.cut import FewCut
 from prism.lib.algorithms.hgemm.api import decide_hgemm
-from prism.lib.algorithms.sgemm.api import RING, decide_sgemm
+from prism.lib.algorithms.sgemm.api import ASYNC, RING, decide_sgemm
 from prism.runtime.arrays import CODED, ArrayInfo
 
 START = time.monotonic()
 L2 = 60 << 20
-KINDS = ("bfloat16", "float32")
+KINDS = ("bfloat16", "float32", "float8")
 LAYOUTS = ("NN", "NT", "TN", "TT")  # of a, of b: N has a row's elements one after the other
-BYTES = {"bfloat16": 2, "float32": 4}
-EPS = {"bfloat16": 2.0**-8, "float32": 2.0**-23}
+BYTES = {"bfloat16": 2, "float32": 4, "float8": 1}
+OUT_BYTES = {**BYTES, "float8": 2}
+DTYPES = {"float8": "float8_e4m3fn"}
+EPS = {"bfloat16": 2.0**-8, "float32": 2.0**-23, "float8": 2.0**-8}
 EPS_SUM = 2.0**-23
-PEAK, MEMORY = {"bfloat16": 6e14, "float32": 4.5e13}, 3.5e12  # about, for how many launches a graph should have
+PEAK, MEMORY = (
+    {"bfloat16": 6e14, "float32": 4.5e13, "float8": 1.2e15},
+    3.5e12,
+)  # about, for how many launches a graph should have
+STEPS = {"bfloat16": (64, 8), "float32": (1, 8, 1, 64), "float8": (64, 16)}
+"""What extents are multiples of, by turns."""
 FITTED = 100
 """The first seed of those that models are fitted to."""
 PROCESSORS = 132
@@ -70,7 +81,7 @@ class Shape:
     @property
     def bytes(self) -> int:
         """What it reads and writes, at least."""
-        return BYTES[self.kind] * (self.m * self.k + self.k * self.n + self.m * self.n)
+        return BYTES[self.kind] * (self.m * self.k + self.k * self.n) + OUT_BYTES[self.kind] * self.m * self.n
 
     @property
     def seconds(self) -> float:
@@ -81,7 +92,7 @@ class Shape:
     def group(self) -> str:
         """What kind of shape it is, for a table of means: the first of these that holds."""
         tiles = -(-self.m // 128) * -(-self.n // 128)
-        odd = 16 if self.kind == "bfloat16" else 4
+        odd = {"bfloat16": 16, "float32": 4, "float8": 32}[self.kind]
         inner = (self.k if self.layout[0] == "N" else self.m, self.n if self.layout[1] == "N" else self.k)
         if self.m <= 16:
             return "16 rows or fewer"
@@ -99,8 +110,8 @@ def draw(kind: str, seed: int, many: int) -> list[Shape]:
     random, found = np.random.default_rng([seed, KINDS.index(kind)]), []
     for i in range(many):
         m, n, k = (int(2 ** random.uniform(low, 14)) for low in (0, 6, 6))
-        layout = LAYOUTS[random.integers(4)]
-        step = (64, 8)[i % 2] if kind == "bfloat16" else (1, 8, 1, 64)[i % 4]
+        layout = LAYOUTS[random.integers(4)] if kind != "float8" else "NT"
+        step = STEPS[kind][i % len(STEPS[kind])]
         n, k = (max(64, size // step * step) for size in (n, k))
         inner = 8 if kind == "bfloat16" else 1  # a column-major A has rows of m elements
         m = -(-m // inner) * inner if layout[0] == "T" else m
@@ -116,19 +127,30 @@ def given(kind: str, text: str) -> list[Shape]:
 def ways(shape: Shape) -> list[Way]:
     """Return every way that may suit a shape, for a fit."""
     m, n, k = shape.m, shape.n, shape.k
-    if shape.kind == "bfloat16":
-        return candidates.near_best(m, n, k, PROCESSORS, (shape.layout[0] == "T", shape.layout[1] == "N"))
-    cuts = rings.cuts(m, n, k, PROCESSORS, (*rings.TILES, *rings.FEW_ROWS) if m <= rings.FEW else rings.TILES)
-    best = min(rings.clocks(cut, m, n, PROCESSORS) for cut in cuts)
-    near = (cut for cut in cuts if rings.clocks(cut, m, n, PROCESSORS) < 2.2 * best)
-    return [*near, *FIFTH, *few_configurations.cuts(m)]
+    if shape.kind != "float32":
+        layout, deep = (shape.layout[0] == "T", shape.layout[1] == "N"), k if shape.kind == "bfloat16" else -(-k // 2)
+        return candidates.near_best(m, n, deep, PROCESSORS, layout)
+    tiles = (*rings.TILES, *rings.MORE, *rings.FEW_ROWS) if m <= rings.FEW else (*rings.TILES, *rings.MORE)
+    near: list[Way] = []
+    for among, most in ((tiles, 1.7), (rings.HOPPER_TILES, 1.4)):
+        times = {cut: rings.clocks(cut, m, n, PROCESSORS) for cut in rings.cuts(m, n, k, PROCESSORS, among)}
+        near += [cut for cut in times if times[cut] < most * min(times.values())]
+    return [*near, *FIFTH, *few_cuts(m, shape.layout[1] == "T", few_configurations.ROWS)]
+
+
+def few_cuts(m: int, along: bool, rows: Sequence[int]) -> list[FewCut]:
+    """Return the ways to make a product of few rows without tiles."""
+    most = next((most for most in rows if m <= most), 0)
+    shapes = [(32, side) for side in (1, 2, 4)] if along else [(lanes, 4) for lanes in (8, 32)]
+    return [FewCut(most, parts, lanes=x, side=y) for parts in (1, 2, 4, 8) for x, y in shapes] if most else []
 
 
 def decision(shape: Shape, way: Way) -> Callable[..., Any]:
     """Return what decides on a product made so; None: as the library does."""
-    if shape.kind == "bfloat16":
-        return functools.partial(decide_hgemm, cut=way)
-    how = {"way": RING, "cut": way} if isinstance(way, rings.Cut) else {"cut": way}
+    if shape.kind != "float32":
+        return functools.partial(decide_hgemm, cut=way, **({"out_dtype": "bfloat16"} if shape.kind == "float8" else {}))
+    ring = RING if isinstance(way, rings.Cut) and isinstance(way.configuration, rings.RingConfiguration) else ASYNC
+    how = {"way": ring, "cut": way} if isinstance(way, rings.Cut) else {"cut": way}
     return functools.partial(decide_sgemm, **how)
 
 
@@ -146,7 +168,9 @@ class _Gpu:
 
 def info_of(kind: str, rows: int, columns: int, how: str) -> ArrayInfo:
     """Return a matrix as a plan sees it, at an address where nothing is."""
-    size, dtype = BYTES[kind], CODED.get(kind) or np.dtype(kind)
+    name = DTYPES.get(kind, kind)
+    dtype = CODED.get(name) or np.dtype(name)
+    size = 1 if kind == "float8" else BYTES[kind]
     strides = (columns * size, size) if how == "N" else (size, rows * size)
     return ArrayInfo("torch", "cuda", dtype, (rows, columns), strides, 1 << 40, False, 0)
 
@@ -157,7 +181,8 @@ def instances(shape: Shape, way: Way) -> Iterator[Any]:
         "a": info_of(shape.kind, shape.m, shape.k, shape.layout[0]),
         "b": info_of(shape.kind, shape.k, shape.n, shape.layout[1]),
     }
-    found = decision(shape, way)(arrays, info_of(shape.kind, shape.m, shape.n, "N"), _Gpu())
+    result = "bfloat16" if shape.kind == "float8" else shape.kind
+    found = decision(shape, way)(arrays, info_of(result, shape.m, shape.n, "N"), _Gpu())
     for step in found.plan.steps if found.plan is not None else ():
         yield step.instance
 
@@ -205,11 +230,13 @@ class Bench:
         self.torch, self.kind, self.most = torch, kind, most
         torch.backends.cuda.matmul.allow_tf32 = False
         torch.manual_seed(0)
-        self.dtype = getattr(torch, kind)
-        self.pool = torch.empty((3 << 30) // BYTES[kind], device="cuda", dtype=self.dtype)
+        dtype = getattr(torch, DTYPES.get(kind, kind))
+        self.pool = torch.empty((3 << 30) // BYTES[kind], device="cuda", dtype=dtype)
         for part in self.pool.split(1 << 27):
-            part.normal_()
-        self.room = torch.empty((9 << 28) // BYTES[kind], device="cuda", dtype=self.dtype)
+            part.normal_() if kind != "float8" else part.copy_(torch.randn(len(part), device="cuda"))
+        result = torch.bfloat16 if kind == "float8" else dtype
+        self.room = torch.empty((9 << 28) // OUT_BYTES[kind], device="cuda", dtype=result)
+        self.one = torch.ones((), device="cuda")
         self.other = torch.zeros(L2 // 2, device="cuda", dtype=torch.float32)  # twice the L2
 
     def sets(self, shape: Shape, launches: int) -> list[tuple[Any, Any, Any]]:
@@ -235,9 +262,12 @@ class Bench:
         rows = torch.randint(0, shape.m, (min(shape.m, 32),), device="cuda")
         columns = torch.randint(0, shape.n, (min(shape.n, 384),), device="cuda")
         rows[0], rows[-1], columns[0], columns[-1] = 0, shape.m - 1, 0, shape.n - 1
-        left, right = a[rows].double(), b[:, columns].double()
+        left, right = a[rows].double(), b.T[columns].double().T
         wanted, size = left @ right, left.abs() @ right.abs()
-        bound = EPS[self.kind] * wanted.abs() + 2 * shape.k**0.5 * EPS_SUM * size
+        lost = 2 * shape.k**0.5 * EPS_SUM
+        if self.kind == "float8":  # sums have about 14 bits, and what they lose adds up in K
+            lost = 2.0 ** (-12 if shape.k <= 4096 else -11)
+        bound = EPS[self.kind] * wanted.abs() + lost * size
 
         def fault(out: Any) -> str:
             wrong = ~((out[rows][:, columns].double() - wanted).abs() <= bound)
@@ -262,7 +292,7 @@ class Bench:
         import prism.lib
         from prism.host.call import call as host_call
 
-        which = prism.lib.hgemm if shape.kind == "bfloat16" else prism.lib.sgemm
+        which = prism.lib.sgemm if shape.kind == "float32" else prism.lib.hgemm
         decide = decision(shape, way)
 
         def call(i: int) -> None:
@@ -303,7 +333,11 @@ class Bench:
         fault, faults, graphs = self.exact(shape, *sets[0][:2]), {}, {}
 
         def peer(i: int) -> None:
-            self.torch.matmul(sets[i % len(sets)][0], sets[i % len(sets)][1], out=sets[i % len(sets)][2])
+            a, b, out = sets[i % len(sets)]
+            if shape.kind == "float8":
+                self.torch._scaled_mm(a, b, self.one, self.one, out_dtype=out.dtype, use_fast_accum=True, out=out)
+            else:
+                self.torch.matmul(a, b, out=out)
 
         calls = {
             "cuBLAS": lambda: peer,
@@ -320,7 +354,15 @@ class Bench:
                 faults[name] = f"{type(error).__name__}: {str(error)[:200]}"
         times = self.compare(graphs, launches, rounds, launches * shape.bytes < 2 * L2)
         us = {name: round(statistics.median(seen) * 1e6, 3) for name, seen in times.items()}
-        facts = {"kind": shape.kind, "m": shape.m, "n": shape.n, "k": shape.k, "layout": shape.layout, "us": us}
+        facts = {
+            "kind": shape.kind,
+            "m": shape.m,
+            "n": shape.n,
+            "k": shape.k,
+            "layout": shape.layout,
+            "group": shape.group,
+        }
+        facts["us"] = us
         ratio = (
             statistics.median(p / t for p, t in zip(times["cuBLAS"], times["auto"], strict=True))
             if "auto" in times
@@ -369,7 +411,7 @@ def main() -> int:
     parser.add_argument("--fit", action="store_true", help="also every way to make each product")
     parser.add_argument("--compile", type=int, default=0, metavar="WORKERS", help="only compile, by so many processes")
     parser.add_argument("--seconds", type=float, default=1e9, help="begin nothing more after this")
-    parser.add_argument("--json", type=Path, help="a file of lines")
+    parser.add_argument("--json", type=Path, help="a file of all rows, by kind")
     options = parser.parse_args()
     kinds = options.kinds.split(",")
     work = {}
@@ -379,6 +421,7 @@ def main() -> int:
     if options.compile:
         compile_all([one for some in work.values() for one in some], options.compile)
         return 0
+    found: dict[str, list[dict[str, Any]]] = {}
     for number, kind in enumerate(kinds):
         bench, rows, until = Bench(kind, options.most), [], options.seconds * (number + 1) / len(kinds)
         for shape, some in work[kind]:
@@ -389,9 +432,9 @@ def main() -> int:
             rows.append(row)
             for name, said in row["faults"].items():
                 print(f"  {kind} {shape.name}, {name}: {said}", flush=True)
-            if options.json is not None:
-                with options.json.open("a") as file:
-                    file.write(json.dumps(row) + "\n")
+            if options.json is not None:  # after each: it may be stopped
+                found[kind] = rows
+                options.json.write_text(json.dumps(found) + "\n")
         report(rows)
         print(f"({time.monotonic() - START:.0f} s)", flush=True)
         del bench

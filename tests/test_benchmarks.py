@@ -375,6 +375,31 @@ def test_the_table_of_decoding(monkeypatch: pytest.MonkeyPatch) -> None:
     assert publish.with_table(page, found, made.BEGIN, made.END) == page, "run asv_bench/publish/pictures.py"
 
 
+def test_the_tables_of_rows_and_layers(monkeypatch: pytest.MonkeyPatch) -> None:
+    """As that of attention; widths and calls that were not measured are left out."""
+    monkeypatch.setattr(sys, "path", [str(FOLDER), str(FOLDER.parent), *sys.path])
+    publish, rows, layers = (
+        importlib.import_module(f"publish.{name}") for name in ("pictures", "rows_table", "layers_table")
+    )
+    params = [["'prism'", "'torch'", "'copy'"], ["'softmax'"], ["'bfloat16'"], ["256", "320"]]
+    recorded = {rows.NAME: [[4.0, 3.0, 2.0, None, 4.0, 4.0], params, "1"]}
+    assert rows.table(recorded).splitlines() == [
+        "bfloat16:", "", "| | 256 |", "|---|---|", "| `softmax` | 4.00 (1.00; 2.00) |", "",
+        "bfloat16, of widths that nothing was chosen by:", "", "| | 320 |", "|---|---|", "| `softmax` | 3.00 (0.75) |",
+    ]  # fmt: skip
+    call = next(iter(importlib.import_module("benchmarks.layers").CALLS))
+    recorded = {
+        layers.NAME: [[4.0, 1.0, None, 5.0], [["'prism'", "'torch'", "'compiled'", "'copy'"], [f"'{call}'"]], "1"]
+    }
+    assert layers.table(recorded).splitlines()[2:] == [f"| {call} | 4.00 | 5.00 | 1.00 |  | 0.80 | 4.00 |  |"]
+    newest = publish.newest("h200", FOLDER / "results")
+    for made in (rows, layers):
+        page = made.PAGE.read_text()
+        assert publish.with_table(page, made.table(newest), made.BEGIN, made.END) == page, (
+            "run asv_bench/publish/pictures.py"
+        )
+
+
 def test_attention_packed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """Read from what asv_bench/attention_packed.py writes; what differs from torch's has no figure."""
     row = {"dim": 128, "causal": True, "us": {"prism": 8.0, "torch": 12.0}, "ratio": {"torch": 1.6}}

@@ -283,9 +283,9 @@ def main() -> int:
     for name, text in pictures(recorded).items():
         (options.folder / f"{name}.svg").write_text(text, encoding="utf-8")
         print(options.folder / f"{name}.svg")
-    from publish import attention_table, backward_table, decode_table
+    from publish import attention_table, backward_table, decode_table, layers_table, rows_table
 
-    for of in (attention_table, backward_table, decode_table):
+    for of in (attention_table, backward_table, decode_table, layers_table, rows_table):
         if options.folder == FOLDER and of.NAME in recorded:
             text = with_table(of.PAGE.read_text(encoding="utf-8"), of.table(recorded), of.BEGIN, of.END)
             of.PAGE.write_text(text, encoding="utf-8")

@@ -19,7 +19,8 @@ FILLS = ("#bcd4f6", "#f6d9b8", "#bfe3d2", "#e3c6e6")
 NONE, LINE = "#ffffff", "#8a919c"
 STYLE = (
     "text{font:13px sans-serif;fill:#222}.label{fill:#555;font-size:12px}"
-    ".cell{stroke:#8a919c}.way{stroke-width:1.5;fill:none}"
+    ".cell{stroke:#8a919c}.way{stroke-width:1.5;fill:none}.paper{fill:#fff}"
+    "@media(prefers-color-scheme:dark){.label{fill:#a3adbd}.paper{fill:#14171d}}"
 )
 X = np.random.default_rng(37).integers(0, BASE * BASE, 12)
 """The numbers that are sorted."""
@@ -54,9 +55,7 @@ class Picture:
     def svg(self) -> str:
         """Return the picture."""
         head = f'<svg xmlns="http://www.w3.org/2000/svg" width="{self.width}" viewBox="0 0 {self.width} {self.height}" '
-        back = (
-            f'role="img" aria-label="{self.title}"><style>{STYLE}</style><rect width="100%" height="100%" fill="#fff"/>'
-        )
+        back = f'role="img" aria-label="{self.title}"><style>{STYLE}</style><rect class="paper" width="100%" height="100%"/>'
         return head + back + "\n" + "\n".join(self.parts) + "\n</svg>\n"
 
 

@@ -48,7 +48,8 @@ def rows_below(over: int64 @ thread[1], per: int64 @ thread[1]) -> int64 @ threa
 
 @prism("global")
 @template(
-    T=dtype, A=dtype, KIND=constexpr(int), GATED=constexpr(bool), FAST=constexpr(bool), EACH=constexpr(int), WIDTH=constexpr(int),
+    T=dtype, A=dtype, KIND=constexpr(int), GATED=constexpr(bool), FAST=constexpr(int), FLAT=constexpr(bool),
+    EACH=constexpr(int), WIDTH=constexpr(int),
 )
 @requires(grid[1], block[1], thread[THREADS])
 @attr("__launch_bounds__(THREADS)")
@@ -62,12 +63,13 @@ def activate(
 
     Perspective: grid, a block for each `THREADS * EACH` vectors of `WIDTH` elements.
     Shapes:      rows of x are `x_apart` elements apart, those of `up` `up_apart`, those of y `n`: multiples of `WIDTH`.
+                 `FLAT`: there is one row.
     Numerics:    computes in `A`, and rounds once; `FAST`: see `share`.
     Test:        tests/kernels/test_activations.py
     """
     b: int64 @ block[1] = id()
     per: int64 @ grid[1] = n // WIDTH
-    top: int64 @ block[1] = b * (THREADS * EACH) // per
+    top: int64 @ block[1] = 0 if FLAT else b * (THREADS * EACH) // per
     left: int64 @ block[1] = b * (THREADS * EACH) - top * per
     with partition(y, thread[1], lambda i: i, races="allow") as mine, group(block[1]):  # it may be x or `up`
         t: int32 @ thread[1] = id()
@@ -75,15 +77,15 @@ def activate(
             values: A[EACH * WIDTH]
             gates: A[EACH * WIDTH]
             for v in range(EACH):  # all loads before the first store
-                below: int64 = rows_below(left + t + v * THREADS, per)
-                if top + below < rows:
+                below: int64 = 0 if FLAT else rows_below(left + t + v * THREADS, per)
+                if (left + t + v * THREADS < per) if FLAT else (top + below < rows):
                     column: int64 = (left + t + v * THREADS - below * per) * WIDTH
                     load_piece(x, (top + below) * x_apart + column, values, v * WIDTH, WIDTH=WIDTH)
                     if GATED:
                         load_piece(up, (top + below) * up_apart + column, gates, v * WIDTH, WIDTH=WIDTH)
             for v in range(EACH):
-                below: int64 = rows_below(left + t + v * THREADS, per)
-                if top + below < rows:
+                below: int64 = 0 if FLAT else rows_below(left + t + v * THREADS, per)
+                if (left + t + v * THREADS < per) if FLAT else (top + below < rows):
                     for k in range(WIDTH):
                         found: A = values[v * WIDTH + k] * share(values[v * WIDTH + k], KIND=KIND, FAST=FAST)
                         values[v * WIDTH + k] = found * gates[v * WIDTH + k] if GATED else found
@@ -92,7 +94,8 @@ def activate(
 
 @prism("global")
 @template(
-    T=dtype, A=dtype, KIND=constexpr(int), GATED=constexpr(bool), FAST=constexpr(bool), EACH=constexpr(int), WIDTH=constexpr(int),
+    T=dtype, A=dtype, KIND=constexpr(int), GATED=constexpr(bool), FAST=constexpr(int), FLAT=constexpr(bool),
+    EACH=constexpr(int), WIDTH=constexpr(int),
 )
 @requires(grid[1], block[1], thread[THREADS])
 @attr("__launch_bounds__(THREADS)")
@@ -113,7 +116,7 @@ def activate_backward(
     """
     b: int64 @ block[1] = id()
     per: int64 @ grid[1] = n // WIDTH
-    top: int64 @ block[1] = b * (THREADS * EACH) // per
+    top: int64 @ block[1] = 0 if FLAT else b * (THREADS * EACH) // per
     left: int64 @ block[1] = b * (THREADS * EACH) - top * per
     with (
         partition(dx, thread[1], lambda i: i, races="allow") as mine,  # it may be x or dy: each element is one thread's
@@ -126,16 +129,16 @@ def activate_backward(
             gates: A[EACH * WIDTH]
             given: A[EACH * WIDTH]
             for v in range(EACH):
-                below: int64 = rows_below(left + t + v * THREADS, per)
-                if top + below < rows:
+                below: int64 = 0 if FLAT else rows_below(left + t + v * THREADS, per)
+                if (left + t + v * THREADS < per) if FLAT else (top + below < rows):
                     column: int64 = (left + t + v * THREADS - below * per) * WIDTH
                     load_piece(x, (top + below) * x_apart + column, values, v * WIDTH, WIDTH=WIDTH)
                     load_piece(dy, (top + below) * dy_apart + column, given, v * WIDTH, WIDTH=WIDTH)
                     if GATED:
                         load_piece(up, (top + below) * up_apart + column, gates, v * WIDTH, WIDTH=WIDTH)
             for v in range(EACH):
-                below: int64 = rows_below(left + t + v * THREADS, per)
-                if top + below < rows:
+                below: int64 = 0 if FLAT else rows_below(left + t + v * THREADS, per)
+                if (left + t + v * THREADS < per) if FLAT else (top + below < rows):
                     column: int64 = (left + t + v * THREADS - below * per) * WIDTH
                     for k in range(WIDTH):
                         part: A = share(values[v * WIDTH + k], KIND=KIND, FAST=FAST)
@@ -149,6 +152,8 @@ def activate_backward(
 
 
 EXAMPLES = {
-    "activate": {"T": "bfloat16", "A": "float32", "KIND": SILU, "GATED": True, "FAST": True, "EACH": 2, "WIDTH": 8},
-    "activate_backward": {"T": "float32", "A": "float32", "KIND": GELU, "GATED": False, "FAST": False, "EACH": 1, "WIDTH": 4},
+    "activate": {"T": "bfloat16", "A": "float32", "KIND": SILU, "GATED": True, "FAST": 2, "FLAT": True, "EACH": 2, "WIDTH": 8},
+    "activate_backward": {
+        "T": "float32", "A": "float32", "KIND": GELU, "GATED": False, "FAST": 0, "FLAT": False, "EACH": 1, "WIDTH": 4,
+    },
 }

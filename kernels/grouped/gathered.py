@@ -5,7 +5,7 @@ The rest is as in product.py. Rows are not in memory as a matrix at any time.
 
 from __future__ import annotations
 
-from prism.kernels.grouped.places import Grouping, Place, Sizes, bound_of, in_groups
+from prism.kernels.grouped.schedule import Grouping, Place, Sizes, bound_of, in_groups
 from prism.kernels.grouped.product import load_matrix, store_group
 from prism.kernels.hgemm.cut import Cut
 from prism.kernels.hgemm.fused import Terms
@@ -96,24 +96,24 @@ def multiply_gathered(
     """
     a: shared(T[CUT.rows_a, CUT.columns_a], ring=CUT.stages, swizzle=128)
     b: shared(TB[CUT.rows_b, CUT.columns_b], ring=CUT.stages, swizzle=CUT.span_b)
-    PIECE: constexpr(int) = CUT.bk / 8  # elements of 16 bytes
+    PIECE: constexpr(int) = CUT.bk // 8  # elements of 16 bytes
     BEHIND: constexpr(int) = 2 if CUT.stages > 3 else 1  # steps whose copies are under way
     t: int32 @ thread[1] = id() % 64
-    begins: int64[CUT.bm / 8] @ thread[1]  # where rows t / 8, 8 + t / 8, ... begin
+    begins: int64[CUT.bm // 8] @ thread[1]  # where rows t // 8, 8 + t // 8, ... begin
     with gatherer, group(thread[1]):
-        for e in range(0, CUT.bm / 8):
-            r: int32 = min(at.length - 1, at.i + 8 * e + t / 8)  # beyond the group any row will do
+        for e in range(0, CUT.bm // 8):
+            r: int32 = min(at.length - 1, at.i + 8 * e + t // 8)  # beyond the group any row will do
             begins[e] = bound_of(taken, at.end - at.length + r, most) * apart + PIECE * (t % 8)
 
     @requires(block[1], thread[CUT.threads])
     def fill(step: int32 @ block[1]):
         with (
             claim(a, gatherer, in_flight=BEHIND) as to_a,
-            partition(to_a, thread[1], lambda i: (8 * i + t / 8, PIECE * (t % 8))) as mine, async_(mine) as coming,
+            partition(to_a, thread[1], lambda i: (8 * i + t // 8, PIECE * (t % 8))) as mine, async_(mine) as coming,
             group(thread[1]),
         ):  # fmt: skip
-            valid: int32 = max(0, min(PIECE, s.k - step - PIECE * (t % 8))) * (16 / PIECE)
-            for i in range(0, CUT.bm / 8, unroll=True):
+            valid: int32 = max(0, min(PIECE, s.k - step - PIECE * (t % 8))) * (16 // PIECE)
+            for i in range(0, CUT.bm // 8, unroll=True):
                 cp_async(coming[i], x[begins[i] + step], 16, valid)
         with claim(b, loader) as to_b:
             load_matrix(to_b, map_b, map_other, at, step, CUT=CUT, TILE=TILE, TB=TB, PAIR=PAIR)

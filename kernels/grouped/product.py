@@ -1,14 +1,14 @@
 """Products of groups of rows on Hopper's tensor cores, each with a matrix of its own; or of groups of K, each with its result.
 
 The main loop and what is made of sums are those of `prism.kernels.hgemm`. What is here: tiles that a warp finds on the device
-(places.py), and tensor maps that end where a group does, by one axis more (prism/kernels/attention/packed.py). So what a tile
+(schedule.py), and tensor maps that end where a group does, by one axis more (prism/kernels/attention/packed.py). So what a tile
 reads and writes is its group's alone, however many rows that has. Along K groups are read from their ends, by maps that begin
 where one does.
 """
 
 from __future__ import annotations
 
-from prism.kernels.grouped.places import Grouping, Place, Sizes, in_groups
+from prism.kernels.grouped.schedule import Grouping, Place, Sizes, in_groups
 from prism.kernels.hgemm.cut import Cut
 from prism.kernels.hgemm.epilogue import store_plain
 from prism.kernels.hgemm.fused import Terms, bring_records, round_fused
@@ -176,13 +176,13 @@ def store_group(
     unused: shared(OUT[TILE.slab_rows, TILE.slab_columns], ring=TILE.slabs, swizzle=TILE.span)
     rows_in: shared(ROW[TILE.bm], ring=2)
     columns_in: shared(COLUMN[TILE.wide], ring=2)
-    totals: float32[TILE.rows / 32] @ thread[1]
+    totals: float32[TILE.rows // 32] @ thread[1]
     lane: int32 @ thread[1] = id() % 32
     rows: int32 @ block[1] = s.m if GROUPING.along_k else at.length  # of the group's result
     before: int32 @ block[1] = at.group * s.m if GROUPING.along_k else at.end - at.length  # of all rows
     outer: int32 @ block[1] = at.group if GROUPING.along_k else at.end
     upper: int32 @ block[1] = at.i + (0 if GROUPING.along_k else short_of(s, at.length, GROUPING=GROUPING))
-    for p in range(0, TILE.bn / TILE.slab, unroll=True):
+    for p in range(0, TILE.bn // TILE.slab, unroll=True):
         column: int32 @ block[1] = at.j + TILE.slab * p
         with claim(rows_in, fetcher) as ra, claim(columns_in, fetcher) as cb:
             if TERMS.rows:

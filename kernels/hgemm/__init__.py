@@ -22,6 +22,7 @@ from prism.kernels.hgemm.fused_parts import hgemm_fused_in_parts
 from prism.kernels.hgemm.parts import hgemm_in_parts
 from prism.kernels.hgemm.persistent import hgemm
 from prism.kernels.hgemm.schedule import in_columns
+from prism.kernels.hgemm.singles import choose_single
 
 __all__ = [
     "HOST",
@@ -33,6 +34,7 @@ __all__ = [
     "Terms",
     "blocks",
     "choose",
+    "choose_single",
     "combine_parts",
     "clocks",
     "cuts",

@@ -13,11 +13,10 @@ from prism.kernels.hgemm.configurations import (
     PROCESSORS,
     SHARING,
     choose,
-    clocks,
     cuts,
-    resident_clusters,
-    single,
 )
+from prism.kernels.hgemm.estimate import estimate
+from prism.kernels.hgemm.singles import forms
 
 WIDE = C(128, 256, 3, ahead=0, slabs=4, cluster_m=2)
 HIGH = C(256, 128, 4, ahead=0, slabs=1, cluster_n=2)
@@ -77,10 +76,8 @@ def all_cuts() -> list[C]:
     return list(dict.fromkeys([*cuts((False, False)), *cuts(NN), *SHARING, *cuts((False, False), parted=True), *tried]))
 
 
-
 def near_best(m: int, n: int, k: int, processors: int, layout: tuple[bool, bool], most: int = 40) -> list[C]:
     """Return every configuration that may suit a single product: those that the model has within twice the best, not too many."""
-    some = [*cuts(layout), *SHARING, *cuts(layout, parted=True), *single(m, n, k, processors, layout)]
-    times = {found: clocks(found, m, n, k, processors, layout=layout) for found in some if resident_clusters(found, processors)}
+    times = {one: estimate(one, m, n, k, processors, layout) for one in forms(m, n, k, processors, layout)}
     least = min(times.values())
     return sorted((found for found in times if times[found] < 2 * least), key=lambda found: times[found])[:most]

@@ -1,7 +1,6 @@
 """How products are cut into tiles: the tiles that there are, and which of them suits a shape."""
 
 import functools
-from dataclasses import replace
 from math import ceil, gcd, prod, sqrt
 
 from prism.kernels.hgemm.configuration import SPAN, TN, Configuration, Layout
@@ -86,51 +85,6 @@ NARROW_PARTED = (
 FITTED_PARTED = (Configuration(64, 80, 7, 1, parts=2), Configuration(128, 112, 5, parts=2))
 
 
-# The rest is for single products of shapes that nobody measured (docs/hgemm.md). Clusters that share what they read, mostly A,
-# for products of few rows and for rows that begin inside sectors.
-CLUSTERED = (
-    Configuration(64, 128, 8, 1, cluster_n=2),
-    Configuration(64, 128, 8, 1, cluster_n=4),
-    Configuration(64, 128, 8, 1, cluster_m=4),
-    Configuration(64, 96, 8, 1, cluster_n=2),
-    Configuration(64, 64, 6, 1, bk=128, cluster_n=2),
-    Configuration(128, 128, 6, cluster_m=2),
-    Configuration(128, 128, 6, cluster_n=2),
-    Configuration(128, 128, 6, cluster_m=4),
-    Configuration(192, 192, 3, 3, ahead=0, slabs=3, cluster_m=2),
-    Configuration(256, 128, 4, ahead=0, slabs=1, cluster_n=2),
-)
-
-# Few rows, where `a` has K outside: its tile has whole spans of columns, so there are fewer copies.
-NARROW_OUTSIDE_PARTED = tuple(Configuration(64, bn, 5, 1, bk=128, parts=parts, trans=True) for bn in (16, 32) for parts in (4, 8))
-
-# Eight rows or fewer, where `a` has K inside; and more numbers of parts.
-FEWEST = (Configuration(64, 8, 5, 1, bk=128, trans=True), Configuration(128, 8, 6, 2, bk=128, trans=True))
-FEWEST_PARTED = tuple(Configuration(64, 8, 9, 1, bk=128, parts=parts, trans=True) for parts in (4, 8))
-MORE_PARTED = (Configuration(64, 64, 5, 1, bk=128, parts=3), Configuration(64, 96, 7, 1, parts=8))
-
-# Few tiles and a long K: blocks each make a share of it (shares.py).
-DEALT = (
-    Configuration(64, 64, 6, 1, bk=128),
-    Configuration(64, 128, 8, 1),
-    Configuration(128, 128, 6),
-    Configuration(128, 192, 4, ahead=0, slabs=3),
-)
-SHARES = (2, 3, 4, 5, 6, 7, 8, 10, 12, 16)
-
-
-def single(m: int, n: int, k: int, processors: int, layout: Layout) -> tuple[Configuration, ...]:
-    """Return what there is besides for a single product of two matrices."""
-    found = [*CLUSTERED, *MORE_PARTED]
-    if m <= FEW // 4:
-        found += NARROW_OUTSIDE_PARTED if layout[0] else (*FEWEST, *FEWEST_PARTED)
-    found = [one for one in found if one.parts * one.bk <= k and resident_clusters(one, processors) > 0]
-    for one in DEALT:
-        some = [shares for shares in SHARES if 2 * shares * one.bk <= k and shares * prod(one.tiles(m, n)) <= 2 * processors]
-        found += [replace(one, shares=shares) for shares in some]
-    return tuple(found)
-
-
 def cuts(layout: Layout, *, parted: bool = False) -> tuple[Configuration, ...]:
     """Return the tiles that there are for a product of two matrices of this layout, all of K at once or in parts."""
     if layout[0]:
@@ -188,11 +142,7 @@ STORE, PLAIN = 0.04, 1.0  # an element of a tile, to round and store it; without
 FREED = 0.07  # more, of those that have no room until others are stored
 POWER = 0.33  # of the time that loads take, though products hide it: what they draw lowers the clock
 MEET, EACH, ADD = 1400, 250, 0.35  # blocks with parts of K meet, each more costs more, and so do the elements they add up
-COMBINE, COMBINED = 6180, 21.6  # clocks of the launch that adds up shares, and bytes a clock of each multiprocessor that it reads
-SHARED_STORE = 0.0213  # an element of a share, to store it
 CLOSE = 1.01  # closer ones the model can't tell apart
-SURE_ALONE = 1.05  # nor these from those of `single`
-SURE_USUAL = 1.25  # of an `a` with K inside and rows that begin with sectors it must be sure: there others were measured often
 SURE = 1.1  # nor a tile whose K is in parts from one of all of K
 SECTOR = 16  # elements: 32 bytes
 LATE = 1500  # more, launched when what is before has ended
@@ -204,8 +154,6 @@ def clocks(
     found: Configuration, m: int, n: int, k: int, processors: int, batches: int = 1, layout: Layout = (False, False)
 ) -> float:  # fmt: skip
     """Return about how long a product takes, in clocks, or so many of that shape in one launch."""
-    if found.shares > 1:
-        return _clocks_in_shares(found, m, n, k, processors, layout)
     if batches == 1 and found.transposes_out(layout):
         m, n, layout = n, m, layout[::-1]
     slabs = min(1.0, found.slabs * found.span / (2 * found.bn))  # of a tile's columns, of 16 bits
@@ -218,19 +166,6 @@ def clocks(
     longest = max(busy, least + BESIDE * busy + hidden) + shown
     late = LATE if batches == 1 and follows_late(found, m, n, k, processors, layout) else 0
     return LAUNCH + late + rounds * after + longest
-
-
-def _clocks_in_shares(found: Configuration, m: int, n: int, k: int, processors: int, layout: Layout) -> float:
-    """Return about how long a product takes whose K is in shares: they are stored in float32, and added up by another kernel."""
-    share = ceil(ceil(k / found.bk) / found.shares) * found.bk
-    tiles, shares = prod(found.tiles(m, n)), ceil(k / share)
-    rounds = ceil(tiles * shares / resident_clusters(found, processors))
-    step = step_clocks(found, layout[1], rows_in_sectors(m, n, k, layout))
-    least = read_cost(found, m, n) * 2 * k * (m + n) / (MEMORY * processors)
-    busy = rounds * ceil(share / found.bk) * step
-    bytes_ = 4.0 * tiles * shares * found.bm * found.bn
-    after = SHARED_STORE * rounds * found.bm * found.bn
-    return LAUNCH + COMBINE + max(busy, least + BESIDE * busy) + after + bytes_ / (COMBINED * processors)
 
 
 def _work(
@@ -314,25 +249,29 @@ def shape_key(m: int, n: int, k: int, layout: Layout) -> str:
     return f"{m}x{n}x{k} {'T' if layout[0] else 'N'}{'N' if layout[1] else 'T'}"
 
 
+def known(m: int, n: int, k: int, processors: int, layout: Layout) -> Configuration | None:
+    """Return what was measured for a shape, on a device of so many multiprocessors."""
+    found = MEASURED.get(str(m) if m == n == k else f"{m}x{n}x{k}")
+    if found is None or processors != PROCESSORS or (layout == TN and found.b_columns > found.bn):
+        return None
+    return found
+
+
 @functools.lru_cache(maxsize=4096)
 def choose(
-    m: int, n: int, k: int, processors: int, batches: int = 1, layout: Layout = (False, False), *, parted: bool = False,
-    alone: bool = False,
+    m: int, n: int, k: int, processors: int, batches: int = 1, layout: Layout = (False, False), *, parted: bool = False
 ) -> Configuration:  # fmt: skip
     """Return the configuration that suits a shape, on a device of so many multiprocessors: measured, or else modelled.
 
     `batches`: so many products of that shape are one launch. `layout`: whether `a` and `b` have K outside. `parted`: whether
-    K may be in parts. `alone`: whether besides all is admitted that single products have (`single`).
+    K may be in parts. What single products have besides is in singles.py.
     """
-    known = MEASURED.get(str(m) if m == n == k else f"{m}x{n}x{k}") if batches == 1 else None
-    if known is None or processors != PROCESSORS or (layout == TN and known.b_columns > known.bn):
-        return choose_by_model(m, n, k, processors, batches, layout, parted=parted, alone=alone)
-    return known
+    found = known(m, n, k, processors, layout) if batches == 1 else None
+    return found or choose_by_model(m, n, k, processors, batches, layout, parted=parted)
 
 
 def choose_by_model(
-    m: int, n: int, k: int, processors: int, batches: int = 1, layout: Layout = (False, False), *, parted: bool = False,
-    alone: bool = False,
+    m: int, n: int, k: int, processors: int, batches: int = 1, layout: Layout = (False, False), *, parted: bool = False
 ) -> Configuration:  # fmt: skip
     """Return the first tile that is, by the model, about as fast as the fastest."""
     sharing = SHARING if batches == 1 and any(rows_in_sectors(m, n, k, layout)) else ()
@@ -343,11 +282,6 @@ def choose_by_model(
     if parted and batches == 1:
         room = [found for found in cuts(layout, parted=True) if resident_clusters(found, processors) > 0]
         times |= {found: SURE * clocks(found, m, n, k, processors, layout=layout) for found in room}
-    if alone:
-        usual = not layout[0] and not any(rows_in_sectors(m, n, k, layout))
-        sure = SURE_USUAL if usual else SURE_ALONE
-        more = single(m, n, k, processors, layout)
-        times |= {found: sure * clocks(found, m, n, k, processors, layout=layout) for found in more}
     best = min(times.values())
     return next(found for found in times if times[found] <= (CLOSE * best if best == least else best))
 

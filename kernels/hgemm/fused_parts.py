@@ -6,8 +6,8 @@ from prism.kernels.hgemm.cut import Cut
 from prism.kernels.hgemm.fused import Terms
 from prism.kernels.hgemm.parts import make_in_parts
 from prism.lang import (
-    CUtensorMap, assume, attr, block, const, constexpr, dtype, float32, function, grid, group, id, int32, int64, partition, prism, ptr,
-    requires, strides_nest, template, thread,
+    CUtensorMap, assume, attr, block, const, constexpr, dtype, float32, function, grid, group, id, int32, int64, partition, prism,
+    ptr, requires, strides_nest, template, thread,
 )  # fmt: skip
 
 

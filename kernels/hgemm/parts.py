@@ -69,7 +69,7 @@ def make_in_parts(
     map_b: const(CUtensorMap(TB, CUT.rows_b, CUT.columns_b, swizzle=CUT.span_b)) @ grid[1],
     i: int32 @ block[CUT.parts], j: int32 @ block[CUT.parts], m: int32 @ grid[1], n: int32 @ grid[1], k: int32 @ grid[1],
 ):  # fmt: skip
-    """`STORE(y, x, sum)` of a tile, whose corner is at i, j of a product of m by n: each element once, those beyond its edges too.
+    """`STORE(y, x, sum)` of a tile, whose corner is at i, j of a product of m by n: each element once, also beyond its edges.
 
     Perspective: a cluster of `CUT.parts` blocks.
     Cost:        `CUT.stages` tiles of A and B, and the sums of a tile, in the shared memory of each block.

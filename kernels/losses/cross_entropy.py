@@ -43,6 +43,24 @@ def join(a: Part32 @ thread[1], b: Part32 @ thread[1]) -> Part32 @ thread[1]:
     )
 
 
+@prism("device")
+@requires(thread[1])
+@template(T=dtype, L=dtype)
+def loss_of(
+    x: ptr(const(T)) @ grid[1], labels: ptr(const(L)) @ grid[1], row: int64 @ thread[1], n: int64 @ thread[1],
+    apart: int64 @ grid[1], sum: float32 @ thread[1], plain: float32 @ thread[1], smoothing: float32 @ grid[1],
+    ignored: int64 @ grid[1],
+) -> float32 @ thread[1]:
+    """The loss of a row, of the logarithm of its sum of exponentials and the sum of its scores: 0 of an `ignored` label."""
+    label: int64 = int64(labels[row])
+    loss: float32 = 0.0
+    if label != ignored:
+        loss = sum - (float32(x[row * apart + label]) if label >= 0 and label < n else uint_as_float(0x7FC00000))
+        if smoothing > 0:  # else a score of minus infinity would count
+            loss = (float32(1.0) - smoothing) * loss + smoothing * (sum - plain / float32(n))
+    return loss
+
+
 @prism("global")
 @template(T=dtype, VECTORS=constexpr(int), WIDTH=constexpr(int))
 @requires(grid[1], block[1], thread[THREADS])
@@ -112,13 +130,7 @@ def losses_of(
             for k in range(1, chunks):
                 whole = join(whole, parts[me * chunks + k])
             sum: float32 = whole.highest + log(whole.total)
-            label: int64 = int64(labels[me])
-            loss: float32 = 0.0
-            if label != ignored:
-                loss = sum - (float32(x[me * apart + label]) if label >= 0 and label < n else uint_as_float(0x7FC00000))
-                if smoothing > 0:  # else a score of minus infinity would count
-                    loss = (float32(1.0) - smoothing) * loss + smoothing * (sum - whole.plain / float32(n))
-            mine[0] = loss
+            mine[0] = loss_of(x, labels, me, n, apart, sum, whole.plain, smoothing, ignored)
             other[0] = sum
 
 
@@ -148,24 +160,31 @@ def cross_entropy_backward(
         t: int32 @ thread[1] = id()
         with group(thread[1]):
             values: float32[EACH * WIDTH]
-            for v in range(EACH):  # all loads before the first store
+            labelled: int64[EACH]
+            scales: float32[EACH]
+            sums: float32[EACH]
+            for v in range(EACH):  # all loads before the first use
                 below: int64 = rows_below(left + t + v * THREADS, per)
                 if top + below < rows:
                     column: int64 = (left + t + v * THREADS - below * per) * WIDTH
                     load_piece(x, (top + below) * apart + column, values, v * WIDTH, WIDTH=WIDTH)
+                    labelled[v] = int64(labels[top + below])
+                    scales[v] = d[(top + below) * d_apart]
+                    sums[v] = logs[top + below]
+            share: float32 = smoothing / float32(n)
             for v in range(EACH):
                 below: int64 = rows_below(left + t + v * THREADS, per)
                 row: int64 = top + below
                 if row < rows:
                     column: int64 = (left + t + v * THREADS - below * per) * WIDTH
-                    label: int64 = int64(labels[row])
-                    scale: float32 = d[row * d_apart] if label != ignored else float32(0.0)
-                    sum: float32 = logs[row]
-                    share: float32 = smoothing / float32(n)
+                    counts: bool = labelled[v] != ignored
+                    off: int64 = labelled[v] - column
+                    place: int32 = int32(off) if off >= 0 and off < WIDTH else -1  # of the label, in the vector
+                    scale: float32 = scales[v] if counts else float32(0.0)
                     for k in range(WIDTH):
-                        found: float32 = power(values[v * WIDTH + k] - sum, FAST=True) - share
-                        found = found - (float32(1.0) - smoothing) if column + k == label else found
-                        values[v * WIDTH + k] = scale * found if label != ignored else float32(0.0)
+                        found: float32 = power(values[v * WIDTH + k] - sums[v], FAST=True) - share
+                        found = found - (float32(1.0) - smoothing) if k == place else found
+                        values[v * WIDTH + k] = scale * found if counts else float32(0.0)
                     store_piece(mine, row * dx_apart + column, values, v * WIDTH, WIDTH=WIDTH)
 
 

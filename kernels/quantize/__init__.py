@@ -1,5 +1,5 @@
 """Numbers of 8 bits, each group of them with a scale: of rows, of blocks of rows, of whole arrays."""
 
-from prism.kernels.quantize.scales import find_largest, quantize_by, quantize_groups, quantize_rows
+from prism.kernels.quantize.scales import find_largest, quantize_by, quantize_groups
 
-__all__ = ["find_largest", "quantize_by", "quantize_groups", "quantize_rows"]
+__all__ = ["find_largest", "quantize_by", "quantize_groups"]

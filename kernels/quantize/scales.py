@@ -2,9 +2,8 @@
 
 from prism.kernels.activations.rows import load_piece
 from prism.lang import (
-    atomic_max, attr, block, claim, const, constexpr, count, dtype, float32, float_as_uint, grid, group, id, int32, int64,
-    partition,
-    prism, ptr, requires, round_, shuffle_xor, split, store_vector, template, thread, uint32, uint_as_float, vector,
+    atomic_max, attr, block, const, constexpr, count, dtype, float32, float_as_uint, grid, group, id, int32, int64, partition,
+    prism, ptr, requires, round_, shuffle_xor, store_vector, template, thread, uint32, uint_as_float, vector,
 )  # fmt: skip
 
 THREADS = 256
@@ -89,53 +88,6 @@ def quantize_groups(
 
 
 @prism("global")
-@template(T=dtype, Q=dtype, WHOLE=constexpr(bool), EACH=constexpr(int), WIDTH=constexpr(int))
-@requires(grid[1], block[1], thread[THREADS])
-@attr("__launch_bounds__(THREADS)")
-def quantize_rows(
-    x: ptr(const(T)) @ grid[1], q: ptr(Q) @ grid[1], scales: ptr(float32) @ grid[1], n: int64 @ grid[1], apart: int64 @ grid[1],
-    most: float32 @ grid[1],
-):
-    """What `quantize_groups` does, of whole rows of `n` elements: each is read twice, the second time from near.
-
-    Perspective: grid, a block for each row.
-    Shapes:      rows of x are `apart`, multiples of `WIDTH`, as `n`; q is dense.
-    Test:        tests/kernels/test_quantize.py
-    """
-    row: int64 @ block[1] = id()
-    with (
-        partition(q, block[1], lambda i: row * n + i, races="none") as target,
-        partition(scales, block[1], row) as scale,
-        group(block[1]),
-    ):
-        t: int32 @ thread[1] = id()
-        top: float32 @ thread[1] = 0.0
-        with group(thread[1]):
-            for base in range(0, n, THREADS * EACH * WIDTH):
-                items: float32[EACH * WIDTH] = {0}
-                for e in range(EACH):
-                    if base + (t + e * THREADS) * WIDTH < n:
-                        load_piece(x, row * apart + base + (t + e * THREADS) * WIDTH, items, e * WIDTH, WIDTH=WIDTH)
-                for k in range(EACH * WIDTH):
-                    top = max(top, abs(items[k]))
-        whole: float32 @ block[1] = block.reduce(top, OP=larger)
-        by: float32 @ block[1] = inverse_of(whole, most)
-        with partition(target, thread[1], lambda i: i, races="none") as mine, group(thread[1]):
-            for base in range(0, n, THREADS * EACH * WIDTH):
-                items: float32[EACH * WIDTH]
-                for e in range(EACH):
-                    if base + (t + e * THREADS) * WIDTH < n:
-                        load_piece(x, row * apart + base + (t + e * THREADS) * WIDTH, items, e * WIDTH, WIDTH=WIDTH)
-                for e in range(EACH):
-                    if base + (t + e * THREADS) * WIDTH < n:
-                        store_scaled(mine, base + (t + e * THREADS) * WIDTH, items, e * WIDTH, by, WIDTH=WIDTH, WHOLE=WHOLE)
-        with claim(scale, thread[1]) as slot:
-            match split(thread):
-                case 1:
-                    slot[0] = whole / most if whole != 0 else float32(1)
-
-
-@prism("global")
 @template(T=dtype, EACH=constexpr(int), WIDTH=constexpr(int))
 @requires(grid[1], block[1], thread[THREADS])
 @attr("__launch_bounds__(THREADS)")
@@ -201,7 +153,6 @@ def quantize_by(
 
 EXAMPLES = {
     "quantize_groups": {"T": "bfloat16", "Q": "float8_e4m3fn", "WHOLE": False, "LANES": 16, "EACH": 1, "WIDTH": 8},
-    "quantize_rows": {"T": "bfloat16", "Q": "float8_e4m3fn", "WHOLE": False, "EACH": 2, "WIDTH": 8},
     "find_largest": {"T": "bfloat16", "EACH": 4, "WIDTH": 8},
     "quantize_by": {"T": "bfloat16", "Q": "int8", "WHOLE": True, "EACH": 2, "WIDTH": 8},
 }

@@ -3,10 +3,11 @@
 from prism.kernels.rows.backward import norm_backward_rows, softmax_backward_rows
 from prism.kernels.rows.norms import norm_rows
 from prism.kernels.rows.own import own_rows
+from prism.kernels.rows.quantized import quantize_rows
 from prism.kernels.rows.softmax import softmax_rows
 from prism.kernels.rows.sums import Moments, Pair, WideMoments, WidePair
 
 __all__ = [
-    "Moments", "Pair", "WideMoments", "WidePair", "norm_backward_rows", "norm_rows", "own_rows", "softmax_backward_rows",
-    "softmax_rows",
+    "Moments", "Pair", "WideMoments", "WidePair", "norm_backward_rows", "norm_rows", "own_rows", "quantize_rows",
+    "softmax_backward_rows", "softmax_rows",
 ]

@@ -5,7 +5,6 @@ from prism.lang import (
     rsqrt, template, thread,
 )
 from prism.kernels.rows.elements import load_numbers, load_words, store_numbers
-from prism.kernels.rows.registers import map_row
 from prism.kernels.rows.skeleton import map_rows
 from prism.kernels.rows.sums import add_pairs
 from prism.lib.thread import operators
@@ -13,20 +12,20 @@ from prism.lib.thread import operators
 
 @prism("global")
 @template(
-    TI=dtype, TO=dtype, A=dtype, LOG=constexpr(bool), ITEMS=constexpr(int), WIDTH=constexpr(int), BLOCKS=constexpr(int),
-    THREADS=constexpr(int), RESIDENT=constexpr(int), LONG=constexpr(bool),
+    TI=dtype, TO=dtype, A=dtype, D=dtype, LOG=constexpr(bool), ITEMS=constexpr(int), WIDTH=constexpr(int), BLOCKS=constexpr(int),
+    WIDE=constexpr(bool), THREADS=constexpr(int), RESIDENT=constexpr(int), WAY=constexpr(int),
 )
 @requires(grid[1], block[BLOCKS], thread[32])
 @attr("__launch_bounds__(THREADS, RESIDENT)")
 def softmax_backward_rows(
     y: ptr(const(TI)) @ grid[1], dy: ptr(const(TI)) @ grid[1], dx: ptr(TO) @ grid[1], rows: int64 @ grid[1], n: int32 @ grid[1],
-    stride: int64 @ grid[1], dy_stride: int64 @ grid[1], scale: A @ grid[1], lanes: int32 @ grid[1], wide: bool @ grid[1],
+    stride: int64 @ grid[1], dy_stride: int64 @ grid[1], scale: A @ grid[1], lanes: int32 @ grid[1], ahead: int32 @ grid[1],
 ):
     """`dx = scale * y * (dy - sum(dy * y))` of each row; of the logarithm of a softmax `scale * (dy - exp(y) * sum(dy))`.
 
     Perspective: grid, of blocks, or clusters of `BLOCKS`, of up to `THREADS` threads: see `map_rows`.
     Shapes:      rows of `y` are `stride` elements apart, those of `dy` `dy_stride`, and those of `dx` `n`.
-    Numerics:    computes in `A`.
+    Numerics:    computes in `A`, and adds up in `D`.
     Test:        tests/kernels/test_rows_backward.py, tests/gpu/test_rows.py
     """
     r: int64 @ block[BLOCKS] = id()
@@ -39,34 +38,33 @@ def softmax_backward_rows(
 
         @requires(thread[1])
         def read(
-            row: int64 @ thread[1], column: int32 @ thread[1], words: TI[2 * WIDTH] @ thread[1],
-            values: A[2 * WIDTH] @ thread[1],
+            row: int64 @ thread[1], column: int32 @ thread[1], words: TI[2 * WIDTH] @ thread[1], values: A[2 * WIDTH] @ thread[1],
         ):
             for k in range(2 * WIDTH):
                 values[k] = A(words[k])
 
         @requires(thread[1])
-        def first(column: int32 @ thread[1], values: A[2 * WIDTH] @ thread[1]) -> A @ thread[1]:
+        def first(column: int32 @ thread[1], values: A[2 * WIDTH] @ thread[1]) -> D @ thread[1]:
             total: A = 0
             for k in range(WIDTH):
                 total = total + (values[WIDTH + k] if LOG else values[k] * values[WIDTH + k])
+            return D(total)
+
+        @requires(thread[1])
+        def second(column: int32 @ thread[1], values: A[2 * WIDTH] @ thread[1], total: D @ thread[1]) -> D @ thread[1]:
             return total
 
         @requires(thread[1])
-        def second(column: int32 @ thread[1], values: A[2 * WIDTH] @ thread[1], total: A @ thread[1]) -> A @ thread[1]:
-            return total
-
-        @requires(thread[1])
-        def pack(total: A @ thread[1], other: A @ thread[1]) -> A @ thread[1]:
-            return total
+        def pack(total: D @ thread[1], other: D @ thread[1]) -> A @ thread[1]:
+            return A(total)
 
         @requires(thread[32])
         def join(parts: A[BLOCKS] @ thread[1]) -> A @ thread[1]:
             return parts[0]
 
         @requires(thread[1])
-        def last(total: A @ thread[1], same: A @ thread[1]) -> A @ thread[1]:
-            return total
+        def last(total: D @ thread[1], same: A @ thread[1]) -> A @ thread[1]:
+            return same
 
         @requires(thread[1])
         def store(
@@ -82,32 +80,33 @@ def softmax_backward_rows(
             store_numbers(out, row * n + column, found)
 
         map_rows(
-            r, rows, n, lanes, wide, A(0), A(0), TI=TI, A=A, P=A, STAGES=1, ONCE=False, ITEMS=ITEMS, WIDTH=WIDTH, INPUTS=2,
-            KEPT=2, BLOCKS=BLOCKS, LONG=LONG, LOAD=load, READ=read, FIRST=first, OP=operators.add, SECOND=second,
-            OP2=operators.add, PACK=pack, JOIN=join, LAST=last, STORE=store,
+            y, stride, dy, dy_stride, r, ahead, rows, n, lanes, D(0), D(0), TI=TI, A=A, P=A, STAGES=1, ONCE=False, ITEMS=ITEMS,
+            WIDTH=WIDTH, INPUTS=2, KEPT=2, BLOCKS=BLOCKS, WIDE=WIDE, THREADS=THREADS, WAY=WAY, LOAD=load, READ=read, FIRST=first,
+            OP=operators.add, SECOND=second, OP2=operators.add, PACK=pack, JOIN=join, LAST=last, STORE=store,
         )
 
 
 @prism("global")
 @template(
-    TI=dtype, W=dtype, A=dtype, P=dtype, F=dtype, CENTRED=constexpr(bool), WEIGHT=constexpr(bool), BIAS=constexpr(bool),
-    ITEMS=constexpr(int), WIDTH=constexpr(int), BLOCKS=constexpr(int), THREADS=constexpr(int), RESIDENT=constexpr(int),
+    TI=dtype, W=dtype, A=dtype, D=dtype, P=dtype, F=dtype, CENTRED=constexpr(bool), WEIGHT=constexpr(bool), BIAS=constexpr(bool),
+    ITEMS=constexpr(int), WIDTH=constexpr(int), BLOCKS=constexpr(int), WIDE=constexpr(bool), THREADS=constexpr(int),
+    RESIDENT=constexpr(int), WAY=constexpr(int),
 )
 @requires(grid[1], block[BLOCKS], thread[32])
 @attr("__launch_bounds__(THREADS, RESIDENT)")
 def norm_backward_rows(
     x: ptr(const(TI)) @ grid[1], dy: ptr(const(TI)) @ grid[1], weight: ptr(const(W)) @ grid[1], dx: ptr(TI) @ grid[1],
     weights: ptr(A) @ grid[1], biases: ptr(A) @ grid[1], rows: int64 @ grid[1], n: int32 @ grid[1], stride: int64 @ grid[1],
-    dy_stride: int64 @ grid[1], step: int64 @ grid[1], trips: int64 @ grid[1], eps: A @ grid[1], share: A @ grid[1],
-    lanes: int32 @ grid[1], wide: bool @ grid[1],
+    dy_stride: int64 @ grid[1], step: int32 @ grid[1], eps: D @ grid[1], share: D @ grid[1], lanes: int32 @ grid[1],
 ):
     """The gradients of `norm_rows`: `dx` of each row, and what each group of rows adds to those of the weight and the bias.
 
-    Perspective: grid, of `step` blocks, or clusters of `BLOCKS`, of up to `THREADS` threads, which take rows in turn, in `trips`.
+    Perspective: grid, of `step` blocks, or clusters of `BLOCKS`, of up to `THREADS` threads, which take rows in turn.
     Shapes:      rows of `x` are `stride` elements apart, those of `dy` `dy_stride`, and those of `dx` `n`. A group is those who
                  share a row, see `map_row`: number `g` writes `weights[g * n + i]` and `biases[g * n + i]`, where there is a
-                 `WEIGHT`, a `BIAS`; else they are not touched. `P`: `Pair`, of numbers of the type `A`. `share`: `1 / n`.
-    Numerics:    computes in `A`; a group adds up its rows in their order.
+                 `WEIGHT`, a `BIAS`; else they are not touched. `P`, `F`: `Pair` and `Moments`, of numbers of the
+                 type `D`. `share`: `1 / n`.
+    Numerics:    computes in `A`, and adds up a row in `D`; a group adds up its rows in their order.
     Test:        tests/kernels/test_rows_backward.py, tests/gpu/test_rows.py
     """
     VECTORS: constexpr(int) = ITEMS // WIDTH
@@ -133,8 +132,7 @@ def norm_backward_rows(
 
         @requires(thread[1])
         def read(
-            row: int64 @ thread[1], column: int32 @ thread[1], words: TI[2 * WIDTH] @ thread[1],
-            values: A[2 * WIDTH] @ thread[1],
+            row: int64 @ thread[1], column: int32 @ thread[1], words: TI[2 * WIDTH] @ thread[1], values: A[2 * WIDTH] @ thread[1],
         ):
             for k in range(2 * WIDTH):
                 values[k] = A(words[k])
@@ -156,19 +154,20 @@ def norm_backward_rows(
             for k in range(WIDTH):
                 total = total + (values[k] if CENTRED else values[k] * values[k])
                 other = other + (weighed[k] if CENTRED else weighed[k] * values[k])
-            return P(total, other)
+            return P(D(total), D(other))
 
         @requires(thread[1])
         def second(column: int32 @ thread[1], values: A[2 * WIDTH] @ thread[1], sums: P @ thread[1]) -> P @ thread[1]:
             weighed: A[WIDTH]
             weigh(column, values, weighed)
+            mean: A = A(sums.first * share)
             total: A = 0
             other: A = 0
             for k in range(WIDTH):
-                values[k] = values[k] - sums.first * share
+                values[k] = values[k] - mean
                 total = total + values[k] * values[k]
                 other = other + weighed[k] * values[k]
-            return P(total, other)
+            return P(D(total), D(other))
 
         @requires(thread[1])
         def pack(sums: P @ thread[1], squares: P @ thread[1]) -> F @ thread[1]:
@@ -182,7 +181,7 @@ def norm_backward_rows(
 
         @requires(thread[1])
         def factor(sums: P @ thread[1], means: F @ thread[1]) -> A @ thread[1]:
-            return rsqrt(means.count + eps)
+            return A(rsqrt(means.count + eps))
 
         @requires(thread[1])
         def store(
@@ -191,28 +190,28 @@ def norm_backward_rows(
         ):
             weighed: A[WIDTH]
             weigh(column, values, weighed)
-            slope: A = means.squares * scale * scale
+            slope: A = A(means.squares) * scale * scale
+            mean: A = A(means.total)
             for k in range(WIDTH):
                 if WEIGHT:
                     of_weight[j, k] = of_weight[j, k] + values[WIDTH + k] * (values[k] * scale)
                 if BIAS:
                     of_bias[j, k] = of_bias[j, k] + values[WIDTH + k]
-                weighed[k] = scale * (weighed[k] - means.total - values[k] * slope)
+                weighed[k] = scale * (weighed[k] - mean - values[k] * slope)
             store_numbers(out, row * n + column, weighed)
 
-        for i in range(0, trips, unroll=False):
-            map_row(
-                r + i * step, rows, n, lanes, wide, P(0, 0), P(0, 0), TI=TI, A=A, P=F, STAGES=2 if CENTRED else 1, ONCE=False,
-                ITEMS=ITEMS, WIDTH=WIDTH, INPUTS=2, KEPT=2, BLOCKS=BLOCKS, LOAD=load, READ=read, FIRST=first, OP=add_pairs,
-                SECOND=second, OP2=add_pairs, PACK=pack, JOIN=join, LAST=factor, STORE=store,
-            )
+        map_rows(
+            x, stride, dy, dy_stride, r, step, rows, n, lanes, P(0, 0), P(0, 0), TI=TI, A=A, P=F, STAGES=2 if CENTRED else 1,
+            ONCE=False, ITEMS=ITEMS, WIDTH=WIDTH, INPUTS=2, KEPT=2, BLOCKS=BLOCKS, WIDE=WIDE, THREADS=THREADS, WAY=WAY, LOAD=load,
+            READ=read, FIRST=first, OP=add_pairs, SECOND=second, OP2=add_pairs, PACK=pack, JOIN=join, LAST=factor, STORE=store,
+        )
         if WEIGHT or BIAS:
             t: int32 @ thread[1] = id()  # in the cluster
             threads: int32 @ block[BLOCKS] = count(thread[1])
             with group(thread[1]):
-                team: int32 = threads if wide else 1 << lanes
-                part: int32 = t if wide else t & team - 1
-                target: int64 = (r if wide else (r * threads + t) >> lanes) * n
+                team: int32 = threads if WIDE else 1 << lanes
+                part: int32 = t if WIDE else t & team - 1
+                target: int64 = (r if WIDE else (r * threads + t) >> lanes) * n
                 for j in range(VECTORS):
                     column: int32 = (part + j * team) * WIDTH
                     if column < n:

@@ -3,13 +3,17 @@
 from dataclasses import dataclass
 from math import ceil
 
+HELD, NEXT, LONG, STAGED = range(4)
+"""Who shares a row holds it; has rows in turn, and loads the next one into registers meanwhile; reads a row again and again; has
+rows in turn, and copies the next one into shared memory meanwhile."""
+
 
 @dataclass(frozen=True, slots=True)
 class Sharing:
     """Who shares a row of so many vectors: `1 << lanes` lanes, or, if `wide`, all `threads` of `blocks` blocks; `items` a thread.
 
-    `most`: threads of a block that the kernel is compiled for, of which `resident` blocks are on a multiprocessor. `long`: there
-    is no room for the row. `width`: elements of a vector.
+    `most`: threads of a block that the kernel is compiled for, of which `resident` blocks are on a multiprocessor. `way`: how
+    rows are read. `width`: elements of a vector.
     """
 
     items: int
@@ -18,7 +22,7 @@ class Sharing:
     blocks: int = 1
     lanes: int = 0
     wide: bool = True
-    long: bool = False
+    way: int = HELD
     most: int = 512
     resident: int = 2
 
@@ -47,4 +51,4 @@ def share(n: int, width: int, items: int, most: int, clusters: tuple[int, ...], 
     threads = ceil(vectors / (clusters[-1] * (2 * items // width)) / 32) * 32
     if threads <= most:
         return Sharing(2 * items, width, threads, clusters[-1], most=most, resident=1)
-    return Sharing(items, width, most, clusters[-1], long=True, most=most)
+    return Sharing(items, width, most, clusters[-1], way=LONG, most=most)

@@ -45,6 +45,14 @@ def map_long_row(row: int64 @ block[BLOCKS], n: int32 @ grid[1], identity: S @ g
             for k in range(KEPT * WIDTH):
                 items[j, k] = values[k]
 
+    @requires(thread[1])
+    def prepare(j: int32 @ thread[1], vector: int32 @ thread[1], values: A[KEPT * WIDTH] @ thread[1]):
+        """Put the thread's vector j into `values`, and make of it what the second reduction makes."""
+        for k in range(KEPT * WIDTH):
+            values[k] = items[j, k]
+        if STAGES == 2:
+            b_again: S2 = SECOND(vector * WIDTH, values, a)
+
     with group(thread[1]):
         for at in range(t, many, VECTORS * team, unroll=False):
             fetch(at)
@@ -54,7 +62,7 @@ def map_long_row(row: int64 @ block[BLOCKS], n: int32 @ grid[1], identity: S @ g
                     values[k] = items[j, k]
                 own: S = FIRST(min(at + j * team, many - 1) * WIDTH, values)
                 a = OP(a, own if at + j * team < many else identity)
-    a = agree(a, identity, 5, True, OP=OP, BLOCKS=BLOCKS, NEAR=False)
+    a = agree(a, identity, 5, OP=OP, BLOCKS=BLOCKS, WIDE=True, NEAR=False)
     if STAGES == 2:
         with group(thread[1]):
             for at in range(t, many, VECTORS * team, unroll=False):
@@ -65,7 +73,7 @@ def map_long_row(row: int64 @ block[BLOCKS], n: int32 @ grid[1], identity: S @ g
                         values[k] = items[j, k]
                     own: S2 = SECOND(min(at + j * team, many - 1) * WIDTH, values, a)
                     b = OP2(b, own if at + j * team < many else identity2)
-        b = agree(b, identity2, 5, True, OP=OP2, BLOCKS=BLOCKS, NEAR=False)
+        b = agree(b, identity2, 5, OP=OP2, BLOCKS=BLOCKS, WIDE=True, NEAR=False)
     total: P @ thread[1] = PACK(a, b)
     c: A @ thread[1] = LAST(a, total)
     with group(thread[1]):
@@ -74,8 +82,5 @@ def map_long_row(row: int64 @ block[BLOCKS], n: int32 @ grid[1], identity: S @ g
             for j in range(VECTORS):
                 if at + j * team < many:
                     values: A[KEPT * WIDTH]
-                    for k in range(KEPT * WIDTH):
-                        values[k] = items[j, k]
-                    if STAGES == 2:
-                        b_again: S2 = SECOND(min(at + j * team, many - 1) * WIDTH, values, a)  # for what it makes of the values
+                    prepare(j, at + j * team, values)
                     STORE(j, row, (at + j * team) * WIDTH, values, total, c)

@@ -3,6 +3,7 @@
 from prism.lang import (
     attr, block, const, constexpr, dtype, grid, group, id, int32, int64, partition, prism, ptr, requires, rsqrt, template, thread,
 )
+from prism.kernels.rows.configurations import HELD, LONG
 from prism.kernels.rows.elements import load_numbers, load_words, store_numbers
 from prism.kernels.rows.registers import prefetch_rows
 from prism.kernels.rows.skeleton import map_rows
@@ -12,17 +13,17 @@ from prism.lib.thread import operators
 
 @prism("global")
 @template(
-    TI=dtype, W=dtype, A=dtype, P=dtype, CENTRED=constexpr(bool), WEIGHT=constexpr(bool), BIAS=constexpr(bool),
-    RESIDUAL=constexpr(bool), ITEMS=constexpr(int), WIDTH=constexpr(int), BLOCKS=constexpr(int), THREADS=constexpr(int),
-    RESIDENT=constexpr(int), LONG=constexpr(bool),
+    TI=dtype, W=dtype, A=dtype, D=dtype, P=dtype, CENTRED=constexpr(bool), WEIGHT=constexpr(bool), BIAS=constexpr(bool),
+    RESIDUAL=constexpr(bool), ITEMS=constexpr(int), WIDTH=constexpr(int), BLOCKS=constexpr(int), WIDE=constexpr(bool),
+    THREADS=constexpr(int), RESIDENT=constexpr(int), WAY=constexpr(int),
 )
 @requires(grid[1], block[BLOCKS], thread[32])
 @attr("__launch_bounds__(THREADS, RESIDENT)")
 def norm_rows(
     x: ptr(const(TI)) @ grid[1], residual: ptr(const(TI)) @ grid[1], weight: ptr(const(W)) @ grid[1],
     bias: ptr(const(W)) @ grid[1], y: ptr(TI) @ grid[1], sum: ptr(TI) @ grid[1], rows: int64 @ grid[1], n: int32 @ grid[1],
-    stride: int64 @ grid[1], residual_stride: int64 @ grid[1], eps: A @ grid[1], share: A @ grid[1], lanes: int32 @ grid[1],
-    wide: bool @ grid[1], ahead: int32 @ grid[1],
+    stride: int64 @ grid[1], residual_stride: int64 @ grid[1], eps: D @ grid[1], share: D @ grid[1], lanes: int32 @ grid[1],
+    ahead: int32 @ grid[1],
 ):
     """`y[r * n + i] = (x[r * stride + i] - m) * rsqrt(v + eps) * weight[i] + bias[i]`.
 
@@ -31,14 +32,16 @@ def norm_rows(
     Perspective: grid, of blocks, or clusters of `BLOCKS`, of up to `THREADS` threads: see `map_rows`.
     Shapes:      `weight`, `bias`: `n`, or not touched. `RESIDUAL`: the sum with `residual[r * residual_stride + i]`, rounded,
                  stands for `x`, and goes to `sum[r * n + i]`. `share`: `1 / n`.
-    Numerics:    computes in `A`; the variance is of what is left when the mean is taken away.
+    Numerics:    computes in `A`, and adds up in `D`; the variance is of what is left when the mean is taken away.
     Test:        tests/kernels/test_rows.py, tests/gpu/test_rows.py
     """
     INPUTS: constexpr(int) = 2 if RESIDUAL else 1
     r: int64 @ block[BLOCKS] = id()
-    with partition(y, thread[1], offset=lambda i: i, races="none") as out, partition(
-        sum, thread[1], offset=lambda i: i, races="none"
-    ) as sums, group(block[BLOCKS]):
+    with (
+        partition(y, thread[1], offset=lambda i: i, races="none") as out,
+        partition(sum, thread[1], offset=lambda i: i, races="none") as sums,
+        group(block[BLOCKS]),
+    ):
 
         @requires(thread[1])
         def load(row: int64 @ thread[1], column: int32 @ thread[1], words: TI[INPUTS * WIDTH] @ thread[1]):
@@ -57,22 +60,23 @@ def norm_rows(
                     values[k] = A(TI(values[k] + A(words[WIDTH + k])))
 
         @requires(thread[1])
-        def first(column: int32 @ thread[1], values: A[WIDTH] @ thread[1]) -> A @ thread[1]:
+        def first(column: int32 @ thread[1], values: A[WIDTH] @ thread[1]) -> D @ thread[1]:
             total: A = 0
             for k in range(WIDTH):
                 total = total + (values[k] if CENTRED else values[k] * values[k])
-            return total
+            return D(total)
 
         @requires(thread[1])
-        def off_mean(column: int32 @ thread[1], values: A[WIDTH] @ thread[1], total: A @ thread[1]) -> A @ thread[1]:
+        def off_mean(column: int32 @ thread[1], values: A[WIDTH] @ thread[1], total: D @ thread[1]) -> D @ thread[1]:
+            mean: A = A(total * share)
             squares: A = 0
             for k in range(WIDTH):
-                off: A = values[k] - total * share
+                off: A = values[k] - mean
                 squares = squares + off * off
-            return squares
+            return D(squares)
 
         @requires(thread[1])
-        def pack(total: A @ thread[1], squares: A @ thread[1]) -> P @ thread[1]:
+        def pack(total: D @ thread[1], squares: D @ thread[1]) -> P @ thread[1]:
             return P(total * share, (squares if CENTRED else total) * share)
 
         @requires(thread[32])
@@ -80,8 +84,8 @@ def norm_rows(
             return parts[0]
 
         @requires(thread[1])
-        def factor(total: A @ thread[1], means: P @ thread[1]) -> A @ thread[1]:
-            return rsqrt(means.second + eps)
+        def factor(total: D @ thread[1], means: P @ thread[1]) -> A @ thread[1]:
+            return A(rsqrt(means.second + eps))
 
         @requires(thread[1])
         def store(
@@ -91,7 +95,7 @@ def norm_rows(
             if RESIDUAL:
                 store_numbers(sums, row * n + column, values)
             for k in range(WIDTH):
-                values[k] = ((values[k] - means.first) if CENTRED else values[k]) * scale
+                values[k] = ((values[k] - A(means.first)) if CENTRED else values[k]) * scale
             if WEIGHT:
                 factors: A[WIDTH]
                 load_numbers(weight, column, factors)
@@ -104,18 +108,19 @@ def norm_rows(
                     values[k] = values[k] + terms[k]
             store_numbers(out, row * n + column, values)
 
-        if ahead > 0:
-            prefetch_rows(x, r + ahead, rows, n, stride, lanes, wide, BLOCKS=BLOCKS)
+        if (WAY == HELD or WAY == LONG) and ahead > 0:
+            prefetch_rows(x, r + ahead, rows, n, stride, lanes, BLOCKS=BLOCKS, WIDE=WIDE)
         map_rows(
-            r, rows, n, lanes, wide, A(0), A(0), TI=TI, A=A, P=P, STAGES=2 if CENTRED else 1, ONCE=False, ITEMS=ITEMS,
-            WIDTH=WIDTH, INPUTS=INPUTS, KEPT=1, BLOCKS=BLOCKS, LONG=LONG, LOAD=load, READ=read, FIRST=first, OP=operators.add,
-            SECOND=off_mean, OP2=operators.add, PACK=pack, JOIN=join, LAST=factor, STORE=store,
+            x, stride, residual, residual_stride, r, ahead, rows, n, lanes, D(0), D(0), TI=TI, A=A, P=P,
+            STAGES=2 if CENTRED else 1, ONCE=False, ITEMS=ITEMS, WIDTH=WIDTH, INPUTS=INPUTS, KEPT=1, BLOCKS=BLOCKS, WIDE=WIDE,
+            THREADS=THREADS, WAY=WAY, LOAD=load, READ=read, FIRST=first, OP=operators.add, SECOND=off_mean, OP2=operators.add,
+            PACK=pack, JOIN=join, LAST=factor, STORE=store,
         )
 
 
 EXAMPLES = {
     "norm_rows": {
-        "TI": "float32", "W": "float32", "A": "float32", "P": Pair, "CENTRED": True, "WEIGHT": True, "BIAS": True,
-        "RESIDUAL": False, "ITEMS": 32, "WIDTH": 4, "BLOCKS": 1, "THREADS": 512, "RESIDENT": 2, "LONG": False,
+        "TI": "float32", "W": "float32", "A": "float32", "D": "float32", "P": Pair, "CENTRED": True, "WEIGHT": True, "BIAS": True,
+        "RESIDUAL": False, "ITEMS": 32, "WIDTH": 4, "BLOCKS": 1, "WIDE": True, "THREADS": 512, "RESIDENT": 2, "WAY": HELD,
     },
 }

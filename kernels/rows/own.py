@@ -4,6 +4,7 @@ from prism.lang import (
     attr, block, const, constexpr, dtype, function, grid, group, id, int32, int64, partition, prism, ptr, requires, template,
     thread,
 )
+from prism.kernels.rows.configurations import HELD, LONG
 from prism.kernels.rows.elements import load_words, store_numbers
 from prism.kernels.rows.registers import prefetch_rows
 from prism.kernels.rows.skeleton import map_rows
@@ -13,15 +14,15 @@ from prism.kernels.rows.skeleton import map_rows
 @template(
     TI=dtype, TO=dtype, A=dtype, P=dtype, C=dtype, D=dtype, STAGES=constexpr(int), COLUMNS=constexpr(int), KEEP=constexpr(bool),
     MEAN=constexpr(bool), MEAN2=constexpr(bool), FIRST=function, OP=function, SECOND=function, OP2=function, FUNCTION=function,
-    ITEMS=constexpr(int), WIDTH=constexpr(int), BLOCKS=constexpr(int), THREADS=constexpr(int), RESIDENT=constexpr(int),
-    LONG=constexpr(bool),
+    ITEMS=constexpr(int), WIDTH=constexpr(int), BLOCKS=constexpr(int), WIDE=constexpr(bool), THREADS=constexpr(int),
+    RESIDENT=constexpr(int), WAY=constexpr(int),
 )
 @requires(grid[1], block[BLOCKS], thread[32])
 @attr("__launch_bounds__(THREADS, RESIDENT)")
 def own_rows(
     x: ptr(const(TI)) @ grid[1], c: ptr(const(C)) @ grid[1], d: ptr(const(D)) @ grid[1], y: ptr(TO) @ grid[1],
     rows: int64 @ grid[1], n: int32 @ grid[1], stride: int64 @ grid[1], share: A @ grid[1], identity: A @ grid[1],
-    identity2: A @ grid[1], lanes: int32 @ grid[1], wide: bool @ grid[1], ahead: int32 @ grid[1],
+    identity2: A @ grid[1], lanes: int32 @ grid[1], ahead: int32 @ grid[1],
 ):
     """`y[r * n + i] = FUNCTION(x[r * stride + i], a, b, c[i], d[i])`.
 
@@ -97,10 +98,10 @@ def own_rows(
                     values[k] = A(FUNCTION(values[k], a, b, A(c[column + k]), A(d[column + k])))
             store_numbers(out, row * n + column, values)
 
-        if ahead > 0:
-            prefetch_rows(x, r + ahead, rows, n, stride, lanes, wide, BLOCKS=BLOCKS)
+        if (WAY == HELD or WAY == LONG) and ahead > 0:
+            prefetch_rows(x, r + ahead, rows, n, stride, lanes, BLOCKS=BLOCKS, WIDE=WIDE)
         map_rows(
-            r, rows, n, lanes, wide, identity, identity2, TI=TI, A=A, P=P, STAGES=STAGES, ONCE=False, ITEMS=ITEMS, WIDTH=WIDTH,
-            INPUTS=1, KEPT=1, BLOCKS=BLOCKS, LONG=LONG, LOAD=load, READ=read, FIRST=first, OP=OP, SECOND=second, OP2=OP2,
-            PACK=pack, JOIN=join, LAST=last, STORE=store,
+            x, stride, x, stride, r, ahead, rows, n, lanes, identity, identity2, TI=TI, A=A, P=P, STAGES=STAGES, ONCE=False,
+            ITEMS=ITEMS, WIDTH=WIDTH, INPUTS=1, KEPT=1, BLOCKS=BLOCKS, WIDE=WIDE, THREADS=THREADS, WAY=WAY, LOAD=load, READ=read,
+            FIRST=first, OP=OP, SECOND=second, OP2=OP2, PACK=pack, JOIN=join, LAST=last, STORE=store,
         )

@@ -9,24 +9,25 @@ from prism.lang import (
     assume, block, const, constexpr, count, dtype, function, grid, group, id, int32, int64, prefetch, prism, ptr, requires, split,
     template, thread,
 )
-from prism.kernels.rows.agree import agree
+from prism.kernels.rows.settle import settle_row
 
 
 @prism("device")
 @template(
     TI=dtype, A=dtype, S=dtype, S2=dtype, P=dtype, STAGES=constexpr(int), ONCE=constexpr(bool), ITEMS=constexpr(int),
-    WIDTH=constexpr(int), INPUTS=constexpr(int), KEPT=constexpr(int), BLOCKS=constexpr(int), LOAD=function, READ=function,
-    FIRST=function, OP=function, SECOND=function, OP2=function, PACK=function, JOIN=function, LAST=function, STORE=function,
+    WIDTH=constexpr(int), INPUTS=constexpr(int), KEPT=constexpr(int), BLOCKS=constexpr(int), WIDE=constexpr(bool), LOAD=function,
+    READ=function, FIRST=function, OP=function, SECOND=function, OP2=function, PACK=function, JOIN=function, LAST=function,
+    STORE=function,
 )
 @requires(block[BLOCKS], thread[32])
 def map_row(
-    r: int64 @ block[BLOCKS], rows: int64 @ grid[1], n: int32 @ grid[1], lanes: int32 @ grid[1], wide: bool @ grid[1],
-    identity: S @ grid[1], identity2: S2 @ grid[1],
+    r: int64 @ block[BLOCKS], rows: int64 @ grid[1], n: int32 @ grid[1], lanes: int32 @ grid[1], identity: S @ grid[1],
+    identity2: S2 @ grid[1],
 ):
     """Do for a row of `n` elements, or for as many rows as the lanes of a block have room for, what functions say.
 
-    Perspective: number `r` of the clusters of `BLOCKS` blocks of any number of warps that do `rows` rows in all. `wide`: all
-                 threads share one row, else each `1 << lanes` lanes of a warp; those of several blocks are `wide`.
+    Perspective: number `r` of the clusters of `BLOCKS` blocks of any number of warps that do `rows` rows in all. `WIDE`: all
+                 threads share one row, else each `1 << lanes` lanes of a warp; those of several blocks are `WIDE`.
     Shapes:      those who share a row have room for `n`, a multiple of `WIDTH`, of `ITEMS` elements a thread, in vectors.
                  `LOAD(row, column, words)` puts the `WIDTH` elements from a column on into `words`, of each of `INPUTS` arrays;
                  it is called for all vectors first. `READ(row, column, words, values)` makes `KEPT` times as many numbers of the
@@ -46,63 +47,37 @@ def map_row(
     t: int32 @ thread[1] = id()  # in the cluster
     threads: int32 @ block[BLOCKS] = count(thread[1])
     many: int32 @ block[BLOCKS] = n // WIDTH
-    found: int64 @ thread[1] = r if wide else (r * threads + t) >> lanes
+    found: int64 @ thread[1] = r if WIDE else (r * threads + t) >> lanes
     row: int64 @ thread[1] = min(found, rows - 1)  # who has none reads what another one reads, and stores nothing
-    team: int32 @ thread[1] = threads if wide else 1 << lanes
-    part: int32 @ thread[1] = t if wide else t & team - 1
+    team: int32 @ thread[1] = threads if WIDE else 1 << lanes
+    part: int32 @ thread[1] = t if WIDE else t & team - 1
     end: int32 @ thread[1] = many if found < rows else 0
-    a: S @ thread[1] = identity
-    b: S2 @ thread[1] = identity2
     with group(thread[1]):
         for j in range(VECTORS):  # no branches: else each load would wait for the one before
             word: TI[INPUTS * WIDTH]
             LOAD(row, min(part + j * team, many - 1) * WIDTH, word)
             for k in range(INPUTS * WIDTH):
                 words[j, k] = word[k]
-        for j in range(VECTORS):  # nor here: loads would be moved into them
+        for j in range(VECTORS):
             word: TI[INPUTS * WIDTH]
             values: A[KEPT * WIDTH]
             for k in range(INPUTS * WIDTH):
                 word[k] = words[j, k]
             READ(row, min(part + j * team, many - 1) * WIDTH, word, values)
-            own: S = FIRST(min(part + j * team, many - 1) * WIDTH, values)
-            a = OP(a, own if part + j * team < end else identity)
             for k in range(KEPT * WIDTH):
                 items[j, k] = values[k]
-    a = agree(a, identity, lanes, wide, OP=OP, BLOCKS=BLOCKS, NEAR=ONCE)
-    if STAGES == 2:
-        with group(thread[1]):
-            for j in range(VECTORS):
-                values: A[KEPT * WIDTH]
-                for k in range(KEPT * WIDTH):
-                    values[k] = items[j, k]
-                own: S2 = SECOND(min(part + j * team, many - 1) * WIDTH, values, a)
-                b = OP2(b, own if part + j * team < end else identity2)
-                for k in range(KEPT * WIDTH):
-                    items[j, k] = values[k]
-        b = agree(b, identity2, lanes, wide, OP=OP2, BLOCKS=BLOCKS, NEAR=ONCE)
-    total: P @ thread[1] = PACK(a, b)
-    if ONCE and wide:
-        none: P @ block[BLOCKS] = PACK(identity, identity2)
-        parts: P[BLOCKS] @ thread[1]
-        block.gather_warps(total, none, parts, BLOCKS=BLOCKS)
-        total = JOIN(parts)
-    c: A @ thread[1] = LAST(a, total)
-    with group(thread[1]):
-        for j in range(VECTORS):
-            if part + j * team < end:
-                values: A[KEPT * WIDTH]
-                for k in range(KEPT * WIDTH):
-                    values[k] = items[j, k]
-                STORE(j, row, (part + j * team) * WIDTH, values, total, c)
+    settle_row(
+        items, row, part, team, many, end, lanes, identity, identity2, A=A, P=P, STAGES=STAGES, ONCE=ONCE, WIDTH=WIDTH, KEPT=KEPT,
+        BLOCKS=BLOCKS, WIDE=WIDE, FIRST=FIRST, OP=OP, SECOND=SECOND, OP2=OP2, PACK=PACK, JOIN=JOIN, LAST=LAST, STORE=STORE,
+    )
 
 
 @prism("device")
-@template(T=dtype, BLOCKS=constexpr(int))
+@template(T=dtype, BLOCKS=constexpr(int), WIDE=constexpr(bool))
 @requires(block[BLOCKS], thread[32])
 def prefetch_rows(
     x: ptr(const(T)) @ grid[1], r: int64 @ block[BLOCKS], rows: int64 @ grid[1], n: int32 @ grid[1], stride: int64 @ grid[1],
-    lanes: int32 @ grid[1], wide: bool @ grid[1],
+    lanes: int32 @ grid[1],
 ):
     """Ask for the rows of cluster `r` to be brought into the L2, each of its blocks for a share, if there are such.
 
@@ -111,9 +86,9 @@ def prefetch_rows(
     """
     b: int32 @ block[1] = id() if BLOCKS > 1 else 0
     with group(block[1]):
-        each: int32 @ block[1] = 1 if wide else count(thread[1]) >> lanes
+        each: int32 @ block[1] = 1 if WIDE else count(thread[1]) >> lanes
         many: int64 @ block[1] = min(rows - r * each, each)
-        share: int32 @ block[1] = n // BLOCKS if wide else int32(many * stride)
+        share: int32 @ block[1] = n // BLOCKS if WIDE else int32(many * stride)
         match split(thread):
             case 1:
                 if many > 0:

@@ -1,9 +1,10 @@
 """The softmax of rows, and its logarithm."""
 
 from prism.lang import (
-    attr, block, const, constexpr, dtype, exp, fast_exp2_flush, float32, grid, group, id, int32, int64, log, partition, prism,
-    ptr, requires, template, thread, warp,
+    attr, block, const, constexpr, dtype, exp, fast_exp2_flush, float32, fma, grid, group, id, int32, int64, log, partition,
+    prism, ptr, requires, template, thread, warp,
 )
+from prism.kernels.rows.configurations import HELD, LONG
 from prism.kernels.rows.elements import load_words, store_numbers
 from prism.kernels.rows.registers import prefetch_rows
 from prism.kernels.rows.skeleton import map_rows
@@ -26,20 +27,22 @@ def exp_above(x: A @ thread[1], top: A @ thread[1]) -> A @ thread[1]:
 
 @prism("global")
 @template(
-    TI=dtype, TO=dtype, A=dtype, P=dtype, LOG=constexpr(bool), ONCE=constexpr(bool), ITEMS=constexpr(int), WIDTH=constexpr(int),
-    BLOCKS=constexpr(int), THREADS=constexpr(int), RESIDENT=constexpr(int), LONG=constexpr(bool),
+    TI=dtype, TO=dtype, A=dtype, D=dtype, P=dtype, LOG=constexpr(bool), ONCE=constexpr(bool), ITEMS=constexpr(int),
+    WIDTH=constexpr(int), BLOCKS=constexpr(int), WIDE=constexpr(bool), THREADS=constexpr(int), RESIDENT=constexpr(int),
+    WAY=constexpr(int),
 )
 @requires(grid[1], block[BLOCKS], thread[32])
 @attr("__launch_bounds__(THREADS, RESIDENT)")
 def softmax_rows(
     x: ptr(const(TI)) @ grid[1], y: ptr(TO) @ grid[1], rows: int64 @ grid[1], n: int32 @ grid[1], stride: int64 @ grid[1],
-    scale: A @ grid[1], least: A @ grid[1], lanes: int32 @ grid[1], wide: bool @ grid[1], ahead: int32 @ grid[1],
+    scale: A @ grid[1], least: A @ grid[1], lanes: int32 @ grid[1], ahead: int32 @ grid[1],
 ):
     """`y[r * n + i] = exp(scale * x[r * stride + i]) / sum(exp(scale * x[r * stride + j]))`; with `LOG` the logarithm of that.
 
     Perspective: grid, of blocks, or clusters of `BLOCKS`, of up to `THREADS` threads: see `map_rows`.
     Shapes:      `least`: -inf.
-    Numerics:    computes in `A`. NaN and inf in a row, and a row of -inf alone, make NaN, as in torch.
+    Numerics:    computes in `A`, and adds up in `D`; with `ONCE` each warp has exponentials above what is its largest. NaN and
+                 inf in a row, and a row of -inf alone, make NaN, as in torch.
     Test:        tests/kernels/test_rows.py, tests/gpu/test_rows.py
     """
     FAST: constexpr(bool) = TO.bytes == 2 and A == float32
@@ -51,9 +54,7 @@ def softmax_rows(
             load_words(x, row * stride + column, words, FIRST=0, WIDTH=WIDTH)
 
         @requires(thread[1])
-        def read(
-            row: int64 @ thread[1], column: int32 @ thread[1], words: TI[WIDTH] @ thread[1], values: A[WIDTH] @ thread[1],
-        ):
+        def read(row: int64 @ thread[1], column: int32 @ thread[1], words: TI[WIDTH] @ thread[1], values: A[WIDTH] @ thread[1]):
             for k in range(WIDTH):
                 values[k] = A(words[k]) * scale
 
@@ -62,18 +63,18 @@ def softmax_rows(
             return thread.reduce(values, OP=operators.maximum)
 
         @requires(thread[1])
-        def above(column: int32 @ thread[1], values: A[WIDTH] @ thread[1], top: A @ thread[1]) -> A @ thread[1]:
+        def above(column: int32 @ thread[1], values: A[WIDTH] @ thread[1], top: A @ thread[1]) -> D @ thread[1]:
             base: A = 0 if top == least else top  # what is -inf all over is 0 where others have numbers
             parts: A[WIDTH]
             for k in range(WIDTH):
                 parts[k] = exp_above(values[k], base, FAST=FAST)
                 if not LOG:
                     values[k] = parts[k]
-            return thread.reduce(parts, OP=operators.add)
+            return D(thread.reduce(parts, OP=operators.add))
 
         @requires(thread[1])
-        def pack(top: A @ thread[1], sum: A @ thread[1]) -> P @ thread[1]:
-            return P(top, sum)
+        def pack(top: A @ thread[1], sum: D @ thread[1]) -> P @ thread[1]:
+            return P(top, A(sum))
 
         @requires(thread[32])
         def join(parts: P[BLOCKS] @ thread[1]) -> P @ thread[1]:
@@ -88,7 +89,12 @@ def softmax_rows(
 
         @requires(thread[1])
         def last(top: A @ thread[1], total: P @ thread[1]) -> A @ thread[1]:
-            return log(total.second) if LOG else exp_above(top, total.first, FAST=FAST) / total.second
+            if LOG:
+                return log(total.second)
+            elif ONCE:
+                return exp_above(top, total.first, FAST=FAST) / total.second
+            else:
+                return 1 / total.second
 
         @requires(thread[1])
         def store(
@@ -96,21 +102,24 @@ def softmax_rows(
             total: P @ thread[1], factor: A @ thread[1],
         ):
             for k in range(WIDTH):
-                values[k] = values[k] - total.first - factor if LOG else values[k] * factor
+                found: A = values[k] - total.first - factor if LOG else values[k] * factor
+                if not LOG and not ONCE:  # the quotient, rounded once
+                    found = fma(fma(-found, total.second, values[k]), factor, found)
+                values[k] = found
             store_numbers(out, row * n + column, values)
 
-        if ahead > 0:
-            prefetch_rows(x, r + ahead, rows, n, stride, lanes, wide, BLOCKS=BLOCKS)
+        if (WAY == HELD or WAY == LONG) and ahead > 0:
+            prefetch_rows(x, r + ahead, rows, n, stride, lanes, BLOCKS=BLOCKS, WIDE=WIDE)
         map_rows(
-            r, rows, n, lanes, wide, least, A(0), TI=TI, A=A, P=P, STAGES=2, ONCE=ONCE, ITEMS=ITEMS, WIDTH=WIDTH, INPUTS=1,
-            KEPT=1, BLOCKS=BLOCKS, LONG=LONG, LOAD=load, READ=read, FIRST=largest, OP=operators.maximum, SECOND=above,
-            OP2=operators.add, PACK=pack, JOIN=join, LAST=last, STORE=store,
+            x, stride, x, stride, r, ahead, rows, n, lanes, least, D(0), TI=TI, A=A, P=P, STAGES=2, ONCE=ONCE, ITEMS=ITEMS,
+            WIDTH=WIDTH, INPUTS=1, KEPT=1, BLOCKS=BLOCKS, WIDE=WIDE, THREADS=THREADS, WAY=WAY, LOAD=load, READ=read,
+            FIRST=largest, OP=operators.maximum, SECOND=above, OP2=operators.add, PACK=pack, JOIN=join, LAST=last, STORE=store,
         )
 
 
 EXAMPLES = {
     "softmax_rows": {
-        "TI": "float32", "TO": "float32", "A": "float32", "P": Pair, "LOG": False, "ONCE": True, "ITEMS": 32, "WIDTH": 4,
-        "BLOCKS": 1, "THREADS": 512, "RESIDENT": 2, "LONG": False,
+        "TI": "float32", "TO": "float32", "A": "float32", "D": "float32", "P": Pair, "LOG": False, "ONCE": True, "ITEMS": 32,
+        "WIDTH": 4, "BLOCKS": 1, "WIDE": True, "THREADS": 512, "RESIDENT": 2, "WAY": HELD,
     },
 }

@@ -49,6 +49,7 @@ def select(
     TILE: constexpr(int) = THREADS * ITEMS
     VECTOR: constexpr(int) = max(16 // max(T.bytes, TO.bytes), 1)
     HELD: constexpr(int) = ITEMS * T.bytes // H.bytes
+    NEAR: constexpr(bool) = F == uint32 or OWN  # of long bytes and a mask blocks have enough under way without
     tiles: int32 @ grid[1] = int32((n + (TILE - 1)) // TILE)
     last: int32 @ grid[1] = int32(n - int64(tiles - 1) * TILE)  # how many elements the last one has
     blocks: int32 @ grid[1] = count(block[1])
@@ -91,13 +92,14 @@ def select(
                 at: int32 @ thread[1] = block.place(ITEMS=ITEMS, WIDTH=WIDTH)
                 if not OWN:  # before elements are loaded: then flags take a register, and what is tested none
                     signs = load_flags(
-                        mask, tile, many, n, blocks, mask_skew, unset, one, F=F, TEST=TEST,
+                        mask, tile, many, n, blocks, mask_skew, unset, one, F=F, TEST=TEST, NEAR=NEAR,
                         BYTES=BYTES, THREADS=THREADS, ITEMS=ITEMS, WIDTH=WIDTH,
                     )
                 if not PLACES:
                     with partition(x, block[1], offset=int64(tile) * TILE) as source:
                         load_held(source, tile_ahead, many, otherwise, skew, ITEMS=ITEMS, WIDTH=WIDTH)
-                    block.prefetch_tile(x, tile + blocks, n, TILE=TILE)
+                    if NEAR:
+                        block.prefetch_tile(x, tile + blocks, n, TILE=TILE)  # about what this block draws next
                     if OWN:
                         with group(thread[1]):
                             ask_elements()
@@ -155,14 +157,13 @@ def select(
 )
 def load_runs(
     x: ptr(const(TI)) @ grid[1], held: H[HELD] @ thread[1], tile: int32 @ block[1], many: int32 @ block[1], n: int64 @ grid[1],
-    blocks: int32 @ block[1], skew: int32 @ grid[1], otherwise: T @ grid[1], unset: C @ grid[1],
+    near: int32 @ block[1], skew: int32 @ grid[1], otherwise: T @ grid[1], unset: C @ grid[1],
     one: uint32 @ thread[1] = 1,
 ) -> F @ thread[1]:
     """Load a tile of `x` into `held`; return the bits of the elements at which runs of equal ones begin.
 
     Perspective: block, of `THREADS` threads.
-    Shapes:      as of `select`; `many`: how many elements the tile has; `blocks`: of as many tiles on the block asks to have
-                 one brought near.
+    Shapes:      as of `select`; `many`: how many elements the tile has; `near`: so many tiles on one is brought near.
     """
     TILE: constexpr(int) = THREADS * ITEMS
     start: int64 @ block[1] = int64(tile) * TILE
@@ -170,7 +171,7 @@ def load_runs(
     edge: C @ thread[1] = unset  # in lane 0: what is before the warp's first one
     with partition(x, block[1], offset=start) as source:
         load_held(source, held, many, otherwise, skew, ITEMS=ITEMS, WIDTH=WIDTH)
-    block.prefetch_tile(x, tile + blocks, n, TILE=TILE)
+    block.prefetch_tile(x, tile + near, n, TILE=TILE)
     lane: int32 @ thread[1] = id() % 32
     with group(thread[1]):
         if lane == 0 and at < many and (tile > 0 or at > 0):

@@ -11,11 +11,19 @@ DEVICE = {
     8: Configuration(threads=256, items=16, width=2, blocks=2, words=2),
     16: Configuration(threads=256, items=8, width=1, blocks=2, words=2),
 }
-# Of long arrays that are split into several: what is held of each part leaves registers for less.
+# Of long arrays that are split into several, by how many: the held tile's elements of 4 bytes and more stand in shared memory, in
+# their parts, so there are registers for more blocks.
 PARTS = {
-    **DEVICE,
-    4: Configuration(threads=256, items=24, width=4, blocks=2, words=2),
-    8: Configuration(threads=256, items=12, width=2, blocks=2, words=2),
+    2: {
+        **DEVICE,
+        4: Configuration(threads=256, items=24, width=4, blocks=3, words=2),
+        8: Configuration(threads=256, items=12, width=2, blocks=3, words=2),
+    },
+    3: {
+        **DEVICE,
+        4: Configuration(threads=256, items=32, width=4, blocks=3, words=2),
+        8: Configuration(threads=256, items=12, width=2, blocks=3, words=2),
+    },
 }
 # Of positions no tile is held, and 2 bytes an element pass through shared memory: there is room for more threads.
 PLACES = {
@@ -27,11 +35,12 @@ PLACES = {
 }
 # Bytes that are held four in a word leave registers for more blocks.
 PACKED = Configuration(threads=256, items=32, width=16, blocks=4, words=2)
-# Of long arrays of bytes that begin at vectors: more for each look-back and barrier, since these cost more than its bytes. More
-# blocks are slower, those of splits by 6 % each.
-BYTES = Configuration(threads=256, items=64, width=32, blocks=4, words=2)
+# Of long arrays of bytes that begin at vectors: more for each look-back and barrier, since these cost more than its bytes. Five
+# blocks and more have too few registers.
+BYTES = Configuration(threads=256, items=64, width=32, blocks=3, words=2)
+BYTES_MASKED = Configuration(threads=256, items=64, width=32, blocks=4, words=2)
 BYTES_APART = {  # by how many parts there are
-    2: Configuration(threads=256, items=64, width=32, blocks=3, words=2),
+    2: Configuration(threads=256, items=64, width=32, blocks=4, words=2),
     3: Configuration(threads=256, items=64, width=32, blocks=4, words=2),
 }
 EDGES = {**DEVICE, 1: Configuration(threads=256, items=32, width=16, blocks=3, words=2)}
@@ -62,13 +71,13 @@ APART = {
     8: Configuration(threads=256, items=8, width=2, blocks=2, words=2),
     16: Configuration(threads=256, items=4, width=1, blocks=2, words=2),
 }
-# Run lengths, of long arrays; of short ones as `APART`. Where they begin passes through shared memory too, in 2 bytes: 48 KiB in
-# all.
+# Run lengths, of long arrays; of short ones as `APART`. The held tile stands in shared memory, and where its runs begin, in 2
+# bytes.
 ENCODED = {
     1: Configuration(threads=256, items=32, width=16, blocks=3, words=2),
-    2: Configuration(threads=256, items=24, width=8, blocks=2, words=2),
-    4: Configuration(threads=256, items=32, width=4, blocks=2, words=2),
-    8: Configuration(threads=256, items=12, width=2, blocks=2, words=2),
+    2: Configuration(threads=256, items=32, width=8, blocks=3, words=2),
+    4: Configuration(threads=256, items=32, width=4, blocks=3, words=2),
+    8: Configuration(threads=256, items=16, width=2, blocks=3, words=2),
     16: Configuration(threads=256, items=4, width=1, blocks=2, words=2),
 }
 # Keys and values at once, of the larger size, of long arrays: a tile holds both; of short ones as `APART`.
@@ -98,6 +107,6 @@ HOST_LARGE = Configuration(threads=1024, items=32, width=32, blocks=1)
 BEHIND = 256  # threads of the kernels behind a selection
 
 __all__ = [
-    "APART", "APART_PACKED", "BEHIND", "BYTES", "BYTES_APART", "DEVICE", "EDGES", "ENCODED", "FEW", "FEW_TILES", "HOST_LARGE",
-    "HOST_SMALL", "LONG_TILES", "PACKED", "PAIRED", "PARTS", "PLACES", "SHORT", "SPLIT", "Configuration",
+    "APART", "APART_PACKED", "BEHIND", "BYTES", "BYTES_APART", "BYTES_MASKED", "DEVICE", "EDGES", "ENCODED", "FEW", "FEW_TILES",
+    "HOST_LARGE", "HOST_SMALL", "LONG_TILES", "PACKED", "PAIRED", "PARTS", "PLACES", "SHORT", "SPLIT", "Configuration",
 ]  # fmt: skip

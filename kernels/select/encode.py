@@ -7,11 +7,11 @@ length is written by the tile where the next one begins.
 
 from prism.lang import (
     attr, block, claim, clz, const, constexpr, count, dtype, grid, group, id, int32, int64, mailbox, partition, popcount, prism,
-    ptr, requires, shared, split, template, thread, uint16, uint32, uint64, warp, warp_max, warp_sum,
+    ptr, requires, shared, split, store_vector, template, thread, uint16, uint32, uint64, vector, warp, warp_max, warp_sum,
 )
 from prism.kernels.select.compaction import load_runs
 from prism.kernels.select.packed import release
-from prism.kernels.select.parts import skew_at, store_part
+from prism.kernels.select.parts import skew_at
 from prism.lib.block.compact import rank_rows
 from prism.lib.thread import extent
 
@@ -35,17 +35,19 @@ def encode(
     Test:        tests/kernels/test_encode.py, tests/gpu/test_select.py
     """
     TILE: constexpr(int) = THREADS * ITEMS
-    VECTOR: constexpr(int) = max(16 // T.bytes, 1)
+    PIECE: constexpr(int) = min(WIDTH, max(16 // T.bytes, 1))  # what is written at once to the held tile
+    WORD: constexpr(int) = max(4 // T.bytes, 1)  # elements that are written at once
     HELD: constexpr(int) = ITEMS * T.bytes // H.bytes
     tiles: int32 @ grid[1] = int32((n + (TILE - 1)) // TILE)
     blocks: int32 @ grid[1] = count(block[1])
+    near: int32 @ grid[1] = blocks // 2 if BLOCKS >= 3 else blocks  # as of `split_apart`
     with partition(y, block[1], races="none") as out, partition(kept, block[1], 0, races="none") as number:
         with partition(lengths, block[1], races="none") as all_lengths, group(block[1]):
             prefix: int64 @ block[1] = 0  # how many runs begin before the held tile
             since: int64 @ block[1] = -1  # where the last of them does
             first: int32 @ block[1] = 0  # the tiles from here to the held one are not in these yet
             done: int32 @ block[1] = 0
-            tile_held: H[HELD] @ thread[1]  # the held tile
+            tile_held: shared(T[TILE], align=16) @ block[1]  # the held tile
             flags: uint32 @ thread[1] = 0  # where runs begin in it
             before: int32 @ thread[32] = 0  # how many in the warps before
             held: int32 @ block[1] = 0  # how many in all
@@ -63,7 +65,7 @@ def encode(
                 nonlocal coming, earlier, signs
                 at: int32 @ thread[1] = block.place(ITEMS=ITEMS, WIDTH=WIDTH)
                 signs = load_runs(
-                    x, tile_ahead, tile, extent(tile, n, TILE=TILE), n, blocks, skew, otherwise, unset, THREADS=THREADS,
+                    x, tile_ahead, tile, extent(tile, n, TILE=TILE), n, near, skew, otherwise, unset, THREADS=THREADS,
                     ITEMS=ITEMS, WIDTH=WIDTH,
                 )
                 note_sum_and_most(numbers, uint32(popcount(signs)), last_start(signs, at, WIDTH=WIDTH))
@@ -98,15 +100,11 @@ def encode(
                 final: int32 @ block[1] = 1 if tile == tiles - 1 else 0
                 block.fill(number, prefix + held, final)  # first: a host that waits goes on then
                 valid: int32 @ block[1] = int32(min(max(room - prefix, 0), int64(held)))
-                aligned: int32 @ block[1] = skew_at(y_skew, prefix, VECTOR=VECTOR)
-                items: T[ITEMS] @ thread[1]
+                aligned: int32 @ block[1] = skew_at(y_skew, prefix, VECTOR=WORD)
                 starts: shared(uint16[TILE]) @ block[1]
-                with group(thread[1]):
-                    release(tile_held, items)
+                note_starts(starts, flags, before, ITEMS=ITEMS, WIDTH=WIDTH)
                 with partition(out, block[1], prefix, races="none") as target:
-                    store_runs(
-                        target, starts, items, flags, before, valid, aligned, WIDTH=WIDTH, THREADS=THREADS, VECTOR=VECTOR,
-                    )
+                    store_firsts(target, tile_held, starts, valid, aligned, THREADS=THREADS, WORD=WORD)
                 with partition(all_lengths, block[1], prefix, races="none") as inside:
                     ended: bool @ block[1] = held > 0 and 0 < prefix <= room
                     closed: bool @ block[1] = final == 1 and prefix + held <= room
@@ -119,8 +117,16 @@ def encode(
                 held = coming
                 flags = signs
                 before = earlier
-                for k in range(HELD):
-                    tile_held[k] = tile_ahead[k]
+                items: T[ITEMS] @ thread[1]
+                with group(thread[1]):
+                    release(tile_ahead, items)
+                at: int32 @ thread[1] = block.place(ITEMS=ITEMS, WIDTH=WIDTH)
+                with partition(tile_held, thread[1], offset=lambda place: place) as spot, group(thread[1]):
+                    for j in range(ITEMS // PIECE):
+                        row: vector(T, PIECE)
+                        for k in range(PIECE):
+                            row[k] = items[j * PIECE + k]
+                        store_vector(spot[at + (j * PIECE // WIDTH * (32 * WIDTH) + j * PIECE % WIDTH)], row)
 
             last: grid.Ticket @ block[1] = grid.tile_loop(
                 control, tiles, LOAD=load, LOOK_BACK=look_back, STORE=store, KEEP=keep, THREADS=THREADS, ALWAYS=True,
@@ -131,35 +137,58 @@ def encode(
 
 @prism("device")
 @requires(block[1], thread[32])
-@template(
-    T=dtype, ROOM=constexpr(int), ITEMS=constexpr(int), WIDTH=constexpr(int), THREADS=constexpr(int), VECTOR=constexpr(int),
-)
-def store_runs(
-    y: ptr(T) @ block[1], starts: shared(uint16[ROOM]) @ block[1], items: T[ITEMS] @ thread[1], flags: uint32 @ thread[1],
-    before: int32 @ thread[32], valid: int32 @ block[1], skew: int32 @ block[1],
-):
-    """Write elements whose bit of `flags` is set from `y[0]` on, `valid` of them; to `starts` where all stand in the tile.
+@template(ROOM=constexpr(int), ITEMS=constexpr(int), WIDTH=constexpr(int))
+def note_starts(starts: shared(uint16[ROOM]) @ block[1], flags: uint32 @ thread[1], before: int32 @ thread[32]):
+    """Write where the elements stand in the tile whose bit of `flags` is set, in their order.
 
-    Perspective: block, of `THREADS` threads.
+    Perspective: block, of any number of warps.
     Shapes:      as of `block.store_flagged`.
     """
     ROWS: constexpr(int) = ITEMS // WIDTH
     place: int32 @ thread[1] = block.place(ITEMS=ITEMS, WIDTH=WIDTH)
-    lead: int32 @ block[1] = max(skew, 0)  # what is written begins here in the tile, so that its vectors are those of `y`
     ranks: int32[ROWS] @ thread[1]
     with group(thread[32]):
         rank_rows(flags, before, ranks, WIDTH=WIDTH)
-    tile: shared(T[THREADS * ITEMS + VECTOR], align=16) @ block[1]
-    with partition(tile, thread[1], offset=lambda rank: rank) as spot:
-        with partition(starts, thread[1], offset=lambda rank: rank) as at, group(thread[1]):
-            for j in range(ROWS):
-                rank: int32 = ranks[j]
-                for k in range(WIDTH):
-                    if flags >> (j * WIDTH + k) & 1 != 0:
-                        spot[lead + rank] = items[j * WIDTH + k]
-                        at[rank] = uint16(place + (j * 32 * WIDTH + k))
-                        rank = rank + 1
-    store_part(y, tile, lead, valid, skew < 0, THREADS=THREADS, VECTOR=VECTOR)
+    with partition(starts, thread[1], offset=lambda rank: rank) as at, group(thread[1]):
+        for j in range(ROWS):
+            rank: int32 = ranks[j]
+            for k in range(WIDTH):
+                if flags >> (j * WIDTH + k) & 1 != 0:
+                    at[rank] = uint16(place + (j * 32 * WIDTH + k))
+                    rank = rank + 1
+
+
+@prism("device")
+@requires(block[1], thread[32])
+@template(T=dtype, ROOM=constexpr(int), THREADS=constexpr(int), WORD=constexpr(int))
+def store_firsts(
+    y: ptr(T) @ block[1], tile: shared(T[ROOM]) @ block[1], starts: shared(uint16[ROOM]) @ block[1], valid: int32 @ block[1],
+    skew: int32 @ block[1],
+):
+    """Write the elements of a tile that stand at the first `valid` starts, from `y[0]` on, which is `skew` past a word.
+
+    Perspective: block, of `THREADS` threads.
+    Shapes:      `WORD` elements are written at once; `skew`: less than 0 where it is not known, then one is.
+    Cost:        of an element two shared loads; a store for `WORD` of them.
+    """
+    t: int32 @ thread[1] = id()
+    lead: int32 @ block[1] = max(skew, 0)
+    with partition(y, thread[1], offset=-lead, races="none") as out, group(thread[1]):
+        if WORD == 1 or skew < 0:
+            for r in range(t, valid, THREADS):
+                out[lead + r] = tile[int32(starts[r])]
+        else:
+            for w in range(t, (lead + valid + (WORD - 1)) // WORD, THREADS):
+                first: int32 = w * WORD - lead
+                if 0 <= first and first + WORD <= valid:
+                    word: vector(T, WORD)
+                    for k in range(WORD):
+                        word[k] = tile[int32(starts[first + k])]
+                    store_vector(out[w * WORD], word)
+                else:
+                    for k in range(WORD):
+                        if 0 <= first + k < valid:
+                            out[w * WORD + k] = tile[int32(starts[first + k])]
 
 
 @prism("device")

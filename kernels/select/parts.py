@@ -52,8 +52,13 @@ def split_apart(
     HELD: constexpr(int) = ITEMS * T.bytes // H.bytes
     ROWS: constexpr(int) = WAYS * (ITEMS // WIDTH) if F == uint64 else 1
     ROOM: constexpr(int) = THREADS * HELD + 8
+    PLACED: constexpr(bool) = F == uint32 and T.bytes >= 4 and BLOCKS >= 3  # a held tile stands in shared memory
+    LINE: constexpr(int) = 128 // T.bytes  # elements that a warp writes at once, at most
     tiles: int32 @ grid[1] = int32((n + (TILE - 1)) // TILE)
     blocks: int32 @ grid[1] = count(block[1])
+    # What is asked for now: about what this block draws next. Of blocks that hold much as much again is read and written until
+    # then, and pushes it out of the L2: what another block loads sooner.
+    near: int32 @ grid[1] = blocks // 2 if PLACED or F == uint64 else blocks
     with (
         partition(y, block[1], races="none") as ones, partition(z, block[1], races="none") as others,
         partition(rest, block[1], races="none") as left, partition(kept, block[1], 0, races="none") as number,
@@ -79,6 +84,7 @@ def split_apart(
         earlier[1] = 0
         packed: shared(uint32[2 * ROOM if F == uint64 else 1], align=16) @ block[1]  # bytes of each part, of two tiles in turn
         half: int32 @ block[1] = 0  # where those of the held tile are
+        placed: shared(T[TILE if PLACED else 1], align=16) @ block[1]  # elements of the held tile, each part's together
         spots: int32[ROWS] @ thread[1] = {0}
         rests: uint32[ROWS] @ thread[1] = {0}
         selectors: shared(uint8[128 if F == uint64 else 1], align=16) @ block[1]  # of bytes, four at a time
@@ -102,12 +108,12 @@ def split_apart(
             nonlocal signs, others_signs
             one: uint32 @ thread[1] = one_of(selectors) if F == uint64 else 1
             signs = load_flags(
-                mask, tile, many, n, blocks, mask_skew, unset, one, F=F, TEST=TEST, BYTES=BYTES, THREADS=THREADS, ITEMS=ITEMS,
+                mask, tile, many, n, near, mask_skew, unset, one, F=F, TEST=TEST, BYTES=BYTES, THREADS=THREADS, ITEMS=ITEMS,
                 WIDTH=WIDTH,
             )
             if WAYS == 3:
                 others_signs = load_flags(
-                    other, tile, many, n, blocks, other_skew, other_unset, one, F=F, TEST=OTHER, BYTES=BYTES, THREADS=THREADS,
+                    other, tile, many, n, near, other_skew, other_unset, one, F=F, TEST=OTHER, BYTES=BYTES, THREADS=THREADS,
                     ITEMS=ITEMS, WIDTH=WIDTH,
                 )
 
@@ -138,7 +144,7 @@ def split_apart(
                 ask_masks(tile, many)
             with partition(x, block[1], offset=int64(tile) * TILE) as source:
                 load_held(source, tile_ahead, many, otherwise, skew, ITEMS=ITEMS, WIDTH=WIDTH)
-            block.prefetch_tile(x, tile + blocks, n, TILE=TILE)
+            block.prefetch_tile(x, tile + near, n, TILE=TILE)
             if OWN:
                 with group(thread[1]):
                     ask_elements()
@@ -177,14 +183,15 @@ def split_apart(
                 block.fill(other_number, other_prefix + others_held, last)
             many: int32 @ block[1] = extent(tile, n, TILE=TILE)
             begin: int64 @ block[1] = int64(tile) * TILE - prefix - other_prefix
-            items: T[ITEMS if F == uint32 else 1] @ thread[1]
-            if F == uint32:
+            items: T[ITEMS if F == uint32 and not PLACED else 1] @ thread[1]
+            if F == uint32 and not PLACED:
                 with group(thread[1]):
                     release(tile_held, items)
             at: int32 @ thread[1] = block.place(ITEMS=ITEMS, WIDTH=WIDTH)
-            first_skew: int32 @ block[1] = skew_at(out_skew, prefix, VECTOR=VECTOR)
-            second_skew: int32 @ block[1] = skew_at(out_skew, other_prefix, VECTOR=VECTOR)
-            rest_skew: int32 @ block[1] = skew_at(out_skew, begin, VECTOR=VECTOR)
+            EACH: constexpr(int) = LINE if PLACED else VECTOR
+            first_skew: int32 @ block[1] = skew_at(out_skew, prefix, VECTOR=EACH)
+            second_skew: int32 @ block[1] = skew_at(out_skew, other_prefix, VECTOR=EACH)
+            rest_skew: int32 @ block[1] = skew_at(out_skew, begin, VECTOR=EACH)
             with (
                 partition(ones, block[1], prefix, races="none") as first,
                 partition(others, block[1], other_prefix, races="none") as second,
@@ -198,6 +205,12 @@ def split_apart(
                     if WAYS == 3:
                         write_shifted(second, packed, middle, others_held, second_skew, THREADS=THREADS)
                     write_shifted(third, packed, final, many - held - others_held, rest_skew, THREADS=THREADS)
+                elif PLACED:
+                    write_placed(first, placed, 0, held, max(first_skew, 0), THREADS=THREADS)
+                    if WAYS == 3:
+                        write_placed(second, placed, held, others_held, max(second_skew, 0), THREADS=THREADS)
+                    both: int32 @ block[1] = held + others_held
+                    write_placed(third, placed, both, many - both, max(rest_skew, 0), THREADS=THREADS)
                 else:
                     store_apart(
                         first, second, third, items, flags, others_flags, before, others_before, held, others_held, many,
@@ -221,6 +234,13 @@ def split_apart(
                     for j in range(ROWS):  # once: behind the last tile nothing is loaded
                         rests[j] = 0
                 half = 1 - half
+            elif PLACED:
+                ahead: T[ITEMS] @ thread[1]
+                with group(thread[1]):
+                    release(tile_ahead, ahead)
+                place_apart(
+                    placed, ahead, signs, others_signs, earlier, coming, others_coming, WIDTH=WIDTH, THREADS=THREADS, WAYS=WAYS,
+                )
             else:
                 for k in range(HELD):
                     tile_held[k] = tile_ahead[k]
@@ -327,6 +347,71 @@ def store_apart(
     if WAYS == 3:
         store_part(z, tile, middle, others_kept, others_skew < 0, THREADS=THREADS, VECTOR=VECTOR)
     store_part(rest, tile, final, many - kept - others_kept, rest_skew < 0, THREADS=THREADS, VECTOR=VECTOR)
+
+
+@prism("device")
+@requires(block[1], thread[32])
+@template(
+    T=dtype, ITEMS=constexpr(int), ROOM=constexpr(int), WIDTH=constexpr(int), THREADS=constexpr(int), WAYS=constexpr(int),
+)
+def place_apart(
+    tile: shared(T[ROOM]) @ block[1], items: T[ITEMS] @ thread[1], flags: uint32 @ thread[1], others: uint32 @ thread[1],
+    before: int32[2] @ thread[32], kept: int32 @ block[1], others_kept: int32 @ block[1],
+):
+    """Put the elements whose bit of `flags` is set at the beginning of a tile, those of `others` behind, and then the rest.
+
+    Perspective: block, of `THREADS` threads.
+    Shapes:      as of `store_apart`; `before`: how many bits of both are set in the warps before.
+    Cost:        6 shuffles for four rows of up to 4 elements, or for two, and with three ways as many again; a shared store of
+                 each element.
+    """
+    ROWS: constexpr(int) = ITEMS // WIDTH
+    place: int32 @ thread[1] = block.place(ITEMS=ITEMS, WIDTH=WIDTH)
+    ranks: int32[ROWS] @ thread[1]
+    others_ranks: int32[ROWS] @ thread[1]
+    with group(thread[32]):
+        rank_rows(flags, before[0], ranks, WIDTH=WIDTH)
+        if WAYS == 3:
+            rank_rows(others, kept + before[1], others_ranks, WIDTH=WIDTH)
+    with partition(tile, thread[1], offset=lambda rank: rank) as spot, group(thread[1]):
+        for j in range(ROWS):
+            first: int32 = ranks[j]
+            second: int32 = kept
+            if WAYS == 3:
+                second = others_ranks[j]
+            third: int32 = kept + others_kept + place + j * 32 * WIDTH - first - (second - kept)
+            for k in range(WIDTH):
+                is_first: bool = flags >> (j * WIDTH + k) & 1 != 0
+                is_second: bool = False
+                if WAYS == 3:
+                    is_second = others >> (j * WIDTH + k) & 1 != 0
+                to: int32 = first if is_first else third
+                if WAYS == 3:
+                    to = second if is_second else to
+                spot[to] = items[j * WIDTH + k]
+                first = first + (1 if is_first else 0)
+                if WAYS == 3:
+                    second = second + (1 if is_second else 0)
+                third = third + (0 if is_first or is_second else 1)
+
+
+@prism("device")
+@requires(block[1], thread[32])
+@template(T=dtype, ROOM=constexpr(int), THREADS=constexpr(int))
+def write_placed(
+    y: ptr(T) @ block[1], tile: shared(T[ROOM]) @ block[1], begin: int32 @ block[1], many: int32 @ block[1],
+    lead: int32 @ block[1],
+):
+    """Write `many` elements of a tile, from `tile[begin]` on, from `y[0]` on, which is `lead` elements past a line of 128 bytes.
+
+    Perspective: block, of `THREADS` threads.
+    Cost:        of an element a shared load and a store: of a warp's one line.
+    """
+    t: int32 @ thread[1] = id()
+    with partition(y, thread[1], races="none") as out, group(thread[1]):
+        for i in range(t - lead, many, THREADS):
+            if i >= 0:
+                out[i] = tile[begin + i]
 
 
 @prism("device")

@@ -112,26 +112,31 @@ class AsyncCut(TileCut):
 
 FEW_THREADS = 256
 """Threads of a block of `few`."""
+EACH = 4
+"""Elements that a thread of `few` has of a column of B, or of a row, in each step."""
 
 
 @dataclass(frozen=True)
 class FewCut:
     """How `few` makes products of at most `rows` rows, by clusters of `parts` blocks, each of which has a part of K.
 
-    `along`: elements of B lie side by side along K, and a warp has `columns` of its columns; else across, and a lane has four of
-    128, a warp of the block every eighth k. `wide`: they are read as vectors of 16 bytes.
+    `along`: elements of B lie side by side along K, and a warp has `side` of its columns. Else they lie across, and of a warp
+    `lanes` are side by side, the others below each other: a lane has four columns, of some k. They are read `vector` at a time;
+    where that is 0, elements lie anywhere.
     """
 
     rows: int
     parts: int = 1
     along: bool = False
-    wide: bool = False
-    each: int = 4
+    vector: int = 0
+    lanes: int = 32
+    side: int = 4
 
     @property
     def name(self) -> str:
         """A short name, for tables of measurements."""
-        return f"few {self.rows} p{self.parts}"
+        more = f" s{self.side}" * (self.side < 4) + f" l{self.lanes}" * (self.lanes < 32)
+        return f"few {self.rows} p{self.parts}{more}"
 
     @property
     def warps(self) -> int:
@@ -139,34 +144,49 @@ class FewCut:
         return FEW_THREADS // 32
 
     @property
+    def piece(self) -> int:
+        """Elements that a thread reads at a time."""
+        return max(1, self.vector)
+
+    @property
     def columns(self) -> int:
         """Columns of the result that a thread has sums of."""
-        return 4 if self.along else self.each
+        return self.side if self.along else EACH
 
     @property
     def width(self) -> int:
         """Columns of a block."""
-        return self.warps * self.columns if self.along else 32 * self.each
+        return self.warps * self.side if self.along else self.lanes * EACH
 
     @property
     def depth(self) -> int:
         """Elements of K that shared memory has of A."""
-        return 512
+        return max(512, 4096 // self.rows)
 
     @property
     def step(self) -> int:
-        """What a part of K is a multiple of."""
-        return 32 * self.each if self.along else self.warps
+        """What a part of K is a multiple of: so much a block has of each load of its threads."""
+        return 32 * EACH if self.along else self.warps * 32 // self.lanes
 
     @property
     def ahead(self) -> int:
-        """Vectors that a thread loads at a time, where they lie across."""
-        return 8 if self.rows <= 4 else 4 if self.rows * self.each <= 64 else 2
+        """Steps that a thread loads at a time."""
+        if self.along:
+            most = 8 if self.rows * self.side <= 4 else 4
+            return max(1, min(most // self.side, self.depth // self.step))
+        return 8 if self.rows <= 4 else 4
+
+    @property
+    def held(self) -> int:
+        """Vectors of B that a thread has of them."""
+        return self.ahead * (self.side if self.along else 1)
 
     @property
     def blocks(self) -> int:
         """Blocks a multiprocessor, at least."""
-        return 2 if self.rows * self.each <= 32 or (self.rows <= 8 and self.each == 4) else 1
+        if self.rows > 8:
+            return 1
+        return 3 if self.rows == 1 and self.vector else 2
 
     @property
     def rows_a(self) -> int:

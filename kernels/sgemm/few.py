@@ -7,29 +7,27 @@ blocks of a cluster each take a part of K, and add up what they got.
 
 from __future__ import annotations
 
-from prism.kernels.hgemm.cut import Terms
-from prism.kernels.sgemm.cut import FEW_THREADS, FewCut
+from prism.kernels.sgemm.cut import EACH, FEW_THREADS, FewCut
 from prism.lang import (
-    assume, attr, block, const, constexpr, dtype, float4, float4_cast, float32, function, grid, group, id, int32, int64,
+    assume, attr, block, const, constexpr, float4, float4_cast, float32, grid, group, id, int32, int64,
     load_vector, partition, prism, ptr, requires, shared, shuffle_xor, strides_nest, template, thread, vector, warp,
 )  # fmt: skip
 
 
 @prism("global")
-@template(T=dtype, TBIAS=dtype, OUT=dtype, CUT=constexpr(FewCut), TERMS=constexpr(Terms), EPILOGUE=function)
+@template(CUT=constexpr(FewCut), BETA=constexpr(bool))
 @requires(grid[1], block[CUT.parts], thread[FEW_THREADS])
 @attr("__launch_bounds__(FEW_THREADS, CUT.blocks)")
 def few(
-    A: ptr(const(T)) @ grid[1], rs_a: int64 @ grid[1], cs_a: int64 @ grid[1], B: ptr(const(T)) @ grid[1],
-    rs_b: int64 @ grid[1], cs_b: int64 @ grid[1], out: ptr(OUT) @ grid[1], stride: int64 @ grid[1], m: int32 @ grid[1],
-    n: int32 @ grid[1], k: int32 @ grid[1], alpha: float32 @ grid[1], beta: float32 @ grid[1], bias: ptr(const(TBIAS)) @ grid[1],
-    scale_a: ptr(const(float32)) @ grid[1], scale_b: ptr(const(float32)) @ grid[1],
+    A: ptr(const(float32)) @ grid[1], rs_a: int64 @ grid[1], cs_a: int64 @ grid[1], B: ptr(const(float32)) @ grid[1],
+    rs_b: int64 @ grid[1], cs_b: int64 @ grid[1], out: ptr(float32) @ grid[1], stride: int64 @ grid[1], m: int32 @ grid[1],
+    n: int32 @ grid[1], k: int32 @ grid[1], alpha: float32 @ grid[1], beta: float32 @ grid[1],
 ):
-    """`out = EPILOGUE(alpha * A @ B + beta * out + bias)`, of at most `CUT.rows` rows.
+    """`out = alpha * A @ B + beta * out`, of at most `CUT.rows` rows.
 
     Perspective: grid, of a cluster of `CUT.parts` blocks for each `CUT.width` columns; each has a part of K.
-    Shapes:      `A[i * rs_a + kk * cs_a]` m x k, `B[kk * rs_b + j * cs_b]` k x n, and where `CUT.wide` the one of `rs_b` (where
-                 `CUT.along`) and `cs_b` that is 1 counts elements of vectors, at multiples of 16 bytes. `out`: m x n, its rows
+    Shapes:      `A[i * rs_a + kk * cs_a]` m x k, `B[kk * rs_b + j * cs_b]` k x n, and where `CUT.vector` the one of `rs_b` (where
+                 `CUT.along`) and `cs_b` is 1, and vectors of so many begin at multiples of their size. `out`: m x n, its rows
                  `stride` elements apart. m, n, k are at least 1.
     Cost:        B is read once; a thread has `CUT.ahead` vectors of it under way.
     Numerics:    fused multiply-adds in float32, in an order that depends on k and the cut alone.
@@ -53,13 +51,15 @@ def few(
             t: int32 @ thread[1] = id()
             w: int32 @ warp[1] = id()
             lane: int32 @ thread[1] = id() % 32
+            j: int32 @ thread[1] = strip * CUT.width + (w * CUT.side if CUT.along else lane % CUT.lanes * CUT.piece)
+            down: int32 @ thread[1] = CUT.piece * lane if CUT.along else w * (32 // CUT.lanes) + lane // CUT.lanes  # of each step
+            b: float4[CUT.held] @ thread[1]
+            load(B, rs_b, cs_b, j, n, first + down, last, b, CUT=CUT)
             for begin in range(first, last, CUT.depth):
                 bring(A, rs_a, cs_a, m, begin, last, t, a, CUT=CUT)
-                with group(thread[1]):
-                    if CUT.along:
-                        add_along(a, B, rs_b, cs_b, strip * CUT.width + w * CUT.columns, n, begin, last, lane, sums, CUT=CUT)
-                    else:
-                        add_across(a, B, rs_b, cs_b, strip * CUT.width, n, begin, last, w, lane, sums, CUT=CUT)
+                for q in range(0, min(CUT.depth, last - begin), CUT.step * CUT.ahead):
+                    add(a, q + down, b, sums, CUT=CUT)
+                    load(B, rs_b, cs_b, j, n, begin + q + CUT.step * CUT.ahead + down, last, b, CUT=CUT)
             if CUT.along:
                 for y in range(CUT.rows, unroll=True):
                     for x in range(CUT.columns, unroll=True):
@@ -71,11 +71,17 @@ def few(
                             if lane == 0:
                                 mine[y, x] = sums[y, x]
             else:
+                for y in range(CUT.rows, unroll=True):
+                    for x in range(CUT.columns, unroll=True):
+                        for s in range(5, unroll=True):
+                            if 1 << s >= CUT.lanes:
+                                sums[y, x] += shuffle_xor(sums[y, x], 1 << s)
                 warps: shared(float32[CUT.warps, CUT.rows, CUT.width], align=16)
                 with partition(warps, thread[1], lambda y, x: (w, y, x), races="none") as mine, group(thread[1]):
-                    for y in range(CUT.rows):
-                        for x in range(CUT.columns):
-                            mine[y, CUT.columns * lane + x if CUT.wide else lane + 32 * x] = sums[y, x]
+                    if lane < CUT.lanes:
+                        for y in range(CUT.rows):
+                            for x in range(CUT.columns):
+                                mine[y, (CUT.lanes * (x // CUT.piece) + lane) * CUT.piece + x % CUT.piece] = sums[y, x]
                 with partition(own, thread[1], lambda y, x: (y, x), races="none") as mine, group(thread[1]):
                     for e in range(t, CUT.rows * CUT.width, FEW_THREADS):
                         sum: float32 = 0.0
@@ -92,95 +98,86 @@ def few(
                         sum: float32 = 0.0
                         for p in range(CUT.parts):
                             sum += parts[p, y, e % CUT.width]
-                        value: float32 = alpha * sum
-                        if TERMS.scale_a > 0:
-                            value *= scale_a[y if TERMS.scale_a == 2 else 0]
-                        if TERMS.scale_b > 0:
-                            value *= scale_b[x if TERMS.scale_b == 2 else 0]
-                        if TERMS.beta:
-                            value += beta * float32(target[y, x])
-                        if TERMS.bias > 0:
-                            value += float32(bias[y if TERMS.bias == 2 else x])
-                        target[y, x] = OUT(EPILOGUE(value))
+                        target[y, x] = alpha * sum + (beta * target[y, x] if BETA else 0.0)
 
 
 @prism("device")
-@template(CUT=constexpr(FewCut), T=dtype)
+@template(CUT=constexpr(FewCut))
 @requires(block[1], thread[FEW_THREADS])
 def bring(
-    A: ptr(const(T)) @ grid[1], rs_a: int64 @ grid[1], cs_a: int64 @ grid[1], m: int32 @ grid[1], begin: int32 @ block[1],
+    A: ptr(const(float32)) @ grid[1], rs_a: int64 @ grid[1], cs_a: int64 @ grid[1], m: int32 @ grid[1], begin: int32 @ block[1],
     last: int32 @ block[1], t: int32 @ thread[1], a: shared(float32[CUT.rows_a, CUT.columns_a]) @ block[1],
 ):
-    """Copy `CUT.depth` of K of A: k by k, or where `CUT.along` row by row; zeros beyond `last` and the last row."""
+    """Copy `CUT.depth` of K of A, or what is left of it: k by k, or where `CUT.along` row by row; zeros where there is none."""
+    WHOLE: constexpr(int) = CUT.step * CUT.ahead  # that is multiplied at a time
+    MANY: constexpr(int) = 8 // CUT.rows if CUT.rows < 8 else 1  # of each thread, at a time
+    depth: int32 @ block[1] = min(CUT.depth, (last - begin + (WHOLE - 1)) // WHOLE * WHOLE)
     with partition(a, thread[1], lambda y, x: (y, x), races="none") as mine, group(thread[1]):
-        for e in range(0, CUT.rows * CUT.depth // FEW_THREADS, unroll=True):
-            index: int32 = t + e * FEW_THREADS
-            i: int32 = index // CUT.depth
-            q: int32 = index % CUT.depth
-            value: float32 = float32(A[i * rs_a + (begin + q) * cs_a]) if i < m and begin + q < last else 0.0
-            mine[i if CUT.along else q, q if CUT.along else i] = value
+        for q in range(t, depth, MANY * FEW_THREADS):
+            values: float32[MANY * CUT.rows]  # all loads before the first store
+            for e in range(0, MANY * CUT.rows, unroll=True):
+                i: int32 = e % CUT.rows
+                at: int32 = begin + q + e // CUT.rows * FEW_THREADS
+                values[e] = A[i * rs_a + at * cs_a] if i < m and at < last else 0.0
+            for e in range(0, MANY * CUT.rows, unroll=True):
+                i: int32 = e % CUT.rows
+                at: int32 = q + e // CUT.rows * FEW_THREADS
+                mine[i if CUT.along else at, at if CUT.along else i] = values[e]
 
 
 @prism("device")
-@template(CUT=constexpr(FewCut), T=dtype)
+@template(CUT=constexpr(FewCut))
 @requires(thread[1])
-def add_along(
-    a: const(shared(float32[CUT.rows_a, CUT.columns_a])) @ thread[1], B: ptr(const(T)) @ grid[1], rs_b: int64 @ grid[1],
-    cs_b: int64 @ grid[1], j: int32 @ thread[1], n: int32 @ grid[1], begin: int32 @ thread[1], last: int32 @ thread[1],
-    lane: int32 @ thread[1], sums: float32[CUT.rows, CUT.columns] @ thread[1],
+def load(
+    B: ptr(const(float32)) @ grid[1], rs_b: int64 @ grid[1], cs_b: int64 @ grid[1], j: int32 @ thread[1], n: int32 @ grid[1],
+    k: int32 @ thread[1], last: int32 @ thread[1], b: float4[CUT.held] @ thread[1],
 ):
-    """Add the products of `CUT.columns` columns of B, from the j-th on, that lie along K: of each step a lane has a vector."""
-    for q in range(0, min(CUT.depth, last - begin), CUT.step):
-        b: float32[CUT.columns, CUT.each]
-        at: int32 = q + (CUT.each * lane if CUT.wide else lane)
-        for x in range(CUT.columns):
-            if CUT.wide:
-                for v in range(CUT.each):
-                    b[x, v] = 0.0
-                if j + x < n and begin + at < last:
-                    word: vector(T, CUT.each) = load_vector(B[(j + x) * cs_b + begin + at], CUT.each)
-                    for v in range(CUT.each):
-                        b[x, v] = float32(word[v])
-            else:
-                for v in range(CUT.each):
-                    there: bool = j + x < n and begin + at + 32 * v < last
-                    b[x, v] = float32(B[(j + x) * cs_b + (begin + at + 32 * v) * rs_b]) if there else 0.0
-        for y in range(CUT.rows):
-            for f in range(0, CUT.each, 4):
+    """Load a thread's vectors of some steps of B, whose columns begin with the j-th, from the k-th row on; 0 from `last` on."""
+    near_k: int64 = 1 if CUT.along and CUT.vector > 0 else rs_b  # elements from a k to the next, and from a column
+    near_n: int64 = 1 if not CUT.along and CUT.vector > 0 else cs_b
+    for e in range(0, CUT.held, unroll=True):
+        x: int32 = j + (e % CUT.columns if CUT.along else 0)
+        y: int32 = k + (e // CUT.columns if CUT.along else e) * CUT.step
+        at: int64 = y * near_k + x * near_n
+        zero: float4 = {0}
+        b[e] = zero
+        for v in range(0, EACH, CUT.piece, unroll=True):
+            row: int32 = 32 * v if CUT.along else 0
+            column: int32 = 0 if CUT.along else CUT.lanes * v
+            if x + column < n and y + row < last:
+                if CUT.piece == EACH:
+                    b[e] = float4_cast(B[at])
+                elif CUT.piece > 1:
+                    word: vector(float32, CUT.piece) = load_vector(B[at + row * near_k + column * near_n], CUT.piece)
+                    for q in range(0, CUT.piece, unroll=True):
+                        b[e][v + q] = word[q]
+                else:
+                    b[e][v] = B[at + row * near_k + column * near_n]
+
+
+@prism("device")
+@template(CUT=constexpr(FewCut))
+@requires(thread[1])
+def add(
+    a: const(shared(float32[CUT.rows_a, CUT.columns_a])) @ thread[1], at: int32 @ thread[1],
+    b: float4[CUT.held] @ thread[1], sums: float32[CUT.rows, CUT.columns] @ thread[1],
+):
+    """Add the products of what was loaded; `at`: where its first k is in shared memory."""
+    if CUT.along:
+        for u in range(0, CUT.ahead, unroll=True):
+            for y in range(0, CUT.rows, unroll=True):
                 values: float4
-                if CUT.wide:
-                    values = float4_cast(a[y, at + f])
+                if CUT.piece == EACH:
+                    values = float4_cast(a[y, at + u * CUT.step])
                 else:
                     for v in range(4):
-                        values[v] = a[y, at + 32 * (f + v)]
-                for x in range(CUT.columns):
-                    for v in range(4):
-                        sums[y, x] += values[v] * b[x, f + v]
-
-
-@prism("device")
-@template(CUT=constexpr(FewCut), T=dtype)
-@requires(thread[1])
-def add_across(
-    a: const(shared(float32[CUT.rows_a, CUT.columns_a])) @ thread[1], B: ptr(const(T)) @ grid[1], rs_b: int64 @ grid[1],
-    cs_b: int64 @ grid[1], j: int32 @ thread[1], n: int32 @ grid[1], begin: int32 @ thread[1], last: int32 @ thread[1],
-    w: int32 @ thread[1], lane: int32 @ thread[1], sums: float32[CUT.rows, CUT.columns] @ thread[1],
-):
-    """Add the products of columns of B, from the j-th on, that lie across K: a lane has a vector, a warp some of the k."""
-    for q in range(w, min(CUT.depth, last - begin), CUT.warps * CUT.ahead):
-        b: vector(T, CUT.each)[CUT.ahead] = {0}
-        for u in range(CUT.ahead):
-            row: int32 = begin + q + u * CUT.warps
-            if CUT.wide:
-                if row < last and j + CUT.each * lane < n:
-                    b[u] = load_vector(B[row * rs_b + j + CUT.each * lane], CUT.each)
-            else:
-                for v in range(CUT.each):
-                    there: bool = row < last and j + lane + 32 * v < n
-                    b[u][v] = B[row * rs_b + (j + lane + 32 * v) * cs_b] if there else T(0.0)
-        for u in range(CUT.ahead):
-            at: int32 = min(q + u * CUT.warps, CUT.depth - 1)
-            for v in range(CUT.each):
-                value: float32 = float32(b[u][v])
-                for y in range(CUT.rows):
-                    sums[y, v] += a[at, y] * value
+                        values[v] = a[y, at + u * CUT.step + 32 * (v // CUT.piece) * CUT.piece + v % CUT.piece]
+                for x in range(0, CUT.columns, unroll=True):
+                    for v in range(0, 4, unroll=True):
+                        sums[y, x] += values[v] * b[u * CUT.columns + x][v]
+    else:
+        for u in range(0, CUT.ahead, unroll=True):
+            for y in range(0, CUT.rows, unroll=True):
+                factor: float32 = a[at + u * CUT.step, y]
+                for v in range(0, EACH, unroll=True):
+                    sums[y, v] += factor * b[u][v]

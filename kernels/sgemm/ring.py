@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from prism.kernels.sgemm.cut import PAD, RingCut
 from prism.kernels.sgemm.shares import in_shares
-from prism.kernels.sgemm.sums import multiply, store
+from prism.kernels.sgemm.sums import multiply, store, turn
 from prism.lang import (
     CUtensorMap, async_, attr, block, claim, const, constexpr, count, cp_async, float32, grid, group, id, int32, int64, one,
     partition, prefetch_map, prism, ptr, requires, roles, set_registers, shared, template, thread, tma_load, warp, warpgroup,
@@ -72,9 +72,13 @@ def ring(
             multiply_steps(
                 sums, math, helpers, loader, A, rs_a, cs_a, B, rs_b, cs_b, i0, j0, start, stop, m, n, k, row, col, CUT=CUT,
             )  # fmt: skip
+            if not WIDE:
+                with math, group(warp[1]):
+                    turn(sums, DOWN=CUT.down)
             with math, group(thread[1]):
+                first: int32 = col if WIDE else col - lane // (2 * CUT.down) % 4 * 7
                 store(
-                    mine, stride, sums, top + row, left + col, bottom, right, alpha, beta, DOWN=CUT.down, WIDE=WIDE, BETA=BETA,
+                    mine, stride, sums, top + row, left + first, bottom, right, alpha, beta, DOWN=CUT.down, WIDE=WIDE, BETA=BETA,
                 )  # fmt: skip
 
         in_shares(
@@ -141,11 +145,11 @@ def copy(
     """`tile[q, v] = x[(first + v) * apart + (step + q) * near]`, and 0 from k on, by asynchronous copies of 4 bytes.
 
     Perspective: a warpgroup; adjacent threads copy what is adjacent in k where `ALONG`, else across it.
-    Shapes:      `tile`: `BK` by 64, 128 or 256, and `PAD` that nobody reads. Beyond `end`, the last of `x` comes again.
+    Shapes:      `tile`: `BK` by a multiple of 32, or 16, and `PAD` that nobody reads. Beyond `end`, the last of `x` comes again.
     """
     WIDE: constexpr(int) = WIDTH - PAD
-    DOWN: constexpr(int) = 8 if ALONG else (128 // WIDE if WIDE < 128 else 1)  # of a tile, in k, that 128 threads copy at a time
-    SIDE: constexpr(int) = 128 // DOWN  # the same across k
+    SIDE: constexpr(int) = 16 if ALONG else (WIDE if 128 % WIDE == 0 else 128 if WIDE % 128 == 0 else 32)  # across k
+    DOWN: constexpr(int) = 128 // SIDE  # of a tile, in k, that 128 threads copy at a time
     t: int32 @ thread[1] = id()
     below: int32 @ thread[1] = t % 8 if ALONG else t // SIDE
     right: int32 @ thread[1] = t // 8 if ALONG else t % SIDE

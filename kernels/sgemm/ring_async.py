@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from prism.kernels.sgemm.cut import PAD, AsyncCut
 from prism.kernels.sgemm.shares import in_shares
-from prism.kernels.sgemm.sums import multiply, store
+from prism.kernels.sgemm.sums import multiply, store, turn
 from prism.lang import (
     async_, attr, block, const, constexpr, count, cp_async, float32, grid, group, id, int32, int64, partition, prism, ptr,
     requires, roles, shared, template, thread, warp,
@@ -53,9 +53,13 @@ def ring_async(
                     for j in range(CUT.columns):
                         sums[i, j] = 0.0
             multiply_steps(sums, A, step_a, down_a, B, step_b, down_b, i0, j0, start, stop, m, n, k, row, col, CUT=CUT)
+            if not WIDE:
+                with group(warp[1]):
+                    turn(sums, DOWN=CUT.down)
             with partition(whole, thread[1], 0, races="allow") as mine, group(thread[1]):
+                first: int32 = col if WIDE else col - lane // (2 * CUT.down) % 4 * 7
                 store(
-                    mine, stride, sums, top + row, left + col, bottom, right, alpha, beta, DOWN=CUT.down, WIDE=WIDE, BETA=BETA,
+                    mine, stride, sums, top + row, left + first, bottom, right, alpha, beta, DOWN=CUT.down, WIDE=WIDE, BETA=BETA,
                 )  # fmt: skip
 
         in_shares(

@@ -16,7 +16,7 @@ class Tile:
     """A tile of `bm x bn` elements of the result, `bk` of K at a time, with `stages` of these in shared memory.
 
     A thread has 8 x `columns` elements. `blocks` a multiprocessor do `rate` multiply-adds a clock together, of 128 that there
-    could be; one alone does `alone`.
+    could be; one alone does `alone`. All together takes `factor` times as long as is counted so.
     """
 
     bm: int = 128
@@ -27,6 +27,8 @@ class Tile:
     blocks: int = 1
     rate: float = 107
     alone: float = 107
+    factor: float = 1.0
+    launch: int = 3820  # clocks before the first product and after the last tile
 
     @property
     def workers(self) -> int:
@@ -117,43 +119,55 @@ class AsyncConfiguration(Tile):
         return {"CUT": AsyncCut(*sizes, a.along, a.wide, b.along, b.wide), "WIDE": wide, "BETA": beta}
 
 
-LARGE = RingConfiguration()
-FLAT = RingConfiguration(64, 128, 32, 4, columns=8, registers=200, blocks=2, rate=94, alone=85)
+LARGE = RingConfiguration(rate=107, alone=104, factor=1.01)
+FLAT = RingConfiguration(64, 128, 32, 4, columns=8, registers=200, blocks=2, rate=95, alone=74.5, factor=1.02)
 NARROW = replace(FLAT, bm=128, bn=64)
-SMALL = RingConfiguration(64, 64, 32, 4, columns=4, registers=200, blocks=2, rate=69, alone=55)
+SMALL = RingConfiguration(64, 64, 32, 4, columns=4, registers=200, blocks=2, rate=80.5, alone=63.5, factor=1.06)
 TILES: tuple[Tile, ...] = (LARGE, FLAT, NARROW, SMALL)
 FEW_ROWS: tuple[Tile, ...] = (
-    RingConfiguration(16, 256, 32, 4, columns=4, registers=200, blocks=2, rate=64, alone=48),
-    RingConfiguration(32, 256, 32, 3, columns=8, registers=200, blocks=2, rate=95, alone=75),
-    RingConfiguration(32, 128, 32, 4, columns=4, registers=200, blocks=2, rate=69, alone=59),
+    RingConfiguration(16, 256, 32, 4, columns=4, registers=200, blocks=2, rate=45, alone=51.5, factor=1.01),
+    RingConfiguration(32, 256, 32, 3, columns=8, registers=200, blocks=2, rate=87, alone=77.5, factor=1.06),
+    RingConfiguration(32, 128, 32, 4, columns=4, registers=200, blocks=2, rate=65, alone=56, factor=1.0),
 )
+MORE: tuple[Tile, ...] = (
+    RingConfiguration(96, 256, 32, 3, columns=8, registers=144, blocks=1, rate=92, alone=89, factor=0.91),
+    RingConfiguration(128, 32, 32, 4, columns=4, registers=200, blocks=2, rate=82, alone=59, factor=1.13),
+    RingConfiguration(128, 64, 32, 4, columns=4, registers=96, blocks=2, rate=83, alone=65.5, factor=0.98),
+)
+"""Tiles that fit what is narrow, or short: they are compiled when they are first asked for."""
 FEW = 64  # rows of the result, of which these have fewer in vain
 
 # Rates as measured on an H200. Of the second and third four blocks fit a multiprocessor of sm_80 or sm_90, two one of sm_86 and
 # sm_89, whose shared memory is less. Of the fourth more than two fit; 256 shares of it took 3 to 7 %
 # longer at 512 than by this rate, and a quarter longer at 768.
-ASYNC_FLAT = AsyncConfiguration(64, 128, 16, 3, columns=8, blocks=4, rate=86, alone=70)
+ASYNC_FLAT = AsyncConfiguration(64, 128, 16, 3, columns=8, blocks=4, rate=86, alone=70, launch=4500)
 ASYNC_TILES: tuple[Tile, ...] = (
-    AsyncConfiguration(bk=32, rate=90, alone=90),
+    AsyncConfiguration(bk=32, rate=90, alone=90, launch=4500),
     ASYNC_FLAT,
     replace(ASYNC_FLAT, bm=128, bn=64, rate=82, alone=65),
-    AsyncConfiguration(64, 64, 16, 3, columns=4, blocks=2, rate=65, alone=60),
+    AsyncConfiguration(64, 64, 16, 3, columns=4, blocks=2, rate=65, alone=60, launch=4500),
 )
+HOPPER_TILES: tuple[Tile, ...] = tuple(
+    replace(tile, rate=rate, alone=alone, factor=factor, launch=3820)
+    for tile, (rate, alone, factor) in zip(
+        ASYNC_TILES, ((87, 88.5, 1.025), (65.5, 56, 0.803), (73.5, 61, 0.919), (52.5, 47.5, 0.87)), strict=True
+    )
+)
+"""The same on Hopper, where they are among what any shape may take."""
 
 # The reference machine's: its work is by statement.
 HOST = RingConfiguration(64, 64, 32, 2, columns=4, registers=200)
 ASYNC_HOST = AsyncConfiguration(64, 64, 16, 2, columns=4)
 
 TALL = 8  # tiles that are taken down before those at their right
-LAUNCH = 4500  # clocks of a launch, before the first product and after the last tile
-COMBINE = 1500  # the same of `combine`, which begins where `ring` ends
-BYTES = 2200  # that all multiprocessors write, or read again, a clock
+COMBINE = 2560  # clocks of the launch of `combine`, which begins where `ring` ends
+BYTES = 2340  # that all multiprocessors write, or read again, a clock
 EIGHT = 8  # of a step's k as many as there are, to whole eights
-STORE_LARGE, STORE, STORE_SMALL = 0.78, 0.58, 0.044  # more, for an element not stored by fours: of 16, 8 or 4 columns a thread
-EVEN, ODD, ACROSS_K = 0.0026, 0.065, 0.15  # for an element of a tile that threads copy: along K, or across it (`copies_of`)
-MIXED = 0.05  # more, for one of B along K beside an A that is copied across it
-MEMORY = 9.4  # bytes a clock of the GPU's memory, for each multiprocessor: what operands take at least
-BATCH = 860  # clocks of each further batch of parts that a thread of `combine` loads; a batch is 8 vectors
+STORE_LARGE, STORE, STORE_SMALL = 0.67, 0.28, 0.044  # more, for an element not stored by fours: of 16, 8 or 4 columns a thread
+EVEN, ODD, ACROSS_K = 0.0029, 0.053, 0.185  # for an element of a tile that threads copy: along K, or across it (`copies_of`)
+MIXED = 0.049  # more, for one of B along K beside an A that is copied across it
+MEMORY = 11.2  # bytes a clock of the GPU's memory, for each multiprocessor: what operands take at least
+BATCH = 650  # clocks of each further batch of parts that a thread of `combine` loads; a batch is 8 vectors
 PARTS = (2, 4, 8, 16)
 
 MEASURED = {
@@ -259,9 +273,9 @@ def clocks(
         each = 1 if few else found.blocks * ceil(cut.blocks / wave)
         busy += each * one(min(k, cut.share * found.bk), found.alone if few else found.rate) - each * store
         batches = ceil(ceil(cut.steps / cut.share) / (8 // found.vectors))
-        after += COMBINE + BATCH * (batches - 1) + (LAUNCH / 2 if cut.whole else 0)
+        after += COMBINE + BATCH * (batches - 1) + (found.launch / 2 if cut.whole else 0)
         after += 4 * tile * (2 * cut.parts + cut.tiles - cut.whole) / BYTES
-    return LAUNCH + max(busy, 4 * k * (m + n) / (MEMORY * processors)) + after
+    return found.factor * (found.launch + max(busy, 4 * k * (m + n) / (MEMORY * processors)) + after)
 
 
 def copies_of(a: Way, b: Way, *, even_a: bool, even_b: bool) -> tuple[float, float]:
@@ -277,7 +291,8 @@ def copies_of(a: Way, b: Way, *, even_a: bool, even_b: bool) -> tuple[float, flo
     return one(a, even_a), one(b, even_b) + mixed
 
 
-COPIED = 970  # bytes that a copy of an operand reads and writes a clock
+ODD_ASYNC = 0.055  # of what is counted of `ring_async` more, for each operand that is not whole words
+COPIED = 1115  # bytes that a copy of an operand reads and writes a clock
 
 
 def copy_clocks(elements: int) -> float:

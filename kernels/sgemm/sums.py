@@ -14,7 +14,7 @@ from __future__ import annotations
 
 from prism.lang import (
     block, const, constexpr, float4, float4_cast, float32, grid, group, id, int2, int32, int64, keep_order, partition, prism, ptr,
-    requires, shared, template, thread, uint32,
+    requires, shared, shuffle_xor, template, thread, uint32, warp,
 )
 
 ADDERS = 256  # threads a block of `combine`
@@ -67,6 +67,30 @@ def multiply(
 
 
 @prism("device")
+@template(COLUMNS=constexpr(int), DOWN=constexpr(int))
+@requires(warp[1])
+def turn(sums: float32[8, COLUMNS] @ thread[1]):
+    """Exchange sums of a warp's lanes, so that lanes side by side have columns side by side, as `store` wants them unless `WIDE`.
+
+    Of each 32 columns of a row four lanes, those at `2 * DOWN` from each other, have four and skip four; each gives one to each.
+    """
+    h: int32 @ thread[1] = id() % 32 // (2 * DOWN) % 4
+    for i in range(8, unroll=True):
+        for q in range(0, COLUMNS, 4, unroll=True):
+            for bit in range(2, unroll=True):
+                for e in range(2, unroll=True):
+                    low: int32 = 2 * e if bit == 0 else e  # with the one that is 1 << bit after it
+                    upper: bool @ thread[1] = (h >> bit) % 2 == 1
+                    given: float32 @ thread[1] = sums[i, q + low] if upper else sums[i, q + low + (1 << bit)]
+                    taken: float32 @ thread[1] = shuffle_xor(given, 2 * DOWN << bit)
+                    with group(thread[1]):
+                        if upper:
+                            sums[i, q + low] = taken
+                        else:
+                            sums[i, q + low + (1 << bit)] = taken
+
+
+@prism("device")
 @template(COLUMNS=constexpr(int), DOWN=constexpr(int), WIDE=constexpr(bool), BETA=constexpr(bool))
 @requires(thread[1])
 def store(
@@ -77,7 +101,7 @@ def store(
     """`out = alpha * sums + beta * out`, above `bottom`, left of `right`, of the thread's elements, the first at `top`, `left`.
 
     Of its rows four lie side by side, and four 4 * DOWN further down. Of each 128 / DOWN columns it has four. Where `WIDE`, rows
-    begin at multiples of 16 bytes, and `right` is a multiple of 4.
+    begin at multiples of 16 bytes, and `right` is a multiple of 4. Else sums are turned, and `left` is the first of these.
     """
     for i in range(8):
         y: int32 = top + i // 4 * (4 * DOWN) + i % 4
@@ -93,11 +117,11 @@ def store(
                     float4_cast[out[y * stride + x]] = word
             else:
                 for v in range(4):
-                    if y < bottom and x + v < right:
+                    if y < bottom and x + 8 * v < right:
                         value: float32 = alpha * sums[i, 4 * q + v]
                         if BETA:
-                            value += beta * out[y * stride + x + v]
-                        out[y * stride + x + v] = value
+                            value += beta * out[y * stride + x + 8 * v]
+                        out[y * stride + x + 8 * v] = value
 
 
 @prism("device")

@@ -8,8 +8,7 @@ word is two aligned words, shifted, where it is read and where it is written.
 from prism.kernels.transform.tiles import turn
 from prism.lang import (
     attr, bitcast, block, const, constexpr, dtype, funnel_shift_right, grid, group, id, int32, int64, load_vector, partition,
-    prism,
-    ptr, requires, shared, store_vector, template, thread, uint32, vector,
+    prism, ptr, requires, shared, store_vector, template, thread, uint32, vector,
 )  # fmt: skip
 
 THREADS = 256
@@ -33,10 +32,8 @@ def load_slowly(x: ptr(const(T)) @ thread[1], at: int64 @ thread[1], few: int32 
 @template(T=dtype, W=dtype, WORDS=constexpr(int), R=constexpr(int), WARPS=constexpr(int))
 def load_words(
     x: ptr(const(T)) @ thread[1], corner: int64 @ thread[1], apart: int64 @ thread[1], column: int32 @ thread[1],
-    group: int32 @ thread[1],
-    above: int32 @ thread[1], below: int32 @ thread[1], wide: int32 @ thread[1], past: int32 @ thread[1],
-    inside: bool @ thread[1],
-    words: W[WORDS] @ thread[1],
+    group: int32 @ thread[1], above: int32 @ thread[1], below: int32 @ thread[1], wide: int32 @ thread[1],
+    past: int32 @ thread[1], inside: bool @ thread[1], words: W[WORDS] @ thread[1],
 ):
     """Put the words of `R` rows of group `group`, and of each `WARPS` groups further, into `words`.
 
@@ -65,6 +62,31 @@ def load_words(
             words[k] = load_slowly(x, corner + i * apart + column, wide - column, R=R)
 
 
+@prism("device")
+@requires(thread[1])
+@template(T=dtype, W=dtype, WORDS=constexpr(int), R=constexpr(int), WARPS=constexpr(int))
+def load_inner_words(
+    x: ptr(const(T)) @ thread[1], first: int64 @ thread[1], apart: int64 @ thread[1], past: int32 @ thread[1],
+    words: W[WORDS] @ thread[1],
+):
+    """What `load_words` does where all is there; `first`: where the thread's first word begins."""
+    low: W[WORDS]
+    high: W[WORDS]
+    shifts: int32[WORDS]
+    at: int64 = first
+    for k in range(WORDS):  # all loads before what they are used for
+        if R == 1:
+            words[k] = x[at]
+        else:
+            shifts[k] = int32((at + past) & R - 1)
+            low[k] = bitcast(load_vector(x[at - shifts[k]], R), W)
+            high[k] = bitcast(load_vector(x[at - shifts[k] + R], R), W)
+        at = at + (apart if k % R < R - 1 else (WARPS * R - R + 1) * apart)
+    if R > 1:
+        for k in range(WORDS):
+            words[k] = funnel_shift_right(low[k], high[k], uint32(8 * T.bytes * shifts[k]))
+
+
 @prism("global")
 @template(T=dtype, W=dtype, ROWS=constexpr(int), ACROSS=constexpr(int), BLOCKS=constexpr(int))
 @requires(grid[1], block[1], thread[THREADS])
@@ -91,6 +113,8 @@ def move_words(
     COLUMNS: constexpr(int) = ACROSS * R
     WARPS: constexpr(int) = THREADS // 32
     EACH: constexpr(int) = HIGH * (ACROSS // 32) // WARPS  # groups of `R` rows of 32 words, of a warp
+    HEIGHT: constexpr(int) = ROWS // R  # words of a row of y
+    ASIDE: constexpr(int) = THREADS // HEIGHT  # rows of y that threads write at a time
     across: uint32 @ grid[1] = uint32((columns - 1) // COLUMNS + 1)
     down: uint32 @ grid[1] = uint32((rows + (HALO - 2)) // ROWS + 1)
     number: uint32 @ block[1] = id()
@@ -108,6 +132,7 @@ def move_words(
     reach: int64 @ block[1] = (below - 1 + above) * x_apart
     lowest: int64 @ block[1] = from_x - above * x_apart + min(reach, 0)
     inside: bool @ block[1] = lowest >= R and lowest + max(reach, -reach) + wide + 2 * R <= length
+    full: bool @ block[1] = inside and above == HALO and below == ROWS and wide == COLUMNS
     with partition(y, block[1], lambda i: to_y + i, races="none") as target, group(block[1]):
         tile: shared(W[COLUMNS, PITCH])
         t: int32 @ thread[1] = id()
@@ -116,10 +141,16 @@ def move_words(
             half: int32 = t // 32 % (ACROSS // 32)
             first: int32 = t // 32 // (ACROSS // 32)
             raw: W[EACH * R]
-            load_words(
-                x, from_x, x_apart, (half * 32 + lane) * R, first - HALO // R, above, below, wide, x_past, inside, raw, R=R,
-                WARPS=WARPS // (ACROSS // 32),
-            )  # fmt: skip
+            if full:
+                load_inner_words(
+                    x, from_x + (first * R - HALO) * x_apart + (half * 32 + lane) * R, x_apart, x_past, raw, R=R,
+                    WARPS=WARPS // (ACROSS // 32),
+                )  # fmt: skip
+            else:
+                load_words(
+                    x, from_x, x_apart, (half * 32 + lane) * R, first - HALO // R, above, below, wide, x_past, inside, raw, R=R,
+                    WARPS=WARPS // (ACROSS // 32),
+                )  # fmt: skip
             for v in range(EACH):
                 some: W[R]
                 for r in range(R):
@@ -129,27 +160,29 @@ def move_words(
                 for r in range(R):
                     mine[(half * R + r) * 32 + lane, first + v * (WARPS // (ACROSS // 32))] = some[r]
         with partition(target, thread[1], lambda i: i, races="none") as mine, group(thread[1]):
-            for v in range(COLUMNS * (ROWS // R) // THREADS):
-                j: int32 = (t + v * THREADS) // (ROWS // R)
-                p: int32 = (t + v * THREADS) % (ROWS // R)
-                if j < wide:
-                    shift: int32 = int32((to_y + j * y_apart + top + y_past) & HALO - 1)
-                    row: int32 = (j // (32 * R) * R + j % R) * 32 + j // R % 32
-                    at: int32 = HALO - shift + p * R
+            p: int32 = t % HEIGHT
+            line: int64 = (t // HEIGHT) * y_apart + top + p * R  # where a row's word goes, but for its shift
+            shift: int32 = int32((to_y + line - p * R + y_past) & HALO - 1)
+            for v in range(COLUMNS // ASIDE):
+                j: int32 = t // HEIGHT + v * ASIDE
+                row: int32 = (j // (32 * R) * R + j % R) * 32 + j // R % 32
+                at: int32 = HALO - shift + p * R
+                if full or j < wide:
                     word: W = tile[row, at // R]
-                    if R > 1:
-                        if at % R != 0:
-                            word = funnel_shift_right(word, tile[row, at // R + 1], uint32(8 * T.bytes * (at % R)))
+                    if R > 1:  # of which a part may lie in the next one
+                        word = funnel_shift_right(word, tile[row, (at + R - 1) // R], uint32(8 * T.bytes * (at % R)))
                     i: int64 = top - shift + p * R
-                    if i >= 0 and i + R <= rows:
+                    if full or (i >= 0 and i + R <= rows):
                         if R > 1:
-                            store_vector(mine[j * y_apart + i], bitcast(word, vector(T, R)))
+                            store_vector(mine[line - shift], bitcast(word, vector(T, R)))
                         else:
-                            mine[j * y_apart + i] = word
+                            mine[line - shift] = word
                     elif R > 1:
                         for k in range(R):
                             if i + k >= 0 and i + k < rows:
-                                mine[j * y_apart + i + k] = T(word >> (8 * T.bytes * k))
+                                mine[line - shift + k] = T(word >> (8 * T.bytes * k))
+                line = line + ASIDE * y_apart
+                shift = (shift + int32((ASIDE * y_apart) & HALO - 1)) & HALO - 1
 
 
 EXAMPLES = {"move_words": {"T": "uint8", "W": "uint32", "ROWS": 128, "ACROSS": 32, "BLOCKS": 3}}

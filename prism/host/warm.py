@@ -137,7 +137,7 @@ class Warm:
         try:
             packed = free.pop()
         except IndexError:
-            packed = self._pack(addresses, stream, beside)
+            free, packed = self._spare(free, places, addresses, stream, beside)
         room, moved, launches, settle, behind = packed
         if stream > LEGACY and not settle(stream):
             free.append(packed)
@@ -151,6 +151,17 @@ class Warm:
                 break
         free.append(packed)
         return None
+
+    def _spare(
+        self, free: list[Packed], places: dict[Any, list[Packed]] | None, addresses: Memory, stream: int, beside: Memory | None
+    ) -> tuple[list[Packed], Packed]:  # fmt: skip
+        """Return packed launches where another thread has the graph, or the last ones, and where they are kept."""
+        if places is not None:
+            free = places.get(self._general(addresses), free)
+        try:
+            return free, free.pop()
+        except IndexError:
+            return free, self._pack(addresses, stream, beside)
 
     def _place(self, addresses: Memory, stream: int, beside: Memory | None) -> Memory:
         """Return what packed launches are kept for: what is beside the arrays, and where there are maps, the arrays' places."""

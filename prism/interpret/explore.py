@@ -255,12 +255,9 @@ def arguments_of(
 def _shape(size: int, axes: int) -> tuple[int, ...]:
     """Return the shape of an array of about as many elements, whose axes are about as long as one another."""
     side = max(1, round(size ** (1 / axes)))
-    while side ** (axes - 1) > max(1, size):
+    while size % side ** (axes - 1):
         side -= 1
-    rows = (side,) * (axes - 1)
-    if size % side ** (axes - 1):
-        rows = (1,) * (axes - 1)
-    return (*rows, size // int(np.prod(rows)))
+    return (*(side,) * (axes - 1), size // side ** (axes - 1))
 
 
 def _number(scalar: Scalar, told: int | float | bool | str | None, shape: Shape, random: np.random.Generator) -> Any:

@@ -20,6 +20,7 @@ PAGES = {page.stem: page for page in (DOCS / "errors").glob("*.md")}
 MACHINE = {e.code for e in vars(machine).values() if isinstance(e, type) and issubclass(e, machine.MachineError)}
 CODES = sorted({error.code for error in catalogue()} | (MACHINE - {machine.MachineError.code}) | {LaunchError.code})
 
+
 def test_every_code_has_a_page_and_every_page_a_code() -> None:
     assert sorted(PAGES) == CODES
     assert sorted(re.findall(r"\]\(errors/([a-z-]+)\.md\)", INDEX)) == CODES

@@ -13,6 +13,7 @@ import argparse
 import multiprocessing
 import sys
 import time
+from collections.abc import Callable, Mapping
 from typing import Any
 
 import numpy as np
@@ -190,27 +191,29 @@ def check_top(seed: int, number: int) -> None:
 
 
 CHECKS = {"sort": check_sort, "segments": check_segments, "merge": check_merge, "less": check_less, "top": check_top}
-Kind = tuple[str, int, int, float]
-"""A function, a seed, how many calls, and when none begins any more."""
+Check = Callable[[int, int], None]
+Kind = tuple[str, Check, int, int, float]
+"""A function's name, what checks it, a seed, how many calls, and when none begins any more."""
 
 
 def run_kind(kind: Kind) -> tuple[str, int, list[str]]:
     """Return the function, how many calls ran, and what is to be said of those that failed."""
-    name, seed, calls, end = kind
+    name, check, seed, calls, end = kind
     failed, ran = [], 0
     while ran < calls and time.time() < end:
         try:
-            CHECKS[name](seed, ran)
+            check(seed, ran)
         except Exception as wrong:  # of any kind: it is told, and others go on
             what = " ".join(f"{type(wrong).__name__}: {wrong}".split())
-            failed.append(f"FAILED {name}: check_{name}({seed}, {ran}): {what[:300]}")
+            failed.append(f"FAILED {name}: {check.__name__}({seed}, {ran}): {what[:300]}")
         ran += 1
     return name, ran, failed
 
 
-def main() -> int:
-    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument("functions", nargs="*", default=[*CHECKS], metavar="FUNCTION", help=", ".join(CHECKS))
+def main(checks: Mapping[str, Check], told: str) -> int:
+    """Run what the command line asks for of some checks, which a text tells of."""
+    parser = argparse.ArgumentParser(description=told.splitlines()[0])
+    parser.add_argument("functions", nargs="*", default=[*checks], metavar="FUNCTION", help=", ".join(checks))
     parser.add_argument("--kinds", type=int, default=24, help="seeds of each function")
     parser.add_argument("--calls", type=int, default=1000, help="calls of each function")
     parser.add_argument("--jobs", type=int, default=8, help="processes")
@@ -218,7 +221,8 @@ def main() -> int:
     options = parser.parse_args()
     begin = time.time()
     each = -(-options.calls // options.kinds)
-    kinds = [(name, seed, each, begin + options.seconds) for seed in range(options.kinds) for name in options.functions]
+    until = begin + options.seconds
+    kinds = [(name, checks[name], seed, each, until) for seed in range(options.kinds) for name in options.functions]
     many, failures = dict.fromkeys(options.functions, 0), 0
     with multiprocessing.get_context("spawn").Pool(options.jobs) as pool:
         for done, (name, ran, failed) in enumerate(pool.imap_unordered(run_kind, kinds), 1):
@@ -226,10 +230,12 @@ def main() -> int:
             failures += len(failed)
             print(*failed, sep="\n", end="\n" * bool(failed), flush=True)
             if done % 20 == 0 or done == len(kinds):
-                told = ", ".join(f"{name} {number}" for name, number in many.items())
-                print(f"{sum(many.values())} calls, {failures} failed, {time.time() - begin:.0f} s: {told}", flush=True)
+                counts = ", ".join(f"{name} {number}" for name, number in many.items())
+                print(
+                    f"{sum(many.values())} calls, {failures} failed, {time.time() - begin:.0f} s: {counts}", flush=True
+                )
     return int(failures > 0)
 
 
 if __name__ == "__main__":
-    sys.exit(main())
+    sys.exit(main(CHECKS, __doc__))

@@ -5,7 +5,7 @@ import pytest
 
 import prism
 from prism.host.call import call
-from prism.kernels.grouped.configurations import DEEP, FEW, MANY, SOME, WIDE
+from prism.kernels.grouped.configurations import DEEP, FEW, MANY, WIDE
 from prism.kernels.hgemm import Configuration
 from prism.lib.algorithms.grouped.api import decide_grouped
 from tests.gpu.test_hgemm import small
@@ -63,7 +63,7 @@ def test_contiguous(lengths, k, n, kind) -> None:
     assert torch.equal(found, products(a, b, offsets, room(m, n, kind="float32")))
 
 
-TILES = [*FEW, SOME, MANY, WIDE, DEEP, Configuration(128, 128, 6)]
+TILES = [*FEW, MANY, WIDE, DEEP, Configuration(128, 128, 6)]
 
 
 @pytest.mark.parametrize("cut", TILES, ids=lambda cut: cut.name)

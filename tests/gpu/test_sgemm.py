@@ -90,9 +90,12 @@ def test_vectors_and_nothing() -> None:
 @pytest.mark.parametrize("layout", ["NN", "NT", "TN", "TT"])
 def test_few_rows(layout: str) -> None:
     """By the kernel for them in any number of parts, and by tiles of 16 and 32 rows, at sizes that are whole vectors and not."""
-    for m, n, k in ((1, 132, 1032), (3, 67, 515), (8, 4096, 64), (16, 131, 2051), (11, 1, 1)):
+    for m, n, k in ((1, 132, 1032), (3, 67, 515), (2, 130, 1026), (8, 4096, 64), (16, 131, 2051), (11, 1, 1)):
         a, b = operand(layout[0], m, k), operand(layout[1], k, n)
-        ways = [FewCut(rows, parts) for rows in ROWS for parts in PARTS if rows >= m]
+        shapes = ((32, 4), (8, 1))  # of lanes across, or of columns along K
+        ways = [
+            FewCut(rows, parts, lanes=x, side=y) for rows in ROWS for parts in PARTS for x, y in shapes if rows >= m
+        ]
         ways += [rings.cut_in(tile, m, n, k, share) for tile in rings.FEW_ROWS for share in (2, k)]
         for way in ways:
             out, room = inside(m, n)

@@ -383,7 +383,7 @@ def test_places_that_are_always_others_are_not_counted_for_ever(gpu: Gpu, monkey
 
 
 def test_a_graph_is_launched_by_one_thread_at_a_time(gpu: Gpu, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Who comes while it is under way launches the steps."""
+    """Who comes while it is under way launches the steps, and it is the graph again afterwards."""
     made = Graphs(gpu, monkeypatch)
     warm, _ = plan_of_three(gpu, monkeypatch)
     for _ in range(8):
@@ -401,6 +401,8 @@ def test_a_graph_is_launched_by_one_thread_at_a_time(gpu: Gpu, monkeypatch: pyte
     made.launched = Reentering(made.launched)
     warm((512, 1024), 0)
     assert len(gpu.launched) == before + 2 and len(made.launched) == graphs + 1 and len(made.made) == 1
+    warm((512, 1024), 0)
+    assert len(gpu.launched) == before + 2 and len(made.launched) == graphs + 2
 
 
 def test_a_trial_is_looked_at_by_one_thread(gpu: Gpu, monkeypatch: pytest.MonkeyPatch) -> None:

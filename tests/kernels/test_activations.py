@@ -45,10 +45,10 @@ def numbers(shape: tuple[int, ...], seed: int) -> Any:
     return x
 
 
-@pytest.mark.parametrize("fast", [False, True])
+@pytest.mark.parametrize("fast", [0, 1, 2])
 @pytest.mark.parametrize("gated", [False, True])
 @pytest.mark.parametrize("kind", GATES)
-def test_rows_that_are_apart_by_vectors_and_one_by_one(kind: int, gated: bool, fast: bool) -> None:
+def test_rows_that_are_apart_by_vectors_and_one_by_one(kind: int, gated: bool, fast: int) -> None:
     for width, rows, n in ((4, 3, 700), (1, 7, 33), (4, 1, 2052)):
         x, up, dy = numbers((rows, n + 8), 0), numbers((rows, n + 4), 1), numbers((rows, n), 2)
         template = {
@@ -57,6 +57,7 @@ def test_rows_that_are_apart_by_vectors_and_one_by_one(kind: int, gated: bool, f
             "KIND": kind,
             "GATED": gated,
             "FAST": fast,
+            "FLAT": rows == 1,
             "EACH": 2,
             "WIDTH": width,
         }
@@ -90,7 +91,16 @@ def test_values_at_the_ends() -> None:
 def test_in_place_under_every_schedule(schedule: str) -> None:
     x, up = numbers((600,), 0), numbers((600,), 1)
     wanted = lib.swiglu(x, up)
-    template = {"T": "float32", "A": "float32", "KIND": SILU, "GATED": True, "FAST": False, "EACH": 2, "WIDTH": 4}
+    template = {
+        "T": "float32",
+        "A": "float32",
+        "KIND": SILU,
+        "GATED": True,
+        "FAST": 0,
+        "FLAT": True,
+        "EACH": 2,
+        "WIDTH": 4,
+    }
     activate[1, 256](x, up, x, 1, 600, 600, 600, template=template, check=True, schedule=schedule)
     assert np.array_equal(x, wanted)
 
@@ -153,6 +163,15 @@ def test_what_is_refused() -> None:
 
 def test_the_kernels_for_the_device_do_not_spill() -> None:
     pytest.importorskip("cuda.bindings.nvrtc")
-    template = {"T": "bfloat16", "A": "float32", "KIND": GELU, "GATED": True, "FAST": True, "EACH": 2, "WIDTH": 8}
+    template = {
+        "T": "bfloat16",
+        "A": "float32",
+        "KIND": GELU,
+        "GATED": True,
+        "FAST": 1,
+        "FLAT": False,
+        "EACH": 2,
+        "WIDTH": 8,
+    }
     for kernel in (activate, activate_backward):
         assert prism.compile(kernel, template).spills == 0

@@ -1,6 +1,6 @@
 """Cross-entropy and its gradient on the reference machine, with all its checks, beside float64.
 
-Kernels: kernels/losses: cross_entropy. Tests of prism/lib/algorithms/losses: api, cases.
+Kernels: kernels/losses: anywhere, cross_entropy, flat, rows. Tests of prism/lib/algorithms/losses: api, cases.
 """
 
 from __future__ import annotations
@@ -12,7 +12,13 @@ import pytest
 
 from prism import lib
 from prism.interpret import SCHEDULES, RaceError, run
-from prism.kernels.losses import cross_entropy_backward, sum_exponentials
+from prism.kernels.losses import (
+    cross_entropy_backward,
+    cross_entropy_backward_flat,
+    loss_rows,
+    sum_exponentials,
+    sum_exponentials_anywhere,
+)
 from prism.lang.tree.plan import Program
 from prism.runtime.instance import instance
 from tests.kernels.test_move_tiles import aligned
@@ -61,30 +67,47 @@ def test_scores_at_the_ends_and_labels_that_are_no_class() -> None:
     assert lib.cross_entropy(rows, np.zeros(0, int))[0].shape == (0,)
 
 
-def parts(x: Any, chunks: int, program: Program | None = None, **options: Any) -> Any:
-    """The parts of rows of float32, by vectors of 4."""
-    one = instance(sum_exponentials, (("T", "float32"), ("VECTORS", 2), ("WIDTH", 4)))
+def parts(x: Any, chunks: int, program: Program | None = None, past: int = -1, **options: Any) -> Any:
+    """The parts of rows of float32, by vectors of 4; they begin `past` elements behind a multiple of that, if not at one."""
+    kernel = sum_exponentials if past < 0 else sum_exponentials_anywhere
+    one = instance(kernel, (("T", "float32"), ("VECTORS", 2), ("WIDTH", 4)))
     found = np.zeros(len(x) * chunks, [(name, np.float32) for name in ("highest", "total", "plain")])
     run(
         program or one.program,
         len(x) * chunks,
         256,
-        [x.ravel(), found, x.shape[1], x.shape[1], chunks],
+        [x.ravel(), found, x.shape[1], x.shape[1], chunks, *(() if past < 0 else (past, 100, x.size))],
         check=True,
         **options,
     )
     return found.reshape(len(x), chunks)
 
 
-@pytest.mark.parametrize("schedule", SCHEDULES)
-def test_rows_in_parts(schedule: str) -> None:
-    x = aligned(2 * 5000, "float32").reshape(2, 5000)
+@pytest.mark.parametrize(
+    ("schedule", "n", "past"),
+    [*((one, 5000, -1) for one in SCHEDULES), *((one, 5003, 1) for one in SCHEDULES), (SCHEDULES[0], 9, 3)],
+)
+def test_rows_in_parts(schedule: str, n: int, past: int) -> None:
+    x = aligned(max(past, 0) + 2 * n, "float32")[max(past, 0) :].reshape(2, n)
     x[...] = np.random.default_rng(0).normal(0, 5, x.shape)
-    found = parts(x, 3, schedule=schedule)
+    found = parts(x, 3, past=past, schedule=schedule)
     sums = (found["total"] * np.exp(found["highest"].astype(np.float64))).sum(axis=1)
     assert np.allclose(sums, np.exp(x.astype(np.float64)).sum(axis=1), rtol=1e-5)
     assert np.array_equal(found["highest"].max(axis=1), x.max(axis=1))
     assert np.allclose(found["plain"].sum(axis=1), x.sum(axis=1), atol=1e-2)
+
+
+@pytest.mark.parametrize(("lanes", "threads", "n"), [(3, 64, 60), (-1, 64, 500), (-1, 32, 256)])
+def test_rows_that_are_held(lanes: int, threads: int, n: int) -> None:
+    x, rows = aligned(5 * n, "float32").reshape(5, n), np.array([3, -100, 0, n - 1, n], np.int32)
+    x[...] = np.random.default_rng(0).normal(0, 5, x.shape)
+    losses, logs = np.full((2, 5), 7, np.float32)
+    sizes = {"ITEMS": 8, "WIDTH": 4, "BLOCKS": 1, "WIDE": lanes < 0, "THREADS": 64, "RESIDENT": 1, "WAY": 0}
+    one = instance(loss_rows, tuple(sorted({"T": "float32", "L": "int32", **sizes}.items())))
+    given = [x.ravel(), rows, losses, logs, 5, n, n, 0.1, -100, -np.inf, max(lanes, 0), 1]
+    run(one.program, 5 if lanes < 0 else -(-(5 << lanes) // threads), threads, given, check=True)
+    of, about, _ = wanted(x, np.where(rows == n, 0, rows), 0.1)
+    assert np.abs(logs - about).max() < 1e-5 and np.abs(losses - of)[:4].max() < 1e-5 and np.isnan(losses[4])
 
 
 def test_the_barrier_is_needed() -> None:
@@ -137,3 +160,19 @@ def test_what_is_refused() -> None:
     ):
         with pytest.raises(error, match=text):
             call()
+
+
+@pytest.mark.parametrize("n", [4, 7, 1001])
+def test_gradients_by_vectors_of_two_rows(n: int) -> None:
+    x, dx = (aligned(5 * n, "float32") for _ in range(2))
+    x[:] = np.random.default_rng(n).normal(size=x.size)
+    labels = np.array([0, n - 1, -1, 2, n], np.int32)
+    _, logs, gradient = wanted(x.reshape(5, n), np.where(labels == n, 0, labels), 0.1, ignored=-1)
+    gradient[4, 0] += 0.9  # what is no class has no place
+    template = {"T": "float32", "L": "int32", "EACH": 2, "WIDTH": 4}
+    given = [np.ones(5, np.float32), x, labels, logs.astype(np.float32), dx, 5, n, 1, 0.1, -1]
+    cross_entropy_backward_flat[-(-5 * n // 2048), 256](*given, template=template, check=True)
+    assert np.abs(dx.reshape(5, n) - gradient).max() < 1e-5
+    given[4] = x  # in place
+    cross_entropy_backward_flat[-(-5 * n // 2048), 256](*given, template=template, check=True)
+    assert np.array_equal(x, dx)

@@ -1,6 +1,6 @@
 """Numbers of 8 bits with scales on the reference machine, with all its checks.
 
-Kernels: kernels/quantize: scales. Tests of prism/lib/algorithms/quantize: api, cases.
+Kernels: kernels/quantize: scales; kernels/rows: quantized. Tests of prism/lib/algorithms/quantize: api, cases.
 """
 
 from __future__ import annotations
@@ -12,7 +12,9 @@ import pytest
 
 from prism import lib
 from prism.interpret import SCHEDULES, RaceError, run
-from prism.kernels.quantize import quantize_groups, quantize_rows
+from prism.kernels.quantize import quantize_groups
+from prism.kernels.rows import quantize_rows
+from prism.kernels.rows.configurations import HELD, LONG, STAGED
 from prism.lang.tree.plan import Program
 from prism.runtime.instance import instance
 from tests.kernels.test_move_tiles import aligned
@@ -47,37 +49,38 @@ def test_groups_of_rows_that_are_apart(lanes: int, each: int, width: int) -> Non
     assert np.array_equal(q.reshape(15, size), found) and np.array_equal(scales, about)
 
 
-def rows(x: Any, width: int, program: Program | None = None, **options: Any) -> None:
-    one = instance(quantize_rows, (("EACH", 2), ("Q", "int8"), ("T", "float32"), ("WHOLE", True), ("WIDTH", width)))
+def program(width: int, wide: bool = True, way: int = HELD) -> Program:
+    sizes = {"ITEMS": 8, "WIDTH": width, "BLOCKS": 1, "WIDE": wide, "THREADS": 64, "RESIDENT": 1, "WAY": way}
+    return instance(quantize_rows, tuple(sorted({"TI": "float32", "TO": "int8", **sizes}.items()))).program
+
+
+def rows(x: Any, of: Program, blocks: int, lanes: int = 0, ahead: int = 0, **options: Any) -> None:
     q, scales = aligned(x.size, "int8"), np.zeros(len(x), np.float32)
-    run(
-        program or one.program,
-        len(x),
-        256,
-        [x.ravel(), q, scales, x.shape[1], x.shape[1], 127.0],
-        check=True,
-        **options,
-    )
+    given = [x.ravel(), q, scales, len(x), x.shape[1], x.shape[1], 127.0, lanes, ahead]
+    run(of, blocks, 64, given, check=True, **options)
     found, about = expected(x)
     assert np.array_equal(q.reshape(x.shape), found) and np.array_equal(scales, about)
 
 
 @pytest.mark.parametrize("width", [1, 4])
 def test_rows(width: int) -> None:
-    for n in (4, 1024, 2052, 2048 * width + 4):
-        rows(numbers(3, n), width)
+    for n in (4, 500 // width * width, 512):
+        rows(numbers(3, n), program(width), 3)
+    rows(numbers(21, 60), program(width, wide=False), 3, lanes=3)
+    rows(numbers(3, 1200), program(width, way=LONG), 3)
+    if width == 4:  # less is not copied asynchronously
+        rows(numbers(5, 500), program(width, way=STAGED), 2, ahead=2)
 
 
 def test_schedules_and_barriers() -> None:
     for schedule in SCHEDULES:
-        rows(numbers(2, 260), 4, schedule=schedule)
-    one = instance(quantize_rows, (("EACH", 2), ("Q", "int8"), ("T", "float32"), ("WHOLE", True), ("WIDTH", 4)))
-    found = list(without_barriers(one.program))
+        rows(numbers(2, 260), program(4), 2, schedule=schedule)
+    found = list(without_barriers(program(4)))
     assert found
     for _, mutant in found:
         with pytest.raises(RaceError):
             for schedule in SCHEDULES:
-                rows(numbers(2, 2052), 4, mutant, schedule=schedule, seed=0)
+                rows(numbers(2, 512), mutant, 2, schedule=schedule, seed=0)
 
 
 @pytest.mark.parametrize("dtype", ["float8_e4m3fn", "float8_e5m2"])

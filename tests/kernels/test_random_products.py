@@ -8,7 +8,9 @@ from types import SimpleNamespace
 import numpy as np
 import pytest
 
-from prism.kernels.hgemm import choose
+from prism.kernels.hgemm import choose_single
+from prism.kernels.hgemm.configurations import resident_clusters
+from prism.kernels.hgemm.singles import forms
 from prism.kernels.sgemm.cut import FewCut
 from prism.lib.algorithms.sgemm import api as sgemms
 from prism.lib.algorithms.sgemm.few import fit
@@ -59,22 +61,36 @@ def copied(one: Operand) -> str:
 
 def hgemm_of(text: str) -> str:
     m, n, k, layout = parsed(text)
-    return choose(m, n, k, 132, layout=(layout[0] == "T", layout[1] == "N"), parted=True, alone=True).name
+    return choose_single(m, n, k, 132, (layout[0] == "T", layout[1] == "N")).name
 
 
 @pytest.mark.parametrize(
     ("name", "way", "mean", "most", "beside"),
-    [("hgemm_random.json", hgemm_of, 1.045, 1.25, 1.15), ("sgemm_random.json", way_of, 1.025, 1.2, 1.25)],
+    [("hgemm_random.json", hgemm_of, 1.045, 1.25, 1.15), ("sgemm_random.json", way_of, 1.035, 1.25, 1.1)],
 )  # fmt: skip
 def test_what_is_chosen_is_near_the_best(name: str, way, mean: float, most: float, beside: float) -> None:
     """Of shapes that the models were fitted to: `mean` times as long as the best in the mean, and `most` at 19 of 20.
 
-    `beside`: the geometric mean of cuBLAS's time by its own. What was not measured at a shape is chosen at few.
+    `beside`: the geometric mean of cuBLAS's time by its own. What was not measured at a shape is chosen at few: of float32 at one
+    of five, mostly `few` in ways that were added when these were measured.
     """
     seen = table(name)
     chosen = {text: way(text) for text in seen}
     known = {text: seen[text][found] for text, found in chosen.items() if found in seen[text]}
-    assert len(known) >= 0.85 * len(seen)
+    assert len(known) >= 0.8 * len(seen)
     behind = [took / min(us for one, us in seen[text].items() if one != "cuBLAS") for text, took in known.items()]
     assert math.exp(np.log(behind).mean()) <= mean and np.percentile(behind, 95) <= most
     assert math.exp(np.mean([math.log(seen[text]["cuBLAS"] / took) for text, took in known.items()])) >= beside
+
+
+@pytest.mark.parametrize(
+    "text", ["8880x14656x64 TN", "6304x12432x80 TN", "541x120x1016 NT", "150x696x1656 NT", "452x320x3904 NT"]
+)
+def test_parts_of_k_are_of_one_round(text: str) -> None:
+    """Clusters that have parts of K run all at once: further rounds were chosen, and took two to nine times as long as told."""
+    m, n, k, layout = parsed(text)
+    outside = layout[0] == "T", layout[1] == "N"
+    found = choose_single(m, n, k, 132, outside)
+    size = (n, m) if found.transposes_out(outside) else (m, n)
+    assert found.parts == 1 or math.prod(found.tiles(*size)) <= resident_clusters(found, 132)
+    assert all(one.parts == 1 for one in forms(8192, 8192, 64, 132, outside)), "a large result has more tiles than run"

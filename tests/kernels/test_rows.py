@@ -1,6 +1,6 @@
 """Operations on rows on the reference machine, with all its checks: each way to share a row, and each barrier left out.
 
-Tests of kernels/rows: agree.py, backward.py, elements.py, long.py, norms.py, own.py, registers.py, skeleton.py,
+Tests of kernels/rows: agree.py, ahead.py, backward.py, elements.py, long.py, norms.py, own.py, registers.py, skeleton.py,
 softmax.py, sums.py.
 """
 
@@ -15,25 +15,33 @@ import pytest
 import prism
 from prism.interpret import MachineError, run
 from prism.kernels import rows as kernels
+from prism.kernels.rows.configurations import HELD, LONG, NEXT, STAGED
 from prism.lang import exp
 from prism.lib.lazy.closures import callable_of
 from prism.lib.thread import operators
 from tests.lib.oracles import SCHEDULES
 from tests.mutation import without_barriers
 
-# Blocks that share a row, threads of a block, lanes that do so where blocks have several rows (-1: all threads), whether it is
-# read again; and rows, elements of a row, elements of a vector.
-LANES = (1, 64, 3, False, 21, 60, 4)
-ONE = (1, 32, 0, False, 33, 8, 4)
-BLOCK = (1, 64, -1, False, 3, 500, 4)
-SINGLE = (1, 64, -1, False, 2, 333, 1)
-CLUSTER = (2, 32, -1, False, 3, 500, 4)
-FOUR = (4, 32, -1, False, 2, 700, 4)
-LONG = (1, 64, -1, True, 3, 1300, 4)
-LONG_CLUSTER = (2, 32, -1, True, 2, 1300, 4)
+# Blocks that share a row, threads of a block, lanes that do so where blocks have several rows (-1: all threads), how rows are
+# read; and rows, elements of a row, elements of a vector.
+LANES = (1, 64, 3, HELD, 21, 60, 4)
+ONE = (1, 32, 0, HELD, 33, 8, 4)
+BLOCK = (1, 64, -1, HELD, 3, 500, 4)
+SINGLE = (1, 64, -1, HELD, 2, 333, 1)
+CLUSTER = (2, 32, -1, HELD, 3, 500, 4)
+FOUR = (4, 32, -1, HELD, 2, 700, 4)
+IN_TURN = (1, 64, -1, NEXT, 5, 500, 4)
+LANES_IN_TURN = (1, 64, 3, NEXT, 45, 60, 4)
+CLUSTER_IN_TURN = (2, 32, -1, NEXT, 5, 500, 4)
+STAGES = (1, 64, -1, STAGED, 5, 500, 4)
+LANE_STAGES = (1, 64, 3, STAGED, 45, 60, 4)
+CLUSTER_STAGES = (2, 64, -1, STAGED, 5, 1000, 4)
+AGAIN = (1, 64, -1, LONG, 3, 1300, 4)
+AGAIN_CLUSTER = (2, 32, -1, LONG, 2, 1300, 4)
 SHAPES = {
-    "lanes": LANES, "one": ONE, "block": BLOCK, "single": SINGLE, "cluster": CLUSTER, "four": FOUR, "long": LONG,
-    "long cluster": LONG_CLUSTER,
+    "lanes": LANES, "one": ONE, "block": BLOCK, "single": SINGLE, "cluster": CLUSTER, "four": FOUR, "long": AGAIN,
+    "long cluster": AGAIN_CLUSTER, "in turn": IN_TURN, "lanes in turn": LANES_IN_TURN, "cluster in turn": CLUSTER_IN_TURN,
+    "stages": STAGES, "lane stages": LANE_STAGES, "cluster stages": CLUSTER_STAGES,
 }  # fmt: skip
 ITEMS = 8
 
@@ -43,19 +51,29 @@ def sizes(shape: tuple[Any, ...], threads: int = 512) -> dict[str, Any]:
         "ITEMS": ITEMS,
         "WIDTH": shape[6],
         "BLOCKS": shape[0],
+        "WIDE": shape[2] < 0,
         "THREADS": threads,
         "RESIDENT": 1,
-        "LONG": shape[3],
+        "WAY": shape[3],
     }
 
 
+STEP = 2  # clusters that have rows in turn
+
+
 def grid_of(shape: tuple[Any, ...]) -> tuple[int, int]:
-    blocks, threads, lanes, _, rows, _, _ = shape
+    blocks, threads, lanes, way, rows, _, _ = shape
+    if way in (NEXT, STAGED):
+        return STEP * blocks, threads
     return (blocks * rows if lanes < 0 else -(-(rows << lanes) // threads)), threads
 
 
-def how(shape: tuple[Any, ...]) -> tuple[int, bool]:
-    return max(shape[2], 0), shape[2] < 0
+def ahead_of(shape: tuple[Any, ...], otherwise: int = 0) -> int:
+    return STEP if shape[3] in (NEXT, STAGED) else otherwise
+
+
+def lanes_of(shape: tuple[Any, ...]) -> int:
+    return max(shape[2], 0)
 
 
 def numbers(shape: tuple[Any, ...], dtype: str = "float32", seed: int = 0) -> np.ndarray:
@@ -71,7 +89,14 @@ def softmax(x: np.ndarray, log: bool = False) -> np.ndarray:
 
 @functools.cache
 def softmax_program(shape: tuple[Any, ...], dtype: str = "float32", log: bool = False):
-    kinds = {"TI": dtype, "TO": dtype, "A": "float64" if dtype == "float64" else "float32", "LOG": log, "ONCE": True}
+    kinds = {
+        "TI": dtype,
+        "TO": dtype,
+        "A": "float64" if dtype == "float64" else "float32",
+        "LOG": log,
+        "ONCE": dtype == "float16",
+    }
+    kinds["D"] = "float32" if dtype == "float16" else "float64"
     kinds["P"] = kernels.WidePair if dtype == "float64" else kernels.Pair
     return prism.check(kernels.softmax_rows, {**kinds, **sizes(shape)})
 
@@ -82,7 +107,7 @@ def run_softmax(
     y = np.full_like(x, 7)
     rows, n = x.shape
     program = mutant or softmax_program(shape, x.dtype.name, log)
-    given = (x, y, rows, n, n, scale, -np.inf, *how(shape), 1)
+    given = (x, y, rows, n, n, scale, -np.inf, lanes_of(shape), ahead_of(shape, 1))
     run(program, *grid_of(shape), given, check=True, **options)
     return y
 
@@ -108,7 +133,11 @@ def test_softmax_of_other_floats(dtype: str) -> None:
     assert np.allclose(run_softmax(shape, x, scale=0.5), softmax(x / 2), **near)
 
 
-@pytest.mark.parametrize("shape", [LANES, BLOCK, CLUSTER, LONG], ids=["lanes", "block", "cluster", "long"])
+@pytest.mark.parametrize(
+    "shape",
+    [LANES, BLOCK, CLUSTER, AGAIN, IN_TURN, STAGES],
+    ids=["lanes", "block", "cluster", "long", "in turn", "stages"],
+)
 def test_rows_of_numbers_that_are_none(shape: tuple[Any, ...]) -> None:
     x = numbers((*shape[:4], 8, *shape[5:]))
     x[0, 5], x[1, 5], x[2] = np.nan, np.inf, -np.inf
@@ -130,9 +159,12 @@ def norm_program(shape: tuple[Any, ...], centred: bool, parts: tuple[bool, bool,
         "WEIGHT": weight,
         "BIAS": bias,
         "RESIDUAL": residual,
-        "P": kernels.Pair,
+        "P": kernels.WidePair,
     }
-    return prism.check(kernels.norm_rows, {"TI": "float32", "W": "float32", "A": "float32", **flags, **sizes(shape)})
+    return prism.check(
+        kernels.norm_rows,
+        {"TI": "float32", "W": "float32", "A": "float32", "D": "float64", **flags, **sizes(shape)},
+    )
 
 
 def run_norm(
@@ -142,7 +174,7 @@ def run_norm(
     y, added = np.full_like(x, 7), np.full_like(x, 7)
     rows, n = x.shape
     program = mutant or norm_program(shape, centred, parts)
-    given = (x, z, w, v, y, added, rows, n, n, n, 1e-5, 1 / n, *how(shape), 0)
+    given = (x, z, w, v, y, added, rows, n, n, n, 1e-5, 1 / n, lanes_of(shape), ahead_of(shape))
     run(program, *grid_of(shape), given, check=True, **options)
     wide = (x + z if parts[2] else x).astype(np.float64)
     if centred:
@@ -171,12 +203,16 @@ def own_program(shape: tuple[Any, ...]):
     return prism.check(kernels.own_rows, {**kinds, **flags, **functions, **sizes(shape)})
 
 
-@pytest.mark.parametrize("shape", [LANES, BLOCK, CLUSTER, LONG], ids=["lanes", "block", "cluster", "long"])
+@pytest.mark.parametrize(
+    "shape",
+    [LANES, BLOCK, CLUSTER, AGAIN, IN_TURN, STAGES],
+    ids=["lanes", "block", "cluster", "long", "in turn", "stages"],
+)
 def test_an_operation_of_ones_own(shape: tuple[Any, ...]) -> None:
     x, (c, d) = numbers(shape), numbers((*shape[:4], 2, *shape[5:]), seed=2)
     y = np.full_like(x, 7)
     rows, n = x.shape
-    given = (x, c, d, y, rows, n, n, 1 / n, -np.inf, 0.0, *how(shape), 0)
+    given = (x, c, d, y, rows, n, n, 1 / n, -np.inf, 0.0, lanes_of(shape), ahead_of(shape))
     run(own_program(shape), *grid_of(shape), given, check=True)
     assert np.allclose(y, softmax(x) * n * c + d, rtol=1e-5, atol=1e-5)
 
@@ -186,10 +222,10 @@ def test_gradients_of_softmax(shape: tuple[Any, ...]) -> None:
     for log in (False, True):
         x, dy = numbers(shape), numbers(shape, seed=1)
         y, dx = softmax(x, log).astype(np.float32), np.full_like(x, 7)
-        kinds = {"TI": "float32", "TO": "float32", "A": "float32", "LOG": log}
+        kinds = {"TI": "float32", "TO": "float32", "A": "float32", "D": "float64", "LOG": log}
         program = prism.check(kernels.softmax_backward_rows, {**kinds, **sizes(shape)})
         rows, n = x.shape
-        run(program, *grid_of(shape), (y, dy, dx, rows, n, n, n, 0.5, *how(shape)), check=True)
+        run(program, *grid_of(shape), (y, dy, dx, rows, n, n, n, 0.5, lanes_of(shape), ahead_of(shape)), check=True)
         share = softmax(x)
         wanted = dy - share * dy.sum(axis=1, keepdims=True)
         if not log:
@@ -202,7 +238,7 @@ def run_norm_backward(shape: tuple[Any, ...], centred: bool, step: int, mutant: 
     x, dy, w = numbers(shape) + 1, numbers(shape, seed=1), numbers(shape, seed=2)[0]
     groups = step if lanes < 0 else step * (threads >> lanes)
     dx, dw, db = np.full_like(x, 7), *np.full((2, groups, n), 7, np.float32)
-    given = (x, dy, w, dx, dw, db, rows, n, n, n, step, -(-rows // groups), 1e-5, 1 / n, *how(shape))
+    given = (x, dy, w, dx, dw, db, rows, n, n, n, step, 1e-5, 1 / n, lanes_of(shape))
     run(mutant or norm_backward_program(shape, centred), blocks * step, threads, given, check=True, **options)
     wide = x.astype(np.float64)
     if centred:
@@ -218,19 +254,29 @@ def run_norm_backward(shape: tuple[Any, ...], centred: bool, step: int, mutant: 
 
 @functools.cache
 def norm_backward_program(shape: tuple[Any, ...], centred: bool):
-    flags = {"CENTRED": centred, "WEIGHT": True, "BIAS": True, "P": kernels.Pair, "F": kernels.Moments}
-    found = {key: value for key, value in sizes(shape).items() if key != "LONG"}
-    return prism.check(kernels.norm_backward_rows, {"TI": "float32", "W": "float32", "A": "float32", **flags, **found})
+    flags = {"CENTRED": centred, "WEIGHT": True, "BIAS": True, "P": kernels.WidePair, "F": kernels.WideMoments}
+    found = sizes(shape) | {"WAY": NEXT if shape[3] == HELD else shape[3]}
+    return prism.check(
+        kernels.norm_backward_rows, {"TI": "float32", "W": "float32", "A": "float32", "D": "float64", **flags, **found}
+    )
 
 
 @pytest.mark.parametrize("centred", [False, True])
-@pytest.mark.parametrize("shape", [LANES, ONE, BLOCK, SINGLE, CLUSTER, FOUR], ids=list(SHAPES)[:6])
+@pytest.mark.parametrize(
+    "shape",
+    [LANES, ONE, BLOCK, SINGLE, CLUSTER, FOUR, STAGES, LANE_STAGES, CLUSTER_STAGES],
+    ids=[*list(SHAPES)[:6], "stages", "lane stages", "cluster stages"],
+)
 def test_gradients_of_norms(shape: tuple[Any, ...], centred: bool) -> None:
     for step, (schedule, seed) in zip((1, 2, 3), SCHEDULES, strict=False):
         run_norm_backward(shape, centred, step, schedule=schedule, seed=seed)
 
 
-@pytest.mark.parametrize("shape", [BLOCK, CLUSTER, LONG], ids=["block", "cluster", "long"])
+@pytest.mark.parametrize(
+    "shape",
+    [BLOCK, CLUSTER, AGAIN, IN_TURN, CLUSTER_IN_TURN, CLUSTER_STAGES],
+    ids=["block", "cluster", "long", "in turn", "cluster in turn", "cluster stages"],
+)
 def test_no_barrier_can_be_left_out(shape: tuple[Any, ...]) -> None:
     x = numbers(shape)
     found = list(without_barriers(softmax_program(shape)))

@@ -50,11 +50,9 @@ def stub() -> str:
 def _entry(name: str, value: Any) -> str:
     match value:
         case Intrinsic():
-            return _function(
-                name, _parameters(value), f"{value.doc} Called by {value.requires}; {value.min_arch} and later."
-            )
+            return _function(name, _parameters(value), value.help_text())
         case surface.Construct():
-            return _function(name, "*arguments: Any, **options: Any", f"{value.doc}.{_page(name)}")
+            return _function(name, "*arguments: Any, **options: Any", _without_example(value.help_text()))
         case surface.LevelName():
             kind = name.capitalize() if name != "warpgroup" else "LevelName"
             return f'{name}: {kind}\n"""{_LEVELS[name]}.{_page(name)}"""\n'
@@ -82,14 +80,21 @@ def _parameters(intrinsic: Intrinsic) -> str:
     return ", ".join([*found, "out: Sequence[Any] = ..."])
 
 
+def _without_example(text: str) -> str:
+    """What `help` says of a construct but for its program: a hover has no room for it."""
+    before, _, rest = text.partition("\n\nExample:\n")
+    return f"{before}\n\n{rest.splitlines()[-1]}" if rest else before
+
+
 def _page(name: str) -> str:
-    """Where the documentation has the construct, in the repository and on the site that it builds."""
-    return f" See docs/reference/{name}.md."
+    """What prints the construct's page, with or without a clone."""
+    return f" `prism help {name}` prints the whole page."
 
 
 def _function(name: str, parameters: str, doc: str) -> str:
     text = doc.strip().replace("\\", "\\\\").replace('"""', "'''")
     text = f"{text} " if text.endswith('"') else text
+    text = text.replace("\n", "\n    ").replace("    \n", "\n")
     return f'def {name}({parameters}) -> Any:\n    """{text}"""\n'
 
 

@@ -114,7 +114,7 @@ def check_multicast(function: tree.Function, lap: Lap, visit: Visit) -> None:
         elif not remote and _mask(apply) != (1 << blocks) - 1:
             fault = f"its mask is {_mask(apply):#b}"
             change = (
-                f"write `multicast={(1 << blocks) - 1:#b}`"
+                f"write `multicast={(1 << blocks) - 1:#b}`, of a part of each block's own: its indices depend on `id(block[1])`"
                 if blocks > 1
                 else "leave `multicast` out: there is no cluster"
             )

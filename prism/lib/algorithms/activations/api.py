@@ -193,7 +193,7 @@ def _forward(function: str, kind: int, arrays: dict[str, Any], out: Any, stream:
             if not machine.host or result is not None
             else 1
         )
-        template = _template(x, kind, halves or up is not None, width)
+        template = {**_template(x, kind, halves or up is not None, width), "FLAT": rows == 1}
         numbers = {"rows": rows, "n": n, "x_apart": apart["x"], "up_apart": apart["up" if up is not None else "x"]}
         step = _step(activate, template, rows * n, {"x": Reach("x"), "up": gates, "y": Reach(OUT), **numbers})
         return Decision(results, plan=Plan((step,)), in_place=() if halves else tuple(infos), beside=beside)
@@ -236,9 +236,8 @@ def _backward(function: str, kind: int, arrays: dict[str, Any], out: Any, stream
         numbers["up_apart"] = apart["x" if up is None else "up"]
         buffers = {"dy": Reach("dy"), "x": Reach("x"), "up": Reach("x", behind) if up is None else Reach("up")}
         buffers |= {"dx": Reach(OUT), "dup": Reach(OUT, behind) if up is None else Reach(_SECOND)}
-        step = _step(
-            activate_backward, _template(x, kind, halves or up is not None, width), rows * n, {**buffers, **numbers}
-        )
+        template = {**_template(x, kind, halves or up is not None, width), "FLAT": rows == 1}
+        step = _step(activate_backward, template, rows * n, {**buffers, **numbers})
         in_place = ("x",) if halves else ("x", "dy")
         return Decision(results, names, plan=Plan((step,)), in_place=in_place, beside=beside)
 
@@ -281,7 +280,7 @@ def _matrix(shape: tuple[int, ...], of: list[ArrayInfo], halves: bool) -> tuple[
 
 
 def _template(x: ArrayInfo, kind: int, gated: bool, width: int) -> dict[str, Any]:
-    short = x.dtype.itemsize == 2
+    short = {"bfloat16": 2, "float16": 1}.get(x.scalar, 0)
     wide = "float64" if x.scalar == "float64" else "float32"
     return {"T": x.scalar, "A": wide, "KIND": kind, "GATED": gated, "FAST": short, "EACH": _EACH, "WIDTH": width}
 

@@ -26,7 +26,7 @@ TILES = {
 """Rows and columns of tiles that are moved by vectors, by the bytes of units: large ones, and for few or odd rows small ones."""
 SINGLES = {1: (128, 128), 2: (64, 64), 4: (64, 64), 8: (32, 32), 16: (32, 32)}
 """Those of tiles of which a side is not."""
-SHIFTED = {1: (128, 32), 2: (128, 32), 4: (64, 64), 8: (32, 64)}
+SHIFTED = {1: (128, 32), 2: (128, 64), 4: (128, 64), 8: (32, 64)}
 """Rows, and words of at least 4 bytes across, of tiles whose rows begin anywhere."""
 _FULL = 264  # blocks, from which on large tiles are taken: two for each multiprocessor of a large GPU
 _TYPES = {1: "uint8", 2: "uint16", 4: "uint32", 8: "uint64", 16: "complex128"}

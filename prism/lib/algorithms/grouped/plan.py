@@ -36,10 +36,6 @@ from prism.runtime.instance import Instance
 from prism.runtime.tensor_maps import PIECE, SECTOR
 from prism.runtime.viewed import instance_of_views
 
-TRIM = True
-DYNAMIC = True
-DOWN = 0
-
 
 @dataclass(frozen=True, slots=True)
 class Grouped:
@@ -94,7 +90,7 @@ def _loose(found: Grouped, host: bool) -> dict[str, bool]:
     a, b, along = found.a, found.b, found.grouping.along_k
     views = ((a.turn(), True) if along else (a, False), (b.turn(), True) if found.inside else (b, False))
     pair = () if found.other is None else ((found.other.turn(), True),)
-    return {view.name: turned for view, turned in (*views, *pair) if not _fits(view, host)}
+    return {view.name: columns for view, columns in (*views, *pair) if not _fits(view, host)}
 
 
 def _fits(view: View, host: bool) -> bool:
@@ -120,22 +116,22 @@ def _operands(found: Grouped, scratch: Scratch) -> dict[str, Any]:
     else:
         a, b = a.rows() or a, b.turn() if found.inside else b
     if along:
-        return {"map_a": from_begin(a), "map_b": from_begin(b), "map_other": NO_MAP}
+        return {"map_a": map_from_begin(a), "map_b": map_from_begin(b), "map_other": NO_MAP}
     other = NO_MAP if found.other is None else b.map if not found.a.shape[-1] else found.other.turn().map
     if found.rows is None:
-        return {"map_a": ragged(a), "map_b": b.map, "map_other": other}
+        return {"map_a": map_to_end(a), "map_b": b.map, "map_other": other}
     apart = a.strides[0] // a.size if a.shape[0] > 1 else 0
     taken = {"x": Reach(a.name, a.offset, a.scalar), "taken": found.rows.buffer, "apart": apart, "most": a.shape[0] - 1}
     return {"map_b": b.map, "map_other": other, **taken}
 
 
-def ragged(view: View) -> Map:
+def map_to_end(view: View) -> Map:
     """Return the map of rows, in which an axis before says where a group's rows end (prism/kernels/attention/packed.py)."""
     rows, step = view.shape[0], _step_of(view)
     return Map(view.buffer, (rows + 1, *view.shape), (step, step, view.strides[1]), rows * step)
 
 
-def from_begin(view: View) -> Map:
+def map_from_begin(view: View) -> Map:
     """Return the map of rows, in which an axis before says where a group's rows begin: those before are none."""
     step = _step_of(view)
     return Map(view.buffer, (view.shape[0], *view.shape), (step, step, view.strides[1]))
@@ -173,9 +169,9 @@ def _step(found: Grouped, machine: Machine, cut: Configuration | None, scratch: 
     tiles = (found.groups * tiles_m if along else m // tile.bm + found.groups) * tiles_n
     if tiles > MOST:
         raise ValueError(f"there are too many tiles, {tiles}: of {found.groups} groups of {m} rows and {n} columns")
-    sizes = (found.groups, found.room, m, n, k, DOWN or kernels.down(tile, m, n, k))
+    sizes = (found.groups, found.room, m, n, k, kernels.DOWN)
     given |= _operands(found, scratch) | {
-        "map_out": NO_MAP if unmapped else out.map if along else ragged(rows), "out": out.buffer,
+        "map_out": NO_MAP if unmapped else out.map if along else map_to_end(rows), "out": out.buffer,
         "stride": rows.strides[0] // out.size, "bounds": found.bounds.buffer, "s": np.array(sizes, kernels.Sizes)[()],
         "partial": nothing("float32"), "counter": Buffer(WORDS, 0, "uint32", 1),
     }  # fmt: skip
@@ -185,9 +181,10 @@ def _step(found: Grouped, machine: Machine, cut: Configuration | None, scratch: 
 
 def _choose(found: Grouped) -> Configuration:
     m, n, k = found.shape
-    deep = found.rows is None and k * found.a.size % (2 * SPAN) == 0
     columns = n if found.other is None else 2 * n
-    return kernels.choose(found.groups, m, columns, k, along_k=found.grouping.along_k, deep=deep)
+    deep = k * found.a.size % (2 * SPAN) == 0
+    gathered = found.rows is not None
+    return kernels.choose(found.groups, m, columns, along_k=found.grouping.along_k, gathered=gathered, deep=deep)
 
 
 def _kernel(found: Grouped, main: Cut, tile: Cut, plain: bool) -> tuple[Instance, dict[str, Any]]:
@@ -204,7 +201,8 @@ def _kernel(found: Grouped, main: Cut, tile: Cut, plain: bool) -> tuple[Instance
     }
     facts |= {"CUT": main, "TILE": tile, "TERMS": terms, "GROUPING": found.grouping, "EACH": found.each, "PLAIN": plain}
     facts |= {"EPILOGUE": bound.functions[0], **bound.records}
-    facts |= {"DYNAMIC": DYNAMIC, "TRIM": TRIM and main.consumers > 1 and not found.grouping.along_k}
+    along = found.grouping.along_k
+    facts |= {"DYNAMIC": not along, "TRIM": main.consumers > 1 and not along}
     if found.rows is None:
         made = instance_of(kernels.grouped_product, facts)
     else:

@@ -102,7 +102,12 @@ def function_of_elements(epilogue: Any) -> Kernel:
 
 
 def fuse(
-    product: Product, epilogue: Any, given: Sequence[tuple[str, Any]], shape: tuple[int, ...], *, kept: bool,
+    product: Product,
+    epilogue: Any,
+    given: Sequence[tuple[str, Any]],
+    shape: tuple[int, ...],
+    *,
+    kept: bool,
     read: Callable[[str, ArrayInfo, View, tuple[int, ...]], Extra] | None = None,
 ) -> Product:
     """Return a product whose epilogue is a function of all that comes after the sums; `given`: extras, each with its name.

@@ -20,6 +20,7 @@ from prism.kernels.hgemm import (
     Terms,
     blocks,
     choose,
+    choose_single,
     follows_late,
     group_m,
     identity,
@@ -238,7 +239,9 @@ def _choose(laid: Laid, machine: Machine) -> Configuration:
     if alone and (known := tuned.choice("hgemm", machine, shape_key(m, n, _deep(laid), laid.outside))) is not None:
         return Configuration(**known)
     processors = machine.multiprocessors
-    found: Configuration = choose(m, n, _deep(laid), processors, laid.batches, laid.outside, parted=alone, alone=alone)
+    if alone:
+        return choose_single(m, n, _deep(laid), processors, laid.outside)
+    found: Configuration = choose(m, n, _deep(laid), processors, laid.batches, laid.outside)
     return found
 
 

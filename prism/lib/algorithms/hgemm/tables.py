@@ -11,7 +11,8 @@ import numpy as np
 from prism.host.machine import Ready
 from prism.host.plan import OUT
 from prism.kernels.hgemm.candidates import candidates, near_best, parse_shape, parse_size
-from prism.kernels.hgemm.configurations import MEASURED, PROCESSORS, choose
+from prism.kernels.hgemm.configurations import MEASURED, PROCESSORS
+from prism.kernels.hgemm.singles import choose_single
 from prism.lib.algorithms.hgemm.api import decide_hgemm
 from prism.lib.tune import Table, Unusable
 from prism.lib.tune_device import L2, Timer, matrix
@@ -49,7 +50,7 @@ def _measure(timer: Timer, shape: str, choice: Any) -> Mapping[str, float]:
 def _every(shape: str) -> list[Any]:
     """Return what is tried for any shape and layout: the library's choice, and all that the model has near the best."""
     size, layout = parse_shape(shape)
-    present = choose(*size, PROCESSORS, layout=layout, parted=True, alone=True)
+    present = choose_single(*size, PROCESSORS, layout)
     return list(dict.fromkeys([present, *near_best(*size, PROCESSORS, layout)]))
 
 

@@ -10,16 +10,21 @@ import numpy as np
 
 from prism.host import arguments, repeat
 from prism.host.call import Decision, Result, call
-from prism.host.matrices import rows_of, width_of
+from prism.host.lazies import LazyInfo
+from prism.host.matrices import WIDEST, rows_of, width_of
 from prism.host.plan import OUT, Machine, Plan, Reach, Scratch, Step, instance_of
 from prism.kernels.losses import cross_entropy_backward as backward_kernel
-from prism.kernels.losses import losses_of, sum_exponentials
+from prism.kernels.losses import cross_entropy_backward_flat as flat_kernel
+from prism.kernels.losses import loss_rows, losses_of, sum_exponentials, sum_exponentials_anywhere
+from prism.lib.algorithms.rows import plan as plans
 from prism.runtime.arrays import ArrayInfo
 
 DTYPES = ("bfloat16", "float16", "float32")
 _THREADS, _VECTORS, _EACH = 256, 4, 2
 _BUSY = 1056  # blocks that keep a large GPU busy
 _PART = 8192  # scores that a block should have at least
+_HELD = 1024  # scores of a row that lanes of a warp hold
+_AHEAD = 4 << 20  # bytes ahead of a block's scores at which those lie that it asks to be brought into the L2
 _LOGS = "logs"  # the second result
 
 
@@ -81,14 +86,28 @@ def cross_entropy(
         rows, n = math.prod(shape), given.shape[-1]
         if not rows:
             return Decision((one, one), (OUT, _LOGS))
+        if n <= _HELD:
+            seen = plans.rows_of("x", given, machine)
+            if seen is None:
+                return Decision(copied=("x",))
+            plan = _of_held_rows(seen, infos["labels"].scalar, smoothing, ignored, machine)
+            return Decision((one, one), (OUT, _LOGS), plan=plan)
         apart = (rows_of(given) or 0) if rows > 1 else 0
-        width = 1 if machine.host else width_of([given.dtype.itemsize], [n, apart], [given.pointer])
+        size = given.dtype.itemsize
+        width = 1 if machine.host else width_of([size], [n, apart], [given.pointer])
+        anywhere = width == 1 and not machine.host and not isinstance(given, LazyInfo)
         chunks = max(1, min(-(-n // _PART), -(-_BUSY // rows)))
         scratch = Scratch()
         parts = scratch.take("float32", 3 * rows * chunks)
         common = {"x": Reach("x"), "parts": parts, "n": n, "apart": apart, "chunks": chunks}
+        width = WIDEST // size if anywhere else width
         template = {"T": given.scalar, "VECTORS": _VECTORS, "WIDTH": width}
-        first = Step(instance_of(sum_exponentials, template), rows * chunks, _THREADS, common)
+        where = {
+            "past": given.pointer // size % width, "ahead": _AHEAD // size if apart == n else 0,
+            "total": (rows - 1) * apart + n,
+        }  # fmt: skip
+        kernel = instance_of(sum_exponentials_anywhere if anywhere else sum_exponentials, template)
+        first = Step(kernel, rows * chunks, _THREADS, common | (where if anywhere else {}))
         more = {"labels": Reach("labels"), "losses": Reach(OUT), "logs": Reach(_LOGS), "rows": rows}
         more |= {"smoothing": smoothing, "ignored": ignored}
         of = instance_of(losses_of, {"T": given.scalar, "L": infos["labels"].scalar})
@@ -161,21 +180,29 @@ def cross_entropy_backward(
         apart = (rows_of(given) or 0) if rows > 1 else 0
         starts = [given.pointer, 0 if result is None or beside else result.pointer]
         width = 1 if machine.host else width_of([given.dtype.itemsize], [n, apart], starts)
-        numbers: dict[str, Any] = {
-            "rows": rows,
-            "n": n,
-            "d_apart": int(weights.size > 1),
-            "apart": apart,
-            "dx_apart": n,
-        }
+        numbers: dict[str, Any] = {"rows": rows, "n": n, "d_apart": int(weights.size > 1)}
         numbers |= {"smoothing": smoothing, "ignored": ignored}
         buffers = {name: Reach(name) for name in ("d", "x", "labels", "logs")} | {"dx": Reach(OUT)}
         template = {"T": given.scalar, "L": infos["labels"].scalar, "EACH": _EACH, "WIDTH": width}
+        flat = WIDEST // given.dtype.itemsize
+        if width == 1 and flat <= n and apart in (0, n) and not machine.host and not any(at % WIDEST for at in starts):
+            kernel = instance_of(flat_kernel, template | {"WIDTH": flat})
+            plan = Plan((Step(kernel, -(-rows * n // (_THREADS * _EACH * flat)), _THREADS, {**buffers, **numbers}),))
+            return Decision(results, plan=plan, in_place=("x",), beside=beside)
+        numbers |= {"apart": apart, "dx_apart": n}
         blocks = -(-rows * n // (_THREADS * _EACH * width))
         step = Step(instance_of(backward_kernel, template), blocks, _THREADS, {**buffers, **numbers})
         return Decision(results, plan=Plan((step,)), in_place=("x",), beside=beside)
 
     return call("cross_entropy_backward", asked, {"d": d, "x": x, "labels": labels, "logs": logs}, decide, out, stream)
+
+
+def _of_held_rows(seen: plans.Rows, label: str, smoothing: float, ignored: int, machine: Machine) -> Plan:
+    """Return the plan of rows that lanes of a warp hold: one launch."""
+    shared = plans.sharing(seen.n, plans.width_of([seen], None), "float32", machine)
+    arrays = {"x": Reach("x"), "labels": Reach("labels"), "losses": Reach(OUT), "logs": Reach(_LOGS)}
+    numbers = {"stride": seen.stride, "smoothing": smoothing, "ignored": ignored, "least": -np.inf}
+    return plans.launch(loss_rows, {"T": seen.scalar, "L": label}, {**arrays, **numbers}, seen, shared, machine)
 
 
 def _checked(label_smoothing: Any, ignore_index: Any) -> tuple[float, int]:

@@ -10,9 +10,12 @@ import numpy as np
 
 from prism.host import repeat
 from prism.host.call import Decision, Result, call
+from prism.host.lazies import LazyInfo
 from prism.host.matrices import rows_of, width_of
 from prism.host.plan import OUT, Clear, Machine, Plan, Reach, Scratch, Step, instance_of
-from prism.kernels.quantize import find_largest, quantize_by, quantize_groups, quantize_rows
+from prism.kernels.quantize import find_largest, quantize_by, quantize_groups
+from prism.kernels.rows import quantize_rows
+from prism.lib.algorithms.rows import plan as plans
 from prism.runtime.arrays import CODED, ArrayInfo
 
 DTYPES = ("bfloat16", "float16", "float32")
@@ -114,21 +117,35 @@ def _decide(x: ArrayInfo, name: str, group: str | int, machine: Machine) -> Deci
     if group == "tensor":
         return Decision(results, names, plan=_of_all(x.size, template, values, machine))
     if group == "row":
-        step = Step(instance_of(quantize_rows, template), rows, _THREADS, {**values, "n": n, "apart": apart})
-        return Decision(results, names, plan=Plan((step,)))
-    length, groups = int(group), x.size // int(group)
-    vectors = length // width
+        return Decision(results, names, plan=_of_rows(x, (rows, n, apart or n), name, machine))
+    return _of_groups(x, int(group), apart if rows > 1 else n, results, names, template, values, machine)
+
+
+def _of_groups(
+    x: ArrayInfo, length: int, apart: int, results: tuple[Result, ...], names: tuple[str, ...], template: dict[str, Any],
+    values: dict[str, Any], machine: Machine,
+) -> Decision:  # fmt: skip
+    """Return what groups of so many neighbours come to."""
+    groups, vectors = x.size // length, length // int(template["WIDTH"])
     lanes = math.gcd(_LANES, vectors)
+    if vectors == lanes > 1:  # two vectors of a thread are under way at once
+        lanes //= 2
     if vectors // lanes <= _HELD:
         kernel = instance_of(quantize_groups, {**template, "LANES": lanes, "EACH": vectors // lanes})
-        numbers = {"groups": groups, "per": n // length, "apart": apart if rows > 1 else n}
-        return Decision(
-            results, names, plan=Plan((Step(kernel, -(-groups * lanes // _THREADS), _THREADS, {**values, **numbers}),))
-        )
+        numbers = {"groups": groups, "per": x.shape[-1] // length, "apart": apart}
+        step = Step(kernel, -(-groups * lanes // _THREADS), _THREADS, {**values, **numbers})
+        return Decision(results, names, plan=Plan((step,)))
     if not x.contiguous:
         return Decision(copied=("x",))
-    step = Step(instance_of(quantize_rows, template), groups, _THREADS, {**values, "n": length, "apart": length})
-    return Decision(results, names, plan=Plan((step,)))
+    return Decision(results, names, plan=_of_rows(x, (groups, length, length), str(template["Q"]), machine))
+
+
+def _of_rows(x: ArrayInfo, lie: tuple[int, int, int], name: str, machine: Machine) -> Plan:
+    """Return the plan of groups that are rows, one launch: how many there are, their length, and how far apart they are."""
+    rows = plans.Rows(*lie, x.scalar, plans.past(x), ready=not isinstance(x, LazyInfo))
+    shared = plans.sharing(rows.n, plans.width_of([rows], None), "float32", machine)
+    values = {"x": Reach("x"), "q": Reach(OUT), "scales": Reach(_SCALES), "stride": rows.stride, "most": MOST[name]}
+    return plans.launch(quantize_rows, {"TI": rows.scalar, "TO": name}, values, rows, shared, machine)
 
 
 def _of_all(size: int, template: dict[str, Any], values: dict[str, Any], machine: Machine) -> Plan:

@@ -6,6 +6,7 @@ from typing import Any
 
 import numpy as np
 
+from prism.host.arguments import array_of
 from prism.lib.lazy.array import BOOL, Lazy, broadcast, compute, of, of_number
 from prism.lib.lazy.places import choose
 
@@ -23,7 +24,7 @@ def leave_out(a: Any, where: Any, neutral: Any, name: str) -> Any:
         raise ValueError(
             f"reduction operation {name} does not have an identity, so to use a where mask one has to specify 'initial'"
         )
-    x, mask = of(a, "a"), of(where, "where")
+    x, mask = of(array_of(a), "a"), of(array_of(where), "where")
     if mask.scalar != BOOL:
         raise TypeError(f"`where` must be of bool, not of {mask.scalar}")
     try:

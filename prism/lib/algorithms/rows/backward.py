@@ -12,6 +12,7 @@ from prism.host.call import Decision, Result, call
 from prism.host.machine import machine_of
 from prism.host.plan import Buffer, Clear, Machine, Plan, Scratch, Step, instance_of, nothing
 from prism.kernels import rows as kernels
+from prism.kernels.rows.configurations import LONG
 from prism.lib import operators
 from prism.lib.algorithms.reduce.axis_plan import along_axis
 from prism.lib.algorithms.reduce.steps import Work
@@ -42,7 +43,7 @@ def norm_backward(function: str, dout: Any, x: Any, weight: Any, bias: bool, eps
         plans.require_alike("dout", infos["dout"], "x", infos["x"])
         weighed = column_type({"weight": infos["weight"]} if weight is not None else {}, infos["x"])
         kind = plans.number_type((infos["x"].scalar, weighed))
-        if plans.sharing(x.shape[-1], 1, kind, machine_of(infos["x"]), inputs=2).long:
+        if plans.sharing(x.shape[-1], 1, kind, machine_of(infos["x"]), inputs=2).way == LONG:
             found = wide_backward(x, dout, weight, centred, bias, small, kind, weighed, stream)
             return found if len(found) > 1 else found[0]
 
@@ -68,24 +69,23 @@ def _decide(centred: bool, bias: bool, eps: float, arrays: Mapping[str, ArrayInf
     if not given.size:
         return Decision(results, names, fill=0)
     kind = plans.number_type((given.scalar, weighed))
+    types = plans.sums_of(kind, (given.scalar,))
     width = plans.width_of([rows, beside], None, tuple(columns.values()))
-    shared = plans.sharing(rows.n, width, kind, machine, inputs=2)
-    most = 1 if machine.host else machine.multiprocessors
-    blocks = max(1, most * plans.resident(shared, machine) // shared.blocks)
-    step = min(blocks, rows.many if shared.wide else math.ceil((rows.many << shared.lanes) / shared.threads))
+    shared = plans.in_turn([rows, beside], width, kind, machine)
+    most = rows.many if shared.wide else math.ceil((rows.many << shared.lanes) / shared.threads)
+    step = min(plans.clusters_of(shared, machine), most)
     groups = step if shared.wide else step * (shared.threads >> shared.lanes)
     scratch = Scratch()
     sums = {name: scratch.take(kind, groups * rows.n) if wanted[name] else nothing(kind) for name in _GRADIENTS[1:]}
     template = {
-        "TI": given.scalar, "W": weighed, "F": plans.moments_of(kind),
-        "CENTRED": centred, "WEIGHT": bool(columns), "BIAS": bias, "ITEMS": shared.items, "WIDTH": width, "BLOCKS": shared.blocks,
-        "THREADS": shared.most, "RESIDENT": 1,
-    } | plans.types_of(kind)  # fmt: skip
+        "TI": given.scalar, "W": weighed, "F": plans.moments_of(types["D"]),
+        "CENTRED": centred, "WEIGHT": bool(columns), "BIAS": bias,
+    } | types | plans.template_of(shared)  # fmt: skip
     arguments_of = {
         "x": Buffer("x"), "dy": Buffer("dout"), "weight": Buffer("weight") if columns else nothing(weighed), "dx": Buffer("dx"),
         "weights": sums["dweight"], "biases": sums["dbias"], "rows": rows.many, "n": rows.n, "stride": rows.stride,
-        "dy_stride": beside.stride, "step": step, "trips": math.ceil(rows.many / groups), "eps": eps, "share": 1 / rows.n,
-        "lanes": shared.lanes, "wide": shared.wide,
+        "dy_stride": beside.stride, "step": step, "eps": eps, "share": 1 / rows.n,
+        "lanes": shared.lanes,
     }  # fmt: skip
     kernel = instance_of(kernels.norm_backward_rows, template)
     steps: list[Step | Clear] = [Step(kernel, step * shared.blocks, shared.threads, arguments_of)]

@@ -67,13 +67,13 @@ def _decide(
         "TI": given.scalar, "W": weighed, "CENTRED": function == "layer_norm", "WEIGHT": "weight" in arrays,
         "BIAS": "bias" in arrays, "RESIDUAL": added is not None,
     }  # fmt: skip
-    template |= plans.types_of(kind)
+    template |= plans.sums_of(kind, (given.scalar,))
     memory = {
         "x": X, "y": Y, "residual": Buffer("residual") if added is not None else nothing(given.scalar),
         "sum": Buffer(SUM) if added is not None else nothing(given.scalar),
     } | {name: Buffer(name) if name in arrays else nothing(weighed) for name in ("weight", "bias")}  # fmt: skip
     numbers = {"stride": rows.stride, "residual_stride": every[-1].stride, "eps": eps, "share": 1 / rows.n}
-    plan = plans.launch(kernels.norm_rows, template, {**memory, **numbers}, rows, shared)
+    plan = plans.launch(kernels.norm_rows, template, {**memory, **numbers}, rows, shared, machine)
     return Decision(results, names, plan)
 
 

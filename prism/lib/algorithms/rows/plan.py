@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -12,8 +12,7 @@ import numpy as np
 from prism.host import arguments
 from prism.host.lazies import LazyInfo
 from prism.host.plan import Buffer, Machine, Plan, Step, instance_of, size_of
-from prism.kernels import rows as kernels
-from prism.kernels.rows.configurations import AHEAD, CLUSTERS, Sharing, share
+from prism.kernels.rows.configurations import AHEAD, CLUSTERS, HELD, LONG, NEXT, STAGED, Sharing, share
 from prism.lang.surface import Kernel
 from prism.lib.views import View, view_of
 from prism.runtime.arrays import ArrayInfo
@@ -91,9 +90,31 @@ def sharing(n: int, width: int, scalar: str, machine: Machine, *, inputs: int = 
     """
     if machine.host:  # runs all threads of a block in one NumPy operation
         return share(n, width, 8, 1024, (1,), 8)
-    old = int("".join(filter(str.isdigit, machine.arch)) or 0) < 90
+    old = _arch(machine) < 90
     items = max(32 // (inputs * size_of(scalar) // 4), width)
     return share(n, width, items, 512, (1,) if old else CLUSTERS, max(8, width))
+
+
+def in_turn(rows: Sequence[Rows], width: int, scalar: str, machine: Machine) -> Sharing:
+    """Return who shares rows of several arrays that those who share them have in turn, as `sharing` does.
+
+    Where a block has a row, the next ones come into its shared memory meanwhile; else into registers.
+    """
+    found = sharing(rows[0].n, width, scalar, machine, inputs=len(rows))
+    if found.way == LONG:
+        return found
+    staged = found.blocks == 1 and scalar == "float32" and not machine.host and _arch(machine) >= 90
+    if not (
+        staged
+        and all(one.ready and size_of(one.scalar) <= 4 and width * size_of(one.scalar) == _VECTOR for one in rows)
+    ):
+        return replace(found, way=NEXT, resident=1)
+    most = next(threads for threads in (128, 256, 512) if found.threads <= threads)
+    return replace(found, way=STAGED, most=most, resident=512 // most)
+
+
+def _arch(machine: Machine) -> int:
+    return int("".join(filter(str.isdigit, machine.arch)) or 0)
 
 
 def require_alike(name: str, one: ArrayInfo, of: str, given: ArrayInfo) -> None:
@@ -133,14 +154,18 @@ def number_of(value: Any, name: str, otherwise: float) -> float:
     return float(value)
 
 
-def resident(found: Sharing, machine: Machine) -> int:
-    """Return how many blocks a multiprocessor has of a kernel that takes up to 128 registers a thread."""
-    return 1 if machine.host else max(1, 512 // found.threads)
-
-
 def types_of(kind: str) -> dict[str, Any]:
     """Return the types that a kernel computes in, where numbers are of the type `kind`: these, and `Pair`s, by their names."""
     return {"A": kind, "P": f"struct{{first:{kind},second:{kind}}}"}
+
+
+def sums_of(kind: str, scalars: Sequence[str]) -> dict[str, Any]:
+    """Return the types that a kernel computes in, as `types_of`, and adds up in: float64, unless all arrays are of 16 bits.
+
+    Rounding at each of some hundred sums would show in results of 32 bits.
+    """
+    wide = "float64" if any(size_of(one) > 2 for one in scalars) else kind
+    return {"A": kind, "D": wide, "P": types_of(wide)["P"]}
 
 
 def moments_of(kind: str) -> str:
@@ -156,33 +181,48 @@ def number_type(scalars: Sequence[str]) -> str:
 def template_of(found: Sharing) -> dict[str, Any]:
     """Return the template arguments that say how rows are shared."""
     return {
-        "ITEMS": found.items, "WIDTH": found.width, "BLOCKS": found.blocks, "THREADS": found.most, "RESIDENT": found.resident,
-        "LONG": found.long,
+        "ITEMS": found.items, "WIDTH": found.width, "BLOCKS": found.blocks, "WIDE": found.wide, "THREADS": found.most,
+        "RESIDENT": found.resident,
+        "WAY": found.way,
     }  # fmt: skip
 
 
 def rows_ahead(rows: Rows, found: Sharing) -> int:
     """Return how many blocks, or clusters, later are those whose rows a block asks for; 0: it asks for none."""
-    if found.long or not rows.ready or (rows.stride != rows.n and not found.wide):
+    if found.way != HELD or not rows.ready or (rows.stride != rows.n and not found.wide):
         return 0
     each = 1 if found.wide else found.threads >> found.lanes
     return int(AHEAD // max(rows.stride * size_of(rows.scalar) * each, 1))
 
 
 def launch(
-    kernel: Kernel, template: Mapping[str, Any], arguments: Mapping[str, Any], rows: Rows, found: Sharing
+    kernel: Kernel,
+    template: Mapping[str, Any],
+    arguments: Mapping[str, Any],
+    rows: Rows,
+    found: Sharing,
+    machine: Machine,
 ) -> Plan:
     """Return the plan of one launch on rows that are shared so."""
-    blocks = found.blocks * rows.many if found.wide else math.ceil((rows.many << found.lanes) / found.threads)
-    numbers = {"rows": rows.many, "n": rows.n, "lanes": found.lanes, "wide": found.wide}
-    if kernel is not kernels.softmax_backward_rows:
-        numbers["ahead"] = rows_ahead(rows, found)
+    groups = rows.many if found.wide else math.ceil((rows.many << found.lanes) / found.threads)
+    ahead = rows_ahead(rows, found)
+    if found.way in (NEXT, STAGED):
+        ahead = groups = min(groups, clusters_of(found, machine))
+    numbers = {"rows": rows.many, "n": rows.n, "lanes": found.lanes, "ahead": ahead}
     chosen = instance_of(kernel, {**template, **template_of(found)})
-    return Plan((Step(chosen, blocks, found.threads, {**arguments, **numbers}),))
+    return Plan((Step(chosen, found.blocks * groups, found.threads, {**arguments, **numbers}),))
+
+
+def clusters_of(found: Sharing, machine: Machine) -> int:
+    """Return how many clusters of such blocks, or blocks, run at once."""
+    here = 1 if machine.host else machine.multiprocessors * (found.resident * found.most // found.threads)
+    many: int = max(1, here // found.blocks)
+    return many
 
 
 __all__ = [
-    "FLOATS", "Buffer", "Rows", "launch", "moments_of", "number_of", "number_type", "past",
-    "require_alike", "resident", "rows_ahead", "rows_of", "sharing", "size_of", "template_of", "types_of", "wanted_type",
+    "FLOATS", "Buffer", "Rows", "clusters_of", "in_turn", "launch", "moments_of", "number_of", "number_type", "past",
+    "require_alike", "rows_ahead", "rows_of", "sharing", "size_of", "sums_of",
+    "template_of", "types_of", "wanted_type",
     "width_of",
 ]  # fmt: skip

@@ -6,7 +6,9 @@ from collections.abc import Iterator
 
 from prism.host.plan import Machine, instance_of
 from prism.kernels import rows as kernels
+from prism.kernels.rows.configurations import LONG
 from prism.lib.algorithms.rows import plan as plans
+from prism.lib.algorithms.rows.softmax import template_of
 from prism.runtime.instance import Instance
 
 _TYPES = ("float16", "bfloat16", "float32")
@@ -16,17 +18,17 @@ _WIDTHS = (64, 4096, 65_536)
 def instances(gpu: Machine) -> Iterator[Instance]:
     """Yield the kernels that ship for a GPU."""
     found: dict[Instance, None] = {}
-    kinds = plans.types_of("float32")
     for scalar in _TYPES:
         for n in _WIDTHS:
             shared = plans.sharing(n, 16 // plans.size_of(scalar), "float32", gpu)
-            if shared.long:
+            if shared.way == LONG:
                 continue
-            how = kinds | plans.template_of(shared)
-            softmax = {"TI": scalar, "TO": scalar, "LOG": False, "ONCE": True}
-            found[instance_of(kernels.softmax_rows, {**softmax, **how})] = None
+            how = plans.template_of(shared)
+            found[instance_of(kernels.softmax_rows, template_of(scalar, scalar, False) | how)] = None
             for centred in (False, True):
-                flags = {"CENTRED": centred, "WEIGHT": True, "BIAS": centred, "RESIDUAL": False}
+                flags = {"CENTRED": centred, "WEIGHT": True, "BIAS": centred, "RESIDUAL": False} | plans.sums_of(
+                    "float32", (scalar,)
+                )
                 found[instance_of(kernels.norm_rows, {"TI": scalar, "W": scalar, **flags, **how})] = None
     yield from found
 

@@ -11,12 +11,15 @@ from prism.host import arguments, repeat
 from prism.host.call import Decision, Result, call
 from prism.host.plan import Buffer, Machine, X, Y
 from prism.kernels import rows as kernels
+from prism.kernels.rows.configurations import STAGED
 from prism.lib.algorithms.rows import plan as plans
 from prism.lib.algorithms.rows.axis import along_last
 from prism.lib.algorithms.rows.masks import apply_mask
 from prism.lib.algorithms.rows.plan import number_of, wanted_type
 from prism.lib.algorithms.scan.api import dtype_of
 from prism.runtime.arrays import ArrayInfo
+
+_SHORT = 2048  # elements of a row, up to which gradients of rows in turn are no faster
 
 
 def softmax(function: str, x: Any, axis: int, scale: float | None, mask: Any, dtype: Any, out: Any, stream: Any) -> Any:
@@ -46,17 +49,31 @@ def softmax(function: str, x: Any, axis: int, scale: float | None, mask: Any, dt
         kind = plans.number_type((given.scalar, wanted))
         width = plans.width_of([rows], result)
         shared = plans.sharing(rows.n, width, kind, machine)
-        template = {"TI": given.scalar, "TO": wanted, "LOG": function == "log_softmax", "ONCE": True} | plans.types_of(
-            kind
-        )
+        template = template_of(given.scalar, wanted, function == "log_softmax")
         numbers = {"stride": rows.stride, "scale": factor, "least": -np.inf}
-        plan = plans.launch(kernels.softmax_rows, template, {"x": X, "y": Y, **numbers}, rows, shared)
+        plan = plans.launch(kernels.softmax_rows, template, {"x": X, "y": Y, **numbers}, rows, shared, machine)
         return Decision(results, plan=plan)
 
     def make(given: Any, target: Any) -> Any:
         return call(function, asked, {"x": given}, decide, target, stream)
 
     return along_last(function, (x,), axis, make, out, stream)
+
+
+def template_of(scalar: str, wanted: str, log: bool) -> dict[str, Any]:
+    """Return the template arguments of softmax that follow from arrays' types."""
+    kind = plans.number_type((scalar, wanted))
+    sums = plans.sums_of(kind, (scalar, wanted))
+    pair = plans.types_of(kind)["P"]
+    return {
+        "TI": scalar,
+        "TO": wanted,
+        "LOG": log,
+        "ONCE": sums["D"] == "float32",
+        "A": kind,
+        "D": sums["D"],
+        "P": pair,
+    }
 
 
 def softmax_backward(
@@ -86,11 +103,21 @@ def softmax_backward(
         kind = plans.number_type((given.scalar,))
         width = plans.width_of([rows, beside], target)
         shared = plans.sharing(rows.n, width, kind, machine, inputs=2)
-        template = {"TI": given.scalar, "TO": given.scalar, "A": kind, "LOG": function == "log_softmax_backward"}
+        turned = plans.in_turn([rows, beside], width, kind, machine)
+        if rows.n > _SHORT and turned.way == STAGED:
+            shared = turned
+        sums = plans.sums_of(kind, (given.scalar,))
+        template = {
+            "TI": given.scalar,
+            "TO": given.scalar,
+            "A": kind,
+            "D": sums["D"],
+            "LOG": function == "log_softmax_backward",
+        }
         memory = {"y": Buffer("result"), "dy": Buffer("dout"), "dx": Y}
         numbers = {"stride": rows.stride, "dy_stride": beside.stride, "scale": factor}
         kernel = kernels.softmax_backward_rows
-        return Decision(results, plan=plans.launch(kernel, template, memory | numbers, rows, shared))
+        return Decision(results, plan=plans.launch(kernel, template, memory | numbers, rows, shared, machine))
 
     def make(given: Any, other: Any, target: Any) -> Any:
         return call(function, asked, {"dout": other, "result": given}, decide, target, stream)
@@ -98,4 +125,4 @@ def softmax_backward(
     return along_last(function, (result, dout), axis, make, out, stream)
 
 
-__all__ = ["softmax", "softmax_backward"]
+__all__ = ["softmax", "softmax_backward", "template_of"]

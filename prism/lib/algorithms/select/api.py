@@ -11,7 +11,15 @@ from prism.host import arguments, repeat
 from prism.host.axes import axis_or_whole
 from prism.host.lazies import LazyArray
 from prism.lib.algorithms.select import calls
-from prism.lib.algorithms.select.into import condition_along, fits_along, fitting, most_kept, put_exactly, put_first
+from prism.lib.algorithms.select.into import (
+    condition_along,
+    fits_along,
+    fitting,
+    given_array,
+    most_kept,
+    put_exactly,
+    put_first,
+)
 from prism.lib.algorithms.select.parts import mask_of, split_apart
 from prism.lib.algorithms.select.runs import unique_runs
 from prism.lib.algorithms.take.api import take
@@ -259,7 +267,7 @@ def compress(
     if along is not None:
         places = flatnonzero(condition_along(condition, x, along, stream), stream=stream)
         return take(x, places, along, out, "clip", stream=stream)
-    x, condition = arguments.array_of(x), arguments.array_of(condition)
+    x, condition = given_array(x), given_array(condition)
     if len(condition.shape) == 1:
         condition = fitting(condition, math.prod(x.shape), mode, stream)
     given = {"mask": condition, "x": x}
@@ -300,7 +308,7 @@ def extract(
     array([0, 2, 4])
     """
     mode = calls.mode_of(count, size, fill_value)
-    x = arguments.array_of(x)
+    x, condition = given_array(x), given_array(condition)
     condition = fitting(condition, math.prod(x.shape), mode, stream)
     return calls.select_by_mask("extract", {"mask": condition, "x": x}, mode, stream, {"mask": "condition"})
 

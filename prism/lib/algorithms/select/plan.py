@@ -74,7 +74,7 @@ class Kind:
         """Return how few elements, short and long arrays on a GPU are cut into tiles; `aligned`: to 16 bytes."""
         size = min(size for size in kernels.DEVICE if size >= min(self.size, 16))
         if aligned and self.size == 1 and not self.places and held_as(self.moved) != self.moved:
-            return kernels.FEW[size], kernels.SHORT[size], kernels.BYTES
+            return kernels.FEW[size], kernels.SHORT[size], kernels.BYTES if self.own else kernels.BYTES_MASKED
         long = kernels.PLACES if self.places else kernels.EDGES if self.edges else kernels.DEVICE
         packed = size == 1 and not self.places and not self.edges and held_as(self.moved) != self.moved
         return kernels.FEW[size], kernels.SHORT[size], kernels.PACKED if packed else long[size]
@@ -298,7 +298,7 @@ def apart_configurations(kinds: Sequence[Kind], *, aligned: bool = True) -> tupl
     """Return how few elements, short and long arrays on a GPU are split apart; `aligned`: to 16 bytes."""
     size = min(size for size in kernels.DEVICE if size >= min(_widest(kinds).size, 16))
     packed = size == 1 and held_as(kinds[0].moved) != kinds[0].moved
-    long = kernels.APART_PACKED if packed else kernels.PARTS[size]
+    long = kernels.APART_PACKED if packed else kernels.PARTS[len(kinds) + 1][size]
     if packed and aligned:
         long = kernels.BYTES_APART[len(kinds) + 1]
     return (kernels.FEW if len(kinds) == 2 else kernels.APART)[size], kernels.APART[size], long

@@ -14,7 +14,7 @@ from prism.host.call import Decision, Result, call
 from prism.host.plan import OUT, Machine, Plan, Scratch, Step, instance_of
 from prism.kernels.sgemm import HOST, LESSON, VARIANTS, Configuration, Layout, choose, clocks
 from prism.kernels.sgemm.cut import FewCut
-from prism.kernels.sgemm.ring_configurations import Cut
+from prism.kernels.sgemm.ring_configurations import MEASURED, Cut
 from prism.lang.intrinsics.layouts import nest
 from prism.lang.tree.plan import Program
 from prism.lib.algorithms.matmul.arguments import batch_of, require_like_result, require_operands
@@ -269,6 +269,10 @@ def choose_way(product: Product, way: str, machine: Machine, cut: Cut | None = N
     staged = sgemm_ring.arrange(product, processors, tensor=hopper and way != ASYNC, cut=cut)
     if way != "auto":
         return staged
+    if hopper and product.sizes not in MEASURED:  # small tiles are faster, at times, where all threads copy
+        staged = min(
+            staged, sgemm_ring.arrange(product, processors, tensor=False, hopper=True), key=lambda one: one.clocks
+        )
     tiles = _clocks_of_fifth(product, fifth, processors)
     few = sgemm_few.choose(product, processors) if hopper else None
     if few is not None and few[0] < min(staged.clocks, tiles):

@@ -5,8 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import Any
 
-from prism.host.plan import Step, instance_of, nothing
-from prism.kernels.hgemm import Terms, identity
+from prism.host.plan import Step, instance_of
 from prism.kernels.sgemm import few_configurations
 from prism.kernels.sgemm.cut import FEW_THREADS, FewCut
 from prism.kernels.sgemm.few import few
@@ -19,7 +18,9 @@ def fit(cut: FewCut, product: Product) -> FewCut:
     b, (_, n, k) = product.b, product.sizes
     along = b.rows == 1 and (b.columns != 1 or n == 1)
     inside, apart, extent = (b.rows, b.columns, k) if along else (b.columns, b.rows, n)
-    return replace(cut, along=along, wide=inside == 1 and not (b.first % WIDE or apart % WIDE or extent % WIDE))
+    vector = next(size for size in (WIDE, 2, 1) if not (b.first % size or apart % size or extent % size))
+    lanes, side = (32, cut.side) if along else (cut.lanes, 4)
+    return replace(cut, along=along, vector=vector if inside == 1 else 0, lanes=lanes, side=side)
 
 
 def choose(product: Product, processors: int) -> tuple[float, FewCut] | None:
@@ -35,15 +36,7 @@ def choose(product: Product, processors: int) -> tuple[float, FewCut] | None:
 
 def instance_for(cut: FewCut, beta: bool) -> Instance:
     """Return the kernel that a cut names."""
-    facts = {
-        "T": "float32",
-        "TBIAS": "float32",
-        "OUT": "float32",
-        "CUT": cut,
-        "TERMS": Terms(beta=beta),
-        "EPILOGUE": identity,
-    }
-    return instance_of(few, facts)
+    return instance_of(few, {"CUT": cut, "BETA": beta})
 
 
 def step_of(product: Product, cut: FewCut) -> Step:
@@ -59,6 +52,5 @@ def step_of(product: Product, cut: FewCut) -> Step:
         "rs_b": b.rows,
         "cs_b": b.columns,
     }
-    given |= {name: nothing("float32") for name in ("bias", "scale_a", "scale_b")}
     given |= {"out": c.buffer(), "stride": c.rows, "m": m, "n": n, "k": k, "alpha": product.alpha, "beta": product.beta}
     return Step(instance_for(cut, product.beta != 0), -(-n // cut.width) * cut.parts, FEW_THREADS, given)

@@ -104,6 +104,8 @@ class Staged:
         taken = taken_by_copies(self.a, self.b) if self.layouts is None else (rings.EVEN, 0.0)
         wide = self.wide or self.layouts is not None
         found: float = self.product.batches * rings.clocks(self.cut, m, n, self.processors, taken, wide=wide)
+        if self.layouts is not None:
+            found *= 1 + rings.ODD_ASYNC * sum(not layout.wide for layout in self.layouts)
         for one in (self.a, self.b):
             found += self.times(one) * rings.copy_clocks(one.outer * one.inner) if one.packed else 0.0
         return found
@@ -143,10 +145,12 @@ class Staged:
                 yield Step(adder(found, self.wide, beta != 0), (cut.tiles - cut.whole) * each, ADDERS, added)
 
 
-def arrange(product: Product, processors: int, tensor: bool, cut: rings.Cut | None = None) -> Staged:
+def arrange(
+    product: Product, processors: int, tensor: bool, cut: rings.Cut | None = None, hopper: bool = False
+) -> Staged:
     """Return how a ring makes products, with tensor copies or without; K is at least 1, and the result's rows are dense.
 
-    `cut`: the tiles, by default as it suits the shape.
+    `cut`: the tiles, by default as it suits the shape, on a Hopper GPU or another.
     """
     a, b, (m, n, k), batches = product.a, product.b, product.sizes, product.batches
     *layouts, (_, wide) = product.layouts
@@ -155,11 +159,11 @@ def arrange(product: Product, processors: int, tensor: bool, cut: rings.Cut | No
         left, right = (
             Operand(a, k, m, (a.columns, a.rows), rings.ACROSS), Operand(b, k, n, (b.rows, b.columns), rings.ACROSS)
         )  # fmt: skip
-        cut = cut or rings.choose(m, n, k, processors, rings.ASYNC_TILES)
+        cut = cut or rings.choose(m, n, k, processors, rings.HOPPER_TILES if hopper else rings.ASYNC_TILES)
         return Staged(product, left, right, cut, wide, processors, (layouts[0], layouts[1]))
     left = operand(a, (k, m), (a.columns, a.rows), batches)
     right = operand(b, (k, n), (b.rows, b.columns), batches)
-    among = (*rings.TILES, *rings.FEW_ROWS) if m <= rings.FEW else rings.TILES
+    among = (*rings.TILES, *rings.MORE, *(rings.FEW_ROWS if m <= rings.FEW else ()))
     found = []
     for one, other in copies(left, right):
         chosen = cut or rings.choose(m, n, k, processors, among, taken_by_copies(one, other), wide=wide)

@@ -1,6 +1,6 @@
 """Products of groups on NumPy arrays: forms, layouts that are copied, `out`, and every error.
 
-Tests of prism/lib/algorithms/grouped: api, plan, cases; kernels/grouped: configurations.py, gathered.py, places.py, product.py.
+Tests of prism/lib/algorithms/grouped: api, plan, cases; kernels/grouped: configurations.py, gathered.py, schedule.py, product.py.
 """
 
 from __future__ import annotations
@@ -169,13 +169,14 @@ def test_errors(name: str) -> None:
 
 def test_tiles_are_chosen_by_rows_of_a_group() -> None:
     """Of few rows those of 64 that waste the fewest columns; of many such as take two pieces of K, where it is whole pieces."""
-    assert [choose(128, 256, n, 2048).bn for n in (1536, 4096, 28672)] == [192, 256, 192]
-    sizes = [choose(8, 8 * rows, 4096, 4096) for rows in (16, 32, 64, 128, 256, 1024)]
-    assert [(one.bm, one.bn, one.bk) for one in sizes] == [(64, 256, 64), *[(128, 256, 64)] * 3, (256, 192, 64), (128, 256, 128)]
-    assert choose(8, 8192, 4096, 4096, deep=False).bk == choose(8, 8192, 4096, 4096, along_k=True).bk == 64
+    assert [choose(128, 256, n).bn for n in (1536, 4096, 28672)] == [192, 256, 192]
+    sizes = [choose(8, 8 * rows, 4096) for rows in (32, 64, 128, 256, 1024, 4096)]
+    many, wide, deep = (128, 256, 64), (256, 192, 64), (128, 256, 128)
+    assert [(one.bm, one.bn, one.bk) for one in sizes] == [(64, 256, 64), many, many, wide, deep, wide]
+    assert choose(8, 8192, 4096, gathered=True).bm == 128 and choose(8, 8192, 4096, along_k=True).bk == 64
     for k, step in ((256, 128), (192, 64)):
-        offsets = np.array([0, 2048], np.int32)
-        arrays = {"a": describe(small(2048, k)), "b": describe(small(1, k, 256)), "offsets": describe(offsets)}
+        offsets = np.array([0, 1024], np.int32)
+        arrays = {"a": describe(small(1024, k)), "b": describe(small(1, k, 256)), "offsets": describe(offsets)}
         plan = decide_grouped(arrays, None, GPU).plan
         assert plan is not None and dict(plan.steps[0].instance.template)["CUT"].bk == step
 

@@ -13,7 +13,7 @@ import pytest
 
 import prism
 from prism import lib
-from prism.kernels.rows.configurations import CLUSTERS, share
+from prism.kernels.rows.configurations import CLUSTERS, LONG, share
 from prism.lang import exp, rsqrt, tanh
 from prism.lib.algorithms.rows import plan as plans
 from prism.lib.algorithms.rows import ships
@@ -262,10 +262,10 @@ def test_who_shares_a_row() -> None:
                 width = 8 if n % 8 == 0 else 1
                 found = shared(n, width=width, arch=arch, inputs=inputs)
                 team = found.threads * found.blocks if found.wide else 1 << found.lanes
-                assert found.long or team * found.items >= n
+                assert found.way == LONG or team * found.items >= n
                 assert found.threads % 32 == 0 and found.threads <= found.most and found.items % found.width == 0
                 assert found.blocks == 1 or arch == "sm_90a"
-    assert shared(256).wide is False and shared(4096).wide and shared(65_536).blocks > 1 and shared(1 << 20).long
+    assert shared(256).wide is False and shared(4096).wide and shared(65_536).blocks > 1 and shared(1 << 20).way == LONG
     assert share(40, 4, 32, 512, CLUSTERS, 8).lanes == 3
 
 

@@ -141,6 +141,19 @@ def test_many_random_calls(seed: int) -> None:
     one_call(seed)
 
 
+def test_conditions_that_are_lists_and_numbers() -> None:
+    x = np.arange(6.0)
+    for condition in ([0, 1, 0, 0, 1], (True, False), True, 0, np.True_):
+        assert np.array_equal(lib.extract(condition, x), np.extract(condition, x))
+    assert lib.compress([0, 1, 0], [3, 4, 5]).tolist() == [4] and lib.extract([1, 0], 7).tolist() == [7]
+    with pytest.raises(ValueError, match="`condition` must have 1 axis"):
+        lib.compress(True, x)
+    for function in ("sum", "prod", "any", "all"):
+        assert getattr(lib, function)([2, 0, 3], where=[True, False, True]) == getattr(np, function)(
+            [2, 0, 3], where=[True, False, True]
+        )
+
+
 def test_runs_with_what_each_element_is_in_and_how_many_there_are() -> None:
     x = np.array([[7, 7, 8], [8, 8, 7]])
     for given in (x, L.of(x), x.tolist(), np.asfortranarray(x)):

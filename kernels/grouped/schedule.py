@@ -89,8 +89,8 @@ def find_place(
     Test:        tests/kernels/test_grouped.py
     """
     lane: int32 @ thread[1] = id()
-    tiles_n: int32 @ warp[1] = (s.n + (CUT.bn - 1)) / CUT.bn
-    of_k: int32 @ warp[1] = (s.m + (CUT.bm - 1)) / CUT.bm  # tiles down, where groups are along K
+    tiles_n: int32 @ warp[1] = (s.n + (CUT.bn - 1)) // CUT.bn
+    of_k: int32 @ warp[1] = (s.m + (CUT.bm - 1)) // CUT.bm  # tiles down, where groups are along K
     found: Place @ warp[1] = Place(-1, 0, 0, 0, 0)
     going: bool @ warp[1] = True
     while going and walk[0].base < s.groups:
@@ -109,7 +109,7 @@ def find_place(
             below: int32 @ thread[1] = shuffle(ends[0], lane + 31)
             begin = below if lane > 0 else walk[0].reached
         length: int32 @ thread[1] = ends[0] - begin
-        down: int32 @ thread[1] = of_k if GROUPING.along_k else (length + (CUT.bm - 1)) / CUT.bm
+        down: int32 @ thread[1] = of_k if GROUPING.along_k else (length + (CUT.bm - 1)) // CUT.bm
         tiles: int32[1] @ thread[1] = {0}
         with group(thread[1]):
             if g < s.groups:
@@ -123,12 +123,12 @@ def find_place(
             going = False
             t: int32 @ warp[1] = number - before - broadcast(tiles[0] - own, which)
             tiles_m: int32 @ warp[1] = broadcast(down, which)
-            above: int32 @ warp[1] = t / (s.down * tiles_n) * s.down
+            above: int32 @ warp[1] = t // (s.down * tiles_n) * s.down
             within: int32 @ warp[1] = t % (s.down * tiles_n)
             height: int32 @ warp[1] = min(tiles_m - above, s.down)
             i: int32 @ warp[1] = (above + within % height) * CUT.bm
             found = Place(
-                walk[0].base + which, broadcast(ends[0], which), broadcast(length, which), i, within / height * CUT.bn
+                walk[0].base + which, broadcast(ends[0], which), broadcast(length, which), i, within // height * CUT.bn
             )  # fmt: skip
         else:
             walk[0] = Walk(walk[0].base + 32, before + broadcast(tiles[0], 31), broadcast(ends[0], 31))
@@ -144,7 +144,8 @@ def in_groups(
 ):  # fmt: skip
     """`TILE(place)` of the tiles of all groups, each by the block that comes to it first; block `first` begins with that tile.
 
-    When the scheduler is done with its part of a tile, it draws the number of the next one, finds it, and hands it over.
+    When the scheduler is done with its part of a tile, it draws the number of the next one, finds it, and hands it over. Where
+    not `DYNAMIC` a block's tiles are every so many, as there are blocks, and nothing is drawn.
 
     Shapes:      `counter[0]`: 0 at first. It counts what is drawn, as many numbers as there are tiles: each block draws one that
                  is too high, and who draws the last one sets the counter back. Launches that share it follow each other.
@@ -174,10 +175,10 @@ def in_groups(
                     ticket = atomic_add(counter[0], uint32(1))
             else:
                 number += blocks
-            drawn: int32 @ warp[1] = broadcast(int32(ticket), 0)
-            place = find_place(bounds, blocks + drawn if DYNAMIC else number, s, walk, CUT=CUT, GROUPING=GROUPING)
+            draw: int32 @ warp[1] = broadcast(int32(ticket), 0)
+            place = find_place(bounds, blocks + draw if DYNAMIC else number, s, walk, CUT=CUT, GROUPING=GROUPING)
             # All tiles were drawn, or were a block's first one.
-            if DYNAMIC and place.group < 0 and drawn == walk[0].tiles - 1:
+            if DYNAMIC and place.group < 0 and draw == walk[0].tiles - 1:
                 with one(thread):
                     atomic_exchange(counter[0], uint32(0))
         with claim(following, scheduler) as own, claim(own, thread[1]) as word, one(thread):
