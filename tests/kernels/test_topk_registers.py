@@ -1,6 +1,6 @@
 """First elements of rows that registers hold, on the reference machine, with all its checks.
 
-Tests of kernels/topk/registers.py.
+Tests of kernels/topk/registers.py, prism/lib/algorithms/topk/registers.py.
 """
 
 from __future__ import annotations
