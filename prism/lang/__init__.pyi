@@ -1026,7 +1026,7 @@ def id(*arguments: Any, **options: Any) -> Any:
 
     Form:
 
-        expression ::= id "(" [unit] ")"
+        expression ::= id "(" [unit | 0 | 1 | 2] ")"
 
     Perspective:
 
