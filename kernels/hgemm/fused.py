@@ -354,7 +354,7 @@ def add_value(
 @requires(warp[1])
 def store_row_totals(
     out: ptr(float32) @ warp[1], totals: float32[N] @ thread[1], part: int32 @ warp[1], first: int32 @ warp[1],
-    rows: int32 @ grid[1],
+    rows: int32 @ block[1],
 ):  # fmt: skip
     """Store what a warp's threads have of its rows, from the `first` on, as the `part`-th of each: four threads have one."""
     lane: int32 @ thread[1] = id() % 32

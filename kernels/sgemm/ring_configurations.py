@@ -28,6 +28,7 @@ class Tile:
     rate: float = 107
     alone: float = 107
     factor: float = 1.0
+    launch: int = 3820  # clocks before the first product and after the last tile
 
     @property
     def workers(self) -> int:
@@ -139,17 +140,17 @@ FEW = 64  # rows of the result, of which these have fewer in vain
 # Rates as measured on an H200. Of the second and third four blocks fit a multiprocessor of sm_80 or sm_90, two one of sm_86 and
 # sm_89, whose shared memory is less. Of the fourth more than two fit; 256 shares of it took 3 to 7 %
 # longer at 512 than by this rate, and a quarter longer at 768.
-ASYNC_FLAT = AsyncConfiguration(64, 128, 16, 3, columns=8, blocks=4, rate=86, alone=70)
+ASYNC_FLAT = AsyncConfiguration(64, 128, 16, 3, columns=8, blocks=4, rate=86, alone=70, launch=4500)
 ASYNC_TILES: tuple[Tile, ...] = (
-    AsyncConfiguration(bk=32, rate=90, alone=90),
+    AsyncConfiguration(bk=32, rate=90, alone=90, launch=4500),
     ASYNC_FLAT,
     replace(ASYNC_FLAT, bm=128, bn=64, rate=82, alone=65),
-    AsyncConfiguration(64, 64, 16, 3, columns=4, blocks=2, rate=65, alone=60),
+    AsyncConfiguration(64, 64, 16, 3, columns=4, blocks=2, rate=65, alone=60, launch=4500),
 )
 HOPPER_TILES: tuple[Tile, ...] = tuple(
-    replace(tile, rate=rate, alone=alone, factor=factor)
+    replace(tile, rate=rate, alone=alone, factor=factor, launch=3820)
     for tile, (rate, alone, factor) in zip(
-        ASYNC_TILES, ((87, 88.5, 1.06), (65.5, 56, 0.83), (73.5, 61, 0.95), (52.5, 47.5, 0.9)), strict=True
+        ASYNC_TILES, ((87, 88.5, 1.025), (65.5, 56, 0.803), (73.5, 61, 0.919), (52.5, 47.5, 0.87)), strict=True
     )
 )
 """The same on Hopper, where they are among what any shape may take."""
@@ -159,8 +160,7 @@ HOST = RingConfiguration(64, 64, 32, 2, columns=4, registers=200)
 ASYNC_HOST = AsyncConfiguration(64, 64, 16, 2, columns=4)
 
 TALL = 8  # tiles that are taken down before those at their right
-LAUNCH = 3820  # clocks of a launch, before the first product and after the last tile
-COMBINE = 2560  # the same of `combine`, which begins where `ring` ends
+COMBINE = 2560  # clocks of the launch of `combine`, which begins where `ring` ends
 BYTES = 2340  # that all multiprocessors write, or read again, a clock
 EIGHT = 8  # of a step's k as many as there are, to whole eights
 STORE_LARGE, STORE, STORE_SMALL = 0.67, 0.28, 0.044  # more, for an element not stored by fours: of 16, 8 or 4 columns a thread
@@ -273,9 +273,9 @@ def clocks(
         each = 1 if few else found.blocks * ceil(cut.blocks / wave)
         busy += each * one(min(k, cut.share * found.bk), found.alone if few else found.rate) - each * store
         batches = ceil(ceil(cut.steps / cut.share) / (8 // found.vectors))
-        after += COMBINE + BATCH * (batches - 1) + (LAUNCH / 2 if cut.whole else 0)
+        after += COMBINE + BATCH * (batches - 1) + (found.launch / 2 if cut.whole else 0)
         after += 4 * tile * (2 * cut.parts + cut.tiles - cut.whole) / BYTES
-    return found.factor * (LAUNCH + max(busy, 4 * k * (m + n) / (MEMORY * processors)) + after)
+    return found.factor * (found.launch + max(busy, 4 * k * (m + n) / (MEMORY * processors)) + after)
 
 
 def copies_of(a: Way, b: Way, *, even_a: bool, even_b: bool) -> tuple[float, float]:
@@ -291,7 +291,7 @@ def copies_of(a: Way, b: Way, *, even_a: bool, even_b: bool) -> tuple[float, flo
     return one(a, even_a), one(b, even_b) + mixed
 
 
-ASYNC, ODD_ASYNC = 0.967, 0.053  # times as long as is counted takes `ring_async`; more, for each operand that is not whole words
+ODD_ASYNC = 0.055  # of what is counted of `ring_async` more, for each operand that is not whole words
 COPIED = 1115  # bytes that a copy of an operand reads and writes a clock
 
 

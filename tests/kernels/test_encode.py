@@ -31,17 +31,21 @@ WORDS = {**SIZES, "ITEMS": 8, "WIDTH": 4}  # rows of four bytes, as they are hel
 
 def check(
     n: int, most: int, *, room: int | None = None, blocks: int = 3, name: str = "float32", code: Any = None,
-    scratch: Any = None, skew: int = -1, **options: Any,
+    scratch: Any = None, skew: int = -1, y_skew: int = 0, **options: Any,
 ) -> None:  # fmt: skip
     """Find the runs of `n` elements, up to `most` long, and compare with the definition; what is behind them stays."""
     random = np.random.default_rng(n + most)
     x = np.repeat(np.arange(n) % 3, random.integers(1, most + 1, n))[:n].astype(name)
     starts = np.flatnonzero(np.append(True, x[1:] != x[:-1]))
     wanted, room = np.diff(starts, append=n), n if room is None else room
-    y, lengths, kept = np.full(room + 2, 77, name), np.full(room + 2, 77, np.int64), np.zeros(1, np.int64)
+    y, lengths, kept = (
+        np.full(room + 18, 77, name)[max(y_skew, 0) :],
+        np.full(room + 2, 77, np.int64),
+        np.zeros(1, np.int64),
+    )
     words, control = scratch or (np.zeros(64, np.uint64), np.zeros(1, np.uint64))
     zero = np.zeros((), name)[()]
-    given = (x, y, lengths, kept, n, room, skew, 0, zero, zero, words, 64, control)
+    given = (x, y, lengths, kept, n, room, skew, y_skew, zero, zero, words, 64, control)
     run(code or program(name), blocks, 64, given, check=True, **options)
     there = min(room, starts.size)
     assert kept[0] == starts.size
@@ -60,6 +64,8 @@ def test_bytes_in_words() -> None:
     code = prism.check(encode, {"T": "uint8", "TI": "uint8", **KINDS["uint8"], **WORDS})
     for n, most, skew in ((512, 1, 0), (2100, 3, 0), (2100, 90, 0), (2100, 3, 3), (513, 3, -1)):
         check(n, most, name="uint8", code=code, skew=skew)
+        for y_skew in (-1, 1, 7):
+            check(n, most, name="uint8", code=code, skew=skew, y_skew=y_skew)
 
 
 def test_tiles_of_the_reference_machine() -> None:

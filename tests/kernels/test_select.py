@@ -236,7 +236,15 @@ def test_each_inferred_barrier_of_runs_is_needed() -> None:
 
 
 @functools.cache
-def apart(ways: int, kind: str = "uint16", *, own: bool = False, long: bool = False, sizes: tuple[int, int] = (4, 2)):
+def apart(
+    ways: int,
+    kind: str = "uint16",
+    *,
+    own: bool = False,
+    long: bool = False,
+    sizes: tuple[int, int] = (4, 2),
+    placed: bool = False,
+):
     mask = kind if own else "uint8"
     kinds = {
         "T": kind,
@@ -252,7 +260,7 @@ def apart(ways: int, kind: str = "uint16", *, own: bool = False, long: bool = Fa
     tests = {"TEST": is_odd if own else is_set, "OTHER": is_large if own else is_set}
     if own and kind == "uint8":
         tests = {"TEST": is_below_40, "OTHER": is_above_200}
-    shape = LONG if long else {**SIZES, "ITEMS": sizes[0], "WIDTH": sizes[1]}
+    shape = LONG if long else {**SIZES, "ITEMS": sizes[0], "WIDTH": sizes[1], "BLOCKS": 3 if placed else 1}
     return prism.check(split_apart, {**kinds, **tests, "W": "uint32" if ways == 2 else "uint64", **shape})
 
 
@@ -299,7 +307,7 @@ def parts(
     random = np.random.default_rng(n)
     x, first, second = np.arange(n).astype(kind), *((random.random(n) < part).astype(np.uint8) for part in (0.4, 0.5))
     if own:
-        first, second = (x % 2, x > 900) if kind == "uint16" else (x < 40, x > 200)
+        first, second = (x < 40, x > 200) if kind == "uint8" else (x % 2, x > 900)
         first, second = first.astype(kind), second.astype(kind)
     outs = [np.full(n + 16, 77, kind)[max(skew, 0) :] for _ in range(3)]
     kept, tiles = np.full(2, -5), -(-n // 192)  # of the least tiles
@@ -349,10 +357,23 @@ def test_parts_whatever_runs_first(schedule: str, ways: int) -> None:
 
 
 @pytest.mark.parametrize("ways", [2, 3])
-@pytest.mark.parametrize("long", rarely([False, True], but=[False]))
-def test_each_inferred_barrier_of_parts_is_needed(ways: int, long: bool) -> None:
-    kind = "uint8" if long else "uint16"
-    found = list(without_barriers(apart(ways, kind, long=long)))
+@pytest.mark.parametrize("kind", rarely(["uint32", "uint64"], but=["uint32"]))
+def test_parts_that_stand_in_shared_memory(kind: str, ways: int) -> None:
+    for own, sizes in ((False, (4, 2)), (False, (12, 4)), (True, (3, 1))):
+        code = apart(ways, kind, own=own, sizes=sizes, placed=True)
+        for n, skew in ((1, 0), (255, 1), (2900, -1), (3000, 33)):
+            parts(n, 2, ways, own, code=code, kind=kind, skew=skew)
+        parts(2000, 3, ways, own, code=code, kind=kind, times=3)
+    for schedule, seed in SCHEDULES:
+        parts(2000, 3, ways, code=apart(ways, kind, placed=True), kind=kind, schedule=schedule, seed=seed)
+
+
+@pytest.mark.parametrize("ways", [2, 3])
+@pytest.mark.parametrize("form", rarely(["uint16", "uint32", "long"], but=["uint16", "uint32"]))
+def test_each_inferred_barrier_of_parts_is_needed(ways: int, form: str) -> None:
+    long = form == "long"
+    kind = "uint8" if long else form
+    found = list(without_barriers(apart(ways, kind, long=long, placed=form == "uint32")))
     assert found
     for _, mutant in found:
         with pytest.raises((RaceError, AssertionError)):

@@ -28,7 +28,9 @@ def fits_along(condition: Any, x: Any, axis: Any) -> bool:
 
 def given_array(value: Any) -> Any:
     """Return NumPy's array of a list, a tuple or a number; anything else as it is."""
-    return np.asarray(value) if isinstance(value, bool | int | float | complex | np.generic) else arguments.array_of(value)
+    return (
+        np.asarray(value) if isinstance(value, bool | int | float | complex | np.generic) else arguments.array_of(value)
+    )
 
 
 def condition_along(condition: Any, x: Any, along: int, stream: Any) -> Any:

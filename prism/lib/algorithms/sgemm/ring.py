@@ -105,7 +105,7 @@ class Staged:
         wide = self.wide or self.layouts is not None
         found: float = self.product.batches * rings.clocks(self.cut, m, n, self.processors, taken, wide=wide)
         if self.layouts is not None:
-            found *= rings.ASYNC + rings.ODD_ASYNC * sum(not layout.wide for layout in self.layouts)
+            found *= 1 + rings.ODD_ASYNC * sum(not layout.wide for layout in self.layouts)
         for one in (self.a, self.b):
             found += self.times(one) * rings.copy_clocks(one.outer * one.inner) if one.packed else 0.0
         return found

@@ -23,16 +23,23 @@ def lying(rows: int, columns: int, how: str = "C", begins: int = 0) -> ArrayInfo
 
 
 @pytest.mark.parametrize(
-    ("n", "k", "how", "begins", "along", "wide"),
+    ("n", "k", "how", "begins", "along", "vector"),
     [
-        (40, 36, "C", 0, False, True), (41, 36, "C", 0, False, False), (40, 37, "C", 0, False, True),
-        (40, 36, "C", 1, False, False), (40, 36, "F", 0, True, True), (41, 36, "F", 0, True, True),
-        (40, 37, "F", 0, True, False), (1, 36, "F", 0, True, True),
+        (40, 36, "C", 0, False, 4), (41, 36, "C", 0, False, 1), (40, 37, "C", 0, False, 4), (42, 36, "C", 0, False, 2),
+        (40, 36, "C", 1, False, 1), (40, 36, "C", 2, False, 2), (40, 36, "F", 0, True, 4), (41, 36, "F", 0, True, 4),
+        (40, 37, "F", 0, True, 1), (40, 38, "F", 0, True, 2), (1, 36, "F", 0, True, 4),
     ],
 )  # fmt: skip
-def test_how_b_lies(n: int, k: int, how: str, begins: int, along: bool, wide: bool) -> None:
-    found = few.fit(FewCut(2), product(lying(2, k), lying(k, n, how, begins), lying(2, n)))
-    assert (found.along, found.wide) == (along, wide)
+def test_how_b_lies(n: int, k: int, how: str, begins: int, along: bool, vector: int) -> None:
+    """What is of the other way of lying is as if it were not there."""
+    found = few.fit(FewCut(2, lanes=8, side=1), product(lying(2, k), lying(k, n, how, begins), lying(2, n)))
+    assert (found.along, found.vector) == (along, vector)
+    assert (found.lanes, found.side) == ((32, 1) if along else (8, 4))
+
+
+def test_elements_that_lie_apart() -> None:
+    apart = ArrayInfo("cai", "cuda", np.dtype("float32"), (36, 40), (4 * 80, 8), 1 << 40, False, 0)
+    assert few.fit(FewCut(2), product(lying(2, 36), apart, lying(2, 40))).vector == 0
 
 
 def test_what_is_chosen() -> None:
