@@ -13,6 +13,7 @@ TESTS = ROOT / "tests"
 BESIDE = {
     "test_oracles.py",  # of the whole language: where each of the worked results in its description is tested
     "test_stub.py",  # of prism/lang/__init__.pyi, which is no module
+    "test_help.py",  # of all that a kernel file imports
 }
 
 

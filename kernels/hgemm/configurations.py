@@ -249,7 +249,7 @@ def shape_key(m: int, n: int, k: int, layout: Layout) -> str:
     return f"{m}x{n}x{k} {'T' if layout[0] else 'N'}{'N' if layout[1] else 'T'}"
 
 
-def known(m: int, n: int, k: int, processors: int, layout: Layout) -> Configuration | None:
+def measured_for(m: int, n: int, k: int, processors: int, layout: Layout) -> Configuration | None:
     """Return what was measured for a shape, on a device of so many multiprocessors."""
     found = MEASURED.get(str(m) if m == n == k else f"{m}x{n}x{k}")
     if found is None or processors != PROCESSORS or (layout == TN and found.b_columns > found.bn):
@@ -266,7 +266,7 @@ def choose(
     `batches`: so many products of that shape are one launch. `layout`: whether `a` and `b` have K outside. `parted`: whether
     K may be in parts. What single products have besides is in singles.py.
     """
-    found = known(m, n, k, processors, layout) if batches == 1 else None
+    found = measured_for(m, n, k, processors, layout) if batches == 1 else None
     return found or choose_by_model(m, n, k, processors, batches, layout, parted=parted)
 
 

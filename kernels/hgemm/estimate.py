@@ -30,7 +30,7 @@ MEET, EACH, ADD = 1050, 3.77, 0.403  # blocks with parts of K meet, each more, a
 CLUSTER, LARGER = 1050, 885  # blocks of a cluster of two begin together; of more
 CUBES = 3
 
-# What the model has wrong of a tile by more than 1.5 %; `t`: it is turned.
+# What the model has wrong of a tile by more than 1.5 %; `t`: it is trans.
 FACTORS = {
     "128x192x64": 0.972, "128x128x64 c2x1": 0.983, "128x128x64 c1x2": 1.02, "128x96x64 c1x2": 1.021, "256x192x64": 1.025,
     "128x64x64": 0.977, "128x192x64 c2x1": 1.02, "64x192x64 t": 0.959, "128x256x64": 0.982, "64x160x64 t": 0.96,
@@ -49,9 +49,9 @@ def estimate(found: Configuration, m: int, n: int, k: int, processors: int, layo
     """Return about how long a single product takes, in clocks; `k` in elements of 16 bits."""
     memory = INSIDE_OUT if n % 16 else 0.0  # of a byte of the result
     memory = 2 * m * n * (memory + WRITE + (NARROW_OUT if found.bn % (SPAN // 2) else 0.0)) / processors
-    turned = found.transposes_out(layout)
-    factor = FACTORS.get(_form(found, turned), 1.0)
-    if turned:
+    trans = found.transposes_out(layout)
+    factor = FACTORS.get(_form(found, trans), 1.0)
+    if trans:
         m, n, layout = n, m, layout[::-1]
     memory += _operands(found, m, n, k) / processors
     late = follows_late(found, m, n, k, processors, layout)
@@ -88,12 +88,12 @@ def estimate(found: Configuration, m: int, n: int, k: int, processors: int, layo
     return factor * (LAUNCH + (LATE if late else 0) + rounds * steps * loads + after + main)
 
 
-def _form(found: Configuration, turned: bool) -> str:
+def _form(found: Configuration, trans: bool) -> str:
     """Return what `FACTORS` has for a tile."""
     name = f"{found.bm}x{found.bn}x{found.bk}"
     name += f" c{found.cluster_m}x{found.cluster_n}" if found.cluster > found.parts else ""
     name += f" p{found.parts}" if found.parts > 1 else " k" if found.shares > 1 else ""
-    return name + (" t" if turned else "")
+    return name + (" t" if trans else "")
 
 
 def _operands(found: Configuration, m: int, n: int, k: int) -> float:

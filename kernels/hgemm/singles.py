@@ -12,7 +12,7 @@ from math import prod
 
 from prism.kernels.hgemm.configuration import ROOM, SPAN, Configuration, Layout
 from prism.kernels.hgemm.configurations import (
-    FEW, SHARING, choose_by_model, cuts, known, resident_clusters, rows_in_sectors,
+    FEW, SHARING, choose_by_model, cuts, measured_for, resident_clusters, rows_in_sectors,
 )  # fmt: skip
 from prism.kernels.hgemm.estimate import estimate
 
@@ -67,7 +67,7 @@ SURE, SURE_FEW, SURE_USUAL = 1.05, 1.1, 1.3  # times faster
 @functools.lru_cache(maxsize=4096)
 def choose_single(m: int, n: int, k: int, processors: int, layout: Layout) -> Configuration:
     """Return the configuration that suits a single product: measured; or as `choose` has it, or what is surely faster."""
-    found = known(m, n, k, processors, layout)
+    found = measured_for(m, n, k, processors, layout)
     if found is not None:
         return found
     usual = choose_by_model(m, n, k, processors, 1, layout, parted=True)

@@ -40,7 +40,7 @@ def cross_entropy_backward_flat(
         with group(thread[1]):
             values: float32[EACH * WIDTH]
             first: int64[EACH]  # element of the vector that is the next row's first
-            places: int64[2 * EACH]
+            positions: int64[2 * EACH]
             scales: float32[2 * EACH]
             sums: float32[2 * EACH]
             for v in range(EACH):  # all loads before the first use
@@ -55,7 +55,7 @@ def cross_entropy_backward_flat(
                             values[v * WIDTH + k] = float32(x[min(at + k, total - 1)])
                     for s in range(2):
                         of: int64 = min(row + s, rows - 1)
-                        places[2 * v + s] = place_of(labels, of, n) - at
+                        positions[2 * v + s] = place_of(labels, of, n) - at
                         scales[2 * v + s] = d[of * d_apart] if int64(labels[of]) != ignored else float32(0.0)
                         sums[2 * v + s] = logs[of]
             for v in range(EACH):
@@ -65,7 +65,7 @@ def cross_entropy_backward_flat(
                         behind: bool = k >= first[v]
                         scale: float32 = scales[2 * v + 1] if behind else scales[2 * v]
                         sum: float32 = sums[2 * v + 1] if behind else sums[2 * v]
-                        labelled: bool = k == (places[2 * v + 1] if behind else places[2 * v])
+                        labelled: bool = k == (positions[2 * v + 1] if behind else positions[2 * v])
                         found: float32 = power(values[v * WIDTH + k] - sum, FAST=True) - share
                         found = found - (float32(1.0) - smoothing) if labelled else found
                         values[v * WIDTH + k] = scale * found if scale != 0 else float32(0.0)

@@ -1,7 +1,7 @@
 """How all operations on rows are put together: held where there is room, and read again where there is none."""
 
 from prism.lang import (block, const, constexpr, dtype, function, grid, int32, int64, prism, ptr, requires, template, thread)
-from prism.kernels.rows.ahead import map_rows_ahead
+from prism.kernels.rows.prefetch import map_rows_ahead
 from prism.kernels.rows.configurations import LONG, NEXT, STAGED
 from prism.kernels.rows.registers import map_row
 from prism.kernels.rows.staged import map_rows_staged

@@ -41,7 +41,7 @@ class Aside:
         return self
 
     def __exit__(self, *exception: object) -> None:
-        self.join(self.sent())
+        self.join(self.mark())
 
     def follow(self) -> None:
         """Let what is sent next wait for what is computed by now."""
@@ -55,7 +55,7 @@ class Aside:
         handle = self._other.cuda_stream if self._info.library == "torch" else self._other.ptr
         return working(self._info, handle)
 
-    def sent(self) -> Any:
+    def mark(self) -> Any:
         """Return what stands for all that was sent by now, for `join`."""
         return None if self._other is None else self._record(self._other)
 

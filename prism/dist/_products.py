@@ -101,7 +101,7 @@ def _columns(post: Post, like: ArrayInfo, a: Any, b: Any, lengths: Sequence[int]
         for chunk, room in enumerate(came):
             with aside.sending():
                 post.all_gather(like, sent[chunk * each : (chunk + 1) * each], (each, inner), like.dtype, room)
-                marks.append(aside.sent())
+                marks.append(aside.mark())
         if mine:
             lib.matmul(a, b, out=found[starts[post.rank] : starts[post.rank + 1]])
         for chunk, (room, mark) in enumerate(zip(came, marks, strict=True)):
@@ -136,7 +136,7 @@ def _inner(post: Post, like: ArrayInfo, a: Any, b: Any) -> Any:
             aside.follow()
             with aside.sending():
                 post.all_to_all(like, parts[chunk], rows, [rows[post.rank]] * post.size, came[chunk])
-                marks.append(aside.sent())
+                marks.append(aside.mark())
         for chunk, (room, mark) in enumerate(zip(came, marks, strict=True)):
             aside.join(mark)
             if many := cuts[chunk][post.rank]:

@@ -1,4 +1,7 @@
-"""`help`, `inspect.signature` and `dir` of what a kernel file imports: each name tells who, what and how."""
+"""`help`, `inspect.signature` and `dir` of what a kernel file imports: each name tells who, what and how.
+
+Tests of prism/lang/keep/help_text.py; prism/lang/surface/pages.py.
+"""
 
 from __future__ import annotations
 

@@ -19,7 +19,7 @@ import pytest
 
 from prism.host.plan import Scratch
 from prism.interpret import SCHEDULES
-from prism.kernels.sgemm.ring_configurations import RingConfiguration
+from prism.kernels.sgemm.cut import RingCut
 from prism.lang import Kernel, block, float32, grid, int32, prism, ptr, requires
 from prism.lib import artifacts as building
 from prism.lib import operators, shipped_kernels
@@ -224,7 +224,7 @@ def test_a_request_names_all_of_the_package_or_nothing() -> None:
     assert request_key(kernel, tuple({**template, "OP": local}.items())) is None
     assert request_key(own, ()) is None
     assert request_key(kernel, (("T", object()),)) is None
-    cut = RingConfiguration()  # a record of the package's
+    cut = RingCut(128, 256, 32, 3, 16, 1, True, True, True, True, 232, 40)  # a record of the package's
     assert request_key(kernel, (("CUT", cut),)) == request_key(kernel, (("CUT", replace(cut)),)) is not None
     assert request_key(kernel, (("CUT", cut),)) != request_key(kernel, (("CUT", replace(cut, stages=9)),))
     assert request_key(kernel, (("CUT", replace(cut, stages=object())),)) is None

@@ -22,7 +22,8 @@ TAKEN_APART = {"histogramdd"}
 PAIRS = [(case, name) for case in cases() if case.function not in TAKEN_APART for name in LAZIES]
 MEMORY = {
     "attention", "attention_backward", "attention_decode", "attention_decode_latent",
-    "matmul", "grouped_matmul", "sgemm", "hgemm", "digitize", "segmented_argmin", "segmented_argmax", "segmented_sort", "segmented_argsort", "sort",
+    "matmul", "grouped_matmul", "sgemm", "hgemm", "digitize", "segmented_argmin", "segmented_argmax", "segmented_sort",
+    "segmented_argsort", "sort",
     "argsort", "sort_by_key", "top_k", "topk", "kthvalue", "partition", "argpartition", "median", "percentile", "quantile",
     "nanmedian", "nanpercentile", "nanquantile",
 }  # fmt: skip

@@ -103,9 +103,9 @@ def softmax_backward(
         kind = plans.number_type((given.scalar,))
         width = plans.width_of([rows, beside], target)
         shared = plans.sharing(rows.n, width, kind, machine, inputs=2)
-        turned = plans.in_turn([rows, beside], width, kind, machine)
-        if rows.n > _SHORT and turned.way == STAGED:
-            shared = turned
+        in_turn = plans.in_turn([rows, beside], width, kind, machine)
+        if rows.n > _SHORT and in_turn.way == STAGED:
+            shared = in_turn
         sums = plans.sums_of(kind, (given.scalar,))
         template = {
             "TI": given.scalar,
