@@ -228,8 +228,10 @@ def test_blocks_are_whole_numbers() -> None:
     x, y = arrays()
     with pytest.raises(TypeError, match=r"must be an integer, not float \(divide with `//`\)"):
         double[64 / 32, 32](x, y, 64)
-    with pytest.raises(TypeError, match=r"must be an integer, not tuple \(there is one dimension\)"):
-        double[(2, 1), 32](x, y, 64)
+    with pytest.raises(TypeError, match=r"must be an integer, not float"):
+        double[(2.0, 1), 32](x, y, 64)
+    with pytest.raises(LaunchError, match=r"blocks are given along 1 to 3 axes, not 4"):
+        double[(2, 1, 1, 1), 32](x, y, 64)
 
 
 # -- Arrays that overlap --------------------------------------------------------------------------------------------------

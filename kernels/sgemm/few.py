@@ -54,12 +54,12 @@ def few(
             j: int32 @ thread[1] = strip * CUT.width + (w * CUT.side if CUT.along else lane % CUT.lanes * CUT.piece)
             down: int32 @ thread[1] = CUT.piece * lane if CUT.along else w * (32 // CUT.lanes) + lane // CUT.lanes  # of each step
             b: float4[CUT.held] @ thread[1]
-            load(B, rs_b, cs_b, j, n, first + down, last, b, CUT=CUT)
+            load_piece(B, rs_b, cs_b, j, n, first + down, last, b, CUT=CUT)
             for begin in range(first, last, CUT.depth):
                 bring(A, rs_a, cs_a, m, begin, last, t, a, CUT=CUT)
                 for q in range(0, min(CUT.depth, last - begin), CUT.step * CUT.ahead):
                     add(a, q + down, b, sums, CUT=CUT)
-                    load(B, rs_b, cs_b, j, n, begin + q + CUT.step * CUT.ahead + down, last, b, CUT=CUT)
+                    load_piece(B, rs_b, cs_b, j, n, begin + q + CUT.step * CUT.ahead + down, last, b, CUT=CUT)
             if CUT.along:
                 for y in range(CUT.rows, unroll=True):
                     for x in range(CUT.columns, unroll=True):
@@ -128,7 +128,7 @@ def bring(
 @prism("device")
 @template(CUT=constexpr(FewCut))
 @requires(thread[1])
-def load(
+def load_piece(
     B: ptr(const(float32)) @ grid[1], rs_b: int64 @ grid[1], cs_b: int64 @ grid[1], j: int32 @ thread[1], n: int32 @ grid[1],
     k: int32 @ thread[1], last: int32 @ thread[1], b: float4[CUT.held] @ thread[1],
 ):

@@ -234,6 +234,6 @@ ALIKE = {
     "kthvalue": ("partition", "argpartition"),
     "quantile": ("percentile", "nanmedian", "nanpercentile", "nanquantile"),
     "histogram": ("histogram2d", "histogramdd"),
-    "hgemm": ("matmul",),
+    "hgemm": ("matmul", "grouped_matmul"),
 }  # fmt: skip
 """Functions that are looked at through one whose kernels, or whose counting, they share: no test has them so long."""
