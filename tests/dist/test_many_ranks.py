@@ -13,7 +13,7 @@ from tests.dist.ranks import cut, results
 from tests.dist.test_scan import FILL
 from tests.rarely import rarely
 
-RANKS = pytest.mark.parametrize("ranks", rarely([60, 10_000], but=[60]))
+RANKS = pytest.mark.parametrize("ranks", rarely([60, 2_000], but=[60]))
 
 
 def lengths_of(ranks: int, kind: str) -> list[int]:
