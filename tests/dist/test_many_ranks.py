@@ -13,7 +13,7 @@ from tests.dist.ranks import cut, results
 from tests.dist.test_scan import FILL
 from tests.rarely import rarely
 
-RANKS = pytest.mark.parametrize("ranks", rarely([60, 2_000], but=[60]))
+RANKS = pytest.mark.parametrize("ranks", rarely([60, 10_000], but=[60]))
 
 
 def lengths_of(ranks: int, kind: str) -> list[int]:
@@ -45,7 +45,7 @@ def test_scans_and_reductions(ranks: int, kind: str) -> None:
 
 @pytest.mark.parametrize("kind", ["even", "one", "few"])
 def test_sorts(kind: str) -> None:
-    """Forty ranks: what 2,000 threads would send each other is 4 million parts."""
+    """Forty ranks: what 10,000 threads would send each other is 100 million parts."""
     lengths = lengths_of(40, kind)
     for x in (np.arange(sum(lengths))[::-1].copy(), np.zeros(sum(lengths), np.int64)):
         shards = cut(x, lengths)
