@@ -34,9 +34,6 @@ class Aside:
     def _record(self, stream: Any) -> Any:
         return stream.record_event() if self._info.library == "torch" else stream.record()
 
-    def _wait(self, stream: Any, event: Any) -> None:
-        stream.wait_event(event)
-
     def __enter__(self) -> Aside:
         return self
 
@@ -46,7 +43,7 @@ class Aside:
     def follow(self) -> None:
         """Let what is sent next wait for what is computed by now."""
         if self._other is not None:
-            self._wait(self._other, self._record(self._current))
+            self._other.wait_event(self._record(self._current))
 
     def sending(self) -> contextlib.AbstractContextManager[Any]:
         """Return the context in which messages go beside what is computed."""
@@ -62,4 +59,4 @@ class Aside:
     def join(self, sent: Any) -> None:
         """Let what is computed next wait for what was sent by then."""
         if sent is not None:
-            self._wait(self._current, sent)
+            self._current.wait_event(sent)

@@ -205,16 +205,9 @@ def _mask_of(x: Any, condition: Any) -> Any:
 
 
 def compress(
-    condition: Any,
-    x: Any,
-    axis: Any = None,
-    out: Any = None,
-    *,
-    count: bool = False,
-    size: int | None = None,
-    fill_value: Any = 0,
-    stream: Any = None,
-) -> Any:
+    condition: Any, x: Any, axis: Any = None, out: Any = None, *, count: bool = False, size: int | None = None,
+    fill_value: Any = 0, stream: Any = None,
+) -> Any:  # fmt: skip
     """Return the elements of an array at which a condition is not zero: `numpy.compress(condition, x)`.
 
     Parameters
