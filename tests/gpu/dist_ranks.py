@@ -26,6 +26,7 @@ OPTIONS: list[tuple[str, dict[str, Any]]] = [
     ("scan", {"exclusive": True, "reverse": True, "initial": 3}), ("reduce", {"op": "bitwise_xor"}),
     *((name, {}) for name in ("flatnonzero", "sort", "argsort", "median", "unique")),
     ("sort", {"descending": True}), ("top_k", {"k": 77}), ("bincount", {}), ("histogram", {"bins": 13}),
+    ("select", {"condition": lambda v: v > 41}),
 ]  # fmt: skip
 ALIKE = {
     "sum",
@@ -97,6 +98,33 @@ def check_products(comm: Any, make: Callable[[Any], Any]) -> int:
     return 18
 
 
+def check_segments(whole: np.ndarray, cuts: list[int], make: Callable[[Any], Any], comm: Any) -> int:
+    """Compare segments that cross from rank to rank with those of the whole array; return how many calls there were."""
+    rank, tried = torch.distributed.get_rank(), 0
+    middle = cuts[1]
+    for starts in ([0, 5, middle - 1, middle + 3, LENGTH - 1], [7], [], [0, *range(11, LENGTH, 997)]):
+        kept = np.array([s for s in starts if 0 <= s < LENGTH], np.int64)
+        own = kept[(kept >= cuts[rank]) & (kept < cuts[rank + 1])] - cuts[rank]
+        x = make(whole[cuts[rank] : cuts[rank + 1]])
+        for op in ("add", "maximum"):
+            found = joined(host(prism.dist.segmented_scan(x, make(own), op, comm=comm)))
+            right = host(prism.lib.segmented_scan(make(whole), make(kept), op))
+            np.testing.assert_array_equal(found, right, err_msg=f"segmented_scan {op} {starts[:5]} {whole.dtype}")
+            found = joined(host(prism.dist.segmented_reduce(x, make(own), op, comm=comm)))
+            ends = np.array([*kept, LENGTH], np.int64)
+            right = host(prism.lib.segmented_reduce(make(whole), make(ends), op)) if len(kept) else whole[:0]
+            np.testing.assert_array_equal(found, right, err_msg=f"segmented_reduce {op} {starts[:5]} {whole.dtype}")
+            tried += 2
+    return tried
+
+
+def joined(shard: np.ndarray) -> np.ndarray:
+    """Return the shards of all ranks as one array."""
+    shards: list[Any] = [None] * torch.distributed.get_world_size()
+    torch.distributed.all_gather_object(shards, shard)
+    return np.concatenate(shards)
+
+
 def host(value: Any) -> Any:
     """Return arrays on the host, also those of a tuple."""
     if isinstance(value, tuple):
@@ -108,17 +136,15 @@ def check(
     name: str, how: dict[str, Any], whole: np.ndarray, cuts: list[int], make: Callable[[Any], Any], comm: Any
 ) -> None:
     """Compare a call with the library's of the whole array."""
-    rank, size = torch.distributed.get_rank(), torch.distributed.get_world_size()
+    rank = torch.distributed.get_rank()
     own = make(whole[cuts[rank] : cuts[rank + 1]])
     given = host(getattr(prism.dist, name)(own, comm=comm, **how))
     wanted = host(getattr(prism.lib, name)(make(whole), **how))
     if name not in ALIKE:
-        shards = [None] * size
-        torch.distributed.all_gather_object(shards, given)
-        given = np.concatenate(shards)
+        given = joined(given)
     pairs = zip(given, wanted, strict=True) if isinstance(given, tuple) else [(given, wanted)]
     for found, right in pairs:
-        # Integers, and floats that hold small integers, are summed up exactly; edges of bins are computed alike.
+        # Integers, and floats that hold small integers, are summed up exactly below 2^24; edges of bins are computed alike.
         np.testing.assert_array_equal(found, right, err_msg=f"{name} {how} {whole.dtype}")
         assert np.asarray(found).dtype == np.asarray(right).dtype, (name, how)
 
@@ -144,6 +170,7 @@ def main() -> None:
                         right += 1
                         if rank == 0 and right % 20 == 0:
                             print(f"{kind}: {right} calls so far", flush=True)
+                    right += check_segments(whole, cuts, make, comm)
             right += check_products(comm, cupy.asarray) if dtype == KINDS[0] else 0
         right += check_products(comm, lambda x: torch.from_numpy(x).cuda())
         for wrong in (np.zeros(3, "float32"), np.zeros(3, "int32")):
