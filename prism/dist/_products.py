@@ -96,16 +96,20 @@ def _columns(post: Post, like: ArrayInfo, a: Any, b: Any, lengths: Sequence[int]
         sent = empty(like, (each * chunks, inner), like.dtype)
         sent[:mine] = a
     came = [empty(like, (post.size, each, inner), like.dtype) for _ in range(chunks)]
-    with Aside(like, post.engine.on_host is False) as aside:
-        marks = []
-        for chunk, room in enumerate(came):
+    with Aside(like) as aside:
+
+        def send(chunk: int) -> Any:
             with aside.sending():
-                post.all_gather(like, sent[chunk * each : (chunk + 1) * each], (each, inner), like.dtype, room)
-                marks.append(aside.mark())
+                rows = sent[chunk * each : (chunk + 1) * each]
+                post.all_gather(like, rows, (each, inner), like.dtype, came[chunk])
+                return aside.mark()
+
+        # What blocks is called when the GPU has work; what does not, before, so that it need not wait for a place there.
+        marks = [send(chunk) for chunk in range(chunks)] if post.engine.on_host is False else []
         if mine:
             lib.matmul(a, b, out=found[starts[post.rank] : starts[post.rank + 1]])
-        for chunk, (room, mark) in enumerate(zip(came, marks, strict=True)):
-            aside.join(mark)
+        for chunk, room in enumerate(came):
+            aside.join(marks[chunk] if marks else send(chunk))
             for rank, length in enumerate(lengths):
                 many = min(each, length - chunk * each)
                 if rank != post.rank and many > 0:
@@ -125,18 +129,25 @@ def _inner(post: Post, like: ArrayInfo, a: Any, b: Any) -> Any:
     # Memory is the current stream's, and kept until that has waited for what is sent.
     parts = [empty(like, (sum(rows), columns), kind) for rows in cuts]
     came = [empty(like, (post.size, rows[post.rank], columns), kind) for rows in cuts]
-    with Aside(like, post.engine.on_host is False) as aside:
-        marks = []
-        for chunk, rows in enumerate(cuts):
-            ends = [0, *itertools.accumulate(rows)]
+    with Aside(like) as aside:
+
+        def multiply(chunk: int) -> Any:
+            """Queue the product of what a message has; return what stands for its end."""
+            ends = [0, *itertools.accumulate(cuts[chunk])]
             for rank, (begin, end) in enumerate(itertools.pairwise(ends)):
                 if end > begin:
                     first = starts[rank] + chunk * each
                     _multiply(a[first : first + end - begin], b, parts[chunk][begin:end], like)
-            aside.follow()
-            with aside.sending():
+            return aside.done()
+
+        made, marks = multiply(0), []
+        for chunk, rows in enumerate(cuts):
+            # The next product is queued first: an engine on the host blocks while it sends.
+            following = multiply(chunk + 1) if chunk + 1 < chunks else None
+            with aside.sending(made):
                 post.all_to_all(like, parts[chunk], rows, [rows[post.rank]] * post.size, came[chunk])
                 marks.append(aside.mark())
+            made = following
         for chunk, (room, mark) in enumerate(zip(came, marks, strict=True)):
             aside.join(mark)
             if many := cuts[chunk][post.rank]:
