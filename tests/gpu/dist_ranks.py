@@ -1,7 +1,8 @@
-"""prism.dist on GPUs: `torchrun --nproc-per-node 2 -m tests.gpu.dist_ranks [ENGINE ..]`, a GPU a rank, or all on one.
+"""prism.dist on GPUs: `torchrun --nproc-per-node 2 -m tests.gpu.dist_ranks [ENGINE ..] [long]`, a GPU a rank, or all on one.
 
 Each function, with arrays of CuPy and torch, over NCCL by torch and by CuPy (where each rank has a GPU), and over gloo; compared
-with the same function of the whole array on this rank's GPU. Prints how many calls were right, or ends with the first wrong one.
+with the same function of the whole array on this rank's GPU. `long`: with shards of more than 2^31 elements instead. Prints how
+many calls were right, or ends with the first wrong one.
 """
 
 from __future__ import annotations
@@ -47,7 +48,7 @@ ALIKE = {
 
 def communicators(rank: int, size: int) -> Iterator[tuple[str, Any]]:
     """Yield each kind that there is, by its name."""
-    asked = sys.argv[1:] or ["gloo", "nccl", "cupy", "nccl4py"]
+    asked = [name for name in sys.argv[1:] if name != "long"] or ["gloo", "nccl", "cupy", "nccl4py"]
     if "gloo" in asked:
         yield "gloo", torch.distributed.new_group(backend="gloo")
     if torch.cuda.device_count() < size:
@@ -118,6 +119,25 @@ def check_segments(whole: np.ndarray, cuts: list[int], make: Callable[[Any], Any
     return tried
 
 
+def check_long(comm: Any) -> int:
+    """Check shards of more than 2^31 elements, whose results are known; return how many calls there were."""
+    rank, size, length = torch.distributed.get_rank(), torch.distributed.get_world_size(), (1 << 31) + 5
+    x = cupy.ones(length, np.int8)
+    assert prism.dist.sum(x, comm=comm) == size * length
+    found = prism.dist.scan(x, comm=comm)
+    for begin in range(0, length, 1 << 28):
+        wanted = cupy.arange(begin + 1, min(begin + (1 << 28), length) + 1) + rank * length
+        assert (found[begin : begin + (1 << 28)] == (wanted & 255).astype(np.uint8).view(np.int8)).all(), begin
+    del found
+    x[-2] = 2 + rank
+    assert prism.dist.argmax(x, comm=comm) == size * length - 2
+    assert int(prism.dist.flatnonzero(x == 2 + rank, comm=comm)[0]) == (rank + 1) * length - 2
+    assert prism.dist.bincount(x.view(np.uint8), comm=comm)[1] == size * (length - 1)
+    kept = prism.dist.select(x, x != 1, comm=comm)
+    assert kept.tolist() == [2 + rank]
+    return 6
+
+
 def joined(shard: np.ndarray) -> np.ndarray:
     """Return the shards of all ranks as one array."""
     shards: list[Any] = [None] * torch.distributed.get_world_size()
@@ -157,7 +177,9 @@ def main() -> None:
     cupy.cuda.Device(gpu).use()
     random, right = np.random.default_rng(0), 0
     for kind, comm in communicators(rank, size):
-        for dtype in KINDS:
+        if "long" in sys.argv:
+            right = check_long(comm)
+        for dtype in KINDS if "long" not in sys.argv else ():
             whole = random.integers(0, 100, LENGTH).astype(dtype)
             for first in (LENGTH // size, 0):
                 rest = np.sort(random.integers(first, LENGTH, size - 2)) if size > 2 else []
@@ -172,7 +194,7 @@ def main() -> None:
                             print(f"{kind}: {right} calls so far", flush=True)
                     right += check_segments(whole, cuts, make, comm)
             right += check_products(comm, cupy.asarray) if dtype == KINDS[0] else 0
-        right += check_products(comm, lambda x: torch.from_numpy(x).cuda())
+        right += check_products(comm, lambda x: torch.from_numpy(x).cuda()) if "long" not in sys.argv else 0
         for wrong in (np.zeros(3, "float32"), np.zeros(3, "int32")):
             try:
                 prism.dist.scan(cupy.asarray(wrong if rank else np.zeros(3, "float32")), comm=comm)
