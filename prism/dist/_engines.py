@@ -10,10 +10,13 @@ import contextlib
 import importlib
 import itertools
 import sys
+import weakref
 from collections.abc import Sequence
 from typing import Any, Protocol
 
 import numpy as np
+
+_NOTHING = contextlib.nullcontext()
 
 
 class Engine(Protocol):
@@ -37,6 +40,10 @@ class Engine(Protocol):
         """Send `sent[r]` bytes of `parts`, which lie in the order of ranks, to each rank r, and put what comes into `made`."""
 
 
+_groups: weakref.WeakKeyDictionary[Any, tuple[int, int, str]] = weakref.WeakKeyDictionary()
+"""Rank, size and backend of torch's groups, which are slow to ask."""
+
+
 class Group:
     """A ProcessGroup of torch: of NCCL, gloo or MPI."""
 
@@ -45,12 +52,16 @@ class Group:
     def __init__(self, group: Any) -> None:
         self._torch = sys.modules["torch"]
         self._dist, self._group = self._torch.distributed, group
-        self.rank, self.size = group.rank(), group.size()
+        if (facts := _groups.get(group)) is None:
+            facts = _groups[group] = group.rank(), group.size(), str(self._dist.get_backend(group))
+        self.rank, self.size, backend = facts
         if self.rank < 0:
             raise ValueError("`comm`: this process is not in the ProcessGroup")
-        self.on_host = "nccl" not in str(self._dist.get_backend(group))
+        self.on_host = "nccl" not in backend
 
     def _tensor(self, message: Any) -> Any:
+        if isinstance(message, self._torch.Tensor):
+            return message
         return self._torch.from_numpy(message) if isinstance(message, np.ndarray) else self._torch.as_tensor(message)
 
     def all_gather(self, part: Any, made: Any) -> None:
@@ -195,11 +206,11 @@ def _stream(message: Any) -> int:
 
 def _current(torch: Any, message: Any) -> Any:
     """Return the context in which torch works on the stream of a message."""
+    if isinstance(message, np.ndarray | torch.Tensor):
+        return _NOTHING
     from prism.host.memory import working
     from prism.runtime.arrays import describe
 
-    if isinstance(message, np.ndarray) or type(message).__module__.partition(".")[0] == "torch":
-        return contextlib.nullcontext()
     seen = torch.as_tensor(message)
     return working(describe(seen), _stream(message))
 
