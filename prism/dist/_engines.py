@@ -40,8 +40,15 @@ class Engine(Protocol):
         """Send `sent[r]` bytes of `parts`, which lie in the order of ranks, to each rank r, and put what comes into `made`."""
 
 
-_groups: weakref.WeakKeyDictionary[Any, tuple[int, int, str]] = weakref.WeakKeyDictionary()
-"""Rank, size and backend of torch's groups, which are slow to ask."""
+_groups: weakref.WeakKeyDictionary[Any, tuple[int, int, bool | None]] = weakref.WeakKeyDictionary()
+"""Rank, size and reach of torch's groups, which are slow to ask."""
+
+
+def _reach(backends: str) -> bool | None:
+    """Return where messages of a group lie, as `on_host`, by its backends: `cpu:gloo,cuda:nccl`."""
+    of = dict(one.split(":", 1) for one in backends.split(",") if ":" in one)
+    gpu = "nccl" in of.get("cuda", backends)
+    return None if gpu and "cpu" in of else not gpu
 
 
 class Group:
@@ -53,11 +60,10 @@ class Group:
         self._torch = sys.modules["torch"]
         self._dist, self._group = self._torch.distributed, group
         if (facts := _groups.get(group)) is None:
-            facts = _groups[group] = group.rank(), group.size(), str(self._dist.get_backend(group))
-        self.rank, self.size, backend = facts
+            facts = _groups[group] = group.rank(), group.size(), _reach(self._dist.get_backend_config(group))
+        self.rank, self.size, self.on_host = facts
         if self.rank < 0:
             raise ValueError("`comm`: this process is not in the ProcessGroup")
-        self.on_host = "nccl" not in backend
 
     def _tensor(self, message: Any) -> Any:
         if isinstance(message, self._torch.Tensor):
@@ -66,7 +72,7 @@ class Group:
 
     def all_gather(self, part: Any, made: Any) -> None:
         whole = self._tensor(made)
-        if self.on_host:
+        if not whole.is_cuda:
             self._dist.all_gather(list(whole.chunk(self.size)), self._tensor(part), group=self._group)
         else:
             with _current(self._torch, part):
