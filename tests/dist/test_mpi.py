@@ -14,6 +14,8 @@ from pathlib import Path
 
 import pytest
 
+from prism.dist._engines import _reach
+
 ROOT = Path(__file__).parents[2]
 
 
@@ -64,3 +66,12 @@ def test_four_ranks_over_gloo() -> None:
     assert printed(*starter, "-m", "tests.dist.over_engines", "gloo") == [
         f"rank {rank} of 4: right" for rank in range(4)
     ]
+
+
+@pytest.mark.parametrize(
+    ("backends", "reach"),
+    [("cuda:nccl", False), ("cpu:gloo,cuda:gloo", True), ("cpu:gloo,cuda:nccl", None), ("nccl", False), ("mpi", True)],
+)
+def test_where_messages_of_a_group_lie(backends: str, reach: bool | None) -> None:
+    """On the host, on a GPU, or where either will do: a mesh of torch's has a group of two backends."""
+    assert _reach(backends) is reach
