@@ -109,7 +109,7 @@ EXHIBITS = (
     Exhibit(
         "stream_compaction",
         "Stream compaction with look-back",
-        "One launch. `grid.scan_tiles` deals out tiles and looks back. Three functions inside the kernel say what happens to a tile.",
+        "One launch. `grid.scan_tiles` deals out tiles and looks back. Three functions in the kernel say what happens to a tile.",
         ("compact",),
         {},
         (
