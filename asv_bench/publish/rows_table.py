@@ -1,4 +1,4 @@
-"""The tables of docs/measurements/rows.md of softmax, norms and their gradients, as recorded: TB/s, shares of a copy, ratios to torch's."""
+"""The tables of docs/measurements/rows.md, of softmax, norms and their gradients: TB/s, shares of a copy, ratios to torch's."""
 
 from __future__ import annotations
 
