@@ -102,7 +102,8 @@ _numbers = itertools.count(1)
 def source(text: str, /, **names: Any) -> ModuleType:
     """Return a module that is made from a text. Its kernels are compiled from the text, and errors show its lines.
 
-    In the text you can use the names of `prism.lang` and those that you give. It may import others, and may be indented as a whole.
+    In the text you can use the names of `prism.lang`, and those that you give. It may import others. It may be indented
+    as a whole.
 
     Raises
     ------

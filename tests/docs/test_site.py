@@ -87,7 +87,7 @@ INDENTED = re.compile(r"^(?![ >.])(?!.*::$).*\n(?:\n)+ {4,}\S", re.MULTILINE)
 
 
 def test_no_docstring_has_a_block_that_the_site_can_t_read() -> None:
-    """An indented block stands behind a line that ends in two colons, or in a section: else Sphinx warns, and there is no site."""
+    """An indented block stands behind a line that ends in two colons, or in a section. Otherwise Sphinx makes no site."""
     shown = [name for page, what, rest in MARKS if what == "api" for name in rest.split()]
     shown += [name for page, what, rest in MARKS if what == "algorithms" for name in functions(rest)]
     values = {name: pydoc.locate(name if "." in name else f"prism.lib.{name}") for name in shown}
