@@ -1,12 +1,12 @@
 """Tensor copies into parts of tiles, and out of them: rows from some place on, swizzled or not, with copies of a ring.
 
-A trip fills parts of a tile by several boxes, and threads read the rows that were filled; or threads fill a tile, and boxes of it
-are stored. Where a part begins stands in the text, is a loop's index or comes with the launch. A map may begin before memory, or
-end behind it, and its boxes may lie outside of the map, also in some of the pieces that a tile wider than its swizzle is copied in.
-The oracle knows the rules of the hardware: a part begins at a multiple of 128 bytes, inside the tile; a box at a multiple of 16
-bytes of the matrix's rows; no two parts of a trip overlap; what a piece has of the map is memory, and where the map begins also is
-if a piece has nothing of it. What breaks them in the text must be refused; what does so when it is launched, the machine must find;
-of columns and of memory also what the text says.
+A trip fills parts of a tile by several boxes, and threads read the rows that were filled; or threads fill a tile, and boxes of
+it are stored. Where a part begins stands in the text, is a loop's index or comes with the launch. A map may begin before memory,
+or end behind it, and its boxes may lie outside of the map, also in some of the pieces that a tile wider than its swizzle is
+copied in. The oracle knows the rules of the hardware: a part begins at a multiple of 128 bytes, inside the tile; a box at a
+multiple of 16 bytes of the matrix's rows; no two parts of a trip overlap; what a piece has of the map is memory, and so is where
+the map begins if a piece has nothing of it. What breaks them in the text must be refused; what does so when it is launched, the
+machine must find; of columns and of memory also what the text says.
 """
 
 from __future__ import annotations
@@ -188,7 +188,7 @@ class Writer:
             y[number * each * 32 : number * each * 32 + elements] = self.box_of(x, first).ravel()
         starts = [self.first + 3 * number + k for k in range(self.trips) for number in range(len(self.parts))]
         there = slice(self.before, INPUT - self.behind)
-        inputs = lambda: [np.zeros_like(y), self.on_map(x[there].copy()), self.given]  # noqa: E731
+        inputs = lambda: [np.zeros_like(y), self.on_map(x[there].copy()), self.given]
         return self.edge(text, inputs, 0, y, self.outside(starts, wide))
 
     def box_of(self, x: Any, first: int) -> Any:
@@ -221,7 +221,7 @@ class Writer:
                 if values[trip] + row < self.rows and 0 <= start + row < INPUT and 0 <= self.column + column < wide:
                     y[start + row, self.column + column] = tile[values[trip] + row, column]
         there = slice(self.before, INPUT - self.behind)
-        inputs = lambda: [self.on_map(np.zeros_like(y[there])), self.given]  # noqa: E731
+        inputs = lambda: [self.on_map(np.zeros_like(y[there])), self.given]
         return self.edge(text, inputs, (0, there), y[there], self.outside(starts, wide))
 
     def edge(self, text: str, inputs: Any, result: Place, expected: Any, outside: str) -> Edge:
