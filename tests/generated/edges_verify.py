@@ -24,6 +24,7 @@ from prism.interpret.tensors import memory_of
 from prism.lang.diagnostics import CompileError
 from prism.lang.safety import PROVED, verdicts
 from prism.lang.tree.plan import Program
+from prism.launcher import launch_shape
 from prism.runtime.compile import SlowCodeError
 from tests.generated.programs import HEAD, loaded
 
@@ -52,8 +53,8 @@ class Edge:
     """
 
     text: str
-    blocks: int
-    threads: int
+    blocks: int | tuple[int, ...]
+    threads: int | tuple[int, ...]
     inputs: Callable[[], list[Any]]
     results: tuple[Place, ...] = (0,)
     expected: Sequence[Any] | None = None
@@ -138,7 +139,8 @@ def on_machine(edge: Edge, program: Program, seed: int) -> list[Any]:
     first: list[Any] | None = list(edge.expected) if edge.expected is not None else None
     for number, schedule in enumerate(edge.schedules or schedules_of(seed)):
         arguments = edge.inputs()
-        run(program, edge.blocks, edge.threads, arguments, check=True, schedule=schedule, seed=seed + number)
+        (blocks, threads), axes = launch_shape(program, (edge.blocks, edge.threads))
+        run(program, blocks, threads, arguments, check=True, schedule=schedule, seed=seed + number, axes=axes)
         got = [found_in(arguments, place) for place in edge.results]
         first = got if first is None else first
         if not alike(edge, first, got):
