@@ -16,7 +16,7 @@ import prism
 from tests.generated.edges_verify import FAILED, Edge, Outcome, judged, open_ends
 from tests.generated.programs import HEAD, loaded
 
-SAMPLE = 30
+SAMPLE = 20
 KERNEL = """\
 @prism("global")
 @requires(grid[1], block[1], thread[{bound}])

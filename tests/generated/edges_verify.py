@@ -155,18 +155,20 @@ def found_in(arguments: Sequence[Any], place: Place) -> Any:
 
 
 def on_device(array: Any) -> Any:
-    """Return a NumPy array on the GPU; where it leads out of its memory, one that leads out of that memory's copy as far."""
+    """Return a NumPy array on the GPU; one that leads out of its memory lies in the midst of a copy of that, with room around."""
     import cupy
 
     begin, end = memory_of(array)
-    address = array.__array_interface__["data"][0]
-    if begin <= address and address + array.nbytes <= end:
+    first = array.__array_interface__["data"][0]
+    if begin <= first and first + array.nbytes <= end:
         return cupy.asarray(array)
     owner = array
     while getattr(owner, "base", None) is not None:
         owner = owner.base
-    there = cupy.asarray(owner)
-    return cupy.ndarray(array.shape, array.dtype, there.data - (begin - address), array.strides)
+    low = min(begin, first)
+    room = cupy.zeros(max(end, first + array.nbytes) - low, np.uint8)
+    room[begin - low : end - low] = cupy.asarray(np.ascontiguousarray(owner).view(np.uint8).ravel())
+    return cupy.ndarray(array.shape, array.dtype, room.data + (first - low), array.strides)
 
 
 def alike(edge: Edge, left: Sequence[Any], right: Sequence[Any]) -> bool:
