@@ -20,7 +20,7 @@ from prism.lang.surface import HOOKS, Kernel, PrismModule, device, kernel
 if TYPE_CHECKING:
     from prism import dist, interpret, lang, lib, runtime
     from prism.compiler import Compiled, check, compile, explain, source
-    from prism.runtime.launch import LaunchError
+    from prism.runtime.errors import LaunchError
 
 __version__ = "0.1.0"
 __all__ = [

@@ -66,7 +66,7 @@ def _front(found: Account) -> Markup:
         ("Speaks for", entry.bound), ("Functions", str(len(found.chapters))),
         ("Barriers", str(sum(chapter.barriers for chapter in found.chapters))),
         ("Waits", str(sum(chapter.waits for chapter in found.chapters) or "")),
-        ("Shared memory", f"{entry.bytes} bytes a block"), ("Registers", str(found.resources)),
+        ("Shared memory", f"{entry.memory or '0 bytes'} a block"), ("Registers", str(found.resources)),
         ("Roles", "; ".join(map(str, entry.duties))),
         ("Template", ", ".join(f"{name}={value}" for name, value in entry.template)),
     ]  # fmt: skip
@@ -216,8 +216,10 @@ def _after(chapter: Chapter, prefix: str) -> Iterator[Markup]:
     if chapter.remarks:
         yield tag("h3", "Rings that threads fill and use")
         yield tag("ul", *(tag("li", _links(f"line {r.line}: {r.text}", chapter, prefix)) for r in chapter.remarks))
+    if chapter.memory:
+        yield tag("h3", f"Shared memory: {chapter.memory}")
+        yield from (tag("p", f"Behind all others: {one}.") for one in chapter.sized)
     if chapter.bytes:
-        yield tag("h3", f"Shared memory: {chapter.bytes} bytes")
         title = f"{chapter.bytes} bytes of shared memory"
         yield tag("figure", memory(chapter.pieces, chapter.bytes, title), *_reuse(chapter))
     if not (chapter.entries or drawn or chapter.exempts):

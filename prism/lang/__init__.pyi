@@ -1883,6 +1883,7 @@ def shared(*arguments: Any, **options: Any) -> Any:
     Form:
 
         statement ::= NAME ":" shared "(" T "[" CONST ("," CONST)* "]" ["," option]* ")" ["@" unit]
+                    | NAME ":" shared "(" T "[" length "]" ")" ["@" block[1]]
         option    ::= align "=" BYTES | ring "=" CONST | swizzle "=" (32 | 64 | 128)
         parameter ::= NAME ":" (tile | const "(" tile ")") "@" unit
         tile      ::= shared "(" T "[" CONST ("," CONST)* "]" ["," ring "=" CONST] ["," swizzle "=" CONST] ")"
