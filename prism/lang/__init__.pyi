@@ -9,7 +9,6 @@ from typing import Any, ParamSpec, TypeAlias, TypeVar, dataclass_transform, no_t
 import prism as prism
 from prism.lang.diagnostics import CompileError as CompileError
 from prism.lang.diagnostics import InternalError as InternalError
-from prism.lang.intrinsics.namespace import Namespace
 from prism.lang.surface import Kernel as Kernel
 from prism.lang.surface import LevelName, VectorCast
 from prism.lang.types import Scalar, Vector
@@ -25,7 +24,8 @@ _T = TypeVar("_T")
 # it, and so finds it in `@requires(...)`. mypy wants the function itself, under whatever name; it takes `MYPY` for true.
 def _gives(value: _R) -> Callable[[Callable[_P, Any]], Callable[_P, _R]]: ...
 
-class _Intrinsics(Namespace):
+class _Intrinsics:
+    def __getattr__(self, name: str) -> Any: ...
     @_gives(no_type_check)
     def __call__(
         self, text: str, *, meaning: Callable[..., Any] | None = None, effects: Mapping[str, str] | None = None,
@@ -2390,7 +2390,7 @@ else:
         """A scalar type, of 64 bits."""
 
     def device(python: Any) -> Kernel:
-        """Mark a function that kernels call: the same as `@prism("device")`. `prism help device` prints the whole page."""
+        """Mark a function that kernels call: `@prism.device`, which *Typed Perspectives* spells `@prism("device")`. `prism help device` prints the whole page."""
 
     class double(Any, metaclass=_ScalarType):
         """A scalar type: float64, of 64 bits."""
@@ -2438,7 +2438,7 @@ else:
         """A scalar type: int8, of 8 bits."""
 
     def kernel(python: Any) -> Kernel:
-        """Mark a kernel's entry: the same as `@prism("global")`. `prism help kernel` prints the whole page."""
+        """Mark a kernel's entry: `@prism.kernel`, which *Typed Perspectives* spells `@prism("global")`. `prism help kernel` prints the whole page."""
 
     def struct(cls: type) -> Any:
         """Declare a struct: a class whose annotations are scalars of Prism; `int` is int32 and `float` float32, as in a kernel.

@@ -2,9 +2,9 @@
 
     python -m tests.docs.spelling docs examples kernels      rewrites the files of some folders
 
-The same functions are called `kernel` and `device` in `prism.lang`, for `pl.kernel`, and `@prism("global")` and `@prism("device")` are
-how *Typed Perspectives* spells them. docs/reference/kernel.md says that; elsewhere in the documentation, the examples and the
-kernels there is one.
+The same functions are called `kernel` and `device` in `prism.lang`, for `pl.kernel`, and *Typed Perspectives* spells them
+`@prism("global")` and `@prism("device")`. docs/reference/kernel.md says that; elsewhere in the documentation and the examples
+there is one spelling.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ ROOT = Path(__file__).resolve().parents[2]
 PAPER = {"global": "kernel", "device": "device"}
 OTHERS = {
     Path("docs/reference/prism.md"), Path("docs/reference/kernel.md"), Path("docs/reference/device.md"), Path("docs/api.md"),
-    Path("docs/reference.md"), Path("CHANGELOG.md"), Path("tests/docs/spelling.py"),
+    Path("docs/reference.md"), Path("CHANGELOG.md"), Path("docs/editors.md"), Path("tests/docs/spelling.py"),
 }  # fmt: skip
 """Files that speak of the other spellings, or are made from the package's own docstrings."""
 FENCED = re.compile(r"^```python.*?^```$", re.MULTILINE | re.DOTALL)

@@ -25,7 +25,9 @@ KEPT = (ast.Import, ast.ImportFrom, ast.FunctionDef, ast.ClassDef, ast.AnnAssign
 
 def kernels_of(page: Path) -> str:
     """What a page defines: imports, kernels, functions, structs, constants; of a name that is defined twice, the last."""
-    blocks = [m["text"] for m in BLOCK.finditer(page.read_text("utf-8")) if m["fence"] == "python" and m["kind"].strip() == ""]
+    blocks = [
+        m["text"] for m in BLOCK.finditer(page.read_text("utf-8")) if m["fence"] == "python" and m["kind"].strip() == ""
+    ]
     kept: dict[str, ast.stmt] = {}
     for number, node in enumerate(node for text in blocks for node in ast.parse(text).body):
         constant = isinstance(node, ast.Assign) and re.fullmatch(r"[A-Z_, ()]+", ast.unparse(node.targets[0]))
@@ -53,7 +55,9 @@ def project(tmp_path_factory: pytest.TempPathFactory) -> Path:
     for page in PAGES:
         text = kernels_of(page)
         if "@prism." in text:
-            (folder / f"page_{re.sub('[^a-z0-9]+', '_', str(page.relative_to(ROOT)).lower())}.py").write_text(text, "utf-8")
+            (folder / f"page_{re.sub('[^a-z0-9]+', '_', str(page.relative_to(ROOT)).lower())}.py").write_text(
+                text, "utf-8"
+            )
     for example in EXAMPLES:
         (folder / f"example_{'_'.join(example.relative_to(ROOT / 'examples').with_suffix('').parts)}.py").write_text(
             example.read_text("utf-8"), "utf-8"
@@ -62,7 +66,9 @@ def project(tmp_path_factory: pytest.TempPathFactory) -> Path:
     assert len([one for one in files if one.name.startswith("page_")]) > 100 and len(files) > 120
     assert not [one.name for one in files if IGNORES.search(one.read_text("utf-8"))]
     names = template_parameters(one.read_text("utf-8") for one in files)
-    (folder / "__builtins__.pyi").write_text("".join(["from typing import Any\n", *(f"{name}: Any\n" for name in sorted(names))]), "utf-8")
+    (folder / "__builtins__.pyi").write_text(
+        "".join(["from typing import Any\n", *(f"{name}: Any\n" for name in sorted(names))]), "utf-8"
+    )
     return folder
 
 

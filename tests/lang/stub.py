@@ -24,7 +24,6 @@ from typing import Any, ParamSpec, TypeAlias, TypeVar, dataclass_transform, no_t
 import prism as prism
 from prism.lang.diagnostics import CompileError as CompileError
 from prism.lang.diagnostics import InternalError as InternalError
-from prism.lang.intrinsics.namespace import Namespace
 from prism.lang.surface import Kernel as Kernel
 from prism.lang.surface import LevelName, VectorCast
 from prism.lang.types import Scalar, Vector
@@ -40,7 +39,8 @@ _T = TypeVar("_T")
 # it, and so finds it in `@requires(...)`. mypy wants the function itself, under whatever name; it takes `MYPY` for true.
 def _gives(value: _R) -> Callable[[Callable[_P, Any]], Callable[_P, _R]]: ...
 
-class _Intrinsics(Namespace):
+class _Intrinsics:
+    def __getattr__(self, name: str) -> Any: ...
     @_gives(no_type_check)
     def __call__(
         self, text: str, *, meaning: Callable[..., Any] | None = None, effects: Mapping[str, str] | None = None,

@@ -25,7 +25,7 @@ def test_every_name_has_a_type_and_a_docstring() -> None:
     (apart,) = (node for node in body if isinstance(node, ast.If))
     body += apart.orelse
     told: dict[str, str] = {}
-    for node, after in zip(body, body[1:], strict=False):
+    for node, after in zip(body, [*body[1:], body[0]], strict=True):
         match node:
             case ast.FunctionDef() | ast.ClassDef():
                 told[node.name] = ast.get_docstring(node) or ""
@@ -37,7 +37,9 @@ def test_every_name_has_a_type_and_a_docstring() -> None:
     told |= {"prism": "imported"}
     told = {name: text for name, text in told.items() if not name.startswith("_") or name.startswith("__")}
     mypy = {node.name for node in apart.body if isinstance(node, ast.FunctionDef)}
-    mypy |= {node.target.id for node in apart.body if isinstance(node, ast.AnnAssign) and isinstance(node.target, ast.Name)}
+    mypy |= {
+        node.target.id for node in apart.body if isinstance(node, ast.AnnAssign) and isinstance(node.target, ast.Name)
+    }
     mypy |= {alias.asname or "" for node in apart.body if isinstance(node, ast.ImportFrom) for alias in node.names}
     assert mypy == {node.name for node in apart.orelse if isinstance(node, ast.FunctionDef | ast.ClassDef)}
     assert set(told) == set(lang.__all__)

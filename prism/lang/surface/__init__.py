@@ -198,7 +198,9 @@ class VectorCast(Value):
     vector: Vector
 
     def __call__(self, *_: Any) -> Any:
-        raise TypeError(f"`{self.name}` belongs in a kernel: call it inside a function marked @prism.kernel or @prism.device")
+        raise TypeError(
+            f"`{self.name}` belongs in a kernel: call it inside a function marked @prism.kernel or @prism.device"
+        )
 
     def __getitem__(self, _: object) -> Any:
         return self()
