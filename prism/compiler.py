@@ -245,4 +245,4 @@ def require_kernel(kernel: object) -> None:
     """Raise TypeError for what is no kernel."""
     if not isinstance(kernel, Kernel):
         kind = type(kernel).__name__
-        raise TypeError(f"expected a function marked @prism(...), not {kind}")
+        raise TypeError(f"expected a function marked @prism.kernel or @prism.device, not {kind}")

@@ -1,8 +1,8 @@
 """Programs some of whose shared memory the launch sizes: those of other kinds, with lengths that are made of arguments.
 
 Of a program of another generator the plain shared objects in the kernel's text, of one extent, get a length that each launch
-says: an argument, a sum, a number of threads. The program by hand is the oracle: what is right with constant lengths is right so, under
-every schedule; what is refused is refused as well.
+says: an argument, a sum, a number of threads. The program by hand is the oracle: what is right with constant lengths is right
+so, under every schedule; what is refused is refused as well.
 """
 
 from __future__ import annotations

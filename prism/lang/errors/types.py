@@ -231,7 +231,7 @@ class NotCallable(Error, code="type"):
 
     title = "`{text}` cannot be called"
     label = "not a device function, an intrinsic or a type"
-    help_template = 'call a function marked `@prism("device")`, an intrinsic, or a type as a conversion: `int64(x)`'
+    help_template = "call a function marked `@prism.device`, an intrinsic, or a type as a conversion: `int64(x)`"
     text: str
 
 
