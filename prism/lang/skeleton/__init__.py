@@ -85,6 +85,9 @@ def certify(lowered: Lowered) -> Certified:
     _describe(found, maker)
     found.body = _sequence(body)
     finding = run(_Asking(found, maker))
+    if finding.rule == "race" and maker.vague:
+        found.beyond = 4, "pointers that name one object in one trip and another in the next"
+        return Certified(found, check(found), least)
     if finding.status == ACCEPTED and least < found.threads:
         found.threads, most = least, found.threads
         finding = check(found)

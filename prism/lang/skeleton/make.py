@@ -126,6 +126,8 @@ class Maker:
         self.made: list[Made] = []
         self.known: dict[object, Made] = {}
         self.loops: list[Loop] = []
+        self.vague = False
+        """Whether a pointer may have several values somewhere: which of them it has in which trip is not kept."""
 
     def body(self) -> Body:
         """Return the kernel's body."""
@@ -203,6 +205,13 @@ def questions_of(known: Facts) -> Questions:
     return found
 
 
+LATER: Mapping[type, tuple[int, str]] = {
+    tree.Async: (3, "copies by `cp_async`"),
+    tree.Batch: (3, "`wgmma`"),
+    tree.Turns: (2, "turns"),
+    tree.Specialise: (2, "roles that have a body each"),
+}
+"""Statements that a skeleton cannot say yet: at which stage it will, and what they are."""
 KINDS = {"atomic of a block": "atomic_block"}
 
 
@@ -265,6 +274,7 @@ class Walker:
         """Return the rest of a list, once for each value that pointers of a block may have here."""
         found: Body = ()
         ends: list[tuple[Values, ...]] = []
+        self.maker.vague = True
         for values in groups:
             self.names.now = values
             rest = self.body(body, place)
@@ -292,7 +302,7 @@ class Walker:
     def step(self, step: object) -> object:
         """Return a step of the plan, as it is emitted."""
         if not isinstance(step, Barrier):
-            raise Beyond(3, type(step).__name__)
+            raise Beyond(3, "what asynchronous copies and wgmma are waited for with")
         return barrier(step, self.maker.lowered)
 
     def statement(self, s: tree.Stmt, place: Place) -> Iterator[object]:  # noqa: C901
@@ -329,7 +339,7 @@ class Walker:
             case tree.SharedDeclare(symbol=tree.Symbol(type=tree.Pointer(ring=ring))) if ring:
                 raise Beyond(2, "a ring")
             case tree.Async() | tree.Batch() | tree.Turns() | tree.Specialise():
-                raise Beyond(3, type(s).__name__)
+                raise Beyond(*LATER[type(s)])
             case _:
                 pass
 
@@ -389,10 +399,10 @@ class Walker:
             found = self.call(use.expression, place)
         elif isinstance(use.expression.symbol.root().type, tree.Fragment):
             if use.how:
-                raise Beyond(4, "wgmma")
+                raise Beyond(3, "`wgmma`")
             return
         elif use.how:
-            raise Beyond(3, f"asynchronous: {use.how}")
+            raise Beyond(3, "asynchronous copies")
         elif in_memory(use.expression.symbol.root()):
             found = self.access(use, place)
         else:
@@ -422,6 +432,7 @@ class Walker:
             touch = make_touch(self.frame, place, env, use)  # type: ignore[arg-type]
             for frame, links in _behind(self.frame, [Link(self.frame, touch, self.open_views(place))]):
                 one = (("acc", self.number(frame, tuple(links[::-1]), touch.kind)),)
+                self.maker.vague |= bool(found)
                 found = found if found == one else (("if", THREAD, one, found),) if found else one
         return found
 

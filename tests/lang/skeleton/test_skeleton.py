@@ -139,7 +139,7 @@ def test_each_barrier_is_needed_and_each_weaker_one_too_weak(kernel: Kernel) -> 
     program = prism.check(kernel)
     assert status(program)[0] == ACCEPTED
     for mutant, changed in program_mutants(program):
-        assert status(changed)[0] == REJECTED, mutant.name
+        assert status(changed)[0] != ACCEPTED, mutant.name
 
 
 ORDERED = ("epilogue", "halves", "quantized", "normalized", "cleared")
