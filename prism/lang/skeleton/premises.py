@@ -10,7 +10,7 @@ from prism.lang import tree
 from prism.lang.barriers import flow, overlap
 from prism.lang.facts.touches import Pending
 from prism.lang.skeleton.make import Frame, Loop, Made
-from prism.lang.types.perspective import Perspective
+from prism.lang.types.perspective import BLOCK, Perspective
 
 ORIGINS = ("proved", "assumed", "believed", "runs")
 """How a premise is known, from the strongest on: by the prover; as the program says, which checked runs test; as the program
@@ -25,9 +25,7 @@ def premise(one: Made, two: Made, loop: Loop | None) -> tuple[Perspective | None
     `loop`: the outermost loop of which they are in different trips; None: in no other trip of any.
     """
     owners = [made.links[0].touch.root.perspective for made in (one, two)]
-    found: Perspective | None = (
-        max(owners, key=lambda p: (p.level, p.size)) if owners[0] <= owners[1] or owners[1] <= owners[0] else None
-    )
+    found: Perspective | None = max(owners, key=lambda p: (p.level, p.size))
     worst, why = 0, ""
     if loop is not None and loop.frame.depth < one.links[0].frame.depth:
         return found, ORIGINS[0], "whose the object is"
@@ -45,16 +43,21 @@ def premise(one: Made, two: Made, loop: Loop | None) -> tuple[Perspective | None
             if first is None or second is None or (outside is not None and first > outside):
                 break
             count += 1
-        aged: frozenset[tree.Stmt] = frozenset()
-        if here is not None and not left.touch.varies.isdisjoint(frame.known.renewed[here.statement]):
-            aged = frozenset({here.statement})
+        # Behind a loop, all its trips are others than the one in which it ended.
+        left_behind = (other for other in one.loops if other.frame is frame and other not in two.loops)
+        gone = (each.statement for each in (left_behind if here is None else (here,)))
+        aged = frozenset(s for s in gone if not left.touch.varies.isdisjoint(frame.known.renewed[s]))
         clash = flow.find_clash(
             frame.objects, Pending(left.touch, count, aged=aged, loop=here is not None), right.touch
         )
-        if clash is None:
-            return None, ORIGINS[worst], why
+        worst = max([worst, *(_parting(frame, step.view) for step in (*left.touch.steps, *right.touch.steps))])
+        if clash is None or (clash.relation.unit is None and flow.is_block_scoped(left.touch.kind, right.touch.kind)):
+            # Of atomic accesses of blocks, nothing is said where they are one block's.
+            near = flow.is_block_scoped(left.touch.kind, right.touch.kind)
+            unproved = "" if clash is None else clash.relation.unproved
+            return (BLOCK if near else None), ORIGINS[max(worst, UNPROVED[unproved])], why
         relation = clash.relation
-        worst = max(worst, UNPROVED[relation.unproved], *(_parting(frame, step.view) for step in left.touch.steps))
+        worst = max(worst, UNPROVED[relation.unproved])
         found, why = relation.unit, relation.believed or (relation.reason if relation.unit is None else "")
         if found is None or here is not None:
             break

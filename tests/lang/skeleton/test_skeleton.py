@@ -13,14 +13,17 @@ import pytest
 
 import prism
 from prism.lang import (
+    atomic_add,
     attr,
     block,
+    claim,
     const,
     float32,
     grid,
     group,
     id,
     int32,
+    one,
     partition,
     ptr,
     requires,
@@ -194,3 +197,37 @@ def test_their_mutants_are_rejected() -> None:
         for mutant, changed in program_mutants(program):
             excuse = mutant.harmless or (excused(mutant.step, threads, mutant.what) if mutant.step else "")
             assert status(changed)[0] == REJECTED or excuse, mutant.name
+
+
+# -- what facts say -----------------------------------------------------------------------------------------------------------
+
+
+@prism("global")
+@attr("__launch_bounds__(32)")
+@requires(grid[1], block[1], thread[32], cooperative=True)
+def counted(y: ptr(int32) @ grid[1], apart: int32 @ grid[1]):
+    """Whether blocks count in words of their own depends on an argument."""
+    with partition(y, block[1], apart * id()) as mine, group(thread[1]):
+        atomic_add(mine[0], 1, scope="block")
+
+
+@prism("global")
+@requires(grid[1], block[1], thread[32], cooperative=True)
+def odd_and_first(x: ptr(int32) @ grid[1], n: int32 @ grid[1]):
+    """Behind the loop one thread has element 0, which no trip has touched."""
+    i: int32 @ thread[1] = id()
+    for k in range(n):
+        with partition(x, thread[1], 2 * i + k % 2) as mine, group(thread[1]):
+            mine[1] = i
+    with claim(x, thread[1]) as first, one(thread):
+        first[0] = 7
+
+
+def test_what_is_not_proved_of_a_part_is_not_proved_of_its_atomics() -> None:
+    found = certified(prism.check(counted))
+    assert '(fact 0 0 same block runs "")' in str(found) and found.finding.status == ACCEPTED
+    assert describe(found) == "certificate: accepted, given facts: 1 left to runs"
+
+
+def test_what_lies_behind_a_loop() -> None:
+    assert certified(prism.check(odd_and_first)).finding.status == ACCEPTED
