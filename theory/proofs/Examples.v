@@ -77,9 +77,39 @@ Example good_uniform S t t' : reach (init good_program n0 m0) S -> t < 4 -> t' <
   prefix (at_persp (Block, 1) (hist (pool S (0, t)))) (at_persp (Block, 1) (hist (pool S (0, t')))) \/
   prefix (at_persp (Block, 1) (hist (pool S (0, t')))) (at_persp (Block, 1) (hist (pool S (0, t)))).
 Proof.
-  intros HR Ht Ht'. apply (uniformity false good_program n0 m0); auto.
+  intros HR Ht Ht'. apply (uniformity (fun _ => false) (fun _ => false) good_program n0 m0); auto.
+  - intros [|[|x]] q v; simpl; intros [= <- <-]; reflexivity.
   - split; simpl; auto.
   - split; simpl; auto.
+  - reflexivity.
+Qed.
+
+(** An input and a result: the grid reads how often its loop goes round, and each thread stores what it counted. *)
+Definition n1 : env := fun x =>
+  match x with
+  | 0 => Some ((Grid, 1), VArr Global 0 0 8) | 2 => Some ((Grid, 1), VArr Global 2 0 8) | _ => None end.
+Definition two_arrays : stmt :=
+  SDecl 3 (Grid, 1) (ERead Global 2 (int 0))
+  (SDecl 4 (Grid, 1) (int 0)
+  (SSeq (SWhile (ECmp Lt (EVar 4) (EVar 3)) (SAssign 4 (EBop Add (EVar 4) (int 1))))
+  (SLower 0 10 (int 0)
+  (SDestruct
+  (SLower 10 11 (int 0)
+  (SDestruct
+  (SPartition 11 12 4 EId
+  (SGroup 4 (SStore Global 12 (int 0) (EVar 4)))))))))).
+
+Example two_arrays_checks :
+  check (fun _ => (Global, TInt, 8)) (fun x => match x with 0 | 2 => Some ((Grid, 1), TArr Global TInt) | _ => None end)
+    Grid 1 0 SMEM two_arrays = true.
+Proof. reflexivity. Qed.
+
+Example two_arrays_uniform S a b : reach (init two_arrays n1 m0) S -> tid_ok a -> tid_ok b ->
+  prefix (at_persp (Grid, 1) (hist (pool S a))) (at_persp (Grid, 1) (hist (pool S b))) \/
+  prefix (at_persp (Grid, 1) (hist (pool S b))) (at_persp (Grid, 1) (hist (pool S a))).
+Proof.
+  intros HR Ha Hb. apply (uniformity (fun x => x =? 2) (fun st => st =? 2) two_arrays n1 m0); auto.
+  - intros [|[|[|x]]] q v; simpl; intros [= <- <-]; reflexivity.
   - reflexivity.
 Qed.
 
