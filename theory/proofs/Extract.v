@@ -1,6 +1,6 @@
-(* The checker of skeletons as OCaml, with its numbers as OCaml's (63 bits; the reader refuses those beyond 2^40). *)
-
+(* The two checkers as OCaml, with their numbers as OCaml's (63 bits; the reader refuses numbers of more than 12 digits). *)
 From Coq Require Import Extraction ExtrOcamlBasic ExtrOcamlNatInt.
-From Bundl Require Import Skeleton Valid.
+From Bundl Require Skeleton Valid Syntax Typing Step Check.
 
-Extraction "extracted/valid.ml" bars keys check valid.
+Extraction "extracted/valid.ml" Valid.bars Valid.keys Valid.check Valid.valid.
+Extraction "extracted/typed.ml" Check.check.

@@ -5,6 +5,7 @@ From Bundl Require Import Syntax Typing Step Safety Units.
 Import ListNotations.
 
 Local Arguments down : simpl never.
+Local Arguments Nat.max : simpl never.
 
 Section Two.
 Context {M : Machine}.
@@ -460,8 +461,8 @@ Proof.
     assert (C2 : base k2 + idx k2 = coord b (lv k1)) by (rewrite S1; apply P2).
     assert (PL1 : idx k1 < n1 -> pos_ok a (sub_left k1 n1)) by auto using sub_left_ok.
     assert (PL2 : idx k2 < n1 -> pos_ok b (sub_left k2 n1)) by auto using sub_left_ok.
-    assert (PR1 : n1 <= idx k1 -> idx k1 < n1 + n2 -> pos_ok a (sub_right k1 n1 n2)) by auto using sub_right_ok.
-    assert (PR2 : n1 <= idx k2 -> idx k2 < n1 + n2 -> pos_ok b (sub_right k2 n1 n2)) by auto using sub_right_ok.
+    assert (PR1 : n1 <= idx k1 -> idx k1 < n1 + n2 -> pos_ok a (sub_right k1 n1 n2)) by auto using sub_right_max.
+    assert (PR2 : n1 <= idx k2 -> idx k2 < n1 + n2 -> pos_ok b (sub_right k2 n1 n2)) by auto using sub_right_max.
     assert (NL1 : idx k1 < n1 -> n1 <= idx k2 -> ~ inu a (sub_left k1 n1) b).
     { intros I1 I2 I. apply inu_coord in I; auto. simpl in I. lia. }
     assert (NL2 : idx k2 < n1 -> n1 <= idx k1 -> ~ inu b (sub_left k2 n1) a).

@@ -2,7 +2,7 @@
 From Coq Require Import Arith ZArith List Bool Lia.
 Import ListNotations.
 
-(** A machine: [B] blocks of [T] threads, and [SMEM] words of shared memory that a program may hold at once. *)
+(** A machine: [B] blocks of [T] threads, and [SMEM] bytes of shared memory that a program may hold at once. *)
 Class Machine := { T : nat; B : nat; SMEM : nat }.
 
 (** * Perspectives *)
@@ -127,6 +127,7 @@ Qed.
 Inductive bty := TInt | TBool.
 Inductive bval := VInt (z : Z) | VBool (b : bool).
 Definition tyof (v : bval) : bty := match v with VInt _ => TInt | VBool _ => TBool end.
+Definition bytes (b : bty) (len : nat) : nat := match b with TInt => 4 * len | TBool => len end.
 Definition zero (b : bty) : bval := match b with TInt => VInt 0 | TBool => VBool false end.
 
 Inductive kind := Local | Shared | Global.
@@ -182,7 +183,7 @@ Inductive stmt :=
 | SGroup (q : nat) (s : stmt)
 | SAssign (x : name) (e : expr)
 | SStore (l : kind) (x : name) (e1 e2 : expr)                      (* x[e1] = e2, x of kind l *)
-| SDecl (x : name) (q : persp) (e : expr) (s : stmt)              (* x @ q = e in s *)
+| SDecl (x : name) (q : persp) (b : bty) (e : expr) (s : stmt)    (* x : b @ q = e in s *)
 | SLocal (x : name) (q : persp) (b : bty) (len : nat) (s : stmt)  (* a local array *)
 | SAlloc (l : kind) (x : name) (b : bty) (len : nat) (st : site) (s : stmt)
 | SIf (e : expr) (s1 s2 : stmt)
@@ -193,7 +194,7 @@ Inductive stmt :=
 (* The two below arise only while a program runs. *)
 | SArm (n a : nat) (s : stmt)                                     (* only the a-th sub-unit of size n runs s *)
 | SScope (hid : option name) (x : name) (q : persp) (v : val) (cost : nat) (s : stmt).
-   (* [s] in the scope of x = v at q; [hid] cannot be used in it; it holds [cost] words of shared memory *)
+   (* [s] in the scope of x = v at q; [hid] cannot be used in it; it holds [cost] bytes of shared memory *)
 
 Definition hide {A} (hid : option name) (g : name -> option A) : name -> option A :=
   match hid with Some z => ups g z None | None => g end.
@@ -204,7 +205,7 @@ Definition restore {A} (hid : option name) (x : name) (g0 g1 : name -> option A)
 Fixpoint live (s : stmt) : nat :=
   match s with
   | SSeq s1 s2 | SSplit _ _ s1 s2 | SIf _ s1 s2 => Nat.max (live s1) (live s2)
-  | SDestruct s | SGroup _ s | SDecl _ _ _ s | SLocal _ _ _ _ s | SAlloc _ _ _ _ _ s | SWhile _ s
+  | SDestruct s | SGroup _ s | SDecl _ _ _ _ s | SLocal _ _ _ _ s | SAlloc _ _ _ _ _ s | SWhile _ s
   | SPartition _ _ _ _ s | SLower _ _ _ s | SClaim _ _ _ _ s | SArm _ _ s => live s
   | SScope _ _ _ _ c s => c + live s
   | SSkip | SAssign _ _ | SStore _ _ _ _ => 0

@@ -4,6 +4,7 @@ From Bundl Require Import Syntax Typing Step Safety.
 Import ListNotations.
 
 Local Arguments down : simpl never.
+Local Arguments Nat.max : simpl never.
 
 (** * The fragment
 
@@ -28,7 +29,7 @@ Fixpoint sfrag (rg : name -> bool) (ro : site -> bool) (s : stmt) : bool :=
   | SIf e s1 s2 => efrag rg e && (sfrag rg ro s1 && sfrag rg ro s2)
   | SAssign _ e => efrag rg e
   | SStore l x e1 e2 => negb (rg x && kind_eqb l Global) && (efrag rg e1 && efrag rg e2)
-  | SDecl _ _ e s | SWhile e s => efrag rg e && sfrag rg ro s
+  | SDecl _ _ _ e s | SWhile e s => efrag rg e && sfrag rg ro s
   | SPartition x y _ e s | SLower x y e s => Bool.eqb (rg x) (rg y) && (efrag rg e && sfrag rg ro s)
   | SClaim x y _ _ s => Bool.eqb (rg x) (rg y) && sfrag rg ro s
   | SAlloc l x _ _ st s => vfrag rg ro x (VArr l st 0 0) && sfrag rg ro s
@@ -259,6 +260,11 @@ Proof.
   destruct p as [h n]. unfold down. destruct h, n as [|[|n]]; try discriminate; intros [= <-]; left; simpl; lia.
 Qed.
 
+(** A split's guard has its second arm aligned, if there is one. *)
+Lemma sub_right_max th k n1 n2 : pos_ok th k -> Nat.divide (Nat.max 1 n2) (base k + n1) ->
+  n1 <= idx k -> idx k < n1 + n2 -> pos_ok th (sub_right k n1 n2).
+Proof. intros. apply sub_right_ok; auto. now replace n2 with (Nat.max 1 n2) by lia. Qed.
+
 Lemma frame a b : tid_ok a -> forall s k u n m s' n' m' ev,
   pos_ok a k -> step a k u n m s = Next s' n' m' ev -> only a b k n n' /\ mine a b k ev.
 Proof.
@@ -279,7 +285,7 @@ Proof.
     try match goal with
     | E : step a ?k' _ _ _ _ = Next _ _ _ _, IH : forall _ _ _ _ _ _ _ _, pos_ok _ _ -> _ -> _ |- _ =>
         assert (Hk' : pos_ok a k');
-        [ eauto using sub_left_ok, sub_right_ok, sub_arm_ok, sub_down_ok; try now apply group_pos
+        [ eauto using sub_left_ok, sub_right_max, sub_arm_ok, sub_down_ok; try now apply group_pos
         | eapply IH in E as [? ?]; eauto; split;
           [ eapply only_up; [|eassumption] | eapply mine_up; [|eassumption] ];
           eauto using inu_left, inu_right, inu_arm, inu_down; fail ]
