@@ -1,23 +1,25 @@
-"""Programs of the core that `theory/proofs` mechanises, in the form that its extracted checker reads, with this checker's verdict.
+"""Programs of the core that `theory/proofs` mechanises, in the form that its extracted checker reads, with the verdict here.
 
 python -m theory.bundl.core [--every 5] [--random 5000] [--seed 0]
 
-A line a program: `(typed BLOCKS THREADS BYTES ((array int) ..) statement)`, or `(untyped ..)`. `--every`: all programs of up to so
-many rules; `--random`: generated ones, larger. Behind each program come ill-typed neighbours. Values do not matter to a type,
-so a number is 0 and an operator is any; a view's offset, step and length are one sum. What the core does not have is left out.
+A line a program: `(typed BLOCKS THREADS BYTES ((array int) ..) statement)`, or `(untyped ..)`. `--every`: all programs of up to
+so many rules; `--random`: generated ones, larger. Behind each come ill-typed neighbours, and one with another unit somewhere.
+Values do not matter to a type, so a number is 0 and an operator is any; a view's offset, step and length are one sum. What the
+core does not have is left out.
 """
 
 from __future__ import annotations
 
 import argparse
 from collections.abc import Iterator
+from dataclasses import replace
 from random import Random
 
 from prism.lang.types.perspective import Level, Perspective
 from theory.bundl import syntax as x
 from theory.bundl.every import Root, programs
 from theory.bundl.generate import program as generated
-from theory.bundl.mutants import mutant
+from theory.bundl.mutants import change, mutant
 from theory.bundl.perspectives import ONE_GRID, Shape, at, dn
 from theory.bundl.typing import corrected, well_typed
 
@@ -145,6 +147,33 @@ def text(program: x.Program, shape: Shape) -> str | None:
     return f"({verdict} {shape.blocks} {shape.threads} {program.budget} ({inputs}) {body})"
 
 
+def with_odd_unit(program: x.Program, rng: Random) -> x.Program | None:
+    """Return the program with a size, or a perspective, that is another one in one place; typed or not."""
+    places = [n for n, term in enumerate(x.walk(program.body)) if isinstance(term, _SIZED)]
+    if not places:
+        return None
+
+    def other(s: x.Node) -> x.Node:
+        size = rng.randint(1, 6)
+        match s:
+            case x.Declare() | x.Alloc():
+                return replace(s, at=at(rng.choice(tuple(Level)), size))
+            case x.Split():
+                return replace(s, left=size, right=rng.randint(0, 4))
+            case x.Group() | x.Partition():
+                return replace(s, parts=size)
+            case x.Claim():
+                return replace(s, size=size, arm=rng.randint(0, 3))
+            case _:
+                return s
+
+    body, _ = change(program.body, rng.choice(places), other)
+    return replace(program, body=body)
+
+
+_SIZED = (x.Declare, x.Alloc, x.Split, x.Group, x.Partition, x.Claim)
+
+
 def lines(every: int, count: int, seed: int, mutants: int = 2) -> Iterator[str]:
     """Yield the lines of all programs of up to `every` rules, of `count` generated ones, and of neighbours of each."""
     rng = Random(seed)
@@ -152,8 +181,9 @@ def lines(every: int, count: int, seed: int, mutants: int = 2) -> Iterator[str]:
     large = ((generated(rng, shape, rng.randint(5, 40)), shape) for shape in (rng.choice(SHAPES) for _ in range(count)))
     for program, shape in (*small, *large):
         others = (mutant(program, shape, rng) for _ in range(mutants))
-        for one in (program, *(other[0] for other in others if other is not None)):
-            line = text(one, shape)
+        odd = with_odd_unit(program, rng)
+        for one in (program, odd, *(other[0] for other in others if other is not None)):
+            line = None if one is None else text(one, shape)
             if line is not None:
                 yield line
 

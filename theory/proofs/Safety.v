@@ -243,7 +243,7 @@ Proof.
       repeat split; try apply Hmu; [constructor|]. eapply env_ok_set; eauto. constructor.
       intros j. unfold upz. destruct (j =? _)%Z; auto.
     + match goal with H : ?l <> Local -> _ /\ _ |- _ => destruct H as [-> Hone]; [congruence|] end.
-      rewrite kind_eqb_refl, may_touch_ok by (intros _; rewrite Hone; left; simpl; lia). simpl. value e1. value e2.
+      rewrite kind_eqb_refl, may_touch_ok by (intros _; rewrite Hone; left; split; [simpl; lia | apply Nat.divide_1_l]). simpl. value e1. value e2.
       destruct (inb _ len); simpl; auto.
       split; [constructor|]. split; auto. eapply mem_ok_write; eauto.
   - (* decl *)

@@ -12,13 +12,17 @@ Definition persp : Type := level * nat.
 
 Definition rank_of (h : level) : nat := match h with Thread => 0 | Block => 1 | Grid => 2 end.
 
-(** [(h,n) <= (h',n')]: a lower level, or the same level and [n] divides [n']. *)
-Definition ple (a b : persp) : Prop :=
-  rank_of (fst a) < rank_of (fst b) \/ (fst a = fst b /\ Nat.divide (snd a) (snd b)).
+(** How many threads or blocks one unit of the next level has. *)
+Definition tile `{Machine} (h : level) : nat := match h with Thread => T | Block => B | Grid => 1 end.
+
+(** [(h,n) <= (h',n')]: a lower level, and [n] divides how many of it one unit of the next level has; or the same level and
+    [n] divides [n']. Every unit of the narrower then lies in one of the broader. *)
+Definition ple `{Machine} (a b : persp) : Prop :=
+  rank_of (fst a) < rank_of (fst b) /\ Nat.divide (snd a) (tile (fst a)) \/ (fst a = fst b /\ Nat.divide (snd a) (snd b)).
 
 Definition dvdb (a b : nat) : bool := b mod a =? 0.
-Definition pleb (a b : persp) : bool :=
-  (rank_of (fst a) <? rank_of (fst b)) || ((rank_of (fst a) =? rank_of (fst b)) && dvdb (snd a) (snd b)).
+Definition pleb `{Machine} (a b : persp) : bool :=
+  ((rank_of (fst a) <? rank_of (fst b)) && dvdb (snd a) (tile (fst a))) || ((rank_of (fst a) =? rank_of (fst b)) && dvdb (snd a) (snd b)).
 
 Definition peqb (a b : persp) : bool := (rank_of (fst a) =? rank_of (fst b)) && (snd a =? snd b).
 
@@ -32,10 +36,10 @@ Qed.
 Lemma rank_inj h h' : rank_of h = rank_of h' -> h = h'.
 Proof. destruct h, h'; simpl; congruence. Qed.
 
-Lemma pleb_spec a b : pleb a b = true <-> ple a b.
+Lemma pleb_spec `{Machine} a b : pleb a b = true <-> ple a b.
 Proof.
-  unfold pleb, ple. rewrite orb_true_iff, andb_true_iff, Nat.ltb_lt, Nat.eqb_eq, dvdb_spec.
-  split; intros [H|[H1 H2]]; auto; right; split; auto; [now apply rank_inj | now rewrite H1].
+  unfold pleb, ple. rewrite orb_true_iff, !andb_true_iff, Nat.ltb_lt, Nat.eqb_eq, !dvdb_spec.
+  split; intros [H0|[H1 H2]]; auto; right; split; auto; [now apply rank_inj | now rewrite H1].
 Qed.
 
 Lemma peqb_spec a b : peqb a b = true <-> a = b.
@@ -46,7 +50,7 @@ Proof.
   - now intros [= -> ->].
 Qed.
 
-Lemma ple_refl a : ple a a.
+Lemma ple_refl `{Machine} a : ple a a.
 Proof. right; split; [reflexivity | apply Nat.divide_refl]. Qed.
 
 (** A thread: its block, and its number in the block. *)

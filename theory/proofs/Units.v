@@ -257,7 +257,8 @@ Qed.
 
 Lemma down_ple p q : down p = Some q -> ple q p.
 Proof.
-  destruct p as [h n]. unfold down. destruct h, n as [|[|n]]; try discriminate; intros [= <-]; left; simpl; lia.
+  destruct p as [h n]. unfold down. destruct h, n as [|[|n]]; try discriminate; intros [= <-]; left; simpl;
+    (split; [lia | apply Nat.divide_refl]).
 Qed.
 
 (** A split's guard has its second arm aligned, if there is one. *)
