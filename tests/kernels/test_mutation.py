@@ -191,13 +191,13 @@ def merges(width: int) -> None:
 def top_of_held_rows() -> None:
     sizes = {"DIRECT": True, "ROOM": 256, "KEPT": 3}
     for k in (50, 120, 150):  # ranked by one warp, by both, and by a merge sort
-        test_topk.check("float32", np.floor(test_topk.numbers("float32", 3, 240) / 10), k, 0, blocks=1, **sizes)
+        test_topk.check("float32", np.floor(test_topk.numbers("float32", 3, 240) / 10), k, 0, **sizes)
 
 
 def top_of_longer_rows() -> None:
     ranked_by_two_warps = test_topk.numbers("float32", 3, 500), 120, 50, {}
     for x, k, rank, _ in (*test_topk.HARD, ranked_by_two_warps):
-        test_topk.check("float32", x, k, rank, blocks=1, **{"ROOM": 256, "SAMPLE": 128, "KEPT": 3})
+        test_topk.check("float32", x, k, rank, **{"ROOM": 256, "SAMPLE": 128, "KEPT": 3})
 
 
 def ranks() -> None:
