@@ -11,7 +11,7 @@ import textwrap
 from collections.abc import Mapping
 from dataclasses import dataclass
 from types import ModuleType
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from prism.lang.diagnostics import CompileError
 from prism.lang.keep.memo import lazy_property
@@ -20,6 +20,9 @@ from prism.lang.pipeline import build
 from prism.lang.surface import Kernel
 from prism.lang.tree.plan import Program
 from prism.runtime.keys import ARCH
+
+if TYPE_CHECKING:
+    from prism.lang.skeleton import Certified
 
 DEFAULT_ARCH = "sm_90a"
 
@@ -69,6 +72,13 @@ class Compiled:
         from prism.runtime.compile import compile_cubin
 
         return compile_cubin(self.cuda, self.arch)
+
+    @lazy_property
+    def certificate(self) -> Certified:
+        """What is claimed of the kernel's barriers, whose `str` is the text, and as `finding` what the checker says of it."""
+        from prism.lang.skeleton import certificate_of
+
+        return certificate_of(self.program)
 
     @property
     def registers(self) -> int:
