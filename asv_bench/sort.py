@@ -36,7 +36,9 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--sizes", default="16,20,24,28,777777,10000019,100000007")
     parser.add_argument("--dtypes", default=",".join(SORTED))
-    parser.add_argument("--data", default="", help="default: uniform, and all others of 2^28 keys of uint32 and float32")
+    parser.add_argument(
+        "--data", default="", help="default: uniform, and all others of 2^28 keys of uint32 and float32"
+    )
     parser.add_argument("--only", default="keys,pairs,argsort")
     parser.add_argument("--rounds", type=int, default=5)
     parser.add_argument("--tb", type=float, default=4.25)
