@@ -9,10 +9,10 @@ from prism.kernels.grouped.schedule import Grouping, Place, Sizes, bound_of, in_
 from prism.kernels.grouped.product import load_matrix, store_group
 from prism.kernels.hgemm.cut import Cut
 from prism.kernels.hgemm.fused import Terms
-from prism.kernels.hgemm.main_loop import multiply_tiles
+from prism.kernels.hgemm.main_loop import multiply_tiles, share_registers
 from prism.lang import (
     CUtensorMap, async_, attr, block, claim, const, constexpr, count, cp_async, dtype, float32, fragment, function, grid, group,
-    id, int32, int64, one, partition, prefetch_map, prism, ptr, requires, roles, set_registers, shared, template, thread, uint32,
+    id, int32, int64, one, partition, prefetch_map, prism, ptr, requires, roles, shared, template, thread, uint32,
     warp, warpgroup,
 )  # fmt: skip
 
@@ -50,11 +50,7 @@ def gathered_product(
         sums: fragment(float32, CUT.rows, CUT.bn) @ warpgroup[1] = 0  # of those who have none of a tile's rows
         workers, helpers = roles(warpgroup, CUT.consumers, 1)
         consumers, gatherer, loader, storer = roles(warp, CUT.warps, 2, 1, 1)
-        if CUT.worker_registers > 0:
-            with helpers:
-                set_registers(CUT.helper_registers)
-            with workers:
-                set_registers(CUT.worker_registers)
+        share_registers(workers, helpers, MANY=CUT.worker_registers, FEW=CUT.helper_registers)
         with loader, one(thread):
             prefetch_map(map_b)
 
