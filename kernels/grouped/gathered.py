@@ -6,7 +6,7 @@ The rest is as in product.py. Rows are not in memory as a matrix at any time.
 from __future__ import annotations
 
 from prism.kernels.grouped.schedule import Grouping, Place, Sizes, bound_of, in_groups
-from prism.kernels.grouped.product import load_matrix, store_group
+from prism.kernels.grouped.product import clear_of_none, load_matrix, store_group
 from prism.kernels.hgemm.cut import Cut
 from prism.kernels.hgemm.fused import Terms
 from prism.kernels.hgemm.main_loop import multiply_tiles, share_registers
@@ -56,10 +56,7 @@ def gathered_product(
 
         @requires(block[1], thread[CUT.threads])
         def make_tile(at: Place @ block[1]):
-            if s.k == 0:
-                with workers, group(thread[1]):
-                    for e in range(count(sums)):
-                        sums[e] = 0
+            clear_of_none(sums, workers, s.k, CUT=CUT)
             multiply_gathered(
                 sums, consumers, loader, gatherer, map_b, map_other, x, taken, apart, most, at, s, CUT=CUT, TILE=TILE, T=T, TB=TB,
                 TAKEN=TAKEN, TRIM=TRIM, PAIR=TERMS.pair > 0,

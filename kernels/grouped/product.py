@@ -68,11 +68,7 @@ def grouped_product(
         @requires(block[1], thread[CUT.threads])
         def make_tile(at: Place @ block[1]):
             depth: int32 @ block[1] = at.length if GROUPING.along_k else s.k
-            if depth == 0:
-                with workers, group(thread[1]):
-                    for e in range(count(sums)):
-                        sums[e] = 0
-
+            clear_of_none(sums, workers, depth, CUT=CUT)
             multiply_group(
                 sums, consumers, loader, map_a, map_b, map_other, at, depth, s, CUT=CUT, TILE=TILE, T=T, TB=TB,
                 GROUPING=GROUPING, TRIM=TRIM, PAIR=TERMS.pair > 0,
@@ -83,6 +79,19 @@ def grouped_product(
             )  # fmt: skip
 
         in_groups(bounds, s, first, blocks, counter, loader, CUT=TILE, GROUPING=GROUPING, TILE=make_tile, DYNAMIC=DYNAMIC)
+
+
+@prism("device")
+@template(CUT=constexpr(Cut))
+@requires(block[1], thread[CUT.threads])
+def clear_of_none(
+    sums: fragment(float32, CUT.rows, CUT.bn) @ warpgroup[1], workers: roles(warpgroup, CUT.consumers), depth: int32 @ block[1],
+):  # fmt: skip
+    """Clear the sums where there is no K: the main loop makes no product that would."""
+    if depth == 0:
+        with workers, group(thread[1]):
+            for e in range(count(sums)):
+                sums[e] = 0
 
 
 @prism("device")
