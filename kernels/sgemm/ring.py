@@ -20,13 +20,11 @@ from prism.lang import (
 @requires(grid[1], block[1], thread[CUT.threads])
 @attr("__launch_bounds__(CUT.threads, CUT.blocks)")
 def ring(
-    A: (const(CUtensorMap(float32, CUT.bk, CUT.bm)) if CUT.tensor_a else ptr(const(float32))) @ grid[1],
-    rs_a: int64 @ grid[1], cs_a: int64 @ grid[1],
-    B: (const(CUtensorMap(float32, CUT.bk, CUT.bn)) if CUT.tensor_b else ptr(const(float32))) @ grid[1],
-    rs_b: int64 @ grid[1], cs_b: int64 @ grid[1],
-    out: ptr(float32) @ grid[1], stride: int64 @ grid[1], m: int32 @ grid[1], n: int32 @ grid[1], k: int32 @ grid[1],
-    tile: int32 @ grid[1], end: int32 @ grid[1], share: int32 @ grid[1], group_m: int32 @ grid[1], alpha: float32 @ grid[1],
-    beta: float32 @ grid[1],
+    A: (const(CUtensorMap(float32, CUT.bk, CUT.bm)) if CUT.tensor_a else ptr(const(float32))) @ grid[1], rs_a: int64 @ grid[1],
+    cs_a: int64 @ grid[1], B: (const(CUtensorMap(float32, CUT.bk, CUT.bn)) if CUT.tensor_b else ptr(const(float32))) @ grid[1],
+    rs_b: int64 @ grid[1], cs_b: int64 @ grid[1], out: ptr(float32) @ grid[1], stride: int64 @ grid[1], m: int32 @ grid[1],
+    n: int32 @ grid[1], k: int32 @ grid[1], tile: int32 @ grid[1], end: int32 @ grid[1], share: int32 @ grid[1],
+    group_m: int32 @ grid[1], alpha: float32 @ grid[1], beta: float32 @ grid[1],
 ):
     """`out = alpha * A @ B + beta * out` of the tiles from `tile` to `end`, or the parts of them that `combine` adds up to it.
 
