@@ -4,9 +4,9 @@
                                    [--newest FOLDER] [--json FILE]
 
 Needs a GPU, CuPy and torch; for CUB nvcc, as `measure.py`: else CUB is left out. Even bins, counts of a known length, and CUB's
-are timed as CUDA graphs; what waits, and CuPy's and torch's calls, as plain calls. Then all are timed `alone`, each behind a product of
-cuBLAS. `skewed`: numbers of which most are small; `one`: all are equal. Counts of the first 2^20 elements are compared with
-NumPy's, once. `floor`: what reading takes at so many TB/s; `share`: the floor's part of Prism's time.
+are timed as CUDA graphs; what waits, and CuPy's and torch's calls, as plain calls. Then all are timed `alone`, each behind a
+product of cuBLAS. `skewed`: numbers of which most are small; `one`: all are equal. Counts of the first 2^20 elements are
+compared with NumPy's, once. `floor`: what reading takes at so many TB/s; `share`: the floor's part of Prism's time.
 """
 
 from __future__ import annotations
@@ -49,8 +49,12 @@ def main() -> None:
                         graphs = {key: call for key, call in calls.items() if in_graph(name, key)}
                         plain = {key: call for key, call in calls.items() if key not in graphs}
                         floor = x.nbytes / asked.tb / 1e6
-                        rows.add(f"{name} {dtype} {skew}", log, timed(cupy, graphs, plain, asked.rounds, launches), floor)
-                        rows.add(f"{name} {dtype} {skew}, alone", log, timed_alone(cupy, graphs, plain, asked.rounds), floor)
+                        rows.add(
+                            f"{name} {dtype} {skew}", log, timed(cupy, graphs, plain, asked.rounds, launches), floor
+                        )
+                        rows.add(
+                            f"{name} {dtype} {skew}, alone", log, timed_alone(cupy, graphs, plain, asked.rounds), floor
+                        )
     rows.write(asked.json)
 
 
