@@ -35,16 +35,20 @@ PLACES = {
 }
 # Bytes that are held four in a word leave registers for more blocks.
 PACKED = Configuration(threads=256, items=32, width=16, blocks=4, words=2)
-# Of long arrays of bytes that begin at vectors: several parts of 64 a thread, since each look-back and barrier costs as much as
-# 64 bytes do. More blocks have too few registers, or too little shared memory. Of less long ones a part, so that there are tiles
-# enough.
-BYTES = Configuration(threads=256, items=128, width=32, blocks=3, words=2)
-BYTES_MASKED = Configuration(threads=256, items=128, width=32, blocks=2, words=2)
+# Of long arrays of bytes that begin at vectors, and of longer ones: several parts of 64 a thread, since a look-back and barriers
+# cost as much as 64 bytes do. More blocks have too few registers, or too little shared memory.
+BYTES = (
+    Configuration(threads=256, items=64, width=32, blocks=3, words=2),
+    Configuration(threads=256, items=128, width=32, blocks=3, words=2),
+)
+BYTES_MASKED = (BYTES[0], Configuration(threads=384, items=128, width=32, blocks=2, words=2))
 BYTES_APART = {  # by how many parts there are
-    2: Configuration(threads=384, items=128, width=32, blocks=2, words=2),
-    3: Configuration(threads=256, items=128, width=32, blocks=3, words=2),
+    2: (
+        Configuration(threads=256, items=64, width=32, blocks=4, words=2),
+        Configuration(threads=384, items=128, width=32, blocks=2, words=2),
+    ),
+    3: BYTES,
 }
-BYTES_FEWER = Configuration(threads=256, items=64, width=32, blocks=4, words=2)
 EDGES = {**DEVICE, 1: Configuration(threads=256, items=32, width=16, blocks=3, words=2)}
 
 # Of short arrays smaller tiles: so that all multiprocessors have some.
@@ -100,7 +104,7 @@ SPLIT = {
     16: Configuration(threads=256, items=8, width=1, blocks=2, words=2),
 }
 LONG_TILES = 512
-"""Arrays of at least so many long tiles take them; of bytes of twice as many."""
+"""Arrays of at least so many long tiles take them."""
 
 # The reference machine runs all threads of a block in one NumPy operation: many threads.
 HOST_SMALL = Configuration(threads=256, items=4, width=4, blocks=1)
@@ -109,7 +113,7 @@ HOST_LARGE = Configuration(threads=1024, items=32, width=32, blocks=1)
 BEHIND = 256  # threads of the kernels behind a selection
 
 __all__ = [
-    "APART", "APART_PACKED", "BEHIND", "BYTES", "BYTES_APART", "BYTES_FEWER", "BYTES_MASKED", "DEVICE", "EDGES", "ENCODED",
+    "APART", "APART_PACKED", "BEHIND", "BYTES", "BYTES_APART", "BYTES_MASKED", "DEVICE", "EDGES", "ENCODED",
     "FEW", "FEW_TILES", "HOST_LARGE", "HOST_SMALL", "LONG_TILES", "PACKED", "PAIRED", "PARTS", "PLACES", "SHORT", "SPLIT",
     "Configuration",
 ]  # fmt: skip

@@ -82,7 +82,7 @@ class Kind:
         found = kernels.FEW[size], kernels.SHORT[size], kernels.PACKED if packed and not self.edges else long[size]
         if not (aligned and packed and (self.own or self.of_bytes)):
             return found
-        return *found, kernels.BYTES_FEWER, kernels.BYTES if self.own else kernels.BYTES_MASKED
+        return *found, *(kernels.BYTES if self.own else kernels.BYTES_MASKED)
 
     def configuration(self, n: int, *, aligned: bool = True) -> kernels.Configuration:
         """Return how an array of `n` elements on a GPU is cut into tiles; `aligned`: to 16 bytes."""
@@ -94,7 +94,7 @@ def cut_of(n: int, found: Sequence[kernels.Configuration]) -> kernels.Configurat
     few, short, *longer = found
     if n <= kernels.FEW_TILES * few.tile:
         return few
-    return next((c for c in reversed(longer) if n >= kernels.LONG_TILES * c.tile * -(-c.items // _PART)), short)
+    return next((c for c in reversed(longer) if n >= kernels.LONG_TILES * c.tile), short)
 
 
 def held_as(moved: str) -> str:
@@ -335,7 +335,7 @@ def apart_configurations(kinds: Sequence[Kind], *, aligned: bool = True) -> tupl
     found = (kernels.FEW if len(kinds) == 2 else kernels.APART)[size], kernels.APART[size], long
     if not (aligned and packed and all(kind.own or kind.of_bytes for kind in kinds)):
         return found
-    return *found, kernels.BYTES_FEWER, kernels.BYTES_APART[len(kinds) + 1]
+    return *found, *kernels.BYTES_APART[len(kinds) + 1]
 
 
 def apart_of(kinds: Sequence[Kind], c: kernels.Configuration) -> dict[str, Any]:
