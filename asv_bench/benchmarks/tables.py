@@ -32,6 +32,11 @@ def names_of(*parts: tuple[str, ...]) -> list[str]:
     return [" ".join(chosen) for chosen in product(*parts)]
 
 
+def alone_too(names: list[str]) -> list[str]:
+    """Return names, then those of the same behind another library's kernel."""
+    return [*names, *(f"{name}, alone" for name in names)]
+
+
 CALLS: dict[str, list[str]] = {
     "sort": [
         *names_of(("keys", "pairs", "argsort"), SORTED), *names_of(("keys",), SORTED[:2], DATA[1:]), *NARROW,
@@ -52,12 +57,12 @@ CALLS: dict[str, list[str]] = {
         ("compress", "flatnonzero", "nonzero", "unique", "encode", "split", "select", "split3", "unique_by_key"),
         ("float32", "uint8", "int64"), ("0.5", "0.05", "0.5, alone", "0.05, alone"),
     ),
-    "histogram": [
+    "histogram": alone_too([
         *names_of(("even 256", "even 4096", "edges 256"), ("uint8", "int32", "float32", "int64"), ("uniform", "skewed", "one")),
         *names_of(("bincount",), ("uint8", "int32", "int64"), ("uniform", "skewed", "one")),
         *names_of(("2^21 bins int32",), ("uniform", "skewed", "one")),
-    ],
-    "searching": [
+    ]),
+    "searching": alone_too([
         "axpy float32", "axpy int8",
         *(f"diff {kind}" for kind in ("float32", "int32", "uint8", "float64", "rows float32")),
         *(
@@ -67,7 +72,7 @@ CALLS: dict[str, list[str]] = {
         *(f"take {kind}{order}" for kind, order in product(("float32", "int64", "uint8"), ("", " sorted"))),
         *names_of(("split",), ("float32", "uint8", "int64"), ("0.5", "0.05")),
         *(f"repeat {kind} runs of {length}" for kind, length in product(("float32", "uint8", "int64"), (4, 256))),
-    ],
+    ]),
 }  # fmt: skip
 LOGS = {
     "sort": [16, 20, 23, 24, 26, 28],
