@@ -109,8 +109,9 @@ def _legend(found: Account) -> Markup:
     order = sorted(used.values(), key=lambda p: (-p.level, -p.size))
     colours = [tag("span", tag("i"), str(one), cls=f"key {ink.shade(one)}") for one in order]
     words = (
-        "A line's ground is the perspective of its code, a name's colour that of what it stands for. Bars at the left are the "
-        "regions that a line is in: full ones groups and arms of splits, hollow ones partitions and claims."
+        "The background of a line shows the perspective of its code. The colour of a name shows the perspective of what it "
+        "stands for. Bars at the left are the scopes around a line: full bars are groups and arms of splits, hollow bars are "
+        "partitions and claims."
     )
     return tag("div", tag("div", *colours, cls="keys"), tag("p", words), cls="legend")
 

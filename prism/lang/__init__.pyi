@@ -144,8 +144,8 @@ def array(*arguments: Any, **options: Any) -> Any:
 
     Perspective:
 
-    A kernel's array is at `grid[1]`; partitions give parts of it to blocks and threads. Its shape and strides are numbers that the grid agrees
-    on, int64. In a device function the parameter has the perspective of what it is given.
+    An array parameter of a kernel is at `grid[1]`. Partitions give parts of it to blocks and threads. Its shape and its strides are int64
+    numbers on which the grid agrees. In a device function the parameter has the perspective of the argument.
 
     `prism help array` prints the whole page."""
 
@@ -168,7 +168,7 @@ def assert_(*arguments: Any, **options: Any) -> Any:
 
     Perspective:
 
-    Once for each unit that the code speaks for, so the unit agrees on the condition.
+    It is tested once for each unit that the code speaks for. So the unit must agree on the condition.
 
     `prism help assert_` prints the whole page."""
 
@@ -181,7 +181,7 @@ def assume(*arguments: Any, **options: Any) -> Any:
 
     Perspective:
 
-    Any. Threads may differ in the condition: it holds for each one that comes here.
+    Any. Threads may differ in the condition. It holds for each thread that comes here.
 
     `prism help assume` prints the whole page."""
 
@@ -195,7 +195,7 @@ def async_(*arguments: Any, **options: Any) -> Any:
 
     Perspective:
 
-    Stands in code at the memory's perspective; the copies are issued by single threads, each into its own part.
+    It stands in code at the memory's perspective. Single threads issue the copies, each into its own part.
 
     `prism help async_` prints the whole page."""
 
@@ -463,7 +463,7 @@ def claim(*arguments: Any, **options: Any) -> Any:
 
     Perspective:
 
-    Stands in code at exactly the memory's perspective. The arm that uses the name is inside it.
+    It stands in code at exactly the memory's perspective. The arm that uses the name is inside it.
 
     `prism help claim` prints the whole page."""
 
@@ -499,7 +499,8 @@ def const(*arguments: Any, **options: Any) -> Any:
 
     Perspective:
 
-    That of what it stands in. A load from `ptr(const(T))` is as broad as its index: what all threads load, they agree on.
+    That of the value or the memory. A load from `ptr(const(T))` has the perspective of its index: if all threads of a block load the same
+    element, the block agrees on the value.
 
     `prism help const` prints the whole page."""
 
@@ -568,8 +569,8 @@ def distinct(*arguments: Any, **options: Any) -> Any:
 
     Perspective:
 
-    The units are those that have the values: of `tile: int32 @ block[1]` blocks, of `r: int64 @ thread[1]` threads; of several values, the
-    narrowest. One unit may come here again, with the same value or another.
+    The units are those of the value's perspective: blocks for `tile: int32 @ block[1]`, threads for `r: int64 @ thread[1]`. With several
+    values it is the narrowest perspective. A unit may come here again, with the same value or another.
 
     `prism help distinct` prints the whole page."""
 
@@ -906,7 +907,7 @@ def fragment(*arguments: Any, **options: Any) -> Any:
 
     Perspective:
 
-    `fragment(T, M, N) @ warpgroup[1]`, or `@ warp[1]`: the unit keeps it together. Elements are at `thread[1]`.
+    `fragment(T, M, N) @ warpgroup[1]`, or `@ warp[1]`: the threads of the unit keep it together. Its elements are at `thread[1]`.
 
     `prism help fragment` prints the whole page."""
 
@@ -920,7 +921,7 @@ def function(*arguments: Any, **options: Any) -> Any:
 
     Perspective:
 
-    A function given as an operator of a collective is one of `thread[1]` that computes its result from its arguments alone.
+    The operator of a collective is a function of `thread[1]`. It computes its result from its arguments alone.
 
     `prism help function` prints the whole page."""
 
@@ -970,7 +971,7 @@ def group(*arguments: Any, **options: Any) -> Any:
 
     Perspective:
 
-    Stands in code at any P. Its body is code at the unit that it names.
+    It stands in code at any perspective. Its body is code at the unit that it names.
 
     `prism help group` prints the whole page."""
 
@@ -1005,7 +1006,7 @@ def id(*arguments: Any, **options: Any) -> Any:
 
     Perspective:
 
-    In code at P, `id(Q)` has the perspective Q: threads of one Q agree on it.
+    In code at P, `id(Q)` has the perspective Q: all threads of a Q agree on it.
 
     `prism help id` prints the whole page."""
 
@@ -1161,7 +1162,7 @@ def mailbox(*arguments: Any, **options: Any) -> Any:
 
     Perspective:
 
-    A parameter at `grid[1]`. The words are used by threads, for themselves.
+    A parameter at `grid[1]`. Single threads use the words.
 
     `prism help mailbox` prints the whole page."""
 
@@ -1615,7 +1616,7 @@ def one(*arguments: Any, **options: Any) -> Any:
 
     Perspective:
 
-    In code at P, the body is code at `level[1]`: only one of P's runs it.
+    In code at P, the body is code at `level[1]`. One such unit of P runs it.
 
     `prism help one` prints the whole page."""
 
@@ -1648,8 +1649,8 @@ def partition(*arguments: Any, **options: Any) -> Any:
 
     Perspective:
 
-    Stands in code at exactly the memory's perspective, with all its owners present. It leaves the code's perspective as it is:
-    `group` narrows.
+    It stands in code at exactly the memory's perspective, so all owners are there. It does not change the code's perspective;
+    `group` does.
 
     `prism help partition` prints the whole page."""
 
@@ -1700,7 +1701,7 @@ def print_(*arguments: Any, **options: Any) -> Any:
 
     Perspective:
 
-    Values are no narrower than the code.
+    The unit that the code speaks for agrees on the values.
 
     `prism help print_` prints the whole page."""
 
@@ -1713,7 +1714,7 @@ def ptr(*arguments: Any, **options: Any) -> Any:
 
     Perspective:
 
-    `ptr(T) @ P`: P owns the memory. Anyone may read what they can name; one thread alone writes, through a name at `thread[1]`.
+    `ptr(T) @ P`: P owns the memory. Every thread may read what it can name. To write, a thread needs a name at `thread[1]`, which is its own.
 
     `prism help ptr` prints the whole page."""
 
@@ -1776,9 +1777,9 @@ def roles(*arguments: Any, **options: Any) -> Any:
 
     Perspective:
 
-    The names stand for `level[size]` at a fixed place. They are entered in code that speaks for what was divided. A parameter of a device
-    function is a role of the caller's, which divides what the function speaks for: the function is compiled into its
-    callers.
+    The names stand for `level[size]` at a fixed place. They are entered in code that speaks for what was divided. A parameter of a
+    device function may be a role of the caller. The function then speaks for what the caller divided, and
+    is compiled into its callers.
 
     `prism help roles` prints the whole page."""
 
@@ -1829,16 +1830,18 @@ def shared(*arguments: Any, **options: Any) -> Any:
     Form:
 
         statement ::= NAME ":" shared "(" T "[" CONST ("," CONST)* "]" ["," option]* ")" ["@" unit]
+                    | NAME ":" shared "(" T "[" length "]" ")" ["@" block[1]]
         option    ::= align "=" BYTES | ring "=" CONST | swizzle "=" (32 | 64 | 128)
         parameter ::= NAME ":" (tile | const "(" tile ")") "@" unit
         tile      ::= shared "(" T "[" CONST ("," CONST)* "]" ["," ring "=" CONST] ["," swizzle "=" CONST] ")"
 
     Perspective:
 
-    Declared in code at `block[1]`; in code at `block[n]`, a cluster, with n as the first extent. The block owns it. A ring's copy
-    is opened by a `claim` or a `partition`, its stations. A parameter of a device function is
-    the whole of an object, or of a ring's copy, that its caller has, or a part of one, `f(s[64, 0])`, or with `ring=` a whole ring: the
-    function is compiled into it.
+    It is declared in code at `block[1]`. In code at `block[n]`, a cluster, n is the first extent. The block or the cluster owns
+    it. A `claim` or a `partition` opens the present copy of a ring; these are the ring's stations.
+
+    A device function may have a shared parameter. Its caller passes a whole object, a ring's copy, a part of either
+    (`f(s[64, 0])`), or with `ring=` a whole ring. The function is compiled into the caller.
 
     `prism help shared` prints the whole page."""
 
@@ -1923,8 +1926,8 @@ def split(*arguments: Any, **options: Any) -> Any:
 
     Perspective:
 
-    Stands in code at P, whose units of that level it divides. An arm is code at `level[n]`. What belongs to more than an arm is declared
-    before the `match` (R5).
+    It stands in code at P, and divides P's units of that level. An arm is code at `level[n]`. Declare before the `match` what belongs to more
+    than one arm (R5).
 
     `prism help split` prints the whole page."""
 
@@ -1956,7 +1959,7 @@ def static_assert(*arguments: Any, **options: Any) -> Any:
 
     Perspective:
 
-    Any. In a branch that the constants leave out it demands nothing.
+    Any. In a branch that the constants leave out it is not tested.
 
     `prism help static_assert` prints the whole page."""
 
@@ -2122,8 +2125,9 @@ def turns(*arguments: Any, **options: Any) -> Any:
 
     Perspective:
 
-    Stands in the block's code, where only code of the role is inside, or directly in `with ROLE:`. The code speaks for what it spoke for. The
-    units are those in which the role is counted: of `roles(warpgroup, 2, 1)` warpgroups, of `roles(warp, 4)` warps.
+    It stands directly in `with ROLE:`. It may also stand in the block's code, if only code of the role is inside. It does not change the
+    perspective of the code. The units are those in which the role is counted: warpgroups for `roles(warpgroup, 2, 1)`, warps for
+    `roles(warp, 4)`.
 
     `prism help turns` prints the whole page."""
 
@@ -2175,7 +2179,7 @@ def unsafe(*arguments: Any, **options: Any) -> Any:
 
     Perspective:
 
-    The text runs where it stands, by every thread of the code.
+    Every thread of the code runs the text where it stands.
 
     `prism help unsafe` prints the whole page."""
 
@@ -2297,7 +2301,7 @@ def wgmma_async(*arguments: Any, **options: Any) -> Any:
 
     Perspective:
 
-    Stands in a warpgroup's code.
+    It stands in a warpgroup's code.
 
     `prism help wgmma_async` prints the whole page."""
 
