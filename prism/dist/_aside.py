@@ -44,7 +44,7 @@ class Aside:
     def __exit__(self, *exception: object) -> None:
         self.join(self.mark())
 
-    def done(self) -> Any:
+    def event(self) -> Any:
         """Return what stands for all that is queued to be computed by now, for `sending`."""
         return None if self._other is None else self._record(self._current)
 

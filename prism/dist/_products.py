@@ -143,7 +143,7 @@ def _inner(post: Post, like: ArrayInfo, a: Any, b: Any, operations: int) -> Any:
                 if end > begin:
                     first = starts[rank] + chunk * each
                     _multiply(a[first : first + end - begin], b, parts[chunk][begin:end], like)
-            return aside.done()
+            return aside.event()
 
         made, marks = multiply(0), []
         for chunk, rows in enumerate(cuts):
