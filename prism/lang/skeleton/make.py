@@ -14,7 +14,7 @@ from functools import partial
 from prism.lang import tree
 from prism.lang.barriers import flow
 from prism.lang.barriers.conditions import Condition, Conditions, conditions
-from prism.lang.barriers.objects import Objects, objects
+from prism.lang.barriers.objects import Objects, objects, range_of
 from prism.lang.barriers.pointers import pointer_change
 from prism.lang.barriers.walk_access import call_touch, harmless, make_touch, pointer_of
 from prism.lang.barriers.walk_context import Place
@@ -149,9 +149,8 @@ class Maker:
         if key not in self.objects:
             found = Object(len(self.objects), symbol.name, symbol.perspective, symbol, frame)
             if not symbol.parameter:
-                layout = self.program.layouts[frame.function]
-                found.start = frame.base + layout.offsets[symbol]
-                found.end = found.start + layout.total_bytes(symbol)
+                first, last = range_of(self.program.layouts[frame.function], symbol)
+                found.start, found.end = frame.base + first, frame.base + last
                 found.owner = max(symbol.perspective, BLOCK)
             self.objects[key] = found
         return self.objects[key]
