@@ -11,15 +11,19 @@ import textwrap
 from collections.abc import Mapping
 from dataclasses import dataclass
 from types import ModuleType
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from prism.lang.diagnostics import CompileError
+from prism.lang.intrinsics.declaration import OLDEST_ARCH, supports
 from prism.lang.keep.memo import lazy_property
 from prism.lang.lower.limits import check_architecture
 from prism.lang.pipeline import build
 from prism.lang.surface import Kernel
 from prism.lang.tree.plan import Program
 from prism.runtime.keys import ARCH
+
+if TYPE_CHECKING:
+    from prism.lang.skeleton import Certified
 
 DEFAULT_ARCH = "sm_90a"
 
@@ -69,6 +73,13 @@ class Compiled:
         from prism.runtime.compile import compile_cubin
 
         return compile_cubin(self.cuda, self.arch)
+
+    @lazy_property
+    def certificate(self) -> Certified:
+        """What is claimed of the kernel's barriers, whose `str` is the text, and as `finding` what the checker says of it."""
+        from prism.lang.skeleton import certificate_of
+
+        return certificate_of(self.program)
 
     @property
     def registers(self) -> int:
@@ -162,6 +173,8 @@ def compile(kernel: Kernel, template: Mapping[str, object] | None = None, arch: 
         raise TypeError(f"an architecture is text, as in 'sm_90a', not {type(arch).__qualname__}")
     if not ARCH.fullmatch(arch):
         raise ValueError(f"an architecture is written as in `sm_90a`, not {arch!r}")
+    if not supports(arch, OLDEST_ARCH):
+        raise ValueError(f"the oldest architecture that kernels are for is `{OLDEST_ARCH}`: {arch!r} is none of them")
     try:
         program = build(kernel, template)
         check_architecture(program, arch)

@@ -21,9 +21,10 @@ from prism.runtime.keys import ARCH
 def run_check(options: argparse.Namespace) -> int:
     """`prism check`: say what was checked, how many barriers it has, and what is not proved; with `--schedules`, run it.
 
-    4 where `--strict` is given and something is not proved.
+    4 where `--strict` is given and something is not proved, or the certificate is rejected.
     """
     from prism.lang.safety import describe_trusted, describe_verdicts, safety, verdicts
+    from prism.lang.skeleton import certificate_of, describe
 
     if options.schedules is not None:
         return run_schedules(options)
@@ -37,18 +38,28 @@ def run_check(options: argparse.Namespace) -> int:
     said = "".join(f"{line}\n" for line in describe_verdicts(verdicts(program)))
     text = (
         f"{program.entry.name}: {len(program.functions)} functions checked, {barriers} barriers inferred, "
-        f"{shared} bytes of shared memory{sized}\n{said}{listed}"
+        f"{shared} bytes of shared memory{sized}\n{said}"
     )
+    certified = certificate_of(program)
+    shown = str(certified) if options.certificate else ""
+    text = f"{text}{describe(certified)}\n{listed}{shown}"
     facts = {"kernel": program.entry.name, "shared_bytes": shared, **safety(program)} if options.json else None
+    if facts is not None and options.certificate:
+        facts = {**facts, "certificate": {**facts["certificate"], "text": shown}}
     write(options, text, facts)
     return strictly(options, program)
 
 
 def strictly(options: argparse.Namespace, program: Any) -> int:
     """Return the exit status of a check that found no fault."""
+    from prism.lang.certify import REJECTED
     from prism.lang.safety import NOT_PROVED, verdicts
+    from prism.lang.skeleton import certificate_of
 
-    return UNPROVED if options.strict and any(one.status == NOT_PROVED for one in verdicts(program)) else DONE
+    if not options.strict:
+        return DONE
+    rejected = certificate_of(program).finding.status == REJECTED
+    return UNPROVED if rejected or any(one.status == NOT_PROVED for one in verdicts(program)) else DONE
 
 
 def require_shape(program: Any, options: argparse.Namespace) -> None:
@@ -172,8 +183,12 @@ def require_spelled(arch: str) -> str:
     Raises:
         CommandError: it is no architecture.
     """
+    from prism.lang.intrinsics.declaration import OLDEST_ARCH, supports
+
     if not ARCH.fullmatch(arch):
         raise CommandError(f"an architecture is written as in `sm_90a`, not {arch!r}")
+    if not supports(arch, OLDEST_ARCH):
+        raise CommandError(f"the oldest architecture that kernels are for is `{OLDEST_ARCH}`: {arch!r} is none of them")
     return arch
 
 

@@ -21,8 +21,10 @@ import prism
 import prism.compiler  # before processes are forked, and not in each
 from prism.interpret import SCHEDULES, MachineError, run
 from prism.interpret.tensors import memory_of
+from prism.lang.certify import REJECTED
 from prism.lang.diagnostics import CompileError
 from prism.lang.safety import PROVED, verdicts
+from prism.lang.skeleton import certificate_of
 from prism.lang.tree.plan import Program
 from prism.launcher import launch_shape
 from prism.runtime.compile import SlowCodeError
@@ -111,6 +113,8 @@ def judged(edge: Edge, seed: int, *, device: bool = False) -> Outcome:
         except CompileError as error:
             return Outcome("too strict" if edge.legal else "refused", f"{edge.why}\n{error}", error.code)
         try:
+            if (certificate := certificate_of(program)).finding.status == REJECTED:
+                raise _FaultError(f"accepted, and its certificate is rejected: {certificate.finding.reason}")
             expected = on_machine(edge, program, seed)
             if edge.legal is False:
                 raise _FaultError(f"accepted, and right on the machine, though it is not legal: {edge.why}")

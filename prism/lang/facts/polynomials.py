@@ -370,6 +370,24 @@ class Range(Frozen):
         return (0, high) if self.form(right)[0] >= 0 else (-high, high)
 
 
+class Fewest(Range):
+    """What digits can be with two units, or two trips, of those whose number nobody bounds; all others are nearest to 0."""
+
+    def _digit(self, digit: Digit) -> Bounds:
+        low, high = Range._digit(self, digit)
+        if digit.base[0] == "trip":
+            return low, min(high, 1)
+        if digit.base[0] != "id":
+            near = min(max(low, 0), high)
+            return near, near
+        if high < inf:
+            return low, high
+        # A block has as many threads as the kernel says at least; of what has no such number two are enough to meet.
+        _, unit, code = digit.base
+        threads = self.known.whole if unit.level == Level.THREAD and code.level > Level.THREAD else None
+        return 0, max(1, (threads or 0) // (unit.size * digit.low) - 1)
+
+
 def units_of(unit: Perspective, code: Perspective) -> int | None:
     """Return how many units a unit of `code` has, where the two perspectives alone say so."""
     return code.size // unit.size if unit.level == code.level else None
