@@ -121,7 +121,7 @@ class Maker:
 
     def __init__(self, lowered: Lowered) -> None:
         self.lowered, self.program = lowered, lowered.program
-        self.threads = self.most = most_threads(self.program.entry)
+        self.threads = most_threads(self.program.entry)
         self.objects: dict[tuple[Frame, tree.Symbol], Object] = {}
         self.made: list[Made] = []
         self.known: dict[object, Made] = {}
@@ -366,7 +366,7 @@ class Walker:
             modulus, first = self.index
             low = first + arm.first
             if found:
-                all_ = low == 0 and low + arm.size >= (modulus or self.maker.most)
+                all_ = low == 0 and low + arm.size >= (modulus or self.maker.threads)
                 yield from found if all_ else [("only", modulus, low, low + arm.size, found)]
 
     def loop(self, s: tree.While | tree.For, place: Place) -> Iterator[object]:

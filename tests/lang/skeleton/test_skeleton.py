@@ -28,6 +28,7 @@ from prism.lang import (
     ptr,
     requires,
     shared,
+    skeleton,
     thread,
 )  # fmt: skip
 from prism.lang.certify import ACCEPTED, NOT_COVERED, REJECTED, check_text
@@ -127,6 +128,12 @@ def test_a_device_function_has_none_of_its_own() -> None:
 def test_what_cannot_be_said_is_not_accepted() -> None:
     found = certificate_of(build(published.released))
     assert found.finding.status == NOT_COVERED and "(beyond " in str(found) and found.origins == {}
+
+
+def test_a_kernel_that_needs_too_many_facts_is_not_covered(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(skeleton, "MOST", 2)
+    found = certified(prism.check(turned))
+    assert describe(found) == "certificate: not covered: more than 2 facts" and found.origins == {}
 
 
 # -- faults -------------------------------------------------------------------------------------------------------------------
