@@ -32,11 +32,13 @@ def run_check(options: argparse.Namespace) -> int:
     require_shape(program, options)
     barriers = sum(len(plan.barriers) for plan in program.plans.values())
     shared = program.layouts[program.entry].bytes
+    names = [f"`{one.name}`" for one in program.layouts[program.entry].sized.values()]
+    sized = f", and {' and '.join(names)} as the launch says" if names else ""
     listed = "".join(f"{line}\n" for line in describe_trusted(program)) if options.unsafe else ""
     said = "".join(f"{line}\n" for line in describe_verdicts(verdicts(program)))
     text = (
         f"{program.entry.name}: {len(program.functions)} functions checked, {barriers} barriers inferred, "
-        f"{shared} bytes of shared memory\n{said}"
+        f"{shared} bytes of shared memory{sized}\n{said}"
     )
     certified = certificate_of(program)
     shown = str(certified) if options.certificate else ""

@@ -216,6 +216,8 @@ class Reader(Frozen):
 
     def name(self, symbol: tree.Symbol) -> Form:
         """Return what a name stands for: its definition, where it never changes and that is understood."""
+        if symbol.along is not None:
+            return atom(("along", *symbol.along))
         if symbol in self.known.changed or not (isinstance(symbol.type, tree.Scalar) and symbol.type.integral):
             return unknown()
         if symbol not in self.names:

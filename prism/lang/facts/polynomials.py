@@ -21,9 +21,9 @@ from prism.lang.tree import Scalar, Symbol
 from prism.lang.types.perspective import BLOCK, GRID, THREAD, Level, Perspective
 
 Base = tuple[Any, ...]
-"""A number: `("id", unit, code)`, `("count", unit, code)`, `("trip", index)`, `("name", symbol)`, `("apply", name, type, keys)`,
-`("quotient", key, key)`, `("remainder", key, key)`, `("xor", keys)`, `("wrap", type, key)`, `("unknown", number)`, or
-`("unknown", number, "large")`."""
+"""A number: `("id", unit, code)`, `("count", unit, code)`, `("along", what, axis, axes)`, `("trip", index)`, `("name", symbol)`,
+`("apply", name, type, keys)`, `("quotient", key, key)`, `("remainder", key, key)`, `("xor", keys)`, `("wrap", type, key)`,
+`("unknown", number)`, or `("unknown", number, "large")`."""
 Key = frozenset[tuple[Any, int]]
 """A polynomial, to be compared: its items."""
 HUGE = 2**256
@@ -305,6 +305,8 @@ class Range(Frozen):
             return 0, inf if most is None else most - 1
         if kind == "count":
             return 1, inf
+        if kind == "along":
+            return 1, self.known.threads if base[1] == "threads" else inf
         if kind == "trip":
             trips = self.known.trips_of(base[1])
             return 0, inf if trips is None else max(0, trips - 1)
