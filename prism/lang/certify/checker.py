@@ -190,6 +190,8 @@ class Checker:
                 return self.surely(then, where) & self.surely(otherwise, where)
             case ("loop1", _, _, inner):
                 return self.surely(inner, where)
+            case ("only", n, lo, hi, inner):
+                return self.surely(inner, (*where, (n, lo, hi)))
             case _:
                 return frozenset()
 

@@ -150,8 +150,13 @@ class Maker:
             found = Object(len(self.objects), symbol.name, symbol.perspective, symbol, frame)
             if not symbol.parameter:
                 layout = self.program.layouts[frame.function]
-                found.start = frame.base + layout.offsets[symbol]
-                found.end = found.start + layout.total_bytes(symbol)
+                if symbol in layout.sized:
+                    # One behind the other and behind all others, as long as the launch says: one byte each keeps them apart.
+                    found.start = layout.bytes + list(layout.sized).index(symbol)
+                    found.end = found.start + 1
+                else:
+                    found.start = frame.base + layout.offsets[symbol]
+                    found.end = found.start + layout.total_bytes(symbol)
                 found.owner = max(symbol.perspective, BLOCK)
             self.objects[key] = found
         return self.objects[key]
@@ -185,6 +190,15 @@ class Questions:
             every = (self.found.changed.get(inner, frozenset()) for inner in statements((s,)))
             self.gone[s] = frozenset[Condition]().union(*every)
         return self.gone[s]
+
+    def known_inside(
+        self, s: tree.If, cases: Mapping[Condition, bool]
+    ) -> tuple[Mapping[Condition, bool], Mapping[Condition, bool]]:
+        """Return the conditions that are known where a branch is taken, and where it is not."""
+        asked = self.found.asked.get(s)
+        if asked is None:
+            return cases, cases
+        return {**cases, asked[0]: asked[1]}, {**cases, asked[0]: not asked[1]}
 
     def truth(self, s: tree.If, cases: Mapping[Condition, bool]) -> bool | None:
         """Return whether a branch is taken, where that is known."""
@@ -316,8 +330,10 @@ class Walker:
             case tree.If() if self.questions.truth(s, self.cases) is not None:
                 yield from self.body(s.then if self.questions.truth(s, self.cases) else s.otherwise, place)
             case tree.If():
+                yes, no = self.questions.known_inside(s, self.cases)
                 then, otherwise = self.names.either(
-                    partial(self.body, s.then, place), partial(self.body, s.otherwise, place)
+                    partial(replace(self, cases=yes).body, s.then, place),
+                    partial(replace(self, cases=no).body, s.otherwise, place),
                 )
                 if then or otherwise:
                     yield ("if", s.condition.perspective, then, otherwise)
