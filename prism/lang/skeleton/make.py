@@ -391,11 +391,10 @@ class Walker:
         by = meet(*(e.perspective for e in decides))
         known = self.frame.known
         if isinstance(s, tree.For) and (s.once or known.trips.get(s.symbol) == 1):
-            found = self.body(s.body, place)
-            if not any(isinstance(i, tree.Break | tree.Continue) for i in statements(s.body)):
-                if found:
-                    yield from found if surely_entered(s) else [("if", by, found, ())]
-                return
+            if found := self.names.repeat(partial(self.body, s.body, place)):
+                once = ("once", found)
+                yield once if surely_entered(s) else ("if", by, (once,), ())
+            return
         loop = Loop(len(self.maker.loops), self.frame, s, self.loops)
         self.maker.loops.append(loop)
         gone = self.questions.changes(s)

@@ -109,6 +109,9 @@ def test_arms_run_at_once() -> None:
     one_warp = f"(only 0 0 32 (seq (acc 0) {WARP} (acc 1)))"
     assert accepted(one_warp)  # of these threads no others come
     assert not accepted(f"(seq (only 0 0 32 (seq (acc 0) {WARP})) (acc 1))")
+    apart = f"(seq (only 0 0 32 (acc 0)) (only 0 0 {{}} (seq {WARP})) (only 0 0 32 (acc 1)))"
+    assert accepted(apart.format(32)) and accepted(apart.format(64).replace("0 0 64", "0 0 32"))
+    assert not accepted(apart.format(16).replace("(bar (thread 32) warp)", "(bar (thread 16) warp)"))
     assert accepted("(only 32 0 16 (seq (acc 0) (bar (thread 16) warp) (acc 1)))", '0 1 same (thread 32) proved ""')
 
 

@@ -236,5 +236,30 @@ def test_what_is_not_proved_of_a_part_is_not_proved_of_its_atomics() -> None:
     assert describe(found) == "certificate: accepted, given facts: 1 left to runs"
 
 
+@prism("global")
+@attr("__launch_bounds__(64)")
+@requires(grid[1], block[1], thread[64])
+def one_trip(y: ptr(int32) @ grid[1], n: int32 @ grid[1]):
+    """What the one trip does before it is left is not done again."""
+    with partition(y, block[1], 64 * id()) as out, group(block[1]):
+        s: shared(int32[64])
+        t: int32 @ thread[1] = id()
+        total: int32 @ thread[1] = 0
+        for _k in range(0, 1):
+            with partition(s, thread[1], t) as mine, group(thread[1]):
+                mine[0] = t
+            if n > 4:
+                continue
+            with group(thread[1]):
+                total += s[63 - t]
+        with partition(out, thread[1], t) as mine, group(thread[1]):
+            mine[0] = total
+
+
+def test_a_loop_of_one_trip_is_none() -> None:
+    found = certified(prism.check(one_trip))
+    assert found.finding.status == ACCEPTED and "(loop" not in str(found)
+
+
 def test_what_lies_behind_a_loop() -> None:
     assert certified(prism.check(odd_and_first)).finding.status == ACCEPTED
