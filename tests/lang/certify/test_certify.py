@@ -7,12 +7,14 @@ from __future__ import annotations
 
 import ast
 import sys
+from collections import Counter
 from pathlib import Path
 
 import pytest
 
 from prism.lang.certify import ACCEPTED, NOT_COVERED, REJECTED, Malformed, check, check_text, parse
 from prism.lang.certify import checker as checker_module
+from tests.generated.random_certificates import Drawn
 
 HEAD = """(certificate 1)
 (kernel "by hand")
@@ -173,6 +175,8 @@ def test_no_number_is_used_twice() -> None:
     assert found(two.format(1, 2)) == (REJECTED, "keys") and found(two.format(0, 2)) == (ACCEPTED, "")
     assert found(f"(seq {BLOCK} (bar (thread 64) (named 0)))") == (REJECTED, "keys")
     assert found(f"(seq {BLOCK} {BLOCK})") == (ACCEPTED, "")
+    clusters = "(seq (bar (cluster {}) warp) (bar (cluster {}) warp))"
+    assert found(clusters.format(2, 2)) == (ACCEPTED, "") and found(clusters.format(2, 4)) == (REJECTED, "keys")
 
 
 # -- form and text ------------------------------------------------------------------------------------------------------------
@@ -206,6 +210,16 @@ def test_the_text_is_the_certificate() -> None:
     assert str(parse(beyond)) == beyond
     said = check(parse(beyond))
     assert (said.status, said.reason) == (NOT_COVERED, "a ring")
+
+
+def test_certificates_by_chance_are_of_every_answer_and_read_again_alike() -> None:
+    rules = Counter[str]()
+    for seed in range(400):
+        text = Drawn(seed).text()
+        said = check_text(text)
+        assert check_text(str(parse(text))) == said
+        rules[said.rule or said.status] += 1
+    assert rules.keys() >= {ACCEPTED, "bars", "race", "form"} and min(rules[ACCEPTED], rules["race"]) > 50
 
 
 # -- what it is made of -------------------------------------------------------------------------------------------------------
