@@ -97,7 +97,7 @@ def _certify(lowered: Lowered, found: Certificate) -> Certified:
     found.body = _sequence(body)
     finding = run(_Asking(found, maker))
     if finding.rule == "race" and maker.vague:
-        raise Beyond(4, "pointers that name one object in one trip and another in the next")
+        raise Beyond(4, maker.vague)
     if finding.status == ACCEPTED and least < found.threads:
         found.threads, most = least, found.threads
         finding = check(found)

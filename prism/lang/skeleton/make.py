@@ -126,8 +126,8 @@ class Maker:
         self.made: list[Made] = []
         self.known: dict[object, Made] = {}
         self.loops: list[Loop] = []
-        self.vague = False
-        """Whether a pointer may have several values somewhere: which of them it has in which trip is not kept."""
+        self.vague = ""
+        """What is not kept of which way was taken, where anything is not: so an order may be missed."""
 
     def body(self) -> Body:
         """Return the kernel's body."""
@@ -219,6 +219,8 @@ def questions_of(known: Facts) -> Questions:
     return found
 
 
+POINTERS = "pointers that name one object in one trip and another in the next"
+BRANCHES = "a condition that changes in a branch, and is asked again behind it"
 LATER: Mapping[type, tuple[int, str]] = {
     tree.Async: (3, "copies by `cp_async`"),
     tree.Batch: (3, "`wgmma`"),
@@ -288,7 +290,7 @@ class Walker:
         """Return the rest of a list, once for each value that pointers of a block may have here."""
         found: Body = ()
         ends: list[tuple[Values, ...]] = []
-        self.maker.vague = True
+        self.maker.vague = POINTERS
         for values in groups:
             self.names.now = values
             rest = self.body(body, place)
@@ -306,6 +308,9 @@ class Walker:
             end = at
             for place in range(at + 1, len(body)):
                 if condition in self.questions.changes(body[place - 1]):
+                    # What a branch changes is known behind it on the other ways alone, which a skeleton has together.
+                    if isinstance(body[place - 1], tree.If) and any(condition in asks(later) for later in body[place:]):
+                        self.maker.vague = self.maker.vague or BRANCHES
                     break
                 if condition in asks(body[place]):
                     end, by = place, meet(by, asks(body[place])[condition])
@@ -447,7 +452,7 @@ class Walker:
             touch = make_touch(self.frame, place, env, use)  # type: ignore[arg-type]
             for frame, links in _behind(self.frame, [Link(self.frame, touch, self.open_views(place))]):
                 one = (("acc", self.number(frame, tuple(links[::-1]), touch.kind)),)
-                self.maker.vague |= bool(found)
+                self.maker.vague = POINTERS if found else self.maker.vague
                 found = found if found == one else (("if", THREAD, one, found),) if found else one
         return found
 
