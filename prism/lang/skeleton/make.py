@@ -13,7 +13,7 @@ from functools import partial
 
 from prism.lang import tree
 from prism.lang.barriers import flow
-from prism.lang.barriers.conditions import Condition, Conditions, conditions
+from prism.lang.barriers.conditions import Condition
 from prism.lang.barriers.objects import Objects, objects
 from prism.lang.barriers.pointers import pointer_change
 from prism.lang.barriers.walk_access import call_touch, harmless, make_touch, pointer_of
@@ -22,6 +22,7 @@ from prism.lang.facts.budget import most_threads
 from prism.lang.facts.definitions import Facts, facts, surely_entered
 from prism.lang.facts.equivalence import Alike
 from prism.lang.facts.touches import Exposed, Touch, Use, in_memory, uses_of
+from prism.lang.skeleton.cases import NONE, Questions, questions_of
 from prism.lang.skeleton.pointers import Names, Values, resolutions, union
 from prism.lang.tree.plan import Barrier, Lowered, Plan
 from prism.lang.tree.walk import statements
@@ -162,65 +163,10 @@ class Maker:
         return self.objects[key]
 
 
-class Questions:
-    """Which conditions a function's statements ask, and which they change, anywhere inside."""
-
-    def __init__(self, found: Conditions) -> None:
-        self.found = found
-        self.asked: dict[tree.Stmt, Mapping[Condition, Perspective]] = {}
-        self.gone: dict[tree.Stmt, frozenset[Condition]] = {}
-
-    def asks(self, s: tree.Stmt) -> Mapping[Condition, Perspective]:
-        """Return the conditions asked, each with who decides on it."""
-        if not self.found.asked:
-            return {}
-        if s not in self.asked:
-            self.asked[s] = {
-                self.found.asked[inner][0]: inner.condition.perspective
-                for inner in statements((s,))
-                if isinstance(inner, tree.If) and inner in self.found.asked
-            }
-        return self.asked[s]
-
-    def changes(self, s: tree.Stmt) -> frozenset[Condition]:
-        """Return the conditions in which something changes."""
-        if not self.found.asked:
-            return frozenset()
-        if s not in self.gone:
-            every = (self.found.changed.get(inner, frozenset()) for inner in statements((s,)))
-            self.gone[s] = frozenset[Condition]().union(*every)
-        return self.gone[s]
-
-    def known_inside(
-        self, s: tree.If, cases: Mapping[Condition, bool]
-    ) -> tuple[Mapping[Condition, bool], Mapping[Condition, bool]]:
-        """Return the conditions that are known where a branch is taken, and where it is not."""
-        asked = self.found.asked.get(s)
-        if asked is None:
-            return cases, cases
-        return {**cases, asked[0]: asked[1]}, {**cases, asked[0]: not asked[1]}
-
-    def truth(self, s: tree.If, cases: Mapping[Condition, bool]) -> bool | None:
-        """Return whether a branch is taken, where that is known."""
-        asked = self.found.asked.get(s)
-        if asked is None or asked[0] not in cases:
-            return None
-        return cases[asked[0]] == asked[1]
-
-
-NONE = Questions(Conditions())
-
-
-def questions_of(known: Facts) -> Questions:
-    """Return the conditions of a function that are asked more than once."""
-    if "questions" not in known.found:
-        known.found["questions"] = Questions(conditions(known.function))
-    found: Questions = known.found["questions"]
-    return found
-
-
 POINTERS = "pointers that name one object in one trip and another in the next"
 BRANCHES = "a condition that changes in a branch, and is asked again behind it"
+MOST_TAILS = 3
+"""Branches in one another behind which what follows is written once for each way."""
 LATER: Mapping[type, tuple[int, str]] = {
     tree.Async: (3, "copies by `cp_async`"),
     tree.Batch: (3, "`wgmma`"),
@@ -246,6 +192,8 @@ class Walker:
     after: Mapping[tree.Stmt, tuple[object, ...]] = field(default_factory=dict)
     names: Names = field(default_factory=Names)
     questions: Questions = field(default_factory=lambda: NONE)
+    tails: int = 0
+    """How often what follows a branch stands in both of its ways here."""
     cases: Mapping[Condition, bool] = field(default_factory=dict)
     """Conditions whose two cases are told apart, and which of them this is."""
 
@@ -269,6 +217,9 @@ class Walker:
                 yield from here.tell_apart(body[at:], place, *groups)
                 return
             s, start = body[at], at
+            if isinstance(s, tree.If) and here.changes_what_is_asked(s, body[at + 1 :]):
+                yield from here.with_tail(s, body[at + 1 :], place)
+                return
             if (found := here.find_asked(body, at)) is not None:
                 condition, by, end = found
                 walkers = (replace(here, cases={**here.cases, condition: truth}) for truth in (True, False))
@@ -299,6 +250,30 @@ class Walker:
         self.names.now = union(*ends)
         return found
 
+    def changes_what_is_asked(self, s: tree.If, rest: tree.Body) -> bool:
+        """Whether a branch changes a condition that what follows asks: on the other way it is as it was."""
+        changed = self.questions.changes(s)
+        if not changed or self.questions.truth(s, self.cases) is not None:
+            return False
+        if not any(changed & self.questions.asks(later).keys() for later in rest):
+            return False
+        if self.tails >= MOST_TAILS:
+            self.maker.vague = self.maker.vague or BRANCHES
+        return self.tails < MOST_TAILS
+
+    def with_tail(self, s: tree.If, rest: tree.Body, place: Place) -> Iterator[object]:
+        """Yield a branch with what follows it in both of its ways."""
+        for step in self.before.get(s, ()):
+            yield self.step(step)
+        for use in uses_of(self.frame.known, s):
+            yield from self.use(use, place)
+        yes, no = self.questions.known_inside(s, self.cases)
+        ways = [
+            partial(replace(self, cases=cases, tails=self.tails + 1).body, (*way, *rest), place)
+            for cases, way in ((yes, s.then), (no, s.otherwise))
+        ]
+        yield ("if", s.condition.perspective, *self.names.either(*ways))
+
     def find_asked(self, body: tree.Body, at: int) -> tuple[Condition, Perspective, int] | None:
         """Return a condition that a statement asks, who decides on it, and where the last one ends that asks it unchanged."""
         asks = self.questions.asks
@@ -308,9 +283,6 @@ class Walker:
             end = at
             for place in range(at + 1, len(body)):
                 if condition in self.questions.changes(body[place - 1]):
-                    # What a branch changes is known behind it on the other ways alone, which a skeleton has together.
-                    if isinstance(body[place - 1], tree.If) and any(condition in asks(later) for later in body[place:]):
-                        self.maker.vague = self.maker.vague or BRANCHES
                     break
                 if condition in asks(body[place]):
                     end, by = place, meet(by, asks(body[place])[condition])

@@ -1,6 +1,6 @@
 """Certificates of kernels: accepted as the compiler plans them, rejected without what it inferred, in the words of the text.
 
-Tests of prism/lang/skeleton: jumps, make, pointers, premises.
+Tests of prism/lang/skeleton: cases, jumps, make, pointers, premises.
 """
 # ruff: noqa: F821 -- names that kernels declare
 
