@@ -9,7 +9,7 @@ from typing import Any
 from prism.host.call import Noted
 from prism.host.lazies import LazyArray
 from prism.host.overlap import overlapping
-from prism.host.repeat import noting
+from prism.host.repeat import Notes, noting
 from prism.runtime.arrays import ArrayInfo, describe, is_array
 from prism.runtime.streams import choose_stream, current_stream
 
@@ -120,7 +120,7 @@ def plan(
     array([1, 2, 3, 4, 5])
     """
     name = getattr(function, "__name__", "")
-    if name.startswith("_") or not str(getattr(function, "__module__", "")).startswith("prism.lib."):
+    if name.startswith("_") or not str(getattr(inspect.unwrap(function), "__module__", "")).startswith("prism.lib."):
         raise TypeError(f"`function` must be a function of prism.lib, not {name or type(function).__qualname__}")
     bound = inspect.signature(function).bind(*arguments, **options).arguments
     leaves = [value.leaves[0] for value in bound.values() if isinstance(value, LazyArray) and value.leaves]
@@ -129,7 +129,7 @@ def plan(
     where = (
         stream if first.device is None else choose_stream(stream, (first,))
     )  # a call on a stream that is named decides anew
-    noted: list[Noted] = []
+    noted = Notes()
     token = noting.set(noted)
     try:
         _called(function, arguments, options, out, where)
