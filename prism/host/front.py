@@ -24,12 +24,15 @@ from prism.host.repeat import Notes, noting
 from prism.host.warm import LASTING
 from prism.runtime import device
 from prism.runtime.arrays import ArrayInfo, describe, is_array
-from prism.runtime.graphs import Again
+from prism.runtime.graphs import Again, graph_of
 
 _WAITS = 8  # calls on arrays of types that nothing is known of
 _OFTEN, _AGAIN, _TRIES = 12, 8, 6
 """Calls alike behind which one is learnt; how many more, where it can't be said as yet, as while a graph is tried; how often."""
 _COUNTED, _MOST = 1024, 256  # calls that are counted, and that are known, of a function on arrays of such types
+_KEPT, _HELD = 1 << 20, 1 << 26  # bytes of results between several calls that a graph keeps, and all graphs
+_between: list[Any] = []
+_held = [0]
 _NEVER: Again = (lambda: 1, ())
 
 
@@ -158,7 +161,6 @@ class _Known:
         self._front, self._types = front, types
         self.known: dict[Hashable, Again] = {}
         self._counted: dict[Hashable, int] = {}
-        self._ever = False  # whether one was a launch
 
     def miss(self, key: tuple[Any, ...], *values: Any) -> Any:
         """Count a call that is not known; after some like it make one, and learn what it is. None: it was not made."""
@@ -183,8 +185,7 @@ class _Known:
         if len(self.known) >= _MOST:
             self.known.clear()  # what comes again is learnt again
         self.known[key] = again if isinstance(again, tuple) else _NEVER
-        self._ever = self._ever or isinstance(again, tuple)
-        if not self._ever:
+        if notes.waited:  # as it will: it is not looked up any more
             self._front.patterns[self._types] = _unread
         return answer
 
@@ -197,34 +198,64 @@ class _Known:
 
 
 def _launch_of(notes: Notes, answer: Any, values: tuple[Any, ...], out: Any, stream: int) -> Again | bool | None:
-    """Return what makes the noted call; False: that is more than one call of the driver; None: it is not known as yet.
+    """Return what makes the noted calls; False: that is more than one call of the driver; None: it is not known as yet.
 
-    A call is known by its arguments. So what it launches must lie in them, not in copies, and give what it gave.
+    A call is known by its arguments. So what it launches must lie in them, not in copies, or in what it has made before, which is
+    kept; and it must give what it gave.
     """
     pair = type(out) is tuple
-    if (
-        len(notes) != 1
-        or notes.waited
-        or not (answer is out or (pair and type(answer) is tuple and _same(answer, out)))
-    ):
+    if not notes or notes.waited or not (answer is out or (pair and type(answer) is tuple and _same(answer, out))):
         return False
-    (one,) = notes
     results = [describe(result) for result in (out if pair else (out,))]
-    if one.recipe is None or (device.count() > 1 and device.current_device() != results[0].device):
+    if device.count() > 1 and device.current_device() != results[0].device:
         return False
     if results[0].library == "torch" and results[0].dtype.kind == "c":  # whose tensors may be conjugated
         return False
-    taken = [describe(array) for array in (*one.arrays, *one.results)] if one.kept is None else list(one.kept.values())
-    taken = [leaf for info in taken for leaf in (info.leaves if isinstance(info, LazyInfo) else (info,))]
     every = (one for value in values for one in (value if type(value) in (tuple, list) else (value,)))
     given = [describe(one) for one in every if is_array(one)]
-    written = {info.pointer for info in taken} | set(one.pointers)
-    if not all(any(_lies_in(info, other) for other in given) for info in taken) or not written >= {
-        r.pointer for r in results
-    }:
+    written: set[int] = set()
+    for one in notes:
+        if one.recipe is None or not all(any(_lies_in(info, other) for other in given) for info in _taken(one)):
+            return False
+        made = [describe(result) for result in one.results]
+        written |= {info.pointer for info in made} | {info.pointer for info in _taken(one)}
+        given += made
+    if not written >= {result.pointer for result in results}:
         return False
-    owner: Any = one.recipe.launch  # a method of what is launched
-    found: Again | bool | None = owner.__self__.direct(one.pointers, stream)
+    if len(notes) > 1:
+        return _graph_of_all(notes, _between_of(notes, out if pair else (out,)), results[0].device, stream)
+    owner: Any = notes[0].recipe.launch  # a method of what is launched
+    found: Again | bool | None = owner.__self__.direct(notes[0].pointers, stream)
+    return found
+
+
+def _between_of(notes: Notes, targets: tuple[Any, ...]) -> list[Any]:
+    """Return what noted calls make beside the call's results."""
+    return [array for one in notes for array in one.results if not any(array is target for target in targets)]
+
+
+def _taken(one: Any) -> list[ArrayInfo]:
+    """Return the arrays that a noted call takes; of lazy ones what they read."""
+    infos = [describe(array) for array in one.arrays] if one.kept is None else list(one.kept.values())
+    return [leaf for info in infos for leaf in (info.leaves if isinstance(info, LazyInfo) else (info,))]
+
+
+def _graph_of_all(notes: Notes, between: list[Any], ordinal: Any, stream: int) -> Again | bool:
+    """Return several calls as one graph. What one makes for the next, `between`, stays where it is, if that is small."""
+    nbytes = sum(span(describe(array))[1] for array in between)
+    parts = [one.recipe.launch.__self__.part(one.pointers, stream) for one in notes]
+    if nbytes > _KEPT or _held[0] + nbytes > _HELD or None in parts:
+        return False
+
+    def launch(own: int) -> None:
+        for part in parts:
+            part(own)
+
+    found = graph_of(launch, ordinal, stream)
+    if found is None:
+        return False
+    _held[0] += nbytes
+    _between.extend(between)  # they live as long as the graph, which is as long as the process
     return found
 
 

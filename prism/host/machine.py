@@ -127,12 +127,21 @@ class Ready:
 
     def direct(self, pointers: tuple[int, ...], stream: int) -> Again | bool | None:
         """Return what `Warm.direct` does. Scratch memory that other calls borrow is kept for the stream then, up to `_HELD`."""
-        words, address = beside = self._memory(stream)
+        beside = self._kept(stream)
+        return self._warm.direct((*pointers, beside[1]), stream, beside, sure=True) if beside[1] else False
+
+    def part(self, pointers: tuple[int, ...], stream: int) -> Callable[[int], None] | None:
+        """Return what `Warm.part` does, with scratch memory as of `direct`."""
+        beside = self._kept(stream)
+        return self._warm.part((*pointers, beside[1]), stream, beside) if beside[1] else None
+
+    def _kept(self, stream: int) -> tuple[int, int]:
+        """Return where the words and the scratch memory are that a stream keeps for good; 0: that is too much."""
+        words, address = self._memory(stream)
         if not address and self._plan.scratch <= _HELD:
             tag = "scratch" if self._alone else _tag_of(threading.get_ident())
             address = KEPT.get(self.ordinal, stream, self._plan.scratch, tag)
-            beside = (words, address)
-        return self._warm.direct((*pointers, address), stream, beside, sure=True) if address else False
+        return words, address
 
     def _memory(self, stream: int) -> tuple[int, int]:
         """Return where the words and the scratch memory are, for a stream.

@@ -187,6 +187,13 @@ class Warm:
         self._lent[mine] = packed
         return packed[2][0]
 
+    def part(self, addresses: Memory, stream: int, beside: Memory | None = None) -> Callable[[int], None] | None:
+        """Return what makes the steps at these places on a stream that it is given, with the memory of a lasting one; or None."""
+        if stream not in LASTING or self._cooperative:
+            return None
+        memory = self._memory(stream, beside)
+        return lambda own: self._launch_all(addresses, own, memory)
+
     def _spare(
         self, free: list[Packed], places: dict[Any, list[Packed]] | None, addresses: Memory, stream: int, beside: Memory | None
     ) -> tuple[list[Packed], Packed]:  # fmt: skip

@@ -222,3 +222,19 @@ def test_numbers_are_read_in_each_call(gpu: Gpu) -> None:
             every = [one for *_, values in gpu.launched for one in values]
             given.append(np.float32(value).view(np.uint32) in every or float(value) in every)
         assert gpu.decided == before + 1 and all(given), name
+
+
+def test_several_calls_are_one_graph(gpu: Gpu, monkeypatch: pytest.MonkeyPatch) -> None:
+    """What comes of them for the next stays, and is copied to where the results are to be."""
+    monkeypatch.setattr(front, "graph_of", warm.graph_of)
+    x, values, places = array((8, 100)), array((8, 5)), array((8, 5), "int64")
+    often(lambda: lib.top_k(x, 5, axis=1, out=(values, places)))
+    before, launched, decided = gpu.graph_launches, len(gpu.launched), gpu.decided
+    pair = (values, places)
+    assert lib.top_k(x, 5, axis=1, out=pair) is pair
+    assert known(lib.top_k) == 1 and gpu.graph_launches == before + 1 and len(gpu.launched) > launched + 1
+    assert gpu.decided == decided
+    monkeypatch.setattr(front, "_KEPT", 10)
+    call.forget()
+    often(lambda: lib.top_k(x, 5, axis=1, out=(values, places)))
+    assert known(lib.top_k) == 0
