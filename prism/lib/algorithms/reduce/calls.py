@@ -20,7 +20,7 @@ from prism.lib.algorithms.reduce.steps import Search, Work
 from prism.lib.algorithms.scan.plan import number_of
 from prism.lib.operators import Operator
 from prism.lib.records import common_dtype, is_record, record_dtype, require_numbers
-from prism.runtime.arrays import BFLOAT16, CODED, ArrayInfo
+from prism.runtime.arrays import BFLOAT16, CODED, ArrayInfo, describe
 
 _HALVES = (np.dtype("float16"), BFLOAT16)
 
@@ -370,14 +370,21 @@ def _initial(initial: Any, asked: Asked) -> Any:
 
 
 def _bits_of(what: Reduction, initial: Any, x: Any, dtype: Any, out: Any) -> int | None:
-    """Return the bits of an initial value in the kernels' type, so that one plan does for all; None as `numbers.bits_of`."""
+    """Return the bits of an initial value in the kernels' type, so that one plan does for all; None as `numbers.bits_of`.
 
-    def convert(given: ArrayInfo, result: ArrayInfo | None) -> Any:
+    None, too, where there are no elements: then the result follows from the value.
+    """
+    kinds = getattr(x, "dtype", None), getattr(out, "dtype", None)
+    if kinds[0] is None or 0 in x.shape:
+        return None
+
+    def convert() -> Any:
+        given, result = describe(x), None if out is None else describe(out)
         asked = _asked(what, given.dtype, dtype, result, "a")
         work = _work(asked.what, given.dtype, asked.compute, _scalar(asked.stored), _initial(initial, asked))
         return np.array(work.initial, dtype_called(work.dtype))
 
-    return numbers.bits_of((what, dtype), initial, x, out, convert)
+    return numbers.bits_of((what, dtype, *kinds), initial, convert)
 
 
 def _work(what: Reduction, of: np.dtype[Any], compute: np.dtype[Any], stored: str, initial: Any) -> Work:

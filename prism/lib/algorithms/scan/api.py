@@ -19,7 +19,7 @@ from prism.lib.algorithms.scan import plan as scan_plans
 from prism.lib.algorithms.scan.plan import Shape, Task
 from prism.lib.operators import Operator, number_in, operator_of
 from prism.lib.records import is_record, require_numbers
-from prism.runtime.arrays import BFLOAT16, ArrayInfo
+from prism.runtime.arrays import BFLOAT16, ArrayInfo, describe
 
 NATIVE = ("int8", "int16", "int32", "int64", "uint8", "uint16", "uint32", "uint64", "float32", "float64")
 SUPPORTED = (*NATIVE, "float16", "bfloat16")
@@ -159,11 +159,10 @@ def _scan_anew(
 
 def bits_of(initial: Any, x: Any, op: Any, dtype: Any) -> int | None:
     """Return the bits of an initial value in the kernel's type, so that one plan does for all; None as `numbers.bits_of`."""
-    if initial is None:
+    kind = getattr(x, "dtype", None)
+    if initial is None or kind is None:
         return None
-    return numbers.bits_of(
-        (op, dtype), initial, x, None, lambda given, _: initial_of(initial, task_of(op, given, dtype)[0])
-    )
+    return numbers.bits_of((op, dtype, kind), initial, lambda: initial_of(initial, task_of(op, describe(x), dtype)[0]))
 
 
 def begin_of(initial: Any, bits: int | None, shown: Any, task: Task) -> Any:
