@@ -9,12 +9,13 @@ from prism.host import arguments, repeat
 
 _MOST = 4096
 _known: dict[Hashable, int | None] = {}
+_ways: dict[Hashable, Callable[[Any], Any]] = {}
 
 
-def bits_of(asked: tuple[Hashable, ...], value: Any, convert: Callable[[], Any]) -> int | None:
+def bits_of(asked: tuple[Hashable, ...], value: Any, way: Callable[[], Callable[[Any], Any]]) -> int | None:
     """Return the bits of a number of a call, in the type that the kernel takes.
 
-    `asked`: what that type follows from. `convert` gives the number as NumPy's scalar of it.
+    `asked`: what that type follows from. `way` gives what makes numbers NumPy's scalars of it.
     None: it has more than 8 bytes, or is none of the dtype, as the call says; or `prism.lib.plan` makes the call, for good.
     """
     if repeat.for_good():
@@ -27,15 +28,18 @@ def bits_of(asked: tuple[Hashable, ...], value: Any, convert: Callable[[], Any])
     except TypeError:  # what can't be looked up, as a list for a dtype, is wrong
         return None
     except KeyError:
-        found = _known[key] = _bits(convert)
+        found = _known[key] = _bits(asked, value, way)
         return found
 
 
-def _bits(convert: Callable[[], Any]) -> int | None:
-    if len(_known) >= _MOST:
-        _known.clear()
+def _bits(asked: Hashable, value: Any, way: Callable[[], Callable[[Any], Any]]) -> int | None:
+    for known in (_known, _ways):
+        if len(known) >= _MOST:
+            known.clear()
     try:
-        number = convert()
+        if asked not in _ways:
+            _ways[asked] = way()
+        number = _ways[asked](value)
     except (AttributeError, TypeError, ValueError, OverflowError):
         return None
     return None if number.dtype.kind in "cV" else int.from_bytes(number.tobytes(), "little")

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -378,13 +378,17 @@ def _bits_of(what: Reduction, initial: Any, x: Any, dtype: Any, out: Any) -> int
     if kinds[0] is None or 0 in x.shape:
         return None
 
-    def convert() -> Any:
-        given, result = describe(x), None if out is None else describe(out)
-        asked = _asked(what, given.dtype, dtype, result, "a")
-        work = _work(asked.what, given.dtype, asked.compute, _scalar(asked.stored), _initial(initial, asked))
-        return np.array(work.initial, dtype_called(work.dtype))
+    def way() -> Callable[[Any], Any]:
+        of = describe(x).dtype
+        asked = _asked(what, of, dtype, None if out is None else describe(out), "a")
 
-    return numbers.bits_of((what, dtype, *kinds), initial, convert)
+        def convert(value: Any) -> Any:
+            work = _work(asked.what, of, asked.compute, _scalar(asked.stored), _initial(value, asked))
+            return np.array(work.initial, dtype_called(work.dtype))
+
+        return convert
+
+    return numbers.bits_of((what, dtype, *kinds), initial, way)
 
 
 def _work(what: Reduction, of: np.dtype[Any], compute: np.dtype[Any], stored: str, initial: Any) -> Work:

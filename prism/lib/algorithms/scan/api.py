@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+import functools
 import math
-from collections.abc import Hashable, Mapping
+from collections.abc import Callable, Hashable, Mapping
 from dataclasses import replace
 from typing import Any, NamedTuple
 
@@ -162,7 +163,11 @@ def bits_of(initial: Any, x: Any, op: Any, dtype: Any) -> int | None:
     kind = getattr(x, "dtype", None)
     if initial is None or kind is None:
         return None
-    return numbers.bits_of((op, dtype, kind), initial, lambda: initial_of(initial, task_of(op, describe(x), dtype)[0]))
+
+    def way() -> Callable[[Any], Any]:
+        return functools.partial(initial_of, task=task_of(op, describe(x), dtype)[0])
+
+    return numbers.bits_of((op, dtype, kind), initial, way)
 
 
 def begin_of(initial: Any, bits: int | None, shown: Any, task: Task) -> Any:
