@@ -46,6 +46,12 @@ def known(function) -> int:
     )
 
 
+def front_of(function):
+    """Return what knows calls of a function that had arguments of one kind."""
+    (read,) = (one for one in function.__globals__["patterns_"].values() if hasattr(one, "miss"))
+    return read.miss.__self__
+
+
 def often(call) -> None:
     for _ in range(MANY):
         call()
@@ -132,8 +138,8 @@ def test_what_waits_is_not_known(gpu: Gpu) -> None:
 def test_a_launch_that_fails_is_made_by_the_function(gpu: Gpu) -> None:
     x, y = array(1000), array(1000)
     often(lambda: lib.scan(x, out=y))
-    (read,) = (one for one in lib.scan.__globals__["patterns_"].values() if hasattr(one, "miss"))
-    read.miss.__self__.known.update(dict.fromkeys(read.miss.__self__.known, (lambda: 201, ())))
+    known_calls = front_of(lib.scan).known
+    known_calls.update(dict.fromkeys(known_calls, (lambda: 201, ())))
     before = len(gpu.launched)
     assert lib.scan(x, out=y) is y and len(gpu.launched) == before + 1
 
@@ -238,3 +244,26 @@ def test_several_calls_are_one_graph(gpu: Gpu, monkeypatch: pytest.MonkeyPatch) 
     call.forget()
     often(lambda: lib.top_k(x, 5, axis=1, out=(values, places)))
     assert known(lib.top_k) == 0
+
+
+def test_a_plan_is_one_launch_too(gpu: Gpu) -> None:
+    """Of the same thread it is the one that the function's front has; on another stream, or in another thread, launches."""
+    x, offsets, y = array(1000), Array(np.arange(0, 1001, 10)), array(1000)
+    often(lambda: lib.segmented_scan(x, offsets, out=y))
+    plan = lib.plan(lib.segmented_scan, x, offsets, out=y)
+    often(plan)
+    assert len(plan._direct) == 1
+    (found,) = plan._direct.values()
+    assert [found] == [one for one in front_of(lib.segmented_scan).known.values() if one is not front._NEVER]
+    before, launched = gpu.graph_launches, len(gpu.launched)
+    assert plan() is y and gpu.graph_launches == before + 1 and len(gpu.launched) == launched + 2
+    gpu.stream = 7
+    plan()
+    gpu.stream = 0
+    other = threading.Thread(target=plan)
+    other.start()
+    other.join()
+    assert gpu.graph_launches == before + 1 and len(gpu.launched) == launched + 6
+    plan._direct = dict.fromkeys(plan._direct, (lambda: 201, ()))
+    plan()
+    assert len(gpu.launched) == launched + 8, "what fails is launched"
