@@ -125,6 +125,8 @@ def call(
         made = call(function, asked, arrays, decide, None, stream, called=called, captured=captured, numbers=numbers)
         out.write(made, stream)
         return out
+    if (notes := noting.get()) is not None:
+        notes.calls += 1
     infos = arguments.describe_all(arrays, called or {}, out)
     result = None if out is None else arguments.describe_result(out, infos, called or {})
     name, first = next(iter(infos.items()))

@@ -201,10 +201,12 @@ def _launch_of(notes: Notes, answer: Any, values: tuple[Any, ...], out: Any, str
     """Return what makes the noted calls; False: that is more than one call of the driver; None: it is not known as yet.
 
     A call is known by its arguments. So what it launches must lie in them, not in copies, or in what it has made before, which is
-    kept; and it must give what it gave.
+    kept; and it must write its results, and give them. Each of its parts must be noted: what copies, or waits, is not.
     """
     pair = type(out) is tuple
-    if not notes or notes.waited or not (answer is out or (pair and type(answer) is tuple and _same(answer, out))):
+    if not notes or notes.waited or len(notes) != notes.calls:
+        return False
+    if not (answer is out or (pair and type(answer) is tuple and _same(answer, out))):
         return False
     results = [describe(result) for result in (out if pair else (out,))]
     if device.count() > 1 and device.current_device() != results[0].device:
@@ -218,7 +220,7 @@ def _launch_of(notes: Notes, answer: Any, values: tuple[Any, ...], out: Any, str
         if one.recipe is None or not all(any(_lies_in(info, other) for other in given) for info in _taken(one)):
             return False
         made = [describe(result) for result in one.results]
-        written |= {info.pointer for info in made} | {info.pointer for info in _taken(one)}
+        written |= {info.pointer for info in (*made, *map(describe, one.arrays[-1:] if pair else ()))}  # as `plan` says
         given += made
     if not written >= {result.pointer for result in results}:
         return False

@@ -52,7 +52,7 @@ class _Spelling(NamedTuple):
 
     `begin`: statements, behind which `p{k}` is its address. `device`: an expression. `facts`: the others that a decision follows
     from. `stream`: that is current on `device`. `here`: the GPU that is current. `placed`: in place of `begin` where the address
-    itself is a part of the key, and so is that it is a GPU's; it says `raise TypeError` or nothing.
+    itself is a part of the key, which so tells that it is a GPU's.
     """
 
     begin: tuple[str, ...]
@@ -85,9 +85,8 @@ PLAIN: set[type] = {bool, int, str, bytes, type, Kernel, Scalar}
 """Types of what is known by what it is equal to, and of what is equal to nothing else."""
 _SEQUENCES = (tuple, list)
 _MOST = 4096
-_exact: dict[
-    Hashable, tuple[Any, int]
-] = {}  # what is kept, by its id, or of a list by those of its elements; its number
+_exact: dict[Hashable, tuple[Any, int]] = {}
+"""What is kept, by its id, or of a list by those of its elements; and its number."""
 _numbers: dict[Hashable, int] = {}
 _next = itertools.count()
 

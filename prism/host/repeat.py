@@ -29,12 +29,12 @@ Reserved: TypeAlias = tuple[Launch, int, tuple[int, ...], list[tuple[Any, Kind]]
 class Notes(list[Any]):
     """Calls that were noted. `numbers`: they may be of plans that take numbers, which are asked for anew in each call.
 
-    `waited`: one of the calls under way waited for what kernels said.
+    `waited`: one of the calls under way waited for what kernels said. `calls`: how many there were, noted or not.
     """
 
     def __init__(self, numbers: bool = False) -> None:
         super().__init__()
-        self.numbers, self.waited = numbers, False
+        self.numbers, self.waited, self.calls = numbers, False, 0
 
 
 noting: ContextVar[Notes | None] = ContextVar("noting", default=None)

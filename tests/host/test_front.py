@@ -267,3 +267,20 @@ def test_a_plan_is_one_launch_too(gpu: Gpu) -> None:
     plan._direct = dict.fromkeys(plan._direct, (lambda: 201, ()))
     plan()
     assert len(gpu.launched) == launched + 8, "what fails is launched"
+
+
+def test_what_is_made_beside_a_launch_is_not_known(gpu: Gpu) -> None:
+    """Of two calls the second is made beside its result, and copied there: the first alone would not do."""
+    scan = inspect.unwrap(lib.scan)
+
+    def twice(x, *, out=None, stream=None):
+        scan(x, out=out, stream=stream)
+        return scan(x[:500], out=out[10:510], stream=stream) and out
+
+    found, x = front.front(twice), array(1000)
+    for _ in range(MANY):
+        assert found(x, out=x) is x
+    assert known(found) == 0
+    plain = front.front(lambda x, *, out=None, stream=None: scan(x, out=out, stream=stream))
+    often(lambda: plain(x, out=x))
+    assert known(plain) == 1
