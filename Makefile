@@ -76,8 +76,12 @@ site: docs ## the documentation and asv's pages, in build/site (the scripts of t
 release-check: ## all of it from a clean clone: tests, documentation, every kernel, the wheel installed elsewhere (half an hour)
 	@.ci/release $(ARGS)
 
-proofs: ## check the mechanised proofs about Bundl (installs Coq with apt when it is missing and you are root)
-	@$(MAKE) --no-print-directory -j2 -C theory/proofs
+proofs: env ## check the mechanised proofs, and certificates by the proved checker and Python's (installs Coq with apt when it is missing and you are root)
+	@$(MAKE) --no-print-directory -j2 -C theory/proofs PYTHON=$(PY)
+	@rm -rf build/certificates && mkdir -p build/certificates
+	@$(PY) -m tests.lib.certificates --every 60 --folder build/certificates >/dev/null
+	@$(PY) -m tests.generated.certificates --count 128 --mutants --folder build/certificates >/dev/null
+	@$(MAKE) --no-print-directory -C theory/proofs compare CERTIFICATES=$(CURDIR)/build/certificates PYTHON=$(PY)
 
 format: env ## put the source in the house's form
 	@$(PY) -m ruff check --fix . ; $(PY) -m ruff format .

@@ -1,9 +1,11 @@
 """prism.dist over the GPUs of a host, beside one GPU's time, NCCL's all_gather and torch's DTensor.
 
     torchrun --nproc-per-node 2 asv_bench/dist.py [--most 33] [--rounds 7] [--seconds 60] [--only scan,sort] [--json FILE]
+    torchrun --nproc-per-node 2 asv_bench/dist.py --engine gloo --only matmul         (also where both ranks share a GPU)
 
 Weak scaling: each rank has as many bytes, from 2^20 to 2^most. `one`: `prism.lib`'s function of one shard; `work`: what a rank
-has to do at least, which of a scan is a reduction and a scan; of a product `one` is as much as a rank multiplies, on one GPU.
+has to do at least, which of a scan is a reduction and a scan; of a product `one` is as much as a rank multiplies, on one GPU,
+and `sent` a product that sends as much, and multiplies next to nothing.
 Times are of the host, from a barrier to the end of the call on all ranks: the slowest rank counts; medians of rounds, one GPU's
 and all GPUs' in turn. That results are right, tests/gpu/dist_ranks.py tells.
 """
@@ -31,6 +33,8 @@ LOGS = (20, 22, 24, 26, 28, 30, 32, 33)
 SORTED_LOGS = (20, 24, 28, 30)
 SORTED = ("uint32", "float32", "uint64")
 PRODUCTS = ((8192, 8192, 8192), (16384, 8192, 8192), (4096, 14336, 4096))
+OVER_THE_HOST = {"columns": (4096, 1 << 18, 2048), "inner": (2048, 2048, 1 << 18)}
+"""Much to multiply of what is sent: gloo sends less than a hundredth of what NVLink does."""
 
 
 def slowest(calls: list[Callable[[], Any]], rounds: int) -> list[float]:
@@ -73,11 +77,15 @@ def multiply(m: int, n: int, k: int, split: str, group: Any, rounds: int) -> dic
     size = dist.get_world_size()
     a, b = (torch.randn(shape, device="cuda", dtype=torch.bfloat16) for shape in ((m, k), (k, n)))
     x = a[: m // size] if split == "columns" else a
-    one, everywhere = slowest(
-        [lambda: prism.lib.matmul(a, b), lambda: prism.dist.matmul(x, b, comm=group, split=split)], rounds
-    )
+    little = (x, b[:, :64].contiguous()) if split == "columns" else (a[:, :64].contiguous(), b[:64])
+    calls: list[Callable[[], Any]] = [
+        lambda: prism.lib.matmul(a, b),
+        lambda: prism.dist.matmul(*little, comm=group, split=split),
+        lambda: prism.dist.matmul(x, b, comm=group, split=split),
+    ]
+    one, sent, everywhere = slowest(calls, rounds)
     row = {"name": f"matmul {split}", "m": m, "n": n, "k": k, "dtype": "bfloat16", "ranks": size}
-    return row | {"one_us": one * 1e6, "work_us": one * 1e6, "all_us": everywhere * 1e6}
+    return row | {"one_us": one * 1e6, "work_us": one * 1e6, "sent_us": sent * 1e6, "all_us": everywhere * 1e6}
 
 
 def say(row: dict[str, Any]) -> None:
@@ -92,6 +100,9 @@ def say(row: dict[str, Any]) -> None:
     beyond = row["all_us"] - row["work_us"]
     text = f"{row['name']:>15} {row['dtype']:>8} {what}: one GPU {row['one_us']:9.1f} us, work {row['work_us']:9.1f}, "
     text += f"{row['ranks']} GPUs {row['all_us']:9.1f}, {beyond:+.1f}, share {row['work_us'] / row['all_us']:.3f}"
+    if "sent_us" in row:
+        hidden = row["one_us"] + row["sent_us"] - row["all_us"]
+        text += f"; sent alone {row['sent_us']:.1f}, hidden {hidden / min(row['one_us'], row['sent_us']):.2f} of the shorter"
     print(text, flush=True)
 
 
@@ -116,12 +127,13 @@ def scales(log: int, only: list[str], rounds: int) -> Iterator[Callable[[], dict
 
 def everything(most: int, only: list[str], rounds: int) -> Iterator[Callable[[], dict[str, Any]]]:
     """Yield what measures each row."""
-    yield all_gather
+    if dist.get_backend() == "nccl":
+        yield all_gather
     for log in (log for log in LOGS if log <= most):
         yield from scales(log, only, rounds)
         torch.cuda.empty_cache()
-    for shape in PRODUCTS if "matmul" in only else ():
-        for split in ("columns", "inner"):
+    for split in ("columns", "inner") if "matmul" in only else ():
+        for shape in PRODUCTS if dist.get_backend() == "nccl" else (OVER_THE_HOST[split],):
             yield functools.partial(multiply, *shape, split, dist.group.WORLD, rounds)
 
 
@@ -138,15 +150,16 @@ def main() -> int:
     parser.add_argument("--most", type=int, default=33, help="log2 of the bytes of the largest shard")
     parser.add_argument("--rounds", type=int, default=7)
     parser.add_argument("--seconds", type=float, default=60)
+    parser.add_argument("--engine", choices=("nccl", "gloo"), default="nccl")
     parser.add_argument("--only", default=",".join((*NAMES, "matmul")))
     parser.add_argument("--json", type=Path)
     options = parser.parse_args()
     end, rows = time.monotonic() + options.seconds, []
-    gpu = int(os.environ["LOCAL_RANK"])
+    gpu = int(os.environ["LOCAL_RANK"]) % torch.cuda.device_count()
     torch.cuda.set_device(gpu)
-    dist.init_process_group("nccl", device_id=torch.device("cuda", gpu))
+    dist.init_process_group(options.engine, device_id=torch.device("cuda", gpu) if options.engine == "nccl" else None)
     for work in everything(options.most, options.only.split(","), options.rounds):
-        going = torch.tensor([time.monotonic() < end], device="cuda")
+        going = torch.tensor([time.monotonic() < end], device="cuda", dtype=torch.int32)
         dist.broadcast(going, 0)  # ranks go on together
         if going:
             rows.append(work())

@@ -7,15 +7,16 @@ import math
 
 import numpy as np
 
+import prism
 from prism.lang import (
-    CUtensorMap, block, claim, column, const, constexpr, count, exp2, float32, fragment, grid, group, half, id, int32, kernel,
+    CUtensorMap, block, claim, column, const, constexpr, count, exp2, float32, fragment, grid, group, half, id, int32,
     one, partition, ptr, requires, roles, row, shared, shuffle_xor, template, thread, tma_load, warpgroup, wgmma,
 )
 
 BN = 64
 
 
-@kernel
+@prism.kernel
 @template(D=constexpr(int))
 @requires(grid[1], block[1], warpgroup[2])
 def attend(
@@ -84,9 +85,10 @@ def attention(q, k, v, o):
 
 def reference(q, k, v):
     """The same in NumPy."""
-    scores = np.float32(q) @ np.float32(k).swapaxes(1, 2) / np.float32(math.sqrt(q.shape[2]))
+    q, k, v = (np.asarray(x, np.float32) for x in (q, k, v))
+    scores = q @ k.swapaxes(1, 2) / np.float32(math.sqrt(q.shape[2]))
     weights = np.exp(scores - scores.max(axis=2, keepdims=True))
-    return weights / weights.sum(axis=2, keepdims=True) @ np.float32(v)
+    return weights / weights.sum(axis=2, keepdims=True) @ v
 
 
 if __name__ == "__main__":

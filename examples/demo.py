@@ -90,7 +90,7 @@ def without(program: Program, barrier: Barrier) -> str:
 
 def main() -> int:
     """Run the demo."""
-    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser = argparse.ArgumentParser(description=(__doc__ or "").splitlines()[0])
     parser.add_argument("--size", type=int, default=1 << 20)
     size = parser.parse_args().size
 

@@ -50,4 +50,5 @@ def by_dtensor() -> str:
 
 
 if __name__ == "__main__":
-    print(by_dtensor() if "--dtensor" in sys.argv else by_mpi(), flush=True)
+    line = by_dtensor() if "--dtensor" in sys.argv else by_mpi()
+    print(f"{line}\n", end="", flush=True)  # one piece, which no other rank's line cuts in two

@@ -19,7 +19,7 @@ from prism.lang import (
 )  # fmt: skip
 
 
-@prism("global")
+@prism.kernel
 @attr("__launch_bounds__(384, 1)")
 @template(D=constexpr(int), BN=constexpr(int))
 @requires(grid[1], block[1], warpgroup[3])
@@ -108,9 +108,10 @@ def attention(q, k, v, o):
 
 def reference(q, k, v):
     """The same in NumPy."""
-    scores = np.float32(q) @ np.float32(k).swapaxes(1, 2) / np.float32(math.sqrt(q.shape[2]))
+    q, k, v = (np.asarray(x, np.float32) for x in (q, k, v))
+    scores = q @ k.swapaxes(1, 2) / np.float32(math.sqrt(q.shape[2]))
     weights = np.exp(scores - scores.max(axis=2, keepdims=True))
-    return weights / weights.sum(axis=2, keepdims=True) @ np.float32(v)
+    return weights / weights.sum(axis=2, keepdims=True) @ v
 
 
 if __name__ == "__main__":

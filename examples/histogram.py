@@ -2,15 +2,16 @@
 
 import numpy as np
 
+import prism
 from prism.lang import (
-    atomic_add, block, const, count, grid, group, id, int32, kernel, load_vector, ptr, requires, shared, thread, uint32,
+    atomic_add, block, const, count, grid, group, id, int32, load_vector, ptr, requires, shared, thread, uint32,
     uint8, vector,
 )
 
 THREADS, BINS = 256, 256
 
 
-@kernel
+@prism.kernel
 @requires(grid[1], block[1], thread[THREADS])
 def counted(x: ptr(const(uint8)) @ grid[1], bins: ptr(uint32) @ grid[1], n: int32 @ grid[1]):
     i: int32 @ thread[1] = id()

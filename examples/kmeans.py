@@ -4,15 +4,16 @@ import math
 
 import numpy as np
 
+import prism
 from prism.lang import (
-    atomic_add, block, const, constexpr, float32, grid, group, id, int32, kernel, partition, ptr, requires, shared, template,
+    atomic_add, block, const, constexpr, float32, grid, group, id, int32, partition, ptr, requires, shared, template,
     thread, uint32,
 )
 
 THREADS = 128
 
 
-@kernel
+@prism.kernel
 @template(K=constexpr(int), D=constexpr(int))
 @requires(grid[1], block[1], thread[THREADS])
 def assign(

@@ -2,15 +2,16 @@
 
 import numpy as np
 
+import prism
 from prism.lang import (
-    block, const, constexpr, float32, grid, group, id, int32, kernel, partition, ptr, requires, rsqrt, template, thread,
+    block, const, constexpr, float32, grid, group, id, int32, partition, ptr, requires, rsqrt, template, thread,
 )
 from prism.lib.thread import operators
 
 THREADS = 128
 
 
-@kernel
+@prism.kernel
 @template(ITEMS=constexpr(int))
 @requires(grid[1], block[1], thread[THREADS])
 def normalised_rows(

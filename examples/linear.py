@@ -2,15 +2,16 @@
 
 import numpy as np
 
+import prism
 from prism.lang import (
-    CUtensorMap, block, claim, column, const, count, float32, fragment, grid, group, half, id, int32, kernel, one, partition, ptr,
+    CUtensorMap, block, claim, column, const, count, float32, fragment, grid, group, half, id, int32, one, partition, ptr,
     requires, roles, row, shared, thread, tma_load, warpgroup, wgmma,
 )
 
 BM, BN, BK = 128, 128, 64
 
 
-@kernel
+@prism.kernel
 @requires(grid[1], block[1], warpgroup[3])
 def layer(
     x: const(CUtensorMap(half, BM, BK, swizzle=128)) @ grid[1], w: const(CUtensorMap(half, BN, BK, swizzle=128)) @ grid[1],
@@ -47,7 +48,7 @@ def linear(x, w, bias, y):
 
 def reference(x, w, bias):
     """The same in NumPy."""
-    return np.maximum(np.float32(x) @ np.float32(w).T + bias, 0)
+    return np.maximum(np.asarray(x, np.float32) @ np.asarray(w, np.float32).T + bias, 0)
 
 
 if __name__ == "__main__":

@@ -4,14 +4,14 @@ import numpy as np
 
 import prism
 from prism.lang import (
-    attr, block, const, device, grid, group, id, int32, kernel, partition, ptr, requires, shared, thread, uint32,
+    attr, block, const, grid, group, id, int32, partition, ptr, requires, shared, thread, uint32,
 )
 
 THREADS, ITEMS, BITS = 128, 8, 4
 TILE, BUCKETS = THREADS * ITEMS, 1 << BITS
 
 
-@device
+@prism.device
 @requires(block[1], thread[THREADS])
 def rank_tile(
     x: ptr(const(uint32)) @ block[1], valid: int32 @ block[1], shift: int32 @ block[1], keys: uint32[ITEMS] @ thread[1],
@@ -25,7 +25,7 @@ def rank_tile(
     block.radix_rank_counts(digits, ranks, counts, begins, THREADS=THREADS, BITS=BITS, WIDTH=1)
 
 
-@kernel
+@prism.kernel
 @attr("__launch_bounds__(128)")
 @requires(grid[1], block[1], thread[THREADS])
 def count_tiles(
@@ -47,7 +47,7 @@ def count_tiles(
                 mine[0] = found[0]
 
 
-@kernel
+@prism.kernel
 @attr("__launch_bounds__(128)")
 @requires(grid[1], block[1], thread[THREADS])
 def place(

@@ -11,7 +11,7 @@ THREADS, ITEMS = 128, 16
 TILE = THREADS * ITEMS
 
 
-@prism("global")
+@prism.kernel
 @requires(grid[1], block[1], thread[THREADS])
 def run_starts(
     x: ptr(const(int32)) @ grid[1], starts: ptr(int64) @ grid[1], number: ptr(int64) @ grid[1], n: int64 @ grid[1],

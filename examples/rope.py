@@ -4,12 +4,13 @@ import math
 
 import numpy as np
 
-from prism.lang import const, cos, exp2, float32, grid, group, id, int32, kernel, partition, ptr, requires, sin, thread
+import prism
+from prism.lang import const, cos, exp2, float32, grid, group, id, int32, partition, ptr, requires, sin, thread
 
 THREADS = 128
 
 
-@kernel
+@prism.kernel
 @requires(grid[1], thread[32])
 def turned(
     x: ptr(const(float32)) @ grid[1], y: ptr(float32) @ grid[1], pairs: int32 @ grid[1],

@@ -2,15 +2,16 @@
 
 import numpy as np
 
+import prism
 from prism.lang import (
-    block, const, constexpr, exp, float32, grid, group, id, int32, kernel, partition, ptr, requires, template, thread,
+    block, const, constexpr, exp, float32, grid, group, id, int32, partition, ptr, requires, template, thread,
 )
 from prism.lib.thread import operators
 
 THREADS = 128
 
 
-@kernel
+@prism.kernel
 @template(ITEMS=constexpr(int))
 @requires(grid[1], block[1], thread[THREADS])
 def softmax_rows(x: ptr(const(float32)) @ grid[1], y: ptr(float32) @ grid[1], columns: int32 @ grid[1], least: float32 @ grid[1]):

@@ -2,15 +2,16 @@
 
 import numpy as np
 
+import prism
 from prism.lang import (
-    claim, const, constexpr, float32, grid, group, id, int32, kernel, one, partition, ptr, requires, template, thread, warp,
+    claim, const, constexpr, float32, grid, group, id, int32, one, partition, ptr, requires, template, thread, warp,
 )
 from prism.lib.thread import operators
 
 THREADS = 128
 
 
-@kernel
+@prism.kernel
 @template(LANES=constexpr(int))
 @requires(grid[1], thread[32])
 def rows_times(
@@ -60,6 +61,7 @@ def reference(starts, columns, values, x):
 
 
 if __name__ == "__main__":
-    matrix = random_matrix(1000, 700, 0.03)
+    starts, columns, values = random_matrix(1000, 700, 0.03)
     x = np.random.default_rng(1).random(700, np.float32)
-    print("off NumPy's by at most", np.abs(spmv(*matrix, x) - reference(*matrix, x)).max())
+    right = reference(starts, columns, values, x)
+    print("off NumPy's by at most", np.abs(spmv(starts, columns, values, x) - right).max())

@@ -2,8 +2,9 @@
 
 import numpy as np
 
+import prism
 from prism.lang import (
-    block, const, count, float32, grid, group, int32, int64, kernel, mailbox, partition, ptr, requires, thread, uint32,
+    block, const, count, float32, grid, group, int32, int64, mailbox, partition, ptr, requires, thread, uint32,
     uint64,
 )
 from prism.lib.thread import operators
@@ -12,7 +13,7 @@ THREADS, ITEMS = 128, 16
 TILE = THREADS * ITEMS
 
 
-@kernel
+@prism.kernel
 @requires(grid[1], block[1], thread[THREADS])
 def compact(
     x: ptr(const(float32)) @ grid[1], y: ptr(float32) @ grid[1], number: ptr(int64) @ grid[1], n: int64 @ grid[1],

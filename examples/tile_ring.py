@@ -2,15 +2,16 @@
 
 import numpy as np
 
+import prism
 from prism.lang import (
-    CUtensorMap, block, claim, const, float32, grid, group, id, int32, kernel, one, partition, ptr, requires, roles, shared,
+    CUtensorMap, block, claim, const, float32, grid, group, id, int32, one, partition, ptr, requires, roles, shared,
     thread, tma_load, warp,
 )
 
 ROWS, COLUMNS = 32, 64
 
 
-@kernel
+@prism.kernel
 @requires(grid[1], block[1], warp[3])
 def sum_columns(x: const(CUtensorMap(float32, ROWS, COLUMNS)) @ grid[1], y: ptr(float32) @ grid[1], rows: int32 @ grid[1]):
     left: int32 @ block[1] = COLUMNS * id(block[1])

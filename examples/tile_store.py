@@ -2,15 +2,16 @@
 
 import numpy as np
 
+import prism
 from prism.lang import (
-    CUtensorMap, block, claim, const, float32, grid, group, id, int32, kernel, one, partition, ptr, requires, roles, shared,
+    CUtensorMap, block, claim, const, float32, grid, group, id, int32, one, partition, ptr, requires, roles, shared,
     thread, tma_load, tma_store, warp,
 )
 
 ROWS, COLUMNS = 16, 64
 
 
-@kernel
+@prism.kernel
 @requires(grid[1], block[1], warp[4])
 def scale_tiles(
     x: const(CUtensorMap(float32, ROWS, COLUMNS)) @ grid[1], y: CUtensorMap(float32, ROWS, COLUMNS) @ grid[1],

@@ -7,6 +7,7 @@ gradients of both with float64's, and on a GPU how long both take, forward and b
 """
 
 import types
+from functools import partial
 
 import torch
 import torch.nn.functional as F
@@ -138,7 +139,7 @@ class Block(torch.nn.Module):
 
     def forward(self, x, cos, sin, labels):
         """The mean loss of predicting `labels`, one for each place."""
-        rows, batches, length = self.rows, *x.shape[:2]
+        rows, (batches, length, _) = self.rows, x.shape
         parts = (F.linear(rows.norm(x, self.first), self.weights["qkv"]).view(batches, length, 3, self.heads, -1).unbind(2))
         q, k = (rows.rope(one, cos, sin) for one in parts[:2])
         seen = rows.attend(q, k, parts[2]).reshape(x.shape)
@@ -200,10 +201,10 @@ def steps_of(block, x, given, compiled=True):
         block.zero_grad(set_to_none=True)
         module(x, *given).backward()
 
-    found = {name: lambda rows=rows: step(rows, block) for name, rows in both.items()}
+    found = {name: partial(step, rows, block) for name, rows in both.items()}
     if compiled:
         fast = torch.compile(block)
-        found["torch, compiled"] = lambda: step(TORCH, fast)
+        found["torch, compiled"] = partial(step, TORCH, fast)
     return found
 
 

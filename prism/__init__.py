@@ -4,7 +4,7 @@
     y = prism.lib.scan(x)               # x: a NumPy or CuPy array
 
 `prism.lang` is what kernel files import, `prism.lib` the host functions and the collectives, `prism.kernels` the flagship
-kernels. `@prism("global")` marks a kernel: the package is itself the decorator.
+kernels. `@prism.kernel` marks a kernel, `@prism.device` a function that kernels call.
 """
 
 from __future__ import annotations
@@ -15,12 +15,15 @@ import sys
 from typing import TYPE_CHECKING, Any
 
 from prism.lang.diagnostics import CompileError
-from prism.lang.surface import HOOKS, Kernel, PrismModule, device, kernel
+from prism.lang.surface import HOOKS, Kernel, PrismModule
 
 if TYPE_CHECKING:
     from prism import dist, interpret, lang, lib, runtime
     from prism.compiler import Compiled, check, compile, explain, source
-    from prism.runtime.launch import LaunchError
+    from prism.lang import device, kernel
+    from prism.runtime.errors import LaunchError
+else:
+    from prism.lang.surface import device, kernel
 
 __version__ = "0.1.0"
 __all__ = [
@@ -50,7 +53,7 @@ sys.modules[__name__].__class__ = PrismModule
 
 _FROM = {
     **dict.fromkeys(("Compiled", "check", "compile", "explain", "source"), "prism.compiler"),
-    "LaunchError": "prism.runtime.launch",
+    "LaunchError": "prism.runtime.errors",
 }
 _PACKAGES = ("dist", "interpret", "kernels", "lang", "lib", "runtime")
 

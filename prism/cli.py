@@ -197,7 +197,14 @@ def add_check(commands: Commands) -> None:
     """Add `prism check`."""
     command = add(commands, "check", "kernels:run_check", "check a kernel against the rules, and infer its barriers",
                   "Says how many functions and barriers there are, and what is not proved or believed.", kernel=True)  # fmt: skip
-    command.add_argument("--strict", action="store_true", help="end with status 4 where something is not proved")
+    command.add_argument(
+        "--strict",
+        action="store_true",
+        help="end with status 4 where something is not proved, or the certificate is rejected",
+    )
+    command.add_argument(
+        "--certificate", action="store_true", help="print the certificate of its barriers, which a checker reads"
+    )
     command.add_argument("--unsafe", action="store_true", help="list every `unsafe` and `extern` that it relies on")
     add_output(command)
     runs = command.add_argument_group(

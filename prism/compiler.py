@@ -11,7 +11,7 @@ import textwrap
 from collections.abc import Mapping
 from dataclasses import dataclass
 from types import ModuleType
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from prism.lang.diagnostics import CompileError
 from prism.lang.keep.memo import lazy_property
@@ -20,6 +20,9 @@ from prism.lang.pipeline import build
 from prism.lang.surface import Kernel
 from prism.lang.tree.plan import Program
 from prism.runtime.keys import ARCH
+
+if TYPE_CHECKING:
+    from prism.lang.skeleton import Certified
 
 DEFAULT_ARCH = "sm_90a"
 
@@ -70,6 +73,13 @@ class Compiled:
 
         return compile_cubin(self.cuda, self.arch)
 
+    @lazy_property
+    def certificate(self) -> Certified:
+        """What is claimed of the kernel's barriers, whose `str` is the text, and as `finding` what the checker says of it."""
+        from prism.lang.skeleton import certificate_of
+
+        return certificate_of(self.program)
+
     @property
     def registers(self) -> int:
         """Registers a thread."""
@@ -100,19 +110,25 @@ _numbers = itertools.count(1)
 
 
 def source(text: str, /, **names: Any) -> ModuleType:
-    """Return a module of a text: its kernels are compiled from it, and errors show its lines.
+    """Return a module that is made from a text. Its kernels are compiled from the text, and errors show its lines.
 
-        scale = prism.source('''
-            @kernel
-            @requires(grid[1], thread[1])
-            def scale(x: ptr(float32) @ grid[1], a: float32 @ grid[1]):
-                with partition(x, thread[1], id()) as mine, group(thread[1]):
-                    mine[0] *= a
-        ''').scale
+    In the text you can use the names of `prism.lang`, and those that you give. It may import others. It may be indented
+    as a whole.
 
-    The names of `prism.lang` are there, and those given; the text may import others. It may be indented as a whole.
+    Raises
+    ------
+    SyntaxError
+        The text is not Python. What running the text raises comes through, too.
 
-    Raises SyntaxError, and whatever else running the text raises.
+    Examples
+    --------
+    >>> scale = prism.source('''
+    ...     @kernel
+    ...     @requires(grid[1], thread[1])
+    ...     def scale(x: ptr(float32) @ grid[1], a: float32 @ grid[1]):
+    ...         with partition(x, thread[1], id()) as mine, group(thread[1]):
+    ...             mine[0] *= a
+    ... ''').scale
     """
     from prism import lang
 
@@ -239,4 +255,4 @@ def require_kernel(kernel: object) -> None:
     """Raise TypeError for what is no kernel."""
     if not isinstance(kernel, Kernel):
         kind = type(kernel).__name__
-        raise TypeError(f"expected a function marked @prism(...), not {kind}")
+        raise TypeError(f"expected a function marked @prism.kernel or @prism.device, not {kind}")

@@ -12,6 +12,7 @@ import numpy as np
 from prism.host.lazies import LazyArray, NotReadable, expand_launch
 from prism.host.overlap import require_apart
 from prism.lang.check import annotation, parsed_of
+from prism.lang.check.annotation import LARGEST_SHARED
 from prism.lang.facts.blocks import threads_of
 from prism.lang.keep.keys import exact_items
 from prism.lang.lower.limits import check_architecture
@@ -25,7 +26,9 @@ from prism.lang.types.structs import scalar_called, struct_of
 from prism.runtime.arrays import describe
 from prism.runtime.bind import bind, given_parameters, require_count
 from prism.runtime.build import entry_of
-from prism.runtime.launch import Assumptions, LaunchError, check_numbers, check_shape
+from prism.runtime.errors import LaunchError
+from prism.runtime.launch import Assumptions, check_numbers, check_shape
+from prism.runtime.room import Room
 
 MOST_VARIANTS, MOST_INSTANCES = 4, 256
 """Programs that are kept of a kernel with the same template arguments, by what its names stood for; and template arguments."""
@@ -41,13 +44,14 @@ class Known:
     launched, where a capture may hold it.
     """
 
-    __slots__ = ("assumptions", "bindings", "entries", "host", "program", "ready")
+    __slots__ = ("assumptions", "bindings", "entries", "host", "program", "ready", "room")
 
     def __init__(self, kernel: Kernel, template: Mapping[str, object]) -> None:
         with record_lookups() as self.bindings:
             self.program = build(kernel, template)
         self.host = host_entry(self.program)
         self.assumptions = Assumptions(self.host) if self.host.assumed else None
+        self.room = Room(self.host, LARGEST_SHARED, "a block has at most") if self.host.sized else None
         self.entries: dict[tuple[str, int], Any] = {}
         self.ready: set[int] = set()
 
@@ -119,6 +123,8 @@ def launch(
         from prism.interpret import run
 
         check_numbers(given_parameters(host.parameters), arguments)
+        if known.room is not None:
+            known.room.bytes(blocks, threads, bound.values)
         run(program, blocks, threads, arguments, check=check, schedule=schedule, seed=seed, axes=axes)
         return
     if check:

@@ -12,6 +12,7 @@ from urllib.parse import quote
 
 import pytest
 
+from tests.left import TimeLeft
 from tests.rarely import thin_out
 from tests.spent import KEY, LONGEST, account, lines, memory, pace, resident, spent
 
@@ -49,6 +50,14 @@ def why_no_gpu() -> str | None:
     if driver.cuInit(0) or driver.cuDeviceGetCount(ctypes.byref(count)) or not count.value:
         return "no NVIDIA GPU on this machine"
     return None
+
+
+@pytest.hookimpl(trylast=True)  # behind pytest's own reporter
+def pytest_configure(config: pytest.Config) -> None:
+    """On a terminal, say how long a long run still takes."""
+    reporter = config.pluginmanager.get_plugin("terminalreporter")
+    if reporter is not None and reporter.isatty and "PYTEST_XDIST_WORKER" not in os.environ:
+        config.pluginmanager.register(TimeLeft(reporter))
 
 
 def pytest_collection_finish() -> None:

@@ -10,6 +10,7 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field, replace
 
 from prism.interpret import SCHEDULES, MachineError, schedules
+from prism.lang.certify import ACCEPTED
 from prism.lang.tree.plan import (
     Advance,
     Arrive,
@@ -28,6 +29,7 @@ from prism.lang.tree.plan import (
 from prism.lang.tree.walk import used_objects
 from prism.lang.types import Pointer
 from prism.lang.types.perspective import BLOCK, THREAD, WARP, WARP1, WARPGROUP1, Level
+from tests.certificates import certified
 
 Step = Barrier | Op
 
@@ -210,9 +212,15 @@ THOROUGH = tuple(schedules(24))
 
 @dataclass
 class Score:
-    """How many wrong mutants there were, which of them nothing reports, and which are excused."""
+    """How many wrong mutants there were, which of them nothing reports, and which are excused.
+
+    `rejected`: of how many that are reported the certificate is rejected; `accepted`: which are reported, and it is not. Of a
+    program whose certificate is not covered, nothing is counted.
+    """
 
     wrong: int = 0
+    rejected: int = 0
+    accepted: list[str] = field(default_factory=list)
     survivors: list[str] = field(default_factory=list)
     excused: list[str] = field(default_factory=list)
 
@@ -221,8 +229,13 @@ def score(program: Program, right: Right, threads: int, tried: tuple[tuple[str, 
     """Try every mutant of a program. One that is said to be harmless must not be reported."""
     assert all(right(program, schedule=schedule, seed=seed, check=True) for schedule, seed in tried)
     found = Score()
+    covered = certified(program).finding.status == ACCEPTED
     for mutant, changed in program_mutants(program):
         report = caught(changed, right, tried)
+        if covered and report:
+            accepted = certified(changed).finding.status == ACCEPTED
+            found.accepted += [mutant.name] * accepted
+            found.rejected += not accepted
         if mutant.harmless:
             assert not report, f"{mutant.name} is said to be right ({mutant.harmless}), and gives {report}"
             continue

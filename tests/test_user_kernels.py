@@ -296,7 +296,7 @@ def shown(found: Any) -> Balanced:
 
 
 def test_a_kernel_says_what_it_is() -> None:
-    assert repr(double) == f'<@prism("global") {__name__}.double>'
+    assert repr(double) == f"<@prism.kernel {__name__}.double>"
 
 
 @pytest.mark.parametrize("bound", [lambda n: n / 4, lambda n: n // 4])

@@ -1,4 +1,4 @@
-"""The table of docs/attention.md, of what is recorded of attention: TFLOP/s, ratios to the fastest peer, errors."""
+"""The table of docs/measurements/attention.md, of what is recorded of attention: TFLOP/s, ratios to the fastest peer, errors."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from typing import Any
 
 from benchmarks.attention import HELD_OUT, PEERS, SHAPES, best, parse_shape
 
-PAGE = Path(__file__).parents[2] / "docs" / "attention.md"
+PAGE = Path(__file__).parents[2] / "docs" / "measurements" / "attention.md"
 BEGIN, END = (
     "<!-- attention: begin; asv_bench/publish/pictures.py writes it -->\n",
     "<!-- attention: end -->",

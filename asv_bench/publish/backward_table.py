@@ -1,4 +1,4 @@
-"""The table of docs/attention.md, of what is recorded of attention's backward: as attention_table.py has it."""
+"""The table of docs/measurements/attention.md, of what is recorded of attention's backward: as attention_table.py has it."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The table of docs/attention.md of what is recorded of decoding: microseconds, GB/s, ratios to cuDNN's time."""
+"""The table of docs/measurements/attention.md of what is recorded of decoding: microseconds, GB/s, ratios to cuDNN's time."""
 
 from __future__ import annotations
 

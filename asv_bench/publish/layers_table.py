@@ -1,4 +1,4 @@
-"""The table of docs/layers.md of what is recorded of activations, losses, rotary positions and quantisation."""
+"""The table of docs/measurements/layers.md of what is recorded of activations, losses, rotary positions and quantisation."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from pathlib import Path
 from benchmarks.layers import CALLS, HELD_OUT
 from publish.rows_table import Recorded, by_params
 
-PAGE = Path(__file__).parents[2] / "docs" / "layers.md"
+PAGE = Path(__file__).parents[2] / "docs" / "measurements" / "layers.md"
 NAME = "layers.Speed.track_speed"
 BEGIN, END = "<!-- layers: begin; asv_bench/publish/pictures.py writes it -->\n", "<!-- layers: end -->"
 

@@ -1,4 +1,4 @@
-"""Pictures of what is recorded, docs/pictures/NAME.svg, and tables: the README's, docs/performance.md's and docs/attention.md's.
+"""Pictures of what is recorded, docs/pictures/NAME.svg, and tables: the README's, docs/performance.md's and docs/measurements'.
 
     python asv_bench/publish/pictures.py [--machine h200]
 

@@ -1,4 +1,4 @@
-"""The tables of docs/rows.md of softmax, norms and their gradients, as recorded: TB/s, shares of a copy, ratios to torch's."""
+"""The tables of docs/measurements/rows.md, of softmax, norms and their gradients: TB/s, shares of a copy, ratios to torch's."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from typing import Any
 
 from benchmarks.normalise import CALLS, DTYPES, HELD_OUT, WIDTHS
 
-PAGE = Path(__file__).parents[2] / "docs" / "rows.md"
+PAGE = Path(__file__).parents[2] / "docs" / "measurements" / "rows.md"
 NAME = "normalise.Speed.track_speed"
 BEGIN, END = "<!-- rows: begin; asv_bench/publish/pictures.py writes it -->\n", "<!-- rows: end -->"
 Recorded = dict[str, list[Any]]

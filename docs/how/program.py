@@ -8,7 +8,7 @@ from prism.lang import (
 )  # fmt: skip
 
 
-@prism("global")
+@prism.kernel
 @attr("__launch_bounds__(96)")
 @requires(grid[1], block[1], warp[3])
 def steps(x: ptr(const(float32)) @ grid[1], y: ptr(float32) @ grid[1], rows: int32 @ grid[1]):

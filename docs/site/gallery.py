@@ -61,7 +61,7 @@ EXHIBITS = (
     Exhibit(
         "rope",
         "Rotary positions",
-        "A thread turns one pair. Nobody shares anything, so nobody waits.",
+        "Each thread turns one pair. Threads share nothing, so none of them waits.",
         ("turned",),
         {},
         ("Triton, in Liger-Kernel, of q and k, with the gradient", 71, f"{LIGER}/rope.py"),
@@ -69,7 +69,7 @@ EXHIBITS = (
     Exhibit(
         "spmv",
         "A sparse matrix times a vector",
-        "`thread[LANES]` is a unit like any other: so many lanes share a row, and agree on its number.",
+        "LANES lanes share a row, and agree on its number: `thread[LANES]` is a unit, as a warp or a block is.",
         ("rows_times",),
         {"LANES": 8},
         ("CUDA, in cuda-samples, a thread a row", 22, f"{SAMPLES}/4_CUDA_Libraries/conjugateGradientMultiBlockCG"),
@@ -85,7 +85,7 @@ EXHIBITS = (
     Exhibit(
         "kmeans",
         "A step of k-means",
-        "Each block adds up its points' coordinates by centre, then adds its sums to the grid's.",
+        "Each block adds up the coordinates of its points, for each centre. Then it adds its sums to the grid's.",
         ("assign",),
         {"K": 4, "D": 2},
         (
@@ -109,7 +109,7 @@ EXHIBITS = (
     Exhibit(
         "stream_compaction",
         "Stream compaction with look-back",
-        "One launch. `grid.scan_tiles` hands out tiles and looks back; what a tile does is three functions inside the kernel.",
+        "One launch. `grid.scan_tiles` deals out tiles and looks back. Three functions in the kernel say what happens to a tile.",
         ("compact",),
         {},
         (
@@ -121,7 +121,7 @@ EXHIBITS = (
     Exhibit(
         "tile_ring",
         "A ring of tensor copies",
-        "One warp asks for tiles three ahead, two warps add them up. There is no mbarrier in the text.",
+        "One warp asks for tiles, up to three ahead, and two warps add them up. There is no mbarrier in the text.",
         ("sum_columns",),
     ),
     Exhibit(
@@ -133,7 +133,7 @@ EXHIBITS = (
     Exhibit(
         "linear",
         "A linear layer on tensor cores",
-        "`wgmma` over a ring of tiles. The bias and the activation are applied to sums in registers.",
+        "`wgmma` multiplies tiles of two rings. The bias and the activation are applied to sums in registers.",
         ("layer",),
         {},
         (
@@ -184,18 +184,19 @@ def module(exhibit: Exhibit) -> Any:
     return importlib.import_module(f"examples.{exhibit.name}")
 
 
-def shown_text(exhibit: Exhibit) -> str:
-    """Return what the page shows: the module behind its docstring, up to the first function that the host runs."""
+def texts(exhibit: Exhibit) -> tuple[str, str]:
+    """Return what the page shows: the module behind its docstring up to the kernels' end, and the function that launches them."""
     text = inspect.getsource(module(exhibit))
     text = text[text.index('"""', 3) + 3 :].lstrip("\n")
-    parts = re.split(r"^(?=@|def |class )", text, flags=re.MULTILINE)
+    parts = re.split(r"^(?=@|def |class |if )", text, flags=re.MULTILINE)
     host = next(k for k, part in enumerate(parts) if part.startswith("def ") and not parts[k - 1].startswith("@"))
-    return re.sub(r"\n{3,}", "\n\n", "".join(parts[:host])).rstrip() + "\n"
+    device, launch = (re.sub(r"\n{3,}", "\n\n", part).rstrip() + "\n" for part in ("".join(parts[:host]), parts[host]))
+    return device, launch
 
 
 def device_lines(exhibit: Exhibit) -> int:
     """Return how many lines of code run on the device: without imports and constants, blank lines and comments."""
-    text = shown_text(exhibit)
+    text, _ = texts(exhibit)
     return code_lines(text[re.search(r"^@", text, re.MULTILINE).start() :])  # type: ignore[union-attr]
 
 
@@ -208,7 +209,8 @@ def shown() -> str:
         lines.append(f"| [{one.title}](#{anchor}) | {device_lines(one)} | {peer} |")
     for one in EXHIBITS:
         lines += ["", f"## {one.title}", "", f"{one.says} [`examples/{one.name}.py`](../examples/{one.name}.py)", ""]
-        lines += ["```python", shown_text(one).rstrip(), "```", ""]
+        device, launch = texts(one)
+        lines += ["```python", device, launch.rstrip(), "```", ""]
         lines += [f"![What must be ordered in `{one.kernels[-1]}`, and by what](pictures/gallery/{one.name}.svg)"]
     return "\n".join(lines) + "\n"
 

@@ -38,6 +38,25 @@ def reduction() -> Drawing:
     return picture
 
 
+def warp_scan() -> Drawing:
+    """A scan of eight lanes: in each step a lane adds what the lane 1, 2, 4 below it has."""
+    sums = np.random.default_rng(4).integers(1, 6, 8)
+    picture = Drawing(760, 262, "A warp's scan: each step doubles how many elements a sum has")
+    picture.text(10, 38, "values", "soft")
+    picture.cells(180, 20, sums, "thread", 60)
+    for step in range(3):
+        far, top = 1 << step, 48 + 64 * step
+        for lane in range(8):
+            picture.way(210 + 60 * lane, top, 210 + 60 * lane, top + 34)
+            if lane >= far:
+                picture.way(210 + 60 * (lane - far), top, 202 + 60 * lane, top + 34)
+        sums = np.where(np.arange(8) >= far, sums + np.roll(sums, far), sums)
+        picture.text(10, top + 54, f"shuffle_up(sum, {far})", "code")
+        picture.cells(180, top + 36, sums, "warp", 60)
+    picture.text(10, 254, "Eight lanes stand for a warp's 32, which take five steps.", "soft")
+    return picture
+
+
 def look_back() -> Drawing:
     """A scan in one launch: each tile publishes its sum, then looks back."""
     x = np.random.default_rng(3).integers(1, 6, (4, 4))
@@ -95,6 +114,48 @@ def select() -> Drawing:
     return picture
 
 
+def frame() -> Drawing:
+    """What a block does in time: a tile's loads are under way while it waits for what an earlier tile needs."""
+    picture = Drawing(880, 190, "A block publishes the following tile before it looks back for the tile that it holds")
+    for row, said in ((22, "memory"), (72, "the block"), (122, "other blocks")):
+        picture.text(10, row + 19, said, "soft")
+    for k in range(3):
+        x, kind = 100 + 215 * k, KINDS[k]
+        picture.box(x, 22, 100, 28, kind)
+        picture.text(x + 50, 41, f"load tile {k}", "soft", "middle")
+        picture.way(x + 92, 52, x + 108, 70)
+        picture.box(x + 104, 72, 66, 28, kind)
+        picture.text(x + 137, 91, f"publish {k}", "soft", "middle")
+        picture.way(x + 137, 102, x + 137, 122)
+        if k:
+            picture.box(x + 174, 72, 140, 28, KINDS[k - 1])
+            picture.text(x + 244, 91, f"look back, store {k - 1}", "soft", "middle")
+            picture.way(x + 244, 122, x + 244, 102)
+    picture.text(160, 141, "each adds up what the others have published", "soft")
+    picture.text(10, 180, "Time runs to the right. A colour is a tile.", "soft")
+    return picture
+
+
+def extras() -> Drawing:
+    """Which element of another array the function gets, by the array's shape."""
+    picture = Drawing(760, 214, "An extra's shape says which of its elements belongs to an element of the result")
+    picture.cells(240, 20, ["b0", "b1", "b2", "b3"], "warp", 60)
+    picture.text(500, 38, "n elements: one for each column, as a bias", "soft")
+    for row in range(3):
+        picture.cells(160, 62 + 26 * row, [f"f{row}"], "block", 60)
+        picture.cells(240, 62 + 26 * row, [f"v{row}{column}" for column in range(4)], "thread", 60)
+    picture.text(10, 100, "m x 1: one for each row", "soft")
+    picture.text(500, 94, "the result: an extra of its shape", "soft")
+    picture.text(500, 111, "has one element for each, as a residual", "soft")
+    picture.cells(160, 20, ["a"], "grid", 60)
+    picture.text(10, 38, "one element: for all", "soft")
+    for x, y, to_x, to_y in ((330, 48, 330, 84), (222, 101, 296, 101)):
+        picture.way(x, y, to_x, to_y)
+    picture.text(10, 190, "f(v11, a, f1, b1)", "code")
+    picture.text(160, 190, "is what becomes of v11 with these three extras", "soft")
+    return picture
+
+
 def epilogue() -> Drawing:
     """What becomes of a tile of a product before it is stored."""
     picture = Drawing(760, 190, "An epilogue works on sums in registers: they are stored once")
@@ -141,9 +202,12 @@ def rows() -> Drawing:
     return picture
 
 
+LESSONS = (reduction, warp_scan, look_back, copies, frame, select, extras, epilogue, rows)
+
+
 def pictures() -> dict[str, str]:
     """Return all pictures by their names."""
-    return {make.__name__: make().svg() for make in (reduction, look_back, copies, select, epilogue, rows)}
+    return {make.__name__: make().svg() for make in LESSONS}
 
 
 if __name__ == "__main__":

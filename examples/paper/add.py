@@ -3,7 +3,7 @@
 from prism.lang import const, grid, group, id, int32, partition, prism, ptr, requires, thread
 
 
-@prism("global")
+@prism.kernel
 @requires(grid[1], thread[1])
 def add_m(x: ptr(const(int32)) @ grid[1], y: ptr(int32) @ grid[1], m: int32 @ grid[1], n: int32 @ grid[1]):
     """`y[i] = x[i] + m` for each of `n` elements, one a thread.

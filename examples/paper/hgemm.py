@@ -16,7 +16,7 @@ from prism.lang import (
 ROWS = 128
 
 
-@prism("global")
+@prism.kernel
 @attr("__launch_bounds__(384, 1)")
 @requires(grid[1], block[1], warpgroup[3])
 @template(BN=constexpr(int), BK=constexpr(int), STAGES=constexpr(int))

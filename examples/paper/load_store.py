@@ -9,7 +9,7 @@ from prism.lang import (
 )
 
 
-@prism("device")
+@prism.device
 @template(T=dtype, ITEMS=constexpr(int))
 @requires(thread[1])
 def thread_load(x: ptr(const(T)) @ thread[1], items: T[ITEMS] @ thread[1]):
@@ -18,7 +18,7 @@ def thread_load(x: ptr(const(T)) @ thread[1], items: T[ITEMS] @ thread[1]):
         items[k] = x[k]
 
 
-@prism("device")
+@prism.device
 @template(T=dtype, ITEMS=constexpr(int))
 @requires(warp[1])
 def warp_load(x: ptr(const(T)) @ warp[1], items: T[ITEMS] @ thread[1]):
@@ -29,7 +29,7 @@ def warp_load(x: ptr(const(T)) @ warp[1], items: T[ITEMS] @ thread[1]):
             thread_load(mine, items)
 
 
-@prism("device")
+@prism.device
 @template(T=dtype, ITEMS=constexpr(int))
 @requires(block[1], warp[1])
 def block_load(x: ptr(const(T)) @ block[1], items: T[ITEMS] @ thread[1]):
@@ -44,7 +44,7 @@ def block_load(x: ptr(const(T)) @ block[1], items: T[ITEMS] @ thread[1]):
             warp_load(run, items)
 
 
-@prism("device")
+@prism.device
 @template(T=dtype, ITEMS=constexpr(int))
 @requires(thread[1])
 def thread_store(items: T[ITEMS] @ thread[1], x: ptr(T) @ thread[1]):
@@ -53,7 +53,7 @@ def thread_store(items: T[ITEMS] @ thread[1], x: ptr(T) @ thread[1]):
         x[k] = items[k]
 
 
-@prism("device")
+@prism.device
 @template(T=dtype, ITEMS=constexpr(int))
 @requires(warp[1])
 def warp_store(items: T[ITEMS] @ thread[1], x: ptr(T) @ warp[1]):
@@ -64,7 +64,7 @@ def warp_store(items: T[ITEMS] @ thread[1], x: ptr(T) @ warp[1]):
             thread_store(items, mine)
 
 
-@prism("device")
+@prism.device
 @template(T=dtype, ITEMS=constexpr(int))
 @requires(block[1], warp[1])
 def block_store(items: T[ITEMS] @ thread[1], x: ptr(T) @ block[1]):
@@ -78,7 +78,7 @@ def block_store(items: T[ITEMS] @ thread[1], x: ptr(T) @ block[1]):
             warp_store(items, run)
 
 
-@prism("global")
+@prism.kernel
 @template(T=dtype, ITEMS=constexpr(int), THREADS=constexpr(int))
 @requires(grid[1], block[1], thread[THREADS])
 @attr("__launch_bounds__(THREADS)")
@@ -93,7 +93,7 @@ def copy(x: ptr(const(T)) @ grid[1], y: ptr(T) @ grid[1]):
                 block_store(items, target)
 
 
-@prism("global")
+@prism.kernel
 @template(T=dtype, ITEMS=constexpr(int), THREADS=constexpr(int))
 @requires(grid[1], block[1], thread[THREADS])
 @attr("__launch_bounds__(THREADS)")

@@ -10,7 +10,7 @@ from prism.lang import (
 )
 
 
-@prism("device")
+@prism.device
 @requires(warp[1])
 def simple_mma(a: ptr(const(float32)) @ warp[1], b: ptr(const(float32)) @ warp[1], c: ptr(float32) @ warp[1]):
     """Add the product of `a`, `16 x 8`, and `b`, `8 x 8`, to `c`, `16 x 8`: all row by row, 8 elements a row.
@@ -39,7 +39,7 @@ def simple_mma(a: ptr(const(float32)) @ warp[1], b: ptr(const(float32)) @ warp[1
             mine[8 * 8 + 1] += sums[3]
 
 
-@prism("global")
+@prism.kernel
 @requires(grid[1], block[1], warp[1])
 def tf32(
     A: ptr(const(float32)) @ grid[1], B: ptr(const(float32)) @ grid[1], C: ptr(float32) @ grid[1], M: int32 @ grid[1],

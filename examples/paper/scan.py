@@ -15,7 +15,7 @@ from prism.lang import (
 from prism.lib.thread import operators
 
 
-@prism("device")
+@prism.device
 @requires(block[1], warp[1])
 def scan_warps(x: ptr(const(uint32)) @ block[1], valid: int32 @ block[1], rows: ptr(uint32) @ block[1]):
     """Each warp scans its 32 rows of 32 elements, each row for itself, from `x` to `rows`; zeros from `valid` on.
@@ -40,7 +40,7 @@ def scan_warps(x: ptr(const(uint32)) @ block[1], valid: int32 @ block[1], rows: 
                             mine[first] = value
 
 
-@prism("device")
+@prism.device
 @requires(block[1], warp[1])
 def get_warp_ends(rows: ptr(const(uint32)) @ block[1], ends: ptr(uint32) @ block[1]):
     """Each thread copies the last element of one row: its sum."""
@@ -50,7 +50,7 @@ def get_warp_ends(rows: ptr(const(uint32)) @ block[1], ends: ptr(uint32) @ block
             mine[0] = rows[t * 32 + 31]
 
 
-@prism("device")
+@prism.device
 @template(ENDS=constexpr(int))
 @requires(block[1], thread[ENDS])
 def scan_warp_ends(x: ptr(uint32) @ block[1], spare: ptr(uint32) @ block[1]) -> ptr(uint32) @ block[1]:
@@ -71,7 +71,7 @@ def scan_warp_ends(x: ptr(uint32) @ block[1], spare: ptr(uint32) @ block[1]) -> 
     return x
 
 
-@prism("device")
+@prism.device
 @requires(block[1], thread[32])
 def add_prefix(
     rows: ptr(const(uint32)) @ block[1], ends: ptr(const(uint32)) @ block[1], prefix: uint32 @ block[1], valid: int32 @ block[1],
@@ -89,7 +89,7 @@ def add_prefix(
                     mine[first] = prefix + before + rows[place]
 
 
-@prism("device")
+@prism.device
 @requires(block[1], warp[1])
 def look_back(
     tile: int32 @ block[1], totals: ptr(mailbox(uint32)) @ grid[1], prefixes: ptr(mailbox(uint32)) @ grid[1],
@@ -110,7 +110,7 @@ def look_back(
     return block.reduce(before, OP=operators.add)
 
 
-@prism("global")
+@prism.kernel
 @template(WARPS=constexpr(int))
 @requires(grid[1], block[1], warp[WARPS])
 def scan(

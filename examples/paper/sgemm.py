@@ -18,7 +18,7 @@ from prism.lang import (
 # -- 1 and 2: one element a thread ------------------------------------------------------------------------------------------
 
 
-@prism("global")
+@prism.kernel
 @requires(grid[1], block[1], thread[1])
 def naive(
     M: int32 @ grid[1], N: int32 @ grid[1], K: int32 @ grid[1], alpha: float32 @ grid[1], A: ptr(const(float32)) @ grid[1],
@@ -41,7 +41,7 @@ def naive(
                 element[0] = alpha * sum + beta * element[0]
 
 
-@prism("global")
+@prism.kernel
 @template(TILE=constexpr(int))
 @requires(grid[1], block[1], thread[1])
 def coalesced(
@@ -70,7 +70,7 @@ def coalesced(
 # -- 3: tiles in shared memory, a square of elements a thread ---------------------------------------------------------------
 
 
-@prism("global")
+@prism.kernel
 @template(BM=constexpr(int), BN=constexpr(int), BK=constexpr(int), TM=constexpr(int), TN=constexpr(int), THREADS=constexpr(int))
 @requires(grid[1], block[1], thread[THREADS])
 @attr("__launch_bounds__(THREADS, 1)")
@@ -131,7 +131,7 @@ def tiled(
 # -- 4: four elements an access ---------------------------------------------------------------------------------------------
 
 
-@prism("global")
+@prism.kernel
 @template(BM=constexpr(int), BN=constexpr(int), BK=constexpr(int), TM=constexpr(int), TN=constexpr(int), THREADS=constexpr(int))
 @requires(grid[1], block[1], thread[THREADS])
 @attr("__launch_bounds__(THREADS, 1)")
@@ -201,7 +201,7 @@ def vectorized(
 # -- 5: a tile a warp, in device functions ----------------------------------------------------------------------------------
 
 
-@prism("device")
+@prism.device
 @template(BM=constexpr(int), BN=constexpr(int), BK=constexpr(int), THREADS=constexpr(int))
 @requires(block[1], thread[THREADS])
 def fill(
@@ -231,7 +231,7 @@ def fill(
                 float4_cast[mine[i]] = word
 
 
-@prism("device")
+@prism.device
 @template(
     BM=constexpr(int), BN=constexpr(int), BK=constexpr(int), STEP_M=constexpr(int), STEP_N=constexpr(int), TM=constexpr(int),
     TN=constexpr(int), ROWS=constexpr(int), COLS=constexpr(int),
@@ -255,7 +255,7 @@ def multiply(
                 sums[i * COLS + j] += m[i] * n[j]
 
 
-@prism("global")
+@prism.kernel
 @template(
     BM=constexpr(int), BN=constexpr(int), BK=constexpr(int), WM=constexpr(int), WN=constexpr(int), WNITER=constexpr(int),
     TM=constexpr(int), TN=constexpr(int), THREADS=constexpr(int),

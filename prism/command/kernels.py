@@ -21,9 +21,10 @@ from prism.runtime.keys import ARCH
 def run_check(options: argparse.Namespace) -> int:
     """`prism check`: say what was checked, how many barriers it has, and what is not proved; with `--schedules`, run it.
 
-    4 where `--strict` is given and something is not proved.
+    4 where `--strict` is given and something is not proved, or the certificate is rejected.
     """
     from prism.lang.safety import describe_trusted, describe_verdicts, safety, verdicts
+    from prism.lang.skeleton import certificate_of, describe
 
     if options.schedules is not None:
         return run_schedules(options)
@@ -31,22 +32,34 @@ def run_check(options: argparse.Namespace) -> int:
     require_shape(program, options)
     barriers = sum(len(plan.barriers) for plan in program.plans.values())
     shared = program.layouts[program.entry].bytes
+    names = [f"`{one.name}`" for one in program.layouts[program.entry].sized.values()]
+    sized = f", and {' and '.join(names)} as the launch says" if names else ""
     listed = "".join(f"{line}\n" for line in describe_trusted(program)) if options.unsafe else ""
     said = "".join(f"{line}\n" for line in describe_verdicts(verdicts(program)))
     text = (
         f"{program.entry.name}: {len(program.functions)} functions checked, {barriers} barriers inferred, "
-        f"{shared} bytes of shared memory\n{said}{listed}"
+        f"{shared} bytes of shared memory{sized}\n{said}"
     )
+    certified = certificate_of(program)
+    shown = str(certified) if options.certificate else ""
+    text = f"{text}{describe(certified)}\n{listed}{shown}"
     facts = {"kernel": program.entry.name, "shared_bytes": shared, **safety(program)} if options.json else None
+    if facts is not None and options.certificate:
+        facts = {**facts, "certificate": {**facts["certificate"], "text": shown}}
     write(options, text, facts)
     return strictly(options, program)
 
 
 def strictly(options: argparse.Namespace, program: Any) -> int:
     """Return the exit status of a check that found no fault."""
+    from prism.lang.certify import REJECTED
     from prism.lang.safety import NOT_PROVED, verdicts
+    from prism.lang.skeleton import certificate_of
 
-    return UNPROVED if options.strict and any(one.status == NOT_PROVED for one in verdicts(program)) else DONE
+    if not options.strict:
+        return DONE
+    rejected = certificate_of(program).finding.status == REJECTED
+    return UNPROVED if rejected or any(one.status == NOT_PROVED for one in verdicts(program)) else DONE
 
 
 def require_shape(program: Any, options: argparse.Namespace) -> None:

@@ -41,7 +41,7 @@ def pages() -> dict[str, Path]:
 def run_help(options: argparse.Namespace) -> int:
     """Print a page, what `help` says of a name, or the places that have some words."""
     if not options.topic:
-        text = (folder() / "index.md").read_text(encoding="utf-8")
+        text = read(folder() / "index.md")
         return say(options, text.rstrip(), {"topic": "index", "text": text})
     topic = " ".join(options.topic)
     if (told := page(topic) or name(topic)) is not None:
@@ -63,7 +63,12 @@ def page(topic: str) -> str | None:
     """Return the text of the page of this name, or None; of a construct and an error of one name both."""
     known, wanted = pages(), topic.removesuffix(".md").removeprefix("docs/")
     found = dict.fromkeys(known[key] for key in (wanted, f"errors/{wanted}") if key in known)
-    return "\n".join(path.read_text(encoding="utf-8") for path in found) or None
+    return "\n".join(read(path) for path in found) or None
+
+
+def read(path: Path) -> str:
+    """Return the text of a page without the comments that mark what is generated."""
+    return re.sub(r"^<!--.*?-->\n\n?", "", path.read_text(encoding="utf-8"), flags=re.MULTILINE | re.DOTALL)
 
 
 def name(topic: str) -> str | None:

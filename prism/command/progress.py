@@ -39,8 +39,10 @@ class Bar:
             print(f"{stage}: {done} of {total}", file=sys.stderr, flush=True)
             return
         full = self.WIDTH * done // total
-        left = say_time((now - self.begun) / max(done, 1) * (total - done))
-        text = f"\r{stage:8}[{'#' * full}{'.' * (self.WIDTH - full)}] {done}/{total}  {left:>6} left "
+        left = f"{say_time((now - self.begun) / max(done, 1) * (total - done)):>6} left"
+        if done < min(total / 100, 16):  # the first of many steps have what comes before all of them, as imports
+            left = " " * len(left)
+        text = f"\r{stage:8}[{'#' * full}{'.' * (self.WIDTH - full)}] {done}/{total}  {left} "
         self.open = done < total
         print(text, end="" if self.open else "\n", file=sys.stderr, flush=True)
 

@@ -91,17 +91,23 @@ def scalar_in(like: ArrayInfo, value: Any, dtype: np.dtype[Any]) -> Any:
 
 
 class Room(NamedTuple):
-    """Memory of one small message: what goes and what comes, on a GPU, and the same on the host, where the driver copies from."""
+    """Memory of one small message: what goes and what comes, on a GPU, and the same on the host, where the driver copies from.
+
+    `places`: where elements go that are on a GPU, by their dtypes.
+    """
 
     sent: Any
     came: Any
     said: np.ndarray[Any, Any]
     told: np.ndarray[Any, Any]
     pinned: tuple[Any, Any]
+    places: dict[Any, Any]
 
 
-_free: dict[tuple[str, int, int, int], list[Room]] = {}
-"""Rooms that no message is in, by the library, its current device, and the bytes that go and come."""
+_free: dict[tuple[str, int, int, int], dict[bytes, Room]] = {}
+"""Rooms that no message is in, by the library, its current device, and the bytes that go and come; by what lies in them to go."""
+_MOST = 16
+"""Rooms of a kind: a call that was made before finds its own."""
 
 
 class Post:
@@ -120,18 +126,19 @@ class Post:
             self.engine.all_gather(np.frombuffer(bytearray(said), np.uint8), made)
             return made
         work = _ByTorch() if self.engine.library == "torch" else _ByCupy()
-        key = (self.engine.library, work.device, len(said), self.size * len(said))
-        free = _free.setdefault(key, [])
-        room = free.pop() if free else work.room(*key[2:])
-        room.said[:] = np.frombuffer(said, np.uint8)
-        work.put(room)
+        sizes = len(said), self.size * len(said)
+        free = _free.setdefault((self.engine.library, work.device, *sizes), {})
+        room = free.pop(said, None)
+        if room is None:
+            room = work.room(*sizes) if len(free) < _MOST else free.pop(next(iter(free)))
+            room.said[:] = np.frombuffer(said, np.uint8)
+            work.say(room)
         if array is not None:
-            parts = as_bytes(array)
-            room.sent[at : at + len(parts)] = parts
+            work.put(room, array, at)
         self.engine.all_gather(room.sent, room.came)
         work.wait(room)
         found = room.told.copy()
-        free.append(room)  # only here: an interrupted message may still be under way
+        free[said] = room  # only here: an interrupted message may still be under way
         return found
 
     def carries(self, array: Any) -> bool:
@@ -206,10 +213,17 @@ class _ByTorch:
     def room(self, sent: int, came: int) -> Room:
         there = [self._torch.empty(n, dtype=self._torch.uint8, device=self.device) for n in (sent, came)]
         here = [self._torch.empty(n, dtype=self._torch.uint8, pin_memory=True) for n in (sent, came)]
-        return Room(there[0], there[1], here[0].numpy(), here[1].numpy(), (here[0], here[1]))
+        return Room(there[0], there[1], here[0].numpy(), here[1].numpy(), (here[0], here[1]), {})
 
-    def put(self, room: Room) -> None:
+    def say(self, room: Room) -> None:
         room.sent.copy_(room.pinned[0], non_blocking=True)
+
+    def put(self, room: Room, array: Any, at: int) -> None:
+        place = room.places.get(array.dtype)
+        if place is None:
+            place = room.sent[at : at + array.numel() * array.element_size()]
+            place = room.places[array.dtype] = place if at % array.element_size() else place.view(array.dtype)
+        place.copy_(array if place.dtype == array.dtype else as_bytes(array))
 
     def wait(self, room: Room) -> None:
         room.pinned[1].copy_(room.came, non_blocking=True)
@@ -227,10 +241,14 @@ class _ByCupy:
         there = [self._cupy.empty(n, np.uint8) for n in (sent, came)]
         first, second = (self._cupy.cuda.alloc_pinned_memory(n) for n in (sent, came))
         said, told = np.frombuffer(first, np.uint8, sent), np.frombuffer(second, np.uint8, came)
-        return Room(there[0], there[1], said, told, (first, second))
+        return Room(there[0], there[1], said, told, (first, second), {})
 
-    def put(self, room: Room) -> None:
+    def say(self, room: Room) -> None:
         room.sent.set(room.said)
+
+    def put(self, room: Room, array: Any, at: int) -> None:
+        stream = self._cupy.cuda.get_current_stream()
+        (room.sent.data + at).copy_from_device_async(self._cupy.ascontiguousarray(array).data, array.nbytes, stream)
 
     def wait(self, room: Room) -> None:
         stream = self._cupy.cuda.get_current_stream()

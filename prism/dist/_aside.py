@@ -1,4 +1,8 @@
-"""What is sent while a GPU computes: messages on a stream of their own, ordered with the one that computes."""
+"""What is sent while a GPU computes: messages on a stream of their own, ordered with the one that computes.
+
+An engine on the host blocks while it sends. What it sends is copied to the host and back on that stream too, so the GPU goes on
+with what was queued before.
+"""
 
 from __future__ import annotations
 
@@ -13,14 +17,14 @@ _streams: dict[tuple[str, int], Any] = {}
 
 
 class Aside:
-    """A stream beside the current one of an array's library; on the host nothing: what is sent is there at once.
+    """A stream beside the current one of an array's library; of arrays on the host nothing: what is sent is there at once.
 
     A context, at whose end the current stream waits for all that was sent: until then messages' memory must be kept.
     """
 
-    def __init__(self, info: ArrayInfo, on_gpu: bool) -> None:
+    def __init__(self, info: ArrayInfo) -> None:
         self._info, self._other = info, None
-        if info.device is None or not on_gpu:
+        if info.device is None:
             return
         cuda = sys.modules[info.library].cuda
         self._current = cuda.current_stream(info.device) if info.library == "torch" else cuda.get_current_stream()
@@ -29,7 +33,7 @@ class Aside:
             with working(info, None):
                 _streams[key] = cuda.Stream(info.device) if info.library == "torch" else cuda.Stream(non_blocking=True)
         self._other = _streams[key]
-        self.follow()
+        self._other.wait_event(self._record(self._current))
 
     def _record(self, stream: Any) -> Any:
         return stream.record_event() if self._info.library == "torch" else stream.record()
@@ -40,15 +44,16 @@ class Aside:
     def __exit__(self, *exception: object) -> None:
         self.join(self.mark())
 
-    def follow(self) -> None:
-        """Let what is sent next wait for what is computed by now."""
-        if self._other is not None:
-            self._other.wait_event(self._record(self._current))
+    def event(self) -> Any:
+        """Return what stands for all that is queued to be computed by now, for `sending`."""
+        return None if self._other is None else self._record(self._current)
 
-    def sending(self) -> contextlib.AbstractContextManager[Any]:
-        """Return the context in which messages go beside what is computed."""
+    def sending(self, after: Any = None) -> contextlib.AbstractContextManager[Any]:
+        """Return the context in which messages go beside what is computed; `after`: what they wait for."""
         if self._other is None:
             return contextlib.nullcontext()
+        if after is not None:
+            self._other.wait_event(after)
         handle = self._other.cuda_stream if self._info.library == "torch" else self._other.ptr
         return working(self._info, handle)
 

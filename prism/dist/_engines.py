@@ -10,10 +10,13 @@ import contextlib
 import importlib
 import itertools
 import sys
+import weakref
 from collections.abc import Sequence
 from typing import Any, Protocol
 
 import numpy as np
+
+_NOTHING = contextlib.nullcontext()
 
 
 class Engine(Protocol):
@@ -37,6 +40,17 @@ class Engine(Protocol):
         """Send `sent[r]` bytes of `parts`, which lie in the order of ranks, to each rank r, and put what comes into `made`."""
 
 
+_groups: weakref.WeakKeyDictionary[Any, tuple[int, int, bool | None]] = weakref.WeakKeyDictionary()
+"""Rank, size and reach of torch's groups, which are slow to ask."""
+
+
+def _reach(backends: str) -> bool | None:
+    """Return where messages of a group lie, as `on_host`, by its backends: `cpu:gloo,cuda:nccl`."""
+    of = dict(one.split(":", 1) for one in backends.split(",") if ":" in one)
+    gpu = "nccl" in of.get("cuda", backends)
+    return None if gpu and "cpu" in of else not gpu
+
+
 class Group:
     """A ProcessGroup of torch: of NCCL, gloo or MPI."""
 
@@ -45,17 +59,20 @@ class Group:
     def __init__(self, group: Any) -> None:
         self._torch = sys.modules["torch"]
         self._dist, self._group = self._torch.distributed, group
-        self.rank, self.size = group.rank(), group.size()
+        if (facts := _groups.get(group)) is None:
+            facts = _groups[group] = group.rank(), group.size(), _reach(self._dist.get_backend_config(group))
+        self.rank, self.size, self.on_host = facts
         if self.rank < 0:
             raise ValueError("`comm`: this process is not in the ProcessGroup")
-        self.on_host = "nccl" not in str(self._dist.get_backend(group))
 
     def _tensor(self, message: Any) -> Any:
+        if isinstance(message, self._torch.Tensor):
+            return message
         return self._torch.from_numpy(message) if isinstance(message, np.ndarray) else self._torch.as_tensor(message)
 
     def all_gather(self, part: Any, made: Any) -> None:
         whole = self._tensor(made)
-        if self.on_host:
+        if not whole.is_cuda:
             self._dist.all_gather(list(whole.chunk(self.size)), self._tensor(part), group=self._group)
         else:
             with _current(self._torch, part):
@@ -195,11 +212,11 @@ def _stream(message: Any) -> int:
 
 def _current(torch: Any, message: Any) -> Any:
     """Return the context in which torch works on the stream of a message."""
+    if isinstance(message, np.ndarray | torch.Tensor):
+        return _NOTHING
     from prism.host.memory import working
     from prism.runtime.arrays import describe
 
-    if isinstance(message, np.ndarray) or type(message).__module__.partition(".")[0] == "torch":
-        return contextlib.nullcontext()
     seen = torch.as_tensor(message)
     return working(describe(seen), _stream(message))
 

@@ -90,7 +90,9 @@ def flatnonzero(x: Any, *, comm: Any) -> Any:
         As `prism.lib.flatnonzero`, on all ranks, if it is raised on one; `comm` is none that is known; ranks disagree.
     """
     found, before, rest = _nonzero("flatnonzero", x, comm)
-    return found + before * int(np.prod(rest, dtype=np.int64))
+    if first := before * int(np.prod(rest, dtype=np.int64)):
+        found += first
+    return found
 
 
 def nonzero(x: Any, *, comm: Any) -> Any:

@@ -18,8 +18,11 @@ from prism.host.memory import empty
 from prism.runtime.arrays import ArrayInfo
 
 SPLITS = ("rows", "columns", "inner")
-_ROWS, _CHUNKS = 1024, 4
-"""Of a rank: the least rows that a product of a message has, and the most messages that rows go in."""
+_ROWS, _OPERATIONS, _CHUNKS = 1024, 3e11, 4
+"""Of a rank: the least rows and operations that a product of a message has, and the most messages that rows go in.
+
+So many operations take half a millisecond, in which the host can queue what comes next.
+"""
 
 
 def matmul(a: Any, b: Any, *, comm: Any, split: str = "rows") -> Any:
@@ -79,33 +82,39 @@ def matmul(a: Any, b: Any, *, comm: Any, split: str = "rows") -> Any:
     info = told.kept
     if split == "rows" or post.size == 1:
         return lib.matmul(a, b)
+    # The same on all ranks: the most that one of them has to do for a row.
+    operations = 2 * int(told.facts[:, 1].max()) * int(told.facts[:, 2].max())
     if split == "columns":
-        return _columns(post, info, a, b, told.lengths)
-    return _inner(post, info, a, b)
+        return _columns(post, info, a, b, told.lengths, operations)
+    return _inner(post, info, a, b, operations)
 
 
-def _columns(post: Post, like: ArrayInfo, a: Any, b: Any, lengths: Sequence[int]) -> Any:
+def _columns(post: Post, like: ArrayInfo, a: Any, b: Any, lengths: Sequence[int], operations: int) -> Any:
     """Return all rows of the product: this rank's first, and those of others as they come."""
     starts = [0, *itertools.accumulate(lengths)]
     (mine, inner), columns = a.shape, int(b.shape[1])
     found = empty(like, (starts[-1], columns), like.dtype)
-    each, chunks = _cut(max(lengths))
+    each, chunks = _cut(max(lengths), operations)
     # Memory is the current stream's, and kept until that has waited for what is sent.
     sent = a = lib.copy(a)
     if mine < each * chunks:  # all ranks send as much
         sent = empty(like, (each * chunks, inner), like.dtype)
         sent[:mine] = a
     came = [empty(like, (post.size, each, inner), like.dtype) for _ in range(chunks)]
-    with Aside(like, post.engine.on_host is False) as aside:
-        marks = []
-        for chunk, room in enumerate(came):
+    with Aside(like) as aside:
+
+        def send(chunk: int) -> Any:
             with aside.sending():
-                post.all_gather(like, sent[chunk * each : (chunk + 1) * each], (each, inner), like.dtype, room)
-                marks.append(aside.mark())
+                rows = sent[chunk * each : (chunk + 1) * each]
+                post.all_gather(like, rows, (each, inner), like.dtype, came[chunk])
+                return aside.mark()
+
+        # What blocks is called when the GPU has work; what does not, before, so that it need not wait for a place there.
+        marks = [send(chunk) for chunk in range(chunks)] if post.engine.on_host is False else []
         if mine:
             lib.matmul(a, b, out=found[starts[post.rank] : starts[post.rank + 1]])
-        for chunk, (room, mark) in enumerate(zip(came, marks, strict=True)):
-            aside.join(mark)
+        for chunk, room in enumerate(came):
+            aside.join(marks[chunk] if marks else send(chunk))
             for rank, length in enumerate(lengths):
                 many = min(each, length - chunk * each)
                 if rank != post.rank and many > 0:
@@ -114,29 +123,36 @@ def _columns(post: Post, like: ArrayInfo, a: Any, b: Any, lengths: Sequence[int]
     return found
 
 
-def _inner(post: Post, like: ArrayInfo, a: Any, b: Any) -> Any:
+def _inner(post: Post, like: ArrayInfo, a: Any, b: Any, operations: int) -> Any:
     """Return this rank's rows of the sum of all ranks' products: some of each rank's rows go while the next are multiplied."""
     (m, _), columns = a.shape, int(b.shape[1])
     starts = [m * rank // post.size for rank in range(post.size + 1)]
     kind = wide_of(like, None) or like.dtype
     found = empty(like, (starts[post.rank + 1] - starts[post.rank], columns), like.dtype)
-    each, chunks = _cut(-(-m // post.size))
+    each, chunks = _cut(-(-m // post.size), operations)
     cuts = [[max(0, min(each, b - a - chunk * each)) for a, b in itertools.pairwise(starts)] for chunk in range(chunks)]
     # Memory is the current stream's, and kept until that has waited for what is sent.
     parts = [empty(like, (sum(rows), columns), kind) for rows in cuts]
     came = [empty(like, (post.size, rows[post.rank], columns), kind) for rows in cuts]
-    with Aside(like, post.engine.on_host is False) as aside:
-        marks = []
-        for chunk, rows in enumerate(cuts):
-            ends = [0, *itertools.accumulate(rows)]
+    with Aside(like) as aside:
+
+        def multiply(chunk: int) -> Any:
+            """Queue the product of what a message has; return what stands for its end."""
+            ends = [0, *itertools.accumulate(cuts[chunk])]
             for rank, (begin, end) in enumerate(itertools.pairwise(ends)):
                 if end > begin:
                     first = starts[rank] + chunk * each
                     _multiply(a[first : first + end - begin], b, parts[chunk][begin:end], like)
-            aside.follow()
-            with aside.sending():
+            return aside.event()
+
+        made, marks = multiply(0), []
+        for chunk, rows in enumerate(cuts):
+            # The next product is queued first: an engine on the host blocks while it sends.
+            following = multiply(chunk + 1) if chunk + 1 < chunks else None
+            with aside.sending(made):
                 post.all_to_all(like, parts[chunk], rows, [rows[post.rank]] * post.size, came[chunk])
                 marks.append(aside.mark())
+            made = following
         for chunk, (room, mark) in enumerate(zip(came, marks, strict=True)):
             aside.join(mark)
             if many := cuts[chunk][post.rank]:
@@ -145,9 +161,10 @@ def _inner(post: Post, like: ArrayInfo, a: Any, b: Any) -> Any:
     return found
 
 
-def _cut(rows: int) -> tuple[int, int]:
-    """Return how many rows a message has of each rank, and how many messages there are."""
-    chunks = max(1, min(_CHUNKS, rows // _ROWS))
+def _cut(rows: int, operations: int) -> tuple[int, int]:
+    """Return how many rows a message has of each rank, and how many messages there are; `operations`: of each row's product."""
+    least = max(_ROWS, math.ceil(_OPERATIONS / max(1, operations)))
+    chunks = max(1, min(_CHUNKS, rows // least))
     return max(1, math.ceil(rows / chunks)), chunks
 
 

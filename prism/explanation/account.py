@@ -48,6 +48,7 @@ def chapter(program: Program, part: Part) -> Chapter:
         pieces=pieces(program, host) if part.whole else (),
         graph=graph(part, source, between, without),
         duties=duties(host) if part.whole else (),
+        sized=tuple(map(str, layout.sized.values())) if layout is not None and part.whole else (),
     )
 
 

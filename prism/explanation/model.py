@@ -256,6 +256,15 @@ class Chapter(Value):
     pieces: tuple[Piece, ...]
     graph: Graph
     duties: tuple[Duty, ...] = ()
+    sized: tuple[str, ...] = ()
+    """Shared objects whose length the launch says, each with what an element takes."""
+
+    @property
+    def memory(self) -> str:
+        """How much shared memory it has; nothing where it has none."""
+        if not self.bytes and not self.sized:
+            return ""
+        return f"{self.bytes} bytes{', and more as each launch says' if self.sized else ''}"
 
     @property
     def barriers(self) -> int:

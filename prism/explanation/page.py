@@ -66,7 +66,7 @@ def _front(found: Account) -> Markup:
         ("Speaks for", entry.bound), ("Functions", str(len(found.chapters))),
         ("Barriers", str(sum(chapter.barriers for chapter in found.chapters))),
         ("Waits", str(sum(chapter.waits for chapter in found.chapters) or "")),
-        ("Shared memory", f"{entry.bytes} bytes a block"), ("Registers", str(found.resources)),
+        ("Shared memory", f"{entry.memory or '0 bytes'} a block"), ("Registers", str(found.resources)),
         ("Roles", "; ".join(map(str, entry.duties))),
         ("Template", ", ".join(f"{name}={value}" for name, value in entry.template)),
     ]  # fmt: skip
@@ -109,8 +109,9 @@ def _legend(found: Account) -> Markup:
     order = sorted(used.values(), key=lambda p: (-p.level, -p.size))
     colours = [tag("span", tag("i"), str(one), cls=f"key {ink.shade(one)}") for one in order]
     words = (
-        "A line's ground is the perspective of its code, a name's colour that of what it stands for. Bars at the left are the "
-        "regions that a line is in: full ones groups and arms of splits, hollow ones partitions and claims."
+        "The background of a line shows the perspective of its code. The colour of a name shows the perspective of what it "
+        "stands for. Bars at the left are the scopes around a line: full bars are groups and arms of splits, hollow bars are "
+        "partitions and claims."
     )
     return tag("div", tag("div", *colours, cls="keys"), tag("p", words), cls="legend")
 
@@ -215,8 +216,10 @@ def _after(chapter: Chapter, prefix: str) -> Iterator[Markup]:
     if chapter.remarks:
         yield tag("h3", "Rings that threads fill and use")
         yield tag("ul", *(tag("li", _links(f"line {r.line}: {r.text}", chapter, prefix)) for r in chapter.remarks))
+    if chapter.memory:
+        yield tag("h3", f"Shared memory: {chapter.memory}")
+        yield from (tag("p", f"Behind all others: {one}.") for one in chapter.sized)
     if chapter.bytes:
-        yield tag("h3", f"Shared memory: {chapter.bytes} bytes")
         title = f"{chapter.bytes} bytes of shared memory"
         yield tag("figure", memory(chapter.pieces, chapter.bytes, title), *_reuse(chapter))
     if not (chapter.entries or drawn or chapter.exempts):

@@ -52,11 +52,12 @@ def _chapter(chapter: Chapter) -> Iterator[str]:
     if chapter.duties:
         yield "  roles:"
         yield from (f"    {duty}" for duty in chapter.duties)
-    if chapter.bytes:
-        yield f"  shared memory: {chapter.bytes} bytes"
+    if chapter.memory:
+        yield f"  shared memory: {chapter.memory}"
         for piece in chapter.pieces:
             shares = f", in the bytes of {', '.join(piece.shares)}" if piece.shares else ""
             yield f"    {piece.start:>7}  {'  ' * piece.depth}{piece.name}, {extent(piece)}{shares}"
+        yield from (f"     behind  {one}" for one in chapter.sized)
 
 
 def extent(piece: Piece) -> str:

@@ -83,6 +83,8 @@ def _declare_array(scope: Scope, statement: tree.Declare, type_: tree.Array | tr
 
 def compile_shared(scope: Scope, statement: tree.SharedDeclare) -> Run:
     """A shared object: bytes of the block's shared memory, with nothing in them."""
+    if statement.length is not None:
+        return _compile_sized(scope, statement)
     symbol = statement.symbol
     pointer = symbol.type
     assert isinstance(pointer, tree.Pointer)
@@ -97,6 +99,18 @@ def compile_shared(scope: Scope, statement: tree.SharedDeclare) -> Run:
 
     def run(frame: Frame) -> bool:
         frame.values[slot] = declare(frame, statement, offset, stride, cycle)
+        return False
+
+    return run
+
+
+def _compile_sized(scope: Scope, statement: tree.SharedDeclare) -> Run:
+    """One whose length the launch says: it has its place for as long as the kernel runs."""
+    slot = scope.slot(statement.symbol)
+
+    def run(frame: Frame) -> bool:
+        offset, length = frame.block.machine.sized[statement.symbol]
+        frame.values[slot] = declare(frame, statement, offset, 0, None, (length,))
         return False
 
     return run

@@ -45,6 +45,10 @@ class Machine:
     progress: int = 0
     begun: set[int] = field(default_factory=set)  # the numbers of the blocks that have started
     meetings: dict[Any, Any] = field(default_factory=dict)  # at barriers of the grid
+    sized: dict[Any, tuple[int, int]] = field(
+        default_factory=dict
+    )  # objects sized at launch: where, and how many elements
+    room: int = 0  # bytes of shared memory that a block has with them
     distinct: dict[Any, dict[Any, int]] = field(default_factory=dict)  # by place in the text: values, and who had them
 
     def order(self, count: int) -> list[int]:

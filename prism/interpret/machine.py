@@ -20,6 +20,8 @@ from prism.interpret.scope import Code, Mode, Shop
 from prism.interpret.shadow import Shadow
 from prism.interpret.statements import compile_function
 from prism.interpret.versions import Versions
+from prism.lang.facts.launch_tests import Undefined
+from prism.lang.facts.rooms import lay_out_sized
 from prism.lang.keep.memo import memoize
 from prism.lang.tree import Apply, Declare, Expr, Fragment, Specialise, Stmt
 from prism.lang.tree.plan import Arrive, Program, Wait
@@ -67,6 +69,7 @@ def launch(
         machine.clocks.stale = Versions(machine.clocks, machine.random)
     launch = _Launch(program, machine, compile_function(_shop(program, mode), program.entry), cluster)
     launch.arguments = bind(program, arguments, machine.clocks, axes)
+    _size_objects(program, machine, launch.arguments)
     launch.unit = smallest(program, threads) if split else threads
     if resident is None and how.few and not program.entry.cooperative:
         resident = (1 + seed) * cluster  # who waits for a block that has not begun is found so
@@ -75,6 +78,18 @@ def launch(
             launch.run(resident or _resident_blocks(program, blocks, threads), seed, direct=resident is None)
     finally:
         launch.drop_cycles()
+
+
+def _size_objects(program: Program, machine: Machine, arguments: Sequence[Any]) -> None:
+    """Say where the objects are whose length the launch says. Raises ValueError for a length that is none."""
+    layout = program.layouts[program.entry]
+    try:
+        found, machine.room = lay_out_sized(
+            layout.bytes, list(layout.sized.values()), (machine.blocks, machine.threads, arguments)
+        )
+    except Undefined as error:
+        raise ValueError(f"`{program.entry.name}` cannot be launched so: {error}") from None
+    machine.sized = dict(zip(layout.sized, found, strict=True))
 
 
 def _resident_blocks(program: Program, blocks: int, threads: int) -> int:
@@ -137,7 +152,7 @@ class _Launch:
         return [(numbers == k, everyone[numbers == k]) for k in range(int(numbers[-1]) + 1)]
 
     def _start(self, number: int) -> list[Block]:
-        size = -(-max(self.code.bytes, 1) // 16) * 16
+        size = -(-max(self.code.bytes, self.machine.room, 1) // 16) * 16
         machine, count = self.machine, self.cluster
         shadow = None
         if machine.clocks is not None:

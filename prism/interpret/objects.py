@@ -96,14 +96,16 @@ class Spread:
     stride: int
 
 
-def declare(frame: Frame, statement: SharedDeclare, offset: int, stride: int, cycle: Cycle | None) -> Any:
-    """Return what the object's name means from now on."""
+def declare(
+    frame: Frame, statement: SharedDeclare, offset: int, stride: int, cycle: Cycle | None, shape: tuple[int, ...] = ()
+) -> Any:
+    """Return what the object's name means from now on; `shape`: its extents, where the launch says them."""
     pointer = statement.symbol.type
     assert isinstance(pointer, Pointer)
     block = frame.block
     first = block.first + frame.shared + offset
     stamp = _instance(frame, statement) << ROUNDS if block.shadow is not None else 0
-    name, shape = statement.symbol.name, pointer.shape or (1,)
+    name, shape = statement.symbol.name, shape or pointer.shape or (1,)
     if statement.symbol.perspective.size > 1:
         return _spread(block, name, pointer, frame.shared + offset, stamp + 1)
     size = int(np.prod(shape)) * pointer.element.bytes

@@ -4,16 +4,35 @@ Made from the declarations by `pytest tests/lang/test_stub.py --update-golden`: 
 """
 
 from collections.abc import Callable, Mapping, Sequence
-from types import FunctionType
-from typing import Any
+from typing import Any, ParamSpec, TypeAlias, TypeVar, dataclass_transform, no_type_check
 
+import prism as prism
 from prism.lang.diagnostics import CompileError as CompileError
 from prism.lang.diagnostics import InternalError as InternalError
-from prism.lang.intrinsics.namespace import Namespace
 from prism.lang.surface import Kernel as Kernel
-from prism.lang.surface import LevelName, PrismModule, VectorCast
+from prism.lang.surface import LevelName, VectorCast
 from prism.lang.types import Scalar, Vector
 from prism.lib.levels import Block, Grid, Thread, Warp
+
+MYPY: bool
+_P = ParamSpec("_P")
+_R = TypeVar("_R")
+_T = TypeVar("_T")
+
+# A kernel's text is Python in form and not in types: `a: float32 @ grid[1]`. So its decorators say to type checkers what
+# `typing.no_type_check` does: look at nothing inside. Pyright takes what a decorator's call gives for that function where it is
+# it, and so finds it in `@requires(...)`. mypy wants the function itself, under whatever name; it takes `MYPY` for true.
+def _gives(value: _R) -> Callable[[Callable[_P, Any]], Callable[_P, _R]]: ...
+
+class _Intrinsics:
+    def __getattr__(self, name: str) -> Any: ...
+    @_gives(no_type_check)
+    def __call__(
+        self, text: str, *, meaning: Callable[..., Any] | None = None, effects: Mapping[str, str] | None = None,
+        preamble: str = "", min_arch: str = "sm_75",
+    ) -> Any: ...
+
+class _ScalarType(Scalar, type): ...
 
 def CUtensorMap(*arguments: Any, **options: Any) -> Any:
     """CUtensorMap(T, rows, columns, swizzle=128): a matrix, or an array of up to 5 axes, that is copied a tile at a time
@@ -125,8 +144,8 @@ def array(*arguments: Any, **options: Any) -> Any:
 
     Perspective:
 
-    A kernel's array is at `grid[1]`; partitions give parts of it to blocks and threads. Its shape and strides are numbers that the grid agrees
-    on, int64. In a device function the parameter has the perspective of what it is given.
+    An array parameter of a kernel is at `grid[1]`. Partitions give parts of it to blocks and threads. Its shape and its strides are int64
+    numbers on which the grid agrees. In a device function the parameter has the perspective of the argument.
 
     `prism help array` prints the whole page."""
 
@@ -149,7 +168,7 @@ def assert_(*arguments: Any, **options: Any) -> Any:
 
     Perspective:
 
-    Once for each unit that the code speaks for, so the unit agrees on the condition.
+    It is tested once for each unit that the code speaks for. So the unit must agree on the condition.
 
     `prism help assert_` prints the whole page."""
 
@@ -162,7 +181,7 @@ def assume(*arguments: Any, **options: Any) -> Any:
 
     Perspective:
 
-    Any. Threads may differ in the condition: it holds for each one that comes here.
+    Any. Threads may differ in the condition. It holds for each thread that comes here.
 
     `prism help assume` prints the whole page."""
 
@@ -176,7 +195,7 @@ def async_(*arguments: Any, **options: Any) -> Any:
 
     Perspective:
 
-    Stands in code at the memory's perspective; the copies are issued by single threads, each into its own part.
+    It stands in code at the memory's perspective. Single threads issue the copies, each into its own part.
 
     `prism help async_` prints the whole page."""
 
@@ -320,6 +339,7 @@ def atomic_xor(element: Any, value: Any, order: Any = ..., scope: Any = ..., out
     From:       sm_75 on
     Example:    v: T @ thread[1] = atomic_xor(p[i], value)"""
 
+@_gives(no_type_check)
 def attr(text: str) -> Callable[[Any], Any]:
     """Put an attribute on the emitted function, as `__launch_bounds__(THREADS, 1)`; template names in it are replaced. `prism help attr` prints the whole page."""
 
@@ -331,12 +351,6 @@ def ballot(predicate: Any, out: Sequence[Any] = ...) -> Any:
     Memory:     untouched
     From:       sm_75 on
     Example:    v: uint32 @ thread[32] = ballot(predicate)"""
-
-bf16: Scalar
-"""A scalar type: bfloat16, of 16 bits."""
-
-bfloat16: Scalar
-"""A scalar type, of 16 bits."""
 
 def bitcast(x: Any, to: Any, out: Sequence[Any] = ...) -> Any:
     """bitcast(x, T): the bits of x, taken for a T of the same size: `bitcast(x, uint32)`. Of numbers, vectors and structs.
@@ -350,9 +364,6 @@ def bitcast(x: Any, to: Any, out: Sequence[Any] = ...) -> Any:
 
 block: Block
 """the threads of a block; block.scan and its like are the collectives for one. `prism help block` prints the whole page."""
-
-bool_: Scalar
-"""A scalar type, of 8 bits."""
 
 def broadcast(value: Any, lane: Any, out: Sequence[Any] = ...) -> Any:
     """broadcast(value, lane): lane `lane`'s value (modulo 32), for the whole warp: it lives at thread[32].
@@ -409,12 +420,6 @@ def byte_permute_or_sign(a: Any, b: Any, selector: Any, out: Sequence[Any] = ...
     From:       sm_75 on
     Example:    v: uint32 @ thread[1] = byte_permute_or_sign(a, b, selector)"""
 
-c_float: Scalar
-"""A scalar type: float32, of 32 bits."""
-
-c_int: Scalar
-"""A scalar type: int32, of 32 bits."""
-
 def cbrt(x: Any, out: Sequence[Any] = ...) -> Any:
     """cbrt(x): the cube root, within 1 ulp.
 
@@ -458,7 +463,7 @@ def claim(*arguments: Any, **options: Any) -> Any:
 
     Perspective:
 
-    Stands in code at exactly the memory's perspective. The arm that uses the name is inside it.
+    It stands in code at exactly the memory's perspective. The arm that uses the name is inside it.
 
     `prism help claim` prints the whole page."""
 
@@ -485,12 +490,6 @@ def column(*arguments: Any, **options: Any) -> Any:
 
     `prism help column` prints the whole page."""
 
-complex128: Scalar
-"""A scalar type, of 128 bits."""
-
-complex64: Scalar
-"""A scalar type, of 64 bits."""
-
 def const(*arguments: Any, **options: Any) -> Any:
     """const(T): never assigned
 
@@ -500,7 +499,8 @@ def const(*arguments: Any, **options: Any) -> Any:
 
     Perspective:
 
-    That of what it stands in. A load from `ptr(const(T))` is as broad as its index: what all threads load, they agree on.
+    That of the value or the memory. A load from `ptr(const(T))` has the perspective of its index: if all threads of a block load the same
+    element, the block agrees on the value.
 
     `prism help const` prints the whole page."""
 
@@ -560,9 +560,6 @@ def cp_async(destination: Any, source: Any, bytes: Any = ..., valid: Any = ..., 
     From:       sm_80 on
     Example:    cp_async(s[i], p[j], bytes=16, valid=bytes)"""
 
-def device(python: FunctionType) -> Kernel:
-    """Mark a function that kernels call: the same as `@prism("device")`. `prism help device` prints the whole page."""
-
 def distinct(*arguments: Any, **options: Any) -> Any:
     """assume(distinct(a, ...)): no two units of a launch ever have the same values here, says the program
 
@@ -572,13 +569,10 @@ def distinct(*arguments: Any, **options: Any) -> Any:
 
     Perspective:
 
-    The units are those that have the values: of `tile: int32 @ block[1]` blocks, of `r: int64 @ thread[1]` threads; of several values, the
-    narrowest. One unit may come here again, with the same value or another.
+    The units are those of the value's perspective: blocks for `tile: int32 @ block[1]`, threads for `r: int64 @ thread[1]`. With several
+    values it is the narrowest perspective. A unit may come here again, with the same value or another.
 
     `prism help distinct` prints the whole page."""
-
-double: Scalar
-"""A scalar type: float64, of 64 bits."""
 
 double2: Vector
 """2 of float64, moved as one word."""
@@ -690,11 +684,11 @@ def expm1(x: Any, out: Sequence[Any] = ...) -> Any:
 
 def extern(text: str, *, reads: Sequence[str] | None = None, writes: Sequence[str] | None = None, meaning: Callable[..., Any] | None = None) -> Callable[[Any], Any]:
     """Give the body of a function in CUDA C++; its own body is `pass`. The signature and the effects are taken at their word.
-    
+
     `text` names the parameters as the signature does, and returns a result with `return`. `reads` and `writes` list the pointer
     parameters that it touches (left out: all are read, and those not const written). `meaning`, a Python function of the
     same parameters, is what the reference machine runs.
-    
+
     `prism help extern` prints the whole page.
     """
 
@@ -826,32 +820,17 @@ def first_set(x: Any, out: Sequence[Any] = ...) -> Any:
     From:       sm_75 on
     Example:    v: int32 @ thread[1] = first_set(x)"""
 
-float16: Scalar
-"""A scalar type, of 16 bits."""
-
 float2: Vector
 """2 of float32, moved as one word."""
 
 float2_cast: VectorCast
 """float2_cast(p[i]) loads a vector(float32, 2) from p[i] on, float2_cast[p[i]] = v stores one."""
 
-float32: Scalar
-"""A scalar type, of 32 bits."""
-
 float4: Vector
 """4 of float32, moved as one word."""
 
 float4_cast: VectorCast
 """float4_cast(p[i]) loads a vector(float32, 4) from p[i] on, float4_cast[p[i]] = v stores one."""
-
-float64: Scalar
-"""A scalar type, of 64 bits."""
-
-float8_e4m3fn: Scalar
-"""A scalar type, of 8 bits."""
-
-float8_e5m2: Scalar
-"""A scalar type, of 8 bits."""
 
 def float_as_int(x: Any, out: Sequence[Any] = ...) -> Any:
     """float_as_int(x): the bits of a float32, taken for a int32; CUDA's `__float_as_int`.
@@ -928,7 +907,7 @@ def fragment(*arguments: Any, **options: Any) -> Any:
 
     Perspective:
 
-    `fragment(T, M, N) @ warpgroup[1]`, or `@ warp[1]`: the unit keeps it together. Elements are at `thread[1]`.
+    `fragment(T, M, N) @ warpgroup[1]`, or `@ warp[1]`: the threads of the unit keep it together. Its elements are at `thread[1]`.
 
     `prism help fragment` prints the whole page."""
 
@@ -942,7 +921,7 @@ def function(*arguments: Any, **options: Any) -> Any:
 
     Perspective:
 
-    A function given as an operator of a collective is one of `thread[1]` that computes its result from its arguments alone.
+    The operator of a collective is a function of `thread[1]`. It computes its result from its arguments alone.
 
     `prism help function` prints the whole page."""
 
@@ -992,12 +971,9 @@ def group(*arguments: Any, **options: Any) -> Any:
 
     Perspective:
 
-    Stands in code at any P. Its body is code at the unit that it names.
+    It stands in code at any perspective. Its body is code at the unit that it names.
 
     `prism help group` prints the whole page."""
-
-half: Scalar
-"""A scalar type: float16, of 16 bits."""
 
 half2: Vector
 """2 of float16, moved as one word."""
@@ -1030,15 +1006,9 @@ def id(*arguments: Any, **options: Any) -> Any:
 
     Perspective:
 
-    In code at P, `id(Q)` has the perspective Q: threads of one Q agree on it.
+    In code at P, `id(Q)` has the perspective Q: all threads of a Q agree on it.
 
     `prism help id` prints the whole page."""
-
-int16: Scalar
-"""A scalar type, of 16 bits."""
-
-int16_t: Scalar
-"""A scalar type: int16, of 16 bits."""
 
 int2: Vector
 """2 of int32, moved as one word."""
@@ -1046,29 +1016,11 @@ int2: Vector
 int2_cast: VectorCast
 """int2_cast(p[i]) loads a vector(int32, 2) from p[i] on, int2_cast[p[i]] = v stores one."""
 
-int32: Scalar
-"""A scalar type, of 32 bits."""
-
-int32_t: Scalar
-"""A scalar type: int32, of 32 bits."""
-
 int4: Vector
 """4 of int32, moved as one word."""
 
 int4_cast: VectorCast
 """int4_cast(p[i]) loads a vector(int32, 4) from p[i] on, int4_cast[p[i]] = v stores one."""
-
-int64: Scalar
-"""A scalar type, of 64 bits."""
-
-int64_t: Scalar
-"""A scalar type: int64, of 64 bits."""
-
-int8: Scalar
-"""A scalar type, of 8 bits."""
-
-int8_t: Scalar
-"""A scalar type: int8, of 8 bits."""
 
 def int_as_float(x: Any, out: Sequence[Any] = ...) -> Any:
     """int_as_float(x): the bits of a int32, taken for a float32; CUDA's `__int_as_float`.
@@ -1079,7 +1031,7 @@ def int_as_float(x: Any, out: Sequence[Any] = ...) -> Any:
     From:       sm_75 on
     Example:    v: float32 @ thread[1] = int_as_float(x)"""
 
-intrinsic: Namespace
+intrinsic: _Intrinsics
 """`intrinsic.mma(...)` is `mma`; `@intrinsic("text")` declares one of the user's own."""
 
 def is_finite(x: Any, out: Sequence[Any] = ...) -> Any:
@@ -1119,9 +1071,6 @@ def keep_order(out: Sequence[Any] = ...) -> Any:
     Memory:     untouched
     From:       sm_75 on
     Example:    keep_order()"""
-
-def kernel(python: FunctionType) -> Kernel:
-    """Mark a kernel's entry: the same as `@prism("global")`. `prism help kernel` prints the whole page."""
 
 def ldmatrix(row: Any, registers: Any, trans: Any = ..., out: Sequence[Any] = ...) -> Any:
     """ldmatrix(p[i], r, trans=False): bring r's 1, 2 or 4 matrices of 8 rows of 16 bytes from shared memory into r, a uint32[1, 2, 4] @ thread[1]; lane l gives the address of row l % 8 of matrix l / 8, aligned to 16 bytes.
@@ -1213,7 +1162,7 @@ def mailbox(*arguments: Any, **options: Any) -> Any:
 
     Perspective:
 
-    A parameter at `grid[1]`. The words are used by threads, for themselves.
+    A parameter at `grid[1]`. Single threads use the words.
 
     `prism help mailbox` prints the whole page."""
 
@@ -1283,6 +1232,7 @@ def maximum(a: Any, b: Any, out: Sequence[Any] = ...) -> Any:
     From:       sm_75 on
     Example:    v: T @ thread[1] = maximum(a, b)"""
 
+@_gives(no_type_check)
 def may_alias(*names: str) -> Callable[[Any], Any]:
     """Say that these pointer parameters may overlap; others are taken not to. `prism help may_alias` prints the whole page."""
 
@@ -1666,7 +1616,7 @@ def one(*arguments: Any, **options: Any) -> Any:
 
     Perspective:
 
-    In code at P, the body is code at `level[1]`: only one of P's runs it.
+    In code at P, the body is code at `level[1]`. One such unit of P runs it.
 
     `prism help one` prints the whole page."""
 
@@ -1699,8 +1649,8 @@ def partition(*arguments: Any, **options: Any) -> Any:
 
     Perspective:
 
-    Stands in code at exactly the memory's perspective, with all its owners present. It leaves the code's perspective as it is:
-    `group` narrows.
+    It stands in code at exactly the memory's perspective, so all owners are there. It does not change the code's perspective;
+    `group` does.
 
     `prism help partition` prints the whole page."""
 
@@ -1751,12 +1701,9 @@ def print_(*arguments: Any, **options: Any) -> Any:
 
     Perspective:
 
-    Values are no narrower than the code.
+    The unit that the code speaks for agrees on the values.
 
     `prism help print_` prints the whole page."""
-
-prism: PrismModule
-"""@prism("global") marks a kernel, @prism("device") a function that kernels call. `prism help prism` prints the whole page."""
 
 def ptr(*arguments: Any, **options: Any) -> Any:
     """ptr(T): memory that several threads reach; ptr(const(T)) is read only
@@ -1767,7 +1714,7 @@ def ptr(*arguments: Any, **options: Any) -> Any:
 
     Perspective:
 
-    `ptr(T) @ P`: P owns the memory. Anyone may read what they can name; one thread alone writes, through a name at `thread[1]`.
+    `ptr(T) @ P`: P owns the memory. Every thread may read what it can name. To write, a thread needs a name at `thread[1]`, which is its own.
 
     `prism help ptr` prints the whole page."""
 
@@ -1799,12 +1746,13 @@ def reciprocal(x: Any, out: Sequence[Any] = ...) -> Any:
     From:       sm_75 on
     Example:    v: T @ thread[1] = reciprocal(x)"""
 
+@_gives(no_type_check)
 def requires(*bound: Any, smem: int | None = None, cooperative: bool = False) -> Callable[[Any], Any]:
     """State the units that the function may rely on, one entry a level, and the bytes of shared memory it may use.
-    
+
     `cooperative`: all blocks of the grid run at once, so that they can wait for one another: the compiler may put barriers of the
     whole grid. A launch of more blocks than the device holds at once is refused. A device function that needs it says so too.
-    
+
     `prism help requires` prints the whole page.
     """
 
@@ -1829,9 +1777,9 @@ def roles(*arguments: Any, **options: Any) -> Any:
 
     Perspective:
 
-    The names stand for `level[size]` at a fixed place. They are entered in code that speaks for what was divided. A parameter of a device
-    function is a role of the caller's, which divides what the function speaks for: the function is compiled into its
-    callers.
+    The names stand for `level[size]` at a fixed place. They are entered in code that speaks for what was divided. A parameter of a
+    device function may be a role of the caller. The function then speaks for what the caller divided, and
+    is compiled into its callers.
 
     `prism help roles` prints the whole page."""
 
@@ -1882,16 +1830,18 @@ def shared(*arguments: Any, **options: Any) -> Any:
     Form:
 
         statement ::= NAME ":" shared "(" T "[" CONST ("," CONST)* "]" ["," option]* ")" ["@" unit]
+                    | NAME ":" shared "(" T "[" length "]" ")" ["@" block[1]]
         option    ::= align "=" BYTES | ring "=" CONST | swizzle "=" (32 | 64 | 128)
         parameter ::= NAME ":" (tile | const "(" tile ")") "@" unit
         tile      ::= shared "(" T "[" CONST ("," CONST)* "]" ["," ring "=" CONST] ["," swizzle "=" CONST] ")"
 
     Perspective:
 
-    Declared in code at `block[1]`; in code at `block[n]`, a cluster, with n as the first extent. The block owns it. A ring's copy
-    is opened by a `claim` or a `partition`, its stations. A parameter of a device function is
-    the whole of an object, or of a ring's copy, that its caller has, or a part of one, `f(s[64, 0])`, or with `ring=` a whole ring: the
-    function is compiled into it.
+    It is declared in code at `block[1]`. In code at `block[n]`, a cluster, n is the first extent. The block or the cluster owns
+    it. A `claim` or a `partition` opens the present copy of a ring; these are the ring's stations.
+
+    A device function may have a shared parameter. Its caller passes a whole object, a ring's copy, a part of either
+    (`f(s[64, 0])`), or with `ring=` a whole ring. The function is compiled into the caller.
 
     `prism help shared` prints the whole page."""
 
@@ -1976,8 +1926,8 @@ def split(*arguments: Any, **options: Any) -> Any:
 
     Perspective:
 
-    Stands in code at P, whose units of that level it divides. An arm is code at `level[n]`. What belongs to more than an arm is declared
-    before the `match` (R5).
+    It stands in code at P, and divides P's units of that level. An arm is code at `level[n]`. Declare before the `match` what belongs to more
+    than one arm (R5).
 
     `prism help split` prints the whole page."""
 
@@ -2009,7 +1959,7 @@ def static_assert(*arguments: Any, **options: Any) -> Any:
 
     Perspective:
 
-    Any. In a branch that the constants leave out it demands nothing.
+    Any. In a branch that the constants leave out it is not tested.
 
     `prism help static_assert` prints the whole page."""
 
@@ -2058,25 +2008,6 @@ def strides_nest(n0: Any, s0: Any, n1: Any = ..., s1: Any = ..., n2: Any = ..., 
     From:       sm_75 on
     Example:    v: bool @ thread[1] = strides_nest(n0, s0, n1, s1, ...)"""
 
-def struct(cls: type) -> Any:
-    """Declare a struct: a class whose annotations are scalars of Prism; `int` is int32 and `float` float32, as in a kernel.
-    
-        @struct
-        class Affine:
-            scale: float32
-            shift: float32
-    
-    In a kernel `Affine(a, b)` makes a value, by position or by name, `Affine()` one of zeros, and `v.scale` is a field. On the
-    host `Affine(1, 0)` is a NumPy record, and `numpy.zeros(n, Affine)` an array. It may be a dataclass as well.
-    
-    Raises
-    ------
-    TypeError
-        It has no fields, bases, or a default; a field is no scalar, or its name begins with `__`.
-    
-    `prism help struct` prints the whole page.
-    """
-
 def sub_bf16x2(a: Any, b: Any, out: Sequence[Any] = ...) -> Any:
     """sub_bf16x2(a, b): the differences of both bfloat16 halves, each rounded.
 
@@ -2115,13 +2046,14 @@ def tanh(x: Any, out: Sequence[Any] = ...) -> Any:
     From:       sm_75 on
     Example:    v: T @ thread[1] = tanh(x)"""
 
+@_gives(no_type_check)
 def template(*listed: Any, **named: Any) -> Callable[[Any], Any]:
     """Declare template parameters: `T=dtype, N=constexpr(int), OP=function`, or the paper's `[("N", c_int), ...]`.
-    
+
     `dtype(default=float32)`, `constexpr(int, default=128)` and `function(default=add)` need not be given. A default may be a
     function of parameters before it: `constexpr(int, default=lambda N: N // 2)`. `constexpr(Cut)`, of a frozen dataclass or a
     `NamedTuple`, is a record of constants: `CUT.BM` is one of its fields, or a property.
-    
+
     `prism help template` prints the whole page.
     """
 
@@ -2193,19 +2125,11 @@ def turns(*arguments: Any, **options: Any) -> Any:
 
     Perspective:
 
-    Stands in the block's code, where only code of the role is inside, or directly in `with ROLE:`. The code speaks for what it spoke for. The
-    units are those in which the role is counted: of `roles(warpgroup, 2, 1)` warpgroups, of `roles(warp, 4)` warps.
+    It stands directly in `with ROLE:`. It may also stand in the block's code, if only code of the role is inside. It does not change the
+    perspective of the code. The units are those in which the role is counted: warpgroups for `roles(warpgroup, 2, 1)`, warps for
+    `roles(warp, 4)`.
 
     `prism help turns` prints the whole page."""
-
-uint: Scalar
-"""A scalar type: uint32, of 32 bits."""
-
-uint16: Scalar
-"""A scalar type, of 16 bits."""
-
-uint16_t: Scalar
-"""A scalar type: uint16, of 16 bits."""
 
 uint2: Vector
 """2 of uint32, moved as one word."""
@@ -2213,29 +2137,11 @@ uint2: Vector
 uint2_cast: VectorCast
 """uint2_cast(p[i]) loads a vector(uint32, 2) from p[i] on, uint2_cast[p[i]] = v stores one."""
 
-uint32: Scalar
-"""A scalar type, of 32 bits."""
-
-uint32_t: Scalar
-"""A scalar type: uint32, of 32 bits."""
-
 uint4: Vector
 """4 of uint32, moved as one word."""
 
 uint4_cast: VectorCast
 """uint4_cast(p[i]) loads a vector(uint32, 4) from p[i] on, uint4_cast[p[i]] = v stores one."""
-
-uint64: Scalar
-"""A scalar type, of 64 bits."""
-
-uint64_t: Scalar
-"""A scalar type: uint64, of 64 bits."""
-
-uint8: Scalar
-"""A scalar type, of 8 bits."""
-
-uint8_t: Scalar
-"""A scalar type: uint8, of 8 bits."""
 
 def uint_as_float(x: Any, out: Sequence[Any] = ...) -> Any:
     """uint_as_float(x): the bits of a uint32, taken for a float32; CUDA's `__uint_as_float`.
@@ -2273,7 +2179,7 @@ def unsafe(*arguments: Any, **options: Any) -> Any:
 
     Perspective:
 
-    The text runs where it stands, by every thread of the code.
+    Every thread of the code runs the text where it stands.
 
     `prism help unsafe` prints the whole page."""
 
@@ -2395,7 +2301,7 @@ def wgmma_async(*arguments: Any, **options: Any) -> Any:
 
     Perspective:
 
-    Stands in a warpgroup's code.
+    It stands in a warpgroup's code.
 
     `prism help wgmma_async` prints the whole page."""
 
@@ -2428,5 +2334,160 @@ def wrapping_subtract(a: Any, b: Any, out: Sequence[Any] = ...) -> Any:
     Memory:     untouched
     From:       sm_75 on
     Example:    v: T @ thread[1] = wrapping_subtract(a, b)"""
+
+if MYPY:
+    bf16: TypeAlias = Any
+    bfloat16: TypeAlias = Any
+    bool_: TypeAlias = Any
+    c_float: TypeAlias = Any
+    c_int: TypeAlias = Any
+    complex128: TypeAlias = Any
+    complex64: TypeAlias = Any
+    from typing import no_type_check as device
+    double: TypeAlias = Any
+    float16: TypeAlias = Any
+    float32: TypeAlias = Any
+    float64: TypeAlias = Any
+    float8_e4m3fn: TypeAlias = Any
+    float8_e5m2: TypeAlias = Any
+    half: TypeAlias = Any
+    int16: TypeAlias = Any
+    int16_t: TypeAlias = Any
+    int32: TypeAlias = Any
+    int32_t: TypeAlias = Any
+    int64: TypeAlias = Any
+    int64_t: TypeAlias = Any
+    int8: TypeAlias = Any
+    int8_t: TypeAlias = Any
+    from typing import no_type_check as kernel
+    @dataclass_transform()
+    def struct(of: type[_T]) -> type[_T]: ...
+    uint: TypeAlias = Any
+    uint16: TypeAlias = Any
+    uint16_t: TypeAlias = Any
+    uint32: TypeAlias = Any
+    uint32_t: TypeAlias = Any
+    uint64: TypeAlias = Any
+    uint64_t: TypeAlias = Any
+    uint8: TypeAlias = Any
+    uint8_t: TypeAlias = Any
+else:
+    class bf16(Any, metaclass=_ScalarType):
+        """A scalar type: bfloat16, of 16 bits."""
+
+    class bfloat16(Any, metaclass=_ScalarType):
+        """A scalar type, of 16 bits."""
+
+    class bool_(Any, metaclass=_ScalarType):
+        """A scalar type, of 8 bits."""
+
+    class c_float(Any, metaclass=_ScalarType):
+        """A scalar type: float32, of 32 bits."""
+
+    class c_int(Any, metaclass=_ScalarType):
+        """A scalar type: int32, of 32 bits."""
+
+    class complex128(Any, metaclass=_ScalarType):
+        """A scalar type, of 128 bits."""
+
+    class complex64(Any, metaclass=_ScalarType):
+        """A scalar type, of 64 bits."""
+
+    def device(python: Any) -> Kernel:
+        """Mark a function that kernels call: `@prism.device`, which *Typed Perspectives* spells `@prism("device")`. `prism help device` prints the whole page."""
+
+    class double(Any, metaclass=_ScalarType):
+        """A scalar type: float64, of 64 bits."""
+
+    class float16(Any, metaclass=_ScalarType):
+        """A scalar type, of 16 bits."""
+
+    class float32(Any, metaclass=_ScalarType):
+        """A scalar type, of 32 bits."""
+
+    class float64(Any, metaclass=_ScalarType):
+        """A scalar type, of 64 bits."""
+
+    class float8_e4m3fn(Any, metaclass=_ScalarType):
+        """A scalar type, of 8 bits."""
+
+    class float8_e5m2(Any, metaclass=_ScalarType):
+        """A scalar type, of 8 bits."""
+
+    class half(Any, metaclass=_ScalarType):
+        """A scalar type: float16, of 16 bits."""
+
+    class int16(Any, metaclass=_ScalarType):
+        """A scalar type, of 16 bits."""
+
+    class int16_t(Any, metaclass=_ScalarType):
+        """A scalar type: int16, of 16 bits."""
+
+    class int32(Any, metaclass=_ScalarType):
+        """A scalar type, of 32 bits."""
+
+    class int32_t(Any, metaclass=_ScalarType):
+        """A scalar type: int32, of 32 bits."""
+
+    class int64(Any, metaclass=_ScalarType):
+        """A scalar type, of 64 bits."""
+
+    class int64_t(Any, metaclass=_ScalarType):
+        """A scalar type: int64, of 64 bits."""
+
+    class int8(Any, metaclass=_ScalarType):
+        """A scalar type, of 8 bits."""
+
+    class int8_t(Any, metaclass=_ScalarType):
+        """A scalar type: int8, of 8 bits."""
+
+    def kernel(python: Any) -> Kernel:
+        """Mark a kernel's entry: `@prism.kernel`, which *Typed Perspectives* spells `@prism("global")`. `prism help kernel` prints the whole page."""
+
+    def struct(cls: type) -> Any:
+        """Declare a struct: a class whose annotations are scalars of Prism; `int` is int32 and `float` float32, as in a kernel.
+
+            @struct
+            class Affine:
+                scale: float32
+                shift: float32
+
+        In a kernel `Affine(a, b)` makes a value, by position or by name, `Affine()` one of zeros, and `v.scale` is a field. On the
+        host `Affine(1, 0)` is a NumPy record, and `numpy.zeros(n, Affine)` an array. It may be a dataclass as well.
+
+        Raises
+        ------
+        TypeError
+            It has no fields, bases, or a default; a field is no scalar, or its name begins with `__`.
+
+        `prism help struct` prints the whole page.
+        """
+
+    class uint(Any, metaclass=_ScalarType):
+        """A scalar type: uint32, of 32 bits."""
+
+    class uint16(Any, metaclass=_ScalarType):
+        """A scalar type, of 16 bits."""
+
+    class uint16_t(Any, metaclass=_ScalarType):
+        """A scalar type: uint16, of 16 bits."""
+
+    class uint32(Any, metaclass=_ScalarType):
+        """A scalar type, of 32 bits."""
+
+    class uint32_t(Any, metaclass=_ScalarType):
+        """A scalar type: uint32, of 32 bits."""
+
+    class uint64(Any, metaclass=_ScalarType):
+        """A scalar type, of 64 bits."""
+
+    class uint64_t(Any, metaclass=_ScalarType):
+        """A scalar type: uint64, of 64 bits."""
+
+    class uint8(Any, metaclass=_ScalarType):
+        """A scalar type, of 8 bits."""
+
+    class uint8_t(Any, metaclass=_ScalarType):
+        """A scalar type: uint8, of 8 bits."""
 
 __all__ = ["CUtensorMap", "CompileError", "InternalError", "Kernel", "__float_as_int", "__float_as_uint", "__int_as_float", "__uint_as_float", "absolute", "acos", "add_bf16x2", "add_f16x2", "add_u16x2", "array", "asin", "assert_", "assume", "async_", "atan", "atan2", "atomic_add", "atomic_add_bf16x2", "atomic_add_f16x2", "atomic_and", "atomic_compare_exchange", "atomic_exchange", "atomic_increment", "atomic_max", "atomic_min", "atomic_or", "atomic_sub", "atomic_xor", "attr", "ballot", "bf16", "bfloat16", "bitcast", "block", "bool_", "broadcast", "bulk_load", "bulk_reduce", "bulk_store", "byte_permute", "byte_permute_or_sign", "c_float", "c_int", "cbrt", "cdiv", "ceil", "claim", "clz", "column", "complex128", "complex64", "const", "constexpr", "cos", "cosh", "count", "cp_async", "device", "distinct", "double", "double2", "double2_cast", "dp2a_hi", "dp2a_lo", "dp4a", "dtype", "elect", "erf", "erfc", "exp", "exp2", "expm1", "extern", "fast_cos", "fast_divide", "fast_exp", "fast_exp2", "fast_exp2_flush", "fast_log", "fast_log2", "fast_reciprocal", "fast_sin", "fast_sqrt", "fast_tanh", "fence", "first_set", "float16", "float2", "float2_cast", "float32", "float4", "float4_cast", "float64", "float8_e4m3fn", "float8_e5m2", "float_as_int", "float_as_uint", "floor", "fma", "fma_bf16x2", "fma_f16x2", "fmod", "fragment", "function", "funnel_shift_left", "funnel_shift_right", "grid", "grid_dependency_launch", "grid_dependency_wait", "group", "half", "half2", "half2_cast", "half8", "half8_cast", "hypot", "id", "int16", "int16_t", "int2", "int2_cast", "int32", "int32_t", "int4", "int4_cast", "int64", "int64_t", "int8", "int8_t", "int_as_float", "intrinsic", "is_finite", "is_inf", "is_nan", "keep_order", "kernel", "ldmatrix", "lgamma", "load_acquire", "load_relaxed", "load_vector", "log", "log1p", "log2", "mailbox", "match_all", "match_any", "max_bf16x2", "max_f16x2", "max_s16x2", "max_u16x2", "maximum", "may_alias", "min_bf16x2", "min_f16x2", "min_s16x2", "min_u16x2", "minimum", "mma", "mma_m16n8k128_b1_and", "mma_m16n8k128_b1_xor", "mma_m16n8k16_bf16", "mma_m16n8k16_f16", "mma_m16n8k16_f16_in_f16", "mma_m16n8k16_f64", "mma_m16n8k16_s8", "mma_m16n8k16_s8_u8", "mma_m16n8k16_u8", "mma_m16n8k16_u8_s8", "mma_m16n8k256_b1_and", "mma_m16n8k256_b1_xor", "mma_m16n8k32_e4m3", "mma_m16n8k32_e4m3_e5m2", "mma_m16n8k32_e5m2", "mma_m16n8k32_e5m2_e4m3", "mma_m16n8k32_s4", "mma_m16n8k32_s4_u4", "mma_m16n8k32_s8", "mma_m16n8k32_s8_u8", "mma_m16n8k32_u4", "mma_m16n8k32_u4_s4", "mma_m16n8k32_u8", "mma_m16n8k32_u8_s8", "mma_m16n8k4_f64", "mma_m16n8k4_tf32", "mma_m16n8k64_s4", "mma_m16n8k64_s4_u4", "mma_m16n8k64_u4", "mma_m16n8k64_u4_s4", "mma_m16n8k8_bf16", "mma_m16n8k8_f16", "mma_m16n8k8_f16_in_f16", "mma_m16n8k8_f64", "mma_m16n8k8_tf32", "mma_m8n8k4_f64", "mul_bf16x2", "mul_f16x2", "multiply_add", "one", "pack_bf16x2", "pack_f16x2", "partition", "popcount", "pow", "prefetch", "prefetch_map", "print_", "prism", "ptr", "publish", "receive", "reciprocal", "requires", "reverse_bits", "roles", "round_", "row", "rsqrt", "set_registers", "shared", "shuffle", "shuffle_down", "shuffle_up", "shuffle_xor", "sign_bit", "sin", "sinh", "split", "sqrt", "st_async", "static_assert", "stmatrix", "store_relaxed", "store_release", "store_vector", "strides_nest", "struct", "sub_bf16x2", "sub_f16x2", "tan", "tanh", "template", "tgamma", "thread", "tma_load", "tma_prefetch", "tma_reduce", "tma_store", "trunc", "turns", "uint", "uint16", "uint16_t", "uint2", "uint2_cast", "uint32", "uint32_t", "uint4", "uint4_cast", "uint64", "uint64_t", "uint8", "uint8_t", "uint_as_float", "unpack_bf16x2", "unpack_f16x2", "unsafe", "vector", "warp", "warp_all", "warp_and", "warp_any", "warp_max", "warp_min", "warp_or", "warp_sum", "warp_xor", "warpgroup", "wgmma", "wgmma_async", "wrapping_add", "wrapping_multiply", "wrapping_subtract"]

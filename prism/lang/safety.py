@@ -26,6 +26,7 @@ from prism.lang.facts.budget import most_threads
 from prism.lang.facts.definitions import facts
 from prism.lang.keep.bases import Value
 from prism.lang.lower.skew import unskew
+from prism.lang.skeleton import certificate_of
 from prism.lang.tree.inlined import owner
 from prism.lang.tree.plan import Elided, Plan, Program, Wait
 from prism.lang.tree.walk import statements, terms
@@ -80,7 +81,8 @@ def safety(program: Program) -> Mapping[str, Any]:
     """Return a program's safety report, as JSON takes it; the same for the same program.
 
     `functions`: how many were checked, each against every rule. `barriers` and `waits`: how many were inferred, by kind, for
-    every schedule. `verdicts`: how many are proved, and each that is checked, not proved, assumed or believed.
+    every schedule. `verdicts`: how many are proved, and each that is checked, not proved, assumed or believed. `certificate`:
+    what the checker of certificates says of the barriers.
     """
     seen = unskew(program)
     plans = [seen.plans[function] for function in seen.functions]
@@ -89,6 +91,7 @@ def safety(program: Program) -> Mapping[str, Any]:
         "barriers": dict(sorted(Counter(b.kind for plan in plans for b in plan.barriers).items())),
         "waits": sum(isinstance(op, Wait) for plan in plans for op in plan.operations),
         "verdicts": count_verdicts(verdicts(program)),
+        "certificate": certificate_of(program).facts,
     }
 
 

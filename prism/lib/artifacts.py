@@ -21,6 +21,7 @@ from prism.lang.keep.records import is_record_class, spell
 from prism.lang.lower.limits import check_architecture
 from prism.lang.pipeline import build as checked_program
 from prism.lang.safety import safety
+from prism.lang.skeleton import certificate_of
 from prism.lang.surface import Kernel
 from prism.lib import shipped_kernels
 from prism.runtime import artifacts, packs
@@ -83,6 +84,7 @@ class _Checked:
     request: str
     entries: tuple[Entry, ...]
     report: Mapping[str, Any]
+    certificate: str
 
     @property
     def archs(self) -> frozenset[str]:
@@ -153,7 +155,16 @@ def build(
         if absent[arch]:
             result.without[arch] = len(absent[arch])
     reports = {_report_key(one.report): one.report for one in checked}
-    artifacts.write(made, folder=where, sources=sources_digest(), absent=absent, reports=reports, runs=_runs())
+    certificates = {one.report["certificate"]["sha256"]: one.certificate for one in checked}
+    artifacts.write(
+        made,
+        folder=where,
+        sources=sources_digest(),
+        absent=absent,
+        reports=reports,
+        runs=_runs(),
+        certificates=certificates,
+    )
     return _count(result, archs)
 
 
@@ -275,7 +286,7 @@ def _check(task: tuple[_Reference, tuple[str, ...]]) -> _Checked:
         "template": {k: _spell(v) for k, v in reference.template},
         **safety(program),
     }
-    return _Checked(reference.request, entries, report)
+    return _Checked(reference.request, entries, report, str(certificate_of(program)))
 
 
 RUNS = Path(__file__).with_name("runs.json")

@@ -56,7 +56,7 @@ def for_each(function: Kernel, n: int | Sequence[int], *arrays: Any, stream: Any
     from prism.lang.check import parsed_of  # only here: whoever uses the library alone does without it
 
     if not isinstance(function, Kernel) or function.kind != "device":
-        raise TypeError('`function` must be a device function, marked @prism("device")')
+        raise TypeError("`function` must be a device function, marked @prism.device")
     shape = (n,) if isinstance(n, int) else tuple(map(int, n))
     if any(extent < 0 for extent in shape):
         raise ValueError(f"`n` has a negative extent: {n}")

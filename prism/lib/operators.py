@@ -45,7 +45,7 @@ class Operator:
     Examples
     --------
     >>> from prism.lang import dtype, prism, requires, template, thread
-    >>> @prism("device")
+    >>> @prism.device
     ... @requires(thread[1])
     ... @template(T=dtype)
     ... def last(a: T @ thread[1], b: T @ thread[1]) -> T @ thread[1]:
@@ -64,7 +64,7 @@ class Operator:
 
     def __post_init__(self) -> None:
         if not isinstance(self.function, Kernel) or self.function.kind != "device":
-            raise TypeError('an operator\'s function is a Prism device function: @prism("device") @requires(thread[1])')
+            raise TypeError("an operator's function is a Prism device function: @prism.device @requires(thread[1])")
         if self.identity is None:
             raise TypeError(
                 f"the operator `{self.function.__name__}` needs an identity: Operator(function, identity=...)"

@@ -10,6 +10,7 @@ itself covered by the wheel's RECORD. Nothing is read before the first look-up.
     <folder>/sm_90a/prism_scan_4-0123456789abcdef.xz
     <folder>/reports.json            {"format", "reports": {report key: what is known of the kernel's safety},
                                       "runs": {kernel: what of it was run on the reference machine}}
+    <folder>/certificates.xz         {digest: the text of the certificate of which a report says this digest}
 
 A request is a kernel with its template arguments: where the sources are those that the folder was built from, its machine code is
 found without checking the kernel again.
@@ -39,7 +40,7 @@ from prism.runtime.keys import ARCH, source_key
 
 FOLDER = Path(__file__).parent.parent / "artifacts"
 _FORMAT = 2  # of the files here; 1 had a file for each cubin
-_MANIFEST, _REPORTS = "manifest.jsonl", "reports.json"
+_MANIFEST, _REPORTS, _CERTIFICATES = "manifest.jsonl", "reports.json", "certificates.xz"
 _KEY = re.compile(rb'^\{"key": "([0-9a-f]{64})"', re.MULTILINE)
 _DAMAGE = (OSError, ValueError, KeyError, TypeError)
 
@@ -224,11 +225,12 @@ def write(
     absent: Mapping[str, Iterable[str]] | None = None,
     reports: Mapping[str, Any] | None = None,
     runs: Mapping[str, Any] | None = None,
+    certificates: Mapping[str, str] | None = None,
 ) -> tuple[Path, ...]:
     """Make the folders of these architectures hold exactly these, and return their manifests' paths.
 
     The same input gives the same bytes, in whatever order. Other architectures' folders are left as they are, with their reports.
-    `absent`: the requests that an architecture can't have. `runs`: what `write_runs` writes.
+    `absent`: the requests that an architecture can't have. `runs`: what `write_runs` writes. `certificates`: texts, by digest.
 
     Raises:
         OSError: the folder can't be written.
@@ -245,6 +247,8 @@ def write(
     manifest.cache_clear()
     packs.unpack.cache_clear()
     _write_reports(folder, {**_reports(folder)[0], **(reports or {})}, runs or {})
+    if certificates:
+        _write_certificates(folder, {**_certificates(folder), **certificates})
     return paths
 
 
@@ -316,6 +320,34 @@ def _write_reports(folder: Path, reports: Mapping[str, Any], runs: Mapping[str, 
     if kept and _reports(folder) != (kept, ran):
         text = json.dumps({"format": _FORMAT, "reports": kept, "runs": ran}, indent=1, sort_keys=True)
         _replace(folder / _REPORTS, f"{text}\n".encode())
+
+
+def certificate(digest: str, folder: Path = FOLDER) -> str | None:
+    """Return the certificate that has a digest, as a report says it, or None where the folder has none.
+
+    Raises:
+        MissingLZMA: it can't be unpacked here.
+    """
+    text = _certificates(folder).get(digest)
+    return text if text is not None and hashlib.sha256(text.encode()).hexdigest() == digest else None
+
+
+def _certificates(folder: Path) -> Mapping[str, str]:
+    """Return the certificates, as they are in the file."""
+    try:
+        found = json.loads(packs.unpack_text((folder / _CERTIFICATES).read_bytes()))
+    except (OSError, ValueError, RecursionError):
+        return {}
+    return found if isinstance(found, dict) else {}
+
+
+def _write_certificates(folder: Path, certificates: Mapping[str, str]) -> None:
+    """Write the certificates that reports name, and no others; the same ones give the same bytes."""
+    named = {str(report.get("certificate", {}).get("sha256")) for report in _reports(folder)[0].values()}
+    text = json.dumps({key: certificates[key] for key in sorted(named) if key in certificates}, indent=0)
+    data = packs.pack_text(text)
+    if not _holds(folder / _CERTIFICATES, data):
+        _replace(folder / _CERTIFICATES, data)
 
 
 def _load(folder: Path, there: Manifest, facts: Mapping[str, Any]) -> Artifact:

@@ -16,7 +16,7 @@ from prism.runtime.arrays import (
     require_writable,
 )
 from prism.runtime.entry import EntryParameter
-from prism.runtime.launch import LaunchError
+from prism.runtime.errors import LaunchError
 from prism.runtime.tensor_maps import PIECE
 
 

@@ -36,6 +36,7 @@ def entry_of(program: Program, arch: str) -> Entry:
         block_threads=threads_of(program),
         assumed=tuple(dict.fromkeys(launch_assumptions(function).values())),
         axes=function.axes,
+        sized=tuple(program.layouts[function].sized.values()),
     )
 
 

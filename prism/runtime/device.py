@@ -149,7 +149,7 @@ def load(cubin: bytes, name: str, ordinal: int, shared_bytes: int = 0) -> Loaded
             found = _loaded.get(key) or _load(cubin, name, where)
             _loaded[key] = found
     if shared_bytes > _STATIC_LIMIT:
-        _allow_shared(found.kernel, name, where, shared_bytes)
+        allow_shared(found, shared_bytes)
     return found
 
 
@@ -172,7 +172,13 @@ def _load(cubin: bytes, name: str, where: Device) -> Loaded:
 _allowed: dict[tuple[int, int], int] = {}
 
 
-def _allow_shared(kernel: Any, name: str, where: Device, shared_bytes: int) -> None:
+def allow_shared(loaded: Loaded, shared_bytes: int) -> None:
+    """Allow launches of a kernel so many bytes of dynamic shared memory, or more, once and for all.
+
+    Raises:
+        DeviceError: the driver refuses.
+    """
+    kernel, where = loaded.kernel, loaded.device
     key = (int(kernel), where.ordinal)
     if _allowed.get(key, 0) >= shared_bytes:
         return
@@ -180,7 +186,7 @@ def _allow_shared(kernel: Any, name: str, where: Device, shared_bytes: int) -> N
     kind = cuda.CUfunction_attribute.CU_FUNC_ATTRIBUTE_MAX_DYNAMIC_SHARED_SIZE_BYTES
     with _loading:
         if _allowed.get(key, 0) < shared_bytes:
-            doing = f"giving `{name}` {shared_bytes} bytes of shared memory"
+            doing = f"giving `{loaded.name}` {shared_bytes} bytes of shared memory"
             check(cuda.cuKernelSetAttribute(kind, shared_bytes, kernel, where.ordinal), doing)
             _allowed[key] = shared_bytes
 

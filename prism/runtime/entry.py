@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 
 from prism.lang.facts.launch_tests import Assumed
+from prism.lang.facts.rooms import Sized
 from prism.lang.keep.bases import Value
 from prism.lang.types import Scalar
 from prism.lang.types.structs import Struct, dtype_called, scalar_called
@@ -71,7 +72,8 @@ class Entry(Value):
     of one (None: any), `grid_threads` how many threads all blocks may have together. `cooperative`: all blocks must run at
     once, and behind its other parameters the kernel takes the address of a word at which they meet, zero at first.
     `programmatic`: it waits by itself for the kernel before it on the stream, and may be launched before that one is complete.
-    `assumed`: what each launch must be, as the kernel's `assume`s say. `axes`: along how many axes its blocks and threads are
+    `assumed`: what each launch must be, as the kernel's `assume`s say. `sized`: shared objects whose length the launch says,
+    which stand behind the `shared_bytes` that all launches have. `axes`: along how many axes its blocks and threads are
     numbered; the numbers along each are its last parameters.
 
     Raises:
@@ -92,6 +94,7 @@ class Entry(Value):
     block_threads: int | None = None
     assumed: tuple[Assumed, ...] = ()
     axes: int = 0
+    sized: tuple[Sized, ...] = ()
 
     @property
     def title(self) -> str:
@@ -116,8 +119,9 @@ class Entry(Value):
         for label, multiple in numbers:
             if multiple is not None and multiple < 1:
                 raise ValueError(f"{label} must be >= 1 or None, not {multiple}")
-        if any(n >= len(self.parameters) for each in self.assumed for n in each.arguments()):
-            raise ValueError("an assumption speaks of an argument that there is not")
+        named = [*(each.arguments() for each in self.assumed), *(each.arguments() for each in self.sized)]
+        if any(n >= len(self.parameters) for positions in named for n in positions):
+            raise ValueError("an assumption, or a length, speaks of an argument that there is not")
 
     def to_json(self, *, source: bool = True) -> dict[str, Any]:
         """Return what `json.dumps` takes; without the text where `source` is false."""
@@ -141,6 +145,7 @@ class Entry(Value):
             "block_threads": self.block_threads,
             "assumed": [each.to_json() for each in self.assumed],
             **({"axes": self.axes} if self.axes else {}),
+            **({"sized": [each.to_json() for each in self.sized]} if self.sized else {}),
         }
         return {**found, "source": self.source} if source else found
 
@@ -168,6 +173,7 @@ class Entry(Value):
                 block_threads=_typed(found.get("block_threads"), int, None),
                 assumed=tuple(map(Assumed.from_json, found["assumed"])),
                 axes=_typed(found.get("axes", 0), int),
+                sized=tuple(map(Sized.from_json, found.get("sized", ()))),
             )
         except (KeyError, TypeError) as error:
             raise ValueError(f"not an entry as Prism writes it: {error}") from error

@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any
 
+from prism.lang.cuda.launch_text import launch_text
 from prism.lang.cuda.names import comment, function_name, variable_name
+from prism.lang.facts.rooms import APART, Sized
 from prism.lang.types.structs import Struct
 from prism.runtime.compile import Binary
 from prism.runtime.entry import Entry, EntryParameter
@@ -40,6 +42,10 @@ def description(entry: Entry, binary: Binary, cubin: str, safety: Mapping[str, A
         "stack": binary.stack,
         "spills": binary.spills,
         "shared_bytes": entry.shared_bytes,
+        "sized": [
+            {"name": one.name, "bytes": one.bytes, "length": _length(one, [p.name for p in entry.parameters])}
+            for one in entry.sized
+        ],
         "thread_multiple": entry.thread_multiple,
         "block_multiple": entry.block_multiple,
         "max_threads": entry.max_threads,
@@ -68,13 +74,12 @@ def header(entry: Entry) -> str:
     listed = "".join(f",\n        {_declaration(p, name)}" for p, name in parameters)
     pointers = ", ".join(_address(p, name) for p, name in parameters)
     maps = "#include <cuda.h>  // CUtensorMap\n" if any(p.kind == "map" for p in entry.parameters) else ""
-    shared = (
-        f"""    if (cudaError_t status = cudaFuncSetAttribute(
-            function, cudaFuncAttributeMaxDynamicSharedMemorySize, {entry.shared_bytes})) return status;
+    size = "shared_bytes" if entry.sized else str(entry.shared_bytes)
+    shared = _sizes(entry, [name for _, name in parameters])
+    if entry.sized or entry.shared_bytes > STATIC_LIMIT:
+        shared += f"""    if (cudaError_t status = cudaFuncSetAttribute(
+            function, cudaFuncAttributeMaxDynamicSharedMemorySize, {size})) return status;
 """
-        if entry.shared_bytes > STATIC_LIMIT
-        else ""
-    )
     launch = "cudaLaunchCooperativeKernel" if entry.cooperative else "cudaLaunchKernel"
     limits = [f"threads < 1 || threads > {entry.max_threads}", "blocks < 1"]
     for what, multiple in (("threads", entry.thread_multiple), ("blocks", entry.block_multiple)):
@@ -100,11 +105,29 @@ inline cudaError_t {function_name(entry.title, (), "launch_")}(
     if ({" || ".join(limits)}) return cudaErrorInvalidConfiguration;
     const void* function = reinterpret_cast<const void*>(&{entry.name});
 {shared}    void* arguments[] = {{{pointers or "nullptr"}}};
-    return {launch}(function, dim3(blocks), dim3(threads), arguments, {entry.shared_bytes}, stream);
+    return {launch}(function, dim3(blocks), dim3(threads), arguments, {size}, stream);
 }}
 
 }}  // namespace prism
 """
+
+
+def _length(one: Sized, names: Sequence[str]) -> str:
+    return launch_text(one.code, names, "blocks", "threads")
+
+
+def _sizes(entry: Entry, names: Sequence[str]) -> str:
+    """Return what computes the shared memory of a launch, where that sizes objects."""
+    lines = [f"    std::uint64_t shared_bytes = {entry.shared_bytes};"] if entry.sized else []
+    for one in entry.sized:
+        length = _length(one, names)
+        lines.append(
+            f"    if ({length} < 0) return cudaErrorInvalidConfiguration;  // the length of `{comment(one.name)}`"
+        )
+        lines.append(
+            f"    shared_bytes = (shared_bytes + {APART - 1}) / {APART} * {APART} + std::uint64_t({length}) * {one.bytes};"
+        )
+    return "".join(f"{line}\n" for line in lines)
 
 
 def _comment(entry: Entry) -> str:

@@ -20,9 +20,12 @@ from prism.runtime import extended_launch, tensor_maps
 from prism.runtime.arrays import ArrayInfo
 from prism.runtime.capture import follows, let_follow
 from prism.runtime.code import machine_code
-from prism.runtime.device import Loaded, current_device, load, using
+from prism.runtime.device import Loaded, allow_shared, current_device, load, using
 from prism.runtime.driver import check, driver
 from prism.runtime.entry import Entry, EntryParameter
+from prism.runtime.errors import AssumedError as AssumedError
+from prism.runtime.errors import LaunchError as LaunchError
+from prism.runtime.room import Room
 from prism.runtime.scratch import SCRATCH
 
 _FORMATS = {
@@ -52,16 +55,6 @@ class Held(NamedTuple):
     arguments: tuple[Any, ...]
     captured: Callable[[], bool] | None
     buffer: Any = None
-
-
-class LaunchError(ValueError):
-    """A launch that the kernel's bound doesn't admit, or too many or too few arguments. Nothing was launched."""
-
-    code = "launch"
-
-
-class AssumedError(LaunchError):
-    """A launch of which what the kernel assumes does not hold. Nothing was launched."""
 
 
 class Arguments:
@@ -257,9 +250,13 @@ class Launcher:
         self.arguments = Arguments(
             entry.title, entry.parameters, hidden=GRID_WORD if entry.cooperative else (), beside=self._call
         )
-        self._shapes: dict[tuple[int, int], bool] = {}
+        self._shapes: dict[tuple[int, ...], bool] = {}
         self._assumptions = Assumptions(entry) if entry.assumed else None
+        self._room: Room | None = None
         self.ordinal: int = loaded.device.ordinal
+        if entry.sized:
+            self._room = Room(entry, loaded.device.shared_limit, f"GPU {self.ordinal} has")
+            allow_shared(loaded, self._room.limit)
         if entry.programmatic:
             let_follow(loaded.function, loaded.kernel)
 
@@ -274,20 +271,21 @@ class Launcher:
 
         Raises:
             LaunchError: the bound doesn't admit this shape, more blocks of a cooperative kernel than run at once, too many or
-                too few values, or what the kernel assumes does not hold (AssumedError); nothing is launched.
+                too few values, too much shared memory, or what the kernel assumes does not hold (AssumedError).
             TypeError, OverflowError: a value doesn't fit its parameter, which is named; nothing is launched.
             DeviceError: the driver refuses the launch, or an earlier one failed.
         """
-        early = self._shapes.get((blocks, threads))
+        shared = self.entry.shared_bytes if self._room is None else self._size(self._room, blocks, threads, values)
+        early = self._shapes.get((blocks, threads) if self._room is None else (blocks, threads, shared))
         if early is None:
-            early = self._admit(blocks, threads)
+            early = self._admit(blocks, threads, shared)
         if self._assumptions is not None:
             self._assumptions.require(blocks, threads, values)
         if current_device() == self.ordinal:
-            self._launch(blocks, threads, stream, values, early)
+            self._launch(blocks, threads, stream, values, early, shared)
         else:
             with using(self.ordinal):
-                self._launch(blocks, threads, stream, values, early)
+                self._launch(blocks, threads, stream, values, early, shared)
 
     def serialize(self) -> Launcher:
         """Return one of the same kernel whose launches all begin when what is before them on the stream has ended."""
@@ -303,7 +301,8 @@ class Launcher:
         Raises:
             LaunchError, TypeError, OverflowError: as a launch.
         """
-        early = self._admit(blocks, threads)
+        shared = self.entry.shared_bytes if self._room is None else self._size(self._room, blocks, threads, values)
+        early = self._admit(blocks, threads, shared)
         if self._assumptions is not None:
             self._assumptions.require(blocks, threads, values)
         if self.entry.cooperative:
@@ -311,22 +310,30 @@ class Launcher:
         buffer, pointers, call = self.arguments.pack(values)  # and never released: it is the caller's
         for position, place in (places or {}).items():
             ctypes.c_uint64.from_address(pointers + 8 * position).value = place
+        call.configuration.shared = shared
         call.settle(blocks, threads, stream, early)
         return Held(call.configuration, call.function, call.arguments, call.is_captured if early else None, buffer)
 
-    def _admit(self, blocks: int, threads: int) -> bool:
+    def _size(self, room: Room, blocks: int, threads: int, values: Sequence[Any]) -> int:
+        check_shape(self.entry, blocks, threads)
+        require_count(self.entry, len(values))
+        check_numbers([self.entry.parameters[n] for n in room.positions], [values[n] for n in room.positions])
+        return room.bytes(blocks, threads, values)
+
+    def _admit(self, blocks: int, threads: int, shared: int) -> bool:
         """Check a launch against the kernel's bound; return whether it may begin before the one before it has ended."""
         check_shape(self.entry, blocks, threads)
-        early = self.entry.programmatic and self._fits_beside(blocks, threads)
+        early = self.entry.programmatic and self._fits_beside(blocks, threads, shared)
         if len(self._shapes) < 1024:
-            self._shapes[blocks, threads] = early
+            self._shapes[(blocks, threads) if self._room is None else (blocks, threads, shared)] = early
         return early
 
-    def _launch(self, blocks: int, threads: int, stream: int, values: Sequence[Any], early: bool) -> None:
+    def _launch(self, blocks: int, threads: int, stream: int, values: Sequence[Any], early: bool, shared: int) -> None:
         if self.entry.cooperative:
             values = (*values, SCRATCH.get(self.ordinal, stream, 4, "grid"))
         held = self.arguments.pack(values)
         call: extended_launch.Call = held[2]
+        call.configuration.shared = shared
         try:
             call.settle(blocks, threads, stream, early)
             if early and stream > extended_launch.LEGACY and call.is_captured() and not follows(stream):
@@ -337,7 +344,7 @@ class Launcher:
         if status:
             found = driver().CUresult(status)
             if found.name == TOO_LARGE:
-                raise LaunchError(self._too_large(blocks, threads))
+                raise LaunchError(self._too_large(blocks, threads, shared))
             check((found,), f"launching `{self.entry.name}` with {blocks} blocks of {threads} threads")
 
     def _call(self, arguments: int) -> extended_launch.Call:
@@ -346,29 +353,29 @@ class Launcher:
         kind = extended_launch.COOPERATIVE if self.entry.cooperative else early
         return extended_launch.Call(int(self.loaded.function), arguments, self.entry.shared_bytes, kind)
 
-    def _fits_beside(self, blocks: int, threads: int) -> bool:
+    def _fits_beside(self, blocks: int, threads: int, shared: int) -> bool:
         """Whether blocks that begin beside as many others are spread over the multiprocessors as evenly as without.
 
         If one more would fit where another two were to be, a few multiprocessors would get what comes first, and do all the work.
         """
-        held = self.loaded.occupancy(threads, self.entry.shared_bytes)
-        each = -(-blocks // self.loaded.device.sm_count)
+        held, each = self.loaded.occupancy(threads, shared), -(-blocks // self.loaded.device.sm_count)
         return not each < held < 2 * each
 
-    def _too_large(self, blocks: int, threads: int) -> str:
-        most = self.resident_blocks(threads)
+    def _too_large(self, blocks: int, threads: int, shared: int) -> str:
+        most = self.resident_blocks(threads, shared)
         return (
             f"`{self.entry.title}` is launched cooperatively: all its blocks must run at once, and GPU {self.ordinal} holds "
             f"{most} of {threads} threads each, not {blocks}"
         )
 
-    def resident_blocks(self, threads: int) -> int:
-        """Return how many blocks of so many threads the whole device holds at once.
+    def resident_blocks(self, threads: int, shared: int | None = None) -> int:
+        """Return how many blocks of so many threads, with so many bytes of shared memory, the whole device holds at once.
 
         Raises:
             DeviceError: the driver can't tell.
         """
-        return self.loaded.occupancy(threads, self.entry.shared_bytes) * self.loaded.device.sm_count
+        shared = self.entry.shared_bytes if shared is None else shared
+        return self.loaded.occupancy(threads, shared) * self.loaded.device.sm_count
 
 
 @functools.lru_cache(maxsize=4096)
@@ -384,9 +391,8 @@ def prepare(entry: Entry, ordinal: int) -> Launcher:
         SlowCodeError: what uses wgmma or `set_registers` would run as if it did not, or has too few registers.
         DeviceError: the device refuses it, or has too little shared memory.
     """
-    return Launcher(
-        entry, load(machine_code(entry.source, entry.arch, alike=True), entry.name, ordinal, entry.shared_bytes)
-    )
+    cubin = machine_code(entry.source, entry.arch, alike=True)
+    return Launcher(entry, load(cubin, entry.name, ordinal, entry.shared_bytes))
 
 
 def _code(parameter: EntryParameter) -> str:

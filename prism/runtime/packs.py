@@ -52,6 +52,34 @@ def pack(kernel: str, codes: Sequence[bytes]) -> tuple[str, bytes]:
     return f"{kernel}-{hashlib.sha256(whole).hexdigest()[:16]}.xz", data
 
 
+def pack_text(text: str) -> bytes:
+    """Return a text packed: always the same bytes.
+
+    Raises:
+        MissingLZMA: it can't be packed here.
+    """
+    lzma = _lzma()
+    return bytes(lzma.compress(text.encode(), lzma.FORMAT_XZ, lzma.CHECK_CRC32, preset=1))
+
+
+def unpack_text(data: bytes) -> str:
+    """Return what `pack_text` packed.
+
+    Raises:
+        MissingLZMA: it can't be unpacked here.
+        ValueError: it isn't as `pack_text` made it, or too large.
+    """
+    lzma = _lzma()
+    unpacking = lzma.LZMADecompressor(lzma.FORMAT_XZ, memlimit=_MEMORY)
+    try:
+        found: bytes = unpacking.decompress(data, max_length=_LARGEST)
+    except lzma.LZMAError as error:
+        raise ValueError(f"a text can't be unpacked: {error}") from error
+    if not unpacking.eof:
+        raise ValueError("a text is too large")
+    return found.decode()
+
+
 @functools.lru_cache(maxsize=8)
 def unpack(path: Path, nbytes: int, size: int) -> bytes:
     """Return what a pack of `nbytes` holds: `size` bytes. The last few are remembered; `unpacked.cache_clear()` forgets them.

@@ -103,7 +103,7 @@ def _brought(columns: int, of_a_copy: int, of_a_row: int, steps: tuple[int, ...]
     """Return how many bytes a miss brings into the L2, of a tile of so many columns that takes copies of so many.
 
     By 256 bytes rows that begin inside a sector take up to a fifth longer (docs/hgemm.md), and whole rows, of which each copy has
-    a part, 5 % longer: the next copy asks for what the one before brought (docs/attention.md).
+    a part, 5 % longer: the next copy asks for what the one before brought (docs/measurements/attention.md).
     """
     whole = of_a_copy < of_a_row <= columns
     return 128 if whole or any(step % SECTOR for step in steps) else 256

@@ -3,19 +3,26 @@
 Tests of prism: __init__, __main__, cli, compiler; prism/command: info, kernels, machine, output, sources.
 """
 
+import hashlib
 import json
 import os
 import re
 import shlex
 import subprocess
 import sys
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
 
+import prism
 from prism.cli import EXAMPLES, main, parser
 from prism.command.machine import dashboard
+from prism.lang import skeleton
+from prism.lang.certify import ACCEPTED, REJECTED, Finding, check_text
+from prism.lang.skeleton import certificate_of
 from prism.runtime.compile import MissingCompiler
+from tests.command import programs
 
 ROOT = Path(__file__).parents[2]
 PROGRAMS = Path(__file__).parent / "programs.py"
@@ -43,7 +50,26 @@ def test_check(command) -> None:
         "3 proved, 0 not proved, 0 assumed, 1 believed\n"
         "believed:\n"
         f"  `reversed_blocks`, line {line}: parameters `x`, `y`: taken to lie apart, which each launch from Python looks at\n"
+        "certificate: accepted, given facts: 2 proved\n"
     )
+
+
+def test_a_certificate(command, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The text that a checker reads, behind the report; where that rejects it, a strict check says so by its status."""
+    plain = command("check FILE:reversed_blocks")[1]
+    code, out, _ = command("check FILE:reversed_blocks --certificate")
+    assert code == 0 and out.startswith(plain)
+    assert check_text(out.removeprefix(plain)).status == ACCEPTED
+    found = json.loads(command("check FILE:reversed_blocks --certificate --json")[1])["certificate"]
+    assert plain + found["text"] == out and found["sha256"] == hashlib.sha256(found["text"].encode()).hexdigest()
+
+    def rejected(program):
+        return replace(certificate_of(program), finding=Finding(REJECTED, "race", "nothing orders this and that"))
+
+    monkeypatch.setattr(skeleton, "certificate_of", rejected)
+    code, out, _ = command("check FILE:reversed_blocks")
+    assert code == 0 and out.endswith("certificate: rejected: nothing orders this and that\n")
+    assert command("check FILE:reversed_blocks --strict")[0] == 4
 
 
 def kernel_line(name: str) -> int:
@@ -95,6 +121,12 @@ def test_json_of_a_check(command) -> None:
                     "reason": "taken to lie apart, which each launch from Python looks at",
                 }
             ],
+        },
+        "certificate": {
+            "status": "accepted",
+            "threads": [64],
+            "facts": {"proved": 2},
+            "sha256": hashlib.sha256(str(certificate_of(prism.check(programs.reversed_blocks))).encode()).hexdigest(),
         },
     }
 

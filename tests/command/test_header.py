@@ -14,6 +14,7 @@ from prism.compiler import compile
 from prism.lang import Kernel
 from prism.runtime.export import header
 from tests.command import programs
+from tests.interpret.sized_kernels import several
 
 HERE = Path(__file__).parent
 
@@ -48,6 +49,15 @@ def test_it_passes_on_what_it_is_given(tmp_path: Path) -> None:
     said = launched(tmp_path, programs.scale, "4, 8, 8, 4", call)
     values = [hexadecimal("f", 2.5), hexadecimal("Q", 0x100), hexadecimal("Q", 0x200), hexadecimal("i", 7)]
     assert said == [f"launch 3 64 shared 0 stream (nil): {' '.join(values)}", "0"]
+
+
+@needs_compiler
+def test_it_computes_the_shared_memory_that_a_launch_sizes(tmp_path: Path) -> None:
+    call = "prism::launch_several(3, 64, nullptr, (int*)0x100, {}, {})"
+    flags, long, short = 80, 3 * 1000 * 4, 20000 * 4
+    said = launched(tmp_path, several, "8, 4, 4", call.format(1000, 20000))
+    assert any(f"launch 3 64 shared {384 + flags + long + short} " in line for line in said), said
+    assert launched(tmp_path, several, "8, 4, 4", call.format(10, -1)) == ["9"]
 
 
 @needs_compiler

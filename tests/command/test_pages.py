@@ -30,7 +30,7 @@ def test_each_error_has_its_page(capsys: pytest.CaptureFixture[str]) -> None:
 
 
 def test_names_are_found(capsys: pytest.CaptureFixture[str]) -> None:
-    assert told(capsys, "partition").startswith("# `partition`")
+    assert told(capsys, "partition").startswith("# `partition`") and "<!--" not in told(capsys, "partition")
     assert "Called by:" in told(capsys, "atomic_add")
     assert "Perspective: block" in told(capsys, "block.scan")
     assert "segmented" not in told(capsys, "lib.cumsum") and "cumsum(" in told(capsys, "prism.lib.cumsum")

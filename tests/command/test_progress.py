@@ -48,6 +48,16 @@ def test_a_bar_on_a_terminal(monkeypatch: pytest.MonkeyPatch, clock: Clock) -> N
     assert lines[4].endswith("4/4     0 s left \n")
 
 
+def test_the_first_of_many_steps_says_no_time(monkeypatch: pytest.MonkeyPatch, clock: Clock) -> None:
+    monkeypatch.setattr(sys, "stderr", Terminal())
+    bar = progress.Bar()
+    for done in (1, 30):
+        clock.now += 10
+        bar.show("compile", done, 2000)
+    lines = sys.stderr.getvalue().split("\r")
+    assert "left" not in lines[1] and lines[2].endswith("30/2000  22 min left ")
+
+
 def test_elsewhere_a_line_now_and_then(monkeypatch: pytest.MonkeyPatch, clock: Clock) -> None:
     monkeypatch.setattr(sys, "stderr", io.StringIO())
     bar, silent, patient = progress.Bar(), progress.Bar(quiet=True), progress.Bar(patient=True)

@@ -17,7 +17,7 @@ class World:
 
     def __init__(self, size: int) -> None:
         self.size, self.slots = size, [None] * size
-        self.barrier = threading.Barrier(size, timeout=600)
+        self.barrier = threading.Barrier(size, timeout=max(600, size))
         self.sent = [0] * size  # bytes
 
     def meet(self, rank: int, given: Any, joined: bool = False) -> Any:

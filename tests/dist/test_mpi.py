@@ -14,6 +14,8 @@ from pathlib import Path
 
 import pytest
 
+from prism.dist._engines import _reach
+
 ROOT = Path(__file__).parents[2]
 
 
@@ -32,8 +34,14 @@ def ranks(count: int, *command: str) -> list[str]:
     """Return what a program of so many ranks prints, in the order of its lines."""
     start = mpiexec()
     assert start is not None
-    words = [start, "-n", str(count), sys.executable, *command]
-    where = {**os.environ, "PYTHONPATH": str(ROOT)}
+    return printed(start, "-n", str(count), sys.executable, *command)
+
+
+def printed(*words: str) -> list[str]:
+    """Return what a program prints, in the order of its lines."""
+    # Open MPI asks to be told twice that who runs it, in a container, may be root.
+    root = {"OMPI_ALLOW_RUN_AS_ROOT": "1", "OMPI_ALLOW_RUN_AS_ROOT_CONFIRM": "1"}
+    where = {**os.environ, "PYTHONPATH": str(ROOT), **root}
     done = subprocess.run(words, cwd=ROOT, env=where, capture_output=True, text=True, timeout=300)
     assert done.returncode == 0, done.stdout + done.stderr
     return sorted(done.stdout.splitlines())
@@ -41,7 +49,7 @@ def ranks(count: int, *command: str) -> list[str]:
 
 @needs_mpi
 def test_four_ranks() -> None:
-    assert ranks(4, "-m", "tests.dist.over_mpi") == [f"rank {rank} of 4: right" for rank in range(4)]
+    assert ranks(4, "-m", "tests.dist.over_engines") == [f"rank {rank} of 4: right" for rank in range(4)]
 
 
 @needs_mpi
@@ -50,3 +58,20 @@ def test_the_example() -> None:
         "rank 0 of 2: 1000 elements, from 1 to 1000",
         "rank 1 of 2: 1100 elements, from 1002 to 3200",
     ]
+
+
+@pytest.mark.skipif(importlib.util.find_spec("torch") is None, reason="torch is not installed")
+def test_four_ranks_over_gloo() -> None:
+    starter = (sys.executable, "-m", "torch.distributed.run", "--standalone", "--nproc-per-node", "4")
+    assert printed(*starter, "-m", "tests.dist.over_engines", "gloo") == [
+        f"rank {rank} of 4: right" for rank in range(4)
+    ]
+
+
+@pytest.mark.parametrize(
+    ("backends", "reach"),
+    [("cuda:nccl", False), ("cpu:gloo,cuda:gloo", True), ("cpu:gloo,cuda:nccl", None), ("nccl", False), ("mpi", True)],
+)
+def test_where_messages_of_a_group_lie(backends: str, reach: bool | None) -> None:
+    """On the host, on a GPU, or where either will do: a mesh of torch's has a group of two backends."""
+    assert _reach(backends) is reach

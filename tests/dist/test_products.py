@@ -24,6 +24,7 @@ def whole(kind: str, m: int, k: int, n: int) -> tuple[np.ndarray, np.ndarray]:
 @pytest.mark.parametrize("lengths", [(5, 0, 9), (7, 7), (16,), (0, 3)])
 def test_products(kind: str, lengths: tuple[int, ...], monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(_products, "_ROWS", 2)  # so that rows go in several messages
+    monkeypatch.setattr(_products, "_OPERATIONS", 1)
     m, size = sum(lengths), len(lengths)
     a, b = whole(kind, m, 8, 6)
     wanted = (a.astype("f4") @ b.astype("f4")).astype(kind)

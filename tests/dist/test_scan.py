@@ -53,6 +53,20 @@ def test_of_bools_and_bfloat16() -> None:
         np.testing.assert_array_equal(np.concatenate(given), prism.lib.scan(x))
 
 
+@pytest.mark.filterwarnings("ignore:overflow encountered")  # as NumPy says of a product of floats
+@pytest.mark.parametrize("op", ["add", "multiply", "maximum", "minimum"])
+def test_what_is_no_number_and_what_is_too_large(op: str) -> None:
+    """As on one GPU: NaN and infinities go on over all ranks behind, and integers wrap."""
+    floats = np.array([1, 2, np.inf, 3, -np.inf, 5, np.nan, 4, 1], np.float32)
+    for x in (floats, floats[:4], floats[4:6], np.full(9, 100, np.int8), np.arange(3, 12, dtype=np.uint8) * 9):
+        lengths = (1, len(x) // 2 - 1, 0, len(x) - len(x) // 2)
+        shards = cut(x, lengths)
+        given = results(4, lambda c, s=shards: prism.dist.scan(s[c.rank], op, comm=c))
+        np.testing.assert_array_equal(np.concatenate(given), prism.lib.scan(x, op))
+        for total in results(4, lambda c, s=shards: prism.dist.reduce(s[c.rank], op, comm=c)):
+            np.testing.assert_array_equal(total, prism.lib.reduce(x, op))
+
+
 def test_halves_are_carried_in_float32() -> None:
     # 2048 ones and more: in float16 a sum would stay at 2048, since 2049 is none of its numbers.
     x = np.ones(4200, np.float16)

@@ -117,6 +117,11 @@ def test_the_grid_of_asv_draws_its_small_plots(browser: Chromium, pages: Any) ->
     address, _ = pages
     browser.open(f"{address}/?grid#/")  # another address: the page is loaded anew
     browser.wait("document.querySelectorAll('#summarygrid-display canvas').length > 3")
+    empty = """[...document.querySelectorAll('#summarygrid-display canvas.flot-base')].filter(c => {
+        const d = c.getContext('2d').getImageData(0, 0, c.width, c.height).data;
+        return !d.some((v, i) => i % 4 == 2 && v > d[i - 2] + 40 && d[i + 1]);
+      }).length"""
+    assert browser.run(empty) == 0, "a benchmark of one figure is a point"
     assert browser.console == []
 
 

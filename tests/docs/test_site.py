@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import importlib.util
+import inspect
+import pydoc
 import re
 import subprocess
 import sys
@@ -79,6 +81,20 @@ def test_a_docstring_becomes_markdown() -> None:
         "Do it.\n\n**Parameters**\n\n- `x` (array): What\n  it is.\n\n**Raises**\n\n- `TypeError`: It is `no`.\n\n"
         "**Examples**\n\n    >>> f()\n    1"
     )
+
+
+INDENTED = re.compile(r"^(?![ >.])(?!.*::$).*\n(?:\n)+ {4,}\S", re.MULTILINE)
+
+
+def test_no_docstring_has_a_block_that_the_site_can_t_read() -> None:
+    """An indented block stands behind a line that ends in two colons, or in a section. Otherwise Sphinx makes no site."""
+    shown = [name for page, what, rest in MARKS if what == "api" for name in rest.split()]
+    shown += [name for page, what, rest in MARKS if what == "algorithms" for name in functions(rest)]
+    values = {name: pydoc.locate(name if "." in name else f"prism.lib.{name}") for name in shown}
+    docs = {name: inspect.getdoc(value) or "" for name, value in values.items()}
+    assert len(docs) > 100
+    assert [name for name, doc in docs.items() if INDENTED.search(re.split(r"\n\w+\n---", doc)[0])] == []
+    assert INDENTED.search("Do it.\n\n    f()\n") and not INDENTED.search("Do it::\n\n    f()\n")
 
 
 def test_the_table_of_algorithms_is_that_of_the_manifest(request: pytest.FixtureRequest) -> None:

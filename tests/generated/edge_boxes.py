@@ -1,10 +1,12 @@
 """Tensor copies into parts of tiles, and out of them: rows from some place on, swizzled or not, with copies of a ring.
 
-A trip fills parts of a tile by several boxes, and threads read the rows that were filled; or threads fill a tile, and boxes of it
-are stored. Where a part begins stands in the text, is a loop's index or comes with the launch. The oracle knows the rules of the
-hardware: a part begins at a multiple of 128 bytes, inside the tile; a box at a multiple of 16 bytes of the matrix's rows; no two
-parts of a trip overlap. What breaks them in the text must be refused; what does so when it is launched, the machine must find; of
-columns also what the text says.
+A trip fills parts of a tile by several boxes, and threads read the rows that were filled; or threads fill a tile, and boxes of
+it are stored. Where a part begins stands in the text, is a loop's index or comes with the launch. A map may begin before memory,
+or end behind it, and its boxes may lie outside of the map, also in some of the pieces that a tile wider than its swizzle is
+copied in. The oracle knows the rules of the hardware: a part begins at a multiple of 128 bytes, inside the tile; a box at a
+multiple of 16 bytes of the matrix's rows; no two parts of a trip overlap; what a piece has of the map is memory, and so is where
+the map begins if a piece has nothing of it. What breaks them in the text must be refused; what does so when it is launched, the
+machine must find; of columns and of memory also what the text says.
 """
 
 from __future__ import annotations
@@ -15,8 +17,9 @@ from typing import Any
 import numpy as np
 
 import prism
+from prism.host.memory import view_of
 from prism.interpret import MachineError
-from tests.generated.edges_verify import FAILED, Edge, Outcome, judged
+from tests.generated.edges_verify import FAILED, Edge, Outcome, Place, judged
 from tests.generated.programs import HEAD, loaded
 
 SAMPLE = 24
@@ -82,6 +85,28 @@ class Writer:
         apart = random.Random(~seed)  # drawn by itself: all else is of the seed as it was
         step = 1 if apart.random() < 0.1 else 16 // size
         self.column = apart.randrange(0, BESIDE // size + 1, step) if apart.random() < 0.5 else 0
+        self.first, self.before, self.behind = 0, 0, 0
+        if apart.random() < 0.4:
+            self.draw_map(apart, step)
+
+    def draw_map(self, rng: random.Random, step: int) -> None:
+        """Where the map's rows are no memory, how much of a box lies outside of the map, and in how many pieces it is copied."""
+        size = TYPES[self.type]
+        if self.swizzle and self.columns * 2 <= 256 and rng.random() < 0.6:
+            self.columns *= 2
+        self.before, self.behind = rng.choice((0, 0, 1, 8, 16)), rng.choice((0, 0, 0, 4, 20))
+        self.first = rng.choice((self.before, self.before, self.before, 0, -1, -self.box, INPUT - self.box, INPUT - 8))
+        wide = self.columns + BESIDE // size
+        edges = (
+            0,
+            -step,
+            -wide // step * step,
+            (self.swizzle or 16) // size,
+            -(self.swizzle or 16) // size,
+            wide,
+            wide - step,
+        )
+        self.column = rng.choice(edges)
 
     def part(self) -> tuple[str, list[int], bool]:
         """Where a part begins: a text, its value in each trip, and whether the text alone says it."""
@@ -108,6 +133,26 @@ class Writer:
         wrong = self.column * TYPES[self.type] % 16 != 0
         return late or (f"column {self.column}" if wrong else ""), False
 
+    def pieces(self) -> int:
+        """How many columns are copied together."""
+        return self.swizzle // TYPES[self.type] if self.swizzle else self.columns
+
+    def outside(self, starts: list[int], wide: int) -> str:
+        """Which box, of those that begin in these rows, touches what is no memory, of a map of `wide` columns."""
+        rows = range(self.before, INPUT - self.behind)
+        for start in starts:
+            there = [row for row in range(start, start + self.box) if 0 <= row < INPUT]
+            for left in range(self.column, self.column + self.columns, self.pieces()):
+                across = range(max(left, 0), min(left + self.pieces(), wide))
+                touched = there if across and there else [0]
+                if any(row not in rows for row in touched):
+                    return f"memory: the piece at {start}, {left}"
+        return ""
+
+    def on_map(self, memory: Any) -> Any:
+        """Return a map's array, of whose rows these are the ones in memory."""
+        return view_of(memory.reshape(-1), (INPUT, memory.shape[1]), memory.strides, self.before * memory.strides[0])
+
     def overlap(self) -> bool:
         """Whether two parts of a trip share a row."""
         for trip in range(self.trips):
@@ -127,7 +172,9 @@ class Writer:
         each, elements = -(-self.box * self.columns // 32), self.box * self.columns
         lines, reads = [], []
         for number, (text, _, _) in enumerate(self.parts):
-            lines.append(f"                tma_load(coming[{text}, 0], map[{3 * number} + k, {self.column}])")
+            lines.append(
+                f"                tma_load(coming[{text}, 0], map[{self.first + 3 * number} + k, {self.column}])"
+            )
             place = f"here[{text} + p // {self.columns}, p % {self.columns}]"
             reads.append(
                 f"                    if p < {elements}:\n                        mine[{number * each} + e] = {place}"
@@ -137,38 +184,53 @@ class Writer:
         x = (np.arange(INPUT * wide) * 7 % 251).astype(self.type).reshape(INPUT, wide)
         y = np.zeros(len(self.parts) * each * 32, self.type)
         for number in range(len(self.parts)):
-            first = 3 * number + self.trips - 1
-            y[number * each * 32 : number * each * 32 + elements] = x[
-                first : first + self.box, self.column : self.column + self.columns
-            ].ravel()
-        return self.edge(text, lambda: [np.zeros_like(y), x.copy(), self.given], 0, y)
+            first = self.first + 3 * number + self.trips - 1
+            y[number * each * 32 : number * each * 32 + elements] = self.box_of(x, first).ravel()
+        starts = [self.first + 3 * number + k for k in range(self.trips) for number in range(len(self.parts))]
+        there = slice(self.before, INPUT - self.behind)
+        inputs = lambda: [np.zeros_like(y), self.on_map(x[there].copy()), self.given]
+        return self.edge(text, inputs, 0, y, self.outside(starts, wide))
+
+    def box_of(self, x: Any, first: int) -> Any:
+        """Return the box of a matrix that begins in a row; zeros outside of it."""
+        rows, columns = np.arange(first, first + self.box), np.arange(self.column, self.column + self.columns)
+        inside = (rows[:, None] >= 0) & (rows[:, None] < x.shape[0]) & (columns >= 0) & (columns < x.shape[1])
+        return np.where(inside, x[np.clip(rows, 0, x.shape[0] - 1)][:, np.clip(columns, 0, x.shape[1] - 1)], 0)
 
     def stores(self) -> Edge:
-        """Threads fill a tile, and boxes of it are stored, at the first column."""
-        self.column = 0
+        """Threads fill a tile, and boxes of it are stored: at the first column, but of maps that lead out of memory."""
+        wide = self.columns
+        if self.first or self.before or self.behind:
+            wide += BESIDE // TYPES[self.type]
+        else:
+            self.column = 0
         all_each = -(-self.rows * self.columns // 32)
+        starts = [self.first + self.box * number for number in range(len(self.parts))]
         lines = [
-            f"                tma_store(map[{self.box * number}, 0], here[{text}, 0])"
-            for number, (text, _, _) in enumerate(self.parts)
+            f"                tma_store(map[{start}, {self.column}], here[{text}, 0])"
+            for start, (text, _, _) in zip(starts, self.parts, strict=True)
         ]
         text = STORED.format(**self.facts(), copies_out="\n".join(lines), all_each=all_each)
         trip = self.trips - 1
         tile = (
             (100 * trip + np.arange(self.rows * self.columns) % 97).astype(self.type).reshape(self.rows, self.columns)
         )
-        y = np.zeros((INPUT, self.columns), self.type)
-        for number, (_, values, _) in enumerate(self.parts):
-            part = tile[values[trip] : values[trip] + self.box]
-            y[self.box * number : self.box * number + len(part)] = part
-        return self.edge(text, lambda: [np.zeros_like(y), self.given], 0, y)
+        y = np.zeros((INPUT, wide), self.type)
+        for start, (_, values, _) in zip(starts, self.parts, strict=True):
+            for row, column in np.ndindex(self.box, self.columns):
+                if values[trip] + row < self.rows and 0 <= start + row < INPUT and 0 <= self.column + column < wide:
+                    y[start + row, self.column + column] = tile[values[trip] + row, column]
+        there = slice(self.before, INPUT - self.behind)
+        inputs = lambda: [self.on_map(np.zeros_like(y[there])), self.given]
+        return self.edge(text, inputs, (0, there), y[there], self.outside(starts, wide))
 
-    def edge(self, text: str, inputs: Any, result: int, expected: Any) -> Edge:
+    def edge(self, text: str, inputs: Any, result: Place, expected: Any, outside: str) -> Edge:
         """The program, with what the oracle knows."""
         wrong, known = self.fault()
+        self.wrong, self.known = wrong or outside, known
         legal = False if wrong and known else None
-        return Edge(
-            text, 1, 64, inputs, (result,), None if wrong else [expected], legal, wrong, reported=self.overlap()
-        )
+        expecting = None if self.wrong else [expected]
+        return Edge(text, 1, 64, inputs, (result,), expecting, legal, self.wrong, reported=self.overlap())
 
 
 def written(seed: int) -> tuple[Writer, Edge]:
@@ -184,8 +246,7 @@ def program(seed: int) -> Edge:
     """Return the program of a seed that is right, or refused: a GPU is given no other."""
     for number in range(seed, seed + 1000):
         writer, edge = written(number)
-        wrong, known = writer.fault()
-        if known or not (wrong or writer.overlap()):
+        if writer.known or not (writer.wrong or writer.overlap()):
             break
     return edge
 
@@ -193,8 +254,8 @@ def program(seed: int) -> Edge:
 def verify(seed: int) -> Outcome:
     """Return what becomes of a program; where only the launch breaks a rule, the machine must find it."""
     writer, edge = written(seed)
-    wrong, known = writer.fault()
-    if known or not wrong:
+    wrong = writer.wrong
+    if writer.known or not wrong:
         return judged(edge, seed)
     with loaded(HEAD + edge.text) as names:
         try:

@@ -20,9 +20,13 @@ import numpy as np
 import prism
 import prism.compiler  # before processes are forked, and not in each
 from prism.interpret import SCHEDULES, MachineError, run
+from prism.interpret.tensors import memory_of
+from prism.lang.certify import REJECTED
 from prism.lang.diagnostics import CompileError
 from prism.lang.safety import PROVED, verdicts
+from prism.lang.skeleton import certificate_of
 from prism.lang.tree.plan import Program
+from prism.launcher import launch_shape
 from prism.runtime.compile import SlowCodeError
 from tests.generated.programs import HEAD, loaded
 
@@ -36,6 +40,10 @@ FEW = 3
 """Schedules under which a program is run."""
 
 
+Place = int | tuple[int, slice]
+"""An argument, or some of its rows: what it has besides may be no memory."""
+
+
 @dataclass(frozen=True)
 class Edge:
     """A program: the text of a kernel called `kernel` (`head` stands before it), a launch, and what an oracle knows of it.
@@ -47,10 +55,10 @@ class Edge:
     """
 
     text: str
-    blocks: int
-    threads: int
+    blocks: int | tuple[int, ...]
+    threads: int | tuple[int, ...]
     inputs: Callable[[], list[Any]]
-    results: tuple[int, ...] = (0,)
+    results: tuple[Place, ...] = (0,)
     expected: Sequence[Any] | None = None
     legal: bool | None = None
     why: str = ""
@@ -105,6 +113,8 @@ def judged(edge: Edge, seed: int, *, device: bool = False) -> Outcome:
         except CompileError as error:
             return Outcome("too strict" if edge.legal else "refused", f"{edge.why}\n{error}", error.code)
         try:
+            if (certificate := certificate_of(program)).finding.status == REJECTED:
+                raise _FaultError(f"accepted, and its certificate is rejected: {certificate.finding.reason}")
             expected = on_machine(edge, program, seed)
             if edge.legal is False:
                 raise _FaultError(f"accepted, and right on the machine, though it is not legal: {edge.why}")
@@ -133,13 +143,36 @@ def on_machine(edge: Edge, program: Program, seed: int) -> list[Any]:
     first: list[Any] | None = list(edge.expected) if edge.expected is not None else None
     for number, schedule in enumerate(edge.schedules or schedules_of(seed)):
         arguments = edge.inputs()
-        run(program, edge.blocks, edge.threads, arguments, check=True, schedule=schedule, seed=seed + number)
-        got = [arguments[k] for k in edge.results]
+        (blocks, threads), axes = launch_shape(program, (edge.blocks, edge.threads))
+        run(program, blocks, threads, arguments, check=True, schedule=schedule, seed=seed + number, axes=axes)
+        got = [found_in(arguments, place) for place in edge.results]
         first = got if first is None else first
         if not alike(edge, first, got):
             raise _FaultError(f"under {schedule} (seed {seed + number}) the results are wrong\n{differing(first, got)}")
     assert first is not None
     return first
+
+
+def found_in(arguments: Sequence[Any], place: Place) -> Any:
+    """Return an argument of a launch, or the rows of it that are named."""
+    return arguments[place] if isinstance(place, int) else arguments[place[0]][place[1]]
+
+
+def on_device(array: Any) -> Any:
+    """Return a NumPy array on the GPU; one that leads out of its memory lies in the midst of a copy of that, with room around."""
+    import cupy
+
+    begin, end = memory_of(array)
+    first = array.__array_interface__["data"][0]
+    if begin <= first and first + array.nbytes <= end:
+        return cupy.asarray(array)
+    owner = array
+    while getattr(owner, "base", None) is not None:
+        owner = owner.base
+    low = min(begin, first)
+    room = cupy.zeros(max(end, first + array.nbytes) - low, np.uint8)
+    room[begin - low : end - low] = cupy.asarray(np.ascontiguousarray(owner).view(np.uint8).ravel())
+    return cupy.ndarray(array.shape, array.dtype, room.data + (first - low), array.strides)
 
 
 def alike(edge: Edge, left: Sequence[Any], right: Sequence[Any]) -> bool:
@@ -167,7 +200,7 @@ def on_gpu(edge: Edge, kernel: Any, expected: Sequence[Any]) -> Outcome:
     import cupy
 
     host = edge.inputs()
-    there = [cupy.asarray(value) if isinstance(value, np.ndarray) else value for value in host]
+    there = [on_device(value) if isinstance(value, np.ndarray) else value for value in host]
     stream = cupy.cuda.Stream(non_blocking=True)
     try:
         cupy.cuda.get_current_stream().synchronize()
@@ -179,7 +212,7 @@ def on_gpu(edge: Edge, kernel: Any, expected: Sequence[Any]) -> Outcome:
                 return Outcome(FAILED, f"on the GPU it is not done after {PATIENCE} seconds", lost=True)
             time.sleep(0.0005)
         stream.synchronize()
-        got = [cupy.asnumpy(there[k], stream=stream) for k in edge.results]
+        got = [cupy.asnumpy(found_in(there, place), stream=stream) for place in edge.results]
     except SlowCodeError as error:
         return Outcome("refused", str(error), SLOW)
     except Exception as error:  # of the driver: an illegal address, instruction, ..

@@ -12,6 +12,8 @@ from collections.abc import Sequence
 
 import prism
 from prism.interpret import SCHEDULES, run
+from prism.lang.certify import REJECTED
+from prism.lang.skeleton import certificate_of
 from prism.lang.tree.plan import Program
 from prism.runtime.build import entry_of
 from prism.runtime.compile import AssemblerError, MachineCodeError, SlowCodeError, compile_cubin
@@ -49,6 +51,8 @@ def verified(generated: Generated, *, seed: int = 2, thorough: bool = True) -> t
     with loaded(generated.text) as names:
         built = prism.check(names["kernel"])
         entry = entry_of(built, ARCH)
+        if (certificate := certificate_of(built)).finding.status == REJECTED:
+            raise Wrong(f"its certificate is rejected: {certificate.finding.reason}")
         if thorough and entry_of(prism.check(names["kernel"]), ARCH).source != entry.source:
             raise Wrong("the emitted text depends on more than the program")
         how = SCHEDULES if thorough else schedules_of(seed)

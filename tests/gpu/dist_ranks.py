@@ -1,7 +1,8 @@
-"""prism.dist on GPUs: `torchrun --nproc-per-node 2 -m tests.gpu.dist_ranks [ENGINE ..]`, a GPU a rank, or all on one.
+"""prism.dist on GPUs: `torchrun --nproc-per-node 2 -m tests.gpu.dist_ranks [ENGINE ..] [long]`, a GPU a rank, or all on one.
 
 Each function, with arrays of CuPy and torch, over NCCL by torch and by CuPy (where each rank has a GPU), and over gloo; compared
-with the same function of the whole array on this rank's GPU. Prints how many calls were right, or ends with the first wrong one.
+with the same function of the whole array on this rank's GPU. `long`: with shards of more than 2^31 elements instead. Prints how
+many calls were right, or ends with the first wrong one.
 """
 
 from __future__ import annotations
@@ -19,6 +20,7 @@ import torch
 import torch.distributed
 
 import prism
+from prism.dist import _products
 
 LENGTH, KINDS = 100_003, ("int32", "float32")
 OPTIONS: list[tuple[str, dict[str, Any]]] = [
@@ -26,6 +28,7 @@ OPTIONS: list[tuple[str, dict[str, Any]]] = [
     ("scan", {"exclusive": True, "reverse": True, "initial": 3}), ("reduce", {"op": "bitwise_xor"}),
     *((name, {}) for name in ("flatnonzero", "sort", "argsort", "median", "unique")),
     ("sort", {"descending": True}), ("top_k", {"k": 77}), ("bincount", {}), ("histogram", {"bins": 13}),
+    ("select", {"condition": lambda v: v > 41}),
 ]  # fmt: skip
 ALIKE = {
     "sum",
@@ -46,7 +49,7 @@ ALIKE = {
 
 def communicators(rank: int, size: int) -> Iterator[tuple[str, Any]]:
     """Yield each kind that there is, by its name."""
-    asked = sys.argv[1:] or ["gloo", "nccl", "cupy", "nccl4py"]
+    asked = [name for name in sys.argv[1:] if name != "long"] or ["gloo", "nccl", "cupy", "nccl4py"]
     if "gloo" in asked:
         yield "gloo", torch.distributed.new_group(backend="gloo")
     if torch.cuda.device_count() < size:
@@ -77,6 +80,7 @@ def from_first(rank: int, make: Callable[[], Any]) -> Any:
 def check_products(comm: Any, make: Callable[[Any], Any]) -> int:
     """Compare products of small integers, which are exact, with those of the whole matrices; return how many."""
     rank, size = torch.distributed.get_rank(), torch.distributed.get_world_size()
+    _products._OPERATIONS = 1  # so that rows go in several messages
     for kind in ("float32", "float16"):
         for m, k, n in ((5000, 512, 384), (700, 4096, 264), (3, 96, 40)):
             random = np.random.default_rng(m)
@@ -97,6 +101,52 @@ def check_products(comm: Any, make: Callable[[Any], Any]) -> int:
     return 18
 
 
+def check_segments(whole: np.ndarray, cuts: list[int], make: Callable[[Any], Any], comm: Any) -> int:
+    """Compare segments that cross from rank to rank with those of the whole array; return how many calls there were."""
+    rank, tried = torch.distributed.get_rank(), 0
+    middle = cuts[1]
+    for starts in ([0, 5, middle - 1, middle + 3, LENGTH - 1], [7], [], [0, *range(11, LENGTH, 997)]):
+        kept = np.array([s for s in starts if 0 <= s < LENGTH], np.int64)
+        own = kept[(kept >= cuts[rank]) & (kept < cuts[rank + 1])] - cuts[rank]
+        x = make(whole[cuts[rank] : cuts[rank + 1]])
+        for op in ("add", "maximum"):
+            found = joined(host(prism.dist.segmented_scan(x, make(own), op, comm=comm)))
+            right = host(prism.lib.segmented_scan(make(whole), make(kept), op))
+            np.testing.assert_array_equal(found, right, err_msg=f"segmented_scan {op} {starts[:5]} {whole.dtype}")
+            found = joined(host(prism.dist.segmented_reduce(x, make(own), op, comm=comm)))
+            ends = np.array([*kept, LENGTH], np.int64)
+            right = host(prism.lib.segmented_reduce(make(whole), make(ends), op)) if len(kept) else whole[:0]
+            np.testing.assert_array_equal(found, right, err_msg=f"segmented_reduce {op} {starts[:5]} {whole.dtype}")
+            tried += 2
+    return tried
+
+
+def check_long(comm: Any) -> int:
+    """Check shards of more than 2^31 elements, whose results are known; return how many calls there were."""
+    rank, size, length = torch.distributed.get_rank(), torch.distributed.get_world_size(), (1 << 31) + 5
+    x = cupy.ones(length, np.int8)
+    assert prism.dist.sum(x, comm=comm) == size * length
+    found = prism.dist.scan(x, comm=comm)
+    for begin in range(0, length, 1 << 28):
+        wanted = cupy.arange(begin + 1, min(begin + (1 << 28), length) + 1) + rank * length
+        assert (found[begin : begin + (1 << 28)] == (wanted & 255).astype(np.uint8).view(np.int8)).all(), begin
+    del found
+    x[-2] = 2 + rank
+    assert prism.dist.argmax(x, comm=comm) == size * length - 2
+    assert int(prism.dist.flatnonzero(x == 2 + rank, comm=comm)[0]) == (rank + 1) * length - 2
+    assert prism.dist.bincount(x.view(np.uint8), comm=comm)[1] == size * (length - 1)
+    kept = prism.dist.select(x, x != 1, comm=comm)
+    assert kept.tolist() == [2 + rank]
+    return 6
+
+
+def joined(shard: np.ndarray) -> np.ndarray:
+    """Return the shards of all ranks as one array."""
+    shards: list[Any] = [None] * torch.distributed.get_world_size()
+    torch.distributed.all_gather_object(shards, shard)
+    return np.concatenate(shards)
+
+
 def host(value: Any) -> Any:
     """Return arrays on the host, also those of a tuple."""
     if isinstance(value, tuple):
@@ -108,17 +158,15 @@ def check(
     name: str, how: dict[str, Any], whole: np.ndarray, cuts: list[int], make: Callable[[Any], Any], comm: Any
 ) -> None:
     """Compare a call with the library's of the whole array."""
-    rank, size = torch.distributed.get_rank(), torch.distributed.get_world_size()
+    rank = torch.distributed.get_rank()
     own = make(whole[cuts[rank] : cuts[rank + 1]])
     given = host(getattr(prism.dist, name)(own, comm=comm, **how))
     wanted = host(getattr(prism.lib, name)(make(whole), **how))
     if name not in ALIKE:
-        shards = [None] * size
-        torch.distributed.all_gather_object(shards, given)
-        given = np.concatenate(shards)
+        given = joined(given)
     pairs = zip(given, wanted, strict=True) if isinstance(given, tuple) else [(given, wanted)]
     for found, right in pairs:
-        # Integers, and floats that hold small integers, are summed up exactly; edges of bins are computed alike.
+        # Integers, and floats that hold small integers, are summed up exactly below 2^24; edges of bins are computed alike.
         np.testing.assert_array_equal(found, right, err_msg=f"{name} {how} {whole.dtype}")
         assert np.asarray(found).dtype == np.asarray(right).dtype, (name, how)
 
@@ -131,7 +179,9 @@ def main() -> None:
     cupy.cuda.Device(gpu).use()
     random, right = np.random.default_rng(0), 0
     for kind, comm in communicators(rank, size):
-        for dtype in KINDS:
+        if "long" in sys.argv:
+            right = check_long(comm)
+        for dtype in KINDS if "long" not in sys.argv else ():
             whole = random.integers(0, 100, LENGTH).astype(dtype)
             for first in (LENGTH // size, 0):
                 rest = np.sort(random.integers(first, LENGTH, size - 2)) if size > 2 else []
@@ -144,8 +194,9 @@ def main() -> None:
                         right += 1
                         if rank == 0 and right % 20 == 0:
                             print(f"{kind}: {right} calls so far", flush=True)
+                    right += check_segments(whole, cuts, make, comm)
             right += check_products(comm, cupy.asarray) if dtype == KINDS[0] else 0
-        right += check_products(comm, lambda x: torch.from_numpy(x).cuda())
+        right += check_products(comm, lambda x: torch.from_numpy(x).cuda()) if "long" not in sys.argv else 0
         for wrong in (np.zeros(3, "float32"), np.zeros(3, "int32")):
             try:
                 prism.dist.scan(cupy.asarray(wrong if rank else np.zeros(3, "float32")), comm=comm)

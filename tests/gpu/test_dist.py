@@ -41,13 +41,15 @@ def free_port() -> int:
         return int(one.getsockname()[1])
 
 
-def test_ranks() -> None:
+@pytest.mark.parametrize("long", [False, True], ids=["usual", "past_2_31"])
+def test_ranks(long: bool) -> None:
     port = free_port()
-    engines = ["nccl", "gloo", "cupy", "nccl4py"] if SEVERAL else ["gloo"]
-    ranks = [start(rank, port, "-m", "tests.gpu.dist_ranks", *engines) for rank in range(2)]
+    engines = ["gloo"] if long or not SEVERAL else ["nccl", "gloo", "cupy", "nccl4py"]
+    words = [*engines, "long"] if long else engines
+    ranks = [start(rank, port, "-m", "tests.gpu.dist_ranks", *words) for rank in range(2)]
     texts = [one.communicate(timeout=300)[0] for one in ranks]
     assert [one.returncode for one in ranks] == [0, 0], "\n".join(texts)
-    for engine in engines[: 2 if SEVERAL else 1]:
+    for engine in engines[:2]:
         assert f"{engine}: " in texts[0] and "calls are right on 2 ranks" in texts[0], texts[0]
 
 

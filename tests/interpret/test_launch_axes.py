@@ -10,8 +10,10 @@ import pytest
 import prism
 from prism.interpret import run
 from prism.lang import cdiv
+from prism.lang.safety import PROVED, verdicts
 from prism.launcher import host_entry
 from prism.runtime.entry import Entry
+from tests.generated.programs import loaded
 from tests.interpret.array_kernels import scaled
 from tests.interpret.axis_kernels import indices, places
 
@@ -42,6 +44,40 @@ def test_indices_in_the_grid_of_an_array_of_two_axes() -> None:
     indices[(cdiv(29, 8), cdiv(37, 4)), (8, 4)](y, check=True)
     r, c = np.indices(y.shape)
     assert np.array_equal(y, 1000 * r + c)
+
+
+HEAD = """
+import prism
+from prism.lang import array, grid, group, id, int32, int64, partition, ptr, requires, thread
+
+@prism("global")
+@requires(grid[1], thread[1])
+def kernel(y: array(int32, {axes}) @ grid[1], flat: ptr(int32) @ grid[1], n: int32 @ grid[1], m: int32 @ grid[1]):
+    i: int64 @ thread[1] = id(0)
+    j: int64 @ thread[1] = id(1)
+    k: int64 @ thread[1] = id(2)
+    with partition({part}) as mine, group(thread[1]):
+        {body}
+"""
+
+
+@pytest.mark.parametrize(
+    ("axes", "part", "body", "proved"),
+    [
+        (3, "y, thread[1], lambda a, b, c: (k + a, i + b, j + c)", "mine[0, 0, 0] = 1", True),
+        (3, "y, thread[1], lambda a, b, c: (k + a, 4 * i + b, j + c)", "for e in range(4): mine[0, e, 0] = 1", True),
+        (3, "y, thread[1], lambda a, b, c: (k + a, 3 * i + b, j + c)", "for e in range(4): mine[0, e, 0] = 1", False),
+        (2, "y, thread[1], lambda a, b: (k + a, j + b)", "mine[0, 0] = 1", False),
+        (2, "y, thread[1], lambda a, b: (j + a, i + b)", "mine[0, 0] = 1", False),
+        (1, "flat, thread[1], lambda e: (k * m + j) * n + i", "if i < n and j < m: mine[0] = 1", True),
+        (1, "flat, thread[1], lambda e: (k * m + j) * n + i", "if j < m: mine[0] = 1", False),
+    ],
+)
+def test_parts_by_a_threads_indices_in_the_grid(axes: int, part: str, body: str, proved: bool) -> None:
+    """They are apart where the offset has an index along each axis; the last axis of threads ends where the block does."""
+    with loaded(HEAD.format(axes=axes, part=part, body=body)) as names:
+        found = [verdict for verdict in verdicts(prism.check(names["kernel"])) if verdict.what.startswith("partition")]
+    assert [verdict.status == PROVED for verdict in found] == [proved]
 
 
 def test_tuples_for_a_kernel_that_asks_for_no_axis() -> None:

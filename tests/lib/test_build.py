@@ -8,6 +8,7 @@ import json
 import lzma
 import os
 import random
+import re
 import subprocess
 import sys
 from collections.abc import Iterable
@@ -22,6 +23,7 @@ from prism.host.plan import Scratch
 from prism.interpret import SCHEDULES
 from prism.kernels.sgemm.cut import RingCut
 from prism.lang import Kernel, block, float32, grid, int32, prism, ptr, requires
+from prism.lang.certify import ACCEPTED, check_text
 from prism.lib import artifacts as building
 from prism.lib import operators, shipped_kernels
 from prism.lib.algorithms.hgemm import api as hgemms
@@ -72,7 +74,7 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
     result = building.build(("sm_80", "sm_90a"), folder=where, jobs=2, wanted=small)
     assert (result.compiled, result.kept, result.by_arch) == (3, 0, {"sm_80": 1, "sm_90a": 2})
     assert result.without == {"sm_80": 1}, "wgmma is Hopper's"
-    assert result.packed == sum(len(data) for name, data in bytes_of(where).items() if name.endswith(".xz"))
+    assert result.packed == sum(len(data) for name, data in bytes_of(where).items() if re.search(r"/.*\.xz$", name))
     assert (
         result.packed
         < result.nbytes
@@ -100,7 +102,7 @@ def test_what_is_up_to_date_is_not_looked_at_again(folder: Path, monkeypatch: py
     monkeypatch.setattr(building, "ProcessPoolExecutor", lambda *_, **__: pytest.fail("a process was started"))
     result = building.build(("sm_80", "sm_90a"), folder=folder, wanted=small)
     assert (result.compiled, result.kept, result.by_arch) == (0, 3, {"sm_80": 1, "sm_90a": 2})
-    assert result.packed == sum(len(data) for name, data in before.items() if name.endswith(".xz"))
+    assert result.packed == sum(len(data) for name, data in before.items() if re.search(r"/.*\.xz$", name))
     assert bytes_of(folder) == before
 
 
@@ -147,6 +149,17 @@ def test_the_manifest_and_the_report(folder: Path) -> None:
     assert report["functions"] > 3 and report["barriers"]["block"] >= 1
     assert report["verdicts"]["proved"] > 0 and report["verdicts"]["not proved"] == []
     assert {one["kind"] for one in report["verdicts"]["believed"]} == {"alias"}
+    assert report["certificate"]["status"] == ACCEPTED
+
+
+def test_the_certificates(folder: Path) -> None:
+    """Beside the reports, by the digests that these name; one that is damaged is none."""
+    (facts,) = artifacts.read_manifest("sm_80", folder)
+    report = artifacts.reports(folder)[facts["report"]]
+    digest = report["certificate"]["sha256"]
+    text = artifacts.certificate(digest, folder)
+    assert text is not None and check_text(text).status == ACCEPTED and '(kernel "scan_block")' in text
+    assert artifacts.certificate("0" * 64, folder) is None and artifacts.certificate(digest, folder / "none") is None
 
 
 @pytest.mark.parametrize("arch", ["sm_999", "compute_90", "sm_", "90", "sm_90a --x"])

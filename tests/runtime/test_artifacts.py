@@ -71,7 +71,7 @@ def test_what_is_assumed_of_launches_travels_with_an_artifact(tmp_path: Path) ->
 
 def test_two_kernels_of_one_text_that_do_not_assume_the_same_are_refused() -> None:
     few = Assumed("n <= 4", 3, ("<=", ("argument", 1), ("number", 4)))
-    kernels = [_Checked(f"request {n}", (replace(ENTRY, assumed=one),), {}) for n, one in enumerate(((), (few,)))]
+    kernels = [_Checked(f"request {n}", (replace(ENTRY, assumed=one),), {}, "") for n, one in enumerate(((), (few,)))]
     with pytest.raises(ValueError, match="two kernels have one text, and do not assume the same of a launch"):
         _compile_all(None, {"sm_90a": {}}, kernels, Result(Path()), lambda _: None)  # type: ignore[arg-type]
 

@@ -1,5 +1,6 @@
 (** What the theorems rest on: [check] wants the answer to each to be that it is closed under the global context. *)
 From Bundl Require Import Syntax Typing Step Safety Erase Units Pair Uniform Check Examples.
+From Bundl Require Skeleton Ordered Valid Valid_sound Skeleton_examples.
 
 Print Assumptions step_safe.
 Print Assumptions progress.
@@ -17,3 +18,12 @@ Print Assumptions check_complete.
 Print Assumptions good_safe.
 Print Assumptions good_runs.
 Print Assumptions good_uniform.
+Print Assumptions Valid_sound.no_deadlock.
+Print Assumptions Valid_sound.runs_end.
+Print Assumptions Valid_sound.no_mixture.
+Print Assumptions Valid_sound.no_race.
+Print Assumptions Valid_sound.project_same.
+Print Assumptions Skeleton_examples.exchange_valid.
+Print Assumptions Skeleton_examples.exchange_races.
+Print Assumptions Skeleton_examples.hang_refused.
+Print Assumptions Skeleton_examples.hang_hangs.

@@ -40,10 +40,11 @@ Fixpoint check (G : ctx) (h : level) (n al m : nat) (s : stmt) : bool :=
   | SSkip => true
   | SSeq s1 s2 => check G h n al m s1 && check G h n al m s2
   | SSplit n1 n2 s1 s2 =>
-      (n1 + n2 <=? n) && dvdb n1 al && dvdb n2 al && dvdb n2 n1 &&
-      check G h n1 al m s1 && check G h n2 (Nat.gcd al n1) m s2
+      (0 <? n1) && (n1 + n2 <=? n) && dvdb n1 al && check G h n1 al m s1 &&
+      (if n2 =? 0 then match s2 with SSkip => true | _ => false end
+       else dvdb n2 al && dvdb n2 n1 && check G h n2 (Nat.gcd al n1) m s2)
   | SDestruct s => match down (h, n) with Some (h', n') => check G h' n' 0 m s | None => false end
-  | SGroup q s => negb (q =? 0) && dvdb q n && check G h (n / q) (n / q) m s
+  | SGroup q s => negb (q =? 0) && dvdb q n && check G h (n / q) (if q =? 1 then al else n / q) m s
   | SAssign x e =>
       match G x with
       | Some (q, TBase b) => pleb q (h, n) && is_ty (echeck G (h, n) q e) b
@@ -52,22 +53,19 @@ Fixpoint check (G : ctx) (h : level) (n al m : nat) (s : stmt) : bool :=
   | SStore l x e1 e2 =>
       match G x with
       | Some (q, TArr l' b) =>
-          kind_eqb l l' && pleb q (h, n) && may_touch l (h, n) &&
+          kind_eqb l l' && pleb q (h, n) && (kind_eqb l Local || (peqb q (Thread, 1) && peqb (h, n) (Thread, 1))) &&
           is_ty (echeck G (h, n) q e1) TInt && is_ty (echeck G (h, n) q e2) b
       | _ => false
       end
-  | SDecl x q e s =>
-      match echeck G (h, n) q e with
-      | Some b => pleb q (h, n) && check (ups G x (Some (q, TBase b))) h n al m s
-      | None => false
-      end
+  | SDecl x q b e s =>
+      pleb q (h, n) && is_ty (echeck G (h, n) q e) b && check (ups G x (Some (q, TBase b))) h n al m s
   | SLocal x q b len s => pleb q (h, n) && check (ups G x (Some (q, TArr Local b))) h n al m s
   | SAlloc Local _ _ _ _ _ => false
   | SAlloc Global x b len st s =>
       site_is st Global b len && check (ups G x (Some ((h, n), TArr Global b))) h n al m s
   | SAlloc Shared x b len st s =>
-      site_is st Shared b len && peqb (h, n) (Block, 1) && (len <=? m) &&
-      check (ups G x (Some ((Block, 1), TArr Shared b))) h n al (m - len) s
+      site_is st Shared b len && peqb (h, n) (Block, 1) && (bytes b len <=? m) &&
+      check (ups G x (Some ((Block, 1), TArr Shared b))) h n al (m - bytes b len) s
   | SIf e s1 s2 => is_ty (echeck G (h, n) (h, n) e) TBool && check G h n al m s1 && check G h n al m s2
   | SWhile e s => is_ty (echeck G (h, n) (h, n) e) TBool && check G h n al m s
   | SPartition x y c e s =>
@@ -105,6 +103,7 @@ Ltac split_all :=
   | H : pleb _ _ = true |- _ => apply pleb_spec in H
   | H : peqb _ _ = true |- _ => apply peqb_spec in H
   | H : (_ <=? _) = true |- _ => apply Nat.leb_le in H
+  | H : (_ <? _) = true |- _ => apply Nat.ltb_lt in H
   | H : (_ =? _) = true |- _ => apply Nat.eqb_eq in H
   | H : (_ =? _) = false |- _ => apply Nat.eqb_neq in H
   | H : kind_eqb _ _ = true |- _ => apply kind_eqb_spec in H
@@ -150,18 +149,21 @@ Proof.
   induction s; simpl; intros G h N al m H; try discriminate.
   - constructor.
   - split_all. constructor; auto.
-  - split_all. constructor; auto.
+  - split_all. match goal with H : (if n2 =? 0 then _ else _) = true |- _ => destruct (Nat.eqb_spec n2 0) as [->|] end.
+    + destruct s2; try discriminate. rewrite Nat.add_0_r in *. apply T_Split_One; auto.
+    + split_all. apply T_Split'; auto; lia.
   - destruct (down (h, N)) as [[h' n']|] eqn:E; [|discriminate]. econstructor; eauto.
   - split_all. match goal with H : Nat.divide q N |- _ => destruct H as [c ->] end.
     rewrite Nat.div_mul in * by auto. rewrite (Nat.mul_comm c q). constructor; auto.
   - destruct (G x) as [[q [b|l b]]|] eqn:E; try discriminate. split_all. econstructor; eauto using is_ty_sound.
   - destruct (G x) as [[q [b|l' b]]|] eqn:E; try discriminate. split_all. subst.
-    econstructor; eauto using is_ty_sound.
-  - destruct (echeck G (h, N) q e) eqn:E; [|discriminate]. split_all. econstructor; eauto using echeck_sound.
+    econstructor; eauto using is_ty_sound. intros Hl.
+    match goal with H : _ || _ = true |- _ => apply orb_true_iff in H as [H|H]; split_all; [congruence | auto] end.
+  - split_all. econstructor; eauto using is_ty_sound.
   - split_all. constructor; auto.
   - destruct l; [discriminate| |].
     + split_all. match goal with H : (h, N) = _ |- _ => injection H as -> -> end.
-      replace m with ((m - len) + len) by lia. constructor; auto. now apply site_is_spec.
+      replace m with ((m - bytes b len) + bytes b len) by lia. constructor; auto. now apply site_is_spec.
     + split_all. constructor; auto. now apply site_is_spec.
   - split_all. constructor; auto using is_ty_sound.
   - split_all. constructor; auto using is_ty_sound.
@@ -179,7 +181,7 @@ Fixpoint source (s : stmt) : bool :=
   match s with
   | SSkip | SAssign _ _ | SStore _ _ _ _ => true
   | SSeq s1 s2 | SSplit _ _ s1 s2 | SIf _ s1 s2 => source s1 && source s2
-  | SDestruct s | SGroup _ s | SDecl _ _ _ s | SLocal _ _ _ _ s | SAlloc _ _ _ _ _ s | SWhile _ s
+  | SDestruct s | SGroup _ s | SDecl _ _ _ _ s | SLocal _ _ _ _ s | SAlloc _ _ _ _ _ s | SWhile _ s
   | SPartition _ _ _ _ s | SLower _ _ _ s | SClaim _ _ _ _ s => source s
   | SArm _ _ _ | SScope _ _ _ _ _ _ => false
   end.
@@ -211,15 +213,19 @@ Proof.
     | H : Nat.divide _ _ |- _ => rewrite (proj2 (dvdb_spec _ _) H); clear H
     | H : ple _ _ |- _ => rewrite (proj2 (pleb_spec _ _) H); clear H
     | H : D _ = _ |- _ => rewrite (proj2 (site_is_spec _ _ _ _) H); clear H
+    | H : 0 < ?n |- context [?n =? 0] => rewrite (proj2 (Nat.eqb_neq n 0)) by lia
+    | H : 0 < _ |- _ => rewrite (proj2 (Nat.ltb_lt _ _) H); clear H
     | H : _ <= _ |- _ => rewrite (proj2 (Nat.leb_le _ _) H); clear H
     | H : _ = Shared -> _ |- _ => rewrite (proj2 (may_touch_spec _ _) H); clear H
     | H : ?l <> Local |- _ => rewrite (L _ H); clear H
     end;
     rewrite ?P, ?(proj2 (kind_eqb_spec _ _) eq_refl); simpl; rewrite ?IHsty, ?IHsty1, ?IHsty2 by auto; auto.
+  - rewrite (proj2 (Nat.leb_le _ _)) by lia. auto.
   - rewrite (proj2 (Nat.eqb_neq _ _) H), (Nat.mul_comm q n), Nat.div_mul by auto.
     rewrite (proj2 (dvdb_spec q (n * q))) by apply Nat.divide_factor_r. simpl.
     now rewrite IHsty by auto.
-  - replace (m + len - len) with m by lia. apply andb_true_iff; split; [apply Nat.leb_le; lia | apply IHsty; auto].
+  - match goal with H : l <> Local -> _ |- _ => destruct l; auto; destruct H as [-> E]; try discriminate; rewrite E; auto end.
+  - replace (m + bytes b len - bytes b len) with m by lia. apply andb_true_iff; split; [apply Nat.leb_le; lia | apply IHsty; auto].
 Qed.
 
 End Check.

@@ -82,7 +82,7 @@ Fixpoint step' (th : tid) (k : pos) (n : env) (m : mem) (s : stmt) : res :=
             else Oob))
       | _ => Stuck
       end
-  | SDecl x q e s =>
+  | SDecl x q _ e s =>
       with_val (eval' th k q n m e) (fun v => Next (SScope None x q (VB v) 0 s) n m [EvSet q x (VB v)])
   | SLocal x q b len s => let v := VLoc len (fun _ => zero b) in Next (SScope None x q v 0 s) n m [EvSet q x v]
   | SAlloc l x b len st s =>
@@ -90,7 +90,7 @@ Fixpoint step' (th : tid) (k : pos) (n : env) (m : mem) (s : stmt) : res :=
       match l with
       | Local => Stuck
       | Global => Next (SScope None x (pp k) v 0 s) n m [EvEnter (pp k) x; EvSet (pp k) x v]
-      | Shared => Next (SScope None x (pp k) v len s) n m [EvEnter (pp k) x; EvSet (pp k) x v]
+      | Shared => Next (SScope None x (pp k) v (bytes b len) s) n m [EvEnter (pp k) x; EvSet (pp k) x v]
       end
   | SIf e s1 s2 =>
       with_bool (eval' th k (pp k) n m e) (fun b => Next (if b then s1 else s2) n m [EvIf (pp k) b])
@@ -166,6 +166,7 @@ Ltac unguard H := match type of H with (if ?g then _ else _) <> Stuck => destruc
 Theorem step_erase th s : forall k u n m, step th k u n m s <> Stuck -> step' th k n m s = step th k u n m s.
 Proof.
   Local Arguments down : simpl never.
+  Local Arguments Nat.max : simpl never.
   Local Arguments eval : simpl never.
   Local Arguments eval' : simpl never.
   unfold with_int, with_bool in *.

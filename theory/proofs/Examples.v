@@ -3,8 +3,8 @@ From Coq Require Import Arith ZArith List Bool Lia.
 From Bundl Require Import Syntax Typing Step Safety Units Pair Uniform Check.
 Import ListNotations.
 
-(** Two blocks of four threads, eight words of shared memory; site 0: eight global integers; site 1: four shared ones. *)
-Local Instance machine : Machine := {| T := 4; B := 2; SMEM := 8 |}.
+(** Two blocks of four threads, 32 bytes of shared memory; site 0: eight global integers; site 1: four shared ones. *)
+Local Instance machine : Machine := {| T := 4; B := 2; SMEM := 32 |}.
 Definition D (st : site) : kind * bty * nat := match st with 0 => (Global, TInt, 8) | _ => (Shared, TInt, 4) end.
 
 (** Arguments: 0, a global array, and 1, an integer; both at the grid. *)
@@ -37,7 +37,7 @@ Definition cells (m : option mem) : list bval :=
 Definition int (z : nat) : expr := EInt (Z.of_nat z).
 
 (** Every construct. Each thread stores into its own cell: 100 + 10 * (number of its pair) + 3 passes of a loop of the
-    block, + 1 in the first pair; the second pair writes a claimed shared array. *)
+    block, + 1 in the first pair; the second pair's threads write to their cells of a claimed shared array. *)
 Definition store (e : expr) : stmt := SGroup 2 (SStore Global 14 (int 0) e).
 Definition good_program : stmt :=
   SLower 0 10 (int 0)
@@ -45,18 +45,18 @@ Definition good_program : stmt :=
   (SPartition 10 11 2 (EBop Mul EId (int 4))
   (SGroup 2
   (SAlloc Shared 12 TInt 4 1
-  (SDecl 16 (Block, 1) (int 0)
+  (SDecl 16 (Block, 1) TInt (int 0)
   (SSeq (SWhile (ECmp Lt (EVar 16) (int 3)) (SAssign 16 (EBop Add (EVar 16) (int 1))))
   (SLower 11 13 (int 0)
   (SLower 12 17 (int 0)
   (SDestruct
   (SPartition 13 14 4 EId
-  (SDecl 15 (Thread, 2) (EBop Add (EVar 1) (EBop Mul EId (int 10)))
+  (SDecl 15 (Thread, 2) TInt (EBop Add (EVar 1) (EBop Mul EId (int 10)))
   (SLocal 19 (Thread, 2) TInt 2
   (SSeq (SIf (ECmp Eq (EVar 16) (int 3)) (SAssign 15 (EBop Add (EVar 15) (EVar 16))) SSkip)
   (SSeq (SStore Local 19 (int 1) (EVar 15))
   (SSeq (SSplit 2 2 (SSeq (SAssign 15 (EBop Add (EVar 15) (int 1))) (store (EVar 15))) (store (ERead Local 19 (int 1))))
-        (SClaim 17 18 2 1 (SStore Shared 18 (int 0) (EVar 1)))))))))))))))))).
+        (SClaim 17 18 2 1 (SPartition 18 20 2 EId (SGroup 2 (SStore Shared 20 (int 0) (EVar 1)))))))))))))))))))).
 
 Example good_checks : check D G0 Grid 1 0 SMEM good_program = true.
 Proof. reflexivity. Qed.
@@ -77,9 +77,41 @@ Example good_uniform S t t' : reach (init good_program n0 m0) S -> t < 4 -> t' <
   prefix (at_persp (Block, 1) (hist (pool S (0, t)))) (at_persp (Block, 1) (hist (pool S (0, t')))) \/
   prefix (at_persp (Block, 1) (hist (pool S (0, t')))) (at_persp (Block, 1) (hist (pool S (0, t)))).
 Proof.
-  intros HR Ht Ht'. apply (uniformity false good_program n0 m0); auto.
+  intros HR Ht Ht'. apply (uniformity (fun _ => false) (fun _ => false) good_program n0 m0); auto.
+  - intros [|[|x]] q v; simpl; intros [= <- <-]; reflexivity.
   - split; simpl; auto.
   - split; simpl; auto.
+  - reflexivity.
+Qed.
+
+(** An input and a result: the grid reads how often its loop goes round, and each thread stores what it counted. *)
+Definition n1 : env := fun x =>
+  match x with
+  | 0 => Some ((Grid, 1), VArr Global 0 0 8) | 2 => Some ((Grid, 1), VArr Global 2 0 8) | _ => None end.
+Definition two_arrays : stmt :=
+  SDecl 3 (Grid, 1) TInt (ERead Global 2 (int 0))
+  (SDecl 4 (Grid, 1) TInt (int 0)
+  (SSeq (SWhile (ECmp Lt (EVar 4) (EVar 3)) (SAssign 4 (EBop Add (EVar 4) (int 1))))
+  (SLower 0 10 (int 0)
+  (SDestruct
+  (SPartition 10 13 2 (EBop Mul EId (int 4))
+  (SGroup 2
+  (SLower 13 11 (int 0)
+  (SDestruct
+  (SPartition 11 12 4 EId
+  (SGroup 4 (SStore Global 12 (int 0) (EVar 4)))))))))))).
+
+Example two_arrays_checks :
+  check (fun _ => (Global, TInt, 8)) (fun x => match x with 0 | 2 => Some ((Grid, 1), TArr Global TInt) | _ => None end)
+    Grid 1 0 SMEM two_arrays = true.
+Proof. reflexivity. Qed.
+
+Example two_arrays_uniform S a b : reach (init two_arrays n1 m0) S -> tid_ok a -> tid_ok b ->
+  prefix (at_persp (Grid, 1) (hist (pool S a))) (at_persp (Grid, 1) (hist (pool S b))) \/
+  prefix (at_persp (Grid, 1) (hist (pool S b))) (at_persp (Grid, 1) (hist (pool S a))).
+Proof.
+  intros HR Ha Hb. apply (uniformity (fun x => x =? 2) (fun st => st =? 2) two_arrays n1 m0); auto.
+  - intros [|[|[|x]]] q v; simpl; intros [= <- <-]; reflexivity.
   - reflexivity.
 Qed.
 
@@ -99,11 +131,11 @@ Definition thread (s : stmt) : stmt := threads (SGroup 4 s).
 
 Example bad_write : bad (thread (SAssign 1 (int 0))) = true.            (* a variable of the grid, from one thread *)
 Proof. reflexivity. Qed.
-Example bad_read : bad (block (SDecl 5 (Thread, 1) EId (SDecl 6 (Block, 1) (EVar 5) SSkip))) = true.
+Example bad_read : bad (block (SDecl 5 (Thread, 1) TInt EId (SDecl 6 (Block, 1) TInt (EVar 5) SSkip))) = true.
 Proof. reflexivity. Qed.                                                (* a block's variable, from a thread's value *)
-Example bad_branch : bad (threads (SDecl 5 (Thread, 1) EId (SIf (ECmp Lt (EVar 5) (int 2)) SSkip SSkip))) = true.
+Example bad_branch : bad (threads (SDecl 5 (Thread, 1) TInt EId (SIf (ECmp Lt (EVar 5) (int 2)) SSkip SSkip))) = true.
 Proof. reflexivity. Qed.
-Example bad_decl : bad (thread (SDecl 5 (Block, 1) (int 0) SSkip)) = true.
+Example bad_decl : bad (thread (SDecl 5 (Block, 1) TInt (int 0) SSkip)) = true.
 Proof. reflexivity. Qed.
 Example bad_align : bad (threads (SSplit 1 2 SSkip SSkip)) = true.      (* the second arm would start at thread 1 *)
 Proof. reflexivity. Qed.
@@ -111,17 +143,17 @@ Example bad_group : bad (threads (SGroup 3 SSkip)) = true.
 Proof. reflexivity. Qed.
 Example bad_destruct : bad (SDestruct (SDestruct SSkip)) = true.        (* two blocks at once *)
 Proof. reflexivity. Qed.
-Example bad_hidden : bad (SLower 0 10 (int 0) (SDecl 5 (Grid, 1) (ERead Global 0 (int 0)) SSkip)) = true.
+Example bad_hidden : bad (SLower 0 10 (int 0) (SDecl 5 (Grid, 1) TInt (ERead Global 0 (int 0)) SSkip)) = true.
 Proof. reflexivity. Qed.                                                (* the array is in use as 10 *)
 Example bad_shared : bad (thread (SAlloc Shared 12 TInt 4 1 SSkip)) = true.
 Proof. reflexivity. Qed.
 Example bad_offset :                                                    (* the offset differs in the unit of the view *)
-  bad (SLower 0 10 (int 0) (SDestruct (SPartition 10 11 2 (int 0) (SGroup 2 (SDecl 5 (Thread, 1) EId
+  bad (SLower 0 10 (int 0) (SDestruct (SPartition 10 11 2 (int 0) (SGroup 2 (SDecl 5 (Thread, 1) TInt EId
     (SLower 11 13 (EVar 5) SSkip)))))) = true.
 Proof. reflexivity. Qed.
 Definition three_allocs : stmt :=
   SAlloc Shared 5 TInt 4 1 (SAlloc Shared 6 TInt 4 1 (SAlloc Shared 7 TInt 4 1 SSkip)).
-Example bad_budget : bad (block three_allocs) = true.                   (* twelve words of eight *)
+Example bad_budget : bad (block three_allocs) = true.                   (* twelve words, of four bytes each *)
 Proof. reflexivity. Qed.
 
 (** The claim as first printed steps to a split of n into n' and n - n': at four threads and n' = 1 that is stuck. *)
@@ -136,7 +168,7 @@ Example twelve :
 Proof. split; reflexivity. Qed.
 
 (** An index out of bounds isn't excluded: the thread stops there, with a state of its own. *)
-Definition out_of_bounds : stmt := SDecl 5 (Grid, 1) (ERead Global 0 (int 8)) SSkip.
+Definition out_of_bounds : stmt := SDecl 5 (Grid, 1) TInt (ERead Global 0 (int 8)) SSkip.
 Example oob_typed : sty D G0 Grid 1 0 SMEM out_of_bounds.
 Proof. apply check_sound. reflexivity. Qed.
 Example oob_traps : step (0, 0) pos0 0 n0 m0 out_of_bounds = Oob.

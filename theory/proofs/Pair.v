@@ -5,14 +5,18 @@ From Bundl Require Import Syntax Typing Step Safety Units.
 Import ListNotations.
 
 Local Arguments down : simpl never.
+Local Arguments Nat.max : simpl never.
 
 Section Two.
 Context {M : Machine}.
-Variable rg : bool.
-Local Notation glob m g := (rg = true -> gl m = g) (only parsing).
+Variable rg : name -> bool.
+Variable ro : site -> bool.
+Local Notation glob m g := (forall st, ro st = true -> gl m st = g st) (only parsing).
+Local Notation sfrag := (Units.sfrag rg ro).
+Local Notation nfrag := (Units.nfrag rg ro).
 Ltac globs :=
-  let Hr := fresh in intros Hr;
-  repeat match goal with H : rg = true -> _ |- _ => specialize (H Hr) end; congruence.
+  let st := fresh in let Hr := fresh in intros st Hr;
+  repeat match goal with H : forall st, ro st = true -> _ |- _ => specialize (H st Hr) end; congruence.
 
 Section Pair.
 Variables a b : tid.
@@ -160,11 +164,11 @@ Ltac same e IH :=
   end.
 
 Theorem eval_uniform e : forall d k1 k2 n1 n2 m1 m2 v1 v2,
-  efrag rg e = true -> pos_ok a k1 -> pos_ok b k2 -> sync k1 k2 -> agree n1 n2 -> glob m1 (gl m2) ->
-  same_unit d a b ->
+  efrag rg e = true -> pos_ok a k1 -> pos_ok b k2 -> sync k1 k2 -> agree n1 n2 -> nfrag n1 ->
+  glob m1 (gl m2) -> same_unit d a b ->
   eval a k1 d n1 m1 e = EVal v1 -> eval b k2 d n2 m2 e = EVal v2 -> v1 = v2.
 Proof.
-  induction e; intros d k1 k2 n1 n2 m1 m2 v1 v2 Hf P1 P2 Hs Hn Hm Hd E1 E2; simpl in *.
+  induction e; intros d k1 k2 n1 n2 m1 m2 v1 v2 Hf P1 P2 Hs Hn Hnf Hm Hd E1 E2; simpl in *.
   - congruence.
   - congruence.
   - cases E1; cases E2; try discriminate. spec. subst. both Hn. congruence.
@@ -173,8 +177,11 @@ Proof.
   - ands. cases E1; cases E2; try discriminate; spec; subst; same e IHe; both Hn; try discriminate Hv.
     + congruence.
     + injection Hv as -> -> -> ->. injection E1 as <-. injection E2 as <-.
+      match goal with A : n1 x = Some _ |- _ => pose proof (Hnf _ _ _ A) as Hx end.
       destruct l; simpl in *; auto; try discriminate.
-      rewrite Hm; auto. match goal with H : rg || _ = true |- _ => now destruct rg end.
+      match goal with H : match ?k with Global => true | _ => _ end = true |- _ => destruct k; try discriminate end.
+      rewrite Hm; auto. apply eqb_prop in Hx. rewrite Hx.
+      match goal with H : rg x || _ = true |- _ => now destruct (rg x) end.
   - ands. cases E1; cases E2; try discriminate. same e1 IHe1. same e2 IHe2. congruence.
   - ands. cases E1; cases E2; try discriminate. same e1 IHe1. same e2 IHe2. congruence.
 Qed.
@@ -309,12 +316,12 @@ Ltac vars Hx n1 n2 :=
     let Hv := fresh "Hv" in destruct (Hx _ _ _ _ _ A C) as [<- Hv] end.
 
 Lemma atomic_keeps s k1 k2 u1 u2 n1 n2 m1 m2 s1' n1' m1' ev1 s2' n2' m2' ev2 :
-  atomic s = true -> sfrag rg s = true -> pos_ok a k1 -> pos_ok b k2 -> sync k1 k2 -> agree n1 n2 ->
-  glob m1 (gl m2) ->
+  atomic s = true -> sfrag s = true -> pos_ok a k1 -> pos_ok b k2 -> sync k1 k2 -> agree n1 n2 ->
+  nfrag n1 -> glob m1 (gl m2) ->
   step a k1 u1 n1 m1 s = Next s1' n1' m1' ev1 -> step b k2 u2 n2 m2 s = Next s2' n2' m2' ev2 ->
   rel k1 k2 s1' s2' /\ agree n1' n2' /\ shared ev1 = shared ev2.
 Proof.
-  intros Hat Hf P1 P2 Hs Hn Hg H1 H2.
+  intros Hat Hf P1 P2 Hs Hn Hnf Hg H1 H2.
   assert (Hpp : pp k2 = pp k1) by (destruct Hs as (A & B & _); unfold pp; congruence).
   assert (Hl : lv k2 = lv k1) by (destruct Hs as (A & B & _); congruence).
   assert (Hz : sz k2 = sz k1) by (destruct Hs as (A & B & _); congruence).
@@ -428,14 +435,15 @@ Ltac apart_l f1 f2 s1 s2 Hn Z1 Z2 :=
   refine (keeps_apart _ _ f1 f2 s1 s2 _ _ _ _ Done _ _ _ _ _ _ _ _ _ Hn _ _ _ Z1 Z2); [|discriminate|].
 
 Theorem step_keeps s1 : forall s2 k1 k2 u1 u2 n1 n2 m1 m2 s1' n1' m1' ev1 s2' n2' m2' ev2,
-  rel k1 k2 s1 s2 -> sfrag rg s1 = true -> sfrag rg s2 = true ->
-  pos_ok a k1 -> pos_ok b k2 -> sync k1 k2 -> agree n1 n2 -> glob m1 (gl m2) ->
+  rel k1 k2 s1 s2 -> sfrag s1 = true -> sfrag s2 = true ->
+  pos_ok a k1 -> pos_ok b k2 -> sync k1 k2 -> agree n1 n2 ->
+  nfrag n1 -> nfrag n2 -> glob m1 (gl m2) ->
   step a k1 u1 n1 m1 s1 = Next s1' n1' m1' ev1 -> step b k2 u2 n2 m2 s2 = Next s2' n2' m2' ev2 ->
   keeps k1 k2 s1 n1 s2 n2 s1' n1' ev1 s2' n2' ev2.
 Proof.
   intros s2 k1 k2 u1 u2 n1 n2 m1 m2 s1' n1' m1' ev1 s2' n2' m2' ev2 R. 
   revert u1 u2 n1 n2 m1 m2 s1' n1' m1' ev1 s2' n2' m2' ev2.
-  induction R; intros u1 u2 l1 l2 m1 m2 s1' n1' m1' ev1 s2' n2' m2' ev2 F1 F2 P1 P2 Hs Hn Hg Z1 Z2.
+  induction R; intros u1 u2 l1 l2 m1 m2 s1' n1' m1' ev1 s2' n2' m2' ev2 F1 F2 P1 P2 Hs Hn G1 G2 Hg Z1 Z2.
   - left. eapply atomic_keeps; eauto.
   - (* seq *)
     simpl in *. ands. apply rel_skip in R as R'.
@@ -445,7 +453,7 @@ Proof.
     + left. repeat split; auto. apply rel_refl.
     + apply step_done in E1. subst. destruct R' as [R1 _]. rewrite R1 in E2 by auto. discriminate.
     + apply step_done in E2. subst. destruct R' as [_ R1]. rewrite R1 in E1 by auto. discriminate.
-    + destruct (IHR _ _ _ _ _ _ _ _ _ _ _ _ _ _ ltac:(eassumption) ltac:(eassumption) P1 P2 Hs Hn Hg E1 E2)
+    + destruct (IHR _ _ _ _ _ _ _ _ _ _ _ _ _ _ ltac:(eassumption) ltac:(eassumption) P1 P2 Hs Hn G1 G2 Hg E1 E2)
         as [(?&?&?)|[(?&?&?)|(?&?&?)]]; [left | right; left | right; right]; auto using r_seq.
   - (* split *)
     simpl in F1, F2, Z1, Z2. ands. guards Z1 Z2. destruct Hs as (S1 & S2 & S3 & S4).
@@ -453,8 +461,8 @@ Proof.
     assert (C2 : base k2 + idx k2 = coord b (lv k1)) by (rewrite S1; apply P2).
     assert (PL1 : idx k1 < n1 -> pos_ok a (sub_left k1 n1)) by auto using sub_left_ok.
     assert (PL2 : idx k2 < n1 -> pos_ok b (sub_left k2 n1)) by auto using sub_left_ok.
-    assert (PR1 : n1 <= idx k1 -> idx k1 < n1 + n2 -> pos_ok a (sub_right k1 n1 n2)) by auto using sub_right_ok.
-    assert (PR2 : n1 <= idx k2 -> idx k2 < n1 + n2 -> pos_ok b (sub_right k2 n1 n2)) by auto using sub_right_ok.
+    assert (PR1 : n1 <= idx k1 -> idx k1 < n1 + n2 -> pos_ok a (sub_right k1 n1 n2)) by auto using sub_right_max.
+    assert (PR2 : n1 <= idx k2 -> idx k2 < n1 + n2 -> pos_ok b (sub_right k2 n1 n2)) by auto using sub_right_max.
     assert (NL1 : idx k1 < n1 -> n1 <= idx k2 -> ~ inu a (sub_left k1 n1) b).
     { intros I1 I2 I. apply inu_coord in I; auto. simpl in I. lia. }
     assert (NL2 : idx k2 < n1 -> n1 <= idx k1 -> ~ inu b (sub_left k2 n1) a).
@@ -525,16 +533,18 @@ Proof.
       intros; one2.
     + injection Z1 as <- <- <- <-; injection Z2 as <- <- <- <-. left. repeat split; auto. apply rel_refl.
   - (* scope *)
-    simpl in *.
+    simpl in *. apply andb_true_iff in F1 as [V1 F1]. apply andb_true_iff in F2 as [V2 F2].
     set (i1 := ups (hide hid l1) x (Some (q, v1))) in *. set (i2 := ups (hide hid l2) x (Some (q, v2))) in *.
     assert (Hi : agree i1 i2) by (apply agree_ups; auto; now apply agree_hide).
+    assert (I1 : nfrag i1) by (apply nfrag_ups; auto; now apply nfrag_hide).
+    assert (I2 : nfrag i2) by (apply nfrag_ups; auto; now apply nfrag_hide).
     apply rel_skip in R as R'.
     destruct (step a k1 (u1 + c) i1 m1 s1) as [|t1 o1 p1 e1| |] eqn:E1; try discriminate;
     destruct (step b k2 (u2 + c) i2 m2 s2) as [|t2 o2 p2 e2| |] eqn:E2; try discriminate.
     + injection Z1 as <- <- <- <-; injection Z2 as <- <- <- <-. left. repeat split; auto. apply rel_refl.
     + apply step_done in E1. subst. destruct R' as [R1 _]. rewrite R1 in E2 by auto. discriminate.
     + apply step_done in E2. subst. destruct R' as [_ R1]. rewrite R1 in E1 by auto. discriminate.
-    + pose proof (IHR _ _ _ _ _ _ _ _ _ _ _ _ _ _ F1 F2 P1 P2 Hs Hi Hg E1 E2) as HK.
+    + pose proof (IHR _ _ _ _ _ _ _ _ _ _ _ _ _ _ F1 F2 P1 P2 Hs Hi I1 I2 Hg E1 E2) as HK.
       destruct (frame a b Ha _ _ _ _ _ _ _ _ _ P1 E1) as [O1 _].
       destruct (frame b a Hb _ _ _ _ _ _ _ _ _ P2 E2) as [O2 _].
       assert (X1 : exists w1, o1 x = Some (q, w1)).
@@ -587,14 +597,15 @@ Proof. intros H. inversion H; subst; auto. discriminate. Qed.
 (** What two runs from related states share: one shared history is a prefix of the other; it's the longer one if the run has
     finished; and if both have, the variables agree. *)
 Lemma runs_agree N : forall c1 c2 g s1 s2 n1 n2 h1 h2 t1 t2 l1 l2, c1 + c2 <= N ->
-  rel pos0 pos0 s1 s2 -> agree n1 n2 -> sfrag rg s1 = true -> sfrag rg s2 = true ->
+  rel pos0 pos0 s1 s2 -> agree n1 n2 -> sfrag s1 = true -> sfrag s2 = true ->
+  nfrag n1 -> nfrag n2 ->
   run a g c1 s1 n1 h1 t1 l1 -> run b g c2 s2 n2 h2 t2 l2 ->
   (prefix (shared h1) (shared h2) \/ prefix (shared h2) (shared h1)) /\
   (t1 = SSkip -> prefix (shared h2) (shared h1)) /\
   (t2 = SSkip -> prefix (shared h1) (shared h2)) /\
   (t1 = SSkip -> t2 = SSkip -> agree l1 l2).
 Proof.
-  induction N; intros c1 c2 g s1 s2 n1 n2 h1 h2 t1 t2 l1 l2 Hc R Hn F1 F2 H1 H2;
+  induction N; intros c1 c2 g s1 s2 n1 n2 h1 h2 t1 t2 l1 l2 Hc R Hn F1 F2 G1 G2 H1 H2;
     apply rel_skip in R as R'; pose proof H1 as H1'; pose proof H2 as H2'.
   - assert (c1 = 0) by lia; assert (c2 = 0) by lia; subst. inversion H1; inversion H2; subst.
     repeat split; simpl; auto using prefix_nil.
@@ -611,18 +622,19 @@ Proof.
       * match goal with
         | A : step a _ _ _ _ s1 = Next ?u1 ?o1 _ ?e1, B : step b _ _ _ _ s2 = Next ?u2 ?o2 _ ?e2,
           A' : run a _ c _ _ _ _ _, B' : run b _ c0 _ _ _ _ _ |- _ =>
-            destruct (step_frag _ _ _ _ _ _ _ _ _ _ _ F1 A) as [F1' _];
-            destruct (step_frag _ _ _ _ _ _ _ _ _ _ _ F2 B) as [F2' _];
+            destruct (step_frag _ _ _ _ _ _ _ _ _ _ _ _ F1 G1 A) as (F1' & G1' & _);
+            destruct (step_frag _ _ _ _ _ _ _ _ _ _ _ _ F2 G2 B) as (F2' & G2' & _);
             assert (K : keeps pos0 pos0 s1 n1 s2 n2 u1 o1 e1 u2 o2 e2);
-            [ eapply step_keeps; [eassumption|eassumption|eassumption|apply pos0_ok|apply pos0_ok|repeat split; auto; discriminate|eassumption| |exact A|exact B]; globs |];
+            [ eapply step_keeps; [eassumption|eassumption|eassumption|apply pos0_ok|apply pos0_ok|repeat split; auto; discriminate|
+                eassumption|exact G1|exact G2| |exact A|exact B]; globs |];
             rename A' into R1; rename B' into R2
         end.
         destruct K as [(K1 & K2 & K3)|[(K1 & K2 & K3)|(K1 & K2 & K3)]].
-        -- destruct (IHN c c0 _ _ _ _ _ _ _ _ _ _ _ ltac:(lia) K1 K2 F1' F2' R1 R2) as (I1 & I2 & I3 & I4).
+        -- destruct (IHN c c0 _ _ _ _ _ _ _ _ _ _ _ ltac:(lia) K1 K2 F1' F2' G1' G2' R1 R2) as (I1 & I2 & I3 & I4).
            rewrite !shared_app, K3. repeat split; auto using prefix_app. destruct I1; auto using prefix_app.
-        -- destruct (IHN c (S c0) _ _ _ _ _ _ _ _ _ _ _ ltac:(lia) K1 K2 F1' F2 R1 H2') as (I1 & I2 & I3 & I4).
+        -- destruct (IHN c (S c0) _ _ _ _ _ _ _ _ _ _ _ ltac:(lia) K1 K2 F1' F2 G1' G2 R1 H2') as (I1 & I2 & I3 & I4).
            match type of K3 with shared ?e = [] => rewrite (shared_app e) end. rewrite K3. auto.
-        -- destruct (IHN (S c) c0 _ _ _ _ _ _ _ _ _ _ _ ltac:(lia) K1 K2 F1 F2' H1' R2) as (I1 & I2 & I3 & I4).
+        -- destruct (IHN (S c) c0 _ _ _ _ _ _ _ _ _ _ _ ltac:(lia) K1 K2 F1 F2' G1 G2' H1' R2) as (I1 & I2 & I3 & I4).
            match type of K3 with shared ?e = [] => rewrite (shared_app e) end. rewrite K3. auto.
 Qed.
 

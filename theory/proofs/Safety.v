@@ -175,6 +175,7 @@ Ltac bools :=
   end; simpl.
 
 Local Arguments down : simpl never.
+Local Arguments Nat.max : simpl never.
 
 Theorem step_safe th : tid_ok th ->
   forall s G h n al m k u eta mu,
@@ -193,6 +194,7 @@ Proof.
     unfold pp in Hk; injection Hk as Hh Hn; subst.
     assert (Nat.divide n1 (base k)) by (eapply div_base; eauto).
     assert (Nat.divide n2 (base k + n1)) by (apply Nat.divide_add_r; auto; eapply div_base; eauto).
+    replace (Nat.max 1 n2) with n2 by lia.
     bools. destruct (Nat.ltb_spec (idx k) n1).
     + eapply good_inside; eauto.
       * eapply IHs1; eauto. now apply sub_left_ok.
@@ -203,6 +205,15 @@ Proof.
            apply Nat.divide_add_r; [eapply div_base; [apply Nat.gcd_divide_l|auto] | apply Nat.gcd_divide_r].
         -- intros; constructor; auto.
       * simpl. repeat split; auto; try apply Hmu. constructor.
+  - (* split of one arm *)
+    unfold pp in Hk; injection Hk as Hh Hn; subst.
+    assert (Nat.divide n1 (base k)) by (eapply div_base; eauto).
+    assert (Nat.divide 1 (base k + n1)) by apply Nat.divide_1_l.
+    rewrite (Nat.add_0_r n1). change (Nat.max 1 0) with 1. bools. destruct (Nat.ltb_spec (idx k) n1).
+    + eapply good_inside; eauto.
+      * eapply IHs1; eauto. apply sub_left_ok; auto.
+      * intros; apply T_Split_One; auto.
+    + simpl. repeat split; auto; try apply Hmu. constructor.
   - (* destruct *)
     match goal with H : down _ = Some _ |- _ => pose proof H as Hd' end. rewrite <- Hk in Hd'. apply (sub_down_pp th) in Hd'. rewrite Hd'.
     eapply good_inside; eauto.
@@ -219,7 +230,9 @@ Proof.
     eapply good_inside; eauto.
     + eapply IHs; eauto.
       * apply sub_group_ok; auto. lia.
-      * simpl. apply Nat.divide_add_r; auto. apply Nat.divide_factor_r.
+      * destruct (Nat.eqb_spec q 1) as [->|].
+        -- simpl. rewrite Nat.div_small by (destruct Hpos; lia). rewrite Nat.add_0_r. assumption.
+        -- simpl. apply Nat.divide_add_r; auto. apply Nat.divide_factor_r.
     + intros; constructor; auto.
   - (* assign *)
     lookup x. rewrite <- Hk in *. bools. value e.
@@ -229,7 +242,8 @@ Proof.
     + value e1. value e2. destruct (inb _ len); simpl; auto.
       repeat split; try apply Hmu; [constructor|]. eapply env_ok_set; eauto. constructor.
       intros j. unfold upz. destruct (j =? _)%Z; auto.
-    + rewrite kind_eqb_refl, may_touch_ok by auto. simpl. value e1. value e2.
+    + match goal with H : ?l <> Local -> _ /\ _ |- _ => destruct H as [-> Hone]; [congruence|] end.
+      rewrite kind_eqb_refl, may_touch_ok by (intros _; rewrite Hone; left; split; [simpl; lia | apply Nat.divide_1_l]). simpl. value e1. value e2.
       destruct (inb _ len); simpl; auto.
       split; [constructor|]. split; auto. eapply mem_ok_write; eauto.
   - (* decl *)
@@ -243,7 +257,7 @@ Proof.
     repeat split; auto; try apply Hmu. rewrite Hk. rewrite <- (Nat.add_0_r m).
     econstructor; eauto. constructor; auto. discriminate.
   - (* alloc shared *)
-    rewrite Hk. assert (u + len <= SMEM) by lia. bools.
+    rewrite Hk. assert (u + bytes b len <= SMEM) by lia. bools.
     repeat split; auto; try apply Hmu. econstructor; eauto. constructor; auto. discriminate.
   - (* if *)
     rewrite <- Hk in *. value e.

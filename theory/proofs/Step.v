@@ -100,7 +100,7 @@ Definition with_int (r : eres) (f : Z -> res) : res :=
 Definition with_bool (r : eres) (f : bool -> res) : res :=
   with_val r (fun v => match v with VBool b => f b | _ => Stuck end).
 
-(** [step th k u n m s]: thread [th] at position [k] holds [u] words of shared memory and runs [s]. *)
+(** [step th k u n m s]: thread [th] at position [k] holds [u] bytes of shared memory and runs [s]. *)
 Fixpoint step (th : tid) (k : pos) (u : nat) (n : env) (m : mem) (s : stmt) : res :=
   match s with
   | SSkip => Done
@@ -111,7 +111,7 @@ Fixpoint step (th : tid) (k : pos) (u : nat) (n : env) (m : mem) (s : stmt) : re
       | r => r
       end
   | SSplit n1 n2 s1 s2 =>
-      if (n1 + n2 <=? sz k) && dvdb n1 (base k) && dvdb n2 (base k + n1) then
+      if (n1 + n2 <=? sz k) && dvdb n1 (base k) && dvdb (Nat.max 1 n2) (base k + n1) then
         if idx k <? n1 then                                               (* S-Split-Left, -Done *)
           inside (fun s' => SSplit n1 n2 s' s2) n m (step th (sub_left k n1) u n m s1)
         else if idx k <? n1 + n2 then                                     (* S-Split-Right, -Done *)
@@ -155,7 +155,7 @@ Fixpoint step (th : tid) (k : pos) (u : nat) (n : env) (m : mem) (s : stmt) : re
           else Stuck
       | _ => Stuck
       end
-  | SDecl x q e s =>                                                      (* S-Decl *)
+  | SDecl x q _ e s =>                                                    (* S-Decl *)
       if pleb q (pp k) then
         with_val (eval th k q n m e) (fun v => Next (SScope None x q (VB v) 0 s) n m [EvSet q x (VB v)])
       else Stuck
@@ -169,8 +169,8 @@ Fixpoint step (th : tid) (k : pos) (u : nat) (n : env) (m : mem) (s : stmt) : re
       | Local => Stuck
       | Global => Next (SScope None x (pp k) v 0 s) n m [EvEnter (pp k) x; EvSet (pp k) x v]  (* S-Alloc-Global *)
       | Shared =>                                                                     (* S-Alloc-Shared *)
-          if peqb (pp k) (Block, 1) && (u + len <=? SMEM) then
-            Next (SScope None x (pp k) v len s) n m [EvEnter (pp k) x; EvSet (pp k) x v]
+          if peqb (pp k) (Block, 1) && (u + bytes b len <=? SMEM) then
+            Next (SScope None x (pp k) v (bytes b len) s) n m [EvEnter (pp k) x; EvSet (pp k) x v]
           else Stuck
       end
   | SIf e s1 s2 =>                                                        (* S-If-True, S-If-False *)

@@ -2,7 +2,7 @@
 From Coq Require Import Arith ZArith List Bool Lia.
 Import ListNotations.
 
-(** A machine: [B] blocks of [T] threads, and [SMEM] words of shared memory that a program may hold at once. *)
+(** A machine: [B] blocks of [T] threads, and [SMEM] bytes of shared memory that a program may hold at once. *)
 Class Machine := { T : nat; B : nat; SMEM : nat }.
 
 (** * Perspectives *)
@@ -12,13 +12,17 @@ Definition persp : Type := level * nat.
 
 Definition rank_of (h : level) : nat := match h with Thread => 0 | Block => 1 | Grid => 2 end.
 
-(** [(h,n) <= (h',n')]: a lower level, or the same level and [n] divides [n']. *)
-Definition ple (a b : persp) : Prop :=
-  rank_of (fst a) < rank_of (fst b) \/ (fst a = fst b /\ Nat.divide (snd a) (snd b)).
+(** How many threads or blocks one unit of the next level has. *)
+Definition tile `{Machine} (h : level) : nat := match h with Thread => T | Block => B | Grid => 1 end.
+
+(** [(h,n) <= (h',n')]: a lower level, and [n] divides how many of it one unit of the next level has; or the same level and
+    [n] divides [n']. Every unit of the narrower then lies in one of the broader. *)
+Definition ple `{Machine} (a b : persp) : Prop :=
+  rank_of (fst a) < rank_of (fst b) /\ Nat.divide (snd a) (tile (fst a)) \/ (fst a = fst b /\ Nat.divide (snd a) (snd b)).
 
 Definition dvdb (a b : nat) : bool := b mod a =? 0.
-Definition pleb (a b : persp) : bool :=
-  (rank_of (fst a) <? rank_of (fst b)) || ((rank_of (fst a) =? rank_of (fst b)) && dvdb (snd a) (snd b)).
+Definition pleb `{Machine} (a b : persp) : bool :=
+  ((rank_of (fst a) <? rank_of (fst b)) && dvdb (snd a) (tile (fst a))) || ((rank_of (fst a) =? rank_of (fst b)) && dvdb (snd a) (snd b)).
 
 Definition peqb (a b : persp) : bool := (rank_of (fst a) =? rank_of (fst b)) && (snd a =? snd b).
 
@@ -32,10 +36,10 @@ Qed.
 Lemma rank_inj h h' : rank_of h = rank_of h' -> h = h'.
 Proof. destruct h, h'; simpl; congruence. Qed.
 
-Lemma pleb_spec a b : pleb a b = true <-> ple a b.
+Lemma pleb_spec `{Machine} a b : pleb a b = true <-> ple a b.
 Proof.
-  unfold pleb, ple. rewrite orb_true_iff, andb_true_iff, Nat.ltb_lt, Nat.eqb_eq, dvdb_spec.
-  split; intros [H|[H1 H2]]; auto; right; split; auto; [now apply rank_inj | now rewrite H1].
+  unfold pleb, ple. rewrite orb_true_iff, !andb_true_iff, Nat.ltb_lt, Nat.eqb_eq, !dvdb_spec.
+  split; intros [H0|[H1 H2]]; auto; right; split; auto; [now apply rank_inj | now rewrite H1].
 Qed.
 
 Lemma peqb_spec a b : peqb a b = true <-> a = b.
@@ -46,7 +50,7 @@ Proof.
   - now intros [= -> ->].
 Qed.
 
-Lemma ple_refl a : ple a a.
+Lemma ple_refl `{Machine} a : ple a a.
 Proof. right; split; [reflexivity | apply Nat.divide_refl]. Qed.
 
 (** A thread: its block, and its number in the block. *)
@@ -127,6 +131,7 @@ Qed.
 Inductive bty := TInt | TBool.
 Inductive bval := VInt (z : Z) | VBool (b : bool).
 Definition tyof (v : bval) : bty := match v with VInt _ => TInt | VBool _ => TBool end.
+Definition bytes (b : bty) (len : nat) : nat := match b with TInt => 4 * len | TBool => len end.
 Definition zero (b : bty) : bval := match b with TInt => VInt 0 | TBool => VBool false end.
 
 Inductive kind := Local | Shared | Global.
@@ -182,7 +187,7 @@ Inductive stmt :=
 | SGroup (q : nat) (s : stmt)
 | SAssign (x : name) (e : expr)
 | SStore (l : kind) (x : name) (e1 e2 : expr)                      (* x[e1] = e2, x of kind l *)
-| SDecl (x : name) (q : persp) (e : expr) (s : stmt)              (* x @ q = e in s *)
+| SDecl (x : name) (q : persp) (b : bty) (e : expr) (s : stmt)    (* x : b @ q = e in s *)
 | SLocal (x : name) (q : persp) (b : bty) (len : nat) (s : stmt)  (* a local array *)
 | SAlloc (l : kind) (x : name) (b : bty) (len : nat) (st : site) (s : stmt)
 | SIf (e : expr) (s1 s2 : stmt)
@@ -193,7 +198,7 @@ Inductive stmt :=
 (* The two below arise only while a program runs. *)
 | SArm (n a : nat) (s : stmt)                                     (* only the a-th sub-unit of size n runs s *)
 | SScope (hid : option name) (x : name) (q : persp) (v : val) (cost : nat) (s : stmt).
-   (* [s] in the scope of x = v at q; [hid] cannot be used in it; it holds [cost] words of shared memory *)
+   (* [s] in the scope of x = v at q; [hid] cannot be used in it; it holds [cost] bytes of shared memory *)
 
 Definition hide {A} (hid : option name) (g : name -> option A) : name -> option A :=
   match hid with Some z => ups g z None | None => g end.
@@ -204,7 +209,7 @@ Definition restore {A} (hid : option name) (x : name) (g0 g1 : name -> option A)
 Fixpoint live (s : stmt) : nat :=
   match s with
   | SSeq s1 s2 | SSplit _ _ s1 s2 | SIf _ s1 s2 => Nat.max (live s1) (live s2)
-  | SDestruct s | SGroup _ s | SDecl _ _ _ s | SLocal _ _ _ _ s | SAlloc _ _ _ _ _ s | SWhile _ s
+  | SDestruct s | SGroup _ s | SDecl _ _ _ _ s | SLocal _ _ _ _ s | SAlloc _ _ _ _ _ s | SWhile _ s
   | SPartition _ _ _ _ s | SLower _ _ _ s | SClaim _ _ _ _ s | SArm _ _ s => live s
   | SScope _ _ _ _ c s => c + live s
   | SSkip | SAssign _ _ | SStore _ _ _ _ => 0

@@ -31,26 +31,28 @@ Inductive vty : val -> ty -> Prop :=
 | V_Array l st off len b : l <> Local -> D st = (l, b, len) -> vty (VArr l st off len) (TArr l b).
 
 (** [G |-^(h,n)_m s], where [al] is the known alignment of the unit's start: it is a multiple of [al]; 0 stands for a unit
-    that starts at 0. [m]: words of shared memory that [s] may still allocate. *)
+    that starts at 0. [m]: bytes of shared memory that [s] may still allocate. *)
 Inductive sty : ctx -> level -> nat -> nat -> nat -> stmt -> Prop :=
 | T_Skip G h n al m : sty G h n al m SSkip
 | T_Seq G h n al m s1 s2 : sty G h n al m s1 -> sty G h n al m s2 -> sty G h n al m (SSeq s1 s2)
 | T_Split' G h n al m n1 n2 s1 s2 : (* T-Split' *)
-    n1 + n2 <= n -> Nat.divide n1 al -> Nat.divide n2 al -> Nat.divide n2 n1 ->
+    0 < n1 -> 0 < n2 -> n1 + n2 <= n -> Nat.divide n1 al -> Nat.divide n2 al -> Nat.divide n2 n1 ->
     sty G h n1 al m s1 -> sty G h n2 (Nat.gcd al n1) m s2 ->
     sty G h n al m (SSplit n1 n2 s1 s2)
+| T_Split_One G h n al m n1 s1 : (* T-Split', without a second arm *)
+    0 < n1 -> n1 <= n -> Nat.divide n1 al -> sty G h n1 al m s1 -> sty G h n al m (SSplit n1 0 s1 SSkip)
 | T_Destruct G h n al m h' n' s :
     down (h, n) = Some (h', n') -> sty G h' n' 0 m s -> sty G h n al m (SDestruct s)
 | T_Group G h n al m q s :
-    q <> 0 -> sty G h n n m s -> sty G h (q * n) al m (SGroup q s)
+    q <> 0 -> sty G h n (if q =? 1 then al else n) m s -> sty G h (q * n) al m (SGroup q s)
 | T_Assn' G h n al m x q b e : (* T-Assn' *)
     G x = Some (q, TBase b) -> ple q (h, n) -> ety G (h, n) q e b -> sty G h n al m (SAssign x e)
 | T_Write' G h n al m l x q b e1 e2 : (* T-Write' *)
-    G x = Some (q, TArr l b) -> ple q (h, n) -> (l = Shared -> ple (h, n) (Block, 1)) ->
+    G x = Some (q, TArr l b) -> ple q (h, n) -> (l <> Local -> q = (Thread, 1) /\ (h, n) = (Thread, 1)) ->
     ety G (h, n) q e1 TInt -> ety G (h, n) q e2 b -> sty G h n al m (SStore l x e1 e2)
 | T_Decl' G h n al m x q b e s : (* T-Decl' *)
     ple q (h, n) -> ety G (h, n) q e b -> sty (ups G x (Some (q, TBase b))) h n al m s ->
-    sty G h n al m (SDecl x q e s)
+    sty G h n al m (SDecl x q b e s)
 | T_Alloc_Local G h n al m x q b len s : (* T-Alloc, Local: not charged *)
     ple q (h, n) -> sty (ups G x (Some (q, TArr Local b))) h n al m s -> sty G h n al m (SLocal x q b len s)
 | T_Alloc_Global G h n al m x b len st s : (* T-Alloc, Global: not charged *)
@@ -58,7 +60,7 @@ Inductive sty : ctx -> level -> nat -> nat -> nat -> stmt -> Prop :=
     sty G h n al m (SAlloc Global x b len st s)
 | T_Alloc_Shared G al m x b len st s : (* T-Alloc-Shared *)
     D st = (Shared, b, len) -> sty (ups G x (Some ((Block, 1), TArr Shared b))) Block 1 al m s ->
-    sty G Block 1 al (m + len) (SAlloc Shared x b len st s)
+    sty G Block 1 al (m + bytes b len) (SAlloc Shared x b len st s)
 | T_If' G h n al m e s1 s2 : (* T-If' *)
     ety G (h, n) (h, n) e TBool -> sty G h n al m s1 -> sty G h n al m s2 -> sty G h n al m (SIf e s1 s2)
 | T_While' G h n al m e s : (* T-While' *)
@@ -95,7 +97,7 @@ Definition mem_ok (m : mem) : Prop :=
 Lemma sty_more G h n al m s : sty G h n al m s -> forall m', m <= m' -> sty G h n al m' s.
 Proof.
   induction 1; intros m' Hm; try (econstructor; eauto; fail).
-  - replace m' with ((m' - len) + len) by lia. econstructor; eauto. apply IHsty; lia.
+  - replace m' with ((m' - bytes b len) + bytes b len) by lia. econstructor; eauto. apply IHsty; lia.
   - replace m' with ((m' - cost) + cost) by lia. econstructor; eauto. apply IHsty; lia.
 Qed.
 

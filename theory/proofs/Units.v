@@ -4,30 +4,42 @@ From Bundl Require Import Syntax Typing Step Safety.
 Import ListNotations.
 
 Local Arguments down : simpl never.
+Local Arguments Nat.max : simpl never.
 
 (** * The fragment
 
-    Programs in which what a thread does depends on no other thread: none reads shared memory; and global memory is read and
-    not stored to ([rg = true]: arguments) or stored to and not read ([rg = false]: results). Local arrays are free. *)
+    Programs in which what a thread does depends on no other thread: none reads shared memory; and each array of global memory
+    is read and not stored to (an input) or stored to and not read (a result). Local arrays are free. [rg x]: the name [x] is
+    of inputs, whatever view of one it names; [ro st]: the allocation [st] is an input. *)
 
-Fixpoint efrag (rg : bool) (e : expr) : bool :=
+Fixpoint efrag (rg : name -> bool) (e : expr) : bool :=
   match e with
   | EInt _ | EBool _ | EVar _ | EId => true
-  | ERead l _ e => negb (is_shared l) && (rg || negb (kind_eqb l Global)) && efrag rg e
+  | ERead l x e => negb (is_shared l) && (rg x || negb (kind_eqb l Global)) && efrag rg e
   | EBop _ e1 e2 | ECmp _ e1 e2 => efrag rg e1 && efrag rg e2
   end.
 
-Fixpoint sfrag (rg : bool) (s : stmt) : bool :=
+Definition vfrag (rg : name -> bool) (ro : site -> bool) (x : name) (v : val) : bool :=
+  match v with VArr Global st _ _ => Bool.eqb (ro st) (rg x) | _ => true end.
+
+Fixpoint sfrag (rg : name -> bool) (ro : site -> bool) (s : stmt) : bool :=
   match s with
   | SSkip => true
-  | SSeq s1 s2 | SSplit _ _ s1 s2 => sfrag rg s1 && sfrag rg s2
-  | SIf e s1 s2 => efrag rg e && (sfrag rg s1 && sfrag rg s2)
+  | SSeq s1 s2 | SSplit _ _ s1 s2 => sfrag rg ro s1 && sfrag rg ro s2
+  | SIf e s1 s2 => efrag rg e && (sfrag rg ro s1 && sfrag rg ro s2)
   | SAssign _ e => efrag rg e
-  | SStore l _ e1 e2 => negb (rg && kind_eqb l Global) && (efrag rg e1 && efrag rg e2)
-  | SDecl _ _ e s | SWhile e s | SPartition _ _ _ e s | SLower _ _ e s => efrag rg e && sfrag rg s
-  | SDestruct s | SGroup _ s | SLocal _ _ _ _ s | SAlloc _ _ _ _ _ s | SClaim _ _ _ _ s | SArm _ _ s
-  | SScope _ _ _ _ _ s => sfrag rg s
+  | SStore l x e1 e2 => negb (rg x && kind_eqb l Global) && (efrag rg e1 && efrag rg e2)
+  | SDecl _ _ _ e s | SWhile e s => efrag rg e && sfrag rg ro s
+  | SPartition x y _ e s | SLower x y e s => Bool.eqb (rg x) (rg y) && (efrag rg e && sfrag rg ro s)
+  | SClaim x y _ _ s => Bool.eqb (rg x) (rg y) && sfrag rg ro s
+  | SAlloc l x _ _ st s => vfrag rg ro x (VArr l st 0 0) && sfrag rg ro s
+  | SScope _ x _ v _ s => vfrag rg ro x v && sfrag rg ro s
+  | SDestruct s | SGroup _ s | SLocal _ _ _ _ s | SArm _ _ s => sfrag rg ro s
   end.
+
+(** The arguments' names are of what they name. *)
+Definition nfrag (rg : name -> bool) (ro : site -> bool) (n : env) : Prop :=
+  forall x q v, n x = Some (q, v) -> vfrag rg ro x v = true.
 
 (** Take a hypothesis about a step or a value apart, case by case. *)
 Ltac cases H :=
@@ -57,25 +69,73 @@ Ltac spec :=
 
 Section Units.
 Context {M : Machine}.
-Variable rg : bool.
-Local Notation glob m g := (rg = true -> gl m = g) (only parsing).
+Variable rg : name -> bool.
+Variable ro : site -> bool.
+Local Notation glob m g := (forall st, ro st = true -> gl m st = g st) (only parsing).
+Local Notation sfrag := (sfrag rg ro).
+Local Notation nfrag := (nfrag rg ro).
+Local Notation vfrag := (vfrag rg ro).
 
 Lemma step_done th k u n m s : step th k u n m s = Done <-> s = SSkip.
 Proof. split; [intros H; destruct s; auto; unstep H | intros ->; auto]. Qed.
 
-Lemma step_frag th s : forall k u n m s' n' m' ev,
-  sfrag rg s = true -> step th k u n m s = Next s' n' m' ev -> sfrag rg s' = true /\ glob m' (gl m).
+Lemma nfrag_ups n x q v : nfrag n -> vfrag x v = true -> nfrag (ups n x (Some (q, v))).
 Proof.
-  induction s; intros k u n0 m0 s' n' m' ev Hf H; simpl in Hf; ands; unstep H;
-    try (injection H as <- <- <- <-; simpl; split; auto; rewrite ?andb_true_iff; auto; fail);
+  intros Hn Hv y q' v'. unfold ups. destruct (Nat.eqb_spec y x) as [->|]; [intros [= <- <-]; auto | apply Hn].
+Qed.
+
+Lemma nfrag_hide hid n : nfrag n -> nfrag (hide hid n).
+Proof.
+  intros Hn y q v. destruct hid as [z|]; simpl; [unfold ups; destruct (y =? z); [discriminate|] |]; apply Hn.
+Qed.
+
+Lemma nfrag_restore hid x n n' : nfrag n -> nfrag n' -> nfrag (restore hid x n n').
+Proof.
+  intros Hn Hn' y q v. unfold restore, ups.
+  destruct hid as [z|]; [destruct (Nat.eqb_spec y z) as [->|]; [apply Hn|]|];
+    (destruct (Nat.eqb_spec y x) as [->|]; [apply Hn | apply Hn']).
+Qed.
+
+(** A view is of what its source is of. *)
+Lemma vfrag_view n x y q l st off len off' :
+  nfrag n -> n x = Some (q, VArr l st off len) -> Bool.eqb (rg x) (rg y) = true -> vfrag y (VArr l st off' len) = true.
+Proof.
+  intros Hn Hx E. pose proof (Hn _ _ _ Hx) as V. apply eqb_prop in E. simpl in *. destruct l; auto. now rewrite <- E.
+Qed.
+
+Lemma step_frag th s : forall k u n m s' n' m' ev,
+  sfrag s = true -> nfrag n -> step th k u n m s = Next s' n' m' ev ->
+  sfrag s' = true /\ nfrag n' /\ glob m' (gl m).
+Proof.
+  induction s; intros k u n0 m0 s' n' m' ev Hf Hn H; simpl in Hf; ands; unstep H;
+    try (injection H as <- <- <- <-; simpl; repeat split; auto; rewrite ?andb_true_iff; auto; fail);
     try match goal with
     | E : step _ _ _ _ _ ?a = Next _ _ _ _, IH : context [step _ _ _ _ _ ?a] |- _ =>
-        eapply IH in E; eauto; destruct E as [? ?];
-        injection H as <- <- <- <-; simpl; split; auto; rewrite ?andb_true_iff; auto
+        eapply IH in E; eauto; destruct E as (? & ? & ?);
+        injection H as <- <- <- <-; simpl; repeat split; auto; rewrite ?andb_true_iff; auto
     end.
-  all: injection H as <- <- <- <-; simpl; split; auto; rewrite ?andb_true_iff; auto.
-  intros Hr. match goal with H : negb (rg && _) = true |- _ => rewrite Hr in H end.
-  destruct l; simpl in *; auto; discriminate.
+  - (* assignment *)
+    injection H as <- <- <- <-. repeat split; auto. apply nfrag_ups; auto.
+  - (* store to a local array *)
+    injection H as <- <- <- <-. repeat split; auto. apply nfrag_ups; auto.
+  - (* store to another *)
+    injection H as <- <- <- <-. simpl. repeat split; auto. intros st' Hr.
+    match goal with H : n0 x = Some _ |- _ => pose proof (Hn _ _ _ H) as Hx end.
+    match goal with H : _ && _ = true |- _ => apply andb_true_iff in H as [HH _]; apply andb_true_iff in HH as [_ Hl] end.
+    destruct l; simpl in *; auto. destruct l0; try discriminate. simpl in Hx. apply eqb_prop in Hx.
+    unfold ups. destruct (Nat.eqb_spec st' st) as [->|]; auto. rewrite <- Hx, Hr in *. discriminate.
+  - (* partition *)
+    injection H as <- <- <- <-. cbn [Units.sfrag]. repeat split; auto. rewrite andb_true_iff; split; auto.
+    eapply vfrag_view; eauto.
+  - injection H as <- <- <- <-. cbn [Units.sfrag]. repeat split; auto. rewrite andb_true_iff; split; auto.
+    eapply vfrag_view; eauto.
+  - injection H as <- <- <- <-. cbn [Units.sfrag]. repeat split; auto. rewrite andb_true_iff; split; auto.
+    eapply vfrag_view; eauto.
+  - (* scope *)
+    match goal with E : step _ _ _ _ _ _ = _ |- _ => eapply IHs in E as (? & Hi & ?); auto end.
+    + injection H as <- <- <- <-. simpl. repeat split; auto using nfrag_restore.
+      rewrite andb_true_iff; split; auto. eapply Hi; eauto.
+    + apply nfrag_ups; auto. now apply nfrag_hide.
 Qed.
 
 (** * Units *)
@@ -197,8 +257,14 @@ Qed.
 
 Lemma down_ple p q : down p = Some q -> ple q p.
 Proof.
-  destruct p as [h n]. unfold down. destruct h, n as [|[|n]]; try discriminate; intros [= <-]; left; simpl; lia.
+  destruct p as [h n]. unfold down. destruct h, n as [|[|n]]; try discriminate; intros [= <-]; left; simpl;
+    (split; [lia | apply Nat.divide_refl]).
 Qed.
+
+(** A split's guard has its second arm aligned, if there is one. *)
+Lemma sub_right_max th k n1 n2 : pos_ok th k -> Nat.divide (Nat.max 1 n2) (base k + n1) ->
+  n1 <= idx k -> idx k < n1 + n2 -> pos_ok th (sub_right k n1 n2).
+Proof. intros. apply sub_right_ok; auto. now replace n2 with (Nat.max 1 n2) by lia. Qed.
 
 Lemma frame a b : tid_ok a -> forall s k u n m s' n' m' ev,
   pos_ok a k -> step a k u n m s = Next s' n' m' ev -> only a b k n n' /\ mine a b k ev.
@@ -220,7 +286,7 @@ Proof.
     try match goal with
     | E : step a ?k' _ _ _ _ = Next _ _ _ _, IH : forall _ _ _ _ _ _ _ _, pos_ok _ _ -> _ -> _ |- _ =>
         assert (Hk' : pos_ok a k');
-        [ eauto using sub_left_ok, sub_right_ok, sub_arm_ok, sub_down_ok; try now apply group_pos
+        [ eauto using sub_left_ok, sub_right_max, sub_arm_ok, sub_down_ok; try now apply group_pos
         | eapply IH in E as [? ?]; eauto; split;
           [ eapply only_up; [|eassumption] | eapply mine_up; [|eassumption] ];
           eauto using inu_left, inu_right, inu_arm, inu_down; fail ]

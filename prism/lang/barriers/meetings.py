@@ -207,6 +207,8 @@ class _Search:
             case ("name", symbol):
                 fixed = symbol not in self.changing and symbol not in self.known.changed
                 return base if fixed and symbol.perspective >= GRID else None
+            case ("along", *_):
+                return base
             case ("quotient" | "remainder" | "xor" | "apply", *_):
                 return self._compute(base, place)
             case _:

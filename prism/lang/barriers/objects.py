@@ -15,6 +15,9 @@ from prism.lang.tree.walk import statements
 from prism.lang.types import UINT8
 from prism.lang.types.perspective import BLOCK, Perspective
 
+BEHIND = 1 << 40
+"""Where objects that are sized at launch stand: behind all others, and apart."""
+
 
 class Objects(Frozen):
     """A function's objects: where each shared object is in scope, or a call stands, and which pointers may overlap.
@@ -105,6 +108,7 @@ def _ranges(
         return {}
     layout = layouts[function]
     ranges = {symbol: (start, start + layout.total_bytes(symbol)) for symbol, start in layout.offsets.items()}
+    ranges |= {symbol: (BEHIND + k, BEHIND + k + 1) for k, symbol in enumerate(layout.sized)}
     for call, frame in frames.items():
         if id(call) in layout.frame and call.function in layouts:
             start = layout.frame[id(call)]

@@ -32,12 +32,29 @@ WAITED_FOR = 16
 
 
 class Annotation(Value):
-    """A type as written, with its qualifiers: `const(T)` on a local, `shared(T[n], align=k)`."""
+    """A type as written, with its qualifiers: `const(T)` on a local, `shared(T[n], align=k)`.
+
+    `length`: what is written for n, where it is no constant.
+    """
 
     type: Type | Mailbox
     const: bool = False
     shared: bool = False
     align: int = 0
+    length: s.Expr | None = None
+
+
+def read_local(e: s.Expr) -> Annotation:
+    """Return the meaning of a local's annotation: that of a shared object whose length is no constant too."""
+    inner = e.arguments[0] if construct_of(e) is surface.shared and isinstance(e, s.Call) and e.arguments else None
+    length = inner.indices[0] if isinstance(inner, s.Subscript) and len(inner.indices) == 1 else None
+    if length is None or isinstance(length, s.Literal) or isinstance(inner.base, s.Subscript):  # type: ignore[union-attr]
+        return read(e)
+    assert isinstance(e, s.Call) and isinstance(inner, s.Subscript)
+    for name, value in e.keywords:
+        known = name in ("align", "ring", "swizzle")
+        fail((tile_errors.SizedKeyword if known else tile_errors.SharedKeyword)(span=value.span, name=name))
+    return Annotation(Pointer(scalar_or_vector(inner.base), space="shared"), shared=True, length=length)
 
 
 def read(e: s.Expr) -> Annotation:

@@ -42,7 +42,7 @@ from prism.lang.types.structs import Struct
 @declaration_rule(s.Declare)
 def check_declare(env: Env, st: s.Declare) -> tuple[tuple[tree.Stmt, ...], Env]:
     """R6 DECL, R25 SHARED-ALLOC: no broader than the code; shared memory in a block's code."""
-    meaning = annotation.read(st.annotation)
+    meaning = annotation.read_local(st.annotation)
     place = annotation.place(st.place) if st.place is not None else env.code
     if meaning.shared:
         return check_shared(env, st, meaning, place)

@@ -46,8 +46,10 @@ def _calls(part: object) -> Iterator[s.Call]:
 
 def launch_parameters(axes: int, span: Span) -> tuple[tree.Symbol, ...]:
     """Return the numbers of blocks, then of threads, along each axis: parameters that a launch computes."""
-    names = [f"{what}[{axis}]" for what in ("blocks", "threads") for axis in range(axes)]
-    return tuple(tree.Symbol(name, INT32, GRID, span, parameter=True, const=True) for name in names)
+    along = [(what, axis, axes) for what in ("blocks", "threads") for axis in range(axes)]
+    return tuple(
+        tree.Symbol(f"{one[0]}[{one[1]}]", INT32, GRID, span, parameter=True, const=True, along=one) for one in along
+    )
 
 
 def axis_index(env: Env, target: Perspective, axis: int, span: Span) -> tree.Expr:

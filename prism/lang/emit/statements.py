@@ -9,6 +9,7 @@ from dataclasses import replace
 from typing import assert_never, cast
 
 from prism.lang import tree
+from prism.lang.cuda.launch_text import launch_text
 from prism.lang.cuda.names import declarator, element_cuda, field_names, is_copy, registers, type_cuda
 from prism.lang.cuda.raw_text import field_words, rename_words
 from prism.lang.diagnostics import Span
@@ -32,6 +33,7 @@ from prism.lang.emit.rings import counters
 from prism.lang.emit.single_thread import is_first, shared_part
 from prism.lang.emit.speak import assert_lines, print_lines
 from prism.lang.emit.trip_waits import move_wait
+from prism.lang.facts.rooms import APART
 from prism.lang.tree.walk import assigned_names, statements, subexpressions, terms
 from prism.lang.types import BFLOAT16, FLOAT16, FLOAT32, INT32, Fragment, Pointer, Type
 from prism.lang.types.perspective import BLOCK, WARP, Level, Perspective
@@ -205,9 +207,22 @@ def shared_declare(context: Context, s: tree.SharedDeclare) -> list[str]:
     """A typed pointer to the object's place in the frame."""
     assert isinstance(s.symbol.type, Pointer)
     element = element_cuda(s.symbol.type.element)
-    start = context.scope.frame(context.scope.layout.offsets[s.symbol])
+    layout = context.scope.layout
+    start = context.scope.frame(layout.bytes if s.symbol in layout.sized else layout.offsets[s.symbol])
+    start = f"{start}{room_before(context.scope, s.symbol)}"
     place = f"reinterpret_cast<{element}*>(px_shared{'' if start == '0u' else f' + {start}'})"
     return [f"{element}* const {context.scope.names[s.symbol]} = {place};{context.note(s.span)}"]
+
+
+def room_before(scope: Scope, symbol: tree.Symbol) -> str:
+    """Return what is added for the objects that are sized at launch and stand before one of them."""
+    room, names = "", [*scope.names.values()]  # of parameters first
+    for other, one in scope.layout.sized.items():
+        if other is symbol:
+            return room
+        bytes_ = f"{launch_text(one.code, names, 'gridDim.x', 'blockDim.x')} * {one.bytes}ull"
+        room += f" + ({bytes_} + {APART - 1}ull) / {APART}ull * {APART}ull"
+    return ""
 
 
 def leave(context: Context, s: tree.Return) -> list[str]:

@@ -141,7 +141,7 @@ class CallKernel(Named, code="type"):
 
     title = "`{name}` is a kernel: it is launched from the host, not called"
     label = "marked `global`"
-    help_template = 'mark it `@prism("device")` to call it from other functions'
+    help_template = "mark it `@prism.device` to call it from other functions"
 
 
 class IntrinsicType(Named, code="type"):

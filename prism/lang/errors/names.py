@@ -204,7 +204,7 @@ class PlainFunction(Named, code="name"):
 
     title = "`{name}` is a plain Python function"
     label = "not marked for the GPU"
-    help_template = 'put `@prism("device")` and `@requires(thread[1])` on it'
+    help_template = "put `@prism.device` and `@requires(thread[1])` on it"
 
 
 class NoAttribute(Named, code="name"):

@@ -177,3 +177,40 @@ class FragmentName(Error, code="type"):
     function: str
     more: str
     usage: str
+
+
+class SizedKeyword(Named, code="shared-alloc"):
+    """R25: an object that is sized at launch, with what needs a constant size."""
+
+    title = "`{name}=` is for shared memory of a constant size"
+    label = "the length beside it is the launch's"
+    help_template = "leave `{name}` out, or give a constant length: a number, a constexpr or a template parameter"
+
+
+class SizedType(Named, code="shared-alloc"):
+    """R25: a length that is no integer."""
+
+    title = "the length of the shared object `{name}` is an integer, not {type}"
+    label = "not an integer"
+    help_template = "declare what it is made of as an integer, such as int32"
+    type: str
+
+
+class SizedLimit(Named, code="shared-alloc"):
+    """R25: an object that is sized at launch, in a kernel whose shared memory is bounded when it is compiled."""
+
+    title = "`{name}` is sized at launch, and `@requires` bounds the kernel's shared memory by `smem`"
+    label = "not known when the bound is looked at"
+    help_template = "leave `smem` out: a launch that needs more than a block can have is refused"
+
+
+class SizedPlace(Named, code="shared-alloc"):
+    """R25: an object that is sized at launch, where a launch cannot size it."""
+
+    title = "`{name}` has no constant length, and cannot be sized at launch: {fault}"
+    label = "not a constant"
+    help_template = (
+        "declare it in a kernel, in code at block[1], of a length made of the launch's arguments and `count(...)`, and pass it "
+        "on; or write a constant: as large as it ever needs to be"
+    )
+    fault: str

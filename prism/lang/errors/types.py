@@ -80,7 +80,10 @@ class SharedExtent(ArrayExtent, code="shared-alloc"):
 
     title = "the size and alignment of shared memory are positive compile-time constants"
     label = "not one"
-    help_template = "use a number, a constexpr or a template parameter: as large as it ever needs to be"
+    help_template = (
+        "use a number, a constexpr or a template parameter: as large as it ever needs to be; in a kernel one length alone, "
+        "`shared(T[n])`, may be the launch's"
+    )
 
 
 class Mismatch(Error, code="type"):
@@ -228,7 +231,7 @@ class NotCallable(Error, code="type"):
 
     title = "`{text}` cannot be called"
     label = "not a device function, an intrinsic or a type"
-    help_template = 'call a function marked `@prism("device")`, an intrinsic, or a type as a conversion: `int64(x)`'
+    help_template = "call a function marked `@prism.device`, an intrinsic, or a type as a conversion: `int64(x)`"
     text: str
 
 

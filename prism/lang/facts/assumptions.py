@@ -14,7 +14,7 @@ from itertools import count
 from prism.lang import tree
 from prism.lang.diagnostics import source_text
 from prism.lang.facts.definitions import Facts, facts
-from prism.lang.facts.launch_tests import Assumed, Code
+from prism.lang.facts.launch_tests import Assumed, Code, compile_test
 from prism.lang.intrinsics.layouts import strides_nest
 from prism.lang.keep.bases import Value
 from prism.lang.keep.memo import memoize
@@ -44,6 +44,19 @@ def launch_assumptions(function: tree.Function) -> Mapping[tree.Assume, Assumed]
             except ValueError:  # too deep a condition is not tested, and stays assumed
                 continue
     return found
+
+
+def launch_number(function: tree.Function, e: tree.Expr) -> Code | None:
+    """Return a kernel's expression as a text that a launch computes; None where a launch alone does not say what it is."""
+    if function.kind != "global":
+        return None
+    code = _Reader(facts(function), {p: n for n, p in enumerate(function.parameters)}, {}, count()).read(e)
+    try:
+        if code is not None:
+            compile_test(code)
+    except ValueError:  # too deep
+        return None
+    return code
 
 
 def _reachable(body: tree.Body) -> Iterator[tree.Assume]:

@@ -167,7 +167,7 @@ def _digit(
             if source.level == Level.GRID and level == Level.THREAD:
                 return _cut(unit // of.size, digit)
             return digit if source <= of else None
-        case ("count", _, _):
+        case ("count" | "along", *_):
             return digit
         # A name that the body renews may have two values for the two: they would not have to meet.
         case ("name" | "trip", symbol):

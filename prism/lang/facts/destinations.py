@@ -244,7 +244,7 @@ def is_common(digit: Digit, cluster: Perspective, counted: frozenset[tree.Symbol
         case ("name" | "trip", symbol):
             return symbol in counted or cluster <= symbol.perspective
         # A function of numbers that are common is common; `all_digits` yields those inside it too.
-        case ("count" | "quotient" | "remainder" | "apply" | "xor" | "wrap", *_):
+        case ("count" | "along" | "quotient" | "remainder" | "apply" | "xor" | "wrap", *_):
             return True
         case _:
             return digit.base == THREADS or (digit.base == BLOCKS and digit.low % cluster.size == 0)

@@ -20,6 +20,7 @@ from prism.lang.facts.polynomials import (
     MOST_BITS,
     THREADS,
     Digit,
+    Fewest,
     Form,
     Range,
     add,
@@ -84,9 +85,17 @@ class Reader(Frozen):
         if any(abs(factor) >= HUGE for factor in form.values()):
             return unknown(), span(type_)
         found = self.range.form(form)
-        if must_fit(op, type_, found):
+        if must_fit(op, type_, found, lambda: self._fewest().form(form)):
             return form, both(both(bounds, found), span(type_))
         return self._fit(form, both(bounds, found), type_)
+
+    def _fewest(self) -> Fewest:
+        """Return the bounds of numbers where there are two units, and two trips."""
+        known = self.range.known
+        if "fewest" not in known.found:
+            known.found["fewest"] = Fewest(known, {})
+        found: Fewest = known.found["fewest"]
+        return found
 
     def _operator(
         self, e: tree.Binary, one: tuple[Form, Bounds], two: tuple[Form, Bounds], type_: tree.Scalar
@@ -207,6 +216,8 @@ class Reader(Frozen):
 
     def name(self, symbol: tree.Symbol) -> Form:
         """Return what a name stands for: its definition, where it never changes and that is understood."""
+        if symbol.along is not None:
+            return atom(("along", *symbol.along))
         if symbol in self.known.changed or not (isinstance(symbol.type, tree.Scalar) and symbol.type.integral):
             return unknown()
         if symbol not in self.names:

@@ -208,7 +208,7 @@ class _Proof:
                     narrow = source.level == Level.THREAD
                     return narrow or (source.level == Level.BLOCK and digit.low % source.size == 0)
                 return bool(source <= unit) and code is not None
-            case ("count", _, _):
+            case ("count" | "along", *_):
                 return True
             case ("name" | "trip", symbol):
                 return symbol not in self.question.free and source <= symbol.perspective  # free: of another trip

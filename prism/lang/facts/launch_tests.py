@@ -59,7 +59,7 @@ class Assumed(Value):
 
     def to_json(self) -> list[Any]:
         """Return what `json.dumps` takes."""
-        return [self.text, self.line, _lists(self.code)]
+        return [self.text, self.line, lists(self.code)]
 
     @classmethod
     def from_json(cls, found: Any) -> Assumed:
@@ -71,15 +71,15 @@ class Assumed(Value):
         text, line, code = found
         if type(text) is not str or type(line) is not int:
             raise TypeError(f"expected a text and a line, found {text!r} and {line!r}")
-        return cls(text, line, _tuples(code))
+        return cls(text, line, tuples(code))
 
     def arguments(self) -> tuple[int, ...]:
         """Return the positions of the arguments that it speaks of, in order."""
-        return tuple(sorted({node[1] for node in _nodes(self.code) if node[0] == "argument"}))
+        return arguments_of(self.code)
 
     def shape_terms(self) -> tuple[bool, bool]:
         """Return whether it speaks of the number of blocks, and of that of threads."""
-        counts = [node for node in _nodes(self.code) if node[0] == "count"]
+        counts = [node for node in nodes(self.code) if node[0] == "count"]
         return any(node[1] for node in counts), any(node[2] for node in counts)
 
 
@@ -203,13 +203,21 @@ def _bits(type_: str) -> int:
     return 8 if type_ == "bool" else _SIGNED.get(type_) or _UNSIGNED.get(type_, 0)
 
 
-def _nodes(code: Any) -> list[Code]:
-    return [code, *(node for part in code for node in _nodes(part))] if isinstance(code, tuple) else []
+def arguments_of(code: Code) -> tuple[int, ...]:
+    """Return the positions of the arguments that a code speaks of, in order."""
+    return tuple(sorted({node[1] for node in nodes(code) if node[0] == "argument"}))
 
 
-def _lists(code: Any) -> Any:
-    return [_lists(part) for part in code] if isinstance(code, tuple) else code
+def nodes(code: Any) -> list[Code]:
+    """Return a code and all codes in it."""
+    return [code, *(node for part in code for node in nodes(part))] if isinstance(code, tuple) else []
 
 
-def _tuples(code: Any) -> Any:
-    return tuple(_tuples(part) for part in code) if isinstance(code, list) else code
+def lists(code: Any) -> Any:
+    """Return a code as `json.dumps` takes it."""
+    return [lists(part) for part in code] if isinstance(code, tuple) else code
+
+
+def tuples(code: Any) -> Any:
+    """Return a code that `lists` made lists of."""
+    return tuple(tuples(part) for part in code) if isinstance(code, list) else code

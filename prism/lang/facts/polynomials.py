@@ -21,9 +21,9 @@ from prism.lang.tree import Scalar, Symbol
 from prism.lang.types.perspective import BLOCK, GRID, THREAD, Level, Perspective
 
 Base = tuple[Any, ...]
-"""A number: `("id", unit, code)`, `("count", unit, code)`, `("trip", index)`, `("name", symbol)`, `("apply", name, type, keys)`,
-`("quotient", key, key)`, `("remainder", key, key)`, `("xor", keys)`, `("wrap", type, key)`, `("unknown", number)`, or
-`("unknown", number, "large")`."""
+"""A number: `("id", unit, code)`, `("count", unit, code)`, `("along", what, axis, axes)`, `("trip", index)`, `("name", symbol)`,
+`("apply", name, type, keys)`, `("quotient", key, key)`, `("remainder", key, key)`, `("xor", keys)`, `("wrap", type, key)`,
+`("unknown", number)`, or `("unknown", number, "large")`."""
 Key = frozenset[tuple[Any, int]]
 """A polynomial, to be compared: its items."""
 HUGE = 2**256
@@ -305,6 +305,8 @@ class Range(Frozen):
             return 0, inf if most is None else most - 1
         if kind == "count":
             return 1, inf
+        if kind == "along":
+            return 1, self.known.threads if base[1] == "threads" else inf
         if kind == "trip":
             trips = self.known.trips_of(base[1])
             return 0, inf if trips is None else max(0, trips - 1)
@@ -366,6 +368,24 @@ class Range(Frozen):
         if divisor is not None:
             return low // divisor, high // divisor if high < inf else inf
         return (0, high) if self.form(right)[0] >= 0 else (-high, high)
+
+
+class Fewest(Range):
+    """What digits can be with two units, or two trips, of those whose number nobody bounds; all others are nearest to 0."""
+
+    def _digit(self, digit: Digit) -> Bounds:
+        low, high = Range._digit(self, digit)
+        if digit.base[0] == "trip":
+            return low, min(high, 1)
+        if digit.base[0] != "id":
+            near = min(max(low, 0), high)
+            return near, near
+        if high < inf:
+            return low, high
+        # A block has as many threads as the kernel says at least; of what has no such number two are enough to meet.
+        _, unit, code = digit.base
+        threads = self.known.whole if unit.level == Level.THREAD and code.level > Level.THREAD else None
+        return 0, max(1, (threads or 0) // (unit.size * digit.low) - 1)
 
 
 def units_of(unit: Perspective, code: Perspective) -> int | None:

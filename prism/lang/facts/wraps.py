@@ -22,14 +22,20 @@ ASSUMED = ("+", "-", "*")
 """Operators whose results, in a signed type of 32 bits or more, are the program's promise to fit."""
 
 
-def must_fit(op: str, type_: tree.Scalar, bounds: Bounds) -> bool:
-    """Whether a result is taken to fit: a signed one, unless its bounds are known and say that it may not."""
+def must_fit(op: str, type_: tree.Scalar, bounds: Bounds, fewest: Callable[[], Bounds]) -> bool:
+    """Whether a result is taken to fit: a signed one, unless its bounds are known and say that it may not.
+
+    `fewest`: its bounds where there are two units, or two trips. What does not fit even there is a promise that nothing keeps in
+    which two could meet: of `id() * 2**30 * 4` 32 bits leave 0, whichever the thread.
+    """
     if type_.kind != "int" or type_.bits < 32 or op not in ASSUMED:
         return False
     # Where an end is unknown, the promise stands for it: `x + 1` is x + 1. Where it is known and too far, it is not relied
     # on: then nothing is concluded from a sum that some run may make wrap.
     least, most = span(type_)
-    return not (-inf < bounds[0] < least) and not (most < bounds[1] < inf)
+    if -inf < bounds[0] < least or most < bounds[1] < inf:
+        return False
+    return (bounds[0] > -inf and bounds[1] < inf) or fits(fewest(), type_)
 
 
 def wrap_form(range_: Range, type_: tree.Scalar, form: Form) -> Form:

@@ -211,4 +211,6 @@ class Intrinsic(Value, kw_only=True):
 
     def __call__(self, *_: object, **__: object) -> Any:
         """Python never runs an intrinsic: kernels are compiled from their source."""
-        raise TypeError(f"`{self.name}` is an intrinsic of Prism kernels; call it inside a function marked @prism(...)")
+        raise TypeError(
+            f"`{self.name}` is an intrinsic of Prism kernels; call it inside a function of theirs, `@prism.device`"
+        )

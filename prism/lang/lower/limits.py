@@ -42,7 +42,7 @@ def first_beyond(function: Function, layouts: Mapping[Function, Layout], limit: 
     for statement in statements(function.body):
         if isinstance(statement, SharedDeclare):
             symbol = statement.symbol
-            if layout.offsets[symbol] + layout.total_bytes(symbol) > limit:
+            if symbol in layout.offsets and layout.offsets[symbol] + layout.total_bytes(symbol) > limit:
                 return statement.span
         for call in calls(statement):
             takes = layouts[call.function].bytes

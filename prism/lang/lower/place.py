@@ -12,6 +12,7 @@ from collections.abc import Mapping
 from dataclasses import replace
 
 from prism.lang import tree
+from prism.lang.facts.sized import sized_objects
 from prism.lang.keep.memo import memoize
 from prism.lang.tree.plan import Layout, Plan, copies, shared_bytes
 from prism.lang.tree.walk import calls, statements, terms, used_objects
@@ -44,16 +45,16 @@ def place(function: tree.Function, layouts_of_callees: _Layouts) -> Layout:
         high = _place_body(function, function.body, base, layouts_of_callees, offsets, frames, reuse=reuse)
         if high <= base + SPREAD and (limit is None or high <= limit):
             break
-    return Layout(offsets, high, frames, strides)
+    return Layout(offsets, high, frames, strides, sized=sized_objects(function))
 
 
 def with_mbarriers(layout: Layout, plan: Plan) -> Layout:
-    """Return a kernel's layout with the mbarriers of its plan, behind all objects."""
+    """Return a kernel's layout with the mbarriers of its plan, behind all objects but those that are sized at launch."""
     offsets, end = {}, _up(layout.bytes, WIDEST)
     for barrier in plan.mbarriers:
         offsets[barrier] = end
         end += MBARRIER * barrier.cycle.copies
-    return replace(layout, bytes=end if offsets else layout.bytes, mbarriers=offsets)
+    return replace(layout, bytes=end if offsets or layout.sized else layout.bytes, mbarriers=offsets)
 
 
 def _place_rings(function: tree.Function) -> tuple[dict[tree.Symbol, int], dict[tree.Symbol, int]]:
@@ -151,7 +152,7 @@ def _place_body(
                 high = max(high, frames[id(call)] + layouts[call.function].bytes)
             else:
                 frames[id(call)] = live
-        if isinstance(statement, tree.SharedDeclare) and not _ring(statement.symbol):
+        if isinstance(statement, tree.SharedDeclare) and not _ring(statement.symbol) and statement.length is None:
             start = _up(live if reuse else high, _align(function, statement))
             offsets[statement.symbol] = start
             live = start + shared_bytes(statement.symbol)

@@ -198,7 +198,9 @@ class VectorCast(Value):
     vector: Vector
 
     def __call__(self, *_: Any) -> Any:
-        raise TypeError(f"`{self.name}` belongs in a kernel: call it inside a function marked @prism(...)")
+        raise TypeError(
+            f"`{self.name}` belongs in a kernel: call it inside a function marked @prism.kernel or @prism.device"
+        )
 
     def __getitem__(self, _: object) -> Any:
         return self()
@@ -228,7 +230,7 @@ Shape = int | tuple[int, ...] | None
 
 @dataclass(eq=False)
 class Kernel:
-    """A Python function marked `@prism(...)`, with what its other decorators recorded. Hashed by identity.
+    """A Python function marked as a kernel or a device function, with what its other decorators recorded. Hashed by identity.
 
     `kernel[blocks, threads](*arguments)`, or `kernel.launch`, launches a `global` one: on NumPy arrays the reference machine runs
     it. A notebook shows its explanation.
@@ -252,7 +254,8 @@ class Kernel:
         self.__doc__ = self.python.__doc__
 
     def __repr__(self) -> str:
-        return f'<@prism("{self.kind}") {self.__module__}.{self.__qualname__}>'
+        mark = "kernel" if self.kind == "global" else self.kind
+        return f"<@prism.{mark} {self.__module__}.{self.__qualname__}>"
 
     def __getattr__(self, name: str) -> Any:
         if name == "__signature__":
@@ -335,12 +338,12 @@ def _record(target: Any, **facts: Any) -> Any:
 
 
 def kernel(python: FunctionType) -> Kernel:
-    """Mark a kernel's entry: the same as `@prism("global")`."""
+    """Mark a kernel's entry: `@prism.kernel`, which *Typed Perspectives* spells `@prism("global")`."""
     return Kernel(python, "global", **_pending(python))
 
 
 def device(python: FunctionType) -> Kernel:
-    """Mark a function that kernels call: the same as `@prism("device")`."""
+    """Mark a function that kernels call: `@prism.device`, which *Typed Perspectives* spells `@prism("device")`."""
     return Kernel(python, "device", **_pending(python))
 
 

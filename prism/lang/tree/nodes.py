@@ -52,6 +52,8 @@ class Symbol(Frozen):
     """What a parameter is where a call leaves it out."""
     axes: tuple[tuple[Symbol, Symbol], ...] = ()
     """Of an array, for each axis its extent and its stride, in elements: parameters that a launch computes."""
+    along: tuple[str, int, int] | None = None
+    """Of the number of `blocks`, or of `threads`, along an axis of a launch: which axis, and of how many."""
 
     def itself(self) -> Symbol:
         """Return what an alias is another name of; any other symbol as it is."""

@@ -328,6 +328,7 @@ class Layout(Frozen):
     """Shared memory of one function: byte offsets in its frame, where callees' frames start, and the bytes in all.
 
     A ring's copies stand one after the other, `strides[ring]` bytes apart. `mbarriers`: the offset of the first of each array.
+    `sized`: objects whose length the launch says, which stand behind all others (facts/rooms.py).
     """
 
     offsets: Mapping[Symbol, int]
@@ -335,6 +336,7 @@ class Layout(Frozen):
     frame: Mapping[int, int] = field(default_factory=dict)
     strides: Mapping[Symbol, int] = field(default_factory=dict)
     mbarriers: Mapping[Mbarrier, int] = field(default_factory=dict)
+    sized: Mapping[Symbol, Any] = field(default_factory=dict)
 
     def total_bytes(self, symbol: Symbol) -> int:
         """Return the bytes of a shared object with all its copies."""

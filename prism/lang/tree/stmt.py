@@ -27,10 +27,11 @@ class Declare(Stmt):
 
 @node
 class SharedDeclare(Stmt):
-    """A shared object of the block, uninitialised; `align` in bytes."""
+    """A shared object of the block, uninitialised; `align` in bytes. `length`: how many elements, where the launch says that."""
 
     symbol: Symbol
     align: int
+    length: Expr | None = None
 
 
 @node

@@ -74,7 +74,7 @@ def map(function: Any, *arrays: Any) -> Lazy:
     Parameters
     ----------
     function : device function, lambda or dtype
-        A device function of Prism's of numbers (`@prism("device")`, `@requires(thread[1])`), one of `prism.lang`'s as
+        A device function of Prism's of numbers (`@prism.device`, `@requires(thread[1])`), one of `prism.lang`'s as
         `prism.lang.sqrt`, or a lambda, whose expression is compiled as Prism's: `/` of integers is C's. What a lambda names
         outside is a number, a dtype or a device function, as it is when `map` is called. Numbers are arguments of the kernel,
         of the dtypes that arithmetic on lazy arrays would give them.

@@ -155,7 +155,7 @@ def callable_of(function: Any) -> Any:
     if not isinstance(function, FunctionType):
         return device(function)
     if not is_lambda(function):
-        raise TypeError(f'`{function.__name__}` is a function of Python\'s: mark it @prism("device"), or pass a lambda')
+        raise TypeError(f"`{function.__name__}` is a function of Python's: mark it @prism.device, or pass a lambda")
     outside = _outside(function)
     key = (function.__code__, function.__code__.co_filename, tuple((name, _known(v)) for name, v in outside.items()))
     if key not in _constant:

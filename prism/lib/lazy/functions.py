@@ -128,8 +128,8 @@ def _compiled(what: tuple[str, str]) -> Kernel:
 # -- Complex numbers ------------------------------------------------------------------------------------------------------
 
 _COMPLEX: dict[str, Any] = {
-    "complex64": lambda z: complex64(float32(z.real), float32(z.imag)),  # type: ignore[operator]
-    "complex128": lambda z: complex128(float64(z.real), float64(z.imag)),  # type: ignore[operator]
+    "complex64": lambda z: complex64(float32(z.real), float32(z.imag)),
+    "complex128": lambda z: complex128(float64(z.real), float64(z.imag)),
 }
 
 

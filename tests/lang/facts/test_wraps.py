@@ -150,3 +150,65 @@ def kernel(x: ptr(int32) @ grid[1], y: ptr(int32) @ grid[1]):
         prism.check(names["kernel"])
     with loaded(text.format(index="uint8(j + 200)"), LANGUAGE | {"prism": prism}) as names, pytest.raises(CompileError):
         prism.check(names["kernel"])
+
+
+# -- promises that nothing keeps ----------------------------------------------------------------------------------------------
+
+GRID_WIDE = """
+@prism("global")
+@requires(grid[1], block[1], thread[64])
+@attr("__launch_bounds__(64)")
+def kernel(y: ptr(int32) @ grid[1], n: int32 @ grid[1]):
+    u: {type} @ thread[1] = id()
+    with partition(y, thread[1], {offset}) as mine, group(thread[1]):
+        mine[0] = 1
+"""
+
+
+@pytest.mark.parametrize(
+    ("type_", "offset"),
+    [
+        ("int32", "u * 2**30 * 4"),
+        ("int32", "u * 65536 * 65536"),
+        ("int32", "u * 2**25 * 2"),  # of 64 threads of a block, the last 32 have what the first have
+        ("int32", "(u + 2147483647) * 2"),
+        ("int64", "u * 2**62 * 4"),
+    ],
+)
+def test_a_number_that_does_not_fit_in_the_smallest_launch_is_not_taken_to_fit(type_: str, offset: str) -> None:
+    """All threads write one element, where 32 bits are left of it: it was taken for proved that each has its own."""
+    text = GRID_WIDE.format(type=type_, offset=offset)
+    with loaded(text, LANGUAGE | {"prism": prism}) as names:
+        assert status(prism.check(names["kernel"])) == "unknown"
+
+
+@pytest.mark.parametrize(
+    ("type_", "offset"), [("int64", "u * 2**30 * 4"), ("int32", "u * 256"), ("int32", "u * 64 + n")]
+)
+def test_a_number_that_fits_there_is_a_promise(type_: str, offset: str) -> None:
+    with loaded(GRID_WIDE.format(type=type_, offset=offset), LANGUAGE | {"prism": prism}) as names:
+        assert status(prism.check(names["kernel"])) == "disjoint"
+
+
+TRIPS = """
+@prism("global")
+@requires(grid[1], block[1], thread[64])
+@attr("__launch_bounds__(64)")
+def kernel(y: ptr(int32) @ grid[1], n: int32 @ grid[1]):
+    with partition(y, block[1], 64 * id()) as out, group(block[1]):
+        s: shared(int32[64])
+        t: int32 @ thread[1] = id()
+        for i in range(0, n):
+            with partition(s, thread[1], {offset}) as mine, group(thread[1]):
+                mine[0] = i
+        with partition(out, thread[1], t) as mine, group(thread[1]):
+            mine[0] = s[t]
+"""
+
+
+@pytest.mark.parametrize(("offset", "barriers"), [("i * 2**30 * 4 + (t ^ i % 64)", 2), ("i * 64 + (t ^ i % 64)", 1)])
+def test_trips_are_not_told_apart_by_what_no_second_trip_keeps(offset: str, barriers: int) -> None:
+    """Of the first, 32 bits leave `t ^ i`: in two trips two threads write one element, and no barrier was between them."""
+    with loaded(TRIPS.format(offset=offset), LANGUAGE | {"prism": prism}) as names:
+        program = prism.check(names["kernel"])
+    assert len(program.plans[program.entry].barriers) == barriers

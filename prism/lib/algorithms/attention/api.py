@@ -181,7 +181,7 @@ def decide_attention(
         raise ValueError(f"`causal` is a bool, 'bottom_right' or 'top_left', not {causal!r}")
     axes = axes_of(layout, "offsets" in arrays)
     if score is not None and (not isinstance(score, Kernel) or score.kind != "device"):
-        raise TypeError('`score` must be a device function, marked @prism("device")')
+        raise TypeError("`score` must be a device function, marked @prism.device")
     cap, factor = cap_of(softcap), number_of(scale, "scale")
     before, behind = bounds_of(window)
     q, k, v = (arrays[name] for name in ("q", "k", "v"))

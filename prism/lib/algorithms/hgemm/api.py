@@ -78,7 +78,7 @@ def hgemm(
         Of `a`'s dtype, or for 8-bit floats of the result's: n elements (also as 1 x n), one added to each column; or m x 1, one
         added to each row.
     epilogue : device function or lambda, or a tuple of these, optional
-        What to make of each element: a function of numbers, marked `prism("device")`, at `thread[1]`, or a lambda, compiled as
+        What to make of each element: a function of numbers, marked `@prism.device`, at `thread[1]`, or a lambda, compiled as
         `prism.lib.lazy.map` does. It is given the sum, of float32 (where `b` is two arrays both sums); then, if it takes two
         more, the row and the column of its matrix, of int32; then the elements of `extra`. Its result is rounded once.
         `prism.lib.epilogues` has functions to be used in it. Of a tuple each function makes a result: one or two, and at most one

@@ -64,7 +64,7 @@ def asked_for(epilogue: Any) -> Any:
     if isinstance(epilogue, FunctionType | Intrinsic):
         return Applied(epilogue)
     more = ": a reduction stands beside one, in a tuple" if isinstance(epilogue, Reduction) else ""
-    what = '`epilogue` must be a device function, marked @prism("device"), or a lambda, or a tuple of these'
+    what = "`epilogue` must be a device function, marked @prism.device, or a lambda, or a tuple of these"
     raise TypeError(what + (more or f", not {type(epilogue).__name__}"))
 
 

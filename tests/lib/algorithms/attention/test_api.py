@@ -267,7 +267,7 @@ WRONG: list[tuple[tuple[Any, ...], dict[str, Any], type[Exception], str]] = [
     ((Q, K, V), {"softcap": math.inf}, ValueError, "`softcap` must be positive, and finite, not inf"),
     ((Q, K, V), {"sinks": ZEROS(4)}, TypeError, "`sinks` has dtype float16, which attention does not support: float32"),
     ((Q, K, V), {"sinks": ZEROS(2, dtype=F)}, ValueError, "`sinks` has shape (2,), and there are 4 heads: (4,)"),
-    ((Q, K, V), {"score": lambda s, r, c, h: s}, TypeError, '`score` must be a device function, marked @prism("device")'),
+    ((Q, K, V), {"score": lambda s, r, c, h: s}, TypeError, "`score` must be a device function, marked @prism.device"),
     ((Q, K, V), {"out": ZEROS(2, 4, 5, 16)}, ValueError, "`out` must have shape (2, 4, 5, 8), the result's, not (2, 4, 5, 16)"),
     ((Q, K, V), {"out": ZEROS(2, 4, 5, 8, dtype=F)}, TypeError, "`out` must be of float16, the result's dtype, not of float32"),
     ((Q, K, V), {"out": np.broadcast_to(H(0), (2, 4, 5, 8))}, ValueError, "`out` is read-only"),

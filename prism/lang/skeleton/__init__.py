@@ -1,0 +1,169 @@
+"""Certificates: what the compiler claims of a kernel's barriers, written down, with what the checker says of it.
+
+`make` reads the skeleton off the lowered program, `pointers` says what its pointers name, `jumps` makes conditions of its jumps,
+`premises` has what the prover says of two accesses. A fact is written where the rules of the checker (`prism.lang.certify`) ask
+for one.
+"""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from prism.lang.certify import ACCEPTED, Finding, check, run
+from prism.lang.certify.checker import SAME, Checker
+from prism.lang.certify.text import Certificate, Statement, Unit
+from prism.lang.keep.memo import memoize
+from prism.lang.pipeline import lower
+from prism.lang.skeleton.jumps import Body, straight
+from prism.lang.skeleton.make import Beyond, Maker
+from prism.lang.skeleton.premises import premise
+from prism.lang.tree.plan import Lowered, Program
+from prism.lang.types.perspective import BLOCK, GRID, Level, Perspective
+
+WORDS = {"proved": "proved", "assumed": "assumed", "believed": "believed", "runs": "left to runs"}
+
+
+@dataclass(frozen=True)
+class Certified:
+    """A certificate, whose text is its `str`, and what the checker says of it.
+
+    It is for blocks of the most threads that a launch may have. Where it is accepted, it is so for the `fewest` too.
+    """
+
+    certificate: Certificate
+    finding: Finding
+    fewest: int
+
+    @property
+    def origins(self) -> dict[str, int]:
+        """How many facts of each origin it has."""
+        found: dict[str, int] = {}
+        for facts in self.certificate.facts.values():
+            for _, origin, _ in facts:
+                found[origin] = found.get(origin, 0) + 1
+        return found
+
+    @property
+    def facts(self) -> Mapping[str, Any]:
+        """What is said of it in a safety report, as JSON takes it."""
+        finding, text = self.finding, str(self.certificate)
+        found: dict[str, Any] = {"status": finding.status, "threads": sorted({self.fewest, self.certificate.threads})}
+        found |= {"rule": finding.rule} if finding.rule else {}
+        found |= {"reason": finding.reason} if finding.reason else {}
+        found |= {"facts": self.origins} if finding.status == ACCEPTED else {}
+        return {**found, "sha256": hashlib.sha256(text.encode()).hexdigest()}
+
+    def __str__(self) -> str:
+        return str(self.certificate)
+
+
+def describe(found: Certified) -> str:
+    """Return what the checker says of a certificate, for people, in one line."""
+    finding, origins = found.finding, found.origins
+    if finding.status != ACCEPTED:
+        return f"certificate: {finding.status}: {finding.reason}"
+    parts = [f"{origins[origin]} {words}" for origin, words in WORDS.items() if origins.get(origin)]
+    return f"certificate: accepted{', given facts: ' if parts else ''}{', '.join(parts)}"
+
+
+def certify(lowered: Lowered) -> Certified:
+    """Return the certificate of a lowered program, with what the checker says."""
+    entry = lowered.program.entry
+    least = entry.bound.thread or 1
+    maker = Maker(lowered)
+    found = Certificate(entry.name, maker.threads // least * least)
+    try:
+        if entry.kind != "global":
+            raise Beyond(1, "a device function: it is part of the certificates of kernels that call it")
+        body = straight(maker.body())
+    except Beyond as beyond:
+        found.beyond = beyond.stage, beyond.reason
+        return Certified(found, check(found), least)
+    _describe(found, maker)
+    found.body = _sequence(body)
+    finding = run(_Asking(found, maker))
+    if finding.rule == "race" and maker.vague:
+        found.beyond = 4, "pointers that name one object in one trip and another in the next"
+        return Certified(found, check(found), least)
+    if finding.status == ACCEPTED and least < found.threads:
+        found.threads, most = least, found.threads
+        finding = check(found)
+        found.threads = most if finding.status == ACCEPTED else least
+    return Certified(found, finding, least)
+
+
+class _Asking(Checker):
+    """The checker as it is while the certificate is written: it asks the prover for each fact that it needs."""
+
+    def __init__(self, certificate: Certificate, maker: Maker) -> None:
+        super().__init__(certificate)
+        self.maker = maker
+
+    def facts(self, i: int, j: int, part: int | str) -> Iterator[Unit]:
+        known = self.certificate.facts
+        if (i, j, part) not in known:
+            loop = None if part == SAME else self.maker.loops[int(part)]
+            found, origin, why = premise(self.maker.made[i], self.maker.made[j], loop)
+            known[i, j, part] = [(("never" if found is None else unit(found)), origin, why)]
+        yield from super().facts(i, j, part)
+
+
+def _describe(found: Certificate, maker: Maker) -> None:
+    """Write the spaces, the objects and the accesses."""
+    entry = maker.program.entry
+    objects = sorted(maker.objects.values(), key=lambda one: one.number)
+    shared = max((one.owner for one in objects if not one.symbol.parameter), key=lambda p: p.size, default=BLOCK)
+    for one in objects:
+        if not one.symbol.parameter:
+            found.spaces[0] = unit(shared)
+            found.objects[one.number] = (0, one.start, one.end, one.name)
+            continue
+        aliases = (
+            found.objects[other.number][0]
+            for other in objects[: one.number]
+            if other.symbol.parameter and any({one.name, other.name} <= names for names in entry.may_alias)
+        )
+        space = next(aliases, one.number + 1)
+        found.spaces[space] = unit(one.owner)
+        found.objects[one.number] = (space, 0, 1, one.name)
+    for made in maker.made:
+        found.accesses[made.number] = (made.object, made.kind, made.words)
+
+
+def unit(found: Perspective) -> Unit:
+    """Return a perspective as certificates write it."""
+    if found.level == Level.THREAD:
+        return ("thread", found.size)
+    if found == GRID or found.level == Level.GRID:
+        return "grid"
+    return "block" if found == BLOCK else ("cluster", found.size)
+
+
+def _sequence(body: Body) -> Statement:
+    return ("seq", *map(_statement, body))
+
+
+def _statement(s: Any) -> Statement:
+    match s:
+        case ("bar", by, hw):
+            return ("bar", unit(by), hw)
+        case ("if", by, then, otherwise):
+            return ("if", unit(by), _sequence(then), _sequence(otherwise))
+        case ("loop" | "loop1" as kind, number, by, inner):
+            return (kind, number, unit(by), _sequence(inner))
+        case ("only", n, lo, hi, inner):
+            return ("only", n, lo, hi, _sequence(inner))
+        case _:
+            return tuple(s)
+
+
+@memoize
+def certificate_of(program: Program) -> Certified:
+    """Return the certificate of a program, made once."""
+    return certify(lower(program))
+
+
+__all__ = ["Certified", "certificate_of", "certify", "describe", "unit"]

@@ -1,0 +1,486 @@
+"""The skeleton of a lowered kernel: what is left of its text and its plan when values are gone. Calls stand inline.
+
+Each statement gives the steps that the plan puts before it, as they are emitted, its accesses in the order of evaluation, what is
+inside it, and the steps behind it. An access that is made again at the same place of the same loop, to the same elements, is the
+same access.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field, replace
+from functools import partial
+
+from prism.lang import tree
+from prism.lang.barriers import flow
+from prism.lang.barriers.conditions import Condition, Conditions, conditions
+from prism.lang.barriers.objects import Objects, objects
+from prism.lang.barriers.pointers import pointer_change
+from prism.lang.barriers.walk_access import call_touch, harmless, make_touch, pointer_of
+from prism.lang.barriers.walk_context import Place
+from prism.lang.facts.budget import most_threads
+from prism.lang.facts.definitions import Facts, facts, surely_entered
+from prism.lang.facts.equivalence import Alike
+from prism.lang.facts.touches import Exposed, Touch, Use, in_memory, uses_of
+from prism.lang.skeleton.pointers import Names, Values, resolutions, union
+from prism.lang.tree.plan import Barrier, Lowered, Plan
+from prism.lang.tree.walk import statements
+from prism.lang.types.perspective import BLOCK, THREAD, Level, Perspective, meet
+
+Body = tuple[object, ...]
+
+
+class Beyond(Exception):
+    """Something that a skeleton cannot say yet: at which stage it will, and what it is."""
+
+    def __init__(self, stage: int, reason: str) -> None:
+        super().__init__(reason)
+        self.stage, self.reason = stage, reason
+
+
+@dataclass(eq=False, slots=True)
+class Frame:
+    """A function as one call runs it, or the kernel. `base`: where its shared memory begins.
+
+    It has what `make_touch` asks of a walk: the function's objects, and the accesses made so far.
+    """
+
+    function: tree.Function
+    plan: Plan
+    objects: Objects
+    base: int
+    caller: Frame | None = None
+    call: tree.Call | None = None
+    given: Mapping[tree.Symbol, tree.Expr] = field(default_factory=dict)
+    place: Place | None = None
+    """Where the call stands."""
+    names: tuple[Values, ...] = ({},)
+    """What the caller's pointers may name at the call."""
+    opens: Mapping[tree.Symbol, int] = field(default_factory=dict)
+    touches: dict[tuple[object, ...], Touch] = field(default_factory=dict)
+    alike: Alike | None = None
+    depth: int = 0
+
+    @property
+    def known(self) -> Facts:
+        """What the function's text says of its names."""
+        return self.objects.known
+
+
+@dataclass(eq=False, slots=True)
+class Loop:
+    """A loop as one frame runs it."""
+
+    number: int
+    frame: Frame
+    statement: tree.Stmt
+    around: tuple[Loop, ...]
+
+
+@dataclass(eq=False, slots=True)
+class Link:
+    """An access as one frame's function sees it: its own, or a call's. `opened`: the number of loops around each open view."""
+
+    frame: Frame
+    touch: Touch
+    opened: Mapping[tree.Symbol, int]
+
+
+@dataclass(eq=False, slots=True)
+class Made:
+    """An access of the skeleton: `links` from the frame whose object it is to that in which it stands."""
+
+    number: int
+    object: int
+    kind: str
+    links: tuple[Link, ...]
+    loops: tuple[Loop, ...]
+
+    @property
+    def words(self) -> str:
+        """Where it stands, and how it is spelled there."""
+        access = self.links[-1].touch.access
+        return f"{access.span.file.rpartition('/')[2]}:{access.span.line} {access.text}"
+
+
+@dataclass(eq=False, slots=True)
+class Object:
+    """An object: its name, where its bytes are (shared memory), whose it is; parameters have names alone."""
+
+    number: int
+    name: str
+    owner: Perspective
+    symbol: tree.Symbol
+    frame: Frame
+    start: int = 0
+    end: int = 0
+
+
+class Maker:
+    """Makes the skeleton of one program."""
+
+    def __init__(self, lowered: Lowered) -> None:
+        self.lowered, self.program = lowered, lowered.program
+        self.threads = self.most = most_threads(self.program.entry)
+        self.objects: dict[tuple[Frame, tree.Symbol], Object] = {}
+        self.made: list[Made] = []
+        self.known: dict[object, Made] = {}
+        self.loops: list[Loop] = []
+        self.vague = False
+        """Whether a pointer may have several values somewhere: which of them it has in which trip is not kept."""
+
+    def body(self) -> Body:
+        """Return the kernel's body."""
+        entry = self.program.entry
+        frame = self.frame(entry, 0)
+        return Walker(self, frame, (), 0).whole(Place(entry.bound.code))
+
+    def frame(self, function: tree.Function, base: int, **more: object) -> Frame:
+        """Return a function as it is run once."""
+        known = facts(function, self.threads)
+        found = known.found.get("certified")
+        if found is None:
+            found = known.found["certified"] = objects(known, self.program.layouts)
+        return Frame(function, self.program.plans[function], found, base, **more)  # type: ignore[arg-type]
+
+    def object(self, frame: Frame, symbol: tree.Symbol) -> Object:
+        """Return the object behind a name of a frame that is no parameter of a call."""
+        key = (frame, symbol)
+        if key not in self.objects:
+            found = Object(len(self.objects), symbol.name, symbol.perspective, symbol, frame)
+            if not symbol.parameter:
+                layout = self.program.layouts[frame.function]
+                found.start = frame.base + layout.offsets[symbol]
+                found.end = found.start + layout.total_bytes(symbol)
+                found.owner = max(symbol.perspective, BLOCK)
+            self.objects[key] = found
+        return self.objects[key]
+
+
+class Questions:
+    """Which conditions a function's statements ask, and which they change, anywhere inside."""
+
+    def __init__(self, found: Conditions) -> None:
+        self.found = found
+        self.asked: dict[tree.Stmt, Mapping[Condition, Perspective]] = {}
+        self.gone: dict[tree.Stmt, frozenset[Condition]] = {}
+
+    def asks(self, s: tree.Stmt) -> Mapping[Condition, Perspective]:
+        """Return the conditions asked, each with who decides on it."""
+        if not self.found.asked:
+            return {}
+        if s not in self.asked:
+            self.asked[s] = {
+                self.found.asked[inner][0]: inner.condition.perspective
+                for inner in statements((s,))
+                if isinstance(inner, tree.If) and inner in self.found.asked
+            }
+        return self.asked[s]
+
+    def changes(self, s: tree.Stmt) -> frozenset[Condition]:
+        """Return the conditions in which something changes."""
+        if not self.found.asked:
+            return frozenset()
+        if s not in self.gone:
+            every = (self.found.changed.get(inner, frozenset()) for inner in statements((s,)))
+            self.gone[s] = frozenset[Condition]().union(*every)
+        return self.gone[s]
+
+    def truth(self, s: tree.If, cases: Mapping[Condition, bool]) -> bool | None:
+        """Return whether a branch is taken, where that is known."""
+        asked = self.found.asked.get(s)
+        if asked is None or asked[0] not in cases:
+            return None
+        return cases[asked[0]] == asked[1]
+
+
+NONE = Questions(Conditions())
+
+
+def questions_of(known: Facts) -> Questions:
+    """Return the conditions of a function that are asked more than once."""
+    if "questions" not in known.found:
+        known.found["questions"] = Questions(conditions(known.function))
+    found: Questions = known.found["questions"]
+    return found
+
+
+LATER: Mapping[type, tuple[int, str]] = {
+    tree.Async: (3, "copies by `cp_async`"),
+    tree.Batch: (3, "`wgmma`"),
+    tree.Turns: (2, "turns"),
+    tree.Specialise: (2, "roles that have a body each"),
+}
+"""Statements that a skeleton cannot say yet: at which stage it will, and what they are."""
+KINDS = {"atomic of a block": "atomic_block"}
+
+
+@dataclass(eq=False, slots=True)
+class Walker:
+    """Walks one frame's text. `loops`: those around it; `opens`: how many were around each view when it was opened."""
+
+    maker: Maker
+    frame: Frame
+    loops: tuple[Loop, ...]
+    base: int
+    opens: dict[tree.Symbol, int] = field(default_factory=dict)
+    index: tuple[int, int] = (0, 0)
+    """A thread's index in the present code is its number in the block, modulo the first unless that is 0, less the second."""
+    before: Mapping[tree.Stmt, tuple[object, ...]] = field(default_factory=dict)
+    after: Mapping[tree.Stmt, tuple[object, ...]] = field(default_factory=dict)
+    names: Names = field(default_factory=Names)
+    questions: Questions = field(default_factory=lambda: NONE)
+    cases: Mapping[Condition, bool] = field(default_factory=dict)
+    """Conditions whose two cases are told apart, and which of them this is."""
+
+    def body(self, body: tree.Body, place: Place) -> Body:
+        """Return the skeleton of a statement list."""
+        return tuple(self._statements(body, place))
+
+    def whole(self, place: Place) -> Body:
+        """Return the skeleton of the frame's function."""
+        self.before, self.after = self.frame.plan.before(), self.frame.plan.after()
+        self.questions = questions_of(self.frame.known)
+        found = self.body(self.frame.function.body, place)
+        ends = [s for s in statements(self.frame.function.body) if isinstance(s, tree.Return)]
+        early = [s for s in ends if s is not self.frame.function.body[-1]]
+        return (("scope", found),) if early else found
+
+    def _statements(self, body: tree.Body, place: Place) -> Iterator[object]:
+        here, at = self, 0
+        while at < len(body):
+            if (groups := here.names.groups(body[at:])) is not None:
+                yield from here.tell_apart(body[at:], place, *groups)
+                return
+            s, start = body[at], at
+            if (found := here.find_asked(body, at)) is not None:
+                condition, by, end = found
+                walkers = (replace(here, cases={**here.cases, condition: truth}) for truth in (True, False))
+                cases = here.names.either(*(partial(one.body, body[at:end], place) for one in walkers))
+                yield ("if", by, *cases)
+                at = end
+            else:
+                for step in here.before.get(s, ()):
+                    yield here.step(step)
+                yield from here.statement(s, place)
+                for step in here.after.get(s, ()):
+                    yield here.step(step)
+                at += 1
+            passed = (here.questions.changes(one) for one in body[start:at]) if here.cases else ()
+            if gone := here.cases.keys() & frozenset().union(*passed):
+                here = replace(here, cases={c: truth for c, truth in here.cases.items() if c not in gone})
+
+    def tell_apart(self, body: tree.Body, place: Place, by: Perspective, groups: list[tuple[Values, ...]]) -> Body:
+        """Return the rest of a list, once for each value that pointers of a block may have here."""
+        found: Body = ()
+        ends: list[tuple[Values, ...]] = []
+        self.maker.vague = True
+        for values in groups:
+            self.names.now = values
+            rest = self.body(body, place)
+            found = (("if", by, rest, found),) if ends and (rest or found) else rest
+            ends.append(self.names.now)
+        self.names.now = union(*ends)
+        return found
+
+    def find_asked(self, body: tree.Body, at: int) -> tuple[Condition, Perspective, int] | None:
+        """Return a condition that a statement asks, who decides on it, and where the last one ends that asks it unchanged."""
+        asks = self.questions.asks
+        for condition, by in asks(body[at]).items():
+            if condition in self.cases:
+                continue
+            end = at
+            for place in range(at + 1, len(body)):
+                if condition in self.questions.changes(body[place - 1]):
+                    break
+                if condition in asks(body[place]):
+                    end, by = place, meet(by, asks(body[place])[condition])
+            if end > at:
+                return condition, by, end + 1
+        return None
+
+    def step(self, step: object) -> object:
+        """Return a step of the plan, as it is emitted."""
+        if not isinstance(step, Barrier):
+            raise Beyond(3, "what asynchronous copies and wgmma are waited for with")
+        return barrier(step, self.maker.lowered)
+
+    def statement(self, s: tree.Stmt, place: Place) -> Iterator[object]:  # noqa: C901
+        """Yield what one statement does."""
+        for use in uses_of(self.frame.known, s):
+            yield from self.use(use, place)
+        match s:
+            case tree.Declare() | tree.Assign() | tree.Evaluate():
+                if (change := pointer_change(s)) is not None:
+                    self.names.assign(*change)
+            case tree.If() if self.questions.truth(s, self.cases) is not None:
+                yield from self.body(s.then if self.questions.truth(s, self.cases) else s.otherwise, place)
+            case tree.If():
+                then, otherwise = self.names.either(
+                    partial(self.body, s.then, place), partial(self.body, s.otherwise, place)
+                )
+                if then or otherwise:
+                    yield ("if", s.condition.perspective, then, otherwise)
+            case tree.While() | tree.For():
+                yield from self.loop(s, place)
+            case tree.Group():
+                yield from self.among(self.count_in(s.unit)).body(s.body, place.enter(s.unit, s.unit))
+            case tree.Split():
+                yield from self.split(s, place)
+            case tree.Partition() | tree.Claim():
+                self.opens[s.view] = len(self.loops)
+                yield from self.body(s.body, place.open(s.view, isinstance(s, tree.Claim)))
+            case tree.Break() | tree.Continue():
+                self.names.jump()
+                yield (type(s).__name__.lower(),)
+            case tree.Return():
+                if s is not self.frame.function.body[-1]:
+                    yield ("leave",)
+            case tree.SharedDeclare(symbol=tree.Symbol(type=tree.Pointer(ring=ring))) if ring:
+                raise Beyond(2, "a ring")
+            case tree.Async() | tree.Batch() | tree.Turns() | tree.Specialise():
+                raise Beyond(*LATER[type(s)])
+            case _:
+                pass
+
+    def among(self, index: tuple[int, int]) -> Walker:
+        """Return the walker where a thread's index is another one."""
+        return replace(self, index=index)
+
+    def count_in(self, unit: Perspective) -> tuple[int, int]:
+        """Return how a thread is counted in the code of a unit inside the present one."""
+        return (unit.size, 0) if unit.level == Level.THREAD else self.index
+
+    def split(self, s: tree.Split, place: Place) -> Iterator[object]:
+        """Yield the arms of a split: those of blocks as decisions that the blocks of an arm agree on."""
+        walks = []
+        for arm in s.arms:
+            inner = place.enter(Perspective(s.level, arm.size), (s.level, arm.first, arm.size))
+            index = self.index if s.level == Level.BLOCK else (self.index[0], self.index[1] + arm.first)
+            walks.append(partial(self.among(index).body, arm.body, inner))
+        for arm, found in zip(s.arms, self.names.either(*walks, lambda: ()), strict=False):
+            if s.level == Level.BLOCK:
+                if found:
+                    yield ("if", Perspective(s.level, arm.size), found, ())
+                continue
+            modulus, first = self.index
+            low = first + arm.first
+            if found:
+                all_ = low == 0 and low + arm.size >= (modulus or self.maker.most)
+                yield from found if all_ else [("only", modulus, low, low + arm.size, found)]
+
+    def loop(self, s: tree.While | tree.For, place: Place) -> Iterator[object]:
+        """Yield a loop; one trip that is sure is no loop, and one that may be is a condition."""
+        decides = [s.condition] if isinstance(s, tree.While) else [s.start, s.stop, s.step]
+        by = meet(*(e.perspective for e in decides))
+        known = self.frame.known
+        if isinstance(s, tree.For) and (s.once or known.trips.get(s.symbol) == 1):
+            found = self.body(s.body, place)
+            if not any(isinstance(i, tree.Break | tree.Continue) for i in statements(s.body)):
+                if found:
+                    yield from found if surely_entered(s) else [("if", by, found, ())]
+                return
+        loop = Loop(len(self.maker.loops), self.frame, s, self.loops)
+        self.maker.loops.append(loop)
+        gone = self.questions.changes(s)
+        cases = {c: truth for c, truth in self.cases.items() if c not in gone}
+        inner = replace(self, loops=(*self.loops, loop), cases=cases)
+        if found := self.names.repeat(partial(inner.body, s.body, place)):
+            endless = isinstance(s, tree.While) and isinstance(s.condition, tree.Const) and bool(s.condition.value)
+            sure = endless or (isinstance(s, tree.For) and surely_entered(s))
+            yield ("loop1" if sure else "loop", loop.number, by, found)
+
+    # -- accesses
+
+    def use(self, use: Use, place: Place) -> Iterator[object]:
+        """Yield an access, or what a call does."""
+        found: tuple[object, ...]
+        if isinstance(use.expression, tree.Call):
+            found = self.call(use.expression, place)
+        elif isinstance(use.expression.symbol.root().type, tree.Fragment):
+            if use.how:
+                raise Beyond(3, "`wgmma`")
+            return
+        elif use.how:
+            raise Beyond(3, "asynchronous copies")
+        elif in_memory(use.expression.symbol.root()):
+            found = self.access(use, place)
+        else:
+            return
+        if found and use.conditional:
+            yield ("if", place.code, found, ())
+        else:
+            yield from found
+
+    def call(self, call: tree.Call, place: Place) -> Body:
+        """Return what a call does."""
+        function = call.function
+        layout = self.maker.program.layouts[self.frame.function]
+        base = self.base + layout.frame.get(id(call), 0)
+        given = dict(zip(function.parameters, call.arguments, strict=False))
+        frame = self.maker.frame(
+            function, base, caller=self.frame, call=call, given=given, place=place, depth=self.frame.depth + 1
+        )
+        frame.names, frame.opens = self.names.now, dict(self.opens)
+        index = self.index if function.bound.code == place.code else self.count_in(function.bound.code)
+        return Walker(self.maker, frame, self.loops, base, self.opens, index).whole(Place(function.bound.code))
+
+    def access(self, use: Use, place: Place) -> Body:
+        """Return an access: where a pointer may have one of several values, to one of several objects."""
+        found: Body = ()
+        for env in resolutions(use.expression.symbol, self.names.now):  # type: ignore[union-attr]
+            touch = make_touch(self.frame, place, env, use)  # type: ignore[arg-type]
+            for frame, links in _behind(self.frame, [Link(self.frame, touch, self.open_views(place))]):
+                one = (("acc", self.number(frame, tuple(links[::-1]), touch.kind)),)
+                self.maker.vague |= bool(found)
+                found = found if found == one else (("if", THREAD, one, found),) if found else one
+        return found
+
+    def number(self, frame: Frame, links: tuple[Link, ...], kind: str) -> int:
+        """Return the number of an access."""
+        maker, inner = self.maker, links[0].touch
+        root = maker.object(frame, inner.root)
+        key = (root.number, *((link.frame, link.touch.likeness) for link in links), self.loops)
+        if key not in maker.known:
+            # An atomic load of what nobody may write is a load.
+            kind = "read" if harmless(maker.program.entry, inner) else KINDS.get(kind, kind)
+            maker.known[key] = Made(len(maker.made), root.number, kind, links, self.loops)
+            maker.made.append(maker.known[key])
+        return maker.known[key].number
+
+    def open_views(self, place: Place) -> Mapping[tree.Symbol, int]:
+        """Return the views that are open at a place, with the number of loops around each."""
+        return views_in(self.opens, place)
+
+
+def views_in(opens: Mapping[tree.Symbol, int], place: Place) -> Mapping[tree.Symbol, int]:
+    """Return the views that are open at a place, with the number of loops around each."""
+    return {view: opens[view] for view in place.opened}
+
+
+def _behind(frame: Frame, links: list[Link]) -> Iterator[tuple[Frame, list[Link]]]:
+    """Yield the frame whose object an access is to, with what each call on the way passes: once for each that it may be."""
+    inner = links[-1].touch
+    if not inner.root.parameter or frame.caller is None or frame.place is None or frame.call is None:
+        yield frame, links
+        return
+    exposed = Exposed(inner.root, inner.kind, inner.access, None, inner.how, flow.overlap_unit(inner))
+    which = ("certified", inner.root, inner.kind, inner.how, flow.overlap_unit(inner))
+    given = pointer_of(frame.given[inner.root])
+    if given is None:
+        raise Beyond(6, f"what `{inner.root.name}` points to")
+    for env in resolutions(given, frame.names):
+        found = call_touch(frame.caller, frame.place, env, frame.call, exposed, which)  # type: ignore[arg-type]
+        assert found is not None
+        yield from _behind(frame.caller, [*links, Link(frame.caller, found, views_in(frame.opens, frame.place))])
+
+
+def barrier(step: Barrier, lowered: Lowered) -> object:
+    """Return a barrier as it is emitted: its unit, and what the hardware has for it."""
+    match step.kind:
+        case "named":
+            return ("bar", step.unit, ("named", lowered.named[step.unit.size]))
+        case "block":
+            return ("bar", step.unit, ("named", 0))
+        case _:
+            return ("bar", step.unit, "warp")

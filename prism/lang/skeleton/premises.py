@@ -1,0 +1,76 @@
+"""Premises: in what unit two accesses meet, if they touch one byte; and how that is known.
+
+Each is what the prover of the compiler says of two accesses, whatever stands between them. Of accesses inside a call it is what
+the caller knows of what it passes, and inside of that what the callee knows of its parameter.
+"""
+
+from __future__ import annotations
+
+from prism.lang import tree
+from prism.lang.barriers import flow, overlap
+from prism.lang.facts.touches import Pending
+from prism.lang.skeleton.make import Frame, Loop, Made
+from prism.lang.types.perspective import BLOCK, Perspective
+
+ORIGINS = ("proved", "assumed", "believed", "runs")
+"""How a premise is known, from the strongest on: by the prover; as the program says, which checked runs test; as the program
+says; or not at all, so that only runs on the reference machine look for it."""
+UNPROVED = {"": 0, "store": 1, "overlap": 2, "trip": 3, "asynchronous": 3}
+RACES = {"none": 1, "allow": 2}
+
+
+def premise(one: Made, two: Made, loop: Loop | None) -> tuple[Perspective | None, str, str]:
+    """Return the unit in which two accesses that overlap meet (None: they never do), its origin, and why.
+
+    `loop`: the outermost loop of which they are in different trips; None: in no other trip of any.
+    """
+    owners = [made.links[0].touch.root.perspective for made in (one, two)]
+    found: Perspective | None = max(owners, key=lambda p: (p.level, p.size))
+    worst, why = 0, ""
+    if loop is not None and loop.frame.depth < one.links[0].frame.depth:
+        return found, ORIGINS[0], "whose the object is"
+    for place, (left, right) in enumerate(zip(one.links, two.links, strict=False)):
+        frame = left.frame
+        if frame is not right.frame or (place and left.touch.root is not right.touch.root):
+            break
+        if place and not (found is not None and found <= left.touch.root.perspective):
+            break  # several calls, each for another unit
+        here = loop if loop is not None and loop.frame is frame else None
+        outside = len(here.around) if here is not None else None
+        count = 0
+        for step in left.touch.steps:
+            first, second = left.opened.get(step.view), right.opened.get(step.view)
+            if first is None or second is None or (outside is not None and first > outside):
+                break
+            count += 1
+        # Behind a loop, all its trips are others than the one in which it ended.
+        left_behind = (other for other in one.loops if other.frame is frame and other not in two.loops)
+        gone = (each.statement for each in (left_behind if here is None else (here,)))
+        aged = frozenset(s for s in gone if not left.touch.varies.isdisjoint(frame.known.renewed[s]))
+        clash = flow.find_clash(
+            frame.objects, Pending(left.touch, count, aged=aged, loop=here is not None), right.touch
+        )
+        worst = max([worst, *(_parting(frame, step.view) for step in (*left.touch.steps, *right.touch.steps))])
+        if clash is None or (clash.relation.unit is None and flow.is_block_scoped(left.touch.kind, right.touch.kind)):
+            # Of atomic accesses of blocks, nothing is said where they are one block's.
+            near = flow.is_block_scoped(left.touch.kind, right.touch.kind)
+            unproved = "" if clash is None else clash.relation.unproved
+            return (BLOCK if near else None), ORIGINS[max(worst, UNPROVED[unproved])], why
+        relation = clash.relation
+        worst = max(worst, UNPROVED[relation.unproved])
+        found, why = relation.unit, relation.believed or (relation.reason if relation.unit is None else "")
+        if found is None or here is not None:
+            break
+    return found, ORIGINS[worst], why
+
+
+def _parting(frame: Frame, view: tree.Symbol) -> int:
+    """Return how it is known that a partition's parts are apart."""
+    memo: dict[tree.Symbol, int] = frame.known.found.setdefault("parted", {})
+    if not memo:
+        memo[view] = 0
+        for partition, verdict in overlap.verdicts(frame.function, frame.known):
+            meaning = partition.view.view
+            assert meaning is not None
+            memo[partition.view] = 0 if verdict.status == "disjoint" else RACES.get(meaning.races, 3)
+    return memo.get(view, 0)

@@ -1,0 +1,10 @@
+from __future__ import annotations
+
+from prism.lang import block, grid, group, prism, requires, shared, thread
+
+
+@prism("global")
+@requires(grid[1], block[1], thread[32], smem=4096)
+def case(n: int @ grid[1]):
+    with group(block[1]):
+        s: shared(int[n])  # error: shared-alloc

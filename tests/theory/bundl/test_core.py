@@ -1,0 +1,45 @@
+"""Programs of the mechanised core, as the proofs' extracted checker reads them."""
+
+from __future__ import annotations
+
+from random import Random
+
+from theory.bundl import syntax as x
+from theory.bundl.core import lines, text, with_odd_unit
+from theory.bundl.perspectives import ONE_GRID, Shape
+from theory.bundl.typing import corrected, why_not
+
+SHAPE = Shape(2, 4)
+INPUTS = (x.Input("a", x.Base.INT, (0, 1)),)
+
+
+def test_a_program_is_written_with_its_verdict() -> None:
+    body = x.Declare("v", x.Base.INT, ONE_GRID, x.Index(x.Var("a"), x.Int(1)), x.SKIP)
+    program = x.Program(body, (), INPUTS)
+    assert text(program, SHAPE) == "(typed 2 4 0 ((0 int)) (declare 1 int (grid 1) (read 0 0) skip))"
+    wrong = x.Program(x.Declare("v", x.Base.BOOL, ONE_GRID, x.Int(1), x.SKIP), (), INPUTS)
+    assert text(wrong, SHAPE) == "(untyped 2 4 0 ((0 int)) (declare 1 bool (grid 1) 0 skip))"
+
+
+def test_a_local_array_is_of_the_code_around() -> None:
+    body = x.Destruct(x.Alloc("m", x.Kind.LOCAL, x.Base.BOOL, 2, x.SKIP))
+    assert text(x.Program(body), SHAPE) == "(typed 2 4 0 () (destruct (alloc 0 (block 2) bool 2 1 skip)))"
+
+
+def test_what_the_core_has_not_is_left_out() -> None:
+    copies = x.Memcpy("a", "a"), x.Assign("v", x.Float(1.0)), x.Group(-1, x.SKIP)
+    assert [text(x.Program(body, (), INPUTS), SHAPE) for body in copies] == [None, None, None]
+
+
+def test_lines_are_of_both_verdicts() -> None:
+    found = list(lines(2, 20, 0))
+    assert {line[: line.index(" ")] for line in found} == {"(typed", "(untyped"}
+    assert found == list(lines(2, 20, 0))
+
+
+def test_another_unit_is_another_program() -> None:
+    program = x.Program(x.Split(1, 0, x.SKIP, x.SKIP))
+    others = {with_odd_unit(program, Random(seed)) for seed in range(20)}
+    assert len(others) > 3
+    assert {why_not(corrected, other, SHAPE) is None for other in others if other is not None} == {True, False}
+    assert with_odd_unit(x.Program(x.SKIP), Random(0)) is None

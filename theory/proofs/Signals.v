@@ -1,0 +1,735 @@
+(* A machine with the hardware's mbarriers too, and traces that agree on an order: progress, and order.
+
+   Agents are threads, and engines that do what a thread has issued: an engine waits for a signal of its own that its thread gives.
+   A signal is an mbarrier, of which a phase ends when `size` have arrived. Who waits sees the parity of the phase alone. *)
+
+From Coq Require Import List Arith Lia Bool Relations Sorting.Sorted.
+From Bundl Require Import Skeleton Ordered.
+Import ListNotations.
+
+Definition path_dec : forall p q : path, {p = q} + {p <> q} := list_eq_dec turn_dec.
+
+Section Machine.
+
+Variables A X K S : Type.
+Hypothesis agent_dec : forall a b : A, {a = b} + {a <> b}.
+Hypothesis signal_dec : forall s t : S, {s = t} + {s <> t}.
+
+(* The n of a barrier is what it counts to. Those of signals are the phases that are meant: the machine looks at the parity of
+   one that is waited for, and at nothing else. *)
+Inductive action : Type := Access (x : X) | Barrier (k : K) (n : nat) | Arrive (s : S) (n : nat) | Await (s : S) (n : nat).
+
+Variable agents : list A.
+Variable size : S -> nat.
+
+Record state : Type := State { left : A -> list (path * action); came : S -> nat }.
+
+Inductive deed : Type := DAcc (x : X) | DBar | DArr (s : S) | DAwait (s : S).
+
+(* Who did what, at which positions. *)
+Record label : Type := Label { who : list (A * path); what : deed }.
+
+Inductive step : state -> label -> state -> Prop :=
+| step_acc L C L' a p x r :
+    In a agents -> L a = (p, Access x) :: r -> L' a = r -> (forall b, b <> a -> L' b = L b) ->
+    step (State L C) (Label [(a, p)] (DAcc x)) (State L' C)
+| step_bar L C L' w k :
+    w <> [] -> NoDup (map fst w) ->
+    (forall a p, In (a, p) w -> In a agents /\ exists r, L a = (p, Barrier k (length w)) :: r /\ L' a = r) ->
+    (forall b, ~ In b (map fst w) -> L' b = L b) ->
+    step (State L C) (Label w DBar) (State L' C)
+| step_arr L C L' C' a p s n r :
+    In a agents -> L a = (p, Arrive s n) :: r -> L' a = r -> (forall b, b <> a -> L' b = L b) ->
+    C' s = 1 + C s -> (forall t, t <> s -> C' t = C t) ->
+    step (State L C) (Label [(a, p)] (DArr s)) (State L' C')
+| step_await L C L' a p s n r :
+    In a agents -> L a = (p, Await s n) :: r -> L' a = r -> (forall b, b <> a -> L' b = L b) ->
+    (C s / size s) mod 2 = (1 + n) mod 2 ->
+    step (State L C) (Label [(a, p)] (DAwait s)) (State L' C).
+
+Inductive run : state -> list label -> state -> Prop :=
+| run_nil M : run M [] M
+| run_step M l M1 ls M2 : step M l M1 -> run M1 ls M2 -> run M (l :: ls) M2.
+
+Definition finished (M : state) : Prop := forall a, In a agents -> left M a = [].
+
+(* -- traces ------------------------------------------------------------------------------------------------------------- *)
+
+Variable tr : A -> list (path * action).
+Definition start : state := State tr (fun _ => 0).
+
+Definition isorted (t : list (path * action)) : Prop := StronglySorted (fun x y => precedes (fst x) (fst y)) t.
+
+Hypothesis in_order : forall a, In a agents -> isorted (tr a).
+
+(* A barrier of a position and a key is met by as many as it counts to; who uses the key belongs to it. *)
+Hypothesis met : forall a p k n, In a agents -> In (p, Barrier k n) (tr a) ->
+  exists w, NoDup w /\ length w = n /\ forall b, In b w <-> In b agents /\ In (p, Barrier k n) (tr b).
+Hypothesis own : forall a b p q k n m, In a agents -> In b agents ->
+  In (p, Barrier k n) (tr a) -> In (q, Barrier k m) (tr b) -> In (p, Barrier k n) (tr b) /\ In (q, Barrier k m) (tr a).
+
+(* What is meant to come before: an agent's own order, barriers, and arrivals before those who wait for their phase. *)
+Inductive ord : A -> path -> A -> path -> Prop :=
+| ord_own a p q e f : In a agents -> In (p, e) (tr a) -> In (q, f) (tr a) -> precedes p q -> ord a p a q
+| ord_bar a b p q k n f : In a agents -> In b agents -> In (p, Barrier k n) (tr a) -> In (p, Barrier k n) (tr b) ->
+    In (q, f) (tr b) -> precedes p q -> ord a p b q
+| ord_signal a b p q s n : In a agents -> In b agents -> In (p, Arrive s n) (tr a) -> In (q, Await s n) (tr b) -> ord a p b q
+| ord_trans a p b q c r : ord a p b q -> ord b q c r -> ord a p c r.
+
+(* The arrivals of each phase: as many as the signal counts to, of all phases before one that is used, and of one that is
+   waited for. *)
+Variable arrivals : S -> nat -> list (A * path).
+Hypothesis sized : forall s, 0 < size s.
+Hypothesis each_once : forall s n, NoDup (arrivals s n).
+Hypothesis are_arrivals : forall s n a p, In (a, p) (arrivals s n) <-> In a agents /\ In (p, Arrive s n) (tr a).
+Hypothesis enough : forall a p s n, In a agents -> In (p, Await s n) (tr a) -> length (arrivals s n) = size s.
+Hypothesis enough_before : forall s n, arrivals s (1 + n) <> [] -> length (arrivals s n) = size s.
+Hypothesis at_most : forall s n, length (arrivals s n) <= size s.
+
+(* An arrival stands before those who wait for it. *)
+Hypothesis arrives_first : forall a b p q s n, In (a, p) (arrivals s n) -> In b agents -> In (q, Await s n) (tr b) -> precedes p q.
+
+(* A phase's arrivals come before the next one's. *)
+Hypothesis phases : forall s n a p b q, In (a, p) (arrivals s n) -> In (b, q) (arrivals s (1 + n)) -> ord a p b q.
+
+(* Who waits for a phase has passed before the next one can end. *)
+Hypothesis in_time : forall a p s n, In a agents -> In (p, Await s n) (tr a) -> arrivals s (1 + n) <> [] ->
+  exists b q, In (b, q) (arrivals s (1 + n)) /\ ord a p b q.
+
+(* And has not begun to wait before the last one has ended. *)
+Hypothesis not_early : forall a p s n b q, In a agents -> In (p, Await s (1 + n)) (tr a) -> In (b, q) (arrivals s n) ->
+  exists p' e, In (p', e) (tr a) /\ precedes p' p /\ ord b q a p'.
+
+(* -- what is done ------------------------------------------------------------------------------------------------------- *)
+
+Definition did (M : state) (a : A) (p : path) : Prop :=
+  exists d e, In (p, e) d /\ tr a = d ++ left M a.
+
+Record ok (M : state) : Prop := Ok {
+  suffix : forall a, In a agents -> exists d, tr a = d ++ left M a;
+  atomic : forall a b p k n, In a agents -> In b agents -> In (p, Barrier k n) (tr a) -> In (p, Barrier k n) (tr b) ->
+    did M a p -> did M b p;
+  waited : forall a p s n b q, In a agents -> In (p, Await s n) (tr a) -> did M a p -> In (b, q) (arrivals s n) -> did M b q;
+  counted : forall s, exists l, NoDup l /\ length l = came M s /\
+    forall b q, In (b, q) l <-> In b agents /\ did M b q /\ exists n, In (q, Arrive s n) (tr b) }.
+
+Lemma isorted_app t u : isorted (t ++ u) <->
+  isorted t /\ isorted u /\ (forall x y, In x t -> In y u -> precedes (fst x) (fst y)).
+Proof.
+  unfold isorted; induction t as [|x t IH]; simpl.
+  - split; [intro H; repeat split; auto; try constructor; intros ? ? [] | tauto].
+  - split.
+    + intro H; inversion H as [|? ? H1 H2]; subst; apply IH in H1; destruct H1 as (B & C & D).
+      rewrite Forall_app in H2; destruct H2 as [H2 H3].
+      repeat split; auto; try (constructor; auto).
+      intros y z [<-|I] J; [rewrite Forall_forall in H3; auto | auto].
+    + intros (B & C & D); inversion B; subst; constructor.
+      * apply IH; repeat split; auto.
+      * rewrite Forall_app; split; auto; rewrite Forall_forall; auto.
+Qed.
+
+(* One position of a trace has one action. *)
+Lemma one_action a p e f : In a agents -> In (p, e) (tr a) -> In (p, f) (tr a) -> e = f.
+Proof.
+  intro T; pose proof (in_order a T) as H; revert H; generalize (tr a) as t.
+  induction t as [|x t IH]; simpl; [intros _ []|]; intro H; inversion H as [|? ? H1 H2]; subst.
+  rewrite Forall_forall in H2; intros [E|I] [F|J]; auto.
+  - congruence.
+  - subst x; exfalso; exact (precedes_irr _ (H2 _ J)).
+  - subst x; exfalso; exact (precedes_irr _ (H2 _ I)).
+Qed.
+
+Lemma did_in M a p : did M a p -> exists e, In (p, e) (tr a).
+Proof. intros (d & e & I & E); exists e; rewrite E; apply in_or_app; auto. Qed.
+
+Lemma left_in M a x : ok M -> In a agents -> In x (left M a) -> In x (tr a).
+Proof. intros O T I; destruct (suffix M O a T) as [d E]; rewrite E; apply in_or_app; auto. Qed.
+
+Lemma not_both M a p e : ok M -> In a agents -> did M a p -> In (p, e) (left M a) -> False.
+Proof.
+  intros O T (d & f & I & E) J; pose proof (in_order a T) as H; rewrite E in H; apply isorted_app in H.
+  destruct H as (_ & _ & H); exact (precedes_irr _ (H _ _ I J)).
+Qed.
+
+Lemma did_or_left M a p e : ok M -> In a agents -> In (p, e) (tr a) -> did M a p \/ In (p, e) (left M a).
+Proof.
+  intros O T I; destruct (suffix M O a T) as [d E]; rewrite E in I; apply in_app_or in I; destruct I; auto.
+  left; exists d, e; auto.
+Qed.
+
+Lemma did_earlier M a p q e : ok M -> In a agents -> In (p, e) (tr a) -> precedes p q -> did M a q -> did M a p.
+Proof.
+  intros O T I P D; destruct (did_or_left M a p e O T I) as [|J]; auto.
+  destruct D as (d & f & Id & E); pose proof (in_order a T) as H; rewrite E in H; apply isorted_app in H.
+  destruct H as (_ & _ & H); exfalso; apply (precedes_irr p); eapply precedes_trans; [exact P | exact (H _ _ Id J)].
+Qed.
+
+Lemma head_first M a x r y : ok M -> In a agents -> left M a = x :: r -> In y r -> precedes (fst x) (fst y).
+Proof.
+  intros O T E I; destruct (suffix M O a T) as [d F]; pose proof (in_order a T) as H; rewrite F, E in H.
+  apply isorted_app in H; destruct H as (_ & H & _); inversion H as [|? ? _ G]; subst; rewrite Forall_forall in G; auto.
+Qed.
+
+(* What came before something done is done. *)
+Lemma closed M a p b q : ok M -> ord a p b q -> did M b q -> did M a p.
+Proof.
+  intros O H; induction H as [a p q e f T I J P|a b p q k n f Ta Tb I J Iq P|a b p q s n Ta Tb I J|a p b q c r _ IH1 _ IH2]; intro D.
+  - eapply did_earlier; eauto.
+  - apply (atomic M O b a p k n); auto; eapply did_earlier; eauto.
+  - apply (waited M O b q s n); auto; apply are_arrivals; auto.
+  - auto.
+Qed.
+
+Lemma ord_agent a p b q : ord a p b q -> In a agents /\ In b agents.
+Proof. intro H; induction H; tauto. Qed.
+
+(* -- phases ------------------------------------------------------------------------------------------------------------- *)
+
+Definition all_did (M : state) (s : S) (n : nat) : Prop := forall a p, In (a, p) (arrivals s n) -> did M a p.
+
+Lemma before_did M s n m a p : ok M -> n < m -> In (a, p) (arrivals s m) -> did M a p -> all_did M s n.
+Proof.
+  intros O L; revert a p; induction L as [|m L IH]; intros a p I D b q J.
+  - eapply closed; [exact O | eapply phases; eauto | exact D].
+  - assert (NE : arrivals s m <> []).
+    { intro E; pose proof (enough_before s m) as G; rewrite E in G; simpl in G; pose proof (sized s).
+      assert (0 = size s) by (apply G; intro F; rewrite F in I; destruct I); lia. }
+    destruct (arrivals s m) as [|[c r] t] eqn:E; [congruence|].
+    assert (Ic : In (c, r) (arrivals s m)) by (rewrite E; left; auto).
+    apply (IH c r); [rewrite <- E; exact Ic | | exact J].
+    eapply closed; [exact O | eapply phases; [exact Ic | exact I] | exact D].
+Qed.
+
+Lemma did_dec M a p : ok M -> In a agents -> {did M a p} + {~ did M a p}.
+Proof.
+  intros O T; destruct (in_dec path_dec p (map fst (tr a))) as [I|I].
+  - destruct (in_dec path_dec p (map fst (left M a))) as [J|J].
+    + right; intro D; apply in_map_iff in J; destruct J as ([q e] & <- & J); exact (not_both M a q e O T D J).
+    + left; apply in_map_iff in I; destruct I as ([q e] & <- & I); simpl in *.
+      destruct (did_or_left M a q e O T I) as [|K']; auto; exfalso; apply J; apply in_map_iff; exists (q, e); auto.
+  - right; intro D; destruct (did_in M a p D) as [e J]; apply I, in_map_iff; exists (p, e); auto.
+Qed.
+
+(* All phases below n have as many arrivals as they count to, if phase n has any. *)
+Fixpoint upto (s : S) (n : nat) : list (A * path) := match n with 0 => [] | Datatypes.S m => upto s m ++ arrivals s m end.
+
+Lemma in_upto s n x : In x (upto s n) <-> exists m, m < n /\ In x (arrivals s m).
+Proof.
+  induction n as [|n IH]; simpl; [split; [intros [] | intros (m & L & _); lia]|].
+  rewrite in_app_iff, IH; split.
+  - intros [(m & L & I)|I]; [exists m | exists n]; auto.
+  - intros (m & L & I); destruct (Nat.eq_dec m n) as [->|Ne]; auto; left; exists m; split; auto; lia.
+Qed.
+
+Lemma one_phase s n m a p : In (a, p) (arrivals s n) -> In (a, p) (arrivals s m) -> n = m.
+Proof.
+  intros I J; apply are_arrivals in I; apply are_arrivals in J; destruct I as [T I], J as [_ J].
+  pose proof (one_action a p _ _ T I J) as E; congruence.
+Qed.
+
+Lemma nodup_app (B : Type) (l m : list B) : NoDup l -> NoDup m -> (forall x, In x l -> ~ In x m) -> NoDup (l ++ m).
+Proof.
+  induction l as [|x l IH]; simpl; auto; intros L N D; inversion L; subst; constructor.
+  - rewrite in_app_iff; intros [I|I]; [auto | eapply D; eauto].
+  - apply IH; auto.
+Qed.
+
+Lemma upto_nodup s n : NoDup (upto s n).
+Proof.
+  induction n as [|n IH]; simpl; [constructor|]; apply nodup_app; auto.
+  intros [a p] I J; apply in_upto in I; destruct I as (m & L & I); pose proof (one_phase _ _ _ _ _ I J); lia.
+Qed.
+
+Lemma upto_length s n : (forall m, m < n -> length (arrivals s m) = size s) -> length (upto s n) = n * size s.
+Proof.
+  induction n as [|n IH]; simpl; auto; intro H; rewrite app_length, IH, H; auto; lia.
+Qed.
+
+Definition didb (M : state) (x : A * path) : bool :=
+  (if in_dec path_dec (snd x) (map fst (tr (fst x))) then true else false) &&
+  negb (if in_dec path_dec (snd x) (map fst (left M (fst x))) then true else false).
+
+Lemma didb_spec M a p : ok M -> In a agents -> didb M (a, p) = true <-> did M a p.
+Proof.
+  intros O T; unfold didb; simpl; destruct (in_dec path_dec p (map fst (tr a))) as [I|I]; simpl.
+  - destruct (in_dec path_dec p (map fst (left M a))) as [J|J]; simpl; split; auto; try discriminate.
+    + intro D; apply in_map_iff in J; destruct J as ([q e] & <- & J); exfalso; exact (not_both M a q e O T D J).
+    + intros _; apply in_map_iff in I; destruct I as ([q e] & <- & I); simpl in *.
+      destruct (did_or_left M a q e O T I) as [|K']; auto; exfalso; apply J, in_map_iff; exists (q, e); auto.
+  - split; [discriminate|]; intro D; destruct (did_in M a p D) as [e J]; exfalso; apply I, in_map_iff; exists (p, e); auto.
+Qed.
+
+Lemma filter_length_le (B : Type) (f : B -> bool) l : length (filter f l) <= length l.
+Proof. induction l as [|x l IH]; simpl; auto; destruct (f x); simpl; lia. Qed.
+
+Lemma filter_same (B : Type) (f : B -> bool) l : (forall x, In x l -> f x = true) -> filter f l = l.
+Proof. induction l as [|x l IH]; simpl; intro H; auto; rewrite H by auto; f_equal; auto. Qed.
+
+Lemma filter_all (B : Type) (f : B -> bool) l : length (filter f l) = length l -> forall x, In x l -> f x = true.
+Proof.
+  induction l as [|y l IH]; simpl; [intros _ x []|]; destruct (f y) eqn:E; simpl; intro L.
+  - intros x [<-|I]; auto.
+  - pose proof (filter_length_le _ f l); lia.
+Qed.
+
+Lemma same_length (B : Type) (l m : list B) : NoDup l -> NoDup m -> (forall x, In x l <-> In x m) -> length l = length m.
+Proof.
+  intros L N E; apply Nat.le_antisymm; apply NoDup_incl_length; auto; intros x I; apply E; auto.
+Qed.
+
+Lemma full_below s n m : length (arrivals s n) = size s -> m <= n -> length (arrivals s m) = size s.
+Proof.
+  intros E L; remember (n - m) as d eqn:Ed; revert m L Ed; induction d as [|d IH]; intros m L Ed.
+  - replace m with n by lia; auto.
+  - apply enough_before; intro F; assert (G : length (arrivals s (1 + m)) = size s) by (apply IH; lia).
+    rewrite F in G; pose proof (sized s); simpl in G; lia.
+Qed.
+
+(* Where an agent waits for phase n next, the hardware shows n phases or one more, and the latter if all have arrived. *)
+Lemma phases_shown M a p s n r : ok M -> In a agents -> left M a = (p, Await s n) :: r ->
+  all_did M s n /\ came M s / size s = 1 + n \/ ~ all_did M s n /\ came M s / size s = n.
+Proof.
+  intros O T E.
+  assert (I : In (p, Await s n) (tr a)) by (apply (left_in M a _ O T); rewrite E; left; auto).
+  assert (Not : ~ did M a p) by (intro D; apply (not_both M a p (Await s n) O T D); rewrite E; left; auto).
+  pose proof (enough a p s n T I) as Full; pose proof (sized s) as Sz.
+  assert (Below : forall m, m < n -> all_did M s m).
+  { intros m L. destruct n as [|n]; [lia|].
+    assert (L' : all_did M s n).
+    { intros b' q' J'; destruct (not_early a p s n b' q' T I J') as (p' & e & Ip & Pp & Or).
+      apply (closed M b' q' a p' O Or); destruct (did_or_left M a p' e O T Ip) as [|K']; auto.
+      rewrite E in K'; destruct K' as [K'|K']; [inversion K'; subst; exfalso; exact (precedes_irr _ Pp)|].
+      pose proof (head_first M a _ _ _ O T E K') as Q; simpl in Q; exfalso.
+      apply (precedes_irr p); eapply precedes_trans; eauto. }
+    destruct (Nat.eq_dec m n) as [->|Ne]; [auto|].
+    assert (NE : length (arrivals s n) = size s) by (apply (full_below s (1 + n)); auto; lia).
+    destruct (arrivals s n) as [|[c r'] t] eqn:F; [simpl in NE; lia|].
+    assert (Ic : In (c, r') (arrivals s n)) by (rewrite F; left; auto).
+    apply (before_did M s m n c r' O ltac:(lia) Ic); auto. }
+  assert (Next : ~ (length (arrivals s (1 + n)) = size s /\ all_did M s (1 + n))).
+  { intros [F D]; assert (NE : arrivals s (1 + n) <> []) by (intro G; rewrite G in F; simpl in F; lia).
+    destruct (in_time a p s n T I NE) as (b & q & J & Or); apply Not; exact (closed M a p b q O Or (D b q J)). }
+  assert (Beyond : forall m b q, 1 + n < m -> In (b, q) (arrivals s m) -> ~ did M b q).
+  { intros m b q L J D; apply Next; destruct m as [|m]; [lia|]; split.
+    - apply (full_below s m); [|lia]; apply enough_before; intro G; simpl in G; rewrite G in J; destruct J.
+    - exact (before_did M s (1 + n) (Datatypes.S m) b q O ltac:(lia) J D). }
+  (* what has arrived is all of the phases below, and a part of this one and of the next *)
+  destruct (counted M O s) as (l & Nl & Ll & Il).
+  set (now := filter (didb M) (arrivals s n)); set (next := filter (didb M) (arrivals s (1 + n))).
+  assert (In_now : forall m x, In x (filter (didb M) (arrivals s m)) -> In x (arrivals s m)) by (intros m x J; apply filter_In in J; tauto).
+  assert (Parts : length l = length (upto s n ++ now ++ next)).
+  { apply same_length; auto.
+    - apply nodup_app; [apply upto_nodup | apply nodup_app | ].
+      + apply NoDup_filter; auto.
+      + apply NoDup_filter; auto.
+      + intros [b q] J K'; pose proof (one_phase _ _ _ _ _ (In_now _ _ J) (In_now _ _ K')); lia.
+      + intros [b q] J K'; apply in_upto in J; destruct J as (m & L & J); apply in_app_iff in K'.
+        destruct K' as [K'|K']; pose proof (one_phase _ _ _ _ _ J (In_now _ _ K')); lia.
+    - intros [b q]; rewrite Il, !in_app_iff, in_upto; unfold now, next; rewrite !filter_In; split.
+      + intros (Tb & D & m & J); assert (Jm : In (b, q) (arrivals s m)) by (apply are_arrivals; auto).
+        destruct (lt_dec m n) as [|G1]; [left; exists m; auto|].
+        destruct (Nat.eq_dec m n) as [->|G2]; [right; left; split; auto; apply didb_spec; auto|].
+        destruct (Nat.eq_dec m (1 + n)) as [->|G3]; [right; right; split; auto; apply didb_spec; auto|].
+        exfalso; exact (Beyond m b q ltac:(lia) Jm D).
+      + intros [(m & L & J)|[[J D]|[J D]]]; apply are_arrivals in J as J'; destruct J' as [Tb J'].
+        * split; [auto|]; split; [exact (Below m L b q J) | eauto].
+        * split; [auto|]; split; [apply didb_spec; auto | eauto].
+        * split; [auto|]; split; [apply didb_spec; auto | eauto]. }
+  rewrite !app_length, (upto_length s n) in Parts by (intros m L; apply (full_below s n); auto; lia).
+  assert (Now : length now <= size s) by (rewrite <- Full; apply filter_length_le).
+  assert (All : length now = size s <-> all_did M s n).
+  { split.
+    - intros G b q J; apply didb_spec; auto; [apply are_arrivals in J; tauto|].
+      apply (filter_all _ (didb M) (arrivals s n)); auto; fold now; lia.
+    - intro D; rewrite <- Full; unfold now; f_equal; apply filter_same; intros [b q] J.
+      apply didb_spec; auto; apply are_arrivals in J; tauto. }
+  assert (Less : length next < size s).
+  { assert (G : length next <= length (arrivals s (1 + n))) by apply filter_length_le; pose proof (at_most s (1 + n)).
+    destruct (Nat.eq_dec (length next) (size s)) as [F|]; [|lia]; exfalso; apply Next; split; [lia|].
+    intros b q J; apply didb_spec; auto; [apply are_arrivals in J; tauto|].
+    apply (filter_all _ (didb M) (arrivals s (1 + n))); auto; fold next; lia. }
+  assert (None_ : length now < size s -> length next = 0).
+  { intro G; destruct next as [|[b q] t] eqn:F; auto; exfalso.
+    assert (J : In (b, q) next) by (rewrite F; left; auto); unfold next in J; apply filter_In in J; destruct J as [J D].
+    assert (Y : all_did M s n).
+    { apply (before_did M s n (1 + n) b q O ltac:(lia) J); apply didb_spec; auto; apply are_arrivals in J; tauto. }
+    apply All in Y; lia. }
+  rewrite <- Ll, Parts, <- All; destruct (Nat.eq_dec (length now) (size s)) as [G|G]; [left | right]; split; auto.
+  - rewrite G; replace (n * size s + (size s + length next)) with (length next + (1 + n) * size s) by lia.
+    rewrite Nat.div_add, Nat.div_small by lia; auto.
+  - rewrite None_ by lia; replace (n * size s + (length now + 0)) with (length now + n * size s) by lia.
+    rewrite Nat.div_add, Nat.div_small by lia; auto.
+Qed.
+
+Lemma next_parity n : n mod 2 <> (1 + n) mod 2.
+Proof.
+  pose proof (Nat.div_mod n 2); pose proof (Nat.div_mod (1 + n) 2); pose proof (Nat.mod_upper_bound n 2).
+  pose proof (Nat.mod_upper_bound (1 + n) 2); lia.
+Qed.
+
+(* So the parity says whether the phase that is meant has ended. *)
+Lemma shows M a p s n r : ok M -> In a agents -> left M a = (p, Await s n) :: r ->
+  (came M s / size s) mod 2 = (1 + n) mod 2 <-> all_did M s n.
+Proof.
+  intros O T E; destruct (phases_shown M a p s n r O T E) as [[D V]|[D V]]; rewrite V; [tauto|].
+  split; [intro P; exfalso; exact (next_parity n P) | tauto].
+Qed.
+
+(* -- steps -------------------------------------------------------------------------------------------------------------- *)
+
+Lemma start_ok : ok start.
+Proof.
+  assert (No : forall a p, ~ did start a p).
+  { intros a p (d & e & I & E); simpl in E; apply (f_equal (@length _)) in E; rewrite app_length in E.
+    destruct d; [destruct I | simpl in E; lia]. }
+  split.
+  - intros a _; exists []; auto.
+  - intros a b p k n _ _ _ _ D; exfalso; eapply No; eauto.
+  - intros a p s n b q _ _ D; exfalso; eapply No; eauto.
+  - intro s; exists []; split; [constructor | split; [reflexivity|]].
+    intros b q; split; [intros [] | intros (_ & D & _); exfalso; exact (No _ _ D)].
+Qed.
+
+Lemma step_left M l M' a : step M l M' ->
+  (left M' a = left M a /\ forall p, ~ In (a, p) (who l)) \/
+  (In a agents /\ exists p e, left M a = (p, e) :: left M' a /\ forall q, In (a, q) (who l) <-> q = p).
+Proof.
+  assert (One : forall (b : A) (p : path), (a = b /\ forall q, In (a, q) [(b, p)] <-> q = p) \/
+            (a <> b /\ forall q, ~ In (a, q) [(b, p)])).
+  { intros b p; destruct (agent_dec a b) as [->|Ne]; [left | right]; (split; [auto|]); intro q; simpl.
+    - split; [intros [E|[]]; congruence | intros ->; auto].
+    - intros [E|[]]; congruence. }
+  intro H; inversion H as [L C L' b p x r T E F Else|L C L' w k NE ND All Else|L C L' C' b p s n r T E F Else _ _|
+                           L C L' b p s n r T E F Else _]; subst; simpl.
+  - destruct (One b p) as [[<- Q]|[Ne Q]]; [right; split; eauto | left; auto].
+  - destruct (in_dec agent_dec a (map fst w)) as [I|I]; [right | left; split; auto].
+    + apply in_map_iff in I; destruct I as ([a' p] & Ea & I); simpl in Ea; subst a'.
+      destruct (All a p I) as (T & r & E & F); split; auto; exists p, (Barrier k (length w)); split; [congruence|].
+      intro q; split; [|intros ->; auto]; intro J; destruct (All a q J) as (_ & r' & E' & _); congruence.
+    + intros p J; apply I, in_map_iff; exists (a, p); auto.
+  - destruct (One b p) as [[<- Q]|[Ne Q]]; [right; split; eauto | left; auto].
+  - destruct (One b p) as [[<- Q]|[Ne Q]]; [right; split; eauto | left; auto].
+Qed.
+
+Lemma did_step M l M' a p : ok M -> In a agents -> step M l M' -> did M' a p <-> did M a p \/ In (a, p) (who l).
+Proof.
+  intros O T H; destruct (step_left M l M' a H) as [[E No]|[_ (q & e & E & W)]]; unfold did.
+  - rewrite E; split; [auto | intros [|I]; auto; exfalso; eapply No; eauto].
+  - destruct (suffix M O a T) as [d F]; split.
+    + intros (d' & f & I & F'); assert (G : d' = d ++ [(q, e)]).
+      { apply (app_inv_tail (left M' a)); rewrite <- F', F, E, <- app_assoc; auto. }
+      subst d'; apply in_app_or in I; destruct I as [I|[I|[]]]; [left; exists d, f; auto | right; apply W; congruence].
+    + intros [(d' & f & I & F')|I].
+      * exists (d' ++ [(q, e)]), f; split; [apply in_or_app; auto | rewrite F', E, <- app_assoc; auto].
+      * apply W in I; subst p; exists (d ++ [(q, e)]), e; split; [apply in_or_app; simpl; auto | rewrite F, E, <- app_assoc; auto].
+Qed.
+
+(* A barrier that goes off is one barrier, and all of it. *)
+Lemma goes_off L C L' w k :
+  ok (State L C) -> w <> [] -> NoDup (map fst w) ->
+  (forall a p, In (a, p) w -> In a agents /\ exists r, L a = (p, Barrier k (length w)) :: r /\ L' a = r) ->
+  exists p, forall b q, In (b, q) w <-> q = p /\ In b agents /\ In (p, Barrier k (length w)) (tr b).
+Proof.
+  intros O NE ND All; destruct w as [|[a p] w]; [congruence|]; set (W := (a, p) :: w) in *.
+  assert (Here : forall b q, In (b, q) W -> In b agents /\ In (q, Barrier k (length W)) (tr b) /\
+            In (q, Barrier k (length W)) (left (State L C) b)).
+  { intros b q I; destruct (All b q I) as (Tb & r & E & _); simpl; rewrite E; split; [auto|]; split; [|left; auto].
+    apply (left_in (State L C) b _ O Tb); simpl; rewrite E; left; auto. }
+  assert (Same : forall b q c r, In (b, q) W -> In (c, r) W -> q = r \/ precedes r q).
+  { intros b q c r I J; destruct (Here b q I) as (Tb & Ib & Lb), (Here c r J) as (Tc & Ic & Lc).
+    destruct (own b c q r k _ _ Tb Tc Ib Ic) as [Iq Ir].
+    destruct (did_or_left (State L C) c q _ O Tc Iq) as [D|D].
+    - exfalso; apply (not_both (State L C) b q (Barrier k (length W)) O Tb); auto.
+      apply (atomic (State L C) O c b q k (length W)); auto.
+    - destruct (All c r J) as (_ & s & E & _); simpl in D; rewrite E in D; destruct D as [D|D]; [left; congruence|].
+      right; exact (head_first (State L C) c _ _ (q, Barrier k (length W)) O Tc E D). }
+  assert (Eq : forall b q, In (b, q) W -> q = p).
+  { intros b q I; destruct (Same b q a p I (or_introl eq_refl)) as [|P]; auto.
+    destruct (Same a p b q (or_introl eq_refl) I) as [|Q]; auto.
+    exfalso; apply (precedes_irr p); eapply precedes_trans; eauto. }
+  exists p; intros b q; split.
+  - intro I; pose proof (Eq b q I); subst q; destruct (Here b p I) as (Tb & Ib & _); auto.
+  - intros (-> & Tb & Ib); destruct (Here a p (or_introl eq_refl)) as (Ta & Ia & _).
+    destruct (met a p k _ Ta Ia) as (m & Dm & Lm & Mm).
+    assert (Sub : incl (map fst W) m).
+    { intros c J; apply in_map_iff in J; destruct J as ([c' r] & <- & J); simpl; pose proof (Eq _ _ J); subst r.
+      destruct (Here _ _ J) as (Tc & Ic & _); apply Mm; auto. }
+    assert (Sup : incl m (map fst W)) by (apply NoDup_length_incl; auto; rewrite Lm, map_length; auto).
+    assert (J : In b (map fst W)) by (apply Sup, Mm; auto); apply in_map_iff in J; destruct J as ([b' r] & Eb & J).
+    simpl in Eb; subst b'; pose proof (Eq _ _ J); subst r; auto.
+Qed.
+
+(* What a step does is what stands in the trace. *)
+Lemma step_action M l M' a p e : ok M -> step M l M' -> In a agents -> In (a, p) (who l) -> In (p, e) (tr a) ->
+  In (p, e) (left M a) /\
+  match what l, e with
+  | DAcc x, Access y => x = y
+  | DBar, Barrier k n => forall b, In b agents -> In (p, e) (tr b) -> In (b, p) (who l)
+  | DArr s, Arrive t _ => s = t /\ came M' s = 1 + came M s
+  | DAwait s, Await t n => s = t /\ all_did M s n
+  | _, _ => False
+  end.
+Proof.
+  intros O H T W I.
+  assert (Lf : forall f r, left M a = (p, f) :: r -> e = f).
+  { intros f r E; apply (one_action a p e f T I); apply (left_in M a _ O T); rewrite E; left; auto. }
+  inversion H as [L C L' b q x r Tb E F Else|L C L' w k NE ND All Else|L C L' C' b q s n r Tb E F Else Cs Ct|
+                           L C L' b q s n r Tb E F Else Pa]; subst; simpl in *.
+  - destruct W as [W|[]]; inversion W; subst; rewrite (Lf _ _ E); split; [rewrite E; left; auto | auto].
+  - destruct (All a p W) as (_ & r & E & F); rewrite (Lf _ _ E) in *; split; [rewrite E; left; auto|].
+    intros b Tb Ib; destruct (goes_off L C L' w k O NE ND All) as (p' & G); apply G in W as W'; destruct W' as (-> & _ & _).
+    apply G; auto.
+  - destruct W as [W|[]]; inversion W; subst; rewrite (Lf _ _ E); split; [rewrite E; left; auto | auto].
+  - destruct W as [W|[]]; inversion W; subst; rewrite (Lf _ _ E); split; [rewrite E; left; auto | split; auto].
+    apply (shows (State L C) a p s n _ O T E); auto.
+Qed.
+
+Lemma who_agents M l M' a p : step M l M' -> In (a, p) (who l) -> In a agents.
+Proof.
+  intros H I; destruct (step_left M l M' a H) as [[_ No]|[T _]]; auto; exfalso; eapply No; eauto.
+Qed.
+
+Lemma step_came M l M' s : step M l M' -> what l <> DArr s -> came M' s = came M s.
+Proof. intros H Ne; inversion H; subst; simpl in *; auto; match goal with E : forall t, t <> _ -> _ |- _ => apply E end; congruence. Qed.
+
+Lemma ok_step M l M' : ok M -> step M l M' -> ok M'.
+Proof.
+  intros O H; split.
+  - intros a T; destruct (suffix M O a T) as [d E]; destruct (step_left M l M' a H) as [[F _]|[_ (p & e & F & _)]].
+    + exists d; congruence.
+    + exists (d ++ [(p, e)]); rewrite E, F, <- app_assoc; auto.
+  - intros a b p k n Ta Tb Ia Ib D; apply (did_step M l M' a p O Ta H) in D; apply (did_step M l M' b p O Tb H).
+    destruct D as [D|W]; [left; eapply (atomic M O a b); eauto|right].
+    destruct (step_action M l M' a p _ O H Ta W Ia) as [_ X0]; destruct (what l); try contradiction; auto.
+  - intros a p s n b q Ta Ia D J; apply (did_step M l M' a p O Ta H) in D; apply are_arrivals in J as J'; destruct J' as [Tb _].
+    apply (did_step M l M' b q O Tb H); left; destruct D as [D|W]; [eapply (waited M O a); eauto|].
+    destruct (step_action M l M' a p _ O H Ta W Ia) as [_ X0]; destruct (what l); try contradiction; destruct X0 as [-> X0]; auto.
+  - intro s; destruct (counted M O s) as (m & Nm & Lm & Im).
+    assert (Dec : what l = DArr s \/ what l <> DArr s).
+    { destruct (what l) as [x| |t|t]; try (right; discriminate); destruct (signal_dec t s); [left | right]; congruence. }
+    destruct Dec as [Eq|Ne].
+    + inversion H as [| |L C L' C' a p t n r T E F Else Cs Ct|]; subst; simpl in Eq; try discriminate; inversion Eq; subst t.
+      assert (Ia : In (p, Arrive s n) (tr a)) by (apply (left_in (State L C) a _ O T); simpl; rewrite E; left; auto).
+      exists ((a, p) :: m); split; [|split].
+      * constructor; auto; intro J; apply Im in J; destruct J as (_ & D & _).
+        apply (not_both (State L C) a p (Arrive s n) O T D); simpl; rewrite E; left; auto.
+      * simpl in *; rewrite Lm, Cs; auto.
+      * intros b q; simpl; rewrite Im; split.
+        -- intros [W|(Tb & D & J)]; [inversion W; subst; split; [auto|]; split; eauto|].
+           ++ apply (did_step _ _ _ b q O T H); right; left; auto.
+           ++ split; [auto|]; split; auto; apply (did_step _ _ _ b q O Tb H); auto.
+        -- intros (Tb & D & J); apply (did_step _ _ _ b q O Tb H) in D; destruct D as [D|[W|[]]]; auto.
+    + exists m; split; [auto|]; split; [rewrite (step_came M l M' s H Ne); auto|].
+      intros b q; rewrite Im; split; intros (Tb & D & J); (split; [auto|]; split; [|exact J]).
+      * apply (did_step M l M' b q O Tb H); auto.
+      * apply (did_step M l M' b q O Tb H) in D; destruct D as [|W]; auto; exfalso; destruct J as [n J].
+        destruct (step_action M l M' b q _ O H Tb W J) as [_ X0]; destruct (what l); try contradiction; destruct X0; subst; auto.
+Qed.
+
+Lemma ok_run M ls M' : ok M -> run M ls M' -> ok M'.
+Proof. intros O H; induction H; eauto using ok_step. Qed.
+
+(* -- progress ----------------------------------------------------------------------------------------------------------- *)
+
+Definition set (L : A -> list (path * action)) (a : A) (r : list (path * action)) : A -> list (path * action) :=
+  fun b => if agent_dec b a then r else L b.
+
+Lemma set_same L a r : set L a r a = r.
+Proof. unfold set; destruct (agent_dec a a); congruence. Qed.
+Lemma set_other L a r b : b <> a -> set L a r b = L b.
+Proof. unfold set; destruct (agent_dec b a); congruence. Qed.
+
+Theorem progress M : ok M -> finished M \/ exists l M', step M l M'.
+Proof.
+  intro O; destruct M as [L C]; set (live := filter (fun a => match L a with [] => false | _ => true end) agents).
+  assert (Live : forall a, In a live <-> In a agents /\ L a <> []).
+  { intro a; unfold live; rewrite filter_In; destruct (L a); intuition congruence. }
+  set (next := fun a => match L a with [] => [] | x :: _ => fst x end).
+  destruct live as [|a0 l0] eqn:E.
+  { left; intros a T; simpl; destruct (L a) as [|x r] eqn:F; auto.
+    exfalso; apply (proj2 (Live a)); split; auto; congruence. }
+  right; destruct (first_of _ next live) as (a & I & Min); [rewrite E; discriminate|].
+  rewrite E in *; clear E; apply Live in I; destruct I as [T NE].
+  destruct (L a) as [|[p e] r] eqn:Ea; [congruence|]; clear NE.
+  assert (Na : next a = p) by (unfold next; rewrite Ea; auto).
+  assert (Ia : In (p, e) (tr a)) by (apply (left_in (State L C) a _ O T); simpl; rewrite Ea; left; auto).
+  (* whatever stands before p in a trace is done *)
+  assert (Least : forall b q f, In b agents -> In (q, f) (tr b) -> precedes q p -> did (State L C) b q).
+  { intros b q f Tb Ib P; destruct (did_or_left (State L C) b q f O Tb Ib) as [|J]; auto; exfalso; simpl in J.
+    destruct (L b) as [|[q' f'] s] eqn:Eb; [destruct J|].
+    apply (Min b); [apply Live; split; auto; congruence|]; rewrite Na; unfold next; rewrite Eb; simpl.
+    destruct J as [J|J]; [inversion J; subst; auto|].
+    eapply precedes_trans; [exact (head_first (State L C) b _ _ (q, f) O Tb Eb J) | exact P]. }
+  destruct e as [x|k n|s n|s n].
+  - exists (Label [(a, p)] (DAcc x)), (State (set L a r) C); econstructor; eauto using set_same, set_other.
+  - destruct (met a p k n T Ia) as (w & Dw & Lw & Mw).
+    assert (Heads : forall b, In b w -> exists s, L b = (p, Barrier k n) :: s).
+    { intros b Ib; apply Mw in Ib; destruct Ib as [Tb Ib].
+      destruct (did_or_left (State L C) b p _ O Tb Ib) as [D|J].
+      - exfalso; apply (not_both (State L C) a p (Barrier k n) O T); [|simpl; rewrite Ea; left; auto].
+        apply (atomic (State L C) O b a p k n); auto.
+      - simpl in J; destruct (L b) as [|[q f] s] eqn:Eb; [destruct J|]; destruct J as [J|J]; [inversion J; subst; eauto|].
+        exfalso; apply (Min b); [apply Live; split; auto; congruence|]; rewrite Na; unfold next; rewrite Eb; simpl.
+        exact (head_first (State L C) b _ _ (p, Barrier k n) O Tb Eb J). }
+    assert (Fst : map fst (map (fun b => (b, p)) w) = w) by (rewrite map_map; simpl; apply map_id).
+    exists (Label (map (fun b => (b, p)) w) DBar), (State (fun b => if in_dec agent_dec b w then tl (L b) else L b) C).
+    apply step_bar with (k := k).
+    + intro F; apply map_eq_nil in F; subst w; apply (proj2 (Mw a)); auto.
+    + rewrite Fst; auto.
+    + intros b q J; apply in_map_iff in J; destruct J as (b' & F & J); inversion F; subst b' q.
+      destruct (Heads b J) as [s Eb]; apply Mw in J as J'; destruct J' as [Tb _]; split; auto.
+      exists s; rewrite map_length, Lw; split; auto; destruct (in_dec agent_dec b w); [rewrite Eb; auto | tauto].
+    + intros b J; rewrite Fst in J; destruct (in_dec agent_dec b w); tauto.
+  - exists (Label [(a, p)] (DArr s)), (State (set L a r) (fun t => if signal_dec t s then 1 + C t else C t)).
+    econstructor; eauto using set_same, set_other.
+    + destruct (signal_dec s s); congruence.
+    + intros t Ne; destruct (signal_dec t s); congruence.
+  - exists (Label [(a, p)] (DAwait s)), (State (set L a r) C); econstructor; eauto using set_same, set_other.
+    apply (shows (State L C) a p s n r O T Ea); intros b q J; apply are_arrivals in J as J'; destruct J' as [Tb Ib].
+    apply (Least b q _ Tb Ib); exact (arrives_first b a q p s n J T Ia).
+Qed.
+
+Definition total (M : state) : nat := list_sum (map (fun a => length (left M a)) agents).
+
+Lemma step_total M l M' : step M l M' -> total M' < total M.
+Proof.
+  intro H; assert (Who : exists a p, In (a, p) (who l)).
+  { inversion H as [L C L' a p x r T E F Else|L C L' w k NE ND All Else|L C L' C' a p s n r T E F Else _ _|
+                    L C L' a p s n r T E F Else _]; subst; simpl; eauto; destruct w as [|[a p] w]; [congruence|]; exists a, p; left; auto. }
+  destruct Who as (a & p & W); pose proof (who_agents M l M' a p H W) as T.
+  apply sum_less with (a := a); auto.
+  - intro b; destruct (step_left M l M' b H) as [[E _]|[_ (q & e & E & _)]]; rewrite E; simpl; auto.
+  - destruct (step_left M l M' a H) as [[_ No]|[_ (q & e & E & _)]]; [exfalso; eapply No; eauto | rewrite E; simpl; auto].
+Qed.
+
+Lemma run_bounded M ls M' : run M ls M' -> length ls + total M' <= total M.
+Proof. induction 1; simpl; auto; match goal with E : step _ _ _ |- _ => apply step_total in E end; lia. Qed.
+
+(* -- happens-before ----------------------------------------------------------------------------------------------------- *)
+
+Definition at_ (ls : list label) (i : nat) (a : A) (p : path) : Prop := exists l, nth_error ls i = Some l /\ In (a, p) (who l).
+
+(* Arrivals at a signal in the first steps of a run. *)
+Definition come (s : S) (ls : list label) : nat :=
+  length (filter (fun l => match what l with DArr t => if signal_dec t s then true else false | _ => false end) ls).
+
+(* Of the steps of a run: an agent takes part in both; or the second has waited for a phase that the first arrived for. *)
+Inductive hb (ls : list label) : nat -> nat -> Prop :=
+| hb_agent i j a p q : i < j -> at_ ls i a p -> at_ ls j a q -> hb ls i j
+| hb_signal i j l m s : i < j -> nth_error ls i = Some l -> what l = DArr s -> nth_error ls j = Some m -> what m = DAwait s ->
+    come s (firstn i ls) / size s < come s (firstn j ls) / size s -> hb ls i j
+| hb_trans i j k : hb ls i j -> hb ls j k -> hb ls i k.
+
+Lemma run_split M ls M' i l : run M ls M' -> nth_error ls i = Some l ->
+  exists before after M1 M2, ls = before ++ l :: after /\ length before = i /\ run M before M1 /\ step M1 l M2 /\ run M2 after M'.
+Proof.
+  intro H; revert i; induction H as [M|M m M1 ls M2 H R IH]; intros [|i] E; simpl in E; try discriminate.
+  - inversion E; subst; exists [], ls, M, M1; repeat split; auto; constructor.
+  - destruct (IH i E) as (b & c & Y & Z & -> & <- & Rb & St & Rc).
+    exists (m :: b), c, Y, Z; repeat split; auto; econstructor; eauto.
+Qed.
+
+Lemma run_did M ls M' a p : ok M -> run M ls M' -> In a agents -> did M' a p <-> did M a p \/ exists i, at_ ls i a p.
+Proof.
+  intros O H T; revert O; induction H as [M|M l M1 ls M2 H R IH]; intro O.
+  - split; auto; intros [|[i (l & E & _)]]; auto; destruct i; discriminate.
+  - rewrite (IH (ok_step _ _ _ O H)), (did_step M l M1 a p O T H); split.
+    + intros [[|W]|[i (m & E & W)]]; auto; right; [exists 0, l | exists (Datatypes.S i), m]; auto.
+    + intros [|[[|i] (m & E & W)]]; auto; simpl in E; [inversion E; subst; auto | right; exists i, m; auto].
+Qed.
+
+Lemma run_came M ls M' s : run M ls M' -> came M' s = come s ls + came M s.
+Proof.
+  induction 1 as [M|M l M1 ls M2 H R IH]; auto; rewrite IH; unfold come; simpl.
+  assert (E : came M1 s = (match what l with DArr t => if signal_dec t s then 1 else 0 | _ => 0 end) + came M s).
+  { inversion H; subst; simpl; auto; destruct (signal_dec s0 s) as [->|Ne]; auto.
+    match goal with E : forall t, t <> _ -> _ |- _ => rewrite E; auto end. }
+  rewrite E; destruct (what l) as [x| |t|t]; simpl; auto; destruct (signal_dec t s); simpl; lia.
+Qed.
+
+(* Before a phase's arrivals are all there, no more phases are shown. *)
+Lemma not_shown M s n a p : ok M -> In (a, p) (arrivals s n) -> ~ did M a p -> came M s / size s <= n.
+Proof.
+  intros O J D; destruct (counted M O s) as (l & Nl & Ll & Il); pose proof (sized s) as Sz.
+  assert (Sub : incl ((a, p) :: l) (upto s (1 + n))).
+  { intros [b q] [E|I]; [inversion E; subst; apply in_upto; exists n; auto|].
+    apply Il in I; destruct I as (Tb & Db & m & Jb); assert (Jm : In (b, q) (arrivals s m)) by (apply are_arrivals; auto).
+    apply in_upto; exists m; split; auto; destruct (le_lt_dec m n) as [|G]; [lia|].
+    exfalso; exact (D (before_did M s n m b q O G Jm Db a p J)). }
+  assert (Le : length ((a, p) :: l) <= length (upto s (1 + n))).
+  { apply NoDup_incl_length; auto; constructor; auto; intro I; apply Il in I; tauto. }
+  assert (Up : forall k, length (upto s k) <= k * size s).
+  { induction k as [|k IH]; simpl; auto; rewrite app_length; pose proof (at_most s k); lia. }
+  specialize (Up (1 + n)); simpl in Le, Up; rewrite Ll in Le.
+  assert (came M s / size s < 1 + n) by (apply Nat.div_lt_upper_bound; lia); lia.
+Qed.
+
+Lemma firstn_app_length (B : Type) (l m : list B) : firstn (length l) (l ++ m) = l.
+Proof. rewrite firstn_app, Nat.sub_diag, firstn_all; simpl; apply app_nil_r. Qed.
+
+(* What is meant to come before something that was done was done before it, and happens before it. *)
+Theorem ordered ls M a p b q j : run start ls M -> ord a p b q -> at_ ls j b q -> exists i, at_ ls i a p /\ i < j /\ hb ls i j.
+Proof.
+  intros R Or; revert j; induction Or as [a p q e f T I J P|a b p q k n f Ta Tb Ia Ib J P|a b p q s n Ta Tb I J|a p b q c r _ IH1 _ IH2];
+    intros j Aj.
+  - destruct Aj as (l & Nj & W); destruct (run_split _ _ _ _ _ R Nj) as (l1 & l2 & M1 & M2 & -> & <- & R1 & St & R2).
+    pose proof (ok_run _ _ _ start_ok R1) as O1.
+    destruct (step_action M1 l M2 a q f O1 St T W J) as [Lf _].
+    assert (D : did M1 a p).
+    { destruct (did_or_left M1 a p e O1 T I) as [|K']; auto; exfalso.
+      destruct (step_left M1 l M2 a St) as [[_ No]|[_ (q' & e' & E & Q)]]; [eapply No; eauto|]; apply Q in W; subst q'.
+      rewrite E in K'; destruct K' as [K'|K']; [inversion K'; subst; exact (precedes_irr _ P)|].
+      pose proof (head_first M1 a _ _ _ O1 T E K') as Q'; simpl in Q'; apply (precedes_irr p); eapply precedes_trans; eauto. }
+    apply (run_did start l1 M1 a p start_ok R1 T) in D; destruct D as [(d & g & Id & E)|[i (m & Ni & Wi)]].
+    + exfalso; simpl in E; apply (f_equal (@length _)) in E; rewrite app_length in E; destruct d; [destruct Id | simpl in E; lia].
+    + assert (Li : i < length l1) by (apply nth_error_Some; congruence).
+      assert (Ai : at_ (l1 ++ l :: l2) i a p) by (exists m; split; auto; rewrite nth_error_app1; auto).
+      exists i; split; [auto|]; split; auto; apply hb_agent with (a := a) (p := p) (q := q); auto.
+      exists l; split; auto.
+  - assert (X0 : exists i, at_ ls i b p /\ i < j).
+    { destruct Aj as (l & Nj & W); destruct (run_split _ _ _ _ _ R Nj) as (l1 & l2 & M1 & M2 & -> & <- & R1 & St & R2).
+      pose proof (ok_run _ _ _ start_ok R1) as O1.
+      assert (D : did M1 b p).
+      { destruct (did_or_left M1 b p _ O1 Tb Ib) as [|K']; auto; exfalso.
+        destruct (step_left M1 l M2 b St) as [[_ No]|[_ (q' & e' & E & Q)]]; [eapply No; eauto|]; apply Q in W; subst q'.
+        rewrite E in K'; destruct K' as [K'|K']; [inversion K'; subst; exact (precedes_irr _ P)|].
+        pose proof (head_first M1 b _ _ _ O1 Tb E K') as Q'; simpl in Q'; apply (precedes_irr p); eapply precedes_trans; eauto. }
+      apply (run_did start l1 M1 b p start_ok R1 Tb) in D; destruct D as [(d & g & Id & E)|[i (m & Ni & Wi)]].
+      - exfalso; simpl in E; apply (f_equal (@length _)) in E; rewrite app_length in E; destruct d; [destruct Id | simpl in E; lia].
+      - assert (Li : i < length l1) by (apply nth_error_Some; congruence).
+        exists i; split; auto; exists m; split; auto; rewrite nth_error_app1; auto. }
+    destruct X0 as (i & Ai & Li); exists i; split; [|split; auto; apply hb_agent with (a := b) (p := p) (q := q); auto].
+    destruct Ai as (l & Ni & W); exists l; split; auto.
+    destruct (run_split _ _ _ _ _ R Ni) as (l1 & l2 & M1 & M2 & _ & _ & R1 & St & _).
+    pose proof (ok_run _ _ _ start_ok R1) as O1.
+    destruct (step_action M1 l M2 b p _ O1 St Tb W Ib) as [_ X0]; destruct (what l); try contradiction; auto.
+  - destruct Aj as (l & Nj & W); destruct (run_split _ _ _ _ _ R Nj) as (l1 & l2 & M1 & M2 & -> & <- & R1 & St & R2).
+    pose proof (ok_run _ _ _ start_ok R1) as O1.
+    destruct (step_action M1 l M2 b q _ O1 St Tb W J) as [Lf X0]; destruct (what l) as [x| |t|t] eqn:Wl; try contradiction.
+    destruct X0 as [-> D]; assert (Ja : In (a, p) (arrivals s n)) by (apply are_arrivals; auto); pose proof (D a p Ja) as Da.
+    apply (run_did start l1 M1 a p start_ok R1 Ta) in Da; destruct Da as [(d & g & Id & E)|[i (m & Ni & Wi)]].
+    { exfalso; simpl in E; apply (f_equal (@length _)) in E; rewrite app_length in E; destruct d; [destruct Id | simpl in E; lia]. }
+    assert (Li : i < length l1) by (apply nth_error_Some; congruence).
+    assert (Ni' : nth_error (l1 ++ l :: l2) i = Some m) by (rewrite nth_error_app1; auto).
+    exists i; split; [exists m; auto|]; split; auto.
+    destruct (run_split _ _ _ _ _ R1 Ni) as (l3 & l4 & M3 & M4 & E1 & Ei & R3 & St3 & _).
+    pose proof (ok_run _ _ _ start_ok R3) as O3.
+    destruct (step_action M3 m M4 a p _ O3 St3 Ta Wi I) as [La Xm]; destruct (what m) as [x| |t|t] eqn:Wm; try contradiction.
+    destruct Xm as [-> _].
+    apply hb_signal with (l := m) (m := l) (s := s); auto.
+    + rewrite firstn_app_length, E1, <- app_assoc, <- Ei, firstn_app_length, <- E1.
+      pose proof (run_came start l3 M3 s R3) as C3; pose proof (run_came start _ M1 s R1) as C1; simpl in C3, C1.
+      rewrite Nat.add_0_r in C3, C1; rewrite <- C3, <- C1.
+      assert (V3 : came M3 s / size s <= n).
+      { apply (not_shown M3 s n a p O3 Ja); intro D3; exact (not_both M3 a p _ O3 Ta D3 La). }
+      assert (V1 : came M1 s / size s = 1 + n).
+      { destruct (step_left M1 l M2 b St) as [[_ No]|[_ (q' & e' & E & Q)]]; [exfalso; eapply No; eauto|]; apply Q in W; subst q'.
+        assert (Ee : e' = Await s n).
+        { apply (one_action b q); auto; apply (left_in M1 b _ O1 Tb); rewrite E; left; auto. }
+        subst e'; destruct (phases_shown M1 b q s n _ O1 Tb E) as [[_ V]|[No _]]; [auto | tauto]. }
+      lia.
+  - destruct (IH2 j Aj) as (i & Ai & Li & Hi); destruct (IH1 i Ai) as (k & Ak & Lk & Hk).
+    exists k; split; [auto|]; split; [lia|]; eapply hb_trans; eauto.
+Qed.
+
+End Machine.

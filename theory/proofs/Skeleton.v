@@ -1,0 +1,163 @@
+(* Skeletons: what is left of a kernel when values are gone. Their threads, statements, traces, and the machine that runs them. *)
+
+From Coq Require Import List Arith Bool.
+Import ListNotations.
+
+(* A block's number and the thread's in it. *)
+Definition thread : Type := nat * nat.
+
+Inductive units : Type :=
+| Threads (n : nat)
+| Block
+| Cluster (c : nat)
+| Grid.
+
+(* The name of a thread's unit: threads with one name are one unit. *)
+Definition name (u : units) (a : thread) : nat * nat :=
+  match u with
+  | Threads n => (fst a, snd a / n)
+  | Block => (fst a, 0)
+  | Cluster c => (fst a / c, 0)
+  | Grid => (0, 0)
+  end.
+
+Definition same (u : units) (a b : thread) : Prop := name u a = name u b.
+
+(* A constraint on a thread's index in its block, or on what is left of it modulo `cmod`, if that is not 0. *)
+Record con : Type := Con { cmod : nat; clo : nat; chi : nat }.
+
+Definition sat (c : con) (t : nat) : bool :=
+  let x := if cmod c =? 0 then t else t mod cmod c in (clo c <=? x) && (x <? chi c).
+
+Inductive kind : Type := Read | Write | Atomic | AtomicBlock.
+
+(* An access: its number, the space with the unit whose threads alone share a place of it, the bytes of the object, the kind. *)
+Record access : Type := Access {
+  number : nat; space : nat; owner : units; first : nat; last : nat; does : kind }.
+
+(* How the hardware knows a barrier: the warp's, or a number. *)
+Inductive hardware : Type := Warp | Named (id : nat).
+
+Inductive stmt : Type :=
+| Skip
+| Seq (s1 s2 : stmt)
+| Acc (x : access)
+| Bar (u : units) (h : hardware)
+| If (u : units) (s1 s2 : stmt)
+| Loop (l m : nat) (u : units) (s : stmt)  (* the loop's number, and the least number of trips *)
+| Only (c : con) (s : stmt).
+
+(* -- positions ---------------------------------------------------------------------------------------------------------- *)
+
+(* A way down the tree of statements: to a part of one, or to a trip of a loop. *)
+Inductive turn : Type := Part (k : nat) | Trip (l k : nat).
+Definition path : Type := list turn.
+
+(* One turn comes before another; `Some l`: they are trips of the loop l. *)
+Inductive earlier : turn -> turn -> option nat -> Prop :=
+| earlier_part k m : k < m -> earlier (Part k) (Part m) None
+| earlier_trip l k m : k < m -> earlier (Trip l k) (Trip l m) (Some l).
+
+(* One position comes before another; the last index says where they part: in trips of a loop, or elsewhere. *)
+Inductive before : path -> path -> option nat -> Prop :=
+| before_here x y p q d : earlier x y d -> before (x :: p) (y :: q) d
+| before_next x p q d : before p q d -> before (x :: p) (x :: q) d.
+
+Definition precedes (p q : path) : Prop := exists d, before p q d.
+
+(* Two positions part so, whichever comes first; a position and itself part nowhere. *)
+Definition part (p q : path) (d : option nat) : Prop := before p q d \/ before q p d \/ (p = q /\ d = None).
+
+(* -- traces ------------------------------------------------------------------------------------------------------------- *)
+
+Inductive event : Type := EAcc (x : access) | EBar (u : units) (h : hardware).
+
+(* What decides branches and trips: at a position, for a unit. *)
+Definition oracle : Type := path -> nat * nat -> nat.
+
+Fixpoint trace (o : oracle) (s : stmt) (p : path) (a : thread) : list (path * event) :=
+  match s with
+  | Skip => []
+  | Seq s1 s2 => trace o s1 (p ++ [Part 0]) a ++ trace o s2 (p ++ [Part 1]) a
+  | Acc x => [(p, EAcc x)]
+  | Bar u h => [(p, EBar u h)]
+  | If u s1 s2 =>
+      if o p (name u a) =? 0 then trace o s1 (p ++ [Part 0]) a else trace o s2 (p ++ [Part 1]) a
+  | Loop l m u s => flat_map (fun k => trace o s (p ++ [Trip l k]) a) (seq 0 (m + o p (name u a)))
+  | Only c s => if sat c (snd a) then trace o s p a else []
+  end.
+
+(* -- the machine -------------------------------------------------------------------------------------------------------- *)
+
+(* Where a thread waits. The hardware counts who waits there, and knows no names. *)
+Inductive key : Type := KWarp (n b i : nat) | KNamed (b id : nat) | KCluster (i : nat) | KGrid.
+
+Definition key_of (u : units) (h : hardware) (a : thread) : key :=
+  match u, h with
+  | Threads n, Warp => KWarp n (fst a) (snd a / n)
+  | Threads n, Named id => KNamed (fst a) (id + snd a / n)
+  | Block, Warp => KWarp 0 (fst a) 0
+  | Block, Named id => KNamed (fst a) id
+  | Cluster c, _ => KCluster (fst a / c)
+  | Grid, _ => KGrid
+  end.
+
+Section Machine.
+
+(* Blocks, and threads of each. *)
+Variables B N : nat.
+
+Definition is_thread (a : thread) : Prop := fst a < B /\ snd a < N.
+
+(* To how many a barrier counts. *)
+Definition count (u : units) : nat :=
+  match u with Threads n => n | Block => N | Cluster c => c * N | Grid => B * N end.
+
+(* What each thread still has to do. *)
+Definition state : Type := thread -> list (path * event).
+
+Inductive label : Type := LAcc (a : thread) (p : path) (x : access) | LBar (w : list thread).
+
+Definition takes (l : label) (a : thread) : Prop := match l with LAcc b _ _ => a = b | LBar w => In a w end.
+
+(* Any thread makes an access that is its next event. Any threads that wait at one key, as many as they all count to, go on. *)
+Inductive step : state -> label -> state -> Prop :=
+| step_acc S S' a p x r :
+    is_thread a -> S a = (p, EAcc x) :: r -> S' a = r -> (forall b, b <> a -> S' b = S b) ->
+    step S (LAcc a p x) S'
+| step_bar S S' w k :
+    w <> [] -> NoDup w ->
+    (forall a, In a w -> is_thread a /\ exists p u h r,
+       S a = (p, EBar u h) :: r /\ key_of u h a = k /\ count u = length w /\ S' a = r) ->
+    (forall b, ~ In b w -> S' b = S b) ->
+    step S (LBar w) S'.
+
+Inductive run : state -> list label -> state -> Prop :=
+| run_nil S : run S [] S
+| run_step S l S1 ls S2 : step S l S1 -> run S1 ls S2 -> run S (l :: ls) S2.
+
+(* Happens-before, of the steps of a run: a thread takes part in both, or there are such ones between. *)
+Inductive hb (ls : list label) : nat -> nat -> Prop :=
+| hb_thread i j l m a : i < j -> nth_error ls i = Some l -> nth_error ls j = Some m -> takes l a -> takes m a -> hb ls i j
+| hb_trans i j k : hb ls i j -> hb ls j k -> hb ls i k.
+
+Definition finished (S : state) : Prop := forall a, is_thread a -> S a = [].
+
+End Machine.
+
+(* -- conflicts ---------------------------------------------------------------------------------------------------------- *)
+
+(* Kinds of accesses by two threads that must be ordered if they touch one place. *)
+Definition clash (a b : thread) (k m : kind) : Prop :=
+  match k, m with
+  | Read, Read => False
+  | Atomic, Atomic => False
+  | Atomic, AtomicBlock | AtomicBlock, Atomic | AtomicBlock, AtomicBlock => fst a <> fst b
+  | _, _ => True
+  end.
+
+(* What places an access touches, where a thread makes it at a position. *)
+Definition touches (L : Type) : Type := access -> path -> thread -> L -> Prop.
+
+Definition conflict {L} (t : touches L) (a : thread) (p : path) (x : access) (b : thread) (q : path) (y : access) : Prop :=
+  a <> b /\ clash a b (does x) (does y) /\ exists l, t x p a l /\ t y q b l.

@@ -1,0 +1,893 @@
+(* A valid skeleton never waits for ever and has no race, for any number of blocks, any decisions, and any run. *)
+
+From Coq Require Import List Arith Lia Bool FinFun.
+From Bundl Require Import Skeleton Ordered Valid.
+Import ListNotations.
+
+Ltac bools := repeat match goal with
+  | H : _ && _ = true |- _ => apply andb_prop in H; destruct H
+  | H : (_ =? _) = true |- _ => apply Nat.eqb_eq in H
+  | H : (_ <=? _) = true |- _ => apply Nat.leb_le in H
+  | H : (_ <? _) = true |- _ => apply Nat.ltb_lt in H
+  | H : existsb _ _ = true |- _ => apply existsb_exists in H; destruct H as (? & ? & ?)
+  end.
+
+(* -- arithmetic --------------------------------------------------------------------------------------------------------- *)
+
+Lemma divides_spec k n : divides k n = true -> 0 < k /\ exists m, n = m * k.
+Proof.
+  unfold divides; intro H; bools; split; auto; exists (n / k).
+  rewrite Nat.mul_comm; apply Nat.div_exact; lia.
+Qed.
+
+Lemma div_le k m x : 0 < k -> m * k <= x <-> m <= x / k.
+Proof.
+  intro K; split; intro H.
+  - apply Nat.div_le_lower_bound; lia.
+  - pose proof (Nat.mul_div_le x k); nia.
+Qed.
+
+Lemma le_same k m x y : 0 < k -> x / k = y / k -> (m * k <=? x) = (m * k <=? y).
+Proof.
+  intros K E; apply eq_true_iff_eq; rewrite !Nat.leb_le, !div_le by auto; rewrite E; tauto.
+Qed.
+
+Lemma lt_same k m x y : 0 < k -> x / k = y / k -> (x <? m * k) = (y <? m * k).
+Proof. intros K E; rewrite !Nat.ltb_antisym; f_equal; apply le_same; auto. Qed.
+
+Lemma mod_div k m x : 0 < k -> (x mod (m * k)) / k = (x / k) mod m.
+Proof.
+  intro K; destruct (Nat.eq_dec m 0) as [->|M]; [simpl; auto|].
+  rewrite (Nat.mul_comm m k), Nat.mod_mul_r by lia.
+  rewrite Nat.mul_comm, Nat.div_add by lia; rewrite (Nat.div_small (x mod k)); [lia|].
+  apply Nat.mod_upper_bound; lia.
+Qed.
+
+Lemma coarser k m x y : 0 < k -> 0 < m -> x / k = y / k -> x / (m * k) = y / (m * k).
+Proof. intros K M E; rewrite (Nat.mul_comm m k), <- !Nat.div_div by lia; rewrite E; auto. Qed.
+
+Lemma nodup_app (A : Type) (l m : list A) : NoDup l -> NoDup m -> (forall x, In x l -> ~ In x m) -> NoDup (l ++ m).
+Proof.
+  induction l as [|x l IH]; simpl; auto; intros L M D; inversion L; subst; constructor.
+  - rewrite in_app_iff; intros [I|I]; [auto | eapply D; eauto].
+  - apply IH; auto.
+Qed.
+
+Lemma NoDup_list_prod (A C : Type) (l : list A) (m : list C) : NoDup l -> NoDup m -> NoDup (list_prod l m).
+Proof.
+  intros L M; induction L as [|x l I L IH]; simpl; [constructor|]; apply nodup_app; auto.
+  - apply Injective_map_NoDup; auto; intros y z E; congruence.
+  - intros [y z] J K; apply in_map_iff in J; destruct J as (? & E & _); inversion E; subst.
+    apply in_prod_iff in K; tauto.
+Qed.
+
+(* -- equality ----------------------------------------------------------------------------------------------------------- *)
+
+Lemma units_eq u v : units_eqb u v = true -> u = v.
+Proof. destruct u, v; simpl; intro; bools; congruence. Qed.
+
+Lemma con_eq c d : con_eqb c d = true -> c = d.
+Proof. destruct c, d; unfold con_eqb; simpl; intro; bools; congruence. Qed.
+
+Lemma hardware_eq h g : hardware_eqb h g = true -> h = g.
+Proof. destruct h, g; simpl; intro; bools; congruence. Qed.
+
+Lemma part_eq d e : part_eqb d e = true -> d = e.
+Proof. destruct d, e; simpl; intro; bools; congruence. Qed.
+
+Lemma cons_eq C : forall D, length C = length D -> forallb (fun z => con_eqb (fst z) (snd z)) (combine C D) = true -> C = D.
+Proof.
+  induction C as [|c C IH]; intros [|d D]; simpl; intros L H; try discriminate; auto; bools.
+  f_equal; [apply con_eq; auto | apply IH; auto].
+Qed.
+
+Lemma com_eq x y : com_eqb x y = true -> x = y.
+Proof.
+  destruct x, y; unfold com_eqb; simpl; intro; bools; f_equal; [apply units_eq | apply cons_eq]; auto.
+Qed.
+
+Lemma same_refl u a : same u a a. Proof. reflexivity. Qed.
+Lemma same_sym u a b : same u a b -> same u b a. Proof. unfold same; auto. Qed.
+
+(* -- what the checks of units mean -------------------------------------------------------------------------------------- *)
+
+Definition sats (C : list con) (a : thread) : Prop := forall c, In c C -> sat c (snd a) = true.
+
+Lemma respects_sound u c a b : respects u c = true -> same u a b -> sat c (snd a) = sat c (snd b).
+Proof.
+  destruct u as [k| | |], a as [ab at_], b as [bb bt]; unfold respects, same, sat; simpl; try discriminate.
+  intros H E; inversion E as [[E1 E2]]; bools.
+  match goal with H : divides k (clo c) = true |- _ => apply divides_spec in H; destruct H as [K [lo L]] end.
+  match goal with H : divides k (chi c) = true |- _ => apply divides_spec in H; destruct H as [_ [hi Hi]] end.
+  rewrite L, Hi; destruct (Nat.eqb_spec (cmod c) 0) as [Z|Z]; simpl in *.
+  - rewrite (le_same k lo at_ bt), (lt_same k hi at_ bt); auto.
+  - match goal with H : divides k (cmod c) = true |- _ => apply divides_spec in H; destruct H as [_ [m M]] end.
+    rewrite M; rewrite (le_same k lo (at_ mod (m * k)) (bt mod (m * k))), (lt_same k hi (at_ mod (m * k)) (bt mod (m * k))); auto;
+      rewrite !mod_div by auto; rewrite E2; auto.
+Qed.
+
+Lemma sat_range c t : sat c t = true -> exists x, (if cmod c =? 0 then x = t else x = t mod cmod c) /\ clo c <= x < chi c.
+Proof. unfold sat; destruct (cmod c =? 0); intro H; bools; eexists; split; eauto. Qed.
+
+Lemma between m lo hi x : 0 < m -> lo / m = (hi - 1) / m -> lo <= x < hi -> x / m = lo / m.
+Proof.
+  intros M E [H1 H2]; apply Nat.le_antisymm; [rewrite E|]; apply Nat.div_le_mono; lia.
+Qed.
+
+Lemma within_sound c u v a b :
+  within c u v = true -> sat c (snd a) = true -> sat c (snd b) = true -> same u a b -> same v a b.
+Proof.
+  destruct v as [m| | |]; simpl; try discriminate; intros H Sa Sb U; bools.
+  apply sat_range in Sa; apply sat_range in Sb; destruct Sa as (x & Ex & Rx), Sb as (y & Ey & Ry).
+  pose proof (between m (clo c) (chi c) x) as Bx; pose proof (between m (clo c) (chi c) y) as By.
+  assert (XY : x / m = y / m) by (rewrite Bx, By; auto).
+  unfold same; simpl; destruct (cmod c =? 0) eqn:Z.
+  - subst x y; rewrite XY; f_equal; destruct u; try discriminate; unfold same in U; simpl in U; congruence.
+  - bools; destruct u as [k| | |]; try discriminate.
+    match goal with H : divides m _ = true |- _ => apply divides_spec in H; destruct H as [M [j J]] end.
+    match goal with H : divides k _ = true |- _ => apply divides_spec in H; destruct H as [K [i I]] end.
+    unfold same in U; simpl in U; inversion U as [[U1 U2]]; f_equal.
+    assert (Q : snd a / cmod c = snd b / cmod c).
+    { rewrite I; apply Nat.eqb_neq in Z; apply coarser; auto; destruct i; simpl in *; lia. }
+    apply Nat.eqb_neq in Z.
+    rewrite (Nat.div_mod (snd a) (cmod c)), (Nat.div_mod (snd b) (cmod c)) by auto.
+    rewrite <- Ex, <- Ey, Q, J.
+    replace (j * m * (snd b / (j * m)) + x) with (x + (j * (snd b / (j * m))) * m) by lia.
+    replace (j * m * (snd b / (j * m)) + y) with (y + (j * (snd b / (j * m))) * m) by lia.
+    rewrite !Nat.div_add by lia; lia.
+Qed.
+
+Section Sound.
+
+Variables B N : nat.
+Notation is_thread := (is_thread B N).
+
+Lemma le_sound u v a b : le N u v = true -> is_thread a -> is_thread b -> same u a b -> same v a b.
+Proof.
+  unfold Skeleton.is_thread, same; destruct u as [k| |c|], v as [m| |d|]; simpl; try discriminate; auto;
+    intros H [A1 A2] [B1 B2] E; try (inversion E; congruence).
+  - inversion E as [[E1 E2]]; f_equal; apply divides_spec in H; destruct H as [K [j J]]; subst m.
+    destruct j as [|j]; [auto | apply coarser; auto; lia].
+  - inversion E as [[E1]]; f_equal; bools; rewrite !Nat.div_small by lia; auto.
+  - inversion E as [[E1]]; f_equal; apply divides_spec in H; destruct H as [K [j J]]; subst d.
+    destruct j as [|j]; [auto | apply coarser; auto; lia].
+Qed.
+
+Lemma le_in_sound C D u v a b :
+  le_in N C D u v = true -> is_thread a -> is_thread b -> sats C a -> sats D b -> same u a b -> same v a b.
+Proof.
+  unfold le_in; intros H Ta Tb Sa Sb U; apply orb_prop in H; destruct H as [H|H]; [eapply le_sound; eauto|].
+  apply existsb_exists in H; destruct H as (c & I & H); bools.
+  match goal with H : con_eqb c _ = true |- _ => apply con_eq in H; subst end.
+  eapply within_sound; eauto.
+Qed.
+
+(* The members of a barrier's unit, counted. *)
+Lemma whole_sats u C a b : whole N u C = true -> same u a b -> sats C a -> sats C b.
+Proof.
+  intros H U Sa c I; specialize (Sa c I).
+  destruct u as [k| | |]; simpl in H; [|destruct C; [destruct I|discriminate]..].
+  bools; match goal with H : forallb _ _ = true |- _ => rewrite forallb_forall in H; specialize (H c I) end.
+  rewrite <- Sa; symmetry; eapply respects_sound; eauto.
+Qed.
+
+Lemma whole_counts u C a : (forall c, u = Cluster c -> exists d, B = d * c) ->
+  whole N u C = true -> is_thread a -> sats C a ->
+  exists w, NoDup w /\ length w = count B N u /\ forall b, In b w <-> is_thread b /\ same u a b.
+Proof.
+  intros Cl H [A1 A2] Sa; destruct a as [ab at_]; unfold Skeleton.is_thread, same; simpl in *; destruct u as [k| |c|]; simpl in *.
+  - bools; assert (K : 0 < k) by auto.
+    assert (Top : k * (at_ / k) + k <= N).
+    { match goal with H : _ || _ = true |- _ => apply orb_prop in H; destruct H as [H|H] end.
+      - match goal with H : divides _ _ = true |- _ => apply divides_spec in H; destruct H as [_ [m ->]] end.
+        assert (at_ / k < m) by (apply Nat.div_lt_upper_bound; lia); nia.
+      - bools; match goal with H : divides k (chi ?c) = true, I : In ?c C |- _ =>
+          specialize (Sa c I); apply divides_spec in H; destruct H as [_ [m M]] end.
+        unfold sat in Sa; match goal with H : cmod _ = 0 |- _ => rewrite H in Sa end; simpl in Sa; bools.
+        assert (at_ / k < m) by (apply Nat.div_lt_upper_bound; lia); nia. }
+    exists (map (fun i => (ab, k * (at_ / k) + i)) (seq 0 k)); split; [|split].
+    + apply Injective_map_NoDup; [intros x y E; inversion E; lia | apply seq_NoDup].
+    + rewrite map_length, seq_length; auto.
+    + intros [bb bt]; rewrite in_map_iff; simpl; split.
+      * intros (i & E & I); apply in_seq in I; inversion E; subst; repeat split; try lia.
+        f_equal; rewrite Nat.mul_comm, Nat.add_comm, Nat.div_add by lia; rewrite (Nat.div_small i) by lia; lia.
+      * intros [[X Y] E]; inversion E as [[E1 E2]]; subst; exists (bt mod k); rewrite in_seq.
+        pose proof (Nat.mod_upper_bound bt k); pose proof (Nat.div_mod bt k); split; [f_equal|]; lia.
+  - exists (map (pair ab) (seq 0 N)); split; [|split].
+    + apply Injective_map_NoDup; [intros x y E; congruence | apply seq_NoDup].
+    + rewrite map_length, seq_length; auto.
+    + intros [bb bt]; rewrite in_map_iff; simpl; split.
+      * intros (i & E & I); apply in_seq in I; inversion E; subst; repeat split; lia.
+      * intros [[X Y] E]; inversion E; subst; exists bt; rewrite in_seq; split; auto; lia.
+  - destruct (Cl c eq_refl) as [d Bd].
+    assert (C0 : 0 < c) by (destruct c; lia).
+    assert (Top : c * (ab / c) + c <= B) by (assert (ab / c < d) by (apply Nat.div_lt_upper_bound; lia); nia).
+    exists (list_prod (map (fun i => c * (ab / c) + i) (seq 0 c)) (seq 0 N)); split; [|split].
+    + apply NoDup_list_prod; [|apply seq_NoDup].
+      apply Injective_map_NoDup; [intros x y E; lia | apply seq_NoDup].
+    + unfold thread; rewrite prod_length, map_length, !seq_length; auto.
+    + intros [bb bt]; unfold thread; rewrite in_prod_iff, in_map_iff, in_seq; simpl; split.
+      * intros [(i & E & I) J]; apply in_seq in I; subst; repeat split; try lia.
+        f_equal; rewrite Nat.mul_comm, Nat.add_comm, Nat.div_add by lia; rewrite (Nat.div_small i) by lia; lia.
+      * intros [[X Y] E]; inversion E as [[E1]]; split; [|lia]; exists (bb mod c); rewrite in_seq.
+        pose proof (Nat.mod_upper_bound bb c); pose proof (Nat.div_mod bb c); split; lia.
+  - exists (list_prod (seq 0 B) (seq 0 N)); split; [|split].
+    + apply NoDup_list_prod; apply seq_NoDup.
+    + unfold thread; rewrite prod_length, !seq_length; auto.
+    + intros [bb bt]; unfold thread; rewrite in_prod_iff, !in_seq; simpl; split; intros; repeat split; lia.
+Qed.
+
+(* -- traces ------------------------------------------------------------------------------------------------------------- *)
+
+Variable o : oracle.
+
+(* What a thread does in a statement, if it comes there. *)
+Definition tr (c : bool) (s : stmt) (w : path) (a : thread) : list (path * event) := if c then trace o s w a else [].
+
+Definition decides (w : path) (u : units) (a : thread) : bool := o w (name u a) =? 0.
+Definition trips (w : path) (m : nat) (u : units) (a : thread) : nat := m + o w (name u a).
+
+Lemma tr_seq c s1 s2 w a : tr c (Seq s1 s2) w a = tr c s1 (w ++ [Part 0]) a ++ tr c s2 (w ++ [Part 1]) a.
+Proof. destruct c; auto. Qed.
+
+Lemma tr_if c u s1 s2 w a :
+  tr c (If u s1 s2) w a = tr (c && decides w u a) s1 (w ++ [Part 0]) a ++ tr (c && negb (decides w u a)) s2 (w ++ [Part 1]) a.
+Proof.
+  destruct c; simpl; auto; unfold decides; destruct (o w (name u a) =? 0); simpl; auto; rewrite app_nil_r; auto.
+Qed.
+
+Lemma tr_only c k s w a : tr c (Only k s) w a = tr (c && sat k (snd a)) s w a.
+Proof. destruct c; auto. Qed.
+
+Lemma in_loop c l m u s w a x :
+  In x (tr c (Loop l m u s) w a) <-> exists k, In x (tr (c && (k <? trips w m u a)) s (w ++ [Trip l k]) a).
+Proof.
+  unfold tr, trips; destruct c; simpl; [|split; [intros [] | intros [? F]; destruct F]].
+  rewrite in_flat_map; split.
+  - intros (k & I & J); apply in_seq in I; exists k; destruct (Nat.ltb_spec k (m + o w (name u a))); [auto|lia].
+  - intros [k J]; destruct (Nat.ltb_spec k (m + o w (name u a))); [|destruct J].
+    exists k; split; auto; apply in_seq; lia.
+Qed.
+
+Lemma in_tr_path c s w a p e : In (p, e) (tr c s w a) -> exists q, p = w ++ q.
+Proof.
+  revert c w; induction s as [|s1 IH1 s2 IH2|x|u h|u s1 IH1 s2 IH2|l m u s IH|k s IH]; intros c w I.
+  - destruct c; destruct I.
+  - rewrite tr_seq, in_app_iff in I; destruct I as [I|I]; [destruct (IH1 _ _ I) as [q ->] | destruct (IH2 _ _ I) as [q ->]];
+      rewrite <- app_assoc; eauto.
+  - destruct c; [|destruct I]; destruct I as [E|[]]; inversion E; exists []; rewrite app_nil_r; auto.
+  - destruct c; [|destruct I]; destruct I as [E|[]]; inversion E; exists []; rewrite app_nil_r; auto.
+  - rewrite tr_if, in_app_iff in I; destruct I as [I|I]; [destruct (IH1 _ _ I) as [q ->] | destruct (IH2 _ _ I) as [q ->]];
+      rewrite <- app_assoc; eauto.
+  - apply in_loop in I; destruct I as [k I]; destruct (IH _ _ I) as [q ->]; rewrite <- app_assoc; eauto.
+  - rewrite tr_only in I; eauto.
+Qed.
+
+Lemma parts_in_order w a b c d s1 s2 p q e f :
+  In (p, e) (tr c s1 (w ++ [Part 0]) a) -> In (q, f) (tr d s2 (w ++ [Part 1]) b) -> before p q None.
+Proof.
+  intros I J; apply in_tr_path in I; apply in_tr_path in J; destruct I as [p' ->], J as [q' ->].
+  rewrite <- !app_assoc; apply before_turns; constructor; lia.
+Qed.
+
+Lemma trips_in_order l w a b c d s1 s2 j k p q e f : j < k ->
+  In (p, e) (tr c s1 (w ++ [Trip l j]) a) -> In (q, f) (tr d s2 (w ++ [Trip l k]) b) -> before p q (Some l).
+Proof.
+  intros L I J; apply in_tr_path in I; apply in_tr_path in J; destruct I as [p' ->], J as [q' ->].
+  rewrite <- !app_assoc; apply before_turns; constructor; lia.
+Qed.
+
+Lemma trace_sorted s : forall w a, sorted (trace o s w a).
+Proof.
+  induction s as [|s1 IH1 s2 IH2|x|u h|u s1 IH1 s2 IH2|l m u s IH|k s IH]; intros w a; simpl;
+    try (repeat constructor; fail).
+  - apply sorted_app; split; [auto|split; [auto|]]; intros [p e] [q f] I J; exists None.
+    exact (parts_in_order w a a true true s1 s2 _ _ _ _ I J).
+  - destruct (o w (name u a) =? 0); auto.
+  - generalize 0 as i; induction (m + o w (name u a)) as [|n IHn]; intro i; simpl; [constructor|].
+    apply sorted_app; split; [auto|split; [auto|]]; intros [p e] [q f] I J; exists (Some l).
+    apply in_flat_map in J; destruct J as (k & K & J); apply in_seq in K.
+    refine (trips_in_order l w a a true true s s i k _ _ _ _ _ I J); lia.
+  - destruct (sat k (snd a)); auto; constructor.
+Qed.
+
+(* Positions of events are ordered, whosever they are. *)
+Lemma comparable s : forall w a b c d p q e f,
+  In (p, e) (tr c s w a) -> In (q, f) (tr d s w b) -> p = q \/ precedes p q \/ precedes q p.
+Proof.
+  induction s as [|s1 IH1 s2 IH2|x|u h|u s1 IH1 s2 IH2|l m u s IH|k s IH]; intros w a b c d p q e f I J.
+  - destruct c; destruct I.
+  - rewrite tr_seq, in_app_iff in I, J; destruct I as [I|I], J as [J|J]; eauto.
+    + right; left; exists None; eapply parts_in_order; eauto.
+    + right; right; exists None; eapply parts_in_order; eauto.
+  - destruct c, d; try destruct I; try destruct J; simpl in *; intuition congruence.
+  - destruct c, d; try destruct I; try destruct J; simpl in *; intuition congruence.
+  - rewrite tr_if, in_app_iff in I, J; destruct I as [I|I], J as [J|J]; eauto.
+    + right; left; exists None; eapply parts_in_order; eauto.
+    + right; right; exists None; eapply parts_in_order; eauto.
+  - apply in_loop in I; apply in_loop in J; destruct I as [i I], J as [j J].
+    destruct (Nat.lt_trichotomy i j) as [L|[<-|L]]; eauto.
+    + right; left; exists (Some l); eapply trips_in_order; eauto.
+    + right; right; exists (Some l); eapply trips_in_order; eauto.
+  - rewrite tr_only in I, J; eauto.
+Qed.
+
+(* -- barriers are met by all of a unit ---------------------------------------------------------------------------------- *)
+
+(* If threads satisfy the same constraints, and decide alike above, both come to a place or neither. *)
+Definition linked (D : list units) (C : list con) (a b : thread) (c d : bool) : Prop :=
+  (forall k, In k C -> sat k (snd a) = sat k (snd b)) -> (forall u, In u D -> same u a b) -> c = d.
+
+Lemma linked_sym D C a b c d : linked D C a b c d -> linked D C b a d c.
+Proof. intros L H1 H2; symmetry; apply L; intros; [symmetry|apply same_sym]; auto. Qed.
+
+Lemma linked_if D C a b c d w u : linked D C a b c d ->
+  linked (u :: D) C a b (c && decides w u a) (d && decides w u b) /\
+  linked (u :: D) C a b (c && negb (decides w u a)) (d && negb (decides w u b)).
+Proof.
+  intro L; split; intros H1 H2; rewrite (L H1) by (intros; apply H2; right; auto);
+    unfold decides; rewrite (H2 u) by (left; auto); auto.
+Qed.
+
+Lemma linked_loop D C a b c d w m u k : linked D C a b c d ->
+  linked (u :: D) C a b (c && (k <? trips w m u a)) (d && (k <? trips w m u b)).
+Proof.
+  intros L H1 H2; rewrite (L H1) by (intros; apply H2; right; auto); unfold trips; rewrite (H2 u) by (left; auto); auto.
+Qed.
+
+Lemma linked_only D C a b c d k : linked D C a b c d ->
+  linked D (k :: C) a b (c && sat k (snd a)) (d && sat k (snd b)).
+Proof. intros L H1 H2; rewrite L by (intros; auto; apply H1; right; auto); rewrite H1 by (left; auto); auto. Qed.
+
+Lemma sats_cons k C a c : (c = true -> sats C a) -> c && sat k (snd a) = true -> sats (k :: C) a.
+Proof. intros H E i [<-|I]; apply andb_prop in E; [tauto | apply H; tauto]. Qed.
+
+(* A barrier's unit decides alike, and satisfies the same. *)
+Lemma unit_comes u C D a b c d :
+  whole N u C = true -> forallb (le_in N C C u) D = true -> is_thread a -> is_thread b -> same u a b ->
+  sats C a -> linked D C a b c d -> c = d.
+Proof.
+  intros W F Ta Tb U Sa L; pose proof (whole_sats u C a b W U Sa) as Sb; apply L.
+  - intros k I; rewrite Sa, Sb; auto.
+  - intros v I; rewrite forallb_forall in F; eapply le_in_sound; eauto.
+Qed.
+
+Lemma unit_meets s : forall w D C a b c d p u h,
+  bars N s D C = true -> is_thread a -> is_thread b -> (c = true -> sats C a) -> linked D C a b c d -> same u a b ->
+  In (p, EBar u h) (tr c s w a) -> In (p, EBar u h) (tr d s w b).
+Proof.
+  induction s as [|s1 IH1 s2 IH2|x|v g|v s1 IH1 s2 IH2|l m v s IH|k s IH]; intros w D C a b c d p u h H Ta Tb Sa L U I;
+    simpl in H; bools.
+  - destruct c; destruct I.
+  - rewrite tr_seq, in_app_iff in *; destruct I as [I|I]; eauto.
+  - destruct c; [|destruct I]; destruct I as [E|[]]; inversion E.
+  - destruct c; [|destruct I]; destruct I as [E|[]]; inversion E; subst.
+    assert (X : true = d) by (apply (unit_comes u C D a b); auto).
+    rewrite <- X; simpl; auto.
+  - rewrite tr_if, in_app_iff in *; destruct (linked_if D C a b c d w v L) as [L1 L2].
+    destruct I as [I|I].
+    + left; apply (IH1 _ (v :: D) C a b (c && decides w v a)); auto; intro E; apply andb_prop in E; tauto.
+    + right; apply (IH2 _ (v :: D) C a b (c && negb (decides w v a))); auto; intro E; apply andb_prop in E; tauto.
+  - apply in_loop in I; destruct I as [k I]; apply in_loop; exists k.
+    apply (IH _ (v :: D) C a b (c && (k <? trips w m v a))); auto using linked_loop; intro E; apply andb_prop in E; tauto.
+  - rewrite tr_only in *; apply (IH _ D (k :: C) a b (c && sat k (snd a))); auto using linked_only.
+    intro E; eapply sats_cons; eauto.
+Qed.
+
+Lemma bars_at s : forall w D C a c p u h,
+  bars N s D C = true -> (c = true -> sats C a) -> In (p, EBar u h) (tr c s w a) ->
+  In (u, h) (barriers s) /\ exists C', whole N u C' = true /\ sats C' a /\ exists_in_hardware N u h = true.
+Proof.
+  induction s as [|s1 IH1 s2 IH2|x|v g|v s1 IH1 s2 IH2|l m v s IH|k s IH]; intros w D C a c p u h H Sa I;
+    simpl in H; bools; simpl.
+  - destruct c; destruct I.
+  - rewrite tr_seq, in_app_iff in *; destruct I as [I|I];
+      [destruct (IH1 _ D C a c p u h H Sa I) as (X & Y) | destruct (IH2 _ D C a c p u h H0 Sa I) as (X & Y)];
+      (split; [auto | exact Y]).
+  - destruct c; [|destruct I]; destruct I as [E|[]]; inversion E.
+  - destruct c; [|destruct I]; destruct I as [E|[]]; inversion E; subst; split; auto; exists C; auto.
+  - rewrite tr_if, in_app_iff in *; destruct I as [I|I].
+    + assert (S1 : c && decides w v a = true -> sats C a) by (intro E; apply andb_prop in E; tauto).
+      destruct (IH1 _ (v :: D) C a _ p u h H S1 I) as (X & Y); split; [auto | exact Y].
+    + assert (S1 : c && negb (decides w v a) = true -> sats C a) by (intro E; apply andb_prop in E; tauto).
+      destruct (IH2 _ (v :: D) C a _ p u h H0 S1 I) as (X & Y); split; [auto | exact Y].
+  - apply in_loop in I; destruct I as [k I]; refine (IH _ (v :: D) C a _ p u h H _ I).
+    intro E; apply andb_prop in E; tauto.
+  - rewrite tr_only in *; refine (IH _ D (k :: C) a _ p u h H _ I); apply sats_cons; auto.
+Qed.
+
+Lemma ids_hold n t : 0 < n -> t < N -> t / n < ids N (Threads n).
+Proof.
+  intros P L; simpl; apply Nat.div_lt_upper_bound; [lia|].
+  pose proof (Nat.div_mod (N + (n - 1)) n); pose proof (Nat.mod_upper_bound (N + (n - 1)) n); nia.
+Qed.
+
+Lemma separate_own u v h g C D a b :
+  separate N (u, h) (v, g) = true -> whole N u C = true -> whole N v D = true ->
+  exists_in_hardware N u h = true -> exists_in_hardware N v g = true -> is_thread a -> is_thread b ->
+  key_of u h a = key_of v g b -> u = v /\ h = g /\ same u a b.
+Proof.
+  intros S Wu Wv Hu Hv [A1 A2] [B1 B2] K; unfold same.
+  assert (Pu : forall n, u = Threads n -> 0 < n) by (intros n ->; simpl in Wu; bools; auto).
+  assert (Pv : forall n, v = Threads n -> 0 < n) by (intros n ->; simpl in Wv; bools; auto).
+  destruct u as [n| |c|], h as [|i]; try discriminate; destruct v as [m| |e|], g as [|j]; try discriminate; simpl in K;
+    try discriminate; inversion K; subst; auto; simpl in *.
+  - repeat split; auto; congruence.
+  - pose proof (ids_hold n (snd a) (Pu n eq_refl) A2); pose proof (ids_hold m (snd b) (Pv m eq_refl) B2); simpl in *.
+    apply orb_prop in S; destruct S as [S|S]; [apply orb_prop in S; destruct S as [S|S]|]; bools; try lia.
+    subst; repeat split; auto; f_equal; lia.
+  - pose proof (ids_hold n (snd a) (Pu n eq_refl) A2); simpl in *.
+    apply orb_prop in S; destruct S as [S|S]; bools; lia.
+  - pose proof (ids_hold m (snd b) (Pv m eq_refl) B2); simpl in *.
+    apply orb_prop in S; destruct S as [S|S]; bools; lia.
+  - repeat split; auto; congruence.
+  - bools; subst; auto.
+Qed.
+
+Lemma distinct_in l x : In x l -> In x (distinct l).
+Proof.
+  induction l as [|y l IH]; simpl; auto; intros [->|I].
+  - destruct (existsb _ _) eqn:E; [|left; auto]; bools.
+    match goal with H : units_eqb _ _ = true, G : hardware_eqb _ _ = true |- _ =>
+      apply units_eq in H; apply hardware_eq in G end.
+    destruct x, x0; simpl in *; subst; auto.
+  - destruct (existsb _ _); [|right]; auto.
+Qed.
+
+Lemma keys_own s a b p q u v h g :
+  keys N s = true -> bars N s [] [] = true -> is_thread a -> is_thread b ->
+  In (p, EBar u h) (trace o s [] a) -> In (q, EBar v g) (trace o s [] b) -> key_of u h a = key_of v g b ->
+  u = v /\ h = g /\ same u a b.
+Proof.
+  intros K H Ta Tb I J E; unfold keys in K; rewrite forallb_forall in K.
+  destruct (bars_at s [] [] [] a true p u h H (fun _ _ f => match f with end) I) as (I' & C & WC & SC & HC).
+  destruct (bars_at s [] [] [] b true q v g H (fun _ _ f => match f with end) J) as (J' & D & WD & SD & HD).
+  specialize (K _ (distinct_in _ _ I')); rewrite forallb_forall in K; specialize (K _ (distinct_in _ _ J')).
+  eapply separate_own; eauto.
+Qed.
+
+(* -- accesses with a barrier between ------------------------------------------------------------------------------------ *)
+
+(* A barrier that all pass who satisfy theirs stands where decisions are its unit's, and under the constraints around. *)
+Lemma passed_at s : forall D C u K, bars N s D C = true -> In (u, K) (passed s C) ->
+  incl C K /\ whole N u K = true /\ forallb (le_in N K K u) D = true.
+Proof.
+  induction s as [|s1 IH1 s2 IH2|x|v g|v s1 IH1 s2 IH2|l m v s IH|k s IH]; intros D C u K H I; simpl in H, I; bools;
+    try (destruct I; fail).
+  - apply in_app_iff in I; destruct I; eauto.
+  - destruct I as [E|[]]; inversion E; subst; repeat split; auto; apply incl_refl.
+  - apply filter_In in I; destruct I as [I _]; destruct (IH1 _ _ _ _ H I) as (X & Y & Z); simpl in Z; bools; auto.
+  - destruct (m =? 0); [destruct I|]; destruct (IH _ _ _ _ H I) as (X & Y & Z); simpl in Z; bools; auto.
+  - destruct (IH _ _ _ _ H I) as (X & Y & Z); repeat split; auto; intros x J; apply X; right; auto.
+Qed.
+
+Lemma passed_incl s : forall C u K, In (u, K) (passed s C) -> incl C K.
+Proof.
+  induction s as [|s1 IH1 s2 IH2|x|v g|v s1 IH1 s2 IH2|l m v s IH|k s IH]; intros C u K I; simpl in I;
+    try (destruct I; fail).
+  - apply in_app_iff in I; destruct I; eauto.
+  - destruct I as [E|[]]; inversion E; apply incl_refl.
+  - apply filter_In in I; destruct I; eauto.
+  - destruct (m =? 0); [destruct I|]; eauto.
+  - intros x J; apply (IH _ _ _ I); right; auto.
+Qed.
+
+Lemma passed_met s : forall w C u K a, In (u, K) (passed s C) -> sats K a ->
+  exists r h, In (r, EBar u h) (trace o s w a).
+Proof.
+  induction s as [|s1 IH1 s2 IH2|x|v g|v s1 IH1 s2 IH2|l m v s IH|k s IH]; intros w C u K a I Sa; simpl in I |- *;
+    try (destruct I; fail).
+  - apply in_app_iff in I; destruct I as [I|I].
+    + destruct (IH1 (w ++ [Part 0]) _ _ _ a I Sa) as (r & h & J); exists r, h; apply in_or_app; auto.
+    + destruct (IH2 (w ++ [Part 1]) _ _ _ a I Sa) as (r & h & J); exists r, h; apply in_or_app; auto.
+  - destruct I as [E|[]]; inversion E; subst; exists w, g; auto.
+  - apply filter_In in I; destruct I as [I J]; bools.
+    match goal with H : com_eqb _ _ = true |- _ => apply com_eq in H; subst end.
+    destruct (o w (name v a) =? 0); eauto.
+  - destruct m as [|m]; simpl in I; [destruct I|].
+    destruct (IH (w ++ [Trip l 0]) _ _ _ a I Sa) as (r & h & J); exists r, h.
+    simpl; apply in_or_app; auto.
+  - pose proof (passed_incl _ _ _ _ I) as X; rewrite Sa by (apply X; left; auto); eauto.
+Qed.
+
+(* Accesses that are made have their entries. *)
+Lemma makes_all s : forall w C a p x, sats C a -> In (p, EAcc x) (trace o s w a) ->
+  exists e, In e (makes s C) /\ made e = x /\ sats (under e) a /\ at_ e = None /\ apart e = [] /\
+    forall u K, In (u, K) (past e) -> sats K a -> exists r h, In (r, EBar u h) (trace o s w a) /\ precedes p r.
+Proof.
+  induction s as [|s1 IH1 s2 IH2|x'|v g|v s1 IH1 s2 IH2|l m v s IH|k s IH]; intros w C a p x Sa I; simpl in I |- *.
+  - destruct I.
+  - apply in_app_iff in I; destruct I as [I|I].
+    + destruct (IH1 _ C _ _ _ Sa I) as (e & J & Em & Eu & Ea & Ex & Ep).
+      exists (behind (passed s2 C) e); simpl; split; [apply in_or_app; left; apply in_map; auto|].
+      repeat (split; [assumption|]); intros u K L SK; unfold more in L; apply in_app_iff in L; destruct L as [L|L].
+      * apply filter_In in L; destruct L as [L _].
+        destruct (passed_met s2 (w ++ [Part 1]) C u K a L SK) as (r & h & M); exists r, h; split; [apply in_or_app; auto|].
+        exists None; exact (parts_in_order w a a true true s1 s2 _ _ _ _ I M).
+      * destruct (Ep u K L SK) as (r & h & M & P); exists r, h; split; [apply in_or_app; auto | auto].
+    + destruct (IH2 _ C _ _ _ Sa I) as (e & J & Em & Eu & Ea & Ex & Ep).
+      exists e; split; [apply in_or_app; auto|]; repeat (split; [assumption|]); intros u K L SK.
+      destruct (Ep u K L SK) as (r & h & M & P); exists r, h; split; [apply in_or_app; auto | auto].
+  - destruct I as [E|[]]; inversion E; subst; eexists; split; [left; reflexivity|]; simpl; repeat split; auto; intros ? ? [].
+  - destruct I as [E|[]]; discriminate.
+  - destruct (o w (name v a) =? 0).
+    + destruct (IH1 _ C _ _ _ Sa I) as (e & J & R); exists e; split; [apply in_or_app; auto | exact R].
+    + destruct (IH2 _ C _ _ _ Sa I) as (e & J & R); exists e; split; [apply in_or_app; auto | exact R].
+  - apply in_flat_map in I; destruct I as (k & Ik & I).
+    destruct (IH _ C _ _ _ Sa I) as (e & J & Em & Eu & Ea & Ex & Ep); exists e; split; auto.
+    repeat (split; [assumption|]); intros u K L SK.
+    destruct (Ep u K L SK) as (r & h & M & P); exists r, h; split; [apply in_flat_map; eauto | auto].
+  - destruct (sat k (snd a)) eqn:E; [|destruct I]; apply (IH w (k :: C)); auto.
+    intros c [<-|J]; auto.
+Qed.
+
+Section Two.
+
+(* Two threads, and which of their accesses conflict. *)
+Variables a b : thread.
+Hypotheses (Ta : is_thread a) (Tb : is_thread b).
+Variable F : list fact.
+Variable meet : path -> access -> path -> access -> Prop.
+Hypothesis meet_apart : forall p x q y, meet p x q y -> a <> b /\ clash a b (does x) (does y).
+Hypothesis meet_space : forall p x q y, meet p x q y -> overlap x y = true /\ same (owner x) a b.
+Hypothesis meet_fact : forall p x q y f d, meet p x q y -> In f F -> is_of x y d f = true -> part p q d ->
+  exists c, what f = Some c /\ same c a b.
+
+(* What a has done before w is known by entries. *)
+Definition covered (P : list (path * event)) (E : list entry) (w : path) : Prop :=
+  forall p x, In (p, EAcc x) P ->
+    exists e, In e E /\ made e = x /\ sats (under e) a /\ before p w (at_ e) /\ (forall d, In d (apart e) -> ~ same d a b) /\
+      forall u K, In (u, K) (past e) -> sats K a -> same u a b ->
+        exists r h, In (r, EBar u h) P /\ precedes p r /\ precedes r w.
+
+Definition between_them (P : list (path * event)) (p q : path) : Prop :=
+  exists r u h, same u a b /\ In (r, EBar u h) P /\ precedes p r /\ precedes r q.
+
+Lemma includes_sats C D : includes C D = true -> sats C a -> sats D a.
+Proof.
+  unfold includes; intros H S d I; rewrite forallb_forall in H; specialize (H d I); bools.
+  match goal with H : con_eqb _ _ = true |- _ => apply con_eq in H; subst end; auto.
+Qed.
+
+Lemma disjoint_sound c d t : disjoint c d = true -> sat c t = true -> sat d t = true -> False.
+Proof.
+  unfold disjoint, sat; intros H S T; bools.
+  match goal with H : cmod c = cmod d |- _ => rewrite H in * end.
+  match goal with H : _ || _ = true |- _ => apply orb_prop in H; destruct H as [H|H] end; bools; lia.
+Qed.
+
+(* An entry that is fine: a barrier of both threads came since, or the accesses don't meet. *)
+Lemma fine_sound e y C G p q :
+  fine N G y C e = true -> incl G F -> sats (under e) a -> sats C b -> part p q (at_ e) ->
+  (forall d, In d (apart e) -> ~ same d a b) -> meet p (made e) q y ->
+  exists u K, In (u, K) (past e) /\ sats K a /\ same u a b.
+Proof.
+  intros H GF Sa Sb P X M; destruct (meet_apart _ _ _ _ M) as [Ne Cl]; destruct (meet_space _ _ _ _ M) as [Ov Ow].
+  unfold fine in H; apply orb_prop in H; destruct H as [H|H].
+  { exfalso; destruct (does (made e)), (does y); try discriminate; exact Cl. }
+  apply existsb_exists in H; destruct H as (c & I & H).
+  assert (Y : exists c', c = Some c' /\ same c' a b).
+  { unfold concerns in I; rewrite Ov in I; destruct I as [<-|I]; eauto.
+    apply in_map_iff in I; destruct I as (f & <- & I); apply filter_In in I; destruct I as [I J].
+    eapply meet_fact; eauto. }
+  destruct Y as (c' & -> & U); unfold settled in H.
+  repeat match goal with H : _ || _ = true |- _ => apply orb_prop in H; destruct H as [H|H] end.
+  - exfalso; apply units_eq in H; subst c'; pose proof (f_equal fst U) as U1; pose proof (f_equal snd U) as U2.
+    unfold name in U1, U2; cbn [fst snd] in U1, U2; rewrite !Nat.div_1_r in U2; apply Ne; destruct a, b; simpl in *; congruence.
+  - exfalso; bools; assert (V : same Block a b) by (eapply le_sound; eauto).
+    unfold same in V; simpl in V; inversion V as [[V1]].
+    destruct (does (made e)), (does y); simpl in *; try discriminate; tauto.
+  - bools; destruct x as [u K]; simpl in *; exists u, K; repeat split; auto; [eapply includes_sats; eauto|].
+    eapply le_in_sound; eauto.
+  - bools; exfalso; eapply X; eauto; eapply le_in_sound; eauto.
+  - bools; exfalso; rename x into k; rename x0 into m.
+    match goal with H : disjoint _ _ = true |- _ => rename H into Dj end.
+    pose proof (Sa k ltac:(auto)) as Ak; pose proof (Sb m ltac:(auto)) as Bm.
+    match goal with H : _ || _ = true |- _ => apply orb_prop in H; destruct H as [R|R] end;
+      pose proof (respects_sound _ _ a b R U) as E.
+    + apply (disjoint_sound k m (snd b)); auto; congruence.
+    + apply (disjoint_sound k m (snd a)); auto; congruence.
+Qed.
+
+Lemma about_incl j : incl (about F j) F.
+Proof. intros f I; apply filter_In in I; tauto. Qed.
+
+Lemma covered_deeper P E w x : covered P E w -> covered P E (w ++ [x]).
+Proof.
+  assert (Deep : forall p d, before p w d -> before p (w ++ [x]) d).
+  { intros p d H; rewrite <- (app_nil_r p); apply before_app; auto. }
+  intros H p y I; destruct (H p y I) as (e & J & Em & Eu & Ea & Ex & Ep).
+  exists e; repeat (split; [auto|]); intros u K L SK U; destruct (Ep u K L SK U) as (r & h & M & P1 & [d P2]).
+  exists r, h; repeat split; auto; exists d; auto.
+Qed.
+
+Lemma check_sound s : forall w D C E P c,
+  bars N s D C = true -> check N F s C E = true -> linked D C a b c true -> (c = true -> sats C a) -> sats C b ->
+  covered P E w ->
+  forall p x q y, In (q, EAcc y) (trace o s w b) -> In (p, EAcc x) (P ++ tr c s w a) -> p = q \/ precedes p q -> meet p x q y ->
+  between_them (P ++ tr c s w a) p q.
+Proof.
+  assert (Never : forall p q : path, precedes q p -> p = q \/ precedes p q -> False).
+  { intros p q X [->|Y]; eapply precedes_irr; eauto; eapply precedes_trans; eauto. }
+  induction s as [|s1 IH1 s2 IH2|z|v g|v s1 IH1 s2 IH2|l m v s IH|k s IH];
+    intros w D C E P c H K L Sa Sb Cov p x q y J I Le M.
+  - destruct J.
+  - simpl in H, K; bools; rewrite tr_seq in *.
+    assert (L' : forall t, linked D C a b c t -> t = true -> linked D C a b c true) by (intros; subst; auto).
+    simpl in J; apply in_app_iff in J; destruct J as [J|J].
+    + assert (I' : In (p, EAcc x) (P ++ tr c s1 (w ++ [Part 0]) a)).
+      { rewrite !in_app_iff in I; apply in_or_app; destruct I as [I|[I|I]]; auto.
+        exfalso; apply (Never p q); auto; exists None; exact (parts_in_order w b a true c s1 s2 _ _ _ _ J I). }
+      destruct (IH1 (w ++ [Part 0]) D C E P c) with (p := p) (q := q) (x := x) (y := y) as (r & u & h & U & R & Q); auto.
+      { apply covered_deeper; auto. }
+      exists r, u, h; repeat split; try tauto; rewrite app_assoc; apply in_or_app; auto.
+    + rewrite app_assoc in I |- *.
+      apply (IH2 (w ++ [Part 1]) D C (map (behind (passed s1 C)) E ++ makes s1 C) (P ++ tr c s1 (w ++ [Part 0]) a) c)
+        with (x := x) (y := y); auto.
+      intros p' x' I'; apply in_app_iff in I'; destruct I' as [I'|I'].
+      * destruct (covered_deeper _ _ _ (Part 1) Cov p' x' I') as (e & Je & Em & Eu & Ea & Ex & Ep).
+        exists (behind (passed s1 C) e); simpl; split; [apply in_or_app; left; apply in_map; auto|].
+        repeat (split; [assumption|]); intros u K' N' SK U; unfold more in N'; apply in_app_iff in N'; destruct N' as [N'|N'].
+        -- apply filter_In in N'; destruct N' as [N' _].
+           destruct (passed_at s1 D C u K' H N') as (Inc & Wh & Al).
+           assert (SKb : sats K' b) by (eapply whole_sats; eauto).
+           assert (ct : c = true).
+           { apply L; [intros k Ik; rewrite SK, SKb; auto|].
+             intros d Id; rewrite forallb_forall in Al; eapply le_in_sound; eauto. }
+           destruct (passed_met s1 (w ++ [Part 0]) C u K' a N' SK) as (r & h & R).
+           exists r, h; split; [apply in_or_app; right; rewrite ct; exact R|]; split.
+           ++ destruct (Cov p' x' I') as (e' & _ & _ & _ & Be & _).
+              apply in_tr_path with (c := true) in R; destruct R as [r' ->]; exists (at_ e').
+              rewrite <- app_assoc, <- (app_nil_r p'); apply before_app; auto.
+           ++ apply in_tr_path with (c := true) in R; destruct R as [r' ->]; exists None.
+              rewrite <- app_assoc; apply before_turns; constructor; lia.
+        -- destruct (Ep u K' N' SK U) as (r & h & R & P1 & P2); exists r, h; split; [apply in_or_app; auto | auto].
+      * destruct c; [|destruct I']; simpl in I'.
+        destruct (makes_all s1 _ C a p' x' (Sa eq_refl) I') as (e & Je & Em & Eu & Ea & Ex & Ep).
+        exists e; split; [apply in_or_app; auto|]; rewrite Ea, Ex; repeat (split; [assumption|]); split; [|split].
+        -- apply in_tr_path with (c := true) in I'; destruct I' as [p'' ->].
+           rewrite <- app_assoc; apply before_turns; constructor; lia.
+        -- intros d [].
+        -- intros u K' N' SK U; destruct (Ep u K' N' SK) as (r & h & R & Pr); exists r, h.
+           split; [apply in_or_app; auto|]; split; auto.
+           apply in_tr_path with (c := true) in R; destruct R as [r' ->]; exists None.
+           rewrite <- app_assoc; apply before_turns; constructor; lia.
+  - simpl in J; destruct J as [J|[]]; inversion J; subst; clear J.
+    unfold check in K; rewrite forallb_forall in K; apply in_app_iff in I; destruct I as [I|I].
+    + destruct (Cov p x I) as (e & Je & Em & Eu & Ea & Ex & Ep); subst x.
+      destruct (fine_sound e y C (about F (number y)) p q) as (u & K' & In' & SK & U); auto using about_incl.
+      { apply K; right; auto. }
+      { left; auto. }
+      destruct (Ep u K' In' SK U) as (r & h & R & Q); exists r, u, h; split; auto; split; [apply in_or_app; auto | auto].
+    + destruct c; [|destruct I]; simpl in I; destruct I as [I|[]]; inversion I; subst.
+      destruct (fine_sound (Entry x C [] [] None) x C (about F (number x)) p p) as (u & K' & In' & _); auto using about_incl.
+      { apply K; left; auto. }
+      { right; right; auto. }
+      { destruct In'. }
+  - destruct J as [J|[]]; discriminate.
+  - simpl in H, K; bools; rewrite tr_if in *; simpl in J.
+    destruct (linked_if D C a b c true w v L) as [L1 L2]; simpl in L1, L2.
+    destruct (decides w v b) eqn:Db; unfold decides in Db; rewrite Db in J.
+    + assert (I' : In (p, EAcc x) (P ++ tr (c && decides w v a) s1 (w ++ [Part 0]) a)).
+      { rewrite !in_app_iff in I; apply in_or_app; destruct I as [I|[I|I]]; auto.
+        exfalso; apply (Never p q); auto; exists None; exact (parts_in_order w b a true _ s1 s2 _ _ _ _ J I). }
+      destruct (IH1 (w ++ [Part 0]) (v :: D) C E P (c && decides w v a)) with (p := p) (q := q) (x := x) (y := y)
+        as (r & u & h & U & R & Q); auto.
+      { intro X; apply andb_prop in X; tauto. }
+      { apply covered_deeper; auto. }
+      exists r, u, h; repeat split; try tauto; rewrite app_assoc; apply in_or_app; auto.
+    + rewrite app_assoc in I |- *; simpl in L2.
+      apply (IH2 (w ++ [Part 1]) (v :: D) C (E ++ map (beside v) (makes s1 C)) (P ++ tr (c && decides w v a) s1 (w ++ [Part 0]) a)
+               (c && negb (decides w v a))) with (x := x) (y := y); auto.
+      { intro X; apply andb_prop in X; tauto. }
+      intros p' x' I'; apply in_app_iff in I'; destruct I' as [I'|I'].
+      * destruct (covered_deeper _ _ _ (Part 1) Cov p' x' I') as (e & Je & Em & Eu & Ea & Ex & Ep).
+        exists e; split; [apply in_or_app; auto|]; repeat (split; [assumption|]); intros u K' N' SK U.
+        destruct (Ep u K' N' SK U) as (r & h & R & Q); exists r, h; split; [apply in_or_app; auto | auto].
+      * destruct (c && decides w v a) eqn:CD; [|destruct I']; apply andb_prop in CD; destruct CD as [-> Da].
+        destruct (makes_all s1 _ C a p' x' (Sa eq_refl) I') as (e & Je & Em & Eu & Ea & Ex & Ep).
+        exists (beside v e); simpl; split; [apply in_or_app; right; apply in_map; auto|]; rewrite Ea, Ex.
+        repeat (split; [assumption|]); split; [|split].
+        -- apply in_tr_path with (c := true) in I'; destruct I' as [p'' ->].
+           rewrite <- app_assoc; apply before_turns; constructor; lia.
+        -- intros d [<-|[]] U; unfold decides in Da; rewrite U in Da; congruence.
+        -- intros u K' N' SK U; destruct (Ep u K' N' SK) as (r & h & R & Pr); exists r, h.
+           split; [apply in_or_app; auto|]; split; auto.
+           apply in_tr_path with (c := true) in R; destruct R as [r' ->]; exists None.
+           rewrite <- app_assoc; apply before_turns; constructor; lia.
+  - simpl in H, K; bools; change (trace o (Loop l m v s) w b) with (tr true (Loop l m v s) w b) in J.
+    apply in_loop in J; destruct J as [k J]; simpl in J.
+    destruct (k <? trips w m v b) eqn:Kb; [|destruct J]; simpl in J.
+    set (P' := P ++ flat_map (fun j => tr (c && (j <? trips w m v a)) s (w ++ [Trip l j]) a) (seq 0 k)).
+    assert (Sub : incl (P' ++ tr (c && (k <? trips w m v a)) s (w ++ [Trip l k]) a) (P ++ tr c (Loop l m v s) w a)).
+    { intros z Z; unfold P' in Z; rewrite !in_app_iff in Z; apply in_or_app; destruct Z as [[Z|Z]|Z]; auto;
+        right; apply in_loop; eauto; apply in_flat_map in Z; destruct Z as (j & _ & Z); eauto. }
+    assert (I' : In (p, EAcc x) (P' ++ tr (c && (k <? trips w m v a)) s (w ++ [Trip l k]) a)).
+    { rewrite !in_app_iff in I; unfold P'; rewrite !in_app_iff; destruct I as [I|I]; auto.
+      apply in_loop in I; destruct I as [j I]; destruct (Nat.lt_trichotomy j k) as [Lt|[->|Lt]]; auto.
+      - left; right; apply in_flat_map; exists j; split; auto; apply in_seq; lia.
+      - exfalso; apply (Never p q); auto; exists (Some l); refine (trips_in_order l w b a true _ s s k j _ _ _ _ Lt J I). }
+    destruct (IH (w ++ [Trip l k]) (v :: D) C (E ++ map (later l) (makes s C)) P' (c && (k <? trips w m v a)))
+      with (p := p) (q := q) (x := x) (y := y) as (r & u & h & U & R & Q); auto.
+    + pose proof (linked_loop D C a b c true w m v k L) as L'; rewrite Kb in L'; auto.
+    + intro X; apply andb_prop in X; tauto.
+    + intros p' x' J'; unfold P' in J'; apply in_app_iff in J'; destruct J' as [J'|J'].
+      * destruct (covered_deeper _ _ _ (Trip l k) Cov p' x' J') as (e & Je & Em & Eu & Ea & Ex & Ep).
+        exists e; split; [apply in_or_app; auto|]; repeat (split; [assumption|]); intros u K' N' SK U.
+        destruct (Ep u K' N' SK U) as (r & h & R & Q); exists r, h; split; [unfold P'; apply in_or_app; auto | auto].
+      * apply in_flat_map in J'; destruct J' as (j & Sj & J'); apply in_seq in Sj.
+        destruct (c && (j <? trips w m v a)) eqn:CD; [|destruct J']; apply andb_prop in CD; destruct CD as [-> Da].
+        destruct (makes_all s _ C a p' x' (Sa eq_refl) J') as (e & Je & Em & Eu & Ea & Ex & Ep).
+        exists (later l e); simpl; split; [apply in_or_app; right; apply in_map; auto|]; rewrite Ex.
+        repeat (split; [assumption|]); split; [|split].
+        -- apply in_tr_path with (c := true) in J'; destruct J' as [p'' ->].
+           rewrite <- app_assoc; apply before_turns; constructor; lia.
+        -- intros d [].
+        -- intros u K' N' SK U; destruct (Ep u K' N' SK) as (r & h & R & Pr); exists r, h; split; [|split]; auto.
+           { unfold P'; apply in_or_app; right; apply in_flat_map; exists j; split; [apply in_seq; lia|].
+             rewrite Da; exact R. }
+           apply in_tr_path with (c := true) in R; destruct R as [r' ->]; exists (Some l).
+           rewrite <- app_assoc; apply before_turns; constructor; lia.
+    + exists r, u, h; split; [exact U|]; split; [apply Sub; exact R | exact Q].
+  - simpl in H, K, J; rewrite tr_only in *; destruct (sat k (snd b)) eqn:Sk; [|destruct J].
+    apply (IH w D (k :: C) E P (c && sat k (snd a))) with (x := x) (y := y); auto.
+    + pose proof (linked_only D C a b c true k L) as L'; rewrite Sk in L'; auto.
+    + apply sats_cons; auto.
+    + intros i [<-|Ii]; auto.
+Qed.
+
+End Two.
+
+End Sound.
+
+(* -- theorems ----------------------------------------------------------------------------------------------------------- *)
+
+Definition start (o : oracle) (s : stmt) : state := trace o s [].
+
+(* The launch has whole clusters. *)
+Definition whole_clusters (B : nat) (s : stmt) : Prop := forall c h, In (Cluster c, h) (barriers s) -> exists d, B = d * c.
+
+(* What is taken for granted of the places that accesses touch, in a run with these decisions: objects are where they are said
+   to be, and each fact is so. *)
+Record premises {L} (B N : nat) (o : oracle) (F : list fact) (s : stmt) (t : touches L) : Prop := Premises {
+  of_spaces : forall a b p q x y l, is_thread B N a -> is_thread B N b -> a <> b ->
+    In (p, EAcc x) (start o s a) -> In (q, EAcc y) (start o s b) -> t x p a l -> t y q b l ->
+    overlap x y = true /\ same (owner x) a b;
+  of_facts : forall f a b p q x y l, In f F -> is_thread B N a -> is_thread B N b -> a <> b ->
+    In (p, EAcc x) (start o s a) -> In (q, EAcc y) (start o s b) -> t x p a l -> t y q b l ->
+    number x = one f -> number y = two f -> part p q (parts f) ->
+    match what f with Some c => same c a b | None => False end }.
+
+Section Theorems.
+
+Variables (B N : nat) (F : list fact) (s : stmt).
+Hypotheses (Valid : valid N F s = true) (Clusters : whole_clusters B s).
+Variable o : oracle.
+
+Let Bars : bars N s [] [] = true.
+Proof. unfold valid in Valid; bools; auto. Qed.
+
+Let nothing (a : thread) : true = true -> sats [] a.
+Proof. intros _ k []. Qed.
+
+Let in_order a : is_thread B N a -> sorted (start o s a).
+Proof. intros _; apply trace_sorted. Qed.
+
+Let met a p u h : is_thread B N a -> In (p, EBar u h) (start o s a) ->
+  exists w, NoDup w /\ length w = count B N u /\ forall b, In b w <-> is_thread B N b /\ same u a b.
+Proof.
+  intros Ta I; destruct (bars_at N o s [] [] [] a true p u h Bars (nothing a) I) as (J & C & W & Sa & _).
+  eapply whole_counts; eauto; intros c ->; eapply Clusters; eauto.
+Qed.
+
+Let meets a b p u h : is_thread B N a -> is_thread B N b -> same u a b ->
+  In (p, EBar u h) (start o s a) -> In (p, EBar u h) (start o s b).
+Proof.
+  intros Ta Tb U I; apply (unit_meets B N o s [] [] [] a b true true); auto; intros _ _; auto.
+Qed.
+
+Let own a b p q u v h g : is_thread B N a -> is_thread B N b ->
+  In (p, EBar u h) (start o s a) -> In (q, EBar v g) (start o s b) -> key_of u h a = key_of v g b ->
+  u = v /\ h = g /\ same u a b.
+Proof. intros; eapply keys_own; eauto; unfold valid in Valid; bools; auto. Qed.
+
+(* Whatever the decisions and the order of steps: a state that is reached is the end, or some thread can go on. *)
+Theorem no_deadlock ls S : run B N (start o s) ls S -> finished B N S \/ exists l S', step B N S l S'.
+Proof.
+  intro R; apply progress with (tr := start o s); auto.
+  eapply ok_run with (tr := start o s) (S := start o s); eauto; apply ok_start; auto.
+Qed.
+
+(* No run goes on for ever. *)
+Theorem runs_end : exists n, forall ls S, run B N (start o s) ls S -> length ls <= n.
+Proof. exists (total B N (start o s)); intros ls S R; apply run_bounded in R; lia. Qed.
+
+(* Threads that wait where the hardware cannot tell them apart wait at one barrier of one unit. *)
+Theorem no_mixture ls S a b p q u v h g r r' :
+  run B N (start o s) ls S -> is_thread B N a -> is_thread B N b ->
+  S a = (p, EBar u h) :: r -> S b = (q, EBar v g) :: r' -> key_of u h a = key_of v g b ->
+  p = q /\ u = v /\ same u a b.
+Proof.
+  intros R Ta Tb Ea Eb K.
+  assert (O : ok B N (start o s) S).
+  { eapply ok_run with (tr := start o s) (S := start o s); eauto; apply ok_start; auto. }
+  destruct (one_barrier B N (start o s) in_order own S a b p q u v h g r r' O Ta Tb Ea Eb K) as (X & Y & _ & Z); auto.
+Qed.
+
+(* Accesses that conflict are ordered by happens-before. *)
+Theorem no_race {L} (t : touches L) ls S i j a b p q x y :
+  premises B N o F s t -> run B N (start o s) ls S ->
+  nth_error ls i = Some (LAcc a p x) -> nth_error ls j = Some (LAcc b q y) -> i < j ->
+  conflict t a p x b q y -> hb ls i j.
+Proof.
+  intros Pre R Ni Nj Less (Ne & Cl & l & Xl & Yl).
+  assert (O : ok B N (start o s) (start o s)) by (apply ok_start; auto).
+  assert (In_trace : forall k c r z, nth_error ls k = Some (LAcc c r z) -> is_thread B N c /\ In (r, EAcc z) (start o s c)).
+  { intros k c r z Nk; destruct (run_split _ _ _ _ _ _ _ R Nk) as (l1 & l2 & S1 & S2 & _ & _ & R1 & St & _).
+    inversion St as [? ? ? ? ? rr Tc E _ _|]; subst; split; auto.
+    apply (stays_left B N _ _ _ c _ R1); auto; rewrite E; simpl; auto. }
+  destruct (In_trace _ _ _ _ Ni) as [Ta Ia], (In_trace _ _ _ _ Nj) as [Tb Ib].
+  assert (Check : check N F s [] [] = true) by (unfold valid in Valid; bools; auto).
+  (* either order of the positions *)
+  assert (Both : forall a b p q x y, is_thread B N a -> is_thread B N b -> a <> b -> clash a b (does x) (does y) ->
+            In (p, EAcc x) (start o s a) -> In (q, EAcc y) (start o s b) -> t x p a l -> t y q b l ->
+            p = q \/ precedes p q -> between_them a b (start o s a) p q).
+  { clear - Pre Check Bars nothing; intros a b p q x y Ta Tb Ne Cl Ia Ib Xl Yl Le.
+    refine (check_sound B N o a b Ta Tb F
+      (fun p x q y => (In (p, EAcc x) (start o s a) /\ In (q, EAcc y) (start o s b)) /\
+         clash a b (does x) (does y) /\ exists l, t x p a l /\ t y q b l) _ _ _
+      s [] [] [] [] [] true Bars Check _ (nothing a) (nothing b eq_refl) _ p x q y Ib Ia Le _).
+    - intros ? ? ? ? (_ & C & _); auto.
+    - intros p' x' q' y' ((I & J) & _ & k & X & Y); destruct Pre as [Sp _]; eapply (Sp a b p' q' x' y' k); eauto.
+    - intros p' x' q' y' f d ((I & J) & _ & k & X & Y) If Of Pa; unfold is_of in Of; bools.
+      match goal with H : part_eqb _ _ = true |- _ => apply part_eq in H; subst d end.
+      destruct Pre as [_ Fa]; match goal with H : _ || _ = true |- _ => apply orb_prop in H; destruct H as [H|H] end; bools.
+      + specialize (Fa f a b p' q' x' y' k If Ta Tb Ne I J X Y ltac:(auto) ltac:(auto) Pa).
+        destruct (what f) as [c|]; [exists c; auto | destruct Fa].
+      + assert (Ne' : b <> a) by auto; assert (Pa' : part q' p' (parts f)) by (unfold part in *; intuition; subst; auto).
+        specialize (Fa f b a q' p' y' x' k If Tb Ta Ne' J I Y X ltac:(auto) ltac:(auto) Pa').
+        destruct (what f) as [c|]; [exists c; auto using same_sym | destruct Fa].
+    - intros _ _; auto.
+    - intros ? ? [].
+    - repeat split; eauto. }
+  assert (Cl' : clash b a (does y) (does x)) by (destruct (does x), (does y); simpl in *; auto).
+  destruct (comparable o s [] a b true true p q _ _ Ia Ib) as [E|[E|E]].
+  - destruct (Both a b p q x y) as (r & u & h & U & I & P & Q); auto.
+    apply (ordered B N (start o s) in_order met meets own ls S i j a b p q x y r u h); auto.
+  - destruct (Both a b p q x y) as (r & u & h & U & I & P & Q); auto.
+    apply (ordered B N (start o s) in_order met meets own ls S i j a b p q x y r u h); auto.
+  - destruct (Both b a q p y x) as (r & u & h & U & I & P & Q); auto.
+    apply (ordered B N (start o s) in_order met meets own ls S i j a b p q x y r u h); auto.
+    + apply same_sym; auto.
+    + apply (meets b a); auto.
+Qed.
+
+End Theorems.
+
+(* -- a role's body ------------------------------------------------------------------------------------------------------ *)
+
+(* What of a statement the threads `lo .. hi - 1` of a block run. *)
+Fixpoint project (lo hi : nat) (s : stmt) : stmt :=
+  match s with
+  | Seq s1 s2 => Seq (project lo hi s1) (project lo hi s2)
+  | If u s1 s2 => If u (project lo hi s1) (project lo hi s2)
+  | Loop l m u s => Loop l m u (project lo hi s)
+  | Only c s =>
+      if forallb (sat c) (seq lo (hi - lo)) then project lo hi s
+      else if existsb (sat c) (seq lo (hi - lo)) then Only c (project lo hi s) else Skip
+  | _ => s
+  end.
+
+Theorem project_same o lo hi s : forall w a, lo <= snd a < hi -> trace o (project lo hi s) w a = trace o s w a.
+Proof.
+  induction s as [|s1 IH1 s2 IH2|x|u h|u s1 IH1 s2 IH2|l m u s IH|k s IH]; intros w a R; simpl; auto.
+  - rewrite IH1, IH2; auto.
+  - destruct (o w (name u a) =? 0); auto.
+  - apply flat_map_ext; intro j; auto.
+  - assert (I : In (snd a) (seq lo (hi - lo))) by (apply in_seq; lia).
+    destruct (forallb (sat k) _) eqn:All; [|destruct (existsb (sat k) _) eqn:Some_].
+    + rewrite forallb_forall in All; rewrite All; auto.
+    + simpl; rewrite IH; auto.
+    + destruct (sat k (snd a)) eqn:E; auto.
+      assert (X : existsb (sat k) (seq lo (hi - lo)) = true) by (apply existsb_exists; eauto); congruence.
+Qed.

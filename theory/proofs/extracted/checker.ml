@@ -1,0 +1,99 @@
+(* Reads the certificates in a folder and says what the extracted checker says of each, a line each, by name. *)
+
+open Valid
+open Sexp
+
+let units_of = function
+  | Word "block" -> Block
+  | Word "grid" -> Grid
+  | List [ Word "thread"; n ] -> Threads (number_of n)
+  | List [ Word "cluster"; n ] -> Cluster (number_of n)
+  | _ -> fail "a unit is wanted"
+
+let kind_of = function
+  | Word "read" -> Read
+  | Word "write" -> Write
+  | Word "atomic" -> Atomic
+  | Word "atomic_block" -> AtomicBlock
+  | _ -> fail "a kind of access is wanted"
+
+let hardware_of = function
+  | Word "warp" -> Warp
+  | List [ Word "named"; n ] -> Named (number_of n)
+  | _ -> fail "a barrier of the hardware is wanted"
+
+let stmt_of accesses =
+  let loops = Hashtbl.create 16 in
+  let loop l =
+    let l = number_of l in
+    if Hashtbl.mem loops l then fail "a loop stands twice";
+    Hashtbl.add loops l ();
+    l
+  in
+  let rec stmt = function
+    | List (Word "seq" :: l) -> List.fold_right (fun s r -> Seq (stmt s, r)) l Skip
+    | List [ Word "acc"; i ] -> (
+        match Hashtbl.find_opt accesses (number_of i) with Some x -> Acc x | None -> fail "an access has no row")
+    | List [ Word "bar"; u; h ] -> Bar (units_of u, hardware_of h)
+    | List [ Word "if"; u; s; r ] ->
+        let s = stmt s in
+        If (units_of u, s, stmt r)
+    | List [ Word "loop"; l; u; s ] ->
+        let l = loop l in
+        Loop (l, 0, units_of u, stmt s)
+    | List [ Word "loop1"; l; u; s ] ->
+        let l = loop l in
+        Loop (l, 1, units_of u, stmt s)
+    | List [ Word "only"; n; lo; hi; s ] -> Only ({ cmod = number_of n; clo = number_of lo; chi = number_of hi }, stmt s)
+    | _ -> fail "a statement is wanted"
+  in
+  stmt
+
+type certificate = Beyond | Body of int * fact list * stmt
+
+let read forms =
+  let threads = ref None and spaces = Hashtbl.create 16 and objects = Hashtbl.create 16 in
+  let accesses = Hashtbl.create 16 and facts = ref [] and body = ref None in
+  let once table key value = if Hashtbl.mem table key then fail "a row stands twice" else Hashtbl.add table key value in
+  let find table key = match Hashtbl.find_opt table key with Some v -> v | None -> fail "a row is missing" in
+  let form = function
+    | List [ Word "certificate"; Word "1" ] | List [ Word "kernel"; Text _ ] -> ()
+    | List [ Word "threads"; n ] when !threads = None -> threads := Some (number_of n)
+    | List [ Word "space"; k; u ] -> once spaces (number_of k) (units_of u)
+    | List [ Word "object"; o; k; lo; hi; Text _ ] -> once objects (number_of o) (number_of k, number_of lo, number_of hi)
+    | List [ Word "access"; i; o; k; Text _ ] ->
+        let s, lo, hi = find objects (number_of o) in
+        let i = number_of i in
+        once accesses i { number = i; space = s; owner = find spaces s; first = lo; last = hi; does = kind_of k }
+    | List [ Word "fact"; i; j; p; c; Word _; Text _ ] ->
+        let parts = match p with Word "same" -> None | l -> Some (number_of l) in
+        let what = match c with Word "never" -> None | u -> Some (units_of u) in
+        facts := { one = number_of i; two = number_of j; parts; what } :: !facts
+    | List [ Word "body"; s ] when !body = None -> body := Some (Body (0, [], stmt_of accesses s))
+    | List [ Word "beyond"; _; Text _ ] when !body = None -> body := Some Beyond
+    | _ -> fail "an unknown form"
+  in
+  List.iter form forms;
+  match (!threads, !body) with
+  | Some n, Some (Body (_, _, s)) -> Body (n, !facts, s)
+  | _, Some Beyond -> Beyond
+  | _ -> fail "no threads, or no body"
+
+let verdict text =
+  match read (parse text) with
+  | exception Form _ -> "rejected: form"
+  | Beyond -> "not covered"
+  | Body (n, facts, s) ->
+      if not (bars n s [] []) then "rejected: bars"
+      else if not (keys n s) then "rejected: keys"
+      else if not (check n facts s [] []) then "rejected: race"
+      else begin
+        assert (valid n facts s);
+        "accepted"
+      end
+
+let () =
+  let folder = Sys.argv.(1) in
+  let names = List.filter (fun n -> Filename.check_suffix n ".cert") (Array.to_list (Sys.readdir folder)) in
+  let one n = Printf.printf "%s %s\n" (Filename.chop_suffix n ".cert") (verdict (contents (Filename.concat folder n))) in
+  List.iter one (List.sort compare names)
