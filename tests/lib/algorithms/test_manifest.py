@@ -6,8 +6,8 @@ Tests of prism/lib/algorithms/__init__.py.
 from __future__ import annotations
 
 import ast
-import inspect
 import importlib
+import inspect
 import subprocess
 import sys
 from pathlib import Path
