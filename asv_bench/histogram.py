@@ -1,12 +1,12 @@
 """Histograms beside CUB, CuPy and torch, and beside what reading the bytes takes: one process, alternating rounds, medians.
 
-    PYTHONPATH=. python asv_bench/histogram.py [--sizes 20,24,28] [--rounds 5] [--tb 3.0] [--only bincount] [--alone]
+    PYTHONPATH=. python asv_bench/histogram.py [--sizes 20,24,28] [--rounds 5] [--tb 3.0] [--only bincount]
                                    [--newest FOLDER] [--json FILE]
 
 Needs a GPU, CuPy and torch; for CUB nvcc, as `measure.py`: else CUB is left out. Even bins, counts of a known length, and CUB's
-are timed as CUDA graphs; what waits, and CuPy's and torch's calls, as plain calls. With `--alone` each is timed behind a product
-of cuBLAS. `skewed`: numbers of which most are small; `one`: all are equal. Counts of the first 2^20 elements are compared with
-NumPy's, once. `floor`: what reading takes at so many TB/s; `share`: the floor's part of Prism's time.
+are timed as CUDA graphs; what waits, and CuPy's and torch's calls, as plain calls. Then all are timed `alone`, each behind a
+product of cuBLAS. `skewed`: numbers of which most are small; `one`: all are equal. Counts of the first 2^20 elements are
+compared with NumPy's, once. `floor`: what reading takes at so many TB/s; `share`: the floor's part of Prism's time.
 """
 
 from __future__ import annotations
@@ -48,11 +48,13 @@ def main() -> None:
                         launches = 3 if log > 24 else 20
                         graphs = {key: call for key, call in calls.items() if in_graph(name, key)}
                         plain = {key: call for key, call in calls.items() if key not in graphs}
-                        if asked.alone:
-                            found = timed_alone(cupy, graphs, plain, asked.rounds)
-                        else:
-                            found = timed(cupy, graphs, plain, asked.rounds, launches)
-                        rows.add(f"{name} {dtype} {skew}", log, found, x.nbytes / asked.tb / 1e6)
+                        floor = x.nbytes / asked.tb / 1e6
+                        rows.add(
+                            f"{name} {dtype} {skew}", log, timed(cupy, graphs, plain, asked.rounds, launches), floor
+                        )
+                        rows.add(
+                            f"{name} {dtype} {skew}, alone", log, timed_alone(cupy, graphs, plain, asked.rounds), floor
+                        )
     rows.write(asked.json)
 
 

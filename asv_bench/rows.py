@@ -10,7 +10,7 @@ from typing import Any
 
 from benchmarks.tables import CALLS, PEERS, WAITING
 
-ALONE = ("histogram", "searching", "sort")
+ALONE = ("sort",)
 """Scripts that time calls alone where they are asked to."""
 OURS = ("prism", "count", "split")
 """What a script calls its first time, which is Prism's without a wait."""

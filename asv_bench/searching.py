@@ -1,11 +1,11 @@
 """Differences, searches and elements at indices beside CUB, CuPy, torch, and a copy: one process, alternating rounds, medians.
 
-    PYTHONPATH=. python asv_bench/searching.py [--sizes 20,24,28] [--rounds 7] [--only diff] [--alone]
+    PYTHONPATH=. python asv_bench/searching.py [--sizes 20,24,28] [--rounds 7] [--only diff]
                                    [--newest FOLDER] [--json FILE]
 
 Needs a GPU, CuPy and torch; for CUB, and Thrust's searches, nvcc, as `measure.py`: else they are left out. Prism's calls and
-CUB's are timed as CUDA graphs, CuPy's and torch's as plain calls; with `--alone` each behind a product of cuBLAS. Every result is
-compared with CuPy's, once. `floor`: what a copy of as many bytes takes.
+CUB's are timed as CUDA graphs, CuPy's and torch's as plain calls. Then all are timed `alone`, each behind a product of cuBLAS.
+Every result is compared with CuPy's, once. `floor`: what a copy of as many bytes takes.
 """
 
 from __future__ import annotations
@@ -45,10 +45,8 @@ def main() -> None:
                 launches = 3 if log > 24 else 20
                 graphs = {key: call for key, call in calls.items() if key in ("prism", *LIBRARIES)}
                 plain = {key: call for key, call in calls.items() if key not in graphs}
-                if asked.alone:
-                    found = timed_alone(cupy, graphs, plain, asked.rounds)
-                else:
-                    found = timed(cupy, graphs, plain, asked.rounds, launches)
+                found = timed(cupy, graphs, plain, asked.rounds, launches)
+                alone = timed_alone(cupy, graphs, plain, asked.rounds)
                 floor = None
                 if moved:
                     half = cupy.empty(max(moved // 8, 1), cupy.int32)
@@ -56,6 +54,7 @@ def main() -> None:
                     copied = measure(cupy, {"copy": lambda a=other, b=half: cupy.copyto(a, b)}, asked.rounds, 3)
                     floor = copied["copy"]
                 table.add(name, log, found, floor)
+                table.add(f"{name}, alone", log, alone, floor)
     table.write(asked.json)
 
 

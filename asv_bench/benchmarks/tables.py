@@ -23,6 +23,8 @@ TOPS = (
 SORTED = ("uint32", "float32", "uint64", "uint16", "uint8")
 NARROW = ("keys float16", "keys int64 narrow")
 """Sorts of keys alone: of 16 bits with zeros of both signs, and of 8 bytes of which three differ."""
+HELD_OUT = (10_000_019, 100_000_007)
+"""Numbers of elements for which nothing was tuned: they stand at the logarithm below."""
 
 
 def names_of(*parts: tuple[str, ...]) -> list[str]:
@@ -30,8 +32,17 @@ def names_of(*parts: tuple[str, ...]) -> list[str]:
     return [" ".join(chosen) for chosen in product(*parts)]
 
 
+def alone_too(names: list[str]) -> list[str]:
+    """Return names, then those of the same behind another library's kernel."""
+    return [*names, *(f"{name}, alone" for name in names)]
+
+
 CALLS: dict[str, list[str]] = {
-    "sort": [*names_of(("keys", "pairs", "argsort"), SORTED), *(f"keys uint32 {kind}" for kind in DATA[1:]), *NARROW],
+    "sort": [
+        *names_of(("keys", "pairs", "argsort"), SORTED), *names_of(("keys",), SORTED[:2], DATA[1:]), *NARROW,
+        *names_of(("keys",), SORTED[:2], ("alone",)),
+        *(f"{what} {dtype} of {n}" for what, dtype, n in product(("keys", "pairs", "argsort"), SORTED[:3], HELD_OUT)),
+    ],
     "sort_rows": [
         *names_of(("keys", "argsort", "segments", "uneven", "top 8"), ("uint32", "float32")), "columns uint8",
     ],
@@ -46,12 +57,12 @@ CALLS: dict[str, list[str]] = {
         ("compress", "flatnonzero", "nonzero", "unique", "encode", "split", "select", "split3", "unique_by_key"),
         ("float32", "uint8", "int64"), ("0.5", "0.05", "0.5, alone", "0.05, alone"),
     ),
-    "histogram": [
+    "histogram": alone_too([
         *names_of(("even 256", "even 4096", "edges 256"), ("uint8", "int32", "float32", "int64"), ("uniform", "skewed", "one")),
         *names_of(("bincount",), ("uint8", "int32", "int64"), ("uniform", "skewed", "one")),
         *names_of(("2^21 bins int32",), ("uniform", "skewed", "one")),
-    ],
-    "searching": [
+    ]),
+    "searching": alone_too([
         "axpy float32", "axpy int8",
         *(f"diff {kind}" for kind in ("float32", "int32", "uint8", "float64", "rows float32")),
         *(
@@ -61,10 +72,10 @@ CALLS: dict[str, list[str]] = {
         *(f"take {kind}{order}" for kind, order in product(("float32", "int64", "uint8"), ("", " sorted"))),
         *names_of(("split",), ("float32", "uint8", "int64"), ("0.5", "0.05")),
         *(f"repeat {kind} runs of {length}" for kind, length in product(("float32", "uint8", "int64"), (4, 256))),
-    ],
+    ]),
 }  # fmt: skip
 LOGS = {
-    "sort": [16, 20, 24, 28],
+    "sort": [16, 20, 23, 24, 26, 28],
     "sort_rows": [2, 4, 6, 8, 10, 12, 14, 24],
     "sets": [20, 24, 28],
     "merge": [24, 28],

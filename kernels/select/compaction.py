@@ -7,18 +7,16 @@ the result.
 
 from prism.lang import (
     attr, block, broadcast, const, constexpr, count, dtype, function, grid, group, id, int32, int64, mailbox,
-    partition, popcount, prism, ptr, requires, shared, shuffle_up, template, thread, uint8, uint32, uint64,
+    partition, popcount, prism, ptr, requires, shuffle_up, template, thread, uint32, uint64,
 )
-from prism.kernels.select.answers import Interval, find_interval, flags_in_interval, flags_of_answers
+from prism.kernels.select.answers import flags_of_answers
 from prism.kernels.select.conditions import differs, is_set
 from prism.kernels.select.packed import edges_of_bytes, load_flags, load_held, release
-from prism.kernels.select.bytes import fill_selectors, one_of, store_bytes
 
 
 @prism("global")
 @template(
-    T=dtype, H=dtype, TI=dtype, M=dtype, C=dtype, TO=dtype, F=dtype(default=uint32), TEST=function, OWN=constexpr(bool),
-    EDGES=constexpr(bool),
+    T=dtype, H=dtype, TI=dtype, M=dtype, C=dtype, TO=dtype, TEST=function, OWN=constexpr(bool), EDGES=constexpr(bool),
     PLACES=constexpr(bool), GIVEN=constexpr(bool, default=False), BYTES=constexpr(bool, default=False), THREADS=constexpr(int),
     ITEMS=constexpr(int), WIDTH=constexpr(int), BLOCKS=constexpr(int), WORDS=constexpr(int),
 )
@@ -37,8 +35,7 @@ def select(
                  `mask` is not read: `x` is taken for it; but with `GIVEN` too, where `TEST` is called with `x[i]` and
                  `mask[0]`. With `EDGES` element `i` of `x` is kept where it is not equal to the one before, and element 0. With
                  `PLACES` `x` is not read, and `y` has positions: `TO` is int64, `T` an integer that holds the tile's size.
-                 `H`: `T`, or of uint8 uint32, so that a tile takes fewer registers. `F`: uint32, a bit for each of a thread's
-                 elements; or uint64, of up to 64 of them: of uint8 that are held so, rows of a multiple of 8.
+                 `H`: `T`, or of uint8 uint32, so that a tile takes fewer registers. A thread has at most 32 elements of a tile.
                  With `BYTES` `M` is uint8, and `TEST` is `is_set`, for which bytes are looked at four at a time.
                  `C`: what is tested is converted to that. `y`: no memory of `x` or `mask`. `skew`, `mask_skew`: how many
                  elements `x` and `mask` begin past one that is aligned to `WIDTH` of them; -1: it is not known. `y_skew`: the
@@ -49,61 +46,47 @@ def select(
     TILE: constexpr(int) = THREADS * ITEMS
     VECTOR: constexpr(int) = max(16 // max(T.bytes, TO.bytes), 1)
     HELD: constexpr(int) = ITEMS * T.bytes // H.bytes
-    NEAR: constexpr(bool) = F == uint32 or OWN  # of long bytes and a mask blocks have enough under way without
     tiles: int32 @ grid[1] = int32((n + (TILE - 1)) // TILE)
     last: int32 @ grid[1] = int32(n - int64(tiles - 1) * TILE)  # how many elements the last one has
     blocks: int32 @ grid[1] = count(block[1])
     with partition(y, block[1], races="none") as out, partition(kept, block[1], 0, races="none") as number, group(block[1]):
         tile_held: H[HELD] @ thread[1]  # the held tile
-        flags: F @ thread[1] = 0  # which elements of it are kept
+        flags: uint32 @ thread[1] = 0  # which elements of it are kept
         tile_ahead: H[HELD] @ thread[1] = {0}  # the same of the following tile
-        signs: F @ thread[1] = 0
-        selectors: shared(uint8[128 if F == uint64 else 1], align=16) @ block[1]  # of bytes, four at a time
-        if F == uint64:
-            fill_selectors(selectors, THREADS=THREADS)
-        bytes: Interval @ block[1] = Interval(0, 0, 0, 0, 0, 0)  # what `TEST` is true of
-        if F == uint64 and OWN and not EDGES:
-            bytes = find_interval(mask, C=C, TEST=TEST, GIVEN=GIVEN, THREADS=THREADS)
+        signs: uint32 @ thread[1] = 0
 
         @requires(thread[1])
         def ask_elements():
             """Flags of the loaded tile: what its own elements say."""
             nonlocal signs
-            one: uint32 = one_of(selectors) if F == uint64 else 1
-            if F == uint64 and bytes.known > 0:
-                signs = flags_in_interval(tile_ahead, bytes, one, F=F)
-            else:
-                ahead: T[ITEMS]
-                release(tile_ahead, ahead)
-                signs = flags_of_answers(ahead, mask, C=C, F=F, TEST=TEST, GIVEN=GIVEN)
+            ahead: T[ITEMS]
+            release(tile_ahead, ahead)
+            signs = flags_of_answers(ahead, mask, C=C, F=uint32, TEST=TEST, GIVEN=GIVEN)
 
         @requires(block[1], thread[THREADS])
         def load(tile: int32 @ block[1]) -> int32 @ thread[1]:
             """Bring a tile into registers, and find out what is kept of it; return how many of the thread's elements are."""
             nonlocal signs
-            one: uint32 @ thread[1] = one_of(selectors) if F == uint64 else 1
             many: int32 @ block[1] = TILE if tile < tiles - 1 else last
             if EDGES:
                 signs = load_runs(
-                    x, tile_ahead, tile, many, n, blocks, skew, otherwise, unset, one, F=F,
-                    THREADS=THREADS, ITEMS=ITEMS, WIDTH=WIDTH,
+                    x, tile_ahead, tile, many, n, blocks, skew, otherwise, unset, THREADS=THREADS, ITEMS=ITEMS, WIDTH=WIDTH,
                 )
             else:
                 at: int32 @ thread[1] = block.place(ITEMS=ITEMS, WIDTH=WIDTH)
                 if not OWN:  # before elements are loaded: then flags take a register, and what is tested none
                     signs = load_flags(
-                        mask, tile, many, n, blocks, mask_skew, unset, one, F=F, TEST=TEST, NEAR=NEAR,
-                        BYTES=BYTES, THREADS=THREADS, ITEMS=ITEMS, WIDTH=WIDTH,
+                        mask, tile, many, n, blocks, mask_skew, unset, TEST=TEST, BYTES=BYTES, THREADS=THREADS, ITEMS=ITEMS,
+                        WIDTH=WIDTH,
                     )
                 if not PLACES:
                     with partition(x, block[1], offset=int64(tile) * TILE) as source:
                         load_held(source, tile_ahead, many, otherwise, skew, ITEMS=ITEMS, WIDTH=WIDTH)
-                    if NEAR:
-                        block.prefetch_tile(x, tile + blocks, n, TILE=TILE)  # about what this block draws next
+                    block.prefetch_tile(x, tile + blocks, n, TILE=TILE)  # about what this block draws next
                     if OWN:
                         with group(thread[1]):
                             ask_elements()
-                signs = signs & bits_within(many - at, F=F, ITEMS=ITEMS, WIDTH=WIDTH)
+                signs = signs & bits_within(many - at, ITEMS=ITEMS, WIDTH=WIDTH)
             return int32(popcount(signs))
 
         @requires(block[1], thread[THREADS])
@@ -112,12 +95,12 @@ def select(
             block.fill(number, prefix + held, 1 if tile == tiles - 1 else 0)  # first: a host that waits goes on then
             valid: int32 @ block[1] = int32(min(max(room - prefix, 0), int64(held)))
             aligned: int32 @ block[1] = -1 if y_skew < 0 else int32((y_skew + prefix) % VECTOR)
-            items: T[ITEMS if F == uint32 else 1] @ thread[1]
+            items: T[ITEMS] @ thread[1]
             if PLACES:
                 at: int32 @ thread[1] = block.place(ITEMS=ITEMS, WIDTH=WIDTH)
                 for k in range(ITEMS):
                     items[k] = T(at + (k // WIDTH * 32 * WIDTH + k % WIDTH))
-            elif F == uint32:
+            else:
                 with group(thread[1]):
                     release(tile_held, items)
 
@@ -127,13 +110,9 @@ def select(
                 return TO(int64(tile) * TILE + int64(item)) if PLACES else item
 
             with partition(out, block[1], prefix, races="none") as target:
-                if F == uint64:
-                    store_bytes(target, tile_held, flags, before, held, valid, aligned, selectors, WIDTH=WIDTH, THREADS=THREADS)
-                else:
-                    block.store_flagged(
-                        target, items, flags, before, valid, aligned, TO=TO, AS=result, WIDTH=WIDTH, THREADS=THREADS,
-                        VECTOR=VECTOR,
-                    )
+                block.store_flagged(
+                    target, items, flags, before, valid, aligned, TO=TO, AS=result, WIDTH=WIDTH, THREADS=THREADS, VECTOR=VECTOR,
+                )
 
         @requires(block[1], thread[THREADS])
         def keep():
@@ -152,14 +131,12 @@ def select(
 @prism("device")
 @requires(block[1], thread[32])
 @template(
-    TI=dtype, T=dtype, H=dtype, C=dtype, F=dtype(default=uint32), THREADS=constexpr(int), ITEMS=constexpr(int),
-    WIDTH=constexpr(int), HELD=constexpr(int),
+    TI=dtype, T=dtype, H=dtype, C=dtype, THREADS=constexpr(int), ITEMS=constexpr(int), WIDTH=constexpr(int), HELD=constexpr(int),
 )
 def load_runs(
     x: ptr(const(TI)) @ grid[1], held: H[HELD] @ thread[1], tile: int32 @ block[1], many: int32 @ block[1], n: int64 @ grid[1],
     near: int32 @ block[1], skew: int32 @ grid[1], otherwise: T @ grid[1], unset: C @ grid[1],
-    one: uint32 @ thread[1] = 1,
-) -> F @ thread[1]:
+) -> uint32 @ thread[1]:
     """Load a tile of `x` into `held`; return the bits of the elements at which runs of equal ones begin.
 
     Perspective: block, of `THREADS` threads.
@@ -176,9 +153,9 @@ def load_runs(
     with group(thread[1]):
         if lane == 0 and at < many and (tile > 0 or at > 0):
             edge = C(x[start + at - 1])
-    signs: F @ thread[1] = 0
+    signs: uint32 @ thread[1] = 0
     if HELD < ITEMS and WIDTH % 4 == 0:
-        signs = edges_of_bytes(held, uint32(edge), one, F=F, WIDTH=WIDTH)
+        signs = edges_of_bytes(held, uint32(edge), 1, WIDTH=WIDTH)
     else:
         items: T[ITEMS] @ thread[1]
         marks: C[ITEMS] @ thread[1]
@@ -188,7 +165,7 @@ def load_runs(
             marks[k] = C(items[k])
         signs = edge_flags(marks, edge, WIDTH=WIDTH)
     signs = signs | (1 if tile == 0 and at == 0 else 0)
-    return signs & bits_within(many - at, F=F, ITEMS=ITEMS, WIDTH=WIDTH)
+    return signs & bits_within(many - at, ITEMS=ITEMS, WIDTH=WIDTH)
 
 
 @prism("device")

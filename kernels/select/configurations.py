@@ -35,13 +35,19 @@ PLACES = {
 }
 # Bytes that are held four in a word leave registers for more blocks.
 PACKED = Configuration(threads=256, items=32, width=16, blocks=4, words=2)
-# Of long arrays of bytes that begin at vectors: more for each look-back and barrier, since these cost more than its bytes. Five
-# blocks and more have too few registers.
-BYTES = Configuration(threads=256, items=64, width=32, blocks=3, words=2)
-BYTES_MASKED = Configuration(threads=256, items=64, width=32, blocks=4, words=2)
+# Of long arrays of bytes that begin at vectors, and of longer ones: several parts of 64 a thread, since a look-back and barriers
+# cost as much as 64 bytes do. More blocks have too few registers, or too little shared memory.
+BYTES = (
+    Configuration(threads=256, items=64, width=32, blocks=3, words=2),
+    Configuration(threads=256, items=128, width=32, blocks=3, words=2),
+)
+BYTES_MASKED = (BYTES[0], Configuration(threads=384, items=128, width=32, blocks=2, words=2))
 BYTES_APART = {  # by how many parts there are
-    2: Configuration(threads=256, items=64, width=32, blocks=4, words=2),
-    3: Configuration(threads=256, items=64, width=32, blocks=4, words=2),
+    2: (
+        Configuration(threads=256, items=64, width=32, blocks=4, words=2),
+        Configuration(threads=384, items=128, width=32, blocks=2, words=2),
+    ),
+    3: BYTES,
 }
 EDGES = {**DEVICE, 1: Configuration(threads=256, items=32, width=16, blocks=3, words=2)}
 
@@ -74,7 +80,7 @@ APART = {
 # Run lengths, of long arrays; of short ones as `APART`. The held tile stands in shared memory, and where its runs begin, in 2
 # bytes.
 ENCODED = {
-    1: Configuration(threads=256, items=32, width=16, blocks=3, words=2),
+    1: Configuration(threads=320, items=32, width=16, blocks=3, words=2),
     2: Configuration(threads=256, items=32, width=8, blocks=3, words=2),
     4: Configuration(threads=256, items=32, width=4, blocks=3, words=2),
     8: Configuration(threads=256, items=16, width=2, blocks=3, words=2),
@@ -107,6 +113,7 @@ HOST_LARGE = Configuration(threads=1024, items=32, width=32, blocks=1)
 BEHIND = 256  # threads of the kernels behind a selection
 
 __all__ = [
-    "APART", "APART_PACKED", "BEHIND", "BYTES", "BYTES_APART", "BYTES_MASKED", "DEVICE", "EDGES", "ENCODED", "FEW", "FEW_TILES",
-    "HOST_LARGE", "HOST_SMALL", "LONG_TILES", "PACKED", "PAIRED", "PARTS", "PLACES", "SHORT", "SPLIT", "Configuration",
+    "APART", "APART_PACKED", "BEHIND", "BYTES", "BYTES_APART", "BYTES_MASKED", "DEVICE", "EDGES", "ENCODED",
+    "FEW", "FEW_TILES", "HOST_LARGE", "HOST_SMALL", "LONG_TILES", "PACKED", "PAIRED", "PARTS", "PLACES", "SHORT", "SPLIT",
+    "Configuration",
 ]  # fmt: skip

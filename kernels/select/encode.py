@@ -6,8 +6,9 @@ length is written by the tile where the next one begins.
 """
 
 from prism.lang import (
-    attr, block, claim, clz, const, constexpr, count, dtype, grid, group, id, int32, int64, mailbox, partition, popcount, prism,
-    ptr, requires, shared, split, store_vector, template, thread, uint16, uint32, uint64, vector, warp, warp_max, warp_sum,
+    attr, block, claim, clz, const, constexpr, count, dtype, grid, group, id, int32, int64, load_vector, mailbox, partition,
+    popcount, prism, ptr, requires, shared, split, store_vector, template, thread, uint16, uint32, uint64, vector, warp,
+    warp_max, warp_sum,
 )
 from prism.kernels.select.compaction import load_runs
 from prism.kernels.select.packed import release
@@ -31,12 +32,11 @@ def encode(
 
     Perspective: grid, of any number of blocks of `THREADS` threads.
     Shapes:      `x`: `n` elements, at least one. `kept[0]`: how many runs there are in all. There are fewer than 2^16 blocks.
-                 The rest as of `select`.
+                 `y_skew`: of `y` and of `lengths`. The rest as of `select`.
     Test:        tests/kernels/test_encode.py, tests/gpu/test_select.py
     """
     TILE: constexpr(int) = THREADS * ITEMS
     PIECE: constexpr(int) = min(WIDTH, max(16 // T.bytes, 1))  # what is written at once to the held tile
-    WORD: constexpr(int) = max(4 // T.bytes, 1)  # elements that are written at once
     HELD: constexpr(int) = ITEMS * T.bytes // H.bytes
     tiles: int32 @ grid[1] = int32((n + (TILE - 1)) // TILE)
     blocks: int32 @ grid[1] = count(block[1])
@@ -100,15 +100,19 @@ def encode(
                 final: int32 @ block[1] = 1 if tile == tiles - 1 else 0
                 block.fill(number, prefix + held, final)  # first: a host that waits goes on then
                 valid: int32 @ block[1] = int32(min(max(room - prefix, 0), int64(held)))
-                aligned: int32 @ block[1] = skew_at(y_skew, prefix, VECTOR=WORD)
-                starts: shared(uint16[TILE]) @ block[1]
-                note_starts(starts, flags, before, ITEMS=ITEMS, WIDTH=WIDTH)
-                with partition(out, block[1], prefix, races="none") as target:
-                    store_firsts(target, tile_held, starts, valid, aligned, THREADS=THREADS, WORD=WORD)
+                aligned: int32 @ block[1] = skew_at(y_skew, prefix, VECTOR=2)
+                lead: int32 @ block[1] = max(aligned, 0)
+                starts: shared(uint16[TILE + 2], align=16) @ block[1]  # from `lead` on: pairs as they are written
+                note_starts(starts, flags, lead + before, ITEMS=ITEMS, WIDTH=WIDTH)
+                with (
+                    partition(out, block[1], prefix, races="none") as target,
+                    partition(all_lengths, block[1], prefix, races="none") as inside,
+                ):
+                    store_pairs(target, inside, tile_held, starts, aligned, valid, min(held - 1, valid), THREADS=THREADS)
                 with partition(all_lengths, block[1], prefix, races="none") as inside:
                     ended: bool @ block[1] = held > 0 and 0 < prefix <= room
                     closed: bool @ block[1] = final == 1 and prefix + held <= room
-                    store_lengths(inside, starts, min(held - 1, valid), begin, ended, since, held, n, closed, THREADS=THREADS)
+                    store_ends(inside, starts, lead, begin, ended, since, held, n, closed)
 
             @requires(block[1], thread[THREADS])
             def keep():
@@ -160,58 +164,67 @@ def note_starts(starts: shared(uint16[ROOM]) @ block[1], flags: uint32 @ thread[
 
 @prism("device")
 @requires(block[1], thread[32])
-@template(T=dtype, ROOM=constexpr(int), THREADS=constexpr(int), WORD=constexpr(int))
-def store_firsts(
-    y: ptr(T) @ block[1], tile: shared(T[ROOM]) @ block[1], starts: shared(uint16[ROOM]) @ block[1], valid: int32 @ block[1],
-    skew: int32 @ block[1],
+@template(T=dtype, ROOM=constexpr(int), MANY=constexpr(int), THREADS=constexpr(int))
+def store_pairs(
+    y: ptr(T) @ block[1], lengths: ptr(int64) @ block[1], tile: shared(T[ROOM]) @ block[1],
+    starts: shared(uint16[MANY]) @ block[1], skew: int32 @ block[1], valid: int32 @ block[1], many: int32 @ block[1],
 ):
-    """Write the elements of a tile that stand at the first `valid` starts, from `y[0]` on, which is `skew` past a word.
+    """Write `valid` elements of a tile that stand at its starts, and how far it is from each of `many` starts to the next.
 
     Perspective: block, of `THREADS` threads.
-    Shapes:      `WORD` elements are written at once; `skew`: less than 0 where it is not known, then one is.
-    Cost:        of an element two shared loads; a store for `WORD` of them.
+    Shapes:      the first start is `starts[max(skew, 0)]`; it goes to `y[0]` and `lengths[0]`, which begin `skew` past a pair, of
+                 elements and of lengths; less than 0: it is not known. `many`: not above `valid`.
+    Cost:        of two starts two shared loads, two of elements, and two stores.
     """
     t: int32 @ thread[1] = id()
     lead: int32 @ block[1] = max(skew, 0)
-    with partition(y, thread[1], offset=-lead, races="none") as out, group(thread[1]):
-        if WORD == 1 or skew < 0:
-            for r in range(t, valid, THREADS):
-                out[lead + r] = tile[int32(starts[r])]
-        else:
-            for w in range(t, (lead + valid + (WORD - 1)) // WORD, THREADS):
-                first: int32 = w * WORD - lead
-                if 0 <= first and first + WORD <= valid:
-                    word: vector(T, WORD)
-                    for k in range(WORD):
-                        word[k] = tile[int32(starts[first + k])]
-                    store_vector(out[w * WORD], word)
+    with (
+        partition(y, thread[1], offset=-lead, races="none") as firsts,
+        partition(lengths, thread[1], offset=-lead, races="none") as all_lengths, group(thread[1]),
+    ):  # fmt: skip
+        for w in range(t, (lead + valid + 1) // 2, THREADS):
+            first: int32 = 2 * w - lead  # of the starts
+            if 0 <= first and first + 1 < many and skew >= 0:
+                two: vector(uint16, 2) = load_vector(starts[2 * w], 2)
+                apart: vector(int64, 2)
+                apart[0] = int64(two[1]) - int64(two[0])
+                apart[1] = int64(starts[2 * w + 2]) - int64(two[1])
+                if T.bytes <= 8:
+                    both: vector(T, 2)
+                    for k in range(2):
+                        both[k] = tile[int32(two[k])]
+                    store_vector(firsts[2 * w], both)
                 else:
-                    for k in range(WORD):
-                        if 0 <= first + k < valid:
-                            out[w * WORD + k] = tile[int32(starts[first + k])]
+                    for k in range(2):
+                        firsts[2 * w + k] = tile[int32(two[k])]
+                store_vector(all_lengths[2 * w], apart)
+            else:
+                for k in range(2):
+                    if 0 <= first + k < valid:
+                        firsts[2 * w + k] = tile[int32(starts[2 * w + k])]
+                    if 0 <= first + k < many:
+                        all_lengths[2 * w + k] = int64(starts[2 * w + k + 1]) - int64(starts[2 * w + k])
 
 
 @prism("device")
 @requires(block[1], thread[32])
-@template(ROOM=constexpr(int), THREADS=constexpr(int))
-def store_lengths(
-    lengths: ptr(int64) @ block[1], starts: shared(uint16[ROOM]) @ block[1], many: int32 @ block[1], begin: int64 @ block[1],
+@template(MANY=constexpr(int))
+def store_ends(
+    lengths: ptr(int64) @ block[1], starts: shared(uint16[MANY]) @ block[1], lead: int32 @ block[1], begin: int64 @ block[1],
     ended: bool @ block[1], since: int64 @ block[1], held: int32 @ block[1], n: int64 @ block[1], closed: bool @ block[1],
 ):
-    """Write how far it is from each of `many` starts to the next, and how long the runs are that end in the tile or with `n`.
+    """Write how long the run is that ends in the tile, and the one that ends with `n`.
 
-    Perspective: block, of `THREADS` threads.
+    Perspective: block, of any number of warps.
     Shapes:      the tile's first element is number `begin`, and `held` runs begin in it. If `ended`, `lengths[-1]` is that of
                  the run before, which begins at `since`; if `closed`, `lengths[held - 1]` is that of the last of all.
     """
     t: int32 @ thread[1] = id()
     with partition(lengths, thread[1], offset=-1, races="none") as out, group(thread[1]):
-        for r in range(t, many, THREADS):
-            out[r + 1] = int64(starts[r + 1]) - int64(starts[r])
         if t == 0 and ended:
-            out[0] = begin + int64(starts[0]) - since
+            out[0] = begin + int64(starts[lead]) - since
         if t == 0 and closed:
-            last: int64 = begin + int64(starts[held - 1]) if held > 0 else since
+            last: int64 = begin + int64(starts[lead + held - 1]) if held > 0 else since
             out[held] = n - last
 
 

@@ -148,31 +148,28 @@ def edges_of_bytes(held: uint32[HELD] @ thread[1], edge: uint32 @ thread[1], one
 @prism("device")
 @requires(block[1], thread[32])
 @template(
-    M=dtype, C=dtype, F=dtype(default=uint32), TEST=function, BYTES=constexpr(bool), THREADS=constexpr(int),
-    ITEMS=constexpr(int), WIDTH=constexpr(int), NEAR=constexpr(bool, default=True),
+    M=dtype, C=dtype, TEST=function, BYTES=constexpr(bool), THREADS=constexpr(int), ITEMS=constexpr(int), WIDTH=constexpr(int),
 )
 def load_flags(
     mask: ptr(const(M)) @ grid[1], tile: int32 @ block[1], many: int32 @ block[1], n: int64 @ grid[1], near: int32 @ block[1],
-    skew: int32 @ grid[1], unset: C @ grid[1], one: uint32 @ thread[1] = 1,
-) -> F @ thread[1]:
+    skew: int32 @ grid[1], unset: C @ grid[1],
+) -> uint32 @ thread[1]:
     """Load a tile of `mask`; return the bits of the elements of which `TEST` is true. What is behind `n` is any.
 
     Perspective: block, of `THREADS` threads.
-    Shapes:      as of `select`; `many`: how many elements the tile has. With `NEAR` the tile that is `near` tiles on is
-                 brought near.
+    Shapes:      as of `select`; `many`: how many elements the tile has. The tile that is `near` tiles on is brought near.
     """
     TILE: constexpr(int) = THREADS * ITEMS
-    flags: F @ thread[1] = 0
+    flags: uint32 @ thread[1] = 0
     with partition(mask, block[1], offset=int64(tile) * TILE) as source:
         if BYTES:
             words: uint32[ITEMS // 4] @ thread[1]
             load_held(source, words, many, unset, skew, ITEMS=ITEMS, WIDTH=WIDTH)
-            flags = flags_of_bytes(words, one, F=F)
+            flags = flags_of_bytes(words, 1)
         else:
             marks: C[ITEMS] @ thread[1]
             block.load_tile(source, marks, many, unset, skew, 0, WIDTH=WIDTH, REVERSE=False, SPARE=False)
             for k in range(ITEMS):
-                flags = flags | F(1 if TEST(marks[k]) else 0) << k
-    if NEAR:
-        block.prefetch_tile(mask, tile + near, n, TILE=TILE)
+                flags = flags | uint32(1 if TEST(marks[k]) else 0) << k
+    block.prefetch_tile(mask, tile + near, n, TILE=TILE)
     return flags

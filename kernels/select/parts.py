@@ -6,21 +6,19 @@ their counts are needed. All of a tile passes through shared memory once, each p
 
 from prism.lang import (
     attr, block, claim, const, constexpr, count, dtype, function, grid, group, id, int32, int64, load_vector, mailbox, partition,
-    popcount, prism, ptr, requires, shared, split, store_vector, template, thread, uint8, uint32, uint64, warp, warp_sum,
+    popcount, prism, ptr, requires, shared, split, store_vector, template, thread, uint32, uint64, warp, warp_sum,
 )
-from prism.kernels.select.answers import Interval, find_interval, flags_in_interval, flags_of_answers
+from prism.kernels.select.answers import flags_of_answers
 from prism.kernels.select.compaction import bits_within
 from prism.kernels.select.conditions import is_set
 from prism.kernels.select.packed import load_flags, load_held, release
-from prism.kernels.select.bytes import fill_selectors, merge_rests, one_of, place_parts, write_shifted
 from prism.lib.block.compact import rank_rows
 from prism.lib.thread import extent, operators
 
 
 @prism("global")
 @template(
-    T=dtype, H=dtype, TI=dtype, M=dtype, C=dtype, O=dtype, D=dtype, W=dtype, F=dtype(default=uint32), TEST=function,
-    OTHER=function, OWN=constexpr(bool),
+    T=dtype, H=dtype, TI=dtype, M=dtype, C=dtype, O=dtype, D=dtype, W=dtype, TEST=function, OTHER=function, OWN=constexpr(bool),
     GIVEN=constexpr(bool, default=False), OTHER_GIVEN=constexpr(bool, default=False), BYTES=constexpr(bool, default=False),
     WAYS=constexpr(int), THREADS=constexpr(int), ITEMS=constexpr(int), WIDTH=constexpr(int), BLOCKS=constexpr(int),
     WORDS=constexpr(int),
@@ -44,21 +42,19 @@ def split_apart(
                  touched, nor is `other_kept`. With `OWN` `mask` and `other` are not read: `x` is taken for them; but
                  with `GIVEN` `TEST` is called with `x[i]` and `mask[0]`, with `OTHER_GIVEN` `OTHER` with `x[i]` and
                  `other[0]`. `BYTES`: as of `select`, of both. `D`, `other_unset`: as `C` and `unset`, of `other`. `words`: of
-                 uint32, with three ways of uint64. `H`, `F`: as of `select`.
+                 uint32, with three ways of uint64. `H`: as of `select`.
     Test:        tests/kernels/test_select.py, tests/gpu/test_select.py
     """
     TILE: constexpr(int) = THREADS * ITEMS
     VECTOR: constexpr(int) = max(16 // T.bytes, 1)
     HELD: constexpr(int) = ITEMS * T.bytes // H.bytes
-    ROWS: constexpr(int) = WAYS * (ITEMS // WIDTH) if F == uint64 else 1
-    ROOM: constexpr(int) = THREADS * HELD + 8
-    PLACED: constexpr(bool) = F == uint32 and T.bytes >= 4 and BLOCKS >= 3  # a held tile stands in shared memory
+    PLACED: constexpr(bool) = T.bytes >= 4 and BLOCKS >= 3  # a held tile stands in shared memory
     LINE: constexpr(int) = 128 // T.bytes  # elements that a warp writes at once, at most
     tiles: int32 @ grid[1] = int32((n + (TILE - 1)) // TILE)
     blocks: int32 @ grid[1] = count(block[1])
     # What is asked for now: about what this block draws next. Of blocks that hold much as much again is read and written until
     # then, and pushes it out of the L2: what another block loads sooner.
-    near: int32 @ grid[1] = blocks // 2 if PLACED or F == uint64 else blocks
+    near: int32 @ grid[1] = blocks // 2 if PLACED else blocks
     with (
         partition(y, block[1], races="none") as ones, partition(z, block[1], races="none") as others,
         partition(rest, block[1], races="none") as left, partition(kept, block[1], 0, races="none") as number,
@@ -68,70 +64,44 @@ def split_apart(
         other_prefix: int64 @ block[1] = 0
         done: int32 @ block[1] = 0  # how many tiles' counts are in them
         tile_held: H[HELD] @ thread[1]  # the held tile
-        flags: F @ thread[1] = 0  # which elements of it go to `y`
-        others_flags: F @ thread[1] = 0
+        flags: uint32 @ thread[1] = 0  # which elements of it go to `y`
+        others_flags: uint32 @ thread[1] = 0
         before: int32 @ thread[32] = 0  # how many of the warps before do
         others_before: int32 @ thread[32] = 0
         held: int32 @ block[1] = 0  # how many in all
         others_held: int32 @ block[1] = 0
         tile_ahead: H[HELD] @ thread[1] = {0}  # the same of the following tile
-        signs: F @ thread[1] = 0
-        others_signs: F @ thread[1] = 0
+        signs: uint32 @ thread[1] = 0
+        others_signs: uint32 @ thread[1] = 0
         earlier: int32[2] @ thread[32]  # of both
         coming: int32 @ block[1] = 0
         others_coming: int32 @ block[1] = 0
         earlier[0] = 0
         earlier[1] = 0
-        packed: shared(uint32[2 * ROOM if F == uint64 else 1], align=16) @ block[1]  # bytes of each part, of two tiles in turn
-        half: int32 @ block[1] = 0  # where those of the held tile are
         placed: shared(T[TILE if PLACED else 1], align=16) @ block[1]  # elements of the held tile, each part's together
-        spots: int32[ROWS] @ thread[1] = {0}
-        rests: uint32[ROWS] @ thread[1] = {0}
-        selectors: shared(uint8[128 if F == uint64 else 1], align=16) @ block[1]  # of bytes, four at a time
-        bytes: Interval @ block[1] = Interval(0, 0, 0, 0, 0, 0)  # what `TEST` is true of
-        other_bytes: Interval @ block[1] = Interval(0, 0, 0, 0, 0, 0)
-
-        @requires(block[1], thread[THREADS])
-        def prepare():
-            """Find out how bytes are moved, four at a time, and which ones go to `y` and to `z`."""
-            nonlocal bytes, other_bytes
-            if F == uint64:
-                fill_selectors(selectors, THREADS=THREADS)
-            if F == uint64 and OWN:
-                bytes = find_interval(mask, C=C, TEST=TEST, GIVEN=GIVEN, THREADS=THREADS)
-            if F == uint64 and OWN and WAYS == 3:
-                other_bytes = find_interval(other, C=D, TEST=OTHER, GIVEN=OTHER_GIVEN, THREADS=THREADS)
 
         @requires(block[1], thread[THREADS])
         def ask_masks(tile: int32 @ block[1], many: int32 @ block[1]):
             """Flags of the loaded tile: what `mask` and `other` say of it."""
             nonlocal signs, others_signs
-            one: uint32 @ thread[1] = one_of(selectors) if F == uint64 else 1
             signs = load_flags(
-                mask, tile, many, n, near, mask_skew, unset, one, F=F, TEST=TEST, BYTES=BYTES, THREADS=THREADS, ITEMS=ITEMS,
-                WIDTH=WIDTH,
+                mask, tile, many, n, near, mask_skew, unset, TEST=TEST, BYTES=BYTES, THREADS=THREADS, ITEMS=ITEMS, WIDTH=WIDTH,
             )
             if WAYS == 3:
                 others_signs = load_flags(
-                    other, tile, many, n, near, other_skew, other_unset, one, F=F, TEST=OTHER, BYTES=BYTES, THREADS=THREADS,
-                    ITEMS=ITEMS, WIDTH=WIDTH,
+                    other, tile, many, n, near, other_skew, other_unset, TEST=OTHER, BYTES=BYTES, THREADS=THREADS, ITEMS=ITEMS,
+                    WIDTH=WIDTH,
                 )
 
         @requires(thread[1])
         def ask_elements():
             """Flags of the loaded tile: what its own elements say."""
             nonlocal signs, others_signs
-            one: uint32 = one_of(selectors) if F == uint64 else 1
-            if F == uint64 and bytes.known > 0 and (WAYS == 2 or other_bytes.known > 0):
-                signs = flags_in_interval(tile_ahead, bytes, one, F=F)
-                if WAYS == 3:
-                    others_signs = flags_in_interval(tile_ahead, other_bytes, one, F=F)
-            else:
-                ahead: T[ITEMS]
-                release(tile_ahead, ahead)
-                signs = flags_of_answers(ahead, mask, C=C, F=F, TEST=TEST, GIVEN=GIVEN)
-                if WAYS == 3:
-                    others_signs = flags_of_answers(ahead, other, C=D, F=F, TEST=OTHER, GIVEN=OTHER_GIVEN)
+            ahead: T[ITEMS]
+            release(tile_ahead, ahead)
+            signs = flags_of_answers(ahead, mask, C=C, F=uint32, TEST=TEST, GIVEN=GIVEN)
+            if WAYS == 3:
+                others_signs = flags_of_answers(ahead, other, C=D, F=uint32, TEST=OTHER, GIVEN=OTHER_GIVEN)
 
         @requires(block[1], thread[THREADS])
         def load(tile: int32 @ block[1], epoch: uint32 @ block[1]):
@@ -139,7 +109,7 @@ def split_apart(
             nonlocal coming, others_coming, signs, others_signs
             many: int32 @ block[1] = extent(tile, n, TILE=TILE)
             at: int32 @ thread[1] = block.place(ITEMS=ITEMS, WIDTH=WIDTH)
-            within: F @ thread[1] = bits_within(many - at, F=F, ITEMS=ITEMS, WIDTH=WIDTH)
+            within: uint32 @ thread[1] = bits_within(many - at, ITEMS=ITEMS, WIDTH=WIDTH)
             if not OWN:
                 ask_masks(tile, many)
             with partition(x, block[1], offset=int64(tile) * TILE) as source:
@@ -151,12 +121,7 @@ def split_apart(
             signs = signs & within
             if WAYS == 3:
                 others_signs = others_signs & within & ~signs
-            coming, others_coming = count_apart(signs, others_signs, earlier, THREADS=THREADS, WAYS=WAYS)
-            if F == uint64:
-                place_parts(
-                    packed, (1 - half) * ROOM, tile_ahead, signs, others_signs, within & ~signs & ~others_signs, earlier, coming,
-                    others_coming, many, spots, rests, selectors, WIDTH=WIDTH, THREADS=THREADS, WAYS=WAYS,
-                )
+            coming, others_coming = count_apart(signs, others_signs, earlier, WAYS=WAYS)
             if WAYS == 3:
                 grid.publish(words, tile, W(coming) + (W(others_coming) << 32), epoch)
             else:
@@ -183,8 +148,8 @@ def split_apart(
                 block.fill(other_number, other_prefix + others_held, last)
             many: int32 @ block[1] = extent(tile, n, TILE=TILE)
             begin: int64 @ block[1] = int64(tile) * TILE - prefix - other_prefix
-            items: T[ITEMS if F == uint32 and not PLACED else 1] @ thread[1]
-            if F == uint32 and not PLACED:
+            items: T[ITEMS if not PLACED else 1] @ thread[1]
+            if not PLACED:
                 with group(thread[1]):
                     release(tile_held, items)
             at: int32 @ thread[1] = block.place(ITEMS=ITEMS, WIDTH=WIDTH)
@@ -197,15 +162,7 @@ def split_apart(
                 partition(others, block[1], other_prefix, races="none") as second,
                 partition(left, block[1], begin, races="none") as third,
             ):
-                if F == uint64:
-                    base: int32 @ block[1] = half * ROOM
-                    middle: int32 @ block[1] = base + (held + 3) // 4
-                    final: int32 @ block[1] = middle + (others_held + 3) // 4
-                    write_shifted(first, packed, base, held, first_skew, THREADS=THREADS)
-                    if WAYS == 3:
-                        write_shifted(second, packed, middle, others_held, second_skew, THREADS=THREADS)
-                    write_shifted(third, packed, final, many - held - others_held, rest_skew, THREADS=THREADS)
-                elif PLACED:
+                if PLACED:
                     write_placed(first, placed, 0, held, max(first_skew, 0), THREADS=THREADS)
                     if WAYS == 3:
                         write_placed(second, placed, held, others_held, max(second_skew, 0), THREADS=THREADS)
@@ -220,7 +177,7 @@ def split_apart(
         @requires(block[1], thread[THREADS])
         def keep():
             """The loaded tile is the held one from here on."""
-            nonlocal held, others_held, flags, others_flags, before, others_before, half
+            nonlocal held, others_held, flags, others_flags, before, others_before
             held = coming
             flags = signs
             before = earlier[0]
@@ -228,13 +185,7 @@ def split_apart(
                 others_held = others_coming
                 others_flags = others_signs
                 others_before = earlier[1]
-            if F == uint64:
-                with group(thread[1]):
-                    merge_rests(packed, spots, rests)
-                    for j in range(ROWS):  # once: behind the last tile nothing is loaded
-                        rests[j] = 0
-                half = 1 - half
-            elif PLACED:
+            if PLACED:
                 ahead: T[ITEMS] @ thread[1]
                 with group(thread[1]):
                     release(tile_ahead, ahead)
@@ -245,7 +196,6 @@ def split_apart(
                 for k in range(HELD):
                     tile_held[k] = tile_ahead[k]
 
-        prepare()
         last: grid.Ticket @ block[1] = grid.tile_loop(
             control, tiles, LOAD=load, LOOK_BACK=look_back, STORE=store, KEEP=keep, THREADS=THREADS, ALWAYS=True,
         )
@@ -263,9 +213,9 @@ def skew_at(skew: int32 @ thread[1], begin: int64 @ thread[1]) -> int32 @ thread
 
 @prism("device")
 @requires(block[1], thread[32])
-@template(F=dtype, THREADS=constexpr(int), WAYS=constexpr(int))
+@template(WAYS=constexpr(int))
 def count_apart(
-    signs: F @ thread[1], others: F @ thread[1], before: int32[2] @ thread[32]
+    signs: uint32 @ thread[1], others: uint32 @ thread[1], before: int32[2] @ thread[32]
 ) -> (int32, int32) @ block[1]:
     """How many bits of all threads' `signs` are set, and of `others`; `before` becomes how many in the warps before.
 
@@ -273,10 +223,22 @@ def count_apart(
     Shapes:      fewer than 2^16 bits of each are set.
     Cost:        a sum of each warp; one barrier; 32 words of shared memory.
     """
-    w: int32 @ thread[32] = id()
     both: uint32 @ thread[1] = uint32(popcount(signs))
     if WAYS == 3:
         both = both | uint32(popcount(others)) << 16
+    return count_both(both, before)
+
+
+@prism("device")
+@requires(block[1], thread[32])
+def count_both(both: uint32 @ thread[1], before: int32[2] @ thread[32]) -> (int32, int32) @ block[1]:
+    """The sums of two numbers of all threads, each in 16 bits; `before` becomes the sums of the warps before.
+
+    Perspective: block, of any number of warps.
+    Shapes:      both sums are below 2^16.
+    Cost:        as of `count_apart`.
+    """
+    w: int32 @ thread[32] = id()
     sum: uint32 @ thread[32] = warp_sum(both)
     numbers: shared(uint32[32]) @ block[1]
     with partition(numbers, thread[32], offset=w) as own, group(thread[32]):

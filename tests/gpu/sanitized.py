@@ -2,12 +2,13 @@
 
 With `aligned`, no hgemm whose result's rows begin at odd addresses; with `apart`, no decoding by pages: see test_sanitizer.py.
 With a number, arrays of at most so many elements: racecheck takes minutes for what a kernel does in a second. With names of
-algorithms, as the manifest has them, theirs alone.
+algorithms, as the manifest has them, theirs alone. `1/4`: the second of four shares of all calls, for as many processes.
 """
 
 from __future__ import annotations
 
 import functools
+import itertools
 import math
 import sys
 from collections.abc import Callable
@@ -15,8 +16,11 @@ from typing import Any
 
 import cupy
 import numpy as np
+import pytest
 import torch
 
+from prism import lib
+from prism.kernels import select as kernels
 from prism.lang import uint32
 from prism.lib import (
     algorithms,
@@ -104,6 +108,38 @@ def gradients() -> list[tuple[str, Callable[[], Any], Any]]:
     return [(text.format(x), functools.partial(call, x), np.concatenate(wanted)) for x in (False, True)]
 
 
+def long_selections() -> list[tuple[str, Callable[[], Any], Any]]:
+    """Return selections of arrays that are cut into tiles as long ones are: by the kernels that those take."""
+    random, found = np.random.default_rng(0), []
+    for dtype in ("uint8", "uint16", "float32", "int64"):
+        flags = random.random(300_001) < 0.3
+        values = random.integers(0, 100, flags.size).astype(dtype)
+        runs = (np.cumsum(flags) % 50).astype(dtype)
+        begins = np.append(True, runs[1:] != runs[:-1])
+        lengths = np.diff(np.flatnonzero(begins), append=flags.size)
+        x, y, mask = cupy.asarray(values), cupy.asarray(runs), cupy.asarray(flags)
+
+        def call(function: Any, *given: Any) -> Any:
+            with pytest.MonkeyPatch.context() as patch:
+                patch.setattr(kernels, "LONG_TILES", 1)
+                results = function(*given)
+            return cupy.concatenate(results) if isinstance(results, tuple) else results
+
+        low, middle = values < 30, (values >= 30) & (values < 60)
+        for text, function, given, wanted in (
+            ("compress", lib.compress, (mask, x), values[flags]),
+            ("select", lib.select, (x, lambda v: v < 30), values[low]),
+            ("unique_consecutive", lib.unique_consecutive, (y,), runs[begins]),
+            ("run_length_encode", lib.run_length_encode, (y,), np.concatenate([runs[begins], lengths])),
+            ("split", lib.split, (x, mask), np.concatenate([values[flags], values[~flags]])),
+            ("split3", lib.split3, (x, lambda v: v < 30, lambda v: v < 60),
+             np.concatenate([values[low], values[middle], values[values >= 60]])),
+            ("flatnonzero", lib.flatnonzero, (x,), np.flatnonzero(values)),
+        ):  # fmt: skip
+            found.append((f"{text} of {dtype}, long", functools.partial(call, function, *given), wanted))
+    return found
+
+
 def further() -> dict[str, list[tuple[str, Callable[[], Any], Any]]]:
     """Return calls that no case makes, by algorithm, and what they give: of kernels of long rows, clusters and comparators."""
     random = np.random.default_rng(0)
@@ -117,6 +153,7 @@ def further() -> dict[str, list[tuple[str, Callable[[], Any], Any]]]:
         "attention_backward": gradients(),
         "attention_decode": [] if "apart" in sys.argv else pages(),
         "merge": [("sort by less", lambda: sort(y, less=lambda a, b: uint32(b) < uint32(a)), np.sort(long)[::-1])],
+        "select": long_selections(),
         "sort": [
             ("rows in clusters", lambda: sort(x), np.sort(rows)),
             ("positions in clusters", lambda: argsort(x), np.argsort(rows, kind="stable")),
@@ -139,6 +176,8 @@ def watch(case: Case, known: set[str]) -> None:
             continue
         if math.prod(shape) > MOST:
             continue
+        if not is_ours():
+            continue
         arrays = case.arrays(shape, case.dtypes[number == 1 and len(case.dtypes) > 1])
         for elements in (0, 3) if case.function not in known else (3 * (number % 2),):
             zero_first(case.function)
@@ -147,10 +186,19 @@ def watch(case: Case, known: set[str]) -> None:
 
 
 MOST = next((int(one) for one in sys.argv[1:] if one.isdigit()), 1 << 62)
+SHARE, SHARES = next((tuple(map(int, one.split("/"))) for one in sys.argv[1:] if "/" in one), (0, 1))
+turn = itertools.count()
+
+
+def is_ours() -> bool:
+    """Whether the next call is of this process's share."""
+    return next(turn) % SHARES == SHARE
+
 
 if __name__ == "__main__":
     seen: set[str] = set()
-    names = [name for name in sys.argv[1:] if name not in ("aligned", "apart") and not name.isdigit()]
+    flags = ("aligned", "apart")
+    names = [name for name in sys.argv[1:] if name not in flags and not name.isdigit() and "/" not in name]
     parts = [part for part in algorithms.parts("cases") if not names or part[0] in names]
     for one in (case for _, module in parts for case in module.CASES):
         watch(one, seen)
@@ -158,6 +206,8 @@ if __name__ == "__main__":
         print(one, flush=True)
     for algorithm, calls in further().items():
         for text, call, wanted in calls if not names or algorithm in names else ():
+            if not is_ours():
+                continue
             assert np.array_equal(cupy.asnumpy(call()), wanted), text
             print(algorithm, text, flush=True)
     print("all of them", flush=True)

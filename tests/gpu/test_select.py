@@ -27,6 +27,37 @@ def test_long_arrays(dtype: str, share: float) -> None:
         assert bool((found == wanted).all())
 
 
+@pytest.mark.parametrize("dtype", ["uint8", "int8"])
+@pytest.mark.parametrize("n", [(1 << 22) + 5, (1 << 23) + 40_000, (1 << 25) + 3, (3 << 24) + 12_345])
+def test_bytes_of_all_sizes(n: int, dtype: str) -> None:
+    """Of each a few tiles of another size, and another kernel; also a byte past an aligned address."""
+    random = cupy.random.default_rng(0)
+    for share in (0.03, 0.6):
+        marks = random.random(n, dtype=np.float32) < share
+        values = (random.random(n, dtype=np.float32) * 200 - 100).astype(np.int8).view(dtype)
+        steps = (cupy.cumsum(marks, dtype=np.int64) % 120).astype(dtype)
+        for begin in (0, 1):
+            x, mask, runs = values[begin:], marks[begin:], steps[begin:]
+            assert bool((lib.compress(mask, x) == x[mask]).all())
+            low, middle = x < 20, (x >= 20) & (x < 50)
+            found = lib.select(x, lambda e: e < 20)
+            assert found.dtype == dtype and bool((found == x[low]).all())
+            begins = cupy.concatenate([cupy.ones(1, bool), runs[1:] != runs[:-1]])
+            assert bool((lib.unique_consecutive(runs) == runs[begins]).all())
+            heads, lengths = lib.run_length_encode(runs)
+            wanted = cupy.diff(cupy.flatnonzero(begins), append=cupy.full(1, runs.size))
+            assert bool((heads == runs[begins]).all()) and bool((lengths == wanted).all())
+            for parts, each in (
+                (lib.split(x, mask), (x[mask], x[~mask])),
+                (lib.split(x, lambda e: e < 20), (x[low], x[~low])),
+                (lib.split3(x, mask, low), (x[mask], x[~mask & low], x[~mask & ~low])),
+                (lib.split3(x, lambda e: e < 20, lambda e: e < 50), (x[low], x[middle], x[~low & ~middle])),
+            ):
+                assert all(
+                    one.size == two.size and bool((one == two).all()) for one, two in zip(parts, each, strict=True)
+                )
+
+
 def one_call_on_the_gpu(seed: int) -> None:
     """Random calls beside NumPy, on arrays that lie as they are drawn, or a byte past an aligned address, or with gaps."""
     from tests.lib.algorithms.select.test_api import one_call

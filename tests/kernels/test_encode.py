@@ -40,7 +40,7 @@ def check(
     wanted, room = np.diff(starts, append=n), n if room is None else room
     y, lengths, kept = (
         np.full(room + 18, 77, name)[max(y_skew, 0) :],
-        np.full(room + 2, 77, np.int64),
+        np.full(room + 18, 77, np.int64)[max(y_skew, 0) :],
         np.zeros(1, np.int64),
     )
     words, control = scratch or (np.zeros(64, np.uint64), np.zeros(1, np.uint64))

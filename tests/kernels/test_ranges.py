@@ -112,11 +112,8 @@ def kinds() -> dict[str, Instance]:
     found: dict[str, Instance] = {}
     for one in ships.kernels("sm_90a"):
         template = dict(one.template)
-        long = str(template.get("F")) == "uint64"  # selections of bytes, of which others have no part
-        if (
-            one.kernel.__name__ in OF_INTEGERS
-            or long
-            or not any("int" in str(template.get(name)) or template.get(name) == "bool" for name in ("T", "TI", "TO"))
+        if one.kernel.__name__ in OF_INTEGERS or not any(
+            "int" in str(template.get(name)) or template.get(name) == "bool" for name in ("T", "TI", "TO")
         ):
             records = [items_of(value) for value in template.values() if is_record_class(type(value))]
             every = sorted(
@@ -125,8 +122,6 @@ def kinds() -> dict[str, Instance]:
             flags = "".join(
                 str(int(value)) for name, value in every if isinstance(value, bool) or name in ("HEADS", "WAY")
             )
-            if long:
-                flags += " of bytes"
             found.setdefault(f"{one.kernel.__name__} {flags}".strip(), one)
     return found
 

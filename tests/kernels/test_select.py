@@ -10,7 +10,7 @@ import prism
 from prism import interpret
 from prism.interpret import RaceError, run
 from prism.kernels.select import SHORT, fill_rest, is_set, repeat, select, split, split_apart, take_axis
-from prism.lang import dtype, int32, requires, template, thread, uint64
+from prism.lang import dtype, requires, template, thread
 from prism.lang import prism as mark
 from prism.lib.algorithms.select import ships
 from prism.lib.algorithms.select.plan import Kind, held_as
@@ -26,14 +26,10 @@ KINDS = {
     "bytes": Kind("uint8", "uint8"),
     "edges of bytes": Kind("uint8", "uint8", compared="uint8", own=True, edges=True),
     "places of bytes": Kind(places=True),
-    "long bytes": Kind("uint8", "uint8"),
-    "long own bytes": Kind("uint8", "uint8", own=True),
-    "long edges of bytes": Kind("uint8", "uint8", compared="uint8", own=True, edges=True),
     "complex": Kind("complex64", "complex64", compared="complex64", own=True),
 }
 SIZES = {"THREADS": 64, "ITEMS": 4, "WIDTH": 2, "BLOCKS": 1, "WORDS": 1}
 WORDS = {**SIZES, "ITEMS": 8, "WIDTH": 4}  # rows of four bytes, as they are held
-LONG = {**SIZES, "ITEMS": 16, "WIDTH": 8, "F": uint64}  # rows of eight, which are put close together at once
 
 
 @functools.cache
@@ -42,7 +38,7 @@ def program(name: str):
 
 
 def sizes_of(name: str):
-    return LONG if name.startswith("long") else WORDS if "bytes" in name else SIZES
+    return WORDS if "bytes" in name else SIZES
 
 
 def check(
@@ -241,7 +237,6 @@ def apart(
     kind: str = "uint16",
     *,
     own: bool = False,
-    long: bool = False,
     sizes: tuple[int, int] = (4, 2),
     placed: bool = False,
 ):
@@ -258,9 +253,7 @@ def apart(
         "WAYS": ways,
     }
     tests = {"TEST": is_odd if own else is_set, "OTHER": is_large if own else is_set}
-    if own and kind == "uint8":
-        tests = {"TEST": is_below_40, "OTHER": is_above_200}
-    shape = LONG if long else {**SIZES, "ITEMS": sizes[0], "WIDTH": sizes[1], "BLOCKS": 3 if placed else 1}
+    shape = {**SIZES, "ITEMS": sizes[0], "WIDTH": sizes[1], "BLOCKS": 3 if placed else 1}
     return prism.check(split_apart, {**kinds, **tests, "W": "uint32" if ways == 2 else "uint64", **shape})
 
 
@@ -276,20 +269,6 @@ def is_odd(x: T @ thread[1]) -> bool @ thread[1]:
 @template(T=dtype)
 def is_large(x: T @ thread[1]) -> bool @ thread[1]:
     return x > 900
-
-
-@mark("device")
-@requires(thread[1])
-@template(T=dtype)
-def is_below_40(x: T @ thread[1]) -> bool @ thread[1]:
-    return x < 40
-
-
-@mark("device")
-@requires(thread[1])
-@template(T=dtype)
-def is_above_200(x: T @ thread[1]) -> bool @ thread[1]:
-    return x > 200
 
 
 def parts(
@@ -337,9 +316,6 @@ def test_parts_at_any_place(ways: int) -> None:
     for skew in (-1, *range(8)):
         parts(700, 2, ways, skew=skew)
         parts(700, 2, ways, code=apart(ways, "uint8"), kind="uint8", skew=skew)
-    for skew in (-1, 0, 1, 6, 15):
-        parts(2100, 2, ways, code=apart(ways, "uint8", long=True), kind="uint8", skew=skew)
-        parts(1024, 2, ways, own=True, code=apart(ways, "uint8", own=True, long=True), kind="uint8", skew=skew)
     parts(2000, 2, ways, times=4)
 
 
@@ -369,61 +345,14 @@ def test_parts_that_stand_in_shared_memory(kind: str, ways: int) -> None:
 
 
 @pytest.mark.parametrize("ways", [2, 3])
-@pytest.mark.parametrize("form", rarely(["uint16", "uint32", "long"], but=["uint16", "uint32"]))
-def test_each_inferred_barrier_of_parts_is_needed(ways: int, form: str) -> None:
-    long = form == "long"
-    kind = "uint8" if long else form
-    found = list(without_barriers(apart(ways, kind, long=long, placed=form == "uint32")))
+@pytest.mark.parametrize("kind", ["uint16", "uint32"])
+def test_each_inferred_barrier_of_parts_is_needed(ways: int, kind: str) -> None:
+    found = list(without_barriers(apart(ways, kind, placed=kind == "uint32")))
     assert found
     for _, mutant in found:
         with pytest.raises((RaceError, AssertionError)):
             for schedule, seed in SCHEDULES:
-                parts(5000 if long else 2300, 2, ways, code=mutant, schedule=schedule, seed=seed, kind=kind)
-
-
-@mark("device")
-@requires(thread[1])
-@template(T=dtype)
-def is_within(x: T @ thread[1], bounds: int32 @ thread[1]) -> bool @ thread[1]:
-    low: int32 = bounds & 255
-    high: int32 = bounds >> 8 & 511
-    if bounds < 0:
-        return x % 2 != 0
-    y: int32 = int32(x)
-    return low <= y < high if low <= high else y >= low or y < high
-
-
-@pytest.mark.parametrize(("items", "width", "n"), [(16, 8, 1024), (64, 32, 5000)])
-def test_a_function_of_bytes_is_asked_of_four_at_once(items: int, width: int, n: int) -> None:
-    """Where it is true of bytes that follow each other, also of more than half, of none and of all; and where it is not."""
-    kind = Kind("uint8", "uint8", mask="int32", own=True, test=is_within, number=True)
-    code = prism.check(select, {**kind.template(SHORT[4]), **LONG, "ITEMS": items, "WIDTH": width})
-    x = np.random.default_rng(0).integers(0, 256, n).astype(np.uint8)
-    x[:256] = np.arange(256)
-    ranges = [
-        (0, 0),
-        (0, 256),
-        (0, 1),
-        (255, 256),
-        (7, 8),
-        (0, 128),
-        (128, 256),
-        (1, 129),
-        (0, 129),
-        (100, 250),
-        (250, 10),
-        (0, 200),
-        (200, 256),
-        (128, 255),
-        (1, 256),
-    ]
-    for low, high in (*ranges, (3, 2), (-1, 0)):
-        y, kept, (words, control) = np.full(n, 77, np.uint8), np.zeros(1, np.int64), fresh()
-        bounds = -1 if low < 0 else low | high << 8
-        numbers = (n, n, 0, 0, 0, np.uint8(0), np.uint8(0), words, 64, control)
-        run(code, 2, 64, (x, np.array([bounds], np.int32), y, kept, *numbers), check=True)
-        there = x % 2 != 0 if low < 0 else (low <= x) & (x < high) if low <= high else (x >= low) | (x < high)
-        assert np.array_equal(y[: kept[0]], x[there]), (low, high)
+                parts(2300, 2, ways, code=mutant, schedule=schedule, seed=seed, kind=kind)
 
 
 def test_the_kernels_of_parts_do_not_spill() -> None:

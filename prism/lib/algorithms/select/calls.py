@@ -109,7 +109,7 @@ def select_by_function(x: Any, function: Kernel, mode: Mode, stream: Any, number
         memory_kind(info)
         if copied := arguments.not_plain(arrays):
             return Decision(copied=copied)
-        kind = Kind(info.scalar, info.scalar, compared=info.scalar, own=True, test=function)
+        kind = replace(plans.own_kind(info), test=function)
         if number is not None:
             kind = replace(kind, mask=arrays["mask"].scalar, number=True)
         return _values(kind, info.size, info, None, mode, machine)

@@ -73,7 +73,7 @@ def _by_tests(tests: Sequence[Any], count: bool) -> Decide:
         memory_kind(first)
         if copied := arguments.not_plain(infos):
             return Decision(copied=copied)
-        kind = Kind(first.scalar, first.scalar, compared=first.scalar, own=True)
+        kind = plans.own_kind(first)
         kinds = [
             replace(kind, test=test, mask=infos[name].scalar, number=True)
             if name in infos

@@ -18,6 +18,7 @@ from prism.lang.types.structs import dtype_called
 from prism.lib.algorithms.scan.api import past
 from prism.lib.algorithms.scan.plan import number_of, words_for
 from prism.runtime.arrays import ArrayInfo
+from prism.runtime.instance import Instance
 
 KEPT = "kept"
 """What the number of elements that are kept is called, where it is a result."""
@@ -30,7 +31,11 @@ _TESTED = ("float32", "float64", "complex64", "complex128")
 _PLACE = "uint16"  # what positions in a tile are kept as
 _APART = ("T", "TI", "M", "C", "TEST", "OWN", "THREADS", "ITEMS", "WIDTH", "BLOCKS", "WORDS")
 _ENCODED = ("T", "H", "TI", "C", "THREADS", "ITEMS", "WIDTH", "BLOCKS", "WORDS")
+_LONG = ("M", "C", "TEST", "OWN", "EDGES", "GIVEN", "THREADS", "ITEMS", "WIDTH", "BLOCKS", "WORDS")
+_LONG_APART = ("O", "D", "W", "OTHER", "OTHER_GIVEN", "WAYS", *(name for name in _LONG if name != "EDGES"))
 _SPLIT = ("T", "TI", "M", "C", "TEST", "BYTES", "THREADS", "ITEMS", "WIDTH", "BLOCKS", "WORDS")
+_BITS = 32  # elements of a tile that a thread has at most, a bit for each; of long arrays of bytes several parts
+_PART = 64
 _ROWS = 16  # what a thread of the kernels behind a selection does, at least
 
 
@@ -67,29 +72,29 @@ class Kind:
             "C": self.compared, "TO": "int64" if self.places else self.moved, "TEST": self.test or kernels.is_set,
             "OWN": self.own, "EDGES": self.edges, "PLACES": self.places, **({"GIVEN": True} if self.number else {}),
             **({"BYTES": True} if self.of_bytes and width % 4 == 0 else {}),
-            **({"F": "uint64"} if c.items > 32 else {}),
         }  # fmt: skip
 
     def configurations(self, *, aligned: bool = True) -> tuple[kernels.Configuration, ...]:
-        """Return how few elements, short and long arrays on a GPU are cut into tiles; `aligned`: to 16 bytes."""
+        """Return how few elements, short and long arrays on a GPU are cut into tiles, and longer ones; `aligned`: to 16 bytes."""
         size = min(size for size in kernels.DEVICE if size >= min(self.size, 16))
-        if aligned and self.size == 1 and not self.places and held_as(self.moved) != self.moved:
-            return kernels.FEW[size], kernels.SHORT[size], kernels.BYTES if self.own else kernels.BYTES_MASKED
         long = kernels.PLACES if self.places else kernels.EDGES if self.edges else kernels.DEVICE
-        packed = size == 1 and not self.places and not self.edges and held_as(self.moved) != self.moved
-        return kernels.FEW[size], kernels.SHORT[size], kernels.PACKED if packed else long[size]
+        packed = self.size == 1 and not self.places and held_as(self.moved) != self.moved
+        found = kernels.FEW[size], kernels.SHORT[size], kernels.PACKED if packed and not self.edges else long[size]
+        if not (aligned and packed and (self.own or self.of_bytes)):
+            return found
+        return *found, *(kernels.BYTES if self.own else kernels.BYTES_MASKED)
 
     def configuration(self, n: int, *, aligned: bool = True) -> kernels.Configuration:
         """Return how an array of `n` elements on a GPU is cut into tiles; `aligned`: to 16 bytes."""
-        return cut_of(n, self.configurations(aligned=aligned and n >= kernels.LONG_TILES * kernels.BYTES.tile))
+        return cut_of(n, self.configurations(aligned=aligned))
 
 
 def cut_of(n: int, found: Sequence[kernels.Configuration]) -> kernels.Configuration:
-    """Return how `n` elements are cut into tiles, where few are cut as `found` says, then short arrays, then long ones."""
-    few, short, long = found
+    """Return how `n` elements are cut into tiles, where `found` says how few, short arrays and longer ones are."""
+    few, short, *longer = found
     if n <= kernels.FEW_TILES * few.tile:
         return few
-    return short if n < kernels.LONG_TILES * long.tile else long
+    return next((c for c in reversed(longer) if n >= kernels.LONG_TILES * c.tile), short)
 
 
 def held_as(moved: str) -> str:
@@ -113,6 +118,17 @@ def moved_as(info: ArrayInfo, name: str, function: str = "") -> str:
         missing = f"which {function} does not support" if function else "which is not supported"
         raise TypeError(f"`{name}` has dtype {info.dtype}, {missing}")
     return info.scalar
+
+
+def own_kind(info: ArrayInfo) -> Kind:
+    """Return the types that elements are moved and tested as of which a function is asked: bytes of memory are moved as such."""
+    scalar = info.scalar
+    known = SCALARS.get(scalar)
+    of_bytes = not isinstance(info, LazyInfo) and (
+        scalar == "bool" or (known is not None and known.integral and known.bits == 8)
+    )
+    moved = "uint8" if of_bytes else scalar
+    return Kind(moved, moved, compared=scalar, own=True)
 
 
 def tested_as(info: ArrayInfo, name: str) -> tuple[str, str]:
@@ -155,7 +171,7 @@ def select(
     aligned = past(x) == 0 == (0 if kind.own else past(mask))
     c = tiles_of(kind, n, host=host, aligned=aligned)
     template = kind.template(c)
-    instance, tiles = instance_of(kernels.select, template), -(-n // c.tile)
+    instance, tiles = instance_for(kind, c), -(-n // c.tile)
     words, blocks = words_for(tiles), 1 if host else tiles
     if not host:
         blocks = min(blocks, machine.wave(instance, c.threads), c.blocks * machine.multiprocessors)
@@ -178,6 +194,24 @@ def select(
         },
     )  # fmt: skip
     return step, _CONTROL + 8 * words, f"select {words}"
+
+
+def instance_for(kind: Kind, c: kernels.Configuration) -> Instance:
+    """Return the kernel that selects, in a configuration."""
+    found = kind.template(c)
+    if c.items <= _BITS:
+        return instance_of(kernels.select, found)
+    long = {name: found[name] for name in _LONG if name in found}
+    return instance_of(kernels.select_bytes, {**long, "PARTS": c.items // _PART})
+
+
+def apart_for(kinds: Sequence[Kind], c: kernels.Configuration) -> Instance:
+    """Return the kernel that splits apart, in a configuration."""
+    found = apart_of(kinds, c)
+    if c.items <= _BITS:
+        return instance_of(kernels.split_apart, found)
+    long = {name: found[name] for name in _LONG_APART if name in found}
+    return instance_of(kernels.split_bytes, {**long, "PARTS": c.items // _PART})
 
 
 def encode_configurations(kind: Kind) -> tuple[kernels.Configuration, ...]:
@@ -258,11 +292,10 @@ def split_apart(kinds: Sequence[Kind], given: ArrayInfo, masks: Sequence[ArrayIn
     kind, second, ways = kinds[0], kinds[-1], len(kinds) + 1
     n, host = given.size, machine.host
     read = [given, *(info for of, info in zip(kinds, masks, strict=False) if not of.own)]
-    long = n >= kernels.LONG_TILES * kernels.BYTES.tile
-    found = apart_configurations(kinds, aligned=long and all(past(info) == 0 for info in read))
+    found = apart_configurations(kinds, aligned=all(past(info) == 0 for info in read))
     c = tiles_of(kind, n, host=True) if host else cut_of(n, found)
     template = apart_of(kinds, c)
-    instance, tiles = instance_of(kernels.split_apart, template), -(-n // c.tile)
+    instance, tiles = apart_for(kinds, c), -(-n // c.tile)
     words, blocks = words_for(tiles), 1 if host else tiles
     if not host:
         blocks = min(blocks, machine.wave(instance, c.threads), c.blocks * machine.multiprocessors)
@@ -295,13 +328,14 @@ def _widest(kinds: Sequence[Kind]) -> Kind:
 
 
 def apart_configurations(kinds: Sequence[Kind], *, aligned: bool = True) -> tuple[kernels.Configuration, ...]:
-    """Return how few elements, short and long arrays on a GPU are split apart; `aligned`: to 16 bytes."""
+    """Return how few elements, short and long arrays on a GPU are split apart, and longer ones; `aligned`: to 16 bytes."""
     size = min(size for size in kernels.DEVICE if size >= min(_widest(kinds).size, 16))
     packed = size == 1 and held_as(kinds[0].moved) != kinds[0].moved
     long = kernels.APART_PACKED if packed else kernels.PARTS[len(kinds) + 1][size]
-    if packed and aligned:
-        long = kernels.BYTES_APART[len(kinds) + 1]
-    return (kernels.FEW if len(kinds) == 2 else kernels.APART)[size], kernels.APART[size], long
+    found = (kernels.FEW if len(kinds) == 2 else kernels.APART)[size], kernels.APART[size], long
+    if not (aligned and packed and all(kind.own or kind.of_bytes for kind in kinds)):
+        return found
+    return *found, *kernels.BYTES_APART[len(kinds) + 1]
 
 
 def apart_of(kinds: Sequence[Kind], c: kernels.Configuration) -> dict[str, Any]:
@@ -316,8 +350,6 @@ def apart_of(kinds: Sequence[Kind], c: kernels.Configuration) -> dict[str, Any]:
         more["GIVEN"] = True
     if ways == 3 and second.number:
         more["OTHER_GIVEN"] = True
-    if "F" in found:
-        more["F"] = found["F"]
     return {**{name: found[name] for name in _APART}, **more, "W": word, "WAYS": ways}
 
 
@@ -392,12 +424,14 @@ __all__ = [
     "Scratch",
     "split_apart",
     "apart_configurations",
+    "apart_for",
     "apart_of",
     "axes",
     "encode",
     "encode_configurations",
     "encode_of",
     "fill",
+    "instance_for",
     "moved_as",
     "paired_configurations",
     "paired_of",

@@ -9,9 +9,10 @@ from prism.kernels import select as kernels
 from prism.lib.algorithms.select.plan import (
     Kind,
     apart_configurations,
-    apart_of,
+    apart_for,
     encode_configurations,
     encode_of,
+    instance_for,
     paired_configurations,
     paired_of,
     split_of,
@@ -29,14 +30,14 @@ def instances(gpu: Machine) -> Iterator[Instance]:
     kinds += [Kind(scalar, scalar, compared=scalar, own=True, edges=True) for scalar in (*_UNSIGNED, *_FLOATS)]
     for kind in kinds:
         for c in dict.fromkeys((*kind.configurations(), *kind.configurations(aligned=False))):
-            yield instance_of(kernels.select, kind.template(c))
+            yield instance_for(kind, c)
     yield from _runs(kind for kind in kinds if kind.edges)
     for moved in (*_UNSIGNED, "complex128"):
         kind = Kind(moved, moved)
         yield instance_of(kernels.split, split_of(kind, kernels.SPLIT[min(kind.size, 16)]))
         for both in ([kind], [kind, kind]):
             for c in dict.fromkeys((*apart_configurations(both), *apart_configurations(both, aligned=False))):
-                yield instance_of(kernels.split_apart, apart_of(both, c))
+                yield apart_for(both, c)
     yield from _pairs()
     for scalar in ("uint8", "int32", "int64", "float32", "float64"):
         yield instance_of(kernels.fill_rest, {"T": scalar, "THREADS": kernels.BEHIND})

@@ -185,6 +185,22 @@ def test_a_function_of_the_elements() -> None:
     assert np.array_equal(lib.select(y, lambda e: e > 1), y[y > 1])
 
 
+@pytest.mark.parametrize("dtype", ["int8", "bool", "uint8"])
+def test_bytes_of_any_type_by_a_function(dtype: str) -> None:
+    """They are moved as bytes, and asked as what they are: negative numbers are below others."""
+    x = np.random.default_rng(0).integers(0, 2 if dtype == "bool" else 200, 5000).astype(dtype)
+    least = 3
+    function = (lambda e: e) if dtype == "bool" else (lambda e: e < least)
+    low = x if dtype == "bool" else x < least
+    found = lib.select(x, function)
+    assert found.dtype == x.dtype and np.array_equal(found, x[low])
+    for one, part in zip(lib.split(x, function), (x[low], x[~low]), strict=True):
+        assert one.dtype == x.dtype and np.array_equal(one, part)
+    if dtype == "int8":
+        parts = lib.split3(x, lambda e: e < 0, lambda e: e < least)
+        assert np.array_equal(np.concatenate(parts), [*x[x < 0], *x[(x >= 0) & (x < least)], *x[x >= least]])
+
+
 def test_splits_by_functions_that_name_numbers() -> None:
     """Elements are read once, and nothing is decided anew for other numbers; functions without numbers stand beside them."""
     x = np.random.default_rng(0).integers(-9, 10, 5000).astype(np.float32)
