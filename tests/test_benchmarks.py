@@ -694,3 +694,32 @@ def test_each_contender_of_attention_follows_each_other_one_as_often(
     followed = [pair for each in rounds for pair in itertools.pairwise(each)]
     assert {followed.count(pair) for pair in itertools.permutations(names, 2)} == {len(rounds) // count}
     assert module.rounds_of(names, 9) % len(rounds) == 0 and module.rounds_of(names, 9) >= 9
+
+
+def test_the_hosts_time_is_held(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """A call with `out=` that takes longer than it may fails the run; one that waits, or makes its result, does not."""
+    monkeypatch.setattr(sys, "path", [str(FOLDER), *sys.path])
+    script, recorded = (importlib.import_module(name) for name in ("host_time", "benchmarks.host_time"))
+    monkeypatch.setattr(script, "_libraries", lambda: [(Cupy("cupy"), lambda: None)])
+    monkeypatch.setattr(script, "learn", lambda calls, wait: None)
+    took = {"scan (out=)": 5e-6, "sum (out=)": 7e-6, "digitize (out=)": 15e-6}
+    monkeypatch.setattr(
+        script,
+        "batches",
+        lambda calls, wait, rounds: {name: [took.get(name.rpartition(" ")[0], 4e-6), 9e-6] for name in calls},
+    )
+    path = tmp_path / "host_time.json"
+    given = ["scan", "sum", "digitize", "--sizes", "8", "--out", "--json", str(path)]
+    assert script.main([*given, "--hold", "7.5"]) == 0 and script.main(given) == 0
+    capsys.readouterr()
+    assert script.main([*given, "--hold", "6"]) == 1
+    said = capsys.readouterr().out
+    assert "too long: cupy sum (out=) of 2^8: 7.00 us" in said and said.count("too long") == 1
+    monkeypatch.setattr(recorded.raw, "read", lambda name: json.loads(path.read_text()))
+    warm = recorded.WarmCall()
+    assert warm.track_us("cupy", "sum", 8) == pytest.approx(7.0)
+    with pytest.raises(NotImplementedError):
+        warm.track_us("torch", "sum", 8)
+    assert "sum" in recorded.CALLS and "digitize" in recorded.CALLS

@@ -77,7 +77,7 @@ def dashboard() -> list[str]:
     """Return the scripts of `prism bench run`: each algorithm's own, and those of all."""
     from prism.lib.algorithms import MANIFEST
 
-    return [*(script for one in MANIFEST for script in one.scripts), "algorithms", "first_call"]
+    return [*(script for one in MANIFEST for script in one.scripts), "algorithms", "first_call", "host_time"]
 
 
 def run_bench(options: argparse.Namespace) -> int:

@@ -88,7 +88,8 @@ class _Known:
 class Noted:
     """A call that was made while a plan was: its arrays and results; `recipe`, on a GPU, is what it came to.
 
-    Of a call on lazy arrays: `pointers` are what it takes, `kept` what these are of; there are no `arrays` then.
+    `pointers`: where arrays, numbers and results are, on a GPU. Of a call on lazy arrays `kept` is what these are of, and there
+    are no `arrays`.
     """
 
     names: tuple[str, ...]
@@ -124,6 +125,8 @@ def call(
         made = call(function, asked, arrays, decide, None, stream, called=called, captured=captured, numbers=numbers)
         out.write(made, stream)
         return out
+    if (notes := noting.get()) is not None:
+        notes.calls += 1
     infos = arguments.describe_all(arrays, called or {}, out)
     result = None if out is None else arguments.describe_result(out, infos, called or {})
     name, first = next(iter(infos.items()))
@@ -333,19 +336,23 @@ def _keep(
         spans = tuple(
             (*span(info), name in alike) if isinstance(info, ArrayInfo) else (0, 0, False)
             for name, info in taken.items()
+            if lazy or isinstance(info, ArrayInfo)  # a number of the call lies nowhere
         )
         begins = list(infos).index(decision.begins) if decision.begins else -1
         room = 0 if target is None else span(target)[1]
         recipe = Recipe(known.ready.launch(), spans, room, decision.cut, begins)
         repeat.keep(asked, tuple(infos.values()), results, recipe, made=made)
-    if noted is not None and not decision.cut:
+    if noted is not None and decision.cut:
+        noted.waited = True
+    elif noted is not None:
         one = answer[0] if len(answer) == 1 else answer
         if lazy:
             pointers = (*(info.pointer for info in taken.values()), *(describe(one).pointer for one in results))
             noted.append(Noted((), (), results, one, recipe, pointers, infos))
         else:
             arrays = tuple(info.owner for info in infos.values())
-            noted.append(Noted(tuple(infos), arrays, results, one, recipe))
+            pointers = tuple([*(info.pointer for info in taken.values()), *(describe(one).pointer for one in results)])
+            noted.append(Noted(tuple(infos), arrays, results, one, recipe, pointers))
 
 
 __all__ = ["Arrays", "Decide", "Decision", "Noted", "Result", "call", "forget"]

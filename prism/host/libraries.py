@@ -2,10 +2,18 @@
 
 from __future__ import annotations
 
+import itertools
 import sys
 from collections.abc import Callable, Hashable, Mapping, Sequence
+from threading import get_ident
+from types import FunctionType
 from typing import Any, NamedTuple, TypeAlias
 
+import numpy as np
+
+from prism.lang.surface import Kernel
+from prism.lang.types import Scalar
+from prism.runtime import device as devices
 from prism.runtime import streams
 
 Read: TypeAlias = tuple[tuple[Hashable, ...], tuple[int, ...], int]
@@ -43,13 +51,16 @@ class _Spelling(NamedTuple):
     """How what is asked of the array `x{k}` is written.
 
     `begin`: statements, behind which `p{k}` is its address. `device`: an expression. `facts`: the others that a decision follows
-    from. `stream`: that is current on `device`.
+    from. `stream`: that is current on `device`. `here`: the GPU that is current. `placed`: in place of `begin` where the address
+    itself is a part of the key, which so tells that it is a GPU's.
     """
 
     begin: tuple[str, ...]
     device: str
     facts: str
     stream: str
+    here: str
+    placed: tuple[str, ...]
 
 
 # Of CuPy's arrays a size is read sooner than a shape, which it makes anew, and so is whether strides follow from the shape. A
@@ -57,6 +68,7 @@ class _Spelling(NamedTuple):
 _CUPY = _Spelling(
     ("m{k} = x{k}.data", "p{k} = m{k}.ptr"), "m{k}.device_id",
     "x{k}.dtype, x{k}.size if x{k}.ndim == 1 else x{k}.shape, x{k}._c_contiguous or x{k}.strides", "current(device).ptr",
+    "here()", ("m{k} = x{k}.data", "p{k} = m{k}.ptr"),
 )  # fmt: skip
 _TORCH = _Spelling(
     (
@@ -65,7 +77,87 @@ _TORCH = _Spelling(
         "p{k} = x{k}.data_ptr()",  # a sparse one has no such pointer
     ),
     "x{k}.get_device()", "t{k}, x{k}.shape, x{k}.is_contiguous() or x{k}.stride()", "current(device)",
+    "here()", ("t{k} = x{k}.dtype", "if x{k}.is_neg():", "    raise TypeError", "p{k} = x{k}.data_ptr()"),
 )  # fmt: skip
+
+
+PLAIN: set[type] = {bool, int, str, bytes, type, Kernel, Scalar}
+"""Types of what is known by what it is equal to, and of what is equal to nothing else."""
+_SEQUENCES = (tuple, list)
+_MOST = 4096
+_exact: dict[Hashable, tuple[Any, int]] = {}
+"""What is kept, by its id, or of a list by those of its elements; and its number."""
+_numbers: dict[Hashable, int] = {}
+_next = itertools.count()
+
+
+def exactly(value: Any) -> int:
+    """Return a number that stands for an option of a call: its value, with types, which comparing does not tell apart.
+
+    Raises:
+        TypeError: it may be another in each call, as what a lambda names.
+    """
+    several = type(value) is list
+    found = _exact.get(tuple(map(id, value)) if several else id(value))
+    if found is not None:
+        return found[1]
+    if type(value) is FunctionType:  # a lambda is made anew where it stands, of the same code
+        found = _exact.get(id(value.__code__))
+        if found is not None and found[0][1] is value.__globals__ and not value.__closure__ and not value.__defaults__:
+            return found[1]
+    exact = _exactly(value)
+    if len(_numbers) >= _MOST:
+        _numbers.clear()
+        _exact.clear()
+    number = _numbers.get(exact)
+    if number is None:
+        number = _numbers[exact] = next(_next)
+    if type(value) is FunctionType:
+        _exact[id(value.__code__)] = (value.__code__, value.__globals__), number
+    elif several and not any(type(one) in _SEQUENCES for one in value):
+        _exact[tuple(map(id, value))] = tuple(value), number
+    elif type(value) is tuple and not any(type(one) in _SEQUENCES for one in value):
+        _exact[id(value)] = value, number
+    return number
+
+
+def _exactly(value: Any) -> Hashable:
+    kind = type(value)
+    if kind in _SEQUENCES:
+        return kind, *map(_exactly, value)
+    if kind is float or kind is complex:
+        return kind, repr(value)  # with the sign of zero
+    if value is None or _is_plain(value):
+        return kind, value
+    if isinstance(value, np.generic) and not value.dtype.hasobject:
+        return kind, value.dtype, value.tobytes()
+    if kind is FunctionType and value.__name__ == "<lambda>" and not value.__closure__ and not value.__defaults__:
+        code = value.__code__
+        if not any(name in value.__globals__ for name in code.co_names):
+            return kind, code, code.co_filename
+    raise TypeError(f"{kind.__qualname__}: it may be another in each call")
+
+
+def _is_plain(value: Any) -> bool:
+    """Whether a value is known by what it is equal to, among those of its type."""
+    kind = type(value)
+    return kind in PLAIN or isinstance(value, np.dtype) or (kind.__module__, kind.__name__) == ("torch", "dtype")
+
+
+def spelled_option(name: str, value: Any) -> str:
+    """Return how such an option of a call is written in its key, where the types of all options are known.
+
+    Raises:
+        TypeError: as `exactly`.
+    """
+    if value is None:
+        return ""
+    if type(value) is float:
+        return f"{name} or repr({name})"
+    if _is_plain(value):
+        return name
+    _exactly(value)
+    return f"exactly({name})"
 
 
 class _Readers(dict[int, Reader]):
@@ -89,13 +181,46 @@ class _Readers(dict[int, Reader]):
         return self._function("x0, x1", [*self._lines(2), f"return key, p0, p1, {self._spelling.stream}"])
 
     def _lines(self, many: int) -> list[str]:
-        begin, device, facts, _ = self._spelling
+        begin, device, facts, *_ = self._spelling
         lines = [line.format(k=k) for k in range(many) for line in begin]
         joined = " | ".join(f"p{k}" for k in range(many))
         past = f"({joined}) & 15 and ({''.join(f'p{k} & 15, ' for k in range(many))})"
         devices = ", ".join(["device", *(device.format(k=k) for k in range(1, many))])
         every = ", ".join(facts.format(k=k) for k in range(many))
         return [*lines, f"device = {device.format(k=0)}", f"key = asked, {past}, {devices}, {every}"]
+
+    def place_reader(
+        self,
+        values: Sequence[str],
+        groups: Mapping[str, Sequence[str]],
+        arrays: Sequence[str],
+        options: Sequence[str],
+        known: Any,
+    ) -> Any:
+        """Return `read(*values)`, which makes the call that `known` says under all that was given; see `prism.host.front`.
+
+        `arrays` are names: of values, or of what tuples among these are taken apart to, by `groups`.
+        """
+        begin, device, facts, stream, here, placed = self._spelling
+        several = devices.count() > 1
+        lines = [f"{', '.join(names)}, = {value}" for value, names in groups.items()]
+        lines += [f"x{k} = {name}" for k, name in enumerate(arrays)]
+        lines += [line.format(k=k) for k in range(len(arrays)) for line in placed]
+        lines.append(f"device = {device.format(k=0)}")
+        key = [f"p{k}" for k in range(len(arrays))] + ["device"] + [facts.format(k=k) for k in range(len(arrays))]
+        key += [f"type({name})" for names in groups.values() for name in names]
+        if several:  # or an address says which it is
+            key += [here, *(device.format(k=k) for k in range(1, len(arrays)))]
+        key = [*options, *key, "thread()", stream]
+        lines += [
+            f"key = {', '.join(key)}", "found = known.get(key)", "if found is None:", "    return key",
+            "function, given = found", "return () if function(*given) else None",
+        ]  # fmt: skip
+        text = "\n        ".join([f"def read({', '.join(values)}):\n    try:", *lines])
+        text += "\n    except (AttributeError, TypeError, RuntimeError, ValueError):\n        return ()\n"
+        space = {**self._names, "known": known, "thread": get_ident, "exactly": exactly}
+        exec(text, space)
+        return space["read"]
 
     @staticmethod
     def _places(many: int) -> str:
@@ -112,7 +237,7 @@ def of_cupy() -> Library:
     """Return how CuPy's arrays are read and made; CuPy has been imported."""
     cupy = sys.modules["cupy"]
     current, allocate, make = cupy.cuda.get_current_stream, cupy.cuda.alloc, cupy.ndarray
-    readers = _Readers(_CUPY, current=current)
+    readers = _Readers(_CUPY, current=current, here=lambda: cupy.cuda.runtime.getDevice())
 
     def reserve(x: Any, device: int, kind: Kind) -> tuple[Any, int]:
         room = allocate(kind[2])
@@ -133,7 +258,7 @@ def of_torch() -> Library:
     """Return how torch's tensors are read and made; torch has been imported."""
     torch = sys.modules["torch"]
     current = streams.of_torch(torch)
-    readers = _Readers(_TORCH, current=current, are_complex=_Complex())
+    readers = _Readers(_TORCH, current=current, are_complex=_Complex(), here=lambda: torch.cuda.current_device())
 
     def reserve(x: Any, device: int, kind: Kind) -> tuple[Any, int]:
         room = x.new_empty(kind[0], dtype=kind[1])

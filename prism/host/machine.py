@@ -18,6 +18,7 @@ from prism.lang.types import TensorMap
 from prism.lang.types.structs import dtype_called
 from prism.runtime.arrays import ArrayInfo
 from prism.runtime.device import device
+from prism.runtime.graphs import Again
 from prism.runtime.instance import Instance
 from prism.runtime.launch import Launcher
 from prism.runtime.scratch import SCRATCH as KEPT
@@ -25,6 +26,7 @@ from prism.runtime.scratch import capture_of
 
 _BESIDE = (WORDS, SCRATCH)  # what a stream keeps for plans
 _SMALL = 1 << 20  # bytes of scratch memory that a stream keeps; more comes from the arrays' library, for one call
+_HELD = 1 << 25  # what it keeps for calls that come again and again at the same places
 Launch = Callable[[tuple[int, ...], int], None]
 """Launches on arrays that begin at these addresses, on a stream."""
 
@@ -122,6 +124,24 @@ class Ready:
     def launch(self) -> Launch:
         """Return what does the same, for who does it again and again."""
         return self.__call__ if self._roomy else self._warm.__call__  # a method is called sooner
+
+    def direct(self, pointers: tuple[int, ...], stream: int) -> Again | bool | None:
+        """Return what `Warm.direct` does. Scratch memory that other calls borrow is kept for the stream then, up to `_HELD`."""
+        beside = self._kept(stream)
+        return self._warm.direct((*pointers, beside[1]), stream, beside, sure=True) if beside[1] else False
+
+    def part(self, pointers: tuple[int, ...], stream: int) -> Callable[[int], None] | None:
+        """Return what `Warm.part` does, with scratch memory as of `direct`."""
+        beside = self._kept(stream)
+        return self._warm.part((*pointers, beside[1]), stream, beside) if beside[1] else None
+
+    def _kept(self, stream: int) -> tuple[int, int]:
+        """Return where the words and the scratch memory are that a stream keeps for good; 0: that is too much."""
+        words, address = self._memory(stream)
+        if not address and self._plan.scratch <= _HELD:
+            tag = "scratch" if self._alone else _tag_of(threading.get_ident())
+            address = KEPT.get(self.ordinal, stream, self._plan.scratch, tag)
+        return words, address
 
     def _memory(self, stream: int) -> tuple[int, int]:
         """Return where the words and the scratch memory are, for a stream.

@@ -4,15 +4,20 @@ from __future__ import annotations
 
 import inspect
 from collections.abc import Callable
+from threading import get_ident
 from typing import Any
 
 from prism.host.call import Noted
 from prism.host.lazies import LazyArray
 from prism.host.overlap import overlapping
-from prism.host.repeat import noting
+from prism.host.repeat import Notes, noting
+from prism.host.warm import LASTING
+from prism.runtime import device
 from prism.runtime.arrays import ArrayInfo, describe, is_array
+from prism.runtime.graphs import Again
 from prism.runtime.streams import choose_stream, current_stream
 
+_OFTEN, _TRIES = 8, 8  # calls of a plan, behind which it is asked whether they are one launch, and how often
 _ALIGNED = 15  # the bits of an address that decide which kernel a call takes
 
 
@@ -31,6 +36,8 @@ class PlannedCall:
         self._infos = tuple(map(describe, self._arrays))
         self._pointers = noted.pointers or tuple([info.pointer for info in self._infos])
         self._lazy = noted.kept  # what lazy arrays are of: their memory lives as long
+        self._direct: dict[tuple[int, int], Again] = {}  # by streams and threads
+        self._made, self._several = 0, True  # how often; whether it may be learnt what is launched
         self._names = (*noted.names, *(("out",) if len(noted.results) == 1 else ()))
 
     def __call__(self, *arrays: Any, stream: Any = None) -> Any:
@@ -74,8 +81,28 @@ class PlannedCall:
                 kept[...] = found
             return self._answer
         handle = current_stream(self._infos[0]) if stream is None else choose_stream(stream, ())
-        self._recipe.launch(self._pointers, handle)
+        found = self._direct.get((handle, get_ident()))
+        if found is None or (device.count() > 1 and device.current_device() != self._infos[0].device):
+            self._recipe.launch(self._pointers, handle)
+            if handle in LASTING and self._several:
+                self._learn(handle)
+            return self._answer
+        function, given = found
+        if function(*given):  # it launched nothing
+            self._recipe.launch(self._pointers, handle)
         return self._answer
+
+    def _learn(self, handle: int) -> None:
+        """Ask now and then, of a lasting stream, for one call of the driver that makes the launches, for this thread."""
+        assert self._recipe is not None
+        self._made += 1
+        if self._made % _OFTEN:
+            return
+        owner: Any = self._recipe.launch  # a method of what is launched
+        found = owner.__self__.direct(self._pointers, handle)
+        self._several = found is not False and self._made < _TRIES * _OFTEN
+        if isinstance(found, tuple):
+            self._direct[handle, get_ident()] = found
 
 
 def plan(
@@ -120,7 +147,7 @@ def plan(
     array([1, 2, 3, 4, 5])
     """
     name = getattr(function, "__name__", "")
-    if name.startswith("_") or not str(getattr(function, "__module__", "")).startswith("prism.lib."):
+    if name.startswith("_") or not str(getattr(inspect.unwrap(function), "__module__", "")).startswith("prism.lib."):
         raise TypeError(f"`function` must be a function of prism.lib, not {name or type(function).__qualname__}")
     bound = inspect.signature(function).bind(*arguments, **options).arguments
     leaves = [value.leaves[0] for value in bound.values() if isinstance(value, LazyArray) and value.leaves]
@@ -129,7 +156,7 @@ def plan(
     where = (
         stream if first.device is None else choose_stream(stream, (first,))
     )  # a call on a stream that is named decides anew
-    noted: list[Noted] = []
+    noted = Notes()
     token = noting.set(noted)
     try:
         _called(function, arguments, options, out, where)

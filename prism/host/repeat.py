@@ -25,8 +25,22 @@ from prism.runtime.streams import stream_handle
 Reserved: TypeAlias = tuple[Launch, int, tuple[int, ...], list[tuple[Any, Kind]], list[tuple[int, ...]]]
 """How a call is launched, as what its results are cut, all addresses, the results' memory, and how long they were last."""
 
-noting: ContextVar[list[Any] | None] = ContextVar("noting", default=None)
-"""While `prism.lib.plan` makes a call: where it is noted."""
+
+class Notes(list[Any]):
+    """Calls that were noted. `numbers`: they may be of plans that take numbers, which are asked for anew in each call.
+
+    `waited`: one of the calls under way waited for what kernels said. `calls`: how many there were, noted or not.
+    """
+
+    def __init__(self, numbers: bool = False) -> None:
+        super().__init__()
+        self.numbers, self.waited, self.calls = numbers, False, 0
+
+
+noting: ContextVar[Notes | None] = ContextVar("noting", default=None)
+"""While `prism.lib.plan` makes a call, or a call is learnt by its front: where it is noted."""
+fronts: list[dict[Any, Any]] = []
+"""What fronts of functions know, by `prism.host.front`."""
 _MOST = 4096
 _PLACES = 256  # of the arrays of one call that are known to lie apart
 _UNKNOWN = (AttributeError, TypeError, RuntimeError)
@@ -67,7 +81,7 @@ def run(asked: tuple[Any, ...], x: Any, out: Any = None, *others: Any, number: i
         DeviceError: the driver refuses the launch.
     """
     if others:
-        return run_many(asked, (x, *others, out))
+        return run_many(asked, (x, *others, out), number=number)
     numbers = () if number is None else (number,)
     if out is None:
         return _run_new(asked, (x,), numbers)
@@ -88,7 +102,7 @@ def run(asked: tuple[Any, ...], x: Any, out: Any = None, *others: Any, number: i
     return out
 
 
-def run_many(asked: tuple[Any, ...], arrays: tuple[Any, ...], stream: Any = None) -> Any:
+def run_many(asked: tuple[Any, ...], arrays: tuple[Any, ...], stream: Any = None, *, number: int | None = None) -> Any:
     """Do what `run` does for several arrays, or several results; the last is the result, or None.
 
     On a stream that is named no results are made; nothing is done there while a plan is made, which must be told what a call
@@ -101,18 +115,19 @@ def run_many(asked: tuple[Any, ...], arrays: tuple[Any, ...], stream: Any = None
     out = arrays[-1]
     if stream is not None and (out is None or noting.get() is not None):
         return None
+    numbers = () if number is None else (number,)
     if out is None:
-        return _run_new(asked, arrays[:-1])
+        return _run_new(asked, arrays[:-1], numbers)
     if len(arrays) == 2:  # what is kept of such a call is as `run` takes it
-        return run(asked, *arrays) if stream is None else None
+        return run(asked, *arrays, number=number) if stream is None else None
     library = _libraries.get(type(arrays[0]))
     if library is None:
-        return run_lazy(asked, arrays) if stream is None else None
+        return run_lazy(asked, arrays, numbers) if stream is None else None
     try:
         key, pointers, device = library[1][len(arrays)](asked, arrays)
         found = _kept.get(key)
     except AttributeError:
-        return run_lazy(asked, arrays) if stream is None else None
+        return run_lazy(asked, arrays, numbers) if stream is None else None
     except (TypeError, RuntimeError):
         return None
     if found is None:
@@ -120,6 +135,8 @@ def run_many(asked: tuple[Any, ...], arrays: tuple[Any, ...], stream: Any = None
     launch, spans, room, _, apart = found
     if pointers not in apart and (spans is None or not _lie_apart(pointers, spans, room, apart)):
         return None  # one of them must be copied, or they were not looked at
+    if numbers:
+        pointers = (*pointers[:-1], *numbers, pointers[-1])
     launch(pointers, library[2](device) if stream is None else stream_handle(stream))
     return out
 
@@ -284,6 +301,17 @@ def cut(results: Sequence[Any], numbers: tuple[int, ...], ways: int) -> tuple[An
     return tuple([one[:many] for one, many in zip(results, lengths, strict=True)])
 
 
+def for_good() -> bool:
+    """Whether a plan is made whose numbers are those of this call."""
+    notes = noting.get()
+    return notes is not None and not notes.numbers
+
+
+def library_of(kind: type) -> tuple[Any, ...] | None:
+    """Return how arrays of a type are read that was seen before."""
+    return _libraries.get(kind)
+
+
 def refuse_plan() -> None:
     """Let no plan be made of the call under way: what it does last is more than launches."""
     if (noted := noting.get()) is not None:
@@ -343,7 +371,8 @@ def _kind_of(one: Any) -> Kind:
 
 def forget() -> None:
     """Forget all calls, for who changes how they are decided."""
-    for known in (_kept, _made, _libraries, _by_name):
+    every: tuple[dict[Any, Any], ...] = (_kept, _made, _libraries, _by_name, *fronts)
+    for known in every:
         known.clear()
 
 

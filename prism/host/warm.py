@@ -12,7 +12,7 @@ import numpy as np
 
 from prism.runtime import device, extended_launch
 from prism.runtime.extended_launch import LEGACY
-from prism.runtime.graphs import Trial, graph_of, trial_of
+from prism.runtime.graphs import Again, Trial, graph_of, trial_of
 
 if TYPE_CHECKING:
     from prism.runtime.arrays import ArrayInfo
@@ -95,7 +95,7 @@ class Warm:
     """
 
     __slots__ = (
-        "_alone", "_ask", "_cooperative", "_elsewhere", "_graphs", "_lasting", "_maps", "_ordinal", "_seen", "_several",
+        "_alone", "_ask", "_cooperative", "_elsewhere", "_graphs", "_lasting", "_lent", "_maps", "_ordinal", "_seen", "_several",
         "_steps", "_trials", "_tried", "_worth",
     )  # fmt: skip
 
@@ -116,6 +116,7 @@ class Warm:
         if self._worth and len(self._steps) == 1 and not waited:
             self._worth = None  # it is to be tried
         self._tried, self._trials = 0, list[Trial]()  # how often, and what is under way
+        self._lent: dict[Any, Packed] = {}  # what one thread alone makes, by it and the places
         self._elsewhere: dict[Memory, list[Packed]] = {}  # the same of other streams, by what is beside the arrays
         self._several = True  # GPUs, in this process; not asked as yet
 
@@ -151,6 +152,47 @@ class Warm:
                 break
         free.append(packed)
         return None
+
+    def direct(
+        self, addresses: Memory, stream: int, beside: Memory | None = None, sure: bool = False
+    ) -> Again | bool | None:
+        """Return what makes the steps at these places, on a lasting stream: one call of the driver, for this thread alone.
+
+        False: they take more than one call. None: that is not known as yet; where `sure`, a step alone is no graph.
+        """
+        key = stream if self._alone else (stream, get_ident())
+        if stream not in LASTING or key not in self._lasting:
+            return None
+        known, mine = (key, addresses), (get_ident(), stream, addresses)
+        if (lent := self._lent.get(mine)) is not None:
+            return lent[2][0]
+        if len(self._lent) >= _MOST:
+            return False
+        found = self._graphs.get(known)
+        if not found and self._worth:
+            found = self._make(known if found is None else (known, mine), addresses, stream, beside)
+        try:
+            packed = found.pop() if found else None
+        except IndexError:  # another thread was quicker
+            packed = None
+        if packed is None:
+            if len(self._steps) > 1:
+                return False
+            if self._worth is None and not sure:
+                return None
+            room, moved, _, _, behind = packed = self._pack(addresses, stream, beside)
+            room[:] = addresses
+            for at, which, offset in moved:
+                behind[at] = addresses[which] + offset
+        self._lent[mine] = packed
+        return packed[2][0]
+
+    def part(self, addresses: Memory, stream: int, beside: Memory | None = None) -> Callable[[int], None] | None:
+        """Return what makes the steps at these places on a stream that it is given, with the memory of a lasting one; or None."""
+        if stream not in LASTING or self._cooperative:
+            return None
+        memory = self._memory(stream, beside)
+        return lambda own: self._launch_all(addresses, own, memory)
 
     def _spare(
         self, free: list[Packed], places: dict[Any, list[Packed]] | None, addresses: Memory, stream: int, beside: Memory | None

@@ -12,6 +12,7 @@ from __future__ import annotations
 import importlib
 from typing import Any
 
+from prism.host.front import front
 from prism.lib import algorithms
 
 _BESIDE = {"Operator": "prism.lib.operators", "for_each": "prism.lib.for_each", "plan": "prism.host.plans"}
@@ -31,7 +32,7 @@ def __getattr__(name: str) -> Any:
     if name in _PACKAGES:
         value: Any = importlib.import_module(f"prism.lib.{name}")
     elif (module := _modules().get(name)) is not None:
-        value = getattr(importlib.import_module(module), name)
+        value = front(getattr(importlib.import_module(module), name))
     else:
         raise AttributeError(f"module 'prism.lib' has no attribute {name!r}")
     globals()[name] = value

@@ -9,6 +9,7 @@ from typing import Any
 
 import numpy as np
 
+from prism.host.libraries import PLAIN
 from prism.lang.keep.keys import exact
 from prism.lang.surface import Kernel
 from prism.lang.types.structs import struct_of
@@ -110,6 +111,9 @@ class Operator:
         if found != value and value == value:
             raise TypeError(f"the identity of `{self.name}`, {value!r}, is no {dtype}")
         return dtype.type(0) if shown and found == 0 else found
+
+
+PLAIN.add(Operator)
 
 
 def number_in(value: Any, dtype: np.dtype[Any]) -> Any:

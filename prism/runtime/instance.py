@@ -152,26 +152,50 @@ def _said(value: Any) -> str | None:
 
 @functools.cache
 def sources_digest() -> str:
-    """Return the digest of all that decides what the package's kernels become: the compiler, the collectives, the kernels."""
+    """Return the digest of all that decides what the package's kernels become: the compiler, the collectives, the kernels.
+
+    Reading the files takes longer than a launch, so the digest is kept in the user's cache, by when each was last changed.
+    """
+    from prism.runtime.code import store
+
+    files = _sources()
+    seal = hashlib.sha256()
+    for part, name, path, facts in files:
+        seal.update(
+            f"{part} {name} {path} {facts.st_size} {facts.st_mtime_ns} {facts.st_ctime_ns} {facts.st_ino}\n".encode()
+        )
+    key = digest("prism sources", FORMAT, seal.hexdigest())
+    if (kept := store().get(key)) is not None and len(kept.payload) == 64:
+        return kept.payload.decode()
     found = hashlib.sha256()
+    for part, name, path, _ in files:
+        with open(path, "rb") as file:
+            text = file.read()
+        found.update(f"{part} {name} {len(text)}\n".encode())
+        found.update(text)
+    store().put(key, found.hexdigest().encode(), {})
+    return found.hexdigest()
+
+
+def _sources() -> list[tuple[str, str, str, os.stat_result]]:
+    """Return the files that decide: of which part, its name there, its path, and what the system says of it."""
+    found: list[tuple[str, str, str, os.stat_result]] = []
     for part in _SOURCES:
         root = _PACKAGE / part
         if not root.exists():  # a checkout, whose kernels stand beside the package
             root = _PACKAGE.parent / part
-        for path in [str(root)] if root.is_file() else sorted(_files(str(root))):
-            with open(path, "rb") as file:
-                text = file.read()
-            found.update(f"{part} {os.path.relpath(path, root)} {len(text)}\n".encode())
-            found.update(text)
-    return found.hexdigest()
+        start = len(str(root)) + 1
+        every = [(str(root), root.stat())] if root.is_file() else sorted(_files(str(root)))
+        found += [(part, path[start:] or ".", path, facts) for path, facts in every]
+    return found
 
 
-def _files(folder: str) -> list[str]:
-    found: list[str] = []
+def _files(folder: str) -> list[tuple[str, os.stat_result]]:
+    found: list[tuple[str, os.stat_result]] = []
     with os.scandir(folder) as inside:
         for each in inside:
             if each.is_dir():
                 found += _files(each.path) if each.name != "__pycache__" else []
             elif each.name.endswith(".py"):
-                found.append(each.path)
+                found.append((each.path, each.stat()))
     return found

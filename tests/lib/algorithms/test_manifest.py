@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import ast
 import importlib
+import inspect
 import subprocess
 import sys
 from pathlib import Path
@@ -26,7 +27,7 @@ def stub() -> str:
     found |= {name: f"prism.lib:{name}" for name in ("epilogues", "lazy")}  # modules
     for name in set(prism.lib.__all__) - set(found):
         value = getattr(prism.lib, name)
-        found[name] = f"{value.__module__}:{name}"
+        found[name] = f"{inspect.unwrap(value).__module__}:{name}"  # behind its front
     lines = [f"from {at.partition(':')[0]} import {name} as {name}\n" for name, at in found.items()]
     doc = "The library. Made by `pytest tests/lib/algorithms/test_manifest.py --update-golden`: not to be edited."
     return f'"""{doc}"""\n\n{"".join(sorted(lines))}'

@@ -68,10 +68,11 @@ def scan_by_key(
     >>> prism.lib.scan_by_key(np.array([7, 7, 8, 8, 7]), np.array([3, 1, 4, 1, 5]))
     array([3, 4, 4, 5, 5])
     """
-    asked = ("scan_by_key", op, exclusive, dtype, None if initial is None else arguments.exactly(initial))
-    if stream is None and (known := repeat.run_many(asked, (keys, values, out))) is not None:
+    bits = scans.bits_of(initial, values, op, dtype)
+    asked = ("scan_by_key", op, exclusive, dtype, scans.begins(initial, bits))
+    if stream is None and (known := repeat.run_many(asked, (keys, values, out), number=bits)) is not None:
         return known
-    return _scan_by_key_anew(asked, keys, values, op, exclusive, initial, dtype, out, stream)
+    return _scan_by_key_anew(asked, keys, values, op, exclusive, initial, dtype, out, stream, bits)
 
 
 def _scan_by_key_anew(
@@ -84,6 +85,7 @@ def _scan_by_key_anew(
     dtype: Any,
     out: Any,
     stream: Any,
+    bits: int | None,
 ) -> Any:
     """Do what `scan_by_key` does where no earlier call was like it."""
 
@@ -92,7 +94,7 @@ def _scan_by_key_anew(
         if (kind := scans.conversion(given, dtype)) is not None:
             return Decision(copied=("x",), converted=kind)
         task, shown = scans.task_of(op, given, dtype, exclusive=bool(exclusive), called=_SCAN)
-        begin = shown if initial is None else scans.initial_of(initial, task)
+        begin = scans.begin_of(initial, bits, shown, task)
         if result is not None:
             arguments.require_result(result, task.result, given.shape)
         if copied := arguments.not_plain(arrays):
@@ -100,7 +102,8 @@ def _scan_by_key_anew(
         plan = _plan_scan(task, given, labels, result, begin, machine) if given.size else None
         return Decision((Result(given.shape, scans.dtype_of(task.result, given)),), plan=plan, in_place=("x",))
 
-    return call("scan_by_key", asked, {"keys": keys, "x": values}, decide, out, stream, called=_CALLED)
+    numbers = scans.numbers_of(bits)
+    return call("scan_by_key", asked, {"keys": keys, "x": values}, decide, out, stream, called=_CALLED, numbers=numbers)
 
 
 def reduce_by_key(
@@ -152,10 +155,11 @@ def reduce_by_key(
     """
     if not (mode := mode_of(count, size, fill_value)).cut:
         count = True
-    asked = ("reduce_by_key", op, dtype, count, None if initial is None else arguments.exactly(initial))
-    if stream is None and (known := repeat.run_many(asked, (keys, values, None))) is not None:
+    bits = scans.bits_of(initial, values, op, dtype)
+    asked = ("reduce_by_key", op, dtype, count, scans.begins(initial, bits))
+    if stream is None and (known := repeat.run_many(asked, (keys, values, None), number=bits)) is not None:
         return known if mode.size is None else _fixed(known, mode.size, (fill_value, fill_value), stream)
-    return _reduce_by_key_anew(asked, keys, values, op, initial, dtype, count, fill_value, stream, mode)
+    return _reduce_by_key_anew(asked, keys, values, op, initial, dtype, count, fill_value, stream, mode, bits)
 
 
 def _reduce_by_key_anew(
@@ -169,6 +173,7 @@ def _reduce_by_key_anew(
     fill_value: Any,
     stream: Any,
     mode: Any,
+    bits: int | None,
 ) -> Any:
     """Do what `reduce_by_key` does where no earlier call was like it."""
 
@@ -177,7 +182,7 @@ def _reduce_by_key_anew(
         if (kind := scans.conversion(given, dtype)) is not None:
             return Decision(copied=("x",), converted=kind)
         task, shown = scans.task_of(op, given, dtype, exclusive=True, called=_REDUCE)
-        begin = shown if initial is None else scans.initial_of(initial, task)
+        begin = scans.begin_of(initial, bits, shown, task)
         if copied := arguments.not_plain(arrays):
             return Decision(copied=copied)
         dtypes = scans.dtype_of(labels.scalar, labels), scans.dtype_of(task.result, given)
@@ -185,7 +190,10 @@ def _reduce_by_key_anew(
         plan = _plan_reduce(task, given, labels, begin, machine) if given.size else None
         return Decision(results, scan_plans.RUNS, plan, fill=None if given.size else 0, cut=not count)
 
-    found = call("reduce_by_key", asked, {"keys": keys, "x": values}, decide, None, stream, called=_CALLED)
+    numbers = scans.numbers_of(bits)
+    found = call(
+        "reduce_by_key", asked, {"keys": keys, "x": values}, decide, None, stream, called=_CALLED, numbers=numbers
+    )
     return found if mode.size is None else _fixed(found, mode.size, (fill_value, fill_value), stream)
 
 

@@ -2,25 +2,25 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
 
-from prism.host import arguments, memory, repeat
+from prism.host import arguments, memory, numbers, repeat
 from prism.host import call as host
 from prism.host.axes import collapse, drop_axes, normal_axes
 from prism.host.call import Decision, Result
-from prism.host.plan import OUT, Machine, Plan, Step, move_steps
-from prism.lang.types.structs import make, scalar_called, struct_of
+from prism.host.plan import OUT, Machine, Number, Plan, Step, move_steps
+from prism.lang.types.structs import dtype_called, make, scalar_called, struct_of
 from prism.lib import operators
 from prism.lib.algorithms.reduce.plan import plan_reduction, plan_search, plan_search_of_both, stages
 from prism.lib.algorithms.reduce.steps import Search, Work
 from prism.lib.algorithms.scan.plan import number_of
 from prism.lib.operators import Operator
 from prism.lib.records import common_dtype, is_record, record_dtype, require_numbers
-from prism.runtime.arrays import BFLOAT16, CODED, ArrayInfo
+from prism.runtime.arrays import BFLOAT16, CODED, ArrayInfo, describe
 
 _HALVES = (np.dtype("float16"), BFLOAT16)
 
@@ -72,10 +72,12 @@ def call(
     name: str = "a",
 ) -> Any:
     """Return a reduction of `x`; `name` is what the caller calls it, for errors."""
-    asked = (what, axis, type(axis), keepdims, dtype, None if initial is None else arguments.exactly(initial))
-    if stream is None and (known := repeat.run(asked, x, out)) is not None:
+    bits = None if initial is None else _bits_of(what, initial, x, dtype, out)
+    begins = bits is not None or (None if initial is None else arguments.exactly(initial))
+    asked = (what, axis, type(axis), keepdims, dtype, begins)
+    if stream is None and (known := repeat.run(asked, x, out, number=bits)) is not None:
         return known
-    return _call_anew(asked, what, x, axis, keepdims, dtype, initial, out, stream, name)
+    return _call_anew(asked, what, x, axis, keepdims, dtype, initial, out, stream, name, bits)
 
 
 def _call_anew(
@@ -89,13 +91,18 @@ def _call_anew(
     out: Any,
     stream: Any,
     name: str,
+    bits: int | None,
 ) -> Any:
     """Do what `call` does where no earlier call was like it."""
 
     def decide(arrays: Mapping[str, ArrayInfo], result: ArrayInfo | None, machine: Machine) -> Decision:
-        return decide_reduction(what, arrays["x"], axis, keepdims, dtype, initial, result, name, machine)
+        numbered = bits is not None
+        return decide_reduction(
+            what, arrays["x"], axis, keepdims, dtype, initial, result, name, machine, numbered=numbered
+        )
 
-    return host.call(what.name, asked, {"x": x}, decide, out, stream, called={"x": name})
+    given = None if bits is None else {"initial": bits}
+    return host.call(what.name, asked, {"x": x}, decide, out, stream, called={"x": name}, numbers=given)
 
 
 # -- Arguments ------------------------------------------------------------------------------------------------------------
@@ -111,8 +118,13 @@ def decide_reduction(
     result: ArrayInfo | None,
     name: str,
     machine: Machine,
+    *,
+    numbered: bool = False,
 ) -> Decision:
-    """Return what is decided once for a kind of call, its arguments checked."""
+    """Return what is decided once for a kind of call, its arguments checked.
+
+    `numbered`: the plan takes `initial` as a number of the call, whatever it is.
+    """
     asked = _asked(what, given.dtype, dtype, result, name)
     what, stored = asked.what, asked.stored
     ndim = len(given.shape)
@@ -133,7 +145,7 @@ def decide_reduction(
         return Decision(made, fill=None if 0 in shape else _of_nothing(what, asked.compute, start), beside=asked.beside)
     lying = memory.memory_order(given.shape, given.strides) if what.operator is not None else tuple(range(ndim))
     kept = tuple(k for k in lying if keepdims or k not in axes)
-    plan = _plan(what, given, axes, tuple(k for k in lying if k not in axes), asked, start, machine)
+    plan = _plan(what, given, axes, tuple(k for k in lying if k not in axes), asked, start, machine, numbered)
     if plan is None:
         anyhow = what.operator is None or given.dtype.names or _is_dense(given)
         return Decision(
@@ -190,6 +202,7 @@ def _plan(
     asked: Asked,
     start: Any,
     machine: Machine,
+    numbered: bool,
 ) -> Plan | None:
     """Return how to reduce `axes` of an array, the results of the others `lying` in that order; None: it must be copied first."""
     size = given.dtype.itemsize
@@ -214,6 +227,8 @@ def _plan(
         return None if stage is None else plan_search(sought, stage, given.pointer & 15, machine, to)
     found = stages(shape, strides, axes, what.operator.commutative)
     work = _work(what, given.dtype, asked.compute, _scalar(asked.stored), start)
+    if numbered:
+        work = replace(work, initial=Number("initial", dtype=work.dtype))
     return None if found is None else plan_reduction(work, found, given.pointer & 15, machine)
 
 
@@ -352,6 +367,28 @@ def _initial(initial: Any, asked: Asked) -> Any:
     except (OverflowError, ValueError, TypeError) as error:
         raise type(error)(f"`initial`: {error}") from error
     return room.astype(asked.compute)[()]
+
+
+def _bits_of(what: Reduction, initial: Any, x: Any, dtype: Any, out: Any) -> int | None:
+    """Return the bits of an initial value in the kernels' type, so that one plan does for all; None as `numbers.bits_of`.
+
+    None, too, where there are no elements: then the result follows from the value.
+    """
+    kinds = getattr(x, "dtype", None), getattr(out, "dtype", None)
+    if kinds[0] is None or 0 in x.shape:
+        return None
+
+    def way() -> Callable[[Any], Any]:
+        of = describe(x).dtype
+        asked = _asked(what, of, dtype, None if out is None else describe(out), "a")
+
+        def convert(value: Any) -> Any:
+            work = _work(asked.what, of, asked.compute, _scalar(asked.stored), _initial(value, asked))
+            return np.array(work.initial, dtype_called(work.dtype))
+
+        return convert
+
+    return numbers.bits_of((what, dtype, *kinds), initial, way)
 
 
 def _work(what: Reduction, of: np.dtype[Any], compute: np.dtype[Any], stored: str, initial: Any) -> Work:

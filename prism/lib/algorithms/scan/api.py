@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
+import functools
 import math
-from collections.abc import Hashable, Mapping
+from collections.abc import Callable, Hashable, Mapping
 from dataclasses import replace
 from typing import Any, NamedTuple
 
 import numpy as np
 
-from prism.host import arguments, repeat
+from prism.host import arguments, numbers, repeat
 from prism.host.axes import normal_axis
 from prism.host.call import Decision, Result, call
 from prism.host.plan import Machine, Number, Plan
@@ -37,8 +38,6 @@ class Called(NamedTuple):
 
 
 _SCAN = Called()
-_tasks: dict[Hashable, Task] = {}  # of an operator, the dtype of an array, and the one asked for
-_MOST = 1024
 
 
 def scan(
@@ -123,9 +122,8 @@ def scan(
     array([[ 8,  5,  4],
            [15, 14,  9]])
     """
-    bits = None if initial is None else _bits_of(initial, x, op, dtype)
-    begins = bits is not None or (None if initial is None else arguments.exactly(initial))
-    asked = ("scan", op, axis, type(axis), exclusive, reverse, dtype, begins)
+    bits = bits_of(initial, x, op, dtype)
+    asked = ("scan", op, axis, type(axis), exclusive, reverse, dtype, begins(initial, bits))
     if stream is None and (known := repeat.run(asked, x, out, number=bits)) is not None:
         return known
     return _scan_anew(asked, x, op, axis, exclusive, reverse, initial, dtype, out, stream, bits)
@@ -151,35 +149,46 @@ def _scan_anew(
         if (kind := conversion(given, dtype)) is not None:
             return Decision(copied=("x",), converted=kind)
         task, shown = task_of(op, given, dtype, exclusive=bool(exclusive), reverse=bool(reverse))
-        begin = shown if initial is None else initial_of(initial, task)
-        begin = begin if bits is None else Number("initial", dtype=task.types[1])
+        begin = begin_of(initial, bits, shown, task)
         along = None if axis is None else normal_axis(axis, max(1, len(given.shape)))
         if result is not None:
             arguments.require_result(result, task.result, shape_of(given, along))
         return decide_scan(given, task, begin, along, result, machine)
 
-    return call("scan", asked, {"x": x}, decide, out, stream, numbers=None if bits is None else {"initial": bits})
+    return call("scan", asked, {"x": x}, decide, out, stream, numbers=numbers_of(bits))
 
 
-def _bits_of(initial: Any, x: Any, op: Any, dtype: Any) -> int | None:
-    """Return the bits of an initial value in the kernel's type, so that one plan does for all values.
+def bits_of(initial: Any, x: Any, op: Any, dtype: Any) -> int | None:
+    """Return the bits of an initial value in the kernel's type, so that one plan does for all; None as `numbers.bits_of`."""
+    kind = getattr(x, "dtype", None)
+    if initial is None or kind is None:
+        return None
 
-    None: it has more than 8 bytes, is none of the dtype (the call says so), or `prism.lib.plan` makes the call, for good.
+    def way() -> Callable[[Any], Any]:
+        return functools.partial(initial_of, task=task_of(op, describe(x), dtype)[0])
+
+    return numbers.bits_of((op, dtype, kind), initial, way)
+
+
+def begin_of(initial: Any, bits: int | None, shown: Any, task: Task) -> Any:
+    """Return what a plan begins with: a number of the call where its bits are given, else a value of the kernel's type.
+
+    Raises:
+        TypeError: as `initial_of`.
     """
-    if repeat.noting.get() is not None:
-        return None
-    try:
-        key = (op, x.dtype, dtype)
-        task = _tasks.get(key)
-        if task is None:
-            task = task_of(op, describe(x), dtype)[0]
-            if len(_tasks) >= _MOST:
-                _tasks.clear()
-            _tasks[key] = task
-        value = initial_of(initial, task)
-    except (AttributeError, TypeError, ValueError):
-        return None
-    return None if value.dtype.kind in "cV" else int.from_bytes(value.tobytes(), "little")
+    if bits is not None:
+        return Number("initial", dtype=task.types[1])
+    return shown if initial is None else initial_of(initial, task)
+
+
+def numbers_of(bits: int | None) -> dict[str, int] | None:
+    """Return the numbers of a call, by name."""
+    return None if bits is None else {"initial": bits}
+
+
+def begins(initial: Any, bits: int | None) -> Hashable:
+    """Return what a plan's look-up must know of an initial value: that there is one where its bits are given, else what it is."""
+    return bits is not None or (None if initial is None else arguments.exactly(initial))
 
 
 def shape_of(given: ArrayInfo, axis: int | None) -> tuple[int, ...]:

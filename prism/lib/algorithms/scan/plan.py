@@ -428,6 +428,11 @@ def number_of(value: Any) -> Any:
     return value if value.dtype.kind in "cV" else value.item()
 
 
+def begin_number(initial: Any) -> Any:
+    """Return what a launch begins with: a number of the call, or a value of the kernel's type as `number_of` gives it."""
+    return initial if isinstance(initial, Number) else number_of(initial)
+
+
 def plan(way: Way, task: Task, initial: Any, machine: Machine) -> Plan:
     """Return a way as a plan, on a machine: with `initial`, in the kernel's type or as memory, and with its scratch memory."""
     chosen, blocks = instance_of(way.kernel, way.template), way.blocks
@@ -435,8 +440,7 @@ def plan(way: Way, task: Task, initial: Any, machine: Machine) -> Plan:
         most = machine.wave(chosen, way.threads)
         times = most // way.multiple if most >= 2 * way.multiple else -(-most // way.multiple)
         blocks = min(blocks, times * way.multiple)
-    begin = initial if isinstance(initial, Number) else number_of(initial)
-    numbers = {**way.numbers, "identity": number_of(task.identity()), "initial": begin}
+    numbers = {**way.numbers, "identity": number_of(task.identity()), "initial": begin_number(initial)}
     memory, nbytes, tag = _words(way, task.word_bytes())
     step = Step(chosen, blocks, way.threads, {**way.arrays, **numbers, **memory})
     return Plan((step,), nbytes, tag)

@@ -89,10 +89,11 @@ def segmented_scan(
     >>> prism.lib.segmented_scan(np.array([3, 1, 4, 1, 5]), np.array([0, 2, 5]))
     array([ 3,  4,  4,  5, 10])
     """
-    asked = ("segmented_scan", op, exclusive, dtype, None if initial is None else arguments.exactly(initial))
-    if stream is None and (known := repeat.run_many(asked, (x, offsets, out))) is not None:
+    bits = scans.bits_of(initial, x, op, dtype)
+    asked = ("segmented_scan", op, exclusive, dtype, scans.begins(initial, bits))
+    if stream is None and (known := repeat.run_many(asked, (x, offsets, out), number=bits)) is not None:
         return known
-    return _segmented_scan_anew(asked, x, offsets, op, exclusive, initial, dtype, out, stream)
+    return _segmented_scan_anew(asked, x, offsets, op, exclusive, initial, dtype, out, stream, bits)
 
 
 def _segmented_scan_anew(
@@ -105,6 +106,7 @@ def _segmented_scan_anew(
     dtype: Any,
     out: Any,
     stream: Any,
+    bits: int | None,
 ) -> Any:
     """Do what `segmented_scan` does where no earlier call was like it."""
 
@@ -115,7 +117,7 @@ def _segmented_scan_anew(
         if (kind := scans.conversion(given, dtype)) is not None:
             return Decision(copied=("x",), converted=kind)
         task, shown = scans.task_of(op, given, dtype, exclusive=bool(exclusive), called=_SCAN)
-        begin = shown if initial is None else scans.initial_of(initial, task)
+        begin = scans.begin_of(initial, bits, shown, task)
         if result is not None:
             arguments.require_result(result, task.result, given.shape)
         if copied := arguments.not_plain(arrays):
@@ -123,7 +125,8 @@ def _segmented_scan_anew(
         plan = _plan_scan(task, given, starts, result, begin, machine) if given.size else None
         return Decision((Result(given.shape, scans.dtype_of(task.result, given)),), plan=plan, in_place=("x",))
 
-    return call("segmented_scan", asked, {"x": x, "offsets": offsets}, decide, out, stream)
+    numbers = scans.numbers_of(bits)
+    return call("segmented_scan", asked, {"x": x, "offsets": offsets}, decide, out, stream, numbers=numbers)
 
 
 def _plan_scan(
@@ -193,12 +196,13 @@ def segmented_reduce(
     >>> prism.lib.segmented_reduce(np.array([3, 1, 4, 1, 5]), np.array([0, 2, 2, 5]))
     array([ 4,  0, 10])
     """
-    asked = ("segmented_reduce", op, dtype, None if initial is None else arguments.exactly(initial))
+    bits = scans.bits_of(initial, x, op, dtype)
+    asked = ("segmented_reduce", op, dtype, scans.begins(initial, bits))
     arrays = (x, offsets, out) if ends is None else (x, offsets, ends, out)
-    if stream is None and (known := repeat.run_many(asked, arrays)) is not None:
+    if stream is None and (known := repeat.run_many(asked, arrays, number=bits)) is not None:
         return known
     bounds = {"offsets": offsets} if ends is None else {"offsets": offsets, "ends": ends}
-    return _segmented_reduce_anew(asked, x, op, initial, dtype, out, stream, bounds)
+    return _segmented_reduce_anew(asked, x, op, initial, dtype, out, stream, bounds, bits)
 
 
 def _segmented_reduce_anew(
@@ -210,6 +214,7 @@ def _segmented_reduce_anew(
     out: Any,
     stream: Any,
     bounds: dict[str, Any],
+    bits: int | None,
 ) -> Any:
     """Do what `segmented_reduce` does where no earlier call was like it."""
 
@@ -220,7 +225,7 @@ def _segmented_reduce_anew(
         if (kind := scans.conversion(given, dtype)) is not None:
             return Decision(copied=("x",), converted=kind)
         task, shown = scans.task_of(op, given, dtype, exclusive=True, called=_REDUCE)
-        begin = shown if initial is None else scans.initial_of(initial, task)
+        begin = scans.begin_of(initial, bits, shown, task)
         if result is not None:
             arguments.require_result(result, task.result, (segments,))
         if copied := arguments.not_plain(arrays):
@@ -228,7 +233,8 @@ def _segmented_reduce_anew(
         plan = plan_reduce(task, given, segments, starts, stops, begin, machine) if segments else None
         return Decision((Result((segments,), scans.dtype_of(task.result, given)),), plan=plan)
 
-    return call("segmented_reduce", asked, {"x": x, **bounds}, decide, out, stream)
+    numbers = scans.numbers_of(bits)
+    return call("segmented_reduce", asked, {"x": x, **bounds}, decide, out, stream, numbers=numbers)
 
 
 # -- Arguments ------------------------------------------------------------------------------------------------------------
@@ -284,7 +290,7 @@ def plan_reduce(
     kernel, template, blocks = way_of(task, given.size, segments, machine.multiprocessors)
     chosen = instance_of(kernel, {**template, "O": starts.scalar})
     numbers = {"segments": segments, "n": given.size}
-    numbers |= {"identity": number_of(task.identity()), "initial": number_of(initial)}
+    numbers |= {"identity": number_of(task.identity()), "initial": scan_plans.begin_number(initial)}
     last = Buffer("offsets", starts.dtype.itemsize) if ends is None else Buffer("ends")
     arrays = {"x": X, "y": Y, "starts": Buffer("offsets"), "ends": last}
     blocks = _blocks(blocks, _WAVES, chosen, machine)

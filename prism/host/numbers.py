@@ -1,0 +1,45 @@
+"""Numbers of a call that its plan takes as memory, so that one plan does for all their values."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Hashable
+from typing import Any
+
+from prism.host import arguments, repeat
+
+_MOST = 4096
+_known: dict[Hashable, int | None] = {}
+_ways: dict[Hashable, Callable[[Any], Any]] = {}
+
+
+def bits_of(asked: tuple[Hashable, ...], value: Any, way: Callable[[], Callable[[Any], Any]]) -> int | None:
+    """Return the bits of a number of a call, in the type that the kernel takes.
+
+    `asked`: what that type follows from. `way` gives what makes numbers NumPy's scalars of it.
+    None: it has more than 8 bytes, or is none of the dtype, as the call says; or `prism.lib.plan` makes the call, for good.
+    """
+    if repeat.for_good():
+        return None
+    kind = type(value)
+    exact = value or repr(value) if kind is int or kind is float else arguments.exactly(value)
+    key = asked, kind, exact
+    try:
+        return _known[key]
+    except TypeError:  # what can't be looked up, as a list for a dtype, is wrong
+        return None
+    except KeyError:
+        found = _known[key] = _bits(asked, value, way)
+        return found
+
+
+def _bits(asked: Hashable, value: Any, way: Callable[[], Callable[[Any], Any]]) -> int | None:
+    for known in (_known, _ways):
+        if len(known) >= _MOST:
+            known.clear()
+    try:
+        if asked not in _ways:
+            _ways[asked] = way()
+        number = _ways[asked](value)
+    except (AttributeError, TypeError, ValueError, OverflowError):
+        return None
+    return None if number.dtype.kind in "cV" else int.from_bytes(number.tobytes(), "little")
