@@ -62,6 +62,7 @@ _CHILDREN: Mapping[type, Callable[[Any], tuple[nodes.Body, ...]]] = {
 }
 _EXPRESSIONS: Mapping[type, Callable[[Any], tuple[nodes.Expr, ...]]] = {
     stmt.Declare: _value,
+    stmt.SharedDeclare: lambda s: () if s.length is None else (s.length,),
     stmt.Return: _value,
     stmt.Assign: attrgetter("value", "target"),
     stmt.Evaluate: lambda s: (s.value,),
