@@ -23,11 +23,11 @@ from prism.host.axes import c_strides
 from prism.host.lazies import LazyInfo, NotReadable, Sink
 from prism.host.machine import Ready, machine_of, run_on_host
 from prism.host.overlap import overlap, span
+from prism.host.pinned import count
 from prism.host.plan import OUT, Machine, Plan
 from prism.host.repeat import Recipe, cut, noting
 from prism.runtime.arrays import ArrayInfo, describe
 from prism.runtime.capture import deciding
-from prism.runtime.pinned import count
 from prism.runtime.streams import choose_stream, order
 
 _MOST = 4096  # launches of decisions that are kept

@@ -12,13 +12,12 @@ from collections.abc import Callable, Hashable, Sequence
 from contextvars import ContextVar
 from typing import Any, NamedTuple, TypeAlias
 
-from prism.host import libraries
+from prism.host import libraries, pinned
 from prism.host.lazies import LazyArray, LazyInfo
 from prism.host.libraries import Kind, Library, Reader
 from prism.host.machine import Launch
 from prism.host.memory import memory_order
 from prism.host.overlap import Spans, overlapping
-from prism.runtime import pinned
 from prism.runtime.arrays import ArrayInfo, describe
 from prism.runtime.streams import stream_handle
 

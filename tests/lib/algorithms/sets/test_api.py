@@ -12,7 +12,7 @@ import numpy as np
 import pytest
 
 from prism import lib
-from prism.runtime import pinned
+from prism.host import pinned
 from tests.host.stand_ins import Array, Gpu, array, stand_in
 from tests.rarely import rarely
 

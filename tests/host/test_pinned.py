@@ -7,7 +7,7 @@ from collections.abc import Iterator
 import pytest
 
 import prism.lib as lib
-from prism.runtime import pinned
+from prism.host import pinned
 from prism.runtime.driver import DeviceError
 from tests.host.stand_ins import Gpu, array, stand_in
 
