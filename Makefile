@@ -81,6 +81,7 @@ proofs: env ## check the mechanised proofs, and certificates by the proved check
 	@rm -rf build/certificates && mkdir -p build/certificates
 	@$(PY) -m tests.lib.certificates --every 60 --folder build/certificates >/dev/null
 	@$(PY) -m tests.generated.certificates --count 128 --mutants --folder build/certificates >/dev/null
+	@$(PY) -m tests.generated.random_certificates --count 4000 --folder build/certificates >/dev/null
 	@$(MAKE) --no-print-directory -C theory/proofs compare CERTIFICATES=$(CURDIR)/build/certificates PYTHON=$(PY)
 
 format: env ## put the source in the house's form

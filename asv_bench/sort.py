@@ -36,7 +36,9 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--sizes", default="16,20,24,28,777777,10000019,100000007")
     parser.add_argument("--dtypes", default=",".join(SORTED))
-    parser.add_argument("--data", default="", help="default: uniform, and all others of 2^28 keys of uint32")
+    parser.add_argument(
+        "--data", default="", help="default: uniform, and all others of 2^28 keys of uint32 and float32"
+    )
     parser.add_argument("--only", default="keys,pairs,argsort")
     parser.add_argument("--rounds", type=int, default=5)
     parser.add_argument("--tb", type=float, default=4.25)
@@ -49,10 +51,11 @@ def main() -> None:
         for size in map(int, asked.sizes.split(",")):
             n = size if size > 64 else 1 << size
             for what in asked.only.split(","):
-                all_data = what == "keys" and dtype == "uint32" and size == 28
+                all_data = what == "keys" and dtype in ("uint32", "float32") and size == 28
                 for kind in asked.data.split(",") if asked.data else DATA if all_data else DATA[:1]:
                     found, floor = measure_one(cubs, what, dtype, n, kind, asked)
                     of = (f" {kind}" if kind != "uniform" else "") + (f" of {n}" if size > 64 else "")
+                    of += " alone" if asked.alone else ""
                     rows.add(f"{what} {dtype}{of}", n.bit_length() - 1, found, floor)
                     cupy.get_default_memory_pool().free_all_blocks()
                     torch.cuda.empty_cache()

@@ -14,6 +14,7 @@ from types import ModuleType
 from typing import TYPE_CHECKING, Any
 
 from prism.lang.diagnostics import CompileError
+from prism.lang.intrinsics.declaration import OLDEST_ARCH, supports
 from prism.lang.keep.memo import lazy_property
 from prism.lang.lower.limits import check_architecture
 from prism.lang.pipeline import build
@@ -172,6 +173,8 @@ def compile(kernel: Kernel, template: Mapping[str, object] | None = None, arch: 
         raise TypeError(f"an architecture is text, as in 'sm_90a', not {type(arch).__qualname__}")
     if not ARCH.fullmatch(arch):
         raise ValueError(f"an architecture is written as in `sm_90a`, not {arch!r}")
+    if not supports(arch, OLDEST_ARCH):
+        raise ValueError(f"the oldest architecture that kernels are for is `{OLDEST_ARCH}`: {arch!r} is none of them")
     try:
         program = build(kernel, template)
         check_architecture(program, arch)

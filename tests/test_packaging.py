@@ -80,7 +80,7 @@ def test_the_wheel_holds_the_tree(wheel: Path) -> None:
         licences = [name for name in archive.namelist() if name.endswith("/LICENSE")]
     expected = shipped_files()
     assert "prism/kernels/__init__.py" in expected
-    assert sorted(Path(name).suffix for name in built) == [".json", ".jsonl", ".xz", ".xz"]
+    assert sorted(Path(name).suffix for name in built) == [".json", ".jsonl", ".xz", ".xz", ".xz"]
     assert names - built == expected, "missing or surplus: mend [tool.setuptools.package-data] in pyproject.toml"
     assert licences
 

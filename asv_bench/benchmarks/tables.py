@@ -23,6 +23,8 @@ TOPS = (
 SORTED = ("uint32", "float32", "uint64", "uint16", "uint8")
 NARROW = ("keys float16", "keys int64 narrow")
 """Sorts of keys alone: of 16 bits with zeros of both signs, and of 8 bytes of which three differ."""
+HELD_OUT = (10_000_019, 100_000_007)
+"""Numbers of elements for which nothing was tuned: they stand at the logarithm below."""
 
 
 def names_of(*parts: tuple[str, ...]) -> list[str]:
@@ -36,7 +38,11 @@ def alone_too(names: list[str]) -> list[str]:
 
 
 CALLS: dict[str, list[str]] = {
-    "sort": [*names_of(("keys", "pairs", "argsort"), SORTED), *(f"keys uint32 {kind}" for kind in DATA[1:]), *NARROW],
+    "sort": [
+        *names_of(("keys", "pairs", "argsort"), SORTED), *names_of(("keys",), SORTED[:2], DATA[1:]), *NARROW,
+        *names_of(("keys",), SORTED[:2], ("alone",)),
+        *(f"{what} {dtype} of {n}" for what, dtype, n in product(("keys", "pairs", "argsort"), SORTED[:3], HELD_OUT)),
+    ],
     "sort_rows": [
         *names_of(("keys", "argsort", "segments", "uneven", "top 8"), ("uint32", "float32")), "columns uint8",
     ],
@@ -69,7 +75,7 @@ CALLS: dict[str, list[str]] = {
     ]),
 }  # fmt: skip
 LOGS = {
-    "sort": [16, 20, 24, 28],
+    "sort": [16, 20, 23, 24, 26, 28],
     "sort_rows": [2, 4, 6, 8, 10, 12, 14, 24],
     "sets": [20, 24, 28],
     "merge": [24, 28],

@@ -15,10 +15,11 @@ from prism.kernels.attention.backward_parts import bound, put, round_pairs
 from prism.kernels.attention.backward_place import Lot, Sight, find_lot, sight_of
 from prism.kernels.attention.cut import Terms
 from prism.kernels.attention.softmax import LOG2_E, mask, pack
+from prism.kernels.hgemm.main_loop import share_registers
 from prism.lang import (
     CUtensorMap, attr, bitcast, block, bulk_load, bulk_reduce, claim, column, const, constexpr, count, dtype, fast_exp2_flush,
     float4, float4_cast, float32, fragment, grid, group, id, int32, int64, load_vector, one, partition, prism, ptr, requires,
-    roles, row, set_registers, shared, shuffle_xor, stmatrix, template, thread, tma_load, tma_store, uint32, vector,
+    roles, row, shared, shuffle_xor, stmatrix, template, thread, tma_load, tma_store, uint32, vector,
     warp, warpgroup, wgmma,
 )  # fmt: skip
 
@@ -157,11 +158,7 @@ def change_keys(
         see: Sight @ block[1] = sight_of(at, ahead, back, apart, CUT=CUT, TERMS=TERMS)
         workers, helpers = roles(warpgroup, CUT.groups, 1)
         consumers, loader, storer = roles(warp, 4 * CUT.groups, 1, 1)
-        if CUT.registers > 0:
-            with helpers:
-                set_registers(CUT.loader_registers)
-            with workers:
-                set_registers(CUT.registers)
+        share_registers(workers, helpers, MANY=CUT.registers, FEW=CUT.loader_registers)
 
         @requires(thread[1])
         def begin_rows():

@@ -7,9 +7,10 @@ from prism.kernels.attention.backward_parts import bound, put, round_pairs
 from prism.kernels.attention.backward_place import Lot, find_lot
 from prism.kernels.attention.cut import Terms
 from prism.kernels.attention.softmax import LOG2_E, mask
+from prism.kernels.hgemm.main_loop import share_registers
 from prism.lang import (
     CUtensorMap, attr, block, claim, const, constexpr, count, dtype, fast_exp2_flush, float32, fragment, grid, group, id, int32,
-    int64, one, partition, prism, ptr, requires, roles, row, set_registers, shared, template, thread, tma_load, tma_store, warp,
+    int64, one, partition, prism, ptr, requires, roles, row, shared, template, thread, tma_load, tma_store, warp,
     warpgroup, wgmma,
 )  # fmt: skip
 
@@ -65,11 +66,7 @@ def change_queries(
         tiles: int32 @ block[1] = at.row + at.head * at.row_tiles
         workers, helpers = roles(warpgroup, CUT.groups, 1)
         consumers, loader, storer = roles(warp, 4 * CUT.groups, 1, 1)
-        if CUT.registers > 0:
-            with helpers:
-                set_registers(CUT.loader_registers)
-            with workers:
-                set_registers(CUT.registers)
+        share_registers(workers, helpers, MANY=CUT.registers, FEW=CUT.loader_registers)
         with claim(q_tile, loader) as q_in, claim(dout_tile, loader) as dout_in, one(thread):
             if not TERMS.packed or at.length > 0:
                 tma_load(q_in, q[at.end, at.head, first, 0])

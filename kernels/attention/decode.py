@@ -11,9 +11,10 @@ from __future__ import annotations
 from prism.kernels.attention.decode_cut import DecodeCut, Rows, Sizes
 from prism.kernels.attention.decode_pieces import bring, put
 from prism.kernels.attention.softmax import LEAST, compare, exponentiate, mask
+from prism.kernels.hgemm.main_loop import share_registers
 from prism.lang import (
     CUtensorMap, attr, block, claim, const, constexpr, count, dtype, float32, fragment, grid, group, id, int32, int64,
-    load_vector, one, partition, prefetch_map, prism, ptr, requires, roles, row, set_registers, shared, store_vector,
+    load_vector, one, partition, prefetch_map, prism, ptr, requires, roles, row, shared, store_vector,
     template, thread, turns, vector, warp, warpgroup, wgmma,
 )  # fmt: skip
 from prism.lib.thread import operators
@@ -57,11 +58,7 @@ def decode(
         w: int32 @ warpgroup[1] = id()
         workers, helpers = roles(warpgroup, CUT.groups, 1)
         consumers, loader, bringer = roles(warp, 4 * CUT.groups, 1, 1)
-        if CUT.registers > 0:
-            with helpers:
-                set_registers(40)
-            with workers:
-                set_registers(CUT.registers)
+        share_registers(workers, helpers, MANY=CUT.registers, FEW=40)
         with loader, one(thread):
             prefetch_map(k)
 

@@ -13,9 +13,10 @@ from prism.kernels.attention.packed import Place, count_places, find_place
 from prism.kernels.attention.softmax import (
     EIGHT, LEAST, LN_2, LOG2_E, as_it_is, change, compare, exponentiate, mask, pack,
 )  # fmt: skip
+from prism.kernels.hgemm.main_loop import share_registers
 from prism.lang import (
     CUtensorMap, attr, block, claim, column, const, constexpr, count, dtype, fast_exp2, float32, fragment, function, grid, group,
-    id, int32, int64, log2, one, partition, prism, ptr, requires, roles, row, set_registers, shared, shuffle_xor, stmatrix,
+    id, int32, int64, log2, one, partition, prism, ptr, requires, roles, row, shared, shuffle_xor, stmatrix,
     store_vector, template, thread, tma_load, tma_store, turns, uint32, vector, warp, warpgroup, wgmma,
 )  # fmt: skip
 
@@ -130,11 +131,7 @@ def attend(
         w: int32 @ warpgroup[1] = id()
         workers, helpers = roles(warpgroup, CUT.groups, 1)
         consumers, loader, storer, scheduler = roles(warp, 4 * CUT.groups, 1, 1, 1)
-        if CUT.registers > 0:
-            with helpers:
-                set_registers(CUT.loader_registers)
-            with workers:
-                set_registers(CUT.registers)
+        share_registers(workers, helpers, MANY=CUT.registers, FEW=CUT.loader_registers)
 
         @requires(block[1], thread[CUT.threads])
         def make_tile(tile: int32 @ block[1]):

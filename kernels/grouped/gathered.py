@@ -6,13 +6,13 @@ The rest is as in product.py. Rows are not in memory as a matrix at any time.
 from __future__ import annotations
 
 from prism.kernels.grouped.schedule import Grouping, Place, Sizes, bound_of, in_groups
-from prism.kernels.grouped.product import load_matrix, store_group
+from prism.kernels.grouped.product import clear_of_none, load_matrix, store_group
 from prism.kernels.hgemm.cut import Cut
 from prism.kernels.hgemm.fused import Terms
-from prism.kernels.hgemm.main_loop import multiply_tiles
+from prism.kernels.hgemm.main_loop import multiply_tiles, share_registers
 from prism.lang import (
     CUtensorMap, async_, attr, block, claim, const, constexpr, count, cp_async, dtype, float32, fragment, function, grid, group,
-    id, int32, int64, one, partition, prefetch_map, prism, ptr, requires, roles, set_registers, shared, template, thread, uint32,
+    id, int32, int64, one, partition, prefetch_map, prism, ptr, requires, roles, shared, template, thread, uint32,
     warp, warpgroup,
 )  # fmt: skip
 
@@ -50,20 +50,13 @@ def gathered_product(
         sums: fragment(float32, CUT.rows, CUT.bn) @ warpgroup[1] = 0  # of those who have none of a tile's rows
         workers, helpers = roles(warpgroup, CUT.consumers, 1)
         consumers, gatherer, loader, storer = roles(warp, CUT.warps, 2, 1, 1)
-        if CUT.worker_registers > 0:
-            with helpers:
-                set_registers(CUT.helper_registers)
-            with workers:
-                set_registers(CUT.worker_registers)
+        share_registers(workers, helpers, MANY=CUT.worker_registers, FEW=CUT.helper_registers)
         with loader, one(thread):
             prefetch_map(map_b)
 
         @requires(block[1], thread[CUT.threads])
         def make_tile(at: Place @ block[1]):
-            if s.k == 0:
-                with workers, group(thread[1]):
-                    for e in range(count(sums)):
-                        sums[e] = 0
+            clear_of_none(sums, workers, s.k, CUT=CUT)
             multiply_gathered(
                 sums, consumers, loader, gatherer, map_b, map_other, x, taken, apart, most, at, s, CUT=CUT, TILE=TILE, T=T, TB=TB,
                 TAKEN=TAKEN, TRIM=TRIM, PAIR=TERMS.pair > 0,

@@ -12,10 +12,10 @@ from prism.kernels.grouped.schedule import Grouping, Place, Sizes, in_groups
 from prism.kernels.hgemm.cut import Cut
 from prism.kernels.hgemm.epilogue import store_plain
 from prism.kernels.hgemm.fused import Terms, bring_records, round_fused
-from prism.kernels.hgemm.main_loop import main_loop
+from prism.kernels.hgemm.main_loop import main_loop, share_registers
 from prism.lang import (
     CUtensorMap, attr, block, claim, const, constexpr, count, dtype, float32, fragment, function, grid, group,
-    id, int32, int64, one, partition, prefetch_map, prism, ptr, requires, roles, set_registers, shared, template, thread,
+    id, int32, int64, one, partition, prefetch_map, prism, ptr, requires, roles, shared, template, thread,
     tma_load, tma_store, uint32, warp, warpgroup,
 )  # fmt: skip
 from prism.lib.thread import operators
@@ -60,11 +60,7 @@ def grouped_product(
         sums: fragment(float32, CUT.rows, CUT.bn) @ warpgroup[1] = 0  # of those who have none of a tile's rows
         workers, helpers = roles(warpgroup, CUT.consumers, 1)
         consumers, loader, fetcher, storer = roles(warp, CUT.warps, 1, 1, 1)
-        if CUT.worker_registers > 0:
-            with helpers:
-                set_registers(CUT.helper_registers)
-            with workers:
-                set_registers(CUT.worker_registers)
+        share_registers(workers, helpers, MANY=CUT.worker_registers, FEW=CUT.helper_registers)
         with loader, one(thread):
             prefetch_map(map_a)
             prefetch_map(map_b)
@@ -72,11 +68,7 @@ def grouped_product(
         @requires(block[1], thread[CUT.threads])
         def make_tile(at: Place @ block[1]):
             depth: int32 @ block[1] = at.length if GROUPING.along_k else s.k
-            if depth == 0:
-                with workers, group(thread[1]):
-                    for e in range(count(sums)):
-                        sums[e] = 0
-
+            clear_of_none(sums, workers, depth, CUT=CUT)
             multiply_group(
                 sums, consumers, loader, map_a, map_b, map_other, at, depth, s, CUT=CUT, TILE=TILE, T=T, TB=TB,
                 GROUPING=GROUPING, TRIM=TRIM, PAIR=TERMS.pair > 0,
@@ -87,6 +79,19 @@ def grouped_product(
             )  # fmt: skip
 
         in_groups(bounds, s, first, blocks, counter, loader, CUT=TILE, GROUPING=GROUPING, TILE=make_tile, DYNAMIC=DYNAMIC)
+
+
+@prism("device")
+@template(CUT=constexpr(Cut))
+@requires(block[1], thread[CUT.threads])
+def clear_of_none(
+    sums: fragment(float32, CUT.rows, CUT.bn) @ warpgroup[1], workers: roles(warpgroup, CUT.consumers), depth: int32 @ block[1],
+):  # fmt: skip
+    """Clear the sums where there is no K: the main loop makes no product that would."""
+    if depth == 0:
+        with workers, group(thread[1]):
+            for e in range(count(sums)):
+                sums[e] = 0
 
 
 @prism("device")

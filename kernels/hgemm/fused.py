@@ -10,10 +10,10 @@ from dataclasses import dataclass
 
 from prism.kernels.hgemm.cut import Cut
 from prism.kernels.hgemm.epilogue import pack, store_plain
-from prism.kernels.hgemm.main_loop import main_loop, multiply, prefetch_tiles
+from prism.kernels.hgemm.main_loop import main_loop, multiply, prefetch_tiles, share_registers
 from prism.lang import (
     CUtensorMap, assume, attr, bfloat16, block, claim, const, constexpr, count, dtype, float32, fragment, function, grid,
-    group, id, int32, int64, ldmatrix, one, partition, prefetch_map, prism, ptr, requires, roles, set_registers, shared,
+    group, id, int32, int64, ldmatrix, one, partition, prefetch_map, prism, ptr, requires, roles, shared,
     shuffle_xor, stmatrix, template, thread, tma_load, tma_store, uint32, unpack_bf16x2, unpack_f16x2, warp, warpgroup,
 )  # fmt: skip
 
@@ -92,11 +92,7 @@ def hgemm_fused(
             sums: fragment(float32, CUT.rows, CUT.bn) @ warpgroup[1]
             workers, helpers = roles(warpgroup, CUT.consumers, 1)
             consumers, loader, fetcher, storer = roles(warp, CUT.warps, 1, 1, 1)
-            if CUT.worker_registers > 0:
-                with helpers:
-                    set_registers(CUT.helper_registers)
-                with workers:
-                    set_registers(CUT.worker_registers)
+            share_registers(workers, helpers, MANY=CUT.worker_registers, FEW=CUT.helper_registers)
             with loader, one(thread):
                 if TERMS.pair > 0:
                     prefetch_map(map_a)

@@ -5,8 +5,20 @@ from __future__ import annotations
 from prism.kernels.hgemm.cut import Cut
 from prism.lang import (
     CUtensorMap, block, claim, const, constexpr, dtype, float32, fragment, function, grid, group, id, int32, one, prefetch_map,
-    prism, requires, roles, shared, template, thread, tma_load, tma_prefetch, warp, warpgroup, wgmma,
+    prism, requires, roles, set_registers, shared, template, thread, tma_load, tma_prefetch, warp, warpgroup, wgmma,
 )  # fmt: skip
+
+
+@prism("device")
+@template(MANY=constexpr(int), FEW=constexpr(int), WORKERS=constexpr(int), HELPERS=constexpr(int))
+@requires(block[1], thread[128])
+def share_registers(workers: roles(warpgroup, WORKERS), helpers: roles(warpgroup, HELPERS)):
+    """Give each thread of the `workers` so `MANY` registers, and the helpers' as `FEW`; 0: leave them as they are."""
+    if MANY > 0:
+        with helpers:
+            set_registers(FEW)
+        with workers:
+            set_registers(MANY)
 
 
 @prism("device")
@@ -64,6 +76,7 @@ def multiply_tiles(
     grid.pipeline(
         a, b, consumers, part * CUT.bk if CUT.parts > 1 else 0, k, THREADS=CUT.threads, STEP=CUT.parts * CUT.bk, FILL=FILL,
         USE=use, AHEAD=CUT.ahead, CLUSTER=1 if CUT.parts > 1 else CUT.cluster,
+        UNROLL=4 if CUT.parts > 1 and CUT.bm == 128 and CUT.bn == 64 else 1,
     )  # fmt: skip
 
 

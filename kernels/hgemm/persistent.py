@@ -10,10 +10,10 @@ from __future__ import annotations
 
 from prism.kernels.hgemm.cut import Cut, Terms
 from prism.kernels.hgemm.epilogue import store_slabs
-from prism.kernels.hgemm.main_loop import multiply, prefetch_tiles
+from prism.kernels.hgemm.main_loop import multiply, prefetch_tiles, share_registers
 from prism.lang import (
     CUtensorMap, assume, attr, block, const, constexpr, count, dtype, float32, fragment, function, grid, group, id, int32, int64,
-    one, partition, prism, ptr, requires, roles, set_registers, template, thread, warp, warpgroup,
+    one, partition, prism, ptr, requires, roles, template, thread, warp, warpgroup,
 )  # fmt: skip
 
 
@@ -61,11 +61,7 @@ def hgemm(
             sums: fragment(float32, CUT.rows, CUT.bn) @ warpgroup[1]
             workers, helpers = roles(warpgroup, CUT.consumers, 1)
             consumers, loader, fetcher, storer = roles(warp, CUT.warps, 1, 1, 1)
-            if CUT.worker_registers > 0:
-                with helpers:
-                    set_registers(CUT.helper_registers)
-                with workers:
-                    set_registers(CUT.worker_registers)
+            share_registers(workers, helpers, MANY=CUT.worker_registers, FEW=CUT.helper_registers)
             with loader, one(thread):
                 prefetch_tiles(map_a, map_b, first, tiles_m, tiles_n, prefetch_k, CUT=CUT)
 

@@ -1,9 +1,9 @@
 """Sums of exponentials of rows of scores that begin anywhere."""
 
 from prism.kernels.activations.rows import load_piece
-from prism.kernels.losses.cross_entropy import THREADS, Part32, join, power
+from prism.kernels.losses.cross_entropy import THREADS, Part32, power, store_joined
 from prism.lang import (
-    attr, block, claim, const, constexpr, dtype, float32, grid, group, id, int32, int64, partition, prefetch, prism, ptr,
+    attr, block, const, constexpr, dtype, float32, grid, group, id, int32, int64, partition, prefetch, prism, ptr,
     requires, split, template, thread,
 )  # fmt: skip
 
@@ -26,9 +26,9 @@ def sum_exponentials_anywhere(
     """
     b: int64 @ block[1] = id()
     row: int64 @ block[1] = b // chunks
-    each: int64 @ grid[1] = ((n // WIDTH - 1) // chunks + 1) * WIDTH
+    each: int64 @ grid[1] = ((n - 1) // WIDTH // chunks + 1) * WIDTH  # the last one has what is no whole vector
     first: int64 @ block[1] = (b - row * chunks) * each
-    end: int64 @ block[1] = min(first + each, n)
+    end: int64 @ block[1] = max(min(first + each, n), first)
     with partition(parts, block[1], b) as target, group(block[1]):
         t: int32 @ thread[1] = id()
         start: int64 @ block[1] = row * apart + first
@@ -61,11 +61,7 @@ def sum_exponentials_anywhere(
                 for k in range(VECTORS * WIDTH):
                     sum = sum + power(items[k] - top, FAST=True)
                 part = Part32(top, sum, part.plain)
-        whole: Part32 @ block[1] = block.reduce(part, OP=join)
-        with claim(target, thread[1]) as mine:
-            match split(thread):
-                case 1:
-                    mine[0] = whole
+        store_joined(target, part)
 
 
 EXAMPLES = {"sum_exponentials_anywhere": {"T": "bfloat16", "VECTORS": 4, "WIDTH": 8}}

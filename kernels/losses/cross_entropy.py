@@ -3,9 +3,7 @@
 from prism.kernels.activations.rows import load_piece, rows_below, store_piece
 from prism.lang import (
     attr, block, claim, const, constexpr, dtype, exp, fast_exp2_flush, float32, grid, group, id, int32, int64, log, may_alias,
-    partition,
-    prism, ptr, requires, split, struct, template, thread,
-    uint_as_float,
+    partition, prism, ptr, requires, split, struct, template, thread, uint_as_float,
 )  # fmt: skip
 
 THREADS = 256
@@ -41,6 +39,17 @@ def join(a: Part32 @ thread[1], b: Part32 @ thread[1]) -> Part32 @ thread[1]:
     return Part32(
         top, a.total * power(a.highest - over, FAST=True) + b.total * power(b.highest - over, FAST=True), a.plain + b.plain
     )
+
+
+@prism("device")
+@requires(block[1], thread[32])
+def store_joined(target: ptr(Part32) @ block[1], part: Part32 @ thread[1]):
+    """Store what the parts of all threads are together."""
+    whole: Part32 @ block[1] = block.reduce(part, OP=join)
+    with claim(target, thread[1]) as mine:
+        match split(thread):
+            case 1:
+                mine[0] = whole
 
 
 @prism("device")
@@ -100,11 +109,7 @@ def sum_exponentials(
                 for k in range(VECTORS * WIDTH):
                     sum = sum + power(items[k] - top, FAST=True)
                 part = Part32(top, sum, part.plain)
-        whole: Part32 @ block[1] = block.reduce(part, OP=join)
-        with claim(target, thread[1]) as mine:
-            match split(thread):
-                case 1:
-                    mine[0] = whole
+        store_joined(target, part)
 
 
 @prism("global")

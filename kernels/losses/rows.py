@@ -1,7 +1,7 @@
 """Cross-entropy of rows that are held whole: by lanes of a warp, or by a block."""
 
 from prism.kernels.losses.cross_entropy import Part32, loss_of, power
-from prism.kernels.rows.elements import load_words
+from prism.kernels.rows.elements import join_none, load_words, read_plain
 from prism.kernels.rows.registers import prefetch_rows
 from prism.kernels.rows.skeleton import map_rows
 from prism.kernels.rows.sums import Pair, add_pairs
@@ -43,13 +43,6 @@ def loss_rows(
             load_words(x, row * stride + column, words, FIRST=0, WIDTH=WIDTH)
 
         @requires(thread[1])
-        def read(
-            row: int64 @ thread[1], column: int32 @ thread[1], words: T[WIDTH] @ thread[1], values: float32[WIDTH] @ thread[1],
-        ):
-            for k in range(WIDTH):
-                values[k] = float32(words[k])
-
-        @requires(thread[1])
         def largest(column: int32 @ thread[1], values: float32[WIDTH] @ thread[1]) -> float32 @ thread[1]:
             return thread.reduce(values, OP=operators.maximum)
 
@@ -66,10 +59,6 @@ def loss_rows(
         @requires(thread[1])
         def pack(top: float32 @ thread[1], sums: Pair @ thread[1]) -> Part32 @ thread[1]:
             return Part32(top, sums.first, sums.second)
-
-        @requires(thread[32])
-        def join(parts: Part32[BLOCKS] @ thread[1]) -> Part32 @ thread[1]:
-            return parts[0]
 
         @requires(thread[1])
         def last(top: float32 @ thread[1], whole: Part32 @ thread[1]) -> float32 @ thread[1]:
@@ -88,8 +77,9 @@ def loss_rows(
             prefetch_rows(x, r + ahead, rows, n, stride, lanes, BLOCKS=BLOCKS, WIDE=WIDE)
         map_rows(
             x, stride, x, stride, r, ahead, rows, n, lanes, least, Pair(0, 0), TI=T, A=float32, P=Part32, STAGES=2, ONCE=False,
-            ITEMS=ITEMS, WIDTH=WIDTH, INPUTS=1, KEPT=1, BLOCKS=BLOCKS, WIDE=WIDE, THREADS=THREADS, WAY=WAY, LOAD=load, READ=read,
-            FIRST=largest, OP=operators.maximum, SECOND=above, OP2=add_pairs, PACK=pack, JOIN=join, LAST=last, STORE=store,
+            ITEMS=ITEMS, WIDTH=WIDTH, INPUTS=1, KEPT=1, BLOCKS=BLOCKS, WIDE=WIDE, THREADS=THREADS, WAY=WAY, LOAD=load,
+            READ=read_plain, FIRST=largest, OP=operators.maximum, SECOND=above, OP2=add_pairs, PACK=pack, JOIN=join_none,
+            LAST=last, STORE=store,
         )
 
 

@@ -7,7 +7,7 @@ equal elements keep their order. What is equal to several samples that begin par
 
 from prism.lang import (
     atomic_add, attr, block, clz, const, constexpr, count, dtype, function, grid, group, id, int32, int64, partition, prism, ptr,
-    requires, shared, template, thread, uint8, uint32,
+    requires, shared, struct, template, thread, uint8, uint32,
 )
 from prism.kernels.sort.ranking import begin_digits
 from prism.lib.thread import operators
@@ -37,13 +37,24 @@ def take_samples(x: ptr(const(T)) @ grid[1], samples: ptr(T) @ grid[1], apart: i
             own[0] = x[int64(me) * apart + int64(uint32(me) * uint32(_SCATTER) >> 8) % apart]
 
 
+@struct
+class Tile:
+    """Of a tile: its segment, how many tiles that has, which of these it is, how many elements it has, and where it begins."""
+
+    segment: int32
+    tiles: int32
+    within: int32
+    many: int32
+    start: int64
+
+
 @prism("device")
 @requires(block[1], thread[32])
 @template(TILE=constexpr(int), INNER=constexpr(bool))
-def segment_of(
+def find_tile(
     segments: ptr(const(uint32)) @ grid[1], tile: int32 @ block[1], n: int64 @ block[1]
-) -> (int32, int32, int32, int64, int32) @ block[1]:
-    """Of a tile: its segment, how many tiles that has, which of these it is, where it begins, and how many elements it has.
+) -> Tile @ block[1]:
+    """Say what a tile is.
 
     `segments`: which tile is the first one of each, and, behind those of all, where it begins. Not `INNER`: there is one.
     """
@@ -56,10 +67,11 @@ def segment_of(
         begin: int64 @ block[1] = int64(segments[SEGMENTS + 1 + segment])
         end: int64 @ block[1] = int64(segments[SEGMENTS + 2 + segment])
         start: int64 @ block[1] = begin + int64(tile - first) * TILE
-        return segment, tiles, tile - first, start, int32(min(max(end - start, 0), TILE)) if tile < first + tiles else 0
+        many: int32 @ block[1] = int32(min(max(end - start, 0), TILE)) if tile < first + tiles else 0
+        return Tile(segment, tiles, tile - first, many, start)
     else:
         start: int64 @ block[1] = int64(tile) * TILE
-        return 0, int32((n + (TILE - 1)) // TILE), tile, start, int32(min(n - start, TILE))
+        return Tile(0, int32((n + (TILE - 1)) // TILE), tile, int32(min(n - start, TILE)), start)
 
 
 @prism("device")
@@ -123,26 +135,21 @@ def count_parts(
         partition(counts, block[1], offset=lambda place: place, races="none") as all_counts, group(block[1]),
     ):
         t: int32 @ thread[1] = id()
-        segment: int32 @ block[1] = 0
-        tiles: int32 @ block[1] = 0
-        within: int32 @ block[1] = 0
-        start: int64 @ block[1] = 0
-        many: int32 @ block[1] = 0
-        segment, tiles, within, start, many = segment_of(segments, number, n, TILE=TILE, INNER=INNER)
-        if many > 0:
+        at: Tile @ block[1] = find_tile(segments, number, n, TILE=TILE, INNER=INNER)
+        if at.many > 0:
             tree: shared(T[32 * SEGMENTS])
             bounds: shared(T[SEGMENTS])
             again: shared(int32[SEGMENTS])
             bins: shared(int32[SEGMENTS])
             block.fill(bins, 0, SEGMENTS)
             repeated: bool @ block[1] = load_bounds(
-                samples, tree, bounds, again, segment * (apart << bits), apart, bits, LESS=LESS,
+                samples, tree, bounds, again, at.segment * (apart << bits), apart, bits, LESS=LESS,
             )
             items: T[ITEMS] @ thread[1]
             spots: int32[ITEMS] @ thread[1]
             with group(thread[1]):
                 for k in range(ITEMS):
-                    items[k] = x[start + min(k * THREADS + t, many - 1)]
+                    items[k] = x[at.start + min(k * THREADS + t, at.many - 1)]
                     spots[k] = 1
                 lane: int32 = t % 32
                 for level in range(bits):
@@ -155,14 +162,14 @@ def count_parts(
                         if again[spots[k]] != 0 and not LESS(bounds[spots[k]], items[k]):
                             spots[k] = spots[k] - 1
                 for k in range(ITEMS):
-                    if k * THREADS + t < many:
+                    if k * THREADS + t < at.many:
                         atomic_add(bins[spots[k]], 1, scope="block")
-            with partition(all_numbers, thread[1], offset=start + t) as own, group(thread[1]):
+            with partition(all_numbers, thread[1], offset=at.start + t) as own, group(thread[1]):
                 for k in range(ITEMS):
-                    if k * THREADS < many - t:
+                    if k * THREADS < at.many - t:
                         own[k * THREADS] = uint8(spots[k])
-            first: int32 @ block[1] = (number - within << bits) + within
-            with partition(all_counts, thread[1], offset=first + t * tiles, races="none") as own, group(thread[1]):
+            first: int32 @ block[1] = (number - at.within << bits) + at.within
+            with partition(all_counts, thread[1], offset=first + t * at.tiles, races="none") as own, group(thread[1]):
                 if t < 1 << bits:
                     own[0] = uint32(bins[t])
         else:
@@ -221,7 +228,7 @@ def find_segments(
     counts: ptr(const(uint32)) @ grid[1], sums: ptr(const(uint32)) @ grid[1], segments: ptr(uint32) @ grid[1], n: int64 @ grid[1],
     tiles: int32 @ grid[1], bits: int32 @ grid[1],
 ):
-    """Say where each part begins, and which tile is its first one: see `segment_of`. `counts`: of `tiles` for each part.
+    """Say where each part begins, and which tile is its first one: see `find_tile`. `counts`: of `tiles` for each part.
 
     Perspective: grid, of one block.
     Test:        tests/kernels/test_merge_samples.py
@@ -326,32 +333,27 @@ def move_parts(
         partition(y_values, block[1], offset=lambda place: place, races="none") as value_result, group(block[1]),
     ):
         t: int32 @ thread[1] = id()
-        segment: int32 @ block[1] = 0
-        tiles: int32 @ block[1] = 0
-        within: int32 @ block[1] = 0
-        start: int64 @ block[1] = 0
-        many: int32 @ block[1] = 0
-        segment, tiles, within, start, many = segment_of(segments, number, n, TILE=TILE, INNER=INNER)
-        if many > 0:
+        at: Tile @ block[1] = find_tile(segments, number, n, TILE=TILE, INNER=INNER)
+        if at.many > 0:
             tile: shared(T[TILE])
             moved: shared(V[TILE if VALUES else 1])
             ids: shared(uint32[TILE])  # an element's part, and where it stood in the tile
             targets: shared(int32[SEGMENTS])
             place: int32 @ thread[1] = t // 32 * (32 * ITEMS) + t % 32
-            first: int32 @ block[1] = (number - within << bits) + within
+            first: int32 @ block[1] = (number - at.within << bits) + at.within
 
             items: T[ITEMS] @ thread[1]
             values: V[ITEMS if VALUES else 1] @ thread[1]
             ranks: int32[ITEMS] @ thread[1]
             with group(thread[1]):
                 for k in range(ITEMS):
-                    here: int32 = min(place + 32 * k, many - 1)
-                    ranks[k] = int32(numbers[start + here]) if place + 32 * k < many else SEGMENTS - 1
-                    items[k] = x[start + here]
+                    here: int32 = min(place + 32 * k, at.many - 1)
+                    ranks[k] = int32(numbers[at.start + here]) if place + 32 * k < at.many else SEGMENTS - 1
+                    items[k] = x[at.start + here]
             begin: int32 @ thread[1] = rank_quickly(ranks, THREADS=THREADS)
             with partition(targets, thread[1], offset=t) as own, group(thread[1]):
                 if t < 1 << bits:
-                    own[0] = int32(sum_before(counts, sums, first + t * tiles)) - begin
+                    own[0] = int32(sum_before(counts, sums, first + t * at.tiles)) - begin
             with (
                 partition(tile, thread[1], offset=lambda rank: rank, races="none") as spot,
                 partition(moved, thread[1], offset=lambda rank: rank, races="none") as value_spot,
@@ -362,7 +364,7 @@ def move_parts(
                     mark[ranks[k] >> 8] = uint32(ranks[k] & 255) << 16 | uint32(place + 32 * k)
                 if VALUES:  # now that keys are put away registers are free
                     for k in range(ITEMS):
-                        values[k] = x_values[start + min(place + 32 * k, many - 1)]
+                        values[k] = x_values[at.start + min(place + 32 * k, at.many - 1)]
                     for k in range(ITEMS):
                         value_spot[ranks[k] >> 8] = values[k]
             calls: int32 @ block[1] = 0
@@ -374,7 +376,7 @@ def move_parts(
                 ):
                     for k in range(ITEMS):
                         here: int32 = k * THREADS + t
-                        if here < many:
+                        if here < at.many:
                             word: uint32 = ids[here]
                             wrong = wrong or (here > 0 and ids[max(here - 1, 0)] > word)
                             target: int32 = targets[int32(word >> 16)] + here

@@ -4,7 +4,7 @@ from prism.lang import (
     attr, block, const, constexpr, count, dtype, exp, grid, group, id, int32, int64, partition, prism, ptr, requires,
     rsqrt, template, thread,
 )
-from prism.kernels.rows.elements import load_numbers, load_words, store_numbers
+from prism.kernels.rows.elements import join_none, load_numbers, load_words, read_plain, store_numbers
 from prism.kernels.rows.skeleton import map_rows
 from prism.kernels.rows.sums import add_pairs
 from prism.lib.thread import operators
@@ -37,13 +37,6 @@ def softmax_backward_rows(
             load_words(dy, row * dy_stride + column, words, FIRST=WIDTH, WIDTH=WIDTH)
 
         @requires(thread[1])
-        def read(
-            row: int64 @ thread[1], column: int32 @ thread[1], words: TI[2 * WIDTH] @ thread[1], values: A[2 * WIDTH] @ thread[1],
-        ):
-            for k in range(2 * WIDTH):
-                values[k] = A(words[k])
-
-        @requires(thread[1])
         def first(column: int32 @ thread[1], values: A[2 * WIDTH] @ thread[1]) -> D @ thread[1]:
             total: A = 0
             for k in range(WIDTH):
@@ -57,10 +50,6 @@ def softmax_backward_rows(
         @requires(thread[1])
         def pack(total: D @ thread[1], other: D @ thread[1]) -> A @ thread[1]:
             return A(total)
-
-        @requires(thread[32])
-        def join(parts: A[BLOCKS] @ thread[1]) -> A @ thread[1]:
-            return parts[0]
 
         @requires(thread[1])
         def last(total: D @ thread[1], same: A @ thread[1]) -> A @ thread[1]:
@@ -81,8 +70,8 @@ def softmax_backward_rows(
 
         map_rows(
             y, stride, dy, dy_stride, r, ahead, rows, n, lanes, D(0), D(0), TI=TI, A=A, P=A, STAGES=1, ONCE=False, ITEMS=ITEMS,
-            WIDTH=WIDTH, INPUTS=2, KEPT=2, BLOCKS=BLOCKS, WIDE=WIDE, THREADS=THREADS, WAY=WAY, LOAD=load, READ=read, FIRST=first,
-            OP=operators.add, SECOND=second, OP2=operators.add, PACK=pack, JOIN=join, LAST=last, STORE=store,
+            WIDTH=WIDTH, INPUTS=2, KEPT=2, BLOCKS=BLOCKS, WIDE=WIDE, THREADS=THREADS, WAY=WAY, LOAD=load, READ=read_plain,
+            FIRST=first, OP=operators.add, SECOND=second, OP2=operators.add, PACK=pack, JOIN=join_none, LAST=last, STORE=store,
         )
 
 
@@ -131,13 +120,6 @@ def norm_backward_rows(
             load_words(dy, row * dy_stride + column, words, FIRST=WIDTH, WIDTH=WIDTH)
 
         @requires(thread[1])
-        def read(
-            row: int64 @ thread[1], column: int32 @ thread[1], words: TI[2 * WIDTH] @ thread[1], values: A[2 * WIDTH] @ thread[1],
-        ):
-            for k in range(2 * WIDTH):
-                values[k] = A(words[k])
-
-        @requires(thread[1])
         def weigh(column: int32 @ thread[1], values: A[2 * WIDTH] @ thread[1], weighed: A[WIDTH] @ thread[1]):
             """The gradients of what the weight was multiplied with."""
             if WEIGHT:
@@ -175,10 +157,6 @@ def norm_backward_rows(
             of: P = squares if CENTRED else sums
             return F(of.first * share, sums.second * share if CENTRED else 0, of.second * share)
 
-        @requires(thread[32])
-        def join(parts: F[BLOCKS] @ thread[1]) -> F @ thread[1]:
-            return parts[0]
-
         @requires(thread[1])
         def factor(sums: P @ thread[1], means: F @ thread[1]) -> A @ thread[1]:
             return A(rsqrt(means.count + eps))
@@ -202,8 +180,9 @@ def norm_backward_rows(
 
         map_rows(
             x, stride, dy, dy_stride, r, step, rows, n, lanes, P(0, 0), P(0, 0), TI=TI, A=A, P=F, STAGES=2 if CENTRED else 1,
-            ONCE=False, ITEMS=ITEMS, WIDTH=WIDTH, INPUTS=2, KEPT=2, BLOCKS=BLOCKS, WIDE=WIDE, THREADS=THREADS, WAY=WAY, LOAD=load,
-            READ=read, FIRST=first, OP=add_pairs, SECOND=second, OP2=add_pairs, PACK=pack, JOIN=join, LAST=factor, STORE=store,
+            ONCE=False, ITEMS=ITEMS, WIDTH=WIDTH, INPUTS=2, KEPT=2, BLOCKS=BLOCKS, WIDE=WIDE, THREADS=THREADS, WAY=WAY,
+            LOAD=load, READ=read_plain, FIRST=first, OP=add_pairs, SECOND=second, OP2=add_pairs, PACK=pack, JOIN=join_none,
+            LAST=factor, STORE=store,
         )
         if WEIGHT or BIAS:
             t: int32 @ thread[1] = id()  # in the cluster

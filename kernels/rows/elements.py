@@ -1,7 +1,8 @@
 """Elements of rows, loaded as numbers to compute with, and stored, by vectors of at most 16 bytes."""
 
 from prism.lang import (
-    const, constexpr, dtype, grid, int64, load_vector, prism, ptr, requires, store_vector, template, thread, vector,
+    const, constexpr, dtype, function, grid, int32, int64, load_vector, prism, ptr, requires, store_vector, template, thread,
+    vector,
 )
 
 
@@ -56,3 +57,58 @@ def store_numbers(y: ptr(T) @ thread[1], at: int64 @ thread[1], values: A[WIDTH]
             for k in range(PART):
                 word[k] = T(values[p + k])
             store_vector(y[at + p], word)
+
+
+@prism("device")
+@requires(thread[1])
+@template(T=dtype, VECTORS=constexpr(int), N=constexpr(int), WIDTH=constexpr(int), LOAD=function)
+def load_vectors(
+    row: int64 @ thread[1], part: int32 @ thread[1], team: int32 @ thread[1], many: int32 @ thread[1],
+    words: T[VECTORS, N] @ thread[1],
+):
+    """Put a thread's vectors of a row, those at `part`, `part + team` and so on, of `many`, into `words`.
+
+    Of those that are not there others are read: with branches each load would wait for the one before.
+    """
+    for j in range(VECTORS):
+        word: T[N]
+        LOAD(row, min(part + j * team, many - 1) * WIDTH, word)
+        for k in range(N):
+            words[j, k] = word[k]
+
+
+@prism("device")
+@requires(thread[1])
+@template(
+    T=dtype, A=dtype, VECTORS=constexpr(int), N=constexpr(int), KEPT=constexpr(int), WIDTH=constexpr(int), READ=function,
+)
+def read_vectors(
+    row: int64 @ thread[1], part: int32 @ thread[1], team: int32 @ thread[1], many: int32 @ thread[1],
+    words: T[VECTORS, N] @ thread[1], items: A[VECTORS, KEPT] @ thread[1],
+):
+    """Make numbers of the vectors that `load_vectors` has put into `words`: `READ(row, column, word, values)` of each."""
+    for j in range(VECTORS):
+        word: T[N]
+        values: A[KEPT]
+        for k in range(N):
+            word[k] = words[j, k]
+        READ(row, min(part + j * team, many - 1) * WIDTH, word, values)
+        for k in range(KEPT):
+            items[j, k] = values[k]
+
+
+@prism("device")
+@requires(thread[1])
+@template(T=dtype, A=dtype, N=constexpr(int))
+def read_plain(row: int64 @ thread[1], column: int32 @ thread[1], words: T[N] @ thread[1], values: A[N] @ thread[1]):
+    """Make numbers of elements: a `READ` that does nothing else."""
+    for k in range(N):
+        values[k] = A(words[k])
+
+
+@prism("device")
+@requires(thread[32])
+@template(P=dtype, N=constexpr(int))
+def join_none(parts: P[N] @ thread[1]) -> P @ thread[1]:
+    """A `JOIN` of rows that are not reduced `ONCE`: nobody calls it."""
+    return parts[0]

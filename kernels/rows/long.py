@@ -4,6 +4,7 @@ from prism.lang import (
     block, constexpr, count, dtype, function, grid, group, id, int32, int64, prism, requires, template, thread,
 )
 from prism.kernels.rows.agree import agree
+from prism.kernels.rows.elements import load_vectors, read_vectors
 
 
 @prism("device")
@@ -31,19 +32,8 @@ def map_long_row(row: int64 @ block[BLOCKS], n: int32 @ grid[1], identity: S @ g
 
     @requires(thread[1])
     def fetch(at: int32 @ thread[1]):
-        for j in range(VECTORS):
-            word: TI[INPUTS * WIDTH]
-            LOAD(row, min(at + j * team, many - 1) * WIDTH, word)
-            for k in range(INPUTS * WIDTH):
-                words[j, k] = word[k]
-        for j in range(VECTORS):
-            word: TI[INPUTS * WIDTH]
-            values: A[KEPT * WIDTH]
-            for k in range(INPUTS * WIDTH):
-                word[k] = words[j, k]
-            READ(row, min(at + j * team, many - 1) * WIDTH, word, values)
-            for k in range(KEPT * WIDTH):
-                items[j, k] = values[k]
+        load_vectors(row, at, team, many, words, WIDTH=WIDTH, LOAD=LOAD)
+        read_vectors(row, at, team, many, words, items, WIDTH=WIDTH, READ=READ)
 
     @requires(thread[1])
     def prepare(j: int32 @ thread[1], vector: int32 @ thread[1], values: A[KEPT * WIDTH] @ thread[1]):

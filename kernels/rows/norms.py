@@ -4,7 +4,7 @@ from prism.lang import (
     attr, block, const, constexpr, dtype, grid, group, id, int32, int64, partition, prism, ptr, requires, rsqrt, template, thread,
 )
 from prism.kernels.rows.configurations import HELD, LONG
-from prism.kernels.rows.elements import load_numbers, load_words, store_numbers
+from prism.kernels.rows.elements import join_none, load_numbers, load_words, store_numbers
 from prism.kernels.rows.registers import prefetch_rows
 from prism.kernels.rows.skeleton import map_rows
 from prism.kernels.rows.sums import Pair
@@ -79,10 +79,6 @@ def norm_rows(
         def pack(total: D @ thread[1], squares: D @ thread[1]) -> P @ thread[1]:
             return P(total * share, (squares if CENTRED else total) * share)
 
-        @requires(thread[32])
-        def join(parts: P[BLOCKS] @ thread[1]) -> P @ thread[1]:
-            return parts[0]
-
         @requires(thread[1])
         def factor(total: D @ thread[1], means: P @ thread[1]) -> A @ thread[1]:
             return A(rsqrt(means.second + eps))
@@ -114,7 +110,7 @@ def norm_rows(
             x, stride, residual, residual_stride, r, ahead, rows, n, lanes, D(0), D(0), TI=TI, A=A, P=P,
             STAGES=2 if CENTRED else 1, ONCE=False, ITEMS=ITEMS, WIDTH=WIDTH, INPUTS=INPUTS, KEPT=1, BLOCKS=BLOCKS, WIDE=WIDE,
             THREADS=THREADS, WAY=WAY, LOAD=load, READ=read, FIRST=first, OP=operators.add, SECOND=off_mean, OP2=operators.add,
-            PACK=pack, JOIN=join, LAST=factor, STORE=store,
+            PACK=pack, JOIN=join_none, LAST=factor, STORE=store,
         )
 
 

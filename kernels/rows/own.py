@@ -5,7 +5,7 @@ from prism.lang import (
     thread,
 )
 from prism.kernels.rows.configurations import HELD, LONG
-from prism.kernels.rows.elements import load_words, store_numbers
+from prism.kernels.rows.elements import join_none, load_words, read_plain, store_numbers
 from prism.kernels.rows.registers import prefetch_rows
 from prism.kernels.rows.skeleton import map_rows
 
@@ -43,11 +43,6 @@ def own_rows(
             load_words(x, row * stride + column, words, FIRST=0, WIDTH=WIDTH)
 
         @requires(thread[1])
-        def read(row: int64 @ thread[1], column: int32 @ thread[1], words: TI[WIDTH] @ thread[1], values: A[WIDTH] @ thread[1]):
-            for k in range(WIDTH):
-                values[k] = A(words[k])
-
-        @requires(thread[1])
         def first(column: int32 @ thread[1], values: A[WIDTH] @ thread[1]) -> A @ thread[1]:
             parts: A[WIDTH]
             for k in range(WIDTH):
@@ -67,10 +62,6 @@ def own_rows(
         @requires(thread[1])
         def pack(found: A @ thread[1], other: A @ thread[1]) -> P @ thread[1]:
             return P(found * share if MEAN else found, other * share if MEAN2 else other)
-
-        @requires(thread[32])
-        def join(parts: P[BLOCKS] @ thread[1]) -> P @ thread[1]:
-            return parts[0]
 
         @requires(thread[1])
         def last(found: A @ thread[1], total: P @ thread[1]) -> A @ thread[1]:
@@ -102,6 +93,6 @@ def own_rows(
             prefetch_rows(x, r + ahead, rows, n, stride, lanes, BLOCKS=BLOCKS, WIDE=WIDE)
         map_rows(
             x, stride, x, stride, r, ahead, rows, n, lanes, identity, identity2, TI=TI, A=A, P=P, STAGES=STAGES, ONCE=False,
-            ITEMS=ITEMS, WIDTH=WIDTH, INPUTS=1, KEPT=1, BLOCKS=BLOCKS, WIDE=WIDE, THREADS=THREADS, WAY=WAY, LOAD=load, READ=read,
-            FIRST=first, OP=OP, SECOND=second, OP2=OP2, PACK=pack, JOIN=join, LAST=last, STORE=store,
+            ITEMS=ITEMS, WIDTH=WIDTH, INPUTS=1, KEPT=1, BLOCKS=BLOCKS, WIDE=WIDE, THREADS=THREADS, WAY=WAY, LOAD=load,
+            READ=read_plain, FIRST=first, OP=OP, SECOND=second, OP2=OP2, PACK=pack, JOIN=join_none, LAST=last, STORE=store,
         )

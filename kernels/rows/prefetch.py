@@ -3,6 +3,7 @@
 from prism.lang import (
     assume, block, constexpr, count, dtype, function, grid, group, id, int32, int64, prism, requires, template, thread,
 )
+from prism.kernels.rows.elements import load_vectors, read_vectors
 from prism.kernels.rows.settle import settle_row
 
 
@@ -40,11 +41,7 @@ def map_rows_ahead(
     @requires(thread[1])
     def fetch(number: int64 @ thread[1]):
         row: int64 = min(number * each + own_row, rows - 1)
-        for j in range(VECTORS):  # no branches: else each load would wait for the one before
-            word: TI[INPUTS * WIDTH]
-            LOAD(row, min(part + j * team, many - 1) * WIDTH, word)
-            for k in range(INPUTS * WIDTH):
-                words[j, k] = word[k]
+        load_vectors(row, part, team, many, words, WIDTH=WIDTH, LOAD=LOAD)
 
     with group(thread[1]):
         fetch(r)
@@ -53,14 +50,7 @@ def map_rows_ahead(
         row: int64 @ thread[1] = min(found, rows - 1)  # who has none reads what another one reads, and stores nothing
         end: int32 @ thread[1] = many if found < rows else 0
         with group(thread[1]):
-            for j in range(VECTORS):
-                word: TI[INPUTS * WIDTH]
-                values: A[KEPT * WIDTH]
-                for k in range(INPUTS * WIDTH):
-                    word[k] = words[j, k]
-                READ(row, min(part + j * team, many - 1) * WIDTH, word, values)
-                for k in range(KEPT * WIDTH):
-                    items[j, k] = values[k]
+            read_vectors(row, part, team, many, words, items, WIDTH=WIDTH, READ=READ)
             if number + step < groups:
                 fetch(number + step)
         settle_row(

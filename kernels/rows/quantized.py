@@ -2,7 +2,7 @@
 
 from prism.kernels.quantize.scales import inverse_of, store_scaled
 from prism.kernels.rows.configurations import HELD, LONG
-from prism.kernels.rows.elements import load_words
+from prism.kernels.rows.elements import join_none, load_words, read_plain
 from prism.kernels.rows.registers import prefetch_rows
 from prism.kernels.rows.skeleton import map_rows
 from prism.lang import (
@@ -40,13 +40,6 @@ def quantize_rows(
             load_words(x, row * stride + column, words, FIRST=0, WIDTH=WIDTH)
 
         @requires(thread[1])
-        def read(
-            row: int64 @ thread[1], column: int32 @ thread[1], words: TI[WIDTH] @ thread[1], values: float32[WIDTH] @ thread[1],
-        ):
-            for k in range(WIDTH):
-                values[k] = float32(words[k])
-
-        @requires(thread[1])
         def first(column: int32 @ thread[1], values: float32[WIDTH] @ thread[1]) -> float32 @ thread[1]:
             top: float32 = 0
             for k in range(WIDTH):
@@ -62,10 +55,6 @@ def quantize_rows(
         @requires(thread[1])
         def pack(top: float32 @ thread[1], same: float32 @ thread[1]) -> float32 @ thread[1]:
             return top
-
-        @requires(thread[32])
-        def join(parts: float32[BLOCKS] @ thread[1]) -> float32 @ thread[1]:
-            return parts[0]
 
         @requires(thread[1])
         def last(top: float32 @ thread[1], same: float32 @ thread[1]) -> float32 @ thread[1]:
@@ -84,9 +73,9 @@ def quantize_rows(
             prefetch_rows(x, r + ahead, rows, n, stride, lanes, BLOCKS=BLOCKS, WIDE=WIDE)
         map_rows(
             x, stride, x, stride, r, ahead, rows, n, lanes, float32(0), float32(0), TI=TI, A=float32, P=float32, STAGES=1,
-            ONCE=False, ITEMS=ITEMS, WIDTH=WIDTH, INPUTS=1, KEPT=1, BLOCKS=BLOCKS, WIDE=WIDE, THREADS=THREADS, WAY=WAY, LOAD=load,
-            READ=read, FIRST=first, OP=operators.maximum, SECOND=second, OP2=operators.maximum, PACK=pack, JOIN=join, LAST=last,
-            STORE=store,
+            ONCE=False, ITEMS=ITEMS, WIDTH=WIDTH, INPUTS=1, KEPT=1, BLOCKS=BLOCKS, WIDE=WIDE, THREADS=THREADS, WAY=WAY,
+            LOAD=load, READ=read_plain, FIRST=first, OP=operators.maximum, SECOND=second, OP2=operators.maximum, PACK=pack,
+            JOIN=join_none, LAST=last, STORE=store,
         )
 
 

@@ -9,6 +9,7 @@ from prism.lang import (
     assume, block, const, constexpr, count, dtype, function, grid, group, id, int32, int64, prefetch, prism, ptr, requires, split,
     template, thread,
 )
+from prism.kernels.rows.elements import load_vectors, read_vectors
 from prism.kernels.rows.settle import settle_row
 
 
@@ -53,19 +54,8 @@ def map_row(
     part: int32 @ thread[1] = t if WIDE else t & team - 1
     end: int32 @ thread[1] = many if found < rows else 0
     with group(thread[1]):
-        for j in range(VECTORS):  # no branches: else each load would wait for the one before
-            word: TI[INPUTS * WIDTH]
-            LOAD(row, min(part + j * team, many - 1) * WIDTH, word)
-            for k in range(INPUTS * WIDTH):
-                words[j, k] = word[k]
-        for j in range(VECTORS):
-            word: TI[INPUTS * WIDTH]
-            values: A[KEPT * WIDTH]
-            for k in range(INPUTS * WIDTH):
-                word[k] = words[j, k]
-            READ(row, min(part + j * team, many - 1) * WIDTH, word, values)
-            for k in range(KEPT * WIDTH):
-                items[j, k] = values[k]
+        load_vectors(row, part, team, many, words, WIDTH=WIDTH, LOAD=LOAD)
+        read_vectors(row, part, team, many, words, items, WIDTH=WIDTH, READ=READ)
     settle_row(
         items, row, part, team, many, end, lanes, identity, identity2, A=A, P=P, STAGES=STAGES, ONCE=ONCE, WIDTH=WIDTH, KEPT=KEPT,
         BLOCKS=BLOCKS, WIDE=WIDE, FIRST=FIRST, OP=OP, SECOND=SECOND, OP2=OP2, PACK=PACK, JOIN=JOIN, LAST=LAST, STORE=STORE,

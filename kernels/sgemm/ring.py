@@ -5,12 +5,13 @@ The multiply-adds, and their order, are in `sums`. docs/sgemm.md has what it giv
 
 from __future__ import annotations
 
+from prism.kernels.hgemm.main_loop import share_registers
 from prism.kernels.sgemm.cut import PAD, RingCut
 from prism.kernels.sgemm.shares import in_shares
 from prism.kernels.sgemm.sums import multiply, store, turn
 from prism.lang import (
     CUtensorMap, async_, attr, block, claim, const, constexpr, count, cp_async, float32, grid, group, id, int32, int64, one,
-    partition, prefetch_map, prism, ptr, requires, roles, set_registers, shared, template, thread, tma_load, warp, warpgroup,
+    partition, prefetch_map, prism, ptr, requires, roles, shared, template, thread, tma_load, warp, warpgroup,
 )  # fmt: skip
 
 
@@ -19,13 +20,11 @@ from prism.lang import (
 @requires(grid[1], block[1], thread[CUT.threads])
 @attr("__launch_bounds__(CUT.threads, CUT.blocks)")
 def ring(
-    A: (const(CUtensorMap(float32, CUT.bk, CUT.bm)) if CUT.tensor_a else ptr(const(float32))) @ grid[1],
-    rs_a: int64 @ grid[1], cs_a: int64 @ grid[1],
-    B: (const(CUtensorMap(float32, CUT.bk, CUT.bn)) if CUT.tensor_b else ptr(const(float32))) @ grid[1],
-    rs_b: int64 @ grid[1], cs_b: int64 @ grid[1],
-    out: ptr(float32) @ grid[1], stride: int64 @ grid[1], m: int32 @ grid[1], n: int32 @ grid[1], k: int32 @ grid[1],
-    tile: int32 @ grid[1], end: int32 @ grid[1], share: int32 @ grid[1], group_m: int32 @ grid[1], alpha: float32 @ grid[1],
-    beta: float32 @ grid[1],
+    A: (const(CUtensorMap(float32, CUT.bk, CUT.bm)) if CUT.tensor_a else ptr(const(float32))) @ grid[1], rs_a: int64 @ grid[1],
+    cs_a: int64 @ grid[1], B: (const(CUtensorMap(float32, CUT.bk, CUT.bn)) if CUT.tensor_b else ptr(const(float32))) @ grid[1],
+    rs_b: int64 @ grid[1], cs_b: int64 @ grid[1], out: ptr(float32) @ grid[1], stride: int64 @ grid[1], m: int32 @ grid[1],
+    n: int32 @ grid[1], k: int32 @ grid[1], tile: int32 @ grid[1], end: int32 @ grid[1], share: int32 @ grid[1],
+    group_m: int32 @ grid[1], alpha: float32 @ grid[1], beta: float32 @ grid[1],
 ):
     """`out = alpha * A @ B + beta * out` of the tiles from `tile` to `end`, or the parts of them that `combine` adds up to it.
 
@@ -43,16 +42,11 @@ def ring(
     with partition(out, thread[1], 0, races="none") as mine, group(block[1]):  # elements of its own, of tiles or of parts
         workers, helpers = roles(warpgroup, CUT.warps // 4, 1)
         math, loader = roles(warp, CUT.warps, 1)
-        if CUT.worker_registers > 0:
-            with helpers:
-                set_registers(CUT.helper_registers)
-            with workers:
-                set_registers(CUT.worker_registers)
-        if CUT.tensor_a:
-            with loader, one(thread):
+        share_registers(workers, helpers, MANY=CUT.worker_registers, FEW=CUT.helper_registers)
+        with loader, one(thread):
+            if CUT.tensor_a:
                 prefetch_map(A)
-        if CUT.tensor_b:
-            with loader, one(thread):
+            if CUT.tensor_b:
                 prefetch_map(B)
         lane: int32 @ thread[1] = id() % 32  # 4 down, 8 across; pairs read the same, in both directions
         w: int32 @ warp[1] = id()

@@ -183,8 +183,12 @@ def require_spelled(arch: str) -> str:
     Raises:
         CommandError: it is no architecture.
     """
+    from prism.lang.intrinsics.declaration import OLDEST_ARCH, supports
+
     if not ARCH.fullmatch(arch):
         raise CommandError(f"an architecture is written as in `sm_90a`, not {arch!r}")
+    if not supports(arch, OLDEST_ARCH):
+        raise CommandError(f"the oldest architecture that kernels are for is `{OLDEST_ARCH}`: {arch!r} is none of them")
     return arch
 
 

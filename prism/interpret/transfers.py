@@ -168,7 +168,7 @@ class _Transfer:
         """Copy the other way."""
         for k in range(len(self.lanes)):
             source = _elements(tile.region, self._rows(tile, tensor, k))
-            self._start(k, source, [self._box(tensor, k)], 0)
+            self._start(k, source, [self._box(tensor, k, stored=True)], 0)
 
     def reduce(self, destination: Any, source: Any, elements: Any, step: Step) -> None:
         """Combine elements that follow one another."""
@@ -181,7 +181,8 @@ class _Transfer:
         """Combine a box of the tensor with the tile."""
         for k in range(len(self.lanes)):
             source = _elements(tile.region, self._rows(tile, tensor, k))
-            self._start(k, source, [_combining(self._box(tensor, k), self._scalar(), step)], 0, atomic=True)
+            into = _combining(self._box(tensor, k, stored=True), self._scalar(), step)
+            self._start(k, source, [into], 0, atomic=True)
 
     def _rows(self, tile: Tile, tensor: Box, k: int) -> Any:
         """Return the indices of a box's elements in shared memory, where the engine can begin: at a multiple of 128 bytes."""
@@ -194,13 +195,17 @@ class _Transfer:
                 raise self._error(MisalignedError, text, f"row {row}", k)
         return tile.elements(k, tensor.type.box)
 
-    def _box(self, tensor: Box, k: int) -> _Side:
+    def _box(self, tensor: Box, k: int, *, stored: bool = False) -> _Side:
         """Return a box, all of whose elements must be in memory; of a piece without any the engine touches the map's first one.
 
-        A tile is copied in pieces, as wide as what is permuted is.
-        It begins at a multiple of 16 bytes of its rows: else the engine stops the kernel, as at an illegal instruction.
+        A tile is copied in pieces, as wide as what is permuted is. It begins at a multiple of 16 bytes of its rows, and one that
+        is stored at no negative index: else the engine stops the kernel, as at an illegal instruction.
         """
         found, of = _box(tensor, k), tensor.tensor
+        if stored and tensor.starts[k].min() < 0:
+            where = ", ".join(str(int(start)) for start in tensor.starts[k])
+            text = f"`{self.name}`: a box that is stored begins at [{where}], before its map"
+            raise self._error(BoundsError, text, f"`{of.name}[{where}]`", k)
         begin = int(tensor.starts[k][-1]) * tensor.type.element.bytes
         if self.checker is not None and begin % PIECE:
             where = ", ".join(str(int(start)) for start in tensor.starts[k])

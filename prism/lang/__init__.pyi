@@ -2098,7 +2098,7 @@ def tma_reduce(tensor: Any, tile: Any, op: Any = ..., cache: Any = ..., out: Seq
     Example:    tma_reduce(map[i, j], s, op="add", cache="")"""
 
 def tma_store(tensor: Any, tile: Any, cache: Any = ..., disjoint: Any = ..., out: Sequence[Any] = ...) -> Any:
-    """tma_store(map[i, j], s, cache="", disjoint=False): copy the shared tile s to the tile of the tensor that begins at [i, j]; what is outside the tensor is not written. `cache`: "evict_first", "evict_last" (what the L2 does with it). A store waits for earlier ones of its block that may go to the same place; `disjoint=True`: what this statement stores, in every trip and by every block, goes to different places. The reference machine checks that.
+    """tma_store(map[i, j], s, cache="", disjoint=False): copy the shared tile s to the tile of the tensor that begins at [i, j], which are not negative; what is outside the tensor is not written. `cache`: "evict_first", "evict_last" (what the L2 does with it). A store waits for earlier ones of its block that may go to the same place; `disjoint=True`: what this statement stores, in every trip and by every block, goes to different places. The reference machine checks that.
 
     Called by:  thread[1]
     T:          any scalar

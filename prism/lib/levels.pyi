@@ -1079,7 +1079,7 @@ class Grid(LevelName):
         Perspective: thread."""
 
     @staticmethod
-    def pipeline(a: Any, b: Any, users: Any, start: Any, stop: Any, *, STAGES: int, THREADS: int, STEP: int, FILL: Any, USE: Any, A: Any = ..., B: Any = ..., ROWS_A: int = ..., COLUMNS_A: int = ..., SWIZZLE_A: int = ..., ROWS_B: int = ..., COLUMNS_B: int = ..., SWIZZLE_B: int = ..., WARPS: int = ..., AHEAD: int = ..., CLUSTER: int = ...) -> None:
+    def pipeline(a: Any, b: Any, users: Any, start: Any, stop: Any, *, STAGES: int, THREADS: int, STEP: int, FILL: Any, USE: Any, A: Any = ..., B: Any = ..., ROWS_A: int = ..., COLUMNS_A: int = ..., SWIZZLE_A: int = ..., ROWS_B: int = ..., COLUMNS_B: int = ..., SWIZZLE_B: int = ..., WARPS: int = ..., AHEAD: int = ..., CLUSTER: int = ..., UNROLL: int = ...) -> None:
         """grid.pipeline(a: shared(A[ROWS_A, COLUMNS_A], ring=STAGES, swizzle=SWIZZLE_A) @ block[1], b: shared(B[ROWS_B,
             COLUMNS_B], ring=STAGES, swizzle=SWIZZLE_B) @ block[1], users: roles(warp, WARPS),
             start: int32 @ block[CLUSTER], stop: int32 @ block[CLUSTER], *, STAGES: constexpr(int),
@@ -1087,7 +1087,7 @@ class Grid(LevelName):
             B: dtype = ..., ROWS_A: constexpr(int) = ..., COLUMNS_A: constexpr(int) = ...,
             SWIZZLE_A: constexpr(int) = ..., ROWS_B: constexpr(int) = ..., COLUMNS_B: constexpr(int) = ...,
             SWIZZLE_B: constexpr(int) = ..., WARPS: constexpr(int) = ..., AHEAD: constexpr(int) = 0,
-            CLUSTER: constexpr(int) = 1)
+            CLUSTER: constexpr(int) = 1, UNROLL: constexpr(int) = 1)
 
         `FILL(step)`, and `USE(of_a, of_b, step)` of the tiles that it filled, for `start`, `start + STEP` ... below `stop`.
 

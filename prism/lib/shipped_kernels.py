@@ -17,10 +17,10 @@ from prism.runtime.instance import Instance
 ARCHITECTURES = ("sm_80", "sm_86", "sm_89", "sm_90a", "sm_100", "sm_120")
 """Not sm_90: every GPU of compute capability 9.0 runs code for sm_90a. `prism build --arch sm_90` compiles for it anyway."""
 
-# Multiprocessors of the GPUs that plans are made for: A100; A10, RTX 3090, A40; L4, RTX 4090, L40; H100 (PCIe, SXM) and H200;
-# B200; RTX 5090, RTX PRO 6000. A GPU of other numbers takes mostly the same kernels.
+# Multiprocessors of the GPUs that plans are made for: A100; A10, RTX 3090, A40; L4, RTX 4090, L40; H100 (SXM) and H200; B200;
+# RTX 5090, RTX PRO 6000. A GPU of other numbers, as the H100 for PCIe, takes mostly the same kernels.
 _PROCESSORS = {
-    "sm_80": (108,), "sm_86": (72, 82, 84), "sm_89": (58, 128, 142), "sm_90": (114, 132), "sm_90a": (114, 132),
+    "sm_80": (108,), "sm_86": (72, 82, 84), "sm_89": (58, 128, 142), "sm_90": (132,), "sm_90a": (132,),
     "sm_100": (148,), "sm_120": (170, 188),
 }  # fmt: skip
 

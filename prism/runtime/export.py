@@ -6,8 +6,8 @@ import hashlib
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from prism.lang.cuda.launch_text import launch_text
 from prism.lang.cuda.names import comment, function_name, variable_name
+from prism.lang.emit.launch_text import launch_text
 from prism.lang.facts.rooms import APART, Sized
 from prism.lang.types.structs import Struct
 from prism.runtime.compile import Binary

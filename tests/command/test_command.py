@@ -197,6 +197,7 @@ def test_modules_and_files_name_the_same_kernel(command, monkeypatch: pytest.Mon
         ("export FILE:scale --arch 90", "an architecture is written as in `sm_90a`"),
         ("explain FILE:scale --arch sm_1", "an architecture is written"),
         ("emit FILE:scale --arch banana", "an architecture is written"),
+        ("emit FILE:scale --arch sm_12", "the oldest architecture that kernels are for is `sm_75`"),
         ("build --arch sm_999", "it knows sm_"),
         ("build --arch sm_90a --jobs 0", "--jobs must be >= 1"),
         ("bench nothing_like_it", "no benchmark 'nothing_like_it'"),

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ast
 import linecache
+import re
 from pathlib import Path
 
 import pytest
@@ -21,6 +22,7 @@ def test_kernels_are_marked_in_one_way(request: pytest.FixtureRequest) -> None:
     if request.config.getoption("--update-golden"):
         for path, text in others.items():
             path.write_text(text, "utf-8")
+        return
     assert not others, "python -m tests.docs.spelling docs examples README.md"
 
 
@@ -71,3 +73,10 @@ def test_the_pages_use_most_of_the_language() -> None:
     used = {name for page in REFERENCE for code in qualified(page) for name in lang.__all__ if f"pl.{name}" in code}
     constructs = {page.stem for page in REFERENCE if page.stem in lang.__all__}
     assert len(constructs) > 30 and constructs - used <= {"prism", "kernel", "device"}
+
+
+def test_one_unit_alone_is_picked_by_one() -> None:
+    """`match split(thread)` with one arm of one unit is spelled `with one(thread):`."""
+    alone = re.compile(r"^( *)match split\(\w+\):\n\1    case 1:\n(?:\1 {8}.*\n|\n)+(?!\1    case)", re.MULTILINE)
+    found = [path.name for path in files(["docs", "README.md"]) if alone.search(path.read_text("utf-8"))]
+    assert found == ["split-body.md"], "of the rule of split's arms"

@@ -4,9 +4,9 @@ A trip fills parts of a tile by several boxes, and threads read the rows that we
 it are stored. Where a part begins stands in the text, is a loop's index or comes with the launch. A map may begin before memory,
 or end behind it, and its boxes may lie outside of the map, also in some of the pieces that a tile wider than its swizzle is
 copied in. The oracle knows the rules of the hardware: a part begins at a multiple of 128 bytes, inside the tile; a box at a
-multiple of 16 bytes of the matrix's rows; no two parts of a trip overlap; what a piece has of the map is memory, and so is where
-the map begins if a piece has nothing of it. What breaks them in the text must be refused; what does so when it is launched, the
-machine must find; of columns and of memory also what the text says.
+multiple of 16 bytes of the matrix's rows, and what is stored at no negative index; no two parts of a trip overlap; what a piece
+has of the map is memory, and so is where the map begins if a piece has nothing of it. What breaks them in the text must be
+refused; what does so when it is launched, the machine must find; of columns and of memory also what the text says.
 """
 
 from __future__ import annotations
@@ -206,6 +206,7 @@ class Writer:
             self.column = 0
         all_each = -(-self.rows * self.columns // 32)
         starts = [self.first + self.box * number for number in range(len(self.parts))]
+        early = "a store begins before its map" if min(*starts, self.column) < 0 else ""
         lines = [
             f"                tma_store(map[{start}, {self.column}], here[{text}, 0])"
             for start, (text, _, _) in zip(starts, self.parts, strict=True)
@@ -222,7 +223,7 @@ class Writer:
                     y[start + row, self.column + column] = tile[values[trip] + row, column]
         there = slice(self.before, INPUT - self.behind)
         inputs = lambda: [self.on_map(np.zeros_like(y[there])), self.given]
-        return self.edge(text, inputs, (0, there), y[there], self.outside(starts, wide))
+        return self.edge(text, inputs, (0, there), y[there], early or self.outside(starts, wide))
 
     def edge(self, text: str, inputs: Any, result: Place, expected: Any, outside: str) -> Edge:
         """The program, with what the oracle knows."""

@@ -2,12 +2,13 @@
 
 With `aligned`, no hgemm whose result's rows begin at odd addresses; with `apart`, no decoding by pages: see test_sanitizer.py.
 With a number, arrays of at most so many elements: racecheck takes minutes for what a kernel does in a second. With names of
-algorithms, as the manifest has them, theirs alone.
+algorithms, as the manifest has them, theirs alone. `1/4`: the second of four shares of all calls, for as many processes.
 """
 
 from __future__ import annotations
 
 import functools
+import itertools
 import math
 import sys
 from collections.abc import Callable
@@ -175,6 +176,8 @@ def watch(case: Case, known: set[str]) -> None:
             continue
         if math.prod(shape) > MOST:
             continue
+        if not is_ours():
+            continue
         arrays = case.arrays(shape, case.dtypes[number == 1 and len(case.dtypes) > 1])
         for elements in (0, 3) if case.function not in known else (3 * (number % 2),):
             zero_first(case.function)
@@ -183,10 +186,19 @@ def watch(case: Case, known: set[str]) -> None:
 
 
 MOST = next((int(one) for one in sys.argv[1:] if one.isdigit()), 1 << 62)
+SHARE, SHARES = next((tuple(map(int, one.split("/"))) for one in sys.argv[1:] if "/" in one), (0, 1))
+turn = itertools.count()
+
+
+def is_ours() -> bool:
+    """Whether the next call is of this process's share."""
+    return next(turn) % SHARES == SHARE
+
 
 if __name__ == "__main__":
     seen: set[str] = set()
-    names = [name for name in sys.argv[1:] if name not in ("aligned", "apart") and not name.isdigit()]
+    flags = ("aligned", "apart")
+    names = [name for name in sys.argv[1:] if name not in flags and not name.isdigit() and "/" not in name]
     parts = [part for part in algorithms.parts("cases") if not names or part[0] in names]
     for one in (case for _, module in parts for case in module.CASES):
         watch(one, seen)
@@ -194,6 +206,8 @@ if __name__ == "__main__":
         print(one, flush=True)
     for algorithm, calls in further().items():
         for text, call, wanted in calls if not names or algorithm in names else ():
+            if not is_ours():
+                continue
             assert np.array_equal(cupy.asnumpy(call()), wanted), text
             print(algorithm, text, flush=True)
     print("all of them", flush=True)

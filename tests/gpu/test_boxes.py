@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from tests.interpret.box_kernels import LAYOUTS, heads, laid_out, scores, together
+from tests.interpret.box_kernels import LAYOUTS, heads, laid_out, scores, stored_at, together
 
 cupy = pytest.importorskip("cupy")
 
@@ -81,3 +81,12 @@ def test_torchs_views():
     x, y = packed[:, :, 1].transpose(1, 2), torch.zeros(BATCH, HEADS, LENGTH, 64, device="cuda", dtype=torch.float16)
     heads[BATCH * HEADS, 64](x, y, HEADS, LENGTH, template={"P": 1, "Q": 64, "D": 64, "SPAN": 128})
     assert torch.equal(x, y)
+
+
+@pytest.mark.parametrize(("row", "column"), [(0, 0), (15, 88), (16, 0), (40, 8), (0, 96), (0, 104)])
+def test_a_stored_box_is_clipped_at_its_maps_end(row, column):
+    x = cupy.random.default_rng(0).random((16, 96), np.float32).astype(np.float16)
+    y, expected = cupy.zeros((16, 96), np.float16), np.zeros((64, 192), np.float16)
+    expected[row : row + 8, column : column + 64] = x.get()[:8, :64]
+    stored_at[1, 64](x, y, row, column)
+    assert np.array_equal(y.get(), expected[:16, :96])

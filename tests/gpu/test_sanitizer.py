@@ -23,8 +23,11 @@ barrier has a number of its own."""
 
 
 ATTENTION = ("attention", "attention_backward", "attention_decode")
-PARTS = {"attention": ["20000", *ATTENTION], "others": [x for x, _ in algorithms.parts("cases") if x not in ATTENTION]}
-"""What is watched in a process of its own; of attention arrays of at most so many elements: that takes less than a minute."""
+OTHERS = [x for x, _ in algorithms.parts("cases") if x not in ATTENTION]
+SHARES = 4
+PARTS = {"attention": ["20000", *ATTENTION]} | {f"others {k}": [f"{k}/{SHARES}", *OTHERS] for k in range(SHARES)}
+"""What is watched in a process of its own; of attention arrays of at most so many elements: that takes less than a minute. Of the
+others a process has its share: all of them in one took longer than a run may."""
 
 
 @pytest.mark.slow

@@ -125,6 +125,24 @@ def some_columns(
 
 @prism("global")
 @requires(grid[1], block[1], thread[64])
+def stored_at(
+    x: const(CUtensorMap(half, 8, 64)) @ grid[1],
+    y: CUtensorMap(half, 8, 64) @ grid[1],
+    i: int32 @ grid[1],
+    j: int32 @ grid[1],
+):
+    """Copies the first 8 rows and 64 columns to where i, j is."""
+    with group(block[1]):
+        tile: shared(half[8, 64], ring=1)
+        storer, loader = roles(thread, 32, 32)
+        with claim(tile, loader) as coming, one(thread):
+            tma_load(coming, x[0, 0])
+        with claim(tile, storer) as here, one(thread):
+            tma_store(y[i, j], here)
+
+
+@prism("global")
+@requires(grid[1], block[1], thread[64])
 def some_rows(
     x: const(CUtensorMap(int32, 2, 16)) @ grid[1], y: CUtensorMap(int32, 2, 16) @ grid[1], first: int32 @ grid[1]
 ):

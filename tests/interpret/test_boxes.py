@@ -14,6 +14,7 @@ from tests.interpret.box_kernels import (
     scores,
     some_columns,
     some_rows,
+    stored_at,
     together,
     wide_box,
 )
@@ -150,6 +151,22 @@ def test_no_piece_of_a_box_touches_what_is_no_memory(columns, first, outside):
         wide_box[1, 64](given, y, row, first, check=True)
         whole = np.concatenate([np.zeros((8, 64)), x, np.zeros((8, 128))], 1)
         assert np.array_equal(y, whole[:, 64 + first : 192 + first])
+
+
+@pytest.mark.parametrize("checked", [False, True])
+def test_no_stored_box_begins_before_its_map(checked):
+    """Along any axis: there the engine stops the kernel, as at an illegal instruction (an H200); loads may begin there."""
+    x = numbers((16, 96), (0, 1))
+    for row, column in ((-1, 0), (0, -8), (-8, 8), (-9, 0), (0, -64)):
+        with pytest.raises(
+            BoundsError, match=r"`tma_store`: a box that is stored begins at \[-?\d+, -?\d+\], before its map"
+        ):
+            stored_at[1, 64](x, far_from(x), row, column, check=checked)
+    for row, column in ((0, 0), (15, 88), (16, 0), (40, 8), (0, 96), (0, 104)):
+        y, expected = np.zeros((16, 96), np.float16), np.zeros((64, 192), np.float16)
+        expected[row : row + 8, column : column + 64] = x[:8, :64]
+        stored_at[1, 64](x, y, row, column, check=checked)
+        assert np.array_equal(y, expected[:16, :96])
 
 
 def test_each_wait_of_both_is_needed():

@@ -1,6 +1,6 @@
 """Shared memory that is sized at launch: what it holds, where it ends, how much of it a block can have.
 
-Tests of prism/lang/facts: rooms, sized; prism/lang/cuda/launch_text.py; prism/runtime/room.py.
+Tests of prism/lang/facts: rooms, sized; prism/lang/emit/launch_text.py; prism/runtime/room.py.
 """
 
 from __future__ import annotations
@@ -18,6 +18,7 @@ from prism.launcher import host_entry
 from prism.runtime.entry import Entry
 from prism.runtime.export import description, header
 from prism.runtime.room import Room
+from tests.certificates import certified
 from tests.interpret.sized_kernels import (
     handed_over,
     handed_over_expected,
@@ -128,6 +129,11 @@ def test_what_an_entry_says() -> None:
     for wrong in ([1, 4, ["argument", 0]], ["s", "4", ["argument", 0]], ["s", 4, ["what", 0]]):
         with pytest.raises((TypeError, ValueError)):
             Sized.from_json(wrong)
+
+
+@pytest.mark.parametrize("kernel", [reversed_rows, histogram, several, handed_over], ids=lambda kernel: kernel.__name__)
+def test_it_has_a_certificate(kernel: prism.Kernel) -> None:
+    assert certified(prism.check(kernel)).finding.status == "accepted"
 
 
 def test_what_is_told_of_it() -> None:

@@ -85,9 +85,13 @@ def parts(x: Any, chunks: int, program: Program | None = None, past: int = -1, *
 
 @pytest.mark.parametrize(
     ("schedule", "n", "past"),
-    [*((one, 5000, -1) for one in SCHEDULES), *((one, 5003, 1) for one in SCHEDULES), (SCHEDULES[0], 9, 3)],
-)
+    [
+        *((one, 5000, -1) for one in SCHEDULES), *((one, 5003, 1) for one in SCHEDULES), (SCHEDULES[0], 9, 3),
+        *((SCHEDULES[0], n, 2) for n in (13, 14, 15, 5005, 5007)),
+    ],
+)  # fmt: skip
 def test_rows_in_parts(schedule: str, n: int, past: int) -> None:
+    """Also rows whose whole vectors are as many in each part: then the last part has what is no whole vector."""
     x = aligned(max(past, 0) + 2 * n, "float32")[max(past, 0) :].reshape(2, n)
     x[...] = np.random.default_rng(0).normal(0, 5, x.shape)
     found = parts(x, 3, past=past, schedule=schedule)

@@ -22,6 +22,7 @@ from prism.kernels.hgemm.configurations import (
     follows_late,
     rows_in_sectors,
 )
+from prism.kernels.hgemm.singles import MEASURED_SINGLE, choose_single
 
 LAYOUTS = {"NN": (False, True), "NT": (False, False), "TN": (True, True), "TT": (True, False)}
 
@@ -180,6 +181,13 @@ def test_what_was_measured_is_chosen() -> None:
             part = name == "TN" and found.b_columns > found.bn
             assert chosen == (choose_by_model(m, n, k, PROCESSORS, layout=layout) if part else found)
         assert choose(m, n, k, 78) == choose_by_model(m, n, k, 78)
+
+
+def test_what_was_measured_of_single_products_is_chosen() -> None:
+    for text, found in MEASURED_SINGLE.items():
+        size, name = text.split()
+        assert choose_single(*parse_size(size), PROCESSORS, LAYOUTS[name]) == found in all_cuts()
+        assert choose_single(*parse_size(size), 78, LAYOUTS[name]) != found
 
 
 def test_choices_fit_the_device() -> None:

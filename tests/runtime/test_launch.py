@@ -1,6 +1,6 @@
 """Arguments packed and launches refused: all that needs no GPU.
 
-Tests of prism/runtime: driver, entry.
+Tests of prism/runtime: driver, entry, errors.
 """
 
 import ctypes

@@ -1,6 +1,6 @@
 (** What the theorems rest on: [check] wants the answer to each to be that it is closed under the global context. *)
 From Bundl Require Import Syntax Typing Step Safety Erase Units Pair Uniform Check Examples.
-From Bundl Require Skeleton Ordered Valid Valid_sound Skeleton_examples.
+From Bundl Require Skeleton Ordered Valid Valid_sound Skeleton_examples Signals.
 
 Print Assumptions step_safe.
 Print Assumptions progress.
@@ -27,3 +27,10 @@ Print Assumptions Skeleton_examples.exchange_valid.
 Print Assumptions Skeleton_examples.exchange_races.
 Print Assumptions Skeleton_examples.hang_refused.
 Print Assumptions Skeleton_examples.hang_hangs.
+Print Assumptions Signals.progress.
+Print Assumptions Signals.run_bounded.
+Print Assumptions Signals.ordered.
+Print Assumptions Signals.start_ok.
+Print Assumptions Signals.ok_run.
+Print Assumptions Examples.two_arrays_checks.
+Print Assumptions Examples.two_arrays_uniform.

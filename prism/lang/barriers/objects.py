@@ -15,8 +15,16 @@ from prism.lang.tree.walk import statements
 from prism.lang.types import UINT8
 from prism.lang.types.perspective import BLOCK, Perspective
 
-BEHIND = 1 << 40
+BEHIND = 1 << 30
 """Where objects that are sized at launch stand: behind all others, and apart."""
+
+
+def range_of(layout: Layout, symbol: tree.Symbol) -> Span:
+    """Return the first byte of an object in its function's frame, and the one after the last."""
+    if symbol in layout.sized:
+        first = BEHIND + list(layout.sized).index(symbol)
+        return first, first + 1
+    return layout.offsets[symbol], layout.offsets[symbol] + layout.total_bytes(symbol)
 
 
 class Objects(Frozen):
@@ -107,8 +115,7 @@ def _ranges(
     if function not in layouts:
         return {}
     layout = layouts[function]
-    ranges = {symbol: (start, start + layout.total_bytes(symbol)) for symbol, start in layout.offsets.items()}
-    ranges |= {symbol: (BEHIND + k, BEHIND + k + 1) for k, symbol in enumerate(layout.sized)}
+    ranges = {symbol: range_of(layout, symbol) for symbol in (*layout.offsets, *layout.sized)}
     for call, frame in frames.items():
         if id(call) in layout.frame and call.function in layouts:
             start = layout.frame[id(call)]

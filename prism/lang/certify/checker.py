@@ -172,6 +172,8 @@ class Checker:
 
     def keys(self, named: Iterable[tuple[Unit, int]]) -> None:
         """Rule `keys`."""
+        if len({s[1] for s in _every(self.body) if s[0] == "bar" and _parts(s[1])[0] == "cluster"}) > 1:
+            raise Rejected("keys", "a cluster has one barrier, for all its blocks")
         found = sorted((i, i + self.classes(u), spell(u)) for u, i in named)
         for (_, end, one), (start, _, two) in zip(found, found[1:], strict=False):
             if start < end:
@@ -190,6 +192,8 @@ class Checker:
                 return self.surely(then, where) & self.surely(otherwise, where)
             case ("loop1", _, _, inner):
                 return self.surely(inner, where)
+            case ("only", n, lo, hi, inner):
+                return self.surely(inner, (*where, (n, lo, hi)))
             case _:
                 return frozenset()
 

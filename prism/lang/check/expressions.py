@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from dataclasses import replace
 
 from prism.lang import tree
@@ -206,7 +207,9 @@ def part_of(symbol: tree.Symbol) -> str:
     names = [param.name for param in view.params]
     places = names
     if view.offset is not None:
-        places = [f"{source_text(view.offset[1].span)} + {names[0]}"]
+        offset = source_text(view.offset[1].span)
+        names = [next(n for n in (names[0], *"kejmn", "place") if not re.search(rf"\b{n}\b", offset))]
+        places = [f"{offset} + {names[0]}"]
     elif not all(isinstance(index, tree.Var) for index in view.index):
         places = [source_text(index.span) for index in view.index]
     if any("..." in place for place in places):

@@ -9,7 +9,6 @@ from dataclasses import replace
 from typing import assert_never, cast
 
 from prism.lang import tree
-from prism.lang.cuda.launch_text import launch_text
 from prism.lang.cuda.names import declarator, element_cuda, field_names, is_copy, registers, type_cuda
 from prism.lang.cuda.raw_text import field_words, rename_words
 from prism.lang.diagnostics import Span
@@ -27,6 +26,7 @@ from prism.lang.emit.expressions import (
     tight,
 )  # fmt: skip
 from prism.lang.emit.follow import WAIT
+from prism.lang.emit.launch_text import launch_text
 from prism.lang.emit.operations import step
 from prism.lang.emit.pairs import pairs
 from prism.lang.emit.rings import counters

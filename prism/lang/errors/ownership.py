@@ -242,7 +242,7 @@ class ClaimGroup(Named, code="claim-one"):
 
     title = "`{name}` is claimed by one {unit}, but every unit of a group uses it"
     label = "used by all of them"
-    help_template = "pick the one with `match split(...)`, or use `partition` to give each its own part"
+    help_template = "pick the one with `with one(...):`, or use `partition` to give each its own part"
     unit: Perspective
 
 

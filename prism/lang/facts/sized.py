@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 from prism.lang import tree
-from prism.lang.check.env import fail
+from prism.lang.diagnostics import CompileError
 from prism.lang.errors import tiles as errors
 from prism.lang.facts.assumptions import launch_number
 from prism.lang.facts.launch_tests import nodes
@@ -24,9 +24,8 @@ def sized_objects(function: tree.Function) -> Mapping[tree.Symbol, Sized]:
             symbol, span = statement.symbol, statement.length.span
             code = launch_number(function, statement.length)
             if code is None or any(node[0] == "strides_nest" for node in nodes(code)):
-                fail(
-                    errors.SizedPlace(span=span, name=symbol.name, fault="its length is computed when the kernel runs")
-                )
+                fault = "its length is computed when the kernel runs"
+                raise CompileError(errors.SizedPlace(span=span, name=symbol.name, fault=fault))
             assert isinstance(symbol.type, Pointer)
             found[symbol] = Sized(symbol.name, symbol.type.element.bytes, code)
     return found

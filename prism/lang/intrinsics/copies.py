@@ -448,7 +448,7 @@ tma_store = Intrinsic(
     name="tma_store",
     doc=(
         'tma_store(map[i, j], s, cache="", disjoint=False): copy the shared tile s to the tile of the tensor that begins at '
-        f"[i, j]; what is outside the tensor is not written. {CACHE_TEXT} {DISJOINT_TEXT}"
+        f"[i, j], which are not negative; what is outside the tensor is not written. {CACHE_TEXT} {DISJOINT_TEXT}"
     ),
     parameters=(Parameter("tensor", "tensor", effect="write"), Parameter("tile", "tile", exact=False), CACHE, DISJOINT),
     cuda=_tma_store_cuda,

@@ -15,6 +15,7 @@ from typing import Any
 from prism.lang.certify import ACCEPTED, Finding, check, run
 from prism.lang.certify.checker import SAME, Checker
 from prism.lang.certify.text import Certificate, Statement, Unit
+from prism.lang.facts.budget import most_threads
 from prism.lang.keep.memo import memoize
 from prism.lang.pipeline import lower
 from prism.lang.skeleton.jumps import Body, straight
@@ -23,6 +24,8 @@ from prism.lang.skeleton.premises import premise
 from prism.lang.tree.plan import Lowered, Program
 from prism.lang.types.perspective import BLOCK, GRID, Level, Perspective
 
+MOST = 20_000
+"""Facts of one certificate: some two seconds, and a megabyte of text."""
 WORDS = {"proved": "proved", "assumed": "assumed", "believed": "believed", "runs": "left to runs"}
 
 
@@ -72,22 +75,29 @@ def describe(found: Certified) -> str:
 def certify(lowered: Lowered) -> Certified:
     """Return the certificate of a lowered program, with what the checker says."""
     entry = lowered.program.entry
-    least = entry.bound.thread or 1
-    maker = Maker(lowered)
-    found = Certificate(entry.name, maker.threads // least * least)
+    found = Certificate(entry.name, most_threads(entry) // (entry.bound.thread or 1) * (entry.bound.thread or 1))
     try:
-        if entry.kind != "global":
-            raise Beyond(1, "a device function: it is part of the certificates of kernels that call it")
-        body = straight(maker.body())
+        return _certify(lowered, found)
     except Beyond as beyond:
         found.beyond = beyond.stage, beyond.reason
-        return Certified(found, check(found), least)
+    except RecursionError:
+        found.beyond = 1, "its text is nested too deeply"
+    found.facts.clear()
+    return Certified(found, check(found), found.threads)
+
+
+def _certify(lowered: Lowered, found: Certificate) -> Certified:
+    entry = lowered.program.entry
+    least = entry.bound.thread or 1
+    if entry.kind != "global":
+        raise Beyond(1, "a device function: it is part of the certificates of kernels that call it")
+    maker = Maker(lowered)
+    body = straight(maker.body())
     _describe(found, maker)
     found.body = _sequence(body)
     finding = run(_Asking(found, maker))
     if finding.rule == "race" and maker.vague:
-        found.beyond = 4, "pointers that name one object in one trip and another in the next"
-        return Certified(found, check(found), least)
+        raise Beyond(4, maker.vague)
     if finding.status == ACCEPTED and least < found.threads:
         found.threads, most = least, found.threads
         finding = check(found)
@@ -105,6 +115,8 @@ class _Asking(Checker):
     def facts(self, i: int, j: int, part: int | str) -> Iterator[Unit]:
         known = self.certificate.facts
         if (i, j, part) not in known:
+            if len(known) >= MOST:
+                raise Beyond(1, f"more than {MOST} facts")
             loop = None if part == SAME else self.maker.loops[int(part)]
             found, origin, why = premise(self.maker.made[i], self.maker.made[j], loop)
             known[i, j, part] = [(("never" if found is None else unit(found)), origin, why)]
@@ -162,8 +174,14 @@ def _statement(s: Any) -> Statement:
 
 @memoize
 def certificate_of(program: Program) -> Certified:
-    """Return the certificate of a program, made once."""
-    return certify(lower(program))
+    """Return the certificate of a program, made once. A fault in the making stops nobody's compile: then nothing is covered."""
+    lowered = lower(program)
+    try:
+        return certify(lowered)
+    except Exception as error:
+        found = Certificate(program.entry.name, most_threads(program.entry))
+        found.beyond = 1, f"no certificate could be made ({type(error).__name__}: {error})"
+        return Certified(found, check(found), found.threads)
 
 
 __all__ = ["Certified", "certificate_of", "certify", "describe", "unit"]

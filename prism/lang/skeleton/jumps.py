@@ -82,6 +82,10 @@ def _statement(s: Body) -> tuple[Body, dict[str, Perspective], bool]:
         case "only":
             inner, own, _ = _straight(s[4])
             return ((*s[:4], inner),) if inner else (), own, False
+        case "once":  # a loop of one trip: its jumps go to its end
+            inner, own, ends = _straight(s[1])
+            out = {"leave": own["leave"]} if "leave" in own else {}
+            return inner, out, ends and set(own) == {"leave"}
         case "scope":
             return _straight(s[1])[0], {}, False
         case _:

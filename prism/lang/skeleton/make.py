@@ -13,8 +13,8 @@ from functools import partial
 
 from prism.lang import tree
 from prism.lang.barriers import flow
-from prism.lang.barriers.conditions import Condition, Conditions, conditions
-from prism.lang.barriers.objects import Objects, objects
+from prism.lang.barriers.conditions import Condition
+from prism.lang.barriers.objects import Objects, objects, range_of
 from prism.lang.barriers.pointers import pointer_change
 from prism.lang.barriers.walk_access import call_touch, harmless, make_touch, pointer_of
 from prism.lang.barriers.walk_context import Place
@@ -22,6 +22,7 @@ from prism.lang.facts.budget import most_threads
 from prism.lang.facts.definitions import Facts, facts, surely_entered
 from prism.lang.facts.equivalence import Alike
 from prism.lang.facts.touches import Exposed, Touch, Use, in_memory, uses_of
+from prism.lang.skeleton.cases import NONE, Questions, questions_of
 from prism.lang.skeleton.pointers import Names, Values, resolutions, union
 from prism.lang.tree.plan import Barrier, Lowered, Plan
 from prism.lang.tree.walk import statements
@@ -121,13 +122,13 @@ class Maker:
 
     def __init__(self, lowered: Lowered) -> None:
         self.lowered, self.program = lowered, lowered.program
-        self.threads = self.most = most_threads(self.program.entry)
+        self.threads = most_threads(self.program.entry)
         self.objects: dict[tuple[Frame, tree.Symbol], Object] = {}
         self.made: list[Made] = []
         self.known: dict[object, Made] = {}
         self.loops: list[Loop] = []
-        self.vague = False
-        """Whether a pointer may have several values somewhere: which of them it has in which trip is not kept."""
+        self.vague = ""
+        """What is not kept of which way was taken, where anything is not: so an order may be missed."""
 
     def body(self) -> Body:
         """Return the kernel's body."""
@@ -149,62 +150,17 @@ class Maker:
         if key not in self.objects:
             found = Object(len(self.objects), symbol.name, symbol.perspective, symbol, frame)
             if not symbol.parameter:
-                layout = self.program.layouts[frame.function]
-                found.start = frame.base + layout.offsets[symbol]
-                found.end = found.start + layout.total_bytes(symbol)
+                first, last = range_of(self.program.layouts[frame.function], symbol)
+                found.start, found.end = frame.base + first, frame.base + last
                 found.owner = max(symbol.perspective, BLOCK)
             self.objects[key] = found
         return self.objects[key]
 
 
-class Questions:
-    """Which conditions a function's statements ask, and which they change, anywhere inside."""
-
-    def __init__(self, found: Conditions) -> None:
-        self.found = found
-        self.asked: dict[tree.Stmt, Mapping[Condition, Perspective]] = {}
-        self.gone: dict[tree.Stmt, frozenset[Condition]] = {}
-
-    def asks(self, s: tree.Stmt) -> Mapping[Condition, Perspective]:
-        """Return the conditions asked, each with who decides on it."""
-        if not self.found.asked:
-            return {}
-        if s not in self.asked:
-            self.asked[s] = {
-                self.found.asked[inner][0]: inner.condition.perspective
-                for inner in statements((s,))
-                if isinstance(inner, tree.If) and inner in self.found.asked
-            }
-        return self.asked[s]
-
-    def changes(self, s: tree.Stmt) -> frozenset[Condition]:
-        """Return the conditions in which something changes."""
-        if not self.found.asked:
-            return frozenset()
-        if s not in self.gone:
-            every = (self.found.changed.get(inner, frozenset()) for inner in statements((s,)))
-            self.gone[s] = frozenset[Condition]().union(*every)
-        return self.gone[s]
-
-    def truth(self, s: tree.If, cases: Mapping[Condition, bool]) -> bool | None:
-        """Return whether a branch is taken, where that is known."""
-        asked = self.found.asked.get(s)
-        if asked is None or asked[0] not in cases:
-            return None
-        return cases[asked[0]] == asked[1]
-
-
-NONE = Questions(Conditions())
-
-
-def questions_of(known: Facts) -> Questions:
-    """Return the conditions of a function that are asked more than once."""
-    if "questions" not in known.found:
-        known.found["questions"] = Questions(conditions(known.function))
-    found: Questions = known.found["questions"]
-    return found
-
-
+POINTERS = "pointers that name one object in one trip and another in the next"
+BRANCHES = "a condition that changes in a branch, and is asked again behind it"
+MOST_TAILS = 3
+"""Branches in one another behind which what follows is written once for each way."""
 LATER: Mapping[type, tuple[int, str]] = {
     tree.Async: (3, "copies by `cp_async`"),
     tree.Batch: (3, "`wgmma`"),
@@ -230,6 +186,8 @@ class Walker:
     after: Mapping[tree.Stmt, tuple[object, ...]] = field(default_factory=dict)
     names: Names = field(default_factory=Names)
     questions: Questions = field(default_factory=lambda: NONE)
+    tails: int = 0
+    """How often what follows a branch stands in both of its ways here."""
     cases: Mapping[Condition, bool] = field(default_factory=dict)
     """Conditions whose two cases are told apart, and which of them this is."""
 
@@ -253,6 +211,9 @@ class Walker:
                 yield from here.tell_apart(body[at:], place, *groups)
                 return
             s, start = body[at], at
+            if isinstance(s, tree.If) and here.changes_what_is_asked(s, body[at + 1 :]):
+                yield from here.with_tail(s, body[at + 1 :], place)
+                return
             if (found := here.find_asked(body, at)) is not None:
                 condition, by, end = found
                 walkers = (replace(here, cases={**here.cases, condition: truth}) for truth in (True, False))
@@ -274,7 +235,7 @@ class Walker:
         """Return the rest of a list, once for each value that pointers of a block may have here."""
         found: Body = ()
         ends: list[tuple[Values, ...]] = []
-        self.maker.vague = True
+        self.maker.vague = POINTERS
         for values in groups:
             self.names.now = values
             rest = self.body(body, place)
@@ -282,6 +243,30 @@ class Walker:
             ends.append(self.names.now)
         self.names.now = union(*ends)
         return found
+
+    def changes_what_is_asked(self, s: tree.If, rest: tree.Body) -> bool:
+        """Whether a branch changes a condition that what follows asks: on the other way it is as it was."""
+        changed = self.questions.changes(s)
+        if not changed or self.questions.truth(s, self.cases) is not None:
+            return False
+        if not any(changed & self.questions.asks(later).keys() for later in rest):
+            return False
+        if self.tails >= MOST_TAILS:
+            self.maker.vague = self.maker.vague or BRANCHES
+        return self.tails < MOST_TAILS
+
+    def with_tail(self, s: tree.If, rest: tree.Body, place: Place) -> Iterator[object]:
+        """Yield a branch with what follows it in both of its ways."""
+        for step in self.before.get(s, ()):
+            yield self.step(step)
+        for use in uses_of(self.frame.known, s):
+            yield from self.use(use, place)
+        yes, no = self.questions.known_inside(s, self.cases)
+        ways = [
+            partial(replace(self, cases=cases, tails=self.tails + 1).body, (*way, *rest), place)
+            for cases, way in ((yes, s.then), (no, s.otherwise))
+        ]
+        yield ("if", s.condition.perspective, *self.names.either(*ways))
 
     def find_asked(self, body: tree.Body, at: int) -> tuple[Condition, Perspective, int] | None:
         """Return a condition that a statement asks, who decides on it, and where the last one ends that asks it unchanged."""
@@ -316,8 +301,10 @@ class Walker:
             case tree.If() if self.questions.truth(s, self.cases) is not None:
                 yield from self.body(s.then if self.questions.truth(s, self.cases) else s.otherwise, place)
             case tree.If():
+                yes, no = self.questions.known_inside(s, self.cases)
                 then, otherwise = self.names.either(
-                    partial(self.body, s.then, place), partial(self.body, s.otherwise, place)
+                    partial(replace(self, cases=yes).body, s.then, place),
+                    partial(replace(self, cases=no).body, s.otherwise, place),
                 )
                 if then or otherwise:
                     yield ("if", s.condition.perspective, then, otherwise)
@@ -366,7 +353,7 @@ class Walker:
             modulus, first = self.index
             low = first + arm.first
             if found:
-                all_ = low == 0 and low + arm.size >= (modulus or self.maker.most)
+                all_ = low == 0 and low + arm.size >= (modulus or self.maker.threads)
                 yield from found if all_ else [("only", modulus, low, low + arm.size, found)]
 
     def loop(self, s: tree.While | tree.For, place: Place) -> Iterator[object]:
@@ -375,11 +362,10 @@ class Walker:
         by = meet(*(e.perspective for e in decides))
         known = self.frame.known
         if isinstance(s, tree.For) and (s.once or known.trips.get(s.symbol) == 1):
-            found = self.body(s.body, place)
-            if not any(isinstance(i, tree.Break | tree.Continue) for i in statements(s.body)):
-                if found:
-                    yield from found if surely_entered(s) else [("if", by, found, ())]
-                return
+            if found := self.names.repeat(partial(self.body, s.body, place)):
+                once = ("once", found)
+                yield once if surely_entered(s) else ("if", by, (once,), ())
+            return
         loop = Loop(len(self.maker.loops), self.frame, s, self.loops)
         self.maker.loops.append(loop)
         gone = self.questions.changes(s)
@@ -432,7 +418,7 @@ class Walker:
             touch = make_touch(self.frame, place, env, use)  # type: ignore[arg-type]
             for frame, links in _behind(self.frame, [Link(self.frame, touch, self.open_views(place))]):
                 one = (("acc", self.number(frame, tuple(links[::-1]), touch.kind)),)
-                self.maker.vague |= bool(found)
+                self.maker.vague = POINTERS if found else self.maker.vague
                 found = found if found == one else (("if", THREAD, one, found),) if found else one
         return found
 

@@ -10,6 +10,7 @@ from prism.lang import (
     A=dtype, B=dtype, ROWS_A=constexpr(int), COLUMNS_A=constexpr(int), SWIZZLE_A=constexpr(int), ROWS_B=constexpr(int),
     COLUMNS_B=constexpr(int), SWIZZLE_B=constexpr(int), STAGES=constexpr(int), WARPS=constexpr(int), THREADS=constexpr(int),
     STEP=constexpr(int), FILL=function, USE=function, AHEAD=constexpr(int, default=0), CLUSTER=constexpr(int, default=1),
+    UNROLL=constexpr(int, default=1),
 )  # fmt: skip
 @requires(block[1], thread[THREADS])
 def pipeline(
@@ -28,13 +29,13 @@ def pipeline(
     Shapes:      `a`, `b`: rings of `STAGES` tiles, of two dimensions, swizzled or not. `start`, `stop`: the same for all blocks
                  of a cluster of `CLUSTER`, which may then fill each other's copies by multicasts.
     Cost:        of a step, what the functions take; a wait and an arrival of each warp of the users.
+                 Unrolled, `UNROLL` steps at a time, the loop takes longer to compile, and mostly as long to run.
     Errors:      `FILL` claims each ring once in every step. With `AHEAD` the `wgmma`s of `USE` stay under way for so many steps
                  more, and give their copies back then: see `in_flight` of `claim`.
     Source:      CUTLASS's collective main loops; ThunderKittens' producers and consumers.
     Test:        tests/lib/grid/test_pipeline.py
     """
-    # Unrolled, it takes twice as long to compile, and no less to run.
-    for step in range(start, stop, STEP, unroll=False):
+    for step in range(start, stop, STEP, unroll=UNROLL):
         FILL(step)
         with claim(a, users, in_flight=AHEAD) as of_a, claim(b, users, in_flight=AHEAD) as of_b:
             USE(of_a, of_b, step)

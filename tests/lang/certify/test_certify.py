@@ -7,12 +7,14 @@ from __future__ import annotations
 
 import ast
 import sys
+from collections import Counter
 from pathlib import Path
 
 import pytest
 
 from prism.lang.certify import ACCEPTED, NOT_COVERED, REJECTED, Malformed, check, check_text, parse
 from prism.lang.certify import checker as checker_module
+from tests.generated.random_certificates import Drawn
 
 HEAD = """(certificate 1)
 (kernel "by hand")
@@ -109,6 +111,9 @@ def test_arms_run_at_once() -> None:
     one_warp = f"(only 0 0 32 (seq (acc 0) {WARP} (acc 1)))"
     assert accepted(one_warp)  # of these threads no others come
     assert not accepted(f"(seq (only 0 0 32 (seq (acc 0) {WARP})) (acc 1))")
+    apart = f"(seq (only 0 0 32 (acc 0)) (only 0 0 {{}} (seq {WARP})) (only 0 0 32 (acc 1)))"
+    assert accepted(apart.format(32)) and accepted(apart.format(64).replace("0 0 64", "0 0 32"))
+    assert not accepted(apart.format(16).replace("(bar (thread 32) warp)", "(bar (thread 16) warp)"))
     assert accepted("(only 32 0 16 (seq (acc 0) (bar (thread 16) warp) (acc 1)))", '0 1 same (thread 32) proved ""')
 
 
@@ -170,6 +175,8 @@ def test_no_number_is_used_twice() -> None:
     assert found(two.format(1, 2)) == (REJECTED, "keys") and found(two.format(0, 2)) == (ACCEPTED, "")
     assert found(f"(seq {BLOCK} (bar (thread 64) (named 0)))") == (REJECTED, "keys")
     assert found(f"(seq {BLOCK} {BLOCK})") == (ACCEPTED, "")
+    clusters = "(seq (bar (cluster {}) warp) (bar (cluster {}) warp))"
+    assert found(clusters.format(2, 2)) == (ACCEPTED, "") and found(clusters.format(2, 4)) == (REJECTED, "keys")
 
 
 # -- form and text ------------------------------------------------------------------------------------------------------------
@@ -203,6 +210,16 @@ def test_the_text_is_the_certificate() -> None:
     assert str(parse(beyond)) == beyond
     said = check(parse(beyond))
     assert (said.status, said.reason) == (NOT_COVERED, "a ring")
+
+
+def test_certificates_by_chance_are_of_every_answer_and_read_again_alike() -> None:
+    rules = Counter[str]()
+    for seed in range(400):
+        text = Drawn(seed).text()
+        said = check_text(text)
+        assert check_text(str(parse(text))) == said
+        rules[said.rule or said.status] += 1
+    assert rules.keys() >= {ACCEPTED, "bars", "race", "form"} and min(rules[ACCEPTED], rules["race"]) > 50
 
 
 # -- what it is made of -------------------------------------------------------------------------------------------------------

@@ -1,6 +1,6 @@
 """Certificates of kernels: accepted as the compiler plans them, rejected without what it inferred, in the words of the text.
 
-Tests of prism/lang/skeleton: jumps, make, pointers, premises.
+Tests of prism/lang/skeleton: cases, jumps, make, pointers, premises.
 """
 # ruff: noqa: F821 -- names that kernels declare
 
@@ -28,6 +28,7 @@ from prism.lang import (
     ptr,
     requires,
     shared,
+    skeleton,
     thread,
 )  # fmt: skip
 from prism.lang.certify import ACCEPTED, NOT_COVERED, REJECTED, check_text
@@ -129,6 +130,12 @@ def test_what_cannot_be_said_is_not_accepted() -> None:
     assert found.finding.status == NOT_COVERED and "(beyond " in str(found) and found.origins == {}
 
 
+def test_a_kernel_that_needs_too_many_facts_is_not_covered(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(skeleton, "MOST", 2)
+    found = certified(prism.check(turned))
+    assert describe(found) == "certificate: not covered: more than 2 facts" and found.origins == {}
+
+
 # -- faults -------------------------------------------------------------------------------------------------------------------
 
 
@@ -227,6 +234,31 @@ def test_what_is_not_proved_of_a_part_is_not_proved_of_its_atomics() -> None:
     found = certified(prism.check(counted))
     assert '(fact 0 0 same block runs "")' in str(found) and found.finding.status == ACCEPTED
     assert describe(found) == "certificate: accepted, given facts: 1 left to runs"
+
+
+@prism("global")
+@attr("__launch_bounds__(64)")
+@requires(grid[1], block[1], thread[64])
+def one_trip(y: ptr(int32) @ grid[1], n: int32 @ grid[1]):
+    """What the one trip does before it is left is not done again."""
+    with partition(y, block[1], 64 * id()) as out, group(block[1]):
+        s: shared(int32[64])
+        t: int32 @ thread[1] = id()
+        total: int32 @ thread[1] = 0
+        for _k in range(0, 1):
+            with partition(s, thread[1], t) as mine, group(thread[1]):
+                mine[0] = t
+            if n > 4:
+                continue
+            with group(thread[1]):
+                total += s[63 - t]
+        with partition(out, thread[1], t) as mine, group(thread[1]):
+            mine[0] = total
+
+
+def test_a_loop_of_one_trip_is_none() -> None:
+    found = certified(prism.check(one_trip))
+    assert found.finding.status == ACCEPTED and "(loop" not in str(found)
 
 
 def test_what_lies_behind_a_loop() -> None:

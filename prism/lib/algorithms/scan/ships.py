@@ -1,7 +1,8 @@
 """Which kernels of scans ship, those of the cumulative functions among them.
 
-Of whole arrays: by every operator that has a name, of all dtypes and of all sizes in powers of two. Along axes: what the
-cumulative functions do, but other ones than sums along the last axis alone.
+Of whole arrays: by every operator of numbers that has a name, of all dtypes and of all sizes in powers of two; those of bits are
+compiled when they are first asked for. Along axes: what the cumulative functions do, but other ones than sums along the last
+axis alone.
 """
 
 from __future__ import annotations
@@ -44,10 +45,8 @@ def _tasks() -> Iterator[Task]:
     """What the cumulative functions compute, and `scan`, of every dtype."""
     for operator, dtype in itertools.product((operators.add, operators.multiply), SUPPORTED):
         yield Task(operator, dtype, _PROMOTED.get(dtype, dtype))
-    for operator in operators.BY_NAME.values():
-        for dtype in SUPPORTED:
-            if not (operator.integral and "float" in dtype):
-                yield Task(operator, dtype, dtype)
+    numbers = [operator for operator in operators.BY_NAME.values() if not operator.integral]
+    yield from (Task(operator, dtype, dtype) for operator, dtype in itertools.product(numbers, SUPPORTED))
     yield from (Task(operator, "bool", "int64") for operator in (operators.add, operators.multiply))
     yield from (Task(operator, "bool", "bool") for operator in (operators.maximum, operators.minimum))
 

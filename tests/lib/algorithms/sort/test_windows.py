@@ -58,6 +58,8 @@ def test_which_arrays_are() -> None:
         (Kind("uint32", values="float32"), 1 << 24),
         (Kind("uint32", values="uint32"), 1 << 28),
         (Kind("uint32", elements=False, places="int64"), 1 << 27),
+        (Kind("uint64", values="uint32"), 1 << 24),
+        (Kind("int64", elements=False, places="int64"), 1 << 28),
     ):
         assert launched(kind, n) == LAUNCHED
     for kind, n in (
@@ -66,7 +68,8 @@ def test_which_arrays_are() -> None:
         (Kind("uint32"), 1 << 29),
         (Kind("uint16", values="uint32"), 1 << 28),
         (Kind("uint32", values="uint64"), 1 << 27),
-        (Kind("uint64", values="uint32"), 1 << 27),
+        (Kind("uint64", values="uint64"), 1 << 27),
+        (Kind("uint64", values="uint32"), (1 << 24) - 1),
         (Kind("uint32", elements=False, places="int64"), (1 << 27) - 1),
         (Kind("float32", elements=False, places="int64"), 1 << 28),
     ):
