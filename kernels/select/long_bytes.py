@@ -13,6 +13,7 @@ from prism.lang import (
 from prism.kernels.select.answers import Interval, find_interval, flags_in_interval, flags_of_answers
 from prism.kernels.select.bytes import fill_selectors, merge_rests, one_of, scatter_row, write_shifted
 from prism.kernels.select.compaction import bits_within
+from prism.kernels.select.conditions import is_set
 from prism.kernels.select.packed import edges_of_bytes, flags_of_bytes, load_held, release
 from prism.kernels.select.parts import count_both, skew_at
 from prism.lib.thread import extent, operators
@@ -36,7 +37,8 @@ def select_bytes(
 
     Perspective: grid, of any number of blocks of `THREADS` threads.
     Shapes:      as of `select`, of bytes. A thread has `ITEMS` of a tile's, in `PARTS` of up to 64, fewer than 2^16 all threads.
-                 Without `OWN` those are kept whose byte of `mask` is not 0.
+                 Without `OWN` those are kept whose byte of `mask` is not 0. With `OWN` the tile is brought near that is a
+                 `NEAR`-th of the blocks on.
     Test:        tests/kernels/test_long_bytes.py, tests/gpu/test_select.py
     """
     TILE: constexpr(int) = THREADS * ITEMS
@@ -216,7 +218,9 @@ def place_rows(
     With three `WAYS` those of `others` from `middle` on; with two and three those of `left` from `final` on.
 
     Perspective: block, of `THREADS` threads.
-    Shapes:      as of `place_parts`, of `PARTS` words of flags.
+    Shapes:      as `block.load` leaves a tile, bytes four in a word; a bit of `PARTS` words of flags for each. `before`: how many
+                 bits of `flags` are set in the warps before, and of `others`; `kept`, `others_kept`, `many`: how many are set
+                 in all, and how many bytes have a bit of any. `table`: as of `fill_selectors`.
     Cost:        of each part 12 shuffles for four rows, of four bytes a shared load of 8 bytes, a shared store of each word that
                  they fill; two barriers.
     Test:        tests/kernels/test_long_bytes.py
@@ -260,4 +264,9 @@ def place_rows(
         merge_rests(tile, spots, rests)
 
 
-EXAMPLES = {}
+EXAMPLES = {
+    "select_bytes": {
+        "M": "uint8", "C": "uint8", "TEST": is_set, "OWN": False, "EDGES": False, "PARTS": 2, "THREADS": 256, "ITEMS": 128,
+        "WIDTH": 32, "BLOCKS": 3, "WORDS": 2,
+    },
+}

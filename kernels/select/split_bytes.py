@@ -11,6 +11,7 @@ from prism.lang import (
 from prism.kernels.select.answers import Interval, find_interval, flags_in_interval, flags_of_answers
 from prism.kernels.select.bytes import fill_selectors, one_of, write_shifted
 from prism.kernels.select.compaction import bits_within
+from prism.kernels.select.conditions import is_set
 from prism.kernels.select.long_bytes import place_rows
 from prism.kernels.select.packed import flags_of_bytes, load_held, release
 from prism.kernels.select.parts import count_both, skew_at
@@ -39,7 +40,7 @@ def split_bytes(
 
     Perspective: grid, of any number of blocks of `THREADS` threads.
     Shapes:      as of `split_apart`, of bytes. A thread has `ITEMS` of a tile's, in `PARTS` of up to 64, fewer than 2^16 all
-                 threads. Without `OWN` bytes of `mask` and `other` are set that are not 0.
+                 threads. Without `OWN` bytes of `mask` and `other` are set that are not 0. `NEAR`: as of `select_bytes`.
     Test:        tests/kernels/test_long_bytes.py, tests/gpu/test_select.py
     """
     TILE: constexpr(int) = THREADS * ITEMS
@@ -211,4 +212,9 @@ def split_bytes(
             grid.count_launch(control, words, capacity, tiles, last.epoch, 0)
 
 
-EXAMPLES = {}
+EXAMPLES = {
+    "split_bytes": {
+        "M": "uint8", "C": "uint8", "O": "uint8", "D": "uint8", "W": "uint32", "TEST": is_set, "OTHER": is_set, "OWN": False,
+        "WAYS": 2, "PARTS": 2, "THREADS": 384, "ITEMS": 128, "WIDTH": 32, "BLOCKS": 2, "WORDS": 2,
+    },
+}
