@@ -69,8 +69,8 @@ def counts() -> str:
     read = len(FAULTS) - len(new)
     return (
         f"{len(FAULTS)} rows at fault, of which {read} were suspected in reading *Typed Perspectives* and {len(new)} found by "
-        f"running the rules; {len(strict)} only refuse too much. {len(FINE)} suspicions were unfounded. For {len(small)} rows the "
-        "program shown is the smallest of its grammar, by exhaustive search."
+        f"running the rules; {len(strict)} only refuse too much. {len(FINE)} suspicions were unfounded. For {len(small)} rows "
+        "the program shown is the smallest of its grammar, by exhaustive search."
     )
 
 
