@@ -212,8 +212,20 @@ class NoAttribute(Named, code="name"):
 
     title = "`{base}` has no `{name}`"
     label = "unknown"
-    help_template = "check the spelling; `dir({base})` in Python lists what there is"
+    help_template = "{how}"
     base: str
+
+    @property
+    def how(self) -> str:
+        """What there is in its place."""
+        if self.base in ("thread", "warp", "block") and self.name in REDUCTIONS:
+            call = f"{self.base}.reduce(value, OP=operators.{REDUCTIONS[self.name]})"
+            return f"write `{call}`, with `from prism.lib.thread import operators`"
+        return f"check the spelling; `dir({self.base})` in Python lists what there is"
+
+
+REDUCTIONS = {"sum": "add", "prod": "multiply", "max": "maximum", "min": "minimum"}
+"""The operators of what NumPy calls by these names: here each is a `reduce`."""
 
 
 class TemplateUnbound(Named, code="template"):
