@@ -214,14 +214,25 @@ def add_check(commands: Commands) -> None:
     runs.add_argument("--schedules", type=int, metavar="N", help="run the kernel under N schedules")
     runs.add_argument("--seed", type=int, default=0, metavar="S",
                       help="the first schedule's seed; the next ones count up (default: 0)")  # fmt: skip
-    runs.add_argument("--blocks", type=int, metavar="N", help="blocks of a launch (default: the fewest above one)")
-    runs.add_argument("--threads", type=int, metavar="N",
-                      help="threads a block (default: as `requires` says, but at least two warps)")  # fmt: skip
+    runs.add_argument("--blocks", type=along, metavar="N[xN]",
+                      help="blocks of a launch, as 4, or along axes, as 2x2 (default: the fewest above one)")  # fmt: skip
+    runs.add_argument("--threads", type=along, metavar="N[xN]",
+                      help="threads a block, as 64 or 8x8 (default: as `requires` says, but at least two warps)")  # fmt: skip
     runs.add_argument(
         "-a", "--arguments", action="append", default=[], metavar="NAME=VALUE,...",
-        help="arguments: a number, or memory as [1024] or int32[1024], with :0, :range or :random for what is in it; may be "
-        "repeated. Memory of no given size is as large as the kernel reaches, numbers are random",
+        help="arguments: a number, or memory as [1024], int32[1024] or [8x8], with :0, :range or :random for what is in it; "
+        "may be repeated. Memory of no given size is as large as the kernel reaches, numbers are random",
     )  # fmt: skip
+
+
+def along(text: str) -> tuple[int, ...]:
+    """Return the numbers along axes of an option."""
+    from prism.interpret.shapes import parse_along
+
+    try:
+        return parse_along(text)
+    except ValueError as error:
+        raise argparse.ArgumentTypeError(str(error)) from None
 
 
 def add_explain(commands: Commands) -> None:

@@ -68,24 +68,24 @@ def require_shape(program: Any, options: argparse.Namespace) -> None:
     Raises:
         CommandError: it takes no such launch.
     """
-    from prism.interpret import explore
+    from prism.interpret import shapes
 
     if options.blocks is not None or options.threads is not None:
         try:
-            explore.shape_of(program, options.blocks, options.threads)
-        except explore.InputError as error:
+            shapes.shape_of(program, options.blocks, options.threads)
+        except shapes.InputError as error:
             raise CommandError(str(error)) from None
 
 
 def run_schedules(options: argparse.Namespace) -> int:
     """`prism check --schedules N`: what the reference machine finds; 1 where it finds a fault."""
-    from prism.interpret import explore
+    from prism.interpret import explore, shapes
 
     bar = Bar(quiet=options.json, patient=True)
     try:
         told = explore.parse_arguments(options.arguments)
         program = program_of(options, told)
-        shape = explore.shape_of(program, options.blocks, options.threads)
+        shape = shapes.shape_of(program, options.blocks, options.threads)
         with contextlib.redirect_stdout(sys.stderr if options.json else sys.stdout):  # what the kernel prints
             report = explore.explore(
                 program,
@@ -95,7 +95,7 @@ def run_schedules(options: argparse.Namespace) -> int:
                 options.seed,
                 lambda done, total: bar.show("schedules", done, total),
             )
-    except explore.InputError as error:
+    except shapes.InputError as error:
         raise CommandError(str(error)) from None
     except MemoryError as error:
         raise CommandError(f"there is not enough memory for the arguments: {error}") from None
@@ -107,7 +107,8 @@ def run_schedules(options: argparse.Namespace) -> int:
 
 
 def run_facts(name: str, report: Any) -> Mapping[str, Any]:
-    """Return what runs under schedules found, as JSON takes it."""
+    """Return what runs under schedules found, as JSON takes it; `along`: of a kernel that asks about the axes of its launch."""
+    blocks, threads = report.shape.along
     findings = [
         {
             "code": found.error.code,
@@ -123,6 +124,7 @@ def run_facts(name: str, report: Any) -> Mapping[str, Any]:
         "kernel": name,
         "blocks": report.shape.blocks,
         "threads": report.shape.threads,
+        **({"along": {"blocks": blocks, "threads": threads}} if report.shape.axes else {}),
         "seeds": [report.seeds.start, report.seeds.stop],
         "schedules": list(report.schedules),
         "arguments": report.arguments,

@@ -202,7 +202,8 @@ _SHARED = (
 )
 _FENCES = (
     "an atomic access alone orders no other: let a `fence()` stand between the first access and the word's write, and one "
-    "between the word's read and the second access; or use `store_release` and `load_acquire`, or `order=` of an atomic update"
+    "between the word's read and the second access; or use `store_release` and `load_acquire`, or "
+    'give an atomic update `order="acq_rel"`'
 )
 
 
@@ -220,7 +221,9 @@ def _remedy(same_block: bool, one: int, two: int, same_line: bool) -> str:
     if not same_block:
         return (
             "no barrier joins two blocks, unless the kernel is launched cooperatively: let one kernel write and the next read, "
-            "or pass the value through a mailbox"
+            "or pass the value through a mailbox; or, where an atomic counter says who comes after, give it "
+            '`order="acq_rel"`, '
+            "or its writer a release and its reader an acquire, in the thread that counts"
         )
     size = 32
     while one // size != two // size:

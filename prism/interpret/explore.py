@@ -6,6 +6,7 @@ is made as large as the kernel reaches. So the same seed, with the same options,
 
 from __future__ import annotations
 
+import math
 import re
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
@@ -15,8 +16,8 @@ import numpy as np
 
 from prism.interpret import BoundsError, MachineError, run
 from prism.interpret.schedules import schedules
+from prism.interpret.shapes import InputError, Shape, parse_along, spell
 from prism.lang.barriers import flow
-from prism.lang.facts.budget import MAX_BLOCKS, most_threads, shape_fault
 from prism.lang.facts.touches import ATOMIC, NEAR, REDUCTION
 from prism.lang.keep.bases import Value
 from prism.lang.tree import Call, Element, Symbol, Var
@@ -29,28 +30,24 @@ from prism.lang.types.structs import Struct
 MOST = 1 << 22
 """Elements that an array is given at most to see how far a kernel reaches."""
 SEEDS = 1_000_000
-_LEAST_THREADS, _BLOCKS, _TABLE, _LINE = 64, 2, 4093, 256
-_ARRAY = re.compile(r"(?P<dtype>\w*)\[(?P<size>\d+)\](?::(?P<fill>.+))?")
+_TABLE, _LINE = 4093, 256
+_ARRAY = re.compile(r"(?P<dtype>\w*)\[(?P<shape>\d+(?:[x,]\d+){0,2})\](?::(?P<fill>.+))?")
+_COMMA = re.compile(r",(?![^\[\]]*\])")
+"""What parts arguments: a comma that is not inside an array's shape."""
 _OUTSIDE = re.compile(r"index (?P<index>-?\d+) is outside `(?P<name>\w+)`, which has (?P<extent>\d+) elements")
 
 
-class InputError(Exception):
-    """Arguments that cannot be made as asked, or not without being asked."""
-
-
 class Given(Value):
-    """What the command says of one argument: `dtype`, `size` and `fill`, each None where it leaves it open."""
+    """What the command says of one argument: `dtype`, `shape` and `fill`, each None where it leaves it open."""
 
     dtype: str | None = None
-    size: int | None = None
+    shape: tuple[int, ...] | None = None
     fill: int | float | bool | str | None = None
 
-
-class Shape(Value):
-    """How a kernel is launched."""
-
-    blocks: int
-    threads: int
+    @property
+    def size(self) -> int | None:
+        """How many elements it has."""
+        return None if self.shape is None else math.prod(self.shape)
 
 
 class Finding(Value):
@@ -78,9 +75,9 @@ class Report:
 
 
 def parse_arguments(texts: Sequence[str]) -> dict[str, Given]:
-    """Return the arguments of `name=value,...` texts: a number, `[1024]`, `int32[1024]`, and either with `:FILL`."""
+    """Return the arguments of `name=value,...` texts: a number, `[1024]`, `int32[1024]` or `[8x8]`, and these with `:FILL`."""
     found: dict[str, Given] = {}
-    for text in (part for whole in texts for part in whole.split(",") if part.strip()):
+    for text in (part for whole in texts for part in _COMMA.split(whole) if part.strip()):
         name, equals, value = (part.strip() for part in text.partition("="))
         if not equals or not value:
             raise InputError(f"an argument is written NAME=VALUE, as n=1000 or x=int32[1024], not {text.strip()!r}")
@@ -91,7 +88,7 @@ def parse_arguments(texts: Sequence[str]) -> dict[str, Given]:
         dtype = match["dtype"] or None
         if dtype is not None and dtype not in SCALARS:
             raise InputError(f"`{name}`: no dtype {dtype!r}; there are {', '.join(SCALARS)}")
-        found[name] = Given(dtype, int(match["size"]), None if match["fill"] is None else _fill(match["fill"]))
+        found[name] = Given(dtype, parse_along(match["shape"]), None if match["fill"] is None else _fill(match["fill"]))
     return found
 
 
@@ -105,24 +102,11 @@ def _fill(value: str) -> int | float | bool | str:
             continue
     if value in ("random", "range"):
         return value
+    if "[" in value:
+        raise InputError(
+            f"{value!r} is no array: it is written [1024], or [8x8] of two axes, or with a dtype, as int32[1024]"
+        )
     raise InputError(f"{value!r} is no number; an array holds a number, `random` or `range`")
-
-
-def shape_of(program: Program, blocks: int | None, threads: int | None) -> Shape:
-    """Return how many blocks and threads to run: what is given, else at least two of each kind that a barrier can join.
-
-    Raises InputError for a shape that the kernel does not take, as a launch would.
-    """
-    bound = program.entry.bound
-    unit, cluster, most = bound.thread or 1, bound.block or 1, most_threads(program.entry)
-    fitting = min(max(1, most // unit), -(-_LEAST_THREADS // unit))
-    least = Shape(cluster * -(-_BLOCKS // cluster), unit * fitting)
-    shape = Shape(least.blocks if blocks is None else blocks, least.threads if threads is None else threads)
-    why = shape_fault(program.entry.name, "blocks", shape.blocks, bound.block, MAX_BLOCKS)
-    why = why or shape_fault(program.entry.name, "threads", shape.threads, bound.thread, most)
-    if why:
-        raise InputError(why)
-    return shape
 
 
 # -- runs -----------------------------------------------------------------------------------------------------------------
@@ -179,7 +163,10 @@ def _run_seed(
         arguments = arguments_of(program, shape, told, seed, sizes)
         kept = [a.copy() if isinstance(a, np.ndarray) else a for a in arguments]
         try:
-            run(program, shape.blocks, shape.threads, arguments, check=True, schedule=schedule[0], seed=schedule[1])
+            name, number = schedule
+            run(
+                program, shape.blocks, shape.threads, arguments, check=True, schedule=name, seed=number, axes=shape.axes
+            )  # fmt: skip
         except BoundsError as error:
             if not _grow(error, told, sizes):
                 return error, kept
@@ -218,6 +205,10 @@ def _check_told(program: Program, told: Mapping[str, Given]) -> None:
             raise InputError(f"`{program.entry.name}` has no parameter {name!r}; it has: {', '.join(names) or 'none'}")
         if isinstance(type_, Scalar) and (said.size is not None or isinstance(said.fill, str)):
             raise InputError(f"`{name}` is a number ({type_}), not an array: {name}=1000")
+        if isinstance(type_, Pointer) and said.shape is not None and len(said.shape) not in (1, type_.axes):
+            axes = max(1, type_.axes)
+            example = spell((8,) * axes)
+            raise InputError(f"`{name}` has {_many_axes(axes)}, not {len(said.shape)}: {name}=[{example}]")
         if isinstance(type_, Pointer) and said.dtype is not None and said.dtype != _dtype(type_):
             raise InputError(f"`{name}` is memory of {_dtype(type_)}, not of {said.dtype}")
         if isinstance(type_, Pointer) and isinstance(type_.element, Mailbox) and said.fill is not None:
@@ -238,10 +229,10 @@ def arguments_of(
             case Pointer() as pointer:
                 size = said.size
                 if size is None:
-                    size = sizes.setdefault(parameter.name, shape.blocks * shape.threads)
+                    size = sizes.setdefault(parameter.name, _guess(shape, pointer.axes))
                 fill = said.fill if said.fill is not None else 0 if parameter in quiet else "random"
                 array = _array(pointer, size, fill, random)
-                found.append(array.reshape(_shape(size, pointer.axes)) if pointer.axes else array)
+                found.append(array.reshape(_extents(said.shape, size, pointer.axes)) if pointer.axes else array)
             case Scalar() as scalar:
                 found.append(_number(scalar, said.fill, shape, random))
             case other:
@@ -250,6 +241,23 @@ def arguments_of(
                     f"with check=True and schedule=..."
                 )
     return found
+
+
+def _guess(shape: Shape, axes: int) -> int:
+    """Return how many elements an array of no given size begins with: one for each thread.
+
+    An array of axes of a kernel that asks about axes is one shorter along each: so guards against what is beyond are run.
+    """
+    threads = shape.blocks * shape.threads
+    if not axes or len(shape.axes) < 4:
+        return threads
+    side = max(1, round(threads ** (1 / axes)))
+    found: int = (side - 1 if side > 2 else side) ** axes
+    return found
+
+
+def _extents(told: tuple[int, ...] | None, size: int, axes: int) -> tuple[int, ...]:
+    return told if told is not None and len(told) == axes else _shape(size, axes)
 
 
 def _shape(size: int, axes: int) -> tuple[int, ...]:
@@ -337,7 +345,8 @@ def _spell_arguments(program: Program, arguments: list[Any], told: Mapping[str, 
         if isinstance(parameter.type, Pointer):
             said = told.get(parameter.name, Given())
             fill = f":{said.fill}" if said.fill is not None else ""
-            parts.append(f"{parameter.name}={_dtype(parameter.type)}[{_elements(parameter.type, argument)}]{fill}")
+            size = spell(argument.shape) if parameter.type.axes else _elements(parameter.type, argument)
+            parts.append(f"{parameter.name}={_dtype(parameter.type)}[{size}]{fill}")
         else:
             parts.append(f"{parameter.name}={argument}")
     return ",".join(parts)
@@ -364,13 +373,14 @@ def describe_report(program: Program, report: Report, kernel: str) -> str:
     """Return a report as text; `kernel` is what the command calls it."""
     seeds, shape = report.seeds, report.shape
     span = f"seed {seeds[0]}" if len(seeds) == 1 else f"seeds {seeds[0]} to {seeds[-1]}"
-    launch = f"{_many(shape.blocks, 'block')} of {_many(shape.threads, 'thread')}"
-    head = f"{program.entry.name}: {_many(len(seeds), 'schedule')} ({span}) of {launch}"
+    head = f"{program.entry.name}: {_many(len(seeds), 'schedule')} ({span}) of {shape}"
+    line = "  not looked at: `id({})` above 0, which --blocks and --threads can have, as 2x2\n"
+    unseen = "".join(line.format(axis) for axis in shape.flat)
     if not report.findings:
         kinds = ", ".join(report.schedules)
-        return f"{head}: nothing found\n  schedules: {kinds}\n  the last one's arguments: {report.arguments}\n"
+        return f"{head}: nothing found\n{unseen}  schedules: {kinds}\n  the last one's arguments: {report.arguments}\n"
     faults = _many(len(report.findings), "fault")
-    parts = [f"{head}: {faults} found\n"]
+    parts = [f"{head}: {faults} found\n{unseen}"]
     for finding in report.findings:
         parts.append(_finding(finding, report, kernel))
     return "\n".join(parts)
@@ -382,11 +392,16 @@ def _finding(finding: Finding, report: Report, kernel: str) -> str:
     where = f"thread {error.thread} of block {error.block}" if error.thread is not None else ""
     parts = [f"seed {finding.seed}", f"schedule {finding.schedule}", error.code, who, where]
     times = f"; {finding.times} of {len(report.seeds)} seeds show it" if len(report.seeds) > 1 else ""
+    blocks, threads = report.shape.along
     again = (
-        f"prism check {kernel} --schedules 1 --seed {finding.seed} --blocks {report.shape.blocks} "
-        f"--threads {report.shape.threads} --arguments '{finding.arguments}'"
+        f"prism check {kernel} --schedules 1 --seed {finding.seed} --blocks {spell(blocks)} "
+        f"--threads {spell(threads)} --arguments '{finding.arguments}'"
     )
     return f"{', '.join(part for part in parts if part)}{times}\n{error.render()}\nagain: {again}\n"
+
+
+def _many_axes(number: int) -> str:
+    return "1 axis" if number == 1 else f"{number} axes"
 
 
 def _many(number: int, what: str) -> str:

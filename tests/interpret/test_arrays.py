@@ -119,14 +119,14 @@ def test_a_launch_counts_what_it_is_given_and_an_entry_keeps_the_rest() -> None:
 
 
 def test_a_command_makes_arrays_of_several_axes() -> None:
-    from prism.interpret import explore
+    from prism.interpret import explore, shapes
 
     assert [explore._shape(size, axes) for size, axes in ((128, 2), (35, 1), (7, 2), (64, 3), (0, 2))] == [
         (8, 16), (35,), (1, 7), (4, 4, 4), (1, 0),
     ]  # fmt: skip
     told = explore.parse_arguments(["x=float32[64],y=float32[64]"])
     program = prism.check(transposed, {"T": "float32"})
-    assert not explore.explore(program, explore.shape_of(program, 4, 64), told, 2, 0).findings
+    assert not explore.explore(program, shapes.shape_of(program, (4,), (64,)), told, 2, 0).findings
 
 
 def test_the_element_of_a_message_has_its_indices() -> None:

@@ -8,9 +8,10 @@ import numpy as np
 import pytest
 
 from prism.cli import main
-from prism.interpret import explore
+from prism.interpret import explore, shapes
 from prism.interpret.schedules import SCHEDULES, schedules
 from prism.lang import (
+    array,
     attr,
     block,
     const,
@@ -37,6 +38,17 @@ from prism.lang import (
 from prism.lang.pipeline import build
 
 HERE = __file__
+
+
+@prism("global")
+@requires(grid[1], block[1], thread[32])
+def below(x: array(float32, 2) @ grid[1], y: array(float32, 3) @ grid[1]):
+    """Rows below the first of `x` are written beyond their end."""
+    i: int32 @ thread[1] = id(1)
+    j: int32 @ thread[1] = id(0)
+    with partition(x, thread[1], lambda p, q: (i + p, j + q)) as mine, group(thread[1]):
+        if i < x.shape[0] and j < x.shape[1]:
+            mine[0, i] = 1
 
 
 @prism("global")
@@ -158,6 +170,8 @@ def test_what_is_told_decides_the_template(capsys: pytest.CaptureFixture[str]) -
         ("y=[3]:many", "'many' is no number"),
         ("y", "NAME=VALUE"),
         ("n=1.5", "`n`: 1.5 is no int32"),
+        ("y=[8x8]", "`y` has 1 axis, not 2: y=[8]"),
+        ("y=[8x]", "'[8x]' is no array: it is written [1024], or [8x8]"),
     ],
 )
 def test_arguments_told_wrongly(capsys: pytest.CaptureFixture[str], told: str, message: str) -> None:
@@ -180,6 +194,9 @@ def test_shapes_that_the_kernel_does_not_take(capsys: pytest.CaptureFixture[str]
         (("--threads", "48"), "a multiple of 32 threads a block (its @requires), not 48"),
         (("--blocks", "0"), "1 to 2147483647 blocks, not 0"),
         (("--blocks", "-1"), "1 to 2147483647 blocks, not -1"),
+        (("--threads=-32x-1",), "1 to 1024 threads a block, not -32"),
+        (("--threads", "64x32"), "1 to 1024 threads a block, not 2048"),
+        (("--blocks", "2x"), "a number, or one along each of two or three axes, as 2x2, not '2x'"),
     ],
     ids=lambda told: "".join(told[:2]) if isinstance(told, tuple) else "",
 )
@@ -200,7 +217,7 @@ def test_a_block_is_as_large_as_its_launch_bounds(capsys: pytest.CaptureFixture[
 
 
 def test_the_same_seed_makes_the_same_arguments_whatever_their_size() -> None:
-    program, shape = build(halves), explore.Shape(2, 64)
+    program, shape = build(halves), shapes.Shape(2, 64)
     one = explore.arguments_of(program, shape, {}, 3, {"y": 100})
     two = explore.arguments_of(program, shape, {}, 3, {"y": 9000})
     assert one[1] == two[1] and np.array_equal(one[0], two[0][:100])
@@ -209,7 +226,7 @@ def test_the_same_seed_makes_the_same_arguments_whatever_their_size() -> None:
 
 
 def test_memory_that_is_accessed_atomically_is_zero_and_all_is_aligned() -> None:
-    program, shape = build(waits), explore.Shape(2, 64)
+    program, shape = build(waits), shapes.Shape(2, 64)
     words, y = explore.arguments_of(program, shape, {}, 0, {})
     assert words.nbytes == 128 * 8 and not words.any() and y.any()
     (x, _) = explore.arguments_of(build(fours), shape, {}, 0, {"x": 9})
@@ -218,6 +235,39 @@ def test_memory_that_is_accessed_atomically_is_zero_and_all_is_aligned() -> None
 
 
 def test_shape_by_what_the_kernel_requires() -> None:
-    assert explore.shape_of(build(halves), None, None) == explore.Shape(2, 64)
-    assert explore.shape_of(build(turned, EXAMPLES["turned"]), None, None) == explore.Shape(2, 64)
-    assert explore.shape_of(build(halves), 5, 96) == explore.Shape(5, 96)
+    assert shapes.shape_of(build(halves)) == shapes.Shape(2, 64)
+    assert shapes.shape_of(build(turned, EXAMPLES["turned"])) == shapes.Shape(2, 64)
+    assert shapes.shape_of(build(halves), (5,), (96,)) == shapes.Shape(5, 96)
+
+
+def test_a_launch_has_more_than_one_unit_along_each_axis_that_the_kernel_asks_about(
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    code, text = check(capsys, f"{HERE}:below", "--schedules", "2")
+    assert code == 1 and "of 2x2 blocks of 8x8 threads: 1 fault found" in text
+    assert "index 15 is outside axis 1 of `x`, of 15 elements" in text
+    again = re.search(r"^again: prism (.*)$", text, re.MULTILINE)
+    assert (
+        again is not None and "--blocks 2x2 --threads 8x8 --arguments 'x=float32[15x15],y=float32[5x5x5]'" in again[1]
+    )
+    assert main(shlex.split(again[1])) == 1
+
+
+@pytest.mark.parametrize("told", ["x=[3x9],y=[1,2,3]", "x=float32[3,9]:0,y=[1x2x3]:range"])
+def test_shapes_of_launches_and_arrays_are_told(capsys: pytest.CaptureFixture[str], told: str) -> None:
+    code, text = check(capsys, f"{HERE}:below", "--schedules", "1", "--blocks", "2,1", "--threads", "8x4", "-a", told)
+    assert code == 1 and "of 2x1 blocks of 8x4 threads" in text and "axis 1 of `x`, of 9 elements" in text
+    assert "x=float32[3x9]" in text and "y=float32[1x2x3]" in text and "not looked at" not in text
+    code, text = check(capsys, f"{HERE}:below", "--schedules", "1", "--blocks", "4", "--threads", "64", "-a", told)
+    assert code == 0 and "of 4x1 blocks of 64x1 threads: nothing found" in text
+    assert "not looked at: `id(1)` above 0, which --blocks and --threads can have" in text
+    code, text = check(capsys, f"{HERE}:below", "--schedules", "1", "--blocks", "2x2x2", "-a", told)
+    assert code == 2 and "its blocks have 2 axes, not 3" in text
+
+
+def test_shapes_by_axes() -> None:
+    program = build(below)
+    assert shapes.shape_of(program).along == ((2, 2), (8, 8))
+    assert shapes.shape_of(program, threads=(96,)).along == ((2, 2), (96, 1))
+    assert shapes.shape_of(build(halves), (2, 2), (8, 8)) == shapes.Shape(4, 64)
+    assert str(shapes.shape_of(build(narrow))) == "2 blocks of 64 threads"

@@ -6,6 +6,8 @@ Tests of prism/interpret: homes, shadow.
 # ruff: noqa: F821, B007 -- names that kernels declare
 from __future__ import annotations
 
+import re
+
 import numpy as np
 import pytest
 
@@ -29,6 +31,7 @@ from prism.lang import (
     template,
     thread,
 )  # fmt: skip
+from tests.generated.programs import loaded
 
 SCHEDULES = ["round-robin", "random", "reversed"]
 
@@ -262,3 +265,50 @@ def shuffled(y: ptr(int32) @ grid[1]):
 def test_a_shuffle_orders_no_memory(program):
     with pytest.raises(RaceError):
         run(program(shuffled), 1, 32, [np.zeros(1, np.int32)], check=True)
+
+
+LAST = """
+import prism
+from prism.lang import atomic_increment, block, claim, count, grid, group, id, int32, one, partition, ptr, requires
+from prism.lang import shared, thread, uint32
+
+
+@prism.kernel
+@requires(grid[1], block[1], thread[32])
+def last(part: ptr(int32) @ grid[1], done: ptr(uint32) @ grid[1], y: ptr(int32) @ grid[1]):
+    b: int32 @ block[1] = id()
+    blocks: int32 @ grid[1] = count(block[1])
+    with partition(part, block[1], b) as out, partition(y, block[1], 0) as result, group(block[1]):
+        flag: shared(int32[1])
+        t: int32 @ thread[1] = id()
+        with claim(out, thread[1]) as mine, claim(flag, thread[1]) as word, one(thread):
+            mine[0] = b
+            word[0] = 1 if atomic_increment(done[0], blocks - 1ORDER) == uint32(blocks - 1) else 0
+        if flag[0] == 1:
+"""
+READERS = {
+    "the thread that counts": """
+            with claim(result, thread[1]) as mine, one(thread):
+                mine[0] = out[0 - b]
+""",
+    "all threads": """
+            own: int32 @ thread[1] = out[t % blocks - b]
+            with partition(result, thread[1], t) as mine, group(thread[1]):
+                mine[0] = own
+""",
+}
+
+
+@pytest.mark.parametrize("reader", READERS)
+def test_the_help_between_blocks_orders_them_by_the_counter(reader: str) -> None:
+    """The last block reads what the others wrote."""
+
+    def launch(order: str) -> None:
+        with loaded(LAST.replace("ORDER", order) + READERS[reader]) as names:
+            arrays = np.zeros(3, np.int32), np.zeros(1, np.uint32), np.zeros(32, np.int32)
+            names["last"][3, 32](*arrays, check=True)
+
+    with pytest.raises(RaceError) as caught:
+        launch("")
+    (order,) = re.findall(r'`(order="\w+")`', str(caught.value.barrier))
+    launch(f", {order}")

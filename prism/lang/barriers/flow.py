@@ -50,6 +50,7 @@ Env = tuple[tuple[Any, Any], ...]
 """Pointer variables that were assigned, and the object or view that each one names now; conditions, and whether they hold."""
 
 ALLOWED = '`{}` says races="allow"'
+TRIPS_APART = "the elements of different trips are proved disjoint"
 TRIPS = "the part of `{}` that a unit has may be another unit's in another trip; the reference machine checks it"
 
 
@@ -267,7 +268,7 @@ def _common(known: Facts, first: Pending, earlier: Touch, second: Touch) -> Rela
     source = narrow(known, first, second, source)
     kind, words = believed or ("", "")
     if _trips_apart(known, first, second, source):
-        return Relation(None, "the elements of different trips are proved disjoint", unproved=kind, believed=words)
+        return Relation(None, TRIPS_APART, unproved=kind, believed=words)
     return Relation(source, unproved=kind, believed=words)
 
 

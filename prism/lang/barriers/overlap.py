@@ -12,6 +12,7 @@ from prism.lang import tree
 from prism.lang.barriers import flow
 from prism.lang.barriers.callees import callee_accesses, foreign, join_callees
 from prism.lang.barriers.footprints import pointer_copies
+from prism.lang.barriers.unproved import mend
 from prism.lang.facts.addresses import address
 from prism.lang.facts.cases import cases
 from prism.lang.facts.collisions import Collision, collision
@@ -97,7 +98,7 @@ def _judge(known: Facts, partition: tree.Partition) -> Verdict:
         fresh = facts(known.function, fewer)
         if _first_unproved(fresh, partition, list(_reaches(fresh, partition))) is None:
             return Verdict(view, "unknown", f"{MORE.format(fewer)}; the reference machine checks it")
-    return Verdict(view, "unknown", f"{_why(known, left)}; the reference machine checks it")
+    return Verdict(view, "unknown", f"{_why(known, left, partition)}; the reference machine checks it")
 
 
 def _in_cases(known: Facts, partition: tree.Partition) -> bool:
@@ -145,7 +146,7 @@ def _meet(meaning: tree.View, one: str, two: str) -> bool:
     return flow.conflicting(one, two) or (flow.is_block_scoped(one, two) and not meaning.source.perspective <= BLOCK)
 
 
-def _why(known: Facts, left: _Left) -> str:
+def _why(known: Facts, left: _Left, partition: tree.Partition) -> str:
     """Return why nothing is proved of two accesses."""
     one, two = left.one, left.two
     if left.many:
@@ -161,7 +162,7 @@ def _why(known: Facts, left: _Left) -> str:
     if is_exhausted(known) or is_exhausted(join_callees(known)):
         return SPENT.format(MOST_PROOFS)
     lines = f"line {one.line}" if one.line == two.line else f"lines {one.line} and {two.line}"
-    return f"no condition or bound in sight keeps two units' elements apart, on {lines}"
+    return f"no condition or bound in sight keeps two units' elements apart, on {lines}{mend(known, partition)}"
 
 
 def _large(known: Facts, form: Form) -> bool:

@@ -201,7 +201,7 @@ def assign_element(env: Env, target: s.Subscript, value: s.Expr, span: Span) -> 
         return tree.Evaluate(value=vector_store(env, target, value, span), span=span)
     base, indices = flatten(target)
     if isinstance(base, s.Name):
-        symbol = visible(env, base.name, base.span)
+        symbol = visible(env, base.name, base.span, "store", indices)
         if isinstance(symbol.type, Pointer):
             return assign_memory(env, symbol, indices, target, value, span)
         if isinstance(symbol.type, Fragment):

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Sequence
 from dataclasses import replace
 
 from prism.lang import tree
@@ -180,10 +181,11 @@ def check_name(env: Env, e: s.Name, target: Perspective, want: Type | None) -> t
     return tree.Var(symbol=symbol, type=symbol.type, perspective=symbol.perspective, span=e.span)
 
 
-def visible(env: Env, name: str, span: Span, use: str = "") -> tree.Symbol:
+def visible(env: Env, name: str, span: Span, use: str = "", indices: Sequence[s.Expr] = ()) -> tree.Symbol:
     """Return the symbol of a name that may be used here (R21, R23), and so (R24).
 
-    `use`: `open` for the source of a scope, `copy` for the destination of an asynchronous copy, `load` for that of a load.
+    `use`: `open` for the source of a scope, `copy` for the destination of an asynchronous copy, `load` for that of a load,
+    `store` for an element that is written. `indices`: of the element that is meant.
     """
     symbol = env.lookup(name, span)
     labels: list[Label] = []
@@ -192,7 +194,9 @@ def visible(env: Env, name: str, span: Span, use: str = "") -> tree.Symbol:
         labels.append(Label(view.span, f"`{now.name}` goes by this name here"))
         now = view
     if now is not symbol:
-        fail(ownership.Hidden(span=span, name=name, view=now.name, meaning=part_of(now), labels=tuple(labels)))
+        other = ownership.HiddenStore if use == "store" else ownership.HiddenRead
+        kind = other if indices and not may_be_own(now, indices) else ownership.Hidden
+        fail(kind(span=span, name=name, view=now.name, meaning=part_of(now), labels=tuple(labels)))
     check_opened(env, symbol, span, use)
     if symbol.view is not None:
         check_claimed(env, symbol, span)
@@ -215,6 +219,36 @@ def part_of(symbol: tree.Symbol) -> str:
     if any("..." in place for place in places):
         return ""
     return f": `{symbol.name}[{', '.join(names)}]` is `{view.source.name}[{', '.join(places)}]`"
+
+
+def may_be_own(symbol: tree.Symbol, indices: Sequence[s.Expr]) -> bool:
+    """Whether elements of a part's source, by their text, may be the unit's own: of a thread those at its offset, or behind."""
+    view = symbol.view
+    if view is None or view.unit != THREAD:
+        return True
+    if view.offset is not None:
+        starts: list[str | None] = [source_text(view.offset[1].span)]
+    elif all(isinstance(index, tree.Var) for index in view.index):
+        return True
+    else:
+        starts = [
+            start_of(source_text(index.span), param.name) for index, param in zip(view.index, view.params, strict=False)
+        ]
+    if len(starts) != len(indices) or len(view.params) != len(indices):
+        return True
+    texts = [source_text(index.span) for index in indices]
+    return all(
+        start is not None and (not start or text == start or text.startswith(f"{start} + "))
+        for start, text in zip(starts, texts, strict=True)
+    )
+
+
+def start_of(index: str, param: str) -> str | None:
+    """Return where a part starts, by an index that adds its parameter to that; None of any other index."""
+    if index == param:
+        return ""
+    found = re.fullmatch(rf"(?P<before>.+) \+ {param}|{param} \+ (?P<after>.+)", index)
+    return None if found is None else found["before"] or found["after"]
 
 
 def check_claimed(env: Env, symbol: tree.Symbol, span: Span) -> None:

@@ -46,7 +46,7 @@ def check_subscript(env: Env, e: s.Subscript, target: Perspective, want: Type | 
         return number
     base, indices = flatten(e)
     if isinstance(base, s.Name):
-        symbol = visible(env, base.name, base.span)
+        symbol = visible(env, base.name, base.span, indices=indices)
         if isinstance(symbol.type, Array):
             return item(env, symbol, indices, e, target)
         if isinstance(symbol.type, Pointer):

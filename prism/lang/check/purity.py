@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 
 from prism.lang import tree
 from prism.lang.keep.memo import memoize
@@ -88,13 +88,29 @@ def _evaluated_parts(e: tree.Expr) -> Iterator[tree.Expr]:
             yield from _evaluated_parts(part)
 
 
-def effect_conflict(statement: tree.Stmt) -> tree.Expr | None:
-    """Return a call whose order with another access of the same statement is not defined, if there is one."""
+def effect_conflict(
+    statement: tree.Stmt, unwritten: Callable[[tree.Element], bool]
+) -> tuple[tree.Expr, tree.Element | None] | None:
+    """Return a call whose order with another access of the same statement is not defined, if there is one.
+
+    With an element that it is given the value of, if that is the other access. `unwritten`: what nobody writes, whose reads have
+    no order with anything.
+    """
     made: list[tree.Expr] = []
     for e in tree.expressions(statement):
         if not (isinstance(statement, tree.Assign) and e is statement.target):
             _gather_accesses(e, made)
-    return next((e for e in made if not reads_only(e)), None) if len(made) > 1 else None
+    calls = [e for e in made if not reads_only(e)]
+    others = [e for e in made if not (isinstance(e, tree.Element) and unwritten(e))]
+    if not calls or len(others) < 2:
+        return None
+    given = (
+        (e for part in tree.operands(calls[0]) for e in _evaluated_parts(part))
+        if isinstance(calls[0], tree.Call)
+        else ()
+    )
+    elements = [e for e in given if isinstance(e, tree.Element) and not unwritten(e)]
+    return calls[0], elements[0] if len(elements) == len(others) - 1 == 1 else None
 
 
 def _gather_accesses(e: tree.Expr, made: list[tree.Expr]) -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from prism.lang.diagnostics import Error, Named
+from prism.lang.types import Type
 from prism.lang.types.perspective import Perspective
 
 
@@ -247,6 +248,17 @@ class Effects(Error, code="type"):
     label = "this call reads or writes memory"
     note_templates = ("a barrier that they need could not stand between them",)
     help_template = "assign the call's result to a variable first"
+
+
+class EffectsGiven(Effects, code="type"):
+    """A call that touches memory, and is given what is read from memory in the same statement."""
+
+    help_template = (
+        "read what it is given into a variable first, `value: {type} @ {perspective} = {element}`, and pass that"
+    )
+    element: str
+    type: Type
+    perspective: Perspective
 
 
 class IndexEffect(Error, code="type"):

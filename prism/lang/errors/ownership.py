@@ -209,6 +209,22 @@ class Hidden(Named, code="hide"):
     meaning: str = ""
 
 
+class HiddenRead(Hidden, code="hide"):
+    """R21: another unit's element, read by the original name."""
+
+    note_templates = ("`{view}` is the elements of one thread, and this may be another's{meaning}",)
+    help_template = (
+        "end the `with` before this, or read it before the `with` into a variable; a barrier is inferred between"
+    )
+
+
+class HiddenStore(Hidden, code="hide"):
+    """R21: another unit's element, written by the original name."""
+
+    note_templates = HiddenRead.note_templates
+    help_template = "end the `with` before this: a barrier is then inferred where one is needed"
+
+
 class ClaimOwners(Owners, code="claim"):
     """R22: a claim where the owners are not all present."""
 

@@ -26,7 +26,9 @@ from prism.lang.types.perspective import BLOCK, GRID, Level, Perspective
 
 MOST = 20_000
 """Facts of one certificate: some two seconds, and a megabyte of text."""
-WORDS = {"proved": "proved", "assumed": "assumed", "believed": "believed", "runs": "left to runs"}
+WORDS = ("proved", "assumed", "believed")
+SHOWN = 5
+"""Facts that nothing proves, so many are told in words."""
 
 
 @dataclass(frozen=True)
@@ -64,12 +66,42 @@ class Certified:
 
 
 def describe(found: Certified) -> str:
-    """Return what the checker says of a certificate, for people, in one line."""
+    """Return what the checker says of a certificate, for people: one line, and one for each fact that nothing proves."""
     finding, origins = found.finding, found.origins
     if finding.status != ACCEPTED:
         return f"certificate: {finding.status}: {finding.reason}"
-    parts = [f"{origins[origin]} {words}" for origin, words in WORDS.items() if origins.get(origin)]
-    return f"certificate: accepted{', given facts: ' if parts else ''}{', '.join(parts)}"
+    parts = ", ".join(f"{origins[origin]} {origin}" for origin in WORDS if origins.get(origin))
+    number = origins.get("runs", 0)
+    if not number:
+        return f"certificate: accepted{', given facts: ' if parts else ''}{parts}"
+    open_facts = list(_unproved(found.certificate))
+    shown = (
+        open_facts
+        if number <= SHOWN + 1
+        else [*open_facts[:SHOWN], f"and {number - SHOWN} more, `runs` in --certificate"]
+    )
+    some = "1 fact holds" if number == 1 else f"{number} facts hold"
+    lines = (
+        f"certificate: accepted, if {some} that nothing proves, of pairs of accesses that touch one byte:",
+        *(f"  {line}" for line in shown),
+        "  runs on the reference machine look for races, but test no fact; given other facts: " + (parts or "none"),
+    )
+    return "\n".join(lines)
+
+
+def _unproved(certificate: Certificate) -> Iterator[str]:
+    """Yield each fact that nothing proves, in words."""
+    for (one, two, part), facts in certificate.facts.items():
+        for found, origin, _ in facts:
+            if origin == "runs":
+                left, right = (certificate.accesses[number][2] for number in (one, two))
+                pair = f"{left}, by two threads" if one == two else f"{left} and {right}"
+                trips = "" if part == SAME else ", in different trips of a loop"
+                yield f"{pair}{trips}: {'there are none' if found == 'never' else f'only inside one {_spelled(found)}'}"
+
+
+def _spelled(found: Unit) -> str:
+    return found if isinstance(found, str) else f"{found[0]}[{found[1]}]"
 
 
 def certify(lowered: Lowered) -> Certified:

@@ -17,6 +17,7 @@ ORIGINS = ("proved", "assumed", "believed", "runs")
 says; or not at all, so that only runs on the reference machine look for it."""
 UNPROVED = {"": 0, "store": 1, "overlap": 2, "trip": 3, "asynchronous": 3}
 RACES = {"none": 1, "allow": 2}
+IF_PARTS_ARE = "the elements of different trips are apart, if the parts are, and that is not proved"
 
 
 def premise(one: Made, two: Made, loop: Loop | None) -> tuple[Perspective | None, str, str]:
@@ -61,6 +62,8 @@ def premise(one: Made, two: Made, loop: Loop | None) -> tuple[Perspective | None
         found, why = relation.unit, relation.believed or (relation.reason if relation.unit is None else "")
         if found is None or here is not None:
             break
+    if worst == UNPROVED["trip"] and found is None and why == flow.TRIPS_APART:
+        why = IF_PARTS_ARE
     return found, ORIGINS[worst], why
 
 

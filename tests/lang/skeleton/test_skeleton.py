@@ -233,7 +233,30 @@ def odd_and_first(x: ptr(int32) @ grid[1], n: int32 @ grid[1]):
 def test_what_is_not_proved_of_a_part_is_not_proved_of_its_atomics() -> None:
     found = certified(prism.check(counted))
     assert '(fact 0 0 same block runs "")' in str(found) and found.finding.status == ACCEPTED
-    assert describe(found) == "certificate: accepted, given facts: 1 left to runs"
+    first, fact, last = describe(found).split("\n")
+    assert first.startswith("certificate: accepted, if 1 fact holds that nothing proves, ")
+    assert fact.endswith(" mine[...], by two threads: only inside one block") and last.endswith(
+        "given other facts: none"
+    )
+
+
+@prism("global")
+@requires(grid[1], block[1], thread[32])
+def strided(y: ptr(int32) @ grid[1], n: int32 @ grid[1]):
+    """A block may have more than 32 threads: then their elements meet."""
+    with partition(y, block[1], 128 * id()) as out, group(block[1]):
+        t: int32 @ thread[1] = id()
+        with partition(out, thread[1], t) as mine, group(thread[1]):
+            for k in range(0, 128 - t, 32):
+                mine[k] = n
+
+
+def test_a_fact_that_nothing_proves_is_nowhere_called_proved() -> None:
+    found = certified(prism.check(strided))
+    facts = [line for line in str(found).splitlines() if " runs " in line]
+    assert facts and not any("proved disjoint" in line for line in facts)
+    assert any(" never runs " in line and "and that is not proved" in line for line in facts)
+    assert describe(found).startswith(f"certificate: accepted, if {len(facts)} facts hold that nothing proves, ")
 
 
 @prism("global")
