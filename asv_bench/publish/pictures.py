@@ -58,7 +58,7 @@ TABLES = {
     "sort": ("Sorts", "2^{}", "Keys are random, unless the row's name says otherwise. Pairs have values of 4 bytes."),
     "sort_rows": (
         "Sorts of rows and segments of 2^24, by their length", "{}",
-        "CUB sorts segments. torch cannot: it sorts rows of that length instead. Columns are those of a (2^24, 4) matrix of bytes.",
+        "CUB sorts segments. torch cannot: it sorts rows of that length instead. Columns: those of a (2^24, 4) matrix of bytes.",
     ),
     "sets": ("Sets", "2^{}", "Numbers are random. `few`: they are below 2^20. `isin` looks them up in a table of 2^16."),
     "merge": ("Merges, and sorts by merging", "2^{}", "CuPy and torch have no merge, so they sort both arrays together."),
