@@ -214,9 +214,9 @@ def add_check(commands: Commands) -> None:
     runs.add_argument("--schedules", type=int, metavar="N", help="run the kernel under N schedules")
     runs.add_argument("--seed", type=int, default=0, metavar="S",
                       help="the first schedule's seed; the next ones count up (default: 0)")  # fmt: skip
-    runs.add_argument("--blocks", type=along, metavar="N[xN]",
+    runs.add_argument("--blocks", type=numbers_along, metavar="N[xN]",
                       help="blocks of a launch, as 4, or along axes, as 2x2 (default: the fewest above one)")  # fmt: skip
-    runs.add_argument("--threads", type=along, metavar="N[xN]",
+    runs.add_argument("--threads", type=numbers_along, metavar="N[xN]",
                       help="threads a block, as 64 or 8x8 (default: as `requires` says, but at least two warps)")  # fmt: skip
     runs.add_argument(
         "-a", "--arguments", action="append", default=[], metavar="NAME=VALUE,...",
@@ -225,7 +225,7 @@ def add_check(commands: Commands) -> None:
     )  # fmt: skip
 
 
-def along(text: str) -> tuple[int, ...]:
+def numbers_along(text: str) -> tuple[int, ...]:
     """Return the numbers along axes of an option."""
     from prism.interpret.shapes import parse_along
 
