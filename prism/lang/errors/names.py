@@ -207,13 +207,29 @@ class PlainFunction(Named, code="name"):
     help_template = "put `@prism.device` and `@requires(thread[1])` on it"
 
 
+OPERATORS = {"sum": "add", "prod": "multiply", "product": "multiply", "min": "minimum", "max": "maximum"}
+"""Reductions that go by their operator here, of `prism.lib.thread.operators`."""
+
+
+def reduction(base: str, name: str) -> str:
+    """Return how a reduction of a block or a warp is written, that another library has by a name; nothing of another name."""
+    if base.rpartition(".")[2] not in ("block", "warp") or name not in OPERATORS:
+        return ""
+    return f"write `{base}.reduce(..., OP=operators.{OPERATORS[name]})`, after `from prism.lib.thread import operators`"
+
+
 class NoAttribute(Named, code="name"):
     """`module.name` that the module lacks."""
 
     title = "`{base}` has no `{name}`"
     label = "unknown"
-    help_template = "check the spelling; `dir({base})` in Python lists what there is"
     base: str
+
+    @property
+    def change(self) -> str:
+        """What to write instead."""
+        spelling = f"check the spelling; `dir({self.base})` in Python lists what there is"
+        return reduction(self.base, self.name) or spelling
 
 
 class TemplateUnbound(Named, code="template"):
