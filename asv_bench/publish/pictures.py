@@ -55,22 +55,23 @@ PICTURES: dict[str, tuple[str, ...]] = {
 
 Ratios are turned over, so that right is faster."""
 TABLES = {
-    "sort": ("Sorts", "2^{}", "Random keys, where a name says no other data; pairs have values of 4 bytes."),
+    "sort": ("Sorts", "2^{}", "Keys are random, unless the row's name says otherwise. Pairs have values of 4 bytes."),
     "sort_rows": (
         "Sorts of rows and segments of 2^24, by their length", "{}",
-        "CUB sorts segments alone; torch sorts rows in their place. Columns: of a matrix of (2^24, 4) bytes.",
+        "CUB sorts segments. torch cannot: it sorts rows of that length instead. Columns are those of a (2^24, 4) matrix of bytes.",
     ),
-    "sets": ("Sets", "2^{}", "Random numbers; few: below 2^20. `isin`: a table of 2^16."),
-    "merge": ("Merges, and sorts by merging", "2^{}", "CuPy and torch have no merge: they sort both arrays."),
+    "sets": ("Sets", "2^{}", "Numbers are random. `few`: they are below 2^20. `isin` looks them up in a table of 2^16."),
+    "merge": ("Merges, and sorts by merging", "2^{}", "CuPy and torch have no merge, so they sort both arrays together."),
     "topk": (
-        "First elements, medians and partitions, by all elements", "2^{}", "Rows by their length, and how many are taken.",
+        "First elements, medians and partitions, by all elements", "2^{}",
+        "A name has the number of rows, their length, and how many elements are taken (`k`).",
     ),
     "selection": (
         "Selections, by the share that is kept", "2^{}",
-        "Calls that wait, where the peer waits too. Alone: behind a product of cuBLAS.",
+        "A call waits for its result's size, if the peer's call does too. `alone`: each call comes after a product of cuBLAS.",
     ),
-    "histogram": ("Histograms", "2^{}", "Skewed: most numbers are small. One: all are equal."),
-    "searching": ("Differences, searches, elements at indices", "2^{}", "By values; a table has the size that its name says."),
+    "histogram": ("Histograms", "2^{}", "`skewed`: most numbers are small. `one`: all numbers are equal."),
+    "searching": ("Differences, searches, elements at indices", "2^{}", "`in 2^16`: the table has 2^16 elements."),
 }  # fmt: skip
 """What the scripts of benchmarks/tables.py measure, what their sizes are called, and what to know."""
 FIRST_CALL = "first_call.FirstCall.track_call_ms"

@@ -45,7 +45,7 @@ EXHIBITS = (
     Exhibit(
         "softmax",
         "Softmax of rows",
-        "A block keeps its row in registers from its one load to its one store. The barriers are inside the collectives.",
+        "A block loads its row once, keeps it in registers, and stores it once. The barriers are inside the collectives.",
         ("softmax_rows",),
         {"ITEMS": 4},
         ("Triton, in Liger-Kernel", 18, f"{LIGER}/softmax.py"),
@@ -53,7 +53,7 @@ EXHIBITS = (
     Exhibit(
         "layernorm",
         "Layer normalisation",
-        "The mean and the variance come from the same registers: the row is read once.",
+        "A block reads its row once. It computes the mean and the variance from the same registers.",
         ("normalised_rows",),
         {"ITEMS": 4},
         ("Triton, in Liger-Kernel", 40, f"{LIGER}/layer_norm.py"),
@@ -69,7 +69,7 @@ EXHIBITS = (
     Exhibit(
         "spmv",
         "A sparse matrix times a vector",
-        "LANES lanes share a row, and agree on its number: `thread[LANES]` is a unit, as a warp or a block is.",
+        "LANES lanes work on one row together: `thread[LANES]` is a unit, like a warp. All its lanes have the same `row`.",
         ("rows_times",),
         {"LANES": 8},
         ("CUDA, in cuda-samples, a thread a row", 22, f"{SAMPLES}/4_CUDA_Libraries/conjugateGradientMultiBlockCG"),
@@ -85,11 +85,11 @@ EXHIBITS = (
     Exhibit(
         "kmeans",
         "A step of k-means",
-        "Each block adds up the coordinates of its points, for each centre. Then it adds its sums to the grid's.",
+        "For each centre, a block adds up the coordinates of its points in shared memory. Then it adds these sums to the grid's.",
         ("assign",),
         {"K": 4, "D": 2},
         (
-            "CUDA, which adds up the centres on the host",
+            "CUDA; the centres are added up on the host",
             93,
             "https://github.com/serban/kmeans/blob/83e76bf/cuda_kmeans.cu",
         ),
@@ -101,7 +101,7 @@ EXHIBITS = (
         ("count_tiles", "place"),
         {},
         (
-            "CUDA, the pass of OneSweep in GPUSorting, which needs no scan between",
+            "CUDA, one pass of GPUSorting's OneSweep, which needs no scan before it",
             120,
             "https://github.com/b0nes164/GPUSorting/blob/09a6081/GPUSortingCUDA/Sort/OneSweep.cu",
         ),
@@ -121,7 +121,7 @@ EXHIBITS = (
     Exhibit(
         "tile_ring",
         "A ring of tensor copies",
-        "One warp asks for tiles, up to three ahead, and two warps add them up. There is no mbarrier in the text.",
+        "One warp asks for tiles, up to three ahead. Two other warps add them up. Nobody writes an mbarrier.",
         ("sum_columns",),
     ),
     Exhibit(
@@ -145,7 +145,7 @@ EXHIBITS = (
     Exhibit(
         "attention",
         "Attention",
-        "Two products and a softmax between them. No score is ever in memory.",
+        "Two products, with a softmax between them. The scores stay in registers.",
         ("attend",),
         {"D": 64},
         (

@@ -1,8 +1,30 @@
 """Bytes that are kept, close together: four at a time, by a table of what four flags say, and written as words."""
 
 from prism.lang import (
-    atomic_or, bitcast, block, byte_permute_or_sign, constexpr, dp4a, dtype, funnel_shift_left, funnel_shift_right, group,
-    id, int32, load_vector, partition, prism, ptr, requires, shared, store_vector, template, thread, uint8, uint32, vector,
+    atomic_or,
+    bitcast,
+    block,
+    byte_permute_or_sign,
+    constexpr,
+    dp4a,
+    dtype,
+    funnel_shift_left,
+    funnel_shift_right,
+    group,
+    id,
+    int32,
+    load_vector,
+    partition,
+    prism,
+    ptr,
+    requires,
+    shared,
+    store_vector,
+    template,
+    thread,
+    uint8,
+    uint32,
+    vector,
 )
 
 
@@ -53,7 +75,10 @@ def entry_of(
 @requires(thread[1])
 @template(WORDS=constexpr(int), F=dtype)
 def scatter_row(
-    tile: ptr(uint32) @ thread[1], table: shared(uint8[128]) @ block[1], held: uint32[WORDS] @ thread[1], flags: F @ thread[1],
+    tile: ptr(uint32) @ thread[1],
+    table: shared(uint8[128]) @ block[1],
+    held: uint32[WORDS] @ thread[1],
+    flags: F @ thread[1],
     begin: int32 @ thread[1],
 ) -> (int32, uint32) @ thread[1]:
     """Write the words that bytes whose bit is set fill up to their ends, from byte `begin` on; return the next word, and where.
@@ -65,7 +90,9 @@ def scatter_row(
     before: uint32 = 0  # the last four bytes that were kept, the last one uppermost
     for i in range(0, WORDS, 2):
         first: vector(uint32, 2) = entry_of(table, uint32(flags >> (i // 8 * 32)) & 0x0F0F0F0F, 8 << (i % 8 // 2 * 8))
-        second: vector(uint32, 2) = entry_of(table, uint32(flags >> (i // 8 * 32 + 4)) & 0x0F0F0F0F, 8 << (i % 8 // 2 * 8))
+        second: vector(uint32, 2) = entry_of(
+            table, uint32(flags >> (i // 8 * 32 + 4)) & 0x0F0F0F0F, 8 << (i % 8 // 2 * 8)
+        )
         for k in range(2):
             entry: vector(uint32, 2) = first if k == 0 else second
             low: uint32 = byte_permute_or_sign(held[i + k], 0, entry[0])
@@ -90,7 +117,7 @@ def merge_rests(tile: shared(uint32[ROOM]) @ block[1], spots: int32[ROWS] @ thre
 @prism("device")
 @requires(thread[1])
 @template(OVER=constexpr(int))
-def shifted(
+def shift_words(
     low: vector(uint32, 4) @ thread[1], high: vector(uint32, 4) @ thread[1], bits: uint32 @ thread[1]
 ) -> vector(uint32, 4) @ thread[1]:
     """Four of eight words, from number `OVER` on, less the lower bits of the first one: as many as the lower 5 of `bits` say."""
@@ -108,7 +135,10 @@ def shifted(
 @requires(block[1], thread[32])
 @template(ROOM=constexpr(int), THREADS=constexpr(int))
 def write_shifted(
-    y: ptr(uint8) @ block[1], tile: shared(uint32[ROOM]) @ block[1], base: int32 @ block[1], many: int32 @ block[1],
+    y: ptr(uint8) @ block[1],
+    tile: shared(uint32[ROOM]) @ block[1],
+    base: int32 @ block[1],
+    many: int32 @ block[1],
     skew: int32 @ block[1],
 ):
     """Write `many` bytes of a tile of words, from word `base` on, from `y[0]` on: by vectors of `y`, which is `skew` past one.
@@ -130,13 +160,13 @@ def write_shifted(
             high: vector(uint32, 4) = load_vector(tile[at + 4], 4)
             found: vector(uint32, 4)
             if over == 0:
-                found = shifted(low, high, uint32(ahead) * 8, OVER=0)
+                found = shift_words(low, high, uint32(ahead) * 8, OVER=0)
             elif over == 1:
-                found = shifted(low, high, uint32(ahead) * 8, OVER=1)
+                found = shift_words(low, high, uint32(ahead) * 8, OVER=1)
             elif over == 2:
-                found = shifted(low, high, uint32(ahead) * 8, OVER=2)
+                found = shift_words(low, high, uint32(ahead) * 8, OVER=2)
             else:
-                found = shifted(low, high, uint32(ahead) * 8, OVER=3)
+                found = shift_words(low, high, uint32(ahead) * 8, OVER=3)
             store_vector(out[ahead + 16 * v], bitcast(found, vector(uint8, 16)))
         last: int32 = ahead + 16 * vectors + t
         if last < many:

@@ -91,17 +91,13 @@ def scalar_in(like: ArrayInfo, value: Any, dtype: np.dtype[Any]) -> Any:
 
 
 class Room(NamedTuple):
-    """Memory of one small message: what goes and what comes, on a GPU, and the same on the host, where the driver copies from.
-
-    `places`: where elements go that are on a GPU, by their dtypes.
-    """
+    """Memory of one small message: what goes and what comes, on a GPU, and the same on the host, where the driver copies from."""
 
     sent: Any
     came: Any
     said: np.ndarray[Any, Any]
     told: np.ndarray[Any, Any]
     pinned: tuple[Any, Any]
-    places: dict[Any, Any]
 
 
 _free: dict[tuple[str, int, int, int], dict[bytes, Room]] = {}
@@ -213,17 +209,14 @@ class _ByTorch:
     def room(self, sent: int, came: int) -> Room:
         there = [self._torch.empty(n, dtype=self._torch.uint8, device=self.device) for n in (sent, came)]
         here = [self._torch.empty(n, dtype=self._torch.uint8, pin_memory=True) for n in (sent, came)]
-        return Room(there[0], there[1], here[0].numpy(), here[1].numpy(), (here[0], here[1]), {})
+        return Room(there[0], there[1], here[0].numpy(), here[1].numpy(), (here[0], here[1]))
 
     def say(self, room: Room) -> None:
         room.sent.copy_(room.pinned[0], non_blocking=True)
 
     def put(self, room: Room, array: Any, at: int) -> None:
-        place = room.places.get(array.dtype)
-        if place is None:
-            place = room.sent[at : at + array.numel() * array.element_size()]
-            place = room.places[array.dtype] = place if at % array.element_size() else place.view(array.dtype)
-        place.copy_(array if place.dtype == array.dtype else as_bytes(array))
+        parts = as_bytes(array)
+        room.sent[at : at + len(parts)] = parts
 
     def wait(self, room: Room) -> None:
         room.pinned[1].copy_(room.came, non_blocking=True)
@@ -241,7 +234,7 @@ class _ByCupy:
         there = [self._cupy.empty(n, np.uint8) for n in (sent, came)]
         first, second = (self._cupy.cuda.alloc_pinned_memory(n) for n in (sent, came))
         said, told = np.frombuffer(first, np.uint8, sent), np.frombuffer(second, np.uint8, came)
-        return Room(there[0], there[1], said, told, (first, second), {})
+        return Room(there[0], there[1], said, told, (first, second))
 
     def say(self, room: Room) -> None:
         room.sent.set(room.said)

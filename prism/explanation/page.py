@@ -207,12 +207,12 @@ def _after(chapter: Chapter, prefix: str) -> Iterator[Markup]:
     if drawn := bool(chapter.graph.edges):
         yield tag("h3", "What may follow what")
         yield tag("figure", graph(chapter.graph, prefix), tag("figcaption", _CAPTION))
-    if chapter.exempts:
-        yield tag("h3", "Conflicts that need no barrier of their own")
-        yield _exempts(chapter, prefix)
     if chapter.unproved:
         yield tag("h3", "Not proved")
         yield tag("ul", *_list_unproved(chapter, prefix))
+    if chapter.exempts:
+        yield tag("h3", "Conflicts that need no barrier of their own")
+        yield _exempts(chapter, prefix)
     if chapter.remarks:
         yield tag("h3", "Rings that threads fill and use")
         yield tag("ul", *(tag("li", _links(f"line {r.line}: {r.text}", chapter, prefix)) for r in chapter.remarks))

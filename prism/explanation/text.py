@@ -40,12 +40,12 @@ def _chapter(chapter: Chapter) -> Iterator[str]:
     yield ""
     yield f"  {_number(chapter.barriers, chapter.waits)}"
     yield from _counts(chapter, False)
-    if chapter.exempts:
-        yield "  no further barrier for:" if chapter.barriers else "  no barrier for:"
-        yield from dict.fromkeys(f"    {pair(e.first, e.second)}: {e.reason}" for e in chapter.exempts)
     if chapter.unproved:
         yield "  not proved:"
         yield from (f"    {one}" for one in chapter.unproved)
+    if chapter.exempts:
+        yield "  no further barrier for:" if chapter.barriers else "  no barrier for:"
+        yield from dict.fromkeys(f"    {pair(e.first, e.second)}: {e.reason}" for e in chapter.exempts)
     if chapter.remarks:
         yield "  rings:"
         yield from (f"    line {r.line}: {r.text}" for r in chapter.remarks)

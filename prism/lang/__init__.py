@@ -25,7 +25,7 @@ def _declare(*signature: Any, **about: Any) -> Intrinsic:
 
 
 intrinsic = Namespace(NAMES, _declare)
-"""`intrinsic.mma(...)`, as the paper writes them; `@intrinsic("text")` declares one of the user's own."""
+"""`intrinsic.mma(...)`, as *Typed Perspectives* writes them; `@intrinsic("text")` declares one of the user's own."""
 
 prism = sys.modules[__name__.partition(".")[0]]
 """The package itself: `@prism("global")` works after `from prism.lang import prism` as after `import prism`."""

@@ -290,3 +290,9 @@ def test_a_pair_is_told_once_however_many_accesses_a_line_has():
     lines = explain(prism.check(neighbours)).splitlines()
     told = [line for line in lines if line.startswith("    ") and ", then " in line]
     assert told and len(told) == len(set(told))
+
+
+def test_what_is_not_proved_comes_before_what_needs_no_barrier():
+    text, page = explain(program("ways")), explain_page(program("ways"))
+    assert -1 < text.index("  not proved:") < text.index("  no further barrier for:")
+    assert -1 < page.index("Not proved</h3>") < page.index("Conflicts that need no barrier of their own</h3>")

@@ -13,9 +13,9 @@ from typing import Any
 import numpy as np
 import pytest
 
-from prism.host import call, machine
+from prism.host import call, machine, pinned
 from prism.lang.check import parsed_of
-from prism.runtime import arrays, capture, device, extended_launch, pinned, scratch, viewed
+from prism.runtime import arrays, capture, device, extended_launch, scratch, viewed
 from prism.runtime.instance import Instance
 from prism.runtime.launch import Held
 

@@ -132,7 +132,7 @@ def test_what_is_kept_goes_to_any_place(form: str) -> None:
 @pytest.mark.parametrize(("schedule", "seed"), SCHEDULES)
 def test_schedules(schedule: str, seed: int) -> None:
     select("mask", 9000, blocks=2, schedule=schedule, seed=seed)
-    split(3, True, 9000, blocks=2, schedule=schedule, seed=seed)
+    split(3, False, 9000, blocks=2, schedule=schedule, seed=seed)
 
 
 def test_nothing_is_cleared_between_launches() -> None:

@@ -7,7 +7,7 @@ from prism.lib import block, warp
 
 @pytest.mark.parametrize("module", [block, warp], ids=["block", "warp"])
 def test_a_sum_is_a_reduction(module: object) -> None:
-    with pytest.raises(AttributeError, match=r"no attribute 'sum': write `\w+\.reduce\(\.\.\., OP=operators\.add\)`"):
+    with pytest.raises(AttributeError, match=r"no attribute 'sum': write `\w+\.reduce\(value, OP=operators\.add\)`"):
         module.sum
     with pytest.raises(AttributeError, match="no attribute 'summ'$"):
         module.summ

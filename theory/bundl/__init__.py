@@ -19,6 +19,6 @@
     soundness     explore(program, shape), sample(program, shape, rng) -> Report; failures(report) -> [str]
     mutants       mutant(program, shape, rng) -> (Program, rule) | None: ill typed; fate(program, shape, rng) -> str
 
-A table of rules maps the paper's name of a rule, or of a family of step rules, to one function, whose docstring is the
+A table of rules maps the printed name of a rule, or of a family of step rules, to one function, whose docstring is the
 judgement. What the two versions share is one function in both; a rule at fault is a printed one put back alone with `mix`.
 """

@@ -130,7 +130,7 @@ TOO_STRICT = [
         "T-Partition-Id",
         "T-Partition-Id",
         "A.2, L2315",
-        "partition_id has no type in grid code, where the paper's listings use it first; by the printed order only code at "
+        "partition_id has no type in grid code, where the printed listings use it first; by the printed order only code at "
         "(Thread,1) and (Block,1) may use it.",
         "d <= pi => G |-^pi_d partition_id : int",
         "let x : int @ thread[1] = id { skip }",

@@ -68,8 +68,8 @@ def counts() -> str:
     strict = [fault for fault in FAULTS.values() if fault.printed == "ill-typed"]
     read = len(FAULTS) - len(new)
     return (
-        f"{len(FAULTS)} rows at fault, of which {read} were suspected when the paper was read and {len(new)} found by running "
-        f"the rules; {len(strict)} only refuse too much. {len(FINE)} suspicions were unfounded. For {len(small)} rows the "
+        f"{len(FAULTS)} rows at fault, of which {read} were suspected in reading *Typed Perspectives* and {len(new)} found by "
+        f"running the rules; {len(strict)} only refuse too much. {len(FINE)} suspicions were unfounded. For {len(small)} rows the "
         "program shown is the smallest of its grammar, by exhaustive search."
     )
 

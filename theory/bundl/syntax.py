@@ -27,7 +27,7 @@
         | scope x : t @ pi [hides z] [holds m] {s}   Scope        x is bound while s runs, and m bytes of shared memory are used
         | frame (x : t @ q ..) @ pi uses m {s}       Frame        a call under way
 
-`[..]` is the project's: with it left out a term is one of the paper's. Nodes are immutable, compare by structure and keep
+`[..]` is the project's: with it left out a term is a printed one. Nodes are immutable, compare by structure and keep
 their hash, so that a state of the machine can be a key.
 """
 

@@ -1,4 +1,4 @@
-"""Expressions: G |-^pi_d e : t.  Rules with `_printed` are the paper's where the corrected calculus has another."""
+"""Expressions: G |-^pi_d e : t.  Rules with `_printed` are printed ones where the corrected calculus has another."""
 
 from __future__ import annotations
 

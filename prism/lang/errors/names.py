@@ -207,15 +207,16 @@ class PlainFunction(Named, code="name"):
     help_template = "put `@prism.device` and `@requires(thread[1])` on it"
 
 
-OPERATORS = {"sum": "add", "prod": "multiply", "product": "multiply", "min": "minimum", "max": "maximum"}
-"""Reductions that go by their operator here, of `prism.lib.thread.operators`."""
+REDUCTIONS = {"sum": "add", "prod": "multiply", "max": "maximum", "min": "minimum"}
+"""The operators of what NumPy calls by these names: here each is a `reduce`."""
 
 
 def reduction(base: str, name: str) -> str:
-    """Return how a reduction of a block or a warp is written, that another library has by a name; nothing of another name."""
-    if base.rpartition(".")[2] not in ("block", "warp") or name not in OPERATORS:
+    """Return how a reduction that NumPy has by a name is written; nothing of another name."""
+    if base not in ("thread", "warp", "block") or name not in REDUCTIONS:
         return ""
-    return f"write `{base}.reduce(..., OP=operators.{OPERATORS[name]})`, after `from prism.lib.thread import operators`"
+    call = f"{base}.reduce(value, OP=operators.{REDUCTIONS[name]})"
+    return f"write `{call}`, with `from prism.lib.thread import operators`"
 
 
 class NoAttribute(Named, code="name"):

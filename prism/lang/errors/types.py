@@ -250,9 +250,16 @@ class Indices(Named, code="type"):
 
     title = "`{name}` takes {number}, {given} given"
     label = "here"
-    help_template = "give {wanted}: one per dimension, or per argument of the partition's lambda"
+    help_template = "{how}"
     wanted: int
     given: int
+
+    @property
+    def how(self) -> str:
+        """What to write."""
+        if not self.wanted:
+            return f"write `{self.name}[()]`: it is one element, as the partition's lambda has no parameters"
+        return f"give {self.wanted}: one for each dimension, or for each parameter of the partition's lambda"
 
     @property
     def number(self) -> str:

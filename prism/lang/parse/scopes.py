@@ -116,7 +116,7 @@ BY_NAME = frozenset({"races", "in_flight"})
 
 
 def bind(c: Context, call: ast.Call, construct: str, names: tuple[str, ...], needed: int) -> dict[str, s.Expr]:
-    """Return a construct's arguments by name; the paper's aliases are understood. The first `needed` must be there."""
+    """Return a construct's arguments by name, or by *Typed Perspectives*' aliases. The first `needed` must be there."""
     values, keywords = arguments(c, call)
     positional = [name for name in names if name not in BY_NAME]
     if len(values) > len(positional):

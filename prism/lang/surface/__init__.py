@@ -366,7 +366,7 @@ def requires(*bound: Any, smem: int | None = None, cooperative: bool = False) ->
 
 
 def template(*listed: Any, **named: Any) -> Callable[[Any], Any]:
-    """Declare template parameters: `T=dtype, N=constexpr(int), OP=function`, or the paper's `[("N", c_int), ...]`.
+    """Declare template parameters: `T=dtype, N=constexpr(int), OP=function`; *Typed Perspectives* writes `[("N", c_int), ...]`.
 
     `dtype(default=float32)`, `constexpr(int, default=128)` and `function(default=add)` need not be given. A default may be a
     function of parameters before it: `constexpr(int, default=lambda N: N // 2)`. `constexpr(Cut)`, of a frozen dataclass or a

@@ -1,6 +1,6 @@
-"""Perspectives: the unit of parallelism that a piece of code or data speaks for (paper, sections 3.1 and 3.2).
+"""Perspectives: the unit of parallelism that a piece of code or data speaks for (*Typed Perspectives*, sections 3.1 and 3.2).
 
-The order is that of the paper's main text: `l1[n1] <= l2[n2]` iff `l1 < l2`, or the levels agree and `n1` divides `n2`.
+The order is that of its main text: `l1[n1] <= l2[n2]` iff `l1 < l2`, or the levels agree and `n1` divides `n2`.
 """
 
 from __future__ import annotations
