@@ -366,10 +366,10 @@ def check_function(
     session: Session, kernel: surface.Kernel, parsed: s.Function, template: Mapping[str, object]
 ) -> tree.Function:
     """Check one instance: its bound (R1), its parameters, its result, its body."""
-    if parsed.extern and kernel.external is None:
-        fail(call_errors.Extern(span=parsed.span, name=parsed.name))
     spans = dict(parsed.decorators)
     bound = check_requires(kernel, parsed, template, spans.get("requires", parsed.span))
+    if parsed.extern and kernel.external is None:
+        fail(call_errors.Extern(span=parsed.span, name=parsed.name))
     if kernel.cooperative and bound.grid is None:
         fail(rules.BoundCooperative(span=spans.get("requires", parsed.span), name=parsed.name, bound=str(bound)))
     function = session.instance(kernel, template)

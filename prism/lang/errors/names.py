@@ -207,25 +207,30 @@ class PlainFunction(Named, code="name"):
     help_template = "put `@prism.device` and `@requires(thread[1])` on it"
 
 
+REDUCTIONS = {"sum": "add", "prod": "multiply", "max": "maximum", "min": "minimum"}
+"""The operators of what NumPy calls by these names: here each is a `reduce`."""
+
+
+def reduction(base: str, name: str) -> str:
+    """Return how a reduction that NumPy has by a name is written; nothing of another name."""
+    if base not in ("thread", "warp", "block") or name not in REDUCTIONS:
+        return ""
+    call = f"{base}.reduce(value, OP=operators.{REDUCTIONS[name]})"
+    return f"write `{call}`, with `from prism.lib.thread import operators`"
+
+
 class NoAttribute(Named, code="name"):
     """`module.name` that the module lacks."""
 
     title = "`{base}` has no `{name}`"
     label = "unknown"
-    help_template = "{how}"
     base: str
 
     @property
-    def how(self) -> str:
-        """What there is in its place."""
-        if self.base in ("thread", "warp", "block") and self.name in REDUCTIONS:
-            call = f"{self.base}.reduce(value, OP=operators.{REDUCTIONS[self.name]})"
-            return f"write `{call}`, with `from prism.lib.thread import operators`"
-        return f"check the spelling; `dir({self.base})` in Python lists what there is"
-
-
-REDUCTIONS = {"sum": "add", "prod": "multiply", "max": "maximum", "min": "minimum"}
-"""The operators of what NumPy calls by these names: here each is a `reduce`."""
+    def change(self) -> str:
+        """What to write instead."""
+        spelling = f"check the spelling; `dir({self.base})` in Python lists what there is"
+        return reduction(self.base, self.name) or spelling
 
 
 class TemplateUnbound(Named, code="template"):

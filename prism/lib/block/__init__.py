@@ -1,5 +1,7 @@
 """Collectives of a block: what all its threads do together. In a kernel: `block.scan(...)`."""
 
+from typing import TYPE_CHECKING
+
 from prism.lib.block.arg import arg_reduce, argmax, argmin
 from prism.lib.block.compact import compact, count_flags, separate, store_flagged
 from prism.lib.block.decode import run_length_decode
@@ -37,3 +39,12 @@ __all__ = [
     "shift_down", "shift_up", "sort_network", "store", "store_flagged", "store_striped", "store_tile",
     "store_transposed", "striped_to_blocked", "tails", "top_k", "warp_striped_to_blocked",
 ]
+
+if not TYPE_CHECKING:
+
+    def __getattr__(name: str) -> object:
+        """Say how what is not here is written, where that is known."""
+        from prism.lang.errors.names import reduction
+
+        how = reduction("block", name)
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}{how and f': {how}'}")

@@ -1,5 +1,7 @@
 """Collectives of a warp: what 32 threads do together, with shuffles alone. In a kernel: `warp.scan(...)`."""
 
+from typing import TYPE_CHECKING
+
 from prism.lib.warp.arg import arg_reduce, argmax, argmin
 from prism.lib.warp.exchange import blocked_to_striped, striped_to_blocked
 from prism.lib.warp.load import load, load_transposed
@@ -16,3 +18,12 @@ __all__ = [
     "scan_both", "scan_groups", "scan_heads", "scan_segments", "scan_valid", "shift_down", "shift_up", "sort",
     "sort_pairs", "store", "store_transposed", "striped_to_blocked",
 ]
+
+if not TYPE_CHECKING:
+
+    def __getattr__(name: str) -> object:
+        """Say how what is not here is written, where that is known."""
+        from prism.lang.errors.names import reduction
+
+        how = reduction("warp", name)
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}{how and f': {how}'}")
