@@ -4,8 +4,7 @@ import numpy as np
 
 import prism
 from prism.lang import (
-    block, const, count, float32, grid, group, int32, int64, mailbox, partition, ptr, requires, thread, uint32,
-    uint64,
+    block, const, count, float32, grid, group, int32, int64, mailbox, partition, ptr, requires, thread, uint32, uint64,
 )
 from prism.lib.thread import operators
 

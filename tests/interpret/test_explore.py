@@ -1,4 +1,7 @@
-"""`prism check --schedules`: arguments made or given, faults found with seed and place, and the same run again."""
+"""`prism check --schedules`: arguments made or given, faults found with seed and place, and the same run again.
+
+Tests of prism/interpret: explore, shapes.
+"""
 
 # ruff: noqa: F821 -- kernels: names that they declare
 import re
