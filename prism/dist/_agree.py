@@ -83,6 +83,7 @@ def agree(post: Post, work: Callable[[], Mine]) -> Told:
         if len(_agreed) >= _MOST:
             _agreed.clear()
         known = _agreed[head] = heads.copy()
+        known.setflags(write=False)  # calls like this one share it
     return Told(known[:, 24:56].view("<i8"), told[:, _HEAD.size :], mine.kept)
 
 
