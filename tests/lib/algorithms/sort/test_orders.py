@@ -331,7 +331,7 @@ def test_errors() -> None:
         sort(x, key=3)
     with pytest.raises(TypeError, match="`less` must be a Prism device function or a lambda, not int"):
         sort_by_key(x, x, less=3)
-    with pytest.raises(TypeError, match=r'`test_errors` is a function of Python\'s: mark it @prism\.device'):
+    with pytest.raises(TypeError, match=r"`test_errors` is a function of Python\'s: mark it @prism\.device"):
         sort(x, key=test_errors)
     with pytest.raises(CompileError):
         sort(x, key=lambda a, b: uint32(a))
