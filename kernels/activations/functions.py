@@ -11,7 +11,7 @@ ROOT_HALF, ROOT_INVERSE_TAU, LOG2_E = 0.7071067811865476, 0.3989422804014327, 1.
 TANH_SCALE, TANH_CUBE = 0.7978845608028654, 0.044715
 
 
-@prism("device")
+@prism.device
 @requires(thread[1])
 @template(A=dtype, FAST=constexpr(int))
 def sigmoid(x: A @ thread[1]) -> A @ thread[1]:
@@ -22,7 +22,7 @@ def sigmoid(x: A @ thread[1]) -> A @ thread[1]:
         return A(1) / (A(1) + exp(-x))
 
 
-@prism("device")
+@prism.device
 @requires(thread[1])
 @template(A=dtype, FAST=constexpr(int))
 def normal(x: A @ thread[1]) -> A @ thread[1]:
@@ -47,7 +47,7 @@ def normal(x: A @ thread[1]) -> A @ thread[1]:
         return A(0.5) * erfc(-x * A(ROOT_HALF))
 
 
-@prism("device")
+@prism.device
 @requires(thread[1])
 @template(A=dtype, FAST=constexpr(int))
 def near_normal(x: A @ thread[1]) -> A @ thread[1]:
@@ -55,7 +55,7 @@ def near_normal(x: A @ thread[1]) -> A @ thread[1]:
     return sigmoid(A(2) * A(TANH_SCALE) * (x + A(TANH_CUBE) * x * x * x), FAST=FAST)
 
 
-@prism("device")
+@prism.device
 @requires(thread[1])
 @template(A=dtype, KIND=constexpr(int), FAST=constexpr(int))
 def share(x: A @ thread[1]) -> A @ thread[1]:
@@ -68,7 +68,7 @@ def share(x: A @ thread[1]) -> A @ thread[1]:
         return near_normal(x, FAST=FAST)
 
 
-@prism("device")
+@prism.device
 @requires(thread[1])
 @template(A=dtype, KIND=constexpr(int), FAST=constexpr(int))
 def slope(x: A @ thread[1], share: A @ thread[1]) -> A @ thread[1]:

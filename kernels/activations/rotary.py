@@ -6,7 +6,7 @@ from prism.lang import (
 )  # fmt: skip
 
 
-@prism("global")
+@prism.kernel
 @template(T=dtype, C=dtype, A=dtype, ADJACENT=constexpr(bool), WIDTH=constexpr(int))
 @requires(grid[1], thread[1])
 @attr("__launch_bounds__(256)")

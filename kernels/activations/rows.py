@@ -10,7 +10,7 @@ from prism.lang import (
 THREADS = 256
 
 
-@prism("device")
+@prism.device
 @requires(thread[1])
 @template(T=dtype, A=dtype, MANY=constexpr(int), WIDTH=constexpr(int))
 def load_piece(x: ptr(const(T)) @ thread[1], at: int64 @ thread[1], items: A[MANY] @ thread[1], first: int32 @ thread[1]):
@@ -23,7 +23,7 @@ def load_piece(x: ptr(const(T)) @ thread[1], at: int64 @ thread[1], items: A[MAN
             items[first + k] = A(word[k])
 
 
-@prism("device")
+@prism.device
 @requires(thread[1])
 @template(T=dtype, A=dtype, MANY=constexpr(int), WIDTH=constexpr(int))
 def store_piece(y: ptr(T) @ thread[1], at: int64 @ thread[1], items: A[MANY] @ thread[1], first: int32 @ thread[1]):
@@ -37,7 +37,7 @@ def store_piece(y: ptr(T) @ thread[1], at: int64 @ thread[1], items: A[MANY] @ t
         store_vector(y[at], word)
 
 
-@prism("device")
+@prism.device
 @requires(thread[1])
 def rows_below(over: int64 @ thread[1], per: int64 @ thread[1]) -> int64 @ thread[1]:
     """How many rows further something is that is `over` vectors behind the beginning of a row of `per`, or before it."""
@@ -46,7 +46,7 @@ def rows_below(over: int64 @ thread[1], per: int64 @ thread[1]) -> int64 @ threa
     return int64(uint32(over) // uint32(min(per, 1 << 30)))
 
 
-@prism("global")
+@prism.kernel
 @template(
     T=dtype, A=dtype, KIND=constexpr(int), GATED=constexpr(bool), FAST=constexpr(int), FLAT=constexpr(bool),
     EACH=constexpr(int), WIDTH=constexpr(int),
@@ -92,7 +92,7 @@ def activate(
                     store_piece(mine, (b * (THREADS * EACH) + t + v * THREADS) * WIDTH, values, v * WIDTH, WIDTH=WIDTH)
 
 
-@prism("global")
+@prism.kernel
 @template(
     T=dtype, A=dtype, KIND=constexpr(int), GATED=constexpr(bool), FAST=constexpr(int), FLAT=constexpr(bool),
     EACH=constexpr(int), WIDTH=constexpr(int),

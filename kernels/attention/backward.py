@@ -27,7 +27,7 @@ WIDTH = 8
 """Elements of 16 bits that a thread of `prepare` reads at once."""
 
 
-@prism("global")
+@prism.kernel
 @template(T=dtype, INDEX=dtype, CUT=constexpr(BackwardCut), ADDED=constexpr(bool), PACKED=constexpr(bool))
 @requires(grid[1], block[1], thread[128])
 @attr("__launch_bounds__(128)")
@@ -93,7 +93,7 @@ def prepare(
                             mine[1, r] = total
 
 
-@prism("global")
+@prism.kernel
 @template(
     T=dtype, INDEX=dtype, CUT=constexpr(BackwardCut), TERMS=constexpr(Terms), ADDED=constexpr(bool), MASKED=constexpr(bool),
     OF_KEYS=constexpr(bool), OF_VALUES=constexpr(bool),
@@ -286,7 +286,7 @@ def change_keys(
         store_gradients()
 
 
-@prism("global")
+@prism.kernel
 @template(T=dtype, INDEX=dtype, CUT=constexpr(BackwardCut), PACKED=constexpr(bool))
 @requires(grid[1], block[1], thread[128 * CUT.groups])
 @attr("__launch_bounds__(128 * CUT.groups)")

@@ -9,7 +9,7 @@ from prism.lang import (
 )  # fmt: skip
 
 
-@prism("device")
+@prism.device
 @template(COLUMNS=constexpr(int))
 @requires(warpgroup[1])
 def bound(
@@ -31,7 +31,7 @@ def bound(
             steps[i] *= u * (2 - u)
 
 
-@prism("device")
+@prism.device
 @template(T=dtype, COLUMNS=constexpr(int))
 @requires(warpgroup[1])
 def round_pairs(rounded: fragment(T, 64, COLUMNS) @ warpgroup[1], numbers: fragment(float32, 64, COLUMNS) @ warpgroup[1]):
@@ -47,7 +47,7 @@ def round_pairs(rounded: fragment(T, 64, COLUMNS) @ warpgroup[1], numbers: fragm
                 rounded[i + e] = two[e]
 
 
-@prism("device")
+@prism.device
 @template(T=dtype, COLUMNS=constexpr(int))
 @requires(warpgroup[1])
 def put(

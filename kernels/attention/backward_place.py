@@ -28,7 +28,7 @@ class Lot:
     row_tiles: int32
 
 
-@prism("device")
+@prism.device
 @template(INDEX=dtype, PACKED=constexpr(bool), SIZE=constexpr(int), ROWS=constexpr(int), THREADS=constexpr(int))
 @requires(block[1], thread[THREADS])
 def find_lot(
@@ -83,7 +83,7 @@ class Sight:
     ends: int32
 
 
-@prism("device")
+@prism.device
 @template(CUT=constexpr(BackwardCut), TERMS=constexpr(Terms))
 @requires(thread[1])
 def sight_of(

@@ -15,7 +15,7 @@ from prism.lang import (
 )  # fmt: skip
 
 
-@prism("global")
+@prism.kernel
 @template(T=dtype, INDEX=dtype, CUT=constexpr(BackwardCut), TERMS=constexpr(Terms))
 @requires(grid[1], block[1], thread[CUT.threads])
 @attr("__launch_bounds__(CUT.threads, 1)")

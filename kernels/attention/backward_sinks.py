@@ -12,7 +12,7 @@ from prism.lang import (
 from prism.lib.thread import operators
 
 
-@prism("global")
+@prism.kernel
 @template(INDEX=dtype, CUT=constexpr(BackwardCut), PACKED=constexpr(bool))
 @requires(grid[1], block[1], thread[256])
 @attr("__launch_bounds__(256)")

@@ -20,7 +20,7 @@ from prism.lang import (
 from prism.lib.thread import operators
 
 
-@prism("global")
+@prism.kernel
 @template(T=dtype, CUT=constexpr(DecodeCut))
 @requires(grid[1], block[1], thread[CUT.threads])
 @attr("__launch_bounds__(CUT.threads, CUT.blocks)")

@@ -12,7 +12,7 @@ from prism.lang import (
 )  # fmt: skip
 
 
-@prism("device")
+@prism.device
 @requires(thread[1])
 def join(a: Part @ thread[1], b: Part @ thread[1]) -> Part @ thread[1]:
     """The sum of two parts of the same columns."""
@@ -22,7 +22,7 @@ def join(a: Part @ thread[1], b: Part @ thread[1]) -> Part @ thread[1]:
     return Part(a.x * p + b.x * q, a.y * p + b.y * q, a.z * p + b.z * q, a.w * p + b.w * q, log, a.total * p + b.total * q)
 
 
-@prism("global")
+@prism.kernel
 @template(T=dtype, CUT=constexpr(AddCut))
 @requires(grid[1], block[1], thread[CUT.threads])
 def add_parts(

@@ -10,7 +10,7 @@ from prism.lang import (
 )  # fmt: skip
 
 
-@prism("device")
+@prism.device
 @template(T=dtype, KEYS=constexpr(int), DIM=constexpr(int), CUT=constexpr(DecodeCut))
 @requires(warp[1])
 def bring(
@@ -42,7 +42,7 @@ def bring(
                 )  # fmt: skip
 
 
-@prism("device")
+@prism.device
 @template(T=dtype, DIM=constexpr(int), LSE=constexpr(bool))
 @requires(warpgroup[1])
 def put(

@@ -21,7 +21,7 @@ from prism.lang import (
 )  # fmt: skip
 
 
-@prism("device")
+@prism.device
 @template(T=dtype, COLUMNS=constexpr(int), SPAN=constexpr(int))
 @requires(warpgroup[1])
 def put_rows(
@@ -45,7 +45,7 @@ def put_rows(
             stmatrix(own[lane % 16, 16 * p + lane // 16 * 8], words)
 
 
-@prism("device")
+@prism.device
 @template(OUT=dtype, CUT=constexpr(Cut), PACKED=constexpr(bool))
 @requires(block[1], thread[CUT.threads])
 def leave(
@@ -81,7 +81,7 @@ def leave(
                         store_vector(own[r, column(sums, i)], two)
 
 
-@prism("global")
+@prism.kernel
 @template(
     T=dtype, W=dtype, OUT=dtype, INDEX=dtype, CUT=constexpr(Cut), TERMS=constexpr(Terms), SCORE=function, PLAIN=constexpr(bool),
 )  # fmt: skip

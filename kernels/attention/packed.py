@@ -32,7 +32,7 @@ class Place:
     pair: int32
 
 
-@prism("device")
+@prism.device
 @template(INDEX=dtype)
 @requires(thread[1])
 def start_of(
@@ -42,7 +42,7 @@ def start_of(
     return int32(max(INDEX(0), min(INDEX(most), offsets[sequence])))
 
 
-@prism("device")
+@prism.device
 @template(INDEX=dtype, ROWS=constexpr(int))
 @requires(thread[1])
 def first_tile(
@@ -52,7 +52,7 @@ def first_tile(
     return start_of(offsets, sequence, most) // ROWS + sequence if sequence > 0 else 0
 
 
-@prism("device")
+@prism.device
 @template(INDEX=dtype, ROWS=constexpr(int))
 @requires(thread[1])
 def find_sequence(
@@ -74,7 +74,7 @@ def find_sequence(
     return low
 
 
-@prism("device")
+@prism.device
 @template(INDEX=dtype, ROWS=constexpr(int))
 @requires(thread[1])
 def find_tile(
@@ -112,7 +112,7 @@ def find_tile(
     return Place(head, top, length, own_keys, row_end, key_end, head)
 
 
-@prism("device")
+@prism.device
 @template(ROWS=constexpr(int), PACKED=constexpr(bool))
 @requires(thread[1])
 def count_places(s: Sizes @ thread[1]) -> int32 @ thread[1]:
@@ -123,7 +123,7 @@ def count_places(s: Sizes @ thread[1]) -> int32 @ thread[1]:
         return s.pairs * ((s.rows + (ROWS - 1)) // ROWS)
 
 
-@prism("device")
+@prism.device
 @template(INDEX=dtype, CUT=constexpr(Cut), PACKED=constexpr(bool))
 @requires(block[1], thread[CUT.threads])
 def find_place(

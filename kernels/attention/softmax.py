@@ -19,7 +19,7 @@ DROP = 8
 """By how many powers of two the score that others are compared with may be below the largest one so far."""
 
 
-@prism("device")
+@prism.device
 @requires(thread[1])
 def as_it_is(
     score: float32 @ thread[1], row: int32 @ thread[1], column: int32 @ thread[1], head: int32 @ thread[1]
@@ -28,7 +28,7 @@ def as_it_is(
     return score
 
 
-@prism("device")
+@prism.device
 @template(T=dtype)
 @requires(thread[1])
 def pack(a: float32 @ thread[1], b: float32 @ thread[1]) -> uint32 @ thread[1]:
@@ -39,7 +39,7 @@ def pack(a: float32 @ thread[1], b: float32 @ thread[1]) -> uint32 @ thread[1]:
         return pack_f16x2(a, b)
 
 
-@prism("device")
+@prism.device
 @template(KEYS=constexpr(int), CAP=constexpr(bool), SCORE=function)
 @requires(warpgroup[1])
 def change(
@@ -60,7 +60,7 @@ def change(
             scores[i] = LOG2_E * SCORE(score, top + row(scores, i), first + column(scores, i), head)
 
 
-@prism("device")
+@prism.device
 @template(KEYS=constexpr(int))
 @requires(warpgroup[1])
 def mask(
@@ -78,7 +78,7 @@ def mask(
             scores[i] = scores[i] if low[i // 2 % 2] <= c and c < high[i // 2 % 2] else -math.inf
 
 
-@prism("device")
+@prism.device
 @template(KEYS=constexpr(int), HELD=constexpr(int), MORE=constexpr(int))
 @requires(warpgroup[1])
 def compare(
@@ -112,7 +112,7 @@ def compare(
             total[h] *= factor[h]
 
 
-@prism("device")
+@prism.device
 @template(KEYS=constexpr(int), HELD=constexpr(int), FOURS=constexpr(bool))
 @requires(warpgroup[1])
 def exponentiate(

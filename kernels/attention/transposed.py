@@ -6,7 +6,7 @@ from prism.lang import (
 )  # fmt: skip
 
 
-@prism("global")
+@prism.kernel
 @template(WORDS=constexpr(int))
 @requires(grid[1], block[1], thread[128])
 @attr("__launch_bounds__(128)")

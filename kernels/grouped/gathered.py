@@ -17,7 +17,7 @@ from prism.lang import (
 )  # fmt: skip
 
 
-@prism("global")
+@prism.kernel
 @template(
     T=dtype, TB=dtype, OUT=dtype, INDEX=dtype, TAKEN=dtype, ONCE=dtype, ROW=dtype, COLUMN=dtype, ELEMENT=dtype,
     CUT=constexpr(Cut), TILE=constexpr(Cut), TERMS=constexpr(Terms), GROUPING=constexpr(Grouping), EACH=constexpr(bool),
@@ -69,7 +69,7 @@ def gathered_product(
         in_groups(bounds, s, first, blocks, counter, loader, CUT=TILE, GROUPING=GROUPING, TILE=make_tile, DYNAMIC=DYNAMIC)
 
 
-@prism("device")
+@prism.device
 @template(
     CUT=constexpr(Cut), TILE=constexpr(Cut), T=dtype, TB=dtype, TAKEN=dtype, TRIM=constexpr(bool), PAIR=constexpr(bool),
 )  # fmt: skip

@@ -21,7 +21,7 @@ from prism.lang import (
 from prism.lib.thread import operators
 
 
-@prism("global")
+@prism.kernel
 @template(
     T=dtype, TB=dtype, OUT=dtype, INDEX=dtype, ONCE=dtype, ROW=dtype, COLUMN=dtype, ELEMENT=dtype, CUT=constexpr(Cut),
     TILE=constexpr(Cut), TERMS=constexpr(Terms), GROUPING=constexpr(Grouping), EACH=constexpr(bool), PLAIN=constexpr(bool),
@@ -81,7 +81,7 @@ def grouped_product(
         in_groups(bounds, s, first, blocks, counter, loader, CUT=TILE, GROUPING=GROUPING, TILE=make_tile, DYNAMIC=DYNAMIC)
 
 
-@prism("device")
+@prism.device
 @template(CUT=constexpr(Cut))
 @requires(block[1], thread[CUT.threads])
 def clear_of_none(
@@ -94,7 +94,7 @@ def clear_of_none(
                 sums[e] = 0
 
 
-@prism("device")
+@prism.device
 @template(GROUPING=constexpr(Grouping))
 @requires(thread[1])
 def short_of(s: Sizes @ thread[1], length: int32 @ thread[1]) -> int32 @ thread[1]:
@@ -102,7 +102,7 @@ def short_of(s: Sizes @ thread[1], length: int32 @ thread[1]) -> int32 @ thread[
     return (s.room * s.groups if GROUPING.apart else s.room) - length
 
 
-@prism("device")
+@prism.device
 @template(CUT=constexpr(Cut), TILE=constexpr(Cut), TB=dtype, PAIR=constexpr(bool))
 @requires(warp[1])
 def load_matrix(
@@ -120,7 +120,7 @@ def load_matrix(
             tma_load(to_b, map_b[at.group, step if CUT.transpose_b else at.j, at.j if CUT.transpose_b else step])
 
 
-@prism("device")
+@prism.device
 @template(
     CUT=constexpr(Cut), TILE=constexpr(Cut), T=dtype, TB=dtype, GROUPING=constexpr(Grouping), TRIM=constexpr(bool),
     PAIR=constexpr(bool),
@@ -157,7 +157,7 @@ def multiply_group(
     main_loop(sums, consumers, loader, 0, depth, at.length - at.i, CUT=CUT, T=T, TB=TB, LOAD=load, TRIM=TRIM)
 
 
-@prism("device")
+@prism.device
 @template(
     CUT=constexpr(Cut), TILE=constexpr(Cut), TERMS=constexpr(Terms), GROUPING=constexpr(Grouping), OUT=dtype, ONCE=dtype,
     ROW=dtype, COLUMN=dtype, ELEMENT=dtype, EACH=constexpr(bool), PLAIN=constexpr(bool), EPILOGUE=function,

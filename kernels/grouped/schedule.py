@@ -67,7 +67,7 @@ class Walk:
     reached: int32
 
 
-@prism("device")
+@prism.device
 @template(INDEX=dtype)
 @requires(thread[1])
 def bound_of(bounds: ptr(const(INDEX)) @ grid[1], at: int32 @ thread[1], most: int32 @ thread[1]) -> int32 @ thread[1]:
@@ -75,7 +75,7 @@ def bound_of(bounds: ptr(const(INDEX)) @ grid[1], at: int32 @ thread[1], most: i
     return int32(max(INDEX(0), min(INDEX(most), bounds[at])))
 
 
-@prism("device")
+@prism.device
 @template(INDEX=dtype, CUT=constexpr(Cut), GROUPING=constexpr(Grouping))
 @requires(warp[1])
 def find_place(
@@ -135,7 +135,7 @@ def find_place(
     return found
 
 
-@prism("device")
+@prism.device
 @template(INDEX=dtype, CUT=constexpr(Cut), GROUPING=constexpr(Grouping), TILE=function, DYNAMIC=constexpr(bool))
 @requires(block[1], thread[CUT.threads])
 def in_groups(

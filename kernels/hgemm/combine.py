@@ -8,7 +8,7 @@ from prism.lang import (
 )  # fmt: skip
 
 
-@prism("global")
+@prism.kernel
 @template(COMBINE=function, WARPS=constexpr(int))
 @requires(grid[1], block[1], thread[32 * WARPS])
 @attr("__launch_bounds__(32 * WARPS)")

@@ -10,7 +10,7 @@ from prism.lang import (
 )  # fmt: skip
 
 
-@prism("device")
+@prism.device
 @template(
     CUT=constexpr(Cut), TERMS=constexpr(Terms), OUT=dtype, TBIAS=dtype, PLAIN=constexpr(bool), BATCHED=constexpr(bool),
     EPILOGUE=function,
@@ -60,7 +60,7 @@ def store_slabs(
                 tma_store(map_out[top + upper, left], done, disjoint=BATCHED)
 
 
-@prism("device")
+@prism.device
 @template(OUT=dtype, ROWS=constexpr(int), COLUMNS=constexpr(int), SPAN=constexpr(int))
 @requires(warp[1])
 def store_plain(
@@ -77,7 +77,7 @@ def store_plain(
                 mine[top + upper + y, left + x] = slab[y, x]
 
 
-@prism("device")
+@prism.device
 @template(CUT=constexpr(Cut), TERMS=constexpr(Terms), OUT=dtype, ADDED=constexpr(int), EPILOGUE=function)
 @requires(block[1], thread[CUT.threads])
 def round_slab(
@@ -131,7 +131,7 @@ def round_slab(
                     stmatrix(own[r + row, 4 * CUT.pieces * p + column], words, trans=CUT.trans)
 
 
-@prism("device")
+@prism.device
 @template(OUT=dtype, N=constexpr(int), PIECES=constexpr(int))
 @requires(warp[1])
 def pack(values: float32[N] @ thread[1], words: uint32[PIECES] @ thread[1], first: int32 @ warp[1]):
@@ -142,7 +142,7 @@ def pack(values: float32[N] @ thread[1], words: uint32[PIECES] @ thread[1], firs
             words[q] = pack_bf16x2(values[e], values[e + 1]) if OUT == bfloat16 else pack_f16x2(values[e], values[e + 1])
 
 
-@prism("device")
+@prism.device
 @requires(warp[1])
 @template(T=dtype, N=constexpr(int), MANY=constexpr(int))
 def bring(
@@ -157,7 +157,7 @@ def bring(
                 mine[e] = float32(x[index]) if index < size else 0.0
 
 
-@prism("device")
+@prism.device
 @requires(thread[1])
 def identity(x: float32 @ thread[1]) -> float32 @ thread[1]:
     """The value as it is."""

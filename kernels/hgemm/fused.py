@@ -38,7 +38,7 @@ class Terms:
     bits: int = 16
 
 
-@prism("global")
+@prism.kernel
 @template(
     T=dtype, TB=dtype, OUT=dtype, ONCE=dtype, ROW=dtype, COLUMN=dtype, ELEMENT=dtype, CUT=constexpr(Cut), TILE=constexpr(Cut),
     TERMS=constexpr(Terms), PLAIN=constexpr(bool), BATCH=constexpr(int), EPILOGUE=function, SECOND=function, VALUE=function,
@@ -118,7 +118,7 @@ def hgemm_fused(
             SCHEDULE(first, clusters, rank, tiles, tiles_m, tiles_n, products, down, CUT=TILE, BATCHED=BATCH > 0, TILE=make_tile)
 
 
-@prism("device")
+@prism.device
 @template(CUT=constexpr(Cut), TILE=constexpr(Cut), PAIR=constexpr(int), T=dtype, TB=dtype)
 @requires(block[1], thread[CUT.threads])
 def multiply_two(
@@ -157,7 +157,7 @@ def multiply_two(
     main_loop(sums, consumers, loader, 0, k, CUT=CUT, T=T, TB=TB, LOAD=load)
 
 
-@prism("device")
+@prism.device
 @template(
     CUT=constexpr(Cut), TILE=constexpr(Cut), TERMS=constexpr(Terms), OUT=dtype, ONCE=dtype, ROW=dtype, COLUMN=dtype,
     ELEMENT=dtype, PLAIN=constexpr(bool), BATCHED=constexpr(bool), EPILOGUE=function, SECOND=function, VALUE=function,
@@ -220,7 +220,7 @@ def store_fused(
                     tma_store(map_second[top + upper, left], done, disjoint=BATCHED)
 
 
-@prism("device")
+@prism.device
 @template(
     CUT=constexpr(Cut), TILE=constexpr(Cut), TERMS=constexpr(Terms), OUT=dtype, ONCE=dtype, ROW=dtype, COLUMN=dtype,
     ELEMENT=dtype, EPILOGUE=function, SECOND=function, VALUE=function, COMBINE=function,
@@ -332,7 +332,7 @@ def round_fused(
             store_column_totals(totals_out, down, i // TILE.bm * CUT.warps + number, column, n, COMBINE=COMBINE)
 
 
-@prism("device")
+@prism.device
 @template(N=constexpr(int), COMBINE=function)
 @requires(thread[1])
 def add_value(
@@ -345,7 +345,7 @@ def add_value(
         totals[k] = COMBINE(totals[k], value)
 
 
-@prism("device")
+@prism.device
 @template(N=constexpr(int), COMBINE=function)
 @requires(warp[1])
 def store_row_totals(
@@ -364,7 +364,7 @@ def store_row_totals(
                 mine[0] = total
 
 
-@prism("device")
+@prism.device
 @template(N=constexpr(int), COMBINE=function)
 @requires(warp[1])
 def store_column_totals(
@@ -384,7 +384,7 @@ def store_column_totals(
                 mine[0] = total
 
 
-@prism("device")
+@prism.device
 @template(OUT=dtype, PIECES=constexpr(int))
 @requires(warp[1])
 def unpack(words: uint32[PIECES] @ thread[1], values: float32[2 * PIECES] @ thread[1]):
@@ -395,7 +395,7 @@ def unpack(words: uint32[PIECES] @ thread[1], values: float32[2 * PIECES] @ thre
             values[2 * q + 1] = unpack_bf16x2(words[q], 1) if OUT == bfloat16 else unpack_f16x2(words[q], 1)
 
 
-@prism("device")
+@prism.device
 @requires(warp[1])
 @template(T=dtype, N=constexpr(int))
 def bring_records(to: shared(T[N]) @ warp[1], x: ptr(const(T)) @ grid[1], first: int32 @ warp[1], size: int32 @ warp[1]):

@@ -11,7 +11,7 @@ from prism.lang import (
 )  # fmt: skip
 
 
-@prism("global")
+@prism.kernel
 @template(
     T=dtype, TB=dtype, OUT=dtype, ONCE=dtype, ROW=dtype, COLUMN=dtype, ELEMENT=dtype, CUT=constexpr(Cut), TERMS=constexpr(Terms),
     EPILOGUE=function,

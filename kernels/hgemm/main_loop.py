@@ -9,7 +9,7 @@ from prism.lang import (
 )  # fmt: skip
 
 
-@prism("device")
+@prism.device
 @template(MANY=constexpr(int), FEW=constexpr(int), WORKERS=constexpr(int), HELPERS=constexpr(int))
 @requires(block[1], thread[128])
 def share_registers(workers: roles(warpgroup, WORKERS), helpers: roles(warpgroup, HELPERS)):
@@ -21,7 +21,7 @@ def share_registers(workers: roles(warpgroup, WORKERS), helpers: roles(warpgroup
             set_registers(MANY)
 
 
-@prism("device")
+@prism.device
 @template(CUT=constexpr(Cut), T=dtype, TB=dtype, LOAD=function, TRIM=constexpr(bool, default=False))
 @requires(block[1], thread[CUT.threads])
 def main_loop(
@@ -49,7 +49,7 @@ def main_loop(
     multiply_tiles(sums, a, b, consumers, part, k, rows, CUT=CUT, FILL=fill, TRIM=TRIM)
 
 
-@prism("device")
+@prism.device
 @template(CUT=constexpr(Cut), T=dtype, TB=dtype, FILL=function, TRIM=constexpr(bool, default=False))
 @requires(block[1], thread[CUT.threads])
 def multiply_tiles(
@@ -80,7 +80,7 @@ def multiply_tiles(
     )  # fmt: skip
 
 
-@prism("device")
+@prism.device
 @template(CUT=constexpr(Cut), T=dtype, TB=dtype)
 @requires(thread[1])
 def prefetch_tiles(
@@ -101,7 +101,7 @@ def prefetch_tiles(
         tma_prefetch(map_b[s if CUT.transpose_b else j, j if CUT.transpose_b else s])
 
 
-@prism("device")
+@prism.device
 @template(CUT=constexpr(Cut), BATCH=constexpr(int), T=dtype, TB=dtype)
 @requires(block[1], thread[CUT.threads])
 def multiply(

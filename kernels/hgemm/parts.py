@@ -14,7 +14,7 @@ from prism.lang import (
 )  # fmt: skip
 
 
-@prism("global")
+@prism.kernel
 @template(
     T=dtype, TB=dtype, TBIAS=dtype, OUT=dtype, CUT=constexpr(Cut), TERMS=constexpr(Terms), EPILOGUE=function,
 )  # fmt: skip
@@ -61,7 +61,7 @@ def hgemm_in_parts(
         make_in_parts(map_a, map_b, i, j, m, n, k, CUT=CUT, STORE=store)
 
 
-@prism("device")
+@prism.device
 @template(T=dtype, TB=dtype, CUT=constexpr(Cut), STORE=function)
 @requires(block[CUT.parts], thread[CUT.threads])
 def make_in_parts(
@@ -99,7 +99,7 @@ def make_in_parts(
         add_parts(parts, part, i, j, CUT=CUT, STORE=STORE)
 
 
-@prism("device")
+@prism.device
 @template(CUT=constexpr(Cut), STORE=function)
 @requires(block[1], thread[CUT.threads])
 def add_parts(

@@ -17,7 +17,7 @@ from prism.lang import (
 )  # fmt: skip
 
 
-@prism("global")
+@prism.kernel
 @template(
     T=dtype, TB=dtype, TBIAS=dtype, OUT=dtype, CUT=constexpr(Cut), TERMS=constexpr(Terms), PLAIN=constexpr(bool),
     BATCH=constexpr(int), EPILOGUE=function, SCHEDULE=function,

@@ -6,7 +6,7 @@ from prism.kernels.hgemm.cut import Cut
 from prism.lang import block, constexpr, function, grid, int32, prism, requires, template, thread
 
 
-@prism("device")
+@prism.device
 @template(CUT=constexpr(Cut), BATCHED=constexpr(bool), TILE=function)
 @requires(block[1], thread[CUT.threads])
 def in_columns(

@@ -17,7 +17,7 @@ EACH = 4
 """Columns of a thread."""
 
 
-@prism("global")
+@prism.kernel
 @template(OUT=dtype, TBIAS=dtype, TERMS=constexpr(Terms), EPILOGUE=function, WIDE=constexpr(bool))
 @requires(grid[1], thread[1])
 def add_shares(

@@ -7,7 +7,7 @@ from prism.lang import (
 from prism.kernels.histogram.bins import EVEN, IDENTITY, Even, edge_bin, exact_bin
 
 
-@prism("device")
+@prism.device
 @requires(block[1], thread[1])
 @template(C=dtype, S=dtype, ITEMS=constexpr(int))
 def add_in_memory(
@@ -20,7 +20,7 @@ def add_in_memory(
                 atomic_add(counts[positions[k]], S(weights[k]))
 
 
-@prism("device")
+@prism.device
 @requires(block[1], thread[1])
 @template(
     TI=dtype, TW=dtype, C=dtype, S=dtype, T=dtype, D=dtype, L=dtype, W=dtype, U=dtype, INTEGRAL=constexpr(bool),
@@ -46,7 +46,7 @@ def add_exactly(
                 atomic_add(counts[b], S(weights[i]) if WEIGHTED else S(1))
 
 
-@prism("device")
+@prism.device
 @requires(block[1], thread[1])
 @template(
     TI=dtype, TE=dtype, E=dtype, C=dtype, S=dtype, T=dtype, D=dtype, L=dtype, W=dtype, U=dtype, KIND=constexpr(int),

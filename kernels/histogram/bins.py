@@ -47,7 +47,7 @@ class Even:
     power: uint64
 
 
-@prism("device")
+@prism.device
 @requires(thread[1])
 @template(T=dtype)
 def round_to(x: float64 @ thread[1]) -> float64 @ thread[1]:
@@ -55,7 +55,7 @@ def round_to(x: float64 @ thread[1]) -> float64 @ thread[1]:
     return float64(T(x))
 
 
-@prism("device")
+@prism.device
 @requires(thread[1])
 @template(T=dtype, L=dtype)
 def edge_of(b: int32 @ thread[1], size: int32 @ thread[1], rule: Even @ thread[1]) -> float64 @ thread[1]:
@@ -64,7 +64,7 @@ def edge_of(b: int32 @ thread[1], size: int32 @ thread[1], rule: Even @ thread[1
     return rule.stop if b == size else round_to(round_to(product + rule.start, T=L), T=T)
 
 
-@prism("device")
+@prism.device
 @requires(thread[1])
 @template(TI=dtype, W=dtype, U=dtype)
 def distance(x: TI @ thread[1], rule: Even @ thread[1]) -> U @ thread[1]:
@@ -72,7 +72,7 @@ def distance(x: TI @ thread[1], rule: Even @ thread[1]) -> U @ thread[1]:
     return bitcast(wrapping_subtract(W(x), W(rule.least)), U)
 
 
-@prism("device")
+@prism.device
 @requires(thread[1])
 @template(TI=dtype, W=dtype, U=dtype, INTEGRAL=constexpr(bool))
 def is_kept(x: TI @ thread[1], rule: Even @ thread[1]) -> bool @ thread[1]:
@@ -83,7 +83,7 @@ def is_kept(x: TI @ thread[1], rule: Even @ thread[1]) -> bool @ thread[1]:
         return rule.low <= float64(x) and float64(x) <= rule.high
 
 
-@prism("device")
+@prism.device
 @requires(thread[1])
 @template(TI=dtype, T=dtype, D=dtype, L=dtype, W=dtype, U=dtype, INTEGRAL=constexpr(bool))
 def exact_bin(x: TI @ thread[1], size: int32 @ thread[1], rule: Even @ thread[1]) -> int32 @ thread[1]:
@@ -104,7 +104,7 @@ def exact_bin(x: TI @ thread[1], size: int32 @ thread[1], rule: Even @ thread[1]
     return size if b < 0 else b
 
 
-@prism("device")
+@prism.device
 @requires(thread[1])
 @template(TI=dtype, G=dtype, W=dtype, U=dtype, INTEGRAL=constexpr(bool))
 def near_edge(x: TI @ thread[1], size: int32 @ thread[1], rule: Even @ thread[1]) -> int32 @ thread[1]:
@@ -121,7 +121,7 @@ def near_edge(x: TI @ thread[1], size: int32 @ thread[1], rule: Even @ thread[1]
         return int32(min(g + 0.5 if g > 0 else G(0), G(size)))
 
 
-@prism("device")
+@prism.device
 @requires(thread[1])
 @template(TI=dtype, T=dtype, W=dtype, U=dtype, INTEGRAL=constexpr(bool))
 def settle_bin(
@@ -133,7 +133,7 @@ def settle_bin(
     return e if T(x) >= edge else e - 1
 
 
-@prism("device")
+@prism.device
 @requires(thread[1])
 @template(G=dtype)
 def floor_of(g: G @ thread[1]) -> G @ thread[1]:
@@ -144,7 +144,7 @@ def floor_of(g: G @ thread[1]) -> G @ thread[1]:
         return floor(g)
 
 
-@prism("device")
+@prism.device
 @requires(thread[1])
 @template(G=dtype)
 def integer_of(whole: G @ thread[1]) -> int32 @ thread[1]:
@@ -155,7 +155,7 @@ def integer_of(whole: G @ thread[1]) -> int32 @ thread[1]:
         return int32(whole)
 
 
-@prism("device")
+@prism.device
 @requires(thread[1])
 @template(TI=dtype, G=dtype, W=dtype, U=dtype, INTEGRAL=constexpr(bool), SURE=constexpr(bool), FIXED=constexpr(bool))
 def quick_bin(x: TI @ thread[1], size: int32 @ thread[1], rule: Even @ thread[1]) -> (int32, bool) @ thread[1]:
@@ -199,7 +199,7 @@ def quick_bin(x: TI @ thread[1], size: int32 @ thread[1], rule: Even @ thread[1]
         return size if outside else b, near or outside
 
 
-@prism("device")
+@prism.device
 @requires(thread[1])
 @template(E=dtype, INTEGRAL=constexpr(bool))
 def limit_of(edge: float64 @ thread[1], above: bool @ thread[1], rule: Even @ thread[1]) -> (E, bool) @ thread[1]:
@@ -215,7 +215,7 @@ def limit_of(edge: float64 @ thread[1], above: bool @ thread[1], rule: Even @ th
         return E(near), near == near
 
 
-@prism("device")
+@prism.device
 @requires(thread[1])
 @template(E=dtype)
 def bin_of_rank(rank: int32 @ thread[1], size: int32 @ thread[1], value: E @ thread[1], last: E @ thread[1]) -> int32 @ thread[1]:
@@ -225,7 +225,7 @@ def bin_of_rank(rank: int32 @ thread[1], size: int32 @ thread[1], value: E @ thr
     return size if rank == 0 else rank - 1
 
 
-@prism("device")
+@prism.device
 @requires(thread[1])
 @template(TE=dtype, E=dtype)
 def edge_bin(x: E @ thread[1], size: int32 @ thread[1], edges: ptr(const(TE)) @ thread[1]) -> int32 @ thread[1]:

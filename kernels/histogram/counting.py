@@ -18,7 +18,7 @@ from prism.kernels.histogram.tiles import (
 from prism.lib.thread import extent, operators
 
 
-@prism("global")
+@prism.kernel
 @template(
     TI=dtype, TW=dtype, TE=dtype, E=dtype, C=dtype, S=dtype, T=dtype, D=dtype, L=dtype, G=dtype, W=dtype, U=dtype,
     KIND=constexpr(int), INTEGRAL=constexpr(bool), LATE=constexpr(bool), WEIGHTED=constexpr(bool), MOST=constexpr(bool),
@@ -225,7 +225,7 @@ def histogram(
         add_up()
 
 
-@prism("global")
+@prism.kernel
 @template(S=dtype, TE=dtype, T=dtype, L=dtype, THREADS=constexpr(int))
 @requires(grid[1], block[1], thread[THREADS])
 @attr("__launch_bounds__(THREADS)")
@@ -248,7 +248,7 @@ def prepare(
                 own[b] = TE(edge_of(int32(b), size, rule, T=T, L=L))
 
 
-@prism("global")
+@prism.kernel
 @requires(grid[1], block[1], thread[1])
 def length_of_counts(
     counts: ptr(const(int64)) @ grid[1], length: ptr(int64) @ grid[1], size: int64 @ grid[1], least: int64 @ grid[1],
@@ -263,7 +263,7 @@ def length_of_counts(
         mine[0] = max(min(counts[size], size) + 1, least)
 
 
-@prism("global")
+@prism.kernel
 @template(TE=dtype, THREADS=constexpr(int))
 @requires(grid[1], block[1], thread[THREADS])
 @attr("__launch_bounds__(THREADS)")
@@ -284,7 +284,7 @@ def check_edges(edges: ptr(const(TE)) @ grid[1], length: ptr(int64) @ grid[1], s
         block.fill(out, int64(0) if fall else size, 1)
 
 
-@prism("global")
+@prism.kernel
 @template(TI=dtype, TE=dtype, E=dtype, FIRST=constexpr(bool), THREADS=constexpr(int))
 @requires(grid[1], block[1], thread[THREADS])
 @attr("__launch_bounds__(THREADS)")

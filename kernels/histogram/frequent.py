@@ -11,7 +11,7 @@ from prism.lang import (
 )
 
 
-@prism("device")
+@prism.device
 @requires(thread[1])
 @template(SLOTS=constexpr(int))
 def slot_of(b: int32 @ thread[1]) -> int32 @ thread[1]:
@@ -20,7 +20,7 @@ def slot_of(b: int32 @ thread[1]) -> int32 @ thread[1]:
     return int32(uint32(b) * 2654435769 >> 16 & uint32(SLOTS - 1))
 
 
-@prism("device")
+@prism.device
 @requires(block[1], thread[1])
 @template(ITEMS=constexpr(int), SLOTS=constexpr(int))
 def choose_frequent(items: int32[ITEMS] @ thread[1], keys: ptr(int32) @ block[1], size: int32 @ block[1]):
@@ -37,7 +37,7 @@ def choose_frequent(items: int32[ITEMS] @ thread[1], keys: ptr(int32) @ block[1]
                 atomic_exchange(keys[slot_of(items[k], SLOTS=SLOTS)], items[k], scope="block")
 
 
-@prism("device")
+@prism.device
 @requires(block[1], thread[1])
 @template(S=dtype, ITEMS=constexpr(int), SLOTS=constexpr(int))
 def count_frequent(
@@ -60,7 +60,7 @@ def count_frequent(
                 atomic_add(counts[items[k]], S(1))
 
 
-@prism("device")
+@prism.device
 @requires(block[1], thread[1])
 @template(S=dtype, SLOTS=constexpr(int))
 def add_frequent(keys: ptr(const(int32)) @ block[1], often: ptr(const(uint32)) @ block[1], counts: ptr(S) @ grid[1]):

@@ -11,7 +11,7 @@ from prism.lib.thread import operators
 from prism.lib.thread.words import words_of
 
 
-@prism("device")
+@prism.device
 @requires(block[1], thread[32])
 @template(TE=dtype, E=dtype, INTEGRAL=constexpr(bool), LIMITS=constexpr(bool), THREADS=constexpr(int))
 def fill_edges(
@@ -40,7 +40,7 @@ def fill_edges(
     return block.reduce(limits, OP=operators.add) if LIMITS else size + 1
 
 
-@prism("device")
+@prism.device
 @requires(block[1], thread[32])
 @template(TI=dtype, WORDS=constexpr(int), ITEMS=constexpr(int), WIDTH=constexpr(int))
 def load_words(
@@ -70,7 +70,7 @@ def load_words(
                         words[WORDS - 1] = words[WORDS - 1] | uint32(bitcast(x[place], uint8)) << 8 * k
 
 
-@prism("device")
+@prism.device
 @requires(thread[1])
 @template(WORDS=constexpr(int), ITEMS=constexpr(int))
 def bytes_of(words: uint32[WORDS] @ thread[1], positions: int32[ITEMS] @ thread[1]):
@@ -79,7 +79,7 @@ def bytes_of(words: uint32[WORDS] @ thread[1], positions: int32[ITEMS] @ thread[
         positions[k] = int32(words[k // 4] >> 8 * (k % 4) & 255)
 
 
-@prism("device")
+@prism.device
 @requires(thread[1])
 @template(TI=dtype, W=dtype, U=dtype, MOST=constexpr(bool), ITEMS=constexpr(int))
 def integers_of(
@@ -95,7 +95,7 @@ def integers_of(
     return found
 
 
-@prism("device")
+@prism.device
 @requires(thread[1])
 @template(TI=dtype, W=dtype, U=dtype, ITEMS=constexpr(int))
 def distances(items: TI[ITEMS] @ thread[1], positions: int32[ITEMS] @ thread[1], rule: Even @ thread[1]):
@@ -104,7 +104,7 @@ def distances(items: TI[ITEMS] @ thread[1], positions: int32[ITEMS] @ thread[1],
         positions[k] = int32(min(distance(items[k], rule, W=W, U=U), U(rule.span) + 1))
 
 
-@prism("device")
+@prism.device
 @requires(thread[1])
 @template(
     TI=dtype, TE=dtype, T=dtype, G=dtype, W=dtype, U=dtype, INTEGRAL=constexpr(bool), SURE=constexpr(bool),
@@ -134,7 +134,7 @@ def even_bins(
                     positions[k] = settle_bin(items[k], e, T(edges[e]), size, rule, W=W, U=U, INTEGRAL=INTEGRAL)
 
 
-@prism("device")
+@prism.device
 @requires(thread[1])
 @template(TI=dtype, G=dtype, W=dtype, U=dtype, INTEGRAL=constexpr(bool), ITEMS=constexpr(int))
 def near_bins(
@@ -151,7 +151,7 @@ def near_bins(
             positions[k] = int32(min(uint32(b), uint32(size)))  # -1 is below the first
 
 
-@prism("device")
+@prism.device
 @requires(thread[1])
 @template(TI=dtype, E=dtype, LIMITS=constexpr(bool), CELLS=constexpr(int), ITEMS=constexpr(int))
 def bins_of_table(
@@ -171,7 +171,7 @@ def bins_of_table(
             positions[k] = bin_of_rank(positions[k], size, values[k], table[size])
 
 
-@prism("device")
+@prism.device
 @requires(thread[1])
 @template(TI=dtype, TE=dtype, E=dtype, ITEMS=constexpr(int))
 def bins_of_edges(

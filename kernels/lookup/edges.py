@@ -9,7 +9,7 @@ NEITHER, RISES, FALLS = 0, 1, 2
 """What `order_of_edges` says."""
 
 
-@prism("global")
+@prism.kernel
 @template(T=dtype, THREADS=constexpr(int))
 @requires(grid[1], block[1], thread[THREADS])
 @attr("__launch_bounds__(THREADS)")

@@ -13,7 +13,7 @@ from prism.kernels.select.conditions import is_set
 from prism.lib.thread import operators
 
 
-@prism("global")
+@prism.kernel
 @template(
     M=dtype, C=dtype, TEST=function, THREADS=constexpr(int), ITEMS=constexpr(int), WIDTH=constexpr(int), BLOCKS=constexpr(int),
 )

@@ -15,7 +15,7 @@ from prism.kernels.merge.orders import complex_less
 from prism.lib.thread import operators
 
 
-@prism("device")
+@prism.device
 @requires(thread[1])
 @template(C=dtype, RIGHT=constexpr(bool))
 def is_before(x: C @ thread[1], value: C @ thread[1]) -> bool @ thread[1]:
@@ -23,7 +23,7 @@ def is_before(x: C @ thread[1], value: C @ thread[1]) -> bool @ thread[1]:
     return x <= value if RIGHT else x < value
 
 
-@prism("device")
+@prism.device
 @requires(thread[1])
 def number_of(node: int32 @ thread[1], levels: int32 @ thread[1]) -> int64 @ thread[1]:
     """The number of a node among all, in their order, from 1 on; of node 0, which is none, any number."""
@@ -31,7 +31,7 @@ def number_of(node: int32 @ thread[1], levels: int32 @ thread[1]) -> int64 @ thr
     return int64((2 * (max(node, 1) - (1 << above)) + 1) << (levels - 1 - above))
 
 
-@prism("device")
+@prism.device
 @requires(thread[1])
 @template(T=dtype, C=dtype)
 def sound_of(x: ptr(const(T)) @ thread[1], n: int64 @ thread[1]) -> int64 @ thread[1]:
@@ -50,7 +50,7 @@ def sound_of(x: ptr(const(T)) @ thread[1], n: int64 @ thread[1]) -> int64 @ thre
     return high
 
 
-@prism("global")
+@prism.kernel
 @template(T=dtype, C=dtype, LOG=constexpr(int), THREADS=constexpr(int))
 @requires(grid[1], block[1], thread[THREADS])
 @attr("__launch_bounds__(THREADS)")
@@ -85,7 +85,7 @@ def sample(
             mine[0] = sound_of(x, n, C=C)
 
 
-@prism("global")
+@prism.kernel
 @template(
     T=dtype, V=dtype, C=dtype, RIGHT=constexpr(bool), LOG=constexpr(int), NODES=constexpr(int), THREADS=constexpr(int),
     ITEMS=constexpr(int), BLOCKS=constexpr(int), LANES=constexpr(bool, default=False),
@@ -193,7 +193,7 @@ def lookup(
                 block.store_tile(target, spots, many, y_aligned, 0, WIDTH=2, REVERSE=False, KEPT=False)
 
 
-@prism("global")
+@prism.kernel
 @template(T=dtype, V=dtype, C=dtype, RIGHT=constexpr(bool), THREADS=constexpr(int))
 @requires(grid[1], block[1], thread[THREADS])
 @attr("__launch_bounds__(THREADS)")
@@ -223,7 +223,7 @@ def lookup_few(
             mine[0] = first + sign * low
 
 
-@prism("device")
+@prism.device
 @requires(thread[1])
 @template(C=dtype)
 def stands_before(a: C @ thread[1], b: C @ thread[1]) -> bool @ thread[1]:

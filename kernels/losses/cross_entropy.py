@@ -19,7 +19,7 @@ class Part32:
     plain: float32
 
 
-@prism("device")
+@prism.device
 @requires(thread[1])
 @template(A=dtype, FAST=constexpr(bool))
 def power(x: A @ thread[1]) -> A @ thread[1]:
@@ -30,7 +30,7 @@ def power(x: A @ thread[1]) -> A @ thread[1]:
         return exp(x)
 
 
-@prism("device")
+@prism.device
 @requires(thread[1])
 def join(a: Part32 @ thread[1], b: Part32 @ thread[1]) -> Part32 @ thread[1]:
     """What two parts are together."""
@@ -41,7 +41,7 @@ def join(a: Part32 @ thread[1], b: Part32 @ thread[1]) -> Part32 @ thread[1]:
     )
 
 
-@prism("device")
+@prism.device
 @requires(block[1], thread[32])
 def store_joined(target: ptr(Part32) @ block[1], part: Part32 @ thread[1]):
     """Store what the parts of all threads are together."""
@@ -52,7 +52,7 @@ def store_joined(target: ptr(Part32) @ block[1], part: Part32 @ thread[1]):
                 mine[0] = whole
 
 
-@prism("device")
+@prism.device
 @requires(thread[1])
 @template(T=dtype, L=dtype)
 def loss_of(
@@ -70,7 +70,7 @@ def loss_of(
     return loss
 
 
-@prism("global")
+@prism.kernel
 @template(T=dtype, VECTORS=constexpr(int), WIDTH=constexpr(int))
 @requires(grid[1], block[1], thread[THREADS])
 @attr("__launch_bounds__(THREADS)")
@@ -112,7 +112,7 @@ def sum_exponentials(
         store_joined(target, part)
 
 
-@prism("global")
+@prism.kernel
 @template(T=dtype, L=dtype)
 @requires(grid[1], thread[1])
 @attr("__launch_bounds__(256)")
@@ -139,7 +139,7 @@ def losses_of(
             other[0] = sum
 
 
-@prism("global")
+@prism.kernel
 @template(T=dtype, L=dtype, EACH=constexpr(int), WIDTH=constexpr(int))
 @requires(grid[1], block[1], thread[THREADS])
 @attr("__launch_bounds__(THREADS)")

@@ -8,7 +8,7 @@ from prism.lang import (
 )  # fmt: skip
 
 
-@prism("device")
+@prism.device
 @requires(thread[1])
 @template(L=dtype)
 def place_of(labels: ptr(const(L)) @ grid[1], row: int64 @ thread[1], n: int64 @ grid[1]) -> int64 @ thread[1]:
@@ -17,7 +17,7 @@ def place_of(labels: ptr(const(L)) @ grid[1], row: int64 @ thread[1], n: int64 @
     return row * n + label if label >= 0 and label < n else int64(-1)
 
 
-@prism("global")
+@prism.kernel
 @template(T=dtype, L=dtype, EACH=constexpr(int), WIDTH=constexpr(int))
 @requires(grid[1], block[1], thread[THREADS])
 @attr("__launch_bounds__(THREADS)")

@@ -12,7 +12,7 @@ STEP = 32
 """So many elements in a row a thread merges of those that no block holds."""
 
 
-@prism("device")
+@prism.device
 @requires(block[1], thread[32])
 @template(T=dtype, V=dtype, VALUES=constexpr(bool), LESS=function, ITEMS=constexpr(int), THREADS=constexpr(int))
 def sort_here(
@@ -48,7 +48,7 @@ def sort_here(
     block.store_striped(y, items, many)
 
 
-@prism("device")
+@prism.device
 @requires(block[1], thread[1])
 @template(T=dtype, V=dtype, VALUES=constexpr(bool), LESS=function, THREADS=constexpr(int))
 def merge_here(
@@ -80,7 +80,7 @@ def merge_here(
                     j = j + 1 if second else j
 
 
-@prism("device")
+@prism.device
 @requires(block[1], thread[32])
 @template(T=dtype, V=dtype, VALUES=constexpr(bool), LESS=function, ITEMS=constexpr(int), THREADS=constexpr(int))
 def sort_long(
@@ -112,7 +112,7 @@ def sort_long(
         width = 2 * width
 
 
-@prism("global")
+@prism.kernel
 @template(
     T=dtype, V=dtype, VALUES=constexpr(bool), LESS=function, FEW=constexpr(int), MORE=constexpr(int),
     ITEMS=constexpr(int), THREADS=constexpr(int), BLOCKS=constexpr(int),

@@ -18,7 +18,7 @@ But an order that is none, or runs that are not sorted, may say that no element 
 """
 
 
-@prism("device")
+@prism.device
 @requires(thread[1])
 @template(TILE=constexpr(int))
 def pair_of(
@@ -36,7 +36,7 @@ def pair_of(
     return begin, one, min(width, n - begin - one), tile % tiles * TILE
 
 
-@prism("device")
+@prism.device
 @requires(thread[1])
 @template(T=dtype, LESS=function, PROBES=constexpr(int))
 def cut_between(
@@ -75,7 +75,7 @@ def cut_between(
     return low
 
 
-@prism("global")
+@prism.kernel
 @template(T=dtype, LESS=function, TILE=constexpr(int), WITHIN=constexpr(bool), THREADS=constexpr(int))
 @requires(grid[1], thread[THREADS])
 @attr("__launch_bounds__(THREADS)")
@@ -128,7 +128,7 @@ def cut_runs(
                 )
 
 
-@prism("device")
+@prism.device
 @requires(thread[32])
 @template(T=dtype, LESS=function)
 def count_before(
@@ -163,7 +163,7 @@ def count_before(
     return least, most
 
 
-@prism("device")
+@prism.device
 @requires(thread[32])
 @template(T=dtype, LESS=function)
 def cut_four_by_lanes(
@@ -218,7 +218,7 @@ def cut_four_by_lanes(
     return found
 
 
-@prism("global")
+@prism.kernel
 @template(T=dtype, LESS=function, TILE=constexpr(int), THREADS=constexpr(int))
 @requires(grid[1], block[1], thread[THREADS])
 @attr("__launch_bounds__(THREADS)")

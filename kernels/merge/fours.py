@@ -9,7 +9,7 @@ from prism.lib.block.sort import merge_within
 from prism.lib.thread import operators
 
 
-@prism("global")
+@prism.kernel
 @template(
     T=dtype, V=dtype, N=dtype, LESS=function, VALUES=constexpr(bool), ITEMS=constexpr(int), THREADS=constexpr(int),
     BLOCKS=constexpr(int),
@@ -86,7 +86,7 @@ def merge_fours(
             store_first(value_target, moved, ends[3], ITEMS=ITEMS, THREADS=THREADS)
 
 
-@prism("device")
+@prism.device
 @requires(block[1])
 @template(N=dtype, TILE=constexpr(int))
 def find_parts(
@@ -112,7 +112,7 @@ def find_parts(
         ends[r] = end
 
 
-@prism("device")
+@prism.device
 @requires(block[1], thread[1])
 @template(T=dtype, N=dtype, ITEMS=constexpr(int), THREADS=constexpr(int))
 def load_parts(

@@ -8,7 +8,7 @@ from prism.kernels.merge.rows import load_two, merge_rows, store_rows
 from prism.lib.thread import operators
 
 
-@prism("global")
+@prism.kernel
 @template(T=dtype, LESS=function, ITEMS=constexpr(int), THREADS=constexpr(int), BLOCKS=constexpr(int))
 @requires(grid[1], block[1], thread[THREADS])
 @attr("__launch_bounds__(THREADS, BLOCKS)")

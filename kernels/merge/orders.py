@@ -4,7 +4,7 @@ from prism.lang import constexpr, dtype, prism, requires, template, thread
 from prism.lib.thread import operators
 
 
-@prism("device")
+@prism.device
 @requires(thread[1])
 @template(T=dtype, FALLING=constexpr(bool))
 def stands_before(a: T @ thread[1], b: T @ thread[1]) -> bool @ thread[1]:
@@ -22,7 +22,7 @@ def stands_before(a: T @ thread[1], b: T @ thread[1]) -> bool @ thread[1]:
     return a.imag > b.imag if FALLING else a.imag < b.imag
 
 
-@prism("device")
+@prism.device
 @requires(thread[1])
 @template(T=dtype)
 def complex_less(a: T @ thread[1], b: T @ thread[1]) -> bool @ thread[1]:
@@ -30,7 +30,7 @@ def complex_less(a: T @ thread[1], b: T @ thread[1]) -> bool @ thread[1]:
     return stands_before(a, b, FALLING=False)
 
 
-@prism("device")
+@prism.device
 @requires(thread[1])
 @template(T=dtype)
 def complex_greater(a: T @ thread[1], b: T @ thread[1]) -> bool @ thread[1]:

@@ -11,7 +11,7 @@ from prism.lang import (
 )
 
 
-@prism("device")
+@prism.device
 @requires(thread[1])
 @template(T=dtype, ITEMS=constexpr(int), LESS=function)
 def path_in_rows(
@@ -36,7 +36,7 @@ def path_in_rows(
     return low
 
 
-@prism("device")
+@prism.device
 @requires(thread[1])
 @template(T=dtype, ITEMS=constexpr(int), WHOLE=constexpr(bool), LESS=function)
 def merge_row(
@@ -88,7 +88,7 @@ def merge_row(
         thread.merge_bitonic(items, ITEMS, LESS=LESS)
 
 
-@prism("device")
+@prism.device
 @requires(block[1], thread[1])
 @template(T=dtype, ITEMS=constexpr(int), THREADS=constexpr(int), WHOLE=constexpr(bool), LESS=function)
 def merge_rows(
@@ -117,7 +117,7 @@ def merge_rows(
         )
 
 
-@prism("device")
+@prism.device
 @requires(block[1], thread[1])
 @template(T=dtype, ITEMS=constexpr(int), THREADS=constexpr(int), LESS=function)
 def load_two(
@@ -163,7 +163,7 @@ def load_two(
                 own[i + i // ITEMS] = one
 
 
-@prism("device")
+@prism.device
 @requires(block[1], thread[1])
 @template(T=dtype, N=dtype, ITEMS=constexpr(int), THREADS=constexpr(int))
 def load_four(
@@ -203,7 +203,7 @@ def load_four(
                 own[k * STEP] = held[k]
 
 
-@prism("device")
+@prism.device
 @requires(block[1], thread[1])
 @template(T=dtype, ITEMS=constexpr(int))
 def store_rows(tile: ptr(T) @ block[1], items: T[ITEMS] @ thread[1], row: int32 @ thread[1], falls: bool @ thread[1]):
@@ -217,7 +217,7 @@ def store_rows(tile: ptr(T) @ block[1], items: T[ITEMS] @ thread[1], row: int32 
                 own[k] = items[k]
 
 
-@prism("device")
+@prism.device
 @requires(block[1], thread[1])
 @template(T=dtype, N=dtype, ITEMS=constexpr(int), THREADS=constexpr(int), LESS=function)
 def merge_four(

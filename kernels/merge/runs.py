@@ -13,7 +13,7 @@ from prism.lib.block.sort import load_runs, merge_within
 from prism.lib.thread import operators
 
 
-@prism("global")
+@prism.kernel
 @template(
     T=dtype, V=dtype, LESS=function, VALUES=constexpr(bool), ITEMS=constexpr(int), THREADS=constexpr(int), BLOCKS=constexpr(int),
 )

@@ -22,7 +22,7 @@ _SCATTER = 0x9E3779B1
 """Numbers times this: the upper bits are spread evenly."""
 
 
-@prism("global")
+@prism.kernel
 @template(T=dtype, THREADS=constexpr(int))
 @requires(grid[1], thread[THREADS])
 @attr("__launch_bounds__(THREADS)")
@@ -48,7 +48,7 @@ class Tile:
     start: int64
 
 
-@prism("device")
+@prism.device
 @requires(block[1], thread[32])
 @template(TILE=constexpr(int), INNER=constexpr(bool))
 def find_tile(
@@ -74,7 +74,7 @@ def find_tile(
         return Tile(0, int32((n + (TILE - 1)) // TILE), tile, int32(min(n - start, TILE)), start)
 
 
-@prism("device")
+@prism.device
 @requires(block[1], thread[32])
 @template(T=dtype, LESS=function)
 def load_bounds(
@@ -108,7 +108,7 @@ def load_bounds(
     return block.any(equal)
 
 
-@prism("global")
+@prism.kernel
 @template(
     T=dtype, LESS=function, ITEMS=constexpr(int), THREADS=constexpr(int), BLOCKS=constexpr(int), INNER=constexpr(bool),
 )
@@ -178,7 +178,7 @@ def count_parts(
                     own[0] = 0
 
 
-@prism("global")
+@prism.kernel
 @template(THREADS=constexpr(int), ITEMS=constexpr(int))
 @requires(grid[1], block[1], thread[THREADS])
 @attr("__launch_bounds__(THREADS)")
@@ -211,7 +211,7 @@ def add_counts(counts: ptr(uint32) @ grid[1], sums: ptr(uint32) @ grid[1], many:
                 own[0] = every
 
 
-@prism("device")
+@prism.device
 @requires(thread[1])
 def sum_before(
     counts: ptr(const(uint32)) @ grid[1], sums: ptr(const(uint32)) @ grid[1], place: int32 @ thread[1]
@@ -220,7 +220,7 @@ def sum_before(
     return counts[place] + sums[place // CHUNK]
 
 
-@prism("global")
+@prism.kernel
 @template(TILE=constexpr(int))
 @requires(grid[1], block[1], thread[256])
 @attr("__launch_bounds__(256)")
@@ -253,7 +253,7 @@ def find_segments(
                 own[2 * SEGMENTS + 1] = uint32(n)
 
 
-@prism("device")
+@prism.device
 @requires(block[1], thread[32])
 @template(ITEMS=constexpr(int), THREADS=constexpr(int))
 def rank_quickly(ranks: int32[ITEMS] @ thread[1]) -> int32 @ thread[1]:
@@ -279,7 +279,7 @@ def rank_quickly(ranks: int32[ITEMS] @ thread[1]) -> int32 @ thread[1]:
     return int32(found[1])
 
 
-@prism("device")
+@prism.device
 @requires(block[1], thread[1])
 @template(T=dtype, V=dtype, VALUES=constexpr(bool), TILE=constexpr(int), THREADS=constexpr(int))
 def exchange(tile: ptr(T) @ block[1], moved: ptr(V) @ block[1], ids: ptr(uint32) @ block[1], odd: int32 @ block[1]):
@@ -307,7 +307,7 @@ def exchange(tile: ptr(T) @ block[1], moved: ptr(V) @ block[1], ids: ptr(uint32)
                     value[place + 1] = beside
 
 
-@prism("global")
+@prism.kernel
 @template(
     T=dtype, V=dtype, VALUES=constexpr(bool), ITEMS=constexpr(int), THREADS=constexpr(int), BLOCKS=constexpr(int),
     INNER=constexpr(bool),

@@ -3,7 +3,7 @@
 from prism.lang import block, const, constexpr, dtype, group, id, int32, partition, prism, ptr, requires, template, thread
 
 
-@prism("device")
+@prism.device
 @requires(block[1], thread[1])
 @template(T=dtype, ITEMS=constexpr(int), THREADS=constexpr(int))
 def put_striped(tile: ptr(T) @ block[1], items: T[ITEMS] @ thread[1]):
@@ -14,7 +14,7 @@ def put_striped(tile: ptr(T) @ block[1], items: T[ITEMS] @ thread[1]):
             own[k * THREADS] = items[k]
 
 
-@prism("device")
+@prism.device
 @requires(block[1], thread[1])
 @template(T=dtype, ITEMS=constexpr(int))
 def put_row(tile: ptr(T) @ block[1], items: T[ITEMS] @ thread[1], start: int32 @ thread[1], end: int32 @ thread[1]):
@@ -29,7 +29,7 @@ def put_row(tile: ptr(T) @ block[1], items: T[ITEMS] @ thread[1], start: int32 @
                     own[start + k] = items[k]
 
 
-@prism("device")
+@prism.device
 @requires(block[1], thread[1])
 @template(T=dtype, ITEMS=constexpr(int), THREADS=constexpr(int))
 def store_first(y: ptr(T) @ block[1], tile: ptr(const(T)) @ block[1], many: int32 @ block[1]):

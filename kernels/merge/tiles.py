@@ -7,7 +7,7 @@ from prism.lang import (
 from prism.lib.thread import operators
 
 
-@prism("global")
+@prism.kernel
 @template(
     T=dtype, V=dtype, LESS=function, VALUES=constexpr(bool), ITEMS=constexpr(int), THREADS=constexpr(int), BLOCKS=constexpr(int),
 )

@@ -9,21 +9,21 @@ from prism.lang import (
 THREADS = 256
 
 
-@prism("device")
+@prism.device
 @requires(thread[1])
 def larger(a: float32 @ thread[1], b: float32 @ thread[1]) -> float32 @ thread[1]:
     """The larger one."""
     return max(a, b)
 
 
-@prism("device")
+@prism.device
 @requires(thread[1])
 def inverse_of(top: float32 @ thread[1], most: float32 @ thread[1]) -> float32 @ thread[1]:
     """What elements are multiplied by: so the largest becomes `most`; 0 where all are 0."""
     return most / top if top != 0 else float32(0)
 
 
-@prism("device")
+@prism.device
 @requires(thread[1])
 @template(Q=dtype, MANY=constexpr(int), WIDTH=constexpr(int), WHOLE=constexpr(bool))
 def store_scaled(
@@ -40,7 +40,7 @@ def store_scaled(
         store_vector(q[at], word)
 
 
-@prism("global")
+@prism.kernel
 @template(T=dtype, Q=dtype, WHOLE=constexpr(bool), LANES=constexpr(int), EACH=constexpr(int), WIDTH=constexpr(int))
 @requires(grid[1], block[1], thread[THREADS])
 @attr("__launch_bounds__(THREADS)")
@@ -87,7 +87,7 @@ def quantize_groups(
                         others[number] = top / most if top != 0 else float32(1)
 
 
-@prism("global")
+@prism.kernel
 @template(T=dtype, EACH=constexpr(int), WIDTH=constexpr(int))
 @requires(grid[1], block[1], thread[THREADS])
 @attr("__launch_bounds__(THREADS)")
@@ -116,7 +116,7 @@ def find_largest(x: ptr(const(T)) @ grid[1], top_bits: ptr(uint32) @ grid[1], n:
                 atomic_max(top_bits[0], float_as_uint(whole))
 
 
-@prism("global")
+@prism.kernel
 @template(T=dtype, Q=dtype, WHOLE=constexpr(bool), EACH=constexpr(int), WIDTH=constexpr(int))
 @requires(grid[1], block[1], thread[THREADS])
 @attr("__launch_bounds__(THREADS)")

@@ -18,7 +18,7 @@ from prism.kernels.reduce import maps
 from prism.lib.thread import operators
 
 
-@prism("global")
+@prism.kernel
 @template(
     TI=dtype, P=dtype, T=dtype, TO=dtype, U=dtype, OP=function, MAP=function, THREADS=constexpr(int), BLOCKS=constexpr(int),
     UNITS=constexpr(int), ROWS=constexpr(int), WIDTH=constexpr(int), ALONG=constexpr(bool), ORDERED=constexpr(bool),
@@ -162,7 +162,7 @@ def reduce_axis(
                                 out[where + e * inner_step] = TO(OP(initial, sums[q * EACH + e]))
 
 
-@prism("device")
+@prism.device
 @requires(thread[1])
 @template(U=dtype, EACH=constexpr(int))
 def place(
@@ -175,7 +175,7 @@ def place(
     return o * outer_step + (rest - o * splits) * split_step + (int64(unit - rest * across) * EACH + e) * inner_step
 
 
-@prism("device")
+@prism.device
 @requires(thread[1])
 @template(
     TI=dtype, P=dtype, T=dtype, OP=function, MAP=function, UNITS=constexpr(int), SUMS=constexpr(int), ROWS=constexpr(int),

@@ -13,7 +13,7 @@ from prism.kernels.reduce.search import position_of, word_of
 from prism.lib.thread import operators
 
 
-@prism("device")
+@prism.device
 @requires(thread[1])
 @template(
     TI=dtype, T=dtype, LESS=function, MORE=function, ROWS=constexpr(int), WIDTH=constexpr(int), WHOLE=constexpr(bool),
@@ -67,7 +67,7 @@ def look_for_both(
             laps[1] = lap * WIDTH + e if found else laps[1]
 
 
-@prism("global")
+@prism.kernel
 @template(
     TI=dtype, T=dtype, WORD=dtype, OP=function, LESS=function, MORE=function, THREADS=constexpr(int), BLOCKS=constexpr(int),
     ROWS=constexpr(int), AHEAD=constexpr(int), WORDS=constexpr(int), WIDTH=constexpr(int),

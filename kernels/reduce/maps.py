@@ -3,7 +3,7 @@
 from prism.lang import complex64, complex128, dtype, prism, requires, template, thread, uint16
 
 
-@prism("device")
+@prism.device
 @requires(thread[1])
 @template(T=dtype, TI=dtype)
 def same(x: TI @ thread[1]) -> T @ thread[1]:
@@ -11,7 +11,7 @@ def same(x: TI @ thread[1]) -> T @ thread[1]:
     return T(x)
 
 
-@prism("device")
+@prism.device
 @requires(thread[1])
 @template(T=dtype, TI=dtype)
 def nonzero(x: TI @ thread[1]) -> T @ thread[1]:
@@ -22,7 +22,7 @@ def nonzero(x: TI @ thread[1]) -> T @ thread[1]:
         return T(1) if x != 0 else T(0)
 
 
-@prism("device")
+@prism.device
 @requires(thread[1])
 @template(T=dtype)
 def half_nonzero(x: uint16 @ thread[1]) -> T @ thread[1]:
@@ -30,7 +30,7 @@ def half_nonzero(x: uint16 @ thread[1]) -> T @ thread[1]:
     return T(1) if x & 32767 != 0 else T(0)
 
 
-@prism("device")
+@prism.device
 @requires(thread[1])
 @template(T=dtype, TI=dtype)
 def as_pair(x: TI @ thread[1]) -> T @ thread[1]:
@@ -38,7 +38,7 @@ def as_pair(x: TI @ thread[1]) -> T @ thread[1]:
     return T(x, x)
 
 
-@prism("device")
+@prism.device
 @requires(thread[1])
 @template(T=dtype, TI=dtype)
 def truth_as_pair(x: TI @ thread[1]) -> T @ thread[1]:
@@ -46,7 +46,7 @@ def truth_as_pair(x: TI @ thread[1]) -> T @ thread[1]:
     return T(1 if x != 0 else 0, 1 if x != 0 else 0)
 
 
-@prism("device")
+@prism.device
 @requires(thread[1])
 @template(T=dtype)
 def extremes(a: T @ thread[1], b: T @ thread[1]) -> T @ thread[1]:

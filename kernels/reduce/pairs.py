@@ -4,7 +4,7 @@ from prism.lang import dtype, int64, prism, requires, template, thread
 from prism.lib.thread.operators import higher, lower
 
 
-@prism("device")
+@prism.device
 @requires(thread[1])
 @template(T=dtype)
 def larger_or_first(a: T @ thread[1], b: T @ thread[1]) -> T @ thread[1]:
@@ -14,7 +14,7 @@ def larger_or_first(a: T @ thread[1], b: T @ thread[1]) -> T @ thread[1]:
     return b
 
 
-@prism("device")
+@prism.device
 @requires(thread[1])
 @template(T=dtype)
 def smaller_or_first(a: T @ thread[1], b: T @ thread[1]) -> T @ thread[1]:
@@ -24,7 +24,7 @@ def smaller_or_first(a: T @ thread[1], b: T @ thread[1]) -> T @ thread[1]:
     return b
 
 
-@prism("device")
+@prism.device
 @requires(thread[1])
 @template(T=dtype)
 def position_of(x: T @ thread[1]) -> int64 @ thread[1]:

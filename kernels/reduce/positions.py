@@ -16,7 +16,7 @@ NOWHERE = 2**63 - 1
 """The position of no element, behind all others."""
 
 
-@prism("device")
+@prism.device
 @requires(thread[1])
 @template(T=dtype)
 def larger(a: T @ thread[1], b: T @ thread[1]) -> bool @ thread[1]:
@@ -24,7 +24,7 @@ def larger(a: T @ thread[1], b: T @ thread[1]) -> bool @ thread[1]:
     return a > b
 
 
-@prism("device")
+@prism.device
 @requires(thread[1])
 @template(T=dtype)
 def smaller(a: T @ thread[1], b: T @ thread[1]) -> bool @ thread[1]:
@@ -32,7 +32,7 @@ def smaller(a: T @ thread[1], b: T @ thread[1]) -> bool @ thread[1]:
     return a < b
 
 
-@prism("device")
+@prism.device
 @requires(thread[1])
 @template(T=dtype)
 def truer(a: T @ thread[1], b: T @ thread[1]) -> bool @ thread[1]:
@@ -40,7 +40,7 @@ def truer(a: T @ thread[1], b: T @ thread[1]) -> bool @ thread[1]:
     return a != 0 and b == 0
 
 
-@prism("device")
+@prism.device
 @requires(thread[1])
 @template(T=dtype)
 def less_true(a: T @ thread[1], b: T @ thread[1]) -> bool @ thread[1]:
@@ -48,7 +48,7 @@ def less_true(a: T @ thread[1], b: T @ thread[1]) -> bool @ thread[1]:
     return a == 0 and b != 0
 
 
-@prism("device")
+@prism.device
 @requires(thread[1])
 @template(T=dtype)
 def larger_or_nan(a: T @ thread[1], b: T @ thread[1]) -> bool @ thread[1]:
@@ -61,7 +61,7 @@ def larger_or_nan(a: T @ thread[1], b: T @ thread[1]) -> bool @ thread[1]:
         return not (a <= b or is_nan(b))  # two comparisons, no branch
 
 
-@prism("device")
+@prism.device
 @requires(thread[1])
 @template(T=dtype)
 def smaller_or_nan(a: T @ thread[1], b: T @ thread[1]) -> bool @ thread[1]:
@@ -74,7 +74,7 @@ def smaller_or_nan(a: T @ thread[1], b: T @ thread[1]) -> bool @ thread[1]:
         return not (a >= b or is_nan(b))
 
 
-@prism("global")
+@prism.kernel
 @template(
     TI=dtype, T=dtype, U=dtype, BEATS=function, THREADS=constexpr(int), BLOCKS=constexpr(int), UNITS=constexpr(int),
     ROWS=constexpr(int), WIDTH=constexpr(int), ALONG=constexpr(bool),
@@ -231,7 +231,7 @@ def find(
                                     out[target + e * inner_step] = where
 
 
-@prism("device")
+@prism.device
 @requires(thread[1])
 @template(T=dtype, BEATS=function)
 def takes(
@@ -243,7 +243,7 @@ def takes(
     return wins or (b_at < a_at and not loses)
 
 
-@prism("device")
+@prism.device
 @requires(thread[1])
 @template(T=dtype, BEATS=function)
 def better(a: T @ thread[1], b: T @ thread[1]) -> T @ thread[1]:
@@ -254,7 +254,7 @@ def better(a: T @ thread[1], b: T @ thread[1]) -> T @ thread[1]:
         return max(a, b) if BEATS == larger or BEATS == larger_or_nan or BEATS == truer else min(a, b)
 
 
-@prism("device")
+@prism.device
 @requires(thread[1])
 @template(
     TI=dtype, T=dtype, BEATS=function, UNITS=constexpr(int), PLACES=constexpr(int), ROWS=constexpr(int), WIDTH=constexpr(int),

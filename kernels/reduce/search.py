@@ -22,14 +22,14 @@ class Place:
     rest: uint64
 
 
-@prism("device")
+@prism.device
 @requires(thread[1])
 def better_place(a: Place @ thread[1], b: Place @ thread[1]) -> Place @ thread[1]:
     """The one of larger rank, or else of larger `rest`."""
     return a if a.rank > b.rank or (a.rank == b.rank and a.rest > b.rest) else b
 
 
-@prism("device")
+@prism.device
 @requires(thread[1])
 @template(T=dtype, U=dtype, BEATS=function)
 def rank_of(value: T @ thread[1]) -> U @ thread[1]:
@@ -54,7 +54,7 @@ def rank_of(value: T @ thread[1]) -> U @ thread[1]:
     return rank
 
 
-@prism("device")
+@prism.device
 @requires(thread[1])
 @template(T=dtype, WORD=dtype, BEATS=function)
 def word_of(value: T @ thread[1], at: int64 @ thread[1]) -> WORD @ thread[1]:
@@ -65,7 +65,7 @@ def word_of(value: T @ thread[1], at: int64 @ thread[1]) -> WORD @ thread[1]:
         return Place(rank_of(value, U=uint64, BEATS=BEATS), 0xFFFFFFFFFFFFFFFF - uint64(at))
 
 
-@prism("device")
+@prism.device
 @requires(thread[1])
 @template(WORD=dtype, T=dtype)
 def position_of(word: WORD @ thread[1]) -> T @ thread[1]:
@@ -76,7 +76,7 @@ def position_of(word: WORD @ thread[1]) -> T @ thread[1]:
         return T(0xFFFFFFFFFFFFFFFF - word.rest)
 
 
-@prism("global")
+@prism.kernel
 @template(
     TI=dtype, T=dtype, WORD=dtype, TO=dtype(default=int64), OP=function, BEATS=function, THREADS=constexpr(int),
     BLOCKS=constexpr(int), ROWS=constexpr(int), AHEAD=constexpr(int), WORDS=constexpr(int), WIDTH=constexpr(int),

@@ -11,7 +11,7 @@ from prism.lang import (
 from prism.lib.thread import operators
 
 
-@prism("global")
+@prism.kernel
 @template(
     TI=dtype, T=dtype, TO=dtype, O=dtype, OP=function, THREADS=constexpr(int), ITEMS=constexpr(int), LONG=constexpr(int),
     BLOCKS=constexpr(int), COMMUTATIVE=constexpr(bool),
@@ -52,7 +52,7 @@ def reduce_segments_by_thread(
         )
 
 
-@prism("global")
+@prism.kernel
 @template(
     TI=dtype, T=dtype, TO=dtype, O=dtype, OP=function, THREADS=constexpr(int), ITEMS=constexpr(int), LONG=constexpr(int),
     BLOCKS=constexpr(int), COMMUTATIVE=constexpr(bool),
@@ -106,7 +106,7 @@ def reduce_segments_by_warp(
         )
 
 
-@prism("global")
+@prism.kernel
 @template(
     TI=dtype, T=dtype, TO=dtype, O=dtype, OP=function, THREADS=constexpr(int), ITEMS=constexpr(int), COMMUTATIVE=constexpr(bool),
 )
@@ -133,7 +133,7 @@ def reduce_segments_by_block(
                             mine[s] = TO(total)
 
 
-@prism("device")
+@prism.device
 @requires(block[1], thread[32])
 @template(
     TI=dtype, T=dtype, TO=dtype, O=dtype, OP=function, THREADS=constexpr(int), ITEMS=constexpr(int), TAKEN=constexpr(int),
@@ -164,7 +164,7 @@ def take_long(
                                 mine[s] = TO(total)
 
 
-@prism("device")
+@prism.device
 @requires(block[1], thread[32])
 @template(TI=dtype, T=dtype, OP=function, THREADS=constexpr(int), ITEMS=constexpr(int), COMMUTATIVE=constexpr(bool))
 def reduce_slice(

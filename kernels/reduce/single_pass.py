@@ -19,7 +19,7 @@ from prism.kernels.reduce import maps
 from prism.lib.thread import operators
 
 
-@prism("global")
+@prism.kernel
 @template(
     TI=dtype, P=dtype, T=dtype, TO=dtype, OP=function, MAP=function, THREADS=constexpr(int), BLOCKS=constexpr(int),
     ROWS=constexpr(int), AHEAD=constexpr(int), WORDS=constexpr(int), WIDTH=constexpr(int), VECTORIZED=constexpr(bool),
@@ -101,7 +101,7 @@ def reduce(
             )
 
 
-@prism("device")
+@prism.device
 @requires(thread[1])
 @template(
     TI=dtype, P=dtype, T=dtype, OP=function, MAP=function, ROWS=constexpr(int), WIDTH=constexpr(int),
@@ -138,7 +138,7 @@ def share(
     return OP(OP(first, thread.reduce(sums, OP=OP)), last)
 
 
-@prism("device")
+@prism.device
 @requires(thread[1])
 @template(
     TI=dtype, P=dtype, T=dtype, OP=function, MAP=function, ROWS=constexpr(int), WIDTH=constexpr(int),
@@ -168,7 +168,7 @@ def load_at_once(
     return thread.reduce(sums, OP=OP)
 
 
-@prism("device")
+@prism.device
 @requires(thread[1])
 @template(
     TI=dtype, P=dtype, T=dtype, V=dtype, OP=function, MAP=function, SUMS=constexpr(int), ROWS=constexpr(int),
@@ -210,7 +210,7 @@ def add(
         sums[i] = OP(sums[i], T(sum))
 
 
-@prism("device")
+@prism.device
 @requires(thread[32])
 @template(
     TI=dtype, T=dtype, OP=function, MAP=function, ROWS=constexpr(int), WIDTH=constexpr(int), VECTORIZED=constexpr(bool),

@@ -3,7 +3,7 @@
 from prism.lang import block, constexpr, dtype, function, grid, int32, prism, requires, template, thread, warp
 
 
-@prism("device")
+@prism.device
 @template(S=dtype, OP=function, BLOCKS=constexpr(int), WIDE=constexpr(bool), NEAR=constexpr(bool))
 @requires(block[BLOCKS], thread[32])
 def agree(value: S @ thread[1], identity: S @ grid[1], lanes: int32 @ grid[1]) -> S @ thread[1]:

@@ -10,7 +10,7 @@ from prism.kernels.rows.sums import add_pairs
 from prism.lib.thread import operators
 
 
-@prism("global")
+@prism.kernel
 @template(
     TI=dtype, TO=dtype, A=dtype, D=dtype, LOG=constexpr(bool), ITEMS=constexpr(int), WIDTH=constexpr(int), BLOCKS=constexpr(int),
     WIDE=constexpr(bool), THREADS=constexpr(int), RESIDENT=constexpr(int), WAY=constexpr(int),
@@ -75,7 +75,7 @@ def softmax_backward_rows(
         )
 
 
-@prism("global")
+@prism.kernel
 @template(
     TI=dtype, W=dtype, A=dtype, D=dtype, P=dtype, F=dtype, CENTRED=constexpr(bool), WEIGHT=constexpr(bool), BIAS=constexpr(bool),
     ITEMS=constexpr(int), WIDTH=constexpr(int), BLOCKS=constexpr(int), WIDE=constexpr(bool), THREADS=constexpr(int),

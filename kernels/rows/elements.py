@@ -6,7 +6,7 @@ from prism.lang import (
 )
 
 
-@prism("device")
+@prism.device
 @requires(thread[1])
 @template(T=dtype, N=constexpr(int), FIRST=constexpr(int), WIDTH=constexpr(int))
 def load_words(x: ptr(const(T)) @ grid[1], at: int64 @ thread[1], words: T[N] @ thread[1]):
@@ -22,7 +22,7 @@ def load_words(x: ptr(const(T)) @ grid[1], at: int64 @ thread[1], words: T[N] @ 
             words[FIRST + k] = word[k]
 
 
-@prism("device")
+@prism.device
 @requires(thread[1])
 @template(T=dtype, A=dtype, WIDTH=constexpr(int))
 def load_numbers(x: ptr(const(T)) @ grid[1], at: int64 @ thread[1], values: A[WIDTH] @ thread[1]):
@@ -40,7 +40,7 @@ def load_numbers(x: ptr(const(T)) @ grid[1], at: int64 @ thread[1], values: A[WI
                 values[p + k] = A(word[k])
 
 
-@prism("device")
+@prism.device
 @requires(thread[1])
 @template(T=dtype, A=dtype, WIDTH=constexpr(int))
 def store_numbers(y: ptr(T) @ thread[1], at: int64 @ thread[1], values: A[WIDTH] @ thread[1]):
@@ -59,7 +59,7 @@ def store_numbers(y: ptr(T) @ thread[1], at: int64 @ thread[1], values: A[WIDTH]
             store_vector(y[at + p], word)
 
 
-@prism("device")
+@prism.device
 @requires(thread[1])
 @template(T=dtype, VECTORS=constexpr(int), N=constexpr(int), WIDTH=constexpr(int), LOAD=function)
 def load_vectors(
@@ -77,7 +77,7 @@ def load_vectors(
             words[j, k] = word[k]
 
 
-@prism("device")
+@prism.device
 @requires(thread[1])
 @template(
     T=dtype, A=dtype, VECTORS=constexpr(int), N=constexpr(int), KEPT=constexpr(int), WIDTH=constexpr(int), READ=function,
@@ -97,7 +97,7 @@ def read_vectors(
             items[j, k] = values[k]
 
 
-@prism("device")
+@prism.device
 @requires(thread[1])
 @template(T=dtype, A=dtype, N=constexpr(int))
 def read_plain(row: int64 @ thread[1], column: int32 @ thread[1], words: T[N] @ thread[1], values: A[N] @ thread[1]):
@@ -106,7 +106,7 @@ def read_plain(row: int64 @ thread[1], column: int32 @ thread[1], words: T[N] @ 
         values[k] = A(words[k])
 
 
-@prism("device")
+@prism.device
 @requires(thread[32])
 @template(P=dtype, N=constexpr(int))
 def join_none(parts: P[N] @ thread[1]) -> P @ thread[1]:

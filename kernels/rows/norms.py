@@ -11,7 +11,7 @@ from prism.kernels.rows.sums import Pair
 from prism.lib.thread import operators
 
 
-@prism("global")
+@prism.kernel
 @template(
     TI=dtype, W=dtype, A=dtype, D=dtype, P=dtype, CENTRED=constexpr(bool), WEIGHT=constexpr(bool), BIAS=constexpr(bool),
     RESIDUAL=constexpr(bool), ITEMS=constexpr(int), WIDTH=constexpr(int), BLOCKS=constexpr(int), WIDE=constexpr(bool),

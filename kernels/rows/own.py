@@ -10,7 +10,7 @@ from prism.kernels.rows.registers import prefetch_rows
 from prism.kernels.rows.skeleton import map_rows
 
 
-@prism("global")
+@prism.kernel
 @template(
     TI=dtype, TO=dtype, A=dtype, P=dtype, C=dtype, D=dtype, STAGES=constexpr(int), COLUMNS=constexpr(int), KEEP=constexpr(bool),
     MEAN=constexpr(bool), MEAN2=constexpr(bool), FIRST=function, OP=function, SECOND=function, OP2=function, FUNCTION=function,

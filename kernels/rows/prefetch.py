@@ -7,7 +7,7 @@ from prism.kernels.rows.elements import load_vectors, read_vectors
 from prism.kernels.rows.settle import settle_row
 
 
-@prism("device")
+@prism.device
 @template(
     TI=dtype, A=dtype, S=dtype, S2=dtype, P=dtype, STAGES=constexpr(int), ONCE=constexpr(bool), ITEMS=constexpr(int),
     WIDTH=constexpr(int), INPUTS=constexpr(int), KEPT=constexpr(int), BLOCKS=constexpr(int), WIDE=constexpr(bool), LOAD=function,

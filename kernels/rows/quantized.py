@@ -12,7 +12,7 @@ from prism.lang import (
 from prism.lib.thread import operators
 
 
-@prism("global")
+@prism.kernel
 @template(
     TI=dtype, TO=dtype, ITEMS=constexpr(int), WIDTH=constexpr(int), BLOCKS=constexpr(int), WIDE=constexpr(bool),
     THREADS=constexpr(int), RESIDENT=constexpr(int), WAY=constexpr(int),

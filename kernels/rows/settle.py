@@ -4,7 +4,7 @@ from prism.lang import block, constexpr, dtype, function, grid, group, int32, in
 from prism.kernels.rows.agree import agree
 
 
-@prism("device")
+@prism.device
 @template(
     A=dtype, S=dtype, S2=dtype, P=dtype, STAGES=constexpr(int), ONCE=constexpr(bool), VECTORS=constexpr(int),
     WIDTH=constexpr(int), KEPT=constexpr(int), BLOCKS=constexpr(int), WIDE=constexpr(bool), FIRST=function, OP=function,

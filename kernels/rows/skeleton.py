@@ -8,7 +8,7 @@ from prism.kernels.rows.staged import map_rows_staged
 from prism.kernels.rows.long import map_long_row
 
 
-@prism("device")
+@prism.device
 @template(
     TI=dtype, A=dtype, S=dtype, S2=dtype, P=dtype, STAGES=constexpr(int), ONCE=constexpr(bool), ITEMS=constexpr(int),
     WIDTH=constexpr(int), INPUTS=constexpr(int), KEPT=constexpr(int), BLOCKS=constexpr(int), WIDE=constexpr(bool),

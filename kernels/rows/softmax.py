@@ -14,7 +14,7 @@ from prism.lib.thread import operators
 LOG2_E = 1.4426950408889634
 
 
-@prism("device")
+@prism.device
 @requires(thread[1])
 @template(A=dtype, FAST=constexpr(bool))
 def exp_above(x: A @ thread[1], top: A @ thread[1]) -> A @ thread[1]:
@@ -25,7 +25,7 @@ def exp_above(x: A @ thread[1], top: A @ thread[1]) -> A @ thread[1]:
         return exp(x - top)
 
 
-@prism("global")
+@prism.kernel
 @template(
     TI=dtype, TO=dtype, A=dtype, D=dtype, P=dtype, LOG=constexpr(bool), ONCE=constexpr(bool), ITEMS=constexpr(int),
     WIDTH=constexpr(int), BLOCKS=constexpr(int), WIDE=constexpr(bool), THREADS=constexpr(int), RESIDENT=constexpr(int),

@@ -37,7 +37,7 @@ class WideMoments:
     squares: float64
 
 
-@prism("device")
+@prism.device
 @requires(thread[1])
 @template(P=dtype)
 def add_pairs(a: P @ thread[1], b: P @ thread[1]) -> P @ thread[1]:

@@ -13,7 +13,7 @@ from prism.kernels.scan.strips import load_strip, put_before, scan_strip, store_
 from prism.lib.thread import extent, operators
 
 
-@prism("global")
+@prism.kernel
 @template(
     TI=dtype, T=dtype, TO=dtype, OP=function, THREADS=constexpr(int), ITEMS=constexpr(int), WIDTH=constexpr(int),
     EXCLUSIVE=constexpr(bool), REVERSE=constexpr(bool),
@@ -74,7 +74,7 @@ def scan_columns_by_thread(
                                 mine[base + (i + j) * step] = TO(items[j])
 
 
-@prism("global")
+@prism.kernel
 @template(
     TI=dtype, T=dtype, TO=dtype, OP=function, THREADS=constexpr(int), ITEMS=constexpr(int), WIDTH=constexpr(int),
     BLOCKS=constexpr(int), TX=constexpr(int), EXCLUSIVE=constexpr(bool), REVERSE=constexpr(bool),
@@ -126,7 +126,7 @@ def scan_columns(
                         store_strip(target, stride, extent(tile, n, TILE=TILE), columns, items, WIDTH=WIDTH, TX=TX)
 
 
-@prism("global")
+@prism.kernel
 @template(
     TI=dtype, T=dtype, TO=dtype, OP=function, THREADS=constexpr(int), ITEMS=constexpr(int), WIDTH=constexpr(int),
     BLOCKS=constexpr(int), TX=constexpr(int), WORDS=constexpr(int), EXCLUSIVE=constexpr(bool), REVERSE=constexpr(bool),

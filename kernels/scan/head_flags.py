@@ -13,7 +13,7 @@ ROWS, BITS, KEYS = range(3)
 """What tells a kernel where segments begin: a period, a bit an element in memory, or a key that differs from the one before."""
 
 
-@prism("global")
+@prism.kernel
 @template(TI=dtype, THREADS=constexpr(int))
 @requires(grid[1], block[1], thread[THREADS])
 @attr("__launch_bounds__(THREADS)")
@@ -33,7 +33,7 @@ def mark(starts: ptr(const(TI)) @ grid[1], segments: int64 @ grid[1], bits: ptr(
                 atomic_or(bits[start // 32], uint32(1) << uint32(start % 32))
 
 
-@prism("device")
+@prism.device
 @requires(block[1], thread[32])
 @template(ITEMS=constexpr(int), WIDTH=constexpr(int))
 def periodic_flags(first: int32 @ block[1], period: int32 @ block[1]) -> uint32 @ thread[1]:
@@ -56,7 +56,7 @@ def periodic_flags(first: int32 @ block[1], period: int32 @ block[1]) -> uint32 
     return flags
 
 
-@prism("device")
+@prism.device
 @requires(block[1], thread[32])
 @template(ITEMS=constexpr(int), WIDTH=constexpr(int))
 def unpack_flags(bits: ptr(const(uint32)) @ grid[1], start: int64 @ block[1], valid: int32 @ block[1]) -> uint32 @ thread[1]:
@@ -74,7 +74,7 @@ def unpack_flags(bits: ptr(const(uint32)) @ grid[1], start: int64 @ block[1], va
     return flags
 
 
-@prism("device")
+@prism.device
 @requires(block[1], thread[32])
 @template(K=dtype, ITEMS=constexpr(int), WIDTH=constexpr(int), KEYED=constexpr(int))
 def key_flags(

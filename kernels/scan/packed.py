@@ -13,7 +13,7 @@ from prism.kernels.scan.rows import SUM, load_rows, store_scan, total_of_row
 from prism.lib.thread import extent, operators
 
 
-@prism("global")
+@prism.kernel
 @template(
     TI=dtype, T=dtype, OP=function, FORM=constexpr(int), THREADS=constexpr(int), ITEMS=constexpr(int), WIDTH=constexpr(int),
     BLOCKS=constexpr(int), WORDS=constexpr(int), EXCLUSIVE=constexpr(bool), REVERSE=constexpr(bool),

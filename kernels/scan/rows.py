@@ -18,7 +18,7 @@ ANY, SUM, MAX, MIN, OR, AND = range(6)
 # -- one element of a word ------------------------------------------------------------------------------------------------
 
 
-@prism("device")
+@prism.device
 @requires(thread[1])
 @template(SIGNED=constexpr(bool), FORM=constexpr(int))
 def extreme(a: uint32 @ thread[1], b: uint32 @ thread[1]) -> uint32 @ thread[1]:
@@ -32,21 +32,21 @@ def extreme(a: uint32 @ thread[1], b: uint32 @ thread[1]) -> uint32 @ thread[1]:
 # -- bools: four bytes in a word ------------------------------------------------------------------------------------------
 
 
-@prism("device")
+@prism.device
 @requires(thread[1])
 def false_bytes(word: uint32 @ thread[1]) -> uint32 @ thread[1]:
     """The highest bit of the first byte that is 0, and perhaps of some behind it; 0 where there is none."""
     return (word - uint32(0x01010101)) & ~word & uint32(0x80808080)
 
 
-@prism("device")
+@prism.device
 @requires(thread[1])
 def from_first(word: uint32 @ thread[1]) -> uint32 @ thread[1]:
     """The lowest bit that is set, and all above it."""
     return word | (uint32(0) - word)
 
 
-@prism("device")
+@prism.device
 @requires(thread[1])
 def truth_of(word: uint32 @ thread[1]) -> uint32 @ thread[1]:
     """The highest bit of each byte, as 0 or 1. The permutation changes nothing: it keeps the bytes of the word together."""
@@ -56,7 +56,7 @@ def truth_of(word: uint32 @ thread[1]) -> uint32 @ thread[1]:
 # -- a row ----------------------------------------------------------------------------------------------------------------
 
 
-@prism("device")
+@prism.device
 @requires(thread[1])
 @template(TI=dtype, T=dtype, OP=function, WIDTH=constexpr(int), FORM=constexpr(int))
 def total_of_row(row: uint32[4] @ thread[1]) -> T @ thread[1]:
@@ -92,7 +92,7 @@ def total_of_row(row: uint32[4] @ thread[1]) -> T @ thread[1]:
         return total
 
 
-@prism("device")
+@prism.device
 @requires(thread[1])
 @template(TI=dtype, T=dtype, OP=function, WIDTH=constexpr(int), FORM=constexpr(int), EXCLUSIVE=constexpr(bool))
 def scan_row(row: uint32[4] @ thread[1], before: T @ thread[1]):
@@ -158,7 +158,7 @@ def scan_row(row: uint32[4] @ thread[1], before: T @ thread[1]):
 # -- a tile ---------------------------------------------------------------------------------------------------------------
 
 
-@prism("device")
+@prism.device
 @requires(block[1], thread[32])
 @template(TI=dtype, HELD=constexpr(int), WIDTH=constexpr(int), PARTS=constexpr(int), REVERSE=constexpr(bool))
 def load_rows(
@@ -203,7 +203,7 @@ def load_rows(
                         words[4 * j + i] = row[i]
 
 
-@prism("device")
+@prism.device
 @requires(block[1], thread[32])
 @template(TI=dtype, HELD=constexpr(int), WIDTH=constexpr(int), PARTS=constexpr(int), REVERSE=constexpr(bool))
 def load_aligned(
@@ -223,7 +223,7 @@ def load_aligned(
                         words[4 * j + i] = raw[i]
 
 
-@prism("device")
+@prism.device
 @requires(block[1], thread[32])
 @template(TI=dtype, HELD=constexpr(int), MORE=constexpr(int), WIDTH=constexpr(int), PARTS=constexpr(int), REVERSE=constexpr(bool))
 def load_pieces(
@@ -282,7 +282,7 @@ def load_pieces(
                         words[4 * LOWEST + i] = low[i] if least == lowest - WIDTH else none
 
 
-@prism("device")
+@prism.device
 @requires(thread[1])
 @template(TI=dtype, WIDTH=constexpr(int))
 def load_part(
@@ -297,7 +297,7 @@ def load_part(
     words_of(row, words)
 
 
-@prism("device")
+@prism.device
 @requires(block[1], thread[32])
 @template(HELD=constexpr(int), MORE=constexpr(int), WIDTH=constexpr(int), PARTS=constexpr(int), REVERSE=constexpr(bool))
 def put_together(words: uint32[HELD] @ thread[1], more: uint32[MORE] @ thread[1], skew: int32 @ block[1]):
@@ -326,7 +326,7 @@ def put_together(words: uint32[HELD] @ thread[1], more: uint32[MORE] @ thread[1]
                 words[4 * j + i] = row[i]
 
 
-@prism("device")
+@prism.device
 @requires(block[1], thread[32])
 @template(
     TI=dtype, T=dtype, HELD=constexpr(int), EACH=constexpr(int), OP=function, WIDTH=constexpr(int), FORM=constexpr(int),
@@ -395,7 +395,7 @@ def store_scan(
                         store_part(target, row_of(last, TI=TI, WIDTH=WIDTH, REVERSE=REVERSE), 0, valid - there, TO=TI)
 
 
-@prism("device")
+@prism.device
 @requires(thread[1])
 @template(TO=dtype, WIDTH=constexpr(int))
 def store_part(y: ptr(TO) @ thread[1], row: vector(TO, WIDTH) @ thread[1], begin: int32 @ thread[1], end: int32 @ thread[1]):
@@ -405,7 +405,7 @@ def store_part(y: ptr(TO) @ thread[1], row: vector(TO, WIDTH) @ thread[1], begin
             y[k] = row[k]
 
 
-@prism("device")
+@prism.device
 @requires(thread[1])
 @template(
     TI=dtype, T=dtype, EACH=constexpr(int), OP=function, WIDTH=constexpr(int), FORM=constexpr(int), EXCLUSIVE=constexpr(bool),

@@ -13,7 +13,7 @@ from prism.kernels.scan.head_flags import key_flags
 from prism.lib.thread import extent, operators
 
 
-@prism("global")
+@prism.kernel
 @template(
     TI=dtype, T=dtype, TO=dtype, K=dtype, OP=function, THREADS=constexpr(int), ITEMS=constexpr(int), WIDTH=constexpr(int),
     BLOCKS=constexpr(int), WORDS=constexpr(int), KEYED=constexpr(int),
@@ -117,7 +117,7 @@ def reduce_runs(
                 grid.count_launch(control, marks, capacity, tiles, last.epoch, 0)
 
 
-@prism("device")
+@prism.device
 @requires(block[1], thread[32])
 @template(K=dtype, T=dtype, TO=dtype, ITEMS=constexpr(int), WIDTH=constexpr(int))
 def write_runs(

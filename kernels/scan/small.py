@@ -12,7 +12,7 @@ from prism.lang import (
 from prism.lib.thread import extent, operators
 
 
-@prism("global")
+@prism.kernel
 @template(
     TI=dtype, T=dtype, TO=dtype, OP=function, THREADS=constexpr(int), ITEMS=constexpr(int), WIDTH=constexpr(int),
     EXCLUSIVE=constexpr(bool), REVERSE=constexpr(bool),
@@ -47,7 +47,7 @@ def scan_block(
         block.store_tile(target, items, end, y_aligned, before, WIDTH=WIDTH, REVERSE=REVERSE, KEPT=False)
 
 
-@prism("global")
+@prism.kernel
 @template(
     TI=dtype, T=dtype, TO=dtype, OP=function, THREADS=constexpr(int), ITEMS=constexpr(int), WIDTH=constexpr(int),
     BLOCKS=constexpr(int), WORDS=constexpr(int), EXCLUSIVE=constexpr(bool), REVERSE=constexpr(bool),

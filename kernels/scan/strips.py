@@ -11,7 +11,7 @@ from prism.lang import (
 )
 
 
-@prism("device")
+@prism.device
 @requires(block[1], thread[32])
 @template(ITEMS=constexpr(int), WIDTH=constexpr(int), TX=constexpr(int))
 def first_row() -> int32 @ thread[1]:
@@ -20,7 +20,7 @@ def first_row() -> int32 @ thread[1]:
     return t // 32 * (ITEMS // WIDTH) * (32 // TX) + t % 32 // TX
 
 
-@prism("device")
+@prism.device
 @requires(block[1], thread[32])
 @template(ITEMS=constexpr(int), WIDTH=constexpr(int), TX=constexpr(int), T=dtype, TI=dtype)
 def load_strip(
@@ -53,7 +53,7 @@ def load_strip(
                     items[j * WIDTH + k] = otherwise
 
 
-@prism("device")
+@prism.device
 @requires(block[1], thread[32])
 @template(ITEMS=constexpr(int), WIDTH=constexpr(int), TX=constexpr(int), T=dtype, TO=dtype)
 def store_strip(
@@ -77,7 +77,7 @@ def store_strip(
                         mine[j * (32 // TX) * stride] = TO(items[j])
 
 
-@prism("device")
+@prism.device
 @requires(block[1], thread[32])
 @template(
     ITEMS=constexpr(int), WIDTH=constexpr(int), TX=constexpr(int), T=dtype, OP=function, THREADS=constexpr(int),
@@ -134,7 +134,7 @@ def scan_strip(items: T[ITEMS] @ thread[1], totals: T[WIDTH] @ thread[1], identi
                 items[j * WIDTH + k] = OP(here, items[j * WIDTH + k])
 
 
-@prism("device")
+@prism.device
 @requires(thread[1])
 @template(ITEMS=constexpr(int), WIDTH=constexpr(int), T=dtype, OP=function)
 def put_before(items: T[ITEMS] @ thread[1], prefix: T[WIDTH] @ thread[1]):

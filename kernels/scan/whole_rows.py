@@ -11,7 +11,7 @@ from prism.lang import (
 from prism.lib.thread import operators
 
 
-@prism("global")
+@prism.kernel
 @template(
     TI=dtype, T=dtype, TO=dtype, OP=function, THREADS=constexpr(int), ITEMS=constexpr(int), BLOCKS=constexpr(int),
     WORDS=constexpr(int), EXCLUSIVE=constexpr(bool), REVERSE=constexpr(bool),

@@ -23,7 +23,7 @@ class Interval:
     known: int32
 
 
-@prism("device")
+@prism.device
 @requires(block[1], thread[32])
 @template(C=dtype, N=dtype, TEST=function, GIVEN=constexpr(bool), THREADS=constexpr(int))
 def find_interval(number: ptr(const(N)) @ grid[1]) -> Interval @ block[1]:
@@ -68,7 +68,7 @@ def find_interval(number: ptr(const(N)) @ grid[1]) -> Interval @ block[1]:
     )
 
 
-@prism("device")
+@prism.device
 @requires(thread[1])
 @template(F=dtype, HELD=constexpr(int))
 def flags_in_interval(held: uint32[HELD] @ thread[1], bytes: Interval @ thread[1], one: uint32 @ thread[1]) -> F @ thread[1]:
@@ -90,7 +90,7 @@ def flags_in_interval(held: uint32[HELD] @ thread[1], bytes: Interval @ thread[1
     return flags_of_tops(tops, F=F) ^ turn >> (F.bytes * 8 - 4 * HELD)  # for as many bytes as there are
 
 
-@prism("device")
+@prism.device
 @requires(thread[1])
 @template(T=dtype, N=dtype, C=dtype, F=dtype, TEST=function, GIVEN=constexpr(bool), ITEMS=constexpr(int))
 def flags_of_answers(items: T[ITEMS] @ thread[1], number: ptr(const(N)) @ thread[1]) -> F @ thread[1]:

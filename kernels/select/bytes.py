@@ -28,7 +28,7 @@ from prism.lang import (
 )
 
 
-@prism("device")
+@prism.device
 @requires(block[1], thread[32])
 @template(THREADS=constexpr(int))
 def fill_selectors(table: shared(uint8[128]) @ block[1]):
@@ -55,14 +55,14 @@ def fill_selectors(table: shared(uint8[128]) @ block[1]):
             store_vector(own[8 * (f - t)], bitcast(entry, vector(uint8, 8)))
 
 
-@prism("device")
+@prism.device
 @requires(thread[1])
 def one_of(table: shared(uint8[128]) @ block[1]) -> uint32 @ thread[1]:
     """1, of which a compiler does not know it: the pipe for products adds what is multiplied by it."""
     return bitcast(load_vector(table[16], 4), uint32)
 
 
-@prism("device")
+@prism.device
 @requires(thread[1])
 def entry_of(
     table: shared(uint8[128]) @ block[1], fours: uint32 @ thread[1], weights: uint32 @ thread[1]
@@ -71,7 +71,7 @@ def entry_of(
     return bitcast(load_vector(table[int32(dp4a(fours, weights, 0))], 8), vector(uint32, 2))
 
 
-@prism("device")
+@prism.device
 @requires(thread[1])
 @template(WORDS=constexpr(int), F=dtype)
 def scatter_row(
@@ -104,7 +104,7 @@ def scatter_row(
     return int32(place >> 2), funnel_shift_left(before, 0, place * 8)
 
 
-@prism("device")
+@prism.device
 @requires(thread[1])
 @template(ROOM=constexpr(int), ROWS=constexpr(int))
 def merge_rests(tile: shared(uint32[ROOM]) @ block[1], spots: int32[ROWS] @ thread[1], rests: uint32[ROWS] @ thread[1]):
@@ -114,7 +114,7 @@ def merge_rests(tile: shared(uint32[ROOM]) @ block[1], spots: int32[ROWS] @ thre
             atomic_or(tile[spots[j]], rests[j], scope="block")
 
 
-@prism("device")
+@prism.device
 @requires(thread[1])
 @template(OVER=constexpr(int))
 def shift_words(
@@ -131,7 +131,7 @@ def shift_words(
     return found
 
 
-@prism("device")
+@prism.device
 @requires(block[1], thread[32])
 @template(ROOM=constexpr(int), THREADS=constexpr(int))
 def write_shifted(

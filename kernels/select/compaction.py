@@ -14,7 +14,7 @@ from prism.kernels.select.conditions import differs, is_set
 from prism.kernels.select.packed import edges_of_bytes, load_flags, load_held, release
 
 
-@prism("global")
+@prism.kernel
 @template(
     T=dtype, H=dtype, TI=dtype, M=dtype, C=dtype, TO=dtype, TEST=function, OWN=constexpr(bool), EDGES=constexpr(bool),
     PLACES=constexpr(bool), GIVEN=constexpr(bool, default=False), BYTES=constexpr(bool, default=False), THREADS=constexpr(int),
@@ -128,7 +128,7 @@ def select(
         )
 
 
-@prism("device")
+@prism.device
 @requires(block[1], thread[32])
 @template(
     TI=dtype, T=dtype, H=dtype, C=dtype, THREADS=constexpr(int), ITEMS=constexpr(int), WIDTH=constexpr(int), HELD=constexpr(int),
@@ -168,7 +168,7 @@ def load_runs(
     return signs & bits_within(many - at, ITEMS=ITEMS, WIDTH=WIDTH)
 
 
-@prism("device")
+@prism.device
 @requires(thread[1])
 @template(F=dtype(default=uint32), ITEMS=constexpr(int), WIDTH=constexpr(int))
 def bits_within(left: int32 @ thread[1]) -> F @ thread[1]:
@@ -183,7 +183,7 @@ def bits_within(left: int32 @ thread[1]) -> F @ thread[1]:
     return flags
 
 
-@prism("device")
+@prism.device
 @requires(block[1], thread[32])
 @template(C=dtype, ITEMS=constexpr(int), WIDTH=constexpr(int))
 def edge_flags(marks: C[ITEMS] @ thread[1], edge: C @ thread[1]) -> uint32 @ thread[1]:

@@ -3,7 +3,7 @@
 from prism.lang import complex64, complex128, dtype, prism, requires, template, thread
 
 
-@prism("device")
+@prism.device
 @requires(thread[1])
 @template(T=dtype)
 def is_set(x: T @ thread[1]) -> bool @ thread[1]:
@@ -14,7 +14,7 @@ def is_set(x: T @ thread[1]) -> bool @ thread[1]:
         return x != 0
 
 
-@prism("device")
+@prism.device
 @requires(thread[1])
 @template(T=dtype)
 def differs(x: T @ thread[1], before: T @ thread[1]) -> bool @ thread[1]:

@@ -16,7 +16,7 @@ from prism.kernels.select.parts import skew_at
 from prism.lib.block.compact import rank_rows
 from prism.lib.thread import extent
 
-@prism("global")
+@prism.kernel
 @template(
     T=dtype, H=dtype, TI=dtype, C=dtype, THREADS=constexpr(int), ITEMS=constexpr(int), WIDTH=constexpr(int),
     BLOCKS=constexpr(int), WORDS=constexpr(int),
@@ -139,7 +139,7 @@ def encode(
                 grid.count_launch(control, words, capacity, tiles, last.epoch, 0)
 
 
-@prism("device")
+@prism.device
 @requires(block[1], thread[32])
 @template(ROOM=constexpr(int), ITEMS=constexpr(int), WIDTH=constexpr(int))
 def note_starts(starts: shared(uint16[ROOM]) @ block[1], flags: uint32 @ thread[1], before: int32 @ thread[32]):
@@ -162,7 +162,7 @@ def note_starts(starts: shared(uint16[ROOM]) @ block[1], flags: uint32 @ thread[
                     rank = rank + 1
 
 
-@prism("device")
+@prism.device
 @requires(block[1], thread[32])
 @template(T=dtype, ROOM=constexpr(int), MANY=constexpr(int), THREADS=constexpr(int))
 def store_pairs(
@@ -206,7 +206,7 @@ def store_pairs(
                         all_lengths[2 * w + k] = int64(starts[2 * w + k + 1]) - int64(starts[2 * w + k])
 
 
-@prism("device")
+@prism.device
 @requires(block[1], thread[32])
 @template(MANY=constexpr(int))
 def store_ends(
@@ -228,7 +228,7 @@ def store_ends(
             out[held] = n - last
 
 
-@prism("device")
+@prism.device
 @requires(thread[1])
 @template(WIDTH=constexpr(int))
 def last_start(flags: uint32 @ thread[1], place: int32 @ thread[1]) -> uint32 @ thread[1]:
@@ -240,7 +240,7 @@ def last_start(flags: uint32 @ thread[1], place: int32 @ thread[1]) -> uint32 @ 
     return uint32(place + (top // WIDTH * (32 * WIDTH) + top % WIDTH) + 1) if flags != 0 else 0
 
 
-@prism("device")
+@prism.device
 @requires(block[1], thread[32])
 @template(THREADS=constexpr(int), WORDS=constexpr(int))
 def look_back_starts(
@@ -270,7 +270,7 @@ def look_back_starts(
     note_sum_and_most(shares, number, place)
 
 
-@prism("device")
+@prism.device
 @requires(block[1], thread[32])
 def note_sum_and_most(pairs: shared(uint32[64]) @ block[1], number: uint32 @ thread[1], place: uint32 @ thread[1]):
     """Write the sum of each warp's numbers, and the largest of their places, to two words of the warp's own."""
@@ -285,7 +285,7 @@ def note_sum_and_most(pairs: shared(uint32[64]) @ block[1], number: uint32 @ thr
                     slot[1] = most
 
 
-@prism("device")
+@prism.device
 @requires(block[1], thread[32])
 def sum_and_most(pairs: shared(uint32[64]) @ block[1]) -> (uint32, uint32) @ block[1]:
     """The sum of all warps' numbers, and the largest of their places, of what `note_sum_and_most` wrote."""

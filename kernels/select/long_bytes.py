@@ -19,7 +19,7 @@ from prism.kernels.select.parts import count_both, skew_at
 from prism.lib.thread import extent, operators
 
 
-@prism("global")
+@prism.kernel
 @template(
     M=dtype, C=dtype, TEST=function, OWN=constexpr(bool), EDGES=constexpr(bool), GIVEN=constexpr(bool, default=False),
     PARTS=constexpr(int), NEAR=constexpr(int, default=2),
@@ -176,7 +176,7 @@ def select_bytes(
             grid.count_launch(control, words, capacity, tiles, last.epoch, 0)
 
 
-@prism("device")
+@prism.device
 @requires(thread[32])
 @template(PARTS=constexpr(int), ROWS=constexpr(int), WIDTH=constexpr(int))
 def rank_parts(flags: uint64[PARTS] @ thread[1], before: int32 @ thread[32], ranks: int32[ROWS] @ thread[1]):
@@ -201,7 +201,7 @@ def rank_parts(flags: uint64[PARTS] @ thread[1], before: int32 @ thread[32], ran
             kept = kept + int32(ends >> ((j - first) * FIELD) & ((1 << FIELD) - 1))
 
 
-@prism("device")
+@prism.device
 @requires(block[1], thread[32])
 @template(
     PARTS=constexpr(int), HELD=constexpr(int), ROOM=constexpr(int), WIDTH=constexpr(int), THREADS=constexpr(int),

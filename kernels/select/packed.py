@@ -6,7 +6,7 @@ from prism.lang import (
 )
 
 
-@prism("device")
+@prism.device
 @requires(thread[1])
 @template(T=dtype, H=dtype, ITEMS=constexpr(int), HELD=constexpr(int))
 def hold(items: T[ITEMS] @ thread[1], held: H[HELD] @ thread[1]):
@@ -22,7 +22,7 @@ def hold(items: T[ITEMS] @ thread[1], held: H[HELD] @ thread[1]):
             held[w] = word
 
 
-@prism("device")
+@prism.device
 @requires(thread[1])
 @template(T=dtype, H=dtype, ITEMS=constexpr(int), HELD=constexpr(int))
 def release(held: H[HELD] @ thread[1], items: T[ITEMS] @ thread[1]):
@@ -36,7 +36,7 @@ def release(held: H[HELD] @ thread[1], items: T[ITEMS] @ thread[1]):
                 items[w * EACH + k] = T(held[w] >> (k * 8) & 0xFF)
 
 
-@prism("device")
+@prism.device
 @requires(block[1], thread[32])
 @template(TI=dtype, T=dtype, H=dtype, ITEMS=constexpr(int), WIDTH=constexpr(int), HELD=constexpr(int))
 def load_held(
@@ -70,14 +70,14 @@ def load_held(
             hold(items, held)
 
 
-@prism("device")
+@prism.device
 @requires(thread[1])
 def tops_of_set(word: uint32 @ thread[1], one: uint32 @ thread[1]) -> uint32 @ thread[1]:
     """The upper bit of each byte of a word that is not zero."""
     return (wrapping_multiply(word & 0x7F7F7F7F, one) + 0x7F7F7F7F | word) & 0x80808080
 
 
-@prism("device")
+@prism.device
 @requires(thread[1])
 @template(HELD=constexpr(int))
 def gather_tops(tops: uint32[HELD] @ thread[1], halves: uint32[2] @ thread[1]):
@@ -93,7 +93,7 @@ def gather_tops(tops: uint32[HELD] @ thread[1], halves: uint32[2] @ thread[1]):
             halves[h] = both >> 7 if k == 0 else wrapping_multiply(both, 1 << max(8 * k - 7, 0)) + halves[h]
 
 
-@prism("device")
+@prism.device
 @requires(thread[1])
 @template(F=dtype(default=uint32))
 def join_halves(halves: uint32[2] @ thread[1]) -> F @ thread[1]:
@@ -101,7 +101,7 @@ def join_halves(halves: uint32[2] @ thread[1]) -> F @ thread[1]:
     return F(halves[0]) if F == uint32 else F(halves[0]) | F(halves[1]) << (0 if F == uint32 else 32)
 
 
-@prism("device")
+@prism.device
 @requires(thread[1])
 @template(F=dtype(default=uint32), HELD=constexpr(int))
 def flags_of_tops(tops: uint32[HELD] @ thread[1]) -> F @ thread[1]:
@@ -111,7 +111,7 @@ def flags_of_tops(tops: uint32[HELD] @ thread[1]) -> F @ thread[1]:
     return join_halves(halves, F=F)
 
 
-@prism("device")
+@prism.device
 @requires(thread[1])
 @template(F=dtype(default=uint32), HELD=constexpr(int))
 def flags_of_bytes(held: uint32[HELD] @ thread[1], one: uint32 @ thread[1]) -> F @ thread[1]:
@@ -122,7 +122,7 @@ def flags_of_bytes(held: uint32[HELD] @ thread[1], one: uint32 @ thread[1]) -> F
     return flags_of_tops(tops, F=F)
 
 
-@prism("device")
+@prism.device
 @requires(block[1], thread[32])
 @template(F=dtype(default=uint32), HELD=constexpr(int), WIDTH=constexpr(int))
 def edges_of_bytes(held: uint32[HELD] @ thread[1], edge: uint32 @ thread[1], one: uint32 @ thread[1]) -> F @ thread[1]:
@@ -145,7 +145,7 @@ def edges_of_bytes(held: uint32[HELD] @ thread[1], edge: uint32 @ thread[1], one
     return flags_of_tops(tops, F=F)
 
 
-@prism("device")
+@prism.device
 @requires(block[1], thread[32])
 @template(
     M=dtype, C=dtype, TEST=function, BYTES=constexpr(bool), THREADS=constexpr(int), ITEMS=constexpr(int), WIDTH=constexpr(int),

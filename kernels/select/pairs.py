@@ -15,7 +15,7 @@ from prism.lib.block.compact import rank_rows
 from prism.lib.thread import extent
 
 
-@prism("global")
+@prism.kernel
 @template(
     T=dtype, H=dtype, TI=dtype, C=dtype, V=dtype, HV=dtype, VI=dtype, THREADS=constexpr(int), ITEMS=constexpr(int),
     WIDTH=constexpr(int), BLOCKS=constexpr(int), WORDS=constexpr(int),
@@ -99,7 +99,7 @@ def unique_pairs(
             )
 
 
-@prism("device")
+@prism.device
 @requires(block[1], thread[32])
 @template(
     T=dtype, V=dtype, ITEMS=constexpr(int), WIDTH=constexpr(int), THREADS=constexpr(int), VECTOR=constexpr(int),

@@ -16,7 +16,7 @@ from prism.lib.block.compact import rank_rows
 from prism.lib.thread import extent, operators
 
 
-@prism("global")
+@prism.kernel
 @template(
     T=dtype, H=dtype, TI=dtype, M=dtype, C=dtype, O=dtype, D=dtype, W=dtype, TEST=function, OTHER=function, OWN=constexpr(bool),
     GIVEN=constexpr(bool, default=False), OTHER_GIVEN=constexpr(bool, default=False), BYTES=constexpr(bool, default=False),
@@ -203,7 +203,7 @@ def split_apart(
             grid.count_launch(control, words, capacity, tiles, last.epoch, 0)
 
 
-@prism("device")
+@prism.device
 @requires(thread[1])
 @template(VECTOR=constexpr(int))
 def skew_at(skew: int32 @ thread[1], begin: int64 @ thread[1]) -> int32 @ thread[1]:
@@ -211,7 +211,7 @@ def skew_at(skew: int32 @ thread[1], begin: int64 @ thread[1]) -> int32 @ thread
     return -1 if skew < 0 else int32((skew + begin) % VECTOR)
 
 
-@prism("device")
+@prism.device
 @requires(block[1], thread[32])
 @template(WAYS=constexpr(int))
 def count_apart(
@@ -229,7 +229,7 @@ def count_apart(
     return count_both(both, before)
 
 
-@prism("device")
+@prism.device
 @requires(block[1], thread[32])
 def count_both(both: uint32 @ thread[1], before: int32[2] @ thread[32]) -> (int32, int32) @ block[1]:
     """The sums of two numbers of all threads, each in 16 bits; `before` becomes the sums of the warps before.
@@ -257,7 +257,7 @@ def count_both(both: uint32 @ thread[1], before: int32[2] @ thread[32]) -> (int3
     return int32(total & 0xFFFF), int32(total >> 16)
 
 
-@prism("device")
+@prism.device
 @requires(block[1], thread[32])
 @template(
     T=dtype, ITEMS=constexpr(int), WIDTH=constexpr(int), THREADS=constexpr(int), VECTOR=constexpr(int), WAYS=constexpr(int),
@@ -311,7 +311,7 @@ def store_apart(
     store_part(rest, tile, final, many - kept - others_kept, rest_skew < 0, THREADS=THREADS, VECTOR=VECTOR)
 
 
-@prism("device")
+@prism.device
 @requires(block[1], thread[32])
 @template(
     T=dtype, ITEMS=constexpr(int), ROOM=constexpr(int), WIDTH=constexpr(int), THREADS=constexpr(int), WAYS=constexpr(int),
@@ -357,7 +357,7 @@ def place_apart(
                 third = third + (0 if is_first or is_second else 1)
 
 
-@prism("device")
+@prism.device
 @requires(block[1], thread[32])
 @template(T=dtype, ROOM=constexpr(int), THREADS=constexpr(int))
 def write_placed(
@@ -376,7 +376,7 @@ def write_placed(
                 out[i] = tile[begin + i]
 
 
-@prism("device")
+@prism.device
 @requires(block[1], thread[32])
 @template(T=dtype, ROOM=constexpr(int), THREADS=constexpr(int), VECTOR=constexpr(int))
 def store_part(

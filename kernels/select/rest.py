@@ -5,7 +5,7 @@ from prism.lang import (
 )
 
 
-@prism("global")
+@prism.kernel
 @template(T=dtype, THREADS=constexpr(int))
 @requires(grid[1], block[1], thread[THREADS])
 @attr("__launch_bounds__(THREADS)")
@@ -25,7 +25,7 @@ def fill_rest(
             mine[i] = value
 
 
-@prism("global")
+@prism.kernel
 @template(I=dtype, COUNTED=constexpr(bool), THREADS=constexpr(int))
 @requires(grid[1], block[1], thread[THREADS])
 @attr("__launch_bounds__(THREADS)")

@@ -10,7 +10,7 @@ from prism.kernels.select.packed import load_flags
 from prism.lib.thread import extent, operators
 
 
-@prism("global")
+@prism.kernel
 @template(
     T=dtype, TI=dtype, M=dtype, C=dtype, TEST=function, BYTES=constexpr(bool, default=False), THREADS=constexpr(int),
     ITEMS=constexpr(int), WIDTH=constexpr(int), BLOCKS=constexpr(int), WORDS=constexpr(int),

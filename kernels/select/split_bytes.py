@@ -18,7 +18,7 @@ from prism.kernels.select.parts import count_both, skew_at
 from prism.lib.thread import extent, operators
 
 
-@prism("global")
+@prism.kernel
 @template(
     M=dtype, C=dtype, O=dtype, D=dtype, W=dtype, TEST=function, OTHER=function, OWN=constexpr(bool),
     GIVEN=constexpr(bool, default=False), OTHER_GIVEN=constexpr(bool, default=False), WAYS=constexpr(int), PARTS=constexpr(int),

@@ -11,7 +11,7 @@ from prism.lang import (
 )
 
 
-@prism("global")
+@prism.kernel
 @requires(grid[1], block[1], thread[1])
 def naive(
     batches: int32 @ grid[1], M: int32 @ grid[1], N: int32 @ grid[1], K: int32 @ grid[1], alpha: float32 @ grid[1],
@@ -36,7 +36,7 @@ def naive(
             element[0] = alpha * sum + (beta * element[0] if beta != 0.0 else 0.0)
 
 
-@prism("global")
+@prism.kernel
 @template(TILE=constexpr(int))
 @requires(grid[1], block[1], thread[1])
 def coalesced(

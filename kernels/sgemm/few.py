@@ -14,7 +14,7 @@ from prism.lang import (
 )  # fmt: skip
 
 
-@prism("global")
+@prism.kernel
 @template(CUT=constexpr(FewCut), BETA=constexpr(bool))
 @requires(grid[1], block[CUT.parts], thread[FEW_THREADS])
 @attr("__launch_bounds__(FEW_THREADS, CUT.blocks)")
@@ -101,7 +101,7 @@ def few(
                         target[y, x] = alpha * sum + (beta * target[y, x] if BETA else 0.0)
 
 
-@prism("device")
+@prism.device
 @template(CUT=constexpr(FewCut))
 @requires(block[1], thread[FEW_THREADS])
 def bring(
@@ -125,7 +125,7 @@ def bring(
                 mine[i if CUT.along else at, at if CUT.along else i] = values[e]
 
 
-@prism("device")
+@prism.device
 @template(CUT=constexpr(FewCut))
 @requires(thread[1])
 def load_piece(
@@ -155,7 +155,7 @@ def load_piece(
                     b[e][v] = B[at + row * near_k + column * near_n]
 
 
-@prism("device")
+@prism.device
 @template(CUT=constexpr(FewCut))
 @requires(thread[1])
 def add(

@@ -13,7 +13,7 @@ EACH = SIDE * SIDE // THREADS
 PITCH = SIDE + 1  # elements of shared memory from a row of the tile to the next: a column's lie in banks of their own
 
 
-@prism("global")
+@prism.kernel
 @template(T=dtype, TRANSPOSE=constexpr(bool))
 @requires(grid[1], block[1], thread[THREADS])
 def pack(

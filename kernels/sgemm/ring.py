@@ -15,7 +15,7 @@ from prism.lang import (
 )  # fmt: skip
 
 
-@prism("global")
+@prism.kernel
 @template(CUT=constexpr(RingCut), WIDE=constexpr(bool), BETA=constexpr(bool))
 @requires(grid[1], block[1], thread[CUT.threads])
 @attr("__launch_bounds__(CUT.threads, CUT.blocks)")
@@ -80,7 +80,7 @@ def ring(
         )  # fmt: skip
 
 
-@prism("device")
+@prism.device
 @template(CUT=constexpr(RingCut))
 @requires(block[1], thread[CUT.threads])
 def multiply_steps(
@@ -129,7 +129,7 @@ def multiply_steps(
     grid.pipeline(a, b, math, start, stop, THREADS=CUT.threads, STEP=CUT.bk, FILL=fill, USE=use)
 
 
-@prism("device")
+@prism.device
 @template(ALONG=constexpr(bool), BK=constexpr(int), WIDTH=constexpr(int), UNROLL=constexpr(int))
 @requires(warpgroup[1])
 def copy(

@@ -11,7 +11,7 @@ from prism.lang import (
 )  # fmt: skip
 
 
-@prism("global")
+@prism.kernel
 @template(CUT=constexpr(AsyncCut), WIDE=constexpr(bool), BETA=constexpr(bool))
 @requires(grid[1], block[1], thread[CUT.threads])
 @attr("__launch_bounds__(CUT.threads, CUT.blocks)")
@@ -67,7 +67,7 @@ def ring_async(
         )  # fmt: skip
 
 
-@prism("device")
+@prism.device
 @template(CUT=constexpr(AsyncCut))
 @requires(block[1], thread[CUT.threads])
 def multiply_steps(
@@ -110,7 +110,7 @@ def multiply_steps(
     grid.pipeline(a, b, everyone, start, stop, THREADS=CUT.threads, STEP=CUT.bk, FILL=fill, USE=use)
 
 
-@prism("device")
+@prism.device
 @template(CUT=constexpr(AsyncCut), ALONG=constexpr(bool), EACH=constexpr(int), WIDTH=constexpr(int))
 @requires(block[1], thread[CUT.threads])
 def copy(
@@ -136,7 +136,7 @@ def copy(
                 )
 
 
-@prism("device")
+@prism.device
 @requires(thread[1])
 def valid_bytes(left: int32 @ thread[1], each: int32 @ thread[1]) -> int32 @ thread[1]:
     """Return how many bytes of `each` elements there are, where `left` are left."""

@@ -6,7 +6,7 @@ from prism.kernels.sgemm.sums import place
 from prism.lang import block, constexpr, function, grid, int2, int32, prism, requires, template, thread
 
 
-@prism("device")
+@prism.device
 @template(BM=constexpr(int), BN=constexpr(int), BK=constexpr(int), THREADS=constexpr(int), TILE=function)
 @requires(block[1], thread[THREADS])
 def in_shares(

@@ -20,7 +20,7 @@ LARGEST = 3.4028234663852886e38  # of float32
 TOP = 3.3895313892515355e38  # of bfloat16
 
 
-@prism("global")
+@prism.kernel
 @template(LEFT=constexpr(bool), TRANSPOSE=constexpr(bool))
 @requires(grid[1], block[1], thread[THREADS])
 def split(
@@ -85,7 +85,7 @@ def split(
                     mine[5, i, w] = words[0]
 
 
-@prism("device")
+@prism.device
 @requires(thread[1])
 def pair(low: float32 @ thread[1], high: float32 @ thread[1], parts: uint32[4] @ thread[1]):
     """Split two elements: x1, 1' (x1, or 0 where it is Inf or NaN), x2 and x3 of both, two to a word.
@@ -110,21 +110,21 @@ def pair(low: float32 @ thread[1], high: float32 @ thread[1], parts: uint32[4] @
     parts[3] = pack_bf16x2(x - unpack_bf16x2(second, 0), y - unpack_bf16x2(second, 1))
 
 
-@prism("device")
+@prism.device
 @requires(thread[1])
 def finite(x: float32 @ thread[1]) -> float32 @ thread[1]:
     """The value, or 0 for Inf and NaN."""
     return x if abs(x) <= LARGEST else 0.0
 
 
-@prism("device")
+@prism.device
 @requires(thread[1])
 def clamp_finite(x: float32 @ thread[1]) -> float32 @ thread[1]:
     """The value, or bfloat16's largest of its sign where it is finite and beyond it."""
     return x if abs(x) > LARGEST else min(max(x, -TOP), TOP)
 
 
-@prism("global")
+@prism.kernel
 @template(BETA=constexpr(bool))
 @requires(grid[1], block[1], thread[THREADS])
 def settle(

@@ -20,7 +20,7 @@ from prism.lang import (
 ADDERS = 256  # threads a block of `combine`
 
 
-@prism("device")
+@prism.device
 @template(COLUMNS=constexpr(int))
 @requires(thread[1])
 def add_row(
@@ -33,7 +33,7 @@ def add_row(
         sums[i, x] += a * b[u * 4 + x // 4][x % 4]
 
 
-@prism("device")
+@prism.device
 @template(BK=constexpr(int), A=constexpr(int), B=constexpr(int), COLUMNS=constexpr(int), DOWN=constexpr(int))
 @requires(thread[1])
 def multiply(
@@ -66,7 +66,7 @@ def multiply(
                     keep_order()
 
 
-@prism("device")
+@prism.device
 @template(COLUMNS=constexpr(int), DOWN=constexpr(int))
 @requires(warp[1])
 def turn(sums: float32[8, COLUMNS] @ thread[1]):
@@ -90,7 +90,7 @@ def turn(sums: float32[8, COLUMNS] @ thread[1]):
                             sums[i, q + low + (1 << bit)] = taken
 
 
-@prism("device")
+@prism.device
 @template(COLUMNS=constexpr(int), DOWN=constexpr(int), WIDE=constexpr(bool), BETA=constexpr(bool))
 @requires(thread[1])
 def store(
@@ -124,7 +124,7 @@ def store(
                         out[y * stride + x + 8 * v] = value
 
 
-@prism("device")
+@prism.device
 @requires(block[1])
 def place(
     tile: int32 @ block[1], group_m: int32 @ grid[1], tiles_m: int32 @ block[1], tiles_n: int32 @ block[1],
@@ -143,7 +143,7 @@ def place(
     return found
 
 
-@prism("global")
+@prism.kernel
 @template(BM=constexpr(int), BN=constexpr(int), VECTORS=constexpr(int), WIDE=constexpr(bool), BETA=constexpr(bool))
 @requires(grid[1], block[1], thread[ADDERS])
 def combine(

@@ -17,7 +17,7 @@ PAD = 4
 # -- 3: tiles in shared memory ----------------------------------------------------------------------------------------------
 
 
-@prism("global")
+@prism.kernel
 @template(
     BM=constexpr(int), BN=constexpr(int), BK=constexpr(int), TM=constexpr(int), TN=constexpr(int),
     THREADS=constexpr(int), BLOCKS=constexpr(int), ALONG_A=constexpr(bool), ALONG_B=constexpr(bool),
@@ -76,7 +76,7 @@ def tiled(
                         mine[i, j] = alpha * sums[i, j] + (beta * mine[i, j] if beta != 0.0 else 0.0)
 
 
-@prism("device")
+@prism.device
 @template(ALONG=constexpr(bool), BK=constexpr(int), WIDTH=constexpr(int), THREADS=constexpr(int))
 @requires(block[1], thread[THREADS])
 def fill(
@@ -100,7 +100,7 @@ def fill(
 # -- 4: four elements an access ---------------------------------------------------------------------------------------------
 
 
-@prism("global")
+@prism.kernel
 @template(
     BM=constexpr(int), BN=constexpr(int), BK=constexpr(int), TM=constexpr(int), TN=constexpr(int),
     THREADS=constexpr(int), BLOCKS=constexpr(int), ALONG_A=constexpr(bool), ALONG_B=constexpr(bool),
@@ -166,7 +166,7 @@ def vectorized(
                                 mine[i, j + v] = alpha * sums[i, j + v] + (beta * mine[i, j + v] if beta != 0.0 else 0.0)
 
 
-@prism("device")
+@prism.device
 @template(ALONG=constexpr(bool), WIDE=constexpr(bool), BK=constexpr(int), WIDTH=constexpr(int), THREADS=constexpr(int))
 @requires(block[1], thread[THREADS])
 def fetch(
@@ -191,7 +191,7 @@ def fetch(
                 words[n] = four(x, place + n * (4 * THREADS // WIDTH) * step_k, step, inside, WIDE=WIDE)
 
 
-@prism("device")
+@prism.device
 @template(ALONG=constexpr(bool), BK=constexpr(int), WIDTH=constexpr(int), THREADS=constexpr(int))
 @requires(block[1], thread[THREADS])
 def put(words: float4[BK * WIDTH // (4 * THREADS)] @ thread[1], tile: shared(float32[BK, WIDTH + PAD]) @ block[1]):
@@ -207,7 +207,7 @@ def put(words: float4[BK * WIDTH // (4 * THREADS)] @ thread[1], tile: shared(flo
                 float4_cast[mine[e // WIDTH, e % WIDTH]] = words[n]
 
 
-@prism("device")
+@prism.device
 @template(WIDE=constexpr(bool))
 @requires(thread[1])
 def four(
@@ -224,7 +224,7 @@ def four(
     return word
 
 
-@prism("device")
+@prism.device
 @template(
     BK=constexpr(int), A=constexpr(int), B=constexpr(int), ROWS=constexpr(int), COLS=constexpr(int), DOWN=constexpr(int),
     RIGHT=constexpr(int), UNROLL=constexpr(int),

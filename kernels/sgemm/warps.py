@@ -12,7 +12,7 @@ from prism.lang import (
 )
 
 
-@prism("global")
+@prism.kernel
 @template(
     BM=constexpr(int), BN=constexpr(int), BK=constexpr(int), WM=constexpr(int), WN=constexpr(int), STEP_M=constexpr(int),
     STEP_N=constexpr(int), UNROLL=constexpr(int), THREADS=constexpr(int), BLOCKS=constexpr(int), ALONG_A=constexpr(bool),

@@ -15,7 +15,7 @@ LONGEST = 32
 """Words of a bucket that are compared with each other at most."""
 
 
-@prism("device")
+@prism.device
 @requires(thread[1])
 @template(K=dtype, BUCKETS=constexpr(int))
 def bucket_of(word: K @ thread[1], shift: int32 @ thread[1]) -> int32 @ thread[1]:
@@ -23,14 +23,14 @@ def bucket_of(word: K @ thread[1], shift: int32 @ thread[1]) -> int32 @ thread[1
     return int32(word >> shift) & (1 << BUCKETS) - 1
 
 
-@prism("device")
+@prism.device
 @requires(thread[1])
 def spread(bucket: int32 @ thread[1]) -> int32 @ thread[1]:
     """Where a bucket stands in a table: every 32nd place is left out, so threads of as many buckets each meet in no bank."""
     return bucket + (bucket >> 5)
 
 
-@prism("device")
+@prism.device
 @template(K=dtype, ITEMS=constexpr(int), THREADS=constexpr(int), BUCKETS=constexpr(int), BATCH=constexpr(int))
 @requires(block[1], thread[THREADS])
 def put_in_buckets(
@@ -89,7 +89,7 @@ def put_in_buckets(
     return all >= FLAG
 
 
-@prism("device")
+@prism.device
 @requires(thread[1])
 @template(K=dtype, BUCKETS=constexpr(int), BATCH=constexpr(int))
 def positions_in_buckets(

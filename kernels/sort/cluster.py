@@ -14,7 +14,7 @@ from prism.kernels.sort.ranking import count_tile, rank_tile
 from prism.lib.thread import operators
 
 
-@prism("device")
+@prism.device
 @requires(block[1], thread[1])
 @template(
     K=dtype, V=dtype, ITEMS=constexpr(int), NUMBER=constexpr(int), KIND=constexpr(int), VALUES=constexpr(int),
@@ -33,7 +33,7 @@ def load_row(
                 items[k] = own[32 * k] if 32 * k < n - place else 0
 
 
-@prism("device")
+@prism.device
 @requires(block[1], thread[1])
 @template(
     K=dtype, V=dtype, VO=dtype, ITEMS=constexpr(int), NUMBER=constexpr(int), KIND=constexpr(int), VALUES=constexpr(int),
@@ -59,7 +59,7 @@ def store_row(
                     value_result[32 * k] = items[k]
 
 
-@prism("device")
+@prism.device
 @template(
     K=dtype, V=dtype, ITEMS=constexpr(int), NUMBER=constexpr(int), KIND=constexpr(int), VALUES=constexpr(int),
     BLOCKS=constexpr(int), THREADS=constexpr(int), BATCH=constexpr(int), FIRST=constexpr(int, default=0),
@@ -181,7 +181,7 @@ def sort_held(keys: K[ITEMS] @ thread[1], items: V[NUMBER] @ thread[1], flip: K 
         take_up()
 
 
-@prism("global")
+@prism.kernel
 @template(
     K=dtype, V=dtype, VO=dtype, KIND=constexpr(int), VALUES=constexpr(int), BLOCKS=constexpr(int), THREADS=constexpr(int),
     ITEMS=constexpr(int), BATCH=constexpr(int),

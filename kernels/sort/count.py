@@ -8,7 +8,7 @@ from prism.kernels.sort.order import INTEGER, digit, encode
 from prism.lib.thread import extent
 
 
-@prism("global")
+@prism.kernel
 @template(
     K=dtype, C=dtype, KIND=constexpr(int), COPIES=constexpr(int), THREADS=constexpr(int), ITEMS=constexpr(int),
     WIDTH=constexpr(int), BLOCKS=constexpr(int),

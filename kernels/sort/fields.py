@@ -11,7 +11,7 @@ from prism.kernels.sort.ranking import rank_in_order
 from prism.lib.thread import operators
 
 
-@prism("device")
+@prism.device
 @requires(thread[1])
 @template(K=dtype)
 def field(word: K @ thread[1], shift: int32 @ thread[1], width: int32 @ thread[1]) -> int32 @ thread[1]:
@@ -23,14 +23,14 @@ def field(word: K @ thread[1], shift: int32 @ thread[1], width: int32 @ thread[1
     return digit + (digit >> 5)
 
 
-@prism("device")
+@prism.device
 @requires(thread[1])
 def fields(width: int32 @ thread[1]) -> int32 @ thread[1]:
     """How many places digits of `width` bits take."""
     return (1 << width) + (1 << width >> 5)
 
 
-@prism("device")
+@prism.device
 @requires(block[1], thread[32])
 @template(THREADS=constexpr(int))
 def begin_fields(table: ptr(uint32) @ block[1], width: int32 @ block[1]):
@@ -58,7 +58,7 @@ def begin_fields(table: ptr(uint32) @ block[1], width: int32 @ block[1]):
                 at = at + here
 
 
-@prism("device")
+@prism.device
 @requires(block[1], thread[32])
 @template(K=dtype, ITEMS=constexpr(int), THREADS=constexpr(int), BATCH=constexpr(int))
 def sort_field(
@@ -116,7 +116,7 @@ def sort_field(
                                 spot[int32(ranks[k])] = words[begin + k]
 
 
-@prism("device")
+@prism.device
 @requires(block[1], thread[32])
 @template(K=dtype, ITEMS=constexpr(int), THREADS=constexpr(int), BATCH=constexpr(int))
 def sort_fields(

@@ -15,7 +15,7 @@ _SIDE = 4
 """Tiles that a block fills side by side. Where keys are rare they take longer: they are dealt out."""
 
 
-@prism("global")
+@prism.kernel
 @template(C=dtype, KIND=constexpr(int), THREADS=constexpr(int), ITEMS=constexpr(int), WIDTH=constexpr(int))
 @requires(grid[1], block[1], thread[THREADS])
 @attr("__launch_bounds__(THREADS)")
@@ -120,7 +120,7 @@ def count_keys(
                 own[pair] = bins[slot(t + pair)]
 
 
-@prism("device")
+@prism.device
 @requires(block[1], thread[32])
 @template(C=dtype, ITEMS=constexpr(int))
 def count_rows(
@@ -162,14 +162,14 @@ def count_rows(
                         add_some(pairs, counts, int32(keys[k]), 1, careful)
 
 
-@prism("device")
+@prism.device
 @requires(thread[1])
 def slot(pair: int32 @ thread[1]) -> int32 @ thread[1]:
     """Where a word is: numbers with many low zeros, as small integers of float16 have, are in several banks."""
     return pair ^ (pair >> 5 & 31)
 
 
-@prism("device")
+@prism.device
 @requires(thread[1])
 @template(C=dtype)
 def add_some(
@@ -183,7 +183,7 @@ def add_some(
         atomic_add(bins[slot(key >> 1)], uint32(many) << 16 * (key & 1), scope="block")
 
 
-@prism("device")
+@prism.device
 @requires(thread[1])
 @template(C=dtype)
 def add_key(bins: ptr(uint32) @ thread[1], counts: ptr(C) @ grid[1], key: int32 @ thread[1], many: int32 @ thread[1]):
@@ -205,7 +205,7 @@ def add_key(bins: ptr(uint32) @ thread[1], counts: ptr(C) @ grid[1], key: int32 
                 atomic_add(counts[key + 1], wrapping_subtract(C(0), C(_HALF)))
 
 
-@prism("global")
+@prism.kernel
 @template(C=dtype, THREADS=constexpr(int), SHARES=constexpr(int))
 @requires(grid[1], block[1], thread[THREADS])
 def add_keys(parts: ptr(const(uint32)) @ grid[1], counts: ptr(C) @ grid[1], many: int32 @ grid[1]):
@@ -233,7 +233,7 @@ def add_keys(parts: ptr(const(uint32)) @ grid[1], counts: ptr(C) @ grid[1], many
                 own[1] = own[1] + upper
 
 
-@prism("global")
+@prism.kernel
 @template(C=dtype, THREADS=constexpr(int))
 @requires(grid[1], block[1], thread[THREADS])
 def begin_keys(counts: ptr(const(C)) @ grid[1], starts: ptr(C) @ grid[1]):
@@ -257,7 +257,7 @@ def begin_keys(counts: ptr(const(C)) @ grid[1], starts: ptr(C) @ grid[1]):
         block.store(mine, own, THREADS, WIDTH=1, VECTORIZED=False)
 
 
-@prism("global")
+@prism.kernel
 @template(
     K=dtype, C=dtype, KIND=constexpr(int), THREADS=constexpr(int), ITEMS=constexpr(int), WIDTH=constexpr(int),
 )
@@ -342,7 +342,7 @@ def fill_keys(
                     first = last
 
 
-@prism("device")
+@prism.device
 @requires(thread[1])
 @template(C=dtype)
 def key_at(
@@ -355,7 +355,7 @@ def key_at(
     return first + found - 1
 
 
-@prism("device")
+@prism.device
 @requires(thread[1])
 @template(C=dtype)
 def key_near(
@@ -369,7 +369,7 @@ def key_near(
     return key_at(starts, low, min(first + step, keys) - low, at)
 
 
-@prism("global")
+@prism.kernel
 @template(K=dtype, C=dtype, THREADS=constexpr(int), ITEMS=constexpr(int), WIDTH=constexpr(int))
 @requires(grid[1], block[1], thread[THREADS])
 @attr("__launch_bounds__(THREADS)")
@@ -448,7 +448,7 @@ def order_zeros(
             )
 
 
-@prism("device")
+@prism.device
 @requires(thread[1])
 @template(K=dtype)
 def same(bits: K @ thread[1]) -> K @ thread[1]:

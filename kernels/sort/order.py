@@ -10,7 +10,7 @@ too, and all bits are kept. With positions, FLOAT_PLACE: the same, and the numbe
 values, FIELD: unsigned integers that are equal where some of their bits are."""
 
 
-@prism("device")
+@prism.device
 @requires(thread[1])
 @template(K=dtype, KIND=constexpr(int))
 def encode(bits: K @ thread[1], flip: K @ thread[1], lowest: K @ thread[1]) -> K @ thread[1]:
@@ -28,7 +28,7 @@ def encode(bits: K @ thread[1], flip: K @ thread[1], lowest: K @ thread[1]) -> K
     return one_of_equals(key, lowest) if KIND == FLOAT_PLACE else key
 
 
-@prism("device")
+@prism.device
 @requires(thread[1])
 @template(K=dtype, KIND=constexpr(int))
 def decode(key: K @ thread[1], flip: K @ thread[1], lowest: K @ thread[1]) -> K @ thread[1]:
@@ -40,7 +40,7 @@ def decode(key: K @ thread[1], flip: K @ thread[1], lowest: K @ thread[1]) -> K 
     return rising ^ (K(SIGN) if rising >= K(SIGN) else ~K(0))
 
 
-@prism("device")
+@prism.device
 @requires(thread[1])
 @template(K=dtype)
 def one_of_equals(key: K @ thread[1], lowest: K @ thread[1]) -> K @ thread[1]:
@@ -51,7 +51,7 @@ def one_of_equals(key: K @ thread[1], lowest: K @ thread[1]) -> K @ thread[1]:
     return ~K(0) if key > numbers else whole
 
 
-@prism("device")
+@prism.device
 @requires(thread[1])
 @template(K=dtype)
 def lower_zero(lowest: K @ thread[1]) -> K @ thread[1]:
@@ -60,7 +60,7 @@ def lower_zero(lowest: K @ thread[1]) -> K @ thread[1]:
     return wrapping_subtract(K(HIGHEST), lowest)
 
 
-@prism("device")
+@prism.device
 @requires(thread[1])
 @template(K=dtype)
 def minus_zero(flip: K @ thread[1], lowest: K @ thread[1]) -> K @ thread[1]:
@@ -68,7 +68,7 @@ def minus_zero(flip: K @ thread[1], lowest: K @ thread[1]) -> K @ thread[1]:
     return lower_zero(lowest) + K(0 if flip == 0 else 1)
 
 
-@prism("device")
+@prism.device
 @requires(thread[1])
 @template(K=dtype, KIND=constexpr(int), AGAIN=constexpr(bool, default=False))
 def digit(key: K @ thread[1], shift: int32 @ thread[1], lowest: K @ thread[1]) -> int32 @ thread[1]:

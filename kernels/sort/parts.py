@@ -14,7 +14,7 @@ _MOST_CALLS = 64
 """How often a tile is written at most: 33 times are enough to mend it, where nobody else writes to it."""
 
 
-@prism("device")
+@prism.device
 @requires(thread[1])
 @template(TILE=constexpr(int), ROWS=constexpr(bool))
 def within_row(tile: int32 @ thread[1], n: int64 @ thread[1]) -> int32 @ thread[1]:
@@ -22,7 +22,7 @@ def within_row(tile: int32 @ thread[1], n: int64 @ thread[1]) -> int32 @ thread[
     return tile % int32((n + (TILE - 1)) // TILE) if ROWS else tile
 
 
-@prism("device")
+@prism.device
 @requires(thread[1])
 @template(TILE=constexpr(int), ROWS=constexpr(bool))
 def place_of(tile: int32 @ thread[1], n: int64 @ thread[1], rows: int32 @ thread[1]) -> (int64, int32) @ thread[1]:
@@ -35,7 +35,7 @@ def place_of(tile: int32 @ thread[1], n: int64 @ thread[1], rows: int32 @ thread
         return row * n + int64(within) * TILE, extent(within, n, TILE=TILE) if row < rows else 0
 
 
-@prism("device")
+@prism.device
 @requires(block[1], thread[32])
 @template(T=dtype, ITEMS=constexpr(int))
 def load_part(x: ptr(const(T)) @ block[1], items: T[ITEMS] @ thread[1], many: int32 @ block[1]):
@@ -51,7 +51,7 @@ def load_part(x: ptr(const(T)) @ block[1], items: T[ITEMS] @ thread[1], many: in
                 items[k] = mine[32 * k] if 32 * k < many - at else 0
 
 
-@prism("device")
+@prism.device
 @requires(block[1], thread[32])
 @template(K=dtype, V=dtype, ITEMS=constexpr(int), NUMBER=constexpr(int), BOTH=constexpr(bool))
 def load_both(
@@ -71,7 +71,7 @@ def load_both(
                 prefetch(values[later], more)
 
 
-@prism("device")
+@prism.device
 @requires(block[1], thread[32])
 @template(
     K=dtype, V=dtype, ITEMS=constexpr(int), NUMBER=constexpr(int), VALUES=constexpr(int), THREADS=constexpr(int),
@@ -110,7 +110,7 @@ def fetch_tile(
         load_both(spare, value_spare, keys, items, start, many, soon, more, BOTH=VALUES != NONE)
 
 
-@prism("device")
+@prism.device
 @requires(block[1], thread[32])
 @template(
     K=dtype, V=dtype, ITEMS=constexpr(int), NUMBER=constexpr(int), KIND=constexpr(int), VALUES=constexpr(int),
@@ -140,7 +140,7 @@ def make_keys(
                 items[k] = items[k] if there else ~V(0)
 
 
-@prism("device")
+@prism.device
 @requires(block[1], thread[32])
 @template(
     K=dtype, V=dtype, C=dtype, KIND=constexpr(int), VALUES=constexpr(int), THREADS=constexpr(int), ITEMS=constexpr(int),
@@ -186,7 +186,7 @@ def write_digits(
     return block.any(wrong)
 
 
-@prism("device")
+@prism.device
 @requires(block[1], thread[32])
 @template(
     K=dtype, V=dtype, VO=dtype, C=dtype, KIND=constexpr(int), THREADS=constexpr(int), ITEMS=constexpr(int), BATCH=constexpr(int),
@@ -217,7 +217,7 @@ def write_positions(
     return block.any(wrong)
 
 
-@prism("device")
+@prism.device
 @requires(block[1], thread[32])
 @template(
     K=dtype, V=dtype, VO=dtype, C=dtype, KIND=constexpr(int), VALUES=constexpr(int), THREADS=constexpr(int),
@@ -257,7 +257,7 @@ def write_tile(
     return wrong
 
 
-@prism("device")
+@prism.device
 @requires(thread[1])
 @template(K=dtype)
 def moved_bits(shift: int32 @ thread[1], low: int32 @ thread[1]) -> K @ thread[1]:
@@ -266,7 +266,7 @@ def moved_bits(shift: int32 @ thread[1], low: int32 @ thread[1]) -> K @ thread[1
     return ~K(0) >> (8 * K.bytes - 8 - shift) & below
 
 
-@prism("device")
+@prism.device
 @requires(thread[1])
 @template(K=dtype, V=dtype, KIND=constexpr(int), VALUES=constexpr(int), THREADS=constexpr(int), BATCH=constexpr(int))
 def load_ordered(
@@ -314,7 +314,7 @@ def load_ordered(
     return wrong
 
 
-@prism("device")
+@prism.device
 @requires(block[1], thread[32])
 @template(K=dtype, V=dtype, KIND=constexpr(int), VALUES=constexpr(int))
 def mend(
@@ -357,7 +357,7 @@ def mend(
                         id_pair[i + 1] = number
 
 
-@prism("device")
+@prism.device
 @requires(block[1], thread[THREADS])
 @template(K=dtype, V=dtype, KIND=constexpr(int), VALUES=constexpr(int), THREADS=constexpr(int), WRITE=function)
 def write_in_order(

@@ -18,7 +18,7 @@ from prism.kernels.sort.ranking import count_tile, digits_before_windows, digits
 from prism.lib.thread import extent, operators
 
 
-@prism("global")
+@prism.kernel
 @template(
     K=dtype, V=dtype, VO=dtype, C=dtype, KIND=constexpr(int), VALUES=constexpr(int), THREADS=constexpr(int),
     ITEMS=constexpr(int), BATCH=constexpr(int), BLOCKS=constexpr(int), WORDS=constexpr(int), ROWS=constexpr(bool),

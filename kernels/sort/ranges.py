@@ -34,7 +34,7 @@ _NONE = 1 << 30
 """Another range's word: above what `choose_parts` says of the words of this one."""
 
 
-@prism("device")
+@prism.device
 @template(
     K=dtype, W=dtype, EACH=constexpr(int), THREADS=constexpr(int), BUCKETS=constexpr(int), KIND=constexpr(int),
 )
@@ -78,7 +78,7 @@ def sort_sample(own: W[EACH] @ thread[1], ordered: ptr(W) @ block[1], flip: K @ 
             out[spots[k]] = own[k] + low if KIND == INTEGER else plain(own[k])
 
 
-@prism("device")
+@prism.device
 @template(K=dtype, W=dtype, ITEMS=constexpr(int), EACH=constexpr(int), THREADS=constexpr(int), KIND=constexpr(int))
 @requires(block[1], thread[THREADS])
 def load_words(
@@ -98,7 +98,7 @@ def load_words(
             words[k] = word_of(x[here], here, flip, lowest, W=W, KIND=KIND) if here < n else ~W(0)
 
 
-@prism("device")
+@prism.device
 @requires(thread[1])
 @template(W=dtype, SAMPLES=constexpr(int))
 def run_of(ordered: ptr(const(W)) @ thread[1], place: int32 @ thread[1]) -> (int32, int32) @ thread[1]:
@@ -113,7 +113,7 @@ def run_of(ordered: ptr(const(W)) @ thread[1], place: int32 @ thread[1]) -> (int
     return first, end - first
 
 
-@prism("device")
+@prism.device
 @template(W=dtype, ITEMS=constexpr(int), THREADS=constexpr(int), SAMPLES=constexpr(int), TIED=constexpr(bool))
 @requires(block[1], thread[THREADS])
 def choose_parts(
@@ -176,7 +176,7 @@ def choose_parts(
     return block.reduce(below, OP=operators.add)
 
 
-@prism("device")
+@prism.device
 @template(K=dtype, W=dtype, MOST=constexpr(int), THREADS=constexpr(int), BATCH=constexpr(int))
 @requires(block[1], thread[THREADS])
 def sort_by_digits(
@@ -220,7 +220,7 @@ def sort_by_digits(
                 own[k * THREADS] = own[k * THREADS] + base
 
 
-@prism("device")
+@prism.device
 @template(
     K=dtype, W=dtype, V=dtype, VO=dtype, VALUES=constexpr(int), MOST=constexpr(int), THREADS=constexpr(int),
     BATCH=constexpr(int), BUCKETS=constexpr(int), KIND=constexpr(int),
@@ -284,7 +284,7 @@ def sort_part(
                 write_word(x, given, y, values, positions, word, spot, flip, lowest, VALUES=VALUES, KIND=KIND)
 
 
-@prism("device")
+@prism.device
 @template(W=dtype, ITEMS=constexpr(int), MOST=constexpr(int), THREADS=constexpr(int))
 @requires(block[PARTS], thread[THREADS])
 def send_to_parts(
@@ -347,7 +347,7 @@ def send_to_parts(
     return crowded
 
 
-@prism("global")
+@prism.kernel
 @template(
     K=dtype, W=dtype, V=dtype, VO=dtype, VALUES=constexpr(int), THREADS=constexpr(int),
     ITEMS=constexpr(int), MOST=constexpr(int), BATCH=constexpr(int), KIND=constexpr(int, default=INTEGER),

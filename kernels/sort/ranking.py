@@ -9,7 +9,7 @@ from prism.kernels.sort.parts import GIVEN, NONE
 from prism.lib.thread import operators
 
 
-@prism("device")
+@prism.device
 @requires(block[1], thread[32])
 @template(C=dtype, PASSES=constexpr(int))
 def digits_passed(counts: ptr(const(C)) @ grid[1], n: int64 @ block[1]) -> uint32 @ block[1]:
@@ -25,7 +25,7 @@ def digits_passed(counts: ptr(const(C)) @ grid[1], n: int64 @ block[1]) -> uint3
     return passed & ALL >> 1 if passed == ALL else passed
 
 
-@prism("device")
+@prism.device
 @requires(block[1], thread[32])
 @template(C=dtype, PASSES=constexpr(int))
 def digits_before_windows(
@@ -58,7 +58,7 @@ def digits_before_windows(
         return passed & ALL >> 1 if passed == ALL else passed
 
 
-@prism("device")
+@prism.device
 @requires(block[1], thread[1])
 @template(PASSES=constexpr(int))
 def not_moved(moved: ptr(const(uint32)) @ grid[1]) -> uint32 @ block[1]:
@@ -74,7 +74,7 @@ def not_moved(moved: ptr(const(uint32)) @ grid[1]) -> uint32 @ block[1]:
         return passed & passed - 1 if popcount(passed) % 2 == 1 else passed  # without the first one
 
 
-@prism("device")
+@prism.device
 @requires(block[1], thread[32])
 @template(THREADS=constexpr(int), TILE=constexpr(int))
 def begin_digits(
@@ -113,7 +113,7 @@ def begin_digits(
     return all >= FLAG
 
 
-@prism("device")
+@prism.device
 @requires(block[1], thread[32])
 @template(K=dtype, ITEMS=constexpr(int), KIND=constexpr(int), THREADS=constexpr(int))
 def count_tile(
@@ -137,7 +137,7 @@ def count_tile(
     return begin_digits(table, common, found, careful, THREADS=THREADS, TILE=THREADS * ITEMS)
 
 
-@prism("device")
+@prism.device
 @requires(thread[32])
 @template(K=dtype, ITEMS=constexpr(int), KIND=constexpr(int), BATCH=constexpr(int))
 def rank_batch(
@@ -158,7 +158,7 @@ def rank_batch(
             rank_in_order(own, digits, ranks)
 
 
-@prism("device")
+@prism.device
 @requires(block[1], thread[32])
 @template(
     K=dtype, V=dtype, ITEMS=constexpr(int), NUMBER=constexpr(int), KIND=constexpr(int), VALUES=constexpr(int),
@@ -194,7 +194,7 @@ def rank_tile(
                         id_spot[int32(ranks[k])] = uint16(at + 32 * (begin + k))
 
 
-@prism("device")
+@prism.device
 @requires(thread[32])
 @template(BATCH=constexpr(int))
 def rank(
@@ -214,7 +214,7 @@ def rank(
                 ranks[k] = atomic_add(own[digits[k]], 1, scope="block")
 
 
-@prism("device")
+@prism.device
 @requires(thread[32])
 @template(BATCH=constexpr(int))
 def rank_common(
@@ -242,7 +242,7 @@ def rank_common(
             atomic_add(own[common], sum - begin, scope="block")
 
 
-@prism("device")
+@prism.device
 @requires(thread[32])
 @template(BATCH=constexpr(int))
 def rank_in_order(own: ptr(uint32) @ thread[32], digits: int32[BATCH] @ thread[1], ranks: uint32[BATCH] @ thread[1]):

@@ -15,7 +15,7 @@ from prism.kernels.sort.ranking import count_tile, rank_tile
 from prism.lib.thread import operators
 
 
-@prism("device")
+@prism.device
 @requires(block[1], thread[32])
 @template(THREADS=constexpr(int), PASSES=constexpr(int), AHEAD=constexpr(int))
 def add_tiles(
@@ -53,7 +53,7 @@ def add_tiles(
                 found[1] = found[1] + room[(w * 32 + t // 8) * 16 + 8 + t % 8]
 
 
-@prism("device")
+@prism.device
 @requires(block[1], thread[32])
 @template(K=dtype, ITEMS=constexpr(int), KIND=constexpr(int), THREADS=constexpr(int))
 def count_resident(
@@ -80,7 +80,7 @@ def count_resident(
     return slowly, often
 
 
-@prism("device")
+@prism.device
 @requires(block[1], thread[32])
 @template(
     K=dtype, V=dtype, ITEMS=constexpr(int), NUMBER=constexpr(int), KIND=constexpr(int), VALUES=constexpr(int),
@@ -102,7 +102,7 @@ def rank_resident(
     )
 
 
-@prism("device")
+@prism.device
 @requires(block[1], thread[THREADS])
 @template(
     K=dtype, V=dtype, VO=dtype, ITEMS=constexpr(int), NUMBER=constexpr(int), KIND=constexpr(int), VALUES=constexpr(int),
@@ -157,7 +157,7 @@ def move_resident(
     write_in_order(sorted, beside, ids, many, shift, lowest, slowly, KIND=KIND, VALUES=VALUES, THREADS=THREADS, WRITE=write)
 
 
-@prism("global")
+@prism.kernel
 @template(
     K=dtype, V=dtype, VO=dtype, KIND=constexpr(int), VALUES=constexpr(int), THREADS=constexpr(int), ITEMS=constexpr(int),
     BATCH=constexpr(int),

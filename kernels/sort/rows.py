@@ -7,7 +7,7 @@ from prism.lang import (
 from prism.lib.thread import operators
 
 
-@prism("global")
+@prism.kernel
 @template(C=dtype, PASSES=constexpr(int))
 @requires(grid[1], block[1], thread[256])
 def begin_rows(counts: ptr(C) @ grid[1], moved: ptr(uint32) @ grid[1], n: int64 @ grid[1], even: uint32 @ grid[1]):

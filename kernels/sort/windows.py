@@ -27,7 +27,7 @@ LOCAL_BITS = 30
 """Bits of digits within windows, at most, of all of them together. What they leave in disorder is sorted slowly."""
 
 
-@prism("global")
+@prism.kernel
 @template(K=dtype, C=dtype, KIND=constexpr(int))
 @requires(grid[1], block[1], thread[256])
 def sample_windows(
@@ -65,7 +65,7 @@ def sample_windows(
                                 atomic_or(crowded[0], 1)
 
 
-@prism("global")
+@prism.kernel
 @template(K=dtype, C=dtype)
 @requires(grid[1], block[1], thread[256])
 def find_windows(
@@ -119,7 +119,7 @@ def find_windows(
                         atomic_max(largest[level], most)
 
 
-@prism("device")
+@prism.device
 @requires(block[1], thread[32])
 @template(
     K=dtype, V=dtype, ITEMS=constexpr(int), KIND=constexpr(int), VALUES=constexpr(int), THREADS=constexpr(int),
@@ -144,7 +144,7 @@ def load_window(
                     result[32 * k] = own_values[32 * k]
 
 
-@prism("device")
+@prism.device
 @requires(block[1], thread[32])
 @template(
     K=dtype, V=dtype, VO=dtype, ITEMS=constexpr(int), KIND=constexpr(int), VALUES=constexpr(int), THREADS=constexpr(int),
@@ -185,7 +185,7 @@ def write_window(
     return block.any(wrong)
 
 
-@prism("device")
+@prism.device
 @requires(block[1], thread[32])
 @template(
     K=dtype, V=dtype, VO=dtype, ITEMS=constexpr(int), KIND=constexpr(int), VALUES=constexpr(int), THREADS=constexpr(int),
@@ -223,7 +223,7 @@ def sort_window(
                 words[k] = sorted[place] if k < rows and place < many else ~K(0)
 
 
-@prism("device")
+@prism.device
 @requires(block[1], thread[32])
 @template(
     K=dtype, V=dtype, VO=dtype, ITEMS=constexpr(int), KIND=constexpr(int), VALUES=constexpr(int), THREADS=constexpr(int),
@@ -261,7 +261,7 @@ def write_buckets(
                             result[spots[k]] = decode(word, flip, lowest, KIND=KIND)
 
 
-@prism("device")
+@prism.device
 @requires(block[1], thread[1])
 @template(K=dtype, VALUES=constexpr(int))
 def level_of(largest: ptr(const(uint32)) @ grid[1], window: int32 @ block[1], low: int32 @ block[1]) -> int32 @ block[1]:
@@ -274,7 +274,7 @@ def level_of(largest: ptr(const(uint32)) @ grid[1], window: int32 @ block[1], lo
     return level
 
 
-@prism("device")
+@prism.device
 @requires(block[1], thread[1])
 @template(K=dtype, KIND=constexpr(int))
 def make_numbers(
@@ -288,7 +288,7 @@ def make_numbers(
             own[place] = decode(own[place], flip, lowest, KIND=KIND)
 
 
-@prism("global")
+@prism.kernel
 @template(
     K=dtype, V=dtype, VO=dtype, C=dtype, KIND=constexpr(int), VALUES=constexpr(int), THREADS=constexpr(int),
     ITEMS=constexpr(int), BATCH=constexpr(int), BLOCKS=constexpr(int), BITS=constexpr(int), BUCKETS=constexpr(int),

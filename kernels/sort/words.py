@@ -10,7 +10,7 @@ BUCKET = 48
 """The lowest bit of a bucket in the word of a float: see `in_bucket`."""
 
 
-@prism("device")
+@prism.device
 @requires(thread[1])
 @template(K=dtype, W=dtype, KIND=constexpr(int))
 def word_of(bits: K @ thread[1], place: int32 @ thread[1], flip: K @ thread[1], lowest: K @ thread[1]) -> W @ thread[1]:
@@ -19,7 +19,7 @@ def word_of(bits: K @ thread[1], place: int32 @ thread[1], flip: K @ thread[1], 
     return W(key) << 32 | W(place) if W.bytes > K.bytes else W(key)
 
 
-@prism("device")
+@prism.device
 @requires(thread[1])
 @template(K=dtype, W=dtype)
 def value_of(word: W @ thread[1], flip: K @ thread[1], lowest: K @ thread[1]) -> float32 @ thread[1]:
@@ -28,7 +28,7 @@ def value_of(word: W @ thread[1], flip: K @ thread[1], lowest: K @ thread[1]) ->
     return found if flip == 0 else -found
 
 
-@prism("device")
+@prism.device
 @requires(thread[1])
 @template(K=dtype, W=dtype, BUCKETS=constexpr(int))
 def in_bucket(
@@ -49,7 +49,7 @@ def in_bucket(
     return W(bucket) << BUCKET | word >> 32 << 16 | word & W(0xFFFF)
 
 
-@prism("device")
+@prism.device
 @requires(thread[1])
 @template(W=dtype)
 def plain(word: W @ thread[1]) -> W @ thread[1]:
@@ -57,7 +57,7 @@ def plain(word: W @ thread[1]) -> W @ thread[1]:
     return (word >> 16 & W(0xFFFFFFFF)) << 32 | word & W(0xFFFF)
 
 
-@prism("device")
+@prism.device
 @requires(thread[1])
 @template(K=dtype, W=dtype, BUCKETS=constexpr(int))
 def scale_of(low: W @ thread[1], high: W @ thread[1], flip: K @ thread[1], lowest: K @ thread[1]) -> float32 @ thread[1]:
@@ -66,7 +66,7 @@ def scale_of(low: W @ thread[1], high: W @ thread[1], flip: K @ thread[1], lowes
     return (1 << BUCKETS) / span if span > 1e-30 and span < 1e38 else 0.0
 
 
-@prism("device")
+@prism.device
 @requires(block[1], thread[1])
 @template(K=dtype, W=dtype, V=dtype, VO=dtype, VALUES=constexpr(int), KIND=constexpr(int))
 def write_word(

@@ -9,7 +9,7 @@ CLASSES = 6
 """How many lists there are: three of segments that lanes sort, the shortest first, two that blocks do, and of longer ones."""
 
 
-@prism("device")
+@prism.device
 @requires(thread[1])
 def class_of(
     length: int64 @ thread[1], first: int64 @ thread[1], second: int64 @ thread[1], third: int64 @ thread[1],
@@ -30,7 +30,7 @@ def class_of(
     return found
 
 
-@prism("device")
+@prism.device
 @requires(block[1], thread[32])
 @template(EACH=constexpr(int), THREADS=constexpr(int))
 def append_segments(
@@ -59,7 +59,7 @@ def append_segments(
                 listed[int64(classes[e]) * segments + bases[classes[e]] + ranks[e]] = int32(turn + e * THREADS + t)
 
 
-@prism("global")
+@prism.kernel
 @template(
     T=dtype, V=dtype, I=dtype, O=dtype, KEYS=constexpr(bool), PLACES=constexpr(bool), VALUES=constexpr(bool),
     EACH=constexpr(int), THREADS=constexpr(int),

@@ -9,7 +9,7 @@ from prism.kernels.sort_rows.segments import BACK, GATHERED, ROWS, SEGMENTS, bou
 from prism.lib.thread import operators
 
 
-@prism("device")
+@prism.device
 @requires(block[1], thread[32])
 @template(T=dtype, E=dtype, ITEMS=constexpr(int), THREADS=constexpr(int), DESCENDING=constexpr(bool))
 def order_zeros(
@@ -47,7 +47,7 @@ def order_zeros(
                 items[k] = least + E(signs[place // 32] >> uint32(place % 32) & 1)
 
 
-@prism("global")
+@prism.kernel
 @template(
     T=dtype, U=dtype, E=dtype, V=dtype, I=dtype, O=dtype, ITEMS=constexpr(int), THREADS=constexpr(int), BLOCKS=constexpr(int),
     DESCENDING=constexpr(bool), FORM=constexpr(int), KEYS=constexpr(int), PLACES=constexpr(bool), VALUES=constexpr(bool),

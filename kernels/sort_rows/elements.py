@@ -30,7 +30,7 @@ class Huge:
     place: uint32
 
 
-@prism("device")
+@prism.device
 @requires(thread[1])
 @template(E=dtype)
 def before(a: E @ thread[1], b: E @ thread[1]) -> bool @ thread[1]:
@@ -43,7 +43,7 @@ def before(a: E @ thread[1], b: E @ thread[1]) -> bool @ thread[1]:
         return a.key < b.key or (a.key == b.key and a.place < b.place)
 
 
-@prism("device")
+@prism.device
 @requires(thread[1])
 @template(T=dtype, U=dtype)
 def bits_of(x: T @ thread[1]) -> U @ thread[1]:
@@ -60,7 +60,7 @@ def bits_of(x: T @ thread[1]) -> U @ thread[1]:
         return U(x)
 
 
-@prism("device")
+@prism.device
 @requires(thread[1])
 @template(T=dtype, U=dtype)
 def nans_of() -> U @ thread[1]:
@@ -77,7 +77,7 @@ def nans_of() -> U @ thread[1]:
         return U(0)
 
 
-@prism("device")
+@prism.device
 @requires(thread[1])
 @template(T=dtype, E=dtype, DESCENDING=constexpr(bool))
 def least_zero() -> E @ thread[1]:
@@ -85,7 +85,7 @@ def least_zero() -> E @ thread[1]:
     return E(key_of(T(0), U=E, DESCENDING=DESCENDING, TIED=False)) - (0 if DESCENDING else 1)
 
 
-@prism("device")
+@prism.device
 @requires(thread[1])
 @template(U=dtype, SIZE=constexpr(int))
 def sign_of(bits: U @ thread[1]) -> U @ thread[1]:
@@ -98,7 +98,7 @@ def sign_of(bits: U @ thread[1]) -> U @ thread[1]:
         return U((bits >> 15 & 1) * 0xFFFF)
 
 
-@prism("device")
+@prism.device
 @requires(thread[1])
 @template(T=dtype, U=dtype, DESCENDING=constexpr(bool), TIED=constexpr(bool))
 def key_of_real(x: T @ thread[1]) -> U @ thread[1]:
@@ -124,7 +124,7 @@ def key_of_real(x: T @ thread[1]) -> U @ thread[1]:
     return (bits - nans_of(T=T, U=U)) & most if FLOAT else bits
 
 
-@prism("device")
+@prism.device
 @requires(thread[1])
 @template(T=dtype, U=dtype, DESCENDING=constexpr(bool), TIED=constexpr(bool))
 def key_of(x: T @ thread[1]) -> U @ thread[1]:
@@ -144,7 +144,7 @@ def key_of(x: T @ thread[1]) -> U @ thread[1]:
         return key_of_real(x, U=U, DESCENDING=DESCENDING, TIED=TIED)
 
 
-@prism("device")
+@prism.device
 @requires(thread[1])
 @template(T=dtype, U=dtype, DESCENDING=constexpr(bool))
 def element_of(key: U @ thread[1]) -> T @ thread[1]:
@@ -177,7 +177,7 @@ def element_of(key: U @ thread[1]) -> T @ thread[1]:
         return T(bits)
 
 
-@prism("device")
+@prism.device
 @requires(thread[1])
 @template(T=dtype, U=dtype, E=dtype, DESCENDING=constexpr(bool), FORM=constexpr(int))
 def pack(x: T @ thread[1], place: int32 @ thread[1]) -> E @ thread[1]:
@@ -203,7 +203,7 @@ def pack(x: T @ thread[1], place: int32 @ thread[1]) -> E @ thread[1]:
         return uint32(key_of(x, U=U, DESCENDING=DESCENDING, TIED=True)) << 16 | uint32(place)
 
 
-@prism("device")
+@prism.device
 @requires(thread[1])
 @template(E=dtype)
 def behind_all() -> E @ thread[1]:
@@ -218,7 +218,7 @@ def behind_all() -> E @ thread[1]:
         return uint32(0xFFFFFFFF)
 
 
-@prism("device")
+@prism.device
 @requires(thread[1])
 @template(E=dtype)
 def place_of(e: E @ thread[1]) -> int32 @ thread[1]:

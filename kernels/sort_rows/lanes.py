@@ -8,7 +8,7 @@ from prism.kernels.sort_rows.elements import ALONE, before, behind_all, bits_of,
 from prism.kernels.sort_rows.segments import BACK, GATHERED, NONE, ROWS, SEGMENTS, bounds_of
 
 
-@prism("device")
+@prism.device
 @requires(thread[1])
 @template(T=dtype, ITEMS=constexpr(int), WIDTH=constexpr(int))
 def store_run(y: ptr(T) @ thread[1], at: int64 @ thread[1], items: T[ITEMS] @ thread[1], valid: int32 @ thread[1]):
@@ -25,7 +25,7 @@ def store_run(y: ptr(T) @ thread[1], at: int64 @ thread[1], items: T[ITEMS] @ th
                 y[at + j] = items[j]
 
 
-@prism("device")
+@prism.device
 @requires(thread[32])
 @template(E=dtype, ITEMS=constexpr(int), PAD=constexpr(int))
 def spread(items: E[ITEMS] @ thread[1], run: ptr(E) @ thread[32]):
@@ -44,7 +44,7 @@ def spread(items: E[ITEMS] @ thread[1], run: ptr(E) @ thread[32]):
                 items[k] = run[k * (32 + PAD) + lane]
 
 
-@prism("device")
+@prism.device
 @requires(thread[32])
 @template(T=dtype, E=dtype, ITEMS=constexpr(int), SIZE=constexpr(int), DESCENDING=constexpr(bool))
 def order_zeros(
@@ -80,7 +80,7 @@ def order_zeros(
                 items[k] = run[first * ITEMS + place]
 
 
-@prism("device")
+@prism.device
 @requires(thread[32])
 @template(
     T=dtype, U=dtype, E=dtype, SIZE=constexpr(int), ITEMS=constexpr(int), WIDTH=constexpr(int), DESCENDING=constexpr(bool),
@@ -121,7 +121,7 @@ def load_rows(
     return minus
 
 
-@prism("device")
+@prism.device
 @requires(thread[1])
 @template(
     T=dtype, E=dtype, V=dtype, I=dtype, ITEMS=constexpr(int), WIDTH=constexpr(int), DESCENDING=constexpr(bool),
@@ -155,7 +155,7 @@ def store_own(
         store_run(moved, at, beside, valid, WIDTH=WIDTH)
 
 
-@prism("device")
+@prism.device
 @requires(thread[32])
 @template(
     T=dtype, E=dtype, V=dtype, I=dtype, SIZE=constexpr(int), ITEMS=constexpr(int), DESCENDING=constexpr(bool),
@@ -190,7 +190,7 @@ def store_spread(
                             place_target[start + column] = I(place)
 
 
-@prism("device")
+@prism.device
 @requires(block[1], thread[32])
 @template(
     T=dtype, U=dtype, E=dtype, V=dtype, I=dtype, O=dtype, SIZE=constexpr(int), ITEMS=constexpr(int), WIDTH=constexpr(int),
@@ -259,7 +259,7 @@ def sort_own_rows(
                                  DESCENDING=DESCENDING, FORM=FORM, KEYS=KEYS, PLACES=PLACES, VALUES=VALUES)
 
 
-@prism("global")
+@prism.kernel
 @template(
     T=dtype, U=dtype, E=dtype, V=dtype, I=dtype, O=dtype, SIZE=constexpr(int), ITEMS=constexpr(int), WIDTH=constexpr(int),
     THREADS=constexpr(int), DESCENDING=constexpr(bool), FORM=constexpr(int), KEYS=constexpr(int), PLACES=constexpr(bool),
@@ -309,7 +309,7 @@ def sort_rows_by_lanes(
         )
 
 
-@prism("global")
+@prism.kernel
 @template(
     T=dtype, U=dtype, E=dtype, V=dtype, I=dtype, O=dtype, SIZE=constexpr(int), ITEMS=constexpr(int),
     SECOND_SIZE=constexpr(int), SECOND_ITEMS=constexpr(int), THIRD_SIZE=constexpr(int), THIRD_ITEMS=constexpr(int),

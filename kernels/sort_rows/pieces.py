@@ -17,7 +17,7 @@ CUTTERS = 8
 """Threads that look for where a tile begins."""
 
 
-@prism("device")
+@prism.device
 @requires(thread[1])
 @template(MODE=constexpr(int), TILE=constexpr(int))
 def owner_of(tile: int64 @ thread[1], columns: int64 @ thread[1], owner: int32 @ thread[1], first: int32 @ thread[1]) -> (
@@ -30,7 +30,7 @@ def owner_of(tile: int64 @ thread[1], columns: int64 @ thread[1], owner: int32 @
     return tile // share, tile % share
 
 
-@prism("device")
+@prism.device
 @requires(thread[1])
 @template(BEFORE=constexpr(int), TILE=constexpr(int), THREADS=constexpr(int))
 def step_of(piece: int64 @ thread[1], tiles: int64 @ thread[1]) -> (int32, int64, int64, int64, int64) @ thread[1]:
@@ -63,7 +63,7 @@ def step_of(piece: int64 @ thread[1], tiles: int64 @ thread[1]) -> (int32, int64
     return step, part, wanted, width, half
 
 
-@prism("device")
+@prism.device
 @requires(block[1], thread[32])
 @template(O=dtype, TILE=constexpr(int), THREADS=constexpr(int))
 def list_tiles(
@@ -116,7 +116,7 @@ def list_tiles(
                 told[LONGEST] = most
 
 
-@prism("device")
+@prism.device
 @requires(block[1], thread[32])
 @template(
     T=dtype, U=dtype, E=dtype, ITEMS=constexpr(int), THREADS=constexpr(int), DESCENDING=constexpr(bool), FORM=constexpr(int),
@@ -146,7 +146,7 @@ def sort_tile(
                 own[k * THREADS] = items[k]
 
 
-@prism("device")
+@prism.device
 @requires(block[1], thread[32])
 @template(E=dtype, O=dtype, MODE=constexpr(int), TILE=constexpr(int), THREADS=constexpr(int))
 def cut_tiles(
@@ -185,7 +185,7 @@ def cut_tiles(
                 own[tile + t % CUTTERS // 2 * capacity] = found
 
 
-@prism("device")
+@prism.device
 @requires(block[1], thread[32])
 @template(E=dtype, ITEMS=constexpr(int), THREADS=constexpr(int))
 def merge_tile(
@@ -215,7 +215,7 @@ def merge_tile(
     store_rows(room, items, id(), False, ITEMS=ITEMS)
 
 
-@prism("device")
+@prism.device
 @requires(block[1], thread[32])
 @template(
     T=dtype, E=dtype, V=dtype, I=dtype, ITEMS=constexpr(int), THREADS=constexpr(int), DESCENDING=constexpr(bool),

@@ -20,7 +20,7 @@ DRAWN, DONE = range(2)
 """What blocks count: pieces that were drawn, and those that are done."""
 
 
-@prism("global")
+@prism.kernel
 @template(
     T=dtype, U=dtype, E=dtype, V=dtype, I=dtype, O=dtype, ITEMS=constexpr(int), THREADS=constexpr(int), BLOCKS=constexpr(int),
     DESCENDING=constexpr(bool), FORM=constexpr(int), KEYS=constexpr(int), PLACES=constexpr(bool), VALUES=constexpr(bool),

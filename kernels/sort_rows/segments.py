@@ -9,7 +9,7 @@ NONE, BACK, GATHERED = range(3)
 """Whether the sorted elements are written: not; given back by their keys; or read again from where they lie."""
 
 
-@prism("device")
+@prism.device
 @requires(thread[1])
 @template(MODE=constexpr(int))
 def bounds_of(

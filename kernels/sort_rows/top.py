@@ -8,7 +8,7 @@ from prism.kernels.sort_rows.elements import PLACED, before, behind_all, key_of,
 from prism.kernels.sort_rows.segments import SEGMENTS, bounds_of
 
 
-@prism("global")
+@prism.kernel
 @template(
     T=dtype, U=dtype, E=dtype, O=dtype, DESCENDING=constexpr(bool), ROOM=constexpr(int), KEPT=constexpr(int),
     THREADS=constexpr(int),
@@ -102,7 +102,7 @@ def top_segments(
                         place_target[s * k + (t * KEPT + j)] = int64(place)
 
 
-@prism("global")
+@prism.kernel
 @template(T=dtype, O=dtype, THREADS=constexpr(int))
 @requires(grid[1], thread[THREADS])
 @attr("__launch_bounds__(THREADS)")

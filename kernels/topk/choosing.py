@@ -9,7 +9,7 @@ from prism.kernels.topk.keys import stands_before
 from prism.lib.thread import operators
 
 
-@prism("device")
+@prism.device
 @requires(block[1], thread[32])
 @template(U=dtype, KEY=function, PLACE=function, BITS=constexpr(int), THREADS=constexpr(int))
 def find_bound(
@@ -44,7 +44,7 @@ def find_bound(
     return bound, last
 
 
-@prism("device")
+@prism.device
 @requires(thread[1])
 @template(U=dtype, SIZE=constexpr(int))
 def part_of(key: U @ thread[1], low: U @ thread[1], scale: float32 @ thread[1]) -> int32 @ thread[1]:
@@ -52,7 +52,7 @@ def part_of(key: U @ thread[1], low: U @ thread[1], scale: float32 @ thread[1]) 
     return min(int32(float32(key - low) * scale), SIZE - 1)
 
 
-@prism("device")
+@prism.device
 @requires(block[1], thread[32])
 @template(U=dtype, GROUPS=constexpr(int), THREADS=constexpr(int))
 def find_near(keys: U[GROUPS] @ thread[1], rank: int32 @ block[1], spare: int32 @ block[1]) -> (U, bool) @ block[1]:
@@ -100,7 +100,7 @@ def find_near(keys: U[GROUPS] @ thread[1], rank: int32 @ block[1], spare: int32 
     return bound, found[1] <= rank + 1 + spare
 
 
-@prism("device")
+@prism.device
 @requires(block[1], thread[32])
 @template(E=dtype, U=dtype, BITS=constexpr(int), THREADS=constexpr(int))
 def keep_first(held: ptr(E) @ block[1], counter: ptr(uint32) @ block[1], many: int32 @ block[1], most: int32 @ block[1]):
@@ -141,7 +141,7 @@ def keep_first(held: ptr(E) @ block[1], counter: ptr(uint32) @ block[1], many: i
                     slots[slot] = ones[j]
 
 
-@prism("device")
+@prism.device
 @requires(block[1], thread[32])
 @template(
     E=dtype, U=dtype, WRITE=function, ALL=constexpr(int), KEPT=constexpr(int), BITS=constexpr(int), THREADS=constexpr(int),
@@ -184,7 +184,7 @@ def write_first(held: ptr(E) @ block[1], counter: ptr(uint32) @ block[1], many: 
                         WRITE(t * KEPT + j, sorted[j])
 
 
-@prism("device")
+@prism.device
 @requires(block[1], thread[32])
 @template(E=dtype, U=dtype, WRITE=function, KEPT=constexpr(int), THREADS=constexpr(int))
 def write_by_buckets(held: ptr(E) @ block[1], left: int32 @ block[1], most: int32 @ block[1]) -> bool @ block[1]:

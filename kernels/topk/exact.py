@@ -13,7 +13,7 @@ EXACT, WAY, MEAN = 0, 1, 2
 """What is made of two elements: the first one, what is part of the way between them, half their sum."""
 
 
-@prism("global")
+@prism.kernel
 @template(
     B=dtype, U=dtype, P=dtype, Q=dtype, V=dtype, C=dtype, R=dtype, KIND=constexpr(int), INFINITY=constexpr(int),
     LARGEST=constexpr(bool),

@@ -25,7 +25,7 @@ class Wide:
     place: uint32
 
 
-@prism("device")
+@prism.device
 @requires(thread[1])
 @template(E=dtype)
 def stands_before(a: E @ thread[1], b: E @ thread[1]) -> bool @ thread[1]:
@@ -33,7 +33,7 @@ def stands_before(a: E @ thread[1], b: E @ thread[1]) -> bool @ thread[1]:
     return a.key < b.key or (a.key == b.key and a.place < b.place)
 
 
-@prism("device")
+@prism.device
 @requires(thread[1])
 @template(B=dtype, U=dtype, KIND=constexpr(int), INFINITY=constexpr(int), LARGEST=constexpr(bool))
 def key_of(bits: B @ thread[1]) -> U @ thread[1]:
@@ -53,7 +53,7 @@ def key_of(bits: B @ thread[1]) -> U @ thread[1]:
         return word ^ U((SIGN if KIND == SIGNED else 0) ^ (ALL if LARGEST else 0))
 
 
-@prism("device")
+@prism.device
 @requires(thread[1])
 @template(B=dtype, U=dtype, KIND=constexpr(int), LARGEST=constexpr(bool, default=False))
 def value_of(key: U @ thread[1]) -> B @ thread[1]:

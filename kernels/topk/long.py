@@ -20,7 +20,7 @@ from prism.lib.thread import operators
 GROUPS = 1024  # of a sample
 
 
-@prism("global")
+@prism.kernel
 @template(
     B=dtype, U=dtype, KIND=constexpr(int), INFINITY=constexpr(int), LARGEST=constexpr(bool), GROUPS=constexpr(int),
     THREADS=constexpr(int),
@@ -74,7 +74,7 @@ def sample_rows(
                         number[row] = 0
 
 
-@prism("global")
+@prism.kernel
 @template(U=dtype, BITS=constexpr(int), GROUPS=constexpr(int), THREADS=constexpr(int))
 @requires(grid[1], block[1], thread[THREADS])
 @attr("__launch_bounds__(THREADS)")
@@ -120,7 +120,7 @@ def choose_bounds(
                     out_lasts[row] = last
 
 
-@prism("global")
+@prism.kernel
 @template(
     B=dtype, U=dtype, V=dtype, E=dtype, KIND=constexpr(int), INFINITY=constexpr(int), LARGEST=constexpr(bool),
     WIDTH=constexpr(int), AHEAD=constexpr(int), LOOPS=constexpr(int), STAGE=constexpr(int), THREADS=constexpr(int),
@@ -220,7 +220,7 @@ def keep_before(
             write_out()
 
 
-@prism("global")
+@prism.kernel
 @template(
     B=dtype, U=dtype, E=dtype, ROOM=constexpr(int), KEPT=constexpr(int), THREADS=constexpr(int), BLOCKS=constexpr(int),
 )

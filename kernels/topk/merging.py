@@ -6,7 +6,7 @@ from prism.lang import (
 from prism.kernels.topk.keys import key_of
 
 
-@prism("global")
+@prism.kernel
 @template(
     B=dtype, U=dtype, KIND=constexpr(int), INFINITY=constexpr(int), LARGEST=constexpr(bool), ITEMS=constexpr(int),
     THREADS=constexpr(int),

@@ -8,7 +8,7 @@ from prism.kernels.topk.keys import key_of
 from prism.lib.thread import operators
 
 
-@prism("global")
+@prism.kernel
 @template(B=dtype, U=dtype, KIND=constexpr(int), INFINITY=constexpr(int), LARGEST=constexpr(bool), THREADS=constexpr(int))
 @requires(grid[1], block[1], thread[THREADS])
 @attr("__launch_bounds__(THREADS)")
@@ -48,7 +48,7 @@ def count_before(
                     out[job] = all
 
 
-@prism("global")
+@prism.kernel
 @template(
     B=dtype, U=dtype, R=dtype, KIND=constexpr(int), INFINITY=constexpr(int), LARGEST=constexpr(bool), PLACES=constexpr(bool),
     FRONT=constexpr(bool), ITEMS=constexpr(int),

@@ -6,7 +6,7 @@ LINEAR, SHIFTED, AVERAGED, INVERTED, CLOSEST, LOWER, HIGHER, MIDPOINT, NEAREST, 
 """How a quantile is defined. `SHIFTED`: by two numbers, `alpha` and `beta`; the others as NumPy names them."""
 
 
-@prism("device")
+@prism.device
 @requires(thread[1])
 @template(Q=dtype)
 def ranks_of(

@@ -23,7 +23,7 @@ BELOW, HELD, NANS = 0, 1, 2
 FACTS, COUNTS = 5, 3  # numbers of a row
 
 
-@prism("device")
+@prism.device
 @requires(thread[1])
 @template(S=dtype)
 def place_in_sample(j: int32 @ thread[1], length: int64 @ thread[1], size: int32 @ thread[1]) -> int64 @ thread[1]:
@@ -34,7 +34,7 @@ def place_in_sample(j: int32 @ thread[1], length: int64 @ thread[1], size: int32
     return begin + (int64((mixed ^ mixed >> 15) * 2246822519 >> 4) * min(span, int64(1 << 32)) >> 28)
 
 
-@prism("global")
+@prism.kernel
 @template(
     B=dtype, U=dtype, P=dtype, Q=dtype, KIND=constexpr(int), INFINITY=constexpr(int), LARGEST=constexpr(bool),
     FIRST=constexpr(bool),
@@ -152,7 +152,7 @@ def bracket_rows(
                     edge[row * 2 + 1] = tos
 
 
-@prism("device")
+@prism.device
 @requires(block[1], thread[1])
 def ranks_within(
     known: ptr(const(int64)) @ grid[1], counted: ptr(const(int64)) @ grid[1], row: int64 @ block[1], room: int64 @ block[1]
@@ -165,7 +165,7 @@ def ranks_within(
     return held if there else -1, low, high
 
 
-@prism("device")
+@prism.device
 @requires(thread[1])
 @template(B=dtype, AHEAD=constexpr(int), WIDTH=constexpr(int), THREADS=constexpr(int))
 def load_words(
@@ -182,7 +182,7 @@ def load_words(
             words[a][0] = x[base + at * n_stride] if at < vectors else B(0)
 
 
-@prism("device")
+@prism.device
 @requires(thread[1])
 @template(
     B=dtype, V=dtype, AHEAD=constexpr(int), KIND=constexpr(int), LARGEST=constexpr(bool), WIDTH=constexpr(int),
@@ -209,7 +209,7 @@ def sides_of(
     return fewer, hits, nan
 
 
-@prism("global")
+@prism.kernel
 @template(
     B=dtype, U=dtype, V=dtype, P=dtype, KIND=constexpr(int), INFINITY=constexpr(int), LARGEST=constexpr(bool),
     NAMED=constexpr(bool), PLACES=constexpr(bool),

@@ -17,7 +17,7 @@ CROWD = 24
 _INFINITY, _NAN = 0x7F800000, 0x7FC00000
 
 
-@prism("device")
+@prism.device
 @requires(thread[1])
 @template(BINS=constexpr(int))
 def part_before(value: float32 @ thread[1], first: float32 @ thread[1], scale: float32 @ thread[1]) -> int32 @ thread[1]:
@@ -25,7 +25,7 @@ def part_before(value: float32 @ thread[1], first: float32 @ thread[1], scale: f
     return min(int32((first - value) * scale), BINS - 1)
 
 
-@prism("device")
+@prism.device
 @requires(block[1], thread[32])
 @template(BINS=constexpr(int), THREADS=constexpr(int))
 def find_parts(
@@ -58,7 +58,7 @@ def find_parts(
     return block.any(crowded)
 
 
-@prism("global")
+@prism.kernel
 @template(
     LARGEST=constexpr(bool), GROUPS=constexpr(int), ITEMS=constexpr(int), BINS=constexpr(int), ROOM=constexpr(int),
     THREADS=constexpr(int), BLOCKS=constexpr(int),

@@ -19,7 +19,7 @@ from prism.kernels.topk.keys import FLOAT, Narrow, key_of, value_of
 NOWHERE = 2147483647  # the place of what is not there
 
 
-@prism("device")
+@prism.device
 @requires(thread[1])
 def place_in_row(j: int32 @ thread[1], length: int32 @ thread[1], size: int32 @ thread[1]) -> int32 @ thread[1]:
     """Where element `j` of a sample stands: somewhere in part `j` of `size` equal parts of a row, which is at least as long."""
@@ -28,7 +28,7 @@ def place_in_row(j: int32 @ thread[1], length: int32 @ thread[1], size: int32 @ 
     return j * span + int32(((mixed ^ mixed >> 15) * 2246822519 >> 4) % uint32(span))
 
 
-@prism("device")
+@prism.device
 @requires(thread[1])
 @template(B=dtype, ITEMS=constexpr(int), WIDTH=constexpr(int), THREADS=constexpr(int))
 def load_ahead(
@@ -46,7 +46,7 @@ def load_ahead(
                 bits[a] = x[at + int64(v + a * THREADS) * n_stride]
 
 
-@prism("device")
+@prism.device
 @requires(thread[1])
 @template(
     B=dtype, U=dtype, V=dtype, KIND=constexpr(int), LARGEST=constexpr(bool), ITEMS=constexpr(int), WIDTH=constexpr(int),
@@ -75,7 +75,7 @@ def hits_among(
     return hits
 
 
-@prism("device")
+@prism.device
 @requires(block[1], thread[32])
 @template(
     B=dtype, U=dtype, V=dtype, E=dtype, KIND=constexpr(int), INFINITY=constexpr(int), LARGEST=constexpr(bool),
@@ -123,7 +123,7 @@ def keep_up_to(
                         offer(before + (v + e // WIDTH * THREADS) * WIDTH + e % WIDTH, bits[e])
 
 
-@prism("global")
+@prism.kernel
 @template(
     B=dtype, U=dtype, V=dtype, E=dtype, KIND=constexpr(int), INFINITY=constexpr(int), LARGEST=constexpr(bool),
     DIRECT=constexpr(bool), NAMED=constexpr(bool), CHECKED=constexpr(bool), ROOM=constexpr(int), GROUPS=constexpr(int),

@@ -7,7 +7,7 @@ from prism.lang import (
 THREADS = 256
 
 
-@prism("global")
+@prism.kernel
 @requires(grid[1], thread[1])
 def note_axis(
     table: ptr(int64) @ grid[1], at: int32 @ grid[1], extent: int64 @ grid[1], source: int64 @ grid[1], target: int64 @ grid[1],
@@ -23,7 +23,7 @@ def note_axis(
             mine[0] = extent if me == 0 else (source if me == 1 else target)
 
 
-@prism("global")
+@prism.kernel
 @template(T=dtype)
 @requires(grid[1], thread[1])
 @attr("__launch_bounds__(256)")

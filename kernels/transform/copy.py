@@ -8,7 +8,7 @@ from prism.lang import (
 )
 
 
-@prism("global")
+@prism.kernel
 @template(TI=dtype, TO=dtype, THREADS=constexpr(int), ITEMS=constexpr(int), WIDTH=constexpr(int))
 @requires(grid[1], block[1], thread[THREADS])
 @attr("__launch_bounds__(THREADS)")
@@ -35,7 +35,7 @@ def copy(
             block.store_tile(target, items, many, y_aligned, 0, WIDTH=WIDTH, REVERSE=False, KEPT=False)
 
 
-@prism("global")
+@prism.kernel
 @template(TI=dtype, TO=dtype, THREADS=constexpr(int), ITEMS=constexpr(int))
 @requires(grid[1], block[1], thread[THREADS])
 @attr("__launch_bounds__(THREADS)")
@@ -60,7 +60,7 @@ def copy_where(x: ptr(const(TI)) @ grid[1], where: ptr(const(uint8)) @ grid[1], 
                                 mine[k] = TO(x[first + k * THREADS + t])
 
 
-@prism("global")
+@prism.kernel
 @template(TI=dtype, TO=dtype, COUNTED=constexpr(bool), THREADS=constexpr(int))
 @requires(grid[1], block[1], thread[THREADS])
 @attr("__launch_bounds__(THREADS)")

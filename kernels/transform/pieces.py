@@ -39,21 +39,21 @@ class Index:
     d: int32
 
 
-@prism("device")
+@prism.device
 @requires(thread[1])
 def inverse(divisor: int32 @ thread[1]) -> uint32 @ thread[1]:
     """What `quotient` multiplies by: 2^32 / divisor, rounded up; 0 of 1."""
     return uint32(0xFFFFFFFF) // uint32(divisor) + uint32(1)
 
 
-@prism("device")
+@prism.device
 @requires(thread[1])
 def quotient(n: int32 @ thread[1], inverse: uint32 @ thread[1]) -> int32 @ thread[1]:
     """n / divisor, both below 2^16: then n times the error of the inverse is too little to show."""
     return n if inverse == 0 else int32(uint64(n) * inverse >> 32)
 
 
-@prism("device")
+@prism.device
 @requires(thread[1])
 def extents_of(
     n: Index @ thread[1], by_b: uint32 @ thread[1], by_c: uint32 @ thread[1], by_d: uint32 @ thread[1], whole: bool @ thread[1],
@@ -64,7 +64,7 @@ def extents_of(
     )  # fmt: skip
 
 
-@prism("device")
+@prism.device
 @requires(thread[1])
 def index_of(n: int32 @ thread[1], extents: Extents @ thread[1]) -> Index @ thread[1]:
     """The index of element `n` in C order."""
@@ -74,7 +74,7 @@ def index_of(n: int32 @ thread[1], extents: Extents @ thread[1]) -> Index @ thre
     return Index(top, upper - top * extents.b, rest - upper * extents.c, n - rest * extents.d)
 
 
-@prism("device")
+@prism.device
 @requires(thread[1])
 def choose(
     which: int32 @ thread[1], a: int32 @ thread[1], b: int32 @ thread[1], c: int32 @ thread[1], d: int32 @ thread[1],
@@ -83,7 +83,7 @@ def choose(
     return (a if which == 0 else b) if which < 2 else (c if which == 2 else d)
 
 
-@prism("device")
+@prism.device
 @requires(thread[1])
 def pick(order: Index @ thread[1], of: Index @ thread[1]) -> Index @ thread[1]:
     """Four numbers in another order."""
@@ -93,21 +93,21 @@ def pick(order: Index @ thread[1], of: Index @ thread[1]) -> Index @ thread[1]:
     )  # fmt: skip
 
 
-@prism("device")
+@prism.device
 @requires(thread[1])
 def dense(extents: Index @ thread[1]) -> Index @ thread[1]:
     """How far apart elements of a piece are that lies in C order."""
     return Index(extents.b * extents.c * extents.d, extents.c * extents.d, extents.d, 1)
 
 
-@prism("device")
+@prism.device
 @requires(thread[1])
 def inner(one: Index @ thread[1], other: Index @ thread[1]) -> int32 @ thread[1]:
     """Where an index is."""
     return one.a * other.a + one.b * other.b + one.c * other.c + one.d * other.d
 
 
-@prism("device")
+@prism.device
 @requires(thread[1])
 @template(SIZE=constexpr(int))
 def bank_place(n: int32 @ thread[1]) -> int32 @ thread[1]:
@@ -115,7 +115,7 @@ def bank_place(n: int32 @ thread[1]) -> int32 @ thread[1]:
     return n + n // (128 // SIZE) * max(1, 4 // SIZE)
 
 
-@prism("global")
+@prism.kernel
 @template(T=dtype, W=dtype, EACH=constexpr(int), WAY=constexpr(int))
 @requires(grid[1], block[1], thread[THREADS])
 @attr("__launch_bounds__(THREADS)")
@@ -202,7 +202,7 @@ def move_pieces(
                     store_each(tile, mine, in_y, many, t, written, EACH=EACH)
 
 
-@prism("device")
+@prism.device
 @requires(thread[1])
 def steps_in(order: Index @ thread[1], read: Index @ thread[1]) -> Index @ thread[1]:
     """How far apart elements are along the axes of y, in a piece that lies as in x: the other way round than `pick`."""
@@ -213,7 +213,7 @@ def steps_in(order: Index @ thread[1], read: Index @ thread[1]) -> Index @ threa
     return Index(a, b, c, d)
 
 
-@prism("device")
+@prism.device
 @requires(thread[1])
 @template(T=dtype, W=dtype, EACH=constexpr(int))
 def move_each(
@@ -234,7 +234,7 @@ def move_each(
             y[spots[v]] = T(items[v])
 
 
-@prism("device")
+@prism.device
 @requires(thread[1])
 @template(T=dtype, W=dtype, EACH=constexpr(int))
 def load_each(
@@ -255,7 +255,7 @@ def load_each(
             tile[spots[v]] = T(items[v])
 
 
-@prism("device")
+@prism.device
 @requires(thread[1])
 @template(T=dtype, EACH=constexpr(int))
 def store_each(
@@ -269,7 +269,7 @@ def store_each(
             y[inner(index_of(t + v * THREADS, written), in_y)] = tile[bank_place(t + v * THREADS, SIZE=T.bytes)]
 
 
-@prism("device")
+@prism.device
 @requires(thread[1])
 @template(T=dtype, W=dtype, EACH=constexpr(int))
 def load_run(
@@ -300,7 +300,7 @@ def load_run(
                 tile[bank_place(k, SIZE=T.bytes)] = x[first + k]
 
 
-@prism("device")
+@prism.device
 @requires(thread[1])
 @template(T=dtype, W=dtype, EACH=constexpr(int))
 def store_run(tile: ptr(const(T)) @ thread[1], y: ptr(T) @ thread[1], many: int32 @ thread[1], t: int32 @ thread[1]):
@@ -323,7 +323,7 @@ def store_run(tile: ptr(const(T)) @ thread[1], y: ptr(T) @ thread[1], many: int3
                 y[k] = tile[bank_place(k, SIZE=T.bytes)]
 
 
-@prism("device")
+@prism.device
 @requires(thread[1])
 @template(T=dtype, EACH=constexpr(int))
 def gather_run(
@@ -361,7 +361,7 @@ def gather_run(
                 y[k] = tile[bank_place(inner(index_of(k, written), apart), SIZE=T.bytes)]
 
 
-@prism("device")
+@prism.device
 @requires(thread[1])
 @template(T=dtype, EACH=constexpr(int))
 def gather_rows(
@@ -383,7 +383,7 @@ def gather_rows(
             store_vector(y[inner(i, in_y)], whole)
 
 
-@prism("device")
+@prism.device
 @requires(thread[1])
 @template(T=dtype, W=dtype, EACH=constexpr(int))
 def load_rows(

@@ -11,7 +11,7 @@ from prism.lang import (
 )
 
 
-@prism("device")
+@prism.device
 @requires(thread[1])
 @template(R=constexpr(int))
 def turn(words: uint32[R] @ thread[1]):
@@ -29,7 +29,7 @@ def turn(words: uint32[R] @ thread[1]):
         words = [byte_permute(words[0], words[1], 0x5410), byte_permute(words[0], words[1], 0x7632)]
 
 
-@prism("device")
+@prism.device
 @requires(thread[1])
 @template(T=dtype, W=dtype, ROWS=constexpr(int), COLUMNS=constexpr(int), PITCH=constexpr(int), THREADS=constexpr(int))
 def load_vectors(
@@ -72,7 +72,7 @@ def load_vectors(
                 tile[((k * R + r) * ACROSS + j) * PITCH + i] = some[r]
 
 
-@prism("device")
+@prism.device
 @requires(thread[1])
 @template(T=dtype, W=dtype, ROWS=constexpr(int), COLUMNS=constexpr(int), PITCH=constexpr(int), THREADS=constexpr(int))
 def load_elements(
@@ -97,7 +97,7 @@ def load_elements(
         tile[j * PITCH + t // COLUMNS + v * DOWN] = raw[v]
 
 
-@prism("global")
+@prism.kernel
 @template(
     T=dtype, W=dtype, ROWS=constexpr(int), COLUMNS=constexpr(int), VECTORS=constexpr(bool), THREADS=constexpr(int),
     BLOCKS=constexpr(int),

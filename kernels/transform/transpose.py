@@ -8,7 +8,7 @@ from prism.lang import (
 THREADS = 256
 
 
-@prism("global")
+@prism.kernel
 @template(T=dtype, ROWS=constexpr(int), COLUMNS=constexpr(int), PITCH=constexpr(int))
 @requires(grid[1], block[1], thread[THREADS])
 @attr("__launch_bounds__(THREADS)")

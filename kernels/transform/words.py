@@ -15,7 +15,7 @@ THREADS = 256
 SECTOR = 32  # bytes that memory is written by
 
 
-@prism("device")
+@prism.device
 @requires(thread[1])
 @template(T=dtype, R=constexpr(int))
 def load_slowly(x: ptr(const(T)) @ thread[1], at: int64 @ thread[1], few: int32 @ thread[1]) -> uint32 @ thread[1]:
@@ -27,7 +27,7 @@ def load_slowly(x: ptr(const(T)) @ thread[1], at: int64 @ thread[1], few: int32 
     return found
 
 
-@prism("device")
+@prism.device
 @requires(thread[1])
 @template(T=dtype, W=dtype, WORDS=constexpr(int), R=constexpr(int), WARPS=constexpr(int))
 def load_words(
@@ -62,7 +62,7 @@ def load_words(
             words[k] = load_slowly(x, corner + i * apart + column, wide - column, R=R)
 
 
-@prism("device")
+@prism.device
 @requires(thread[1])
 @template(T=dtype, W=dtype, WORDS=constexpr(int), R=constexpr(int), WARPS=constexpr(int))
 def load_inner_words(
@@ -87,7 +87,7 @@ def load_inner_words(
             words[k] = funnel_shift_right(low[k], high[k], uint32(8 * T.bytes * shifts[k]))
 
 
-@prism("global")
+@prism.kernel
 @template(T=dtype, W=dtype, ROWS=constexpr(int), ACROSS=constexpr(int), BLOCKS=constexpr(int))
 @requires(grid[1], block[1], thread[THREADS])
 @attr("__launch_bounds__(THREADS, BLOCKS)")

@@ -7,7 +7,7 @@ from prism.lang import (
 from prism.lib.thread import operators
 
 
-@prism("device")
+@prism.device
 @requires(block[1], thread[32])
 @template(T=dtype, I=dtype, BEFORE=function)
 def arg_reduce(value: T @ thread[1], index: I @ thread[1], best: T[1] @ block[1]) -> I @ block[1]:
@@ -41,7 +41,7 @@ def arg_reduce(value: T @ thread[1], index: I @ thread[1], best: T[1] @ block[1]
     return place
 
 
-@prism("device")
+@prism.device
 @requires(block[1], thread[32])
 @template(T=dtype, I=dtype)
 def argmax(value: T @ thread[1], index: I @ thread[1], best: T[1] @ block[1]) -> I @ block[1]:
@@ -55,7 +55,7 @@ def argmax(value: T @ thread[1], index: I @ thread[1], best: T[1] @ block[1]) ->
     return block.arg_reduce(value, index, best, BEFORE=operators.higher)
 
 
-@prism("device")
+@prism.device
 @requires(block[1], thread[32])
 @template(T=dtype, I=dtype)
 def argmin(value: T @ thread[1], index: I @ thread[1], best: T[1] @ block[1]) -> I @ block[1]:

@@ -7,7 +7,7 @@ from prism.lang import (
 )
 
 
-@prism("device")
+@prism.device
 @requires(block[1], thread[32])
 @template(F=dtype, THREADS=constexpr(int))
 def count_flags(flags: F @ thread[1], before: int32[1] @ thread[32]) -> int32 @ block[1]:
@@ -34,7 +34,7 @@ def count_flags(flags: F @ thread[1], before: int32[1] @ thread[32]) -> int32 @ 
     return total
 
 
-@prism("device")
+@prism.device
 @requires(thread[32])
 @template(F=dtype, ROWS=constexpr(int), WIDTH=constexpr(int))
 def rank_rows(flags: F @ thread[1], before: int32 @ thread[32], ranks: int32[ROWS] @ thread[1]):
@@ -61,7 +61,7 @@ def rank_rows(flags: F @ thread[1], before: int32 @ thread[32], ranks: int32[ROW
             kept = kept + int32(ends >> ((j - first) * FIELD) & ((1 << FIELD) - 1))
 
 
-@prism("device")
+@prism.device
 @requires(thread[1])
 @template(T=dtype, ITEMS=constexpr(int), ROWS=constexpr(int), WIDTH=constexpr(int))
 def scatter_kept(
@@ -76,7 +76,7 @@ def scatter_kept(
                 rank = rank + 1
 
 
-@prism("device")
+@prism.device
 @requires(block[1], thread[32])
 @template(T=dtype, ITEMS=constexpr(int), WIDTH=constexpr(int), THREADS=constexpr(int))
 def compact(items: T[ITEMS] @ thread[1], flags: uint32 @ thread[1]) -> int32 @ block[1]:
@@ -110,7 +110,7 @@ def compact(items: T[ITEMS] @ thread[1], flags: uint32 @ thread[1]) -> int32 @ b
     return total
 
 
-@prism("device")
+@prism.device
 @requires(block[1], thread[32])
 @template(T=dtype, ITEMS=constexpr(int), WIDTH=constexpr(int), THREADS=constexpr(int))
 def separate(items: T[ITEMS] @ thread[1], flags: uint32 @ thread[1]) -> int32 @ block[1]:
@@ -149,7 +149,7 @@ def separate(items: T[ITEMS] @ thread[1], flags: uint32 @ thread[1]) -> int32 @ 
     return total
 
 
-@prism("device")
+@prism.device
 @requires(block[1], thread[32])
 @template(
     T=dtype, TO=dtype, AS=function, ITEMS=constexpr(int), WIDTH=constexpr(int), THREADS=constexpr(int), VECTOR=constexpr(int),

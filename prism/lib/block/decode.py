@@ -6,7 +6,7 @@ from prism.lang import (
 from prism.lib.thread import operators
 
 
-@prism("device")
+@prism.device
 @requires(block[1], thread[32])
 @template(T=dtype, RUNS=constexpr(int), ITEMS=constexpr(int), THREADS=constexpr(int))
 def run_length_decode(

@@ -5,7 +5,7 @@ from prism.lang import (
 )
 
 
-@prism("device")
+@prism.device
 @requires(block[1], thread[32])
 @template(T=dtype, ITEMS=constexpr(int), WIDTH=constexpr(int), OP=function)
 def difference(items: T[ITEMS] @ thread[1], before: T @ block[1]) -> T @ block[1]:
@@ -29,7 +29,7 @@ def difference(items: T[ITEMS] @ thread[1], before: T @ block[1]) -> T @ block[1
     return end
 
 
-@prism("device")
+@prism.device
 @requires(block[1], thread[32])
 @template(T=dtype, ITEMS=constexpr(int), WIDTH=constexpr(int), OP=function)
 def difference_right(items: T[ITEMS] @ thread[1], after: T @ block[1]) -> T @ block[1]:
@@ -53,7 +53,7 @@ def difference_right(items: T[ITEMS] @ thread[1], after: T @ block[1]) -> T @ bl
     return end
 
 
-@prism("device")
+@prism.device
 @requires(block[1], thread[32])
 @template(T=dtype, ITEMS=constexpr(int), WIDTH=constexpr(int), DIFFERENT=function)
 def heads(
@@ -83,7 +83,7 @@ def heads(
     return end
 
 
-@prism("device")
+@prism.device
 @requires(block[1], thread[32])
 @template(T=dtype, ITEMS=constexpr(int), WIDTH=constexpr(int), DIFFERENT=function)
 def tails(

@@ -5,7 +5,7 @@ from prism.lang import (
 )
 
 
-@prism("device")
+@prism.device
 @requires(block[1], thread[1])
 @template(T=dtype, ITEMS=constexpr(int), THREADS=constexpr(int))
 def blocked_to_striped(items: T[ITEMS] @ thread[1]):
@@ -28,7 +28,7 @@ def blocked_to_striped(items: T[ITEMS] @ thread[1]):
             items[k] = tile[k * THREADS + t + (k * THREADS + t) // 32 * PAD]
 
 
-@prism("device")
+@prism.device
 @requires(block[1], thread[1])
 @template(T=dtype, ITEMS=constexpr(int), THREADS=constexpr(int))
 def striped_to_blocked(items: T[ITEMS] @ thread[1]):
@@ -51,7 +51,7 @@ def striped_to_blocked(items: T[ITEMS] @ thread[1]):
             items[k] = tile[t * ITEMS + k + (t * ITEMS + k) // 32 * PAD]
 
 
-@prism("device")
+@prism.device
 @requires(block[1], thread[32])
 @template(T=dtype, ITEMS=constexpr(int), THREADS=constexpr(int))
 def blocked_to_warp_striped(items: T[ITEMS] @ thread[1]):
@@ -78,7 +78,7 @@ def blocked_to_warp_striped(items: T[ITEMS] @ thread[1]):
                     items[k] = run[k * (32 + PAD) + lane]
 
 
-@prism("device")
+@prism.device
 @requires(block[1], thread[32])
 @template(T=dtype, ITEMS=constexpr(int), THREADS=constexpr(int))
 def warp_striped_to_blocked(items: T[ITEMS] @ thread[1]):
@@ -105,7 +105,7 @@ def warp_striped_to_blocked(items: T[ITEMS] @ thread[1]):
                     items[k] = run[lane * ITEMS + k + (lane * ITEMS + k) // 32 * PAD]
 
 
-@prism("device")
+@prism.device
 @requires(block[1], thread[1])
 @template(T=dtype, ITEMS=constexpr(int), THREADS=constexpr(int))
 def scatter_to_blocked(items: T[ITEMS] @ thread[1], ranks: int32[ITEMS] @ thread[1], ranked: int32 @ block[1]):
@@ -132,7 +132,7 @@ def scatter_to_blocked(items: T[ITEMS] @ thread[1], ranks: int32[ITEMS] @ thread
                 items[k] = tile[t * ITEMS + k]
 
 
-@prism("device")
+@prism.device
 @requires(block[1], thread[1])
 @template(T=dtype, ITEMS=constexpr(int), THREADS=constexpr(int))
 def scatter_to_striped(items: T[ITEMS] @ thread[1], ranks: int32[ITEMS] @ thread[1], ranked: int32 @ block[1]):
@@ -159,7 +159,7 @@ def scatter_to_striped(items: T[ITEMS] @ thread[1], ranks: int32[ITEMS] @ thread
                 items[k] = tile[k * THREADS + t]
 
 
-@prism("device")
+@prism.device
 @requires(block[1], thread[32])
 @template(T=dtype, ITEMS=constexpr(int), THREADS=constexpr(int))
 def scatter_to_warp_striped(items: T[ITEMS] @ thread[1], ranks: int32[ITEMS] @ thread[1], ranked: int32 @ block[1]):
@@ -186,7 +186,7 @@ def scatter_to_warp_striped(items: T[ITEMS] @ thread[1], ranks: int32[ITEMS] @ t
                 items[k] = tile[at + 32 * k]
 
 
-@prism("device")
+@prism.device
 @requires(block[1], thread[1])
 @template(T=dtype)
 def broadcast(value: T @ thread[1], source: int32 @ block[1]) -> T @ block[1]:

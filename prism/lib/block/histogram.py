@@ -6,7 +6,7 @@ from prism.lang import (
 )
 
 
-@prism("device")
+@prism.device
 @requires(block[1], thread[1])
 @template(T=dtype)
 def fill(y: ptr(T) @ block[1], value: T @ block[1], n: int32 @ block[1]):
@@ -24,7 +24,7 @@ def fill(y: ptr(T) @ block[1], value: T @ block[1], n: int32 @ block[1]):
                 mine[k] = value
 
 
-@prism("device")
+@prism.device
 @requires(block[1], thread[1])
 @template(C=dtype, ITEMS=constexpr(int), COPIES=constexpr(int, default=1), WITHIN=constexpr(bool, default=False))
 def histogram(items: int32[ITEMS] @ thread[1], bins: ptr(C) @ block[1], size: int32 @ block[1]):
@@ -50,7 +50,7 @@ def histogram(items: int32[ITEMS] @ thread[1], bins: ptr(C) @ block[1], size: in
                 atomic_add(mine[items[k] * COPIES], 1, scope="block")
 
 
-@prism("device")
+@prism.device
 @requires(block[1], thread[1])
 @template(C=dtype, ITEMS=constexpr(int), COPIES=constexpr(int, default=1), WITHIN=constexpr(bool, default=False))
 def add_weights(

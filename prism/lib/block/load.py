@@ -7,7 +7,7 @@ from prism.lang import (
 from prism.lib.thread.words import element, first_row, last_row, load_row
 
 
-@prism("device")
+@prism.device
 @requires(block[1], thread[32])
 @template(T=dtype, ITEMS=constexpr(int), WIDTH=constexpr(int), VECTORIZED=constexpr(bool))
 def load(
@@ -30,7 +30,7 @@ def load(
         warp.load(run, items, valid - first, otherwise, WIDTH=WIDTH, VECTORIZED=VECTORIZED)
 
 
-@prism("device")
+@prism.device
 @requires(block[1], thread[1])
 @template(T=dtype, ITEMS=constexpr(int))
 def load_striped(
@@ -50,7 +50,7 @@ def load_striped(
             items[k] = x[k * threads + t] if k * threads + t < valid else otherwise
 
 
-@prism("device")
+@prism.device
 @requires(block[1], thread[32])
 @template(T=dtype, ITEMS=constexpr(int), THREADS=constexpr(int))
 def load_transposed(
@@ -68,7 +68,7 @@ def load_transposed(
     block.warp_striped_to_blocked(items, THREADS=THREADS)
 
 
-@prism("device")
+@prism.device
 @requires(block[1], thread[1])
 @template(T=dtype, TILE=constexpr(int))
 def prefetch_tile(x: ptr(const(T)) @ grid[1], tile: int32 @ block[1], n: int64 @ block[1]):
@@ -84,7 +84,7 @@ def prefetch_tile(x: ptr(const(T)) @ grid[1], tile: int32 @ block[1], n: int64 @
             prefetch(x[int64(tile) * TILE], thread.extent(tile, n, TILE=TILE))
 
 
-@prism("device")
+@prism.device
 @requires(block[1], thread[32])
 @template(ITEMS=constexpr(int), WIDTH=constexpr(int))
 def place() -> int32 @ thread[1]:
@@ -99,7 +99,7 @@ def place() -> int32 @ thread[1]:
     return t // 32 * (32 * ITEMS) + t % 32 * WIDTH
 
 
-@prism("device")
+@prism.device
 @requires(block[1], thread[32])
 @template(
     TI=dtype, T=dtype, ITEMS=constexpr(int), WIDTH=constexpr(int), REVERSE=constexpr(bool), SPARE=constexpr(bool),
@@ -142,7 +142,7 @@ def load_tile(
                 )
 
 
-@prism("device")
+@prism.device
 @requires(thread[1])
 @template(
     TI=dtype, T=dtype, ITEMS=constexpr(int), WIDTH=constexpr(int), REVERSE=constexpr(bool), VECTORS=constexpr(bool),

@@ -7,7 +7,7 @@ from prism.lang import (
 from prism.lib.thread import operators
 
 
-@prism("device")
+@prism.device
 @requires(block[1], thread[32])
 @template(
     ITEMS=constexpr(int), THREADS=constexpr(int), BITS=constexpr(int), WIDTH=constexpr(int, default=lambda ITEMS: ITEMS),
@@ -31,7 +31,7 @@ def radix_rank(digits: int32[ITEMS] @ thread[1], ranks: int32[ITEMS] @ thread[1]
     radix_rank_counts(digits, ranks, counts, begins, THREADS=THREADS, BITS=BITS, WIDTH=WIDTH)
 
 
-@prism("device")
+@prism.device
 @requires(block[1], thread[32])
 @template(
     ITEMS=constexpr(int), SHARE=constexpr(int), THREADS=constexpr(int), BITS=constexpr(int),
@@ -70,7 +70,7 @@ def radix_rank_counts(
         block.warp_striped_to_blocked(ranks, THREADS=THREADS)
 
 
-@prism("device")
+@prism.device
 @requires(block[1], thread[32])
 @template(ITEMS=constexpr(int), SHARE=constexpr(int), THREADS=constexpr(int), BITS=constexpr(int))
 def rank_rows(
@@ -126,7 +126,7 @@ def rank_rows(
             ranks[k] = begin + int32(popcount(peers & (uint32(1) << uint32(lane)) - 1))
 
 
-@prism("device")
+@prism.device
 @requires(block[1], thread[32])
 @template(SHARE=constexpr(int), THREADS=constexpr(int), DIGITS=constexpr(int))
 def count_digits(
@@ -153,7 +153,7 @@ def count_digits(
                     next = next + here
 
 
-@prism("device")
+@prism.device
 @requires(thread[32])
 @template(BITS=constexpr(int))
 def peers_by_votes(digit: int32 @ thread[1]) -> uint32 @ thread[1]:
@@ -166,7 +166,7 @@ def peers_by_votes(digit: int32 @ thread[1]) -> uint32 @ thread[1]:
     return peers
 
 
-@prism("device")
+@prism.device
 @requires(thread[32])
 def peers_by_mask(lanes: ptr(uint32) @ thread[32], digit: int32 @ thread[1]) -> uint32 @ thread[1]:
     """The lanes of the warp that have this digit: each sets its bit of `lanes[digit]`. All words are 0 before, and after."""
@@ -182,7 +182,7 @@ def peers_by_mask(lanes: ptr(uint32) @ thread[32], digit: int32 @ thread[1]) -> 
     return peers
 
 
-@prism("device")
+@prism.device
 @requires(block[1], thread[32])
 @template(N=dtype, U=dtype, KEY=function, COUNTS=function, BITS=constexpr(int), THREADS=constexpr(int))
 def select_rank(n: N @ block[1], rank: N @ block[1]) -> (U, N, N) @ block[1]:
@@ -257,7 +257,7 @@ def select_rank(n: N @ block[1], rank: N @ block[1]) -> (U, N, N) @ block[1]:
     return key[0], numbers[0], numbers[1]
 
 
-@prism("device")
+@prism.device
 @requires(block[1], thread[32])
 @template(
     T=dtype, U=dtype, KEY=function, BITS=constexpr(int), ITEMS=constexpr(int), THREADS=constexpr(int),

@@ -6,7 +6,7 @@ from prism.lang import (
 )
 
 
-@prism("device")
+@prism.device
 @requires(block[1], thread[32])
 @template(T=dtype, OP=function)
 def reduce(value: T @ thread[1]) -> T @ block[1]:
@@ -32,7 +32,7 @@ def reduce(value: T @ thread[1]) -> T @ block[1]:
     return total
 
 
-@prism("device")
+@prism.device
 @requires(block[1], thread[32])
 @template(T=dtype, OP=function, MOST=constexpr(int), TENSOR=constexpr(bool))
 def reduce_to_first(value: T @ thread[1], identity: T @ block[1]) -> T @ thread[1]:
@@ -63,7 +63,7 @@ def reduce_to_first(value: T @ thread[1], identity: T @ block[1]) -> T @ thread[
     return sum
 
 
-@prism("device")
+@prism.device
 @requires(block[1], thread[32])
 @template(T=dtype, OP=function, APART=constexpr(int), TEAM=constexpr(int), THREADS=constexpr(int))
 def reduce_apart(value: T @ thread[1]) -> T @ thread[1]:
@@ -96,7 +96,7 @@ def reduce_apart(value: T @ thread[1]) -> T @ thread[1]:
     return value
 
 
-@prism("device")
+@prism.device
 @requires(block[1], thread[32])
 @template(T=dtype, OP=function)
 def reduce_into(y: ptr(T) @ block[1], value: T @ thread[1]):
@@ -126,7 +126,7 @@ def reduce_into(y: ptr(T) @ block[1], value: T @ thread[1]):
                 target[0] = total
 
 
-@prism("device")
+@prism.device
 @requires(block[1], thread[32])
 @template(T=dtype, OP=function)
 def reduce_valid(value: T @ thread[1], valid: int32 @ block[1], otherwise: T @ block[1]) -> T @ block[1]:
@@ -154,7 +154,7 @@ def reduce_valid(value: T @ thread[1], valid: int32 @ block[1], otherwise: T @ b
     return total
 
 
-@prism("device")
+@prism.device
 @template(T=dtype, OP=function, SIZE=constexpr(int))
 @requires(block[1], thread[SIZE])
 def reduce_groups(value: T @ thread[1]) -> T @ thread[SIZE]:
@@ -186,7 +186,7 @@ def reduce_groups(value: T @ thread[1]) -> T @ thread[SIZE]:
     return total
 
 
-@prism("device")
+@prism.device
 @requires(block[1], thread[32])
 @template(T=dtype, OP=function)
 def reduce_all(value: T @ thread[1], identity: T @ block[1]) -> T @ thread[1]:
@@ -211,7 +211,7 @@ def reduce_all(value: T @ thread[1], identity: T @ block[1]) -> T @ thread[1]:
     return warp.reduce_near(sums[t % 32] if t % 32 < many else identity, 5, OP=OP)
 
 
-@prism("device")
+@prism.device
 @template(T=dtype, OP=function, BLOCKS=constexpr(int))
 @requires(block[BLOCKS], thread[32])
 def reduce_cluster(value: T @ thread[1], identity: T @ block[BLOCKS]) -> T @ thread[1]:
@@ -242,7 +242,7 @@ def reduce_cluster(value: T @ thread[1], identity: T @ block[BLOCKS]) -> T @ thr
     return warp.reduce_near(total, 5, OP=OP)
 
 
-@prism("device")
+@prism.device
 @template(T=dtype, BLOCKS=constexpr(int))
 @requires(block[BLOCKS], thread[32])
 def gather_warps(value: T @ thread[1], identity: T @ block[BLOCKS], found: T[BLOCKS] @ thread[1]):

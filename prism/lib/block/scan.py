@@ -6,7 +6,7 @@ from prism.lang import (
 )
 
 
-@prism("device")
+@prism.device
 @requires(block[1], thread[32])
 @template(T=dtype, ITEMS=constexpr(int), WIDTH=constexpr(int), OP=function, EXCLUSIVE=constexpr(bool))
 def scan(items: T[ITEMS] @ thread[1], identity: T @ block[1]) -> T @ block[1]:
@@ -40,7 +40,7 @@ def scan(items: T[ITEMS] @ thread[1], identity: T @ block[1]) -> T @ block[1]:
     return total
 
 
-@prism("device")
+@prism.device
 @requires(block[1], thread[32])
 @template(T=dtype, ITEMS=constexpr(int), WIDTH=constexpr(int), OP=function, EXCLUSIVE=constexpr(bool))
 def scan_initial(items: T[ITEMS] @ thread[1], initial: T @ block[1]) -> T @ block[1]:
@@ -97,7 +97,7 @@ def scan_initial(items: T[ITEMS] @ thread[1], initial: T @ block[1]) -> T @ bloc
     return total
 
 
-@prism("device")
+@prism.device
 @requires(block[1], thread[32])
 @template(T=dtype, ITEMS=constexpr(int), WIDTH=constexpr(int), OP=function, EXCLUSIVE=constexpr(bool))
 def scan_valid(items: T[ITEMS] @ thread[1], initial: T @ block[1], valid: int32 @ block[1]) -> T @ block[1]:
@@ -164,7 +164,7 @@ def scan_valid(items: T[ITEMS] @ thread[1], initial: T @ block[1], valid: int32 
     return total
 
 
-@prism("device")
+@prism.device
 @requires(block[1], thread[32])
 @template(T=dtype, ITEMS=constexpr(int), WIDTH=constexpr(int), OP=function)
 def scan_both(items: T[ITEMS] @ thread[1], exclusive: T[ITEMS] @ thread[1], initial: T @ block[1]) -> T @ block[1]:
@@ -188,7 +188,7 @@ def scan_both(items: T[ITEMS] @ thread[1], exclusive: T[ITEMS] @ thread[1], init
     return total
 
 
-@prism("device")
+@prism.device
 @template(T=dtype, ITEMS=constexpr(int), WIDTH=constexpr(int), OP=function, EXCLUSIVE=constexpr(bool), SIZE=constexpr(int))
 @requires(block[1], thread[SIZE])
 def scan_groups(items: T[ITEMS] @ thread[1], identity: T @ block[1]) -> T @ thread[SIZE]:

@@ -10,7 +10,7 @@ TINY = 1e-30
 """Cells in a unit where that is no number: all are in the first cell but those that are very large."""
 
 
-@prism("device")
+@prism.device
 @requires(block[1], thread[1])
 @template(T=dtype, CELLS=constexpr(int))
 def fill_guide(
@@ -48,7 +48,7 @@ def fill_guide(
     return offset, scale
 
 
-@prism("device")
+@prism.device
 @requires(thread[1])
 @template(T=dtype, CELLS=constexpr(int))
 def below_cell(

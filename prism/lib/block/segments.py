@@ -8,7 +8,7 @@ from prism.lang import (
 from prism.lib.thread import operators
 
 
-@prism("device")
+@prism.device
 @requires(block[1], thread[32])
 @template(T=dtype, ITEMS=constexpr(int), WIDTH=constexpr(int), OP=function, EXCLUSIVE=constexpr(bool))
 def scan_segments(
@@ -58,7 +58,7 @@ def scan_segments(
     return last
 
 
-@prism("device")
+@prism.device
 @requires(block[1], thread[32])
 @template(T=dtype, OP=function)
 def reduce_segments(value: T @ thread[1], head: bool @ thread[1]) -> T @ thread[1]:
@@ -117,7 +117,7 @@ def reduce_segments(value: T @ thread[1], head: bool @ thread[1]) -> T @ thread[
     return result
 
 
-@prism("device")
+@prism.device
 @requires(block[1], thread[32])
 @template(K=dtype, T=dtype, ITEMS=constexpr(int), WIDTH=constexpr(int), OP=function, EXCLUSIVE=constexpr(bool))
 def scan_by_key(keys: K[ITEMS] @ thread[1], items: T[ITEMS] @ thread[1], identity: T @ block[1]) -> T @ block[1]:
@@ -138,7 +138,7 @@ def scan_by_key(keys: K[ITEMS] @ thread[1], items: T[ITEMS] @ thread[1], identit
     return block.scan_segments(items, flags, identity, identity, WIDTH=WIDTH, OP=OP, EXCLUSIVE=EXCLUSIVE)
 
 
-@prism("device")
+@prism.device
 @requires(block[1], thread[32])
 @template(K=dtype, T=dtype, ITEMS=constexpr(int), OP=function)
 def reduce_by_key(
@@ -179,7 +179,7 @@ def reduce_by_key(
     return runs
 
 
-@prism("device")
+@prism.device
 @requires(thread[1])
 @template(ITEMS=constexpr(int), WIDTH=constexpr(int))
 def first_head(flags: uint32 @ thread[1], at: int32 @ thread[1], otherwise: int32 @ thread[1]) -> int32 @ thread[1]:
@@ -188,7 +188,7 @@ def first_head(flags: uint32 @ thread[1], at: int32 @ thread[1], otherwise: int3
     return otherwise if flags == 0 else at + i // WIDTH * (32 * WIDTH) + i % WIDTH
 
 
-@prism("device")
+@prism.device
 @requires(block[1], thread[32])
 @template(T=dtype, ITEMS=constexpr(int), WIDTH=constexpr(int), OP=function, EXCLUSIVE=constexpr(bool), RUNS=constexpr(bool))
 def scan_heads(

@@ -6,7 +6,7 @@ from prism.lang import (
 )
 
 
-@prism("device")
+@prism.device
 @requires(block[1], thread[32])
 @template(T=dtype, ITEMS=constexpr(int), WIDTH=constexpr(int))
 def shift_up(items: T[ITEMS] @ thread[1], before: T @ block[1]) -> T @ block[1]:
@@ -37,7 +37,7 @@ def shift_up(items: T[ITEMS] @ thread[1], before: T @ block[1]) -> T @ block[1]:
     return ends[warps - 1]
 
 
-@prism("device")
+@prism.device
 @requires(block[1], thread[32])
 @template(T=dtype, ITEMS=constexpr(int), WIDTH=constexpr(int))
 def shift_down(items: T[ITEMS] @ thread[1], after: T @ block[1]) -> T @ block[1]:
@@ -68,7 +68,7 @@ def shift_down(items: T[ITEMS] @ thread[1], after: T @ block[1]) -> T @ block[1]
     return ends[0]
 
 
-@prism("device")
+@prism.device
 @requires(block[1], thread[1])
 @template(T=dtype, THREADS=constexpr(int))
 def rotate(value: T @ thread[1], distance: int32 @ block[1]) -> T @ thread[1]:
@@ -91,7 +91,7 @@ def rotate(value: T @ thread[1], distance: int32 @ block[1]) -> T @ thread[1]:
     return result
 
 
-@prism("device")
+@prism.device
 @requires(block[1], thread[1])
 @template(T=dtype, THREADS=constexpr(int))
 def offset(value: T @ thread[1], distance: int32 @ block[1], otherwise: T @ thread[1]) -> T @ thread[1]:

@@ -6,7 +6,7 @@ from prism.lang import (
 )
 
 
-@prism("device")
+@prism.device
 @requires(block[1], thread[1])
 @template(T=dtype, ITEMS=constexpr(int), THREADS=constexpr(int), LESS=function)
 def merge(
@@ -38,7 +38,7 @@ def merge(
         )
 
 
-@prism("device")
+@prism.device
 @requires(block[1], thread[1])
 @template(K=dtype, T=dtype, ITEMS=constexpr(int), THREADS=constexpr(int), LESS=function)
 def merge_pairs(
@@ -82,7 +82,7 @@ def merge_pairs(
                 items[k] = values[places[k]] if t * ITEMS + k < size_a + size_b else nothing
 
 
-@prism("device")
+@prism.device
 @requires(block[1], thread[1])
 @template(T=dtype, ITEMS=constexpr(int), THREADS=constexpr(int))
 def load_runs(
@@ -103,7 +103,7 @@ def load_runs(
                 items[k] = b[k * THREADS + t - size_a]
 
 
-@prism("device")
+@prism.device
 @requires(thread[1])
 @template(T=dtype, ITEMS=constexpr(int), SIZE=constexpr(int), LESS=function)
 def merge_within(
@@ -148,7 +148,7 @@ def merge_within(
                 items[k] = otherwise
 
 
-@prism("device")
+@prism.device
 @requires(thread[1])
 @template(T=dtype, LESS=function)
 def merge_path_within(
@@ -173,7 +173,7 @@ def merge_path_within(
     return low - first
 
 
-@prism("device")
+@prism.device
 @requires(block[1], thread[1])
 @template(T=dtype, ITEMS=constexpr(int), THREADS=constexpr(int), LESS=function)
 def merge_sort(items: T[ITEMS] @ thread[1]):
@@ -207,7 +207,7 @@ def merge_sort(items: T[ITEMS] @ thread[1]):
         width *= 2
 
 
-@prism("device")
+@prism.device
 @requires(block[1], thread[1])
 @template(K=dtype, T=dtype, ITEMS=constexpr(int), THREADS=constexpr(int), LESS=function)
 def merge_sort_pairs(keys: K[ITEMS] @ thread[1], items: T[ITEMS] @ thread[1]):
@@ -256,7 +256,7 @@ def merge_sort_pairs(keys: K[ITEMS] @ thread[1], items: T[ITEMS] @ thread[1]):
         width *= 2
 
 
-@prism("device")
+@prism.device
 @requires(block[1], thread[32])
 @template(T=dtype, ITEMS=constexpr(int), THREADS=constexpr(int), KEY=function, FIRST=constexpr(int), LAST=constexpr(int))
 def radix_sort(items: T[ITEMS] @ thread[1]):
@@ -289,7 +289,7 @@ def radix_sort(items: T[ITEMS] @ thread[1]):
                 block.scatter_to_blocked(items, ranks, THREADS * ITEMS, THREADS=THREADS)
 
 
-@prism("device")
+@prism.device
 @requires(block[1], thread[32])
 @template(
     K=dtype, T=dtype, ITEMS=constexpr(int), THREADS=constexpr(int), KEY=function, FIRST=constexpr(int), LAST=constexpr(int)
@@ -326,7 +326,7 @@ def radix_sort_pairs(keys: K[ITEMS] @ thread[1], items: T[ITEMS] @ thread[1]):
                 block.scatter_to_blocked(items, ranks, THREADS * ITEMS, THREADS=THREADS)
 
 
-@prism("device")
+@prism.device
 @requires(block[1], thread[32])
 @template(T=dtype, ITEMS=constexpr(int), THREADS=constexpr(int), LESS=function, TOTAL=constexpr(bool))
 def sort_network(items: T[ITEMS] @ thread[1]):
@@ -357,7 +357,7 @@ def sort_network(items: T[ITEMS] @ thread[1]):
         width = 2 * width
 
 
-@prism("device")
+@prism.device
 @requires(block[1], thread[32])
 @template(T=dtype, ITEMS=constexpr(int), THREADS=constexpr(int), LESS=function, TOTAL=constexpr(bool))
 def exchange(items: T[ITEMS] @ thread[1], mask: int32 @ block[1], flip: int32 @ block[1]):

@@ -6,7 +6,7 @@ from prism.lang import (
 )
 
 
-@prism("device")
+@prism.device
 @requires(block[1], thread[32])
 @template(T=dtype, ITEMS=constexpr(int), WIDTH=constexpr(int), VECTORIZED=constexpr(bool))
 def store(y: ptr(T) @ block[1], items: T[ITEMS] @ thread[1], valid: int32 @ block[1]):
@@ -26,7 +26,7 @@ def store(y: ptr(T) @ block[1], items: T[ITEMS] @ thread[1], valid: int32 @ bloc
         warp.store(run, items, valid - first, WIDTH=WIDTH, VECTORIZED=VECTORIZED)
 
 
-@prism("device")
+@prism.device
 @requires(block[1], thread[1])
 @template(T=dtype, ITEMS=constexpr(int))
 def store_striped(y: ptr(T) @ block[1], items: T[ITEMS] @ thread[1], valid: int32 @ block[1]):
@@ -46,7 +46,7 @@ def store_striped(y: ptr(T) @ block[1], items: T[ITEMS] @ thread[1], valid: int3
                     mine[k * threads] = items[k]
 
 
-@prism("device")
+@prism.device
 @requires(block[1], thread[32])
 @template(T=dtype, ITEMS=constexpr(int), THREADS=constexpr(int))
 def store_transposed(y: ptr(T) @ block[1], items: T[ITEMS] @ thread[1], valid: int32 @ block[1]):
@@ -62,7 +62,7 @@ def store_transposed(y: ptr(T) @ block[1], items: T[ITEMS] @ thread[1], valid: i
     block.store(y, items, valid, WIDTH=1, VECTORIZED=False)
 
 
-@prism("device")
+@prism.device
 @requires(block[1], thread[32])
 @template(
     T=dtype, TO=dtype, ITEMS=constexpr(int), WIDTH=constexpr(int), REVERSE=constexpr(bool), KEPT=constexpr(bool),

@@ -6,7 +6,7 @@ from prism.lang import (
 )
 
 
-@prism("device")
+@prism.device
 @requires(block[1], thread[32])
 def count(predicate: bool @ thread[1]) -> int32 @ block[1]:
     """In how many threads `predicate` holds; all threads get the result.
@@ -30,7 +30,7 @@ def count(predicate: bool @ thread[1]) -> int32 @ block[1]:
     return total
 
 
-@prism("device")
+@prism.device
 @requires(block[1], thread[32])
 def all(predicate: bool @ thread[1]) -> bool @ block[1]:
     """Whether `predicate` holds in all threads; all of them get the result.
@@ -43,7 +43,7 @@ def all(predicate: bool @ thread[1]) -> bool @ block[1]:
     return missed == 0
 
 
-@prism("device")
+@prism.device
 @requires(block[1], thread[32])
 def any(predicate: bool @ thread[1]) -> bool @ block[1]:
     """Whether `predicate` holds in any thread; all threads get the result.

@@ -3,7 +3,7 @@
 from prism.lang import atomic_add, block, grid, int32, int64, load_acquire, prism, ptr, requires, split, thread, uint64
 
 
-@prism("device")
+@prism.device
 @requires(block[1], thread[32])
 def count_done(control: ptr(uint64) @ grid[1], counter: int32 @ block[1] = 0):
     """Add one to `control[counter]`, once all threads of the block are here: `grid.wait_for_done` waits for it.
@@ -21,7 +21,7 @@ def count_done(control: ptr(uint64) @ grid[1], counter: int32 @ block[1] = 0):
             atomic_add(control[counter], 1, order="release")
 
 
-@prism("device")
+@prism.device
 @requires(block[1], thread[32])
 def wait_for_done(control: ptr(uint64) @ grid[1], number: int64 @ block[1], counter: int32 @ block[1] = 0):
     """Wait until blocks have called `grid.count_done` at least `number` times; then all that they wrote before can be read.

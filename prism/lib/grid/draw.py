@@ -5,7 +5,7 @@ from prism.lang import (
 )  # fmt: skip
 
 
-@prism("device")
+@prism.device
 @requires(block[1], thread[1])
 def draw(control: ptr(uint64) @ grid[1], counter: int32 @ block[1] = 0) -> uint64 @ thread[1]:
     """Draw the block's next ticket: its first thread has it, once it uses it; `grid.next_tile` gives it to all.
@@ -26,7 +26,7 @@ def draw(control: ptr(uint64) @ grid[1], counter: int32 @ block[1] = 0) -> uint6
     return ticket
 
 
-@prism("device")
+@prism.device
 @requires(block[1], thread[1])
 def next_tile(ticket: uint64 @ thread[1]) -> int32 @ block[1]:
     """The number of the tile whose ticket `grid.draw` has drawn, for the whole block.
@@ -39,7 +39,7 @@ def next_tile(ticket: uint64 @ thread[1]) -> int32 @ block[1]:
     return int32(word)
 
 
-@prism("device")
+@prism.device
 @requires(block[1], thread[1])
 def epoch(control: ptr(uint64) @ grid[1]) -> uint32 @ thread[1]:
     """The launch's epoch, of a kernel whose blocks draw no tickets: in the first thread, once it uses it; 1 in the others.

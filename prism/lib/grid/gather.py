@@ -6,7 +6,7 @@ from prism.lang import (
 )
 
 
-@prism("device")
+@prism.device
 @requires(thread[32])
 @template(T=dtype, OP=function, WORDS=constexpr(int), ORDERED=constexpr(bool))
 def collect(
@@ -33,7 +33,7 @@ def collect(
     return sum
 
 
-@prism("device")
+@prism.device
 @requires(block[1], thread[32])
 @template(T=dtype, OP=function, WORDS=constexpr(int), ORDERED=constexpr(bool), TENSOR=constexpr(bool))
 def gather(
@@ -76,7 +76,7 @@ def gather(
     return combined
 
 
-@prism("device")
+@prism.device
 @requires(block[1], thread[32])
 @template(
     T=dtype, TO=dtype, OP=function, INTO=function, WORDS=constexpr(int), ORDERED=constexpr(bool), TENSOR=constexpr(bool),

@@ -6,7 +6,7 @@ from prism.lang import (
 )
 
 
-@prism("device")
+@prism.device
 @requires(block[1], thread[1])
 @template(N=dtype, C=dtype, COPIES=constexpr(int, default=1))
 def histogram(counts: ptr(const(N)) @ block[1], bins: ptr(C) @ grid[1], size: int32 @ block[1], first: int64 @ block[1] = 0):

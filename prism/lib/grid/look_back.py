@@ -6,7 +6,7 @@ from prism.lang import (
 )
 
 
-@prism("device")
+@prism.device
 @requires(block[1], thread[32])
 @template(T=dtype, OP=function, THREADS=constexpr(int), WORDS=constexpr(int))
 def look_back(
@@ -34,7 +34,7 @@ def look_back(
     return block.reduce(sum, OP=OP)
 
 
-@prism("device")
+@prism.device
 @requires(block[1], thread[32])
 @template(T=dtype, OP=function, THREADS=constexpr(int), WORDS=constexpr(int))
 def look_back_share(
@@ -62,7 +62,7 @@ def look_back_share(
     return sum
 
 
-@prism("device")
+@prism.device
 @requires(block[1], thread[32])
 @template(T=dtype, TAKE=function, THREADS=constexpr(int), WORDS=constexpr(int))
 def look_back_each(

@@ -6,7 +6,7 @@ from prism.lang import (
 )
 
 
-@prism("device")
+@prism.device
 @requires(block[1], thread[32])
 @template(T=dtype, OP=function, THREADS=constexpr(int), WORDS=constexpr(int))
 def look_back_segments(

@@ -5,7 +5,7 @@ from prism.lang import (
 )  # fmt: skip
 
 
-@prism("device")
+@prism.device
 @template(
     A=dtype, B=dtype, ROWS_A=constexpr(int), COLUMNS_A=constexpr(int), SWIZZLE_A=constexpr(int), ROWS_B=constexpr(int),
     COLUMNS_B=constexpr(int), SWIZZLE_B=constexpr(int), STAGES=constexpr(int), WARPS=constexpr(int), THREADS=constexpr(int),

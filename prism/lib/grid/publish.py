@@ -3,7 +3,7 @@
 from prism.lang import block, dtype, grid, int32, mailbox, prism, ptr, publish as put, requires, split, template, thread, uint32
 
 
-@prism("device")
+@prism.device
 @requires(block[1], thread[1])
 @template(T=dtype)
 def publish(words: ptr(mailbox(T)) @ grid[1], tile: int32 @ block[1], total: T @ thread[1], epoch: uint32 @ thread[1]):

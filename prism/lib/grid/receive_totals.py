@@ -3,7 +3,7 @@
 from prism.lang import constexpr, dtype, function, grid, int32, mailbox, prism, ptr, receive, requires, template, thread, uint32
 
 
-@prism("device")
+@prism.device
 @requires(thread[1])
 @template(T=dtype, N=dtype, OP=function, WORDS=constexpr(int))
 def receive_totals(

@@ -8,7 +8,7 @@ from prism.lib.grid.ticket import Ticket
 from prism.lib.thread import operators
 
 
-@prism("device")
+@prism.device
 @template(
     LOAD=function, LOOK_BACK=function, STORE=function, KEEP=function, THREADS=constexpr(int),
     ALWAYS=constexpr(bool, default=False),
@@ -66,7 +66,7 @@ def tile_loop(
     return Ticket(tile, epoch)
 
 
-@prism("device")
+@prism.device
 @template(
     T=dtype, OP=function, LOAD=function, KEEP=function, STORE=function, THREADS=constexpr(int), WORDS=constexpr(int, default=2),
     STABLE=constexpr(bool, default=False),
@@ -126,7 +126,7 @@ def scan_tiles(
         grid.count_launch(control, words, capacity, tiles, last.epoch, identity)
 
 
-@prism("device")
+@prism.device
 @template(LOAD=function, STORE=function, KEEP=function, THREADS=constexpr(int), WORDS=constexpr(int, default=2))
 @requires(block[1], thread[THREADS])
 def select_tiles(

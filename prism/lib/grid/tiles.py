@@ -8,7 +8,7 @@ from prism.lib.grid.ticket import Ticket
 from prism.lib.thread import operators
 
 
-@prism("device")
+@prism.device
 @requires(block[1], thread[1])
 def tiles(control: ptr(uint64) @ grid[1], counter: int32 @ block[1] = 0) -> Ticket @ block[1]:
     """The block's first ticket, `grid.Ticket`: its `tile`, and the launch's `epoch`, which all blocks agree on.
@@ -31,7 +31,7 @@ def tiles(control: ptr(uint64) @ grid[1], counter: int32 @ block[1] = 0) -> Tick
     return Ticket(int32(first), uint32(first >> 32) + 1)
 
 
-@prism("device")
+@prism.device
 @template(TILE=function, THREADS=constexpr(int))
 @requires(block[1], thread[THREADS])
 def dynamic_tiles(
@@ -69,7 +69,7 @@ def dynamic_tiles(
             tile = now[0]
 
 
-@prism("device")
+@prism.device
 @requires(thread[1])
 def owners(
     first: int32 @ thread[1], many: int32 @ thread[1], tiles: int32 @ thread[1], blocks: int32 @ thread[1]
@@ -85,7 +85,7 @@ def owners(
     return vector(int32, 2)(leader, int32((int64(first + many) * share - 1) // tiles) - leader + 1)
 
 
-@prism("device")
+@prism.device
 @template(SIZE=constexpr(int))
 @requires(thread[1])
 def count_tiles(length: int32 @ thread[1]) -> int32 @ thread[1]:
@@ -98,7 +98,7 @@ def count_tiles(length: int32 @ thread[1]) -> int32 @ thread[1]:
     return max(1, length // SIZE + (1 if length % SIZE > 0 else 0))
 
 
-@prism("device")
+@prism.device
 @template(WORK=function, SIZE=constexpr(int), UNEVEN=constexpr(bool), THREADS=constexpr(int))
 @requires(block[1], thread[THREADS])
 def deal_tiles(

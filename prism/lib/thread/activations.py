@@ -9,14 +9,14 @@ from prism.lang import (
 )
 
 
-@prism("device")
+@prism.device
 @requires(thread[1])
 def relu(x: float32 @ thread[1]) -> float32 @ thread[1]:
     """The larger of x and 0."""
     return max(x, 0.0)
 
 
-@prism("device")
+@prism.device
 @requires(thread[1])
 def relu_squared(x: float32 @ thread[1]) -> float32 @ thread[1]:
     """The square of x where that is above 0, else 0."""
@@ -24,28 +24,28 @@ def relu_squared(x: float32 @ thread[1]) -> float32 @ thread[1]:
     return y * y
 
 
-@prism("device")
+@prism.device
 @requires(thread[1])
 def clamp(x: float32 @ thread[1], low: float32 @ thread[1], high: float32 @ thread[1]) -> float32 @ thread[1]:
     """The nearest to x of what is between `low` and `high`."""
     return min(max(x, low), high)
 
 
-@prism("device")
+@prism.device
 @requires(thread[1])
 def sigmoid(x: float32 @ thread[1]) -> float32 @ thread[1]:
     """1 / (1 + e^-x)."""
     return fast_divide(1.0, 1.0 + fast_exp2_flush(-1.4426950408889634 * x))
 
 
-@prism("device")
+@prism.device
 @requires(thread[1])
 def silu(x: float32 @ thread[1]) -> float32 @ thread[1]:
     """x / (1 + e^-x): SiLU, or swish."""
     return fast_divide(x, 1.0 + fast_exp2_flush(-1.4426950408889634 * x))
 
 
-@prism("device")
+@prism.device
 @requires(thread[1])
 def log_odds(x: float32 @ thread[1]) -> float32 @ thread[1]:
     """The logarithm to base 2 of the odds that a number of the normal distribution is above x.
@@ -62,7 +62,7 @@ def log_odds(x: float32 @ thread[1]) -> float32 @ thread[1]:
     return x * u
 
 
-@prism("device")
+@prism.device
 @requires(thread[1])
 def gelu(x: float32 @ thread[1]) -> float32 @ thread[1]:
     """x times the normal distribution's share below x: GELU, off by at most 2^-19, and up to 6 by 2^-6 of itself.
@@ -72,14 +72,14 @@ def gelu(x: float32 @ thread[1]) -> float32 @ thread[1]:
     return fast_divide(x, 1.0 + fast_exp2_flush(log_odds(x)))
 
 
-@prism("device")
+@prism.device
 @requires(thread[1])
 def gelu_tanh(x: float32 @ thread[1]) -> float32 @ thread[1]:
     """GELU by tanh(sqrt(2 / pi) * (x + 0.044715 x^3)), as `approximate="tanh"` of torch's."""
     return fast_divide(x, 1.0 + fast_exp2_flush(x * (-2.302208198144325 - 0.10294323 * (x * x))))
 
 
-@prism("device")
+@prism.device
 @requires(thread[1])
 def silu_fast(x: float32 @ thread[1]) -> float32 @ thread[1]:
     """As `silu`, off by at most 2^-12 of x: by one instruction for tanh."""
@@ -87,7 +87,7 @@ def silu_fast(x: float32 @ thread[1]) -> float32 @ thread[1]:
     return half + half * fast_tanh(half)
 
 
-@prism("device")
+@prism.device
 @requires(thread[1])
 def gelu_fast(x: float32 @ thread[1]) -> float32 @ thread[1]:
     """As `gelu_tanh`, off by at most 2^-12 of x: by one instruction for tanh."""
@@ -95,21 +95,21 @@ def gelu_fast(x: float32 @ thread[1]) -> float32 @ thread[1]:
     return half + half * fast_tanh(x * (0.7978845608028654 + 0.035677408136300125 * (x * x)))
 
 
-@prism("device")
+@prism.device
 @requires(thread[1])
 def swiglu(gate: float32 @ thread[1], up: float32 @ thread[1]) -> float32 @ thread[1]:
     """`silu(gate) * up`, of the sums of two products."""
     return silu(gate) * up
 
 
-@prism("device")
+@prism.device
 @requires(thread[1])
 def geglu(gate: float32 @ thread[1], up: float32 @ thread[1]) -> float32 @ thread[1]:
     """`gelu(gate) * up`, of the sums of two products."""
     return gelu(gate) * up
 
 
-@prism("device")
+@prism.device
 @requires(thread[1])
 def random_bits(row: int32 @ thread[1], column: int32 @ thread[1], seed: int32 @ thread[1]) -> uint32 @ thread[1]:
     """32 bits that follow from an element's place and a seed: the same on every machine. SplitMix64, of the two and the seed."""
@@ -120,7 +120,7 @@ def random_bits(row: int32 @ thread[1], column: int32 @ thread[1], seed: int32 @
     return uint32((z ^ (z >> 31)) >> 32)
 
 
-@prism("device")
+@prism.device
 @requires(thread[1])
 def dropout(
     x: float32 @ thread[1], row: int32 @ thread[1], column: int32 @ thread[1], share: float32 @ thread[1],

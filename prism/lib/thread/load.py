@@ -6,7 +6,7 @@ from prism.lang import (
 )
 
 
-@prism("device")
+@prism.device
 @requires(thread[1])
 @template(T=dtype, ITEMS=constexpr(int), VECTORIZED=constexpr(bool))
 def load(
@@ -35,7 +35,7 @@ def load(
             items[k] = x[k] if k < valid else otherwise
 
 
-@prism("device")
+@prism.device
 @requires(thread[1])
 @template(T=dtype, ITEMS=constexpr(int), VECTORIZED=constexpr(bool))
 def load_once(x: ptr(const(T)) @ thread[1], at: int64 @ thread[1], items: T[ITEMS] @ thread[1]):
@@ -58,7 +58,7 @@ def load_once(x: ptr(const(T)) @ thread[1], at: int64 @ thread[1], items: T[ITEM
             items[k] = x[at + k]
 
 
-@prism("device")
+@prism.device
 @requires(thread[1])
 @template(TI=dtype, T=dtype, ITEMS=constexpr(int), STEP=constexpr(int))
 def load_strided(
@@ -75,7 +75,7 @@ def load_strided(
         items[k] = T(x[first + k * STEP]) if first + k * STEP < end else otherwise
 
 
-@prism("device")
+@prism.device
 @requires(thread[1])
 @template(TILE=constexpr(int))
 def extent(tile: int32 @ thread[1], n: int64 @ thread[1]) -> int32 @ thread[1]:

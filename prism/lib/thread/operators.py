@@ -10,7 +10,7 @@ from prism.lang import (
 )
 
 
-@prism("device")
+@prism.device
 @requires(thread[1])
 @template(T=dtype)
 def add(a: T @ thread[1], b: T @ thread[1]) -> T @ thread[1]:
@@ -21,7 +21,7 @@ def add(a: T @ thread[1], b: T @ thread[1]) -> T @ thread[1]:
         return wrapping_add(a, b)
 
 
-@prism("device")
+@prism.device
 @requires(thread[1])
 @template(T=dtype)
 def multiply(a: T @ thread[1], b: T @ thread[1]) -> T @ thread[1]:
@@ -32,7 +32,7 @@ def multiply(a: T @ thread[1], b: T @ thread[1]) -> T @ thread[1]:
         return wrapping_multiply(a, b)
 
 
-@prism("device")
+@prism.device
 @requires(thread[1])
 @template(T=dtype)
 def minimum(a: T @ thread[1], b: T @ thread[1]) -> T @ thread[1]:
@@ -45,7 +45,7 @@ def minimum(a: T @ thread[1], b: T @ thread[1]) -> T @ thread[1]:
         return min(a, b)
 
 
-@prism("device")
+@prism.device
 @requires(thread[1])
 @template(T=dtype)
 def maximum(a: T @ thread[1], b: T @ thread[1]) -> T @ thread[1]:
@@ -58,7 +58,7 @@ def maximum(a: T @ thread[1], b: T @ thread[1]) -> T @ thread[1]:
         return max(a, b)
 
 
-@prism("device")
+@prism.device
 @requires(thread[1])
 @template(T=dtype)
 def bitwise_and(a: T @ thread[1], b: T @ thread[1]) -> T @ thread[1]:
@@ -66,7 +66,7 @@ def bitwise_and(a: T @ thread[1], b: T @ thread[1]) -> T @ thread[1]:
     return a & b
 
 
-@prism("device")
+@prism.device
 @requires(thread[1])
 @template(T=dtype)
 def bitwise_or(a: T @ thread[1], b: T @ thread[1]) -> T @ thread[1]:
@@ -74,7 +74,7 @@ def bitwise_or(a: T @ thread[1], b: T @ thread[1]) -> T @ thread[1]:
     return a | b
 
 
-@prism("device")
+@prism.device
 @requires(thread[1])
 @template(T=dtype)
 def bitwise_xor(a: T @ thread[1], b: T @ thread[1]) -> T @ thread[1]:
@@ -82,7 +82,7 @@ def bitwise_xor(a: T @ thread[1], b: T @ thread[1]) -> T @ thread[1]:
     return a ^ b
 
 
-@prism("device")
+@prism.device
 @requires(thread[1])
 @template(T=dtype)
 def subtract(a: T @ thread[1], b: T @ thread[1]) -> T @ thread[1]:
@@ -93,7 +93,7 @@ def subtract(a: T @ thread[1], b: T @ thread[1]) -> T @ thread[1]:
         return wrapping_subtract(a, b)
 
 
-@prism("device")
+@prism.device
 @requires(thread[1])
 @template(T=dtype)
 def less(a: T @ thread[1], b: T @ thread[1]) -> bool @ thread[1]:
@@ -101,7 +101,7 @@ def less(a: T @ thread[1], b: T @ thread[1]) -> bool @ thread[1]:
     return a < b or (a == a and b != b)
 
 
-@prism("device")
+@prism.device
 @requires(thread[1])
 @template(T=dtype)
 def greater(a: T @ thread[1], b: T @ thread[1]) -> bool @ thread[1]:
@@ -109,7 +109,7 @@ def greater(a: T @ thread[1], b: T @ thread[1]) -> bool @ thread[1]:
     return a > b or (a == a and b != b)
 
 
-@prism("device")
+@prism.device
 @requires(thread[1])
 @template(T=dtype)
 def not_equal(a: T @ thread[1], b: T @ thread[1]) -> bool @ thread[1]:
@@ -117,7 +117,7 @@ def not_equal(a: T @ thread[1], b: T @ thread[1]) -> bool @ thread[1]:
     return a != b
 
 
-@prism("device")
+@prism.device
 @requires(thread[1])
 @template(T=dtype)
 def lower(a: T @ thread[1], b: T @ thread[1]) -> bool @ thread[1]:
@@ -125,7 +125,7 @@ def lower(a: T @ thread[1], b: T @ thread[1]) -> bool @ thread[1]:
     return a < b or (a != a and b == b)
 
 
-@prism("device")
+@prism.device
 @requires(thread[1])
 @template(T=dtype)
 def higher(a: T @ thread[1], b: T @ thread[1]) -> bool @ thread[1]:
@@ -133,21 +133,21 @@ def higher(a: T @ thread[1], b: T @ thread[1]) -> bool @ thread[1]:
     return a > b or (a != a and b == b)
 
 
-@prism("device")
+@prism.device
 @requires(thread[1])
 def bits_of_int32(a: int32 @ thread[1]) -> uint32 @ thread[1]:
     """An unsigned integer that is ordered as `a` is: what a radix sort takes as `KEY`."""
     return bitcast(a, uint32) ^ uint32(0x80000000)
 
 
-@prism("device")
+@prism.device
 @requires(thread[1])
 def bits_of_uint32(a: uint32 @ thread[1]) -> uint32 @ thread[1]:
     """`a` itself: what a radix sort takes as `KEY`."""
     return a
 
 
-@prism("device")
+@prism.device
 @requires(thread[1])
 def bits_of_float32(a: float32 @ thread[1]) -> uint32 @ thread[1]:
     """An unsigned integer that is ordered as `a` is, -0 below 0: what a radix sort takes as `KEY`."""
@@ -155,7 +155,7 @@ def bits_of_float32(a: float32 @ thread[1]) -> uint32 @ thread[1]:
     return bits ^ uint32(0xFFFFFFFF) if bits >> 31 != 0 else bits ^ uint32(0x80000000)
 
 
-@prism("device")
+@prism.device
 @requires(thread[1])
 def shuffle_position(
     at: int64 @ thread[1], n: int64 @ thread[1], half: int64 @ thread[1], seed: int64 @ thread[1]

@@ -3,7 +3,7 @@
 from prism.lang import constexpr, dtype, function, int32, prism, requires, template, thread
 
 
-@prism("device")
+@prism.device
 @requires(thread[1])
 @template(T=dtype, ITEMS=constexpr(int), OP=function)
 def reduce(items: T[ITEMS] @ thread[1]) -> T @ thread[1]:
@@ -20,7 +20,7 @@ def reduce(items: T[ITEMS] @ thread[1]) -> T @ thread[1]:
     return result
 
 
-@prism("device")
+@prism.device
 @requires(thread[1])
 @template(T=dtype, ITEMS=constexpr(int), OP=function)
 def reduce_valid(items: T[ITEMS] @ thread[1], valid: int32 @ thread[1], otherwise: T @ thread[1]) -> T @ thread[1]:

@@ -3,7 +3,7 @@
 from prism.lang import constexpr, dtype, function, int32, prism, requires, template, thread
 
 
-@prism("device")
+@prism.device
 @requires(thread[1])
 @template(T=dtype, ITEMS=constexpr(int), OP=function, EXCLUSIVE=constexpr(bool))
 def scan(items: T[ITEMS] @ thread[1], before: T @ thread[1]) -> T @ thread[1]:
@@ -26,7 +26,7 @@ def scan(items: T[ITEMS] @ thread[1], before: T @ thread[1]) -> T @ thread[1]:
     return running
 
 
-@prism("device")
+@prism.device
 @requires(thread[1])
 @template(T=dtype, ITEMS=constexpr(int), OP=function, EXCLUSIVE=constexpr(bool))
 def scan_valid(items: T[ITEMS] @ thread[1], before: T @ thread[1], valid: int32 @ thread[1]) -> T @ thread[1]:

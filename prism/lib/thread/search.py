@@ -10,7 +10,7 @@ MAGIC_BITS = 0x4B400000
 """The bits of `MAGIC`."""
 
 
-@prism("device")
+@prism.device
 @requires(thread[1])
 @template(T=dtype, LESS=function)
 def lower_bound(x: ptr(const(T)) @ thread[1], size: int32 @ thread[1], value: T @ thread[1]) -> int32 @ thread[1]:
@@ -33,7 +33,7 @@ def lower_bound(x: ptr(const(T)) @ thread[1], size: int32 @ thread[1], value: T 
     return low
 
 
-@prism("device")
+@prism.device
 @requires(thread[1])
 @template(T=dtype, LESS=function)
 def upper_bound(x: ptr(const(T)) @ thread[1], size: int32 @ thread[1], value: T @ thread[1]) -> int32 @ thread[1]:
@@ -56,7 +56,7 @@ def upper_bound(x: ptr(const(T)) @ thread[1], size: int32 @ thread[1], value: T 
     return low
 
 
-@prism("device")
+@prism.device
 @requires(thread[1])
 @template(T=dtype, LESS=function)
 def merge_path(
@@ -85,7 +85,7 @@ def merge_path(
     return low
 
 
-@prism("device")
+@prism.device
 @requires(thread[1])
 @template(T=dtype, ITEMS=constexpr(int), CELLS=constexpr(int))
 def search(
@@ -127,7 +127,7 @@ def search(
                 ranks[k] = low
 
 
-@prism("device")
+@prism.device
 @requires(thread[1])
 @template(T=dtype, CELLS=constexpr(int))
 def cell_of(value: T @ thread[1], offset: float32 @ thread[1], scale: float32 @ thread[1]) -> int32 @ thread[1]:

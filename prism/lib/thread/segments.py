@@ -3,7 +3,7 @@
 from prism.lang import constexpr, dtype, function, int32, prism, requires, static_assert, template, thread
 
 
-@prism("device")
+@prism.device
 @requires(thread[1])
 @template(T=dtype, ITEMS=constexpr(int), WIDTH=constexpr(int), OP=function, RUNS=constexpr(bool))
 def continue_segment(items: T[ITEMS] @ thread[1], before: T @ thread[1], at: int32 @ thread[1], first: int32 @ thread[1]):

@@ -3,7 +3,7 @@
 from prism.lang import constexpr, dtype, function, int32, prism, requires, static_assert, template, thread
 
 
-@prism("device")
+@prism.device
 @requires(thread[1])
 @template(T=dtype, ITEMS=constexpr(int), LESS=function)
 def sort(items: T[ITEMS] @ thread[1]):
@@ -23,7 +23,7 @@ def sort(items: T[ITEMS] @ thread[1]):
                 items[k + 1] = low
 
 
-@prism("device")
+@prism.device
 @requires(thread[1])
 @template(T=dtype, ITEMS=constexpr(int), LESS=function)
 def sort_network(items: T[ITEMS] @ thread[1]):
@@ -47,7 +47,7 @@ def sort_network(items: T[ITEMS] @ thread[1]):
             merge_bitonic(items, 1 << (step - 1), LESS=LESS)
 
 
-@prism("device")
+@prism.device
 @requires(thread[1])
 @template(T=dtype, ITEMS=constexpr(int), LESS=function)
 def merge_bitonic(items: T[ITEMS] @ thread[1], width: int32 @ thread[1]):
@@ -69,7 +69,7 @@ def merge_bitonic(items: T[ITEMS] @ thread[1], width: int32 @ thread[1]):
                     items[k ^ (width >> (step + 1))] = a if LESS(b, a) else b
 
 
-@prism("device")
+@prism.device
 @requires(thread[1])
 @template(T=dtype, LESS=function, TOTAL=constexpr(bool))
 def keep(mine: T @ thread[1], other: T @ thread[1], low: bool @ thread[1]) -> T @ thread[1]:

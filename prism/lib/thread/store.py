@@ -5,7 +5,7 @@ from prism.lang import (
 )
 
 
-@prism("device")
+@prism.device
 @requires(thread[1])
 @template(T=dtype, ITEMS=constexpr(int), VECTORIZED=constexpr(bool))
 def store(y: ptr(T) @ thread[1], items: T[ITEMS] @ thread[1], valid: int32 @ thread[1]):

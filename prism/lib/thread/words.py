@@ -6,7 +6,7 @@ from prism.lang import (
 )
 
 
-@prism("device")
+@prism.device
 @requires(thread[1])
 @template(TI=dtype, WIDTH=constexpr(int))
 def bits_of(element: TI @ thread[1]) -> uint32 @ thread[1]:
@@ -19,7 +19,7 @@ def bits_of(element: TI @ thread[1]) -> uint32 @ thread[1]:
         return uint32(bitcast(element, uint16))
 
 
-@prism("device")
+@prism.device
 @requires(thread[1])
 @template(TI=dtype, T=dtype, WIDTH=constexpr(int))
 def element(word: uint32 @ thread[1], k: int32 @ thread[1]) -> T @ thread[1]:
@@ -32,7 +32,7 @@ def element(word: uint32 @ thread[1], k: int32 @ thread[1]) -> T @ thread[1]:
         return T(bitcast(uint16(word >> (16 * k)), TI))
 
 
-@prism("device")
+@prism.device
 @requires(thread[1])
 @template(TI=dtype, WIDTH=constexpr(int), REVERSE=constexpr(bool, default=False))
 def words_of(row: vector(TI, WIDTH) @ thread[1], words: uint32[4] @ thread[1]):
@@ -45,7 +45,7 @@ def words_of(row: vector(TI, WIDTH) @ thread[1], words: uint32[4] @ thread[1]):
             words[i] = words[i] | bits_of(e, WIDTH=WIDTH) << (128 // WIDTH * k)
 
 
-@prism("device")
+@prism.device
 @requires(thread[1])
 @template(TI=dtype, WIDTH=constexpr(int), REVERSE=constexpr(bool))
 def row_of(words: uint32[4] @ thread[1]) -> vector(TI, WIDTH) @ thread[1]:
@@ -63,7 +63,7 @@ def row_of(words: uint32[4] @ thread[1]) -> vector(TI, WIDTH) @ thread[1]:
     return row
 
 
-@prism("device")
+@prism.device
 @requires(thread[1])
 @template(TI=dtype, MANY=constexpr(int))
 def drop(row: TI[MANY] @ thread[1], few: int32 @ thread[1]):
@@ -74,7 +74,7 @@ def drop(row: TI[MANY] @ thread[1], few: int32 @ thread[1]):
         row[k] = row[k + 1] if (few & 1) != 0 else row[k]
 
 
-@prism("device")
+@prism.device
 @requires(thread[1])
 def slide(words: uint32[8] @ thread[1], few: int32 @ thread[1], row: uint32[4] @ thread[1]):
     """Put the 16 bytes into `row` that begin `few` bytes, from 1 to 16, behind the first of `words`."""
@@ -83,7 +83,7 @@ def slide(words: uint32[8] @ thread[1], few: int32 @ thread[1], row: uint32[4] @
         row[i] = funnel_shift_left(words[i], words[i + 1], 24 - ((few - 1) & 3) * 8)
 
 
-@prism("device")
+@prism.device
 @requires(thread[1])
 @template(TI=dtype, WIDTH=constexpr(int))
 def load_row(x: ptr(const(TI)) @ thread[1], words: uint32[4] @ thread[1], skew: int32 @ thread[1]):
@@ -103,7 +103,7 @@ def load_row(x: ptr(const(TI)) @ thread[1], words: uint32[4] @ thread[1], skew: 
     slide(both, few * (16 // WIDTH), words)
 
 
-@prism("device")
+@prism.device
 @requires(thread[1])
 @template(WIDTH=constexpr(int))
 def first_row(before: int32 @ thread[1], skew: int32 @ thread[1]) -> int32 @ thread[1]:
@@ -111,7 +111,7 @@ def first_row(before: int32 @ thread[1], skew: int32 @ thread[1]) -> int32 @ thr
     return (before + skew + (WIDTH - 1)) // WIDTH * WIDTH
 
 
-@prism("device")
+@prism.device
 @requires(thread[1])
 @template(WIDTH=constexpr(int))
 def last_row(valid: int32 @ thread[1], skew: int32 @ thread[1]) -> int32 @ thread[1]:

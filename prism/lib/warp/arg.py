@@ -4,7 +4,7 @@ from prism.lang import broadcast, dtype, function, prism, requires, shuffle_down
 from prism.lib.thread import operators
 
 
-@prism("device")
+@prism.device
 @requires(thread[32])
 @template(T=dtype, I=dtype, BEFORE=function)
 def arg_reduce(value: T @ thread[1], index: I @ thread[1], best: T[1] @ thread[32]) -> I @ thread[32]:
@@ -28,7 +28,7 @@ def arg_reduce(value: T @ thread[1], index: I @ thread[1], best: T[1] @ thread[3
     return broadcast(where, 0)
 
 
-@prism("device")
+@prism.device
 @requires(thread[32])
 @template(T=dtype, I=dtype)
 def argmax(value: T @ thread[1], index: I @ thread[1], best: T[1] @ thread[32]) -> I @ thread[32]:
@@ -42,7 +42,7 @@ def argmax(value: T @ thread[1], index: I @ thread[1], best: T[1] @ thread[32]) 
     return warp.arg_reduce(value, index, best, BEFORE=operators.higher)
 
 
-@prism("device")
+@prism.device
 @requires(thread[32])
 @template(T=dtype, I=dtype)
 def argmin(value: T @ thread[1], index: I @ thread[1], best: T[1] @ thread[32]) -> I @ thread[32]:

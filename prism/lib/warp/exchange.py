@@ -3,7 +3,7 @@
 from prism.lang import constexpr, dtype, group, id, int32, prism, requires, shuffle, template, thread
 
 
-@prism("device")
+@prism.device
 @requires(thread[32])
 @template(T=dtype, ITEMS=constexpr(int))
 def blocked_to_striped(items: T[ITEMS] @ thread[1]):
@@ -47,7 +47,7 @@ def blocked_to_striped(items: T[ITEMS] @ thread[1]):
             items[k] = result[k]
 
 
-@prism("device")
+@prism.device
 @requires(thread[32])
 @template(T=dtype, ITEMS=constexpr(int))
 def striped_to_blocked(items: T[ITEMS] @ thread[1]):

@@ -5,7 +5,7 @@ from prism.lang import (
 )
 
 
-@prism("device")
+@prism.device
 @requires(thread[32])
 @template(T=dtype, ITEMS=constexpr(int), WIDTH=constexpr(int), VECTORIZED=constexpr(bool))
 def load(
@@ -34,7 +34,7 @@ def load(
                     items[j * WIDTH + k] = row[k]
 
 
-@prism("device")
+@prism.device
 @requires(thread[32])
 @template(T=dtype, ITEMS=constexpr(int))
 def load_transposed(

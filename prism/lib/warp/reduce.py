@@ -8,7 +8,7 @@ from prism.lang import (
 from prism.lib.thread import operators
 
 
-@prism("device")
+@prism.device
 @requires(thread[32])
 @template(T=dtype, OP=function)
 def reduce(value: T @ thread[1]) -> T @ thread[32]:
@@ -28,7 +28,7 @@ def reduce(value: T @ thread[1]) -> T @ thread[32]:
     return broadcast(sum, 0)
 
 
-@prism("device")
+@prism.device
 @requires(thread[32])
 def tensor_sum(value: float64 @ thread[1]) -> float64 @ thread[1]:
     """The sum of the lanes' values, in their order, in every lane.
@@ -50,7 +50,7 @@ def tensor_sum(value: float64 @ thread[1]) -> float64 @ thread[1]:
     return sums[0]
 
 
-@prism("device")
+@prism.device
 @requires(thread[32])
 @template(T=dtype, OP=function, FEW=constexpr(bool), TENSOR=constexpr(bool))
 def reduce_to_first(value: T @ thread[1]) -> T @ thread[1]:
@@ -97,7 +97,7 @@ def reduce_to_first(value: T @ thread[1]) -> T @ thread[1]:
         return sum
 
 
-@prism("device")
+@prism.device
 @requires(thread[32])
 @template(T=dtype, OP=function)
 def reduce_valid(value: T @ thread[1], valid: int32 @ thread[32], otherwise: T @ thread[32]) -> T @ thread[32]:
@@ -119,7 +119,7 @@ def reduce_valid(value: T @ thread[1], valid: int32 @ thread[32], otherwise: T @
     return total if valid > 0 else otherwise
 
 
-@prism("device")
+@prism.device
 @requires(thread[32])
 @template(T=dtype, OP=function, SIZE=constexpr(int))
 def reduce_groups(value: T @ thread[1]) -> T @ thread[1]:
@@ -142,7 +142,7 @@ def reduce_groups(value: T @ thread[1]) -> T @ thread[1]:
     return shuffle(sum, lane // SIZE * SIZE)
 
 
-@prism("device")
+@prism.device
 @template(T=dtype, OP=function, SIZE=constexpr(int))
 @requires(thread[SIZE])
 def reduce_across(value: T @ thread[1], scratch: ptr(T) @ thread[SIZE]) -> T @ thread[32]:
@@ -171,7 +171,7 @@ def reduce_across(value: T @ thread[1], scratch: ptr(T) @ thread[SIZE]) -> T @ t
     return broadcast(total, 0)
 
 
-@prism("device")
+@prism.device
 @requires(thread[32])
 @template(T=dtype, OP=function)
 def reduce_near(value: T @ thread[1], lanes: int32 @ thread[32]) -> T @ thread[1]:

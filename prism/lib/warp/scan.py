@@ -5,7 +5,7 @@ from prism.lang import (
 )
 
 
-@prism("device")
+@prism.device
 @requires(thread[32])
 @template(T=dtype, ITEMS=constexpr(int), WIDTH=constexpr(int), OP=function, EXCLUSIVE=constexpr(bool))
 def scan(items: T[ITEMS] @ thread[1], identity: T @ thread[32]) -> T @ thread[32]:
@@ -39,7 +39,7 @@ def scan(items: T[ITEMS] @ thread[1], identity: T @ thread[32]) -> T @ thread[32
     return before
 
 
-@prism("device")
+@prism.device
 @requires(thread[32])
 @template(T=dtype, ITEMS=constexpr(int), WIDTH=constexpr(int), OP=function, EXCLUSIVE=constexpr(bool))
 def scan_valid(items: T[ITEMS] @ thread[1], initial: T @ thread[32], valid: int32 @ thread[32]) -> T @ thread[32]:
@@ -77,7 +77,7 @@ def scan_valid(items: T[ITEMS] @ thread[1], initial: T @ thread[32], valid: int3
     return before
 
 
-@prism("device")
+@prism.device
 @requires(thread[32])
 @template(T=dtype, ITEMS=constexpr(int), WIDTH=constexpr(int), OP=function)
 def scan_both(items: T[ITEMS] @ thread[1], exclusive: T[ITEMS] @ thread[1], initial: T @ thread[32]) -> T @ thread[32]:
@@ -112,7 +112,7 @@ def scan_both(items: T[ITEMS] @ thread[1], exclusive: T[ITEMS] @ thread[1], init
     return before
 
 
-@prism("device")
+@prism.device
 @requires(thread[32])
 @template(T=dtype, OP=function, SIZE=constexpr(int), EXCLUSIVE=constexpr(bool))
 def scan_groups(value: T @ thread[1], before: T @ thread[1]) -> T @ thread[1]:

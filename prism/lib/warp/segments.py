@@ -6,7 +6,7 @@ from prism.lang import (
 )
 
 
-@prism("device")
+@prism.device
 @requires(thread[32])
 @template(T=dtype, ITEMS=constexpr(int), WIDTH=constexpr(int), OP=function, EXCLUSIVE=constexpr(bool))
 def scan_segments(
@@ -52,7 +52,7 @@ def scan_segments(
     return open
 
 
-@prism("device")
+@prism.device
 @requires(thread[32])
 @template(T=dtype, OP=function)
 def reduce_segments(value: T @ thread[1], head: bool @ thread[1]) -> T @ thread[1]:
@@ -77,7 +77,7 @@ def reduce_segments(value: T @ thread[1], head: bool @ thread[1]) -> T @ thread[
     return shuffle(sum, last)
 
 
-@prism("device")
+@prism.device
 @requires(thread[32])
 @template(T=dtype, ITEMS=constexpr(int), WIDTH=constexpr(int), OP=function, EXCLUSIVE=constexpr(bool), RUNS=constexpr(bool))
 def scan_heads(

@@ -6,7 +6,7 @@ from prism.lang import (
 )
 
 
-@prism("device")
+@prism.device
 @requires(thread[32])
 @template(T=dtype, ITEMS=constexpr(int), WIDTH=constexpr(int))
 def shift_up(items: T[ITEMS] @ thread[1], before: T @ thread[32]) -> T @ thread[32]:
@@ -32,7 +32,7 @@ def shift_up(items: T[ITEMS] @ thread[1], before: T @ thread[32]) -> T @ thread[
     return carry
 
 
-@prism("device")
+@prism.device
 @requires(thread[32])
 @template(T=dtype, ITEMS=constexpr(int), WIDTH=constexpr(int))
 def shift_down(items: T[ITEMS] @ thread[1], after: T @ thread[32]) -> T @ thread[32]:
@@ -58,7 +58,7 @@ def shift_down(items: T[ITEMS] @ thread[1], after: T @ thread[32]) -> T @ thread
     return carry
 
 
-@prism("device")
+@prism.device
 @requires(thread[32])
 @template(T=dtype)
 def rotate(value: T @ thread[1], distance: int32 @ thread[32]) -> T @ thread[1]:

@@ -5,7 +5,7 @@ from prism.lang import (
 )
 
 
-@prism("device")
+@prism.device
 @requires(thread[32])
 @template(T=dtype, ITEMS=constexpr(int), SIZE=constexpr(int), LESS=function, TOTAL=constexpr(bool))
 def merge_bitonic(items: T[ITEMS] @ thread[1]):
@@ -29,7 +29,7 @@ def merge_bitonic(items: T[ITEMS] @ thread[1]):
         thread.merge_bitonic(items, ITEMS, LESS=LESS)
 
 
-@prism("device")
+@prism.device
 @requires(thread[32])
 @template(T=dtype, ITEMS=constexpr(int), SIZE=constexpr(int), LESS=function, TOTAL=constexpr(bool))
 def sort(items: T[ITEMS] @ thread[1]):
@@ -67,7 +67,7 @@ def sort(items: T[ITEMS] @ thread[1]):
         merge_bitonic(items, SIZE=16, LESS=LESS, TOTAL=TOTAL)
 
 
-@prism("device")
+@prism.device
 @requires(thread[32])
 @template(T=dtype, ITEMS=constexpr(int), LESS=function, TOTAL=constexpr(bool))
 def mirror(items: T[ITEMS] @ thread[1], low: bool @ thread[1], mask: int32 @ thread[32]):
@@ -83,7 +83,7 @@ def mirror(items: T[ITEMS] @ thread[1], low: bool @ thread[1], mask: int32 @ thr
         items[k] = thread.keep(mine, facing, low, LESS=LESS, TOTAL=TOTAL)
 
 
-@prism("device")
+@prism.device
 @requires(thread[32])
 @template(K=dtype, T=dtype, ITEMS=constexpr(int), SIZE=constexpr(int), LESS=function)
 def sort_pairs(keys: K[ITEMS] @ thread[1], items: T[ITEMS] @ thread[1]):
@@ -128,7 +128,7 @@ def sort_pairs(keys: K[ITEMS] @ thread[1], items: T[ITEMS] @ thread[1]):
         items[k] = moved[k]
 
 
-@prism("device")
+@prism.device
 @requires(thread[1])
 @template(K=dtype, LESS=function)
 def stands_before(a: K @ thread[1], place: int32 @ thread[1], b: K @ thread[1], other: int32 @ thread[1]) -> bool @ thread[1]:
@@ -136,7 +136,7 @@ def stands_before(a: K @ thread[1], place: int32 @ thread[1], b: K @ thread[1], 
     return LESS(a, b) or (place < other and not LESS(b, a))
 
 
-@prism("device")
+@prism.device
 @requires(thread[1])
 @template(K=dtype, ITEMS=constexpr(int), LESS=function)
 def exchange_pair(keys: K[ITEMS] @ thread[1], places: int32[ITEMS] @ thread[1], i: int32 @ thread[1], j: int32 @ thread[1]):
@@ -152,7 +152,7 @@ def exchange_pair(keys: K[ITEMS] @ thread[1], places: int32[ITEMS] @ thread[1], 
     places[j] = one if swap else other
 
 
-@prism("device")
+@prism.device
 @requires(thread[1])
 @template(K=dtype, ITEMS=constexpr(int), LESS=function)
 def merge_lane_pairs(keys: K[ITEMS] @ thread[1], places: int32[ITEMS] @ thread[1], width: int32 @ thread[1]):
@@ -164,7 +164,7 @@ def merge_lane_pairs(keys: K[ITEMS] @ thread[1], places: int32[ITEMS] @ thread[1
                     exchange_pair(keys, places, k, k ^ (width >> (step + 1)), LESS=LESS)
 
 
-@prism("device")
+@prism.device
 @requires(thread[32])
 @template(K=dtype, ITEMS=constexpr(int), LESS=function)
 def exchange_lane_pairs(

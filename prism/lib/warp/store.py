@@ -5,7 +5,7 @@ from prism.lang import (
 )
 
 
-@prism("device")
+@prism.device
 @requires(thread[32])
 @template(T=dtype, ITEMS=constexpr(int), WIDTH=constexpr(int), VECTORIZED=constexpr(bool))
 def store(y: ptr(T) @ thread[32], items: T[ITEMS] @ thread[1], valid: int32 @ thread[32]):
@@ -32,7 +32,7 @@ def store(y: ptr(T) @ thread[32], items: T[ITEMS] @ thread[1], valid: int32 @ th
                     thread.store(target, row, valid - first - j * 32 * WIDTH, VECTORIZED=VECTORIZED)
 
 
-@prism("device")
+@prism.device
 @requires(thread[32])
 @template(T=dtype, ITEMS=constexpr(int))
 def store_transposed(y: ptr(T) @ thread[32], items: T[ITEMS] @ thread[1], valid: int32 @ thread[32]):
