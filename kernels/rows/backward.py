@@ -26,7 +26,7 @@ def softmax_backward_rows(
     Perspective: grid, of blocks, or clusters of `BLOCKS`, of up to `THREADS` threads: see `map_rows`.
     Shapes:      rows of `y` are `stride` elements apart, those of `dy` `dy_stride`, and those of `dx` `n`.
     Numerics:    computes in `A`, and adds up in `D`.
-    Test:        tests/kernels/test_rows_backward.py, tests/gpu/test_rows.py
+    Test:        tests/kernels/test_rows.py, tests/gpu/test_rows.py
     """
     r: int64 @ block[BLOCKS] = id()
     with partition(dx, thread[1], offset=lambda i: i, races="none") as out, group(block[BLOCKS]):
@@ -96,7 +96,7 @@ def norm_backward_rows(
                  `WEIGHT`, a `BIAS`; else they are not touched. `P`, `F`: `Pair` and `Moments`, of numbers of the
                  type `D`. `share`: `1 / n`.
     Numerics:    computes in `A`, and adds up a row in `D`; a group adds up its rows in their order.
-    Test:        tests/kernels/test_rows_backward.py, tests/gpu/test_rows.py
+    Test:        tests/kernels/test_rows.py, tests/gpu/test_rows.py
     """
     VECTORS: constexpr(int) = ITEMS // WIDTH
     r: int64 @ block[BLOCKS] = id()

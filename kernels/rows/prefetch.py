@@ -43,6 +43,16 @@ def map_rows_ahead(
         row: int64 = min(number * each + own_row, rows - 1)
         load_vectors(row, part, team, many, words, WIDTH=WIDTH, LOAD=LOAD)
 
+    @requires(thread[1])
+    def take(j: int32 @ thread[1], values: A[KEPT * WIDTH] @ thread[1]):
+        for k in range(KEPT * WIDTH):
+            values[k] = items[j, k]
+
+    @requires(thread[1])
+    def keep(j: int32 @ thread[1], values: A[KEPT * WIDTH] @ thread[1]):
+        for k in range(KEPT * WIDTH):
+            items[j, k] = values[k]
+
     with group(thread[1]):
         fetch(r)
     for number in range(r, groups, step, unroll=False):
@@ -54,7 +64,7 @@ def map_rows_ahead(
             if number + step < groups:
                 fetch(number + step)
         settle_row(
-            items, row, part, team, many, end, lanes, identity, identity2, A=A, P=P, STAGES=STAGES, ONCE=ONCE, WIDTH=WIDTH,
-            KEPT=KEPT, BLOCKS=BLOCKS, WIDE=WIDE, FIRST=FIRST, OP=OP, SECOND=SECOND, OP2=OP2, PACK=PACK, JOIN=JOIN, LAST=LAST,
-            STORE=STORE,
+            row, part, team, many, end, lanes, identity, identity2, A=A, P=P, STAGES=STAGES, ONCE=ONCE, VECTORS=VECTORS,
+            WIDTH=WIDTH, KEPT=KEPT, BLOCKS=BLOCKS, WIDE=WIDE, AGAIN=False, TAKE=take, KEEP=keep, FIRST=FIRST, OP=OP,
+            SECOND=SECOND, OP2=OP2, PACK=PACK, JOIN=JOIN, LAST=LAST, STORE=STORE,
         )

@@ -53,12 +53,23 @@ def map_row(
     team: int32 @ thread[1] = threads if WIDE else 1 << lanes
     part: int32 @ thread[1] = t if WIDE else t & team - 1
     end: int32 @ thread[1] = many if found < rows else 0
+    @requires(thread[1])
+    def take(j: int32 @ thread[1], values: A[KEPT * WIDTH] @ thread[1]):
+        for k in range(KEPT * WIDTH):
+            values[k] = items[j, k]
+
+    @requires(thread[1])
+    def keep(j: int32 @ thread[1], values: A[KEPT * WIDTH] @ thread[1]):
+        for k in range(KEPT * WIDTH):
+            items[j, k] = values[k]
+
     with group(thread[1]):
         load_vectors(row, part, team, many, words, WIDTH=WIDTH, LOAD=LOAD)
         read_vectors(row, part, team, many, words, items, WIDTH=WIDTH, READ=READ)
     settle_row(
-        items, row, part, team, many, end, lanes, identity, identity2, A=A, P=P, STAGES=STAGES, ONCE=ONCE, WIDTH=WIDTH, KEPT=KEPT,
-        BLOCKS=BLOCKS, WIDE=WIDE, FIRST=FIRST, OP=OP, SECOND=SECOND, OP2=OP2, PACK=PACK, JOIN=JOIN, LAST=LAST, STORE=STORE,
+        row, part, team, many, end, lanes, identity, identity2, A=A, P=P, STAGES=STAGES, ONCE=ONCE, VECTORS=VECTORS,
+        WIDTH=WIDTH, KEPT=KEPT, BLOCKS=BLOCKS, WIDE=WIDE, AGAIN=False, TAKE=take, KEEP=keep, FIRST=FIRST, OP=OP,
+        SECOND=SECOND, OP2=OP2, PACK=PACK, JOIN=JOIN, LAST=LAST, STORE=STORE,
     )
 
 

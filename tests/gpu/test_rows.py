@@ -87,6 +87,21 @@ def test_backward(n: int, dtype: str) -> None:
         assert all(bool((one == other).all()) for one, other in zip(found, again, strict=True))
 
 
+@pytest.mark.parametrize("dtype", ["float16", "float32"])
+@pytest.mark.parametrize("n", [10_000, 20_000, 32_768, 50_264, 65_536, 100_000])
+def test_more_wide_rows_than_blocks(n: int, dtype: str) -> None:
+    x, g = numbers(301, n, dtype=dtype), numbers(301, n, dtype=dtype, seed=1)
+    w, b = numbers(2, n, dtype=dtype, seed=2)
+    y = lib.softmax(x)
+    assert near(y, softmax(x)) and near(lib.log_softmax(x), cupy.log(softmax(x)))
+    wide = y.astype(np.float64)
+    assert near(lib.softmax_backward(g, y), wide * (g - (wide * g).sum(-1, keepdims=True)))
+    assert near(lib.rms_norm(x, w), normal(x, False)[0] * w)
+    assert near(lib.layer_norm(x, w, b), normal(x, True)[0] * w + b, 16)
+    summed, total = lib.layer_norm(x, w, b, residual=g)
+    assert bool((total == x + g).all()) and near(summed, normal(total, True)[0] * w + b, 16)
+
+
 def test_numbers_that_are_none() -> None:
     for n in (50, 1024, 5000, 40_000, 300_000):
         x = numbers(5, n)

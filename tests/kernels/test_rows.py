@@ -15,7 +15,7 @@ import pytest
 import prism
 from prism.interpret import MachineError, run
 from prism.kernels import rows as kernels
-from prism.kernels.rows.configurations import HELD, LONG, NEXT, STAGED
+from prism.kernels.rows.configurations import HELD, LONG, NEXT, PACKED, STAGED
 from prism.lang import exp
 from prism.lib.lazy.closures import callable_of
 from prism.lib.thread import operators
@@ -36,12 +36,15 @@ CLUSTER_IN_TURN = (2, 32, -1, NEXT, 5, 500, 4)
 STAGES = (1, 64, -1, STAGED, 5, 500, 4)
 LANE_STAGES = (1, 64, 3, STAGED, 45, 60, 4)
 CLUSTER_STAGES = (2, 64, -1, STAGED, 5, 1000, 4)
+PACKS = (1, 64, -1, PACKED, 5, 500, 4)
+CLUSTER_PACKS = (2, 64, -1, PACKED, 5, 1000, 4)
 AGAIN = (1, 64, -1, LONG, 3, 1300, 4)
 AGAIN_CLUSTER = (2, 32, -1, LONG, 2, 1300, 4)
 SHAPES = {
     "lanes": LANES, "one": ONE, "block": BLOCK, "single": SINGLE, "cluster": CLUSTER, "four": FOUR, "long": AGAIN,
     "long cluster": AGAIN_CLUSTER, "in turn": IN_TURN, "lanes in turn": LANES_IN_TURN, "cluster in turn": CLUSTER_IN_TURN,
     "stages": STAGES, "lane stages": LANE_STAGES, "cluster stages": CLUSTER_STAGES,
+    "packs": PACKS, "cluster packs": CLUSTER_PACKS,
 }  # fmt: skip
 ITEMS = 8
 
@@ -63,13 +66,13 @@ STEP = 2  # clusters that have rows in turn
 
 def grid_of(shape: tuple[Any, ...]) -> tuple[int, int]:
     blocks, threads, lanes, way, rows, _, _ = shape
-    if way in (NEXT, STAGED):
+    if way in (NEXT, STAGED, PACKED):
         return STEP * blocks, threads
     return (blocks * rows if lanes < 0 else -(-(rows << lanes) // threads)), threads
 
 
 def ahead_of(shape: tuple[Any, ...], otherwise: int = 0) -> int:
-    return STEP if shape[3] in (NEXT, STAGED) else otherwise
+    return STEP if shape[3] in (NEXT, STAGED, PACKED) else otherwise
 
 
 def lanes_of(shape: tuple[Any, ...]) -> int:

@@ -20,7 +20,7 @@ def instances(gpu: Machine) -> Iterator[Instance]:
     found: dict[Instance, None] = {}
     for scalar in _TYPES:
         for n in _WIDTHS:
-            shared = plans.sharing(n, 16 // plans.size_of(scalar), "float32", gpu)
+            shared = plans.sharing_wide([plans.Rows(1, n, n, scalar, 0)], 16 // plans.size_of(scalar), "float32", gpu)
             if shared.way == LONG:
                 continue
             how = plans.template_of(shared)

@@ -48,7 +48,7 @@ def softmax(function: str, x: Any, axis: int, scale: float | None, mask: Any, dt
             return Decision(results)
         kind = plans.number_type((given.scalar, wanted))
         width = plans.width_of([rows], result)
-        shared = plans.sharing(rows.n, width, kind, machine)
+        shared = plans.sharing_wide([rows], width, kind, machine)
         template = template_of(given.scalar, wanted, function == "log_softmax")
         numbers = {"stride": rows.stride, "scale": factor, "least": -np.inf}
         plan = plans.launch(kernels.softmax_rows, template, {"x": X, "y": Y, **numbers}, rows, shared, machine)
@@ -102,7 +102,7 @@ def softmax_backward(
             return Decision(results)
         kind = plans.number_type((given.scalar,))
         width = plans.width_of([rows, beside], target)
-        shared = plans.sharing(rows.n, width, kind, machine, inputs=2)
+        shared = plans.sharing_wide([rows, beside], width, kind, machine)
         in_turn = plans.in_turn([rows, beside], width, kind, machine)
         if rows.n > _SHORT and in_turn.way == STAGED:
             shared = in_turn
