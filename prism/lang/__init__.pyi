@@ -1747,11 +1747,12 @@ def reciprocal(x: Any, out: Sequence[Any] = ...) -> Any:
     Example:    v: T @ thread[1] = reciprocal(x)"""
 
 @_gives(no_type_check)
-def requires(*bound: Any, smem: int | None = None, cooperative: bool = False) -> Callable[[Any], Any]:
+def requires(*bound: Any, smem: int | str | None = None, cooperative: bool = False) -> Callable[[Any], Any]:
     """State the units that the function may rely on, one entry a level, and the bytes of shared memory it may use.
 
     `cooperative`: all blocks of the grid run at once, so that they can wait for one another: the compiler may put barriers of the
     whole grid. A launch of more blocks than the device holds at once is refused. A device function that needs it says so too.
+    A size that names template parameters is in quotes, as `thread["THREADS"]`: Python does not know such names.
 
     `prism help requires` prints the whole page.
     """

@@ -39,6 +39,16 @@ class BoundValue(Error, code="bound-wf"):
     text: str
 
 
+class BoundHidden(Named, code="bound-wf"):
+    """R1: a size that names a template parameter, and a number of the file that has the same name."""
+
+    title = "`{name}` is a template parameter, and `{name}` is a number too: Python made `{unit}[{size}]` of the bound"
+    label = "evaluated before the parameter was known"
+    help_template = 'put the name in quotes: `{unit}["{name}"]`'
+    unit: str
+    size: str
+
+
 class BoundTooLarge(Error, code="bound-wf"):
     """R1: more threads than a block can have, or more blocks than a cluster."""
 

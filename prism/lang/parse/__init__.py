@@ -7,8 +7,10 @@ recognised by what their name stands for in the function's globals and closure: 
 from __future__ import annotations
 
 import ast
+import copy
 import inspect
 from collections.abc import Callable, Iterator, Sequence
+from contextlib import suppress
 from dataclasses import replace
 from typing import TypeVar
 
@@ -348,11 +350,28 @@ def _nested(c: Context, node: ast.FunctionDef) -> s.Nested:
     for decorator in node.decorator_list:
         call = decorator if isinstance(decorator, ast.Call) else None
         if call is not None and c.resolve(call.func) is surface.requires and not call.keywords:
-            requires = arguments(c, call)[0]
+            requires = arguments(c, _open_quotes(call))[0]
         elif not _marks_device(c, decorator):
             raise CompileError(errors.NestedDecorator(span=c.span(decorator), text=c.text(decorator), name=node.name))
     function = _function(inside, node, count_statements(node))
     return s.Nested(span=function.span, function=function, requires=requires, shared=shared)
+
+
+def _open_quotes(bound: ast.Call) -> ast.Call:
+    """Return a bound in which `thread["THREADS"]` is `thread[THREADS]`; of a text that is no expression, as it was."""
+    bound = copy.deepcopy(bound)
+    for node in ast.walk(bound):
+        if (
+            isinstance(node, ast.Subscript)
+            and isinstance(node.slice, ast.Constant)
+            and isinstance(node.slice.value, str)
+        ):
+            with suppress(SyntaxError):
+                size = ast.parse(node.slice.value.strip(), mode="eval").body
+                for part in ast.walk(size):
+                    ast.copy_location(part, node.slice)
+                node.slice = size
+    return bound
 
 
 def _assigned(c: Context, node: ast.AST) -> Iterator[ast.Name]:
