@@ -539,11 +539,11 @@ def cosh(x: Any, out: Sequence[Any] = ...) -> Any:
     Example:    v: T @ thread[1] = cosh(x)"""
 
 def count(*arguments: Any, **options: Any) -> Any:
-    """count(unit): how many such units the current one has; count(acc): a thread's part of a fragment
+    """count(unit): how many such units the current one has; count(unit, axis): along an axis; count(acc): a thread's part of a fragment
 
     Form:
 
-        expression ::= count "(" unit ")" | count "(" FRAGMENT ")"
+        expression ::= count "(" unit ")" | count "(" unit "," (0 | 1 | 2) ")" | count "(" FRAGMENT ")"
 
     Perspective:
 
@@ -1002,7 +1002,7 @@ def id(*arguments: Any, **options: Any) -> Any:
 
     Form:
 
-        expression ::= id "(" [unit | 0 | 1 | 2] ")"
+        expression ::= id "(" [unit | [unit ","] (0 | 1 | 2)] ")"
 
     Perspective:
 

@@ -153,7 +153,9 @@ turns = Construct("turns", "with turns(role): the role's units run the body one 
 one = Construct("one", "with one(thread): the first such unit of the current one runs the body")
 id = Construct("id", "id(): the index of the target's unit inside the current one; id(unit) names the unit")
 count = Construct(
-    "count", "count(unit): how many such units the current one has; count(acc): a thread's part of a fragment"
+    "count",
+    "count(unit): how many such units the current one has; count(unit, axis): along an axis; count(acc): a thread's part of a "
+    "fragment",
 )
 row = Construct("row", "row(acc, i): the row of element i of this thread's part of a fragment")
 column = Construct("column", "column(acc, i): the column of element i of this thread's part of a fragment")
