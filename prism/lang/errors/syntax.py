@@ -316,20 +316,8 @@ class NotRange(SyntaxFault):
 
     title = "a `for` loop runs over `range(...)` only"
     label = "not a call of Python's `range`"
-    text: str
-    target: str = "x"
-    listed: int = 0
-
-    @property
-    def change(self) -> str:
-        """What is looped over is indexed; numbers that are listed are put into an array first."""
-        if self.listed:
-            items = self.text.strip("()[], ")
-            return (
-                f"list them in an array, `values: int[{self.listed}] = [{items}]`, then "
-                f"`for i in range({self.listed}):` with `values[i]` for `{self.target}`"
-            )
-        return f"loop over the indices: `for i in range(n):`, and use `{self.text}[i]` for `{self.target}`"
+    help_template = "{change}"
+    change: str
 
 
 class RangeArguments(SyntaxFault):
