@@ -305,8 +305,8 @@ def _loop_over(c: Context, name: str, values: ast.expr) -> str:
     listed, number = ", ".join(map(ast.unparse, values.elts)), len(values.elts)
     kind = "float32" if any(isinstance(e, ast.Constant) and type(e.value) is float for e in values.elts) else "int"
     return (
-        f"list them in an array, `{name}_values: {kind}[{number}] = [{listed}]`, then `for {name}_index in range({number}):` with "
-        f"`{name}_values[{name}_index]` for `{name}`"
+        f"list them in an array, `{name}_values: {kind}[{number}] = [{listed}]`, then "
+        f"`for {name}_index in range({number}):` with `{name}_values[{name}_index]` for `{name}`"
     )
 
 
