@@ -121,7 +121,7 @@ def check_requires(kernel: surface.Kernel, parsed: s.Function, template: Mapping
 
 def check_hidden(entry: Perspective, template: Mapping[str, object], span: Span) -> None:
     """R1: a size that names a template parameter is none that Python took from a number of the file."""
-    if isinstance(entry.size, TemplateName):
+    if isinstance(entry.size, TemplateName) or not template:
         return
     for names, size in re.findall(r"\b(warp|warpgroup|thread|block|grid)\[([^]\"']+)\]", source_text(span, "")):
         if Level[{"warp": "thread", "warpgroup": "thread"}.get(names, names).upper()] == entry.level:

@@ -105,6 +105,19 @@ def test_a_function_inside_and_a_limit_of_memory() -> None:
         prism.check(summed, {"N": 32})
 
 
+def test_a_number_of_the_file_that_changes(monkeypatch: pytest.MonkeyPatch) -> None:
+    @prism.kernel
+    @template(N=constexpr(int))
+    @requires(grid[1], block[1], thread["N * WARPS"])
+    def ones(y: ptr(int32) @ grid[1]):
+        with partition(y, thread[1], id()) as mine, group(thread[1]):
+            mine[0] = 1
+
+    assert prism.check(ones, {"N": 32}).entry.bound.thread == 64
+    monkeypatch.setitem(globals(), "WARPS", 4)
+    assert prism.check(ones, {"N": 32}).entry.bound.thread == 128
+
+
 @pytest.mark.parametrize("text", ["", "N *", "f(N)", "N % 2", "import os", "N[", "1 / 0"])
 def test_what_is_no_size(text: str) -> None:
     with pytest.raises(TypeError, match="is no size: write"):
