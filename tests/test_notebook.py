@@ -19,6 +19,7 @@ from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
 
+import numpy as np
 import pytest
 
 import prism
@@ -187,6 +188,15 @@ def test_where_no_text_is_kept(how: list[str], given: str, why: str) -> None:
 
 
 @pytest.mark.parametrize("file", ["<timed exec>", "<magic-timeit>"])
+def test_a_lambda_in_a_cell_that_is_timed(file: str) -> None:
+    text = "prism.lib.sum(prism.lib.lazy.map(lambda a: a * 2, x))"
+    with pytest.raises(CompileError, match="give it a name in a cell of its own, `f = lambda ...`, and pass `f`"):
+        eval(compile(text, file, "eval"), {"prism": prism, "x": np.ones(5)})
+    names = {"prism": prism, "x": np.ones(5), "f": lambda a: a * 2}
+    assert eval(compile("prism.lib.sum(prism.lib.lazy.map(f, x))", file, "eval"), names) == 10
+
+
+@pytest.mark.parametrize("file", ["<timed exec>", "<magic-timeit>"])
 def test_a_cell_that_is_timed(file: str) -> None:
     """IPython compiles the text of such a cell under these names, and keeps it nowhere."""
     names: dict[str, Any] = {}
@@ -194,7 +204,7 @@ def test_a_cell_that_is_timed(file: str) -> None:
     exec(compile(KERNEL.format(value=3), file, "exec"), names)
     with pytest.raises(CompileError) as caught:
         names["ones"][1, 4](names["x"])
-    assert caught.value.help == "define `ones` in a cell of its own, and time its launch in the next one"
+    assert caught.value.help == "define `ones` in a cell of its own, and time in the next one"
 
 
 def test_the_prompt() -> None:
@@ -248,4 +258,4 @@ def test_a_real_notebook() -> None:
     assert "iframe" in text[7] and "mine[0] = missing" in text[10]
     missing, timed = (re.sub(r"\x1b\[[0-9;]*m", "", one) for one in errors)
     assert "`missing` is not defined" in missing and "--> Cell In[9]:5:19" in missing
-    assert "define `ones` in a cell of its own, and time its launch in the next one" in timed
+    assert "define `ones` in a cell of its own, and time in the next one" in timed

@@ -87,11 +87,14 @@ def find(python: FunctionType) -> tuple[Source, ast.FunctionDef]:
 
 def no_source(file: str, line: int, name: str) -> errors.NoSource:
     """Return the error of a function whose text is lost: why it is, and what to do instead."""
-    change = f"give the text to `prism.source(text)`, or put `{name}` in a file or in a notebook's cell"
+    what = "the lambda" if name == "lambda" else f"`{name}`"
+    change = f"give the text to `prism.source(text)`, or put {what} in a file or in a notebook's cell"
     why = "code that `exec` runs"
     if file in ("<timed exec>", "<magic-timeit>"):  # IPython's
         why = "a cell that begins with `%%time` or `%%timeit`"
-        change = f"define `{name}` in a cell of its own, and time its launch in the next one"
+        change = f"define {what} in a cell of its own, and time in the next one"
+        if name == "lambda":
+            change = "give it a name in a cell of its own, `f = lambda ...`, and pass `f` in the cell that is timed"
     elif file == "<stdin>":
         why = "what Python reads from its standard input, or at a prompt before Python 3.13,"
     return errors.NoSource(span=Span(file, line, 0, line, 1), name=name, why=why, change=change)
