@@ -125,7 +125,8 @@ class StringValue(SyntaxFault):
 
     title = "a string is not a value of Prism"
     label = 'only calls take text, as `unsafe("...")` does'
-    help_template = "use a number for what the string stands for"
+    help_template = "{change}"
+    change: str = "use a number for what the string stands for"
 
 
 class NoEffect(SyntaxFault):
