@@ -29,7 +29,7 @@ def clockwise(a: complex64 @ thread[1]) -> complex64 @ thread[1]:
 @prism.kernel
 @attr("__launch_bounds__(POINTS / 4)")
 @template(POINTS=constexpr(int), STEPS=constexpr(int))
-@requires(grid[1], block[1], thread[POINTS // 4])
+@requires(grid[1], block[1], thread["POINTS // 4"])
 def transforms(x: ptr(const(complex64)) @ grid[1], y: ptr(complex64) @ grid[1]):
     """Stockham's algorithm in steps of four: no bit reversal, and both ends coalesced."""
     THREADS: constexpr(int) = POINTS // 4

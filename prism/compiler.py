@@ -6,7 +6,6 @@ import builtins
 import html
 import itertools
 import linecache
-import sys
 import textwrap
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -213,7 +212,8 @@ def notebook_html(kernel: Kernel) -> str:
     """
     from prism.explanation import explain_page
 
-    template = sys.modules[kernel.__module__].__dict__.get("EXAMPLES", {}).get(kernel.__name__, {})
+    examples = kernel.python.__globals__.get("EXAMPLES")
+    template = examples.get(kernel.__name__, {}) if isinstance(examples, dict) else {}
     if not kernel.template.keys() - kernel.defaults.keys() <= set(template):
         wants = ", ".join(kernel.template)
         return (

@@ -3,9 +3,9 @@
     [tool.mypy]
     plugins = ["prism.mypy"]
 
-The stub of `prism.lang` alone does that where `check_untyped_defs` is off, as it is unless mypy is `strict`, and where no bound
-names a template parameter, `thread[THREADS]`. What is inside of a kernel, a device function or an intrinsic of the user's own is
-Prism's to check: mypy sees a function of anything that does nothing. Needs mypy, which Prism itself does not.
+The stub of `prism.lang` alone does that where `check_untyped_defs` is off, as it is unless mypy is `strict`. What is inside of a
+kernel, a device function or an intrinsic of the user's own is Prism's to check: mypy sees a function of anything that does
+nothing. Needs mypy, which Prism itself does not.
 """
 
 from __future__ import annotations

@@ -161,6 +161,7 @@ import prism
 from prism.lang import (
     block,
     const,
+    constexpr,
     dtype,
     grid,
     group,
@@ -188,6 +189,14 @@ def flip(x: ptr(const(T)) @ grid[1], y: ptr(T) @ grid[1], n: int32 @ grid[1]):
         with group(thread[1]):
             if i < n:
                 y_thread[0] = s[63 - t]
+
+
+@prism.kernel
+@template(THREADS=constexpr(int))
+@requires(grid[1], block[1], thread["THREADS"])
+def sizes(y: ptr(int32) @ grid[1]):
+    with partition(y, thread[1], id()) as mine, group(thread[1]):
+        mine[0] = THREADS
 '''
 CALLS = '''"""Calls kernels of the project."""
 
@@ -224,11 +233,6 @@ def project(tmp_path: Path) -> Path:
     )  # F821 is off there, and asked for in the other folder
     (tmp_path / "pyproject.toml").write_text(ruff + lines_of_the_page("mypy"))
     return tmp_path
-
-
-_FROM_A_WHEEL = pytest.mark.xfail(
-    reason="of a Prism that is installed from a wheel Pyright still reports kernels", strict=True
-)
 
 
 @pytest.mark.slow

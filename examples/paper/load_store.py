@@ -80,7 +80,7 @@ def block_store(items: T[ITEMS] @ thread[1], x: ptr(T) @ block[1]):
 
 @prism.kernel
 @template(T=dtype, ITEMS=constexpr(int), THREADS=constexpr(int))
-@requires(grid[1], block[1], thread[THREADS])
+@requires(grid[1], block[1], thread["THREADS"])
 @attr("__launch_bounds__(THREADS)")
 def copy(x: ptr(const(T)) @ grid[1], y: ptr(T) @ grid[1]):
     """`y = x`, a tile of `THREADS * ITEMS` elements a block, whole tiles only: the six functions at work, and no barrier."""
@@ -95,7 +95,7 @@ def copy(x: ptr(const(T)) @ grid[1], y: ptr(T) @ grid[1]):
 
 @prism.kernel
 @template(T=dtype, ITEMS=constexpr(int), THREADS=constexpr(int))
-@requires(grid[1], block[1], thread[THREADS])
+@requires(grid[1], block[1], thread["THREADS"])
 @attr("__launch_bounds__(THREADS)")
 def reverse(x: ptr(T) @ grid[1]):
     """Reverse each block's tile in place: what was loaded is written by others, which takes the one barrier.

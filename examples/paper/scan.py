@@ -52,7 +52,7 @@ def get_warp_ends(rows: ptr(const(uint32)) @ block[1], ends: ptr(uint32) @ block
 
 @prism.device
 @template(ENDS=constexpr(int))
-@requires(block[1], thread[ENDS])
+@requires(block[1], thread["ENDS"])
 def scan_warp_ends(x: ptr(uint32) @ block[1], spare: ptr(uint32) @ block[1]) -> ptr(uint32) @ block[1]:
     """Scan `ENDS` elements, one a thread, and say in which of the two buffers the result is.
 
@@ -112,7 +112,7 @@ def look_back(
 
 @prism.kernel
 @template(WARPS=constexpr(int))
-@requires(grid[1], block[1], warp[WARPS])
+@requires(grid[1], block[1], warp["WARPS"])
 def scan(
     n: int32 @ grid[1], x: ptr(uint32) @ grid[1], counter: ptr(uint32) @ grid[1], totals: ptr(mailbox(uint32)) @ grid[1],
     prefixes: ptr(mailbox(uint32)) @ grid[1], epoch: uint32 @ grid[1],

@@ -72,7 +72,7 @@ def coalesced(
 
 @prism.kernel
 @template(BM=constexpr(int), BN=constexpr(int), BK=constexpr(int), TM=constexpr(int), TN=constexpr(int), THREADS=constexpr(int))
-@requires(grid[1], block[1], thread[THREADS])
+@requires(grid[1], block[1], thread["THREADS"])
 @attr("__launch_bounds__(THREADS, 1)")
 def tiled(
     M: int32 @ grid[1], N: int32 @ grid[1], K: int32 @ grid[1], alpha: float32 @ grid[1], A: ptr(const(float32)) @ grid[1],
@@ -133,7 +133,7 @@ def tiled(
 
 @prism.kernel
 @template(BM=constexpr(int), BN=constexpr(int), BK=constexpr(int), TM=constexpr(int), TN=constexpr(int), THREADS=constexpr(int))
-@requires(grid[1], block[1], thread[THREADS])
+@requires(grid[1], block[1], thread["THREADS"])
 @attr("__launch_bounds__(THREADS, 1)")
 def vectorized(
     M: int32 @ grid[1], N: int32 @ grid[1], K: int32 @ grid[1], alpha: float32 @ grid[1], A: ptr(const(float32)) @ grid[1],
@@ -203,7 +203,7 @@ def vectorized(
 
 @prism.device
 @template(BM=constexpr(int), BN=constexpr(int), BK=constexpr(int), THREADS=constexpr(int))
-@requires(block[1], thread[THREADS])
+@requires(block[1], thread["THREADS"])
 def fill(
     A: ptr(const(float32)) @ block[1], B: ptr(const(float32)) @ block[1], rows: int32 @ block[1], cols: int32 @ block[1],
     depth: int32 @ block[1], K: int32 @ block[1], N: int32 @ block[1], a: ptr(float32) @ block[1], b: ptr(float32) @ block[1],
@@ -260,7 +260,7 @@ def multiply(
     BM=constexpr(int), BN=constexpr(int), BK=constexpr(int), WM=constexpr(int), WN=constexpr(int), WNITER=constexpr(int),
     TM=constexpr(int), TN=constexpr(int), THREADS=constexpr(int),
 )
-@requires(grid[1], block[1], thread[THREADS])
+@requires(grid[1], block[1], thread["THREADS"])
 @attr("__launch_bounds__(THREADS)")
 def warps(
     M: int32 @ grid[1], N: int32 @ grid[1], K: int32 @ grid[1], alpha: float32 @ grid[1], A: ptr(const(float32)) @ grid[1],

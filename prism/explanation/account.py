@@ -7,6 +7,7 @@ from prism.explanation.entries import entries, exempts
 from prism.explanation.graph import graph
 from prism.explanation.model import Account, Chapter, Remark, Resources, Unproved
 from prism.explanation.regions import lines, regions
+from prism.lang.diagnostics import place_name
 from prism.lang.facts.budget import most_threads
 from prism.lang.keep.records import spell
 from prism.lang.lower.pieces import pieces
@@ -33,7 +34,7 @@ def chapter(program: Program, part: Part) -> Chapter:
     source = lines(function, inside, max((entry.line for entry in between), default=0))
     return Chapter(
         name=function.name,
-        file=function.file,
+        file=place_name(function.file),
         line=function.span.line,
         bound=str(function.bound),
         template=tuple((name, spell(value)) for name, value in function.template.items()),

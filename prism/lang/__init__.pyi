@@ -539,11 +539,11 @@ def cosh(x: Any, out: Sequence[Any] = ...) -> Any:
     Example:    v: T @ thread[1] = cosh(x)"""
 
 def count(*arguments: Any, **options: Any) -> Any:
-    """count(unit): how many such units the current one has; count(acc): a thread's part of a fragment
+    """count(unit): how many such units the current one has; count(unit, axis): along an axis; count(acc): a thread's part of a fragment
 
     Form:
 
-        expression ::= count "(" unit ")" | count "(" FRAGMENT ")"
+        expression ::= count "(" unit ")" | count "(" unit "," (0 | 1 | 2) ")" | count "(" FRAGMENT ")"
 
     Perspective:
 
@@ -1002,7 +1002,7 @@ def id(*arguments: Any, **options: Any) -> Any:
 
     Form:
 
-        expression ::= id "(" [unit | 0 | 1 | 2] ")"
+        expression ::= id "(" [unit | [unit ","] (0 | 1 | 2)] ")"
 
     Perspective:
 
@@ -1747,11 +1747,12 @@ def reciprocal(x: Any, out: Sequence[Any] = ...) -> Any:
     Example:    v: T @ thread[1] = reciprocal(x)"""
 
 @_gives(no_type_check)
-def requires(*bound: Any, smem: int | None = None, cooperative: bool = False) -> Callable[[Any], Any]:
+def requires(*bound: Any, smem: int | str | None = None, cooperative: bool = False) -> Callable[[Any], Any]:
     """State the units that the function may rely on, one entry a level, and the bytes of shared memory it may use.
 
     `cooperative`: all blocks of the grid run at once, so that they can wait for one another: the compiler may put barriers of the
     whole grid. A launch of more blocks than the device holds at once is refused. A device function that needs it says so too.
+    A size that names template parameters is in quotes, as `thread["THREADS"]`: Python does not know such names.
 
     `prism help requires` prints the whole page.
     """

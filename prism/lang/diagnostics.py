@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import linecache
+import sys
 from collections.abc import Iterator
 from itertools import groupby
 from string import Formatter
@@ -183,6 +184,14 @@ def source_lines(file: str) -> list[str]:
     return _SOURCES.get(file) or [line.rstrip("\r\n") for line in linecache.getlines(file)]
 
 
+def place_name(file: str) -> str:
+    """Return the name by which a reader knows a file: of a notebook's cell `Cell In[3]`, as IPython's tracebacks have it."""
+    ipython: Any = sys.modules.get("IPython")
+    compiler: Any = getattr(ipython and ipython.get_ipython(), "compile", None)
+    cell = compiler.format_code_name(file) if hasattr(compiler, "format_code_name") else None
+    return " ".join(cell) if cell else file
+
+
 def source_text(span: Span, otherwise: str = "...") -> str:
     """Return the text that lies on a span of one line; `otherwise` of several lines, or where the source is unknown."""
     lines = source_lines(span.file)
@@ -262,7 +271,7 @@ def _remark(kind: str, text: str, width: int) -> Iterator[list[Run]]:
 def _excerpt(labels: list[tuple[Label, bool]], arrow: str, width: int) -> Iterator[list[Run]]:
     """Yield one file's lines that labels lie on, with their marks; the labels alone where the source is unknown."""
     span = labels[0][0].span
-    yield [(" " * width + arrow, "frame"), (f" {span.file}:{span.line}:{span.column + 1}", "")]
+    yield [(" " * width + arrow, "frame"), (f" {place_name(span.file)}:{span.line}:{span.column + 1}", "")]
     source = source_lines(span.file)
     marks: dict[int, list[_Mark]] = {}
     for label, primary in labels:

@@ -20,7 +20,7 @@ from prism.lang.barriers.walk import Concurrent, Conflict, Context, Walk, summar
 from prism.lang.barriers.walk_context import DEEP, Spent, context_of
 from prism.lang.barriers.walk_state import Fence, Landing, Mark, Registers, rank
 from prism.lang.check import reuse
-from prism.lang.diagnostics import CompileError, Fields, Label, Span
+from prism.lang.diagnostics import CompileError, Fields, Label, Span, source_text
 from prism.lang.errors import sync as errors
 from prism.lang.errors.turns import TurnsBarrier
 from prism.lang.facts.budget import most_threads
@@ -234,7 +234,13 @@ def conflict_error(conflict: Conflict, function: Function) -> CompileError:
     if among_blocks:
         return CompileError(
             errors.GridSync(
-                span=span, labels=labels, name=name, unit=conflict.unit, first=first.kind, second=second.kind
+                span=span,
+                labels=labels,
+                name=name,
+                unit=conflict.unit,
+                first=first.kind,
+                second=second.kind,
+                read=source_text(first.access.span if first.kind == "read" else span),
             )
         )
     if (lacks := lacking(conflict.unit, function)) is not None:

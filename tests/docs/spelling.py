@@ -4,7 +4,7 @@
 
 The same functions are called `kernel` and `device` in `prism.lang`, for `pl.kernel`, and *Typed Perspectives* spells them
 `@prism("global")` and `@prism("device")`. docs/reference/kernel.md says that; elsewhere in the documentation and the examples
-there is one spelling.
+there is one spelling. And template parameters are in quotes in a bound, `thread["THREADS"]`, so that type checkers take it.
 """
 
 from __future__ import annotations
@@ -22,6 +22,11 @@ OTHERS = {
 }  # fmt: skip
 """Files that speak of the other spellings, or are made from the package's own docstrings."""
 FENCED = re.compile(r"^```python.*?^```$", re.MULTILINE | re.DOTALL)
+BOUND = re.compile(r"@requires\((?:[^()]|\([^()]*\))*\)")
+SIZE = re.compile(
+    r"""\b(?P<unit>thread|warp|warpgroup|block)\[(?P<size>[^]"']*[A-Za-z_][^]"']*)\]|smem=(?P<bytes>[^,")]*[A-Za-z_][^,")]*)"""
+)
+TEMPLATE = re.compile(r"@template\((?P<named>(?:[^()]|\((?:[^()]|\([^()]*\))*\))*)\)")
 LISTED = re.compile(r"from prism\.lang import (?:\((?P<many>[^)]*)\)|(?P<one>[^\n]*))")
 
 
@@ -34,7 +39,21 @@ def respell(text: str) -> str:
         for name in PAPER.values():
             if not re.search(rf"(?<![.\w`]){name}(?=[\[.(])|@{name}\b", code):
                 text = LISTED.sub(lambda found, name=name: without(found[0], name), text)
-    return text
+    return quote_bounds(text)
+
+
+def quote_bounds(text: str) -> str:
+    """Return a text in whose bounds the sizes that name a template parameter are in quotes."""
+    named = {name for found in TEMPLATE.finditer(text) for name in re.findall(r"\b(\w+)\s*=|\"(\w+)\"", found["named"])}
+    parameters = {one for pair in named for one in pair if one} - {"default"}
+
+    def quote(found: re.Match[str]) -> str:
+        size = found["size"] or found["bytes"]
+        if not parameters & set(re.findall(r"(?<![.\w])[A-Za-z_]\w*", size)):
+            return found[0]
+        return f'{found["unit"]}["{size}"]' if found["size"] else f'smem="{size}"'
+
+    return BOUND.sub(lambda bound: SIZE.sub(quote, bound[0]), text)
 
 
 def without(statement: str, name: str) -> str:

@@ -11,7 +11,6 @@ import os
 import re
 import subprocess
 import sys
-from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
@@ -38,16 +37,6 @@ def kernels_of(page: Path) -> str:
     return "\n\n\n".join(ast.unparse(node) for node in kept.values()) + "\n"
 
 
-def template_parameters(texts: Iterator[str]) -> set[str]:
-    """Names of template parameters in bounds: Python takes them from `@template`."""
-    found = set()
-    for text in texts:
-        for node in ast.walk(ast.parse(text)):
-            if isinstance(node, ast.Call) and getattr(node.func, "id", "") == "template":
-                found |= {keyword.arg for keyword in node.keywords if keyword.arg}
-    return found
-
-
 @pytest.fixture(scope="module")
 def project(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A project with all kernels of the pages and the examples, set up as docs/editors.md says."""
@@ -65,10 +54,6 @@ def project(tmp_path_factory: pytest.TempPathFactory) -> Path:
     files = sorted(folder.glob("*.py"))
     assert len([one for one in files if one.name.startswith("page_")]) > 100 and len(files) > 120
     assert not [one.name for one in files if IGNORES.search(one.read_text("utf-8"))]
-    names = template_parameters(one.read_text("utf-8") for one in files)
-    (folder / "__builtins__.pyi").write_text(
-        "".join(["from typing import Any\n", *(f"{name}: Any\n" for name in sorted(names))]), "utf-8"
-    )
     return folder
 
 

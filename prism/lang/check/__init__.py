@@ -368,8 +368,6 @@ def check_function(
     """Check one instance: its bound (R1), its parameters, its result, its body."""
     spans = dict(parsed.decorators)
     bound = check_requires(kernel, parsed, template, spans.get("requires", parsed.span))
-    if parsed.extern and kernel.external is None:
-        fail(call_errors.Extern(span=parsed.span, name=parsed.name))
     if kernel.cooperative and bound.grid is None:
         fail(rules.BoundCooperative(span=spans.get("requires", parsed.span), name=parsed.name, bound=str(bound)))
     function = session.instance(kernel, template)
@@ -377,6 +375,8 @@ def check_function(
     env = Env(context, bound, {}, {})
     parameters, env = check_parameters(env, function)
     check_result(context, function)
+    if parsed.extern and kernel.external is None:  # what is wrong with its signature is said with it
+        raise CompileError(*context.errors, call_errors.Extern(span=parsed.span, name=parsed.name))
     if kernel.external is not None:
         if not parsed.extern:
             fail(raw_errors.ExternBody(span=parsed.span, name=parsed.name))

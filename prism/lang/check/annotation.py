@@ -16,6 +16,7 @@ from prism.lang.check.elements import (
     tensor_map,
 )
 from prism.lang.check.env import Role, fail
+from prism.lang.diagnostics import Fields, source_text
 from prism.lang.errors import asynchronous
 from prism.lang.errors import axes as axes_errors
 from prism.lang.errors import tiles as tile_errors
@@ -89,6 +90,8 @@ def array(e: s.Subscript, error: type[errors.ArrayExtent] = errors.ArrayExtent) 
     base: s.Expr = e
     while isinstance(base, s.Subscript):
         for index in reversed(base.indices):
+            if error is errors.SharedExtent and not isinstance(index, s.Literal):
+                refuse_sized(e)
             if not (isinstance(index, s.Literal) and type(index.value) is int and index.value > 0):
                 fail(error(span=index.span))
             extents.append(index.value)
@@ -99,6 +102,18 @@ def array(e: s.Subscript, error: type[errors.ArrayExtent] = errors.ArrayExtent) 
     if isinstance(inner, Mailbox):
         fail(errors.NotAType(span=e.span))
     return Array(inner, tuple(reversed(extents)))
+
+
+def refuse_sized(e: s.Subscript) -> None:
+    """R25: an object that is sized at launch has one axis; of a tile of two, say how one is written."""
+    axes: list[s.Expr] = []
+    base: s.Expr = e
+    while isinstance(base, s.Subscript):
+        axes, base = [*base.indices, *axes], base.base
+    if len(axes) == 2:
+        rows, columns = (source_text(axis.span) for axis in axes)
+        facts: Fields = {"element": source_text(base.span), "rows": rows, "columns": columns}
+        fail(tile_errors.SizedAxes(span=e.span, **facts))
 
 
 def pointer(e: s.Expr) -> Pointer:

@@ -6,7 +6,7 @@ from prism.lang import tree
 from prism.lang.check.annotation import place
 from prism.lang.check.env import Env, fail, why_here
 from prism.lang.check.fragments import fragment_size
-from prism.lang.check.launch_axes import axis_index, axis_of
+from prism.lang.check.launch_axes import axis_count, axis_index, axis_of
 from prism.lang.diagnostics import source_text
 from prism.lang.errors import perspective as rules
 from prism.lang.errors import types as errors
@@ -17,10 +17,11 @@ from prism.lang.types.perspective import GRID, THREAD, Perspective
 
 def check_id(env: Env, e: s.Call, target: Perspective, *, counting: bool) -> tree.Expr:
     """R12 ID: `id()` counts the target's units, `id(unit)` and `count(unit)` the unit's; no broader than the code."""
-    if not counting and (axis := axis_of(e)) is not None:
-        return axis_index(env, target, axis, e.span)
+    if (axis := axis_of(e)) is not None:
+        of = place(e.arguments[0]) if len(e.arguments) == 2 else target
+        return axis_count(env, of, axis, e.span) if counting else axis_index(env, of, axis, e.span)
     if len(e.arguments) > 1 or e.keywords:
-        usage = "`count()` or `count(unit)`" if counting else "`id()`, `id(unit)` or `id(axis)`"
+        usage = "`count()`, `count(unit)` or `count(unit, axis)`" if counting else "`id()`, `id(unit)` or `id(axis)`"
         fail(errors.NotAValue(span=e.span, text="count" if counting else "id", hint=f"write {usage}"))
     if counting and e.arguments and (part := fragment_size(env, e)) is not None:
         return part

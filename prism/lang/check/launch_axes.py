@@ -1,8 +1,8 @@
-"""`id(axis)`: indices along the axes of a launch, `kernel[(x, y), (32, 8)]` (R12).
+"""`id(axis)` and `count(unit, axis)`: indices and numbers along the axes of a launch, `kernel[(x, y), (32, 8)]` (R12).
 
-Blocks and threads are numbered in one row, the first axis innermost. A kernel that asks for an index along an axis takes the
-numbers of blocks and of threads along each as more parameters, and computes it from the index in the row; the last axis takes
-what is left.
+Blocks and threads are numbered in one row, the first axis innermost. A kernel that asks for an index or a number along an axis
+takes the numbers of blocks and of threads along each as more parameters, and computes an index from the index in the row; the
+last axis takes what is left.
 """
 
 from __future__ import annotations
@@ -12,7 +12,7 @@ from collections.abc import Iterator
 from prism.lang import surface, tree
 from prism.lang.check.elements import construct_of
 from prism.lang.check.env import Env, fail
-from prism.lang.diagnostics import Span
+from prism.lang.diagnostics import Span, source_text
 from prism.lang.errors import perspective as errors
 from prism.lang.parse import syntax as s
 from prism.lang.types import INT32
@@ -22,14 +22,14 @@ MOST_AXES = 3
 
 
 def axis_of(e: s.Expr) -> int | None:
-    """Return the axis that `id(0)`, `id(1)` or `id(2)` names; None of any other call."""
-    first = e.arguments[0] if isinstance(e, s.Call) and len(e.arguments) == 1 and not e.keywords else None
-    return first.value if isinstance(first, s.Literal) and type(first.value) is int else None
+    """Return the axis that `id(0)`, `id(unit, 0)` or `count(unit, 0)` names; None of any other call."""
+    last = e.arguments[-1] if isinstance(e, s.Call) and len(e.arguments) in (1, 2) and not e.keywords else None
+    return last.value if isinstance(last, s.Literal) and type(last.value) is int else None
 
 
 def axes_named(function: s.Function) -> int:
-    """Return of how many axes a function's text names an index: one more than the last."""
-    found = [axis_of(e) for e in _calls(function.body) if construct_of(e) is surface.id]
+    """Return of how many axes a function's text names an index or a number: one more than the last."""
+    found = [axis_of(e) for e in _calls(function.body) if construct_of(e) in (surface.id, surface.count)]
     return max((axis + 1 for axis in found if axis is not None and 0 <= axis < MOST_AXES), default=0)
 
 
@@ -54,11 +54,7 @@ def launch_parameters(axes: int, span: Span) -> tuple[tree.Symbol, ...]:
 
 def axis_index(env: Env, target: Perspective, axis: int, span: Span) -> tree.Expr:
     """R12: the index along an axis: of the block in the grid, of the thread in its block or in the grid."""
-    numbers = env.context.launch
-    axes = len(numbers) // 2
-    if not numbers or not 0 <= axis < axes:
-        fail(errors.IdAxis(span=span, axis=axis, most=MOST_AXES - 1, kernel=env.context.kernel.kind == "global"))
-    blocks, threads = numbers[:axes], numbers[axes:]
+    blocks, threads = _numbers(env, f"id({axis})", axis, span)
     if (target, env.code) == (BLOCK, GRID):
         return _digit(_id(BLOCK, GRID, span), blocks, axis, span)
     if (target, env.code) == (THREAD, BLOCK):
@@ -68,6 +64,28 @@ def axis_index(env: Env, target: Perspective, axis: int, span: Span) -> tree.Exp
         first = _binary("*", block, _number(threads[axis], span), span)
         return _binary("+", first, _digit(_id(THREAD, BLOCK, span), threads, axis, span), span)
     fail(errors.IdAxisUnit(span=span, unit=target, code_perspective=env.code))
+
+
+def axis_count(env: Env, unit: Perspective, axis: int, span: Span) -> tree.Expr:
+    """R12: the number along an axis: of blocks in the grid, of threads in a block or in the grid."""
+    blocks, threads = _numbers(env, source_text(span), axis, span)
+    if (unit, env.code) == (BLOCK, GRID):
+        return _number(blocks[axis], span)
+    if (unit, env.code) == (THREAD, BLOCK):
+        return _number(threads[axis], span)
+    if (unit, env.code) == (THREAD, GRID):
+        return _binary("*", _number(blocks[axis], span), _number(threads[axis], span), span)
+    fail(errors.CountAxisUnit(span=span, unit=unit, axis=axis, code_perspective=env.code))
+
+
+def _numbers(env: Env, text: str, axis: int, span: Span) -> tuple[tuple[tree.Symbol, ...], tuple[tree.Symbol, ...]]:
+    """Return the numbers of blocks, and of threads, along each axis, of which `axis` must be one."""
+    numbers = env.context.launch
+    axes = len(numbers) // 2
+    if not numbers or not 0 <= axis < axes:
+        kernel = env.context.kernel.kind == "global"
+        fail(errors.IdAxis(span=span, text=text, most=MOST_AXES - 1, kernel=kernel))
+    return numbers[:axes], numbers[axes:]
 
 
 def _digit(index: tree.Expr, numbers: tuple[tree.Symbol, ...], axis: int, span: Span) -> tree.Expr:

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping
 from dataclasses import replace
+from types import FunctionType
 
 from prism.lang import surface, tree
 from prism.lang.check import annotation
@@ -13,7 +15,7 @@ from prism.lang.check.env import Context, fail
 from prism.lang.check.expressions import check_literal
 from prism.lang.check.fragments import require_place
 from prism.lang.check.tiles import check_map_parameter
-from prism.lang.diagnostics import Fields, Span
+from prism.lang.diagnostics import Fields, Span, source_text
 from prism.lang.errors import axes as axes_errors
 from prism.lang.errors import calls as call_errors
 from prism.lang.errors import inlined, roles
@@ -24,7 +26,8 @@ from prism.lang.facts.budget import MOST_THREADS
 from prism.lang.keep.records import is_record_class, spell
 from prism.lang.parse import syntax as s
 from prism.lang.parse.instantiate import fold_attribute
-from prism.lang.surface.templates import TemplateName, evaluate, template_name
+from prism.lang.surface import bindings
+from prism.lang.surface.templates import TemplateName, evaluate
 from prism.lang.types import INT64, VOID, Array, Fragment, Mailbox, Pointer, Scalar, TensorMap, Type, Vector
 from prism.lang.types.perspective import GRID, Bound, Level, Perspective
 from prism.lang.types.structs import Struct, tuple_of
@@ -45,21 +48,38 @@ def show(value: object) -> str:
     return getattr(value, "__name__", None) or getattr(value, "name", None) or str(value)
 
 
+class _Known(dict[str, object]):
+    """What the names of a bound stand for: template arguments, and numbers of the function's file."""
+
+    def __init__(self, python: FunctionType, template: Mapping[str, object], span: Span) -> None:
+        super().__init__(template)
+        self.python, self.span = python, span
+
+    def __missing__(self, name: str) -> object:
+        bindings.note(self.python, name)
+        found = getattr(self.python, "__globals__", {}).get(name)
+        if type(found) is not int:
+            fail(name_errors.TemplateUnbound(span=self.span, name=name))
+        return found
+
+
 def shared_limit(kernel: surface.Kernel, template: Mapping[str, object], span: Span) -> int | None:
     """R16 CALL-SMEM: return what `smem=` says, a number of bytes or nothing."""
-    limit = value_of(kernel.smem, template, span)
+    limit = value_of(kernel, kernel.smem, template, span)
     if limit is not None and (type(limit) is not int or limit < 0):
         fail(call_errors.SharedLimit(span=span, text=show(limit)))
     return limit
 
 
-def value_of(given: object, template: Mapping[str, object], span: Span) -> object:
+def value_of(kernel: surface.Kernel, given: object, template: Mapping[str, object], span: Span) -> object:
     """Return what a decorator was given; for the name of a template parameter, its argument."""
     if not isinstance(given, TemplateName):
         return given
-    if (name := template_name(given)) not in template:
-        fail(name_errors.TemplateUnbound(span=span, name=name))
-    return evaluate(given, template, lambda value, text, name: attribute_of(value, text, name, span))
+    known = _Known(kernel.python, template, span)
+    try:
+        return evaluate(given, known, lambda value, text, name: attribute_of(value, text, name, span))
+    except ZeroDivisionError:
+        fail(rules.BoundValue(span=span, text=str(given)))
 
 
 def attribute_of(value: object, text: str, name: str, span: Span) -> object:
@@ -77,7 +97,8 @@ def check_requires(kernel: surface.Kernel, parsed: s.Function, template: Mapping
     for entry in kernel.requires:
         if not isinstance(entry, Perspective):
             fail(rules.BoundValue(span=span, text=entry.name if isinstance(entry, surface.LevelName) else str(entry)))
-        size = value_of(entry.size, template, span)
+        size = value_of(kernel, entry.size, template, span)
+        check_hidden(entry, template, span)
         if not isinstance(size, int) or size < 1 or (entry.level == Level.GRID and size != 1):
             fail(rules.BoundValue(span=span, text=f"{entry.level}[{shorten_number(size)}]"))
         if size > (most := MOST_UNITS[entry.level]):
@@ -96,6 +117,18 @@ def check_requires(kernel: surface.Kernel, parsed: s.Function, template: Mapping
     if kernel.kind == "global" and grid is None:
         fail(rules.BoundKernel(span=span, name=parsed.name, bound=str(bound)))
     return bound
+
+
+def check_hidden(entry: Perspective, template: Mapping[str, object], span: Span) -> None:
+    """R1: a size that names a template parameter is none that Python took from a number of the file."""
+    if isinstance(entry.size, TemplateName) or not template:
+        return
+    for names, size in re.findall(r"\b(warp|warpgroup|thread|block|grid)\[([^]\"']+)\]", source_text(span, "")):
+        if Level[{"warp": "thread", "warpgroup": "thread"}.get(names, names).upper()] == entry.level:
+            for name in re.findall(r"(?<![.\w])[A-Za-z_]\w*", size):
+                if name in template:
+                    found = shorten_number(entry.size)
+                    fail(rules.BoundHidden(span=span, name=name, unit=str(entry.level), size=found))
 
 
 def check_parameter(parameter: s.Parameter, kind: str) -> tree.Symbol:

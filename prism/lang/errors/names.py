@@ -234,10 +234,10 @@ class NoAttribute(Named, code="name"):
 
 
 class TemplateUnbound(Named, code="template"):
-    """A template parameter used by a function that does not declare it."""
+    """A template parameter used by a function that does not declare it; or a quoted name of a bound that nothing has."""
 
-    title = "`{name}` is a template parameter of another function"
-    label = "not a template parameter of this one"
+    title = "`{name}` is no template parameter of this function"
+    label = "not in its `@template`"
     help_template = "add it to this function's `@template(...)`"
 
 

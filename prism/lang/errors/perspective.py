@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import re
+
 from prism.lang.diagnostics import Error, Named
-from prism.lang.types.perspective import Perspective
+from prism.lang.types.perspective import BLOCK, GRID, Perspective
 
 CHANGES = (
     "`{memory}` may be written meanwhile: threads may load different values; `ptr(const(...))` says that it is not"
@@ -37,6 +39,16 @@ class BoundValue(Error, code="bound-wf"):
     label = "this bound"
     help_template = "write levels with sizes: `@requires(grid[1], block[1], thread[32])`"
     text: str
+
+
+class BoundHidden(Named, code="bound-wf"):
+    """R1: a size that names a template parameter, and a number of the file that has the same name."""
+
+    title = "`{name}` is a template parameter, and `{name}` is a number too: Python made `{unit}[{size}]` of the bound"
+    label = "evaluated before the parameter was known"
+    help_template = 'put the name in quotes: `{unit}["{name}"]`'
+    unit: str
+    size: str
 
 
 class BoundTooLarge(Error, code="bound-wf"):
@@ -302,9 +314,9 @@ class IdBroader(Error, code="id"):
 class IdAxis(Error, code="id"):
     """R12: an axis that a launch has not, or in a function that is not the kernel."""
 
-    title = "`id({axis})` is {why}"
+    title = "`{text}` is {why}"
     label = "along an axis of the launch"
-    axis: int
+    text: str
     most: int
     kernel: bool
 
@@ -321,8 +333,10 @@ class IdAxis(Error, code="id"):
     def change(self) -> str:
         """What to write."""
         if self.kernel:
-            return "write `id(0)`, `id(1)` or `id(2)`; further axes are arithmetic on `id()`"
-        return "take it in the kernel, `i: int32 @ thread[1] = id(0)`, and pass `i`"
+            axes = [re.sub(r"-?\d+(?=\)$)", str(axis), self.text) for axis in range(self.most + 1)]
+            return f"write `{axes[0]}`, `{axes[1]}` or `{axes[2]}`; further axes are arithmetic on `id()` and `count()`"
+        kept = f"i: int32 @ thread[1] = {self.text}" if self.text.startswith("id") else f"n: int32 = {self.text}"
+        return f"take it in the kernel, `{kept}`, and pass `{kept[0]}`"
 
 
 class IdAxisUnit(Error, code="id"):
@@ -335,6 +349,28 @@ class IdAxisUnit(Error, code="id"):
     )
     unit: Perspective
     code_perspective: Perspective
+
+
+class CountAxisUnit(Error, code="id"):
+    """R12: a number of units along an axis, of what has none, or of a unit that is not named."""
+
+    title = (
+        "`count` along an axis counts blocks of the grid, and threads of the grid or of a block: "
+        "not {unit} inside {code_perspective}"
+    )
+    label = "along an axis of the launch"
+    unit: Perspective
+    axis: int
+    code_perspective: Perspective
+
+    @property
+    def change(self) -> str:
+        """What to write."""
+        if self.code_perspective == GRID:
+            return f"write `count(thread[1], {self.axis})` or `count(block[1], {self.axis})`"
+        if self.code_perspective == BLOCK:
+            return f"write `count(thread[1], {self.axis})`; take the grid's before, `n: int32 = count(block[1], {self.axis})`"
+        return f"take it in broader code, as `n: int32 = count(thread[1], {self.axis})`, and keep it in a variable"
 
 
 class IdSize(Error, code="id"):

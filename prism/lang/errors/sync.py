@@ -22,11 +22,16 @@ class GridSync(Conflict, code="grid-sync"):
     note_templates = (
         "blocks of one kernel run in any order, and cannot wait for one another at a barrier unless all run at once",
     )
-    help_template = (
-        "split the kernel in two here, keep one partition of `{name}` open over both accesses, or write "
-        "`cooperative=True` in `@requires`"
-    )
     unit: Perspective
+    read: str
+
+    @property
+    def change(self) -> str:
+        """What to write: where atomics meet a plain read, that may become one of theirs."""
+        atomic = {self.first, self.second} == {"atomic", "read"}
+        relaxed = f"write `load_relaxed({self.read})`, where any value that it has meanwhile will do; or "
+        split = f"split the kernel in two here, keep one partition of `{self.name}` open over both accesses"
+        return f"{relaxed if atomic else ''}{split}, or write `cooperative=True` in `@requires`"
 
 
 class NoPlace(Conflict, code="race"):

@@ -125,7 +125,8 @@ class StringValue(SyntaxFault):
 
     title = "a string is not a value of Prism"
     label = 'only calls take text, as `unsafe("...")` does'
-    help_template = "use a number for what the string stands for"
+    help_template = "{change}"
+    change: str = "use a number for what the string stands for"
 
 
 class NoEffect(SyntaxFault):
@@ -185,11 +186,11 @@ class NoSource(SyntaxFault):
 
     title = "the source of `{name}` is not available"
     label = "Prism compiles the text of a function, and this one's is not in a file that Python knows"
-    note_templates = (
-        "code that `exec` runs, or that is typed at the prompt of Python before 3.13, leaves no text behind",
-    )
-    help_template = "give the text to `prism.source(text)`, or put `{name}` in a file or in a notebook's cell"
+    note_templates = ("{why} leaves no text behind",)
+    help_template = "{change}"
     name: str
+    why: str
+    change: str
 
 
 class SourceChanged(SyntaxFault):
@@ -316,20 +317,8 @@ class NotRange(SyntaxFault):
 
     title = "a `for` loop runs over `range(...)` only"
     label = "not a call of Python's `range`"
-    text: str
-    target: str = "x"
-    listed: int = 0
-
-    @property
-    def change(self) -> str:
-        """What is looped over is indexed; numbers that are listed are put into an array first."""
-        if self.listed:
-            items = self.text.strip("()[], ")
-            return (
-                f"list them in an array, `values: int[{self.listed}] = [{items}]`, then "
-                f"`for i in range({self.listed}):` with `values[i]` for `{self.target}`"
-            )
-        return f"loop over the indices: `for i in range(n):`, and use `{self.text}[i]` for `{self.target}`"
+    help_template = "{change}"
+    change: str
 
 
 class RangeArguments(SyntaxFault):

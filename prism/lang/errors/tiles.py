@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import re
+
 from prism.lang.diagnostics import Error, Named
 from prism.lang.types.perspective import Perspective
 
@@ -194,6 +196,25 @@ class SizedType(Named, code="shared-alloc"):
     label = "not an integer"
     help_template = "declare what it is made of as an integer, such as int32"
     type: str
+
+
+class SizedAxes(Error, code="shared-alloc"):
+    """R25: an object of two axes that is sized at launch."""
+
+    title = "shared memory that is sized at launch has one axis, not two"
+    label = "an extent is no constant"
+    element: str
+    rows: str
+    columns: str
+
+    @property
+    def change(self) -> str:
+        """What to write."""
+        rows, columns = (f"({one})" if re.search(r"\W", one) else one for one in (self.rows, self.columns))
+        return (
+            f"write `shared({self.element}[{rows} * {columns}])`, and `[i * {columns} + j]` for an element; "
+            f"a partition may give it two axes again, `lambda i, j: (row + i) * {columns} + j`"
+        )
 
 
 class SizedLimit(Named, code="shared-alloc"):

@@ -79,11 +79,7 @@ class SharedExtent(ArrayExtent, code="shared-alloc"):
     """R25: a size of shared memory that isn't a positive constant."""
 
     title = "the size and alignment of shared memory are positive compile-time constants"
-    label = "not one"
-    help_template = (
-        "use a number, a constexpr or a template parameter: as large as it ever needs to be; in a kernel one length alone, "
-        "`shared(T[n])`, may be the launch's"
-    )
+    help_template = "use a number, a constexpr or a template parameter; in a kernel `shared(T[n])` may vary"
 
 
 class Mismatch(Error, code="type"):

@@ -14,7 +14,7 @@ from collections.abc import Callable, Iterable, Iterator
 from math import gcd
 from typing import Protocol
 
-from prism.lang.facts.polynomials import THREADS, Digit, Form, Range, add, atom, constant, digits_of, multiply
+from prism.lang.facts.polynomials import BLOCKS, THREADS, Digit, Form, Range, add, atom, constant, digits_of, multiply
 from prism.lang.types.perspective import BLOCK, GRID, Level
 
 Beside = Callable[[Form, Digit], Iterable[Form]]
@@ -74,13 +74,13 @@ def _is_below(side: Side, rest: Form, pivot: Digit, times: int, beside: Beside) 
 def bound_along(form: Form, pivot: Digit) -> Iterator[Form]:
     """Yield what is not negative since a block has as many threads as the numbers along its axes make: along the last axis too.
 
-    The index there is what is left of a thread's number, divided by the numbers along all other axes.
+    The index there is what is left of a thread's number, divided by the numbers along all other axes. So it is with blocks.
     """
     match pivot.base:
-        case ("along", "threads", axis, axes) if axis == axes - 1:
-            index = atom(THREADS)
+        case ("along", str(what), axis, axes) if axis == axes - 1:
+            index = atom(THREADS if what == "threads" else BLOCKS)
             for before in range(axis):
-                divisor = atom(("along", "threads", before, axes))
+                divisor = atom(("along", what, before, axes))
                 index = atom(("quotient", frozenset(index.items()), frozenset(divisor.items())))
             if all(digit in digits_of(form) for digit in digits_of(index)):
                 yield add(add({(pivot,): 1}, index, -1), constant(-1))

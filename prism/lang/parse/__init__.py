@@ -7,13 +7,15 @@ recognised by what their name stands for in the function's globals and closure: 
 from __future__ import annotations
 
 import ast
+import copy
 import inspect
 from collections.abc import Callable, Iterator, Sequence
+from contextlib import suppress
 from dataclasses import replace
 from typing import TypeVar
 
 from prism.lang import surface
-from prism.lang.diagnostics import CompileError, Error, Fields, Span
+from prism.lang.diagnostics import CompileError, Error, Span
 from prism.lang.errors import syntax as errors
 from prism.lang.parse import scopes
 from prism.lang.parse import syntax as s
@@ -294,6 +296,33 @@ def _while(c: Context, node: ast.While) -> s.While:
     return s.While(span=c.header(node, node.test), condition=expression(c, node.test), body=_body(c, node.body))
 
 
+def _loop_over(c: Context, name: str, values: ast.expr) -> str:
+    """Return how a loop over what is no range is written: numbers that are listed stand in an array, and that is indexed."""
+    if not isinstance(values, ast.Tuple | ast.List):
+        return f"loop over the indices: `for i in range(n):`, and use `{c.text(values)}[i]` for `{name}`"
+    if bounds := _bounds(values.elts):
+        return f"write `for {name} in range({bounds}):`"
+    listed, number = ", ".join(map(ast.unparse, values.elts)), len(values.elts)
+    kind = "float32" if any(isinstance(e, ast.Constant) and type(e.value) is float for e in values.elts) else "int"
+    return (
+        f"list them in an array, `{name}_values: {kind}[{number}] = [{listed}]`, then "
+        f"`for {name}_index in range({number}):` with `{name}_values[{name}_index]` for `{name}`"
+    )
+
+
+def _bounds(listed: list[ast.expr]) -> str:
+    """Return what `range` takes for numbers that are listed, if they are as far apart as each other; nothing otherwise."""
+    try:
+        numbers = [ast.literal_eval(one) for one in listed]
+    except ValueError:
+        return ""
+    step = numbers[1] - numbers[0] if len(numbers) > 1 and all(type(one) is int for one in numbers) else 0
+    if not step or numbers != [*range(numbers[0], numbers[-1] + step, step)]:
+        return ""
+    first = "" if not numbers[0] and step == 1 else f"{numbers[0]}, "
+    return f"{first}{numbers[-1] + (1 if step > 0 else -1)}" + ("" if step == 1 else f", {step}")
+
+
 def _for(c: Context, node: ast.For) -> s.For:
     if node.orelse:
         c.errors.append(errors.LoopElse(span=c.span(node.orelse[0]), loop="for"))
@@ -301,9 +330,7 @@ def _for(c: Context, node: ast.For) -> s.For:
         raise CompileError(errors.LoopTarget(span=c.span(node.target), text=c.text(node.target)))
     call = node.iter
     if not isinstance(call, ast.Call) or c.resolve(call.func) is not range:
-        listed = len(call.elts) if isinstance(call, ast.Tuple | ast.List) else 0
-        facts: Fields = {"text": c.text(call), "target": node.target.id, "listed": listed}
-        raise CompileError(errors.NotRange(span=c.span(call), **facts))
+        raise CompileError(errors.NotRange(span=c.span(call), change=_loop_over(c, node.target.id, call)))
     start, stop, step, unroll = _range(c, call)
     return s.For(
         span=c.header(node, call), name=node.target.id, name_span=c.span(node.target),
@@ -348,11 +375,28 @@ def _nested(c: Context, node: ast.FunctionDef) -> s.Nested:
     for decorator in node.decorator_list:
         call = decorator if isinstance(decorator, ast.Call) else None
         if call is not None and c.resolve(call.func) is surface.requires and not call.keywords:
-            requires = arguments(c, call)[0]
+            requires = arguments(c, _open_quotes(call))[0]
         elif not _marks_device(c, decorator):
             raise CompileError(errors.NestedDecorator(span=c.span(decorator), text=c.text(decorator), name=node.name))
     function = _function(inside, node, count_statements(node))
     return s.Nested(span=function.span, function=function, requires=requires, shared=shared)
+
+
+def _open_quotes(bound: ast.Call) -> ast.Call:
+    """Return a bound in which `thread["THREADS"]` is `thread[THREADS]`; of a text that is no expression, as it was."""
+    bound = copy.deepcopy(bound)
+    for node in ast.walk(bound):
+        if (
+            isinstance(node, ast.Subscript)
+            and isinstance(node.slice, ast.Constant)
+            and isinstance(node.slice.value, str)
+        ):
+            with suppress(SyntaxError):
+                size = ast.parse(node.slice.value.strip(), mode="eval").body
+                for part in ast.walk(size):
+                    ast.copy_location(part, node.slice)
+                node.slice = size
+    return bound
 
 
 def _assigned(c: Context, node: ast.AST) -> Iterator[ast.Name]:

@@ -109,6 +109,11 @@ def expression(c: Context, node: ast.expr) -> s.Expr:  # noqa: C901
             )
         case ast.Call():
             return _call(c, node)
+        case ast.Subscript(value=base, slice=ast.Constant(value=str() as size)) if isinstance(
+            c.resolve(base), surface.LevelName
+        ):
+            change = f"write `{c.text(base)}[{size}]`: only a bound has names in quotes, since Python evaluates it"
+            raise CompileError(errors.StringValue(span=c.span(node), change=change))
         case ast.Subscript(value=base, slice=index):
             indices = tuple(expression(c, i) for i in (index.elts if isinstance(index, ast.Tuple) else [index]))
             return s.Subscript(span=span, base=expression(c, base), indices=indices)

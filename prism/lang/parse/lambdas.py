@@ -13,7 +13,7 @@ from prism.lang.errors import syntax as errors
 from prism.lang.keep.bases import Value
 from prism.lang.parse import syntax as s
 from prism.lang.parse.expressions import Context, expression
-from prism.lang.parse.source import Source, lines_of
+from prism.lang.parse.source import Source, lines_of, no_source
 from prism.lang.parse.views import Written, as_syntax
 from prism.lang.types.perspective import THREAD
 
@@ -45,7 +45,7 @@ def parse_lambda(python: FunctionType) -> Parsed:
     lines = lines_of(python, code)
     line = code.co_firstlineno
     if not lines:
-        raise CompileError(errors.NoSource(span=Span(code.co_filename, line, 0, line, 1), name="lambda"))
+        raise CompileError(no_source(code.co_filename, line, "lambda"))
     source = Source(code.co_filename, lines)
     register_source(source.file, lines)
     node = _find("".join(lines), code)

@@ -68,7 +68,7 @@ def find(python: FunctionType) -> tuple[Source, ast.FunctionDef]:
     line = code.co_firstlineno
     lines = lines_of(python, code)
     if not lines:
-        raise CompileError(errors.NoSource(span=Span(code.co_filename, line, 0, line, 1), name=name))
+        raise CompileError(no_source(code.co_filename, line, name))
     source = Source(code.co_filename, lines)
     register_source(source.file, lines)
     if code.co_name == "<lambda>":
@@ -80,7 +80,24 @@ def find(python: FunctionType) -> tuple[Source, ast.FunctionDef]:
             if isinstance(node, ast.AsyncFunctionDef):
                 raise CompileError(errors.unsupported_error(source.name_span(node), "AsyncFunctionDef"))
             return source, node
+    if source.file == "<string>":  # of `exec` in `python -c`, whose own text it is not
+        raise CompileError(no_source("<exec>", line, name))
     raise CompileError(errors.SourceChanged(span=Span(source.file, line, 0, line, 1), name=name))
+
+
+def no_source(file: str, line: int, name: str) -> errors.NoSource:
+    """Return the error of a function whose text is lost: why it is, and what to do instead."""
+    what = "the lambda" if name == "lambda" else f"`{name}`"
+    change = f"give the text to `prism.source(text)`, or put {what} in a file or in a notebook's cell"
+    why = "code that `exec` runs"
+    if file in ("<timed exec>", "<magic-timeit>"):  # IPython's
+        why = "a cell that begins with `%%time` or `%%timeit`"
+        change = f"define {what} in a cell of its own, and time in the next one"
+        if name == "lambda":
+            change = "give it a name in a cell of its own, `f = lambda ...`, and pass `f` in the cell that is timed"
+    elif file == "<stdin>":
+        why = "what Python reads from its standard input, or at a prompt before Python 3.13,"
+    return errors.NoSource(span=Span(file, line, 0, line, 1), name=name, why=why, change=change)
 
 
 def lines_of(python: FunctionType, code: CodeType) -> list[str]:

@@ -20,7 +20,7 @@ from prism.lang.keep.help_text import tells_help
 from prism.lang.keep.records import is_record_class
 from prism.lang.surface.pages import construct_help, takes
 from prism.lang.surface.signature import signature_of
-from prism.lang.surface.templates import TemplateName, check_default
+from prism.lang.surface.templates import TemplateName, check_default, read_size
 from prism.lang.types import SCALARS, Scalar, Vector
 from prism.lang.types.perspective import WARP, WARPGROUP, Level, Perspective
 from prism.lang.types.structs import COMPLEX64, COMPLEX128, struct
@@ -46,8 +46,9 @@ class LevelName(Value):
     level: Level
     scale: int = 1
 
-    def __getitem__(self, size: int) -> Perspective:
-        return Perspective(self.level, size * self.scale)
+    def __getitem__(self, size: int | str) -> Perspective:
+        """Return so many of it. A text is of a bound, and names template parameters, which Python does not know there."""
+        return Perspective(self.level, (read_size(size) if isinstance(size, str) else size) * self.scale)
 
     def __getattr__(self, name: str) -> Any:
         if name.startswith("__") or HOOKS.collectives is None or self.name not in COLLECTIVE:
@@ -152,7 +153,9 @@ turns = Construct("turns", "with turns(role): the role's units run the body one 
 one = Construct("one", "with one(thread): the first such unit of the current one runs the body")
 id = Construct("id", "id(): the index of the target's unit inside the current one; id(unit) names the unit")
 count = Construct(
-    "count", "count(unit): how many such units the current one has; count(acc): a thread's part of a fragment"
+    "count",
+    "count(unit): how many such units the current one has; count(unit, axis): along an axis; count(acc): a thread's part of a "
+    "fragment",
 )
 row = Construct("row", "row(acc, i): the row of element i of this thread's part of a fragment")
 column = Construct("column", "column(acc, i): the column of element i of this thread's part of a fragment")
@@ -260,6 +263,8 @@ class Kernel:
     def __getattr__(self, name: str) -> Any:
         if name == "__signature__":
             return signature_of(self.python, self.template, self.defaults)
+        if name == "__wrapped__":  # so `inspect.getsource` and a notebook's `kernel??` find the text
+            return self.python
         raise AttributeError(f"{self!r} has no attribute {name!r}")
 
     def __get__(self, instance: object, owner: Any = None) -> Kernel:
@@ -354,15 +359,17 @@ def mark(kind: str) -> Callable[[FunctionType], Kernel]:
     return kernel if kind == "global" else device
 
 
-def requires(*bound: Any, smem: int | None = None, cooperative: bool = False) -> Callable[[Any], Any]:
+def requires(*bound: Any, smem: int | str | None = None, cooperative: bool = False) -> Callable[[Any], Any]:
     """State the units that the function may rely on, one entry a level, and the bytes of shared memory it may use.
 
     `cooperative`: all blocks of the grid run at once, so that they can wait for one another: the compiler may put barriers of the
     whole grid. A launch of more blocks than the device holds at once is refused. A device function that needs it says so too.
+    A size that names template parameters is in quotes, as `thread["THREADS"]`: Python does not know such names.
     """
     if not isinstance(cooperative, bool):
         raise TypeError(f"`cooperative` is True or False, not {cooperative!r}")
-    return lambda target: _record(target, requires=bound, smem=smem, cooperative=cooperative)
+    limit = read_size(smem) if isinstance(smem, str) else smem
+    return lambda target: _record(target, requires=bound, smem=limit, cooperative=cooperative)
 
 
 def template(*listed: Any, **named: Any) -> Callable[[Any], Any]:

@@ -6,6 +6,7 @@ A default is a value, or a function of the parameters before it: `constexpr(int,
 from __future__ import annotations
 
 import builtins
+import operator
 from collections.abc import Callable, Mapping
 from types import FunctionType
 from typing import Any
@@ -30,18 +31,71 @@ class TemplateName(Value):
             raise AttributeError(name)
         return TemplateName(self._name, (*self._steps, (".", name)))
 
-    def __mul__(self, factor: int) -> TemplateName:
-        return self if factor == 1 else TemplateName(self._name, (*self._steps, ("*", factor)))
+    def __mul__(self, factor: object) -> TemplateName:
+        return self if factor == 1 else self._then("*", factor)
 
     __rmul__ = __mul__
 
-    def __floordiv__(self, divisor: int) -> TemplateName:
-        return TemplateName(self._name, (*self._steps, ("/", divisor)))
+    def __floordiv__(self, divisor: object) -> TemplateName:
+        return self._then("/", divisor)
 
     __truediv__ = __floordiv__  # as in the body of a kernel
 
+    def __add__(self, term: object) -> TemplateName:
+        return self._then("+", term)
+
+    __radd__ = __add__
+
+    def __sub__(self, term: object) -> TemplateName:
+        return self._then("-", term)
+
+    def __rfloordiv__(self, dividend: object) -> TemplateName:
+        return self._then("of /", dividend)
+
+    __rtruediv__ = __rfloordiv__
+
+    def __rsub__(self, minuend: object) -> TemplateName:
+        return self._then("of -", minuend)
+
+    def _then(self, op: str, operand: object) -> TemplateName:
+        return TemplateName(self._name, (*self._steps, (op, operand)))
+
     def __str__(self) -> str:
-        return self._name + "".join(f".{step}" if op == "." else f" {op} {step}" for op, step in self._steps)
+        text = self._name
+        for op, step in self._steps:
+            if op == ".":
+                text = f"{text}.{step}"
+            else:
+                text = f"({text})" if " " in text else text
+                text = f"{step} {op[3:]} {text}" if op.startswith("of ") else f"{text} {op} {step}"
+        return text
+
+
+class _Names(dict[str, Any]):
+    """What names mean in a text: template parameters, all of them."""
+
+    def __missing__(self, name: str) -> TemplateName:
+        return TemplateName(name)
+
+
+def read_size(text: str) -> Any:
+    """Return what a text of a bound is, as in `thread["BM * BN // 64"]`: a number, or what template parameters give one.
+
+    Raises:
+        TypeError: it is no arithmetic with names of template parameters.
+    """
+    try:
+        return eval(text.strip(), {"__builtins__": {}}, _Names())
+    except Exception:
+        raise TypeError(
+            f'{text!r} is no size: write a template parameter\'s name, as in `thread["THREADS"]`, or an expression of such'
+        ) from None
+
+
+_ARITHMETIC: Mapping[str, Callable[[int, int], int]] = {
+    "*": operator.mul, "/": operator.floordiv, "+": operator.add, "-": operator.sub,
+    "of /": lambda value, dividend: dividend // value, "of -": lambda value, minuend: minuend - value,
+}  # fmt: skip
 
 
 def template_name(of: TemplateName) -> str:
@@ -58,8 +112,12 @@ def evaluate(of: TemplateName, template: Mapping[str, Any], attribute: Callable[
     for op, operand in of._steps:
         if op == ".":
             value, text = attribute(value, text, operand), f"{text}.{operand}"
-        elif isinstance(value, int):
-            value = value * operand if op == "*" else value // operand
+            continue
+        if isinstance(operand, TemplateName):
+            operand = evaluate(operand, template, attribute)
+        if not (isinstance(value, int) and isinstance(operand, int)):
+            return value
+        value = _ARITHMETIC[op](value, operand)
     return int(value) if isinstance(value, int) else value
 
 

@@ -1,0 +1,15 @@
+from __future__ import annotations
+
+import prism
+from prism.lang import constexpr, grid, group, id, int32, partition, ptr, requires, template, thread
+
+SIZE = 1000
+TEMPLATE = {"SIZE": 64}
+
+
+@prism.kernel
+@template(SIZE=constexpr(int))
+@requires(grid[1], thread[SIZE])  # error: bound-wf
+def case(y: ptr(int32) @ grid[1]):
+    with partition(y, thread[1], id()) as mine, group(thread[1]):
+        mine[0] = SIZE
