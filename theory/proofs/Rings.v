@@ -306,15 +306,30 @@ Definition apart_in_round (once : nat -> bool) (x y : site * access) (d : option
             then part_eqb d None && (number (snd x) =? number (snd y)) && once (number (snd x)) else true)
     end) (concerns (about F (number (snd y))) (snd x) (snd y) d).
 
-Fixpoint loops (s : stmt) : list nat :=
+Definition times (m : nat) (s : stmt) : nat := length (filter (fun x => number x =? m) (flat_map accesses (events s))).
+
+(* Loops around two accesses. *)
+Fixpoint loops (m n : nat) (s : stmt) : list nat :=
   match s with
-  | Seq s1 s2 | If _ s1 s2 => loops s1 ++ loops s2
-  | Loop l _ _ s => l :: loops s
-  | Only _ s => loops s
+  | Seq s1 s2 | If _ s1 s2 => loops m n s1 ++ loops m n s2
+  | Loop l _ _ s => (if (1 <=? times m s) && (1 <=? times n s) then [l] else []) ++ loops m n s
+  | Only _ s => loops m n s
   | _ => []
   end.
 
-Definition times (m : nat) (s : stmt) : nat := length (filter (fun x => number x =? m) (flat_map accesses (events s))).
+(* Two accesses stand on two ways of which all threads of a block take one. *)
+Fixpoint exclusive (m n : nat) (s : stmt) : bool :=
+  match s with
+  | Seq s1 s2 =>
+      if (times m s2 =? 0) && (times n s2 =? 0) then exclusive m n s1
+      else (times m s1 =? 0) && (times n s1 =? 0) && exclusive m n s2
+  | If u s1 s2 =>
+      if (times m s2 =? 0) && (times n s2 =? 0) then exclusive m n s1
+      else if (times m s1 =? 0) && (times n s1 =? 0) then exclusive m n s2
+      else le N Block u && (((times m s2 =? 0) && (times n s1 =? 0)) || ((times m s1 =? 0) && (times n s2 =? 0)))
+  | Only _ s => exclusive m n s
+  | _ => false
+  end.
 
 Definition same_ring (x y : access) : bool :=
   match filled x, filled y with Some f, Some g => mbarrier_eqb f g | _, _ => false end.
@@ -331,7 +346,7 @@ Definition ring_rules (c : nat) (s : stmt) : bool :=
        | None => true end) R
   && forallb (fun x => forallb (fun y => negb (overlap (snd x) (snd y)) || same_ring (snd x) (snd y)) R) R
   && forallb (fun x => forallb (fun y =>
-       forallb (apart_in_round (fun m => times m s <=? 1) x y) (None :: map Some (loops s))) fills) fills.
+       exclusive (number (snd x)) (number (snd y)) s || forallb (apart_in_round (fun m => times m s <=? 1) x y) (None :: map Some (loops (number (snd x)) (number (snd y)) s))) fills) fills.
 
 (* -- the whole ---------------------------------------------------------------------------------------------------------- *)
 

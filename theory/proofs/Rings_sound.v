@@ -382,9 +382,10 @@ Lemma fills_apart {L} (t : reaches L) c body g p x f k W r e z h q y r' e' z' l 
   premises t -> In g agents -> In h agents -> g <> h -> In (p, access_ x) (acts g) -> In (q, access_ y) (acts h) ->
   t x p g l -> t y q h l -> filled x = Some f -> filled y = Some f ->
   stands c body g p x f k W r e z -> stands c body h q y f k W r' e' z' ->
-  fill N (items body [Part 0] []) c (fence_of c body) z f = true -> fill N (items body [Part 0] []) c (fence_of c body) z' f = true -> False.
+  fill N (items body [Part 0] []) c (fence_of c body) z f = true -> fill N (items body [Part 0] []) c (fence_of c body) z' f = true ->
+  fst (by_ g) = fst (by_ h) -> False.
 Proof.
-  intros Pre Ig Ih Ne I J X Y Fx Fy St St' Fi Fi'.
+  intros Pre Ig Ih Ne I J X Y Fx Fy St St' Fi Fi' Bl.
   destruct St as ((_ & _ & _ & Ru) & _ & _ & _ & _ & (Jr & Xe & Is) & De & Sa & _ & Tr & _ & Iz).
   destruct St' as (_ & _ & _ & _ & _ & (Jr' & Ye & Is') & De' & Sa' & _ & Tr' & _ & Iz').
   unfold ring_rules in Ru; apply andb_prop in Ru; destruct Ru as [_ Ru]; rewrite forallb_forall in Ru.
@@ -394,9 +395,11 @@ Proof.
                    (flat_map (in_ring c) (sites body [Part 0] [])))).
   { intros zz xx A1 A2 A3; apply filter_In; split; auto; simpl; rewrite A2; auto. }
   specialize (Ru (z, x) (Zx z x Iz Fx Fi)); rewrite forallb_forall in Ru; specialize (Ru (z', y) (Zx z' y Iz' Fy Fi')).
-  rewrite forallb_forall in Ru; pose proof (agent_is g Ig) as Tg; pose proof (agent_is h Ih) as Th.
+  pose proof (agent_is g Ig) as Tg; pose proof (agent_is h Ih) as Th; apply orb_prop in Ru; destruct Ru as [Ru|Ru].
+  { cbn [snd] in Ru; exact (exclusive_sound B N o body _ _ _ _ _ _ _ x y Ru Tg Th Bl Tr Tr' Xe Ye). }
+  rewrite forallb_forall in Ru.
   (* how the two places part *)
-  assert (Pd : exists d, In d (None :: map Some (loops body)) /\ part p q d /\ (r = r' \/ (number x = number y -> times (number x) body <= 1 -> d <> None))).
+  assert (Pd : exists d, In d (None :: map Some (loops (number x) (number y) body)) /\ part p q d /\ (r = r' \/ (number x = number y -> times (number x) body <= 1 -> d <> None))).
   { assert (Ext : forall d, before r r' d -> part p q d).
     { intros d Bd; left; destruct Is as [(_ & -> & _)|(_ & _ & j & ->)], Is' as [(_ & -> & _)|(_ & _ & j' & ->)];
         [exact Bd | apply before_r | apply before_l | apply before_app]; exact Bd. }
@@ -456,7 +459,7 @@ Proof.
     exfalso; subst k'; assert (W' = W).
     { destruct St as ((_ & Ou & _) & _ & _ & _ & Rk & _), St' as (_ & _ & _ & _ & Rk' & _).
       apply (round_same B N o s (cycle f) Ou (by_ g) (by_ h)) in Rk; auto using agent_is; unfold Turns.round in *; congruence. }
-    subst W'; exact (fills_apart t (cycle f) body g p x f k W r e z h q y r' e' z' l Pre Ig Ih Ne I J X Y Fx Fy St St' Fi Fi').
+    subst W'; exact (fills_apart t (cycle f) body g p x f k W r e z h q y r' e' z' l Pre Ig Ih Ne I J X Y Fx Fy St St' Fi Fi' Bl).
   - destruct (ring_order (cycle f) body h q y f k' W' r' e' z' g p x k W r e z Ih J St' Ig I St Ry Rx
       (clash_sym _ _ _ _ Cl) (eq_sym Bl) (eq_sym Co) ltac:(lia)) as [O|[O|(E & _)]]; auto; lia.
 Qed.

@@ -346,7 +346,7 @@ Qed.
    other trips alone. *)
 Lemma parted s : forall w a b p q e f x y, In (p, e) (trace o s w a) -> In (q, f) (trace o s w b) ->
   In x (accesses e) -> In y (accesses f) ->
-  p = q \/ exists d, (before p q d \/ before q p d) /\ In d (None :: map Some (loops s)) /\
+  p = q \/ exists d, (before p q d \/ before q p d) /\ In d (None :: map Some (loops (number x) (number y) s)) /\
     (number x = number y -> times (number x) s <= 1 -> d <> None).
 Proof.
   assert (Ext : forall l r (g : access -> bool), length (filter g (l ++ r)) = length (filter g l) + length (filter g r)).
@@ -383,16 +383,44 @@ Proof.
     + destruct (IH2 _ _ _ _ _ _ _ x y I J X Y) as [|(d & D & L & O)]; [auto|]; right; exists d; split; [auto|]; split; [|intros E L'; apply O; auto; lia].
       destruct L as [L|L]; [left; auto | right; rewrite map_app; apply in_or_app; auto].
   - simpl in I, J; apply in_flat_map in I; apply in_flat_map in J; destruct I as (i & _ & I), J as (j & _ & J).
+    assert (Both : loops (number x) (number y) (Loop l n u s) = l :: loops (number x) (number y) s).
+    { cbn [loops]; pose proof (Some_ _ _ _ _ _ _ I X) as Tx; pose proof (Some_ _ _ _ _ _ _ J Y) as Ty.
+      apply Nat.leb_le in Tx; apply Nat.leb_le in Ty; rewrite Tx, Ty; auto. }
     destruct (Nat.lt_trichotomy i j) as [L|[->|L]].
     + right; exists (Some l); split; [left; exact (trips_in_order o l w a b true true s s i j _ _ _ _ L I J)|].
-      split; [simpl; auto | intros _ _; discriminate].
+      split; [right; apply in_map; rewrite Both; left; auto | intros _ _; discriminate].
     + destruct (IH _ _ _ _ _ _ _ x y I J X Y) as [|(d & D & L & O)]; [auto|]; right; exists d; split; [auto|]; split; [|exact O].
-      simpl in L |- *; tauto.
+      rewrite Both; simpl in L |- *; tauto.
     + right; exists (Some l); split; [right; exact (trips_in_order o l w b a true true s s j i _ _ _ _ L J I)|].
-      split; [simpl; auto | intros _ _; discriminate].
+      split; [right; apply in_map; rewrite Both; left; auto | intros _ _; discriminate].
   - simpl in I, J; destruct (sat k (snd a)), (sat k (snd b)); try (destruct I; fail); try (destruct J; fail).
     exact (IH _ _ _ _ _ _ _ x y I J X Y).
   - destruct I as [E|[]], J as [G|[]]; inversion E; inversion G; subst; auto.
+Qed.
+
+Lemma exclusive_sound s : forall w a b p q e f x y, exclusive N (number x) (number y) s = true ->
+  is_thread a -> is_thread b -> fst a = fst b -> In (p, e) (trace o s w a) -> In (q, f) (trace o s w b) ->
+  In x (accesses e) -> In y (accesses f) -> False.
+Proof.
+  assert (Some_ : forall t w a p e x, In (p, e) (trace o t w a) -> In x (accesses e) -> (times (number x) t =? 0) = true -> False).
+  { intros t w a p e x I J Z; apply Nat.eqb_eq in Z; apply trace_events in I; unfold times in Z.
+    assert (K : In x (filter (fun y => number y =? number x) (flat_map accesses (events t)))).
+    { apply filter_In; split; [apply in_flat_map; eauto | apply Nat.eqb_refl]. }
+    destruct (filter _ _); [destruct K | discriminate]. }
+  induction s as [|s1 IH1 s2 IH2|z|u h|u s1 IH1 s2 IH2|l n u s IH|k s IH|z]; simpl; intros w a b p q e f x y H Ta Tb Bl I J X Y;
+    try discriminate.
+  - apply in_app_iff in I; apply in_app_iff in J; destruct ((times (number x) s2 =? 0) && (times (number y) s2 =? 0)) eqn:E.
+    + apply andb_prop in E; destruct E as [E1 E2]; destruct I as [I|I]; [|eauto]; destruct J as [J|J]; eauto.
+    + apply andb_prop in H; destruct H as [H H']; apply andb_prop in H; destruct H as [E1 E2].
+      destruct I as [I|I]; [eauto|]; destruct J as [J|J]; eauto.
+  - destruct ((times (number x) s2 =? 0) && (times (number y) s2 =? 0)) eqn:E; [|destruct ((times (number x) s1 =? 0) && (times (number y) s1 =? 0)) eqn:E'].
+    + apply andb_prop in E; destruct E as [E1 E2]; destruct (o w (name u a) =? 0); [|eauto]; destruct (o w (name u b) =? 0); eauto.
+    + apply andb_prop in E'; destruct E' as [E1 E2]; destruct (o w (name u a) =? 0); [eauto|]; destruct (o w (name u b) =? 0); eauto.
+    + apply andb_prop in H; destruct H as [Le H].
+      assert (U : same u a b) by (apply (le_sound B N Block u); auto; unfold same; simpl; rewrite Bl; auto).
+      unfold same in U; rewrite U in I; apply orb_prop in H; destruct H as [H|H]; apply andb_prop in H; destruct H as [H1 H2];
+        destruct (o w (name u b) =? 0); eauto.
+  - destruct (sat k (snd a)), (sat k (snd b)); try (destruct I; fail); try (destruct J; fail); eauto.
 Qed.
 
 (* At one position all do one thing. *)

@@ -10,7 +10,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from functools import cached_property
 from typing import Any, NamedTuple
 
@@ -217,6 +217,7 @@ class Round:
 
     def __init__(self, rings: Rings, c: int, body: Statement) -> None:
         self.rings, self.cycle, self.body = rings, c, body
+        self._makes: dict[int, frozenset[int]] = {}
         self.items = list(_sites(body, (0,), (), deep=False))
         self.mbarriers = dict.fromkeys(
             m for z in self.items if (m := rings.on(z.deed)) is not None and m.cycle == c
@@ -246,9 +247,9 @@ class Round:
         return list(_sites(self.body, (0,), (), deep=True))
 
     @cached_property
-    def loops(self) -> list[int]:
-        """The loops in the round."""
-        return list(_loops(self.body))
+    def loops(self) -> Mapping[int, frozenset[int]]:
+        """The loops around each access of the round."""
+        return _loops(self.body, {})
 
     def turns(self) -> None:
         """Rule `turns`."""
@@ -335,10 +336,34 @@ class Round:
         times = Counter(i for e in events(self.body) for i in accesses_of(e))
         for x, i in fills:
             for y, j in fills:
-                for part in ("same", *self.loops):
+                if self.exclusive(i, j, self.body):
+                    continue
+                for part in ("same", *(self.loops[i] & self.loops[j])):
                     found = self.rings.checker.concerns(i, j, part) if self.rings.overlap(i, j) else ("never",)
                     if not any(self.settled(x, i, y, j, part, u, times) for u in found):
                         raise Failed(f"the {self.rings.words(i)} and the {self.rings.words(j)} fill one copy in no order")
+
+    def exclusive(self, i: int, j: int, s: Statement) -> bool:
+        """Whether two accesses stand on two ways of which all threads of a block take one."""
+        match s:
+            case ("seq", *inner):
+                parts = [part for part in inner if self.makes(part) & {i, j}]
+                return len(parts) == 1 and self.exclusive(i, j, parts[0])
+            case ("if", u, *ways):
+                made = [self.makes(way) & {i, j} for way in ways]
+                if not all(made):
+                    return any(found and self.exclusive(i, j, way) for found, way in zip(made, ways, strict=True))
+                return self.rings.checker.le("block", u) and all(len(found) == 1 for found in made) and i != j and made[0] != made[1]
+            case ("only", _, _, _, inner) | ("round", _, inner):
+                return self.exclusive(i, j, inner)
+            case _:
+                return False
+
+    def makes(self, s: Statement) -> frozenset[int]:
+        """Return the accesses that a statement may make."""
+        if id(s) not in self._makes:
+            self._makes[id(s)] = frozenset(i for e in events(s) for i in accesses_of(e))
+        return self._makes[id(s)]
 
     def settled(
         self, x: Site, i: int, y: Site, j: int, part: int | str, u: Unit, times: Counter[int]
@@ -376,15 +401,17 @@ def _sites(s: Statement, place: Path, where: Where, deep: bool) -> Iterator[Site
             yield Site(place, s, where)
 
 
-def _loops(s: Statement) -> Iterator[int]:
+def _loops(s: Statement, found: dict[int, frozenset[int]], around: frozenset[int] = frozenset()) -> dict[int, frozenset[int]]:
+    """Add the loops around each access."""
     match s:
         case ("loop" | "loop1", number, _, inner):
-            yield number
-            yield from _loops(inner)
+            _loops(inner, found, around | {number})
         case ("seq", *parts) | ("if", _, *parts):
             for part in parts:
-                yield from _loops(part)
+                _loops(part, found, around)
         case ("only", _, _, _, inner) | ("round", _, inner):
-            yield from _loops(inner)
+            _loops(inner, found, around)
         case _:
-            pass
+            for i in accesses_of(s):
+                found[i] = found.get(i, frozenset()) | around
+    return found

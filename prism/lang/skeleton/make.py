@@ -286,9 +286,14 @@ class Walker:
                     break
                 if condition in asks(body[place]):
                     end, by = place, meet(by, asks(body[place])[condition])
-            if end > at:
+            if end > at and not self.has_operations(body[at : end + 1]):
                 return condition, by, end + 1
         return None
+
+    def has_operations(self, body: tree.Body) -> bool:
+        """Whether operations of rings stand beside statements, anywhere inside: a round has each of them once."""
+        beside = (step for s in statements(body) for steps in (self.before, self.after) for step in steps.get(s, ()))
+        return any(not isinstance(step, Barrier) for step in beside)
 
     def step(self, step: Barrier | Op) -> Body:
         """Return a step of the plan, as it is emitted."""
