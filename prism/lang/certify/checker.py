@@ -254,7 +254,7 @@ class Checker:
         left = (e for e in opens if not any(self.le(self.space(e.access), u) for u in broad))
         return frozenset(e._replace(met=e.met | met) for e in left) | fresh
 
-    def check(self, s: Statement, opens: Opens, where: Where) -> None:
+    def check(self, s: Statement, opens: Opens, where: Where) -> None:  # noqa: C901
         """Rule `race`, of a statement behind what is open."""
         match s:
             case ("acc", j):

@@ -1,10 +1,10 @@
-"""The rules of rings: what waits and arrivals of a round must be, and which accesses a ring may have. By the names of theory/proofs.
+"""The rules of rings: which waits and arrivals a round has, and which accesses a ring. Names are those of theory/proofs.
 
-    outer  all that belongs to a cycle stands in its rounds, which all threads of a block make, or none
-    turns  who arrives has waited for the other direction; who waits is followed by one who arrives; arrivals are as many as counted
-    fill   a copy is filled behind the waits for it to be free, and before it is said to be filled
-    read   a copy is read behind the wait for it to be filled, and before it is said to be free
-    quiet  what engines touch beside their rings is written by nobody else
+outer  all that belongs to a cycle stands in its rounds, which all threads of a block make, or none
+turns  who arrives has waited for the other direction; who waits is followed by one who arrives; arrivals are as many as counted
+fill   a copy is filled behind the waits for it to be free, and before it is said to be filled
+read   a copy is read behind the wait for it to be filled, and before it is said to be free
+quiet  what engines touch beside their rings is written by nobody else
 """
 
 from __future__ import annotations
@@ -135,7 +135,7 @@ class Rings:
             )
         return self._satisfying[where]
 
-    def outer(self, c: int, s: Statement, wide: bool) -> None:
+    def outer(self, c: int, s: Statement, wide: bool) -> None:  # noqa: C901
         """Rule `outer`; `wide`: all threads of a block come here, or none."""
         match s:
             case ("seq", *inner):
@@ -219,14 +219,17 @@ class Round:
         self.rings, self.cycle, self.body = rings, c, body
         self._makes: dict[int, frozenset[int]] = {}
         self.items = list(_sites(body, (0,), (), deep=False))
-        self.mbarriers = dict.fromkeys(
-            m for z in self.items if (m := rings.on(z.deed)) is not None and m.cycle == c
-        )
+        self.mbarriers = dict.fromkeys(m for z in self.items if (m := rings.on(z.deed)) is not None and m.cycle == c)
 
     def valid(self) -> None:
         """Raise Failed by the first rule that fails."""
         self.turns()
-        used = [(z, i, m) for z in self.sites for i in accesses_of(z.deed) if (m := self.rings.filled(i)) and m.cycle == self.cycle]
+        used = [
+            (z, i, m)
+            for z in self.sites
+            for i in accesses_of(z.deed)
+            if (m := self.rings.filled(i)) and m.cycle == self.cycle
+        ]
         fence = any(z.deed[0] == "load" for z, _, _ in used)
         fills = []
         for z, i, m in used:
@@ -251,7 +254,7 @@ class Round:
         """The loops around each access of the round."""
         return _loops(self.body, {})
 
-    def turns(self) -> None:
+    def turns(self) -> None:  # noqa: C901
         """Rule `turns`."""
         if {m.free for m in self.mbarriers} != {True, False}:
             raise Failed("a ring has no wait for a copy to be filled, or none for it to be free")
@@ -276,9 +279,7 @@ class Round:
 
     def waited(self, m: Mbarrier, place: Path, where: Where) -> bool:
         """Whether threads that come to a place have waited in the round."""
-        return any(
-            i.deed == ("wait", m.number) and i.place < place and implies(where, i.where) for i in self.items
-        )
+        return any(i.deed == ("wait", m.number) and i.place < place and implies(where, i.where) for i in self.items)
 
     def told(self, where: Where, place: Path, choose: Callable[[Mbarrier], bool]) -> bool:
         """Whether an arrival follows, of these threads or of one of each warp for all."""
@@ -312,14 +313,19 @@ class Round:
                 return bool(n == m.number)
             case ("copy", *_):
                 return any(
-                    j.deed == ("later", m.number) and z.place < j.place and implies(z.where, j.where) for j in self.items
+                    j.deed == ("later", m.number) and z.place < j.place and implies(z.where, j.where)
+                    for j in self.items
                 )
             case _:
                 return False
 
     def read(self, z: Site, i: int, m: Mbarrier, fence: bool) -> bool:
         """Rule `read`."""
-        if z.deed[0] != "acc" or self.rings.certificate.accesses[i][1] != "read" or not self.waited(m, z.place, z.where):
+        if (
+            z.deed[0] != "acc"
+            or self.rings.certificate.accesses[i][1] != "read"
+            or not self.waited(m, z.place, z.where)
+        ):
             return False
         if not fence:
             return self.told(z.where, z.place, lambda other: other.free)
@@ -338,10 +344,13 @@ class Round:
             for y, j in fills:
                 if self.exclusive(i, j, self.body):
                     continue
-                for part in ("same", *(self.loops[i] & self.loops[j])):
+                parts: tuple[int | str, ...] = ("same", *(self.loops[i] & self.loops[j]))
+                for part in parts:
                     found = self.rings.checker.concerns(i, j, part) if self.rings.overlap(i, j) else ("never",)
                     if not any(self.settled(x, i, y, j, part, u, times) for u in found):
-                        raise Failed(f"the {self.rings.words(i)} and the {self.rings.words(j)} fill one copy in no order")
+                        raise Failed(
+                            f"the {self.rings.words(i)} and the {self.rings.words(j)} fill one copy in no order"
+                        )
 
     def exclusive(self, i: int, j: int, s: Statement) -> bool:
         """Whether two accesses stand on two ways of which all threads of a block take one."""
@@ -353,7 +362,12 @@ class Round:
                 made = [self.makes(way) & {i, j} for way in ways]
                 if not all(made):
                     return any(found and self.exclusive(i, j, way) for found, way in zip(made, ways, strict=True))
-                return self.rings.checker.le("block", u) and all(len(found) == 1 for found in made) and i != j and made[0] != made[1]
+                return (
+                    self.rings.checker.le("block", u)
+                    and all(len(found) == 1 for found in made)
+                    and i != j
+                    and made[0] != made[1]
+                )
             case ("only", _, _, _, inner) | ("round", _, inner):
                 return self.exclusive(i, j, inner)
             case _:
@@ -365,15 +379,11 @@ class Round:
             self._makes[id(s)] = frozenset(i for e in events(s) for i in accesses_of(e))
         return self._makes[id(s)]
 
-    def settled(
-        self, x: Site, i: int, y: Site, j: int, part: int | str, u: Unit, times: Counter[int]
-    ) -> bool:
+    def settled(self, x: Site, i: int, y: Site, j: int, part: int | str, u: Unit, times: Counter[int]) -> bool:
         """Whether two that fill a copy are in order, if they are of threads of one unit where they touch one byte."""
         if u == "never":
             return True
-        alone = u == ("thread", 1) or (
-            self.rings.checker.le(u, "block") and len(self.rings.satisfying(x.where)) <= 1
-        )
+        alone = u == ("thread", 1) or (self.rings.checker.le(u, "block") and len(self.rings.satisfying(x.where)) <= 1)
         if not (alone and implies(y.where, x.where)):
             return False
         if x.deed[0] in ISSUED or y.deed[0] in ISSUED:
@@ -401,7 +411,9 @@ def _sites(s: Statement, place: Path, where: Where, deep: bool) -> Iterator[Site
             yield Site(place, s, where)
 
 
-def _loops(s: Statement, found: dict[int, frozenset[int]], around: frozenset[int] = frozenset()) -> dict[int, frozenset[int]]:
+def _loops(
+    s: Statement, found: dict[int, frozenset[int]], around: frozenset[int] = frozenset()
+) -> dict[int, frozenset[int]]:
     """Add the loops around each access."""
     match s:
         case ("loop" | "loop1", number, _, inner):

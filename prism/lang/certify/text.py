@@ -139,7 +139,13 @@ def _certificate(forms: list[Any]) -> Certificate:  # noqa: C901
             case "object":
                 found.objects[rest[0]] = (rest[1], rest[2], rest[3], rest[4])
             case "mbarrier":
-                found.mbarriers[rest[0]] = (rest[1], rest[2], {"filled": False, "free": True}[rest[3]], rest[4], rest[5])
+                found.mbarriers[rest[0]] = (
+                    rest[1],
+                    rest[2],
+                    {"filled": False, "free": True}[rest[3]],
+                    rest[4],
+                    rest[5],
+                )
             case "ring":
                 found.rings[rest[0]] = rest[1]
             case "access":

@@ -25,7 +25,7 @@ from prism.lang.facts.equivalence import Alike
 from prism.lang.facts.touches import Exposed, Touch, Use, in_memory, uses_of
 from prism.lang.skeleton.cases import NONE, Questions, questions_of
 from prism.lang.skeleton.pointers import Names, Values, resolutions, union
-from prism.lang.skeleton.rings import Rings, Unsaid, is_copy, rounds
+from prism.lang.skeleton.rings import Rings, Unsaid, is_copy, is_ring, rounds
 from prism.lang.tree.plan import Barrier, Lowered, Op, Plan, Program
 from prism.lang.tree.walk import statements
 from prism.lang.types.perspective import BLOCK, THREAD, Level, Perspective, meet
@@ -117,11 +117,6 @@ class Object:
     """Of a ring: the mbarriers that say that a copy is filled."""
 
 
-def is_ring(symbol: tree.Symbol) -> bool:
-    """Whether an object is a ring."""
-    return isinstance(symbol.type, tree.Pointer) and symbol.type.ring > 0
-
-
 class Maker:
     """Makes the skeleton of one program."""
 
@@ -189,8 +184,8 @@ class Walker:
     opens: dict[tree.Symbol, int] = field(default_factory=dict)
     index: tuple[int, int] = (0, 0)
     """A thread's index in the present code is its number in the block, modulo the first unless that is 0, less the second."""
-    before: Mapping[tree.Stmt, tuple[object, ...]] = field(default_factory=dict)
-    after: Mapping[tree.Stmt, tuple[object, ...]] = field(default_factory=dict)
+    before: Mapping[tree.Stmt, tuple[Barrier | Op, ...]] = field(default_factory=dict)
+    after: Mapping[tree.Stmt, tuple[Barrier | Op, ...]] = field(default_factory=dict)
     names: Names = field(default_factory=Names)
     questions: Questions = field(default_factory=lambda: NONE)
     tails: int = 0
@@ -292,7 +287,7 @@ class Walker:
 
     def has_operations(self, body: tree.Body) -> bool:
         """Whether operations of rings stand beside statements, anywhere inside: a round has each of them once."""
-        beside = (step for s in statements(body) for steps in (self.before, self.after) for step in steps.get(s, ()))
+        beside = (step for s in statements(body) for step in (*self.before.get(s, ()), *self.after.get(s, ())))
         return any(not isinstance(step, Barrier) for step in beside)
 
     def step(self, step: Barrier | Op) -> Body:

@@ -74,7 +74,9 @@ class Rings:
         """Return the number of the mbarriers that say that a copy of a ring is filled."""
         plan = frame.plan
         loaded = [m for apply, m in plan.completes.items() if ring in _targets(apply)]
-        waits = [op for op in plan.operations if isinstance(op, Wait) and op.lap == 0 and ring in op.barrier.cycle.rings]
+        waits = [
+            op for op in plan.operations if isinstance(op, Wait) and op.lap == 0 and ring in op.barrier.cycle.rings
+        ]
         near = [op.barrier for op in waits if ring in (op.first.root, op.second.root)]
         found = [*loaded, *near, *(op.barrier for op in waits)]
         return self.number(frame, found[0].itself) if found else None
@@ -153,9 +155,14 @@ def _jumps(body: Body, kinds: tuple[str, ...] = JUMPS) -> bool:
     return False
 
 
+def is_ring(symbol: tree.Symbol) -> bool:
+    """Whether an object is a ring."""
+    return isinstance(symbol.type, tree.Pointer) and symbol.type.ring > 0
+
+
 def is_copy(use: Use) -> bool:
     """Whether a use is a copy's that arrives at an mbarrier."""
     return use.how in COPIES
 
 
-__all__ = ["COPIES", "Rings", "Row", "Unsaid", "is_copy", "rounds"]
+__all__ = ["COPIES", "Rings", "Row", "Unsaid", "is_copy", "is_ring", "rounds"]

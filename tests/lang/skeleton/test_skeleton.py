@@ -177,7 +177,17 @@ def test_a_barrier_of_256_threads_where_384_arrive_is_rejected() -> None:
 
 # -- what ships ---------------------------------------------------------------------------------------------------------------
 
-SAMPLE = ("scan_block", "reduce_axis", "transpose", "sort_digit", "sort_resident", "sort_cluster", "select", "reduce")
+SAMPLE = (
+    "scan_block",
+    "reduce_axis",
+    "transpose",
+    "sort_digit",
+    "sort_resident",
+    "sort_cluster",
+    "select",
+    "reduce",
+    "ring",
+)
 
 
 def shipped(name: str) -> Program:
