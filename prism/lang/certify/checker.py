@@ -260,10 +260,10 @@ class Checker:
             case ("acc", j):
                 mates = self.mates[self.accesses[j][0]]
                 if mates:
-                    if not self.rings.ringed(j, j):
+                    if not self.rings.share_cycle(j, j):
                         self.ok(Open(j, where), j, where)
                     for e in opens:
-                        if self.accesses[e.access][0] in mates and not self.rings.ringed(e.access, j):
+                        if self.accesses[e.access][0] in mates and not self.rings.share_cycle(e.access, j):
                             self.ok(e, j, where)
             case ("seq", *inner):
                 for part in inner:

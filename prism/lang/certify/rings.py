@@ -88,7 +88,7 @@ class Rings:
         self.checker, self.threads, self.body = checker, certificate.threads, certificate.body
         self.certificate = certificate
         self.mbarriers = {i: Mbarrier(i, *row[:4]) for i, row in certificate.mbarriers.items()}
-        self._satisfying: dict[Where, frozenset[int]] = {}
+        self._threads: dict[Where, frozenset[int]] = {}
 
     def valid(self) -> None:
         """Raise Failed by the first rule that fails."""
@@ -101,39 +101,39 @@ class Rings:
             Round(self, c, bodies[0]).valid()
         self.quiet(every)
         for e in every:
-            if e[0] in ISSUED and not any(self.filled(i) for i in accesses_of(e)):
+            if e[0] in ISSUED and not any(self.mbarrier_of(i) for i in accesses_of(e)):
                 raise Failed("a copy goes to no ring, so nobody waits for it")
 
-    def filled(self, i: int) -> Mbarrier | None:
+    def mbarrier_of(self, i: int) -> Mbarrier | None:
         """Return the mbarriers that say that a copy of an access's ring is filled."""
         return self.mbarriers.get(self.certificate.rings.get(self.certificate.accesses[i][0], -1))
 
-    def ringed(self, i: int, j: int) -> bool:
+    def share_cycle(self, i: int, j: int) -> bool:
         """Whether two accesses are to rings of one cycle."""
-        one, two = self.filled(i), self.filled(j)
+        one, two = self.mbarrier_of(i), self.mbarrier_of(j)
         return one is not None and two is not None and one.cycle == two.cycle
 
-    def on(self, e: Statement) -> Mbarrier | None:
+    def operand(self, e: Statement) -> Mbarrier | None:
         """Return the mbarriers that something is done with."""
         return self.mbarriers[e[1]] if e[0] in ("wait", *TELLS) else None
 
     def cycles_of(self, e: Statement) -> Iterator[int]:
         """Yield the cycles that something belongs to."""
-        found = (self.on(e), *map(self.filled, accesses_of(e)))
+        found = (self.operand(e), *map(self.mbarrier_of, accesses_of(e)))
         yield from (m.cycle for m in found if m is not None)
 
     def steps(self, c: int, e: Statement) -> bool:
         """Whether something is an operation of a cycle."""
-        mbarrier = self.on(e)
+        mbarrier = self.operand(e)
         return e == ("end", c) or (mbarrier is not None and mbarrier.cycle == c)
 
-    def satisfying(self, where: Where) -> frozenset[int]:
+    def threads_under(self, where: Where) -> frozenset[int]:
         """Return the threads of a block that satisfy constraints."""
-        if where not in self._satisfying:
-            self._satisfying[where] = frozenset(
+        if where not in self._threads:
+            self._threads[where] = frozenset(
                 t for t in range(self.threads) if all(lo <= (t % n if n else t) < hi for n, lo, hi in where)
             )
-        return self._satisfying[where]
+        return self._threads[where]
 
     def outer(self, c: int, s: Statement, wide: bool) -> None:  # noqa: C901
         """Rule `outer`; `wide`: all threads of a block come here, or none."""
@@ -198,7 +198,7 @@ class Rings:
         for i in dict.fromkeys(i for e in every if e[0] in ISSUED for i in accesses_of(e)):
             for j in made:
                 alike = kinds[i] == kinds[j] and kinds[i] in ("read", "atomic")
-                if not alike and not self.ringed(i, j) and self.overlap(i, j):
+                if not alike and not self.share_cycle(i, j) and self.overlap(i, j):
                     raise Failed(f"an engine's {self.words(i)} and {self.words(j)}")
 
     def overlap(self, i: int, j: int) -> bool:
@@ -219,7 +219,7 @@ class Round:
         self.rings, self.cycle, self.body = rings, c, body
         self._makes: dict[int, frozenset[int]] = {}
         self.items = list(_sites(body, (0,), (), deep=False))
-        self.mbarriers = dict.fromkeys(m for z in self.items if (m := rings.on(z.deed)) is not None and m.cycle == c)
+        self.mbarriers = dict.fromkeys(m for z in self.items if (m := rings.operand(z.deed)) is not None and m.cycle == c)
 
     def valid(self) -> None:
         """Raise Failed by the first rule that fails."""
@@ -228,7 +228,7 @@ class Round:
             (z, i, m)
             for z in self.sites
             for i in accesses_of(z.deed)
-            if (m := self.rings.filled(i)) and m.cycle == self.cycle
+            if (m := self.rings.mbarrier_of(i)) and m.cycle == self.cycle
         ]
         fence = any(z.deed[0] == "load" for z, _, _ in used)
         fills = []
@@ -242,7 +242,7 @@ class Round:
             for _, j, other in used:
                 if m != other and self.rings.overlap(i, j):
                     raise Failed("one ring is said to be filled by two mbarriers")
-        self.apart(fills)
+        self.keep_apart(fills)
 
     @cached_property
     def sites(self) -> list[Site]:
@@ -260,31 +260,31 @@ class Round:
             raise Failed("a ring has no wait for a copy to be filled, or none for it to be free")
         if len({m.copies for m in self.mbarriers}) > 1 or any(m.copies <= 0 for m in self.mbarriers):
             raise Failed("rings that are visited together have other numbers of copies")
-        told = [(z, m) for z in self.items if z.deed[0] in TELLS and (m := self.rings.on(z.deed)) in self.mbarriers]
+        told = [(z, m) for z in self.items if z.deed[0] in TELLS and (m := self.rings.operand(z.deed)) in self.mbarriers]
         for m in self.mbarriers:
-            found = sum(len(self.rings.satisfying(z.where)) for z, other in told if other == m)
+            found = sum(len(self.rings.threads_under(z.where)) for z, other in told if other == m)
             if m.need <= 0 or found != m.need:
                 raise Failed(f"{found} arrive in a round where {m.need} are counted to")
         for z, m in told:
-            if not all(self.waited(d, z.place, z.where) for d in self.mbarriers if d.free != m.free):
+            if not all(self.has_waited(d, z.place, z.where) for d in self.mbarriers if d.free != m.free):
                 raise Failed("who says that a copy is filled has not waited for it to be free, or the other way")
         for z in self.items:
-            if z.deed[0] != "wait" or (d := self.rings.on(z.deed)) not in self.mbarriers:
+            if z.deed[0] != "wait" or (d := self.rings.operand(z.deed)) not in self.mbarriers:
                 continue
             assert d is not None
-            if not self.told(z.where, z.place, lambda m, d=d: m.free != d.free):  # type: ignore[misc]
+            if not self.is_told(z.where, z.place, lambda m, d=d: m.free != d.free):  # type: ignore[misc]
                 raise Failed("nobody says, behind a wait, that a copy is filled or free again")
             if not d.free and not all(j.place < z.place for j, m in told if m == d):
                 raise Failed("a wait stands before what it waits for")
 
-    def waited(self, m: Mbarrier, place: Path, where: Where) -> bool:
+    def has_waited(self, m: Mbarrier, place: Path, where: Where) -> bool:
         """Whether threads that come to a place have waited in the round."""
         return any(i.deed == ("wait", m.number) and i.place < place and implies(where, i.where) for i in self.items)
 
-    def told(self, where: Where, place: Path, choose: Callable[[Mbarrier], bool]) -> bool:
+    def is_told(self, where: Where, place: Path, choose: Callable[[Mbarrier], bool]) -> bool:
         """Whether an arrival follows, of these threads or of one of each warp for all."""
         for j in self.items:
-            m = self.rings.on(j.deed) if j.deed[0] in TELLS else None
+            m = self.rings.operand(j.deed) if j.deed[0] in TELLS else None
             if m in self.mbarriers and m is not None and choose(m) and self.covers(place, where, j):
                 return True
         return False
@@ -304,11 +304,11 @@ class Round:
 
     def fill(self, z: Site, m: Mbarrier, fence: bool) -> bool:
         """Rule `fill`."""
-        if not all(self.waited(d, z.place, z.where) for d in self.mbarriers if d.free):
+        if not all(self.has_waited(d, z.place, z.where) for d in self.mbarriers if d.free):
             return False
         match z.deed:
             case ("acc", _):
-                return not fence and self.told(z.where, z.place, lambda other: other == m)
+                return not fence and self.is_told(z.where, z.place, lambda other: other == m)
             case ("load", n, *_):
                 return bool(n == m.number)
             case ("copy", *_):
@@ -324,20 +324,20 @@ class Round:
         if (
             z.deed[0] != "acc"
             or self.rings.certificate.accesses[i][1] != "read"
-            or not self.waited(m, z.place, z.where)
+            or not self.has_waited(m, z.place, z.where)
         ):
             return False
         if not fence:
-            return self.told(z.where, z.place, lambda other: other.free)
+            return self.is_told(z.where, z.place, lambda other: other.free)
         return any(
             f.deed == ("fence",)
             and z.place < f.place
             and implies(z.where, f.where)
-            and self.told(z.where, f.place, lambda other: other.free)
+            and self.is_told(z.where, f.place, lambda other: other.free)
             for f in self.items
         )
 
-    def apart(self, fills: list[tuple[Site, int]]) -> None:
+    def keep_apart(self, fills: list[tuple[Site, int]]) -> None:
         """Rule `apart`: what fills a copy in one round touches different places, or is one thread's, or one operation."""
         times = Counter(i for e in events(self.body) for i in accesses_of(e))
         for x, i in fills:
@@ -347,7 +347,7 @@ class Round:
                 parts: tuple[int | str, ...] = ("same", *(self.loops[i] & self.loops[j]))
                 for part in parts:
                     found = self.rings.checker.concerns(i, j, part) if self.rings.overlap(i, j) else ("never",)
-                    if not any(self.settled(x, i, y, j, part, u, times) for u in found):
+                    if not any(self.in_order(x, i, y, j, part, u, times) for u in found):
                         raise Failed(
                             f"the {self.rings.words(i)} and the {self.rings.words(j)} fill one copy in no order"
                         )
@@ -379,11 +379,13 @@ class Round:
             self._makes[id(s)] = frozenset(i for e in events(s) for i in accesses_of(e))
         return self._makes[id(s)]
 
-    def settled(self, x: Site, i: int, y: Site, j: int, part: int | str, u: Unit, times: Counter[int]) -> bool:
+    def in_order(self, x: Site, i: int, y: Site, j: int, part: int | str, u: Unit, times: Counter[int]) -> bool:
         """Whether two that fill a copy are in order, if they are of threads of one unit where they touch one byte."""
         if u == "never":
             return True
-        alone = u == ("thread", 1) or (self.rings.checker.le(u, "block") and len(self.rings.satisfying(x.where)) <= 1)
+        alone = u == ("thread", 1) or (
+            self.rings.checker.le(u, "block") and len(self.rings.threads_under(x.where)) <= 1
+        )
         if not (alone and implies(y.where, x.where)):
             return False
         if x.deed[0] in ISSUED or y.deed[0] in ISSUED:

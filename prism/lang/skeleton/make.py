@@ -154,7 +154,7 @@ class Maker:
                 first, last = range_of(self.program.layouts[frame.function], symbol)
                 found.start, found.end = frame.base + first, frame.base + last
                 if is_ring(symbol):
-                    found.filled = self.rings.filled(frame, symbol)
+                    found.filled = self.rings.mbarrier_of(frame, symbol)
                 found.owner = max(symbol.perspective, BLOCK)
             self.objects[key] = found
         return self.objects[key]
@@ -167,7 +167,6 @@ MOST_TAILS = 3
 LATER: Mapping[type, tuple[int, str]] = {
     tree.Batch: (3, "`wgmma`"),
     tree.Turns: (2, "turns"),
-    tree.Specialise: (2, "roles that have a body each"),
 }
 """Statements that a skeleton cannot say yet: at which stage it will, and what they are."""
 KINDS = {"atomic of a block": "atomic_block"}
@@ -350,8 +349,10 @@ class Walker:
                     yield ("leave",)
             case tree.Async():
                 yield from self.body(s.body, place)
-            case tree.Batch() | tree.Turns() | tree.Specialise():
+            case tree.Batch() | tree.Turns():
                 raise Beyond(*LATER[type(s)])
+            case tree.Specialise():
+                raise Beyond(2, "roles that have a body each, without the text before")
             case _:
                 pass
 

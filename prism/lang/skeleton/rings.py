@@ -70,7 +70,7 @@ class Rings:
         """Return the number of a cycle."""
         return self.cycles.setdefault((frame, cycle), len(self.cycles))
 
-    def filled(self, frame: Frame, ring: tree.Symbol) -> int | None:
+    def mbarrier_of(self, frame: Frame, ring: tree.Symbol) -> int | None:
         """Return the number of the mbarriers that say that a copy of a ring is filled."""
         plan = frame.plan
         loaded = [m for apply, m in plan.completes.items() if ring in _targets(apply)]
