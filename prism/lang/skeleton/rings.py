@@ -51,19 +51,24 @@ class Rings:
     """The rings of one kernel."""
 
     threads: int
-    rows: dict[tuple[Frame, Mbarrier], Row] = field(default_factory=dict)
+    rows: dict[tuple[Frame, Mbarrier, int], Row] = field(default_factory=dict)
     cycles: dict[tuple[Frame, Cycle], int] = field(default_factory=dict)
     told: dict[tree.Apply, int] = field(default_factory=dict)
     """The bytes that are announced for each load."""
 
-    def number(self, frame: Frame, mbarrier: Mbarrier) -> int:
-        """Return the number of some mbarriers."""
+    def number(self, frame: Frame, mbarrier: Mbarrier, lap: int | None = None) -> int:
+        """Return the number of some mbarriers, as they are waited for in a lap (None: as all waits have it).
+
+        A wait in a lap of its own is at mbarriers where nobody arrives, so no rule takes it.
+        """
         if mbarrier.of is not None or mbarrier.blocks or mbarrier.stores:
             raise Unsaid(4, "rings that are filled ahead, or by several blocks")
-        key = (frame, mbarrier)
+        if lap is None:
+            waits = (op for op in frame.plan.operations if isinstance(op, Wait) and op.barrier.itself is mbarrier)
+            lap = min((op.lap for op in waits), default=0)
+        key = (frame, mbarrier, lap)
         if key not in self.rows:
-            laps = {op.lap for op in frame.plan.operations if isinstance(op, Wait) and op.barrier.itself is mbarrier}
-            self.rows[key] = Row(self.cycle(frame, mbarrier.cycle), mbarrier, laps == {1})
+            self.rows[key] = Row(self.cycle(frame, mbarrier.cycle), mbarrier, lap == 1)
         return list(self.rows).index(key)
 
     def cycle(self, frame: Frame, cycle: Cycle) -> int:
@@ -86,8 +91,8 @@ class Rings:
         if getattr(op, "path", ()):
             raise Unsaid(3, "a ring's copy that is held over a loop")
         match op:
-            case Wait(barrier=mbarrier):
-                return (("wait", self.number(frame, mbarrier)),)
+            case Wait(barrier=mbarrier, lap=lap):
+                return (("wait", self.number(frame, mbarrier, lap)),)
             case Arrive(delay=delay, drain=drain) if delay or drain:
                 raise Unsaid(3, "arrivals for an earlier round")
             case Arrive(barrier=mbarrier, every=every, copies=copies):
@@ -97,8 +102,9 @@ class Rings:
                     return one
                 warp = Perspective(Level.THREAD, WARP)
                 return (("bar", warp, "warp"), ("only", WARP, 0, 1, one))
-            case Expect(copy=apply):
-                self.told[apply] = UNKNOWN if op.bytes is None else op.bytes
+            case Expect(copy=apply, barrier=mbarrier):
+                if (awaited := frame.plan.completes.get(apply)) is not None and awaited.itself is mbarrier.itself:
+                    self.told[apply] = UNKNOWN if op.bytes is None else op.bytes
                 return ()
             case Advance(cycle=cycle):
                 return (("end", self.cycle(frame, cycle)),) if _is_waited_for(frame.plan, cycle) else ()
