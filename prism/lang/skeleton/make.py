@@ -153,8 +153,7 @@ class Maker:
             if not symbol.parameter:
                 first, last = range_of(self.program.layouts[frame.function], symbol)
                 found.start, found.end = frame.base + first, frame.base + last
-                if is_ring(symbol):
-                    found.filled = self.rings.mbarrier_of(frame, symbol)
+                found.filled = self.rings.mbarrier_of(frame, symbol) if is_ring(symbol) else None
                 found.owner = max(symbol.perspective, BLOCK)
             self.objects[key] = found
         return self.objects[key]

@@ -75,7 +75,7 @@ class Rings:
         """Return the number of a cycle."""
         return self.cycles.setdefault((frame, cycle), len(self.cycles))
 
-    def mbarrier_of(self, frame: Frame, ring: tree.Symbol) -> int | None:
+    def mbarrier_of(self, frame: Frame, ring: tree.Symbol) -> int:
         """Return the number of the mbarriers that say that a copy of a ring is filled."""
         plan = frame.plan
         loaded = [m for apply, m in plan.completes.items() if ring in _targets(apply)]
@@ -84,7 +84,9 @@ class Rings:
         ]
         near = [op.barrier for op in waits if ring in (op.first.root, op.second.root)]
         found = [*loaded, *near, *(op.barrier for op in waits)]
-        return self.number(frame, found[0].itself) if found else None
+        if not found:
+            raise Unsaid(2, "a ring whose copies nobody waits for")
+        return self.number(frame, found[0].itself)
 
     def step(self, frame: Frame, op: Op) -> Body:
         """Return what an operation does."""
