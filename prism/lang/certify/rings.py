@@ -219,7 +219,9 @@ class Round:
         self.rings, self.cycle, self.body = rings, c, body
         self._makes: dict[int, frozenset[int]] = {}
         self.items = list(_sites(body, (0,), (), deep=False))
-        self.mbarriers = dict.fromkeys(m for z in self.items if (m := rings.operand(z.deed)) is not None and m.cycle == c)
+        self.mbarriers = dict.fromkeys(
+            m for z in self.items if (m := rings.operand(z.deed)) is not None and m.cycle == c
+        )
 
     def valid(self) -> None:
         """Raise Failed by the first rule that fails."""
@@ -260,7 +262,9 @@ class Round:
             raise Failed("a ring has no wait for a copy to be filled, or none for it to be free")
         if len({m.copies for m in self.mbarriers}) > 1 or any(m.copies <= 0 for m in self.mbarriers):
             raise Failed("rings that are visited together have other numbers of copies")
-        told = [(z, m) for z in self.items if z.deed[0] in TELLS and (m := self.rings.operand(z.deed)) in self.mbarriers]
+        told = [
+            (z, m) for z in self.items if z.deed[0] in TELLS and (m := self.rings.operand(z.deed)) in self.mbarriers
+        ]
         for m in self.mbarriers:
             found = sum(len(self.rings.threads_under(z.where)) for z, other in told if other == m)
             if m.need <= 0 or found != m.need:
