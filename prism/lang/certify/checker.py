@@ -15,7 +15,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 from typing import NamedTuple
 
-from prism.lang.certify import rings
+from prism.lang.certify.rings import ISSUED, TELLS, Failed, Rings, accesses_of
 from prism.lang.certify.text import HEADS, Certificate, Statement, Unit
 
 SAME, NEVER, ONE, BLOCK, GRID = "same", "never", ("thread", 1), "block", "grid"
@@ -58,7 +58,7 @@ class Checker:
         self.threads, self.body = certificate.threads, certificate.body
         self.certificate = certificate
         self.spaces, self.objects, self.accesses = certificate.spaces, certificate.objects, certificate.accesses
-        self.rings = rings.Rings(certificate, self)
+        self.rings = Rings(certificate, self)
         self.mates: dict[int, frozenset[int]] = {}
         self._gen: dict[tuple[int, Where], Opens] = {}
         self._fine: dict[tuple[Open, int, Where], bool] = {}
@@ -72,7 +72,7 @@ class Checker:
         self.check(self.body, NONE, ())
         try:
             self.rings.valid()
-        except rings.Failed as failed:
+        except Failed as failed:
             raise Rejected("rings", str(failed)) from None
 
     def form(self) -> None:
@@ -98,9 +98,9 @@ class Checker:
 
     def form_ring(self, s: Statement) -> None:
         """Rule `form`, of an operation of rings."""
-        if s[0] in ("wait", *rings.TELLS) and s[1] not in self.certificate.mbarriers:
+        if s[0] in ("wait", *TELLS) and s[1] not in self.certificate.mbarriers:
             raise Rejected("form", f"mbarrier {s[1]} has no row")
-        if s[0] in rings.ISSUED and any(i not in self.accesses for i in rings.accesses_of(s)):
+        if s[0] in ISSUED and any(i not in self.accesses for i in accesses_of(s)):
             raise Rejected("form", "an access of an engine has no row")
         if s[0] == "load" and s[2] != s[3]:
             raise Rejected("form", f"a load brings {s[3]} bytes, and {s[2]} are announced")

@@ -12,17 +12,18 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any
 
+from prism.lang import tree
 from prism.lang.certify import ACCEPTED, Finding, check, run
 from prism.lang.certify.checker import SAME, Checker
 from prism.lang.certify.text import Certificate, Statement, Unit
 from prism.lang.facts.budget import most_threads
 from prism.lang.keep.memo import memoize
-from prism.lang.lower.specialise import has_roles
 from prism.lang.pipeline import lower
 from prism.lang.skeleton.jumps import Body, straight
 from prism.lang.skeleton.make import Beyond, Maker
 from prism.lang.skeleton.premises import premise
 from prism.lang.tree.plan import Lowered, Program
+from prism.lang.tree.walk import statements
 from prism.lang.types.perspective import BLOCK, GRID, Level, Perspective
 
 MOST = 20_000
@@ -125,7 +126,7 @@ def certify(lowered: Lowered, program: Program | None = None) -> Certified:
 
 def _whole(emitted: Program, program: Program | None) -> Program:
     """Return the program whose text a certificate is of."""
-    if program is None or emitted.entry.kind != "global" or not has_roles(emitted.entry):
+    if program is None or not any(isinstance(s, tree.Specialise) for s in statements(emitted.entry.body)):
         return emitted
     if any(plan.skews for plan in program.plans.values()):
         raise Beyond(4, "fills that are issued ahead")

@@ -7,7 +7,7 @@ that it brings, which the thread that asks for it has announced.
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any
+from typing import Any, Protocol
 
 from prism.lang import tree
 from prism.lang.facts.touches import Use
@@ -16,16 +16,17 @@ from prism.lang.skeleton.jumps import JUMPS
 from prism.lang.tree.plan import Advance, Arrive, Cycle, Expect, Mbarrier, Op, Plan, ProxyFence, Wait
 from prism.lang.types.perspective import WARP, Level, Perspective
 
-if TYPE_CHECKING:
-    from prism.lang.skeleton.make import Frame
-
 Body = tuple[Any, ...]
 COPIES = frozenset({"load", "cp_async"})
 """Asynchronous copies that arrive at mbarriers."""
-
-
 UNKNOWN = 1
 """In place of bytes that a load's operands say: what is announced is what comes."""
+
+
+class Frame(Protocol):
+    """A function as one call runs it."""
+
+    plan: Plan
 
 
 class Unsaid(Exception):
