@@ -15,4 +15,4 @@ def certified(program: Program) -> Certified:
         named = allocate_named(apart)
     except ValueError:
         named = {}
-    return certify(Lowered(apart, named))
+    return certify(Lowered(apart, named), program)

@@ -81,6 +81,97 @@ class Drawn:
         return "\n".join([*lines, f"(body (seq {body}))", ""])
 
 
+ONE_TIME = (
+    "(acc 1)",
+    "(fence)",
+    "(wait 0)",
+    "(wait 1)",
+    "(tell 0)",
+    "(tell 1)",
+    "(later 1)",
+    "(copy 0 2)",
+    "(load 1 64 64 2 0)",
+)
+
+
+class DrawnRing(Drawn):
+    """A certificate of a ring: right, or with some things dropped, moved, doubled, put in others' hands or under conditions."""
+
+    def __init__(self, seed: int) -> None:
+        super().__init__(seed)
+        self.threads = self.draw.choice((64, 96, 128))
+
+    def faulty(self, parts: list[str], rate: float) -> str:
+        """Return statements, with a fault now and then."""
+        draw, found = self.draw, list(parts)
+        if draw.random() < rate:
+            at = draw.randrange(len(found))
+            match draw.randrange(7):
+                case 0:
+                    del found[at]
+                case 1:
+                    found.insert(draw.randrange(len(found)), found.pop(at))
+                case 2:
+                    found.insert(at, found[at])
+                case 3:
+                    found[at] = f"(if {self.unit()} {found[at]} (seq))"
+                case 4:
+                    found[at] = f"(only 0 0 {draw.choice((1, 32, 33, 64))} {found[at]})"
+                case 5:
+                    found.insert(at, draw.choice(ONE_TIME))
+                case _:
+                    self.loops += 1
+                    found[at] = f"(loop {self.loops} {self.unit()} {found[at]})"
+        return f"(seq {' '.join(found)})"
+
+    def text(self) -> str:
+        """Return the certificate."""
+        draw, threads = self.draw, self.threads
+        rate, how = draw.choice((0.0, 0.15, 0.4)), draw.choice(("load", "copy", "store"))
+        alone = how == "load" or draw.random() < 0.2
+        fill = {
+            "load": ["(wait 0)", "(load 1 64 64 2 0)", "(tell 1)"],
+            "copy": ["(wait 0)", draw.choice(("(copy 2 0)", "(loop 90 grid (copy 2 0))")), "(later 1)"],
+            "store": ["(wait 0)", draw.choice(("(acc 0)", "(loop 90 (thread 1) (acc 0))")), "(tell 1)"],
+        }[how]
+        fence = ["(fence)"] if how == "load" or draw.random() < 0.3 else []
+        warp = draw.random() < 0.6
+        last = ["(bar (thread 32) warp)", "(only 32 0 1 (tell 0))"] if warp else ["(tell 0)"]
+        use = ["(wait 1)", draw.choice(("(acc 1)", "(loop 91 (thread 1) (seq (acc 1) (acc 1)))")), *fence, *last]
+        first, end = (threads - 32, threads - 31) if alone else (threads - 32, threads)
+        users = draw.choice((32, threads - 32))
+        fills = 2 if how == "load" else end - first
+        needs = (users // 32 if warp else users, fills)
+        needs = tuple(n + draw.choice((0, 0, 0, 0, -1, 1)) * (draw.random() < rate) for n in needs)
+        turn = [f"(only 0 {first} {end} {self.faulty(fill, rate)})", f"(only 0 0 {users} {self.faulty(use, rate)})"]
+        round_ = f"(round {int(draw.random() < rate / 4)} {self.faulty(turn, rate / 2)})"
+        whose = draw.choice(("block", "grid", "block", self.unit() if draw.random() < rate else "block"))
+        lines = ["(certificate 1)", '(kernel "by chance")', f"(threads {threads})", "(space 0 block)", "(space 1 grid)"]
+        lines += ['(object 0 0 0 128 "r")', '(object 1 1 0 1 "x")', '(object 2 0 128 256 "s")']
+        copies = (draw.choice((1, 2, 3)), draw.choice((1, 2, 3)))
+        copies = copies if draw.random() < rate / 4 else copies[:1] * 2
+        lines += [
+            f'(mbarrier 0 0 {copies[0]} free {needs[0]} "b")',
+            f'(mbarrier 1 0 {copies[1]} filled {needs[1]} "b")',
+        ]
+        lines += [f"(ring 0 {int(draw.random() >= rate / 8)})"]
+        lines += ['(access 0 0 write "a")', '(access 1 0 read "a")', '(access 2 1 read "a")', '(access 3 1 write "a")']
+        if draw.random() < 0.9:
+            lines.append('(fact 0 0 same (thread 1) proved "")')
+        if draw.random() < 0.9:
+            lines.append(f'(fact 0 0 90 {draw.choice(("never", "never", "(thread 1)"))} proved "")')
+        body = [f"(loop 80 {whose} {self.faulty([round_], rate / 2)})"]
+        extra = (
+            [draw.choice((round_, "(acc 3)", "(acc 1)", "(bar block (named 0))"))] if draw.random() < rate / 2 else []
+        )
+        return "\n".join([*lines, f"(body (seq {' '.join([*body, *extra])}))", ""])
+
+
+def drawn(seed: int) -> str:
+    """Return a certificate: every other one has a ring."""
+    return (DrawnRing if seed % 2 else Drawn)(seed).text()
+
+
 def main() -> None:
     """Write certificates, and print how many of each answer there are."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
@@ -90,7 +181,7 @@ def main() -> None:
     given = parser.parse_args()
     answers: Counter[str] = Counter()
     for seed in range(given.first, given.first + given.count):
-        text = Drawn(seed).text()
+        text = drawn(seed)
         found = check_text(text)
         answers[f"{found.status}{f': {found.rule}' if found.status == REJECTED else ''}"] += 1
         if given.folder is not None:

@@ -49,7 +49,7 @@ def of_kernel(
     )
     lowered = lower(program)
     built = time.perf_counter()
-    found = certify(lowered)
+    found = certify(lowered, program)
     done = time.perf_counter()
     text = str(found)
     said = check_text(text)

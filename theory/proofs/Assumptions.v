@@ -1,6 +1,6 @@
 (** What the theorems rest on: [check] wants the answer to each to be that it is closed under the global context. *)
 From Bundl Require Import Syntax Typing Step Safety Erase Units Pair Uniform Check Examples.
-From Bundl Require Skeleton Ordered Valid Valid_sound Skeleton_examples Signals.
+From Bundl Require Skeleton Ordered Valid Valid_sound Signals Rings Phases Rings_sound Skeleton_examples.
 
 Print Assumptions step_safe.
 Print Assumptions progress.
@@ -18,15 +18,18 @@ Print Assumptions check_complete.
 Print Assumptions good_safe.
 Print Assumptions good_runs.
 Print Assumptions good_uniform.
-Print Assumptions Valid_sound.no_deadlock.
-Print Assumptions Valid_sound.runs_end.
-Print Assumptions Valid_sound.no_mixture.
-Print Assumptions Valid_sound.no_race.
+Print Assumptions Phases.no_deadlock.
+Print Assumptions Phases.runs_end.
+Print Assumptions Phases.no_mixture.
+Print Assumptions Rings_sound.no_race.
+Print Assumptions Rings_sound.nothing_in_flight.
 Print Assumptions Valid_sound.project_same.
 Print Assumptions Skeleton_examples.exchange_valid.
 Print Assumptions Skeleton_examples.exchange_races.
 Print Assumptions Skeleton_examples.hang_refused.
 Print Assumptions Skeleton_examples.hang_hangs.
+Print Assumptions Skeleton_examples.ring_valid.
+Print Assumptions Skeleton_examples.ring_refused.
 Print Assumptions Signals.progress.
 Print Assumptions Signals.run_bounded.
 Print Assumptions Signals.ordered.

@@ -31,9 +31,25 @@ Definition sat (c : con) (t : nat) : bool :=
 
 Inductive kind : Type := Read | Write | Atomic | AtomicBlock.
 
-(* An access: its number, the space with the unit whose threads alone share a place of it, the bytes of the object, the kind. *)
+(* The mbarriers of a ring, one for each of its copies: their number, the cycle whose rounds they go with, the copies, and how many
+   arrive for a round. `back`: who waits waits for the round in which the copy was used last, and else for this round. *)
+Record mbarrier : Type := Mbarrier { serial : nat; cycle : nat; copies : nat; back : bool; need : nat }.
+
+(* An access: its number, the space with the unit whose threads alone share a place of it, the bytes of the object, the kind, and
+   of a ring the mbarriers that say that a copy is filled. *)
 Record access : Type := Access {
-  number : nat; space : nat; owner : units; first : nat; last : nat; does : kind }.
+  number : nat; space : nat; owner : units; first : nat; last : nat; does : kind; filled : option mbarrier }.
+
+(* What a thread does for a ring: it waits, or arrives; its next round begins; its accesses so far are seen by copy engines, too;
+   a copy engine makes accesses, and then arrives; another makes accesses; and one arrives when those of the thread's have ended. *)
+Inductive op : Type :=
+| Wait (b : mbarrier)
+| Tell (b : mbarrier)
+| Advance (c : nat)
+| Fence
+| Load (b : mbarrier) (l : list access)
+| Copy (l : list access)
+| Later (b : mbarrier).
 
 (* How the hardware knows a barrier: the warp's, or a number. *)
 Inductive hardware : Type := Warp | Named (id : nat).
@@ -45,7 +61,8 @@ Inductive stmt : Type :=
 | Bar (u : units) (h : hardware)
 | If (u : units) (s1 s2 : stmt)
 | Loop (l m : nat) (u : units) (s : stmt)  (* the loop's number, and the least number of trips *)
-| Only (c : con) (s : stmt).
+| Only (c : con) (s : stmt)
+| Do (x : op).
 
 (* -- positions ---------------------------------------------------------------------------------------------------------- *)
 
@@ -70,7 +87,7 @@ Definition part (p q : path) (d : option nat) : Prop := before p q d \/ before q
 
 (* -- traces ------------------------------------------------------------------------------------------------------------- *)
 
-Inductive event : Type := EAcc (x : access) | EBar (u : units) (h : hardware).
+Inductive event : Type := EAcc (x : access) | EBar (u : units) (h : hardware) | EOp (x : op).
 
 (* What decides branches and trips: at a position, for a unit. *)
 Definition oracle : Type := path -> nat * nat -> nat.
@@ -85,6 +102,7 @@ Fixpoint trace (o : oracle) (s : stmt) (p : path) (a : thread) : list (path * ev
       if o p (name u a) =? 0 then trace o s1 (p ++ [Part 0]) a else trace o s2 (p ++ [Part 1]) a
   | Loop l m u s => flat_map (fun k => trace o s (p ++ [Trip l k]) a) (seq 0 (m + o p (name u a)))
   | Only c s => if sat c (snd a) then trace o s p a else []
+  | Do x => [(p, EOp x)]
   end.
 
 (* -- the machine -------------------------------------------------------------------------------------------------------- *)
@@ -112,36 +130,6 @@ Definition is_thread (a : thread) : Prop := fst a < B /\ snd a < N.
 (* To how many a barrier counts. *)
 Definition count (u : units) : nat :=
   match u with Threads n => n | Block => N | Cluster c => c * N | Grid => B * N end.
-
-(* What each thread still has to do. *)
-Definition state : Type := thread -> list (path * event).
-
-Inductive label : Type := LAcc (a : thread) (p : path) (x : access) | LBar (w : list thread).
-
-Definition takes (l : label) (a : thread) : Prop := match l with LAcc b _ _ => a = b | LBar w => In a w end.
-
-(* Any thread makes an access that is its next event. Any threads that wait at one key, as many as they all count to, go on. *)
-Inductive step : state -> label -> state -> Prop :=
-| step_acc S S' a p x r :
-    is_thread a -> S a = (p, EAcc x) :: r -> S' a = r -> (forall b, b <> a -> S' b = S b) ->
-    step S (LAcc a p x) S'
-| step_bar S S' w k :
-    w <> [] -> NoDup w ->
-    (forall a, In a w -> is_thread a /\ exists p u h r,
-       S a = (p, EBar u h) :: r /\ key_of u h a = k /\ count u = length w /\ S' a = r) ->
-    (forall b, ~ In b w -> S' b = S b) ->
-    step S (LBar w) S'.
-
-Inductive run : state -> list label -> state -> Prop :=
-| run_nil S : run S [] S
-| run_step S l S1 ls S2 : step S l S1 -> run S1 ls S2 -> run S (l :: ls) S2.
-
-(* Happens-before, of the steps of a run: a thread takes part in both, or there are such ones between. *)
-Inductive hb (ls : list label) : nat -> nat -> Prop :=
-| hb_thread i j l m a : i < j -> nth_error ls i = Some l -> nth_error ls j = Some m -> takes l a -> takes m a -> hb ls i j
-| hb_trans i j k : hb ls i j -> hb ls j k -> hb ls i k.
-
-Definition finished (S : state) : Prop := forall a, is_thread a -> S a = [].
 
 End Machine.
 

@@ -1,11 +1,11 @@
 (* Skeletons that are valid, and ones that are refused: those, with a run that waits for ever or a race. *)
 
 From Coq Require Import List Arith Lia Bool.
-From Bundl Require Import Skeleton Ordered Valid Valid_sound.
+From Bundl Require Import Skeleton Ordered Valid Valid_sound Signals Rings Agents Turns Phases.
 Import ListNotations.
 
 (* A word of shared memory for each thread of the block. *)
-Definition words (n : nat) (k : kind) : access := Access n 0 Block 0 128 k.
+Definition words (n : nat) (k : kind) : access := Skeleton.Access n 0 Block 0 128 k None.
 Definition mine : fact := Fact 0 0 None (Some (Threads 1)).
 
 (* Each thread writes its word; a barrier; each reads all; round a loop, with a barrier before the next write. *)
@@ -27,30 +27,63 @@ Example hang_refused : valid 384 [] (hang 256) = false /\ valid 3 [] (hang 2) = 
 Proof. split; reflexivity. Qed.
 
 (* It does wait for ever: where three threads come to a barrier of two, one waits and none can step. *)
-Example hang_hangs (o : oracle) : exists ls S,
-  run 1 3 (start o (hang 2)) ls S /\ ~ finished 1 3 S /\ forall l S', ~ step 1 3 S l S'.
+Example hang_hangs (o : oracle) : exists ls M,
+  Run 1 3 (hang 2) o (begin 1 3 (hang 2) o) ls M /\ ~ finished agent access key signal (agents 1 3 (Turns.tr o (hang 2))) M /\
+  forall l M', ~ Step 1 3 (hang 2) o M l M'.
 Proof.
-  set (w := [(0, 0); (0, 1)]).
-  set (S := fun a : thread => if in_dec thread_dec a w then [] else start o (hang 2) a).
-  assert (Third : ~ In (0, 2) w) by (intros [E|[E|[]]]; discriminate).
-  exists [LBar w], S; split; [|split].
+  set (w := [(Thread (0, 0), @nil turn); (Thread (0, 1), @nil turn)]).
+  set (L := fun g : agent => if in_dec agent_dec g (map fst w) then [] else acts 1 3 (Turns.tr o (hang 2)) g).
+  assert (Third : ~ In (Thread (0, 2)) (map fst w)) by (intros [E|[E|[]]]; discriminate).
+  exists [Label agent access signal w (DBar access signal)], (State agent access key signal L (fun _ => 0)); split; [|split].
   - eapply run_step; [|apply run_nil]; apply step_bar with (k := KNamed 0 1).
     + discriminate.
     + constructor; [intros [E|[]]; discriminate | constructor; [auto | constructor]].
-    + intros a I; assert (E : S a = []) by (unfold S; destruct (in_dec thread_dec a w); tauto).
-      split; [destruct I as [<-|[<-|[]]]; split; simpl; lia|].
-      exists [], (Threads 2), (Named 1), []; repeat split; auto; destruct I as [<-|[<-|[]]]; reflexivity.
-    + intros b I; unfold S; destruct (in_dec thread_dec b w); [tauto | auto].
-  - intro E; specialize (E (0, 2)); assert (X : S (0, 2) = []) by (apply E; split; simpl; lia).
-    unfold S in X; destruct (in_dec thread_dec (0, 2) w); [tauto | discriminate].
-  - intros l S' H; inversion H as [? ? a p x r T E _ _|? ? v k NE ND All _]; subst.
-    + unfold S in E; destruct (in_dec thread_dec a w); simpl in E; discriminate.
-    + assert (Alone : forall a, In a v -> In a [(0, 2)] /\ length v = 2).
-      { intros [x t] I; destruct (All _ I) as ([T1 T2] & p & u & h & r & E & _ & C & _); simpl in T1, T2.
-        unfold S in E; destruct (in_dec thread_dec (x, t) w) as [J|J]; [discriminate|].
-        simpl in E; inversion E; subst; split; [|rewrite <- C; reflexivity].
-        left; destruct t as [|[|[|t]]]; try lia; f_equal; try lia; exfalso; apply J; unfold w;
-          (replace x with 0 by lia); simpl; auto. }
-      assert (Le : length v <= length [(0, 2)]) by (apply NoDup_incl_length; auto; intros a I; apply Alone; auto).
-      destruct v as [|a v]; [congruence|]; destruct (Alone a (or_introl eq_refl)) as [_ L]; simpl in *; lia.
+    + intros a p I; assert (E : L a = []) by (unfold L; destruct (in_dec agent_dec a (map fst w)) as [|X]; [auto | destruct X; apply in_map_iff; exists (a, p); auto]).
+      split; [destruct I as [I|[I|[]]]; inversion I; subst; simpl; auto|].
+      exists []; split; [|exact E]; destruct I as [I|[I|[]]]; inversion I; subst; reflexivity.
+    + intros b I; unfold L; destruct (in_dec agent_dec b (map fst w)); [tauto | auto].
+  - intro E; specialize (E (Thread (0, 2))); simpl in E.
+    unfold L in E; destruct (in_dec agent_dec (Thread (0, 2)) (map fst w)); [tauto|]; discriminate E; simpl; auto.
+  - assert (Left : forall g x r, In g (agents 1 3 (Turns.tr o (hang 2))) -> L g = x :: r -> g = Thread (0, 2) /\ snd x = barrier_ (KNamed 0 2) 2).
+    { intros g x r I E; unfold L in E; destruct (in_dec agent_dec g (map fst w)) as [|X]; [discriminate|].
+      simpl in I; destruct I as [<-|[<-|[<-|[]]]]; simpl in E.
+      - destruct X; simpl; auto.
+      - destruct X; simpl; auto.
+      - inversion E; subst; auto. }
+    intros l M' H; inversion H as [? ? ? g p x r I E|? ? ? v k NE ND All|? ? ? ? g p s n r I E|? ? ? g p s n r I E]; subst;
+      try (destruct (Left _ _ _ I E) as [_ X]; discriminate).
+    destruct v as [|[a p] v]; [congruence|]; destruct (All a p (or_introl eq_refl)) as (I & r & E & _).
+    destruct (Left _ _ _ I E) as [-> X]; simpl in X; inversion X as [[Kk Ln]]; destruct v as [|[b q] [|? ?]]; try discriminate.
+    destruct (All b q (or_intror (or_introl eq_refl))) as (Ib & r' & Eb & _); destruct (Left _ _ _ Ib Eb) as [-> _].
+    simpl in ND; inversion ND as [|? ? Nin _]; apply Nin; left; auto.
 Qed.
+
+(* -- rings -------------------------------------------------------------------------------------------------------------- *)
+
+(* A ring of two copies: a thread of the second warp asks a copy engine to fill a copy, and the first warp reads it. *)
+Definition full : mbarrier := Mbarrier 0 0 2 false 2.
+Definition free : mbarrier := Mbarrier 1 0 2 true 1.
+Definition item (n : nat) (k : kind) : access := Skeleton.Access n 0 Block 0 256 k (Some full).
+Definition source : access := Skeleton.Access 2 1 Grid 0 1 Read None.
+
+Definition fill_it (s : stmt) : stmt := Only (Con 0 32 33) s.
+Definition use_it (s : stmt) : stmt := Only (Con 0 0 32) s.
+Definition turn_of (fill use : stmt) : stmt := Loop 0 0 Block (Seq (Seq fill use) (Do (Advance 0))).
+Definition fill_all : stmt := fill_it (Seq (Do (Wait free)) (Seq (Do (Load full [source; item 0 Write])) (Do (Tell full)))).
+Definition use_all : stmt :=
+  use_it (Seq (Do (Wait full)) (Seq (Acc (item 1 Read)) (Seq (Do Fence) (Seq (Bar (Threads 32) Warp) (Only (Con 32 0 1) (Do (Tell free))))))).
+
+Example ring_valid : Rings.valid 64 [] (turn_of fill_all use_all) = true.
+Proof. reflexivity. Qed.
+
+(* Nobody waits for the copy to be free; nobody for it to be filled; it is free before it is read; one arrival too few; no fence. *)
+Example ring_refused :
+  Rings.valid 64 [] (turn_of (fill_it (Seq (Do (Load full [source; item 0 Write])) (Do (Tell full)))) use_all) = false /\
+  Rings.valid 64 [] (turn_of fill_all (use_it (Seq (Acc (item 1 Read)) (Seq (Do Fence) (Seq (Bar (Threads 32) Warp)
+    (Only (Con 32 0 1) (Do (Tell free)))))))) = false /\
+  Rings.valid 64 [] (turn_of fill_all (use_it (Seq (Do (Wait full)) (Seq (Do Fence) (Seq (Bar (Threads 32) Warp)
+    (Seq (Only (Con 32 0 1) (Do (Tell free))) (Acc (item 1 Read)))))))) = false /\
+  Rings.valid 64 [] (turn_of (fill_it (Seq (Do (Wait free)) (Do (Load full [source; item 0 Write])))) use_all) = false /\
+  Rings.valid 64 [] (turn_of fill_all (use_it (Seq (Do (Wait full)) (Seq (Acc (item 1 Read)) (Seq (Bar (Threads 32) Warp)
+    (Only (Con 32 0 1) (Do (Tell free)))))))) = false.
+Proof. repeat split; reflexivity. Qed.

@@ -65,6 +65,10 @@ Definition compatible (k m : kind) : bool :=
 Definition overlap (x y : access) : bool :=
   (space x =? space y) && (first x <? last y) && (first y <? last x).
 
+(* Accesses to the rings of one cycle: the rules of rings are asked of them. *)
+Definition ringed (x y : access) : bool :=
+  match filled x, filled y with Some b, Some d => cycle b =? cycle d | _, _ => false end.
+
 Section Valid.
 
 Variable N : nat.
@@ -108,7 +112,7 @@ Definition exists_in_hardware (u : units) (h : hardware) : bool :=
 
 Fixpoint bars (s : stmt) (D : list units) (C : list con) : bool :=
   match s with
-  | Skip | Acc _ => true
+  | Skip | Acc _ | Do _ => true
   | Seq s1 s2 => bars s1 D C && bars s2 D C
   | Bar u h => exists_in_hardware u h && whole u C && forallb (le_in C C u) D
   | If u s1 s2 => bars s1 (u :: D) C && bars s2 (u :: D) C
@@ -118,7 +122,7 @@ Fixpoint bars (s : stmt) (D : list units) (C : list con) : bool :=
 
 Fixpoint barriers (s : stmt) : list (units * hardware) :=
   match s with
-  | Skip | Acc _ => []
+  | Skip | Acc _ | Do _ => []
   | Bar u h => [(u, h)]
   | Seq s1 s2 | If _ s1 s2 => barriers s1 ++ barriers s2
   | Loop _ _ _ s | Only _ s => barriers s
@@ -149,7 +153,7 @@ Definition keys (s : stmt) : bool :=
 (* Barriers that every thread meets in a statement that comes to it, and satisfies theirs. *)
 Fixpoint passed (s : stmt) (C : list con) : list com :=
   match s with
-  | Skip | Acc _ => []
+  | Skip | Acc _ | Do _ => []
   | Bar u _ => [(u, C)]
   | Seq s1 s2 => passed s1 C ++ passed s2 C
   | If _ s1 s2 => filter (fun x => existsb (com_eqb x) (passed s2 C)) (passed s1 C)
@@ -166,7 +170,7 @@ Definition later (l : nat) (e : entry) : entry := Entry (made e) (under e) (past
 (* Accesses that a statement has made when it ends. *)
 Fixpoint makes (s : stmt) (C : list con) : list entry :=
   match s with
-  | Skip | Bar _ _ => []
+  | Skip | Bar _ _ | Do _ => []
   | Acc x => [Entry x C [] [] None]
   | Seq s1 s2 => let k := passed s2 C in map (behind k) (makes s1 C) ++ makes s2 C
   | If _ s1 s2 => makes s1 C ++ makes s2 C
@@ -201,11 +205,11 @@ Definition settled (e : entry) (y : access) (C : list con) (c : option units) : 
   end.
 
 Definition fine (G : list fact) (y : access) (C : list con) (e : entry) : bool :=
-  compatible (does (made e)) (does y) || existsb (settled e y C) (concerns G (made e) y (at_ e)).
+  compatible (does (made e)) (does y) || ringed (made e) y || existsb (settled e y C) (concerns G (made e) y (at_ e)).
 
 Fixpoint check (s : stmt) (C : list con) (E : list entry) : bool :=
   match s with
-  | Skip | Bar _ _ => true
+  | Skip | Bar _ _ | Do _ => true
   | Acc y => let G := about (number y) in forallb (fine G y C) (Entry y C [] [] None :: E)
   | Seq s1 s2 => check s1 C E && check s2 C (map (behind (passed s1 C)) E ++ makes s1 C)
   | If u s1 s2 => check s1 C E && check s2 C (E ++ map (beside u) (makes s1 C))

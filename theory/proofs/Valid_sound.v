@@ -251,7 +251,7 @@ Qed.
 
 Lemma in_tr_path c s w a p e : In (p, e) (tr c s w a) -> exists q, p = w ++ q.
 Proof.
-  revert c w; induction s as [|s1 IH1 s2 IH2|x|u h|u s1 IH1 s2 IH2|l m u s IH|k s IH]; intros c w I.
+  revert c w; induction s as [|s1 IH1 s2 IH2|x|u h|u s1 IH1 s2 IH2|l m u s IH|k s IH|oo]; intros c w I.
   - destruct c; destruct I.
   - rewrite tr_seq, in_app_iff in I; destruct I as [I|I]; [destruct (IH1 _ _ I) as [q ->] | destruct (IH2 _ _ I) as [q ->]];
       rewrite <- app_assoc; eauto.
@@ -261,6 +261,7 @@ Proof.
       rewrite <- app_assoc; eauto.
   - apply in_loop in I; destruct I as [k I]; destruct (IH _ _ I) as [q ->]; rewrite <- app_assoc; eauto.
   - rewrite tr_only in I; eauto.
+  - destruct c; [|destruct I]; destruct I as [E|[]]; inversion E; exists []; rewrite app_nil_r; auto.
 Qed.
 
 Lemma parts_in_order w a b c d s1 s2 p q e f :
@@ -279,7 +280,7 @@ Qed.
 
 Lemma trace_sorted s : forall w a, sorted (trace o s w a).
 Proof.
-  induction s as [|s1 IH1 s2 IH2|x|u h|u s1 IH1 s2 IH2|l m u s IH|k s IH]; intros w a; simpl;
+  induction s as [|s1 IH1 s2 IH2|x|u h|u s1 IH1 s2 IH2|l m u s IH|k s IH|oo]; intros w a; simpl;
     try (repeat constructor; fail).
   - apply sorted_app; split; [auto|split; [auto|]]; intros [p e] [q f] I J; exists None.
     exact (parts_in_order w a a true true s1 s2 _ _ _ _ I J).
@@ -295,7 +296,7 @@ Qed.
 Lemma comparable s : forall w a b c d p q e f,
   In (p, e) (tr c s w a) -> In (q, f) (tr d s w b) -> p = q \/ precedes p q \/ precedes q p.
 Proof.
-  induction s as [|s1 IH1 s2 IH2|x|u h|u s1 IH1 s2 IH2|l m u s IH|k s IH]; intros w a b c d p q e f I J.
+  induction s as [|s1 IH1 s2 IH2|x|u h|u s1 IH1 s2 IH2|l m u s IH|k s IH|oo]; intros w a b c d p q e f I J.
   - destruct c; destruct I.
   - rewrite tr_seq, in_app_iff in I, J; destruct I as [I|I], J as [J|J]; eauto.
     + right; left; exists None; eapply parts_in_order; eauto.
@@ -310,6 +311,7 @@ Proof.
     + right; left; exists (Some l); eapply trips_in_order; eauto.
     + right; right; exists (Some l); eapply trips_in_order; eauto.
   - rewrite tr_only in I, J; eauto.
+  - destruct c, d; try destruct I; try destruct J; simpl in *; intuition congruence.
 Qed.
 
 (* -- barriers are met by all of a unit ---------------------------------------------------------------------------------- *)
@@ -356,7 +358,7 @@ Lemma unit_meets s : forall w D C a b c d p u h,
   bars N s D C = true -> is_thread a -> is_thread b -> (c = true -> sats C a) -> linked D C a b c d -> same u a b ->
   In (p, EBar u h) (tr c s w a) -> In (p, EBar u h) (tr d s w b).
 Proof.
-  induction s as [|s1 IH1 s2 IH2|x|v g|v s1 IH1 s2 IH2|l m v s IH|k s IH]; intros w D C a b c d p u h H Ta Tb Sa L U I;
+  induction s as [|s1 IH1 s2 IH2|x|v g|v s1 IH1 s2 IH2|l m v s IH|k s IH|oo]; intros w D C a b c d p u h H Ta Tb Sa L U I;
     simpl in H; bools.
   - destruct c; destruct I.
   - rewrite tr_seq, in_app_iff in *; destruct I as [I|I]; eauto.
@@ -372,13 +374,14 @@ Proof.
     apply (IH _ (v :: D) C a b (c && (k <? trips w m v a))); auto using linked_loop; intro E; apply andb_prop in E; tauto.
   - rewrite tr_only in *; apply (IH _ D (k :: C) a b (c && sat k (snd a))); auto using linked_only.
     intro E; eapply sats_cons; eauto.
+  - destruct c; [|destruct I]; destruct I as [E|[]]; inversion E.
 Qed.
 
 Lemma bars_at s : forall w D C a c p u h,
   bars N s D C = true -> (c = true -> sats C a) -> In (p, EBar u h) (tr c s w a) ->
   In (u, h) (barriers s) /\ exists C', whole N u C' = true /\ sats C' a /\ exists_in_hardware N u h = true.
 Proof.
-  induction s as [|s1 IH1 s2 IH2|x|v g|v s1 IH1 s2 IH2|l m v s IH|k s IH]; intros w D C a c p u h H Sa I;
+  induction s as [|s1 IH1 s2 IH2|x|v g|v s1 IH1 s2 IH2|l m v s IH|k s IH|oo]; intros w D C a c p u h H Sa I;
     simpl in H; bools; simpl.
   - destruct c; destruct I.
   - rewrite tr_seq, in_app_iff in *; destruct I as [I|I];
@@ -394,6 +397,7 @@ Proof.
   - apply in_loop in I; destruct I as [k I]; refine (IH _ (v :: D) C a _ p u h H _ I).
     intro E; apply andb_prop in E; tauto.
   - rewrite tr_only in *; refine (IH _ D (k :: C) a _ p u h H _ I); apply sats_cons; auto.
+  - destruct c; [|destruct I]; destruct I as [E|[]]; inversion E.
 Qed.
 
 Lemma ids_hold n t : 0 < n -> t < N -> t / n < ids N (Threads n).
@@ -452,7 +456,7 @@ Qed.
 Lemma passed_at s : forall D C u K, bars N s D C = true -> In (u, K) (passed s C) ->
   incl C K /\ whole N u K = true /\ forallb (le_in N K K u) D = true.
 Proof.
-  induction s as [|s1 IH1 s2 IH2|x|v g|v s1 IH1 s2 IH2|l m v s IH|k s IH]; intros D C u K H I; simpl in H, I; bools;
+  induction s as [|s1 IH1 s2 IH2|x|v g|v s1 IH1 s2 IH2|l m v s IH|k s IH|oo]; intros D C u K H I; simpl in H, I; bools;
     try (destruct I; fail).
   - apply in_app_iff in I; destruct I; eauto.
   - destruct I as [E|[]]; inversion E; subst; repeat split; auto; apply incl_refl.
@@ -463,7 +467,7 @@ Qed.
 
 Lemma passed_incl s : forall C u K, In (u, K) (passed s C) -> incl C K.
 Proof.
-  induction s as [|s1 IH1 s2 IH2|x|v g|v s1 IH1 s2 IH2|l m v s IH|k s IH]; intros C u K I; simpl in I;
+  induction s as [|s1 IH1 s2 IH2|x|v g|v s1 IH1 s2 IH2|l m v s IH|k s IH|oo]; intros C u K I; simpl in I;
     try (destruct I; fail).
   - apply in_app_iff in I; destruct I; eauto.
   - destruct I as [E|[]]; inversion E; apply incl_refl.
@@ -475,7 +479,7 @@ Qed.
 Lemma passed_met s : forall w C u K a, In (u, K) (passed s C) -> sats K a ->
   exists r h, In (r, EBar u h) (trace o s w a).
 Proof.
-  induction s as [|s1 IH1 s2 IH2|x|v g|v s1 IH1 s2 IH2|l m v s IH|k s IH]; intros w C u K a I Sa; simpl in I |- *;
+  induction s as [|s1 IH1 s2 IH2|x|v g|v s1 IH1 s2 IH2|l m v s IH|k s IH|oo]; intros w C u K a I Sa; simpl in I |- *;
     try (destruct I; fail).
   - apply in_app_iff in I; destruct I as [I|I].
     + destruct (IH1 (w ++ [Part 0]) _ _ _ a I Sa) as (r & h & J); exists r, h; apply in_or_app; auto.
@@ -495,7 +499,7 @@ Lemma makes_all s : forall w C a p x, sats C a -> In (p, EAcc x) (trace o s w a)
   exists e, In e (makes s C) /\ made e = x /\ sats (under e) a /\ at_ e = None /\ apart e = [] /\
     forall u K, In (u, K) (past e) -> sats K a -> exists r h, In (r, EBar u h) (trace o s w a) /\ precedes p r.
 Proof.
-  induction s as [|s1 IH1 s2 IH2|x'|v g|v s1 IH1 s2 IH2|l m v s IH|k s IH]; intros w C a p x Sa I; simpl in I |- *.
+  induction s as [|s1 IH1 s2 IH2|x'|v g|v s1 IH1 s2 IH2|l m v s IH|k s IH|oo]; intros w C a p x Sa I; simpl in I |- *.
   - destruct I.
   - apply in_app_iff in I; destruct I as [I|I].
     + destruct (IH1 _ C _ _ _ Sa I) as (e & J & Em & Eu & Ea & Ex & Ep).
@@ -519,6 +523,7 @@ Proof.
     destruct (Ep u K L SK) as (r & h & M & P); exists r, h; split; [apply in_flat_map; eauto | auto].
   - destruct (sat k (snd a)) eqn:E; [|destruct I]; apply (IH w (k :: C)); auto.
     intros c [<-|J]; auto.
+  - destruct I as [E|[]]; discriminate.
 Qed.
 
 Section Two.
@@ -528,7 +533,7 @@ Variables a b : thread.
 Hypotheses (Ta : is_thread a) (Tb : is_thread b).
 Variable F : list fact.
 Variable meet : path -> access -> path -> access -> Prop.
-Hypothesis meet_apart : forall p x q y, meet p x q y -> a <> b /\ clash a b (does x) (does y).
+Hypothesis meet_apart : forall p x q y, meet p x q y -> a <> b /\ clash a b (does x) (does y) /\ ringed x y = false.
 Hypothesis meet_space : forall p x q y, meet p x q y -> overlap x y = true /\ same (owner x) a b.
 Hypothesis meet_fact : forall p x q y f d, meet p x q y -> In f F -> is_of x y d f = true -> part p q d ->
   exists c, what f = Some c /\ same c a b.
@@ -562,8 +567,8 @@ Lemma fine_sound e y C G p q :
   (forall d, In d (apart e) -> ~ same d a b) -> meet p (made e) q y ->
   exists u K, In (u, K) (past e) /\ sats K a /\ same u a b.
 Proof.
-  intros H GF Sa Sb P X M; destruct (meet_apart _ _ _ _ M) as [Ne Cl]; destruct (meet_space _ _ _ _ M) as [Ov Ow].
-  unfold fine in H; apply orb_prop in H; destruct H as [H|H].
+  intros H GF Sa Sb P X M; destruct (meet_apart _ _ _ _ M) as (Ne & Cl & Rg); destruct (meet_space _ _ _ _ M) as [Ov Ow].
+  unfold fine in H; rewrite Rg, orb_false_r in H; apply orb_prop in H; destruct H as [H|H].
   { exfalso; destruct (does (made e)), (does y); try discriminate; exact Cl. }
   apply existsb_exists in H; destruct H as (c & I & H).
   assert (Y : exists c', c = Some c' /\ same c' a b).
@@ -609,7 +614,7 @@ Lemma check_sound s : forall w D C E P c,
 Proof.
   assert (Never : forall p q : path, precedes q p -> p = q \/ precedes p q -> False).
   { intros p q X [->|Y]; eapply precedes_irr; eauto; eapply precedes_trans; eauto. }
-  induction s as [|s1 IH1 s2 IH2|z|v g|v s1 IH1 s2 IH2|l m v s IH|k s IH];
+  induction s as [|s1 IH1 s2 IH2|z|v g|v s1 IH1 s2 IH2|l m v s IH|k s IH|oo];
     intros w D C E P c H K L Sa Sb Cov p x q y J I Le M.
   - destruct J.
   - simpl in H, K; bools; rewrite tr_seq in *.
@@ -734,135 +739,12 @@ Proof.
     + pose proof (linked_only D C a b c true k L) as L'; rewrite Sk in L'; auto.
     + apply sats_cons; auto.
     + intros i [<-|Ii]; auto.
+  - destruct J as [J|[]]; discriminate.
 Qed.
 
 End Two.
 
 End Sound.
-
-(* -- theorems ----------------------------------------------------------------------------------------------------------- *)
-
-Definition start (o : oracle) (s : stmt) : state := trace o s [].
-
-(* The launch has whole clusters. *)
-Definition whole_clusters (B : nat) (s : stmt) : Prop := forall c h, In (Cluster c, h) (barriers s) -> exists d, B = d * c.
-
-(* What is taken for granted of the places that accesses touch, in a run with these decisions: objects are where they are said
-   to be, and each fact is so. *)
-Record premises {L} (B N : nat) (o : oracle) (F : list fact) (s : stmt) (t : touches L) : Prop := Premises {
-  of_spaces : forall a b p q x y l, is_thread B N a -> is_thread B N b -> a <> b ->
-    In (p, EAcc x) (start o s a) -> In (q, EAcc y) (start o s b) -> t x p a l -> t y q b l ->
-    overlap x y = true /\ same (owner x) a b;
-  of_facts : forall f a b p q x y l, In f F -> is_thread B N a -> is_thread B N b -> a <> b ->
-    In (p, EAcc x) (start o s a) -> In (q, EAcc y) (start o s b) -> t x p a l -> t y q b l ->
-    number x = one f -> number y = two f -> part p q (parts f) ->
-    match what f with Some c => same c a b | None => False end }.
-
-Section Theorems.
-
-Variables (B N : nat) (F : list fact) (s : stmt).
-Hypotheses (Valid : valid N F s = true) (Clusters : whole_clusters B s).
-Variable o : oracle.
-
-Let Bars : bars N s [] [] = true.
-Proof. unfold valid in Valid; bools; auto. Qed.
-
-Let nothing (a : thread) : true = true -> sats [] a.
-Proof. intros _ k []. Qed.
-
-Let in_order a : is_thread B N a -> sorted (start o s a).
-Proof. intros _; apply trace_sorted. Qed.
-
-Let met a p u h : is_thread B N a -> In (p, EBar u h) (start o s a) ->
-  exists w, NoDup w /\ length w = count B N u /\ forall b, In b w <-> is_thread B N b /\ same u a b.
-Proof.
-  intros Ta I; destruct (bars_at N o s [] [] [] a true p u h Bars (nothing a) I) as (J & C & W & Sa & _).
-  eapply whole_counts; eauto; intros c ->; eapply Clusters; eauto.
-Qed.
-
-Let meets a b p u h : is_thread B N a -> is_thread B N b -> same u a b ->
-  In (p, EBar u h) (start o s a) -> In (p, EBar u h) (start o s b).
-Proof.
-  intros Ta Tb U I; apply (unit_meets B N o s [] [] [] a b true true); auto; intros _ _; auto.
-Qed.
-
-Let own a b p q u v h g : is_thread B N a -> is_thread B N b ->
-  In (p, EBar u h) (start o s a) -> In (q, EBar v g) (start o s b) -> key_of u h a = key_of v g b ->
-  u = v /\ h = g /\ same u a b.
-Proof. intros; eapply keys_own; eauto; unfold valid in Valid; bools; auto. Qed.
-
-(* Whatever the decisions and the order of steps: a state that is reached is the end, or some thread can go on. *)
-Theorem no_deadlock ls S : run B N (start o s) ls S -> finished B N S \/ exists l S', step B N S l S'.
-Proof.
-  intro R; apply progress with (tr := start o s); auto.
-  eapply ok_run with (tr := start o s) (S := start o s); eauto; apply ok_start; auto.
-Qed.
-
-(* No run goes on for ever. *)
-Theorem runs_end : exists n, forall ls S, run B N (start o s) ls S -> length ls <= n.
-Proof. exists (total B N (start o s)); intros ls S R; apply run_bounded in R; lia. Qed.
-
-(* Threads that wait where the hardware cannot tell them apart wait at one barrier of one unit. *)
-Theorem no_mixture ls S a b p q u v h g r r' :
-  run B N (start o s) ls S -> is_thread B N a -> is_thread B N b ->
-  S a = (p, EBar u h) :: r -> S b = (q, EBar v g) :: r' -> key_of u h a = key_of v g b ->
-  p = q /\ u = v /\ same u a b.
-Proof.
-  intros R Ta Tb Ea Eb K.
-  assert (O : ok B N (start o s) S).
-  { eapply ok_run with (tr := start o s) (S := start o s); eauto; apply ok_start; auto. }
-  destruct (one_barrier B N (start o s) in_order own S a b p q u v h g r r' O Ta Tb Ea Eb K) as (X & Y & _ & Z); auto.
-Qed.
-
-(* Accesses that conflict are ordered by happens-before. *)
-Theorem no_race {L} (t : touches L) ls S i j a b p q x y :
-  premises B N o F s t -> run B N (start o s) ls S ->
-  nth_error ls i = Some (LAcc a p x) -> nth_error ls j = Some (LAcc b q y) -> i < j ->
-  conflict t a p x b q y -> hb ls i j.
-Proof.
-  intros Pre R Ni Nj Less (Ne & Cl & l & Xl & Yl).
-  assert (O : ok B N (start o s) (start o s)) by (apply ok_start; auto).
-  assert (In_trace : forall k c r z, nth_error ls k = Some (LAcc c r z) -> is_thread B N c /\ In (r, EAcc z) (start o s c)).
-  { intros k c r z Nk; destruct (run_split _ _ _ _ _ _ _ R Nk) as (l1 & l2 & S1 & S2 & _ & _ & R1 & St & _).
-    inversion St as [? ? ? ? ? rr Tc E _ _|]; subst; split; auto.
-    apply (stays_left B N _ _ _ c _ R1); auto; rewrite E; simpl; auto. }
-  destruct (In_trace _ _ _ _ Ni) as [Ta Ia], (In_trace _ _ _ _ Nj) as [Tb Ib].
-  assert (Check : check N F s [] [] = true) by (unfold valid in Valid; bools; auto).
-  (* either order of the positions *)
-  assert (Both : forall a b p q x y, is_thread B N a -> is_thread B N b -> a <> b -> clash a b (does x) (does y) ->
-            In (p, EAcc x) (start o s a) -> In (q, EAcc y) (start o s b) -> t x p a l -> t y q b l ->
-            p = q \/ precedes p q -> between_them a b (start o s a) p q).
-  { clear - Pre Check Bars nothing; intros a b p q x y Ta Tb Ne Cl Ia Ib Xl Yl Le.
-    refine (check_sound B N o a b Ta Tb F
-      (fun p x q y => (In (p, EAcc x) (start o s a) /\ In (q, EAcc y) (start o s b)) /\
-         clash a b (does x) (does y) /\ exists l, t x p a l /\ t y q b l) _ _ _
-      s [] [] [] [] [] true Bars Check _ (nothing a) (nothing b eq_refl) _ p x q y Ib Ia Le _).
-    - intros ? ? ? ? (_ & C & _); auto.
-    - intros p' x' q' y' ((I & J) & _ & k & X & Y); destruct Pre as [Sp _]; eapply (Sp a b p' q' x' y' k); eauto.
-    - intros p' x' q' y' f d ((I & J) & _ & k & X & Y) If Of Pa; unfold is_of in Of; bools.
-      match goal with H : part_eqb _ _ = true |- _ => apply part_eq in H; subst d end.
-      destruct Pre as [_ Fa]; match goal with H : _ || _ = true |- _ => apply orb_prop in H; destruct H as [H|H] end; bools.
-      + specialize (Fa f a b p' q' x' y' k If Ta Tb Ne I J X Y ltac:(auto) ltac:(auto) Pa).
-        destruct (what f) as [c|]; [exists c; auto | destruct Fa].
-      + assert (Ne' : b <> a) by auto; assert (Pa' : part q' p' (parts f)) by (unfold part in *; intuition; subst; auto).
-        specialize (Fa f b a q' p' y' x' k If Tb Ta Ne' J I Y X ltac:(auto) ltac:(auto) Pa').
-        destruct (what f) as [c|]; [exists c; auto using same_sym | destruct Fa].
-    - intros _ _; auto.
-    - intros ? ? [].
-    - repeat split; eauto. }
-  assert (Cl' : clash b a (does y) (does x)) by (destruct (does x), (does y); simpl in *; auto).
-  destruct (comparable o s [] a b true true p q _ _ Ia Ib) as [E|[E|E]].
-  - destruct (Both a b p q x y) as (r & u & h & U & I & P & Q); auto.
-    apply (ordered B N (start o s) in_order met meets own ls S i j a b p q x y r u h); auto.
-  - destruct (Both a b p q x y) as (r & u & h & U & I & P & Q); auto.
-    apply (ordered B N (start o s) in_order met meets own ls S i j a b p q x y r u h); auto.
-  - destruct (Both b a q p y x) as (r & u & h & U & I & P & Q); auto.
-    apply (ordered B N (start o s) in_order met meets own ls S i j a b p q x y r u h); auto.
-    + apply same_sym; auto.
-    + apply (meets b a); auto.
-Qed.
-
-End Theorems.
 
 (* -- a role's body ------------------------------------------------------------------------------------------------------ *)
 
@@ -880,7 +762,7 @@ Fixpoint project (lo hi : nat) (s : stmt) : stmt :=
 
 Theorem project_same o lo hi s : forall w a, lo <= snd a < hi -> trace o (project lo hi s) w a = trace o s w a.
 Proof.
-  induction s as [|s1 IH1 s2 IH2|x|u h|u s1 IH1 s2 IH2|l m u s IH|k s IH]; intros w a R; simpl; auto.
+  induction s as [|s1 IH1 s2 IH2|x|u h|u s1 IH1 s2 IH2|l m u s IH|k s IH|oo]; intros w a R; simpl; auto.
   - rewrite IH1, IH2; auto.
   - destruct (o w (name u a) =? 0); auto.
   - apply flat_map_ext; intro j; auto.

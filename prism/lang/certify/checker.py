@@ -6,6 +6,7 @@ facts of its certificate alone: nothing here knows how barriers are found.
     bars   each barrier is one that the hardware has, comes to whole units, and stands under no decision in which they differ
     keys   no two barriers have one number of the hardware's
     race   of two accesses that may touch one byte, one has happened before the other, or one thread makes both
+    rings  waits and arrivals of rings order what fills and reads their copies (rings.py)
     form   numbers and names go together
 """
 
@@ -14,7 +15,8 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 from typing import NamedTuple
 
-from prism.lang.certify.text import Certificate, Statement, Unit
+from prism.lang.certify.rings import ISSUED, TELLS, Failed, Rings, accesses_of
+from prism.lang.certify.text import HEADS, Certificate, Statement, Unit
 
 SAME, NEVER, ONE, BLOCK, GRID = "same", "never", ("thread", 1), "block", "grid"
 KINDS = frozenset({"read", "write", "atomic", "atomic_block"})
@@ -56,6 +58,7 @@ class Checker:
         self.threads, self.body = certificate.threads, certificate.body
         self.certificate = certificate
         self.spaces, self.objects, self.accesses = certificate.spaces, certificate.objects, certificate.accesses
+        self.rings = Rings(certificate, self)
         self.mates: dict[int, frozenset[int]] = {}
         self._gen: dict[tuple[int, Where], Opens] = {}
         self._fine: dict[tuple[Open, int, Where], bool] = {}
@@ -67,6 +70,10 @@ class Checker:
         self.bars(self.body, frozenset(), (), named)
         self.keys(named)
         self.check(self.body, NONE, ())
+        try:
+            self.rings.valid()
+        except Failed as failed:
+            raise Rejected("rings", str(failed)) from None
 
     def form(self) -> None:
         """Rule `form`: every number has its row, every loop stands once."""
@@ -76,15 +83,27 @@ class Checker:
                 raise Rejected("form", f"access {s[1]} has no row")
             if s[0] in ("loop", "loop1"):
                 loops.append(s[1])
+            self.form_ring(s)
         if len(loops) != len(set(loops)):
             raise Rejected("form", "a loop stands twice")
         for o, kind, _ in self.accesses.values():
             if o not in self.objects or kind not in KINDS or self.objects[o][0] not in self.spaces:
                 raise Rejected("form", f"object {o}")
+        if any(m not in self.certificate.mbarriers for m in self.certificate.rings.values()):
+            raise Rejected("form", "a ring has no row of its mbarriers")
         written = {o for o, kind, _ in self.accesses.values() if kind != "read"}
         for o, (k, lo, hi, _) in self.objects.items():
             near = (p for p, (q, low, high, _) in self.objects.items() if q == k and lo < high and low < hi)
             self.mates[o] = frozenset(p for p in near if o in written or p in written)
+
+    def form_ring(self, s: Statement) -> None:
+        """Rule `form`, of an operation of rings."""
+        if s[0] in ("wait", *TELLS) and s[1] not in self.certificate.mbarriers:
+            raise Rejected("form", f"mbarrier {s[1]} has no row")
+        if s[0] in ISSUED and any(i not in self.accesses for i in accesses_of(s)):
+            raise Rejected("form", "an access of an engine has no row")
+        if s[0] == "load" and s[2] != s[3]:
+            raise Rejected("form", f"a load brings {s[3]} bytes, and {s[2]} are announced")
 
     # -- units
 
@@ -169,6 +188,8 @@ class Checker:
             case ("seq", *inner):
                 for part in inner:
                     self.bars(part, decided, where, named)
+            case ("round", _, inner):
+                self.bars(inner, decided, where, named)
 
     def keys(self, named: Iterable[tuple[Unit, int]]) -> None:
         """Rule `keys`."""
@@ -190,7 +211,7 @@ class Checker:
                 return frozenset({(u, where)})
             case ("if", _, then, otherwise):
                 return self.surely(then, where) & self.surely(otherwise, where)
-            case ("loop1", _, _, inner):
+            case ("loop1", _, _, inner) | ("round", _, inner):
                 return self.surely(inner, where)
             case ("only", n, lo, hi, inner):
                 return self.surely(inner, (*where, (n, lo, hi)))
@@ -216,7 +237,7 @@ class Checker:
                 return found
             case ("if", _, then, otherwise):
                 return self.gen(then, where) | self.gen(otherwise, where)
-            case ("loop" | "loop1", _, _, inner):
+            case ("loop" | "loop1", _, _, inner) | ("round", _, inner):
                 return self.gen(inner, where)
             case ("only", n, lo, hi, inner):
                 return self.gen(inner, (*where, (n, lo, hi)))
@@ -233,15 +254,16 @@ class Checker:
         left = (e for e in opens if not any(self.le(self.space(e.access), u) for u in broad))
         return frozenset(e._replace(met=e.met | met) for e in left) | fresh
 
-    def check(self, s: Statement, opens: Opens, where: Where) -> None:
+    def check(self, s: Statement, opens: Opens, where: Where) -> None:  # noqa: C901
         """Rule `race`, of a statement behind what is open."""
         match s:
             case ("acc", j):
                 mates = self.mates[self.accesses[j][0]]
                 if mates:
-                    self.ok(Open(j, where), j, where)
+                    if not self.rings.share_cycle(j, j):
+                        self.ok(Open(j, where), j, where)
                     for e in opens:
-                        if self.accesses[e.access][0] in mates:
+                        if self.accesses[e.access][0] in mates and not self.rings.share_cycle(e.access, j):
                             self.ok(e, j, where)
             case ("seq", *inner):
                 for part in inner:
@@ -256,6 +278,8 @@ class Checker:
                 self.check(inner, opens.union(again), where)
             case ("only", n, lo, hi, inner):
                 self.check(inner, opens, (*where, (n, lo, hi)))
+            case ("round", _, inner):
+                self.check(inner, opens, where)
 
     def ok(self, e: Open, j: int, where: Where) -> None:
         """Raise Rejected where an access may race with one that is open."""
@@ -321,5 +345,5 @@ def spell(u: Unit) -> str:
 def _every(s: Statement) -> Iterator[Statement]:
     yield s
     for part in s[1:]:
-        if isinstance(part, tuple) and part and part[0] in ("seq", "acc", "bar", "if", "loop", "loop1", "only"):
+        if isinstance(part, tuple) and part and part[0] in HEADS:
             yield from _every(part)

@@ -5,6 +5,8 @@
 (threads 128)
 (space k u)                        bytes: two threads that touch one of them are in one unit u
 (object o k lo hi "name")          bytes lo .. hi - 1 of space k
+(mbarrier m c n way k "name")      of n copies of the rings of cycle c, k arrivals a round; way: filled, free
+(ring o m)                         object o is a ring; mbarrier m says which of its copies are filled
 (access i o kind "where")          kind: read, write, atomic, atomic_block
 (fact i j part c origin "why")     if accesses i and j touch one byte, their threads are in one unit c, or they never do
 (body s)                           see docs/certificates.md
@@ -36,6 +38,9 @@ class Certificate:
     threads: int
     spaces: dict[int, Unit] = field(default_factory=dict)
     objects: dict[int, tuple[int, int, int, str]] = field(default_factory=dict)
+    mbarriers: dict[int, tuple[int, int, bool, int, str]] = field(default_factory=dict)
+    """Cycle, copies, whether it says that a copy is free (else filled), arrivals of a round, name."""
+    rings: dict[int, int] = field(default_factory=dict)
     accesses: dict[int, tuple[int, str, str]] = field(default_factory=dict)
     facts: dict[tuple[int, int, int | str], list[tuple[Unit, str, str]]] = field(default_factory=dict)
     body: Statement = ("seq",)
@@ -51,6 +56,9 @@ def _lines(found: Certificate) -> Iterator[str]:
     yield f"(threads {found.threads})"
     yield from (f"(space {k} {_atom(unit)})" for k, unit in found.spaces.items())
     yield from (f"(object {o} {k} {lo} {hi} {_quoted(name)})" for o, (k, lo, hi, name) in found.objects.items())
+    for m, (c, n, free, need, name) in found.mbarriers.items():
+        yield f"(mbarrier {m} {c} {n} {'free' if free else 'filled'} {need} {_quoted(name)})"
+    yield from (f"(ring {o} {m})" for o, m in found.rings.items())
     yield from (f"(access {i} {o} {kind} {_quoted(where)})" for i, (o, kind, where) in found.accesses.items())
     for (i, j, part), facts in found.facts.items():
         yield from (f"(fact {i} {j} {part} {_atom(c)} {origin} {_quoted(why)})" for c, origin, why in facts)
@@ -74,7 +82,8 @@ def _statement(s: Statement, indent: str) -> Iterator[str]:
     yield f"{indent})"
 
 
-HEADS = frozenset({"seq", "acc", "bar", "if", "loop", "loop1", "only"})
+HEADS = frozenset({"seq", "acc", "bar", "if", "loop", "loop1", "only", "round"})
+HEADS |= {"wait", "tell", "later", "load", "copy", "fence"}
 
 
 def _is_statement(part: object) -> bool:
@@ -129,6 +138,16 @@ def _certificate(forms: list[Any]) -> Certificate:  # noqa: C901
                 found.spaces[rest[0]] = rest[1]
             case "object":
                 found.objects[rest[0]] = (rest[1], rest[2], rest[3], rest[4])
+            case "mbarrier":
+                found.mbarriers[rest[0]] = (
+                    rest[1],
+                    rest[2],
+                    {"filled": False, "free": True}[rest[3]],
+                    rest[4],
+                    rest[5],
+                )
+            case "ring":
+                found.rings[rest[0]] = rest[1]
             case "access":
                 found.accesses[rest[0]] = (rest[1], rest[2], rest[3])
             case "fact":

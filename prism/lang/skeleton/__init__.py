@@ -12,6 +12,7 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any
 
+from prism.lang import tree
 from prism.lang.certify import ACCEPTED, Finding, check, run
 from prism.lang.certify.checker import SAME, Checker
 from prism.lang.certify.text import Certificate, Statement, Unit
@@ -22,6 +23,7 @@ from prism.lang.skeleton.jumps import Body, straight
 from prism.lang.skeleton.make import Beyond, Maker
 from prism.lang.skeleton.premises import premise
 from prism.lang.tree.plan import Lowered, Program
+from prism.lang.tree.walk import statements
 from prism.lang.types.perspective import BLOCK, GRID, Level, Perspective
 
 MOST = 20_000
@@ -104,12 +106,16 @@ def _spelled(found: Unit) -> str:
     return found if isinstance(found, str) else f"{found[0]}[{found[1]}]"
 
 
-def certify(lowered: Lowered) -> Certified:
-    """Return the certificate of a lowered program, with what the checker says."""
+def certify(lowered: Lowered, program: Program | None = None) -> Certified:
+    """Return the certificate of a lowered program, with what the checker says.
+
+    `program`: the one that was lowered. Where each role has a body of its own, the certificate is of the text before: a role's
+    body does what the whole says of its threads.
+    """
     entry = lowered.program.entry
     found = Certificate(entry.name, most_threads(entry) // (entry.bound.thread or 1) * (entry.bound.thread or 1))
     try:
-        return _certify(lowered, found)
+        return _certify(lowered, _whole(lowered.program, program), found)
     except Beyond as beyond:
         found.beyond = beyond.stage, beyond.reason
     except RecursionError:
@@ -118,14 +124,25 @@ def certify(lowered: Lowered) -> Certified:
     return Certified(found, check(found), found.threads)
 
 
-def _certify(lowered: Lowered, found: Certificate) -> Certified:
-    entry = lowered.program.entry
+def _whole(emitted: Program, program: Program | None) -> Program:
+    """Return the program whose text a certificate is of."""
+    if program is None or not any(isinstance(s, tree.Specialise) for s in statements(emitted.entry.body)):
+        return emitted
+    if any(plan.skews for plan in program.plans.values()):
+        raise Beyond(4, "fills that are issued ahead")
+    return program
+
+
+def _certify(lowered: Lowered, program: Program, found: Certificate) -> Certified:
+    entry = program.entry
     least = entry.bound.thread or 1
     if entry.kind != "global":
         raise Beyond(1, "a device function: it is part of the certificates of kernels that call it")
-    maker = Maker(lowered)
+    maker = Maker(lowered, program)
     body = straight(maker.body())
     _describe(found, maker)
+    if least < found.threads and any(row.mbarrier.per for row in maker.rings.rows.values()):
+        raise Beyond(2, "a ring at which as many arrive as a launch has threads")
     found.body = _sequence(body)
     finding = run(_Asking(found, maker))
     if finding.rule == "race" and maker.vague:
@@ -164,6 +181,8 @@ def _describe(found: Certificate, maker: Maker) -> None:
         if not one.symbol.parameter:
             found.spaces[0] = unit(shared)
             found.objects[one.number] = (0, one.start, one.end, one.name)
+            if one.filled is not None:
+                found.rings[one.number] = one.filled
             continue
         aliases = (
             found.objects[other.number][0]
@@ -173,6 +192,9 @@ def _describe(found: Certificate, maker: Maker) -> None:
         space = next(aliases, one.number + 1)
         found.spaces[space] = unit(one.owner)
         found.objects[one.number] = (space, 0, 1, one.name)
+    for number, row in enumerate(maker.rings.rows.values()):
+        need = maker.rings.need(row)
+        found.mbarriers[number] = (row.cycle, row.mbarrier.cycle.copies, row.free, need, row.mbarrier.name)
     for made in maker.made:
         found.accesses[made.number] = (made.object, made.kind, made.words)
 
@@ -198,6 +220,8 @@ def _statement(s: Any) -> Statement:
             return ("if", unit(by), _sequence(then), _sequence(otherwise))
         case ("loop" | "loop1" as kind, number, by, inner):
             return (kind, number, unit(by), _sequence(inner))
+        case ("round", number, inner):
+            return ("round", number, _sequence(inner))
         case ("only", n, lo, hi, inner):
             return ("only", n, lo, hi, _sequence(inner))
         case _:
@@ -206,14 +230,25 @@ def _statement(s: Any) -> Statement:
 
 @memoize
 def certificate_of(program: Program) -> Certified:
-    """Return the certificate of a program, made once. A fault in the making stops nobody's compile: then nothing is covered."""
+    """Return the certificate of a program, made once. A fault in the making stops nobody's compile: then nothing is covered.
+
+    The rules of rings are of two directions, filled and free, that are waited for in each round, and they order accesses to rings
+    alone. The compiler knows more. So what fails them is not covered, and no fault.
+    """
     lowered = lower(program)
     try:
-        return certify(lowered)
+        found = certify(lowered, program)
     except Exception as error:
-        found = Certificate(program.entry.name, most_threads(program.entry))
-        found.beyond = 1, f"no certificate could be made ({type(error).__name__}: {error})"
-        return Certified(found, check(found), found.threads)
+        return _without(program, 1, f"no certificate could be made ({type(error).__name__}: {error})")
+    if found.certificate.mbarriers and found.finding.rule in ("rings", "race"):
+        return _without(program, 2, f"a ring: {found.finding.reason}")
+    return found
+
+
+def _without(program: Program, stage: int, reason: str) -> Certified:
+    found = Certificate(program.entry.name, most_threads(program.entry))
+    found.beyond = stage, reason
+    return Certified(found, check(found), found.threads)
 
 
 __all__ = ["Certified", "certificate_of", "certify", "describe", "unit"]

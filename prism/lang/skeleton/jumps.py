@@ -82,6 +82,8 @@ def _statement(s: Body) -> tuple[Body, dict[str, Perspective], bool]:
         case "only":
             inner, own, _ = _straight(s[4])
             return ((*s[:4], inner),) if inner else (), own, False
+        case "round":
+            return (("round", s[1], _straight(s[2])[0]),), {}, False
         case "once":  # a loop of one trip: its jumps go to its end
             inner, own, ends = _straight(s[1])
             out = {"leave": own["leave"]} if "leave" in own else {}

@@ -10,6 +10,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from functools import partial
+from itertools import groupby
 
 from prism.lang import tree
 from prism.lang.barriers import flow
@@ -24,19 +25,16 @@ from prism.lang.facts.equivalence import Alike
 from prism.lang.facts.touches import Exposed, Touch, Use, in_memory, uses_of
 from prism.lang.skeleton.cases import NONE, Questions, questions_of
 from prism.lang.skeleton.pointers import Names, Values, resolutions, union
-from prism.lang.tree.plan import Barrier, Lowered, Plan
+from prism.lang.skeleton.rings import Rings, Unsaid, is_copy, is_ring, rounds
+from prism.lang.tree.plan import Barrier, Lowered, Op, Plan, Program
 from prism.lang.tree.walk import statements
 from prism.lang.types.perspective import BLOCK, THREAD, Level, Perspective, meet
 
 Body = tuple[object, ...]
 
 
-class Beyond(Exception):
-    """Something that a skeleton cannot say yet: at which stage it will, and what it is."""
-
-    def __init__(self, stage: int, reason: str) -> None:
-        super().__init__(reason)
-        self.stage, self.reason = stage, reason
+Beyond = Unsaid
+"""Something that a skeleton cannot say yet."""
 
 
 @dataclass(eq=False, slots=True)
@@ -115,18 +113,21 @@ class Object:
     frame: Frame
     start: int = 0
     end: int = 0
+    filled: int | None = None
+    """Of a ring: the mbarriers that say that a copy is filled."""
 
 
 class Maker:
     """Makes the skeleton of one program."""
 
-    def __init__(self, lowered: Lowered) -> None:
-        self.lowered, self.program = lowered, lowered.program
+    def __init__(self, lowered: Lowered, program: Program) -> None:
+        self.lowered, self.program = lowered, program
         self.threads = most_threads(self.program.entry)
         self.objects: dict[tuple[Frame, tree.Symbol], Object] = {}
         self.made: list[Made] = []
         self.known: dict[object, Made] = {}
         self.loops: list[Loop] = []
+        self.rings = Rings(self.threads)
         self.vague = ""
         """What is not kept of which way was taken, where anything is not: so an order may be missed."""
 
@@ -152,6 +153,7 @@ class Maker:
             if not symbol.parameter:
                 first, last = range_of(self.program.layouts[frame.function], symbol)
                 found.start, found.end = frame.base + first, frame.base + last
+                found.filled = self.rings.mbarrier_of(frame, symbol) if is_ring(symbol) else None
                 found.owner = max(symbol.perspective, BLOCK)
             self.objects[key] = found
         return self.objects[key]
@@ -162,10 +164,8 @@ BRANCHES = "a condition that changes in a branch, and is asked again behind it"
 MOST_TAILS = 3
 """Branches in one another behind which what follows is written once for each way."""
 LATER: Mapping[type, tuple[int, str]] = {
-    tree.Async: (3, "copies by `cp_async`"),
     tree.Batch: (3, "`wgmma`"),
     tree.Turns: (2, "turns"),
-    tree.Specialise: (2, "roles that have a body each"),
 }
 """Statements that a skeleton cannot say yet: at which stage it will, and what they are."""
 KINDS = {"atomic of a block": "atomic_block"}
@@ -182,8 +182,8 @@ class Walker:
     opens: dict[tree.Symbol, int] = field(default_factory=dict)
     index: tuple[int, int] = (0, 0)
     """A thread's index in the present code is its number in the block, modulo the first unless that is 0, less the second."""
-    before: Mapping[tree.Stmt, tuple[object, ...]] = field(default_factory=dict)
-    after: Mapping[tree.Stmt, tuple[object, ...]] = field(default_factory=dict)
+    before: Mapping[tree.Stmt, tuple[Barrier | Op, ...]] = field(default_factory=dict)
+    after: Mapping[tree.Stmt, tuple[Barrier | Op, ...]] = field(default_factory=dict)
     names: Names = field(default_factory=Names)
     questions: Questions = field(default_factory=lambda: NONE)
     tails: int = 0
@@ -193,7 +193,7 @@ class Walker:
 
     def body(self, body: tree.Body, place: Place) -> Body:
         """Return the skeleton of a statement list."""
-        return tuple(self._statements(body, place))
+        return rounds(tuple(self._statements(body, place)))
 
     def whole(self, place: Place) -> Body:
         """Return the skeleton of the frame's function."""
@@ -222,10 +222,10 @@ class Walker:
                 at = end
             else:
                 for step in here.before.get(s, ()):
-                    yield here.step(step)
+                    yield from here.step(step)
                 yield from here.statement(s, place)
                 for step in here.after.get(s, ()):
-                    yield here.step(step)
+                    yield from here.step(step)
                 at += 1
             passed = (here.questions.changes(one) for one in body[start:at]) if here.cases else ()
             if gone := here.cases.keys() & frozenset().union(*passed):
@@ -258,9 +258,8 @@ class Walker:
     def with_tail(self, s: tree.If, rest: tree.Body, place: Place) -> Iterator[object]:
         """Yield a branch with what follows it in both of its ways."""
         for step in self.before.get(s, ()):
-            yield self.step(step)
-        for use in uses_of(self.frame.known, s):
-            yield from self.use(use, place)
+            yield from self.step(step)
+        yield from self.uses(s, place)
         yes, no = self.questions.known_inside(s, self.cases)
         ways = [
             partial(replace(self, cases=cases, tails=self.tails + 1).body, (*way, *rest), place)
@@ -280,20 +279,44 @@ class Walker:
                     break
                 if condition in asks(body[place]):
                     end, by = place, meet(by, asks(body[place])[condition])
-            if end > at:
+            if end > at and not self.has_operations(body[at : end + 1]):
                 return condition, by, end + 1
         return None
 
-    def step(self, step: object) -> object:
+    def has_operations(self, body: tree.Body) -> bool:
+        """Whether operations of rings stand beside statements, anywhere inside: a round has each of them once."""
+        beside = (step for s in statements(body) for step in (*self.before.get(s, ()), *self.after.get(s, ())))
+        return any(not isinstance(step, Barrier) for step in beside)
+
+    def step(self, step: Barrier | Op) -> Body:
         """Return a step of the plan, as it is emitted."""
-        if not isinstance(step, Barrier):
-            raise Beyond(3, "what asynchronous copies and wgmma are waited for with")
-        return barrier(step, self.maker.lowered)
+        if isinstance(step, Barrier):
+            return (barrier(step, self.maker.lowered),)
+        return self.maker.rings.step(self.frame, step)
+
+    def uses(self, s: tree.Stmt, place: Place) -> Iterator[object]:
+        """Yield what a statement itself touches; what one copy touches, together."""
+        for by, group in groupby(uses_of(self.frame.known, s), lambda use: use.by if is_copy(use) else None):
+            uses = list(group)
+            if by is None:
+                for use in uses:
+                    yield from self.use(use, place)
+            else:
+                yield from self.copy(by, uses, place)
+
+    def copy(self, by: tree.Apply, uses: list[Use], place: Place) -> Iterator[object]:
+        """Yield an asynchronous copy."""
+        found: list[int] = []
+        for use in uses:
+            one = self.access(use, place)
+            if len(one) != 1 or one[0][0] != "acc" or use.conditional:  # type: ignore[index]
+                raise Beyond(3, "a copy whose pointers may name several objects")
+            found.append(one[0][1])  # type: ignore[index]
+        yield from self.maker.rings.issue(self.frame, by, uses[0].how, found)
 
     def statement(self, s: tree.Stmt, place: Place) -> Iterator[object]:  # noqa: C901
         """Yield what one statement does."""
-        for use in uses_of(self.frame.known, s):
-            yield from self.use(use, place)
+        yield from self.uses(s, place)
         match s:
             case tree.Declare() | tree.Assign() | tree.Evaluate():
                 if (change := pointer_change(s)) is not None:
@@ -323,10 +346,12 @@ class Walker:
             case tree.Return():
                 if s is not self.frame.function.body[-1]:
                     yield ("leave",)
-            case tree.SharedDeclare(symbol=tree.Symbol(type=tree.Pointer(ring=ring))) if ring:
-                raise Beyond(2, "a ring")
-            case tree.Async() | tree.Batch() | tree.Turns() | tree.Specialise():
+            case tree.Async():
+                yield from self.body(s.body, place)
+            case tree.Batch() | tree.Turns():
                 raise Beyond(*LATER[type(s)])
+            case tree.Specialise():
+                raise Beyond(2, "roles that have a body each, without the text before")
             case _:
                 pass
 

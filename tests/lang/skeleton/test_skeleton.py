@@ -165,19 +165,32 @@ def test_published_faults_are_rejected(name: str) -> None:
         assert status(program.with_plan(plan.drop_step(barrier))) == (REJECTED, "race"), words(barrier)
 
 
-def test_a_barrier_of_256_threads_where_384_arrive_is_rejected() -> None:
-    """As an earlier compiler placed it: the program hung on the GPU. Here with 64 of 96 threads, and no ring."""
-    program = prism.check(test_whole_units.plain)
+@pytest.mark.parametrize(
+    "kernel,size", [(test_whole_units.plain, 64), (test_whole_units.ringed, 256)], ids=["plain", "ringed"]
+)
+def test_a_barrier_of_256_threads_where_384_arrive_is_rejected(kernel: Kernel, size: int) -> None:
+    """As an earlier compiler placed it: the program hung on the GPU; and with 64 of 96 threads, and no ring."""
+    program = prism.check(kernel)
     plan = program.plans[program.entry]
     assert status(program) == (ACCEPTED, "")
     for loop in (s for s in statements(plan.function.body) if isinstance(s, For)):
-        moved = tuple(replace(b, before=loop) if b.unit.size == 64 else b for b in plan.barriers)
+        moved = tuple(replace(b, before=loop) if b.unit.size == size else b for b in plan.barriers)
         assert status(program.with_plan(replace(plan, barriers=moved))) == (REJECTED, "bars")
 
 
 # -- what ships ---------------------------------------------------------------------------------------------------------------
 
-SAMPLE = ("scan_block", "reduce_axis", "transpose", "sort_digit", "sort_resident", "sort_cluster", "select", "reduce")
+SAMPLE = (
+    "scan_block",
+    "reduce_axis",
+    "transpose",
+    "sort_digit",
+    "sort_resident",
+    "sort_cluster",
+    "select",
+    "reduce",
+    "ring",
+)
 
 
 def shipped(name: str) -> Program:

@@ -22,7 +22,8 @@ let hardware_of = function
   | List [ Word "named"; n ] -> Named (number_of n)
   | _ -> fail "a barrier of the hardware is wanted"
 
-let stmt_of accesses =
+let stmt_of accesses barriers =
+  let find table i = match Hashtbl.find_opt table (number_of i) with Some x -> x | None -> fail "a row is missing" in
   let loops = Hashtbl.create 16 in
   let loop l =
     let l = number_of l in
@@ -44,6 +45,15 @@ let stmt_of accesses =
     | List [ Word "loop1"; l; u; s ] ->
         let l = loop l in
         Loop (l, 1, units_of u, stmt s)
+    | List [ Word "round"; c; s ] -> Seq (stmt s, Do (Advance (number_of c)))
+    | List [ Word "wait"; m ] -> Do (Wait (find barriers m))
+    | List [ Word "tell"; m ] -> Do (Tell (find barriers m))
+    | List [ Word "later"; m ] -> Do (Later (find barriers m))
+    | List [ Word "fence" ] -> Do Fence
+    | List (Word "copy" :: l) -> Do (Copy (List.map (find accesses) l))
+    | List (Word "load" :: m :: told :: come :: l) ->
+        if number_of told <> number_of come then fail "a load brings other bytes than are announced";
+        Do (Load (find barriers m, List.map (find accesses) l))
     | List [ Word "only"; n; lo; hi; s ] -> Only ({ cmod = number_of n; clo = number_of lo; chi = number_of hi }, stmt s)
     | _ -> fail "a statement is wanted"
   in
@@ -53,7 +63,7 @@ type certificate = Beyond | Body of int * fact list * stmt
 
 let read forms =
   let threads = ref None and spaces = Hashtbl.create 16 and objects = Hashtbl.create 16 in
-  let accesses = Hashtbl.create 16 and facts = ref [] and body = ref None in
+  let accesses = Hashtbl.create 16 and barriers = Hashtbl.create 16 and rings = Hashtbl.create 16 and facts = ref [] and body = ref None in
   let once table key value = if Hashtbl.mem table key then fail "a row stands twice" else Hashtbl.add table key value in
   let find table key = match Hashtbl.find_opt table key with Some v -> v | None -> fail "a row is missing" in
   let form = function
@@ -61,15 +71,19 @@ let read forms =
     | List [ Word "threads"; n ] when !threads = None -> threads := Some (number_of n)
     | List [ Word "space"; k; u ] -> once spaces (number_of k) (units_of u)
     | List [ Word "object"; o; k; lo; hi; Text _ ] -> once objects (number_of o) (number_of k, number_of lo, number_of hi)
+    | List [ Word "mbarrier"; m; c; n; w; k; Text _ ] ->
+        let m = number_of m and back = match w with Word "filled" -> false | Word "free" -> true | _ -> fail "a way is wanted" in
+        once barriers m { serial = m; cycle = number_of c; copies = number_of n; back; need = number_of k }
+    | List [ Word "ring"; o; m ] -> once rings (number_of o) (find barriers (number_of m))
     | List [ Word "access"; i; o; k; Text _ ] ->
         let s, lo, hi = find objects (number_of o) in
-        let i = number_of i in
-        once accesses i { number = i; space = s; owner = find spaces s; first = lo; last = hi; does = kind_of k }
+        let i = number_of i and filled = Hashtbl.find_opt rings (number_of o) in
+        once accesses i { number = i; space = s; owner = find spaces s; first = lo; last = hi; does = kind_of k; filled }
     | List [ Word "fact"; i; j; p; c; Word _; Text _ ] ->
         let parts = match p with Word "same" -> None | l -> Some (number_of l) in
         let what = match c with Word "never" -> None | u -> Some (units_of u) in
         facts := { one = number_of i; two = number_of j; parts; what } :: !facts
-    | List [ Word "body"; s ] when !body = None -> body := Some (Body (0, [], stmt_of accesses s))
+    | List [ Word "body"; s ] when !body = None -> body := Some (Body (0, [], stmt_of accesses barriers s))
     | List [ Word "beyond"; _; Text _ ] when !body = None -> body := Some Beyond
     | _ -> fail "an unknown form"
   in
@@ -87,6 +101,7 @@ let verdict text =
       if not (bars n s [] []) then "rejected: bars"
       else if not (keys n s) then "rejected: keys"
       else if not (check n facts s [] []) then "rejected: race"
+      else if not (rings n facts s) then "rejected: rings"
       else begin
         assert (valid n facts s);
         "accepted"

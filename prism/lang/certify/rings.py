@@ -1,0 +1,435 @@
+"""The rules of rings: which waits and arrivals a round has, and which accesses a ring. Names are those of theory/proofs.
+
+outer  all that belongs to a cycle stands in its rounds, which all threads of a block make, or none
+turns  who arrives has waited for the other direction; who waits is followed by one who arrives; arrivals are as many as counted
+fill   a copy is filled behind the waits for it to be free, and before it is said to be filled
+read   a copy is read behind the wait for it to be filled, and before it is said to be free
+quiet  what engines touch beside their rings is written by nobody else
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Callable, Iterator, Mapping
+from functools import cached_property
+from typing import Any, NamedTuple
+
+from prism.lang.certify.text import Certificate, Statement, Unit
+
+Constraint = tuple[int, int, int]
+Where = tuple[Constraint, ...]
+Path = tuple[int, ...]
+LANE: Constraint = (32, 0, 1)
+TELLS = frozenset({"tell", "load", "later"})
+ISSUED = frozenset({"load", "copy"})
+OPERATIONS = frozenset({"wait", "tell", "later", "load", "copy", "fence"})
+
+
+class Mbarrier(NamedTuple):
+    """A ring's mbarriers: `free` ones are waited for since the copy's last use, others for this round."""
+
+    number: int
+    cycle: int
+    copies: int
+    free: bool
+    need: int
+
+
+class Site(NamedTuple):
+    """What stands at a place of a round, under which constraints."""
+
+    place: Path
+    deed: Statement
+    where: Where
+
+
+class Failed(Exception):
+    """A rule of rings that fails, and why."""
+
+
+def accesses_of(s: Statement) -> tuple[int, ...]:
+    """Return the accesses of one thing that is done: a thread's own, or an engine's."""
+    match s:
+        case ("acc", i):
+            return (i,)
+        case ("load", _, _, _, *inner) | ("copy", *inner):
+            return tuple(inner)
+        case _:
+            return ()
+
+
+def events(s: Statement) -> Iterator[Statement]:
+    """Yield all that a statement may do."""
+    match s:
+        case ("seq", *inner):
+            for part in inner:
+                yield from events(part)
+        case ("if", _, then, otherwise):
+            yield from events(then)
+            yield from events(otherwise)
+        case ("loop" | "loop1", _, _, inner) | ("only", _, _, _, inner):
+            yield from events(inner)
+        case ("round", c, inner):
+            yield from events(inner)
+            yield ("end", c)
+        case _:
+            yield s
+
+
+def implies(one: Where, two: Where) -> bool:
+    """Whether who satisfies `one` satisfies `two`."""
+    return all(any(n == m and lo <= first and last <= hi for m, first, last in one) for n, lo, hi in two)
+
+
+class Rings:
+    """The rules of one certificate. `checker`: the rules of barriers."""
+
+    def __init__(self, certificate: Certificate, checker: Any) -> None:
+        self.checker, self.threads, self.body = checker, certificate.threads, certificate.body
+        self.certificate = certificate
+        self.mbarriers = {i: Mbarrier(i, *row[:4]) for i, row in certificate.mbarriers.items()}
+        self._threads: dict[Where, frozenset[int]] = {}
+
+    def valid(self) -> None:
+        """Raise Failed by the first rule that fails."""
+        every = list(events(self.body))
+        for c in dict.fromkeys(c for e in every for c in self.cycles_of(e)):
+            self.outer(c, self.body, wide=True)
+            bodies = list(self.bodies(c, self.body))
+            if len(bodies) != 1:
+                raise Failed("the rounds of a ring stand in several places, or nowhere")
+            Round(self, c, bodies[0]).valid()
+        self.quiet(every)
+        for e in every:
+            if e[0] in ISSUED and not any(self.mbarrier_of(i) for i in accesses_of(e)):
+                raise Failed("a copy goes to no ring, so nobody waits for it")
+
+    def mbarrier_of(self, i: int) -> Mbarrier | None:
+        """Return the mbarriers that say that a copy of an access's ring is filled."""
+        return self.mbarriers.get(self.certificate.rings.get(self.certificate.accesses[i][0], -1))
+
+    def share_cycle(self, i: int, j: int) -> bool:
+        """Whether two accesses are to rings of one cycle."""
+        one, two = self.mbarrier_of(i), self.mbarrier_of(j)
+        return one is not None and two is not None and one.cycle == two.cycle
+
+    def operand(self, e: Statement) -> Mbarrier | None:
+        """Return the mbarriers that something is done with."""
+        return self.mbarriers[e[1]] if e[0] in ("wait", *TELLS) else None
+
+    def cycles_of(self, e: Statement) -> Iterator[int]:
+        """Yield the cycles that something belongs to."""
+        found = (self.operand(e), *map(self.mbarrier_of, accesses_of(e)))
+        yield from (m.cycle for m in found if m is not None)
+
+    def steps(self, c: int, e: Statement) -> bool:
+        """Whether something is an operation of a cycle."""
+        mbarrier = self.operand(e)
+        return e == ("end", c) or (mbarrier is not None and mbarrier.cycle == c)
+
+    def threads_under(self, where: Where) -> frozenset[int]:
+        """Return the threads of a block that satisfy constraints."""
+        if where not in self._threads:
+            self._threads[where] = frozenset(
+                t for t in range(self.threads) if all(lo <= (t % n if n else t) < hi for n, lo, hi in where)
+            )
+        return self._threads[where]
+
+    def outer(self, c: int, s: Statement, wide: bool) -> None:  # noqa: C901
+        """Rule `outer`; `wide`: all threads of a block come here, or none."""
+        match s:
+            case ("seq", *inner):
+                for part in inner:
+                    self.outer(c, part, wide)
+            case ("round", d, inner) if d == c:
+                if not wide:
+                    raise Failed("not all threads of a block make the same rounds of a ring")
+                self.flat(c, inner)
+            case ("round", _, inner):
+                self.outer(c, inner, wide)
+            case ("if", u, *inner):
+                for part in inner:
+                    self.outer(c, part, wide and self.checker.le("block", u))
+            case ("loop" | "loop1", _, u, inner):
+                self.outer(c, inner, wide and self.checker.le("block", u))
+            case ("only", _, _, _, inner):
+                self.outer(c, inner, wide=False)
+            case _:
+                if self.steps(c, s) or c in self.cycles_of(s):
+                    raise Failed("a ring is used outside of its rounds")
+
+    def flat(self, c: int, s: Statement) -> None:
+        """Rule `flat`: no operation of a cycle stands under a decision."""
+        match s:
+            case ("seq", *inner):
+                for part in inner:
+                    self.flat(c, part)
+            case ("only", _, _, _, inner):
+                self.flat(c, inner)
+            case ("round", d, inner):
+                if c == d:
+                    raise Failed("a round stands in a round")
+                self.flat(c, inner)
+            case ("if" | "loop" | "loop1", *_):
+                if any(self.steps(c, e) for e in events(s)):
+                    raise Failed("a wait or an arrival of a ring stands under a condition")
+            case _:
+                pass
+
+    def bodies(self, c: int, s: Statement) -> Iterator[Statement]:
+        """Yield the rounds of a cycle."""
+        match s:
+            case ("round", d, inner) if d == c:
+                yield inner
+            case ("round", _, inner):
+                yield from self.bodies(c, inner)
+            case ("seq", *parts) | ("if", _, *parts):
+                for part in parts:
+                    yield from self.bodies(c, part)
+            case ("loop" | "loop1", _, _, inner) | ("only", _, _, _, inner):
+                yield from self.bodies(c, inner)
+            case _:
+                pass
+
+    def quiet(self, every: list[Statement]) -> None:
+        """Rule `quiet`."""
+        made = {j for e in every for j in accesses_of(e)}
+        kinds = {j: self.certificate.accesses[j][1] for j in made}
+        for i in dict.fromkeys(i for e in every if e[0] in ISSUED for i in accesses_of(e)):
+            for j in made:
+                alike = kinds[i] == kinds[j] and kinds[i] in ("read", "atomic")
+                if not alike and not self.share_cycle(i, j) and self.overlap(i, j):
+                    raise Failed(f"an engine's {self.words(i)} and {self.words(j)}")
+
+    def overlap(self, i: int, j: int) -> bool:
+        """Whether two accesses may touch one byte."""
+        (k, lo, hi, _), (q, low, high, _) = (self.certificate.objects[self.certificate.accesses[a][0]] for a in (i, j))
+        return k == q and lo < high and low < hi
+
+    def words(self, i: int) -> str:
+        """Return an access in words."""
+        _, kind, where = self.certificate.accesses[i]
+        return f"{kind} {where}"
+
+
+class Round:
+    """The rules of one cycle's round."""
+
+    def __init__(self, rings: Rings, c: int, body: Statement) -> None:
+        self.rings, self.cycle, self.body = rings, c, body
+        self._makes: dict[int, frozenset[int]] = {}
+        self.items = list(_sites(body, (0,), (), deep=False))
+        self.mbarriers = dict.fromkeys(
+            m for z in self.items if (m := rings.operand(z.deed)) is not None and m.cycle == c
+        )
+
+    def valid(self) -> None:
+        """Raise Failed by the first rule that fails."""
+        self.turns()
+        used = [
+            (z, i, m)
+            for z in self.sites
+            for i in accesses_of(z.deed)
+            if (m := self.rings.mbarrier_of(i)) and m.cycle == self.cycle
+        ]
+        fence = any(z.deed[0] == "load" for z, _, _ in used)
+        fills = []
+        for z, i, m in used:
+            near = self.rings.checker.le(self.rings.checker.space(i), "block")
+            fill = self.fill(z, m, fence)
+            if m not in self.mbarriers or m.free or not near or not (fill or self.read(z, i, m, fence)):
+                raise Failed(f"nothing says when a copy is filled and free, for the {self.rings.words(i)}")
+            fills += [(z, i)] if fill else []
+        for _, i, m in used:
+            for _, j, other in used:
+                if m != other and self.rings.overlap(i, j):
+                    raise Failed("one ring is said to be filled by two mbarriers")
+        self.keep_apart(fills)
+
+    @cached_property
+    def sites(self) -> list[Site]:
+        """What is done in the round, also under decisions: it stands where the outermost decision does."""
+        return list(_sites(self.body, (0,), (), deep=True))
+
+    @cached_property
+    def loops(self) -> Mapping[int, frozenset[int]]:
+        """The loops around each access of the round."""
+        return _loops(self.body, {})
+
+    def turns(self) -> None:  # noqa: C901
+        """Rule `turns`."""
+        if {m.free for m in self.mbarriers} != {True, False}:
+            raise Failed("a ring has no wait for a copy to be filled, or none for it to be free")
+        if len({m.copies for m in self.mbarriers}) > 1 or any(m.copies <= 0 for m in self.mbarriers):
+            raise Failed("rings that are visited together have other numbers of copies")
+        told = [
+            (z, m) for z in self.items if z.deed[0] in TELLS and (m := self.rings.operand(z.deed)) in self.mbarriers
+        ]
+        for m in self.mbarriers:
+            found = sum(len(self.rings.threads_under(z.where)) for z, other in told if other == m)
+            if m.need <= 0 or found != m.need:
+                raise Failed(f"{found} arrive in a round where {m.need} are counted to")
+        for z, m in told:
+            if not all(self.has_waited(d, z.place, z.where) for d in self.mbarriers if d.free != m.free):
+                raise Failed("who says that a copy is filled has not waited for it to be free, or the other way")
+        for z in self.items:
+            if z.deed[0] != "wait" or (d := self.rings.operand(z.deed)) not in self.mbarriers:
+                continue
+            assert d is not None
+            if not self.is_told(z.where, z.place, lambda m, d=d: m.free != d.free):  # type: ignore[misc]
+                raise Failed("nobody says, behind a wait, that a copy is filled or free again")
+            if not d.free and not all(j.place < z.place for j, m in told if m == d):
+                raise Failed("a wait stands before what it waits for")
+
+    def has_waited(self, m: Mbarrier, place: Path, where: Where) -> bool:
+        """Whether threads that come to a place have waited in the round."""
+        return any(i.deed == ("wait", m.number) and i.place < place and implies(where, i.where) for i in self.items)
+
+    def is_told(self, where: Where, place: Path, choose: Callable[[Mbarrier], bool]) -> bool:
+        """Whether an arrival follows, of these threads or of one of each warp for all."""
+        for j in self.items:
+            m = self.rings.operand(j.deed) if j.deed[0] in TELLS else None
+            if m in self.mbarriers and m is not None and choose(m) and self.covers(place, where, j):
+                return True
+        return False
+
+    def covers(self, place: Path, where: Where, j: Site) -> bool:
+        """Whether a site is come to by these threads, behind a place, or by one of each warp for all."""
+        if place < j.place and implies(where, j.where):
+            return True
+        return any(
+            i.deed[:2] == ("bar", ("thread", 32))
+            and place < i.place < j.place
+            and implies(where, i.where)
+            and self.rings.checker.whole(("thread", 32), i.where)
+            and implies((LANE, *i.where), j.where)
+            for i in self.items
+        )
+
+    def fill(self, z: Site, m: Mbarrier, fence: bool) -> bool:
+        """Rule `fill`."""
+        if not all(self.has_waited(d, z.place, z.where) for d in self.mbarriers if d.free):
+            return False
+        match z.deed:
+            case ("acc", _):
+                return not fence and self.is_told(z.where, z.place, lambda other: other == m)
+            case ("load", n, *_):
+                return bool(n == m.number)
+            case ("copy", *_):
+                return any(
+                    j.deed == ("later", m.number) and z.place < j.place and implies(z.where, j.where)
+                    for j in self.items
+                )
+            case _:
+                return False
+
+    def read(self, z: Site, i: int, m: Mbarrier, fence: bool) -> bool:
+        """Rule `read`."""
+        if (
+            z.deed[0] != "acc"
+            or self.rings.certificate.accesses[i][1] != "read"
+            or not self.has_waited(m, z.place, z.where)
+        ):
+            return False
+        if not fence:
+            return self.is_told(z.where, z.place, lambda other: other.free)
+        return any(
+            f.deed == ("fence",)
+            and z.place < f.place
+            and implies(z.where, f.where)
+            and self.is_told(z.where, f.place, lambda other: other.free)
+            for f in self.items
+        )
+
+    def keep_apart(self, fills: list[tuple[Site, int]]) -> None:
+        """Rule `apart`: what fills a copy in one round touches different places, or is one thread's, or one operation."""
+        times = Counter(i for e in events(self.body) for i in accesses_of(e))
+        for x, i in fills:
+            for y, j in fills:
+                if self.exclusive(i, j, self.body):
+                    continue
+                parts: tuple[int | str, ...] = ("same", *(self.loops[i] & self.loops[j]))
+                for part in parts:
+                    found = self.rings.checker.concerns(i, j, part) if self.rings.overlap(i, j) else ("never",)
+                    if not any(self.in_order(x, i, y, j, part, u, times) for u in found):
+                        raise Failed(
+                            f"the {self.rings.words(i)} and the {self.rings.words(j)} fill one copy in no order"
+                        )
+
+    def exclusive(self, i: int, j: int, s: Statement) -> bool:
+        """Whether two accesses stand on two ways of which all threads of a block take one."""
+        match s:
+            case ("seq", *inner):
+                parts = [part for part in inner if self.makes(part) & {i, j}]
+                return len(parts) == 1 and self.exclusive(i, j, parts[0])
+            case ("if", u, *ways):
+                made = [self.makes(way) & {i, j} for way in ways]
+                if not all(made):
+                    return any(found and self.exclusive(i, j, way) for found, way in zip(made, ways, strict=True))
+                return (
+                    self.rings.checker.le("block", u)
+                    and all(len(found) == 1 for found in made)
+                    and i != j
+                    and made[0] != made[1]
+                )
+            case ("only", _, _, _, inner) | ("round", _, inner):
+                return self.exclusive(i, j, inner)
+            case _:
+                return False
+
+    def makes(self, s: Statement) -> frozenset[int]:
+        """Return the accesses that a statement may make."""
+        if id(s) not in self._makes:
+            self._makes[id(s)] = frozenset(i for e in events(s) for i in accesses_of(e))
+        return self._makes[id(s)]
+
+    def in_order(self, x: Site, i: int, y: Site, j: int, part: int | str, u: Unit, times: Counter[int]) -> bool:
+        """Whether two that fill a copy are in order, if they are of threads of one unit where they touch one byte."""
+        if u == "never":
+            return True
+        alone = u == ("thread", 1) or (
+            self.rings.checker.le(u, "block") and len(self.rings.threads_under(x.where)) <= 1
+        )
+        if not (alone and implies(y.where, x.where)):
+            return False
+        if x.deed[0] in ISSUED or y.deed[0] in ISSUED:
+            return part == "same" and i == j and times[i] <= 1
+        return True
+
+
+def _sites(s: Statement, place: Path, where: Where, deep: bool) -> Iterator[Site]:
+    match s:
+        case ("seq", *inner):
+            for at, part in enumerate(inner):
+                yield from _sites(part, (*place, at), where, deep)
+        case ("only", n, lo, hi, inner):
+            yield from _sites(inner, place, ((n, lo, hi), *where), deep)
+        case ("round", c, inner):
+            yield from _sites(inner, (*place, 0), where, deep)
+            yield Site((*place, 1), ("end", c), where)
+        case ("if", _, then, otherwise):
+            for part in (then, otherwise) if deep else ():
+                yield from (Site(place, z.deed, z.where) for z in _sites(part, place, where, deep))
+        case ("loop" | "loop1", _, _, inner):
+            if deep:
+                yield from (Site(place, z.deed, z.where) for z in _sites(inner, place, where, deep))
+        case _:
+            yield Site(place, s, where)
+
+
+def _loops(
+    s: Statement, found: dict[int, frozenset[int]], around: frozenset[int] = frozenset()
+) -> dict[int, frozenset[int]]:
+    """Add the loops around each access."""
+    match s:
+        case ("loop" | "loop1", number, _, inner):
+            _loops(inner, found, around | {number})
+        case ("seq", *parts) | ("if", _, *parts):
+            for part in parts:
+                _loops(part, found, around)
+        case ("only", _, _, _, inner) | ("round", _, inner):
+            _loops(inner, found, around)
+        case _:
+            for i in accesses_of(s):
+                found[i] = found.get(i, frozenset()) | around
+    return found

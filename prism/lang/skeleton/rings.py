@@ -1,0 +1,177 @@
+"""Rings of a skeleton: which of a kernel's mbarriers wait for what, and what each operation of a plan does with them.
+
+A round is what stands before its end in one list. A warp that arrives by one thread meets first. A load arrives for the bytes
+that it brings, which the thread that asks for it has announced.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import Any, Protocol
+
+from prism.lang import tree
+from prism.lang.facts.touches import Use
+from prism.lang.rings.loads import bytes_of_load
+from prism.lang.skeleton.jumps import JUMPS
+from prism.lang.tree.plan import Advance, Arrive, Cycle, Expect, Mbarrier, Op, Plan, ProxyFence, Wait
+from prism.lang.types.perspective import WARP, Level, Perspective
+
+Body = tuple[Any, ...]
+COPIES = frozenset({"load", "cp_async"})
+"""Asynchronous copies that arrive at mbarriers."""
+UNKNOWN = 1
+"""In place of bytes that a load's operands say: what is announced is what comes."""
+
+
+class Frame(Protocol):
+    """A function as one call runs it."""
+
+    plan: Plan
+
+
+class Unsaid(Exception):
+    """Something of rings that a skeleton cannot say yet: at which stage it will, and what it is."""
+
+    def __init__(self, stage: int, reason: str) -> None:
+        super().__init__(reason)
+        self.stage, self.reason = stage, reason
+
+
+@dataclass(slots=True)
+class Row:
+    """A row of mbarriers: `loads` of a round complete at it, besides those who arrive."""
+
+    cycle: int
+    mbarrier: Mbarrier
+    free: bool
+    loads: int = 0
+
+
+@dataclass(slots=True)
+class Rings:
+    """The rings of one kernel."""
+
+    threads: int
+    rows: dict[tuple[Frame, Mbarrier, int], Row] = field(default_factory=dict)
+    cycles: dict[tuple[Frame, Cycle], int] = field(default_factory=dict)
+    told: dict[tree.Apply, int] = field(default_factory=dict)
+    """The bytes that are announced for each load."""
+
+    def number(self, frame: Frame, mbarrier: Mbarrier, lap: int | None = None) -> int:
+        """Return the number of some mbarriers, as they are waited for in a lap (None: as all waits have it).
+
+        A wait in a lap of its own is at mbarriers where nobody arrives, so no rule takes it.
+        """
+        if mbarrier.of is not None or mbarrier.blocks or mbarrier.stores:
+            raise Unsaid(4, "rings that are filled ahead, or by several blocks")
+        if lap is None:
+            waits = (op for op in frame.plan.operations if isinstance(op, Wait) and op.barrier.itself is mbarrier)
+            lap = min((op.lap for op in waits), default=0)
+        key = (frame, mbarrier, lap)
+        if key not in self.rows:
+            self.rows[key] = Row(self.cycle(frame, mbarrier.cycle), mbarrier, lap == 1)
+        return list(self.rows).index(key)
+
+    def cycle(self, frame: Frame, cycle: Cycle) -> int:
+        """Return the number of a cycle."""
+        return self.cycles.setdefault((frame, cycle), len(self.cycles))
+
+    def mbarrier_of(self, frame: Frame, ring: tree.Symbol) -> int:
+        """Return the number of the mbarriers that say that a copy of a ring is filled."""
+        plan = frame.plan
+        loaded = [m for apply, m in plan.completes.items() if ring in _targets(apply)]
+        waits = [
+            op for op in plan.operations if isinstance(op, Wait) and op.lap == 0 and ring in op.barrier.cycle.rings
+        ]
+        near = [op.barrier for op in waits if ring in (op.first.root, op.second.root)]
+        found = [*loaded, *near, *(op.barrier for op in waits)]
+        if not found:
+            raise Unsaid(2, "a ring whose copies nobody waits for")
+        return self.number(frame, found[0].itself)
+
+    def step(self, frame: Frame, op: Op) -> Body:
+        """Return what an operation does."""
+        if getattr(op, "path", ()):
+            raise Unsaid(3, "a ring's copy that is held over a loop")
+        match op:
+            case Wait(barrier=mbarrier, lap=lap):
+                return (("wait", self.number(frame, mbarrier, lap)),)
+            case Arrive(delay=delay, drain=drain) if delay or drain:
+                raise Unsaid(3, "arrivals for an earlier round")
+            case Arrive(barrier=mbarrier, every=every, copies=copies):
+                number = self.number(frame, mbarrier)
+                one = (("later" if copies else "tell", number),)
+                if every == 1:
+                    return one
+                warp = Perspective(Level.THREAD, WARP)
+                return (("bar", warp, "warp"), ("only", WARP, 0, 1, one))
+            case Expect(copy=apply, barrier=mbarrier):
+                if (awaited := frame.plan.completes.get(apply)) is not None and awaited.itself is mbarrier.itself:
+                    self.told[apply] = UNKNOWN if op.bytes is None else op.bytes
+                return ()
+            case Advance(cycle=cycle):
+                return (("end", self.cycle(frame, cycle)),) if _is_waited_for(frame.plan, cycle) else ()
+            case ProxyFence(space=space):
+                return (("fence",),) if space != "global" else ()
+            case _:
+                raise Unsaid(3, "what asynchronous copies and wgmma are waited for with")
+
+    def issue(self, frame: Frame, apply: tree.Apply, how: str, accesses: list[int]) -> Body:
+        """Return what an asynchronous copy does."""
+        if how == "cp_async":
+            return (("copy", *accesses),)
+        mbarrier = frame.plan.completes.get(apply)
+        if mbarrier is None:
+            raise Unsaid(3, "a load that completes at no ring's mbarrier")
+        number = self.number(frame, mbarrier)
+        list(self.rows.values())[number].loads += 1
+        brought = bytes_of_load(apply)
+        return (("load", number, self.told.pop(apply, 0), UNKNOWN if brought is None else brought, *accesses),)
+
+    def need(self, row: Row) -> int:
+        """Return how many arrive for a round."""
+        return row.mbarrier.arrivals(self.threads) + row.loads
+
+
+def _targets(apply: tree.Apply) -> set[tree.Symbol]:
+    return {argument.symbol.root() for argument in apply.arguments if isinstance(argument, tree.Element | tree.Var)}
+
+
+def _is_waited_for(plan: Plan, cycle: Cycle) -> bool:
+    return any(mbarrier.cycle is cycle for mbarrier in plan.mbarriers)
+
+
+def rounds(body: Body) -> Body:
+    """Return a list with what stands before each end of a round in it as one round."""
+    found: Body = ()
+    for s in body:
+        if s[0] == "end":
+            if _jumps(found):
+                raise Unsaid(2, "a jump out of a ring's round")
+            found = (("round", s[1], found),)
+        else:
+            found = (*found, s)
+    return found
+
+
+def _jumps(body: Body, kinds: tuple[str, ...] = JUMPS) -> bool:
+    """Whether a list has a jump that leaves it."""
+    for s in body:
+        left = ("leave",) if s[0] in ("loop", "loop1", "once") else kinds
+        inner = [part for part in s[1:] if isinstance(part, tuple) and part and isinstance(part[0], tuple)]
+        if s[0] in kinds or any(_jumps(part, left) for part in inner):
+            return True
+    return False
+
+
+def is_ring(symbol: tree.Symbol) -> bool:
+    """Whether an object is a ring."""
+    return isinstance(symbol.type, tree.Pointer) and symbol.type.ring > 0
+
+
+def is_copy(use: Use) -> bool:
+    """Whether a use is a copy's that arrives at an mbarrier."""
+    return use.how in COPIES
+
+
+__all__ = ["COPIES", "Rings", "Row", "Unsaid", "is_copy", "is_ring", "rounds"]

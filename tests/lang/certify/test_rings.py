@@ -1,0 +1,150 @@
+"""The rules of rings, one by one, on certificates that are written by hand.
+
+Tests of prism/lang/certify: rings.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+
+from prism.lang.certify import ACCEPTED, REJECTED, check_text, parse
+from tests.generated.random_certificates import DrawnRing
+
+HEAD = """(certificate 1)
+(kernel "by hand")
+(threads 96)
+(space 0 block)
+(space 1 grid)
+(object 0 0 0 512 "ring")
+(object 1 1 0 1 "x")
+(object 2 0 512 1024 "other")
+(mbarrier 0 0 2 free {free} "ring_read")
+(mbarrier 1 0 2 filled {filled} "ring_filled")
+(ring 0 1)
+(access 0 0 write "to")
+(access 1 0 read "of")
+(access 2 1 read "x")
+(access 3 1 write "x")
+(access 4 0 write "again")
+"""
+LOAD = ("(wait 0)", "(load 1 256 256 2 0)", "(tell 1)")
+COPY = ("(wait 0)", "(copy 2 0)", "(later 1)")
+STORE = ("(wait 0)", "(acc 0)", "(tell 1)")
+WARP = ("(bar (thread 32) warp)", "(only 32 0 1 (tell 0))")
+USE = ("(wait 1)", "(acc 1)", "(fence)", *WARP)
+OWN = '(fact 0 0 same (thread 1) proved "")\n'
+
+
+def found(
+    fill: tuple[str, ...] = LOAD,
+    use: tuple[str, ...] = USE,
+    *,
+    who: str = "only 0 64 65",
+    counts: tuple[int, int] = (2, 2),
+    facts: str = OWN,
+    body: str = "(loop 0 block {turn})",
+) -> tuple[str, str]:
+    """What the checker says of a ring that one thread or a warp fills and two warps use, and the rule."""
+    turn = f"(round 0 (seq ({who} (seq {' '.join(fill)})) (only 0 0 64 (seq {' '.join(use)}))))"
+    text = HEAD.format(free=counts[0], filled=counts[1]) + facts + f"(body {body.replace('{turn}', turn)})\n"
+    assert check_text(str(parse(text))) == check_text(text)
+    said = check_text(text)
+    return said.status, said.rule
+
+
+def gathers(**more: object) -> tuple[str, str]:
+    """The same, where a warp copies."""
+    given = {"fill": COPY, "who": "only 0 64 96", "counts": (2, 32), **more}
+    return found(**given)  # type: ignore[arg-type]
+
+
+FAILS = (REJECTED, "rings")
+
+
+def without(parts: tuple[str, ...], one: str) -> tuple[str, ...]:
+    return tuple(part for part in parts if part != one)
+
+
+def test_right_ones() -> None:
+    assert found() == (ACCEPTED, "")
+    assert gathers() == (ACCEPTED, "")
+    assert gathers(fill=STORE, use=without(USE, "(fence)")) == (ACCEPTED, "")
+    assert found(use=(*USE[:3], "(tell 0)"), counts=(64, 2)) == (ACCEPTED, "")  # each thread for itself
+
+
+def test_each_wait_and_arrival_is_needed() -> None:
+    for part in LOAD:
+        assert found(fill=without(LOAD, part)) == FAILS, part
+    for part in COPY[::2]:
+        assert gathers(fill=without(COPY, part)) == FAILS, part
+    for part in without(USE, "(acc 1)"):
+        assert found(use=without(USE, part)) == FAILS, part
+
+
+def test_order_in_a_round() -> None:
+    assert found(fill=(LOAD[1], LOAD[0], LOAD[2])) == FAILS  # filled before the copy is free
+    assert found(use=("(acc 1)", "(wait 1)", *USE[2:])) == FAILS
+    assert found(use=("(wait 1)", "(fence)", *WARP, "(acc 1)")) == FAILS
+    assert (
+        found(use=("(wait 1)", "(fence)", "(acc 1)", *WARP)) == FAILS
+    )  # the engine may not see what comes behind the fence
+    assert gathers(fill=("(wait 0)", "(later 1)", "(copy 2 0)")) == FAILS
+
+
+def test_a_fence_is_for_engines_of_the_other_proxy() -> None:
+    assert found(use=without(USE, "(fence)")) == FAILS
+    assert gathers(use=without(USE, "(fence)")) == (ACCEPTED, "")
+
+
+def test_counts() -> None:
+    for counts in ((1, 2), (3, 2), (2, 1), (2, 3), (0, 2)):
+        assert found(counts=counts) == FAILS, counts
+    assert gathers(counts=(2, 31)) == FAILS
+
+
+def test_bytes() -> None:
+    assert found(fill=(LOAD[0], "(load 1 240 256 2 0)", LOAD[2])) == (REJECTED, "form")
+
+
+def test_rounds_are_the_blocks() -> None:
+    assert found(body="(loop 0 grid {turn})") == (ACCEPTED, "")
+    assert found(body="(loop 0 (thread 32) {turn})")[0] == REJECTED
+    assert found(body="(loop 0 block (only 0 0 96 {turn}))") == FAILS
+    assert found(body="(seq (loop 0 block {turn}) (acc 1))") == FAILS
+    assert found(body="(seq {turn} {turn})") == FAILS  # places of rounds, of which there is one
+
+
+def test_under_a_condition() -> None:
+    assert found(fill=(LOAD[0], "(if block (load 1 256 256 2 0) (seq))", LOAD[2])) == FAILS
+    assert found(use=("(wait 1)", "(if (thread 1) (acc 1) (seq))", *USE[2:])) == (ACCEPTED, "")
+
+
+def test_what_fills_one_copy() -> None:
+    assert gathers(facts="") == FAILS  # by two threads
+    assert found(facts="") == (ACCEPTED, "")  # there is one
+    twice = ("(wait 0)", "(copy 2 0)", "(copy 2 4)", "(later 1)")
+    facts = OWN + '(fact 4 4 same (thread 1) proved "")\n'
+    assert gathers(fill=twice, facts=facts + '(fact 0 4 same (thread 1) proved "")\n') == FAILS  # engines have no order
+    assert gathers(fill=twice, facts=facts + '(fact 0 4 same never proved "")\n') == (ACCEPTED, "")
+    ways = ("(wait 0)", "(if block (copy 2 0) (copy 2 4))", "(later 1)")
+    assert gathers(fill=ways, facts=facts) == (ACCEPTED, "")
+    assert gathers(fill=(ways[0], ways[1].replace("block", "(thread 32)"), ways[2]), facts=facts) == FAILS
+    round_and_round = ("(wait 0)", "(loop 1 grid (copy 2 0))", "(later 1)")
+    assert gathers(fill=round_and_round) == FAILS
+    assert gathers(fill=round_and_round, facts=OWN + '(fact 0 0 1 (thread 1) proved "")\n') == FAILS
+    assert gathers(fill=round_and_round, facts=OWN + '(fact 0 0 1 never proved "")\n') == (ACCEPTED, "")
+
+
+def test_what_an_engine_reads_nobody_writes() -> None:
+    facts = OWN + '(fact 3 3 same (thread 1) proved "")\n'
+    assert found(body="(seq (loop 0 block {turn}) (only 0 0 1 (acc 3)))", facts=facts) == FAILS
+
+
+def test_certificates_by_chance_meet_the_rules() -> None:
+    rules: Counter[str] = Counter()
+    for seed in range(1200):
+        text = DrawnRing(seed).text()
+        said = check_text(text)
+        assert check_text(str(parse(text))) == said
+        rules[said.rule or said.status] += 1
+    assert min(rules[ACCEPTED], rules["rings"]) > 100

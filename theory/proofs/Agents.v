@@ -1,0 +1,303 @@
+(* What threads and engines do, read off their traces. *)
+
+From Coq Require Import List Arith Lia Bool Sorting.Sorted.
+From Bundl Require Import Skeleton Ordered Valid Valid_sound Signals Rings.
+Import ListNotations.
+
+Lemma agent_dec (g h : agent) : {g = h} + {g <> h}.
+Proof. decide equality; try apply path_dec; apply thread_dec. Qed.
+
+Lemma signal_dec (s t : signal) : {s = t} + {s <> t}.
+Proof.
+  decide equality; try apply Nat.eq_dec; try apply path_dec; try apply thread_dec.
+  decide equality; try apply Nat.eq_dec; apply bool_dec.
+Qed.
+
+Lemma app_before p q d r s : before p q d -> precedes (p ++ r) (q ++ s).
+Proof. intro H; exists d; apply before_app; auto. Qed.
+
+Lemma precedes_app p q r s : precedes p q -> precedes (p ++ r) (q ++ s).
+Proof. intros [d H]; eapply app_before; eauto. Qed.
+
+Lemma precedes_app_l p q s : precedes p q -> precedes p (q ++ s).
+Proof. intro H; rewrite <- (app_nil_r p); apply precedes_app; auto. Qed.
+
+Lemma precedes_app_r p q s : precedes p q -> precedes (p ++ s) q.
+Proof. intro H; rewrite <- (app_nil_r q); apply precedes_app; auto. Qed.
+
+Lemma parts_precede p i j r s : i < j -> precedes (p ++ Part i :: r) (p ++ Part j :: s).
+Proof. intro L; exists None; apply before_turns; constructor; auto. Qed.
+
+Notation isorted := (isorted access key signal).
+
+Lemma flat_sorted (t : list (path * event)) (f : path * event -> list act) :
+  sorted t -> (forall z, In z t -> isorted (f z)) ->
+  (forall z q x, In z t -> In (q, x) (f z) -> exists r, q = fst z ++ r) -> isorted (flat_map f t).
+Proof.
+  intros S; induction S as [|z t S IH Fa]; intros H P; simpl; [constructor|].
+  apply isorted_app; split; [apply H; left; auto|]; split.
+  - apply IH; intros; [apply H | eapply P]; eauto; right; eauto.
+  - intros [q x] [q' x'] I J; apply in_flat_map in J; destruct J as (z' & Iz & J); rewrite Forall_forall in Fa.
+    destruct (P z q x (or_introl eq_refl) I) as [r ->], (P z' q' x' (or_intror Iz) J) as [r' ->]; simpl.
+    apply precedes_app; auto.
+Qed.
+
+Ltac undo := repeat match goal with
+  | H : In _ (_ :: _) |- _ => destruct H
+  | H : In _ [] |- _ => destruct H
+  | H : False |- _ => destruct H
+  | H : In _ (_ ++ _) |- _ => apply in_app_iff in H
+  | H : _ \/ _ |- _ => destruct H
+  | H : (_, _) = (_, _) |- _ => inversion H; subst; clear H
+  end.
+
+Ltac acted := repeat match goal with
+  | H : arrive_ _ _ = arrive_ _ _ |- _ => inversion H; subst; clear H
+  | H : await_ _ _ = await_ _ _ |- _ => inversion H; subst; clear H
+  end.
+
+Ltac conjs := repeat match goal with |- _ /\ _ => split end.
+
+Section Agents.
+
+Variables B N : nat.
+Variable tr : thread -> list (path * event).
+Hypothesis in_order : forall a, is_thread B N a -> sorted (tr a).
+
+Notation acts := (acts B N tr).
+Notation agents := (agents B N tr).
+Notation is_thread := (is_thread B N).
+
+Lemma in_threads a : In a (all_threads B N) <-> is_thread a.
+Proof. destruct a as [b t]; unfold all_threads, Skeleton.is_thread, thread; rewrite in_prod_iff, !in_seq; simpl; lia. Qed.
+
+Lemma thread_agent a : In (Thread a) agents <-> is_thread a.
+Proof.
+  unfold Rings.agents; rewrite in_app_iff, in_map_iff; split.
+  - intros [(b & E & I)|I]; [inversion E; subst; apply in_threads; auto|].
+    apply in_flat_map in I; destruct I as (b & _ & I); apply in_map_iff in I; destruct I as (? & E & _); discriminate.
+  - intro T; left; exists a; split; auto; apply in_threads; auto.
+Qed.
+
+Lemma engine_agent a p : In (Engine a p) agents <-> is_thread a /\ exists e, In (p, e) (tr a) /\ is_issued e = true.
+Proof.
+  unfold Rings.agents; rewrite in_app_iff; split.
+  - intros [I|I]; [apply in_map_iff in I; destruct I as (? & E & _); discriminate|].
+    apply in_flat_map in I; destruct I as (b & T & I); apply in_map_iff in I; destruct I as ([q e] & E & I).
+    inversion E; subst; apply filter_In in I; destruct I as [I J]; split; [apply in_threads; auto | eauto].
+  - intros (T & e & I & J); right; apply in_flat_map; exists a; split; [apply in_threads; auto|].
+    apply in_map_iff; exists (p, e); split; auto; apply filter_In; auto.
+Qed.
+
+Lemma in_listed p l : forall i q x, In (q, x) (listed p i l) -> In x l /\ exists j, i <= j /\ q = p ++ [Part 2; Part j].
+Proof.
+  induction l as [|y l IH]; simpl; intros i q x I; [destruct I|]; destruct I as [E|I].
+  - inversion E; subst; split; auto; exists i; auto.
+  - apply IH in I; destruct I as (I & j & L & ->); split; auto; exists j; split; auto; lia.
+Qed.
+
+Ltac unlist := match goal with
+  | J : In _ (listed _ _ _) |- _ => apply in_listed in J; destruct J as [J _]; apply in_map_iff in J; destruct J as (? & J & _)
+  end.
+
+Lemma listed_in p l : forall i x, In x l -> exists q, In (q, x) (listed p i l).
+Proof.
+  induction l as [|y l IH]; simpl; intros i x I; [destruct I|]; destruct I as [->|I]; eauto; destruct (IH (S i) x I) as [q J]; eauto.
+Qed.
+
+Lemma listed_sorted p l : forall i, isorted (listed p i l).
+Proof.
+  induction l as [|y l IH]; simpl; intro i; constructor; [apply IH|]; rewrite Forall_forall; intros [q x] I.
+  apply in_listed in I; destruct I as (_ & j & L & ->); simpl.
+  exists None; apply before_prefix; constructor 2; constructor; constructor; lia.
+Qed.
+
+Lemma three_sorted p x l y : isorted ((p ++ [Part 1], x) :: listed p 0 l ++ [(p ++ [Part 3], y)]).
+Proof.
+  constructor; [apply isorted_app; split; [apply listed_sorted|split; [repeat constructor|]]|].
+  - intros [q z] w I [<-|[]]; apply in_listed in I; destruct I as (_ & j & _ & ->); simpl; apply parts_precede; lia.
+  - rewrite Forall_forall; intros [q z] I; apply in_app_iff in I; destruct I as [I|[I|[]]].
+    + apply in_listed in I; destruct I as (_ & j & _ & ->); simpl; apply parts_precede; lia.
+    + inversion I; subst; simpl; apply parts_precede; lia.
+Qed.
+
+Lemma engine_sorted a z : isorted (engine_acts tr a z).
+Proof. destruct z as [p [x|u h|[b|b|c| |b l|l|b]]]; simpl; first [apply SSorted_nil | apply three_sorted]. Qed.
+
+Lemma thread_sorted a z : isorted (thread_acts B N tr a z).
+Proof.
+  destruct z as [p [x|u h|[b|b|c| |b l|l|b]]]; simpl; try (repeat constructor; fail).
+  destruct (back b); [destruct (phase_of tr b a p)|]; repeat constructor.
+Qed.
+
+Lemma thread_path a z q x : In (q, x) (thread_acts B N tr a z) -> exists r, q = fst z ++ r.
+Proof.
+  destruct z as [p [y|u h|[b|b|c| |b l|l|b]]]; simpl; try (destruct (back b)); try (destruct (phase_of tr b a p));
+    intro I; undo; eauto; exists []; rewrite app_nil_r; auto.
+Qed.
+
+Lemma engine_path a z q x : In (q, x) (engine_acts tr a z) -> exists r, q = fst z ++ r.
+Proof.
+  destruct z as [p [y|u h|[b|b|c| |b l|l|b]]]; simpl; intro I; undo; eauto;
+    match goal with J : In _ (listed _ _ _) |- _ => apply in_listed in J; destruct J as (_ & j & _ & ->) end; eauto.
+Qed.
+
+Lemma agent_thread g : In g agents -> match g with Thread a | Engine a _ => is_thread a end.
+Proof. destruct g; intro I; [apply thread_agent; auto | apply engine_agent in I; tauto]. Qed.
+
+Lemma acts_sorted g : In g agents -> isorted (acts g).
+Proof.
+  intro I; apply agent_thread in I; destruct g as [a|a p]; simpl; apply flat_sorted; auto.
+  - intros z _; apply thread_sorted.
+  - intros z q x _; apply thread_path.
+  - intros z _; destruct (path_dec (fst z) p); [apply engine_sorted | constructor].
+  - intros z q x _ J; destruct (path_dec (fst z) p); [eapply engine_path; eauto | destruct J].
+Qed.
+
+Lemma in_thread a q x : In (q, x) (acts (Thread a)) <-> exists p e, In (p, e) (tr a) /\ In (q, x) (thread_acts B N tr a (p, e)).
+Proof.
+  simpl; rewrite in_flat_map; split; [intros ([p e] & I & J); eauto | intros (p & e & I & J); eauto].
+Qed.
+
+Lemma in_engine a p q x : In (q, x) (acts (Engine a p)) <-> exists e, In (p, e) (tr a) /\ In (q, x) (engine_acts tr a (p, e)).
+Proof.
+  simpl; rewrite in_flat_map; split.
+  - intros ([p' e] & I & J); simpl in J; destruct (path_dec p' p) as [->|]; [eauto | destruct J].
+  - intros (e & I & J); exists (p, e); split; auto; simpl fst; destruct (path_dec p p); [auto | congruence].
+Qed.
+
+(* Who arrives for what a thread does at a position, and where. *)
+Definition arrival (a : thread) (p : path) (e : event) : agent * path :=
+  match e with EOp (Tell _) => (Thread a, p) | _ => (Engine a p, p ++ [Part 3]) end.
+
+Ltac waits J d a p := match type of J with context [back d] => destruct (back d); [destruct (phase_of tr d a p)|] | _ => idtac end.
+
+Lemma arrive_ring g q block b copy n : In g agents ->
+  In (q, arrive_ (Ring block b copy) n) (acts g) <->
+  exists a p e, is_thread a /\ In (p, e) (tr a) /\ tells e = Some b /\ (g, q) = arrival a p e /\
+    block = fst a /\ copy = round_of tr b a p mod copies b /\ n = round_of tr b a p / copies b.
+Proof.
+  intro Ig; pose proof (agent_thread g Ig) as T; split.
+  - destruct g as [a|a p]; rewrite ?in_thread, ?in_engine.
+    + intros (p & e & I & J); exists a, p, e; destruct e as [x|u h|[d|d|c| |d l|l|d]]; simpl in J; waits J d a p; undo; try discriminate; acted; simpl; conjs; auto.
+    + intros (e & I & J); exists a, p, e; destruct e as [x|u h|[d|d|c| |d l|l|d]]; simpl in J; undo; try discriminate;
+        try (unlist; discriminate);
+        acted; simpl; conjs; auto.
+  - intros (a & p & e & Ta & I & Te & E & -> & -> & ->).
+    destruct e as [x|u h|[d|d|c| |d l|l|d]]; simpl in Te; try discriminate; inversion Te; subst; simpl in E; inversion E; subst;
+      rewrite ?in_thread, ?in_engine.
+    + exists p, (EOp (Tell b)); split; auto; left; auto.
+    + exists (EOp (Load b l)); split; auto; simpl; right; apply in_or_app; right; left; auto.
+    + exists (EOp (Later b)); split; auto; simpl; right; apply in_or_app; right; left; auto.
+Qed.
+
+Lemma await_ring g q block b copy n : In g agents -> In (q, await_ (Ring block b copy) n) (acts g) ->
+  exists a, g = Thread a /\ is_thread a /\ In (q, EOp (Wait b)) (tr a) /\ block = fst a /\
+    copy = round_of tr b a q mod copies b /\ round_of tr b a q / copies b = if back b then S n else n.
+Proof.
+  intro Ig; pose proof (agent_thread g Ig) as T; destruct g as [a|a p]; rewrite ?in_thread, ?in_engine.
+  - intros (p & e & I & J); exists a; destruct e as [x|u h|[d|d|c| |d l|l|d]]; simpl in J; undo; try discriminate.
+    destruct (back d) eqn:Bd; [destruct (phase_of tr d a p) eqn:Ph|]; undo; try discriminate;
+      acted;
+      rewrite Bd; conjs; auto.
+  - intros (e & I & J); exfalso; destruct e as [x|u h|[d|d|c| |d l|l|d]]; simpl in J; undo; try discriminate;
+      unlist; discriminate.
+Qed.
+
+Lemma wait_acts a q b : In (q, EOp (Wait b)) (tr a) ->
+  (back b = false -> In (q, await_ (ring_of tr b a q) (phase_of tr b a q)) (acts (Thread a))) /\
+  (forall m, back b = true -> phase_of tr b a q = S m -> In (q, await_ (ring_of tr b a q) m) (acts (Thread a))).
+Proof.
+  intro I; split; [intro Bb | intros m Bb Ph]; rewrite in_thread; exists q, (EOp (Wait b)); split; auto; simpl; rewrite Bb; [left; auto|].
+  rewrite Ph; left; auto.
+Qed.
+
+Lemma arrive_issued g q a p n : In (q, arrive_ (Issued a p) n) (acts g) ->
+  g = Thread a /\ q = p ++ [Part 0] /\ n = 0 /\ exists e, In (p, e) (tr a) /\ is_issued e = true.
+Proof.
+  destruct g as [b|b r]; rewrite ?in_thread, ?in_engine.
+  - intros (s & e & I & J); destruct e as [x|u h|[d|d|c| |d l|l|d]]; simpl in J; waits J d b s; undo;
+      try discriminate; acted; conjs; eauto.
+  - intros (e & I & J); exfalso; destruct e as [x|u h|[d|d|c| |d l|l|d]]; simpl in J; undo; try discriminate;
+      unlist; discriminate.
+Qed.
+
+Lemma await_issued g q a p n : In (q, await_ (Issued a p) n) (acts g) ->
+  g = Engine a p /\ n = 0 /\ q = p ++ [Part 1] /\ exists e, In (p, e) (tr a) /\ is_issued e = true.
+Proof.
+  destruct g as [b|b r]; rewrite ?in_thread, ?in_engine.
+  - intros (s & e & I & J); exfalso; destruct e as [x|u h|[d|d|c| |d l|l|d]]; simpl in J; waits J d b s; undo;
+      discriminate.
+  - intros (e & I & J); destruct e as [x|u h|[d|d|c| |d l|l|d]]; simpl in J; undo; try discriminate;
+      try (unlist; discriminate);
+      acted; conjs; eauto.
+Qed.
+
+Lemma arrive_done g q a p n : In (q, arrive_ (Done a p) n) (acts g) ->
+  g = Engine a p /\ n = 0 /\ q = p ++ [Part 3] /\ exists l, In (p, EOp (Copy l)) (tr a).
+Proof.
+  destruct g as [b|b r]; rewrite ?in_thread, ?in_engine.
+  - intros (s & e & I & J); exfalso; destruct e as [x|u h|[d|d|c| |d l|l|d]]; simpl in J; waits J d b s; undo;
+      discriminate.
+  - intros (e & I & J); destruct e as [x|u h|[d|d|c| |d l|l|d]]; simpl in J; undo; try discriminate;
+      try (unlist; discriminate);
+      acted; conjs; eauto.
+Qed.
+
+Lemma in_copies a p q : In q (copies_before tr a p) <-> precedes q p /\ exists l, In (q, EOp (Copy l)) (tr a).
+Proof.
+  unfold copies_before; rewrite filter_In, in_map_iff; split.
+  - intros [([q' e] & E & I) P]; simpl in E; subst q'; apply filter_In in I; destruct I as [I J].
+    destruct (precedes_dec q p); [split; auto | discriminate]; destruct e as [x|u h|[d|d|c| |d l|l|d]]; simpl in J; try discriminate; eauto.
+  - intros [P [l I]]; split; [exists (q, EOp (Copy l)); split; auto; apply filter_In; auto | destruct (precedes_dec q p); tauto].
+Qed.
+
+Lemma await_done g q a r n : In (q, await_ (Done a r) n) (acts g) ->
+  n = 0 /\ exists p b j, g = Engine a p /\ q = p ++ [Part 2; Part j] /\ In (p, EOp (Later b)) (tr a) /\ precedes r p /\
+    exists l, In (r, EOp (Copy l)) (tr a).
+Proof.
+  destruct g as [b|b s]; rewrite ?in_thread, ?in_engine.
+  - intros (s & e & I & J); exfalso; destruct e as [x|u h|[d|d|c| |d l|l|d]]; simpl in J; waits J d b s; undo;
+      discriminate.
+  - intros (e & I & J); destruct e as [x|u h|[d|d|c| |d l|l|d]]; simpl in J; undo; try discriminate;
+      match goal with J : In _ (listed _ _ _) |- _ => apply in_listed in J; destruct J as (J & j & _ & ->); apply in_map_iff in J;
+        destruct J as (y & J & K) end; try discriminate; acted.
+    split; auto; apply in_copies in K; destruct K as [P [l K]]; exists s, d, j; conjs; eauto.
+Qed.
+
+(* What a thread did before it issues comes before what is issued for it. *)
+Notation ord := (ord agent access key signal agents acts).
+
+Lemma issued_acts a p e : In (p, e) (tr a) -> is_issued e = true ->
+  In (p ++ [Part 0], arrive_ (Issued a p) 0) (acts (Thread a)) /\ In (p ++ [Part 1], await_ (Issued a p) 0) (acts (Engine a p)).
+Proof.
+  intros I J; rewrite in_thread, in_engine; split; [exists p, e | exists e]; split; auto;
+    destruct e as [x|u h|[d|d|c| |d l|l|d]]; simpl in J |- *; try discriminate; left; auto.
+Qed.
+
+Lemma to_engine a p e q f r : is_thread a -> In (p, e) (tr a) -> is_issued e = true -> In (q, f) (acts (Thread a)) -> precedes q p ->
+  In r (acts (Engine a p)) -> precedes (p ++ [Part 1]) (fst r) -> ord (Thread a) q (Engine a p) (fst r).
+Proof.
+  intros T I J Q P R Pr; destruct (issued_acts a p e I J) as [X Y].
+  assert (Ta : In (Thread a) agents) by (apply thread_agent; auto).
+  assert (Te : In (Engine a p) agents) by (apply engine_agent; eauto).
+  eapply ord_trans; [eapply ord_own; [exact Ta | exact Q | exact X | apply precedes_app_l; auto]|].
+  eapply ord_trans; [eapply ord_signal; [exact Ta | exact Te | exact X | exact Y]|].
+  destruct r as [r x]; eapply ord_own; eauto.
+Qed.
+
+Lemma issue a p e b q f : is_thread a -> In (p, e) (tr a) -> tells e = Some b -> In (q, f) (acts (Thread a)) -> precedes q p ->
+  ord (Thread a) q (fst (arrival a p e)) (snd (arrival a p e)).
+Proof.
+  intros T I Te Q P; assert (Ta : In (Thread a) agents) by (apply thread_agent; auto).
+  destruct e as [x|u h|[d|d|c| |d l|l|d]]; simpl in Te |- *; try discriminate; inversion Te; subst.
+  - eapply ord_own; eauto; apply in_thread; exists p, (EOp (Tell b)); split; auto; left; reflexivity.
+  - apply (to_engine a p (EOp (Load b l)) q f (p ++ [Part 3], arrive_ (ring_of tr b a p) (phase_of tr b a p))); auto.
+    + apply in_engine; exists (EOp (Load b l)); split; auto; right; apply in_or_app; right; left; auto.
+    + simpl; apply parts_precede; lia.
+  - apply (to_engine a p (EOp (Later b)) q f (p ++ [Part 3], arrive_ (ring_of tr b a p) (phase_of tr b a p))); auto.
+    + apply in_engine; exists (EOp (Later b)); split; auto; right; apply in_or_app; right; left; auto.
+    + simpl; apply parts_precede; lia.
+Qed.
+
+End Agents.

@@ -1,0 +1,378 @@
+(* Rings: what threads and copy engines do for them, and the rules of the checker. *)
+
+From Coq Require Import List Arith Bool.
+From Bundl Require Import Skeleton Ordered Valid Signals.
+Import ListNotations.
+
+(* -- the machine -------------------------------------------------------------------------------------------------------- *)
+
+(* Who acts: a thread, or the engine that does what a thread has issued at a position. *)
+Inductive agent : Type := Thread (a : thread) | Engine (a : thread) (p : path).
+
+(* The mbarrier of a ring's copy in a block; what an engine waits for; and what it tells when its accesses are made. *)
+Inductive signal : Type := Ring (block : nat) (b : mbarrier) (copy : nat) | Issued (a : thread) (p : path) | Done (a : thread) (p : path).
+
+Definition size (s : signal) : nat := match s with Ring _ b _ => Nat.max 1 (need b) | _ => 1 end.
+
+Definition act : Type := path * action access key signal.
+Definition access_ : access -> action access key signal := Signals.Access access key signal.
+Definition barrier_ : key -> nat -> action access key signal := Barrier access key signal.
+Definition arrive_ : signal -> nat -> action access key signal := Arrive access key signal.
+Definition await_ : signal -> nat -> action access key signal := Await access key signal.
+
+(* The number of a cycle's rounds that have ended before a position. *)
+Definition ends (c : nat) (e : event) : bool := match e with EOp (Advance d) => d =? c | _ => false end.
+Definition rounds (c : nat) (t : list (path * event)) (p : path) : nat :=
+  length (filter (fun q => if precedes_dec q p then true else false) (map fst (filter (fun z => ends c (snd z)) t))).
+
+Section Acts.
+
+Variables B N : nat.
+Variable tr : thread -> list (path * event).
+
+Definition round_of (b : mbarrier) (a : thread) (p : path) : nat := rounds (cycle b) (tr a) p.
+Definition ring_of (b : mbarrier) (a : thread) (p : path) : signal := Ring (fst a) b (round_of b a p mod copies b).
+Definition phase_of (b : mbarrier) (a : thread) (p : path) : nat := round_of b a p / copies b.
+
+Definition thread_acts (a : thread) (z : path * event) : list act :=
+  let (p, e) := z in
+  match e with
+  | EAcc x => [(p, access_ x)]
+  | EBar u h => [(p, barrier_ (key_of u h a) (count B N u))]
+  | EOp (Wait b) =>
+      if back b then match phase_of b a p with 0 => [] | S m => [(p, await_ (ring_of b a p) m)] end
+      else [(p, await_ (ring_of b a p) (phase_of b a p))]
+  | EOp (Tell b) => [(p, arrive_ (ring_of b a p) (phase_of b a p))]
+  | EOp (Load _ _) | EOp (Copy _) | EOp (Later _) => [(p ++ [Part 0], arrive_ (Issued a p) 0)]
+  | EOp (Advance _) | EOp Fence => []
+  end.
+
+(* What stands at p, part 2, one after the other. *)
+Fixpoint listed (p : path) (i : nat) (l : list (action access key signal)) : list act :=
+  match l with [] => [] | x :: l => (p ++ [Part 2; Part i], x) :: listed p (S i) l end.
+
+Definition is_copy (e : event) : bool := match e with EOp (Copy _) => true | _ => false end.
+Definition copies_before (a : thread) (p : path) : list path :=
+  filter (fun q => if precedes_dec q p then true else false) (map fst (filter (fun z => is_copy (snd z)) (tr a))).
+
+Definition engine_acts (a : thread) (z : path * event) : list act :=
+  let (p, e) := z in
+  match e with
+  | EOp (Load b l) =>
+      (p ++ [Part 1], await_ (Issued a p) 0) :: listed p 0 (map access_ l)
+        ++ [(p ++ [Part 3], arrive_ (ring_of b a p) (phase_of b a p))]
+  | EOp (Copy l) =>
+      (p ++ [Part 1], await_ (Issued a p) 0) :: listed p 0 (map access_ l) ++ [(p ++ [Part 3], arrive_ (Done a p) 0)]
+  | EOp (Later b) =>
+      (p ++ [Part 1], await_ (Issued a p) 0) :: listed p 0 (map (fun q => await_ (Done a q) 0) (copies_before a p))
+        ++ [(p ++ [Part 3], arrive_ (ring_of b a p) (phase_of b a p))]
+  | _ => []
+  end.
+
+Definition acts (g : agent) : list act :=
+  match g with
+  | Thread a => flat_map (thread_acts a) (tr a)
+  | Engine a p => flat_map (fun z => if path_dec (fst z) p then engine_acts a z else []) (tr a)
+  end.
+
+Definition is_issued (e : event) : bool := match e with EOp (Load _ _) | EOp (Copy _) | EOp (Later _) => true | _ => false end.
+
+Definition all_threads : list thread := list_prod (seq 0 B) (seq 0 N).
+
+Definition agents : list agent :=
+  map Thread all_threads
+    ++ flat_map (fun a => map (fun z => Engine a (fst z)) (filter (fun z => is_issued (snd z)) (tr a))) all_threads.
+
+End Acts.
+
+(* -- where rounds are --------------------------------------------------------------------------------------------------- *)
+
+Definition mbarrier_eqb (b d : mbarrier) : bool :=
+  (serial b =? serial d) && (cycle b =? cycle d) && (copies b =? copies d) && eqb (back b) (back d) && (need b =? need d).
+
+Definition on (x : op) : option mbarrier := match x with Wait b | Tell b | Load b _ | Later b => Some b | _ => None end.
+Definition tells (e : event) : option mbarrier :=
+  match e with EOp (Tell b) | EOp (Load b _) | EOp (Later b) => Some b | _ => None end.
+
+(* Accesses of an event: a thread's own, or an engine's. *)
+Definition accesses (e : event) : list access :=
+  match e with EAcc x => [x] | EOp (Load _ l) | EOp (Copy l) => l | _ => [] end.
+
+Definition of_ring (c : nat) (x : access) : bool := match filled x with Some b => cycle b =? c | None => false end.
+
+(* What belongs to a cycle: its operations, and accesses to its rings. *)
+Definition steps (c : nat) (e : event) : bool :=
+  match e with EOp (Advance d) => d =? c | EOp x => match on x with Some b => cycle b =? c | None => false end | _ => false end.
+Definition belongs (c : nat) (e : event) : bool := steps c e || existsb (of_ring c) (accesses e).
+
+(* All that a statement may do. *)
+Fixpoint events (s : stmt) : list event :=
+  match s with
+  | Skip => []
+  | Seq s1 s2 | If _ s1 s2 => events s1 ++ events s2
+  | Acc x => [EAcc x]
+  | Bar u h => [EBar u h]
+  | Loop _ _ _ s | Only _ s => events s
+  | Do x => [EOp x]
+  end.
+
+Definition free (f : event -> bool) (s : stmt) : bool := forallb (fun e => negb (f e)) (events s).
+
+(* No operation of the cycle under a decision, and no end of a round. *)
+Fixpoint flat (c : nat) (s : stmt) : bool :=
+  match s with
+  | Seq s1 s2 => flat c s1 && flat c s2
+  | Only _ s => flat c s
+  | If _ s1 s2 => free (steps c) s1 && free (steps c) s2
+  | Loop _ _ _ s => free (steps c) s
+  | Do (Advance d) => negb (d =? c)
+  | _ => true
+  end.
+
+(* A round is what stands before its end, in one sequence. *)
+Definition is_end (c : nat) (s : stmt) : bool := match s with Do (Advance d) => d =? c | _ => false end.
+
+Fixpoint bodies (c : nat) (s : stmt) : list stmt :=
+  match s with
+  | Seq s1 s2 => if is_end c s2 then [s1] else bodies c s1 ++ bodies c s2
+  | If _ s1 s2 => bodies c s1 ++ bodies c s2
+  | Loop _ _ _ s | Only _ s => bodies c s
+  | _ => []
+  end.
+
+Section Rules.
+
+Variable N : nat.
+
+(* All of a cycle stands in rounds, which all threads of a block make or none. *)
+Fixpoint outer (c : nat) (s : stmt) (wide : bool) : bool :=
+  match s with
+  | Seq s1 s2 => if is_end c s2 then wide && flat c s1 else outer c s1 wide && outer c s2 wide
+  | If u s1 s2 => let d := wide && le N Block u in outer c s1 d && outer c s2 d
+  | Loop _ _ u s => outer c s (wide && le N Block u)
+  | Only _ s => outer c s false
+  | Acc x => negb (belongs c (EAcc x))
+  | Do x => negb (belongs c (EOp x))
+  | Skip | Bar _ _ => true
+  end.
+
+(* -- what stands in a round --------------------------------------------------------------------------------------------- *)
+
+Definition site : Type := (path * event * list con)%type.
+Definition place (z : site) : path := fst (fst z).
+Definition deed_ (z : site) : event := snd (fst z).
+Definition who_ (z : site) : list con := snd z.
+
+(* What all threads do who satisfy the constraints, once in each round. *)
+Fixpoint items (s : stmt) (w : path) (C : list con) : list site :=
+  match s with
+  | Seq s1 s2 => items s1 (w ++ [Part 0]) C ++ items s2 (w ++ [Part 1]) C
+  | Only c s => items s w (c :: C)
+  | Do x => [(w, EOp x, C)]
+  | Bar u h => [(w, EBar u h, C)]
+  | _ => []
+  end.
+
+(* And what they do if decisions say so: it stands where the outermost decision does. *)
+Fixpoint sites (s : stmt) (w : path) (C : list con) : list site :=
+  match s with
+  | Skip => []
+  | Seq s1 s2 => sites s1 (w ++ [Part 0]) C ++ sites s2 (w ++ [Part 1]) C
+  | Acc x => [(w, EAcc x, C)]
+  | Bar u h => [(w, EBar u h, C)]
+  | If _ s1 s2 => map (fun z => (w, deed_ z, who_ z)) (sites s1 w C ++ sites s2 w C)
+  | Loop _ _ _ s => map (fun z => (w, deed_ z, who_ z)) (sites s w C)
+  | Only c s => sites s w (c :: C)
+  | Do x => [(w, EOp x, C)]
+  end.
+
+Fixpoint prec (p q : path) : bool :=
+  match p, q with
+  | Part k :: p, Part m :: q => (k <? m) || ((k =? m) && prec p q)
+  | _, _ => false
+  end.
+
+(* Who satisfies C satisfies D. *)
+Definition implies (C D : list con) : bool :=
+  forallb (fun d => existsb (fun c => (cmod c =? cmod d) && (clo d <=? clo c) && (chi c <=? chi d)) C) D.
+
+Definition satisfying (C : list con) : list nat := filter (fun t => forallb (fun c => sat c t) C) (seq 0 N).
+
+Section Round.
+
+Variable I : list site.
+
+Definition is_wait (b : mbarrier) (z : site) : bool := match deed_ z with EOp (Wait d) => mbarrier_eqb b d | _ => false end.
+Definition is_tell (b : mbarrier) (z : site) : bool := match tells (deed_ z) with Some d => mbarrier_eqb b d | None => false end.
+
+(* Threads under K that come to p have waited for b in the round. *)
+Definition has_waited (b : mbarrier) (p : path) (K : list con) : bool :=
+  existsb (fun i => is_wait b i && prec (place i) p && implies K (who_ i)) I.
+
+Definition lane : con := Con 32 0 1.
+
+(* What threads under K do at p comes before a site that they come to themselves, or that one of each warp comes to for all. *)
+Definition covers (p : path) (K : list con) (j : site) : bool :=
+  (prec p (place j) && implies K (who_ j))
+  || existsb (fun i =>
+       match deed_ i with EBar (Threads 32) _ => true | _ => false end
+       && prec p (place i) && implies K (who_ i) && prec (place i) (place j)
+       && whole N (Threads 32) (who_ i) && implies (lane :: who_ i) (who_ j)) I.
+
+Definition told (K : list con) (p : path) (choose : mbarrier -> bool) : bool :=
+  existsb (fun j => match tells (deed_ j) with Some b => choose b && covers p K j | None => false end) I.
+
+(* The cycle's mbarriers. *)
+Definition barrier_of (c : nat) (z : site) : list mbarrier :=
+  match deed_ z with EOp x => match on x with Some b => if cycle b =? c then [b] else [] | None => [] end | _ => [] end.
+Definition barriers_of (c : nat) : list mbarrier := flat_map (barrier_of c) I.
+
+Fixpoint sum (l : list nat) : nat := match l with [] => 0 | x :: l => x + sum l end.
+
+Definition counts (b : mbarrier) : bool :=
+  (0 <? need b) && (need b =? sum (map (fun j => length (satisfying (who_ j))) (filter (is_tell b) I))).
+
+Variable c : nat.
+Let M := barriers_of c.
+
+(* Who arrives has waited for all of the other direction; who waits is followed by one who arrives for the other; and who waits
+   for this round stands behind those who arrive. *)
+Definition turns : bool :=
+  existsb back M && existsb (fun b => negb (back b)) M
+  && match M with [] => false | d :: _ => (0 <? copies d) && forallb (fun b => copies b =? copies d) M end
+  && forallb counts M
+  && forallb (fun j =>
+       match tells (deed_ j) with
+       | Some b => negb (cycle b =? c) || forallb (fun d => eqb (back b) (back d) || has_waited d (place j) (who_ j)) M
+       | None => true
+       end) I
+  && forallb (fun i =>
+       match deed_ i with
+       | EOp (Wait d) =>
+           negb (cycle d =? c)
+           || (told (who_ i) (place i) (fun b => (cycle b =? c) && negb (eqb (back b) (back d)))
+               && (back d || forallb (fun j => negb (is_tell d j) || prec (place j) (place i)) I))
+       | _ => true
+       end) I.
+
+(* -- accesses to rings -------------------------------------------------------------------------------------------------- *)
+
+Definition is_load (e : event) : bool := match e with EOp (Load _ _) => true | _ => false end.
+Definition is_later (f : mbarrier) (z : site) : bool := match deed_ z with EOp (Later d) => mbarrier_eqb f d | _ => false end.
+
+(* A copy is filled: after the waits for it to be free, and before it is said to be filled. *)
+Definition fill (fence : bool) (z : site) (f : mbarrier) : bool :=
+  forallb (fun d => negb (back d) || has_waited d (place z) (who_ z)) M
+  && match deed_ z with
+     | EAcc _ => negb fence && told (who_ z) (place z) (mbarrier_eqb f)
+     | EOp (Load b _) => mbarrier_eqb f b
+     | EOp (Copy _) => existsb (fun j => is_later f j && prec (place z) (place j) && implies (who_ z) (who_ j)) I
+     | _ => false
+     end.
+
+(* Where copy engines of the asynchronous proxy fill a ring, who has read a copy says so by a fence first. *)
+Definition is_fence (z : site) : bool := match deed_ z with EOp Fence => true | _ => false end.
+Definition freed (fence : bool) (K : list con) (p : path) : bool :=
+  let free_ q := told K q (fun b => (cycle b =? c) && back b) in
+  if fence then existsb (fun i => is_fence i && prec p (place i) && implies K (who_ i) && free_ (place i)) I else free_ p.
+
+(* A copy is read: after it is said to be filled, and before it is free. *)
+Definition read (fence : bool) (z : site) (x : access) (f : mbarrier) : bool :=
+  match deed_ z, does x with
+  | EAcc _, Read => has_waited f (place z) (who_ z) && freed fence (who_ z) (place z)
+  | _, _ => false
+  end.
+
+End Round.
+
+Definition in_ring (c : nat) (z : site) : list (site * access) := map (pair z) (filter (of_ring c) (accesses (deed_ z))).
+
+Definition is_async (e : event) : bool := match e with EOp _ => true | _ => false end.
+
+Variable F : list fact.
+
+(* Two threads of one unit under these constraints are one thread. *)
+Definition alone (K : list con) (u : units) : bool :=
+  units_eqb u (Threads 1) || (le N u Block && (length (satisfying K) <=? 1)).
+
+(* Two that fill a copy in one round touch different places; or they are one thread's, one after the other, or one operation. *)
+Definition apart_in_round (once : nat -> bool) (x y : site * access) (d : option nat) : bool :=
+  existsb (fun k =>
+    match k with
+    | None => true
+    | Some u =>
+        alone (who_ (fst x)) u && implies (who_ (fst y)) (who_ (fst x))
+        && (if is_async (deed_ (fst x)) || is_async (deed_ (fst y))
+            then part_eqb d None && (number (snd x) =? number (snd y)) && once (number (snd x)) else true)
+    end) (concerns (about F (number (snd y))) (snd x) (snd y) d).
+
+Definition times (m : nat) (s : stmt) : nat := length (filter (fun x => number x =? m) (flat_map accesses (events s))).
+
+(* Loops around two accesses. *)
+Fixpoint loops (m n : nat) (s : stmt) : list nat :=
+  match s with
+  | Seq s1 s2 | If _ s1 s2 => loops m n s1 ++ loops m n s2
+  | Loop l _ _ s => (if (1 <=? times m s) && (1 <=? times n s) then [l] else []) ++ loops m n s
+  | Only _ s => loops m n s
+  | _ => []
+  end.
+
+(* Two accesses stand on two ways of which all threads of a block take one. *)
+Fixpoint exclusive (m n : nat) (s : stmt) : bool :=
+  match s with
+  | Seq s1 s2 =>
+      if (times m s2 =? 0) && (times n s2 =? 0) then exclusive m n s1
+      else (times m s1 =? 0) && (times n s1 =? 0) && exclusive m n s2
+  | If u s1 s2 =>
+      if (times m s2 =? 0) && (times n s2 =? 0) then exclusive m n s1
+      else if (times m s1 =? 0) && (times n s1 =? 0) then exclusive m n s2
+      else le N Block u && (((times m s2 =? 0) && (times n s1 =? 0)) || ((times m s1 =? 0) && (times n s2 =? 0)))
+  | Only _ s => exclusive m n s
+  | _ => false
+  end.
+
+Definition same_ring (x y : access) : bool :=
+  match filled x, filled y with Some f, Some g => mbarrier_eqb f g | _, _ => false end.
+
+Definition ring_rules (c : nat) (s : stmt) : bool :=
+  let I := items s [Part 0] [] in
+  let R := flat_map (in_ring c) (sites s [Part 0] []) in
+  let fence := existsb (fun z => is_load (deed_ (fst z))) R in
+  let fills := filter (fun z => match filled (snd z) with Some f => fill I c fence (fst z) f | None => false end) R in
+  turns I c
+  && forallb (fun z => match filled (snd z) with
+       | Some f => existsb (mbarrier_eqb f) (barriers_of I c) && negb (back f) && le N (owner (snd z)) Block
+                   && (fill I c fence (fst z) f || read I c fence (fst z) (snd z) f)
+       | None => true end) R
+  && forallb (fun x => forallb (fun y => negb (overlap (snd x) (snd y)) || same_ring (snd x) (snd y)) R) R
+  && forallb (fun x => forallb (fun y =>
+       exclusive (number (snd x)) (number (snd y)) s || forallb (apart_in_round (fun m => times m s <=? 1) x y) (None :: map Some (loops (number (snd x)) (number (snd y)) s))) fills) fills.
+
+(* -- the whole ---------------------------------------------------------------------------------------------------------- *)
+
+Definition cycles_of (e : event) : list nat :=
+  match e with EOp x => match on x with Some b => [cycle b] | None => [] end | _ => [] end
+    ++ flat_map (fun x => match filled x with Some b => [cycle b] | None => [] end) (accesses e).
+
+Definition cycle_rules (s : stmt) (c : nat) : bool :=
+  outer c s true && match bodies c s with [b] => ring_rules c b | _ => false end.
+
+(* What engines touch, apart from their rings, nobody else writes. *)
+Definition quiet (s : stmt) : bool :=
+  let A := flat_map accesses (events s) in
+  forallb (fun x => forallb (fun y => compatible (does x) (does y) || ringed x y || negb (overlap x y)) A)
+    (flat_map accesses (filter is_async (events s))).
+
+(* What is copied goes to a ring. *)
+Definition goes (e : event) : bool :=
+  match e with
+  | EOp (Load _ l) | EOp (Copy l) => existsb (fun x => match filled x with Some _ => true | None => false end) l
+  | _ => true
+  end.
+
+Definition rings (s : stmt) : bool :=
+  forallb (cycle_rules s) (nodup Nat.eq_dec (flat_map cycles_of (events s))) && quiet s && forallb goes (events s).
+
+End Rules.
+
+Definition valid (N : nat) (F : list fact) (s : stmt) : bool := Valid.valid N F s && rings N F s.

@@ -1,0 +1,448 @@
+(* Where the rounds of a ring's cycle are in threads' traces. *)
+
+From Coq Require Import List Arith Lia Bool Sorting.Sorted.
+From Bundl Require Import Skeleton Ordered Valid Valid_sound Signals Rings.
+Import ListNotations.
+
+(* -- equality ----------------------------------------------------------------------------------------------------------- *)
+
+Lemma mbarrier_eq b d : mbarrier_eqb b d = true -> b = d.
+Proof. destruct b, d; unfold mbarrier_eqb; simpl; intro H; bools; apply eqb_prop in H1; congruence. Qed.
+
+Lemma mbarrier_refl b : mbarrier_eqb b b = true.
+Proof. destruct b; unfold mbarrier_eqb; simpl; rewrite !Nat.eqb_refl, eqb_reflx; auto. Qed.
+
+Lemma mbarrier_dec (b d : mbarrier) : {b = d} + {b <> d}.
+Proof. decide equality; try apply Nat.eq_dec; apply bool_dec. Qed.
+
+(* -- events ------------------------------------------------------------------------------------------------------------- *)
+
+Lemma trace_events o s : forall w a p e, In (p, e) (trace o s w a) -> In e (events s).
+Proof.
+  induction s as [|s1 IH1 s2 IH2|x|u h|u s1 IH1 s2 IH2|l m u s IH|k s IH|x]; intros w a p e I; simpl in *.
+  - destruct I.
+  - apply in_app_iff in I; apply in_or_app; destruct I; eauto.
+  - destruct I as [E|[]]; inversion E; auto.
+  - destruct I as [E|[]]; inversion E; auto.
+  - apply in_or_app; destruct (o w (name u a) =? 0); eauto.
+  - apply in_flat_map in I; destruct I as (k & _ & I); eauto.
+  - destruct (sat k (snd a)); [eauto | destruct I].
+  - destruct I as [E|[]]; inversion E; auto.
+Qed.
+
+Lemma free_none f s e : free f s = true -> In e (events s) -> f e = false.
+Proof. unfold free; intros H I; rewrite forallb_forall in H; specialize (H e I); destruct (f e); auto; discriminate. Qed.
+
+Lemma ends_steps c e : ends c e = true -> steps c e = true.
+Proof. destruct e as [x|u h|[b|b|d| |b l|l|b]]; simpl; auto; discriminate. Qed.
+
+Lemma flat_ends c s e : flat c s = true -> In e (events s) -> ends c e = false.
+Proof.
+  assert (Free : forall s, free (steps c) s = true -> In e (events s) -> ends c e = false).
+  { intros t H I; destruct (ends c e) eqn:E; auto; apply ends_steps in E; rewrite (free_none _ _ _ H I) in E; discriminate. }
+  induction s as [|s1 IH1 s2 IH2|x|u h|u s1 IH1 s2 IH2|l m u s IH|k s IH|x]; simpl; intros H I; bools;
+    try (apply in_app_iff in I; destruct I; auto); eauto.
+  - destruct I.
+  - destruct I as [<-|[]]; auto.
+  - destruct I as [<-|[]]; auto.
+  - destruct I as [<-|[]]; destruct x; auto; simpl; destruct (c0 =? c); auto; discriminate.
+Qed.
+
+Arguments le : simpl never.
+
+Section Rounds.
+
+Variables B N : nat.
+Variable o : oracle.
+Notation is_thread := (is_thread B N).
+
+(* Where a thread's rounds are. *)
+Fixpoint visits (c : nat) (s : stmt) (w : path) (a : thread) : list path :=
+  match s with
+  | Seq s1 s2 => if is_end c s2 then [w] else visits c s1 (w ++ [Part 0]) a ++ visits c s2 (w ++ [Part 1]) a
+  | If u s1 s2 => if o w (name u a) =? 0 then visits c s1 (w ++ [Part 0]) a else visits c s2 (w ++ [Part 1]) a
+  | Loop l m u s => flat_map (fun k => visits c s (w ++ [Trip l k]) a) (seq 0 (m + o w (name u a)))
+  | Only k s => if sat k (snd a) then visits c s w a else []
+  | _ => []
+  end.
+
+Lemma is_end_spec c s : is_end c s = true -> s = Do (Advance c).
+Proof. destruct s as [| | | | | | |[]]; simpl; try discriminate; intro; bools; congruence. Qed.
+
+Lemma filter_none (A : Type) (f : A -> bool) l : (forall x, In x l -> f x = false) -> filter f l = [].
+Proof. induction l as [|x l IH]; simpl; auto; intro H; rewrite H by auto; auto. Qed.
+
+Lemma filter_flat_map (A C : Type) (f : C -> bool) (g : A -> list C) l : filter f (flat_map g l) = flat_map (fun x => filter f (g x)) l.
+Proof. induction l as [|x l IH]; simpl; auto; rewrite filter_app, IH; auto. Qed.
+
+Lemma map_flat_map (A C D : Type) (f : C -> D) (g : A -> list C) l : map f (flat_map g l) = flat_map (fun x => map f (g x)) l.
+Proof. induction l as [|x l IH]; simpl; auto; rewrite map_app, IH; auto. Qed.
+
+Lemma outer_weaker c s : forall v, outer N c s v = true -> forall w a p e, In (p, e) (trace o s w a) -> belongs c e = true -> ends c e = false ->
+  exists W b, In b (bodies c s) /\ In W (visits c s w a) /\ In (p, e) (trace o b (W ++ [Part 0]) a).
+Proof.
+  induction s as [|s1 IH1 s2 IH2|x|u h|u s1 IH1 s2 IH2|l m u s IH|k s IH|x]; simpl; intros v H w a p e I Be En.
+  - destruct I.
+  - apply in_app_iff in I; destruct (is_end c s2) eqn:E.
+    + apply is_end_spec in E; subst s2; destruct I as [I|I].
+      * exists w, s1; simpl; auto.
+      * simpl in I; destruct I as [I|[]]; inversion I; subst; simpl in En; rewrite Nat.eqb_refl in En; discriminate.
+    + bools; destruct I as [I|I].
+      * destruct (IH1 _ H _ _ _ _ I Be En) as (W & b & X & Y & Z); exists W, b; rewrite !in_app_iff; auto.
+      * destruct (IH2 _ H0 _ _ _ _ I Be En) as (W & b & X & Y & Z); exists W, b; rewrite !in_app_iff; auto.
+  - destruct I as [I|[]]; inversion I; subst; rewrite Be in H; discriminate.
+  - destruct I as [I|[]]; inversion I; subst; discriminate.
+  - bools; destruct (o w (name u a) =? 0).
+    * destruct (IH1 _ H _ _ _ _ I Be En) as (W & b & X & Y & Z); exists W, b; rewrite !in_app_iff; auto.
+    * destruct (IH2 _ H0 _ _ _ _ I Be En) as (W & b & X & Y & Z); exists W, b; rewrite !in_app_iff; auto.
+  - apply in_flat_map in I; destruct I as (k & Ik & I); destruct (IH _ H _ _ _ _ I Be En) as (W & b & X & Y & Z).
+    exists W, b; repeat split; auto; apply in_flat_map; eauto.
+  - destruct (sat k (snd a)); [eauto | destruct I].
+  - destruct I as [I|[]]; inversion I; subst; rewrite Be in H; discriminate.
+Qed.
+
+Lemma in_visit c s : forall w a W, In W (visits c s w a) ->
+  exists b, In b (bodies c s) /\ incl (trace o b (W ++ [Part 0]) a) (trace o s w a).
+Proof.
+  induction s as [|s1 IH1 s2 IH2|x|u h|u s1 IH1 s2 IH2|l m u s IH|k s IH|x]; simpl; intros w a W I; try (destruct I; fail).
+  - destruct (is_end c s2).
+    + destruct I as [<-|[]]; exists s1; simpl; split; auto; intros z J; apply in_or_app; auto.
+    + apply in_app_iff in I; destruct I as [I|I]; [destruct (IH1 _ _ _ I) as (b & X & Y) | destruct (IH2 _ _ _ I) as (b & X & Y)];
+        exists b; rewrite in_app_iff; split; auto; intros z J; apply in_or_app; auto.
+  - destruct (o w (name u a) =? 0); [destruct (IH1 _ _ _ I) as (b & X & Y) | destruct (IH2 _ _ _ I) as (b & X & Y)];
+      exists b; rewrite in_app_iff; auto.
+  - apply in_flat_map in I; destruct I as (k & Ik & I); destruct (IH _ _ _ I) as (b & X & Y); exists b; split; auto.
+    intros z J; apply in_flat_map; eauto.
+  - destruct (sat k (snd a)); [eauto | destruct I].
+Qed.
+
+Lemma visits_path c s : forall w a W, In W (visits c s w a) -> exists q, W = w ++ q.
+Proof.
+  induction s as [|s1 IH1 s2 IH2|x|u h|u s1 IH1 s2 IH2|l m u s IH|k s IH|x]; simpl; intros w a W I; try (destruct I; fail).
+  - destruct (is_end c s2); [destruct I as [<-|[]]; exists []; rewrite app_nil_r; auto|].
+    apply in_app_iff in I; destruct I as [I|I]; [apply IH1 in I | apply IH2 in I]; destruct I as [q ->]; rewrite <- app_assoc; eauto.
+  - destruct (o w (name u a) =? 0); [apply IH1 in I | apply IH2 in I]; destruct I as [q ->]; rewrite <- app_assoc; eauto.
+  - apply in_flat_map in I; destruct I as (k & Ik & I); apply IH in I; destruct I as [q ->]; rewrite <- app_assoc; eauto.
+  - destruct (sat k (snd a)); [eauto | destruct I].
+Qed.
+
+Definition rising (l : list path) : Prop := StronglySorted precedes l.
+
+Lemma rising_app l m : rising l -> rising m -> (forall x y, In x l -> In y m -> precedes x y) -> rising (l ++ m).
+Proof.
+  unfold rising; induction l as [|x l IH]; simpl; auto; intros L M H; inversion L; subst; constructor.
+  - apply IH; auto.
+  - rewrite Forall_app; split; auto; rewrite Forall_forall; auto.
+Qed.
+
+Lemma visits_rising c s : forall w a, rising (visits c s w a).
+Proof.
+  induction s as [|s1 IH1 s2 IH2|x|u h|u s1 IH1 s2 IH2|l m u s IH|k s IH|x]; simpl; intros w a; try constructor.
+  - destruct (is_end c s2); [repeat constructor|]; apply rising_app; auto.
+    intros x y I J; apply visits_path in I; apply visits_path in J; destruct I as [p ->], J as [q ->]; exists None.
+    rewrite <- !app_assoc; apply before_turns; constructor; lia.
+  - destruct (o w (name u a) =? 0); auto.
+  - generalize 0 as i; induction (m + o w (name u a)) as [|n IHn]; intro i; simpl; [constructor|].
+    apply rising_app; auto; intros x y I J; apply in_flat_map in J; destruct J as (k & K & J); apply in_seq in K.
+    apply visits_path in I; apply visits_path in J; destruct I as [p ->], J as [q ->]; exists (Some l).
+    rewrite <- !app_assoc; apply before_turns; constructor; lia.
+  - destruct (sat k (snd a)); [auto | constructor].
+Qed.
+
+Lemma visits_none c s : forall w a, outer N c s false = true -> visits c s w a = [].
+Proof.
+  induction s as [|s1 IH1 s2 IH2|x|u h|u s1 IH1 s2 IH2|l m u s IH|k s IH|x]; simpl; intros w a H; auto.
+  - destruct (is_end c s2); [discriminate|]; bools; rewrite IH1, IH2; auto.
+  - bools; destruct (o w (name u a) =? 0); auto.
+  - induction (seq 0 (m + o w (name u a))) as [|k r IHr]; simpl; auto; rewrite IH, IHr by auto; auto.
+  - destruct (sat k (snd a)); auto.
+Qed.
+
+(* A block's threads have the same rounds. *)
+Lemma visits_same c s : forall w a b v, outer N c s v = true -> is_thread a -> is_thread b -> fst a = fst b ->
+  visits c s w a = visits c s w b.
+Proof.
+  induction s as [|s1 IH1 s2 IH2|x|u h|u s1 IH1 s2 IH2|l m u s IH|k s IH|x]; simpl; intros w a b v H Ta Tb Bl; auto.
+  - destruct (is_end c s2); auto; bools; f_equal; eauto.
+  - bools; destruct (v && le N Block u) eqn:E.
+    + apply andb_prop in E; destruct E as [_ E].
+      assert (U : same u a b) by (apply (le_sound B N Block u); auto; unfold same; simpl; rewrite Bl; auto).
+      unfold same in U; rewrite U; destruct (o w (name u b) =? 0); eauto.
+    + destruct (o w (name u a) =? 0), (o w (name u b) =? 0); rewrite !visits_none; auto.
+  - destruct (v && le N Block u) eqn:E.
+    + apply andb_prop in E; destruct E as [_ E].
+      assert (U : same u a b) by (apply (le_sound B N Block u); auto; unfold same; simpl; rewrite Bl; auto).
+      unfold same in U; rewrite U; apply flat_map_ext; intro k; eauto.
+    + assert (None_ : forall c0 l0, flat_map (fun k => visits c s (w ++ [Trip l k]) c0) l0 = []).
+      { intros c0 l0; induction l0 as [|k r IHr]; simpl; auto; rewrite visits_none, IHr by auto; auto. }
+      rewrite !None_; auto.
+  - destruct (sat k (snd a)), (sat k (snd b)); rewrite ?visits_none; auto.
+Qed.
+
+(* What ends rounds stands behind each. *)
+Definition ended (W : path) : path := W ++ [Part 1].
+
+
+Lemma ends_at c s : forall w a v, outer N c s v = true ->
+  map fst (filter (fun z => ends c (snd z)) (trace o s w a)) = map ended (visits c s w a).
+Proof.
+  induction s as [|s1 IH1 s2 IH2|x|u h|u s1 IH1 s2 IH2|l m u s IH|k s IH|x]; simpl; intros w a v H; auto.
+  - rewrite filter_app, map_app; destruct (is_end c s2) eqn:E; bools.
+    + apply is_end_spec in E; subst s2; simpl; rewrite Nat.eqb_refl; simpl.
+      rewrite filter_none; auto; intros [p e] I; apply trace_events in I; simpl; eapply flat_ends; eauto.
+    + rewrite map_app; f_equal; eauto.
+  - bools; destruct (o w (name u a) =? 0); eauto.
+  - rewrite filter_flat_map, !map_flat_map; apply flat_map_ext; intro k; eauto.
+  - destruct (sat k (snd a)); eauto.
+  - destruct x; simpl in *; auto; destruct (c0 =? c) eqn:E; auto; unfold belongs in H; simpl in H; rewrite E in H; discriminate.
+Qed.
+
+Lemma rising_nth l : rising l -> forall i j x y, nth_error l i = Some x -> nth_error l j = Some y -> i < j -> precedes x y.
+Proof.
+  unfold rising; induction 1 as [|z l S IH F]; intros i j x y Hi Hj L; destruct i as [|i]; destruct j as [|j]; simpl in *; try lia; try discriminate.
+  - inversion Hi; subst; rewrite Forall_forall in F; apply F; eapply nth_error_In; eauto.
+  - eapply IH; eauto; lia.
+Qed.
+
+Lemma count_below (l : list path) (f : path -> bool) : forall k, k <= length l ->
+  (forall i x, nth_error l i = Some x -> f x = (i <? k)) -> length (filter f l) = k.
+Proof.
+  induction l as [|x l IH]; intros k L H; simpl in *; [lia|].
+  rewrite (H 0 x eq_refl); destruct k as [|k]; simpl.
+  - apply (IH 0); [lia|]; intros i y E; rewrite (H (S i) y E); auto.
+  - f_equal; apply IH; [lia|]; intros i y E; rewrite (H (S i) y E); auto.
+Qed.
+
+(* The number of a round, at a place in it. *)
+Lemma round_number c s a v k W r : outer N c s v = true -> nth_error (visits c s [] a) k = Some W ->
+  rounds c (trace o s [] a) (W ++ Part 0 :: r) = k.
+Proof.
+  intros H E; unfold rounds; rewrite (ends_at c s [] a v H).
+  assert (L : k < length (visits c s [] a)) by (apply nth_error_Some; congruence).
+  apply count_below; [rewrite map_length; apply Nat.lt_le_incl; exact L|]; intros i x Ex; rewrite nth_error_map in Ex.
+  destruct (nth_error (visits c s [] a) i) as [V|] eqn:Ev; simpl in Ex; inversion Ex; subst; clear Ex; unfold ended.
+  pose proof (visits_rising c s [] a) as R.
+  destruct (precedes_dec (V ++ [Part 1]) (W ++ Part 0 :: r)) as [P|P]; symmetry; [apply Nat.ltb_lt | apply Nat.ltb_ge].
+  - destruct (Nat.lt_trichotomy i k) as [|[->|G]]; auto; exfalso.
+    + assert (V = W) by congruence; subst; destruct P as [d P].
+      clear - P; induction W as [|x W IH]; simpl in P; inversion P as [? ? ? ? ? X|? ? ? ? X]; subst; auto.
+      * inversion X; lia.
+      * eapply earlier_irr; eauto.
+    + destruct (rising_nth _ R k i W V E Ev G) as [d D]; destruct P as [e P].
+      apply (precedes_irr (V ++ [Part 1])); eapply precedes_trans; [exists e; exact P|]; exists d; apply before_app; auto.
+  - destruct (le_lt_dec k i) as [|G]; auto; exfalso; apply P; destruct (rising_nth _ R i k V W Ev E G) as [d D].
+    exists d; apply before_app; auto.
+Qed.
+
+(* -- what stands in a round --------------------------------------------------------------------------------------------- *)
+
+Lemma item_there V s : forall w C a p e K, In (p, e, K) (items s w C) -> sats K a ->
+  incl C K /\ In (V ++ p, e) (trace o s (V ++ w) a).
+Proof.
+  induction s as [|s1 IH1 s2 IH2|x|u h|u s1 IH1 s2 IH2|l m u s IH|k s IH|x]; simpl; intros w C a p e K I S; try (destruct I; fail).
+  - apply in_app_iff in I; destruct I as [I|I]; [destruct (IH1 _ _ _ _ _ _ I S) as [X Y] | destruct (IH2 _ _ _ _ _ _ I S) as [X Y]];
+      split; auto; apply in_or_app; rewrite app_assoc in Y; auto.
+  - destruct I as [E|[]]; inversion E; subst; split; [apply incl_refl | simpl; auto].
+  - destruct (IH _ _ _ _ _ _ I S) as [X Y]; split; [intros z J; apply X; right; auto|].
+    rewrite S by (apply X; left; auto); auto.
+  - destruct I as [E|[]]; inversion E; subst; split; [apply incl_refl | simpl; auto].
+Qed.
+
+Lemma item_of V c s : forall w C a p e, flat c s = true -> sats C a -> In (p, e) (trace o s (V ++ w) a) -> steps c e = true ->
+  exists q K, p = V ++ q /\ In (q, e, K) (items s w C) /\ sats K a.
+Proof.
+  induction s as [|s1 IH1 s2 IH2|x|u h|u s1 IH1 s2 IH2|l m u s IH|k s IH|x]; simpl; intros w C a p e H S I St; bools.
+  - destruct I.
+  - rewrite <- !app_assoc in I; apply in_app_iff in I; destruct I as [I|I].
+    + destruct (IH1 _ C _ _ _ H S I St) as (q & K & X & Y & Z); exists q, K; rewrite in_app_iff; auto.
+    + destruct (IH2 _ C _ _ _ H0 S I St) as (q & K & X & Y & Z); exists q, K; rewrite in_app_iff; auto.
+  - destruct I as [E|[]]; inversion E; subst; discriminate.
+  - destruct I as [E|[]]; inversion E; subst; discriminate.
+  - exfalso; destruct (o (V ++ w) (name u a) =? 0); apply trace_events in I;
+      [rewrite (free_none _ _ _ H I) in St | rewrite (free_none _ _ _ H0 I) in St]; discriminate.
+  - exfalso; apply in_flat_map in I; destruct I as (k & _ & I); apply trace_events in I; rewrite (free_none _ _ _ H I) in St; discriminate.
+  - destruct (sat k (snd a)) eqn:E; [|destruct I]; apply (IH w (k :: C)); auto; intros i [<-|J]; auto.
+  - destruct I as [E|[]]; inversion E; subst; exists w, C; auto.
+Qed.
+
+Lemma site_some s : forall v w C a p e, sats C a -> In (p, e) (trace o s v a) -> exists q K, In (q, e, K) (sites s w C) /\ sats K a.
+Proof.
+  induction s as [|s1 IH1 s2 IH2|x|u h|u s1 IH1 s2 IH2|l m u s IH|k s IH|x]; simpl; intros v w C a p e S I.
+  - destruct I.
+  - apply in_app_iff in I; destruct I as [I|I].
+    + destruct (IH1 _ (w ++ [Part 0]) C _ _ _ S I) as (q & K & X & Y); exists q, K; rewrite in_app_iff; auto.
+    + destruct (IH2 _ (w ++ [Part 1]) C _ _ _ S I) as (q & K & X & Y); exists q, K; rewrite in_app_iff; auto.
+  - destruct I as [E|[]]; inversion E; subst; exists w, C; auto.
+  - destruct I as [E|[]]; inversion E; subst; exists w, C; auto.
+  - destruct (o v (name u a) =? 0).
+    + destruct (IH1 _ w C _ _ _ S I) as (q & K & X & Y); exists w, K; split; auto; rewrite in_map_iff; exists (q, e, K); rewrite in_app_iff; auto.
+    + destruct (IH2 _ w C _ _ _ S I) as (q & K & X & Y); exists w, K; split; auto; rewrite in_map_iff; exists (q, e, K); rewrite in_app_iff; auto.
+  - apply in_flat_map in I; destruct I as (k & _ & I); destruct (IH _ w C _ _ _ S I) as (q & K & X & Y).
+    exists w, K; split; auto; rewrite in_map_iff; exists (q, e, K); auto.
+  - destruct (sat k (snd a)) eqn:E; [|destruct I]; apply (IH v w (k :: C) a p e); auto; intros i [<-|J]; auto.
+  - destruct I as [E|[]]; inversion E; subst; exists w, C; auto.
+Qed.
+
+Lemma site_of V s : forall w C a p e, sats C a -> In (p, e) (trace o s (V ++ w) a) ->
+  exists q r K, p = V ++ q ++ r /\ In (q, e, K) (sites s w C) /\ sats K a.
+Proof.
+  assert (Under : forall s w a p e, In (p, e) (trace o s w a) -> exists r, p = w ++ r).
+  { intros t w a p e I; exact (in_tr_path o t w a true p e I) || exact (in_tr_path o true t w a p e I). }
+  induction s as [|s1 IH1 s2 IH2|x|u h|u s1 IH1 s2 IH2|l m u s IH|k s IH|x]; intros w C a p e S I.
+  - destruct I.
+  - simpl in I |- *; rewrite <- !app_assoc in I; apply in_app_iff in I; destruct I as [I|I].
+    + destruct (IH1 _ C _ _ _ S I) as (q & r & K & X & Y & Z); exists q, r, K; rewrite in_app_iff; auto.
+    + destruct (IH2 _ C _ _ _ S I) as (q & r & K & X & Y & Z); exists q, r, K; rewrite in_app_iff; auto.
+  - destruct I as [E|[]]; inversion E; subst; exists w, [], C; rewrite app_nil_r; simpl; auto.
+  - destruct I as [E|[]]; inversion E; subst; exists w, [], C; rewrite app_nil_r; simpl; auto.
+  - destruct (Under _ _ _ _ _ I) as [r ->]; destruct (site_some (If u s1 s2) _ w C _ _ _ S I) as (q & K & X & Y).
+    assert (q = w) by (simpl in X; apply in_map_iff in X; destruct X as (z & E & _); congruence); subst q.
+    exists w, r, K; rewrite app_assoc; auto.
+  - destruct (Under _ _ _ _ _ I) as [r ->]; destruct (site_some (Loop l m u s) _ w C _ _ _ S I) as (q & K & X & Y).
+    assert (q = w) by (simpl in X; apply in_map_iff in X; destruct X as (z & E & _); congruence); subst q.
+    exists w, r, K; rewrite app_assoc; auto.
+  - simpl in I |- *; destruct (sat k (snd a)) eqn:E; [|destruct I]; apply (IH w (k :: C)); auto; intros i [<-|J]; auto.
+  - destruct I as [E|[]]; inversion E; subst; exists w, [], C; rewrite app_nil_r; simpl; auto.
+Qed.
+
+(* Where items stand. *)
+Lemma item_path s : forall w C p e K, In (p, e, K) (items s w C) -> exists r, p = w ++ r.
+Proof.
+  induction s as [|s1 IH1 s2 IH2|x|u h|u s1 IH1 s2 IH2|l m u s IH|k s IH|x]; simpl; intros w C p e K I; try (destruct I; fail).
+  - apply in_app_iff in I; destruct I as [I|I]; [apply IH1 in I | apply IH2 in I]; destruct I as [r ->]; rewrite <- app_assoc; eauto.
+  - destruct I as [E|[]]; inversion E; subst; exists []; rewrite app_nil_r; auto.
+  - eauto.
+  - destruct I as [E|[]]; inversion E; subst; exists []; rewrite app_nil_r; auto.
+Qed.
+
+Lemma items_rising s : forall w C, StronglySorted (fun x y => precedes (place x) (place y)) (items s w C).
+Proof.
+  induction s as [|s1 IH1 s2 IH2|x|u h|u s1 IH1 s2 IH2|l m u s IH|k s IH|x]; simpl; intros w C; try (repeat constructor; fail); auto.
+  assert (App : forall l m : list site, StronglySorted (fun x y => precedes (place x) (place y)) l ->
+    StronglySorted (fun x y => precedes (place x) (place y)) m -> (forall x y, In x l -> In y m -> precedes (place x) (place y)) ->
+    StronglySorted (fun x y => precedes (place x) (place y)) (l ++ m)).
+  { induction l as [|x l IHl]; simpl; auto; intros m L M H; inversion L; subst; constructor; [apply IHl; auto|].
+    rewrite Forall_app; split; auto; rewrite Forall_forall; auto. }
+  apply App; auto; intros [[p e] K] [[q f] J] I I'; apply item_path in I; apply item_path in I'.
+  destruct I as [r ->], I' as [r' ->]; exists None; unfold place; simpl; rewrite <- !app_assoc; apply before_turns; constructor; lia.
+Qed.
+
+Lemma prec_sound p : forall q, prec p q = true -> before p q None.
+Proof.
+  induction p as [|[k|? ?] p IH]; intros [|[m|? ?] q]; simpl; try discriminate; intro H.
+  apply orb_prop in H; destruct H as [H|H]; bools; [constructor; constructor; auto | subst; constructor 2; auto].
+Qed.
+
+Lemma implies_sound C D a : implies C D = true -> sats C a -> sats D a.
+Proof.
+  unfold implies; intros H S d I; rewrite forallb_forall in H; specialize (H d I); apply existsb_exists in H.
+  destruct H as (c & J & H); apply andb_prop in H; destruct H as [H L]; apply andb_prop in H; destruct H as [H K].
+  apply Nat.eqb_eq in H; apply Nat.leb_le in L; apply Nat.leb_le in K; specialize (S c J); unfold sat in *; rewrite <- H.
+  destruct (cmod c =? 0); apply andb_prop in S; destruct S as [S T]; apply Nat.leb_le in S; apply Nat.ltb_lt in T;
+    apply andb_true_intro; (split; [apply Nat.leb_le; lia | apply Nat.ltb_lt; lia]).
+Qed.
+
+(* Two places in one statement: the same, or they part at its loops or elsewhere; an access that stands once is made in
+   other trips alone. *)
+Lemma parted s : forall w a b p q e f x y, In (p, e) (trace o s w a) -> In (q, f) (trace o s w b) ->
+  In x (accesses e) -> In y (accesses f) ->
+  p = q \/ exists d, (before p q d \/ before q p d) /\ In d (None :: map Some (loops (number x) (number y) s)) /\
+    (number x = number y -> times (number x) s <= 1 -> d <> None).
+Proof.
+  assert (Ext : forall l r (g : access -> bool), length (filter g (l ++ r)) = length (filter g l) + length (filter g r)).
+  { intros l r g; rewrite filter_app, app_length; auto. }
+  assert (Some_ : forall t w a p e x, In (p, e) (trace o t w a) -> In x (accesses e) -> 1 <= times (number x) t).
+  { intros t w a p e x I J; apply trace_events in I; unfold times.
+    assert (K : In x (filter (fun y => number y =? number x) (flat_map accesses (events t)))).
+    { apply filter_In; split; [apply in_flat_map; eauto | apply Nat.eqb_refl]. }
+    destruct (filter _ _); [destruct K | simpl; lia]. }
+  assert (Two : forall s1 s2 w a b p q e f x y, In (p, e) (trace o s1 (w ++ [Part 0]) a) -> In (q, f) (trace o s2 (w ++ [Part 1]) b) ->
+            In x (accesses e) -> In y (accesses f) -> before p q None /\ (number x = number y -> 2 <= times (number x) s1 + times (number x) s2)).
+  { intros s1 s2 w a b p q e f x y I J X Y; split; [exact (parts_in_order o w a b true true s1 s2 _ _ _ _ I J)|].
+    intro Ny; pose proof (Some_ _ _ _ _ _ _ I X); pose proof (Some_ _ _ _ _ _ _ J Y); rewrite <- Ny in *; lia. }
+  induction s as [|s1 IH1 s2 IH2|z|u h|u s1 IH1 s2 IH2|l n u s IH|k s IH|z]; intros w a b p q e f x y I J X Y.
+  - destruct I.
+  - assert (T : forall m, times m (Seq s1 s2) = times m s1 + times m s2).
+    { intro m; unfold times; simpl; rewrite flat_map_app, Ext; auto. }
+    setoid_rewrite T; simpl in I, J |- *; apply in_app_iff in I; apply in_app_iff in J; destruct I as [I|I], J as [J|J].
+    + destruct (IH1 _ _ _ _ _ _ _ x y I J X Y) as [|(d & D & L & O)]; [auto|]; right; exists d; split; [auto|]; split; [|intros E L'; apply O; auto; lia].
+      destruct L as [L|L]; [left; auto | right; rewrite map_app; apply in_or_app; auto].
+    + destruct (Two s1 s2 w a b p q e f x y I J X Y) as [D L]; right; exists None; split; [auto|]; split; [left; auto|]; intros E L'; specialize (L ltac:(auto)); rewrite ?E in *; lia.
+    + destruct (Two s1 s2 w b a q p f e y x J I Y X) as [D L]; right; exists None; split; [auto|]; split; [left; auto|]; intros E L'; specialize (L ltac:(auto)); rewrite ?E in *; lia.
+    + destruct (IH2 _ _ _ _ _ _ _ x y I J X Y) as [|(d & D & L & O)]; [auto|]; right; exists d; split; [auto|]; split; [|intros E L'; apply O; auto; lia].
+      destruct L as [L|L]; [left; auto | right; rewrite map_app; apply in_or_app; auto].
+  - destruct I as [E|[]], J as [G|[]]; inversion E; inversion G; subst; auto.
+  - destruct I as [E|[]], J as [G|[]]; inversion E; inversion G; subst; auto.
+  - assert (T : forall m, times m (If u s1 s2) = times m s1 + times m s2).
+    { intro m; unfold times; simpl; rewrite flat_map_app, Ext; auto. }
+    setoid_rewrite T; simpl in I, J |- *; destruct (o w (name u a) =? 0), (o w (name u b) =? 0).
+    + destruct (IH1 _ _ _ _ _ _ _ x y I J X Y) as [|(d & D & L & O)]; [auto|]; right; exists d; split; [auto|]; split; [|intros E L'; apply O; auto; lia].
+      destruct L as [L|L]; [left; auto | right; rewrite map_app; apply in_or_app; auto].
+    + destruct (Two s1 s2 w a b p q e f x y I J X Y) as [D L]; right; exists None; split; [auto|]; split; [left; auto|]; intros E L'; specialize (L ltac:(auto)); rewrite ?E in *; lia.
+    + destruct (Two s1 s2 w b a q p f e y x J I Y X) as [D L]; right; exists None; split; [auto|]; split; [left; auto|]; intros E L'; specialize (L ltac:(auto)); rewrite ?E in *; lia.
+    + destruct (IH2 _ _ _ _ _ _ _ x y I J X Y) as [|(d & D & L & O)]; [auto|]; right; exists d; split; [auto|]; split; [|intros E L'; apply O; auto; lia].
+      destruct L as [L|L]; [left; auto | right; rewrite map_app; apply in_or_app; auto].
+  - simpl in I, J; apply in_flat_map in I; apply in_flat_map in J; destruct I as (i & _ & I), J as (j & _ & J).
+    assert (Both : loops (number x) (number y) (Loop l n u s) = l :: loops (number x) (number y) s).
+    { cbn [loops]; pose proof (Some_ _ _ _ _ _ _ I X) as Tx; pose proof (Some_ _ _ _ _ _ _ J Y) as Ty.
+      apply Nat.leb_le in Tx; apply Nat.leb_le in Ty; rewrite Tx, Ty; auto. }
+    destruct (Nat.lt_trichotomy i j) as [L|[->|L]].
+    + right; exists (Some l); split; [left; exact (trips_in_order o l w a b true true s s i j _ _ _ _ L I J)|].
+      split; [right; apply in_map; rewrite Both; left; auto | intros _ _; discriminate].
+    + destruct (IH _ _ _ _ _ _ _ x y I J X Y) as [|(d & D & L & O)]; [auto|]; right; exists d; split; [auto|]; split; [|exact O].
+      rewrite Both; simpl in L |- *; tauto.
+    + right; exists (Some l); split; [right; exact (trips_in_order o l w b a true true s s j i _ _ _ _ L J I)|].
+      split; [right; apply in_map; rewrite Both; left; auto | intros _ _; discriminate].
+  - simpl in I, J; destruct (sat k (snd a)), (sat k (snd b)); try (destruct I; fail); try (destruct J; fail).
+    exact (IH _ _ _ _ _ _ _ x y I J X Y).
+  - destruct I as [E|[]], J as [G|[]]; inversion E; inversion G; subst; auto.
+Qed.
+
+Lemma exclusive_sound s : forall w a b p q e f x y, exclusive N (number x) (number y) s = true ->
+  is_thread a -> is_thread b -> fst a = fst b -> In (p, e) (trace o s w a) -> In (q, f) (trace o s w b) ->
+  In x (accesses e) -> In y (accesses f) -> False.
+Proof.
+  assert (Some_ : forall t w a p e x, In (p, e) (trace o t w a) -> In x (accesses e) -> (times (number x) t =? 0) = true -> False).
+  { intros t w a p e x I J Z; apply Nat.eqb_eq in Z; apply trace_events in I; unfold times in Z.
+    assert (K : In x (filter (fun y => number y =? number x) (flat_map accesses (events t)))).
+    { apply filter_In; split; [apply in_flat_map; eauto | apply Nat.eqb_refl]. }
+    destruct (filter _ _); [destruct K | discriminate]. }
+  induction s as [|s1 IH1 s2 IH2|z|u h|u s1 IH1 s2 IH2|l n u s IH|k s IH|z]; simpl; intros w a b p q e f x y H Ta Tb Bl I J X Y;
+    try discriminate.
+  - apply in_app_iff in I; apply in_app_iff in J; destruct ((times (number x) s2 =? 0) && (times (number y) s2 =? 0)) eqn:E.
+    + apply andb_prop in E; destruct E as [E1 E2]; destruct I as [I|I]; [|eauto]; destruct J as [J|J]; eauto.
+    + apply andb_prop in H; destruct H as [H H']; apply andb_prop in H; destruct H as [E1 E2].
+      destruct I as [I|I]; [eauto|]; destruct J as [J|J]; eauto.
+  - destruct ((times (number x) s2 =? 0) && (times (number y) s2 =? 0)) eqn:E; [|destruct ((times (number x) s1 =? 0) && (times (number y) s1 =? 0)) eqn:E'].
+    + apply andb_prop in E; destruct E as [E1 E2]; destruct (o w (name u a) =? 0); [|eauto]; destruct (o w (name u b) =? 0); eauto.
+    + apply andb_prop in E'; destruct E' as [E1 E2]; destruct (o w (name u a) =? 0); [eauto|]; destruct (o w (name u b) =? 0); eauto.
+    + apply andb_prop in H; destruct H as [Le H].
+      assert (U : same u a b) by (apply (le_sound B N Block u); auto; unfold same; simpl; rewrite Bl; auto).
+      unfold same in U; rewrite U in I; apply orb_prop in H; destruct H as [H|H]; apply andb_prop in H; destruct H as [H1 H2];
+        destruct (o w (name u b) =? 0); eauto.
+  - destruct (sat k (snd a)), (sat k (snd b)); try (destruct I; fail); try (destruct J; fail); eauto.
+Qed.
+
+(* At one position all do one thing. *)
+Lemma same_event s : forall w a b p e f, In (p, e) (trace o s w a) -> In (p, f) (trace o s w b) -> e = f.
+Proof.
+  assert (Irr : forall p d, before p p d -> False) by (intros; eapply before_irr; eauto).
+  induction s as [|s1 IH1 s2 IH2|z|u h|u s1 IH1 s2 IH2|l n u s IH|k s IH|z]; intros w a b p e f I J.
+  - destruct I.
+  - simpl in I, J; apply in_app_iff in I; apply in_app_iff in J; destruct I as [I|I], J as [J|J]; eauto; exfalso.
+    + exact (Irr _ _ (parts_in_order o w a b true true s1 s2 _ _ _ _ I J)).
+    + exact (Irr _ _ (parts_in_order o w b a true true s1 s2 _ _ _ _ J I)).
+  - destruct I as [E|[]], J as [G|[]]; congruence.
+  - destruct I as [E|[]], J as [G|[]]; congruence.
+  - simpl in I, J; destruct (o w (name u a) =? 0), (o w (name u b) =? 0); eauto; exfalso.
+    + exact (Irr _ _ (parts_in_order o w a b true true s1 s2 _ _ _ _ I J)).
+    + exact (Irr _ _ (parts_in_order o w b a true true s1 s2 _ _ _ _ J I)).
+  - simpl in I, J; apply in_flat_map in I; apply in_flat_map in J; destruct I as (i & _ & I), J as (j & _ & J).
+    destruct (Nat.lt_trichotomy i j) as [L|[->|L]]; eauto; exfalso.
+    + exact (Irr _ _ (trips_in_order o l w a b true true s s i j _ _ _ _ L I J)).
+    + exact (Irr _ _ (trips_in_order o l w b a true true s s j i _ _ _ _ L J I)).
+  - simpl in I, J; destruct (sat k (snd a)), (sat k (snd b)); try (destruct I; fail); try (destruct J; fail); eauto.
+  - destruct I as [E|[]], J as [G|[]]; congruence.
+Qed.
+
+End Rounds.
