@@ -59,6 +59,7 @@ Record cond : Type := Cond { how : rel; left : expr; right : expr }.
 Record claim : Type := Claim {
   vars : list var;
   agree : list expr;               (* expressions that are equal for both *)
+  told : list (list expr * list expr);  (* if the first are equal for both, so are the second: numbers that are distinct *)
   where1 : list cond;              (* what holds where the first access is made *)
   where2 : list cond;
   index : list (expr * expr);      (* the places of both, along each axis *)
@@ -81,6 +82,8 @@ Definition possible (c : claim) (r1 r2 : nat -> Z) : Prop :=
   (forall v x, nth_error (vars c) v = Some x ->
      within x (r1 v) /\ within x (r2 v) /\ (shared x = true -> r1 v = r2 v)) /\
   Forall (fun e => kept r1 e /\ kept r2 e /\ eval r1 e = eval r2 e) (agree c) /\
+  Forall (fun t => Forall (fun e => kept r1 e /\ kept r2 e) (fst t ++ snd t) /\
+     (Forall (fun e => eval r1 e = eval r2 e) (fst t) -> Forall (fun e => eval r1 e = eval r2 e) (snd t))) (told c) /\
   Forall (fun e => kept r1 e /\ kept r2 e) (goals c) /\
   Forall (fun e => kept r1 (fst e) /\ kept r2 (snd e)) (index c).
 
@@ -183,6 +186,9 @@ Definition bind {A B} (x : option A) (f : A -> option B) : option B := match x w
 (* Which power of 2 a number is. *)
 Definition power (c : Z) : option Z := if (0 <? c) && (2 ^ Z.log2 c =? c) then Some (Z.log2 c) else None.
 
+(* No machine has types, or shifts, of more bits. *)
+Definition most_bits : Z := 256.
+
 Section Checker.
 
 Variable c : claim.
@@ -199,7 +205,7 @@ Definition combined (o : op) (p q : poly) : option poly :=
   | Sub => Some (sub p q)
   | Mul => Some (mul p q)
   | Rem => bind (named (DBin Quo p q)) (fun x => Some (sub p (mul q x)))
-  | Shr => bind (number q) (fun n => if 0 <=? n then named (DDiv p (2 ^ n)) else None)
+  | Shr => bind (number q) (fun n => if (0 <=? n) && (n <=? most_bits) then named (DDiv p (2 ^ n)) else None)
   | And =>
       match bind (number q) (fun n => power (n + 1)) with
       | Some k => bind (named (DDiv p (2 ^ k))) (fun x => Some (sub p (scale (2 ^ k) x)))
@@ -214,7 +220,7 @@ Fixpoint value (second : bool) (e : expr) : option poly :=
   | Var v => named (DVar (second && negb (is_shared v)) v)
   | Bin o a b => bind (value second a) (fun p => bind (value second b) (combined o p))
   | Conv t a => bind (value second a) (fun p =>
-      if 0 <? size t then
+      if (0 <? bits t) && (bits t <=? most_bits) then
         bind (named (DDiv (sub p (const (least t))) (size t))) (fun x => Some (sub p (scale (size t) x)))
       else None)
   | Fit t a => value second a
@@ -256,7 +262,8 @@ Fixpoint inner (w : list at_) (e : expr) : option expr :=
 
 (* The expressions of a claim whose promises are kept, for one of the accesses. *)
 Definition said (second : bool) : list expr :=
-  flat_map (fun k => [left k; right k]) (if second then where2 c else where1 c) ++ agree c ++ goals c ++
+  flat_map (fun k => [left k; right k]) (if second then where2 c else where1 c) ++ agree c ++
+  flat_map (fun t => fst t ++ snd t) (told c) ++ goals c ++
   map (fun e => if second then snd e else fst e) (index c).
 
 Definition of_promise (second : bool) (n : nat) (w : list at_) : option (list fact) :=
@@ -273,6 +280,7 @@ Inductive step : Type :=
 | Range (second : bool) (v : nat)                  (* what a number can be *)
 | Where (second : bool) (n : nat)                  (* a condition *)
 | Agreed (n : nat) | Meets (n : nat)               (* what both agree on; where they meet *)
+| Distinct (n : nat) (l : list nat)                (* distinct numbers that are equal: those facts say so *)
 | Promised (second : bool) (n : nat) (w : list at_)
 | Sum (l : list (poly * nat))                      (* a sum of facts, each as often as said *)
 | Product (f g : nat)
@@ -282,7 +290,8 @@ Inductive step : Type :=
 | Divided (i f g : nat)                            (* a quotient of what is not negative by what is positive *)
 | Masked (i f : nat)                               (* x & m is from 0 to m *)
 | Mixed (k : Z) (i f g h j : nat)                  (* an xor of numbers of k bits has k bits *)
-| Undone (i j f g : nat)                           (* a ^ b = c ^ d with a = c: then b = d *)
+| Both (f g : nat)                                 (* neither p nor -p is negative: p = 0 *)
+| Undone (i j f g : nat)                           (* a ^ b = c ^ d with a = c: then b = d; with b = d: then a = c *)
 | Joined (k : Z) (i : nat) (a : poly) (f g : nat)  (* 2^k a | b is 2^k a + b *)
 | Alike (i j f g : nat).                           (* operators of equal numbers are equal *)
 
@@ -290,6 +299,24 @@ Definition Ge_at (fs : list fact) (f : nat) (p : poly) : bool :=
   match nth_error fs f with Some (Ge q) => same p q | Some (Is q) => same p q | None => false end.
 Definition Is_at (fs : list fact) (f : nat) (p : poly) : bool :=
   match nth_error fs f with Some (Is q) => same p q | _ => false end.
+
+(* Whether facts say of each expression that it is equal for both. *)
+Fixpoint equal_at (fs : list fact) (es : list expr) (l : list nat) : bool :=
+  match es, l with
+  | [], [] => true
+  | e :: es, f :: l =>
+      match value false e, value true e with
+      | Some p, Some q => Is_at fs f (sub p q) && equal_at fs es l
+      | _, _ => false
+      end
+  | _, _ => false
+  end.
+
+Fixpoint all_pairs (es : list expr) : option (list fact) :=
+  match es with
+  | [] => Some []
+  | e :: es => bind (of_pair e e) (fun fs => option_map (app fs) (all_pairs es))
+  end.
 
 Fixpoint sum (fs : list fact) (l : list (poly * nat)) : option fact :=
   match l with
@@ -317,6 +344,7 @@ Definition follow (fs : list fact) (s : step) : option (list fact) :=
   | Where b n => bind (nth_error (if b then where2 c else where1 c) n) (of_cond b)
   | Agreed n => bind (nth_error (agree c) n) (fun e => of_pair e e)
   | Meets n => bind (nth_error (index c) n) (fun e => of_pair (fst e) (snd e))
+  | Distinct n l => bind (nth_error (told c) n) (fun t => if equal_at fs (fst t) l then all_pairs (snd t) else None)
   | Promised b n w => of_promise b n w
   | Sum l => option_map (fun x => [x]) (sum fs l)
   | Product f g =>
@@ -368,21 +396,26 @@ Definition follow (fs : list fact) (s : step) : option (list fact) :=
         match d with
         | DBin Xor p q =>
             let m := const (2 ^ k - 1) in
-            when ((0 <=? k) && Ge_at fs f p && Ge_at fs g (sub m p) && Ge_at fs h q && Ge_at fs j (sub m q))
+            when ((0 <=? k) && (k <=? most_bits) && Ge_at fs f p && Ge_at fs g (sub m p) && Ge_at fs h q && Ge_at fs j (sub m q))
               [Ge (atom i); Ge (sub m (atom i))]
         | _ => None
         end)
+  | Both f g =>
+      bind (nth_error fs f) (fun x =>
+        match x with Ge p => when (Ge_at fs g (scale (-1) p)) [Is p] | Is _ => None end)
   | Undone i j f g =>
       match nth_error ds i, nth_error ds j with
       | Some (DBin Xor p q), Some (DBin Xor p' q') =>
-          when (Is_at fs f (sub (atom i) (atom j)) && Is_at fs g (sub p p')) [Is (sub q q')]
+          if Is_at fs f (sub (atom i) (atom j)) then
+            if Is_at fs g (sub p p') then Some [Is (sub q q')] else when (Is_at fs g (sub q q')) [Is (sub p p')]
+          else None
       | _, _ => None
       end
   | Joined k i a f g =>
       bind (nth_error ds i) (fun d =>
         match d with
         | DBin Or p q =>
-            when ((0 <=? k) && same p (scale (2 ^ k) a) && Ge_at fs f q && Ge_at fs g (sub (const (2 ^ k - 1)) q))
+            when ((0 <=? k) && (k <=? most_bits) && same p (scale (2 ^ k) a) && Ge_at fs f q && Ge_at fs g (sub (const (2 ^ k - 1)) q))
               [Is (sub (atom i) (add p q))]
         | _ => None
         end)
@@ -454,6 +487,8 @@ Definition witnessed (c : claim) (one two : list Z) : bool :=
   let r2 := of_list two in
   vars_kept (vars c) 0 r1 r2 &&
   forallb (fun e => kept_b r1 e && kept_b r2 e && (eval r1 e =? eval r2 e)) (agree c) &&
+  forallb (fun t => forallb (fun e => kept_b r1 e && kept_b r2 e) (fst t ++ snd t) &&
+     (negb (forallb (fun e => eval r1 e =? eval r2 e) (fst t)) || forallb (fun e => eval r1 e =? eval r2 e) (snd t))) (told c) &&
   forallb (fun e => kept_b r1 e && kept_b r2 e) (goals c) &&
   forallb (fun e => kept_b r1 (fst e) && kept_b r2 (snd e)) (index c) &&
   conds_kept r1 (where1 c) && conds_kept r2 (where2 c) &&

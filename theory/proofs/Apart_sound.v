@@ -200,7 +200,8 @@ Proof.
     try (apply named_val in H; exact H); inv; autorewrite with vals; auto.
   - apply named_val in H0. simpl in H0. rewrite H0.
     pose proof (Z.quot_rem' (val vs p) (val vs q)). lia.
-  - destruct (Z.leb_spec 0 x); [|discriminate]. apply named_val in H. simpl in H.
+  - destruct ((0 <=? x) && (x <=? most_bits)) eqn:B; [|discriminate].
+    apply andb_true_iff in B. destruct B as [B _]. apply Z.leb_le in B. apply named_val in H. simpl in H.
     rewrite H, (number_val vs _ _ H0), Z.shiftr_div_pow2 by lia. reflexivity.
   - destruct (bind (number q) (fun n => power (n + 1))) as [k|] eqn:E.
     + apply bind_some in E. destruct E as (m & Hm & E). apply power_is in E. destruct E as [E K].
@@ -224,7 +225,9 @@ Proof.
   - apply named_val in H. rewrite H. simpl. unfold r. destruct s; simpl; auto.
     destruct (is_shared c v) eqn:E; simpl; auto. symmetry. apply var_shared. exact E.
   - inv. destruct K as [Ka Kb]. rewrite (combined_val _ _ _ _ H). f_equal; auto.
-  - inv. destruct (Z.ltb_spec 0 (size t)); [|discriminate]. inv.
+  - inv. destruct ((0 <? bits t) && (bits t <=? most_bits)) eqn:B; [|discriminate].
+    apply andb_true_iff in B. destruct B as [B _]. apply Z.ltb_lt in B.
+    assert (0 < size t) by (apply Z.pow_pos_nonneg; lia). inv.
     match goal with N : named _ _ = Some _ |- _ => apply named_val in N; simpl in N; rename N into V end.
     autorewrite with vals in *. rewrite V, (IH _ _ H0 K). unfold wrap. rewrite Z.mod_eq by lia. ring.
   - destruct K as [K F]. rewrite (IH _ _ H K). unfold wrap. rewrite Z.mod_small by exact F. ring.
@@ -342,12 +345,13 @@ Qed.
 
 Lemma kept_said s e : In e (said c s) -> kept (r s) e.
 Proof.
-  destruct is_made as [(_ & A & G & I) [W1 W2]]. unfold said. rewrite !in_app_iff, in_flat_map, in_map_iff.
+  destruct is_made as [(_ & A & T & G & I) [W1 W2]]. unfold said. rewrite !in_app_iff, !in_flat_map, in_map_iff.
   rewrite Forall_forall in *.
-  intros [(k & H & D)|[H|[H|(k & <- & H)]]].
+  intros [(k & H & D)|[H|[(k & H & D)|[H|(k & <- & H)]]]].
   - assert (S : sound_cond (r s) k) by (destruct s; simpl; auto). destruct S as (S1 & S2 & _).
     destruct D as [<-|[<-|[]]]; auto.
   - destruct (A _ H) as (S1 & S2 & _). destruct s; auto.
+  - destruct (T _ H) as (S & _). rewrite Forall_forall in S. destruct (S _ D). destruct s; auto.
   - destruct (G _ H) as (S1 & S2). destruct s; auto.
   - destruct (I _ H) as (S1 & S2). destruct s; auto.
 Qed.
@@ -392,6 +396,27 @@ Proof.
   apply value_sound in H2; auto. each; lia.
 Qed.
 
+Lemma equal_at_sound fs es : forall l, Forall known fs -> Forall (fun e => kept r1 e /\ kept r2 e) es ->
+  equal_at c ds fs es l = true -> Forall (fun e => eval r1 e = eval r2 e) es.
+Proof.
+  induction es as [|e es IH]; intros [|f l] K P H; simpl in H; try discriminate; constructor.
+  - inversion P as [|? ? [P1 P2]]; subst.
+    destruct (value c ds false e) eqn:E1; [|discriminate]. destruct (value c ds true e) eqn:E2; [|discriminate].
+    apply andb_true_iff in H. destruct H as [H _]. apply (Is_at_sound _ _ _ K) in H. autorewrite with vals in H.
+    apply (value_sound e false) in E1; auto. apply (value_sound e true) in E2; auto. simpl in E1, E2. lia.
+  - inversion P; subst. destruct (value c ds false e); [|discriminate]. destruct (value c ds true e); [|discriminate].
+    apply andb_true_iff in H. destruct H as [_ H]. eapply IH; eauto.
+Qed.
+
+Lemma all_pairs_sound es : forall fs, Forall (fun e => kept r1 e /\ kept r2 e) es ->
+  Forall (fun e => eval r1 e = eval r2 e) es -> all_pairs c ds es = Some fs -> Forall known fs.
+Proof.
+  induction es as [|e es IH]; simpl; intros fs P Q H; inv; [constructor|].
+  inversion P as [|? ? [P1 P2]]; inversion Q; subst.
+  destruct (all_pairs c ds es) eqn:E; simpl in H; inv. apply Forall_app. split; [|eapply IH; eauto].
+  exact (of_pair_sound _ _ _ P1 P2 ltac:(assumption) H0).
+Qed.
+
 (* -- steps --------------------------------------------------------------------------------------------------------------- *)
 
 Ltac ge := match goal with
@@ -408,9 +433,13 @@ Proof.
     rewrite Forall_forall in W1, W2. destruct second; simpl; auto.
   - inv. apply nth_error_In in H0. destruct is_made as [(_ & A & _) _]. rewrite Forall_forall in A.
     destruct (A _ H0) as (A1 & A2 & A3). eapply of_pair_sound; eauto.
-  - inv. apply nth_error_In in H0. destruct is_made as [(_ & _ & _ & A) _]. rewrite Forall_forall in A.
+  - inv. apply nth_error_In in H0. destruct is_made as [(_ & _ & _ & _ & A) _]. rewrite Forall_forall in A.
     destruct (A _ H0) as (A1 & A2). pose proof meets as M. unfold meet in M. rewrite Forall_forall in M.
     eapply of_pair_sound; [| | |exact H]; auto.
+  - inv. apply nth_error_In in H0. destruct is_made as [(_ & _ & T & _) _]. rewrite Forall_forall in T.
+    destruct (T _ H0) as (P & Q). apply Forall_app in P. destruct P as [P1 P2].
+    destruct (equal_at c ds fs (fst x) l) eqn:E; [|discriminate].
+    eapply all_pairs_sound; [exact P2| |exact H]. apply Q. eapply equal_at_sound; eauto.
   - eapply of_promise_sound; eauto.
   - destruct (sum fs l) eqn:E; simpl in H; [|discriminate]. inv. constructor; auto. eapply sum_sound; eauto.
   - destruct (nth_error fs f) as [[p|p]|] eqn:E1; try discriminate.
@@ -439,13 +468,16 @@ Proof.
     match goal with H : (0 <=? k) = true |- _ => apply Z.leb_le in H end. repeat ge.
     pose proof (lxor_bound k (val vs p) (val vs q) ltac:(lia) ltac:(lia) ltac:(lia)).
     each; rewrite ?V; lia.
+  - inv. destruct x as [p|p]; [|discriminate]. inv. apply (at_known _ _ _ K) in H0. simpl in H0. ge. each. lia.
   - destruct (nth_error ds i) as [[| | |[] p q]|] eqn:E1; try discriminate.
-    destruct (nth_error ds j) as [[| | |[] p' q']|] eqn:E2; try discriminate. inv.
-    apply atom_def in E1. apply atom_def in E2. simpl in E1, E2. repeat ge.
-    constructor; auto. simpl known. autorewrite with vals.
-    assert (X : Z.lxor (val vs p) (val vs q) = Z.lxor (val vs p) (val vs q')).
-    { rewrite <- E1. replace (val vs p) with (val vs p') by lia. rewrite <- E2. lia. }
-    apply lxor_undo in X. lia.
+    destruct (nth_error ds j) as [[| | |[] p' q']|] eqn:E2; try discriminate.
+    apply atom_def in E1. apply atom_def in E2. simpl in E1, E2.
+    destruct (Is_at fs f (sub (atom i) (atom j))) eqn:X; [|discriminate]. ge.
+    assert (X : Z.lxor (val vs p) (val vs q) = Z.lxor (val vs p') (val vs q')) by lia.
+    destruct (Is_at fs g (sub p p')) eqn:Y; inv; ge; each.
+    + replace (val vs p') with (val vs p) in X by lia. apply lxor_undo in X. lia.
+    + replace (val vs q') with (val vs q) in X by lia.
+      rewrite (Z.lxor_comm (val vs p)), (Z.lxor_comm (val vs p')) in X. apply lxor_undo in X. lia.
   - inv. pose proof (atom_def _ _ H0) as V. destruct x as [| | |[] p q]; try discriminate. simpl in V. inv.
     match goal with H : (0 <=? k) = true |- _ => apply Z.leb_le in H end.
     match goal with H : same p _ = true |- _ => apply (same_val vs) in H; autorewrite with vals in H; rename H into S end.
@@ -496,7 +528,7 @@ Proof.
   apply orb_true_iff in H. destruct H as [H|H].
   - apply existsb_exists in H. destruct H as (f & F & A). rewrite Forall_forall in K.
     exfalso. exact (absurd_sound ds r1 r2 f (K _ F) A).
-  - pose proof M as [(_ & _ & P & _) _]. unfold goals in P.
+  - pose proof M as [(_ & _ & _ & P & _) _]. unfold goals in P.
     destruct (goal c) as [l|] eqn:G; [|discriminate]. rewrite forallb_forall in H. rewrite Forall_forall in P |- *.
     intros e Ie. destruct (P _ Ie). eapply (shown_sound c ds r1 r2 O); eauto.
 Qed.
@@ -533,11 +565,17 @@ Theorem witnessed_ok c one two : witnessed c one two = true ->
   Forall (fun k => kept r2 (left k) /\ kept r2 (right k)) (where2 c) /\
   match goal c with Some l => Exists (fun e => eval r1 e <> eval r2 e) l | None => True end.
 Proof.
-  unfold witnessed. rewrite !andb_true_iff, !forallb_forall. intros [[[[[[V A] G] I] W1] W2] D]. simpl.
+  unfold witnessed. rewrite !andb_true_iff, !forallb_forall. intros [[[[[[[V A] T] G] I] W1] W2] D]. simpl.
   unfold conds_kept in *. rewrite forallb_forall in W1, W2. unfold possible. rewrite !Forall_forall.
-  split; [split; [|split; [|split]]|split; [|split]].
+  split; [split; [|split; [|split; [|split]]]|split; [|split]].
   - intros v x E. exact (vars_kept_ok _ _ _ _ V _ _ E).
   - intros k Hk. specialize (A _ Hk). rewrite !andb_true_iff, Z.eqb_eq in A. destruct A as [[A1 A2] A3]. auto using kept_b_ok.
+  - intros k Hk. specialize (T _ Hk). rewrite andb_true_iff, forallb_forall in T. destruct T as [T1 T2]. split.
+    + rewrite Forall_forall. intros e He. specialize (T1 _ He). apply andb_true_iff in T1. destruct T1. auto using kept_b_ok.
+    + intros Q. apply orb_true_iff in T2. destruct T2 as [T2|T2].
+      * apply negb_true_iff in T2. rewrite <- not_true_iff_false in T2. exfalso. apply T2.
+        apply forallb_forall. intros e He. rewrite Forall_forall in Q. apply Z.eqb_eq. auto.
+      * rewrite Forall_forall. rewrite forallb_forall in T2. intros e He. apply Z.eqb_eq. auto.
   - intros k Hk. specialize (G _ Hk). rewrite andb_true_iff in G. destruct G. auto using kept_b_ok.
   - intros k Hk. specialize (I _ Hk). rewrite andb_true_iff in I. destruct I. auto using kept_b_ok.
   - intros k Hk. specialize (W1 _ Hk). rewrite andb_true_iff in W1. destruct W1. auto using kept_b_ok.

@@ -1,0 +1,497 @@
+"""The checker of arguments: whether two accesses touch one element only where they are one unit's, or in one trip of a loop.
+
+A claim has the indices of both accesses as the machine computes them, in types that wrap. An argument gives names to numbers
+(`atoms`: quotients, remainders, parts of numbers) and derives facts: that a polynomial of atoms is not negative, or is 0. The
+rules are those of theory/proofs/Apart.v, by the same names, where they are proved to suffice. Nothing here knows how arguments
+are found.
+
+Expressions are an integer, `("var", v)`, `(op, a, b)`, `("as", type, a)` or `("fits", type, a)`; the last is said to fit.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+Expr = Any
+Mono = tuple[int, ...]
+Poly = Mapping[Mono, int]
+"""Products of atoms, by their numbers in order, with their factors; none is 0."""
+Fact = tuple[str, Poly]
+"""`("ge", p)`: p is not negative; `("is", p)`: p is 0."""
+Atom = tuple[Any, ...]
+Step = tuple[Any, ...]
+Values = Sequence[int]
+OPERATORS = frozenset({"add", "sub", "mul", "quo", "rem", "shr", "and", "or", "xor", "min", "max"})
+GE, IS = "ge", "is"
+MOST_BITS = 256
+"""Bits of a type, or of a shift: no machine has more."""
+
+
+class Unproved(Exception):
+    """A step that does not follow, or an argument that does not show what is claimed."""
+
+
+@dataclass(frozen=True, slots=True)
+class Claim:
+    """What is claimed of two accesses.
+
+    `vars`: of each number, whether it is one for both accesses, the least and the greatest that it can be (None: nobody says).
+    `agree`: expressions that are equal for both. `told`: if all of the first are equal for both, so are the second. `where`: comparisons `(rel, a, b)` that hold where each is made. `index`: the
+    places of both, along each axis. `goal`: what is equal if they meet; None: they never do.
+    """
+
+    vars: tuple[tuple[bool, int | None, int | None], ...]
+    agree: tuple[Expr, ...]
+    where: tuple[tuple[tuple[str, Expr, Expr], ...], tuple[tuple[str, Expr, Expr], ...]]
+    index: tuple[tuple[Expr, Expr], ...]
+    goal: tuple[Expr, ...] | None
+    told: tuple[tuple[tuple[Expr, ...], tuple[Expr, ...]], ...] = ()
+
+    def said(self, side: int) -> list[Expr]:
+        """Return the expressions of one access."""
+        conditions = [e for _, a, b in self.where[side] for e in (a, b)]
+        told = [e for pair in self.told for part in pair for e in part]
+        return [*conditions, *self.agree, *told, *(self.goal or ()), *(pair[side] for pair in self.index)]
+
+
+@dataclass(frozen=True, slots=True)
+class Argument:
+    """What is said for a claim. `witness`: values of all numbers, for both, with which all promises are kept."""
+
+    atoms: tuple[Atom, ...]
+    steps: tuple[Step, ...]
+    witness: tuple[Values, Values] = ((), ())
+
+
+# -- types ------------------------------------------------------------------------------------------------------------------
+
+
+def least(type_: str) -> int:
+    """Return the least number of a type, which is written `i32` or `u8`."""
+    return -(1 << bits(type_) - 1) if type_[0] == "i" else 0
+
+
+def bits(type_: str) -> int:
+    """Return how many bits a type has."""
+    number = int(type_[1:])
+    if type_[0] not in "iu" or not 0 < number <= MOST_BITS:
+        raise ValueError(f"{type_} is no type")
+    return number
+
+
+def wrap(type_: str, value: int) -> int:
+    """Return a number as a type has it."""
+    return least(type_) + (value - least(type_)) % (1 << bits(type_))
+
+
+# -- polynomials ------------------------------------------------------------------------------------------------------------
+
+
+def const(value: int) -> Poly:
+    """Return a number."""
+    return {(): value} if value else {}
+
+
+def atom(i: int) -> Poly:
+    """Return an atom."""
+    return {(i,): 1}
+
+
+def add(p: Poly, q: Poly, times: int = 1) -> Poly:
+    """Return `p + times * q`."""
+    total = dict(p)
+    for mono, factor in q.items():
+        total[mono] = total.get(mono, 0) + times * factor
+    return {mono: factor for mono, factor in total.items() if factor}
+
+
+def sub(p: Poly, q: Poly) -> Poly:
+    """Return `p - q`."""
+    return add(p, q, -1)
+
+
+def mul(p: Poly, q: Poly) -> Poly:
+    """Return the product."""
+    total: dict[Mono, int] = {}
+    for m, f in p.items():
+        for n, g in q.items():
+            mono = tuple(sorted((*m, *n)))
+            total[mono] = total.get(mono, 0) + f * g
+    return {mono: factor for mono, factor in total.items() if factor}
+
+
+def scale(factor: int, p: Poly) -> Poly:
+    """Return a multiple."""
+    return {mono: factor * f for mono, f in p.items()} if factor else {}
+
+
+def number(p: Poly) -> int | None:
+    """Return a polynomial's value, where it is a number."""
+    return None if any(p) else p.get((), 0)
+
+
+def need(truth: bool) -> None:
+    """Stop where something does not hold."""
+    if not truth:
+        raise Unproved
+
+
+# -- the rules --------------------------------------------------------------------------------------------------------------
+
+
+class Checker:
+    """The rules, for one claim and the atoms of one argument."""
+
+    def __init__(self, claim: Claim, atoms: Sequence[Atom]) -> None:
+        self.claim, self.atoms = claim, atoms
+        self.facts: list[Fact] = []
+        self.places: dict[Any, int] = {}
+        for i, one in enumerate(atoms):
+            need(all(0 <= j < i for part in one if isinstance(part, Mapping) for mono in part for j in mono))
+            self.places.setdefault(_key(one), i)
+        self.memo: tuple[dict[Expr, Poly], dict[Expr, Poly]] = {}, {}
+
+    def argued(self, steps: Sequence[Step]) -> bool:
+        """Whether steps prove the claim."""
+        for step in steps:
+            self.facts += self.follow(step)
+        return any(map(absurd, self.facts)) or (self.claim.goal is not None and all(map(self.shown, self.claim.goal)))
+
+    def named(self, one: Atom) -> Poly:
+        """Return an atom that is defined so."""
+        i = self.places.get(_key(one))
+        if i is None:
+            raise Unproved
+        return atom(i)
+
+    # -- values of expressions
+
+    def value(self, side: int, e: Expr) -> Poly:
+        """Return the polynomial that is an expression's value for one of the accesses."""
+        found = self.memo[side].get(e)
+        if found is None:
+            found = self.memo[side][e] = self._value(side, e)
+        return found
+
+    def _value(self, side: int, e: Expr) -> Poly:
+        if isinstance(e, int):
+            return const(e)
+        head, *rest = e
+        if head == "var":
+            shared = rest[0] < len(self.claim.vars) and self.claim.vars[rest[0]][0]
+            return self.named(("second" if side and not shared else "first", rest[0]))
+        if head in ("as", "fits"):
+            type_, p = rest[0], self.value(side, rest[1])
+            if head == "fits":
+                return p
+            return sub(p, scale(1 << bits(type_), self.named(("div", sub(p, const(least(type_))), 1 << bits(type_)))))
+        return self.combined(head, self.value(side, rest[0]), self.value(side, rest[1]))
+
+    def combined(self, op: str, p: Poly, q: Poly) -> Poly:
+        """Return the polynomial of an operator's result."""
+        by = number(q)
+        match op:
+            case "add":
+                return add(p, q)
+            case "sub":
+                return sub(p, q)
+            case "mul":
+                return mul(p, q)
+            case "rem":
+                return sub(p, mul(q, self.named(("quo", p, q))))
+            case "shr":
+                need(by is not None and 0 <= by <= MOST_BITS)
+                assert by is not None
+                return self.named(("div", p, 1 << by))
+            case "and" if by is not None and by >= 0 and not by & (by + 1):
+                return sub(p, scale(by + 1, self.named(("div", p, by + 1))))
+            case _:
+                return self.named((op, p, q))
+
+    # -- steps
+
+    def ge(self, f: int, p: Poly) -> None:
+        """Stop unless a fact says that a polynomial is not negative, or is 0."""
+        need(f >= 0 and self.facts[f][1] == p)
+
+    def zero(self, f: int, p: Poly) -> None:
+        """Stop unless a fact says that a polynomial is 0."""
+        need(f >= 0 and self.facts[f] == (IS, p))
+
+    def follow(self, step: Step) -> list[Fact]:  # noqa: C901
+        """Return what follows by a step."""
+        claim, (head, *rest) = self.claim, step
+        match head:
+            case "range":
+                side, v = rest
+                _, low, high = claim.vars[v]
+                p = self.value(side, ("var", v))
+                found = [] if low is None else [(GE, sub(p, const(low)))]
+                return found if high is None else [*found, (GE, sub(const(high), p))]
+            case "where":
+                side, n = rest
+                rel, a, b = claim.where[side][n]
+                return [self.compared(rel, self.value(side, a), self.value(side, b))]
+            case "agreed":
+                return [self.pair(claim.agree[rest[0]], claim.agree[rest[0]])]
+            case "meets":
+                return [self.pair(*claim.index[rest[0]])]
+            case "distinct":
+                n, *places = rest
+                equal, found = claim.told[n]
+                need(n >= 0 and len(equal) == len(places))
+                for e, f in zip(equal, places, strict=True):
+                    self.zero(f, sub(self.value(0, e), self.value(1, e)))
+                return [self.pair(e, e) for e in found]
+            case "promised":
+                side, n, *way = rest
+                e = claim.said(side)[n]
+                for turn in way:
+                    e = inner(e, turn)
+                need(isinstance(e, tuple) and e[0] == "fits")
+                p, low = self.value(side, e[2]), least(e[1])
+                return [(GE, sub(p, const(low))), (GE, sub(const(low + (1 << bits(e[1])) - 1), p))]
+            case "sum":
+                return [self.sum(rest)]
+            case "product":
+                (one, p), (two, q) = self.facts[rest[0]], self.facts[rest[1]]
+                need(min(rest) >= 0 and one == two == GE)
+                return [(GE, mul(p, q))]
+            case "round":
+                return [self.round(*rest)]
+            case "radix":
+                f, g, a, hi, lo = rest
+                kind, e = self.facts[f]
+                need(f >= 0 and kind == IS)
+                b, most = sub(e, mul(g, a)), sub(g, const(1))
+                self.ge(hi, sub(most, b))
+                self.ge(lo, add(most, b))
+                return [(IS, a), (IS, b)]
+            case "alike":
+                return [self.alike(*rest)]
+            case "undone":
+                i, j, f, g = rest
+                (one, p, q), (two, left, right) = self.atoms[i], self.atoms[j]
+                need(min(step[1:]) >= 0 and one == two == "xor")
+                self.zero(f, sub(atom(i), atom(j)))
+                if self.facts[g] == (IS, sub(p, left)):
+                    return [(IS, sub(q, right))]
+                self.zero(g, sub(q, right))
+                return [(IS, sub(p, left))]
+            case "both":
+                f, g = rest
+                kind, p = self.facts[f]
+                need(f >= 0 and kind == GE)
+                self.ge(g, scale(-1, p))
+                return [(IS, p)]
+            case _:
+                return self.of_atom(head, *rest)
+
+    def compared(self, rel: str, p: Poly, q: Poly) -> Fact:
+        """Return what a comparison says."""
+        need(rel in ("less", "atmost", "equal"))
+        if rel == "equal":
+            return IS, sub(p, q)
+        return GE, sub(sub(q, p), const(1 if rel == "less" else 0))
+
+    def pair(self, one: Expr, two: Expr) -> Fact:
+        """Return that the value of one expression for the first access is that of another for the second."""
+        return IS, sub(self.value(0, one), self.value(1, two))
+
+    def sum(self, parts: Sequence[tuple[Poly, int]]) -> Fact:
+        """Return the sum of facts, each as often as said."""
+        total: Poly = {}
+        kind = IS
+        for times, f in parts:
+            need(f >= 0)
+            one, p = self.facts[f]
+            if one == GE:
+                n = number(times)
+                need(n is not None and n >= 0)
+                kind = GE
+            total = add(total, mul(times, p))
+        return kind, total
+
+    def round(self, n: int, f: int) -> Fact:
+        """Return a fact divided by a number: what it says of whole numbers."""
+        need(n > 0 and f >= 0)
+        kind, p = self.facts[f]
+        rest, k = {mono: factor for mono, factor in p.items() if mono}, p.get((), 0)
+        need(all(factor % n == 0 for factor in rest.values()))
+        if kind == IS and k % n:
+            return GE, const(-1)
+        return kind, add(const(k // n), {mono: factor // n for mono, factor in rest.items()})
+
+    def alike(self, i: int, j: int, f: int, g: int) -> Fact:
+        """Return that operators of equal numbers are equal."""
+        one, two = self.atoms[i], self.atoms[j]
+        need(min(i, j) >= 0 and one[0] == two[0] and one[0] in (*OPERATORS, "div"))
+        self.zero(f, sub(one[1], two[1]))
+        if one[0] == "div":
+            need(one[2] == two[2])
+        else:
+            self.zero(g, sub(one[2], two[2]))
+        return IS, sub(atom(i), atom(j))
+
+    def of_atom(self, head: str, *rest: Any) -> list[Fact]:
+        """Return what an atom is by what it is made of."""
+        i = rest[1] if head in ("mixed", "joined") else rest[0]
+        need(i >= 0)
+        x = atom(i)
+        match head, self.atoms[i], rest:
+            case "made", ("name", p), _:
+                return [(IS, sub(x, p))]
+            case "made", ("div", p, n), _ if n > 0:
+                r = sub(p, scale(n, x))
+                return [(GE, r), (GE, sub(const(n - 1), r))]
+            case "made", ("min", p, q), _:
+                return [(GE, sub(p, x)), (GE, sub(q, x))]
+            case "made", ("max", p, q), _:
+                return [(GE, sub(x, p)), (GE, sub(x, q))]
+            case "divided", ("quo", p, q), (_, f, g):
+                self.ge(f, p)
+                self.ge(g, sub(q, const(1)))
+                r = sub(p, mul(q, x))
+                return [(GE, x), (GE, r), (GE, sub(sub(q, const(1)), r))]
+            case "masked", ("and", _, q), (_, f):
+                self.ge(f, q)
+                return [(GE, x), (GE, sub(q, x))]
+            case "mixed", ("xor", p, q), (k, _, f, g, h, j):
+                need(0 <= k <= MOST_BITS)
+                most = const((1 << k) - 1)
+                for fact, part in ((f, p), (g, sub(most, p)), (h, q), (j, sub(most, q))):
+                    self.ge(fact, part)
+                return [(GE, x), (GE, sub(most, x))]
+            case "joined", ("or", p, q), (k, _, a, f, g):
+                need(0 <= k <= MOST_BITS and p == scale(1 << k, a))
+                self.ge(f, q)
+                self.ge(g, sub(const((1 << k) - 1), q))
+                return [(IS, sub(x, add(p, q)))]
+            case _:
+                raise Unproved
+
+    def shown(self, e: Expr) -> bool:
+        """Whether a fact says that an expression is equal for both."""
+        p = sub(self.value(0, e), self.value(1, e))
+        return not p or any(kind == IS and q in (p, scale(-1, p)) for kind, q in self.facts)
+
+
+def absurd(fact: Fact) -> bool:
+    """Whether a fact is none: no values have it."""
+    kind, n = fact[0], number(fact[1])
+    return n is not None and (n < 0 if kind == GE else n != 0)
+
+
+def inner(e: Expr, turn: str) -> Expr:
+    """Return a part of an expression."""
+    need(isinstance(e, tuple))
+    if turn == "inside":
+        need(e[0] in ("as", "fits"))
+        return e[2]
+    need(e[0] in OPERATORS and turn in ("left", "right"))
+    return e[1 if turn == "left" else 2]
+
+
+def _key(one: Atom) -> Any:
+    return tuple(frozenset(part.items()) if isinstance(part, Mapping) else part for part in one)
+
+
+# -- promises that can be kept -----------------------------------------------------------------------------------------------
+
+APPLY: Mapping[str, Callable[[int, int], int]] = {
+    "add": lambda a, b: a + b,
+    "sub": lambda a, b: a - b,
+    "mul": lambda a, b: a * b,
+    "quo": lambda a, b: (abs(a) // abs(b)) * (1 if (a < 0) == (b < 0) else -1) if b else 0,
+    "rem": lambda a, b: a - b * APPLY["quo"](a, b),
+    "shr": lambda a, b: a >> b if b >= 0 else a << -b,
+    "and": lambda a, b: a & b,
+    "or": lambda a, b: a | b,
+    "xor": lambda a, b: a ^ b,
+    "min": min,
+    "max": max,
+}
+
+
+def evaluate(values: Values, e: Expr) -> tuple[int, bool]:
+    """Return an expression's value on the machine, and whether its promises are kept."""
+    if isinstance(e, int):
+        return e, True
+    head, *rest = e
+    if head == "var":
+        return values[rest[0]] if rest[0] < len(values) else 0, True
+    if head in ("as", "fits"):
+        found, kept = evaluate(values, rest[1])
+        value = wrap(rest[0], found)
+        return value, kept and (head == "as" or value == found)
+    (a, one), (b, two) = (evaluate(values, part) for part in rest)
+    return APPLY[head](a, b), one and two
+
+
+def promises(e: Expr) -> bool:
+    """Whether an expression has a part that is said to fit."""
+    return isinstance(e, tuple) and (e[0] == "fits" or any(map(promises, e[1:])))
+
+
+def is_possible(claim: Claim, one: Values, two: Values) -> bool:
+    """Whether numbers keep to the ranges, to what both agree on, and to all promises."""
+    for v, (shared, low, high) in enumerate(claim.vars):
+        a, b = (values[v] if v < len(values) else 0 for values in (one, two))
+        if (shared and a != b) or any((low is not None and x < low) or (high is not None and x > high) for x in (a, b)):
+            return False
+    sides = (one, two)
+    if not all(evaluate(sides[side], e)[1] for side in (0, 1) for e in claim.said(side)):
+        return False
+    same = [[all(evaluate(one, e)[0] == evaluate(two, e)[0] for e in part) for part in pair] for pair in claim.told]
+    return all(evaluate(one, e)[0] == evaluate(two, e)[0] for e in claim.agree) and all(b or not a for a, b in same)
+
+
+def witnessed(claim: Claim, one: Values, two: Values) -> bool:
+    """Whether two accesses that are not of one unit keep all promises. If none could, the promises would prove anything."""
+    if not is_possible(claim, one, two):
+        return False
+    return claim.goal is None or any(evaluate(one, e)[0] != evaluate(two, e)[0] for e in claim.goal)
+
+
+def has_promises(claim: Claim) -> bool:
+    """Whether anything in a claim is said to fit."""
+    return any(promises(e) for side in (0, 1) for e in claim.said(side))
+
+
+def proves(claim: Claim, argument: Argument) -> bool:
+    """Whether an argument proves a claim."""
+    try:
+        if not Checker(claim, argument.atoms).argued(argument.steps):
+            return False
+        return not has_promises(claim) or witnessed(claim, *argument.witness)
+    except (Unproved, IndexError, KeyError, TypeError, ValueError, AttributeError, RecursionError):
+        return False
+
+
+# -- brute force, for tests and for people ------------------------------------------------------------------------------------
+
+
+def meetings(claim: Claim, sides: Iterator[tuple[Values, Values]]) -> Iterator[tuple[Values, Values]]:
+    """Yield those of some values that show a claim to be false."""
+    for one, two in sides:
+        if not is_possible(claim, one, two):
+            continue
+        sides_ = (one, two)
+        if not all(holds(sides_[side], c) for side in (0, 1) for c in claim.where[side]):
+            continue
+        if all(evaluate(one, a)[0] == evaluate(two, b)[0] for a, b in claim.index) and (
+            claim.goal is None or any(evaluate(one, e)[0] != evaluate(two, e)[0] for e in claim.goal)
+        ):
+            yield one, two
+
+
+def holds(values: Values, condition: tuple[str, Expr, Expr]) -> bool:
+    """Whether a comparison holds."""
+    rel, *parts = condition
+    a, b = (evaluate(values, part)[0] for part in parts)
+    return a < b if rel == "less" else a <= b if rel == "atmost" else a == b
+
+
+__all__ = ["Argument", "Checker", "Claim", "Unproved", "evaluate", "meetings", "proves"]
