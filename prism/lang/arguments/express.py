@@ -12,22 +12,20 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from prism.lang import tree
+from prism.lang.arguments.ranges import Rows, span, type_range
 from prism.lang.facts.addresses import Among, Guard, sites
 from prism.lang.facts.definitions import Facts, facts
 from prism.lang.facts.polynomials import EXTREMES
 from prism.lang.facts.wraps import computation_type
-from prism.lang.tree.walk import subexpressions
-from prism.lang.types.perspective import BLOCK, GRID, Level, Perspective
+from prism.lang.types.perspective import BLOCK, Level, Perspective
 
 Expr = Any
 Condition = tuple[str, Expr, Expr]
-Bounds = tuple[int | None, int | None]
 OPS = {"+": "add", "-": "sub", "*": "mul", "/": "quo", "%": "rem", "&": "and", "|": "or", "^": "xor"}
 FLIPPED = {"<": ">=", "<=": ">", ">": "<=", ">=": "<", "==": "!=", "!=": "=="}
 MOST = 400
 """Parts of an expression: what has more is a number of its own."""
 MOST_SHIFT = 63
-BOOLEAN: Bounds = (0, 1)
 
 
 @dataclass(eq=False, slots=True)
@@ -47,7 +45,7 @@ class Numbers:
 
     def __init__(self, known: Facts, source: Perspective) -> None:
         self.known, self.source = known, source
-        self.rows: list[tuple[bool, int | None, int | None]] = []
+        self.rows: Rows = []
         self.places: dict[object, int] = {}
         self.beside: list[Condition] = []
         """What holds of these numbers wherever they are."""
@@ -65,7 +63,7 @@ class Numbers:
 
     def unknown(self, type_: object) -> Expr:
         """Return a number of which nothing is known but its type."""
-        found = self.number(object(), False, *_range(type_))
+        found = self.number(object(), False, *type_range(type_))
         self.vague.add(found[1])
         return found
 
@@ -74,7 +72,7 @@ class Numbers:
         if isinstance(e, int):
             return True
         if e[0] == "var":
-            return self.rows[e[1]][0]
+            return bool(self.rows[e[1]][0])
         return all(self.is_shared(part) for part in e[1:] if not isinstance(part, str))
 
     # -- threads and blocks
@@ -155,15 +153,6 @@ def _rem(e: Expr, by: int) -> Expr:
     return 0 if by == 1 else ("rem", e, by)
 
 
-def _range(type_: object) -> Bounds:
-    """What a number of a type is at least and at most: of a signed one nothing is said."""
-    if not isinstance(type_, tree.Scalar):
-        return None, None
-    if type_.kind == "bool":
-        return BOOLEAN
-    return (0, (1 << type_.bits) - 1) if type_.kind == "uint" else (None, None)
-
-
 def spell(type_: tree.Scalar) -> str:
     """Return a type as claims write it."""
     return f"{'i' if type_.kind == 'int' else 'u'}{type_.bits if type_.kind != 'bool' else 1}"
@@ -212,7 +201,9 @@ class Reader:
                 return self.promise(self.numbers.count(unit, code), e.type)
             case tree.Select():
                 return self.choose(e, given)
-            case tree.Apply(intrinsic=intrinsic) if intrinsic.elementwise and not e.statics and intrinsic.source != "user":
+            case tree.Apply(intrinsic=intrinsic) if (
+                intrinsic.elementwise and not e.statics and intrinsic.source != "user"
+            ):
                 return self.apply(e, given)
             case tree.Call():
                 return self.call(e, given)
@@ -249,9 +240,13 @@ class Reader:
                 return value
         if type_.kind != "int" or type_.bits < 32:
             return ("as", spell(type_), raw)
-        low_, high_ = span(self.numbers, raw)
-        inside = low_ is not None and high_ is not None and low_ >= -(1 << type_.bits - 1) and high_ < 1 << type_.bits - 1
-        far = (low_ is not None and low_ < -(1 << type_.bits - 1)) or (high_ is not None and high_ >= 1 << type_.bits - 1)
+        low_, high_ = span(self.numbers.rows, raw)
+        inside = (
+            low_ is not None and high_ is not None and low_ >= -(1 << type_.bits - 1) and high_ < 1 << type_.bits - 1
+        )
+        far = (low_ is not None and low_ < -(1 << type_.bits - 1)) or (
+            high_ is not None and high_ >= 1 << type_.bits - 1
+        )
         return ("as" if far and not inside else "fits", spell(type_), raw)
 
     def binary(self, e: tree.Binary, given: Mapping[tree.Symbol, tuple[Expr, tree.Scalar]]) -> Expr:
@@ -266,7 +261,9 @@ class Reader:
             return ("as", spell(type_), ("mul", a, 1 << b))
         if e.op == ">>":
             known = isinstance(b, int) and 0 <= b <= MOST_SHIFT
-            return ("shr", self.convert(a, self.typed(e.left, given), type_), b) if known else self.numbers.unknown(e.type)
+            return (
+                ("shr", self.convert(a, self.typed(e.left, given), type_), b) if known else self.numbers.unknown(e.type)
+            )
         if e.op not in OPS:
             return self.numbers.unknown(e.type)
         one, two = (self.convert(x, self.typed(s, given), type_) for x, s in ((a, e.left), (b, e.right)))
@@ -293,7 +290,9 @@ class Reader:
                 one, two = self.read(left, given), self.read(right, given)
                 if not (isinstance(one, int) and isinstance(two, int) and min(one, two) >= 0):
                     return None
-                return {"<": one < two, "<=": one <= two, ">": one > two, ">=": one >= two}.get(op, (one == two) == (op == "=="))
+                return {"<": one < two, "<=": one <= two, ">": one > two, ">=": one >= two}.get(
+                    op, (one == two) == (op == "==")
+                )
             case _:
                 return None
 
@@ -308,13 +307,13 @@ class Reader:
         if not all(map(self.numbers.is_shared, read)):
             return self.numbers.unknown(e.type)
         types = tuple(str(self.typed(a, given)) for a in e.arguments)
-        return self.numbers.number((e.intrinsic.name, str(e.type), types, tuple(read)), True, *_range(e.type))
+        return self.numbers.number((e.intrinsic.name, str(e.type), types, tuple(read)), True, *type_range(e.type))
 
     def call(self, e: tree.Call, given: Mapping[tree.Symbol, tuple[Expr, tree.Scalar]]) -> Expr:
         """Return the result of a function that only computes it."""
         *before, last = e.function.body or (None,)
-        plain = isinstance(last, tree.Return) and all(isinstance(s, tree.Declare) for s in before)
-        if not plain or last.value is None or given:
+        plain = all(isinstance(s, tree.Declare) for s in before)
+        if not plain or not isinstance(last, tree.Return) or last.value is None or given:
             return self.numbers.unknown(e.type)
         arguments = dict(zip(e.function.parameters, e.arguments, strict=False))
         inside = Scope(facts(e.function, self.scope.known.threads), arguments, self.scope, None)
@@ -354,7 +353,9 @@ class Reader:
         if symbol in self.scope.given and self.scope.caller is not None:
             argument = self.scope.given[symbol]
             return self.convert(Reader(numbers, self.scope.caller).read(argument), argument.type, symbol.type)
-        own = numbers.number((self.scope, symbol), self.is_one(symbol), *(known.ranges.get(symbol) or _range(symbol.type)))
+        own = numbers.number(
+            (self.scope, symbol), self.is_one(symbol), *(known.ranges.get(symbol) or type_range(symbol.type))
+        )
         loop, definition = known.loops.get(symbol), known.definitions.get(symbol)
         if loop is not None:
             return self.of_loop(loop)
@@ -401,7 +402,7 @@ class Reader:
                 stop = self.convert(stop, guard.stop.type, guard.symbol.type)  # type: ignore[arg-type]
                 yield ("less", index, stop) if step > 0 else ("less", stop, index)
             else:
-                low, high = span(self.numbers, step)
+                low, high = span(self.numbers.rows, step)
                 if (low or 0) > 0 or (high is not None and high < 0):
                     index, stop = self.name(guard.symbol), self.read(guard.stop)
                     stop = self.convert(stop, guard.stop.type, guard.symbol.type)  # type: ignore[arg-type]
@@ -417,7 +418,9 @@ class Reader:
                 if (op == "and") == truth:
                     yield from self.condition(left, truth)
                     yield from self.condition(right, truth)
-            case tree.Binary(op=op, left=left, right=right) if isinstance(left.type, tree.Scalar) and left.type.integral:
+            case tree.Binary(op=op, left=left, right=right) if (
+                isinstance(left.type, tree.Scalar) and left.type.integral
+            ):
                 yield from self.compare(op if truth else FLIPPED.get(op, ""), left, right)
             case tree.Var(symbol=symbol) if symbol not in known.changed and symbol in known.definitions:
                 yield from self.condition(known.definitions[symbol], truth)
@@ -452,63 +455,4 @@ def guards_of(known: Facts, at: tree.Element | tree.Call) -> tuple[Guard, ...]:
     return () if site is None else site.guards
 
 
-def mentions(e: tree.Expr) -> Iterator[tree.Symbol]:
-    """Yield the names in an expression."""
-    return (part.symbol for part in subexpressions(e) if isinstance(part, tree.Var))
-
-
-def span(numbers: Numbers, e: Expr) -> Bounds:
-    """Return what an expression is at least and at most, by the ranges of its numbers: None, where nobody says."""
-    if isinstance(e, int):
-        return e, e
-    head, *rest = e
-    if head == "var":
-        return numbers.rows[rest[0]][1:]
-    if head in ("as", "fits"):
-        low = -(1 << int(rest[0][1:]) - 1) if rest[0][0] == "i" else 0
-        high = low + (1 << int(rest[0][1:])) - 1
-        inside = span(numbers, rest[1])
-        if inside[0] is not None and inside[1] is not None and low <= inside[0] and inside[1] <= high:
-            return inside
-        if head == "fits":
-            return inside
-        return (low, high) if rest[0][0] == "u" else (None, None)
-    (a, b), (c, d) = span(numbers, rest[0]), span(numbers, rest[1])
-    return _span(head, a, b, c, d)
-
-
-def _span(op: str, a: int | None, b: int | None, c: int | None, d: int | None) -> Bounds:
-    plus = a is not None and a >= 0
-    match op:
-        case "add":
-            return (None if a is None or c is None else a + c), (None if b is None or d is None else b + d)
-        case "sub":
-            return (None if a is None or d is None else a - d), (None if b is None or c is None else b - c)
-        case "mul":
-            if a is not None and b is not None and c is not None and d is not None:
-                ends = [x * y for x in (a, b) for y in (c, d)]
-                return min(ends), max(ends)
-            if plus and c is not None and c >= 0:
-                return a * c, (0 if 0 in (b, d) else None)  # type: ignore[operator]
-            return None, None
-        case "quo" if plus and c is not None and c > 0:
-            return (a // d if d is not None else 0), (b // c if b is not None else None)  # type: ignore[operator]
-        case "rem" if plus and c is not None and c > 0:
-            most = [x for x in (b, d - 1 if d is not None else None) if x is not None]
-            return 0, min(most) if most else None
-        case "shr" if plus and c is not None and c == d:
-            return a >> c, (b >> c if b is not None else None)  # type: ignore[operator]
-        case "and":
-            tops = [y for x, y in ((a, b), (c, d)) if x is not None and x >= 0 and y is not None]
-            return (0, min(tops)) if tops else (None, None)
-        case "or" | "xor" if plus and c is not None and c >= 0 and b is not None and d is not None:
-            return 0, (1 << max(b, d).bit_length()) - 1
-        case "min" if b is not None or d is not None:
-            return (None if a is None or c is None else min(a, c)), min(x for x in (b, d) if x is not None)
-        case "max" if a is not None or c is not None:
-            return max(x for x in (a, c) if x is not None), (None if b is None or d is None else max(b, d))
-        case _:
-            return None, None
-
-
-__all__ = ["GRID", "Numbers", "Reader", "Scope", "guards_of", "span"]
+__all__ = ["Numbers", "Reader", "Scope", "guards_of", "spell"]

@@ -38,8 +38,9 @@ class Claim:
     """What is claimed of two accesses.
 
     `vars`: of each number, whether it is one for both accesses, the least and the greatest that it can be (None: nobody says).
-    `agree`: expressions that are equal for both. `told`: if all of the first are equal for both, so are the second. `where`: comparisons `(rel, a, b)` that hold where each is made. `index`: the
-    places of both, along each axis. `goal`: what is equal if they meet; None: they never do.
+    `agree`: expressions that are equal for both. `told`: if all of the first are equal for both, so are the second. `where`:
+    comparisons `(rel, a, b)` that hold where each is made. `index`: the places of both, along each axis. `goal`: what is equal if
+    they meet; None: they never do.
     """
 
     vars: tuple[tuple[bool, int | None, int | None], ...]
@@ -240,11 +241,11 @@ class Checker:
                 return [self.pair(*claim.index[rest[0]])]
             case "distinct":
                 n, *places = rest
-                equal, found = claim.told[n]
+                equal, same = claim.told[n]
                 need(n >= 0 and len(equal) == len(places))
                 for e, f in zip(equal, places, strict=True):
                     self.zero(f, sub(self.value(0, e), self.value(1, e)))
-                return [self.pair(e, e) for e in found]
+                return [self.pair(e, e) for e in same]
             case "promised":
                 side, n, *way = rest
                 e = claim.said(side)[n]

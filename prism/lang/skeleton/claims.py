@@ -1,15 +1,20 @@
-"""Makes a claim of two accesses of a skeleton: their indices as the machine computes them, and in what unit they may meet."""
+"""Claims: what the prover says of two accesses of a skeleton, in terms that the checker of arguments takes.
+
+A claim has the indices of both as the machine computes them, counted from their object on, what holds where each is made, and in
+what unit they may meet. Calls stand inline. It is made from the program's text, not from what the prover read there.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Iterator
 
 from prism.lang import tree
-from prism.lang.arguments.express import Condition, Expr, Numbers, Reader, Scope, guards_of, spell
-from prism.lang.certify.apart import Claim
+from prism.lang.arguments.express import Condition, Expr, Numbers, Reader, Scope, guards_of
+from prism.lang.arguments.search import find
+from prism.lang.certify.apart import Argument, Claim
 from prism.lang.skeleton.make import Frame, Link, Loop, Made
 from prism.lang.types import INT32
-from prism.lang.types.perspective import BLOCK, GRID, Level, Perspective
+from prism.lang.types.perspective import Level, Perspective
 
 MOST = 64
 """Conditions around an access that are looked at."""
@@ -91,7 +96,7 @@ class _Maker:
     def guards(self, frame: Frame, at: tree.Element | tree.Call) -> list[Condition]:
         return [c for guard in guards_of(frame.known, at) for c in self.reader(frame).conditions(guard)]
 
-    def resolve(
+    def resolve(  # noqa: C901
         self, links: tuple[Link, ...], place: int, symbol: tree.Symbol, given: tuple[tuple[Expr, object], ...]
     ) -> tuple[Expr, ...]:
         """Return the indices in the object behind a name, through views and calls."""
@@ -101,7 +106,9 @@ class _Maker:
             if len(symbol.view.params) != len(given):
                 raise Unsaid
             values = {
-                p: (e, type_) for p, (e, type_) in zip(symbol.view.params, given, strict=True) if isinstance(type_, tree.Scalar)
+                p: (e, type_)
+                for p, (e, type_) in zip(symbol.view.params, given, strict=True)
+                if isinstance(type_, tree.Scalar)
             }
             given = tuple((reads.read(i, values), reads.typed(i, values)) for i in symbol.view.index)
             symbol = symbol.view.source
@@ -212,4 +219,27 @@ def _agreed(numbers: Numbers) -> tuple[Expr, ...]:
     return ()
 
 
-__all__ = ["BLOCK", "GRID", "make", "spell"]
+MOST_KEPT = 1 << 14
+"""Claims of one process whose arguments are kept; then all are forgotten."""
+_kept: dict[Claim, Argument | None] = {}
+
+
+def argue(one: Made, two: Made, loop: Loop | None, unit: Perspective | None) -> tuple[Claim, Argument] | None:
+    """Return a claim of two accesses with an argument that the checker accepts; None where there is none."""
+    try:
+        claim = make(one, two, loop, unit)
+        if claim is None:
+            return None
+        if claim not in _kept:
+            if len(_kept) >= MOST_KEPT:
+                _kept.clear()
+            _kept[claim] = find(claim)
+        found = _kept[claim]
+    except Exception:  # a fault of the search costs an argument, and no more
+        return None
+    return None if found is None else (claim, found)
+
+
+def is_owner(one: Made, two: Made, unit: Perspective | None) -> bool:
+    """Whether a unit has all threads that may touch an object: then nothing is to be shown."""
+    return unit is not None and all(made.links[0].touch.root.perspective <= unit for made in (one, two))
