@@ -19,14 +19,15 @@ from pathlib import Path
 from typing import Any
 
 from prism.lang.arguments import find
-from prism.lang.certify.apart import OPERATORS, Argument, Claim, meetings, proves
+from prism.lang.certify.apart import OPERATORS, Argument, proves
 from prism.lang.certify.arguments import spell
+from prism.lang.certify.machine import Claim, Rule, meetings
 
 TYPES = ("u3", "u4", "i4", "u5", "i5", "i6", "u6", "i8")
 MOST_PAIRS = 6000
 """Pairs of values that are tried of one claim."""
 MUTANTS, TRIED = 20, 3
-"""Mutants of an argument; so many of those that are rejected are compared with brute force."""
+"""Mutants of an argument; so many of them are compared with brute force."""
 LEFT = 8
 """Of claims for which no argument is found, each so many-th is tried by brute force."""
 
@@ -66,7 +67,11 @@ class Drawn:
             goal = None
         if draw.random() < 0.2:
             agree = (("quo", ("var", 0), draw.choice((2, 4))),)
-        told = ((((self.part(1)),), (("var", 0),)),) if draw.random() < 0.1 else ()
+        told: tuple[Rule, ...] = ()
+        if draw.random() < 0.15:
+            same = self.part(1)
+            asked = tuple(self.condition() for _ in range(draw.randrange(2)))
+            told = (Rule((asked, asked), ((same, same),), ((("var", 0), ("var", 0)),)),)
         return Claim(tuple(vars_), agree, (where[0], where[1]), ((e, second),), goal, told)
 
     def condition(self) -> Any:
@@ -210,12 +215,13 @@ def judge(seed: int, most: int = MUTANTS) -> Iterator[tuple[str, Claim, Argument
         other, said = mutant(draw, claim, argument)
         if count_pairs(other) > 3 * MOST_PAIRS:
             continue
-        if proves(other, said):
+        accepted = proves(other, said)
+        if number >= TRIED:
+            yield ("mutant accepted" if accepted else "mutant rejected"), other, said
+        elif accepted:
             yield ("wrong: mutant accepted, false" if is_refuted(other) else "mutant accepted, true"), other, said
-        elif number < TRIED:
-            yield ("mutant rejected, false" if is_refuted(other) else "mutant rejected, true"), other, said
         else:
-            yield "mutant rejected", other, said
+            yield ("mutant rejected, false" if is_refuted(other) else "mutant rejected, true"), other, said
 
 
 def main() -> None:
@@ -223,12 +229,13 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--count", type=int, default=2000)
     parser.add_argument("--seed", type=int, default=0)
+    parser.add_argument("--mutants", type=int, default=MUTANTS, help="of each argument")
     parser.add_argument("--folder", type=Path)
     given = parser.parse_args()
     found: Counter[str] = Counter()
     texts = []
     for seed in range(given.seed, given.seed + given.count):
-        for place, (word, claim, argument) in enumerate(judge(seed)):
+        for place, (word, claim, argument) in enumerate(judge(seed, given.mutants)):
             found[word] += 1
             if "wrong" in word:
                 print(seed, place, word, claim)

@@ -56,10 +56,15 @@ Record var : Type := Variable_ { shared : bool; low : option Z; high : option Z 
 Inductive rel : Type := Less | AtMost | Equal.
 Record cond : Type := Cond { how : rel; left : expr; right : expr }.
 
+(* What is said of numbers of both accesses: where some comparisons hold for each, and some expressions are equal, others are. *)
+Record rule : Type := Rule {
+  if1 : list cond; if2 : list cond;
+  equal : list (expr * expr); therefore : list (expr * expr) }.
+
 Record claim : Type := Claim {
   vars : list var;
   agree : list expr;               (* expressions that are equal for both *)
-  told : list (list expr * list expr);  (* if the first are equal for both, so are the second: numbers that are distinct *)
+  told : list rule;
   where1 : list cond;              (* what holds where the first access is made *)
   where2 : list cond;
   index : list (expr * expr);      (* the places of both, along each axis *)
@@ -75,6 +80,15 @@ Definition holds (r : nat -> Z) (c : cond) : Prop :=
 
 Definition sound_cond (r : nat -> Z) (c : cond) : Prop := kept r (left c) /\ kept r (right c) /\ holds r c.
 
+Definition pair_kept (r1 r2 : nat -> Z) (e : expr * expr) : Prop := kept r1 (fst e) /\ kept r2 (snd e).
+Definition pair_equal (r1 r2 : nat -> Z) (e : expr * expr) : Prop := eval r1 (fst e) = eval r2 (snd e).
+Definition cond_kept (r : nat -> Z) (k : cond) : Prop := kept r (left k) /\ kept r (right k).
+
+Definition obeys (r1 r2 : nat -> Z) (t : rule) : Prop :=
+  (Forall (cond_kept r1) (if1 t) /\ Forall (cond_kept r2) (if2 t) /\ Forall (pair_kept r1 r2) (equal t ++ therefore t)) /\
+  (Forall (holds r1) (if1 t) -> Forall (holds r2) (if2 t) -> Forall (pair_equal r1 r2) (equal t) ->
+   Forall (pair_equal r1 r2) (therefore t)).
+
 Definition goals (c : claim) : list expr := match goal c with Some l => l | None => [] end.
 
 (* Values of the numbers that two accesses may have: they keep to the ranges, to what both agree on, and to the promises. *)
@@ -82,8 +96,7 @@ Definition possible (c : claim) (r1 r2 : nat -> Z) : Prop :=
   (forall v x, nth_error (vars c) v = Some x ->
      within x (r1 v) /\ within x (r2 v) /\ (shared x = true -> r1 v = r2 v)) /\
   Forall (fun e => kept r1 e /\ kept r2 e /\ eval r1 e = eval r2 e) (agree c) /\
-  Forall (fun t => Forall (fun e => kept r1 e /\ kept r2 e) (fst t ++ snd t) /\
-     (Forall (fun e => eval r1 e = eval r2 e) (fst t) -> Forall (fun e => eval r1 e = eval r2 e) (snd t))) (told c) /\
+  Forall (obeys r1 r2) (told c) /\
   Forall (fun e => kept r1 e /\ kept r2 e) (goals c) /\
   Forall (fun e => kept r1 (fst e) /\ kept r2 (snd e)) (index c).
 
@@ -263,7 +276,8 @@ Fixpoint inner (w : list at_) (e : expr) : option expr :=
 (* The expressions of a claim whose promises are kept, for one of the accesses. *)
 Definition said (second : bool) : list expr :=
   flat_map (fun k => [left k; right k]) (if second then where2 c else where1 c) ++ agree c ++
-  flat_map (fun t => fst t ++ snd t) (told c) ++ goals c ++
+  flat_map (fun t => flat_map (fun k => [left k; right k]) (if second then if2 t else if1 t) ++
+     map (fun e => if second then snd e else fst e) (equal t ++ therefore t)) (told c) ++ goals c ++
   map (fun e => if second then snd e else fst e) (index c).
 
 Definition of_promise (second : bool) (n : nat) (w : list at_) : option (list fact) :=
@@ -280,7 +294,7 @@ Inductive step : Type :=
 | Range (second : bool) (v : nat)                  (* what a number can be *)
 | Where (second : bool) (n : nat)                  (* a condition *)
 | Agreed (n : nat) | Meets (n : nat)               (* what both agree on; where they meet *)
-| Distinct (n : nat) (l : list nat)                (* distinct numbers that are equal: those facts say so *)
+| Told (n : nat) (l1 l2 l : list nat)              (* a rule: facts that say what it asks for *)
 | Promised (second : bool) (n : nat) (w : list at_)
 | Sum (l : list (poly * nat))                      (* a sum of facts, each as often as said *)
 | Product (f g : nat)
@@ -300,22 +314,34 @@ Definition Ge_at (fs : list fact) (f : nat) (p : poly) : bool :=
 Definition Is_at (fs : list fact) (f : nat) (p : poly) : bool :=
   match nth_error fs f with Some (Is q) => same p q | _ => false end.
 
-(* Whether facts say of each expression that it is equal for both. *)
-Fixpoint equal_at (fs : list fact) (es : list expr) (l : list nat) : bool :=
+(* Whether facts say of each pair that it is equal, and of each comparison that it holds. *)
+Fixpoint equal_at (fs : list fact) (es : list (expr * expr)) (l : list nat) : bool :=
   match es, l with
   | [], [] => true
   | e :: es, f :: l =>
-      match value false e, value true e with
+      match value false (fst e), value true (snd e) with
       | Some p, Some q => Is_at fs f (sub p q) && equal_at fs es l
       | _, _ => false
       end
   | _, _ => false
   end.
 
-Fixpoint all_pairs (es : list expr) : option (list fact) :=
+Fixpoint hold_at (second : bool) (fs : list fact) (ks : list cond) (l : list nat) : bool :=
+  match ks, l with
+  | [], [] => true
+  | k :: ks, f :: l =>
+      match of_cond second k with
+      | Some [Ge p] => Ge_at fs f p && hold_at second fs ks l
+      | Some [Is p] => Is_at fs f p && hold_at second fs ks l
+      | _ => false
+      end
+  | _, _ => false
+  end.
+
+Fixpoint all_pairs (es : list (expr * expr)) : option (list fact) :=
   match es with
   | [] => Some []
-  | e :: es => bind (of_pair e e) (fun fs => option_map (app fs) (all_pairs es))
+  | e :: es => bind (of_pair (fst e) (snd e)) (fun fs => option_map (app fs) (all_pairs es))
   end.
 
 Fixpoint sum (fs : list fact) (l : list (poly * nat)) : option fact :=
@@ -344,7 +370,10 @@ Definition follow (fs : list fact) (s : step) : option (list fact) :=
   | Where b n => bind (nth_error (if b then where2 c else where1 c) n) (of_cond b)
   | Agreed n => bind (nth_error (agree c) n) (fun e => of_pair e e)
   | Meets n => bind (nth_error (index c) n) (fun e => of_pair (fst e) (snd e))
-  | Distinct n l => bind (nth_error (told c) n) (fun t => if equal_at fs (fst t) l then all_pairs (snd t) else None)
+  | Told n l1 l2 l =>
+      bind (nth_error (told c) n) (fun t =>
+        if hold_at false fs (if1 t) l1 && hold_at true fs (if2 t) l2 && equal_at fs (equal t) l
+        then all_pairs (therefore t) else None)
   | Promised b n w => of_promise b n w
   | Sum l => option_map (fun x => [x]) (sum fs l)
   | Product f g =>
@@ -482,13 +511,23 @@ Fixpoint vars_kept (vs : list var) (v : nat) (r1 r2 : nat -> Z) : bool :=
 
 Definition conds_kept (r : nat -> Z) (l : list cond) : bool := forallb (fun k => kept_b r (left k) && kept_b r (right k)) l.
 
+Definition holds_b (r : nat -> Z) (k : cond) : bool :=
+  let a := eval r (left k) in
+  let b := eval r (right k) in
+  match how k with Less => a <? b | AtMost => a <=? b | Equal => a =? b end.
+
+Definition obeys_b (r1 r2 : nat -> Z) (t : rule) : bool :=
+  let equals := forallb (fun e => eval r1 (fst e) =? eval r2 (snd e)) in
+  conds_kept r1 (if1 t) && conds_kept r2 (if2 t) &&
+  forallb (fun e => kept_b r1 (fst e) && kept_b r2 (snd e)) (equal t ++ therefore t) &&
+  (negb (forallb (holds_b r1) (if1 t) && forallb (holds_b r2) (if2 t) && equals (equal t)) || equals (therefore t)).
+
 Definition witnessed (c : claim) (one two : list Z) : bool :=
   let r1 := of_list one in
   let r2 := of_list two in
   vars_kept (vars c) 0 r1 r2 &&
   forallb (fun e => kept_b r1 e && kept_b r2 e && (eval r1 e =? eval r2 e)) (agree c) &&
-  forallb (fun t => forallb (fun e => kept_b r1 e && kept_b r2 e) (fst t ++ snd t) &&
-     (negb (forallb (fun e => eval r1 e =? eval r2 e) (fst t)) || forallb (fun e => eval r1 e =? eval r2 e) (snd t))) (told c) &&
+  forallb (obeys_b r1 r2) (told c) &&
   forallb (fun e => kept_b r1 e && kept_b r2 e) (goals c) &&
   forallb (fun e => kept_b r1 (fst e) && kept_b r2 (snd e)) (index c) &&
   conds_kept r1 (where1 c) && conds_kept r2 (where2 c) &&

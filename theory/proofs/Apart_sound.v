@@ -351,7 +351,10 @@ Proof.
   - assert (S : sound_cond (r s) k) by (destruct s; simpl; auto). destruct S as (S1 & S2 & _).
     destruct D as [<-|[<-|[]]]; auto.
   - destruct (A _ H) as (S1 & S2 & _). destruct s; auto.
-  - destruct (T _ H) as (S & _). rewrite Forall_forall in S. destruct (S _ D). destruct s; auto.
+  - destruct (T _ H) as ((S1 & S2 & S3) & _). rewrite Forall_forall in S1, S2, S3. rewrite in_app_iff, in_flat_map, in_map_iff in D.
+    destruct D as [(q & D & E)|(q & <- & D)].
+    + assert (S : cond_kept (r s) q) by (destruct s; simpl; auto). destruct S. destruct E as [<-|[<-|[]]]; auto.
+    + destruct (S3 _ D). destruct s; auto.
   - destruct (G _ H) as (S1 & S2). destruct s; auto.
   - destruct (I _ H) as (S1 & S2). destruct s; auto.
 Qed.
@@ -396,20 +399,34 @@ Proof.
   apply value_sound in H2; auto. each; lia.
 Qed.
 
-Lemma equal_at_sound fs es : forall l, Forall known fs -> Forall (fun e => kept r1 e /\ kept r2 e) es ->
-  equal_at c ds fs es l = true -> Forall (fun e => eval r1 e = eval r2 e) es.
+Lemma equal_at_sound fs es : forall l, Forall known fs -> Forall (pair_kept r1 r2) es ->
+  equal_at c ds fs es l = true -> Forall (pair_equal r1 r2) es.
 Proof.
-  induction es as [|e es IH]; intros [|f l] K P H; simpl in H; try discriminate; constructor.
-  - inversion P as [|? ? [P1 P2]]; subst.
-    destruct (value c ds false e) eqn:E1; [|discriminate]. destruct (value c ds true e) eqn:E2; [|discriminate].
-    apply andb_true_iff in H. destruct H as [H _]. apply (Is_at_sound _ _ _ K) in H. autorewrite with vals in H.
-    apply (value_sound e false) in E1; auto. apply (value_sound e true) in E2; auto. simpl in E1, E2. lia.
-  - inversion P; subst. destruct (value c ds false e); [|discriminate]. destruct (value c ds true e); [|discriminate].
-    apply andb_true_iff in H. destruct H as [_ H]. eapply IH; eauto.
+  induction es as [|e es IH]; intros [|f l] K P H; simpl in H; try discriminate; constructor;
+    inversion P as [|? ? [P1 P2]]; subst;
+    (destruct (value c ds false (fst e)) eqn:E1; [|discriminate]); (destruct (value c ds true (snd e)) eqn:E2; [|discriminate]);
+    apply andb_true_iff in H; destruct H as [H1 H2].
+  - apply (Is_at_sound _ _ _ K) in H1. autorewrite with vals in H1.
+    apply (value_sound (fst e) false) in E1; auto. apply (value_sound (snd e) true) in E2; auto.
+    unfold pair_equal. simpl in E1, E2. lia.
+  - eapply IH; eauto.
 Qed.
 
-Lemma all_pairs_sound es : forall fs, Forall (fun e => kept r1 e /\ kept r2 e) es ->
-  Forall (fun e => eval r1 e = eval r2 e) es -> all_pairs c ds es = Some fs -> Forall known fs.
+Lemma hold_at_sound s fs ks : forall l, Forall known fs -> Forall (cond_kept (r s)) ks ->
+  hold_at c ds s fs ks l = true -> Forall (holds (r s)) ks.
+Proof.
+  induction ks as [|k ks IH]; intros [|f l] K P H; simpl in H; try discriminate; constructor;
+    inversion P as [|? ? [P1 P2]]; subst; unfold of_cond in H;
+    (destruct (value c ds s (left k)) as [p|] eqn:E1; [|discriminate]);
+    (destruct (value c ds s (right k)) as [q|] eqn:E2; [|discriminate]); simpl in H.
+  - apply value_sound in E1; auto. apply value_sound in E2; auto. unfold holds.
+    destruct (how k); apply andb_true_iff in H; destruct H as [H _];
+      first [apply (Is_at_sound _ _ _ K) in H | apply (Ge_at_sound _ _ _ K) in H]; autorewrite with vals in H; lia.
+  - destruct (how k); apply andb_true_iff in H; destruct H as [_ H]; eapply IH; eauto.
+Qed.
+
+Lemma all_pairs_sound es : forall fs, Forall (pair_kept r1 r2) es ->
+  Forall (pair_equal r1 r2) es -> all_pairs c ds es = Some fs -> Forall known fs.
 Proof.
   induction es as [|e es IH]; simpl; intros fs P Q H; inv; [constructor|].
   inversion P as [|? ? [P1 P2]]; inversion Q; subst.
@@ -437,9 +454,12 @@ Proof.
     destruct (A _ H0) as (A1 & A2). pose proof meets as M. unfold meet in M. rewrite Forall_forall in M.
     eapply of_pair_sound; [| | |exact H]; auto.
   - inv. apply nth_error_In in H0. destruct is_made as [(_ & _ & T & _) _]. rewrite Forall_forall in T.
-    destruct (T _ H0) as (P & Q). apply Forall_app in P. destruct P as [P1 P2].
-    destruct (equal_at c ds fs (fst x) l) eqn:E; [|discriminate].
-    eapply all_pairs_sound; [exact P2| |exact H]. apply Q. eapply equal_at_sound; eauto.
+    destruct (T _ H0) as ((P1 & P2 & P3) & Q). apply Forall_app in P3. destruct P3 as [P3 P4].
+    destruct (hold_at c ds false fs (if1 x) l1 && hold_at c ds true fs (if2 x) l2 && equal_at c ds fs (equal x) l) eqn:E;
+      [|discriminate].
+    apply andb_true_iff in E. destruct E as [E E3]. apply andb_true_iff in E. destruct E as [E1 E2].
+    eapply all_pairs_sound; [exact P4| |exact H].
+    apply Q; [eapply (hold_at_sound false)|eapply (hold_at_sound true)|eapply equal_at_sound]; eauto.
   - eapply of_promise_sound; eauto.
   - destruct (sum fs l) eqn:E; simpl in H; [|discriminate]. inv. constructor; auto. eapply sum_sound; eauto.
   - destruct (nth_error fs f) as [[p|p]|] eqn:E1; try discriminate.
@@ -546,6 +566,33 @@ Proof.
   induction e; simpl; auto; rewrite ?andb_true_iff, ?Z.leb_le, ?Z.ltb_lt; intuition.
 Qed.
 
+Lemma conds_kept_ok r l : conds_kept r l = true -> Forall (cond_kept r) l.
+Proof.
+  unfold conds_kept. rewrite forallb_forall, Forall_forall. intros H k Hk. specialize (H _ Hk).
+  apply andb_true_iff in H. destruct H. split; apply kept_b_ok; auto.
+Qed.
+
+Lemma holds_b_true r k : holds r k -> holds_b r k = true.
+Proof. unfold holds, holds_b. destruct (how k); rewrite ?Z.ltb_lt, ?Z.leb_le, ?Z.eqb_eq; auto. Qed.
+
+Lemma equals_ok r1 r2 l : forallb (fun e => eval r1 (fst e) =? eval r2 (snd e)) l = true <-> Forall (pair_equal r1 r2) l.
+Proof.
+  rewrite forallb_forall, Forall_forall. split; intros H e He; specialize (H _ He); apply Z.eqb_eq; exact H.
+Qed.
+
+Lemma obeys_b_ok r1 r2 t : obeys_b r1 r2 t = true -> obeys r1 r2 t.
+Proof.
+  unfold obeys_b, obeys. rewrite !andb_true_iff, orb_true_iff. intros [[[K1 K2] K3] I]. split; [split; [|split]|].
+  - apply conds_kept_ok. auto.
+  - apply conds_kept_ok. auto.
+  - rewrite Forall_forall. intros e He. rewrite forallb_forall in K3. specialize (K3 _ He).
+    apply andb_true_iff in K3. destruct K3. split; apply kept_b_ok; auto.
+  - intros H1 H2 H3. destruct I as [I|I]; [|apply equals_ok; auto].
+    apply negb_true_iff in I. rewrite <- not_true_iff_false in I. exfalso. apply I. rewrite !andb_true_iff, !forallb_forall.
+    rewrite Forall_forall in H1, H2. apply equals_ok in H3. rewrite forallb_forall in H3.
+    repeat split; intros x Hx; auto using holds_b_true.
+Qed.
+
 Lemma vars_kept_ok vs r1 r2 : forall n, vars_kept vs n r1 r2 = true -> forall v x, nth_error vs v = Some x ->
   within x (r1 (n + v)%nat) /\ within x (r2 (n + v)%nat) /\ (shared x = true -> r1 (n + v)%nat = r2 (n + v)%nat).
 Proof.
@@ -570,12 +617,7 @@ Proof.
   split; [split; [|split; [|split; [|split]]]|split; [|split]].
   - intros v x E. exact (vars_kept_ok _ _ _ _ V _ _ E).
   - intros k Hk. specialize (A _ Hk). rewrite !andb_true_iff, Z.eqb_eq in A. destruct A as [[A1 A2] A3]. auto using kept_b_ok.
-  - intros k Hk. specialize (T _ Hk). rewrite andb_true_iff, forallb_forall in T. destruct T as [T1 T2]. split.
-    + rewrite Forall_forall. intros e He. specialize (T1 _ He). apply andb_true_iff in T1. destruct T1. auto using kept_b_ok.
-    + intros Q. apply orb_true_iff in T2. destruct T2 as [T2|T2].
-      * apply negb_true_iff in T2. rewrite <- not_true_iff_false in T2. exfalso. apply T2.
-        apply forallb_forall. intros e He. rewrite Forall_forall in Q. apply Z.eqb_eq. auto.
-      * rewrite Forall_forall. rewrite forallb_forall in T2. intros e He. apply Z.eqb_eq. auto.
+  - intros k Hk. apply obeys_b_ok. auto.
   - intros k Hk. specialize (G _ Hk). rewrite andb_true_iff in G. destruct G. auto using kept_b_ok.
   - intros k Hk. specialize (I _ Hk). rewrite andb_true_iff in I. destruct I. auto using kept_b_ok.
   - intros k Hk. specialize (W1 _ Hk). rewrite andb_true_iff in W1. destruct W1. auto using kept_b_ok.

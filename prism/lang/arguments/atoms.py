@@ -121,7 +121,9 @@ class Atoms(Bounds):
                     f = self.prove(p)
                     g = self.prove(sub(q, const(1)))
                     zero, low, high = self.take("divided", i, f, g)
-                    self.low.setdefault(i, (0, zero))
+                    if i not in self.low or self.low[i][0] < 0:
+                        self.low[i] = 0, zero
+                        self.products.clear()
                     self.settle_quotient(i, p, q, low, high)
             case "and", _, q:
                 if self.positive(self.reduce(q)[0]) is not None:
@@ -230,9 +232,12 @@ class Atoms(Bounds):
             self.guards += [self.reduced(low), self.reduced(high)]
             return
         for fact, table, other in ((low, self.high, self.upper(inside)), (high, self.low, self.lower(inside))):
-            if other is None or i in table:
+            if other is None:
                 continue
             value, parts = other
+            have = table.get(i, (value // by + 1, 0) if table is self.high else (value // by - 1, 0))[0]
+            if have <= value // by if table is self.high else have >= value // by:
+                continue
             f = self.add_up([(const(1), self.reduced(fact)), *parts])
             table[i] = value // by, self.take("round", by, f)[0]
         self.products.clear()

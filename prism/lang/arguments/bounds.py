@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from typing import Any
 
-from prism.lang.certify.apart import GE, IS, Checker, Claim, Mono, Poly, Unproved, add, atom, const, mul, scale, sub
+from prism.lang.certify.apart import GE, IS, Checker, Mono, Poly, Unproved, add, atom, const, mul, scale, sub
+from prism.lang.certify.machine import Claim
 
 Parts = list[tuple[Poly, int]]
 """Facts, each with how often it is taken."""

@@ -17,6 +17,7 @@ from prism.lang.facts.addresses import Among, Guard, sites
 from prism.lang.facts.definitions import Facts, facts
 from prism.lang.facts.polynomials import EXTREMES
 from prism.lang.facts.wraps import computation_type
+from prism.lang.intrinsics.layouts import strides_nest
 from prism.lang.types.perspective import BLOCK, Level, Perspective
 
 Expr = Any
@@ -426,6 +427,19 @@ class Reader:
                 yield from self.condition(known.definitions[symbol], truth)
             case tree.Var(symbol=symbol) if symbol in self.scope.given and self.scope.caller is not None:
                 yield from Reader(self.numbers, self.scope.caller).condition(self.scope.given[symbol], truth)
+            case _:
+                pass
+
+    def nests(self, e: tree.Expr) -> Iterator[tuple[tuple[Expr, Expr], ...]]:
+        """Yield the axes, extents and strides, that are said to nest where a condition holds."""
+        match e:
+            case tree.Binary(op="and", left=left, right=right):
+                yield from self.nests(left)
+                yield from self.nests(right)
+            case tree.Apply(intrinsic=intrinsic, arguments=arguments) if intrinsic is strides_nest:
+                read = [self.read(a) for a in arguments]
+                if all(map(self.numbers.is_shared, read)):
+                    yield tuple(zip(read[::2], read[1::2], strict=True))
             case _:
                 pass
 

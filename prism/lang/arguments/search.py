@@ -14,21 +14,18 @@ from prism.lang.arguments.bounds import MOST_TERMS, Contradiction, Parts, withou
 from prism.lang.certify.apart import (
     GE,
     Argument,
-    Claim,
-    Expr,
     Mono,
     Poly,
     Unproved,
     add,
     atom,
     const,
-    has_promises,
     mul,
     proves,
     scale,
     sub,
-    witnessed,
-)  # fmt: skip
+)
+from prism.lang.certify.machine import Claim, Expr, has_promises, witnessed  # fmt: skip
 
 MOST_ROUNDS = 24
 
@@ -177,13 +174,40 @@ class Searcher(Atoms):
     def tell(self) -> bool:
         """Take what is said to be distinct, where it is equal."""
         found = False
-        for n, (equal, _) in enumerate(self.claim.told):
-            if n not in self.taken and all(map(self.is_shown, equal)):
-                self.taken.add(n)
-                facts = [self.equal(self.value(0, e), self.value(1, e)) for e in equal]
-                self.left += self.take("distinct", n, *facts)
-                found = True
+        for n, rule in enumerate(self.claim.told):
+            pairs = [(self.value(0, a), self.value(1, b)) for a, b in rule.equal]
+            if n in self.taken or any(self.reduce(sub(*pair))[0] and not self.is_left(sub(*pair)) for pair in pairs):
+                continue
+            asked: list[list[int | None]] = [[], []]
+            for side in (0, 1):
+                for rel, a, b in rule.where[side]:
+                    asked[side].append(
+                        self.prove_or_none(self.compared(rel, self.value(side, a), self.value(side, b))[1])
+                    )
+            if None in asked[0] or None in asked[1]:
+                continue
+            self.taken.add(n)
+            places = tuple(
+                self.equal(*pair) if not self.reduce(sub(*pair))[0] else self.of_left(sub(*pair)) for pair in pairs
+            )
+            self.left += self.take("told", n, tuple(asked[0]), tuple(asked[1]), places)
+            found = True
         return found
+
+    def is_left(self, p: Poly) -> bool:
+        """Whether an equation that is not taken apart says that a polynomial is 0."""
+        return any(
+            self.reduce(p)[0] in (self.facts[f][1], scale(-1, self.facts[f][1])) for f in map(self.reduced, self.left)
+        )
+
+    def of_left(self, p: Poly) -> int:
+        """Return the place of the fact that a polynomial is 0, as an equation says that is not taken apart."""
+        inside, parts = self.reduce(p)
+        for f in map(self.reduced, self.left):
+            for sign in (1, -1):
+                if scale(sign, self.facts[f][1]) == inside:
+                    return self.take("sum", (const(sign), f), *((scale(-1, t), g) for t, g in parts))[0]
+        raise Unproved
 
     def equal(self, a: Poly, b: Poly) -> int:
         """Return the place of the fact that two polynomials are equal, which stand for the same."""

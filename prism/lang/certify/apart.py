@@ -4,17 +4,16 @@ A claim has the indices of both accesses as the machine computes them, in types 
 (`atoms`: quotients, remainders, parts of numbers) and derives facts: that a polynomial of atoms is not negative, or is 0. The
 rules are those of theory/proofs/Apart.v, by the same names, where they are proved to suffice. Nothing here knows how arguments
 are found.
-
-Expressions are an integer, `("var", v)`, `(op, a, b)`, `("as", type, a)` or `("fits", type, a)`; the last is said to fit.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-Expr = Any
+from prism.lang.certify.machine import MOST_BITS, Claim, Expr, Values, bits, has_promises, least, witnessed
+
 Mono = tuple[int, ...]
 Poly = Mapping[Mono, int]
 """Products of atoms, by their numbers in order, with their factors; none is 0."""
@@ -22,39 +21,12 @@ Fact = tuple[str, Poly]
 """`("ge", p)`: p is not negative; `("is", p)`: p is 0."""
 Atom = tuple[Any, ...]
 Step = tuple[Any, ...]
-Values = Sequence[int]
 OPERATORS = frozenset({"add", "sub", "mul", "quo", "rem", "shr", "and", "or", "xor", "min", "max"})
 GE, IS = "ge", "is"
-MOST_BITS = 256
-"""Bits of a type, or of a shift: no machine has more."""
 
 
 class Unproved(Exception):
     """A step that does not follow, or an argument that does not show what is claimed."""
-
-
-@dataclass(frozen=True, slots=True)
-class Claim:
-    """What is claimed of two accesses.
-
-    `vars`: of each number, whether it is one for both accesses, the least and the greatest that it can be (None: nobody says).
-    `agree`: expressions that are equal for both. `told`: if all of the first are equal for both, so are the second. `where`:
-    comparisons `(rel, a, b)` that hold where each is made. `index`: the places of both, along each axis. `goal`: what is equal if
-    they meet; None: they never do.
-    """
-
-    vars: tuple[tuple[bool, int | None, int | None], ...]
-    agree: tuple[Expr, ...]
-    where: tuple[tuple[tuple[str, Expr, Expr], ...], tuple[tuple[str, Expr, Expr], ...]]
-    index: tuple[tuple[Expr, Expr], ...]
-    goal: tuple[Expr, ...] | None
-    told: tuple[tuple[tuple[Expr, ...], tuple[Expr, ...]], ...] = ()
-
-    def said(self, side: int) -> list[Expr]:
-        """Return the expressions of one access."""
-        conditions = [e for _, a, b in self.where[side] for e in (a, b)]
-        told = [e for pair in self.told for part in pair for e in part]
-        return [*conditions, *self.agree, *told, *(self.goal or ()), *(pair[side] for pair in self.index)]
 
 
 @dataclass(frozen=True, slots=True)
@@ -64,27 +36,6 @@ class Argument:
     atoms: tuple[Atom, ...]
     steps: tuple[Step, ...]
     witness: tuple[Values, Values] = ((), ())
-
-
-# -- types ------------------------------------------------------------------------------------------------------------------
-
-
-def least(type_: str) -> int:
-    """Return the least number of a type, which is written `i32` or `u8`."""
-    return -(1 << bits(type_) - 1) if type_[0] == "i" else 0
-
-
-def bits(type_: str) -> int:
-    """Return how many bits a type has."""
-    number = int(type_[1:])
-    if type_[0] not in "iu" or not 0 < number <= MOST_BITS:
-        raise ValueError(f"{type_} is no type")
-    return number
-
-
-def wrap(type_: str, value: int) -> int:
-    """Return a number as a type has it."""
-    return least(type_) + (value - least(type_)) % (1 << bits(type_))
 
 
 # -- polynomials ------------------------------------------------------------------------------------------------------------
@@ -239,13 +190,8 @@ class Checker:
                 return [self.pair(claim.agree[rest[0]], claim.agree[rest[0]])]
             case "meets":
                 return [self.pair(*claim.index[rest[0]])]
-            case "distinct":
-                n, *places = rest
-                equal, same = claim.told[n]
-                need(n >= 0 and len(equal) == len(places))
-                for e, f in zip(equal, places, strict=True):
-                    self.zero(f, sub(self.value(0, e), self.value(1, e)))
-                return [self.pair(e, e) for e in same]
+            case "told":
+                return self.by_rule(*rest)
             case "promised":
                 side, n, *way = rest
                 e = claim.said(side)[n]
@@ -289,6 +235,18 @@ class Checker:
                 return [(IS, p)]
             case _:
                 return self.of_atom(head, *rest)
+
+    def by_rule(self, n: int, *places: tuple[int, ...]) -> list[Fact]:
+        """Return what a rule says, where facts say what it asks for."""
+        rule = self.claim.told[n]
+        need(n >= 0 and [*map(len, places)] == [len(rule.where[0]), len(rule.where[1]), len(rule.equal)])
+        for side in (0, 1):
+            for (rel, a, b), f in zip(rule.where[side], places[side], strict=True):
+                kind, p = self.compared(rel, self.value(side, a), self.value(side, b))
+                self.zero(f, p) if kind == IS else self.ge(f, p)
+        for (a, b), f in zip(rule.equal, places[2], strict=True):
+            self.zero(f, sub(self.value(0, a), self.value(1, b)))
+        return [self.pair(*pair) for pair in rule.therefore]
 
     def compared(self, rel: str, p: Poly, q: Poly) -> Fact:
         """Return what a comparison says."""
@@ -399,68 +357,6 @@ def _key(one: Atom) -> Any:
     return tuple(frozenset(part.items()) if isinstance(part, Mapping) else part for part in one)
 
 
-# -- promises that can be kept -----------------------------------------------------------------------------------------------
-
-APPLY: Mapping[str, Callable[[int, int], int]] = {
-    "add": lambda a, b: a + b,
-    "sub": lambda a, b: a - b,
-    "mul": lambda a, b: a * b,
-    "quo": lambda a, b: (abs(a) // abs(b)) * (1 if (a < 0) == (b < 0) else -1) if b else 0,
-    "rem": lambda a, b: a - b * APPLY["quo"](a, b),
-    "shr": lambda a, b: a >> b if b >= 0 else a << -b,
-    "and": lambda a, b: a & b,
-    "or": lambda a, b: a | b,
-    "xor": lambda a, b: a ^ b,
-    "min": min,
-    "max": max,
-}
-
-
-def evaluate(values: Values, e: Expr) -> tuple[int, bool]:
-    """Return an expression's value on the machine, and whether its promises are kept."""
-    if isinstance(e, int):
-        return e, True
-    head, *rest = e
-    if head == "var":
-        return values[rest[0]] if rest[0] < len(values) else 0, True
-    if head in ("as", "fits"):
-        found, kept = evaluate(values, rest[1])
-        value = wrap(rest[0], found)
-        return value, kept and (head == "as" or value == found)
-    (a, one), (b, two) = (evaluate(values, part) for part in rest)
-    return APPLY[head](a, b), one and two
-
-
-def promises(e: Expr) -> bool:
-    """Whether an expression has a part that is said to fit."""
-    return isinstance(e, tuple) and (e[0] == "fits" or any(map(promises, e[1:])))
-
-
-def is_possible(claim: Claim, one: Values, two: Values) -> bool:
-    """Whether numbers keep to the ranges, to what both agree on, and to all promises."""
-    for v, (shared, low, high) in enumerate(claim.vars):
-        a, b = (values[v] if v < len(values) else 0 for values in (one, two))
-        if (shared and a != b) or any((low is not None and x < low) or (high is not None and x > high) for x in (a, b)):
-            return False
-    sides = (one, two)
-    if not all(evaluate(sides[side], e)[1] for side in (0, 1) for e in claim.said(side)):
-        return False
-    same = [[all(evaluate(one, e)[0] == evaluate(two, e)[0] for e in part) for part in pair] for pair in claim.told]
-    return all(evaluate(one, e)[0] == evaluate(two, e)[0] for e in claim.agree) and all(b or not a for a, b in same)
-
-
-def witnessed(claim: Claim, one: Values, two: Values) -> bool:
-    """Whether two accesses that are not of one unit keep all promises. If none could, the promises would prove anything."""
-    if not is_possible(claim, one, two):
-        return False
-    return claim.goal is None or any(evaluate(one, e)[0] != evaluate(two, e)[0] for e in claim.goal)
-
-
-def has_promises(claim: Claim) -> bool:
-    """Whether anything in a claim is said to fit."""
-    return any(promises(e) for side in (0, 1) for e in claim.said(side))
-
-
 def proves(claim: Claim, argument: Argument) -> bool:
     """Whether an argument proves a claim."""
     try:
@@ -469,30 +365,3 @@ def proves(claim: Claim, argument: Argument) -> bool:
         return not has_promises(claim) or witnessed(claim, *argument.witness)
     except (Unproved, IndexError, KeyError, TypeError, ValueError, AttributeError, RecursionError):
         return False
-
-
-# -- brute force, for tests and for people ------------------------------------------------------------------------------------
-
-
-def meetings(claim: Claim, sides: Iterator[tuple[Values, Values]]) -> Iterator[tuple[Values, Values]]:
-    """Yield those of some values that show a claim to be false."""
-    for one, two in sides:
-        if not is_possible(claim, one, two):
-            continue
-        sides_ = (one, two)
-        if not all(holds(sides_[side], c) for side in (0, 1) for c in claim.where[side]):
-            continue
-        if all(evaluate(one, a)[0] == evaluate(two, b)[0] for a, b in claim.index) and (
-            claim.goal is None or any(evaluate(one, e)[0] != evaluate(two, e)[0] for e in claim.goal)
-        ):
-            yield one, two
-
-
-def holds(values: Values, condition: tuple[str, Expr, Expr]) -> bool:
-    """Whether a comparison holds."""
-    rel, *parts = condition
-    a, b = (evaluate(values, part)[0] for part in parts)
-    return a < b if rel == "less" else a <= b if rel == "atmost" else a == b
-
-
-__all__ = ["Argument", "Checker", "Claim", "Unproved", "evaluate", "meetings", "proves"]

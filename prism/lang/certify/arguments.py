@@ -3,7 +3,8 @@
 (argument "name"
  (numbers (one 0 _) (own 0 127))            for both accesses one, or each its own; the least, the greatest (`_`: nobody says)
  (agree e ...)                              equal for both
- (told ((e ...) (e ...)) ...)               if the first are equal for both, so are the second
+ (told ((less a b) ...) ((less a b) ...) ((a b) ...) ((a b) ...)) ...)
+                                            rules: what is asked of each access, and of both; what then is equal
  (first (less a b) ...) (second ...)        what holds where each access is made: less, atmost, equal
  (index (a b) ...)                          the places of both, along each axis
  (goal e ...)                               or (never)
@@ -21,17 +22,19 @@ import re
 from collections.abc import Iterator, Mapping
 from typing import Any
 
-from prism.lang.certify.apart import MOST_BITS, OPERATORS, Argument, Claim, Poly, add, proves
+from prism.lang.certify.apart import OPERATORS, Argument, Poly, add, proves
+from prism.lang.certify.machine import MOST_BITS, Claim, Rule
 from prism.lang.certify.text import Malformed, read_forms
 
 TYPE = re.compile(r"[iu][1-9][0-9]{0,2}")
 RELATIONS = frozenset({"less", "atmost", "equal"})
 STEPS: Mapping[str, str] = {
-    "range": "sn", "where": "sn", "agreed": "n", "meets": "n", "distinct": "n*", "promised": "snw", "sum": "q", "product": "nn",
+    "range": "sn", "where": "sn", "agreed": "n", "meets": "n", "told": "r", "promised": "snw", "sum": "q", "product": "nn",
     "round": "zn", "radix": "nppnn", "both": "nn", "made": "n", "divided": "nnn", "masked": "nn", "mixed": "znnnnn",
     "undone": "nnnn", "joined": "znpnn", "alike": "nnnn",
 }  # fmt: skip
-"""What each step is given: s: a side; n: a place; z: a number; p: a polynomial; *: places; w: a way; q: facts, with how often."""
+"""What each step is given: s: a side; n: a place; z: a number; p: a polynomial; r: a rule, and places; w: a way; q: facts and
+how often each is taken."""
 MOST_DIGITS = 12
 
 
@@ -40,8 +43,9 @@ def spell(name: str, claim: Claim, argument: Argument) -> str:
     numbers = [
         (("one" if shared else "own"), *("_" if end is None else end for end in ends)) for shared, *ends in claim.vars
     ]
+    told = [(*rule.where, rule.equal, rule.therefore) for rule in claim.told]
     rows: list[tuple[Any, ...]] = [
-        ("numbers", *numbers), ("agree", *claim.agree), ("told", *claim.told),
+        ("numbers", *numbers), ("agree", *claim.agree), ("told", *told),
         ("first", *claim.where[0]), ("second", *claim.where[1]), ("index", *claim.index),
         ("never",) if claim.goal is None else ("goal", *claim.goal),
         ("atoms", *argument.atoms), ("steps", *argument.steps), ("witness", *map(tuple, argument.witness)),
@@ -82,9 +86,9 @@ def _argument(rows: list[Any]) -> tuple[Claim, Argument]:
         tuple(map(_number, numbers)),
         tuple(map(_expression, agree)),
         (tuple(map(_condition, first)), tuple(map(_condition, second))),
-        tuple((_expression(a), _expression(b)) for a, b in index),
+        _pairs(index),
         None if heads[6] == "never" else tuple(map(_expression, goal)),
-        tuple((tuple(map(_expression, a)), tuple(map(_expression, b))) for a, b in told),
+        tuple(map(_rule, told)),
     )
     one, two = witness
     if not all(isinstance(value, int) for value in (*one, *two)):
@@ -137,6 +141,15 @@ def _condition(row: Any) -> tuple[str, Any, Any]:
     return rel, _expression(a), _expression(b)
 
 
+def _pairs(rows: Any) -> tuple[tuple[Any, Any], ...]:
+    return tuple((_expression(a), _expression(b)) for a, b in rows)
+
+
+def _rule(row: Any) -> Rule:
+    first, second, equal, therefore = row
+    return Rule((tuple(map(_condition, first)), tuple(map(_condition, second))), _pairs(equal), _pairs(therefore))
+
+
 def _polynomial(form: Any) -> Poly:
     head, *terms = form
     if head != "p":
@@ -166,8 +179,9 @@ def _step(row: Any) -> tuple[Any, ...]:
     kinds = STEPS[head]
     if kinds == "q":
         return (head, *((_polynomial(times), _place(f)) for times, f in rest))
-    if kinds == "n*":
-        return (head, *map(_place, rest))
+    if kinds == "r":
+        n, first, second, both = rest
+        return head, _place(n), *(tuple(map(_place, part)) for part in (first, second, both))
     if kinds == "snw":
         side, n, *way = rest
         if side not in (0, 1) or not set(way) <= {"left", "right", "inside"}:

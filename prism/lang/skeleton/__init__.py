@@ -14,9 +14,10 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from prism.lang.certify import ACCEPTED, Finding, check, run
-from prism.lang.certify.apart import Argument, Claim
+from prism.lang.certify.apart import Argument
 from prism.lang.certify.arguments import spell
 from prism.lang.certify.checker import SAME, Checker
+from prism.lang.certify.machine import Claim
 from prism.lang.certify.text import Certificate, Statement, Unit
 from prism.lang.facts.budget import most_threads
 from prism.lang.keep.memo import memoize

@@ -10,8 +10,11 @@ from collections.abc import Iterator
 
 from prism.lang import tree
 from prism.lang.arguments.express import Condition, Expr, Numbers, Reader, Scope, guards_of
+from prism.lang.arguments.nests import rules
 from prism.lang.arguments.search import find
-from prism.lang.certify.apart import Argument, Claim
+from prism.lang.certify.apart import Argument
+from prism.lang.certify.machine import Claim, Rule
+from prism.lang.facts.addresses import Guard
 from prism.lang.skeleton.make import Frame, Link, Loop, Made
 from prism.lang.types import INT32
 from prism.lang.types.perspective import Level, Perspective
@@ -74,23 +77,43 @@ class _Maker:
             frame = frame.caller
         return found, tuple(dict.fromkeys(conditions))[:MOST]
 
-    def told(self) -> tuple[tuple[tuple[Expr, ...], tuple[Expr, ...]], ...]:
+    def told(self) -> tuple[Rule, ...]:
         """Return what is said to be distinct, of values that both accesses had at one place."""
         places = [list(self.claimed(made)) for made in (self.one, self.two)]
         found = []
         for frame, place in dict.fromkeys(places[0]):
             if (frame, place) in places[1] and isinstance(frame, Frame):
                 reads = self.reader(frame)
-                found.append((tuple(map(reads.read, place.values)), _name(self.numbers, place.unit)))
+                equal = tuple((e, e) for e in map(reads.read, place.values))
+                found.append(Rule(((), ()), equal, tuple((e, e) for e in _name(self.numbers, place.unit))))
         return tuple(found)
+
+    def nested(self, one: Expr, two: Expr) -> Iterator[Rule]:
+        """Yield what strides that nest, where both accesses are made, say of two places."""
+        said = []
+        for made in (self.one, self.two):
+            found = dict.fromkeys(
+                axes
+                for frame, guard in self.around(made)
+                if isinstance(guard, tuple) and guard[1]
+                for axes in self.reader(frame).nests(guard[0])
+            )
+            said.append(found)
+        for axes in said[0]:
+            if axes in said[1]:
+                yield from rules(axes, one, two)
 
     def claimed(self, made: Made) -> Iterator[tuple[Frame, tree.Distinct]]:
         """Yield the places before an access where values are said to be distinct."""
+        return ((frame, guard) for frame, guard in self.around(made) if isinstance(guard, tree.Distinct))
+
+    def around(self, made: Made) -> Iterator[tuple[Frame, Guard]]:
+        """Yield what holds where an access is made, in the frames of all calls."""
         inner = made.links[-1]
         at: tree.Element | tree.Call | None = inner.touch.use.expression  # type: ignore[union-attr, assignment]
         frame: Frame | None = inner.frame
         while frame is not None and at is not None:
-            yield from ((frame, guard) for guard in guards_of(frame.known, at) if isinstance(guard, tree.Distinct))
+            yield from ((frame, guard) for guard in guards_of(frame.known, at))
             at, frame = frame.call, frame.caller
 
     def guards(self, frame: Frame, at: tree.Element | tree.Call) -> list[Condition]:
@@ -173,6 +196,8 @@ def _make(maker: _Maker, unit: Perspective | None) -> Claim:
     else:
         raise Unsaid
     agree, told = _agreed(numbers), maker.told()
+    if len(indices[0]) == 1:
+        told += tuple(maker.nested(indices[0][0], indices[1][0]))
     beside = tuple(dict.fromkeys(numbers.beside))
     where = tuple((*beside, *conditions) for _, conditions in places)
     found = Claim(tuple(numbers.rows), agree, where, tuple(zip(*indices, strict=True)), goal, told)  # type: ignore[arg-type]
@@ -190,11 +215,16 @@ def _compact(claim: Claim) -> Claim:
             return "var", used.setdefault(e[1], len(used))
         return (e[0], *map(renamed, e[1:]))
 
+    def renamed_rule(rule: Rule) -> Rule:
+        one, two = (tuple((rel, renamed(a), renamed(b)) for rel, a, b in side) for side in rule.where)
+        equal, therefore = (tuple((renamed(a), renamed(b)) for a, b in pairs) for pairs in (rule.equal, rule.therefore))
+        return Rule((one, two), equal, therefore)
+
     index = tuple((renamed(a), renamed(b)) for a, b in claim.index)
     goal = None if claim.goal is None else tuple(map(renamed, claim.goal))
     agree = tuple(map(renamed, claim.agree))
     where = tuple(tuple((rel, renamed(a), renamed(b)) for rel, a, b in side) for side in claim.where)
-    told = tuple((tuple(map(renamed, a)), tuple(map(renamed, b))) for a, b in claim.told)
+    told = tuple(renamed_rule(rule) for rule in claim.told)
     return Claim(tuple(claim.vars[v] for v in used), agree, where, index, goal, told)  # type: ignore[arg-type]
 
 

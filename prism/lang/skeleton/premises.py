@@ -13,7 +13,7 @@ from prism.lang.skeleton.make import Frame, Loop, Made
 from prism.lang.types.perspective import BLOCK, Perspective
 
 ORIGINS = ("proved", "assumed", "believed", "runs")
-"""How a premise is known, from the strongest on: by the prover (`inferred`, unless it has an argument); as the program says, which
+"""How a premise is known, from the strongest on: by the prover (`inferred` without an argument); as the program says, which
 checked runs test; as the program says; or not at all, so that only runs on the reference machine look for it."""
 UNPROVED = {"": 0, "store": 1, "overlap": 2, "trip": 3, "asynchronous": 3}
 RACES = {"none": 1, "allow": 2}

@@ -43,13 +43,19 @@ let rec expr = function
   | List [ Word o; a; b ] -> let o = op_of o in let a = expr a in Bin (o, a, expr b)
   | _ -> fail "an expression is wanted"
 
-let exprs l = List.map expr (list l)
-
 let condition = function
   | List [ Word rel; a; b ] ->
       let how = match rel with "less" -> Less | "atmost" -> AtMost | "equal" -> Equal | _ -> fail "a comparison is wanted" in
       { how; left = expr a; right = expr b }
   | _ -> fail "a comparison is wanted"
+
+let pair f = function List [ a; b ] -> let a = f a in (a, f b) | _ -> fail "a pair is wanted"
+
+let rule = function
+  | List [ List one; List two; List equal; List therefore ] ->
+      { if1 = List.map condition one; if2 = List.map condition two; equal = List.map (pair expr) equal;
+        therefore = List.map (pair expr) therefore }
+  | _ -> fail "a rule is wanted"
 
 let number = function
   | List [ Word kind; low; high ] ->
@@ -57,8 +63,6 @@ let number = function
       let shared = match kind with "one" -> true | "own" -> false | _ -> fail "a number is wanted" in
       { shared; low = end_ low; high = end_ high }
   | _ -> fail "a number is wanted"
-
-let pair f = function List [ a; b ] -> let a = f a in (a, f b) | _ -> fail "a pair is wanted"
 
 let poly = function
   | List (Word "p" :: terms) ->
@@ -86,7 +90,12 @@ let step = function
   | List [ Word "where"; s; k ] -> Where (side s, n k)
   | List [ Word "agreed"; k ] -> Agreed (n k)
   | List [ Word "meets"; k ] -> Meets (n k)
-  | List (Word "distinct" :: k :: l) -> Distinct (n k, List.map n l)
+  | List [ Word "told"; k; a; b; l ] ->
+      let places x = List.map n (list x) in
+      let k = n k in
+      let a = places a in
+      let b = places b in
+      Told (k, a, b, places l)
   | List (Word "promised" :: s :: k :: w) -> Promised (side s, n k, List.map turn w)
   | List (Word "sum" :: l) -> Sum (List.map (function List [ p; f ] -> (poly p, n f) | _ -> fail "a fact is wanted") l)
   | List [ Word "product"; f; g ] -> Product (n f, n g)
@@ -114,7 +123,7 @@ let judge = function
         | _ -> fail "a goal is wanted"
       in
       let claim =
-        { vars = List.map number vars; agree = List.map expr agree; told = List.map (pair exprs) told;
+        { vars = List.map number vars; agree = List.map expr agree; told = List.map rule told;
           where1 = List.map condition one; where2 = List.map condition two; index = List.map (pair expr) index; goal }
       in
       let values l = List.map whole (list l) in
