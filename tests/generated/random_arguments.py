@@ -19,9 +19,9 @@ from pathlib import Path
 from typing import Any
 
 from prism.lang.arguments import find
-from prism.lang.certify.apart import OPERATORS, Argument, proves
 from prism.lang.certify.arguments import spell
 from prism.lang.certify.machine import Claim, Rule, meetings
+from prism.lang.certify.steps import OPERATORS, Argument, proves
 
 TYPES = ("u3", "u4", "i4", "u5", "i5", "i6", "u6", "i8")
 MOST_PAIRS = 6000

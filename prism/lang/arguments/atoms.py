@@ -6,8 +6,8 @@ from collections.abc import Iterator
 from math import gcd
 from typing import Any
 
-from prism.lang.arguments.bounds import Bounds, without
-from prism.lang.certify.apart import GE, Poly, add, atom, const, mul, number, scale, sub
+from prism.lang.arguments.bounds import Bounds, leave_out
+from prism.lang.certify.steps import GE, Poly, add, atom, const, mul, number, scale, sub
 
 MOST_CUTS = 16
 
@@ -21,7 +21,7 @@ class Atoms(Bounds):
 
     guards_read = False
 
-    def named(self, one: tuple[Any, ...]) -> Poly:
+    def find_atom(self, one: tuple[Any, ...]) -> Poly:
         """Return an atom that is defined so; it is made where there is none."""
         key = tuple(frozenset(part.items()) if isinstance(part, dict) else part for part in one)
         i = self.places.get(key)
@@ -48,7 +48,7 @@ class Atoms(Bounds):
             case "name":
                 pass
             case "min" | "max":
-                self.guards += [self.reduced(f) for f in self.take("made", i)]
+                self.guards += [self.restate(f) for f in self.take("made", i)]
                 self.open[i] = None
             case _:
                 self.open[i] = None
@@ -129,8 +129,8 @@ class Atoms(Bounds):
                 if self.positive(self.reduce(q)[0]) is not None:
                     zero, top = self.take("masked", i, self.prove(q))
                     self.low[i] = 0, zero
-                    self.guards.append(self.reduced(top))
-                    self.bound_above(i, self.reduced(top))
+                    self.guards.append(self.restate(top))
+                    self.bound_above(i, self.restate(top))
                     del self.open[i]
             case "xor", p, q:
                 self.settle_bits(i, p, q)
@@ -151,7 +151,7 @@ class Atoms(Bounds):
                 f, g = self.prove_or_none(b), self.prove_or_none(sub(const(by - 1), b))
                 if f is not None and g is not None:
                     # by * (a - x) + b is from 0 to by - 1, and so is b: so a = x.
-                    up, down = self.reduced(low), self.reduced(high)
+                    up, down = self.restate(low), self.restate(high)
                     one = self.take("round", by, self.add_up([(const(1), up), (const(1), g)]))[0]
                     two = self.take("round", by, self.add_up([(const(1), down), (const(1), f)]))[0]
                     self.learn_equal(i, a, one, two)
@@ -177,7 +177,7 @@ class Atoms(Bounds):
         fact = self.add_up([(const(1), fact), *((scale(-1, times), f) for times, f in parts)])
         self.open.pop(i, None)
         self.rules[i] = a, fact
-        self.changed()
+        self.refresh()
 
     def divide_terms(self, i: int, inside: Poly, q: Poly, low: int, high: int) -> None:
         """Simplify a quotient by a number that is not known: all terms that have it as a factor."""
@@ -187,7 +187,7 @@ class Atoms(Bounds):
         ((pivot, times),) = q.items()
         wide: Poly = {}
         for mono, factor in inside.items():
-            rest = without(mono, pivot)
+            rest = leave_out(mono, pivot)
             if rest is not None and factor % times == 0:
                 wide = add(wide, {rest: factor // times})
         b = sub(inside, mul(q, wide))
@@ -199,9 +199,9 @@ class Atoms(Bounds):
         self.table.append(("name", sub(p, mul(divisor, atom(i)))))
         (made,) = self.take("made", r)
         self.low[r] = 0, self.add_up([(const(1), low), (const(1), made)])
-        top = self.reduced(self.add_up([(const(1), high), (const(-1), made)]))
+        top = self.restate(self.add_up([(const(1), high), (const(-1), made)]))
         self.guards.append(top)
-        f = self.reduced(self.add_up([(const(-1), made)]))
+        f = self.restate(self.add_up([(const(-1), made)]))
         e = self.facts[f][1]  # p - q x - r
         g = q
         a = sub(wide, atom(i))
@@ -212,7 +212,7 @@ class Atoms(Bounds):
         zero, _ = self.take("radix", f, g, a, hi, lo)
         self.open.pop(i, None)
         self.rules[i] = wide, self.add_up([(const(-1), zero)])
-        self.changed()
+        self.refresh()
 
     def bound_quotient(self, i: int, inside: Poly, q: Poly, low: int, high: int) -> None:
         by = number(q)
@@ -227,9 +227,9 @@ class Atoms(Bounds):
                 # x <= x * q <= p
                 less = self.prove(mul(atom(i), sub(q, const(1)))) if self.is_positive(i, q) else None
                 if less is not None:
-                    f = self.reduced(self.add_up([(const(1), low), (const(1), less)]))
+                    f = self.restate(self.add_up([(const(1), low), (const(1), less)]))
                     self.bound_above(i, f)
-            self.guards += [self.reduced(low), self.reduced(high)]
+            self.guards += [self.restate(low), self.restate(high)]
             return
         for fact, table, other in ((low, self.high, self.upper(inside)), (high, self.low, self.lower(inside))):
             if other is None:
@@ -238,7 +238,7 @@ class Atoms(Bounds):
             have = table.get(i, (value // by + 1, 0) if table is self.high else (value // by - 1, 0))[0]
             if have <= value // by if table is self.high else have >= value // by:
                 continue
-            f = self.add_up([(const(1), self.reduced(fact)), *parts])
+            f = self.add_up([(const(1), self.restate(fact)), *parts])
             table[i] = value // by, self.take("round", by, f)[0]
         self.products.clear()
 
@@ -248,7 +248,7 @@ class Atoms(Bounds):
         g = self.prove_or_none(atom(i))
         if f is None or g is None or self.facts[f][0] != GE or self.facts[g][0] != GE:
             return False
-        self.guards.append(self.reduced(self.take("product", g, f)[0]))
+        self.guards.append(self.restate(self.take("product", g, f)[0]))
         return True
 
     def settle_bits(self, i: int, p: Poly, q: Poly) -> None:
@@ -280,5 +280,5 @@ class Atoms(Bounds):
                 fact = self.add_up([(const(1), made), *((scale(-1, t), f) for t, f in parts)])
                 self.rules[i] = total, fact
                 self.open.pop(i, None)
-                self.changed()
+                self.refresh()
                 return

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import Any
 
-from prism.lang.certify.apart import GE, IS, Checker, Mono, Poly, Unproved, add, atom, const, mul, scale, sub
 from prism.lang.certify.machine import Claim
+from prism.lang.certify.steps import GE, IS, Checker, Mono, Poly, Unproved, add, atom, const, mul, scale, sub
 
 Parts = list[tuple[Poly, int]]
 """Facts, each with how often it is taken."""
@@ -71,20 +71,20 @@ class Bounds(Checker):
             times: Poly = {}
             for mono, factor in p.items():
                 if i in mono:
-                    times = add(times, {without(mono, (i,)): factor})  # type: ignore[dict-item]
+                    times = add(times, {leave_out(mono, (i,)): factor})  # type: ignore[dict-item]
             parts.append((scale(-1, times), fact))
             p = add(p, mul(times, sub(by, atom(i))))
         raise Unproved
 
-    def reduced(self, f: int) -> int:
+    def restate(self, f: int) -> int:
         """Return the place of a fact in terms of what its atoms stand for."""
         _, parts = self.reduce(self.facts[f][1])
         return self.add_up([(const(1), f), *parts]) if parts else f
 
-    def changed(self) -> None:
+    def refresh(self) -> None:
         """What is known in terms of an atom that stands for something is known in other terms."""
         kept: dict[object, int] = {}
-        for f in map(self.reduced, self.guards):
+        for f in map(self.restate, self.guards):
             kind, p = self.facts[f]
             if any(p):
                 kept.setdefault((kind, frozenset(p.items())), f)
@@ -178,7 +178,7 @@ class Bounds(Checker):
                 for part, factor in g.items():
                     if not part:
                         continue
-                    rest = without(mono, part)
+                    rest = leave_out(mono, part)
                     if rest is None or p[mono] % factor or (kind == GE and p[mono] // factor <= 0):
                         continue
                     if rest and (bad is None or len(rest) > 2):
@@ -226,7 +226,7 @@ class Bounds(Checker):
 
     def tighten(self) -> None:
         """Bound atoms by what the guards say."""
-        single = [f for f in map(self.reduced, self.promised) if len([m for m in self.facts[f][1] if m]) == 1]
+        single = [f for f in map(self.restate, self.promised) if len([m for m in self.facts[f][1] if m]) == 1]
         for fact in [*single, *self.guards, *self.guards]:
             kind, p = self.facts[fact]
             for sign in (1, -1) if kind == IS else (1,):
@@ -276,7 +276,7 @@ class Bounds(Checker):
                 fact = self.take("both", self.plain(self.low[i][1]), self.plain(self.high[i][1]))[0]
                 self.rules[i] = const(self.low[i][0]), fact
                 self.open.pop(i, None)
-                self.changed()
+                self.refresh()
 
     def keep_bound(self, fact: int) -> None:
         """Keep what a fact says of one atom alone."""
@@ -301,7 +301,7 @@ class Bounds(Checker):
                 self.products.clear()
 
 
-def without(mono: Mono, by: Mono) -> Mono | None:
+def leave_out(mono: Mono, by: Mono) -> Mono | None:
     """Return a product without some of its factors, or None where it has them not."""
     left = list(mono)
     for i in by:

@@ -175,7 +175,7 @@ class Reader:
         found = self._read(e, given or {})
         return found if size_of(found) <= MOST else self.numbers.unknown(e.type)
 
-    def typed(self, e: tree.Expr, given: Mapping[tree.Symbol, tuple[Expr, tree.Scalar]]) -> tree.Scalar:
+    def type_of(self, e: tree.Expr, given: Mapping[tree.Symbol, tuple[Expr, tree.Scalar]]) -> tree.Scalar:
         """Return the type in which an expression is computed."""
         return computation_type(e, {symbol: type_ for symbol, (_, type_) in given.items()})
 
@@ -190,9 +190,9 @@ class Reader:
             case tree.Cast(operand=operand):
                 return self.convert(self.read(operand, given), operand.type, e.type)
             case tree.Unary(op="-", operand=operand):
-                return self.fit("sub", 0, self.read(operand, given), self.typed(e, given))
+                return self.fit("sub", 0, self.read(operand, given), self.type_of(e, given))
             case tree.Unary(op="~", operand=operand):
-                return ("as", spell(self.typed(e, given)), ("sub", -1, self.read(operand, given)))
+                return ("as", spell(self.type_of(e, given)), ("sub", -1, self.read(operand, given)))
             case tree.Binary():
                 return self.binary(e, given)
             case tree.Id(unit=unit, code=code):
@@ -252,7 +252,7 @@ class Reader:
 
     def binary(self, e: tree.Binary, given: Mapping[tree.Symbol, tuple[Expr, tree.Scalar]]) -> Expr:
         """Return an operator's result in its type."""
-        type_ = self.typed(e, given)
+        type_ = self.type_of(e, given)
         a, b = self.read(e.left, given), self.read(e.right, given)
         if e.op in ("+", "-", "*"):
             return self.fit(OPS[e.op], a, b, type_)
@@ -263,11 +263,13 @@ class Reader:
         if e.op == ">>":
             known = isinstance(b, int) and 0 <= b <= MOST_SHIFT
             return (
-                ("shr", self.convert(a, self.typed(e.left, given), type_), b) if known else self.numbers.unknown(e.type)
+                ("shr", self.convert(a, self.type_of(e.left, given), type_), b)
+                if known
+                else self.numbers.unknown(e.type)
             )
         if e.op not in OPS:
             return self.numbers.unknown(e.type)
-        one, two = (self.convert(x, self.typed(s, given), type_) for x, s in ((a, e.left), (b, e.right)))
+        one, two = (self.convert(x, self.type_of(s, given), type_) for x, s in ((a, e.left), (b, e.right)))
         if two == 1 and e.op in "/%":
             return one if e.op == "/" else 0
         return (OPS[e.op], one, two)
@@ -303,11 +305,11 @@ class Reader:
             return self.numbers.unknown(e.type)
         read = [self.read(a, given) for a in e.arguments]
         if e.intrinsic.name in EXTREMES and len(read) == 2 and isinstance(e.type, tree.Scalar):
-            one, two = (self.convert(x, self.typed(a, given), e.type) for x, a in zip(read, e.arguments, strict=True))
+            one, two = (self.convert(x, self.type_of(a, given), e.type) for x, a in zip(read, e.arguments, strict=True))
             return (e.intrinsic.name[:3], one, two)
         if not all(map(self.numbers.is_shared, read)):
             return self.numbers.unknown(e.type)
-        types = tuple(str(self.typed(a, given)) for a in e.arguments)
+        types = tuple(str(self.type_of(a, given)) for a in e.arguments)
         return self.numbers.number((e.intrinsic.name, str(e.type), types, tuple(read)), True, *type_range(e.type))
 
     def call(self, e: tree.Call, given: Mapping[tree.Symbol, tuple[Expr, tree.Scalar]]) -> Expr:
@@ -445,7 +447,7 @@ class Reader:
 
     def compare(self, op: str, left: tree.Expr, right: tree.Expr) -> Iterator[Condition]:
         """Yield a comparison, in the type in which it is made."""
-        one, two = self.typed(left, {}), self.typed(right, {})
+        one, two = self.type_of(left, {}), self.type_of(right, {})
         wide = one if one.bits > two.bits or (one.bits == two.bits and one.kind == "uint") else two
         a, b = self.convert(self.read(left), one, wide), self.convert(self.read(right), two, wide)
         match op:

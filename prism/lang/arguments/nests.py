@@ -37,7 +37,7 @@ def sum_of(e: Expr) -> Sum:
     return {m: f for m, f in total.items() if f}
 
 
-def spelled(found: Sum) -> Expr:
+def spell_sum(found: Sum) -> Expr:
     """Return a sum of products as an expression of whole numbers."""
     total: Expr = 0
     for mono, factor in found.items():
@@ -60,16 +60,16 @@ def indices(axes: Sequence[Axis], e: Expr) -> list[Expr] | None:
     for mono, factor in whole.items():
         for k in order:
             unit, size = strides[k] or ((), 0)
-            rest = without(mono, unit)
+            rest = leave_out(mono, unit)
             if rest is not None and factor % size == 0:
                 found[k][rest] = found[k].get(rest, 0) + factor // size
                 break
         else:
             return None
-    return [spelled({m: f for m, f in one.items() if f}) for one in found]
+    return [spell_sum({m: f for m, f in one.items() if f}) for one in found]
 
 
-def without(mono: tuple[Expr, ...], by: tuple[Expr, ...]) -> tuple[Expr, ...] | None:
+def leave_out(mono: tuple[Expr, ...], by: tuple[Expr, ...]) -> tuple[Expr, ...] | None:
     """Return a product without some of its factors, or None where it has them not."""
     left = list(mono)
     for part in by:

@@ -10,8 +10,9 @@ from collections.abc import Iterable, Iterator
 from math import gcd
 
 from prism.lang.arguments.atoms import MOST_CUTS, Atoms, Cut
-from prism.lang.arguments.bounds import MOST_TERMS, Contradiction, Parts, without
-from prism.lang.certify.apart import (
+from prism.lang.arguments.bounds import MOST_TERMS, Contradiction, Parts, leave_out
+from prism.lang.certify.machine import Claim, Expr, has_promises, is_witnessed  # fmt: skip
+from prism.lang.certify.steps import (
     GE,
     Argument,
     Mono,
@@ -25,7 +26,6 @@ from prism.lang.certify.apart import (
     scale,
     sub,
 )
-from prism.lang.certify.machine import Claim, Expr, has_promises, witnessed  # fmt: skip
 
 MOST_ROUNDS = 24
 
@@ -35,7 +35,7 @@ class Searcher(Atoms):
 
     def equate(self, fact: int) -> bool:
         """Take an equation apart; whether anything was found."""
-        fact = self.reduced(fact)
+        fact = self.restate(fact)
         p = self.facts[fact][1]
         if not p:
             return True
@@ -69,7 +69,7 @@ class Searcher(Atoms):
         singles = [(m, f) for m, f in p.items() if m]
         if any(len(m) != 1 or abs(f) != 1 for m, f in singles) or len(singles) > 2:
             return False
-        if len(singles) == 2 and (singles[0][1] == singles[1][1] and self.unbounded(singles)):
+        if len(singles) == 2 and (singles[0][1] == singles[1][1] and self.lacks_bound(singles)):
             return False
         (mono, factor) = max(singles, key=lambda one: one[0])
         i = mono[0]
@@ -79,16 +79,16 @@ class Searcher(Atoms):
         self.open.pop(i, None)
         for end in kept:
             if end is not None:
-                f = self.reduced(end[1])
+                f = self.restate(end[1])
                 self.guards.append(f)
                 self.keep_bound(f)
-        self.changed()
+        self.refresh()
         return True
 
-    def unbounded(self, singles: Iterable[tuple[Mono, int]]) -> bool:
+    def lacks_bound(self, singles: Iterable[tuple[Mono, int]]) -> bool:
         return any(m[0] not in self.low or m[0] not in self.high for m, _ in singles)
 
-    def apart(self, fact: int, g: Poly, a: Poly) -> bool:
+    def split_by(self, fact: int, g: Poly, a: Poly) -> bool:
         """Try to split an equation into g * a and the rest."""
         b = sub(self.facts[fact][1], mul(g, a))
         top = sub(g, const(1))
@@ -108,7 +108,7 @@ class Searcher(Atoms):
             if not rest and k % g == 0:
                 continue
             for whole in dict.fromkeys((k // g, -(-k // g))):
-                if self.apart(fact, const(g), add(wide, const(whole))):
+                if self.split_by(fact, const(g), add(wide, const(whole))):
                     return True
         return False
 
@@ -123,7 +123,7 @@ class Searcher(Atoms):
         for pivot in pivots:
             terms: dict[Mono, int] = {}
             for mono, factor in p.items():
-                rest = without(mono, pivot)
+                rest = leave_out(mono, pivot)
                 if rest is not None:
                     terms[rest] = factor
             if not any(terms):
@@ -132,7 +132,7 @@ class Searcher(Atoms):
             for c in dict.fromkeys((common, 1)):
                 a = {m: f // c for m, f in terms.items()}
                 g = {pivot: c}
-                if sub(p, mul(g, a)) != p and self.apart(fact, g, a):
+                if sub(p, mul(g, a)) != p and self.split_by(fact, g, a):
                     return True
         return False
 
@@ -182,7 +182,7 @@ class Searcher(Atoms):
             for side in (0, 1):
                 for rel, a, b in rule.where[side]:
                     asked[side].append(
-                        self.prove_or_none(self.compared(rel, self.value(side, a), self.value(side, b))[1])
+                        self.prove_or_none(self.compare(rel, self.value(side, a), self.value(side, b))[1])
                     )
             if None in asked[0] or None in asked[1]:
                 continue
@@ -197,13 +197,13 @@ class Searcher(Atoms):
     def is_left(self, p: Poly) -> bool:
         """Whether an equation that is not taken apart says that a polynomial is 0."""
         return any(
-            self.reduce(p)[0] in (self.facts[f][1], scale(-1, self.facts[f][1])) for f in map(self.reduced, self.left)
+            self.reduce(p)[0] in (self.facts[f][1], scale(-1, self.facts[f][1])) for f in map(self.restate, self.left)
         )
 
     def of_left(self, p: Poly) -> int:
         """Return the place of the fact that a polynomial is 0, as an equation says that is not taken apart."""
         inside, parts = self.reduce(p)
-        for f in map(self.reduced, self.left):
+        for f in map(self.restate, self.left):
             for sign in (1, -1):
                 if scale(sign, self.facts[f][1]) == inside:
                     return self.take("sum", (const(sign), f), *((scale(-1, t), g) for t, g in parts))[0]
@@ -230,7 +230,7 @@ class Searcher(Atoms):
         for side in (0, 1):
             for n in range(len(claim.where[side])):
                 (f,) = self.take("where", side, n)
-                self.guards.append(self.reduced(f))
+                self.guards.append(self.restate(f))
         for pair in claim.index:
             self.pair(*pair)
         for e in claim.goal or ():
@@ -266,7 +266,7 @@ class Searcher(Atoms):
 
     def is_done(self) -> bool:
         """Whether all that is claimed is known; if so, say it."""
-        if self.claim.goal is None or not all(map(self.is_shown, self.claim.goal)):
+        if self.claim.goal is None or not all(map(self.is_equal, self.claim.goal)):
             return False
         for e in self.claim.goal:
             self.equal(self.value(0, e), self.value(1, e))
@@ -274,11 +274,11 @@ class Searcher(Atoms):
 
     def promises(self, side: int) -> None:
         """Take what promises say."""
-        for place, e in enumerate(self.claim.said(side)):
+        for place, e in enumerate(self.claim.expressions(side)):
             for way in ways(e):
                 self.promised += self.take("promised", side, place, *way)
 
-    def is_shown(self, e: Expr) -> bool:
+    def is_equal(self, e: Expr) -> bool:
         """Whether an expression is the same for both, in terms of what is known."""
         return not self.reduce(sub(self.value(0, e), self.value(1, e)))[0]
 
@@ -332,9 +332,9 @@ def find_witness(claim: Claim) -> tuple[tuple[int, ...], tuple[int, ...]] | None
                     for w in {v, *beside}:
                         _, low, high = claim.vars[w]
                         two[w] = _near(low, high, two[w] + by)
-                    if witnessed(claim, one, two):
+                    if is_witnessed(claim, one, two):
                         return tuple(one), tuple(two)
-        if claim.goal is None and witnessed(claim, one, one):
+        if claim.goal is None and is_witnessed(claim, one, one):
             return tuple(one), tuple(one)
     return None
 

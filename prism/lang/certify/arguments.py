@@ -22,8 +22,8 @@ import re
 from collections.abc import Iterator, Mapping
 from typing import Any
 
-from prism.lang.certify.apart import OPERATORS, Argument, Poly, add, proves
 from prism.lang.certify.machine import MOST_BITS, Claim, Rule
+from prism.lang.certify.steps import OPERATORS, Argument, Poly, add, proves
 from prism.lang.certify.text import Malformed, read_forms
 
 TYPE = re.compile(r"[iu][1-9][0-9]{0,2}")

@@ -1,4 +1,4 @@
-"""Claims that two accesses are apart, and what the machine computes: all that is asked of them beside arguments (`apart`).
+"""Claims that two accesses are apart, and what the machine computes: all that is asked of them beside arguments (`steps`).
 
 Expressions are an integer, `("var", v)`, `(op, a, b)`, `("as", type, a)` or `("fits", type, a)`; the last is said to fit.
 """
@@ -42,7 +42,7 @@ class Claim:
     goal: tuple[Expr, ...] | None
     told: tuple[Rule, ...] = ()
 
-    def said(self, side: int) -> list[Expr]:
+    def expressions(self, side: int) -> list[Expr]:
         """Return the expressions of one access."""
         conditions = [e for _, a, b in self.where[side] for e in (a, b)]
         told = []
@@ -117,7 +117,7 @@ def is_possible(claim: Claim, one: Values, two: Values) -> bool:
         if (shared and a != b) or any((low is not None and x < low) or (high is not None and x > high) for x in (a, b)):
             return False
     sides = (one, two)
-    if not all(evaluate(sides[side], e)[1] for side in (0, 1) for e in claim.said(side)):
+    if not all(evaluate(sides[side], e)[1] for side in (0, 1) for e in claim.expressions(side)):
         return False
     return all(evaluate(one, e)[0] == evaluate(two, e)[0] for e in claim.agree) and all(
         obeys(rule, one, two) for rule in claim.told
@@ -131,7 +131,7 @@ def obeys(rule: Rule, one: Values, two: Values) -> bool:
     return same[1] or not (asked and same[0])
 
 
-def witnessed(claim: Claim, one: Values, two: Values) -> bool:
+def is_witnessed(claim: Claim, one: Values, two: Values) -> bool:
     """Whether two accesses that are not of one unit keep all promises. If none could, the promises would prove anything."""
     if not is_possible(claim, one, two):
         return False
@@ -140,7 +140,7 @@ def witnessed(claim: Claim, one: Values, two: Values) -> bool:
 
 def has_promises(claim: Claim) -> bool:
     """Whether anything in a claim is said to fit."""
-    return any(promises(e) for side in (0, 1) for e in claim.said(side))
+    return any(promises(e) for side in (0, 1) for e in claim.expressions(side))
 
 
 # -- brute force, for tests and for people ------------------------------------------------------------------------------------

@@ -1,9 +1,8 @@
 """Certificates: what the compiler claims of a kernel's barriers, written down, with what the checker says of it.
 
 `make` reads the skeleton off the lowered program, `pointers` says what its pointers name, `jumps` makes conditions of its jumps,
-`premises` has what the prover says of two accesses, `claims`
-says it again, for a checker that is proved. A fact is written where the rules of the checker (`prism.lang.certify`) ask
-for one.
+`premises` has what the prover says of two accesses, `claims` says it again, for a checker that is proved. A fact is written
+where the rules of the checker (`prism.lang.certify`) ask for one.
 """
 
 from __future__ import annotations
@@ -14,10 +13,10 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from prism.lang.certify import ACCEPTED, Finding, check, run
-from prism.lang.certify.apart import Argument
 from prism.lang.certify.arguments import spell
 from prism.lang.certify.checker import SAME, Checker
 from prism.lang.certify.machine import Claim
+from prism.lang.certify.steps import Argument
 from prism.lang.certify.text import Certificate, Statement, Unit
 from prism.lang.facts.budget import most_threads
 from prism.lang.keep.memo import memoize

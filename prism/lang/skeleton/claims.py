@@ -12,8 +12,8 @@ from prism.lang import tree
 from prism.lang.arguments.express import Condition, Expr, Numbers, Reader, Scope, guards_of
 from prism.lang.arguments.nests import rules
 from prism.lang.arguments.search import find
-from prism.lang.certify.apart import Argument
 from prism.lang.certify.machine import Claim, Rule
+from prism.lang.certify.steps import Argument
 from prism.lang.facts.addresses import Guard
 from prism.lang.skeleton.make import Frame, Link, Loop, Made
 from prism.lang.types import INT32
@@ -77,9 +77,9 @@ class _Maker:
             frame = frame.caller
         return found, tuple(dict.fromkeys(conditions))[:MOST]
 
-    def told(self) -> tuple[Rule, ...]:
+    def distinct_rules(self) -> tuple[Rule, ...]:
         """Return what is said to be distinct, of values that both accesses had at one place."""
-        places = [list(self.claimed(made)) for made in (self.one, self.two)]
+        places = [list(self.distinct_places(made)) for made in (self.one, self.two)]
         found = []
         for frame, place in dict.fromkeys(places[0]):
             if (frame, place) in places[1] and isinstance(frame, Frame):
@@ -88,13 +88,13 @@ class _Maker:
                 found.append(Rule(((), ()), equal, tuple((e, e) for e in _name(self.numbers, place.unit))))
         return tuple(found)
 
-    def nested(self, one: Expr, two: Expr) -> Iterator[Rule]:
+    def nest_rules(self, one: Expr, two: Expr) -> Iterator[Rule]:
         """Yield what strides that nest, where both accesses are made, say of two places."""
         said = []
         for made in (self.one, self.two):
             found = dict.fromkeys(
                 axes
-                for frame, guard in self.around(made)
+                for frame, guard in self.guards_around(made)
                 if isinstance(guard, tuple) and guard[1]
                 for axes in self.reader(frame).nests(guard[0])
             )
@@ -103,11 +103,11 @@ class _Maker:
             if axes in said[1]:
                 yield from rules(axes, one, two)
 
-    def claimed(self, made: Made) -> Iterator[tuple[Frame, tree.Distinct]]:
+    def distinct_places(self, made: Made) -> Iterator[tuple[Frame, tree.Distinct]]:
         """Yield the places before an access where values are said to be distinct."""
-        return ((frame, guard) for frame, guard in self.around(made) if isinstance(guard, tree.Distinct))
+        return ((frame, guard) for frame, guard in self.guards_around(made) if isinstance(guard, tree.Distinct))
 
-    def around(self, made: Made) -> Iterator[tuple[Frame, Guard]]:
+    def guards_around(self, made: Made) -> Iterator[tuple[Frame, Guard]]:
         """Yield what holds where an access is made, in the frames of all calls."""
         inner = made.links[-1]
         at: tree.Element | tree.Call | None = inner.touch.use.expression  # type: ignore[union-attr, assignment]
@@ -133,7 +133,7 @@ class _Maker:
                 for p, (e, type_) in zip(symbol.view.params, given, strict=True)
                 if isinstance(type_, tree.Scalar)
             }
-            given = tuple((reads.read(i, values), reads.typed(i, values)) for i in symbol.view.index)
+            given = tuple((reads.read(i, values), reads.type_of(i, values)) for i in symbol.view.index)
             symbol = symbol.view.source
         if symbol is not link.touch.root or symbol in known.changed or symbol in known.definitions:
             raise Unsaid
@@ -195,9 +195,9 @@ def _make(maker: _Maker, unit: Perspective | None) -> Claim:
         goal = (maker.reader(loop.frame).trip(loop.statement),)
     else:
         raise Unsaid
-    agree, told = _agreed(numbers), maker.told()
+    agree, told = _agreed(numbers), maker.distinct_rules()
     if len(indices[0]) == 1:
-        told += tuple(maker.nested(indices[0][0], indices[1][0]))
+        told += tuple(maker.nest_rules(indices[0][0], indices[1][0]))
     beside = tuple(dict.fromkeys(numbers.beside))
     where = tuple((*beside, *conditions) for _, conditions in places)
     found = Claim(tuple(numbers.rows), agree, where, tuple(zip(*indices, strict=True)), goal, told)  # type: ignore[arg-type]

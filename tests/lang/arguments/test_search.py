@@ -13,8 +13,8 @@ import pytest
 from prism.lang.arguments import find
 from prism.lang.arguments.nests import rules
 from prism.lang.arguments.ranges import span
-from prism.lang.certify.apart import Argument, Checker, proves
 from prism.lang.certify.machine import Claim, Rule, meetings
+from prism.lang.certify.steps import Argument, Checker, proves
 from tests.generated.random_arguments import is_refuted, judge, pairs
 
 T, C, N, X = (("var", v) for v in range(4))

@@ -1,6 +1,6 @@
 """The checker of arguments, step by step, on claims that are written by hand; their text.
 
-Tests of prism/lang/certify: apart, arguments, machine.
+Tests of prism/lang/certify: steps, arguments, machine.
 """
 
 from __future__ import annotations
@@ -11,10 +11,10 @@ from pathlib import Path
 import pytest
 
 from prism.lang.certify import Malformed
-from prism.lang.certify import apart as module
-from prism.lang.certify.apart import Argument, Checker, Unproved, proves
+from prism.lang.certify import steps as module
 from prism.lang.certify.arguments import read, spell, verdicts
 from prism.lang.certify.machine import Claim, evaluate, wrap
+from prism.lang.certify.steps import Argument, Checker, Unproved, proves
 
 T = ("var", 0)
 TEXT = """(argument "by hand"
@@ -131,7 +131,7 @@ def test_a_product_of_what_is_equal_is_no_product_of_what_is_not_negative() -> N
 
 
 def test_nothing_of_the_compiler_is_imported() -> None:
-    for name in ("apart", "arguments", "machine", "text"):
+    for name in ("steps", "arguments", "machine", "text"):
         path = Path(module.__file__).with_name(f"{name}.py")
         found = [
             node.module or "" for node in ast.walk(ast.parse(path.read_text())) if isinstance(node, ast.ImportFrom)

@@ -12,7 +12,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from prism.lang.certify.machine import MOST_BITS, Claim, Expr, Values, bits, has_promises, least, witnessed
+from prism.lang.certify.machine import MOST_BITS, Claim, Expr, Values, bits, has_promises, is_witnessed, least
 
 Mono = tuple[int, ...]
 Poly = Mapping[Mono, int]
@@ -105,13 +105,15 @@ class Checker:
             self.places.setdefault(_key(one), i)
         self.memo: tuple[dict[Expr, Poly], dict[Expr, Poly]] = {}, {}
 
-    def argued(self, steps: Sequence[Step]) -> bool:
+    def prove_claim(self, steps: Sequence[Step]) -> bool:
         """Whether steps prove the claim."""
         for step in steps:
             self.facts += self.follow(step)
-        return any(map(absurd, self.facts)) or (self.claim.goal is not None and all(map(self.shown, self.claim.goal)))
+        return any(map(absurd, self.facts)) or (
+            self.claim.goal is not None and all(map(self.is_shown, self.claim.goal))
+        )
 
-    def named(self, one: Atom) -> Poly:
+    def find_atom(self, one: Atom) -> Poly:
         """Return an atom that is defined so."""
         i = self.places.get(_key(one))
         if i is None:
@@ -133,15 +135,17 @@ class Checker:
         head, *rest = e
         if head == "var":
             shared = rest[0] < len(self.claim.vars) and self.claim.vars[rest[0]][0]
-            return self.named(("second" if side and not shared else "first", rest[0]))
+            return self.find_atom(("second" if side and not shared else "first", rest[0]))
         if head in ("as", "fits"):
             type_, p = rest[0], self.value(side, rest[1])
             if head == "fits":
                 return p
-            return sub(p, scale(1 << bits(type_), self.named(("div", sub(p, const(least(type_))), 1 << bits(type_)))))
-        return self.combined(head, self.value(side, rest[0]), self.value(side, rest[1]))
+            return sub(
+                p, scale(1 << bits(type_), self.find_atom(("div", sub(p, const(least(type_))), 1 << bits(type_))))
+            )
+        return self.apply(head, self.value(side, rest[0]), self.value(side, rest[1]))
 
-    def combined(self, op: str, p: Poly, q: Poly) -> Poly:
+    def apply(self, op: str, p: Poly, q: Poly) -> Poly:
         """Return the polynomial of an operator's result."""
         by = number(q)
         match op:
@@ -152,15 +156,15 @@ class Checker:
             case "mul":
                 return mul(p, q)
             case "rem":
-                return sub(p, mul(q, self.named(("quo", p, q))))
+                return sub(p, mul(q, self.find_atom(("quo", p, q))))
             case "shr":
                 need(by is not None and 0 <= by <= MOST_BITS)
                 assert by is not None
-                return self.named(("div", p, 1 << by))
+                return self.find_atom(("div", p, 1 << by))
             case "and" if by is not None and by >= 0 and not by & (by + 1):
-                return sub(p, scale(by + 1, self.named(("div", p, by + 1))))
+                return sub(p, scale(by + 1, self.find_atom(("div", p, by + 1))))
             case _:
-                return self.named((op, p, q))
+                return self.find_atom((op, p, q))
 
     # -- steps
 
@@ -185,7 +189,7 @@ class Checker:
             case "where":
                 side, n = rest
                 rel, a, b = claim.where[side][n]
-                return [self.compared(rel, self.value(side, a), self.value(side, b))]
+                return [self.compare(rel, self.value(side, a), self.value(side, b))]
             case "agreed":
                 return [self.pair(claim.agree[rest[0]], claim.agree[rest[0]])]
             case "meets":
@@ -194,7 +198,7 @@ class Checker:
                 return self.by_rule(*rest)
             case "promised":
                 side, n, *way = rest
-                e = claim.said(side)[n]
+                e = claim.expressions(side)[n]
                 for turn in way:
                     e = inner(e, turn)
                 need(isinstance(e, tuple) and e[0] == "fits")
@@ -217,7 +221,7 @@ class Checker:
                 self.ge(lo, add(most, b))
                 return [(IS, a), (IS, b)]
             case "alike":
-                return [self.alike(*rest)]
+                return [self.match(*rest)]
             case "undone":
                 i, j, f, g = rest
                 (one, p, q), (two, left, right) = self.atoms[i], self.atoms[j]
@@ -242,13 +246,13 @@ class Checker:
         need(n >= 0 and [*map(len, places)] == [len(rule.where[0]), len(rule.where[1]), len(rule.equal)])
         for side in (0, 1):
             for (rel, a, b), f in zip(rule.where[side], places[side], strict=True):
-                kind, p = self.compared(rel, self.value(side, a), self.value(side, b))
+                kind, p = self.compare(rel, self.value(side, a), self.value(side, b))
                 self.zero(f, p) if kind == IS else self.ge(f, p)
         for (a, b), f in zip(rule.equal, places[2], strict=True):
             self.zero(f, sub(self.value(0, a), self.value(1, b)))
         return [self.pair(*pair) for pair in rule.therefore]
 
-    def compared(self, rel: str, p: Poly, q: Poly) -> Fact:
+    def compare(self, rel: str, p: Poly, q: Poly) -> Fact:
         """Return what a comparison says."""
         need(rel in ("less", "atmost", "equal"))
         if rel == "equal":
@@ -283,7 +287,7 @@ class Checker:
             return GE, const(-1)
         return kind, add(const(k // n), {mono: factor // n for mono, factor in rest.items()})
 
-    def alike(self, i: int, j: int, f: int, g: int) -> Fact:
+    def match(self, i: int, j: int, f: int, g: int) -> Fact:
         """Return that operators of equal numbers are equal."""
         one, two = self.atoms[i], self.atoms[j]
         need(min(i, j) >= 0 and one[0] == two[0] and one[0] in (*OPERATORS, "div"))
@@ -331,7 +335,7 @@ class Checker:
             case _:
                 raise Unproved
 
-    def shown(self, e: Expr) -> bool:
+    def is_shown(self, e: Expr) -> bool:
         """Whether a fact says that an expression is equal for both."""
         p = sub(self.value(0, e), self.value(1, e))
         return not p or any(kind == IS and q in (p, scale(-1, p)) for kind, q in self.facts)
@@ -360,8 +364,8 @@ def _key(one: Atom) -> Any:
 def proves(claim: Claim, argument: Argument) -> bool:
     """Whether an argument proves a claim."""
     try:
-        if not Checker(claim, argument.atoms).argued(argument.steps):
+        if not Checker(claim, argument.atoms).prove_claim(argument.steps):
             return False
-        return not has_promises(claim) or witnessed(claim, *argument.witness)
+        return not has_promises(claim) or is_witnessed(claim, *argument.witness)
     except (Unproved, IndexError, KeyError, TypeError, ValueError, AttributeError, RecursionError):
         return False
