@@ -7,6 +7,7 @@ what unit they may meet. Calls stand inline. It is made from the program's text,
 from __future__ import annotations
 
 from collections.abc import Iterator
+from itertools import product
 
 from prism.lang import tree
 from prism.lang.arguments.express import Condition, Expr, Numbers, Reader, Scope, guards_of
@@ -79,13 +80,12 @@ class _Maker:
 
     def distinct_rules(self) -> tuple[Rule, ...]:
         """Return what is said to be distinct, of values that both accesses had at one place."""
-        places = [list(self.distinct_places(made)) for made in (self.one, self.two)]
+        left, right = (dict.fromkeys(self.distinct_places(made)) for made in (self.one, self.two))
         found = []
-        for frame, place in dict.fromkeys(places[0]):
-            if (frame, place) in places[1] and isinstance(frame, Frame):
-                reads = self.reader(frame)
-                equal = tuple((e, e) for e in map(reads.read, place.values))
-                found.append(Rule(((), ()), equal, tuple((e, e) for e in _name(self.numbers, place.unit))))
+        for (frame, place), (other, same) in product(left, right):
+            if place is same:  # one place in the text, in one call or in two
+                values = ((self.reader(frame).read(v), self.reader(other).read(v)) for v in place.values)
+                found.append(Rule(((), ()), tuple(values), tuple((e, e) for e in _name(self.numbers, place.unit))))
         return tuple(found)
 
     def nest_rules(self, one: Expr, two: Expr) -> Iterator[Rule]:
