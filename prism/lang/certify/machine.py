@@ -117,7 +117,7 @@ def is_possible(claim: Claim, one: Values, two: Values) -> bool:
         if (shared and a != b) or any((low is not None and x < low) or (high is not None and x > high) for x in (a, b)):
             return False
     sides = (one, two)
-    if not all(evaluate(sides[side], e)[1] for side in (0, 1) for e in claim.expressions(side)):
+    if not all(evaluate(sides[side], e)[1] for side in (0, 1) for e in {*claim.expressions(side)}):
         return False
     return all(evaluate(one, e)[0] == evaluate(two, e)[0] for e in claim.agree) and all(
         obeys(rule, one, two) for rule in claim.told
@@ -133,9 +133,9 @@ def obeys(rule: Rule, one: Values, two: Values) -> bool:
 
 def is_witnessed(claim: Claim, one: Values, two: Values) -> bool:
     """Whether two accesses that are not of one unit keep all promises. If none could, the promises would prove anything."""
-    if not is_possible(claim, one, two):
+    if claim.goal is not None and all(evaluate(one, e)[0] == evaluate(two, e)[0] for e in claim.goal):
         return False
-    return claim.goal is None or any(evaluate(one, e)[0] != evaluate(two, e)[0] for e in claim.goal)
+    return is_possible(claim, one, two)
 
 
 def has_promises(claim: Claim) -> bool:
