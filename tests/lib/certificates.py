@@ -22,7 +22,7 @@ from prism.lib import artifacts, shipped_kernels
 from tests.certificates import certified
 from tests.mutation import program_mutants
 
-WORST = ("runs", "believed", "assumed", "proved")
+WORST = ("runs", "believed", "assumed", "inferred", "proved")
 """Origins of facts, the weakest first."""
 
 

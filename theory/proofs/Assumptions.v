@@ -1,6 +1,6 @@
 (** What the theorems rest on: [check] wants the answer to each to be that it is closed under the global context. *)
 From Bundl Require Import Syntax Typing Step Safety Erase Units Pair Uniform Check Examples.
-From Bundl Require Skeleton Ordered Valid Valid_sound Signals Rings Phases Rings_sound Skeleton_examples.
+From Bundl Require Skeleton Ordered Valid Valid_sound Signals Rings Phases Rings_sound Skeleton_examples Apart_sound.
 
 Print Assumptions step_safe.
 Print Assumptions progress.
@@ -37,3 +37,6 @@ Print Assumptions Signals.start_ok.
 Print Assumptions Signals.ok_run.
 Print Assumptions Examples.two_arrays_checks.
 Print Assumptions Examples.two_arrays_uniform.
+Print Assumptions Apart_sound.argued_sound.
+Print Assumptions Apart_sound.witnessed_ok.
+Print Assumptions Apart_sound.proves_sound.

@@ -101,12 +101,13 @@ def _quoted(text: str) -> str:
 def parse(text: str) -> Certificate:
     """Return the certificate that a text has. Raises Malformed."""
     try:
-        return _certificate(_forms(text))
+        return _certificate(read_forms(text))
     except (ValueError, IndexError, KeyError, TypeError) as error:
         raise Malformed(f"no certificate: {error}") from None
 
 
-def _forms(text: str) -> list[Any]:
+def read_forms(text: str) -> list[Any]:
+    """Return the forms of a text: tuples of words, numbers and forms."""
     stack: list[list[Any]] = [[]]
     for match in TOKENS.finditer(text):
         paren, quoted, atom = match.groups()

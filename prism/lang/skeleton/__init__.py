@@ -1,24 +1,28 @@
 """Certificates: what the compiler claims of a kernel's barriers, written down, with what the checker says of it.
 
 `make` reads the skeleton off the lowered program, `pointers` says what its pointers name, `jumps` makes conditions of its jumps,
-`premises` has what the prover says of two accesses. A fact is written where the rules of the checker (`prism.lang.certify`) ask
-for one.
+`premises` has what the prover says of two accesses, `claims` says it again, for a checker that is proved. A fact is written
+where the rules of the checker (`prism.lang.certify`) ask for one.
 """
 
 from __future__ import annotations
 
 import hashlib
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any
 
 from prism.lang import tree
 from prism.lang.certify import ACCEPTED, Finding, check, run
+from prism.lang.certify.arguments import spell
 from prism.lang.certify.checker import SAME, Checker
+from prism.lang.certify.machine import Claim
+from prism.lang.certify.steps import Argument
 from prism.lang.certify.text import Certificate, Statement, Unit
 from prism.lang.facts.budget import most_threads
 from prism.lang.keep.memo import memoize
 from prism.lang.pipeline import lower
+from prism.lang.skeleton.claims import argue, is_owner
 from prism.lang.skeleton.jumps import Body, straight
 from prism.lang.skeleton.make import Beyond, Maker
 from prism.lang.skeleton.premises import premise
@@ -28,7 +32,8 @@ from prism.lang.types.perspective import BLOCK, GRID, Level, Perspective
 
 MOST = 20_000
 """Facts of one certificate: some two seconds, and a megabyte of text."""
-WORDS = ("proved", "assumed", "believed")
+WORDS = ("proved", "inferred", "assumed", "believed")
+Arguments = dict[tuple[int, int, int | str], tuple[Claim, Argument]]
 SHOWN = 5
 """Facts that nothing proves, so many are told in words."""
 
@@ -43,6 +48,8 @@ class Certified:
     certificate: Certificate
     finding: Finding
     fewest: int
+    arguments: Arguments = field(default_factory=dict)
+    """Of the facts that are proved, unless an object's owner says so: what is claimed of the two accesses, and why."""
 
     @property
     def origins(self) -> dict[str, int]:
@@ -62,6 +69,11 @@ class Certified:
         found |= {"reason": finding.reason} if finding.reason else {}
         found |= {"facts": self.origins} if finding.status == ACCEPTED else {}
         return {**found, "sha256": hashlib.sha256(text.encode()).hexdigest()}
+
+    @property
+    def argued(self) -> str:
+        """The arguments of the facts that are proved, as text that both checkers read."""
+        return "".join(spell(f"{i} {j} {part}", *said) for (i, j, part), said in self.arguments.items())
 
     def __str__(self) -> str:
         return str(self.certificate)
@@ -144,14 +156,15 @@ def _certify(lowered: Lowered, program: Program, found: Certificate) -> Certifie
     if least < found.threads and any(row.mbarrier.per for row in maker.rings.rows.values()):
         raise Beyond(2, "a ring at which as many arrive as a launch has threads")
     found.body = _sequence(body)
-    finding = run(_Asking(found, maker))
+    asking = _Asking(found, maker)
+    finding = run(asking)
     if finding.rule == "race" and maker.vague:
         raise Beyond(4, maker.vague)
     if finding.status == ACCEPTED and least < found.threads:
         found.threads, most = least, found.threads
         finding = check(found)
         found.threads = most if finding.status == ACCEPTED else least
-    return Certified(found, finding, least)
+    return Certified(found, finding, least, asking.arguments)
 
 
 class _Asking(Checker):
@@ -160,6 +173,7 @@ class _Asking(Checker):
     def __init__(self, certificate: Certificate, maker: Maker) -> None:
         super().__init__(certificate)
         self.maker = maker
+        self.arguments: Arguments = {}
 
     def facts(self, i: int, j: int, part: int | str) -> Iterator[Unit]:
         known = self.certificate.facts
@@ -167,7 +181,13 @@ class _Asking(Checker):
             if len(known) >= MOST:
                 raise Beyond(1, f"more than {MOST} facts")
             loop = None if part == SAME else self.maker.loops[int(part)]
-            found, origin, why = premise(self.maker.made[i], self.maker.made[j], loop)
+            one, two = self.maker.made[i], self.maker.made[j]
+            found, origin, why = premise(one, two, loop)
+            if origin == "proved" and not is_owner(one, two, found):
+                argued = argue(one, two, loop, found)
+                origin = "inferred" if argued is None else origin
+                if argued is not None:
+                    self.arguments[i, j, part] = argued
             known[i, j, part] = [(("never" if found is None else unit(found)), origin, why)]
         yield from super().facts(i, j, part)
 

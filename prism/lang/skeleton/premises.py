@@ -13,8 +13,8 @@ from prism.lang.skeleton.make import Frame, Loop, Made
 from prism.lang.types.perspective import BLOCK, Perspective
 
 ORIGINS = ("proved", "assumed", "believed", "runs")
-"""How a premise is known, from the strongest on: by the prover; as the program says, which checked runs test; as the program
-says; or not at all, so that only runs on the reference machine look for it."""
+"""How a premise is known, from the strongest on: by the prover (`inferred` without an argument); as the program says, which
+checked runs test; as the program says; or not at all, so that only runs on the reference machine look for it."""
 UNPROVED = {"": 0, "store": 1, "overlap": 2, "trip": 3, "asynchronous": 3}
 RACES = {"none": 1, "allow": 2}
 IF_PARTS_ARE = "the elements of different trips are apart, if the parts are, and that is not proved"
