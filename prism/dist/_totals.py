@@ -18,6 +18,8 @@ from prism.lib import operators
 from prism.lib.operators import Operator
 from prism.runtime.arrays import BFLOAT16, ArrayInfo, describe
 
+LANES = 32
+"""Of the block that combines ranks' elements."""
 _ON_NUMBERS = {
     operators.add: np.add,
     operators.multiply: np.multiply,
@@ -48,6 +50,31 @@ def combine(operator: Operator, elements: np.ndarray[Any, Any], like: ArrayInfo,
     with np.errstate(all="ignore"):
         found = function.reduce(elements, dtype=elements.dtype)
         return found if initial is None else function(np.asarray(initial).astype(elements.dtype), found)
+
+
+def combine_span(
+    operator: Operator,
+    elements: np.ndarray[Any, Any],
+    having: np.ndarray[Any, Any],
+    like: ArrayInfo,
+    initial: Any = None,
+) -> Any:
+    """Return what `combine` does of the elements of those ranks that are `having` one.
+
+    Floats are grouped as by the kernel that does so on a GPU (`prism.kernels.ranks`), so that a call made again has the same bits.
+    """
+    function = _ON_NUMBERS.get(operator)
+    if function is None or elements.dtype.kind != "f" or not having.any():
+        return combine(operator, elements[having], like, initial)
+    identity = operator.identity_of(elements.dtype)
+    each = -(-len(elements) // LANES)
+    lanes = np.full(LANES * each, identity)
+    lanes[: len(elements)] = np.where(having, elements, identity)
+    with np.errstate(all="ignore"):
+        found = functools.reduce(function, lanes.reshape(LANES, each).T)
+        while len(found) > 1:
+            found = function(found[::2], found[1::2])
+        return function(identity if initial is None else np.asarray(initial).astype(elements.dtype), found[0])
 
 
 def combine_apart(

@@ -46,6 +46,8 @@ ALIKE = {
 }
 """What is the same on all ranks; of others a rank has its shard."""
 
+AGAIN = {"scan", "cumsum", "cummax", "sum", "max", "min", "any", "count_nonzero", "reduce"}
+
 
 def communicators(rank: int, size: int) -> Iterator[tuple[str, Any]]:
     """Yield each kind that there is, by its name."""
@@ -157,18 +159,19 @@ def host(value: Any) -> Any:
 def check(
     name: str, how: dict[str, Any], whole: np.ndarray, cuts: list[int], make: Callable[[Any], Any], comm: Any
 ) -> None:
-    """Compare a call with the library's of the whole array."""
+    """Compare a call with the library's of the whole array; those that are made in another way from the third time on, often."""
     rank = torch.distributed.get_rank()
     own = make(whole[cuts[rank] : cuts[rank + 1]])
-    given = host(getattr(prism.dist, name)(own, comm=comm, **how))
     wanted = host(getattr(prism.lib, name)(make(whole), **how))
-    if name not in ALIKE:
-        given = joined(given)
-    pairs = zip(given, wanted, strict=True) if isinstance(given, tuple) else [(given, wanted)]
-    for found, right in pairs:
-        # Integers, and floats that hold small integers, are summed up exactly below 2^24; edges of bins are computed alike.
-        np.testing.assert_array_equal(found, right, err_msg=f"{name} {how} {whole.dtype}")
-        assert np.asarray(found).dtype == np.asarray(right).dtype, (name, how)
+    for time in range(4 if name in AGAIN else 1):
+        given = host(getattr(prism.dist, name)(own, comm=comm, **how))
+        if name not in ALIKE:
+            given = joined(given)
+        pairs = zip(given, wanted, strict=True) if isinstance(given, tuple) else [(given, wanted)]
+        for found, right in pairs:
+            # Integers, and floats that hold small integers, are summed up exactly below 2^24; edges of bins are computed alike.
+            np.testing.assert_array_equal(found, right, err_msg=f"{name} {how} {whole.dtype}, time {time}")
+            assert np.asarray(found).dtype == np.asarray(right).dtype, (name, how)
 
 
 def main() -> None:

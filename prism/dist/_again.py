@@ -1,0 +1,198 @@
+"""Calls like an earlier one, over an engine that works on the GPU: all is queued there before the host waits.
+
+What ranks have in common is known from before, and so is what each of them said. So a call reduces its shard into a message that
+lies ready, lets the engine gather, and a kernel tells whether all ranks say the same as then, and what their elements come to:
+two numbers, which the host reads as soon as they are there. If a rank says something else, its message is read as in a first call.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Hashable
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+
+from prism.dist._agree import MESSAGE, Told, judge
+from prism.dist._arrays import Post, bring, kind_of, on_host, put
+from prism.dist._totals import LANES
+from prism.host import pinned, repeat
+from prism.host.arguments import scalar_of
+from prism.host.libraries import exactly
+from prism.host.machine import Ready, run_on_host
+from prism.host.memory import empty
+from prism.host.plan import Buffer, Plan, Step, instance_of, size_of
+from prism.host.warm import number_of_bits
+from prism.kernels import ranks as kernels
+from prism.lib.algorithms.scan.api import SUPPORTED, initial_of, task_of
+from prism.lib.algorithms.scan.plan import Task, number_of
+from prism.lib.operators import Operator
+from prism.runtime.arrays import ArrayInfo, describe
+from prism.runtime.streams import current_stream
+
+_MOST = 256
+_MADE, _SAID, _KNOWN, _ANSWER = "y", "told", "known", "answer"
+_HEAD = kernels.HEAD * 8
+_UNKNOWN = (AttributeError, TypeError, RuntimeError)
+"""What is asked for, or an array, can't be looked up."""
+_kept: dict[Hashable, Again] = {}
+_seen: dict[Hashable, Any] = {}
+
+
+class Again:
+    """A call that was made before, with what all ranks said then.
+
+    `work(x, out)` reduces a shard into the message, on the current stream; None: there are no elements, and nothing is said of
+    them. `combined`: a rank whose element is asked for has some.
+    """
+
+    def __init__(
+        self, post: Post, told: Told, total: Any, plan: Plan, work: Callable[[Any, Any], Any] | None, result: np.dtype[Any],
+        combined: bool,
+    ) -> None:  # fmt: skip
+        info = told.kept[0]
+        self.post, self.combined = post, combined
+        self.sent, self.came = (empty(info, n, np.dtype(np.uint8)) for n in (MESSAGE, post.size * MESSAGE))
+        self.like = like = replace(info, owner=self.sent)  # the shard itself is not kept
+        self.known = bring(like, told.heads.flatten())
+        put(self.sent[:_HEAD], np.frombuffer(bytearray(told.head), np.uint8))
+        kind = kind_of(total)
+        self.kind, self.result = kind, result
+        self.element = self.sent[_HEAD : _HEAD + kind.itemsize].view(total.dtype).reshape(())
+        kept = tuple(like if one is info else self.element if one is total else one for one in told.kept)
+        self.told = told._replace(kept=kept, elements=told.elements[:0])
+        self._work, self._plan = work, plan
+        self._gather = gather_of(post, self.sent, self.came)
+        self.room = empty(like, (), result)
+        if like.device is not None:
+            names = (_SAID, _KNOWN, _MADE, _ANSWER)
+            self._ready = Ready(plan, names, like, waited=True)
+            self._launch = self._ready.launch()
+            self._pointers = tuple(describe(one).pointer for one in (self.came, self.known))
+            self._room = describe(self.room).pointer
+
+    def __call__(self, x: Any, made: Any = None) -> int | None:
+        """Reduce a shard, and return the bits of what the ranks' elements come to; `made`: where that is put.
+
+        None: a rank says something else than it did. Then `judge` looks at what.
+        """
+        if self._work is not None:
+            self._work(x, self.element)
+        self._gather()
+        return self.read(made)
+
+    def read(self, made: Any = None) -> int | None:
+        """Return what the messages that have come are, as the call does."""
+        like = self.like
+        if like.device is None:
+            target = self.room if made is None else made
+            answer = np.zeros(2, np.int64)
+            arrays = (self.came, self.known, target.reshape(1), answer)
+            run_on_host(self._plan, dict(zip((_SAID, _KNOWN, _MADE, _ANSWER), map(describe, arrays), strict=True)))
+            low, high = answer.tolist()
+        else:
+            place = self._room if made is None else describe(made).pointer
+            stream = current_stream(like)
+            words = pinned.begin(self._launch, (*self._pointers, place), stream, self._ready.ordinal)
+            low, high = pinned.finish(words, stream, self._ready.ordinal, 2)
+        return high << 32 | low >> 1 if low & 1 else None
+
+    def value(self, bits: int) -> Any:
+        """Return the number that bits are, as the ranks' elements are."""
+        return number_of_bits(bits, self.kind)
+
+    def judge(self) -> Told:
+        """Return what ranks say that was not known. Raises as `agree`."""
+        return judge(self.post, self.told.call, self.told.head, on_host(self.came), self.told.kept)
+
+
+def again_of(
+    post: Post, told: Told, total: Any, operator: Operator, span: tuple[int, int], initial: Any,
+    work: Callable[[Any, Any], Any], result: np.dtype[Any] | None = None,
+) -> Again | None:  # fmt: skip
+    """Return what makes calls like this one; None where the engine works on the host, or no kernel combines such elements.
+
+    `total`: what a shard was reduced to. `result`: the dtype of what is made of the elements; by default theirs.
+    """
+    like: ArrayInfo = told.kept[0]
+    if not post.queues(like):
+        return None
+    given = describe(np.asarray(total) if isinstance(total, np.generic) else total)
+    if given.scalar not in (*SUPPORTED, "bool"):
+        return None
+    try:
+        task = task_of(operator, given, None)[0]
+        begin = task.identity() if initial is None else initial_of(initial, task)
+    except (TypeError, ValueError):
+        return None
+    plan = _plan(task, result, post.size, span, begin)
+    end = given.dtype if result is None else result
+    combined = any(told.lengths[slice(*sorted(span))])
+    return Again(post, told, total, plan, work if told.facts[post.rank, 0] else None, end, combined)
+
+
+def _plan(task: Task, result: np.dtype[Any] | None, size: int, span: tuple[int, int], initial: Any) -> Plan:
+    """Return how messages are read."""
+    given, computed, same = task.types
+    stored = same if result is None else scalar_of(result, "dtype")
+    first, last = span
+    reverse = first > last
+    dtype = initial.dtype
+    template = {
+        "TI": given, "T": computed, "TO": stored, "B": f"uint{8 * dtype.itemsize}", "OP": task.operator.function,
+        "THREADS": LANES, "APART": MESSAGE // size_of(given), "REVERSE": reverse,
+    }  # fmt: skip
+    numbers = {"ranks": size, "first": min(first, last), "last": max(first, last)}
+    numbers |= {"identity": number_of(task.identity()), "initial": number_of(initial)}
+    arrays = {"told": Buffer(_SAID), "known": Buffer(_KNOWN), "elements": Buffer(_SAID, _HEAD), "y": Buffer(_MADE)}
+    instance = instance_of(kernels.combine_ranks, template)
+    return Plan((Step(instance, 1, LANES, {**arrays, "answer": Buffer(_ANSWER), **numbers}),))
+
+
+def key_of(x: Any, comm: Any, *asked: Any) -> Hashable | None:
+    """Return what a call is known by: the communicator, what is asked, and all of the array that a decision follows from."""
+    known = (
+        id(comm),
+        *[one if one is None else exactly(one) if type(one) is float else (type(one), one) for one in asked],
+    )
+    try:
+        hash(known)
+        if (library := repeat.library_of(type(x))) is not None:
+            found: Hashable = library[1][1](known, (x,))[0]
+            return found
+        return (known, x.dtype, x.shape, x.strides) if type(x) is np.ndarray else None
+    except _UNKNOWN:
+        return None
+
+
+def take(key: Hashable | None) -> Again | None:
+    """Return what makes a call known by a key, if it was made before. Who makes it gives it back by `keep`."""
+    return None if key is None else _kept.pop(key, None)
+
+
+def keep(key: Hashable | None, again: Again | None) -> None:
+    """Keep a call for the next like it."""
+    if key is None or again is None:
+        return
+    if len(_kept) >= _MOST:
+        _kept.clear()
+    _kept[key] = again
+
+
+def comes_again(key: Hashable | None, told: Told) -> bool:
+    """Whether a call was made before, and all ranks said the same: memory is taken for those alone."""
+    if key is None:
+        return False
+    if len(_seen) >= _MOST:
+        _seen.clear()
+    before, _seen[key] = _seen.get(key), told.heads
+    return before is not None and np.array_equal(before, told.heads)
+
+
+def gather_of(post: Post, sent: Any, came: Any) -> Callable[[], None]:
+    """Return what gathers a message: the engine's own way of doing it again and again, where it has one."""
+    engine: Any = post.engine
+    if hasattr(engine, "gather_again"):
+        found: Callable[[], None] = engine.gather_again(sent, came)
+        return found
+    return lambda: engine.all_gather(sent, came)
