@@ -7,11 +7,14 @@ import math
 from collections.abc import Sequence
 from typing import Any
 
+import numpy as np
+
 from prism import lib
 from prism.dist._agree import Mine, agree
 from prism.dist._arrays import Post
 from prism.dist._aside import Aside
 from prism.dist._engines import engine_of
+from prism.dist._pull import windows_of
 from prism.dist._reduce import shard
 from prism.dist._totals import dtype_in_words, wide_of
 from prism.host.memory import empty
@@ -76,17 +79,92 @@ def matmul(a: Any, b: Any, *, comm: Any, split: str = "rows") -> Any:
         (m, k), n = info.shape, other.shape[1]
         shared = {"rows": f"inner={k}, columns={n}", "columns": f"inner={k}", "inner": f"rows={m}, columns={n}"}
         words = f"matmul({dtype_in_words(info, None)}, split={split}, {shared[split]})"
-        return Mine(words, (m, k, n), b"", info)
+        windows, made = None if split == "rows" else windows_of(post, comm, info), 0
+        if windows is not None:
+            made = windows.room(_bytes_sent(post, info, split, n))
+            if made and split == "columns" and m:  # others may read it as soon as all have agreed
+                windows.mine(m * k * info.dtype.itemsize).view(a.dtype).reshape(m, k)[...] = a
+        return Mine(words, (m, k, n, made), b"", (info, windows))
 
     told = agree(post, work)
-    info = told.kept
+    info, windows = told.kept
     if split == "rows" or post.size == 1:
         return lib.matmul(a, b)
+    if windows is not None and windows.open(told.facts[:, 3].tolist()):
+        found = (
+            _columns_by_pulls(post, info, windows, a, b, told.lengths)
+            if split == "columns"
+            else _inner_by_pulls(post, info, windows, a, b)
+        )
+        windows.turn()
+        return found
     # The same on all ranks: the most that one of them has to do for a row.
     operations = 2 * int(told.facts[:, 1].max()) * int(told.facts[:, 2].max())
     if split == "columns":
         return _columns(post, info, a, b, told.lengths, operations)
     return _inner(post, info, a, b, operations)
+
+
+def _bytes_sent(post: Post, like: ArrayInfo, split: str, columns: int) -> int:
+    """Return the bytes that others read of what this rank has."""
+    m, k = like.shape
+    if split == "columns":
+        return m * k * like.dtype.itemsize
+    return (m - _rows(m, post.size, post.rank)) * columns * np.dtype(np.float32).itemsize
+
+
+def _rows(m: int, size: int, rank: int) -> int:
+    """Return how many rows of a result are a rank's."""
+    return m * (rank + 1) // size - m * rank // size
+
+
+def _columns_by_pulls(post: Post, like: ArrayInfo, windows: Any, a: Any, b: Any, lengths: Sequence[int]) -> Any:
+    """Return all rows of the product: this rank's first, and those of others, which are read while others are multiplied."""
+    starts = [0, *itertools.accumulate(lengths)]
+    inner, columns = int(a.shape[1]), int(b.shape[1])
+    found = empty(like, (starts[-1], columns), like.dtype)
+    others = [(post.rank + step) % post.size for step in range(1, post.size)]  # no two ranks read one window at a time
+    came = {rank: empty(like, (lengths[rank], inner), like.dtype) for rank in others if lengths[rank]}
+    marks = {}
+    with Aside(like) as aside:
+        for rank, room in came.items():
+            with aside.sending():
+                windows.pull(rank, 0, room, aside.handle)
+                marks[rank] = aside.mark()
+        for rank in (post.rank, *came):
+            if lengths[rank]:
+                aside.join(marks.get(rank))
+                lib.matmul(came.get(rank, a), b, out=found[starts[rank] : starts[rank + 1]])
+    return found
+
+
+def _inner_by_pulls(post: Post, like: ArrayInfo, windows: Any, a: Any, b: Any) -> Any:
+    """Return this rank's rows of the sum of all ranks' products: its own are multiplied last, while others' parts are read."""
+    m, columns, size = int(a.shape[0]), int(b.shape[1]), post.size
+    starts, kind = [m * rank // size for rank in range(size + 1)], np.dtype(np.float32)
+    own, each = _rows(m, size, post.rank), columns * kind.itemsize
+    came = empty(like, (size, own, columns), kind)
+    window = windows.mine((m - own) * each).view(came.dtype).reshape(m - own, columns)
+
+    def place(rank: int, step: int) -> int:
+        """Return the row in a rank's window where what it multiplies in a step begins."""
+        return sum(_rows(m, size, (rank + before) % size) for before in range(1, step))
+
+    with Aside(like) as aside:
+        for step in range(1, size):
+            to, source = (post.rank + step) % size, (post.rank - step) % size
+            begin, many = place(post.rank, step), _rows(m, size, to)
+            if many:
+                _multiply(a[starts[to] : starts[to + 1]], b, window[begin : begin + many], like)
+            windows.meet()
+            if own:
+                with aside.sending(aside.event()):
+                    windows.pull(source, place(source, step) * each, came[source], aside.handle)
+        if not own:
+            return empty(like, (0, columns), like.dtype)
+        _multiply(a[starts[post.rank] : starts[post.rank + 1]], b, came[post.rank], like)
+    found = empty(like, (own, columns), like.dtype)
+    return lib.evaluate(lib.lazy.cast(lib.reduce(came, axis=0), like.dtype), out=found)
 
 
 def _columns(post: Post, like: ArrayInfo, a: Any, b: Any, lengths: Sequence[int], operations: int) -> Any:
