@@ -26,13 +26,16 @@ from prism.host.warm import number_of_bits
 from prism.kernels import ranks as kernels
 from prism.lib.algorithms.scan.api import SUPPORTED, initial_of, task_of
 from prism.lib.algorithms.scan.plan import Task, number_of
+from prism.lib import operators
 from prism.lib.operators import Operator
 from prism.runtime.arrays import ArrayInfo, describe
 from prism.runtime.streams import current_stream
 
 _MOST = 256
 _MADE, _SAID, _KNOWN, _ANSWER = "y", "told", "known", "answer"
+_NAMES = (_SAID, _KNOWN, _MADE, _ANSWER)
 _HEAD = kernels.HEAD * 8
+_NOTHING = np.dtype(np.int32)
 _UNKNOWN = (AttributeError, TypeError, RuntimeError)
 """What is asked for, or an array, can't be looked up."""
 _kept: dict[Hashable, Again] = {}
@@ -56,44 +59,47 @@ class Again:
         self.like = like = replace(info, owner=self.sent)  # the shard itself is not kept
         self.known = bring(like, told.heads.flatten())
         put(self.sent[:_HEAD], np.frombuffer(bytearray(told.head), np.uint8))
-        kind = kind_of(total)
-        self.kind, self.result = kind, result
-        self.element = self.sent[_HEAD : _HEAD + kind.itemsize].view(total.dtype).reshape(())
-        kept = tuple(like if one is info else self.element if one is total else one for one in told.kept)
+        self.kind, self.result, self.element = _NOTHING if total is None else kind_of(total), result, None
+        if total is not None:
+            self.element = self.sent[_HEAD : _HEAD + self.kind.itemsize].view(total.dtype).reshape(())
+        kept = tuple(like if one is info else self.element if one is total and one is not None else one for one in told.kept)
         self.told = told._replace(kept=kept, elements=told.elements[:0])
         self._work, self._plan = work, plan
         self._gather = gather_of(post, self.sent, self.came)
         self.room = empty(like, (), result)
         if like.device is not None:
-            names = (_SAID, _KNOWN, _MADE, _ANSWER)
-            self._ready = Ready(plan, names, like, waited=True)
+            self._ready = Ready(plan, _NAMES, like, waited=True)
             self._launch = self._ready.launch()
             self._pointers = tuple(describe(one).pointer for one in (self.came, self.known))
             self._room = describe(self.room).pointer
 
     def __call__(self, x: Any, made: Any = None) -> int | None:
-        """Reduce a shard, and return the bits of what the ranks' elements come to; `made`: where that is put.
+        """Do what `begin` does, and return what `finish` does."""
+        return self.finish(self.begin(x, made))
 
-        None: a rank says something else than it did. Then `judge` looks at what.
+    def begin(self, x: Any = None, made: Any = None) -> Any:
+        """Queue all of a message: what a shard is reduced to, if that is asked for; the gather; and what reads it.
+
+        `made`: where what the elements come to is put. Returns what `finish` waits for.
         """
         if self._work is not None:
             self._work(x, self.element)
         self._gather()
-        return self.read(made)
-
-    def read(self, made: Any = None) -> int | None:
-        """Return what the messages that have come are, as the call does."""
         like = self.like
         if like.device is None:
-            target = self.room if made is None else made
             answer = np.zeros(2, np.int64)
-            arrays = (self.came, self.known, target.reshape(1), answer)
-            run_on_host(self._plan, dict(zip((_SAID, _KNOWN, _MADE, _ANSWER), map(describe, arrays), strict=True)))
-            low, high = answer.tolist()
+            arrays = (self.came, self.known, (self.room if made is None else made).reshape(1), answer)
+            run_on_host(self._plan, dict(zip(_NAMES, map(describe, arrays), strict=True)))
+            return answer
+        place, stream = self._room if made is None else describe(made).pointer, current_stream(like)
+        return pinned.begin(self._launch, (*self._pointers, place), stream, self._ready.ordinal), stream
+
+    def finish(self, begun: Any) -> int | None:
+        """Return the bits of what the ranks' elements come to; None: one says something else than it did: then `judge` looks."""
+        if self.like.device is None:
+            low, high = begun.tolist()
         else:
-            place = self._room if made is None else describe(made).pointer
-            stream = current_stream(like)
-            words = pinned.begin(self._launch, (*self._pointers, place), stream, self._ready.ordinal)
+            words, stream = begun
             low, high = pinned.finish(words, stream, self._ready.ordinal, 2)
         return high << 32 | low >> 1 if low & 1 else None
 
@@ -104,6 +110,14 @@ class Again:
     def judge(self) -> Told:
         """Return what ranks say that was not known. Raises as `agree`."""
         return judge(self.post, self.told.call, self.told.head, on_host(self.came), self.told.kept)
+
+
+def agreed_again(post: Post, told: Told) -> Again | None:
+    """Return what makes calls like this one whose messages have no elements; None where the engine works on the host."""
+    if not post.queues(told.kept[0]):
+        return None
+    task = Task(operators.add, _NOTHING.name, _NOTHING.name)
+    return Again(post, told, None, _plan(task, None, post.size, (0, 0), task.identity()), None, _NOTHING, False)
 
 
 def again_of(

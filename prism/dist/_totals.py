@@ -18,6 +18,7 @@ from prism.lib import operators
 from prism.lib.operators import Operator
 from prism.runtime.arrays import BFLOAT16, ArrayInfo, describe
 
+_SHORT = 1 << 16  # bytes of all ranks' arrays
 LANES = 32
 """Of the block that combines ranks' elements."""
 _ON_NUMBERS = {
@@ -83,8 +84,12 @@ def combine_apart(
     """Return the combination, element by element, of an array of each of the ranks `having` one, in their order.
 
     Each rank combines a share of the elements, and all gather the shares: twice the array is sent and held, however many ranks.
+    What is short is gathered from all at once.
     """
     info = describe(mine)
+    if info.size * info.dtype.itemsize * post.size <= _SHORT:
+        rows = post.all_gather(like, mine, info.shape, info.dtype)
+        return lib.reduce(rows if len(having) == post.size else rows[list(having)], operator, axis=0, initial=initial)
     size, share = info.size, -(-info.size // post.size)
     flat = mine.reshape(-1)
     rows = [max(0, min(size, (rank + 1) * share) - rank * share) for rank in range(post.size)]
