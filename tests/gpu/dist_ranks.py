@@ -1,7 +1,8 @@
 """prism.dist on GPUs: `torchrun --nproc-per-node 2 -m tests.gpu.dist_ranks [ENGINE ..] [long]`, a GPU a rank, or all on one.
 
-Each function, with arrays of CuPy and torch, over NCCL by torch and by CuPy (where each rank has a GPU), and over gloo; compared
-with the same function of the whole array on this rank's GPU. `long`: with shards of more than 2^31 elements instead. Prints how
+Each function, with arrays of CuPy and torch, over NCCL by torch, by CuPy and by nccl4py (where each rank has a GPU), over gloo, and
+by what an engine on the GPU is asked though ranks share one (`host-torch`, `host-cupy`); compared with the same function of the
+whole array on this rank's GPU. `long`: with shards of more than 2^31 elements instead. Prints how
 many calls were right, or ends with the first wrong one.
 """
 
@@ -49,11 +50,41 @@ ALIKE = {
 AGAIN = {"scan", "cumsum", "cummax", "sum", "max", "min", "any", "count_nonzero", "reduce"}
 
 
+class OverHost:
+    """What an engine on the GPU is asked, where ranks share one: messages lie there, and travel over the host, by gloo."""
+
+    on_host = False
+
+    def __init__(self, group: Any, library: str) -> None:
+        self._group, self.library = group, library
+        self.rank, self.size = group.rank(), group.size()
+
+    def all_gather(self, part: Any, made: Any) -> None:
+        room = torch.empty(self.size * len(part), dtype=torch.uint8)
+        torch.distributed.all_gather(list(room.chunk(self.size)), torch.from_numpy(host(part)), group=self._group)
+        self._put(made, room)
+
+    def all_to_all(self, parts: Any, made: Any, sent: Any, received: Any) -> None:
+        room = torch.empty(len(made), dtype=torch.uint8)
+        given = torch.from_numpy(host(parts))
+        torch.distributed.all_to_all_single(room, given, list(received), list(sent), group=self._group)
+        self._put(made, room)
+
+    def _put(self, made: Any, room: Any) -> None:
+        if isinstance(made, torch.Tensor):
+            made.copy_(room)
+        else:
+            made.set(room.numpy())
+
+
 def communicators(rank: int, size: int) -> Iterator[tuple[str, Any]]:
     """Yield each kind that there is, by its name."""
-    asked = [name for name in sys.argv[1:] if name != "long"] or ["gloo", "nccl", "cupy", "nccl4py"]
+    asked = [name for name in sys.argv[1:] if name != "long"] or ["gloo", "host-torch", "nccl", "cupy", "nccl4py"]
     if "gloo" in asked:
         yield "gloo", torch.distributed.new_group(backend="gloo")
+    for library in ("torch", "cupy"):
+        if f"host-{library}" in asked:
+            yield f"host-{library}", OverHost(torch.distributed.new_group(backend="gloo"), library)
     if torch.cuda.device_count() < size:
         return
     if "nccl" in asked:
