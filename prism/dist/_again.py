@@ -210,3 +210,9 @@ def gather_of(post: Post, sent: Any, came: Any) -> Callable[[], None]:
         found: Callable[[], None] = engine.gather_again(sent, came)
         return found
     return lambda: engine.all_gather(sent, came)
+
+
+def forget() -> None:
+    """Forget all calls, and give back what they hold."""
+    _kept.clear()
+    _seen.clear()
