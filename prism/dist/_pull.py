@@ -24,7 +24,8 @@ from prism.runtime.arrays import ArrayInfo, describe
 from prism.runtime.device import using
 from prism.runtime.driver import DeviceError, check, driver
 
-_LEAST, _MOST = 1 << 20, 1 << 32  # bytes of one of the two
+_LEAST, _MOST = 1 << 20, 1 << 31  # bytes of one of the two
+_KNOWN = 64  # arrays in windows, made once
 _PEER = 1  # CU_IPC_MEM_LAZY_ENABLE_PEER_ACCESS
 _HANDLE = struct.Struct("<64sQ16s8x")
 
@@ -104,6 +105,8 @@ class Windows:
         place = self._base + self._turn * self._size
         found = self._known.get((place, nbytes))
         if found is None:
+            if len(self._known) >= _KNOWN:
+                self._known.clear()
             found = self._known[place, nbytes] = _array(self._like, place, nbytes)
         return found
 

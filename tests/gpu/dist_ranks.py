@@ -47,7 +47,7 @@ ALIKE = {
 }
 """What is the same on all ranks; of others a rank has its shard."""
 
-AGAIN = {"scan", "cumsum", "cummax", "sum", "max", "min", "any", "count_nonzero", "reduce", "flatnonzero"}
+AGAIN = {"scan", "cumsum", "cummax", "sum", "max", "min", "any", "count_nonzero", "reduce", "flatnonzero", "sort", "argsort"}
 
 
 class OverHost:
