@@ -34,7 +34,7 @@ def combine_ranks(
     Perspective: grid, of one block of `THREADS` threads.
     Shapes:      `told`: `MESSAGE` words a rank. `known`: `HEAD` words a rank. `elements`: the first of those that lie behind the
                  heads in `told`, `APART` elements from one to the next. `B`: the unsigned integer as long as `T`.
-    Numerics:    computes in `T`; reassociates `OP`, in a way fixed by `first`, `last` and `THREADS`; `OP` need not be commutative.
+    Numerics:    computes in `T`; reassociates `OP`, in a way fixed by `first`, `last` and `THREADS`; it need not be commutative.
     Test:        tests/kernels/test_combine_ranks.py, tests/gpu/dist_ranks.py
     """
     each: int32 @ grid[1] = (last - first + (THREADS - 1)) // THREADS

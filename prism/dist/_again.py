@@ -1,12 +1,14 @@
 """Calls like an earlier one, over an engine that works on the GPU: all is queued there before the host waits.
 
-What ranks have in common is known from before, and so is what each of them said. So a call reduces its shard into a message that
-lies ready, lets the engine gather, and a kernel tells whether all ranks say the same as then, and what their elements come to:
-two numbers, which the host reads as soon as they are there. If a rank says something else, its message is read as in a first call.
+What ranks have in common is known from before, and so is what each of them said. So a call reduces its shard into a message
+that lies ready, and lets the engine gather; a kernel tells whether all ranks say the same as then, and what their elements come
+to. Those are two numbers, which the host reads as soon as they are there. If a rank says something else, its message is read as
+in a first call.
 """
 
 from __future__ import annotations
 
+import atexit
 from collections.abc import Callable, Hashable
 from dataclasses import replace
 from typing import Any
@@ -216,3 +218,6 @@ def forget() -> None:
     """Forget all calls, and give back what they hold."""
     _kept.clear()
     _seen.clear()
+
+
+atexit.register(forget)  # communicators go before the libraries that they are of

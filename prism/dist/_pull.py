@@ -1,7 +1,7 @@
 """Memory that the ranks of one host read from each other by their copy engines, while all multiprocessors multiply.
 
-An engine on the GPU moves bytes by kernels, and a product that takes every multiprocessor waits for those. So what a product sends
-lies in memory that the others may read: allocated once, and opened by all. That what lies there is ready, an engine's message tells.
+An engine on the GPU moves bytes by kernels, and a product that takes every multiprocessor waits for those. So what a product
+sends lies in memory that the others may read: allocated once, and opened by all. An engine's message tells that it is ready.
 """
 
 from __future__ import annotations

@@ -62,7 +62,7 @@ def combine_span(
 ) -> Any:
     """Return what `combine` does of the elements of those ranks that are `having` one.
 
-    Floats are grouped as by the kernel that does so on a GPU (`prism.kernels.ranks`), so that a call made again has the same bits.
+    Floats are grouped as by the kernel that does so on a GPU (`prism.kernels.ranks`): a call made again has the same bits.
     """
     function = _ON_NUMBERS.get(operator)
     if function is None or elements.dtype.kind != "f" or not having.any():

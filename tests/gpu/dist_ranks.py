@@ -1,9 +1,9 @@
 """prism.dist on GPUs: `torchrun --nproc-per-node 2 -m tests.gpu.dist_ranks [ENGINE ..] [long]`, a GPU a rank, or all on one.
 
-Each function, with arrays of CuPy and torch, over NCCL by torch, by CuPy and by nccl4py (where each rank has a GPU), over gloo, and
-by what an engine on the GPU is asked though ranks share one (`host-torch`, `host-cupy`); compared with the same function of the
-whole array on this rank's GPU. `long`: with shards of more than 2^31 elements instead. Prints how
-many calls were right, or ends with the first wrong one.
+Each function, with arrays of CuPy and torch, over NCCL by torch, by CuPy and by nccl4py (where each rank has a GPU), over gloo,
+and by what an engine on the GPU is asked though ranks share one (`host-torch`, `host-cupy`); compared with the same function of
+the whole array on this rank's GPU. `long`: with shards of more than 2^31 elements instead. Prints how many calls were right, or
+ends with the first wrong one.
 """
 
 from __future__ import annotations
@@ -47,7 +47,20 @@ ALIKE = {
 }
 """What is the same on all ranks; of others a rank has its shard."""
 
-AGAIN = {"scan", "cumsum", "cummax", "sum", "max", "min", "any", "count_nonzero", "reduce", "flatnonzero", "sort", "argsort"}
+AGAIN = {
+    "scan",
+    "cumsum",
+    "cummax",
+    "sum",
+    "max",
+    "min",
+    "any",
+    "count_nonzero",
+    "reduce",
+    "flatnonzero",
+    "sort",
+    "argsort",
+}
 
 
 class OverHost:

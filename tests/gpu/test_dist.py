@@ -44,7 +44,9 @@ def free_port() -> int:
 @pytest.mark.parametrize("long", [False, True], ids=["usual", "past_2_31"])
 def test_ranks(long: bool) -> None:
     port = free_port()
-    engines = ["gloo"] if long else ["nccl", "gloo", "cupy", "nccl4py"] if SEVERAL else ["gloo", "host-torch", "host-cupy"]
+    engines = (
+        ["gloo"] if long else ["nccl", "gloo", "cupy", "nccl4py"] if SEVERAL else ["gloo", "host-torch", "host-cupy"]
+    )
     words = [*engines, "long"] if long else engines
     ranks = [start(rank, port, "-m", "tests.gpu.dist_ranks", *words) for rank in range(2)]
     texts = [one.communicate(timeout=300)[0] for one in ranks]

@@ -1,7 +1,4 @@
-"""What ranks say, compared and combined on the reference machine: in the order of ranks, by any operator.
-
-Tests of prism/kernels/ranks: combine.
-"""
+"""What ranks say, compared and combined on the reference machine: in the order of ranks, by any operator."""
 
 from __future__ import annotations
 
