@@ -107,7 +107,7 @@ class Windows:
         if found is None:
             if len(self._known) >= _KNOWN:
                 self._known.clear()
-            found = self._known[place, nbytes] = _array(self._like, place, nbytes)
+            found = self._known[place, nbytes] = _array(self._like, place, max(1, nbytes))[:nbytes]
         return found
 
     def pull(self, rank: int, offset: int, target: Any, stream: int) -> None:
