@@ -151,7 +151,12 @@ class CupyNccl:
         self.rank, self.size = comm.rank_id(), comm.size()
 
     def all_gather(self, part: Any, made: Any) -> None:
-        self._comm.allGather(_address(part), _address(made), len(part), self._nccl.NCCL_UINT8, _stream(part))
+        self.gather_again(part, made)()
+
+    def gather_again(self, part: Any, made: Any) -> Callable[[], None]:
+        """Return what does `all_gather` of these arrays."""
+        given = _address(part), _address(made), len(part), self._nccl.NCCL_UINT8
+        return lambda: self._comm.allGather(*given, _stream(part))
 
     def all_to_all(self, parts: Any, made: Any, sent: Sequence[int], received: Sequence[int]) -> None:
         stream, kind = _stream(parts), self._nccl.NCCL_UINT8
