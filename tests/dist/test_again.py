@@ -91,6 +91,19 @@ def test_positions(shape: Any, begun: list[int]) -> None:
     assert begun[0] == (TIMES - 2) * 3
 
 
+@pytest.mark.parametrize("density", [False, True])
+def test_histograms(density: bool, begun: list[int]) -> None:
+    x = array("float32", 200)
+    shards = cut(x, (90, 0, 110))
+    how: dict[str, Any] = {"bins": 7, "range": (0, 3), "density": density}
+    for rank in results(3, lambda c: [prism.dist.histogram(shards[c.rank], comm=c, **how) for _ in range(TIMES)], Queued):
+        for counts, edges in rank:
+            right, ends = prism.lib.histogram(x, **how)
+            np.testing.assert_array_equal(counts, right)
+            np.testing.assert_array_equal(edges, ends)
+    assert begun[0] == (TIMES - 2) * 3
+
+
 def test_an_operator_whose_order_counts(begun: list[int]) -> None:
     x = np.array([0, 3, 0, 0, 5, 0, 0, 7, 0])
     shards = cut(x, (1, 3, 0, 2, 3))

@@ -29,6 +29,7 @@ OPTIONS: list[tuple[str, dict[str, Any]]] = [
     ("scan", {"exclusive": True, "reverse": True, "initial": 3}), ("reduce", {"op": "bitwise_xor"}),
     *((name, {}) for name in ("flatnonzero", "sort", "argsort", "median", "unique")),
     ("sort", {"descending": True}), ("top_k", {"k": 77}), ("bincount", {}), ("histogram", {"bins": 13}),
+    ("histogram", {"bins": 256, "range": (0, 99)}),
     ("select", {"condition": lambda v: v > 41}),
 ]  # fmt: skip
 ALIKE = {
