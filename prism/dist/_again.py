@@ -20,7 +20,7 @@ from prism.dist._arrays import Post, bring, kind_of, on_host, put
 from prism.dist._totals import LANES
 from prism.host import pinned, repeat
 from prism.host.arguments import scalar_of
-from prism.host.libraries import exactly
+from prism.host.libraries import Kind, exactly
 from prism.host.machine import Ready, run_on_host
 from prism.host.memory import empty
 from prism.host.plan import Buffer, Plan, Step, instance_of, size_of
@@ -31,7 +31,6 @@ from prism.lib.algorithms.scan.plan import Task, number_of
 from prism.lib import operators
 from prism.lib.operators import Operator
 from prism.runtime.arrays import ArrayInfo, describe
-from prism.runtime.streams import current_stream
 
 _MOST = 256
 _MADE, _SAID, _KNOWN, _ANSWER = "y", "told", "known", "answer"
@@ -68,21 +67,26 @@ class Again:
         self.told = told._replace(kept=kept, elements=told.elements[:0])
         self._work, self._plan = work, plan
         self._gather = gather_of(post, self.sent, self.came)
-        self.room = empty(like, (), result)
+        self._nowhere = empty(like, (), result)
         if like.device is not None:
+            _, _, self._stream, *self._make = repeat.library_named(like.library)
+            self._made = Kind((), self._nowhere.dtype, result.itemsize, None)
             self._ready = Ready(plan, _NAMES, like, waited=True)
             self._launch = self._ready.launch()
-            self._pointers = tuple(describe(one).pointer for one in (self.came, self.known))
-            self._room = describe(self.room).pointer
+            *self._pointers, self._place = (describe(one).pointer for one in (self.came, self.known, self._nowhere))
 
-    def __call__(self, x: Any, made: Any = None) -> int | None:
-        """Do what `begin` does, and return what `finish` does."""
-        return self.finish(self.begin(x, made))
+    def room(self) -> tuple[Any, int]:
+        """Return an array without axes for what the elements come to, and its address."""
+        if self.like.device is None:
+            return np.empty((), self.result), 0
+        reserve, shape = self._make
+        room, place = reserve(self.sent, self.like.device, self._made)
+        return shape(room, self._made, -1), place
 
-    def begin(self, x: Any = None, made: Any = None) -> Any:
+    def begin(self, x: Any = None, made: Any = None, place: int = 0) -> Any:
         """Queue all of a message: what a shard is reduced to, if that is asked for; the gather; and what reads it.
 
-        `made`: where what the elements come to is put. Returns what `finish` waits for.
+        `made`, `place`: what `room` gave, where what the elements come to is put. Returns what `finish` waits for.
         """
         if self._work is not None:
             self._work(x, self.element)
@@ -90,11 +94,11 @@ class Again:
         like = self.like
         if like.device is None:
             answer = np.zeros(2, np.int64)
-            arrays = (self.came, self.known, (self.room if made is None else made).reshape(1), answer)
+            arrays = (self.came, self.known, (self._nowhere if made is None else made).reshape(1), answer)
             run_on_host(self._plan, dict(zip(_NAMES, map(describe, arrays), strict=True)))
             return answer
-        place, stream = self._room if made is None else describe(made).pointer, current_stream(like)
-        return pinned.begin(self._launch, (*self._pointers, place), stream, self._ready.ordinal), stream
+        stream = self._stream(like.device)
+        return pinned.begin(self._launch, (*self._pointers, place or self._place), stream, self._ready.ordinal), stream
 
     def finish(self, begun: Any) -> int | None:
         """Return the bits of what the ranks' elements come to; None: one says something else than it did: then `judge` looks."""

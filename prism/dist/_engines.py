@@ -20,7 +20,11 @@ _NOTHING = contextlib.nullcontext()
 
 
 class Engine(Protocol):
-    """A rank's end of a communicator. Each collective is called by all ranks, in the same order."""
+    """A rank's end of a communicator. Each collective is called by all ranks, in the same order.
+
+    It may have two more: `gather_again(part, made)`, which returns what does `all_gather` of these two at the least cost of the
+    host's; and `windows`, as `prism.dist._pull.Windows`.
+    """
 
     rank: int
     size: int

@@ -85,7 +85,7 @@ def scan(
     how = {"axis": axis, "exclusive": exclusive, "reverse": reverse, "dtype": dtype}
     again = take(key) if out is None or _fits(out, x, axis) else None
     if again is not None:
-        bits = again(x)
+        bits = again.finish(again.begin(x))
         if bits is None:
             return _finish(again.post, again.judge(), key, out, initial, x, how)
         keep(key, again)
