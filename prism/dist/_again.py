@@ -17,25 +17,20 @@ import numpy as np
 
 from prism.dist._agree import MESSAGE, Told, judge
 from prism.dist._arrays import Post, bring, kind_of, on_host, put
-from prism.dist._totals import LANES
 from prism.host import pinned, repeat
-from prism.host.arguments import scalar_of
 from prism.host.libraries import Kind, exactly
 from prism.host.machine import Ready, run_on_host
 from prism.host.memory import empty
-from prism.host.plan import Buffer, Plan, Step, instance_of, size_of
+from prism.host.plan import Plan
 from prism.host.warm import number_of_bits
-from prism.kernels import ranks as kernels
+from prism.lib.algorithms.reduce.messages import HEAD, NAMES, combining
 from prism.lib.algorithms.scan.api import SUPPORTED, initial_of, task_of
-from prism.lib.algorithms.scan.plan import Task, number_of
+from prism.lib.algorithms.scan.plan import Task
 from prism.lib import operators
 from prism.lib.operators import Operator
 from prism.runtime.arrays import ArrayInfo, describe
 
 _MOST = 256
-_MADE, _SAID, _KNOWN, _ANSWER = "y", "told", "known", "answer"
-_NAMES = (_SAID, _KNOWN, _MADE, _ANSWER)
-_HEAD = kernels.HEAD * 8
 _NOTHING = np.dtype(np.int32)
 _UNKNOWN = (AttributeError, TypeError, RuntimeError)
 """What is asked for, or an array, can't be looked up."""
@@ -59,10 +54,10 @@ class Again:
         self.sent, self.came = (empty(info, n, np.dtype(np.uint8)) for n in (MESSAGE, post.size * MESSAGE))
         self.like = like = replace(info, owner=self.sent)  # the shard itself is not kept
         self.known = bring(like, told.heads.flatten())
-        put(self.sent[:_HEAD], np.frombuffer(bytearray(told.head), np.uint8))
+        put(self.sent[:HEAD], np.frombuffer(bytearray(told.head), np.uint8))
         self.kind, self.result, self.element = _NOTHING if total is None else kind_of(total), result, None
         if total is not None:
-            self.element = self.sent[_HEAD : _HEAD + self.kind.itemsize].view(total.dtype).reshape(())
+            self.element = self.sent[HEAD : HEAD + self.kind.itemsize].view(total.dtype).reshape(())
         kept = tuple(like if one is info else self.element if one is total and one is not None else one for one in told.kept)
         self.told = told._replace(kept=kept, elements=told.elements[:0])
         self._work, self._plan = work, plan
@@ -71,7 +66,7 @@ class Again:
         if like.device is not None:
             _, _, self._stream, *self._make = repeat.library_named(like.library)
             self._made = Kind((), self._nowhere.dtype, result.itemsize, None)
-            self._ready = Ready(plan, _NAMES, like, waited=True)
+            self._ready = Ready(plan, NAMES, like, waited=True)
             self._launch = self._ready.launch()
             *self._pointers, self._place = (describe(one).pointer for one in (self.came, self.known, self._nowhere))
 
@@ -95,7 +90,7 @@ class Again:
         if like.device is None:
             answer = np.zeros(2, np.int64)
             arrays = (self.came, self.known, (self._nowhere if made is None else made).reshape(1), answer)
-            run_on_host(self._plan, dict(zip(_NAMES, map(describe, arrays), strict=True)))
+            run_on_host(self._plan, dict(zip(NAMES, map(describe, arrays), strict=True)))
             return answer
         stream = self._stream(like.device)
         return pinned.begin(self._launch, (*self._pointers, place or self._place), stream, self._ready.ordinal), stream
@@ -123,7 +118,7 @@ def agreed_again(post: Post, told: Told) -> Again | None:
     if not post.queues(told.kept[0]):
         return None
     task = Task(operators.add, _NOTHING.name, _NOTHING.name)
-    return Again(post, told, None, _plan(task, None, post.size, (0, 0), task.identity()), None, _NOTHING, False)
+    return Again(post, told, None, combining(task, None, post.size, (0, 0), task.identity()), None, _NOTHING, False)
 
 
 def again_of(
@@ -145,28 +140,10 @@ def again_of(
         begin = task.identity() if initial is None else initial_of(initial, task)
     except (TypeError, ValueError):
         return None
-    plan = _plan(task, result, post.size, span, begin)
+    plan = combining(task, result, post.size, span, begin)
     end = given.dtype if result is None else result
     combined = any(told.lengths[slice(*sorted(span))])
     return Again(post, told, total, plan, work if told.facts[post.rank, 0] else None, end, combined)
-
-
-def _plan(task: Task, result: np.dtype[Any] | None, size: int, span: tuple[int, int], initial: Any) -> Plan:
-    """Return how messages are read."""
-    given, computed, same = task.types
-    stored = same if result is None else scalar_of(result, "dtype")
-    first, last = span
-    reverse = first > last
-    dtype = initial.dtype
-    template = {
-        "TI": given, "T": computed, "TO": stored, "B": f"uint{8 * dtype.itemsize}", "OP": task.operator.function,
-        "THREADS": LANES, "APART": MESSAGE // size_of(given), "REVERSE": reverse,
-    }  # fmt: skip
-    numbers = {"ranks": size, "first": min(first, last), "last": max(first, last)}
-    numbers |= {"identity": number_of(task.identity()), "initial": number_of(initial)}
-    arrays = {"told": Buffer(_SAID), "known": Buffer(_KNOWN), "elements": Buffer(_SAID, _HEAD), "y": Buffer(_MADE)}
-    instance = instance_of(kernels.combine_ranks, template)
-    return Plan((Step(instance, 1, LANES, {**arrays, "answer": Buffer(_ANSWER), **numbers}),))
 
 
 def key_of(x: Any, comm: Any, *asked: Any) -> Hashable | None:

@@ -15,12 +15,11 @@ from prism.dist._arrays import Post, bring, scalar_of
 from prism.host.arguments import dtype_of
 from prism.host.memory import empty
 from prism.lib import operators
+from prism.lib.algorithms.reduce.messages import LANES
 from prism.lib.operators import Operator
 from prism.runtime.arrays import BFLOAT16, ArrayInfo, describe
 
 _SHORT = 1 << 16  # bytes of all ranks' arrays
-LANES = 32
-"""Of the block that combines ranks' elements."""
 _ON_NUMBERS = {
     operators.add: np.add,
     operators.multiply: np.multiply,

@@ -1,6 +1,6 @@
 """Calls made again, as over an engine on the GPU: they are queued by what was told before, and right whatever ranks say then.
 
-Tests of prism/dist: _again.
+Tests of prism/dist: _again; and of prism/lib/algorithms/reduce: messages.
 """
 
 from __future__ import annotations
