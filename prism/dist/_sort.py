@@ -325,6 +325,5 @@ def _at(
     )
     told = post.tell(own).reshape(post.size, len(wanted), size)
     owners = np.searchsorted(ends, wanted, "right") - 1
-    text = told[owners, np.arange(len(wanted))].tobytes()
-    numbers = np.frombuffer(text, info.dtype)
+    numbers = told[owners, np.arange(len(wanted))].reshape(-1).view(info.dtype)
     return bring(info, numbers), numbers

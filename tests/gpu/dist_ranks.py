@@ -133,8 +133,8 @@ def check_products(comm: Any, make: Callable[[Any], Any]) -> int:
             random = np.random.default_rng(m)
             a, b = (random.integers(-2, 3, shape).astype(kind) for shape in ((m, k), (k, n)))
             wanted = a.astype("f4") @ b.astype("f4")
-            cuts = [0, m // 3, *[m] * (size - 1)]  # of two ranks
-            inner = [0, k // 4, *[k] * (size - 1)]
+            cuts = [0, m // 3, *[m] * (size - 1)] if size > 1 else [0, m]  # of two ranks
+            inner = [0, k // 4, *[k] * (size - 1)] if size > 1 else [0, k]
             columns = [n * r // size for r in range(size + 1)]
             own, mine, part = (slice(ends[rank], ends[rank + 1]) for ends in (cuts, columns, inner))
             even = slice(m * rank // size, m * (rank + 1) // size)
