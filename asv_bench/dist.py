@@ -1,6 +1,6 @@
 """prism.dist over the GPUs of a host, beside one GPU's time, NCCL's all_gather and torch's DTensor.
 
-    torchrun --nproc-per-node 2 asv_bench/dist.py [--most 33] [--rounds 7] [--seconds 60] [--only scan,sort] [--json FILE]
+    torchrun --nproc-per-node 2 asv_bench/dist.py [--most 33] [--logs 20,30] [--rounds 7] [--seconds 60] [--only scan,sort] [--json FILE]
     torchrun --nproc-per-node 2 asv_bench/dist.py --engine gloo --only matmul         (also where both ranks share a GPU)
 
 Weak scaling: each rank has as many bytes, from 2^20 to 2^most. `one`: `prism.lib`'s function of one shard; `work`: what a rank
@@ -30,6 +30,8 @@ import prism
 
 SCALED = ("scan", "sum", "histogram", "flatnonzero", "select")
 NAMES = (*SCALED, "sort", "argsort")
+WARM = 24
+"""Rounds before those that count: calls are learnt, and graphs are tried, in the first dozen."""
 LOGS = (20, 22, 24, 26, 28, 30, 32, 33)
 SORTED_LOGS = (20, 24, 28, 30)
 SORTED = ("uint32", "float32", "uint64")
@@ -41,7 +43,7 @@ OVER_THE_HOST = {"columns": (4096, 1 << 18, 2048), "inner": (2048, 2048, 1 << 18
 def slowest(calls: list[Callable[[], Any]], rounds: int) -> list[float]:
     """Return the medians of the seconds that the slowest rank takes for each of several calls, made in turn."""
     times: list[list[float]] = [[] for _ in calls]
-    for number in range(-2, rounds):
+    for number in range(-WARM, rounds):
         for call, found in zip(calls, times, strict=True):
             torch.cuda.synchronize()
             dist.barrier()
@@ -132,11 +134,11 @@ def scales(log: int, only: list[str], rounds: int) -> Iterator[Callable[[], dict
             yield functools.partial(measure, name, numbers, group, max(3, rounds // 2))
 
 
-def everything(most: int, only: list[str], rounds: int) -> Iterator[Callable[[], dict[str, Any]]]:
+def everything(most: int, only: list[str], rounds: int, logs: list[int]) -> Iterator[Callable[[], dict[str, Any]]]:
     """Yield what measures each row."""
     if dist.get_backend() == "nccl":
         yield functools.partial(all_gather, torch.zeros(96, dtype=torch.uint8, device="cuda"))
-    for log in (log for log in LOGS if log <= most):
+    for log in (log for log in LOGS if log <= most and (not logs or log in logs)):
         yield from scales(log, only, rounds)
         torch.cuda.empty_cache()
     for split in ("columns", "inner") if "matmul" in only else ():
@@ -155,6 +157,9 @@ def all_gather(x: Any) -> dict[str, Any]:
 def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--most", type=int, default=33, help="log2 of the bytes of the largest shard")
+    parser.add_argument(
+        "--logs", type=lambda text: [int(one) for one in text.split(",")], default=[], help="only these"
+    )
     parser.add_argument("--rounds", type=int, default=7)
     parser.add_argument("--seconds", type=float, default=60)
     parser.add_argument("--engine", choices=("nccl", "gloo"), default="nccl")
@@ -165,7 +170,7 @@ def main() -> int:
     gpu = int(os.environ["LOCAL_RANK"]) % torch.cuda.device_count()
     torch.cuda.set_device(gpu)
     dist.init_process_group(options.engine, device_id=torch.device("cuda", gpu) if options.engine == "nccl" else None)
-    for work in everything(options.most, options.only.split(","), options.rounds):
+    for work in everything(options.most, options.only.split(","), options.rounds, options.logs):
         going = torch.tensor([time.monotonic() < end], device="cuda", dtype=torch.int32)
         dist.broadcast(going, 0)  # ranks go on together
         if going:
