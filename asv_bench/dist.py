@@ -154,6 +154,11 @@ def all_gather(x: Any) -> dict[str, Any]:
     return {"name": "all_gather", "bytes": nbytes, "ranks": size, "all_us": least * 1e6}
 
 
+def numbers_in(text: str) -> list[int]:
+    """Return the numbers that an option lists."""
+    return [int(one) for one in text.split(",")]
+
+
 def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--most", type=int, default=33, help="log2 of the bytes of the largest shard")
