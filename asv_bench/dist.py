@@ -1,6 +1,6 @@
 """prism.dist over the GPUs of a host, beside one GPU's time, NCCL's all_gather and torch's DTensor.
 
-    torchrun --nproc-per-node 2 asv_bench/dist.py [--most 33] [--rounds 7] [--seconds 60] [--only scan,sort] [--json FILE]
+    torchrun --nproc-per-node 2 asv_bench/dist.py [--most 33] [--logs 20,30] [--rounds 7] [--only scan,sort] [--json FILE]
     torchrun --nproc-per-node 2 asv_bench/dist.py --engine gloo --only matmul         (also where both ranks share a GPU)
 
 Weak scaling: each rank has as many bytes, from 2^20 to 2^most. `one`: `prism.lib`'s function of one shard; `work`: what a rank
@@ -28,7 +28,10 @@ import torch.distributed as dist
 
 import prism
 
-NAMES = ("scan", "sum", "histogram", "flatnonzero", "sort", "argsort")
+SCALED = ("scan", "sum", "histogram", "flatnonzero", "select")
+NAMES = (*SCALED, "sort", "argsort")
+WARM = 24
+"""Rounds before those that count: calls are learnt, and graphs are tried, in the first dozen."""
 LOGS = (20, 22, 24, 26, 28, 30, 32, 33)
 SORTED_LOGS = (20, 24, 28, 30)
 SORTED = ("uint32", "float32", "uint64")
@@ -40,7 +43,7 @@ OVER_THE_HOST = {"columns": (4096, 1 << 18, 2048), "inner": (2048, 2048, 1 << 18
 def slowest(calls: list[Callable[[], Any]], rounds: int) -> list[float]:
     """Return the medians of the seconds that the slowest rank takes for each of several calls, made in turn."""
     times: list[list[float]] = [[] for _ in calls]
-    for number in range(-2, rounds):
+    for number in range(-WARM, rounds):
         for call, found in zip(calls, times, strict=True):
             torch.cuda.synchronize()
             dist.barrier()
@@ -58,7 +61,11 @@ def slowest(calls: list[Callable[[], Any]], rounds: int) -> list[float]:
 
 def calls_of(name: str, x: Any, group: Any) -> list[Callable[[], Any]]:
     """Return the calls of one GPU, of what a rank has to do at least, and of all."""
-    how: dict[str, Any] = {"bins": 256, "range": (0, 1 << 20)} if name == "histogram" else {}
+    ways: dict[str, dict[str, Any]] = {
+        "histogram": {"bins": 256, "range": (0, 1 << 20)},
+        "select": {"condition": lambda value: value > 1 << 19},  # a half
+    }
+    how = ways.get(name, {})
     here, everywhere = getattr(prism.lib, name), getattr(prism.dist, name)
     one = lambda: here(x, **how)  # noqa: E731
     work = {"scan": lambda: (prism.lib.reduce(x), one())}
@@ -110,14 +117,16 @@ def scales(log: int, only: list[str], rounds: int) -> Iterator[Callable[[], dict
     """Yield what measures shards of 2^log bytes."""
     group = dist.group.WORLD
     x = torch.randint(0, 1 << 20, (1 << log >> 2,), device="cuda", dtype=torch.int32)
-    for name in (name for name in NAMES[:4] if name in only):
+    for name in (name for name in SCALED if name in only):
         yield functools.partial(measure, name, x, group, rounds)
+    if "all_gather" in only and log <= 30 and dist.get_backend() == "nccl":
+        yield functools.partial(all_gather, x)
     if "scan" in only and log in (20, 24, 28):
         yield functools.partial(cumsum_by_dtensor, x)
     if log not in SORTED_LOGS:
         return
     words = torch.randint(-(1 << 62), 1 << 62, (1 << log >> 3,), device="cuda")
-    for name in (name for name in NAMES[4:] if name in only):
+    for name in (name for name in NAMES[len(SCALED) :] if name in only):
         for kind in SORTED if name == "sort" else SORTED[:1]:
             numbers = (
                 torch.randn(1 << log >> 2, device="cuda") if kind == "float32" else words.view(getattr(torch, kind))
@@ -125,11 +134,11 @@ def scales(log: int, only: list[str], rounds: int) -> Iterator[Callable[[], dict
             yield functools.partial(measure, name, numbers, group, max(3, rounds // 2))
 
 
-def everything(most: int, only: list[str], rounds: int) -> Iterator[Callable[[], dict[str, Any]]]:
+def everything(most: int, only: list[str], rounds: int, logs: list[int]) -> Iterator[Callable[[], dict[str, Any]]]:
     """Yield what measures each row."""
     if dist.get_backend() == "nccl":
-        yield all_gather
-    for log in (log for log in LOGS if log <= most):
+        yield functools.partial(all_gather, torch.zeros(96, dtype=torch.uint8, device="cuda"))
+    for log in (log for log in LOGS if log <= most and (not logs or log in logs)):
         yield from scales(log, only, rounds)
         torch.cuda.empty_cache()
     for split in ("columns", "inner") if "matmul" in only else ():
@@ -137,28 +146,34 @@ def everything(most: int, only: list[str], rounds: int) -> Iterator[Callable[[],
             yield functools.partial(multiply, *shape, split, dist.group.WORLD, rounds)
 
 
-def all_gather() -> dict[str, Any]:
-    """Time what each call waits for."""
-    size = dist.get_world_size()
-    small, back = (torch.zeros(96 * n, dtype=torch.uint8, device="cuda") for n in (1, size))
-    (least,) = slowest([lambda: dist.all_gather_into_tensor(back, small)], 50)
-    return {"name": "all_gather", "bytes": 96, "ranks": size, "all_us": least * 1e6}
+def all_gather(x: Any) -> dict[str, Any]:
+    """Time NCCL's own copy of all shards to all ranks: of 96 bytes it is what each call waits for."""
+    size, nbytes = dist.get_world_size(), x.numel() * x.element_size()
+    back = torch.empty(size * x.numel(), dtype=x.dtype, device="cuda")
+    (least,) = slowest([lambda: dist.all_gather_into_tensor(back, x)], 50 if nbytes < 1 << 20 else 5)
+    return {"name": "all_gather", "bytes": nbytes, "ranks": size, "all_us": least * 1e6}
+
+
+def numbers_in(text: str) -> list[int]:
+    """Return the numbers that an option lists."""
+    return [int(one) for one in text.split(",")]
 
 
 def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--most", type=int, default=33, help="log2 of the bytes of the largest shard")
+    parser.add_argument("--logs", type=numbers_in, default=[], help="only these")
     parser.add_argument("--rounds", type=int, default=7)
     parser.add_argument("--seconds", type=float, default=60)
     parser.add_argument("--engine", choices=("nccl", "gloo"), default="nccl")
-    parser.add_argument("--only", default=",".join((*NAMES, "matmul")))
+    parser.add_argument("--only", default=",".join((*NAMES, "all_gather", "matmul")))
     parser.add_argument("--json", type=Path)
     options = parser.parse_args()
     end, rows = time.monotonic() + options.seconds, []
     gpu = int(os.environ["LOCAL_RANK"]) % torch.cuda.device_count()
     torch.cuda.set_device(gpu)
     dist.init_process_group(options.engine, device_id=torch.device("cuda", gpu) if options.engine == "nccl" else None)
-    for work in everything(options.most, options.only.split(","), options.rounds):
+    for work in everything(options.most, options.only.split(","), options.rounds, options.logs):
         going = torch.tensor([time.monotonic() < end], device="cuda", dtype=torch.int32)
         dist.broadcast(going, 0)  # ranks go on together
         if going:

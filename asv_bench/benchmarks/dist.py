@@ -7,7 +7,7 @@ from typing import Any
 from benchmarks import raw
 
 RANKS = [2, 4, 8]
-SCALED = [("scan", "int32"), ("sum", "int32"), ("histogram", "int32"), ("flatnonzero", "int32")]
+SCALED = [("scan", "int32"), ("sum", "int32"), ("histogram", "int32"), ("flatnonzero", "int32"), ("select", "int32")]
 SORTED = [("sort", "uint32"), ("sort", "float32"), ("sort", "uint64"), ("argsort", "uint32")]
 LOGS = [20, 22, 24, 26, 28, 30, 32, 33]
 PRODUCTS = ["8192 x 8192 x 8192", "16384 x 8192 x 8192", "4096 x 14336 x 4096"]

@@ -37,11 +37,17 @@ class Mine(NamedTuple):
 
 
 class Told(NamedTuple):
-    """What all ranks said, in their order, and what this one kept. `facts`: a row of numbers for each rank."""
+    """What all ranks said, in their order, and what this one kept. `facts`: a row of numbers for each rank.
+
+    `heads`: what each says first; `head` is this one's, of a call in words.
+    """
 
     facts: np.ndarray[Any, Any]
     elements: np.ndarray[Any, Any]
     kept: Any
+    heads: np.ndarray[Any, Any]
+    head: bytes
+    call: str
 
     @property
     def lengths(self) -> list[int]:
@@ -73,18 +79,31 @@ def agree(post: Post, work: Callable[[], Mine]) -> Told:
         element, array = b"", None
     facts = (*mine.facts, 0, 0, 0, 0)[:4]
     head = _HEAD.pack(_hash_of(mine.call), fault is not None, *facts)
-    told = post.tell(head + element.ljust(_ELEMENT, b"\0"), array, _HEAD.size).reshape(post.size, MESSAGE)
+    return judge(
+        post, mine.call, head, post.tell(head + element.ljust(_ELEMENT, b"\0"), array, _HEAD.size), mine.kept, fault
+    )
+
+
+def judge(
+    post: Post, call: str, head: bytes, said: np.ndarray[Any, Any], kept: Any, fault: Exception | None = None
+) -> Told:
+    """Return what all ranks say, by the messages that came; this one said `head`, of a call, and failed by `fault`, if at all.
+
+    Raises:
+        ValueError, TypeError, ...: as `agree`.
+    """
+    told = said.reshape(post.size, MESSAGE)
     heads = told[:, : _HEAD.size]
     known = _agreed.get(head)
     if known is None or len(known) != post.size or (known != heads).any():
-        said = told[:, :24].view("<u8")
-        if (said != said[0]).any() or said[0, 2]:
-            _complain(post, mine.call, said, fault)
+        first = told[:, :24].view("<u8")
+        if (first != first[0]).any() or first[0, 2]:
+            _complain(post, call, first, fault)
         if len(_agreed) >= _MOST:
             _agreed.clear()
         known = _agreed[head] = heads.copy()
         known.setflags(write=False)  # calls like this one share it
-    return Told(known[:, 24:56].view("<i8"), told[:, _HEAD.size :], mine.kept)
+    return Told(known[:, 24:56].view("<i8"), told[:, _HEAD.size :], kept, known, head, call)
 
 
 def _complain(post: Post, call: str, said: np.ndarray[Any, Any], fault: Exception | None) -> None:

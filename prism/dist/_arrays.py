@@ -141,6 +141,12 @@ class Post:
         """Whether a small message takes an array from where it lies: on a GPU, of the engine's own library."""
         return self.engine.on_host is False and library_of(array) == self.engine.library
 
+    def queues(self, info: ArrayInfo) -> bool:
+        """Whether the engine moves messages of an array's library from where it lies, behind what is queued there."""
+        if self.engine.on_host is True or (self.engine.on_host is None and info.device is not None):
+            return False
+        return self.engine.library == info.library or (self.engine.library == "cupy" and info.library == "torch")
+
     def lengths(self, mine: int) -> list[int]:
         """Return a number of each rank."""
         found: list[int] = self.tell(mine.to_bytes(8, "little")).view("<i8").tolist()

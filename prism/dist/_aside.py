@@ -44,6 +44,13 @@ class Aside:
     def __exit__(self, *exception: object) -> None:
         self.join(self.mark())
 
+    @property
+    def handle(self) -> int:
+        """The stream, as the driver has it."""
+        if self._other is None:
+            return 0
+        return int(self._other.cuda_stream if self._info.library == "torch" else self._other.ptr)
+
     def event(self) -> Any:
         """Return what stands for all that is queued to be computed by now, for `sending`."""
         return None if self._other is None else self._record(self._current)
@@ -54,8 +61,7 @@ class Aside:
             return contextlib.nullcontext()
         if after is not None:
             self._other.wait_event(after)
-        handle = self._other.cuda_stream if self._info.library == "torch" else self._other.ptr
-        return working(self._info, handle)
+        return working(self._info, self.handle)
 
     def mark(self) -> Any:
         """Return what stands for all that was sent by now, for `join`."""

@@ -11,7 +11,7 @@ import importlib
 import itertools
 import sys
 import weakref
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Any, Protocol
 
 import numpy as np
@@ -20,7 +20,11 @@ _NOTHING = contextlib.nullcontext()
 
 
 class Engine(Protocol):
-    """A rank's end of a communicator. Each collective is called by all ranks, in the same order."""
+    """A rank's end of a communicator. Each collective is called by all ranks, in the same order.
+
+    It may have two more: `gather_again(part, made)`, which returns what does `all_gather` of these two at the least cost of the
+    host's; and `windows`, as `prism.dist._pull.Windows`.
+    """
 
     rank: int
     size: int
@@ -77,6 +81,21 @@ class Group:
         else:
             with _current(self._torch, part):
                 self._dist.all_gather_into_tensor(whole, self._tensor(part), group=self._group)
+
+    def gather_again(self, part: Any, made: Any) -> Callable[[], None]:
+        """Return what does `all_gather` of these tensors: without what torch asks of them in each call, where that can be."""
+        options = getattr(self._dist.distributed_c10d, "AllgatherOptions", None)
+        if not part.is_cuda or options is None or not hasattr(self._group, "_allgather_base"):
+            return lambda: self.all_gather(part, made)
+        how, gather = options(), self._group._allgather_base
+        how.asyncOp = False  # on the current stream
+
+        def again() -> None:
+            work = gather(made, part, how)
+            if work is not None:
+                work.wait()
+
+        return again
 
     def all_to_all(self, parts: Any, made: Any, sent: Sequence[int], received: Sequence[int]) -> None:
         with _current(self._torch, parts):
@@ -136,7 +155,12 @@ class CupyNccl:
         self.rank, self.size = comm.rank_id(), comm.size()
 
     def all_gather(self, part: Any, made: Any) -> None:
-        self._comm.allGather(_address(part), _address(made), len(part), self._nccl.NCCL_UINT8, _stream(part))
+        self.gather_again(part, made)()
+
+    def gather_again(self, part: Any, made: Any) -> Callable[[], None]:
+        """Return what does `all_gather` of these arrays."""
+        given = _address(part), _address(made), len(part), self._nccl.NCCL_UINT8
+        return lambda: self._comm.allGather(*given, _stream(part))
 
     def all_to_all(self, parts: Any, made: Any, sent: Sequence[int], received: Sequence[int]) -> None:
         stream, kind = _stream(parts), self._nccl.NCCL_UINT8

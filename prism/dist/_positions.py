@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import math
 from typing import Any
 
 import numpy as np
 
 from prism import lib
-from prism.dist._agree import Mine, agree
+from prism.dist._again import agreed_again, comes_again, keep, key_of, take
+from prism.dist._agree import Mine, Told, agree
 from prism.dist._arrays import Post, scalar_in, scalar_of
 from prism.dist._engines import engine_of
 from prism.dist._exchange import move_to
@@ -89,10 +91,41 @@ def flatnonzero(x: Any, *, comm: Any) -> Any:
     TypeError, ValueError
         As `prism.lib.flatnonzero`, on all ranks, if it is raised on one; `comm` is none that is known; ranks disagree.
     """
-    found, before, rest = _nonzero("flatnonzero", x, comm)
-    if first := before * int(np.prod(rest, dtype=np.int64)):
-        found += first
-    return found
+    key = key_of(x, comm, "flatnonzero")
+    if (again := take(key)) is not None:
+        info, rest = again.told.kept
+        begun = again.begin()  # while the positions are looked for as they were among the ranks then
+        found = _positions_from(x, _before(again.told, again.post.rank, rest))
+        if again.finish(begun) is not None:
+            keep(key, again)
+            return found
+        told = again.judge()
+        return _positions_from(x, _before(told, again.post.rank, rest))
+    post = Post(engine_of(comm))
+
+    def work() -> Mine:
+        info = shard(post, x)
+        lib.flatnonzero(x[:0])  # which raises what is wrong
+        words = f"flatnonzero({dtype_in_words(info, None)}, rest={list(info.shape[1:])})"
+        return Mine(words, (info.shape[0],), b"", (info, info.shape[1:]))
+
+    told = agree(post, work)
+    if comes_again(key, told):
+        keep(key, agreed_again(post, told))
+    return _positions_from(x, _before(told, post.rank, told.kept[1]))
+
+
+def _before(told: Told, rank: int, rest: tuple[int, ...]) -> int:
+    """Return how many elements are before a rank's, of rows of such extents."""
+    return sum(told.lengths[:rank]) * math.prod(rest)
+
+
+def _positions_from(x: Any, first: int) -> Any:
+    """Return the positions of elements that are not zero, of which the first has one."""
+    if not first:
+        return lib.flatnonzero(x)
+    size = math.prod(x.shape)
+    return lib.select(lib.lazy.arange(first, first + size), x.reshape(-1))
 
 
 def nonzero(x: Any, *, comm: Any) -> Any:
@@ -100,8 +133,17 @@ def nonzero(x: Any, *, comm: Any) -> Any:
 
     Parameters, errors: as of `flatnonzero`. Those of all ranks, in their order, are `numpy.nonzero` of the whole array.
     """
-    found, before, _ = _nonzero("nonzero", x, comm)
-    return (found[0] + before, *found[1:])
+    post = Post(engine_of(comm))
+
+    def work() -> Mine:
+        info = shard(post, x)
+        words = f"nonzero({dtype_in_words(info, None)}, rest={list(info.shape[1:])})"
+        return Mine(words, (info.shape[0],), b"", lib.nonzero(x))
+
+    told = agree(post, work)
+    found = told.kept
+    found[0][...] += sum(told.lengths[: post.rank])
+    return found
 
 
 def select(x: Any, condition: Any, *, comm: Any, shards: str = "ragged") -> Any:
@@ -129,33 +171,20 @@ def select(x: Any, condition: Any, *, comm: Any, shards: str = "ragged") -> Any:
         As `prism.lib.select`, on all ranks, if it is raised on one; `shards` is none of the two; `comm` is none that is known;
         ranks disagree.
     """
-    post = Post(engine_of(comm))
+    post, made = Post(engine_of(comm)), []
 
     def work() -> Mine:
         info = line(post, x, "x")
         if shards not in ("ragged", "even"):
             raise ValueError(f"`shards` must be ragged or even, not {shards!r}")
-        found = lib.select(x, condition)
+        made.append(lib.select(x, condition))
         words = f"select({dtype_in_words(info, None)}, shards={shards})"
-        return Mine(words, (int(found.shape[0]),), b"", (info, found))
+        many = int(made[0].shape[0]) if shards == "even" else 0
+        return Mine(words, (many,), b"", (info,))
 
     told = agree(post, work)
-    info, found = told.kept
+    info, found = told.kept[0], made[0]
     if shards == "even":
         have = told.lengths
         (found,) = move_to(post, info, have, even(sum(have), post.size), found)
     return found
-
-
-def _nonzero(name: str, x: Any, comm: Any) -> tuple[Any, int, tuple[int, ...]]:
-    """Return what a shard has, how many rows are before it, and the other extents."""
-    post = Post(engine_of(comm))
-
-    def work() -> Mine:
-        info = shard(post, x)
-        words = f"{name}({dtype_in_words(info, None)}, rest={list(info.shape[1:])})"
-        return Mine(words, (info.shape[0],), b"", (getattr(lib, name)(x), info.shape[1:]))
-
-    told = agree(post, work)
-    found, rest = told.kept
-    return found, sum(told.lengths[: post.rank]), rest

@@ -4,14 +4,18 @@ from __future__ import annotations
 
 import itertools
 import math
-from collections.abc import Sequence
+from collections.abc import Callable, Hashable, Sequence
 from typing import Any
 
+import numpy as np
+
 from prism import lib
-from prism.dist._agree import Mine, agree
+from prism.dist._again import Again, agreed_again, comes_again, keep, key_of, take
+from prism.dist._agree import Mine, Told, agree
 from prism.dist._arrays import Post
 from prism.dist._aside import Aside
 from prism.dist._engines import engine_of
+from prism.dist._pull import windows_of
 from prism.dist._reduce import shard
 from prism.dist._totals import dtype_in_words, wide_of
 from prism.host.memory import empty
@@ -63,6 +67,18 @@ def matmul(a: Any, b: Any, *, comm: Any, split: str = "rows") -> Any:
     --------
     >>> prism.dist.matmul(a, b, comm=MPI.COMM_SELF, split="inner")  # doctest: +SKIP
     """
+    key = None if split == "rows" else key_of(a, comm, "matmul", split, key_of(b, comm))
+    again = take(key)
+    if again is not None and _is_ready(again, split):
+        post, told = again.post, again.told
+        if split == "columns":
+            _put(again.told.kept[1], a)
+        begun = again.begin()
+        found = _by_pulls(post, told, a, b, split, lambda: again.finish(begun) is not None)
+        if found is not None:
+            keep(key, again)
+            return found
+        return _finish(post, again.judge(), None, a, b, split)
     post = Post(engine_of(comm))
 
     def work() -> Mine:
@@ -76,17 +92,128 @@ def matmul(a: Any, b: Any, *, comm: Any, split: str = "rows") -> Any:
         (m, k), n = info.shape, other.shape[1]
         shared = {"rows": f"inner={k}, columns={n}", "columns": f"inner={k}", "inner": f"rows={m}, columns={n}"}
         words = f"matmul({dtype_in_words(info, None)}, split={split}, {shared[split]})"
-        return Mine(words, (m, k, n), b"", info)
+        windows, made = None if split == "rows" else windows_of(post, comm, info), 0
+        if windows is not None:
+            made = windows.room(_bytes_sent(post, info, split, n))
+            if made and split == "columns":
+                _put(windows, a)
+        return Mine(words, (m, k, n, made), b"", (info, windows))
 
-    told = agree(post, work)
-    info = told.kept
+    return _finish(post, agree(post, work), key, a, b, split)
+
+
+def _finish(post: Post, told: Told, key: Hashable | None, a: Any, b: Any, split: str) -> Any:
+    """Multiply, when all ranks have said how they call."""
+    info, windows = told.kept
     if split == "rows" or post.size == 1:
         return lib.matmul(a, b)
+    if windows is not None and windows.open(told.facts[:, 3].tolist()):
+        if comes_again(key, told):
+            keep(key, agreed_again(post, told))
+        return _by_pulls(post, told, a, b, split, lambda: True)
     # The same on all ranks: the most that one of them has to do for a row.
     operations = 2 * int(told.facts[:, 1].max()) * int(told.facts[:, 2].max())
     if split == "columns":
         return _columns(post, info, a, b, told.lengths, operations)
     return _inner(post, info, a, b, operations)
+
+
+def _is_ready(again: Again, split: str) -> bool:
+    """Whether windows are as they were in an earlier call."""
+    (info, windows), facts = again.told.kept, again.told.facts
+    mine = facts[again.post.rank]
+    sent = _bytes_sent(again.post, info, split, int(mine[2]))
+    return bool(windows.room(sent) == mine[3]) and windows.is_open(facts[:, 3].tolist())
+
+
+def _put(windows: Any, a: Any) -> None:
+    """Let others read a matrix, as soon as all have agreed."""
+    if a.shape[0] and a.shape[1]:
+        nbytes = a.shape[0] * a.shape[1] * a.dtype.itemsize
+        windows.mine(nbytes).view(a.dtype).reshape(a.shape)[...] = a
+
+
+def _by_pulls(post: Post, told: Told, a: Any, b: Any, split: str, agreed: Callable[[], bool]) -> Any:
+    """Multiply by what is read of other ranks' windows; None where ranks have not `agreed` on the call as it is told."""
+    info, windows = told.kept
+    if split == "columns":
+        found = _columns_by_pulls(post, info, windows, a, b, told.lengths, agreed)
+    else:
+        found = _inner_by_pulls(post, info, windows, a, b, agreed)
+    if found is not None:
+        windows.turn()
+    return found
+
+
+def _bytes_sent(post: Post, like: ArrayInfo, split: str, columns: int) -> int:
+    """Return the bytes that others read of what this rank has."""
+    m, k = like.shape
+    if split == "columns":
+        return m * k * like.dtype.itemsize
+    return (m - _rows(m, post.size, post.rank)) * columns * np.dtype(np.float32).itemsize
+
+
+def _rows(m: int, size: int, rank: int) -> int:
+    """Return how many rows of a result are a rank's."""
+    return m * (rank + 1) // size - m * rank // size
+
+
+def _columns_by_pulls(
+    post: Post, like: ArrayInfo, windows: Any, a: Any, b: Any, lengths: Sequence[int], agreed: Callable[[], bool]
+) -> Any:
+    """Return all rows of the product: this rank's first, and those of others, which are read while others are multiplied."""
+    starts = [0, *itertools.accumulate(lengths)]
+    inner, columns = int(a.shape[1]), int(b.shape[1])
+    found = empty(like, (starts[-1], columns), like.dtype)
+    others = [(post.rank + step) % post.size for step in range(1, post.size)]  # no two ranks read one window at a time
+    came = {rank: empty(like, (lengths[rank], inner), like.dtype) for rank in others if lengths[rank]}
+    marks = {}
+    with Aside(like) as aside:
+        for rank, room in came.items():
+            with aside.sending():
+                windows.pull(rank, 0, room, aside.handle)
+                marks[rank] = aside.mark()
+        for rank in (post.rank, *came):
+            if lengths[rank]:
+                aside.join(marks.get(rank))
+                lib.matmul(came.get(rank, a), b, out=found[starts[rank] : starts[rank + 1]])
+            if rank == post.rank and not agreed():
+                return None
+    return found
+
+
+def _inner_by_pulls(
+    post: Post, like: ArrayInfo, windows: Any, a: Any, b: Any, agreed: Callable[[], bool]
+) -> Any:
+    """Return this rank's rows of the sum of all ranks' products: its own are multiplied last, while others' parts are read."""
+    m, columns, size = int(a.shape[0]), int(b.shape[1]), post.size
+    starts, kind = [m * rank // size for rank in range(size + 1)], np.dtype(np.float32)
+    own, each = _rows(m, size, post.rank), columns * kind.itemsize
+    came = empty(like, (size, own, columns), kind)
+    window = windows.mine((m - own) * each).view(came.dtype).reshape(m - own, columns)
+
+    def place(rank: int, step: int) -> int:
+        """Return the row in a rank's window where what it multiplies in a step begins."""
+        return sum(_rows(m, size, (rank + before) % size) for before in range(1, step))
+
+    with Aside(like) as aside:
+        for step in range(1, size):
+            to, source = (post.rank + step) % size, (post.rank - step) % size
+            begin, many = place(post.rank, step), _rows(m, size, to)
+            if many:
+                _multiply(a[starts[to] : starts[to + 1]], b, window[begin : begin + many], like)
+            if step == 1 and not agreed():  # before the first message: all must come to that
+                return None
+            windows.meet()
+            if own:
+                with aside.sending(aside.event()):
+                    windows.pull(source, place(source, step) * each, came[source], aside.handle)
+        if own:
+            _multiply(a[starts[post.rank] : starts[post.rank + 1]], b, came[post.rank], like)
+    found = empty(like, (own, columns), like.dtype)
+    if not own:
+        return found
+    return lib.evaluate(lib.lazy.cast(lib.reduce(came, axis=0), like.dtype), out=found)
 
 
 def _columns(post: Post, like: ArrayInfo, a: Any, b: Any, lengths: Sequence[int], operations: int) -> Any:

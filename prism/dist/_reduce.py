@@ -2,16 +2,20 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+import functools
+from collections.abc import Callable, Hashable
 from typing import Any, TypeVar
 
+import numpy as np
+
 from prism import lib
-from prism.dist._agree import Mine, agree
+from prism.dist._again import again_of, comes_again, keep, key_of, take
+from prism.dist._agree import Mine, Told, agree
 from prism.dist._arrays import Post, kind_of, scalar_in
 from prism.dist._engines import engine_of
-from prism.dist._totals import combine, combine_apart, dtype_in_words, operator_in_words, wide_of
+from prism.dist._totals import combine_apart, combine_span, dtype_in_words, operator_in_words, wide_of
 from prism.host import memory
-from prism.host.arguments import facts_of
+from prism.host.arguments import dtype_of, facts_of
 from prism.host.axes import normal_axes
 from prism.lib import operators
 from prism.lib.operators import Operator, operator_of
@@ -150,8 +154,15 @@ def _reduce(
     name: str, op: Any, x: Any, comm: Any, axis: Any, keepdims: bool, initial: Any = None, dtype: Any = None
 ) -> Any:
     """Reduce a shard, and combine what the ranks have."""
-    post, function = Post(engine_of(comm)), getattr(lib, name)
-    fixed = {"op": op} if name == "reduce" else {}
+    function, fixed = getattr(lib, name), {"op": op} if name == "reduce" else {}
+    key = key_of(x, comm, name, fixed.get("op"), axis, keepdims, initial, dtype)
+    if (again := take(key)) is not None:
+        made, place = again.room()
+        if again.finish(again.begin(x, made, place)) is None:
+            return _finish(again.post, again.judge(), key, x, fixed, function, axis, keepdims, initial, dtype)
+        keep(key, again)
+        return made[()] if again.like.library == "numpy" else made
+    post = Post(engine_of(comm))
 
     def work() -> Mine:
         info, operator = shard(post, x), operator_of(op)
@@ -165,20 +176,34 @@ def _reduce(
         rows = x if info.shape[0] else memory.empty(info, (1, *info.shape[1:]), info.dtype)
         mine = function(rows, **how) if 0 in axes else None
         element = b"" if mine is None or mine.shape else mine
-        return Mine(words, (info.shape[0],), element, (info, operator, axes, wide, mine))
+        return Mine(words, (info.shape[0],), element, (info, operator, axes, wide, mine, how))
 
-    told = agree(post, work)
-    info, operator, axes, wide, mine = told.kept
+    return _finish(post, agree(post, work), key, x, fixed, function, axis, keepdims, initial, dtype)
+
+
+def _finish(
+    post: Post, told: Told, key: Hashable | None, x: Any, fixed: dict[str, Any], function: Any, axis: Any, keepdims: bool,
+    initial: Any, dtype: Any,
+) -> Any:  # fmt: skip
+    """Combine what the ranks have, when all have said how they call."""
+    info, operator, axes, wide, mine, how = told.kept
+    name = function.__name__
     having = [rank for rank, rows in enumerate(told.lengths) if rows]
+    halved = wide is not None and name in ("reduce", "sum", "prod")
     if 0 not in axes or not having:
         given = {"initial": initial, "dtype": dtype}
         return function(x, axis=axes, keepdims=keepdims, **fixed, **{k: v for k, v in given.items() if v is not None})
     if mine.shape:
         found = combine_apart(post, info, operator, mine, having, initial)
     else:
-        found = combine(operator, told.values(kind_of(mine))[having], info, initial)
+        result = (info.dtype if dtype is None else dtype_of(dtype)) if halved else None
+        if comes_again(key, told):
+            work = functools.partial(function, **how)
+            span = (0, post.size)
+            keep(key, again_of(post, told, mine, operator, span, initial, lambda x, place: work(x, out=place), result))
+        some = np.array(told.lengths) > 0
+        found = combine_span(operator, told.values(kind_of(mine)), some, info, initial)
         found = scalar_in(info, found, facts_of(mine, name).dtype)
-    halved = wide is not None and name in ("reduce", "sum", "prod")
     return lib.evaluate(lib.lazy.cast(found, info.dtype if dtype is None else dtype)) if halved else found
 
 

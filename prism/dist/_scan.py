@@ -2,14 +2,18 @@
 
 from __future__ import annotations
 
+from collections.abc import Hashable
 from typing import Any
 
+import numpy as np
+
 from prism import lib
-from prism.dist._agree import Mine, agree
+from prism.dist._again import again_of, comes_again, keep, key_of, take
+from prism.dist._agree import Mine, Told, agree
 from prism.dist._arrays import Post, kind_of
 from prism.dist._engines import engine_of
 from prism.dist._reduce import shard
-from prism.dist._totals import combine, dtype_in_words, operator_in_words, wide_of
+from prism.dist._totals import combine_span, dtype_in_words, operator_in_words, wide_of
 from prism.host import memory
 from prism.host.arguments import describe_result, require_shape
 from prism.host.axes import normal_axis
@@ -77,6 +81,15 @@ def scan(
     >>> prism.dist.scan(np.array([3, 1, 4]), comm=MPI.COMM_SELF)  # doctest: +SKIP
     array([3, 4, 8])
     """
+    key = key_of(x, comm, "scan", op, axis, exclusive, reverse, initial, dtype)
+    how = {"axis": axis, "exclusive": exclusive, "reverse": reverse, "dtype": dtype}
+    again = take(key) if out is None or _fits(out, x, axis) else None
+    if again is not None:
+        bits = again.finish(again.begin(x))
+        if bits is None:
+            return _finish(again.post, again.judge(), key, out, initial, x, how)
+        keep(key, again)
+        return scan_here(x, op, initial=again.value(bits) if again.combined else initial, out=out, **how)
     post = Post(engine_of(comm))
 
     def work() -> Mine:
@@ -93,24 +106,46 @@ def scan(
         words = f"scan({operator_in_words(operator)}, {dtype_in_words(info, dtype)}, axis={along}, rest={list(rest)}, "
         words += f"exclusive={bool(exclusive)}, reverse={bool(reverse)}, initial={initial!r})"
         length = info.size if along is None else info.shape[along]
-        return Mine(words, (length,), total if line else b"", (info, operator, along, rest, line, total))
+        return Mine(words, (length,), total if line else b"", (info, operator, along, rest, line, total, wide))
 
-    told = agree(post, work)
-    info, operator, along, rest, line, total = told.kept
-    passed = range(post.rank + 1, post.size)[::-1] if reverse else range(post.rank)
-    lengths = told.lengths
-    before = [rank for rank in passed if lengths[rank]]
-    how = {"axis": along, "exclusive": exclusive, "reverse": reverse, "dtype": dtype, "out": out}
+    return _finish(post, agree(post, work), key, out, initial, x, how)
+
+
+def _finish(post: Post, told: Told, key: Hashable | None, out: Any, initial: Any, x: Any, how: dict[str, Any]) -> Any:
+    """Scan a shard, when all ranks have said how they call, and what their shards come to."""
+    info, operator, along, rest, line, total, wide = told.kept
+    span = (post.size, post.rank + 1) if how["reverse"] else (0, post.rank)
+    passed = slice(*sorted(span))
+    having = np.array(told.lengths)[passed] > 0
+    how = {**how, "out": out}
     if line:
-        kind = kind_of(total)
-        return scan_here(x, operator, initial=combine(operator, told.values(kind)[before], info, initial), **how)
-    found = scan_here(x, operator, initial=None if before else initial, **how)
+        if comes_again(key, told):
+            keep(key, again_of(
+                post, told, total, operator, span, initial, lambda x, place: reduce_here(x, operator, dtype=wide, out=place)
+            ))  # fmt: skip
+        elements = told.values(kind_of(total))[passed]
+        if how["reverse"]:
+            elements, having = elements[::-1], having[::-1]
+        return scan_here(x, operator, initial=combine_span(operator, elements, having, info, initial), **how)
+    found = scan_here(x, operator, initial=None if having.any() else initial, **how)
     totals = post.all_gather(info, total, tuple(total.shape), describe(total).dtype)
-    if not before or not info.size:
+    if not having.any() or not info.size:
         return found
+    order = np.flatnonzero(having) + passed.start
+    before = (order[::-1] if how["reverse"] else order).tolist()
     first = reduce_here(totals[before], operator, axis=0, initial=initial)
     shape = (*rest[:along], 1, *rest[along:])
     return evaluate(lazy.cast(lazy.map(operator.function, first.reshape(shape), found), found.dtype), out=found)
+
+
+def _fits(out: Any, x: Any, axis: Any) -> bool:
+    """Whether the result of a shard, of which there is an earlier call, may go to `out`."""
+    try:
+        info = describe(x)
+        require_shape(describe_result(out, {"x": info}, {}), info.shape if axis is not None else (info.size,))
+    except (TypeError, ValueError):
+        return False  # which is told on all ranks
+    return True
 
 
 def cumsum(a: Any, axis: int | None = 0, dtype: Any = None, out: Any = None, *, comm: Any) -> Any:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import itertools
 import operator
 from collections.abc import Callable, Sequence
 from typing import Any
@@ -11,9 +10,10 @@ import numpy as np
 
 from prism import lib
 from prism.dist._agree import Mine, agree
-from prism.dist._arrays import Post, bring, host_array, join
+from prism.dist._arrays import Post, bring, host_array, join, kind_of
 from prism.dist._engines import engine_of
-from prism.dist._exchange import exchange, move_to, split_by_sample
+from prism.dist._exchange import cut_runs, exchange, move_to, places, pull_runs, rooms_in, split_by_sample
+from prism.dist._pull import windows_of
 from prism.dist._reduce import shard
 from prism.dist._totals import dtype_in_words
 from prism.host import memory
@@ -100,17 +100,28 @@ def _sorted(name: str, a: Any, values: Any, comm: Any, descending: bool, shards:
             kinds.append(f"{given.scalar} {list(given.shape[1:])}")
         words = f"{name}({dtype_in_words(info, None)}, values={kinds}, descending={bool(descending)}, shards={shards})"
         beside = (lib.lazy.arange(info.size),) if values is None else values
-        return Mine(words, (info.size,), b"", (info, sort_beside(a, beside, descending)))
+        windows, made, rooms = windows_of(post, comm, info), 0, None
+        if windows is not None and len(beside) < 2 and all(map(_is_moved, beside)):
+            dtypes = [info.dtype, *(kind_of(one) for one in beside)]
+            made = windows.room(places(info.size, dtypes)[-1])
+            rooms = rooms_in(windows, info, dtypes) if made and info.size else None
+        found = sort_beside(a, beside, descending, rooms)
+        return Mine(words, (info.size, made), b"", (info, found, windows))
 
     told = agree(post, work)
-    info, (keys, *along) = told.kept
+    info, (keys, *along), windows = told.kept
     lengths = told.lengths
     if values is None and (before := sum(lengths[: post.rank])):
         lib.evaluate(lib.lazy.map(lambda place, start: place + start, along[0], before), out=along[0])
     if post.size > 1:
         rows = split_by_sample(post, info, keys, lengths, descending)
-        parts, (keys, *along) = exchange(post, info, rows, keys, *along)
-        keys, *along = merge_runs(keys, along, parts, descending)
+        if windows is not None and windows.open(told.facts[:, 1].tolist()):
+            runs = pull_runs(post, info, windows, rows, lengths, keys, *along)
+            keys, *along = merge_runs(info, runs, descending)
+            windows.turn()
+        else:
+            parts, arrays = exchange(post, info, rows, keys, *along)
+            keys, *along = merge_runs(info, cut_runs(parts, arrays), descending)
         if shards != "ragged":
             have = post.lengths(int(keys.shape[0]))
             want = lengths if shards == "same" else even(sum(lengths), post.size)
@@ -118,32 +129,33 @@ def _sorted(name: str, a: Any, values: Any, comm: Any, descending: bool, shards:
     return [keys, *along]
 
 
-def sort_beside(keys: Any, beside: Sequence[Any], descending: bool) -> list[Any]:
-    """Return keys sorted, and what goes along: rows, or elements that are moved with their keys."""
+def sort_beside(keys: Any, beside: Sequence[Any], descending: bool, rooms: Any = None) -> list[Any]:
+    """Return keys sorted, and what goes along: rows, or elements that are moved with their keys; in `rooms`, where there are."""
     if not beside:
-        return [lib.sort(keys, descending=descending)]
+        return [lib.sort(keys, descending=descending, out=None if rooms is None else rooms[0])]
     if len(beside) == 1 and _is_moved(beside[0]):
-        return list(lib.sort_by_key(keys, beside[0], descending=descending))
+        return list(lib.sort_by_key(keys, beside[0], descending=descending, out=None if rooms is None else tuple(rooms)))
     order = lib.argsort(keys, descending=descending)
     return [lib.take(keys, order), *(lib.take(one, order, 0) for one in beside)]
 
 
-def merge_runs(keys: Any, beside: Sequence[Any], lengths: Sequence[int], descending: bool) -> list[Any]:
-    """Return keys sorted, and what goes along, of sorted runs of such lengths that lie one behind the other.
+def merge_runs(like: ArrayInfo, runs: Sequence[list[Any]], descending: bool) -> list[Any]:
+    """Return keys sorted, and what goes along, of sorted runs: of each its keys, and what goes along with these.
 
     A merge reads and writes all once for each doubling; a sort of 4 bytes takes about as long as four of them.
     """
-    ends = list(itertools.accumulate(n for n in lengths if n))
-    if len(ends) < 2:
-        return [keys, *beside]
-    if len(ends) > _MERGED or len(beside) > 1 or not all(map(_is_moved, beside)):
-        return sort_beside(keys, beside, descending)
-    runs = [[one[a:b] for one in (keys, *beside)] for a, b in itertools.pairwise([0, *ends])]
-    while len(runs) > 1:
-        pairs = zip(runs[::2], runs[1::2], strict=False)
+    some = [run for run in runs if run[0].shape[0]]
+    if len(some) < 2:
+        return [lib.copy(one) for one in (some or runs)[0]]
+    _, *beside = some[0]
+    if len(some) > _MERGED or len(beside) > 1 or not all(map(_is_moved, beside)):
+        keys, *along = (join(like, parts) for parts in zip(*some, strict=True))
+        return sort_beside(keys, along, descending)
+    while len(some) > 1:
+        pairs = zip(some[::2], some[1::2], strict=False)
         made = [_merged(*pair, descending) for pair in pairs]
-        runs = made + runs[2 * len(made) :]
-    return runs[0]
+        some = made + some[2 * len(made) :]
+    return some[0]
 
 
 def _merged(a: list[Any], b: list[Any], descending: bool) -> list[Any]:
@@ -313,6 +325,5 @@ def _at(
     )
     told = post.tell(own).reshape(post.size, len(wanted), size)
     owners = np.searchsorted(ends, wanted, "right") - 1
-    text = told[owners, np.arange(len(wanted))].tobytes()
-    numbers = np.frombuffer(text, info.dtype)
+    numbers = told[owners, np.arange(len(wanted))].reshape(-1).view(info.dtype)
     return bring(info, numbers), numbers

@@ -15,9 +15,11 @@ from prism.dist._arrays import Post, bring, scalar_of
 from prism.host.arguments import dtype_of
 from prism.host.memory import empty
 from prism.lib import operators
+from prism.lib.algorithms.reduce.messages import LANES
 from prism.lib.operators import Operator
 from prism.runtime.arrays import BFLOAT16, ArrayInfo, describe
 
+_SHORT = 1 << 16  # bytes of all ranks' arrays
 _ON_NUMBERS = {
     operators.add: np.add,
     operators.multiply: np.multiply,
@@ -50,14 +52,43 @@ def combine(operator: Operator, elements: np.ndarray[Any, Any], like: ArrayInfo,
         return found if initial is None else function(np.asarray(initial).astype(elements.dtype), found)
 
 
+def combine_span(
+    operator: Operator,
+    elements: np.ndarray[Any, Any],
+    having: np.ndarray[Any, Any],
+    like: ArrayInfo,
+    initial: Any = None,
+) -> Any:
+    """Return what `combine` does of the elements of those ranks that are `having` one.
+
+    Floats are grouped as by the kernel that does so on a GPU (`prism.kernels.ranks`): a call made again has the same bits.
+    """
+    function = _ON_NUMBERS.get(operator)
+    if function is None or elements.dtype.kind != "f" or not having.any():
+        return combine(operator, elements[having], like, initial)
+    identity = operator.identity_of(elements.dtype)
+    each = -(-len(elements) // LANES)
+    lanes = np.full(LANES * each, identity)
+    lanes[: len(elements)] = np.where(having, elements, identity)
+    with np.errstate(all="ignore"):
+        found = functools.reduce(function, lanes.reshape(LANES, each).T)
+        while len(found) > 1:
+            found = function(found[::2], found[1::2])
+        return function(identity if initial is None else np.asarray(initial).astype(elements.dtype), found[0])
+
+
 def combine_apart(
     post: Post, like: ArrayInfo, operator: Operator, mine: Any, having: Sequence[int], initial: Any
 ) -> Any:
     """Return the combination, element by element, of an array of each of the ranks `having` one, in their order.
 
     Each rank combines a share of the elements, and all gather the shares: twice the array is sent and held, however many ranks.
+    What is short is gathered from all at once.
     """
     info = describe(mine)
+    if info.size * info.dtype.itemsize * post.size <= _SHORT:
+        rows = post.all_gather(like, mine, info.shape, info.dtype)
+        return lib.reduce(rows if len(having) == post.size else rows[list(having)], operator, axis=0, initial=initial)
     size, share = info.size, -(-info.size // post.size)
     flat = mine.reshape(-1)
     rows = [max(0, min(size, (rank + 1) * share) - rank * share) for rank in range(post.size)]

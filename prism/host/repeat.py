@@ -311,6 +311,13 @@ def library_of(kind: type) -> tuple[Any, ...] | None:
     return _libraries.get(kind)
 
 
+def library_named(name: str) -> tuple[Any, ...]:
+    """Return how arrays of CuPy or torch are read and made, one of which is imported."""
+    found = _library(name)
+    assert found is not None, f"{name} is not imported"
+    return found
+
+
 def refuse_plan() -> None:
     """Let no plan be made of the call under way: what it does last is more than launches."""
     if (noted := noting.get()) is not None:

@@ -54,13 +54,54 @@ class Rank:
         self.world.barrier.wait()
 
 
-def run(size: int, work: Callable[[Rank], Any]) -> list[Any]:
+class Queued(Rank):
+    """A rank's end of an engine that takes messages where shards lie: calls that come again are made as on a GPU."""
+
+    on_host, library = None, "numpy"
+
+    def __init__(self, world: World, rank: int) -> None:
+        super().__init__(world, rank)
+        self.windows = Windows(world, rank)
+
+
+class Windows:
+    """What `prism.dist._pull` has, of ranks that are threads."""
+
+    def __init__(self, world: World, rank: int) -> None:
+        self.world, self.rank, self.parity, self.pulled, self.met = world, rank, 0, 0, 0
+        world.windows = getattr(world, "windows", {})
+
+    def room(self, nbytes: int) -> int:
+        return 1
+
+    def open(self, made: list[int]) -> bool:
+        return made == [1] * self.world.size
+
+    is_open = open
+
+    def mine(self, nbytes: int) -> Any:
+        return self.world.windows.setdefault((self.rank, self.parity), np.empty(1 << 16, np.uint8))[:nbytes]
+
+    def meet(self) -> None:
+        self.met += 1
+        self.world.barrier.wait()
+
+    def pull(self, rank: int, offset: int, target: Any, stream: int) -> None:
+        raw = target.reshape(-1).view(np.uint8)
+        raw[:] = self.world.windows[rank, self.parity][offset : offset + raw.size]
+        self.pulled += raw.size
+
+    def turn(self) -> None:
+        self.parity = 1 - self.parity
+
+
+def run(size: int, work: Callable[[Any], Any], kind: type[Rank] = Rank) -> list[Any]:
     """Return what each rank's work returns, or the error that it raises."""
     world, found = World(size), [None] * size
 
     def body(rank: int) -> None:
         try:
-            found[rank] = work(Rank(world, rank))
+            found[rank] = work(kind(world, rank))
         except threading.BrokenBarrierError:
             found[rank] = found[rank] or RuntimeError("another rank died")
         except Exception as error:
@@ -78,9 +119,9 @@ def run(size: int, work: Callable[[Rank], Any]) -> list[Any]:
     return found
 
 
-def results(size: int, work: Callable[[Rank], Any]) -> list[Any]:
+def results(size: int, work: Callable[[Any], Any], kind: type[Rank] = Rank) -> list[Any]:
     """Return what each rank's work returns. Raises the first error."""
-    found = run(size, work)
+    found = run(size, work, kind)
     for one in found:
         if isinstance(one, Exception):
             raise one

@@ -1,0 +1,5 @@
+"""What ranks say to each other in small messages, read on the GPU: whether all say what is known, and what it comes to."""
+
+from prism.kernels.ranks.combine import HEAD, MESSAGE, combine_ranks
+
+__all__ = ["HEAD", "MESSAGE", "combine_ranks"]

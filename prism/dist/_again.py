@@ -1,0 +1,204 @@
+"""Calls like an earlier one, over an engine that works on the GPU: all is queued there before the host waits.
+
+What ranks have in common is known from before, and so is what each of them said. So a call reduces its shard into a message
+that lies ready, and lets the engine gather; a kernel tells whether all ranks say the same as then, and what their elements come
+to. Those are two numbers, which the host reads as soon as they are there. If a rank says something else, its message is read as
+in a first call.
+"""
+
+from __future__ import annotations
+
+import atexit
+from collections.abc import Callable, Hashable
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+
+from prism.dist._agree import MESSAGE, Told, judge
+from prism.dist._arrays import Post, bring, kind_of, on_host, put
+from prism.host import pinned, repeat
+from prism.host.libraries import Kind, exactly
+from prism.host.machine import Ready, run_on_host
+from prism.host.memory import empty
+from prism.host.plan import Plan
+from prism.host.warm import number_of_bits
+from prism.lib.algorithms.reduce.messages import HEAD, NAMES, combining
+from prism.lib.algorithms.scan.api import SUPPORTED, initial_of, task_of
+from prism.lib.algorithms.scan.plan import Task
+from prism.lib import operators
+from prism.lib.operators import Operator
+from prism.runtime.arrays import ArrayInfo, describe
+
+_MOST = 256
+_NOTHING = np.dtype(np.int32)
+_UNKNOWN = (AttributeError, TypeError, RuntimeError)
+"""What is asked for, or an array, can't be looked up."""
+_kept: dict[Hashable, Again] = {}
+_seen: dict[Hashable, Any] = {}
+
+
+class Again:
+    """A call that was made before, with what all ranks said then.
+
+    `work(x, out)` reduces a shard into the message, on the current stream; None: there are no elements, and nothing is said of
+    them. `combined`: a rank whose element is asked for has some.
+    """
+
+    def __init__(
+        self, post: Post, told: Told, total: Any, plan: Plan, work: Callable[[Any, Any], Any] | None, result: np.dtype[Any],
+        combined: bool,
+    ) -> None:  # fmt: skip
+        info = told.kept[0]
+        self.post, self.combined = post, combined
+        self.sent, self.came = (empty(info, n, np.dtype(np.uint8)) for n in (MESSAGE, post.size * MESSAGE))
+        self.like = like = replace(info, owner=self.sent)  # the shard itself is not kept
+        self.known = bring(like, told.heads.flatten())
+        put(self.sent[:HEAD], np.frombuffer(bytearray(told.head), np.uint8))
+        self.kind, self.result, self.element = _NOTHING if total is None else kind_of(total), result, None
+        if total is not None:
+            self.element = self.sent[HEAD : HEAD + self.kind.itemsize].view(total.dtype).reshape(())
+        kept = tuple(like if one is info else self.element if one is total and one is not None else one for one in told.kept)
+        self.told = told._replace(kept=kept, elements=told.elements[:0])
+        self._work, self._plan = work, plan
+        self._gather = gather_of(post, self.sent, self.came)
+        self._nowhere = empty(like, (), result)
+        if like.device is not None:
+            _, _, self._stream, *self._make = repeat.library_named(like.library)
+            self._made = Kind((), self._nowhere.dtype, result.itemsize, None)
+            self._ready = Ready(plan, NAMES, like, waited=True)
+            self._launch = self._ready.launch()
+            *self._pointers, self._place = (describe(one).pointer for one in (self.came, self.known, self._nowhere))
+
+    def room(self) -> tuple[Any, int]:
+        """Return an array without axes for what the elements come to, and its address."""
+        if self.like.device is None:
+            return np.empty((), self.result), 0
+        reserve, shape = self._make
+        room, place = reserve(self.sent, self.like.device, self._made)
+        return shape(room, self._made, -1), place
+
+    def begin(self, x: Any = None, made: Any = None, place: int = 0) -> Any:
+        """Queue all of a message: what a shard is reduced to, if that is asked for; the gather; and what reads it.
+
+        `made`, `place`: what `room` gave, where what the elements come to is put. Returns what `finish` waits for.
+        """
+        if self._work is not None:
+            self._work(x, self.element)
+        self._gather()
+        like = self.like
+        if like.device is None:
+            answer = np.zeros(2, np.int64)
+            arrays = (self.came, self.known, (self._nowhere if made is None else made).reshape(1), answer)
+            run_on_host(self._plan, dict(zip(NAMES, map(describe, arrays), strict=True)))
+            return answer
+        stream = self._stream(like.device)
+        return pinned.begin(self._launch, (*self._pointers, place or self._place), stream, self._ready.ordinal), stream
+
+    def finish(self, begun: Any) -> int | None:
+        """Return the bits of what the ranks' elements come to; None: one says something else than it did: then `judge` looks."""
+        if self.like.device is None:
+            low, high = begun.tolist()
+        else:
+            words, stream = begun
+            low, high = pinned.finish(words, stream, self._ready.ordinal, 2)
+        return high << 32 | low >> 1 if low & 1 else None
+
+    def value(self, bits: int) -> Any:
+        """Return the number that bits are, as the ranks' elements are."""
+        return number_of_bits(bits, self.kind)
+
+    def judge(self) -> Told:
+        """Return what ranks say that was not known. Raises as `agree`."""
+        return judge(self.post, self.told.call, self.told.head, on_host(self.came), self.told.kept)
+
+
+def agreed_again(post: Post, told: Told) -> Again | None:
+    """Return what makes calls like this one whose messages have no elements; None where the engine works on the host."""
+    if not post.queues(told.kept[0]):
+        return None
+    task = Task(operators.add, _NOTHING.name, _NOTHING.name)
+    return Again(post, told, None, combining(task, None, post.size, (0, 0), task.identity()), None, _NOTHING, False)
+
+
+def again_of(
+    post: Post, told: Told, total: Any, operator: Operator, span: tuple[int, int], initial: Any,
+    work: Callable[[Any, Any], Any], result: np.dtype[Any] | None = None,
+) -> Again | None:  # fmt: skip
+    """Return what makes calls like this one; None where the engine works on the host, or no kernel combines such elements.
+
+    `total`: what a shard was reduced to. `result`: the dtype of what is made of the elements; by default theirs.
+    """
+    like: ArrayInfo = told.kept[0]
+    if not post.queues(like):
+        return None
+    given = describe(np.asarray(total) if isinstance(total, np.generic) else total)
+    if given.scalar not in (*SUPPORTED, "bool"):
+        return None
+    try:
+        task = task_of(operator, given, None)[0]
+        begin = task.identity() if initial is None else initial_of(initial, task)
+    except (TypeError, ValueError):
+        return None
+    plan = combining(task, result, post.size, span, begin)
+    end = given.dtype if result is None else result
+    combined = any(told.lengths[slice(*sorted(span))])
+    return Again(post, told, total, plan, work if told.facts[post.rank, 0] else None, end, combined)
+
+
+def key_of(x: Any, comm: Any, *asked: Any) -> Hashable | None:
+    """Return what a call is known by: the communicator, what is asked, and all of the array that a decision follows from."""
+    known = (
+        id(comm),
+        *[one if one is None else exactly(one) if type(one) is float else (type(one), one) for one in asked],
+    )
+    try:
+        hash(known)
+        if (library := repeat.library_of(type(x))) is not None:
+            found: Hashable = library[1][1](known, (x,))[0]
+            return found
+        return (known, x.dtype, x.shape, x.strides) if type(x) is np.ndarray else None
+    except _UNKNOWN:
+        return None
+
+
+def take(key: Hashable | None) -> Again | None:
+    """Return what makes a call known by a key, if it was made before. Who makes it gives it back by `keep`."""
+    return None if key is None else _kept.pop(key, None)
+
+
+def keep(key: Hashable | None, again: Again | None) -> None:
+    """Keep a call for the next like it."""
+    if key is None or again is None:
+        return
+    if len(_kept) >= _MOST:
+        _kept.clear()
+    _kept[key] = again
+
+
+def comes_again(key: Hashable | None, told: Told) -> bool:
+    """Whether a call was made before, and all ranks said the same: memory is taken for those alone."""
+    if key is None:
+        return False
+    if len(_seen) >= _MOST:
+        _seen.clear()
+    before, _seen[key] = _seen.get(key), told.heads
+    return before is not None and np.array_equal(before, told.heads)
+
+
+def gather_of(post: Post, sent: Any, came: Any) -> Callable[[], None]:
+    """Return what gathers a message: the engine's own way of doing it again and again, where it has one."""
+    engine: Any = post.engine
+    if hasattr(engine, "gather_again"):
+        found: Callable[[], None] = engine.gather_again(sent, came)
+        return found
+    return lambda: engine.all_gather(sent, came)
+
+
+def forget() -> None:
+    """Forget all calls, and give back what they hold."""
+    _kept.clear()
+    _seen.clear()
+
+
+atexit.register(forget)  # communicators go before the libraries that they are of

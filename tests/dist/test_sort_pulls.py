@@ -1,0 +1,43 @@
+"""Sorts of ranks that read each other's sorted shards, on threads: beside the library's of the whole array.
+
+Tests of prism/dist: _exchange, _sort.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pytest
+
+import prism
+from tests.dist.ranks import Queued, cut, results
+
+RANDOM = np.random.default_rng(0)
+
+
+@pytest.mark.parametrize("shards", ["ragged", "same"])
+@pytest.mark.parametrize("descending", [False, True])
+@pytest.mark.parametrize("lengths", [(200, 0, 301), (256, 256), (0, 0, 500), (100, 130, 70, 200)], ids=str)
+def test_sorts(lengths: tuple[int, ...], descending: bool, shards: str) -> None:
+    size = sum(lengths)
+    x = RANDOM.integers(0, 7, size).astype("float32")  # many are equal
+    values = RANDOM.integers(0, 1000, size)
+    keys, beside = cut(x, lengths), cut(values, lengths)
+    how: dict[str, Any] = {"descending": descending, "shards": shards}
+
+    def work(c: Any) -> tuple[Any, int]:
+        own, found = keys[c.rank], []
+        for _ in range(3):  # in turn in one window and the other
+            moved = prism.dist.sort_by_key(own, beside[c.rank], comm=c, **how)
+            found.append((prism.dist.sort(own, comm=c, **how), prism.dist.argsort(own, comm=c, **how), *moved))
+        return found, c.windows.pulled
+
+    given = results(len(lengths), work, Queued)
+    order = prism.lib.argsort(x, descending=descending)
+    for time in range(3):
+        whole = [np.concatenate([found[time][k] for found, _ in given]) for k in range(4)]
+        for found, right in zip(whole, (x[order], order, x[order], values[order]), strict=True):
+            np.testing.assert_array_equal(found, right)
+    # Each element is read once at most: 4 bytes, 4 and a position, 4 and a value.
+    assert 0 < sum(pulled for _, pulled in given) <= 3 * size * (4 + 12 + 12)
