@@ -25,7 +25,8 @@ def bits_of(asked: tuple[Hashable, ...], value: Any, way: Way, x: Any, out: Any 
         return None
     kind = type(value)
     exact = value or repr(value) if kind is int or kind is float else arguments.exactly(value)
-    asked = *asked, getattr(x, "dtype", None), None if out is None else getattr(out, "dtype", type(out))
+    of_out = None if out is None else getattr(out, "dtype", "none")  # not as where there is none
+    asked = *asked, getattr(x, "dtype", None), of_out
     key = asked, kind, exact
     try:
         return _known[key]
