@@ -86,11 +86,7 @@ def test_kernels_have_no_collectives_of_their_own() -> None:
     found = {}
     for path in sorted((ROOT / "kernels").rglob("*.py")):
         body = ast.parse(path.read_text(encoding="utf-8")).body
-        devices = {
-            f.name
-            for f in body
-            if isinstance(f, ast.FunctionDef) and "@prism.device" in ast.unparse(f)
-        }
+        devices = {f.name for f in body if isinstance(f, ast.FunctionDef) and "@prism.device" in ast.unparse(f)}
         if names := devices & {name for _, name in COLLECTIVES}:
             found[path.relative_to(ROOT).as_posix()] = names
     assert found == OTHERS
