@@ -10,7 +10,7 @@ arrays, which are rotated past the L2, and calls are timed as CUDA graphs, but f
 compared with a reference on the GPU before anything is timed. A ratio above 1 means that this tree takes less time. What is below
 0.985 is measured once more, with five times the rounds, and that counts. Cells that are not compiled are left to the end.
 
-What takes few microseconds depends on where a tree's scratch memory lies: the same tree beside itself has ratios of 0.95 to 1.05.
+What takes few microseconds depends on where a tree's scratch memory lies: the same tree beside itself has ratios of 0.9 to 1.1.
 With `--places` each cell is measured so often, each time on a new stream, so with new memory, and the trees take turns in asking
 for it first. The ratio is the median, and the lowest and highest are told.
 """
