@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import os
 import re
+import zlib
 from collections import Counter, defaultdict
 from collections.abc import Iterable, Sequence
 from itertools import combinations
@@ -35,8 +37,15 @@ USUALLY = {
 """How many values stand together once at least in the tests of a folder, where they say nothing of it: these cost most."""
 
 
+SCHEDULES = 3
+"""How many schedules each test of kernels tries: others in the next one, so that all are tried of some kernels."""
+
+
 def thin_out(items: Iterable[pytest.Item]) -> None:
-    """Mark `fuzz` what a test need not try: each so many values stand together once anyway, as its mark `covering` says."""
+    """Mark `fuzz` what a test need not try: each so many values stand together once anyway, as its mark `covering` says.
+
+    Of schedules a test has its turn, but where runs are recorded (tests/ran.py).
+    """
     tests: dict[Any, list[Any]] = defaultdict(list)
     for item in items:
         if hasattr(item, "callspec") and strength_of(item) and not item.get_closest_marker("fuzz"):
@@ -44,9 +53,29 @@ def thin_out(items: Iterable[pytest.Item]) -> None:
 
     for many in tests.values():
         strength = strength_of(many[0])
-        rows = [_values(item) for item in many]
-        for at in set(range(len(rows))) - cover(rows, strength):
-            many[at].add_marker("fuzz")
+        turn = many if "PRISM_RAN" in os.environ else turn_of(many, many[0].nodeid.split("[")[0])
+        rows = [_values(item) for item in turn]
+        kept = {id(turn[at]) for at in cover(rows, strength)}
+        for item in many:
+            if id(item) not in kept:
+                item.add_marker("fuzz")
+
+
+def turn_of(many: Sequence[Any], name: str) -> Sequence[Any]:
+    """Return those of a test's items that have the schedules of its turn; all where others of its values would not be tried."""
+    given = [one.callspec.params for one in many]
+    some = list(dict.fromkeys(each.get("schedule") for each in given))
+    if None in some or len(some) <= SCHEDULES:
+        return many
+    first = zlib.crc32(name.encode())
+    chosen = {some[(first + k * len(some) // SCHEDULES) % len(some)] for k in range(SCHEDULES)}
+    left = [one for one, each in zip(many, given, strict=True) if each["schedule"] in chosen]
+    before, after = ({(key, id(value)) for one in those for key, value in one.callspec.params.items() if key not in _TURNS}
+                     for those in (many, left))  # fmt: skip
+    return left if before == after else many
+
+
+_TURNS = ("schedule", "seed")
 
 
 def strength_of(item: pytest.Item) -> int:

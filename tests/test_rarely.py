@@ -2,10 +2,11 @@
 
 import itertools
 from collections import Counter
+from types import SimpleNamespace
 
 import pytest
 
-from tests.rarely import cover, rarely
+from tests.rarely import SCHEDULES, cover, rarely, turn_of
 
 
 @pytest.mark.parametrize("strength", [1, 2, 3])
@@ -39,6 +40,22 @@ def test_rarely() -> None:
     assert often == 1 and seldom.values == (2, 3) and seldom.marks[0].name == "fuzz"
     with pytest.raises(ValueError):
         rarely([1], but=[2])
+
+
+def items_of(*given: dict[str, object]) -> list[SimpleNamespace]:
+    return [SimpleNamespace(callspec=SimpleNamespace(params=params)) for params in given]
+
+
+def test_schedules_have_their_turns() -> None:
+    names = [f"s{k}" for k in range(7)]
+    many = items_of(*({"schedule": name, "seed": 0, "x": "x"} for name in names))
+    tried = [[one.callspec.params["schedule"] for one in turn_of(many, f"test_{k}")] for k in range(40)]
+    assert all(len(set(some)) == SCHEDULES for some in tried) and {one for some in tried for one in some} == set(names)
+    assert turn_of(many[:3], "test") == many[:3], "so few are all tried"
+    other = items_of(*({"schedule": name, "x": name} for name in names))
+    assert turn_of(other, "test") == other, "a value that stands beside one schedule alone"
+    plain = items_of({"x": 1}, {"x": 2})
+    assert turn_of(plain, "test") == plain
 
 
 @pytest.mark.covering(1)

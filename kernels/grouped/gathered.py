@@ -19,9 +19,8 @@ from prism.lang import (
 
 @prism.kernel
 @template(
-    T=dtype, TB=dtype, OUT=dtype, INDEX=dtype, TAKEN=dtype, ONCE=dtype, ROW=dtype, COLUMN=dtype, ELEMENT=dtype,
-    CUT=constexpr(Cut), TILE=constexpr(Cut), TERMS=constexpr(Terms), GROUPING=constexpr(Grouping), EACH=constexpr(bool),
-    PLAIN=constexpr(bool), EPILOGUE=function, TRIM=constexpr(bool), DYNAMIC=constexpr(bool),
+    T=dtype, TB=dtype, OUT=dtype, INDEX=dtype, TAKEN=dtype, CUT=constexpr(Cut), TILE=constexpr(Cut), TERMS=constexpr(Terms),
+    GROUPING=constexpr(Grouping), EACH=constexpr(bool), EPILOGUE=function, TRIM=constexpr(bool), DYNAMIC=constexpr(bool),
 )  # fmt: skip
 @requires(grid[1], block[1], thread[CUT.threads])
 @attr("__launch_bounds__(CUT.threads, 1)")
@@ -31,8 +30,8 @@ def gathered_product(
     map_other: const(CUtensorMap(TB, 1, TILE.bn, CUT.columns_b, swizzle=CUT.span_b)) @ grid[1],
     map_out: CUtensorMap(OUT, 1, TILE.slab_rows, TILE.slab_columns, swizzle=TILE.span) @ grid[1], out: ptr(OUT) @ grid[1],
     counter: ptr(uint32) @ grid[1], partial: ptr(float32) @ grid[1], stride: int64 @ grid[1], bounds: ptr(const(INDEX)) @ grid[1],
-    s: Sizes @ grid[1], once: ptr(const(ONCE)) @ grid[1], by_row: ptr(const(ROW)) @ grid[1],
-    by_column: ptr(const(COLUMN)) @ grid[1], by_element: ptr(const(ELEMENT)) @ grid[1],
+    s: Sizes @ grid[1], once: ptr(const(TERMS.once)) @ grid[1], by_row: ptr(const(TERMS.row)) @ grid[1],
+    by_column: ptr(const(TERMS.column)) @ grid[1], by_element: ptr(const(TERMS.element)) @ grid[1],
 ):  # fmt: skip
     """As `grouped_product` of the rows of `x` that `taken` numbers, of 0 to `most`; they are `apart` elements apart.
 
@@ -63,7 +62,7 @@ def gathered_product(
             )  # fmt: skip
             store_group(
                 sums, consumers, storer, storer, map_out, whole, unused, stride, once, by_row, by_column, by_element, at, s,
-                CUT=CUT, TILE=TILE, TERMS=TERMS, GROUPING=GROUPING, EACH=EACH, PLAIN=PLAIN, EPILOGUE=EPILOGUE,
+                CUT=CUT, TILE=TILE, TERMS=TERMS, GROUPING=GROUPING, EACH=EACH, EPILOGUE=EPILOGUE,
             )  # fmt: skip
 
         in_groups(bounds, s, first, blocks, counter, loader, CUT=TILE, GROUPING=GROUPING, TILE=make_tile, DYNAMIC=DYNAMIC)

@@ -23,9 +23,8 @@ from prism.lib.thread import operators
 
 @prism.kernel
 @template(
-    T=dtype, TB=dtype, OUT=dtype, INDEX=dtype, ONCE=dtype, ROW=dtype, COLUMN=dtype, ELEMENT=dtype, CUT=constexpr(Cut),
-    TILE=constexpr(Cut), TERMS=constexpr(Terms), GROUPING=constexpr(Grouping), EACH=constexpr(bool), PLAIN=constexpr(bool),
-    EPILOGUE=function, TRIM=constexpr(bool), DYNAMIC=constexpr(bool),
+    T=dtype, TB=dtype, OUT=dtype, INDEX=dtype, CUT=constexpr(Cut), TILE=constexpr(Cut), TERMS=constexpr(Terms),
+    GROUPING=constexpr(Grouping), EACH=constexpr(bool), EPILOGUE=function, TRIM=constexpr(bool), DYNAMIC=constexpr(bool),
 )  # fmt: skip
 @requires(grid[1], block[1], thread[CUT.threads])
 @attr("__launch_bounds__(CUT.threads, 1)")
@@ -35,8 +34,8 @@ def grouped_product(
     map_other: const(CUtensorMap(TB, 1, TILE.bn, CUT.columns_b, swizzle=CUT.span_b)) @ grid[1],
     map_out: CUtensorMap(OUT, 1, TILE.slab_rows, TILE.slab_columns, swizzle=TILE.span) @ grid[1], out: ptr(OUT) @ grid[1],
     counter: ptr(uint32) @ grid[1], partial: ptr(float32) @ grid[1], stride: int64 @ grid[1], bounds: ptr(const(INDEX)) @ grid[1],
-    s: Sizes @ grid[1], once: ptr(const(ONCE)) @ grid[1], by_row: ptr(const(ROW)) @ grid[1],
-    by_column: ptr(const(COLUMN)) @ grid[1], by_element: ptr(const(ELEMENT)) @ grid[1],
+    s: Sizes @ grid[1], once: ptr(const(TERMS.once)) @ grid[1], by_row: ptr(const(TERMS.row)) @ grid[1],
+    by_column: ptr(const(TERMS.column)) @ grid[1], by_element: ptr(const(TERMS.element)) @ grid[1],
 ):  # fmt: skip
     """`out[i, j] = EPILOGUE(sum, other, 0, once, by_row[i], by_column[j], by_element[i, j], i, j)`, of each group.
 
@@ -44,9 +43,9 @@ def grouped_product(
     Shapes:      `map_a`: of rows by K, with an axis before that says where a group ends; `map_b`: groups x n x k, or k x n
                  where `CUT.transpose_b`; `map_out` as `map_a`, of rows by n. Where `GROUPING.along_k`, `map_a` is of K by m,
                  `map_b` of K by n, both with an axis before that says where a group begins, and `map_out` of groups x m x n.
-                 Where `PLAIN` `out` is written instead, its rows `stride` elements apart. `bounds`: where groups end, or how long
-                 they are where `GROUPING.apart`. Where `EACH`, `by_column` has n records for each group. The row that EPILOGUE
-                 is told is the group's. Where `TERMS.pair`, `other` is the sum with `map_other`, which is as `map_b`.
+                 Where `TERMS.plain` `out` is written instead, its rows `stride` elements apart. `bounds`: where groups end, or
+                 how long they are where `GROUPING.apart`. Where `EACH`, `by_column` has n records for each group. The row that
+                 EPILOGUE is told is the group's. Where `TERMS.pair`, `other` is the sum with `map_other`, which is as `map_b`.
                  Where `TRIM`, warpgroups that have no rows make no products.
     Numerics:    sums as `hgemm`'s (prism/kernels/hgemm/persistent.py). A group of no K has sums of 0.
     Test:        tests/kernels/test_grouped.py, tests/gpu/test_grouped.py
@@ -75,7 +74,7 @@ def grouped_product(
             )  # fmt: skip
             store_group(
                 sums, consumers, fetcher, storer, map_out, whole, unused, stride, once, by_row, by_column, by_element, at, s,
-                CUT=CUT, TILE=TILE, TERMS=TERMS, GROUPING=GROUPING, EACH=EACH, PLAIN=PLAIN, EPILOGUE=EPILOGUE,
+                CUT=CUT, TILE=TILE, TERMS=TERMS, GROUPING=GROUPING, EACH=EACH, EPILOGUE=EPILOGUE,
             )  # fmt: skip
 
         in_groups(bounds, s, first, blocks, counter, loader, CUT=TILE, GROUPING=GROUPING, TILE=make_tile, DYNAMIC=DYNAMIC)
@@ -159,16 +158,17 @@ def multiply_group(
 
 @prism.device
 @template(
-    CUT=constexpr(Cut), TILE=constexpr(Cut), TERMS=constexpr(Terms), GROUPING=constexpr(Grouping), OUT=dtype, ONCE=dtype,
-    ROW=dtype, COLUMN=dtype, ELEMENT=dtype, EACH=constexpr(bool), PLAIN=constexpr(bool), EPILOGUE=function,
+    CUT=constexpr(Cut), TILE=constexpr(Cut), TERMS=constexpr(Terms), GROUPING=constexpr(Grouping), OUT=dtype,
+    EACH=constexpr(bool), EPILOGUE=function,
 )  # fmt: skip
 @requires(block[1], thread[CUT.threads])
 def store_group(
     sums: fragment(float32, CUT.rows, CUT.bn) @ warpgroup[1], consumers: roles(warp, CUT.warps), fetcher: roles(warp, 1),
     storer: roles(warp, 1),
     map_out: CUtensorMap(OUT, 1, TILE.slab_rows, TILE.slab_columns, swizzle=TILE.span) @ grid[1], out: ptr(OUT) @ block[1],
-    partial: ptr(float32) @ block[1], stride: int64 @ grid[1], once: ptr(const(ONCE)) @ grid[1],
-    by_row: ptr(const(ROW)) @ grid[1], by_column: ptr(const(COLUMN)) @ grid[1], by_element: ptr(const(ELEMENT)) @ grid[1],
+    partial: ptr(float32) @ block[1], stride: int64 @ grid[1], once: ptr(const(TERMS.once)) @ grid[1],
+    by_row: ptr(const(TERMS.row)) @ grid[1], by_column: ptr(const(TERMS.column)) @ grid[1],
+    by_element: ptr(const(TERMS.element)) @ grid[1],
     at: Place @ block[1], s: Sizes @ grid[1],
 ):  # fmt: skip
     """Store a tile of a group: `EPILOGUE` of its sums, slab by slab.
@@ -179,8 +179,8 @@ def store_group(
     """
     slab: shared(OUT[TILE.slab_rows, TILE.slab_columns], ring=TILE.slabs, swizzle=TILE.span)
     unused: shared(OUT[TILE.slab_rows, TILE.slab_columns], ring=TILE.slabs, swizzle=TILE.span)
-    rows_in: shared(ROW[TILE.bm], ring=2)
-    columns_in: shared(COLUMN[TILE.wide], ring=2)
+    rows_in: shared(TERMS.row[TILE.bm], ring=2)
+    columns_in: shared(TERMS.column[TILE.wide], ring=2)
     totals: float32[TILE.rows // 32] @ thread[1]
     lane: int32 @ thread[1] = id() % 32
     rows: int32 @ block[1] = s.m if GROUPING.along_k else at.length  # of the group's result
@@ -199,7 +199,7 @@ def store_group(
             slab, unused, rows_in, columns_in, sums, totals, consumers, partial, once, by_element, p, before, at.i, at.j, rows,
             s.n, 0.0, CUT=CUT, TILE=TILE, TERMS=TERMS, EPILOGUE=EPILOGUE, SECOND=EPILOGUE, VALUE=EPILOGUE, COMBINE=operators.add,
         )  # fmt: skip
-        if PLAIN:
+        if TERMS.plain:
             with claim(slab, storer) as done, claim(out, storer) as target:
                 store_plain(done, target, stride, before, at.i, column, rows, s.n, lane)
         else:

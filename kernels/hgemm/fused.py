@@ -16,6 +16,7 @@ from prism.lang import (
     group, id, int32, int64, ldmatrix, one, partition, prefetch_map, prism, ptr, requires, roles, shared,
     shuffle_xor, stmatrix, template, thread, tma_load, tma_store, uint32, unpack_bf16x2, unpack_f16x2, warp, warpgroup,
 )  # fmt: skip
+from prism.lang.types import FLOAT32, Scalar
 
 
 @dataclass(frozen=True)
@@ -25,6 +26,7 @@ class Terms:
     `second`: a second result is made, as the first. `reduced`: a third function's values are combined, 1: of each row, 2: of each
     column. `pair`: 0: sums of one product; 1: of two, their columns side by side in a tile; 2: of two, 64 rows of each by turns.
     `trans`: records by element lie as those of the transpose of the kernel's result. `bits`: of an element of the result.
+    `once`, `row`, `column`, `element`: the types of records. `plain`: results are stored without tensor maps.
     """
 
     rows: bool = False
@@ -36,13 +38,17 @@ class Terms:
     pair: int = 0
     trans: bool = False
     bits: int = 16
+    once: Scalar = FLOAT32
+    row: Scalar = FLOAT32
+    column: Scalar = FLOAT32
+    element: Scalar = FLOAT32
+    plain: bool = False
 
 
 @prism.kernel
 @template(
-    T=dtype, TB=dtype, OUT=dtype, ONCE=dtype, ROW=dtype, COLUMN=dtype, ELEMENT=dtype, CUT=constexpr(Cut), TILE=constexpr(Cut),
-    TERMS=constexpr(Terms), PLAIN=constexpr(bool), BATCH=constexpr(int), EPILOGUE=function, SECOND=function, VALUE=function,
-    COMBINE=function, SCHEDULE=function,
+    T=dtype, TB=dtype, OUT=dtype, CUT=constexpr(Cut), TILE=constexpr(Cut), TERMS=constexpr(Terms), BATCH=constexpr(int),
+    EPILOGUE=function, SECOND=function, VALUE=function, COMBINE=function, SCHEDULE=function,
 )  # fmt: skip
 @requires(grid[1], block[CUT.cluster], thread[CUT.threads])
 @attr("__launch_bounds__(CUT.threads, 1)")
@@ -55,8 +61,9 @@ def hgemm_fused(
     map_c: const(CUtensorMap(OUT, TILE.slab_rows, TILE.slab_columns, swizzle=TILE.span)) @ grid[1],
     map_out: CUtensorMap(OUT, TILE.slab_rows, TILE.slab_columns, swizzle=TILE.span) @ grid[1],
     map_second: CUtensorMap(OUT, TILE.slab_rows, TILE.slab_columns, swizzle=TILE.span) @ grid[1], out: ptr(OUT) @ grid[1],
-    second: ptr(OUT) @ grid[1], partial: ptr(float32) @ grid[1], stride: int64 @ grid[1], once: ptr(const(ONCE)) @ grid[1],
-    by_row: ptr(const(ROW)) @ grid[1], by_column: ptr(const(COLUMN)) @ grid[1], by_element: ptr(const(ELEMENT)) @ grid[1],
+    second: ptr(OUT) @ grid[1], partial: ptr(float32) @ grid[1], stride: int64 @ grid[1],
+    once: ptr(const(TERMS.once)) @ grid[1], by_row: ptr(const(TERMS.row)) @ grid[1],
+    by_column: ptr(const(TERMS.column)) @ grid[1], by_element: ptr(const(TERMS.element)) @ grid[1],
     m: int32 @ grid[1], n: int32 @ grid[1], k: int32 @ grid[1], group_m: int32 @ grid[1], prefetch_k: int32 @ grid[1],
     above: int32 @ grid[1], initial: float32 @ grid[1],
 ):  # fmt: skip
@@ -104,14 +111,12 @@ def hgemm_fused(
             @requires(block[1], thread[CUT.threads])
             def make_tile(product: int32 @ block[1], i: int32 @ block[1], j: int32 @ block[1]):
                 if TERMS.pair > 0:
-                    multiply_two(
-                        sums, consumers, loader, map_a, map_b, map_other, i, j, k, CUT=CUT, TILE=TILE, PAIR=TERMS.pair,
-                    )  # fmt: skip
+                    multiply_two(sums, consumers, loader, map_a, map_b, map_other, i, j, k, CUT=CUT, TILE=TILE, PAIR=TERMS.pair)
                 else:
                     multiply(sums, consumers, loader, map_a, map_b, rank, product, i, j, rows, n, k, CUT=CUT, BATCH=BATCH)
                 store_fused(
                     sums, consumers, fetcher, storer, map_c, map_out, map_second, whole, beside, combined, stride, once, by_row,
-                    by_column, by_element, product, i, j, rows, n, above, initial, CUT=CUT, TILE=TILE, TERMS=TERMS, PLAIN=PLAIN,
+                    by_column, by_element, product, i, j, rows, n, above, initial, CUT=CUT, TILE=TILE, TERMS=TERMS,
                     BATCHED=BATCH > 0, EPILOGUE=EPILOGUE, SECOND=SECOND, VALUE=VALUE, COMBINE=COMBINE,
                 )  # fmt: skip
 
@@ -159,9 +164,8 @@ def multiply_two(
 
 @prism.device
 @template(
-    CUT=constexpr(Cut), TILE=constexpr(Cut), TERMS=constexpr(Terms), OUT=dtype, ONCE=dtype, ROW=dtype, COLUMN=dtype,
-    ELEMENT=dtype, PLAIN=constexpr(bool), BATCHED=constexpr(bool), EPILOGUE=function, SECOND=function, VALUE=function,
-    COMBINE=function,
+    CUT=constexpr(Cut), TILE=constexpr(Cut), TERMS=constexpr(Terms), OUT=dtype, BATCHED=constexpr(bool), EPILOGUE=function,
+    SECOND=function, VALUE=function, COMBINE=function,
 )  # fmt: skip
 @requires(block[1], thread[CUT.threads])
 def store_fused(
@@ -170,8 +174,9 @@ def store_fused(
     map_c: const(CUtensorMap(OUT, TILE.slab_rows, TILE.slab_columns, swizzle=TILE.span)) @ grid[1],
     map_out: CUtensorMap(OUT, TILE.slab_rows, TILE.slab_columns, swizzle=TILE.span) @ grid[1],
     map_second: CUtensorMap(OUT, TILE.slab_rows, TILE.slab_columns, swizzle=TILE.span) @ grid[1], out: ptr(OUT) @ block[1],
-    second: ptr(OUT) @ block[1], partial: ptr(float32) @ block[1], stride: int64 @ grid[1], once: ptr(const(ONCE)) @ grid[1],
-    by_row: ptr(const(ROW)) @ grid[1], by_column: ptr(const(COLUMN)) @ grid[1], by_element: ptr(const(ELEMENT)) @ grid[1],
+    second: ptr(OUT) @ block[1], partial: ptr(float32) @ block[1], stride: int64 @ grid[1],
+    once: ptr(const(TERMS.once)) @ grid[1], by_row: ptr(const(TERMS.row)) @ grid[1],
+    by_column: ptr(const(TERMS.column)) @ grid[1], by_element: ptr(const(TERMS.element)) @ grid[1],
     product: int32 @ block[1], i: int32 @ block[1], j: int32 @ block[1], rows: int32 @ grid[1], n: int32 @ grid[1],
     above: int32 @ grid[1], initial: float32 @ grid[1],
 ):  # fmt: skip
@@ -183,8 +188,8 @@ def store_fused(
     """
     slab: shared(OUT[TILE.slab_rows, TILE.slab_columns], ring=TILE.slabs, swizzle=TILE.span)
     slab_2: shared(OUT[TILE.slab_rows, TILE.slab_columns], ring=TILE.slabs, swizzle=TILE.span)
-    rows_in: shared(ROW[TILE.bm], ring=2)
-    columns_in: shared(COLUMN[TILE.wide], ring=2)
+    rows_in: shared(TERMS.row[TILE.bm], ring=2)
+    columns_in: shared(TERMS.column[TILE.wide], ring=2)
     totals: float32[TILE.rows // 32] @ thread[1]  # of the thread's rows
     top: int32 @ block[1] = product * (n if TILE.trans else rows)  # of the result
     lane: int32 @ thread[1] = id() % 32
@@ -204,7 +209,7 @@ def store_fused(
             slab, slab_2, rows_in, columns_in, sums, totals, consumers, partial, once, by_element, s, top + above, i, j, rows, n,
             initial, CUT=CUT, TILE=TILE, TERMS=TERMS, EPILOGUE=EPILOGUE, SECOND=SECOND, VALUE=VALUE, COMBINE=COMBINE,
         )  # fmt: skip
-        if PLAIN:
+        if TERMS.plain:
             with claim(slab, storer) as done, claim(out, storer) as target:
                 store_plain(done, target, stride, top, upper, left, n if TILE.trans else rows, rows if TILE.trans else n, lane)
             if TERMS.second:
@@ -222,17 +227,17 @@ def store_fused(
 
 @prism.device
 @template(
-    CUT=constexpr(Cut), TILE=constexpr(Cut), TERMS=constexpr(Terms), OUT=dtype, ONCE=dtype, ROW=dtype, COLUMN=dtype,
-    ELEMENT=dtype, EPILOGUE=function, SECOND=function, VALUE=function, COMBINE=function,
+    CUT=constexpr(Cut), TILE=constexpr(Cut), TERMS=constexpr(Terms), OUT=dtype, EPILOGUE=function, SECOND=function,
+    VALUE=function, COMBINE=function,
 )  # fmt: skip
 @requires(block[1], thread[CUT.threads])
 def round_fused(
     slab: shared(OUT[TILE.slab_rows, TILE.slab_columns], ring=TILE.slabs, swizzle=TILE.span) @ block[1],
     slab_2: shared(OUT[TILE.slab_rows, TILE.slab_columns], ring=TILE.slabs, swizzle=TILE.span) @ block[1],
-    rows_in: shared(ROW[TILE.bm], ring=2) @ block[1], columns_in: shared(COLUMN[TILE.wide], ring=2) @ block[1],
+    rows_in: shared(TERMS.row[TILE.bm], ring=2) @ block[1], columns_in: shared(TERMS.column[TILE.wide], ring=2) @ block[1],
     sums: fragment(float32, CUT.rows, CUT.bn) @ warpgroup[1], totals: float32[TILE.rows // 32] @ thread[1],
-    consumers: roles(warp, CUT.warps), partial: ptr(float32) @ block[1], once: ptr(const(ONCE)) @ grid[1],
-    by_element: ptr(const(ELEMENT)) @ grid[1], s: int32 @ block[1], before: int32 @ block[1], i: int32 @ block[1],
+    consumers: roles(warp, CUT.warps), partial: ptr(float32) @ block[1], once: ptr(const(TERMS.once)) @ grid[1],
+    by_element: ptr(const(TERMS.element)) @ grid[1], s: int32 @ block[1], before: int32 @ block[1], i: int32 @ block[1],
     j: int32 @ block[1], rows: int32 @ block[1], n: int32 @ grid[1], initial: float32 @ grid[1],
 ):  # fmt: skip
     """Make the tile's `s`-th slab: `EPILOGUE` of each of its sums, rounded; and what else is made of them.
@@ -249,7 +254,7 @@ def round_fused(
     column: int32 @ block[1] = j + TILE.slab * s
     line: int32 @ thread[1] = lane // 8 % 2 * 8 + (0 if TILE.trans else lane % 8)  # of the lane's piece, or row of it
     place: int32 @ thread[1] = lane // 16 % (TILE.pieces // 2) * 8 + (lane % 8 if TILE.trans else 0)
-    numbers: ONCE @ thread[1] = once[0]
+    numbers: TERMS.once @ thread[1] = once[0]
     with (
         claim(slab, consumers) as sc, claim(slab_2, consumers) as sc_2, claim(rows_in, consumers) as ra,
         claim(columns_in, consumers) as cb, claim(partial, consumers) as combined,
@@ -264,52 +269,21 @@ def round_fused(
                 taken: float32[2 * TILE.pieces] @ thread[1]
                 values: float32[2 * TILE.pieces] @ thread[1]
                 values_2: float32[2 * TILE.pieces] @ thread[1]
-                if TERMS.loaded and TERMS.bits == 16:
-                    ldmatrix(own[r + line, 4 * TILE.pieces * p + place], words, trans=TILE.trans)
-                    unpack(words, taken, OUT=OUT)
+                if TERMS.loaded:
+                    if TERMS.bits == 16:
+                        ldmatrix(own[r + line, 4 * TILE.pieces * p + place], words, trans=TILE.trans)
+                        unpack(words, taken, OUT=OUT)
+                    else:
+                        with group(thread[1]):
+                            for q in range(0, 2 * TILE.pieces):
+                                g: int32 = 2 * TILE.pieces * p + q
+                                taken[q] = float32(own[r + lane // 4 + g // 2 % 2 * 8, lane % 4 * 2 + g // 4 * 8 + g % 2])
                 with group(thread[1]):
-                    for q in range(0, 2 * TILE.pieces):
-                        e: int32 = 2 * TILE.pieces * p + q
-                        y: int32 = r + lane // 4 + e // 2 % 2 * 8
-                        x: int32 = lane % 4 * 2 + e // 4 * 8 + e % 2
-                        at: int32 = (r // 64 * (CUT.rows // TILE.rows) * CUT.bn + TILE.slab * s) // 2 + e  # of the thread's sums
-                        row: int32 = i + strip + y
-                        other: float32 = 0.0
-                        loaded: float32 = 0.0
-                        of_row: ROW = ROW()
-                        of_column: COLUMN = COLUMN()
-                        of_element: ELEMENT = ELEMENT()
-                        if TERMS.pair > 0:
-                            other = sums[at + (CUT.bn // 4 if TERMS.pair == 1 else CUT.bn // 2)]
-                        if TERMS.loaded:
-                            loaded = taken[q] if TERMS.bits == 16 else float32(own[y, x])
-                        if TERMS.rows:
-                            of_row = ra[strip + y]
-                        if TERMS.columns:
-                            of_column = cb[x]
-                        if TERMS.elements:
-                            if row < rows and column + x < n:
-                                if TERMS.trans:
-                                    of_element = by_element[int64(before + column + x) * rows + row]
-                                else:
-                                    of_element = by_element[int64(before + row) * n + column + x]
-                        values[q] = EPILOGUE(
-                            sums[at], other, loaded, numbers, of_row, of_column, of_element, row, column + x
-                        )
-                        if TERMS.second:
-                            values_2[q] = SECOND(
-                                sums[at], other, loaded, numbers, of_row, of_column, of_element, row, column + x
-                            )
-                        if TERMS.reduced > 0:
-                            value: float32 = initial
-                            if row < rows and column + x < n:
-                                value = VALUE(
-                                    sums[at], other, loaded, numbers, of_row, of_column, of_element, row, column + x
-                                )
-                            if TERMS.reduced == 1:
-                                add_value(totals, value, r // 32 + e // 2 % 2, s == 0 and e < 4 and e % 2 == 0, COMBINE=COMBINE)
-                            else:
-                                add_value(down, value, e // 4 * 2 + e % 2, r == 0 and e // 2 % 2 == 0, COMBINE=COMBINE)
+                    make_values(
+                        values, values_2, totals, down, sums, taken, ra, cb, numbers, by_element, s, r, p, strip, before, i,
+                        column, lane, rows, n, initial, CUT=CUT, TILE=TILE, TERMS=TERMS, EPILOGUE=EPILOGUE, SECOND=SECOND,
+                        VALUE=VALUE, COMBINE=COMBINE,
+                    )  # fmt: skip
                 if TERMS.bits == 16:
                     pack(values, words, 0, OUT=OUT)
                     stmatrix(own[r + line, 4 * TILE.pieces * p + place], words, trans=TILE.trans)
@@ -330,6 +304,61 @@ def round_fused(
             store_row_totals(totals_out, totals, j // TILE.bn, i + strip, rows, COMBINE=COMBINE)
         if TERMS.reduced == 2:
             store_column_totals(totals_out, down, i // TILE.bm * CUT.warps + number, column, n, COMBINE=COMBINE)
+
+
+@prism.device
+@template(
+    CUT=constexpr(Cut), TILE=constexpr(Cut), TERMS=constexpr(Terms), EPILOGUE=function, SECOND=function, VALUE=function,
+    COMBINE=function,
+)  # fmt: skip
+@requires(thread[1])
+def make_values(
+    values: float32[2 * TILE.pieces] @ thread[1], values_2: float32[2 * TILE.pieces] @ thread[1],
+    totals: float32[TILE.rows // 32] @ thread[1], down: float32[TILE.slab // 4] @ thread[1],
+    sums: fragment(float32, CUT.rows, CUT.bn) @ warpgroup[1], taken: float32[2 * TILE.pieces] @ thread[1],
+    ra: const(shared(TERMS.row[TILE.bm])) @ thread[32 * CUT.warps],
+    cb: const(shared(TERMS.column[TILE.wide])) @ thread[32 * CUT.warps], numbers: TERMS.once @ thread[1],
+    by_element: ptr(const(TERMS.element)) @ grid[1], s: int32 @ block[1], r: int32 @ warp[1], p: int32 @ warp[1],
+    strip: int32 @ warp[1], before: int32 @ block[1], i: int32 @ block[1], column: int32 @ block[1],
+    lane: int32 @ thread[1], rows: int32 @ block[1], n: int32 @ grid[1], initial: float32 @ grid[1],
+):  # fmt: skip
+    """Make a thread's `p`-th values of the slab from the `r`-th of its warp's rows on, and add up what is reduced of them."""
+    for q in range(0, 2 * TILE.pieces):
+        e: int32 = 2 * TILE.pieces * p + q
+        y: int32 = r + lane // 4 + e // 2 % 2 * 8
+        x: int32 = lane % 4 * 2 + e // 4 * 8 + e % 2
+        at: int32 = (r // 64 * (CUT.rows // TILE.rows) * CUT.bn + TILE.slab * s) // 2 + e  # of the thread's sums
+        row: int32 = i + strip + y
+        other: float32 = 0.0
+        loaded: float32 = 0.0
+        of_row: TERMS.row = TERMS.row()
+        of_column: TERMS.column = TERMS.column()
+        of_element: TERMS.element = TERMS.element()
+        if TERMS.pair > 0:
+            other = sums[at + (CUT.bn // 4 if TERMS.pair == 1 else CUT.bn // 2)]
+        if TERMS.loaded:
+            loaded = taken[q]
+        if TERMS.rows:
+            of_row = ra[strip + y]
+        if TERMS.columns:
+            of_column = cb[x]
+        if TERMS.elements:
+            if row < rows and column + x < n:
+                if TERMS.trans:
+                    of_element = by_element[int64(before + column + x) * rows + row]
+                else:
+                    of_element = by_element[int64(before + row) * n + column + x]
+        values[q] = EPILOGUE(sums[at], other, loaded, numbers, of_row, of_column, of_element, row, column + x)
+        if TERMS.second:
+            values_2[q] = SECOND(sums[at], other, loaded, numbers, of_row, of_column, of_element, row, column + x)
+        if TERMS.reduced > 0:
+            value: float32 = initial
+            if row < rows and column + x < n:
+                value = VALUE(sums[at], other, loaded, numbers, of_row, of_column, of_element, row, column + x)
+            if TERMS.reduced == 1:
+                add_value(totals, value, r // 32 + e // 2 % 2, s == 0 and e < 4 and e % 2 == 0, COMBINE=COMBINE)
+            else:
+                add_value(down, value, e // 4 * 2 + e % 2, r == 0 and e // 2 % 2 == 0, COMBINE=COMBINE)
 
 
 @prism.device

@@ -13,17 +13,16 @@ from prism.lang import (
 
 @prism.kernel
 @template(
-    T=dtype, TB=dtype, OUT=dtype, ONCE=dtype, ROW=dtype, COLUMN=dtype, ELEMENT=dtype, CUT=constexpr(Cut), TERMS=constexpr(Terms),
-    EPILOGUE=function,
+    T=dtype, TB=dtype, OUT=dtype, CUT=constexpr(Cut), TERMS=constexpr(Terms), EPILOGUE=function,
 )  # fmt: skip
 @requires(grid[1], block[CUT.parts], thread[CUT.threads])
 @attr("__launch_bounds__(CUT.threads, 1)")
 def hgemm_fused_in_parts(
     map_a: const(CUtensorMap(T, CUT.rows_a, CUT.columns_a, swizzle=128)) @ grid[1],
     map_b: const(CUtensorMap(TB, CUT.rows_b, CUT.columns_b, swizzle=CUT.span_b)) @ grid[1], out: ptr(OUT) @ grid[1],
-    stride: int64 @ grid[1], once: ptr(const(ONCE)) @ grid[1], by_row: ptr(const(ROW)) @ grid[1],
-    by_column: ptr(const(COLUMN)) @ grid[1], by_element: ptr(const(ELEMENT)) @ grid[1], m: int32 @ grid[1], n: int32 @ grid[1],
-    k: int32 @ grid[1], above: int32 @ grid[1],
+    stride: int64 @ grid[1], once: ptr(const(TERMS.once)) @ grid[1], by_row: ptr(const(TERMS.row)) @ grid[1],
+    by_column: ptr(const(TERMS.column)) @ grid[1], by_element: ptr(const(TERMS.element)) @ grid[1], m: int32 @ grid[1],
+    n: int32 @ grid[1], k: int32 @ grid[1], above: int32 @ grid[1],
 ):  # fmt: skip
     """`out[i, j] = EPILOGUE(sum, 0, 0, once, by_row[i], by_column[j], by_element[i, j], i, j)`.
 
@@ -48,9 +47,9 @@ def hgemm_fused_in_parts(
             if y < m and x < n:
                 down: int32 = 0 if TERMS.trans else above  # of the kernel's rows, and columns
                 right: int32 = above if TERMS.trans else 0
-                of_row: ROW = ROW()
-                of_column: COLUMN = COLUMN()
-                of_element: ELEMENT = ELEMENT()
+                of_row: TERMS.row = TERMS.row()
+                of_column: TERMS.column = TERMS.column()
+                of_element: TERMS.element = TERMS.element()
                 if TERMS.rows:
                     of_row = by_row[down + y]
                 if TERMS.columns:

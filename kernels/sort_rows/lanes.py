@@ -27,25 +27,6 @@ def store_run(y: ptr(T) @ thread[1], at: int64 @ thread[1], items: T[ITEMS] @ th
 
 @prism.device
 @requires(thread[32])
-@template(E=dtype, ITEMS=constexpr(int), PAD=constexpr(int))
-def spread(items: E[ITEMS] @ thread[1], run: ptr(E) @ thread[32]):
-    """From element `lane * ITEMS + k` of the warp's in `items[k]` to element `k * 32 + lane`, in place, through `run`.
-
-    `PAD`: how many are left free behind each 32, so that lanes meet in no bank.
-    """
-    if ITEMS > 1:
-        lane: int32 @ thread[1] = id()
-        with partition(run, thread[1], offset=lambda k: lane * ITEMS + k + (lane * ITEMS + k) // 32 * PAD) as own:
-            with group(thread[1]):
-                for k in range(ITEMS):
-                    own[k] = items[k]
-        with group(thread[1]):
-            for k in range(ITEMS):
-                items[k] = run[k * (32 + PAD) + lane]
-
-
-@prism.device
-@requires(thread[32])
 @template(T=dtype, E=dtype, ITEMS=constexpr(int), SIZE=constexpr(int), DESCENDING=constexpr(bool))
 def order_zeros(
     x: ptr(const(T)) @ thread[32], begin: int64 @ thread[1], length: int32 @ thread[1], items: E[ITEMS] @ thread[1],
@@ -205,8 +186,7 @@ def sort_own_rows(
 ):
     """Sort the rows of block `here` of `blocks`, as `sort_rows_by_lanes` does, of `total` ones, or of that many in `listed`."""
     GROUPS: constexpr(int) = THREADS // SIZE  # rows a block has at once
-    PAD: constexpr(int) = 1 - ITEMS % 2
-    RUN: constexpr(int) = (32 + PAD) * ITEMS  # room that a warp's elements are handed round in
+    RUN: constexpr(int) = (33 - ITEMS % 2) * ITEMS  # room that a warp's elements are handed round in
     t: int32 @ thread[1] = id()
     w: int32 @ warp[1] = id()
     l: int32 @ thread[1] = t % SIZE
@@ -254,7 +234,7 @@ def sort_own_rows(
                         store_own(x, values, own, own_places, own_values, begin, begin + l * ITEMS, length - l * ITEMS, items,
                                   WIDTH=WIDTH, DESCENDING=DESCENDING, FORM=FORM, KEYS=KEYS, PLACES=PLACES, VALUES=VALUES)
                 else:
-                    spread(items, run, PAD=PAD)
+                    warp.blocked_to_striped_in(run, items)
                     store_spread(x, values, target, place_target, value_target, begin, length, items, SIZE=SIZE,
                                  DESCENDING=DESCENDING, FORM=FORM, KEYS=KEYS, PLACES=PLACES, VALUES=VALUES)
 

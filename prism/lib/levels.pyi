@@ -1457,6 +1457,16 @@ class Warp(LevelName):
         Shapes:      `ITEMS` elements a lane."""
 
     @staticmethod
+    def blocked_to_striped_in(room: Any, items: Any, *, T: Any = ..., ITEMS: int = ...) -> None:
+        """warp.blocked_to_striped_in(room: ptr(T) @ thread[32], items: T[ITEMS] @ thread[1], *, T: dtype = ...,
+            ITEMS: constexpr(int) = ...)
+
+        From element `lane * ITEMS + k` in `items[k]` to element `k * 32 + lane`, in place, through `room`.
+
+        Perspective: warp.
+        Shapes:      `room`, in shared memory: `32 * ITEMS` elements, `33 * ITEMS` for an even `ITEMS`; none is read where it is 1."""
+
+    @staticmethod
     def load(x: Any, items: Any, valid: Any, otherwise: Any, *, WIDTH: int, VECTORIZED: bool, T: Any = ..., ITEMS: int = ...) -> None:
         """warp.load(x: ptr(const(T)) @ thread[32], items: T[ITEMS] @ thread[1], valid: int32 @ thread[32],
             otherwise: T @ thread[32], *, WIDTH: constexpr(int), VECTORIZED: constexpr(bool), T: dtype = ...,
@@ -1715,6 +1725,16 @@ class Warp(LevelName):
 
         Perspective: warp.
         Shapes:      `ITEMS` elements a lane."""
+
+    @staticmethod
+    def striped_to_blocked_in(room: Any, items: Any, *, T: Any = ..., ITEMS: int = ...) -> None:
+        """warp.striped_to_blocked_in(room: ptr(T) @ thread[32], items: T[ITEMS] @ thread[1], *, T: dtype = ...,
+            ITEMS: constexpr(int) = ...)
+
+        From element `k * 32 + lane` in `items[k]` to element `lane * ITEMS + k`, in place, through `room`.
+
+        Perspective: warp.
+        Shapes:      `room`: as of `warp.blocked_to_striped_in`."""
 
 block: Block
 grid: Grid

@@ -170,7 +170,7 @@ FEATURES = [
     replace(ONE, bk=128), replace(ONE, stages=1), replace(SMALL, cluster_m=2, ahead=0, stages=1),
     Configuration(192, 64, 2, 3, slabs=1), Configuration(256, 96, 2, slabs=1, span=64, cluster_n=2),
 ]  # fmt: skip
-OFTEN = [*FEATURES, *TILES[:2], TILES[3], TILES[5], TILES[-1], *STRAIGHT, PADDED[0]]
+OFTEN = [*FEATURES, TILES[0], TILES[-1], STRAIGHT[0], PADDED[0]]
 """One of each kind: slabs, spans that don't divide the columns, written straight, one warpgroup, three. Others differ in size."""
 
 
@@ -199,7 +199,7 @@ def test_results(result: str, plain: bool, trans: bool) -> None:
     assert exact(130, 71, 72, result=result, plain=plain, trans=trans, beta=3.0, per=1)
 
 
-@pytest.mark.parametrize("transposed", [(False, False), (True, True)])
+@pytest.mark.parametrize(("transposed",), rarely([((False, False),), ((True, True),)], but=[((True, True),)]))
 def test_tiles_that_are_not_whole_spans_across(transposed: tuple[bool, bool]) -> None:
     """160 columns are two spans of 128 bytes and a half: slabs, and `b` if it has K outside, are cut into spans of 64.
 

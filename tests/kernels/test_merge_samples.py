@@ -190,15 +190,18 @@ def test_samples_are_of_all_elements() -> None:
     assert (found // 7 == np.arange(128)).all() and len(set((found % 7).tolist())) == 7
 
 
-@pytest.mark.parametrize("values", rarely([False, True], but=[False]))
-def test_kernels_do_not_spill(values: bool) -> None:
-    for size, c in (kernels.PARTING_PAIRS if values else kernels.PARTING).items():
-        template = {"T": f"uint{8 * size}", "THREADS": c.threads, "ITEMS": c.items, "BLOCKS": c.blocks}
-        beside = {"V": f"uint{8 * size}", "VALUES": values}
-        for inner in (False, True):
-            counting = {**template, "LESS": operators.less, "INNER": inner}
-            assert prism.compile(kernels.count_parts, counting, arch="sm_90a").spills == 0
-            assert prism.compile(kernels.move_parts, {**template, **beside, "INNER": inner}, arch="sm_90a").spills == 0
-        sorting = {"T": f"uint{8 * size}", "LESS": operators.less, "FEW": c.few, "MORE": c.more, "ITEMS": c.most}
-        sorting |= {"THREADS": c.sorters, "BLOCKS": c.sorting, **beside}
-        assert prism.compile(kernels.sort_parts, sorting, arch="sm_90a").spills == 0
+PARTINGS = [(False, size) for size in kernels.PARTING] + [(True, size) for size in kernels.PARTING_PAIRS]
+
+
+@pytest.mark.parametrize(("values", "size"), rarely(PARTINGS, but=[PARTINGS[0], PARTINGS[-1]]))
+def test_kernels_do_not_spill(values: bool, size: int) -> None:
+    c = (kernels.PARTING_PAIRS if values else kernels.PARTING)[size]
+    template = {"T": f"uint{8 * size}", "THREADS": c.threads, "ITEMS": c.items, "BLOCKS": c.blocks}
+    beside = {"V": f"uint{8 * size}", "VALUES": values}
+    for inner in (False, True):
+        counting = {**template, "LESS": operators.less, "INNER": inner}
+        assert prism.compile(kernels.count_parts, counting, arch="sm_90a").spills == 0
+        assert prism.compile(kernels.move_parts, {**template, **beside, "INNER": inner}, arch="sm_90a").spills == 0
+    sorting = {"T": f"uint{8 * size}", "LESS": operators.less, "FEW": c.few, "MORE": c.more, "ITEMS": c.most}
+    sorting |= {"THREADS": c.sorters, "BLOCKS": c.sorting, **beside}
+    assert prism.compile(kernels.sort_parts, sorting, arch="sm_90a").spills == 0

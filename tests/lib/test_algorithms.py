@@ -45,7 +45,7 @@ def test_the_examples_in_the_docstrings(name: str) -> None:
     ("case", "dtype"),
     rarely(
         [(case, dtype) for case in CASES for dtype in case.dtypes],
-        but=[(case, dtype) for case in CASES for dtype in {case.dtypes[0], case.dtypes[-1]}],
+        but=[(case, case.dtypes[-1]) for case in CASES if len(case.dtypes) > 1],  # `test_sizes` has the first
     ),
     ids=str,
 )

@@ -1,7 +1,7 @@
 """A block hands its elements round, by shared memory: between layouts, to their ranks, or one to all."""
 
 from prism.lang import (
-    block, constexpr, count, dtype, group, id, int32, partition, prism, requires, shared, static_assert, template, thread,
+    block, constexpr, count, dtype, group, id, int32, partition, prism, requires, shared, static_assert, template, thread, warp,
 )
 
 
@@ -62,20 +62,11 @@ def blocked_to_warp_striped(items: T[ITEMS] @ thread[1]):
     Test:        tests/lib/block/test_exchange.py
     """
     static_assert(count(thread[1]) == THREADS, "a block has `THREADS` threads")
-    PAD: constexpr(int) = 1 - ITEMS % 2  # a place after 32 elements: the threads of a warp meet in no bank
-    RUN: constexpr(int) = (32 + PAD) * ITEMS
+    RUN: constexpr(int) = (33 - ITEMS % 2) * ITEMS
     tile: shared(T[THREADS // 32 * RUN]) @ block[1]
     w: int32 @ thread[32] = id()
-    with partition(tile, thread[32], offset=w * RUN) as run:
-        with group(thread[32]):
-            lane: int32 @ thread[1] = id()
-            with partition(run, thread[1], offset=lambda k: lane * ITEMS + k + (lane * ITEMS + k) // 32 * PAD) as own:
-                with group(thread[1]):
-                    for k in range(ITEMS):
-                        own[k] = items[k]
-            with group(thread[1]):
-                for k in range(ITEMS):
-                    items[k] = run[k * (32 + PAD) + lane]
+    with partition(tile, thread[32], offset=w * RUN) as run, group(thread[32]):
+        warp.blocked_to_striped_in(run, items)
 
 
 @prism.device
@@ -89,20 +80,11 @@ def warp_striped_to_blocked(items: T[ITEMS] @ thread[1]):
     Test:        tests/lib/block/test_exchange.py
     """
     static_assert(count(thread[1]) == THREADS, "a block has `THREADS` threads")
-    PAD: constexpr(int) = 1 - ITEMS % 2  # a place after 32 elements: the threads of a warp meet in no bank
-    RUN: constexpr(int) = (32 + PAD) * ITEMS
+    RUN: constexpr(int) = (33 - ITEMS % 2) * ITEMS
     tile: shared(T[THREADS // 32 * RUN]) @ block[1]
     w: int32 @ thread[32] = id()
-    with partition(tile, thread[32], offset=w * RUN) as run:
-        with group(thread[32]):
-            lane: int32 @ thread[1] = id()
-            with partition(run, thread[1], offset=lambda k: k * (32 + PAD) + lane) as own:
-                with group(thread[1]):
-                    for k in range(ITEMS):
-                        own[k] = items[k]
-            with group(thread[1]):
-                for k in range(ITEMS):
-                    items[k] = run[lane * ITEMS + k + (lane * ITEMS + k) // 32 * PAD]
+    with partition(tile, thread[32], offset=w * RUN) as run, group(thread[32]):
+        warp.striped_to_blocked_in(run, items)
 
 
 @prism.device

@@ -1,6 +1,6 @@
-"""A warp hands its elements round, by shuffles."""
+"""A warp hands its elements round, by shuffles, or through memory that it is given."""
 
-from prism.lang import constexpr, dtype, group, id, int32, prism, requires, shuffle, template, thread
+from prism.lang import constexpr, dtype, group, id, int32, partition, prism, ptr, requires, shuffle, template, thread
 
 
 @prism.device
@@ -11,8 +11,8 @@ def blocked_to_striped(items: T[ITEMS] @ thread[1]):
 
     Perspective: warp.
     Shapes:      `ITEMS` elements a lane.
-    Cost:        `ITEMS` shuffles, `2 * ITEMS * ITEMS` selections; no barrier, no shared memory. In a block's code
-                 `block.blocked_to_warp_striped` does it through shared memory, cheaper from about 8 elements on.
+    Cost:        `ITEMS` shuffles, `2 * ITEMS * ITEMS` selections; no barrier, no shared memory. `warp.blocked_to_striped_in`
+                 does it through shared memory, cheaper from about 8 elements on.
     Source:      Catanzaro, Keller and Garland, "A decomposition for in-place matrix transposition".
     Test:        tests/lib/warp/test_exchange.py
     """
@@ -55,8 +55,8 @@ def striped_to_blocked(items: T[ITEMS] @ thread[1]):
 
     Perspective: warp.
     Shapes:      `ITEMS` elements a lane.
-    Cost:        `ITEMS` shuffles, `2 * ITEMS * ITEMS` selections; no barrier, no shared memory. In a block's code
-                 `block.warp_striped_to_blocked` does it through shared memory, cheaper from about 8 elements on.
+    Cost:        `ITEMS` shuffles, `2 * ITEMS * ITEMS` selections; no barrier, no shared memory. `warp.striped_to_blocked_in`
+                 does it through shared memory, cheaper from about 8 elements on.
     Source:      Catanzaro, Keller and Garland, "A decomposition for in-place matrix transposition".
     Test:        tests/lib/warp/test_exchange.py
     """
@@ -90,3 +90,49 @@ def striped_to_blocked(items: T[ITEMS] @ thread[1]):
     with group(thread[1]):
         for k in range(ITEMS):
             items[k] = result[k]
+
+
+@prism.device
+@requires(thread[32])
+@template(T=dtype, ITEMS=constexpr(int))
+def blocked_to_striped_in(room: ptr(T) @ thread[32], items: T[ITEMS] @ thread[1]):
+    """From element `lane * ITEMS + k` in `items[k]` to element `k * 32 + lane`, in place, through `room`.
+
+    Perspective: warp.
+    Shapes:      `room`, in shared memory: `32 * ITEMS` elements, `33 * ITEMS` for an even `ITEMS`; none is read where it is 1.
+    Cost:        `2 * ITEMS` accesses a lane, which meet in no bank; a barrier of the warp.
+    Test:        tests/lib/warp/test_exchange.py, tests/lib/block/test_exchange.py
+    """
+    PAD: constexpr(int) = 1 - ITEMS % 2  # a place after 32 elements
+    if ITEMS > 1:
+        lane: int32 @ thread[1] = id()
+        with partition(room, thread[1], offset=lambda k: lane * ITEMS + k + (lane * ITEMS + k) // 32 * PAD) as own:
+            with group(thread[1]):
+                for k in range(ITEMS):
+                    own[k] = items[k]
+        with group(thread[1]):
+            for k in range(ITEMS):
+                items[k] = room[k * (32 + PAD) + lane]
+
+
+@prism.device
+@requires(thread[32])
+@template(T=dtype, ITEMS=constexpr(int))
+def striped_to_blocked_in(room: ptr(T) @ thread[32], items: T[ITEMS] @ thread[1]):
+    """From element `k * 32 + lane` in `items[k]` to element `lane * ITEMS + k`, in place, through `room`.
+
+    Perspective: warp.
+    Shapes:      `room`: as of `warp.blocked_to_striped_in`.
+    Cost:        as of `warp.blocked_to_striped_in`.
+    Test:        tests/lib/warp/test_exchange.py, tests/lib/block/test_exchange.py
+    """
+    PAD: constexpr(int) = 1 - ITEMS % 2
+    if ITEMS > 1:
+        lane: int32 @ thread[1] = id()
+        with partition(room, thread[1], offset=lambda k: k * (32 + PAD) + lane) as own:
+            with group(thread[1]):
+                for k in range(ITEMS):
+                    own[k] = items[k]
+        with group(thread[1]):
+            for k in range(ITEMS):
+                items[k] = room[lane * ITEMS + k + (lane * ITEMS + k) // 32 * PAD]

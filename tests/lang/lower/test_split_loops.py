@@ -93,6 +93,7 @@ def product_of(end, near, step=SIDE):
     return q, k, v, np.float32(np.float16(wide)) @ np.float32(v)
 
 
+@pytest.mark.covering(1)
 @pytest.mark.parametrize("claims", [False, True])
 @pytest.mark.parametrize("end", [0, 1, 64, 100, 128, 192])
 def test_two_products_that_follow_each_other(claims, end):

@@ -1,4 +1,4 @@
-"""warp.blocked_to_striped and back, and the transposed loads and stores: every arrangement, of every number of elements.
+"""warp.blocked_to_striped and back, also in room, and transposed loads and stores: arrangements of every number of elements.
 
 Tests of prism/lib/warp: exchange, load, store.
 """
@@ -10,6 +10,7 @@ import pytest
 
 import prism as package
 from prism.lang import (
+    block,
     const,
     constexpr,
     dtype,
@@ -21,6 +22,7 @@ from prism.lang import (
     prism,
     ptr,
     requires,
+    shared,
     template,
     thread,
     warp,
@@ -42,6 +44,29 @@ def exchange(x: ptr(const(T)) @ grid[1], y: ptr(T) @ grid[1]):
         warp.blocked_to_striped(items)
     with partition(y, thread[1], offset=i * ITEMS) as mine:
         with group(thread[1]):
+            for k in range(ITEMS):
+                mine[k] = items[k]
+
+
+@prism.kernel
+@requires(grid[1], block[1], thread[64])
+@template(T=dtype, ITEMS=constexpr(int), BACK=constexpr(bool))
+def exchange_in_room(x: ptr(const(T)) @ grid[1], y: ptr(T) @ grid[1]):
+    with partition(y, block[1], offset=0) as target, group(block[1]):
+        SIZE: constexpr(int) = (33 - ITEMS % 2) * ITEMS
+        cells: shared(T[2 * SIZE])
+        i: int32 @ thread[1] = id()
+        w: int32 @ warp[1] = id()
+        items: T[ITEMS] @ thread[1]
+        with group(thread[1]):
+            for k in range(ITEMS):
+                items[k] = x[i * ITEMS + k]
+        with partition(cells, warp[1], offset=w * SIZE) as room, group(warp[1]):
+            if BACK:
+                warp.striped_to_blocked_in(room, items)
+            else:
+                warp.blocked_to_striped_in(room, items)
+        with partition(target, thread[1], offset=i * ITEMS) as mine, group(thread[1]):
             for k in range(ITEMS):
                 mine[k] = items[k]
 
@@ -73,6 +98,18 @@ def test_an_exchange_is_a_transposition(items: int) -> None:
     assert np.array_equal(striped.reshape(2, 32, items), x.reshape(2, items, 32).transpose(0, 2, 1))
     exchange[1, 64](striped, blocked, template={"ITEMS": items, "BACK": True}, check=True)
     assert np.array_equal(blocked, x)
+
+
+@pytest.mark.parametrize("items", [1, 2, 3, 8, 15, 16])
+def test_in_room(items: int) -> None:
+    x = np.arange(64 * items, dtype=np.int32)
+    striped, blocked = np.zeros_like(x), np.zeros_like(x)
+    exchange_in_room[1, 64](x, striped, template={"ITEMS": items, "BACK": False}, check=True)
+    assert np.array_equal(striped.reshape(2, 32, items), x.reshape(2, items, 32).transpose(0, 2, 1))
+    exchange_in_room[1, 64](striped, blocked, template={"ITEMS": items, "BACK": True}, check=True)
+    assert np.array_equal(blocked, x)
+    text = package.compile(exchange_in_room, {"T": "int32", "ITEMS": items, "BACK": True})
+    assert ("__syncwarp" in text.cuda) == (items > 1) and "__syncthreads" not in text.cuda
 
 
 @pytest.mark.parametrize("kind", ["uint8", "float16", "float64"])

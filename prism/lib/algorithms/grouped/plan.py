@@ -192,15 +192,17 @@ def _kernel(found: Grouped, main: Cut, tile: Cut, plain: bool) -> tuple[Instance
     after = found.after
     bound = after.bound()
     bits, pair = 8 * SCALARS[found.out.scalar].bytes, 0 if found.other is None else 1
-    terms = Terms(after.has(ROW), after.has(COLUMN), after.has(ELEMENT), pair=pair, bits=bits)
+    terms = Terms(
+        after.has(ROW), after.has(COLUMN), after.has(ELEMENT), pair=pair, bits=bits, plain=plain, **bound.records
+    )
     facts: dict[str, Any] = {
         "T": found.a.scalar,
         "TB": found.b.scalar,
         "OUT": found.out.scalar,
         "INDEX": found.bounds.scalar,
     }
-    facts |= {"CUT": main, "TILE": tile, "TERMS": terms, "GROUPING": found.grouping, "EACH": found.each, "PLAIN": plain}
-    facts |= {"EPILOGUE": bound.functions[0], **bound.records}
+    facts |= {"CUT": main, "TILE": tile, "TERMS": terms, "GROUPING": found.grouping, "EACH": found.each}
+    facts |= {"EPILOGUE": bound.functions[0]}
     along = found.grouping.along_k
     facts |= {"DYNAMIC": not along, "TRIM": main.consumers > 1 and not along}
     if found.rows is None:

@@ -165,7 +165,7 @@ class After:
             name = per if per == ONCE else f"by_{per}"
             some = [extra for extra in self.extras if self.read(extra) == per]
             record = record_of(tuple(extra.scalar for extra in some))
-            records[per.upper()] = record or FLOAT32
+            records[per] = record or FLOAT32
             views[name], arrays, numbers = _view(record, some)
             arguments |= {leaf_name(name, k): extra.buffer for k, extra in enumerate(arrays)}
             arguments |= {number_name(name, k): extra.bits for k, extra in enumerate(numbers)}

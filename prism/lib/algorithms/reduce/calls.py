@@ -20,7 +20,7 @@ from prism.lib.algorithms.reduce.steps import Search, Work
 from prism.lib.algorithms.scan.plan import number_of
 from prism.lib.operators import Operator
 from prism.lib.records import common_dtype, is_record, record_dtype, require_numbers
-from prism.runtime.arrays import BFLOAT16, CODED, ArrayInfo, describe
+from prism.runtime.arrays import BFLOAT16, CODED, ArrayInfo
 
 _HALVES = (np.dtype("float16"), BFLOAT16)
 
@@ -374,13 +374,11 @@ def _bits_of(what: Reduction, initial: Any, x: Any, dtype: Any, out: Any) -> int
 
     None, too, where there are no elements: then the result follows from the value.
     """
-    kinds = getattr(x, "dtype", None), getattr(out, "dtype", None)
-    if kinds[0] is None or 0 in x.shape:
+    if 0 in getattr(x, "shape", ()):
         return None
 
-    def way() -> Callable[[Any], Any]:
-        of = describe(x).dtype
-        asked = _asked(what, of, dtype, None if out is None else describe(out), "a")
+    def way(given: ArrayInfo, result: ArrayInfo | None) -> Callable[[Any], Any]:
+        of, asked = given.dtype, _asked(what, given.dtype, dtype, result, "a")
 
         def convert(value: Any) -> Any:
             work = _work(asked.what, of, asked.compute, _scalar(asked.stored), _initial(value, asked))
@@ -388,7 +386,7 @@ def _bits_of(what: Reduction, initial: Any, x: Any, dtype: Any, out: Any) -> int
 
         return convert
 
-    return numbers.bits_of((what, dtype, *kinds), initial, way)
+    return numbers.bits_of((what, dtype), initial, way, x, out)
 
 
 def _work(what: Reduction, of: np.dtype[Any], compute: np.dtype[Any], stored: str, initial: Any) -> Work:

@@ -20,7 +20,7 @@ from prism.lib.algorithms.scan import plan as scan_plans
 from prism.lib.algorithms.scan.plan import Shape, Task
 from prism.lib.operators import Operator, number_in, operator_of
 from prism.lib.records import is_record, require_numbers
-from prism.runtime.arrays import BFLOAT16, ArrayInfo, describe
+from prism.runtime.arrays import BFLOAT16, CODED, ArrayInfo
 
 NATIVE = ("int8", "int16", "int32", "int64", "uint8", "uint16", "uint32", "uint64", "float32", "float64")
 SUPPORTED = (*NATIVE, "float16", "bfloat16")
@@ -160,14 +160,13 @@ def _scan_anew(
 
 def bits_of(initial: Any, x: Any, op: Any, dtype: Any) -> int | None:
     """Return the bits of an initial value in the kernel's type, so that one plan does for all; None as `numbers.bits_of`."""
-    kind = getattr(x, "dtype", None)
-    if initial is None or kind is None:
+    if initial is None:
         return None
 
-    def way() -> Callable[[Any], Any]:
-        return functools.partial(initial_of, task=task_of(op, describe(x), dtype)[0])
+    def way(given: ArrayInfo, _: ArrayInfo | None) -> Callable[[Any], Any]:
+        return functools.partial(initial_of, task=task_of(op, given, dtype)[0])
 
-    return numbers.bits_of((op, dtype, kind), initial, way)
+    return numbers.bits_of((op, dtype), initial, way, x)
 
 
 def begin_of(initial: Any, bits: int | None, shown: Any, task: Task) -> Any:
@@ -238,12 +237,10 @@ def _scalar(given: ArrayInfo, asked: Any, operator: Operator, called: Called) ->
         wanted, what = given.scalar, f"`{array}` has"
     else:
         wanted, what = arguments.scalar_of(asked, dtype), "`out` has" if dtype == "out" else "`dtype` is"
-    if is_record(given.scalar) or is_record(wanted):
+    if is_record(wanted):  # a struct is moved as it is, or not at all
         if wanted == given.scalar:
             return wanted
-        if is_record(wanted):
-            raise TypeError(f"{what} dtype {dtype_called(wanted)}, to which {function} does not convert {given.dtype}")
-        raise TypeError(f"`{array}` has dtype {given.dtype}, which {function} does not convert to {wanted}")
+        raise TypeError(f"{what} dtype {dtype_called(wanted)}, to which {function} does not convert {given.dtype}")
     named = operator in operators.BY_NAME.values()
     if wanted not in SUPPORTED and not (wanted == "bool" and named and given.scalar == "bool"):
         hint = "; pass dtype= to convert, as dtype=numpy.int64" if asked is None and wanted == "bool" else ""
@@ -251,7 +248,8 @@ def _scalar(given: ArrayInfo, asked: Any, operator: Operator, called: Called) ->
             hint = ": a struct is a dtype of scalars, made with align=True"
         raise TypeError(f"{what} dtype {wanted}, which {function} does not support{hint}")
     if given.scalar not in (*SUPPORTED, "bool"):
-        raise TypeError(f"`{array}` has dtype {given.scalar}, which {function} does not convert to {wanted}")
+        shown = given.scalar if given.scalar in CODED else given.dtype
+        raise TypeError(f"`{array}` has dtype {shown}, which {function} does not convert to {wanted}")
     return wanted
 
 
