@@ -81,11 +81,11 @@ def select_bytes(
             elif OWN:
                 with group(thread[1]):
                     ask_bytes(ahead, signs, mask, bytes, bytes.known > 0, one, C=C, TEST=TEST, GIVEN=GIVEN)
-            kept_here: int32 @ thread[1] = 0
+            mine: int32 @ thread[1] = 0
             for p in range(PARTS):
                 signs[p] = signs[p] & bits_within(many - at - p * PART * 32, F=uint64, ITEMS=PART, WIDTH=WIDTH)
-                kept_here = kept_here + int32(popcount(signs[p]))
-            return kept_here
+                mine = mine + int32(popcount(signs[p]))
+            return mine
 
         @requires(block[1], thread[THREADS])
         def place(before: int32 @ thread[32], many: int32 @ block[1]):

@@ -126,7 +126,7 @@ def split_bytes(
             others_held: int32 @ block[1],
         ):
             """Write the held tile's bytes where they belong."""
-            left: int32 @ block[1] = extent(tile, n, TILE=TILE) - held - others_held
+            many: int32 @ block[1] = extent(tile, n, TILE=TILE)
             begin: int64 @ block[1] = int64(tile) * TILE - prefix - other_prefix
             base: int32 @ block[1] = half * ROOM
             middle: int32 @ block[1] = base + (held + 3) // 4
@@ -140,7 +140,9 @@ def split_bytes(
                 if WAYS == 3:
                     second_skew: int32 @ block[1] = skew_at(out_skew, other_prefix, VECTOR=16)
                     write_shifted(second, packed, middle, others_held, second_skew, THREADS=THREADS)
-                write_shifted(third, packed, final, left, skew_at(out_skew, begin, VECTOR=16), THREADS=THREADS)
+                write_shifted(
+                    third, packed, final, many - held - others_held, skew_at(out_skew, begin, VECTOR=16), THREADS=THREADS,
+                )
 
         @requires(block[1], thread[THREADS])
         def keep(before: int32[2] @ thread[32], coming: int32 @ block[1], others_coming: int32 @ block[1]):
