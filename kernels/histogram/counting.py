@@ -12,7 +12,7 @@ from prism.lang import (
 from prism.kernels.histogram.adding import add_exactly, add_in_memory, add_values
 from prism.kernels.histogram.bins import EVEN, IDENTITY, Even, edge_bin, edge_of
 from prism.kernels.histogram.frequent import add_frequent, choose_frequent, count_frequent
-from prism.kernels.histogram.lanes import fill_bounds, fill_narrow_guide, places_of_lanes
+from prism.kernels.histogram.lanes import fill_bounds, fill_narrow_guide, positions_of_lanes
 from prism.kernels.histogram.tiles import (
     bins_of_edges, bins_of_table, bytes_of, distances, even_bins, fill_edges, integers_of, load_words, near_bins,
 )
@@ -146,7 +146,7 @@ def histogram(
                     EXACT=EXACT,
                 )
             elif LANES > 0:
-                places_of_lanes(
+                positions_of_lanes(
                     items, positions, narrow_guide, bounds, table, limits, t & 31, offset, scale, INTEGRAL=INTEGRAL,
                     CELLS=CELLS, LANES=LANES,
                 )

@@ -16,7 +16,7 @@ from prism.lib.thread.search import MAGIC, cell_of
 RANK = 0x3FE0
 """The bits of an entry of the guide that say how many limits are below the cell: where a lane's own of that rank stands."""
 SOME, SEVERAL = 0x4000, 0x8000
-"""An entry is this or more where its cell has a limit, and where it has several."""
+"""An entry is this or more where its cell has a limit, and where it has several that are looked at one by one."""
 MANY = 31
 """The bits of an entry that say how many limits its cell has; all are set of so many, or more."""
 
@@ -82,7 +82,10 @@ def fill_narrow_guide(
                 if cell_of(table[begin], offset, scale, CELLS=2 * CELLS) < 2 * (c + k + 1):
                     end = below_cell(table, known, 2 * (c + k + 1), begin + 1, offset, scale, CELLS=2 * CELLS)
             entry: uint32 = uint32(32 * begin) | uint32(min(end - begin, MANY))
-            entry = entry | (SOME if end > begin else 0) | (SEVERAL if end > begin + 1 else 0)
+            several: bool = end > begin + 1
+            if several and INTEGRAL:  # of edges between two integers the limits are equal: a value reaches all or none
+                several = table[begin] != table[end - 1] or end - begin >= MANY
+            entry = entry | (SOME if end > begin else 0) | (SEVERAL if several else 0)
             mine[2 * k] = uint8(entry & 255)
             mine[2 * k + 1] = uint8(entry >> 8)
             begin = end
@@ -92,8 +95,8 @@ def fill_narrow_guide(
 @prism.device
 @requires(thread[1])
 @template(E=dtype, INTEGRAL=constexpr(bool), CELLS=constexpr(int), LANES=constexpr(int), ITEMS=constexpr(int))
-def places_of_lanes(
-    values: E[ITEMS] @ thread[1], places: int32[ITEMS] @ thread[1], guide: ptr(const(uint8)) @ thread[1],
+def positions_of_lanes(
+    values: E[ITEMS] @ thread[1], positions: int32[ITEMS] @ thread[1], guide: ptr(const(uint8)) @ thread[1],
     bounds: ptr(const(E)) @ thread[1], table: ptr(const(E)) @ thread[1], known: int32 @ thread[1], lane: int32 @ thread[1],
     offset: float32 @ thread[1], scale: float32 @ thread[1],
 ):
@@ -111,9 +114,10 @@ def places_of_lanes(
             entry: uint32 = entry_of(values[k], guide, offset, scale, CELLS=CELLS)
             place: int32 = int32(entry & RANK) | lane
             if entry >= SOME:
-                place = place + 32 if reaches(values[k], bounds[place], INTEGRAL=INTEGRAL) else place
+                up: int32 = int32(entry & MANY) * 32 if INTEGRAL else 32
+                place = place + up if reaches(values[k], bounds[place], INTEGRAL=INTEGRAL) else place
             most = max(most, entry)
-            places[k] = place
+            positions[k] = place
         if most >= SEVERAL:
             for k in range(q * QUAD, (q + 1) * QUAD):
                 entry: uint32 = entry_of(values[k], guide, offset, scale, CELLS=CELLS)
@@ -127,7 +131,7 @@ def places_of_lanes(
                             low = middle + 1
                         else:
                             high = middle
-                    places[k] = 32 * low + lane
+                    positions[k] = 32 * low + lane
 
 
 @prism.device

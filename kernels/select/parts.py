@@ -9,7 +9,7 @@ from prism.lang import (
     popcount, prism, ptr, requires, shared, store_vector, template, thread, uint32, uint64,
 )
 from prism.kernels.select.answers import flags_of_answers
-from prism.kernels.select.apart import part_tiles
+from prism.kernels.select.part_loop import part_tiles
 from prism.kernels.select.compaction import bits_within
 from prism.kernels.select.conditions import is_set
 from prism.kernels.select.packed import load_flags, load_held, release

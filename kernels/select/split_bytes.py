@@ -9,7 +9,7 @@ from prism.lang import (
     ptr, requires, shared, template, thread, uint8, uint32, uint64,
 )
 from prism.kernels.select.answers import Interval, find_interval
-from prism.kernels.select.apart import part_tiles
+from prism.kernels.select.part_loop import part_tiles
 from prism.kernels.select.bytes import fill_selectors, one_of, write_shifted
 from prism.kernels.select.compaction import bits_within
 from prism.kernels.select.conditions import is_set
