@@ -50,7 +50,9 @@ def histogram(
                  looked for in global memory. `NEAR`: of EVEN ones, room for them too, and no guide: quick bins may be sure, and
                  elements are compared with the nearest edge; a float is in the range that is between the outer edges. `LIMITS`,
                  with `NEAR` always: float64 has these edges, `E` is `TI`, and of integers `rule.low` and `rule.high` are the
-                 least and the largest. `MOST`: of IDENTITY, `counts[size]` is raised to the largest element, taken without a
+                 least and the largest. `LANES`, with `LIMITS`, of EDGES: so many edges
+                 and counts, 32 side by side for each rank, of `size + 2`, and one more; `CELLS` are of 2 bytes then.
+                 `MOST`: of IDENTITY, `counts[size]` is raised to the largest element, taken without a
                  sign, or to `2^63 - 1`. `skew`: how many elements `x` begins past one that is aligned to `WIDTH` of them; -1: it
                  is not known. `weight_skew`: the same of the weight that is `skew` before the first. `otherwise`, `nothing`: any
                  numbers; with `MOST` 0.
