@@ -16,6 +16,7 @@ class Configuration:
     blocks: int
     bytes: int = 64
     often: int = 0
+    lanes: bool = False
 
 
 # The more bins, the fewer blocks there is shared memory for. A thread loads at most 32 elements: a bit of a word for each.
@@ -41,6 +42,12 @@ TABLES = (1024, 4608, 16384)
 """Edges that there is room for in shared memory, besides the bins."""
 CELLS = {1024: 8192, 4608: 12288, 16384: 16384}
 """Cells of the guide to so many edges: the more, the fewer have several. Of short arrays as many as edges: it must be made."""
+RANKS = 320
+"""Ranks that edges part numbers into, and two more, up to which each lane has a guide, edges and counts of its own."""
+LANES = Configuration(slots=32 * RANKS, threads=1024, blocks=1, lanes=True)
+LONG_LANES, LANE_CELLS = 1 << 26, (8192, 16384)
+"""Cells of the guide to edges of which each lane has its own: of arrays up to so many elements, as each block fills it, and of
+longer ones. By the logarithm many edges share a cell."""
 GUESSED = 7167
 """Bins of integers of which the largest is not known: as many as there are 8 copies of."""
 
@@ -48,6 +55,6 @@ HOST = Configuration(slots=1 << 12, threads=256, blocks=1, often=1 << 12)
 PREPARE = 256  # threads of the kernel before
 
 __all__ = [
-    "CELLS", "COPIES", "DEVICE", "DIRECT", "GUESSED", "HOST", "PREPARE", "SHORT", "SHORT_DEVICE", "SMALL", "TABLES",
-    "Configuration",
+    "CELLS", "COPIES", "DEVICE", "DIRECT", "GUESSED", "HOST", "LANES", "LANE_CELLS", "LONG_LANES", "PREPARE", "RANKS", "SHORT",
+    "SHORT_DEVICE", "SMALL", "TABLES", "Configuration",
 ]  # fmt: skip

@@ -7,11 +7,12 @@ with an edge. Of more bins than there is shared memory for a block counts freque
 
 from prism.lang import (
     atomic_max, attr, block, const, constexpr, count, dtype, float32, grid, group, id, int32, int64, partition, prism, ptr,
-    requires, shared, template, thread, uint32,
+    requires, shared, template, thread, uint8, uint32,
 )
 from prism.kernels.histogram.adding import add_exactly, add_in_memory, add_values
 from prism.kernels.histogram.bins import EVEN, IDENTITY, Even, edge_bin, edge_of
 from prism.kernels.histogram.frequent import add_frequent, choose_frequent, count_frequent
+from prism.kernels.histogram.lanes import fill_bounds, fill_narrow_guide, positions_of_lanes
 from prism.kernels.histogram.tiles import (
     bins_of_edges, bins_of_table, bytes_of, distances, even_bins, fill_edges, integers_of, load_words, near_bins,
 )
@@ -26,6 +27,7 @@ from prism.lib.thread import extent, operators
     EXACT=constexpr(bool, default=False), LIMITS=constexpr(bool, default=False), CELLS=constexpr(int, default=1),
     SLOTS=constexpr(int), COPIES=constexpr(int), TABLE=constexpr(int), THREADS=constexpr(int), ITEMS=constexpr(int),
     WIDTH=constexpr(int), BLOCKS=constexpr(int), OFTEN=constexpr(int, default=0), NEAR=constexpr(bool, default=False),
+    LANES=constexpr(int, default=0),
 )
 @requires(grid[1], block[1], thread[THREADS])
 @attr("__launch_bounds__(THREADS, BLOCKS)")
@@ -48,7 +50,9 @@ def histogram(
                  looked for in global memory. `NEAR`: of EVEN ones, room for them too, and no guide: quick bins may be sure, and
                  elements are compared with the nearest edge; a float is in the range that is between the outer edges. `LIMITS`,
                  with `NEAR` always: float64 has these edges, `E` is `TI`, and of integers `rule.low` and `rule.high` are the
-                 least and the largest. `MOST`: of IDENTITY, `counts[size]` is raised to the largest element, taken without a
+                 least and the largest. `LANES`, with `LIMITS`, of EDGES: so many edges
+                 and counts, 32 side by side for each rank, of `size + 2`, and one more; `CELLS` are of 2 bytes then.
+                 `MOST`: of IDENTITY, `counts[size]` is raised to the largest element, taken without a
                  sign, or to `2^63 - 1`. `skew`: how many elements `x` begins past one that is aligned to `WIDTH` of them; -1: it
                  is not known. `weight_skew`: the same of the weight that is `skew` before the first. `otherwise`, `nothing`: any
                  numbers; with `MOST` 0.
@@ -68,7 +72,10 @@ def histogram(
         many: int32 = 256 if LATE else int32(rule.span) + 2 if VALUES else size + 1  # the last one is of what is in no bin
         bins: shared(C[SLOTS if SLOTS > 0 else 1])
         table: shared(E[TABLE if TABLE > 0 else 1])
-        guide: shared(uint32[CELLS if TABLE > 0 and not NEAR else 1])
+        guide: shared(uint32[CELLS if TABLE > 0 and not NEAR and LANES == 0 else 1])
+        narrow_guide: shared(uint8[2 * CELLS if LANES > 0 else 16], align=16)
+        bounds: shared(E[LANES if LANES > 0 else 1])
+        limits: int32 @ block[1] = 0  # how many there are in the table
         offset: float32 @ block[1] = 0  # of the guide's cells
         scale: float32 @ block[1] = 0
         keys: shared(int32[OFTEN if OFTEN > 0 else 1])
@@ -83,9 +90,9 @@ def histogram(
         @requires(block[1], thread[THREADS])
         def begin():
             """Clear counts in shared memory; bring edges there, and make a guide to them."""
-            nonlocal offset, scale
+            nonlocal offset, scale, limits
             if SLOTS > 0:
-                block.fill(bins, 0, many * COPIES)
+                block.fill(bins, 0, LANES if LANES > 0 else many * COPIES)
             if OFTEN > 0:
                 block.fill(keys, -1, OFTEN)
                 block.fill(often, 0, OFTEN)
@@ -93,7 +100,11 @@ def histogram(
                 known: int32 @ block[1] = fill_edges(
                     edges, size, rule, table, INTEGRAL=INTEGRAL, LIMITS=LIMITS, THREADS=THREADS,
                 )
-                if not NEAR and known > 0:
+                if LANES > 0:
+                    limits = known
+                    fill_bounds(table, known, bounds, rule, INTEGRAL=INTEGRAL, LANES=LANES, THREADS=THREADS)
+                    offset, scale = fill_narrow_guide(table, known, narrow_guide, rule, INTEGRAL=INTEGRAL, CELLS=CELLS)
+                elif not NEAR and known > 0:
                     offset, scale = block.fill_guide(table, known, guide, CELLS=CELLS)
                 elif not NEAR:
                     block.fill(guide, 0, CELLS)
@@ -136,6 +147,11 @@ def histogram(
                     items, positions, size, edges, rule, T=T, G=G, W=W, U=U, INTEGRAL=INTEGRAL, SURE=SURE, FIXED=FIXED,
                     EXACT=EXACT,
                 )
+            elif LANES > 0:
+                positions_of_lanes(
+                    items, positions, narrow_guide, bounds, table, limits, t & 31, offset, scale, INTEGRAL=INTEGRAL,
+                    CELLS=CELLS, LANES=LANES,
+                )
             elif TABLE > 0:
                 bins_of_table(items, positions, size, table, guide, offset, scale, LIMITS=LIMITS, CELLS=CELLS)
             else:
@@ -147,7 +163,7 @@ def histogram(
             for k in range(ITEMS):
                 place: int32 = at + (k // WIDTH * (32 * WIDTH) + k % WIDTH)
                 there: bool = head <= place and place < whole
-                positions[k] = positions[k] if there else many - 1
+                positions[k] = positions[k] if there else (t & 31 if LANES > 0 else many - 1)
 
         @requires(block[1], thread[THREADS])
         def count_bins(tile: int32 @ block[1], positions: int32[ITEMS] @ thread[1], heavy: C[ITEMS] @ thread[1]):
@@ -156,7 +172,7 @@ def histogram(
                 if WEIGHTED:
                     block.add_weights(positions, heavy, bins, many, COPIES=COPIES, WITHIN=True)
                 else:
-                    block.histogram(positions, bins, many, COPIES=COPIES, WITHIN=True)
+                    block.histogram(positions, bins, many, COPIES=COPIES if LANES == 0 else 1, WITHIN=True)
             elif WEIGHTED:
                 add_in_memory(positions, heavy, counts, size)
             else:
@@ -207,6 +223,9 @@ def histogram(
                     W=W, U=U, KIND=KIND, INTEGRAL=INTEGRAL, LATE=LATE, WEIGHTED=WEIGHTED, MOST=MOST, COPIES=COPIES,
                     THREADS=THREADS,
                 )
+            elif LANES > 0:
+                with partition(bins, block[1], offset=32) as counted:  # of rank 1 and more
+                    grid.histogram(counted, counts, size, COPIES=32)
             elif SLOTS > 0:
                 grid.histogram(bins, counts, size, COPIES=COPIES)
             elif OFTEN > 0:

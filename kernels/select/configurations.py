@@ -105,6 +105,8 @@ SPLIT = {
 }
 LONG_TILES = 512
 """Arrays of at least so many long tiles take them."""
+LONGER_TILES = 2048
+"""The same of tiles of several parts a thread: of fewer a block has three or four, and begins and ends with half of its work."""
 
 # The reference machine runs all threads of a block in one NumPy operation: many threads.
 HOST_SMALL = Configuration(threads=256, items=4, width=4, blocks=1)
@@ -114,6 +116,7 @@ BEHIND = 256  # threads of the kernels behind a selection
 
 __all__ = [
     "APART", "APART_PACKED", "BEHIND", "BYTES", "BYTES_APART", "BYTES_MASKED", "DEVICE", "EDGES", "ENCODED",
-    "FEW", "FEW_TILES", "HOST_LARGE", "HOST_SMALL", "LONG_TILES", "PACKED", "PAIRED", "PARTS", "PLACES", "SHORT", "SPLIT",
+    "FEW", "FEW_TILES", "HOST_LARGE", "HOST_SMALL", "LONGER_TILES", "LONG_TILES",
+    "PACKED", "PAIRED", "PARTS", "PLACES", "SHORT", "SPLIT",
     "Configuration",
 ]  # fmt: skip

@@ -6,17 +6,16 @@ as it is counted, in one of two tiles in shared memory: so no registers hold a t
 """
 
 from prism.lang import (
-    attr, block, broadcast, claim, const, constexpr, count, dtype, function, grid, group, id, int32, int64, mailbox,
-    partition, popcount, prism, ptr, requires, shared, shuffle_up, split, template, thread, uint8, uint32, uint64, warp,
-    warp_sum,
+    attr, block, broadcast, const, constexpr, count, dtype, function, grid, group, id, int32, int64, mailbox, partition,
+    popcount, prism, ptr, requires, shared, shuffle_up, template, thread, uint8, uint32, uint64,
 )
 from prism.kernels.select.answers import Interval, find_interval, flags_in_interval, flags_of_answers
 from prism.kernels.select.bytes import fill_selectors, merge_rests, one_of, scatter_row, write_shifted
 from prism.kernels.select.compaction import bits_within
 from prism.kernels.select.conditions import is_set
 from prism.kernels.select.packed import edges_of_bytes, flags_of_bytes, load_held, release
-from prism.kernels.select.parts import count_both, skew_at
-from prism.lib.thread import extent, operators
+from prism.kernels.select.parts import skew_at
+from prism.lib.thread import extent
 
 
 @prism.kernel
@@ -44,19 +43,12 @@ def select_bytes(
     TILE: constexpr(int) = THREADS * ITEMS
     PART: constexpr(int) = ITEMS // PARTS
     HELD: constexpr(int) = ITEMS // 4
-    EACH: constexpr(int) = PART // 4  # words of a part
     ROOM: constexpr(int) = THREADS * HELD + 8
     tiles: int32 @ grid[1] = int32((n + (TILE - 1)) // TILE)
     blocks: int32 @ grid[1] = count(block[1])
     with partition(y, block[1], races="none") as out, partition(kept, block[1], 0, races="none") as number, group(block[1]):
-        prefix: int64 @ block[1] = 0  # how many are kept before the held tile
-        done: int32 @ block[1] = 0  # how many tiles' numbers are in it
-        held: int32 @ block[1] = 0  # how many of the held tile are kept
-        coming: int32 @ block[1] = 0  # and of the following one
         packed: shared(uint32[2 * ROOM], align=16) @ block[1]  # what is kept of two tiles in turn
         half: int32 @ block[1] = 0  # where that of the held tile is
-        w: int32 @ thread[32] = id()
-        shares: shared(uint32[32]) @ block[1]  # of what the tiles since the held one come to
         ahead: uint32[HELD] @ thread[1] = {0}  # the loaded tile
         signs: uint64[PARTS] @ thread[1] = {0}  # which bytes of it are kept
         selectors: shared(uint8[128], align=16) @ block[1]  # of bytes, four at a time
@@ -65,39 +57,15 @@ def select_bytes(
         if OWN and not EDGES:
             bytes = find_interval(mask, C=C, TEST=TEST, GIVEN=GIVEN, THREADS=THREADS)
 
-        @requires(thread[1])
-        def ask_elements(one: uint32 @ thread[1]):
-            """Flags of the loaded tile: what its own elements say."""
-            nonlocal signs
-            for p in range(PARTS):
-                part: uint32[EACH]
-                for w in range(EACH):
-                    part[w] = ahead[p * EACH + w]
-                if bytes.known > 0:
-                    signs[p] = flags_in_interval(part, bytes, one, F=uint64)
-                else:
-                    items: uint8[PART]
-                    release(part, items)
-                    signs[p] = flags_of_answers(items, mask, C=C, F=uint64, TEST=TEST, GIVEN=GIVEN)
-
         @requires(block[1], thread[THREADS])
-        def load(tile: int32 @ block[1], epoch: uint32 @ block[1]):
-            """Bring a tile into registers, find out what is kept of it, publish how many, and put them together."""
-            nonlocal signs, coming
+        def load(tile: int32 @ block[1]) -> int32 @ thread[1]:
+            """Bring a tile into registers, and find out what is kept of it."""
             one: uint32 @ thread[1] = one_of(selectors)
             many: int32 @ block[1] = extent(tile, n, TILE=TILE)
             start: int64 @ block[1] = int64(tile) * TILE
             at: int32 @ thread[1] = block.place(ITEMS=ITEMS, WIDTH=WIDTH)
             if not OWN:
-                marks: uint32[HELD] @ thread[1]
-                with partition(mask, block[1], offset=start) as source:
-                    load_held(source, marks, many, unset, mask_skew, ITEMS=ITEMS, WIDTH=WIDTH)
-                with group(thread[1]):
-                    for p in range(PARTS):
-                        part: uint32[EACH]
-                        for w in range(EACH):
-                            part[w] = marks[p * EACH + w]
-                        signs[p] = flags_of_bytes(part, one, F=uint64)
+                load_marks(mask, signs, start, many, uint8(unset), mask_skew, one, ITEMS=ITEMS, WIDTH=WIDTH)
             with partition(x, block[1], offset=start) as source:
                 load_held(source, ahead, many, otherwise, skew, ITEMS=ITEMS, WIDTH=WIDTH)
             if OWN:  # about what this block draws next, as of `split_apart`; of bytes and a mask enough is under way without
@@ -108,55 +76,32 @@ def select_bytes(
                 with group(thread[1]):
                     if lane == 0 and at < many and (tile > 0 or at > 0):
                         edge = uint32(x[start + at - 1])
-                for p in range(PARTS):
-                    piece: uint32[EACH] @ thread[1]
-                    for w in range(EACH):
-                        piece[w] = ahead[p * EACH + w]
-                    signs[p] = edges_of_bytes(piece, edge, one, F=uint64, WIDTH=WIDTH)
-                    with group(thread[32]):
-                        top: uint32 @ thread[32] = broadcast(piece[EACH - 1], 31)
-                        edge = top >> 24
+                mark_edges(ahead, signs, edge, one, WIDTH=WIDTH)
                 signs[0] = signs[0] | (1 if tile == 0 and at == 0 else 0)
             elif OWN:
                 with group(thread[1]):
-                    ask_elements(one)
+                    ask_bytes(ahead, signs, mask, bytes, bytes.known > 0, one, C=C, TEST=TEST, GIVEN=GIVEN)
             mine: int32 @ thread[1] = 0
             for p in range(PARTS):
                 signs[p] = signs[p] & bits_within(many - at - p * PART * 32, F=uint64, ITEMS=PART, WIDTH=WIDTH)
                 mine = mine + int32(popcount(signs[p]))
-            before: int32[2] @ thread[32]
-            none: int32 @ block[1] = 0
-            coming, none = count_both(uint32(mine), before)
-            grid.publish(words, tile, uint32(coming), epoch)
+            return mine
+
+        @requires(block[1], thread[THREADS])
+        def place(before: int32 @ thread[32], many: int32 @ block[1]):
+            """Put what is kept of the loaded tile together."""
+            both: int32[2] @ thread[32]
+            both[0] = before
+            both[1] = 0
             base: int32 @ block[1] = (1 - half) * ROOM
             place_rows(
-                packed, ahead, signs, signs, signs, before, base, base, base, coming, 0, many, selectors, WIDTH=WIDTH,
+                packed, ahead, signs, signs, signs, both, base, base, base, many, 0, many, selectors, WIDTH=WIDTH,
                 THREADS=THREADS, WAYS=1,
             )
 
         @requires(block[1], thread[THREADS])
-        def look_back(tile: int32 @ block[1], epoch: uint32 @ block[1]):
-            """Add up numbers of the tiles since the last held one, a share in each warp."""
-            nonlocal done
-            share: uint32 @ thread[1] = grid.look_back_share(
-                words, done, tile, 0, epoch, OP=operators.add, THREADS=THREADS, WORDS=WORDS,
-            )
-            sum: uint32 @ thread[32] = warp_sum(share)
-            with partition(shares, thread[32], offset=w) as own, group(thread[32]):
-                with claim(own, thread[1]) as slot:
-                    match split(thread):
-                        case 1:
-                            slot[0] = sum
-            done = max(tile, 0)
-
-        @requires(block[1], thread[THREADS])
-        def store(tile: int32 @ block[1]):
+        def store(tile: int32 @ block[1], prefix: int64 @ block[1], before: int32 @ thread[32], held: int32 @ block[1]):
             """Write what is kept of the held tile; of the last tile how many are kept in all."""
-            nonlocal prefix
-            between: uint32 @ block[1] = 0  # here, not in `look_back`: the loop's own barrier stands between
-            for v in range(count(warp[1])):
-                between = between + shares[v]
-            prefix = prefix + int64(between)
             block.fill(number, prefix + held, 1 if tile == tiles - 1 else 0)  # first: a host that waits goes on then
             valid: int32 @ block[1] = int32(min(max(room - prefix, 0), int64(held)))
             with partition(out, block[1], prefix, races="none") as target:
@@ -165,15 +110,74 @@ def select_bytes(
         @requires(block[1], thread[THREADS])
         def keep():
             """The loaded tile is the held one from here on."""
-            nonlocal held, half
-            held = coming
+            nonlocal half
             half = 1 - half
 
-        last: grid.Ticket @ block[1] = grid.tile_loop(
-            control, tiles, LOAD=load, LOOK_BACK=look_back, STORE=store, KEEP=keep, THREADS=THREADS, ALWAYS=True,
+        grid.select_tiles(
+            words, capacity, control, blocks, tiles, LOAD=load, STORE=store, KEEP=keep, PLACE=place, THREADS=THREADS, WORDS=WORDS,
         )
-        if last.tile == tiles + blocks - 1:  # every block has drawn its last ticket
-            grid.count_launch(control, words, capacity, tiles, last.epoch, 0)
+
+
+@prism.device
+@requires(block[1], thread[32])
+@template(M=dtype, PARTS=constexpr(int), ITEMS=constexpr(int), WIDTH=constexpr(int))
+def load_marks(
+    mask: ptr(const(M)) @ block[1], signs: uint64[PARTS] @ thread[1], start: int64 @ block[1], many: int32 @ block[1],
+    unset: uint8 @ block[1], skew: int32 @ block[1], one: uint32 @ thread[1],
+):
+    """Load a tile of bytes of a mask; `signs` becomes which of them are not zero."""
+    EACH: constexpr(int) = ITEMS // 4 // PARTS
+    marks: uint32[ITEMS // 4] @ thread[1]
+    with partition(mask, block[1], offset=start) as source:
+        load_held(source, marks, many, unset, skew, ITEMS=ITEMS, WIDTH=WIDTH)
+    with group(thread[1]):
+        for p in range(PARTS):
+            part: uint32[EACH]
+            for w in range(EACH):
+                part[w] = marks[p * EACH + w]
+            signs[p] = flags_of_bytes(part, one, F=uint64)
+
+
+@prism.device
+@requires(block[1], thread[32])
+@template(PARTS=constexpr(int), HELD=constexpr(int), WIDTH=constexpr(int))
+def mark_edges(
+    held: uint32[HELD] @ thread[1], signs: uint64[PARTS] @ thread[1], edge: uint32 @ thread[1], one: uint32 @ thread[1]
+):
+    """`signs` becomes which bytes differ from the one before; `edge`: what is before lane 0's first one."""
+    EACH: constexpr(int) = HELD // PARTS
+    before: uint32 @ thread[1] = edge
+    for p in range(PARTS):
+        part: uint32[EACH] @ thread[1]
+        for w in range(EACH):
+            part[w] = held[p * EACH + w]
+        signs[p] = edges_of_bytes(part, before, one, F=uint64, WIDTH=WIDTH)
+        with group(thread[32]):
+            top: uint32 @ thread[32] = broadcast(part[EACH - 1], 31)
+            before = top >> 24
+
+
+@prism.device
+@requires(thread[1])
+@template(
+    M=dtype, C=dtype, TEST=function, GIVEN=constexpr(bool), PARTS=constexpr(int), HELD=constexpr(int),
+)
+def ask_bytes(
+    held: uint32[HELD] @ thread[1], signs: uint64[PARTS] @ thread[1], mask: ptr(const(M)) @ thread[1],
+    bytes: Interval @ thread[1], known: bool @ thread[1], one: uint32 @ thread[1],
+):
+    """`signs` becomes which bytes `TEST` is true of: those of an interval, where it is `known`."""
+    EACH: constexpr(int) = HELD // PARTS
+    for p in range(PARTS):
+        part: uint32[EACH]
+        for w in range(EACH):
+            part[w] = held[p * EACH + w]
+        if known:
+            signs[p] = flags_in_interval(part, bytes, one, F=uint64)
+        else:
+            items: uint8[4 * EACH]
+            release(part, items)
+            signs[p] = flags_of_answers(items, mask, C=C, F=uint64, TEST=TEST, GIVEN=GIVEN)
 
 
 @prism.device

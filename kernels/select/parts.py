@@ -5,15 +5,16 @@ their counts are needed. All of a tile passes through shared memory once, each p
 """
 
 from prism.lang import (
-    attr, block, claim, const, constexpr, count, dtype, function, grid, group, id, int32, int64, load_vector, mailbox, partition,
-    popcount, prism, ptr, requires, shared, split, store_vector, template, thread, uint32, uint64, warp, warp_sum,
+    attr, block, const, constexpr, count, dtype, function, grid, group, id, int32, int64, load_vector, mailbox, partition,
+    popcount, prism, ptr, requires, shared, store_vector, template, thread, uint32, uint64,
 )
 from prism.kernels.select.answers import flags_of_answers
+from prism.kernels.select.part_loop import part_tiles
 from prism.kernels.select.compaction import bits_within
 from prism.kernels.select.conditions import is_set
 from prism.kernels.select.packed import load_flags, load_held, release
 from prism.lib.block.compact import rank_rows
-from prism.lib.thread import extent, operators
+from prism.lib.thread import extent
 
 
 @prism.kernel
@@ -60,24 +61,14 @@ def split_apart(
         partition(rest, block[1], races="none") as left, partition(kept, block[1], 0, races="none") as number,
         partition(other_kept, block[1], 0, races="none") as other_number, group(block[1]),
     ):  # fmt: skip
-        prefix: int64 @ block[1] = 0  # how many go to `y` before the held tile
-        other_prefix: int64 @ block[1] = 0
-        done: int32 @ block[1] = 0  # how many tiles' counts are in them
         tile_held: H[HELD] @ thread[1]  # the held tile
         flags: uint32 @ thread[1] = 0  # which elements of it go to `y`
         others_flags: uint32 @ thread[1] = 0
         before: int32 @ thread[32] = 0  # how many of the warps before do
         others_before: int32 @ thread[32] = 0
-        held: int32 @ block[1] = 0  # how many in all
-        others_held: int32 @ block[1] = 0
         tile_ahead: H[HELD] @ thread[1] = {0}  # the same of the following tile
         signs: uint32 @ thread[1] = 0
         others_signs: uint32 @ thread[1] = 0
-        earlier: int32[2] @ thread[32]  # of both
-        coming: int32 @ block[1] = 0
-        others_coming: int32 @ block[1] = 0
-        earlier[0] = 0
-        earlier[1] = 0
         placed: shared(T[TILE if PLACED else 1], align=16) @ block[1]  # elements of the held tile, each part's together
 
         @requires(block[1], thread[THREADS])
@@ -104,9 +95,9 @@ def split_apart(
                 others_signs = flags_of_answers(ahead, other, C=D, F=uint32, TEST=OTHER, GIVEN=OTHER_GIVEN)
 
         @requires(block[1], thread[THREADS])
-        def load(tile: int32 @ block[1], epoch: uint32 @ block[1]):
-            """Bring a tile into registers; find out which elements go where, and publish how many."""
-            nonlocal coming, others_coming, signs, others_signs
+        def load(tile: int32 @ block[1]) -> uint32 @ thread[1]:
+            """Bring a tile into registers; find out which elements go where."""
+            nonlocal signs, others_signs
             many: int32 @ block[1] = extent(tile, n, TILE=TILE)
             at: int32 @ thread[1] = block.place(ITEMS=ITEMS, WIDTH=WIDTH)
             within: uint32 @ thread[1] = bits_within(many - at, ITEMS=ITEMS, WIDTH=WIDTH)
@@ -121,31 +112,14 @@ def split_apart(
             signs = signs & within
             if WAYS == 3:
                 others_signs = others_signs & within & ~signs
-            coming, others_coming = count_apart(signs, others_signs, earlier, WAYS=WAYS)
-            if WAYS == 3:
-                grid.publish(words, tile, W(coming) + (W(others_coming) << 32), epoch)
-            else:
-                grid.publish(words, tile, W(coming), epoch)
+            return uint32(popcount(signs)) | (uint32(popcount(others_signs)) << 16 if WAYS == 3 else 0)
 
         @requires(block[1], thread[THREADS])
-        def look_back(tile: int32 @ block[1], epoch: uint32 @ block[1]):
-            """Add up how many elements of the tiles before go to `y` and to `z`."""
-            nonlocal prefix, other_prefix, done
-            between: W @ block[1] = grid.look_back(
-                words, done, tile, 0, epoch, OP=operators.add, THREADS=THREADS, WORDS=WORDS,
-            )
-            prefix = prefix + int64(uint32(between))
-            if WAYS == 3:
-                other_prefix = other_prefix + int64(between >> 32)
-            done = max(tile, 0)
-
-        @requires(block[1], thread[THREADS])
-        def store(tile: int32 @ block[1]):
-            """Write the held tile's elements where they belong; of the last tile how many there are in all."""
-            last: int32 @ block[1] = 1 if tile == tiles - 1 else 0
-            block.fill(number, prefix + held, last)  # first: a host that waits goes on then
-            if WAYS == 3:
-                block.fill(other_number, other_prefix + others_held, last)
+        def store(
+            tile: int32 @ block[1], prefix: int64 @ block[1], other_prefix: int64 @ block[1], held: int32 @ block[1],
+            others_held: int32 @ block[1],
+        ):
+            """Write the held tile's elements where they belong."""
             many: int32 @ block[1] = extent(tile, n, TILE=TILE)
             begin: int64 @ block[1] = int64(tile) * TILE - prefix - other_prefix
             items: T[ITEMS if not PLACED else 1] @ thread[1]
@@ -175,14 +149,12 @@ def split_apart(
                     )
 
         @requires(block[1], thread[THREADS])
-        def keep():
+        def keep(earlier: int32[2] @ thread[32], coming: int32 @ block[1], others_coming: int32 @ block[1]):
             """The loaded tile is the held one from here on."""
-            nonlocal held, others_held, flags, others_flags, before, others_before
-            held = coming
+            nonlocal flags, others_flags, before, others_before
             flags = signs
             before = earlier[0]
             if WAYS == 3:
-                others_held = others_coming
                 others_flags = others_signs
                 others_before = earlier[1]
             if PLACED:
@@ -196,11 +168,10 @@ def split_apart(
                 for k in range(HELD):
                     tile_held[k] = tile_ahead[k]
 
-        last: grid.Ticket @ block[1] = grid.tile_loop(
-            control, tiles, LOAD=load, LOOK_BACK=look_back, STORE=store, KEEP=keep, THREADS=THREADS, ALWAYS=True,
+        part_tiles(
+            words, capacity, control, blocks, tiles, number, other_number, LOAD=load, STORE=store, KEEP=keep, WAYS=WAYS,
+            THREADS=THREADS, WORDS=WORDS,
         )
-        if last.tile == tiles + blocks - 1:  # every block has drawn its last ticket
-            grid.count_launch(control, words, capacity, tiles, last.epoch, 0)
 
 
 @prism.device
@@ -209,52 +180,6 @@ def split_apart(
 def skew_at(skew: int32 @ thread[1], begin: int64 @ thread[1]) -> int32 @ thread[1]:
     """How many elements a place is past one that is aligned to a vector; -1: it is not known."""
     return -1 if skew < 0 else int32((skew + begin) % VECTOR)
-
-
-@prism.device
-@requires(block[1], thread[32])
-@template(WAYS=constexpr(int))
-def count_apart(
-    signs: uint32 @ thread[1], others: uint32 @ thread[1], before: int32[2] @ thread[32]
-) -> (int32, int32) @ block[1]:
-    """How many bits of all threads' `signs` are set, and of `others`; `before` becomes how many in the warps before.
-
-    Perspective: block, of `THREADS` threads.
-    Shapes:      fewer than 2^16 bits of each are set.
-    Cost:        a sum of each warp; one barrier; 32 words of shared memory.
-    """
-    both: uint32 @ thread[1] = uint32(popcount(signs))
-    if WAYS == 3:
-        both = both | uint32(popcount(others)) << 16
-    return count_both(both, before)
-
-
-@prism.device
-@requires(block[1], thread[32])
-def count_both(both: uint32 @ thread[1], before: int32[2] @ thread[32]) -> (int32, int32) @ block[1]:
-    """The sums of two numbers of all threads, each in 16 bits; `before` becomes the sums of the warps before.
-
-    Perspective: block, of any number of warps.
-    Shapes:      both sums are below 2^16.
-    Cost:        as of `count_apart`.
-    """
-    w: int32 @ thread[32] = id()
-    sum: uint32 @ thread[32] = warp_sum(both)
-    numbers: shared(uint32[32]) @ block[1]
-    with partition(numbers, thread[32], offset=w) as own, group(thread[32]):
-        with claim(own, thread[1]) as slot:
-            match split(thread):
-                case 1:
-                    slot[0] = sum
-    total: uint32 @ block[1] = 0
-    for v in range(count(warp[1])):
-        total = total + numbers[v]
-    lane: int32 @ thread[1] = id() % 32
-    with group(thread[32]):
-        earlier: uint32 @ thread[32] = warp_sum(numbers[lane] if lane < w else 0)
-        before[0] = int32(earlier & 0xFFFF)
-        before[1] = int32(earlier >> 16)
-    return int32(total & 0xFFFF), int32(total >> 16)
 
 
 @prism.device

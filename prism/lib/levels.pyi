@@ -1163,16 +1163,18 @@ class Grid(LevelName):
         Errors:      the functions must not wait for another block."""
 
     @staticmethod
-    def select_tiles(words: Any, capacity: Any, control: Any, blocks: Any, tiles: Any, *, LOAD: Any, STORE: Any, KEEP: Any, THREADS: int, WORDS: int = ...) -> None:
+    def select_tiles(words: Any, capacity: Any, control: Any, blocks: Any, tiles: Any, *, LOAD: Any, STORE: Any, KEEP: Any, THREADS: int, PLACE: Any = ..., WORDS: int = ...) -> None:
         """grid.select_tiles(words: ptr(mailbox(uint32)) @ grid[1], capacity: uint32 @ grid[1],
             control: ptr(uint64) @ grid[1], blocks: int32 @ grid[1], tiles: int32 @ grid[1], *, LOAD: function,
-            STORE: function, KEEP: function, THREADS: constexpr(int), WORDS: constexpr(int) = 2)
+            STORE: function, KEEP: function, THREADS: constexpr(int), PLACE: function = leave,
+            WORDS: constexpr(int) = 2)
 
         Do tiles `0 ... tiles - 1`, as `grid.scan_tiles`: numbers of 32 bits are published, and added up in 64.
 
         `LOAD(tile)` brings one into registers and returns how many of the thread's elements are kept. `STORE(tile, prefix, before,
         held)` writes the held one: so many are kept in the tiles before, in the warps before, and in the tile. `KEEP()` moves the
-        loaded one to where the held one was.
+        loaded one to where the held one was. `PLACE(before, kept)` may put what is kept of the loaded one together, as soon as its
+        number is published: so many are kept in the warps before, and in all.
 
         Perspective: block, of `THREADS` threads; `blocks`: how many there are in the grid.
         Shapes:      `words`, `capacity`, `control`: as of `grid.scan_tiles`.

@@ -58,7 +58,8 @@ def argument_narrower(site: Site, text: Lines) -> Iterator[Fault]:
                 (p.type if p.kind == "value" and not call.intrinsic.elementwise else None, p.unit) for p in named
             ]
         for (kind, place), actual in zip(formals, call.arguments, strict=False):
-            if isinstance(kind, Scalar) and kind.kind != "bool" and place != THREAD:
+            given = actual.span != call.span  # else it is the parameter's default, and nothing is written for it
+            if given and isinstance(kind, Scalar) and kind.kind != "bool" and place != THREAD:
                 yield from swap(text, actual.span, "id(thread[1])", "call-scalar")
 
 

@@ -34,7 +34,7 @@ def entries(module: ModuleType) -> Iterator[tuple[Kernel, Mapping[str, Any]]]:
     for name, value in vars(module).items():
         if isinstance(value, Kernel) and value.kind == "global" and value.python.__module__ == module.__name__:
             template = given.get(name, {})
-            if not set(value.template) <= set(template):  # still being written: its module gives it no example
+            if not set(value.template) - set(value.defaults) <= set(template):  # its module gives it no example
                 continue
             switches = [key for key, each in template.items() if isinstance(each, bool)]
             for setting in itertools.product((False, True), repeat=len(switches)):

@@ -122,6 +122,7 @@ def long_selections() -> list[tuple[str, Callable[[], Any], Any]]:
         def call(function: Any, *given: Any) -> Any:
             with pytest.MonkeyPatch.context() as patch:
                 patch.setattr(kernels, "LONG_TILES", 1)
+                patch.setattr(kernels, "LONGER_TILES", 1)
                 results = function(*given)
             return cupy.concatenate(results) if isinstance(results, tuple) else results
 

@@ -28,7 +28,7 @@ def test_long_arrays(dtype: str, share: float) -> None:
 
 
 @pytest.mark.parametrize("dtype", ["uint8", "int8"])
-@pytest.mark.parametrize("n", [(1 << 22) + 5, (1 << 23) + 40_000, (1 << 25) + 3, (3 << 24) + 12_345])
+@pytest.mark.parametrize("n", [(1 << 22) + 5, (1 << 23) + 40_000, (1 << 25) + 3, (3 << 25) + 12_345])
 def test_bytes_of_all_sizes(n: int, dtype: str) -> None:
     """Of each a few tiles of another size, and another kernel; also a byte past an aligned address."""
     random = cupy.random.default_rng(0)

@@ -1,6 +1,6 @@
 """Kernels of histograms on the reference machine, with all its checks: on many blocks, against NumPy and by edges.
 
-Tests of kernels/histogram: bins, configurations, counting.
+Tests of kernels/histogram: bins, configurations, counting, lanes.
 """
 
 import functools
@@ -58,6 +58,14 @@ KINDS = {
     "limits": (
         task("int32", EDGES),
         {"SLOTS": 13, "COPIES": 1, "TABLE": 16, "CELLS": 20, "LIMITS": True, "E": "int32"},
+    ),
+    "lanes": (
+        task("float32", EDGES),
+        {"SLOTS": 512, "COPIES": 32, "TABLE": 16, "CELLS": 64, "LIMITS": True, "E": "float32", "LANES": 512},
+    ),
+    "lanes of integers": (
+        task("int16", EDGES),
+        {"SLOTS": 512, "COPIES": 32, "TABLE": 16, "CELLS": 64, "LIMITS": True, "E": "int16", "LANES": 512},
     ),
     "edges in global memory": (task("int32", EDGES), {"SLOTS": 26, "COPIES": 2, "TABLE": 0}),
     "integers": (task("int16", IDENTITY, most=True), {"SLOTS": 13, "COPIES": 1}),
@@ -128,6 +136,71 @@ def test_each_inferred_barrier_is_needed(name: str) -> None:
         with pytest.raises(RaceError):
             for schedule, seed in SCHEDULES:
                 check(name, 1500, blocks=2, mutant=mutant, schedule=schedule, seed=seed)
+
+
+def edges_of_floats() -> list[np.ndarray]:
+    """Edges in any order of magnitude: equal ones, infinite ones, all in one cell of a guide."""
+    far = np.sort(np.random.default_rng(1).standard_normal(SIZE + 1) * 9)
+    infinite = np.concatenate([[-np.inf], far[1:-1], [np.inf]])
+    several = np.sort(np.concatenate([[-9.0], np.full(9, 1.0), [1.0625, 1.125, 9.0]]))
+    return [far, infinite, several, np.full(SIZE + 1, 5.0), np.geomspace(1e-20, 1e20, SIZE + 1), 1000 + far / 1000]
+
+
+def edges_of_integers(kind: np.dtype) -> list[np.ndarray]:
+    """Edges at a type's limits, and beyond them."""
+    least, most = (float(limit) for limit in (np.iinfo(kind).min, np.iinfo(kind).max))
+    inner = np.linspace(least, most, SIZE + 1)
+    ends = np.concatenate([np.full(3, least), inner[3:-3], np.full(3, most)])
+    return [inner, ends, np.concatenate([[least - 1], inner[1:-1], [most + 1]]), np.full(SIZE + 1, most), inner / 1000, inner / most]
+
+
+@pytest.mark.parametrize("given", ["float32", "int16", "uint16", "int32", "uint32"])
+def test_each_lane_has_bounds_of_its_own(given: str) -> None:
+    kind, random = np.dtype(given), np.random.default_rng(0)
+    one = Task(given, SIZE, EDGES, edges="float64", compared="float64")
+    template = {**one.template(CUT, 1, 0), **SIZES, **KINDS["lanes"][1], "E": given}
+    rule = np.zeros((), prism.kernels.histogram.Even)[()]
+    if kind.kind == "f":
+        every = edges_of_floats()
+    else:
+        every, limits = edges_of_integers(kind), np.iinfo(kind)
+        rule["low"], rule["high"] = limits.min, limits.max
+    for edges in every:
+        if kind.kind == "f":
+            x = np.concatenate([random.standard_normal(500) * 9, edges, [np.inf, -np.inf, 0.0, -0.0]]).astype(given)
+            x = np.concatenate([x, np.nextafter(x, np.float32(np.inf)), np.nextafter(x, np.float32(-np.inf))])
+            x = np.append(x[~np.isnan(x)], np.float32(np.nan))
+        else:
+            near = np.clip(np.concatenate([edges - 1, edges, edges + 1]), limits.min, limits.max).astype(given)
+            x = np.concatenate([random.integers(limits.min, limits.max, 500, given, endpoint=True), near])
+        counts = np.zeros(SIZE + 1, np.int64)
+        values = (x, np.zeros(1, np.uint8), edges, counts, x.size, SIZE, -1, -1, rule, kind.type(0), np.uint32(0))
+        run(prism.check(histogram, template), 2, 64, values, check=True)
+        assert np.array_equal(counts[:-1], np.histogram(x[x == x], edges)[0]) and counts[-1] == 0, edges
+
+
+def test_lanes_have_edges_of_long_arrays_that_are_few() -> None:
+    class Gpu:
+        host, multiprocessors = False, 132
+
+        def __init__(self, arch: str) -> None:
+            self.arch = arch
+
+    def cells(size: int, n: int = 1 << 28, arch: str = "sm_90a", **more: str) -> int:
+        task = Task(
+            **{"given": "float32", "size": size, "kind": EDGES, "edges": "float64", "compared": "float64", **more}
+        )  # type: ignore[arg-type]
+        return task.configuration(n, Gpu(arch))[3] if task.configuration(n, Gpu(arch))[0].lanes else 0
+
+    assert cells(configurations.RANKS - 3) == configurations.LANE_CELLS[1] and cells(configurations.RANKS - 2) == 0
+    assert cells(256, 1 << 24) == configurations.LANE_CELLS[0]
+    assert (
+        cells(256, 1 << 20)
+        == cells(256, arch="sm_86")
+        == cells(256, weights="float32")
+        == cells(256, given="float64")
+        == 0
+    )
 
 
 def test_integers_are_counted_by_value_where_they_are_few() -> None:

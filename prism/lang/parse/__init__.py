@@ -366,7 +366,7 @@ def _nested(c: Context, node: ast.FunctionDef) -> s.Nested:
         n.name for n in every if isinstance(n, ast.FunctionDef)
     }
     inside = replace(c, nested=(c.nested or frozenset()) | bound)
-    declared = {n.target.id for n in every if isinstance(n, ast.AnnAssign) and isinstance(n.target, ast.Name)}
+    declared = {n.target.id for n in every if isinstance(n, ast.AnnAssign | ast.For) and isinstance(n.target, ast.Name)}
     for n in every:
         for target in _assigned(c, n):
             if target.id in bound - declared:

@@ -25,12 +25,9 @@ def fill_guide(
     Cost:        `CELLS / threads` reads a thread, and `log2(size)` more for its first cell, and each with an element; no barrier.
     Test:        tests/lib/thread/test_search.py
     """
-    first: float32 @ block[1] = float32(table[0])
-    width: float32 @ block[1] = float32(table[size - 1]) - first
-    scale: float32 @ block[1] = CELLS / width if is_finite(first) and is_finite(width) and width > 0 else float32(TINY)
-    scale = scale if is_finite(scale) else float32(TINY)
-    offset: float32 @ block[1] = MAGIC - first * scale
-    offset = offset if is_finite(offset) else float32(MAGIC)
+    offset: float32 @ block[1] = 0
+    scale: float32 @ block[1] = 0
+    offset, scale = cells_of(table, size, CELLS=CELLS)
     each: int32 @ block[1] = (CELLS + (count(thread[1]) - 1)) // count(thread[1])
     c: int32 @ thread[1] = id() * each  # a thread's first cell: its cells are side by side
     with partition(guide, thread[1], offset=c) as mine, group(thread[1]):
@@ -46,6 +43,26 @@ def fill_guide(
             mine[k] = uint32(begin) | uint32(1 if unequal else 0) << 15 | uint32(end - begin) << 16
             begin = end
     return offset, scale
+
+
+@prism.device
+@requires(block[1], thread[1])
+@template(T=dtype, CELLS=constexpr(int))
+def cells_of(table: ptr(const(T)) @ block[1], size: int32 @ block[1]) -> (float32, float32) @ block[1]:
+    """What is added to a number of cells from 0 on, and how many a unit has, where `CELLS` reach over a sorted table.
+
+    An outer element that is infinite is in the first or the last cell: the others decide.
+    """
+    first: float32 @ block[1] = float32(table[0])
+    last: float32 @ block[1] = float32(table[size - 1])
+    if size > 2:
+        first = first if is_finite(first) else float32(table[1])
+        last = last if is_finite(last) else float32(table[size - 2])
+    width: float32 @ block[1] = last - first
+    scale: float32 @ block[1] = CELLS / width if is_finite(first) and is_finite(width) and width > 0 else float32(TINY)
+    scale = scale if is_finite(scale) else float32(TINY)
+    offset: float32 @ block[1] = MAGIC - first * scale
+    return offset if is_finite(offset) else float32(MAGIC), scale
 
 
 @prism.device

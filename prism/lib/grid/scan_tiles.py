@@ -127,7 +127,16 @@ def scan_tiles(
 
 
 @prism.device
-@template(LOAD=function, STORE=function, KEEP=function, THREADS=constexpr(int), WORDS=constexpr(int, default=2))
+@requires(block[1], thread[32])
+def leave(before: int32 @ thread[32], kept: int32 @ block[1]):
+    """What was loaded stays where it is."""
+
+
+@prism.device
+@template(
+    LOAD=function, STORE=function, KEEP=function, PLACE=function(default=leave), THREADS=constexpr(int),
+    WORDS=constexpr(int, default=2),
+)
 @requires(block[1], thread[THREADS])
 def select_tiles(
     words: ptr(mailbox(uint32)) @ grid[1], capacity: uint32 @ grid[1], control: ptr(uint64) @ grid[1], blocks: int32 @ grid[1],
@@ -137,7 +146,8 @@ def select_tiles(
 
     `LOAD(tile)` brings one into registers and returns how many of the thread's elements are kept. `STORE(tile, prefix, before,
     held)` writes the held one: so many are kept in the tiles before, in the warps before, and in the tile. `KEEP()` moves the
-    loaded one to where the held one was.
+    loaded one to where the held one was. `PLACE(before, kept)` may put what is kept of the loaded one together, as soon as its
+    number is published: so many are kept in the warps before, and in all.
 
     Perspective: block, of `THREADS` threads; `blocks`: how many there are in the grid.
     Shapes:      `words`, `capacity`, `control`: as of `grid.scan_tiles`.
@@ -176,6 +186,7 @@ def select_tiles(
         with group(thread[32]):
             earlier = warp_sum(numbers[lane] if lane < w else 0)
         grid.publish(words, tile, uint32(coming), epoch)
+        PLACE(earlier, coming)
 
     @requires(block[1], thread[THREADS])
     def look_back(tile: int32 @ block[1], epoch: uint32 @ block[1]):

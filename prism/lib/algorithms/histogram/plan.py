@@ -93,6 +93,14 @@ class Task:
             return bool(self.kind == kernels.EDGES)
         return not self.bins.sure and not (self.by_value and c.slots > 0)
 
+    def lanes(self, n: int, machine: Machine, table: int) -> int:
+        """How many cells a guide has where each lane has edges and counts of its own, as for few edges of long arrays; else 0."""
+        short, _ = configurations.SHORT
+        cells = configurations.LANE_CELLS[n > configurations.LONG_LANES]
+        few = self.limits and not self.weights and self.size + 3 <= configurations.RANKS
+        fits = 8 * configurations.LANES.slots + 2 * cells + 4 * table + _BESIDE <= _room(machine)
+        return cells if few and fits and n > short and not machine.host else 0
+
     def template(self, c: Configuration, copies: int, table: int, cells: int = 0) -> dict[str, Any]:
         """Return the kernel's template arguments."""
         wide = _WIDE.get(self.given, self.given) if self.integral else "int32"
@@ -116,7 +124,7 @@ class Task:
         }  # fmt: skip
         return {
             **types, **{name: True for name, said in flags.items() if said}, **({"CELLS": cells} if cells else {}),
-            **({} if c.slots or self.weights else {"OFTEN": c.often}),
+            **({} if c.slots or self.weights else {"OFTEN": c.often}), **({"LANES": c.slots} if c.lanes else {}),
             "TI": self.given, "TW": self.weights or "uint8",
             "TE": even.edges.name if even is not None and self.reads_edges(c) else self.edges or "float32",
             "E": (self.searched if table else self.compared) or "float32", "C": self.counter, "S": self.sums, "W": wide,
@@ -137,6 +145,8 @@ class Task:
         if machine.host:
             slots = configurations.HOST.slots * each if many <= configurations.HOST.slots else 0
             return replace(configurations.HOST, slots=slots), 1, table, cells
+        if found := self.lanes(n, machine, table):
+            return configurations.LANES, 32, table, found
         beside = table * size_of(self.searched) // 4 + cells if table else 0  # the edges, and the guide to them
         cuts = cuts_of(machine, short=n <= short)
         most, shared = cuts[-1].slots, max((c.slots for c in cuts if c.blocks > 1), default=cuts[0].slots)

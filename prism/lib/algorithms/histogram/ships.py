@@ -13,7 +13,7 @@ from prism.lib.algorithms.histogram.plan import Task
 from prism.lib.algorithms.histogram.rules import even_bins
 from prism.runtime.instance import Instance
 
-_SIZES = (1 << 28, 1 << 20)
+_SIZES = (1 << 28, 1 << 24, 1 << 20)
 _EVEN = ("uint8", "int32", "int64", "float32", "float64")
 _INTEGERS = ("uint8", "int32", "int64")
 

@@ -94,7 +94,8 @@ def cut_of(n: int, found: Sequence[kernels.Configuration]) -> kernels.Configurat
     few, short, *longer = found
     if n <= kernels.FEW_TILES * few.tile:
         return few
-    return next((c for c in reversed(longer) if n >= kernels.LONG_TILES * c.tile), short)
+    least = {c: c.tile * (kernels.LONGER_TILES if c.items > _PART else kernels.LONG_TILES) for c in longer}
+    return next((c for c in reversed(longer) if n >= least[c]), short)
 
 
 def held_as(moved: str) -> str:
