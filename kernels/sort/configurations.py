@@ -67,8 +67,8 @@ _ALONE, _FIXED = (16, 32, 36, 40, 44, 48), 8
 """How many keys of 4 bytes a thread may have where nothing goes along, and how many more it could move in what a tile takes
 besides: 2^22 of them took 122 us in four rounds of 16, 101 in two of 32; 2^21 74 in two of 16, 64 in one of 32."""
 _ROUNDS = 16
-"""Keys of 4 bytes alone of so many rounds at least take the longest tiles, of which one is held. 2^24, of four rounds, took as long
-with them, and floats longer."""
+"""Keys of 4 bytes alone of so many rounds at least take the longest tiles, of which one is held. 2^24, of four rounds, took as
+long with them, and floats longer."""
 HOST_SMALL = Configuration(threads=256, items=4, batch=2, blocks=1, words=2)
 HOST_LARGE = Configuration(threads=1024, items=16, batch=16, blocks=1, words=2)
 HOST_COUNTING = Counting(threads=256, bytes=16, copies=1)
