@@ -76,7 +76,9 @@ def cut_between(
 
 
 @prism.kernel
-@template(T=dtype, LESS=function, TILE=constexpr(int), WITHIN=constexpr(bool), THREADS=constexpr(int))
+@template(
+    T=dtype, LESS=function, TILE=constexpr(int), WITHIN=constexpr(bool), THREADS=constexpr(int), PROBES=constexpr(int),
+)
 @requires(grid[1], thread[THREADS])
 @attr("__launch_bounds__(THREADS)")
 def cut_runs(
@@ -87,7 +89,8 @@ def cut_runs(
 
     Perspective: grid, a thread for each of the `tiles`.
     Shapes:      as of `merge_tiles`; of each pair of runs `ceil` of its length, or of `2 * width`, by `TILE`. `WITHIN`: `known`
-                 has the cuts of each `GROUP` tiles of a pair together, between which the others are looked for.
+                 has the cuts of each `GROUP` tiles of a pair together, between which the others are looked for. `PROBES`: of
+                 `cut_between`. Many are fewer steps, which helps where tiles are few; but each of them reads 64 bytes of memory.
     Source:      Odeh, Green et al., "Merge path - parallel merging made simple".
     Test:        tests/kernels/test_merge.py
     """
@@ -124,7 +127,7 @@ def cut_runs(
             with partition(a, thread[1], offset=begin) as runs, \
                  partition(b, thread[1], offset=begin + one if width > 0 else 0) as others:
                 mine[0] = cut_between(
-                    runs, others, least, most, diagonal, likely, margin, LESS=LESS, PROBES=3 if WITHIN else 7,
+                    runs, others, least, most, diagonal, likely, margin, LESS=LESS, PROBES=PROBES,
                 )
 
 

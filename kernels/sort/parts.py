@@ -53,29 +53,30 @@ def load_part(x: ptr(const(T)) @ block[1], items: T[ITEMS] @ thread[1], many: in
 
 @prism.device
 @requires(block[1], thread[32])
-@template(K=dtype, V=dtype, ITEMS=constexpr(int), NUMBER=constexpr(int), BOTH=constexpr(bool))
+@template(K=dtype, V=dtype, ITEMS=constexpr(int), NUMBER=constexpr(int), BOTH=constexpr(bool), SOON=constexpr(bool))
 def load_both(
     x: ptr(K) @ block[1], values: ptr(V) @ block[1], keys: K[ITEMS] @ thread[1], items: V[NUMBER] @ thread[1],
     start: int64 @ block[1], many: int32 @ block[1], later: int64 @ block[1], more: int32 @ block[1],
 ):
-    """Load `many` keys, and values with `BOTH`, from `start` on; ask for `more` from `later` on to be brought into the L2."""
+    """Load `many` keys, and values with `BOTH`, from `start` on; with `SOON` ask for `more` from `later` on to be in the L2."""
     with partition(x, block[1], offset=start) as source:
         load_part(source, keys, many)
     if BOTH:
         with partition(values, block[1], offset=start) as source:
             load_part(source, items, many)
-    match split(thread):
-        case 1:
-            prefetch(x[later], more)
-            if BOTH:
-                prefetch(values[later], more)
+    if SOON:
+        match split(thread):
+            case 1:
+                prefetch(x[later], more)
+                if BOTH:
+                    prefetch(values[later], more)
 
 
 @prism.device
 @requires(block[1], thread[32])
 @template(
     K=dtype, V=dtype, ITEMS=constexpr(int), NUMBER=constexpr(int), VALUES=constexpr(int), THREADS=constexpr(int),
-    ROWS=constexpr(bool),
+    ROWS=constexpr(bool), SOON=constexpr(bool),
 )
 def fetch_tile(
     x: ptr(const(K)) @ grid[1], given: ptr(const(V)) @ grid[1], spare: ptr(K) @ block[1], value_spare: ptr(V) @ block[1],
@@ -83,7 +84,7 @@ def fetch_tile(
     tile: int32 @ block[1], later: int32 @ block[1], n: int64 @ block[1], rows: int32 @ block[1], first: bool @ block[1],
     behind: int32 @ block[1],
 ):
-    """Load a tile from where the pass before left it, and ask for tile `later` to be brought into the L2.
+    """Load a tile from where the pass before left it, and with `SOON` ask for tile `later` to be brought into the L2.
 
     `first`: no pass has moved anything so far; `behind`: how many will, behind this one.
     """
@@ -92,22 +93,24 @@ def fetch_tile(
     soon: int64 @ block[1] = 0  # about what this block draws next
     more: int32 @ block[1] = 0
     start, many = place_of(tile, n, rows, TILE=THREADS * ITEMS, ROWS=ROWS)
-    soon, more = place_of(later, n, rows, TILE=THREADS * ITEMS, ROWS=ROWS)
+    if SOON:
+        soon, more = place_of(later, n, rows, TILE=THREADS * ITEMS, ROWS=ROWS)
     if first:
         with partition(x, block[1], offset=start) as source:
             load_part(source, keys, many)
         if VALUES == GIVEN:
             with partition(given, block[1], offset=start) as source:
                 load_part(source, items, many)
-        match split(thread):
-            case 1:
-                prefetch(x[soon], more)
-                if VALUES == GIVEN:
-                    prefetch(given[soon], more)
+        if SOON:
+            match split(thread):
+                case 1:
+                    prefetch(x[soon], more)
+                    if VALUES == GIVEN:
+                        prefetch(given[soon], more)
     elif behind % 2 == 1:
-        load_both(y, values, keys, items, start, many, soon, more, BOTH=VALUES != NONE)
+        load_both(y, values, keys, items, start, many, soon, more, BOTH=VALUES != NONE, SOON=SOON)
     else:
-        load_both(spare, value_spare, keys, items, start, many, soon, more, BOTH=VALUES != NONE)
+        load_both(spare, value_spare, keys, items, start, many, soon, more, BOTH=VALUES != NONE, SOON=SOON)
 
 
 @prism.device

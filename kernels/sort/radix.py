@@ -9,11 +9,11 @@ change targets. That is looked for when the tile is written, and mended: the res
 """
 
 from prism.lang import (
-    attr, block, const, constexpr, count, dtype, grid, group, id, int32, int64, mailbox, partition, popcount, prism, ptr,
-    requires, shared, template, thread, uint16, uint32, uint64,
+    attr, block, const, constexpr, count, dtype, grid, group, id, int32, int64, mailbox, partition, popcount, prefetch, prism,
+    ptr, requires, shared, split, template, thread, uint16, uint32, uint64,
 )
 from prism.kernels.sort.order import INTEGER
-from prism.kernels.sort.parts import GIVEN, NONE, fetch_tile, make_keys, within_row, write_in_order, write_tile
+from prism.kernels.sort.parts import GIVEN, NONE, fetch_tile, make_keys, place_of, within_row, write_in_order, write_tile
 from prism.kernels.sort.ranking import count_tile, digits_before_windows, digits_passed, not_moved, rank_tile
 from prism.lib.thread import extent, operators
 
@@ -49,6 +49,8 @@ def sort_digit(
                  passes are made where `moved[1]` says that windows were too full.
     Errors:      passes follow each other, one for each byte of a key, and find `counts` and both spare arrays as they left them.
     Cost:        a digit that all keys share costs a launch alone. An element is read once and written once in each other pass.
+                 A block that holds one tile of keys alone draws its next one behind its look-back. So nobody waits for a tile
+                 whose block waits for others before it reads it.
     Source:      Adinets and Merrill, "Onesweep: a faster least significant digit radix sort for GPUs".
     Test:        tests/kernels/test_sort.py, tests/gpu/test_sort.py
     """
@@ -56,6 +58,7 @@ def sort_digit(
     WARPS: constexpr(int) = THREADS // 32
     HELD: constexpr(int) = 2 * TILE if AHEAD else TILE
     MANY: constexpr(int) = HELD if VALUES != NONE else 1
+    LATE: constexpr(bool) = VALUES == NONE and not AHEAD
     a_row: int32 @ grid[1] = int32((n + (TILE - 1)) // TILE)
     tiles: int32 @ grid[1] = a_row * rows
     blocks: int32 @ grid[1] = count(block[1])
@@ -118,8 +121,23 @@ def sort_digit(
                 """Load a tile's elements into registers, as the pass before has left them."""
                 fetch_tile(
                     x, given, spare_keys, spare_values, y_keys, y_values, keys, items, tile, tile + blocks, n, rows, first,
-                    behind, VALUES=VALUES, THREADS=THREADS, ROWS=ROWS,
+                    behind, VALUES=VALUES, THREADS=THREADS, ROWS=ROWS, SOON=not LATE,
                 )
+
+            @requires(block[1], thread[THREADS])
+            def ask_for(tile: int32 @ block[1]):
+                """Ask for the keys of a tile to be brought into the L2."""
+                start: int64 @ block[1] = 0
+                many: int32 @ block[1] = 0
+                start, many = place_of(tile, n, rows, TILE=TILE, ROWS=ROWS)
+                match split(thread):
+                    case 1:
+                        if first:
+                            prefetch(x[start], many)
+                        elif behind % 2 == 1:
+                            prefetch(y_keys[start], many)
+                        else:
+                            prefetch(spare_keys[start], many)
 
             @requires(block[1], thread[THREADS])
             def order(tile: int32 @ block[1], epoch: uint32 @ block[1]):
@@ -183,7 +201,7 @@ def sort_digit(
             def hold():
                 """The tile that was put in order becomes the held one."""
                 nonlocal in_order
-                in_order = slowly or (first and VALUES == NONE and KIND == INTEGER)
+                in_order = slowly or (first and VALUES == NONE)  # equal keys alone are the same, but for zeros
                 held[0] = ahead[0]
                 held[1] = ahead[1]
 
@@ -210,17 +228,29 @@ def sort_digit(
 
             @requires(block[1], thread[THREADS])
             def move_one_by_one():
-                """Move tiles; each is put in order, and then written while the next one is fetched."""
+                """Move tiles; each is put in order, and then written while the next one is fetched.
+
+                `LATE`: the next one is drawn behind the look-back, and fetched when all is written. So no tile that others wait
+                for waits for one before it itself, and registers hold one tile alone.
+                """
                 nonlocal tile, following
                 while tile < tiles:
                     order(tile, launch.epoch)
-                    ticket: uint64 @ thread[1] = grid.draw(control)
+                    ticket: uint64 @ thread[1] = 0
+                    if not LATE:
+                        ticket = grid.draw(control)
                     hold()
                     look_back(tile, launch.epoch)
+                    if LATE:
+                        ticket = grid.draw(control)
                     following = grid.next_tile(ticket)
+                    if LATE:
+                        ask_for(following)
+                        store(tile)
                     if following < tiles:
                         fetch(following)
-                    store(tile)
+                    if not LATE:
+                        store(tile)
                     tile = following
 
             if following < tiles:

@@ -37,7 +37,7 @@ class Held:
     groups: int
     fewest: int
     first: int
-    bins: int = 2048
+    bins: int
 
     @property
     def most(self) -> int:
@@ -52,8 +52,13 @@ class Held:
 
 ROWS = 128
 """So many rows at least are held by blocks: of few the launch behind costs more."""
-ROWS_HELD = (Held(256, 6, 16, 4, 257, 1024), Held(256, 4, 32, 4, 257, 1024))
-"""Of 1024 rows of 8192 1000 first ones took 33.9 us, 41.9 in another way; 100 took 25.2 and 24.5, 10 23.0 and 19.1."""
+ROWS_HELD = (
+    Held(256, 6, 16, 1, 97, 256, 1024), Held(256, 4, 32, 1, 97, 256, 1024), Held(256, 6, 16, 4, 257, 1024, 1024),
+    Held(256, 4, 32, 4, 257, 1024, 1024),
+)  # fmt: skip
+"""With one group fewer elements come before the bound, but no more than a thread each are sure to. Of 1024 rows of 8192 100 first
+ones took 23.3 us, with four groups 24.2, in another way 23.9; 10 20.4 and 18.4. 1000 took 32.7, with twice as many bins 33.3.
+With 512 bins 100 took 23.0, but 36.9 where a row has a few elements that are far from all others: its bins were crowded."""
 ROOM, COUNTERS, BESIDE = 227 << 10, 14 << 10, 3 << 10
 """Bytes of a block's shared memory; of what counts digits, for keys of 4 bytes; of what stands beside a sample."""
 SMALL = {75: 64 << 10, 80: 163 << 10, 86: 99 << 10, 87: 163 << 10, 89: 99 << 10, 120: 99 << 10, 121: 99 << 10}

@@ -34,15 +34,16 @@ def tiles_of(n: int, width: int, tile: int = TILE) -> int:
 def cuts_of(a: Any, b: Any, width: int, middle: int, n: int, tile: int, less: Any, options: Any) -> Any:
     """Find where each tile begins: all at once, and some first, which is the same."""
 
-    def cut(each: int, within: bool, known: Any) -> Any:
+    def cut(each: int, within: bool, known: Any, probes: int) -> Any:
         many = tiles_of(n, width, each)
         given = (a, b, known, found := np.zeros(many, np.int64), width, n, middle, many)
-        template = {"T": a.dtype, "LESS": less, "TILE": each, "WITHIN": within, "THREADS": 32}
+        template = {"T": a.dtype, "LESS": less, "TILE": each, "WITHIN": within, "THREADS": 32, "PROBES": probes}
         kernels.cut_runs[-(-many // 32), 32](*given, template=template, **options)
         return found
 
-    cuts, some = (cut(each, False, np.zeros(1, np.int64)) for each in (tile, tile * kernels.GROUP))
-    assert np.array_equal(cut(tile, True, some), cuts)
+    nothing = np.zeros(1, np.int64)
+    cuts, some = cut(tile, False, nothing, 7), cut(tile * kernels.GROUP, False, nothing, 1)
+    assert np.array_equal(cut(tile, True, some, 1), cuts)
     return cuts
 
 

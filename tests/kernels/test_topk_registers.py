@@ -109,7 +109,9 @@ def test_which_rows_are_held() -> None:
         return dict(first.template)["GROUPS"] if first.kernel is top_held else None
 
     assert launched(8192, 257) == launched(8192, 1024) == launched(4096, 1000) == launched(5000, 600) == 4
-    assert launched(8192, 256) is None  # others are faster
+    assert launched(8192, 256) == launched(8192, 97) == launched(4096, 100) == launched(2000, 256) == 1
+    assert launched(8192, 96) is None  # others are faster
+    assert launched(1020, 256) is None  # a thread has none
     assert launched(5000, 1024) is None is launched(8192, 1025)  # of 5000 two groups in four have elements
     assert launched(8196, 300) is launched(8190, 300) is launched(8192, 300, stride=8194) is None
     assert launched(8192, 300, rows=127) is launched(8192, 300, skew=1) is launched(8192, 300, scalar="int32") is None

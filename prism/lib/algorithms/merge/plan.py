@@ -141,10 +141,12 @@ def _cut_two(kind: Kind, c: kernels.Configuration, arguments: dict[str, Any]) ->
     tiles, some = _tiles(n, group, tile), _tiles(n, group, tile * kernels.GROUP)
     whole = {**arguments, "known": nothing("int64")}
     if tiles < _MANY:
-        return (_cut(kernels.cut_runs, kind, tile, {**whole, "tiles": tiles}, WITHIN=False),)
+        return (_cut(kernels.cut_runs, kind, tile, {**whole, "tiles": tiles}, WITHIN=False, PROBES=7),)
     known = replace(arguments["cuts"], offset=arguments["cuts"].offset + 8 * tiles, count=some)
-    first = _cut(kernels.cut_runs, kind, tile * kernels.GROUP, {**whole, "cuts": known, "tiles": some}, WITHIN=False)
-    return first, _cut(kernels.cut_runs, kind, tile, {**arguments, "known": known, "tiles": tiles}, WITHIN=True)
+    starts = {**whole, "cuts": known, "tiles": some}
+    first = _cut(kernels.cut_runs, kind, tile * kernels.GROUP, starts, WITHIN=False, PROBES=1)
+    others = {**arguments, "known": known, "tiles": tiles}
+    return first, _cut(kernels.cut_runs, kind, tile, others, WITHIN=True, PROBES=1)
 
 
 def _two(

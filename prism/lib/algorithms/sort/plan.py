@@ -249,8 +249,11 @@ def _cut(keys: Keys, value: str, carried: int, n: int, many: int, machine: Machi
         return kernels.HOST_SMALL if n <= 8 * kernels.HOST_SMALL.tile else kernels.HOST_LARGE
     room = ROOM.get(machine.arch, _ROOM)
     found = kernels.configuration_of(keys.size, size_of(value), carried, room, n, many, machine.multiprocessors)
-    few = not found.ahead and keys.kind == kernels.FLOAT_PAIR  # of registers are left
-    return found._replace(words=4) if few else found
+    if found.ahead:
+        return found
+    if keys.kind == kernels.FLOAT:
+        return found._replace(batch=6 if found.items % 6 == 0 else found.batch, words=4)
+    return found._replace(words=4) if keys.kind == kernels.FLOAT_PAIR else found  # few registers are left
 
 
 def _count(
