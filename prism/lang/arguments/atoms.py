@@ -85,8 +85,6 @@ class Atoms(Bounds):
         self.rules[i] = add(atom(digit), scale(by, atom(quotient))), rule
         if self.high.get(quotient, (1, 0))[0] == 0 == self.low.get(quotient, (1, 0))[0]:
             self.rules[quotient] = {}, self.take("both", self.low[quotient][1], self.high[quotient][1])[0]
-        elif self.low.get(quotient, (1, 0))[0] > self.high.get(quotient, (0, 0))[0]:
-            pass
         self.cut_at(quotient, key, more[0])
 
     def suggest(self, p: Poly, by: int) -> None:

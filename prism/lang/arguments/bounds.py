@@ -10,7 +10,7 @@ from prism.lang.certify.steps import GE, IS, Checker, Mono, Poly, Unproved, add,
 Parts = list[tuple[Poly, int]]
 """Facts, each with how often it is taken."""
 MOST_STEPS, DEPTH = 4000, 3
-MOST_TRIED = 4000
+MOST_TRIED = 1200
 """Sums of which it is asked whether they are negative."""
 MOST_TERMS = 64
 """Of a sum of which that is asked, or an equation that is taken apart."""

@@ -52,14 +52,14 @@ class Numbers:
         """What holds of these numbers wherever they are."""
         self.vague: set[int] = set()
         """Those of which nothing is known but their type."""
-        self.kept: list[object] = []
+        self.told: set[int] = set()
+        """Of units of so many threads it is said how they are made of threads."""
 
     def number(self, key: object, shared: bool, low: int | None, high: int | None) -> Expr:
         """Return a number of its own."""
         if key not in self.places:
             self.places[key] = len(self.rows)
             self.rows.append((shared, low, high))
-            self.kept.append(key)
         return ("var", self.places[key])
 
     def unknown(self, type_: object) -> Expr:
@@ -106,15 +106,11 @@ class Numbers:
         if most == least:
             return most
         found = self.number(("units", n), True, least, most)
-        if n > 1 and not self.is_told(n):
+        if n > 1 and n not in self.told:
+            self.told.add(n)
             one = self.units(1)
             self.beside += [("atmost", one, ("mul", n, found)), ("less", ("mul", n, found), ("add", one, n))]
-            self.kept.append(n)
         return found
-
-    def is_told(self, n: int) -> bool:
-        """Whether it is said how units of n threads are made of threads."""
-        return any(one is n or one == n for one in self.kept if isinstance(one, int))
 
     def place(self, unit: Perspective, code: Perspective) -> Expr | None:
         """Return a unit's index inside another."""

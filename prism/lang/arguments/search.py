@@ -312,7 +312,7 @@ def find(claim: Claim) -> Argument | None:
             pass
         except (Unproved, RecursionError):
             return None
-        found = prune(Argument(tuple(searcher.table), tuple(searcher.steps), witness), searcher)
+        found = Argument(tuple(searcher.table), tuple(searcher.steps), witness)
         return found if proves(claim, found) else None
     return None
 
@@ -343,11 +343,6 @@ def _near(low: int | None, high: int | None, value: int) -> int:
     if low is not None:
         value = max(low, value)
     return value if high is None else min(high, value)
-
-
-def prune(argument: Argument, searcher: Searcher) -> Argument:
-    """Return an argument without the steps that nothing rests on."""
-    return argument
 
 
 __all__ = ["find", "find_witness"]
