@@ -52,9 +52,9 @@ class Forms:
         table = np.array([[getattr(one, field) for field in _FIELDS] for one in some], float).T
         self.facts = dict(zip(_FIELDS, table, strict=True))
         layouts = [one.packed_layout(layout) for one in some]
-        turned = [one.transposes_out(lying) for one, lying in zip(some, layouts, strict=True)]
-        self.trans: Flags = np.array(turned)
-        self.outside: Flags = np.array([lying[::-1] if trans else lying for lying, trans in zip(layouts, turned, strict=True)])
+        across = [one.transposes_out(lying) for one, lying in zip(some, layouts, strict=True)]
+        self.trans: Flags = np.array(across)
+        self.outside: Flags = np.array([lying[::-1] if trans else lying for lying, trans in zip(layouts, across, strict=True)])
 
     def take(self, chosen: Flags) -> Forms:
         """Return those of them that are chosen."""

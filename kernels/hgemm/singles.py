@@ -128,14 +128,14 @@ def all_forms(layout: Layout) -> Forms:
 def more_forms(layout: Layout, packed: int = 0) -> Forms:
     """Return these, tiles of any width, and shares of K, of operands that are copied first."""
     lying = layout[0] and not packed & 1, layout[1] and not packed & 2
-    found = [*all_forms(lying).some, *filled(lying)]
+    found = [*all_forms(lying).some, *any_width(lying)]
     dealt = [one for one in found if one.parts == 1 and not one.transposes_out(lying) and one.bm * one.bn >= DEALT]
     dealt = [one for one in dealt if one.cluster == 1 or (one.cluster == 2 and one.bm * one.bn >= 2 * DEALT)]
     found += [replace(one, shares=shares) for one in dealt for shares in SHARES]
     return Forms([replace(one, packed=packed) for one in dict.fromkeys(found)], layout)
 
 
-def filled(layout: Layout) -> Iterator[Configuration]:
+def any_width(layout: Layout) -> Iterator[Configuration]:
     """Return tiles of any width of a layout, and clusters of them."""
     for bm, trans, (cluster_m, cluster_n) in product(WIDTHS, (False, True), CLUSTERS):
         outside = layout[0] if trans else layout[1]
@@ -144,9 +144,9 @@ def filled(layout: Layout) -> Iterator[Configuration]:
                 continue
             if cluster_m * cluster_n == 4 and bm * bn > 128 * 160:
                 continue
-            one = _filled(bm, bn, trans, cluster_m, cluster_n)
+            one = _tile(bm, bn, trans, cluster_m, cluster_n)
             if one.transposes_out(layout) != trans:
-                one = _filled(bm, bn, trans, cluster_m, cluster_n, straight=True)
+                one = _tile(bm, bn, trans, cluster_m, cluster_n, straight=True)
             if one.transposes_out(layout) == trans and one.stages > 1:
                 yield one
 
@@ -160,7 +160,7 @@ def sharing_rows(bn: int) -> Iterator[Configuration]:
         yield Configuration(128, bn, 4, bk=128, trans=True, cluster_m=cluster)
 
 
-def _filled(bm: int, bn: int, trans: bool, cluster_m: int, cluster_n: int, *, straight: bool = False) -> Configuration:
+def _tile(bm: int, bn: int, trans: bool, cluster_m: int, cluster_n: int, *, straight: bool = False) -> Configuration:
     """Return a tile with as many copies as there is room for, beside a slab of whole spans."""
     narrow = bn % (SPAN // 2) == SPAN // 4 and not straight
     columns = bn if narrow else -(-bn // (SPAN // 2)) * (SPAN // 2)
