@@ -9,6 +9,7 @@ Layout = tuple[bool, bool]
 NN, TN = (False, True), (True, True)  # whether `a` and `b` have K outside: T has the elements of a column side by side
 SPAN = 128  # bytes that the tensor copy engine permutes pieces in: a row of an operand's tile, and of a slab
 NO_TERMS = Terms()
+PACKED = "", " pack a", " pack b", " pack ab"
 ROOM = 226 * 1024  # bytes of shared memory that a block has on Hopper, less what barriers take
 
 
@@ -23,6 +24,7 @@ class Configuration:
     copies a part of what they share, for all of them. Or `parts` blocks make one tile, each of a part of K, by another kernel.
     Or K is in `shares`, which blocks make one by one, and another kernel adds up.
     `trans`: the product is made as its transpose wherever `a` has K inside; `straight`: nowhere.
+    `packed`: operands that are copied first, to have K inside, in rows that begin with sectors: 1 is `a`, 2 `b`, 3 both.
     """
 
     bm: int = 128
@@ -39,6 +41,7 @@ class Configuration:
     trans: bool = False
     straight: bool = False
     shares: int = 1
+    packed: int = 0
 
     @property
     def threads(self) -> int:
@@ -49,6 +52,10 @@ class Configuration:
     def cluster(self) -> int:
         """Blocks a cluster."""
         return self.cluster_m * self.cluster_n * self.parts
+
+    def packed_layout(self, layout: Layout) -> Layout:
+        """Return the layout of the operands that the kernel reads, of those of a layout."""
+        return layout[0] and not self.packed & 1, layout[1] and not self.packed & 2
 
     @property
     def span_b(self) -> int:
@@ -85,6 +92,7 @@ class Configuration:
         cluster = f" c{self.cluster_m}x{self.cluster_n}" if self.cluster > self.parts else ""
         cluster += f" p{self.parts}" if self.parts > 1 else f" k{self.shares}" if self.shares > 1 else ""
         cluster += " t" if self.trans else " straight" if self.straight else ""
+        cluster += PACKED[self.packed]
         tile = f"{self.bm}x{self.bn}x{self.bk} "
         return tile + " ".join(f"{key}{value}" for key, value in facts.items() if value > 1 or key in "a") + cluster
 

@@ -1,16 +1,21 @@
 """About how long a single product takes by each form: what its parts take, added up, fitted to products of random shapes.
 
 What a block multiplies and reads of shared memory, and what all read of the L2 and of the GPU's memory, runs side by side: the
-longest counts, the others by their cubes. The rest comes before and after. Of 4795 times that were measured at 278 shapes, in all
-layouts, some of 8-bit floats, the standard error is 13 % (docs/hgemm.md).
+longest counts, the others by their cubes. The rest comes before and after. What that has wrong, trees of its parts tell
+(correction.py), which are fitted to the same times.
 """
 
 from __future__ import annotations
 
-from math import ceil, gcd
+from collections.abc import Sequence
+from math import inf
+
+import numpy as np
+from numpy.typing import NDArray
 
 from prism.kernels.hgemm.configuration import SPAN, Configuration, Layout
-from prism.kernels.hgemm.configurations import FEW, follows_late, resident_clusters, rows_in_sectors
+from prism.kernels.hgemm.configurations import FEW, follows_late, rows_in_sectors
+from prism.kernels.hgemm.correction import correct
 
 # In clocks of 1980 MHz. Bytes a clock are of each multiprocessor, while all ask.
 MULTIPLY = 0.955 / 2048  # of a multiply-add
@@ -27,97 +32,138 @@ LAUNCH, LATE = 3530, 2440  # before the first product and after the last; more, 
 STORE, LAST, FILL = 0.0547, 0.0219, 0.395 / 88  # an element of a tile; of the last one; a byte of the first copies
 SHARED_STORE, COMBINE, COMBINED = 0.247, 2640, 0.00392  # of an element of a share; to add them up, and a byte of these
 MEET, EACH, ADD = 1050, 3.77, 0.403  # blocks with parts of K meet, each more, and an element that they add up
+PACK, PACKED = 2600, 1 / 9  # the copy of an operand, and a byte that it reads or writes
 CLUSTER, LARGER = 1050, 885  # blocks of a cluster of two begin together; of more
 CUBES = 3
-
-# What the model has wrong of a tile by more than 1.5 %; `t`: it is trans.
-FACTORS = {
-    "128x192x64": 0.972, "128x128x64 c2x1": 0.983, "128x128x64 c1x2": 1.02, "128x96x64 c1x2": 1.021, "256x192x64": 1.025,
-    "128x64x64": 0.977, "128x192x64 c2x1": 1.02, "64x192x64 t": 0.959, "128x256x64": 0.982, "64x160x64 t": 0.96,
-    "192x96x64": 0.975, "128x160x64": 1.035, "64x112x64 t": 0.957, "64x64x128 c1x2": 1.047, "192x192x64 c2x1 t": 0.983,
-    "128x48x64": 0.984, "64x96x64 t": 0.969, "64x80x64 t": 0.977, "128x160x64 t": 0.98, "192x144x64 t": 0.971,
-    "128x96x64 c1x2 t": 0.978, "128x96x64 t": 0.961, "256x160x64": 0.98, "256x168x64": 1.031, "192x96x64 t": 0.961,
-    "64x224x64 t": 0.979, "128x128x64 p2": 1.053, "256x200x64": 1.034, "64x32x128": 1.015, "64x64x128 p3": 1.031,
-    "64x72x64": 1.061, "64x32x128 p4 t": 1.045, "128x64x64 p8": 1.02, "64x96x64 p8 t": 1.032, "64x8x128 p8 t": 1.015,
-    "64x32x128 p8 t": 1.024, "64x32x128 p2 t": 1.064, "128x8x128 t": 0.964, "128x112x64 p2": 1.03, "128x128x64 c4x1": 1.045,
-    "64x128x64 c1x4": 1.027, "128x192x64 k": 0.982, "64x128x64 c4x1": 1.031, "64x128x64 c1x8": 0.983, "64x192x64 c1x4": 0.978,
-    "64x8x128 c2x1 t": 0.962,
-}  # fmt: skip
+NEAR = 1.5  # times the least: what is beyond is not asked for
+Many = NDArray[np.float64]
+Flags = NDArray[np.bool_]
+_FIELDS = (
+    "bm", "bn", "bk", "stages", "consumers", "cluster_m", "cluster_n", "ahead", "parts", "shares", "packed", "b_columns",
+    "span_b",
+)  # fmt: skip
 
 
-def estimate(found: Configuration, m: int, n: int, k: int, processors: int, layout: Layout) -> float:
-    """Return about how long a single product takes, in clocks; `k` in elements of 16 bits."""
-    memory = INSIDE_OUT if n % 16 else 0.0  # of a byte of the result
-    memory = 2 * m * n * (memory + WRITE + (NARROW_OUT if found.bn % (SPAN // 2) else 0.0)) / processors
-    trans = found.transposes_out(layout)
-    factor = FACTORS.get(_form(found, trans), 1.0)
-    if trans:
-        m, n, layout = n, m, layout[::-1]
-    memory += _operands(found, m, n, k) / processors
-    late = follows_late(found, m, n, k, processors, layout)
-    down, across = found.tiles(m, n)
-    steps = ceil(ceil(k / found.bk) / (found.shares * found.parts))
-    shares = ceil(ceil(k / found.bk) / steps) if found.shares > 1 else 1
-    clusters = down * across * shares
-    rounds = ceil(clusters / resident_clusters(found, processors))
-    area, row = found.bm * found.bn, 2 * found.bk
-    columns = found.b_columns if layout[1] else found.bn
-    lines = columns * (2 - gcd(2 * found.bn, SPAN) / SPAN) if columns > found.bn else columns
-    of_a, of_b = found.bm * row / found.cluster_n, lines * row / found.cluster_m  # bytes of a step
+class Forms:
+    """Forms of products of a layout, and their facts as arrays: what does not depend on a product's extents."""
 
-    multiply = MULTIPLY * area * found.bk + (PAIR if found.cluster > found.parts else 0) + (0 if found.ahead else WAIT)
-    shared = SHARED * (found.bm / 64 * (64 + columns) + found.bm + columns) * row
-    waits = LATENCY * max(steps - found.stages, 0) / found.stages
-    busy = (rounds * steps * multiply, rounds * steps * shared, rounds * waits)
-    l2 = L2 * clusters * found.cluster * steps * (of_a + of_b) / processors
-    lines_asked = _lines(found, m, n, layout, columns) * clusters * found.cluster * steps
-    main = sum(each**CUBES for each in (*busy, l2, lines_asked, memory)) ** (1 / CUBES)
+    def __init__(self, some: Sequence[Configuration], layout: Layout) -> None:
+        self.some, self.layout = some, layout
+        table = np.array([[getattr(one, field) for field in _FIELDS] for one in some], float).T
+        self.facts = dict(zip(_FIELDS, table, strict=True))
+        layouts = [one.packed_layout(layout) for one in some]
+        across = [one.transposes_out(lying) for one, lying in zip(some, layouts, strict=True)]
+        self.trans: Flags = np.array(across)
+        self.outside: Flags = np.array([lying[::-1] if trans else lying for lying, trans in zip(layouts, across, strict=True)])
 
+    def take(self, chosen: Flags) -> Forms:
+        """Return those of them that are chosen."""
+        found = Forms.__new__(Forms)
+        found.some = [one for one, take in zip(self.some, chosen.tolist(), strict=True) if take]
+        found.layout, found.trans, found.outside = self.layout, self.trans[chosen], self.outside[chosen]
+        found.facts = {field: fact[chosen] for field, fact in self.facts.items()}
+        return found
+
+    def sizes(self, m: int, n: int) -> tuple[Many, Many]:
+        """Return the rows and the columns of a product as each makes it, turned or not."""
+        return np.where(self.trans, n, m), np.where(self.trans, m, n)
+
+    def tiles(self, m: int, n: int) -> tuple[Many, Many]:
+        """Return how many clusters' tiles a result has, down and across."""
+        (rows, columns), facts = self.sizes(m, n), self.facts
+        return np.ceil(rows / (facts["bm"] * facts["cluster_m"])), np.ceil(columns / (facts["bn"] * facts["cluster_n"]))
+
+    def at_once(self, processors: int) -> Many:
+        """Return how many clusters run at once, of each (resident_clusters)."""
+        cluster = self.facts["cluster_m"] * self.facts["cluster_n"] * self.facts["parts"]
+        return np.where(cluster <= 2, processors, processors * 7 // 8) // cluster
+
+
+def estimate(forms: Forms, m: int, n: int, k: int, processors: int) -> Many:
+    """Return about how long a single product takes by each of some forms, in clocks; `k` in elements of 16 bits."""
+    clocks, facts = count(forms, m, n, k, processors)
+    near = clocks <= NEAR * clocks.min(initial=inf)
+    clocks[near] *= correct(facts[near])
+    clocks[~near] *= NEAR  # whatever trees would say
+    return clocks
+
+
+def count(forms: Forms, m: int, n: int, k: int, processors: int) -> tuple[Many, Many]:
+    """Return how long it takes as its parts are counted, in clocks, and what trees are asked of: a row for each form."""
+    some, layout = forms.some, forms.layout
+    bm, bn, bk, stages, consumers, cluster_m, cluster_n, ahead, parts, shares, packed, b_columns, span_b = forms.facts.values()
+    cluster = cluster_m * cluster_n * parts
+    trans, (a_outside, b_outside) = forms.trans, forms.outside.T
     inside_a, inside_b = rows_in_sectors(m, n, k, layout)
-    narrow = layout[1] and found.span_b < SPAN
-    loads = (INSIDE_A if inside_a else LOAD_A) * of_a
-    loads += (INSIDE_B if inside_b and not narrow else NARROW_SPANS if narrow else 0) * of_b
-    after = FILL * min(steps, found.stages) * (of_a + of_b)
-    if found.shares > 1:
-        after += SHARED_STORE * rounds * area + COMBINE + COMBINED * 4 * clusters * area / processors
-    elif found.parts > 1:
-        after += rounds * (MEET + EACH * found.parts + ADD * area)
-    else:
-        after += (STORE * rounds + LAST) * area
-        after += CLUSTER if found.cluster == 2 else LARGER if found.cluster > 2 else 0
-    return factor * (LAUNCH + (LATE if late else 0) + rounds * steps * loads + after + main)
+    inside_a, inside_b = inside_a & (packed % 2 == 0), inside_b & (packed < 2)
+    inside_a, inside_b = np.where(trans, inside_b, inside_a), np.where(trans, inside_a, inside_b)
+    rows, across_n = forms.sizes(m, n)
+
+    # tiles, and rounds of them
+    columns = np.where(b_outside, b_columns, bn)
+    narrow = b_outside & (span_b < SPAN)
+    down, across = forms.tiles(m, n)
+    deep = np.ceil(k / bk)
+    steps = np.ceil(deep / (shares * parts))
+    clusters = down * across * np.where(shares > 1, np.ceil(deep / steps), 1)
+    at_once = np.maximum(1, forms.at_once(processors))
+    rounds = np.ceil(clusters / at_once)
+    turns = rounds * steps
+
+    # what runs side by side
+    row = 2 * bk
+    lines = np.where(columns > bn, columns * (2 - np.gcd((2 * bn).astype(int), SPAN) / SPAN), columns)
+    of_a, of_b = bm * row / cluster_n, lines * row / cluster_m  # bytes of a step
+    waits_pair = np.where(cluster > parts, PAIR, 0.0) + np.where(ahead == 0, WAIT, 0.0)
+    multiply = turns * (MULTIPLY * bm * bn * bk + waits_pair)
+    shared = turns * SHARED * (bm / 64 * (64 + columns) + bm + columns) * row
+    waits = rounds * LATENCY * np.maximum(steps - stages, 0) / stages
+    blocks = clusters * cluster * steps
+    l2 = L2 * blocks * (of_a + of_b) / processors
+    asked = np.where(
+        down * cluster_m == 1, _asked(bk, np.minimum(rows, bm), bm, a_outside) / cluster_n, 0.0
+    ) + np.where(across * cluster_n == 1, _asked(bk, np.minimum(across_n, columns), columns, b_outside) / cluster_m, 0.0)
+    asked *= blocks
+    short = np.where(np.minimum(rows, across_n) == rows, rows, across_n)
+    extent = np.where(rows < across_n, bm, np.where(rows > across_n, bn, np.minimum(bm, bn)))
+    again = np.where(short <= FEW, AGAIN * (np.ceil(short / extent) - 1), 0.0)
+    memory = (READ + again) * 2 * k * (m + n)
+    memory += 2 * m * n * ((INSIDE_OUT if n % 16 else 0.0) + WRITE + np.where(bn % (SPAN // 2) > 0, NARROW_OUT, 0.0))
+    memory /= processors
+    main = sum(part**CUBES for part in (multiply, shared, waits, l2, asked, memory)) ** (1 / CUBES)
+
+    # what comes before and after
+    loads = np.where(inside_a, INSIDE_A, LOAD_A) * of_a
+    loads += np.where(narrow, NARROW_SPANS, np.where(inside_b, INSIDE_B, 0.0)) * of_b
+    after = FILL * np.minimum(steps, stages) * (of_a + of_b)
+    area = bm * bn
+    whole = (STORE * rounds + LAST) * area + np.where(cluster == 2, CLUSTER, np.where(cluster > 2, LARGER, 0))
+    in_shares = SHARED_STORE * rounds * area + COMBINE + COMBINED * 4 * clusters * area / processors
+    in_parts = rounds * (MEET + EACH * parts + ADD * area)
+    after += np.where(shares > 1, in_shares, np.where(parts > 1, in_parts, whole))
+    late = np.zeros(len(some))
+    half = (cluster * shares == 1) & (2 * clusters > processors) & (2 * clusters <= processors * 7 // 4)
+    for x in np.flatnonzero(half):
+        size = int(rows[x]), int(across_n[x])
+        late[x] = follows_late(some[x], *size, k, processors, (bool(a_outside[x]), bool(b_outside[x])))
+    packs = 4 * k * np.where(packed % 2 == 1, m, 0) + 4 * k * np.where(packed >= 2, n, 0)
+    packs = PACK * (packed % 2 + packed // 2) + PACKED * packs / processors
+    clocks = LAUNCH + LATE * late + turns * loads + after + main + packs
+
+    facts = [
+        *(np.log(part + 100) - np.log(clocks) for part in (multiply, shared, waits, l2, asked, memory, turns * loads, after)),
+        clusters / (rounds * at_once), np.log(rounds), rows / (down * bm * cluster_m), across_n / (across * bn * cluster_n),
+        late, a_outside, b_outside, inside_a, inside_b, trans, np.full(len(some), n % 16 > 0), bm, bn, bk, stages, consumers,
+        cluster_m, cluster_n, parts, shares, ahead, packed, np.log(rows), np.log(across_n), np.full(len(some), np.log(k)),
+        np.log(down), np.log(across), np.log(clusters * cluster / processors), np.log(steps), np.log(clocks),
+    ]  # fmt: skip
+    return clocks, np.stack([np.asarray(fact, float) for fact in facts], 1)
 
 
-def _form(found: Configuration, trans: bool) -> str:
-    """Return what `FACTORS` has for a tile."""
-    name = f"{found.bm}x{found.bn}x{found.bk}"
-    name += f" c{found.cluster_m}x{found.cluster_n}" if found.cluster > found.parts else ""
-    name += f" p{found.parts}" if found.parts > 1 else " k" if found.shares > 1 else ""
-    return name + (" t" if trans else "")
-
-
-def _operands(found: Configuration, m: int, n: int, k: int) -> float:
-    """Return the clocks that the GPU's memory takes for operands, times the multiprocessors."""
-    short, extent = min((m, found.bm), (n, found.bn))
-    again = AGAIN * (ceil(short / extent) - 1) if short <= FEW else 0.0
-    return (READ + again) * 2 * k * (m + n)
-
-
-def _lines(found: Configuration, m: int, n: int, layout: Layout, columns: int) -> float:
-    """Return the clocks of what a block of a step asks for that all ask for: of an operand of one tile."""
-    down, across = found.tiles(m, n)
-    asked = 0.0
-    if down * found.cluster_m == 1:
-        asked += _asked(found.bk, min(m, found.bm), found.bm, layout[0]) / found.cluster_n
-    if across * found.cluster_n == 1:
-        asked += _asked(found.bk, min(n, columns), columns, layout[1]) / found.cluster_m
-    return asked
-
-
-def _asked(bk: int, there: int, tile: int, outside: bool) -> float:
+def _asked(bk: Many, there: Many, tile: Many, outside: NDArray[np.bool_]) -> Many:
+    """Return the clocks of what a block asks for in a step that all ask for: of an operand of one tile."""
     half = SPAN // 2  # elements of a line
-    if not outside:
-        return (LINE * there + NO_LINE * (tile - there)) * bk / half
-    lines = ceil(there / half)
-    part = PART_OF_LINE - LINE if there < half else 0.0
-    return bk * (LINE * lines + NO_LINE * max(0, ceil(tile / half) - lines) + part)
+    along = (LINE * there + NO_LINE * (tile - there)) * bk / half
+    lines = np.ceil(there / half)
+    part = np.where(there < half, PART_OF_LINE - LINE, 0.0)
+    return np.where(outside, bk * (LINE * lines + NO_LINE * np.maximum(0, np.ceil(tile / half) - lines) + part), along)

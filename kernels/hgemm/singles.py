@@ -8,13 +8,14 @@ from __future__ import annotations
 import functools
 from collections.abc import Iterator
 from dataclasses import replace
-from math import prod
+from itertools import product
+import numpy as np
 
 from prism.kernels.hgemm.configuration import ROOM, SPAN, Configuration, Layout
 from prism.kernels.hgemm.configurations import (
-    FEW, PROCESSORS, SHARING, choose_by_model, cuts, measured_for, resident_clusters, rows_in_sectors, shape_key,
+    PROCESSORS, SHARING, choose_by_model, cuts, measured_for, rows_in_sectors, shape_key,
 )  # fmt: skip
-from prism.kernels.hgemm.estimate import estimate
+from prism.kernels.hgemm.estimate import Flags, Forms, estimate
 
 # Clusters that share what they read, mostly A: for products of few rows, and for rows that begin inside sectors.
 CLUSTERED = (
@@ -50,22 +51,25 @@ MORE_PARTED = (
 )
 
 # Few tiles and a long K: blocks each make a share of it (shares.py).
-DEALT = (
-    Configuration(64, 64, 6, 1, bk=128),
-    Configuration(64, 128, 8, 1),
-    Configuration(128, 128, 6),
-    Configuration(128, 160, 5),
-    Configuration(128, 192, 4, ahead=0, slabs=3),
-    Configuration(128, 256, 3, ahead=0, slabs=4),
-    Configuration(192, 128, 5, 3, ahead=0, slabs=1),
-)
+DEALT = 64 * 128  # elements of a tile, at least
 SHARES = (2, 3, 4, 5, 6, 7, 8, 10, 12, 16)
-SHORT = 512  # rows or columns: of no more there are tiles that fit them
-SURE, SURE_FEW, SURE_USUAL = 1.05, 1.1, 1.3  # times faster
+SURE, SURE_LAYER = 1.02, 1.15  # times faster; of products of layers, whose kernels ship
+LAYER = 256  # extents of layers of language models are multiples of it: there `choose` was held to many that were measured
 
 # What was fastest of single products where the models miss it by more than a twentieth: of 128 x 3584 x 18944, weights n x k, on
 # an H200, 43.9 us; by tiles of 128 x 64 in two parts 48.5.
 MEASURED_SINGLE = {"128x3584x18944 NT": Configuration(128, 128, 4, parts=4)}
+
+# Tiles of any width, and clusters of them, with as many copies as there is room for.
+WIDTHS = {  # columns of tiles of so many rows: no more than sums have registers
+    64: range(16, 257, 16),
+    128: (*range(16, 129, 16), 144, 160, 176, 192, 224, 256),
+    192: (32, 64, 96, 128, 144, 160, 192),
+    256: (64, 96, 128, 160, 192),
+}
+CLUSTERS = ((1, 1), (2, 1), (1, 2), (4, 1), (1, 4))
+CONSUMERS = {64: 1, 128: 2, 192: 3, 256: 2}
+PACKED_MOST = 1 << 22  # elements of an operand that may be copied first
 
 
 @functools.lru_cache(maxsize=4096)
@@ -75,67 +79,94 @@ def choose_single(m: int, n: int, k: int, processors: int, layout: Layout) -> Co
     if (found := found or measured_for(m, n, k, processors, layout)) is not None:
         return found
     usual = choose_by_model(m, n, k, processors, 1, layout, parted=True)
-    times = {one: estimate(one, m, n, k, processors, layout) for one in forms(m, n, k, processors, layout)}
-    best = min(times, key=lambda one: times[one])
-    sure = SURE
-    if not layout[0] and not any(rows_in_sectors(m, n, k, layout)):  # there `choose` was held to many that were measured
-        sure = SURE_FEW if m <= FEW // 8 else SURE_USUAL
-    return best if sure * times[best] < estimate(usual, m, n, k, processors, layout) else usual
+    layer = n % LAYER == 0 and k % LAYER == 0
+    if layer and not layout[0]:
+        return usual
+    some = Forms([usual], layout), *forms(m, n, k, processors, layout, shipped=layer)
+    (own,), *times = (estimate(one, m, n, k, processors) for one in some)
+    least, best = min((float(took.min()), x + 1) for x, took in enumerate(times) if len(took))
+    return some[best].some[int(times[best - 1].argmin())] if (SURE_LAYER if layer else SURE) * least < own else usual
 
 
-def forms(m: int, n: int, k: int, processors: int, layout: Layout) -> list[Configuration]:
-    """Return what a single product of two matrices may take."""
-    found = [one for one in cuts(layout) if m <= FEW or not one.trans]
-    found += SHARING if any(rows_in_sectors(m, n, k, layout)) else ()
-    found += [*cuts(layout, parted=True), *single(m, n, k, processors, layout)]
-    return [one for one in dict.fromkeys(found) if _runs_at_once(one, m, n, processors, layout)]
+def forms(
+    m: int, n: int, k: int, processors: int, layout: Layout, *, shipped: bool = False
+) -> tuple[Forms, ...]:  # fmt: skip
+    """Return what a single product of two matrices may take: as its operands lie, or after one of them was copied.
+
+    `shipped`: only what is not compiled when it is first asked for, mostly.
+    """
+    odd = rows_in_sectors(m, n, k, layout)
+    small = [(layout[x] or odd[x]) and extent * k <= PACKED_MOST for x, extent in enumerate((m, n))]
+    ways = [packed for packed in range(4) if all(small[x] for x in range(2) if packed >> x & 1)]
+    found = [all_forms(layout)] if shipped else [more_forms(layout, packed) for packed in ways]
+    return tuple(one.take(fits(one, m, n, k, processors)) for one in found)
 
 
-def _runs_at_once(found: Configuration, m: int, n: int, processors: int, layout: Layout) -> bool:
-    """Whether clusters run; those whose blocks have parts of K all at once: a further round costs as much as the first."""
-    most = resident_clusters(found, processors)
-    down, across = found.tiles(*((n, m) if found.transposes_out(layout) else (m, n)))
-    return most > 0 and (found.parts == 1 or down * across <= most)
+def fits(some: Forms, m: int, n: int, k: int, processors: int) -> Flags:
+    """Return which forms may suit a shape: not much wider than it, of whole clusters; with parts of K that run all at once."""
+    facts, (rows, columns), (down, across) = some.facts, some.sizes(m, n), some.tiles(m, n)
+    at_once = some.at_once(processors)
+    bm, bn, bk, parts, shares = (facts[field] for field in ("bm", "bn", "bk", "parts", "shares"))
+    room = (bm < rows + 64) & (bn < columns + 64) & (at_once > 0) & ((parts == 1) | (parts * bk <= k))
+    room &= (facts["cluster_m"] <= np.ceil(rows / bm)) & (facts["cluster_n"] <= np.ceil(columns / bn))
+    room &= (parts == 1) | (down * across <= at_once)
+    cluster = facts["cluster_m"] * facts["cluster_n"]
+    room &= (shares == 1) | ((2 * shares * bk <= k) & (shares * down * across * cluster <= 2 * processors))
+    return np.asarray(room)
 
 
-def single(m: int, n: int, k: int, processors: int, layout: Layout) -> tuple[Configuration, ...]:
-    """Return what there is besides for a single product of two matrices: it is compiled when it is first asked for."""
-    found = [*CLUSTERED, *MORE_PARTED, *fitting(m, n)]
-    if m <= FEW // 4:
-        found += NARROW_OUTSIDE_PARTED if layout[0] else (*FEWEST, *FEWEST_PARTED)
-        found += sharing_rows(m)
-    found = [one for one in found if one.parts * one.bk <= k and resident_clusters(one, processors) > 0]
-    for one in DEALT:
-        some = [shares for shares in SHARES if 2 * shares * one.bk <= k and shares * prod(one.tiles(m, n)) <= 2 * processors]
-        found += [replace(one, shares=shares) for shares in some if not one.transposes_out(layout)]
-    return tuple(found)
+@functools.cache
+def all_forms(layout: Layout) -> Forms:
+    """Return forms that there are besides for a single product of any shape of a layout, and those for all."""
+    found = [*cuts(layout), *cuts(layout, parted=True), *SHARING, *CLUSTERED, *MORE_PARTED, *NARROW_OUTSIDE_PARTED]
+    found += () if layout[0] else (*FEWEST, *FEWEST_PARTED)
+    found += [one for bn in (8, 16, 32, 48, 64) for one in sharing_rows(bn)]
+    return Forms(list(dict.fromkeys(found)), layout)
 
 
-def sharing_rows(m: int) -> Iterator[Configuration]:
+@functools.cache
+def more_forms(layout: Layout, packed: int = 0) -> Forms:
+    """Return these, tiles of any width, and shares of K, of operands that are copied first."""
+    lying = layout[0] and not packed & 1, layout[1] and not packed & 2
+    found = [*all_forms(lying).some, *any_width(lying)]
+    dealt = [one for one in found if one.parts == 1 and not one.transposes_out(lying) and one.bm * one.bn >= DEALT]
+    dealt = [one for one in dealt if one.cluster == 1 or (one.cluster == 2 and one.bm * one.bn >= 2 * DEALT)]
+    found += [replace(one, shares=shares) for one in dealt for shares in SHARES]
+    return Forms([replace(one, packed=packed) for one in dict.fromkeys(found)], layout)
+
+
+def any_width(layout: Layout) -> Iterator[Configuration]:
+    """Return tiles of any width of a layout, and clusters of them."""
+    for bm, trans, (cluster_m, cluster_n) in product(WIDTHS, (False, True), CLUSTERS):
+        outside = layout[0] if trans else layout[1]
+        for bn in WIDTHS[bm]:
+            if bn % (8 * cluster_m) or (outside and bn % 32) or (bm * bn < 64 * 64 and not trans):
+                continue
+            if cluster_m * cluster_n == 4 and bm * bn > 128 * 160:
+                continue
+            one = _tile(bm, bn, trans, cluster_m, cluster_n)
+            if one.transposes_out(layout) != trans:
+                one = _tile(bm, bn, trans, cluster_m, cluster_n, straight=True)
+            if one.transposes_out(layout) == trans and one.stages > 1:
+                yield one
+
+
+def sharing_rows(bn: int) -> Iterator[Configuration]:
     """Return clusters of tiles of few rows that bring these once: where K is outside all blocks ask for the same lines."""
-    bn = next(size for size in (8, 16, 32, 48, 64) if m <= size)
     for cluster in (2, 4, 8):
-        yield Configuration(64, bn, 5, 1, bk=128, trans=True, cluster_m=cluster)
+        if bn % cluster == 0:
+            yield Configuration(64, bn, 5, 1, bk=128, trans=True, cluster_m=cluster)
     for cluster in (2, 4):
         yield Configuration(128, bn, 4, bk=128, trans=True, cluster_m=cluster)
 
 
-def fitting(m: int, n: int) -> Iterator[Configuration]:
-    """Return tiles that a short result's rows, or columns, are one, two or three of."""
-    for extent, trans in ((m, True), (n, False)):
-        if 64 < extent <= SHORT:
-            for bn in sorted({-(-extent // many // 16) * 16 for many in (1, 2, 3)}):
-                if 48 <= bn <= 256:
-                    yield from (_filled(64, bn, 1, trans), _filled(128, bn, 2, trans))
-                if 48 <= bn <= 192 and not trans:
-                    yield _filled(192, bn, 3, trans)
-    if 64 < m <= SHORT:
-        yield Configuration(192, 128, 5, 3, ahead=0, slabs=1)
-        yield Configuration(256, 96, 4, ahead=0, slabs=1)
-
-
-def _filled(bm: int, bn: int, consumers: int, trans: bool) -> Configuration:
+def _tile(bm: int, bn: int, trans: bool, cluster_m: int, cluster_n: int, *, straight: bool = False) -> Configuration:
     """Return a tile with as many copies as there is room for, beside a slab of whole spans."""
-    columns = bn if bn % (SPAN // 2) == SPAN // 4 else -(-bn // (SPAN // 2)) * (SPAN // 2)
+    narrow = bn % (SPAN // 2) == SPAN // 4 and not straight
+    columns = bn if narrow else -(-bn // (SPAN // 2)) * (SPAN // 2)
     stages = min(8, (ROOM - bm * SPAN - 2048) // ((bm + columns) * SPAN))
-    return Configuration(bm, bn, stages, consumers, ahead=0 if bm * bn >= 128 * 192 else 1, trans=trans)
+    slabs = 3 if bm * bn == 192 * 192 else 2
+    ahead = 0 if bm * bn >= 128 * 192 or bm == 256 else 1
+    return Configuration(
+        bm, bn, stages, CONSUMERS[bm], cluster_m, cluster_n, ahead, slabs, trans=trans, straight=straight
+    )

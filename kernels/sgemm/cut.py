@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+ADDERS = 256
+"""Threads of a block of `combine`."""
 PAD = 4
 """Elements that a row of a tile is longer where threads copy it: what a warp copies, 8 in k by 4, is then of 32 banks."""
 

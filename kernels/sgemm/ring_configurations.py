@@ -6,7 +6,7 @@ from math import ceil, lcm
 from typing import Any, NamedTuple
 
 from prism.kernels.sgemm.configurations import Layout
-from prism.kernels.sgemm.cut import PAD, AsyncCut, RingCut
+from prism.kernels.sgemm.cut import ADDERS, PAD, AsyncCut, RingCut
 
 ROWS = 8  # of a thread
 
@@ -42,8 +42,11 @@ class Tile:
 
     @property
     def vectors(self) -> int:
-        """Vectors of 16 bytes that a thread of `combine` makes: one of a small tile, so that there are more threads."""
-        return 1 if self.bm * self.bn <= 4096 else 2
+        """Vectors of 16 bytes that a thread of `combine` makes: one of a small tile, so that there are more threads.
+
+        Two are below each other: rows of the tile must divide what a block's threads have at a time.
+        """
+        return 1 if self.bm * self.bn <= 4096 or 1024 % self.bn else 2
 
     @property
     def name(self) -> str:
@@ -54,9 +57,9 @@ class Tile:
         """Return how many tiles a result has."""
         return ceil(m / self.bm) * ceil(n / self.bn)
 
-    def adder(self, *, wide: bool, beta: bool) -> dict[str, Any]:
+    def adder(self, *, wide: bool, beta: bool, split: int = 1) -> dict[str, Any]:
         """Return `combine`'s template arguments."""
-        return {"BM": self.bm, "BN": self.bn, "VECTORS": self.vectors, "WIDE": wide, "BETA": beta}
+        return {"BM": self.bm, "BN": self.bn, "VECTORS": self.vectors, "SPLIT": split, "WIDE": wide, "BETA": beta}
 
 
 class Way(NamedTuple):
@@ -68,7 +71,7 @@ class Way(NamedTuple):
 
 TENSOR, ALONG, ACROSS = Way(True), Way(False, True), Way(False, False)
 WAYS = (
-    (TENSOR, TENSOR), (ALONG, TENSOR), (ALONG, ALONG), (ALONG, ACROSS), (ACROSS, ALONG), (ACROSS, ACROSS),
+    (TENSOR, TENSOR), (ALONG, TENSOR), (ALONG, ALONG), (ALONG, ACROSS), (ACROSS, ALONG), (ACROSS, ACROSS), (ACROSS, TENSOR),
 )  # fmt: skip
 """What A and B are copied by. A by tensor copies beside a B that threads copy spills, or was seen to be 5 % slower."""
 
@@ -133,6 +136,9 @@ MORE: tuple[Tile, ...] = (
     RingConfiguration(96, 256, 32, 3, columns=8, registers=144, blocks=1, rate=92, alone=89, factor=0.91),
     RingConfiguration(128, 32, 32, 4, columns=4, registers=200, blocks=2, rate=82, alone=59, factor=1.13),
     RingConfiguration(128, 64, 32, 4, columns=4, registers=96, blocks=2, rate=83, alone=65.5, factor=0.98),
+    RingConfiguration(128, 128, 32, 3, columns=16, registers=216, blocks=2, rate=105, alone=80),
+    RingConfiguration(128, 96, 32, 3, columns=12, registers=200, blocks=2, rate=101, alone=78),
+    RingConfiguration(64, 192, 32, 3, columns=12, registers=200, blocks=2, rate=101, alone=78),
 )
 """Tiles that fit what is narrow, or short: they are compiled when they are first asked for."""
 FEW = 64  # rows of the result, of which these have fewer in vain
@@ -169,6 +175,7 @@ MIXED = 0.049  # more, for one of B along K beside an A that is copied across it
 MEMORY = 11.2  # bytes a clock of the GPU's memory, for each multiprocessor: what operands take at least
 BATCH = 650  # clocks of each further batch of parts that a thread of `combine` loads; a batch is 8 vectors
 PARTS = (2, 4, 8, 16)
+SPLIT = 8  # threads that add up parts of an element, at most
 
 MEASURED = {
     # m, n, k: configuration, steps of a share, microseconds, beside cuBLAS. H200, 1980 MHz, past the L2, NVRTC 13.5, NN.
@@ -182,7 +189,7 @@ MEASURED = {
     (64, 4096, 4096): (FLAT, 16, 52.4, 1.038),
     (8192, 128, 1024): (NARROW, 16, 53.3, 1.119),
     (2048, 2048, 2048): (LARGE, 32, 324.2, 1.048),
-    (128, 128, 8192): (SMALL, 8, 16.0, 0.923),
+    (128, 128, 8192): (SMALL, 8, 14.1, 1.021),
     (3000, 3000, 3000): (LARGE, 9, 1050.5, 1.180),
     (3072, 3072, 3072): (LARGE, 9, 1066.0, 1.203),
     (4096, 4096, 4096): (LARGE, 57, 2505.8, 1.072),
@@ -213,6 +220,20 @@ class Cut(NamedTuple):
         """How many sums these tiles are added up from; a share that is of two tiles makes two."""
         rest = (self.tiles - self.whole) * self.steps
         return self.tiles - self.whole + self.blocks - ceil(rest / lcm(self.steps, self.share))
+
+    @property
+    def adders(self) -> int:
+        """Blocks of `combine`, if a thread adds up all parts of its elements."""
+        tile = self.configuration
+        return (self.tiles - self.whole) * (tile.bm * tile.bn // (4 * tile.vectors * ADDERS))
+
+    def split(self, processors: int) -> int:
+        """Return how many threads add up parts of an element: several where tiles are few, and parts many."""
+        tile, split = self.configuration, 1
+        most = SPLIT if tile.vectors == 1 else min(SPLIT, 4 * ADDERS // tile.bn)
+        while split < most and self.adders * split < processors and self.steps > 8 * split * self.share:
+            split *= 2
+        return split
 
     def is_crowded(self, processors: int) -> bool:
         """Whether shares may lie two on one multiprocessor and none on another: they begin where a kernel before leaves room.
@@ -272,7 +293,7 @@ def clocks(
         few = cut.blocks <= processors and found.blocks <= 2
         each = 1 if few else found.blocks * ceil(cut.blocks / wave)
         busy += each * one(min(k, cut.share * found.bk), found.alone if few else found.rate) - each * store
-        batches = ceil(ceil(cut.steps / cut.share) / (8 // found.vectors))
+        batches = ceil(ceil(cut.steps / cut.share) / (8 // found.vectors * cut.split(processors)))
         after += COMBINE + BATCH * (batches - 1) + (found.launch / 2 if cut.whole else 0)
         after += 4 * tile * (2 * cut.parts + cut.tiles - cut.whole) / BYTES
     return found.factor * (found.launch + max(busy, 4 * k * (m + n) / (MEMORY * processors)) + after)

@@ -12,12 +12,12 @@ of few rows lanes are 2 down, 16 across.
 
 from __future__ import annotations
 
+from prism.kernels.sgemm.cut import ADDERS
 from prism.lang import (
-    block, const, constexpr, float4, float4_cast, float32, grid, group, id, int2, int32, int64, keep_order, partition, prism, ptr,
-    requires, shared, shuffle_xor, template, thread, uint32, warp,
-)
+    block, const, constexpr, float4, float4_cast, float32, grid, group, id, int2, int32, int64, keep_order, partition,
+    prism, ptr, requires, shared, shuffle_xor, template, thread, uint32, warp,
+)  # fmt: skip
 
-ADDERS = 256  # threads a block of `combine`
 
 
 @prism.device
@@ -144,7 +144,9 @@ def place(
 
 
 @prism.kernel
-@template(BM=constexpr(int), BN=constexpr(int), VECTORS=constexpr(int), WIDE=constexpr(bool), BETA=constexpr(bool))
+@template(
+    BM=constexpr(int), BN=constexpr(int), VECTORS=constexpr(int), SPLIT=constexpr(int), WIDE=constexpr(bool), BETA=constexpr(bool)
+)  # fmt: skip
 @requires(grid[1], block[1], thread[ADDERS])
 def combine(
     parts: ptr(const(float32)) @ grid[1], out: ptr(float32) @ grid[1], stride: int64 @ grid[1], m: int32 @ grid[1],
@@ -153,55 +155,75 @@ def combine(
 ):
     """`out = alpha * (the sum of its parts) + beta * out`, of the tiles from `tile` on: what is to be done after `ring` in parts.
 
-    Perspective: grid, of `BM * BN / (VECTORS * 1024)` blocks for each tile.
+    Perspective: grid, of `SPLIT * BM * BN / (VECTORS * 1024)` blocks for each tile.
     Shapes:      `parts`: as `ring` leaves them, tiles of BM x BN, at a multiple of 16 bytes; `out`: m x n, its rows `stride`
                  elements apart, all at multiples of 16 bytes, and n a multiple of 4, where `WIDE`. A tile has `steps`, of which
-                 a block of `ring` did `share`. `BN` divides 1024. A thread has `VECTORS` times 4 elements.
-    Cost:        one pass over the parts; a thread loads 8 vectors of 16 bytes at a time.
-    Numerics:    parts are added in float32, in the order of k.
+                 a block of `ring` did `share`. A thread has `VECTORS` times 4 elements, of every `SPLIT`-th part: 1, 2, 4 or 8.
+                 `BN` divides 1024 / `SPLIT` where there are two `VECTORS`.
+    Cost:        one pass over the parts; a thread loads 8 vectors of 16 bytes at a time; a barrier, where `SPLIT` is not 1.
+    Numerics:    parts are added in float32: every `SPLIT`-th in the order of k, then these sums.
     Test:        tests/kernels/test_sgemm_ring.py
     """
-    EACH: constexpr(int) = BM * BN // (VECTORS * 4 * ADDERS)  # blocks
     BATCH: constexpr(int) = 8 // VECTORS  # parts at a time
-    DOWN: constexpr(int) = 4 * ADDERS // BN  # rows from a thread's vector to the next
+    SUMS: constexpr(int) = 4 * VECTORS  # of a thread
+    LANES: constexpr(int) = ADDERS // SPLIT  # threads of a block that have elements of their own
+    DOWN: constexpr(int) = 4 * LANES // BN  # rows from a thread's vector to the next
+    EACH: constexpr(int) = BM * BN // (SUMS * LANES)  # blocks of a tile
     tiles_m: int32 @ grid[1] = (m + (BM - 1)) // BM
     tiles_n: int32 @ grid[1] = (n + (BN - 1)) // BN
     behind: int32 @ block[1] = id() // EACH  # of `tile`
+    within: int32 @ block[1] = id() % EACH
     corner: int2 @ block[1] = place(tile + behind, group_m, tiles_m, tiles_n)
     begin: int32 @ block[1] = behind * steps
     first: int32 @ block[1] = uint32(begin) // uint32(share)  # of the blocks that did some of the tile
     last: int32 @ block[1] = uint32(begin + steps - 1) // uint32(share)
-    within: int32 @ block[1] = id() % EACH * (VECTORS * 4 * ADDERS)
-    e: int32 @ thread[1] = within + 4 * (id() % ADDERS)  # of the tile's elements
-    row: int32 @ thread[1] = corner[0] * BM + e // BN
-    col: int32 @ thread[1] = corner[1] * BN + e % BN
-    with partition(out, thread[1], lambda q, v: (row + DOWN * q) * stride + col + v, races="none") as mine, group(thread[1]):
-        if row < m and col < n:
-            sums: float32[4 * VECTORS]
-            for v in range(4 * VECTORS):
+    with partition(out, block[1], 0, races="none") as whole, group(block[1]):
+        found: shared(float32[SUMS * ADDERS if SPLIT > 1 else 1])
+        t: int32 @ thread[1] = id()
+        own: int32 @ thread[1] = t % LANES
+        e: int32 @ thread[1] = SUMS * LANES * within + 4 * own  # of the tile's elements
+        row: int32 @ thread[1] = corner[0] * BM + e // BN
+        col: int32 @ thread[1] = corner[1] * BN + e % BN
+        sums: float32[SUMS] @ thread[1]
+        with group(thread[1]):
+            for v in range(SUMS):
                 sums[v] = 0.0
-            for p in range(first, last + 1, BATCH):
-                part: float4[8]
-                for i in range(BATCH):
-                    # Of a block's two parts, the second is the beginning of a tile that is not its first.
-                    at: int64 = 2 * (p + i) + (1 if (p + i) * share < begin else 0)
-                    for q in range(VECTORS):
-                        if p + i <= last:
-                            part[VECTORS * i + q] = float4_cast(parts[at * (BM * BN) + e + 4 * ADDERS * q])
-                for i in range(BATCH):
-                    for v in range(4 * VECTORS):
-                        if p + i <= last:
-                            sums[v] += part[VECTORS * i + v // 4][v % 4]
-            for q in range(VECTORS):
-                if row + DOWN * q < m:
-                    if WIDE:
-                        word: float4
-                        if BETA:
-                            word = float4_cast(mine[q, 0])
-                        for v in range(4):
-                            word[v] = alpha * sums[4 * q + v] + (beta * word[v] if BETA else 0.0)
-                        float4_cast[mine[q, 0]] = word
-                    else:
-                        for v in range(4):
-                            if col + v < n:
-                                mine[q, v] = alpha * sums[4 * q + v] + (beta * mine[q, v] if BETA else 0.0)
+            if row < m and col < n:
+                for p in range(first + t // LANES, last + 1, BATCH * SPLIT):
+                    part: float4[8]
+                    for i in range(BATCH):
+                        # Of a block's two parts, the second is the beginning of a tile that is not its first.
+                        q: int32 = p + i * SPLIT
+                        at: int64 = 2 * q + (1 if q * share < begin else 0)
+                        for x in range(VECTORS):
+                            if q <= last:
+                                part[VECTORS * i + x] = float4_cast(parts[at * (BM * BN) + e + 4 * LANES * x])
+                    for i in range(BATCH):
+                        for v in range(SUMS):
+                            if p + i * SPLIT <= last:
+                                sums[v] += part[VECTORS * i + v // 4][v % 4]
+        if SPLIT > 1:
+            with partition(found, thread[1], offset=SUMS * t) as mine, group(thread[1]):
+                for v in range(SUMS):
+                    mine[v] = sums[v]
+        with (
+            partition(whole, thread[1], lambda q, v: (row + DOWN * q) * stride + col + v, races="none") as mine,
+            group(thread[1]),
+        ):  # fmt: skip
+            if t < LANES and row < m and col < n:
+                for other in range(1, SPLIT):
+                    for v in range(SUMS):
+                        sums[v] += found[SUMS * (t + other * LANES) + v]
+                for q in range(VECTORS):
+                    if row + DOWN * q < m:
+                        if WIDE:
+                            word: float4
+                            if BETA:
+                                word = float4_cast(mine[q, 0])
+                            for v in range(4):
+                                word[v] = alpha * sums[4 * q + v] + (beta * word[v] if BETA else 0.0)
+                            float4_cast[mine[q, 0]] = word
+                        else:
+                            for v in range(4):
+                                if col + v < n:
+                                    mine[q, v] = alpha * sums[4 * q + v] + (beta * mine[q, v] if BETA else 0.0)

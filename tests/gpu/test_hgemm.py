@@ -9,7 +9,7 @@ import prism
 from prism.host.call import call
 from prism.kernels.hgemm import Configuration, cuts
 from prism.kernels.hgemm.candidates import all_cuts
-from prism.kernels.hgemm.singles import single
+from prism.kernels.hgemm.singles import forms
 from prism.lib.algorithms.hgemm.api import decide_hgemm
 from tests.kernels.test_hgemm import relu
 
@@ -76,12 +76,12 @@ def test_configurations(configuration: Configuration, layout: str) -> None:
 
 @pytest.mark.parametrize("layout", LAYOUTS)
 def test_what_single_products_have(layout: str) -> None:
-    """Clusters that share, narrow tiles, more numbers of parts, shares of K, with what comes after: a third in each layout."""
+    """Clusters, tiles of any width, more numbers of parts, shares of K, copied operands, with what comes after: some."""
     first = list(LAYOUTS).index(layout)
     for m, n, k in ((16, 264, 4104), (264, 520, 2056)):
         a, b, bias = laid(m, k, layout[0]), laid(k, n, layout[1]), small(n)
-        some = [one for one in single(m, n, k, 132, LAYOUTS[layout]) if one.shares in (1, 3)]
-        for one in some[first % 3 :: 3]:
+        some = [one for found in forms(m, n, k, 132, LAYOUTS[layout]) for one in found.some if one.shares in (1, 3)]
+        for one in some[7 * first :: 37]:
             out = torch.full((m, n), torch.nan, device="cuda", dtype=torch.float32)
             cut(a, b, out, one)
             assert torch.equal(out.double(), product(a, b)), (m, n, k, one.name)

@@ -22,7 +22,7 @@ from prism.kernels.hgemm.configurations import (
     follows_late,
     rows_in_sectors,
 )
-from prism.kernels.hgemm.singles import MEASURED_SINGLE, choose_single
+from prism.kernels.hgemm.singles import MEASURED_SINGLE, choose_single, more_forms
 
 LAYOUTS = {"NN": (False, True), "NT": (False, False), "TN": (True, True), "TT": (True, False)}
 
@@ -204,6 +204,30 @@ def test_choices_fit_the_device() -> None:
             slabs = t.slabs * t.slab_rows * t.slab_columns * out_bytes
             ahead = 8 * (by[0] * cut.bm + by[1] * t.wide)  # two slabs' factors and bias, of 4 bytes
             assert 0 < slabs <= (226 << 10) - operands - ahead, (cut.name, outside, out_bytes, by)
+        workers, helpers = cut.registers()
+        assert 128 * (cut.consumers * workers + helpers) <= 65536, cut.name
+
+
+@pytest.mark.parametrize("layout", LAYOUTS)
+def test_forms_of_single_products_fit_the_device(layout: str) -> None:
+    """With results of 2 and of 4 bytes, as shares are, and all terms; clusters bring equal parts of a tile."""
+    for packed in range(4):
+        for cut in more_forms(LAYOUTS[layout], packed).some:
+            lying = cut.packed_layout(LAYOUTS[layout])
+            trans = cut.transposes_out(lying)
+            a, b = lying[::-1] if trans else lying
+            assert cut.cluster <= 8 and not (trans and cut.shares > 1), cut.name
+            for out_bytes, terms in itertools.product((4,) if cut.shares > 1 else (2, 4), (Terms(), Terms(2, 2, 2))):
+                t = cut.cut(transpose_a=a, transpose_b=b, out_bytes=out_bytes, trans=trans, terms=terms)
+                assert t.part_a * t.cluster_n == t.rows_a and t.part_b * t.cluster_m == t.rows_b and t.stages > 1, (
+                    cut.name
+                )
+                room = (226 << 10) - t.stages * (t.rows_a * t.columns_a + t.rows_b * t.columns_b) * 2
+                if cut.parts > 1:  # the sums, in rows of their own banks
+                    assert 4 * t.bm * (t.bn + 8) <= room, cut.name
+                else:
+                    ahead = 8 * (2 * cut.bm + t.wide) if terms.bias else 0
+                    assert 0 < t.slabs * t.slab_rows * t.slab_columns * out_bytes <= room - ahead, cut.name
         workers, helpers = cut.registers()
         assert 128 * (cut.consumers * workers + helpers) <= 65536, cut.name
 

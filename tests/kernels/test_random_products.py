@@ -1,4 +1,7 @@
-"""What is chosen for products of random shapes, beside what was measured there, on an H200 (asv_bench/random_products.py)."""
+"""What is chosen for products of random shapes, beside what was measured there, on an H200 (asv_bench/random_products.py).
+
+Tests of prism/lib/algorithms/sgemm/choice.py; kernels/hgemm/singles.py, estimate.py and correction.py.
+"""
 
 import json
 import math
@@ -13,8 +16,8 @@ from prism.kernels.hgemm.configurations import resident_clusters
 from prism.kernels.hgemm.singles import forms
 from prism.kernels.sgemm.cut import FewCut
 from prism.lib.algorithms.sgemm import api as sgemms
+from prism.lib.algorithms.sgemm.choice import name_of
 from prism.lib.algorithms.sgemm.few import fit
-from prism.lib.algorithms.sgemm.ring import Operand, Staged
 from prism.lib.views import view_of
 from prism.runtime.arrays import ArrayInfo
 
@@ -49,14 +52,8 @@ def way_of(text: str) -> str:
     """Return what `sgemm` chooses for a shape, as the table names it."""
     product = product_of(*parsed(text))
     way = sgemms.choose_way(product, "auto", HOPPER)
-    if not isinstance(way, Staged):
-        assert not isinstance(way, FewCut) or way == fit(way, product)
-        return way.name
-    return f"{way.cut.name} {copied(way.a)} {copied(way.b)}"
-
-
-def copied(one: Operand) -> str:
-    return "pack" if one.packed else "tensor" if one.way.tensor else "along" if one.way.along else "across"
+    assert not isinstance(way, FewCut) or way == fit(way, product)
+    return name_of(way)
 
 
 def hgemm_of(text: str) -> str:
@@ -66,18 +63,18 @@ def hgemm_of(text: str) -> str:
 
 @pytest.mark.parametrize(
     ("name", "way", "mean", "most", "beside"),
-    [("hgemm_random.json", hgemm_of, 1.045, 1.25, 1.15), ("sgemm_random.json", way_of, 1.035, 1.25, 1.1)],
+    [("hgemm_random.json", hgemm_of, 1.03, 1.12, 1.18), ("sgemm_random.json", way_of, 1.035, 1.25, 1.15)],
 )  # fmt: skip
 def test_what_is_chosen_is_near_the_best(name: str, way, mean: float, most: float, beside: float) -> None:
     """Of shapes that the models were fitted to: `mean` times as long as the best in the mean, and `most` at 19 of 20.
 
-    `beside`: the geometric mean of cuBLAS's time by its own. What was not measured at a shape is chosen at few: of float32 at one
-    of five, mostly `few` in ways that were added when these were measured.
+    `beside`: the geometric mean of cuBLAS's time by its own. What was not measured at a shape is chosen at up to one of three:
+    half of the shapes were measured before there were tiles of any width.
     """
     seen = table(name)
     chosen = {text: way(text) for text in seen}
     known = {text: seen[text][found] for text, found in chosen.items() if found in seen[text]}
-    assert len(known) >= 0.8 * len(seen)
+    assert len(known) >= 0.6 * len(seen)
     behind = [took / min(us for one, us in seen[text].items() if one != "cuBLAS") for text, took in known.items()]
     assert math.exp(np.log(behind).mean()) <= mean and np.percentile(behind, 95) <= most
     assert math.exp(np.mean([math.log(seen[text]["cuBLAS"] / took) for text, took in known.items()])) >= beside
@@ -91,6 +88,7 @@ def test_parts_of_k_are_of_one_round(text: str) -> None:
     m, n, k, layout = parsed(text)
     outside = layout[0] == "T", layout[1] == "N"
     found = choose_single(m, n, k, 132, outside)
-    size = (n, m) if found.transposes_out(outside) else (m, n)
+    size = (n, m) if found.transposes_out(found.packed_layout(outside)) else (m, n)
     assert found.parts == 1 or math.prod(found.tiles(*size)) <= resident_clusters(found, 132)
-    assert all(one.parts == 1 for one in forms(8192, 8192, 64, 132, outside)), "a large result has more tiles than run"
+    large = [one for some in forms(8192, 8192, 64, 132, outside) for one in some.some]
+    assert large and all(one.parts == 1 for one in large), "a large result has more tiles than run"

@@ -18,7 +18,13 @@ from prism.runtime.build import entry_of
 from prism.runtime.compile import compile_cubin
 from tests.rarely import rarely
 
-WAYS = dict(zip(("tensor", "along-tensor", "along", "along-across", "across-along", "across"), rings.WAYS, strict=True))
+WAYS = dict(
+    zip(
+        ("tensor", "along-tensor", "along", "along-across", "across-along", "across", "across-tensor"),
+        rings.WAYS,
+        strict=True,
+    )
+)
 """By what copies A and B: tensor copies, or threads along k or across it."""
 
 
@@ -28,8 +34,8 @@ def program(cut, ways, wide, beta):
 
 
 @functools.cache
-def adder(cut, wide, beta):
-    return prism.check(combine, cut.adder(wide=wide, beta=beta))
+def adder(cut, wide, beta, split=1):
+    return prism.check(combine, cut.adder(wide=wide, beta=beta, split=split))
 
 
 def lying(x, way: rings.Way, gap: int):
@@ -50,7 +56,7 @@ def lying(x, way: rings.Way, gap: int):
 
 
 def multiplied(
-    m, n, k, cut=HOST, *, ways="tensor", wide=True, beta=0.0, share=None, wave=0, blocks=2, pad=4, **options,
+    m, n, k, cut=HOST, *, ways="tensor", wide=True, beta=0.0, share=None, wave=0, blocks=2, pad=4, split=1, **options,
 ):  # fmt: skip
     """Run the kernel, checked, on small integers, whose sums are exact; return what it makes, and what it should.
 
@@ -73,8 +79,8 @@ def multiplied(
         run(program(cut, ways, True, False), way.blocks, cut.threads, arguments, check=True, **options)
         assert way.parts == np.count_nonzero(~np.isnan(parts)) / (cut.bm * cut.bn)
         arguments = (parts, flat, n + pad, m, n, way.whole, way.steps, way.share, 2, 2.0, beta)
-        adders = (way.tiles - way.whole) * cut.bm * cut.bn // (cut.vectors * 4 * ADDERS)
-        run(adder(cut, wide, beta != 0), adders, ADDERS, arguments, check=True, **options)
+        adders = split * (way.tiles - way.whole) * cut.bm * cut.bn // (cut.vectors * 4 * ADDERS)
+        run(adder(cut, wide, beta != 0, split), adders, ADDERS, arguments, check=True, **options)
     assert np.isnan(out[:, n:]).all(), "written beside the result"
     return out[:, :n], 2 * (a @ b) + (beta * before if beta else 0)
 
@@ -152,6 +158,13 @@ def test_wider_threads(cut: RingConfiguration, ways: str) -> None:
     assert exact(64, 260, 40, cut, ways=ways)
 
 
+@pytest.mark.parametrize("cut", rings.MORE[3:], ids=lambda cut: cut.name)
+def test_tiles_of_which_two_blocks_have_as_many_sums_as_one_of_the_largest(cut: RingConfiguration) -> None:
+    """Of 12 columns a thread, and of 16: whole, in parts, of rows that begin anywhere."""
+    assert exact(cut.bm + 4, cut.bn + 36, 40, cut, ways="tensor")
+    assert exact(cut.bm - 3, cut.bn + 5, 2 * cut.bk + 5, cut, ways="across-along", wide=False, pad=1, share=2)
+
+
 @pytest.mark.parametrize(("share", "wide"), [(1, False), (1, True), (3, False), (3, True)])
 def test_parts(share: int, wide: bool) -> None:
     """Four steps a tile: each a part, or three a share, most of which are of two tiles."""
@@ -164,6 +177,15 @@ def test_parts(share: int, wide: bool) -> None:
 def test_whole_tiles_and_parts(share: int) -> None:
     """Of five tiles four are done whole."""
     assert exact(260, 36, 68, share=share, wave=2, beta=0.5)
+
+
+@pytest.mark.parametrize("split", [2, 4, 8])
+def test_parts_that_several_threads_add_up(split: int) -> None:
+    """Of an element: as many parts as they are, fewer, and more."""
+    assert exact(20, 36, 11 * 32, share=1, split=split)
+    assert exact(60, 70, 4 * 32, share=3, split=split, wide=False, beta=0.5, pad=1)
+    wide = RingConfiguration(64, 128, 32, 2, columns=8, registers=200)
+    assert exact(33, 140, 9 * 32, wide, share=1, split=split, beta=0.5)
 
 
 def test_more_parts_than_are_loaded_at_a_time() -> None:
@@ -182,7 +204,7 @@ def test_old_values_are_read_where_beta_is_not_0_alone() -> None:
 
 @pytest.mark.covering(1)
 @pytest.mark.parametrize("ways", WAYS)
-@pytest.mark.parametrize("cut", TILES, ids=lambda cut: cut.name)
+@pytest.mark.parametrize("cut", (*TILES, *rings.MORE[3:]), ids=lambda cut: cut.name)
 def test_machine_code(cut: RingConfiguration, ways: str) -> None:
     """No sum is kept in memory, and the shared memory is what the configuration says, and the barriers."""
     entry = entry_of(program(cut, ways, True, False), "sm_90a")
@@ -214,7 +236,8 @@ def test_the_model_is_near_what_was_measured(shape) -> None:
     tolerance = 0.05 if cut.parts <= 16 * cut.tiles else 0.12
     assert clocks(cut, m, n, 132) == pytest.approx(time * 1980, rel=tolerance)
     best = min(clocks(other, m, n, 132) for other in rings.cuts(*shape))
-    assert best >= 0.95 * clocks(cut, m, n, 132), "the model would choose much otherwise"
+    close = 0.95 if cut.split(132) == 1 else 0.93  # several threads add up parts: shorter shares were not measured
+    assert best >= close * clocks(cut, m, n, 132), "the model would choose much otherwise"
 
 
 def test_shares_that_may_crowd_one_multiprocessor_are_not_offered() -> None:

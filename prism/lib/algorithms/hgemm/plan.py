@@ -28,6 +28,7 @@ from prism.kernels.hgemm import (
     shape_key,
 )
 from prism.kernels.hgemm import shares as sums
+from prism.kernels.sgemm import pack as packing
 from prism.lang.surface import Kernel
 from prism.lang.types import SCALARS
 from prism.lib import tuned
@@ -39,6 +40,8 @@ from prism.runtime.tensor_maps import PIECE, SECTOR
 if TYPE_CHECKING:
     from prism.lang.tree.plan import Program
 
+LINE = 64
+"""Elements that rows of a copied operand begin at multiples of."""
 SHARES = 4
 """What a kernel's `BATCH` is where its products are shares of K."""
 NO_SCALE, ONE_SCALE, EACH_SCALE = 0, 1, 2
@@ -288,7 +291,33 @@ def _plain(laid: Laid, cut: Configuration, plain: bool) -> tuple[Instance, dict[
 def _steps(laid: Laid, machine: Machine, cut: Configuration | None, scratch: Scratch) -> tuple[Step, ...]:
     """Return the launches of one product: mostly one."""
     cut = cut or _choose(laid, machine)
+    if cut.packed:
+        copies, laid = _pack(laid, cut, scratch)
+        return (*copies, *_steps(laid, machine, replace(cut, packed=0), scratch))
     return _in_shares(laid, machine, cut, scratch) if cut.shares > 1 else (_step(laid, machine, cut, scratch),)
+
+
+def _pack(laid: Laid, cut: Configuration, scratch: Scratch) -> tuple[tuple[Step, ...], Laid]:
+    """Return the launches that copy operands of one product to where they have K inside, and the product of these."""
+    assert laid.batch == 0 and not laid.trans
+    steps, made = [], []
+    for number, (view, outside) in enumerate(zip((laid.a, laid.b), laid.outside, strict=True)):
+        if not cut.packed >> number & 1:
+            made.append((view, outside))
+            continue
+        found = view.turn() if outside else view  # rows or columns of the result, by K
+        (extent, k), (apart, near) = found.shape, (stride // view.size for stride in found.strides)
+        pitch = -(-k // LINE) * LINE
+        room = scratch.take(view.scalar, extent * pitch)
+        given = {"x": view.buffer, "rs": apart, "cs": near, "m": extent, "n": k, "out": room, "stride": pitch}
+        many = -(-extent // packing.SIDE) * -(-k // packing.SIDE)
+        kernel = instance_of(packing.pack, {"T": view.scalar, "TRANSPOSE": outside})
+        steps.append(Step(kernel, many, packing.THREADS, given))
+        made.append(
+            (View(SCRATCH, view.scalar, (extent, k), (pitch * view.size, view.size), offset=room.offset), False)
+        )
+    (a, a_outside), (b, b_outside) = made
+    return tuple(steps), replace(laid, a=a, b=b, outside=(a_outside, b_outside))
 
 
 def _in_shares(laid: Laid, machine: Machine, cut: Configuration, scratch: Scratch) -> tuple[Step, Step]:

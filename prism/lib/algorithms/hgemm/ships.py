@@ -9,6 +9,7 @@ from collections.abc import Iterator
 
 from prism.host.plan import Machine
 from prism.kernels.hgemm import Configuration, choose_single, identity
+from prism.kernels.hgemm.configurations import MEASURED
 from prism.lib.algorithms.hgemm import plan as hgemm_plans
 from prism.lib.algorithms.hgemm.api import INPUTS
 from prism.lib.algorithms.hgemm.product import NO_BIAS
@@ -48,13 +49,18 @@ _SIDES = (
 USUAL = (*((m, n, k) for m in _ROWS for n, k in _LAYERS), *((side, side, side) for side in _SIDES))
 """Shapes by which it is decided: m x n x k."""
 _FEWEST = 2  # of these shapes take what ships
+_MOST = 27  # configurations of a layout, those that most of the shapes take
 
 
 @functools.cache
 def usual_cuts(layout: tuple[bool, bool], bytes_: int = 2) -> tuple[Configuration, ...]:
-    """Return what suits several usual shapes of a layout; `bytes_`: of an element of the matrices. Shares of K never ship."""
+    """Return what suits most usual shapes of a layout; `bytes_`: of an element of the matrices.
+
+    Shares of K never ship, nor products of operands that are copied first.
+    """
     chosen = Counter(choose_single(m, n, -(-k * bytes_ // 2), _PROCESSORS, layout) for m, n, k in USUAL)
-    return tuple(cut for cut, shapes in chosen.items() if shapes >= _FEWEST and cut.shares == 1)
+    some = [cut for cut, shapes in chosen.items() if shapes >= _FEWEST and cut.shares == 1 and not cut.packed]
+    return tuple(sorted(some, key=lambda cut: (cut not in MEASURED.values(), -chosen[cut]))[:_MOST])
 
 
 def instances(gpu: Machine) -> Iterator[Instance]:

@@ -12,16 +12,17 @@ import numpy as np
 from prism.host import repeat
 from prism.host.call import Decision, Result, call
 from prism.host.plan import OUT, Machine, Plan, Scratch, Step, instance_of
-from prism.kernels.sgemm import HOST, LESSON, VARIANTS, Configuration, Layout, choose, clocks
+from prism.kernels.sgemm import HOST, LESSON, VARIANTS, Configuration, Layout, choose
 from prism.kernels.sgemm.cut import FewCut
 from prism.kernels.sgemm.ring_configurations import MEASURED, Cut
 from prism.lang.intrinsics.layouts import nest
 from prism.lang.tree.plan import Program
 from prism.lib.algorithms.matmul.arguments import batch_of, require_like_result, require_operands
 from prism.lib.algorithms.sgemm import bf16x6 as sgemm_bf16x6
+from prism.lib.algorithms.sgemm import choice as sgemm_choice
 from prism.lib.algorithms.sgemm import few as sgemm_few
 from prism.lib.algorithms.sgemm import ring as sgemm_ring
-from prism.lib.algorithms.sgemm.matrices import SIZE, WIDE, Product, matrix_of
+from prism.lib.algorithms.sgemm.matrices import SIZE, Product, matrix_of
 from prism.lib.algorithms.sgemm.ring import Staged
 from prism.lib.views import MOST, View, new_view, view_of
 from prism.runtime.arrays import ArrayInfo
@@ -29,11 +30,6 @@ from prism.runtime.instance import Instance
 
 _KIND = "float32"
 RING, ASYNC = "ring", "async"
-FIFTH, ONE_BY_ONE = (
-    1.03,
-    1.117,
-)  # how much longer the fifth variant takes than its model says, and where not loaded by fours
-STORED = 0.85  # clocks of a multiprocessor for an element that it does not store by fours
 
 
 def sgemm(
@@ -266,27 +262,15 @@ def choose_way(product: Product, way: str, machine: Machine, cut: Cut | None = N
     fifth = choose(product.batches, *product.sizes, processors)
     if not sgemm_ring.has_async(arch) or k == 0:
         return fifth
+    if hopper and way == "auto" and product.batches == 1 and product.sizes not in MEASURED:
+        return sgemm_choice.choose(product, processors)
     staged = sgemm_ring.arrange(product, processors, tensor=hopper and way != ASYNC, cut=cut)
     if way != "auto":
         return staged
     if hopper and product.sizes not in MEASURED:  # small tiles are faster, at times, where all threads copy
-        staged = min(
-            staged, sgemm_ring.arrange(product, processors, tensor=False, hopper=True), key=lambda one: one.clocks
-        )
-    tiles = _clocks_of_fifth(product, fifth, processors)
-    few = sgemm_few.choose(product, processors) if hopper else None
-    if few is not None and few[0] < min(staged.clocks, tiles):
-        return few[1]
-    return staged if staged.clocks < tiles else fifth
-
-
-def _clocks_of_fifth(product: Product, fifth: Configuration, processors: int) -> float:
-    """Return about how long the fifth variant takes, as the ring's and `few`'s models count."""
-    (m, n, _), (a, b, c) = product.sizes, product.layouts
-    slower = FIFTH * (1.0 if a.wide and b.wide else ONE_BY_ONE)
-    stored = 0.0 if c.wide and n % WIDE == 0 else STORED * product.batches * m * n / processors
-    found: float = slower * clocks(fifth, product.batches, *product.sizes, processors) + stored
-    return found
+        copied = sgemm_ring.arrange(product, processors, tensor=False, hopper=True)
+        staged = min(staged, copied, key=lambda one: one.clocks)
+    return staged if staged.clocks < sgemm_choice.clocks_of_fifth(product, fifth, processors) else fifth
 
 
 @functools.lru_cache(maxsize=1024)

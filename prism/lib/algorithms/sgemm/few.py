@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import replace
 from typing import Any
 
@@ -23,15 +24,12 @@ def fit(cut: FewCut, product: Product) -> FewCut:
     return replace(cut, along=along, vector=vector if inside == 1 else 0, lanes=lanes, side=side)
 
 
-def choose(product: Product, processors: int) -> tuple[float, FewCut] | None:
-    """Return the best cut of a product, and about how many clocks it takes; None where rows are too many, or it is a batch."""
+def ways(product: Product, processors: int) -> Iterator[tuple[FewCut, float]]:
+    """Yield the cuts of a product, not of a batch, and about how many clocks each takes; none where rows are too many."""
     m, n, k = product.sizes
-    if product.batches > 1:
-        return None
-    some = [fit(cut, product) for cut in few_configurations.cuts(m)]
-    return min(
-        ((few_configurations.clocks(cut, n, k, processors), cut) for cut in some), key=lambda one: one[0], default=None
-    )
+    for cut in few_configurations.cuts(m):
+        found = fit(cut, product)
+        yield found, few_configurations.clocks(found, n, k, processors)
 
 
 def instance_for(cut: FewCut, beta: bool) -> Instance:

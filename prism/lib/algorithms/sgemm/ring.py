@@ -140,9 +140,10 @@ class Staged:
                 split = {**given, "out": parts, "stride": found.bn, "alpha": 1.0, "beta": 0.0}
                 split |= {"tile": cut.whole, "end": cut.tiles, "share": cut.share}
                 yield Step(self.kernel(True, False), cut.blocks, found.threads, split)
+                split = cut.split(self.processors)
                 added = {**sizes, **out, "parts": parts, "tile": cut.whole, "steps": cut.steps, "share": cut.share}
-                each = found.bm * found.bn // (found.vectors * WIDE * ADDERS)
-                yield Step(adder(found, self.wide, beta != 0), (cut.tiles - cut.whole) * each, ADDERS, added)
+                kernel = adder(found, self.wide, beta != 0, split)
+                yield Step(kernel, cut.adders * split, ADDERS, added)
 
 
 def arrange(
@@ -152,7 +153,7 @@ def arrange(
 
     `cut`: the tiles, by default as it suits the shape, on a Hopper GPU or another.
     """
-    a, b, (m, n, k), batches = product.a, product.b, product.sizes, product.batches
+    a, b, (m, n, k) = product.a, product.b, product.sizes
     *layouts, (_, wide) = product.layouts
     wide = wide and n % WIDE == 0
     if not tensor:
@@ -161,6 +162,13 @@ def arrange(
         )  # fmt: skip
         cut = cut or rings.choose(m, n, k, processors, rings.HOPPER_TILES if hopper else rings.ASYNC_TILES)
         return Staged(product, left, right, cut, wide, processors, (layouts[0], layouts[1]))
+    return min(arrangements(product, processors, cut), key=lambda staged: staged.clocks)
+
+
+def arrangements(product: Product, processors: int, cut: rings.Cut | None = None) -> list[Staged]:
+    """Return the ways to make products with tensor copies: operands copied first, or not."""
+    a, b, (m, n, k), batches = product.a, product.b, product.sizes, product.batches
+    wide = product.layouts[2].wide and n % WIDE == 0
     left = operand(a, (k, m), (a.columns, a.rows), batches)
     right = operand(b, (k, n), (b.rows, b.columns), batches)
     among = (*rings.TILES, *rings.MORE, *(rings.FEW_ROWS if m <= rings.FEW else ()))
@@ -168,7 +176,7 @@ def arrange(
     for one, other in copies(left, right):
         chosen = cut or rings.choose(m, n, k, processors, among, taken_by_copies(one, other), wide=wide)
         found.append(Staged(product, one, other, chosen, wide, processors, None))
-    return min(found, key=lambda staged: staged.clocks)
+    return found
 
 
 def taken_by_copies(a: Operand, b: Operand) -> tuple[float, float]:
@@ -192,9 +200,9 @@ def instance_for(cut: rings.Tile, a: rings.Way | Layout, b: rings.Way | Layout, 
     return instance_of(kernel, cut.template(a, b, wide=wide, beta=beta))
 
 
-def adder(cut: rings.Tile, wide: bool, beta: bool) -> Instance:
+def adder(cut: rings.Tile, wide: bool, beta: bool, split: int = 1) -> Instance:
     """Return the kernel that adds up parts of a configuration's tiles."""
-    return instance_of(combine, cut.adder(wide=wide, beta=beta))
+    return instance_of(combine, cut.adder(wide=wide, beta=beta, split=split))
 
 
 def packer(transposed: bool) -> Instance:
