@@ -98,7 +98,7 @@ def prepare(
     T=dtype, INDEX=dtype, CUT=constexpr(BackwardCut), TERMS=constexpr(Terms), ADDED=constexpr(bool), MASKED=constexpr(bool),
     OF_KEYS=constexpr(bool), OF_VALUES=constexpr(bool),
 )  # fmt: skip
-@requires(grid[1], block[1], thread[CUT.threads])
+@requires(grid[1], block[1], thread["CUT.threads"])
 @attr("__launch_bounds__(CUT.threads, 1)")
 def change_keys(
     q: const(CUtensorMap(T, 1, 1, CUT.rows, CUT.dim, swizzle=128)) @ grid[1],
@@ -168,7 +168,7 @@ def change_keys(
                 low[h] = (c - ahead - apart if TERMS.causal else 0) if c < at.length else at.others + CUT.rows
                 high[h] = c + back - apart + 1 if TERMS.window else at.others + CUT.rows
 
-        @requires(block[1], thread[CUT.threads])
+        @requires(block[1], thread["CUT.threads"])
         def bring(head: int32 @ block[1], j: int32 @ block[1], tile: int32 @ block[1]):
             """Load queries of a head from row j on, what is theirs of the result's gradient, and `tile` of their sums."""
             # One wait for all three: ptxas 13.0 wants none between products of one fence.
@@ -202,7 +202,7 @@ def change_keys(
                         steps[i] = scores[i] * step
                 round_pairs(slopes, steps)
 
-        @requires(block[1], thread[CUT.threads])
+        @requires(block[1], thread["CUT.threads"])
         def bring_keys():
             """Load the block's own keys and values."""
             with claim(k_tile, loader) as k_in, claim(v_tile, loader) as v_in, one(thread):
@@ -210,7 +210,7 @@ def change_keys(
                     tma_load(k_in, k[at.end, at.head, first, 0])
                     tma_load(v_in, v[at.end, at.head, first, 0])
 
-        @requires(block[1], thread[CUT.threads])
+        @requires(block[1], thread["CUT.threads"])
         def store_gradients():
             """Store the tiles of keys and values, where their gradients are by now."""
             with claim(k_tile, storer) as done_k, claim(v_tile, storer) as done_v, one(thread):
@@ -225,7 +225,7 @@ def change_keys(
             begin_rows()
         with claim(k_tile, consumers) as k_now, claim(v_tile, consumers) as v_now:
 
-            @requires(block[1], thread[CUT.threads])
+            @requires(block[1], thread["CUT.threads"])
             def go_over_rows(tile: int32 @ block[1], head: int32 @ block[1]):
                 """Add up gradients over a head's queries, whose first tile of rows is `tile`."""
                 for j in range(see.begin, see.end, CUT.rows):
@@ -288,7 +288,7 @@ def change_keys(
 
 @prism.kernel
 @template(T=dtype, INDEX=dtype, CUT=constexpr(BackwardCut), PACKED=constexpr(bool))
-@requires(grid[1], block[1], thread[128 * CUT.groups])
+@requires(grid[1], block[1], thread["128 * CUT.groups"])
 @attr("__launch_bounds__(128 * CUT.groups)")
 def finish(
     dq_sums: ptr(const(float32)) @ grid[1], dq: CUtensorMap(T, 1, 1, CUT.rows, CUT.dim, swizzle=128) @ grid[1],

@@ -30,7 +30,7 @@ class Lot:
 
 @prism.device
 @template(INDEX=dtype, PACKED=constexpr(bool), SIZE=constexpr(int), ROWS=constexpr(int), THREADS=constexpr(int))
-@requires(block[1], thread[THREADS])
+@requires(block[1], thread["THREADS"])
 def find_lot(
     tile: int32 @ block[1], offsets: ptr(const(INDEX)) @ grid[1], of_others: ptr(const(INDEX)) @ grid[1],
     of_rows: ptr(const(INDEX)) @ grid[1], sequences: int32 @ grid[1], heads: int32 @ grid[1], length: int32 @ grid[1],

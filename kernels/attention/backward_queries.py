@@ -17,7 +17,7 @@ from prism.lang import (
 
 @prism.kernel
 @template(T=dtype, INDEX=dtype, CUT=constexpr(BackwardCut), TERMS=constexpr(Terms))
-@requires(grid[1], block[1], thread[CUT.threads])
+@requires(grid[1], block[1], thread["CUT.threads"])
 @attr("__launch_bounds__(CUT.threads, 1)")
 def change_queries(
     q: const(CUtensorMap(T, 1, 1, CUT.keys, CUT.dim, swizzle=128)) @ grid[1],

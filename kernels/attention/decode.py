@@ -22,7 +22,7 @@ from prism.lib.thread import operators
 
 @prism.kernel
 @template(T=dtype, CUT=constexpr(DecodeCut))
-@requires(grid[1], block[1], thread[CUT.threads])
+@requires(grid[1], block[1], thread["CUT.threads"])
 @attr("__launch_bounds__(CUT.threads, CUT.blocks)")
 def decode(
     q: ptr(const(T)) @ grid[1], k: const(CUtensorMap(T, 1, 1, 1, CUT.box, CUT.dim, swizzle=128)) @ grid[1],
@@ -62,7 +62,7 @@ def decode(
         with loader, one(thread):
             prefetch_map(k)
 
-        @requires(block[1], thread[CUT.threads])
+        @requires(block[1], thread["CUT.threads"])
         def attend_piece(
             piece: int32 @ block[1], length: int32 @ block[1], first: int32 @ block[1], last: int32 @ block[1],
             start: int32 @ block[1], tiles: int32 @ block[1],

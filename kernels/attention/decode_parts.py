@@ -24,7 +24,7 @@ def join(a: Part @ thread[1], b: Part @ thread[1]) -> Part @ thread[1]:
 
 @prism.kernel
 @template(T=dtype, CUT=constexpr(AddCut))
-@requires(grid[1], block[1], thread[CUT.threads])
+@requires(grid[1], block[1], thread["CUT.threads"])
 def add_parts(
     o: ptr(T) @ grid[1], lse: ptr(float32) @ grid[1], parts: ptr(const(float32)) @ grid[1],
     part_logs: ptr(const(float32)) @ grid[1], leaders: ptr(const(int32)) @ grid[1], s: Sizes @ grid[1],

@@ -47,7 +47,7 @@ def put_rows(
 
 @prism.device
 @template(OUT=dtype, CUT=constexpr(Cut), PACKED=constexpr(bool))
-@requires(block[1], thread[CUT.threads])
+@requires(block[1], thread["CUT.threads"])
 def leave(
     sums: fragment(float32, 64, CUT.dim_v) @ warpgroup[1], factor: float32[2] @ thread[1],
     map_out: CUtensorMap(OUT, 1, 1, CUT.rows, CUT.dim_v, swizzle=CUT.span_out) @ grid[1], whole: ptr(OUT) @ block[1],
@@ -85,7 +85,7 @@ def leave(
 @template(
     T=dtype, W=dtype, OUT=dtype, INDEX=dtype, CUT=constexpr(Cut), TERMS=constexpr(Terms), SCORE=function, PLAIN=constexpr(bool),
 )  # fmt: skip
-@requires(grid[1], block[1], thread[CUT.threads])
+@requires(grid[1], block[1], thread["CUT.threads"])
 @attr("__launch_bounds__(CUT.threads, 1)")
 def attend(
     q: const(CUtensorMap(T, 1, 1, CUT.rows, CUT.dim, swizzle=CUT.span)) @ grid[1],
@@ -133,7 +133,7 @@ def attend(
         consumers, loader, storer, scheduler = roles(warp, 4 * CUT.groups, 1, 1, 1)
         share_registers(workers, helpers, MANY=CUT.registers, FEW=CUT.loader_registers)
 
-        @requires(block[1], thread[CUT.threads])
+        @requires(block[1], thread["CUT.threads"])
         def make_tile(tile: int32 @ block[1]):
             """Make a tile of the result."""
             at: Place @ block[1] = find_place(offsets, key_offsets, tile, s, scheduler, CUT=CUT, PACKED=TERMS.packed)
@@ -178,7 +178,7 @@ def attend(
                     for i in range(count(sums)):
                         sums[i] *= factor[i // 2 % 2]
 
-            @requires(block[1], thread[CUT.threads])
+            @requires(block[1], thread["CUT.threads"])
             def go_over_keys():
                 """Add up values, tile by tile: those of the tile before, while weights are made of this one's scores."""
                 with claim(q_tile, consumers) as q_now:
@@ -213,7 +213,7 @@ def attend(
                                     for i in range(count(weights)):  # of 16 8-bit ones, the first and last 8 alternate by pairs
                                         weights[i] = W(scores[i + 2 * (i // 2 % 2 - i // 4 % 2) if CUT.width == 1 else i])
 
-            @requires(block[1], thread[CUT.threads])
+            @requires(block[1], thread["CUT.threads"])
             def end_rows():
                 """Add up weights, of which four threads have a part each; their logarithms, and what makes sums a result."""
                 with partition(logs, thread[1], lambda r: int64(at.pair) * s.rows + r, races="allow") as own, consumers:

@@ -125,7 +125,7 @@ def count_places(s: Sizes @ thread[1]) -> int32 @ thread[1]:
 
 @prism.device
 @template(INDEX=dtype, CUT=constexpr(Cut), PACKED=constexpr(bool))
-@requires(block[1], thread[CUT.threads])
+@requires(block[1], thread["CUT.threads"])
 def find_place(
     offsets: ptr(const(INDEX)) @ grid[1], key_offsets: ptr(const(INDEX)) @ grid[1], tile: int32 @ block[1], s: Sizes @ grid[1],
     scheduler: roles(warp, 1),

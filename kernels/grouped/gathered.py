@@ -22,7 +22,7 @@ from prism.lang import (
     T=dtype, TB=dtype, OUT=dtype, INDEX=dtype, TAKEN=dtype, CUT=constexpr(Cut), TILE=constexpr(Cut), TERMS=constexpr(Terms),
     GROUPING=constexpr(Grouping), EACH=constexpr(bool), EPILOGUE=function, TRIM=constexpr(bool), DYNAMIC=constexpr(bool),
 )  # fmt: skip
-@requires(grid[1], block[1], thread[CUT.threads])
+@requires(grid[1], block[1], thread["CUT.threads"])
 @attr("__launch_bounds__(CUT.threads, 1)")
 def gathered_product(
     x: ptr(const(T)) @ grid[1], taken: ptr(const(TAKEN)) @ grid[1], apart: int64 @ grid[1], most: int32 @ grid[1],
@@ -53,7 +53,7 @@ def gathered_product(
         with loader, one(thread):
             prefetch_map(map_b)
 
-        @requires(block[1], thread[CUT.threads])
+        @requires(block[1], thread["CUT.threads"])
         def make_tile(at: Place @ block[1]):
             clear_of_none(sums, workers, s.k, CUT=CUT)
             multiply_gathered(
@@ -72,7 +72,7 @@ def gathered_product(
 @template(
     CUT=constexpr(Cut), TILE=constexpr(Cut), T=dtype, TB=dtype, TAKEN=dtype, TRIM=constexpr(bool), PAIR=constexpr(bool),
 )  # fmt: skip
-@requires(block[1], thread[CUT.threads])
+@requires(block[1], thread["CUT.threads"])
 def multiply_gathered(
     sums: fragment(float32, CUT.rows, CUT.bn) @ warpgroup[1], consumers: roles(warp, CUT.warps), loader: roles(warp, 1),
     gatherer: roles(warp, 2),
@@ -97,7 +97,7 @@ def multiply_gathered(
             r: int32 = min(at.length - 1, at.i + 8 * e + t // 8)  # beyond the group any row will do
             begins[e] = bound_of(taken, at.end - at.length + r, most) * apart + PIECE * (t % 8)
 
-    @requires(block[1], thread[CUT.threads])
+    @requires(block[1], thread["CUT.threads"])
     def fill(step: int32 @ block[1]):
         with (
             claim(a, gatherer, in_flight=BEHIND) as to_a,

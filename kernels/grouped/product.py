@@ -26,7 +26,7 @@ from prism.lib.thread import operators
     T=dtype, TB=dtype, OUT=dtype, INDEX=dtype, CUT=constexpr(Cut), TILE=constexpr(Cut), TERMS=constexpr(Terms),
     GROUPING=constexpr(Grouping), EACH=constexpr(bool), EPILOGUE=function, TRIM=constexpr(bool), DYNAMIC=constexpr(bool),
 )  # fmt: skip
-@requires(grid[1], block[1], thread[CUT.threads])
+@requires(grid[1], block[1], thread["CUT.threads"])
 @attr("__launch_bounds__(CUT.threads, 1)")
 def grouped_product(
     map_a: const(CUtensorMap(T, 1, CUT.rows_a, CUT.columns_a, swizzle=128)) @ grid[1],
@@ -64,7 +64,7 @@ def grouped_product(
             prefetch_map(map_a)
             prefetch_map(map_b)
 
-        @requires(block[1], thread[CUT.threads])
+        @requires(block[1], thread["CUT.threads"])
         def make_tile(at: Place @ block[1]):
             depth: int32 @ block[1] = at.length if GROUPING.along_k else s.k
             clear_of_none(sums, workers, depth, CUT=CUT)
@@ -82,7 +82,7 @@ def grouped_product(
 
 @prism.device
 @template(CUT=constexpr(Cut))
-@requires(block[1], thread[CUT.threads])
+@requires(block[1], thread["CUT.threads"])
 def clear_of_none(
     sums: fragment(float32, CUT.rows, CUT.bn) @ warpgroup[1], workers: roles(warpgroup, CUT.consumers), depth: int32 @ block[1],
 ):  # fmt: skip
@@ -124,7 +124,7 @@ def load_matrix(
     CUT=constexpr(Cut), TILE=constexpr(Cut), T=dtype, TB=dtype, GROUPING=constexpr(Grouping), TRIM=constexpr(bool),
     PAIR=constexpr(bool),
 )  # fmt: skip
-@requires(block[1], thread[CUT.threads])
+@requires(block[1], thread["CUT.threads"])
 def multiply_group(
     sums: fragment(float32, CUT.rows, CUT.bn) @ warpgroup[1], consumers: roles(warp, CUT.warps), loader: roles(warp, 1),
     map_a: const(CUtensorMap(T, 1, CUT.rows_a, CUT.columns_a, swizzle=128)) @ grid[1],
@@ -161,7 +161,7 @@ def multiply_group(
     CUT=constexpr(Cut), TILE=constexpr(Cut), TERMS=constexpr(Terms), GROUPING=constexpr(Grouping), OUT=dtype,
     EACH=constexpr(bool), EPILOGUE=function,
 )  # fmt: skip
-@requires(block[1], thread[CUT.threads])
+@requires(block[1], thread["CUT.threads"])
 def store_group(
     sums: fragment(float32, CUT.rows, CUT.bn) @ warpgroup[1], consumers: roles(warp, CUT.warps), fetcher: roles(warp, 1),
     storer: roles(warp, 1),

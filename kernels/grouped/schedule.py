@@ -137,7 +137,7 @@ def find_place(
 
 @prism.device
 @template(INDEX=dtype, CUT=constexpr(Cut), GROUPING=constexpr(Grouping), TILE=function, DYNAMIC=constexpr(bool))
-@requires(block[1], thread[CUT.threads])
+@requires(block[1], thread["CUT.threads"])
 def in_groups(
     bounds: ptr(const(INDEX)) @ grid[1], s: Sizes @ grid[1], first: int32 @ block[1], blocks: int32 @ grid[1],
     counter: ptr(uint32) @ grid[1], scheduler: roles(warp, 1),

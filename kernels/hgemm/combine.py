@@ -10,7 +10,7 @@ from prism.lang import (
 
 @prism.kernel
 @template(COMBINE=function, WARPS=constexpr(int))
-@requires(grid[1], block[1], thread[32 * WARPS])
+@requires(grid[1], block[1], thread["32 * WARPS"])
 @attr("__launch_bounds__(32 * WARPS)")
 def combine_parts(
     partial: ptr(const(float32)) @ grid[1], y: ptr(float32) @ grid[1], parts: int32 @ grid[1], extent: int32 @ grid[1],

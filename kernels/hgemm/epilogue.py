@@ -15,7 +15,7 @@ from prism.lang import (
     CUT=constexpr(Cut), TERMS=constexpr(Terms), OUT=dtype, TBIAS=dtype, PLAIN=constexpr(bool), BATCHED=constexpr(bool),
     EPILOGUE=function,
 )  # fmt: skip
-@requires(block[1], thread[CUT.threads])
+@requires(block[1], thread["CUT.threads"])
 def store_slabs(
     sums: fragment(float32, CUT.rows, CUT.bn) @ warpgroup[1], consumers: roles(warp, CUT.warps), fetcher: roles(warp, 1),
     storer: roles(warp, 1),
@@ -79,7 +79,7 @@ def store_plain(
 
 @prism.device
 @template(CUT=constexpr(Cut), TERMS=constexpr(Terms), OUT=dtype, ADDED=constexpr(int), EPILOGUE=function)
-@requires(block[1], thread[CUT.threads])
+@requires(block[1], thread["CUT.threads"])
 def round_slab(
     slab: shared(OUT[CUT.slab_rows, CUT.slab_columns], ring=CUT.slabs, swizzle=CUT.span) @ block[1],
     by_row: shared(float32[CUT.bm], ring=2) @ block[1], by_column: shared(float32[CUT.wide], ring=2) @ block[1],

@@ -50,7 +50,7 @@ class Terms:
     T=dtype, TB=dtype, OUT=dtype, CUT=constexpr(Cut), TILE=constexpr(Cut), TERMS=constexpr(Terms), BATCH=constexpr(int),
     EPILOGUE=function, SECOND=function, VALUE=function, COMBINE=function, SCHEDULE=function,
 )  # fmt: skip
-@requires(grid[1], block[CUT.cluster], thread[CUT.threads])
+@requires(grid[1], block["CUT.cluster"], thread["CUT.threads"])
 @attr("__launch_bounds__(CUT.threads, 1)")
 def hgemm_fused(
     map_a: const(CUtensorMap(T, 64 if TERMS.pair == 2 else CUT.part_a, CUT.columns_a, swizzle=128)) @ grid[1],
@@ -108,7 +108,7 @@ def hgemm_fused(
                 else:
                     prefetch_tiles(map_a, map_b, first, tiles_m, tiles_n, prefetch_k, CUT=CUT)
 
-            @requires(block[1], thread[CUT.threads])
+            @requires(block[1], thread["CUT.threads"])
             def make_tile(product: int32 @ block[1], i: int32 @ block[1], j: int32 @ block[1]):
                 if TERMS.pair > 0:
                     multiply_two(sums, consumers, loader, map_a, map_b, map_other, i, j, k, CUT=CUT, TILE=TILE, PAIR=TERMS.pair)
@@ -125,7 +125,7 @@ def hgemm_fused(
 
 @prism.device
 @template(CUT=constexpr(Cut), TILE=constexpr(Cut), PAIR=constexpr(int), T=dtype, TB=dtype)
-@requires(block[1], thread[CUT.threads])
+@requires(block[1], thread["CUT.threads"])
 def multiply_two(
     sums: fragment(float32, CUT.rows, CUT.bn) @ warpgroup[1], consumers: roles(warp, CUT.warps), loader: roles(warp, 1),
     map_a: const(CUtensorMap(T, 64 if PAIR == 2 else CUT.part_a, CUT.columns_a, swizzle=128)) @ grid[1],
@@ -167,7 +167,7 @@ def multiply_two(
     CUT=constexpr(Cut), TILE=constexpr(Cut), TERMS=constexpr(Terms), OUT=dtype, BATCHED=constexpr(bool), EPILOGUE=function,
     SECOND=function, VALUE=function, COMBINE=function,
 )  # fmt: skip
-@requires(block[1], thread[CUT.threads])
+@requires(block[1], thread["CUT.threads"])
 def store_fused(
     sums: fragment(float32, CUT.rows, CUT.bn) @ warpgroup[1], consumers: roles(warp, CUT.warps), fetcher: roles(warp, 1),
     storer: roles(warp, 1),
@@ -230,7 +230,7 @@ def store_fused(
     CUT=constexpr(Cut), TILE=constexpr(Cut), TERMS=constexpr(Terms), OUT=dtype, EPILOGUE=function, SECOND=function,
     VALUE=function, COMBINE=function,
 )  # fmt: skip
-@requires(block[1], thread[CUT.threads])
+@requires(block[1], thread["CUT.threads"])
 def round_fused(
     slab: shared(OUT[TILE.slab_rows, TILE.slab_columns], ring=TILE.slabs, swizzle=TILE.span) @ block[1],
     slab_2: shared(OUT[TILE.slab_rows, TILE.slab_columns], ring=TILE.slabs, swizzle=TILE.span) @ block[1],

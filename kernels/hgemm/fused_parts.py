@@ -15,7 +15,7 @@ from prism.lang import (
 @template(
     T=dtype, TB=dtype, OUT=dtype, CUT=constexpr(Cut), TERMS=constexpr(Terms), EPILOGUE=function,
 )  # fmt: skip
-@requires(grid[1], block[CUT.parts], thread[CUT.threads])
+@requires(grid[1], block["CUT.parts"], thread["CUT.threads"])
 @attr("__launch_bounds__(CUT.threads, 1)")
 def hgemm_fused_in_parts(
     map_a: const(CUtensorMap(T, CUT.rows_a, CUT.columns_a, swizzle=128)) @ grid[1],

@@ -23,7 +23,7 @@ def share_registers(workers: roles(warpgroup, WORKERS), helpers: roles(warpgroup
 
 @prism.device
 @template(CUT=constexpr(Cut), T=dtype, TB=dtype, LOAD=function, TRIM=constexpr(bool, default=False))
-@requires(block[1], thread[CUT.threads])
+@requires(block[1], thread["CUT.threads"])
 def main_loop(
     sums: fragment(float32, CUT.rows, CUT.bn) @ warpgroup[1], consumers: roles(warp, CUT.warps), loader: roles(warp, 1),
     part: int32 @ block[1], k: int32 @ block[CUT.cluster], rows: int32 @ block[1] = 0,
@@ -41,7 +41,7 @@ def main_loop(
     a: shared(T[CUT.rows_a, CUT.columns_a], ring=CUT.stages, swizzle=128)
     b: shared(TB[CUT.rows_b, CUT.columns_b], ring=CUT.stages, swizzle=CUT.span_b)
 
-    @requires(block[1], thread[CUT.threads])
+    @requires(block[1], thread["CUT.threads"])
     def fill(step: int32 @ block[1]):
         with claim(a, loader) as to_a, claim(b, loader) as to_b:
             LOAD(to_a, to_b, step)
@@ -51,7 +51,7 @@ def main_loop(
 
 @prism.device
 @template(CUT=constexpr(Cut), T=dtype, TB=dtype, FILL=function, TRIM=constexpr(bool, default=False))
-@requires(block[1], thread[CUT.threads])
+@requires(block[1], thread["CUT.threads"])
 def multiply_tiles(
     sums: fragment(float32, CUT.rows, CUT.bn) @ warpgroup[1],
     a: shared(T[CUT.rows_a, CUT.columns_a], ring=CUT.stages, swizzle=128) @ block[1],
@@ -61,7 +61,7 @@ def multiply_tiles(
     """The same, of tiles that `FILL(step)` fills: it claims both rings, for whoever brings them."""
     w: int32 @ warpgroup[1] = id()
 
-    @requires(warp[CUT.warps])
+    @requires(warp["CUT.warps"])
     def use(
         of_a: shared(T[CUT.rows_a, CUT.columns_a], swizzle=128) @ warp[CUT.warps],
         of_b: shared(TB[CUT.rows_b, CUT.columns_b], swizzle=CUT.span_b) @ warp[CUT.warps], step: int32 @ warp[CUT.warps],
@@ -103,7 +103,7 @@ def prefetch_tiles(
 
 @prism.device
 @template(CUT=constexpr(Cut), BATCH=constexpr(int), T=dtype, TB=dtype)
-@requires(block[1], thread[CUT.threads])
+@requires(block[1], thread["CUT.threads"])
 def multiply(
     sums: fragment(float32, CUT.rows, CUT.bn) @ warpgroup[1], consumers: roles(warp, CUT.warps), loader: roles(warp, 1),
     map_a: const(CUtensorMap(T, CUT.part_a, CUT.columns_a, swizzle=128)) @ grid[1],

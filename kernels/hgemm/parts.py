@@ -18,7 +18,7 @@ from prism.lang import (
 @template(
     T=dtype, TB=dtype, TBIAS=dtype, OUT=dtype, CUT=constexpr(Cut), TERMS=constexpr(Terms), EPILOGUE=function,
 )  # fmt: skip
-@requires(grid[1], block[CUT.parts], thread[CUT.threads])
+@requires(grid[1], block["CUT.parts"], thread["CUT.threads"])
 @attr("__launch_bounds__(CUT.threads, 1)")
 def hgemm_in_parts(
     map_a: const(CUtensorMap(T, CUT.rows_a, CUT.columns_a, swizzle=128)) @ grid[1],
@@ -63,7 +63,7 @@ def hgemm_in_parts(
 
 @prism.device
 @template(T=dtype, TB=dtype, CUT=constexpr(Cut), STORE=function)
-@requires(block[CUT.parts], thread[CUT.threads])
+@requires(block["CUT.parts"], thread["CUT.threads"])
 def make_in_parts(
     map_a: const(CUtensorMap(T, CUT.rows_a, CUT.columns_a, swizzle=128)) @ grid[1],
     map_b: const(CUtensorMap(TB, CUT.rows_b, CUT.columns_b, swizzle=CUT.span_b)) @ grid[1],
@@ -101,7 +101,7 @@ def make_in_parts(
 
 @prism.device
 @template(CUT=constexpr(Cut), STORE=function)
-@requires(block[1], thread[CUT.threads])
+@requires(block[1], thread["CUT.threads"])
 def add_parts(
     parts: const(shared(float32[CUT.parts, CUT.bm, CUT.bn + 8])) @ block[CUT.parts], part: int32 @ block[1],
     i: int32 @ block[1], j: int32 @ block[1],

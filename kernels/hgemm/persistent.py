@@ -22,7 +22,7 @@ from prism.lang import (
     T=dtype, TB=dtype, TBIAS=dtype, OUT=dtype, CUT=constexpr(Cut), TERMS=constexpr(Terms), PLAIN=constexpr(bool),
     BATCH=constexpr(int), EPILOGUE=function, SCHEDULE=function,
 )  # fmt: skip
-@requires(grid[1], block[CUT.cluster], thread[CUT.threads])
+@requires(grid[1], block["CUT.cluster"], thread["CUT.threads"])
 @attr("__launch_bounds__(CUT.threads, 1)")
 def hgemm(
     map_a: const(CUtensorMap(T, CUT.part_a, CUT.columns_a, swizzle=128)) @ grid[1],
@@ -65,7 +65,7 @@ def hgemm(
             with loader, one(thread):
                 prefetch_tiles(map_a, map_b, first, tiles_m, tiles_n, prefetch_k, CUT=CUT)
 
-            @requires(block[1], thread[CUT.threads])
+            @requires(block[1], thread["CUT.threads"])
             def make_tile(product: int32 @ block[1], i: int32 @ block[1], j: int32 @ block[1]):
                 multiply(sums, consumers, loader, map_a, map_b, rank, product, i, j, rows, n, k, CUT=CUT, BATCH=BATCH)
                 store_slabs(

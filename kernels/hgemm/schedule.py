@@ -8,7 +8,7 @@ from prism.lang import block, constexpr, function, grid, int32, prism, requires,
 
 @prism.device
 @template(CUT=constexpr(Cut), BATCHED=constexpr(bool), TILE=function)
-@requires(block[1], thread[CUT.threads])
+@requires(block[1], thread["CUT.threads"])
 def in_columns(
     first: int32 @ block[CUT.cluster], clusters: int32 @ grid[1], rank: int32 @ block[1], tiles: int32 @ grid[1],
     tiles_m: int32 @ grid[1], tiles_n: int32 @ grid[1], products: int32 @ grid[1], down: int32 @ grid[1],

@@ -29,7 +29,7 @@ from prism.lib.thread import extent, operators
     WIDTH=constexpr(int), BLOCKS=constexpr(int), OFTEN=constexpr(int, default=0), NEAR=constexpr(bool, default=False),
     LANES=constexpr(int, default=0),
 )
-@requires(grid[1], block[1], thread[THREADS])
+@requires(grid[1], block[1], thread["THREADS"])
 @attr("__launch_bounds__(THREADS, BLOCKS)")
 def histogram(
     x: ptr(const(TI)) @ grid[1], weights: ptr(const(TW)) @ grid[1], edges: ptr(const(TE)) @ grid[1], counts: ptr(S) @ grid[1],
@@ -87,7 +87,7 @@ def histogram(
         largest: U @ thread[1] = 0
         missing: int64 @ block[1] = 0  # elements that tiles have none of: of `LATE` ones they are 0, and counted
 
-        @requires(block[1], thread[THREADS])
+        @requires(block[1], thread["THREADS"])
         def begin():
             """Clear counts in shared memory; bring edges there, and make a guide to them."""
             nonlocal offset, scale, limits
@@ -109,7 +109,7 @@ def histogram(
                 elif not NEAR:
                     block.fill(guide, 0, CELLS)
 
-        @requires(block[1], thread[THREADS])
+        @requires(block[1], thread["THREADS"])
         def load(tile: int32 @ block[1]):
             """Bring a tile's elements into registers, and their weights."""
             there: int32 @ block[1] = extent(tile, end, TILE=TILE)
@@ -165,7 +165,7 @@ def histogram(
                 there: bool = head <= place and place < whole
                 positions[k] = positions[k] if there else (t & 31 if LANES > 0 else many - 1)
 
-        @requires(block[1], thread[THREADS])
+        @requires(block[1], thread["THREADS"])
         def count_bins(tile: int32 @ block[1], positions: int32[ITEMS] @ thread[1], heavy: C[ITEMS] @ thread[1]):
             """Count a tile's elements in their bins, or add up their weights: in shared memory, or in that of the grid."""
             if SLOTS > 0:
@@ -185,7 +185,7 @@ def histogram(
                     INTEGRAL=INTEGRAL, WEIGHTED=WEIGHTED, ROOM=SLOTS > 0, COPIES=COPIES, ITEMS=ITEMS, WIDTH=WIDTH,
                 )
 
-        @requires(block[1], thread[THREADS])
+        @requires(block[1], thread["THREADS"])
         def count_tile(tile: int32 @ block[1]):
             """Count the tile that was loaded, while the block's next one comes."""
             nonlocal missing
@@ -213,7 +213,7 @@ def histogram(
                     leave_out(positions, head, whole)
             count_bins(tile, positions, heavy)
 
-        @requires(block[1], thread[THREADS])
+        @requires(block[1], thread["THREADS"])
         def add_up():
             """Add what the block has counted to `counts`, and raise the largest element to its own."""
             nonlocal largest
@@ -246,7 +246,7 @@ def histogram(
 
 @prism.kernel
 @template(S=dtype, TE=dtype, T=dtype, L=dtype, THREADS=constexpr(int))
-@requires(grid[1], block[1], thread[THREADS])
+@requires(grid[1], block[1], thread["THREADS"])
 @attr("__launch_bounds__(THREADS)")
 def prepare(
     counts: ptr(S) @ grid[1], edges: ptr(TE) @ grid[1], size: int32 @ grid[1], many: int64 @ grid[1], rule: Even @ grid[1],
@@ -284,7 +284,7 @@ def length_of_counts(
 
 @prism.kernel
 @template(TE=dtype, THREADS=constexpr(int))
-@requires(grid[1], block[1], thread[THREADS])
+@requires(grid[1], block[1], thread["THREADS"])
 @attr("__launch_bounds__(THREADS)")
 def check_edges(edges: ptr(const(TE)) @ grid[1], length: ptr(int64) @ grid[1], size: int64 @ grid[1]):
     """Make `length[0]` how many bins there are between `size + 1` edges: `size`, or 0 where they fall somewhere, or one is NaN.
@@ -305,7 +305,7 @@ def check_edges(edges: ptr(const(TE)) @ grid[1], length: ptr(int64) @ grid[1], s
 
 @prism.kernel
 @template(TI=dtype, TE=dtype, E=dtype, FIRST=constexpr(bool), THREADS=constexpr(int))
-@requires(grid[1], block[1], thread[THREADS])
+@requires(grid[1], block[1], thread["THREADS"])
 @attr("__launch_bounds__(THREADS)")
 def place(
     x: ptr(const(TI)) @ grid[1], edges: ptr(const(TE)) @ grid[1], positions: ptr(int32) @ grid[1], n: int64 @ grid[1],

@@ -11,7 +11,7 @@ NEITHER, RISES, FALLS = 0, 1, 2
 
 @prism.kernel
 @template(T=dtype, THREADS=constexpr(int))
-@requires(grid[1], block[1], thread[THREADS])
+@requires(grid[1], block[1], thread["THREADS"])
 @attr("__launch_bounds__(THREADS)")
 def order_of_edges(edges: ptr(const(T)) @ grid[1], order: ptr(int64) @ grid[1], n: int64 @ grid[1]):
     """Make `order[0]` RISES where no element is below the one before, FALLS where none is above it, and else NEITHER.

@@ -17,7 +17,7 @@ from prism.lib.thread import operators
 @template(
     M=dtype, C=dtype, TEST=function, THREADS=constexpr(int), ITEMS=constexpr(int), WIDTH=constexpr(int), BLOCKS=constexpr(int),
 )
-@requires(grid[1], block[1], thread[THREADS])
+@requires(grid[1], block[1], thread["THREADS"])
 @attr("__launch_bounds__(THREADS, BLOCKS)")
 def find_first(
     mask: ptr(const(M)) @ grid[1], y: ptr(int64) @ grid[1], n: int64 @ grid[1], skew: int32 @ grid[1], unset: C @ grid[1],

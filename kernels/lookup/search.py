@@ -52,7 +52,7 @@ def sound_of(x: ptr(const(T)) @ thread[1], n: int64 @ thread[1]) -> int64 @ thre
 
 @prism.kernel
 @template(T=dtype, C=dtype, LOG=constexpr(int), THREADS=constexpr(int))
-@requires(grid[1], block[1], thread[THREADS])
+@requires(grid[1], block[1], thread["THREADS"])
 @attr("__launch_bounds__(THREADS)")
 def sample(
     x: ptr(const(T)) @ grid[1], nodes: ptr(C) @ grid[1], rows: ptr(C) @ grid[1], sound: ptr(int64) @ grid[1], n: int64 @ grid[1],
@@ -90,7 +90,7 @@ def sample(
     T=dtype, V=dtype, C=dtype, RIGHT=constexpr(bool), LOG=constexpr(int), NODES=constexpr(int), THREADS=constexpr(int),
     ITEMS=constexpr(int), BLOCKS=constexpr(int), LANES=constexpr(bool, default=False),
 )
-@requires(grid[1], block[1], thread[THREADS])
+@requires(grid[1], block[1], thread["THREADS"])
 @attr("__launch_bounds__(THREADS, BLOCKS)")
 def lookup(
     x: ptr(const(T)) @ grid[1], nodes: ptr(const(C)) @ grid[1], rows: ptr(const(C)) @ grid[1], sound: ptr(const(int64)) @ grid[1],
@@ -195,7 +195,7 @@ def lookup(
 
 @prism.kernel
 @template(T=dtype, V=dtype, C=dtype, RIGHT=constexpr(bool), THREADS=constexpr(int))
-@requires(grid[1], block[1], thread[THREADS])
+@requires(grid[1], block[1], thread["THREADS"])
 @attr("__launch_bounds__(THREADS)")
 def lookup_few(
     x: ptr(const(T)) @ grid[1], v: ptr(const(V)) @ grid[1], y: ptr(int64) @ grid[1], n: int64 @ grid[1], m: int64 @ grid[1],

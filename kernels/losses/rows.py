@@ -17,7 +17,7 @@ from prism.lib.thread import operators
     T=dtype, L=dtype, ITEMS=constexpr(int), WIDTH=constexpr(int), BLOCKS=constexpr(int), WIDE=constexpr(bool),
     THREADS=constexpr(int), RESIDENT=constexpr(int), WAY=constexpr(int),
 )
-@requires(grid[1], block[BLOCKS], thread[32])
+@requires(grid[1], block["BLOCKS"], thread[32])
 @attr("__launch_bounds__(THREADS, RESIDENT)")
 def loss_rows(
     x: ptr(const(T)) @ grid[1], labels: ptr(const(L)) @ grid[1], losses: ptr(float32) @ grid[1], logs: ptr(float32) @ grid[1],

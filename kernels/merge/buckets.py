@@ -117,7 +117,7 @@ def sort_long(
     T=dtype, V=dtype, VALUES=constexpr(bool), LESS=function, FEW=constexpr(int), MORE=constexpr(int),
     ITEMS=constexpr(int), THREADS=constexpr(int), BLOCKS=constexpr(int),
 )
-@requires(grid[1], block[1], thread[THREADS])
+@requires(grid[1], block[1], thread["THREADS"])
 @attr("__launch_bounds__(THREADS, BLOCKS)")
 def sort_parts(
     y: ptr(T) @ grid[1], spare: ptr(T) @ grid[1], y_values: ptr(V) @ grid[1], spare_values: ptr(V) @ grid[1],

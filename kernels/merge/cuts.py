@@ -79,7 +79,7 @@ def cut_between(
 @template(
     T=dtype, LESS=function, TILE=constexpr(int), WITHIN=constexpr(bool), THREADS=constexpr(int), PROBES=constexpr(int),
 )
-@requires(grid[1], thread[THREADS])
+@requires(grid[1], thread["THREADS"])
 @attr("__launch_bounds__(THREADS)")
 def cut_runs(
     a: ptr(const(T)) @ grid[1], b: ptr(const(T)) @ grid[1], known: ptr(const(int64)) @ grid[1], cuts: ptr(int64) @ grid[1],
@@ -223,7 +223,7 @@ def cut_four_by_lanes(
 
 @prism.kernel
 @template(T=dtype, LESS=function, TILE=constexpr(int), THREADS=constexpr(int))
-@requires(grid[1], block[1], thread[THREADS])
+@requires(grid[1], block[1], thread["THREADS"])
 @attr("__launch_bounds__(THREADS)")
 def cut_four_runs(
     x: ptr(const(T)) @ grid[1], cuts: ptr(int64) @ grid[1], width: int64 @ grid[1], n: int64 @ grid[1], tiles: int64 @ grid[1],

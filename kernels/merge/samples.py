@@ -24,7 +24,7 @@ _SCATTER = 0x9E3779B1
 
 @prism.kernel
 @template(T=dtype, THREADS=constexpr(int))
-@requires(grid[1], thread[THREADS])
+@requires(grid[1], thread["THREADS"])
 @attr("__launch_bounds__(THREADS)")
 def take_samples(x: ptr(const(T)) @ grid[1], samples: ptr(T) @ grid[1], apart: int32 @ grid[1], many: int32 @ grid[1]):
     """Put one of each `apart` elements into `samples`, `many` in all: which one differs.
@@ -112,7 +112,7 @@ def load_bounds(
 @template(
     T=dtype, LESS=function, ITEMS=constexpr(int), THREADS=constexpr(int), BLOCKS=constexpr(int), INNER=constexpr(bool),
 )
-@requires(grid[1], block[1], thread[THREADS])
+@requires(grid[1], block[1], thread["THREADS"])
 @attr("__launch_bounds__(THREADS, BLOCKS)")
 def count_parts(
     x: ptr(const(T)) @ grid[1], samples: ptr(const(T)) @ grid[1], segments: ptr(const(uint32)) @ grid[1],
@@ -180,7 +180,7 @@ def count_parts(
 
 @prism.kernel
 @template(THREADS=constexpr(int), ITEMS=constexpr(int))
-@requires(grid[1], block[1], thread[THREADS])
+@requires(grid[1], block[1], thread["THREADS"])
 @attr("__launch_bounds__(THREADS)")
 def add_counts(counts: ptr(uint32) @ grid[1], sums: ptr(uint32) @ grid[1], many: int32 @ grid[1]):
     """Replace each of `many` counts by the sum of those before it in its `CHUNK`, and put all of a chunk's into `sums`.
@@ -312,7 +312,7 @@ def exchange(tile: ptr(T) @ block[1], moved: ptr(V) @ block[1], ids: ptr(uint32)
     T=dtype, V=dtype, VALUES=constexpr(bool), ITEMS=constexpr(int), THREADS=constexpr(int), BLOCKS=constexpr(int),
     INNER=constexpr(bool),
 )
-@requires(grid[1], block[1], thread[THREADS])
+@requires(grid[1], block[1], thread["THREADS"])
 @attr("__launch_bounds__(THREADS, BLOCKS)")
 def move_parts(
     x: ptr(const(T)) @ grid[1], y: ptr(T) @ grid[1], x_values: ptr(const(V)) @ grid[1], y_values: ptr(V) @ grid[1],

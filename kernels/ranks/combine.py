@@ -18,7 +18,7 @@ says how many elements the rank has."""
 @template(
     TI=dtype, T=dtype, TO=dtype, B=dtype, OP=function, THREADS=constexpr(int), APART=constexpr(int), REVERSE=constexpr(bool),
 )
-@requires(grid[1], block[1], thread[THREADS])
+@requires(grid[1], block[1], thread["THREADS"])
 @attr("__launch_bounds__(THREADS)")
 def combine_ranks(
     told: ptr(uint64) @ grid[1], known: ptr(const(uint64)) @ grid[1], elements: ptr(const(TI)) @ grid[1],

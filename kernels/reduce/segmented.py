@@ -16,7 +16,7 @@ from prism.lib.thread import operators
     TI=dtype, T=dtype, TO=dtype, O=dtype, OP=function, THREADS=constexpr(int), ITEMS=constexpr(int), LONG=constexpr(int),
     BLOCKS=constexpr(int), COMMUTATIVE=constexpr(bool),
 )
-@requires(grid[1], block[1], thread[THREADS])
+@requires(grid[1], block[1], thread["THREADS"])
 @attr("__launch_bounds__(THREADS, BLOCKS)")
 def reduce_segments_by_thread(
     x: ptr(const(TI)) @ grid[1], y: ptr(TO) @ grid[1], starts: ptr(const(O)) @ grid[1], ends: ptr(const(O)) @ grid[1],
@@ -57,7 +57,7 @@ def reduce_segments_by_thread(
     TI=dtype, T=dtype, TO=dtype, O=dtype, OP=function, THREADS=constexpr(int), ITEMS=constexpr(int), LONG=constexpr(int),
     BLOCKS=constexpr(int), COMMUTATIVE=constexpr(bool),
 )
-@requires(grid[1], block[1], thread[THREADS])
+@requires(grid[1], block[1], thread["THREADS"])
 @attr("__launch_bounds__(THREADS, BLOCKS)")
 def reduce_segments_by_warp(
     x: ptr(const(TI)) @ grid[1], y: ptr(TO) @ grid[1], starts: ptr(const(O)) @ grid[1], ends: ptr(const(O)) @ grid[1],
@@ -110,7 +110,7 @@ def reduce_segments_by_warp(
 @template(
     TI=dtype, T=dtype, TO=dtype, O=dtype, OP=function, THREADS=constexpr(int), ITEMS=constexpr(int), COMMUTATIVE=constexpr(bool),
 )
-@requires(grid[1], block[1], thread[THREADS])
+@requires(grid[1], block[1], thread["THREADS"])
 @attr("__launch_bounds__(THREADS)")
 def reduce_segments_by_block(
     x: ptr(const(TI)) @ grid[1], y: ptr(TO) @ grid[1], starts: ptr(const(O)) @ grid[1], ends: ptr(const(O)) @ grid[1],

@@ -5,7 +5,7 @@ from prism.lang import block, constexpr, dtype, function, grid, int32, prism, re
 
 @prism.device
 @template(S=dtype, OP=function, BLOCKS=constexpr(int), WIDE=constexpr(bool), NEAR=constexpr(bool))
-@requires(block[BLOCKS], thread[32])
+@requires(block["BLOCKS"], thread[32])
 def agree(value: S @ thread[1], identity: S @ grid[1], lanes: int32 @ grid[1]) -> S @ thread[1]:
     """`OP` of the values of all who share a row, for each of them: see `map_row`; `NEAR`: of those in a warp."""
     if NEAR:

@@ -15,7 +15,7 @@ from prism.lib.thread import operators
     TI=dtype, TO=dtype, A=dtype, D=dtype, LOG=constexpr(bool), ITEMS=constexpr(int), WIDTH=constexpr(int), BLOCKS=constexpr(int),
     WIDE=constexpr(bool), THREADS=constexpr(int), RESIDENT=constexpr(int), WAY=constexpr(int),
 )
-@requires(grid[1], block[BLOCKS], thread[32])
+@requires(grid[1], block["BLOCKS"], thread[32])
 @attr("__launch_bounds__(THREADS, RESIDENT)")
 def softmax_backward_rows(
     y: ptr(const(TI)) @ grid[1], dy: ptr(const(TI)) @ grid[1], dx: ptr(TO) @ grid[1], rows: int64 @ grid[1], n: int32 @ grid[1],
@@ -81,7 +81,7 @@ def softmax_backward_rows(
     ITEMS=constexpr(int), WIDTH=constexpr(int), BLOCKS=constexpr(int), WIDE=constexpr(bool), THREADS=constexpr(int),
     RESIDENT=constexpr(int), WAY=constexpr(int),
 )
-@requires(grid[1], block[BLOCKS], thread[32])
+@requires(grid[1], block["BLOCKS"], thread[32])
 @attr("__launch_bounds__(THREADS, RESIDENT)")
 def norm_backward_rows(
     x: ptr(const(TI)) @ grid[1], dy: ptr(const(TI)) @ grid[1], weight: ptr(const(W)) @ grid[1], dx: ptr(TI) @ grid[1],

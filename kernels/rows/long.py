@@ -13,7 +13,7 @@ from prism.kernels.rows.elements import load_vectors, read_vectors
     WIDTH=constexpr(int), INPUTS=constexpr(int), KEPT=constexpr(int), BLOCKS=constexpr(int), LOAD=function, READ=function,
     FIRST=function, OP=function, SECOND=function, OP2=function, PACK=function, JOIN=function, LAST=function, STORE=function,
 )
-@requires(block[BLOCKS], thread[32])
+@requires(block["BLOCKS"], thread[32])
 def map_long_row(row: int64 @ block[BLOCKS], n: int32 @ grid[1], identity: S @ grid[1], identity2: S2 @ grid[1]):
     """Do for row number `row`, of any length, what `map_row` does; `ITEMS` of a thread's elements are under way at once.
 

@@ -17,7 +17,7 @@ from prism.kernels.rows.skeleton import map_rows
     ITEMS=constexpr(int), WIDTH=constexpr(int), BLOCKS=constexpr(int), WIDE=constexpr(bool), THREADS=constexpr(int),
     RESIDENT=constexpr(int), WAY=constexpr(int),
 )
-@requires(grid[1], block[BLOCKS], thread[32])
+@requires(grid[1], block["BLOCKS"], thread[32])
 @attr("__launch_bounds__(THREADS, RESIDENT)")
 def own_rows(
     x: ptr(const(TI)) @ grid[1], c: ptr(const(C)) @ grid[1], d: ptr(const(D)) @ grid[1], y: ptr(TO) @ grid[1],

@@ -14,7 +14,7 @@ from prism.kernels.rows.settle import settle_row
     READ=function, FIRST=function, OP=function, SECOND=function, OP2=function, PACK=function, JOIN=function, LAST=function,
     STORE=function,
 )
-@requires(block[BLOCKS], thread[32])
+@requires(block["BLOCKS"], thread[32])
 def map_rows_ahead(
     r: int64 @ block[BLOCKS], step: int64 @ grid[1], rows: int64 @ grid[1], n: int32 @ grid[1], lanes: int32 @ grid[1],
     identity: S @ grid[1], identity2: S2 @ grid[1],

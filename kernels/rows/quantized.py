@@ -17,7 +17,7 @@ from prism.lib.thread import operators
     TI=dtype, TO=dtype, ITEMS=constexpr(int), WIDTH=constexpr(int), BLOCKS=constexpr(int), WIDE=constexpr(bool),
     THREADS=constexpr(int), RESIDENT=constexpr(int), WAY=constexpr(int),
 )
-@requires(grid[1], block[BLOCKS], thread[32])
+@requires(grid[1], block["BLOCKS"], thread[32])
 @attr("__launch_bounds__(THREADS, RESIDENT)")
 def quantize_rows(
     x: ptr(const(TI)) @ grid[1], q: ptr(TO) @ grid[1], scales: ptr(float32) @ grid[1], rows: int64 @ grid[1], n: int32 @ grid[1],

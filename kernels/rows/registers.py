@@ -20,7 +20,7 @@ from prism.kernels.rows.settle import settle_row
     READ=function, FIRST=function, OP=function, SECOND=function, OP2=function, PACK=function, JOIN=function, LAST=function,
     STORE=function,
 )
-@requires(block[BLOCKS], thread[32])
+@requires(block["BLOCKS"], thread[32])
 def map_row(
     r: int64 @ block[BLOCKS], rows: int64 @ grid[1], n: int32 @ grid[1], lanes: int32 @ grid[1], identity: S @ grid[1],
     identity2: S2 @ grid[1],
@@ -75,7 +75,7 @@ def map_row(
 
 @prism.device
 @template(T=dtype, BLOCKS=constexpr(int), WIDE=constexpr(bool))
-@requires(block[BLOCKS], thread[32])
+@requires(block["BLOCKS"], thread[32])
 def prefetch_rows(
     x: ptr(const(T)) @ grid[1], r: int64 @ block[BLOCKS], rows: int64 @ grid[1], n: int32 @ grid[1], stride: int64 @ grid[1],
     lanes: int32 @ grid[1],

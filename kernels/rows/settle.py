@@ -11,7 +11,7 @@ from prism.kernels.rows.agree import agree
     KEEP=function, FIRST=function, OP=function, SECOND=function, OP2=function, PACK=function, JOIN=function, LAST=function,
     STORE=function,
 )
-@requires(block[BLOCKS], thread[32])
+@requires(block["BLOCKS"], thread[32])
 def settle_row(
     row: int64 @ thread[1], part: int32 @ thread[1], team: int32 @ thread[1],
     many: int32 @ block[BLOCKS], end: int32 @ thread[1], lanes: int32 @ grid[1], identity: S @ grid[1], identity2: S2 @ grid[1],

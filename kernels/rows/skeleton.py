@@ -16,7 +16,7 @@ from prism.kernels.rows.long import map_long_row
     THREADS=constexpr(int), WAY=constexpr(int), LOAD=function, READ=function, FIRST=function, OP=function, SECOND=function,
     OP2=function, PACK=function, JOIN=function, LAST=function, STORE=function,
 )
-@requires(block[BLOCKS], thread[32])
+@requires(block["BLOCKS"], thread[32])
 def map_rows(
     x: ptr(const(TI)) @ grid[1], stride: int64 @ grid[1], other: ptr(const(TI)) @ grid[1], other_stride: int64 @ grid[1],
     r: int64 @ block[BLOCKS], ahead: int32 @ grid[1], rows: int64 @ grid[1], n: int32 @ grid[1], lanes: int32 @ grid[1],

@@ -14,7 +14,7 @@ from prism.kernels.rows.settle import settle_row
     THREADS=constexpr(int), READ=function, FIRST=function, OP=function, SECOND=function, OP2=function, PACK=function,
     JOIN=function, LAST=function, STORE=function,
 )
-@requires(block[BLOCKS], thread[32])
+@requires(block["BLOCKS"], thread[32])
 def map_rows_staged(
     x: ptr(const(TI)) @ grid[1], stride: int64 @ grid[1], other: ptr(const(TI)) @ grid[1], other_stride: int64 @ grid[1],
     r: int64 @ block[BLOCKS], step: int64 @ grid[1], rows: int64 @ grid[1], n: int32 @ grid[1], lanes: int32 @ grid[1],
@@ -55,7 +55,7 @@ def map_rows_staged(
 
     with partition(held, thread[1], lambda j, k: (b, j, here * WIDTH + k)) as mine:
 
-        @requires(block[BLOCKS], thread[32])
+        @requires(block["BLOCKS"], thread[32])
         def fetch(number: int64 @ block[BLOCKS]):
             with async_(mine) as coming, group(thread[1]):
                 row: int64 = min(number * each + own_row, rows - 1)

@@ -18,7 +18,7 @@ from prism.lib.thread import extent, operators
     TI=dtype, T=dtype, TO=dtype, OP=function, THREADS=constexpr(int), ITEMS=constexpr(int), WIDTH=constexpr(int),
     EXCLUSIVE=constexpr(bool), REVERSE=constexpr(bool),
 )
-@requires(grid[1], block[1], thread[THREADS])
+@requires(grid[1], block[1], thread["THREADS"])
 @attr("__launch_bounds__(THREADS)")
 @may_alias("x", "y")
 def scan_columns_by_thread(
@@ -79,7 +79,7 @@ def scan_columns_by_thread(
     TI=dtype, T=dtype, TO=dtype, OP=function, THREADS=constexpr(int), ITEMS=constexpr(int), WIDTH=constexpr(int),
     BLOCKS=constexpr(int), TX=constexpr(int), EXCLUSIVE=constexpr(bool), REVERSE=constexpr(bool),
 )
-@requires(grid[1], block[1], thread[THREADS])
+@requires(grid[1], block[1], thread["THREADS"])
 @attr("__launch_bounds__(THREADS, BLOCKS)")
 @may_alias("x", "y")
 def scan_columns(
@@ -131,7 +131,7 @@ def scan_columns(
     TI=dtype, T=dtype, TO=dtype, OP=function, THREADS=constexpr(int), ITEMS=constexpr(int), WIDTH=constexpr(int),
     BLOCKS=constexpr(int), TX=constexpr(int), WORDS=constexpr(int), EXCLUSIVE=constexpr(bool), REVERSE=constexpr(bool),
 )
-@requires(grid[1], block[1], thread[THREADS])
+@requires(grid[1], block[1], thread["THREADS"])
 @attr("__launch_bounds__(THREADS, BLOCKS)")
 @may_alias("x", "y")
 def scan_columns_shared(
@@ -171,7 +171,7 @@ def scan_columns_shared(
             ahead: T[ITEMS] @ thread[1]  # of the following one
             totals: T[WIDTH] @ thread[1]
 
-            @requires(block[1], thread[THREADS])
+            @requires(block[1], thread["THREADS"])
             def load(tile: int32 @ block[1], epoch: uint32 @ block[1]):
                 with partition(x, block[1], offset=first + int64(tile) * TILE * stride) as source:
                     load_strip(source, stride, extent(tile, n, TILE=TILE), columns, ahead, identity, WIDTH=WIDTH, TX=TX)
@@ -192,7 +192,7 @@ def scan_columns_shared(
                         for k in range(WIDTH):
                             publish(words[letters + int64(tile) * COLUMNS + t * WIDTH + k], totals[k], epoch)
 
-            @requires(block[1], thread[THREADS])
+            @requires(block[1], thread["THREADS"])
             def look_back(tile: int32 @ block[1], epoch: uint32 @ block[1]):
                 nonlocal done
                 grid.look_back_columns(
@@ -200,7 +200,7 @@ def scan_columns_shared(
                 )
                 done = max(tile, 0)
 
-            @requires(block[1], thread[THREADS])
+            @requires(block[1], thread["THREADS"])
             def store(tile: int32 @ block[1]):
                 there: int32 @ block[1] = tile
                 with group(thread[1]):
@@ -209,7 +209,7 @@ def scan_columns_shared(
                 with partition(whole, block[1], offset=first + int64(there) * TILE * stride) as target:
                     store_strip(target, stride, extent(there, n, TILE=TILE), columns, items, WIDTH=WIDTH, TX=TX)
 
-            @requires(block[1], thread[THREADS])
+            @requires(block[1], thread["THREADS"])
             def keep():
                 with group(thread[1]):
                     for k in range(ITEMS):

@@ -15,7 +15,7 @@ ROWS, BITS, KEYS = range(3)
 
 @prism.kernel
 @template(TI=dtype, THREADS=constexpr(int))
-@requires(grid[1], block[1], thread[THREADS])
+@requires(grid[1], block[1], thread["THREADS"])
 @attr("__launch_bounds__(THREADS)")
 def mark(starts: ptr(const(TI)) @ grid[1], segments: int64 @ grid[1], bits: ptr(uint32) @ grid[1], n: int64 @ grid[1]):
     """Set bit `starts[s]` of `bits`, for each of the `segments`, where it is in 0 ... n - 1; nothing for other numbers.

@@ -19,7 +19,7 @@ from prism.lib.thread import extent, operators
     BLOCKS=constexpr(int), WORDS=constexpr(int), EXCLUSIVE=constexpr(bool), REVERSE=constexpr(bool),
     STABLE=constexpr(bool),
 )
-@requires(grid[1], block[1], thread[THREADS])
+@requires(grid[1], block[1], thread["THREADS"])
 @attr("__launch_bounds__(THREADS, BLOCKS)")
 @may_alias("x", "y")
 def scan_packed(
@@ -57,7 +57,7 @@ def scan_packed(
             lower: T @ block[1] = identity  # the first part's total, where there are two
             soon_lower: T @ block[1] = identity
 
-            @requires(block[1], thread[THREADS])
+            @requires(block[1], thread["THREADS"])
             def load(tile: int32 @ block[1]) -> T @ block[1]:
                 nonlocal soon_lower
                 here: int32 @ block[1] = tiles - 1 - tile if REVERSE else tile  # where it lies
@@ -84,7 +84,7 @@ def scan_packed(
                     total = soon_lower + T(uint32(total) >> 24)
                 return total
 
-            @requires(block[1], thread[THREADS])
+            @requires(block[1], thread["THREADS"])
             def keep():
                 nonlocal lower
                 with group(thread[1]):
@@ -94,7 +94,7 @@ def scan_packed(
                         bases[k] = soon_bases[k]
                 lower = soon_lower
 
-            @requires(block[1], thread[THREADS])
+            @requires(block[1], thread["THREADS"])
             def store(tile: int32 @ block[1], prefix: T @ block[1]):
                 there: int32 @ block[1] = tiles - 1 - tile if REVERSE else tile
                 assume(distinct(there))  # a number is drawn once

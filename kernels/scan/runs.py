@@ -18,7 +18,7 @@ from prism.lib.thread import extent, operators
     TI=dtype, T=dtype, TO=dtype, K=dtype, OP=function, THREADS=constexpr(int), ITEMS=constexpr(int), WIDTH=constexpr(int),
     BLOCKS=constexpr(int), WORDS=constexpr(int), KEYED=constexpr(int),
 )
-@requires(grid[1], block[1], thread[THREADS])
+@requires(grid[1], block[1], thread["THREADS"])
 @attr("__launch_bounds__(THREADS, BLOCKS)")
 def reduce_runs(
     keys: ptr(const(K)) @ grid[1], x: ptr(const(TI)) @ grid[1], unique: ptr(K) @ grid[1], y: ptr(TO) @ grid[1],
@@ -56,7 +56,7 @@ def reduce_runs(
             coming: uint32 @ thread[1] = 0
             soon_facts: int32[3] @ thread[1] = {0}
 
-            @requires(block[1], thread[THREADS])
+            @requires(block[1], thread["THREADS"])
             def load(tile: int32 @ block[1], epoch: uint32 @ block[1]):
                 nonlocal coming
                 start: int64 @ block[1] = int64(tile) * TILE
@@ -74,14 +74,14 @@ def reduce_runs(
                 grid.publish(words, tile, total, epoch)
                 grid.publish(marks, tile, uint32(soon_facts[1]), epoch)
 
-            @requires(block[1], thread[THREADS])
+            @requires(block[1], thread["THREADS"])
             def look_back(tile: int32 @ block[1], epoch: uint32 @ block[1]):
                 nonlocal between
                 between = grid.look_back_segments(
                     words, marks, done, tile, identity, epoch, number, OP=OP, THREADS=THREADS, WORDS=WORDS,
                 )
 
-            @requires(block[1], thread[THREADS])
+            @requires(block[1], thread["THREADS"])
             def store(tile: int32 @ block[1]):
                 nonlocal prefix, before, done
                 prefix = between if number[0] != 0 else OP(prefix, between)  # not in `look_back`: measured, up to 9 % at 2^20
@@ -99,7 +99,7 @@ def reduce_runs(
                 )
                 done = tile
 
-            @requires(block[1], thread[THREADS])
+            @requires(block[1], thread["THREADS"])
             def keep():
                 nonlocal flags
                 with group(thread[1]):

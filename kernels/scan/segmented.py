@@ -19,7 +19,7 @@ from prism.lib.thread import extent, operators
     BLOCKS=constexpr(int), WORDS=constexpr(int), EXCLUSIVE=constexpr(bool), REVERSE=constexpr(bool), HEADS=constexpr(int),
     KEYED=constexpr(int),
 )
-@requires(grid[1], block[1], thread[THREADS])
+@requires(grid[1], block[1], thread["THREADS"])
 @attr("__launch_bounds__(THREADS, BLOCKS)")
 @may_alias("x", "y")
 def scan_segments(
@@ -62,7 +62,7 @@ def scan_segments(
             soon_open: int32 @ thread[1] = 0
             soon_behind: int64 @ block[1] = 0
 
-            @requires(block[1], thread[THREADS])
+            @requires(block[1], thread["THREADS"])
             def load(tile: int32 @ block[1], epoch: uint32 @ block[1]):
                 nonlocal soon_open, soon_behind
                 here: int32 @ block[1] = tiles - 1 - tile if REVERSE else tile  # where it lies
@@ -99,7 +99,7 @@ def scan_segments(
                 if HEADS != ROWS:
                     grid.publish(marks, tile, uint32(facts[1]), epoch)
 
-            @requires(block[1], thread[THREADS])
+            @requires(block[1], thread["THREADS"])
             def look_back(tile: int32 @ block[1], epoch: uint32 @ block[1]):
                 nonlocal prefix, between
                 if HEADS == ROWS:
@@ -113,7 +113,7 @@ def scan_segments(
                         words, marks, done, tile, identity, epoch, number, OP=OP, THREADS=THREADS, WORDS=WORDS,
                     )
 
-            @requires(block[1], thread[THREADS])
+            @requires(block[1], thread["THREADS"])
             def store(tile: int32 @ block[1]):
                 nonlocal prefix, done
                 prefix = between if number[0] != 0 else OP(prefix, between)
@@ -127,7 +127,7 @@ def scan_segments(
                     )
                 done = tile
 
-            @requires(block[1], thread[THREADS])
+            @requires(block[1], thread["THREADS"])
             def keep():
                 nonlocal open, behind
                 with group(thread[1]):

@@ -18,7 +18,7 @@ from prism.lib.thread import extent, operators
     TI=dtype, T=dtype, TO=dtype, OP=function, THREADS=constexpr(int), ITEMS=constexpr(int), WIDTH=constexpr(int),
     BLOCKS=constexpr(int), WORDS=constexpr(int), EXCLUSIVE=constexpr(bool), REVERSE=constexpr(bool), STABLE=constexpr(bool),
 )
-@requires(grid[1], block[1], thread[THREADS])
+@requires(grid[1], block[1], thread["THREADS"])
 @attr("__launch_bounds__(THREADS, BLOCKS)")
 @may_alias("x", "y")
 def scan(
@@ -54,7 +54,7 @@ def scan(
             items: T[ITEMS] @ thread[1]
             ahead: T[ITEMS] @ thread[1]
 
-            @requires(block[1], thread[THREADS])
+            @requires(block[1], thread["THREADS"])
             def load(tile: int32 @ block[1]) -> T @ block[1]:
                 here: int32 @ block[1] = tiles - 1 - tile if REVERSE else tile  # where it lies
                 with partition(x, block[1], offset=int64(here) * TILE - before) as source:
@@ -69,13 +69,13 @@ def scan(
                 RUN: constexpr(int) = ITEMS if TRANSPOSED else WIDTH
                 return block.scan(ahead, identity, WIDTH=RUN, OP=OP, EXCLUSIVE=EXCLUSIVE)
 
-            @requires(block[1], thread[THREADS])
+            @requires(block[1], thread["THREADS"])
             def keep():
                 with group(thread[1]):
                     for k in range(ITEMS):
                         items[k] = ahead[k]
 
-            @requires(block[1], thread[THREADS])
+            @requires(block[1], thread["THREADS"])
             def store(tile: int32 @ block[1], prefix: T @ block[1]):
                 with group(thread[1]):
                     for k in range(ITEMS):

@@ -16,7 +16,7 @@ from prism.lib.thread import operators
     TI=dtype, T=dtype, TO=dtype, OP=function, THREADS=constexpr(int), ITEMS=constexpr(int), BLOCKS=constexpr(int),
     WORDS=constexpr(int), EXCLUSIVE=constexpr(bool), REVERSE=constexpr(bool),
 )
-@requires(grid[1], block[1], thread[THREADS])
+@requires(grid[1], block[1], thread["THREADS"])
 @attr("__launch_bounds__(THREADS, BLOCKS)")
 @may_alias("x", "y")
 def scan_whole_rows(
@@ -59,7 +59,7 @@ def scan_whole_rows(
             items: shared(T[THREADS * ITEMS])  # of the tile that the block holds: registers have no room for two
             ahead: T[ITEMS] @ thread[1]  # of the following one
 
-            @requires(block[1], thread[THREADS])
+            @requires(block[1], thread["THREADS"])
             def load(tile: int32 @ block[1], epoch: uint32 @ block[1]):
                 nonlocal coming
                 total: T @ thread[1] = identity
@@ -94,7 +94,7 @@ def scan_whole_rows(
                     if t < apart:  # as many words in each launch, whatever the columns are
                         publish(words[letters + int64(tile) * apart + t], total if t < width else identity, epoch)
 
-            @requires(block[1], thread[THREADS])
+            @requires(block[1], thread["THREADS"])
             def look_back(tile: int32 @ block[1], epoch: uint32 @ block[1]):
                 nonlocal done, prefix
                 # Each chunk's threads add up a share of the tiles since the block's last one, of their columns.
@@ -110,7 +110,7 @@ def scan_whole_rows(
                         prefix = OP(prefix, parts[q * width + column])
                 done = max(tile, 0)
 
-            @requires(block[1], thread[THREADS])
+            @requires(block[1], thread["THREADS"])
             def store(tile: int32 @ block[1]):
                 there: int32 @ block[1] = tile
                 assume(distinct(s, there))  # an outer index's numbers are drawn once
@@ -129,7 +129,7 @@ def scan_whole_rows(
                                 if top + j < valid:
                                     mine[j * stride] = TO(OP(before, own[j * THREADS]))
 
-            @requires(block[1], thread[THREADS])
+            @requires(block[1], thread["THREADS"])
             def keep():
                 nonlocal above
                 with partition(items, thread[1], offset=t, races="none") as own, group(thread[1]):  # every `THREADS`-th

@@ -20,7 +20,7 @@ from prism.kernels.select.packed import edges_of_bytes, load_flags, load_held, r
     PLACES=constexpr(bool), GIVEN=constexpr(bool, default=False), BYTES=constexpr(bool, default=False), THREADS=constexpr(int),
     ITEMS=constexpr(int), WIDTH=constexpr(int), BLOCKS=constexpr(int), WORDS=constexpr(int),
 )
-@requires(grid[1], block[1], thread[THREADS])
+@requires(grid[1], block[1], thread["THREADS"])
 @attr("__launch_bounds__(THREADS, BLOCKS)")
 def select(
     x: ptr(const(TI)) @ grid[1], mask: ptr(const(M)) @ grid[1], y: ptr(TO) @ grid[1], kept: ptr(int64) @ grid[1],
@@ -63,7 +63,7 @@ def select(
             release(tile_ahead, ahead)
             signs = flags_of_answers(ahead, mask, C=C, F=uint32, TEST=TEST, GIVEN=GIVEN)
 
-        @requires(block[1], thread[THREADS])
+        @requires(block[1], thread["THREADS"])
         def load(tile: int32 @ block[1]) -> int32 @ thread[1]:
             """Bring a tile into registers, and find out what is kept of it; return how many of the thread's elements are."""
             nonlocal signs
@@ -89,7 +89,7 @@ def select(
                 signs = signs & bits_within(many - at, ITEMS=ITEMS, WIDTH=WIDTH)
             return int32(popcount(signs))
 
-        @requires(block[1], thread[THREADS])
+        @requires(block[1], thread["THREADS"])
         def store(tile: int32 @ block[1], prefix: int64 @ block[1], before: int32 @ thread[32], held: int32 @ block[1]):
             """Write what is kept of the held tile, or where it stands; of the last tile how many are kept in all."""
             block.fill(number, prefix + held, 1 if tile == tiles - 1 else 0)  # first: a host that waits goes on then
@@ -114,7 +114,7 @@ def select(
                     target, items, flags, before, valid, aligned, TO=TO, AS=result, WIDTH=WIDTH, THREADS=THREADS, VECTOR=VECTOR,
                 )
 
-        @requires(block[1], thread[THREADS])
+        @requires(block[1], thread["THREADS"])
         def keep():
             """The loaded tile is the held one from here on."""
             nonlocal flags

@@ -21,7 +21,7 @@ from prism.lib.thread import extent
     T=dtype, H=dtype, TI=dtype, C=dtype, THREADS=constexpr(int), ITEMS=constexpr(int), WIDTH=constexpr(int),
     BLOCKS=constexpr(int), WORDS=constexpr(int),
 )
-@requires(grid[1], block[1], thread[THREADS])
+@requires(grid[1], block[1], thread["THREADS"])
 @attr("__launch_bounds__(THREADS, BLOCKS)")
 def encode(
     x: ptr(const(TI)) @ grid[1], y: ptr(T) @ grid[1], lengths: ptr(int64) @ grid[1], kept: ptr(int64) @ grid[1],
@@ -59,7 +59,7 @@ def encode(
             numbers: shared(uint32[64]) @ block[1]  # of the following tile, a warp's two: how many, and the last one
             shares: shared(uint32[64]) @ block[1]  # the same of the tiles since the last held one
 
-            @requires(block[1], thread[THREADS])
+            @requires(block[1], thread["THREADS"])
             def load(tile: int32 @ block[1], epoch: uint32 @ block[1]):
                 """Bring a tile into registers; publish how many runs begin in it, and where the last one does."""
                 nonlocal coming, earlier, signs
@@ -79,7 +79,7 @@ def encode(
                     earlier = warp_sum(int32(numbers[2 * lane]) if lane < w else 0)
                 grid.publish(words, tile, last << 16 | many, epoch)
 
-            @requires(block[1], thread[THREADS])
+            @requires(block[1], thread["THREADS"])
             def look_back(tile: int32 @ block[1], epoch: uint32 @ block[1]):
                 """Add up how many runs begin in the tiles before, and find where the last one does, a share in each warp."""
                 nonlocal first, done
@@ -87,7 +87,7 @@ def encode(
                 first = done
                 done = max(tile, 0)
 
-            @requires(block[1], thread[THREADS])
+            @requires(block[1], thread["THREADS"])
             def store(tile: int32 @ block[1]):
                 """Write the held tile's runs, and how long they are; of the last tile how many there are in all."""
                 nonlocal prefix, since
@@ -114,7 +114,7 @@ def encode(
                     closed: bool @ block[1] = final == 1 and prefix + held <= room
                     store_ends(inside, starts, lead, begin, ended, since, held, n, closed)
 
-            @requires(block[1], thread[THREADS])
+            @requires(block[1], thread["THREADS"])
             def keep():
                 """The loaded tile is the held one from here on."""
                 nonlocal held, flags, before

@@ -24,7 +24,7 @@ from prism.lib.thread import extent
     PARTS=constexpr(int), NEAR=constexpr(int, default=2),
     THREADS=constexpr(int), ITEMS=constexpr(int), WIDTH=constexpr(int), BLOCKS=constexpr(int), WORDS=constexpr(int),
 )
-@requires(grid[1], block[1], thread[THREADS])
+@requires(grid[1], block[1], thread["THREADS"])
 @attr("__launch_bounds__(THREADS, BLOCKS)")
 def select_bytes(
     x: ptr(const(uint8)) @ grid[1], mask: ptr(const(M)) @ grid[1], y: ptr(uint8) @ grid[1], kept: ptr(int64) @ grid[1],
@@ -57,7 +57,7 @@ def select_bytes(
         if OWN and not EDGES:
             bytes = find_interval(mask, C=C, TEST=TEST, GIVEN=GIVEN, THREADS=THREADS)
 
-        @requires(block[1], thread[THREADS])
+        @requires(block[1], thread["THREADS"])
         def load(tile: int32 @ block[1]) -> int32 @ thread[1]:
             """Bring a tile into registers, and find out what is kept of it."""
             one: uint32 @ thread[1] = one_of(selectors)
@@ -87,7 +87,7 @@ def select_bytes(
                 mine = mine + int32(popcount(signs[p]))
             return mine
 
-        @requires(block[1], thread[THREADS])
+        @requires(block[1], thread["THREADS"])
         def place(before: int32 @ thread[32], many: int32 @ block[1]):
             """Put what is kept of the loaded tile together."""
             both: int32[2] @ thread[32]
@@ -99,7 +99,7 @@ def select_bytes(
                 THREADS=THREADS, WAYS=1,
             )
 
-        @requires(block[1], thread[THREADS])
+        @requires(block[1], thread["THREADS"])
         def store(tile: int32 @ block[1], prefix: int64 @ block[1], before: int32 @ thread[32], held: int32 @ block[1]):
             """Write what is kept of the held tile; of the last tile how many are kept in all."""
             block.fill(number, prefix + held, 1 if tile == tiles - 1 else 0)  # first: a host that waits goes on then
@@ -107,7 +107,7 @@ def select_bytes(
             with partition(out, block[1], prefix, races="none") as target:
                 write_shifted(target, packed, half * ROOM, valid, skew_at(y_skew, prefix, VECTOR=16), THREADS=THREADS)
 
-        @requires(block[1], thread[THREADS])
+        @requires(block[1], thread["THREADS"])
         def keep():
             """The loaded tile is the held one from here on."""
             nonlocal half

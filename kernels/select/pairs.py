@@ -20,7 +20,7 @@ from prism.lib.thread import extent
     T=dtype, H=dtype, TI=dtype, C=dtype, V=dtype, HV=dtype, VI=dtype, THREADS=constexpr(int), ITEMS=constexpr(int),
     WIDTH=constexpr(int), BLOCKS=constexpr(int), WORDS=constexpr(int),
 )
-@requires(grid[1], block[1], thread[THREADS])
+@requires(grid[1], block[1], thread["THREADS"])
 @attr("__launch_bounds__(THREADS, BLOCKS)")
 def unique_pairs(
     keys: ptr(const(TI)) @ grid[1], x: ptr(const(VI)) @ grid[1], y: ptr(T) @ grid[1], z: ptr(V) @ grid[1],
@@ -52,7 +52,7 @@ def unique_pairs(
             values_ahead: HV[VALUES] @ thread[1] = {0}
             signs: uint32 @ thread[1] = 0
 
-            @requires(block[1], thread[THREADS])
+            @requires(block[1], thread["THREADS"])
             def load(tile: int32 @ block[1]) -> int32 @ thread[1]:
                 """Bring a tile of keys and values into registers; return how many runs begin at the thread's keys."""
                 nonlocal signs
@@ -65,7 +65,7 @@ def unique_pairs(
                 block.prefetch_tile(x, tile + blocks, n, TILE=TILE)
                 return int32(popcount(signs))
 
-            @requires(block[1], thread[THREADS])
+            @requires(block[1], thread["THREADS"])
             def store(tile: int32 @ block[1], prefix: int64 @ block[1], before: int32 @ thread[32], held: int32 @ block[1]):
                 """Write keys and values of the held tile at which runs begin; of the last tile how many runs there are in all."""
                 block.fill(number, prefix + held, 1 if tile == tiles - 1 else 0)  # first: a host that waits goes on then
@@ -84,7 +84,7 @@ def unique_pairs(
                             THREADS=THREADS, VECTOR=VECTOR, WIDE=WIDE,
                         )
 
-            @requires(block[1], thread[THREADS])
+            @requires(block[1], thread["THREADS"])
             def keep():
                 """The loaded tile is the held one from here on."""
                 nonlocal flags

@@ -18,7 +18,7 @@ def leave_parts(before: int32[2] @ thread[32], kept: int32 @ block[1], others_ke
     W=dtype, LOAD=function, STORE=function, KEEP=function, PLACE=function(default=leave_parts), WAYS=constexpr(int),
     THREADS=constexpr(int), WORDS=constexpr(int),
 )
-@requires(block[1], thread[THREADS])
+@requires(block[1], thread["THREADS"])
 def part_tiles(
     words: ptr(mailbox(W)) @ grid[1], capacity: uint32 @ grid[1], control: ptr(uint64) @ grid[1], blocks: int32 @ grid[1],
     tiles: int32 @ grid[1], number: ptr(int64) @ block[1], other_number: ptr(int64) @ block[1],
@@ -49,7 +49,7 @@ def part_tiles(
     earlier[0] = 0
     earlier[1] = 0
 
-    @requires(block[1], thread[THREADS])
+    @requires(block[1], thread["THREADS"])
     def load(tile: int32 @ block[1], epoch: uint32 @ block[1]):
         """Have a tile loaded, count what goes where, and publish that."""
         nonlocal coming, others_coming
@@ -61,7 +61,7 @@ def part_tiles(
             grid.publish(words, tile, W(coming), epoch)
         PLACE(earlier, coming, others_coming)
 
-    @requires(block[1], thread[THREADS])
+    @requires(block[1], thread["THREADS"])
     def look_back(tile: int32 @ block[1], epoch: uint32 @ block[1]):
         """Add up how many elements of the tiles before go to both."""
         nonlocal prefix, other_prefix, done
@@ -73,7 +73,7 @@ def part_tiles(
             other_prefix = other_prefix + int64(between >> 32)
         done = max(tile, 0)
 
-    @requires(block[1], thread[THREADS])
+    @requires(block[1], thread["THREADS"])
     def store(tile: int32 @ block[1]):
         """Have the held tile written; of the last tile how many there are in all."""
         last: int32 @ block[1] = 1 if tile == tiles - 1 else 0
@@ -82,7 +82,7 @@ def part_tiles(
             block.fill(other_number, other_prefix + others_held, last)
         STORE(tile, prefix, other_prefix, held, others_held)
 
-    @requires(block[1], thread[THREADS])
+    @requires(block[1], thread["THREADS"])
     def keep():
         """The loaded tile is the held one from here on."""
         nonlocal held, others_held

@@ -24,7 +24,7 @@ from prism.lib.thread import extent
     WAYS=constexpr(int), THREADS=constexpr(int), ITEMS=constexpr(int), WIDTH=constexpr(int), BLOCKS=constexpr(int),
     WORDS=constexpr(int),
 )
-@requires(grid[1], block[1], thread[THREADS])
+@requires(grid[1], block[1], thread["THREADS"])
 @attr("__launch_bounds__(THREADS, BLOCKS)")
 def split_apart(
     x: ptr(const(TI)) @ grid[1], mask: ptr(const(M)) @ grid[1], other: ptr(const(O)) @ grid[1], y: ptr(T) @ grid[1],
@@ -71,7 +71,7 @@ def split_apart(
         others_signs: uint32 @ thread[1] = 0
         placed: shared(T[TILE if PLACED else 1], align=16) @ block[1]  # elements of the held tile, each part's together
 
-        @requires(block[1], thread[THREADS])
+        @requires(block[1], thread["THREADS"])
         def ask_masks(tile: int32 @ block[1], many: int32 @ block[1]):
             """Flags of the loaded tile: what `mask` and `other` say of it."""
             nonlocal signs, others_signs
@@ -94,7 +94,7 @@ def split_apart(
             if WAYS == 3:
                 others_signs = flags_of_answers(ahead, other, C=D, F=uint32, TEST=OTHER, GIVEN=OTHER_GIVEN)
 
-        @requires(block[1], thread[THREADS])
+        @requires(block[1], thread["THREADS"])
         def load(tile: int32 @ block[1]) -> uint32 @ thread[1]:
             """Bring a tile into registers; find out which elements go where."""
             nonlocal signs, others_signs
@@ -114,7 +114,7 @@ def split_apart(
                 others_signs = others_signs & within & ~signs
             return uint32(popcount(signs)) | (uint32(popcount(others_signs)) << 16 if WAYS == 3 else 0)
 
-        @requires(block[1], thread[THREADS])
+        @requires(block[1], thread["THREADS"])
         def store(
             tile: int32 @ block[1], prefix: int64 @ block[1], other_prefix: int64 @ block[1], held: int32 @ block[1],
             others_held: int32 @ block[1],
@@ -148,7 +148,7 @@ def split_apart(
                         first_skew, second_skew, rest_skew, WIDTH=WIDTH, THREADS=THREADS, VECTOR=VECTOR, WAYS=WAYS,
                     )
 
-        @requires(block[1], thread[THREADS])
+        @requires(block[1], thread["THREADS"])
         def keep(earlier: int32[2] @ thread[32], coming: int32 @ block[1], others_coming: int32 @ block[1]):
             """The loaded tile is the held one from here on."""
             nonlocal flags, others_flags, before, others_before

@@ -9,7 +9,7 @@ from prism.lib.thread import operators
 
 @prism.kernel
 @template(T=dtype, TI=dtype, I=dtype, THREADS=constexpr(int), ITEMS=constexpr(int), WIDTH=constexpr(int))
-@requires(grid[1], block[1], thread[THREADS])
+@requires(grid[1], block[1], thread["THREADS"])
 @attr("__launch_bounds__(THREADS)")
 def repeat(
     x: ptr(const(TI)) @ grid[1], ends: ptr(const(int64)) @ grid[1], runs: ptr(const(int64)) @ grid[1], y: ptr(T) @ grid[1],

@@ -7,7 +7,7 @@ from prism.lang import (
 
 @prism.kernel
 @template(T=dtype, THREADS=constexpr(int))
-@requires(grid[1], block[1], thread[THREADS])
+@requires(grid[1], block[1], thread["THREADS"])
 @attr("__launch_bounds__(THREADS)")
 def fill_rest(
     y: ptr(T) @ grid[1], kept: ptr(const(int64)) @ grid[1], n: int64 @ grid[1], each: int64 @ grid[1], value: T @ grid[1],
@@ -27,7 +27,7 @@ def fill_rest(
 
 @prism.kernel
 @template(I=dtype, COUNTED=constexpr(bool), THREADS=constexpr(int))
-@requires(grid[1], block[1], thread[THREADS])
+@requires(grid[1], block[1], thread["THREADS"])
 @attr("__launch_bounds__(THREADS)")
 def take_axis(
     positions: ptr(const(int64)) @ grid[1], kept: ptr(const(int64)) @ grid[1], y: ptr(int64) @ grid[1], room: int64 @ grid[1],

@@ -15,7 +15,7 @@ from prism.lib.thread import extent, operators
     T=dtype, TI=dtype, M=dtype, C=dtype, TEST=function, BYTES=constexpr(bool, default=False), THREADS=constexpr(int),
     ITEMS=constexpr(int), WIDTH=constexpr(int), BLOCKS=constexpr(int), WORDS=constexpr(int),
 )
-@requires(grid[1], block[1], thread[THREADS])
+@requires(grid[1], block[1], thread["THREADS"])
 @attr("__launch_bounds__(THREADS, BLOCKS)")
 def split(
     x: ptr(const(TI)) @ grid[1], mask: ptr(const(M)) @ grid[1], y: ptr(T) @ grid[1], kept: ptr(const(int64)) @ grid[1],
@@ -40,7 +40,7 @@ def split(
         ahead: T[ITEMS] @ thread[1]  # the following tile
         coming: int32 @ block[1] = 0
 
-        @requires(block[1], thread[THREADS])
+        @requires(block[1], thread["THREADS"])
         def load(tile: int32 @ block[1]) -> int64 @ block[1]:
             """Bring a tile into registers, first those that a flag says; return how many it says."""
             nonlocal coming
@@ -57,7 +57,7 @@ def split(
             coming = block.separate(ahead, flags, WIDTH=WIDTH, THREADS=THREADS)
             return int64(coming)
 
-        @requires(block[1], thread[THREADS])
+        @requires(block[1], thread["THREADS"])
         def keep():
             """The loaded tile is the held one from here on."""
             nonlocal held
@@ -65,7 +65,7 @@ def split(
             for k in range(ITEMS):
                 items[k] = ahead[k]
 
-        @requires(block[1], thread[THREADS])
+        @requires(block[1], thread["THREADS"])
         def store(tile: int32 @ block[1], prefix: int64 @ block[1]):
             """Write both parts of the held tile where they belong."""
             t: int32 @ thread[1] = id()

@@ -26,7 +26,7 @@ from prism.lib.thread import extent
     NEAR=constexpr(int, default=2),
     THREADS=constexpr(int), ITEMS=constexpr(int), WIDTH=constexpr(int), BLOCKS=constexpr(int), WORDS=constexpr(int),
 )
-@requires(grid[1], block[1], thread[THREADS])
+@requires(grid[1], block[1], thread["THREADS"])
 @attr("__launch_bounds__(THREADS, BLOCKS)")
 def split_bytes(
     x: ptr(const(uint8)) @ grid[1], mask: ptr(const(M)) @ grid[1], other: ptr(const(O)) @ grid[1], y: ptr(uint8) @ grid[1],
@@ -73,7 +73,7 @@ def split_bytes(
             other_bytes = find_interval(other, C=D, TEST=OTHER, GIVEN=OTHER_GIVEN, THREADS=THREADS)
         known: bool @ block[1] = bytes.known > 0 and (WAYS == 2 or other_bytes.known > 0)
 
-        @requires(block[1], thread[THREADS])
+        @requires(block[1], thread["THREADS"])
         def load(tile: int32 @ block[1]) -> uint32 @ thread[1]:
             """Bring a tile into registers, and find out which bytes go where."""
             nonlocal loaded
@@ -109,7 +109,7 @@ def split_bytes(
                 left_signs[p] = within & ~signs[p] & ~others_signs[p]
             return both
 
-        @requires(block[1], thread[THREADS])
+        @requires(block[1], thread["THREADS"])
         def place(before: int32[2] @ thread[32], coming: int32 @ block[1], others_coming: int32 @ block[1]):
             """Put each part's bytes of the loaded tile together."""
             base: int32 @ block[1] = (1 - half) * ROOM
@@ -120,7 +120,7 @@ def split_bytes(
                 selectors, WIDTH=WIDTH, THREADS=THREADS, WAYS=WAYS,
             )
 
-        @requires(block[1], thread[THREADS])
+        @requires(block[1], thread["THREADS"])
         def store(
             tile: int32 @ block[1], prefix: int64 @ block[1], other_prefix: int64 @ block[1], held: int32 @ block[1],
             others_held: int32 @ block[1],
@@ -144,7 +144,7 @@ def split_bytes(
                     third, packed, final, many - held - others_held, skew_at(out_skew, begin, VECTOR=16), THREADS=THREADS,
                 )
 
-        @requires(block[1], thread[THREADS])
+        @requires(block[1], thread["THREADS"])
         def keep(before: int32[2] @ thread[32], coming: int32 @ block[1], others_coming: int32 @ block[1]):
             """The loaded tile is the held one from here on."""
             nonlocal half

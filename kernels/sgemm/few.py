@@ -16,7 +16,7 @@ from prism.lang import (
 
 @prism.kernel
 @template(CUT=constexpr(FewCut), BETA=constexpr(bool))
-@requires(grid[1], block[CUT.parts], thread[FEW_THREADS])
+@requires(grid[1], block["CUT.parts"], thread[FEW_THREADS])
 @attr("__launch_bounds__(FEW_THREADS, CUT.blocks)")
 def few(
     A: ptr(const(float32)) @ grid[1], rs_a: int64 @ grid[1], cs_a: int64 @ grid[1], B: ptr(const(float32)) @ grid[1],

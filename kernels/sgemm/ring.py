@@ -17,7 +17,7 @@ from prism.lang import (
 
 @prism.kernel
 @template(CUT=constexpr(RingCut), WIDE=constexpr(bool), BETA=constexpr(bool))
-@requires(grid[1], block[1], thread[CUT.threads])
+@requires(grid[1], block[1], thread["CUT.threads"])
 @attr("__launch_bounds__(CUT.threads, CUT.blocks)")
 def ring(
     A: (const(CUtensorMap(float32, CUT.bk, CUT.bm)) if CUT.tensor_a else ptr(const(float32))) @ grid[1], rs_a: int64 @ grid[1],
@@ -54,7 +54,7 @@ def ring(
         col: int32 @ thread[1] = w % CUT.across * CUT.wide + (lane // (2 * CUT.down) * 2 + lane % 2) * 4
         sums: float32[8, CUT.columns] @ thread[1]
 
-        @requires(block[1], thread[CUT.threads])
+        @requires(block[1], thread["CUT.threads"])
         def make_tile(
             i0: int32 @ block[1], j0: int32 @ block[1], start: int32 @ block[1], stop: int32 @ block[1],
             top: int32 @ block[1], left: int32 @ block[1], bottom: int32 @ block[1], right: int32 @ block[1],
@@ -82,7 +82,7 @@ def ring(
 
 @prism.device
 @template(CUT=constexpr(RingCut))
-@requires(block[1], thread[CUT.threads])
+@requires(block[1], thread["CUT.threads"])
 def multiply_steps(
     sums: float32[8, CUT.columns] @ thread[1], math: roles(warp, CUT.warps), helpers: roles(warpgroup, 1), loader: roles(warp, 1),
     A: (const(CUtensorMap(float32, CUT.bk, CUT.bm)) if CUT.tensor_a else ptr(const(float32))) @ grid[1],
@@ -102,7 +102,7 @@ def multiply_steps(
     near_a: int64 @ block[1] = 1 if CUT.along_a else cs_a  # elements from a k to the next
     near_b: int64 @ block[1] = 1 if CUT.along_b else rs_b
 
-    @requires(block[1], thread[CUT.threads])
+    @requires(block[1], thread["CUT.threads"])
     def fill(step: int32 @ block[1]):
         if CUT.tensor_a:
             with claim(a, loader) as sa, claim(b, loader) as sb, one(thread):
@@ -118,7 +118,7 @@ def multiply_steps(
             with claim(b, helpers) as sb:
                 copy(B, cs_b, near_b, j0, step, n, k, sb, ALONG=CUT.along_b, UNROLL=CUT.unroll)
 
-    @requires(warp[CUT.warps])
+    @requires(warp["CUT.warps"])
     def use(
         of_a: shared(float32[CUT.bk, CUT.width_a]) @ warp[CUT.warps],
         of_b: shared(float32[CUT.bk, CUT.width_b]) @ warp[CUT.warps], step: int32 @ warp[CUT.warps],

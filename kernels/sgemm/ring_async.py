@@ -13,7 +13,7 @@ from prism.lang import (
 
 @prism.kernel
 @template(CUT=constexpr(AsyncCut), WIDE=constexpr(bool), BETA=constexpr(bool))
-@requires(grid[1], block[1], thread[CUT.threads])
+@requires(grid[1], block[1], thread["CUT.threads"])
 @attr("__launch_bounds__(CUT.threads, CUT.blocks)")
 def ring_async(
     A: ptr(const(float32)) @ grid[1], rs_a: int64 @ grid[1], cs_a: int64 @ grid[1], B: ptr(const(float32)) @ grid[1],
@@ -43,7 +43,7 @@ def ring_async(
         col: int32 @ thread[1] = w % CUT.across * CUT.wide + (lane // (2 * CUT.down) * 2 + lane % 2) * 4
         sums: float32[8, CUT.columns] @ thread[1]
 
-        @requires(block[1], thread[CUT.threads])
+        @requires(block[1], thread["CUT.threads"])
         def make_tile(
             i0: int32 @ block[1], j0: int32 @ block[1], start: int32 @ block[1], stop: int32 @ block[1],
             top: int32 @ block[1], left: int32 @ block[1], bottom: int32 @ block[1], right: int32 @ block[1],
@@ -69,7 +69,7 @@ def ring_async(
 
 @prism.device
 @template(CUT=constexpr(AsyncCut))
-@requires(block[1], thread[CUT.threads])
+@requires(block[1], thread["CUT.threads"])
 def multiply_steps(
     sums: float32[8, CUT.columns] @ thread[1], A: ptr(const(float32)) @ grid[1], step_a: int64 @ grid[1], down_a: int64 @ grid[1],
     B: ptr(const(float32)) @ grid[1], step_b: int64 @ grid[1], down_b: int64 @ grid[1], i0: int32 @ block[1],
@@ -92,14 +92,14 @@ def multiply_steps(
     from_b: int64 @ thread[1] = (j0 + jb) * step_b + kb * down_b
     everyone = roles(warp, CUT.warps)
 
-    @requires(block[1], thread[CUT.threads])
+    @requires(block[1], thread["CUT.threads"])
     def fill(step: int32 @ block[1]):
         with partition(a, block[1]) as to:
             copy(A, from_a, step_a, down_a, ka, ia, step, k, m - i0, to, ALONG=CUT.along_a, EACH=CUT.each_a, CUT=CUT)
         with partition(b, block[1]) as to:
             copy(B, from_b, step_b, down_b, kb, jb, step, k, n - j0, to, ALONG=CUT.along_b, EACH=CUT.each_b, CUT=CUT)
 
-    @requires(warp[CUT.warps])
+    @requires(warp["CUT.warps"])
     def use(
         of_a: shared(float32[CUT.bk, CUT.width_a]) @ warp[CUT.warps],
         of_b: shared(float32[CUT.bk, CUT.width_b]) @ warp[CUT.warps], step: int32 @ warp[CUT.warps],
@@ -112,7 +112,7 @@ def multiply_steps(
 
 @prism.device
 @template(CUT=constexpr(AsyncCut), ALONG=constexpr(bool), EACH=constexpr(int), WIDTH=constexpr(int))
-@requires(block[1], thread[CUT.threads])
+@requires(block[1], thread["CUT.threads"])
 def copy(
     x: ptr(const(float32)) @ grid[1], at: int64 @ thread[1], apart: int64 @ grid[1], near: int64 @ grid[1],
     below: int32 @ thread[1], right: int32 @ thread[1], step: int32 @ block[1], k: int32 @ grid[1], left: int32 @ block[1],

@@ -8,7 +8,7 @@ from prism.lang import block, constexpr, function, grid, int2, int32, prism, req
 
 @prism.device
 @template(BM=constexpr(int), BN=constexpr(int), BK=constexpr(int), THREADS=constexpr(int), TILE=function)
-@requires(block[1], thread[THREADS])
+@requires(block[1], thread["THREADS"])
 def in_shares(
     m: int32 @ grid[1], n: int32 @ grid[1], k: int32 @ grid[1], tile: int32 @ grid[1], end: int32 @ grid[1],
     share: int32 @ grid[1], group_m: int32 @ grid[1], p: int32 @ block[1], blocks: int32 @ grid[1],

@@ -22,7 +22,7 @@ PAD = 4
     BM=constexpr(int), BN=constexpr(int), BK=constexpr(int), TM=constexpr(int), TN=constexpr(int),
     THREADS=constexpr(int), BLOCKS=constexpr(int), ALONG_A=constexpr(bool), ALONG_B=constexpr(bool),
 )
-@requires(grid[1], block[1], thread[THREADS])
+@requires(grid[1], block[1], thread["THREADS"])
 @attr("__launch_bounds__(THREADS, BLOCKS)")
 def tiled(
     M: int32 @ grid[1], N: int32 @ grid[1], K: int32 @ grid[1], alpha: float32 @ grid[1],
@@ -78,7 +78,7 @@ def tiled(
 
 @prism.device
 @template(ALONG=constexpr(bool), BK=constexpr(int), WIDTH=constexpr(int), THREADS=constexpr(int))
-@requires(block[1], thread[THREADS])
+@requires(block[1], thread["THREADS"])
 def fill(
     x: ptr(const(float32)) @ grid[1], start: int64 @ block[1], step: int64 @ grid[1], step_k: int64 @ grid[1],
     width: int32 @ block[1], depth: int32 @ block[1], tile: shared(float32[BK, WIDTH + PAD]) @ block[1],
@@ -106,7 +106,7 @@ def fill(
     THREADS=constexpr(int), BLOCKS=constexpr(int), ALONG_A=constexpr(bool), ALONG_B=constexpr(bool),
     WIDE_A=constexpr(bool), WIDE_B=constexpr(bool), WIDE_C=constexpr(bool),
 )
-@requires(grid[1], block[1], thread[THREADS])
+@requires(grid[1], block[1], thread["THREADS"])
 @attr("__launch_bounds__(THREADS, BLOCKS)")
 def vectorized(
     M: int32 @ grid[1], N: int32 @ grid[1], K: int32 @ grid[1], alpha: float32 @ grid[1],
@@ -168,7 +168,7 @@ def vectorized(
 
 @prism.device
 @template(ALONG=constexpr(bool), WIDE=constexpr(bool), BK=constexpr(int), WIDTH=constexpr(int), THREADS=constexpr(int))
-@requires(block[1], thread[THREADS])
+@requires(block[1], thread["THREADS"])
 def fetch(
     x: ptr(const(float32)) @ grid[1], start: int64 @ block[1], step: int64 @ grid[1], step_k: int64 @ grid[1],
     width: int32 @ block[1], depth: int32 @ block[1], words: float4[BK * WIDTH // (4 * THREADS)] @ thread[1],
@@ -193,7 +193,7 @@ def fetch(
 
 @prism.device
 @template(ALONG=constexpr(bool), BK=constexpr(int), WIDTH=constexpr(int), THREADS=constexpr(int))
-@requires(block[1], thread[THREADS])
+@requires(block[1], thread["THREADS"])
 def put(words: float4[BK * WIDTH // (4 * THREADS)] @ thread[1], tile: shared(float32[BK, WIDTH + PAD]) @ block[1]):
     """Store what `fetch` loaded."""
     t: int32 @ thread[1] = id()

@@ -18,7 +18,7 @@ from prism.lang import (
     STEP_N=constexpr(int), UNROLL=constexpr(int), THREADS=constexpr(int), BLOCKS=constexpr(int), ALONG_A=constexpr(bool),
     ALONG_B=constexpr(bool), WIDE_A=constexpr(bool), WIDE_B=constexpr(bool), WIDE_C=constexpr(bool),
 )
-@requires(grid[1], block[1], thread[THREADS])
+@requires(grid[1], block[1], thread["THREADS"])
 @attr("__launch_bounds__(THREADS, BLOCKS)")
 def warps(
     M: int32 @ grid[1], N: int32 @ grid[1], K: int32 @ grid[1], alpha: float32 @ grid[1],

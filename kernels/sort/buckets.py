@@ -32,7 +32,7 @@ def spread(bucket: int32 @ thread[1]) -> int32 @ thread[1]:
 
 @prism.device
 @template(K=dtype, ITEMS=constexpr(int), THREADS=constexpr(int), BUCKETS=constexpr(int), BATCH=constexpr(int))
-@requires(block[1], thread[THREADS])
+@requires(block[1], thread["THREADS"])
 def put_in_buckets(
     words: K[ITEMS] @ thread[1], table: ptr(uint32) @ block[1], sorted: ptr(K) @ block[1], mine: int32 @ thread[1],
     shift: int32 @ block[1],

@@ -64,7 +64,7 @@ def store_row(
     K=dtype, V=dtype, ITEMS=constexpr(int), NUMBER=constexpr(int), KIND=constexpr(int), VALUES=constexpr(int),
     BLOCKS=constexpr(int), THREADS=constexpr(int), BATCH=constexpr(int), FIRST=constexpr(int, default=0),
 )
-@requires(block[BLOCKS], thread[THREADS])
+@requires(block["BLOCKS"], thread["THREADS"])
 def sort_held(keys: K[ITEMS] @ thread[1], items: V[NUMBER] @ thread[1], flip: K @ block[BLOCKS], lowest: K @ block[BLOCKS]):
     """Sort what the threads of a cluster hold, as `load_row` has loaded it: each has its place in it afterwards."""
     TILE: constexpr(int) = THREADS * ITEMS
@@ -77,7 +77,7 @@ def sort_held(keys: K[ITEMS] @ thread[1], items: V[NUMBER] @ thread[1], flip: K 
     beside: shared(V[BLOCKS, MANY])
     numbers: shared(uint32[BLOCKS, 256])  # how often each digit occurs in each tile
 
-    @requires(block[BLOCKS], thread[THREADS])
+    @requires(block["BLOCKS"], thread["THREADS"])
     def count_own(shift: int32 @ block[BLOCKS]):
         """Count how often each digit occurs in each tile."""
         with partition(numbers, block[1], lambda d: (b, d)) as own, group(block[1]):
@@ -90,7 +90,7 @@ def sort_held(keys: K[ITEMS] @ thread[1], items: V[NUMBER] @ thread[1], flip: K 
                 if t < 256:
                     mine[0] = bins[t]
 
-    @requires(block[1], thread[THREADS])
+    @requires(block[1], thread["THREADS"])
     def find_starts(starts: uint32[1] @ thread[1]) -> uint32 @ thread[1]:
         """Find where digit `t` begins in the row; return how often it occurs in the tiles before."""
         before: uint32 @ thread[1] = 0
@@ -104,7 +104,7 @@ def sort_held(keys: K[ITEMS] @ thread[1], items: V[NUMBER] @ thread[1], flip: K 
         block.scan(starts, 0, WIDTH=1, OP=operators.add, EXCLUSIVE=True)
         return before
 
-    @requires(block[BLOCKS], thread[THREADS])
+    @requires(block["BLOCKS"], thread["THREADS"])
     def move(shift: int32 @ block[BLOCKS]):
         """Put each tile in the order of a digit, and write it where its digits belong, into all tiles."""
         with (
@@ -133,7 +133,7 @@ def sort_held(keys: K[ITEMS] @ thread[1], items: V[NUMBER] @ thread[1], flip: K 
                 BATCH=BATCH,
             )
 
-            @requires(block[1], thread[THREADS])
+            @requires(block[1], thread["THREADS"])
             def write(
                 tile: ptr(const(K)) @ block[1], values_of: ptr(const(V)) @ block[1], ids_of: ptr(const(uint16)) @ block[1],
             ) -> bool @ block[1]:
@@ -165,7 +165,7 @@ def sort_held(keys: K[ITEMS] @ thread[1], items: V[NUMBER] @ thread[1], flip: K 
                 WRITE=write,
             )
 
-    @requires(block[BLOCKS], thread[THREADS])
+    @requires(block["BLOCKS"], thread["THREADS"])
     def take_up():
         """Take up what has been written to the block's tile."""
         with group(thread[1]):
@@ -186,7 +186,7 @@ def sort_held(keys: K[ITEMS] @ thread[1], items: V[NUMBER] @ thread[1], flip: K 
     K=dtype, V=dtype, VO=dtype, KIND=constexpr(int), VALUES=constexpr(int), BLOCKS=constexpr(int), THREADS=constexpr(int),
     ITEMS=constexpr(int), BATCH=constexpr(int),
 )
-@requires(grid[1], block[BLOCKS], thread[THREADS])
+@requires(grid[1], block["BLOCKS"], thread["THREADS"])
 @attr("__launch_bounds__(THREADS, 1)")
 def sort_cluster(
     x: ptr(const(K)) @ grid[1], y: ptr(K) @ grid[1], given: ptr(const(V)) @ grid[1], values: ptr(V) @ grid[1],

@@ -13,7 +13,7 @@ from prism.lib.thread import extent
     K=dtype, C=dtype, KIND=constexpr(int), COPIES=constexpr(int), THREADS=constexpr(int), ITEMS=constexpr(int),
     WIDTH=constexpr(int), BLOCKS=constexpr(int),
 )
-@requires(grid[1], block[1], thread[THREADS])
+@requires(grid[1], block[1], thread["THREADS"])
 @attr("__launch_bounds__(THREADS, BLOCKS)")
 def count_digits(
     x: ptr(const(K)) @ grid[1], counts: ptr(C) @ grid[1], n: int64 @ grid[1], skew: int32 @ grid[1], flip: K @ grid[1],
@@ -40,7 +40,7 @@ def count_digits(
         keys: K[ITEMS] @ thread[1]
         ahead: K[ITEMS] @ thread[1]  # of the block's next tile: its loads are under way while this one is counted
 
-        @requires(block[1], thread[THREADS])
+        @requires(block[1], thread["THREADS"])
         def load(tile: int32 @ block[1]):
             with partition(x, block[1], offset=row * n + int64(tile) * TILE) as source:
                 block.load_tile(

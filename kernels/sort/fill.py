@@ -17,7 +17,7 @@ _SIDE = 4
 
 @prism.kernel
 @template(C=dtype, KIND=constexpr(int), THREADS=constexpr(int), ITEMS=constexpr(int), WIDTH=constexpr(int))
-@requires(grid[1], block[1], thread[THREADS])
+@requires(grid[1], block[1], thread["THREADS"])
 @attr("__launch_bounds__(THREADS)")
 def count_keys(
     x: ptr(const(uint16)) @ grid[1], counts: ptr(C) @ grid[1], parts: ptr(uint32) @ grid[1], n: int64 @ grid[1],
@@ -46,7 +46,7 @@ def count_keys(
         keys: uint16[ITEMS] @ thread[1]
         ahead: uint16[ITEMS] @ thread[1]  # of the block's next tile: its loads are under way while this one is counted
 
-        @requires(block[1], thread[THREADS])
+        @requires(block[1], thread["THREADS"])
         def load(tile: int32 @ block[1]):
             """Load what is to be counted next."""
             with partition(x, block[1], offset=int64(tile) * TILE) as source:
@@ -54,7 +54,7 @@ def count_keys(
                     source, ahead, extent(tile, n, TILE=TILE), 0, skew, 0, WIDTH=WIDTH, REVERSE=False, SPARE=False,
                 )
 
-        @requires(block[1], thread[THREADS])
+        @requires(block[1], thread["THREADS"])
         def count_tiles(first: int32 @ block[1], last: int32 @ block[1], slowly: bool @ block[1]):
             """Count the block's tiles from `first` on, before `last`; `slowly`: each addition looks at what it does."""
             if first < last:
@@ -73,7 +73,7 @@ def count_keys(
                 else:
                     count_rows(keys, bins, counts, slowly)
 
-        @requires(block[1], thread[THREADS])
+        @requires(block[1], thread["THREADS"])
         def is_full() -> bool @ block[1]:
             """Whether a key is so common in the block's first tile that a half of a word may go over."""
             most: uint32 @ thread[1] = 0
@@ -83,7 +83,7 @@ def count_keys(
             often: int64 @ block[1] = int64(block.reduce(most, OP=operators.maximum))
             return often * ((tiles - me) // blocks + 1) >= _HALF // 2
 
-        @requires(block[1], thread[THREADS])
+        @requires(block[1], thread["THREADS"])
         def is_whole() -> bool @ block[1]:
             """Whether all halves together are as many as the block has counted: one that goes over takes 65535 or 65536 away."""
             found: uint32 @ thread[1] = 0
@@ -207,7 +207,7 @@ def add_key(bins: ptr(uint32) @ thread[1], counts: ptr(C) @ grid[1], key: int32 
 
 @prism.kernel
 @template(C=dtype, THREADS=constexpr(int), SHARES=constexpr(int))
-@requires(grid[1], block[1], thread[THREADS])
+@requires(grid[1], block[1], thread["THREADS"])
 def add_keys(parts: ptr(const(uint32)) @ grid[1], counts: ptr(C) @ grid[1], many: int32 @ grid[1]):
     """Add to `counts` what `many` blocks of `count_keys` have counted.
 
@@ -235,7 +235,7 @@ def add_keys(parts: ptr(const(uint32)) @ grid[1], counts: ptr(C) @ grid[1], many
 
 @prism.kernel
 @template(C=dtype, THREADS=constexpr(int))
-@requires(grid[1], block[1], thread[THREADS])
+@requires(grid[1], block[1], thread["THREADS"])
 def begin_keys(counts: ptr(const(C)) @ grid[1], starts: ptr(C) @ grid[1]):
     """`starts[k]` becomes the sum of `counts[0] ... counts[k - 1]`.
 
@@ -261,7 +261,7 @@ def begin_keys(counts: ptr(const(C)) @ grid[1], starts: ptr(C) @ grid[1]):
 @template(
     K=dtype, C=dtype, KIND=constexpr(int), THREADS=constexpr(int), ITEMS=constexpr(int), WIDTH=constexpr(int),
 )
-@requires(grid[1], block[1], thread[THREADS])
+@requires(grid[1], block[1], thread["THREADS"])
 @attr("__launch_bounds__(THREADS, 6)")
 def fill_keys(
     starts: ptr(const(C)) @ grid[1], y: ptr(K) @ grid[1], n: int64 @ grid[1], aligned: bool @ grid[1], flip: K @ grid[1],
@@ -371,7 +371,7 @@ def key_near(
 
 @prism.kernel
 @template(K=dtype, C=dtype, THREADS=constexpr(int), ITEMS=constexpr(int), WIDTH=constexpr(int))
-@requires(grid[1], block[1], thread[THREADS])
+@requires(grid[1], block[1], thread["THREADS"])
 @attr("__launch_bounds__(THREADS)")
 def order_zeros(
     x: ptr(const(K)) @ grid[1], starts: ptr(const(C)) @ grid[1], y: ptr(K) @ grid[1], n: int64 @ grid[1], skew: int32 @ grid[1],
@@ -403,7 +403,7 @@ def order_zeros(
             coming: int32 @ block[1] = 0
             earlier[0] = 0
 
-            @requires(block[1], thread[THREADS])
+            @requires(block[1], thread["THREADS"])
             def load(tile: int32 @ block[1]) -> C @ thread[1]:
                 """Find the zeros of a tile, and their signs, as bits; return how many there are."""
                 nonlocal zeros_ahead, signs_ahead, coming
@@ -421,7 +421,7 @@ def order_zeros(
                 coming = block.count_flags(zeros_ahead, earlier, THREADS=THREADS)
                 return C(coming)
 
-            @requires(block[1], thread[THREADS])
+            @requires(block[1], thread["THREADS"])
             def store(tile: int32 @ block[1], prefix: C @ block[1]):
                 """Write the held tile's zeros, behind the `prefix` zeros of the tiles before."""
                 if held > 0:
@@ -433,7 +433,7 @@ def order_zeros(
                             target, items, zeros, before, held, -1, TO=K, AS=same, WIDTH=WIDTH, THREADS=THREADS, VECTOR=1,
                         )
 
-            @requires(block[1], thread[THREADS])
+            @requires(block[1], thread["THREADS"])
             def keep():
                 """The tile that was loaded becomes the held one."""
                 nonlocal zeros, signs, held, before

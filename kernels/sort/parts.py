@@ -361,7 +361,7 @@ def mend(
 
 
 @prism.device
-@requires(block[1], thread[THREADS])
+@requires(block[1], thread["THREADS"])
 @template(K=dtype, V=dtype, KIND=constexpr(int), VALUES=constexpr(int), THREADS=constexpr(int), WRITE=function)
 def write_in_order(
     tile: ptr(K) @ block[1], values: ptr(V) @ block[1], ids: ptr(uint16) @ block[1], many: int32 @ block[1],

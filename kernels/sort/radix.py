@@ -24,7 +24,7 @@ from prism.lib.thread import extent, operators
     ITEMS=constexpr(int), BATCH=constexpr(int), BLOCKS=constexpr(int), WORDS=constexpr(int), ROWS=constexpr(bool),
     AHEAD=constexpr(bool),
 )
-@requires(grid[1], block[1], thread[THREADS])
+@requires(grid[1], block[1], thread["THREADS"])
 @attr("__launch_bounds__(THREADS, BLOCKS)")
 def sort_digit(
     x: ptr(const(K)) @ grid[1], spare: ptr(K) @ grid[1], y: ptr(K) @ grid[1], given: ptr(const(V)) @ grid[1],
@@ -75,7 +75,7 @@ def sort_digit(
         passed: uint32 @ block[1] = 0  # the passes, as bits, that are passed over
         low: int32 @ block[1] = -1  # the lowest digit of those that are moved before windows are sorted
 
-        @requires(block[1], thread[THREADS])
+        @requires(block[1], thread["THREADS"])
         def choose_passes():
             """Find which passes are passed over, and whether windows are sorted behind them."""
             nonlocal passed, low
@@ -95,7 +95,7 @@ def sort_digit(
         first: bool @ block[1] = passed & (uint32(1) << step) - 1 == (uint32(1) << step) - 1  # nothing has been moved so far
         behind: int32 @ block[1] = K.bytes - 1 - step - int32(popcount(passed >> step + 1))  # how many passes will move something
 
-        @requires(block[1], thread[THREADS])
+        @requires(block[1], thread["THREADS"])
         def move_tiles():
             """Draw tiles, put each in the order of the digit, and write it where its digits belong, until all are drawn."""
             starts: C[1] @ thread[1]  # where digit `t` begins in the whole array
@@ -116,7 +116,7 @@ def sort_digit(
             keys: K[ITEMS] @ thread[1]
             items: V[ITEMS if VALUES != NONE else 1] @ thread[1]
 
-            @requires(block[1], thread[THREADS])
+            @requires(block[1], thread["THREADS"])
             def fetch(tile: int32 @ block[1]):
                 """Load a tile's elements into registers, as the pass before has left them."""
                 fetch_tile(
@@ -124,7 +124,7 @@ def sort_digit(
                     behind, VALUES=VALUES, THREADS=THREADS, ROWS=ROWS, SOON=not LATE,
                 )
 
-            @requires(block[1], thread[THREADS])
+            @requires(block[1], thread["THREADS"])
             def ask_for(tile: int32 @ block[1]):
                 """Ask for the keys of a tile to be brought into the L2."""
                 start: int64 @ block[1] = 0
@@ -139,7 +139,7 @@ def sort_digit(
                         else:
                             prefetch(spare_keys[start], many)
 
-            @requires(block[1], thread[THREADS])
+            @requires(block[1], thread["THREADS"])
             def order(tile: int32 @ block[1], epoch: uint32 @ block[1]):
                 """Count the digits of the tile that was fetched, publish them, and put it in order behind the held one."""
                 nonlocal slowly
@@ -153,7 +153,7 @@ def sort_digit(
                     KIND=KIND, VALUES=VALUES, BATCH=BATCH,
                 )
 
-            @requires(block[1], thread[THREADS])
+            @requires(block[1], thread["THREADS"])
             def look_back(tile: int32 @ block[1], epoch: uint32 @ block[1]):
                 """Ask how often each digit occurs in the tiles before, and so find where the held tile's part of it belongs."""
                 if tile >= 0:
@@ -167,7 +167,7 @@ def sort_digit(
                         if t < 256:
                             own[0] = starts[0] + before - C(held[1])
 
-            @requires(block[1], thread[THREADS])
+            @requires(block[1], thread["THREADS"])
             def store(tile: int32 @ block[1]):
                 """Write the held tile where its digits belong."""
                 many: int32 @ block[1] = extent(within_row(tile, n, TILE=TILE, ROWS=ROWS), n, TILE=TILE)
@@ -176,7 +176,7 @@ def sort_digit(
                     partition(beside, block[1], offset=buffer if VALUES != NONE else 0) as value_part,
                     partition(ids, block[1], offset=buffer if VALUES == GIVEN else 0) as id_part,
                 ):
-                    @requires(block[1], thread[THREADS])
+                    @requires(block[1], thread["THREADS"])
                     def write(
                         keys_of: ptr(const(K)) @ block[1], values_of: ptr(const(V)) @ block[1],
                         ids_of: ptr(const(uint16)) @ block[1],
@@ -197,7 +197,7 @@ def sort_digit(
             following: int32 @ block[1] = launch.tile
             tile: int32 @ block[1] = -1 if AHEAD else following  # the one that the block holds: with AHEAD none as yet
 
-            @requires(block[1], thread[THREADS])
+            @requires(block[1], thread["THREADS"])
             def hold():
                 """The tile that was put in order becomes the held one."""
                 nonlocal in_order
@@ -205,7 +205,7 @@ def sort_digit(
                 held[0] = ahead[0]
                 held[1] = ahead[1]
 
-            @requires(block[1], thread[THREADS])
+            @requires(block[1], thread["THREADS"])
             def move_ahead():
                 """Move tiles; each is put in order before the one that is held is written."""
                 nonlocal buffer, tile, following
@@ -226,7 +226,7 @@ def sort_digit(
                     tile = following
                     following = soon
 
-            @requires(block[1], thread[THREADS])
+            @requires(block[1], thread["THREADS"])
             def move_one_by_one():
                 """Move tiles; each is put in order, and then written while the next one is fetched.
 

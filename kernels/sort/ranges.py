@@ -38,7 +38,7 @@ _NONE = 1 << 30
 @template(
     K=dtype, W=dtype, EACH=constexpr(int), THREADS=constexpr(int), BUCKETS=constexpr(int), KIND=constexpr(int),
 )
-@requires(block[1], thread[THREADS])
+@requires(block[1], thread["THREADS"])
 def sort_sample(own: W[EACH] @ thread[1], ordered: ptr(W) @ block[1], flip: K @ block[1], lowest: K @ block[1]):
     """Put what the threads hold into `ordered`, in order: by buckets, or by a network where one of them is crowded."""
     MANY: constexpr(int) = THREADS * EACH
@@ -80,7 +80,7 @@ def sort_sample(own: W[EACH] @ thread[1], ordered: ptr(W) @ block[1], flip: K @ 
 
 @prism.device
 @template(K=dtype, W=dtype, ITEMS=constexpr(int), EACH=constexpr(int), THREADS=constexpr(int), KIND=constexpr(int))
-@requires(block[1], thread[THREADS])
+@requires(block[1], thread["THREADS"])
 def load_words(
     x: ptr(const(K)) @ grid[1], words: W[ITEMS] @ thread[1], sample: W[EACH] @ thread[1], place: int32 @ thread[1],
     n: int32 @ block[1], flip: K @ block[1], lowest: K @ block[1],
@@ -115,7 +115,7 @@ def run_of(ordered: ptr(const(W)) @ thread[1], place: int32 @ thread[1]) -> (int
 
 @prism.device
 @template(W=dtype, ITEMS=constexpr(int), THREADS=constexpr(int), SAMPLES=constexpr(int), TIED=constexpr(bool))
-@requires(block[1], thread[THREADS])
+@requires(block[1], thread["THREADS"])
 def choose_parts(
     words: W[ITEMS] @ thread[1], chosen: uint32[ITEMS] @ thread[1], ordered: ptr(const(W)) @ block[1],
     bins: ptr(uint32) @ block[1], place: int32 @ thread[1], n: int32 @ block[1], begin: int32 @ block[1], part: int32 @ block[1],
@@ -178,7 +178,7 @@ def choose_parts(
 
 @prism.device
 @template(K=dtype, W=dtype, MOST=constexpr(int), THREADS=constexpr(int), BATCH=constexpr(int))
-@requires(block[1], thread[THREADS])
+@requires(block[1], thread["THREADS"])
 def sort_by_digits(
     few: W[MOST] @ thread[1], table: ptr(uint32) @ block[1], sorted: ptr(W) @ block[1], many: int32 @ block[1],
     low: W @ block[1], high: W @ block[1],
@@ -225,7 +225,7 @@ def sort_by_digits(
     K=dtype, W=dtype, V=dtype, VO=dtype, VALUES=constexpr(int), MOST=constexpr(int), THREADS=constexpr(int),
     BATCH=constexpr(int), BUCKETS=constexpr(int), KIND=constexpr(int),
 )
-@requires(block[1], thread[THREADS])
+@requires(block[1], thread["THREADS"])
 def sort_part(
     x: ptr(const(K)) @ grid[1], given: ptr(const(V)) @ grid[1], few: W[MOST] @ thread[1], y: ptr(K) @ block[1],
     values: ptr(V) @ block[1], positions: ptr(VO) @ block[1], many: int32 @ block[1], start: int32 @ block[1],
@@ -286,7 +286,7 @@ def sort_part(
 
 @prism.device
 @template(W=dtype, ITEMS=constexpr(int), MOST=constexpr(int), THREADS=constexpr(int))
-@requires(block[PARTS], thread[THREADS])
+@requires(block[PARTS], thread["THREADS"])
 def send_to_parts(
     words: W[ITEMS] @ thread[1], chosen: uint32[ITEMS] @ thread[1], number: uint32 @ thread[1], few: W[MOST] @ thread[1],
     found: int32[4] @ block[1], picked: shared(W[PARTS, THREADS * MOST]) @ block[PARTS],
@@ -353,7 +353,7 @@ def send_to_parts(
     ITEMS=constexpr(int), MOST=constexpr(int), BATCH=constexpr(int), KIND=constexpr(int, default=INTEGER),
     SAMPLES=constexpr(int, default=_SAMPLES), BUCKETS=constexpr(int, default=_BUCKETS),
 )
-@requires(grid[1], block[PARTS], thread[THREADS])
+@requires(grid[1], block[PARTS], thread["THREADS"])
 @attr("__launch_bounds__(THREADS, 1)")
 def sort_ranges(
     x: ptr(const(K)) @ grid[1], y: ptr(K) @ grid[1], given: ptr(const(V)) @ grid[1], values: ptr(V) @ grid[1],

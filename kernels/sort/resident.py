@@ -103,7 +103,7 @@ def rank_resident(
 
 
 @prism.device
-@requires(block[1], thread[THREADS])
+@requires(block[1], thread["THREADS"])
 @template(
     K=dtype, V=dtype, VO=dtype, ITEMS=constexpr(int), NUMBER=constexpr(int), KIND=constexpr(int), VALUES=constexpr(int),
     THREADS=constexpr(int), BATCH=constexpr(int),
@@ -137,7 +137,7 @@ def move_resident(
     )
     many: int32 @ block[1] = min(n - tile * TILE, TILE)
 
-    @requires(block[1], thread[THREADS])
+    @requires(block[1], thread["THREADS"])
     def write(
         tile: ptr(const(K)) @ block[1], values_of: ptr(const(V)) @ block[1], ids_of: ptr(const(uint16)) @ block[1],
     ) -> bool @ block[1]:
@@ -162,7 +162,7 @@ def move_resident(
     K=dtype, V=dtype, VO=dtype, KIND=constexpr(int), VALUES=constexpr(int), THREADS=constexpr(int), ITEMS=constexpr(int),
     BATCH=constexpr(int),
 )
-@requires(grid[1], block[1], thread[THREADS], cooperative=True)
+@requires(grid[1], block[1], thread["THREADS"], cooperative=True)
 @attr("__launch_bounds__(THREADS, 1)")
 @may_alias("x", "y")
 @may_alias("given", "values")
@@ -195,14 +195,14 @@ def sort_resident(
     slowly: bool @ block[1] = False
     often: int32 @ block[1] = -1
 
-    @requires(grid[1], block[1], thread[THREADS])
+    @requires(grid[1], block[1], thread["THREADS"])
     def count_own(shift: int32 @ grid[1]):
         """Count the digits of the block's tile, for all blocks."""
         nonlocal slowly, often
         with partition(numbers, block[1], offset=b * (128 * K.bytes)) as own, group(block[1]):
             slowly, often = count_resident(keys, own, held, kept, shift, flip, lowest, KIND=KIND, THREADS=THREADS)
 
-    @requires(grid[1], block[1], thread[THREADS])
+    @requires(grid[1], block[1], thread["THREADS"])
     def move(key_result: ptr(K) @ grid[1], value_result: ptr(V) @ grid[1], shift: int32 @ grid[1], ends: bool @ grid[1]):
         """Write the block's tile where its digits belong; the pass that `ends` all writes results."""
         with (
@@ -216,7 +216,7 @@ def sort_resident(
                 slowly, ends, KIND=KIND, VALUES=VALUES, THREADS=THREADS, BATCH=BATCH,
             )
 
-    @requires(grid[1], block[1], thread[THREADS])
+    @requires(grid[1], block[1], thread["THREADS"])
     def take_up(moved: ptr(const(K)) @ grid[1], beside: ptr(const(V)) @ grid[1]):
         """Take up what has been written to the block's tile."""
         with group(thread[1]):

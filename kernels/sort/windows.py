@@ -293,7 +293,7 @@ def make_numbers(
     K=dtype, V=dtype, VO=dtype, C=dtype, KIND=constexpr(int), VALUES=constexpr(int), THREADS=constexpr(int),
     ITEMS=constexpr(int), BATCH=constexpr(int), BLOCKS=constexpr(int), BITS=constexpr(int), BUCKETS=constexpr(int),
 )
-@requires(grid[1], block[1], thread[THREADS])
+@requires(grid[1], block[1], thread["THREADS"])
 @attr("__launch_bounds__(THREADS, BLOCKS)")
 def sort_windows(
     y: ptr(K) @ grid[1], values: ptr(V) @ grid[1], positions: ptr(VO) @ grid[1], counts: ptr(const(C)) @ grid[1],
@@ -341,7 +341,7 @@ def sort_windows(
             first_bit: int32 @ block[1] = max(bits - many_passes * digit_bits, 0) + (PLACE_BITS if VALUES != NONE else 0)
             lower: int32 @ block[1] = max(bits - BUCKETS, 0) + (PLACE_BITS if VALUES != NONE else 0)
 
-            @requires(block[1], thread[THREADS])
+            @requires(block[1], thread["THREADS"])
             def sort_one(start: int64 @ block[1], many: int32 @ block[1]):
                 """Sort the `many` elements from `start` on by buckets; without these, or where they are crowded, by digits."""
                 upper: K @ thread[1] = 0
@@ -357,7 +357,7 @@ def sort_windows(
                             upper = keys[0] >> bits << bits
                     load_window(keys, items, words, beside, rows, many, bits, KIND=KIND, VALUES=VALUES, THREADS=THREADS)
 
-                    @requires(block[1], thread[THREADS])
+                    @requires(block[1], thread["THREADS"])
                     def sort_by_digits():
                         """Sort it by digits, and write its results."""
                         sort_window(

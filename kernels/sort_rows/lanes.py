@@ -245,7 +245,7 @@ def sort_own_rows(
     THREADS=constexpr(int), DESCENDING=constexpr(bool), FORM=constexpr(int), KEYS=constexpr(int), PLACES=constexpr(bool),
     VALUES=constexpr(bool), MODE=constexpr(int), LISTED=constexpr(bool), MIXED=constexpr(bool),
 )
-@requires(grid[1], block[1], thread[THREADS])
+@requires(grid[1], block[1], thread["THREADS"])
 @attr("__launch_bounds__(THREADS)")
 def sort_rows_by_lanes(
     x: ptr(const(T)) @ grid[1], values: ptr(const(V)) @ grid[1], y: ptr(T) @ grid[1], positions: ptr(I) @ grid[1],
@@ -296,7 +296,7 @@ def sort_rows_by_lanes(
     WIDTH=constexpr(int), THREADS=constexpr(int), DESCENDING=constexpr(bool), FORM=constexpr(int), KEYS=constexpr(int),
     PLACES=constexpr(bool), VALUES=constexpr(bool), MIXED=constexpr(bool),
 )
-@requires(grid[1], block[1], thread[THREADS])
+@requires(grid[1], block[1], thread["THREADS"])
 @attr("__launch_bounds__(THREADS)")
 def sort_listed_by_lanes(
     x: ptr(const(T)) @ grid[1], values: ptr(const(V)) @ grid[1], y: ptr(T) @ grid[1], positions: ptr(I) @ grid[1],

@@ -13,7 +13,7 @@ from prism.kernels.sort_rows.segments import SEGMENTS, bounds_of
     T=dtype, U=dtype, E=dtype, O=dtype, DESCENDING=constexpr(bool), ROOM=constexpr(int), KEPT=constexpr(int),
     THREADS=constexpr(int),
 )
-@requires(grid[1], block[1], thread[THREADS])
+@requires(grid[1], block[1], thread["THREADS"])
 @attr("__launch_bounds__(THREADS)")
 def top_segments(
     x: ptr(const(T)) @ grid[1], y: ptr(T) @ grid[1], positions: ptr(int64) @ grid[1], starts: ptr(const(O)) @ grid[1],
@@ -104,7 +104,7 @@ def top_segments(
 
 @prism.kernel
 @template(T=dtype, O=dtype, THREADS=constexpr(int))
-@requires(grid[1], thread[THREADS])
+@requires(grid[1], thread["THREADS"])
 @attr("__launch_bounds__(THREADS)")
 def take_first(
     x: ptr(const(T)) @ grid[1], order: ptr(const(int32)) @ grid[1], y: ptr(T) @ grid[1], positions: ptr(int64) @ grid[1],

@@ -20,7 +20,7 @@ EXACT, WAY, MEAN = 0, 1, 2
     LISTED=constexpr(bool),
     PLACES=constexpr(bool), SKIP=constexpr(bool), HOW=constexpr(int), THREADS=constexpr(int),
 )
-@requires(grid[1], block[1], thread[THREADS])
+@requires(grid[1], block[1], thread["THREADS"])
 @attr("__launch_bounds__(THREADS)")
 def find_ranks(
     x: ptr(const(B)) @ grid[1], kept: ptr(const(U)) @ grid[1], spots: ptr(const(P)) @ grid[1],

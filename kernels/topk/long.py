@@ -25,7 +25,7 @@ GROUPS = 1024  # of a sample
     B=dtype, U=dtype, KIND=constexpr(int), INFINITY=constexpr(int), LARGEST=constexpr(bool), GROUPS=constexpr(int),
     THREADS=constexpr(int),
 )
-@requires(grid[1], block[1], thread[THREADS])
+@requires(grid[1], block[1], thread["THREADS"])
 @attr("__launch_bounds__(THREADS)")
 def sample_rows(
     x: ptr(const(B)) @ grid[1], keys: ptr(U) @ grid[1], spots: ptr(uint32) @ grid[1], counts: ptr(int64) @ grid[1],
@@ -76,7 +76,7 @@ def sample_rows(
 
 @prism.kernel
 @template(U=dtype, BITS=constexpr(int), GROUPS=constexpr(int), THREADS=constexpr(int))
-@requires(grid[1], block[1], thread[THREADS])
+@requires(grid[1], block[1], thread["THREADS"])
 @attr("__launch_bounds__(THREADS)")
 def choose_bounds(
     keys: ptr(const(U)) @ grid[1], spots: ptr(const(uint32)) @ grid[1], bounds: ptr(U) @ grid[1], lasts: ptr(int32) @ grid[1],
@@ -126,7 +126,7 @@ def choose_bounds(
     WIDTH=constexpr(int), AHEAD=constexpr(int), LOOPS=constexpr(int), STAGE=constexpr(int), THREADS=constexpr(int),
     BLOCKS=constexpr(int),
 )
-@requires(grid[1], block[1], thread[THREADS])
+@requires(grid[1], block[1], thread["THREADS"])
 @attr("__launch_bounds__(THREADS, BLOCKS)")
 def keep_before(
     x: ptr(const(B)) @ grid[1], bounds: ptr(const(U)) @ grid[1], lasts: ptr(const(int32)) @ grid[1], counts: ptr(int64) @ grid[1],
@@ -158,7 +158,7 @@ def keep_before(
         bound: U @ block[1] = 0
         last: int32 @ block[1] = 0
 
-        @requires(block[1], thread[THREADS])
+        @requires(block[1], thread["THREADS"])
         def write_out():
             """Write what is gathered behind what others have written of this row."""
             many: int32 @ block[1] = min(int32(counter[0]), STAGE)
@@ -224,7 +224,7 @@ def keep_before(
 @template(
     B=dtype, U=dtype, E=dtype, ROOM=constexpr(int), KEPT=constexpr(int), THREADS=constexpr(int), BLOCKS=constexpr(int),
 )
-@requires(grid[1], block[1], thread[THREADS])
+@requires(grid[1], block[1], thread["THREADS"])
 @attr("__launch_bounds__(THREADS, BLOCKS)")
 def top_kept(
     x: ptr(const(B)) @ grid[1], kept: ptr(const(U)) @ grid[1], spots: ptr(const(uint32)) @ grid[1],

@@ -11,7 +11,7 @@ from prism.kernels.topk.keys import key_of
     B=dtype, U=dtype, KIND=constexpr(int), INFINITY=constexpr(int), LARGEST=constexpr(bool), ITEMS=constexpr(int),
     THREADS=constexpr(int),
 )
-@requires(grid[1], block[1], thread[THREADS])
+@requires(grid[1], block[1], thread["THREADS"])
 @attr("__launch_bounds__(THREADS)")
 def merge_rows(
     values: ptr(const(B)) @ grid[1], spots: ptr(const(int64)) @ grid[1], y: ptr(B) @ grid[1], indices: ptr(int64) @ grid[1],

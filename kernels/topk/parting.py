@@ -10,7 +10,7 @@ from prism.lib.thread import operators
 
 @prism.kernel
 @template(B=dtype, U=dtype, KIND=constexpr(int), INFINITY=constexpr(int), LARGEST=constexpr(bool), THREADS=constexpr(int))
-@requires(grid[1], block[1], thread[THREADS])
+@requires(grid[1], block[1], thread["THREADS"])
 @attr("__launch_bounds__(THREADS)")
 def count_before(
     x: ptr(const(B)) @ grid[1], cuts: ptr(const(B)) @ grid[1], spots: ptr(const(int64)) @ grid[1], numbers: ptr(int64) @ grid[1],
@@ -54,7 +54,7 @@ def count_before(
     FRONT=constexpr(bool), ITEMS=constexpr(int),
     THREADS=constexpr(int),
 )
-@requires(grid[1], block[1], thread[THREADS])
+@requires(grid[1], block[1], thread["THREADS"])
 @attr("__launch_bounds__(THREADS)")
 def part_rows(
     x: ptr(const(B)) @ grid[1], cuts: ptr(const(B)) @ grid[1], spots: ptr(const(int64)) @ grid[1],

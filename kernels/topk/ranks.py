@@ -41,7 +41,7 @@ def place_in_sample(j: int32 @ thread[1], length: int64 @ thread[1], size: int32
     NAMED=constexpr(bool),
     SKIP=constexpr(bool), SAMPLE=constexpr(int), THREADS=constexpr(int),
 )
-@requires(grid[1], block[1], thread[THREADS])
+@requires(grid[1], block[1], thread["THREADS"])
 @attr("__launch_bounds__(THREADS)")
 def bracket_rows(
     x: ptr(const(B)) @ grid[1], names: ptr(const(P)) @ grid[1], known: ptr(const(int64)) @ grid[1],
@@ -215,7 +215,7 @@ def sides_of(
     NAMED=constexpr(bool), PLACES=constexpr(bool),
     WIDTH=constexpr(int), AHEAD=constexpr(int), STAGE=constexpr(int), THREADS=constexpr(int), BLOCKS=constexpr(int),
 )
-@requires(grid[1], block[1], thread[THREADS])
+@requires(grid[1], block[1], thread["THREADS"])
 @attr("__launch_bounds__(THREADS, BLOCKS)")
 def keep_between(
     x: ptr(const(B)) @ grid[1], names: ptr(const(P)) @ grid[1], bounds: ptr(const(U)) @ grid[1],
@@ -260,7 +260,7 @@ def keep_between(
         low: V @ block[1] = V(0)
         high: V @ block[1] = V(0)
 
-        @requires(block[1], thread[THREADS])
+        @requires(block[1], thread["THREADS"])
         def write_out():
             """Write what is gathered behind what others have written of this row."""
             many: int32 @ block[1] = min(int32(counter[0]), STAGE)

@@ -63,7 +63,7 @@ def find_parts(
     LARGEST=constexpr(bool), GROUPS=constexpr(int), ITEMS=constexpr(int), BINS=constexpr(int), ROOM=constexpr(int),
     THREADS=constexpr(int), BLOCKS=constexpr(int),
 )
-@requires(grid[1], block[1], thread[THREADS])
+@requires(grid[1], block[1], thread["THREADS"])
 @attr("__launch_bounds__(THREADS, BLOCKS)")
 def top_held(
     x: ptr(const(uint32)) @ grid[1], y: ptr(uint32) @ grid[1], indices: ptr(int64) @ grid[1], failed: ptr(int64) @ grid[1],

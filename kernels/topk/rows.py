@@ -129,7 +129,7 @@ def keep_up_to(
     DIRECT=constexpr(bool), NAMED=constexpr(bool), CHECKED=constexpr(bool), ROOM=constexpr(int), GROUPS=constexpr(int),
     KEPT=constexpr(int), WIDTH=constexpr(int), AHEAD=constexpr(int), THREADS=constexpr(int), BLOCKS=constexpr(int),
 )
-@requires(grid[1], block[1], thread[THREADS])
+@requires(grid[1], block[1], thread["THREADS"])
 @attr("__launch_bounds__(THREADS, BLOCKS)")
 def top_rows(
     x: ptr(const(B)) @ grid[1], names: ptr(const(int64)) @ grid[1], failed: ptr(const(int64)) @ grid[1], y: ptr(B) @ grid[1],

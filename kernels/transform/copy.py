@@ -10,7 +10,7 @@ from prism.lang import (
 
 @prism.kernel
 @template(TI=dtype, TO=dtype, THREADS=constexpr(int), ITEMS=constexpr(int), WIDTH=constexpr(int))
-@requires(grid[1], block[1], thread[THREADS])
+@requires(grid[1], block[1], thread["THREADS"])
 @attr("__launch_bounds__(THREADS)")
 def copy(
     x: ptr(const(TI)) @ grid[1], y: ptr(TO) @ grid[1], n: int64 @ grid[1], skew: int32 @ grid[1], y_aligned: bool @ grid[1],
@@ -37,7 +37,7 @@ def copy(
 
 @prism.kernel
 @template(TI=dtype, TO=dtype, THREADS=constexpr(int), ITEMS=constexpr(int))
-@requires(grid[1], block[1], thread[THREADS])
+@requires(grid[1], block[1], thread["THREADS"])
 @attr("__launch_bounds__(THREADS)")
 def copy_where(x: ptr(const(TI)) @ grid[1], where: ptr(const(uint8)) @ grid[1], y: ptr(TO) @ grid[1], n: int64 @ grid[1]):
     """`y[i] = TO(x[i])` where `where[i]` is not 0; other elements stay, and those of `x` there are not read.
@@ -62,7 +62,7 @@ def copy_where(x: ptr(const(TI)) @ grid[1], where: ptr(const(uint8)) @ grid[1], 
 
 @prism.kernel
 @template(TI=dtype, TO=dtype, COUNTED=constexpr(bool), THREADS=constexpr(int))
-@requires(grid[1], block[1], thread[THREADS])
+@requires(grid[1], block[1], thread["THREADS"])
 @attr("__launch_bounds__(THREADS)")
 def scatter(
     x: ptr(const(TI)) @ grid[1], spots: ptr(const(int64)) @ grid[1], kept: ptr(const(int64)) @ grid[1], y: ptr(TO) @ grid[1],

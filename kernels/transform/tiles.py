@@ -102,7 +102,7 @@ def load_elements(
     T=dtype, W=dtype, ROWS=constexpr(int), COLUMNS=constexpr(int), VECTORS=constexpr(bool), THREADS=constexpr(int),
     BLOCKS=constexpr(int),
 )
-@requires(grid[1], block[1], thread[THREADS])
+@requires(grid[1], block[1], thread["THREADS"])
 @attr("__launch_bounds__(THREADS, BLOCKS)")
 def move_tiles(
     x: ptr(const(T)) @ grid[1], y: ptr(T) @ grid[1], x0: int64 @ grid[1], rows: int64 @ grid[1], columns: int64 @ grid[1],

@@ -151,7 +151,14 @@ def edges_of_integers(kind: np.dtype) -> list[np.ndarray]:
     least, most = (float(limit) for limit in (np.iinfo(kind).min, np.iinfo(kind).max))
     inner = np.linspace(least, most, SIZE + 1)
     ends = np.concatenate([np.full(3, least), inner[3:-3], np.full(3, most)])
-    return [inner, ends, np.concatenate([[least - 1], inner[1:-1], [most + 1]]), np.full(SIZE + 1, most), inner / 1000, inner / most]
+    return [
+        inner,
+        ends,
+        np.concatenate([[least - 1], inner[1:-1], [most + 1]]),
+        np.full(SIZE + 1, most),
+        inner / 1000,
+        inner / most,
+    ]
 
 
 @pytest.mark.parametrize("given", ["float32", "int16", "uint16", "int32", "uint32"])

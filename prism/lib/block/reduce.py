@@ -156,7 +156,7 @@ def reduce_valid(value: T @ thread[1], valid: int32 @ block[1], otherwise: T @ b
 
 @prism.device
 @template(T=dtype, OP=function, SIZE=constexpr(int))
-@requires(block[1], thread[SIZE])
+@requires(block[1], thread["SIZE"])
 def reduce_groups(value: T @ thread[1]) -> T @ thread[SIZE]:
     """`OP` of the values of each `SIZE` threads, in the order of the threads; all of a group get its result.
 
@@ -213,7 +213,7 @@ def reduce_all(value: T @ thread[1], identity: T @ block[1]) -> T @ thread[1]:
 
 @prism.device
 @template(T=dtype, OP=function, BLOCKS=constexpr(int))
-@requires(block[BLOCKS], thread[32])
+@requires(block["BLOCKS"], thread[32])
 def reduce_cluster(value: T @ thread[1], identity: T @ block[BLOCKS]) -> T @ thread[1]:
     """`OP` of the values of all threads of a cluster, for all of them.
 
@@ -244,7 +244,7 @@ def reduce_cluster(value: T @ thread[1], identity: T @ block[BLOCKS]) -> T @ thr
 
 @prism.device
 @template(T=dtype, BLOCKS=constexpr(int))
-@requires(block[BLOCKS], thread[32])
+@requires(block["BLOCKS"], thread[32])
 def gather_warps(value: T @ thread[1], identity: T @ block[BLOCKS], found: T[BLOCKS] @ thread[1]):
     """Give every warp the values of all warps, one for each of its lanes, or several.
 

@@ -190,7 +190,7 @@ def scan_both(items: T[ITEMS] @ thread[1], exclusive: T[ITEMS] @ thread[1], init
 
 @prism.device
 @template(T=dtype, ITEMS=constexpr(int), WIDTH=constexpr(int), OP=function, EXCLUSIVE=constexpr(bool), SIZE=constexpr(int))
-@requires(block[1], thread[SIZE])
+@requires(block[1], thread["SIZE"])
 def scan_groups(items: T[ITEMS] @ thread[1], identity: T @ block[1]) -> T @ thread[SIZE]:
     """Replace each element by `OP` of all elements of its group up to it, in place; `EXCLUSIVE` leaves out itself.
 

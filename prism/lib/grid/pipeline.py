@@ -12,7 +12,7 @@ from prism.lang import (
     STEP=constexpr(int), FILL=function, USE=function, AHEAD=constexpr(int, default=0), CLUSTER=constexpr(int, default=1),
     UNROLL=constexpr(int, default=1),
 )  # fmt: skip
-@requires(block[1], thread[THREADS])
+@requires(block[1], thread["THREADS"])
 def pipeline(
     a: shared(A[ROWS_A, COLUMNS_A], ring=STAGES, swizzle=SWIZZLE_A) @ block[1],
     b: shared(B[ROWS_B, COLUMNS_B], ring=STAGES, swizzle=SWIZZLE_B) @ block[1], users: roles(warp, WARPS),

@@ -13,7 +13,7 @@ from prism.lib.thread import operators
     LOAD=function, LOOK_BACK=function, STORE=function, KEEP=function, THREADS=constexpr(int),
     ALWAYS=constexpr(bool, default=False),
 )
-@requires(block[1], thread[THREADS])
+@requires(block[1], thread["THREADS"])
 def tile_loop(
     control: ptr(uint64) @ grid[1], tiles: int32 @ grid[1], counter: int32 @ block[1] = 0,
 ) -> Ticket @ block[1]:
@@ -71,7 +71,7 @@ def tile_loop(
     T=dtype, OP=function, LOAD=function, KEEP=function, STORE=function, THREADS=constexpr(int), WORDS=constexpr(int, default=2),
     STABLE=constexpr(bool, default=False),
 )
-@requires(block[1], thread[THREADS])
+@requires(block[1], thread["THREADS"])
 def scan_tiles(
     words: ptr(mailbox(T)) @ grid[1], capacity: uint32 @ grid[1], control: ptr(uint64) @ grid[1], blocks: int32 @ grid[1],
     tiles: int32 @ grid[1], identity: T @ block[1], initial: T @ block[1],
@@ -99,12 +99,12 @@ def scan_tiles(
     done: int32 @ block[1] = 0  # how many tiles' totals are in them; with STABLE, in the second one
     between: T @ thread[1] = identity  # a share of what the first one lacks, where it is not STABLE
 
-    @requires(block[1], thread[THREADS])
+    @requires(block[1], thread["THREADS"])
     def load(tile: int32 @ block[1], epoch: uint32 @ block[1]):
         total: T @ thread[1] = LOAD(tile)
         grid.publish(words, tile, total, epoch)
 
-    @requires(block[1], thread[THREADS])
+    @requires(block[1], thread["THREADS"])
     def look_back(tile: int32 @ block[1], epoch: uint32 @ block[1]):
         nonlocal done, between
         if STABLE:
@@ -113,7 +113,7 @@ def scan_tiles(
             between = grid.look_back_share(words, done, tile, identity, epoch, OP=OP, THREADS=THREADS, WORDS=WORDS)
         done = tile // THREADS * THREADS if STABLE else max(tile, 0)
 
-    @requires(block[1], thread[THREADS])
+    @requires(block[1], thread["THREADS"])
     def store(tile: int32 @ block[1]):
         if not STABLE:  # here, not above: where no tile is held as yet there is nothing to combine
             prefixes[0] = OP(prefixes[0], block.reduce(between, OP=OP))
@@ -137,7 +137,7 @@ def leave(before: int32 @ thread[32], kept: int32 @ block[1]):
     LOAD=function, STORE=function, KEEP=function, PLACE=function(default=leave), THREADS=constexpr(int),
     WORDS=constexpr(int, default=2),
 )
-@requires(block[1], thread[THREADS])
+@requires(block[1], thread["THREADS"])
 def select_tiles(
     words: ptr(mailbox(uint32)) @ grid[1], capacity: uint32 @ grid[1], control: ptr(uint64) @ grid[1], blocks: int32 @ grid[1],
     tiles: int32 @ grid[1],
@@ -168,7 +168,7 @@ def select_tiles(
     numbers: shared(int32[32]) @ block[1]
     shares: shared(uint32[32]) @ block[1]  # of what the tiles since the held one come to
 
-    @requires(block[1], thread[THREADS])
+    @requires(block[1], thread["THREADS"])
     def load(tile: int32 @ block[1], epoch: uint32 @ block[1]):
         """Have a tile loaded, count what is kept of it, and publish that."""
         nonlocal coming, earlier
@@ -188,7 +188,7 @@ def select_tiles(
         grid.publish(words, tile, uint32(coming), epoch)
         PLACE(earlier, coming)
 
-    @requires(block[1], thread[THREADS])
+    @requires(block[1], thread["THREADS"])
     def look_back(tile: int32 @ block[1], epoch: uint32 @ block[1]):
         """Add up numbers of the tiles since the last held one, a share in each warp."""
         nonlocal done
@@ -203,7 +203,7 @@ def select_tiles(
                         slot[0] = sum
         done = max(tile, 0)
 
-    @requires(block[1], thread[THREADS])
+    @requires(block[1], thread["THREADS"])
     def store(tile: int32 @ block[1]):
         """Add up the warps' shares, and have the held tile written."""
         nonlocal prefix
@@ -213,7 +213,7 @@ def select_tiles(
         prefix = prefix + int64(between)
         STORE(tile, prefix, before, held)
 
-    @requires(block[1], thread[THREADS])
+    @requires(block[1], thread["THREADS"])
     def keep():
         """The loaded tile is the held one from here on."""
         nonlocal before, held

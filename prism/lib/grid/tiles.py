@@ -33,7 +33,7 @@ def tiles(control: ptr(uint64) @ grid[1], counter: int32 @ block[1] = 0) -> Tick
 
 @prism.device
 @template(TILE=function, THREADS=constexpr(int))
-@requires(block[1], thread[THREADS])
+@requires(block[1], thread["THREADS"])
 def dynamic_tiles(
     counter: ptr(uint32) @ grid[1], first: int32 @ block[1], blocks: int32 @ grid[1], tiles: int32 @ block[1],
     scheduler: roles(warp, 1),
@@ -100,7 +100,7 @@ def count_tiles(length: int32 @ thread[1]) -> int32 @ thread[1]:
 
 @prism.device
 @template(WORK=function, SIZE=constexpr(int), UNEVEN=constexpr(bool), THREADS=constexpr(int))
-@requires(block[1], thread[THREADS])
+@requires(block[1], thread["THREADS"])
 def deal_tiles(
     b: int32 @ block[1], blocks: int32 @ block[1], lengths: ptr(const(int32)) @ grid[1], groups: int32 @ block[1],
     many: int32 @ block[1], most: int32 @ block[1],

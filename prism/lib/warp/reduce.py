@@ -144,7 +144,7 @@ def reduce_groups(value: T @ thread[1]) -> T @ thread[1]:
 
 @prism.device
 @template(T=dtype, OP=function, SIZE=constexpr(int))
-@requires(thread[SIZE])
+@requires(thread["SIZE"])
 def reduce_across(value: T @ thread[1], scratch: ptr(T) @ thread[SIZE]) -> T @ thread[32]:
     """`OP` of the values of `SIZE` threads, in their order; all their warps get the result.
 
