@@ -1,6 +1,6 @@
 """prism.dist over the GPUs of a host, beside one GPU's time, NCCL's all_gather and torch's DTensor.
 
-    torchrun --nproc-per-node 2 asv_bench/dist.py [--most 33] [--logs 20,30] [--rounds 7] [--only scan,sort] [--json FILE]
+    torchrun --nproc-per-node 2 asv_bench/dist.py [--most 33] [--sizes 20,30] [--rounds 7] [--only scan,sort] [--json FILE]
     torchrun --nproc-per-node 2 asv_bench/dist.py --engine gloo --only matmul         (also where both ranks share a GPU)
 
 Weak scaling: each rank has as many bytes, from 2^20 to 2^most. `one`: `prism.lib`'s function of one shard; `work`: what a rank
@@ -162,7 +162,7 @@ def numbers_in(text: str) -> list[int]:
 def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--most", type=int, default=33, help="log2 of the bytes of the largest shard")
-    parser.add_argument("--logs", type=numbers_in, default=[], help="only these")
+    parser.add_argument("--sizes", type=numbers_in, default=[], help="only these")
     parser.add_argument("--rounds", type=int, default=7)
     parser.add_argument("--seconds", type=float, default=60)
     parser.add_argument("--engine", choices=("nccl", "gloo"), default="nccl")
@@ -173,7 +173,7 @@ def main() -> int:
     gpu = int(os.environ["LOCAL_RANK"]) % torch.cuda.device_count()
     torch.cuda.set_device(gpu)
     dist.init_process_group(options.engine, device_id=torch.device("cuda", gpu) if options.engine == "nccl" else None)
-    for work in everything(options.most, options.only.split(","), options.rounds, options.logs):
+    for work in everything(options.most, options.only.split(","), options.rounds, options.sizes):
         going = torch.tensor([time.monotonic() < end], device="cuda", dtype=torch.int32)
         dist.broadcast(going, 0)  # ranks go on together
         if going:

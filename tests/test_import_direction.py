@@ -68,7 +68,8 @@ LANG_MAY_IMPORT: dict[str, set[str]] = {
     },
     "pipeline": {"diagnostics", "keep", "errors", "tree", "surface", "facts", "check", "barriers", "lower", "sync"},
     "certify": set(),  # the checker of certificates knows nothing of how they are made
-    "skeleton": {"keep", "types", "tree", "facts", "barriers", "rings", "certify", "pipeline"},
+    "arguments": {"types", "intrinsics", "facts", "tree", "certify"},
+    "skeleton": {"keep", "types", "tree", "facts", "barriers", "rings", "certify", "arguments", "pipeline"},
     "safety": {"keep", "diagnostics", "tree", "facts", "barriers", "lower", "skeleton"},
     "__init__": {"diagnostics", "intrinsics", "surface", "check"},
 }
