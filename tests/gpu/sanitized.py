@@ -1,6 +1,7 @@
 """The cases of all algorithms, for compute-sanitizer to watch: `python -m tests.gpu.sanitized [FLAG] [MOST] [ALGORITHM ...]`.
 
-With `aligned`, no hgemm whose result's rows begin at odd addresses; with `apart`, no decoding by pages: see test_sanitizer.py.
+With `aligned`, no hgemm whose result's rows begin at odd addresses; with `apart`, no decoding by pages and no large
+products of groups: see test_sanitizer.py.
 With a number, arrays of at most so many elements: racecheck takes minutes for what a kernel does in a second. With names of
 algorithms, as the manifest has them, theirs alone. `1/4`: the second of four shares of all calls, for as many processes.
 """
@@ -12,6 +13,7 @@ import itertools
 import math
 import sys
 from collections.abc import Callable
+from dataclasses import replace
 from typing import Any
 
 import cupy
@@ -202,6 +204,8 @@ if __name__ == "__main__":
     names = [name for name in sys.argv[1:] if name not in flags and not name.isdigit() and "/" not in name]
     parts = [part for part in algorithms.parts("cases") if not names or part[0] in names]
     for one in (case for _, module in parts for case in module.CASES):
+        if "apart" in sys.argv and one.function == "grouped_matmul":
+            one = replace(one, large=one.shapes[:1])
         watch(one, seen)
         seen.add(one.function)
         print(one, flush=True)

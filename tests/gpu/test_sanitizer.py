@@ -17,9 +17,9 @@ OPTIONS = {"memcheck": ["--report-api-errors", "no"]}
 CALLS = {"racecheck": ["aligned"], "synccheck": ["apart"]}
 """An hgemm to rows at odd addresses has warps write a tile, arrive by one lane after the warp's barrier, and other warps read
 it: racecheck takes the lane that arrives for the only one whose writes are ordered, and reports those of the other 31. Decoding
-with lengths has barriers of the block in the text of each role, which whole warps meet: synccheck wants a barrier of the block to
-be one instruction for all, and reports each text's as divergent, also where each says how many threads it waits for, or the
-barrier has a number of its own."""
+with lengths, and large products of groups, have barriers of the block in the text of each role, which whole warps meet: synccheck
+wants a barrier of the block to be one instruction for all, and reports each text's as divergent, also where each says how many
+threads it waits for, or the barrier has a number of its own."""
 
 
 ATTENTION = ("attention", "attention_backward", "attention_decode")
