@@ -170,10 +170,10 @@ def test_all_kernels_are_looked_at() -> None:
 
 @pytest.mark.parametrize("kind", KINDS)
 def test_a_grid_s_threads_are_counted_in_64_bits(kind: str) -> None:
-    """But for where a plan says how many there are: along an axis, of sums of tiles in parts, and of blocks that run at once."""
+    """But for where a plan says how many there are: along an axis, and of blocks that run at once."""
     one = KINDS[kind]
     limits = {
-        "reduce_axis": 2**32 - 1, "find": 2**32 - 1, "combine": 2**31, "reduce": 2**31 - 1, "find_whole": 2**31 - 1,
+        "reduce_axis": 2**32 - 1, "find": 2**32 - 1, "reduce": 2**31 - 1, "find_whole": 2**31 - 1,
         "find_both": 2**31 - 1, "sort_resident": 2**31,
     }  # fmt: skip
     assert grid_limit(checked(one)) == limits.get(one.kernel.__name__)
