@@ -41,7 +41,12 @@ def array(kind: str, shape: Any = 23) -> Any:
     return RANDOM.integers(0, 4, shape).astype(ml_dtypes.bfloat16 if kind == "bfloat16" else kind)
 
 
-HOWS: list[dict[str, Any]] = [{}, {"exclusive": True, "initial": 3}, {"reverse": True}, {"op": "maximum", "exclusive": True}]
+HOWS: list[dict[str, Any]] = [
+    {},
+    {"exclusive": True, "initial": 3},
+    {"reverse": True},
+    {"op": "maximum", "exclusive": True},
+]
 
 
 @pytest.mark.parametrize("how", HOWS, ids=str)
@@ -83,9 +88,7 @@ def test_reductions(kind: str, name: str, begun: list[int]) -> None:
 def test_positions(shape: Any, begun: list[int]) -> None:
     x = array("int32", shape)
     shards = cut(x, (9, 0, 14))
-    given = results(
-        3, lambda c: [prism.dist.flatnonzero(shards[c.rank], comm=c) for _ in range(TIMES)], Queued
-    )
+    given = results(3, lambda c: [prism.dist.flatnonzero(shards[c.rank], comm=c) for _ in range(TIMES)], Queued)
     for time in range(TIMES):
         np.testing.assert_array_equal(np.concatenate([one[time] for one in given]), np.flatnonzero(x))
     assert begun[0] == (TIMES - 2) * 3
@@ -96,7 +99,9 @@ def test_histograms(density: bool, begun: list[int]) -> None:
     x = array("float32", 200)
     shards = cut(x, (90, 0, 110))
     how: dict[str, Any] = {"bins": 7, "range": (0, 3), "density": density}
-    for rank in results(3, lambda c: [prism.dist.histogram(shards[c.rank], comm=c, **how) for _ in range(TIMES)], Queued):
+    for rank in results(
+        3, lambda c: [prism.dist.histogram(shards[c.rank], comm=c, **how) for _ in range(TIMES)], Queued
+    ):
         for counts, edges in rank:
             right, ends = prism.lib.histogram(x, **how)
             np.testing.assert_array_equal(counts, right)
@@ -149,7 +154,9 @@ def test_other_ranks_say_something_else(begun: list[int]) -> None:
     assert begun[0] > 9
 
 
-@pytest.mark.parametrize("wrong", [lambda x: x.astype("i4"), lambda x: "abc", lambda x: x[0]], ids=["dtype", "text", "number"])
+@pytest.mark.parametrize(
+    "wrong", [lambda x: x.astype("i4"), lambda x: "abc", lambda x: x[0]], ids=["dtype", "text", "number"]
+)
 def test_a_rank_that_calls_otherwise(wrong: Any, begun: list[int]) -> None:
     def work(c: Any) -> None:
         x = np.ones(4, np.float32)
