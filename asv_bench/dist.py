@@ -36,7 +36,7 @@ LOGS = (20, 22, 24, 26, 28, 30, 32, 33)
 SORTED_LOGS = (20, 24, 28, 30)
 SORTED = ("uint32", "float32", "uint64")
 PRODUCTS = ((8192, 8192, 8192), (16384, 8192, 8192), (4096, 14336, 4096))
-OVER_THE_HOST = {"columns": (4096, 1 << 18, 2048), "inner": (2048, 2048, 1 << 18)}
+OVER_THE_HOST = {"columns": (4096, 1 << 18, 2048), "inner": (8192, 2048, 1 << 18)}
 """Much to multiply of what is sent: gloo sends less than a hundredth of what NVLink does."""
 
 

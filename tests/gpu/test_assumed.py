@@ -27,6 +27,7 @@ def test_a_launch_of_which_it_does_not_hold_is_refused():
 
 def test_a_captured_launch_is_tested_as_it_is_captured():
     y, stream = cupy.full(64, -1, "i4"), cupy.cuda.Stream(non_blocking=True)
+    cupy.cuda.Device().synchronize()  # it does not wait for what was queued before
     with stream:
         rows[2, 16](y, 16, 8)
         stream.begin_capture()

@@ -67,6 +67,7 @@ def test_in_a_graph() -> None:
     x, y = cupy.asarray(start), cupy.zeros(n, "i4")
     moved[264, THREADS](x, y, n, 0)  # ready before the capture
     stream = cupy.cuda.Stream(non_blocking=True)
+    cupy.cuda.Device().synchronize()  # it does not wait for what was queued before
     with stream:
         stream.begin_capture()
         for _ in range(20):

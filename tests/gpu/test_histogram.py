@@ -129,6 +129,7 @@ def test_graphs() -> None:
     """With a range or a length nothing is waited for; else the capture is left intact."""
     x, whole = cupy.zeros(1_000_003, np.float32), cupy.zeros(1_000_003, np.int32)
     stream = cupy.cuda.Stream(non_blocking=True)
+    cupy.cuda.Device().synchronize()  # it does not wait for what was queued before
     with stream:
         calls = (lambda: lib.histogram(x, 100, (0.0, 1.0)), lambda: lib.bincount(whole, length=50))
         for call in calls:

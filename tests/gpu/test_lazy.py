@@ -96,6 +96,7 @@ def test_the_host_and_the_gpu_are_not_mixed() -> None:
 def test_a_lazy_array_in_a_graph_and_of_torch() -> None:
     x, out = cupy.arange(5000, dtype=cupy.float32) % 7, cupy.empty(5000, cupy.float32)
     stream = cupy.cuda.Stream(non_blocking=True)
+    cupy.cuda.Device().synchronize()  # it does not wait for what was queued before
     with stream:
         lib.scan(lazy.of(x) * 2, out=out)
         stream.begin_capture()
@@ -131,6 +132,7 @@ def test_a_function_for_each_index() -> None:
     lib.for_each(scatter, 1000, lazy.of(x) + 0.5, to, y)
     assert np.array_equal(cupy.asnumpy(y), np.arange(1000)[::-1] + 0.5)
     stream = cupy.cuda.Stream(non_blocking=True)
+    cupy.cuda.Device().synchronize()  # it does not wait for what was queued before
     lib.for_each(scatter, 1000, x, to, y, stream=stream)
     stream.synchronize()
     assert np.array_equal(cupy.asnumpy(y), np.arange(1000)[::-1])
@@ -206,6 +208,7 @@ def test_differences(dtype: str) -> None:
     for axis in (0, 1):
         assert bool((lib.diff(rows, axis=axis) == cupy.diff(rows, axis=axis)).all())
     stream = cupy.cuda.Stream(non_blocking=True)
+    cupy.cuda.Device().synchronize()  # it does not wait for what was queued before
     with stream:
         wanted, found = cupy.diff(x), lib.diff(x)
         stream.begin_capture()

@@ -164,6 +164,7 @@ def test_positions_in_other_integers(into: str) -> None:
 def test_both_extremes_in_a_graph() -> None:
     x = numbers(100_003, "int32") // 2
     stream = cupy.cuda.Stream(non_blocking=True)
+    cupy.cuda.Device().synchronize()  # it does not wait for what was queued before
     with stream:
         lib.minmax(x), lib.argminmax(x)
         stream.synchronize()

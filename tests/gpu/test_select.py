@@ -109,6 +109,7 @@ def test_graphs() -> None:
     """Without waiting: with `count=True`, and with a size."""
     x, mask = cupy.arange(2_000_003, dtype=np.int32), cupy.zeros(2_000_003, bool)
     stream = cupy.cuda.Stream(non_blocking=True)
+    cupy.cuda.Device().synchronize()  # it does not wait for what was queued before
     with stream:
         calls = (
             lambda: lib.compress(mask, x, count=True),
@@ -201,6 +202,7 @@ def test_bins_and_searches_in_graphs() -> None:
     x, bins = cupy.random.default_rng(0).random(100_000), cupy.linspace(0.9, 0.1, 300)
     assert bool((lib.digitize(x, bins) == cupy.asarray(np.digitize(cupy.asnumpy(x), cupy.asnumpy(bins)))).all())
     stream, bins = cupy.cuda.Stream(non_blocking=True), bins[::-1].copy()
+    cupy.cuda.Device().synchronize()  # it does not wait for what was queued before
     with stream:
         found = lib.searchsorted(bins, x)
         wanted = found.copy()
@@ -276,6 +278,7 @@ def test_elements_repeated(dtype: str) -> None:
         assert np.array_equal(found[:-9], wanted) and (found[-9:] == 1).all()
     assert np.array_equal(cupy.asnumpy(lib.repeat(x, 3)), np.repeat(cupy.asnumpy(x), 3))
     stream = cupy.cuda.Stream(non_blocking=True)
+    cupy.cuda.Device().synchronize()  # it does not wait for what was queued before
     with stream:
         lib.repeat(x, counts, size=1000)
         stream.begin_capture()

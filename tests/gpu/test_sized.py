@@ -65,6 +65,7 @@ def test_in_a_graph_and_in_the_driver_own_count_of_blocks() -> None:
     reversed_rows[5, 256](x, y)
     y[...] = 0
     stream = cupy.cuda.Stream(non_blocking=True)
+    cupy.cuda.Device().synchronize()  # it does not wait for what was queued before
     with stream:
         stream.begin_capture()
         reversed_rows[5, 256](x, y)
