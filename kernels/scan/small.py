@@ -94,7 +94,7 @@ def scan_once(
             between: T @ thread[1] = grid.look_back_share(words, 0, tile, identity, epoch, OP=OP, THREADS=THREADS, WORDS=WORDS)
             prefix: T @ block[1] = OP(initial, block.reduce(between, OP=OP))
             if tile == tiles - 1:  # every block has published, so has read what is counted here
-                grid.count_launch(control, words, capacity, tiles, epoch, identity)
+                grid.count_launch(control, words, capacity, tiles, epoch, total)  # any value: it is in registers
             with group(thread[1]):
                 for k in range(ITEMS):
                     items[k] = OP(prefix, items[k])
