@@ -65,6 +65,17 @@ def why_no_gpu() -> str | None:
     return None
 
 
+def leaves_gpu_out(config: pytest.Config) -> bool:
+    """Whether a run of all tests leaves out tests/gpu, as no GPU is there: each process would read and skip thousands."""
+    places = [Path(arg.split("::")[0]).resolve() for arg in config.args]
+    asked = any(place.is_relative_to(TESTS / "gpu") for place in places)
+    return not asked and any((TESTS / "gpu").is_relative_to(place) for place in places) and why_no_gpu() is not None
+
+
+def pytest_ignore_collect(collection_path: Path, config: pytest.Config) -> bool | None:
+    return True if collection_path == TESTS / "gpu" and leaves_gpu_out(config) else None
+
+
 @pytest.hookimpl(trylast=True)  # behind pytest's own reporter
 def pytest_configure(config: pytest.Config) -> None:
     """On a terminal, say how long a long run still takes."""
@@ -171,9 +182,12 @@ def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter) -> None:
     skipped = [
         report for report in terminalreporter.stats.get("skipped", []) if "gpu" in getattr(report, "keywords", {})
     ]
-    if skipped:
+    left_out = " and none of tests/gpu" if leaves_gpu_out(terminalreporter.config) else ""
+    if skipped or left_out:
         terminalreporter.section("GPU", sep="=", yellow=True, bold=True)
-        terminalreporter.write_line(f"{len(skipped)} tests that need a GPU did NOT run: {why_no_gpu() or 'see above'}.")
+        terminalreporter.write_line(
+            f"{len(skipped)} tests that need a GPU{left_out} did NOT run: {why_no_gpu() or 'see above'}."
+        )
 
 
 # -- Golden texts -----------------------------------------------------------------------------------------------------

@@ -94,9 +94,7 @@ def count(forms: Forms, m: int, n: int, k: int, processors: int) -> tuple[Many, 
     bm, bn, bk, stages, consumers, cluster_m, cluster_n, ahead, parts, shares, packed, b_columns, span_b = forms.facts.values()
     cluster = cluster_m * cluster_n * parts
     trans, (a_outside, b_outside) = forms.trans, forms.outside.T
-    inside_a, inside_b = rows_in_sectors(m, n, k, layout)
-    inside_a, inside_b = inside_a & (packed % 2 == 0), inside_b & (packed < 2)
-    inside_a, inside_b = np.where(trans, inside_b, inside_a), np.where(trans, inside_a, inside_b)
+    inside_a, inside_b = _inside(m, n, k, layout, packed, trans)
     rows, across_n = forms.sizes(m, n)
 
     # tiles, and rounds of them
@@ -124,28 +122,19 @@ def count(forms: Forms, m: int, n: int, k: int, processors: int) -> tuple[Many, 
         down * cluster_m == 1, _asked(bk, np.minimum(rows, bm), bm, a_outside) / cluster_n, 0.0
     ) + np.where(across * cluster_n == 1, _asked(bk, np.minimum(across_n, columns), columns, b_outside) / cluster_m, 0.0)
     asked *= blocks
-    short = np.where(np.minimum(rows, across_n) == rows, rows, across_n)
-    extent = np.where(rows < across_n, bm, np.where(rows > across_n, bn, np.minimum(bm, bn)))
-    again = np.where(short <= FEW, AGAIN * (np.ceil(short / extent) - 1), 0.0)
-    memory = (READ + again) * 2 * k * (m + n)
-    memory += 2 * m * n * ((INSIDE_OUT if n % 16 else 0.0) + WRITE + np.where(bn % (SPAN // 2) > 0, NARROW_OUT, 0.0))
-    memory /= processors
+    memory = _memory(rows, across_n, bm, bn, m, n, k) / processors
     main = sum(part**CUBES for part in (multiply, shared, waits, l2, asked, memory)) ** (1 / CUBES)
 
     # what comes before and after
     loads = np.where(inside_a, INSIDE_A, LOAD_A) * of_a
     loads += np.where(narrow, NARROW_SPANS, np.where(inside_b, INSIDE_B, 0.0)) * of_b
     after = FILL * np.minimum(steps, stages) * (of_a + of_b)
-    area = bm * bn
-    whole = (STORE * rounds + LAST) * area + np.where(cluster == 2, CLUSTER, np.where(cluster > 2, LARGER, 0))
-    in_shares = SHARED_STORE * rounds * area + COMBINE + COMBINED * 4 * clusters * area / processors
-    in_parts = rounds * (MEET + EACH * parts + ADD * area)
-    after += np.where(shares > 1, in_shares, np.where(parts > 1, in_parts, whole))
-    late = np.zeros(len(some))
+    after += _stores(bm * bn, rounds, clusters, cluster, parts, shares, processors)
     half = (cluster * shares == 1) & (2 * clusters > processors) & (2 * clusters <= processors * 7 // 4)
+    late = np.zeros(len(some))
     for x in np.flatnonzero(half):
-        size = int(rows[x]), int(across_n[x])
-        late[x] = follows_late(some[x], *size, k, processors, (bool(a_outside[x]), bool(b_outside[x])))
+        outside = bool(a_outside[x]), bool(b_outside[x])
+        late[x] = follows_late(some[x], int(rows[x]), int(across_n[x]), k, processors, outside)
     packs = 4 * k * np.where(packed % 2 == 1, m, 0) + 4 * k * np.where(packed >= 2, n, 0)
     packs = PACK * (packed % 2 + packed // 2) + PACKED * packs / processors
     clocks = LAUNCH + LATE * late + turns * loads + after + main + packs
@@ -158,6 +147,33 @@ def count(forms: Forms, m: int, n: int, k: int, processors: int) -> tuple[Many, 
         np.log(down), np.log(across), np.log(clusters * cluster / processors), np.log(steps), np.log(clocks),
     ]  # fmt: skip
     return clocks, np.stack([np.asarray(fact, float) for fact in facts], 1)
+
+
+def _inside(m: int, n: int, k: int, layout: Layout, packed: Many, trans: Flags) -> tuple[Flags, Flags]:
+    """Return whether rows of each operand of a kernel begin inside of sectors: they do not where they are packed."""
+    inside_a, inside_b = rows_in_sectors(m, n, k, layout)
+    first, second = inside_a & (packed % 2 == 0), inside_b & (packed < 2)
+    return np.where(trans, second, first), np.where(trans, first, second)
+
+
+def _memory(rows: Many, across_n: Many, bm: Many, bn: Many, m: int, n: int, k: int) -> Many:
+    """Return the clocks of one multiprocessor for what memory brings and takes, by results of `rows` by `across_n`."""
+    short = np.where(np.minimum(rows, across_n) == rows, rows, across_n)
+    extent = np.where(rows < across_n, bm, np.where(rows > across_n, bn, np.minimum(bm, bn)))
+    again = np.where(short <= FEW, AGAIN * (np.ceil(short / extent) - 1), 0.0)
+    found: Many = (READ + again) * 2 * k * (m + n)
+    found += 2 * m * n * ((INSIDE_OUT if n % 16 else 0.0) + WRITE + np.where(bn % (SPAN // 2) > 0, NARROW_OUT, 0.0))
+    return found
+
+
+def _stores(
+    area: Many, rounds: Many, clusters: Many, cluster: Many, parts: Many, shares: Many, processors: int
+) -> Many:
+    """Return the clocks of the sums' way out of tiles of an area: rounded, combined from shares, or added up from parts."""
+    whole = (STORE * rounds + LAST) * area + np.where(cluster == 2, CLUSTER, np.where(cluster > 2, LARGER, 0))
+    in_shares = SHARED_STORE * rounds * area + COMBINE + COMBINED * 4 * clusters * area / processors
+    in_parts = rounds * (MEET + EACH * parts + ADD * area)
+    return np.where(shares > 1, in_shares, np.where(parts > 1, in_parts, whole))
 
 
 def _asked(bk: Many, there: Many, tile: Many, outside: NDArray[np.bool_]) -> Many:

@@ -55,9 +55,7 @@ class Terms:
 def hgemm_fused(
     map_a: const(CUtensorMap(T, 64 if TERMS.pair == 2 else CUT.part_a, CUT.columns_a, swizzle=128)) @ grid[1],
     map_b: const(CUtensorMap(TB, TILE.bn if TERMS.pair == 1 else CUT.part_b, CUT.columns_b, swizzle=CUT.span_b)) @ grid[1],
-    map_other: const(
-        CUtensorMap(T, 64 if TERMS.pair == 2 else TILE.bn, CUT.columns_a if TERMS.pair == 2 else CUT.columns_b, swizzle=128)
-    ) @ grid[1],
+    map_other: const(CUtensorMap(T, 64 if TERMS.pair == 2 else TILE.bn, CUT.bk, swizzle=128)) @ grid[1],
     map_c: const(CUtensorMap(OUT, TILE.slab_rows, TILE.slab_columns, swizzle=TILE.span)) @ grid[1],
     map_out: CUtensorMap(OUT, TILE.slab_rows, TILE.slab_columns, swizzle=TILE.span) @ grid[1],
     map_second: CUtensorMap(OUT, TILE.slab_rows, TILE.slab_columns, swizzle=TILE.span) @ grid[1], out: ptr(OUT) @ grid[1],
@@ -70,14 +68,12 @@ def hgemm_fused(
     """`out[i, j] = EPILOGUE(sum, other, c[i, j], once, by_row[i], by_column[j], by_element[i, j], i, j)`.
 
     Perspective: grid, of any number of clusters of `CUT.cluster` blocks; `SCHEDULE` says which tiles each of them makes.
-    Shapes:      as `hgemm`'s (persistent.py), tiles of the result as `TILE` has them. `TERMS` says what there is; the rest is not
-                 read. `above`: so many of the result's rows, or of its columns where `TERMS.trans`, are before the first one in
-                 their records. Where `TERMS.pair`, `sum` is of A and B, and `other` of A and the B of `map_other`, or of its A
-                 and of B. `second`: as `out`, of what SECOND makes of the same. `partial`: what COMBINE makes of VALUE of the
-                 same, from `initial` on: where `TERMS.reduced` is 1, of each tile across a number for each row; where 2, of each
-                 warp of each tile down one for each column.
-    Cost:        as `hgemm`; two slabs' records by row and by column in shared memory. Records by element are read by those who
-                 need them.
+    Shapes:      as `hgemm`'s, tiles of the result as `TILE` has them; `TERMS` says what is read. `above`: so many of the result's
+                 rows, or columns where `TERMS.trans`, are before the first one in their records. Where `TERMS.pair`, `other` is
+                 the sum of A and the B of `map_other`, or of its A and of B. `second`: as `out`, of what SECOND makes.
+                 `partial`: what COMBINE makes of VALUE of the same, from `initial` on: where `TERMS.reduced` is 1, a number for
+                 each row of each tile; where 2, for each column of what each warp has of a tile.
+    Cost:        as `hgemm`; two slabs' records by row and by column in shared memory. Records by element are read in place.
     Numerics:    sums as `hgemm`'s; what comes after is EPILOGUE's.
     Test:        tests/kernels/test_hgemm_fused.py, tests/gpu/test_hgemm_fused.py
     """
@@ -101,12 +97,7 @@ def hgemm_fused(
             consumers, loader, fetcher, storer = roles(warp, CUT.warps, 1, 1, 1)
             share_registers(workers, helpers, MANY=CUT.worker_registers, FEW=CUT.helper_registers)
             with loader, one(thread):
-                if TERMS.pair > 0:
-                    prefetch_map(map_a)
-                    prefetch_map(map_b)
-                    prefetch_map(map_other)
-                else:
-                    prefetch_tiles(map_a, map_b, first, tiles_m, tiles_n, prefetch_k, CUT=CUT)
+                prefetch(map_a, map_b, map_other, first, tiles_m, tiles_n, prefetch_k, CUT=CUT, TILE=TILE, PAIR=TERMS.pair)
 
             @requires(block[1], thread["CUT.threads"])
             def make_tile(product: int32 @ block[1], i: int32 @ block[1], j: int32 @ block[1]):
@@ -125,14 +116,30 @@ def hgemm_fused(
 
 @prism.device
 @template(CUT=constexpr(Cut), TILE=constexpr(Cut), PAIR=constexpr(int), T=dtype, TB=dtype)
+@requires(thread[1])
+def prefetch(
+    map_a: const(CUtensorMap(T, 64 if PAIR == 2 else CUT.part_a, CUT.columns_a, swizzle=128)) @ grid[1],
+    map_b: const(CUtensorMap(TB, TILE.bn if PAIR == 1 else CUT.part_b, CUT.columns_b, swizzle=CUT.span_b)) @ grid[1],
+    map_other: const(CUtensorMap(T, 64 if PAIR == 2 else TILE.bn, CUT.bk, swizzle=128)) @ grid[1],
+    cluster: int32 @ thread[1], tiles_m: int32 @ grid[1], tiles_n: int32 @ grid[1], prefetch_k: int32 @ grid[1],
+):  # fmt: skip
+    """Bring the maps; of one product tiles too, as `prefetch_tiles` does."""
+    if PAIR > 0:
+        prefetch_map(map_a)
+        prefetch_map(map_b)
+        prefetch_map(map_other)
+    else:
+        prefetch_tiles(map_a, map_b, cluster, tiles_m, tiles_n, prefetch_k, CUT=CUT)
+
+
+@prism.device
+@template(CUT=constexpr(Cut), TILE=constexpr(Cut), PAIR=constexpr(int), T=dtype, TB=dtype)
 @requires(block[1], thread["CUT.threads"])
 def multiply_two(
     sums: fragment(float32, CUT.rows, CUT.bn) @ warpgroup[1], consumers: roles(warp, CUT.warps), loader: roles(warp, 1),
     map_a: const(CUtensorMap(T, 64 if PAIR == 2 else CUT.part_a, CUT.columns_a, swizzle=128)) @ grid[1],
     map_b: const(CUtensorMap(TB, TILE.bn if PAIR == 1 else CUT.part_b, CUT.columns_b, swizzle=CUT.span_b)) @ grid[1],
-    map_other: const(
-        CUtensorMap(T, 64 if PAIR == 2 else TILE.bn, CUT.columns_a if PAIR == 2 else CUT.columns_b, swizzle=128)
-    ) @ grid[1],
+    map_other: const(CUtensorMap(T, 64 if PAIR == 2 else TILE.bn, CUT.bk, swizzle=128)) @ grid[1],
     i: int32 @ block[1], j: int32 @ block[1], k: int32 @ grid[1],
 ):  # fmt: skip
     """Make the sums of a tile at i, j of two products, whose K is inside: of A and two B, or of two A and B.
@@ -258,8 +265,8 @@ def round_fused(
     with (
         claim(slab, consumers) as sc, claim(slab_2, consumers) as sc_2, claim(rows_in, consumers) as ra,
         claim(columns_in, consumers) as cb, claim(partial, consumers) as combined,
-        partition(sc, warp[1], lambda y, x: (x if TILE.trans else strip + y, strip + y if TILE.trans else x)) as own,
-        partition(sc_2, warp[1], lambda y, x: (x if TILE.trans else strip + y, strip + y if TILE.trans else x)) as own_2,
+        partition(sc, warp[1], lambda y, x: (y if TILE.trans else strip + y, strip + x if TILE.trans else x)) as own,
+        partition(sc_2, warp[1], lambda y, x: (y if TILE.trans else strip + y, strip + x if TILE.trans else x)) as own_2,
         partition(combined, warp[1], 0, races="none") as totals_out, group(warp[1]),
     ):  # fmt: skip
         down: float32[TILE.slab // 4] @ thread[1]  # of the thread's columns
@@ -270,40 +277,67 @@ def round_fused(
                 values: float32[2 * TILE.pieces] @ thread[1]
                 values_2: float32[2 * TILE.pieces] @ thread[1]
                 if TERMS.loaded:
-                    if TERMS.bits == 16:
-                        ldmatrix(own[r + line, 4 * TILE.pieces * p + place], words, trans=TILE.trans)
-                        unpack(words, taken, OUT=OUT)
-                    else:
-                        with group(thread[1]):
-                            for q in range(0, 2 * TILE.pieces):
-                                g: int32 = 2 * TILE.pieces * p + q
-                                taken[q] = float32(own[r + lane // 4 + g // 2 % 2 * 8, lane % 4 * 2 + g // 4 * 8 + g % 2])
+                    load_piece(own, taken, words, r, p, lane, line, place, TILE=TILE, BITS=TERMS.bits)
                 with group(thread[1]):
                     make_values(
                         values, values_2, totals, down, sums, taken, ra, cb, numbers, by_element, s, r, p, strip, before, i,
                         column, lane, rows, n, initial, CUT=CUT, TILE=TILE, TERMS=TERMS, EPILOGUE=EPILOGUE, SECOND=SECOND,
                         VALUE=VALUE, COMBINE=COMBINE,
                     )  # fmt: skip
-                if TERMS.bits == 16:
-                    pack(values, words, 0, OUT=OUT)
-                    stmatrix(own[r + line, 4 * TILE.pieces * p + place], words, trans=TILE.trans)
-                    if TERMS.second:
-                        pack(values_2, words, 0, OUT=OUT)
-                        stmatrix(own_2[r + line, 4 * TILE.pieces * p + place], words, trans=TILE.trans)
-                else:
-                    with (
-                        partition(own, thread[1], lambda y, x: (lane // 4 + y, lane % 4 * 2 + x)) as mine,
-                        partition(own_2, thread[1], lambda y, x: (lane // 4 + y, lane % 4 * 2 + x)) as mine_2, group(thread[1]),
-                    ):  # fmt: skip
-                        for q in range(0, 2 * TILE.pieces):
-                            f: int32 = 2 * TILE.pieces * p + q
-                            mine[r + f // 2 % 2 * 8, f // 4 * 8 + f % 2] = OUT(values[q])
-                            if TERMS.second:
-                                mine_2[r + f // 2 % 2 * 8, f // 4 * 8 + f % 2] = OUT(values_2[q])
+                store_piece(own, values, words, r, p, lane, line, place, TILE=TILE, BITS=TERMS.bits)
+                if TERMS.second:
+                    store_piece(own_2, values_2, words, r, p, lane, line, place, TILE=TILE, BITS=TERMS.bits)
         if TERMS.reduced == 1 and s == TILE.bn // TILE.slab - 1:
             store_row_totals(totals_out, totals, j // TILE.bn, i + strip, rows, COMBINE=COMBINE)
         if TERMS.reduced == 2:
             store_column_totals(totals_out, down, i // TILE.bm * CUT.warps + number, column, n, COMBINE=COMBINE)
+
+
+@prism.device
+@template(OUT=dtype, TILE=constexpr(Cut), BITS=constexpr(int))
+@requires(warp[1])
+def load_piece(
+    slab: shared(OUT[TILE.slab_rows, TILE.slab_columns], swizzle=TILE.span) @ warp[1],
+    taken: float32[2 * TILE.pieces] @ thread[1], words: uint32[TILE.pieces] @ thread[1], r: int32 @ warp[1], p: int32 @ warp[1],
+    lane: int32 @ thread[1], line: int32 @ thread[1], place: int32 @ thread[1],
+):  # fmt: skip
+    """Take what the warp's part of a slab has for its `p`-th values of rows from the `r`-th on, by `words` of two."""
+    at: int32 @ thread[1] = 4 * TILE.pieces * p + place
+    if BITS == 16:
+        ldmatrix(slab[at if TILE.trans else r + line, r + line if TILE.trans else at], words, trans=TILE.trans)
+        unpack(words, taken, OUT=OUT)
+    else:
+        with group(thread[1]):
+            for q in range(0, 2 * TILE.pieces):
+                g: int32 = 2 * TILE.pieces * p + q
+                y: int32 = r + lane // 4 + g // 2 % 2 * 8
+                x: int32 = lane % 4 * 2 + g // 4 * 8 + g % 2
+                taken[q] = float32(slab[x if TILE.trans else y, y if TILE.trans else x])
+
+
+@prism.device
+@template(OUT=dtype, TILE=constexpr(Cut), BITS=constexpr(int))
+@requires(warp[1])
+def store_piece(
+    slab: shared(OUT[TILE.slab_rows, TILE.slab_columns], swizzle=TILE.span) @ warp[1],
+    values: float32[2 * TILE.pieces] @ thread[1], words: uint32[TILE.pieces] @ thread[1], r: int32 @ warp[1], p: int32 @ warp[1],
+    lane: int32 @ thread[1], line: int32 @ thread[1], place: int32 @ thread[1],
+):  # fmt: skip
+    """Round the warp's `p`-th values into a slab, in the places that `load_piece` reads."""
+    at: int32 @ thread[1] = 4 * TILE.pieces * p + place
+    if BITS == 16:
+        pack(values, words, 0, OUT=OUT)
+        stmatrix(slab[at if TILE.trans else r + line, r + line if TILE.trans else at], words, trans=TILE.trans)
+    else:
+        v: int32 @ thread[1] = lane // 4
+        u: int32 @ thread[1] = lane % 4 * 2
+        with (
+            partition(slab, thread[1], lambda y, x: (u + x if TILE.trans else v + y, v + y if TILE.trans else u + x)) as mine,
+            group(thread[1]),
+        ):
+            for q in range(0, 2 * TILE.pieces):
+                f: int32 = 2 * TILE.pieces * p + q
+                mine[r + f // 2 % 2 * 8, f // 4 * 8 + f % 2] = OUT(values[q])
 
 
 @prism.device

@@ -253,14 +253,17 @@ def write(
 
 
 def _write_arch(folder: Path, made: Iterable[Made], sources: str, absent: list[str]) -> Path:
+    from concurrent.futures import ThreadPoolExecutor  # who only reads does without
+
     folder.mkdir(parents=True, exist_ok=True)
     by_key = {source_key(one.entry.source, one.entry.arch): one for one in made}
     requests = {request: key for key, one in by_key.items() for request in one.requests}
     places: dict[str, tuple[str, int]] = {}
     sizes: dict[str, tuple[int, int]] = {}
-    for kernel, codes in _by_name(by_key).items():
-        for keys in packs.groups(codes):
-            file, data = packs.pack(kernel, [codes[key] for key in keys])
+    groups = [(kernel, keys, codes) for kernel, codes in _by_name(by_key).items() for keys in packs.groups(codes)]
+    with ThreadPoolExecutor(os.cpu_count()) as threads:  # packing lets other threads run
+        packed = threads.map(lambda one: packs.pack(one[0], [one[2][key] for key in one[1]]), groups)
+        for (_, keys, codes), (file, data) in zip(groups, packed, strict=True):
             if not _holds(folder / file, data):
                 _replace(folder / file, data)
             ends = list(itertools.accumulate(len(codes[key]) for key in keys))

@@ -20,10 +20,12 @@ import pytest
 
 from docs.site import dashboard
 from tests.explanation.chromium import Chromium, executable
+from tests.rarely import rarely
 
 ROOT = Path(__file__).resolve().parents[2]
 PICTURES = ROOT / "docs" / "pictures"
 PLOT = "$('#main-graph').data('plot')"
+PARTS = 3  # of the benchmarks, in turn: `make test` looks at the plots of the first
 
 pytestmark = [pytest.mark.slow, pytest.mark.xdist_group("browser")]
 
@@ -92,14 +94,15 @@ def plotted(browser: Chromium, place: str) -> list[float]:
     return found
 
 
-def test_every_plot_of_asv_has_recorded_figures(browser: Chromium, pages: Any) -> None:
+@pytest.mark.parametrize("part", rarely(range(PARTS), but=[0]))
+def test_every_plot_of_asv_has_recorded_figures(browser: Chromium, pages: Any, part: int) -> None:
     """One figure of each benchmark is read off its plot: of parameters that have one, chosen as a click chooses them."""
     address, benchmarks = pages
     figures = recorded()
     browser.open(address)
     browser.wait("window.$ && $.asv && $.asv.main_json")
     names = sorted(set(benchmarks) & set(figures))
-    for name in names:
+    for name in names[part::PARTS]:
         key, wanted = next(iter(figures[name].items()))
         named = zip(benchmarks[name]["param_names"], key, strict=True)
         chosen = "&".join(f"p-{quote(one)}={quote(value)}" for one, value in named)

@@ -105,7 +105,7 @@ def test_accesses() -> None:
 
 
 OFTEN = ("reduce", "reduce_axis", "scan", "scan_once", "scan_block", "scan_packed")
-PARTS = 4
+PARTS = 8
 
 
 @pytest.mark.parametrize("part", rarely(range(PARTS), but=[0]))

@@ -1,15 +1,18 @@
 """Whatever the shape, dtype, axis and alignment: what the host functions launch is among the kernels that ship.
 
 Tests of prism/lib/algorithms/scan/ships.py; prism/lib/algorithms/segments/ships.py; prism/lib/algorithms/keys/ships.py;
-prism/lib/algorithms/reduce/ships.py.
+prism/lib/algorithms/reduce/ships.py; prism/lib/algorithms/rows/ships.py.
 """
 
 import random
 from collections.abc import Iterator
 
+import ml_dtypes  # noqa: F401 - NumPy knows bfloat16 then
 import numpy as np
 import pytest
 
+from prism import lib
+from prism.host import call, machine
 from prism.host.axes import c_strides, collapse
 from prism.lib import algorithms, operators, shipped_kernels
 from prism.lib.algorithms.reduce import api as reductions
@@ -19,6 +22,7 @@ from prism.lib.algorithms.reduce.ships import ships_along
 from prism.lib.algorithms.scan import api as scans
 from prism.lib.algorithms.scan import plan as scan_plans
 from prism.lib.algorithms.scan.plan import Shape, Task
+from prism.lib.algorithms.scan.ships import COMMON
 from prism.runtime.arrays import BFLOAT16
 from prism.runtime.instance import Instance, instance
 from tests.lib import ships
@@ -104,10 +108,44 @@ def test_what_many_random_calls_launch_ships(arch: str, processors: int) -> None
     check(arch, processors, MANY)
 
 
+@pytest.fixture
+def launched(monkeypatch: pytest.MonkeyPatch) -> Iterator[list[Instance]]:
+    """What calls with NumPy arrays launch, none of which is run: the reference machine says that it is an H200."""
+    found: list[Instance] = []
+    for name, value in (("host", False), ("arch", "sm_90a"), ("multiprocessors", 132)):
+        monkeypatch.setattr(machine.Host, name, value)
+    monkeypatch.setattr(machine.Host, "wave", lambda self, instance, threads: 264)
+    monkeypatch.setattr(machine, "run_step", lambda step, *_, **__: found.append(step.instance))
+    call.forget()
+    yield found
+    call.forget()
+
+
+@pytest.mark.parametrize("dtype", COMMON)
+@pytest.mark.parametrize("key", ["int32", "uint32", "int64", "uint64"])
+def test_what_usual_calls_by_key_launch_ships(launched: list[Instance], key: str, dtype: str) -> None:
+    keys, x = np.zeros(1 << 12, key), np.zeros(1 << 12, dtype)
+    lib.scan_by_key(keys, x)
+    lib.reduce_by_key(keys, x)
+    assert [one.kernel.__name__ for one in launched] == ["scan_segments", "reduce_runs"]
+    assert all(one.request in ships.requests("sm_90a") for one in launched)
+
+
+@pytest.mark.parametrize("n", [32, 128, 768, 1024, 2048, 8192, 65_536])
+@pytest.mark.parametrize("dtype", ["float32", "float16", "bfloat16"])
+def test_what_usual_calls_along_rows_launch_ships(launched: list[Instance], dtype: str, n: int) -> None:
+    x, weight = np.zeros((16, n), dtype), np.ones(n, dtype)
+    lib.softmax(x)
+    lib.rms_norm(x, weight)
+    lib.layer_norm(x, weight, weight)
+    assert [one.kernel.__name__ for one in launched] == ["softmax_rows", "norm_rows", "norm_rows"]
+    assert all(one.request in ships.requests("sm_90a") for one in launched)
+
+
 BUDGET = {
     "reduce": 650, "scan": 510, "hgemm": 285, "sgemm": 115, "select": 120, "sort": 115, "sort_rows": 99, "topk": 84,
     "histogram": 60, "attention_decode": 55, "attention_backward": 50, "segments": 40, "ranks": 40, "search": 36,
-    "attention": 25, "rows": 27, "keys": 20, "transform": 15, "copies": 40, "merge": 20,
+    "attention": 25, "rows": 36, "keys": 20, "transform": 15, "copies": 40, "merge": 20,
 }  # fmt: skip
 """How many kernels an algorithm may ship for Hopper: of one, `prism build` takes about 0.4 s of a processor.
 

@@ -16,7 +16,7 @@ from prism.runtime.instance import Instance
 
 def instances(gpu: Machine) -> Iterator[Instance]:
     """Yield the kernels that ship for a GPU."""
-    for dtype, key in itertools.product(COMMON, ("int32", "int64")):
+    for dtype, key in itertools.product(COMMON, ("uint32", "uint64")):  # signs of keys don't matter
         task = Task(operators.add, dtype, dtype)
         yield kernel_of(plan.segments(task, Shape(1, 1 << 20, 1, True), KEYS, 0, key, keys_aligned=True))
         yield kernel_of(plan.runs(task, 1 << 20, True, key, keys_aligned=True))

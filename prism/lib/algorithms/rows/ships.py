@@ -12,7 +12,7 @@ from prism.lib.algorithms.rows.softmax import template_of
 from prism.runtime.instance import Instance
 
 _TYPES = ("float16", "bfloat16", "float32")
-_WIDTHS = (64, 4096, 65_536)
+_WIDTHS = (64, 1024, 4096, 65_536)
 
 
 def instances(gpu: Machine) -> Iterator[Instance]:
