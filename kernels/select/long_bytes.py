@@ -51,7 +51,7 @@ def select_bytes(
         half: int32 @ block[1] = 0  # where that of the held tile is
         ahead: uint32[HELD] @ thread[1] = {0}  # the loaded tile
         signs: uint64[PARTS] @ thread[1] = {0}  # which bytes of it are kept
-        selectors: shared(uint8[128], align=16) @ block[1]  # of bytes, four at a time
+        selectors: shared(uint8[80], align=16) @ block[1]  # of bytes, four at a time
         fill_selectors(selectors, THREADS=THREADS)
         bytes: Interval @ block[1] = Interval(0, 0, 0, 0, 0, 0)  # what `TEST` is true of
         if OWN and not EDGES:
@@ -215,7 +215,7 @@ def place_rows(
     tile: shared(uint32[ROOM]) @ block[1], held: uint32[HELD] @ thread[1], flags: uint64[PARTS] @ thread[1],
     others: uint64[PARTS] @ thread[1], left: uint64[PARTS] @ thread[1], before: int32[2] @ thread[32], base: int32 @ block[1],
     middle: int32 @ block[1], final: int32 @ block[1], kept: int32 @ block[1], others_kept: int32 @ block[1],
-    many: int32 @ block[1], table: shared(uint8[128]) @ block[1],
+    many: int32 @ block[1], table: shared(uint8[80]) @ block[1],
 ):
     """Put the bytes whose bit of `flags` is set close together, in their order, from word `base` of a tile on.
 

@@ -63,7 +63,7 @@ def split_bytes(
         others_signs: uint64[PARTS] @ thread[1] = {0}
         loaded: int32 @ block[1] = 0  # how many there are
         left_signs: uint64[PARTS] @ thread[1] = {0}  # which go to `rest`
-        selectors: shared(uint8[128], align=16) @ block[1]  # of bytes, four at a time
+        selectors: shared(uint8[80], align=16) @ block[1]  # of bytes, four at a time
         fill_selectors(selectors, THREADS=THREADS)
         bytes: Interval @ block[1] = Interval(0, 0, 0, 0, 0, 0)  # what `TEST` is true of
         other_bytes: Interval @ block[1] = Interval(0, 0, 0, 0, 0, 0)
