@@ -113,6 +113,10 @@ def select_bytes(
             nonlocal half
             half = 1 - half
 
+        b: int32 @ block[1] = id()  # about the first tile that it draws: its bytes come while it does
+        block.prefetch_tile(x, b, n, TILE=TILE)
+        if not OWN:
+            block.prefetch_tile(mask, b, n, TILE=TILE)
         grid.select_tiles(
             words, capacity, control, blocks, tiles, LOAD=load, STORE=store, KEEP=keep, PLACE=place, THREADS=THREADS, WORDS=WORDS,
         )

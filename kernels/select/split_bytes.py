@@ -5,7 +5,7 @@ so no registers hold them while the block waits for the tiles before.
 """
 
 from prism.lang import (
-    attr, block, const, constexpr, count, dtype, function, grid, group, int32, int64, mailbox, partition, popcount, prism,
+    attr, block, const, constexpr, count, dtype, function, grid, group, id, int32, int64, mailbox, partition, popcount, prism,
     ptr, requires, shared, template, thread, uint8, uint32, uint64,
 )
 from prism.kernels.select.answers import Interval, find_interval
@@ -150,6 +150,10 @@ def split_bytes(
             nonlocal half
             half = 1 - half
 
+        b: int32 @ block[1] = id()  # about the first tile that it draws: its bytes come while it does
+        block.prefetch_tile(x, b, n, TILE=TILE)
+        if not OWN:
+            block.prefetch_tile(mask, b, n, TILE=TILE)
         part_tiles(
             words, capacity, control, blocks, tiles, number, other_number, LOAD=load, STORE=store, KEEP=keep, PLACE=place,
             WAYS=WAYS, THREADS=THREADS, WORDS=WORDS,
