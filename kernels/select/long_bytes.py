@@ -46,6 +46,7 @@ def select_bytes(
     ROOM: constexpr(int) = THREADS * HELD + 8
     tiles: int32 @ grid[1] = int32((n + (TILE - 1)) // TILE)
     blocks: int32 @ grid[1] = count(block[1])
+    b: int32 @ block[1] = id()
     with partition(y, block[1], races="none") as out, partition(kept, block[1], 0, races="none") as number, group(block[1]):
         packed: shared(uint32[2 * ROOM], align=16) @ block[1]  # what is kept of two tiles in turn
         half: int32 @ block[1] = 0  # where that of the held tile is
@@ -113,8 +114,7 @@ def select_bytes(
             nonlocal half
             half = 1 - half
 
-        b: int32 @ block[1] = id()  # about the first tile that it draws: its bytes come while it does
-        block.prefetch_tile(x, b, n, TILE=TILE)
+        block.prefetch_tile(x, b, n, TILE=TILE)  # about the first one that it draws: it comes while that is drawn
         if not OWN:
             block.prefetch_tile(mask, b, n, TILE=TILE)
         grid.select_tiles(

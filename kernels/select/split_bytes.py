@@ -50,6 +50,7 @@ def split_bytes(
     ROOM: constexpr(int) = THREADS * HELD + 8
     tiles: int32 @ grid[1] = int32((n + (TILE - 1)) // TILE)
     blocks: int32 @ grid[1] = count(block[1])
+    b: int32 @ block[1] = id()
     near: int32 @ grid[1] = blocks // NEAR  # as of `split_apart`
     with (
         partition(y, block[1], races="none") as ones, partition(z, block[1], races="none") as others,
@@ -150,8 +151,7 @@ def split_bytes(
             nonlocal half
             half = 1 - half
 
-        b: int32 @ block[1] = id()  # about the first tile that it draws: its bytes come while it does
-        block.prefetch_tile(x, b, n, TILE=TILE)
+        block.prefetch_tile(x, b, n, TILE=TILE)  # about the first one that it draws: it comes while that is drawn
         if not OWN:
             block.prefetch_tile(mask, b, n, TILE=TILE)
         part_tiles(
