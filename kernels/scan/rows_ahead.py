@@ -5,9 +5,9 @@ write it from there. So the memory is busy while a block adds up and waits for o
 """
 
 from prism.lang import (
-    assume, atomic_add, attr, block, bulk_load, claim, const, constexpr, count, distinct, dtype, function, grid, group, id, int32, int64,
-    mailbox, may_alias, one, partition, prism, ptr, publish, requires, roles, shared, store_relaxed, template, thread, uint32,
-    uint64, warp,
+    assume, atomic_add, attr, block, bulk_load, claim, const, constexpr, count, distinct, dtype, function, grid, group, id,
+    int32, int64, mailbox, may_alias, one, partition, prism, ptr, publish, requires, roles, shared, store_relaxed, template,
+    thread, uint32, uint64, warp,
 )
 from prism.lib.thread import operators
 
@@ -61,9 +61,9 @@ def scan_rows_ahead(
         epoch: uint32 @ block[1] = ticket.epoch
         while tile < tiles:
             valid: int32 @ block[1] = int32(min(n - int64(tile) * height, height))
-            # where its rows lie
-            start: int64 @ block[1] = (s * n + (n - int64(tile) * height - valid if REVERSE else int64(tile) * height)) * inner
-            head: int64 @ block[1] = start % EVEN  # elements that are copied before them
+            rows: int64 @ block[1] = n - int64(tile) * height - valid if REVERSE else int64(tile) * height  # in front of it
+            start: int64 @ block[1] = (s * n + rows) * inner
+            head: int64 @ block[1] = start % EVEN  # elements that are copied before it
             last: int64 @ block[1] = (outer * n * inner - start + head) // EVEN * EVEN
             many: int32 @ block[1] = int32(min((head + valid * inner + (EVEN - 1)) // EVEN * EVEN, last))
             full: bool @ block[1] = valid == height and many >= height * width + int32(head)
@@ -71,9 +71,8 @@ def scan_rows_ahead(
                 bulk_load(coming, x[start - head], n=many)
             with claim(following, loader) as own, claim(own, thread[1]) as word, one(thread):
                 word[0] = atomic_add(control[s], 1)
-
+            rows_here: int32 @ thread[1] = min(valid - top, ITEMS)  # of the chunk; none where it is negative
             origin: int32 @ thread[1] = (valid - 1 - top if REVERSE else top) * width + column  # of the chunk, in the tile
-            spot: int32 @ thread[1] = origin + int32(head)
             share: int32 @ block[1] = (max(tile - done, 0) + (chunks * WORDS - 1)) // (chunks * WORDS) * WORDS
             there: int32 @ block[1] = tile
             assume(distinct(s, there))  # an outer index's numbers are drawn once
@@ -81,27 +80,13 @@ def scan_rows_ahead(
                 partition(whole, block[1], offset=start) as target, claim(target, adders) as out,
                 claim(sums, adders) as of_chunks, claim(parts, adders) as of_tiles, claim(lines, adders) as here,
             ):  # fmt: skip
-
-                @requires(thread[1])
-                def take(j: int32 @ thread[1]) -> T @ thread[1]:
-                    """Row `j` of the chunk; of the array's last few elements none is copied."""
-                    at: int32 = spot + j * stride
-                    return T(here[at] if at < many else x[start - head + at])
-
-                total: T @ thread[1] = identity
                 with partition(of_chunks, thread[1], t) as own, group(thread[1]):
-                    if full and chunk < chunks:
-                        for j in range(ITEMS):
-                            total = OP(total, T(here[spot + j * stride]))
-                    elif chunk < chunks:
-                        for j in range(ITEMS):
-                            if top + j < valid:
-                                item: T = take(j)
-                                total = OP(total, item)
-                    own[0] = total
+                    own[0] = add_rows(
+                        here, x, start - head, origin + int32(head), stride, many, rows_here, full, identity, OP=OP, ITEMS=ITEMS,
+                    )
                 above: T @ thread[1] = identity  # of the chunks above this one
                 with group(thread[1]):
-                    total = identity
+                    total: T = identity
                     for q in range(chunks):
                         above = total if q == chunk else above
                         total = OP(total, of_chunks[q * width + column])
@@ -119,20 +104,10 @@ def scan_rows_ahead(
                         prefix = OP(prefix, of_tiles[q * width + column])
                 # rows lie among those of other threads
                 with partition(out, thread[1], offset=origin, races="none") as mine, group(thread[1]):
-                    before: T = OP(prefix, above)
-                    sum: T = identity
-                    if full and chunk < chunks:
-                        for j in range(ITEMS):
-                            earlier: T = sum
-                            sum = OP(sum, T(here[spot + j * stride]))
-                            mine[j * stride] = TO(OP(before, earlier if EXCLUSIVE else sum))
-                    elif chunk < chunks:
-                        for j in range(ITEMS):
-                            if top + j < valid:
-                                item: T = take(j)
-                                earlier: T = sum
-                                sum = OP(sum, item)
-                                mine[j * stride] = TO(OP(before, earlier if EXCLUSIVE else sum))
+                    store_rows(
+                        here, x, mine, start - head, origin + int32(head), stride, many, rows_here, full, OP(prefix, above),
+                        identity, OP=OP, ITEMS=ITEMS, EXCLUSIVE=EXCLUSIVE,
+                    )
             done = tile
             with partition(following, block[1], 0) as now:
                 tile = int32(now[0])
@@ -144,6 +119,50 @@ def scan_rows_ahead(
                 # Each launch marks words that it doesn't use: see `grid.count_launch`.
                 if stale >= tiles and t < apart:
                     publish(words[letters + stale * apart + t], identity, epoch)
+
+
+@prism.device
+@requires(thread[1])
+@template(TI=dtype, T=dtype, OP=function, ROOM=constexpr(int), ITEMS=constexpr(int))
+def add_rows(
+    tile: const(shared(TI[ROOM])) @ thread[1], x: ptr(const(TI)) @ thread[1], begin: int64 @ thread[1], at: int32 @ thread[1],
+    stride: int32 @ thread[1], many: int32 @ thread[1], rows: int32 @ thread[1], full: bool @ thread[1], identity: T @ thread[1],
+) -> T @ thread[1]:
+    """`OP` of a column of some rows of a tile, `stride` apart from `tile[at]` on; of an array's last few elements from `x`."""
+    total: T = identity
+    if full and rows == ITEMS:
+        for j in range(ITEMS):
+            total = OP(total, T(tile[at + j * stride]))
+    else:
+        for j in range(ITEMS):
+            spot: int32 = at + j * stride
+            if j < rows:
+                total = OP(total, T(tile[spot] if spot < many else x[begin + spot]))
+    return total
+
+
+@prism.device
+@requires(thread[1])
+@template(TI=dtype, T=dtype, TO=dtype, OP=function, ROOM=constexpr(int), ITEMS=constexpr(int), EXCLUSIVE=constexpr(bool))
+def store_rows(
+    tile: const(shared(TI[ROOM])) @ thread[1], x: ptr(const(TI)) @ thread[1], y: ptr(TO) @ thread[1], begin: int64 @ thread[1],
+    at: int32 @ thread[1], stride: int32 @ thread[1], many: int32 @ thread[1], rows: int32 @ thread[1], full: bool @ thread[1],
+    before: T @ thread[1], identity: T @ thread[1],
+):
+    """Write the scan of what `add_rows` adds up, behind `before`, `stride` apart from `y[0]` on."""
+    sum: T = identity
+    if full and rows == ITEMS:
+        for j in range(ITEMS):
+            earlier: T = sum
+            sum = OP(sum, T(tile[at + j * stride]))
+            y[j * stride] = TO(OP(before, earlier if EXCLUSIVE else sum))
+    else:
+        for j in range(ITEMS):
+            spot: int32 = at + j * stride
+            if j < rows:
+                earlier: T = sum
+                sum = OP(sum, T(tile[spot] if spot < many else x[begin + spot]))
+                y[j * stride] = TO(OP(before, earlier if EXCLUSIVE else sum))
 
 
 EXAMPLES = {

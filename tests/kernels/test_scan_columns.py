@@ -8,7 +8,13 @@ import pytest
 
 import prism
 from prism.interpret import RaceError, run
-from prism.kernels.scan import scan_columns, scan_columns_by_thread, scan_columns_shared, scan_rows_ahead, scan_whole_rows
+from prism.kernels.scan import (
+    scan_columns,
+    scan_columns_by_thread,
+    scan_columns_shared,
+    scan_rows_ahead,
+    scan_whole_rows,
+)
 from prism.lib.algorithms.scan.plan import Task, all_columns
 from prism.lib.operators import BY_NAME
 from tests.lib.oracles import AFFINE, CASES, SCHEDULES, Case
