@@ -68,7 +68,7 @@ class Kind:
         """Return the template arguments, with those of a configuration."""
         width = math.gcd(c.items, max(1, 16 // self.size)) if c.width <= 16 else c.width
         return {
-            **c.template(), "WIDTH": width, "T": self.moved, "H": held_as(self.moved), "TI": self.given, "M": self.mask,
+            **c.template(), "WIDTH": width, "T": self.moved, "H": held_as(self.moved, c.items), "TI": self.given, "M": self.mask,
             "C": self.compared, "TO": "int64" if self.places else self.moved, "TEST": self.test or kernels.is_set,
             "OWN": self.own, "EDGES": self.edges, "PLACES": self.places, **({"GIVEN": True} if self.number else {}),
             **({"BYTES": True} if self.of_bytes and width % 4 == 0 else {}),
@@ -98,9 +98,9 @@ def cut_of(n: int, found: Sequence[kernels.Configuration]) -> kernels.Configurat
     return next((c for c in reversed(longer) if n >= least[c]), short)
 
 
-def held_as(moved: str) -> str:
-    """Return what a tile's elements are held as: bytes four in a word."""
-    return "uint32" if moved == "uint8" else moved
+def held_as(moved: str, items: int = 4) -> str:
+    """Return what a tile's elements are held as, of which a thread has `items`: bytes four in a word, where there are so many."""
+    return "uint32" if moved == "uint8" and items % 4 == 0 else moved
 
 
 def moved_as(info: ArrayInfo, name: str, function: str = "") -> str:
@@ -256,7 +256,7 @@ def paired_configurations(keys: Kind, values: Kind) -> tuple[kernels.Configurati
 
 def paired_of(keys: Kind, values: Kind, c: kernels.Configuration) -> dict[str, Any]:
     """Return the template of the first of runs of keys, with values."""
-    held = [held_as(kind.moved) if c.items % 4 == 0 else kind.moved for kind in (keys, values)]
+    held = [held_as(kind.moved, c.items) for kind in (keys, values)]
     found = {**encode_of(keys, c), "WIDTH": _widest((keys, values)).template(c)["WIDTH"], "H": held[0]}
     return {**found, "V": values.moved, "HV": held[1], "VI": values.given}
 
@@ -343,7 +343,12 @@ def apart_of(kinds: Sequence[Kind], c: kernels.Configuration) -> dict[str, Any]:
     """Return the template of a split into an array for each kind, and one for the rest."""
     kind, second, ways = kinds[0], kinds[-1], len(kinds) + 1
     found = {**kind.template(c), "WIDTH": _widest(kinds).template(c)["WIDTH"]}
-    more = {"H": held_as(kind.moved), "O": second.mask, "D": second.compared, "OTHER": second.test or kernels.is_set}
+    more = {
+        "H": held_as(kind.moved, c.items),
+        "O": second.mask,
+        "D": second.compared,
+        "OTHER": second.test or kernels.is_set,
+    }
     word = "uint32" if ways == 2 else "uint64"
     if kind.of_bytes and second.of_bytes and found["WIDTH"] % 4 == 0:
         more["BYTES"] = True
