@@ -226,13 +226,14 @@ class AheadConfiguration:
 
     items: int
     warps: int = 16
+    adders: int = 8
     copies: int = 3
-    words: int = 4
+    words: int = 12
 
     @property
     def threads(self) -> int:
         """How many threads a block has: one warp more."""
-        return 32 * (self.warps + 1)
+        return 32 * (self.warps + self.adders + 1)
 
     def rows(self, columns: int) -> int:
         """Rows of a tile."""
@@ -240,7 +241,8 @@ class AheadConfiguration:
 
     def template(self) -> dict[str, int]:
         """Return the template arguments of `scan_rows_ahead`."""
-        return {"WARPS": self.warps, "ITEMS": self.items, "COPIES": self.copies, "WORDS": self.words}
+        found = {"WARPS": self.warps, "ADDERS": self.adders, "ITEMS": self.items}
+        return {**found, "COPIES": self.copies, "WORDS": self.words}
 
 
 # One row more than a line of memory has elements: lanes of two chunks meet in no bank, however many columns there are.

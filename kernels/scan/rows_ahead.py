@@ -14,11 +14,11 @@ from prism.lib.thread import operators
 
 @prism.kernel
 @template(
-    TI=dtype, T=dtype, TO=dtype, OP=function, WARPS=constexpr(int), ITEMS=constexpr(int), COPIES=constexpr(int),
+    TI=dtype, T=dtype, TO=dtype, OP=function, WARPS=constexpr(int), ADDERS=constexpr(int), ITEMS=constexpr(int), COPIES=constexpr(int),
     WORDS=constexpr(int), EXCLUSIVE=constexpr(bool), REVERSE=constexpr(bool),
 )
-@requires(grid[1], block[1], warp["WARPS + 1"])
-@attr("__launch_bounds__(32 * WARPS + 32, 1)")
+@requires(grid[1], block[1], warp["WARPS + ADDERS + 1"])
+@attr("__launch_bounds__(32 * (WARPS + ADDERS + 1), 1)")
 @may_alias("x", "y")
 def scan_rows_ahead(
     x: ptr(const(TI)) @ grid[1], y: ptr(TO) @ grid[1], outer: int64 @ grid[1], n: int64 @ grid[1], inner: int64 @ grid[1],
@@ -46,11 +46,12 @@ def scan_rows_ahead(
     letters: int64 @ block[1] = int64(s) * capacity * apart  # this outer index's
     with partition(y, block[1], races="allow") as whole, group(block[1]):  # `x` may be the same memory: each tile is one block's
         lines: shared(TI[(THREADS * ITEMS + 2 * EVEN) // EVEN * EVEN], ring=COPIES, align=16)
-        following: shared(uint64[1], ring=2)
-        sums: shared(T[THREADS])  # of a tile's chunks
+        following: shared(uint64[1], ring=COPIES + 1)
+        sums: shared(T[THREADS], ring=COPIES)  # of a tile's chunks
         parts: shared(T[THREADS])  # of the tiles between
-        adders, loader = roles(warp, WARPS, 1)
+        writers, adders, loader = roles(warp, WARPS, ADDERS, 1)
         t: int32 @ thread[1] = id()
+        a: int32 @ thread[1] = t - THREADS  # of an adder
         column: int32 @ thread[1] = t % width
         chunk: int32 @ thread[1] = t // width
         top: int32 @ thread[1] = chunk * ITEMS if chunk < chunks else height  # the first row; threads behind have none
@@ -71,27 +72,32 @@ def scan_rows_ahead(
                 bulk_load(coming, x[start - head], n=many)
             with claim(following, loader) as own, claim(own, thread[1]) as word, one(thread):
                 word[0] = atomic_add(control[s], 1)
+            with claim(lines, adders) as here, claim(sums, adders) as of_chunks:
+                with partition(of_chunks, thread[1], lambda k: a + k * (32 * ADDERS)) as own, group(thread[1]):
+                    for k in range(WARPS // ADDERS):
+                        place: int32 = a + k * (32 * ADDERS)
+                        first: int32 = place // width * ITEMS if place < chunks * width else height
+                        spot: int32 = (valid - 1 - first if REVERSE else first) * width + place % width + int32(head)
+                        own[k] = add_rows(
+                            here, x, start - head, spot, stride, many, min(valid - first, ITEMS), full, identity, OP=OP,
+                            ITEMS=ITEMS,
+                        )
+                with group(thread[1]):
+                    if a < apart:  # as many words in each launch, whatever the columns are
+                        total: T = identity
+                        if a < width:
+                            for q in range(chunks):
+                                total = OP(total, of_chunks[q * width + a])
+                        publish(words[letters + int64(tile) * apart + a], total, epoch)
             rows_here: int32 @ thread[1] = min(valid - top, ITEMS)  # of the chunk; none where it is negative
             origin: int32 @ thread[1] = (valid - 1 - top if REVERSE else top) * width + column  # of the chunk, in the tile
             share: int32 @ block[1] = (max(tile - done, 0) + (chunks * WORDS - 1)) // (chunks * WORDS) * WORDS
             there: int32 @ block[1] = tile
             assume(distinct(s, there))  # an outer index's numbers are drawn once
             with (
-                partition(whole, block[1], offset=start) as target, claim(target, adders) as out,
-                claim(sums, adders) as of_chunks, claim(parts, adders) as of_tiles, claim(lines, adders) as here,
+                partition(whole, block[1], offset=start) as target, claim(target, writers) as out,
+                claim(parts, writers) as of_tiles, claim(lines, writers) as here, claim(sums, writers) as of_chunks,
             ):  # fmt: skip
-                with partition(of_chunks, thread[1], t) as own, group(thread[1]):
-                    own[0] = add_rows(
-                        here, x, start - head, origin + int32(head), stride, many, rows_here, full, identity, OP=OP, ITEMS=ITEMS,
-                    )
-                above: T @ thread[1] = identity  # of the chunks above this one
-                with group(thread[1]):
-                    total: T = identity
-                    for q in range(chunks):
-                        above = total if q == chunk else above
-                        total = OP(total, of_chunks[q * width + column])
-                    if t < apart:  # as many words in each launch, whatever the columns are
-                        publish(words[letters + int64(tile) * apart + t], total if t < width else identity, epoch)
                 # Each chunk's threads add up a share of the tiles since the block's last one, of their columns.
                 with partition(of_tiles, thread[1], t) as own, group(thread[1]):
                     first: int32 = done + chunk * share
@@ -99,9 +105,11 @@ def scan_rows_ahead(
                         words, letters + int64(first) * apart + column, apart, max(tile - first, 0), share, identity, epoch,
                         OP=OP, WORDS=WORDS,
                     )
+                above: T @ thread[1] = identity  # of the chunks above this one
                 with group(thread[1]):
                     for q in range(chunks):
                         prefix = OP(prefix, of_tiles[q * width + column])
+                        above = OP(above, of_chunks[q * width + column]) if q < chunk else above
                 # rows lie among those of other threads
                 with partition(out, thread[1], offset=origin, races="none") as mine, group(thread[1]):
                     store_rows(
@@ -167,7 +175,7 @@ def store_rows(
 
 EXAMPLES = {
     "scan_rows_ahead": {
-        "TI": "float32", "T": "float32", "TO": "float32", "OP": operators.add, "WARPS": 16, "ITEMS": 33, "COPIES": 3,
-        "WORDS": 4, "EXCLUSIVE": False, "REVERSE": False,
+        "TI": "float32", "T": "float32", "TO": "float32", "OP": operators.add, "WARPS": 16, "ADDERS": 8, "ITEMS": 33,
+        "COPIES": 3, "WORDS": 4, "EXCLUSIVE": False, "REVERSE": False,
     },
 }

@@ -36,7 +36,7 @@ WAYS = {
         {"THREADS": THREADS, "ITEMS": 4, "WIDTH": 2, "BLOCKS": 1, "TX": 16, "WORDS": 2},
     ),
     "whole rows": (scan_whole_rows, {"THREADS": THREADS, "ITEMS": 3, "BLOCKS": 1, "WORDS": 2}),
-    "rows ahead": (scan_rows_ahead, {"WARPS": THREADS // 32, "ITEMS": 3, "COPIES": 2, "WORDS": 2}),
+    "rows ahead": (scan_rows_ahead, {"WARPS": THREADS // 32, "ADDERS": 2, "ITEMS": 3, "COPIES": 2, "WORDS": 2}),
 }
 OF_ROWS = ("whole rows", "rows ahead")
 
@@ -82,7 +82,7 @@ def launch(
         arguments += (scratch.words, min(64, inner + 5), scratch.capacity, scratch.control)
         blocks *= outer
     code = mutant or program(way, kind, case.function, exclusive, reverse)
-    run(code, blocks, THREADS + 32 * (way == "rows ahead"), arguments, check=True, **options)
+    run(code, blocks, THREADS + 96 * (way == "rows ahead"), arguments, check=True, **options)
     return y
 
 
@@ -178,7 +178,7 @@ def test_in_place() -> None:
         if way in OF_ROWS:
             scratch = Scratch("int32")
             arguments += (scratch.words, 8, scratch.capacity, scratch.control)
-        threads = THREADS + 32 * (way == "rows ahead")
+        threads = THREADS + 96 * (way == "rows ahead")
         run(program(way, "int32", ADD.function, False, False), 2 * 8 * 2, threads, arguments, check=True)
         assert np.array_equal(x, wanted)
 
