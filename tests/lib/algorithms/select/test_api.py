@@ -11,10 +11,8 @@ import pytest
 from prism import lib
 from prism.host import call as calls
 from prism.host.plan import instance_of
-from prism.kernels import select as kernels
 from prism.kernels.select import select
 from prism.lang import int64, prism, requires, thread
-from prism.lib.algorithms.select import plan
 from prism.lib.algorithms.select.plan import Kind
 from prism.lib.algorithms.select.ships import instances
 from prism.lib.cases import NUMBERS
@@ -363,21 +361,19 @@ def test_usual_kernels_ship() -> None:
             assert instance_of(select, kind.template(kind.configuration(n))).request in shipping
 
 
-@pytest.mark.parametrize("moved", rarely(["uint8", "uint16", "uint64", "complex128"], but=["uint8"]))
-@pytest.mark.parametrize("mask", ["uint8", "float16", "float32", "complex64", "complex128"])
-def test_masks_of_any_size_for_elements_of_any_size(moved: str, mask: str) -> None:
-    """What a GPU would run can be compiled: of bytes by a mask of 16 it was not. The reference machine has tiles of its own."""
-    kind, keys = Kind(moved, moved, mask=mask, compared=mask), Kind(mask, mask, compared=mask, own=True, edges=True)
-    made = [plan.instance_for(kind, c) for c in kind.configurations()]
-    made += [plan.apart_for(each, c) for each in ([kind], [kind] * 2) for c in plan.apart_configurations(each)]
-    made.append(instance_of(kernels.split, plan.split_of(kind, kernels.SPLIT[min(kind.size, 16)])))
-    values = Kind(moved, moved)
-    made += [
-        instance_of(kernels.unique_pairs, plan.paired_of(keys, values, c))
-        for c in plan.paired_configurations(keys, values)
-    ]
-    for one in dict.fromkeys(made):
-        assert one.program.entry.name
+PLAIN = [dtype for dtype in DTYPES if dtype != "bfloat16"]  # those of `stand_ins`
+
+
+@pytest.mark.parametrize("size", rarely([10, 3000, 70_000, 600_000, 5_000_000], but=[10]))
+@pytest.mark.parametrize("mask", rarely(PLAIN, but=["complex128"]))
+def test_what_a_gpu_launches_for_each_two_types_can_be_compiled(gpu: Gpu, mask: str, size: int) -> None:
+    """Bytes by a mask of 16 bytes an element could not. The reference machine has tiles of its own, so random calls miss it."""
+    calls = lib.select, lib.split, lib.unique_by_key, lambda x, condition: lib.split3(x, condition, condition)
+    for dtype in ("uint8", "float16", "int32", "float64", "complex128"):  # of each size
+        x, condition = array(size, dtype), array(size, mask)
+        for function in calls:
+            function(*((condition, x) if function is lib.unique_by_key else (x, condition)))
+    assert all(one.program.entry.name for one in {launched[0] for launched in gpu.launched})
 
 
 def test_a_warm_call_of_a_function_makes_no_lazy_array(gpu: Gpu, monkeypatch: pytest.MonkeyPatch) -> None:
