@@ -218,36 +218,6 @@ WHOLE_ROWS = {
     4: (RowsConfiguration(items=44), RowsConfiguration(items=12, threads=256, blocks=2)),
     8: (RowsConfiguration(items=22), RowsConfiguration(items=6, threads=256, blocks=2)),
 }
-
-
-@dataclass(frozen=True)
-class AheadConfiguration:
-    """How whole rows are cut into tiles that a copy engine brings: by `warps` that add up, and how many tiles a block has."""
-
-    items: int
-    warps: int = 16
-    adders: int = 8
-    copies: int = 3
-    words: int = 12
-
-    @property
-    def threads(self) -> int:
-        """How many threads a block has: one warp more."""
-        return 32 * (self.warps + self.adders + 1)
-
-    def rows(self, columns: int) -> int:
-        """Rows of a tile."""
-        return 32 * self.warps // columns * self.items
-
-    def template(self) -> dict[str, int]:
-        """Return the template arguments of `scan_rows_ahead`."""
-        found = {"WARPS": self.warps, "ADDERS": self.adders, "ITEMS": self.items}
-        return {**found, "COPIES": self.copies, "WORDS": self.words}
-
-
-# One row more than a line of memory has elements: lanes of two chunks meet in no bank, however many columns there are.
-ROWS_AHEAD = {4: AheadConfiguration(items=33), 8: AheadConfiguration(items=17)}
-"""Of long arrays that begin at a multiple of 16 bytes, by size of an element."""
 WHOLE_ROWS_COLUMNS = (9, 127)
 """How many columns they have: of fewer a thread adds up too many chunks, of more a small tile has one chunk."""
 

@@ -62,19 +62,15 @@ KNOWN: dict[str, dict[str, Range]] = {
     **dict.fromkeys(("norm_rows", "softmax_rows"), ROWS),
     **dict.fromkeys(("histogram", "prepare"), {**FLAT, "size": (0, 2**30 - 1)}),  # bins: what is asked for is checked
     # Columns are few, and there is a word of control for each outer index: see `plan.columns`.
-    **dict.fromkeys(
-        ("scan_whole_rows", "scan_rows_ahead"),
-        {
-            **FLAT,
-            "n": (1, MOST // 9),
-            "inner": (9, 127),
-            "outer": (1, 2048),
-            "apart": (8, 256),
-            "scan_whole_rows.following": (0, TILES + WAVE),
-            "scan_rows_ahead.tile": (0, TILES + WAVE),
-            **{f"{kernel}.share": (0, 4 * WAVE) for kernel in ("scan_whole_rows", "scan_rows_ahead")},
-        },
-    ),
+    "scan_whole_rows": {
+        **FLAT,
+        "n": (1, MOST // 9),
+        "inner": (9, 127),
+        "outer": (1, 2048),
+        "apart": (8, 256),
+        "scan_whole_rows.following": (0, TILES + WAVE),
+        "scan_whole_rows.share": (0, 4 * WAVE),
+    },
     # Tiles begin before the end, but for the last words; pieces reach over less than 2^31 elements: see `copies.plan`.
     "move_tiles": {
         **FLAT,

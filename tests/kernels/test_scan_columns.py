@@ -8,13 +8,7 @@ import pytest
 
 import prism
 from prism.interpret import RaceError, run
-from prism.kernels.scan import (
-    scan_columns,
-    scan_columns_by_thread,
-    scan_columns_shared,
-    scan_rows_ahead,
-    scan_whole_rows,
-)
+from prism.kernels.scan import scan_columns, scan_columns_by_thread, scan_columns_shared, scan_whole_rows
 from prism.lib.algorithms.scan.plan import Task, all_columns
 from prism.lib.operators import BY_NAME
 from tests.lib.oracles import AFFINE, CASES, SCHEDULES, Case
@@ -36,15 +30,13 @@ WAYS = {
         {"THREADS": THREADS, "ITEMS": 4, "WIDTH": 2, "BLOCKS": 1, "TX": 16, "WORDS": 2},
     ),
     "whole rows": (scan_whole_rows, {"THREADS": THREADS, "ITEMS": 3, "BLOCKS": 1, "WORDS": 2}),
-    "rows ahead": (scan_rows_ahead, {"WARPS": THREADS // 32, "ADDERS": 2, "ITEMS": 3, "COPIES": 2, "WORDS": 2}),
 }
-OF_ROWS = ("whole rows", "rows ahead")
 
 
 # How many rows are one tile of a way, and some columns: more than one strip of them, where a strip is narrow.
 ROWS = {way: template["ITEMS"] * (THREADS // template.get("TX", THREADS)) for way, (_, template) in WAYS.items()}
 COLUMNS_OF = {way: {1: 2, 4: 6}.get(template.get("TX"), 10) for way, (_, template) in WAYS.items()}
-ROWS |= dict.fromkeys(OF_ROWS, 18)  # of 10 columns
+ROWS["whole rows"] = 18  # of 10 columns
 
 
 @functools.cache
@@ -77,12 +69,12 @@ def launch(
         scratch = scratch or Scratch(kind)
         arguments += (scratch.words, scratch.capacity, scratch.control)
         blocks *= outer * -(-inner // (template["TX"] * template["WIDTH"]))
-    if way in OF_ROWS:
+    if way == "whole rows":
         scratch = scratch or Scratch(kind, capacity=128)
         arguments += (scratch.words, min(64, inner + 5), scratch.capacity, scratch.control)
         blocks *= outer
     code = mutant or program(way, kind, case.function, exclusive, reverse)
-    run(code, blocks, THREADS + 96 * (way == "rows ahead"), arguments, check=True, **options)
+    run(code, blocks, THREADS, arguments, check=True, **options)
     return y
 
 
@@ -127,7 +119,7 @@ def test_shapes(way: str, outer: int, inner: int) -> None:
         assert np.array_equal(y, expected(ADD, x, initial=7)), rows
 
 
-@pytest.mark.parametrize("way", ["by_thread", "by_block-8", "shared-4", *OF_ROWS])
+@pytest.mark.parametrize("way", ["by_thread", "by_block-8", "shared-4", "whole rows"])
 @pytest.mark.parametrize("inner", [1, 3, 7, 9, 33, 64])
 def test_columns_that_fill_no_strip(way: str, inner: int) -> None:
     x = data(ADD, (2, 70, inner))
@@ -146,12 +138,12 @@ def test_schedules(way: str, schedule: str, seed: int) -> None:
 def test_any_number_of_resident_blocks_makes_progress() -> None:
     x = data(ADD, (2, 600, 6))
     for schedule in ("round-robin", "reversed", "random"):
-        for way in ("shared-4", *OF_ROWS):
+        for way in ("shared-4", "whole rows"):
             y = launch(way, ADD, x, resident=1, schedule=schedule)
             assert np.array_equal(y, expected(ADD, x))
 
 
-@pytest.mark.parametrize("way", ["shared-4", *OF_ROWS])
+@pytest.mark.parametrize("way", ["shared-4", "whole rows"])
 def test_nothing_is_cleared_between_launches(way: str) -> None:
     scratch = Scratch("int32", capacity=32)
     scratch.words.view(np.uint32)[1::2] = np.random.default_rng(0).integers(
@@ -175,15 +167,14 @@ def test_in_place() -> None:
         if way.startswith("shared"):
             scratch = Scratch("int32")
             arguments += (scratch.words, scratch.capacity, scratch.control)
-        if way in OF_ROWS:
+        if way == "whole rows":
             scratch = Scratch("int32")
             arguments += (scratch.words, 8, scratch.capacity, scratch.control)
-        threads = THREADS + 96 * (way == "rows ahead")
-        run(program(way, "int32", ADD.function, False, False), 2 * 8 * 2, threads, arguments, check=True)
+        run(program(way, "int32", ADD.function, False, False), 2 * 8 * 2, THREADS, arguments, check=True)
         assert np.array_equal(x, wanted)
 
 
-@pytest.mark.parametrize("way", ["by_block-8", "shared-4", *OF_ROWS])
+@pytest.mark.parametrize("way", ["by_block-8", "shared-4", "whole rows"])
 def test_each_inferred_barrier_is_needed(way: str) -> None:
     found = list(without_barriers(program(way, "int32", ADD.function, False, False)))
     assert found

@@ -13,7 +13,6 @@ import numpy as np
 from prism.host import arguments, numbers, repeat
 from prism.host.axes import normal_axis
 from prism.host.call import Decision, Result, call
-from prism.host.lazies import LazyInfo
 from prism.host.plan import Machine, Number, Plan
 from prism.lang.types.structs import dtype_called
 from prism.lib import operators
@@ -325,24 +324,19 @@ def decide_scan(
     else:
         shape, back = given.shape, None
     extents, made = split_shape(shape, axis), shape if axis is not None and shape else (given.size,)
-    begins, lying = (past(given), past(result)), not isinstance(given, LazyInfo)
-    plan = plan_scan(task, extents, begins, initial, machine, lying=lying) if given.size else None
+    plan = plan_scan(task, extents, (past(given), past(result)), initial, machine) if given.size else None
     warned = "accumulate" if task.operator in (operators.add, operators.multiply) else ""
     return Decision((Result(made, dtype_of(task.result, given), back),), plan=plan, in_place=("x",), warned=warned)
 
 
 def plan_scan(
-    task: Task, extents: tuple[int, int, int], begins: tuple[int, int], initial: Any, machine: Machine,
-    *, lying: bool = True,
-) -> Plan:  # fmt: skip
-    """Return the plan of a scan of `(outer, n, inner)`; the array and the result begin so many elements past alignment.
-
-    `lying`: the array is memory.
-    """
+    task: Task, extents: tuple[int, int, int], begins: tuple[int, int], initial: Any, machine: Machine
+) -> Plan:
+    """Return the plan of a scan of `(outer, n, inner)`; the array and the result begin so many elements past alignment."""
     if machine.host:
         way = scan_plans.on_host(task, Shape(*extents))
     else:
-        way = scan_plans.on_device(task, Shape(*extents, begins == (0, 0), begins, lying), machine.multiprocessors)
+        way = scan_plans.on_device(task, Shape(*extents, begins == (0, 0), begins), machine.multiprocessors)
     return scan_plans.plan(way, task, initial, machine)
 
 

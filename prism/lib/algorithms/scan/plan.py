@@ -103,11 +103,6 @@ class Task:
         return (given == result and size_of(given) <= 2) or self.logical is not None
 
     @property
-    def movable(self) -> bool:
-        """Whether a copy engine moves elements as they are added up: numbers that are read in as many bytes."""
-        return self.dtype.kind in "iuf" and size_of(self.types[0]) == self.bytes
-
-    @property
     def logical(self) -> int | None:
         """The form of scan_packed that it has of bools, whose bytes may be any; or None."""
         known = self.result == "bool" and BY_NAME.get(self.operator.name) is self.operator
@@ -127,7 +122,6 @@ class Task:
 class Shape:
     """The array as three axes, of which the middle one is scanned; `aligned`: all pointers are, to 16 bytes.
 
-    `lying`: the array is memory, which a copy engine can move.
     `past`: how many elements stand between an address that is and the array's, and the result's; -1: it is not known.
     """
 
@@ -136,7 +130,6 @@ class Shape:
     inner: int
     aligned: bool = False
     past: tuple[int, int] = (-1, -1)
-    lying: bool = True
 
     @property
     def skews(self) -> tuple[int, int]:
@@ -300,17 +293,14 @@ def whole_rows(task: Task, shape: Shape, width: int, multiprocessors: int) -> Wa
         return None
     large, small = choice
     enough = shape.outer * shape.n >= 2 * multiprocessors * large.rows(shape.inner)
-    kernel: Kernel = kernels.scan_whole_rows
-    rows: kernels.RowsConfiguration | kernels.AheadConfiguration = large if enough else small
-    if enough and shape.aligned and shape.lying and task.movable:
-        kernel, rows = kernels.scan_rows_ahead, kernels.ROWS_AHEAD[task.bytes]
+    rows = large if enough else small
     tiles = -(-shape.n // rows.rows(shape.inner))
     apart = 1 << (shape.inner - 1).bit_length()  # so few sizes of scratch memory are kept
     numbers = {"outer": shape.outer, "n": shape.n, "inner": shape.inner, "apart": apart}
     template = {**task.scan_template, **rows.template()}
     return Way(
-        kernel, template, rows.threads, shape.outer * tiles, numbers, "columns", _column_words(tiles), shape.outer, apart,
-        shape.outer,
+        kernels.scan_whole_rows, template, rows.threads, shape.outer * tiles, numbers, "columns", _column_words(tiles),
+        shape.outer, apart, shape.outer,
     )  # fmt: skip
 
 
@@ -374,8 +364,6 @@ def all_columns(task: Task) -> Iterator[tuple[Kernel, Mapping[str, Any]]]:
             yield kernels.scan_columns_shared, {**common, **c.sharing(lanes * width, width).template(width, lanes)}
     for rows in kernels.WHOLE_ROWS.get(task.bytes, ()):
         yield kernels.scan_whole_rows, {**common, **rows.template()}
-    if (ahead := kernels.ROWS_AHEAD.get(task.bytes)) is not None and task.movable:
-        yield kernels.scan_rows_ahead, {**common, **ahead.template()}
 
 
 def _strips(shape: Shape, columns: int) -> int:
