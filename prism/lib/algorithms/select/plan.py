@@ -89,12 +89,18 @@ class Kind:
         return cut_of(n, self.configurations(aligned=aligned))
 
 
-def cut_of(n: int, found: Sequence[kernels.Configuration]) -> kernels.Configuration:
-    """Return how `n` elements are cut into tiles, where `found` says how few, short arrays and longer ones are."""
+def cut_of(
+    n: int, found: Sequence[kernels.Configuration], middle: kernels.Configuration | None = None
+) -> kernels.Configuration:
+    """Return how `n` elements are cut into tiles, where `found` says how few, short arrays and longer ones are.
+
+    `middle`: one of these, for arrays that are not as long as the others are for.
+    """
     few, short, *longer = found
     if n <= kernels.FEW_TILES * few.tile:
         return few
-    least = {c: c.tile * (kernels.LONGER_TILES if c.items > _PART else kernels.LONG_TILES) for c in longer}
+    usual = {c: kernels.LONGER_TILES if c.items > _PART else kernels.LONG_TILES for c in longer}
+    least = {c: c.tile * (kernels.MIDDLE_TILES if c == middle else tiles) for c, tiles in usual.items()}
     return next((c for c in reversed(longer) if n >= least[c]), short)
 
 
@@ -294,7 +300,8 @@ def split_apart(kinds: Sequence[Kind], given: ArrayInfo, masks: Sequence[ArrayIn
     n, host = given.size, machine.host
     read = [given, *(info for of, info in zip(kinds, masks, strict=False) if not of.own)]
     found = apart_configurations(kinds, aligned=all(past(info) == 0 for info in read))
-    c = tiles_of(kind, n, host=True) if host else cut_of(n, found)
+    middle = kernels.APART_MIDDLE.get(_widest(kinds).size)
+    c = tiles_of(kind, n, host=True) if host else cut_of(n, found, middle)
     template = apart_of(kinds, c)
     instance, tiles = apart_for(kinds, c), -(-n // c.tile)
     words, blocks = words_for(tiles), 1 if host else tiles
@@ -333,7 +340,8 @@ def apart_configurations(kinds: Sequence[Kind], *, aligned: bool = True) -> tupl
     size = min(size for size in kernels.DEVICE if size >= min(_widest(kinds).size, 16))
     packed = size == 1 and held_as(kinds[0].moved) != kinds[0].moved
     long = kernels.APART_PACKED if packed else kernels.PARTS[len(kinds) + 1][size]
-    found = (kernels.FEW if len(kinds) == 2 else kernels.APART)[size], kernels.APART[size], long
+    some = (kernels.FEW if len(kinds) == 2 else kernels.APART)[size], kernels.APART[size]
+    found = *some, *((kernels.APART_MIDDLE[size],) if size in kernels.APART_MIDDLE else ()), long
     if not (aligned and packed and all(kind.own or kind.of_bytes for kind in kinds)):
         return found
     return *found, *kernels.BYTES_APART[len(kinds) + 1]
