@@ -35,7 +35,7 @@ def find_interval(number: ptr(const(N)) @ grid[1]) -> Interval @ block[1]:
     static_assert(count(thread[1]) == THREADS, "a block has `THREADS` threads")
     t: int32 @ thread[1] = id()
     w: int32 @ thread[32] = id()
-    answers: shared(uint32[8]) @ block[1]  # of a warp: how many are true, how often it becomes true, and where it did last
+    answers: shared(uint32[8]) @ block[1]  # of a warp: how many are true, how often it becomes true, and where
     for start in range(0, 256, THREADS):
         yes: bool @ thread[1] = False
         earlier: bool @ thread[1] = False

@@ -80,9 +80,9 @@ def scatter_row(
 ) -> (int32, uint32) @ thread[1]:
     """Write the words that bytes whose bit is set fill up to their ends, from byte `begin` on; return the next word, and where.
 
-    What stands in the first word before them is 0. Of a word that several rows write to one alone fills the end. Instructions of
-    the pipe for shifts, logic and comparisons are what bounds these kernels, and reads of shared memory: so a product puts bytes
-    where they belong in the word, and a table has one word of four flags, which no two lanes meet in a bank for.
+    What stands in the first word before them is 0. Of a word that several rows write to one alone fills the end. There are as few
+    instructions of the pipe for shifts, logic and comparisons as there may be, and reads of shared memory: a product puts bytes
+    where they belong in the word, and of four flags one word is read, for which no two lanes meet in a bank.
     """
     place: uint32 = uint32(begin)  # of the next byte that is written
     word: uint32 = 0  # of which it is a byte, as far as it is known
