@@ -35,29 +35,32 @@ def find_interval(number: ptr(const(N)) @ grid[1]) -> Interval @ block[1]:
     static_assert(count(thread[1]) == THREADS, "a block has `THREADS` threads")
     t: int32 @ thread[1] = id()
     w: int32 @ thread[32] = id()
-    answers: shared(uint32[8]) @ block[1]
+    answers: shared(uint32[8]) @ block[1]  # of a warp: how many are true, how often it becomes true, and where
     for start in range(0, 256, THREADS):
         yes: bool @ thread[1] = False
+        earlier: bool @ thread[1] = False
         with group(thread[1]):
             if GIVEN:
                 yes = TEST(C(uint8(start + t)), number[0])
+                earlier = TEST(C(uint8(start + t - 1)), number[0])
             else:
                 yes = TEST(C(uint8(start + t)))
+                earlier = TEST(C(uint8(start + t - 1)))
         with partition(answers, thread[32], offset=start // 32 + w) as own, group(thread[32]):
             lanes: uint32 @ thread[32] = ballot(yes)
+            rise: uint32 @ thread[32] = ballot(yes and not earlier)
+            place: int32 @ thread[32] = start + 32 * w + first_set(rise) - 1 if rise != 0 else 0
             if start // 32 + w < 8:
                 with claim(own, thread[1]) as slot:
                     match split(thread):
                         case 1:
-                            slot[0] = lanes
-    many: int32 @ block[1] = 0
-    rises: int32 @ block[1] = 0  # at so many bytes it becomes true
-    first: int32 @ block[1] = 0  # the last of them
+                            slot[0] = uint32(popcount(lanes)) | uint32(popcount(rise)) << 10 | uint32(place) << 19
+    sum: uint32 @ block[1] = 0
     for i in range(8):
-        rise: uint32 @ block[1] = answers[i] & ~(answers[i] << 1 | answers[(i + 7) % 8] >> 31)
-        many = many + popcount(answers[i])
-        rises = rises + popcount(rise)
-        first = 32 * i + first_set(rise) - 1 if rise != 0 else first
+        sum = sum + answers[i]
+    many: int32 @ block[1] = int32(sum & 1023)
+    rises: int32 @ block[1] = int32(sum >> 10 & 511)
+    first: int32 @ block[1] = int32(sum >> 19)  # where it becomes true, if it does once
     others: bool @ block[1] = many > 128
     begin: uint32 @ block[1] = uint32(first + many if others else first) & 255
     held: uint32 @ block[1] = uint32(256 - many if others else many)

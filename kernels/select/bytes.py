@@ -25,50 +25,47 @@ from prism.lang import (
     uint8,
     uint32,
     vector,
+    wrapping_multiply,
 )
 
 
 @prism.device
 @requires(block[1], thread[32])
 @template(THREADS=constexpr(int))
-def fill_selectors(table: shared(uint8[128]) @ block[1]):
-    """Fill a table with what puts the kept ones of four bytes close together: two words for each four flags `f`, at `8 * f`.
+def fill_selectors(table: shared(uint8[80]) @ block[1]):
+    """Fill a table with what puts the kept ones of four bytes close together: a word for each four flags `f`, at `4 * f`.
 
     Perspective: block, of `THREADS` threads.
-    Shapes:      the first word is a selector, as of `byte_permute_or_sign`, of the bytes that `f` keeps; the lower half of the
-                 second one of the last four of four bytes before and of these, the upper half says how many `f` keeps.
+    Shapes:      the lower half of a word is a selector, as of `byte_permute_or_sign`, of the bytes that `f` keeps, and of zeros
+                 behind them; the third byte says how many `f` keeps. Behind the 16 words stands a 1: see `one_of`.
     """
     t: int32 @ thread[1] = id()
-    with partition(table, thread[1], offset=8 * t) as own, group(thread[1]):
-        for f in range(t, 16, THREADS):
+    with partition(table, thread[1], offset=4 * t) as own, group(thread[1]):
+        for f in range(t, 17, THREADS):
             kept: uint32 = 0
-            last: uint32 = 0x3210
             many: int32 = 0
             for k in range(4):
                 if f >> k & 1 != 0:
                     kept = kept | uint32(k) << uint32(4 * many)
-                    last = last >> 4 | uint32(4 + k) << 12
                     many = many + 1
-            entry: vector(uint32, 2)
-            entry[0] = kept
-            entry[1] = last | uint32(many) << 16
-            store_vector(own[8 * (f - t)], bitcast(entry, vector(uint8, 8)))
+            entry: uint32 = 1
+            if f < 16:
+                entry = kept | 0x4444 << uint32(4 * many) & 0xFFFF | uint32(many) << 16
+            store_vector(own[4 * (f - t)], bitcast(entry, vector(uint8, 4)))
 
 
 @prism.device
 @requires(thread[1])
-def one_of(table: shared(uint8[128]) @ block[1]) -> uint32 @ thread[1]:
+def one_of(table: shared(uint8[80]) @ block[1]) -> uint32 @ thread[1]:
     """1, of which a compiler does not know it: the pipe for products adds what is multiplied by it."""
-    return bitcast(load_vector(table[16], 4), uint32)
+    return bitcast(load_vector(table[64], 4), uint32)
 
 
 @prism.device
 @requires(thread[1])
-def entry_of(
-    table: shared(uint8[128]) @ block[1], fours: uint32 @ thread[1], weights: uint32 @ thread[1]
-) -> vector(uint32, 2) @ thread[1]:
-    """What `fill_selectors` has of the four flags that are the lower half of the byte that `weights` multiplies by 8."""
-    return bitcast(load_vector(table[int32(dp4a(fours, weights, 0))], 8), vector(uint32, 2))
+def entry_of(table: shared(uint8[80]) @ block[1], fours: uint32 @ thread[1], weights: uint32 @ thread[1]) -> uint32 @ thread[1]:
+    """What `fill_selectors` has of the four flags that are the lower half of the byte that `weights` multiplies by 4."""
+    return bitcast(load_vector(table[int32(dp4a(fours, weights, 0))], 4), uint32)
 
 
 @prism.device
@@ -76,32 +73,32 @@ def entry_of(
 @template(WORDS=constexpr(int), F=dtype)
 def scatter_row(
     tile: ptr(uint32) @ thread[1],
-    table: shared(uint8[128]) @ block[1],
+    table: shared(uint8[80]) @ block[1],
     held: uint32[WORDS] @ thread[1],
     flags: F @ thread[1],
     begin: int32 @ thread[1],
 ) -> (int32, uint32) @ thread[1]:
     """Write the words that bytes whose bit is set fill up to their ends, from byte `begin` on; return the next word, and where.
 
-    What stands in the first word before them is 0. Of a word that several rows write to one alone fills the end. Instructions of
-    the pipe for shifts, logic and comparisons are what bounds these kernels: so as few of them as there may be.
+    What stands in the first word before them is 0. Of a word that several rows write to one alone fills the end. There are as few
+    instructions of the pipe for shifts, logic and comparisons as there may be, and reads of shared memory: a product puts bytes
+    where they belong in the word, and of four flags one word is read, for which no two lanes meet in a bank.
     """
     place: uint32 = uint32(begin)  # of the next byte that is written
-    before: uint32 = 0  # the last four bytes that were kept, the last one uppermost
+    word: uint32 = 0  # of which it is a byte, as far as it is known
     for i in range(0, WORDS, 2):
-        first: vector(uint32, 2) = entry_of(table, uint32(flags >> (i // 8 * 32)) & 0x0F0F0F0F, 8 << (i % 8 // 2 * 8))
-        second: vector(uint32, 2) = entry_of(
-            table, uint32(flags >> (i // 8 * 32 + 4)) & 0x0F0F0F0F, 8 << (i % 8 // 2 * 8)
-        )
+        first: uint32 = entry_of(table, uint32(flags >> (i // 8 * 32)) & 0x0F0F0F0F, 4 << (i % 8 // 2 * 8))
+        second: uint32 = entry_of(table, uint32(flags >> (i // 8 * 32 + 4)) & 0x0F0F0F0F, 4 << (i % 8 // 2 * 8))
         for k in range(2):
-            entry: vector(uint32, 2) = first if k == 0 else second
-            low: uint32 = byte_permute_or_sign(held[i + k], 0, entry[0])
-            now: uint32 = dp4a(entry[1], 0x10000, place)
+            entry: uint32 = first if k == 0 else second
+            kept: uint32 = byte_permute_or_sign(held[i + k], 0, entry)
+            now: uint32 = dp4a(entry, 0x10000, place)
+            word = wrapping_multiply(kept, funnel_shift_left(0, 1, place * 8)) + word
             if (now ^ place) & 4 != 0:
-                tile[int32(place >> 2)] = funnel_shift_left(before, low, place * 8)
-            before = byte_permute_or_sign(before, held[i + k], entry[1])
+                tile[int32(place >> 2)] = word
+                word = funnel_shift_left(kept, 0, place * 8)
             place = now
-    return int32(place >> 2), funnel_shift_left(before, 0, place * 8)
+    return int32(place >> 2), word
 
 
 @prism.device

@@ -77,6 +77,10 @@ APART = {
     8: Configuration(threads=256, items=8, width=2, blocks=2, words=2),
     16: Configuration(threads=256, items=4, width=1, blocks=2, words=2),
 }
+APART_MIDDLE = {8: Configuration(threads=256, items=16, width=2, blocks=2, words=2)}
+"""Of arrays that are neither short nor long, of which all tiles are under way at once."""
+MIDDLE_TILES = 256
+"""Arrays of at least so many middle tiles take them."""
 # Run lengths, of long arrays; of short ones as `APART`. The held tile stands in shared memory, and where its runs begin, in 2
 # bytes.
 ENCODED = {
@@ -115,8 +119,8 @@ HOST_LARGE = Configuration(threads=1024, items=32, width=32, blocks=1)
 BEHIND = 256  # threads of the kernels behind a selection
 
 __all__ = [
-    "APART", "APART_PACKED", "BEHIND", "BYTES", "BYTES_APART", "BYTES_MASKED", "DEVICE", "EDGES", "ENCODED",
-    "FEW", "FEW_TILES", "HOST_LARGE", "HOST_SMALL", "LONGER_TILES", "LONG_TILES",
+    "APART", "APART_MIDDLE", "APART_PACKED", "BEHIND", "BYTES", "BYTES_APART", "BYTES_MASKED", "DEVICE", "EDGES", "ENCODED",
+    "FEW", "FEW_TILES", "HOST_LARGE", "HOST_SMALL", "LONGER_TILES", "LONG_TILES", "MIDDLE_TILES",
     "PACKED", "PAIRED", "PARTS", "PLACES", "SHORT", "SPLIT",
     "Configuration",
 ]  # fmt: skip

@@ -46,12 +46,13 @@ def select_bytes(
     ROOM: constexpr(int) = THREADS * HELD + 8
     tiles: int32 @ grid[1] = int32((n + (TILE - 1)) // TILE)
     blocks: int32 @ grid[1] = count(block[1])
+    b: int32 @ block[1] = id()
     with partition(y, block[1], races="none") as out, partition(kept, block[1], 0, races="none") as number, group(block[1]):
         packed: shared(uint32[2 * ROOM], align=16) @ block[1]  # what is kept of two tiles in turn
         half: int32 @ block[1] = 0  # where that of the held tile is
         ahead: uint32[HELD] @ thread[1] = {0}  # the loaded tile
         signs: uint64[PARTS] @ thread[1] = {0}  # which bytes of it are kept
-        selectors: shared(uint8[128], align=16) @ block[1]  # of bytes, four at a time
+        selectors: shared(uint8[80], align=16) @ block[1]  # of bytes, four at a time
         fill_selectors(selectors, THREADS=THREADS)
         bytes: Interval @ block[1] = Interval(0, 0, 0, 0, 0, 0)  # what `TEST` is true of
         if OWN and not EDGES:
@@ -113,6 +114,9 @@ def select_bytes(
             nonlocal half
             half = 1 - half
 
+        block.prefetch_tile(x, b, n, TILE=TILE)  # about the first one that it draws: it comes while that is drawn
+        if not OWN:
+            block.prefetch_tile(mask, b, n, TILE=TILE)
         grid.select_tiles(
             words, capacity, control, blocks, tiles, LOAD=load, STORE=store, KEEP=keep, PLACE=place, THREADS=THREADS, WORDS=WORDS,
         )
@@ -215,7 +219,7 @@ def place_rows(
     tile: shared(uint32[ROOM]) @ block[1], held: uint32[HELD] @ thread[1], flags: uint64[PARTS] @ thread[1],
     others: uint64[PARTS] @ thread[1], left: uint64[PARTS] @ thread[1], before: int32[2] @ thread[32], base: int32 @ block[1],
     middle: int32 @ block[1], final: int32 @ block[1], kept: int32 @ block[1], others_kept: int32 @ block[1],
-    many: int32 @ block[1], table: shared(uint8[128]) @ block[1],
+    many: int32 @ block[1], table: shared(uint8[80]) @ block[1],
 ):
     """Put the bytes whose bit of `flags` is set close together, in their order, from word `base` of a tile on.
 

@@ -5,7 +5,7 @@ so no registers hold them while the block waits for the tiles before.
 """
 
 from prism.lang import (
-    attr, block, const, constexpr, count, dtype, function, grid, group, int32, int64, mailbox, partition, popcount, prism,
+    attr, block, const, constexpr, count, dtype, function, grid, group, id, int32, int64, mailbox, partition, popcount, prism,
     ptr, requires, shared, template, thread, uint8, uint32, uint64,
 )
 from prism.kernels.select.answers import Interval, find_interval
@@ -50,6 +50,7 @@ def split_bytes(
     ROOM: constexpr(int) = THREADS * HELD + 8
     tiles: int32 @ grid[1] = int32((n + (TILE - 1)) // TILE)
     blocks: int32 @ grid[1] = count(block[1])
+    b: int32 @ block[1] = id()
     near: int32 @ grid[1] = blocks // NEAR  # as of `split_apart`
     with (
         partition(y, block[1], races="none") as ones, partition(z, block[1], races="none") as others,
@@ -63,7 +64,7 @@ def split_bytes(
         others_signs: uint64[PARTS] @ thread[1] = {0}
         loaded: int32 @ block[1] = 0  # how many there are
         left_signs: uint64[PARTS] @ thread[1] = {0}  # which go to `rest`
-        selectors: shared(uint8[128], align=16) @ block[1]  # of bytes, four at a time
+        selectors: shared(uint8[80], align=16) @ block[1]  # of bytes, four at a time
         fill_selectors(selectors, THREADS=THREADS)
         bytes: Interval @ block[1] = Interval(0, 0, 0, 0, 0, 0)  # what `TEST` is true of
         other_bytes: Interval @ block[1] = Interval(0, 0, 0, 0, 0, 0)
@@ -98,16 +99,9 @@ def split_bytes(
                         ask_bytes(
                             ahead, others_signs, other, other_bytes, known, one, C=D, TEST=OTHER, GIVEN=OTHER_GIVEN,
                         )
-            both: uint32 @ thread[1] = 0
-            for p in range(PARTS):
-                within: uint64 @ thread[1] = bits_within(many - at - p * PART * 32, F=uint64, ITEMS=PART, WIDTH=WIDTH)
-                signs[p] = signs[p] & within
-                both = both + uint32(popcount(signs[p]))
-                if WAYS == 3:
-                    others_signs[p] = others_signs[p] & within & ~signs[p]
-                    both = both + (uint32(popcount(others_signs[p])) << 16)
-                left_signs[p] = within & ~signs[p] & ~others_signs[p]
-            return both
+            return divide_flags(
+                signs, others_signs, left_signs, many - at, PARTS=PARTS, ITEMS=PART, WIDTH=WIDTH, WAYS=WAYS,
+            )
 
         @requires(block[1], thread["THREADS"])
         def place(before: int32[2] @ thread[32], coming: int32 @ block[1], others_coming: int32 @ block[1]):
@@ -128,20 +122,15 @@ def split_bytes(
             """Write the held tile's bytes where they belong."""
             many: int32 @ block[1] = extent(tile, n, TILE=TILE)
             begin: int64 @ block[1] = int64(tile) * TILE - prefix - other_prefix
-            base: int32 @ block[1] = half * ROOM
-            middle: int32 @ block[1] = base + (held + 3) // 4
-            final: int32 @ block[1] = middle + (others_held + 3) // 4
             with (
                 partition(ones, block[1], prefix, races="none") as first,
                 partition(others, block[1], other_prefix, races="none") as second,
                 partition(rests, block[1], begin, races="none") as third,
             ):
-                write_shifted(first, packed, base, held, skew_at(out_skew, prefix, VECTOR=16), THREADS=THREADS)
-                if WAYS == 3:
-                    second_skew: int32 @ block[1] = skew_at(out_skew, other_prefix, VECTOR=16)
-                    write_shifted(second, packed, middle, others_held, second_skew, THREADS=THREADS)
-                write_shifted(
-                    third, packed, final, many - held - others_held, skew_at(out_skew, begin, VECTOR=16), THREADS=THREADS,
+                write_parts(
+                    first, second, third, packed, half * ROOM, held, others_held, many - held - others_held,
+                    skew_at(out_skew, prefix, VECTOR=16), skew_at(out_skew, other_prefix, VECTOR=16),
+                    skew_at(out_skew, begin, VECTOR=16), WAYS=WAYS, THREADS=THREADS,
                 )
 
         @requires(block[1], thread["THREADS"])
@@ -150,10 +139,53 @@ def split_bytes(
             nonlocal half
             half = 1 - half
 
+        block.prefetch_tile(x, b, n, TILE=TILE)  # about the first one that it draws: it comes while that is drawn
+        if not OWN:
+            block.prefetch_tile(mask, b, n, TILE=TILE)
         part_tiles(
             words, capacity, control, blocks, tiles, number, other_number, LOAD=load, STORE=store, KEEP=keep, PLACE=place,
             WAYS=WAYS, THREADS=THREADS, WORDS=WORDS,
         )
+
+
+@prism.device
+@requires(thread[1])
+@template(PARTS=constexpr(int), ITEMS=constexpr(int), WIDTH=constexpr(int), WAYS=constexpr(int))
+def divide_flags(
+    flags: uint64[PARTS] @ thread[1], others: uint64[PARTS] @ thread[1], left: uint64[PARTS] @ thread[1],
+    many: int32 @ thread[1],
+) -> uint32 @ thread[1]:
+    """Make `left` the bytes with neither flag; those with a first one have no other. Return how many have each, in 16 bits.
+
+    Of the tile `many` bytes are from the thread's first one on: no others have a flag.
+    """
+    both: uint32 = 0
+    for p in range(PARTS):
+        within: uint64 = bits_within(many - p * ITEMS * 32, F=uint64, ITEMS=ITEMS, WIDTH=WIDTH)
+        flags[p] = flags[p] & within
+        both = both + uint32(popcount(flags[p]))
+        if WAYS == 3:
+            others[p] = others[p] & within & ~flags[p]
+            both = both + (uint32(popcount(others[p])) << 16)
+        left[p] = within & ~flags[p] & ~others[p]
+    return both
+
+
+@prism.device
+@requires(block[1], thread[32])
+@template(ROOM=constexpr(int), WAYS=constexpr(int), THREADS=constexpr(int))
+def write_parts(
+    y: ptr(uint8) @ block[1], z: ptr(uint8) @ block[1], rest: ptr(uint8) @ block[1], tile: shared(uint32[ROOM]) @ block[1],
+    base: int32 @ block[1], held: int32 @ block[1], others_held: int32 @ block[1], left: int32 @ block[1],
+    skew: int32 @ block[1], others_skew: int32 @ block[1], rest_skew: int32 @ block[1],
+):
+    """Write the bytes of each part, as `place_rows` leaves them from word `base` of a tile on: so many as each has."""
+    middle: int32 @ block[1] = base + (held + 3) // 4
+    final: int32 @ block[1] = middle + (others_held + 3) // 4
+    write_shifted(y, tile, base, held, skew, THREADS=THREADS)
+    if WAYS == 3:
+        write_shifted(z, tile, middle, others_held, others_skew, THREADS=THREADS)
+    write_shifted(rest, tile, final, left, rest_skew, THREADS=THREADS)
 
 
 EXAMPLES = {

@@ -68,7 +68,7 @@ class Kind:
         """Return the template arguments, with those of a configuration."""
         width = math.gcd(c.items, max(1, 16 // self.size)) if c.width <= 16 else c.width
         return {
-            **c.template(), "WIDTH": width, "T": self.moved, "H": held_as(self.moved), "TI": self.given, "M": self.mask,
+            **c.template(), "WIDTH": width, "T": self.moved, "H": held_as(self.moved, c.items), "TI": self.given, "M": self.mask,
             "C": self.compared, "TO": "int64" if self.places else self.moved, "TEST": self.test or kernels.is_set,
             "OWN": self.own, "EDGES": self.edges, "PLACES": self.places, **({"GIVEN": True} if self.number else {}),
             **({"BYTES": True} if self.of_bytes and width % 4 == 0 else {}),
@@ -89,18 +89,24 @@ class Kind:
         return cut_of(n, self.configurations(aligned=aligned))
 
 
-def cut_of(n: int, found: Sequence[kernels.Configuration]) -> kernels.Configuration:
-    """Return how `n` elements are cut into tiles, where `found` says how few, short arrays and longer ones are."""
+def cut_of(
+    n: int, found: Sequence[kernels.Configuration], middle: kernels.Configuration | None = None
+) -> kernels.Configuration:
+    """Return how `n` elements are cut into tiles, where `found` says how few, short arrays and longer ones are.
+
+    `middle`: one of these, for arrays that are not as long as the others are for.
+    """
     few, short, *longer = found
     if n <= kernels.FEW_TILES * few.tile:
         return few
-    least = {c: c.tile * (kernels.LONGER_TILES if c.items > _PART else kernels.LONG_TILES) for c in longer}
+    usual = {c: kernels.LONGER_TILES if c.items > _PART else kernels.LONG_TILES for c in longer}
+    least = {c: c.tile * (kernels.MIDDLE_TILES if c == middle else tiles) for c, tiles in usual.items()}
     return next((c for c in reversed(longer) if n >= least[c]), short)
 
 
-def held_as(moved: str) -> str:
-    """Return what a tile's elements are held as: bytes four in a word."""
-    return "uint32" if moved == "uint8" else moved
+def held_as(moved: str, items: int = 4) -> str:
+    """Return what a tile's elements are held as, of which a thread has `items`: bytes four in a word, where there are so many."""
+    return "uint32" if moved == "uint8" and items % 4 == 0 else moved
 
 
 def moved_as(info: ArrayInfo, name: str, function: str = "") -> str:
@@ -256,7 +262,7 @@ def paired_configurations(keys: Kind, values: Kind) -> tuple[kernels.Configurati
 
 def paired_of(keys: Kind, values: Kind, c: kernels.Configuration) -> dict[str, Any]:
     """Return the template of the first of runs of keys, with values."""
-    held = [held_as(kind.moved) if c.items % 4 == 0 else kind.moved for kind in (keys, values)]
+    held = [held_as(kind.moved, c.items) for kind in (keys, values)]
     found = {**encode_of(keys, c), "WIDTH": _widest((keys, values)).template(c)["WIDTH"], "H": held[0]}
     return {**found, "V": values.moved, "HV": held[1], "VI": values.given}
 
@@ -294,7 +300,8 @@ def split_apart(kinds: Sequence[Kind], given: ArrayInfo, masks: Sequence[ArrayIn
     n, host = given.size, machine.host
     read = [given, *(info for of, info in zip(kinds, masks, strict=False) if not of.own)]
     found = apart_configurations(kinds, aligned=all(past(info) == 0 for info in read))
-    c = tiles_of(kind, n, host=True) if host else cut_of(n, found)
+    middle = kernels.APART_MIDDLE.get(_widest(kinds).size)
+    c = tiles_of(kind, n, host=True) if host else cut_of(n, found, middle)
     template = apart_of(kinds, c)
     instance, tiles = apart_for(kinds, c), -(-n // c.tile)
     words, blocks = words_for(tiles), 1 if host else tiles
@@ -333,7 +340,8 @@ def apart_configurations(kinds: Sequence[Kind], *, aligned: bool = True) -> tupl
     size = min(size for size in kernels.DEVICE if size >= min(_widest(kinds).size, 16))
     packed = size == 1 and held_as(kinds[0].moved) != kinds[0].moved
     long = kernels.APART_PACKED if packed else kernels.PARTS[len(kinds) + 1][size]
-    found = (kernels.FEW if len(kinds) == 2 else kernels.APART)[size], kernels.APART[size], long
+    some = (kernels.FEW if len(kinds) == 2 else kernels.APART)[size], kernels.APART[size]
+    found = *some, *((kernels.APART_MIDDLE[size],) if size in kernels.APART_MIDDLE else ()), long
     if not (aligned and packed and all(kind.own or kind.of_bytes for kind in kinds)):
         return found
     return *found, *kernels.BYTES_APART[len(kinds) + 1]
@@ -343,7 +351,12 @@ def apart_of(kinds: Sequence[Kind], c: kernels.Configuration) -> dict[str, Any]:
     """Return the template of a split into an array for each kind, and one for the rest."""
     kind, second, ways = kinds[0], kinds[-1], len(kinds) + 1
     found = {**kind.template(c), "WIDTH": _widest(kinds).template(c)["WIDTH"]}
-    more = {"H": held_as(kind.moved), "O": second.mask, "D": second.compared, "OTHER": second.test or kernels.is_set}
+    more = {
+        "H": held_as(kind.moved, c.items),
+        "O": second.mask,
+        "D": second.compared,
+        "OTHER": second.test or kernels.is_set,
+    }
     word = "uint32" if ways == 2 else "uint64"
     if kind.of_bytes and second.of_bytes and found["WIDTH"] % 4 == 0:
         more["BYTES"] = True

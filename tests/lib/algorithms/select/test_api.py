@@ -11,8 +11,10 @@ import pytest
 from prism import lib
 from prism.host import call as calls
 from prism.host.plan import instance_of
+from prism.kernels import select as kernels
 from prism.kernels.select import select
 from prism.lang import int64, prism, requires, thread
+from prism.lib.algorithms.select import plan
 from prism.lib.algorithms.select.plan import Kind
 from prism.lib.algorithms.select.ships import instances
 from prism.lib.cases import NUMBERS
@@ -359,6 +361,28 @@ def test_usual_kernels_ship() -> None:
     ):
         for n in (1000, 1 << 20, 1 << 28):
             assert instance_of(select, kind.template(kind.configuration(n))).request in shipping
+
+
+def test_tiles_of_splits_that_are_neither_short_nor_long() -> None:
+    """All of 2^20 elements of 8 bytes are under way at once; fewer have smaller tiles, and more have those of long arrays."""
+    kinds = [Kind("uint64", "uint64")] * 2
+    found, middle = plan.apart_configurations(kinds), kernels.APART_MIDDLE[8]
+    assert [plan.cut_of(n, found, middle) for n in (1 << 19, 1 << 20, 1 << 21)] == [found[1], middle, found[-1]]
+
+
+PLAIN = [dtype for dtype in DTYPES if dtype != "bfloat16"]  # those of `stand_ins`
+
+
+@pytest.mark.parametrize("size", rarely([10, 3000, 70_000, 600_000, 5_000_000], but=[10]))
+@pytest.mark.parametrize("mask", rarely(PLAIN, but=["complex128"]))
+def test_what_a_gpu_launches_for_each_two_types_can_be_compiled(gpu: Gpu, mask: str, size: int) -> None:
+    """Bytes by a mask of 16 bytes an element could not. The reference machine has tiles of its own, so random calls miss it."""
+    calls = lib.select, lib.split, lib.unique_by_key, lambda x, condition: lib.split3(x, condition, condition)
+    for dtype in ("uint8", "float16", "int32", "float64", "complex128"):  # of each size
+        x, condition = array(size, dtype), array(size, mask)
+        for function in calls:
+            function(*((condition, x) if function is lib.unique_by_key else (x, condition)))
+    assert all(one.program.entry.name for one in {launched[0] for launched in gpu.launched})
 
 
 def test_a_warm_call_of_a_function_makes_no_lazy_array(gpu: Gpu, monkeypatch: pytest.MonkeyPatch) -> None:
