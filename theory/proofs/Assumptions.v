@@ -15,6 +15,7 @@ Print Assumptions uniform_event.
 Print Assumptions uniform_end.
 Print Assumptions check_sound.
 Print Assumptions check_complete.
+Print Assumptions check_program_sound.
 Print Assumptions good_safe.
 Print Assumptions good_runs.
 Print Assumptions good_uniform.

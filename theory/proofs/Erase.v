@@ -6,7 +6,7 @@ From Bundl Require Import Syntax Typing Step Safety.
 Import ListNotations.
 
 Section Erase.
-Context {M : Machine}.
+Context {M : Machine} {Fs : Functions}.
 
 Fixpoint eval' (th : tid) (k : pos) (d : persp) (n : env) (m : mem) (e : expr) : eres :=
   match e with
@@ -41,6 +41,29 @@ Fixpoint eval' (th : tid) (k : pos) (d : persp) (n : env) (m : mem) (e : expr) :
       | EVal _ => EStuck
       | r => r
       end
+  end.
+
+Fixpoint bind' (th : tid) (k : pos) (n : env) (m : mem) (ps : list (name * persp * ty)) (es : list expr) : ares :=
+  match ps, es with
+  | [], [] => AVals (fun _ => None) []
+  | (x, q, t) :: ps, e :: es =>
+      match bind' th k n m ps es with
+      | AVals n' outs =>
+          match t, e with
+          | TBase _, _ =>
+              match eval' th k q n m e with
+              | EVal v => AVals (ups n' x (Some (q, VB v))) outs | EOob => AOob | EStuck => AStuck end
+          | TArr _ _, EVar y =>
+              match n y with
+              | Some (_, VLoc len f) => AVals (ups n' x (Some (q, VLoc len f))) ((x, y) :: outs)
+              | Some (_, VArr l st off len) => AVals (ups n' x (Some (q, VArr l st off len))) outs
+              | _ => AStuck
+              end
+          | _, _ => AStuck
+          end
+      | r => r
+      end
+  | _, _ => AStuck
   end.
 
 Fixpoint step' (th : tid) (k : pos) (n : env) (m : mem) (s : stmt) : res :=
@@ -119,6 +142,22 @@ Fixpoint step' (th : tid) (k : pos) (n : env) (m : mem) (s : stmt) : res :=
           Next (SScope (Some x) y (lv k, n') v 0 (SArm n' a s)) n m [EvEnter (pp k) x; EvSet (lv k, n') y v]
       | _ => Stuck
       end
+  | SCall f es =>
+      match fn f with
+      | Some fd =>
+          match bind' th k n m (params fd) es with
+          | AVals n' outs => Next (SFrame (fpersp fd) outs n' (fbody fd)) n m []
+          | AOob => Oob
+          | AStuck => Stuck
+          end
+      | None => Stuck
+      end
+  | SFrame q outs n0 s =>
+      match step' th (unit_of th q) n0 m s with
+      | Done => Next SSkip (back q outs n0 n) m []
+      | Next s' n' m' ev => Next (SFrame q outs n' s') n m' ev
+      | r => r
+      end
   | SArm n' a s =>
       if (a * n' <=? idx k) && (idx k <? a * n' + n') then
         inside (SArm n' a) n m (step' th (sub_arm k n' a) n m s)
@@ -160,6 +199,15 @@ Lemma with_val_erase th k d n m e f :
   with_val (eval th k d n m e) f <> Stuck -> with_val (eval' th k d n m e) f = with_val (eval th k d n m e) f.
 Proof. intros H. rewrite eval_erase; auto. intros E. rewrite E in H. auto. Qed.
 
+Lemma bind_erase th k n m ps : forall es, bind th k n m ps es <> AStuck -> bind' th k n m ps es = bind th k n m ps es.
+Proof.
+  induction ps as [|[[x q] t] ps IH]; intros [|e es]; simpl; intros H; auto.
+  assert (E : bind th k n m ps es <> AStuck) by (intros E; rewrite E in H; auto). rewrite (IH _ E).
+  destruct (bind th k n m ps es); auto. destruct t as [b|l b].
+  - assert (E' : eval th k q n m e <> EStuck) by (intros E'; rewrite E' in H; auto). now rewrite (eval_erase _ _ _ _ _ _ E').
+  - destruct e; auto. destruct (n x0) as [[q' [v|len f|l' st off len]]|]; auto; destruct (peqb q' q); congruence.
+Qed.
+
 (** A guard that did not fail may go. *)
 Ltac unguard H := match type of H with (if ?g then _ else _) <> Stuck => destruct g; [|congruence] end.
 
@@ -190,10 +238,15 @@ Proof.
   - destruct (n0 x) as [[q [v|len f|l' st off len]]|]; auto. destruct (down (pp k)); auto.
     unguard H. now apply with_val_erase.
   - destruct (n0 x) as [[q [v|len f|l' st off len]]|]; auto. unguard H. reflexivity.
+  - destruct (fn f) as [fd|]; auto. unguard H.
+    assert (E : bind th k n0 m0 (params fd) es <> AStuck) by (intros E; rewrite E in H; auto).
+    now rewrite (bind_erase _ _ _ _ _ _ E).
   - unguard H. destruct ((a * n <=? idx k) && (idx k <? a * n + n)); auto.
     now rewrite (IHs _ u) by (eapply inside_stuck; eauto).
   - assert (E : step th k (u + cost) (ups (hide hid n0) x (Some (q, v))) m0 s <> Stuck)
       by (intros E; rewrite E in H; auto).
+    now rewrite (IHs _ _ _ _ E).
+  - unguard H. assert (E : step th (unit_of th q) u n m0 s <> Stuck) by (intros E; rewrite E in H; auto).
     now rewrite (IHs _ _ _ _ E).
 Qed.
 
@@ -210,6 +263,7 @@ Inductive reach' (A : state) : state -> Prop :=
 | R_step' th S S' : reach' A S -> mstep' th S S' -> reach' A S'.
 
 Variable D : site -> kind * bty * nat.
+Hypothesis Hfns : fns_ok D.
 
 (** From a well-typed program it reaches the states that the machine with checks reaches, and no others. *)
 Theorem erasure G s n m S :
@@ -217,11 +271,11 @@ Theorem erasure G s n m S :
 Proof.
   intros Hs Hn Hm. split; intros HR.
   - induction HR as [|th S S' HR IH Hst]; [constructor|]. eapply R_step; [exact IH|].
-    destruct (safety D G s n m S Hs Hn Hm IH) as [_ HS].
+    destruct (safety D Hfns G s n m S Hs Hn Hm IH) as [_ HS].
     inversion Hst; subst; destruct (HS th) as [Hk _]; auto; simpl in Hk; rewrite H0 in Hk; simpl in Hk;
       rewrite (step_erase _ _ _ _ _ _ Hk) in H1; [eapply M_Step | eapply M_Oob]; eauto.
   - induction HR as [|th S S' HR IH Hst]; [constructor|]. eapply R_step'; [exact IH|].
-    destruct (safety D G s n m S Hs Hn Hm HR) as [_ HS].
+    destruct (safety D Hfns G s n m S Hs Hn Hm HR) as [_ HS].
     inversion Hst; subst; destruct (HS th) as [Hk _]; auto; simpl in Hk; rewrite H0 in Hk; simpl in Hk;
       rewrite <- (step_erase _ _ _ _ _ _ Hk) in H1; [eapply M_Step' | eapply M_Oob']; eauto.
 Qed.

@@ -5,6 +5,13 @@ Import ListNotations.
 
 (** Two blocks of four threads, 32 bytes of shared memory; site 0: eight global integers; site 1: four shared ones. *)
 Local Instance machine : Machine := {| T := 4; B := 2; SMEM := 32 |}.
+Definition int (z : nat) : expr := EInt (Z.of_nat z).
+
+(** A function of one thread, which stores into a local array of its caller. *)
+Definition setter : func := mkfunc [(30, (Thread, 1), TArr Local TInt); (31, (Thread, 1), TBase TInt)] (Thread, 1) 0
+  (SStore Local 30 (int 0) (EBop Add (EVar 31) (int 1))).
+Local Instance functions : Functions := table [setter].
+
 Definition D (st : site) : kind * bty * nat := match st with 0 => (Global, TInt, 8) | _ => (Shared, TInt, 4) end.
 
 (** Arguments: 0, a global array, and 1, an integer; both at the grid. *)
@@ -34,9 +41,7 @@ Definition run_all (n : env) (s : stmt) : option mem :=
 Definition cells (m : option mem) : list bval :=
   match m with Some m => map (fun i => gl m 0 (Z.of_nat i)) (seq 0 8) | None => [] end.
 
-Definition int (z : nat) : expr := EInt (Z.of_nat z).
-
-(** Every construct. Each thread stores into its own cell: 100 + 10 * (number of its pair) + 3 passes of a loop of the
+(** Every construct but calls. Each thread stores into its own cell: 100 + 10 * (number of its pair) + 3 passes of a loop of the
     block, + 1 in the first pair; the second pair's threads write to their cells of a claimed shared array. *)
 Definition store (e : expr) : stmt := SGroup 2 (SStore Global 14 (int 0) e).
 Definition good_program : stmt :=
@@ -64,11 +69,30 @@ Proof. reflexivity. Qed.
 Example good_typed : sty D G0 Grid 1 0 SMEM good_program.
 Proof. apply check_sound, good_checks. Qed.
 
+Lemma functions_ok : fns_ok D.
+Proof. now apply (check_program_sound D [setter] G0 SSkip). Qed.
+
 Example good_safe S : reach (init good_program n0 m0) S -> forall th, tid_ok th ->
   ~ stuck (memory S) th (pool S th) /\ (finished (pool S th) \/ trapped (pool S th) \/ exists S', mstep th S S').
-Proof. intros HR. now apply (safety D G0 good_program n0 m0 S good_typed n0_ok m0_ok). Qed.
+Proof. intros HR. now apply (safety D functions_ok G0 good_program n0 m0 S good_typed n0_ok m0_ok). Qed.
 
 Example good_runs : cells (run_all n0 good_program) = map VInt [104; 104; 113; 113; 104; 104; 113; 113]%Z.
+Proof. reflexivity. Qed.
+
+(** A call: each thread has its number, and 1, put into an array of its own, and stores that. *)
+Definition calls : stmt :=
+  SLower 0 10 (int 0)
+  (SDestruct
+  (SPartition 10 13 2 (EBop Mul EId (int 4))
+  (SGroup 2
+  (SLower 13 11 (int 0)
+  (SDestruct
+  (SPartition 11 12 4 EId
+  (SLocal 19 (Thread, 1) TInt 1
+  (SSeq (SCall 0 [EVar 19; EId]) (SGroup 4 (SStore Global 12 (int 0) (ERead Local 19 (int 0)))))))))))).
+Example calls_check : check_program D [setter] G0 calls = true.
+Proof. reflexivity. Qed.
+Example calls_run : cells (run_all n0 calls) = map VInt [1; 2; 3; 4; 1; 2; 3; 4]%Z.
 Proof. reflexivity. Qed.
 
 (** It stores to global memory and reads none of it, so uniformity speaks of it too: at the block, say, whose threads thus
@@ -153,6 +177,10 @@ Example bad_offset :                                                    (* the o
 Proof. reflexivity. Qed.
 Definition three_allocs : stmt :=
   SAlloc Shared 5 TInt 4 1 (SAlloc Shared 6 TInt 4 1 (SAlloc Shared 7 TInt 4 1 SSkip)).
+Example bad_call : bad (block (SDecl 5 (Thread, 1) TInt EId (SCall 0 [EVar 5; int 1]))) = true.  (* no array *)
+Proof. reflexivity. Qed.
+Example bad_call_at : bad (SLocal 5 (Grid, 1) TInt 1 (SCall 0 [EVar 5; int 1])) = true.  (* another unit's array *)
+Proof. reflexivity. Qed.
 Example bad_budget : bad (block three_allocs) = true.                   (* twelve words, of four bytes each *)
 Proof. reflexivity. Qed.
 
@@ -163,7 +191,7 @@ Proof. reflexivity. Qed.
 (** Twelve threads split as 8 and 4, which the condition as first printed refuses; not as 4 and 8. *)
 Example twelve :
   let M := {| T := 12; B := 2; SMEM := 0 |} in
-  let split n1 n2 := @check M D G0 Grid 1 0 0 (threads (SSplit n1 n2 SSkip SSkip)) in
+  let split n1 n2 := @check M functions D G0 Grid 1 0 0 (threads (SSplit n1 n2 SSkip SSkip)) in
   split 8 4 = true /\ split 4 8 = false.
 Proof. split; reflexivity. Qed.
 

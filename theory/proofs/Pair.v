@@ -8,7 +8,7 @@ Local Arguments down : simpl never.
 Local Arguments Nat.max : simpl never.
 
 Section Two.
-Context {M : Machine}.
+Context {M : Machine} {Fs : Functions}.
 Variable rg : name -> bool.
 Variable ro : site -> bool.
 Local Notation glob m g := (forall st, ro st = true -> gl m st = g st) (only parsing).
@@ -335,7 +335,7 @@ Proof.
                   shared [e1] = shared [e2]).
   { intros q e1 e2 Q1 Q2 Q. unfold shared; simpl. rewrite Q1, Q2.
     destruct (same_unitb q a b) eqn:E; auto. apply same_unitb_spec in E. now rewrite Q. }
-  destruct s; try discriminate Hat; simpl in Hf; ands; simpl in H1, H2;
+  destruct s; try discriminate Hat; simpl in Hf; try discriminate Hf; ands; simpl in H1, H2;
     unfold with_int, with_bool, with_val in H1, H2; rewrite ?Hpp, ?Hl, ?Hz in H2;
     cases H1; try discriminate H1; cases H2; try discriminate H2;
     injection H1 as <- <- <- <-; injection H2 as <- <- <- <-; subst.

@@ -6,7 +6,7 @@ From Bundl Require Import Syntax.
 Import ListNotations.
 
 Section Step.
-Context {M : Machine}.
+Context {M : Machine} {Fs : Functions}.
 
 (** * Expressions: [Oob] is an index out of bounds, which the type system doesn't exclude *)
 
@@ -99,6 +99,51 @@ Definition with_int (r : eres) (f : Z -> res) : res :=
   with_val r (fun v => match v with VInt i => f i | _ => Stuck end).
 Definition with_bool (r : eres) (f : bool -> res) : res :=
   with_val r (fun v => match v with VBool b => f b | _ => Stuck end).
+
+(** A call binds the parameters, in an environment of their own. An array comes as it is: a view; or a local one, whose
+    elements are copied back at the end, if the function's code may write them. No array is passed twice, so that is as if the
+    caller's had been used. *)
+Inductive ares := AVals (n : env) (outs : list (name * name)) | AOob | AStuck.
+
+Fixpoint bind (th : tid) (k : pos) (n : env) (m : mem) (ps : list (name * persp * ty)) (es : list expr) : ares :=
+  match ps, es with
+  | [], [] => AVals (fun _ => None) []
+  | (x, q, t) :: ps, e :: es =>
+      match bind th k n m ps es with
+      | AVals n' outs =>
+          match t, e with
+          | TBase _, _ =>
+              match eval th k q n m e with
+              | EVal v => AVals (ups n' x (Some (q, VB v))) outs | EOob => AOob | EStuck => AStuck end
+          | TArr _ _, EVar y =>
+              match n y with
+              | Some (q', VLoc len f) =>
+                  if peqb q' q then AVals (ups n' x (Some (q, VLoc len f))) ((x, y) :: outs) else AStuck
+              | Some (q', VArr l st off len) =>
+                  if peqb q' q then AVals (ups n' x (Some (q, VArr l st off len))) outs else AStuck
+              | _ => AStuck
+              end
+          | _, _ => AStuck
+          end
+      | r => r
+      end
+  | _, _ => AStuck
+  end.
+
+Fixpoint back (p : persp) (outs : list (name * name)) (n0 n : env) : env :=
+  match outs with
+  | [] => n
+  | (x, y) :: outs =>
+      match n0 x, n y with
+      | Some (_, v), Some (q, _) =>
+          if pleb q p then ups (back p outs n0 n) y (Some (q, v)) else back p outs n0 n
+      | _, _ => back p outs n0 n
+      end
+  end.
+
+(** The place of a thread in its unit of [q]. *)
+Definition unit_of (th : tid) (q : persp) : pos :=
+  let c := coord th (fst q) in mkpos (fst q) (snd q) (c / snd q * snd q) (c mod snd q).
 
 (** [step th k u n m s]: thread [th] at position [k] holds [u] bytes of shared memory and runs [s]. *)
 Fixpoint step (th : tid) (k : pos) (u : nat) (n : env) (m : mem) (s : stmt) : res :=
@@ -206,6 +251,26 @@ Fixpoint step (th : tid) (k : pos) (u : nat) (n : env) (m : mem) (s : stmt) : re
           else Stuck
       | _ => Stuck
       end
+  | SCall f es =>                                                         (* S-Function-Call *)
+      match fn f with
+      | Some fd =>
+          if pleb (fpersp fd) (pp k) then
+            match bind th k n m (params fd) es with
+            | AVals n' outs => Next (SFrame (fpersp fd) outs n' (fbody fd)) n m []
+            | AOob => Oob
+            | AStuck => Stuck
+            end
+          else Stuck
+      | None => Stuck
+      end
+  | SFrame q outs n0 s =>                                                 (* S-Frame, -Done *)
+      if pleb q (pp k) then
+        match step th (unit_of th q) u n0 m s with
+        | Done => Next SSkip (back q outs n0 n) m []
+        | Next s' n' m' ev => Next (SFrame q outs n' s') n m' ev
+        | r => r
+        end
+      else Stuck
   | SArm n' a s =>
       if dvdb n' (base k) && (a * n' + n' <=? sz k) then
         if (a * n' <=? idx k) && (idx k <? a * n' + n') then

@@ -195,10 +195,20 @@ Inductive stmt :=
 | SPartition (x y : name) (c : nat) (e : expr) (s : stmt)         (* x into y by c, offset e, in s *)
 | SLower (x y : name) (e : expr) (s : stmt)
 | SClaim (x y : name) (n a : nat) (s : stmt)                      (* the a-th sub-unit of size n runs s *)
-(* The two below arise only while a program runs. *)
+| SCall (f : nat) (es : list expr)                                (* the f-th function *)
+(* The three below arise only while a program runs. *)
 | SArm (n a : nat) (s : stmt)                                     (* only the a-th sub-unit of size n runs s *)
-| SScope (hid : option name) (x : name) (q : persp) (v : val) (cost : nat) (s : stmt).
+| SScope (hid : option name) (x : name) (q : persp) (v : val) (cost : nat) (s : stmt)
    (* [s] in the scope of x = v at q; [hid] cannot be used in it; it holds [cost] bytes of shared memory *)
+| SFrame (q : persp) (outs : list (name * name)) (n : env) (s : stmt).
+   (* a call under way: [s], with variables [n] of its own, run by each unit of [q]; [outs]: parameters that are local arrays,
+      with the caller's names of them *)
+
+(** A function: its parameters, each with its perspective and type; the perspective of its code; how many bytes of shared
+    memory it may allocate; its body. A program has a table of them. *)
+Record func := mkfunc { params : list (name * persp * ty); fpersp : persp; fbytes : nat; fbody : stmt }.
+Class Functions := fn : nat -> option func.
+Definition pname (p : name * persp * ty) : name := fst (fst p).
 
 Definition hide {A} (hid : option name) (g : name -> option A) : name -> option A :=
   match hid with Some z => ups g z None | None => g end.
@@ -210,7 +220,7 @@ Fixpoint live (s : stmt) : nat :=
   match s with
   | SSeq s1 s2 | SSplit _ _ s1 s2 | SIf _ s1 s2 => Nat.max (live s1) (live s2)
   | SDestruct s | SGroup _ s | SDecl _ _ _ _ s | SLocal _ _ _ _ s | SAlloc _ _ _ _ _ s | SWhile _ s
-  | SPartition _ _ _ _ s | SLower _ _ _ s | SClaim _ _ _ _ s | SArm _ _ s => live s
+  | SPartition _ _ _ _ s | SLower _ _ _ s | SClaim _ _ _ _ s | SArm _ _ s | SFrame _ _ _ s => live s
   | SScope _ _ _ _ c s => c + live s
-  | SSkip | SAssign _ _ | SStore _ _ _ _ => 0
+  | SSkip | SAssign _ _ | SStore _ _ _ _ | SCall _ _ => 0
   end.

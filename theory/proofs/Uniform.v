@@ -6,7 +6,7 @@ From Bundl Require Import Syntax Typing Step Safety Units Pair.
 Import ListNotations.
 
 Section Uniform.
-Context {M : Machine}.
+Context {M : Machine} {Fs : Functions}.
 Variable rg : name -> bool.
 Variable ro : site -> bool.
 Notation run := (run ro).

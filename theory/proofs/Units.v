@@ -35,6 +35,7 @@ Fixpoint sfrag (rg : name -> bool) (ro : site -> bool) (s : stmt) : bool :=
   | SAlloc l x _ _ st s => vfrag rg ro x (VArr l st 0 0) && sfrag rg ro s
   | SScope _ x _ v _ s => vfrag rg ro x v && sfrag rg ro s
   | SDestruct s | SGroup _ s | SLocal _ _ _ _ s | SArm _ _ s => sfrag rg ro s
+  | SCall _ _ | SFrame _ _ _ _ => false
   end.
 
 (** The arguments' names are of what they name. *)
@@ -68,7 +69,7 @@ Ltac spec :=
   end.
 
 Section Units.
-Context {M : Machine}.
+Context {M : Machine} {Fs : Functions}.
 Variable rg : name -> bool.
 Variable ro : site -> bool.
 Local Notation glob m g := (forall st, ro st = true -> gl m st = g st) (only parsing).
@@ -107,7 +108,7 @@ Lemma step_frag th s : forall k u n m s' n' m' ev,
   sfrag s = true -> nfrag n -> step th k u n m s = Next s' n' m' ev ->
   sfrag s' = true /\ nfrag n' /\ glob m' (gl m).
 Proof.
-  induction s; intros k u n0 m0 s' n' m' ev Hf Hn H; simpl in Hf; ands; unstep H;
+  induction s; intros k u n0 m0 s' n' m' ev Hf Hn H; simpl in Hf; try discriminate Hf; ands; unstep H;
     try (injection H as <- <- <- <-; simpl; repeat split; auto; rewrite ?andb_true_iff; auto; fail);
     try match goal with
     | E : step _ _ _ _ _ ?a = Next _ _ _ _, IH : context [step _ _ _ _ _ ?a] |- _ =>
@@ -266,6 +267,14 @@ Lemma sub_right_max th k n1 n2 : pos_ok th k -> Nat.divide (Nat.max 1 n2) (base 
   n1 <= idx k -> idx k < n1 + n2 -> pos_ok th (sub_right k n1 n2).
 Proof. intros. apply sub_right_ok; auto. now replace n2 with (Nat.max 1 n2) by lia. Qed.
 
+Lemma only_back a b k p outs n0 n : pos_ok a k -> ple p (pp k) -> only a b k n (back p outs n0 n).
+Proof.
+  intros Hk Hp. induction outs as [|[x y] outs IH]; [apply only_refl|]. simpl.
+  destruct (n0 x) as [[q0 v]|], (n y) as [[q w]|] eqn:Hy; auto. destruct (pleb q p) eqn:Hq; auto. apply pleb_spec in Hq.
+  intros z. unfold ups. destruct (Nat.eqb_spec z y) as [->|]; [|apply IH]. right. exists q, w, v. repeat split; auto.
+  intros Hs. eapply inu_same; auto. eapply same_unit_up; eauto. eapply same_unit_up; eauto.
+Qed.
+
 Lemma frame a b : tid_ok a -> forall s k u n m s' n' m' ev,
   pos_ok a k -> step a k u n m s = Next s' n' m' ev -> only a b k n n' /\ mine a b k ev.
 Proof.
@@ -307,6 +316,12 @@ Proof.
   - (* scope *)
     match goal with E : step _ _ _ _ _ _ = _ |- _ => eapply IHs in E as [? ?]; auto end.
     split; auto. eapply only_scope; eauto.
+  - (* frame, done *) split; [now apply only_back | apply Hnil].
+  - (* frame *)
+    match goal with E : step _ _ _ _ _ _ = _ |- _ => eapply IHs in E as [? ?]; auto end.
+    + split; [apply only_refl|]. eapply mine_up; [|eassumption]. intros I. apply inu_same; auto.
+      apply inu_same in I; [|now apply (unit_of_ok a k)]. destruct q. eapply same_unit_up; eauto.
+    + now apply (unit_of_ok a k).
 Qed.
 
 End Units.
