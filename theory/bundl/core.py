@@ -2,9 +2,9 @@
 
 python -m theory.bundl.core [--every 5] [--random 5000] [--seed 0]
 
-A line a program: `(typed BLOCKS THREADS BYTES ((array int) ..) statement function ..)`, or `(untyped ..)`. `--every`: all programs of
-up to so many rules; `--random`: generated ones, larger, with functions. Behind each come ill-typed neighbours, one with another unit
-somewhere, and one whose statements are a function's.
+A line a program: `(typed BLOCKS THREADS BYTES ((array int) ..) statement function ..)`, or `(untyped ..)`. `--every`: all
+programs of up to so many rules; `--random`: generated ones, larger, with functions. Behind each come ill-typed neighbours, one
+with another unit somewhere, and one whose statements are a function's.
 Values do not matter to a type, so a number is 0 and an operator is any; a view's offset, step and length are one sum. What the
 core does not have is left out.
 """
@@ -23,7 +23,6 @@ from theory.bundl.generate import program as generated
 from theory.bundl.generate_terms import perspectives_within
 from theory.bundl.mutants import change, mutant
 from theory.bundl.perspectives import ONE_GRID, Shape, at, dn
-from theory.bundl.substitute import substitute
 from theory.bundl.typing import corrected, well_typed
 
 SHAPES = (Shape(1, 2), Shape(2, 1), Shape(2, 4), Shape(1, 6), Shape(4, 2), Shape(2, 12))
@@ -193,13 +192,10 @@ def with_odd_function(program: x.Program, shape: Shape, rng: Random) -> x.Progra
     if not program.functions:
         q = rng.choice((ONE_GRID, *perspectives_within(ONE_GRID, shape)))
         params = tuple(
-            x.Param(f"{given.name}f", x.ArrayOf(given.element, x.Kind.GLOBAL), rng.choice((ONE_GRID, q)))
+            x.Param(given.name, x.ArrayOf(given.element, x.Kind.GLOBAL), rng.choice((ONE_GRID, q)))
             for given in program.inputs
         )
-        body = program.body
-        for given in program.inputs:
-            body = substitute(body, given.name, x.Var(f"{given.name}f"))
-        function = x.Function("f", params, q, program.budget, body)
+        function = x.Function("f", params, q, program.budget, program.body)
         call = x.Call("f", tuple(x.Var(given.name) for given in program.inputs))
         return replace(program, body=call, functions=(function,))
     place = rng.randrange(len(program.functions))
@@ -211,9 +207,9 @@ def with_odd_function(program: x.Program, shape: Shape, rng: Random) -> x.Progra
             function = replace(function, budget=max(0, function.budget - 1))
         case 2 if function.params:
             odd = rng.randrange(len(function.params))
-            params = [*function.params]
-            params[odd] = replace(params[odd], at=rng.choice(perspectives_within(ONE_GRID, shape)))
-            function = replace(function, params=tuple(params))
+            changed = [*function.params]
+            changed[odd] = replace(changed[odd], at=rng.choice(perspectives_within(ONE_GRID, shape)))
+            function = replace(function, params=tuple(changed))
         case _:
             odd_body = with_odd_unit(replace(program, body=function.body), rng)
             function = function if odd_body is None else replace(function, body=odd_body.body)
