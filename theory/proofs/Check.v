@@ -111,7 +111,7 @@ Fixpoint check (G : ctx) (h : level) (n al m : nat) (s : stmt) : bool :=
           pleb (fpersp fd) (h, n) && args_check G (h, n) es (params fd) && distinct (passed es (params fd)) && (fbytes fd <=? m)
       | None => false
       end
-  | SArm _ _ _ | SScope _ _ _ _ _ _ | SFrame _ _ _ _ => false
+  | SSync _ | SWait _ _ | SArm _ _ _ | SScope _ _ _ _ _ _ | SFrame _ _ _ _ => false
   end.
 
 Lemma may_touch_spec l p : may_touch l p = true <-> (l = Shared -> ple p (Block, 1)).
@@ -244,7 +244,7 @@ Fixpoint source (s : stmt) : bool :=
   | SSeq s1 s2 | SSplit _ _ s1 s2 | SIf _ s1 s2 => source s1 && source s2
   | SDestruct s | SGroup _ s | SDecl _ _ _ _ s | SLocal _ _ _ _ s | SAlloc _ _ _ _ _ s | SWhile _ s
   | SPartition _ _ _ _ s | SLower _ _ _ s | SClaim _ _ _ _ s => source s
-  | SArm _ _ _ | SScope _ _ _ _ _ _ | SFrame _ _ _ _ => false
+  | SSync _ | SWait _ _ | SArm _ _ _ | SScope _ _ _ _ _ _ | SFrame _ _ _ _ => false
   end.
 
 Theorem check_complete G h n al m s : sty D G h n al m s -> source s = true -> check G h n al m s = true.
@@ -283,7 +283,7 @@ Qed.
 Fixpoint below (i : nat) (s : stmt) : bool :=
   match s with
   | SCall f _ => f <? i
-  | SSkip | SAssign _ _ | SStore _ _ _ _ => true
+  | SSkip | SAssign _ _ | SStore _ _ _ _ | SSync _ | SWait _ _ => true
   | SSeq s1 s2 | SSplit _ _ s1 s2 | SIf _ s1 s2 => below i s1 && below i s2
   | SDestruct s | SGroup _ s | SDecl _ _ _ _ s | SLocal _ _ _ _ s | SAlloc _ _ _ _ _ s | SWhile _ s
   | SPartition _ _ _ _ s | SLower _ _ _ s | SClaim _ _ _ _ s | SArm _ _ s | SScope _ _ _ _ _ s | SFrame _ _ _ s => below i s

@@ -190,7 +190,7 @@ Qed.
 
 Definition atomic (s : stmt) : bool :=
   match s with
-  | SSeq _ _ | SSplit _ _ _ _ | SDestruct _ | SGroup _ _ | SArm _ _ _ | SScope _ _ _ _ _ _ => false
+  | SSync _ | SWait _ _ | SSeq _ _ | SSplit _ _ _ _ | SDestruct _ | SGroup _ _ | SArm _ _ _ | SScope _ _ _ _ _ _ => false
   | _ => true
   end.
 
@@ -200,6 +200,8 @@ Definition in_arm (k : pos) (n i : nat) : bool := (i * n <=? idx k) && (idx k <?
     up to the insides of narrower units that they aren't both in. *)
 Inductive rel : pos -> pos -> stmt -> stmt -> Prop :=
 | r_atomic k1 k2 s : atomic s = true -> rel k1 k2 s s
+| r_sync k1 k2 x : rel k1 k2 (SSync x) (SSync x)
+| r_wait k1 k2 x r1 r2 : rel k1 k2 (SWait x r1) (SWait x r2)
 | r_seq k1 k2 s1 s2 s : rel k1 k2 s1 s2 -> rel k1 k2 (SSeq s1 s) (SSeq s2 s)
 | r_split k1 k2 n1 n2 s1 s2 t1 t2 :
     (idx k1 < n1 -> idx k2 < n1 -> rel (sub_left k1 n1) (sub_left k2 n1) s1 s2) ->
@@ -221,7 +223,7 @@ Inductive rel : pos -> pos -> stmt -> stmt -> Prop :=
 
 Lemma rel_refl s : forall k1 k2, rel k1 k2 s s.
 Proof.
-  induction s; intros; first [ apply r_atomic; reflexivity | apply r_seq; auto | apply r_split; auto
+  induction s; intros; first [ apply r_atomic; reflexivity | apply r_sync | apply r_wait | apply r_seq; auto | apply r_split; auto
     | apply r_destruct; auto | apply r_group; auto | apply r_arm; auto | apply r_scope; auto ].
 Qed.
 
@@ -445,6 +447,11 @@ Proof.
   revert u1 u2 n1 n2 m1 m2 s1' n1' m1' ev1 s2' n2' m2' ev2.
   induction R; intros u1 u2 l1 l2 m1 m2 s1' n1' m1' ev1 s2' n2' m2' ev2 F1 F2 P1 P2 Hs Hn G1 G2 Hg Z1 Z2.
   - left. eapply atomic_keeps; eauto.
+  - (* arrive *)
+    simpl in Z1, Z2. injection Z1 as <- <- <- <-; injection Z2 as <- <- <- <-. left. repeat split; auto using r_wait.
+  - (* wait: who is kept waiting has done nothing *)
+    simpl in Z1, Z2. destruct (r1 <? _), (r2 <? _);
+      injection Z1 as <- <- <- <-; injection Z2 as <- <- <- <-; unfold keeps; auto 6 using rel_refl, r_wait.
   - (* seq *)
     simpl in *. ands. apply rel_skip in R as R'.
     destruct (step a k1 u1 l1 m1 s1) as [|t1 o1 p1 e1| |] eqn:E1; try discriminate;

@@ -322,19 +322,19 @@ Proof.
     unfold pp in Hk; injection Hk as Hh Hn; subst. lookup x.
     rewrite (proj2 (peqb_spec _ _) eq_refl). bools. fold (pp k) in *. value e.
     repeat split; auto; try apply Hmu.
-    rewrite <- (Nat.add_0_r m). econstructor; [|eassumption]. constructor; auto.
+    rewrite <- (Nat.add_0_r m). econstructor; [|apply sty_meet; eassumption]. constructor; auto.
   - (* lower *)
     rewrite <- Hk in *. lookup x.
     match goal with H : down _ = Some _ |- _ => rewrite H end.
     rewrite (proj2 (peqb_spec _ _) eq_refl). value e.
     repeat split; auto; try apply Hmu.
-    rewrite <- (Nat.add_0_r m). econstructor; [|eassumption]. constructor; auto.
+    rewrite <- (Nat.add_0_r m). econstructor; [|apply sty_meet; eassumption]. constructor; auto.
   - (* claim *)
     unfold pp in Hk; injection Hk as Hh Hn; subst. lookup x.
     rewrite (proj2 (peqb_spec _ _) eq_refl).
     assert (Nat.divide n (base k)) by (eapply div_base; [eassumption | apply Hpos]). bools.
     repeat split; auto; try apply Hmu.
-    rewrite <- (Nat.add_0_r m). econstructor; [|constructor; eauto]. constructor; auto.
+    rewrite <- (Nat.add_0_r m). econstructor; [|apply sty_meet; constructor; eauto]. constructor; auto.
   - (* call *)
     rewrite <- Hk in *. match goal with H : fn _ = Some _ |- _ => rewrite H; destruct (Hfns _ _ H) as [Hd Hb] end. bools.
     match goal with H : Forall2 _ _ _ |- _ =>
@@ -342,6 +342,8 @@ Proof.
     split; auto. apply T_Frame with (ctx_of (params fd)); rewrite <- ?Hk; auto.
     + intros x y Hin. now destruct (Ho _ _ Hin).
     + eapply sty_more; eauto.
+  - (* arrive *) repeat split; auto; try apply Hmu. constructor.
+  - (* wait *) destruct (r <? _); repeat split; auto; try apply Hmu; constructor.
   - (* arm *)
     unfold pp in Hk; injection Hk as Hh Hn; subst.
     assert (Nat.divide n (base k)) by (eapply div_base; [eassumption | apply Hpos]). bools.

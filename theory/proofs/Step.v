@@ -148,6 +148,12 @@ Fixpoint back (p : persp) (outs : list (name * name)) (n0 n : env) : env :=
 Definition unit_of (th : tid) (q : persp) : pos :=
   let c := coord th (fst q) in mkpos (fst q) (snd q) (c / snd q * snd q) (c mod snd q).
 
+(** Which unit runs the code: its block, if it is one of threads, and where it starts. *)
+Definition unit_id (th : tid) (k : pos) : nat * nat := (match lv k with Thread => fst th | _ => 0 end, base k).
+
+(** How often a barrier has gone off: each time that as many threads have arrived as the unit has. *)
+Definition rounds (th : tid) (k : pos) (m : mem) (x : name) : nat := br m x (pp k) (unit_id th k) / size (pp k).
+
 (** [step_ th k u n m s]: thread [th] at position [k] holds [u] bytes of shared memory and runs [s]. *)
 Fixpoint step_ (th : tid) (k : pos) (u : nat) (n : env) (m : mem) (s : stmt) : res :=
   match s with
@@ -231,7 +237,7 @@ Fixpoint step_ (th : tid) (k : pos) (u : nat) (n : env) (m : mem) (s : stmt) : r
           if negb c || peqb q (pp k) && dvdb n' (sz k) then
             with_int (eval_ th k q' n m e) (fun i =>
               let v := VArr l st (off + i) len in
-              Next (SScope (Some x) y q' v 0 s) n m [EvEnter (pp k) x; EvSet q' y v])
+              Next (SScope (Some x) y q' v 0 (meet x s)) n m [EvEnter (pp k) x; EvSet q' y v])
           else Stuck
       | _ => Stuck
       end
@@ -241,7 +247,7 @@ Fixpoint step_ (th : tid) (k : pos) (u : nat) (n : env) (m : mem) (s : stmt) : r
           if negb c || peqb q (pp k) then
             with_int (eval_ th k q' n m e) (fun i =>
               let v := VArr l st (off + i) len in
-              Next (SScope (Some x) y q' v 0 s) n m [EvEnter (pp k) x; EvSet q' y v])
+              Next (SScope (Some x) y q' v 0 (meet x s)) n m [EvEnter (pp k) x; EvSet q' y v])
           else Stuck
       | _, _ => Stuck
       end
@@ -250,7 +256,7 @@ Fixpoint step_ (th : tid) (k : pos) (u : nat) (n : env) (m : mem) (s : stmt) : r
       | Some (q, VArr l st off len) =>
           if negb c || peqb q (pp k) && dvdb n' (sz k) && dvdb n' (base k) && (a * n' + n' <=? sz k) then
             let v := VArr l st off len in
-            Next (SScope (Some x) y (lv k, n') v 0 (SArm n' a s)) n m [EvEnter (pp k) x; EvSet (lv k, n') y v]
+            Next (SScope (Some x) y (lv k, n') v 0 (meet x (SArm n' a s))) n m [EvEnter (pp k) x; EvSet (lv k, n') y v]
           else Stuck
       | _ => Stuck
       end
@@ -274,6 +280,10 @@ Fixpoint step_ (th : tid) (k : pos) (u : nat) (n : env) (m : mem) (s : stmt) : r
         | r => r
         end
       else Stuck
+  | SSync x =>                                                            (* S-Arrive *)
+      Next (SWait x (rounds th k m x)) n (arrive m x (pp k) (unit_id th k)) []
+  | SWait x r =>                                                          (* S-Sync-Wait-Done, -Spin *)
+      if r <? rounds th k m x then Next SSkip n m [] else Next (SWait x r) n m []
   | SArm n' a s =>
       if negb c || dvdb n' (base k) && (a * n' + n' <=? sz k) then
         if (a * n' <=? idx k) && (idx k <? a * n' + n') then

@@ -116,6 +116,8 @@ Inductive sty : ctx -> level -> nat -> nat -> nat -> stmt -> Prop :=
     ple q (h, n) -> env_ok Gf eta ->
     (forall x y, In (x, y) outs -> exists q1 q2 t, Gf x = Some (q1, t) /\ G y = Some (q2, t)) ->
     sty Gf (fst q) (snd q) (whole q) m s -> sty G h n al m (SFrame q outs eta s)
+| T_Sync G h n al m x : sty G h n al m (SSync x)
+| T_Wait G h n al m x r : sty G h n al m (SWait x r)
 | T_Arm G h n al m n' a s : (* run time: the arm of a claim *)
     Nat.divide n' n -> a * n' + n' <= n -> sty G h n' (Nat.gcd al (a * n')) m s ->
     sty G h n al m (SArm n' a s)
@@ -128,6 +130,9 @@ Definition fun_ok (fd : func) : Prop :=
   NoDup (map pname (params fd)) /\
   sty (ctx_of (params fd)) (fst (fpersp fd)) (snd (fpersp fd)) (whole (fpersp fd)) (fbytes fd) (fbody fd).
 Definition fns_ok : Prop := forall f fd, fn f = Some fd -> fun_ok fd.
+
+Lemma sty_meet G h n al m x s : sty G h n al m s -> sty G h n al m (meet x s).
+Proof. intros. constructor; constructor; auto; constructor. Qed.
 
 (** Less need of shared memory is never worse. *)
 Lemma sty_more G h n al m s : sty G h n al m s -> forall m', m <= m' -> sty G h n al m' s.

@@ -24,7 +24,7 @@ Definition vfrag (rg : name -> bool) (ro : site -> bool) (x : name) (v : val) : 
 
 Fixpoint sfrag (rg : name -> bool) (ro : site -> bool) (s : stmt) : bool :=
   match s with
-  | SSkip => true
+  | SSkip | SSync _ | SWait _ _ => true
   | SSeq s1 s2 | SSplit _ _ s1 s2 => sfrag rg ro s1 && sfrag rg ro s2
   | SIf e s1 s2 => efrag rg e && (sfrag rg ro s1 && sfrag rg ro s2)
   | SAssign _ e => efrag rg e
@@ -125,13 +125,13 @@ Proof.
     match goal with H : _ && _ = true |- _ => apply andb_true_iff in H as [HH _]; apply andb_true_iff in HH as [_ Hl] end.
     destruct l; simpl in *; auto. destruct l0; try discriminate. simpl in Hx. apply eqb_prop in Hx.
     unfold ups. destruct (Nat.eqb_spec st' st) as [->|]; auto. rewrite <- Hx, Hr in *. discriminate.
-  - (* partition *)
-    injection H as <- <- <- <-. cbn [Units.sfrag]. repeat split; auto. rewrite andb_true_iff; split; auto.
-    eapply vfrag_view; eauto.
-  - injection H as <- <- <- <-. cbn [Units.sfrag]. repeat split; auto. rewrite andb_true_iff; split; auto.
-    eapply vfrag_view; eauto.
-  - injection H as <- <- <- <-. cbn [Units.sfrag]. repeat split; auto. rewrite andb_true_iff; split; auto.
-    eapply vfrag_view; eauto.
+  - (* partition, lower, claim *)
+    injection H as <- <- <- <-. cbn [Units.sfrag]. repeat split; auto.
+    rewrite andb_true_iff; split; [eapply vfrag_view; eauto | simpl; rewrite ?andb_true_iff; auto].
+  - injection H as <- <- <- <-. cbn [Units.sfrag]. repeat split; auto.
+    rewrite andb_true_iff; split; [eapply vfrag_view; eauto | simpl; rewrite ?andb_true_iff; auto].
+  - injection H as <- <- <- <-. cbn [Units.sfrag]. repeat split; auto.
+    rewrite andb_true_iff; split; [eapply vfrag_view; eauto | simpl; rewrite ?andb_true_iff; auto].
   - (* scope *)
     match goal with E : step _ _ _ _ _ _ = _ |- _ => eapply IHs in E as (? & Hi & ?); auto end.
     + injection H as <- <- <- <-. simpl. repeat split; auto using nfrag_restore.
