@@ -19,6 +19,8 @@ Print Assumptions check_program_sound.
 Print Assumptions good_safe.
 Print Assumptions good_runs.
 Print Assumptions good_uniform.
+Print Assumptions calls_run.
+Print Assumptions calls_uniform.
 Print Assumptions Phases.no_deadlock.
 Print Assumptions Phases.runs_end.
 Print Assumptions Phases.no_mixture.

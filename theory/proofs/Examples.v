@@ -107,15 +107,29 @@ Proof. vm_compute. reflexivity. Qed.
 
 (** It stores to global memory and reads none of it, so uniformity speaks of it too: at the block, say, whose threads thus
     take the loop equally often. *)
+Lemma functions_frag rg ro : rg 30 = false -> fns_frag rg ro.
+Proof. intros Hr [|[|f]] fd; simpl; intros [= <-]; simpl; rewrite Hr; auto. Qed.
+
 Example good_uniform S t t' : reach (init good_program n0 m0) S -> t < 4 -> t' < 4 ->
   prefix (at_persp (Block, 1) (hist (pool S (0, t)))) (at_persp (Block, 1) (hist (pool S (0, t')))) \/
   prefix (at_persp (Block, 1) (hist (pool S (0, t')))) (at_persp (Block, 1) (hist (pool S (0, t)))).
 Proof.
-  intros HR Ht Ht'. apply (uniformity (fun _ => false) (fun _ => false) good_program n0 m0); auto.
+  intros HR Ht Ht'. apply (uniformity (fun _ => false) (fun _ => false)) with good_program n0 m0; auto.
+  - now apply functions_frag.
+  - simpl. repeat split.
   - intros [|[|x]] q v; simpl; intros [= <- <-]; reflexivity.
   - split; simpl; auto.
   - split; simpl; auto.
   - reflexivity.
+Qed.
+
+(** So it does of one with a call. *)
+Example calls_uniform S a b q : reach (init calls n0 m0) S -> tid_ok a -> tid_ok b -> same_unit q a b ->
+  prefix (at_persp q (hist (pool S a))) (at_persp q (hist (pool S b))) \/
+  prefix (at_persp q (hist (pool S b))) (at_persp q (hist (pool S a))).
+Proof.
+  apply (uniformity (fun _ => false) (fun _ => false)); [now apply functions_frag | simpl; repeat split |].
+  intros [|[|x]] q' v; simpl; intros [= <- <-]; reflexivity.
 Qed.
 
 (** An input and a result: the grid reads how often its loop goes round, and each thread stores what it counted. *)
@@ -144,7 +158,9 @@ Example two_arrays_uniform S a b : reach (init two_arrays n1 m0) S -> tid_ok a -
   prefix (at_persp (Grid, 1) (hist (pool S a))) (at_persp (Grid, 1) (hist (pool S b))) \/
   prefix (at_persp (Grid, 1) (hist (pool S b))) (at_persp (Grid, 1) (hist (pool S a))).
 Proof.
-  intros HR Ha Hb. apply (uniformity (fun x => x =? 2) (fun st => st =? 2) two_arrays n1 m0); auto.
+  intros HR Ha Hb. apply (uniformity (fun x => x =? 2) (fun st => st =? 2)) with two_arrays n1 m0; auto.
+  - now apply functions_frag.
+  - simpl. repeat split.
   - intros [|[|[|x]]] q v; simpl; intros [= <- <-]; reflexivity.
   - reflexivity.
 Qed.

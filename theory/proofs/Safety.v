@@ -165,8 +165,9 @@ Proof.
       right. eexists _, _. split; [reflexivity|]. split; auto. apply env_ok_ups; auto. constructor.
     + match goal with H : G ?y = Some _ |- _ => destruct (Hn _ _ _ H) as (v & -> & Hv); inversion Hv; subst end;
         rewrite (proj2 (peqb_spec _ _) eq_refl); right; eexists _, _; (split; [reflexivity|]);
-        (split; [now apply env_ok_ups|]); [|exact Keep].
-      intros z y' [[= <- <-]|Hz]; [|now apply Keep]. split; [now left|]. unfold ups. rewrite Nat.eqb_refl. eauto.
+        (split; [now apply env_ok_ups|]);
+        intros z y' [[= <- <-]|Hz]; try now apply Keep.
+      all: split; [now left|]; unfold ups; rewrite Nat.eqb_refl; eauto.
 Qed.
 
 Lemma env_ok_back G Gf p n0 n outs : env_ok G n -> env_ok Gf n0 ->
@@ -177,7 +178,7 @@ Proof.
   assert (IH' : env_ok G (back p outs n0 n)) by (apply IH; intros; apply Ho; now right).
   destruct (Ho x y (or_introl eq_refl)) as (q1 & q2 & t & Hx & Hy).
   destruct (H0 _ _ _ Hx) as (v & -> & Hv). destruct (Hn _ _ _ Hy) as (w & -> & _).
-  destruct (pleb q2 p); auto. eapply env_ok_set; eauto.
+  destruct (pleb q2 p && peqb q1 q2); auto. eapply env_ok_set; eauto.
 Qed.
 
 (** * Statements: progress and preservation of one thread, together *)

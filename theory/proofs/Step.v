@@ -123,7 +123,7 @@ Fixpoint bind_ (th : tid) (k : pos) (n : env) (m : mem) (ps : list (name * persp
               | Some (q', VLoc len f) =>
                   if negb c || peqb q' q then AVals (ups n' x (Some (q, VLoc len f))) ((x, y) :: outs) else AStuck
               | Some (q', VArr l st off len) =>
-                  if negb c || peqb q' q then AVals (ups n' x (Some (q, VArr l st off len))) outs else AStuck
+                  if negb c || peqb q' q then AVals (ups n' x (Some (q, VArr l st off len))) ((x, y) :: outs) else AStuck
               | _ => AStuck
               end
           | _, _ => AStuck
@@ -138,8 +138,8 @@ Fixpoint back (p : persp) (outs : list (name * name)) (n0 n : env) : env :=
   | [] => n
   | (x, y) :: outs =>
       match n0 x, n y with
-      | Some (_, v), Some (q, _) =>
-          if pleb q p then ups (back p outs n0 n) y (Some (q, v)) else back p outs n0 n
+      | Some (q0, v), Some (q, _) =>
+          if pleb q p && peqb q0 q then ups (back p outs n0 n) y (Some (q, v)) else back p outs n0 n
       | _, _ => back p outs n0 n
       end
   end.

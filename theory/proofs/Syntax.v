@@ -208,8 +208,8 @@ Inductive stmt :=
 | SScope (hid : option name) (x : name) (q : persp) (v : val) (cost : nat) (s : stmt)
    (* [s] in the scope of x = v at q; [hid] cannot be used in it; it holds [cost] bytes of shared memory *)
 | SFrame (q : persp) (outs : list (name * name)) (n : env) (s : stmt).
-   (* a call under way: [s], with variables [n] of its own, run by each unit of [q]; [outs]: parameters that are local arrays,
-      with the caller's names of them *)
+   (* a call under way: [s], with variables [n] of its own, run by each unit of [q]; [outs]: parameters that are arrays, with
+      the caller's names of them *)
 
 (** Around what is done with parts of [x], the unit that has it meets. *)
 Definition meet (x : name) (s : stmt) : stmt := SSeq (SSync x) (SSeq s (SSync x)).
