@@ -66,6 +66,8 @@ class Bounds(Checker):
         """Return a polynomial with what its atoms stand for, and the facts that are to be added to it for that."""
         parts: Parts = []
         rules = self.rules
+        if not rules:
+            return p, parts
         for _ in range(256):
             i = -1
             for mono in p:
@@ -158,7 +160,8 @@ class Bounds(Checker):
         value, parts = p.get((), 0), Parts()
         for mono, factor in p.items():
             if mono:
-                end = self.mono_bound(mono, factor < 0)
+                known = self.high if factor < 0 else self.low
+                end = known.get(mono[0]) if len(mono) == 1 else self.mono_bound(mono, factor < 0)
                 if end is None:
                     return None
                 value += end[0] * factor
@@ -251,30 +254,29 @@ class Bounds(Checker):
     def bound_by(self, fact: int, sign: int) -> None:
         """Bound the atoms of a fact, each by the bounds of the others."""
         p = self.facts[fact][1]
-        open_ = [m for m, f in p.items() if m and self.mono_bound(m, f * sign > 0) is None]
-        if len(open_) > 1:  # of each atom, another has no bound
-            return
-        for mono in (*open_, *(m for m in p if m not in open_)):
+        ends: dict[Mono, tuple[int, int]] = {}
+        loose: Mono | None = None
+        total = sign * p.get((), 0)
+        for mono, factor in p.items():
+            if mono:
+                end = self.mono_bound(mono, factor * sign > 0)
+                if end is not None:
+                    ends[mono] = end
+                    total += end[0] * factor * sign
+                elif loose is None:
+                    loose = mono
+                else:  # of each atom, another has no bound
+                    return
+        for mono in p if loose is None else (loose,):
             if len(mono) != 1:
                 continue
-            rest = scale(sign, {m: f for m, f in p.items() if m != mono})
-            top = self.upper(rest)
-            if top is None:
-                continue
-            value, parts = top
             i, factor, c = mono[0], p[mono] * sign, abs(p[mono])
-            if factor > 0:
-                least = -(value // c)
-                if i in self.low and self.low[i][0] >= least:
-                    continue
-                f = self.add_up([(const(sign), fact), *parts])
-                self.low[i] = least, self.take("round", c, f)[0]
-            else:
-                most = value // c
-                if i in self.high and self.high[i][0] <= most:
-                    continue
-                f = self.add_up([(const(sign), fact), *parts])
-                self.high[i] = most, self.take("round", c, f)[0]
+            value = total if loose is not None else total - ends[mono][0] * factor
+            table, bound = (self.low, -(value // c)) if factor > 0 else (self.high, value // c)
+            if i in table and (table[i][0] >= bound if factor > 0 else table[i][0] <= bound):
+                continue
+            parts = [(const(abs(p[other])), end[1]) for other, end in ends.items() if other != mono]
+            table[i] = bound, self.take("round", c, self.add_up([(const(sign), fact), *parts]))[0]
             self.products.clear()
             if i in self.low and i in self.high and self.low[i][0] > self.high[i][0]:
                 self.add_up([(const(1), self.low[i][1]), (const(1), self.high[i][1])])
