@@ -50,6 +50,9 @@ class Writer:
         reach = [b * t for b, t in zip(self.blocks, self.threads, strict=True)]
         self.shape = [max(1, reach[k] - rng.choice((0, 0, 1))) for k in self.order]
         self.shape[-1] *= self.each
+        self.stepped = not self.flat and not self.tiled and self.each == 1 and rng.random() < 0.6
+        if self.stepped:
+            self.shape = [n * rng.choice((1, 2, 3)) + rng.choice((0, 1)) for n in self.shape]
 
     def index(self, k: int, name: str) -> str:
         """The index along the array's axis k, with a mistake where there is one."""
@@ -65,6 +68,8 @@ class Writer:
 
     def program(self) -> Edge:
         """The program, and what it makes."""
+        if self.stepped:
+            return self.steps()
         axes, last = self.axes, self.axes - 1
         extent = [f"n{k}" if self.flat else f"y.shape[{k}]" for k in range(axes)]
         params = [f"p{k}" for k in range(axes)]
@@ -102,6 +107,33 @@ class Writer:
         inputs = lambda: [np.zeros(self.shape, np.int32), *extents]
         return Edge(
             text, tuple(self.blocks), tuple(self.threads), inputs,
+            expected=None if self.mistake else [expected], legal=None if self.mistake else True,
+            why=self.mistake or "each has its own", reported=bool(self.mistake),
+        )  # fmt: skip
+
+    def steps(self) -> Edge:
+        """Steps of the whole grid along each axis: a thread begins at its index, and goes on by as many as there are threads."""
+        axes = self.axes
+        begin = [f"    c{k}: {self.wide} @ grid[1] = count(thread[1], {self.order[k]})" for k in range(axes)]
+        begin += [f"    i{k}: {self.wide} @ thread[1] = id({self.order[k]})" for k in range(axes)]
+        used, by = [self.index(k, f"i{k}") for k in range(axes)], [f"c{k}" for k in range(axes)]
+        params, tail = [f"p{k}" for k in range(axes)], "," * (axes == 1)
+        places = ", ".join(f"{u} + {p} * {c}" for u, p, c in zip(used, params, by, strict=True))
+        body, indent = ["        with group(thread[1]):"], " " * 12
+        for k in range(axes):
+            body.append(f"{indent}for e{k} in range(cdiv(int32(y.shape[{k}]) - int32({used[k]}), int32({by[k]}))):")
+            indent += "    "
+        value = " + ".join(f"{k + 2} * ({used[k]} + e{k} * {by[k]})" for k in range(axes))
+        body.append(f"{indent}mine[{', '.join(f'e{k}' for k in range(axes))}] = int32({value})")
+        text = KERNEL.format(
+            bound=self.bound, type=f"array(int32, {axes})", formals="", before="\n".join(begin), unit="thread[1]",
+            places=f"lambda {', '.join(params)}: ({places}{tail})", name="mine", body="\n".join(body),
+        )  # fmt: skip
+        expected = np.zeros(self.shape, np.int32)
+        for at in np.ndindex(*self.shape):
+            expected[at] = sum((k + 2) * at[k] for k in range(axes))
+        return Edge(
+            text, tuple(self.blocks), tuple(self.threads), lambda: [np.zeros(self.shape, np.int32)],
             expected=None if self.mistake else [expected], legal=None if self.mistake else True,
             why=self.mistake or "each has its own", reported=bool(self.mistake),
         )  # fmt: skip

@@ -1,8 +1,9 @@
 """Programs whose indices drop bits, or only seem to: shifts, masks, conversions, unsigned and narrow arithmetic.
 
-Each writes and reads a shared tile through partitions, in loops and under conditions. What the compiler says of it is compared
-with brute force (c_numbers.py): all accesses of all threads, for inputs at the edges of their types. A partition that is
-reported as disjoint has no element that two threads access, one to write it; no two accesses between two barriers race.
+In half of them threads have indices along two axes of the launch. Each writes and reads a shared tile through partitions, in
+loops and under conditions. What the compiler says of it is compared with brute force (c_numbers.py): all accesses of all
+threads, for inputs at the edges of their types, and for launches of several shapes. A partition that is reported as disjoint has
+no element that two threads access, one to write it; no two accesses between two barriers race.
 """
 
 from __future__ import annotations
@@ -48,8 +49,13 @@ def kernel(y: ptr(int32) @ grid[1], u: uint32 @ grid[1], n: int32 @ grid[1]):
         m: uint32 @ thread[1] = uint32(t)
         q: {narrow} @ thread[1] = {narrow}(t)
         l: {wide} @ thread[1] = {wide}(t)
-{begin}{body}
+{along}{begin}{body}
 {end}"""
+ALONG = """\
+        a: int32 @ thread[1] = id(0)
+        b: int32 @ thread[1] = id(1)
+        w: int32 @ block[1] = count(thread[1], 0)
+"""
 BEGIN = """\
         with partition(s, thread[1], lambda j: {threads} * j + t) as mine, group(thread[1]):
             for i in range({rounds}):
@@ -69,10 +75,13 @@ class Writer:
         self.rng, self.tame = random.Random(seed), tame
         self.threads = self.rng.choice(THREADS)
         self.looped = self.rng.random() < 0.5
+        self.along = self.rng.random() < 0.5
 
     def leaf(self) -> str:
         """A number: mostly one that differs from thread to thread."""
         rng = self.rng
+        if self.along and rng.random() < 0.5:
+            return rng.choice(["a", "b", "w", "(b * w + a)", "(b * w + a)", "(a * w + b)", "uint32(b * w + a)"])
         if rng.random() < 0.75:
             return rng.choice("tttmmmql")
         return rng.choice(["u", "n", str(rng.randrange(9)), *("k" if self.looped else "u")])
@@ -170,14 +179,22 @@ class Writer:
             "threads": self.threads,
             "narrow": narrow,
             "wide": wide,
+            "along": ALONG if self.along else "",
             "begin": begin,
             "end": END if self.tame else "",
         }
         return KERNEL.format(body="\n".join(lines), **facts)
 
     def inputs(self) -> list[dict[str, int]]:
-        """Values of the parameters."""
-        return [{"u": u, "n": self.rng.choice(N)} for u in self.rng.sample(U, INPUTS)]
+        """Values of the parameters, and how many threads there are along each axis."""
+        return [{"u": u, "n": self.rng.choice(N), **self.shape()} for u in self.rng.sample(U, INPUTS)]
+
+    def shape(self) -> dict[str, int]:
+        """A launch of one block, by the names of the parameters that say so."""
+        if not self.along:
+            return {}
+        wide = self.rng.choice([w for w in range(1, self.threads + 1) if self.threads % w == 0])
+        return {"blocks[0]": 1, "blocks[1]": 1, "threads[0]": wide, "threads[1]": self.threads // wide}
 
 
 def program(seed: int) -> Edge:
@@ -195,12 +212,20 @@ def program(seed: int) -> Edge:
             break
     else:
         text, inputs = (
-            KERNEL.format(threads=4, narrow="uint8", wide="int64", begin="", end="", body=""),
+            KERNEL.format(threads=writer.threads, narrow="uint8", wide="int64", along="", begin="", end="", body=""),
             {"u": 1, "n": 1},
         )
     threads = writer.threads
+    shape = tuple(inputs[f"threads[{axis}]"] for axis in (0, 1) if f"threads[{axis}]" in inputs)
     u, n = np.uint32(inputs["u"]), np.int32(inputs["n"])
-    return Edge(text, 1, threads, lambda: [np.zeros(threads, np.int32), u, n], why="no bits are lost without a word")
+    blocks = (1,) * len(shape) or 1
+    return Edge(
+        text,
+        blocks,
+        shape or threads,
+        lambda: [np.zeros(threads, np.int32), u, n],
+        why="no bits are lost without a word",
+    )
 
 
 def verify(seed: int) -> Outcome:

@@ -2,8 +2,9 @@
 
 python -m theory.bundl.core [--every 5] [--random 5000] [--seed 0]
 
-A line a program: `(typed BLOCKS THREADS BYTES ((array int) ..) statement)`, or `(untyped ..)`. `--every`: all programs of up to
-so many rules; `--random`: generated ones, larger. Behind each come ill-typed neighbours, and one with another unit somewhere.
+A line a program: `(typed BLOCKS THREADS BYTES ((array int) ..) statement function ..)`, or `(untyped ..)`. `--every`: all
+programs of up to so many rules; `--random`: generated ones, larger, with functions. Behind each come ill-typed neighbours, one
+with another unit somewhere, and one whose statements are a function's.
 Values do not matter to a type, so a number is 0 and an operator is any; a view's offset, step and length are one sum. What the
 core does not have is left out.
 """
@@ -19,6 +20,7 @@ from prism.lang.types.perspective import Level, Perspective
 from theory.bundl import syntax as x
 from theory.bundl.every import Root, programs
 from theory.bundl.generate import program as generated
+from theory.bundl.generate_terms import perspectives_within
 from theory.bundl.mutants import change, mutant
 from theory.bundl.perspectives import ONE_GRID, Shape, at, dn
 from theory.bundl.typing import corrected, well_typed
@@ -35,8 +37,9 @@ class NotCore(Exception):
 class _Writer:
     """Writes one program: names and allocations as numbers."""
 
-    def __init__(self, shape: Shape) -> None:
+    def __init__(self, shape: Shape, functions: tuple[x.Function, ...]) -> None:
         self.shape, self.numbers, self.sites = shape, dict[str, int](), 0
+        self.functions = {function.name: index for index, function in enumerate(functions)}
 
     def name(self, name: str) -> int:
         return self.numbers.setdefault(name, len(self.numbers))
@@ -112,10 +115,17 @@ class _Writer:
                 _natural(size, arm)
                 head = f"(claim {self.name(source)} {self.name(name)} {size} {arm}"
                 return f"{head} {self.stmt(body, at(pi.level, size or 1))})"
+            case x.Call(name, args) if name in self.functions:
+                return f"(call {self.functions[name]}{''.join(f' {self.expr(e)}' for e in args)})"
             case x.Lower(_, source, name, body):
                 return f"(lower {self.name(source)} {self.name(name)} {self.stmt(body, pi)})"
             case _:
                 raise NotCore
+
+    def function(self, function: x.Function) -> str:
+        _natural(function.budget)
+        rows = " ".join(f"({self.name(p.name)} {_unit(p.at)} {_type(p.type)})" for p in function.params)
+        return f"(function ({rows}) {_unit(function.at)} {function.budget} {self.stmt(function.body, function.at)})"
 
 
 def _natural(*numbers: int) -> None:
@@ -129,18 +139,24 @@ def _base(type_: x.Base) -> str:
     return WORDS[type_]
 
 
+def _type(type_: x.Type) -> str:
+    if isinstance(type_, x.ArrayOf):
+        return f"({type_.kind.value} {_base(type_.element)})"
+    if not isinstance(type_, x.Base):
+        raise NotCore
+    return _base(type_)
+
+
 def _unit(q: Perspective) -> str:
     return f"({('thread', 'block', 'grid')[Level(q.level)]} {q.size})"
 
 
 def text(program: x.Program, shape: Shape) -> str | None:
     """Return a program's line, or None for one that is not of the core."""
-    if program.functions:
-        return None
-    writer = _Writer(shape)
+    writer = _Writer(shape, program.functions)
     try:
         inputs = " ".join(f"({writer.name(i.name)} {_base(i.element)})" for i in program.inputs)
-        body = writer.stmt(program.body, ONE_GRID)
+        body = " ".join((writer.stmt(program.body, ONE_GRID), *map(writer.function, program.functions)))
     except NotCore:
         return None
     verdict = "typed" if well_typed(corrected, program, shape) else "untyped"
@@ -171,6 +187,36 @@ def with_odd_unit(program: x.Program, rng: Random) -> x.Program | None:
     return replace(program, body=body)
 
 
+def with_odd_function(program: x.Program, shape: Shape, rng: Random) -> x.Program | None:
+    """Return the program with a function that has another unit, budget or body in one place, or one more; typed or not."""
+    if not program.functions:
+        q = rng.choice((ONE_GRID, *perspectives_within(ONE_GRID, shape)))
+        params = tuple(
+            x.Param(given.name, x.ArrayOf(given.element, x.Kind.GLOBAL), rng.choice((ONE_GRID, q)))
+            for given in program.inputs
+        )
+        function = x.Function("f", params, q, program.budget, program.body)
+        call = x.Call("f", tuple(x.Var(given.name) for given in program.inputs))
+        return replace(program, body=call, functions=(function,))
+    place = rng.randrange(len(program.functions))
+    function = program.functions[place]
+    match rng.randrange(4):
+        case 0:
+            function = replace(function, at=rng.choice(perspectives_within(ONE_GRID, shape)))
+        case 1:
+            function = replace(function, budget=max(0, function.budget - 1))
+        case 2 if function.params:
+            odd = rng.randrange(len(function.params))
+            changed = [*function.params]
+            changed[odd] = replace(changed[odd], at=rng.choice(perspectives_within(ONE_GRID, shape)))
+            function = replace(function, params=tuple(changed))
+        case _:
+            odd_body = with_odd_unit(replace(program, body=function.body), rng)
+            function = function if odd_body is None else replace(function, body=odd_body.body)
+    functions = (*program.functions[:place], function, *program.functions[place + 1 :])
+    return replace(program, functions=functions)
+
+
 _SIZED = (x.Declare, x.Alloc, x.Split, x.Group, x.Partition, x.Claim)
 
 
@@ -182,7 +228,8 @@ def lines(every: int, count: int, seed: int, mutants: int = 2) -> Iterator[str]:
     for program, shape in (*small, *large):
         others = (mutant(program, shape, rng) for _ in range(mutants))
         odd = with_odd_unit(program, rng)
-        for one in (program, odd, *(other[0] for other in others if other is not None)):
+        function = with_odd_function(program, shape, rng)
+        for one in (program, odd, function, *(other[0] for other in others if other is not None)):
             line = None if one is None else text(one, shape)
             if line is not None:
                 yield line

@@ -15,9 +15,12 @@ Print Assumptions uniform_event.
 Print Assumptions uniform_end.
 Print Assumptions check_sound.
 Print Assumptions check_complete.
+Print Assumptions check_program_sound.
 Print Assumptions good_safe.
 Print Assumptions good_runs.
 Print Assumptions good_uniform.
+Print Assumptions calls_run.
+Print Assumptions calls_uniform.
 Print Assumptions Phases.no_deadlock.
 Print Assumptions Phases.runs_end.
 Print Assumptions Phases.no_mixture.

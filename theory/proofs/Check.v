@@ -1,9 +1,10 @@
 (** A type checker for programs, that decides the rules of Typing. *)
 From Coq Require Import Arith ZArith List Bool Lia.
 From Bundl Require Import Syntax Typing Step.
+Import ListNotations.
 
 Section Check.
-Context {M : Machine}.
+Context {M : Machine} {Fs : Functions}.
 Variable D : site -> kind * bty * nat.
 
 Definition bty_eqb (a b : bty) : bool :=
@@ -33,6 +34,21 @@ Fixpoint echeck (G : ctx) (p d : persp) (e : expr) : option bty :=
 
 Definition site_is (st : site) (l : kind) (b : bty) (len : nat) : bool :=
   let '(l', b', len') := D st in kind_eqb l' l && bty_eqb b' b && (len' =? len).
+
+Fixpoint args_check (G : ctx) (p : persp) (es : list expr) (ps : list (name * persp * ty)) : bool :=
+  match es, ps with
+  | [], [] => true
+  | e :: es, (x, q, t) :: ps =>
+      match t, e with
+      | TBase b, _ => is_ty (echeck G p q e) b
+      | TArr l b, EVar y =>
+          match G y with Some (q', TArr l' b') => peqb q' q && kind_eqb l' l && bty_eqb b' b | _ => false end
+      | _, _ => false
+      end && args_check G p es ps
+  | _, _ => false
+  end.
+Fixpoint distinct (l : list name) : bool :=
+  match l with [] => true | x :: l => negb (existsb (Nat.eqb x) l) && distinct l end.
 
 (** The run-time forms are not programs, hence refused. *)
 Fixpoint check (G : ctx) (h : level) (n al m : nat) (s : stmt) : bool :=
@@ -89,7 +105,13 @@ Fixpoint check (G : ctx) (h : level) (n al m : nat) (s : stmt) : bool :=
           check (ups (ups G x None) y (Some ((h, n'), TArr l b))) h n' (Nat.gcd al (a * n')) m s
       | _ => false
       end
-  | SArm _ _ _ | SScope _ _ _ _ _ _ => false
+  | SCall f es =>
+      match fn f with
+      | Some fd =>
+          pleb (fpersp fd) (h, n) && args_check G (h, n) es (params fd) && distinct (passed es (params fd)) && (fbytes fd <=? m)
+      | None => false
+      end
+  | SSync _ | SWait _ _ | SArm _ _ _ | SScope _ _ _ _ _ _ | SFrame _ _ _ _ => false
   end.
 
 Lemma may_touch_spec l p : may_touch l p = true <-> (l = Shared -> ple p (Block, 1)).
@@ -143,6 +165,43 @@ Qed.
 Lemma not_local l : kind_eqb l Local = false -> l <> Local.
 Proof. destruct l; simpl; congruence. Qed.
 
+Lemma echeck_complete G p d e b : ety G p d e b -> echeck G p d e = Some b.
+Proof.
+  induction 1; simpl; auto.
+  - now rewrite H, (proj2 (pleb_spec _ _) H0).
+  - now rewrite (proj2 (id_okb_spec _ _) H).
+  - rewrite H, (proj2 (pleb_spec _ _) H0), (proj2 (may_touch_spec _ _) H1), (proj2 (kind_eqb_spec _ _) eq_refl).
+    now rewrite IHety.
+  - now rewrite IHety1, IHety2.
+  - now rewrite IHety1, IHety2.
+Qed.
+
+Lemma is_ty_complete G p d e b : ety G p d e b -> is_ty (echeck G p d e) b = true.
+Proof. intros H. rewrite (echeck_complete _ _ _ _ _ H). now apply bty_eqb_spec. Qed.
+
+Lemma args_check_spec G p es ps : args_check G p es ps = true <-> Forall2 (arg_ty G p) es ps.
+Proof.
+  revert ps. induction es as [|e es IH]; intros [|[[x q] t] ps]; simpl; try (split; [discriminate | intros H; inversion H]).
+  - split; constructor.
+  - rewrite andb_true_iff, IH. split.
+    + intros [He Ha]. constructor; auto. destruct t as [b|l b]; [constructor; now apply is_ty_sound|].
+      destruct e; try discriminate. destruct (G x0) as [[q' [b'|l' b']]|] eqn:E; try discriminate. split_all. subst.
+      now constructor.
+    + intros H. inversion H; subst. split; auto.
+      match goal with H : arg_ty _ _ _ _ |- _ => inversion H; subst end; [now apply is_ty_complete|].
+      match goal with H : G _ = Some _ |- _ => rewrite H end.
+      now rewrite (proj2 (peqb_spec _ _) eq_refl), (proj2 (kind_eqb_spec _ _) eq_refl), (proj2 (bty_eqb_spec _ _) eq_refl).
+Qed.
+
+Lemma distinct_spec l : distinct l = true <-> NoDup l.
+Proof.
+  induction l as [|x l IH]; simpl; [split; constructor|]. rewrite andb_true_iff, negb_true_iff, IH.
+  assert (X : existsb (Nat.eqb x) l = true <-> In x l).
+  { rewrite existsb_exists. split; [intros (y & Hy & E) | intros Hx; exists x; split; [auto | apply Nat.eqb_refl]].
+    apply Nat.eqb_eq in E as ->. auto. }
+  rewrite NoDup_cons_iff, <- X. destruct (existsb (Nat.eqb x) l); intuition congruence.
+Qed.
+
 Theorem check_sound s : forall G h n al m, check G h n al m s = true -> sty D G h n al m s.
 Proof.
   Local Arguments down : simpl never.
@@ -174,31 +233,19 @@ Proof.
     econstructor; eauto using is_ty_sound, not_local.
   - destruct (G x) as [[q [b|l b]]|] eqn:E; try discriminate. split_all. subst.
     econstructor; eauto using is_ty_sound, not_local.
+  - destruct (fn f) as [fd|] eqn:E; [|discriminate]. split_all.
+    econstructor; eauto; [now apply args_check_spec | now apply distinct_spec].
 Qed.
 
 (** Programs: statements without the run-time forms. *)
 Fixpoint source (s : stmt) : bool :=
   match s with
-  | SSkip | SAssign _ _ | SStore _ _ _ _ => true
+  | SSkip | SAssign _ _ | SStore _ _ _ _ | SCall _ _ => true
   | SSeq s1 s2 | SSplit _ _ s1 s2 | SIf _ s1 s2 => source s1 && source s2
   | SDestruct s | SGroup _ s | SDecl _ _ _ _ s | SLocal _ _ _ _ s | SAlloc _ _ _ _ _ s | SWhile _ s
   | SPartition _ _ _ _ s | SLower _ _ _ s | SClaim _ _ _ _ s => source s
-  | SArm _ _ _ | SScope _ _ _ _ _ _ => false
+  | SSync _ | SWait _ _ | SArm _ _ _ | SScope _ _ _ _ _ _ | SFrame _ _ _ _ => false
   end.
-
-Lemma echeck_complete G p d e b : ety G p d e b -> echeck G p d e = Some b.
-Proof.
-  induction 1; simpl; auto.
-  - now rewrite H, (proj2 (pleb_spec _ _) H0).
-  - now rewrite (proj2 (id_okb_spec _ _) H).
-  - rewrite H, (proj2 (pleb_spec _ _) H0), (proj2 (may_touch_spec _ _) H1), (proj2 (kind_eqb_spec _ _) eq_refl).
-    now rewrite IHety.
-  - now rewrite IHety1, IHety2.
-  - now rewrite IHety1, IHety2.
-Qed.
-
-Lemma is_ty_complete G p d e b : ety G p d e b -> is_ty (echeck G p d e) b = true.
-Proof. intros H. rewrite (echeck_complete _ _ _ _ _ H). now apply bty_eqb_spec. Qed.
 
 Theorem check_complete G h n al m s : sty D G h n al m s -> source s = true -> check G h n al m s = true.
 Proof.
@@ -218,6 +265,9 @@ Proof.
     | H : _ <= _ |- _ => rewrite (proj2 (Nat.leb_le _ _) H); clear H
     | H : _ = Shared -> _ |- _ => rewrite (proj2 (may_touch_spec _ _) H); clear H
     | H : ?l <> Local |- _ => rewrite (L _ H); clear H
+    | H : fn _ = Some _ |- _ => rewrite H; clear H
+    | H : Forall2 _ _ _ |- _ => rewrite (proj2 (args_check_spec _ _ _ _) H); clear H
+    | H : NoDup _ |- _ => rewrite (proj2 (distinct_spec _) H); clear H
     end;
     rewrite ?P, ?(proj2 (kind_eqb_spec _ _) eq_refl); simpl; rewrite ?IHsty, ?IHsty1, ?IHsty2 by auto; auto.
   - rewrite (proj2 (Nat.leb_le _ _)) by lia. auto.
@@ -228,4 +278,48 @@ Proof.
   - replace (m + bytes b len - bytes b len) with m by lia. apply andb_true_iff; split; [apply Nat.leb_le; lia | apply IHsty; auto].
 Qed.
 
+(** * Programs: a table of functions, each of which calls those before it alone *)
+
+Fixpoint below (i : nat) (s : stmt) : bool :=
+  match s with
+  | SCall f _ => f <? i
+  | SSkip | SAssign _ _ | SStore _ _ _ _ | SSync _ | SWait _ _ => true
+  | SSeq s1 s2 | SSplit _ _ s1 s2 | SIf _ s1 s2 => below i s1 && below i s2
+  | SDestruct s | SGroup _ s | SDecl _ _ _ _ s | SLocal _ _ _ _ s | SAlloc _ _ _ _ _ s | SWhile _ s
+  | SPartition _ _ _ _ s | SLower _ _ _ s | SClaim _ _ _ _ s | SArm _ _ s | SScope _ _ _ _ _ s | SFrame _ _ _ s => below i s
+  end.
+
+Definition check_fun (i : nat) (fd : func) : bool :=
+  distinct (map pname (params fd)) && below i (fbody fd) &&
+  check (ctx_of (params fd)) (fst (fpersp fd)) (snd (fpersp fd)) (whole (fpersp fd)) (fbytes fd) (fbody fd).
+
+Lemma check_fun_ok i fd : check_fun i fd = true -> fun_ok D fd.
+Proof.
+  unfold check_fun, fun_ok. intros H. split_all. split; [now apply distinct_spec | now apply check_sound].
+Qed.
+
 End Check.
+
+Definition table (fs : list func) : Functions := fun f => nth_error fs f.
+Definition check_program `{Machine} D (fs : list func) (G : ctx) (s : stmt) : bool :=
+  let Fs := table fs in
+  forallb (fun p => check_fun D (fst p) (snd p)) (combine (seq 0 (length fs)) fs) && check D G Grid 1 0 SMEM s.
+
+Lemma combine_nth_error {A B} (l : list A) (l' : list B) i a b :
+  nth_error l i = Some a -> nth_error l' i = Some b -> In (a, b) (combine l l').
+Proof.
+  revert l' i. induction l as [|x l IH]; intros [|y l'] [|i]; simpl; try discriminate.
+  - intros [= <-] [= <-]. now left.
+  - intros. right. eauto.
+Qed.
+
+(** All functions of a program that checks have types, and so has the program. *)
+Theorem check_program_sound `{Machine} D fs G s : check_program D fs G s = true ->
+  @fns_ok _ (table fs) D /\ @sty _ (table fs) D G Grid 1 0 SMEM s.
+Proof.
+  unfold check_program. intros H0. apply andb_true_iff in H0 as [Hf Hs]. split; [|now apply check_sound].
+  intros f fd Hfd. unfold fn, table in Hfd. rewrite forallb_forall in Hf. apply (@check_fun_ok _ (table fs) D f).
+  apply (Hf (f, fd)). eapply combine_nth_error; eauto.
+  assert (f < length fs) by (apply nth_error_Some; congruence).
+  rewrite (nth_error_nth' _ 0) by (now rewrite seq_length). now rewrite seq_nth.
+Qed.

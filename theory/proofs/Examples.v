@@ -5,6 +5,13 @@ Import ListNotations.
 
 (** Two blocks of four threads, 32 bytes of shared memory; site 0: eight global integers; site 1: four shared ones. *)
 Local Instance machine : Machine := {| T := 4; B := 2; SMEM := 32 |}.
+Definition int (z : nat) : expr := EInt (Z.of_nat z).
+
+(** A function of one thread, which stores into a local array of its caller. *)
+Definition setter : func := mkfunc [(30, (Thread, 1), TArr Local TInt); (31, (Thread, 1), TBase TInt)] (Thread, 1) 0
+  (SStore Local 30 (int 0) (EBop Add (EVar 31) (int 1))).
+Local Instance functions : Functions := table [setter].
+
 Definition D (st : site) : kind * bty * nat := match st with 0 => (Global, TInt, 8) | _ => (Shared, TInt, 4) end.
 
 (** Arguments: 0, a global array, and 1, an integer; both at the grid. *)
@@ -12,7 +19,7 @@ Definition G0 : ctx := fun x =>
   match x with 0 => Some ((Grid, 1), TArr Global TInt) | 1 => Some ((Grid, 1), TBase TInt) | _ => None end.
 Definition n0 : env := fun x =>
   match x with 0 => Some ((Grid, 1), VArr Global 0 0 8) | 1 => Some ((Grid, 1), VB (VInt 100)) | _ => None end.
-Definition m0 : mem := mkmem (fun _ _ => VInt 0) (fun _ _ _ => VInt 0).
+Definition m0 : mem := mkmem (fun _ _ => VInt 0) (fun _ _ _ => VInt 0) (fun _ _ _ => 0).
 
 Lemma n0_ok : env_ok D G0 n0.
 Proof.
@@ -21,22 +28,30 @@ Qed.
 Lemma m0_ok : mem_ok D m0.
 Proof. split; [intros [|st] * | intros blk [|st] *]; simpl; intros; congruence. Qed.
 
-(** One thread after the other, each to its end: one of the schedules. *)
-Fixpoint alone (fuel : nat) (th : tid) (n : env) (m : mem) (s : stmt) : option mem :=
+(** All threads by turns, a step each: one of the schedules. *)
+Inductive outcome := Ended (m : mem) | GotStuck | Other.
+Definition turn (acc : list (tid * stmt * env) * mem + outcome) (t : tid * stmt * env) :=
+  match acc with
+  | inr o => inr o
+  | inl (ts, m) =>
+      let '(th, s, n) := t in
+      match step th pos0 0 n m s with
+      | Done => inl (ts ++ [t], m) | Next s' n' m' _ => inl (ts ++ [(th, s', n')], m')
+      | Oob => inr Other | Stuck => inr GotStuck end
+  end.
+Fixpoint turns (fuel : nat) (ts : list (tid * stmt * env)) (m : mem) : outcome :=
   match fuel with
-  | 0 => None
-  | S f => match step th pos0 0 n m s with
-           | Done => Some m | Next s' n' m' _ => alone f th n' m' s' | Oob | Stuck => None end
+  | 0 => Other
+  | S f =>
+      if forallb (fun t => match t with (_, SSkip, _) => true | _ => false end) ts then Ended m
+      else match fold_left turn ts (inl ([], m)) with inl (ts', m') => turns f ts' m' | inr o => o end
   end.
 Definition all_threads : list tid := list_prod [0; 1] [0; 1; 2; 3].
-Definition run_all (n : env) (s : stmt) : option mem :=
-  fold_left (fun m th => match m with Some m => alone 1000 th n m s | None => None end) all_threads (Some m0).
-Definition cells (m : option mem) : list bval :=
-  match m with Some m => map (fun i => gl m 0 (Z.of_nat i)) (seq 0 8) | None => [] end.
+Definition run_all (n : env) (s : stmt) : outcome := turns 100 (map (fun th => (th, s, n)) all_threads) m0.
+Definition cells (o : outcome) : list bval :=
+  match o with Ended m => map (fun i => gl m 0 (Z.of_nat i)) (seq 0 8) | _ => [] end.
 
-Definition int (z : nat) : expr := EInt (Z.of_nat z).
-
-(** Every construct. Each thread stores into its own cell: 100 + 10 * (number of its pair) + 3 passes of a loop of the
+(** Every construct but calls. Each thread stores into its own cell: 100 + 10 * (number of its pair) + 3 passes of a loop of the
     block, + 1 in the first pair; the second pair's threads write to their cells of a claimed shared array. *)
 Definition store (e : expr) : stmt := SGroup 2 (SStore Global 14 (int 0) e).
 Definition good_program : stmt :=
@@ -64,24 +79,57 @@ Proof. reflexivity. Qed.
 Example good_typed : sty D G0 Grid 1 0 SMEM good_program.
 Proof. apply check_sound, good_checks. Qed.
 
+Lemma functions_ok : fns_ok D.
+Proof. now apply (check_program_sound D [setter] G0 SSkip). Qed.
+
 Example good_safe S : reach (init good_program n0 m0) S -> forall th, tid_ok th ->
   ~ stuck (memory S) th (pool S th) /\ (finished (pool S th) \/ trapped (pool S th) \/ exists S', mstep th S S').
-Proof. intros HR. now apply (safety D G0 good_program n0 m0 S good_typed n0_ok m0_ok). Qed.
+Proof. intros HR. now apply (safety D functions_ok G0 good_program n0 m0 S good_typed n0_ok m0_ok). Qed.
 
 Example good_runs : cells (run_all n0 good_program) = map VInt [104; 104; 113; 113; 104; 104; 113; 113]%Z.
+Proof. vm_compute. reflexivity. Qed.
+
+(** A call: each thread has its number, and 1, put into an array of its own, and stores that. *)
+Definition calls : stmt :=
+  SLower 0 10 (int 0)
+  (SDestruct
+  (SPartition 10 13 2 (EBop Mul EId (int 4))
+  (SGroup 2
+  (SLower 13 11 (int 0)
+  (SDestruct
+  (SPartition 11 12 4 EId
+  (SLocal 19 (Thread, 1) TInt 1
+  (SSeq (SCall 0 [EVar 19; EId]) (SGroup 4 (SStore Global 12 (int 0) (ERead Local 19 (int 0)))))))))))).
+Example calls_check : check_program D [setter] G0 calls = true.
 Proof. reflexivity. Qed.
+Example calls_run : cells (run_all n0 calls) = map VInt [1; 2; 3; 4; 1; 2; 3; 4]%Z.
+Proof. vm_compute. reflexivity. Qed.
 
 (** It stores to global memory and reads none of it, so uniformity speaks of it too: at the block, say, whose threads thus
     take the loop equally often. *)
+Lemma functions_frag rg ro : rg 30 = false -> fns_frag rg ro.
+Proof. intros Hr [|[|f]] fd; simpl; intros [= <-]; simpl; rewrite Hr; auto. Qed.
+
 Example good_uniform S t t' : reach (init good_program n0 m0) S -> t < 4 -> t' < 4 ->
   prefix (at_persp (Block, 1) (hist (pool S (0, t)))) (at_persp (Block, 1) (hist (pool S (0, t')))) \/
   prefix (at_persp (Block, 1) (hist (pool S (0, t')))) (at_persp (Block, 1) (hist (pool S (0, t)))).
 Proof.
-  intros HR Ht Ht'. apply (uniformity (fun _ => false) (fun _ => false) good_program n0 m0); auto.
+  intros HR Ht Ht'. apply (uniformity (fun _ => false) (fun _ => false)) with good_program n0 m0; auto.
+  - now apply functions_frag.
+  - simpl. repeat split.
   - intros [|[|x]] q v; simpl; intros [= <- <-]; reflexivity.
   - split; simpl; auto.
   - split; simpl; auto.
   - reflexivity.
+Qed.
+
+(** So it does of one with a call. *)
+Example calls_uniform S a b q : reach (init calls n0 m0) S -> tid_ok a -> tid_ok b -> same_unit q a b ->
+  prefix (at_persp q (hist (pool S a))) (at_persp q (hist (pool S b))) \/
+  prefix (at_persp q (hist (pool S b))) (at_persp q (hist (pool S a))).
+Proof.
+  apply (uniformity (fun _ => false) (fun _ => false)); [now apply functions_frag | simpl; repeat split |].
+  intros [|[|x]] q' v; simpl; intros [= <- <-]; reflexivity.
 Qed.
 
 (** An input and a result: the grid reads how often its loop goes round, and each thread stores what it counted. *)
@@ -110,19 +158,16 @@ Example two_arrays_uniform S a b : reach (init two_arrays n1 m0) S -> tid_ok a -
   prefix (at_persp (Grid, 1) (hist (pool S a))) (at_persp (Grid, 1) (hist (pool S b))) \/
   prefix (at_persp (Grid, 1) (hist (pool S b))) (at_persp (Grid, 1) (hist (pool S a))).
 Proof.
-  intros HR Ha Hb. apply (uniformity (fun x => x =? 2) (fun st => st =? 2) two_arrays n1 m0); auto.
+  intros HR Ha Hb. apply (uniformity (fun x => x =? 2) (fun st => st =? 2)) with two_arrays n1 m0; auto.
+  - now apply functions_frag.
+  - simpl. repeat split.
   - intros [|[|[|x]]] q v; simpl; intros [= <- <-]; reflexivity.
   - reflexivity.
 Qed.
 
-(** * Programs that the enforced semantics stops, and the checker refuses: thread [th], run alone, gets stuck *)
-Fixpoint gets_stuck (fuel : nat) (th : tid) (n : env) (m : mem) (s : stmt) : bool :=
-  match fuel with
-  | 0 => false
-  | S f => match step th pos0 0 n m s with
-           | Next s' n' m' _ => gets_stuck f th n' m' s' | Stuck => true | Done | Oob => false end
-  end.
-Definition bad (s : stmt) : bool := gets_stuck 100 (0, 3) n0 m0 s && negb (check D G0 Grid 1 0 SMEM s).
+(** * Programs that the enforced semantics stops, and the checker refuses *)
+Definition bad (s : stmt) : bool :=
+  match run_all n0 s with GotStuck => negb (check D G0 Grid 1 0 SMEM s) | _ => false end.
 
 (** Code of one block; of its four threads; of each of those. *)
 Definition block (s : stmt) : stmt := SDestruct (SGroup 2 s).
@@ -153,6 +198,10 @@ Example bad_offset :                                                    (* the o
 Proof. reflexivity. Qed.
 Definition three_allocs : stmt :=
   SAlloc Shared 5 TInt 4 1 (SAlloc Shared 6 TInt 4 1 (SAlloc Shared 7 TInt 4 1 SSkip)).
+Example bad_call : bad (block (SDecl 5 (Thread, 1) TInt EId (SCall 0 [EVar 5; int 1]))) = true.  (* no array *)
+Proof. reflexivity. Qed.
+Example bad_call_at : bad (SLocal 5 (Grid, 1) TInt 1 (SCall 0 [EVar 5; int 1])) = true.  (* another unit's array *)
+Proof. reflexivity. Qed.
 Example bad_budget : bad (block three_allocs) = true.                   (* twelve words, of four bytes each *)
 Proof. reflexivity. Qed.
 
@@ -163,7 +212,7 @@ Proof. reflexivity. Qed.
 (** Twelve threads split as 8 and 4, which the condition as first printed refuses; not as 4 and 8. *)
 Example twelve :
   let M := {| T := 12; B := 2; SMEM := 0 |} in
-  let split n1 n2 := @check M D G0 Grid 1 0 0 (threads (SSplit n1 n2 SSkip SSkip)) in
+  let split n1 n2 := @check M functions D G0 Grid 1 0 0 (threads (SSplit n1 n2 SSkip SSkip)) in
   split 8 4 = true /\ split 4 8 = false.
 Proof. split; reflexivity. Qed.
 

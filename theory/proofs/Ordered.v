@@ -108,13 +108,6 @@ Lemma sorted_head x t y : sorted (x :: t) -> In y t -> precedes (fst x) (fst y).
 Proof. intros H I; inversion H as [|? ? _ F]; subst; rewrite Forall_forall in F; auto. Qed.
 
 (* In a sorted trace, what comes after something that is left is left too. *)
-Lemma sorted_left d s x y :
-  sorted (d ++ s) -> In x s -> In y (d ++ s) -> precedes (fst x) (fst y) -> In y s.
-Proof.
-  intros H I J P; apply in_app_or in J; destruct J as [J|J]; auto.
-  apply sorted_app in H; destruct H as (_ & _ & H).
-  exfalso; eapply precedes_irr; eapply precedes_trans; [exact P | apply H; auto].
-Qed.
 
 (* -- sums --------------------------------------------------------------------------------------------------------------- *)
 

@@ -8,12 +8,13 @@ Local Arguments down : simpl never.
 Local Arguments Nat.max : simpl never.
 
 Section Two.
-Context {M : Machine}.
+Context {M : Machine} {Fs : Functions}.
 Variable rg : name -> bool.
 Variable ro : site -> bool.
 Local Notation glob m g := (forall st, ro st = true -> gl m st = g st) (only parsing).
 Local Notation sfrag := (Units.sfrag rg ro).
 Local Notation nfrag := (Units.nfrag rg ro).
+Hypothesis Hbody : fns_frag rg ro.
 Ltac globs :=
   let st := fresh in let Hr := fresh in intros st Hr;
   repeat match goal with H : forall st, ro st = true -> _ |- _ => specialize (H st Hr) end; congruence.
@@ -52,6 +53,9 @@ Definition agree (n1 n2 : env) : Prop :=
             | _, _ => False
             end.
 
+Lemma agree_refl n : agree n n.
+Proof. intros x. destruct (n x) as [[q v]|]; auto. Qed.
+
 Lemma agree_get n1 n2 x q1 v1 q2 v2 :
   agree n1 n2 -> n1 x = Some (q1, v1) -> n2 x = Some (q2, v2) -> q1 = q2 /\ (same_unit q1 a b -> v1 = v2).
 Proof. intros H H1 H2. specialize (H x). rewrite H1, H2 in H. auto. Qed.
@@ -72,6 +76,16 @@ Lemma agree_ups2 n1 n2 x q v v1 :
 Proof.
   intros H Hx Hq y. specialize (H y). unfold ups. destruct (Nat.eqb_spec y x) as [->|]; auto.
   rewrite Hx in H. destruct (n1 x) as [[q2 v2]|]; auto. destruct H as [-> H]. tauto.
+Qed.
+
+Lemma agree_back p outs n1 n2 l1 l2 : agree n1 n2 -> agree l1 l2 -> agree (back p outs n1 l1) (back p outs n2 l2).
+Proof.
+  intros Hn Hl. induction outs as [|[x y] outs IH]; auto. simpl.
+  pose proof (Hn x) as Hx. pose proof (Hl y) as Hy.
+  destruct (n1 x) as [[q1 v1]|], (n2 x) as [[q2 v2]|]; try contradiction; auto. destruct Hx as [<- Hx].
+  destruct (l1 y) as [[q1' w1]|], (l2 y) as [[q2' w2]|]; try contradiction; auto. destruct Hy as [<- _].
+  destruct (pleb q1' p && peqb q1 q1') eqn:E; auto. apply andb_true_iff in E as [_ E]. apply peqb_spec in E as <-.
+  now apply agree_ups.
 Qed.
 
 Lemma agree_hide hid n1 n2 : agree n1 n2 -> agree (hide hid n1) (hide hid n2).
@@ -190,7 +204,7 @@ Qed.
 
 Definition atomic (s : stmt) : bool :=
   match s with
-  | SSeq _ _ | SSplit _ _ _ _ | SDestruct _ | SGroup _ _ | SArm _ _ _ | SScope _ _ _ _ _ _ => false
+  | SSync _ | SWait _ _ | SSeq _ _ | SSplit _ _ _ _ | SDestruct _ | SGroup _ _ | SArm _ _ _ | SScope _ _ _ _ _ _ | SFrame _ _ _ _ => false
   | _ => true
   end.
 
@@ -200,6 +214,8 @@ Definition in_arm (k : pos) (n i : nat) : bool := (i * n <=? idx k) && (idx k <?
     up to the insides of narrower units that they aren't both in. *)
 Inductive rel : pos -> pos -> stmt -> stmt -> Prop :=
 | r_atomic k1 k2 s : atomic s = true -> rel k1 k2 s s
+| r_sync k1 k2 x : rel k1 k2 (SSync x) (SSync x)
+| r_wait k1 k2 x r1 r2 : rel k1 k2 (SWait x r1) (SWait x r2)
 | r_seq k1 k2 s1 s2 s : rel k1 k2 s1 s2 -> rel k1 k2 (SSeq s1 s) (SSeq s2 s)
 | r_split k1 k2 n1 n2 s1 s2 t1 t2 :
     (idx k1 < n1 -> idx k2 < n1 -> rel (sub_left k1 n1) (sub_left k2 n1) s1 s2) ->
@@ -217,12 +233,16 @@ Inductive rel : pos -> pos -> stmt -> stmt -> Prop :=
     rel k1 k2 (SArm n i s1) (SArm n i s2)
 | r_scope k1 k2 hid x q v1 v2 c s1 s2 :
     rel k1 k2 s1 s2 -> (same_unit q a b -> v1 = v2) ->
-    rel k1 k2 (SScope hid x q v1 c s1) (SScope hid x q v2 c s2).
+    rel k1 k2 (SScope hid x q v1 c s1) (SScope hid x q v2 c s2)
+| r_frame k1 k2 q outs n1 n2 s1 s2 :
+    (same_unit q a b -> agree n1 n2) -> (same_unit q a b -> rel (unit_of a q) (unit_of b q) s1 s2) ->
+    rel k1 k2 (SFrame q outs n1 s1) (SFrame q outs n2 s2).
 
 Lemma rel_refl s : forall k1 k2, rel k1 k2 s s.
 Proof.
-  induction s; intros; first [ apply r_atomic; reflexivity | apply r_seq; auto | apply r_split; auto
-    | apply r_destruct; auto | apply r_group; auto | apply r_arm; auto | apply r_scope; auto ].
+  induction s; intros; first [ apply r_atomic; reflexivity | apply r_sync | apply r_wait | apply r_seq; auto | apply r_split; auto
+    | apply r_destruct; auto | apply r_group; auto | apply r_arm; auto | apply r_scope; auto
+    | apply r_frame; auto using agree_refl ].
 Qed.
 
 Lemma rel_skip k1 k2 s1 s2 : rel k1 k2 s1 s2 -> (s1 = SSkip <-> s2 = SSkip).
@@ -315,8 +335,29 @@ Ltac vars Hx n1 n2 :=
   match goal with A : n1 _ = Some _, C : n2 _ = Some _ |- _ =>
     let Hv := fresh "Hv" in destruct (Hx _ _ _ _ _ A C) as [<- Hv] end.
 
+Lemma bind_agree k1 k2 n1 n2 m1 m2 :
+  (forall e d v1 v2, efrag rg e = true -> same_unit d a b ->
+     eval a k1 d n1 m1 e = EVal v1 -> eval b k2 d n2 m2 e = EVal v2 -> v1 = v2) ->
+  agree n1 n2 -> forall ps es l1 o1 l2 o2, args_frag rg es ps ->
+  bind a k1 n1 m1 ps es = AVals l1 o1 -> bind b k2 n2 m2 ps es = AVals l2 o2 -> agree l1 l2 /\ o1 = o2.
+Proof.
+  intros He Hn. induction ps as [|[[x q] t] ps IH]; intros [|e es] l1 o1 l2 o2 Hf H1 H2; simpl in H1, H2; try discriminate.
+  - injection H1 as <- <-. injection H2 as <- <-. split; auto. intros x. exact I.
+  - assert (A : args_frag rg es ps) by (destruct e, t; simpl in Hf; tauto).
+    destruct (bind a k1 n1 m1 ps es) as [i1 p1| |] eqn:E1; try discriminate.
+    destruct (bind b k2 n2 m2 ps es) as [i2 p2| |] eqn:E2; try discriminate.
+    destruct (IH _ _ _ _ _ A E1 E2) as [I1 <-]. destruct t as [c|l c].
+    + destruct (eval a k1 q n1 m1 e) eqn:V1; try discriminate. destruct (eval b k2 q n2 m2 e) eqn:V2; try discriminate.
+      injection H1 as <- <-. injection H2 as <- <-. split; auto. apply agree_ups; auto. intros Q. f_equal.
+      apply (He e q); auto. destruct e; simpl in *; tauto.
+    + destruct e as [| |y| | | |]; try discriminate. pose proof (Hn y) as Hy.
+      destruct (n1 y) as [[q1 [v1|len1 f1|r1 st1 off1 len1]]|], (n2 y) as [[q2 [v2|len2 f2|r2 st2 off2 len2]]|];
+        try discriminate; try contradiction; destruct Hy as [<- Hy]; destruct (peqb q1 q) eqn:Q; try discriminate;
+        apply peqb_spec in Q as ->; injection H1 as <- <-; injection H2 as <- <-; (split; [now apply agree_ups | reflexivity]).
+Qed.
+
 Lemma atomic_keeps s k1 k2 u1 u2 n1 n2 m1 m2 s1' n1' m1' ev1 s2' n2' m2' ev2 :
-  atomic s = true -> sfrag s = true -> pos_ok a k1 -> pos_ok b k2 -> sync k1 k2 -> agree n1 n2 ->
+  atomic s = true -> sfrag s -> pos_ok a k1 -> pos_ok b k2 -> sync k1 k2 -> agree n1 n2 ->
   nfrag n1 -> glob m1 (gl m2) ->
   step a k1 u1 n1 m1 s = Next s1' n1' m1' ev1 -> step b k2 u2 n2 m2 s = Next s2' n2' m2' ev2 ->
   rel k1 k2 s1' s2' /\ agree n1' n2' /\ shared ev1 = shared ev2.
@@ -335,7 +376,7 @@ Proof.
                   shared [e1] = shared [e2]).
   { intros q e1 e2 Q1 Q2 Q. unfold shared; simpl. rewrite Q1, Q2.
     destruct (same_unitb q a b) eqn:E; auto. apply same_unitb_spec in E. now rewrite Q. }
-  destruct s; try discriminate Hat; simpl in Hf; ands; simpl in H1, H2;
+  destruct s; try discriminate Hat; simpl in Hf; try discriminate Hf; ands; simpl in H1, H2;
     unfold with_int, with_bool, with_val in H1, H2; rewrite ?Hpp, ?Hl, ?Hz in H2;
     cases H1; try discriminate H1; cases H2; try discriminate H2;
     injection H1 as <- <- <- <-; injection H2 as <- <- <- <-; subst.
@@ -382,6 +423,10 @@ Proof.
     end.
   - vars Hx n1 n2. spec. subst. specialize (Hv Hin). injection Hv as -> -> -> ->.
     repeat split; auto using rel_refl.
+  (* call *)
+  - match goal with A : bind a _ _ _ _ _ = _, C : bind b _ _ _ _ _ = _ |- _ =>
+      destruct (bind_agree k1 k2 n1 n2 m1 m2 He Hn _ _ _ _ _ _ Hf A C) as [Hl' <-] end.
+    repeat split; auto. apply r_frame; auto using rel_refl.
 Qed.
 
 (** ** Steps of any statement *)
@@ -435,7 +480,7 @@ Ltac apart_l f1 f2 s1 s2 Hn Z1 Z2 :=
   refine (keeps_apart _ _ f1 f2 s1 s2 _ _ _ _ Done _ _ _ _ _ _ _ _ _ Hn _ _ _ Z1 Z2); [|discriminate|].
 
 Theorem step_keeps s1 : forall s2 k1 k2 u1 u2 n1 n2 m1 m2 s1' n1' m1' ev1 s2' n2' m2' ev2,
-  rel k1 k2 s1 s2 -> sfrag s1 = true -> sfrag s2 = true ->
+  rel k1 k2 s1 s2 -> sfrag s1 -> sfrag s2 ->
   pos_ok a k1 -> pos_ok b k2 -> sync k1 k2 -> agree n1 n2 ->
   nfrag n1 -> nfrag n2 -> glob m1 (gl m2) ->
   step a k1 u1 n1 m1 s1 = Next s1' n1' m1' ev1 -> step b k2 u2 n2 m2 s2 = Next s2' n2' m2' ev2 ->
@@ -445,6 +490,11 @@ Proof.
   revert u1 u2 n1 n2 m1 m2 s1' n1' m1' ev1 s2' n2' m2' ev2.
   induction R; intros u1 u2 l1 l2 m1 m2 s1' n1' m1' ev1 s2' n2' m2' ev2 F1 F2 P1 P2 Hs Hn G1 G2 Hg Z1 Z2.
   - left. eapply atomic_keeps; eauto.
+  - (* arrive *)
+    simpl in Z1, Z2. injection Z1 as <- <- <- <-; injection Z2 as <- <- <- <-. left. repeat split; auto using r_wait.
+  - (* wait: who is kept waiting has done nothing *)
+    simpl in Z1, Z2. destruct (r1 <? _), (r2 <? _);
+      injection Z1 as <- <- <- <-; injection Z2 as <- <- <- <-; unfold keeps; auto 6 using rel_refl, r_wait.
   - (* seq *)
     simpl in *. ands. apply rel_skip in R as R'.
     destruct (step a k1 u1 l1 m1 s1) as [|t1 o1 p1 e1| |] eqn:E1; try discriminate;
@@ -533,7 +583,7 @@ Proof.
       intros; one2.
     + injection Z1 as <- <- <- <-; injection Z2 as <- <- <- <-. left. repeat split; auto. apply rel_refl.
   - (* scope *)
-    simpl in *. apply andb_true_iff in F1 as [V1 F1]. apply andb_true_iff in F2 as [V2 F2].
+    simpl in *. destruct F1 as [V1 F1], F2 as [V2 F2].
     set (i1 := ups (hide hid l1) x (Some (q, v1))) in *. set (i2 := ups (hide hid l2) x (Some (q, v2))) in *.
     assert (Hi : agree i1 i2) by (apply agree_ups; auto; now apply agree_hide).
     assert (I1 : nfrag i1) by (apply nfrag_ups; auto; now apply nfrag_hide).
@@ -570,6 +620,36 @@ Proof.
         -- apply r_scope; auto. now apply (agree_get _ _ _ _ _ _ _ K2 Y1 X2).
         -- eapply agree_ext; [apply (restore_id hid x l1 (Some (q, v1))) | reflexivity |].
            apply agree_restore; auto.
+  - (* frame *)
+    simpl in F1, F2, Z1, Z2. destruct F1 as (N1 & O1 & F1), F2 as (N2 & _ & F2).
+    destruct (pleb q (pp k1)) eqn:Q1; [|discriminate]. destruct (pleb q (pp k2)) eqn:Q2; [|discriminate].
+    apply pleb_spec in Q1, Q2. destruct (unit_of_ok a k1 q Ha P1 Q1) as [U1 _]. destruct (unit_of_ok b k2 q Hb P2 Q2) as [U2 _].
+    destruct (step a (unit_of a q) u1 n1 m1 s1) as [|t1 o1 p1 e1| |] eqn:E1; try discriminate;
+    destruct (step b (unit_of b q) u2 n2 m2 s2) as [|t2 o2 p2 e2| |] eqn:E2; try discriminate;
+      injection Z1 as <- <- <- <-; injection Z2 as <- <- <- <-.
+    all: destruct (same_unitb q a b) eqn:S; [apply same_unitb_spec in S; pose proof (H S) as A; pose proof (H0 S) as R|].
+    all: try (assert (NU : ~ same_unit q a b) by (rewrite <- same_unitb_spec; congruence);
+              assert (NI1 : ~ inu a (unit_of a q) b) by (rewrite inu_same by auto; now destruct q);
+              assert (NI2 : ~ inu b (unit_of b q) a)
+                by (rewrite inu_same by auto; intros X; apply NU, same_unit_sym; now destruct q)).
+    + left. repeat split; auto using rel_refl, agree_back.
+    + left. repeat split; auto using rel_refl.
+      eapply agree_only1; [apply (only_back a b (unit_of a q)); auto; destruct q; apply ple_refl | auto |].
+      eapply agree_only2; [apply (only_back b a (unit_of b q)); auto; destruct q; apply ple_refl | auto | auto].
+    + apply step_done in E1. subst. apply rel_skip in R as [R _]. rewrite R in E2 by auto. discriminate.
+    + right; right. destruct (alone2 _ _ _ _ _ _ _ _ _ n2 U2 NI2 (agree_refl n2) E2) as [_ X].
+      repeat split; auto. apply r_frame; tauto.
+    + apply step_done in E2. subst. apply rel_skip in R as [_ R]. rewrite R in E1 by auto. discriminate.
+    + right; left. destruct (alone1 _ _ _ _ _ _ _ _ _ n1 U1 NI1 (agree_refl n1) E1) as [_ X].
+      repeat split; auto. apply r_frame; tauto.
+    + assert (SY : sync (unit_of a q) (unit_of b q)).
+      { unfold same_unit in S. destruct q as [h c]. repeat split; simpl; auto.
+        - destruct h; simpl in *; [destruct S as [_ ->] | rewrite S |]; auto.
+        - intros ->. apply S. }
+      destruct (H1 S _ _ _ _ _ _ _ _ _ _ _ _ _ _ F1 F2 U1 U2 SY A N1 N2 Hg E1 E2) as [(?&?&?)|[(?&?&?)|(?&?&?)]];
+        [left | right; left | right; right]; repeat split; auto; apply r_frame; auto.
+    + right; left. destruct (alone1 _ _ _ _ _ _ _ _ _ n1 U1 NI1 (agree_refl n1) E1) as [_ X].
+      repeat split; auto. apply r_frame; tauto.
 Qed.
 
 (** * Runs of one thread *)
@@ -597,7 +677,7 @@ Proof. intros H. inversion H; subst; auto. discriminate. Qed.
 (** What two runs from related states share: one shared history is a prefix of the other; it's the longer one if the run has
     finished; and if both have, the variables agree. *)
 Lemma runs_agree N : forall c1 c2 g s1 s2 n1 n2 h1 h2 t1 t2 l1 l2, c1 + c2 <= N ->
-  rel pos0 pos0 s1 s2 -> agree n1 n2 -> sfrag s1 = true -> sfrag s2 = true ->
+  rel pos0 pos0 s1 s2 -> agree n1 n2 -> sfrag s1 -> sfrag s2 ->
   nfrag n1 -> nfrag n2 ->
   run a g c1 s1 n1 h1 t1 l1 -> run b g c2 s2 n2 h2 t2 l2 ->
   (prefix (shared h1) (shared h2) \/ prefix (shared h2) (shared h1)) /\
@@ -622,8 +702,8 @@ Proof.
       * match goal with
         | A : step a _ _ _ _ s1 = Next ?u1 ?o1 _ ?e1, B : step b _ _ _ _ s2 = Next ?u2 ?o2 _ ?e2,
           A' : run a _ c _ _ _ _ _, B' : run b _ c0 _ _ _ _ _ |- _ =>
-            destruct (step_frag _ _ _ _ _ _ _ _ _ _ _ _ F1 G1 A) as (F1' & G1' & _);
-            destruct (step_frag _ _ _ _ _ _ _ _ _ _ _ _ F2 G2 B) as (F2' & G2' & _);
+            destruct (step_frag _ _ Hbody _ _ _ _ _ _ _ _ _ _ F1 G1 A) as (F1' & G1' & _);
+            destruct (step_frag _ _ Hbody _ _ _ _ _ _ _ _ _ _ F2 G2 B) as (F2' & G2' & _);
             assert (K : keeps pos0 pos0 s1 n1 s2 n2 u1 o1 e1 u2 o2 e2);
             [ eapply step_keeps; [eassumption|eassumption|eassumption|apply pos0_ok|apply pos0_ok|repeat split; auto; discriminate|
                 eassumption|exact G1|exact G2| |exact A|exact B]; globs |];

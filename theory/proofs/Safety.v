@@ -4,12 +4,13 @@ From Bundl Require Import Syntax Typing Step.
 Import ListNotations.
 
 Section Safety.
-Context {M : Machine}.
+Context {M : Machine} {Fs : Functions}.
 Variable D : site -> kind * bty * nat.
 
 Notation vty := (vty D).
 Notation sty := (sty D).
 Notation env_ok := (env_ok D).
+Notation fns_ok := (fns_ok D).
 Notation mem_ok := (mem_ok D).
 
 (** * Positions stay well formed and aligned *)
@@ -50,6 +51,21 @@ Qed.
 
 Lemma sub_down_pp th k h n : down (pp k) = Some (h, n) -> sub_down th k = Some (mkpos h n 0 (coord th h)).
 Proof. unfold sub_down. now intros ->. Qed.
+
+(** A unit of [q] inside one of the code's. *)
+Lemma unit_of_ok th k q : tid_ok th -> pos_ok th k -> ple q (pp k) ->
+  pos_ok th (unit_of th q) /\ Nat.divide (whole q) (base (unit_of th q)).
+Proof.
+  intros [Hb Ht] [Hp _] Hq. assert (Hn : snd q <> 0).
+  { intros E. unfold ple in Hq. rewrite E in Hq. destruct q as [[| |] n]; simpl in *;
+      destruct Hq as [[? [c Hc]]|[_ [c Hc]]]; lia. }
+  split.
+  - split; [now apply Nat.mod_upper_bound | split; [apply Nat.divide_factor_r |]]. simpl.
+    pose proof (Nat.div_mod_eq (coord th (fst q)) (snd q)). lia.
+  - unfold whole. destruct q as [h n]; simpl in *.
+    destruct h; simpl; [destruct (Nat.eqb_spec n T) as [->|] | destruct (Nat.eqb_spec n B) as [->|] |];
+      try apply Nat.divide_factor_r; rewrite Nat.div_small by (auto; lia); exists 0; auto.
+Qed.
 
 (** * Environments *)
 
@@ -128,6 +144,43 @@ Proof.
     destruct IHHe2 as [->|(v2 & -> & Hv2)]; auto. apply tyof_int in Hv2 as [z2 ->]. eauto.
 Qed.
 
+(** * Calls: the parameters get values of their types *)
+
+Lemma bind_safe th k G n m ps : env_ok G n -> mem_ok m -> NoDup (map pname ps) -> forall es,
+  Forall2 (arg_ty G (pp k)) es ps ->
+  bind th k n m ps es = AOob \/ exists n' outs, bind th k n m ps es = AVals n' outs /\ env_ok (ctx_of ps) n' /\
+    forall x y, In (x, y) outs ->
+      In x (map pname ps) /\ exists q1 q2 t, ctx_of ps x = Some (q1, t) /\ G y = Some (q2, t).
+Proof.
+  intros Hn Hm. induction ps as [|[[x q] t] ps IH]; intros Hd es Ha; inversion Ha; subst; simpl.
+  - right. eexists _, _. split; [reflexivity|]. split; [intros ? ? ?; discriminate | intros ? ? []].
+  - inversion Hd; subst. destruct (IH ltac:(assumption) _ ltac:(eassumption)) as [->|(n' & outs & -> & He & Ho)]; auto.
+    assert (Keep : forall z y, In (z, y) outs -> In z (x :: map pname ps) /\
+                     exists q1 q2 t', ups (ctx_of ps) x (Some (q, t)) z = Some (q1, t') /\ G y = Some (q2, t')).
+    { intros z y Hz. destruct (Ho _ _ Hz) as [Hin Hex]. split; [now right|]. unfold ups.
+      destruct (Nat.eqb_spec z x) as [->|]; auto. contradiction. }
+    match goal with H : arg_ty _ _ _ _ |- _ => inversion H; subst end.
+    + match goal with H : ety _ _ _ ?e _ |- _ =>
+        destruct (eval_safe th k q G n m e b H Hn Hm) as [->|(v & -> & <-)]; auto end.
+      right. eexists _, _. split; [reflexivity|]. split; auto. apply env_ok_ups; auto. constructor.
+    + match goal with H : G ?y = Some _ |- _ => destruct (Hn _ _ _ H) as (v & -> & Hv); inversion Hv; subst end;
+        rewrite (proj2 (peqb_spec _ _) eq_refl); right; eexists _, _; (split; [reflexivity|]);
+        (split; [now apply env_ok_ups|]);
+        intros z y' [[= <- <-]|Hz]; try now apply Keep.
+      all: split; [now left|]; unfold ups; rewrite Nat.eqb_refl; eauto.
+Qed.
+
+Lemma env_ok_back G Gf p n0 n outs : env_ok G n -> env_ok Gf n0 ->
+  (forall x y, In (x, y) outs -> exists q1 q2 t, Gf x = Some (q1, t) /\ G y = Some (q2, t)) ->
+  env_ok G (back p outs n0 n).
+Proof.
+  intros Hn H0. induction outs as [|[x y] outs IH]; intros Ho; auto. simpl.
+  assert (IH' : env_ok G (back p outs n0 n)) by (apply IH; intros; apply Ho; now right).
+  destruct (Ho x y (or_introl eq_refl)) as (q1 & q2 & t & Hx & Hy).
+  destruct (H0 _ _ _ Hx) as (v & -> & Hv). destruct (Hn _ _ _ Hy) as (w & -> & _).
+  destruct (pleb q2 p && peqb q1 q2); auto. eapply env_ok_set; eauto.
+Qed.
+
 (** * Statements: progress and preservation of one thread, together *)
 
 (** What a step of a well-typed statement may give. *)
@@ -176,6 +229,8 @@ Ltac bools :=
 
 Local Arguments down : simpl never.
 Local Arguments Nat.max : simpl never.
+
+Hypothesis Hfns : fns_ok.
 
 Theorem step_safe th : tid_ok th ->
   forall s G h n al m k u eta mu,
@@ -268,19 +323,28 @@ Proof.
     unfold pp in Hk; injection Hk as Hh Hn; subst. lookup x.
     rewrite (proj2 (peqb_spec _ _) eq_refl). bools. fold (pp k) in *. value e.
     repeat split; auto; try apply Hmu.
-    rewrite <- (Nat.add_0_r m). econstructor; [|eassumption]. constructor; auto.
+    rewrite <- (Nat.add_0_r m). econstructor; [|apply sty_meet; eassumption]. constructor; auto.
   - (* lower *)
     rewrite <- Hk in *. lookup x.
     match goal with H : down _ = Some _ |- _ => rewrite H end.
     rewrite (proj2 (peqb_spec _ _) eq_refl). value e.
     repeat split; auto; try apply Hmu.
-    rewrite <- (Nat.add_0_r m). econstructor; [|eassumption]. constructor; auto.
+    rewrite <- (Nat.add_0_r m). econstructor; [|apply sty_meet; eassumption]. constructor; auto.
   - (* claim *)
     unfold pp in Hk; injection Hk as Hh Hn; subst. lookup x.
     rewrite (proj2 (peqb_spec _ _) eq_refl).
     assert (Nat.divide n (base k)) by (eapply div_base; [eassumption | apply Hpos]). bools.
     repeat split; auto; try apply Hmu.
-    rewrite <- (Nat.add_0_r m). econstructor; [|constructor; eauto]. constructor; auto.
+    rewrite <- (Nat.add_0_r m). econstructor; [|apply sty_meet; constructor; eauto]. constructor; auto.
+  - (* call *)
+    rewrite <- Hk in *. match goal with H : fn _ = Some _ |- _ => rewrite H; destruct (Hfns _ _ H) as [Hd Hb] end. bools.
+    match goal with H : Forall2 _ _ _ |- _ =>
+      destruct (bind_safe th k G eta mu _ He Hmu Hd _ H) as [->|(n' & outs & -> & Hn & Ho)]; simpl; auto end.
+    split; auto. apply T_Frame with (ctx_of (params fd)); rewrite <- ?Hk; auto.
+    + intros x y Hin. now destruct (Ho _ _ Hin).
+    + eapply sty_more; eauto.
+  - (* arrive *) repeat split; auto; try apply Hmu. constructor.
+  - (* wait *) destruct (r <? _); repeat split; auto; try apply Hmu; constructor.
   - (* arm *)
     unfold pp in Hk; injection Hk as Hh Hn; subst.
     assert (Nat.divide n (base k)) by (eapply div_base; [eassumption | apply Hpos]). bools.
@@ -303,6 +367,13 @@ Proof.
     + destruct IH as (I1 & I2 & I3).
       destruct (I2 x q t) as (v' & -> & Hv'); [unfold ups; now rewrite Nat.eqb_refl|].
       repeat split; try apply I3; [econstructor; eauto | eapply env_ok_restore; eauto].
+  - (* frame *)
+    rewrite <- Hk in *. bools.
+    destruct (unit_of_ok th k q Hth Hpos ltac:(assumption)) as [Hp Hw].
+    assert (IH : good Gf (fst q) (snd q) (whole q) m s (step th (unit_of th q) u n mu s)) by (eapply IHs; eauto).
+    destruct (step th (unit_of th q) u n mu s); simpl in *; auto.
+    + repeat split; auto; try apply Hmu; [constructor | eapply env_ok_back; eauto].
+    + destruct IH as (I1 & I2 & I3). repeat split; auto; try apply I3. apply T_Frame with Gf; rewrite <- ?Hk; auto.
 Qed.
 
 (** * The machine *)

@@ -180,9 +180,6 @@ Proof.
   - auto.
 Qed.
 
-Lemma ord_agent a p b q : ord a p b q -> In a agents /\ In b agents.
-Proof. intro H; induction H; tauto. Qed.
-
 (* -- phases ------------------------------------------------------------------------------------------------------------- *)
 
 Definition all_did (M : state) (s : S) (n : nat) : Prop := forall a p, In (a, p) (arrivals s n) -> did M a p.
@@ -198,16 +195,6 @@ Proof.
     assert (Ic : In (c, r) (arrivals s m)) by (rewrite E; left; auto).
     apply (IH c r); [rewrite <- E; exact Ic | | exact J].
     eapply closed; [exact O | eapply phases; [exact Ic | exact I] | exact D].
-Qed.
-
-Lemma did_dec M a p : ok M -> In a agents -> {did M a p} + {~ did M a p}.
-Proof.
-  intros O T; destruct (in_dec path_dec p (map fst (tr a))) as [I|I].
-  - destruct (in_dec path_dec p (map fst (left M a))) as [J|J].
-    + right; intro D; apply in_map_iff in J; destruct J as ([q e] & <- & J); exact (not_both M a q e O T D J).
-    + left; apply in_map_iff in I; destruct I as ([q e] & <- & I); simpl in *.
-      destruct (did_or_left M a q e O T I) as [|K']; auto; exfalso; apply J; apply in_map_iff; exists (q, e); auto.
-  - right; intro D; destruct (did_in M a p D) as [e J]; apply I, in_map_iff; exists (p, e); auto.
 Qed.
 
 (* All phases below n have as many arrivals as they count to, if phase n has any. *)

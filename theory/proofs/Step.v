@@ -6,7 +6,10 @@ From Bundl Require Import Syntax.
 Import ListNotations.
 
 Section Step.
-Context {M : Machine}.
+Context {M : Machine} {Fs : Functions}.
+
+(** With [c] the checks are made; without them it is the semantics of compiled code (Erase). *)
+Variable c : bool.
 
 (** * Expressions: [Oob] is an index out of bounds, which the type system doesn't exclude *)
 
@@ -30,22 +33,22 @@ Definition kind_eqb (a b : kind) : bool :=
 Definition may_touch (l : kind) (p : persp) : bool := negb (is_shared l) || pleb p (Block, 1).
 
 (** Value of [e] for thread [th] at position [k] with demanded perspective [d]. *)
-Fixpoint eval (th : tid) (k : pos) (d : persp) (n : env) (m : mem) (e : expr) : eres :=
+Fixpoint eval_ (th : tid) (k : pos) (d : persp) (n : env) (m : mem) (e : expr) : eres :=
   match e with
   | EInt z => EVal (VInt z)
   | EBool b => EVal (VBool b)
   | EVar x => (* E-Var' *)
-      match n x with Some (q, VB v) => if pleb d q then EVal v else EStuck | _ => EStuck end
+      match n x with Some (q, VB v) => if negb c || pleb d q then EVal v else EStuck | _ => EStuck end
   | EId => (* E-Id' *)
-      if id_okb d (pp k) then EVal (VInt (Z.of_nat (offset th k / size d))) else EStuck
+      if negb c || id_okb d (pp k) then EVal (VInt (Z.of_nat (offset th k / size d))) else EStuck
   | ERead l x e1 => (* E-Arr-Access' *)
-      match eval th k d n m e1 with
+      match eval_ th k d n m e1 with
       | EVal (VInt i) =>
           match n x with
           | Some (q, VLoc len f) =>
-              if pleb d q && kind_eqb l Local then if inb i len then EVal (f i) else EOob else EStuck
+              if negb c || pleb d q && kind_eqb l Local then if inb i len then EVal (f i) else EOob else EStuck
           | Some (q, VArr l' st off len) =>
-              if pleb d q && kind_eqb l l' && may_touch l (pp k) then
+              if negb c || pleb d q && kind_eqb l l' && may_touch l (pp k) then
                 if inb (off + i) len then EVal (mread m th l st (off + i)) else EOob
               else EStuck
           | _ => EStuck
@@ -54,17 +57,17 @@ Fixpoint eval (th : tid) (k : pos) (d : persp) (n : env) (m : mem) (e : expr) : 
       | r => r
       end
   | EBop o e1 e2 =>
-      match eval th k d n m e1 with
+      match eval_ th k d n m e1 with
       | EVal (VInt a) =>
-          match eval th k d n m e2 with
+          match eval_ th k d n m e2 with
           | EVal (VInt b) => EVal (VInt (do_bop o a b)) | EVal _ => EStuck | r => r end
       | EVal _ => EStuck
       | r => r
       end
   | ECmp o e1 e2 =>
-      match eval th k d n m e1 with
+      match eval_ th k d n m e1 with
       | EVal (VInt a) =>
-          match eval th k d n m e2 with
+          match eval_ th k d n m e2 with
           | EVal (VInt b) => EVal (VBool (do_cmp o a b)) | EVal _ => EStuck | r => r end
       | EVal _ => EStuck
       | r => r
@@ -73,7 +76,7 @@ Fixpoint eval (th : tid) (k : pos) (d : persp) (n : env) (m : mem) (e : expr) : 
 
 (** * Statements
 
-    Each step says what it did, with the perspective at which it did it: a variable or view set, a cell stored, a branch
+    Each step_ says what it did, with the perspective at which it did it: a variable or view set, a cell stored, a branch
     taken, a collective entered. Nothing reads these events; uniformity is stated with them. *)
 Inductive event :=
 | EvSet (q : persp) (x : name) (v : val)
@@ -85,7 +88,7 @@ Definition ev_persp (e : event) : persp :=
 
 Inductive res := Done | Next (s : stmt) (n : env) (m : mem) (ev : list event) | Oob | Stuck.
 
-(** Step of a statement from the step of the sub-statement that this thread runs. *)
+(** Step of a statement from the step_ of the sub-statement that this thread runs. *)
 Definition inside (f : stmt -> stmt) (n : env) (m : mem) (r : res) : res :=
   match r with
   | Done => Next SSkip n m []
@@ -100,55 +103,106 @@ Definition with_int (r : eres) (f : Z -> res) : res :=
 Definition with_bool (r : eres) (f : bool -> res) : res :=
   with_val r (fun v => match v with VBool b => f b | _ => Stuck end).
 
-(** [step th k u n m s]: thread [th] at position [k] holds [u] bytes of shared memory and runs [s]. *)
-Fixpoint step (th : tid) (k : pos) (u : nat) (n : env) (m : mem) (s : stmt) : res :=
+(** A call binds the parameters, in an environment of their own. An array comes as it is: a view; or a local one, whose
+    elements are copied back at the end, if the function's code may write them. No array is passed twice, so that is as if the
+    caller's had been used. *)
+Inductive ares := AVals (n : env) (outs : list (name * name)) | AOob | AStuck.
+
+Fixpoint bind_ (th : tid) (k : pos) (n : env) (m : mem) (ps : list (name * persp * ty)) (es : list expr) : ares :=
+  match ps, es with
+  | [], [] => AVals (fun _ => None) []
+  | (x, q, t) :: ps, e :: es =>
+      match bind_ th k n m ps es with
+      | AVals n' outs =>
+          match t, e with
+          | TBase _, _ =>
+              match eval_ th k q n m e with
+              | EVal v => AVals (ups n' x (Some (q, VB v))) outs | EOob => AOob | EStuck => AStuck end
+          | TArr _ _, EVar y =>
+              match n y with
+              | Some (q', VLoc len f) =>
+                  if negb c || peqb q' q then AVals (ups n' x (Some (q, VLoc len f))) ((x, y) :: outs) else AStuck
+              | Some (q', VArr l st off len) =>
+                  if negb c || peqb q' q then AVals (ups n' x (Some (q, VArr l st off len))) ((x, y) :: outs) else AStuck
+              | _ => AStuck
+              end
+          | _, _ => AStuck
+          end
+      | r => r
+      end
+  | _, _ => AStuck
+  end.
+
+Fixpoint back (p : persp) (outs : list (name * name)) (n0 n : env) : env :=
+  match outs with
+  | [] => n
+  | (x, y) :: outs =>
+      match n0 x, n y with
+      | Some (q0, v), Some (q, _) =>
+          if pleb q p && peqb q0 q then ups (back p outs n0 n) y (Some (q, v)) else back p outs n0 n
+      | _, _ => back p outs n0 n
+      end
+  end.
+
+(** The place of a thread in its unit of [q]. *)
+Definition unit_of (th : tid) (q : persp) : pos :=
+  let c := coord th (fst q) in mkpos (fst q) (snd q) (c / snd q * snd q) (c mod snd q).
+
+(** Which unit runs the code: its block, if it is one of threads, and where it starts. *)
+Definition unit_id (th : tid) (k : pos) : nat * nat := (match lv k with Thread => fst th | _ => 0 end, base k).
+
+(** How often a barrier has gone off: each time that as many threads have arrived as the unit has. *)
+Definition rounds (th : tid) (k : pos) (m : mem) (x : name) : nat := br m x (pp k) (unit_id th k) / size (pp k).
+
+(** [step_ th k u n m s]: thread [th] at position [k] holds [u] bytes of shared memory and runs [s]. *)
+Fixpoint step_ (th : tid) (k : pos) (u : nat) (n : env) (m : mem) (s : stmt) : res :=
   match s with
   | SSkip => Done
   | SSeq s1 s2 =>
-      match step th k u n m s1 with
+      match step_ th k u n m s1 with
       | Done => Next s2 n m []                                            (* S-Seq-Done *)
       | Next s1' n' m' ev => Next (SSeq s1' s2) n' m' ev                  (* S-Seq-First *)
       | r => r
       end
   | SSplit n1 n2 s1 s2 =>
-      if (n1 + n2 <=? sz k) && dvdb n1 (base k) && dvdb (Nat.max 1 n2) (base k + n1) then
+      if negb c || (n1 + n2 <=? sz k) && dvdb n1 (base k) && dvdb (Nat.max 1 n2) (base k + n1) then
         if idx k <? n1 then                                               (* S-Split-Left, -Done *)
-          inside (fun s' => SSplit n1 n2 s' s2) n m (step th (sub_left k n1) u n m s1)
+          inside (fun s' => SSplit n1 n2 s' s2) n m (step_ th (sub_left k n1) u n m s1)
         else if idx k <? n1 + n2 then                                     (* S-Split-Right, -Done *)
-          inside (fun s' => SSplit n1 n2 s1 s') n m (step th (sub_right k n1 n2) u n m s2)
+          inside (fun s' => SSplit n1 n2 s1 s') n m (step_ th (sub_right k n1 n2) u n m s2)
         else Next SSkip n m []                                            (* S-Split-None *)
       else Stuck
   | SDestruct s =>                                                        (* S-Destruct-Block, -Grid, -Done *)
       match sub_down th k with
-      | Some k' => inside SDestruct n m (step th k' u n m s)
+      | Some k' => inside SDestruct n m (step_ th k' u n m s)
       | None => Stuck
       end
   | SGroup q s =>                                                         (* S-Group, -Done *)
-      if dvdb q (sz k) && dvdb (sz k / q) (base k) then
-        inside (SGroup q) n m (step th (sub_group k (sz k / q)) u n m s)
+      if negb c || dvdb q (sz k) && dvdb (sz k / q) (base k) then
+        inside (SGroup q) n m (step_ th (sub_group k (sz k / q)) u n m s)
       else Stuck
   | SAssign x e =>                                                        (* S-Assn' *)
       match n x with
       | Some (q, VB _) =>
-          if pleb q (pp k) then
-            with_val (eval th k q n m e) (fun v => Next SSkip (ups n x (Some (q, VB v))) m [EvSet q x (VB v)])
+          if negb c || pleb q (pp k) then
+            with_val (eval_ th k q n m e) (fun v => Next SSkip (ups n x (Some (q, VB v))) m [EvSet q x (VB v)])
           else Stuck
       | _ => Stuck
       end
   | SStore l x e1 e2 =>                                                   (* S-Arr-Assn' *)
       match n x with
       | Some (q, VLoc len f) =>
-          if pleb q (pp k) && kind_eqb l Local then
-            with_int (eval th k q n m e1) (fun i =>
-            with_val (eval th k q n m e2) (fun v =>
+          if negb c || pleb q (pp k) && kind_eqb l Local then
+            with_int (eval_ th k q n m e1) (fun i =>
+            with_val (eval_ th k q n m e2) (fun v =>
               if inb i len then
                 Next SSkip (ups n x (Some (q, VLoc len (upz f i v)))) m [EvSet q x (VLoc len (upz f i v))]
               else Oob))
           else Stuck
       | Some (q, VArr l' st off len) =>
-          if pleb q (pp k) && kind_eqb l l' && may_touch l (pp k) then
-            with_int (eval th k q n m e1) (fun i =>
-            with_val (eval th k q n m e2) (fun v =>
+          if negb c || pleb q (pp k) && kind_eqb l l' && may_touch l (pp k) then
+            with_int (eval_ th k q n m e1) (fun i =>
+            with_val (eval_ th k q n m e2) (fun v =>
               if inb (off + i) len then
                 Next SSkip n (mwrite m th l st (off + i) v) [EvStore q l st (off + i) v]
               else Oob))
@@ -156,11 +210,11 @@ Fixpoint step (th : tid) (k : pos) (u : nat) (n : env) (m : mem) (s : stmt) : re
       | _ => Stuck
       end
   | SDecl x q _ e s =>                                                    (* S-Decl *)
-      if pleb q (pp k) then
-        with_val (eval th k q n m e) (fun v => Next (SScope None x q (VB v) 0 s) n m [EvSet q x (VB v)])
+      if negb c || pleb q (pp k) then
+        with_val (eval_ th k q n m e) (fun v => Next (SScope None x q (VB v) 0 s) n m [EvSet q x (VB v)])
       else Stuck
   | SLocal x q b len s =>                                                 (* S-Alloc-Local *)
-      if pleb q (pp k) then
+      if negb c || pleb q (pp k) then
         let v := VLoc len (fun _ => zero b) in Next (SScope None x q v 0 s) n m [EvSet q x v]
       else Stuck
   | SAlloc l x b len st s =>
@@ -169,51 +223,75 @@ Fixpoint step (th : tid) (k : pos) (u : nat) (n : env) (m : mem) (s : stmt) : re
       | Local => Stuck
       | Global => Next (SScope None x (pp k) v 0 s) n m [EvEnter (pp k) x; EvSet (pp k) x v]  (* S-Alloc-Global *)
       | Shared =>                                                                     (* S-Alloc-Shared *)
-          if peqb (pp k) (Block, 1) && (u + bytes b len <=? SMEM) then
+          if negb c || peqb (pp k) (Block, 1) && (u + bytes b len <=? SMEM) then
             Next (SScope None x (pp k) v (bytes b len) s) n m [EvEnter (pp k) x; EvSet (pp k) x v]
           else Stuck
       end
   | SIf e s1 s2 =>                                                        (* S-If-True, S-If-False *)
-      with_bool (eval th k (pp k) n m e) (fun b => Next (if b then s1 else s2) n m [EvIf (pp k) b])
+      with_bool (eval_ th k (pp k) n m e) (fun b => Next (if b then s1 else s2) n m [EvIf (pp k) b])
   | SWhile e s => Next (SIf e (SSeq s (SWhile e s)) SSkip) n m []          (* S-While *)
-  | SPartition x y c e s =>                                               (* S-Partition' *)
+  | SPartition x y n' e s =>                                               (* S-Partition' *)
       match n x with
       | Some (q, VArr l st off len) =>
-          let q' := (lv k, sz k / c) in
-          if peqb q (pp k) && dvdb c (sz k) then
-            with_int (eval th k q' n m e) (fun i =>
+          let q' := (lv k, sz k / n') in
+          if negb c || peqb q (pp k) && dvdb n' (sz k) then
+            with_int (eval_ th k q' n m e) (fun i =>
               let v := VArr l st (off + i) len in
-              Next (SScope (Some x) y q' v 0 s) n m [EvEnter (pp k) x; EvSet q' y v])
+              Next (SScope (Some x) y q' v 0 (meet x s)) n m [EvEnter (pp k) x; EvSet q' y v])
           else Stuck
       | _ => Stuck
       end
   | SLower x y e s =>                                                     (* S-Lower' *)
       match n x, down (pp k) with
       | Some (q, VArr l st off len), Some q' =>
-          if peqb q (pp k) then
-            with_int (eval th k q' n m e) (fun i =>
+          if negb c || peqb q (pp k) then
+            with_int (eval_ th k q' n m e) (fun i =>
               let v := VArr l st (off + i) len in
-              Next (SScope (Some x) y q' v 0 s) n m [EvEnter (pp k) x; EvSet q' y v])
+              Next (SScope (Some x) y q' v 0 (meet x s)) n m [EvEnter (pp k) x; EvSet q' y v])
           else Stuck
       | _, _ => Stuck
       end
   | SClaim x y n' a s =>                                                  (* S-Claim' *)
       match n x with
       | Some (q, VArr l st off len) =>
-          if peqb q (pp k) && dvdb n' (sz k) && dvdb n' (base k) && (a * n' + n' <=? sz k) then
+          if negb c || peqb q (pp k) && dvdb n' (sz k) && dvdb n' (base k) && (a * n' + n' <=? sz k) then
             let v := VArr l st off len in
-            Next (SScope (Some x) y (lv k, n') v 0 (SArm n' a s)) n m [EvEnter (pp k) x; EvSet (lv k, n') y v]
+            Next (SScope (Some x) y (lv k, n') v 0 (meet x (SArm n' a s))) n m [EvEnter (pp k) x; EvSet (lv k, n') y v]
           else Stuck
       | _ => Stuck
       end
+  | SCall f es =>                                                         (* S-Function-Call *)
+      match fn f with
+      | Some fd =>
+          if negb c || pleb (fpersp fd) (pp k) then
+            match bind_ th k n m (params fd) es with
+            | AVals n' outs => Next (SFrame (fpersp fd) outs n' (fbody fd)) n m []
+            | AOob => Oob
+            | AStuck => Stuck
+            end
+          else Stuck
+      | None => Stuck
+      end
+  | SFrame q outs n0 s =>                                                 (* S-Frame, -Done *)
+      if negb c || pleb q (pp k) then
+        match step_ th (unit_of th q) u n0 m s with
+        | Done => Next SSkip (back q outs n0 n) m []
+        | Next s' n' m' ev => Next (SFrame q outs n' s') n m' ev
+        | r => r
+        end
+      else Stuck
+  | SSync x =>                                                            (* S-Arrive *)
+      Next (SWait x (rounds th k m x)) n (arrive m x (pp k) (unit_id th k)) []
+  | SWait x r =>                                                          (* S-Sync-Wait-Done, -Spin *)
+      if r <? rounds th k m x then Next SSkip n m [] else Next (SWait x r) n m []
   | SArm n' a s =>
-      if dvdb n' (base k) && (a * n' + n' <=? sz k) then
+      if negb c || dvdb n' (base k) && (a * n' + n' <=? sz k) then
         if (a * n' <=? idx k) && (idx k <? a * n' + n') then
-          inside (SArm n' a) n m (step th (sub_arm k n' a) u n m s)
+          inside (SArm n' a) n m (step_ th (sub_arm k n' a) u n m s)
         else Next SSkip n m []
       else Stuck
   | SScope hid x q v cost s =>
-      match step th k (u + cost) (ups (hide hid n) x (Some (q, v))) m s with
+      match step_ th k (u + cost) (ups (hide hid n) x (Some (q, v))) m s with
       | Done => Next SSkip n m []
       | Next s' n' m' ev =>
           match n' x with
@@ -237,25 +315,25 @@ Definition upt (P : tid -> tstate) (th : tid) (t : tstate) : tid -> tstate :=
   fun th' => if tid_eqb th' th then t else P th'.
 
 (** S-Program: thread [th] takes a step. *)
-Inductive mstep (th : tid) : state -> state -> Prop :=
+Inductive mstep_ (th : tid) : state -> state -> Prop :=
 | M_Step P m s n h s' n' m' ev :
-    tid_ok th -> P th = Run s n h -> step th pos0 0 n m s = Next s' n' m' ev ->
-    mstep th (mkstate P m) (mkstate (upt P th (Run s' n' (h ++ ev))) m')
+    tid_ok th -> P th = Run s n h -> step_ th pos0 0 n m s = Next s' n' m' ev ->
+    mstep_ th (mkstate P m) (mkstate (upt P th (Run s' n' (h ++ ev))) m')
 | M_Oob P m s n h :
-    tid_ok th -> P th = Run s n h -> step th pos0 0 n m s = Oob ->
-    mstep th (mkstate P m) (mkstate (upt P th (Trap h)) m).
+    tid_ok th -> P th = Run s n h -> step_ th pos0 0 n m s = Oob ->
+    mstep_ th (mkstate P m) (mkstate (upt P th (Trap h)) m).
 
-Inductive reach (A : state) : state -> Prop :=
-| R_refl : reach A A
-| R_step th S S' : reach A S -> mstep th S S' -> reach A S'.
+Inductive reach_ (A : state) : state -> Prop :=
+| R_refl : reach_ A A
+| R_step th S S' : reach_ A S -> mstep_ th S S' -> reach_ A S'.
 
 (** Every thread starts the program at the grid, with its own copy of the arguments. *)
 Definition init (s : stmt) (n : env) (m : mem) : state := mkstate (fun _ => Run s n []) m.
 
 Definition finished (t : tstate) : Prop := match t with Run SSkip _ _ => True | _ => False end.
 Definition trapped (t : tstate) : Prop := match t with Trap _ => True | _ => False end.
-Definition stuck (m : mem) (th : tid) (t : tstate) : Prop :=
-  match t with Run s n _ => step th pos0 0 n m s = Stuck | _ => False end.
+Definition stuck_ (m : mem) (th : tid) (t : tstate) : Prop :=
+  match t with Run s n _ => step_ th pos0 0 n m s = Stuck | _ => False end.
 
 Lemma tid_eqb_spec a b : tid_eqb a b = true <-> a = b.
 Proof.
@@ -264,3 +342,10 @@ Proof.
 Qed.
 
 End Step.
+
+Notation eval := (eval_ true).
+Notation bind := (bind_ true).
+Notation step := (step_ true).
+Notation mstep := (mstep_ true).
+Notation reach := (reach_ true).
+Notation stuck := (stuck_ true).

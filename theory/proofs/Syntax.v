@@ -147,7 +147,8 @@ Inductive val :=
 | VLoc (len : nat) (f : Z -> bval)
 | VArr (l : kind) (st : site) (off : Z) (len : nat).
 
-Record mem := mkmem { gl : site -> Z -> bval; sh : nat -> site -> Z -> bval }.
+(** [br x q u]: how many have arrived at the barrier [x] of the unit [u] of perspective [q], ever. *)
+Record mem := mkmem { gl : site -> Z -> bval; sh : nat -> site -> Z -> bval; br : name -> persp -> nat * nat -> nat }.
 
 Definition ups {A} (f : nat -> A) (x : nat) (a : A) : nat -> A := fun y => if y =? x then a else f y.
 Definition upz {A} (f : Z -> A) (x : Z) (a : A) : Z -> A := fun y => if (y =? x)%Z then a else f y.
@@ -157,10 +158,14 @@ Definition mread (m : mem) (th : tid) (l : kind) (st : site) (i : Z) : bval :=
   match l with Global => gl m st i | Shared => sh m (fst th) st i | Local => VInt 0 end.
 Definition mwrite (m : mem) (th : tid) (l : kind) (st : site) (i : Z) (v : bval) : mem :=
   match l with
-  | Global => mkmem (ups (gl m) st (upz (gl m st) i v)) (sh m)
-  | Shared => mkmem (gl m) (ups (sh m) (fst th) (ups (sh m (fst th)) st (upz (sh m (fst th) st) i v)))
+  | Global => mkmem (ups (gl m) st (upz (gl m st) i v)) (sh m) (br m)
+  | Shared => mkmem (gl m) (ups (sh m) (fst th) (ups (sh m (fst th)) st (upz (sh m (fst th) st) i v))) (br m)
   | Local => m
   end.
+
+Definition arrive (m : mem) (x : name) (q : persp) (u : nat * nat) : mem :=
+  mkmem (gl m) (sh m) (fun x' q' u' =>
+    (if (x' =? x) && peqb q' q && ((fst u' =? fst u) && (snd u' =? snd u)) then 1 else 0) + br m x' q' u').
 
 (** The local memory of a thread: variables, each with its perspective. *)
 Definition env : Type := name -> option (persp * val).
@@ -195,10 +200,25 @@ Inductive stmt :=
 | SPartition (x y : name) (c : nat) (e : expr) (s : stmt)         (* x into y by c, offset e, in s *)
 | SLower (x y : name) (e : expr) (s : stmt)
 | SClaim (x y : name) (n a : nat) (s : stmt)                      (* the a-th sub-unit of size n runs s *)
-(* The two below arise only while a program runs. *)
+| SCall (f : nat) (es : list expr)                                (* the f-th function *)
+(* Those below arise only while a program runs. *)
+| SSync (x : name)                                                (* arrive at the barrier x of the unit *)
+| SWait (x : name) (r : nat)                                      (* until it has gone off more than [r] times *)
 | SArm (n a : nat) (s : stmt)                                     (* only the a-th sub-unit of size n runs s *)
-| SScope (hid : option name) (x : name) (q : persp) (v : val) (cost : nat) (s : stmt).
+| SScope (hid : option name) (x : name) (q : persp) (v : val) (cost : nat) (s : stmt)
    (* [s] in the scope of x = v at q; [hid] cannot be used in it; it holds [cost] bytes of shared memory *)
+| SFrame (q : persp) (outs : list (name * name)) (n : env) (s : stmt).
+   (* a call under way: [s], with variables [n] of its own, run by each unit of [q]; [outs]: parameters that are arrays, with
+      the caller's names of them *)
+
+(** Around what is done with parts of [x], the unit that has it meets. *)
+Definition meet (x : name) (s : stmt) : stmt := SSeq (SSync x) (SSeq s (SSync x)).
+
+(** A function: its parameters, each with its perspective and type; the perspective of its code; how many bytes of shared
+    memory it may allocate; its body. A program has a table of them. *)
+Record func := mkfunc { params : list (name * persp * ty); fpersp : persp; fbytes : nat; fbody : stmt }.
+Class Functions := fn : nat -> option func.
+Definition pname (p : name * persp * ty) : name := fst (fst p).
 
 Definition hide {A} (hid : option name) (g : name -> option A) : name -> option A :=
   match hid with Some z => ups g z None | None => g end.
@@ -210,7 +230,7 @@ Fixpoint live (s : stmt) : nat :=
   match s with
   | SSeq s1 s2 | SSplit _ _ s1 s2 | SIf _ s1 s2 => Nat.max (live s1) (live s2)
   | SDestruct s | SGroup _ s | SDecl _ _ _ _ s | SLocal _ _ _ _ s | SAlloc _ _ _ _ _ s | SWhile _ s
-  | SPartition _ _ _ _ s | SLower _ _ _ s | SClaim _ _ _ _ s | SArm _ _ s => live s
+  | SPartition _ _ _ _ s | SLower _ _ _ s | SClaim _ _ _ _ s | SArm _ _ s | SFrame _ _ _ s => live s
   | SScope _ _ _ _ c s => c + live s
-  | SSkip | SAssign _ _ | SStore _ _ _ _ => 0
+  | SSkip | SAssign _ _ | SStore _ _ _ _ | SCall _ _ | SSync _ | SWait _ _ => 0
   end.

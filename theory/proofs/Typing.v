@@ -1,9 +1,10 @@
 (** The corrected typing rules. Names in comments are those of the rules (a prime: corrected). *)
 From Coq Require Import Arith ZArith List Bool Lia.
 From Bundl Require Import Syntax.
+Import ListNotations.
 
 Section Typing.
-Context {M : Machine}.
+Context {M : Machine} {Fs : Functions}.
 
 (** What is known of each allocation: kind, type and number of elements. *)
 Variable D : site -> kind * bty * nat.
@@ -29,6 +30,37 @@ Inductive vty : val -> ty -> Prop :=
 | V_Base v : vty (VB v) (TBase (tyof v))
 | V_Local len f b : (forall i, tyof (f i) = b) -> vty (VLoc len f) (TArr Local b)
 | V_Array l st off len b : l <> Local -> D st = (l, b, len) -> vty (VArr l st off len) (TArr l b).
+
+(** * Environments and memories agree with their typing (G-Int ... G-Global, V-Array) *)
+
+Definition env_ok (G : ctx) (n : env) : Prop :=
+  forall x q t, G x = Some (q, t) -> exists v, n x = Some (q, v) /\ vty v t.
+
+Definition mem_ok (m : mem) : Prop :=
+  (forall st i b len, D st = (Global, b, len) -> tyof (gl m st i) = b) /\
+  (forall blk st i b len, D st = (Shared, b, len) -> tyof (sh m blk st i) = b).
+
+(** * Statements *)
+
+(** Where every unit of a perspective starts: at a multiple of this. *)
+Definition whole (q : persp) : nat :=
+  match fst q with Grid => 0 | h => if snd q =? tile h then 0 else snd q end.
+
+Fixpoint ctx_of (ps : list (name * persp * ty)) : ctx :=
+  match ps with [] => fun _ => None | (x, q, t) :: ps => ups (ctx_of ps) x (Some (q, t)) end.
+
+(** An argument: a scalar, equal over each unit of the parameter's perspective; or an array at exactly that. *)
+Inductive arg_ty (G : ctx) (p : persp) : expr -> name * persp * ty -> Prop :=
+| A_Scalar e x q b : ety G p q e b -> arg_ty G p e (x, q, TBase b)
+| A_Array y x q l b : G y = Some (q, TArr l b) -> arg_ty G p (EVar y) (x, q, TArr l b).
+
+(** The arrays that are passed. *)
+Fixpoint passed (es : list expr) (ps : list (name * persp * ty)) : list name :=
+  match es, ps with
+  | EVar y :: es, (_, _, TArr _ _) :: ps => y :: passed es ps
+  | _ :: es, _ :: ps => passed es ps
+  | _, _ => []
+  end.
 
 (** [G |-^(h,n)_m s], where [al] is the known alignment of the unit's start: it is a multiple of [al]; 0 stands for a unit
     that starts at 0. [m]: bytes of shared memory that [s] may still allocate. *)
@@ -77,6 +109,15 @@ Inductive sty : ctx -> level -> nat -> nat -> nat -> stmt -> Prop :=
     G x = Some ((h, n), TArr l b) -> l <> Local -> Nat.divide n' n -> a * n' + n' <= n ->
     sty (ups (ups G x None) y (Some ((h, n'), TArr l b))) h n' (Nat.gcd al (a * n')) m s ->
     sty G h n al m (SClaim x y n' a s)
+| T_Call' G h n al m f fd es : (* T-Call' *)
+    fn f = Some fd -> ple (fpersp fd) (h, n) -> Forall2 (arg_ty G (h, n)) es (params fd) ->
+    NoDup (passed es (params fd)) -> fbytes fd <= m -> sty G h n al m (SCall f es)
+| T_Frame G h n al m q outs eta Gf s : (* run time: a call under way *)
+    ple q (h, n) -> env_ok Gf eta ->
+    (forall x y, In (x, y) outs -> exists q1 q2 t, Gf x = Some (q1, t) /\ G y = Some (q2, t)) ->
+    sty Gf (fst q) (snd q) (whole q) m s -> sty G h n al m (SFrame q outs eta s)
+| T_Sync G h n al m x : sty G h n al m (SSync x)
+| T_Wait G h n al m x r : sty G h n al m (SWait x r)
 | T_Arm G h n al m n' a s : (* run time: the arm of a claim *)
     Nat.divide n' n -> a * n' + n' <= n -> sty G h n' (Nat.gcd al (a * n')) m s ->
     sty G h n al m (SArm n' a s)
@@ -84,20 +125,21 @@ Inductive sty : ctx -> level -> nat -> nat -> nat -> stmt -> Prop :=
     vty v t -> sty (ups (hide hid G) x (Some (q, t))) h n al m s ->
     sty G h n al (m + cost) (SScope hid x q v cost s).
 
-(** * Environments and memories agree with their typing (G-Int ... G-Global, V-Array) *)
+(** V-Function: a body has a type where it knows its parameters alone. *)
+Definition fun_ok (fd : func) : Prop :=
+  NoDup (map pname (params fd)) /\
+  sty (ctx_of (params fd)) (fst (fpersp fd)) (snd (fpersp fd)) (whole (fpersp fd)) (fbytes fd) (fbody fd).
+Definition fns_ok : Prop := forall f fd, fn f = Some fd -> fun_ok fd.
 
-Definition env_ok (G : ctx) (n : env) : Prop :=
-  forall x q t, G x = Some (q, t) -> exists v, n x = Some (q, v) /\ vty v t.
-
-Definition mem_ok (m : mem) : Prop :=
-  (forall st i b len, D st = (Global, b, len) -> tyof (gl m st i) = b) /\
-  (forall blk st i b len, D st = (Shared, b, len) -> tyof (sh m blk st i) = b).
+Lemma sty_meet G h n al m x s : sty G h n al m s -> sty G h n al m (meet x s).
+Proof. intros. constructor; constructor; auto; constructor. Qed.
 
 (** Less need of shared memory is never worse. *)
 Lemma sty_more G h n al m s : sty G h n al m s -> forall m', m <= m' -> sty G h n al m' s.
 Proof.
   induction 1; intros m' Hm; try (econstructor; eauto; fail).
   - replace m' with ((m' - bytes b len) + bytes b len) by lia. econstructor; eauto. apply IHsty; lia.
+  - econstructor; eauto. lia.
   - replace m' with ((m' - cost) + cost) by lia. econstructor; eauto. apply IHsty; lia.
 Qed.
 

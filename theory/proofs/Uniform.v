@@ -6,13 +6,14 @@ From Bundl Require Import Syntax Typing Step Safety Units Pair.
 Import ListNotations.
 
 Section Uniform.
-Context {M : Machine}.
+Context {M : Machine} {Fs : Functions}.
 Variable rg : name -> bool.
 Variable ro : site -> bool.
 Notation run := (run ro).
 Notation runs_agree := (runs_agree rg ro).
 Local Notation sfrag := (Units.sfrag rg ro).
 Local Notation nfrag := (Units.nfrag rg ro).
+Hypothesis Hbody : fns_frag rg ro.
 Local Notation glob m g := (forall st, ro st = true -> gl m st = g st) (only parsing).
 Ltac globs :=
   let st := fresh in let Hr := fresh in intros st Hr;
@@ -32,16 +33,16 @@ Qed.
 Definition hist (t : tstate) : list event := match t with Run _ _ h => h | Trap h => h end.
 
 (** Every thread of a reachable state has run from the start on its own, stores to shared memory apart. *)
-Lemma reach_run s n m S : sfrag s = true -> nfrag n -> reach (init s n m) S ->
+Lemma reach_run s n m S : sfrag s -> nfrag n -> reach (init s n m) S ->
   glob (memory S) (gl m) /\
-  forall th, exists c s' n', run th (gl m) c s n (hist (pool S th)) s' n' /\ sfrag s' = true /\ nfrag n' /\
+  forall th, exists c s' n', run th (gl m) c s n (hist (pool S th)) s' n' /\ sfrag s' /\ nfrag n' /\
     match pool S th with Run s1 n1 _ => s1 = s' /\ n1 = n' | Trap _ => True end.
 Proof.
   intros Hf Hn HR. induction HR as [|th S S' HR [IHg IH] Hst].
   - split; auto. intros th. exists 0, s, n. repeat split; auto. constructor.
   - inversion Hst; subst; simpl in *.
     + destruct (IH th) as (c & s'' & n'' & R & F & G & E). rewrite H0 in *. destruct E as [<- <-].
-      destruct (step_frag _ _ _ _ _ _ _ _ _ _ _ _ F G H1) as (F' & G' & Hg). split; [globs|].
+      destruct (step_frag _ _ Hbody _ _ _ _ _ _ _ _ _ _ F G H1) as (F' & G' & Hg). split; [globs|].
       intros th'. unfold upt. destruct (tid_eqb th' th) eqn:E; [|apply IH].
       apply tid_eqb_spec in E as ->. exists (Datatypes.S c), s', n'. repeat split; auto.
       simpl in *. eapply run_snoc; eauto.
@@ -64,19 +65,16 @@ Qed.
 Lemma prefix_filter {A} (f : A -> bool) l l' : prefix l l' -> prefix (filter f l) (filter f l').
 Proof. intros [w ->]. exists (filter f w). apply filter_app. Qed.
 
-Lemma agree_refl a b n : agree a b n n.
-Proof. intros x. destruct (n x) as [[q v]|]; auto. Qed.
-
 (** Uniformity: in every reachable state, of two threads of one unit of [q], one's history at [q] (variables set, branches
     taken, collectives entered, cells stored) is a prefix of the other's. *)
 Theorem uniformity s n m S a b q :
-  sfrag s = true -> nfrag n -> reach (init s n m) S -> tid_ok a -> tid_ok b -> same_unit q a b ->
+  sfrag s -> nfrag n -> reach (init s n m) S -> tid_ok a -> tid_ok b -> same_unit q a b ->
   prefix (at_persp q (hist (pool S a))) (at_persp q (hist (pool S b))) \/
   prefix (at_persp q (hist (pool S b))) (at_persp q (hist (pool S a))).
 Proof.
   intros Hf Hn HR Ha Hb Hq. destruct (reach_run _ _ _ _ Hf Hn HR) as [_ H].
   destruct (H a) as (c1 & s1 & n1 & R1 & _). destruct (H b) as (c2 & s2 & n2 & R2 & _).
-  destruct (runs_agree a b Ha Hb (c1 + c2) c1 c2 _ _ _ _ _ _ _ _ _ _ _ (le_n _) (rel_refl a b s pos0 pos0)
+  destruct (runs_agree Hbody a b Ha Hb (c1 + c2) c1 c2 _ _ _ _ _ _ _ _ _ _ _ (le_n _) (rel_refl a b s pos0 pos0)
               (agree_refl a b n) Hf Hf Hn Hn R1 R2) as [[P|P] _];
     apply (prefix_filter (fun e => peqb q (ev_persp e))) in P;
     [left|right]; now rewrite <- (at_persp_shared a b q (hist (pool S a))),
@@ -85,7 +83,7 @@ Qed.
 
 (** The i-th event at [q], of any two threads of a unit of [q], is one event: same variable, same value. *)
 Corollary uniform_event s n m S a b q i e e' :
-  sfrag s = true -> nfrag n -> reach (init s n m) S -> tid_ok a -> tid_ok b -> same_unit q a b ->
+  sfrag s -> nfrag n -> reach (init s n m) S -> tid_ok a -> tid_ok b -> same_unit q a b ->
   nth_error (at_persp q (hist (pool S a))) i = Some e ->
   nth_error (at_persp q (hist (pool S b))) i = Some e' -> e = e'.
 Proof.
@@ -97,7 +95,7 @@ Qed.
 
 (** Once both have finished, their histories at [q] are equal, and so are their arguments held at [q]. *)
 Theorem uniform_end s n m S a b q :
-  sfrag s = true -> nfrag n -> reach (init s n m) S -> tid_ok a -> tid_ok b -> same_unit q a b ->
+  sfrag s -> nfrag n -> reach (init s n m) S -> tid_ok a -> tid_ok b -> same_unit q a b ->
   forall na ha nb hb, pool S a = Run SSkip na ha -> pool S b = Run SSkip nb hb ->
   at_persp q ha = at_persp q hb /\
   forall x va vb, na x = Some (q, va) -> nb x = Some (q, vb) -> va = vb.
@@ -105,7 +103,7 @@ Proof.
   intros Hf Hn HR Ha Hb Hq na ha nb hb Ea Eb. destruct (reach_run _ _ _ _ Hf Hn HR) as [_ H].
   destruct (H a) as (c1 & s1 & n1 & R1 & _ & _ & E1). destruct (H b) as (c2 & s2 & n2 & R2 & _ & _ & E2).
   rewrite Ea in *; rewrite Eb in *. destruct E1 as [<- <-], E2 as [<- <-]. simpl in *.
-  destruct (runs_agree a b Ha Hb (c1 + c2) c1 c2 _ _ _ _ _ _ _ _ _ _ _ (le_n _) (rel_refl a b s pos0 pos0)
+  destruct (runs_agree Hbody a b Ha Hb (c1 + c2) c1 c2 _ _ _ _ _ _ _ _ _ _ _ (le_n _) (rel_refl a b s pos0 pos0)
               (agree_refl a b n) Hf Hf Hn Hn R1 R2) as (_ & P1 & P2 & P3).
   split.
   - destruct (P1 eq_refl) as [w W], (P2 eq_refl) as [w' W']. rewrite W in W'.

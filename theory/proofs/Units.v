@@ -22,24 +22,37 @@ Fixpoint efrag (rg : name -> bool) (e : expr) : bool :=
 Definition vfrag (rg : name -> bool) (ro : site -> bool) (x : name) (v : val) : bool :=
   match v with VArr Global st _ _ => Bool.eqb (ro st) (rg x) | _ => true end.
 
-Fixpoint sfrag (rg : name -> bool) (ro : site -> bool) (s : stmt) : bool :=
-  match s with
-  | SSkip => true
-  | SSeq s1 s2 | SSplit _ _ s1 s2 => sfrag rg ro s1 && sfrag rg ro s2
-  | SIf e s1 s2 => efrag rg e && (sfrag rg ro s1 && sfrag rg ro s2)
-  | SAssign _ e => efrag rg e
-  | SStore l x e1 e2 => negb (rg x && kind_eqb l Global) && (efrag rg e1 && efrag rg e2)
-  | SDecl _ _ _ e s | SWhile e s => efrag rg e && sfrag rg ro s
-  | SPartition x y _ e s | SLower x y e s => Bool.eqb (rg x) (rg y) && (efrag rg e && sfrag rg ro s)
-  | SClaim x y _ _ s => Bool.eqb (rg x) (rg y) && sfrag rg ro s
-  | SAlloc l x _ _ st s => vfrag rg ro x (VArr l st 0 0) && sfrag rg ro s
-  | SScope _ x _ v _ s => vfrag rg ro x v && sfrag rg ro s
-  | SDestruct s | SGroup _ s | SLocal _ _ _ _ s | SArm _ _ s => sfrag rg ro s
-  end.
-
 (** The arguments' names are of what they name. *)
 Definition nfrag (rg : name -> bool) (ro : site -> bool) (n : env) : Prop :=
   forall x q v, n x = Some (q, v) -> vfrag rg ro x v = true.
+
+Fixpoint args_frag (rg : name -> bool) (es : list expr) (ps : list (name * persp * ty)) : Prop :=
+  match es, ps with
+  | EVar y :: es, (x, _, TArr _ _) :: ps => rg x = rg y /\ args_frag rg es ps
+  | e :: es, _ :: ps => efrag rg e = true /\ args_frag rg es ps
+  | _, _ => True
+  end.
+
+Fixpoint sfrag `{Functions} (rg : name -> bool) (ro : site -> bool) (s : stmt) : Prop :=
+  match s with
+  | SSkip | SSync _ | SWait _ _ => True
+  | SSeq s1 s2 | SSplit _ _ s1 s2 => sfrag rg ro s1 /\ sfrag rg ro s2
+  | SIf e s1 s2 => efrag rg e = true /\ sfrag rg ro s1 /\ sfrag rg ro s2
+  | SAssign _ e => efrag rg e = true
+  | SStore l x e1 e2 => rg x && kind_eqb l Global = false /\ efrag rg e1 = true /\ efrag rg e2 = true
+  | SDecl _ _ _ e s | SWhile e s => efrag rg e = true /\ sfrag rg ro s
+  | SPartition x y _ e s | SLower x y e s => rg x = rg y /\ efrag rg e = true /\ sfrag rg ro s
+  | SClaim x y _ _ s => rg x = rg y /\ sfrag rg ro s
+  | SAlloc l x _ _ st s => vfrag rg ro x (VArr l st 0 0) = true /\ sfrag rg ro s
+  | SScope _ x _ v _ s => vfrag rg ro x v = true /\ sfrag rg ro s
+  | SDestruct s | SGroup _ s | SLocal _ _ _ _ s | SArm _ _ s => sfrag rg ro s
+  | SCall f es => match fn f with Some fd => args_frag rg es (params fd) | None => True end
+  | SFrame _ outs n s => nfrag rg ro n /\ (forall x y, In (x, y) outs -> rg x = rg y) /\ sfrag rg ro s
+  end.
+
+(** All functions are of the fragment. *)
+Definition fns_frag `{Functions} (rg : name -> bool) (ro : site -> bool) : Prop :=
+  forall f fd, fn f = Some fd -> sfrag rg ro (fbody fd).
 
 (** Take a hypothesis about a step or a value apart, case by case. *)
 Ltac cases H :=
@@ -68,13 +81,15 @@ Ltac spec :=
   end.
 
 Section Units.
-Context {M : Machine}.
+Context {M : Machine} {Fs : Functions}.
 Variable rg : name -> bool.
 Variable ro : site -> bool.
 Local Notation glob m g := (forall st, ro st = true -> gl m st = g st) (only parsing).
 Local Notation sfrag := (sfrag rg ro).
 Local Notation nfrag := (nfrag rg ro).
 Local Notation vfrag := (vfrag rg ro).
+
+Hypothesis Hbody : fns_frag rg ro.
 
 Lemma step_done th k u n m s : step th k u n m s = Done <-> s = SSkip.
 Proof. split; [intros H; destruct s; auto; unstep H | intros ->; auto]. Qed.
@@ -97,22 +112,47 @@ Proof.
 Qed.
 
 (** A view is of what its source is of. *)
+Lemma vfrag_as x y v : rg x = rg y -> vfrag x v = true -> vfrag y v = true.
+Proof. destruct v as [| |[| |] st off len]; simpl; auto. now intros ->. Qed.
+
 Lemma vfrag_view n x y q l st off len off' :
-  nfrag n -> n x = Some (q, VArr l st off len) -> Bool.eqb (rg x) (rg y) = true -> vfrag y (VArr l st off' len) = true.
+  nfrag n -> n x = Some (q, VArr l st off len) -> rg x = rg y -> vfrag y (VArr l st off' len) = true.
+Proof. intros Hn Hx E. apply (vfrag_as x); auto. pose proof (Hn _ _ _ Hx). now destruct l. Qed.
+
+Lemma bind_frag th k n m : nfrag n -> forall ps es n' outs, args_frag rg es ps -> bind th k n m ps es = AVals n' outs ->
+  nfrag n' /\ forall x y, In (x, y) outs -> rg x = rg y.
 Proof.
-  intros Hn Hx E. pose proof (Hn _ _ _ Hx) as V. apply eqb_prop in E. simpl in *. destruct l; auto. now rewrite <- E.
+  intros Hn. induction ps as [|[[x q] t] ps IH]; intros [|e es] n' outs Ha H; simpl in H; try discriminate.
+  - injection H as <- <-. split; [intros ? ? ?; discriminate | intros ? ? []].
+  - destruct (bind th k n m ps es) as [n1 outs1| |] eqn:E; try discriminate.
+    assert (A : args_frag rg es ps) by (destruct e, t; simpl in Ha; tauto).
+    destruct (IH _ _ _ A E) as [I1 I2]. destruct t as [b|l b].
+    + destruct (eval th k q n m e); try discriminate. injection H as <- <-. split; auto. now apply nfrag_ups.
+    + destruct e as [| |y| | | |]; try discriminate. destruct Ha as [Hxy _].
+      destruct (n y) as [[q' [v|len f|l' st off len]]|] eqn:Hy; try discriminate; destruct (peqb q' q); try discriminate;
+        injection H as <- <-;
+        (split; [apply nfrag_ups; [assumption | apply (vfrag_as y); [now symmetry | exact (Hn _ _ _ Hy)]] |]);
+        intros z w [[= <- <-]|]; auto.
+Qed.
+
+Lemma nfrag_back p n0 n outs : nfrag n -> nfrag n0 -> (forall x y, In (x, y) outs -> rg x = rg y) ->
+  nfrag (back p outs n0 n).
+Proof.
+  intros Hn H0. induction outs as [|[x y] outs IH]; intros Ho; auto. simpl.
+  assert (I : nfrag (back p outs n0 n)) by (apply IH; intros; apply Ho; now right).
+  destruct (n0 x) as [[q0 v]|] eqn:Hx, (n y) as [[q w]|]; auto. destruct (pleb q p && peqb q0 q); auto.
+  apply nfrag_ups; auto. apply (vfrag_as x); [apply Ho; now left | exact (H0 _ _ _ Hx)].
 Qed.
 
 Lemma step_frag th s : forall k u n m s' n' m' ev,
-  sfrag s = true -> nfrag n -> step th k u n m s = Next s' n' m' ev ->
-  sfrag s' = true /\ nfrag n' /\ glob m' (gl m).
+  sfrag s -> nfrag n -> step th k u n m s = Next s' n' m' ev ->
+  sfrag s' /\ nfrag n' /\ glob m' (gl m).
 Proof.
   induction s; intros k u n0 m0 s' n' m' ev Hf Hn H; simpl in Hf; ands; unstep H;
-    try (injection H as <- <- <- <-; simpl; repeat split; auto; rewrite ?andb_true_iff; auto; fail);
+    try (injection H as <- <- <- <-; simpl; repeat split; auto; fail);
     try match goal with
     | E : step _ _ _ _ _ ?a = Next _ _ _ _, IH : context [step _ _ _ _ _ ?a] |- _ =>
-        eapply IH in E; eauto; destruct E as (? & ? & ?);
-        injection H as <- <- <- <-; simpl; repeat split; auto; rewrite ?andb_true_iff; auto
+        eapply IH in E; eauto; destruct E as (? & ? & ?); injection H as <- <- <- <-; simpl; repeat split; auto
     end.
   - (* assignment *)
     injection H as <- <- <- <-. repeat split; auto. apply nfrag_ups; auto.
@@ -124,18 +164,19 @@ Proof.
     match goal with H : _ && _ = true |- _ => apply andb_true_iff in H as [HH _]; apply andb_true_iff in HH as [_ Hl] end.
     destruct l; simpl in *; auto. destruct l0; try discriminate. simpl in Hx. apply eqb_prop in Hx.
     unfold ups. destruct (Nat.eqb_spec st' st) as [->|]; auto. rewrite <- Hx, Hr in *. discriminate.
-  - (* partition *)
-    injection H as <- <- <- <-. cbn [Units.sfrag]. repeat split; auto. rewrite andb_true_iff; split; auto.
-    eapply vfrag_view; eauto.
-  - injection H as <- <- <- <-. cbn [Units.sfrag]. repeat split; auto. rewrite andb_true_iff; split; auto.
-    eapply vfrag_view; eauto.
-  - injection H as <- <- <- <-. cbn [Units.sfrag]. repeat split; auto. rewrite andb_true_iff; split; auto.
-    eapply vfrag_view; eauto.
+  - (* partition, lower, claim *)
+    injection H as <- <- <- <-. split; [split; [eapply vfrag_view; eassumption | simpl; auto] | auto].
+  - injection H as <- <- <- <-. split; [split; [eapply vfrag_view; eassumption | simpl; auto] | auto].
+  - injection H as <- <- <- <-. split; [split; [eapply vfrag_view; eassumption | simpl; auto] | auto].
+  - (* call *)
+    match goal with E : bind _ _ _ _ _ _ = _ |- _ => apply bind_frag in E as [? ?]; auto end.
+    injection H as <- <- <- <-. split; [split; [assumption | split; [assumption | eapply Hbody; eassumption]] | auto].
   - (* scope *)
     match goal with E : step _ _ _ _ _ _ = _ |- _ => eapply IHs in E as (? & Hi & ?); auto end.
-    + injection H as <- <- <- <-. simpl. repeat split; auto using nfrag_restore.
-      rewrite andb_true_iff; split; auto. eapply Hi; eauto.
+    + injection H as <- <- <- <-. simpl. repeat split; auto using nfrag_restore. eapply Hi; eauto.
     + apply nfrag_ups; auto. now apply nfrag_hide.
+  - (* frame, done *)
+    injection H as <- <- <- <-. split; [exact I|]. split; [now apply nfrag_back | auto].
 Qed.
 
 (** * Units *)
@@ -266,6 +307,14 @@ Lemma sub_right_max th k n1 n2 : pos_ok th k -> Nat.divide (Nat.max 1 n2) (base 
   n1 <= idx k -> idx k < n1 + n2 -> pos_ok th (sub_right k n1 n2).
 Proof. intros. apply sub_right_ok; auto. now replace n2 with (Nat.max 1 n2) by lia. Qed.
 
+Lemma only_back a b k p outs n0 n : pos_ok a k -> ple p (pp k) -> only a b k n (back p outs n0 n).
+Proof.
+  intros Hk Hp. induction outs as [|[x y] outs IH]; [apply only_refl|]. simpl.
+  destruct (n0 x) as [[q0 v]|], (n y) as [[q w]|] eqn:Hy; auto. destruct (pleb q p && peqb q0 q) eqn:Hq; auto. apply andb_true_iff in Hq as [Hq _]. apply pleb_spec in Hq.
+  intros z. unfold ups. destruct (Nat.eqb_spec z y) as [->|]; [|apply IH]. right. exists q, w, v. repeat split; auto.
+  intros Hs. eapply inu_same; auto. eapply same_unit_up; eauto. eapply same_unit_up; eauto.
+Qed.
+
 Lemma frame a b : tid_ok a -> forall s k u n m s' n' m' ev,
   pos_ok a k -> step a k u n m s = Next s' n' m' ev -> only a b k n n' /\ mine a b k ev.
 Proof.
@@ -307,6 +356,12 @@ Proof.
   - (* scope *)
     match goal with E : step _ _ _ _ _ _ = _ |- _ => eapply IHs in E as [? ?]; auto end.
     split; auto. eapply only_scope; eauto.
+  - (* frame, done *) split; [now apply only_back | apply Hnil].
+  - (* frame *)
+    match goal with E : step _ _ _ _ _ _ = _ |- _ => eapply IHs in E as [? ?]; auto end.
+    + split; [apply only_refl|]. eapply mine_up; [|eassumption]. intros I. apply inu_same; auto.
+      apply inu_same in I; [|now apply (unit_of_ok a k)]. destruct q. eapply same_unit_up; eauto.
+    + now apply (unit_of_ok a k).
 Qed.
 
 End Units.

@@ -320,9 +320,6 @@ Qed.
 Definition linked (D : list units) (C : list con) (a b : thread) (c d : bool) : Prop :=
   (forall k, In k C -> sat k (snd a) = sat k (snd b)) -> (forall u, In u D -> same u a b) -> c = d.
 
-Lemma linked_sym D C a b c d : linked D C a b c d -> linked D C b a d c.
-Proof. intros L H1 H2; symmetry; apply L; intros; [symmetry|apply same_sym]; auto. Qed.
-
 Lemma linked_if D C a b c d w u : linked D C a b c d ->
   linked (u :: D) C a b (c && decides w u a) (d && decides w u b) /\
   linked (u :: D) C a b (c && negb (decides w u a)) (d && negb (decides w u b)).

@@ -37,7 +37,6 @@ class Atoms(Bounds):
         match one[0]:
             case "first" | "second":
                 side = int(one[0] == "second")
-                self.memo[side][("var", one[1])] = atom(i)
                 _, low, high = self.claim.vars[one[1]]
                 found = self.take("range", side, one[1])
                 if low is not None:

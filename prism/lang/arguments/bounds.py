@@ -10,7 +10,7 @@ from prism.lang.certify.steps import GE, IS, Checker, Mono, Poly, Unproved, add,
 Parts = list[tuple[Poly, int]]
 """Facts, each with how often it is taken."""
 MOST_STEPS, DEPTH = 4000, 3
-MOST_TRIED = 1200
+MOST_TRIED = 800
 """Sums of which it is asked whether they are negative."""
 MOST_TERMS = 64
 """Of a sum of which that is asked, or an equation that is taken apart."""
@@ -34,8 +34,11 @@ class Bounds(Checker):
         self.products: dict[tuple[str, Mono], tuple[int, int] | None] = {}
         self.origin: dict[int, tuple[object, int]] = {}
         self.guards: list[int] = []
-        self.promised: list[int] = []
-        """What promises say: of one number alone it may bound it; else it seldom helps."""
+        self.promised: dict[Any, tuple[Poly, list[int] | None, tuple[Any, ...]]] = {}
+        """What is said to fit, with the facts that say so, if they are taken, and the step that gives them.
+
+        Of one number alone it may bound it; else it seldom helps.
+        """
         self.left: list[int] = []
         self.open: dict[int, None] = {}
         self.constants: dict[int, int] = {}
@@ -62,12 +65,21 @@ class Bounds(Checker):
     def reduce(self, p: Poly) -> tuple[Poly, Parts]:
         """Return a polynomial with what its atoms stand for, and the facts that are to be added to it for that."""
         parts: Parts = []
+        rules = self.rules
+        if not rules:
+            return p, parts
         for _ in range(256):
-            pick = next(((mono, i) for mono in p for i in mono if i in self.rules), None)
-            if pick is None:
+            i = -1
+            for mono in p:
+                for j in mono:
+                    if j in rules:
+                        i = j
+                        break
+                if i >= 0:
+                    break
+            else:
                 return p, parts
-            i = pick[1]
-            by, fact = self.rules[i]
+            by, fact = rules[i]
             times: Poly = {}
             for mono, factor in p.items():
                 if i in mono:
@@ -148,7 +160,8 @@ class Bounds(Checker):
         value, parts = p.get((), 0), Parts()
         for mono, factor in p.items():
             if mono:
-                end = self.mono_bound(mono, factor < 0)
+                known = self.high if factor < 0 else self.low
+                end = known.get(mono[0]) if len(mono) == 1 else self.mono_bound(mono, factor < 0)
                 if end is None:
                     return None
                 value += end[0] * factor
@@ -160,8 +173,16 @@ class Bounds(Checker):
         found = self.lower(scale(-1, p))
         return None if found is None else (-found[0], found[1])
 
-    def positive(self, p: Poly, depth: int = DEPTH) -> Parts | None:  # noqa: C901
-        """Return facts whose sum, with a number that is not negative, is a polynomial; None where none are found."""
+    def positive(self, p: Poly, depth: int = DEPTH, failed: set[object] | None = None) -> Parts | None:  # noqa: C901
+        """Return facts whose sum, with a number that is not negative, is a polynomial; None where none are found.
+
+        `failed`: polynomials of which none were found on the way here.
+        """
+        failed = set() if failed is None else failed
+        key = (depth, frozenset(p.items()))
+        if key in failed:
+            return None
+        failed.add(key)
         self.tried += 1
         if self.tried > MOST_TRIED:
             raise Unproved
@@ -175,19 +196,18 @@ class Bounds(Checker):
         for guard in self.guards:
             kind, g = self.facts[guard]
             for mono in wanted:
+                have = p[mono]
                 for part, factor in g.items():
-                    if not part:
+                    if not part or have % factor or (kind == GE and have // factor <= 0):
                         continue
                     rest = leave_out(mono, part)
-                    if rest is None or p[mono] % factor or (kind == GE and p[mono] // factor <= 0):
-                        continue
-                    if rest and (bad is None or len(rest) > 2):
+                    if rest is None or (rest and (bad is None or len(rest) > 2)):
                         continue
                     more = self.multiply(guard, rest)
                     if more is None:
                         continue
-                    times = p[mono] // factor
-                    inner = self.positive(sub(p, scale(times, self.facts[more][1])), depth - 1)
+                    times = have // factor
+                    inner = self.positive(sub(p, scale(times, self.facts[more][1])), depth - 1, failed)
                     if inner is not None:
                         return [(const(times), more), *inner]
         return None
@@ -226,37 +246,52 @@ class Bounds(Checker):
 
     def tighten(self) -> None:
         """Bound atoms by what the guards say."""
-        single = [f for f in map(self.restate, self.promised) if len([m for m in self.facts[f][1] if m]) == 1]
-        for fact in [*single, *self.guards, *self.guards]:
-            kind, p = self.facts[fact]
-            for sign in (1, -1) if kind == IS else (1,):
-                for mono, factor in p.items():
-                    if len(mono) != 1:
-                        continue
-                    factor = factor * sign
-                    rest = scale(sign, {m: f for m, f in p.items() if m != mono})
-                    top = self.upper(rest)
-                    if top is None:
-                        continue
-                    value, parts = top
-                    i, c = mono[0], abs(factor)
-                    if factor > 0:
-                        least = -(value // c)
-                        if i in self.low and self.low[i][0] >= least:
-                            continue
-                        f = self.add_up([(const(sign), fact), *parts])
-                        self.low[i] = least, self.take("round", c, f)[0]
-                    else:
-                        most = value // c
-                        if i in self.high and self.high[i][0] <= most:
-                            continue
-                        f = self.add_up([(const(sign), fact), *parts])
-                        self.high[i] = most, self.take("round", c, f)[0]
-                    self.products.clear()
-                    if i in self.low and i in self.high and self.low[i][0] > self.high[i][0]:
-                        self.add_up([(const(1), self.low[i][1]), (const(1), self.high[i][1])])
-                        raise Contradiction
+        for fact in [*self.promises_of_one(), *self.guards, *self.guards]:
+            for sign in (1, -1) if self.facts[fact][0] == IS else (1,):
+                self.bound_by(fact, sign)
         self.pin()
+
+    def bound_by(self, fact: int, sign: int) -> None:
+        """Bound the atoms of a fact, each by the bounds of the others."""
+        p = self.facts[fact][1]
+        ends: dict[Mono, tuple[int, int]] = {}
+        loose: Mono | None = None
+        total = sign * p.get((), 0)
+        for mono, factor in p.items():
+            if mono:
+                end = self.mono_bound(mono, factor * sign > 0)
+                if end is not None:
+                    ends[mono] = end
+                    total += end[0] * factor * sign
+                elif loose is None:
+                    loose = mono
+                else:  # of each atom, another has no bound
+                    return
+        for mono in p if loose is None else (loose,):
+            if len(mono) != 1:
+                continue
+            i, factor, c = mono[0], p[mono] * sign, abs(p[mono])
+            value = total if loose is not None else total - ends[mono][0] * factor
+            table, bound = (self.low, -(value // c)) if factor > 0 else (self.high, value // c)
+            if i in table and (table[i][0] >= bound if factor > 0 else table[i][0] <= bound):
+                continue
+            parts = [(const(abs(p[other])), end[1]) for other, end in ends.items() if other != mono]
+            table[i] = bound, self.take("round", c, self.add_up([(const(sign), fact), *parts]))[0]
+            self.products.clear()
+            if i in self.low and i in self.high and self.low[i][0] > self.high[i][0]:
+                self.add_up([(const(1), self.low[i][1]), (const(1), self.high[i][1])])
+                raise Contradiction
+
+    def promises_of_one(self) -> list[int]:
+        """Return what promises say of one number each."""
+        found: list[int] = []
+        for key, (p, facts, step) in self.promised.items():
+            p, _ = self.reduce(p)
+            if len(p) - (() in p) == 1:
+                facts = self.take("promised", *step) if facts is None else facts
+                found += map(self.restate, facts)
+            self.promised[key] = p, facts, step
+        return found
 
     def pin(self) -> None:
         """What is neither less than 0 nor more is 0."""
@@ -303,6 +338,13 @@ class Bounds(Checker):
 
 def leave_out(mono: Mono, by: Mono) -> Mono | None:
     """Return a product without some of its factors, or None where it has them not."""
+    if len(by) > len(mono):
+        return None
+    if len(by) == 1:
+        if by[0] not in mono:
+            return None
+        at = mono.index(by[0])
+        return mono[:at] + mono[at + 1 :]
     left = list(mono)
     for i in by:
         if i not in left:

@@ -12,7 +12,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from prism.lang import tree
-from prism.lang.arguments.ranges import Rows, span, type_range
+from prism.lang.arguments.ranges import Bounds, Rows, span, type_range
 from prism.lang.facts.addresses import Among, Guard, sites
 from prism.lang.facts.definitions import Facts, facts
 from prism.lang.facts.polynomials import EXTREMES
@@ -54,6 +54,9 @@ class Numbers:
         """Those of which nothing is known but their type."""
         self.told: set[int] = set()
         """Of units of so many threads it is said how they are made of threads."""
+        self.spans: dict[int, tuple[Expr, Bounds]] = {}
+        self.sizes: dict[int, tuple[Expr, int, bool]] = {}
+        """Of expressions that were looked at, by their identities: themselves, how many parts they have, whether any is vague."""
 
     def number(self, key: object, shared: bool, low: int | None, high: int | None) -> Expr:
         """Return a number of its own."""
@@ -68,6 +71,10 @@ class Numbers:
         self.vague.add(found[1])
         return found
 
+    def span(self, e: Expr) -> Bounds:
+        """Return what an expression is at least and at most."""
+        return span(self.rows, e, self.spans)
+
     def is_shared(self, e: Expr) -> bool:
         """Whether an expression is made of numbers that are one for both accesses."""
         if isinstance(e, int):
@@ -75,6 +82,26 @@ class Numbers:
         if e[0] == "var":
             return bool(self.rows[e[1]][0])
         return all(self.is_shared(part) for part in e[1:] if not isinstance(part, str))
+
+    def size_of(self, e: Expr) -> int:
+        """Return how many parts an expression has."""
+        return self.look_at(e)[1] if isinstance(e, tuple) else 1
+
+    def is_vague(self, e: Expr) -> bool:
+        """Whether an expression has numbers of which nothing is known."""
+        return self.look_at(e)[2] if isinstance(e, tuple) else False
+
+    def look_at(self, e: Expr) -> tuple[Expr, int, bool]:
+        """Return what `sizes` has of an expression."""
+        found = self.sizes.get(id(e))
+        if found is None:
+            size, vague = len(e), e[0] == "var" and e[1] in self.vague
+            for part in e[1:]:
+                if isinstance(part, tuple):
+                    _, parts, unknown = self.look_at(part)
+                    size, vague = size + parts - 1, vague or unknown
+            found = self.sizes[id(e)] = e, size, vague
+        return found
 
     # -- threads and blocks
 
@@ -155,11 +182,6 @@ def spell(type_: tree.Scalar) -> str:
     return f"{'i' if type_.kind == 'int' else 'u'}{type_.bits if type_.kind != 'bool' else 1}"
 
 
-def size_of(e: Expr) -> int:
-    """Return how many parts an expression has."""
-    return 1 + sum(map(size_of, e[1:])) if isinstance(e, tuple) else 1
-
-
 class Reader:
     """Reads expressions of one scope as the machine computes them."""
 
@@ -169,7 +191,7 @@ class Reader:
     def read(self, e: tree.Expr, given: Mapping[tree.Symbol, tuple[Expr, tree.Scalar]] | None = None) -> Expr:
         """Return an expression; `given`: what a view's parameters stand for, in their types."""
         found = self._read(e, given or {})
-        return found if size_of(found) <= MOST else self.numbers.unknown(e.type)
+        return found if self.numbers.size_of(found) <= MOST else self.numbers.unknown(e.type)
 
     def type_of(self, e: tree.Expr, given: Mapping[tree.Symbol, tuple[Expr, tree.Scalar]]) -> tree.Scalar:
         """Return the type in which an expression is computed."""
@@ -237,7 +259,7 @@ class Reader:
                 return value
         if type_.kind != "int" or type_.bits < 32:
             return ("as", spell(type_), raw)
-        low_, high_ = span(self.numbers.rows, raw)
+        low_, high_ = self.numbers.span(raw)
         inside = (
             low_ is not None and high_ is not None and low_ >= -(1 << type_.bits - 1) and high_ < 1 << type_.bits - 1
         )
@@ -330,17 +352,9 @@ class Reader:
         found = self.scope.names.get(symbol)
         if found is None:
             found = self._name(symbol)
-            if not self.is_vague(found):
+            if not self.numbers.is_vague(found):
                 self.scope.names[symbol] = found
         return found
-
-    def is_vague(self, e: Expr) -> bool:
-        """Whether an expression has numbers of which nothing is known."""
-        if isinstance(e, int):
-            return False
-        if e[0] == "var":
-            return e[1] in self.numbers.vague
-        return any(self.is_vague(part) for part in e[1:] if not isinstance(part, str))
 
     def _name(self, symbol: tree.Symbol) -> Expr:
         known, numbers = self.scope.known, self.numbers
@@ -361,7 +375,7 @@ class Reader:
         if definition is None:
             return own
         found = self.convert(self.read(definition), definition.type, symbol.type)
-        return own if self.is_vague(found) else found
+        return own if self.numbers.is_vague(found) else found
 
     def trip(self, loop: tree.For) -> Expr:
         """Return the number of a loop's trip."""
@@ -401,7 +415,7 @@ class Reader:
                 stop = self.convert(stop, guard.stop.type, guard.symbol.type)  # type: ignore[arg-type]
                 yield ("less", index, stop) if step > 0 else ("less", stop, index)
             else:
-                low, high = span(self.numbers.rows, step)
+                low, high = self.numbers.span(step)
                 if (low or 0) > 0 or (high is not None and high < 0):
                     index, stop = self.name(guard.symbol), self.read(guard.stop)
                     stop = self.convert(stop, guard.stop.type, guard.symbol.type)  # type: ignore[arg-type]

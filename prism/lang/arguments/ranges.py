@@ -22,10 +22,20 @@ def type_range(type_: object) -> Bounds:
     return (0, (1 << type_.bits) - 1) if type_.kind == "uint" else (None, None)
 
 
-def span(rows: Rows, e: Expr) -> Bounds:
-    """Return what an expression is at least and at most, by the ranges of its numbers: None, where nobody says."""
+def span(rows: Rows, e: Expr, memo: dict[int, tuple[Expr, Bounds]]) -> Bounds:
+    """Return what an expression is at least and at most, by the ranges of its numbers: None, where nobody says.
+
+    `memo` has what was asked before, by the expressions' identities.
+    """
     if isinstance(e, int):
         return e, e
+    found = memo.get(id(e))
+    if found is None:
+        found = memo[id(e)] = e, _look(rows, e, memo)
+    return found[1]
+
+
+def _look(rows: Rows, e: Expr, memo: dict[int, tuple[Expr, Bounds]]) -> Bounds:
     head, *rest = e
     if head == "var":
         _, low_, high_ = rows[rest[0]]
@@ -33,13 +43,13 @@ def span(rows: Rows, e: Expr) -> Bounds:
     if head in ("as", "fits"):
         low = -(1 << int(rest[0][1:]) - 1) if rest[0][0] == "i" else 0
         high = low + (1 << int(rest[0][1:])) - 1
-        inside = span(rows, rest[1])
+        inside = span(rows, rest[1], memo)
         if inside[0] is not None and inside[1] is not None and low <= inside[0] and inside[1] <= high:
             return inside
         if head == "fits":
             return inside
         return (low, high) if rest[0][0] == "u" else (None, None)
-    (a, b), (c, d) = span(rows, rest[0]), span(rows, rest[1])
+    (a, b), (c, d) = span(rows, rest[0], memo), span(rows, rest[1], memo)
     return _span(head, a, b, c, d)
 
 

@@ -11,7 +11,7 @@ from math import gcd
 
 from prism.lang.arguments.atoms import MOST_CUTS, Atoms, Cut
 from prism.lang.arguments.bounds import MOST_TERMS, Contradiction, Parts, leave_out
-from prism.lang.certify.machine import Claim, Expr, has_promises, is_witnessed  # fmt: skip
+from prism.lang.certify.machine import Claim, Expr, Rule, has_promises, is_witnessed
 from prism.lang.certify.steps import (
     GE,
     Argument,
@@ -178,21 +178,27 @@ class Searcher(Atoms):
             pairs = [(self.value(0, a), self.value(1, b)) for a, b in rule.equal]
             if n in self.taken or any(self.reduce(sub(*pair))[0] and not self.is_left(sub(*pair)) for pair in pairs):
                 continue
-            asked: list[list[int | None]] = [[], []]
-            for side in (0, 1):
-                for rel, a, b in rule.where[side]:
-                    asked[side].append(
-                        self.prove_or_none(self.compare(rel, self.value(side, a), self.value(side, b))[1])
-                    )
-            if None in asked[0] or None in asked[1]:
+            asked = self.ask(rule)
+            if asked is None:
                 continue
             self.taken.add(n)
             places = tuple(
                 self.equal(*pair) if not self.reduce(sub(*pair))[0] else self.of_left(sub(*pair)) for pair in pairs
             )
-            self.left += self.take("told", n, tuple(asked[0]), tuple(asked[1]), places)
+            self.left += self.take("told", n, *asked, places)
             found = True
         return found
+
+    def ask(self, rule: Rule) -> tuple[tuple[int, ...], tuple[int, ...]] | None:
+        """Return the places of the facts that a rule asks for at each access; None where one is not found."""
+        found: tuple[list[int], list[int]] = [], []
+        for side in (0, 1):
+            for rel, a, b in rule.where[side]:
+                fact = self.prove_or_none(self.compare(rel, self.value(side, a), self.value(side, b))[1])
+                if fact is None:
+                    return None
+                found[side].append(fact)
+        return tuple(found[0]), tuple(found[1])
 
     def is_left(self, p: Poly) -> bool:
         """Whether an equation that is not taken apart says that a polynomial is 0."""
@@ -274,26 +280,29 @@ class Searcher(Atoms):
 
     def promises(self, side: int) -> None:
         """Take what promises say."""
+        seen: set[int] = set()
         for place, e in enumerate(self.claim.expressions(side)):
-            for way in ways(e):
-                self.promised += self.take("promised", side, place, *way)
+            for way, part in ways(e, seen):
+                p = self.value(side, part[2])
+                self.promised.setdefault((part[1], frozenset(p.items())), (p, None, (side, place, *way)))
 
     def is_equal(self, e: Expr) -> bool:
         """Whether an expression is the same for both, in terms of what is known."""
         return not self.reduce(sub(self.value(0, e), self.value(1, e)))[0]
 
 
-def ways(e: Expr) -> Iterator[tuple[str, ...]]:
-    """Yield the ways to the parts of an expression that are said to fit."""
-    if not isinstance(e, tuple) or e[0] == "var":
+def ways(e: Expr, seen: set[int]) -> Iterator[tuple[tuple[str, ...], Expr]]:
+    """Yield the ways to the parts of an expression that are said to fit, and these, but for parts that were seen."""
+    if not isinstance(e, tuple) or e[0] == "var" or id(e) in seen:
         return
+    seen.add(id(e))
     if e[0] in ("as", "fits"):
         if e[0] == "fits":
-            yield ()
-        yield from (("inside", *way) for way in ways(e[2]))
+            yield (), e
+        yield from ((("inside", *way), part) for way, part in ways(e[2], seen))
         return
-    for turn, part in (("left", e[1]), ("right", e[2])):
-        yield from ((turn, *way) for way in ways(part))
+    for turn, inner in (("left", e[1]), ("right", e[2])):
+        yield from (((turn, *way), part) for way, part in ways(inner, seen))
 
 
 def find(claim: Claim) -> Argument | None:

@@ -54,9 +54,18 @@ def atom(i: int) -> Poly:
 def add(p: Poly, q: Poly, times: int = 1) -> Poly:
     """Return `p + times * q`."""
     total = dict(p)
+    _put(total, q, times)
+    return total
+
+
+def _put(total: dict[Mono, int], q: Poly, times: int) -> None:
+    """Add `times * q` to a polynomial."""
     for mono, factor in q.items():
-        total[mono] = total.get(mono, 0) + times * factor
-    return {mono: factor for mono, factor in total.items() if factor}
+        left = total.get(mono, 0) + times * factor
+        if left:
+            total[mono] = left
+        else:
+            total.pop(mono, None)
 
 
 def sub(p: Poly, q: Poly) -> Poly:
@@ -66,6 +75,10 @@ def sub(p: Poly, q: Poly) -> Poly:
 
 def mul(p: Poly, q: Poly) -> Poly:
     """Return the product."""
+    if not any(p):
+        return scale(p.get((), 0), q)
+    if not any(q):
+        return scale(q.get((), 0), p)
     total: dict[Mono, int] = {}
     for m, f in p.items():
         for n, g in q.items():
@@ -103,7 +116,8 @@ class Checker:
         for i, one in enumerate(atoms):
             need(all(0 <= j < i for part in one if isinstance(part, Mapping) for mono in part for j in mono))
             self.places.setdefault(_key(one), i)
-        self.memo: tuple[dict[Expr, Poly], dict[Expr, Poly]] = {}, {}
+        self.memo: tuple[dict[int, tuple[Expr, Poly]], ...] = {}, {}
+        """Values of expressions, by their identities: a part that stands in many is looked at once. It holds them, too."""
 
     def prove_claim(self, steps: Sequence[Step]) -> bool:
         """Whether steps prove the claim."""
@@ -124,14 +138,14 @@ class Checker:
 
     def value(self, side: int, e: Expr) -> Poly:
         """Return the polynomial that is an expression's value for one of the accesses."""
-        found = self.memo[side].get(e)
-        if found is None:
-            found = self.memo[side][e] = self._value(side, e)
-        return found
-
-    def _value(self, side: int, e: Expr) -> Poly:
         if isinstance(e, int):
             return const(e)
+        found = self.memo[side].get(id(e))
+        if found is None:
+            found = self.memo[side][id(e)] = e, self._value(side, e)
+        return found[1]
+
+    def _value(self, side: int, e: Expr) -> Poly:
         head, *rest = e
         if head == "var":
             shared = rest[0] < len(self.claim.vars) and self.claim.vars[rest[0]][0]
@@ -180,6 +194,8 @@ class Checker:
         """Return what follows by a step."""
         claim, (head, *rest) = self.claim, step
         match head:
+            case "sum":
+                return [self.sum(rest)]
             case "range":
                 side, v = rest
                 _, low, high = claim.vars[v]
@@ -204,8 +220,6 @@ class Checker:
                 need(isinstance(e, tuple) and e[0] == "fits")
                 p, low = self.value(side, e[2]), least(e[1])
                 return [(GE, sub(p, const(low))), (GE, sub(const(low + (1 << bits(e[1])) - 1), p))]
-            case "sum":
-                return [self.sum(rest)]
             case "product":
                 (one, p), (two, q) = self.facts[rest[0]], self.facts[rest[1]]
                 need(min(rest) >= 0 and one == two == GE)
@@ -265,16 +279,15 @@ class Checker:
 
     def sum(self, parts: Sequence[tuple[Poly, int]]) -> Fact:
         """Return the sum of facts, each as often as said."""
-        total: Poly = {}
+        total: dict[Mono, int] = {}
         kind = IS
         for times, f in parts:
             need(f >= 0)
-            one, p = self.facts[f]
+            (one, p), n = self.facts[f], number(times)
             if one == GE:
-                n = number(times)
                 need(n is not None and n >= 0)
                 kind = GE
-            total = add(total, mul(times, p))
+            _put(total, *((mul(times, p), 1) if n is None else (p, n)))
         return kind, total
 
     def round(self, n: int, f: int) -> Fact:

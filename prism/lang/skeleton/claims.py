@@ -174,7 +174,8 @@ def make(one: Made, two: Made, loop: Loop | None, unit: Perspective | None) -> C
 
 def _make(maker: _Maker, unit: Perspective | None) -> Claim:
     one, two, numbers, loop = maker.one, maker.two, maker.numbers, maker.loop
-    places = [maker.place(made) for made in (one, two)]
+    places = [maker.place(one)]
+    places.append(places[0] if two is one else maker.place(two))
     indices = [[*found] for found, _ in places]
     addresses = [made.links[-1].touch.where for made in (one, two)]
     if any(a is None or any(rows != 1 for rows in a.rows) for a in addresses) or len(indices[0]) != len(indices[1]):
@@ -205,15 +206,20 @@ def _make(maker: _Maker, unit: Perspective | None) -> Claim:
 
 
 def _compact(claim: Claim) -> Claim:
-    """Return a claim without the numbers that it does not speak of."""
+    """Return a claim without the numbers that it does not speak of, in which equal expressions are one object."""
     used: dict[int, int] = {}
+    memo: dict[int, Expr] = {}  # by identity: the claim holds all of them
+    same: dict[tuple[object, ...], Expr] = {}
 
     def renamed(e: Expr) -> Expr:
         if not isinstance(e, tuple):
             return e
-        if e[0] == "var":
-            return "var", used.setdefault(e[1], len(used))
-        return (e[0], *map(renamed, e[1:]))
+        found = memo.get(id(e))
+        if found is None:
+            named = ("var", used.setdefault(e[1], len(used))) if e[0] == "var" else (e[0], *map(renamed, e[1:]))
+            key = tuple((id(part), "") if isinstance(part, tuple) else part for part in named)
+            found = memo[id(e)] = same.setdefault(key, named)
+        return found
 
     def renamed_rule(rule: Rule) -> Rule:
         one, two = (tuple((rel, renamed(a), renamed(b)) for rel, a, b in side) for side in rule.where)
@@ -251,7 +257,7 @@ def _agreed(numbers: Numbers) -> tuple[Expr, ...]:
 
 MOST_KEPT = 1 << 14
 """Claims of one process whose arguments are kept; then all are forgotten."""
-_kept: dict[Claim, Argument | None] = {}
+_kept: dict[Claim, tuple[Argument | None]] = {}
 
 
 def argue(one: Made, two: Made, loop: Loop | None, unit: Perspective | None) -> tuple[Claim, Argument] | None:
@@ -260,11 +266,12 @@ def argue(one: Made, two: Made, loop: Loop | None, unit: Perspective | None) -> 
         claim = make(one, two, loop, unit)
         if claim is None:
             return None
-        if claim not in _kept:
+        said = _kept.get(claim)  # once: a claim is long, and so is each look at it
+        if said is None:
             if len(_kept) >= MOST_KEPT:
                 _kept.clear()
-            _kept[claim] = find(claim)
-        found = _kept[claim]
+            said = _kept[claim] = (find(claim),)
+        (found,) = said
     except Exception:  # a fault of the search costs an argument, and no more
         return None
     return None if found is None else (claim, found)

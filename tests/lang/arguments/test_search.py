@@ -157,11 +157,11 @@ def test_what_agrees() -> None:
 
 
 def test_spans() -> None:
-    rows = [(False, 0, 15), (True, 1, None)]
-    assert span(rows, add(("mul", T, 4), 3)) == (3, 63)
-    assert span(rows, ("rem", T, C)) == (0, 15)
-    assert span(rows, ("mul", T, C)) == (0, None)
-    assert span(rows, ("as", "u8", ("mul", T, 100))) == (0, 255)
+    rows, memo = [(False, 0, 15), (True, 1, None)], {}
+    assert span(rows, add(("mul", T, 4), 3), memo) == (3, 63)
+    assert span(rows, ("rem", T, C), memo) == (0, 15)
+    assert span(rows, ("mul", T, C), memo) == (0, None)
+    assert span(rows, ("as", "u8", ("mul", T, 100)), memo) == (0, 255)
 
 
 def test_random_claims_and_mutants() -> None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from random import Random
 
 from theory.bundl import syntax as x
-from theory.bundl.core import lines, text, with_odd_unit
+from theory.bundl.core import lines, text, with_odd_function, with_odd_unit
 from theory.bundl.perspectives import ONE_GRID, Shape
 from theory.bundl.typing import corrected, why_not
 
@@ -29,6 +29,24 @@ def test_a_local_array_is_of_the_code_around() -> None:
 def test_what_the_core_has_not_is_left_out() -> None:
     copies = x.Memcpy("a", "a"), x.Assign("v", x.Float(1.0)), x.Group(-1, x.SKIP)
     assert [text(x.Program(body, (), INPUTS), SHAPE) for body in copies] == [None, None, None]
+
+
+def test_functions_come_behind_the_program() -> None:
+    array = x.ArrayOf(x.Base.INT, x.Kind.GLOBAL)
+    reads = x.Function(
+        "f", (x.Param("b", array, ONE_GRID),), ONE_GRID, 0, x.If(x.Cmp("<", x.Int(0), x.Int(1)), x.SKIP, x.SKIP)
+    )
+    program = x.Program(x.Call("f", (x.Var("a"),)), (reads,), INPUTS)
+    function = "(function ((1 (grid 1) (global int))) (grid 1) 0 (if (cmp 0 0) skip skip))"
+    assert text(program, SHAPE) == f"(typed 2 4 0 ((0 int)) (call 0 (var 0)) {function})"
+    twice = x.Program(x.Call("f", (x.Var("a"), x.Var("a"))), (reads,), INPUTS)
+    assert (text(twice, SHAPE) or "").startswith("(untyped")
+
+
+def test_what_a_program_does_may_be_a_functions() -> None:
+    program = x.Program(x.Destruct(x.SKIP), (), INPUTS)
+    made = [with_odd_function(program, SHAPE, Random(seed)) for seed in range(20)]
+    assert {why_not(corrected, one, SHAPE) is None for one in made if one is not None} == {True, False}
 
 
 def test_lines_are_of_both_verdicts() -> None:

@@ -26,7 +26,9 @@ let rec expr kinds = function
   | List [ Word "cmp"; l; r ] -> ECmp (Eq, expr kinds l, expr kinds r)
   | _ -> fail "an expression is wanted"
 
-let program body =
+let type_of = function List [ Word l; b ] -> TArr ((if l = "local" then Local else if l = "shared" then Shared else Global), base_of b) | b -> TBase (base_of b)
+
+let program body functions =
   let sites = Hashtbl.create 16 in
   let rec stmt kinds = function
     | Word "skip" -> SSkip
@@ -55,22 +57,31 @@ let program body =
     | List [ Word "lower"; x; y; s ] ->
         let x, y = (number_of x, number_of y) in
         SLower (x, y, EInt Z0, stmt ((y, kind kinds x) :: kinds) s)
+    | List (Word "call" :: f :: es) -> SCall (number_of f, List.map (expr kinds) es)
     | _ -> fail "a statement is wanted"
   and alloc l kinds x b n st s =
     let x, b, n, st = (number_of x, base_of b, number_of n, number_of st) in
     Hashtbl.replace sites st ((l, b), n);
     SAlloc (l, x, b, n, st, stmt ((x, l) :: kinds) s)
   in
+  let func = function
+    | List [ Word "function"; List ps; q; bytes; s ] ->
+        let ps = List.map (function List [ x; q; t ] -> ((number_of x, unit_of q), type_of t) | _ -> fail "a parameter is wanted") ps in
+        let kinds = List.filter_map (function (x, _), TArr (l, _) -> Some (x, l) | _ -> None) ps in
+        { params = ps; fpersp = unit_of q; fbytes = number_of bytes; fbody = stmt kinds s }
+    | _ -> fail "a function is wanted"
+  in
+  let fs = List.map func functions in
   let s = stmt [] body in
-  ((fun st -> try Hashtbl.find sites st with Not_found -> ((Local, TInt), 0)), s)
+  (fs, (fun st -> try Hashtbl.find sites st with Not_found -> ((Local, TInt), 0)), s)
 
 let judge = function
-  | [ List [ Word verdict; blocks; threads; bytes; List inputs; body ] ] ->
+  | [ List (Word verdict :: blocks :: threads :: bytes :: List inputs :: body :: functions) ] ->
       let given = List.map (function List [ x; b ] -> (number_of x, base_of b) | _ -> fail "an input is wanted") inputs in
       let g x = Option.map (fun b -> ((Grid, 1), TArr (Global, b))) (List.assoc_opt x given) in
       let m = { t = number_of threads; b = number_of blocks; sMEM = number_of bytes } in
-      let sites, s = program body in
-      (verdict = "typed", check m sites g Grid 1 0 m.sMEM s)
+      let fs, sites, s = program body functions in
+      (verdict = "typed", check_program m sites fs g s)
   | _ -> fail "a program is wanted"
 
 let () =
