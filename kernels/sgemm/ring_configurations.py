@@ -63,17 +63,21 @@ class Tile:
 
 
 class Way(NamedTuple):
-    """How `ring` copies an operand: by tensor copies, or by 4 bytes a thread, adjacent threads `along` k or across it."""
+    """How `ring` copies an operand: by tensor copies, or by threads, adjacent ones `along` k or across it; there `each` elements
+    at a time.
+    """
 
     tensor: bool
     along: bool = False
+    each: int = 1
 
 
-TENSOR, ALONG, ACROSS = Way(True), Way(False, True), Way(False, False)
+TENSOR, ALONG, ACROSS, PAIRS = Way(True), Way(False, True), Way(False, False), Way(False, False, 2)
 WAYS = (
     (TENSOR, TENSOR), (ALONG, TENSOR), (ALONG, ALONG), (ALONG, ACROSS), (ACROSS, ALONG), (ACROSS, ACROSS), (ACROSS, TENSOR),
+    (TENSOR, ALONG), (TENSOR, ACROSS),
 )  # fmt: skip
-"""What A and B are copied by. A by tensor copies beside a B that threads copy spills, or was seen to be 5 % slower."""
+"""What A and B are copied by."""
 
 
 @dataclass(frozen=True)
@@ -306,7 +310,7 @@ def copies_of(a: Way, b: Way, *, even_a: bool, even_b: bool) -> tuple[float, flo
     """
 
     def one(way: Way, even: bool) -> float:
-        return 0.0 if way.tensor else (EVEN if even else ODD) if way.along else ACROSS_K
+        return 0.0 if way.tensor else (EVEN if even else ODD) if way.along else ACROSS_K / way.each
 
     mixed = MIXED if b.along and not (a.tensor or a.along) else 0.0
     return one(a, even_a), one(b, even_b) + mixed

@@ -44,7 +44,15 @@ def name_of(way: Way) -> str:
     if not isinstance(way, Staged):
         return str(way.name)
     copied = (
-        "pack" if one.packed else "tensor" if one.way.tensor else "along" if one.way.along else "across"
+        "pack"
+        if one.packed
+        else "tensor"
+        if one.way.tensor
+        else "along"
+        if one.way.along
+        else "pairs"
+        if one.way.each > 1
+        else "across"
         for one in (way.a, way.b)
     )
     return " ".join((way.cut.name, *copied))

@@ -58,27 +58,31 @@ class Operand:
 def operand(matrix: Matrix, extents: tuple[int, int], steps: tuple[int, int], batches: int) -> Operand:
     """Return a matrix of so many k and rows or columns: by tensor copies if they can take it, else by threads."""
     outer, inner = extents
-    dense = steps[1] == 1 or inner == 1
-    apart = outer == 1 or (steps[0] % WIDE == 0 and steps[0] >= inner)
-    begins = matrix.first % WIDE == 0 and (batches == 1 or matrix.matrices % WIDE == 0)
-    threads = rings.ALONG if steps[0] == 1 else rings.ACROSS
-    return Operand(matrix, outer, inner, steps, rings.TENSOR if dense and apart and begins else threads)
+
+    def begin_at(piece: int) -> bool:
+        """Whether all rows begin at multiples of so many elements."""
+        return (
+            (steps[1] == 1 or inner == 1) and (outer == 1 or (steps[0] % piece == 0 and steps[0] >= inner))
+            and matrix.first % piece == 0 and (batches == 1 or matrix.matrices % piece == 0)
+        )  # fmt: skip
+
+    way = rings.ALONG if steps[0] == 1 else rings.PAIRS if begin_at(2) and inner % 2 == 0 else rings.ACROSS
+    return Operand(matrix, outer, inner, steps, rings.TENSOR if begin_at(WIDE) else way)
 
 
 def copies(a: Operand, b: Operand) -> Iterator[tuple[Operand, Operand]]:
-    """Return the ways to copy operands into tiles: by threads what tensor copies can't take, or what gains by it packed first.
+    """Return the ways to copy operands into tiles: as they lie, by threads what tensor copies can't take, or that packed first.
 
-    Threads copy a row-major A, or a column-major B beside it, without much loss; of a large product, what begins anywhere is
-    better copied first, and so is a column-major B beside a column-major A (docs/sgemm.md).
+    Threads copy what lies along K without much loss; of a large product, what begins anywhere is better packed (docs/sgemm.md).
     """
 
     def packed(one: Operand) -> Operand:
-        return replace(one, way=rings.TENSOR, packed=True)
+        return one if one.way.tensor or one.even else replace(one, way=rings.TENSOR, packed=True)
 
-    left = replace(a, way=rings.ACROSS) if a.way.tensor and (a.way, b.way) not in rings.WAYS else a
-    yield left, b if (left.way, b.way) in rings.WAYS else replace(b, way=rings.ACROSS)
-    left = a if a.way.tensor or a.even else packed(a)
-    right = b if b.way.tensor or (b.even and not left.way.tensor) else packed(b)
+    yield a, b
+    if a.way.tensor and not b.way.tensor:
+        yield replace(a, way=rings.PAIRS), b
+    left, right = packed(a), packed(b)
     if left.packed or right.packed:
         yield left, right
 
