@@ -73,16 +73,17 @@ def operand(matrix: Matrix, extents: tuple[int, int], steps: tuple[int, int], ba
 def copies(a: Operand, b: Operand) -> Iterator[tuple[Operand, Operand]]:
     """Return the ways to copy operands into tiles: as they lie, by threads what tensor copies can't take, or that packed first.
 
-    Threads copy what lies along K without much loss; of a large product, what begins anywhere is better packed (docs/sgemm.md).
+    Threads copy a row-major A, or a column-major B beside it, without much loss; of a large product, what begins anywhere is
+    better packed first, and so is a column-major B beside a column-major A (docs/sgemm.md).
     """
 
     def packed(one: Operand) -> Operand:
-        return one if one.way.tensor or one.even else replace(one, way=rings.TENSOR, packed=True)
+        return replace(one, way=rings.TENSOR, packed=True)
 
-    yield a, b
-    if a.way.tensor and not b.way.tensor:
-        yield replace(a, way=rings.PAIRS), b
-    left, right = packed(a), packed(b)
+    spills = a.way.tensor and not (b.way.tensor or b.way.along)  # in tiles of 96 and 64 rows
+    yield replace(a, way=rings.PAIRS) if spills else a, b
+    left = a if a.way.tensor or a.even else packed(a)
+    right = b if b.way.tensor or (b.even and not left.way.tensor) else packed(b)
     if left.packed or right.packed:
         yield left, right
 
@@ -113,6 +114,11 @@ class Staged:
         for one in (self.a, self.b):
             found += self.times(one) * rings.copy_clocks(one.outer * one.inner) if one.packed else 0.0
         return found
+
+    def of(self, product: Product) -> Staged:
+        """Return the same for another product, whose matrices lie alike."""
+        a, b = replace(self.a, matrix=product.a), replace(self.b, matrix=product.b)
+        return replace(self, product=product, a=a, b=b)
 
     def times(self, one: Operand) -> int:
         """Return how many matrices of an operand there are."""
