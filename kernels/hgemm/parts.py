@@ -121,8 +121,8 @@ def add_parts(
         if t < WORKERS:
             values: float4[EACH]
             for e in range(0, EACH):
-                x: int32 = (t + e * WORKERS) * FOUR % CUT.bn
-                within: int32 = (t + e * WORKERS) * FOUR // CUT.bn
+                x: int32 = (t + e * WORKERS) % (CUT.bn // FOUR) * FOUR
+                within: int32 = (t + e * WORKERS) // (CUT.bn // FOUR)
                 y: int32 = part * ROWS + within
                 if WHOLE or (within < ROWS and y < CUT.bm):
                     values[e] = float4_cast(parts[0, y, x])
@@ -131,9 +131,9 @@ def add_parts(
                         for v in range(FOUR):
                             values[e][v] += more[v]
             for e in range(0, EACH):
-                x: int32 = (t + e * WORKERS) * FOUR % CUT.bn
-                within: int32 = (t + e * WORKERS) * FOUR // CUT.bn
+                x: int32 = (t + e * WORKERS) % (CUT.bn // FOUR) * FOUR
+                within: int32 = (t + e * WORKERS) // (CUT.bn // FOUR)
                 y: int32 = part * ROWS + within
                 if WHOLE or (within < ROWS and y < CUT.bm):
                     for v in range(FOUR):
-                        STORE(i + y, j + x + v, values[e][v])
+                        STORE(i + y, j + (x + v), values[e][v])
