@@ -22,7 +22,7 @@ NAMES = {"tensor": rings.TENSOR, "along": rings.ALONG, "across": rings.ACROSS, "
 WAYS = {
     one if one == other else f"{one}-{other}": (a, b)
     for (one, a), (other, b) in itertools.product(NAMES.items(), repeat=2)
-    if {one, other} != {"across", "pairs"}
+    if {one, other} != {"across", "pairs"} and not (one == "tensor" and other in ("across", "pairs"))
 }
 """By what copies A and B: tensor copies, or threads along k or across it, one or two elements at a time."""
 
