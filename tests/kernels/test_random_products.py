@@ -1,6 +1,7 @@
 """What is chosen for products of random shapes, beside what was measured there, on an H200 (asv_bench/random_products.py).
 
-Tests of prism/lib/algorithms/sgemm/choice.py, prism/lib/algorithms/sgemm/facts.py; kernels/hgemm/singles.py, estimate.py and correction.py.
+Tests of prism/lib/algorithms/sgemm/choice.py, prism/lib/algorithms/sgemm/facts.py; kernels/hgemm/singles.py, estimate.py and
+correction.py.
 """
 
 import json
