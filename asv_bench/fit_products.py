@@ -1,13 +1,13 @@
-"""Fit the trees that say what the model of products on the tensor cores has wrong, to what was measured at random shapes.
+"""Fit the trees that say what the models of products have wrong, to what was measured at random shapes.
 
-    python asv_bench/fit_products.py [--folds 6] [--write]
+    python asv_bench/fit_products.py [--of hgemm|sgemm] [--folds 6] [--write]
 
-Reads tests/kernels/hgemm_random.json: microseconds by shape and by form, as `random_products.py --fit` measures them; of 8-bit
-floats K is that of 16-bit ones. Prints how long what is chosen takes beside the best that was measured, at shapes that a fit did
-not see (`--folds`), and with `--write` writes kernels/hgemm/trees.json, of all shapes.
+Reads tests/kernels/hgemm_random.json, or sgemm_random.json: microseconds by shape and by form, as `random_products.py --fit`
+measures them; of 8-bit floats K is that of 16-bit ones. Prints how long what is chosen takes beside the best that was measured,
+at shapes that a fit did not see (`--folds`), and with `--write` writes the trees.json of their kernels, of all shapes.
 
 Trees are whole ones of few levels, one after the other fitted to what those before left of the times' logarithms. Of each shape
-the mean is taken away: only which form is faster counts.
+the mean is taken away: only which form is faster counts, and of those that are near the best above all.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ from pathlib import Path
 
 import numpy as np
 from numpy.typing import NDArray
-from random_products import PROCESSORS
+from random_products import PROCESSORS, Shape, sgemm_of
 
 from prism.kernels.hgemm import Configuration
 from prism.kernels.hgemm import estimate as hgemm_model
@@ -30,12 +30,18 @@ from prism.kernels.hgemm.candidates import all_cuts, parse_shape
 from prism.kernels.hgemm.configuration import PACKED
 from prism.kernels.hgemm.correction import FILE, read_trees
 from prism.kernels.hgemm.singles import more_forms
+from prism.lib.algorithms.sgemm.choice import TREES as SGEMM
+from prism.lib.algorithms.sgemm.choice import name_of, ways
+from prism.lib.algorithms.sgemm.facts import facts_of
 
 ROOT = Path(__file__).parents[1]
 CLOCK = 1980  # clocks a microsecond
-DEPTH, TREES, RATE, BINS, LEAST, COLUMNS, SHAPES, WEIGHT = 4, 250, 0.08, 32, 12, 0.3, 0.8, 5.0
+DEPTH, TREES, RATE, BINS, LEAST, COLUMNS, SHAPES, WEIGHT, NEARER = 5, 300, 0.08, 32, 12, 0.3, 0.8, 3.0, 4.0
 """Levels; how many trees; how much each is believed; thresholds of a fact; forms of a side of a node, at least; shares of the
-facts and of the shapes that a tree sees; forms that each leaf is taken to have had besides, which were as told."""
+facts and of the shapes that a tree sees; forms that each leaf is taken to have had besides, which were as told; how much less a
+form counts that takes longer than the best: e to the minus that, for each e-fold."""
+TABLES = {"hgemm": ("hgemm_random.json", FILE), "sgemm": ("sgemm_random.json", SGEMM)}
+"""What was measured, and where trees are kept."""
 Many = NDArray[np.float64]
 Whole = NDArray[np.int64]
 
@@ -57,10 +63,10 @@ class Data:
 # -- Reading ----------------------------------------------------------------------------------------------------------
 
 
-def read() -> Data:
+def read(of: str = "hgemm") -> Data:
     """Return what was measured."""
-    table = json.loads((ROOT / "tests" / "kernels" / "hgemm_random.json").read_text())
-    facts, told, times, shape = zip(*rows_of(table), strict=True)
+    table = json.loads((ROOT / "tests" / "kernels" / TABLES[of][0]).read_text())
+    facts, told, times, shape = zip(*(rows_of if of == "hgemm" else rows_of_sgemm)(table), strict=True)
     clocks = np.log(np.concatenate(told))
     more = np.log(np.concatenate(times) * CLOCK) - clocks
     return Data(np.concatenate(facts), clocks, more, np.concatenate(shape))
@@ -74,6 +80,19 @@ def rows_of(table: dict[str, dict[str, float]]) -> Iterator[tuple[Many, Many, Ma
         some = {name: known.get(name) or parse(name) for name in seen if name != "cuBLAS"}
         told, facts = hgemm_model.count(hgemm_model.Forms(list(some.values()), layout), m, n, k, PROCESSORS)
         yield facts, told, np.array([seen[name] for name in some]), np.full(len(some), number)
+
+
+def rows_of_sgemm(table: dict[str, dict[str, float]]) -> Iterator[tuple[Many, Many, Many, Whole]]:
+    """Yield the same of products of float32; of ways that there are no more, nothing."""
+    for number, (text, seen) in enumerate(table.items()):
+        (m, n, k), _ = parse_shape(text)
+        product = sgemm_of(Shape("float32", m, n, k, text[-2:]))
+        rows = [(way, told, seen.get(name_of(way))) for way, told in ways(product, PROCESSORS)]
+        rows = [row for row in rows if row[2] is not None]
+        if rows:
+            some, told, times = zip(*rows, strict=True)
+            facts = [facts_of(product, way, clocks, PROCESSORS) for way, clocks in zip(some, told, strict=True)]
+            yield np.array(facts), np.array(told), np.array(times), np.full(len(rows), number)
 
 
 def parse(name: str) -> Configuration:
@@ -100,17 +119,21 @@ def parse(name: str) -> Configuration:
 def fit(data: Data, seed: int = 0) -> tuple[Whole, Many, Many]:
     """Return trees: of each the features and the thresholds of its nodes, and the values of its leaves."""
     random, (rows, facts) = np.random.default_rng(seed), data.facts.shape
+    told = data.told + data.more
     edges = [np.unique(np.quantile(column, np.linspace(0, 1, BINS + 1)[1:-1])) for column in data.facts.T]
     bins = np.stack([np.searchsorted(edge, column) for edge, column in zip(edges, data.facts.T, strict=True)], 1)
     shapes, found, said = int(data.shape.max()) + 1, [], np.zeros(rows)
-    many = np.maximum(np.bincount(data.shape, minlength=shapes), 1)
+    best = np.full(shapes, np.inf)
+    np.minimum.at(best, data.shape, told)
+    weight = np.exp(-NEARER * (told - best[data.shape]))
+    many = np.maximum(np.bincount(data.shape, weight, shapes), 1e-9)
     for _ in range(TREES):
         left = data.more - said
-        left -= (np.bincount(data.shape, left, shapes) / many)[data.shape]
+        left -= (np.bincount(data.shape, left * weight, shapes) / many)[data.shape]
         taken = np.isin(data.shape, random.choice(shapes, int(shapes * SHAPES), replace=False))
         some = random.choice(facts, int(facts * COLUMNS), replace=False)
-        features, thresholds, node = grow(bins, edges, left, taken, some)
-        count, total = (np.bincount(node[taken], w, 1 << DEPTH) for w in (None, left[taken]))
+        features, thresholds, node = grow(bins, edges, left, np.where(taken, weight, 0.0), some)
+        count, total = (np.bincount(node, w, 1 << DEPTH) for w in (weight * taken, weight * taken * left))
         values = RATE * total / (count + WEIGHT)
         said += values[node]
         found.append((features, thresholds, values))
@@ -118,10 +141,8 @@ def fit(data: Data, seed: int = 0) -> tuple[Whole, Many, Many]:
     return np.array(features), np.array(thresholds), np.array(values)
 
 
-def grow(
-    bins: Whole, edges: list[Many], left: Many, taken: NDArray[np.bool_], some: Whole
-) -> tuple[Whole, Many, Whole]:  # fmt: skip
-    """Return a tree's features and thresholds, and the leaf of each row."""
+def grow(bins: Whole, edges: list[Many], left: Many, weight: Many, some: Whole) -> tuple[Whole, Many, Whole]:
+    """Return a tree's features and thresholds, and the leaf of each row; `weight`: how much each row counts."""
     inner = (1 << DEPTH) - 1
     features, thresholds, node = np.zeros(inner, int), np.full(inner, 1e30), np.zeros(len(bins), int)
     cuts = np.zeros(inner, int) + BINS
@@ -132,7 +153,7 @@ def grow(
             size = len(edges[fact]) + 1
             place = (node - first) * size + bins[:, fact]
             count, total = (
-                np.bincount(place[taken], w, width * size).reshape(width, size).cumsum(1) for w in (None, left[taken])
+                np.bincount(place, w, width * size).reshape(width, size).cumsum(1) for w in (weight, weight * left)
             )
             others, rest = count[:, -1:] - count, total[:, -1:] - total
             gain = (
@@ -189,30 +210,31 @@ def across(data: Data, folds: int) -> Many:
     return said
 
 
-def write(trees: tuple[Whole, Many, Many]) -> None:
+def write(trees: tuple[Whole, Many, Many], file: Path) -> None:
     """Keep trees where the choice reads them: thresholds of four digits, values in ten thousandths."""
     features, thresholds, values = trees
     short = [[float(f"{one:.4g}") for one in row] for row in thresholds.tolist()]
     whole = (values * 10_000).round().astype(int).tolist()
     text = {"features": features.tolist(), "thresholds": short, "values": whole}
     lines = ",\n".join(f' "{name}": {json.dumps(part, separators=(",", ":"))}' for name, part in text.items())
-    FILE.write_text("{\n" + lines.replace("],[", "],\n  [") + "\n}\n")
+    file.write_text("{\n" + lines.replace("],[", "],\n  [") + "\n}\n")
     read_trees.cache_clear()
 
 
 def main() -> int:
     """Fit, say how good it is, and keep it."""
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("--of", choices=TABLES, default="hgemm")
     parser.add_argument("--folds", type=int, default=6)
     parser.add_argument("--write", action="store_true")
     options = parser.parse_args()
-    data = read()
+    data = read(options.of)
     print(f"{len(data.more)} times\nas counted:        {judge(data, np.zeros(len(data.more)))}")
     if options.folds:
         print(f"shapes not seen:   {judge(data, across(data, options.folds))}")
     if options.write:
         trees = fit(data)
-        write(trees)
+        write(trees, TABLES[options.of][1])
         print(f"those of the fit:  {judge(data, ask(trees, data.facts))}")
     return 0
 

@@ -7,8 +7,8 @@
 Needs a Hopper GPU and torch. Shapes are drawn log-uniformly: m from 1 to 16384, n and k from 64 to 16384. Of bfloat16 one half
 are multiples of 64, the others of 8; m is any where `a` is row-major. Of float32 one half are any numbers, a quarter multiples of
 8, a quarter of 64. All four layouts. Of float8 one half are multiples of 64, the others of 16; both operands have K inside, as
-cuBLAS wants them too, and the result is of bfloat16. The models were fitted to seed 5, and to those from 100 on; a test takes
-another.
+cuBLAS wants them too, and the result is of bfloat16. The models were fitted to seeds 5, 10 to 14, and those from 100 on; a
+test takes another.
 
 The peer is cuBLAS as torch calls it, `torch.matmul`, without TF32; of float8 `torch._scaled_mm` with its fast accumulation.
 Kernels are timed as CUDA graphs of launches, each of which has operands of its own, that have left the L2: those of all launches
@@ -34,12 +34,11 @@ from typing import Any
 import numpy as np
 
 from prism.kernels.hgemm import Configuration, candidates
-from prism.kernels.sgemm import TILES as FIFTH
-from prism.kernels.sgemm import few_configurations
-from prism.kernels.sgemm import ring_configurations as rings
-from prism.kernels.sgemm.cut import FewCut
 from prism.lib.algorithms.hgemm.api import decide_hgemm
-from prism.lib.algorithms.sgemm.api import ASYNC, RING, decide_sgemm
+from prism.lib.algorithms.sgemm.api import decide_sgemm
+from prism.lib.algorithms.sgemm.choice import name_of
+from prism.lib.algorithms.sgemm.choice import ways as sgemm_ways
+from prism.lib.algorithms.sgemm.matrices import Matrix, Product
 from prism.runtime.arrays import CODED, ArrayInfo
 
 START = time.monotonic()
@@ -60,7 +59,9 @@ STEPS = {"bfloat16": (64, 8), "float32": (1, 8, 1, 64), "float8": (64, 16)}
 FITTED = 100
 """The first seed of those that models are fitted to."""
 PROCESSORS = 132
-Way = Configuration | rings.Cut | Any
+MOST = 24
+"""Ways of a shape, at most."""
+Way = Configuration | Any
 
 
 @dataclass(frozen=True)
@@ -130,28 +131,22 @@ def ways(shape: Shape) -> list[Way]:
     if shape.kind != "float32":
         layout, deep = (shape.layout[0] == "T", shape.layout[1] == "N"), k if shape.kind == "bfloat16" else -(-k // 2)
         return candidates.near_best(m, n, deep, PROCESSORS, layout)
-    tiles = (*rings.TILES, *rings.MORE, *rings.FEW_ROWS) if m <= rings.FEW else (*rings.TILES, *rings.MORE)
-    near: list[Way] = []
-    for among, most in ((tiles, 1.7), (rings.HOPPER_TILES, 1.4)):
-        times = {cut: rings.clocks(cut, m, n, PROCESSORS) for cut in rings.cuts(m, n, k, PROCESSORS, among)}
-        near += [cut for cut in times if times[cut] < most * min(times.values())]
-    return [*near, *FIFTH, *few_cuts(m, shape.layout[1] == "T", few_configurations.ROWS)]
+    times = sorted(sgemm_ways(sgemm_of(shape), PROCESSORS), key=lambda one: one[1])
+    return [way for way, told in times if told < 1.7 * times[0][1]][:MOST]
 
 
-def few_cuts(m: int, along: bool, rows: Sequence[int]) -> list[FewCut]:
-    """Return the ways to make a product of few rows without tiles."""
-    most = next((most for most in rows if m <= most), 0)
-    shapes = [(32, side) for side in (1, 2, 4)] if along else [(lanes, 4) for lanes in (8, 32)]
-    return [FewCut(most, parts, lanes=x, side=y) for parts in (1, 2, 4, 8) for x, y in shapes] if most else []
+def sgemm_of(shape: Shape) -> Product:
+    """Return a product of float32 as the library has it."""
+    m, n, k = shape.m, shape.n, shape.k
+    a, b = ((k, 1) if shape.layout[0] == "N" else (1, m)), ((n, 1) if shape.layout[1] == "N" else (1, k))
+    return Product(Matrix("a", 0, *a, 0), Matrix("b", 0, *b, 0), Matrix("out", 0, n, 1, 0), 1, (m, n, k))
 
 
 def decision(shape: Shape, way: Way) -> Callable[..., Any]:
     """Return what decides on a product made so; None: as the library does."""
-    if shape.kind != "float32":
-        return functools.partial(decide_hgemm, cut=way, **({"out_dtype": "bfloat16"} if shape.kind == "float8" else {}))
-    ring = RING if isinstance(way, rings.Cut) and isinstance(way.configuration, rings.RingConfiguration) else ASYNC
-    how = {"way": ring, "cut": way} if isinstance(way, rings.Cut) else {"cut": way}
-    return functools.partial(decide_sgemm, **how)
+    if shape.kind == "float32":
+        return functools.partial(decide_sgemm, cut=way)
+    return functools.partial(decide_hgemm, cut=way, **({"out_dtype": "bfloat16"} if shape.kind == "float8" else {}))
 
 
 # -- compiling, in processes of their own -----------------------------------------------------------------------------------
@@ -373,7 +368,7 @@ class Bench:
 
 def named(way: Way) -> str:
     """Return a way's name, for tables; the library's choice is `auto`."""
-    return "auto" if way is None else str(way.name)
+    return "auto" if way is None else str(way.name) if isinstance(way, Configuration) else name_of(way)
 
 
 def summary(rows: Sequence[dict[str, Any]], title: str) -> None:

@@ -13,9 +13,9 @@ Many = NDArray[np.float64]
 FILE = Path(__file__).with_name("trees.json")
 
 
-def correct(facts: Many) -> Many:
-    """Return how many times longer than told each form takes, by its row of facts."""
-    features, thresholds, values = read_trees()
+def correct(facts: Many, file: Path = FILE) -> Many:
+    """Return how many times longer than told each form takes, by its row of facts; `file`: of which trees are asked."""
+    features, thresholds, values = read_trees(file)
     tree, row = np.arange(len(features)), np.arange(len(facts))[:, None]
     node = np.zeros((len(facts), len(features)), int)
     inner = features.shape[1]  # nodes that are no leaves, of a whole tree
@@ -25,7 +25,7 @@ def correct(facts: Many) -> Many:
 
 
 @functools.cache
-def read_trees() -> tuple[NDArray[np.int64], Many, Many]:
+def read_trees(file: Path = FILE) -> tuple[NDArray[np.int64], Many, Many]:
     """Return each tree's features and thresholds, by node, and the values of its leaves; all trees are whole, and as deep."""
-    found = json.loads(FILE.read_text())
+    found = json.loads(file.read_text())
     return np.array(found["features"]), np.array(found["thresholds"], float), np.array(found["values"], float) / 10_000

@@ -4,6 +4,9 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+IN_SHARES = 4
+"""What a kernel's `BATCH` is where its products are shares of K."""
+
 
 @dataclass(frozen=True)
 class Cut:

@@ -5,8 +5,8 @@ from __future__ import annotations
 from prism.kernels.hgemm.cut import Cut, Terms
 from prism.lang import (
     CUtensorMap, bfloat16, block, claim, const, constexpr, dtype, float32, fragment, function, grid, group, id, int32, int64, one,
-    pack_bf16x2, pack_f16x2, partition, prism, ptr, requires, roles, shared, stmatrix, template, thread, tma_load, tma_store,
-    uint32, warp, warpgroup,
+    pack_bf16x2, pack_f16x2, partition, prism, ptr, requires, roles, shared, stmatrix, store_vector, template, thread, tma_load,
+    tma_store, uint32, vector, warp, warpgroup,
 )  # fmt: skip
 
 
@@ -58,6 +58,35 @@ def store_slabs(
         else:
             with claim(slab, storer) as done, one(thread):
                 tma_store(map_out[top + upper, left], done, disjoint=BATCHED)
+
+
+@prism.device
+@template(CUT=constexpr(Cut), OUT=dtype)
+@requires(block[1], thread["CUT.threads"])
+def store_sums(
+    sums: fragment(float32, CUT.rows, CUT.bn) @ warpgroup[1], consumers: roles(warp, CUT.warps), out: ptr(OUT) @ block[1],
+    stride: int64 @ grid[1], i: int32 @ block[1], j: int32 @ block[1],
+):
+    """Store the sums of a tile, whose corner is at i, j, as they are, from registers: pairs of those left of `stride`.
+
+    Perspective: block. Four threads have a sector of each row.
+    Shapes:      `out` has all rows of the tile, `stride` elements apart, which is even.
+    Test:        tests/kernels/test_hgemm_shares.py
+    """
+    w: int32 @ warpgroup[1] = id()
+    strip: int32 @ warp[1] = CUT.rows * w + id() % 4 * 16  # the warp's first row: it has 16 of each 64
+    lane: int32 @ thread[1] = id() % 32
+    with (
+        claim(out, consumers) as target,
+        partition(target, warp[1], lambda y, x: (strip + y) * stride + x, races="none") as strips, group(warp[1]),
+        partition(strips, thread[1], lambda y, x: (lane // 4 + y, lane % 4 * 2 + x)) as mine, group(thread[1]),
+    ):  # fmt: skip
+        for r in range(0, CUT.rows, 64, unroll=True):
+            for e in range(0, CUT.bn // 2, 2, unroll=True):
+                if j + e // 4 * 8 + lane % 4 * 2 < stride:
+                    at: int32 = r // 64 * CUT.bn // 2 + e
+                    pair: vector(OUT, 2) = vector(OUT, 2)(OUT(sums[at]), OUT(sums[at + 1]))
+                    store_vector(mine[i + r + e // 2 % 2 * 8, j + e // 4 * 8], pair)
 
 
 @prism.device

@@ -9,9 +9,13 @@ from __future__ import annotations
 from prism.kernels.hgemm.cut import Cut, Terms
 from prism.kernels.hgemm.main_loop import multiply
 from prism.lang import (
-    CUtensorMap, assume, attr, block, claim, const, constexpr, dtype, float32, fragment, function, grid, group, id, int32, int64,
-    one, partition, prefetch_map, prism, ptr, requires, roles, shared, strides_nest, template, thread, warp, warpgroup,
+    CUtensorMap, assume, attr, block, claim, const, constexpr, dtype, float4, float4_cast, float32, fragment, function, grid,
+    group, id, int32, int64, one, partition, prefetch_map, prism, ptr, requires, roles, shared, strides_nest, template, thread,
+    warp, warpgroup,
 )  # fmt: skip
+
+FOUR = 4
+"""Elements that a thread adds up at a time: a vector of 16 bytes."""
 
 
 @prism.kernel
@@ -109,23 +113,27 @@ def add_parts(
     """`STORE(y, x, sum)` of rows of a tile, whose corner is at i, j: those that are a block's to add up, in the parts' order."""
     ROWS: constexpr(int) = (CUT.bm + CUT.parts - 1) // CUT.parts  # that a block adds up
     WORKERS: constexpr(int) = 128 * CUT.consumers  # its threads that do
-    EACH: constexpr(int) = (ROWS * CUT.bn + WORKERS - 1) // WORKERS
-    WHOLE: constexpr(bool) = ROWS * CUT.parts == CUT.bm and EACH * WORKERS == ROWS * CUT.bn
+    MANY: constexpr(int) = ROWS * CUT.bn // FOUR  # vectors
+    EACH: constexpr(int) = (MANY + WORKERS - 1) // WORKERS
+    WHOLE: constexpr(bool) = ROWS * CUT.parts == CUT.bm and EACH * WORKERS == MANY
     t: int32 @ thread[1] = id()
     with group(thread[1]):
         if t < WORKERS:
-            values: float32[EACH]
+            values: float4[EACH]
             for e in range(0, EACH):
-                x: int32 = (t + e * WORKERS) % CUT.bn
-                within: int32 = (t + e * WORKERS) // CUT.bn
+                x: int32 = (t + e * WORKERS) % (CUT.bn // FOUR) * FOUR
+                within: int32 = (t + e * WORKERS) // (CUT.bn // FOUR)
                 y: int32 = part * ROWS + within
                 if WHOLE or (within < ROWS and y < CUT.bm):
-                    values[e] = parts[0, y, x]
+                    values[e] = float4_cast(parts[0, y, x])
                     for p in range(1, CUT.parts):
-                        values[e] += parts[p, y, x]
+                        more: float4 = float4_cast(parts[p, y, x])
+                        for v in range(FOUR):
+                            values[e][v] += more[v]
             for e in range(0, EACH):
-                x: int32 = (t + e * WORKERS) % CUT.bn
-                within: int32 = (t + e * WORKERS) // CUT.bn
+                x: int32 = (t + e * WORKERS) % (CUT.bn // FOUR) * FOUR
+                within: int32 = (t + e * WORKERS) // (CUT.bn // FOUR)
                 y: int32 = part * ROWS + within
                 if WHOLE or (within < ROWS and y < CUT.bm):
-                    STORE(i + y, j + x, values[e])
+                    for v in range(FOUR):
+                        STORE(i + y, j + (x + v), values[e][v])

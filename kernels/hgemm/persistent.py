@@ -8,8 +8,8 @@ rounded, and stores trail. Scales and a bias are read while products are made: f
 
 from __future__ import annotations
 
-from prism.kernels.hgemm.cut import Cut, Terms
-from prism.kernels.hgemm.epilogue import store_slabs
+from prism.kernels.hgemm.cut import IN_SHARES, Cut, Terms
+from prism.kernels.hgemm.epilogue import store_slabs, store_sums
 from prism.kernels.hgemm.main_loop import multiply, prefetch_tiles, share_registers
 from prism.lang import (
     CUtensorMap, assume, attr, block, const, constexpr, count, dtype, float32, fragment, function, grid, group, id, int32, int64,
@@ -68,9 +68,12 @@ def hgemm(
             @requires(block[1], thread["CUT.threads"])
             def make_tile(product: int32 @ block[1], i: int32 @ block[1], j: int32 @ block[1]):
                 multiply(sums, consumers, loader, map_a, map_b, rank, product, i, j, rows, n, k, CUT=CUT, BATCH=BATCH)
-                store_slabs(
-                    sums, consumers, fetcher, storer, map_c, map_out, whole, stride, bias, scale_a, scale_b, product, i, j,
-                    rows, n, alpha, beta, CUT=CUT, TERMS=TERMS, PLAIN=PLAIN, BATCHED=BATCH > 0, EPILOGUE=EPILOGUE,
-                )  # fmt: skip
+                if BATCH == IN_SHARES:
+                    store_sums(sums, consumers, whole, stride, product * rows + i, j, CUT=CUT)
+                else:
+                    store_slabs(
+                        sums, consumers, fetcher, storer, map_c, map_out, whole, stride, bias, scale_a, scale_b, product, i, j,
+                        rows, n, alpha, beta, CUT=CUT, TERMS=TERMS, PLAIN=PLAIN, BATCHED=BATCH > 0, EPILOGUE=EPILOGUE,
+                    )  # fmt: skip
 
             SCHEDULE(first, clusters, rank, tiles, tiles_m, tiles_n, products, down, CUT=CUT, BATCHED=BATCH > 0, TILE=make_tile)

@@ -15,6 +15,8 @@ from prism.lang import (
 THREADS = 256
 EACH = 4
 """Columns of a thread."""
+AT_ONCE = 8
+"""Shares that are loaded at a time."""
 
 
 @prism.kernel
@@ -42,10 +44,15 @@ def add_shares(
     with partition(out, thread[1], lambda v: y * stride + x + v, races="none") as mine, group(thread[1]):
         if y < m:
             sums: float4 = {0}
-            for p in range(0, count, unroll=4):
-                part: float4 = float4_cast(shares[(int64(p) * rows + y) * pitch + x])
-                for v in range(EACH):
-                    sums[v] += part[v]
+            at: int64 = int64(y) * pitch + x
+            step: int64 = int64(rows) * pitch
+            for first in range(0, count, AT_ONCE, unroll=1):
+                parts: float4[AT_ONCE]
+                for p in range(AT_ONCE):  # all are asked for before one is waited for: beyond the last, that again
+                    parts[p] = float4_cast(shares[at + min(first + p, count - 1) * step])
+                for p in range(AT_ONCE):
+                    for v in range(EACH):
+                        sums[v] += parts[p][v] if first + p < count else 0.0
             found: float32[EACH]
             for v in range(EACH):
                 found[v] = alpha * sums[v]

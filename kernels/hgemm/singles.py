@@ -80,8 +80,6 @@ def choose_single(m: int, n: int, k: int, processors: int, layout: Layout) -> Co
         return found
     usual = choose_by_model(m, n, k, processors, 1, layout, parted=True)
     layer = n % LAYER == 0 and k % LAYER == 0
-    if layer and not layout[0]:
-        return usual
     some = Forms([usual], layout), *forms(m, n, k, processors, layout, shipped=layer)
     (own,), *times = (estimate(one, m, n, k, processors) for one in some)
     least, best = min((float(took.min()), x + 1) for x, took in enumerate(times) if len(took))

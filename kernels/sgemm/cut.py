@@ -52,12 +52,17 @@ class TileCut:
 
 @dataclass(frozen=True)
 class RingCut(TileCut):
-    """Tiles of `ring`, which helpers copy: by tensor copies, or by threads, adjacent ones `along` K or across it."""
+    """Tiles of `ring`, which helpers copy: by tensor copies, or by threads, adjacent ones `along` K or across it.
+
+    Across it a thread copies `each` elements at a time, one or two.
+    """
 
     tensor_a: bool
     along_a: bool
+    each_a: int
     tensor_b: bool
     along_b: bool
+    each_b: int
     worker_registers: int
     helper_registers: int
 

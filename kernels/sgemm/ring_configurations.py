@@ -63,17 +63,20 @@ class Tile:
 
 
 class Way(NamedTuple):
-    """How `ring` copies an operand: by tensor copies, or by 4 bytes a thread, adjacent threads `along` k or across it."""
+    """How `ring` copies an operand: by tensor copies, or by threads, adjacent ones `along` k or across it; there `each` elements
+    at a time.
+    """
 
     tensor: bool
     along: bool = False
+    each: int = 1
 
 
-TENSOR, ALONG, ACROSS = Way(True), Way(False, True), Way(False, False)
+TENSOR, ALONG, ACROSS, PAIRS = Way(True), Way(False, True), Way(False, False), Way(False, False, 2)
 WAYS = (
-    (TENSOR, TENSOR), (ALONG, TENSOR), (ALONG, ALONG), (ALONG, ACROSS), (ACROSS, ALONG), (ACROSS, ACROSS), (ACROSS, TENSOR),
+    (TENSOR, TENSOR), (TENSOR, ALONG), (ALONG, TENSOR), (ALONG, ALONG), (ALONG, ACROSS), (ACROSS, ALONG), (ACROSS, ACROSS),
 )  # fmt: skip
-"""What A and B are copied by. A by tensor copies beside a B that threads copy spills, or was seen to be 5 % slower."""
+"""What A and B are copied by, mostly."""
 
 
 @dataclass(frozen=True)
@@ -171,7 +174,7 @@ BYTES = 2340  # that all multiprocessors write, or read again, a clock
 EIGHT = 8  # of a step's k as many as there are, to whole eights
 STORE_LARGE, STORE, STORE_SMALL = 0.67, 0.28, 0.044  # more, for an element not stored by fours: of 16, 8 or 4 columns a thread
 EVEN, ODD, ACROSS_K = 0.0029, 0.053, 0.185  # for an element of a tile that threads copy: along K, or across it (`copies_of`)
-MIXED = 0.049  # more, for one of B along K beside an A that is copied across it
+MIXED, BESIDE = 0.049, 0.11  # more, for one of B along K beside an A that is copied across it, or by tensor copies
 MEMORY = 11.2  # bytes a clock of the GPU's memory, for each multiprocessor: what operands take at least
 BATCH = 650  # clocks of each further batch of parts that a thread of `combine` loads; a batch is 8 vectors
 PARTS = (2, 4, 8, 16)
@@ -306,9 +309,9 @@ def copies_of(a: Way, b: Way, *, even_a: bool, even_b: bool) -> tuple[float, flo
     """
 
     def one(way: Way, even: bool) -> float:
-        return 0.0 if way.tensor else (EVEN if even else ODD) if way.along else ACROSS_K
+        return 0.0 if way.tensor else (EVEN if even else ODD) if way.along else ACROSS_K / way.each
 
-    mixed = MIXED if b.along and not (a.tensor or a.along) else 0.0
+    mixed = 0.0 if not b.along or a.along else BESIDE if a.tensor else MIXED
     return one(a, even_a), one(b, even_b) + mixed
 
 

@@ -9,10 +9,11 @@ import pytest
 import prism
 from prism.interpret import SCHEDULES, run
 from prism.kernels.hgemm import Configuration, Terms, identity
+from prism.kernels.hgemm.cut import IN_SHARES
 from prism.kernels.hgemm.shares import EACH, THREADS, add_shares
 from prism.lang import device, float32, requires, thread
 from prism.lang.types.shorts import bf16_bits
-from prism.lib.algorithms.hgemm.plan import SHARES, program_for
+from prism.lib.algorithms.hgemm.plan import program_for
 
 CUT = Configuration(64, 64, 2, 1, slabs=1, shares=3)
 LAYOUTS = ((False, False), (False, True), (True, False), (True, True))
@@ -26,7 +27,7 @@ def relu(x: float32 @ thread[1]) -> float32 @ thread[1]:
 
 @functools.cache
 def program(layout):
-    return program_for("bfloat16", "float32", layout, False, False, 0, identity, CUT, SHARES)
+    return program_for("bfloat16", "float32", layout, False, False, 0, identity, CUT, IN_SHARES)
 
 
 def exact(m, n, k, *, layout=(False, True), bias=0, scales=0, epilogue=identity, count=3, blocks=2, **options) -> bool:

@@ -1,6 +1,7 @@
 """What is chosen for products of random shapes, beside what was measured there, on an H200 (asv_bench/random_products.py).
 
-Tests of prism/lib/algorithms/sgemm/choice.py; kernels/hgemm/singles.py, estimate.py and correction.py.
+Tests of prism/lib/algorithms/sgemm/choice.py, prism/lib/algorithms/sgemm/facts.py; kernels/hgemm/singles.py, estimate.py and
+correction.py.
 """
 
 import json
@@ -13,10 +14,12 @@ import pytest
 
 from prism.kernels.hgemm import choose_single
 from prism.kernels.hgemm.configurations import resident_clusters
+from prism.kernels.hgemm.correction import read_trees
 from prism.kernels.hgemm.singles import forms
 from prism.kernels.sgemm.cut import FewCut
 from prism.lib.algorithms.sgemm import api as sgemms
-from prism.lib.algorithms.sgemm.choice import name_of
+from prism.lib.algorithms.sgemm.choice import TREES, name_of, ways
+from prism.lib.algorithms.sgemm.facts import facts_of
 from prism.lib.algorithms.sgemm.few import fit
 from prism.lib.views import view_of
 from prism.runtime.arrays import ArrayInfo
@@ -92,3 +95,13 @@ def test_parts_of_k_are_of_one_round(text: str) -> None:
     assert found.parts == 1 or math.prod(found.tiles(*size)) <= resident_clusters(found, 132)
     large = [one for some in forms(8192, 8192, 64, 132, outside) for one in some.some]
     assert large and all(one.parts == 1 for one in large), "a large result has more tiles than run"
+
+
+@pytest.mark.parametrize("text", ["4x96x77 NT", "64x64x64 NN", "301x785x945 TT", "2000x3000x100 TN"])
+def test_facts_of_all_ways_are_as_many_and_tell_them_apart(text: str) -> None:
+    """Trees ask for no others; a fact that is no number would be of no side of a node."""
+    product = product_of(*parsed(text))
+    rows = [tuple(facts_of(product, way, told, 132)) for way, told in ways(product, 132)]
+    features, _, _ = read_trees(TREES)
+    assert {len(row) for row in rows} == {len(rows[0])} and features.max() < len(rows[0])
+    assert len(set(rows)) == len(rows) and all(map(math.isfinite, sum(rows, ())))

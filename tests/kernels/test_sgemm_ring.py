@@ -18,14 +18,13 @@ from prism.runtime.build import entry_of
 from prism.runtime.compile import compile_cubin
 from tests.rarely import rarely
 
-WAYS = dict(
-    zip(
-        ("tensor", "along-tensor", "along", "along-across", "across-along", "across", "across-tensor"),
-        rings.WAYS,
-        strict=True,
-    )
-)
-"""By what copies A and B: tensor copies, or threads along k or across it."""
+NAMES = {"tensor": rings.TENSOR, "along": rings.ALONG, "across": rings.ACROSS, "pairs": rings.PAIRS}
+WAYS = {
+    one if one == other else f"{one}-{other}": (a, b)
+    for (one, a), (other, b) in itertools.product(NAMES.items(), repeat=2)
+    if {one, other} != {"across", "pairs"} and not (one == "tensor" and other in ("across", "pairs"))
+}
+"""By what copies A and B: tensor copies, or threads along k or across it, one or two elements at a time."""
 
 
 @functools.cache
@@ -50,6 +49,10 @@ def lying(x, way: rings.Way, gap: int):
         rows = np.full((size, k + gap), np.nan, np.float32)
         rows[:, :k] = x.T
         return rows.reshape(-1), 1, k + gap
+    if way == rings.PAIRS:
+        rows = np.full((k, size + 2 * gap), np.nan, np.float32)
+        rows[:, :size] = x
+        return rows.reshape(-1), size + 2 * gap, 1
     rows = np.full((k, 2 * size + gap), np.nan, np.float32)
     rows[:, : 2 * size : 2] = x
     return rows.reshape(-1), 2 * size + gap, 2
@@ -134,11 +137,24 @@ def test_whole_tiles_and_several(shape, ways: str) -> None:
     assert exact(*shape, ways=ways)
 
 
-@pytest.mark.parametrize("ways", [ways for ways in WAYS if "tensor" not in ways])
+@pytest.mark.parametrize("ways", [ways for ways in WAYS if "tensor" not in ways and "pairs" not in ways])
 def test_rows_that_begin_anywhere(ways: str) -> None:
     """By threads: every size is odd."""
     assert exact(67, 37, 35, ways=ways, wide=False, beta=0.5, pad=1)
     assert exact(1, 1, 1, ways=ways, wide=False, pad=1)
+
+
+@pytest.mark.parametrize("ways", [ways for ways in WAYS if "pairs" in ways])
+def test_rows_that_begin_at_pairs(ways: str) -> None:
+    """Sizes are even, and no multiples of four, where no tensor copy wants them so; K is odd."""
+    m, n = (size if "tensor" in ways else size + 2 for size in (68, 36))
+    assert exact(m, n, 35, ways=ways, wide=False, beta=0.5, pad=1)
+    assert exact(4 if "tensor" in ways else 2, 4 if "tensor" in ways else 2, 1, ways=ways, wide=False, pad=1)
+
+
+@pytest.mark.parametrize("cut", (*rings.FEW_ROWS, *rings.MORE), ids=lambda cut: cut.name)
+def test_pairs_of_tiles_of_every_width(cut: RingConfiguration) -> None:
+    assert exact(cut.bm - 2, cut.bn + 2, cut.bk + 5, cut, ways="pairs", wide=False, pad=1)
 
 
 def test_a_result_whose_rows_begin_anywhere() -> None:

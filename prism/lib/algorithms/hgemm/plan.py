@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from prism.host.call import Decision, Result
-from prism.host.plan import NO_MAP, SCRATCH, Buffer, Clear, Machine, Map, Plan, Scratch, Step, instance_of, nothing
+from prism.host.plan import NO_MAP, SCRATCH, Buffer, Clear, Machine, Plan, Scratch, Step, instance_of, nothing
 from prism.kernels import hgemm as kernels
 from prism.kernels.hgemm import (
     HOST,
@@ -28,6 +28,7 @@ from prism.kernels.hgemm import (
     shape_key,
 )
 from prism.kernels.hgemm import shares as sums
+from prism.kernels.hgemm.cut import IN_SHARES
 from prism.kernels.sgemm import pack as packing
 from prism.lang.surface import Kernel
 from prism.lang.types import SCALARS
@@ -42,8 +43,6 @@ if TYPE_CHECKING:
 
 LINE = 64
 """Elements that rows of a copied operand begin at multiples of."""
-SHARES = 4
-"""What a kernel's `BATCH` is where its products are shares of K."""
 NO_SCALE, ONE_SCALE, EACH_SCALE = 0, 1, 2
 """What scales of an operand there are: one of all, or one of each of the result's rows or columns."""
 
@@ -323,7 +322,7 @@ def _pack(laid: Laid, cut: Configuration, scratch: Scratch) -> tuple[tuple[Step,
 def _in_shares(laid: Laid, machine: Machine, cut: Configuration, scratch: Scratch) -> tuple[Step, Step]:
     """Return the launches of a product whose K is in shares: they are made as a batch's products, and then added up."""
     (m, n, k), product, processors = laid.shape, laid.product, machine.multiprocessors
-    out, size = product.out, SCALARS["float32"].bytes
+    out = product.out
     assert product.c is None and laid.batch == 0 and not cut.transposes_out(laid.outside)
     each = SCALARS[laid.a.scalar].bytes
     bk = cut.bk * 2 // each
@@ -333,13 +332,12 @@ def _in_shares(laid: Laid, machine: Machine, cut: Configuration, scratch: Scratc
     rows, pitch = down * cut.bm * cut.cluster_m, -(-n // PIECE) * PIECE
     room = scratch.take("float32", count * rows * pitch)
     facts = (laid.a.scalar, "float32", laid.outside, False, False, NO_BIAS, identity)
-    kernel = instance_for(*facts, cut, SHARES, "" if laid.a.scalar == laid.b.scalar else laid.b.scalar)
-    lying = Map(room, (count * rows, n), (pitch * size, size))
+    kernel = instance_for(*facts, cut, IN_SHARES, "" if laid.a.scalar == laid.b.scalar else laid.b.scalar)
     given: dict[str, Any] = {
         "map_a": laid.a.map,
         "map_b": laid.b.map,
         "map_c": NO_MAP,
-        "map_out": lying,
+        "map_out": NO_MAP,
         "out": room,
         "stride": pitch,
     }

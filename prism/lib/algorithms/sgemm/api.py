@@ -120,7 +120,7 @@ def _way(variant: str, precision: str) -> str:
 
 def decide_sgemm(
     arrays: Mapping[str, ArrayInfo], out: ArrayInfo | None, machine: Machine, alpha: float = 1.0, beta: float = 0.0,
-    way: str = "auto", cut: Configuration | Cut | FewCut | None = None,
+    way: str = "auto", cut: Configuration | Cut | FewCut | Staged | None = None,
 ) -> Decision:  # fmt: skip
     """Return how `sgemm` of arrays by the names of its arguments is made, by a variant or a precision.
 
@@ -140,7 +140,7 @@ def decide_sgemm(
 
 def decide_product(
     a: View, b: View, shape: tuple[int, ...], result: Result, machine: Machine, given: View | None, alpha: float = 1.0,
-    beta: float = 0.0, way: str = "auto", cut: Configuration | Cut | FewCut | None = None,
+    beta: float = 0.0, way: str = "auto", cut: Configuration | Cut | FewCut | Staged | None = None,
 ) -> Decision:  # fmt: skip
     """Return how a product of matrices, checked, is made in `given`, or where that can't be written, in C order."""
     writable = given is not None and _is_writable(given, machine.host)
@@ -216,7 +216,11 @@ def _merge(batch: tuple[int, ...], steps: list[list[int]]) -> list[tuple[int, ..
 
 
 def steps_of(
-    product: Product, way: str, machine: Machine, scratch: Scratch, cut: Configuration | Cut | FewCut | None = None
+    product: Product,
+    way: str,
+    machine: Machine,
+    scratch: Scratch,
+    cut: Configuration | Cut | FewCut | Staged | None = None,
 ) -> list[Step]:
     """Return the launches of a product by a variant or a precision, by default as it suits the shape.
 
@@ -225,6 +229,8 @@ def steps_of(
     """
     if way == sgemm_bf16x6.NAME and product.sizes[2]:
         return list(sgemm_bf16x6.steps_of(product, machine, scratch))
+    if isinstance(cut, Staged):
+        return list(cut.of(product).steps(scratch))
     found = cut if isinstance(cut, Configuration | FewCut) else choose_way(product, way, machine, cut)
     if isinstance(found, FewCut):
         return [sgemm_few.step_of(product, found)]

@@ -58,25 +58,30 @@ class Operand:
 def operand(matrix: Matrix, extents: tuple[int, int], steps: tuple[int, int], batches: int) -> Operand:
     """Return a matrix of so many k and rows or columns: by tensor copies if they can take it, else by threads."""
     outer, inner = extents
-    dense = steps[1] == 1 or inner == 1
-    apart = outer == 1 or (steps[0] % WIDE == 0 and steps[0] >= inner)
-    begins = matrix.first % WIDE == 0 and (batches == 1 or matrix.matrices % WIDE == 0)
-    threads = rings.ALONG if steps[0] == 1 else rings.ACROSS
-    return Operand(matrix, outer, inner, steps, rings.TENSOR if dense and apart and begins else threads)
+
+    def begin_at(piece: int) -> bool:
+        """Whether all rows begin at multiples of so many elements."""
+        return (
+            (steps[1] == 1 or inner == 1) and (outer == 1 or (steps[0] % piece == 0 and steps[0] >= inner))
+            and matrix.first % piece == 0 and (batches == 1 or matrix.matrices % piece == 0)
+        )  # fmt: skip
+
+    way = rings.ALONG if steps[0] == 1 else rings.PAIRS if begin_at(2) and inner % 2 == 0 else rings.ACROSS
+    return Operand(matrix, outer, inner, steps, rings.TENSOR if begin_at(WIDE) else way)
 
 
 def copies(a: Operand, b: Operand) -> Iterator[tuple[Operand, Operand]]:
-    """Return the ways to copy operands into tiles: by threads what tensor copies can't take, or what gains by it packed first.
+    """Return the ways to copy operands into tiles: as they lie, by threads what tensor copies can't take, or that packed first.
 
     Threads copy a row-major A, or a column-major B beside it, without much loss; of a large product, what begins anywhere is
-    better copied first, and so is a column-major B beside a column-major A (docs/sgemm.md).
+    better packed first, and so is a column-major B beside a column-major A (docs/sgemm.md).
     """
 
     def packed(one: Operand) -> Operand:
         return replace(one, way=rings.TENSOR, packed=True)
 
-    left = replace(a, way=rings.ACROSS) if a.way.tensor and (a.way, b.way) not in rings.WAYS else a
-    yield left, b if (left.way, b.way) in rings.WAYS else replace(b, way=rings.ACROSS)
+    spills = a.way.tensor and not (b.way.tensor or b.way.along)  # in tiles of 96 and 64 rows
+    yield replace(a, way=rings.PAIRS) if spills else a, b
     left = a if a.way.tensor or a.even else packed(a)
     right = b if b.way.tensor or (b.even and not left.way.tensor) else packed(b)
     if left.packed or right.packed:
@@ -109,6 +114,11 @@ class Staged:
         for one in (self.a, self.b):
             found += self.times(one) * rings.copy_clocks(one.outer * one.inner) if one.packed else 0.0
         return found
+
+    def of(self, product: Product) -> Staged:
+        """Return the same for another product, whose matrices lie alike."""
+        a, b = replace(self.a, matrix=product.a), replace(self.b, matrix=product.b)
+        return replace(self, product=product, a=a, b=b)
 
     def times(self, one: Operand) -> int:
         """Return how many matrices of an operand there are."""

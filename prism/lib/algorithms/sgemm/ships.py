@@ -37,9 +37,9 @@ def instances(gpu: Machine) -> Iterator[Instance]:
 
 def _rings() -> Iterator[Instance]:
     for cut, wide in itertools.product(rings.TILES, _FLAGS):
-        for ways in (
-            rings.WAYS if wide else rings.WAYS[:-1]
-        ):  # a B that tensor copies take has a result of whole words, mostly
+        for ways in rings.WAYS:
+            if not wide and ways[1].tensor:
+                continue  # a B that tensor copies take has a result of whole words, mostly
             yield sgemm_ring.instance_for(cut, *ways, wide, False)
         yield sgemm_ring.adder(cut, wide, False)
     yield from map(sgemm_ring.packer, _FLAGS)
