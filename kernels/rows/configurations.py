@@ -3,10 +3,10 @@
 from dataclasses import dataclass
 from math import ceil
 
-HELD, NEXT, LONG, STAGED, PACKED = range(5)
+HELD, NEXT, LONG, STAGED, COPIED = range(5)
 """Who shares a row holds it; has rows in turn, and loads the next one into registers meanwhile; reads a row again and again; has
-rows in turn, and copies the next one into shared memory meanwhile; has rows in turn, each in shared memory as it lies in the
-array, and loads the next one into registers meanwhile: a block has room for rows that are twice as wide."""
+rows in turn, and copies the next one into shared memory meanwhile; copies it into shared memory as it lies in the array, of which
+a multiprocessor has room for several blocks' parts."""
 
 
 @dataclass(frozen=True, slots=True)

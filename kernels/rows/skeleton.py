@@ -2,8 +2,8 @@
 
 from prism.lang import (block, const, constexpr, dtype, function, grid, int32, int64, prism, ptr, requires, template, thread)
 from prism.kernels.rows.prefetch import map_rows_ahead
-from prism.kernels.rows.configurations import LONG, NEXT, PACKED, STAGED
-from prism.kernels.rows.packed import map_rows_packed
+from prism.kernels.rows.configurations import COPIED, LONG, NEXT, STAGED
+from prism.kernels.rows.copied import map_row_copied
 from prism.kernels.rows.registers import map_row
 from prism.kernels.rows.staged import map_rows_staged
 from prism.kernels.rows.long import map_long_row
@@ -32,11 +32,11 @@ def map_rows(
             ONCE=ONCE, ITEMS=ITEMS, WIDTH=WIDTH, INPUTS=INPUTS, KEPT=KEPT, BLOCKS=BLOCKS, WIDE=WIDE, THREADS=THREADS, READ=READ,
             FIRST=FIRST, OP=OP, SECOND=SECOND, OP2=OP2, PACK=PACK, JOIN=JOIN, LAST=LAST, STORE=STORE,
         )
-    elif WAY == PACKED:
-        map_rows_packed(
-            x, stride, other, other_stride, r, int64(ahead), rows, n, identity, identity2, TI=TI, A=A, P=P, STAGES=STAGES,
-            ONCE=ONCE, ITEMS=ITEMS, WIDTH=WIDTH, INPUTS=INPUTS, KEPT=KEPT, BLOCKS=BLOCKS, THREADS=THREADS, READ=READ,
-            FIRST=FIRST, OP=OP, SECOND=SECOND, OP2=OP2, PACK=PACK, JOIN=JOIN, LAST=LAST, STORE=STORE,
+    elif WAY == COPIED:
+        map_row_copied(
+            x, stride, other, other_stride, r, n, identity, identity2, TI=TI, A=A, P=P, STAGES=STAGES, ONCE=ONCE, ITEMS=ITEMS,
+            WIDTH=WIDTH, INPUTS=INPUTS, KEPT=KEPT, BLOCKS=BLOCKS, THREADS=THREADS, READ=READ, FIRST=FIRST, OP=OP, SECOND=SECOND,
+            OP2=OP2, PACK=PACK, JOIN=JOIN, LAST=LAST, STORE=STORE,
         )
     elif WAY == NEXT:
         map_rows_ahead(

@@ -1,6 +1,7 @@
 """What a row, or a part of one, comes to where that is more than one number."""
 
-from prism.lang import dtype, float32, float64, prism, requires, struct, template, thread
+from prism.lang import constexpr, dtype, float32, float64, grid, prism, requires, struct, template, thread, warp
+from prism.lib.thread import operators
 
 
 @struct
@@ -43,3 +44,23 @@ class WideMoments:
 def add_pairs(a: P @ thread[1], b: P @ thread[1]) -> P @ thread[1]:
     """Both sums."""
     return P(a.first + b.first, a.second + b.second)
+
+
+@prism.device
+@requires(thread[32])
+@template(F=dtype, D=dtype, N=constexpr(int))
+def join_moments(parts: F[N] @ thread[1], share: D @ grid[1]) -> F @ thread[1]:
+    """The `Moments` of a row of `1 / share` elements from those of its parts.
+
+    Perspective: warp, of which each lane has `N` of the parts; of those that have no elements it has zeros.
+    """
+    sum: D @ thread[1] = 0
+    for k in range(N):
+        sum = sum + parts[k].total
+    sum = warp.reduce_near(sum, 5, OP=operators.add)
+    mean: D @ thread[1] = sum * share
+    squares: D @ thread[1] = 0
+    for k in range(N):
+        off: D @ thread[1] = parts[k].total - parts[k].count * mean
+        squares = squares + parts[k].squares + off * off / max(parts[k].count, D(1))
+    return F(1 / share, sum, warp.reduce_near(squares, 5, OP=operators.add))

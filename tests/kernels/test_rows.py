@@ -15,7 +15,7 @@ import pytest
 import prism
 from prism.interpret import MachineError, run
 from prism.kernels import rows as kernels
-from prism.kernels.rows.configurations import HELD, LONG, NEXT, PACKED, STAGED
+from prism.kernels.rows.configurations import HELD, LONG, NEXT, COPIED, STAGED
 from prism.lang import exp
 from prism.lib.lazy.closures import callable_of
 from prism.lib.thread import operators
@@ -36,15 +36,15 @@ CLUSTER_IN_TURN = (2, 32, -1, NEXT, 5, 500, 4)
 STAGES = (1, 64, -1, STAGED, 5, 500, 4)
 LANE_STAGES = (1, 64, 3, STAGED, 45, 60, 4)
 CLUSTER_STAGES = (2, 64, -1, STAGED, 5, 1000, 4)
-PACKS = (1, 64, -1, PACKED, 5, 500, 4)
-CLUSTER_PACKS = (2, 64, -1, PACKED, 5, 1000, 4)
+COPIES = (1, 64, -1, COPIED, 5, 500, 4)
+CLUSTER_COPIES = (2, 64, -1, COPIED, 5, 1000, 4)
 AGAIN = (1, 64, -1, LONG, 3, 1300, 4)
 AGAIN_CLUSTER = (2, 32, -1, LONG, 2, 1300, 4)
 SHAPES = {
     "lanes": LANES, "one": ONE, "block": BLOCK, "single": SINGLE, "cluster": CLUSTER, "four": FOUR, "long": AGAIN,
     "long cluster": AGAIN_CLUSTER, "in turn": IN_TURN, "lanes in turn": LANES_IN_TURN, "cluster in turn": CLUSTER_IN_TURN,
     "stages": STAGES, "lane stages": LANE_STAGES, "cluster stages": CLUSTER_STAGES,
-    "packs": PACKS, "cluster packs": CLUSTER_PACKS,
+    "copies": COPIES, "cluster copies": CLUSTER_COPIES,
 }  # fmt: skip
 ITEMS = 8
 
@@ -66,13 +66,13 @@ STEP = 2  # clusters that have rows in turn
 
 def grid_of(shape: tuple[Any, ...]) -> tuple[int, int]:
     blocks, threads, lanes, way, rows, _, _ = shape
-    if way in (NEXT, STAGED, PACKED):
+    if way in (NEXT, STAGED):
         return STEP * blocks, threads
     return (blocks * rows if lanes < 0 else -(-(rows << lanes) // threads)), threads
 
 
 def ahead_of(shape: tuple[Any, ...], otherwise: int = 0) -> int:
-    return STEP if shape[3] in (NEXT, STAGED, PACKED) else otherwise
+    return STEP if shape[3] in (NEXT, STAGED) else otherwise
 
 
 def lanes_of(shape: tuple[Any, ...]) -> int:
@@ -162,7 +162,8 @@ def norm_program(shape: tuple[Any, ...], centred: bool, parts: tuple[bool, bool,
         "WEIGHT": weight,
         "BIAS": bias,
         "RESIDUAL": residual,
-        "P": kernels.WidePair,
+        "S": kernels.WidePair if centred else "float64",
+        "F": kernels.WideMoments,
     }
     return prism.check(
         kernels.norm_rows,

@@ -168,6 +168,11 @@ HELPERS = {
         '    asm volatile("barrier.cluster.arrive.release.aligned;\\n\\t"\n'
         '                 "barrier.cluster.wait.acquire.aligned;" ::: "memory");\n}\n'
     ),
+    "px_cluster_begin": (  # nobody has written anything yet that others wait for
+        f"{_HEAD} void px_cluster_begin() {{\n    __syncwarp();\n"
+        '    asm volatile("barrier.cluster.arrive.relaxed.aligned;\\n\\t"\n'
+        '                 "barrier.cluster.wait.acquire.aligned;" ::: "memory");\n}\n'
+    ),
     "px_cluster_rank": (
         f"{_HEAD} int px_cluster_rank() {{\n    int rank;\n"
         '    asm("mov.u32 %0, %cluster_ctarank;" : "=r"(rank));\n    return rank;\n}\n'
@@ -305,6 +310,11 @@ def proxy_fence(space: str = "shared") -> str:
 def cluster_barrier() -> str:
     """Meet all threads of the cluster, and order what they did before."""
     return "px_cluster_barrier();"
+
+
+def cluster_begin() -> str:
+    """Meet all threads of the cluster, and order nothing."""
+    return "px_cluster_begin();"
 
 
 def map_text(pointer: str, rank: str) -> str:

@@ -311,9 +311,22 @@ def test_objects_of_a_cluster(text):
         return squeezed(body_of(text(program(f, Layout({s: 0}, 512), barriers=barriers))))
 
     found = source(2, Barrier("cluster", two, read, access(s), access(s)))
-    assert "px_map(s_, r_)[i_] = 2.0f; } px_cluster_barrier();" in found
-    assert found.count("px_cluster_barrier();") == 3, "when the blocks have begun, before the read, and before they end"
+    assert "s_[i_] = 2.0f; } px_cluster_barrier();" in found and "px_map(s_, r_)" not in found, "r is the block itself"
+    assert "px_map(s_, 1 - r_)[i_]" in found
+    assert found.count("px_cluster_begin();") == 1, "before anything of another block is touched"
+    assert found.count("px_cluster_barrier();") == 2, "before the read, and before blocks end, after it"
     assert "px_map(s_, px_cluster_rank() / 2 * 2 + r_)[i_]" in source(4)
+    alone = squeezed(
+        body_of(
+            text(
+                program(
+                    function("k", [out], [shared(s), *names, group(BLOCK, two, fill)], bound=Bound(None, 2, 128)),
+                    Layout({s: 0}, 512),
+                )
+            )
+        )
+    )
+    assert "px_cluster" not in alone, "nobody reaches into another block"
 
 
 def test_fragments_are_registers(text):

@@ -12,7 +12,7 @@ import numpy as np
 from prism.host import arguments
 from prism.host.lazies import LazyInfo
 from prism.host.plan import Buffer, Machine, Plan, Step, instance_of, size_of
-from prism.kernels.rows.configurations import AHEAD, CLUSTERS, HELD, LONG, NEXT, PACKED, STAGED, Sharing, share
+from prism.kernels.rows.configurations import AHEAD, CLUSTERS, COPIED, HELD, LONG, NEXT, STAGED, Sharing, share
 from prism.lang.surface import Kernel
 from prism.lib.views import View, view_of
 from prism.runtime.arrays import ArrayInfo
@@ -22,8 +22,8 @@ _VECTOR = 16  # bytes
 _MOST = 2**31 - 2**16
 """The widest row: columns are 32-bit numbers, and the last vectors stick out."""
 
-_PACKED, _PACKED_THREADS = 256, 512
-"""Bytes of wide rows that a thread has room for, and threads of a block that has such rows."""
+_COPIED = ((8, 4), (16, 3))
+"""Vectors of a row that a thread of 256 copies, and blocks that are on a multiprocessor then."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -99,18 +99,11 @@ def sharing(n: int, width: int, scalar: str, machine: Machine, *, inputs: int = 
 
 
 def sharing_wide(rows: Sequence[Rows], width: int, scalar: str, machine: Machine) -> Sharing:
-    """Return who shares rows of several arrays, as `sharing` does, but that wide rows are a block's where it has room for them.
-
-    Then the block has rows in turn. It has 1024 threads, and the next row comes into shared memory; rows that are wider still lie
-    in shared memory as elements, and the next one comes into registers.
-    """
+    """Return who shares rows of several arrays, as `sharing` does, but that parts of wide rows are copied into shared memory."""
     found = sharing(rows[0].n, width, scalar, machine, inputs=len(rows))
     if found.blocks == 1 or not _copied_by_vectors(rows, width, machine):
         return found
-    if found.blocks == 2 and scalar == "float32":
-        threads = math.ceil(found.threads / 16) * 32
-        return replace(found, threads=threads, blocks=1, way=STAGED, most=1024, resident=1)
-    return _packed(rows, width, _PACKED) or found
+    return _copied(rows, width) or found
 
 
 def _copied_by_vectors(rows: Sequence[Rows], width: int, machine: Machine) -> bool:
@@ -119,15 +112,16 @@ def _copied_by_vectors(rows: Sequence[Rows], width: int, machine: Machine) -> bo
     return lying and not machine.host and _arch(machine) >= 90
 
 
-def _packed(rows: Sequence[Rows], width: int, most: int) -> Sharing | None:
-    """Return how wide rows lie as elements, `most` bytes for each thread; None where clusters that hold them are faster."""
+def _copied(rows: Sequence[Rows], width: int) -> Sharing | None:
+    """Return how parts of wide rows are copied into shared memory; None where there is no room."""
     vectors = math.ceil(rows[0].n / width)
-    each = most // _VECTOR // len(rows)
-    blocks = 1 << (math.ceil(vectors / (_PACKED_THREADS * each)) - 1).bit_length()
-    if size_of(rows[0].scalar) > 2 or blocks > 2:
-        return None
-    threads = math.ceil(vectors / each / blocks / 32) * 32
-    return Sharing(each * width, width, threads, blocks, way=PACKED, most=_PACKED_THREADS, resident=1)
+    for most, resident in _COPIED:
+        each = most // len(rows)
+        for blocks in CLUSTERS[1:]:
+            threads = math.ceil(vectors / (each * blocks) / 32) * 32
+            if threads <= 256:
+                return Sharing(each * width, width, threads, blocks, way=COPIED, most=256, resident=resident)
+    return None
 
 
 def in_turn(rows: Sequence[Rows], width: int, scalar: str, machine: Machine) -> Sharing:
@@ -140,8 +134,7 @@ def in_turn(rows: Sequence[Rows], width: int, scalar: str, machine: Machine) -> 
         return found
     vectors = _copied_by_vectors(rows, width, machine)
     if not (vectors and found.blocks == 1 and scalar == "float32"):
-        packed = _packed(rows, width, _PACKED // 2) if vectors and found.blocks > 1 else None
-        return packed or replace(found, way=NEXT, resident=1)
+        return replace(found, way=NEXT, resident=1)
     most = next(threads for threads in (128, 256, 512) if found.threads <= threads)
     return replace(found, way=STAGED, most=most, resident=512 // most)
 
@@ -239,7 +232,7 @@ def launch(
     """Return the plan of one launch on rows that are shared so."""
     groups = rows.many if found.wide else math.ceil((rows.many << found.lanes) / found.threads)
     ahead = rows_ahead(rows, found)
-    if found.way in (NEXT, STAGED, PACKED):
+    if found.way in (NEXT, STAGED):
         ahead = groups = min(groups, clusters_of(found, machine))
     numbers = {"rows": rows.many, "n": rows.n, "lanes": found.lanes, "ahead": ahead}
     chosen = instance_of(kernel, {**template, **template_of(found)})
