@@ -12,14 +12,16 @@ from prism.lib.thread import operators
 
 @prism.kernel
 @template(
-    TI=dtype, TO=dtype, A=dtype, D=dtype, LOG=constexpr(bool), ITEMS=constexpr(int), WIDTH=constexpr(int), BLOCKS=constexpr(int),
-    WIDE=constexpr(bool), THREADS=constexpr(int), RESIDENT=constexpr(int), WAY=constexpr(int),
+    TI=dtype, TO=dtype, A=dtype, D=dtype, LOG=constexpr(bool), ITEMS=constexpr(int), WIDTH=constexpr(int),
+    BLOCKS=constexpr(int), WIDE=constexpr(bool), THREADS=constexpr(int), RESIDENT=constexpr(int), ROWS=constexpr(int),
+    WAY=constexpr(int),
 )
 @requires(grid[1], block["BLOCKS"], thread[32])
 @attr("__launch_bounds__(THREADS, RESIDENT)")
 def softmax_backward_rows(
-    y: ptr(const(TI)) @ grid[1], dy: ptr(const(TI)) @ grid[1], dx: ptr(TO) @ grid[1], rows: int64 @ grid[1], n: int32 @ grid[1],
-    stride: int64 @ grid[1], dy_stride: int64 @ grid[1], scale: A @ grid[1], lanes: int32 @ grid[1], ahead: int32 @ grid[1],
+    y: ptr(const(TI)) @ grid[1], dy: ptr(const(TI)) @ grid[1], dx: ptr(TO) @ grid[1], rows: int64 @ grid[1],
+    n: int32 @ grid[1], stride: int64 @ grid[1], dy_stride: int64 @ grid[1], scale: A @ grid[1], lanes: int32 @ grid[1],
+    ahead: int32 @ grid[1],
 ):
     """`dx = scale * y * (dy - sum(dy * y))` of each row; of the logarithm of a softmax `scale * (dy - exp(y) * sum(dy))`.
 
@@ -69,17 +71,18 @@ def softmax_backward_rows(
             store_numbers(out, row * n + column, found)
 
         map_rows(
-            y, stride, dy, dy_stride, r, ahead, rows, n, lanes, D(0), D(0), TI=TI, A=A, P=A, STAGES=1, ONCE=False, ITEMS=ITEMS,
-            WIDTH=WIDTH, INPUTS=2, KEPT=2, BLOCKS=BLOCKS, WIDE=WIDE, THREADS=THREADS, WAY=WAY, LOAD=load, READ=read_plain,
-            FIRST=first, OP=operators.add, SECOND=second, OP2=operators.add, PACK=pack, JOIN=join_none, LAST=last, STORE=store,
+            y, stride, dy, dy_stride, r, ahead, rows, n, lanes, D(0), D(0), TI=TI, A=A, P=A, STAGES=1, ONCE=False,
+            ITEMS=ITEMS, WIDTH=WIDTH, INPUTS=2, KEPT=2, BLOCKS=BLOCKS, WIDE=WIDE, THREADS=THREADS, ROWS=ROWS, WAY=WAY,
+            LOAD=load, READ=read_plain, FIRST=first, OP=operators.add, SECOND=second, OP2=operators.add, PACK=pack,
+            JOIN=join_none, LAST=last, STORE=store,
         )
 
 
 @prism.kernel
 @template(
-    TI=dtype, W=dtype, A=dtype, D=dtype, P=dtype, F=dtype, CENTRED=constexpr(bool), WEIGHT=constexpr(bool), BIAS=constexpr(bool),
-    ITEMS=constexpr(int), WIDTH=constexpr(int), BLOCKS=constexpr(int), WIDE=constexpr(bool), THREADS=constexpr(int),
-    RESIDENT=constexpr(int), WAY=constexpr(int),
+    TI=dtype, W=dtype, A=dtype, D=dtype, P=dtype, F=dtype, CENTRED=constexpr(bool), WEIGHT=constexpr(bool),
+    BIAS=constexpr(bool), ITEMS=constexpr(int), WIDTH=constexpr(int), BLOCKS=constexpr(int), WIDE=constexpr(bool),
+    THREADS=constexpr(int), RESIDENT=constexpr(int), ROWS=constexpr(int), WAY=constexpr(int),
 )
 @requires(grid[1], block["BLOCKS"], thread[32])
 @attr("__launch_bounds__(THREADS, RESIDENT)")
@@ -180,9 +183,9 @@ def norm_backward_rows(
 
         map_rows(
             x, stride, dy, dy_stride, r, step, rows, n, lanes, P(0, 0), P(0, 0), TI=TI, A=A, P=F, STAGES=2 if CENTRED else 1,
-            ONCE=False, ITEMS=ITEMS, WIDTH=WIDTH, INPUTS=2, KEPT=2, BLOCKS=BLOCKS, WIDE=WIDE, THREADS=THREADS, WAY=WAY,
-            LOAD=load, READ=read_plain, FIRST=first, OP=add_pairs, SECOND=second, OP2=add_pairs, PACK=pack, JOIN=join_none,
-            LAST=factor, STORE=store,
+            ONCE=False, ITEMS=ITEMS, WIDTH=WIDTH, INPUTS=2, KEPT=2, BLOCKS=BLOCKS, WIDE=WIDE, THREADS=THREADS, ROWS=ROWS,
+            WAY=WAY, LOAD=load, READ=read_plain, FIRST=first, OP=add_pairs, SECOND=second, OP2=add_pairs, PACK=pack,
+            JOIN=join_none, LAST=factor, STORE=store,
         )
         if WEIGHT or BIAS:
             t: int32 @ thread[1] = id()  # in the cluster

@@ -1,7 +1,8 @@
 """Rows divided by their root mean square, or made of mean 0 and variance 1."""
 
 from prism.lang import (
-    attr, block, const, constexpr, dtype, grid, group, id, int32, int64, partition, prism, ptr, requires, rsqrt, template, thread,
+    attr, block, const, constexpr, dtype, grid, group, id, int32, int64, partition, prism, ptr, requires, rsqrt, template,
+    thread,
 )
 from prism.kernels.rows.configurations import HELD, LONG
 from prism.kernels.rows.elements import load_numbers, load_words, store_numbers
@@ -14,8 +15,8 @@ from prism.lib.thread import operators
 @prism.kernel
 @template(
     TI=dtype, W=dtype, A=dtype, D=dtype, S=dtype, F=dtype, CENTRED=constexpr(bool), WEIGHT=constexpr(bool),
-    BIAS=constexpr(bool), RESIDUAL=constexpr(bool), ITEMS=constexpr(int), WIDTH=constexpr(int), BLOCKS=constexpr(int), WIDE=constexpr(bool),
-    THREADS=constexpr(int), RESIDENT=constexpr(int), WAY=constexpr(int),
+    BIAS=constexpr(bool), RESIDUAL=constexpr(bool), ITEMS=constexpr(int), WIDTH=constexpr(int), BLOCKS=constexpr(int),
+    WIDE=constexpr(bool), THREADS=constexpr(int), RESIDENT=constexpr(int), ROWS=constexpr(int), WAY=constexpr(int),
 )
 @requires(grid[1], block["BLOCKS"], thread[32])
 @attr("__launch_bounds__(THREADS, RESIDENT)")
@@ -120,16 +121,18 @@ def norm_rows(
         if (WAY == HELD or WAY == LONG) and ahead > 0:
             prefetch_rows(x, r + ahead, rows, n, stride, lanes, BLOCKS=BLOCKS, WIDE=WIDE)
         map_rows(
-            x, stride, residual, residual_stride, r, ahead, rows, n, lanes, S(0, 0) if CENTRED else D(0), D(0), TI=TI, A=A, P=F,
-            STAGES=2 if CENTRED else 1, ONCE=CENTRED, ITEMS=ITEMS, WIDTH=WIDTH, INPUTS=INPUTS, KEPT=1, BLOCKS=BLOCKS, WIDE=WIDE,
-            THREADS=THREADS, WAY=WAY, LOAD=load, READ=read, FIRST=first, OP=add_pairs if CENTRED else operators.add,
-            SECOND=off_mean, OP2=operators.add, PACK=pack, JOIN=join, LAST=factor, STORE=store,
+            x, stride, residual, residual_stride, r, ahead, rows, n, lanes, S(0, 0) if CENTRED else D(0), D(0), TI=TI, A=A,
+            P=F, STAGES=2 if CENTRED else 1, ONCE=CENTRED, ITEMS=ITEMS, WIDTH=WIDTH, INPUTS=INPUTS, KEPT=1, BLOCKS=BLOCKS,
+            WIDE=WIDE, THREADS=THREADS, ROWS=ROWS, WAY=WAY, LOAD=load, READ=read, FIRST=first,
+            OP=add_pairs if CENTRED else operators.add, SECOND=off_mean, OP2=operators.add, PACK=pack, JOIN=join, LAST=factor,
+            STORE=store,
         )
 
 
 EXAMPLES = {
     "norm_rows": {
-        "TI": "float32", "W": "float32", "A": "float32", "D": "float32", "S": Pair, "F": Moments, "CENTRED": True, "WEIGHT": True, "BIAS": True,
-        "RESIDUAL": False, "ITEMS": 32, "WIDTH": 4, "BLOCKS": 1, "WIDE": True, "THREADS": 512, "RESIDENT": 2, "WAY": HELD,
+        "TI": "float32", "W": "float32", "A": "float32", "D": "float32", "S": Pair, "F": Moments, "CENTRED": True, "WEIGHT": True,
+        "BIAS": True, "RESIDUAL": False, "ITEMS": 32, "WIDTH": 4, "BLOCKS": 1, "WIDE": True, "THREADS": 512, "RESIDENT": 2,
+        "ROWS": 1, "WAY": HELD,
     },
 }

@@ -72,8 +72,7 @@ def _decide(centred: bool, bias: bool, eps: float, arrays: Mapping[str, ArrayInf
     types = plans.sums_of(kind, (given.scalar,))
     width = plans.width_of([rows, beside], None, tuple(columns.values()))
     shared = plans.in_turn([rows, beside], width, kind, machine)
-    most = rows.many if shared.wide else math.ceil((rows.many << shared.lanes) / shared.threads)
-    step = min(plans.clusters_of(shared, machine), most)
+    step = min(plans.clusters_of(shared, machine), plans.groups_of(rows, shared))
     groups = step if shared.wide else step * (shared.threads >> shared.lanes)
     scratch = Scratch()
     sums = {name: scratch.take(kind, groups * rows.n) if wanted[name] else nothing(kind) for name in _GRADIENTS[1:]}

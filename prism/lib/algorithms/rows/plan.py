@@ -12,7 +12,8 @@ import numpy as np
 from prism.host import arguments
 from prism.host.lazies import LazyInfo
 from prism.host.plan import Buffer, Machine, Plan, Step, instance_of, size_of
-from prism.kernels.rows.configurations import AHEAD, CLUSTERS, COPIED, HELD, LONG, NEXT, STAGED, Sharing, share
+from prism.kernels.rows import configurations
+from prism.kernels.rows.configurations import CLUSTERS, COPIED, COPIED_TURNS, HELD, LONG, NEXT, STAGED, Sharing, share
 from prism.lang.surface import Kernel
 from prism.lib.views import View, view_of
 from prism.runtime.arrays import ArrayInfo
@@ -22,8 +23,14 @@ _VECTOR = 16  # bytes
 _MOST = 2**31 - 2**16
 """The widest row: columns are 32-bit numbers, and the last vectors stick out."""
 
-_COPIED = ((8, 4), (16, 3))
-"""Vectors of a row that a thread of 256 copies, and blocks that are on a multiprocessor then."""
+Copies = tuple[tuple[int, int, int, int], ...]
+"""Ways to copy wide rows: vectors of one that a thread has, how many rows it has together, threads of a block, and blocks that
+are on a multiprocessor then."""
+
+ALONE: Copies = ((8, 1, 256, 4), (16, 1, 256, 3))
+TOGETHER: Copies = ((8, 2, 256, 3), (16, 1, 256, 3))  # each weight is read for two rows
+_TURNS: Copies = ((4, 4, 256, 3), (8, 3, 256, 2), (8, 2, 512, 1))
+_TURNS_FROM = 16_384  # bytes of a row, from which on those who have rows in turn copy them
 
 
 @dataclass(frozen=True, slots=True)
@@ -98,12 +105,17 @@ def sharing(n: int, width: int, scalar: str, machine: Machine, *, inputs: int = 
     return share(n, width, items, 512, (1,) if old else CLUSTERS, max(8, width))
 
 
-def sharing_wide(rows: Sequence[Rows], width: int, scalar: str, machine: Machine) -> Sharing:
-    """Return who shares rows of several arrays, as `sharing` does, but that parts of wide rows are copied into shared memory."""
+def sharing_wide(
+    rows: Sequence[Rows], width: int, scalar: str, machine: Machine, ways: Copies | None = None
+) -> Sharing:
+    """Return who shares rows of several arrays, as `sharing` does, but that parts of wide rows are copied into shared memory.
+
+    `ways`: how; `ALONE` unless it is said.
+    """
     found = sharing(rows[0].n, width, scalar, machine, inputs=len(rows))
     if found.blocks == 1 or not _copied_by_vectors(rows, width, machine):
         return found
-    return _copied(rows, width) or found
+    return _copied(rows, width, ALONE if ways is None else ways, COPIED) or found
 
 
 def _copied_by_vectors(rows: Sequence[Rows], width: int, machine: Machine) -> bool:
@@ -112,31 +124,47 @@ def _copied_by_vectors(rows: Sequence[Rows], width: int, machine: Machine) -> bo
     return lying and not machine.host and _arch(machine) >= 90
 
 
-def _copied(rows: Sequence[Rows], width: int) -> Sharing | None:
+def _copied(rows: Sequence[Rows], width: int, ways: Copies, way: int) -> Sharing | None:
     """Return how parts of wide rows are copied into shared memory; None where there is no room."""
     vectors = math.ceil(rows[0].n / width)
-    for most, resident in _COPIED:
+    for most, together, room, resident in ways:
         each = most // len(rows)
-        for blocks in CLUSTERS[1:]:
+        for blocks in CLUSTERS:
             threads = math.ceil(vectors / (each * blocks) / 32) * 32
-            if threads <= 256:
-                return Sharing(each * width, width, threads, blocks, way=COPIED, most=256, resident=resident)
+            if threads <= room:
+                return Sharing(
+                    each * width, width, threads, blocks, way=way, most=room, resident=resident, rows=together
+                )
     return None
+
+
+def staged(rows: Sequence[Rows], width: int, scalar: str, machine: Machine) -> Sharing | None:
+    """Return who shares rows of several arrays that blocks have in turn, the next ones on their way into shared memory.
+
+    None where rows do not lie so, or are too wide for a block.
+    """
+    found = sharing(rows[0].n, width, scalar, machine, inputs=len(rows))
+    if found.blocks > 1 or scalar != "float32" or not _copied_by_vectors(rows, width, machine):
+        return None
+    most = next(threads for threads in (128, 256, 512) if found.threads <= threads)
+    return replace(found, way=STAGED, most=most, resident=512 // most)
 
 
 def in_turn(rows: Sequence[Rows], width: int, scalar: str, machine: Machine) -> Sharing:
     """Return who shares rows of several arrays that those who share them have in turn, as `sharing` does.
 
-    Where a block has a row, the next ones come into its shared memory meanwhile; else into registers.
+    Where a block has a row, the next ones come into its shared memory meanwhile; else into registers. Of wide rows blocks have
+    parts of several at once, and a multiprocessor has several blocks.
     """
-    found = sharing(rows[0].n, width, scalar, machine, inputs=len(rows))
-    if found.way == LONG:
-        return found
-    vectors = _copied_by_vectors(rows, width, machine)
-    if not (vectors and found.blocks == 1 and scalar == "float32"):
-        return replace(found, way=NEXT, resident=1)
-    most = next(threads for threads in (128, 256, 512) if found.threads <= threads)
-    return replace(found, way=STAGED, most=most, resident=512 // most)
+    if rows[0].n * size_of(rows[0].scalar) >= _TURNS_FROM and _copied_by_vectors(rows, width, machine):
+        copied = _copied(rows, width, _TURNS, COPIED_TURNS)
+        if copied is not None:
+            return copied
+    found = staged(rows, width, scalar, machine)
+    if found is None:
+        found = sharing(rows[0].n, width, scalar, machine, inputs=len(rows))
+        return found if found.way == LONG else replace(found, way=NEXT, resident=1)
+    return found
 
 
 def _arch(machine: Machine) -> int:
@@ -209,6 +237,7 @@ def template_of(found: Sharing) -> dict[str, Any]:
     return {
         "ITEMS": found.items, "WIDTH": found.width, "BLOCKS": found.blocks, "WIDE": found.wide, "THREADS": found.most,
         "RESIDENT": found.resident,
+        "ROWS": found.rows,
         "WAY": found.way,
     }  # fmt: skip
 
@@ -218,7 +247,7 @@ def rows_ahead(rows: Rows, found: Sharing) -> int:
     if found.way != HELD or not rows.ready or (rows.stride != rows.n and not found.wide):
         return 0
     each = 1 if found.wide else found.threads >> found.lanes
-    return int(AHEAD // max(rows.stride * size_of(rows.scalar) * each, 1))
+    return int(configurations.AHEAD // max(rows.stride * size_of(rows.scalar) * each, 1))
 
 
 def launch(
@@ -230,25 +259,34 @@ def launch(
     machine: Machine,
 ) -> Plan:
     """Return the plan of one launch on rows that are shared so."""
-    groups = rows.many if found.wide else math.ceil((rows.many << found.lanes) / found.threads)
+    groups = groups_of(rows, found)
     ahead = rows_ahead(rows, found)
-    if found.way in (NEXT, STAGED):
+    if found.way in (NEXT, STAGED, COPIED_TURNS):
         ahead = groups = min(groups, clusters_of(found, machine))
     numbers = {"rows": rows.many, "n": rows.n, "lanes": found.lanes, "ahead": ahead}
     chosen = instance_of(kernel, {**template, **template_of(found)})
     return Plan((Step(chosen, found.blocks * groups, found.threads, {**arguments, **numbers}),))
 
 
+def groups_of(rows: Rows, found: Sharing) -> int:
+    """Return how many blocks, or clusters, have a row, or several together."""
+    together = found.rows if found.wide else found.threads >> found.lanes
+    return -(-rows.many // together)
+
+
 def clusters_of(found: Sharing, machine: Machine) -> int:
     """Return how many clusters of such blocks, or blocks, run at once."""
-    here = 1 if machine.host else machine.multiprocessors * (found.resident * found.most // found.threads)
+    processors = machine.multiprocessors
+    if found.blocks > 2:  # a cluster's blocks are on neighbours: some of these have fewer
+        processors = max(processors // 16 * 16, 1)
+    each = found.resident if found.way == COPIED_TURNS else found.resident * found.most // found.threads
+    here = 1 if machine.host else processors * each
     many: int = max(1, here // found.blocks)
     return many
 
 
 __all__ = [
-    "FLOATS", "Buffer", "Rows", "clusters_of", "in_turn", "launch", "moments_of", "number_of", "number_type", "past",
-    "require_alike", "rows_ahead", "rows_of", "sharing", "sharing_wide", "size_of", "sums_of",
-    "template_of", "types_of", "wanted_type",
-    "width_of",
+    "ALONE", "FLOATS", "TOGETHER", "Buffer", "Rows", "clusters_of", "groups_of", "in_turn", "launch", "moments_of", "number_of",
+    "number_type", "past", "require_alike", "rows_ahead", "rows_of", "sharing", "sharing_wide", "size_of", "staged",
+    "sums_of", "template_of", "types_of", "wanted_type", "width_of",
 ]  # fmt: skip
