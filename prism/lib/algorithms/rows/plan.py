@@ -271,7 +271,8 @@ def launch(
 def groups_of(rows: Rows, found: Sharing) -> int:
     """Return how many blocks, or clusters, have a row, or several together."""
     together = found.rows if found.wide else found.threads >> found.lanes
-    return -(-rows.many // together)
+    many: int = -(-rows.many // together)
+    return many
 
 
 def clusters_of(found: Sharing, machine: Machine) -> int:
