@@ -194,15 +194,24 @@ def norm_backward_rows(
                 team: int32 = threads if WIDE else 1 << lanes
                 part: int32 = t if WIDE else t & team - 1
                 target: int64 = (r if WIDE else (r * threads + t) >> lanes) * n
-                for j in range(VECTORS):
-                    column: int32 = (part + j * team) * WIDTH
-                    if column < n:
-                        found: A[WIDTH]
-                        other: A[WIDTH]
-                        for k in range(WIDTH):
-                            found[k] = of_weight[j, k]
-                            other[k] = of_bias[j, k]
-                        if WEIGHT:
-                            store_numbers(weights_out, target + column, found)
-                        if BIAS:
-                            store_numbers(biases_out, target + column, other)
+                if WEIGHT:
+                    store_sums(weights_out, target, part, team, n, of_weight)
+                if BIAS:
+                    store_sums(biases_out, target, part, team, n, of_bias)
+
+
+@prism.device
+@requires(thread[1])
+@template(A=dtype, VECTORS=constexpr(int), WIDTH=constexpr(int))
+def store_sums(
+    y: ptr(A) @ thread[1], at: int64 @ thread[1], part: int32 @ thread[1], team: int32 @ thread[1], n: int32 @ grid[1],
+    sums: A[VECTORS, WIDTH] @ thread[1],
+):
+    """Put `sums` of a row's vectors, number `part`, `part + team` and so on, into `y[at]` and the elements behind it."""
+    for j in range(VECTORS):
+        column: int32 = (part + j * team) * WIDTH
+        if column < n:
+            found: A[WIDTH]
+            for k in range(WIDTH):
+                found[k] = sums[j, k]
+            store_numbers(y, at + column, found)
