@@ -63,8 +63,8 @@ def map_rows_copied(
 
             settle_rows(
                 number * ROWS, rows, t, threads, many, identity, identity2, A=A, P=P, STAGES=STAGES, ONCE=ONCE,
-                VECTORS=VECTORS, WIDTH=WIDTH, KEPT=KEPT, BLOCKS=BLOCKS, ROWS=ROWS, TAKE=take, FIRST=FIRST, OP=OP,
-                SECOND=SECOND, OP2=OP2, PACK=PACK, JOIN=JOIN, LAST=LAST, STORE=STORE,
+                VECTORS=VECTORS, WIDTH=WIDTH, KEPT=KEPT, BLOCKS=BLOCKS, WARPS=THREADS // 32, ROWS=ROWS, TAKE=take,
+                FIRST=FIRST, OP=OP, SECOND=SECOND, OP2=OP2, PACK=PACK, JOIN=JOIN, LAST=LAST, STORE=STORE,
             )
 
         if TURNS:

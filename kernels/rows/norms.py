@@ -131,8 +131,8 @@ def norm_rows(
 
 EXAMPLES = {
     "norm_rows": {
-        "TI": "float32", "W": "float32", "A": "float32", "D": "float32", "S": Pair, "F": Moments, "CENTRED": True, "WEIGHT": True,
-        "BIAS": True, "RESIDUAL": False, "ITEMS": 32, "WIDTH": 4, "BLOCKS": 1, "WIDE": True, "THREADS": 512, "RESIDENT": 2,
-        "ROWS": 1, "WAY": HELD,
+        "TI": "float32", "W": "float32", "A": "float32", "D": "float32", "S": Pair, "F": Moments, "CENTRED": True,
+        "WEIGHT": True, "BIAS": True, "RESIDUAL": False, "ITEMS": 32, "WIDTH": 4, "BLOCKS": 1, "WIDE": True, "THREADS": 512,
+        "RESIDENT": 2, "ROWS": 1, "WAY": HELD,
     },
 }

@@ -9,8 +9,9 @@ from prism.lang import (
 @prism.device
 @template(
     A=dtype, S=dtype, S2=dtype, P=dtype, STAGES=constexpr(int), ONCE=constexpr(bool), VECTORS=constexpr(int),
-    WIDTH=constexpr(int), KEPT=constexpr(int), BLOCKS=constexpr(int), ROWS=constexpr(int), TAKE=function, FIRST=function,
-    OP=function, SECOND=function, OP2=function, PACK=function, JOIN=function, LAST=function, STORE=function,
+    WIDTH=constexpr(int), KEPT=constexpr(int), BLOCKS=constexpr(int), WARPS=constexpr(int), ROWS=constexpr(int),
+    TAKE=function, FIRST=function, OP=function, SECOND=function, OP2=function, PACK=function, JOIN=function, LAST=function,
+    STORE=function,
 )
 @requires(block["BLOCKS"], thread[32])
 def settle_rows(
@@ -20,8 +21,8 @@ def settle_rows(
     """Do what `settle_row` does for the `ROWS` rows from number `row` on, as far as there are `rows`.
 
     Perspective: as of `map_row`, `WIDE`.
-    Shapes:      as of `settle_row`. `TAKE(q, j, values)` gives the numbers of vector `j` of row `row + q`, as often as
-                 it is asked.
+    Shapes:      as of `settle_row`. `WARPS`: as many as a block has, or more. `TAKE(q, j, values)` gives the numbers of vector
+                 `j` of row `row + q`, as often as it is asked.
     Cost:        `SECOND` is called once more for the results; a barrier of all for each stage, or, `ONCE`, for both.
     """
     a: S[ROWS] @ thread[1]
@@ -35,7 +36,7 @@ def settle_rows(
                 TAKE(q, j, values)
                 own: S = FIRST(min(part + j * team, many - 1) * WIDTH, values)
                 a[q] = OP(a[q], own if part + j * team < many else identity)
-    agree_all(a, identity, OP=OP, BLOCKS=BLOCKS, NEAR=ONCE)
+    agree_all(a, identity, OP=OP, BLOCKS=BLOCKS, WARPS=WARPS, NEAR=ONCE)
     if STAGES == 2:
         with group(thread[1]):
             for q in range(ROWS):
@@ -44,7 +45,7 @@ def settle_rows(
                     TAKE(q, j, values)
                     own: S2 = SECOND(min(part + j * team, many - 1) * WIDTH, values, a[q])
                     b[q] = OP2(b[q], own if part + j * team < many else identity2)
-        agree_all(b, identity2, OP=OP2, BLOCKS=BLOCKS, NEAR=ONCE)
+        agree_all(b, identity2, OP=OP2, BLOCKS=BLOCKS, WARPS=WARPS, NEAR=ONCE)
     total: P[ROWS] @ thread[1]
     with group(thread[1]):
         for q in range(ROWS):
@@ -52,26 +53,36 @@ def settle_rows(
     if ONCE:
         none: P @ block[BLOCKS] = PACK(identity, identity2)
         found: P[ROWS, BLOCKS] @ thread[1]
-        gather_all(total, none, found, BLOCKS=BLOCKS)
+        gather_all(total, none, found, BLOCKS=BLOCKS, WARPS=WARPS)
         for q in range(ROWS):
             parts: P[BLOCKS] @ thread[1]
             with group(thread[1]):
                 for k in range(BLOCKS):
                     parts[k] = found[q, k]
             total[q] = JOIN(parts)
+
+    @requires(thread[1])
+    def finish(q: int32 @ thread[1], j: int32 @ thread[1]):
+        values: A[KEPT * WIDTH]
+        TAKE(q, j, values)
+        if STAGES == 2:
+            same: S2 = SECOND((part + j * team) * WIDTH, values, a[q])
+        STORE(j, row + q, (part + j * team) * WIDTH, values, total[q], LAST(a[q], total[q]))
+
     with group(thread[1]):
-        for j in range(VECTORS):
-            for q in range(ROWS):
-                if part + j * team < many and row + q < rows:
-                    values: A[KEPT * WIDTH]
-                    TAKE(q, j, values)
-                    if STAGES == 2:
-                        same: S2 = SECOND((part + j * team) * WIDTH, values, a[q])
-                    STORE(j, row + q, (part + j * team) * WIDTH, values, total[q], LAST(a[q], total[q]))
+        if part + (VECTORS - 1) * team < many and row + ROWS <= rows:  # no branches: what is loaded then is under way at once
+            for j in range(VECTORS, unroll=True):
+                for q in range(ROWS, unroll=True):
+                    finish(q, j)
+        else:
+            for j in range(VECTORS):
+                for q in range(ROWS):
+                    if part + j * team < many and row + q < rows:
+                        finish(q, j)
 
 
 @prism.device
-@template(T=dtype, N=constexpr(int), OP=function, BLOCKS=constexpr(int), NEAR=constexpr(bool))
+@template(T=dtype, N=constexpr(int), OP=function, BLOCKS=constexpr(int), WARPS=constexpr(int), NEAR=constexpr(bool))
 @requires(block["BLOCKS"], thread[32])
 def agree_all(values: T[N] @ thread[1], identity: T @ block[BLOCKS]):
     """Have all threads agree on `OP` of their values, each of `N` with those of its place; `NEAR`: those of a warp."""
@@ -79,7 +90,7 @@ def agree_all(values: T[N] @ thread[1], identity: T @ block[BLOCKS]):
         values[q] = warp.reduce_near(values[q], 5, OP=OP)
     if not NEAR:
         found: T[N, BLOCKS] @ thread[1]
-        gather_all(values, identity, found, BLOCKS=BLOCKS)
+        gather_all(values, identity, found, BLOCKS=BLOCKS, WARPS=WARPS)
         for q in range(N):
             with group(thread[1]):
                 values[q] = found[q, 0]
@@ -89,15 +100,15 @@ def agree_all(values: T[N] @ thread[1], identity: T @ block[BLOCKS]):
 
 
 @prism.device
-@template(T=dtype, N=constexpr(int), BLOCKS=constexpr(int))
+@template(T=dtype, N=constexpr(int), BLOCKS=constexpr(int), WARPS=constexpr(int))
 @requires(block["BLOCKS"], thread[32])
 def gather_all(values: T[N] @ thread[1], identity: T @ block[BLOCKS], found: T[N, BLOCKS] @ thread[1]):
-    """Do what `block.gather_warps` does for `N` values at once."""
+    """Do what `block.gather_warps` does for `N` values at once, where a block has at most `WARPS` warps."""
     many: int32 @ block[BLOCKS] = count(warp[1])
     w: int32 @ thread[32] = id()
     lane: int32 @ thread[1] = id() % 32
     b: int32 @ block[1] = id() if BLOCKS > 1 else 0
-    parts: shared(T[BLOCKS, N, 32 * BLOCKS])
+    parts: shared(T[BLOCKS, N, WARPS * BLOCKS])
     with partition(parts, thread[1], lambda q: (lane, q, w), races="none") as slot, group(thread[1]):
         if lane < BLOCKS:
             for q in range(N):
@@ -105,4 +116,7 @@ def gather_all(values: T[N] @ thread[1], identity: T @ block[BLOCKS], found: T[N
     with group(thread[1]):
         for q in range(N):
             for k in range(BLOCKS):
-                found[q, k] = parts[b, q, lane + 32 * k] if lane + 32 * k < many else identity
+                found[q, k] = identity
+                if 32 * k < WARPS * BLOCKS:  # else there are not so many
+                    if lane + 32 * k < many:
+                        found[q, k] = parts[b, q, lane + 32 * k]

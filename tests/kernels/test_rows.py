@@ -263,7 +263,8 @@ def run_norm_backward(shape: tuple[Any, ...], centred: bool, step: int, mutant: 
 
 @functools.cache
 def norm_backward_program(shape: tuple[Any, ...], centred: bool):
-    flags = {"CENTRED": centred, "WEIGHT": True, "BIAS": True, "P": kernels.WidePair, "F": kernels.WideMoments}
+    flags = {"CENTRED": centred, "WEIGHT": True, "BIAS": True, "P": kernels.WidePair, "F": kernels.WideSlopes}
+    flags["S"] = kernels.WideWeighed if centred else kernels.WidePair
     found = sizes(shape) | {"WAY": NEXT if shape[3] == HELD else shape[3]}
     return prism.check(
         kernels.norm_backward_rows, {"TI": "float32", "W": "float32", "A": "float32", "D": "float64", **flags, **found}
