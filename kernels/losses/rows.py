@@ -1,13 +1,13 @@
 """Cross-entropy of rows that are held whole: by lanes of a warp, or by a block."""
 
 from prism.kernels.losses.cross_entropy import Part32, loss_of, power
-from prism.kernels.rows.elements import load_words, read_plain
+from prism.kernels.rows.elements import join_none, load_words, read_plain
 from prism.kernels.rows.registers import prefetch_rows
 from prism.kernels.rows.skeleton import map_rows
 from prism.kernels.rows.sums import Pair, add_pairs
 from prism.lang import (
-    attr, block, const, constexpr, dtype, float32, grid, group, id, int32, int64, log, partition, prism, ptr, requires,
-    template, thread, warp,
+    attr, block, const, constexpr, dtype, float32, grid, group, id, int32, int64, log, partition, prism, ptr, requires, template,
+    thread,
 )  # fmt: skip
 from prism.lib.thread import operators
 
@@ -60,25 +60,9 @@ def loss_rows(
         def pack(top: float32 @ thread[1], sums: Pair @ thread[1]) -> Part32 @ thread[1]:
             return Part32(top, sums.first, sums.second)
 
-        @requires(thread[32])
-        def join(parts: Part32[BLOCKS] @ thread[1]) -> Part32 @ thread[1]:
-            top: float32 @ thread[1] = parts[0].highest
-            for k in range(1, BLOCKS):
-                top = operators.maximum(top, parts[k].highest)
-            top = warp.reduce_near(top, 5, OP=operators.maximum)
-            base: float32 @ thread[1] = 0 if top == least else top
-            total: float32 @ thread[1] = 0
-            plain: float32 @ thread[1] = 0
-            for k in range(BLOCKS):
-                total = total + parts[k].total * power(parts[k].highest - base, FAST=True)
-                plain = plain + parts[k].plain
-            return Part32(
-                top, warp.reduce_near(total, 5, OP=operators.add), warp.reduce_near(plain, 5, OP=operators.add)
-            )
-
         @requires(thread[1])
         def last(top: float32 @ thread[1], whole: Part32 @ thread[1]) -> float32 @ thread[1]:
-            return (0 if whole.highest == least else whole.highest) + log(whole.total)
+            return (0 if top == least else top) + log(whole.total)
 
         @requires(thread[1])
         def store(
@@ -92,10 +76,10 @@ def loss_rows(
         if ahead > 0:
             prefetch_rows(x, r + ahead, rows, n, stride, lanes, BLOCKS=BLOCKS, WIDE=WIDE)
         map_rows(
-            x, stride, x, stride, r, ahead, rows, n, lanes, least, Pair(0, 0), TI=T, A=float32, P=Part32, STAGES=2,
-            ONCE=True, ITEMS=ITEMS, WIDTH=WIDTH, INPUTS=1, KEPT=1, BLOCKS=BLOCKS, WIDE=WIDE, THREADS=THREADS, ROWS=ROWS,
-            WAY=WAY, LOAD=load, READ=read_plain, FIRST=largest, OP=operators.maximum, SECOND=above, OP2=add_pairs, PACK=pack,
-            JOIN=join, LAST=last, STORE=store,
+            x, stride, x, stride, r, ahead, rows, n, lanes, least, Pair(0, 0), TI=T, A=float32, P=Part32, STAGES=2, ONCE=False,
+            ITEMS=ITEMS, WIDTH=WIDTH, INPUTS=1, KEPT=1, BLOCKS=BLOCKS, WIDE=WIDE, THREADS=THREADS, ROWS=ROWS, WAY=WAY, LOAD=load,
+            READ=read_plain, FIRST=largest, OP=operators.maximum, SECOND=above, OP2=add_pairs, PACK=pack, JOIN=join_none,
+            LAST=last, STORE=store,
         )
 
 

@@ -188,7 +188,7 @@ def ranks_of(function: tree.Function, cluster: int) -> tuple[tree.Symbol, ...]:
 
 def meets_last(text: str) -> bool:
     """Whether a function's blocks meet after all that they did in each other's memory, whichever way it took."""
-    reached, _, after = text.rpartition("\n    px_cluster_barrier();")
+    reached, _, after = text.rpartition("\n    px_cluster_meet();")
     return "px_map(" not in after and not _RETURN.search(reached)
 
 

@@ -168,6 +168,12 @@ HELPERS = {
         '    asm volatile("barrier.cluster.arrive.release.aligned;\\n\\t"\n'
         '                 "barrier.cluster.wait.acquire.aligned;" ::: "memory");\n}\n'
     ),
+    "px_cluster_meet": (  # one warp publishes what the block has done: each such fence waits for all that is under way
+        f"{_HEAD} void px_cluster_meet() {{\n    __syncwarp();\n    __syncthreads();\n"
+        '    if (threadIdx.x < 32u) asm volatile("barrier.cluster.arrive.release.aligned;" ::: "memory");\n'
+        '    else asm volatile("barrier.cluster.arrive.relaxed.aligned;" ::: "memory");\n'
+        '    asm volatile("barrier.cluster.wait.acquire.aligned;" ::: "memory");\n}\n'
+    ),
     "px_cluster_begin": (  # nobody has written anything yet that others wait for
         f"{_HEAD} void px_cluster_begin() {{\n    __syncwarp();\n"
         '    asm volatile("barrier.cluster.arrive.relaxed.aligned;\\n\\t"\n'
@@ -310,6 +316,11 @@ def proxy_fence(space: str = "shared") -> str:
 def cluster_barrier() -> str:
     """Meet all threads of the cluster, and order what they did before."""
     return "px_cluster_barrier();"
+
+
+def cluster_meet() -> str:
+    """Meet all threads of the cluster, where all of each block come, and order what they did before."""
+    return "px_cluster_meet();"
 
 
 def cluster_begin() -> str:

@@ -199,7 +199,7 @@ def cross_entropy_backward(
 
 def _of_held_rows(seen: plans.Rows, label: str, smoothing: float, ignored: int, machine: Machine) -> Plan:
     """Return the plan of rows that lanes of a warp hold: one launch."""
-    shared = plans.sharing_wide([seen], plans.width_of([seen], None), "float32", machine)
+    shared = plans.sharing(seen.n, plans.width_of([seen], None), "float32", machine)
     arrays = {"x": Reach("x"), "labels": Reach("labels"), "losses": Reach(OUT), "logs": Reach(_LOGS)}
     numbers = {"stride": seen.stride, "smoothing": smoothing, "ignored": ignored, "least": -np.inf}
     return plans.launch(loss_rows, {"T": seen.scalar, "L": label}, {**arrays, **numbers}, seen, shared, machine)

@@ -23,14 +23,14 @@ _VECTOR = 16  # bytes
 _MOST = 2**31 - 2**16
 """The widest row: columns are 32-bit numbers, and the last vectors stick out."""
 
-Copies = tuple[tuple[int, int, int, int], ...]
-"""Ways to copy wide rows: vectors of one that a thread has, how many rows it has together, threads of a block, and blocks that
-are on a multiprocessor then."""
+Copies = tuple[tuple[int, int, int, int, int], ...]
+"""Ways to copy wide rows: vectors of one that a thread has, how many rows it has together, threads of a block, blocks that are on
+a multiprocessor then, and blocks of a cluster at most."""
 
-ALONE: Copies = ((8, 1, 256, 4), (16, 1, 256, 3))
-TOGETHER: Copies = ((8, 2, 256, 3), (16, 1, 256, 3))  # each weight is read for two rows
-_TURNS: Copies = ((4, 4, 256, 3), (8, 3, 256, 2), (8, 2, 512, 1))
-_TURNS_FROM = 16_384  # bytes of a row, from which on those who have rows in turn copy them
+ALONE: Copies = ((8, 1, 256, 4, 8), (16, 1, 256, 3, 8))
+TOGETHER: Copies = ((8, 2, 256, 3, 8), (16, 1, 256, 3, 8))  # each weight is read for two rows
+_MANY: Copies = ((8, 1, 256, 5, 8), (16, 1, 256, 3, 8))
+_TURNS: Copies = ((4, 2, 512, 2, 4), (8, 3, 256, 2, 8), (8, 2, 512, 1, 8))
 
 
 @dataclass(frozen=True, slots=True)
@@ -105,17 +105,17 @@ def sharing(n: int, width: int, scalar: str, machine: Machine, *, inputs: int = 
     return share(n, width, items, 512, (1,) if old else CLUSTERS, max(8, width))
 
 
-def sharing_wide(
-    rows: Sequence[Rows], width: int, scalar: str, machine: Machine, ways: Copies | None = None
-) -> Sharing:
+def sharing_wide(rows: Sequence[Rows], width: int, scalar: str, machine: Machine, *, weighed: bool = False) -> Sharing:
     """Return who shares rows of several arrays, as `sharing` does, but that parts of wide rows are copied into shared memory.
 
-    `ways`: how; `ALONE` unless it is said.
+    `weighed`: each element has weights, which are the same for all rows. On one H200 rows of 16 bits are faster two at once then,
+    and those of 32 bits one by one, with more blocks beside.
     """
     found = sharing(rows[0].n, width, scalar, machine, inputs=len(rows))
     if found.blocks == 1 or not _copied_by_vectors(rows, width, machine):
         return found
-    return _copied(rows, width, ALONE if ways is None else ways, COPIED) or found
+    ways = (TOGETHER if size_of(rows[0].scalar) == 2 else _MANY) if weighed else ALONE
+    return _copied(rows, width, ways, COPIED) or found
 
 
 def _copied_by_vectors(rows: Sequence[Rows], width: int, machine: Machine) -> bool:
@@ -127,11 +127,11 @@ def _copied_by_vectors(rows: Sequence[Rows], width: int, machine: Machine) -> bo
 def _copied(rows: Sequence[Rows], width: int, ways: Copies, way: int) -> Sharing | None:
     """Return how parts of wide rows are copied into shared memory; None where there is no room."""
     vectors = math.ceil(rows[0].n / width)
-    for most, together, room, resident in ways:
+    for most, together, room, resident, largest in ways:
         each = most // len(rows)
         for blocks in CLUSTERS:
             threads = math.ceil(vectors / (each * blocks) / 32) * 32
-            if threads <= room:
+            if threads <= room and blocks <= largest:
                 return Sharing(
                     each * width, width, threads, blocks, way=way, most=room, resident=resident, rows=together
                 )
@@ -156,14 +156,12 @@ def in_turn(rows: Sequence[Rows], width: int, scalar: str, machine: Machine) -> 
     Where a block has a row, the next ones come into its shared memory meanwhile; else into registers. Of wide rows blocks have
     parts of several at once, and a multiprocessor has several blocks.
     """
-    if rows[0].n * size_of(rows[0].scalar) >= _TURNS_FROM and _copied_by_vectors(rows, width, machine):
-        copied = _copied(rows, width, _TURNS, COPIED_TURNS)
-        if copied is not None:
-            return copied
     found = staged(rows, width, scalar, machine)
+    if found is None and _copied_by_vectors(rows, width, machine):
+        found = _copied(rows, width, _TURNS, COPIED_TURNS)
     if found is None:
-        found = sharing(rows[0].n, width, scalar, machine, inputs=len(rows))
-        return found if found.way == LONG else replace(found, way=NEXT, resident=1)
+        held = sharing(rows[0].n, width, scalar, machine, inputs=len(rows))
+        found = held if held.way == LONG else replace(held, way=NEXT, resident=1)
     return found
 
 
@@ -283,7 +281,9 @@ def groups_of(rows: Rows, found: Sharing) -> int:
 def clusters_of(found: Sharing, machine: Machine) -> int:
     """Return how many clusters of such blocks, or blocks, run at once."""
     processors = machine.multiprocessors
-    if found.blocks > 2:  # a cluster is on neighbours, of which there are not always as many: 45 of 8 at 3 on each of 132
+    if (
+        found.blocks > 2
+    ):  # a cluster is on neighbours, of which there are not always as many: 45 of 8 at 3 on each of 132
         processors = max(processors * 10 // 11, 1)
     each = found.resident if found.way == COPIED_TURNS else found.resident * found.most // found.threads
     here = 1 if machine.host else processors * each
@@ -292,7 +292,7 @@ def clusters_of(found: Sharing, machine: Machine) -> int:
 
 
 __all__ = [
-    "ALONE", "FLOATS", "TOGETHER", "Buffer", "Rows", "clusters_of", "groups_of", "in_turn", "launch", "moments_of", "number_of",
+    "FLOATS", "Buffer", "Rows", "clusters_of", "groups_of", "in_turn", "launch", "moments_of", "number_of",
     "number_type", "past", "require_alike", "rows_ahead", "rows_of", "sharing", "sharing_wide", "size_of", "staged",
     "struct_of", "sums_of", "template_of", "types_of", "wanted_type", "width_of",
 ]  # fmt: skip

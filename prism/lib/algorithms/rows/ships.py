@@ -6,7 +6,6 @@ from collections.abc import Iterator
 
 from prism.host.plan import Machine, instance_of
 from prism.kernels import rows as kernels
-from prism.kernels.rows.configurations import LONG
 from prism.lib.algorithms.rows import norms
 from prism.lib.algorithms.rows import plan as plans
 from prism.lib.algorithms.rows.softmax import template_of
@@ -21,11 +20,10 @@ def instances(gpu: Machine) -> Iterator[Instance]:
     found: dict[Instance, None] = {}
     for scalar in _TYPES:
         for n in _WIDTHS:
-            shared = plans.sharing_wide([plans.Rows(1, n, n, scalar, 0)], 16 // plans.size_of(scalar), "float32", gpu)
-            if shared.way == LONG:
-                continue
-            how = plans.template_of(shared)
+            rows, width = [plans.Rows(1, n, n, scalar, 0)], 16 // plans.size_of(scalar)
+            how = plans.template_of(plans.sharing_wide(rows, width, "float32", gpu))
             found[instance_of(kernels.softmax_rows, template_of(scalar, scalar, False) | how)] = None
+            how = plans.template_of(plans.sharing_wide(rows, width, "float32", gpu, weighed=True))
             for centred in (False, True):
                 flags = {"WEIGHT": True, "BIAS": centred, "RESIDUAL": False}
                 types = norms.template_of(scalar, scalar, "float32", centred)
