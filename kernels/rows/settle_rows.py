@@ -31,8 +31,7 @@ def settle_rows(
         for q in range(ROWS):
             a[q] = identity
             b[q] = identity2
-        for j in range(VECTORS):  # what is loaded for a column serves all rows
-            for q in range(ROWS):
+            for j in range(VECTORS):
                 values: A[KEPT * WIDTH]
                 TAKE(q, j, values)
                 own: S = FIRST(min(part + j * team, many - 1) * WIDTH, values)
@@ -40,8 +39,8 @@ def settle_rows(
     agree_all(a, identity, OP=OP, BLOCKS=BLOCKS, WARPS=WARPS, NEAR=ONCE)
     if STAGES == 2:
         with group(thread[1]):
-            for j in range(VECTORS):
-                for q in range(ROWS):
+            for q in range(ROWS):
+                for j in range(VECTORS):
                     values: A[KEPT * WIDTH]
                     TAKE(q, j, values)
                     own: S2 = SECOND(min(part + j * team, many - 1) * WIDTH, values, a[q])

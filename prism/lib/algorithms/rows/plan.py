@@ -105,16 +105,21 @@ def sharing(n: int, width: int, scalar: str, machine: Machine, *, inputs: int = 
     return share(n, width, items, 512, (1,) if old else CLUSTERS, max(8, width))
 
 
-def sharing_wide(rows: Sequence[Rows], width: int, scalar: str, machine: Machine, *, weighed: bool = False) -> Sharing:
+def sharing_wide(rows: Sequence[Rows], width: int, scalar: str, machine: Machine, *, weights: int = 0) -> Sharing:
     """Return who shares rows of several arrays, as `sharing` does, but that parts of wide rows are copied into shared memory.
 
-    `weighed`: each element has weights, which are the same for all rows. On one H200 rows of 16 bits are faster two at once then,
-    and those of 32 bits one by one, with more blocks beside.
+    `weights`: how many each element has, which are the same for all rows. On one H200 rows of 16 bits are faster two at once
+    then, and those of 32 bits one by one, with more blocks beside; with two weights a block that has them in its L1 is faster
+    than a cluster, at whose barriers they go.
     """
     found = sharing(rows[0].n, width, scalar, machine, inputs=len(rows))
     if found.blocks == 1 or not _copied_by_vectors(rows, width, machine):
         return found
-    ways = (TOGETHER if size_of(rows[0].scalar) == 2 else _MANY) if weighed else ALONE
+    short = size_of(rows[0].scalar) == 2
+    if weights == 2 and short and found.blocks == 2 and len(rows) == 1 and scalar == "float32":
+        threads = math.ceil(found.threads / 16) * 32
+        return replace(found, threads=threads, blocks=1, way=STAGED, most=1024, resident=1)
+    ways = (TOGETHER if short else _MANY) if weights else ALONE
     return _copied(rows, width, ways, COPIED) or found
 
 

@@ -23,8 +23,8 @@ def instances(gpu: Machine) -> Iterator[Instance]:
             rows, width = [plans.Rows(1, n, n, scalar, 0)], 16 // plans.size_of(scalar)
             how = plans.template_of(plans.sharing_wide(rows, width, "float32", gpu))
             found[instance_of(kernels.softmax_rows, template_of(scalar, scalar, False) | how)] = None
-            how = plans.template_of(plans.sharing_wide(rows, width, "float32", gpu, weighed=True))
             for centred in (False, True):
+                how = plans.template_of(plans.sharing_wide(rows, width, "float32", gpu, weights=1 + centred))
                 flags = {"WEIGHT": True, "BIAS": centred, "RESIDUAL": False}
                 types = norms.template_of(scalar, scalar, "float32", centred)
                 found[instance_of(kernels.norm_rows, types | flags | how)] = None

@@ -285,7 +285,7 @@ def test_parts_of_wide_rows_are_copied() -> None:
                 turns = [plans.in_turn(rows, width, "float32", Gpu())] if inputs == 2 else []
                 for found in (
                     of(n, scalar, inputs),
-                    plans.sharing_wide(rows, width, "float32", Gpu(), weighed=True),
+                    plans.sharing_wide(rows, width, "float32", Gpu(), weights=2),
                     *turns,
                 ):
                     assert found.way == LONG or found.threads * found.blocks * found.items >= n
@@ -300,6 +300,11 @@ def test_parts_of_wide_rows_are_copied() -> None:
     for found in (of(65_532), of(65_536, ready=False), of(32_768, "float64")):
         assert found.way == HELD and found.blocks > 1, "vectors of fewer bytes are not copied"
     assert of(65_536, arch="sm_80").way == plans.sharing(65_536, 8, "float32", Gpu("sm_80")).way
+    weighed = [
+        plans.sharing_wide(rows_of(32_768, scalar), 8, "float32", Gpu(), weights=2)
+        for scalar in ("bfloat16", "float32")
+    ]
+    assert [(one.way, one.blocks) for one in weighed][0] == (STAGED, 1) and weighed[1].way != STAGED
     two = rows_of(16_384, inputs=2)
     assert plans.in_turn(two, 8, "float32", Gpu()).way == COPIED_TURNS
     assert plans.in_turn(two, 8, "float32", Gpu("sm_80")).way == NEXT
