@@ -143,7 +143,7 @@ def _copied(rows: Sequence[Rows], width: int, ways: Copies, way: int) -> Sharing
     return None
 
 
-def staged(rows: Sequence[Rows], width: int, scalar: str, machine: Machine) -> Sharing | None:
+def sharing_ahead(rows: Sequence[Rows], width: int, scalar: str, machine: Machine) -> Sharing | None:
     """Return who shares rows of several arrays that blocks have in turn, the next ones on their way into shared memory.
 
     None where rows do not lie so, or are too wide for a block.
@@ -161,7 +161,7 @@ def in_turn(rows: Sequence[Rows], width: int, scalar: str, machine: Machine) -> 
     Where a block has a row, the next ones come into its shared memory meanwhile; else into registers. Of wide rows blocks have
     parts of several at once, and a multiprocessor has several blocks.
     """
-    found = staged(rows, width, scalar, machine)
+    found = sharing_ahead(rows, width, scalar, machine)
     if found is None and _copied_by_vectors(rows, width, machine):
         found = _copied(rows, width, _TURNS, COPIED_TURNS)
     if found is None:
@@ -298,6 +298,6 @@ def clusters_of(found: Sharing, machine: Machine) -> int:
 
 __all__ = [
     "FLOATS", "Buffer", "Rows", "clusters_of", "groups_of", "in_turn", "launch", "moments_of", "number_of",
-    "number_type", "past", "require_alike", "rows_ahead", "rows_of", "sharing", "sharing_wide", "size_of", "staged",
+    "number_type", "past", "require_alike", "rows_ahead", "rows_of", "sharing", "sharing_ahead", "sharing_wide", "size_of",
     "struct_of", "sums_of", "template_of", "types_of", "wanted_type", "width_of",
 ]  # fmt: skip

@@ -101,8 +101,8 @@ def softmax_backward(
             return Decision(results)
         kind = plans.number_type((given.scalar,))
         width = plans.width_of([rows, beside], target)
-        staged = plans.staged([rows, beside], width, kind, machine) if rows.n > _SHORT else None
-        shared = staged or plans.sharing_wide([rows, beside], width, kind, machine)
+        ahead = plans.sharing_ahead([rows, beside], width, kind, machine) if rows.n > _SHORT else None
+        shared = ahead or plans.sharing_wide([rows, beside], width, kind, machine)
         sums = plans.sums_of(kind, (given.scalar,))
         template = {
             "TI": given.scalar,
