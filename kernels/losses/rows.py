@@ -15,7 +15,7 @@ from prism.lib.thread import operators
 @prism.kernel
 @template(
     T=dtype, L=dtype, ITEMS=constexpr(int), WIDTH=constexpr(int), BLOCKS=constexpr(int), WIDE=constexpr(bool),
-    THREADS=constexpr(int), RESIDENT=constexpr(int), WAY=constexpr(int),
+    THREADS=constexpr(int), RESIDENT=constexpr(int), ROWS=constexpr(int), WAY=constexpr(int),
 )
 @requires(grid[1], block["BLOCKS"], thread[32])
 @attr("__launch_bounds__(THREADS, RESIDENT)")
@@ -77,7 +77,7 @@ def loss_rows(
             prefetch_rows(x, r + ahead, rows, n, stride, lanes, BLOCKS=BLOCKS, WIDE=WIDE)
         map_rows(
             x, stride, x, stride, r, ahead, rows, n, lanes, least, Pair(0, 0), TI=T, A=float32, P=Part32, STAGES=2, ONCE=False,
-            ITEMS=ITEMS, WIDTH=WIDTH, INPUTS=1, KEPT=1, BLOCKS=BLOCKS, WIDE=WIDE, THREADS=THREADS, WAY=WAY, LOAD=load,
+            ITEMS=ITEMS, WIDTH=WIDTH, INPUTS=1, KEPT=1, BLOCKS=BLOCKS, WIDE=WIDE, THREADS=THREADS, ROWS=ROWS, WAY=WAY, LOAD=load,
             READ=read_plain, FIRST=largest, OP=operators.maximum, SECOND=above, OP2=add_pairs, PACK=pack, JOIN=join_none,
             LAST=last, STORE=store,
         )
@@ -86,6 +86,6 @@ def loss_rows(
 EXAMPLES = {
     "loss_rows": {
         "T": "bfloat16", "L": "int64", "ITEMS": 32, "WIDTH": 8, "BLOCKS": 1, "WIDE": True, "THREADS": 512, "RESIDENT": 2,
-        "WAY": 0,
+        "ROWS": 1, "WAY": 0,
     },
 }

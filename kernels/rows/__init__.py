@@ -5,9 +5,9 @@ from prism.kernels.rows.norms import norm_rows
 from prism.kernels.rows.own import own_rows
 from prism.kernels.rows.quantized import quantize_rows
 from prism.kernels.rows.softmax import softmax_rows
-from prism.kernels.rows.sums import Moments, Pair, WideMoments, WidePair
+from prism.kernels.rows.sums import Moments, Pair, Slopes, Weighed, WideMoments, WidePair, WideSlopes, WideWeighed
 
 __all__ = [
-    "Moments", "Pair", "WideMoments", "WidePair", "norm_backward_rows", "norm_rows", "own_rows", "quantize_rows",
-    "softmax_backward_rows", "softmax_rows",
+    "Moments", "Pair", "Slopes", "Weighed", "WideMoments", "WidePair", "WideSlopes", "WideWeighed", "norm_backward_rows",
+    "norm_rows", "own_rows", "quantize_rows", "softmax_backward_rows", "softmax_rows",
 ]

@@ -6,20 +6,22 @@ from prism.lang import (
 )
 from prism.kernels.rows.elements import join_none, load_numbers, load_words, read_plain, store_numbers
 from prism.kernels.rows.skeleton import map_rows
-from prism.kernels.rows.sums import add_pairs
+from prism.kernels.rows.sums import add_pairs, add_weighed, join_slopes
 from prism.lib.thread import operators
 
 
 @prism.kernel
 @template(
-    TI=dtype, TO=dtype, A=dtype, D=dtype, LOG=constexpr(bool), ITEMS=constexpr(int), WIDTH=constexpr(int), BLOCKS=constexpr(int),
-    WIDE=constexpr(bool), THREADS=constexpr(int), RESIDENT=constexpr(int), WAY=constexpr(int),
+    TI=dtype, TO=dtype, A=dtype, D=dtype, LOG=constexpr(bool), ITEMS=constexpr(int), WIDTH=constexpr(int),
+    BLOCKS=constexpr(int), WIDE=constexpr(bool), THREADS=constexpr(int), RESIDENT=constexpr(int), ROWS=constexpr(int),
+    WAY=constexpr(int),
 )
 @requires(grid[1], block["BLOCKS"], thread[32])
 @attr("__launch_bounds__(THREADS, RESIDENT)")
 def softmax_backward_rows(
-    y: ptr(const(TI)) @ grid[1], dy: ptr(const(TI)) @ grid[1], dx: ptr(TO) @ grid[1], rows: int64 @ grid[1], n: int32 @ grid[1],
-    stride: int64 @ grid[1], dy_stride: int64 @ grid[1], scale: A @ grid[1], lanes: int32 @ grid[1], ahead: int32 @ grid[1],
+    y: ptr(const(TI)) @ grid[1], dy: ptr(const(TI)) @ grid[1], dx: ptr(TO) @ grid[1], rows: int64 @ grid[1],
+    n: int32 @ grid[1], stride: int64 @ grid[1], dy_stride: int64 @ grid[1], scale: A @ grid[1], lanes: int32 @ grid[1],
+    ahead: int32 @ grid[1],
 ):
     """`dx = scale * y * (dy - sum(dy * y))` of each row; of the logarithm of a softmax `scale * (dy - exp(y) * sum(dy))`.
 
@@ -69,17 +71,18 @@ def softmax_backward_rows(
             store_numbers(out, row * n + column, found)
 
         map_rows(
-            y, stride, dy, dy_stride, r, ahead, rows, n, lanes, D(0), D(0), TI=TI, A=A, P=A, STAGES=1, ONCE=False, ITEMS=ITEMS,
-            WIDTH=WIDTH, INPUTS=2, KEPT=2, BLOCKS=BLOCKS, WIDE=WIDE, THREADS=THREADS, WAY=WAY, LOAD=load, READ=read_plain,
-            FIRST=first, OP=operators.add, SECOND=second, OP2=operators.add, PACK=pack, JOIN=join_none, LAST=last, STORE=store,
+            y, stride, dy, dy_stride, r, ahead, rows, n, lanes, D(0), D(0), TI=TI, A=A, P=A, STAGES=1, ONCE=False,
+            ITEMS=ITEMS, WIDTH=WIDTH, INPUTS=2, KEPT=2, BLOCKS=BLOCKS, WIDE=WIDE, THREADS=THREADS, ROWS=ROWS, WAY=WAY,
+            LOAD=load, READ=read_plain, FIRST=first, OP=operators.add, SECOND=second, OP2=operators.add, PACK=pack,
+            JOIN=join_none, LAST=last, STORE=store,
         )
 
 
 @prism.kernel
 @template(
-    TI=dtype, W=dtype, A=dtype, D=dtype, P=dtype, F=dtype, CENTRED=constexpr(bool), WEIGHT=constexpr(bool), BIAS=constexpr(bool),
-    ITEMS=constexpr(int), WIDTH=constexpr(int), BLOCKS=constexpr(int), WIDE=constexpr(bool), THREADS=constexpr(int),
-    RESIDENT=constexpr(int), WAY=constexpr(int),
+    TI=dtype, W=dtype, A=dtype, D=dtype, S=dtype, P=dtype, F=dtype, CENTRED=constexpr(bool), WEIGHT=constexpr(bool),
+    BIAS=constexpr(bool), ITEMS=constexpr(int), WIDTH=constexpr(int), BLOCKS=constexpr(int), WIDE=constexpr(bool),
+    THREADS=constexpr(int), RESIDENT=constexpr(int), ROWS=constexpr(int), WAY=constexpr(int),
 )
 @requires(grid[1], block["BLOCKS"], thread[32])
 @attr("__launch_bounds__(THREADS, RESIDENT)")
@@ -93,9 +96,10 @@ def norm_backward_rows(
     Perspective: grid, of `step` blocks, or clusters of `BLOCKS`, of up to `THREADS` threads, which take rows in turn.
     Shapes:      rows of `x` are `stride` elements apart, those of `dy` `dy_stride`, and those of `dx` `n`. A group is those who
                  share a row, see `map_row`: number `g` writes `weights[g * n + i]` and `biases[g * n + i]`, where there is a
-                 `WEIGHT`, a `BIAS`; else they are not touched. `P`, `F`: `Pair` and `Moments`, of numbers of the
-                 type `D`. `share`: `1 / n`.
-    Numerics:    computes in `A`, and adds up a row in `D`; a group adds up its rows in their order.
+                 `WEIGHT`, a `BIAS`; else they are not touched. `P`, `F`: `Pair` and `Slopes`, of numbers of the
+                 type `D`; `S`: `Weighed`, or, where not `CENTRED`, `P`. `share`: `1 / n`.
+    Numerics:    computes in `A`, and adds up a row in `D`; a group adds up its rows in their order. The mean is first each warp's
+                 own, as of `norm_rows`.
     Test:        tests/kernels/test_rows.py, tests/gpu/test_rows.py
     """
     VECTORS: constexpr(int) = ITEMS // WIDTH
@@ -128,7 +132,7 @@ def norm_backward_rows(
                 weighed[k] = values[WIDTH + k] * weighed[k] if WEIGHT else values[WIDTH + k]
 
         @requires(thread[1])
-        def first(column: int32 @ thread[1], values: A[2 * WIDTH] @ thread[1]) -> P @ thread[1]:
+        def first(column: int32 @ thread[1], values: A[2 * WIDTH] @ thread[1]) -> S @ thread[1]:
             weighed: A[WIDTH]
             weigh(column, values, weighed)
             total: A = 0
@@ -136,53 +140,64 @@ def norm_backward_rows(
             for k in range(WIDTH):
                 total = total + (values[k] if CENTRED else values[k] * values[k])
                 other = other + (weighed[k] if CENTRED else weighed[k] * values[k])
-            return P(D(total), D(other))
+            if CENTRED:
+                return S(D(WIDTH), D(total), D(other))
+            else:
+                return S(D(total), D(other))
 
         @requires(thread[1])
-        def second(column: int32 @ thread[1], values: A[2 * WIDTH] @ thread[1], sums: P @ thread[1]) -> P @ thread[1]:
+        def second(column: int32 @ thread[1], values: A[2 * WIDTH] @ thread[1], sums: S @ thread[1]) -> P @ thread[1]:
             weighed: A[WIDTH]
             weigh(column, values, weighed)
-            mean: A = A(sums.first * share)
+            mean: A = A(sums.total / sums.count) if CENTRED else 0
             total: A = 0
             other: A = 0
             for k in range(WIDTH):
-                values[k] = values[k] - mean
-                total = total + values[k] * values[k]
-                other = other + weighed[k] * values[k]
+                off: A = values[k] - mean
+                total = total + off * off
+                other = other + weighed[k] * off
             return P(D(total), D(other))
 
         @requires(thread[1])
-        def pack(sums: P @ thread[1], squares: P @ thread[1]) -> F @ thread[1]:
-            """Of the variance, of weighed gradients, and of their products with what is off the mean: the means."""
-            of: P = squares if CENTRED else sums
-            return F(of.first * share, sums.second * share if CENTRED else 0, of.second * share)
+        def pack(sums: S @ thread[1], squares: P @ thread[1]) -> F @ thread[1]:
+            if CENTRED:
+                return F(sums.count, sums.total, sums.weighed, squares.first, squares.second)
+            else:
+                return F(0, 0, 0, sums.first, sums.second)
+
+        @requires(thread[32])
+        def join(parts: F[BLOCKS] @ thread[1]) -> F @ thread[1]:
+            return join_slopes(parts, share)
 
         @requires(thread[1])
-        def factor(sums: P @ thread[1], means: F @ thread[1]) -> A @ thread[1]:
-            return A(rsqrt(means.count + eps))
+        def factor(sums: S @ thread[1], slopes: F @ thread[1]) -> A @ thread[1]:
+            return A(rsqrt(slopes.squares * share + eps))
 
         @requires(thread[1])
         def store(
             j: int32 @ thread[1], row: int64 @ thread[1], column: int32 @ thread[1], values: A[2 * WIDTH] @ thread[1],
-            means: F @ thread[1], scale: A @ thread[1],
+            slopes: F @ thread[1], scale: A @ thread[1],
         ):
             weighed: A[WIDTH]
             weigh(column, values, weighed)
-            slope: A = A(means.squares) * scale * scale
-            mean: A = A(means.total)
+            slope: A = A(slopes.products * share) * scale * scale
+            mean: A = A(slopes.total * share)
+            over: A = A(slopes.weighed * share)
             for k in range(WIDTH):
+                off: A = values[k] - mean if CENTRED else values[k]
                 if WEIGHT:
-                    of_weight[j, k] = of_weight[j, k] + values[WIDTH + k] * (values[k] * scale)
+                    of_weight[j, k] = of_weight[j, k] + values[WIDTH + k] * (off * scale)
                 if BIAS:
                     of_bias[j, k] = of_bias[j, k] + values[WIDTH + k]
-                weighed[k] = scale * (weighed[k] - mean - values[k] * slope)
+                weighed[k] = scale * (weighed[k] - over - off * slope)
             store_numbers(out, row * n + column, weighed)
 
         map_rows(
-            x, stride, dy, dy_stride, r, step, rows, n, lanes, P(0, 0), P(0, 0), TI=TI, A=A, P=F, STAGES=2 if CENTRED else 1,
-            ONCE=False, ITEMS=ITEMS, WIDTH=WIDTH, INPUTS=2, KEPT=2, BLOCKS=BLOCKS, WIDE=WIDE, THREADS=THREADS, WAY=WAY,
-            LOAD=load, READ=read_plain, FIRST=first, OP=add_pairs, SECOND=second, OP2=add_pairs, PACK=pack, JOIN=join_none,
-            LAST=factor, STORE=store,
+            x, stride, dy, dy_stride, r, step, rows, n, lanes, S(0, 0, 0) if CENTRED else S(0, 0), P(0, 0), TI=TI, A=A, P=F,
+            STAGES=2 if CENTRED else 1, ONCE=CENTRED, ITEMS=ITEMS, WIDTH=WIDTH, INPUTS=2, KEPT=2, BLOCKS=BLOCKS, WIDE=WIDE,
+            THREADS=THREADS, ROWS=ROWS, WAY=WAY, LOAD=load, READ=read_plain, FIRST=first,
+            OP=add_weighed if CENTRED else add_pairs, SECOND=second, OP2=add_pairs, PACK=pack, JOIN=join, LAST=factor,
+            STORE=store,
         )
         if WEIGHT or BIAS:
             t: int32 @ thread[1] = id()  # in the cluster
@@ -191,15 +206,24 @@ def norm_backward_rows(
                 team: int32 = threads if WIDE else 1 << lanes
                 part: int32 = t if WIDE else t & team - 1
                 target: int64 = (r if WIDE else (r * threads + t) >> lanes) * n
-                for j in range(VECTORS):
-                    column: int32 = (part + j * team) * WIDTH
-                    if column < n:
-                        found: A[WIDTH]
-                        other: A[WIDTH]
-                        for k in range(WIDTH):
-                            found[k] = of_weight[j, k]
-                            other[k] = of_bias[j, k]
-                        if WEIGHT:
-                            store_numbers(weights_out, target + column, found)
-                        if BIAS:
-                            store_numbers(biases_out, target + column, other)
+                if WEIGHT:
+                    store_sums(weights_out, target, part, team, n, of_weight)
+                if BIAS:
+                    store_sums(biases_out, target, part, team, n, of_bias)
+
+
+@prism.device
+@requires(thread[1])
+@template(A=dtype, VECTORS=constexpr(int), WIDTH=constexpr(int))
+def store_sums(
+    y: ptr(A) @ thread[1], at: int64 @ thread[1], part: int32 @ thread[1], team: int32 @ thread[1], n: int32 @ grid[1],
+    sums: A[VECTORS, WIDTH] @ thread[1],
+):
+    """Put `sums` of a row's vectors, number `part`, `part + team` and so on, into `y[at]` and the elements behind it."""
+    for j in range(VECTORS):
+        column: int32 = (part + j * team) * WIDTH
+        if column < n:
+            found: A[WIDTH]
+            for k in range(WIDTH):
+                found[k] = sums[j, k]
+            store_numbers(y, at + column, found)

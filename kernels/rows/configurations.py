@@ -3,10 +3,10 @@
 from dataclasses import dataclass
 from math import ceil
 
-HELD, NEXT, LONG, STAGED, PACKED = range(5)
+HELD, NEXT, LONG, STAGED, COPIED, COPIED_TURNS = range(6)
 """Who shares a row holds it; has rows in turn, and loads the next one into registers meanwhile; reads a row again and again; has
-rows in turn, and copies the next one into shared memory meanwhile; has rows in turn, each in shared memory as it lies in the
-array, and loads the next one into registers meanwhile: a block has room for rows that are twice as wide."""
+rows in turn, and copies the next one into shared memory meanwhile; copies it into shared memory as it lies in the array, of which
+a multiprocessor has room for several blocks' parts; does that, and has rows in turn."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -14,7 +14,7 @@ class Sharing:
     """Who shares a row of so many vectors: `1 << lanes` lanes, or, if `wide`, all `threads` of `blocks` blocks; `items` a thread.
 
     `most`: threads of a block that the kernel is compiled for, of which `resident` blocks are on a multiprocessor. `way`: how
-    rows are read. `width`: elements of a vector.
+    rows are read. `rows`: how many are copied together. `width`: elements of a vector.
     """
 
     items: int
@@ -26,6 +26,7 @@ class Sharing:
     way: int = HELD
     most: int = 512
     resident: int = 2
+    rows: int = 1
 
 
 # Bytes ahead of a block's rows at which those lie that it asks to be brought into the L2. On one H200 softmax of bfloat16 rows of

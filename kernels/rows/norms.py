@@ -1,21 +1,22 @@
 """Rows divided by their root mean square, or made of mean 0 and variance 1."""
 
 from prism.lang import (
-    attr, block, const, constexpr, dtype, grid, group, id, int32, int64, partition, prism, ptr, requires, rsqrt, template, thread,
+    attr, block, const, constexpr, dtype, grid, group, id, int32, int64, partition, prism, ptr, requires, rsqrt, template,
+    thread,
 )
 from prism.kernels.rows.configurations import HELD, LONG
-from prism.kernels.rows.elements import join_none, load_numbers, load_words, store_numbers
+from prism.kernels.rows.elements import load_numbers, load_words, store_numbers
 from prism.kernels.rows.registers import prefetch_rows
 from prism.kernels.rows.skeleton import map_rows
-from prism.kernels.rows.sums import Pair
+from prism.kernels.rows.sums import Moments, Pair, add_pairs, join_moments
 from prism.lib.thread import operators
 
 
 @prism.kernel
 @template(
-    TI=dtype, W=dtype, A=dtype, D=dtype, P=dtype, CENTRED=constexpr(bool), WEIGHT=constexpr(bool), BIAS=constexpr(bool),
-    RESIDUAL=constexpr(bool), ITEMS=constexpr(int), WIDTH=constexpr(int), BLOCKS=constexpr(int), WIDE=constexpr(bool),
-    THREADS=constexpr(int), RESIDENT=constexpr(int), WAY=constexpr(int),
+    TI=dtype, W=dtype, A=dtype, D=dtype, S=dtype, F=dtype, CENTRED=constexpr(bool), WEIGHT=constexpr(bool),
+    BIAS=constexpr(bool), RESIDUAL=constexpr(bool), ITEMS=constexpr(int), WIDTH=constexpr(int), BLOCKS=constexpr(int),
+    WIDE=constexpr(bool), THREADS=constexpr(int), RESIDENT=constexpr(int), ROWS=constexpr(int), WAY=constexpr(int),
 )
 @requires(grid[1], block["BLOCKS"], thread[32])
 @attr("__launch_bounds__(THREADS, RESIDENT)")
@@ -31,15 +32,17 @@ def norm_rows(
 
     Perspective: grid, of blocks, or clusters of `BLOCKS`, of up to `THREADS` threads: see `map_rows`.
     Shapes:      `weight`, `bias`: `n`, or not touched. `RESIDUAL`: the sum with `residual[r * residual_stride + i]`, rounded,
-                 stands for `x`, and goes to `sum[r * n + i]`. `share`: `1 / n`.
-    Numerics:    computes in `A`, and adds up in `D`; the variance is of what is left when the mean is taken away.
+                 stands for `x`, and goes to `sum[r * n + i]`. `share`: `1 / n`. `F`: `Moments`, of numbers of the type `D`,
+                 and `S` a `Pair` of such, or, not `CENTRED`, `D`.
+    Numerics:    computes in `A`, and adds up in `D`; the variance is of what is left when the mean is taken away, which is first
+                 each warp's own, so that all who share a row meet once.
     Test:        tests/kernels/test_rows.py, tests/gpu/test_rows.py
     """
     INPUTS: constexpr(int) = 2 if RESIDUAL else 1
     r: int64 @ block[BLOCKS] = id()
     with (
         partition(y, thread[1], offset=lambda i: i, races="none") as out,
-        partition(sum, thread[1], offset=lambda i: i, races="none") as sums,
+        partition(sum, thread[1], offset=lambda i: i, races="none") as added,
         group(block[BLOCKS]),
     ):
 
@@ -60,15 +63,18 @@ def norm_rows(
                     values[k] = A(TI(values[k] + A(words[WIDTH + k])))
 
         @requires(thread[1])
-        def first(column: int32 @ thread[1], values: A[WIDTH] @ thread[1]) -> D @ thread[1]:
+        def first(column: int32 @ thread[1], values: A[WIDTH] @ thread[1]) -> S @ thread[1]:
             total: A = 0
             for k in range(WIDTH):
                 total = total + (values[k] if CENTRED else values[k] * values[k])
-            return D(total)
+            if CENTRED:
+                return S(D(total), D(WIDTH))
+            else:
+                return D(total)
 
         @requires(thread[1])
-        def off_mean(column: int32 @ thread[1], values: A[WIDTH] @ thread[1], total: D @ thread[1]) -> D @ thread[1]:
-            mean: A = A(total * share)
+        def off_mean(column: int32 @ thread[1], values: A[WIDTH] @ thread[1], sums: S @ thread[1]) -> D @ thread[1]:
+            mean: A = A(sums.first / sums.second) if CENTRED else 0
             squares: A = 0
             for k in range(WIDTH):
                 off: A = values[k] - mean
@@ -76,22 +82,30 @@ def norm_rows(
             return D(squares)
 
         @requires(thread[1])
-        def pack(total: D @ thread[1], squares: D @ thread[1]) -> P @ thread[1]:
-            return P(total * share, (squares if CENTRED else total) * share)
+        def pack(sums: S @ thread[1], squares: D @ thread[1]) -> F @ thread[1]:
+            if CENTRED:
+                return F(sums.second, sums.first, squares)
+            else:
+                return F(0, 0, sums)
+
+        @requires(thread[32])
+        def join(parts: F[BLOCKS] @ thread[1]) -> F @ thread[1]:
+            return join_moments(parts, share)
 
         @requires(thread[1])
-        def factor(total: D @ thread[1], means: P @ thread[1]) -> A @ thread[1]:
-            return A(rsqrt(means.second + eps))
+        def factor(sums: S @ thread[1], moments: F @ thread[1]) -> A @ thread[1]:
+            return A(rsqrt(moments.squares * share + eps))
 
         @requires(thread[1])
         def store(
             j: int32 @ thread[1], row: int64 @ thread[1], column: int32 @ thread[1], values: A[WIDTH] @ thread[1],
-            means: P @ thread[1], scale: A @ thread[1],
+            moments: F @ thread[1], scale: A @ thread[1],
         ):
             if RESIDUAL:
-                store_numbers(sums, row * n + column, values)
+                store_numbers(added, row * n + column, values)
+            mean: A = A(moments.total * share)
             for k in range(WIDTH):
-                values[k] = ((values[k] - A(means.first)) if CENTRED else values[k]) * scale
+                values[k] = ((values[k] - mean) if CENTRED else values[k]) * scale
             if WEIGHT:
                 factors: A[WIDTH]
                 load_numbers(weight, column, factors)
@@ -107,16 +121,18 @@ def norm_rows(
         if (WAY == HELD or WAY == LONG) and ahead > 0:
             prefetch_rows(x, r + ahead, rows, n, stride, lanes, BLOCKS=BLOCKS, WIDE=WIDE)
         map_rows(
-            x, stride, residual, residual_stride, r, ahead, rows, n, lanes, D(0), D(0), TI=TI, A=A, P=P,
-            STAGES=2 if CENTRED else 1, ONCE=False, ITEMS=ITEMS, WIDTH=WIDTH, INPUTS=INPUTS, KEPT=1, BLOCKS=BLOCKS, WIDE=WIDE,
-            THREADS=THREADS, WAY=WAY, LOAD=load, READ=read, FIRST=first, OP=operators.add, SECOND=off_mean, OP2=operators.add,
-            PACK=pack, JOIN=join_none, LAST=factor, STORE=store,
+            x, stride, residual, residual_stride, r, ahead, rows, n, lanes, S(0, 0) if CENTRED else D(0), D(0), TI=TI, A=A,
+            P=F, STAGES=2 if CENTRED else 1, ONCE=CENTRED, ITEMS=ITEMS, WIDTH=WIDTH, INPUTS=INPUTS, KEPT=1, BLOCKS=BLOCKS,
+            WIDE=WIDE, THREADS=THREADS, ROWS=ROWS, WAY=WAY, LOAD=load, READ=read, FIRST=first,
+            OP=add_pairs if CENTRED else operators.add, SECOND=off_mean, OP2=operators.add, PACK=pack, JOIN=join, LAST=factor,
+            STORE=store,
         )
 
 
 EXAMPLES = {
     "norm_rows": {
-        "TI": "float32", "W": "float32", "A": "float32", "D": "float32", "P": Pair, "CENTRED": True, "WEIGHT": True, "BIAS": True,
-        "RESIDUAL": False, "ITEMS": 32, "WIDTH": 4, "BLOCKS": 1, "WIDE": True, "THREADS": 512, "RESIDENT": 2, "WAY": HELD,
+        "TI": "float32", "W": "float32", "A": "float32", "D": "float32", "S": Pair, "F": Moments, "CENTRED": True,
+        "WEIGHT": True, "BIAS": True, "RESIDUAL": False, "ITEMS": 32, "WIDTH": 4, "BLOCKS": 1, "WIDE": True, "THREADS": 512,
+        "RESIDENT": 2, "ROWS": 1, "WAY": HELD,
     },
 }

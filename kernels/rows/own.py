@@ -12,10 +12,10 @@ from prism.kernels.rows.skeleton import map_rows
 
 @prism.kernel
 @template(
-    TI=dtype, TO=dtype, A=dtype, P=dtype, C=dtype, D=dtype, STAGES=constexpr(int), COLUMNS=constexpr(int), KEEP=constexpr(bool),
-    MEAN=constexpr(bool), MEAN2=constexpr(bool), FIRST=function, OP=function, SECOND=function, OP2=function, FUNCTION=function,
-    ITEMS=constexpr(int), WIDTH=constexpr(int), BLOCKS=constexpr(int), WIDE=constexpr(bool), THREADS=constexpr(int),
-    RESIDENT=constexpr(int), WAY=constexpr(int),
+    TI=dtype, TO=dtype, A=dtype, P=dtype, C=dtype, D=dtype, STAGES=constexpr(int), COLUMNS=constexpr(int),
+    KEEP=constexpr(bool), MEAN=constexpr(bool), MEAN2=constexpr(bool), FIRST=function, OP=function, SECOND=function,
+    OP2=function, FUNCTION=function, ITEMS=constexpr(int), WIDTH=constexpr(int), BLOCKS=constexpr(int), WIDE=constexpr(bool),
+    THREADS=constexpr(int), RESIDENT=constexpr(int), ROWS=constexpr(int), WAY=constexpr(int),
 )
 @requires(grid[1], block["BLOCKS"], thread[32])
 @attr("__launch_bounds__(THREADS, RESIDENT)")
@@ -93,6 +93,7 @@ def own_rows(
             prefetch_rows(x, r + ahead, rows, n, stride, lanes, BLOCKS=BLOCKS, WIDE=WIDE)
         map_rows(
             x, stride, x, stride, r, ahead, rows, n, lanes, identity, identity2, TI=TI, A=A, P=P, STAGES=STAGES, ONCE=False,
-            ITEMS=ITEMS, WIDTH=WIDTH, INPUTS=1, KEPT=1, BLOCKS=BLOCKS, WIDE=WIDE, THREADS=THREADS, WAY=WAY, LOAD=load,
-            READ=read_plain, FIRST=first, OP=OP, SECOND=second, OP2=OP2, PACK=pack, JOIN=join_none, LAST=last, STORE=store,
+            ITEMS=ITEMS, WIDTH=WIDTH, INPUTS=1, KEPT=1, BLOCKS=BLOCKS, WIDE=WIDE, THREADS=THREADS, ROWS=ROWS, WAY=WAY,
+            LOAD=load, READ=read_plain, FIRST=first, OP=OP, SECOND=second, OP2=OP2, PACK=pack, JOIN=join_none, LAST=last,
+            STORE=store,
         )

@@ -10,9 +10,9 @@ from prism.kernels.rows.settle import settle_row
 @prism.device
 @template(
     TI=dtype, A=dtype, S=dtype, S2=dtype, P=dtype, STAGES=constexpr(int), ONCE=constexpr(bool), ITEMS=constexpr(int),
-    WIDTH=constexpr(int), INPUTS=constexpr(int), KEPT=constexpr(int), BLOCKS=constexpr(int), WIDE=constexpr(bool), LOAD=function,
-    READ=function, FIRST=function, OP=function, SECOND=function, OP2=function, PACK=function, JOIN=function, LAST=function,
-    STORE=function,
+    WIDTH=constexpr(int), INPUTS=constexpr(int), KEPT=constexpr(int), BLOCKS=constexpr(int), WIDE=constexpr(bool),
+    LOAD=function, READ=function, FIRST=function, OP=function, SECOND=function, OP2=function, PACK=function, JOIN=function,
+    LAST=function, STORE=function,
 )
 @requires(block["BLOCKS"], thread[32])
 def map_rows_ahead(
@@ -43,16 +43,6 @@ def map_rows_ahead(
         row: int64 = min(number * each + own_row, rows - 1)
         load_vectors(row, part, team, many, words, WIDTH=WIDTH, LOAD=LOAD)
 
-    @requires(thread[1])
-    def take(j: int32 @ thread[1], values: A[KEPT * WIDTH] @ thread[1]):
-        for k in range(KEPT * WIDTH):
-            values[k] = items[j, k]
-
-    @requires(thread[1])
-    def keep(j: int32 @ thread[1], values: A[KEPT * WIDTH] @ thread[1]):
-        for k in range(KEPT * WIDTH):
-            items[j, k] = values[k]
-
     with group(thread[1]):
         fetch(r)
     for number in range(r, groups, step, unroll=False):
@@ -64,7 +54,7 @@ def map_rows_ahead(
             if number + step < groups:
                 fetch(number + step)
         settle_row(
-            row, part, team, many, end, lanes, identity, identity2, A=A, P=P, STAGES=STAGES, ONCE=ONCE, VECTORS=VECTORS,
-            WIDTH=WIDTH, KEPT=KEPT, BLOCKS=BLOCKS, WIDE=WIDE, AGAIN=False, TAKE=take, KEEP=keep, FIRST=FIRST, OP=OP,
-            SECOND=SECOND, OP2=OP2, PACK=PACK, JOIN=JOIN, LAST=LAST, STORE=STORE,
+            items, row, part, team, many, end, lanes, identity, identity2, A=A, P=P, STAGES=STAGES, ONCE=ONCE, WIDTH=WIDTH,
+            BLOCKS=BLOCKS, WIDE=WIDE, FIRST=FIRST, OP=OP, SECOND=SECOND, OP2=OP2, PACK=PACK, JOIN=JOIN, LAST=LAST,
+            STORE=STORE,
         )

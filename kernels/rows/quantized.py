@@ -6,8 +6,8 @@ from prism.kernels.rows.elements import join_none, load_words, read_plain
 from prism.kernels.rows.registers import prefetch_rows
 from prism.kernels.rows.skeleton import map_rows
 from prism.lang import (
-    attr, block, const, constexpr, dtype, float32, grid, group, id, int8, int32, int64, partition, prism, ptr, requires, template,
-    thread,
+    attr, block, const, constexpr, dtype, float32, grid, group, id, int8, int32, int64, partition, prism, ptr, requires,
+    template, thread,
 )  # fmt: skip
 from prism.lib.thread import operators
 
@@ -15,13 +15,13 @@ from prism.lib.thread import operators
 @prism.kernel
 @template(
     TI=dtype, TO=dtype, ITEMS=constexpr(int), WIDTH=constexpr(int), BLOCKS=constexpr(int), WIDE=constexpr(bool),
-    THREADS=constexpr(int), RESIDENT=constexpr(int), WAY=constexpr(int),
+    THREADS=constexpr(int), RESIDENT=constexpr(int), ROWS=constexpr(int), WAY=constexpr(int),
 )
 @requires(grid[1], block["BLOCKS"], thread[32])
 @attr("__launch_bounds__(THREADS, RESIDENT)")
 def quantize_rows(
-    x: ptr(const(TI)) @ grid[1], q: ptr(TO) @ grid[1], scales: ptr(float32) @ grid[1], rows: int64 @ grid[1], n: int32 @ grid[1],
-    stride: int64 @ grid[1], most: float32 @ grid[1], lanes: int32 @ grid[1], ahead: int32 @ grid[1],
+    x: ptr(const(TI)) @ grid[1], q: ptr(TO) @ grid[1], scales: ptr(float32) @ grid[1], rows: int64 @ grid[1],
+    n: int32 @ grid[1], stride: int64 @ grid[1], most: float32 @ grid[1], lanes: int32 @ grid[1], ahead: int32 @ grid[1],
 ):
     """`q[r * n + i] = x[r * stride + i] / scales[r]`, rounded, and the scales: a row's largest magnitude / `most`, of zeros 1.
 
@@ -73,15 +73,15 @@ def quantize_rows(
             prefetch_rows(x, r + ahead, rows, n, stride, lanes, BLOCKS=BLOCKS, WIDE=WIDE)
         map_rows(
             x, stride, x, stride, r, ahead, rows, n, lanes, float32(0), float32(0), TI=TI, A=float32, P=float32, STAGES=1,
-            ONCE=False, ITEMS=ITEMS, WIDTH=WIDTH, INPUTS=1, KEPT=1, BLOCKS=BLOCKS, WIDE=WIDE, THREADS=THREADS, WAY=WAY,
-            LOAD=load, READ=read_plain, FIRST=first, OP=operators.maximum, SECOND=second, OP2=operators.maximum, PACK=pack,
-            JOIN=join_none, LAST=last, STORE=store,
+            ONCE=False, ITEMS=ITEMS, WIDTH=WIDTH, INPUTS=1, KEPT=1, BLOCKS=BLOCKS, WIDE=WIDE, THREADS=THREADS, ROWS=ROWS,
+            WAY=WAY, LOAD=load, READ=read_plain, FIRST=first, OP=operators.maximum, SECOND=second, OP2=operators.maximum,
+            PACK=pack, JOIN=join_none, LAST=last, STORE=store,
         )
 
 
 EXAMPLES = {
     "quantize_rows": {
         "TI": "bfloat16", "TO": "float8_e4m3fn", "ITEMS": 32, "WIDTH": 8, "BLOCKS": 1, "WIDE": True, "THREADS": 512,
-        "RESIDENT": 2, "WAY": 0,
+        "RESIDENT": 2, "ROWS": 1, "WAY": 0,
     },
 }

@@ -6,8 +6,8 @@ by the function that writes the results.
 """
 
 from prism.lang import (
-    assume, block, const, constexpr, count, dtype, function, grid, group, id, int32, int64, prefetch, prism, ptr, requires, split,
-    template, thread,
+    assume, block, const, constexpr, count, dtype, function, grid, group, id, int32, int64, prefetch, prism, ptr, requires,
+    split, template, thread,
 )
 from prism.kernels.rows.elements import load_vectors, read_vectors
 from prism.kernels.rows.settle import settle_row
@@ -16,9 +16,9 @@ from prism.kernels.rows.settle import settle_row
 @prism.device
 @template(
     TI=dtype, A=dtype, S=dtype, S2=dtype, P=dtype, STAGES=constexpr(int), ONCE=constexpr(bool), ITEMS=constexpr(int),
-    WIDTH=constexpr(int), INPUTS=constexpr(int), KEPT=constexpr(int), BLOCKS=constexpr(int), WIDE=constexpr(bool), LOAD=function,
-    READ=function, FIRST=function, OP=function, SECOND=function, OP2=function, PACK=function, JOIN=function, LAST=function,
-    STORE=function,
+    WIDTH=constexpr(int), INPUTS=constexpr(int), KEPT=constexpr(int), BLOCKS=constexpr(int), WIDE=constexpr(bool),
+    LOAD=function, READ=function, FIRST=function, OP=function, SECOND=function, OP2=function, PACK=function, JOIN=function,
+    LAST=function, STORE=function,
 )
 @requires(block["BLOCKS"], thread[32])
 def map_row(
@@ -53,23 +53,13 @@ def map_row(
     team: int32 @ thread[1] = threads if WIDE else 1 << lanes
     part: int32 @ thread[1] = t if WIDE else t & team - 1
     end: int32 @ thread[1] = many if found < rows else 0
-    @requires(thread[1])
-    def take(j: int32 @ thread[1], values: A[KEPT * WIDTH] @ thread[1]):
-        for k in range(KEPT * WIDTH):
-            values[k] = items[j, k]
-
-    @requires(thread[1])
-    def keep(j: int32 @ thread[1], values: A[KEPT * WIDTH] @ thread[1]):
-        for k in range(KEPT * WIDTH):
-            items[j, k] = values[k]
 
     with group(thread[1]):
         load_vectors(row, part, team, many, words, WIDTH=WIDTH, LOAD=LOAD)
         read_vectors(row, part, team, many, words, items, WIDTH=WIDTH, READ=READ)
     settle_row(
-        row, part, team, many, end, lanes, identity, identity2, A=A, P=P, STAGES=STAGES, ONCE=ONCE, VECTORS=VECTORS,
-        WIDTH=WIDTH, KEPT=KEPT, BLOCKS=BLOCKS, WIDE=WIDE, AGAIN=False, TAKE=take, KEEP=keep, FIRST=FIRST, OP=OP,
-        SECOND=SECOND, OP2=OP2, PACK=PACK, JOIN=JOIN, LAST=LAST, STORE=STORE,
+        items, row, part, team, many, end, lanes, identity, identity2, A=A, P=P, STAGES=STAGES, ONCE=ONCE, WIDTH=WIDTH,
+        BLOCKS=BLOCKS, WIDE=WIDE, FIRST=FIRST, OP=OP, SECOND=SECOND, OP2=OP2, PACK=PACK, JOIN=JOIN, LAST=LAST, STORE=STORE,
     )
 
 

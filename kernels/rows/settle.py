@@ -6,41 +6,42 @@ from prism.kernels.rows.agree import agree
 
 @prism.device
 @template(
-    A=dtype, S=dtype, S2=dtype, P=dtype, STAGES=constexpr(int), ONCE=constexpr(bool), VECTORS=constexpr(int),
-    WIDTH=constexpr(int), KEPT=constexpr(int), BLOCKS=constexpr(int), WIDE=constexpr(bool), AGAIN=constexpr(bool), TAKE=function,
-    KEEP=function, FIRST=function, OP=function, SECOND=function, OP2=function, PACK=function, JOIN=function, LAST=function,
-    STORE=function,
+    A=dtype, S=dtype, S2=dtype, P=dtype, STAGES=constexpr(int), ONCE=constexpr(bool), VECTORS=constexpr(int), N=constexpr(int),
+    WIDTH=constexpr(int), BLOCKS=constexpr(int), WIDE=constexpr(bool), FIRST=function, OP=function, SECOND=function,
+    OP2=function, PACK=function, JOIN=function, LAST=function, STORE=function,
 )
 @requires(block["BLOCKS"], thread[32])
 def settle_row(
-    row: int64 @ thread[1], part: int32 @ thread[1], team: int32 @ thread[1],
-    many: int32 @ block[BLOCKS], end: int32 @ thread[1], lanes: int32 @ grid[1], identity: S @ grid[1], identity2: S2 @ grid[1],
+    items: A[VECTORS, N] @ thread[1], row: int64 @ thread[1], part: int32 @ thread[1], team: int32 @ thread[1],
+    many: int32 @ block[BLOCKS], end: int32 @ thread[1], lanes: int32 @ grid[1], identity: S @ grid[1],
+    identity2: S2 @ grid[1],
 ):
     """Reduce a row and store what becomes of it: all of `map_row` that comes after `READ`.
 
     Perspective: as of `map_row`.
     Shapes:      a thread has the vectors at `part`, `part + team`, and so on, of `many`; of those at `end` or behind nothing is
-                 used. `TAKE(j, values)` gives the numbers of vector `j`, and `KEEP(j, values)` has it give these from now on;
-                 `AGAIN`: it gives what it gave, and `SECOND` is called once more.
+                 used. `items[j]` are the numbers of its vector `j`, and become what `SECOND` makes of them.
     """
     a: S @ thread[1] = identity
     b: S2 @ thread[1] = identity2
     with group(thread[1]):
         for j in range(VECTORS):  # no branches: loads would be moved into them
-            values: A[KEPT * WIDTH]
-            TAKE(j, values)
+            values: A[N]
+            for k in range(N):
+                values[k] = items[j, k]
             own: S = FIRST(min(part + j * team, many - 1) * WIDTH, values)
             a = OP(a, own if part + j * team < end else identity)
     a = agree(a, identity, lanes, OP=OP, BLOCKS=BLOCKS, WIDE=WIDE, NEAR=ONCE)
     if STAGES == 2:
         with group(thread[1]):
             for j in range(VECTORS):
-                values: A[KEPT * WIDTH]
-                TAKE(j, values)
+                values: A[N]
+                for k in range(N):
+                    values[k] = items[j, k]
                 own: S2 = SECOND(min(part + j * team, many - 1) * WIDTH, values, a)
                 b = OP2(b, own if part + j * team < end else identity2)
-                if not AGAIN:
-                    KEEP(j, values)
+                for k in range(N):
+                    items[j, k] = values[k]
         b = agree(b, identity2, lanes, OP=OP2, BLOCKS=BLOCKS, WIDE=WIDE, NEAR=ONCE)
     total: P @ thread[1] = PACK(a, b)
     if ONCE and WIDE:
@@ -52,8 +53,7 @@ def settle_row(
     with group(thread[1]):
         for j in range(VECTORS):
             if part + j * team < end:
-                values: A[KEPT * WIDTH]
-                TAKE(j, values)
-                if AGAIN and STAGES == 2:
-                    same: S2 = SECOND((part + j * team) * WIDTH, values, a)
+                values: A[N]
+                for k in range(N):
+                    values[k] = items[j, k]
                 STORE(j, row, (part + j * team) * WIDTH, values, total, c)

@@ -2,8 +2,8 @@
 
 from prism.lang import (block, const, constexpr, dtype, function, grid, int32, int64, prism, ptr, requires, template, thread)
 from prism.kernels.rows.prefetch import map_rows_ahead
-from prism.kernels.rows.configurations import LONG, NEXT, PACKED, STAGED
-from prism.kernels.rows.packed import map_rows_packed
+from prism.kernels.rows.configurations import COPIED, COPIED_TURNS, LONG, NEXT, STAGED
+from prism.kernels.rows.copied import map_rows_copied
 from prism.kernels.rows.registers import map_row
 from prism.kernels.rows.staged import map_rows_staged
 from prism.kernels.rows.long import map_long_row
@@ -13,8 +13,8 @@ from prism.kernels.rows.long import map_long_row
 @template(
     TI=dtype, A=dtype, S=dtype, S2=dtype, P=dtype, STAGES=constexpr(int), ONCE=constexpr(bool), ITEMS=constexpr(int),
     WIDTH=constexpr(int), INPUTS=constexpr(int), KEPT=constexpr(int), BLOCKS=constexpr(int), WIDE=constexpr(bool),
-    THREADS=constexpr(int), WAY=constexpr(int), LOAD=function, READ=function, FIRST=function, OP=function, SECOND=function,
-    OP2=function, PACK=function, JOIN=function, LAST=function, STORE=function,
+    THREADS=constexpr(int), ROWS=constexpr(int), WAY=constexpr(int), LOAD=function, READ=function, FIRST=function,
+    OP=function, SECOND=function, OP2=function, PACK=function, JOIN=function, LAST=function, STORE=function,
 )
 @requires(block["BLOCKS"], thread[32])
 def map_rows(
@@ -28,15 +28,17 @@ def map_rows(
     """
     if WAY == STAGED:
         map_rows_staged(
-            x, stride, other, other_stride, r, int64(ahead), rows, n, lanes, identity, identity2, TI=TI, A=A, P=P, STAGES=STAGES,
-            ONCE=ONCE, ITEMS=ITEMS, WIDTH=WIDTH, INPUTS=INPUTS, KEPT=KEPT, BLOCKS=BLOCKS, WIDE=WIDE, THREADS=THREADS, READ=READ,
-            FIRST=FIRST, OP=OP, SECOND=SECOND, OP2=OP2, PACK=PACK, JOIN=JOIN, LAST=LAST, STORE=STORE,
+            x, stride, other, other_stride, r, int64(ahead), rows, n, lanes, identity, identity2, TI=TI, A=A, P=P,
+            STAGES=STAGES, ONCE=ONCE, ITEMS=ITEMS, WIDTH=WIDTH, INPUTS=INPUTS, KEPT=KEPT, BLOCKS=BLOCKS, WIDE=WIDE,
+            THREADS=THREADS, READ=READ, FIRST=FIRST, OP=OP, SECOND=SECOND, OP2=OP2, PACK=PACK, JOIN=JOIN, LAST=LAST,
+            STORE=STORE,
         )
-    elif WAY == PACKED:
-        map_rows_packed(
+    elif WAY == COPIED or WAY == COPIED_TURNS:
+        map_rows_copied(
             x, stride, other, other_stride, r, int64(ahead), rows, n, identity, identity2, TI=TI, A=A, P=P, STAGES=STAGES,
-            ONCE=ONCE, ITEMS=ITEMS, WIDTH=WIDTH, INPUTS=INPUTS, KEPT=KEPT, BLOCKS=BLOCKS, THREADS=THREADS, READ=READ,
-            FIRST=FIRST, OP=OP, SECOND=SECOND, OP2=OP2, PACK=PACK, JOIN=JOIN, LAST=LAST, STORE=STORE,
+            ONCE=ONCE, ITEMS=ITEMS, WIDTH=WIDTH, INPUTS=INPUTS, KEPT=KEPT, BLOCKS=BLOCKS, THREADS=THREADS, ROWS=ROWS,
+            TURNS=WAY == COPIED_TURNS, READ=READ, FIRST=FIRST, OP=OP, SECOND=SECOND, OP2=OP2, PACK=PACK, JOIN=JOIN, LAST=LAST,
+            STORE=STORE,
         )
     elif WAY == NEXT:
         map_rows_ahead(
@@ -53,6 +55,6 @@ def map_rows(
     else:
         map_row(
             r, rows, n, lanes, identity, identity2, TI=TI, A=A, P=P, STAGES=STAGES, ONCE=ONCE, ITEMS=ITEMS, WIDTH=WIDTH,
-            INPUTS=INPUTS, KEPT=KEPT, BLOCKS=BLOCKS, WIDE=WIDE, LOAD=LOAD, READ=READ, FIRST=FIRST, OP=OP, SECOND=SECOND, OP2=OP2,
-            PACK=PACK, JOIN=JOIN, LAST=LAST, STORE=STORE,
+            INPUTS=INPUTS, KEPT=KEPT, BLOCKS=BLOCKS, WIDE=WIDE, LOAD=LOAD, READ=READ, FIRST=FIRST, OP=OP, SECOND=SECOND,
+            OP2=OP2, PACK=PACK, JOIN=JOIN, LAST=LAST, STORE=STORE,
         )

@@ -29,7 +29,7 @@ def exp_above(x: A @ thread[1], top: A @ thread[1]) -> A @ thread[1]:
 @template(
     TI=dtype, TO=dtype, A=dtype, D=dtype, P=dtype, LOG=constexpr(bool), ONCE=constexpr(bool), ITEMS=constexpr(int),
     WIDTH=constexpr(int), BLOCKS=constexpr(int), WIDE=constexpr(bool), THREADS=constexpr(int), RESIDENT=constexpr(int),
-    WAY=constexpr(int),
+    ROWS=constexpr(int), WAY=constexpr(int),
 )
 @requires(grid[1], block["BLOCKS"], thread[32])
 @attr("__launch_bounds__(THREADS, RESIDENT)")
@@ -112,7 +112,7 @@ def softmax_rows(
             prefetch_rows(x, r + ahead, rows, n, stride, lanes, BLOCKS=BLOCKS, WIDE=WIDE)
         map_rows(
             x, stride, x, stride, r, ahead, rows, n, lanes, least, D(0), TI=TI, A=A, P=P, STAGES=2, ONCE=ONCE, ITEMS=ITEMS,
-            WIDTH=WIDTH, INPUTS=1, KEPT=1, BLOCKS=BLOCKS, WIDE=WIDE, THREADS=THREADS, WAY=WAY, LOAD=load, READ=read,
+            WIDTH=WIDTH, INPUTS=1, KEPT=1, BLOCKS=BLOCKS, WIDE=WIDE, THREADS=THREADS, ROWS=ROWS, WAY=WAY, LOAD=load, READ=read,
             FIRST=largest, OP=operators.maximum, SECOND=above, OP2=operators.add, PACK=pack, JOIN=join, LAST=last, STORE=store,
         )
 
@@ -120,6 +120,6 @@ def softmax_rows(
 EXAMPLES = {
     "softmax_rows": {
         "TI": "float32", "TO": "float32", "A": "float32", "D": "float32", "P": Pair, "LOG": False, "ONCE": True, "ITEMS": 32,
-        "WIDTH": 4, "BLOCKS": 1, "WIDE": True, "THREADS": 512, "RESIDENT": 2, "WAY": HELD,
+        "WIDTH": 4, "BLOCKS": 1, "WIDE": True, "THREADS": 512, "RESIDENT": 2, "ROWS": 1, "WAY": HELD,
     },
 }

@@ -43,15 +43,6 @@ def map_rows_staged(
     team: int32 @ thread[1] = threads if WIDE else 1 << lanes
     part: int32 @ thread[1] = t if WIDE else t & team - 1
     own_row: int64 @ thread[1] = 0 if WIDE else t >> lanes
-    @requires(thread[1])
-    def take(j: int32 @ thread[1], values: A[KEPT * WIDTH] @ thread[1]):
-        for k in range(KEPT * WIDTH):
-            values[k] = items[j, k]
-
-    @requires(thread[1])
-    def keep(j: int32 @ thread[1], values: A[KEPT * WIDTH] @ thread[1]):
-        for k in range(KEPT * WIDTH):
-            items[j, k] = values[k]
 
     with partition(held, thread[1], lambda j, k: (b, j, here * WIDTH + k)) as mine:
 
@@ -84,7 +75,7 @@ def map_rows_staged(
             if number + step < groups:
                 fetch(number + step)
             settle_row(
-                row, part, team, many, end, lanes, identity, identity2, A=A, P=P, STAGES=STAGES, ONCE=ONCE, VECTORS=VECTORS,
-                WIDTH=WIDTH, KEPT=KEPT, BLOCKS=BLOCKS, WIDE=WIDE, AGAIN=False, TAKE=take, KEEP=keep, FIRST=FIRST, OP=OP,
-                SECOND=SECOND, OP2=OP2, PACK=PACK, JOIN=JOIN, LAST=LAST, STORE=STORE,
+                items, row, part, team, many, end, lanes, identity, identity2, A=A, P=P, STAGES=STAGES, ONCE=ONCE,
+                WIDTH=WIDTH, BLOCKS=BLOCKS, WIDE=WIDE, FIRST=FIRST, OP=OP, SECOND=SECOND, OP2=OP2, PACK=PACK, JOIN=JOIN,
+                LAST=LAST, STORE=STORE,
             )

@@ -106,7 +106,7 @@ def test_rows_that_are_held(lanes: int, threads: int, n: int) -> None:
     x, rows = aligned(5 * n, "float32").reshape(5, n), np.array([3, -100, 0, n - 1, n], np.int32)
     x[...] = np.random.default_rng(0).normal(0, 5, x.shape)
     losses, logs = np.full((2, 5), 7, np.float32)
-    sizes = {"ITEMS": 8, "WIDTH": 4, "BLOCKS": 1, "WIDE": lanes < 0, "THREADS": 64, "RESIDENT": 1, "WAY": 0}
+    sizes = {"ITEMS": 8, "WIDTH": 4, "BLOCKS": 1, "WIDE": lanes < 0, "THREADS": 64, "RESIDENT": 1, "ROWS": 1, "WAY": 0}
     one = instance(loss_rows, tuple(sorted({"T": "float32", "L": "int32", **sizes}.items())))
     given = [x.ravel(), rows, losses, logs, 5, n, n, 0.1, -100, -np.inf, max(lanes, 0), 1]
     run(one.program, 5 if lanes < 0 else -(-(5 << lanes) // threads), threads, given, check=True)

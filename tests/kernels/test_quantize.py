@@ -50,7 +50,7 @@ def test_groups_of_rows_that_are_apart(lanes: int, each: int, width: int) -> Non
 
 
 def program(width: int, wide: bool = True, way: int = HELD) -> Program:
-    sizes = {"ITEMS": 8, "WIDTH": width, "BLOCKS": 1, "WIDE": wide, "THREADS": 64, "RESIDENT": 1, "WAY": way}
+    sizes = {"ITEMS": 8, "WIDTH": width, "BLOCKS": 1, "WIDE": wide, "THREADS": 64, "RESIDENT": 1, "ROWS": 1, "WAY": way}
     return instance(quantize_rows, tuple(sorted({"TI": "float32", "TO": "int8", **sizes}.items()))).program
 
 

@@ -1,7 +1,7 @@
 """Operations on rows on the reference machine, with all its checks: each way to share a row, and each barrier left out.
 
-Tests of kernels/rows: agree.py, ahead.py, backward.py, elements.py, long.py, norms.py, own.py, registers.py, skeleton.py,
-softmax.py, sums.py.
+Tests of kernels/rows: agree.py, backward.py, copied.py, elements.py, long.py, norms.py, own.py, prefetch.py, registers.py,
+settle.py, settle_rows.py, skeleton.py, softmax.py, staged.py, sums.py.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ import pytest
 import prism
 from prism.interpret import MachineError, run
 from prism.kernels import rows as kernels
-from prism.kernels.rows.configurations import HELD, LONG, NEXT, PACKED, STAGED
+from prism.kernels.rows.configurations import COPIED, COPIED_TURNS, HELD, LONG, NEXT, STAGED
 from prism.lang import exp
 from prism.lib.lazy.closures import callable_of
 from prism.lib.thread import operators
@@ -36,15 +36,18 @@ CLUSTER_IN_TURN = (2, 32, -1, NEXT, 5, 500, 4)
 STAGES = (1, 64, -1, STAGED, 5, 500, 4)
 LANE_STAGES = (1, 64, 3, STAGED, 45, 60, 4)
 CLUSTER_STAGES = (2, 64, -1, STAGED, 5, 1000, 4)
-PACKS = (1, 64, -1, PACKED, 5, 500, 4)
-CLUSTER_PACKS = (2, 64, -1, PACKED, 5, 1000, 4)
+COPIES = (1, 64, -1, COPIED, 5, 500, 4)
+CLUSTER_COPIES = (2, 64, -1, COPIED, 5, 1000, 4)
+COPIES_IN_TURN = (1, 64, -1, COPIED_TURNS, 9, 500, 4)
+CLUSTER_COPIES_IN_TURN = (2, 64, -1, COPIED_TURNS, 9, 1000, 4)
 AGAIN = (1, 64, -1, LONG, 3, 1300, 4)
 AGAIN_CLUSTER = (2, 32, -1, LONG, 2, 1300, 4)
 SHAPES = {
     "lanes": LANES, "one": ONE, "block": BLOCK, "single": SINGLE, "cluster": CLUSTER, "four": FOUR, "long": AGAIN,
     "long cluster": AGAIN_CLUSTER, "in turn": IN_TURN, "lanes in turn": LANES_IN_TURN, "cluster in turn": CLUSTER_IN_TURN,
     "stages": STAGES, "lane stages": LANE_STAGES, "cluster stages": CLUSTER_STAGES,
-    "packs": PACKS, "cluster packs": CLUSTER_PACKS,
+    "copies": COPIES, "cluster copies": CLUSTER_COPIES, "copies in turn": COPIES_IN_TURN,
+    "cluster copies in turn": CLUSTER_COPIES_IN_TURN,
 }  # fmt: skip
 ITEMS = 8
 
@@ -57,6 +60,7 @@ def sizes(shape: tuple[Any, ...], threads: int = 512) -> dict[str, Any]:
         "WIDE": shape[2] < 0,
         "THREADS": threads,
         "RESIDENT": 1,
+        "ROWS": 2 if shape[3] in (COPIED, COPIED_TURNS) else 1,
         "WAY": shape[3],
     }
 
@@ -66,13 +70,14 @@ STEP = 2  # clusters that have rows in turn
 
 def grid_of(shape: tuple[Any, ...]) -> tuple[int, int]:
     blocks, threads, lanes, way, rows, _, _ = shape
-    if way in (NEXT, STAGED, PACKED):
+    if way in (NEXT, STAGED, COPIED_TURNS):
         return STEP * blocks, threads
+    rows = -(-rows // sizes(shape)["ROWS"])
     return (blocks * rows if lanes < 0 else -(-(rows << lanes) // threads)), threads
 
 
 def ahead_of(shape: tuple[Any, ...], otherwise: int = 0) -> int:
-    return STEP if shape[3] in (NEXT, STAGED, PACKED) else otherwise
+    return STEP if shape[3] in (NEXT, STAGED, COPIED_TURNS) else otherwise
 
 
 def lanes_of(shape: tuple[Any, ...]) -> int:
@@ -162,7 +167,8 @@ def norm_program(shape: tuple[Any, ...], centred: bool, parts: tuple[bool, bool,
         "WEIGHT": weight,
         "BIAS": bias,
         "RESIDUAL": residual,
-        "P": kernels.WidePair,
+        "S": kernels.WidePair if centred else "float64",
+        "F": kernels.WideMoments,
     }
     return prism.check(
         kernels.norm_rows,
@@ -257,7 +263,8 @@ def run_norm_backward(shape: tuple[Any, ...], centred: bool, step: int, mutant: 
 
 @functools.cache
 def norm_backward_program(shape: tuple[Any, ...], centred: bool):
-    flags = {"CENTRED": centred, "WEIGHT": True, "BIAS": True, "P": kernels.WidePair, "F": kernels.WideMoments}
+    flags = {"CENTRED": centred, "WEIGHT": True, "BIAS": True, "P": kernels.WidePair, "F": kernels.WideSlopes}
+    flags["S"] = kernels.WideWeighed if centred else kernels.WidePair
     found = sizes(shape) | {"WAY": NEXT if shape[3] == HELD else shape[3]}
     return prism.check(
         kernels.norm_backward_rows, {"TI": "float32", "W": "float32", "A": "float32", "D": "float64", **flags, **found}
@@ -267,8 +274,8 @@ def norm_backward_program(shape: tuple[Any, ...], centred: bool):
 @pytest.mark.parametrize("centred", [False, True])
 @pytest.mark.parametrize(
     "shape",
-    [LANES, ONE, BLOCK, SINGLE, CLUSTER, FOUR, STAGES, LANE_STAGES, CLUSTER_STAGES],
-    ids=[*list(SHAPES)[:6], "stages", "lane stages", "cluster stages"],
+    [shape for shape in SHAPES.values() if shape[3] not in (COPIED, LONG, NEXT)],
+    ids=[name for name, shape in SHAPES.items() if shape[3] not in (COPIED, LONG, NEXT)],
 )
 def test_gradients_of_norms(shape: tuple[Any, ...], centred: bool) -> None:
     for step, (schedule, seed) in zip((1, 2, 3), SCHEDULES, strict=False):

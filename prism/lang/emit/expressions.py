@@ -51,7 +51,7 @@ class Scope(Value):
     `shared` is the C++ expression of the frame's start, or empty for 0. `positioned` are the functions that take a
     position and a frame. `pieces` collects helper texts, each once. `completes`: the address of the mbarrier of each bulk or
     tensor load. `cluster`: the number of blocks in a cluster. `registers`: how many a thread has at the launch. `precise`: the
-    operations that are each rounded by themselves.
+    operations that are each rounded by themselves. `ranks`: names of numbers that are this block's own in its cluster.
     """
 
     names: Mapping[tree.Symbol, str]
@@ -65,6 +65,7 @@ class Scope(Value):
     cluster: int = 1
     registers: int | None = None
     precise: frozenset[tree.Expr] = frozenset()
+    ranks: frozenset[str] = frozenset()
 
     @property
     def here(self) -> Position:
@@ -341,6 +342,8 @@ def _byte(name: str, offset: str) -> str:
 def _of_block(scope: Scope, root: tree.Symbol, block: str) -> str:
     """Return the address of the part of an object that a block of the cluster has."""
     size = root.perspective.size
+    if size == scope.cluster and block in scope.ranks:
+        return scope.names[root]
     first = "" if size == scope.cluster else f"{rank_text()} / {size} * {size} + "
     return map_text(scope.names[root], first + (tight(block) if first else block))
 

@@ -187,7 +187,7 @@ def _barrier(context: Context, b: plans.Barrier) -> str:
         case "block":
             return "__syncthreads();"
         case "cluster":
-            return asynchronous.cluster_barrier()
+            return asynchronous.cluster_meet()
         case "grid":
             return f"px_grid_barrier({GRID_WORD});"
         case "warp" if size % WARP == 0 or b.unit.level != Level.THREAD:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import itertools
+import re
 from collections.abc import Iterator
 from dataclasses import replace
 
@@ -35,7 +36,7 @@ from prism.lang.emit.rounding import precise
 from prism.lang.emit.statements import accumulates, body, indent, is_used, positive
 from prism.lang.errors.syntax import TooDeep
 from prism.lang.facts.budget import launched_registers, most_threads
-from prism.lang.intrinsics.asynchronous import cluster_barrier
+from prism.lang.intrinsics.asynchronous import cluster_barrier, cluster_begin
 from prism.lang.intrinsics.mailboxes import word_preamble
 from prism.lang.intrinsics.memory import VECTOR
 from prism.lang.keep.bases import Value
@@ -46,12 +47,13 @@ from prism.lang.lower.specialise import has_roles
 from prism.lang.tree import Declare, Function, SharedDeclare
 from prism.lang.tree.plan import Lowered, Program
 from prism.lang.tree.walk import calls, statements, terms
-from prism.lang.types import Mailbox, Pointer, TensorMap, Type
-from prism.lang.types.perspective import THREAD, WARP
+from prism.lang.types import Array, Mailbox, Pointer, TensorMap, Type
+from prism.lang.types.perspective import THREAD, WARP, Level
 from prism.lang.types.structs import Struct
 
 BASE_ALIGNMENT = 128
 WARP_INDEX = "px_warp"
+_REMARK, _RETURN = re.compile("//.*"), re.compile(r"\breturn\b")
 POSITION = ("const unsigned int px_t", "const unsigned int px_b", "const unsigned int px_s")
 
 
@@ -103,11 +105,13 @@ def _emit(lowered: Lowered, comments: bool) -> Emitted:
         key = ("text", program.plans[f], program.layouts[f], around, apart[f])
         if key not in memo:
             own: dict[str, None] = {}
+            names = symbol_names(f, taken)
+            ranks = frozenset(names[one] for one in ranks_of(f, entry.bound.block or 1))
             scope = Scope(
-                symbol_names(f, taken), (_position(f, by_warp),), program.layouts[f], _frame(f), positioned, own,
-                precise=apart[f],
+                names, (_position(f, by_warp),), program.layouts[f], _frame(f), positioned, own,
+                precise=apart[f], ranks=ranks,
             )  # fmt: skip
-            memo[key] = _text(lowered, f, scope, comments), own
+            memo[key] = _text(lowered, f, scope, comments, functions), own
         text, own = memo[key]
         functions.append(text)
         pieces.update(own)
@@ -124,13 +128,19 @@ def _emit(lowered: Lowered, comments: bool) -> Emitted:
     return Emitted("\n\n".join([*pieces, *functions]) + "\n", entry.identifier, shared, parameters, _follows(entry))
 
 
-def _text(lowered: Lowered, f: tree.Function, scope: Scope, comments: bool) -> str:
-    """Return a function's text; `scope.pieces` has the helpers that it needs then."""
+def _text(lowered: Lowered, f: tree.Function, scope: Scope, comments: bool, called: list[str]) -> str:
+    """Return a function's text; `scope.pieces` has the helpers that it needs then. `called`: texts of what it may call."""
     context = _context(lowered, f, scope, comments)
     lines = body(context, f.body)
+    meets = bool(context.last)
+    if meets and not context.rings.barriers:
+        texts = [_REMARK.sub("", one) for one in (*called, "\n".join(indent(lines)))]
+        meets = any("px_map(" in one for one in texts)
+        if not _RETURN.search(texts[-1]) and all(map(meets_last, texts)):
+            context = replace(context, last=())
     end = [*([WAIT] if context.waits is not None and not context.waits.before else []), *context.last]
     ends = bool(f.body) and isinstance(f.body[-1], tree.Return)
-    lines = [*_start(f, context), *_warp(context, lines), *lines, *([] if ends else end)]
+    lines = [*_start(f, context, meets), *_warp(context, lines), *lines, *([] if ends else end)]
     return "\n".join([*_head(f, scope, comments), *indent(lines), "}"])
 
 
@@ -162,20 +172,42 @@ def _context(lowered: Lowered, function: tree.Function, scope: Scope, comments: 
 
 
 @memoize
+def ranks_of(function: tree.Function, cluster: int) -> tuple[tree.Symbol, ...]:
+    """Return the variables of a function that are the block's own number in its cluster from their declaration on."""
+    body: tree.Body = function.body
+    found, changed = [], set()
+    for s in statements(body):
+        if isinstance(s, tree.Declare) and isinstance(s.value, tree.Id) and not isinstance(s.symbol.type, Array):
+            unit, code = s.value.unit, s.value.code
+            if (unit.level, unit.size, code.level, code.size) == (Level.BLOCK, 1, Level.BLOCK, cluster):
+                found.append(s.symbol)
+        if isinstance(s, tree.Assign) and isinstance(s.target, tree.Var):
+            changed.add(s.target.symbol)
+    return tuple(one for one in found if one not in changed)
+
+
+def meets_last(text: str) -> bool:
+    """Whether a function's blocks meet after all that they did in each other's memory, whichever way it took."""
+    reached, _, after = text.rpartition("\n    px_cluster_meet();")
+    return "px_map(" not in after and not _RETURN.search(reached)
+
+
+@memoize
 def _has_parts(function: tree.Function) -> bool:
     """Whether a function declares an object of which each block of a cluster has a part."""
     return any(isinstance(s, tree.SharedDeclare) and blocks_of(s.symbol) > 1 for s in statements(function.body))
 
 
-def _start(function: tree.Function, context: Context) -> list[str]:
-    """Return what a function does before its body: a kernel makes its mbarriers, and its threads meet."""
+def _start(function: tree.Function, context: Context, meets: bool) -> list[str]:
+    """Return what a function does before its body: a kernel makes its mbarriers, and its threads meet, or the cluster's."""
     if function.kind != "global":
         return []
     rings, lines = context.rings, [*arrays(context.rings), *initialise(context.rings)]
     if function.bound.thread == most_threads(function):  # its bounds leave only one number of threads
         lines.insert(0, f"__builtin_assume(blockDim.x == {function.bound.thread}u);")
-    if context.last:
-        lines.append(cluster_barrier() + context.remark("the blocks of the cluster have begun"))
+    if meets:
+        met = cluster_barrier() if rings.barriers else cluster_begin()
+        lines.append(met + context.remark("the blocks of the cluster have begun"))
     elif rings.barriers:
         lines.append("__syncthreads();" + context.remark("the mbarriers are made"))
     if not any(isinstance(s, tree.Specialise) for s in statements(function.body)):

@@ -168,6 +168,17 @@ HELPERS = {
         '    asm volatile("barrier.cluster.arrive.release.aligned;\\n\\t"\n'
         '                 "barrier.cluster.wait.acquire.aligned;" ::: "memory");\n}\n'
     ),
+    "px_cluster_meet": (  # one warp publishes what the block has done: each such fence waits for all that is under way
+        f"{_HEAD} void px_cluster_meet() {{\n    __syncwarp();\n    __syncthreads();\n"
+        '    if (threadIdx.x < 32u) asm volatile("barrier.cluster.arrive.release.aligned;" ::: "memory");\n'
+        '    else asm volatile("barrier.cluster.arrive.relaxed.aligned;" ::: "memory");\n'
+        '    asm volatile("barrier.cluster.wait.acquire.aligned;" ::: "memory");\n}\n'
+    ),
+    "px_cluster_begin": (  # nobody has written anything yet that others wait for
+        f"{_HEAD} void px_cluster_begin() {{\n    __syncwarp();\n"
+        '    asm volatile("barrier.cluster.arrive.relaxed.aligned;\\n\\t"\n'
+        '                 "barrier.cluster.wait.acquire.aligned;" ::: "memory");\n}\n'
+    ),
     "px_cluster_rank": (
         f"{_HEAD} int px_cluster_rank() {{\n    int rank;\n"
         '    asm("mov.u32 %0, %cluster_ctarank;" : "=r"(rank));\n    return rank;\n}\n'
@@ -305,6 +316,16 @@ def proxy_fence(space: str = "shared") -> str:
 def cluster_barrier() -> str:
     """Meet all threads of the cluster, and order what they did before."""
     return "px_cluster_barrier();"
+
+
+def cluster_meet() -> str:
+    """Meet all threads of the cluster, where all of each block come, and order what they did before."""
+    return "px_cluster_meet();"
+
+
+def cluster_begin() -> str:
+    """Meet all threads of the cluster, and order nothing."""
+    return "px_cluster_begin();"
 
 
 def map_text(pointer: str, rank: str) -> str:

@@ -143,7 +143,7 @@ def _of_groups(
 def _of_rows(x: ArrayInfo, lie: tuple[int, int, int], name: str, machine: Machine) -> Plan:
     """Return the plan of groups that are rows, one launch: how many there are, their length, and how far apart they are."""
     rows = plans.Rows(*lie, x.scalar, plans.past(x), ready=not isinstance(x, LazyInfo))
-    shared = plans.sharing(rows.n, plans.width_of([rows], None), "float32", machine)
+    shared = plans.sharing_wide([rows], plans.width_of([rows], None), "float32", machine)
     values = {"x": Reach("x"), "q": Reach(OUT), "scales": Reach(_SCALES), "stride": rows.stride, "most": MOST[name]}
     return plans.launch(quantize_rows, {"TI": rows.scalar, "TO": name}, values, rows, shared, machine)
 

@@ -72,14 +72,14 @@ def _decide(centred: bool, bias: bool, eps: float, arrays: Mapping[str, ArrayInf
     types = plans.sums_of(kind, (given.scalar,))
     width = plans.width_of([rows, beside], None, tuple(columns.values()))
     shared = plans.in_turn([rows, beside], width, kind, machine)
-    most = rows.many if shared.wide else math.ceil((rows.many << shared.lanes) / shared.threads)
-    step = min(plans.clusters_of(shared, machine), most)
+    step = min(plans.clusters_of(shared, machine), plans.groups_of(rows, shared))
     groups = step if shared.wide else step * (shared.threads >> shared.lanes)
     scratch = Scratch()
     sums = {name: scratch.take(kind, groups * rows.n) if wanted[name] else nothing(kind) for name in _GRADIENTS[1:]}
+    own = ("count", "total", "weighed")
     template = {
-        "TI": given.scalar, "W": weighed, "F": plans.moments_of(types["D"]),
-        "CENTRED": centred, "WEIGHT": bool(columns), "BIAS": bias,
+        "TI": given.scalar, "W": weighed, "S": plans.struct_of(types["D"], *own) if centred else types["P"],
+        "F": plans.struct_of(types["D"], *own, "squares", "products"), "CENTRED": centred, "WEIGHT": bool(columns), "BIAS": bias,
     } | types | plans.template_of(shared)  # fmt: skip
     arguments_of = {
         "x": Buffer("x"), "dy": Buffer("dout"), "weight": Buffer("weight") if columns else nothing(weighed), "dx": Buffer("dx"),

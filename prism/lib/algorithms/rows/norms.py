@@ -62,12 +62,9 @@ def _decide(
     every = [rows for rows in seen.values() if rows is not None]
     rows, kind = every[0], plans.number_type((given.scalar, weighed))
     width = plans.width_of(every, result, tuple(columns.values()))
-    shared = plans.sharing_wide(every, width, kind, machine)
-    template = {
-        "TI": given.scalar, "W": weighed, "CENTRED": function == "layer_norm", "WEIGHT": "weight" in arrays,
-        "BIAS": "bias" in arrays, "RESIDUAL": added is not None,
-    }  # fmt: skip
-    template |= plans.sums_of(kind, (given.scalar,))
+    shared = plans.sharing_wide(every, width, kind, machine, weights=len(columns))
+    flags = {"WEIGHT": "weight" in arrays, "BIAS": "bias" in arrays, "RESIDUAL": added is not None}
+    template = template_of(given.scalar, weighed, kind, function == "layer_norm") | flags
     memory = {
         "x": X, "y": Y, "residual": Buffer("residual") if added is not None else nothing(given.scalar),
         "sum": Buffer(SUM) if added is not None else nothing(given.scalar),
@@ -75,6 +72,14 @@ def _decide(
     numbers = {"stride": rows.stride, "residual_stride": every[-1].stride, "eps": eps, "share": 1 / rows.n}
     plan = plans.launch(kernels.norm_rows, template, {**memory, **numbers}, rows, shared, machine)
     return Decision(results, names, plan)
+
+
+def template_of(scalar: str, weighed: str, kind: str, centred: bool) -> dict[str, Any]:
+    """Return the template arguments of a norm that follow from arrays' types, and from what is computed in."""
+    sums = plans.sums_of(kind, (scalar,))
+    own = sums["P"] if centred else sums["D"]
+    moments = plans.moments_of(sums["D"])
+    return {"TI": scalar, "W": weighed, "CENTRED": centred, "A": kind, "D": sums["D"], "S": own, "F": moments}
 
 
 def column_type(columns: Mapping[str, ArrayInfo], given: ArrayInfo) -> str:
@@ -93,4 +98,4 @@ def column_type(columns: Mapping[str, ArrayInfo], given: ArrayInfo) -> str:
     return found
 
 
-__all__ = ["column_type", "norm"]
+__all__ = ["column_type", "norm", "template_of"]

@@ -126,7 +126,7 @@ def _decide(
     numbers = {
         "stride": seen.stride, "share": 1 / seen.n, "identity": _neutral(first.operator), "identity2": _neutral(second.operator),
     }  # fmt: skip
-    shared = plans.sharing(seen.n, plans.width_of([seen], result), kind, machine)
+    shared = plans.sharing_wide([seen], plans.width_of([seen], result), kind, machine)
     return Decision(results, plan=plans.launch(kernels.own_rows, template, memory | numbers, seen, shared, machine))
 
 

@@ -12,7 +12,8 @@ import numpy as np
 from prism.host import arguments
 from prism.host.lazies import LazyInfo
 from prism.host.plan import Buffer, Machine, Plan, Step, instance_of, size_of
-from prism.kernels.rows.configurations import AHEAD, CLUSTERS, HELD, LONG, NEXT, PACKED, STAGED, Sharing, share
+from prism.kernels.rows import configurations
+from prism.kernels.rows.configurations import CLUSTERS, COPIED, COPIED_TURNS, HELD, LONG, NEXT, STAGED, Sharing, share
 from prism.lang.surface import Kernel
 from prism.lib.views import View, view_of
 from prism.runtime.arrays import ArrayInfo
@@ -22,8 +23,14 @@ _VECTOR = 16  # bytes
 _MOST = 2**31 - 2**16
 """The widest row: columns are 32-bit numbers, and the last vectors stick out."""
 
-_PACKED, _PACKED_THREADS = 256, 512
-"""Bytes of wide rows that a thread has room for, and threads of a block that has such rows."""
+Copies = tuple[tuple[int, int, int, int, int], ...]
+"""Ways to copy wide rows: vectors of one that a thread has, how many rows it has together, threads of a block, blocks that are on
+a multiprocessor then, and blocks of a cluster at most."""
+
+ALONE: Copies = ((8, 1, 256, 4, 8), (16, 1, 256, 3, 8))
+TOGETHER: Copies = ((8, 2, 256, 3, 8), (16, 1, 256, 3, 8))  # each weight is read for two rows
+_MANY: Copies = ((8, 1, 256, 5, 8), (16, 1, 256, 3, 8))
+_TURNS: Copies = ((4, 2, 512, 2, 4), (8, 3, 256, 2, 8), (8, 2, 512, 1, 8))
 
 
 @dataclass(frozen=True, slots=True)
@@ -98,19 +105,22 @@ def sharing(n: int, width: int, scalar: str, machine: Machine, *, inputs: int = 
     return share(n, width, items, 512, (1,) if old else CLUSTERS, max(8, width))
 
 
-def sharing_wide(rows: Sequence[Rows], width: int, scalar: str, machine: Machine) -> Sharing:
-    """Return who shares rows of several arrays, as `sharing` does, but that wide rows are a block's where it has room for them.
+def sharing_wide(rows: Sequence[Rows], width: int, scalar: str, machine: Machine, *, weights: int = 0) -> Sharing:
+    """Return who shares rows of several arrays, as `sharing` does, but that parts of wide rows are copied into shared memory.
 
-    Then the block has rows in turn. It has 1024 threads, and the next row comes into shared memory; rows that are wider still lie
-    in shared memory as elements, and the next one comes into registers.
+    `weights`: how many each element has, which are the same for all rows. On one H200 rows of 16 bits are faster two at once
+    then, and those of 32 bits one by one, with more blocks beside; with two weights a block that has them in its L1 is faster
+    than a cluster, at whose barriers they go.
     """
     found = sharing(rows[0].n, width, scalar, machine, inputs=len(rows))
     if found.blocks == 1 or not _copied_by_vectors(rows, width, machine):
         return found
-    if found.blocks == 2 and scalar == "float32":
+    short = size_of(rows[0].scalar) == 2
+    if weights == 2 and short and found.blocks == 2 and len(rows) == 1 and scalar == "float32":
         threads = math.ceil(found.threads / 16) * 32
         return replace(found, threads=threads, blocks=1, way=STAGED, most=1024, resident=1)
-    return _packed(rows, width, _PACKED) or found
+    ways = (TOGETHER if short else _MANY) if weights else ALONE
+    return _copied(rows, width, ways, COPIED) or found
 
 
 def _copied_by_vectors(rows: Sequence[Rows], width: int, machine: Machine) -> bool:
@@ -119,31 +129,45 @@ def _copied_by_vectors(rows: Sequence[Rows], width: int, machine: Machine) -> bo
     return lying and not machine.host and _arch(machine) >= 90
 
 
-def _packed(rows: Sequence[Rows], width: int, most: int) -> Sharing | None:
-    """Return how wide rows lie as elements, `most` bytes for each thread; None where clusters that hold them are faster."""
+def _copied(rows: Sequence[Rows], width: int, ways: Copies, way: int) -> Sharing | None:
+    """Return how parts of wide rows are copied into shared memory; None where there is no room."""
     vectors = math.ceil(rows[0].n / width)
-    each = most // _VECTOR // len(rows)
-    blocks = 1 << (math.ceil(vectors / (_PACKED_THREADS * each)) - 1).bit_length()
-    if size_of(rows[0].scalar) > 2 or blocks > 2:
+    for most, together, room, resident, largest in ways:
+        each = most // len(rows)
+        for blocks in CLUSTERS:
+            threads = math.ceil(vectors / (each * blocks) / 32) * 32
+            if threads <= room and blocks <= largest:
+                return Sharing(
+                    each * width, width, threads, blocks, way=way, most=room, resident=resident, rows=together
+                )
+    return None
+
+
+def sharing_ahead(rows: Sequence[Rows], width: int, scalar: str, machine: Machine) -> Sharing | None:
+    """Return who shares rows of several arrays that blocks have in turn, the next ones on their way into shared memory.
+
+    None where rows do not lie so, or are too wide for a block.
+    """
+    found = sharing(rows[0].n, width, scalar, machine, inputs=len(rows))
+    if found.blocks > 1 or scalar != "float32" or not _copied_by_vectors(rows, width, machine):
         return None
-    threads = math.ceil(vectors / each / blocks / 32) * 32
-    return Sharing(each * width, width, threads, blocks, way=PACKED, most=_PACKED_THREADS, resident=1)
+    most = next(threads for threads in (128, 256, 512) if found.threads <= threads)
+    return replace(found, way=STAGED, most=most, resident=512 // most)
 
 
 def in_turn(rows: Sequence[Rows], width: int, scalar: str, machine: Machine) -> Sharing:
     """Return who shares rows of several arrays that those who share them have in turn, as `sharing` does.
 
-    Where a block has a row, the next ones come into its shared memory meanwhile; else into registers.
+    Where a block has a row, the next ones come into its shared memory meanwhile; else into registers. Of wide rows blocks have
+    parts of several at once, and a multiprocessor has several blocks.
     """
-    found = sharing(rows[0].n, width, scalar, machine, inputs=len(rows))
-    if found.way == LONG:
-        return found
-    vectors = _copied_by_vectors(rows, width, machine)
-    if not (vectors and found.blocks == 1 and scalar == "float32"):
-        packed = _packed(rows, width, _PACKED // 2) if vectors and found.blocks > 1 else None
-        return packed or replace(found, way=NEXT, resident=1)
-    most = next(threads for threads in (128, 256, 512) if found.threads <= threads)
-    return replace(found, way=STAGED, most=most, resident=512 // most)
+    found = sharing_ahead(rows, width, scalar, machine)
+    if found is None and _copied_by_vectors(rows, width, machine):
+        found = _copied(rows, width, _TURNS, COPIED_TURNS)
+    if found is None:
+        held = sharing(rows[0].n, width, scalar, machine, inputs=len(rows))
+        found = held if held.way == LONG else replace(held, way=NEXT, resident=1)
+    return found
 
 
 def _arch(machine: Machine) -> int:
@@ -189,7 +213,7 @@ def number_of(value: Any, name: str, otherwise: float) -> float:
 
 def types_of(kind: str) -> dict[str, Any]:
     """Return the types that a kernel computes in, where numbers are of the type `kind`: these, and `Pair`s, by their names."""
-    return {"A": kind, "P": f"struct{{first:{kind},second:{kind}}}"}
+    return {"A": kind, "P": struct_of(kind, "first", "second")}
 
 
 def sums_of(kind: str, scalars: Sequence[str]) -> dict[str, Any]:
@@ -203,7 +227,12 @@ def sums_of(kind: str, scalars: Sequence[str]) -> dict[str, Any]:
 
 def moments_of(kind: str) -> str:
     """Return the type of a row's `Moments`, of numbers of the type `kind`, by its name."""
-    return f"struct{{count:{kind},total:{kind},squares:{kind}}}"
+    return struct_of(kind, "count", "total", "squares")
+
+
+def struct_of(kind: str, *fields: str) -> str:
+    """Return a struct of numbers of the type `kind`, by its name."""
+    return "struct{" + ",".join(f"{name}:{kind}" for name in fields) + "}"
 
 
 def number_type(scalars: Sequence[str]) -> str:
@@ -216,6 +245,7 @@ def template_of(found: Sharing) -> dict[str, Any]:
     return {
         "ITEMS": found.items, "WIDTH": found.width, "BLOCKS": found.blocks, "WIDE": found.wide, "THREADS": found.most,
         "RESIDENT": found.resident,
+        "ROWS": found.rows,
         "WAY": found.way,
     }  # fmt: skip
 
@@ -225,7 +255,7 @@ def rows_ahead(rows: Rows, found: Sharing) -> int:
     if found.way != HELD or not rows.ready or (rows.stride != rows.n and not found.wide):
         return 0
     each = 1 if found.wide else found.threads >> found.lanes
-    return int(AHEAD // max(rows.stride * size_of(rows.scalar) * each, 1))
+    return int(configurations.AHEAD // max(rows.stride * size_of(rows.scalar) * each, 1))
 
 
 def launch(
@@ -237,25 +267,37 @@ def launch(
     machine: Machine,
 ) -> Plan:
     """Return the plan of one launch on rows that are shared so."""
-    groups = rows.many if found.wide else math.ceil((rows.many << found.lanes) / found.threads)
+    groups = groups_of(rows, found)
     ahead = rows_ahead(rows, found)
-    if found.way in (NEXT, STAGED, PACKED):
+    if found.way in (NEXT, STAGED, COPIED_TURNS):
         ahead = groups = min(groups, clusters_of(found, machine))
     numbers = {"rows": rows.many, "n": rows.n, "lanes": found.lanes, "ahead": ahead}
     chosen = instance_of(kernel, {**template, **template_of(found)})
     return Plan((Step(chosen, found.blocks * groups, found.threads, {**arguments, **numbers}),))
 
 
+def groups_of(rows: Rows, found: Sharing) -> int:
+    """Return how many blocks, or clusters, have a row, or several together."""
+    together = found.rows if found.wide else found.threads >> found.lanes
+    many: int = -(-rows.many // together)
+    return many
+
+
 def clusters_of(found: Sharing, machine: Machine) -> int:
     """Return how many clusters of such blocks, or blocks, run at once."""
-    here = 1 if machine.host else machine.multiprocessors * (found.resident * found.most // found.threads)
+    processors = machine.multiprocessors
+    if (
+        found.blocks > 2
+    ):  # a cluster is on neighbours, of which there are not always as many: 45 of 8 at 3 on each of 132
+        processors = max(processors * 10 // 11, 1)
+    each = found.resident if found.way == COPIED_TURNS else found.resident * found.most // found.threads
+    here = 1 if machine.host else processors * each
     many: int = max(1, here // found.blocks)
     return many
 
 
 __all__ = [
-    "FLOATS", "Buffer", "Rows", "clusters_of", "in_turn", "launch", "moments_of", "number_of", "number_type", "past",
-    "require_alike", "rows_ahead", "rows_of", "sharing", "sharing_wide", "size_of", "sums_of",
-    "template_of", "types_of", "wanted_type",
-    "width_of",
+    "FLOATS", "Buffer", "Rows", "clusters_of", "groups_of", "in_turn", "launch", "moments_of", "number_of",
+    "number_type", "past", "require_alike", "rows_ahead", "rows_of", "sharing", "sharing_ahead", "sharing_wide", "size_of",
+    "struct_of", "sums_of", "template_of", "types_of", "wanted_type", "width_of",
 ]  # fmt: skip

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 
 from prism.host.plan import Machine, instance_of
 from prism.kernels import rows as kernels
-from prism.kernels.rows.configurations import LONG
+from prism.lib.algorithms.rows import norms
 from prism.lib.algorithms.rows import plan as plans
 from prism.lib.algorithms.rows.softmax import template_of
 from prism.runtime.instance import Instance
@@ -20,16 +20,14 @@ def instances(gpu: Machine) -> Iterator[Instance]:
     found: dict[Instance, None] = {}
     for scalar in _TYPES:
         for n in _WIDTHS:
-            shared = plans.sharing_wide([plans.Rows(1, n, n, scalar, 0)], 16 // plans.size_of(scalar), "float32", gpu)
-            if shared.way == LONG:
-                continue
-            how = plans.template_of(shared)
+            rows, width = [plans.Rows(1, n, n, scalar, 0)], 16 // plans.size_of(scalar)
+            how = plans.template_of(plans.sharing_wide(rows, width, "float32", gpu))
             found[instance_of(kernels.softmax_rows, template_of(scalar, scalar, False) | how)] = None
             for centred in (False, True):
-                flags = {"CENTRED": centred, "WEIGHT": True, "BIAS": centred, "RESIDUAL": False} | plans.sums_of(
-                    "float32", (scalar,)
-                )
-                found[instance_of(kernels.norm_rows, {"TI": scalar, "W": scalar, **flags, **how})] = None
+                how = plans.template_of(plans.sharing_wide(rows, width, "float32", gpu, weights=1 + centred))
+                flags = {"WEIGHT": True, "BIAS": centred, "RESIDUAL": False}
+                types = norms.template_of(scalar, scalar, "float32", centred)
+                found[instance_of(kernels.norm_rows, types | flags | how)] = None
     yield from found
 
 

@@ -11,7 +11,6 @@ from prism.host import arguments, repeat
 from prism.host.call import Decision, Result, call
 from prism.host.plan import Buffer, Machine, X, Y
 from prism.kernels import rows as kernels
-from prism.kernels.rows.configurations import STAGED
 from prism.lib.algorithms.rows import plan as plans
 from prism.lib.algorithms.rows.axis import along_last
 from prism.lib.algorithms.rows.masks import apply_mask
@@ -102,10 +101,8 @@ def softmax_backward(
             return Decision(results)
         kind = plans.number_type((given.scalar,))
         width = plans.width_of([rows, beside], target)
-        shared = plans.sharing_wide([rows, beside], width, kind, machine)
-        in_turn = plans.in_turn([rows, beside], width, kind, machine)
-        if rows.n > _SHORT and in_turn.way == STAGED:
-            shared = in_turn
+        ahead = plans.sharing_ahead([rows, beside], width, kind, machine) if rows.n > _SHORT else None
+        shared = ahead or plans.sharing_wide([rows, beside], width, kind, machine)
         sums = plans.sums_of(kind, (given.scalar,))
         template = {
             "TI": given.scalar,

@@ -13,7 +13,7 @@ import pytest
 
 import prism
 from prism import lib
-from prism.kernels.rows.configurations import CLUSTERS, HELD, LONG, NEXT, PACKED, STAGED, share
+from prism.kernels.rows.configurations import CLUSTERS, COPIED, COPIED_TURNS, HELD, LONG, NEXT, STAGED, share
 from prism.lang import exp, rsqrt, tanh
 from prism.lib.algorithms.rows import plan as plans
 from prism.lib.algorithms.rows import ships
@@ -269,29 +269,46 @@ def test_who_shares_a_row() -> None:
     assert share(40, 4, 32, 512, CLUSTERS, 8).lanes == 3
 
 
-def test_a_block_has_wide_rows_in_turn() -> None:
-    def of(n: int, scalar: str = "bfloat16", inputs: int = 1, arch: str = "sm_90a", **other: Any) -> Any:
-        width = plans.width_of([rows := plans.Rows(500, n, n, scalar, 0, **other)], None)
-        return plans.sharing_wide([rows] * inputs, width, "float32", Gpu(arch))
+def test_parts_of_wide_rows_are_copied() -> None:
+    def rows_of(n: int, scalar: str = "bfloat16", inputs: int = 1, **other: Any) -> list[plans.Rows]:
+        return [plans.Rows(500, n, n, scalar, 0, **other)] * inputs
 
-    for n in (16_384, 16_392, 20_000, 32_768, 32_776, 50_264, 65_536, 65_544, 131_072, 131_080):
+    def of(n: int, scalar: str = "bfloat16", inputs: int = 1, arch: str = "sm_90a", **other: Any) -> Any:
+        rows = rows_of(n, scalar, inputs, **other)
+        return plans.sharing_wide(rows, plans.width_of(rows, None), "float32", Gpu(arch))
+
+    for n in (8192, 16_384, 16_392, 20_000, 32_768, 32_776, 50_264, 65_536, 65_544, 131_072, 131_080, 262_144):
         for scalar in ("bfloat16", "float32"):
             for inputs in (1, 2):
-                found = of(n, scalar, inputs)
-                assert found.way == LONG or found.threads * found.blocks * found.items >= n
-                assert found.threads <= found.most
-                held = found.most * found.items * inputs * plans.size_of(scalar)
-                assert found.way not in (STAGED, PACKED) or held <= 128 << 10, "bytes of shared memory"
-                assert found.way != PACKED or found.items * inputs * plans.size_of(scalar) <= 256, "bytes of registers"
-    ways = [of(n).way for n in (16_384, 32_768, 65_536, 131_072, 262_144)]
-    assert ways == [HELD, STAGED, PACKED, PACKED, HELD] and of(131_072).blocks == 2
-    assert [of(n, "float32").way for n in (32_768, 65_536)] == [STAGED, HELD]
+                rows = rows_of(n, scalar, inputs)
+                width = plans.width_of(rows, None)
+                turns = [plans.in_turn(rows, width, "float32", Gpu())] if inputs == 2 else []
+                for found in (
+                    of(n, scalar, inputs),
+                    plans.sharing_wide(rows, width, "float32", Gpu(), weights=2),
+                    *turns,
+                ):
+                    assert found.way == LONG or found.threads * found.blocks * found.items >= n
+                    assert found.threads <= found.most
+                    held = found.resident * found.rows * found.most * found.items * inputs * plans.size_of(scalar)
+                    assert found.way not in (STAGED, COPIED, COPIED_TURNS) or held <= 208 << 10, (
+                        "bytes of shared memory"
+                    )
+                    assert found.resident * found.most <= 1280, "48 registers for each thread"
+    assert [of(n).way for n in (16_384, 32_768, 65_536, 131_072, 262_144, 524_288)] == [HELD, *[COPIED] * 4, LONG]
+    assert [of(n).blocks for n in (32_768, 50_264, 65_536, 131_072)] == [2, 4, 4, 8]
     for found in (of(65_532), of(65_536, ready=False), of(32_768, "float64")):
-        assert found.way == HELD and found.blocks > 1, "vectors of fewer bytes are not copied ahead"
+        assert found.way == HELD and found.blocks > 1, "vectors of fewer bytes are not copied"
     assert of(65_536, arch="sm_80").way == plans.sharing(65_536, 8, "float32", Gpu("sm_80")).way
-    two = [plans.Rows(500, 16_384, 16_384, "bfloat16", 0)] * 2
-    assert plans.in_turn(two, 8, "float32", Gpu()).way == PACKED
+    weighed = [
+        plans.sharing_wide(rows_of(32_768, scalar), 8, "float32", Gpu(), weights=2)
+        for scalar in ("bfloat16", "float32")
+    ]
+    assert [(one.way, one.blocks) for one in weighed][0] == (STAGED, 1) and weighed[1].way != STAGED
+    two = rows_of(16_384, inputs=2)
+    assert plans.in_turn(two, 8, "float32", Gpu()).way == COPIED_TURNS
     assert plans.in_turn(two, 8, "float32", Gpu("sm_80")).way == NEXT
+    assert plans.in_turn(rows_of(4096, inputs=2), 8, "float32", Gpu()).way == STAGED
 
 
 def test_vectors_are_as_wide_as_places_allow() -> None:

@@ -1,0 +1,74 @@
+"""Wide rows of which each block copies its part into shared memory as it lies in the array: many blocks have room at once."""
+
+from prism.lang import (
+    async_, block, const, constexpr, count, cp_async, dtype, function, grid, group, id, int32, int64, load_vector, partition,
+    prism, ptr, requires, shared, template, thread, vector,
+)
+from prism.kernels.rows.settle_rows import settle_rows
+
+
+@prism.device
+@template(
+    TI=dtype, A=dtype, S=dtype, S2=dtype, P=dtype, STAGES=constexpr(int), ONCE=constexpr(bool), ITEMS=constexpr(int),
+    WIDTH=constexpr(int), INPUTS=constexpr(int), KEPT=constexpr(int), BLOCKS=constexpr(int), THREADS=constexpr(int),
+    ROWS=constexpr(int), TURNS=constexpr(bool), READ=function, FIRST=function, OP=function, SECOND=function, OP2=function,
+    PACK=function, JOIN=function, LAST=function, STORE=function,
+)
+@requires(block["BLOCKS"], thread[32])
+def map_rows_copied(
+    x: ptr(const(TI)) @ grid[1], stride: int64 @ grid[1], other: ptr(const(TI)) @ grid[1], other_stride: int64 @ grid[1],
+    r: int64 @ block[BLOCKS], step: int64 @ grid[1], rows: int64 @ grid[1], n: int32 @ grid[1], identity: S @ grid[1],
+    identity2: S2 @ grid[1],
+):
+    """Do what `map_row` does for `ROWS` rows at once, those from number `r * ROWS` on.
+
+    With `TURNS` then for those `step * ROWS` rows on, and so on, as long as there are rows.
+
+    Perspective: as of `map_row`, `WIDE`.
+    Shapes:      as of `map_row`, but that rows are of `x` and, where there are two `INPUTS`, of `other`, each so many elements
+                 apart; a vector is of 4, 8 or 16 bytes, and there are at most `THREADS` threads in a block.
+    Cost:        as of `map_row`, for so many rows together, but numbers are made of elements once more for each reduction and for
+                 the result; shared memory for `ROWS * THREADS * ITEMS` elements of each array. A thread copies what it reads
+                 itself, so nobody waits for the copies of others.
+    """
+    VECTORS: constexpr(int) = ITEMS // WIDTH
+    BYTES: constexpr(int) = WIDTH * TI.bytes
+    held: shared(TI[BLOCKS, ROWS * VECTORS * INPUTS, THREADS * WIDTH])
+    b: int32 @ block[1] = id() if BLOCKS > 1 else 0
+    t: int32 @ thread[1] = id()  # in the cluster
+    threads: int32 @ block[BLOCKS] = count(thread[1])
+    here: int32 @ thread[1] = t - b * (threads // BLOCKS)
+    many: int32 @ block[BLOCKS] = n // WIDTH
+    with partition(held, thread[1], lambda j, k: (b, j, here * WIDTH + k)) as mine:
+
+        @requires(block["BLOCKS"], thread[32])
+        def work(number: int64 @ block[BLOCKS]):
+            with async_(mine) as coming, group(thread[1]):
+                for q in range(ROWS):
+                    row: int64 = min(number * ROWS + q, rows - 1)
+                    for j in range(VECTORS):
+                        column: int32 = min(t + j * threads, many - 1) * WIDTH
+                        cp_async(coming[(q * VECTORS + j) * INPUTS, 0], x[row * stride + column], BYTES)
+                        if INPUTS == 2:
+                            cp_async(coming[(q * VECTORS + j) * INPUTS + 1, 0], other[row * other_stride + column], BYTES)
+
+            @requires(thread[1])
+            def take(q: int32 @ thread[1], j: int32 @ thread[1], values: A[KEPT * WIDTH] @ thread[1]):
+                word: TI[INPUTS * WIDTH]
+                for i in range(INPUTS):
+                    vec: vector(TI, WIDTH) = load_vector(mine[(q * VECTORS + j) * INPUTS + i, 0], WIDTH)
+                    for k in range(WIDTH):
+                        word[i * WIDTH + k] = vec[k]
+                READ(min(number * ROWS + q, rows - 1), min(t + j * threads, many - 1) * WIDTH, word, values)
+
+            settle_rows(
+                number * ROWS, rows, t, threads, many, identity, identity2, A=A, P=P, STAGES=STAGES, ONCE=ONCE,
+                VECTORS=VECTORS, WIDTH=WIDTH, KEPT=KEPT, BLOCKS=BLOCKS, WARPS=THREADS // 32, ROWS=ROWS, TAKE=take,
+                FIRST=FIRST, OP=OP, SECOND=SECOND, OP2=OP2, PACK=PACK, JOIN=JOIN, LAST=LAST, STORE=STORE,
+            )
+
+        if TURNS:
+            for number in range(r, (rows + ROWS - 1) // ROWS, step, unroll=False):
+                work(number)
+        else:
+            work(r)
