@@ -61,8 +61,8 @@ Qed.
 (* -- rings -------------------------------------------------------------------------------------------------------------- *)
 
 (* A ring of two copies: a thread of the second warp asks a copy engine to fill a copy, and the first warp reads it. *)
-Definition full : mbarrier := Mbarrier 0 0 2 false 2.
-Definition free : mbarrier := Mbarrier 1 0 2 true 1.
+Definition full : mbarrier := Mbarrier 0 0 2 false 2 0.
+Definition free : mbarrier := Mbarrier 1 0 2 true 1 0.
 Definition item (n : nat) (k : kind) : access := Skeleton.Access n 0 Block 0 256 k (Some full).
 Definition source : access := Skeleton.Access 2 1 Grid 0 1 Read None.
 

@@ -16,6 +16,7 @@ from collections.abc import Iterable, Iterator
 from typing import NamedTuple
 
 from prism.lang.certify.rings import ISSUED, TELLS, Failed, Rings, accesses_of
+from prism.lang.certify.rings import KINDS as GROUPS
 from prism.lang.certify.text import HEADS, Certificate, Statement, Unit
 
 SAME, NEVER, ONE, BLOCK, GRID = "same", "never", ("thread", 1), "block", "grid"
@@ -98,10 +99,12 @@ class Checker:
 
     def form_ring(self, s: Statement) -> None:
         """Rule `form`, of an operation of rings."""
-        if s[0] in ("wait", *TELLS) and s[1] not in self.certificate.mbarriers:
+        if s[0] in ("wait", "drain", *TELLS) and s[1] not in self.certificate.mbarriers:
             raise Rejected("form", f"mbarrier {s[1]} has no row")
         if s[0] in ISSUED and any(i not in self.accesses for i in accesses_of(s)):
             raise Rejected("form", "an access of an engine has no row")
+        if s[0] in ("group", "settle") and s[1] not in GROUPS:
+            raise Rejected("form", "a group of no kind")
         if s[0] == "load" and s[2] != s[3]:
             raise Rejected("form", f"a load brings {s[3]} bytes, and {s[2]} are announced")
 

@@ -24,7 +24,7 @@ from prism.lang.keep.memo import memoize
 from prism.lang.pipeline import lower
 from prism.lang.skeleton.claims import argue, is_owner
 from prism.lang.skeleton.jumps import Body, straight
-from prism.lang.skeleton.make import Beyond, Maker
+from prism.lang.skeleton.make import Beyond, Maker, Object
 from prism.lang.skeleton.premises import premise
 from prism.lang.tree.plan import Lowered, Program
 from prism.lang.tree.walk import statements
@@ -196,11 +196,14 @@ def _describe(found: Certificate, maker: Maker) -> None:
     """Write the spaces, the objects and the accesses."""
     entry = maker.program.entry
     objects = sorted(maker.objects.values(), key=lambda one: one.number)
-    shared = max((one.owner for one in objects if not one.symbol.parameter), key=lambda p: p.size, default=BLOCK)
+    spaces: dict[Perspective, int] = {}
     for one in objects:
         if not one.symbol.parameter:
-            found.spaces[0] = unit(shared)
-            found.objects[one.number] = (0, one.start, one.end, one.name)
+            owner = _owner(one, objects)
+            found.spaces[spaces.setdefault(owner, 0 if not spaces else len(objects) + len(spaces))] = unit(owner)
+    for one in objects:
+        if not one.symbol.parameter:
+            found.objects[one.number] = (spaces[_owner(one, objects)], one.start, one.end, one.name)
             if one.filled is not None:
                 found.rings[one.number] = one.filled
             continue
@@ -214,9 +217,15 @@ def _describe(found: Certificate, maker: Maker) -> None:
         found.objects[one.number] = (space, 0, 1, one.name)
     for number, row in enumerate(maker.rings.rows.values()):
         need = maker.rings.need(row)
-        found.mbarriers[number] = (row.cycle, row.mbarrier.cycle.copies, row.free, need, row.mbarrier.name)
+        found.mbarriers[number] = (row.cycle, row.mbarrier.cycle.copies, row.free, row.late or 0, need, row.mbarrier.name)
     for made in maker.made:
         found.accesses[made.number] = (made.object, made.kind, made.words)
+
+
+def _owner(one: Object, objects: list[Object]) -> Perspective:
+    """Return whose the bytes of a shared object are: those of a block are its own, unless a cluster's object lies there too."""
+    near = [other for other in objects if not other.symbol.parameter and other.start < one.end and one.start < other.end]
+    return max(BLOCK, one.owner, *(other.owner for other in near), key=lambda p: p.size)
 
 
 def unit(found: Perspective) -> Unit:

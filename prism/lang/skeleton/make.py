@@ -25,7 +25,7 @@ from prism.lang.facts.equivalence import Alike
 from prism.lang.facts.touches import Exposed, Touch, Use, in_memory, uses_of
 from prism.lang.skeleton.cases import NONE, Questions, questions_of
 from prism.lang.skeleton.pointers import Names, Values, resolutions, union
-from prism.lang.skeleton.rings import Rings, Unsaid, is_copy, is_ring, rounds
+from prism.lang.skeleton.rings import GROUPED, Rings, Unsaid, constraints, is_copy, is_ring, rounds
 from prism.lang.tree.plan import Barrier, Lowered, Op, Plan, Program
 from prism.lang.tree.walk import statements
 from prism.lang.types.perspective import BLOCK, THREAD, Level, Perspective, meet
@@ -164,7 +164,6 @@ BRANCHES = "a condition that changes in a branch, and is asked again behind it"
 MOST_TAILS = 3
 """Branches in one another behind which what follows is written once for each way."""
 LATER: Mapping[type, tuple[int, str]] = {
-    tree.Batch: (3, "`wgmma`"),
     tree.Turns: (2, "turns"),
 }
 """Statements that a skeleton cannot say yet: at which stage it will, and what they are."""
@@ -190,6 +189,8 @@ class Walker:
     """How often what follows a branch stands in both of its ways here."""
     cases: Mapping[Condition, bool] = field(default_factory=dict)
     """Conditions whose two cases are told apart, and which of them this is."""
+    batch: tuple[Loop, ...] | None = None
+    """The loops around the statement of one group of `wgmma` that this is in."""
 
     def body(self, body: tree.Body, place: Place) -> Body:
         """Return the skeleton of a statement list."""
@@ -221,11 +222,11 @@ class Walker:
                 yield ("if", by, *cases)
                 at = end
             else:
-                for step in here.before.get(s, ()):
-                    yield from here.step(step)
+                yield from here.steps(here.before.get(s, ()))
                 yield from here.statement(s, place)
-                for step in here.after.get(s, ()):
-                    yield from here.step(step)
+                yield from here.steps(here.after.get(s, ()))
+                if here.maker.rings.issued and not here.batch:
+                    raise Beyond(3, "groups of what several statements issue")
                 at += 1
             passed = (here.questions.changes(one) for one in body[start:at]) if here.cases else ()
             if gone := here.cases.keys() & frozenset().union(*passed):
@@ -257,8 +258,7 @@ class Walker:
 
     def with_tail(self, s: tree.If, rest: tree.Body, place: Place) -> Iterator[object]:
         """Yield a branch with what follows it in both of its ways."""
-        for step in self.before.get(s, ()):
-            yield from self.step(step)
+        yield from self.steps(self.before.get(s, ()))
         yield from self.uses(s, place)
         yes, no = self.questions.known_inside(s, self.cases)
         ways = [
@@ -287,6 +287,14 @@ class Walker:
         """Whether operations of rings stand beside statements, anywhere inside: a round has each of them once."""
         beside = (step for s in statements(body) for step in (*self.before.get(s, ()), *self.after.get(s, ())))
         return any(not isinstance(step, Barrier) for step in beside)
+
+    def steps(self, steps: tuple[Barrier | Op, ...]) -> Iterator[object]:
+        """Yield steps of the plan, as they are emitted; those of one path together."""
+        for path, group in groupby(steps, lambda step: getattr(step, "path", ())):
+            found: Body = tuple(one for step in group for one in self.step(step))
+            for n, low, high in [*constraints(path, self.maker.threads)][::-1] if found else ():
+                found = (("only", n, low, high, found),)
+            yield from found
 
     def step(self, step: Barrier | Op) -> Body:
         """Return a step of the plan, as it is emitted."""
@@ -348,7 +356,9 @@ class Walker:
                     yield ("leave",)
             case tree.Async():
                 yield from self.body(s.body, place)
-            case tree.Batch() | tree.Turns():
+            case tree.Batch():
+                yield from replace(self, batch=self.loops).body(s.body, place)
+            case tree.Turns():
                 raise Beyond(*LATER[type(s)])
             case tree.Specialise():
                 raise Beyond(2, "roles that have a body each, without the text before")
@@ -409,8 +419,9 @@ class Walker:
         if isinstance(use.expression, tree.Call):
             found = self.call(use.expression, place)
         elif isinstance(use.expression.symbol.root().type, tree.Fragment):
-            if use.how:
-                raise Beyond(3, "`wgmma`")
+            return
+        elif use.how in GROUPED:
+            self.issue(use, place)
             return
         elif use.how:
             raise Beyond(3, "asynchronous copies")
@@ -422,6 +433,18 @@ class Walker:
             yield ("if", place.code, found, ())
         else:
             yield from found
+
+    def issue(self, use: Use, place: Place) -> None:
+        """Note what an engine does for the thread, in the group that is closed behind the statement."""
+        found = self.access(use, place)
+        if len(found) != 1 or found[0][0] != "acc" or use.conditional or use.kind not in ("read", "write"):  # type: ignore[index]
+            raise Beyond(3, "asynchronous sums, and copies whose pointers may name several objects")
+        if self.batch is not None and self.loops != self.batch:
+            raise Beyond(3, "loops in one group of `wgmma`")
+        how = use.how if use.kind == "read" else "out"
+        if how == "out" and use.how != "bulk":
+            raise Beyond(3, "groups of `wgmma` that write memory")
+        self.maker.rings.issued.append((how, found[0][1]))  # type: ignore[index]
 
     def call(self, call: tree.Call, place: Place) -> Body:
         """Return what a call does."""
