@@ -61,6 +61,11 @@ class Certified:
         return found
 
     @property
+    def is_narrow(self) -> bool:
+        """Whether it is rejected by a rule that is narrower than what the compiler knows: that of rings, and what stands on it."""
+        return bool(self.certificate.mbarriers) and self.finding.rule in ("rings", "race")
+
+    @property
     def facts(self) -> Mapping[str, Any]:
         """What is said of it in a safety report, as JSON takes it."""
         finding, text = self.finding, str(self.certificate)
@@ -200,10 +205,9 @@ def _describe(found: Certificate, maker: Maker) -> None:
     for one in objects:
         if not one.symbol.parameter:
             owner = _owner(one, objects)
-            found.spaces[spaces.setdefault(owner, 0 if not spaces else len(objects) + len(spaces))] = unit(owner)
-    for one in objects:
-        if not one.symbol.parameter:
-            found.objects[one.number] = (spaces[_owner(one, objects)], one.start, one.end, one.name)
+            space = spaces.setdefault(owner, len(objects) + len(spaces) if spaces else 0)
+            found.spaces[space] = unit(owner)
+            found.objects[one.number] = (space, one.start, one.end, one.name)
             if one.filled is not None:
                 found.rings[one.number] = one.filled
             continue
@@ -269,7 +273,7 @@ def certificate_of(program: Program) -> Certified:
         found = certify(lowered, program)
     except Exception as error:
         return _without(program, 1, f"no certificate could be made ({type(error).__name__}: {error})")
-    if found.certificate.mbarriers and found.finding.rule in ("rings", "race"):
+    if found.is_narrow:
         return _without(program, 2, f"a ring: {found.finding.reason}")
     return found
 

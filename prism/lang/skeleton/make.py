@@ -28,7 +28,7 @@ from prism.lang.skeleton.pointers import Names, Values, resolutions, union
 from prism.lang.skeleton.rings import GROUPED, Rings, Unsaid, constraints, is_copy, is_ring, rounds
 from prism.lang.tree.plan import Barrier, Lowered, Op, Plan, Program
 from prism.lang.tree.walk import statements
-from prism.lang.types.perspective import BLOCK, THREAD, Level, Perspective, meet
+from prism.lang.types.perspective import BLOCK, THREAD, WARP, Level, Perspective, meet
 
 Body = tuple[object, ...]
 
@@ -94,6 +94,8 @@ class Made:
     kind: str
     links: tuple[Link, ...]
     loops: tuple[Loop, ...]
+    lanes: int = WARP
+    """Of each warp, the first so many threads alone make it."""
 
     @property
     def words(self) -> str:
@@ -168,6 +170,8 @@ LATER: Mapping[type, tuple[int, str]] = {
 }
 """Statements that a skeleton cannot say yet: at which stage it will, and what they are."""
 KINDS = {"atomic of a block": "atomic_block"}
+ROWS = 8
+"""Of a matrix that `stmatrix` stores: as many lanes name one each."""
 
 
 @dataclass(eq=False, slots=True)
@@ -308,9 +312,21 @@ class Walker:
             uses = list(group)
             if by is None:
                 for use in uses:
-                    yield from self.use(use, place)
+                    yield from self.rows(s, use, place)
             else:
                 yield from self.copy(by, uses, place)
+
+    def rows(self, s: tree.Stmt, use: Use, place: Place) -> Iterator[object]:
+        """Yield an access: where each lane stores the row that it names, those of the lanes whose rows there are."""
+        found = tuple(self.use(use, place))
+        call = s.value if isinstance(s, tree.Evaluate) else None
+        if found and use.kind == "write" and isinstance(call, tree.Apply) and call.intrinsic.name == "stmatrix":
+            lanes = ROWS * call.arguments[1].type.size  # type: ignore[attr-defined]
+            for one in found:
+                if lanes < WARP and one[0] == "acc":  # type: ignore[index]
+                    self.maker.made[one[1]].lanes = lanes  # type: ignore[index]
+            found = found if lanes == WARP else (("only", WARP, 0, lanes, found),)
+        yield from found
 
     def copy(self, by: tree.Apply, uses: list[Use], place: Place) -> Iterator[object]:
         """Yield an asynchronous copy."""

@@ -13,7 +13,7 @@ from prism.lang.barriers import flow, overlap
 from prism.lang.facts.disjoint import Question, is_proved
 from prism.lang.facts.touches import GROUPED, Pending
 from prism.lang.skeleton.make import Frame, Loop, Made
-from prism.lang.types.perspective import BLOCK, THREAD, WARP, Perspective
+from prism.lang.types.perspective import BLOCK, THREAD, WARP, Level, Perspective
 
 ORIGINS = ("proved", "assumed", "believed", "runs")
 """How a premise is known, from the strongest on: by the prover (`inferred` without an argument); as the program says, which
@@ -70,7 +70,8 @@ def premise(one: Made, two: Made, loop: Loop | None) -> tuple[Perspective | None
             break
         if one is two and loop is None and place == len(one.links) - 1 and found.size <= WARP and found < BLOCK:
             # One operation of a warp: its threads' elements are often apart, too.
-            question = Question(found, THREAD, None, frozenset())
+            unit = Perspective(Level.THREAD, min(found.size, one.lanes))
+            question = Question(unit, THREAD, None, frozenset())
             found = THREAD if is_proved(frame.known, left.touch.where, left.touch.where, question) else found
     if worst == UNPROVED["trip"] and found is None and why == flow.TRIPS_APART:
         why = IF_PARTS_ARE
