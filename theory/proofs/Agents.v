@@ -126,7 +126,7 @@ Proof.
   { intros f v; induction v as [|v IH]; simpl; intro i; [constructor|]; destruct (f i); auto; constructor; [apply IH|].
     rewrite Forall_forall; intros z I; apply in_map_iff in I; destruct I as (k & <- & I); apply filter_In in I; destruct I as [I _].
     apply in_seq in I; exists None; simpl; apply before_prefix; constructor 2; constructor; constructor; lia. }
-  unfold tell_acts, told_rounds; destruct e as [|?|[d|d|c| |d l|l|d|gk l|gk gn|d]]; try (repeat constructor; fail); [|apply F].
+  unfold tell_acts, told_rounds; destruct e as [|?|[d|d|c| |d l|l|d|gk l|gk gn|d|rf rw|rf rw|]]; try (repeat constructor; fail); [|apply F].
   destruct (late b =? 0); [repeat constructor | apply F].
 Qed.
 
@@ -142,25 +142,25 @@ Proof.
 Qed.
 
 Lemma engine_sorted a z : isorted (engine_acts tr a z).
-Proof. destruct z as [p [x|u h|[b|b|c| |b l|l|b|gk l|gk gn|b]]]; simpl; first [apply SSorted_nil | apply three_sorted]. Qed.
+Proof. destruct z as [p [x|u h|[b|b|c| |b l|l|b|gk l|gk gn|b|rf rw|rf rw|]]]; simpl; first [apply SSorted_nil | apply three_sorted]. Qed.
 
 Lemma thread_sorted a z : isorted (thread_acts B N tr a z).
 Proof.
-  destruct z as [p [x|u h|[b|b|c| |b l|l|b|gk l|gk gn|b]]]; simpl; try (repeat constructor; fail); try apply tell_sorted;
+  destruct z as [p [x|u h|[b|b|c| |b l|l|b|gk l|gk gn|b|rf rw|rf rw|]]]; simpl; try (repeat constructor; fail); try apply tell_sorted;
     try apply listed_sorted.
   destruct (back b); [destruct (phase_of tr b a p)|]; repeat constructor.
 Qed.
 
 Lemma thread_path a z q x : In (q, x) (thread_acts B N tr a z) -> exists r, q = fst z ++ r.
 Proof.
-  destruct z as [p [y|u h|[b|b|c| |b l|l|b|gk l|gk gn|b]]]; simpl; try (destruct (back b)); try (destruct (phase_of tr b a p));
+  destruct z as [p [y|u h|[b|b|c| |b l|l|b|gk l|gk gn|b|rf rw|rf rw|]]]; simpl; try (destruct (back b)); try (destruct (phase_of tr b a p));
     intro I; try untell; undo; subst; eauto; try (apply in_listed in I; destruct I as (_ & j & _ & ->); eauto);
     exists []; rewrite app_nil_r; auto.
 Qed.
 
 Lemma engine_path a z q x : In (q, x) (engine_acts tr a z) -> exists r, q = fst z ++ r.
 Proof.
-  destruct z as [p [y|u h|[b|b|c| |b l|l|b|gk l|gk gn|b]]]; simpl; unfold waits_done; intro I; undo; eauto;
+  destruct z as [p [y|u h|[b|b|c| |b l|l|b|gk l|gk gn|b|rf rw|rf rw|]]]; simpl; unfold waits_done; intro I; undo; eauto;
     match goal with J : In _ (listed _ _ _) |- _ => apply in_listed in J; destruct J as (_ & j & _ & ->) end; eauto.
 Qed.
 
@@ -205,13 +205,13 @@ Lemma arrive_ring g q block b copy n : In g agents ->
 Proof.
   intro Ig; pose proof (agent_thread g Ig) as T; split.
   - destruct g as [a|a p]; rewrite ?in_thread, ?in_engine.
-    + intros (p & e & I & J); destruct e as [x|u h|[d|d|c| |d l|l|d|gk l|gk gn|d]]; simpl in J; waits J d a p; undo; try discriminate; subst;
+    + intros (p & e & I & J); destruct e as [x|u h|[d|d|c| |d l|l|d|gk l|gk gn|d|rf rw|rf rw|]]; simpl in J; waits J d a p; undo; try discriminate; subst;
         acted; (exists a, p); eexists; exists x; simpl; conjs; eauto; reflexivity.
-    + intros (e & I & J); exists a, p, e, (round_of tr b a p); destruct e as [x|u h|[d|d|c| |d l|l|d|gk l|gk gn|d]]; simpl in J; undo; try discriminate;
+    + intros (e & I & J); exists a, p, e, (round_of tr b a p); destruct e as [x|u h|[d|d|c| |d l|l|d|gk l|gk gn|d|rf rw|rf rw|]]; simpl in J; undo; try discriminate;
         try (unlist; discriminate);
         acted; simpl; conjs; auto.
   - intros (a & p & e & k & Ta & I & Te & K & E & -> & -> & ->).
-    destruct e as [x|u h|[d|d|c| |d l|l|d|gk l|gk gn|d]]; simpl in Te; try discriminate; inversion Te; subst; simpl in E; inversion E; subst;
+    destruct e as [x|u h|[d|d|c| |d l|l|d|gk l|gk gn|d|rf rw|rf rw|]]; simpl in Te; try discriminate; inversion Te; subst; simpl in E; inversion E; subst;
       rewrite ?in_thread, ?in_engine.
     + exists p, (EOp (Tell b)); split; auto; apply in_tell; eauto.
     + destruct K as [<-|[]]; exists (EOp (Load b l)); split; auto; simpl; right; apply in_or_app; right; left; auto.
@@ -224,11 +224,11 @@ Lemma await_ring g q block b copy n : In g agents -> In (q, await_ (Ring block b
     copy = round_of tr b a q mod copies b /\ round_of tr b a q / copies b = if back b then S n else n.
 Proof.
   intro Ig; pose proof (agent_thread g Ig) as T; destruct g as [a|a p]; rewrite ?in_thread, ?in_engine.
-  - intros (p & e & I & J); exists a; destruct e as [x|u h|[d|d|c| |d l|l|d|gk l|gk gn|d]]; simpl in J; try untell; try unlist; undo; try discriminate.
+  - intros (p & e & I & J); exists a; destruct e as [x|u h|[d|d|c| |d l|l|d|gk l|gk gn|d|rf rw|rf rw|]]; simpl in J; try untell; try unlist; undo; try discriminate.
     destruct (back d) eqn:Bd; [destruct (phase_of tr d a p) eqn:Ph|]; undo; try discriminate;
       acted;
       rewrite Bd; conjs; auto.
-  - intros (e & I & J); exfalso; destruct e as [x|u h|[d|d|c| |d l|l|d|gk l|gk gn|d]]; simpl in J; undo; try discriminate;
+  - intros (e & I & J); exfalso; destruct e as [x|u h|[d|d|c| |d l|l|d|gk l|gk gn|d|rf rw|rf rw|]]; simpl in J; undo; try discriminate;
       unlist; discriminate.
 Qed.
 
@@ -244,9 +244,9 @@ Lemma arrive_issued g q a p n : In (q, arrive_ (Issued a p) n) (acts g) ->
   g = Thread a /\ q = p ++ [Part 0] /\ n = 0 /\ exists e, In (p, e) (tr a) /\ is_issued e = true.
 Proof.
   destruct g as [b|b r]; rewrite ?in_thread, ?in_engine.
-  - intros (s & e & I & J); destruct e as [x|u h|[d|d|c| |d l|l|d|gk l|gk gn|d]]; simpl in J; waits J d b s; undo;
+  - intros (s & e & I & J); destruct e as [x|u h|[d|d|c| |d l|l|d|gk l|gk gn|d|rf rw|rf rw|]]; simpl in J; waits J d b s; undo;
       try discriminate; acted; conjs; eauto.
-  - intros (e & I & J); exfalso; destruct e as [x|u h|[d|d|c| |d l|l|d|gk l|gk gn|d]]; simpl in J; undo; try discriminate;
+  - intros (e & I & J); exfalso; destruct e as [x|u h|[d|d|c| |d l|l|d|gk l|gk gn|d|rf rw|rf rw|]]; simpl in J; undo; try discriminate;
       unlist; discriminate.
 Qed.
 
@@ -254,9 +254,9 @@ Lemma await_issued g q a p n : In (q, await_ (Issued a p) n) (acts g) ->
   g = Engine a p /\ n = 0 /\ q = p ++ [Part 1] /\ exists e, In (p, e) (tr a) /\ is_issued e = true.
 Proof.
   destruct g as [b|b r]; rewrite ?in_thread, ?in_engine.
-  - intros (s & e & I & J); exfalso; destruct e as [x|u h|[d|d|c| |d l|l|d|gk l|gk gn|d]]; simpl in J; waits J d b s; undo;
+  - intros (s & e & I & J); exfalso; destruct e as [x|u h|[d|d|c| |d l|l|d|gk l|gk gn|d|rf rw|rf rw|]]; simpl in J; waits J d b s; undo;
       discriminate.
-  - intros (e & I & J); destruct e as [x|u h|[d|d|c| |d l|l|d|gk l|gk gn|d]]; simpl in J; undo; try discriminate;
+  - intros (e & I & J); destruct e as [x|u h|[d|d|c| |d l|l|d|gk l|gk gn|d|rf rw|rf rw|]]; simpl in J; undo; try discriminate;
       try (unlist; discriminate);
       acted; conjs; eauto.
 Qed.
@@ -268,9 +268,9 @@ Lemma arrive_done g q a p n : In (q, arrive_ (Done a p) n) (acts g) ->
   g = Engine a p /\ n = 0 /\ q = p ++ [Part 3] /\ exists e, In (p, e) (tr a) /\ says e = true.
 Proof.
   destruct g as [b|b r]; rewrite ?in_thread, ?in_engine.
-  - intros (s & e & I & J); exfalso; destruct e as [x|u h|[d|d|c| |d l|l|d|gk l|gk gn|d]]; simpl in J; waits J d b s; undo;
+  - intros (s & e & I & J); exfalso; destruct e as [x|u h|[d|d|c| |d l|l|d|gk l|gk gn|d|rf rw|rf rw|]]; simpl in J; waits J d b s; undo;
       discriminate.
-  - intros (e & I & J); destruct e as [x|u h|[d|d|c| |d l|l|d|gk l|gk gn|d]]; simpl in J; undo; try discriminate;
+  - intros (e & I & J); destruct e as [x|u h|[d|d|c| |d l|l|d|gk l|gk gn|d|rf rw|rf rw|]]; simpl in J; undo; try discriminate;
       try (unlist; discriminate);
       acted; conjs; eauto.
 Qed.
@@ -288,11 +288,11 @@ Lemma await_done g q a r n : In (q, await_ (Done a r) n) (acts g) ->
   n = 0 /\ exists p, (g = Engine a p \/ g = Thread a) /\ (exists t, q = p ++ t) /\ precedes r p /\ exists e, In (r, e) (tr a) /\ says e = true.
 Proof.
   destruct g as [b|b s]; rewrite ?in_thread, ?in_engine.
-  - intros (s & e & I & J); destruct e as [x|u h|[d|d|c| |d l|l|d|gk l|gk gn|d]]; simpl in J; try (waits J d b s; undo; discriminate).
+  - intros (s & e & I & J); destruct e as [x|u h|[d|d|c| |d l|l|d|gk l|gk gn|d|rf rw|rf rw|]]; simpl in J; try (waits J d b s; undo; discriminate).
     apply in_listed in J; destruct J as (J & j & _ & ->); apply in_map_iff in J; destruct J as (y & J & K); acted; split; auto.
     apply filter_In in K; destruct K as [K _]; apply in_since in K; destruct K as (P & e & K & E); exists s; split; auto; split; eauto; split; auto.
     exists e; split; auto; destruct e as [|?|[]]; try discriminate; auto.
-  - intros (e & I & J); destruct e as [x|u h|[d|d|c| |d l|l|d|gk l|gk gn|d]]; simpl in J; unfold waits_done in J; undo; try discriminate;
+  - intros (e & I & J); destruct e as [x|u h|[d|d|c| |d l|l|d|gk l|gk gn|d|rf rw|rf rw|]]; simpl in J; unfold waits_done in J; undo; try discriminate;
       match goal with J : In _ (listed _ _ _) |- _ => apply in_listed in J; destruct J as (J & j & _ & ->); apply in_map_iff in J;
         destruct J as (y & J & K) end; try discriminate; acted.
     split; auto; apply in_since in K; destruct K as (P & e & K & E); exists s; split; auto; split; eauto; split; auto.
@@ -302,7 +302,7 @@ Qed.
 (* An engine's accesses come before it says that it is done. *)
 Lemma done_act a r e : In (r, e) (tr a) -> says e = true -> In (r ++ [Part 3], arrive_ (Done a r) 0) (acts (Engine a r)).
 Proof.
-  intros I S; apply in_engine; exists e; split; auto; destruct e as [x|u h|[d|d|c| |d l|l|d|gk l|gk gn|d]]; try discriminate;
+  intros I S; apply in_engine; exists e; split; auto; destruct e as [x|u h|[d|d|c| |d l|l|d|gk l|gk gn|d|rf rw|rf rw|]]; try discriminate;
     right; apply in_or_app; right; left; auto.
 Qed.
 
@@ -322,7 +322,7 @@ Lemma issued_acts a p e : In (p, e) (tr a) -> is_issued e = true ->
   In (p ++ [Part 0], arrive_ (Issued a p) 0) (acts (Thread a)) /\ In (p ++ [Part 1], await_ (Issued a p) 0) (acts (Engine a p)).
 Proof.
   intros I J; rewrite in_thread, in_engine; split; [exists p, e | exists e]; split; auto;
-    destruct e as [x|u h|[d|d|c| |d l|l|d|gk l|gk gn|d]]; simpl in J |- *; try discriminate; left; auto.
+    destruct e as [x|u h|[d|d|c| |d l|l|d|gk l|gk gn|d|rf rw|rf rw|]]; simpl in J |- *; try discriminate; left; auto.
 Qed.
 
 Lemma to_engine a p e q f r : is_thread a -> In (p, e) (tr a) -> is_issued e = true -> In (q, f) (acts (Thread a)) -> precedes q p ->
@@ -346,7 +346,7 @@ Proof.
   { intros e' I' J r x R P; destruct (issued_acts a p e' I' J) as [X Y]; assert (Te' : In (Engine a p) agents) by (apply engine_agent; eauto).
     do 2 eexists; split; [exact X|]; right; eapply ord_trans; [eapply ord_signal; [exact Ta | exact Te' | exact X | exact Y]|].
     eapply ord_own; eauto. }
-  destruct e as [x|u h|[d|d|c| |d l|l|d|gk l|gk gn|d]]; simpl in Te |- *; try discriminate; inversion Te; subst.
+  destruct e as [x|u h|[d|d|c| |d l|l|d|gk l|gk gn|d|rf rw|rf rw|]]; simpl in Te |- *; try discriminate; inversion Te; subst.
   - do 2 eexists; split; [apply in_thread; exists p, (EOp (Tell b)); split; [auto | apply in_tell; eauto] | auto].
   - apply (Eng _ I eq_refl _ (arrive_ (ring_of tr b a p) (phase_of tr b a p))); [|apply parts_precede; lia].
     apply in_engine; exists (EOp (Load b l)); split; auto; right; apply in_or_app; right; left; auto.

@@ -65,9 +65,9 @@ Lemma in_barrier g q k n : In (q, barrier_ k n) (acts g) <->
 Proof.
   split.
   - destruct g as [a|a p]; rewrite ?in_thread, ?in_engine.
-    + intros (p & e & I & J); destruct e as [x|u h|[d|d|c| |d l|l|d|gk l|gk gn|d]]; simpl in J; waits J d a p;
+    + intros (p & e & I & J); destruct e as [x|u h|[d|d|c| |d l|l|d|gk l|gk gn|d|rf rw|rf rw|]]; simpl in J; waits J d a p;
         undo; try discriminate; eauto 8.
-    + intros (e & I & J); exfalso; destruct e as [x|u h|[d|d|c| |d l|l|d|gk l|gk gn|d]]; simpl in J; undo; try discriminate; unlist; discriminate.
+    + intros (e & I & J); exfalso; destruct e as [x|u h|[d|d|c| |d l|l|d|gk l|gk gn|d|rf rw|rf rw|]]; simpl in J; undo; try discriminate; unlist; discriminate.
   - intros (a & u & h & -> & I & -> & ->); apply in_thread; exists q, (EBar u h); split; auto; left; reflexivity.
 Qed.
 

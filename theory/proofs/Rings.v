@@ -81,7 +81,7 @@ Definition thread_acts (a : thread) (z : path * event) : list act :=
   | EOp (Tell b) | EOp (Drain b) => tell_acts b a p e
   | EOp (Load _ _) | EOp (Copy _) | EOp (Later _) | EOp (Group _ _) => [(p ++ [Part 0], arrive_ (Issued a p) 0)]
   | EOp (Settle k n) => waits_done a p (settled_at a k n p)
-  | EOp (Advance _) | EOp Fence => []
+  | EOp (Advance _) | EOp Fence | EOp (Own _ _) | EOp (Lend _ _) | EOp Order => []
   end.
 
 Definition is_copy (e : event) : bool := match e with EOp (Copy _) => true | _ => false end.
@@ -488,9 +488,67 @@ Definition goes (e : event) : bool :=
   | _ => true
   end.
 
+(* -- registers ---------------------------------------------------------------------------------------------------------- *)
+
+(* Of one fragment, what may be so where a thread is: the newest group under way that writes it, or reads it, by how many newer ones
+   there are; whether the next group does; and since the thread's last `Order`, whether it has written or read it, and a group has. *)
+Record registers : Type := Registers {
+  adds : option nat; reads : option nat; to_add : bool; to_read : bool; wrote : bool; looked : bool; added : bool; used : bool }.
+
+Definition worse (a b : option nat) : option nat :=
+  match a, b with Some m, Some n => Some (Nat.min m n) | None, x | x, None => x end.
+Definition either (r q : registers) : registers :=
+  Registers (worse (adds r) (adds q)) (worse (reads r) (reads q)) (to_add r || to_add q) (to_read r || to_read q)
+    (wrote r || wrote q) (looked r || looked q) (added r || added q) (used r || used q).
+
+Definition ended_ (n : nat) (a : option nat) : option nat := match a with Some m => if n <=? m then None else a | None => None end.
+Definition aged (now : bool) (a : option nat) : option nat := if now then Some 0 else option_map S a.
+Definition idle (a : option nat) : bool := match a with None => true | _ => false end.
+
+(* What a thing that is done makes of it, and whether it may be done. *)
+Definition registered (f : nat) (x : op) (r : registers) : registers * bool :=
+  match x with
+  | Own g w =>
+      if g =? f then
+        (Registers (adds r) (reads r) (to_add r) (to_read r) (w || wrote r) (negb w || looked r) (added r) (used r),
+         idle (adds r) && (negb w || idle (reads r)))
+      else (r, true)
+  | Lend g w =>
+      if g =? f then
+        (Registers (adds r) (reads r) (w || to_add r) (negb w || to_read r) (wrote r) (looked r) (w || added r) (negb w || used r),
+         negb (wrote r) && (if w then idle (reads r) && negb (looked r) && negb (used r) else idle (adds r) && negb (added r)))
+      else (r, true)
+  | Order => (Registers (adds r) (reads r) (to_add r) (to_read r) false false (added r && negb (idle (adds r))) (used r && negb (idle (reads r))), true)
+  | Group k _ =>
+      if k =? products then
+        (Registers (aged (to_add r) (adds r)) (aged (to_read r) (reads r)) false false (wrote r) (looked r) (added r) (used r), true)
+      else (r, true)
+  | Settle k n =>
+      if k =? products then
+        (Registers (ended_ n (adds r)) (ended_ n (reads r)) (to_add r) (to_read r) (wrote r) (looked r) (added r) (used r), true)
+      else (r, true)
+  | _ => (r, true)
+  end.
+
+(* Of thread t of a block. Two walks of a loop have what any number of trips may leave. *)
+Fixpoint walk (t f : nat) (s : stmt) (r : registers) : registers * bool :=
+  match s with
+  | Seq s1 s2 => let (q, a) := walk t f s1 r in let (p, b) := walk t f s2 q in (p, a && b)
+  | If _ s1 s2 => let (q, a) := walk t f s1 r in let (p, b) := walk t f s2 r in (either q p, a && b)
+  | Loop _ _ _ s => let u := either r (fst (walk t f s r)) in let (p, b) := walk t f s u in (either u p, b)
+  | Only c s => if sat c t then walk t f s r else (r, true)
+  | Do x => registered f x r
+  | _ => (r, true)
+  end.
+
+Definition fragments (e : event) : list nat := match e with EOp (Own f _) | EOp (Lend f _) => [f] | _ => [] end.
+Definition untouched : registers := Registers None None false false false false false false.
+Definition in_registers (s : stmt) : bool :=
+  forallb (fun f => forallb (fun t => snd (walk t f s untouched)) (seq 0 N)) (nodup Nat.eq_dec (flat_map fragments (events s))).
+
 Definition rings (s : stmt) : bool :=
   forallb (cycle_rules s) (nodup Nat.eq_dec (flat_map cycles_of (events s))) && quiet s && forallb goes (events s).
 
 End Rules.
 
-Definition valid (N : nat) (F : list fact) (s : stmt) : bool := Valid.valid N F s && rings N F s.
+Definition valid (N : nat) (F : list fact) (s : stmt) : bool := Valid.valid N F s && rings N F s && in_registers N s.

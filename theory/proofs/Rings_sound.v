@@ -82,9 +82,9 @@ Definition issues (g : agent) (p : path) (r : path) (e : event) (x : access) : P
 Lemma in_access g p x : In (p, access_ x) (acts g) -> exists r e, issues g p r e x.
 Proof.
   unfold issues; destruct g as [a|a r]; rewrite ?in_thread, ?in_engine.
-  - intros (r & e & I & J); exists r, e; split; auto; destruct e as [y|u h|[d|d|c| |d l|l|d|gk l|gk gn|d]]; simpl in J;
+  - intros (r & e & I & J); exists r, e; split; auto; destruct e as [y|u h|[d|d|c| |d l|l|d|gk l|gk gn|d|rf rw|rf rw|]]; simpl in J;
       waits J d a r; undo; try discriminate; simpl; auto.
-  - intros (e & I & J); exists r, e; split; auto; destruct e as [y|u h|[d|d|c| |d l|l|d|gk l|gk gn|d]]; simpl in J; unfold waits_done in J; undo; try discriminate;
+  - intros (e & I & J); exists r, e; split; auto; destruct e as [y|u h|[d|d|c| |d l|l|d|gk l|gk gn|d|rf rw|rf rw|]]; simpl in J; unfold waits_done in J; undo; try discriminate;
       match goal with K : In _ (listed _ _ _) |- _ => apply in_listed in K; destruct K as (X0 & j & _ & ->); apply in_map_iff in X0 end;
       destruct X0 as (y & Ey & Y); try discriminate; inversion Ey; subst; simpl; split; auto; right; eauto.
 Qed.
@@ -95,7 +95,7 @@ Lemma reach g p r e x : In g agents -> In (p, access_ x) (acts g) -> issues g p 
 Proof.
   intros Ig I (J & X & [(Eg & -> & As)|(Eg & As & j & ->)]).
   - exists r, (access_ x); split; [exists []; rewrite app_nil_r; auto|]; split; [rewrite <- Eg; auto | auto].
-  - set (a := by_ g) in *; clearbody a; subst g; assert (Is : is_issued e = true) by (destruct e as [y|u h|[d|d|c| |d l|l|d|gk l|gk gn|d]]; simpl in *; auto; try discriminate; destruct X).
+  - set (a := by_ g) in *; clearbody a; subst g; assert (Is : is_issued e = true) by (destruct e as [y|u h|[d|d|c| |d l|l|d|gk l|gk gn|d|rf rw|rf rw|]]; simpl in *; auto; try discriminate; destruct X).
     destruct (issued_acts B N tr a r e J Is) as [P Q]; exists (r ++ [Part 0]), (arrive_ (Issued a r) 0); split; [eauto|]; split; auto; right.
     pose proof Ig as Ig'; apply engine_agent in Ig'; destruct Ig' as [T _]; simpl in T.
     eapply ord_trans; [eapply ord_signal; [apply thread_agent; exact T | exact Ig | exact P | exact Q]|].
@@ -213,7 +213,7 @@ Proof.
   pose proof (barriers_in c body f If) as Cf.
   unfold fill in Fi; apply andb_prop in Fi; destruct Fi as [_ Fi]; rewrite De in Fi; destruct Is as (J & X & Is).
   assert (Rr : round_of tr f (by_ g) r = k) by (unfold round_of; rewrite Cf, Eu; eapply number_at; eauto).
-  destruct e as [y|v hw|[d|d|c'| |d l|l|d|gk l|gk gn|d]]; try discriminate.
+  destruct e as [y|v hw|[d|d|c'| |d l|l|d|gk l|gk gn|d|rf rw|rf rw|]]; try discriminate.
   - apply andb_prop in Fi; destruct Fi as [_ Fi]; destruct Is as [(Eg & -> & _)|(_ & As & _)]; [|discriminate].
     destruct (seen_told _ _ _ _ _ Fi) as (p' & To & Bef).
     destruct (told_by B N o s c body Bo Ou Tu (by_ g) k W p' (who_ z) (mbarrier_eqb f) r v0 T Rk Sa To) as (b & h & q & Eb & Ib & A & Or).
@@ -228,7 +228,7 @@ Proof.
     + apply in_ring_arrivals; exists (by_ g), r, (EOp (Load f l)), k; unfold told_at; simpl; rewrite Rr, <- Eg; auto 12.
     + eapply ord_own; [exact Ig | exact I | exact A | apply parts_precede; lia].
   - apply existsb_exists in Fi; destruct Fi as (z' & Iz & Fi); apply andb_prop in Fi; destruct Fi as [Fi Im].
-    apply andb_prop in Fi; destruct Fi as [La Pr]; unfold is_later in La; destruct (deed_ z') as [|?|[| | | | | |d| | |]] eqn:Dz; try discriminate.
+    apply andb_prop in Fi; destruct Fi as [La Pr]; unfold is_later in La; destruct (deed_ z') as [|?|[| | | | | |d| | | | | |]] eqn:Dz; try discriminate.
     apply mbarrier_eq in La; subst d; destruct Is as [(_ & _ & As)|(Eg & _ & j & ->)]; [discriminate|].
     assert (Sz : sats (who_ z') (by_ g)) by (eapply implies_sound; eauto).
     assert (Lt : In (W ++ place z', EOp (Later f)) (tr (by_ g))) by (rewrite <- Dz; apply (do_item o s c body Bo (by_ g) k); auto).
@@ -286,7 +286,7 @@ Proof.
   destruct (tells (deed_ j)) as [b|] eqn:Te; [|discriminate]; apply andb_prop in En; destruct En as [En Cv].
   apply andb_prop in En; destruct En as [En Se]; apply andb_prop in En; destruct En as [Cb Bb]; apply Nat.eqb_eq in Cb.
   assert (Ib : In b (M body c)) by (destruct (tells_on _ _ Te) as (y & E & On); eapply in_barriers; eauto).
-  unfold settles in Se; destruct (deed_ i) as [|?|[| | | | | | | |k' n|]] eqn:Di; try discriminate.
+  unfold settles in Se; destruct (deed_ i) as [|?|[| | | | | | | |k' n| | | |]] eqn:Di; try discriminate.
   apply andb_prop in Se; destruct Se as [Se Nn]; apply andb_prop in Se; destruct Se as [Se Im]; apply andb_prop in Se; destruct Se as [Ek Pz].
   apply Nat.eqb_eq in Ek; subst k'; pose proof (implies_sound _ _ _ Im Sa) as Si.
   destruct Is as [(_ & _ & As)|(Eg & _ & jj & ->)]; [discriminate|].
@@ -376,7 +376,7 @@ Proof.
   intros Ig I St Re; pose proof (agent_is g Ig) as T.
   pose proof St as (R & If & Bf & _ & Rk & (J & X & Is) & De & Sa & (t & Et) & _); pose proof R as (Bo & Ou & Tu & _).
   unfold read in Re; rewrite De in Re; apply andb_prop in Re; destruct Re as [_ Re].
-  destruct e as [y|v hw|[d|d|c'| |d l|l|d|gk l|gk gn|d]]; try discriminate.
+  destruct e as [y|v hw|[d|d|c'| |d l|l|d|gk l|gk gn|d|rf rw|rf rw|]]; try discriminate.
   - destruct Is as [(Eg & -> & _)|(_ & As & _)]; [|discriminate].
     assert (I' : In (r, access_ x) (acts (Thread (by_ g)))) by (rewrite <- Eg; exact I).
     destruct (seen_told _ _ _ _ _ Re) as (p' & To & Bef).
@@ -693,7 +693,7 @@ Proof.
   assert (Y : (exists y f, In y (accesses e) /\ filled y = Some f) \/ (exists l, e = EOp (Group written l)) /\ le N (owner x) Block = false).
   { pose proof Rings as G; unfold rings in G; apply andb_prop in G; destruct G as [_ G]; rewrite forallb_forall in G.
     specialize (G e (trace_events _ _ _ _ _ _ J)); unfold goes in G.
-    destruct e as [y|u h|[d|d|c| |d l|l|d|gk l|gk gn|d]]; simpl in *; try discriminate; try (destruct X; fail);
+    destruct e as [y|u h|[d|d|c| |d l|l|d|gk l|gk gn|d|rf rw|rf rw|]]; simpl in *; try discriminate; try (destruct X; fail);
       try (left; apply existsb_exists in G; destruct G as (y & Iy & G); destruct (filled y) as [f|] eqn:Fy; try discriminate; eauto; fail).
     destruct gk as [|gk]; [right | left; apply existsb_exists in G; destruct G as (y & Iy & G); destruct (filled y) as [f|] eqn:Fy; try discriminate; eauto].
     rewrite forallb_forall in G; specialize (G x X); apply andb_prop in G; destruct G as [G _]; apply negb_true_iff in G; eauto. }
@@ -702,7 +702,7 @@ Proof.
   assert (Ay : exists i, In (r ++ [Part 2; Part i], access_ y) (acts (Engine a r))).
   { destruct (listed_in r (map access_ (accesses e)) 0 (access_ y)) as [q0 Lq]; [apply in_map; auto|].
     pose proof Lq as Lq'; apply in_listed in Lq'; destruct Lq' as (_ & i & _ & ->); exists i; apply in_engine; exists e; split; auto.
-    destruct e as [v|u h|[d|d|c| |d l|l|d|gk l|gk gn|d]]; simpl in *; try discriminate; try (destruct X; fail); right; apply in_or_app; left; exact Lq. }
+    destruct e as [v|u h|[d|d|c| |d l|l|d|gk l|gk gn|d|rf rw|rf rw|]]; simpl in *; try discriminate; try (destruct X; fail); right; apply in_or_app; left; exact Lq. }
   destruct Ay as [i Ay]; destruct (stands_somewhere (Engine a r) _ y f Ig Ay Fy) as (body & k & W & r' & e' & z & St & Ru).
   assert (St' : stands (cycle f) body (Engine a r) (r ++ [Part 2; Part j]) y f k W r' e' z).
   { destruct St as (A1 & A2 & A3 & A4 & A5 & (B1 & B2 & B3) & A7); unfold stands; repeat (split; [assumption|]).
@@ -712,7 +712,7 @@ Proof.
   destruct Ru as [Fi|Re].
   2: { pose proof St as (_ & _ & _ & _ & _ & (_ & _ & B3) & De & _); unfold read in Re; rewrite De in Re.
        destruct B3 as [(E & _)|(E & As' & _)]; [discriminate|]; inversion E; subst r'; apply andb_prop in Re; destruct Re as [_ Re].
-       destruct e' as [v|u h|[d|d|c| |d l|l|d|gk l|gk gn|d]]; try discriminate; apply andb_prop in Re; destruct Re as [_ Re].
+       destruct e' as [v|u h|[d|d|c| |d l|l|d|gk l|gk gn|d|rf rw|rf rw|]]; try discriminate; apply andb_prop in Re; destruct Re as [_ Re].
        pose proof St as (_ & _ & _ & _ & _ & (B1 & B2 & _) & _); assert (e = EOp (Group gk l)) by (eapply one_event; eauto); subst e.
        destruct (group_read (cycle f) body (Engine a r) (r ++ [Part 2; Part i]) y _ f k W r gk l z _ Ig Ay St eq_refl Re) as (_ & _ & _ & w0 & v0 & _).
        destruct (group_read (cycle f) body (Engine a r) (r ++ [Part 2; Part j]) y _ f k W r gk l z _ Ig I St' eq_refl Re) as (d & b & q & w & v & _ & _ & _ & Iw & O & _).

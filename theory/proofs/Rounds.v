@@ -34,7 +34,7 @@ Lemma free_none f s e : free f s = true -> In e (events s) -> f e = false.
 Proof. unfold free; intros H I; rewrite forallb_forall in H; specialize (H e I); destruct (f e); auto; discriminate. Qed.
 
 Lemma ends_steps c e : ends c e = true -> steps c e = true.
-Proof. destruct e as [x|u h|[b|b|d| |b l|l|b|gk l|gk gn|b]]; simpl; auto; discriminate. Qed.
+Proof. destruct e as [x|u h|[b|b|d| |b l|l|b|gk l|gk gn|b|rf rw|rf rw|]]; simpl; auto; discriminate. Qed.
 
 Lemma sure_steps c e : sure c e = false -> steps c e = false /\ drains c e = false.
 Proof. unfold sure; apply orb_false_elim. Qed.
@@ -48,7 +48,7 @@ Proof.
   - destruct I.
   - destruct I as [<-|[]]; auto.
   - destruct I as [<-|[]]; auto.
-  - destruct I as [<-|[]]; destruct x as [| | | | | | | | |b]; auto; simpl; destruct (cycle b =? c); auto; discriminate.
+  - destruct I as [<-|[]]; destruct x as [| | | | | | | | |b| | |]; auto; simpl; destruct (cycle b =? c); auto; discriminate.
 Qed.
 
 Lemma flat_ends c s e : flat c s = true -> In e (events s) -> ends c e = false.
@@ -496,7 +496,7 @@ Definition pattern (s : stmt) (w w' : path) : Prop := forall a,
 Lemma guarded_spec s : guarded s = true -> exists t,
   s = Seq (Do (Settle products 0)) (Seq (Bar (Threads 32) Warp) (Seq (Only lane t) Skip)) /\ forallb any_drain (events t) = true.
 Proof.
-  destruct s as [|s1 s2| | | | | |]; try discriminate; destruct s1 as [| | | | | | |x]; try discriminate; destruct x as [| | | | | | | |k n|]; try discriminate.
+  destruct s as [|s1 s2| | | | | |]; try discriminate; destruct s1 as [| | | | | | |x]; try discriminate; destruct x as [| | | | | | | |k n| | | |]; try discriminate.
   destruct n; try discriminate; destruct s2 as [|s2 s3| | | | | |]; try discriminate; destruct s2 as [| | |u h| | | |]; try discriminate.
   destruct u as [n| | |]; try discriminate; simpl; intro H.
   do 33 (destruct n as [|n]; try discriminate).

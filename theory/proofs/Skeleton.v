@@ -44,7 +44,8 @@ Record access : Type := Access {
 (* What a thread does for a ring: it waits, or arrives; its next round begins; its accesses so far are seen by copy engines, too;
    a copy engine makes accesses, and then arrives; another makes accesses; and one arrives when those of the thread's have ended.
    A group of some kind: an engine, or the tensor cores, make accesses. The thread waits until at most n of its newest groups of a
-   kind are under way. It arrives for all rounds for which it has not yet, as its arrivals come late. *)
+   kind are under way. It arrives for all rounds for which it has not yet, as its arrivals come late. It reads or writes a
+   fragment of its registers; the next group of products does; what it has done with registers so far comes before such a group. *)
 Inductive op : Type :=
 | Wait (b : mbarrier)
 | Tell (b : mbarrier)
@@ -55,7 +56,10 @@ Inductive op : Type :=
 | Later (b : mbarrier)
 | Group (k : nat) (l : list access)
 | Settle (k n : nat)
-| Drain (b : mbarrier).
+| Drain (b : mbarrier)
+| Own (f : nat) (w : bool)
+| Lend (f : nat) (w : bool)
+| Order.
 
 (* Kinds of groups: what stores write, for which nobody waits before the grid ends; what they read; and matrix products. *)
 Definition written : nat := 0.

@@ -86,7 +86,7 @@ Proof.
   unfold told_at; rewrite are_arrivals; split.
   - intros [I J]; apply (arrive_ring B N tr) in J; auto; destruct J as (a & p & e & k & H); exists a, p, e, k; tauto.
   - intros (a & p & e & k & T & (I & Te & K) & E & R); assert (Ih : In h agents).
-    { destruct e as [x|u hw|[d|d|c| |d l|l|d|gk l|gk gn|d]]; simpl in Te, E; try discriminate; inversion E; subst;
+    { destruct e as [x|u hw|[d|d|c| |d l|l|d|gk l|gk gn|d|rf rw|rf rw|]]; simpl in Te, E; try discriminate; inversion E; subst;
         rewrite ?thread_agent, ?engine_agent; auto; split; auto; eexists; split; eauto. }
     split; auto; apply (arrive_ring B N tr); auto; exists a, p, e, k; tauto.
 Qed.
@@ -200,13 +200,13 @@ Lemma tell_is b z : tells (deed_ z) = Some b -> is_tell b z = true.
 Proof. unfold is_tell; intros ->; apply mbarrier_refl. Qed.
 
 Lemma arrival_path a p e k h q : (h, q) = arrival a p e k -> exists r, q = p ++ r.
-Proof. destruct e as [x|u hw|[d|d|c0| |d l|l|d|gk l|gk gn|d]]; simpl; intro E; inversion E; eauto. Qed.
+Proof. destruct e as [x|u hw|[d|d|c0| |d l|l|d|gk l|gk gn|d|rf rw|rf rw|]]; simpl; intro E; inversion E; eauto. Qed.
 
 Lemma tells_arrives e b : tells e = Some b -> arrives e = Some b.
-Proof. destruct e as [x|u hw|[d|d|c0| |d l|l|d|gk l|gk gn|d]]; simpl; auto; discriminate. Qed.
+Proof. destruct e as [x|u hw|[d|d|c0| |d l|l|d|gk l|gk gn|d|rf rw|rf rw|]]; simpl; auto; discriminate. Qed.
 
 Lemma arrives_cases e b : arrives e = Some b -> tells e = Some b \/ e = EOp (Drain b).
-Proof. destruct e as [x|u hw|[d|d|c0| |d l|l|d|gk l|gk gn|d]]; simpl; intro E; inversion E; auto. Qed.
+Proof. destruct e as [x|u hw|[d|d|c0| |d l|l|d|gk l|gk gn|d|rf rw|rf rw|]]; simpl; intro E; inversion E; auto. Qed.
 
 (* -- arrivals that come late -------------------------------------------------------------------------------------------- *)
 
@@ -361,7 +361,7 @@ Proof.
   apply nodup_flat_map.
   - apply NoDup_filter; eapply sorted_nodup; [|exact Rise]; intro x; apply precedes_irr.
   - intros j _; apply Injective_map_NoDup; [|apply NoDup_filter, seq_NoDup].
-    intros t u E; destruct (deed_ j) as [x|v hw|[d|d|c0| |d l|l|d|gk l|gk gn|d]]; simpl in E; inversion E; auto.
+    intros t u E; destruct (deed_ j) as [x|v hw|[d|d|c0| |d l|l|d|gk l|gk gn|d|rf rw|rf rw|]]; simpl in E; inversion E; auto.
   - intros j i [h q] J K Hj Hk; apply filter_In in J; apply filter_In in K; destruct J as [J _], K as [K _].
     apply in_map_iff in Hj; apply in_map_iff in Hk; destruct Hj as (t & Ej & _), Hk as (u & Ek & _).
     symmetry in Ej, Ek; destruct (arrival_path _ _ _ _ _ _ Ej) as [r Q], (arrival_path _ _ _ _ _ _ Ek) as [r' Q'].
@@ -476,7 +476,7 @@ Lemma has_waited_spec b p K a k W : has_waited I b p K = true -> round a k W -> 
     (forall k' W', round a k' W' -> In (W' ++ place i, EOp (Wait b)) (tr a)).
 Proof.
   unfold has_waited; intros H R S; apply existsb_exists in H; destruct H as (i & J & H); bools.
-  unfold is_wait in H; destruct (deed_ i) as [|?|[d| | | | | | | | |]] eqn:E; try discriminate; apply mbarrier_eq in H; subst d.
+  unfold is_wait in H; destruct (deed_ i) as [|?|[d| | | | | | | | | | | |]] eqn:E; try discriminate; apply mbarrier_eq in H; subst d.
   assert (Si : sats (who_ i) a) by (eapply implies_sound; eauto).
   exists i; split; auto; split; auto; split; [apply prec_sound; auto|]; split; [auto|].
   split; [rewrite <- E; apply (do_item a k); auto | intros k' W' R'; rewrite <- E; apply (do_item a k'); auto].

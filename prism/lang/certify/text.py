@@ -84,7 +84,7 @@ def _statement(s: Statement, indent: str) -> Iterator[str]:
 
 
 HEADS = frozenset({"seq", "acc", "bar", "if", "loop", "loop1", "only", "round"})
-HEADS |= {"wait", "tell", "later", "load", "copy", "fence", "group", "settle", "drain"}
+HEADS |= {"wait", "tell", "later", "load", "copy", "fence", "group", "settle", "drain", "own", "lend", "order"}
 
 
 def _is_statement(part: object) -> bool:

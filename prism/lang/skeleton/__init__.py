@@ -23,7 +23,7 @@ from prism.lang.facts.budget import most_threads
 from prism.lang.keep.memo import memoize
 from prism.lang.pipeline import lower
 from prism.lang.skeleton.claims import argue, is_owner
-from prism.lang.skeleton.jumps import Body, straight
+from prism.lang.skeleton.jumps import Body, straight, without_registers
 from prism.lang.skeleton.make import Beyond, Maker, Object
 from prism.lang.skeleton.premises import premise
 from prism.lang.tree.plan import Lowered, Program
@@ -63,7 +63,7 @@ class Certified:
     @property
     def is_narrow(self) -> bool:
         """Whether it is rejected by a rule that is narrower than what the compiler knows: that of rings, and what stands on it."""
-        return bool(self.certificate.mbarriers) and self.finding.rule in ("rings", "race")
+        return bool(self.certificate.mbarriers) and self.finding.rule in ("rings", "race", "registers")
 
     @property
     def facts(self) -> Mapping[str, Any]:
@@ -156,7 +156,7 @@ def _certify(lowered: Lowered, program: Program, found: Certificate) -> Certifie
     if entry.kind != "global":
         raise Beyond(1, "a device function: it is part of the certificates of kernels that call it")
     maker = Maker(lowered, program)
-    body = straight(maker.body())
+    body = straight(without_registers(maker.body(), maker.lent))
     _describe(found, maker)
     if least < found.threads and any(row.mbarrier.per for row in maker.rings.rows.values()):
         raise Beyond(2, "a ring at which as many arrive as a launch has threads")

@@ -22,7 +22,7 @@ from prism.lang.barriers.walk_context import Place
 from prism.lang.facts.budget import most_threads
 from prism.lang.facts.definitions import Facts, facts, surely_entered
 from prism.lang.facts.equivalence import Alike
-from prism.lang.facts.touches import Exposed, Touch, Use, in_memory, uses_of
+from prism.lang.facts.touches import Exposed, Touch, Use, declared_fragment, in_memory, uses_of
 from prism.lang.skeleton.cases import NONE, Questions, questions_of
 from prism.lang.skeleton.pointers import Names, Values, resolutions, union
 from prism.lang.skeleton.rings import GROUPED, Rings, Unsaid, constraints, is_copy, is_ring, rounds
@@ -129,6 +129,9 @@ class Maker:
         self.made: list[Made] = []
         self.known: dict[object, Made] = {}
         self.loops: list[Loop] = []
+        self.fragments: dict[tuple[Frame, tree.Symbol], int] = {}
+        self.lent: set[int] = set()
+        """The fragments that products read or add to."""
         self.rings = Rings(self.threads)
         self.vague = ""
         """What is not kept of which way was taken, where anything is not: so an order may be missed."""
@@ -343,6 +346,8 @@ class Walker:
         yield from self.uses(s, place)
         match s:
             case tree.Declare() | tree.Assign() | tree.Evaluate():
+                if (fragment := declared_fragment(s)) is not None:
+                    yield self.registers(fragment)
                 if (change := pointer_change(s)) is not None:
                     self.names.assign(*change)
             case tree.If() if self.questions.truth(s, self.cases) is not None:
@@ -435,6 +440,7 @@ class Walker:
         if isinstance(use.expression, tree.Call):
             found = self.call(use.expression, place)
         elif isinstance(use.expression.symbol.root().type, tree.Fragment):
+            yield self.registers(use.expression.symbol.root(), use)
             return
         elif use.how in GROUPED:
             self.issue(use, place)
@@ -449,6 +455,17 @@ class Walker:
             yield ("if", place.code, found, ())
         else:
             yield from found
+
+    def registers(self, fragment: tree.Symbol, use: Use | None = None) -> Body:
+        """Return what is done with a fragment: by the thread itself, or by the products that come next."""
+        frame = self.frame
+        while fragment.parameter and frame.caller is not None and isinstance(given := frame.given[fragment], tree.Var):
+            fragment, frame = given.symbol.root(), frame.caller
+        number = self.maker.fragments.setdefault((frame, fragment), len(self.maker.fragments))
+        if use is not None and use.how:
+            self.maker.lent.add(number)
+        kind = "write" if use is None or use.kind != "read" else "read"
+        return ("lend" if use is not None and use.how else "own", kind, number)
 
     def issue(self, use: Use, place: Place) -> None:
         """Note what an engine does for the thread, in the group that is closed behind the statement."""

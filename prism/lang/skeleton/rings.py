@@ -145,7 +145,7 @@ class Rings:
             case WaitGroup(kind=kind, pending=pending) if kind in GROUPED:
                 return (("settle", kind, pending),)
             case WgmmaFence():
-                return ()  # of registers
+                return (("order",),)
             case _:
                 raise Unsaid(3, "groups of `cp_async`")
 

@@ -28,6 +28,11 @@ let group_of = function
   | Word "wgmma" -> products
   | _ -> fail "a kind of groups is wanted"
 
+let writes_of = function
+  | Word "read" -> false
+  | Word "write" -> true
+  | _ -> fail "a read or a write is wanted"
+
 let way_of = function
   | Word "filled" -> (false, 0)
   | Word "free" -> (true, 0)
@@ -62,6 +67,9 @@ let stmt_of accesses barriers =
     | List [ Word "tell"; m ] -> Do (Tell (find barriers m))
     | List [ Word "later"; m ] -> Do (Later (find barriers m))
     | List [ Word "fence" ] -> Do Fence
+    | List [ Word "order" ] -> Do Order
+    | List [ Word "own"; w; f ] -> Do (Own (number_of f, writes_of w))
+    | List [ Word "lend"; w; f ] -> Do (Lend (number_of f, writes_of w))
     | List [ Word "drain"; m ] -> Do (Drain (find barriers m))
     | List (Word "group" :: k :: l) -> Do (Group (group_of k, List.map (find accesses) l))
     | List [ Word "settle"; k; n ] -> Do (Settle (group_of k, number_of n))
@@ -117,6 +125,7 @@ let verdict text =
       else if not (keys n s) then "rejected: keys"
       else if not (check n facts s [] []) then "rejected: race"
       else if not (rings n facts s) then "rejected: rings"
+      else if not (in_registers n s) then "rejected: registers"
       else begin
         assert (valid n facts s);
         "accepted"
