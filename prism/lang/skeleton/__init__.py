@@ -17,6 +17,7 @@ from prism.lang.certify import ACCEPTED, Finding, check, run
 from prism.lang.certify.arguments import spell
 from prism.lang.certify.checker import SAME, Checker
 from prism.lang.certify.machine import Claim
+from prism.lang.certify.rings import ISSUED, events
 from prism.lang.certify.steps import Argument
 from prism.lang.certify.text import Certificate, Statement, Unit
 from prism.lang.facts.budget import most_threads
@@ -62,8 +63,10 @@ class Certified:
 
     @property
     def is_narrow(self) -> bool:
-        """Whether it is rejected by a rule that is narrower than what the compiler knows: that of rings, and what stands on it."""
-        return bool(self.certificate.mbarriers) and self.finding.rule in ("rings", "race", "registers")
+        """Whether it is rejected by a rule that is narrower than what the compiler knows: those of rings and of engines."""
+        if self.finding.rule not in ("rings", "race", "registers"):
+            return False
+        return bool(self.certificate.mbarriers) or any(e[0] in ISSUED for e in events(self.certificate.body))
 
     @property
     def facts(self) -> Mapping[str, Any]:
@@ -266,7 +269,7 @@ def certificate_of(program: Program) -> Certified:
     """Return the certificate of a program, made once. A fault in the making stops nobody's compile: then nothing is covered.
 
     The rules of rings are of two directions, filled and free, that are waited for in each round, and they order accesses to rings
-    alone. The compiler knows more. So what fails them is not covered, and no fault.
+    alone; what engines do elsewhere must be apart. The compiler knows more. So what fails them is not covered, and no fault.
     """
     lowered = lower(program)
     try:
@@ -274,7 +277,8 @@ def certificate_of(program: Program) -> Certified:
     except Exception as error:
         return _without(program, 1, f"no certificate could be made ({type(error).__name__}: {error})")
     if found.is_narrow:
-        return _without(program, 2, f"a ring: {found.finding.reason}")
+        what = "a ring" if found.certificate.mbarriers else "an engine"
+        return _without(program, 3, f"{what}: {found.finding.reason}")
     return found
 
 

@@ -200,7 +200,10 @@ def _classes(plan: Plan, cycle: Cycle) -> dict[Mbarrier, int]:
             found.remove(other)
             joined, members = joined | other[0], [*other[1], *members]
         found.append((joined, members))
-    return {m: which for which, (_, members) in enumerate(found) for m in members}
+    laps = [(op.barrier.itself, op.lap) for op in plan.operations if isinstance(op, Wait)]
+    # What waits name may be a part of the rings that they are for: a class has both directions, or all are one.
+    apart = all({lap for m, lap in laps if m in members} == {0, 1} for _, members in found)
+    return {m: which if apart else 0 for which, (_, members) in enumerate(found) for m in members}
 
 
 def constraints(path: Path, threads: int) -> Iterable[tuple[int, int, int]]:
