@@ -15,7 +15,7 @@ from collections.abc import Callable, Iterator, Mapping
 from functools import cached_property
 from typing import Any, NamedTuple
 
-from prism.lang.certify.text import HEADS, Certificate, Statement, Unit
+from prism.lang.certify.text import Certificate, Statement, Unit
 
 Constraint = tuple[int, int, int]
 Where = tuple[Constraint, ...]
@@ -518,20 +518,18 @@ class Round:
 
 
 def _drained(s: Statement) -> bool:
-    """Whether each drain stands where it should: behind a wait for all groups, and a barrier of the warp."""
+    """Whether each drain stands where it should: behind a wait for all products, and a barrier of the warp."""
     match s:
-        case ("seq", ("settle", _, 0), ("bar", unit, "warp"), ("only", *lane, inner)) if (unit, *lane) == (WARP, *LANE):
-            return _drains(inner) or _drained(inner)
-        case ("seq" | "if", *parts):
-            return all(map(_drained, (part for part in parts if part[0] in HEADS)))
+        case ("seq", *before, ("settle", kind, 0), ("bar", unit, "warp"), ("only", *lane, inner)) if (
+            (kind, unit, tuple(lane)) == (PRODUCTS, WARP, LANE) and all(e[0] == "drain" for e in events(inner))
+        ):
+            return all(map(_drained, before))
+        case ("seq", *parts) | ("if", _, *parts):
+            return all(map(_drained, parts))
         case ("loop" | "loop1", _, _, inner) | ("only", _, _, _, inner) | ("round", _, inner):
             return _drained(inner)
         case _:
-            return s[0] != "drain"
-
-
-def _drains(s: Statement) -> bool:
-    return all(part[0] == "drain" for part in (s[1:] if s[0] == "seq" else (s,)))
+            return bool(s[0] != "drain")
 
 
 def _sites(s: Statement, place: Path, where: Where, deep: bool) -> Iterator[Site]:
