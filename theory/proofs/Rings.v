@@ -501,6 +501,12 @@ Definition either (r q : registers) : registers :=
   Registers (worse (adds r) (adds q)) (worse (reads r) (reads q)) (to_add r || to_add q) (to_read r || to_read q)
     (wrote r || wrote q) (looked r || looked q) (added r || added q) (used r || used q).
 
+(* q has all that r has. *)
+Definition newer (a b : option nat) : bool := match a, b with None, _ => true | Some m, Some n => n <=? m | Some _, None => false end.
+Definition within_ (r q : registers) : bool :=
+  newer (adds r) (adds q) && newer (reads r) (reads q) && implb (to_add r) (to_add q) && implb (to_read r) (to_read q)
+  && implb (wrote r) (wrote q) && implb (looked r) (looked q) && implb (added r) (added q) && implb (used r) (used q).
+
 Definition ended_ (n : nat) (a : option nat) : option nat := match a with Some m => if n <=? m then None else a | None => None end.
 Definition aged (now : bool) (a : option nat) : option nat := if now then Some 0 else option_map S a.
 Definition idle (a : option nat) : bool := match a with None => true | _ => false end.
@@ -530,12 +536,12 @@ Definition registered (f : nat) (x : op) (r : registers) : registers * bool :=
   | _ => (r, true)
   end.
 
-(* Of thread t of a block. Two walks of a loop have what any number of trips may leave. *)
+(* Of thread t of a block. A second walk of a loop says that the first one has what any number of trips may leave. *)
 Fixpoint walk (t f : nat) (s : stmt) (r : registers) : registers * bool :=
   match s with
   | Seq s1 s2 => let (q, a) := walk t f s1 r in let (p, b) := walk t f s2 q in (p, a && b)
   | If _ s1 s2 => let (q, a) := walk t f s1 r in let (p, b) := walk t f s2 r in (either q p, a && b)
-  | Loop _ _ _ s => let u := either r (fst (walk t f s r)) in let (p, b) := walk t f s u in (either u p, b)
+  | Loop _ _ _ s => let u := either r (fst (walk t f s r)) in let (p, b) := walk t f s u in (u, b && within_ p u)
   | Only c s => if sat c t then walk t f s r else (r, true)
   | Do x => registered f x r
   | _ => (r, true)

@@ -87,7 +87,7 @@ def registered(f: int, s: Statement, r: Registers) -> State:
 def walk(who: frozenset[Constraint], f: int, s: Statement, r: Registers) -> State:
     """Return what threads that satisfy these constraints alone have of a fragment behind a statement, and whether it may be done.
 
-    Two walks of a loop have what any number of trips may leave.
+    A second walk of a loop says that the first one has what any number of trips may leave.
     """
     match s:
         case ("seq", *inner):
@@ -104,7 +104,7 @@ def walk(who: frozenset[Constraint], f: int, s: Statement, r: Registers) -> Stat
         case ("loop" | "loop1", _, _, inner):
             again = either(r, walk(who, f, inner, r)[0])
             last, fine = walk(who, f, inner, again)
-            return either(again, last), fine
+            return again, fine and either(again, last) == again
         case ("only", n, lo, hi, inner):
             return walk(who, f, inner, r) if (n, lo, hi) in who else (r, True)
         case _:

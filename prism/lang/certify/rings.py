@@ -342,7 +342,10 @@ class Round:
             found = sum(len(self.rings.threads_under(z.where)) for z, other in told if other == m)
             if m.need <= 0 or found != m.need:
                 raise Failed(f"{found} arrive in a round where {m.need} are counted to")
-        if any(self.rings.is_drain(self.cycle, e) and self.rings.mbarriers[e[1]] not in self.mbarriers for e in self.rings.every):
+        if any(
+            self.rings.is_drain(self.cycle, e) and self.rings.mbarriers[e[1]] not in self.mbarriers
+            for e in self.rings.every
+        ):
             raise Failed("arrivals for rounds that are left, of a ring that has none")
         for z, m in told:
             if not all(self.has_waited(d, z.place, z.where) for d in self.mbarriers if d.free != m.free):
@@ -435,7 +438,9 @@ class Round:
         return bool(pending == 0) or (
             kind == PRODUCTS
             and pending <= m.late
-            and any(i.deed[:2] == ("group", kind) and i.place < g.place and implies(z.where, i.where) for i in self.items)
+            and any(
+                i.deed[:2] == ("group", kind) and i.place < g.place and implies(z.where, i.where) for i in self.items
+            )
         )
 
     def behind(self, z: Site, choose: Callable[[Statement], bool]) -> list[Path]:
@@ -521,8 +526,10 @@ def _drained(s: Statement) -> bool:
     """Whether each drain stands where it should: behind a wait for all products, and a barrier of the warp."""
     match s:
         case ("seq", *before, ("settle", kind, 0), ("bar", unit, "warp"), ("only", *lane, inner)) if (
-            (kind, unit, tuple(lane)) == (PRODUCTS, WARP, LANE) and all(e[0] == "drain" for e in events(inner))
-        ):
+            kind,
+            unit,
+            tuple(lane),
+        ) == (PRODUCTS, WARP, LANE) and all(e[0] == "drain" for e in events(inner)):
             return all(map(_drained, before))
         case ("seq", *parts) | ("if", _, *parts):
             return all(map(_drained, parts))

@@ -224,14 +224,23 @@ def _describe(found: Certificate, maker: Maker) -> None:
         found.objects[one.number] = (space, 0, 1, one.name)
     for number, row in enumerate(maker.rings.rows.values()):
         need = maker.rings.need(row)
-        found.mbarriers[number] = (row.cycle, row.mbarrier.cycle.copies, row.free, row.late or 0, need, row.mbarrier.name)
+        found.mbarriers[number] = (
+            row.cycle,
+            row.mbarrier.cycle.copies,
+            row.free,
+            row.late or 0,
+            need,
+            row.mbarrier.name,
+        )
     for made in maker.made:
         found.accesses[made.number] = (made.object, made.kind, made.words)
 
 
 def _owner(one: Object, objects: list[Object]) -> Perspective:
     """Return whose the bytes of a shared object are: those of a block are its own, unless a cluster's object lies there too."""
-    near = [other for other in objects if not other.symbol.parameter and other.start < one.end and one.start < other.end]
+    near = [
+        other for other in objects if not other.symbol.parameter and other.start < one.end and one.start < other.end
+    ]
     return max(BLOCK, one.owner, *(other.owner for other in near), key=lambda p: p.size)
 
 

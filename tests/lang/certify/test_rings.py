@@ -48,7 +48,11 @@ def found(
 ) -> tuple[str, str]:
     """What the checker says of a ring that one thread or a warp fills and two warps use, and the rule."""
     turn = f"(round 0 (seq ({who} (seq {' '.join(fill)})) (only 0 0 64 (seq {' '.join(use)}))))"
-    text = HEAD.format(free=counts[0], filled=counts[1], way=way, copies=copies) + facts + f"(body {body.replace('{turn}', turn)})\n"
+    text = (
+        HEAD.format(free=counts[0], filled=counts[1], way=way, copies=copies)
+        + facts
+        + f"(body {body.replace('{turn}', turn)})\n"
+    )
     assert check_text(str(parse(text))) == check_text(text)
     said = check_text(text)
     return said.status, said.rule
@@ -163,7 +167,9 @@ def test_products_read_a_ring() -> None:
     assert found(use=("(wait 1)", "(group wgmma 1)", "(settle bulk 0)", *WARP)) == FAILS
     assert found(use=("(wait 1)", "(loop 2 grid (group wgmma 1))", *PRODUCT[2:])) == (ACCEPTED, "")
     assert found(use=("(wait 1)", "(group out 1)", "(settle out 0)", *WARP)) == FAILS
-    assert found(use=("(wait 1)", "(group wgmma 1)", "(settle wgmma 0)", "(acc 0)", *WARP)) == FAILS  # and nobody writes
+    assert (
+        found(use=("(wait 1)", "(group wgmma 1)", "(settle wgmma 0)", "(acc 0)", *WARP)) == FAILS
+    )  # and nobody writes
 
 
 def test_what_threads_fill_and_engines_read_is_fenced() -> None:
@@ -178,13 +184,17 @@ def test_arrivals_that_come_late() -> None:
     assert products() == (ACCEPTED, "")
     assert products(body="(loop 1 block {turn})") == FAILS  # nobody arrives for the last round
     assert products(body="(seq (loop 0 block {turn}) " + LEFT + ")") == (ACCEPTED, "")
-    assert products(body="(loop 1 block (seq " + LEFT + " (loop 0 block {turn})))") == FAILS  # before, in place of behind
+    assert (
+        products(body="(loop 1 block (seq " + LEFT + " (loop 0 block {turn})))") == FAILS
+    )  # before, in place of behind
     for part in ("(settle wgmma 0) ", "(bar (thread 32) warp) "):
         assert products(body=TILES.replace(part, "")) == FAILS, part
     assert products(body=TILES.replace("(settle wgmma 0)", "(settle wgmma 1)")) == FAILS
     assert products(body=TILES.replace("only 32 0 1 (drain", "only 32 0 2 (drain")) == FAILS
     assert products(body=TILES.replace("only 0 0 64", "only 0 0 32")) == FAILS
-    assert products(body=TILES.replace("only 0 0 64", "only 0 0 96")) == FAILS  # who arrives there does not in the rounds
+    assert (
+        products(body=TILES.replace("only 0 0 64", "only 0 0 96")) == FAILS
+    )  # who arrives there does not in the rounds
     assert products(body=TILES.replace("(drain 0)", "(if block (drain 0) (seq))")) == FAILS
     assert products(copies=1) == FAILS  # the copy is asked for before it is given back
     assert products(use=("(wait 1)", "(group wgmma 1)", "(settle wgmma 2)", *WARP)) == FAILS
@@ -204,7 +214,9 @@ def test_what_stores_write() -> None:
     said = []
     for facts in (OWN + never + one, OWN + never, OWN + one):
         turn = f"(round 0 (seq (only 0 64 96 (seq {' '.join(COPY)})) (only 0 0 64 (seq {' '.join(use)}))))"
-        body = text.format(free=2, filled=32, way="free", copies=2) + facts + f"(body {extra.replace('{turn}', turn)})\n"
+        body = (
+            text.format(free=2, filled=32, way="free", copies=2) + facts + f"(body {extra.replace('{turn}', turn)})\n"
+        )
         said.append(check_text(body).status)
     assert said == [ACCEPTED, REJECTED, REJECTED]  # by one thread, and never one place in two trips
 
