@@ -16,9 +16,10 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 from typing import NamedTuple
 
+from prism.lang.certify.places import ISSUED, TELLS, Failed, accesses_of
+from prism.lang.certify.places import KINDS as GROUPS
 from prism.lang.certify.registers import faults
-from prism.lang.certify.rings import ISSUED, TELLS, Failed, Rings, accesses_of
-from prism.lang.certify.rings import KINDS as GROUPS
+from prism.lang.certify.rings import Rings
 from prism.lang.certify.text import HEADS, Certificate, Statement, Unit
 
 SAME, NEVER, ONE, BLOCK, GRID = "same", "never", ("thread", 1), "block", "grid"

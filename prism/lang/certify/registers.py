@@ -1,8 +1,8 @@
-"""The rules of registers: what the tensor cores read of a thread's fragments, and add to them, until it has waited for it.
+"""The rules of registers: what the tensor cores read of a thread's fragments, and add to them, until it has waited.
 
-Products add to the fragments that they write in order. Everything else waits: a thread that reads a fragment waits for the products
-that write it, and one that writes it also for those that read it; behind what a thread has done with its registers, and behind
-products whose result others read, an `order` comes before the next products. Names are those of theory/proofs.
+Products add to the fragments that they write in order. Everything else waits: a thread that reads a fragment waits for the
+products that write it, and one that writes it also for those that read it; behind what a thread has done with its registers, and
+behind products whose result others read, an `order` comes before the next products. Names are those of theory/proofs.
 """
 
 from __future__ import annotations
@@ -20,8 +20,8 @@ class Registers(NamedTuple):
     """Of one fragment, what may be so where a thread is.
 
     `adds`, `reads`: how many groups of products are newer than the newest under way that writes it, or reads it (None: none is).
-    `to_add`, `to_read`: the next group does. Since the thread's last `order`: it has written it, looked at it; products have added to
-    it, used it.
+    `to_add`, `to_read`: the next group does. Since the thread's last `order`: it has written it, looked at it; products have
+    added to it, used it.
     """
 
     adds: int | None = None

@@ -13,78 +13,27 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping
 from functools import cached_property
-from typing import Any, NamedTuple
+from typing import Any
 
+from prism.lang.certify.places import (
+    ISSUED,
+    LANE,
+    OUT,
+    PRODUCTS,
+    TELLS,
+    Failed,
+    Mbarrier,
+    Path,
+    Site,
+    Where,
+    accesses_of,
+    drained,
+    events,
+    implies,
+    loops_of,
+    sites_of,
+)  # fmt: skip
 from prism.lang.certify.text import Certificate, Statement, Unit
-
-Constraint = tuple[int, int, int]
-Where = tuple[Constraint, ...]
-Path = tuple[int, ...]
-LANE: Constraint = (32, 0, 1)
-TELLS = frozenset({"tell", "load", "later"})
-ISSUED = frozenset({"load", "copy", "group"})
-OUT = "out"
-"""The kind of groups of what stores write: nobody waits for them, but the end of the grid."""
-PRODUCTS = "wgmma"
-KINDS = frozenset({"bulk", PRODUCTS, OUT})
-WARP: Unit = ("thread", 32)
-
-
-class Mbarrier(NamedTuple):
-    """A ring's mbarriers: `free` ones are waited for since the copy's last use, others for this round."""
-
-    number: int
-    cycle: int
-    copies: int
-    free: bool
-    late: int
-    need: int
-
-
-class Site(NamedTuple):
-    """What stands at a place of a round, under which constraints."""
-
-    place: Path
-    deed: Statement
-    where: Where
-
-
-class Failed(Exception):
-    """A rule of rings that fails, and why."""
-
-
-def accesses_of(s: Statement) -> tuple[int, ...]:
-    """Return the accesses of one thing that is done: a thread's own, or an engine's."""
-    match s:
-        case ("acc", i):
-            return (i,)
-        case ("load", _, _, _, *inner) | ("copy", *inner) | ("group", _, *inner):
-            return tuple(inner)
-        case _:
-            return ()
-
-
-def events(s: Statement) -> Iterator[Statement]:
-    """Yield all that a statement may do."""
-    match s:
-        case ("seq", *inner):
-            for part in inner:
-                yield from events(part)
-        case ("if", _, then, otherwise):
-            yield from events(then)
-            yield from events(otherwise)
-        case ("loop" | "loop1", _, _, inner) | ("only", _, _, _, inner):
-            yield from events(inner)
-        case ("round", c, inner):
-            yield from events(inner)
-            yield ("end", c)
-        case _:
-            yield s
-
-
-def implies(one: Where, two: Where) -> bool:
-    """Whether who satisfies `one` satisfies `two`."""
-    return all(any(n == m and lo <= first and last <= hi for m, first, last in one) for n, lo, hi in two)
 
 
 class Rings:
@@ -127,7 +76,7 @@ class Rings:
     @cached_property
     def sites(self) -> list[Site]:
         """What the body does, with the constraints around."""
-        return list(_sites(self.body, (), (), deep=True))
+        return list(sites_of(self.body, (), (), deep=True))
 
     def mbarrier_of(self, i: int) -> Mbarrier | None:
         """Return the mbarriers that say that a copy of an access's ring is filled."""
@@ -290,7 +239,7 @@ class Round:
     def __init__(self, rings: Rings, c: int, body: Statement) -> None:
         self.rings, self.cycle, self.body = rings, c, body
         self._makes: dict[int, frozenset[int]] = {}
-        self.items = list(_sites(body, (0,), (), deep=False))
+        self.items = list(sites_of(body, (0,), (), deep=False))
         self.mbarriers = dict.fromkeys(
             m for z in self.items if (m := rings.operand(z.deed)) is not None and m.cycle == c
         )
@@ -321,12 +270,12 @@ class Round:
     @cached_property
     def sites(self) -> list[Site]:
         """What is done in the round, also under decisions: it stands where the outermost decision does."""
-        return list(_sites(self.body, (0,), (), deep=True))
+        return list(sites_of(self.body, (0,), (), deep=True))
 
     @cached_property
     def loops(self) -> Mapping[int, frozenset[int]]:
         """The loops around each access of the round."""
-        return _loops(self.body, {})
+        return loops_of(self.body, {})
 
     def turns(self) -> None:  # noqa: C901
         """Rule `turns`."""
@@ -365,7 +314,7 @@ class Round:
             return
         if not (m.free and m.late < m.copies and [z.deed[0] for z in told] == ["tell"]):
             raise Failed("arrivals that come some rounds late, and too late or at several places")
-        if not _drained(self.rings.body):
+        if not drained(self.rings.body):
             raise Failed("arrivals for the rounds that are left stand behind no wait for all products")
         if not self.rings.follow(m, told[0].where, self.rings.body):
             raise Failed("nobody arrives for the rounds that are left when a loop ends")
@@ -520,58 +469,3 @@ class Round:
         if x.deed[0] in ISSUED or y.deed[0] in ISSUED:
             return part == "same" and i == j and times[i] <= 1
         return True
-
-
-def _drained(s: Statement) -> bool:
-    """Whether each drain stands where it should: behind a wait for all products, and a barrier of the warp."""
-    match s:
-        case ("seq", *before, ("settle", kind, 0), ("bar", unit, "warp"), ("only", *lane, inner)) if (
-            kind,
-            unit,
-            tuple(lane),
-        ) == (PRODUCTS, WARP, LANE) and all(e[0] == "drain" for e in events(inner)):
-            return all(map(_drained, before))
-        case ("seq", *parts) | ("if", _, *parts):
-            return all(map(_drained, parts))
-        case ("loop" | "loop1", _, _, inner) | ("only", _, _, _, inner) | ("round", _, inner):
-            return _drained(inner)
-        case _:
-            return bool(s[0] != "drain")
-
-
-def _sites(s: Statement, place: Path, where: Where, deep: bool) -> Iterator[Site]:
-    match s:
-        case ("seq", *inner):
-            for at, part in enumerate(inner):
-                yield from _sites(part, (*place, at), where, deep)
-        case ("only", n, lo, hi, inner):
-            yield from _sites(inner, place, ((n, lo, hi), *where), deep)
-        case ("round", c, inner):
-            yield from _sites(inner, (*place, 0), where, deep)
-            yield Site((*place, 1), ("end", c), where)
-        case ("if", _, then, otherwise):
-            for part in (then, otherwise) if deep else ():
-                yield from (Site(place, z.deed, z.where) for z in _sites(part, place, where, deep))
-        case ("loop" | "loop1", _, _, inner):
-            if deep:
-                yield from (Site(place, z.deed, z.where) for z in _sites(inner, place, where, deep))
-        case _:
-            yield Site(place, s, where)
-
-
-def _loops(
-    s: Statement, found: dict[int, frozenset[int]], around: frozenset[int] = frozenset()
-) -> dict[int, frozenset[int]]:
-    """Add the loops around each access."""
-    match s:
-        case ("loop" | "loop1", number, _, inner):
-            _loops(inner, found, around | {number})
-        case ("seq", *parts) | ("if", _, *parts):
-            for part in parts:
-                _loops(part, found, around)
-        case ("only", _, _, _, inner) | ("round", _, inner):
-            _loops(inner, found, around)
-        case _:
-            for i in accesses_of(s):
-                found[i] = found.get(i, frozenset()) | around
-    return found

@@ -5,7 +5,7 @@
 (threads 128)
 (space k u)                        bytes: two threads that touch one of them are in one unit u
 (object o k lo hi "name")          bytes lo .. hi - 1 of space k
-(mbarrier m c n way k "name")      of n copies of the rings of cycle c, k arrivals a round; way: filled, free, (free d): d rounds late
+(mbarrier m c n way k "name")      of n copies of the rings of cycle c, k arrivals a round; way: filled, free, (free d)
 (ring o m)                         object o is a ring; mbarrier m says which of its copies are filled
 (access i o kind "where")          kind: read, write, atomic, atomic_block
 (fact i j part c origin "why")     if accesses i and j touch one byte, their threads are in one unit c, or they never do

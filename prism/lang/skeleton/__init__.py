@@ -17,15 +17,16 @@ from prism.lang.certify import ACCEPTED, Finding, check, run
 from prism.lang.certify.arguments import spell
 from prism.lang.certify.checker import SAME, Checker
 from prism.lang.certify.machine import Claim
-from prism.lang.certify.rings import ISSUED, events
+from prism.lang.certify.places import ISSUED, events
 from prism.lang.certify.steps import Argument
 from prism.lang.certify.text import Certificate, Statement, Unit
 from prism.lang.facts.budget import most_threads
 from prism.lang.keep.memo import memoize
 from prism.lang.pipeline import lower
 from prism.lang.skeleton.claims import argue, is_owner
+from prism.lang.skeleton.frames import Object
 from prism.lang.skeleton.jumps import Body, straight, without_registers
-from prism.lang.skeleton.make import Beyond, Maker, Object
+from prism.lang.skeleton.make import Beyond, Maker
 from prism.lang.skeleton.premises import premise
 from prism.lang.tree.plan import Lowered, Program
 from prism.lang.tree.walk import statements

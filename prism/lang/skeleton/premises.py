@@ -10,9 +10,10 @@ from dataclasses import replace
 
 from prism.lang import tree
 from prism.lang.barriers import flow, overlap
-from prism.lang.facts.disjoint import Question, is_proved
+from prism.lang.facts.disjoint import is_proved
+from prism.lang.facts.questions import Question
 from prism.lang.facts.touches import GROUPED, Pending
-from prism.lang.skeleton.make import Frame, Loop, Made
+from prism.lang.skeleton.frames import Frame, Loop, Made
 from prism.lang.types.perspective import BLOCK, THREAD, WARP, Level, Perspective
 
 ORIGINS = ("proved", "assumed", "believed", "runs")
@@ -23,7 +24,7 @@ RACES = {"none": 1, "allow": 2}
 IF_PARTS_ARE = "the elements of different trips are apart, if the parts are, and that is not proved"
 
 
-def premise(one: Made, two: Made, loop: Loop | None) -> tuple[Perspective | None, str, str]:
+def premise(one: Made, two: Made, loop: Loop | None) -> tuple[Perspective | None, str, str]:  # noqa: C901
     """Return the unit in which two accesses that overlap meet (None: they never do), its origin, and why.
 
     `loop`: the outermost loop of which they are in different trips; None: in no other trip of any.

@@ -118,7 +118,7 @@ class Rings:
             raise Unsaid(2, "a ring whose copies nobody waits for")
         return self.number(frame, found[0].itself)
 
-    def step(self, frame: Frame, op: Op) -> Body:
+    def step(self, frame: Frame, op: Op) -> Body:  # noqa: C901
         """Return what an operation does."""
         match op:
             case Wait(barrier=mbarrier, lap=lap):

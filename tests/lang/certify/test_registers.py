@@ -5,8 +5,8 @@ Tests of prism/lang/certify: registers.
 
 from __future__ import annotations
 
+from prism.lang.certify.places import events
 from prism.lang.certify.registers import faults
-from prism.lang.certify.rings import events
 from prism.lang.certify.text import read_forms
 
 

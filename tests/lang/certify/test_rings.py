@@ -1,6 +1,6 @@
 """The rules of rings, one by one, on certificates that are written by hand.
 
-Tests of prism/lang/certify: rings.
+Tests of prism/lang/certify: rings, places.
 """
 
 from __future__ import annotations

@@ -1,6 +1,6 @@
 """Certificates of kernels with rings: accepted as planned, and not without a wait, an arrival, a count or a fence.
 
-Tests of prism/lang/skeleton: rings.
+Tests of prism/lang/skeleton: rings, frames.
 """
 # ruff: noqa: F821 -- names that kernels declare
 
