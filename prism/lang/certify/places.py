@@ -95,6 +95,7 @@ def drained(s: Statement) -> bool:
 
 
 def sites_of(s: Statement, place: Path, where: Where, deep: bool) -> Iterator[Site]:
+    """Yield what is done in a statement, in order; `deep`: also under decisions, where it stands where the outermost one does."""
     match s:
         case ("seq", *inner):
             for at, part in enumerate(inner):
