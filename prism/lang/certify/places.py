@@ -77,7 +77,7 @@ def implies(one: Where, two: Where) -> bool:
     return all(any(n == m and lo <= first and last <= hi for m, first, last in one) for n, lo, hi in two)
 
 
-def drained(s: Statement) -> bool:
+def keeps_drains(s: Statement) -> bool:
     """Whether each drain stands where it should: behind a wait for all products, and a barrier of the warp."""
     match s:
         case ("seq", *before, ("settle", kind, 0), ("bar", unit, "warp"), ("only", *lane, inner)) if (
@@ -85,11 +85,11 @@ def drained(s: Statement) -> bool:
             unit,
             tuple(lane),
         ) == (PRODUCTS, WARP, LANE) and all(e[0] == "drain" for e in events(inner)):
-            return all(map(drained, before))
+            return all(map(keeps_drains, before))
         case ("seq", *parts) | ("if", _, *parts):
-            return all(map(drained, parts))
+            return all(map(keeps_drains, parts))
         case ("loop" | "loop1", _, _, inner) | ("only", _, _, _, inner) | ("round", _, inner):
-            return drained(inner)
+            return keeps_drains(inner)
         case _:
             return bool(s[0] != "drain")
 

@@ -50,17 +50,17 @@ def either(one: Registers, two: Registers) -> Registers:
     return Registers(worse(one.adds, two.adds), worse(one.reads, two.reads), *flags)
 
 
-def settled(pending: int, age: int | None) -> int | None:
+def settle(pending: int, age: int | None) -> int | None:
     """Return what is under way of a group, once a thread has waited."""
     return None if age is None or pending <= age else age
 
 
-def aged(now: bool, age: int | None) -> int | None:
+def add_age(now: bool, age: int | None) -> int | None:
     """Return what is under way of a group, once one more is issued."""
     return 0 if now else None if age is None else age + 1
 
 
-def registered(f: int, s: Statement, r: Registers) -> State:
+def do_registers(f: int, s: Statement, r: Registers) -> State:
     """Return what a thing that is done makes of a fragment, and whether it may be done."""
     match s:
         case ("own", "read", g) if f == g:
@@ -76,10 +76,10 @@ def registered(f: int, s: Statement, r: Registers) -> State:
             added, used = r.added and r.adds is not None, r.used and r.reads is not None
             return r._replace(wrote=False, looked=False, added=added, used=used), True
         case ("group", kind, *_) if kind == PRODUCTS:
-            adds, reads = aged(r.to_add, r.adds), aged(r.to_read, r.reads)
+            adds, reads = add_age(r.to_add, r.adds), add_age(r.to_read, r.reads)
             return r._replace(adds=adds, reads=reads, to_add=False, to_read=False), True
         case ("settle", kind, pending) if kind == PRODUCTS:
-            return r._replace(adds=settled(pending, r.adds), reads=settled(pending, r.reads)), True
+            return r._replace(adds=settle(pending, r.adds), reads=settle(pending, r.reads)), True
         case _:
             return r, True
 
@@ -108,7 +108,7 @@ def walk(who: frozenset[Constraint], f: int, s: Statement, r: Registers) -> Stat
         case ("only", n, lo, hi, inner):
             return walk(who, f, inner, r) if (n, lo, hi) in who else (r, True)
         case _:
-            return registered(f, s, r)
+            return do_registers(f, s, r)
 
 
 def faults(body: Statement, deeds: Iterable[Statement], threads: int) -> list[int]:

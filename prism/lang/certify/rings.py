@@ -27,9 +27,9 @@ from prism.lang.certify.places import (
     Site,
     Where,
     accesses_of,
-    drained,
     events,
     implies,
+    keeps_drains,
     loops_of,
     sites_of,
 )  # fmt: skip
@@ -287,7 +287,7 @@ class Round:
             (z, m) for z in self.items if z.deed[0] in TELLS and (m := self.rings.operand(z.deed)) in self.mbarriers
         ]
         for m in self.mbarriers:
-            self.late(m, [z for z, other in told if other == m])
+            self.check_late(m, [z for z, other in told if other == m])
             found = sum(len(self.rings.threads_under(z.where)) for z, other in told if other == m)
             if m.need <= 0 or found != m.need:
                 raise Failed(f"{found} arrive in a round where {m.need} are counted to")
@@ -308,13 +308,13 @@ class Round:
             if not d.free and not all(j.place < z.place for j, m in told if m == d):
                 raise Failed("a wait stands before what it waits for")
 
-    def late(self, m: Mbarrier, told: list[Site]) -> None:
+    def check_late(self, m: Mbarrier, told: list[Site]) -> None:
         """Rule `late`: who arrives some rounds late does so before the copy is asked for again, and behind the loop."""
         if m.late == 0:
             return
         if not (m.free and m.late < m.copies and [z.deed[0] for z in told] == ["tell"]):
             raise Failed("arrivals that come some rounds late, and too late or at several places")
-        if not drained(self.rings.body):
+        if not keeps_drains(self.rings.body):
             raise Failed("arrivals for the rounds that are left stand behind no wait for all products")
         if not self.rings.follow(m, told[0].where, self.rings.body):
             raise Failed("nobody arrives for the rounds that are left when a loop ends")
@@ -352,7 +352,7 @@ class Round:
             return False
         match z.deed:
             case ("acc", _):
-                return not fence and self.seen(z, m, lambda other: other == m)
+                return not fence and self.is_seen(z, m, lambda other: other == m)
             case ("load", n, *_):
                 return bool(n == m.number)
             case ("copy", *_):
@@ -370,7 +370,7 @@ class Round:
         match z.deed:
             case ("acc", _):
                 # Where engines fill, who has read says so by a fence first.
-                places = [z.place] if not fence else self.behind(z, lambda deed: deed == ("fence",))
+                places = [z.place] if not fence else self.find_behind(z, lambda deed: deed == ("fence",))
                 return any(self.is_told(z.where, place, lambda other: other.free) for place in places)
             case ("group", kind, *_) if kind != OUT:
                 return any(
@@ -392,13 +392,13 @@ class Round:
             )
         )
 
-    def behind(self, z: Site, choose: Callable[[Statement], bool]) -> list[Path]:
+    def find_behind(self, z: Site, choose: Callable[[Statement], bool]) -> list[Path]:
         """Return the places behind a site, to which its threads come, of something."""
         return [f.place for f in self.items if choose(f.deed) and z.place < f.place and implies(z.where, f.where)]
 
-    def seen(self, z: Site, m: Mbarrier, choose: Callable[[Mbarrier], bool]) -> bool:
+    def is_seen(self, z: Site, m: Mbarrier, choose: Callable[[Mbarrier], bool]) -> bool:
         """Whether what a thread fills is said to be filled: behind a fence, where engines read it."""
-        places = self.behind(z, lambda deed: deed == ("fence",)) if m in self.engines else [z.place]
+        places = self.find_behind(z, lambda deed: deed == ("fence",)) if m in self.engines else [z.place]
         return any(self.is_told(z.where, place, choose) for place in places)
 
     @cached_property
