@@ -10,11 +10,12 @@ from dataclasses import replace
 
 from prism.lang import tree
 from prism.lang.barriers import flow, overlap
+from prism.lang.facts import destinations
 from prism.lang.facts.disjoint import is_proved
 from prism.lang.facts.questions import Question
-from prism.lang.facts.touches import GROUPED, Pending
+from prism.lang.facts.touches import GROUPED, Pending, Touch
 from prism.lang.skeleton.frames import Frame, Loop, Made
-from prism.lang.types.perspective import BLOCK, THREAD, WARP, Level, Perspective
+from prism.lang.types.perspective import BLOCK, GRID, THREAD, WARP, Level, Perspective
 
 ORIGINS = ("proved", "assumed", "believed", "runs")
 """How a premise is known, from the strongest on: by the prover (`inferred` without an argument); as the program says, which
@@ -56,8 +57,11 @@ def premise(one: Made, two: Made, loop: Loop | None) -> tuple[Perspective | None
         since = 0 if left.touch.how in GROUPED else None
         earlier = Pending(left.touch, count, aged=aged, loop=here is not None, since=since)
         clash = flow.find_clash(frame.objects, earlier, right.touch)
-        if clash is not None and clash.copies and (here is not None or one is not two):
+        if clash is not None and clash.copies and since is not None and (here is not None or one is not two):
             clash = replace(clash, relation=flow.relate_after(clash, earlier, right.touch) or clash.relation)
+        if clash is not None and clash.copies and isinstance(right.touch.root.type, tree.TensorMap):
+            unproved = _between_blocks(frame, left.touch, right.touch)
+            worst, why = max(worst, UNPROVED[unproved]), destinations.BLOCKED if unproved else why
         worst = max([worst, *(_parting(frame, step.view) for step in (*left.touch.steps, *right.touch.steps))])
         if clash is None or (clash.relation.unit is None and flow.is_block_scoped(left.touch.kind, right.touch.kind)):
             # Of atomic accesses of blocks, nothing is said where they are one block's.
@@ -77,6 +81,17 @@ def premise(one: Made, two: Made, loop: Loop | None) -> tuple[Perspective | None
     if worst == UNPROVED["trip"] and found is None and why == flow.TRIPS_APART:
         why = IF_PARTS_ARE
     return found, ORIGINS[worst], why
+
+
+def _between_blocks(frame: Frame, one: Touch, two: Touch) -> str:
+    """Return what kind of thing is not proved of the tiles that several blocks store: "" where they are apart.
+
+    The other rules are of stores of one block.
+    """
+    free = frozenset[tree.Symbol]().union(*frame.known.renewed.values())
+    if is_proved(frame.known, one.lands, two.lands, Question(GRID, BLOCK, None, free)):
+        return ""
+    return "store" if destinations.is_declared_distinct(one, two) else "asynchronous"
 
 
 def _parting(frame: Frame, view: tree.Symbol) -> int:
