@@ -135,6 +135,29 @@ class DrawnRing(Drawn):
                     found[at] = f"(loop {self.loops} {self.unit()} {found[at]})"
         return f"(seq {' '.join(found)})"
 
+    def registers(self, depth: int) -> str:
+        """Return what threads do with their fragments, in whatever order."""
+        kind = self.draw.random()
+        if depth == 0 or kind < 0.4:
+            deeds = (
+                "own read 0",
+                "own write 0",
+                "order",
+                "settle wgmma 0",
+                "settle wgmma 1",
+                "own read 1",
+                "lend read 0",
+            )
+            return f"({self.draw.choice(deeds)})"
+        if kind < 0.7:
+            return f"(seq {' '.join(self.registers(depth - 1) for _ in range(self.draw.randint(1, 4)))})"
+        if kind < 0.8:
+            return f"(if {self.unit()} {self.registers(depth - 1)} {self.registers(depth - 1)})"
+        self.loops += 1
+        if kind < 0.9:
+            return f"(loop {200 + self.loops} {self.unit()} {self.registers(depth - 1)})"
+        return f"(only 0 0 {self.draw.choice((32, 64, 96))} {self.registers(depth - 1)})"
+
     def text(self) -> str:
         """Return the certificate."""
         draw, threads = self.draw, self.threads
@@ -169,6 +192,8 @@ class DrawnRing(Drawn):
         behind = f"(only 0 0 {users} {self.faulty(left, rate)})" if left else ""
         if engine == "wgmma" and draw.random() < 0.5:
             behind += f" (only 0 0 {users} {self.faulty(['(settle wgmma 0)', '(own read 0)', '(order)'], rate / 2)})"
+        if engine == "wgmma" and draw.random() < 0.5:
+            behind += f" {self.registers(3)}"
         whose = draw.choice(("block", "grid", "block", self.unit() if draw.random() < rate else "block"))
         lines = ["(certificate 1)", '(kernel "by chance")', f"(threads {threads})", "(space 0 block)", "(space 1 grid)"]
         lines += ['(object 0 0 0 128 "r")', '(object 1 1 0 1 "x")', '(object 2 0 128 256 "s")']
