@@ -91,6 +91,17 @@ ONE_TIME = (
     "(later 1)",
     "(copy 0 2)",
     "(load 1 64 64 2 0)",
+    "(group wgmma 1)",
+    "(group bulk 1)",
+    "(group out 3)",
+    "(settle wgmma 0)",
+    "(settle wgmma 1)",
+    "(settle bulk 0)",
+    "(drain 0)",
+    "(own read 0)",
+    "(own write 0)",
+    "(lend write 0)",
+    "(order)",
 )
 
 
@@ -124,6 +135,29 @@ class DrawnRing(Drawn):
                     found[at] = f"(loop {self.loops} {self.unit()} {found[at]})"
         return f"(seq {' '.join(found)})"
 
+    def registers(self, depth: int) -> str:
+        """Return what threads do with their fragments, in whatever order."""
+        kind = self.draw.random()
+        if depth == 0 or kind < 0.4:
+            deeds = (
+                "own read 0",
+                "own write 0",
+                "order",
+                "settle wgmma 0",
+                "settle wgmma 1",
+                "own read 1",
+                "lend read 0",
+            )
+            return f"({self.draw.choice(deeds)})"
+        if kind < 0.7:
+            return f"(seq {' '.join(self.registers(depth - 1) for _ in range(self.draw.randint(1, 4)))})"
+        if kind < 0.8:
+            return f"(if {self.unit()} {self.registers(depth - 1)} {self.registers(depth - 1)})"
+        self.loops += 1
+        if kind < 0.9:
+            return f"(loop {200 + self.loops} {self.unit()} {self.registers(depth - 1)})"
+        return f"(only 0 0 {self.draw.choice((32, 64, 96))} {self.registers(depth - 1)})"
+
     def text(self) -> str:
         """Return the certificate."""
         draw, threads = self.draw, self.threads
@@ -134,10 +168,19 @@ class DrawnRing(Drawn):
             "copy": ["(wait 0)", draw.choice(("(copy 2 0)", "(loop 90 grid (copy 2 0))")), "(later 1)"],
             "store": ["(wait 0)", draw.choice(("(acc 0)", "(loop 90 (thread 1) (acc 0))")), "(tell 1)"],
         }[how]
-        fence = ["(fence)"] if how == "load" or draw.random() < 0.3 else []
-        warp = draw.random() < 0.6
+        engine = draw.choice(("", "", "bulk", "wgmma", "wgmma"))
+        late = draw.choice((0, 1, 1, 2)) if engine == "wgmma" else 0
+        pending = draw.randint(0, late) if draw.random() >= rate / 2 else draw.randint(0, 2)
+        fence = ["(fence)"] if (how == "load" and not engine) or draw.random() < 0.3 else []
+        if engine and how == "store":
+            fill.insert(2, "(fence)")
+        warp = draw.random() < (0.9 if late else 0.6)
         last = ["(bar (thread 32) warp)", "(only 32 0 1 (tell 0))"] if warp else ["(tell 0)"]
         use = ["(wait 1)", draw.choice(("(acc 1)", "(loop 91 (thread 1) (seq (acc 1) (acc 1)))")), *fence, *last]
+        if engine:
+            group = draw.choice((f"(group {engine} 1)", f"(loop 91 grid (group {engine} 1))"))
+            sums = ["(order)", "(lend write 0)"] if engine == "wgmma" and draw.random() < 0.5 else []
+            use = ["(wait 1)", *sums, group, f"(settle {engine} {pending})", *fence, *last]
         first, end = (threads - 32, threads - 31) if alone else (threads - 32, threads)
         users = draw.choice((32, threads - 32))
         fills = 2 if how == "load" else end - first
@@ -145,13 +188,20 @@ class DrawnRing(Drawn):
         needs = tuple(n + draw.choice((0, 0, 0, 0, -1, 1)) * (draw.random() < rate) for n in needs)
         turn = [f"(only 0 {first} {end} {self.faulty(fill, rate)})", f"(only 0 0 {users} {self.faulty(use, rate)})"]
         round_ = f"(round {int(draw.random() < rate / 4)} {self.faulty(turn, rate / 2)})"
+        left = ["(settle wgmma 0)", "(bar (thread 32) warp)", "(only 32 0 1 (drain 0))"] if late else []
+        behind = f"(only 0 0 {users} {self.faulty(left, rate)})" if left else ""
+        if engine == "wgmma" and draw.random() < 0.5:
+            behind += f" (only 0 0 {users} {self.faulty(['(settle wgmma 0)', '(own read 0)', '(order)'], rate / 2)})"
+        if engine == "wgmma" and draw.random() < 0.5:
+            behind += f" {self.registers(3)}"
         whose = draw.choice(("block", "grid", "block", self.unit() if draw.random() < rate else "block"))
         lines = ["(certificate 1)", '(kernel "by chance")', f"(threads {threads})", "(space 0 block)", "(space 1 grid)"]
         lines += ['(object 0 0 0 128 "r")', '(object 1 1 0 1 "x")', '(object 2 0 128 256 "s")']
-        copies = (draw.choice((1, 2, 3)), draw.choice((1, 2, 3)))
+        most = (late + 1, late + 2) if late and draw.random() >= rate / 2 else (1, 2, 3)
+        copies = (draw.choice(most), draw.choice((1, 2, 3)))
         copies = copies if draw.random() < rate / 4 else copies[:1] * 2
         lines += [
-            f'(mbarrier 0 0 {copies[0]} free {needs[0]} "b")',
+            f'(mbarrier 0 0 {copies[0]} {f"(free {late})" if late else "free"} {needs[0]} "b")',
             f'(mbarrier 1 0 {copies[1]} filled {needs[1]} "b")',
         ]
         lines += [f"(ring 0 {int(draw.random() >= rate / 8)})"]
@@ -160,7 +210,8 @@ class DrawnRing(Drawn):
             lines.append('(fact 0 0 same (thread 1) proved "")')
         if draw.random() < 0.9:
             lines.append(f'(fact 0 0 90 {draw.choice(("never", "never", "(thread 1)"))} proved "")')
-        body = [f"(loop 80 {whose} {self.faulty([round_], rate / 2)})"]
+        inner = f"(loop 80 {whose} {self.faulty([round_], rate / 2)})"
+        body = [f"(loop 81 {whose} (seq {inner} {behind}))" if draw.random() < 0.5 else f"(seq {inner} {behind})"]
         extra = (
             [draw.choice((round_, "(acc 3)", "(acc 1)", "(bar block (named 0))"))] if draw.random() < rate / 2 else []
         )

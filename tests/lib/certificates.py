@@ -55,12 +55,13 @@ def of_kernel(
     said = check_text(text)
     assert (said.status, said.rule) == (found.finding.status, found.finding.rule)
     if folder is not None:
+        folder.mkdir(parents=True, exist_ok=True)
         (folder / f"{name}-{reference.request[:12]}.cert").write_text(text, encoding="utf-8")
     answer = said.status
     if answer == ACCEPTED:
         answer += f", weakest fact: {next((o for o in WORST if found.origins.get(o)), 'none')}"
-    elif answer == NOT_COVERED:
-        answer += f": {said.reason}"
+    elif answer == NOT_COVERED or found.is_narrow:
+        answer = f"{NOT_COVERED}: {said.reason}"
     else:
         answer += f": {name}: {said.rule}: {said.reason}"
     rows = [("kernel", answer, built - begin, done - built)]

@@ -96,7 +96,7 @@ Proof.
   - apply IH in I; destruct I as (I & j & L & ->); split; auto; exists j; split; auto; lia.
 Qed.
 
-Ltac unlist := match goal with
+Ltac unlist := unfold waits_done in *; match goal with
   | J : In _ (listed _ _ _) |- _ => apply in_listed in J; destruct J as [J _]; apply in_map_iff in J; destruct J as (? & J & _)
   end.
 
@@ -112,6 +112,26 @@ Proof.
   exists None; apply before_prefix; constructor 2; constructor; constructor; lia.
 Qed.
 
+(* Arrivals of one thread for several rounds, at one place. *)
+Lemma in_tell b a p e q x : In (q, x) (tell_acts tr b a p e) <-> exists k, In k (told_rounds tr b a p e) /\ q = p ++ [Part 2; Part k] /\
+  x = arrive_ (Ring (fst a) b (k mod copies b)) (k / copies b).
+Proof.
+  unfold tell_acts; rewrite in_map_iff; split; [intros (k & E & I); inversion E; subst; eauto | intros (k & I & -> & ->); eauto].
+Qed.
+
+Lemma tell_sorted b a p e : isorted (tell_acts tr b a p e).
+Proof.
+  assert (F : forall f v i, isorted (map (fun k => (p ++ [Part 2; Part k], arrive_ (Ring (fst a) b (k mod copies b)) (k / copies b)))
+                        (filter f (seq i v)))).
+  { intros f v; induction v as [|v IH]; simpl; intro i; [constructor|]; destruct (f i); auto; constructor; [apply IH|].
+    rewrite Forall_forall; intros z I; apply in_map_iff in I; destruct I as (k & <- & I); apply filter_In in I; destruct I as [I _].
+    apply in_seq in I; exists None; simpl; apply before_prefix; constructor 2; constructor; constructor; lia. }
+  unfold tell_acts, told_rounds; destruct e as [|?|[d|d|c| |d l|l|d|gk l|gk gn|d|rf rw|rf rw|]]; try (repeat constructor; fail); [|apply F].
+  destruct (late b =? 0); [repeat constructor | apply F].
+Qed.
+
+Ltac untell := match goal with J : In _ (tell_acts _ _ _ _ _) |- _ => apply in_tell in J; destruct J as (? & ? & ? & J) end.
+
 Lemma three_sorted p x l y : isorted ((p ++ [Part 1], x) :: listed p 0 l ++ [(p ++ [Part 3], y)]).
 Proof.
   constructor; [apply isorted_app; split; [apply listed_sorted|split; [repeat constructor|]]|].
@@ -122,23 +142,25 @@ Proof.
 Qed.
 
 Lemma engine_sorted a z : isorted (engine_acts tr a z).
-Proof. destruct z as [p [x|u h|[b|b|c| |b l|l|b]]]; simpl; first [apply SSorted_nil | apply three_sorted]. Qed.
+Proof. destruct z as [p [x|u h|[b|b|c| |b l|l|b|gk l|gk gn|b|rf rw|rf rw|]]]; simpl; first [apply SSorted_nil | apply three_sorted]. Qed.
 
 Lemma thread_sorted a z : isorted (thread_acts B N tr a z).
 Proof.
-  destruct z as [p [x|u h|[b|b|c| |b l|l|b]]]; simpl; try (repeat constructor; fail).
+  destruct z as [p [x|u h|[b|b|c| |b l|l|b|gk l|gk gn|b|rf rw|rf rw|]]]; simpl; try (repeat constructor; fail); try apply tell_sorted;
+    try apply listed_sorted.
   destruct (back b); [destruct (phase_of tr b a p)|]; repeat constructor.
 Qed.
 
 Lemma thread_path a z q x : In (q, x) (thread_acts B N tr a z) -> exists r, q = fst z ++ r.
 Proof.
-  destruct z as [p [y|u h|[b|b|c| |b l|l|b]]]; simpl; try (destruct (back b)); try (destruct (phase_of tr b a p));
-    intro I; undo; eauto; exists []; rewrite app_nil_r; auto.
+  destruct z as [p [y|u h|[b|b|c| |b l|l|b|gk l|gk gn|b|rf rw|rf rw|]]]; simpl; try (destruct (back b)); try (destruct (phase_of tr b a p));
+    intro I; try untell; undo; subst; eauto; try (apply in_listed in I; destruct I as (_ & j & _ & ->); eauto);
+    exists []; rewrite app_nil_r; auto.
 Qed.
 
 Lemma engine_path a z q x : In (q, x) (engine_acts tr a z) -> exists r, q = fst z ++ r.
 Proof.
-  destruct z as [p [y|u h|[b|b|c| |b l|l|b]]]; simpl; intro I; undo; eauto;
+  destruct z as [p [y|u h|[b|b|c| |b l|l|b|gk l|gk gn|b|rf rw|rf rw|]]]; simpl; unfold waits_done; intro I; undo; eauto;
     match goal with J : In _ (listed _ _ _) |- _ => apply in_listed in J; destruct J as (_ & j & _ & ->) end; eauto.
 Qed.
 
@@ -166,29 +188,35 @@ Proof.
   - intros (e & I & J); exists (p, e); split; auto; simpl fst; destruct (path_dec p p); [auto | congruence].
 Qed.
 
-(* Who arrives for what a thread does at a position, and where. *)
-Definition arrival (a : thread) (p : path) (e : event) : agent * path :=
-  match e with EOp (Tell _) => (Thread a, p) | _ => (Engine a p, p ++ [Part 3]) end.
+(* Who arrives for a round by what a thread does at a position, and where. *)
+Definition arrival (a : thread) (p : path) (e : event) (k : nat) : agent * path :=
+  match e with EOp (Tell _) | EOp (Drain _) => (Thread a, p ++ [Part 2; Part k]) | _ => (Engine a p, p ++ [Part 3]) end.
 
-Ltac waits J d a p := match type of J with context [back d] => destruct (back d); [destruct (phase_of tr d a p)|] | _ => idtac end.
+Ltac waits J d a p := match type of J with
+  | context [back d] => destruct (back d); [destruct (phase_of tr d a p)|]
+  | In _ (tell_acts _ _ _ _ _) => untell
+  | In _ (waits_done _ _ _) => unlist
+  | _ => idtac end.
 
 Lemma arrive_ring g q block b copy n : In g agents ->
   In (q, arrive_ (Ring block b copy) n) (acts g) <->
-  exists a p e, is_thread a /\ In (p, e) (tr a) /\ tells e = Some b /\ (g, q) = arrival a p e /\
-    block = fst a /\ copy = round_of tr b a p mod copies b /\ n = round_of tr b a p / copies b.
+  exists a p e k, is_thread a /\ In (p, e) (tr a) /\ arrives e = Some b /\ In k (told_rounds tr b a p e) /\ (g, q) = arrival a p e k /\
+    block = fst a /\ copy = k mod copies b /\ n = k / copies b.
 Proof.
   intro Ig; pose proof (agent_thread g Ig) as T; split.
   - destruct g as [a|a p]; rewrite ?in_thread, ?in_engine.
-    + intros (p & e & I & J); exists a, p, e; destruct e as [x|u h|[d|d|c| |d l|l|d]]; simpl in J; waits J d a p; undo; try discriminate; acted; simpl; conjs; auto.
-    + intros (e & I & J); exists a, p, e; destruct e as [x|u h|[d|d|c| |d l|l|d]]; simpl in J; undo; try discriminate;
+    + intros (p & e & I & J); destruct e as [x|u h|[d|d|c| |d l|l|d|gk l|gk gn|d|rf rw|rf rw|]]; simpl in J; waits J d a p; undo; try discriminate; subst;
+        acted; (exists a, p); eexists; exists x; simpl; conjs; eauto; reflexivity.
+    + intros (e & I & J); exists a, p, e, (round_of tr b a p); destruct e as [x|u h|[d|d|c| |d l|l|d|gk l|gk gn|d|rf rw|rf rw|]]; simpl in J; undo; try discriminate;
         try (unlist; discriminate);
         acted; simpl; conjs; auto.
-  - intros (a & p & e & Ta & I & Te & E & -> & -> & ->).
-    destruct e as [x|u h|[d|d|c| |d l|l|d]]; simpl in Te; try discriminate; inversion Te; subst; simpl in E; inversion E; subst;
+  - intros (a & p & e & k & Ta & I & Te & K & E & -> & -> & ->).
+    destruct e as [x|u h|[d|d|c| |d l|l|d|gk l|gk gn|d|rf rw|rf rw|]]; simpl in Te; try discriminate; inversion Te; subst; simpl in E; inversion E; subst;
       rewrite ?in_thread, ?in_engine.
-    + exists p, (EOp (Tell b)); split; auto; left; auto.
-    + exists (EOp (Load b l)); split; auto; simpl; right; apply in_or_app; right; left; auto.
-    + exists (EOp (Later b)); split; auto; simpl; right; apply in_or_app; right; left; auto.
+    + exists p, (EOp (Tell b)); split; auto; apply in_tell; eauto.
+    + destruct K as [<-|[]]; exists (EOp (Load b l)); split; auto; simpl; right; apply in_or_app; right; left; auto.
+    + destruct K as [<-|[]]; exists (EOp (Later b)); split; auto; simpl; right; apply in_or_app; right; left; auto.
+    + exists p, (EOp (Drain b)); split; auto; apply in_tell; eauto.
 Qed.
 
 Lemma await_ring g q block b copy n : In g agents -> In (q, await_ (Ring block b copy) n) (acts g) ->
@@ -196,11 +224,11 @@ Lemma await_ring g q block b copy n : In g agents -> In (q, await_ (Ring block b
     copy = round_of tr b a q mod copies b /\ round_of tr b a q / copies b = if back b then S n else n.
 Proof.
   intro Ig; pose proof (agent_thread g Ig) as T; destruct g as [a|a p]; rewrite ?in_thread, ?in_engine.
-  - intros (p & e & I & J); exists a; destruct e as [x|u h|[d|d|c| |d l|l|d]]; simpl in J; undo; try discriminate.
+  - intros (p & e & I & J); exists a; destruct e as [x|u h|[d|d|c| |d l|l|d|gk l|gk gn|d|rf rw|rf rw|]]; simpl in J; try untell; try unlist; undo; try discriminate.
     destruct (back d) eqn:Bd; [destruct (phase_of tr d a p) eqn:Ph|]; undo; try discriminate;
       acted;
       rewrite Bd; conjs; auto.
-  - intros (e & I & J); exfalso; destruct e as [x|u h|[d|d|c| |d l|l|d]]; simpl in J; undo; try discriminate;
+  - intros (e & I & J); exfalso; destruct e as [x|u h|[d|d|c| |d l|l|d|gk l|gk gn|d|rf rw|rf rw|]]; simpl in J; undo; try discriminate;
       unlist; discriminate.
 Qed.
 
@@ -216,9 +244,9 @@ Lemma arrive_issued g q a p n : In (q, arrive_ (Issued a p) n) (acts g) ->
   g = Thread a /\ q = p ++ [Part 0] /\ n = 0 /\ exists e, In (p, e) (tr a) /\ is_issued e = true.
 Proof.
   destruct g as [b|b r]; rewrite ?in_thread, ?in_engine.
-  - intros (s & e & I & J); destruct e as [x|u h|[d|d|c| |d l|l|d]]; simpl in J; waits J d b s; undo;
+  - intros (s & e & I & J); destruct e as [x|u h|[d|d|c| |d l|l|d|gk l|gk gn|d|rf rw|rf rw|]]; simpl in J; waits J d b s; undo;
       try discriminate; acted; conjs; eauto.
-  - intros (e & I & J); exfalso; destruct e as [x|u h|[d|d|c| |d l|l|d]]; simpl in J; undo; try discriminate;
+  - intros (e & I & J); exfalso; destruct e as [x|u h|[d|d|c| |d l|l|d|gk l|gk gn|d|rf rw|rf rw|]]; simpl in J; undo; try discriminate;
       unlist; discriminate.
 Qed.
 
@@ -226,43 +254,65 @@ Lemma await_issued g q a p n : In (q, await_ (Issued a p) n) (acts g) ->
   g = Engine a p /\ n = 0 /\ q = p ++ [Part 1] /\ exists e, In (p, e) (tr a) /\ is_issued e = true.
 Proof.
   destruct g as [b|b r]; rewrite ?in_thread, ?in_engine.
-  - intros (s & e & I & J); exfalso; destruct e as [x|u h|[d|d|c| |d l|l|d]]; simpl in J; waits J d b s; undo;
+  - intros (s & e & I & J); exfalso; destruct e as [x|u h|[d|d|c| |d l|l|d|gk l|gk gn|d|rf rw|rf rw|]]; simpl in J; waits J d b s; undo;
       discriminate.
-  - intros (e & I & J); destruct e as [x|u h|[d|d|c| |d l|l|d]]; simpl in J; undo; try discriminate;
+  - intros (e & I & J); destruct e as [x|u h|[d|d|c| |d l|l|d|gk l|gk gn|d|rf rw|rf rw|]]; simpl in J; undo; try discriminate;
       try (unlist; discriminate);
       acted; conjs; eauto.
 Qed.
+
+(* What says that it is done, and is waited for. *)
+Definition says (e : event) : bool := match e with EOp (Copy _) | EOp (Group _ _) => true | _ => false end.
 
 Lemma arrive_done g q a p n : In (q, arrive_ (Done a p) n) (acts g) ->
-  g = Engine a p /\ n = 0 /\ q = p ++ [Part 3] /\ exists l, In (p, EOp (Copy l)) (tr a).
+  g = Engine a p /\ n = 0 /\ q = p ++ [Part 3] /\ exists e, In (p, e) (tr a) /\ says e = true.
 Proof.
   destruct g as [b|b r]; rewrite ?in_thread, ?in_engine.
-  - intros (s & e & I & J); exfalso; destruct e as [x|u h|[d|d|c| |d l|l|d]]; simpl in J; waits J d b s; undo;
+  - intros (s & e & I & J); exfalso; destruct e as [x|u h|[d|d|c| |d l|l|d|gk l|gk gn|d|rf rw|rf rw|]]; simpl in J; waits J d b s; undo;
       discriminate.
-  - intros (e & I & J); destruct e as [x|u h|[d|d|c| |d l|l|d]]; simpl in J; undo; try discriminate;
+  - intros (e & I & J); destruct e as [x|u h|[d|d|c| |d l|l|d|gk l|gk gn|d|rf rw|rf rw|]]; simpl in J; undo; try discriminate;
       try (unlist; discriminate);
       acted; conjs; eauto.
 Qed.
 
-Lemma in_copies a p q : In q (copies_before tr a p) <-> precedes q p /\ exists l, In (q, EOp (Copy l)) (tr a).
+Lemma in_since f a p q : In q (since tr f a p) <-> precedes q p /\ exists e, In (q, e) (tr a) /\ f e = true.
 Proof.
-  unfold copies_before; rewrite filter_In, in_map_iff; split.
+  unfold since; rewrite filter_In, in_map_iff; split.
   - intros [([q' e] & E & I) P]; simpl in E; subst q'; apply filter_In in I; destruct I as [I J].
-    destruct (precedes_dec q p); [split; auto | discriminate]; destruct e as [x|u h|[d|d|c| |d l|l|d]]; simpl in J; try discriminate; eauto.
-  - intros [P [l I]]; split; [exists (q, EOp (Copy l)); split; auto; apply filter_In; auto | destruct (precedes_dec q p); tauto].
+    destruct (precedes_dec q p); [split; eauto | discriminate].
+  - intros [P (e & I & J)]; split; [exists (q, e); split; auto; apply filter_In; auto | destruct (precedes_dec q p); tauto].
 Qed.
 
+(* What an engine or a thread waits for that is done was issued before. *)
 Lemma await_done g q a r n : In (q, await_ (Done a r) n) (acts g) ->
-  n = 0 /\ exists p b j, g = Engine a p /\ q = p ++ [Part 2; Part j] /\ In (p, EOp (Later b)) (tr a) /\ precedes r p /\
-    exists l, In (r, EOp (Copy l)) (tr a).
+  n = 0 /\ exists p, (g = Engine a p \/ g = Thread a) /\ (exists t, q = p ++ t) /\ precedes r p /\ exists e, In (r, e) (tr a) /\ says e = true.
 Proof.
   destruct g as [b|b s]; rewrite ?in_thread, ?in_engine.
-  - intros (s & e & I & J); exfalso; destruct e as [x|u h|[d|d|c| |d l|l|d]]; simpl in J; waits J d b s; undo;
-      discriminate.
-  - intros (e & I & J); destruct e as [x|u h|[d|d|c| |d l|l|d]]; simpl in J; undo; try discriminate;
+  - intros (s & e & I & J); destruct e as [x|u h|[d|d|c| |d l|l|d|gk l|gk gn|d|rf rw|rf rw|]]; simpl in J; try (waits J d b s; undo; discriminate).
+    apply in_listed in J; destruct J as (J & j & _ & ->); apply in_map_iff in J; destruct J as (y & J & K); acted; split; auto.
+    apply filter_In in K; destruct K as [K _]; apply in_since in K; destruct K as (P & e & K & E); exists s; split; auto; split; eauto; split; auto.
+    exists e; split; auto; destruct e as [|?|[]]; try discriminate; auto.
+  - intros (e & I & J); destruct e as [x|u h|[d|d|c| |d l|l|d|gk l|gk gn|d|rf rw|rf rw|]]; simpl in J; unfold waits_done in J; undo; try discriminate;
       match goal with J : In _ (listed _ _ _) |- _ => apply in_listed in J; destruct J as (J & j & _ & ->); apply in_map_iff in J;
         destruct J as (y & J & K) end; try discriminate; acted.
-    split; auto; apply in_copies in K; destruct K as [P [l K]]; exists s, d, j; conjs; eauto.
+    split; auto; apply in_since in K; destruct K as (P & e & K & E); exists s; split; auto; split; eauto; split; auto.
+    exists e; split; auto; destruct e as [|?|[]]; try discriminate; auto.
+Qed.
+
+(* An engine's accesses come before it says that it is done. *)
+Lemma done_act a r e : In (r, e) (tr a) -> says e = true -> In (r ++ [Part 3], arrive_ (Done a r) 0) (acts (Engine a r)).
+Proof.
+  intros I S; apply in_engine; exists e; split; auto; destruct e as [x|u h|[d|d|c| |d l|l|d|gk l|gk gn|d|rf rw|rf rw|]]; try discriminate;
+    right; apply in_or_app; right; left; auto.
+Qed.
+
+(* A thread waits at p for a group that so many newer ones follow. *)
+Lemma settle_act a p r k n : In (p, EOp (Settle k n)) (tr a) -> In r (settled_at tr a k n p) ->
+  exists i, In (p ++ [Part 2; Part i], await_ (Done a r) 0) (acts (Thread a)).
+Proof.
+  intros I R; destruct (listed_in p (map (fun q => await_ (Done a q) 0) (settled_at tr a k n p)) 0 (await_ (Done a r) 0)) as [q Lq].
+  { apply in_map_iff; eauto. }
+  pose proof Lq as L; apply in_listed in L; destruct L as (_ & i & _ & ->); exists i; apply in_thread; exists p, (EOp (Settle k n)); auto.
 Qed.
 
 (* What a thread did before it issues comes before what is issued for it. *)
@@ -272,7 +322,7 @@ Lemma issued_acts a p e : In (p, e) (tr a) -> is_issued e = true ->
   In (p ++ [Part 0], arrive_ (Issued a p) 0) (acts (Thread a)) /\ In (p ++ [Part 1], await_ (Issued a p) 0) (acts (Engine a p)).
 Proof.
   intros I J; rewrite in_thread, in_engine; split; [exists p, e | exists e]; split; auto;
-    destruct e as [x|u h|[d|d|c| |d l|l|d]]; simpl in J |- *; try discriminate; left; auto.
+    destruct e as [x|u h|[d|d|c| |d l|l|d|gk l|gk gn|d|rf rw|rf rw|]]; simpl in J |- *; try discriminate; left; auto.
 Qed.
 
 Lemma to_engine a p e q f r : is_thread a -> In (p, e) (tr a) -> is_issued e = true -> In (q, f) (acts (Thread a)) -> precedes q p ->
@@ -286,18 +336,31 @@ Proof.
   destruct r as [r x]; eapply ord_own; eauto.
 Qed.
 
-Lemma issue a p e b q f : is_thread a -> In (p, e) (tr a) -> tells e = Some b -> In (q, f) (acts (Thread a)) -> precedes q p ->
-  ord (Thread a) q (fst (arrival a p e)) (snd (arrival a p e)).
+Lemma issues_from a p e b k : is_thread a -> In (p, e) (tr a) -> arrives e = Some b -> In k (told_rounds tr b a p e) ->
+  exists t f, In (p ++ t, f) (acts (Thread a)) /\
+    (arrival a p e k = (Thread a, p ++ t) \/ ord (Thread a) (p ++ t) (fst (arrival a p e k)) (snd (arrival a p e k))).
 Proof.
-  intros T I Te Q P; assert (Ta : In (Thread a) agents) by (apply thread_agent; auto).
-  destruct e as [x|u h|[d|d|c| |d l|l|d]]; simpl in Te |- *; try discriminate; inversion Te; subst.
-  - eapply ord_own; eauto; apply in_thread; exists p, (EOp (Tell b)); split; auto; left; reflexivity.
-  - apply (to_engine a p (EOp (Load b l)) q f (p ++ [Part 3], arrive_ (ring_of tr b a p) (phase_of tr b a p))); auto.
-    + apply in_engine; exists (EOp (Load b l)); split; auto; right; apply in_or_app; right; left; auto.
-    + simpl; apply parts_precede; lia.
-  - apply (to_engine a p (EOp (Later b)) q f (p ++ [Part 3], arrive_ (ring_of tr b a p) (phase_of tr b a p))); auto.
-    + apply in_engine; exists (EOp (Later b)); split; auto; right; apply in_or_app; right; left; auto.
-    + simpl; apply parts_precede; lia.
+  intros T I Te K; assert (Ta : In (Thread a) agents) by (apply thread_agent; auto).
+  assert (Eng : forall e, In (p, e) (tr a) -> is_issued e = true -> forall r x, In (r, x) (acts (Engine a p)) -> precedes (p ++ [Part 1]) r ->
+            exists t f, In (p ++ t, f) (acts (Thread a)) /\ ((Engine a p, r) = (Thread a, p ++ t) \/ ord (Thread a) (p ++ t) (Engine a p) r)).
+  { intros e' I' J r x R P; destruct (issued_acts a p e' I' J) as [X Y]; assert (Te' : In (Engine a p) agents) by (apply engine_agent; eauto).
+    do 2 eexists; split; [exact X|]; right; eapply ord_trans; [eapply ord_signal; [exact Ta | exact Te' | exact X | exact Y]|].
+    eapply ord_own; eauto. }
+  destruct e as [x|u h|[d|d|c| |d l|l|d|gk l|gk gn|d|rf rw|rf rw|]]; simpl in Te |- *; try discriminate; inversion Te; subst.
+  - do 2 eexists; split; [apply in_thread; exists p, (EOp (Tell b)); split; [auto | apply in_tell; eauto] | auto].
+  - apply (Eng _ I eq_refl _ (arrive_ (ring_of tr b a p) (phase_of tr b a p))); [|apply parts_precede; lia].
+    apply in_engine; exists (EOp (Load b l)); split; auto; right; apply in_or_app; right; left; auto.
+  - apply (Eng _ I eq_refl _ (arrive_ (ring_of tr b a p) (phase_of tr b a p))); [|apply parts_precede; lia].
+    apply in_engine; exists (EOp (Later b)); split; auto; right; apply in_or_app; right; left; auto.
+  - do 2 eexists; split; [apply in_thread; exists p, (EOp (Drain b)); split; [auto | apply in_tell; eauto] | auto].
+Qed.
+
+Lemma issue a p e b k q f : is_thread a -> In (p, e) (tr a) -> arrives e = Some b -> In k (told_rounds tr b a p e) ->
+  In (q, f) (acts (Thread a)) -> precedes q p -> ord (Thread a) q (fst (arrival a p e k)) (snd (arrival a p e k)).
+Proof.
+  intros T I Te K Q P; destruct (issues_from a p e b k T I Te K) as (t & g & X & Y).
+  assert (O : ord (Thread a) q (Thread a) (p ++ t)) by (eapply ord_own; eauto; [apply thread_agent; auto | apply precedes_app_l; auto]).
+  destruct Y as [->|Y]; [auto | eapply ord_trans; eauto].
 Qed.
 
 End Agents.

@@ -1,6 +1,6 @@
 (** What the theorems rest on: [check] wants the answer to each to be that it is closed under the global context. *)
 From Bundl Require Import Syntax Typing Step Safety Erase Units Pair Uniform Check Examples.
-From Bundl Require Skeleton Ordered Valid Valid_sound Signals Rings Phases Rings_sound Skeleton_examples Apart_sound.
+From Bundl Require Skeleton Ordered Valid Valid_sound Signals Rings Phases Rings_sound Registers Skeleton_examples Apart_sound.
 
 Print Assumptions step_safe.
 Print Assumptions progress.
@@ -33,6 +33,8 @@ Print Assumptions Skeleton_examples.hang_refused.
 Print Assumptions Skeleton_examples.hang_hangs.
 Print Assumptions Skeleton_examples.ring_valid.
 Print Assumptions Skeleton_examples.ring_refused.
+Print Assumptions Skeleton_examples.late_valid.
+Print Assumptions Registers.registers_waited.
 Print Assumptions Signals.progress.
 Print Assumptions Signals.run_bounded.
 Print Assumptions Signals.ordered.

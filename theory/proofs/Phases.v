@@ -22,9 +22,14 @@ Qed.
 Lemma not_empty (A : Type) (l : list A) : 0 < length l -> exists x, In x l.
 Proof. destruct l as [|x l]; simpl; [lia|]; intros _; exists x; auto. Qed.
 
-Ltac unlist := match goal with
+Ltac unlist := unfold waits_done in *; match goal with
   | J : In _ (listed _ _ _) |- _ => apply in_listed in J; destruct J as [J _]; apply in_map_iff in J; destruct J as (? & J & _)
   end.
+Ltac waits J d a p := match type of J with
+  | context [back d] => destruct (back d); [destruct (phase_of _ d a p)|]
+  | In _ (tell_acts _ _ _ _ _) => apply in_tell in J; destruct J as (? & ? & ? & J)
+  | In _ (waits_done _ _ _) => unlist
+  | _ => idtac end.
 
 Section Phases.
 
@@ -60,9 +65,9 @@ Lemma in_barrier g q k n : In (q, barrier_ k n) (acts g) <->
 Proof.
   split.
   - destruct g as [a|a p]; rewrite ?in_thread, ?in_engine.
-    + intros (p & e & I & J); destruct e as [x|u h|[d|d|c| |d l|l|d]]; simpl in J; try (destruct (back d); [destruct (phase_of tr d a p)|]);
+    + intros (p & e & I & J); destruct e as [x|u h|[d|d|c| |d l|l|d|gk l|gk gn|d|rf rw|rf rw|]]; simpl in J; waits J d a p;
         undo; try discriminate; eauto 8.
-    + intros (e & I & J); exfalso; destruct e as [x|u h|[d|d|c| |d l|l|d]]; simpl in J; undo; try discriminate; unlist; discriminate.
+    + intros (e & I & J); exfalso; destruct e as [x|u h|[d|d|c| |d l|l|d|gk l|gk gn|d|rf rw|rf rw|]]; simpl in J; undo; try discriminate; unlist; discriminate.
   - intros (a & u & h & -> & I & -> & ->); apply in_thread; exists q, (EBar u h); split; auto; left; reflexivity.
 Qed.
 
@@ -105,7 +110,7 @@ Qed.
 (* -- cycles ------------------------------------------------------------------------------------------------------------- *)
 
 Definition rounds_in (c : nat) (body : stmt) : Prop :=
-  bodies c s = [body] /\ outer N c s true = true /\ turns N (items body [Part 0] []) c = true /\ ring_rules N F c body = true.
+  bodies c s = [body] /\ outer N c s true = true /\ turns N (items body [Part 0] []) c s = true /\ ring_rules N F s c body = true.
 
 Lemma cycle_there e c : In e (events s) -> In c (cycles_of e) -> exists body, rounds_in c body.
 Proof.
@@ -117,24 +122,39 @@ Qed.
 
 Lemma op_there a p x b : In (p, EOp x) (tr a) -> on x = Some b -> exists body, rounds_in (cycle b) body.
 Proof.
-  intros I On; apply trace_events in I; apply (cycle_there _ (cycle b) I); unfold cycles_of; rewrite On; left; auto.
+  intros I On; apply trace_events in I; apply (cycle_there _ (cycle b) I); destruct x; simpl in On; inversion On; left; auto.
 Qed.
 
 Notation round c := (round o s c).
 Notation M body c := (barriers_of (items body [Part 0] []) c).
 
-(* What an arrival tells: its round. *)
+(* What an arrival tells: its round; where it stands there; or, if it comes late, that it is before the copy is used again. *)
 Lemma arrival_round h q block b copy n : In (h, q) (arrivals (Ring block b copy) n) ->
   exists body a k W, rounds_in (cycle b) body /\ is_thread a /\ round (cycle b) a k W /\ In b (M body (cycle b)) /\
-    block = fst a /\ copy = k mod copies b /\ n = k / copies b /\ exists z r, In z (items body [Part 0] []) /\ tells (deed_ z) = Some b /\ q = W ++ place z ++ r.
+    block = fst a /\ copy = k mod copies b /\ n = k / copies b /\
+    ((exists z r, In z (items body [Part 0] []) /\ tells (deed_ z) = Some b /\ q = W ++ place z ++ r) \/
+     (back b = true /\ forall i V t, round (cycle b) a i V -> k + copies b <= i -> precedes q (V ++ Part 0 :: t))).
 Proof.
-  intro I; apply in_ring_arrivals in I; destruct I as (a & p & e & T & I & Te & E & Bl & Co & Ph).
-  destruct (tells_on _ _ Te) as (x & -> & On); destruct (op_there a p x b I On) as [body R]; pose proof R as (Bo & Ou & Tu & _).
-  destruct (tell_steps (cycle b) (EOp x) b Te eq_refl) as [St En].
-  destruct (op_item N o s (cycle b) body Bo Ou a p _ I St En) as (k & W & z & Rk & Iz & -> & De & Sz).
-  exists body, a, k, W; unfold round_of in Co, Ph; rewrite (item_number N o s (cycle b) body Ou a k W z Rk Iz) in Co, Ph.
-  repeat (split; [auto|]); [eapply in_barriers; eauto|].
-  repeat (split; [auto|]); destruct (arrival_path _ _ _ _ _ E) as [r ->]; exists z, r; split; auto; split; [congruence | rewrite <- app_assoc; auto].
+  intro I; apply in_ring_arrivals in I; destruct I as (a & p & e & k & T & H & E & Bl & Co & Ph); pose proof H as (I & Ar & _).
+  assert (X : exists body, rounds_in (cycle b) body /\ In b (M body (cycle b))).
+  { destruct (arrives_cases e b Ar) as [Te| ->].
+    - destruct (tells_on _ _ Te) as (x & -> & On); destruct (op_there a p x b I On) as [body R]; pose proof R as (Bo & Ou & Tu & _).
+      destruct (tell_steps (cycle b) (EOp x) b Te eq_refl) as [St En].
+      destruct (op_item N o s (cycle b) body Bo Ou a p _ I St En) as (k' & W & z & Rk & Iz & -> & De & Sz); exists body; split; auto.
+      eapply in_barriers; eauto.
+    - apply trace_events in I; destruct (cycle_there _ (cycle b) I (or_introl eq_refl)) as [body R]; exists body; split; auto.
+      pose proof R as (Bo & Ou & Tu & _); destruct (rules N s (cycle b) body Tu) as (_ & _ & _ & _ & _ & Kn & _); specialize (Kn _ I).
+      unfold known in Kn; rewrite Nat.eqb_refl in Kn; simpl in Kn; apply existsb_exists in Kn; destruct Kn as (d & Id & Ed).
+      apply mbarrier_eq in Ed; subst; auto. }
+  destruct X as (body & R & Ib); pose proof R as (Bo & Ou & Tu & _); exists body, a, k.
+  destruct (told_where B N o s (cycle b) body Bo Ou Tu a k b p e Ib T H) as (j & W & Ij & Te & Sa & Rk & Cs); exists W.
+  repeat (split; [solve [auto]|]); destruct (arrival_path _ _ _ _ _ _ E) as [r ->]; destruct Cs as [(L & -> & ->)|[(L & V & Rv & -> & ->)|(L & -> & P & Rp)]].
+  - left; exists j, r; rewrite <- app_assoc; auto.
+  - destruct (late_rules N o s (cycle b) body Tu b Ib L) as (_ & _ & _ & Bk & Lc & _); right; split; auto; intros i Vi t Ri Le.
+    rewrite <- app_assoc; apply precedes_app; eapply (rising_nth _ (visits_rising o (cycle b) s [] a)); [exact Rv | exact Ri | lia].
+  - destruct (late_rules N o s (cycle b) body Tu b Ib L) as (_ & _ & _ & Bk & Lc & Dr & _); right; split; auto; intros i Vi t Ri Le.
+    apply precedes_app_r; destruct (drain_out N o s (cycle b) Ou b a p i Vi eq_refl Dr I Ri) as [X|X]; auto; exfalso.
+    pose proof (behind_round N o s (cycle b) Ou a i Vi p Ri X); lia.
 Qed.
 
 Lemma wait_round h q block b copy n : In h agents -> In (q, await_ (Ring block b copy) n) (acts h) ->
@@ -151,14 +171,14 @@ Proof.
 Qed.
 
 Lemma positive c body b : rounds_in c body -> In b (M body c) -> 0 < copies b.
-Proof. intros (_ & _ & Tu & _) I; destruct (rules N c body Tu) as (_ & _ & Cp & _); destruct (Cp b b I I); auto. Qed.
+Proof. intros (_ & _ & Tu & _) I; destruct (rules N s c body Tu) as (_ & _ & Cp & _); destruct (Cp b b I I); auto. Qed.
 
 Lemma same_copies c body b d : rounds_in c body -> In b (M body c) -> In d (M body c) -> copies b = copies d.
-Proof. intros (_ & _ & Tu & _) I J; destruct (rules N c body Tu) as (_ & _ & Cp & _); destruct (Cp b d I J); auto. Qed.
+Proof. intros (_ & _ & Tu & _) I J; destruct (rules N s c body Tu) as (_ & _ & Cp & _); destruct (Cp b d I J); auto. Qed.
 
 Lemma exists_back c body : rounds_in c body -> (exists f, In f (M body c) /\ back f = false) /\ (exists r, In r (M body c) /\ back r = true).
 Proof.
-  intros (_ & _ & Tu & _); destruct (rules N c body Tu) as (Eb & Ef & _); apply existsb_exists in Eb; apply existsb_exists in Ef.
+  intros (_ & _ & Tu & _); destruct (rules N s c body Tu) as (Eb & Ef & _); apply existsb_exists in Eb; apply existsb_exists in Ef.
   destruct Eb as (r & Ir & Br), Ef as (f & If & Bf); apply negb_true_iff in Bf; split; [exists f | exists r]; auto.
 Qed.
 
@@ -231,11 +251,11 @@ Proof.
   - apply (await_issued B N tr) in I; destruct I as (-> & -> & -> & e & I & J).
     apply (single _ _ (Thread a, r ++ [Part 0])); [apply each_once | apply issued_one|].
     apply engine_agent in Ih; apply are_arrivals; split; [apply thread_agent; tauto | apply (issued_acts B N tr a r e I J)].
-  - apply (await_done B N tr) in I; destruct I as (-> & q & b & j & -> & -> & I & P & l & J).
+  - apply (await_done B N tr) in I; destruct I as (-> & q & G & _ & P & e & J & S).
     apply (single _ _ (Engine a r, r ++ [Part 3])); [apply each_once | apply done_one|].
-    apply engine_agent in Ih; apply are_arrivals; split.
-    + apply engine_agent; split; [tauto|]; exists (EOp (Copy l)); auto.
-    + apply in_engine; exists (EOp (Copy l)); split; auto; right; apply in_or_app; right; left; auto.
+    assert (T : is_thread a) by (apply (agent_thread B N tr) in Ih; destruct G as [->| ->]; auto).
+    apply are_arrivals; split; [|eapply done_act; eauto].
+    apply engine_agent; split; auto; exists e; split; auto; destruct e as [|?|[]]; try discriminate; auto.
 Qed.
 
 Lemma at_most g n : length (arrivals g n) <= size g.
@@ -267,20 +287,22 @@ Lemma arrives_first f g p q r n : In (f, p) (arrivals r n) -> In g agents -> In 
 Proof.
   intros I Ig J; destruct r as [block b copy|a r|a r].
   - destruct (wait_round g q block b copy n Ig J) as (body & a & k & W & i & R & -> & T & Rk & Ib & Ii & De & Sa & -> & -> & -> & Ph).
-    destruct (arrival_round f p _ b _ n I) as (body' & a' & k' & W' & R' & T' & Rk' & Ib' & Bl & Co & Ph' & z & t & Iz & Tz & ->).
+    destruct (arrival_round f p _ b _ n I) as (body' & a' & k' & W' & R' & T' & Rk' & Ib' & Bl & Co & Ph' & At).
     assert (body' = body) by (destruct R as [R _], R' as [R' _]; congruence); subst body'.
-    pose proof (positive _ _ _ R Ib) as Pos; pose proof R as (Bo & Ou & Tu & _).
-    assert (Rk2 : round (cycle b) a k' W') by (apply (round_same B N o s (cycle b) Ou a' a); auto).
+    pose proof (positive _ _ _ R Ib) as Pos; pose proof R as (Bo & Ou & Tu & _); destruct (item_first body i Ii) as [t Ei].
+    assert (Rk1 : round (cycle b) a' k W) by (apply (round_same B N o s (cycle b) Ou a a'); auto).
     destruct (back b) eqn:Bb.
     + assert (k = k' + copies b) by (apply round_unique; auto; congruence); subst k.
-      apply precedes_app; eapply (rising_nth _ (visits_rising o (cycle b) s [] a)); [exact Rk2 | exact Rk | lia].
-    + assert (k = k') by (apply (round_equal k k' (copies b)); congruence); subst k'.
+      destruct At as [(z & r & Iz & Tz & ->)|(_ & Be)]; [|rewrite Ei; eapply Be; eauto].
+      apply precedes_app; eapply (rising_nth _ (visits_rising o (cycle b) s [] a')); [exact Rk' | exact Rk1 | lia].
+    + destruct At as [(z & r & Iz & Tz & ->)|(X & _)]; [|congruence].
+      assert (k = k') by (apply (round_equal k k' (copies b)); congruence); subst k'.
       assert (W' = W) by (unfold Turns.round in *; congruence); subst W'.
-      destruct (rules N (cycle b) body Tu) as (_ & _ & _ & _ & _ & Wa); destruct (Wa i b Ii De eq_refl) as [_ Be].
+      destruct (rules N s (cycle b) body Tu) as (_ & _ & _ & _ & _ & _ & _ & Wa); destruct (Wa i b Ii De eq_refl) as [_ Be].
       specialize (Be Bb z Iz (tell_is b z Tz)); exists None; apply before_prefix; rewrite <- (app_nil_r (place i)).
       apply before_app, prec_sound; auto.
   - apply (await_issued B N tr) in J; destruct J as (-> & -> & -> & _); apply issued_one in I; inversion I; subst; apply parts_precede; lia.
-  - apply (await_done B N tr) in J; destruct J as (-> & p' & b & j & -> & -> & _ & P & _); apply done_one in I; inversion I; subst.
+  - apply (await_done B N tr) in J; destruct J as (-> & p' & _ & (t & ->) & P & _); apply done_one in I; inversion I; subst.
     apply precedes_app; auto.
 Qed.
 
@@ -317,8 +339,8 @@ Proof.
   assert (body' = body) by (destruct R as [R _], R' as [R' _]; congruence); subst body'.
   pose proof (positive _ _ _ R Ib) as Pos; pose proof R as (Bo & Ou & Tu & _).
   assert (Rk2 : round (cycle b) a k' W') by (apply (round_same B N o s (cycle b) Ou a' a); auto).
-  destruct (rules N (cycle b) body Tu) as (_ & _ & _ & _ & _ & Wa); destruct (Wa i b Ii De eq_refl) as [To _].
-  destruct (told_by B N o s (cycle b) body Bo Ou a k W (place i) (who_ i) _ (W ++ place i) (await_ (Ring (fst a) b (k mod copies b)) n)
+  destruct (rules N s (cycle b) body Tu) as (_ & _ & _ & _ & _ & _ & _ & Wa); destruct (Wa i b Ii De eq_refl) as [To _].
+  destruct (told_by B N o s (cycle b) body Bo Ou Tu a k W (place i) (who_ i) _ (W ++ place i) (await_ (Ring (fst a) b (k mod copies b)) n)
               T Rk Sa To) as (d & h' & q' & Ch & Id & A & Or).
   { intros d Cd; bools; auto. }
   { intros t Pt; exists None; apply before_prefix; auto. }

@@ -20,6 +20,9 @@ Definition barrier_ : key -> nat -> action access key signal := Barrier access k
 Definition arrive_ : signal -> nat -> action access key signal := Arrive access key signal.
 Definition await_ : signal -> nat -> action access key signal := Await access key signal.
 
+Lemma mbarrier_dec (b d : mbarrier) : {b = d} + {b <> d}.
+Proof. decide equality; try apply Nat.eq_dec; apply bool_dec. Defined.
+
 (* The number of a cycle's rounds that have ended before a position. *)
 Definition ends (c : nat) (e : event) : bool := match e with EOp (Advance d) => d =? c | _ => false end.
 Definition rounds (c : nat) (t : list (path * event)) (p : path) : nat :=
@@ -34,6 +37,39 @@ Definition round_of (b : mbarrier) (a : thread) (p : path) : nat := rounds (cycl
 Definition ring_of (b : mbarrier) (a : thread) (p : path) : signal := Ring (fst a) b (round_of b a p mod copies b).
 Definition phase_of (b : mbarrier) (a : thread) (p : path) : nat := round_of b a p / copies b.
 
+(* Positions before p of what is chosen. *)
+Definition since (choose : event -> bool) (a : thread) (p : path) : list path :=
+  filter (fun q => if precedes_dec q p then true else false) (map fst (filter (fun z => choose (snd z)) (tr a))).
+
+(* How many rounds had ended when a thread last arrived for all that were left. *)
+Definition is_drain (b : mbarrier) (e : event) : bool :=
+  match e with EOp (Drain d) => if mbarrier_dec b d then true else false | _ => false end.
+Definition drained_to (b : mbarrier) (a : thread) (p : path) : nat :=
+  fold_right Nat.max 0 (map (rounds (cycle b) (tr a)) (since (is_drain b) a p)).
+
+(* For which rounds a thread arrives at p. *)
+Definition told_rounds (b : mbarrier) (a : thread) (p : path) (e : event) : list nat :=
+  let v := round_of b a p in
+  match e with
+  | EOp (Tell _) => if late b =? 0 then [v] else filter (fun k => (k + late b =? v) && (drained_to b a p <=? k)) (seq 0 v)
+  | EOp (Drain _) => filter (fun k => (v <=? k + late b) && (drained_to b a p <=? k)) (seq 0 v)
+  | _ => [v]
+  end.
+Definition tell_acts (b : mbarrier) (a : thread) (p : path) (e : event) : list act :=
+  map (fun k => (p ++ [Part 2; Part k], arrive_ (Ring (fst a) b (k mod copies b)) (k / copies b))) (told_rounds b a p e).
+
+(* Groups of a kind before p: those that at least n newer ones follow are waited for. *)
+Definition is_group (k : nat) (e : event) : bool := match e with EOp (Group j _) => j =? k | _ => false end.
+Definition settled_at (a : thread) (k n : nat) (p : path) : list path :=
+  let l := since (is_group k) a p in
+  filter (fun q => n <=? length (filter (fun r => if precedes_dec q r then true else false) l)) l.
+
+(* What stands at p, part 2, one after the other. *)
+Fixpoint listed (p : path) (i : nat) (l : list (action access key signal)) : list act :=
+  match l with [] => [] | x :: l => (p ++ [Part 2; Part i], x) :: listed p (S i) l end.
+
+Definition waits_done (a : thread) (p : path) (l : list path) : list act := listed p 0 (map (fun q => await_ (Done a q) 0) l).
+
 Definition thread_acts (a : thread) (z : path * event) : list act :=
   let (p, e) := z in
   match e with
@@ -42,18 +78,14 @@ Definition thread_acts (a : thread) (z : path * event) : list act :=
   | EOp (Wait b) =>
       if back b then match phase_of b a p with 0 => [] | S m => [(p, await_ (ring_of b a p) m)] end
       else [(p, await_ (ring_of b a p) (phase_of b a p))]
-  | EOp (Tell b) => [(p, arrive_ (ring_of b a p) (phase_of b a p))]
-  | EOp (Load _ _) | EOp (Copy _) | EOp (Later _) => [(p ++ [Part 0], arrive_ (Issued a p) 0)]
-  | EOp (Advance _) | EOp Fence => []
+  | EOp (Tell b) | EOp (Drain b) => tell_acts b a p e
+  | EOp (Load _ _) | EOp (Copy _) | EOp (Later _) | EOp (Group _ _) => [(p ++ [Part 0], arrive_ (Issued a p) 0)]
+  | EOp (Settle k n) => waits_done a p (settled_at a k n p)
+  | EOp (Advance _) | EOp Fence | EOp (Own _ _) | EOp (Lend _ _) | EOp Order => []
   end.
 
-(* What stands at p, part 2, one after the other. *)
-Fixpoint listed (p : path) (i : nat) (l : list (action access key signal)) : list act :=
-  match l with [] => [] | x :: l => (p ++ [Part 2; Part i], x) :: listed p (S i) l end.
-
 Definition is_copy (e : event) : bool := match e with EOp (Copy _) => true | _ => false end.
-Definition copies_before (a : thread) (p : path) : list path :=
-  filter (fun q => if precedes_dec q p then true else false) (map fst (filter (fun z => is_copy (snd z)) (tr a))).
+Definition copies_before : thread -> path -> list path := since is_copy.
 
 Definition engine_acts (a : thread) (z : path * event) : list act :=
   let (p, e) := z in
@@ -61,10 +93,10 @@ Definition engine_acts (a : thread) (z : path * event) : list act :=
   | EOp (Load b l) =>
       (p ++ [Part 1], await_ (Issued a p) 0) :: listed p 0 (map access_ l)
         ++ [(p ++ [Part 3], arrive_ (ring_of b a p) (phase_of b a p))]
-  | EOp (Copy l) =>
+  | EOp (Copy l) | EOp (Group _ l) =>
       (p ++ [Part 1], await_ (Issued a p) 0) :: listed p 0 (map access_ l) ++ [(p ++ [Part 3], arrive_ (Done a p) 0)]
   | EOp (Later b) =>
-      (p ++ [Part 1], await_ (Issued a p) 0) :: listed p 0 (map (fun q => await_ (Done a q) 0) (copies_before a p))
+      (p ++ [Part 1], await_ (Issued a p) 0) :: waits_done a p (copies_before a p)
         ++ [(p ++ [Part 3], arrive_ (ring_of b a p) (phase_of b a p))]
   | _ => []
   end.
@@ -75,7 +107,8 @@ Definition acts (g : agent) : list act :=
   | Engine a p => flat_map (fun z => if path_dec (fst z) p then engine_acts a z else []) (tr a)
   end.
 
-Definition is_issued (e : event) : bool := match e with EOp (Load _ _) | EOp (Copy _) | EOp (Later _) => true | _ => false end.
+Definition is_issued (e : event) : bool :=
+  match e with EOp (Load _ _) | EOp (Copy _) | EOp (Later _) | EOp (Group _ _) => true | _ => false end.
 
 Definition all_threads : list thread := list_prod (seq 0 B) (seq 0 N).
 
@@ -88,15 +121,17 @@ End Acts.
 (* -- where rounds are --------------------------------------------------------------------------------------------------- *)
 
 Definition mbarrier_eqb (b d : mbarrier) : bool :=
-  (serial b =? serial d) && (cycle b =? cycle d) && (copies b =? copies d) && eqb (back b) (back d) && (need b =? need d).
+  (serial b =? serial d) && (cycle b =? cycle d) && (copies b =? copies d) && eqb (back b) (back d) && (need b =? need d)
+  && (late b =? late d).
 
 Definition on (x : op) : option mbarrier := match x with Wait b | Tell b | Load b _ | Later b => Some b | _ => None end.
 Definition tells (e : event) : option mbarrier :=
   match e with EOp (Tell b) | EOp (Load b _) | EOp (Later b) => Some b | _ => None end.
+Definition arrives (e : event) : option mbarrier := match e with EOp (Drain b) => Some b | _ => tells e end.
 
 (* Accesses of an event: a thread's own, or an engine's. *)
 Definition accesses (e : event) : list access :=
-  match e with EAcc x => [x] | EOp (Load _ l) | EOp (Copy l) => l | _ => [] end.
+  match e with EAcc x => [x] | EOp (Load _ l) | EOp (Copy l) | EOp (Group _ l) => l | _ => [] end.
 
 Definition of_ring (c : nat) (x : access) : bool := match filled x with Some b => cycle b =? c | None => false end.
 
@@ -118,14 +153,19 @@ Fixpoint events (s : stmt) : list event :=
 
 Definition free (f : event -> bool) (s : stmt) : bool := forallb (fun e => negb (f e)) (events s).
 
+(* What stands at one place of a round alone, or outside. *)
+Definition drains (c : nat) (e : event) : bool := match e with EOp (Drain b) => cycle b =? c | _ => false end.
+Definition sure (c : nat) (e : event) : bool := steps c e || drains c e.
+
 (* No operation of the cycle under a decision, and no end of a round. *)
 Fixpoint flat (c : nat) (s : stmt) : bool :=
   match s with
   | Seq s1 s2 => flat c s1 && flat c s2
   | Only _ s => flat c s
-  | If _ s1 s2 => free (steps c) s1 && free (steps c) s2
-  | Loop _ _ _ s => free (steps c) s
+  | If _ s1 s2 => free (sure c) s1 && free (sure c) s2
+  | Loop _ _ _ s => free (sure c) s
   | Do (Advance d) => negb (d =? c)
+  | Do (Drain b) => negb (cycle b =? c)
   | _ => true
   end.
 
@@ -198,6 +238,46 @@ Definition implies (C D : list con) : bool :=
 
 Definition satisfying (C : list con) : list nat := filter (fun t => forallb (fun c => sat c t) C) (seq 0 N).
 
+(* -- arrivals that come late ------------------------------------------------------------------------------------------- *)
+
+(* Threads under K surely arrive for what is left, in a statement; and do so behind each of its rounds. *)
+Fixpoint surely (b : mbarrier) (K : list con) (s : stmt) : bool :=
+  match s with
+  | Seq s1 s2 => surely b K s1 || surely b K s2
+  | If _ s1 s2 => surely b K s1 && surely b K s2
+  | Loop _ m _ s => negb (m =? 0) && surely b K s
+  | Only c s => implies K [c] && surely b K s
+  | Do (Drain d) => mbarrier_eqb b d
+  | _ => false
+  end.
+
+Fixpoint follow (b : mbarrier) (K : list con) (s : stmt) : bool :=
+  match s with
+  | Seq s1 s2 => negb (is_end (cycle b) s2) && follow b K s2 && (follow b K s1 || surely b K s2)
+  | If _ s1 s2 => follow b K s1 && follow b K s2
+  | Loop _ _ _ s | Only _ s => follow b K s
+  | _ => true
+  end.
+
+Definition lane : con := Con 32 0 1.
+
+(* Behind a wait for all products and a barrier of the warp, one of its threads arrives for what is left; and nowhere else. *)
+Definition any_drain (e : event) : bool := match e with EOp (Drain _) => true | _ => false end.
+Definition guarded (s : stmt) : bool :=
+  match s with
+  | Seq (Do (Settle k 0)) (Seq (Bar (Threads 32) Warp) (Seq (Only c t) Skip)) =>
+      (k =? products) && con_eqb c lane && forallb any_drain (events t)
+  | _ => false
+  end.
+Fixpoint drained (s : stmt) : bool :=
+  match s with
+  | Seq s1 s2 => guarded s || (drained s1 && drained s2)
+  | If _ s1 s2 => drained s1 && drained s2
+  | Loop _ _ _ s | Only _ s => drained s
+  | Do (Drain _) => false
+  | _ => true
+  end.
+
 Section Round.
 
 Variable I : list site.
@@ -208,8 +288,6 @@ Definition is_tell (b : mbarrier) (z : site) : bool := match tells (deed_ z) wit
 (* Threads under K that come to p have waited for b in the round. *)
 Definition has_waited (b : mbarrier) (p : path) (K : list con) : bool :=
   existsb (fun i => is_wait b i && prec (place i) p && implies K (who_ i)) I.
-
-Definition lane : con := Con 32 0 1.
 
 (* What threads under K do at p comes before a site that they come to themselves, or that one of each warp comes to for all. *)
 Definition covers (p : path) (K : list con) (j : site) : bool :=
@@ -234,13 +312,26 @@ Definition counts (b : mbarrier) : bool :=
 
 Variable c : nat.
 Let M := barriers_of c.
+Variable prog : stmt.
+
+(* Who arrives some rounds late does so at one place, before the copy is asked for again, and behind the rounds for what is left. *)
+Definition lates (b : mbarrier) : bool :=
+  (late b =? 0)
+  || back b && (late b <? copies b) && drained prog
+     && match filter (is_tell b) I with
+        | [j] =>
+            match deed_ j with EOp (Tell _) => follow b (who_ j) prog | _ => false end
+            && forallb (fun z => negb (is_drain b (deed_ z)) || implies (who_ z) (who_ j)) (sites prog [] [])
+        | _ => false
+        end.
+Definition known (e : event) : bool := match e with EOp (Drain d) => negb (cycle d =? c) || existsb (mbarrier_eqb d) M | _ => true end.
 
 (* Who arrives has waited for all of the other direction; who waits is followed by one who arrives for the other; and who waits
    for this round stands behind those who arrive. *)
 Definition turns : bool :=
   existsb back M && existsb (fun b => negb (back b)) M
   && match M with [] => false | d :: _ => (0 <? copies d) && forallb (fun b => copies b =? copies d) M end
-  && forallb counts M
+  && forallb counts M && forallb lates M && forallb known (events prog)
   && forallb (fun j =>
        match tells (deed_ j) with
        | Some b => negb (cycle b =? c) || forallb (fun d => eqb (back b) (back d) || has_waited d (place j) (who_ j)) M
@@ -260,28 +351,46 @@ Definition turns : bool :=
 Definition is_load (e : event) : bool := match e with EOp (Load _ _) => true | _ => false end.
 Definition is_later (f : mbarrier) (z : site) : bool := match deed_ z with EOp (Later d) => mbarrier_eqb f d | _ => false end.
 
-(* A copy is filled: after the waits for it to be free, and before it is said to be filled. *)
-Definition fill (fence : bool) (z : site) (f : mbarrier) : bool :=
+(* Behind z, where its threads come to a fence, if one is asked for: they say so. *)
+Definition is_fence (z : site) : bool := match deed_ z with EOp Fence => true | _ => false end.
+Definition seen (fence : bool) (K : list con) (p : path) (choose : mbarrier -> bool) : bool :=
+  if fence then existsb (fun i => is_fence i && prec p (place i) && implies K (who_ i) && told K (place i) choose) I
+  else told K p choose.
+
+(* A copy is filled: after the waits for it to be free, and before it is said to be filled. `out`: engines of groups read it, so
+   that what threads fill is behind a fence. *)
+Definition fill (fence out : bool) (z : site) (f : mbarrier) : bool :=
   forallb (fun d => negb (back d) || has_waited d (place z) (who_ z)) M
   && match deed_ z with
-     | EAcc _ => negb fence && told (who_ z) (place z) (mbarrier_eqb f)
+     | EAcc _ => negb fence && seen out (who_ z) (place z) (mbarrier_eqb f)
      | EOp (Load b _) => mbarrier_eqb f b
      | EOp (Copy _) => existsb (fun j => is_later f j && prec (place z) (place j) && implies (who_ z) (who_ j)) I
      | _ => false
      end.
 
-(* Where copy engines of the asynchronous proxy fill a ring, who has read a copy says so by a fence first. *)
-Definition is_fence (z : site) : bool := match deed_ z with EOp Fence => true | _ => false end.
-Definition freed (fence : bool) (K : list con) (p : path) : bool :=
-  let free_ q := told K q (fun b => (cycle b =? c) && back b) in
-  if fence then existsb (fun i => is_fence i && prec p (place i) && implies K (who_ i) && free_ (place i)) I else free_ p.
-
-(* A copy is read: after it is said to be filled, and before it is free. *)
-Definition read (fence : bool) (z : site) (x : access) (f : mbarrier) : bool :=
-  match deed_ z, does x with
-  | EAcc _, Read => has_waited f (place z) (who_ z) && freed fence (who_ z) (place z)
-  | _, _ => false
+(* A wait for groups of kind k that is for the one at z: when its own round comes there, or one as late as who arrives. *)
+Definition settles (z g : site) (k : nat) (b : mbarrier) : bool :=
+  match deed_ g with
+  | EOp (Settle i n) =>
+      (i =? k) && prec (place z) (place g) && implies (who_ z) (who_ g)
+      && ((n =? 0)
+          || (k =? products) && (n <=? late b)
+             && existsb (fun i => match deed_ i with EOp (Group j _) => j =? k | _ => false end
+                                  && prec (place i) (place g) && implies (who_ z) (who_ i)) I)
+  | _ => false
   end.
+
+(* A copy is read: after it is said to be filled, and before it is free. Where copy engines of the asynchronous proxy fill a ring,
+   who has read a copy says so by a fence first. *)
+Definition read (fence : bool) (z : site) (x : access) (f : mbarrier) : bool :=
+  match does x with Read => has_waited f (place z) (who_ z) | _ => false end
+  && match deed_ z with
+     | EAcc _ => seen fence (who_ z) (place z) (fun b => (cycle b =? c) && back b)
+     | EOp (Group k _) =>
+         negb (k =? written)
+         && existsb (fun g => told (who_ z) (place g) (fun b => (cycle b =? c) && back b && settles z g k b)) I
+     | _ => false
+     end.
 
 End Round.
 
@@ -334,45 +443,118 @@ Fixpoint exclusive (m n : nat) (s : stmt) : bool :=
 Definition same_ring (x y : access) : bool :=
   match filled x, filled y with Some f, Some g => mbarrier_eqb f g | _, _ => false end.
 
-Definition ring_rules (c : nat) (s : stmt) : bool :=
+Definition is_grouped (e : event) : bool := match e with EOp (Group _ _) => true | _ => false end.
+Definition read_out (R : list (site * access)) (f : mbarrier) : bool :=
+  existsb (fun z => is_grouped (deed_ (fst z)) && match filled (snd z) with Some d => mbarrier_eqb f d | None => false end) R.
+
+Definition apart_always (s : stmt) (x y : site * access) : bool :=
+  forallb (apart_in_round (fun m => times m s <=? 1) x y) (None :: map Some (loops (number (snd x)) (number (snd y)) s)).
+
+Definition ring_rules (prog : stmt) (c : nat) (s : stmt) : bool :=
   let I := items s [Part 0] [] in
   let R := flat_map (in_ring c) (sites s [Part 0] []) in
   let fence := existsb (fun z => is_load (deed_ (fst z))) R in
-  let fills := filter (fun z => match filled (snd z) with Some f => fill I c fence (fst z) f | None => false end) R in
-  turns I c
+  let out := read_out R in
+  let fills := filter (fun z => match filled (snd z) with Some f => fill I c fence (out f) (fst z) f | None => false end) R in
+  turns I c prog
   && forallb (fun z => match filled (snd z) with
        | Some f => existsb (mbarrier_eqb f) (barriers_of I c) && negb (back f) && le N (owner (snd z)) Block
-                   && (fill I c fence (fst z) f || read I c fence (fst z) (snd z) f)
+                   && (fill I c fence (out f) (fst z) f || read I c fence (fst z) (snd z) f)
        | None => true end) R
   && forallb (fun x => forallb (fun y => negb (overlap (snd x) (snd y)) || same_ring (snd x) (snd y)) R) R
-  && forallb (fun x => forallb (fun y =>
-       exclusive (number (snd x)) (number (snd y)) s || forallb (apart_in_round (fun m => times m s <=? 1) x y) (None :: map Some (loops (number (snd x)) (number (snd y)) s))) fills) fills.
+  && forallb (fun x => forallb (fun y => exclusive (number (snd x)) (number (snd y)) s || apart_always s x y) fills) fills.
 
 (* -- the whole ---------------------------------------------------------------------------------------------------------- *)
 
 Definition cycles_of (e : event) : list nat :=
-  match e with EOp x => match on x with Some b => [cycle b] | None => [] end | _ => [] end
+  match e with EOp (Drain b) => [cycle b] | EOp x => match on x with Some b => [cycle b] | None => [] end | _ => [] end
     ++ flat_map (fun x => match filled x with Some b => [cycle b] | None => [] end) (accesses e).
 
 Definition cycle_rules (s : stmt) (c : nat) : bool :=
-  outer c s true && match bodies c s with [b] => ring_rules c b | _ => false end.
+  outer c s true && match bodies c s with [b] => ring_rules s c b | _ => false end.
 
-(* What engines touch, apart from their rings, nobody else writes. *)
+(* What engines touch, apart from their rings, nobody else writes, unless that is apart. *)
 Definition quiet (s : stmt) : bool :=
-  let A := flat_map accesses (events s) in
-  forallb (fun x => forallb (fun y => compatible (does x) (does y) || ringed x y || negb (overlap x y)) A)
-    (flat_map accesses (filter is_async (events s))).
+  let A := flat_map (fun z => map (pair z) (accesses (deed_ z))) (sites s [] []) in
+  forallb (fun x => forallb (fun y =>
+    compatible (does (snd x)) (does (snd y)) || ringed (snd x) (snd y) || negb (overlap (snd x) (snd y)) || apart_always s x y) A)
+    (filter (fun x => is_async (deed_ (fst x))) A).
 
-(* What is copied goes to a ring. *)
+(* What is copied goes to a ring; what stores write goes to no block's memory. *)
 Definition goes (e : event) : bool :=
   match e with
-  | EOp (Load _ l) | EOp (Copy l) => existsb (fun x => match filled x with Some _ => true | None => false end) l
+  | EOp (Group 0 l) => forallb (fun x => negb (le N (owner x) Block) && match filled x with Some _ => false | None => true end) l
+  | EOp (Load _ l) | EOp (Copy l) | EOp (Group _ l) => existsb (fun x => match filled x with Some _ => true | None => false end) l
   | _ => true
   end.
+
+(* -- registers ---------------------------------------------------------------------------------------------------------- *)
+
+(* Of one fragment, what may be so where a thread is: the newest group under way that writes it, or reads it, by how many newer ones
+   there are; whether the next group does; and since the thread's last `Order`, whether it has written or read it, and a group has. *)
+Record registers : Type := Registers {
+  adds : option nat; reads : option nat; to_add : bool; to_read : bool; wrote : bool; looked : bool; added : bool; used : bool }.
+
+Definition worse (a b : option nat) : option nat :=
+  match a, b with Some m, Some n => Some (Nat.min m n) | None, x | x, None => x end.
+Definition either (r q : registers) : registers :=
+  Registers (worse (adds r) (adds q)) (worse (reads r) (reads q)) (to_add r || to_add q) (to_read r || to_read q)
+    (wrote r || wrote q) (looked r || looked q) (added r || added q) (used r || used q).
+
+(* q has all that r has. *)
+Definition newer (a b : option nat) : bool := match a, b with None, _ => true | Some m, Some n => n <=? m | Some _, None => false end.
+Definition within_ (r q : registers) : bool :=
+  newer (adds r) (adds q) && newer (reads r) (reads q) && implb (to_add r) (to_add q) && implb (to_read r) (to_read q)
+  && implb (wrote r) (wrote q) && implb (looked r) (looked q) && implb (added r) (added q) && implb (used r) (used q).
+
+Definition ended_ (n : nat) (a : option nat) : option nat := match a with Some m => if n <=? m then None else a | None => None end.
+Definition aged (now : bool) (a : option nat) : option nat := if now then Some 0 else option_map S a.
+Definition idle (a : option nat) : bool := match a with None => true | _ => false end.
+
+(* What a thing that is done makes of it, and whether it may be done. *)
+Definition registered (f : nat) (x : op) (r : registers) : registers * bool :=
+  match x with
+  | Own g w =>
+      if g =? f then
+        (Registers (adds r) (reads r) (to_add r) (to_read r) (w || wrote r) (negb w || looked r) (added r) (used r),
+         idle (adds r) && (negb w || idle (reads r)))
+      else (r, true)
+  | Lend g w =>
+      if g =? f then
+        (Registers (adds r) (reads r) (w || to_add r) (negb w || to_read r) (wrote r) (looked r) (w || added r) (negb w || used r),
+         negb (wrote r) && (if w then idle (reads r) && negb (looked r) && negb (used r) else idle (adds r) && negb (added r)))
+      else (r, true)
+  | Order => (Registers (adds r) (reads r) (to_add r) (to_read r) false false (added r && negb (idle (adds r))) (used r && negb (idle (reads r))), true)
+  | Group k _ =>
+      if k =? products then
+        (Registers (aged (to_add r) (adds r)) (aged (to_read r) (reads r)) false false (wrote r) (looked r) (added r) (used r), true)
+      else (r, true)
+  | Settle k n =>
+      if k =? products then
+        (Registers (ended_ n (adds r)) (ended_ n (reads r)) (to_add r) (to_read r) (wrote r) (looked r) (added r) (used r), true)
+      else (r, true)
+  | _ => (r, true)
+  end.
+
+(* Of thread t of a block. A second walk of a loop says that the first one has what any number of trips may leave. *)
+Fixpoint walk (t f : nat) (s : stmt) (r : registers) : registers * bool :=
+  match s with
+  | Seq s1 s2 => let (q, a) := walk t f s1 r in let (p, b) := walk t f s2 q in (p, a && b)
+  | If _ s1 s2 => let (q, a) := walk t f s1 r in let (p, b) := walk t f s2 r in (either q p, a && b)
+  | Loop _ _ _ s => let u := either r (fst (walk t f s r)) in let (p, b) := walk t f s u in (u, b && within_ p u)
+  | Only c s => if sat c t then walk t f s r else (r, true)
+  | Do x => registered f x r
+  | _ => (r, true)
+  end.
+
+Definition fragments (e : event) : list nat := match e with EOp (Own f _) | EOp (Lend f _) => [f] | _ => [] end.
+Definition untouched : registers := Registers None None false false false false false false.
+Definition in_registers (s : stmt) : bool :=
+  forallb (fun f => forallb (fun t => snd (walk t f s untouched)) (seq 0 N)) (nodup Nat.eq_dec (flat_map fragments (events s))).
 
 Definition rings (s : stmt) : bool :=
   forallb (cycle_rules s) (nodup Nat.eq_dec (flat_map cycles_of (events s))) && quiet s && forallb goes (events s).
 
 End Rules.
 
-Definition valid (N : nat) (F : list fact) (s : stmt) : bool := Valid.valid N F s && rings N F s.
+Definition valid (N : nat) (F : list fact) (s : stmt) : bool := Valid.valid N F s && rings N F s && in_registers N s.

@@ -82,9 +82,9 @@ Definition issues (g : agent) (p : path) (r : path) (e : event) (x : access) : P
 Lemma in_access g p x : In (p, access_ x) (acts g) -> exists r e, issues g p r e x.
 Proof.
   unfold issues; destruct g as [a|a r]; rewrite ?in_thread, ?in_engine.
-  - intros (r & e & I & J); exists r, e; split; auto; destruct e as [y|u h|[d|d|c| |d l|l|d]]; simpl in J;
-      try (destruct (back d); [destruct (phase_of tr d a r)|]); undo; try discriminate; simpl; auto.
-  - intros (e & I & J); exists r, e; split; auto; destruct e as [y|u h|[d|d|c| |d l|l|d]]; simpl in J; undo; try discriminate;
+  - intros (r & e & I & J); exists r, e; split; auto; destruct e as [y|u h|[d|d|c| |d l|l|d|gk l|gk gn|d|rf rw|rf rw|]]; simpl in J;
+      waits J d a r; undo; try discriminate; simpl; auto.
+  - intros (e & I & J); exists r, e; split; auto; destruct e as [y|u h|[d|d|c| |d l|l|d|gk l|gk gn|d|rf rw|rf rw|]]; simpl in J; unfold waits_done in J; undo; try discriminate;
       match goal with K : In _ (listed _ _ _) |- _ => apply in_listed in K; destruct K as (X0 & j & _ & ->); apply in_map_iff in X0 end;
       destruct X0 as (y & Ey & Y); try discriminate; inversion Ey; subst; simpl; split; auto; right; eauto.
 Qed.
@@ -95,7 +95,7 @@ Lemma reach g p r e x : In g agents -> In (p, access_ x) (acts g) -> issues g p 
 Proof.
   intros Ig I (J & X & [(Eg & -> & As)|(Eg & As & j & ->)]).
   - exists r, (access_ x); split; [exists []; rewrite app_nil_r; auto|]; split; [rewrite <- Eg; auto | auto].
-  - set (a := by_ g) in *; clearbody a; subst g; assert (Is : is_issued e = true) by (destruct e as [y|u h|[d|d|c| |d l|l|d]]; simpl in *; auto; try discriminate; destruct X).
+  - set (a := by_ g) in *; clearbody a; subst g; assert (Is : is_issued e = true) by (destruct e as [y|u h|[d|d|c| |d l|l|d|gk l|gk gn|d|rf rw|rf rw|]]; simpl in *; auto; try discriminate; destruct X).
     destruct (issued_acts B N tr a r e J Is) as [P Q]; exists (r ++ [Part 0]), (arrive_ (Issued a r) 0); split; [eauto|]; split; auto; right.
     pose proof Ig as Ig'; apply engine_agent in Ig'; destruct Ig' as [T _]; simpl in T.
     eapply ord_trans; [eapply ord_signal; [apply thread_agent; exact T | exact Ig | exact P | exact Q]|].
@@ -119,6 +119,8 @@ Definition stands (c : nat) (body : stmt) (g : agent) (p : path) (x : access) (f
 Definition fence_of (c : nat) (body : stmt) : bool :=
   existsb (fun z : site * access => is_load (deed_ (fst z))) (flat_map (in_ring c) (sites body [Part 0] [])).
 
+Definition out_of (c : nat) (body : stmt) : mbarrier -> bool := read_out (flat_map (in_ring c) (sites body [Part 0] [])).
+
 Lemma site_path t : forall w C z, In z (sites t w C) -> exists r, place z = w ++ r.
 Proof.
   induction t as [|s1 IH1 s2 IH2|x|u h|u s1 IH1 s2 IH2|l m u t IH|k t IH|x]; simpl; intros w C z I.
@@ -134,7 +136,7 @@ Qed.
 
 Lemma stands_somewhere g p x f : In g agents -> In (p, access_ x) (acts g) -> filled x = Some f ->
   exists body k W r e z, stands (cycle f) body g p x f k W r e z /\
-    (fill N (items body [Part 0] []) (cycle f) (fence_of (cycle f) body) z f = true \/
+    (fill N (items body [Part 0] []) (cycle f) (fence_of (cycle f) body) (out_of (cycle f) body f) z f = true \/
      read N (items body [Part 0] []) (cycle f) (fence_of (cycle f) body) z x f = true).
 Proof.
   intros Ig I Fx; destruct (in_access g p x I) as (r & e & Is); pose proof Is as (J & X & _); set (c := cycle f) in *.
@@ -172,9 +174,9 @@ Lemma agent_is g : In g agents -> is_thread (by_ g).
 Proof. intro I; apply (agent_thread B N tr) in I; destruct g; auto. Qed.
 
 (* Who fills has waited for the copy to be free, in this round and all before. *)
-Lemma fill_after c body g p x f k W r e z fence d j V m h q :
+Lemma fill_after c body g p x f k W r e z fence out d j V m h q :
   In g agents -> In (p, access_ x) (acts g) -> stands c body g p x f k W r e z ->
-  fill N (items body [Part 0] []) c fence z f = true -> In d (M body c) -> back d = true -> j <= k -> round c (by_ g) j V ->
+  fill N (items body [Part 0] []) c fence out z f = true -> In d (M body c) -> back d = true -> j <= k -> round c (by_ g) j V ->
   j / copies d = S m -> In (h, q) (arrivals (Ring (fst (by_ g)) d (j mod copies d)) m) -> ord h q g p.
 Proof.
   intros Ig I St Fi Id Bd Le Rj Ph A; pose proof (agent_is g Ig) as T.
@@ -189,9 +191,21 @@ Proof.
 Qed.
 
 (* And says that it is filled. *)
-Lemma fill_before c body g p x f k W r e z fence v0 :
+Lemma seen_told I fence K p choose : seen N I fence K p choose = true ->
+  exists p', told N I K p' choose = true /\ forall W t w, before p' w None -> precedes (W ++ p ++ t) (W ++ w).
+Proof.
+  unfold seen; destruct fence; intro H.
+  - apply existsb_exists in H; destruct H as (i & _ & H); apply andb_prop in H; destruct H as [H To].
+    apply andb_prop in H; destruct H as [H _]; apply andb_prop in H; destruct H as [_ Pr].
+    exists (place i); split; auto; intros W t w Bw; apply precedes_trans with (W ++ place i).
+    + exists None; apply before_prefix; rewrite <- (app_nil_r (place i)); apply before_app, prec_sound; auto.
+    + exists None; apply before_prefix; auto.
+  - exists p; split; auto; intros W t w Bw; exists None; apply before_prefix; rewrite <- (app_nil_r w); apply before_app; auto.
+Qed.
+
+Lemma fill_before c body g p x f k W r e z fence out v0 :
   In g agents -> In (p, v0) (acts g) -> stands c body g p x f k W r e z ->
-  fill N (items body [Part 0] []) c fence z f = true ->
+  fill N (items body [Part 0] []) c fence out z f = true ->
   exists h q, In (h, q) (arrivals (Ring (fst (by_ g)) f (k mod copies f)) (k / copies f)) /\ ord g p h q.
 Proof.
   intros Ig I St Fi; pose proof (agent_is g Ig) as T; pose proof (standing_round _ _ _ _ _ _ _ _ _ _ _ St) as Rn.
@@ -199,21 +213,22 @@ Proof.
   pose proof (barriers_in c body f If) as Cf.
   unfold fill in Fi; apply andb_prop in Fi; destruct Fi as [_ Fi]; rewrite De in Fi; destruct Is as (J & X & Is).
   assert (Rr : round_of tr f (by_ g) r = k) by (unfold round_of; rewrite Cf, Eu; eapply number_at; eauto).
-  destruct e as [y|v hw|[d|d|c'| |d l|l|d]]; try discriminate.
+  destruct e as [y|v hw|[d|d|c'| |d l|l|d|gk l|gk gn|d|rf rw|rf rw|]]; try discriminate.
   - apply andb_prop in Fi; destruct Fi as [_ Fi]; destruct Is as [(Eg & -> & _)|(_ & As & _)]; [|discriminate].
-    destruct (told_by B N o s c body Bo Ou (by_ g) k W (place z) (who_ z) (mbarrier_eqb f) r v0 T Rk Sa Fi) as (b & h & q & Eb & Ib & A & Or).
+    destruct (seen_told _ _ _ _ _ Fi) as (p' & To & Bef).
+    destruct (told_by B N o s c body Bo Ou Tu (by_ g) k W p' (who_ z) (mbarrier_eqb f) r v0 T Rk Sa To) as (b & h & q & Eb & Ib & A & Or).
     + intros b Eb; apply mbarrier_eq in Eb; congruence.
-    + intros w Bw; rewrite Et; exists None; apply before_prefix; rewrite <- (app_nil_r w); apply before_app; auto.
+    + intros w Bw; rewrite Et; apply Bef; auto.
     + rewrite <- Eg; auto.
     + apply mbarrier_eq in Eb; subst b; rewrite <- Eg in Or; exists h, q; auto.
   - apply mbarrier_eq in Fi; subst d; destruct Is as [(_ & _ & As)|(Eg & _ & j & ->)]; [discriminate|].
     assert (A : In (r ++ [Part 3], arrive_ (ring_of tr f (by_ g) r) (phase_of tr f (by_ g) r)) (acts (Engine (by_ g) r))).
     { apply in_engine; exists (EOp (Load f l)); split; auto; right; apply in_or_app; right; left; auto. }
     rewrite <- Eg in A; exists g, (r ++ [Part 3]); split.
-    + apply in_ring_arrivals; exists (by_ g), r, (EOp (Load f l)); rewrite Rr; simpl; rewrite <- Eg; auto 8.
+    + apply in_ring_arrivals; exists (by_ g), r, (EOp (Load f l)), k; unfold told_at; simpl; rewrite Rr, <- Eg; auto 12.
     + eapply ord_own; [exact Ig | exact I | exact A | apply parts_precede; lia].
   - apply existsb_exists in Fi; destruct Fi as (z' & Iz & Fi); apply andb_prop in Fi; destruct Fi as [Fi Im].
-    apply andb_prop in Fi; destruct Fi as [La Pr]; unfold is_later in La; destruct (deed_ z') as [|?|[| | | | | |d]] eqn:Dz; try discriminate.
+    apply andb_prop in Fi; destruct Fi as [La Pr]; unfold is_later in La; destruct (deed_ z') as [|?|[| | | | | |d| | | | | |]] eqn:Dz; try discriminate.
     apply mbarrier_eq in La; subst d; destruct Is as [(_ & _ & As)|(Eg & _ & j & ->)]; [discriminate|].
     assert (Sz : sats (who_ z') (by_ g)) by (eapply implies_sound; eauto).
     assert (Lt : In (W ++ place z', EOp (Later f)) (tr (by_ g))) by (rewrite <- Dz; apply (do_item o s c body Bo (by_ g) k); auto).
@@ -225,16 +240,16 @@ Proof.
     { apply in_engine; exists (EOp (Copy l)); split; auto; right; apply in_or_app; right; left; auto. }
     assert (Aw : exists i, In (w ++ [Part 2; Part i], await_ (Done (by_ g) r) 0) (acts (Engine (by_ g) w))).
     { destruct (listed_in w (map (fun q => await_ (Done (by_ g) q) 0) (copies_before tr (by_ g) w)) 0 (await_ (Done (by_ g) r) 0)) as [q0 Lq].
-      - apply in_map_iff; exists r; split; auto; apply in_copies; eauto.
+      - apply in_map_iff; exists r; split; auto; apply in_since; eauto.
       - pose proof Lq as Lq'; apply in_listed in Lq'; destruct Lq' as (_ & i & _ & ->); exists i; apply in_engine; exists (EOp (Later f)).
         split; auto; right; apply in_or_app; left; exact Lq. }
     destruct Aw as [i Aw].
     assert (A : In (w ++ [Part 3], arrive_ (ring_of tr f (by_ g) w) (phase_of tr f (by_ g) w)) (acts (Engine (by_ g) w))).
     { apply in_engine; exists (EOp (Later f)); split; auto; right; apply in_or_app; right; left; auto. }
     exists (Engine (by_ g) w), (w ++ [Part 3]); split.
-    + apply in_ring_arrivals; exists (by_ g), w, (EOp (Later f)).
+    + apply in_ring_arrivals; exists (by_ g), w, (EOp (Later f)), k; unfold told_at; simpl.
       assert (Rw : round_of tr f (by_ g) w = k) by (unfold round_of; rewrite Cf; apply (item_number N o s c body Ou (by_ g) k W z' Rk Iz)).
-      rewrite Rw; auto 8.
+      rewrite Rw; auto 12.
     + rewrite <- Eg in Dn; eapply ord_trans; [eapply ord_own; [exact Ig | exact I | exact Dn | apply parts_precede; lia]|].
       eapply ord_trans; [eapply ord_signal; [exact Ig | exact Ie | exact Dn | exact Aw]|].
       eapply ord_own; [exact Ie | exact Aw | exact A | apply parts_precede; lia].
@@ -248,13 +263,109 @@ Lemma read_after c body g p x f k W r e z fence j V h q :
 Proof.
   intros Ig I St Re Le Rj A; pose proof (agent_is g Ig) as T.
   pose proof St as (R & If & Bf & _ & Rk & (J & X & Is) & De & Sa & (t & Et) & _); pose proof R as (Bo & Ou & Tu & _).
-  unfold read in Re; rewrite De in Re; destruct e as [y|v hw|d]; try discriminate; destruct (does x); try discriminate.
-  apply andb_prop in Re; destruct Re as [Re _]; destruct Is as [(Eg & -> & _)|(_ & As & _)]; [|discriminate].
-  assert (I' : In (r, access_ x) (acts (Thread (by_ g)))) by (rewrite <- Eg; exact I).
-  enough (ord h q (Thread (by_ g)) r) as Or by (rewrite <- Eg in Or; exact Or); destruct (Nat.eq_dec j k) as [->|Ne].
-  - destruct (waited_for B N o s c body Bo Ou f (place z) (who_ z) (by_ g) k W h q r (access_ x) Re If Rk Sa T ltac:(eauto) I') as [Wf _]; auto.
-  - destruct (waited_earlier B N o s c body Bo Ou f (place z) (who_ z) (by_ g) k W j V h q r (access_ x) Re If Rk Rj ltac:(lia) Sa T ltac:(eauto) I') as [Wf _]; auto.
+  unfold read in Re; apply andb_prop in Re; destruct Re as [Re _]; destruct (does x); try discriminate.
+  destruct (reach g p r e x Ig I (conj J (conj X Is))) as (r' & f' & (t' & Er) & Fr & Rr).
+  eapply reached_by; [exists t'; exact Er | exact Fr | exact Rr | exact (conj J (conj X Is))|].
+  assert (Ex : exists u, r' = W ++ place z ++ u) by (exists (t ++ t'); rewrite Er, Et, <- !app_assoc; auto).
+  destruct (Nat.eq_dec j k) as [->|Ne].
+  - destruct (waited_for B N o s c body Bo Ou f (place z) (who_ z) (by_ g) k W h q r' f' Re If Rk Sa T Ex Fr) as [Wf _]; auto.
+  - destruct (waited_earlier B N o s c body Bo Ou f (place z) (who_ z) (by_ g) k W j V h q r' f' Re If Rk Rj ltac:(lia) Sa T Ex Fr) as [Wf _]; auto.
 Qed.
+
+(* Of a group, its thread has waited when it says so. *)
+Lemma group_read c body g p x v0 f k W r gk l z n0 :
+  In g agents -> In (p, v0) (acts g) -> stands c body g p x f k W r (EOp (Group gk l)) z ->
+  existsb (fun i => told N (items body [Part 0] []) (who_ z) (place i) (fun b => (cycle b =? c) && back b && settles (items body [Part 0] []) z i gk b))
+    (items body [Part 0] []) = n0 -> n0 = true ->
+  exists d b i y v, In d (M body c) /\ back d = true /\ In (b, i) (arrivals (Ring (fst (by_ g)) d (k mod copies d)) (k / copies d)) /\
+    In (y, v) (acts (Thread (by_ g))) /\ ord g p (Thread (by_ g)) y /\ ord (Thread (by_ g)) y b i.
+Proof.
+  intros Ig I St Re En; subst n0; pose proof (agent_is g Ig) as T; set (It := items body [Part 0] []) in *.
+  pose proof St as (R & _ & _ & _ & Rk & (J & X & Is) & De & Sa & (t & Et) & _ & (t0 & Er0) & _); pose proof R as (Bo & Ou & Tu & _).
+  apply existsb_exists in En; destruct En as (i & Ii & En); unfold told in En; apply existsb_exists in En; destruct En as (j & Ij & En).
+  destruct (tells (deed_ j)) as [b|] eqn:Te; [|discriminate]; apply andb_prop in En; destruct En as [En Cv].
+  apply andb_prop in En; destruct En as [En Se]; apply andb_prop in En; destruct En as [Cb Bb]; apply Nat.eqb_eq in Cb.
+  assert (Ib : In b (M body c)) by (destruct (tells_on _ _ Te) as (y & E & On); eapply in_barriers; eauto).
+  unfold settles in Se; destruct (deed_ i) as [|?|[| | | | | | | |k' n| | | |]] eqn:Di; try discriminate.
+  apply andb_prop in Se; destruct Se as [Se Nn]; apply andb_prop in Se; destruct Se as [Se Im]; apply andb_prop in Se; destruct Se as [Ek Pz].
+  apply Nat.eqb_eq in Ek; subst k'; pose proof (implies_sound _ _ _ Im Sa) as Si.
+  destruct Is as [(_ & _ & As)|(Eg & _ & jj & ->)]; [discriminate|].
+  (* where it is settled, its thread knows that it is done *)
+  assert (Done_at : forall S m, In (S, EOp (Settle gk m)) (tr (by_ g)) -> In r (settled_at tr (by_ g) gk m S) ->
+            exists u v, In (S ++ u, v) (acts (Thread (by_ g))) /\ ord g (r ++ [Part 2; Part jj]) (Thread (by_ g)) (S ++ u)).
+  { intros S m Js Rs; destruct (settle_act B N tr (by_ g) S r gk m Js Rs) as [u Aw]; do 2 eexists; split; [exact Aw|].
+    pose proof (done_act B N tr (by_ g) r (EOp (Group gk l)) J eq_refl) as Dn; rewrite <- Eg in Dn.
+    eapply ord_trans; [eapply ord_own; [exact Ig | exact I | exact Dn | apply parts_precede; lia]|].
+    eapply ord_signal; [exact Ig | apply thread_agent; exact T | exact Dn | exact Aw]. }
+  assert (Older : forall S m, precedes r S -> m <= length (filter (fun q => if precedes_dec r q then true else false) (since tr (is_group gk) (by_ g) S)) ->
+            In r (settled_at tr (by_ g) gk m S)).
+  { intros S m P Le; apply filter_In; split; [|apply Nat.leb_le; exact Le]; apply in_since; split; auto; exists (EOp (Group gk l)); split; auto.
+    simpl; apply Nat.eqb_refl. }
+  assert (In_round : forall q, before (place z) q None -> precedes r (W ++ q)).
+  { intros q Bq; rewrite Et; exists None; apply before_prefix; rewrite <- (app_nil_r q); apply before_app; auto. }
+  destruct (covered_by B N o s c body Bo Ou (by_ g) (place i) (who_ z) j T Sa Cv) as (a' & Ta' & Bl & U & Sj & Cov).
+  assert (R' : round c a' k W) by (apply (round_same B N o s c Ou (by_ g)); auto).
+  destruct (told_there B N o s c body Bo Ou Tu a' k W j b Ta' R' Ij Te Ib Sj) as (P & e & H1 & H2).
+  assert (A : In (arrival a' P e k) (arrivals (Ring (fst (by_ g)) b (k mod copies b)) (k / copies b))) by (rewrite <- Bl; apply arrival_at; auto).
+  exists b, (fst (arrival a' P e k)), (snd (arrival a' P e k)).
+  (* settled in a round *)
+  assert (By : forall n' V, round c (by_ g) n' V -> In r (settled_at tr (by_ g) gk n (V ++ place i)) -> P = V ++ place j \/ precedes (V ++ place j) P ->
+            exists y v, In b (M body c) /\ back b = true /\ In (fst (arrival a' P e k), snd (arrival a' P e k)) (arrivals (Ring (fst (by_ g)) b (k mod copies b)) (k / copies b)) /\
+              In (y, v) (acts (Thread (by_ g))) /\ ord g (r ++ [Part 2; Part jj]) (Thread (by_ g)) y /\ ord (Thread (by_ g)) y (fst (arrival a' P e k)) (snd (arrival a' P e k))).
+  { intros n' V Rv Rs Le; destruct (Done_at (V ++ place i) n) as (u & v & Y & O); auto.
+    { rewrite <- Di; apply (do_item o s c body Bo (by_ g) n'); auto. }
+    exists ((V ++ place i) ++ u), v; rewrite <- surjective_pairing; repeat (split; [solve [auto]|]); eapply Cov; eauto.
+    intros q Bq; rewrite <- app_assoc; exists None; apply before_prefix; rewrite <- (app_nil_r q); apply before_app; auto. }
+  destruct (Nat.eq_dec n 0) as [->|Nz].
+  { apply (By k W Rk); [apply Older; [apply In_round, prec_sound; auto | lia]|]; eapply (told_behind o s c body); eauto. }
+  assert (Ln : gk = products /\ n <= late b /\ exists x', In x' It /\ is_group gk (deed_ x') = true /\ prec (place x') (place i) = true /\ sats (who_ x') (by_ g)).
+  { apply orb_prop in Nn; destruct Nn as [Nn|Nn]; [apply Nat.eqb_eq in Nn; lia|]; apply andb_prop in Nn; destruct Nn as [Nn Ex].
+    apply andb_prop in Nn; destruct Nn as [Ek Le]; apply Nat.eqb_eq in Ek; apply Nat.leb_le in Le; split; auto; split; auto.
+    apply existsb_exists in Ex; destruct Ex as (x' & Ix & Ex); apply andb_prop in Ex; destruct Ex as [Ex Imx]; apply andb_prop in Ex; destruct Ex as [Gx Px].
+    exists x'; split; auto; split; [exact Gx|]; split; auto; eapply implies_sound; eauto. }
+  destruct Ln as (Egk & Le & x' & Ix & Gx & Px & Sx); destruct H2 as [(L & _)|[(L & V & Rv & -> & ->)|(L & -> & Pd)]]; [lia| |].
+  - assert (Rva : round c (by_ g) (k + late b) V) by (apply (round_same B N o s c Ou a' (by_ g)); auto).
+    apply (By (k + late b) V Rva); [|auto]; apply Older.
+    { rewrite Et; apply precedes_app; exact (rising_nth _ (visits_rising o c s [] (by_ g)) _ _ _ _ Rk Rva ltac:(lia)). }
+    set (N_ := fun m => nth (k + 1 + m) (visits o c s [] (by_ g)) [] ++ place x').
+    assert (Lv : k + late b < length (visits o c s [] (by_ g))) by (apply nth_error_Some; unfold Turns.round in Rva; congruence).
+    assert (Nth : forall m, m < late b -> round c (by_ g) (k + 1 + m) (nth (k + 1 + m) (visits o c s [] (by_ g)) [])).
+    { intros m Lm; unfold Turns.round; apply nth_error_nth'; lia. }
+    apply Nat.le_trans with (length (map N_ (seq 0 (late b)))); [rewrite map_length, seq_length; auto|]; apply NoDup_incl_length.
+    + apply nodup_map; [apply seq_NoDup|]; intros m m' Im1 Im2 E; apply in_seq in Im1; apply in_seq in Im2; unfold N_ in E; apply app_inv_tail in E.
+      pose proof (Nth m ltac:(lia)) as X1; pose proof (Nth m' ltac:(lia)) as X2; unfold Turns.round in X1, X2.
+      destruct (Nat.lt_trichotomy m m') as [G|[G|G]]; auto; exfalso;
+        [pose proof (rising_nth _ (visits_rising o c s [] (by_ g)) _ _ _ _ X1 X2 ltac:(lia)) as G'
+        |pose proof (rising_nth _ (visits_rising o c s [] (by_ g)) _ _ _ _ X2 X1 ltac:(lia)) as G']; rewrite E in G'; exact (precedes_irr _ G').
+    + intros q Jq; apply in_map_iff in Jq; destruct Jq as (m & <- & Im1); apply in_seq in Im1; pose proof (Nth m ltac:(lia)) as X1; unfold N_.
+      set (V1 := nth (k + 1 + m) (visits o c s [] (by_ g)) []) in *; apply filter_In; split; [apply in_since; split|].
+      * destruct (Nat.eq_dec (k + 1 + m) (k + late b)) as [E|E].
+        -- assert (V1 = V) by (unfold Turns.round in *; rewrite E in X1; congruence); subst V; exists None; apply before_prefix, prec_sound; auto.
+        -- apply precedes_app; exact (rising_nth _ (visits_rising o c s [] (by_ g)) _ _ _ _ X1 Rva ltac:(lia)).
+      * exists (deed_ x'); split; auto; apply (do_item o s c body Bo (by_ g) (k + 1 + m)); auto.
+      * destruct (precedes_dec r (V1 ++ place x')) as [|X2]; auto; exfalso; apply X2; rewrite Et; apply precedes_app.
+        exact (rising_nth _ (visits_rising o c s [] (by_ g)) _ _ _ _ Rk X1 ltac:(lia)).
+  - destruct (late_rules N o s c body Tu b Ib L) as (_ & _ & _ & _ & _ & Dr & _); destruct H1 as (Jd & Ar & Kt).
+    destruct (drain_at N o c b s Cb true [] a' P Ou Dr Jd) as (w & u & t' & _ & EP & Pat & Ba & Vi).
+    destruct (Vi W) as [Q|Q]; [eapply nth_error_In; exact R' | exfalso | ].
+    { apply (precedes_irr P); eapply precedes_trans; [apply (Q []) | eapply precedes_trans; [|exact Pd]]; apply parts_precede; lia. }
+    assert (Ba' : In (w ++ [Part 1; Part 0], EBar (Threads 32) Warp) (tr (by_ g))) by (apply (bars_meet B N F s Valid o a'); auto using same_sym).
+    destruct (Done_at (w ++ [Part 0]) 0) as (u' & v & Y & O).
+    { rewrite Egk; apply Pat; exact Ba'. }
+    { apply Older; [|lia]; eapply precedes_trans; [|exact Q]; rewrite Er0; apply parts_precede; lia. }
+    exists ((w ++ [Part 0]) ++ u'), v; rewrite <- surjective_pairing; repeat (split; [solve [auto]|]).
+    assert (Bar1 : In (w ++ [Part 1; Part 0], barrier_ (key_of (Threads 32) Warp (by_ g)) (count B N (Threads 32))) (acts (Thread (by_ g)))).
+    { apply in_barrier; exists (by_ g), (Threads 32), Warp; auto. }
+    assert (Bar2 : In (w ++ [Part 1; Part 0], barrier_ (key_of (Threads 32) Warp (by_ g)) (count B N (Threads 32))) (acts (Thread a'))).
+    { apply in_barrier; exists a', (Threads 32), Warp; rewrite (key_same (Threads 32) Warp (by_ g) a' U); auto. }
+    destruct (issues_from B N tr a' P _ b k Ta' Jd Ar Kt) as (t2 & v2 & X2 & Y2).
+    assert (O1 : ord (Thread (by_ g)) ((w ++ [Part 0]) ++ u') (Thread a') (P ++ t2)).
+    { eapply ord_trans; [eapply ord_own; [apply thread_agent; exact T | exact Y | exact Bar1 | rewrite <- app_assoc; apply parts_precede; lia]|].
+      eapply ord_bar; [apply thread_agent; exact T | apply thread_agent; exact Ta' | exact Bar1 | exact Bar2 | exact X2|].
+      rewrite EP, <- app_assoc; exists None; apply before_prefix; constructor 2; constructor; constructor; lia. }
+    destruct Y2 as [->|Y2]; [exact O1 | eapply ord_trans; eauto].
+Qed.
+
 
 (* And says that it is free; where copy engines of the asynchronous proxy fill it, after a fence. *)
 Lemma read_before c body g p x f k W r e z fence :
@@ -264,22 +375,18 @@ Lemma read_before c body g p x f k W r e z fence :
 Proof.
   intros Ig I St Re; pose proof (agent_is g Ig) as T.
   pose proof St as (R & If & Bf & _ & Rk & (J & X & Is) & De & Sa & (t & Et) & _); pose proof R as (Bo & Ou & Tu & _).
-  unfold read in Re; rewrite De in Re; destruct e as [y|v hw|d]; try discriminate; destruct (does x); try discriminate.
-  apply andb_prop in Re; destruct Re as [_ Re]; destruct Is as [(Eg & -> & _)|(_ & As & _)]; [|discriminate].
-  assert (I' : In (r, access_ x) (acts (Thread (by_ g)))) by (rewrite <- Eg; exact I).
-  assert (To : exists p', told N (items body [Part 0] []) (who_ z) p' (fun b => (cycle b =? c) && back b) = true /\
-             forall w, before p' w None -> precedes r (W ++ w)).
-  { unfold freed in Re; destruct fence.
-    - apply existsb_exists in Re; destruct Re as (i & _ & Re); apply andb_prop in Re; destruct Re as [Re To].
-      apply andb_prop in Re; destruct Re as [Re _]; apply andb_prop in Re; destruct Re as [_ Pr].
-      exists (place i); split; auto; intros w Bw; rewrite Et; apply precedes_trans with (W ++ place i).
-      + exists None; apply before_prefix; rewrite <- (app_nil_r (place i)); apply before_app, prec_sound; auto.
-      + exists None; apply before_prefix; auto.
-    - exists (place z); split; auto; intros w Bw; rewrite Et; exists None; apply before_prefix; rewrite <- (app_nil_r w); apply before_app; auto. }
-  destruct To as (p' & To & Bef).
-  destruct (told_by B N o s c body Bo Ou (by_ g) k W p' (who_ z) _ r (access_ x) T Rk Sa To) as (b & h & q & Eb & Ib & A & Or); auto.
-  { intros b Eb; apply andb_prop in Eb; destruct Eb as [Eb _]; apply Nat.eqb_eq in Eb; auto. }
-  apply andb_prop in Eb; destruct Eb as [_ Eb]; rewrite <- Eg in Or; exists b, h, q; auto.
+  unfold read in Re; rewrite De in Re; apply andb_prop in Re; destruct Re as [_ Re].
+  destruct e as [y|v hw|[d|d|c'| |d l|l|d|gk l|gk gn|d|rf rw|rf rw|]]; try discriminate.
+  - destruct Is as [(Eg & -> & _)|(_ & As & _)]; [|discriminate].
+    assert (I' : In (r, access_ x) (acts (Thread (by_ g)))) by (rewrite <- Eg; exact I).
+    destruct (seen_told _ _ _ _ _ Re) as (p' & To & Bef).
+    destruct (told_by B N o s c body Bo Ou Tu (by_ g) k W p' (who_ z) _ r (access_ x) T Rk Sa To) as (b & h & q & Eb & Ib & A & Or); auto.
+    { intros b Eb; apply andb_prop in Eb; destruct Eb as [Eb _]; apply Nat.eqb_eq in Eb; auto. }
+    { intros w Bw; rewrite Et; apply Bef; auto. }
+    apply andb_prop in Eb; destruct Eb as [_ Eb]; rewrite <- Eg in Or; exists b, h, q; auto.
+  - apply andb_prop in Re; destruct Re as [_ Re].
+    destruct (group_read c body g p x _ f k W r gk l z _ Ig I St eq_refl Re) as (b & h & q & y & v & Ib & Bb & A & _ & O1 & O2).
+    exists b, h, q; repeat (split; [solve [auto]|]); eapply ord_trans; eauto.
 Qed.
 
 Lemma earlier_round c a k W j : round c a k W -> j <= k -> exists V, round c a j V.
@@ -299,7 +406,7 @@ Qed.
 Lemma then_fill c body g p x f k W r e z h q y f' k' W' r' e' z' d b i :
   In g agents -> In (p, access_ x) (acts g) -> stands c body g p x f k W r e z ->
   In h agents -> In (q, access_ y) (acts h) -> stands c body h q y f' k' W' r' e' z' ->
-  fill N (items body [Part 0] []) c (fence_of c body) z' f' = true ->
+  fill N (items body [Part 0] []) c (fence_of c body) (out_of c body f') z' f' = true ->
   fst (by_ g) = fst (by_ h) -> k < k' -> k mod copies d = k' mod copies d -> In d (M body c) -> back d = true ->
   In (b, i) (arrivals (Ring (fst (by_ g)) d (k mod copies d)) (k / copies d)) -> ord g p b i -> ord g p h q.
 Proof.
@@ -313,33 +420,33 @@ Qed.
 Lemma ring_order c body g p x f k W r e z h q y k' W' r' e' z' :
   In g agents -> In (p, access_ x) (acts g) -> stands c body g p x f k W r e z ->
   In h agents -> In (q, access_ y) (acts h) -> stands c body h q y f k' W' r' e' z' ->
-  (fill N (items body [Part 0] []) c (fence_of c body) z f = true \/ read N (items body [Part 0] []) c (fence_of c body) z x f = true) ->
-  (fill N (items body [Part 0] []) c (fence_of c body) z' f = true \/ read N (items body [Part 0] []) c (fence_of c body) z' y f = true) ->
+  (fill N (items body [Part 0] []) c (fence_of c body) (out_of c body f) z f = true \/ read N (items body [Part 0] []) c (fence_of c body) z x f = true) ->
+  (fill N (items body [Part 0] []) c (fence_of c body) (out_of c body f) z' f = true \/ read N (items body [Part 0] []) c (fence_of c body) z' y f = true) ->
   clash (by_ g) (by_ h) (does x) (does y) -> fst (by_ g) = fst (by_ h) -> k mod copies f = k' mod copies f -> k <= k' ->
   ord g p h q \/ ord h q g p \/
-  (k = k' /\ fill N (items body [Part 0] []) c (fence_of c body) z f = true /\ fill N (items body [Part 0] []) c (fence_of c body) z' f = true).
+  (k = k' /\ fill N (items body [Part 0] []) c (fence_of c body) (out_of c body f) z f = true /\ fill N (items body [Part 0] []) c (fence_of c body) (out_of c body f) z' f = true).
 Proof.
   intros Ig I St Ih J St' X Y Cl Bl Mo Le; pose proof St as (R & If & Bf & _ & Rk & _); pose proof St' as (_ & _ & _ & _ & Rk' & _).
   pose proof R as (Bo & Ou & Tu & _); pose proof (agent_is g Ig) as Tg; pose proof (agent_is h Ih) as Th.
   destruct X as [X|X], Y as [Y|Y].
   - destruct (Nat.eq_dec k k') as [->|Ne]; [right; right; auto|]; left.
-    destruct (fill_before c body g p x f k W r e z _ _ Ig I St X) as (b & i & A & Or).
+    destruct (fill_before c body g p x f k W r e z _ _ _ Ig I St X) as (b & i & A & Or).
     destruct (exists_back N F s c body R) as (_ & d & Id & Bd); pose proof (same_copies N F s c body f d R If Id) as Ec.
     destruct (some_there B N F s o c body (by_ g) k W d R Tg Rk Id) as [[b' i'] A'].
     apply (then_fill c body g p x f k W r e z h q y f k' W' r' e' z' d b' i'); auto; try lia; [congruence|].
     eapply ord_trans; [exact Or|].
     apply (fill_then_free B N o s c body Bo Ou Tu (by_ g) k W f d (b, i) (b', i')); auto.
-  - left; destruct (fill_before c body g p x f k W r e z _ _ Ig I St X) as (b & i & A & Or).
+  - left; destruct (fill_before c body g p x f k W r e z _ _ _ Ig I St X) as (b & i & A & Or).
     destruct (earlier_round c (by_ h) k' W' k Rk' Le) as [V Rv]; eapply ord_trans; [exact Or|].
     eapply read_after with (j := k); eauto; rewrite <- Bl; exact A.
   - destruct (Nat.eq_dec k k') as [->|Ne].
-    + right; left; destruct (fill_before c body h q y f k' W' r' e' z' _ _ Ih J St' Y) as (b & i & A & Or).
+    + right; left; destruct (fill_before c body h q y f k' W' r' e' z' _ _ _ Ih J St' Y) as (b & i & A & Or).
       eapply ord_trans; [exact Or|]; eapply read_after with (j := k'); eauto; rewrite Bl; exact A.
     + left; destruct (read_before c body g p x f k W r e z _ Ig I St X) as (d & b & i & Id & Bd & A & Or).
       pose proof (same_copies N F s c body f d R If Id) as Ec.
       apply (then_fill c body g p x f k W r e z h q y f k' W' r' e' z' d b i); auto; try lia; congruence.
-  - exfalso; unfold read in X, Y; destruct (deed_ z); try discriminate; destruct (does x); try discriminate.
-    destruct (deed_ z'); try discriminate; destruct (does y); try discriminate; exact Cl.
+  - exfalso; unfold read in X, Y; apply andb_prop in X; destruct X as [X _]; apply andb_prop in Y; destruct Y as [Y _].
+    destruct (does x); try discriminate; destruct (does y); try discriminate; exact Cl.
 Qed.
 
 (* -- two that fill a copy in one round ---------------------------------------------------------------------------------- *)
@@ -378,28 +485,16 @@ Proof.
   intros t So I J; destruct (sorted_two _ _ t (r, e) (r, e') So I J) as [E|[E|E]]; [congruence | | ]; exfalso; exact (precedes_irr _ E).
 Qed.
 
-Lemma fills_apart {L} (t : reaches L) c body g p x f k W r e z h q y r' e' z' l :
+Lemma apart_sound {L} (t : reaches L) u w g p x r e z h q y r' e' z' l :
   premises t -> In g agents -> In h agents -> g <> h -> In (p, access_ x) (acts g) -> In (q, access_ y) (acts h) ->
-  t x p g l -> t y q h l -> filled x = Some f -> filled y = Some f ->
-  stands c body g p x f k W r e z -> stands c body h q y f k W r' e' z' ->
-  fill N (items body [Part 0] []) c (fence_of c body) z f = true -> fill N (items body [Part 0] []) c (fence_of c body) z' f = true ->
-  fst (by_ g) = fst (by_ h) -> False.
+  t x p g l -> t y q h l -> issues g p r e x -> issues h q r' e' y -> deed_ z = e -> deed_ z' = e' ->
+  sats (who_ z) (by_ g) -> sats (who_ z') (by_ h) -> In (r, e) (trace o u w (by_ g)) -> In (r', e') (trace o u w (by_ h)) ->
+  apart_always N F u (z, x) (z', y) = true -> False.
 Proof.
-  intros Pre Ig Ih Ne I J X Y Fx Fy St St' Fi Fi' Bl.
-  destruct St as ((_ & _ & _ & Ru) & _ & _ & _ & _ & (Jr & Xe & Is) & De & Sa & _ & Tr & _ & Iz).
-  destruct St' as (_ & _ & _ & _ & _ & (Jr' & Ye & Is') & De' & Sa' & _ & Tr' & _ & Iz').
-  unfold ring_rules in Ru; apply andb_prop in Ru; destruct Ru as [_ Ru]; rewrite forallb_forall in Ru.
-  assert (Zx : forall zz xx, In (zz, xx) (flat_map (in_ring c) (sites body [Part 0] [])) -> filled xx = Some f ->
-    fill N (items body [Part 0] []) c (fence_of c body) zz f = true ->
-    In (zz, xx) (filter (fun z0 => match filled (snd z0) with Some f0 => fill N (items body [Part 0] []) c (fence_of c body) (fst z0) f0 | None => false end)
-                   (flat_map (in_ring c) (sites body [Part 0] [])))).
-  { intros zz xx A1 A2 A3; apply filter_In; split; auto; simpl; rewrite A2; auto. }
-  specialize (Ru (z, x) (Zx z x Iz Fx Fi)); rewrite forallb_forall in Ru; specialize (Ru (z', y) (Zx z' y Iz' Fy Fi')).
-  pose proof (agent_is g Ig) as Tg; pose proof (agent_is h Ih) as Th; apply orb_prop in Ru; destruct Ru as [Ru|Ru].
-  { cbn [snd] in Ru; exact (exclusive_sound B N o body _ _ _ _ _ _ _ x y Ru Tg Th Bl Tr Tr' Xe Ye). }
-  rewrite forallb_forall in Ru.
+  intros Pre Ig Ih Ne I J X Y (_ & Xe & Is) (_ & Ye & Is') De De' Sa Sa' Tr Tr' Ru.
+  pose proof (agent_is g Ig) as Tg; pose proof (agent_is h Ih) as Th; unfold apart_always in Ru; rewrite forallb_forall in Ru; cbn [fst snd] in Ru.
   (* how the two places part *)
-  assert (Pd : exists d, In d (None :: map Some (loops (number x) (number y) body)) /\ part p q d /\ (r = r' \/ (number x = number y -> times (number x) body <= 1 -> d <> None))).
+  assert (Pd : exists d, In d (None :: map Some (loops (number x) (number y) u)) /\ part p q d /\ (r = r' \/ (number x = number y -> times (number x) u <= 1 -> d <> None))).
   { assert (Ext : forall d, before r r' d -> part p q d).
     { intros d Bd; left; destruct Is as [(_ & -> & _)|(_ & _ & j & ->)], Is' as [(_ & -> & _)|(_ & _ & j' & ->)];
         [exact Bd | apply before_r | apply before_l | apply before_app]; exact Bd. }
@@ -408,28 +503,49 @@ Proof.
         [exact Bd | apply before_l | apply before_r | apply before_app]; exact Bd. }
     destruct (path_dec r r') as [Er|Nr].
     - subst r'; exists None; split; [left; auto|]; split; [|left; auto].
-      pose proof (same_event o body _ _ _ _ _ _ Tr Tr') as Ee; subst e'.
+      pose proof (same_event o u _ _ _ _ _ _ Tr Tr') as Ee; subst e'.
       destruct Is as [(_ & -> & A1)|(_ & A1 & j & ->)], Is' as [(_ & -> & A2)|(_ & A2 & j' & ->)]; try congruence; unfold part; auto.
       destruct (Nat.lt_trichotomy j j') as [Lt|[->|Lt]]; auto; [left | right; left];
         apply before_prefix; constructor 2; constructor; constructor; auto.
-    - destruct (parted o body (W ++ [Part 0]) _ _ r r' e e' x y Tr Tr' Xe Ye) as [|(d & D & In_d & On)]; [contradiction|].
+    - destruct (parted o u w _ _ r r' e e' x y Tr Tr' Xe Ye) as [|(d & D & In_d & On)]; [contradiction|].
       exists d; split; [exact In_d|]; split; [destruct D; auto | right; exact On]. }
   destruct Pd as (d & In_d & Pd & On); specialize (Ru d In_d); unfold apart_in_round in Ru; apply existsb_exists in Ru.
   destruct Ru as (k' & Ik & Ru); cbn [fst snd] in Ru, Ik.
-  destruct (concerned t g p x h q y l d Pre Ig Ih Ne I J X Y Pd k' Ik) as (u & -> & U).
+  destruct (concerned t g p x h q y l d Pre Ig Ih Ne I J X Y Pd k' Ik) as (v & -> & U).
   apply andb_prop in Ru; destruct Ru as [Ru As]; apply andb_prop in Ru; destruct Ru as [Al Im].
-  assert (E : by_ g = by_ h) by (apply (alone_sound (who_ z) u); auto; eapply implies_sound; eauto).
-  destruct Is as [(Eg & _ & A1)|(Eg & A1 & j & _)], Is' as [(Eh & _ & A2)|(Eh & A2 & j' & _)]; rewrite De, De', A1, A2 in As; simpl in As.
+  assert (E : by_ g = by_ h) by (apply (alone_sound (who_ z) v); auto; eapply implies_sound; eauto).
+  assert (Once : number x = number y -> times (number x) u <= 1 -> d = None -> r = r') by (intros Nu O1 ->; destruct On as [|On]; auto; exfalso; exact (On Nu O1 eq_refl)).
+  destruct Is as [(Eg & _ & A1)|(Eg & A1 & j & _)], Is' as [(Eh & _ & A2)|(Eh & A2 & j' & _)]; rewrite De, De', A1, A2 in As; simpl in As;
+    try (apply Ne; rewrite Eg, Eh, E; auto; fail);
+    apply andb_prop in As; destruct As as [As Ti]; apply andb_prop in As; destruct As as [Pn Nu];
+    apply part_eq in Pn; apply Nat.eqb_eq in Nu; apply Nat.leb_le in Ti; pose proof (Once Nu Ti Pn) as Er; subst r'.
+  - pose proof (same_event o u _ _ _ _ _ _ Tr Tr'); congruence.
+  - pose proof (same_event o u _ _ _ _ _ _ Tr Tr'); congruence.
   - apply Ne; rewrite Eg, Eh, E; auto.
-  - apply andb_prop in As; destruct As as [As Once]; apply andb_prop in As; destruct As as [Pn Nu].
-    apply part_eq in Pn; apply Nat.eqb_eq in Nu; apply Nat.leb_le in Once; destruct On as [Er|On]; [|exact (On Nu Once Pn)].
-    subst r'; pose proof (same_event o body _ _ _ _ _ _ Tr Tr'); congruence.
-  - apply andb_prop in As; destruct As as [As Once]; apply andb_prop in As; destruct As as [Pn Nu].
-    apply part_eq in Pn; apply Nat.eqb_eq in Nu; apply Nat.leb_le in Once; destruct On as [Er|On]; [|exact (On Nu Once Pn)].
-    subst r'; pose proof (same_event o body _ _ _ _ _ _ Tr Tr'); congruence.
-  - apply andb_prop in As; destruct As as [As Once]; apply andb_prop in As; destruct As as [Pn Nu].
-    apply part_eq in Pn; apply Nat.eqb_eq in Nu; apply Nat.leb_le in Once; destruct On as [Er|On]; [|exact (On Nu Once Pn)].
-    apply Ne; rewrite Eg, Eh, Er, E; auto.
+Qed.
+
+Lemma fills_apart {L} (t : reaches L) c body g p x f k W r e z h q y r' e' z' l :
+  premises t -> In g agents -> In h agents -> g <> h -> In (p, access_ x) (acts g) -> In (q, access_ y) (acts h) ->
+  t x p g l -> t y q h l -> filled x = Some f -> filled y = Some f ->
+  stands c body g p x f k W r e z -> stands c body h q y f k W r' e' z' ->
+  fill N (items body [Part 0] []) c (fence_of c body) (out_of c body f) z f = true ->
+  fill N (items body [Part 0] []) c (fence_of c body) (out_of c body f) z' f = true ->
+  fst (by_ g) = fst (by_ h) -> False.
+Proof.
+  intros Pre Ig Ih Ne I J X Y Fx Fy St St' Fi Fi' Bl.
+  destruct St as ((_ & _ & _ & Ru) & _ & _ & _ & _ & Is & De & Sa & _ & Tr & _ & Iz).
+  destruct St' as (_ & _ & _ & _ & _ & Is' & De' & Sa' & _ & Tr' & _ & Iz').
+  unfold ring_rules in Ru; apply andb_prop in Ru; destruct Ru as [_ Ru]; rewrite forallb_forall in Ru.
+  assert (Zx : forall zz xx, In (zz, xx) (flat_map (in_ring c) (sites body [Part 0] [])) -> filled xx = Some f ->
+    fill N (items body [Part 0] []) c (fence_of c body) (out_of c body f) zz f = true ->
+    In (zz, xx) (filter (fun z0 => match filled (snd z0) with Some f0 => fill N (items body [Part 0] []) c (fence_of c body) (out_of c body f0) (fst z0) f0 | None => false end)
+                   (flat_map (in_ring c) (sites body [Part 0] [])))).
+  { intros zz xx A1 A2 A3; apply filter_In; split; auto; simpl; rewrite A2; auto. }
+  specialize (Ru (z, x) (Zx z x Iz Fx Fi)); rewrite forallb_forall in Ru; specialize (Ru (z', y) (Zx z' y Iz' Fy Fi')).
+  pose proof (agent_is g Ig) as Tg; pose proof (agent_is h Ih) as Th; apply orb_prop in Ru; destruct Ru as [Ru|Ru].
+  - cbn [snd] in Ru; destruct Is as (_ & Xe & _), Is' as (_ & Ye & _).
+    exact (exclusive_sound B N o body _ _ _ _ _ _ _ x y Ru Tg Th Bl Tr Tr' Xe Ye).
+  - exact (apart_sound t body _ g p x r e z h q y r' e' z' l Pre Ig Ih Ne I J X Y Is Is' De De' Sa Sa' Tr Tr' Ru).
 Qed.
 
 (* -- no race ------------------------------------------------------------------------------------------------------------ *)
@@ -464,18 +580,24 @@ Proof.
       (clash_sym _ _ _ _ Cl) (eq_sym Bl) (eq_sym Co) ltac:(lia)) as [O|[O|(E & _)]]; auto; lia.
 Qed.
 
-Lemma async_quiet g p x h q y : In (p, access_ x) (acts g) -> In (q, access_ y) (acts h) -> (exists a r, g = Engine a r) ->
-  overlap x y = true -> clash (by_ g) (by_ h) (does x) (does y) -> ringed x y = true.
+Lemma async_quiet {L} (t : reaches L) g p x h q y : premises t -> In g agents -> In h agents ->
+  In (p, access_ x) (acts g) -> In (q, access_ y) (acts h) -> (exists a r, g = Engine a r) -> conflicts t g p x h q y -> ringed x y = true.
 Proof.
-  intros I J (a & r & Eg) Ov Cl; destruct (in_access g p x I) as (r1 & e & I1 & X & Is); destruct (in_access h q y J) as (r2 & f & J1 & Y & _).
-  destruct Is as [(E & _)|(_ & As & _)]; [rewrite Eg in E; discriminate|].
-  apply trace_events in I1; apply trace_events in J1; unfold rings in Rings; apply andb_prop in Rings; destruct Rings as [Q _].
+  intros Pre Ig Ih I J (a & r & Eg) (Ne & Cl & l & X & Y); destruct (of_spaces _ Pre g h p q x y l Ig Ih Ne I J X Y) as [Ov _].
+  destruct (in_access g p x I) as (r1 & e & Is); destruct (in_access h q y J) as (r2 & f & Js).
+  pose proof Is as (I1 & Xe & [(E & _)|(_ & As & _)]); [rewrite Eg in E; discriminate|]; pose proof Js as (J1 & Ye & _).
+  destruct (site_of o [] s [] [] (by_ g) r1 e (fun k f => match f with end) I1) as (q1 & u1 & K1 & _ & S1 & Sa1).
+  destruct (site_of o [] s [] [] (by_ h) r2 f (fun k f => match f with end) J1) as (q2 & u2 & K2 & _ & S2 & Sa2).
+  pose proof Rings as Q; unfold rings in Q; apply andb_prop in Q; destruct Q as [Q _].
   apply andb_prop in Q; destruct Q as [_ Q]; unfold quiet in Q; rewrite forallb_forall in Q.
-  assert (Ix : In x (flat_map accesses (filter is_async (events s)))) by (apply in_flat_map; exists e; split; auto; apply filter_In; auto).
-  specialize (Q x Ix); rewrite forallb_forall in Q.
-  assert (Iy : In y (flat_map accesses (events s))) by (apply in_flat_map; eauto).
-  specialize (Q y Iy); rewrite Ov in Q; simpl in Q; rewrite orb_false_r in Q; apply orb_prop in Q; destruct Q as [Q|Q]; auto.
-  exfalso; destruct (does x), (does y); try discriminate; exact Cl.
+  set (A := flat_map (fun z => map (pair z) (accesses (deed_ z))) (sites s [] [])) in *.
+  assert (In_A : forall z v, In z (sites s [] []) -> In v (accesses (deed_ z)) -> In (z, v) A).
+  { intros z v A1 A2; apply in_flat_map; exists z; split; auto; apply in_map; auto. }
+  specialize (Q ((q1, e, K1), x)); rewrite forallb_forall in Q; specialize (Q ltac:(apply filter_In; split; [apply In_A; auto | exact As])
+    ((q2, f, K2), y) ltac:(apply In_A; auto)); cbn [fst snd] in Q; rewrite Ov in Q; simpl in Q; rewrite orb_false_r in Q.
+  apply orb_prop in Q; destruct Q as [Q|Q]; [apply orb_prop in Q; destruct Q as [Q|Q]; auto|]; exfalso.
+  - destruct (does x), (does y); try discriminate; exact Cl.
+  - exact (apart_sound t s [] g p x r1 e (q1, e, K1) h q y r2 f (q2, f, K2) l Pre Ig Ih Ne I J X Y Is Js eq_refl eq_refl Sa1 Sa2 I1 J1 Q).
 Qed.
 
 Lemma overlap_sym x y : overlap x y = overlap y x.
@@ -540,9 +662,10 @@ Proof.
   { destruct (ringed x y) eqn:Rg; [eapply ring_pair; eauto|]; pose proof C as (Ne & Cl & l & X & Y).
     destruct (of_spaces _ Pre g h p q x y l Ig Ih Ne I J X Y) as [Ov _].
     destruct g as [a|a r].
-    2: { rewrite (async_quiet (Engine a r) p x h q y I J ltac:(eauto) Ov Cl) in Rg; discriminate. }
+    2: { rewrite (async_quiet t (Engine a r) p x h q y Pre Ig Ih I J ltac:(eauto) C) in Rg; discriminate. }
     destruct h as [b|b r].
-    2: { rewrite ringed_sym, (async_quiet (Engine b r) q y (Thread a) p x J I ltac:(eauto)) in Rg; [discriminate | rewrite overlap_sym; auto | apply clash_sym; auto]. }
+    2: { rewrite ringed_sym, (async_quiet t (Engine b r) q y (Thread a) p x Pre Ih Ig J I ltac:(eauto)) in Rg; [discriminate|].
+         split; [auto|]; split; [apply clash_sym; auto | eauto]. }
     apply thread_agent in Ig; apply thread_agent in Ih.
     destruct (in_access _ _ _ I) as (r1 & e & I1 & _ & [(_ & E1 & _)|(E1 & _)]); [|discriminate].
     destruct (in_access _ _ _ J) as (r2 & f & J1 & _ & [(_ & E2 & _)|(E2 & _)]); [|discriminate]; simpl in I1, J1; subst r1 r2.
@@ -559,36 +682,45 @@ Proof.
     exact (once B N F s Valid Clusters o ls S h q _ j' j R Ih J Aj' Aj ltac:(lia)).
 Qed.
 
-(* What an engine does comes before something that a thread of its block does: nothing is under way when the block has ended. *)
+(* What an engine does comes before something that a thread of its block does: nothing is under way when the block has ended, but
+   what stores write, which is in no block's memory. *)
 Theorem nothing_in_flight a r p x : In (Engine a r) agents -> In (p, access_ x) (acts (Engine a r)) ->
-  exists b q e, is_thread b /\ fst b = fst a /\ In (q, e) (acts (Thread b)) /\ ord (Engine a r) p (Thread b) q.
+  (exists b q e, is_thread b /\ fst b = fst a /\ In (q, e) (acts (Thread b)) /\ ord (Engine a r) p (Thread b) q) \/
+  ((exists l, In (r, EOp (Group written l)) (tr a)) /\ le N (owner x) Block = false).
 Proof.
   intros Ig I; destruct (in_access _ _ _ I) as (r1 & e & J & X & Is); destruct Is as [(E & _)|(E & As & j & ->)]; [discriminate|].
   inversion E; subst r1; simpl in J; clear E.
-  assert (Y : exists y f, In y (accesses e) /\ filled y = Some f).
-  { unfold rings in Rings; apply andb_prop in Rings; destruct Rings as [_ G]; rewrite forallb_forall in G.
+  assert (Y : (exists y f, In y (accesses e) /\ filled y = Some f) \/ (exists l, e = EOp (Group written l)) /\ le N (owner x) Block = false).
+  { pose proof Rings as G; unfold rings in G; apply andb_prop in G; destruct G as [_ G]; rewrite forallb_forall in G.
     specialize (G e (trace_events _ _ _ _ _ _ J)); unfold goes in G.
-    destruct e as [y|u h|[d|d|c| |d l|l|d]]; simpl in *; try discriminate; try (destruct X; fail);
-      apply existsb_exists in G; destruct G as (y & Iy & G); destruct (filled y) as [f|] eqn:Fy; try discriminate; eauto. }
-  destruct Y as (y & f & Iy & Fy).
+    destruct e as [y|u h|[d|d|c| |d l|l|d|gk l|gk gn|d|rf rw|rf rw|]]; simpl in *; try discriminate; try (destruct X; fail);
+      try (left; apply existsb_exists in G; destruct G as (y & Iy & G); destruct (filled y) as [f|] eqn:Fy; try discriminate; eauto; fail).
+    destruct gk as [|gk]; [right | left; apply existsb_exists in G; destruct G as (y & Iy & G); destruct (filled y) as [f|] eqn:Fy; try discriminate; eauto].
+    rewrite forallb_forall in G; specialize (G x X); apply andb_prop in G; destruct G as [G _]; apply negb_true_iff in G; eauto. }
+  destruct Y as [(y & f & Iy & Fy)|((l & ->) & F1)]; [left | right; eauto].
   (* where its access to the ring stands *)
   assert (Ay : exists i, In (r ++ [Part 2; Part i], access_ y) (acts (Engine a r))).
   { destruct (listed_in r (map access_ (accesses e)) 0 (access_ y)) as [q0 Lq]; [apply in_map; auto|].
     pose proof Lq as Lq'; apply in_listed in Lq'; destruct Lq' as (_ & i & _ & ->); exists i; apply in_engine; exists e; split; auto.
-    destruct e as [v|u h|[d|d|c| |d l|l|d]]; simpl in *; try discriminate; try (destruct X; fail); right; apply in_or_app; left; exact Lq. }
+    destruct e as [v|u h|[d|d|c| |d l|l|d|gk l|gk gn|d|rf rw|rf rw|]]; simpl in *; try discriminate; try (destruct X; fail); right; apply in_or_app; left; exact Lq. }
   destruct Ay as [i Ay]; destruct (stands_somewhere (Engine a r) _ y f Ig Ay Fy) as (body & k & W & r' & e' & z & St & Ru).
   assert (St' : stands (cycle f) body (Engine a r) (r ++ [Part 2; Part j]) y f k W r' e' z).
   { destruct St as (A1 & A2 & A3 & A4 & A5 & (B1 & B2 & B3) & A7); unfold stands; repeat (split; [assumption|]).
     split; [|exact A7]; split; [exact B1|]; split; [exact B2|]; destruct B3 as [(E & _)|(E & As' & _)]; [discriminate|].
     right; split; [exact E|]; split; [exact As'|]; inversion E; subst r'; eauto. }
-  assert (Fi : fill N (items body [Part 0] []) (cycle f) (fence_of (cycle f) body) z f = true).
-  { destruct Ru as [|Re]; auto; exfalso; destruct St as (_ & _ & _ & _ & _ & (_ & _ & B3) & De & _); unfold read in Re; rewrite De in Re.
-    destruct B3 as [(E & _)|(E & As' & _)]; [discriminate|]; destruct e'; simpl in As'; discriminate. }
-  destruct (fill_before (cycle f) body (Engine a r) _ y f k W r' e' z _ _ Ig I St' Fi) as (h & q & A & Or).
   pose proof St as (R & If & Bf & _ & Rk & _); pose proof R as (Bo & Ou & Tu & _); pose proof (agent_is _ Ig) as T; simpl by_ in *.
+  destruct Ru as [Fi|Re].
+  2: { pose proof St as (_ & _ & _ & _ & _ & (_ & _ & B3) & De & _); unfold read in Re; rewrite De in Re.
+       destruct B3 as [(E & _)|(E & As' & _)]; [discriminate|]; inversion E; subst r'; apply andb_prop in Re; destruct Re as [_ Re].
+       destruct e' as [v|u h|[d|d|c| |d l|l|d|gk l|gk gn|d|rf rw|rf rw|]]; try discriminate; apply andb_prop in Re; destruct Re as [_ Re].
+       pose proof St as (_ & _ & _ & _ & _ & (B1 & B2 & _) & _); assert (e = EOp (Group gk l)) by (eapply one_event; eauto); subst e.
+       destruct (group_read (cycle f) body (Engine a r) (r ++ [Part 2; Part i]) y _ f k W r gk l z _ Ig Ay St eq_refl Re) as (_ & _ & _ & w0 & v0 & _).
+       destruct (group_read (cycle f) body (Engine a r) (r ++ [Part 2; Part j]) y _ f k W r gk l z _ Ig I St' eq_refl Re) as (d & b & q & w & v & _ & _ & _ & Iw & O & _).
+       exists a, w, v; auto. }
+  destruct (fill_before (cycle f) body (Engine a r) _ y f k W r' e' z _ _ _ Ig I St' Fi) as (h & q & A & Or).
   destruct (exists_back N F s (cycle f) body R) as (_ & d & Id & Bd); destruct (some_there B N F s o (cycle f) body a k W d R T Rk Id) as [[h' q'] A'].
-  destruct (arrival_of B N o s (cycle f) body Bo Ou Tu a k W d h' q' T Rk Id A') as (b & z' & Tb & Bl & Rb & Iz & Te & Sb & _).
-  destruct (rules N (cycle f) body Tu) as (_ & _ & _ & _ & Wt & _).
+  destruct (arrival_of B N o s (cycle f) body Bo Ou Tu a k W d h' q' T Rk Id A') as (b & z' & P & e0 & Tb & Bl & Rb & Iz & Te & Sb & _).
+  destruct (rules N s (cycle f) body Tu) as (_ & _ & _ & _ & _ & _ & Wt & _).
   pose proof (Wt z' d f Iz Te (barriers_in (cycle f) body d Id) If ltac:(congruence)) as Hw.
   destruct (has_waited_spec o s (cycle f) body Bo f (place z') (who_ z') b k W Hw Rb Sb) as (i' & Ii & Di & _ & Si & _).
   destruct (wait_now B N o s (cycle f) body Bo Ou b k W i' f Rb Ii Di Si eq_refl) as [Aw _]; specialize (Aw Bf); rewrite Bl in Aw.

@@ -7,13 +7,13 @@ Import ListNotations.
 (* -- equality ----------------------------------------------------------------------------------------------------------- *)
 
 Lemma mbarrier_eq b d : mbarrier_eqb b d = true -> b = d.
-Proof. destruct b, d; unfold mbarrier_eqb; simpl; intro H; bools; apply eqb_prop in H1; congruence. Qed.
+Proof.
+  destruct b, d; unfold mbarrier_eqb; simpl; intro H; bools.
+  match goal with E : eqb _ _ = true |- _ => apply eqb_prop in E end; congruence.
+Qed.
 
 Lemma mbarrier_refl b : mbarrier_eqb b b = true.
 Proof. destruct b; unfold mbarrier_eqb; simpl; rewrite !Nat.eqb_refl, eqb_reflx; auto. Qed.
-
-Lemma mbarrier_dec (b d : mbarrier) : {b = d} + {b <> d}.
-Proof. decide equality; try apply Nat.eq_dec; apply bool_dec. Qed.
 
 (* -- events ------------------------------------------------------------------------------------------------------------- *)
 
@@ -34,12 +34,27 @@ Lemma free_none f s e : free f s = true -> In e (events s) -> f e = false.
 Proof. unfold free; intros H I; rewrite forallb_forall in H; specialize (H e I); destruct (f e); auto; discriminate. Qed.
 
 Lemma ends_steps c e : ends c e = true -> steps c e = true.
-Proof. destruct e as [x|u h|[b|b|d| |b l|l|b]]; simpl; auto; discriminate. Qed.
+Proof. destruct e as [x|u h|[b|b|d| |b l|l|b|gk l|gk gn|b|rf rw|rf rw|]]; simpl; auto; discriminate. Qed.
+
+Lemma sure_steps c e : sure c e = false -> steps c e = false /\ drains c e = false.
+Proof. unfold sure; apply orb_false_elim. Qed.
+
+Lemma flat_drains c s e : flat c s = true -> In e (events s) -> drains c e = false.
+Proof.
+  assert (Free : forall s, free (sure c) s = true -> In e (events s) -> drains c e = false).
+  { intros t H I; apply (free_none _ _ _ H), sure_steps in I; tauto. }
+  induction s as [|s1 IH1 s2 IH2|x|u h|u s1 IH1 s2 IH2|l m u s IH|k s IH|x]; simpl; intros H I; bools;
+    try (apply in_app_iff in I; destruct I; auto); eauto.
+  - destruct I.
+  - destruct I as [<-|[]]; auto.
+  - destruct I as [<-|[]]; auto.
+  - destruct I as [<-|[]]; destruct x as [| | | | | | | | |b| | |]; auto; simpl; destruct (cycle b =? c); auto; discriminate.
+Qed.
 
 Lemma flat_ends c s e : flat c s = true -> In e (events s) -> ends c e = false.
 Proof.
-  assert (Free : forall s, free (steps c) s = true -> In e (events s) -> ends c e = false).
-  { intros t H I; destruct (ends c e) eqn:E; auto; apply ends_steps in E; rewrite (free_none _ _ _ H I) in E; discriminate. }
+  assert (Free : forall s, free (sure c) s = true -> In e (events s) -> ends c e = false).
+  { intros t H I; destruct (ends c e) eqn:E; auto; apply ends_steps in E; apply (free_none _ _ _ H), sure_steps in I; destruct I; congruence. }
   induction s as [|s1 IH1 s2 IH2|x|u h|u s1 IH1 s2 IH2|l m u s IH|k s IH|x]; simpl; intros H I; bools;
     try (apply in_app_iff in I; destruct I; auto); eauto.
   - destruct I.
@@ -204,6 +219,43 @@ Proof.
   - eapply IH; eauto; lia.
 Qed.
 
+(* Of a rising list, how many are ended before p. *)
+Definition done_before (l : list path) (p : path) : nat := length (filter (fun q => if precedes_dec q p then true else false) (map ended l)).
+
+Lemma ended_rises V W : precedes V W -> precedes (ended V) (ended W).
+Proof. intros [d H]; exists d; apply before_app; auto. Qed.
+
+Lemma done_after l p : rising l -> forall k W, nth_error l k = Some W -> precedes (ended W) p -> k < done_before l p.
+Proof.
+  unfold done_before; induction 1 as [|x l S IH F]; intros [|k] W E P; simpl in *; try discriminate.
+  - inversion E; subst; destruct (precedes_dec (ended W) p); [simpl; lia | tauto].
+  - rewrite Forall_forall in F; specialize (F W (nth_error_In _ _ E)); specialize (IH k W E P).
+    destruct (precedes_dec (ended x) p) as [|N']; [simpl; lia | exfalso; apply N'; eapply precedes_trans; [apply ended_rises; exact F | exact P]].
+Qed.
+
+Lemma done_none x l p : Forall (precedes x) l -> ~ precedes (ended x) p -> done_before l p = 0.
+Proof.
+  intros F N'; unfold done_before; rewrite filter_none; auto; intros q I; apply in_map_iff in I; destruct I as (y & <- & I).
+  rewrite Forall_forall in F; destruct (precedes_dec (ended y) p) as [P|]; auto; exfalso; apply N'.
+  eapply precedes_trans; [apply ended_rises; exact (F y I) | exact P].
+Qed.
+
+Lemma done_upto l p : rising l -> forall k W, nth_error l k = Some W -> precedes p (ended W) -> done_before l p <= k.
+Proof.
+  induction 1 as [|x l S IH F]; intros [|k] W E P; simpl in *; try discriminate.
+  - inversion E; subst; assert (N' : ~ precedes (ended W) p) by (intro Q; apply (precedes_irr p); eapply precedes_trans; eauto).
+    pose proof (done_none W l p F N') as D; unfold done_before in *; simpl; destruct (precedes_dec (ended W) p); [tauto | simpl; lia].
+  - specialize (IH k W E P); unfold done_before in *; simpl; destruct (precedes_dec (ended x) p); simpl; lia.
+Qed.
+
+Lemma done_exists l p : rising l -> forall k, k < done_before l p -> exists W, nth_error l k = Some W /\ precedes (ended W) p.
+Proof.
+  induction 1 as [|x l S IH F]; intros k L; [unfold done_before in L; simpl in L; lia|].
+  destruct (precedes_dec (ended x) p) as [P|N'].
+  - destruct k as [|k]; [exists x; auto|]; apply IH; unfold done_before in *; simpl in L; destruct (precedes_dec (ended x) p); [simpl in L; lia | tauto].
+  - pose proof (done_none x l p F N') as D; unfold done_before in *; simpl in L; destruct (precedes_dec (ended x) p); [tauto | lia].
+Qed.
+
 Lemma count_below (l : list path) (f : path -> bool) : forall k, k <= length l ->
   (forall i x, nth_error l i = Some x -> f x = (i <? k)) -> length (filter f l) = k.
 Proof.
@@ -259,8 +311,9 @@ Proof.
   - destruct I as [E|[]]; inversion E; subst; discriminate.
   - destruct I as [E|[]]; inversion E; subst; discriminate.
   - exfalso; destruct (o (V ++ w) (name u a) =? 0); apply trace_events in I;
-      [rewrite (free_none _ _ _ H I) in St | rewrite (free_none _ _ _ H0 I) in St]; discriminate.
-  - exfalso; apply in_flat_map in I; destruct I as (k & _ & I); apply trace_events in I; rewrite (free_none _ _ _ H I) in St; discriminate.
+      [apply (free_none _ _ _ H), sure_steps in I | apply (free_none _ _ _ H0), sure_steps in I]; destruct I; congruence.
+  - exfalso; apply in_flat_map in I; destruct I as (k & _ & I); apply trace_events in I; apply (free_none _ _ _ H), sure_steps in I.
+    destruct I; congruence.
   - destruct (sat k (snd a)) eqn:E; [|destruct I]; apply (IH w (k :: C)); auto; intros i [<-|J]; auto.
   - destruct I as [E|[]]; inversion E; subst; exists w, C; auto.
 Qed.
@@ -421,6 +474,127 @@ Proof.
       unfold same in U; rewrite U in I; apply orb_prop in H; destruct H as [H|H]; apply andb_prop in H; destruct H as [H1 H2];
         destruct (o w (name u b) =? 0); eauto.
   - destruct (sat k (snd a)), (sat k (snd b)); try (destruct I; fail); try (destruct J; fail); eauto.
+Qed.
+
+(* -- arrivals for what is left ------------------------------------------------------------------------------------------ *)
+
+Lemma no_visits c s : forall w a, forallb any_drain (events s) = true -> visits c s w a = [].
+Proof.
+  induction s as [|s1 IH1 s2 IH2|x|u h|u s1 IH1 s2 IH2|l m u s IH|k s IH|x]; simpl; intros w a H; auto.
+  - rewrite forallb_app in H; apply andb_prop in H; destruct H as [H1 H2]; destruct (is_end c s2) eqn:E.
+    + apply is_end_spec in E; subst s2; discriminate.
+    + rewrite IH1, IH2; auto.
+  - rewrite forallb_app in H; apply andb_prop in H; destruct H as [H1 H2]; destruct (o w (name u a) =? 0); auto.
+  - induction (seq 0 (m + o w (name u a))) as [|i r IHr]; simpl; auto; rewrite IH, IHr; auto.
+  - destruct (sat k (snd a)); auto.
+Qed.
+
+(* Threads that come to a place behind a wait and a barrier have come to these. *)
+Definition pattern (s : stmt) (w w' : path) : Prop := forall a,
+  In (w' ++ [Part 1; Part 0], EBar (Threads 32) Warp) (trace o s w a) -> In (w' ++ [Part 0], EOp (Settle products 0)) (trace o s w a).
+
+Lemma guarded_spec s : guarded s = true -> exists t,
+  s = Seq (Do (Settle products 0)) (Seq (Bar (Threads 32) Warp) (Seq (Only lane t) Skip)) /\ forallb any_drain (events t) = true.
+Proof.
+  destruct s as [|s1 s2| | | | | |]; try discriminate; destruct s1 as [| | | | | | |x]; try discriminate; destruct x as [| | | | | | | |k n| | | |]; try discriminate.
+  destruct n; try discriminate; destruct s2 as [|s2 s3| | | | | |]; try discriminate; destruct s2 as [| | |u h| | | |]; try discriminate.
+  destruct u as [n| | |]; try discriminate; simpl; intro H.
+  do 33 (destruct n as [|n]; try discriminate).
+  destruct h; try discriminate; destruct s3 as [|s3 s4| | | | | |]; try discriminate; destruct s3 as [| | | | | |c t|]; try discriminate.
+  destruct s4; try discriminate; bools; match goal with E : con_eqb _ _ = true |- _ => apply con_eq in E end; subst; eauto.
+Qed.
+
+Lemma drain_at c b s : cycle b = c -> forall v w a p, outer N c s v = true -> drained s = true -> In (p, EOp (Drain b)) (trace o s w a) ->
+  exists w' u t, w' = w ++ u /\ p = w' ++ Part 1 :: Part 1 :: t /\ pattern s w w' /\
+    In (w' ++ [Part 1; Part 0], EBar (Threads 32) Warp) (trace o s w a) /\
+    forall W, In W (visits c s w a) -> (forall r, precedes p (W ++ Part 0 :: r)) \/ precedes (ended W) (w' ++ [Part 0]).
+Proof.
+  intro Cb; unfold pattern.
+  induction s as [|s1 IH1 s2 IH2|x|u h|u s1 IH1 s2 IH2|l m u s IH|k s IH|x]; intros v w a p Ou Dr I.
+  - destruct I.
+  - cbn [drained] in Dr; apply orb_prop in Dr; destruct Dr as [G|Dr].
+    + destruct (guarded_spec _ G) as (t & E & Nd); inversion E; subst s1 s2; clear E; exists w, [].
+      simpl in I; destruct I as [I|[I|I]]; try discriminate; rewrite app_nil_r in I.
+      destruct (sat lane (snd a)) eqn:Sa; [|destruct I]; pose proof I as I'; apply (in_tr_path o true) in I'; destruct I' as [q ->].
+      exists (Part 0 :: q); rewrite app_nil_r, <- !app_assoc; split; auto; split; auto; split; [|split].
+      * intros a' _; left; auto.
+      * right; left; rewrite <- app_assoc; auto.
+      * intros W V; exfalso; simpl in V; rewrite Sa, app_nil_r, no_visits in V; auto.
+    + apply andb_prop in Dr; destruct Dr as [D1 D2]; cbn [outer] in Ou; cbn [visits]; destruct (is_end c s2) eqn:En.
+      * exfalso; apply is_end_spec in En; subst s2; apply andb_prop in Ou; destruct Ou as [_ Fl].
+        simpl in I; apply in_app_iff in I; destruct I as [I|[I|[]]]; [|discriminate].
+        apply trace_events in I; pose proof (flat_drains c s1 _ Fl I) as X; simpl in X; rewrite Cb, Nat.eqb_refl in X; discriminate.
+      * apply andb_prop in Ou; destruct Ou as [O1 O2]; simpl in I; apply in_app_iff in I; destruct I as [I|I].
+        -- destruct (IH1 _ _ _ _ O1 D1 I) as (w' & u & t & -> & -> & Pa & Ba & Vi); exists ((w ++ [Part 0]) ++ u), (Part 0 :: u), t.
+           split; [rewrite <- app_assoc; auto|]; split; auto; split; [|split; [simpl; apply in_or_app; auto|]].
+           ++ intros a' J; simpl in J |- *; apply in_app_iff in J; apply in_or_app; destruct J as [J|J]; auto; exfalso.
+              apply (in_tr_path o true) in J; destruct J as [q E]; rewrite <- !app_assoc in E; apply app_inv_head in E; discriminate.
+           ++ intros W V; apply in_app_iff in V; destruct V as [V|V]; auto; left; intro r; apply visits_path in V; destruct V as [q ->].
+              exists None; rewrite <- !app_assoc; apply before_turns; constructor; lia.
+        -- destruct (IH2 _ _ _ _ O2 D2 I) as (w' & u & t & -> & -> & Pa & Ba & Vi); exists ((w ++ [Part 1]) ++ u), (Part 1 :: u), t.
+           split; [rewrite <- app_assoc; auto|]; split; auto; split; [|split; [simpl; apply in_or_app; auto|]].
+           ++ intros a' J; simpl in J |- *; apply in_app_iff in J; apply in_or_app; destruct J as [J|J]; auto; exfalso.
+              apply (in_tr_path o true) in J; destruct J as [q E]; rewrite <- !app_assoc in E; apply app_inv_head in E; discriminate.
+           ++ intros W V; apply in_app_iff in V; destruct V as [V|V]; auto; right; apply visits_path in V; destruct V as [q ->].
+              exists None; unfold ended; rewrite <- !app_assoc; apply before_turns; constructor; lia.
+  - destruct I as [E|[]]; discriminate.
+  - destruct I as [E|[]]; discriminate.
+  - cbn [drained outer] in Dr, Ou; apply andb_prop in Dr; destruct Dr as [D1 D2]; cbv zeta in Ou; apply andb_prop in Ou; destruct Ou as [O1 O2].
+    assert (Go : forall i t a', In (w ++ Part i :: t, EBar (Threads 32) Warp) (trace o (If u s1 s2) w a') ->
+              In (w ++ Part i :: t, EBar (Threads 32) Warp) (trace o (if i =? 0 then s1 else s2) (w ++ [Part i]) a') /\
+              ((o w (name u a') =? 0) = (i =? 0))).
+    { intros i t a' J; simpl in J; destruct (o w (name u a') =? 0); pose proof J as J'; apply (in_tr_path o true) in J'; destruct J' as [q E];
+        rewrite <- app_assoc in E; apply app_inv_head in E; inversion E; subst; auto. }
+    simpl in I; cbn [visits trace]; destruct (o w (name u a) =? 0) eqn:Oa.
+    + destruct (IH1 _ _ _ _ O1 D1 I) as (w' & u' & t & -> & -> & Pa & Ba & Vi); exists ((w ++ [Part 0]) ++ u'), (Part 0 :: u'), t.
+      split; [rewrite <- app_assoc; auto|]; split; auto; split; [|split; auto].
+      intros a' J; rewrite <- !app_assoc in J; destruct (Go 0 _ a' J) as [J' Oa']; rewrite Oa'; simpl.
+      apply Pa; rewrite <- !app_assoc; exact J'.
+    + destruct (IH2 _ _ _ _ O2 D2 I) as (w' & u' & t & -> & -> & Pa & Ba & Vi); exists ((w ++ [Part 1]) ++ u'), (Part 1 :: u'), t.
+      split; [rewrite <- app_assoc; auto|]; split; auto; split; [|split; auto].
+      intros a' J; rewrite <- !app_assoc in J; destruct (Go 1 _ a' J) as [J' Oa']; rewrite Oa'; simpl.
+      apply Pa; rewrite <- !app_assoc; exact J'.
+  - cbn [drained outer] in Dr, Ou; simpl in I; apply in_flat_map in I; destruct I as (k & Ik & I).
+    destruct (IH _ _ _ _ Ou Dr I) as (w' & u' & t & -> & -> & Pa & Ba & Vi); exists ((w ++ [Trip l k]) ++ u'), (Trip l k :: u'), t.
+    split; [rewrite <- app_assoc; auto|]; split; auto; split; [|split; [simpl; apply in_flat_map; eauto|]].
+    + intros a' J; simpl in J |- *; apply in_flat_map in J; destruct J as (j & Ij & J); pose proof J as J'; apply (in_tr_path o true) in J'.
+      destruct J' as [q E]; rewrite <- !app_assoc in E; apply app_inv_head in E; inversion E; subst j; apply in_flat_map; exists k; auto.
+    + intros W V; cbn [visits] in V; apply in_flat_map in V; destruct V as (j & Ij & V); destruct (Nat.lt_trichotomy j k) as [L|[->|L]]; auto.
+      * right; apply visits_path in V; destruct V as [q ->]; exists (Some l); unfold ended; rewrite <- !app_assoc; apply before_turns; constructor; lia.
+      * left; intro r; apply visits_path in V; destruct V as [q ->]; exists (Some l); rewrite <- !app_assoc; apply before_turns; constructor; lia.
+  - cbn [drained outer] in Dr, Ou; simpl in I; cbn [visits trace]; destruct (sat k (snd a)) eqn:Sa; [|destruct I].
+    destruct (IH _ _ _ _ Ou Dr I) as (w' & u' & t & -> & -> & Pa & Ba & Vi); exists (w ++ u'), u', t; split; auto; split; auto; split; [|split; auto].
+    intros a' J; destruct (sat k (snd a')); [auto | destruct J].
+  - discriminate || (destruct I as [E|[]]; inversion E; subst; discriminate).
+Qed.
+
+Lemma surely_sound b K s a : sats K a -> surely b K s = true -> forall w, exists p, In (p, EOp (Drain b)) (trace o s w a).
+Proof.
+  intro Sa; induction s as [|s1 IH1 s2 IH2|x|u h|u s1 IH1 s2 IH2|l m u s IH|k s IH|x]; simpl; intros H w; try discriminate.
+  - apply orb_prop in H; destruct H as [H|H]; [destruct (IH1 H (w ++ [Part 0])) as [p I] | destruct (IH2 H (w ++ [Part 1])) as [p I]];
+      exists p; apply in_or_app; auto.
+  - apply andb_prop in H; destruct H as [H1 H2]; destruct (o w (name u a) =? 0); auto.
+  - apply andb_prop in H; destruct H as [H1 H2]; destruct m as [|m]; [discriminate|]; destruct (IH H2 (w ++ [Trip l 0])) as [p I].
+    exists p; simpl; apply in_or_app; auto.
+  - apply andb_prop in H; destruct H as [H1 H2]; change (implies K [k] = true) in H1; rewrite (implies_sound _ _ a H1 Sa k) by (left; auto); auto.
+  - destruct x; try discriminate; apply mbarrier_eq in H; subst; exists w; left; auto.
+Qed.
+
+Lemma follow_sound b K s a : sats K a -> forall w W, follow b K s = true -> In W (visits (cycle b) s w a) ->
+  exists p, In (p, EOp (Drain b)) (trace o s w a) /\ precedes (ended W) p.
+Proof.
+  intro Sa; induction s as [|s1 IH1 s2 IH2|x|u h|u s1 IH1 s2 IH2|l m u s IH|k s IH|x]; simpl; intros w W H V; try (destruct V; fail).
+  - apply andb_prop in H; destruct H as [H H1]; apply andb_prop in H; destruct H as [H H2]; apply negb_true_iff in H; rewrite H in V.
+    apply in_app_iff in V; destruct V as [V|V].
+    + apply orb_prop in H1; destruct H1 as [H1|H1].
+      * destruct (IH1 _ _ H1 V) as (p & I & P); exists p; split; auto; apply in_or_app; auto.
+      * destruct (surely_sound b K s2 a Sa H1 (w ++ [Part 1])) as [p I]; exists p; split; [apply in_or_app; auto|].
+        apply (in_tr_path o true) in I; destruct I as [q ->]; apply visits_path in V; destruct V as [r ->].
+        exists None; unfold ended; rewrite <- !app_assoc; apply before_turns; constructor; lia.
+    + destruct (IH2 _ _ H2 V) as (p & I & P); exists p; split; auto; apply in_or_app; auto.
+  - apply andb_prop in H; destruct H as [H1 H2]; destruct (o w (name u a) =? 0); eauto.
+  - apply in_flat_map in V; destruct V as (k & Ik & V); destruct (IH _ _ H V) as (p & I & P); exists p; split; auto; apply in_flat_map; eauto.
+  - destruct (sat k (snd a)); [eauto | destruct V].
 Qed.
 
 (* At one position all do one thing. *)

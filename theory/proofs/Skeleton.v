@@ -32,8 +32,9 @@ Definition sat (c : con) (t : nat) : bool :=
 Inductive kind : Type := Read | Write | Atomic | AtomicBlock.
 
 (* The mbarriers of a ring, one for each of its copies: their number, the cycle whose rounds they go with, the copies, and how many
-   arrive for a round. `back`: who waits waits for the round in which the copy was used last, and else for this round. *)
-Record mbarrier : Type := Mbarrier { serial : nat; cycle : nat; copies : nat; back : bool; need : nat }.
+   arrive for a round. `back`: who waits waits for the round in which the copy was used last, and else for this round. `late`: a
+   thread that arrives does so for the round that was so many rounds ago. *)
+Record mbarrier : Type := Mbarrier { serial : nat; cycle : nat; copies : nat; back : bool; need : nat; late : nat }.
 
 (* An access: its number, the space with the unit whose threads alone share a place of it, the bytes of the object, the kind, and
    of a ring the mbarriers that say that a copy is filled. *)
@@ -41,7 +42,10 @@ Record access : Type := Access {
   number : nat; space : nat; owner : units; first : nat; last : nat; does : kind; filled : option mbarrier }.
 
 (* What a thread does for a ring: it waits, or arrives; its next round begins; its accesses so far are seen by copy engines, too;
-   a copy engine makes accesses, and then arrives; another makes accesses; and one arrives when those of the thread's have ended. *)
+   a copy engine makes accesses, and then arrives; another makes accesses; and one arrives when those of the thread's have ended.
+   A group of some kind: an engine, or the tensor cores, make accesses. The thread waits until at most n of its newest groups of a
+   kind are under way. It arrives for all rounds for which it has not yet, as its arrivals come late. It reads or writes a
+   fragment of its registers; the next group of products does; what it has done with registers so far comes before such a group. *)
 Inductive op : Type :=
 | Wait (b : mbarrier)
 | Tell (b : mbarrier)
@@ -49,7 +53,17 @@ Inductive op : Type :=
 | Fence
 | Load (b : mbarrier) (l : list access)
 | Copy (l : list access)
-| Later (b : mbarrier).
+| Later (b : mbarrier)
+| Group (k : nat) (l : list access)
+| Settle (k n : nat)
+| Drain (b : mbarrier)
+| Own (f : nat) (w : bool)
+| Lend (f : nat) (w : bool)
+| Order.
+
+(* Kinds of groups: what stores write, for which nobody waits before the grid ends; what they read; and matrix products. *)
+Definition written : nat := 0.
+Definition products : nat := 2.
 
 (* How the hardware knows a barrier: the warp's, or a number. *)
 Inductive hardware : Type := Warp | Named (id : nat).

@@ -61,8 +61,8 @@ Qed.
 (* -- rings -------------------------------------------------------------------------------------------------------------- *)
 
 (* A ring of two copies: a thread of the second warp asks a copy engine to fill a copy, and the first warp reads it. *)
-Definition full : mbarrier := Mbarrier 0 0 2 false 2.
-Definition free : mbarrier := Mbarrier 1 0 2 true 1.
+Definition full : mbarrier := Mbarrier 0 0 2 false 2 0.
+Definition free : mbarrier := Mbarrier 1 0 2 true 1 0.
 Definition item (n : nat) (k : kind) : access := Skeleton.Access n 0 Block 0 256 k (Some full).
 Definition source : access := Skeleton.Access 2 1 Grid 0 1 Read None.
 
@@ -75,6 +75,23 @@ Definition use_all : stmt :=
 
 Example ring_valid : Rings.valid 64 [] (turn_of fill_all use_all) = true.
 Proof. reflexivity. Qed.
+
+(* Tensor cores read the ring, and the warp says so a round late; and behind the loop. *)
+Definition late_free : mbarrier := Mbarrier 1 0 2 true 1 1.
+Definition read_late (n : nat) : stmt :=
+  use_it (Seq (Do (Wait full)) (Seq (Do (Group products [item 1 Read])) (Seq (Do (Settle products n)) (Seq (Bar (Threads 32) Warp)
+    (Only (Con 32 0 1) (Do (Tell late_free))))))).
+Definition fill_late : stmt := fill_it (Seq (Do (Wait late_free)) (Seq (Do (Load full [source; item 0 Write])) (Do (Tell full)))).
+Definition what_is_left (n : nat) : stmt :=
+  use_it (Seq (Do (Settle products n)) (Seq (Bar (Threads 32) Warp) (Seq (Only (Con 32 0 1) (Do (Drain late_free))) Skip))).
+
+(* It is refused with one more under way in a round, with one under way behind the loop, and with nothing behind the loop. *)
+Example late_valid :
+  Rings.valid 64 [] (Seq (turn_of fill_late (read_late 1)) (what_is_left 0)) = true /\
+  Rings.valid 64 [] (Seq (turn_of fill_late (read_late 2)) (what_is_left 0)) = false /\
+  Rings.valid 64 [] (Seq (turn_of fill_late (read_late 1)) (what_is_left 1)) = false /\
+  Rings.valid 64 [] (turn_of fill_late (read_late 1)) = false.
+Proof. repeat split; reflexivity. Qed.
 
 (* Nobody waits for the copy to be free; nobody for it to be filled; it is free before it is read; one arrival too few; no fence. *)
 Example ring_refused :

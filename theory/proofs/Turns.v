@@ -76,16 +76,19 @@ Qed.
 Lemma each_once g n : NoDup (arrivals g n).
 Proof. apply NoDup_nodup. Qed.
 
+(* A thread arrives for round k by what it does at p. *)
+Definition told_at (a : thread) (b : mbarrier) (k : nat) (p : path) (e : event) : Prop :=
+  In (p, e) (tr a) /\ arrives e = Some b /\ In k (told_rounds tr b a p e).
+
 Lemma in_ring_arrivals h q block b copy n : In (h, q) (arrivals (Ring block b copy) n) <->
-  exists a p e, is_thread a /\ In (p, e) (tr a) /\ tells e = Some b /\ (h, q) = arrival a p e /\
-    block = fst a /\ copy = round_of tr b a p mod copies b /\ n = round_of tr b a p / copies b.
+  exists a p e k, is_thread a /\ told_at a b k p e /\ (h, q) = arrival a p e k /\ block = fst a /\ copy = k mod copies b /\ n = k / copies b.
 Proof.
-  rewrite are_arrivals; split.
-  - intros [I J]; apply (arrive_ring B N tr) in J; auto.
-  - intros (a & p & e & T & I & Te & E & R); assert (Ih : In h agents).
-    { destruct e as [x|u k|[d|d|c| |d l|l|d]]; simpl in Te, E; try discriminate; inversion E; subst;
+  unfold told_at; rewrite are_arrivals; split.
+  - intros [I J]; apply (arrive_ring B N tr) in J; auto; destruct J as (a & p & e & k & H); exists a, p, e, k; tauto.
+  - intros (a & p & e & k & T & (I & Te & K) & E & R); assert (Ih : In h agents).
+    { destruct e as [x|u hw|[d|d|c| |d l|l|d|gk l|gk gn|d|rf rw|rf rw|]]; simpl in Te, E; try discriminate; inversion E; subst;
         rewrite ?thread_agent, ?engine_agent; auto; split; auto; eexists; split; eauto. }
-    split; auto; apply (arrive_ring B N tr); auto; exists a, p, e; auto.
+    split; auto; apply (arrive_ring B N tr); auto; exists a, p, e, k; tauto.
 Qed.
 
 Section Cycle.
@@ -97,7 +100,7 @@ Hypothesis Outer : outer N c s true = true.
 
 Notation I := (items body [Part 0] []).
 Notation M := (barriers_of I c).
-Hypothesis Turns : turns N I c = true.
+Hypothesis Turns : turns N I c s = true.
 
 Definition round (a : thread) (k : nat) (W : path) : Prop := nth_error (visits o c s [] a) k = Some W.
 
@@ -148,18 +151,21 @@ Qed.
 (* The rules, one by one. *)
 Lemma rules : existsb back M = true /\ existsb (fun b => negb (back b)) M = true /\
   (forall b d, In b M -> In d M -> copies b = copies d /\ 0 < copies b) /\
-  (forall b, In b M -> counts N I b = true) /\
+  (forall b, In b M -> counts N I b = true) /\ (forall b, In b M -> lates I s b = true) /\
+  (forall e, In e (events s) -> known I c e = true) /\
   (forall j b d, In j I -> tells (deed_ j) = Some b -> cycle b = c -> In d M -> back b <> back d -> has_waited I d (place j) (who_ j) = true) /\
   (forall i d, In i I -> deed_ i = EOp (Wait d) -> cycle d = c ->
      told N I (who_ i) (place i) (fun b => (cycle b =? c) && negb (eqb (back b) (back d))) = true /\
      (back d = false -> forall j, In j I -> is_tell d j = true -> prec (place j) (place i) = true)).
 Proof.
   pose proof Turns as T0; unfold turns in T0; repeat (apply andb_prop in T0; destruct T0 as [T0 ?]).
-  split; [auto|]; split; [auto|]; split; [|split; [|split]].
+  split; [auto|]; split; [auto|]; split; [|split; [|split; [|split; [|split]]]].
   - destruct M as [|d0 m]; [discriminate|]; bools; intros b d Ib Id.
     match goal with H : forallb (fun b => copies b =? _) _ = true |- _ => rewrite forallb_forall in H;
       pose proof (H b Ib) as Hb; pose proof (H d Id) as Hd end; bools; lia.
   - intros b Ib; match goal with H : forallb (counts N I) M = true |- _ => rewrite forallb_forall in H; auto end.
+  - intros b Ib; match goal with H : forallb (lates I s) M = true |- _ => rewrite forallb_forall in H; auto end.
+  - intros e Ie; match goal with H : forallb (known I c) _ = true |- _ => rewrite forallb_forall in H; auto end.
   - intros j b d Ij Te Cy Id Ne.
     match goal with H : forallb (fun j => match tells _ with _ => _ end) I = true |- _ => rewrite forallb_forall in H; specialize (H j Ij); rename H into G end.
     rewrite Te, Cy, Nat.eqb_refl in G; simpl in G; rewrite forallb_forall in G; specialize (G d Id).
@@ -182,10 +188,6 @@ Proof.
   destruct (on x) as [d|]; [|destruct J]; destruct (Nat.eqb_spec (cycle d) c); [destruct J as [<-|[]]; auto | destruct J].
 Qed.
 
-(* The arrivals of a round: those of all threads that come to a site at which one arrives. *)
-Definition of_round (block : nat) (W : path) (b : mbarrier) : list (agent * path) :=
-  flat_map (fun j => map (fun t => arrival (block, t) (W ++ place j) (deed_ j)) (satisfying N (who_ j))) (filter (is_tell b) I).
-
 Lemma in_satisfying K t : In t (satisfying N K) <-> t < N /\ forall x, In x K -> sat x t = true.
 Proof.
   unfold satisfying; rewrite filter_In, in_seq, forallb_forall; split; intros [X Y]; split; auto; lia.
@@ -197,56 +199,273 @@ Proof. unfold is_tell; destruct (tells (deed_ z)); [intro E; apply mbarrier_eq i
 Lemma tell_is b z : tells (deed_ z) = Some b -> is_tell b z = true.
 Proof. unfold is_tell; intros ->; apply mbarrier_refl. Qed.
 
-Lemma arrival_path a p e h q : (h, q) = arrival a p e -> exists r, q = p ++ r.
+Lemma arrival_path a p e k h q : (h, q) = arrival a p e k -> exists r, q = p ++ r.
+Proof. destruct e as [x|u hw|[d|d|c0| |d l|l|d|gk l|gk gn|d|rf rw|rf rw|]]; simpl; intro E; inversion E; eauto. Qed.
+
+Lemma tells_arrives e b : tells e = Some b -> arrives e = Some b.
+Proof. destruct e as [x|u hw|[d|d|c0| |d l|l|d|gk l|gk gn|d|rf rw|rf rw|]]; simpl; auto; discriminate. Qed.
+
+Lemma arrives_cases e b : arrives e = Some b -> tells e = Some b \/ e = EOp (Drain b).
+Proof. destruct e as [x|u hw|[d|d|c0| |d l|l|d|gk l|gk gn|d|rf rw|rf rw|]]; simpl; intro E; inversion E; auto. Qed.
+
+(* -- arrivals that come late -------------------------------------------------------------------------------------------- *)
+
+Lemma rounds_done a p : rounds c (tr a) p = done_before (visits o c s [] a) p.
+Proof. unfold rounds, tr, done_before; rewrite (ends_at N o c s [] a true Outer); auto. Qed.
+
+Lemma drained_le b a p k : drained_to tr b a p <= k <->
+  forall q, In (q, EOp (Drain b)) (tr a) -> precedes q p -> rounds (cycle b) (tr a) q <= k.
 Proof.
-  destruct e as [x|u k|[d|d|c0| |d l|l|d]]; simpl; intro E; inversion E; eauto; exists []; rewrite app_nil_r; auto.
+  assert (M_ : forall l, fold_right Nat.max 0 l <= k <-> forall x, In x l -> x <= k).
+  { induction l as [|x l IH]; simpl; [split; [intros _ y [] | lia]|]; split.
+    - intros L y [<-|J]; [lia | apply IH; auto; lia].
+    - intro H; apply Nat.max_lub; [auto | apply IH; auto]. }
+  assert (D : forall e, is_drain b e = true <-> e = EOp (Drain b)).
+  { intro e; destruct e as [|?|[]]; simpl; split; try discriminate; try destruct (mbarrier_dec b b0); try congruence. }
+  unfold drained_to; rewrite M_; split.
+  - intros H q J P; apply H, in_map, in_since; split; auto; exists (EOp (Drain b)); split; auto; apply D; auto.
+  - intros H x J; apply in_map_iff in J; destruct J as (q & <- & J); apply in_since in J; destruct J as (P & e & J & E).
+    apply D in E; subst; auto.
 Qed.
 
-Lemma of_round_nodup block W b : NoDup (of_round block W b).
+(* A late mbarrier has one place where threads arrive, and one behind all rounds. *)
+Lemma late_rules b : In b M -> 0 < late b -> exists j, In j I /\ deed_ j = EOp (Tell b) /\ back b = true /\ late b < copies b /\
+  drained s = true /\ follow b (who_ j) s = true /\ (forall i, In i I -> tells (deed_ i) = Some b -> i = j) /\
+  (forall a p, In (p, EOp (Drain b)) (tr a) -> sats (who_ j) a).
+Proof.
+  intros Ib L; destruct rules as (_ & _ & _ & _ & La & _); specialize (La b Ib); unfold lates in La.
+  destruct (late b =? 0) eqn:E; [apply Nat.eqb_eq in E; lia|]; clear E; cbn [orb] in La.
+  apply andb_prop in La; destruct La as [La Si]; apply andb_prop in La; destruct La as [La Dr]; apply andb_prop in La; destruct La as [Bk Lc].
+  apply Nat.ltb_lt in Lc; destruct (filter (is_tell b) I) as [|j [|? ?]] eqn:Fi; try discriminate.
+  apply andb_prop in Si; destruct Si as [Si Im].
+  assert (Ij : In j (filter (is_tell b) I)) by (rewrite Fi; left; auto); apply filter_In in Ij; destruct Ij as [Ij Tj]; apply is_tell_spec in Tj.
+  exists j; split; auto; split; [destruct (deed_ j) as [|?|[]]; try discriminate; simpl in Tj; congruence|].
+  repeat (split; [assumption|]); split; [destruct (deed_ j) as [|?|[]]; try discriminate; exact Si|]; split.
+  - intros i Ii Ti; assert (Ji : In i (filter (is_tell b) I)) by (apply filter_In; split; auto using tell_is); rewrite Fi in Ji.
+    destruct Ji as [|[]]; auto.
+  - intros a p J; destruct (site_of o [] s [] [] a p (EOp (Drain b)) (fun k f => match f with end) J) as (q & r & K & _ & S & Sa).
+    rewrite forallb_forall in Im; specialize (Im _ S); unfold deed_, who_ in Im; simpl in Im.
+    destruct (mbarrier_dec b b); [|congruence]; exact (implies_sound K (who_ j) a Im Sa).
+Qed.
+
+Lemma drain_out b a p k W : cycle b = c -> drained s = true -> In (p, EOp (Drain b)) (tr a) -> round a k W ->
+  (forall r, precedes p (W ++ Part 0 :: r)) \/ precedes (ended W) p.
+Proof.
+  intros Cb Dr J R; apply nth_error_In in R; destruct (drain_at N o c b s Cb true [] a p Outer Dr J) as (w & u & t & _ & -> & _ & _ & H).
+  destruct (H W R) as [|P]; auto; right; eapply precedes_trans; [exact P | apply parts_precede; lia].
+Qed.
+
+Lemma before_round a k W p : round a k W -> (forall r, precedes p (W ++ Part 0 :: r)) -> rounds c (tr a) p <= k.
+Proof.
+  intros R P; rewrite rounds_done; eapply done_upto; [apply visits_rising | exact R|].
+  eapply precedes_trans; [apply (P []) | apply parts_precede; lia].
+Qed.
+
+Lemma behind_round a k W p : round a k W -> precedes (ended W) p -> k < rounds c (tr a) p.
+Proof. intros R P; rewrite rounds_done; eapply done_after; [apply visits_rising | exact R | exact P]. Qed.
+
+Lemma in_round_ended W z : In z I -> precedes (W ++ place z) (ended W).
+Proof. intro Iz; destruct (item_first z Iz) as [r ->]; apply parts_precede; lia. Qed.
+
+(* So it arrives for each round: some rounds later, or behind. *)
+Lemma told_late a k W b j : is_thread a -> round a k W -> In b M -> 0 < late b -> In j I -> tells (deed_ j) = Some b -> sats (who_ j) a ->
+  exists p e, told_at a b k p e /\
+    ((exists V, round a (k + late b) V /\ p = V ++ place j /\ e = deed_ j) \/ (e = EOp (Drain b) /\ precedes (ended W) p)).
+Proof.
+  intros T R Ib L Ij Tj Sa; pose proof (barriers_in b Ib) as Cb; destruct (late_rules b Ib L) as (j' & _ & Dj & _ & _ & Dr & Fo & One & _).
+  rewrite <- (One j Ij Tj) in *; clear j' One.
+  destruct (follow_sound o b (who_ j) s a Sa [] W Fo) as (p0 & J0 & P0); [rewrite Cb; eapply nth_error_In; exact R|].
+  set (l := filter (fun q => if precedes_dec (ended W) q then true else false) (map fst (filter (fun z => is_drain b (snd z)) (tr a)))).
+  assert (In_l : forall q, In q l <-> In (q, EOp (Drain b)) (tr a) /\ precedes (ended W) q).
+  { intro q; unfold l; rewrite filter_In, in_map_iff; split.
+    - intros [([q' e] & E & J) P]; simpl in E; subst q'; apply filter_In in J; destruct J as [J D]; simpl in D.
+      destruct (precedes_dec (ended W) q); [|discriminate]; split; auto; destruct e as [|?|[]]; try discriminate.
+      simpl in D; destruct (mbarrier_dec b b0); [subst; auto | discriminate].
+    - intros [J P]; split; [exists (q, EOp (Drain b)); split; auto; apply filter_In; split; auto; simpl; destruct (mbarrier_dec b b); tauto|].
+      destruct (precedes_dec (ended W) q); tauto. }
+  destruct (first_of _ (fun q => q) l) as (p1 & J1 & Min); [intro E; assert (X : In p0 l) by (apply In_l; auto); rewrite E in X; destruct X|].
+  apply In_l in J1; destruct J1 as [J1 P1].
+  assert (Dn : forall x, x = p1 \/ precedes x p1 -> drained_to tr b a x <= k).
+  { intros x Px; apply drained_le; intros q Jq Pq; rewrite Cb; assert (Pq1 : precedes q p1) by (destruct Px as [->|Px]; eauto using precedes_trans).
+    destruct (drain_out b a q k W Cb Dr Jq R) as [X|X]; [eapply before_round; eauto|].
+    exfalso; apply (Min q); [apply In_l; auto | exact Pq1]. }
+  pose proof (behind_round a k W p1 R P1) as Lk; destruct (le_lt_dec (rounds c (tr a) p1) (k + late b)) as [Le|Gt].
+  - exists p1, (EOp (Drain b)); split; [|right; auto]; split; [auto|]; split; [auto|]; unfold told_rounds, round_of; rewrite Cb.
+    apply filter_In; split; [apply in_seq; lia|]; apply andb_true_intro; split; [apply Nat.leb_le; auto | apply Nat.leb_le, Dn; auto].
+  - rewrite rounds_done in Gt; destruct (done_exists _ _ (visits_rising o c s [] a) _ Gt) as (V & Rv & Pv).
+    exists (V ++ place j), (deed_ j); split; [|left; exists V; auto].
+    assert (It : In (V ++ place j, deed_ j) (tr a)) by (apply (do_item a (k + late b)); auto).
+    split; auto; split; [apply tells_arrives; auto|]; rewrite Dj; unfold told_rounds, round_of; rewrite Cb, (item_number a (k + late b) V j Rv Ij).
+    destruct (late b =? 0) eqn:E0; [apply Nat.eqb_eq in E0; lia|]; apply filter_In; split; [apply in_seq; lia|].
+    apply andb_true_intro; split; [apply Nat.eqb_refl | apply Nat.leb_le, Dn; right].
+    eapply precedes_trans; [apply in_round_ended; exact Ij | exact Pv].
+Qed.
+
+(* What a thread arrives for, and where it does so. *)
+Lemma told_where a k b p e : In b M -> is_thread a -> told_at a b k p e ->
+  exists j W, In j I /\ tells (deed_ j) = Some b /\ sats (who_ j) a /\ round a k W /\
+    ((late b = 0 /\ p = W ++ place j /\ e = deed_ j) \/
+     (0 < late b /\ exists V, round a (k + late b) V /\ p = V ++ place j /\ e = deed_ j) \/
+     (0 < late b /\ e = EOp (Drain b) /\ precedes (ended W) p /\ k < rounds c (tr a) p <= k + late b)).
+Proof.
+  intros Ib T (J & Ar & K); pose proof (barriers_in b Ib) as Cb; destruct (arrives_cases e b Ar) as [Te| ->].
+  - destruct (tell_steps c e b Te Cb) as [St En]; destruct (op_item a p e J St En) as (k1 & V & z & Rv & Iz & -> & -> & Sz).
+    destruct (Nat.eq_dec (late b) 0) as [L0|L].
+    + exists z, V; assert (k = k1); [|subst; auto 10].
+      unfold told_rounds, round_of in K; rewrite L0, Cb, (item_number a k1 V z Rv Iz) in K.
+      destruct (deed_ z) as [|?|[]]; simpl in Te, K; try discriminate; destruct K as [<-|[]]; auto.
+    + destruct (late_rules b Ib ltac:(lia)) as (j & _ & Dj & _ & _ & _ & _ & One & _); pose proof (One z Iz Te); subst z.
+      rewrite Dj in K; unfold told_rounds, round_of in K; rewrite Cb, (item_number a k1 V j Rv Iz) in K.
+      destruct (late b =? 0) eqn:E0; [apply Nat.eqb_eq in E0; lia|]; apply filter_In in K; destruct K as [Ks K].
+      apply andb_prop in K; destruct K as [K _]; apply Nat.eqb_eq in K; subst k1.
+      destruct (nth_error (visits o c s [] a) k) as [W|] eqn:Rk.
+      * exists j, W; repeat (split; [auto|]); right; left; split; [lia|]; exists V; auto.
+      * exfalso; apply nth_error_None in Rk; assert (k + late b < length (visits o c s [] a)) by (apply nth_error_Some; unfold round in Rv; congruence); lia.
+  - unfold told_rounds, round_of in K; rewrite Cb in K; apply filter_In in K; destruct K as [Ks K]; apply in_seq in Ks.
+    apply andb_prop in K; destruct K as [K _]; apply Nat.leb_le in K; assert (L : 0 < late b) by lia.
+    destruct (late_rules b Ib L) as (j & Ij & Dj & _ & _ & _ & _ & _ & Who); assert (Lt : k < rounds c (tr a) p) by lia.
+    pose proof Lt as Lt'; rewrite rounds_done in Lt'; destruct (done_exists _ _ (visits_rising o c s [] a) _ Lt') as (W & Rk & Pk).
+    exists j, W; rewrite Dj; repeat (split; [solve [eauto]|]); right; right; auto.
+Qed.
+
+Lemma told_once a k b p e p' e' : In b M -> 0 < late b -> is_thread a -> told_at a b k p e -> told_at a b k p' e' -> p = p'.
+Proof.
+  intros Ib L T H H'; pose proof (barriers_in b Ib) as Cb; destruct (late_rules b Ib L) as (j0 & _ & _ & _ & _ & Dr & _ & One & _).
+  assert (Mixed : forall V j q e1, round a (k + late b) V -> In j I -> told_at a b k (V ++ place j) e1 -> e1 = deed_ j -> tells (deed_ j) = Some b ->
+            told_at a b k q (EOp (Drain b)) -> k < rounds c (tr a) q <= k + late b -> False).
+  { intros V j q e1 Rv Ij (_ & _ & K) E Te (Jq & _) Rq; destruct (late_rules b Ib L) as (j1 & _ & Dj & _ & _ & _ & _ & One' & _).
+    rewrite (One' j Ij Te), Dj in E; rewrite E in K; unfold told_rounds in K; destruct (late b =? 0) eqn:E0; [apply Nat.eqb_eq in E0; lia|].
+    apply filter_In in K; destruct K as [_ K]; apply andb_prop in K; destruct K as [_ K]; apply Nat.leb_le in K; rewrite drained_le in K.
+    destruct (drain_out b a q (k + late b) V Cb Dr Jq Rv) as [X|X].
+    - destruct (item_first j Ij) as [r Er]; specialize (K q Jq ltac:(rewrite Er; apply X)); rewrite Cb in K; lia.
+    - pose proof (behind_round a _ V q Rv X); lia. }
+  destruct (told_where a k b p e Ib T H) as (j & W & Ij & Te & _ & Rk & [(L0 & _)|[(_ & V & Rv & -> & E)|(_ & -> & P & Rp)]]); [lia| |];
+    destruct (told_where a k b p' e' Ib T H') as (j' & W' & Ij' & Te' & _ & Rk' & [(L0 & _)|[(_ & V' & Rv' & -> & E')|(_ & -> & P' & Rp')]]); try lia.
+  - rewrite (One j Ij Te), (One j' Ij' Te'); unfold round in *; congruence.
+  - exfalso; exact (Mixed V j p' e Rv Ij H E Te H' Rp').
+  - exfalso; exact (Mixed V' j' p e' Rv' Ij' H' E' Te' H Rp).
+  - destruct H as (J & _ & K), H' as (J' & _ & K').
+    assert (Lt : forall x y, In (x, EOp (Drain b)) (tr a) -> In k (told_rounds tr b a y (EOp (Drain b))) -> precedes x y -> k < rounds c (tr a) x -> False).
+    { intros x y Jx Ky P1 Lx; unfold told_rounds in Ky; apply filter_In in Ky; destruct Ky as [_ Ky]; apply andb_prop in Ky; destruct Ky as [_ Ky].
+      apply Nat.leb_le in Ky; rewrite drained_le in Ky; specialize (Ky x Jx P1); rewrite Cb in Ky; lia. }
+    pose proof (tr_order a T) as So; destruct (sorted_two _ _ (tr a) _ _ So J J') as [E|[E|E]]; simpl in *; [congruence | |]; exfalso; [exact (Lt p p' J K' E ltac:(lia)) | exact (Lt p' p J' K E ltac:(lia))].
+Qed.
+
+(* The arrivals of a round: those of all threads that come to a site at which one arrives. *)
+Definition of_round (block : nat) (W : path) (b : mbarrier) (k : nat) : list (agent * path) :=
+  flat_map (fun j => map (fun t => arrival (block, t) (W ++ place j) (deed_ j) k) (satisfying N (who_ j))) (filter (is_tell b) I).
+
+Lemma of_round_nodup block W b k : NoDup (of_round block W b k).
 Proof.
   pose proof (items_rising body [Part 0] []) as Rise.
   apply nodup_flat_map.
   - apply NoDup_filter; eapply sorted_nodup; [|exact Rise]; intro x; apply precedes_irr.
   - intros j _; apply Injective_map_NoDup; [|apply NoDup_filter, seq_NoDup].
-    intros t u E; destruct (deed_ j) as [x|v k|[d|d|c0| |d l|l|d]]; simpl in E; inversion E; auto.
-  - intros j k [h q] J K Hj Hk; apply filter_In in J; apply filter_In in K; destruct J as [J _], K as [K _].
+    intros t u E; destruct (deed_ j) as [x|v hw|[d|d|c0| |d l|l|d|gk l|gk gn|d|rf rw|rf rw|]]; simpl in E; inversion E; auto.
+  - intros j i [h q] J K Hj Hk; apply filter_In in J; apply filter_In in K; destruct J as [J _], K as [K _].
     apply in_map_iff in Hj; apply in_map_iff in Hk; destruct Hj as (t & Ej & _), Hk as (u & Ek & _).
-    symmetry in Ej, Ek; destruct (arrival_path _ _ _ _ _ Ej) as [r Q], (arrival_path _ _ _ _ _ Ek) as [r' Q'].
+    symmetry in Ej, Ek; destruct (arrival_path _ _ _ _ _ _ Ej) as [r Q], (arrival_path _ _ _ _ _ _ Ek) as [r' Q'].
     rewrite Q in Q'; rewrite <- !app_assoc in Q'; apply app_inv_head in Q'.
-    destruct (sorted_two _ _ _ j k Rise J K) as [|[P|P]]; auto; exfalso.
+    destruct (sorted_two _ _ _ j i Rise J K) as [|[P|P]]; auto; exfalso.
     + apply (precedes_irr (place j ++ r)); rewrite Q' at 2; apply precedes_app; auto.
     + apply (precedes_irr (place j ++ r)); rewrite Q' at 1; apply precedes_app; auto.
 Qed.
 
-Lemma in_of_round a k W b h q : is_thread a -> round a k W -> In b M ->
-  In (h, q) (of_round (fst a) W b) <-> In (h, q) (arrivals (Ring (fst a) b (k mod copies b)) (k / copies b)).
+Lemma same_round k k' b : In b M -> k mod copies b = k' mod copies b -> k / copies b = k' / copies b -> k = k'.
 Proof.
-  intros Ta R Ib; pose proof (barriers_in b Ib) as Cy; rewrite in_ring_arrivals; unfold of_round; rewrite in_flat_map; split.
-  - intros (j & J & K); apply filter_In in J; destruct J as [J Tj]; apply is_tell_spec in Tj; apply in_map_iff in K.
-    destruct K as (t & E & K); apply in_satisfying in K; destruct K as [L S].
-    assert (Tt : is_thread (fst a, t)) by (destruct Ta; split; auto).
-    assert (Rt : round (fst a, t) k W) by (apply (round_same a); auto).
-    exists (fst a, t), (W ++ place j), (deed_ j); unfold round_of; rewrite Cy, (item_number _ k W j Rt J).
-    repeat (split; [auto|]); auto; apply (do_item _ k W); auto.
-  - intros (a' & p & e & T & J & Te & E & Bl & Co & Ph); destruct (tell_steps c e b Te Cy) as [St En].
-    destruct (op_item a' p e J St En) as (k' & W' & z & R' & Iz & -> & -> & S).
-    unfold round_of in Co, Ph; rewrite Cy, (item_number _ k' W' z R' Iz) in Co, Ph.
-    destruct rules as (_ & _ & Cp & _); destruct (Cp b b Ib Ib) as [_ Pos].
-    assert (k = k') by (rewrite (Nat.div_mod k (copies b)), (Nat.div_mod k' (copies b)) by lia; congruence); subst k'.
-    assert (R'' : round a k W') by (apply (round_same a'); auto).
-    assert (W' = W) by (unfold round in *; congruence); subst W'.
-    exists z; split; [apply filter_In; split; auto using tell_is|]; apply in_map_iff; exists (snd a'); split.
-    + rewrite E; f_equal; destruct a'; simpl in *; congruence.
-    + apply in_satisfying; split; [destruct T; auto | exact S].
+  intros Ib E D; destruct rules as (_ & _ & Cp & _); destruct (Cp b b Ib Ib) as [_ Pos].
+  rewrite (Nat.div_mod k (copies b)), (Nat.div_mod k' (copies b)) by lia; congruence.
+Qed.
+
+(* An arrival of a round, by site. *)
+Lemma told_there a k W j b : is_thread a -> round a k W -> In j I -> tells (deed_ j) = Some b -> In b M -> sats (who_ j) a ->
+  exists p e, told_at a b k p e /\
+    ((late b = 0 /\ p = W ++ place j /\ e = deed_ j) \/
+     (0 < late b /\ exists V, round a (k + late b) V /\ p = V ++ place j /\ e = deed_ j) \/
+     (0 < late b /\ e = EOp (Drain b) /\ precedes (ended W) p)).
+Proof.
+  intros T R Ij Te Ib Sa; pose proof (barriers_in b Ib) as Cb; destruct (Nat.eq_dec (late b) 0) as [L|L].
+  - exists (W ++ place j), (deed_ j); split; [|auto]; split; [apply (do_item a k); auto|]; split; [apply tells_arrives; auto|].
+    unfold told_rounds, round_of; rewrite Cb, (item_number a k W j R Ij), L; destruct (deed_ j) as [|?|[]]; simpl in *; auto; discriminate.
+  - destruct (told_late a k W b j T R Ib ltac:(lia) Ij Te Sa) as (p & e & H & [H1|H1]); exists p, e; split; auto; right; [left | right]; split; auto; lia.
+Qed.
+
+Lemma arrival_of a k W b h q : is_thread a -> round a k W -> In b M ->
+  In (h, q) (arrivals (Ring (fst a) b (k mod copies b)) (k / copies b)) ->
+  exists a' j p e, is_thread a' /\ fst a' = fst a /\ round a' k W /\ In j I /\ tells (deed_ j) = Some b /\ sats (who_ j) a' /\
+    told_at a' b k p e /\ (h, q) = arrival a' p e k /\ (p = W ++ place j \/ precedes (W ++ place j) p) /\
+    (late b = 0 -> p = W ++ place j /\ e = deed_ j).
+Proof.
+  intros T R Ib J; apply in_ring_arrivals in J; destruct J as (a' & p & e & k' & T' & H & E & Bl & Co & Ph).
+  rewrite <- (same_round k k' b Ib Co Ph) in *; destruct (told_where a' k b p e Ib T' H) as (j & W' & Ij & Te & Sa & Rk & Cs).
+  assert (R' : round a k W') by (apply (round_same a'); auto); assert (W' = W) by (unfold round in *; congruence); subst W'.
+  exists a', j, p, e; repeat (split; [solve [auto]|]); destruct Cs as [(L & -> & ->)|[(L & V & Rv & -> & ->)|(L & -> & P & _)]].
+  - auto.
+  - split; [right | lia]; apply precedes_app; exact (rising_nth _ (visits_rising o c s [] a') _ _ _ _ Rk Rv ltac:(lia)).
+  - split; [right | lia]; eapply precedes_trans; [apply in_round_ended; auto | exact P].
+Qed.
+
+Lemma arrival_at a k b p e : is_thread a -> told_at a b k p e ->
+  In (arrival a p e k) (arrivals (Ring (fst a) b (k mod copies b)) (k / copies b)).
+Proof. intros T H; destruct (arrival a p e k) as [h q] eqn:E; apply in_ring_arrivals; exists a, p, e, k; auto 8. Qed.
+
+Lemma nodup_map (A C : Type) (f : A -> C) l : NoDup l -> (forall x y, In x l -> In y l -> f x = f y -> x = y) -> NoDup (map f l).
+Proof.
+  induction 1 as [|x l Nx D IH]; simpl; intro Inj; constructor; auto; intro J; apply in_map_iff in J; destruct J as (y & E & J).
+  assert (y = x) by auto; subst; auto.
 Qed.
 
 Lemma full a k W b : is_thread a -> round a k W -> In b M ->
   length (arrivals (Ring (fst a) b (k mod copies b)) (k / copies b)) = need b /\ 0 < need b.
 Proof.
   intros Ta R Ib; destruct rules as (_ & _ & _ & Co & _); specialize (Co b Ib); unfold counts in Co; bools; split; auto.
-  rewrite H0; transitivity (length (of_round (fst a) W b)).
-  - symmetry; apply same_length; auto using of_round_nodup, each_once; intros [h q]; apply (in_of_round a k); auto.
-  - unfold of_round; rewrite sum_length; f_equal; apply map_ext; intro j; apply map_length.
+  rewrite H0; destruct (Nat.eq_dec (late b) 0) as [L|L].
+  - transitivity (length (of_round (fst a) W b k)).
+    + apply same_length; auto using of_round_nodup, each_once; intros [h q]; split; intro J.
+      * destruct (arrival_of a k W b h q Ta R Ib J) as (a' & j & p & e & T' & Bl & _ & Ij & Te & Sa & H1 & E & _ & H2).
+        destruct (H2 L) as [-> ->]; unfold of_round; apply in_flat_map; exists j; split; [apply filter_In; auto using tell_is|].
+        apply in_map_iff; exists (snd a'); split; [rewrite E; f_equal; destruct a'; simpl in *; congruence|].
+        apply in_satisfying; split; [destruct T'; auto | exact Sa].
+      * unfold of_round in J; apply in_flat_map in J; destruct J as (j & Ij & J); apply filter_In in Ij; destruct Ij as [Ij Te].
+        apply is_tell_spec in Te; apply in_map_iff in J; destruct J as (t & <- & J); apply in_satisfying in J; destruct J as [Lt Sa].
+        assert (Tt : is_thread (fst a, t)) by (destruct Ta; split; auto).
+        assert (Rt : round (fst a, t) k W) by (apply (round_same a); auto).
+        destruct (told_there (fst a, t) k W j b Tt Rt Ij Te Ib Sa) as (p & e & H1 & [(_ & -> & ->)|[(L' & _)|(L' & _)]]); try lia.
+        apply (arrival_at (fst a, t) k b); auto.
+    + unfold of_round; rewrite sum_length; f_equal; apply map_ext; intro j; apply map_length.
+  - destruct (late_rules b Ib ltac:(lia)) as (j & Ij & Dj & _ & _ & _ & _ & One & _).
+    assert (Tj : tells (deed_ j) = Some b) by (rewrite Dj; auto).
+    assert (Fi : map (fun i => length (satisfying N (who_ i))) (filter (is_tell b) I) = [length (satisfying N (who_ j))]).
+    { assert (D : NoDup (filter (is_tell b) I)) by (apply NoDup_filter; eapply sorted_nodup; [|apply items_rising]; intro x; apply precedes_irr).
+      assert (Al : forall i, In i (filter (is_tell b) I) -> i = j) by (intros i J; apply filter_In in J; destruct J as [J K]; apply One; auto using is_tell_spec).
+      assert (J : In j (filter (is_tell b) I)) by (apply filter_In; auto using tell_is).
+      destruct (filter (is_tell b) I) as [|x [|y l]]; [destruct J | rewrite (Al x); auto; left; auto|]; exfalso.
+      inversion D as [|? ? Nx _]; subst; apply Nx; left; rewrite (Al x), (Al y); simpl; auto. }
+    rewrite Fi; simpl; rewrite Nat.add_0_r; set (l := arrivals (Ring (fst a) b (k mod copies b)) (k / copies b)).
+    set (f := fun x : agent * path => match fst x with Thread z | Engine z _ => snd z end).
+    rewrite <- (map_length f l); apply same_length.
+    + apply nodup_map; [apply each_once|]; intros [h q] [h' q'] J J' E; unfold l in J, J'.
+      destruct (arrival_of a k W b h q Ta R Ib J) as (a1 & j1 & p1 & e1 & T1 & B1 & R1 & I1 & E1 & _ & H1 & A1 & _).
+      destruct (arrival_of a k W b h' q' Ta R Ib J') as (a2 & j2 & p2 & e2 & T2 & B2 & R2 & I2 & E2 & _ & H2 & A2 & _).
+      destruct (told_where a1 k b p1 e1 Ib T1 H1) as (i1 & V1 & Ii1 & Ti1 & _ & _ & C1).
+      destruct (told_where a2 k b p2 e2 Ib T2 H2) as (i2 & V2 & Ii2 & Ti2 & _ & _ & C2).
+      assert (X1 : arrival a1 p1 e1 k = (Thread a1, p1 ++ [Part 2; Part k])).
+      { destruct C1 as [(L' & _)|[(_ & V & _ & _ & ->)|(_ & -> & _)]]; [lia | rewrite (One i1 Ii1 Ti1), Dj | ]; auto. }
+      assert (X2 : arrival a2 p2 e2 k = (Thread a2, p2 ++ [Part 2; Part k])).
+      { destruct C2 as [(L' & _)|[(_ & V & _ & _ & ->)|(_ & -> & _)]]; [lia | rewrite (One i2 Ii2 Ti2), Dj | ]; auto. }
+      rewrite X1 in A1; rewrite X2 in A2; inversion A1; inversion A2; subst h h' q q'; unfold f in E; simpl in E.
+      assert (a1 = a2) by (destruct a1, a2; simpl in *; congruence); subst a2; rewrite (told_once a1 k b p1 e1 p2 e2); auto; lia.
+    + apply NoDup_filter, seq_NoDup.
+    + intro t; rewrite in_satisfying; split.
+      * intro J; apply in_map_iff in J; destruct J as ([h q] & <- & J); unfold l in J.
+        destruct (arrival_of a k W b h q Ta R Ib J) as (a1 & j1 & p1 & e1 & T1 & B1 & _ & I1 & E1 & S1 & _ & A1 & _).
+        rewrite (One j1 I1 E1) in S1; assert (X : f (h, q) = snd a1) by (unfold f; destruct e1 as [|?|[]]; simpl in A1; inversion A1; auto).
+        rewrite X; split; [destruct T1; auto | exact S1].
+      * intros [Lt Sa]; assert (Tt : is_thread (fst a, t)) by (destruct Ta; split; auto).
+        assert (Rt : round (fst a, t) k W) by (apply (round_same a); auto).
+        destruct (told_there (fst a, t) k W j b Tt Rt Ij Tj Ib Sa) as (p & e & H1 & _).
+        apply in_map_iff; exists (arrival (fst a, t) p e k); split; [|apply (arrival_at (fst a, t)); auto].
+        unfold f; destruct e as [|?|[]]; simpl; auto.
 Qed.
 
 (* -- the order of turns ------------------------------------------------------------------------------------------------- *)
@@ -257,7 +476,7 @@ Lemma has_waited_spec b p K a k W : has_waited I b p K = true -> round a k W -> 
     (forall k' W', round a k' W' -> In (W' ++ place i, EOp (Wait b)) (tr a)).
 Proof.
   unfold has_waited; intros H R S; apply existsb_exists in H; destruct H as (i & J & H); bools.
-  unfold is_wait in H; destruct (deed_ i) as [|?|[d| | | | | |]] eqn:E; try discriminate; apply mbarrier_eq in H; subst d.
+  unfold is_wait in H; destruct (deed_ i) as [|?|[d| | | | | | | | | | | |]] eqn:E; try discriminate; apply mbarrier_eq in H; subst d.
   assert (Si : sats (who_ i) a) by (eapply implies_sound; eauto).
   exists i; split; auto; split; auto; split; [apply prec_sound; auto|]; split; [auto|].
   split; [rewrite <- E; apply (do_item a k); auto | intros k' W' R'; rewrite <- E; apply (do_item a k'); auto].
@@ -312,37 +531,16 @@ Proof.
   - intros m Bb Ph L; eapply ord_trans; [eapply signalled; eauto|]; eapply ord_own; eauto using thread_ok.
 Qed.
 
-(* An arrival of a round, by site. *)
-Lemma arrival_at a k W j b : is_thread a -> round a k W -> In j I -> tells (deed_ j) = Some b -> cycle b = c -> sats (who_ j) a ->
-  In (arrival a (W ++ place j) (deed_ j)) (arrivals (Ring (fst a) b (k mod copies b)) (k / copies b)).
+(* Who arrives at a site for what threads under K have done at p: each itself, or one of its warp. *)
+Lemma covered_by a p K j : is_thread a -> sats K a -> covers N I p K j = true ->
+  exists a', is_thread a' /\ fst a' = fst a /\ same (Threads 32) a a' /\ sats (who_ j) a' /\
+    forall k V x f b n P e, round a k V -> In (x, f) (acts (Thread a)) -> (forall t, before p t None -> precedes x (V ++ t)) ->
+      told_at a' b n P e -> P = V ++ place j \/ precedes (V ++ place j) P -> ord (Thread a) x (fst (arrival a' P e n)) (snd (arrival a' P e n)).
 Proof.
-  intros Ta R J Te Cy S; destruct (arrival a (W ++ place j) (deed_ j)) as [h q] eqn:E; apply in_ring_arrivals.
-  exists a, (W ++ place j), (deed_ j); unfold round_of; rewrite Cy, (item_number a k W j R J); repeat (split; [auto|]); auto.
-  apply (do_item a k); auto.
-Qed.
-
-Lemma arrival_of a k W b h q : is_thread a -> round a k W -> In b M ->
-  In (h, q) (arrivals (Ring (fst a) b (k mod copies b)) (k / copies b)) ->
-  exists a' j, is_thread a' /\ fst a' = fst a /\ round a' k W /\ In j I /\ tells (deed_ j) = Some b /\ sats (who_ j) a' /\
-    (h, q) = arrival a' (W ++ place j) (deed_ j).
-Proof.
-  intros Ta R Ib J; apply (in_of_round a k W b h q Ta R Ib) in J; unfold of_round in J; apply in_flat_map in J.
-  destruct J as (j & J & K); apply filter_In in J; destruct J as [J Tj]; apply in_map_iff in K; destruct K as (t & E & K).
-  apply in_satisfying in K; destruct K as [L S]; assert (Tt : is_thread (fst a, t)) by (destruct Ta; split; auto).
-  exists (fst a, t), j; split; auto; split; auto; split; [apply (round_same a); auto|]; split; auto; split; [apply is_tell_spec; auto|]; auto.
-Qed.
-
-(* What a thread does before a site to which it comes, or for which one of its warp comes, is before an arrival there. *)
-Lemma covered_by a k W p K j b x f : is_thread a -> round a k W -> sats K a -> In j I -> tells (deed_ j) = Some b -> cycle b = c ->
-  covers N I p K j = true -> (forall t, before p t None -> precedes x (W ++ t)) -> In (x, f) (acts (Thread a)) ->
-  exists h q, In (h, q) (arrivals (Ring (fst a) b (k mod copies b)) (k / copies b)) /\ ord (Thread a) x h q.
-Proof.
-  intros Ta R S J Te Cy H Bef Fx; unfold covers in H; apply orb_prop in H; destruct H as [H|H].
-  - bools; assert (Sj : sats (who_ j) a) by (eapply implies_sound; eauto).
-    pose proof (arrival_at a k W j b Ta R J Te Cy Sj) as A; destruct (arrival a (W ++ place j) (deed_ j)) as [h q] eqn:E.
-    exists h, q; split; auto; replace h with (fst (arrival a (W ++ place j) (deed_ j))) by (rewrite E; auto).
-    replace q with (snd (arrival a (W ++ place j) (deed_ j))) by (rewrite E; auto).
-    eapply (issue B N tr); eauto; [apply (do_item a k); auto | apply Bef, prec_sound; auto].
+  intros Ta S H; unfold covers in H; apply orb_prop in H; destruct H as [H|H].
+  - bools; assert (Sj : sats (who_ j) a) by (eapply implies_sound; eauto); exists a; repeat (split; [solve [auto using same_refl]|]).
+    intros k V x f b n P e R Fx Bef (J & Ar & K') Le; eapply (issue B N tr); eauto.
+    assert (X : precedes x (V ++ place j)) by (apply Bef, prec_sound; auto); destruct Le as [->|Le]; eauto using precedes_trans.
   - apply existsb_exists in H; destruct H as (i & Ii & H); bools.
     destruct (deed_ i) as [|[n| |?|] hw|] eqn:Ei; try discriminate; destruct n as [|n]; try discriminate.
     assert (n = 31) by (repeat (destruct n as [|n]; try discriminate); auto); subst n.
@@ -356,36 +554,32 @@ Proof.
     assert (Sj : sats (who_ j) b').
     { eapply implies_sound; [eassumption|]; intros y [<-|Iy]; [|auto]; unfold sat, lane, b'; cbn [cmod clo chi fst snd Nat.eqb].
       rewrite (Nat.mul_comm 32 (snd a / 32)), Nat.mod_mul by lia; auto. }
-    assert (Rb : round b' k W) by (apply (round_same a); auto).
-    pose proof (arrival_at b' k W j b Tb Rb J Te Cy Sj) as A; destruct (arrival b' (W ++ place j) (deed_ j)) as [h q] eqn:E.
-    exists h, q; split; [exact A|].
-    assert (Bar1 : In (W ++ place i, barrier_ (key_of (Threads 32) hw a) (count B N (Threads 32))) (acts (Thread a))).
-    { apply in_thread; exists (W ++ place i), (EBar (Threads 32) hw); split; [rewrite <- Ei; apply (do_item a k); auto | left; auto]. }
-    assert (Bar2 : In (W ++ place i, barrier_ (key_of (Threads 32) hw a) (count B N (Threads 32))) (acts (Thread b'))).
-    { apply in_thread; exists (W ++ place i), (EBar (Threads 32) hw); split; [rewrite <- Ei; apply (do_item b' k); auto | left].
+    exists b'; repeat (split; [solve [auto]|]); intros k V x f b n P e Rk Fx Bef (J & Ar & K') LeP.
+    assert (Rb : round b' k V) by (apply (round_same a); auto).
+    assert (Bar1 : In (V ++ place i, barrier_ (key_of (Threads 32) hw a) (count B N (Threads 32))) (acts (Thread a))).
+    { apply in_thread; exists (V ++ place i), (EBar (Threads 32) hw); split; [rewrite <- Ei; apply (do_item a k); auto | left; auto]. }
+    assert (Bar2 : In (V ++ place i, barrier_ (key_of (Threads 32) hw a) (count B N (Threads 32))) (acts (Thread b'))).
+    { apply in_thread; exists (V ++ place i), (EBar (Threads 32) hw); split; [rewrite <- Ei; apply (do_item b' k); auto | left].
       rewrite (key_same (Threads 32) hw a b' U); auto. }
     eapply ord_trans; [eapply ord_own; [apply thread_ok; auto | exact Fx | exact Bar1 |]|].
     { apply Bef, prec_sound; auto. }
-    assert (Pij : precedes (W ++ place i) (W ++ place j)) by (exists None; apply before_prefix, prec_sound; auto).
-    assert (Ij : In (W ++ place j, deed_ j) (tr b')) by (apply (do_item b' k); auto).
-    clear U Sb Sj Si.
-    destruct (deed_ j) as [y|u0 hw0|[d|d|c0| |d l|l|d]] eqn:Ej; simpl in Te, E; try discriminate; inversion Te; subst d; inversion E; subst h q.
-    + eapply ord_bar; [apply thread_ok, Ta | apply thread_ok, Tb | exact Bar1 | exact Bar2 | | exact Pij].
-      apply in_thread; exists (W ++ place j), (EOp (Tell b)); split; auto; left; reflexivity.
-    + eapply ord_trans; [eapply ord_bar; [apply thread_ok, Ta | apply thread_ok, Tb | exact Bar1 | exact Bar2 |
-          apply (issued_acts B N tr b' _ _ Ij eq_refl) | apply precedes_app_l; exact Pij]|].
-      destruct (issued_acts B N tr b' _ _ Ij eq_refl) as [X Y].
-      assert (Te' : In (Engine b' (W ++ place j)) agents) by (apply engine_agent; eauto).
-      eapply ord_trans; [eapply ord_signal; [apply thread_ok, Tb | exact Te' | exact X | exact Y]|].
-      eapply ord_own; [exact Te' | exact Y | apply in_engine; exists (EOp (Load b l)); split; [auto|]; right; apply in_or_app; right; left; reflexivity |].
-      apply parts_precede; lia.
-    + eapply ord_trans; [eapply ord_bar; [apply thread_ok, Ta | apply thread_ok, Tb | exact Bar1 | exact Bar2 |
-          apply (issued_acts B N tr b' _ _ Ij eq_refl) | apply precedes_app_l; exact Pij]|].
-      destruct (issued_acts B N tr b' _ _ Ij eq_refl) as [X Y].
-      assert (Te' : In (Engine b' (W ++ place j)) agents) by (apply engine_agent; eauto).
-      eapply ord_trans; [eapply ord_signal; [apply thread_ok, Tb | exact Te' | exact X | exact Y]|].
-      eapply ord_own; [exact Te' | exact Y | apply in_engine; exists (EOp (Later b)); split; [auto|]; right; apply in_or_app; right; left; reflexivity |].
-      apply parts_precede; lia.
+    assert (Pij : precedes (V ++ place i) P).
+    { assert (X : precedes (V ++ place i) (V ++ place j)) by (exists None; apply before_prefix, prec_sound; auto).
+      destruct LeP as [->|Y]; eauto using precedes_trans. }
+    destruct (issues_from B N tr b' P e b n Tb J Ar K') as (t & g & X & Y).
+    assert (O : ord (Thread a) (V ++ place i) (Thread b') (P ++ t)).
+    { eapply ord_bar; [apply thread_ok, Ta | apply thread_ok, Tb | exact Bar1 | exact Bar2 | exact X | apply precedes_app_l; exact Pij]. }
+    destruct Y as [->|Y]; [auto | eapply ord_trans; eauto].
+Qed.
+
+(* Where it arrives for a round, this comes at the site in the round, or later. *)
+Lemma told_behind a k W j b p e : round a k W -> In j I ->
+  ((late b = 0 /\ p = W ++ place j /\ e = deed_ j) \/ (0 < late b /\ exists V, round a (k + late b) V /\ p = V ++ place j /\ e = deed_ j) \/
+   (0 < late b /\ e = EOp (Drain b) /\ precedes (ended W) p)) -> p = W ++ place j \/ precedes (W ++ place j) p.
+Proof.
+  intros R Ij [(_ & -> & _)|[(L & V & Rv & -> & _)|(_ & _ & P)]]; auto; right.
+  - apply precedes_app; exact (rising_nth _ (visits_rising o c s [] a) _ _ _ _ R Rv ltac:(lia)).
+  - eapply precedes_trans; [apply in_round_ended; auto | exact P].
 Qed.
 
 Lemma told_by a k W p K choose x f : is_thread a -> round a k W -> sats K a -> told N I K p choose = true ->
@@ -394,8 +588,12 @@ Lemma told_by a k W p K choose x f : is_thread a -> round a k W -> sats K a -> t
 Proof.
   intros Ta R S H Ch X Fx; unfold told in H; apply existsb_exists in H; destruct H as (j & J & H).
   destruct (tells (deed_ j)) as [b|] eqn:Te; [|discriminate]; bools.
-  destruct (covered_by a k W p K j b x f) as (h & q & A & Or); auto.
-  exists b, h, q; split; auto; split; auto; destruct (tells_on _ _ Te) as (y & E & On); eapply in_barriers; eauto.
+  assert (Ib : In b M) by (destruct (tells_on _ _ Te) as (y & E & On); eapply in_barriers; eauto).
+  destruct (covered_by a p K j Ta S) as (a' & Ta' & Bl & _ & Sj & Cv); auto.
+  assert (R' : round a' k W) by (apply (round_same a); auto).
+  destruct (told_there a' k W j b Ta' R' J Te Ib Sj) as (P & e & H1 & H2); pose proof (told_behind a' k W j b P e R' J H2) as H3.
+  exists b, (fst (arrival a' P e k)), (snd (arrival a' P e k)); split; auto; split; auto; split; [|eapply Cv; eauto].
+  rewrite <- Bl; rewrite <- surjective_pairing; apply arrival_at; auto.
 Qed.
 
 (* A round's arrivals that fill come before those that free, and these before those of the copy's next round that fill. *)
@@ -409,14 +607,14 @@ Lemma fill_then_free a k W f r x y : is_thread a -> round a k W -> In f M -> In 
   In y (arrivals (Ring (fst a) r (k mod copies r)) (k / copies r)) -> ord (fst x) (snd x) (fst y) (snd y).
 Proof.
   intros Ta R If Ir Bf Br X Y; destruct x as [g p], y as [h q]; simpl.
-  destruct (arrival_of a k W r h q Ta R Ir Y) as (a' & j & Ta' & Bl & R' & J & Te & S & E).
-  destruct rules as (_ & _ & _ & _ & Wt & _); pose proof (Wt j r f J Te (barriers_in r Ir) If ltac:(congruence)) as H.
-  destruct (has_waited_spec f (place j) (who_ j) a' k W H R' S) as (i & Ii & Ei & P & Si & It & _).
+  destruct (arrival_of a k W r h q Ta R Ir Y) as (a' & j & P & e & Ta' & Bl & R' & J & Te & S & H1 & E & Le & _).
+  destruct rules as (_ & _ & _ & _ & _ & _ & Wt & _); pose proof (Wt j r f J Te (barriers_in r Ir) If ltac:(congruence)) as H.
+  destruct (has_waited_spec f (place j) (who_ j) a' k W H R' S) as (i & Ii & Ei & Pi & Si & It & _).
   destruct (wait_now a' k W i f R' Ii Ei Si (barriers_in f If)) as [Aw _]; specialize (Aw Bf); rewrite Bl in Aw.
   eapply ord_trans; [eapply signalled; [exact X | exact Ta' | exact Aw]|].
-  replace h with (fst (arrival a' (W ++ place j) (deed_ j))) by (rewrite <- E; auto).
-  replace q with (snd (arrival a' (W ++ place j) (deed_ j))) by (rewrite <- E; auto).
-  eapply (issue B N tr); eauto; [apply (do_item a' k); auto | exists None; apply before_prefix; auto].
+  replace h with (fst (arrival a' P e k)) by (rewrite <- E; auto); replace q with (snd (arrival a' P e k)) by (rewrite <- E; auto).
+  destruct H1 as (H1 & H2 & H3); eapply (issue B N tr); eauto.
+  assert (Pj : precedes (W ++ place i) (W ++ place j)) by (exists None; apply before_prefix; auto); destruct Le as [->|Le]; eauto using precedes_trans.
 Qed.
 
 Lemma free_then_fill a k W k' W' f r x y : is_thread a -> round a k W -> round a k' W' -> In f M -> In r M ->
@@ -425,17 +623,18 @@ Lemma free_then_fill a k W k' W' f r x y : is_thread a -> round a k W -> round a
   In y (arrivals (Ring (fst a) f (k' mod copies f)) (k' / copies f)) -> ord (fst x) (snd x) (fst y) (snd y).
 Proof.
   intros Ta R R' If Ir Bf Br -> X Y; destruct x as [g p], y as [h q]; simpl.
-  destruct rules as (_ & _ & Cp & _ & Wt & _); destruct (Cp f r If Ir) as [Ec Pos].
+  destruct rules as (_ & _ & Cp & _ & _ & _ & Wt & _); destruct (Cp f r If Ir) as [Ec Pos].
   destruct (next_round k (copies f) Pos) as [Nm Nd].
-  destruct (arrival_of a _ W' f h q Ta R' If Y) as (a' & j & Ta' & Bl & R'' & J & Te & S & E).
+  destruct (arrival_of a _ W' f h q Ta R' If Y) as (a' & j & P & e & Ta' & Bl & R'' & J & Te & S & H1 & E & Le & _).
   pose proof (Wt j f r J Te (barriers_in f If) Ir ltac:(congruence)) as H.
-  destruct (has_waited_spec r (place j) (who_ j) a' _ W' H R'' S) as (i & Ii & Ei & P & Si & It & _).
+  destruct (has_waited_spec r (place j) (who_ j) a' _ W' H R'' S) as (i & Ii & Ei & Pi & Si & It & _).
   destruct (wait_now a' _ W' i r R'' Ii Ei Si (barriers_in r Ir)) as [_ Aw].
   rewrite <- Ec in *; specialize (Aw (k / copies f) Br Nd); rewrite Nm, Bl in Aw.
   eapply ord_trans; [eapply signalled; [exact X | exact Ta' | exact Aw]|].
-  replace h with (fst (arrival a' (W' ++ place j) (deed_ j))) by (rewrite <- E; auto).
-  replace q with (snd (arrival a' (W' ++ place j) (deed_ j))) by (rewrite <- E; auto).
-  eapply (issue B N tr); eauto; [apply (do_item a' (k + copies f)); auto | exists None; apply before_prefix; auto].
+  replace h with (fst (arrival a' P e (k + copies f))) by (rewrite <- E; auto).
+  replace q with (snd (arrival a' P e (k + copies f))) by (rewrite <- E; auto).
+  destruct H1 as (H1 & H2 & H3); eapply (issue B N tr); eauto.
+  assert (Pj : precedes (W' ++ place i) (W' ++ place j)) by (exists None; apply before_prefix; auto); destruct Le as [->|Le]; eauto using precedes_trans.
 Qed.
 
 End Cycle.

@@ -7,6 +7,7 @@ facts of its certificate alone: nothing here knows how barriers are found.
     keys   no two barriers have one number of the hardware's
     race   of two accesses that may touch one byte, one has happened before the other, or one thread makes both
     rings  waits and arrivals of rings order what fills and reads their copies (rings.py)
+    registers  a thread waits for products before it touches the fragments that they read or write (registers.py)
     form   numbers and names go together
 """
 
@@ -15,7 +16,10 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 from typing import NamedTuple
 
-from prism.lang.certify.rings import ISSUED, TELLS, Failed, Rings, accesses_of
+from prism.lang.certify.places import ISSUED, TELLS, Failed, accesses_of
+from prism.lang.certify.places import KINDS as GROUPS
+from prism.lang.certify.registers import faults
+from prism.lang.certify.rings import Rings
 from prism.lang.certify.text import HEADS, Certificate, Statement, Unit
 
 SAME, NEVER, ONE, BLOCK, GRID = "same", "never", ("thread", 1), "block", "grid"
@@ -74,6 +78,8 @@ class Checker:
             self.rings.valid()
         except Failed as failed:
             raise Rejected("rings", str(failed)) from None
+        if faults(self.body, self.rings.every, self.threads):
+            raise Rejected("registers", "a fragment is touched while the tensor cores may read it, or add to it")
 
     def form(self) -> None:
         """Rule `form`: every number has its row, every loop stands once."""
@@ -98,10 +104,14 @@ class Checker:
 
     def form_ring(self, s: Statement) -> None:
         """Rule `form`, of an operation of rings."""
-        if s[0] in ("wait", *TELLS) and s[1] not in self.certificate.mbarriers:
+        if s[0] in ("wait", "drain", *TELLS) and s[1] not in self.certificate.mbarriers:
             raise Rejected("form", f"mbarrier {s[1]} has no row")
         if s[0] in ISSUED and any(i not in self.accesses for i in accesses_of(s)):
             raise Rejected("form", "an access of an engine has no row")
+        if s[0] in ("own", "lend") and s[1] not in ("read", "write"):
+            raise Rejected("form", "registers are read or written")
+        if s[0] in ("group", "settle") and s[1] not in GROUPS:
+            raise Rejected("form", "a group of no kind")
         if s[0] == "load" and s[2] != s[3]:
             raise Rejected("form", f"a load brings {s[3]} bytes, and {s[2]} are announced")
 

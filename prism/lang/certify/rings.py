@@ -4,7 +4,8 @@ outer  all that belongs to a cycle stands in its rounds, which all threads of a 
 turns  who arrives has waited for the other direction; who waits is followed by one who arrives; arrivals are as many as counted
 fill   a copy is filled behind the waits for it to be free, and before it is said to be filled
 read   a copy is read behind the wait for it to be filled, and before it is said to be free
-quiet  what engines touch beside their rings is written by nobody else
+drains who arrives some rounds late arrives behind the loop for the rounds that are left
+quiet  what engines touch beside their rings is written by nobody else, or apart
 """
 
 from __future__ import annotations
@@ -12,73 +13,27 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping
 from functools import cached_property
-from typing import Any, NamedTuple
+from typing import Any
 
+from prism.lang.certify.places import (
+    ISSUED,
+    LANE,
+    OUT,
+    PRODUCTS,
+    TELLS,
+    Failed,
+    Mbarrier,
+    Path,
+    Site,
+    Where,
+    accesses_of,
+    events,
+    implies,
+    keeps_drains,
+    loops_of,
+    sites_of,
+)  # fmt: skip
 from prism.lang.certify.text import Certificate, Statement, Unit
-
-Constraint = tuple[int, int, int]
-Where = tuple[Constraint, ...]
-Path = tuple[int, ...]
-LANE: Constraint = (32, 0, 1)
-TELLS = frozenset({"tell", "load", "later"})
-ISSUED = frozenset({"load", "copy"})
-OPERATIONS = frozenset({"wait", "tell", "later", "load", "copy", "fence"})
-
-
-class Mbarrier(NamedTuple):
-    """A ring's mbarriers: `free` ones are waited for since the copy's last use, others for this round."""
-
-    number: int
-    cycle: int
-    copies: int
-    free: bool
-    need: int
-
-
-class Site(NamedTuple):
-    """What stands at a place of a round, under which constraints."""
-
-    place: Path
-    deed: Statement
-    where: Where
-
-
-class Failed(Exception):
-    """A rule of rings that fails, and why."""
-
-
-def accesses_of(s: Statement) -> tuple[int, ...]:
-    """Return the accesses of one thing that is done: a thread's own, or an engine's."""
-    match s:
-        case ("acc", i):
-            return (i,)
-        case ("load", _, _, _, *inner) | ("copy", *inner):
-            return tuple(inner)
-        case _:
-            return ()
-
-
-def events(s: Statement) -> Iterator[Statement]:
-    """Yield all that a statement may do."""
-    match s:
-        case ("seq", *inner):
-            for part in inner:
-                yield from events(part)
-        case ("if", _, then, otherwise):
-            yield from events(then)
-            yield from events(otherwise)
-        case ("loop" | "loop1", _, _, inner) | ("only", _, _, _, inner):
-            yield from events(inner)
-        case ("round", c, inner):
-            yield from events(inner)
-            yield ("end", c)
-        case _:
-            yield s
-
-
-def implies(one: Where, two: Where) -> bool:
-    """Whether who satisfies `one` satisfies `two`."""
-    return all(any(n == m and lo <= first and last <= hi for m, first, last in one) for n, lo, hi in two)
 
 
 class Rings:
@@ -87,22 +42,41 @@ class Rings:
     def __init__(self, certificate: Certificate, checker: Any) -> None:
         self.checker, self.threads, self.body = checker, certificate.threads, certificate.body
         self.certificate = certificate
-        self.mbarriers = {i: Mbarrier(i, *row[:4]) for i, row in certificate.mbarriers.items()}
+        self.mbarriers = {i: Mbarrier(i, *row[:5]) for i, row in certificate.mbarriers.items()}
         self._threads: dict[Where, frozenset[int]] = {}
 
     def valid(self) -> None:
         """Raise Failed by the first rule that fails."""
-        every = list(events(self.body))
+        every = self.every
         for c in dict.fromkeys(c for e in every for c in self.cycles_of(e)):
             self.outer(c, self.body, wide=True)
             bodies = list(self.bodies(c, self.body))
             if len(bodies) != 1:
                 raise Failed("the rounds of a ring stand in several places, or nowhere")
             Round(self, c, bodies[0]).valid()
-        self.quiet(every)
+        self.quiet()
         for e in every:
-            if e[0] in ISSUED and not any(self.mbarrier_of(i) for i in accesses_of(e)):
-                raise Failed("a copy goes to no ring, so nobody waits for it")
+            if e[0] in ISSUED:
+                self.goes(e)
+
+    def goes(self, e: Statement) -> None:
+        """Rule `goes`: what an engine does is waited for, as it is to a ring; or it is what stores write to the grid's memory."""
+        inner = accesses_of(e)
+        if e[:2] == ("group", OUT):
+            if any(self.mbarrier_of(i) or self.checker.le(self.checker.space(i), "block") for i in inner):
+                raise Failed("nobody waits for what a store writes to a block's memory")
+        elif not any(map(self.mbarrier_of, inner)):
+            raise Failed("a copy goes to no ring, so nobody waits for it")
+
+    @cached_property
+    def every(self) -> list[Statement]:
+        """All that the body may do."""
+        return list(events(self.body))
+
+    @cached_property
+    def sites(self) -> list[Site]:
+        """What the body does, with the constraints around."""
+        return list(sites_of(self.body, (), (), deep=True))
 
     def mbarrier_of(self, i: int) -> Mbarrier | None:
         """Return the mbarriers that say that a copy of an access's ring is filled."""
@@ -121,6 +95,8 @@ class Rings:
         """Yield the cycles that something belongs to."""
         found = (self.operand(e), *map(self.mbarrier_of, accesses_of(e)))
         yield from (m.cycle for m in found if m is not None)
+        if e[0] == "drain":
+            yield self.mbarriers[e[1]].cycle
 
     def steps(self, c: int, e: Statement) -> bool:
         """Whether something is an operation of a cycle."""
@@ -154,6 +130,8 @@ class Rings:
                 self.outer(c, inner, wide and self.checker.le("block", u))
             case ("only", _, _, _, inner):
                 self.outer(c, inner, wide=False)
+            case ("drain", _):
+                pass
             case _:
                 if self.steps(c, s) or c in self.cycles_of(s):
                     raise Failed("a ring is used outside of its rounds")
@@ -171,10 +149,15 @@ class Rings:
                     raise Failed("a round stands in a round")
                 self.flat(c, inner)
             case ("if" | "loop" | "loop1", *_):
-                if any(self.steps(c, e) for e in events(s)):
+                if any(self.steps(c, e) or self.is_drain(c, e) for e in events(s)):
                     raise Failed("a wait or an arrival of a ring stands under a condition")
             case _:
-                pass
+                if self.is_drain(c, s):
+                    raise Failed("arrivals for the rounds that are left stand in a round")
+
+    def is_drain(self, c: int, e: Statement) -> bool:
+        """Whether something arrives for the rounds of a cycle that are left."""
+        return e[0] == "drain" and self.mbarriers[e[1]].cycle == c
 
     def bodies(self, c: int, s: Statement) -> Iterator[Statement]:
         """Yield the rounds of a cycle."""
@@ -191,14 +174,52 @@ class Rings:
             case _:
                 pass
 
-    def quiet(self, every: list[Statement]) -> None:
+    def follow(self, m: Mbarrier, where: Where, s: Statement) -> bool:
+        """Whether each round in a statement is followed there by arrivals for what is left, of threads under constraints."""
+        match s:
+            case ("seq", *inner):
+                found = True
+                for part in inner:
+                    found = self.follow(m, where, part) and (found or self.surely(m, where, part))
+                return found
+            case ("round", c, inner):
+                return c != m.cycle and self.follow(m, where, inner)
+            case ("if", _, then, otherwise):
+                return self.follow(m, where, then) and self.follow(m, where, otherwise)
+            case ("loop" | "loop1", _, _, inner) | ("only", _, _, _, inner):
+                return self.follow(m, where, inner)
+            case _:
+                return True
+
+    def surely(self, m: Mbarrier, where: Where, s: Statement) -> bool:
+        """Whether threads under constraints surely arrive in a statement for the rounds that are left."""
+        match s:
+            case ("seq", *inner):
+                return any(self.surely(m, where, part) for part in inner)
+            case ("if", _, then, otherwise):
+                return self.surely(m, where, then) and self.surely(m, where, otherwise)
+            case ("only", n, lo, hi, inner):
+                return implies(where, ((n, lo, hi),)) and self.surely(m, where, inner)
+            case ("loop1", _, _, inner) | ("round", _, inner):
+                return self.surely(m, where, inner)
+            case _:
+                return bool(s == ("drain", m.number))
+
+    def quiet(self) -> None:
         """Rule `quiet`."""
-        made = {j for e in every for j in accesses_of(e)}
-        kinds = {j: self.certificate.accesses[j][1] for j in made}
-        for i in dict.fromkeys(i for e in every if e[0] in ISSUED for i in accesses_of(e)):
-            for j in made:
+        if not any(e[0] in ISSUED for e in self.every):
+            return
+        kinds = {i: row[1] for i, row in self.certificate.accesses.items()}
+        whole = Round(self, -1, self.body)
+        made = [(z, i) for z in self.sites for i in accesses_of(z.deed)]
+        for x, i in made:
+            if x.deed[0] not in ISSUED:
+                continue
+            for y, j in made:
                 alike = kinds[i] == kinds[j] and kinds[i] in ("read", "atomic")
-                if not alike and not self.share_cycle(i, j) and self.overlap(i, j):
+                if alike or self.share_cycle(i, j) or not self.overlap(i, j):
+                    continue
+                if not whole.is_apart((x, i), (y, j)):
                     raise Failed(f"an engine's {self.words(i)} and {self.words(j)}")
 
     def overlap(self, i: int, j: int) -> bool:
@@ -218,7 +239,7 @@ class Round:
     def __init__(self, rings: Rings, c: int, body: Statement) -> None:
         self.rings, self.cycle, self.body = rings, c, body
         self._makes: dict[int, frozenset[int]] = {}
-        self.items = list(_sites(body, (0,), (), deep=False))
+        self.items = list(sites_of(body, (0,), (), deep=False))
         self.mbarriers = dict.fromkeys(
             m for z in self.items if (m := rings.operand(z.deed)) is not None and m.cycle == c
         )
@@ -249,12 +270,12 @@ class Round:
     @cached_property
     def sites(self) -> list[Site]:
         """What is done in the round, also under decisions: it stands where the outermost decision does."""
-        return list(_sites(self.body, (0,), (), deep=True))
+        return list(sites_of(self.body, (0,), (), deep=True))
 
     @cached_property
     def loops(self) -> Mapping[int, frozenset[int]]:
         """The loops around each access of the round."""
-        return _loops(self.body, {})
+        return loops_of(self.body, {})
 
     def turns(self) -> None:  # noqa: C901
         """Rule `turns`."""
@@ -266,9 +287,15 @@ class Round:
             (z, m) for z in self.items if z.deed[0] in TELLS and (m := self.rings.operand(z.deed)) in self.mbarriers
         ]
         for m in self.mbarriers:
+            self.check_late(m, [z for z, other in told if other == m])
             found = sum(len(self.rings.threads_under(z.where)) for z, other in told if other == m)
             if m.need <= 0 or found != m.need:
                 raise Failed(f"{found} arrive in a round where {m.need} are counted to")
+        if any(
+            self.rings.is_drain(self.cycle, e) and self.rings.mbarriers[e[1]] not in self.mbarriers
+            for e in self.rings.every
+        ):
+            raise Failed("arrivals for rounds that are left, of a ring that has none")
         for z, m in told:
             if not all(self.has_waited(d, z.place, z.where) for d in self.mbarriers if d.free != m.free):
                 raise Failed("who says that a copy is filled has not waited for it to be free, or the other way")
@@ -280,6 +307,19 @@ class Round:
                 raise Failed("nobody says, behind a wait, that a copy is filled or free again")
             if not d.free and not all(j.place < z.place for j, m in told if m == d):
                 raise Failed("a wait stands before what it waits for")
+
+    def check_late(self, m: Mbarrier, told: list[Site]) -> None:
+        """Rule `late`: who arrives some rounds late does so before the copy is asked for again, and behind the loop."""
+        if m.late == 0:
+            return
+        if not (m.free and m.late < m.copies and [z.deed[0] for z in told] == ["tell"]):
+            raise Failed("arrivals that come some rounds late, and too late or at several places")
+        if not keeps_drains(self.rings.body):
+            raise Failed("arrivals for the rounds that are left stand behind no wait for all products")
+        if not self.rings.follow(m, told[0].where, self.rings.body):
+            raise Failed("nobody arrives for the rounds that are left when a loop ends")
+        if not all(implies(z.where, told[0].where) for z in self.rings.sites if z.deed == ("drain", m.number)):
+            raise Failed("others arrive for the rounds that are left than in the rounds")
 
     def has_waited(self, m: Mbarrier, place: Path, where: Where) -> bool:
         """Whether threads that come to a place have waited in the round."""
@@ -312,7 +352,7 @@ class Round:
             return False
         match z.deed:
             case ("acc", _):
-                return not fence and self.is_told(z.where, z.place, lambda other: other == m)
+                return not fence and self.is_seen(z, m, lambda other: other == m)
             case ("load", n, *_):
                 return bool(n == m.number)
             case ("copy", *_):
@@ -324,37 +364,71 @@ class Round:
                 return False
 
     def read(self, z: Site, i: int, m: Mbarrier, fence: bool) -> bool:
-        """Rule `read`."""
-        if (
-            z.deed[0] != "acc"
-            or self.rings.certificate.accesses[i][1] != "read"
-            or not self.has_waited(m, z.place, z.where)
-        ):
+        """Rule `read`: behind the wait for a copy to be filled, and before it is said to be free."""
+        if self.rings.certificate.accesses[i][1] != "read" or not self.has_waited(m, z.place, z.where):
             return False
-        if not fence:
-            return self.is_told(z.where, z.place, lambda other: other.free)
-        return any(
-            f.deed == ("fence",)
-            and z.place < f.place
-            and implies(z.where, f.where)
-            and self.is_told(z.where, f.place, lambda other: other.free)
-            for f in self.items
+        match z.deed:
+            case ("acc", _):
+                # Where engines fill, who has read says so by a fence first.
+                places = [z.place] if not fence else self.find_behind(z, lambda deed: deed == ("fence",))
+                return any(self.is_told(z.where, place, lambda other: other.free) for place in places)
+            case ("group", kind, *_) if kind != OUT:
+                return any(
+                    self.is_told(z.where, g.place, lambda other, g=g: other.free and self.settles(z, g, other))  # type: ignore[misc]
+                    for g in self.items
+                    if g.deed[:2] == ("settle", kind) and z.place < g.place and implies(z.where, g.where)
+                )
+            case _:
+                return False
+
+    def settles(self, z: Site, g: Site, m: Mbarrier) -> bool:
+        """Whether a wait for groups is for that of a site, where it is made as many rounds later as arrivals are late."""
+        _, kind, pending = g.deed
+        return bool(pending == 0) or (
+            kind == PRODUCTS
+            and pending <= m.late
+            and any(
+                i.deed[:2] == ("group", kind) and i.place < g.place and implies(z.where, i.where) for i in self.items
+            )
         )
+
+    def find_behind(self, z: Site, choose: Callable[[Statement], bool]) -> list[Path]:
+        """Return the places behind a site, to which its threads come, of something."""
+        return [f.place for f in self.items if choose(f.deed) and z.place < f.place and implies(z.where, f.where)]
+
+    def is_seen(self, z: Site, m: Mbarrier, choose: Callable[[Mbarrier], bool]) -> bool:
+        """Whether what a thread fills is said to be filled: behind a fence, where engines read it."""
+        places = self.find_behind(z, lambda deed: deed == ("fence",)) if m in self.engines else [z.place]
+        return any(self.is_told(z.where, place, choose) for place in places)
+
+    @cached_property
+    def engines(self) -> frozenset[Mbarrier | None]:
+        """The mbarriers of rings that engines of groups read."""
+        groups = (z for z in self.sites if z.deed[0] == "group")
+        return frozenset(self.rings.mbarrier_of(i) for z in groups for i in accesses_of(z.deed))
 
     def keep_apart(self, fills: list[tuple[Site, int]]) -> None:
         """Rule `apart`: what fills a copy in one round touches different places, or is one thread's, or one operation."""
-        times = Counter(i for e in events(self.body) for i in accesses_of(e))
         for x, i in fills:
             for y, j in fills:
-                if self.exclusive(i, j, self.body):
-                    continue
-                parts: tuple[int | str, ...] = ("same", *(self.loops[i] & self.loops[j]))
-                for part in parts:
-                    found = self.rings.checker.concerns(i, j, part) if self.rings.overlap(i, j) else ("never",)
-                    if not any(self.in_order(x, i, y, j, part, u, times) for u in found):
-                        raise Failed(
-                            f"the {self.rings.words(i)} and the {self.rings.words(j)} fill one copy in no order"
-                        )
+                if not self.exclusive(i, j, self.body) and not self.is_apart((x, i), (y, j)):
+                    raise Failed(f"the {self.rings.words(i)} and the {self.rings.words(j)} fill one copy in no order")
+
+    @cached_property
+    def times(self) -> Counter[int]:
+        """How often each access stands in the round."""
+        return Counter(i for e in events(self.body) for i in accesses_of(e))
+
+    def is_apart(self, one: tuple[Site, int], two: tuple[Site, int]) -> bool:
+        """Whether two accesses never touch one byte, or are of one thread in order, or one operation."""
+        (x, i), (y, j) = one, two
+        if not self.rings.overlap(i, j):
+            return True
+        parts: tuple[int | str, ...] = ("same", *(self.loops[i] & self.loops[j]))
+        return all(
+            any(self.in_order(x, i, y, j, part, u, self.times) for u in self.rings.checker.concerns(i, j, part))
+            for part in parts
+        )
 
     def exclusive(self, i: int, j: int, s: Statement) -> bool:
         """Whether two accesses stand on two ways of which all threads of a block take one."""
@@ -395,41 +469,3 @@ class Round:
         if x.deed[0] in ISSUED or y.deed[0] in ISSUED:
             return part == "same" and i == j and times[i] <= 1
         return True
-
-
-def _sites(s: Statement, place: Path, where: Where, deep: bool) -> Iterator[Site]:
-    match s:
-        case ("seq", *inner):
-            for at, part in enumerate(inner):
-                yield from _sites(part, (*place, at), where, deep)
-        case ("only", n, lo, hi, inner):
-            yield from _sites(inner, place, ((n, lo, hi), *where), deep)
-        case ("round", c, inner):
-            yield from _sites(inner, (*place, 0), where, deep)
-            yield Site((*place, 1), ("end", c), where)
-        case ("if", _, then, otherwise):
-            for part in (then, otherwise) if deep else ():
-                yield from (Site(place, z.deed, z.where) for z in _sites(part, place, where, deep))
-        case ("loop" | "loop1", _, _, inner):
-            if deep:
-                yield from (Site(place, z.deed, z.where) for z in _sites(inner, place, where, deep))
-        case _:
-            yield Site(place, s, where)
-
-
-def _loops(
-    s: Statement, found: dict[int, frozenset[int]], around: frozenset[int] = frozenset()
-) -> dict[int, frozenset[int]]:
-    """Add the loops around each access."""
-    match s:
-        case ("loop" | "loop1", number, _, inner):
-            _loops(inner, found, around | {number})
-        case ("seq", *parts) | ("if", _, *parts):
-            for part in parts:
-                _loops(part, found, around)
-        case ("only", _, _, _, inner) | ("round", _, inner):
-            _loops(inner, found, around)
-        case _:
-            for i in accesses_of(s):
-                found[i] = found.get(i, frozenset()) | around
-    return found

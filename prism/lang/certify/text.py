@@ -5,7 +5,7 @@
 (threads 128)
 (space k u)                        bytes: two threads that touch one of them are in one unit u
 (object o k lo hi "name")          bytes lo .. hi - 1 of space k
-(mbarrier m c n way k "name")      of n copies of the rings of cycle c, k arrivals a round; way: filled, free
+(mbarrier m c n way k "name")      of n copies of the rings of cycle c, k arrivals a round; way: filled, free, (free d)
 (ring o m)                         object o is a ring; mbarrier m says which of its copies are filled
 (access i o kind "where")          kind: read, write, atomic, atomic_block
 (fact i j part c origin "why")     if accesses i and j touch one byte, their threads are in one unit c, or they never do
@@ -38,8 +38,8 @@ class Certificate:
     threads: int
     spaces: dict[int, Unit] = field(default_factory=dict)
     objects: dict[int, tuple[int, int, int, str]] = field(default_factory=dict)
-    mbarriers: dict[int, tuple[int, int, bool, int, str]] = field(default_factory=dict)
-    """Cycle, copies, whether it says that a copy is free (else filled), arrivals of a round, name."""
+    mbarriers: dict[int, tuple[int, int, bool, int, int, str]] = field(default_factory=dict)
+    """Cycle, copies, whether it says that a copy is free (else filled), how many rounds late, arrivals of a round, name."""
     rings: dict[int, int] = field(default_factory=dict)
     accesses: dict[int, tuple[int, str, str]] = field(default_factory=dict)
     facts: dict[tuple[int, int, int | str], list[tuple[Unit, str, str]]] = field(default_factory=dict)
@@ -56,8 +56,9 @@ def _lines(found: Certificate) -> Iterator[str]:
     yield f"(threads {found.threads})"
     yield from (f"(space {k} {_atom(unit)})" for k, unit in found.spaces.items())
     yield from (f"(object {o} {k} {lo} {hi} {_quoted(name)})" for o, (k, lo, hi, name) in found.objects.items())
-    for m, (c, n, free, need, name) in found.mbarriers.items():
-        yield f"(mbarrier {m} {c} {n} {'free' if free else 'filled'} {need} {_quoted(name)})"
+    for m, (c, n, free, late, need, name) in found.mbarriers.items():
+        way = f"(free {late})" if late else "free" if free else "filled"
+        yield f"(mbarrier {m} {c} {n} {way} {need} {_quoted(name)})"
     yield from (f"(ring {o} {m})" for o, m in found.rings.items())
     yield from (f"(access {i} {o} {kind} {_quoted(where)})" for i, (o, kind, where) in found.accesses.items())
     for (i, j, part), facts in found.facts.items():
@@ -83,7 +84,7 @@ def _statement(s: Statement, indent: str) -> Iterator[str]:
 
 
 HEADS = frozenset({"seq", "acc", "bar", "if", "loop", "loop1", "only", "round"})
-HEADS |= {"wait", "tell", "later", "load", "copy", "fence"}
+HEADS |= {"wait", "tell", "later", "load", "copy", "fence", "group", "settle", "drain", "own", "lend", "order"}
 
 
 def _is_statement(part: object) -> bool:
@@ -140,13 +141,9 @@ def _certificate(forms: list[Any]) -> Certificate:  # noqa: C901
             case "object":
                 found.objects[rest[0]] = (rest[1], rest[2], rest[3], rest[4])
             case "mbarrier":
-                found.mbarriers[rest[0]] = (
-                    rest[1],
-                    rest[2],
-                    {"filled": False, "free": True}[rest[3]],
-                    rest[4],
-                    rest[5],
-                )
+                m, c, n, way, need, name = rest
+                free, late = (True, way[1]) if way[0] == "free" else ({"filled": False, "free": True}[way], 0)
+                found.mbarriers[m] = (c, n, free, late, need, name)
             case "ring":
                 found.rings[rest[0]] = rest[1]
             case "access":

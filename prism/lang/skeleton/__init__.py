@@ -17,13 +17,15 @@ from prism.lang.certify import ACCEPTED, Finding, check, run
 from prism.lang.certify.arguments import spell
 from prism.lang.certify.checker import SAME, Checker
 from prism.lang.certify.machine import Claim
+from prism.lang.certify.places import ISSUED, events
 from prism.lang.certify.steps import Argument
 from prism.lang.certify.text import Certificate, Statement, Unit
 from prism.lang.facts.budget import most_threads
 from prism.lang.keep.memo import memoize
 from prism.lang.pipeline import lower
 from prism.lang.skeleton.claims import argue, is_owner
-from prism.lang.skeleton.jumps import Body, straight
+from prism.lang.skeleton.frames import Object
+from prism.lang.skeleton.jumps import Body, straight, without_registers
 from prism.lang.skeleton.make import Beyond, Maker
 from prism.lang.skeleton.premises import premise
 from prism.lang.tree.plan import Lowered, Program
@@ -59,6 +61,13 @@ class Certified:
             for _, origin, _ in facts:
                 found[origin] = found.get(origin, 0) + 1
         return found
+
+    @property
+    def is_narrow(self) -> bool:
+        """Whether it is rejected by a rule that is narrower than what the compiler knows: those of rings and of engines."""
+        if self.finding.rule not in ("rings", "race", "registers"):
+            return False
+        return bool(self.certificate.mbarriers) or any(e[0] in ISSUED for e in events(self.certificate.body))
 
     @property
     def facts(self) -> Mapping[str, Any]:
@@ -151,7 +160,7 @@ def _certify(lowered: Lowered, program: Program, found: Certificate) -> Certifie
     if entry.kind != "global":
         raise Beyond(1, "a device function: it is part of the certificates of kernels that call it")
     maker = Maker(lowered, program)
-    body = straight(maker.body())
+    body = straight(without_registers(maker.body(), maker.lent))
     _describe(found, maker)
     if least < found.threads and any(row.mbarrier.per for row in maker.rings.rows.values()):
         raise Beyond(2, "a ring at which as many arrive as a launch has threads")
@@ -196,11 +205,13 @@ def _describe(found: Certificate, maker: Maker) -> None:
     """Write the spaces, the objects and the accesses."""
     entry = maker.program.entry
     objects = sorted(maker.objects.values(), key=lambda one: one.number)
-    shared = max((one.owner for one in objects if not one.symbol.parameter), key=lambda p: p.size, default=BLOCK)
+    spaces: dict[Perspective, int] = {}
     for one in objects:
         if not one.symbol.parameter:
-            found.spaces[0] = unit(shared)
-            found.objects[one.number] = (0, one.start, one.end, one.name)
+            owner = _owner(one, objects)
+            space = spaces.setdefault(owner, len(objects) + len(spaces) if spaces else 0)
+            found.spaces[space] = unit(owner)
+            found.objects[one.number] = (space, one.start, one.end, one.name)
             if one.filled is not None:
                 found.rings[one.number] = one.filled
             continue
@@ -214,9 +225,24 @@ def _describe(found: Certificate, maker: Maker) -> None:
         found.objects[one.number] = (space, 0, 1, one.name)
     for number, row in enumerate(maker.rings.rows.values()):
         need = maker.rings.need(row)
-        found.mbarriers[number] = (row.cycle, row.mbarrier.cycle.copies, row.free, need, row.mbarrier.name)
+        found.mbarriers[number] = (
+            row.cycle,
+            row.mbarrier.cycle.copies,
+            row.free,
+            row.late or 0,
+            need,
+            row.mbarrier.name,
+        )
     for made in maker.made:
         found.accesses[made.number] = (made.object, made.kind, made.words)
+
+
+def _owner(one: Object, objects: list[Object]) -> Perspective:
+    """Return whose the bytes of a shared object are: those of a block are its own, unless a cluster's object lies there too."""
+    near = [
+        other for other in objects if not other.symbol.parameter and other.start < one.end and one.start < other.end
+    ]
+    return max(BLOCK, one.owner, *(other.owner for other in near), key=lambda p: p.size)
 
 
 def unit(found: Perspective) -> Unit:
@@ -253,15 +279,16 @@ def certificate_of(program: Program) -> Certified:
     """Return the certificate of a program, made once. A fault in the making stops nobody's compile: then nothing is covered.
 
     The rules of rings are of two directions, filled and free, that are waited for in each round, and they order accesses to rings
-    alone. The compiler knows more. So what fails them is not covered, and no fault.
+    alone; what engines do elsewhere must be apart. The compiler knows more. So what fails them is not covered, and no fault.
     """
     lowered = lower(program)
     try:
         found = certify(lowered, program)
     except Exception as error:
         return _without(program, 1, f"no certificate could be made ({type(error).__name__}: {error})")
-    if found.certificate.mbarriers and found.finding.rule in ("rings", "race"):
-        return _without(program, 2, f"a ring: {found.finding.reason}")
+    if found.is_narrow:
+        what = "a ring" if found.certificate.mbarriers else "an engine"
+        return _without(program, 3, f"{what}: {found.finding.reason}")
     return found
 
 

@@ -16,7 +16,7 @@ from prism.lang.arguments.search import find
 from prism.lang.certify.machine import Claim, Rule
 from prism.lang.certify.steps import Argument
 from prism.lang.facts.addresses import Guard
-from prism.lang.skeleton.make import Frame, Link, Loop, Made
+from prism.lang.skeleton.frames import Frame, Link, Loop, Made
 from prism.lang.types import INT32
 from prism.lang.types.perspective import Level, Perspective
 

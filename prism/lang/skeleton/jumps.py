@@ -6,12 +6,30 @@ B                               else: B
 
 from __future__ import annotations
 
+from collections.abc import Collection
 from typing import Any
 
 from prism.lang.types.perspective import GRID, Perspective, meet
 
 Body = tuple[Any, ...]
+REGISTERS = ("own", "lend", "order")
 JUMPS = ("break", "continue", "leave")
+
+
+def without_registers(body: Body, lent: Collection[int]) -> Body:
+    """Return a body without what is done with fragments that products do not touch, and without what is done twice in a row."""
+    found: list[Any] = []
+    for s in body:
+        if s[0] in REGISTERS:
+            if lent and (s[0] == "order" or s[2] in lent) and (not found or found[-1] != s):
+                found.append(s)
+            continue
+        inner = tuple(
+            without_registers(p, lent) if isinstance(p, tuple) and p and isinstance(p[0], tuple) else p for p in s
+        )
+        if any(isinstance(part, tuple) and part and isinstance(part[0], tuple) for part in inner) or inner == s:
+            found.append(inner)
+    return tuple(found)
 
 
 def straight(body: Body) -> Body:

@@ -15,106 +15,26 @@ from itertools import groupby
 from prism.lang import tree
 from prism.lang.barriers import flow
 from prism.lang.barriers.conditions import Condition
-from prism.lang.barriers.objects import Objects, objects, range_of
+from prism.lang.barriers.objects import objects, range_of
 from prism.lang.barriers.pointers import pointer_change
 from prism.lang.barriers.walk_access import call_touch, harmless, make_touch, pointer_of
 from prism.lang.barriers.walk_context import Place
 from prism.lang.facts.budget import most_threads
-from prism.lang.facts.definitions import Facts, facts, surely_entered
-from prism.lang.facts.equivalence import Alike
-from prism.lang.facts.touches import Exposed, Touch, Use, in_memory, uses_of
+from prism.lang.facts.definitions import facts, surely_entered
+from prism.lang.facts.touches import Exposed, Use, declared_fragment, in_memory, uses_of
 from prism.lang.skeleton.cases import NONE, Questions, questions_of
+from prism.lang.skeleton.frames import Frame, Link, Loop, Made, Object
 from prism.lang.skeleton.pointers import Names, Values, resolutions, union
-from prism.lang.skeleton.rings import Rings, Unsaid, is_copy, is_ring, rounds
-from prism.lang.tree.plan import Barrier, Lowered, Op, Plan, Program
+from prism.lang.skeleton.rings import GROUPED, Rings, Unsaid, constraints, is_copy, is_ring, rounds
+from prism.lang.tree.plan import Barrier, Lowered, Op, Program
 from prism.lang.tree.walk import statements
-from prism.lang.types.perspective import BLOCK, THREAD, Level, Perspective, meet
+from prism.lang.types.perspective import BLOCK, THREAD, WARP, Level, Perspective, meet
 
 Body = tuple[object, ...]
 
 
 Beyond = Unsaid
 """Something that a skeleton cannot say yet."""
-
-
-@dataclass(eq=False, slots=True)
-class Frame:
-    """A function as one call runs it, or the kernel. `base`: where its shared memory begins.
-
-    It has what `make_touch` asks of a walk: the function's objects, and the accesses made so far.
-    """
-
-    function: tree.Function
-    plan: Plan
-    objects: Objects
-    base: int
-    caller: Frame | None = None
-    call: tree.Call | None = None
-    given: Mapping[tree.Symbol, tree.Expr] = field(default_factory=dict)
-    place: Place | None = None
-    """Where the call stands."""
-    names: tuple[Values, ...] = ({},)
-    """What the caller's pointers may name at the call."""
-    opens: Mapping[tree.Symbol, int] = field(default_factory=dict)
-    touches: dict[tuple[object, ...], Touch] = field(default_factory=dict)
-    alike: Alike | None = None
-    depth: int = 0
-
-    @property
-    def known(self) -> Facts:
-        """What the function's text says of its names."""
-        return self.objects.known
-
-
-@dataclass(eq=False, slots=True)
-class Loop:
-    """A loop as one frame runs it."""
-
-    number: int
-    frame: Frame
-    statement: tree.Stmt
-    around: tuple[Loop, ...]
-
-
-@dataclass(eq=False, slots=True)
-class Link:
-    """An access as one frame's function sees it: its own, or a call's. `opened`: the number of loops around each open view."""
-
-    frame: Frame
-    touch: Touch
-    opened: Mapping[tree.Symbol, int]
-
-
-@dataclass(eq=False, slots=True)
-class Made:
-    """An access of the skeleton: `links` from the frame whose object it is to that in which it stands."""
-
-    number: int
-    object: int
-    kind: str
-    links: tuple[Link, ...]
-    loops: tuple[Loop, ...]
-
-    @property
-    def words(self) -> str:
-        """Where it stands, and how it is spelled there."""
-        access = self.links[-1].touch.access
-        return f"{access.span.file.rpartition('/')[2]}:{access.span.line} {access.text}"
-
-
-@dataclass(eq=False, slots=True)
-class Object:
-    """An object: its name, where its bytes are (shared memory), whose it is; parameters have names alone."""
-
-    number: int
-    name: str
-    owner: Perspective
-    symbol: tree.Symbol
-    frame: Frame
-    start: int = 0
-    end: int = 0
-    filled: int | None = None
-    """Of a ring: the mbarriers that say that a copy is filled."""
 
 
 class Maker:
@@ -127,6 +47,9 @@ class Maker:
         self.made: list[Made] = []
         self.known: dict[object, Made] = {}
         self.loops: list[Loop] = []
+        self.fragments: dict[tuple[Frame, tree.Symbol], int] = {}
+        self.lent: set[int] = set()
+        """The fragments that products read or add to."""
         self.rings = Rings(self.threads)
         self.vague = ""
         """What is not kept of which way was taken, where anything is not: so an order may be missed."""
@@ -164,11 +87,12 @@ BRANCHES = "a condition that changes in a branch, and is asked again behind it"
 MOST_TAILS = 3
 """Branches in one another behind which what follows is written once for each way."""
 LATER: Mapping[type, tuple[int, str]] = {
-    tree.Batch: (3, "`wgmma`"),
     tree.Turns: (2, "turns"),
 }
 """Statements that a skeleton cannot say yet: at which stage it will, and what they are."""
 KINDS = {"atomic of a block": "atomic_block"}
+ROWS = 8
+"""Of a matrix that `stmatrix` stores: as many lanes name one each."""
 
 
 @dataclass(eq=False, slots=True)
@@ -190,6 +114,8 @@ class Walker:
     """How often what follows a branch stands in both of its ways here."""
     cases: Mapping[Condition, bool] = field(default_factory=dict)
     """Conditions whose two cases are told apart, and which of them this is."""
+    batch: tuple[Loop, ...] | None = None
+    """The loops around the statement of one group of `wgmma` that this is in."""
 
     def body(self, body: tree.Body, place: Place) -> Body:
         """Return the skeleton of a statement list."""
@@ -221,11 +147,11 @@ class Walker:
                 yield ("if", by, *cases)
                 at = end
             else:
-                for step in here.before.get(s, ()):
-                    yield from here.step(step)
+                yield from here.steps(here.before.get(s, ()))
                 yield from here.statement(s, place)
-                for step in here.after.get(s, ()):
-                    yield from here.step(step)
+                yield from here.steps(here.after.get(s, ()))
+                if here.maker.rings.issued and not here.batch:
+                    raise Beyond(3, "groups of what several statements issue")
                 at += 1
             passed = (here.questions.changes(one) for one in body[start:at]) if here.cases else ()
             if gone := here.cases.keys() & frozenset().union(*passed):
@@ -257,8 +183,7 @@ class Walker:
 
     def with_tail(self, s: tree.If, rest: tree.Body, place: Place) -> Iterator[object]:
         """Yield a branch with what follows it in both of its ways."""
-        for step in self.before.get(s, ()):
-            yield from self.step(step)
+        yield from self.steps(self.before.get(s, ()))
         yield from self.uses(s, place)
         yes, no = self.questions.known_inside(s, self.cases)
         ways = [
@@ -288,6 +213,14 @@ class Walker:
         beside = (step for s in statements(body) for step in (*self.before.get(s, ()), *self.after.get(s, ())))
         return any(not isinstance(step, Barrier) for step in beside)
 
+    def steps(self, steps: tuple[Barrier | Op, ...]) -> Iterator[object]:
+        """Yield steps of the plan, as they are emitted; those of one path together."""
+        for path, group in groupby(steps, lambda step: getattr(step, "path", ())):
+            found: Body = tuple(one for step in group for one in self.step(step))
+            for n, low, high in [*constraints(path, self.maker.threads)][::-1] if found else ():
+                found = (("only", n, low, high, found),)
+            yield from found
+
     def step(self, step: Barrier | Op) -> Body:
         """Return a step of the plan, as it is emitted."""
         if isinstance(step, Barrier):
@@ -300,9 +233,23 @@ class Walker:
             uses = list(group)
             if by is None:
                 for use in uses:
-                    yield from self.use(use, place)
+                    yield from self.rows(s, use, place)
             else:
                 yield from self.copy(by, uses, place)
+
+    def rows(self, s: tree.Stmt, use: Use, place: Place) -> Iterator[object]:
+        """Yield an access: where each lane stores the row that it names, those of the lanes whose rows there are."""
+        found = tuple(self.use(use, place))
+        call = s.value if isinstance(s, tree.Evaluate) else None
+        if found and use.kind == "write" and isinstance(call, tree.Apply) and call.intrinsic.name == "stmatrix":
+            words = call.arguments[1].type
+            assert isinstance(words, tree.Array)
+            lanes = ROWS * words.size
+            for one in found:
+                if lanes < WARP and one[0] == "acc":  # type: ignore[index]
+                    self.maker.made[one[1]].lanes = lanes  # type: ignore[index]
+            found = found if lanes == WARP else (("only", WARP, 0, lanes, found),)
+        yield from found
 
     def copy(self, by: tree.Apply, uses: list[Use], place: Place) -> Iterator[object]:
         """Yield an asynchronous copy."""
@@ -319,6 +266,8 @@ class Walker:
         yield from self.uses(s, place)
         match s:
             case tree.Declare() | tree.Assign() | tree.Evaluate():
+                if (fragment := declared_fragment(s)) is not None:
+                    yield self.registers(fragment)
                 if (change := pointer_change(s)) is not None:
                     self.names.assign(*change)
             case tree.If() if self.questions.truth(s, self.cases) is not None:
@@ -348,7 +297,9 @@ class Walker:
                     yield ("leave",)
             case tree.Async():
                 yield from self.body(s.body, place)
-            case tree.Batch() | tree.Turns():
+            case tree.Batch():
+                yield from replace(self, batch=self.loops).body(s.body, place)
+            case tree.Turns():
                 raise Beyond(*LATER[type(s)])
             case tree.Specialise():
                 raise Beyond(2, "roles that have a body each, without the text before")
@@ -409,8 +360,10 @@ class Walker:
         if isinstance(use.expression, tree.Call):
             found = self.call(use.expression, place)
         elif isinstance(use.expression.symbol.root().type, tree.Fragment):
-            if use.how:
-                raise Beyond(3, "`wgmma`")
+            yield self.registers(use.expression.symbol.root(), use)
+            return
+        elif use.how in GROUPED:
+            self.issue(use, place)
             return
         elif use.how:
             raise Beyond(3, "asynchronous copies")
@@ -422,6 +375,29 @@ class Walker:
             yield ("if", place.code, found, ())
         else:
             yield from found
+
+    def registers(self, fragment: tree.Symbol, use: Use | None = None) -> Body:
+        """Return what is done with a fragment: by the thread itself, or by the products that come next."""
+        frame = self.frame
+        while fragment.parameter and frame.caller is not None and isinstance(given := frame.given[fragment], tree.Var):
+            fragment, frame = given.symbol.root(), frame.caller
+        number = self.maker.fragments.setdefault((frame, fragment), len(self.maker.fragments))
+        if use is not None and use.how:
+            self.maker.lent.add(number)
+        kind = "write" if use is None or use.kind != "read" else "read"
+        return ("lend" if use is not None and use.how else "own", kind, number)
+
+    def issue(self, use: Use, place: Place) -> None:
+        """Note what an engine does for the thread, in the group that is closed behind the statement."""
+        found = self.access(use, place)
+        if len(found) != 1 or found[0][0] != "acc" or use.conditional or use.kind not in ("read", "write"):  # type: ignore[index]
+            raise Beyond(3, "asynchronous sums, and copies whose pointers may name several objects")
+        if self.batch is not None and self.loops != self.batch:
+            raise Beyond(3, "loops in one group of `wgmma`")
+        how = use.how if use.kind == "read" else "out"
+        if how == "out" and use.how != "bulk":
+            raise Beyond(3, "groups of `wgmma` that write memory")
+        self.maker.rings.issued.append((how, found[0][1]))  # type: ignore[index]
 
     def call(self, call: tree.Call, place: Place) -> Body:
         """Return what a call does."""

@@ -6,11 +6,16 @@ the caller knows of what it passes, and inside of that what the callee knows of 
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 from prism.lang import tree
 from prism.lang.barriers import flow, overlap
-from prism.lang.facts.touches import Pending
-from prism.lang.skeleton.make import Frame, Loop, Made
-from prism.lang.types.perspective import BLOCK, Perspective
+from prism.lang.facts import destinations
+from prism.lang.facts.disjoint import is_proved
+from prism.lang.facts.questions import Question
+from prism.lang.facts.touches import GROUPED, Pending, Touch
+from prism.lang.skeleton.frames import Frame, Loop, Made
+from prism.lang.types.perspective import BLOCK, GRID, THREAD, WARP, Level, Perspective
 
 ORIGINS = ("proved", "assumed", "believed", "runs")
 """How a premise is known, from the strongest on: by the prover (`inferred` without an argument); as the program says, which
@@ -20,7 +25,7 @@ RACES = {"none": 1, "allow": 2}
 IF_PARTS_ARE = "the elements of different trips are apart, if the parts are, and that is not proved"
 
 
-def premise(one: Made, two: Made, loop: Loop | None) -> tuple[Perspective | None, str, str]:
+def premise(one: Made, two: Made, loop: Loop | None) -> tuple[Perspective | None, str, str]:  # noqa: C901
     """Return the unit in which two accesses that overlap meet (None: they never do), its origin, and why.
 
     `loop`: the outermost loop of which they are in different trips; None: in no other trip of any.
@@ -48,9 +53,15 @@ def premise(one: Made, two: Made, loop: Loop | None) -> tuple[Perspective | None
         left_behind = (other for other in one.loops if other.frame is frame and other not in two.loops)
         gone = (each.statement for each in (left_behind if here is None else (here,)))
         aged = frozenset(s for s in gone if not left.touch.varies.isdisjoint(frame.known.renewed[s]))
-        clash = flow.find_clash(
-            frame.objects, Pending(left.touch, count, aged=aged, loop=here is not None), right.touch
-        )
+        # What engines issue in groups is under way until it is waited for: of stores more is known than whose they are.
+        since = 0 if left.touch.how in GROUPED else None
+        earlier = Pending(left.touch, count, aged=aged, loop=here is not None, since=since)
+        clash = flow.find_clash(frame.objects, earlier, right.touch)
+        if clash is not None and clash.copies and since is not None and (here is not None or one is not two):
+            clash = replace(clash, relation=flow.relate_after(clash, earlier, right.touch) or clash.relation)
+        if clash is not None and clash.copies and isinstance(right.touch.root.type, tree.TensorMap):
+            unproved = _between_blocks(frame, left.touch, right.touch)
+            worst, why = max(worst, UNPROVED[unproved]), destinations.BLOCKED if unproved else why
         worst = max([worst, *(_parting(frame, step.view) for step in (*left.touch.steps, *right.touch.steps))])
         if clash is None or (clash.relation.unit is None and flow.is_block_scoped(left.touch.kind, right.touch.kind)):
             # Of atomic accesses of blocks, nothing is said where they are one block's.
@@ -62,9 +73,25 @@ def premise(one: Made, two: Made, loop: Loop | None) -> tuple[Perspective | None
         found, why = relation.unit, relation.believed or (relation.reason if relation.unit is None else "")
         if found is None or here is not None:
             break
+        if one is two and loop is None and place == len(one.links) - 1 and found.size <= WARP and found < BLOCK:
+            # One operation of a warp: its threads' elements are often apart, too.
+            unit = Perspective(Level.THREAD, min(found.size, one.lanes))
+            question = Question(unit, THREAD, None, frozenset())
+            found = THREAD if is_proved(frame.known, left.touch.where, left.touch.where, question) else found
     if worst == UNPROVED["trip"] and found is None and why == flow.TRIPS_APART:
         why = IF_PARTS_ARE
     return found, ORIGINS[worst], why
+
+
+def _between_blocks(frame: Frame, one: Touch, two: Touch) -> str:
+    """Return what kind of thing is not proved of the tiles that several blocks store: "" where they are apart.
+
+    The other rules are of stores of one block.
+    """
+    free = frozenset[tree.Symbol]().union(*frame.known.renewed.values())
+    if is_proved(frame.known, one.lands, two.lands, Question(GRID, BLOCK, None, free)):
+        return ""
+    return "store" if destinations.is_declared_distinct(one, two) else "asynchronous"
 
 
 def _parting(frame: Frame, view: tree.Symbol) -> int:

@@ -6,6 +6,7 @@ that it brings, which the thread that asks for it has announced.
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from dataclasses import dataclass, field
 from typing import Any, Protocol
 
@@ -13,12 +14,28 @@ from prism.lang import tree
 from prism.lang.facts.touches import Use
 from prism.lang.rings.loads import bytes_of_load
 from prism.lang.skeleton.jumps import JUMPS
-from prism.lang.tree.plan import Advance, Arrive, Cycle, Expect, Mbarrier, Op, Plan, ProxyFence, Wait
+from prism.lang.tree.plan import (
+    Advance,
+    Arrive,
+    Commit,
+    Cycle,
+    Expect,
+    Mbarrier,
+    Op,
+    Path,
+    Plan,
+    ProxyFence,
+    Wait,
+    WaitGroup,
+    WgmmaFence,
+)
 from prism.lang.types.perspective import WARP, Level, Perspective
 
 Body = tuple[Any, ...]
 COPIES = frozenset({"load", "cp_async"})
 """Asynchronous copies that arrive at mbarriers."""
+GROUPED = frozenset({"bulk", "wgmma"})
+"""What is waited for by groups."""
 UNKNOWN = 1
 """In place of bytes that a load's operands say: what is announced is what comes."""
 
@@ -45,6 +62,8 @@ class Row:
     mbarrier: Mbarrier
     free: bool
     loads: int = 0
+    late: int | None = None
+    """How many rounds late threads arrive."""
 
 
 @dataclass(slots=True)
@@ -53,9 +72,12 @@ class Rings:
 
     threads: int
     rows: dict[tuple[Frame, Mbarrier, int], Row] = field(default_factory=dict)
-    cycles: dict[tuple[Frame, Cycle], int] = field(default_factory=dict)
+    cycles: dict[tuple[Frame, Cycle, int], int] = field(default_factory=dict)
+    classes: dict[tuple[Frame, Cycle], dict[Mbarrier, int]] = field(default_factory=dict)
     told: dict[tree.Apply, int] = field(default_factory=dict)
     """The bytes that are announced for each load."""
+    issued: list[tuple[str, int]] = field(default_factory=list)
+    """Accesses of a group that is not closed yet: of which kind, and their numbers."""
 
     def number(self, frame: Frame, mbarrier: Mbarrier, lap: int | None = None) -> int:
         """Return the number of some mbarriers, as they are waited for in a lap (None: as all waits have it).
@@ -69,12 +91,19 @@ class Rings:
             lap = min((op.lap for op in waits), default=0)
         key = (frame, mbarrier, lap)
         if key not in self.rows:
-            self.rows[key] = Row(self.cycle(frame, mbarrier.cycle), mbarrier, lap == 1)
+            which = self.classes_of(frame, mbarrier.cycle)[mbarrier]
+            self.rows[key] = Row(self.cycle(frame, mbarrier.cycle, which), mbarrier, lap == 1)
         return list(self.rows).index(key)
 
-    def cycle(self, frame: Frame, cycle: Cycle) -> int:
-        """Return the number of a cycle."""
-        return self.cycles.setdefault((frame, cycle), len(self.cycles))
+    def cycle(self, frame: Frame, cycle: Cycle, which: int) -> int:
+        """Return the number of a cycle's class of mbarriers."""
+        return self.cycles.setdefault((frame, cycle, which), len(self.cycles))
+
+    def classes_of(self, frame: Frame, cycle: Cycle) -> dict[Mbarrier, int]:
+        """Return the class of each mbarrier of a cycle: rings that no mbarrier has in common have rounds of their own."""
+        if (frame, cycle) not in self.classes:
+            self.classes[frame, cycle] = _classes(frame.plan, cycle)
+        return self.classes[frame, cycle]
 
     def mbarrier_of(self, frame: Frame, ring: tree.Symbol) -> int:
         """Return the number of the mbarriers that say that a copy of a ring is filled."""
@@ -89,18 +118,15 @@ class Rings:
             raise Unsaid(2, "a ring whose copies nobody waits for")
         return self.number(frame, found[0].itself)
 
-    def step(self, frame: Frame, op: Op) -> Body:
+    def step(self, frame: Frame, op: Op) -> Body:  # noqa: C901
         """Return what an operation does."""
-        if getattr(op, "path", ()):
-            raise Unsaid(3, "a ring's copy that is held over a loop")
         match op:
             case Wait(barrier=mbarrier, lap=lap):
                 return (("wait", self.number(frame, mbarrier, lap)),)
-            case Arrive(delay=delay, drain=drain) if delay or drain:
-                raise Unsaid(3, "arrivals for an earlier round")
-            case Arrive(barrier=mbarrier, every=every, copies=copies):
+            case Arrive(barrier=mbarrier, every=every, copies=copies, delay=delay, drain=drain):
                 number = self.number(frame, mbarrier)
-                one = (("later" if copies else "tell", number),)
+                self.delay(list(self.rows.values())[number], delay)
+                one = (("drain" if drain else "later" if copies else "tell", number),)
                 if every == 1:
                     return one
                 warp = Perspective(Level.THREAD, WARP)
@@ -110,11 +136,33 @@ class Rings:
                     self.told[apply] = UNKNOWN if op.bytes is None else op.bytes
                 return ()
             case Advance(cycle=cycle):
-                return (("end", self.cycle(frame, cycle)),) if _is_waited_for(frame.plan, cycle) else ()
+                numbers = dict.fromkeys(self.classes_of(frame, cycle).values())
+                return tuple(("end", self.cycle(frame, cycle, which)) for which in numbers)
             case ProxyFence(space=space):
                 return (("fence",),) if space != "global" else ()
+            case Commit(kind=kind) if kind in GROUPED:
+                return self.close(kind)
+            case WaitGroup(kind=kind, pending=pending) if kind in GROUPED:
+                return (("settle", kind, pending),)
+            case WgmmaFence():
+                return (("order",),)
             case _:
-                raise Unsaid(3, "what asynchronous copies and wgmma are waited for with")
+                raise Unsaid(3, "groups of `cp_async`")
+
+    def delay(self, row: Row, delay: int) -> None:
+        """Note how many rounds late threads arrive."""
+        if row.late not in (None, delay):
+            raise Unsaid(3, "arrivals for several earlier rounds")
+        row.late = delay
+
+    def close(self, kind: str) -> Body:
+        """Return the group of what has been issued. What stores write is no group: the grid's end waits for it."""
+        if any(how not in (kind, "out") for how, _ in self.issued):
+            raise Unsaid(3, "groups of several kinds at once")
+        read = tuple(i for how, i in self.issued if how == kind)
+        written = tuple(("group", "out", i) for how, i in self.issued if how == "out")
+        self.issued.clear()
+        return (*written, ("group", kind, *read))
 
     def issue(self, frame: Frame, apply: tree.Apply, how: str, accesses: list[int]) -> Body:
         """Return what an asynchronous copy does."""
@@ -137,8 +185,37 @@ def _targets(apply: tree.Apply) -> set[tree.Symbol]:
     return {argument.symbol.root() for argument in apply.arguments if isinstance(argument, tree.Element | tree.Var)}
 
 
-def _is_waited_for(plan: Plan, cycle: Cycle) -> bool:
-    return any(mbarrier.cycle is cycle for mbarrier in plan.mbarriers)
+def _classes(plan: Plan, cycle: Cycle) -> dict[Mbarrier, int]:
+    named: dict[Mbarrier, set[tree.Symbol]] = {m: set() for m in plan.mbarriers if m.cycle is cycle}
+    for op in plan.operations:
+        if isinstance(op, Wait) and op.barrier.itself in named:
+            named[op.barrier.itself] |= {op.first.root, op.second.root} & set(cycle.rings)
+    for apply, m in plan.completes.items():
+        if m.itself in named:
+            named[m.itself] |= _targets(apply) & set(cycle.rings)
+    found: list[tuple[set[tree.Symbol], list[Mbarrier]]] = []
+    for mbarrier, rings in named.items():
+        joined, members = set(rings), [mbarrier]
+        for other in [one for one in found if one[0] & rings or not rings]:
+            found.remove(other)
+            joined, members = joined | other[0], [*other[1], *members]
+        found.append((joined, members))
+    laps = [(op.barrier.itself, op.lap) for op in plan.operations if isinstance(op, Wait)]
+    # What waits name may be a part of the rings that they are for: a class has both directions, or all are one.
+    apart = all({lap for m, lap in laps if m in members} == {0, 1} for _, members in found)
+    return {m: which if apart else 0 for which, (_, members) in enumerate(found) for m in members}
+
+
+def constraints(path: Path, threads: int) -> Iterable[tuple[int, int, int]]:
+    """Yield the constraints on a thread's number that a path of arms and groups from the block on is."""
+    modulus, first = 0, 0
+    for part in path:
+        if isinstance(part, Perspective):
+            modulus, first = (part.size, 0) if part.level == Level.THREAD else (modulus, first)
+        elif part[0] == Level.THREAD:
+            first += part[1]
+            if first > 0 or first + part[2] < (modulus or threads):
+                yield modulus, first, first + part[2]
 
 
 def rounds(body: Body) -> Body:
@@ -174,4 +251,4 @@ def is_copy(use: Use) -> bool:
     return use.how in COPIES
 
 
-__all__ = ["COPIES", "Rings", "Row", "Unsaid", "is_copy", "is_ring", "rounds"]
+__all__ = ["COPIES", "GROUPED", "Rings", "Row", "Unsaid", "constraints", "is_copy", "is_ring", "rounds"]

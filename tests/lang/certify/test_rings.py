@@ -1,6 +1,6 @@
 """The rules of rings, one by one, on certificates that are written by hand.
 
-Tests of prism/lang/certify: rings.
+Tests of prism/lang/certify: rings, places.
 """
 
 from __future__ import annotations
@@ -18,8 +18,8 @@ HEAD = """(certificate 1)
 (object 0 0 0 512 "ring")
 (object 1 1 0 1 "x")
 (object 2 0 512 1024 "other")
-(mbarrier 0 0 2 free {free} "ring_read")
-(mbarrier 1 0 2 filled {filled} "ring_filled")
+(mbarrier 0 0 {copies} {way} {free} "ring_read")
+(mbarrier 1 0 {copies} filled {filled} "ring_filled")
 (ring 0 1)
 (access 0 0 write "to")
 (access 1 0 read "of")
@@ -43,10 +43,16 @@ def found(
     counts: tuple[int, int] = (2, 2),
     facts: str = OWN,
     body: str = "(loop 0 block {turn})",
+    way: str = "free",
+    copies: int = 2,
 ) -> tuple[str, str]:
     """What the checker says of a ring that one thread or a warp fills and two warps use, and the rule."""
     turn = f"(round 0 (seq ({who} (seq {' '.join(fill)})) (only 0 0 64 (seq {' '.join(use)}))))"
-    text = HEAD.format(free=counts[0], filled=counts[1]) + facts + f"(body {body.replace('{turn}', turn)})\n"
+    text = (
+        HEAD.format(free=counts[0], filled=counts[1], way=way, copies=copies)
+        + facts
+        + f"(body {body.replace('{turn}', turn)})\n"
+    )
     assert check_text(str(parse(text))) == check_text(text)
     said = check_text(text)
     return said.status, said.rule
@@ -138,6 +144,81 @@ def test_what_fills_one_copy() -> None:
 def test_what_an_engine_reads_nobody_writes() -> None:
     facts = OWN + '(fact 3 3 same (thread 1) proved "")\n'
     assert found(body="(seq (loop 0 block {turn}) (only 0 0 1 (acc 3)))", facts=facts) == FAILS
+
+
+PRODUCT = ("(wait 1)", "(group wgmma 1)", "(settle wgmma 0)", *WARP)
+LATE = ("(wait 1)", "(group wgmma 1)", "(settle wgmma 1)", *WARP)
+LEFT = "(only 0 0 64 (seq (settle wgmma 0) (bar (thread 32) warp) (only 32 0 1 (drain 0))))"
+TILES = "(loop 1 block (seq (loop 0 block {turn}) " + LEFT + "))"
+
+
+def products(use: tuple[str, ...] = LATE, body: str = TILES, *, copies: int = 2, **more: object) -> tuple[str, str]:
+    """What the checker says where tensor cores read the ring, and who says so does it a round late."""
+    return found(use=use, body=body, way="(free 1)", copies=copies, **more)  # type: ignore[arg-type]
+
+
+def test_products_read_a_ring() -> None:
+    assert found(use=PRODUCT) == (ACCEPTED, "")  # both are of one proxy: no fence
+    for part in PRODUCT:
+        if part != "(group wgmma 1)":
+            assert found(use=without(PRODUCT, part)) == FAILS, part
+    assert found(use=(PRODUCT[0], PRODUCT[2], PRODUCT[1], *WARP)) == FAILS
+    assert found(use=("(wait 1)", "(group wgmma 1)", "(settle wgmma 1)", *WARP)) == FAILS  # its own may be under way
+    assert found(use=("(wait 1)", "(group wgmma 1)", "(settle bulk 0)", *WARP)) == FAILS
+    assert found(use=("(wait 1)", "(loop 2 grid (group wgmma 1))", *PRODUCT[2:])) == (ACCEPTED, "")
+    assert found(use=("(wait 1)", "(group out 1)", "(settle out 0)", *WARP)) == FAILS
+    assert (
+        found(use=("(wait 1)", "(group wgmma 1)", "(settle wgmma 0)", "(acc 0)", *WARP)) == FAILS
+    )  # and nobody writes
+
+
+def test_what_threads_fill_and_engines_read_is_fenced() -> None:
+    fence = (*STORE[:2], "(fence)", STORE[2])
+    assert gathers(fill=fence, use=PRODUCT) == (ACCEPTED, "")
+    assert gathers(fill=STORE, use=PRODUCT) == FAILS
+    assert gathers(fill=("(wait 0)", "(fence)", "(acc 0)", "(tell 1)"), use=PRODUCT) == FAILS
+    assert gathers(fill=fence, use=("(wait 1)", "(group bulk 1)", "(settle bulk 0)", *WARP)) == (ACCEPTED, "")
+
+
+def test_arrivals_that_come_late() -> None:
+    assert products() == (ACCEPTED, "")
+    assert products(body="(loop 1 block {turn})") == FAILS  # nobody arrives for the last round
+    assert products(body="(seq (loop 0 block {turn}) " + LEFT + ")") == (ACCEPTED, "")
+    assert (
+        products(body="(loop 1 block (seq " + LEFT + " (loop 0 block {turn})))") == FAILS
+    )  # before, in place of behind
+    for part in ("(settle wgmma 0) ", "(bar (thread 32) warp) "):
+        assert products(body=TILES.replace(part, "")) == FAILS, part
+    assert products(body=TILES.replace("(settle wgmma 0)", "(settle wgmma 1)")) == FAILS
+    assert products(body=TILES.replace("only 32 0 1 (drain", "only 32 0 2 (drain")) == FAILS
+    assert products(body=TILES.replace("only 0 0 64", "only 0 0 32")) == FAILS
+    assert (
+        products(body=TILES.replace("only 0 0 64", "only 0 0 96")) == FAILS
+    )  # who arrives there does not in the rounds
+    assert products(body=TILES.replace("(drain 0)", "(if block (drain 0) (seq))")) == FAILS
+    assert products(copies=1) == FAILS  # the copy is asked for before it is given back
+    assert products(use=("(wait 1)", "(group wgmma 1)", "(settle wgmma 2)", *WARP)) == FAILS
+    assert products(use=without(LATE, "(settle wgmma 1)")) == FAILS
+    assert products(use=(*LATE, "(only 32 0 1 (tell 0))"), counts=(4, 2)) == FAILS  # at two places
+    inside = ("(wait 1)", "(group wgmma 1)", "(settle wgmma 1)", *WARP, "(only 32 0 1 (drain 0))")
+    assert products(use=inside) == FAILS
+    assert products(use=("(wait 1)", "(if block (group wgmma 1) (seq))", *LATE[2:]))[0] == REJECTED
+
+
+def test_what_stores_write() -> None:
+    store = "(only 0 64 65 (group out 3))"
+    never, one = '(fact 3 3 0 never proved "")\n', '(fact 3 3 same (thread 1) proved "")\n'
+    extra = "(loop 0 block (seq {turn} " + store + "))"
+    use = without(USE, "(fence)")
+    text = HEAD.replace('(access 2 1 read "x")', '(access 2 3 read "x")') + '(space 2 grid)\n(object 3 2 0 1 "y")\n'
+    said = []
+    for facts in (OWN + never + one, OWN + never, OWN + one):
+        turn = f"(round 0 (seq (only 0 64 96 (seq {' '.join(COPY)})) (only 0 0 64 (seq {' '.join(use)}))))"
+        body = (
+            text.format(free=2, filled=32, way="free", copies=2) + facts + f"(body {extra.replace('{turn}', turn)})\n"
+        )
+        said.append(check_text(body).status)
+    assert said == [ACCEPTED, REJECTED, REJECTED]  # by one thread, and never one place in two trips
 
 
 def test_certificates_by_chance_meet_the_rules() -> None:

@@ -1,6 +1,6 @@
 """Certificates of kernels with rings: accepted as planned, and not without a wait, an arrival, a count or a fence.
 
-Tests of prism/lang/skeleton: rings.
+Tests of prism/lang/skeleton: rings, frames.
 """
 # ruff: noqa: F821 -- names that kernels declare
 
@@ -31,11 +31,14 @@ from prism.lang import (
     warp,
 )
 from prism.lang.certify import ACCEPTED, check_text
+from prism.lang.pipeline import build
 from prism.lang.skeleton import certificate_of, describe
 from prism.lang.surface import Kernel
 from prism.lang.tree.plan import Program, ProxyFence, Wait
 from tests.certificates import certified
+from tests.examples import published
 from tests.lang.rings import test_ring_places
+from tests.lang.skeleton.test_skeleton import shipped
 from tests.mutation import program_mutants
 
 
@@ -73,6 +76,38 @@ def test_each_mutant_of_a_ring_is_refused(kernel: Kernel) -> None:
         assert certified(changed).finding.status != ACCEPTED or mutant.harmless, mutant.name
         mutants += 1
     assert mutants > 10
+
+
+@pytest.mark.parametrize("name", ["follower", "handed_over", "released"])
+def test_published_faults_of_rings_are_refused(name: str) -> None:
+    """Of tensor cores that read a ring, of copies that are given back, and of registers."""
+    program = build(getattr(published, name))
+    assert certificate_of(program).finding.status == ACCEPTED
+    for mutant, changed in program_mutants(program):
+        assert certified(changed).finding.status != ACCEPTED or mutant.harmless, mutant.name
+
+
+def test_products_whose_reads_are_in_flight() -> None:
+    """A ring's copy is given back a round later, and behind the loop; the sums are read behind the wait for all."""
+    program = shipped("hgemm")
+    found = certificate_of(program)
+    text = str(found)
+    assert found.finding.status == ACCEPTED, describe(found)
+    words = ("(free 1)", "(group wgmma", "(settle wgmma 1)", "(drain ", "(group bulk", "(lend write")
+    assert all(word in text for word in words)
+    rules = set()
+    for mutant, changed in program_mutants(program):
+        said = certified(changed).finding
+        assert said.status != ACCEPTED or mutant.harmless, mutant.name
+        rules.add(said.rule)
+    assert {"rings", "registers", "form"} <= rules
+
+
+def test_bytes_of_a_block_beside_a_clusters() -> None:
+    """A block's ring is its own, though the cluster's sums lie in the same memory."""
+    program = shipped("hgemm_in_parts")
+    text = str(certificate_of(program))
+    assert "(space 0 block)" in text and "(cluster" in text and certificate_of(program).finding.status == ACCEPTED
 
 
 def test_what_is_missing_is_named() -> None:

@@ -42,6 +42,7 @@ from prism.lib import artifacts, shipped_kernels
 from tests.certificates import certified
 from tests.examples import cooperative, published
 from tests.lang.barriers import test_whole_units
+from tests.lang.check import test_turns
 from tests.lang.plans import words
 from tests.mutation import excused, program_mutants
 
@@ -126,7 +127,7 @@ def test_a_device_function_has_none_of_its_own() -> None:
 
 
 def test_what_cannot_be_said_is_not_accepted() -> None:
-    found = certificate_of(build(published.released))
+    found = certificate_of(prism.check(test_turns.in_the_roles_code))
     assert found.finding.status == NOT_COVERED and "(beyond " in str(found) and found.origins == {}
 
 

@@ -22,6 +22,23 @@ let hardware_of = function
   | List [ Word "named"; n ] -> Named (number_of n)
   | _ -> fail "a barrier of the hardware is wanted"
 
+let group_of = function
+  | Word "out" -> written
+  | Word "bulk" -> 1
+  | Word "wgmma" -> products
+  | _ -> fail "a kind of groups is wanted"
+
+let writes_of = function
+  | Word "read" -> false
+  | Word "write" -> true
+  | _ -> fail "a read or a write is wanted"
+
+let way_of = function
+  | Word "filled" -> (false, 0)
+  | Word "free" -> (true, 0)
+  | List [ Word "free"; d ] -> (true, number_of d)
+  | _ -> fail "a way is wanted"
+
 let stmt_of accesses barriers =
   let find table i = match Hashtbl.find_opt table (number_of i) with Some x -> x | None -> fail "a row is missing" in
   let loops = Hashtbl.create 16 in
@@ -50,6 +67,12 @@ let stmt_of accesses barriers =
     | List [ Word "tell"; m ] -> Do (Tell (find barriers m))
     | List [ Word "later"; m ] -> Do (Later (find barriers m))
     | List [ Word "fence" ] -> Do Fence
+    | List [ Word "order" ] -> Do Order
+    | List [ Word "own"; w; f ] -> Do (Own (number_of f, writes_of w))
+    | List [ Word "lend"; w; f ] -> Do (Lend (number_of f, writes_of w))
+    | List [ Word "drain"; m ] -> Do (Drain (find barriers m))
+    | List (Word "group" :: k :: l) -> Do (Group (group_of k, List.map (find accesses) l))
+    | List [ Word "settle"; k; n ] -> Do (Settle (group_of k, number_of n))
     | List (Word "copy" :: l) -> Do (Copy (List.map (find accesses) l))
     | List (Word "load" :: m :: told :: come :: l) ->
         if number_of told <> number_of come then fail "a load brings other bytes than are announced";
@@ -72,8 +95,8 @@ let read forms =
     | List [ Word "space"; k; u ] -> once spaces (number_of k) (units_of u)
     | List [ Word "object"; o; k; lo; hi; Text _ ] -> once objects (number_of o) (number_of k, number_of lo, number_of hi)
     | List [ Word "mbarrier"; m; c; n; w; k; Text _ ] ->
-        let m = number_of m and back = match w with Word "filled" -> false | Word "free" -> true | _ -> fail "a way is wanted" in
-        once barriers m { serial = m; cycle = number_of c; copies = number_of n; back; need = number_of k }
+        let m = number_of m and back, late = way_of w in
+        once barriers m { serial = m; cycle = number_of c; copies = number_of n; back; need = number_of k; late }
     | List [ Word "ring"; o; m ] -> once rings (number_of o) (find barriers (number_of m))
     | List [ Word "access"; i; o; k; Text _ ] ->
         let s, lo, hi = find objects (number_of o) in
@@ -102,6 +125,7 @@ let verdict text =
       else if not (keys n s) then "rejected: keys"
       else if not (check n facts s [] []) then "rejected: race"
       else if not (rings n facts s) then "rejected: rings"
+      else if not (in_registers n s) then "rejected: registers"
       else begin
         assert (valid n facts s);
         "accepted"

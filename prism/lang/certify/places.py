@@ -1,0 +1,133 @@
+"""What stands where in a skeleton: what is done, in what order, under which constraints. Names are those of theory/proofs."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import NamedTuple
+
+from prism.lang.certify.text import Statement, Unit
+
+Constraint = tuple[int, int, int]
+Where = tuple[Constraint, ...]
+Path = tuple[int, ...]
+LANE: Constraint = (32, 0, 1)
+TELLS = frozenset({"tell", "load", "later"})
+ISSUED = frozenset({"load", "copy", "group"})
+OUT = "out"
+"""The kind of groups of what stores write: nobody waits for them, but the end of the grid."""
+PRODUCTS = "wgmma"
+KINDS = frozenset({"bulk", PRODUCTS, OUT})
+WARP: Unit = ("thread", 32)
+
+
+class Mbarrier(NamedTuple):
+    """A ring's mbarriers: `free` ones are waited for since the copy's last use, others for this round."""
+
+    number: int
+    cycle: int
+    copies: int
+    free: bool
+    late: int
+    need: int
+
+
+class Site(NamedTuple):
+    """What stands at a place of a round, under which constraints."""
+
+    place: Path
+    deed: Statement
+    where: Where
+
+
+class Failed(Exception):
+    """A rule of rings that fails, and why."""
+
+
+def accesses_of(s: Statement) -> tuple[int, ...]:
+    """Return the accesses of one thing that is done: a thread's own, or an engine's."""
+    match s:
+        case ("acc", i):
+            return (i,)
+        case ("load", _, _, _, *inner) | ("copy", *inner) | ("group", _, *inner):
+            return tuple(inner)
+        case _:
+            return ()
+
+
+def events(s: Statement) -> Iterator[Statement]:
+    """Yield all that a statement may do."""
+    match s:
+        case ("seq", *inner):
+            for part in inner:
+                yield from events(part)
+        case ("if", _, then, otherwise):
+            yield from events(then)
+            yield from events(otherwise)
+        case ("loop" | "loop1", _, _, inner) | ("only", _, _, _, inner):
+            yield from events(inner)
+        case ("round", c, inner):
+            yield from events(inner)
+            yield ("end", c)
+        case _:
+            yield s
+
+
+def implies(one: Where, two: Where) -> bool:
+    """Whether who satisfies `one` satisfies `two`."""
+    return all(any(n == m and lo <= first and last <= hi for m, first, last in one) for n, lo, hi in two)
+
+
+def keeps_drains(s: Statement) -> bool:
+    """Whether each drain stands where it should: behind a wait for all products, and a barrier of the warp."""
+    match s:
+        case ("seq", *before, ("settle", kind, 0), ("bar", unit, "warp"), ("only", *lane, inner)) if (
+            kind,
+            unit,
+            tuple(lane),
+        ) == (PRODUCTS, WARP, LANE) and all(e[0] == "drain" for e in events(inner)):
+            return all(map(keeps_drains, before))
+        case ("seq", *parts) | ("if", _, *parts):
+            return all(map(keeps_drains, parts))
+        case ("loop" | "loop1", _, _, inner) | ("only", _, _, _, inner) | ("round", _, inner):
+            return keeps_drains(inner)
+        case _:
+            return bool(s[0] != "drain")
+
+
+def sites_of(s: Statement, place: Path, where: Where, deep: bool) -> Iterator[Site]:
+    """Yield what is done in a statement, in order; `deep`: also under decisions, where it stands where the outermost one does."""
+    match s:
+        case ("seq", *inner):
+            for at, part in enumerate(inner):
+                yield from sites_of(part, (*place, at), where, deep)
+        case ("only", n, lo, hi, inner):
+            yield from sites_of(inner, place, ((n, lo, hi), *where), deep)
+        case ("round", c, inner):
+            yield from sites_of(inner, (*place, 0), where, deep)
+            yield Site((*place, 1), ("end", c), where)
+        case ("if", _, then, otherwise):
+            for part in (then, otherwise) if deep else ():
+                yield from (Site(place, z.deed, z.where) for z in sites_of(part, place, where, deep))
+        case ("loop" | "loop1", _, _, inner):
+            if deep:
+                yield from (Site(place, z.deed, z.where) for z in sites_of(inner, place, where, deep))
+        case _:
+            yield Site(place, s, where)
+
+
+def loops_of(
+    s: Statement, found: dict[int, frozenset[int]], around: frozenset[int] = frozenset()
+) -> dict[int, frozenset[int]]:
+    """Add the loops around each access."""
+    match s:
+        case ("loop" | "loop1", number, _, inner):
+            loops_of(inner, found, around | {number})
+        case ("seq", *parts) | ("if", _, *parts):
+            for part in parts:
+                loops_of(part, found, around)
+        case ("only", _, _, _, inner) | ("round", _, inner):
+            loops_of(inner, found, around)
+        case _:
+            for i in accesses_of(s):
+                found[i] = found.get(i, frozenset()) | around
+    return found

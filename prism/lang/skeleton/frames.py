@@ -1,0 +1,98 @@
+"""What a skeleton is made of: functions as calls run them, loops, objects, and accesses with the calls on the way to them."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+
+from prism.lang import tree
+from prism.lang.barriers.objects import Objects
+from prism.lang.barriers.walk_context import Place
+from prism.lang.facts.definitions import Facts
+from prism.lang.facts.equivalence import Alike
+from prism.lang.facts.touches import Touch
+from prism.lang.skeleton.pointers import Values
+from prism.lang.tree.plan import Plan
+from prism.lang.types.perspective import WARP, Perspective
+
+
+@dataclass(eq=False, slots=True)
+class Frame:
+    """A function as one call runs it, or the kernel. `base`: where its shared memory begins.
+
+    It has what `make_touch` asks of a walk: the function's objects, and the accesses made so far.
+    """
+
+    function: tree.Function
+    plan: Plan
+    objects: Objects
+    base: int
+    caller: Frame | None = None
+    call: tree.Call | None = None
+    given: Mapping[tree.Symbol, tree.Expr] = field(default_factory=dict)
+    place: Place | None = None
+    """Where the call stands."""
+    names: tuple[Values, ...] = ({},)
+    """What the caller's pointers may name at the call."""
+    opens: Mapping[tree.Symbol, int] = field(default_factory=dict)
+    touches: dict[tuple[object, ...], Touch] = field(default_factory=dict)
+    alike: Alike | None = None
+    depth: int = 0
+
+    @property
+    def known(self) -> Facts:
+        """What the function's text says of its names."""
+        return self.objects.known
+
+
+@dataclass(eq=False, slots=True)
+class Loop:
+    """A loop as one frame runs it."""
+
+    number: int
+    frame: Frame
+    statement: tree.Stmt
+    around: tuple[Loop, ...]
+
+
+@dataclass(eq=False, slots=True)
+class Link:
+    """An access as one frame's function sees it: its own, or a call's. `opened`: the number of loops around each open view."""
+
+    frame: Frame
+    touch: Touch
+    opened: Mapping[tree.Symbol, int]
+
+
+@dataclass(eq=False, slots=True)
+class Made:
+    """An access of the skeleton: `links` from the frame whose object it is to that in which it stands."""
+
+    number: int
+    object: int
+    kind: str
+    links: tuple[Link, ...]
+    loops: tuple[Loop, ...]
+    lanes: int = WARP
+    """Of each warp, the first so many threads alone make it."""
+
+    @property
+    def words(self) -> str:
+        """Where it stands, and how it is spelled there."""
+        access = self.links[-1].touch.access
+        return f"{access.span.file.rpartition('/')[2]}:{access.span.line} {access.text}"
+
+
+@dataclass(eq=False, slots=True)
+class Object:
+    """An object: its name, where its bytes are (shared memory), whose it is; parameters have names alone."""
+
+    number: int
+    name: str
+    owner: Perspective
+    symbol: tree.Symbol
+    frame: Frame
+    start: int = 0
+    end: int = 0
+    filled: int | None = None
+    """Of a ring: the mbarriers that say that a copy is filled."""
