@@ -8,7 +8,8 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from prism.kernels.hgemm.cut import Cut
+from prism.kernels.hgemm.blocks import multiply_blocks
+from prism.kernels.hgemm.cut import NO_BLOCKS, Blocks, Cut
 from prism.kernels.hgemm.epilogue import pack, store_plain
 from prism.kernels.hgemm.main_loop import main_loop, multiply, prefetch_tiles, share_registers
 from prism.lang import (
@@ -49,6 +50,7 @@ class Terms:
 @template(
     T=dtype, TB=dtype, OUT=dtype, CUT=constexpr(Cut), TILE=constexpr(Cut), TERMS=constexpr(Terms), BATCH=constexpr(int),
     EPILOGUE=function, SECOND=function, VALUE=function, COMBINE=function, SCHEDULE=function,
+    BLOCKS=constexpr(Blocks, default=NO_BLOCKS),
 )  # fmt: skip
 @requires(grid[1], block["CUT.cluster"], thread["CUT.threads"])
 @attr("__launch_bounds__(CUT.threads, 1)")
@@ -65,7 +67,8 @@ def hgemm_fused(
     once: ptr(const(TERMS.once)) @ grid[1], by_row: ptr(const(TERMS.row)) @ grid[1],
     by_column: ptr(const(TERMS.column)) @ grid[1], by_element: ptr(const(TERMS.element)) @ grid[1],
     m: int32 @ grid[1], n: int32 @ grid[1], k: int32 @ grid[1], group_m: int32 @ grid[1], prefetch_k: int32 @ grid[1],
-    above: int32 @ grid[1], initial: float32 @ grid[1],
+    above: int32 @ grid[1], initial: float32 @ grid[1], scale_a: ptr(const(float32)) @ grid[1],
+    scale_b: ptr(const(float32)) @ grid[1],
 ):  # fmt: skip
     """`out[i, j] = EPILOGUE(sum, other, c[i, j], once, by_row[i], by_column[j], by_element[i, j], i, j)`.
 
@@ -112,6 +115,11 @@ def hgemm_fused(
             def make_tile(product: int32 @ block[1], i: int32 @ block[1], j: int32 @ block[1]):
                 if TERMS.pair > 0:
                     multiply_two(sums, consumers, loader, map_a, map_b, map_other, i, j, k, CUT=CUT, TILE=TILE, PAIR=TERMS.pair)
+                elif BLOCKS.a > 0:
+                    multiply_blocks(
+                        sums, consumers, loader, fetcher, map_a, map_b, scale_a, scale_b, rank, product, i, j, rows, n, k,
+                        CUT=CUT, BLOCKS=BLOCKS, BATCH=BATCH,
+                    )  # fmt: skip
                 else:
                     multiply(sums, consumers, loader, map_a, map_b, rank, product, i, j, rows, n, k, CUT=CUT, BATCH=BATCH)
                 store_fused(

@@ -6,7 +6,8 @@ p + PARTS, ... of K and leaves its sums in its shared memory; then each adds up 
 
 from __future__ import annotations
 
-from prism.kernels.hgemm.cut import Cut, Terms
+from prism.kernels.hgemm.blocks import multiply_blocks
+from prism.kernels.hgemm.cut import NO_BLOCKS, Blocks, Cut, Terms
 from prism.kernels.hgemm.main_loop import multiply
 from prism.lang import (
     CUtensorMap, assume, attr, block, claim, const, constexpr, dtype, float32, fragment, function, grid, group, id, int32, int64,
@@ -17,6 +18,7 @@ from prism.lang import (
 @prism.kernel
 @template(
     T=dtype, TB=dtype, TBIAS=dtype, OUT=dtype, CUT=constexpr(Cut), TERMS=constexpr(Terms), EPILOGUE=function,
+    BLOCKS=constexpr(Blocks, default=NO_BLOCKS),
 )  # fmt: skip
 @requires(grid[1], block["CUT.parts"], thread["CUT.threads"])
 @attr("__launch_bounds__(CUT.threads, 1)")
@@ -58,20 +60,22 @@ def hgemm_in_parts(
                     value += float32(bias[y if TERMS.bias == 2 else x])
                 target[y, x] = EPILOGUE(value)
 
-        make_in_parts(map_a, map_b, i, j, m, n, k, CUT=CUT, STORE=store)
+        make_in_parts(map_a, map_b, scale_a, scale_b, i, j, m, n, k, CUT=CUT, BLOCKS=BLOCKS, STORE=store)
 
 
 @prism.device
-@template(T=dtype, TB=dtype, CUT=constexpr(Cut), STORE=function)
+@template(T=dtype, TB=dtype, CUT=constexpr(Cut), BLOCKS=constexpr(Blocks), STORE=function)
 @requires(block["CUT.parts"], thread["CUT.threads"])
 def make_in_parts(
     map_a: const(CUtensorMap(T, CUT.rows_a, CUT.columns_a, swizzle=128)) @ grid[1],
     map_b: const(CUtensorMap(TB, CUT.rows_b, CUT.columns_b, swizzle=CUT.span_b)) @ grid[1],
+    scale_a: ptr(const(float32)) @ grid[1], scale_b: ptr(const(float32)) @ grid[1],
     i: int32 @ block[CUT.parts], j: int32 @ block[CUT.parts], m: int32 @ grid[1], n: int32 @ grid[1], k: int32 @ grid[1],
 ):  # fmt: skip
     """`STORE(y, x, sum)` of a tile, whose corner is at i, j of a product of m by n: each element once, also beyond its edges.
 
     Perspective: a cluster of `CUT.parts` blocks.
+    Shapes:      `scale_a`, `scale_b`: of blocks, where `BLOCKS` says that there are such (blocks.py).
     Cost:        `CUT.stages` tiles of A and B, and the sums of a tile, in the shared memory of each block.
     Test:        tests/kernels/test_hgemm_parts.py, tests/kernels/test_hgemm_fused.py
     """
@@ -83,11 +87,17 @@ def make_in_parts(
         strip: int32 @ warp[1] = CUT.rows * w + id() % 4 * 16  # the warp's first row: it has 16 of each 64
         lane: int32 @ thread[1] = id() % 32
         q: int32 @ thread[1] = lane % 4 * 2
-        consumers, loader = roles(warp, CUT.warps, 1)
+        consumers, loader, fetcher = roles(warp, CUT.warps, 1, 1)
         with loader, one(thread):
             prefetch_map(map_a)
             prefetch_map(map_b)
-        multiply(sums, consumers, loader, map_a, map_b, part, 0, i, j, m, n, k, CUT=CUT, BATCH=0)
+        if BLOCKS.a > 0:
+            multiply_blocks(
+                sums, consumers, loader, fetcher, map_a, map_b, scale_a, scale_b, part, 0, i, j, m, n, k, CUT=CUT,
+                BLOCKS=BLOCKS, BATCH=0,
+            )  # fmt: skip
+        else:
+            multiply(sums, consumers, loader, map_a, map_b, part, 0, i, j, m, n, k, CUT=CUT, BATCH=0)
         with (
             claim(own, consumers) as filled, partition(filled, warp[1], lambda y, x: (strip + y, x)) as strips,
             group(warp[1]), partition(strips, thread[1], lambda y, x: (lane // 4 + y, q + x)) as mine, group(thread[1]),

@@ -8,7 +8,8 @@ rounded, and stores trail. Scales and a bias are read while products are made: f
 
 from __future__ import annotations
 
-from prism.kernels.hgemm.cut import Cut, Terms
+from prism.kernels.hgemm.blocks import multiply_blocks
+from prism.kernels.hgemm.cut import NO_BLOCKS, Blocks, Cut, Terms
 from prism.kernels.hgemm.epilogue import store_slabs
 from prism.kernels.hgemm.main_loop import multiply, prefetch_tiles, share_registers
 from prism.lang import (
@@ -20,7 +21,7 @@ from prism.lang import (
 @prism.kernel
 @template(
     T=dtype, TB=dtype, TBIAS=dtype, OUT=dtype, CUT=constexpr(Cut), TERMS=constexpr(Terms), PLAIN=constexpr(bool),
-    BATCH=constexpr(int), EPILOGUE=function, SCHEDULE=function,
+    BATCH=constexpr(int), EPILOGUE=function, SCHEDULE=function, BLOCKS=constexpr(Blocks, default=NO_BLOCKS),
 )  # fmt: skip
 @requires(grid[1], block["CUT.cluster"], thread["CUT.threads"])
 @attr("__launch_bounds__(CUT.threads, 1)")
@@ -67,7 +68,13 @@ def hgemm(
 
             @requires(block[1], thread["CUT.threads"])
             def make_tile(product: int32 @ block[1], i: int32 @ block[1], j: int32 @ block[1]):
-                multiply(sums, consumers, loader, map_a, map_b, rank, product, i, j, rows, n, k, CUT=CUT, BATCH=BATCH)
+                if BLOCKS.a > 0:
+                    multiply_blocks(
+                        sums, consumers, loader, fetcher, map_a, map_b, scale_a, scale_b, rank, product, i, j, rows, n, k,
+                        CUT=CUT, BLOCKS=BLOCKS, BATCH=BATCH,
+                    )  # fmt: skip
+                else:
+                    multiply(sums, consumers, loader, map_a, map_b, rank, product, i, j, rows, n, k, CUT=CUT, BATCH=BATCH)
                 store_slabs(
                     sums, consumers, fetcher, storer, map_c, map_out, whole, stride, bias, scale_a, scale_b, product, i, j,
                     rows, n, alpha, beta, CUT=CUT, TERMS=TERMS, PLAIN=PLAIN, BATCHED=BATCH > 0, EPILOGUE=EPILOGUE,
