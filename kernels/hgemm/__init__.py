@@ -15,16 +15,18 @@ from prism.kernels.hgemm.configurations import (
     group_m,
     shape_key,
 )
-from prism.kernels.hgemm.cut import Cut, Terms
+from prism.kernels.hgemm.cut import Blocks, Cut, Terms
 from prism.kernels.hgemm.epilogue import identity
 from prism.kernels.hgemm.fused import hgemm_fused
 from prism.kernels.hgemm.fused_parts import hgemm_fused_in_parts
+from prism.kernels.hgemm.kinds import choose_blocks, choose_integers
 from prism.kernels.hgemm.parts import hgemm_in_parts
 from prism.kernels.hgemm.persistent import hgemm
 from prism.kernels.hgemm.schedule import in_columns
 from prism.kernels.hgemm.singles import choose_single
 
 __all__ = [
+    "Blocks",
     "HOST",
     "NN",
     "SHARING",
@@ -34,6 +36,8 @@ __all__ = [
     "Terms",
     "blocks",
     "choose",
+    "choose_blocks",
+    "choose_integers",
     "choose_single",
     "combine_parts",
     "clocks",

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from prism.kernels.hgemm.blocks import multiply_blocks
+from prism.kernels.hgemm.scales import multiply_blocks
 from prism.kernels.hgemm.cut import NO_BLOCKS, Blocks, Cut
 from prism.kernels.hgemm.epilogue import pack, store_plain
 from prism.kernels.hgemm.main_loop import main_loop, multiply, prefetch_tiles, share_registers
@@ -50,7 +50,7 @@ class Terms:
 @template(
     T=dtype, TB=dtype, OUT=dtype, CUT=constexpr(Cut), TILE=constexpr(Cut), TERMS=constexpr(Terms), BATCH=constexpr(int),
     EPILOGUE=function, SECOND=function, VALUE=function, COMBINE=function, SCHEDULE=function,
-    BLOCKS=constexpr(Blocks, default=NO_BLOCKS),
+    SUM=dtype(default=float32), BLOCKS=constexpr(Blocks, default=NO_BLOCKS),
 )  # fmt: skip
 @requires(grid[1], block["CUT.cluster"], thread["CUT.threads"])
 @attr("__launch_bounds__(CUT.threads, 1)")
@@ -99,7 +99,7 @@ def hgemm_fused(
     ):  # fmt: skip
         rank: int32 @ block[1] = id()
         with group(block[1]):
-            sums: fragment(float32, CUT.rows, CUT.bn) @ warpgroup[1]
+            sums: fragment(SUM, CUT.rows, CUT.bn) @ warpgroup[1]
             workers, helpers = roles(warpgroup, CUT.consumers, 1)
             consumers, loader, fetcher, storer = roles(warp, CUT.warps, 1, 1, 1)
             share_registers(workers, helpers, MANY=CUT.worker_registers, FEW=CUT.helper_registers)
@@ -132,10 +132,10 @@ def hgemm_fused(
 
 
 @prism.device
-@template(CUT=constexpr(Cut), TILE=constexpr(Cut), PAIR=constexpr(int), T=dtype, TB=dtype)
+@template(CUT=constexpr(Cut), TILE=constexpr(Cut), PAIR=constexpr(int), T=dtype, TB=dtype, SUM=dtype)
 @requires(block[1], thread["CUT.threads"])
 def multiply_two(
-    sums: fragment(float32, CUT.rows, CUT.bn) @ warpgroup[1], consumers: roles(warp, CUT.warps), loader: roles(warp, 1),
+    sums: fragment(SUM, CUT.rows, CUT.bn) @ warpgroup[1], consumers: roles(warp, CUT.warps), loader: roles(warp, 1),
     map_a: const(CUtensorMap(T, 64 if PAIR == 2 else CUT.part_a, CUT.columns_a, swizzle=128)) @ grid[1],
     map_b: const(CUtensorMap(TB, TILE.bn if PAIR == 1 else CUT.part_b, CUT.columns_b, swizzle=CUT.span_b)) @ grid[1],
     map_other: const(
@@ -172,12 +172,12 @@ def multiply_two(
 
 @prism.device
 @template(
-    CUT=constexpr(Cut), TILE=constexpr(Cut), TERMS=constexpr(Terms), OUT=dtype, BATCHED=constexpr(bool), EPILOGUE=function,
+    CUT=constexpr(Cut), TILE=constexpr(Cut), TERMS=constexpr(Terms), OUT=dtype, SUM=dtype, BATCHED=constexpr(bool), EPILOGUE=function,
     SECOND=function, VALUE=function, COMBINE=function,
 )  # fmt: skip
 @requires(block[1], thread["CUT.threads"])
 def store_fused(
-    sums: fragment(float32, CUT.rows, CUT.bn) @ warpgroup[1], consumers: roles(warp, CUT.warps), fetcher: roles(warp, 1),
+    sums: fragment(SUM, CUT.rows, CUT.bn) @ warpgroup[1], consumers: roles(warp, CUT.warps), fetcher: roles(warp, 1),
     storer: roles(warp, 1),
     map_c: const(CUtensorMap(OUT, TILE.slab_rows, TILE.slab_columns, swizzle=TILE.span)) @ grid[1],
     map_out: CUtensorMap(OUT, TILE.slab_rows, TILE.slab_columns, swizzle=TILE.span) @ grid[1],
@@ -235,7 +235,7 @@ def store_fused(
 
 @prism.device
 @template(
-    CUT=constexpr(Cut), TILE=constexpr(Cut), TERMS=constexpr(Terms), OUT=dtype, EPILOGUE=function, SECOND=function,
+    CUT=constexpr(Cut), TILE=constexpr(Cut), TERMS=constexpr(Terms), OUT=dtype, SUM=dtype, EPILOGUE=function, SECOND=function,
     VALUE=function, COMBINE=function,
 )  # fmt: skip
 @requires(block[1], thread["CUT.threads"])
@@ -243,7 +243,7 @@ def round_fused(
     slab: shared(OUT[TILE.slab_rows, TILE.slab_columns], ring=TILE.slabs, swizzle=TILE.span) @ block[1],
     slab_2: shared(OUT[TILE.slab_rows, TILE.slab_columns], ring=TILE.slabs, swizzle=TILE.span) @ block[1],
     rows_in: shared(TERMS.row[TILE.bm], ring=2) @ block[1], columns_in: shared(TERMS.column[TILE.wide], ring=2) @ block[1],
-    sums: fragment(float32, CUT.rows, CUT.bn) @ warpgroup[1], totals: float32[TILE.rows // 32] @ thread[1],
+    sums: fragment(SUM, CUT.rows, CUT.bn) @ warpgroup[1], totals: float32[TILE.rows // 32] @ thread[1],
     consumers: roles(warp, CUT.warps), partial: ptr(float32) @ block[1], once: ptr(const(TERMS.once)) @ grid[1],
     by_element: ptr(const(TERMS.element)) @ grid[1], s: int32 @ block[1], before: int32 @ block[1], i: int32 @ block[1],
     j: int32 @ block[1], rows: int32 @ block[1], n: int32 @ grid[1], initial: float32 @ grid[1],
@@ -316,14 +316,14 @@ def round_fused(
 
 @prism.device
 @template(
-    CUT=constexpr(Cut), TILE=constexpr(Cut), TERMS=constexpr(Terms), EPILOGUE=function, SECOND=function, VALUE=function,
+    CUT=constexpr(Cut), TILE=constexpr(Cut), TERMS=constexpr(Terms), SUM=dtype, EPILOGUE=function, SECOND=function, VALUE=function,
     COMBINE=function,
 )  # fmt: skip
 @requires(thread[1])
 def make_values(
     values: float32[2 * TILE.pieces] @ thread[1], values_2: float32[2 * TILE.pieces] @ thread[1],
     totals: float32[TILE.rows // 32] @ thread[1], down: float32[TILE.slab // 4] @ thread[1],
-    sums: fragment(float32, CUT.rows, CUT.bn) @ warpgroup[1], taken: float32[2 * TILE.pieces] @ thread[1],
+    sums: fragment(SUM, CUT.rows, CUT.bn) @ warpgroup[1], taken: float32[2 * TILE.pieces] @ thread[1],
     ra: const(shared(TERMS.row[TILE.bm])) @ thread[32 * CUT.warps],
     cb: const(shared(TERMS.column[TILE.wide])) @ thread[32 * CUT.warps], numbers: TERMS.once @ thread[1],
     by_element: ptr(const(TERMS.element)) @ grid[1], s: int32 @ block[1], r: int32 @ warp[1], p: int32 @ warp[1],
@@ -336,6 +336,7 @@ def make_values(
         y: int32 = r + lane // 4 + e // 2 % 2 * 8
         x: int32 = lane % 4 * 2 + e // 4 * 8 + e % 2
         at: int32 = (r // 64 * (CUT.rows // TILE.rows) * CUT.bn + TILE.slab * s) // 2 + e  # of the thread's sums
+        sum: float32 = float32(sums[at])
         row: int32 = i + strip + y
         other: float32 = 0.0
         loaded: float32 = 0.0
@@ -343,7 +344,7 @@ def make_values(
         of_column: TERMS.column = TERMS.column()
         of_element: TERMS.element = TERMS.element()
         if TERMS.pair > 0:
-            other = sums[at + (CUT.bn // 4 if TERMS.pair == 1 else CUT.bn // 2)]
+            other = float32(sums[at + (CUT.bn // 4 if TERMS.pair == 1 else CUT.bn // 2)])
         if TERMS.loaded:
             loaded = taken[q]
         if TERMS.rows:
@@ -356,13 +357,13 @@ def make_values(
                     of_element = by_element[int64(before + column + x) * rows + row]
                 else:
                     of_element = by_element[int64(before + row) * n + column + x]
-        values[q] = EPILOGUE(sums[at], other, loaded, numbers, of_row, of_column, of_element, row, column + x)
+        values[q] = EPILOGUE(sum, other, loaded, numbers, of_row, of_column, of_element, row, column + x)
         if TERMS.second:
-            values_2[q] = SECOND(sums[at], other, loaded, numbers, of_row, of_column, of_element, row, column + x)
+            values_2[q] = SECOND(sum, other, loaded, numbers, of_row, of_column, of_element, row, column + x)
         if TERMS.reduced > 0:
             value: float32 = initial
             if row < rows and column + x < n:
-                value = VALUE(sums[at], other, loaded, numbers, of_row, of_column, of_element, row, column + x)
+                value = VALUE(sum, other, loaded, numbers, of_row, of_column, of_element, row, column + x)
             if TERMS.reduced == 1:
                 add_value(totals, value, r // 32 + e // 2 % 2, s == 0 and e < 4 and e % 2 == 0, COMBINE=COMBINE)
             else:

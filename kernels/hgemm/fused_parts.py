@@ -14,7 +14,7 @@ from prism.lang import (
 @prism.kernel
 @template(
     T=dtype, TB=dtype, OUT=dtype, CUT=constexpr(Cut), TERMS=constexpr(Terms), EPILOGUE=function,
-    BLOCKS=constexpr(Blocks, default=NO_BLOCKS),
+    SUM=dtype(default=float32), BLOCKS=constexpr(Blocks, default=NO_BLOCKS),
 )  # fmt: skip
 @requires(grid[1], block["CUT.parts"], thread["CUT.threads"])
 @attr("__launch_bounds__(CUT.threads, 1)")
@@ -45,7 +45,7 @@ def hgemm_fused_in_parts(
     ):
 
         @requires(thread[1])
-        def store(y: int32 @ thread[1], x: int32 @ thread[1], sum: float32 @ thread[1]):
+        def store(y: int32 @ thread[1], x: int32 @ thread[1], sum: SUM @ thread[1]):
             if y < m and x < n:
                 down: int32 = 0 if TERMS.trans else above  # of the kernel's rows, and columns
                 right: int32 = above if TERMS.trans else 0
@@ -61,6 +61,6 @@ def hgemm_fused_in_parts(
                         of_element = by_element[int64(right + x) * m + y]
                     else:
                         of_element = by_element[int64(down + y) * n + x]
-                target[y, x] = OUT(EPILOGUE(sum, 0.0, 0.0, once[0], of_row, of_column, of_element, y, x))
+                target[y, x] = OUT(EPILOGUE(float32(sum), 0.0, 0.0, once[0], of_row, of_column, of_element, y, x))
 
-        make_in_parts(map_a, map_b, scale_a, scale_b, i, j, m, n, k, CUT=CUT, BLOCKS=BLOCKS, STORE=store)
+        make_in_parts(map_a, map_b, scale_a, scale_b, i, j, m, n, k, SUM=SUM, CUT=CUT, BLOCKS=BLOCKS, STORE=store)

@@ -6,7 +6,7 @@ p + PARTS, ... of K and leaves its sums in its shared memory; then each adds up 
 
 from __future__ import annotations
 
-from prism.kernels.hgemm.blocks import multiply_blocks
+from prism.kernels.hgemm.scales import multiply_blocks
 from prism.kernels.hgemm.cut import NO_BLOCKS, Blocks, Cut, Terms
 from prism.kernels.hgemm.main_loop import multiply
 from prism.lang import (
@@ -18,7 +18,7 @@ from prism.lang import (
 @prism.kernel
 @template(
     T=dtype, TB=dtype, TBIAS=dtype, OUT=dtype, CUT=constexpr(Cut), TERMS=constexpr(Terms), EPILOGUE=function,
-    BLOCKS=constexpr(Blocks, default=NO_BLOCKS),
+    SUM=dtype(default=float32), BLOCKS=constexpr(Blocks, default=NO_BLOCKS),
 )  # fmt: skip
 @requires(grid[1], block["CUT.parts"], thread["CUT.threads"])
 @attr("__launch_bounds__(CUT.threads, 1)")
@@ -49,22 +49,25 @@ def hgemm_in_parts(
     ):
 
         @requires(thread[1])
-        def store(y: int32 @ thread[1], x: int32 @ thread[1], sum: float32 @ thread[1]):
+        def store(y: int32 @ thread[1], x: int32 @ thread[1], sum: SUM @ thread[1]):
             if y < m and x < n:
-                value: float32 = alpha * sum
+                value: float32 = alpha * float32(sum)
                 if TERMS.scale_a > 0:
                     value *= scale_a[y if TERMS.scale_a == 2 else 0]
                 if TERMS.scale_b > 0:
                     value *= scale_b[x if TERMS.scale_b == 2 else 0]
                 if TERMS.bias > 0:
                     value += float32(bias[y if TERMS.bias == 2 else x])
-                target[y, x] = EPILOGUE(value)
+                if OUT == int32:
+                    target[y, x] = sum  # of integers, as it is
+                else:
+                    target[y, x] = EPILOGUE(value)
 
-        make_in_parts(map_a, map_b, scale_a, scale_b, i, j, m, n, k, CUT=CUT, BLOCKS=BLOCKS, STORE=store)
+        make_in_parts(map_a, map_b, scale_a, scale_b, i, j, m, n, k, SUM=SUM, CUT=CUT, BLOCKS=BLOCKS, STORE=store)
 
 
 @prism.device
-@template(T=dtype, TB=dtype, CUT=constexpr(Cut), BLOCKS=constexpr(Blocks), STORE=function)
+@template(T=dtype, TB=dtype, SUM=dtype, CUT=constexpr(Cut), BLOCKS=constexpr(Blocks), STORE=function)
 @requires(block["CUT.parts"], thread["CUT.threads"])
 def make_in_parts(
     map_a: const(CUtensorMap(T, CUT.rows_a, CUT.columns_a, swizzle=128)) @ grid[1],
@@ -75,14 +78,14 @@ def make_in_parts(
     """`STORE(y, x, sum)` of a tile, whose corner is at i, j of a product of m by n: each element once, also beyond its edges.
 
     Perspective: a cluster of `CUT.parts` blocks.
-    Shapes:      `scale_a`, `scale_b`: of blocks, where `BLOCKS` says that there are such (blocks.py).
+    Shapes:      `scale_a`, `scale_b`: of blocks, where `BLOCKS` says that there are such (scales.py).
     Cost:        `CUT.stages` tiles of A and B, and the sums of a tile, in the shared memory of each block.
     Test:        tests/kernels/test_hgemm_parts.py, tests/kernels/test_hgemm_fused.py
     """
-    parts: shared(float32[CUT.parts, CUT.bm, CUT.bn + 8])  # rows begin in other banks: a warp's eight rows meet no conflict
+    parts: shared(SUM[CUT.parts, CUT.bm, CUT.bn + 8])  # rows begin in other banks: a warp's eight rows meet no conflict
     part: int32 @ block[1] = id()
     with partition(parts, block[1], lambda y, x: (part, y, x)) as own, group(block[1]):
-        sums: fragment(float32, CUT.rows, CUT.bn) @ warpgroup[1] = 0  # where K has fewer steps than parts
+        sums: fragment(SUM, CUT.rows, CUT.bn) @ warpgroup[1] = 0  # where K has fewer steps than parts
         w: int32 @ warpgroup[1] = id()
         strip: int32 @ warp[1] = CUT.rows * w + id() % 4 * 16  # the warp's first row: it has 16 of each 64
         lane: int32 @ thread[1] = id() % 32
@@ -110,10 +113,10 @@ def make_in_parts(
 
 
 @prism.device
-@template(CUT=constexpr(Cut), STORE=function)
+@template(CUT=constexpr(Cut), SUM=dtype, STORE=function)
 @requires(block[1], thread["CUT.threads"])
 def add_parts(
-    parts: const(shared(float32[CUT.parts, CUT.bm, CUT.bn + 8])) @ block[CUT.parts], part: int32 @ block[1],
+    parts: const(shared(SUM[CUT.parts, CUT.bm, CUT.bn + 8])) @ block[CUT.parts], part: int32 @ block[1],
     i: int32 @ block[1], j: int32 @ block[1],
 ):  # fmt: skip
     """`STORE(y, x, sum)` of rows of a tile, whose corner is at i, j: those that are a block's to add up, in the parts' order."""
@@ -124,7 +127,7 @@ def add_parts(
     t: int32 @ thread[1] = id()
     with group(thread[1]):
         if t < WORKERS:
-            values: float32[EACH]
+            values: SUM[EACH]
             for e in range(0, EACH):
                 x: int32 = (t + e * WORKERS) % CUT.bn
                 within: int32 = (t + e * WORKERS) // CUT.bn

@@ -8,7 +8,7 @@ rounded, and stores trail. Scales and a bias are read while products are made: f
 
 from __future__ import annotations
 
-from prism.kernels.hgemm.blocks import multiply_blocks
+from prism.kernels.hgemm.scales import multiply_blocks
 from prism.kernels.hgemm.cut import NO_BLOCKS, Blocks, Cut, Terms
 from prism.kernels.hgemm.epilogue import store_slabs
 from prism.kernels.hgemm.main_loop import multiply, prefetch_tiles, share_registers
@@ -21,7 +21,8 @@ from prism.lang import (
 @prism.kernel
 @template(
     T=dtype, TB=dtype, TBIAS=dtype, OUT=dtype, CUT=constexpr(Cut), TERMS=constexpr(Terms), PLAIN=constexpr(bool),
-    BATCH=constexpr(int), EPILOGUE=function, SCHEDULE=function, BLOCKS=constexpr(Blocks, default=NO_BLOCKS),
+    BATCH=constexpr(int), EPILOGUE=function, SCHEDULE=function, SUM=dtype(default=float32),
+    BLOCKS=constexpr(Blocks, default=NO_BLOCKS),
 )  # fmt: skip
 @requires(grid[1], block["CUT.cluster"], thread["CUT.threads"])
 @attr("__launch_bounds__(CUT.threads, 1)")
@@ -59,7 +60,7 @@ def hgemm(
     with partition(out, block[1], 0, races="none") as whole, group(block[CUT.cluster]):
         rank: int32 @ block[1] = id()
         with group(block[1]):
-            sums: fragment(float32, CUT.rows, CUT.bn) @ warpgroup[1]
+            sums: fragment(SUM, CUT.rows, CUT.bn) @ warpgroup[1]
             workers, helpers = roles(warpgroup, CUT.consumers, 1)
             consumers, loader, fetcher, storer = roles(warp, CUT.warps, 1, 1, 1)
             share_registers(workers, helpers, MANY=CUT.worker_registers, FEW=CUT.helper_registers)

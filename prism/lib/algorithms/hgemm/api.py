@@ -15,9 +15,9 @@ from prism.host.lazies import LazyInfo
 from prism.host.plan import OUT, Machine
 from prism.kernels.hgemm import Configuration, identity
 from prism.lang.keep.keys import exact
-from prism.lang.types import SCALARS
 from prism.lib.algorithms.hgemm.plan import decide_product
-from prism.lib.algorithms.hgemm.product import COLUMNS, NO_BIAS, ROWS, Product
+from prism.lib.algorithms.hgemm.product import COLUMNS, INTEGERS, NO_BIAS, ROWS, Product
+from prism.lib.algorithms.hgemm.scales import scales_of
 from prism.lib.algorithms.matmul.arguments import (
     batch_of,
     eight_bits,
@@ -216,7 +216,7 @@ def decide_hgemm(
     """
     a, b = _operands(arrays["a"], arrays["b"], dtype)
     other = other_of(arrays.get(_OTHER), b, dtype)
-    scale_a, scale_b = (_scale(arrays.get(name), name, a, b) for name in ("scale_a", "scale_b"))
+    (scale_a, scale_b), blocks = scales_of(arrays, a, b)
     shape = (*batch_of(a, b), a.shape[-2], b.shape[-1])
     kind = result_dtype(out_dtype, out, a)
     require_like_result(out, "out", shape, kind)
@@ -224,9 +224,10 @@ def decide_hgemm(
     bias, per = _bias(arrays.get("bias"), a, shape, kind)
     before = view_of("c", arrays["c"]) if "c" in arrays else None
     target = new_view(OUT, kind, shape)
-    product = Product(a, b, target, before, bias, per, scale_a, scale_b, alpha, beta, identity, other=other)
+    product = Product(a, b, target, before, bias, per, scale_a, scale_b, alpha, beta, identity, other=other, blocks=blocks)
+    _require_plain_integers(product, kind)
     result, given = Result(shape, CODED.get(kind) or np.dtype(kind)), None if out is None else view_of(OUT, out)
-    if epilogue is identity and other is None and not extra and kind in RESULTS:
+    if epilogue is identity and other is None and not extra and kind in (*RESULTS, "int32"):
         return decide_product(product, result, machine, given, cut)
     from prism.lib.algorithms.hgemm.epilogue import function_of_elements, fuse, is_of_one_element
 
@@ -267,8 +268,8 @@ def _operands(a: ArrayInfo, b: ArrayInfo, dtype: Any) -> tuple[View, View]:
     if len(given) != 2:
         raise TypeError(f"`dtype` is one dtype, or those of `a` and of `b`, not {len(given)}")
     left, right = view_of("a", a, kind_of(a, "a", given[0])), view_of("b", b, kind_of(b, "b", given[1]))
-    require_operands("hgemm", left, right, (*INPUTS, *FLOATS_OF_8_BITS))
-    if eight_bits(left.scalar):
+    require_operands("hgemm", left, right, (*INPUTS, *FLOATS_OF_8_BITS, *INTEGERS))
+    if left.size == 1:
         require_k_inside(left, -1)
         require_k_inside(right, -2)
     return left, right
@@ -283,7 +284,7 @@ def other_of(info: ArrayInfo | None, b: View, dtype: Any) -> View | None:
         raise TypeError(f"`b[1]` has dtype {found.scalar}, and `b[0]` {b.scalar}: both are multiplied by one `a`")
     if found.shape != b.shape:
         raise ValueError(f"`b[1]` must have shape {b.shape}, as `b[0]`, not {found.shape}")
-    if eight_bits(found.scalar):
+    if found.size == 1:
         require_k_inside(found, -2)
     return found
 
@@ -312,10 +313,11 @@ def result_dtype(asked: Any, out: ArrayInfo | None, a: View) -> str:
     elif out is not None:
         kind = out.scalar
     else:
-        kind = "float32" if eight_bits(a.scalar) else a.scalar
-    if kind not in (*RESULTS, *RESULTS_OF_8_BITS):
+        kind = "int32" if a.scalar in INTEGERS else "float32" if eight_bits(a.scalar) else a.scalar
+    if kind not in (*RESULTS, *RESULTS_OF_8_BITS) and not (kind == "int32" and a.scalar in INTEGERS):
         what = "`out_dtype`" if asked is not None else "`out`"
-        raise TypeError(f"{what} must be float16, bfloat16 or float32, or {', '.join(RESULTS_OF_8_BITS)}, not {kind}")
+        some = "int32, float16, bfloat16 or float32" if a.scalar in INTEGERS else "float16, bfloat16 or float32"
+        raise TypeError(f"{what} must be {some}, or {', '.join(RESULTS_OF_8_BITS)}, not {kind}")
     return kind
 
 
@@ -324,7 +326,7 @@ def _bias(info: ArrayInfo | None, a: View, shape: tuple[int, ...], kind: str) ->
     if info is None:
         return None, NO_BIAS
     *_, m, n = shape
-    wanted = kind if SCALARS[a.scalar].stored else a.scalar
+    wanted = kind if a.size == 1 else a.scalar
     if info.scalar != wanted:
         whose = "as `a` is" if wanted == a.scalar else "the result's dtype"
         raise TypeError(f"`bias` must be an array of {info.library} of {wanted}, {whose}, not of {info.scalar}")
@@ -335,22 +337,16 @@ def _bias(info: ArrayInfo | None, a: View, shape: tuple[int, ...], kind: str) ->
     raise ValueError(f"`bias` must have shape {(n,)}, one a column, or {(m, 1)}, one a row, not {info.shape}")
 
 
-def _scale(info: ArrayInfo | None, name: str, a: View, b: View) -> View | None:
-    """Return an operand's scales, checked."""
-    if info is None:
-        return None
-    if info.scalar != "float32":
-        raise TypeError(
-            f"`{name}` must be an array of {info.library} of float32, not of {info.library} of {info.scalar}"
-        )
-    if len(a.shape) > 2 or len(b.shape) > 2:
-        raise ValueError(
-            f"`{name}` is for two matrices: give a batch as one, its rows below each other, or scale the result"
-        )
-    many = a.shape[0] if name == "scale_a" else b.shape[1]
-    each, what = (((many,), (many, 1)), "row") if name == "scale_a" else (((many,), (1, many)), "column")
-    if info.size != 1 and info.shape not in each:
-        raise ValueError(
-            f"`{name}` must have one element, or shape {each[0]} or {each[1]}, one a {what}, not {info.shape}"
-        )
-    return view_of(name, info)
+
+def _require_plain_integers(product: Product, kind: str) -> None:
+    """Check that sums of integers that are kept as they are are not scaled, and nothing is added to them.
+
+    Raises:
+        TypeError: something is done with them.
+    """
+    if kind != "int32":
+        return
+    given = {"alpha": product.alpha != 1.0, "beta": product.beta != 0.0, "bias": product.bias is not None}
+    given |= {"scale_a": product.scale_a is not None, "scale_b": product.scale_b is not None}
+    if some := next((name for name, there in given.items() if there), None):
+        raise TypeError(f"`{some}` makes floats of sums of integers: give `out_dtype`, float32 or another, not int32")

@@ -1,0 +1,86 @@
+"""Which tiles suit products of integers, and of 8-bit floats whose scales are of blocks: by the model of the others (configurations.py).
+
+Sums of integers take other numbers of columns. Where scales are of blocks a thread has the sums of a step beside those of its tile,
+and a block of scales must not end inside a column of a thread's.
+"""
+
+from __future__ import annotations
+
+import functools
+from math import ceil
+
+from prism.kernels.hgemm.configuration import Configuration, Layout
+from prism.kernels.hgemm.configurations import CLOSE, FEW, NARROW, SURE, TILES, clocks, cuts, resident_clusters
+from prism.kernels.hgemm.cut import DEPTH
+
+# Tiles of products whose scales are of blocks: of a warpgroup 64 columns or more, so that what it adds is done while others multiply.
+BLOCK_TILES = (
+    Configuration(256, 128, 3, ahead=0),
+    Configuration(128, 128, 6, ahead=0),
+    Configuration(128, 64, 8, ahead=0),
+    Configuration(64, 128, 8, 1, ahead=0),
+    Configuration(64, 64, 6, 1, ahead=0),
+)
+BLOCK_PARTED = tuple(Configuration(128, 128, 4, ahead=0, parts=parts) for parts in (2, 4))
+# Of few rows: 64 or 128 columns of `b` and all of the rows are a tile of the transpose; 128 are a block of scales.
+BLOCK_NARROW = (
+    *(Configuration(128, bn, 8, ahead=0, trans=True) for bn in (16, 32, 48, 64)),
+    *(Configuration(128, bn, 6, ahead=0, trans=True) for bn in (96, 128)),
+    *(Configuration(64, bn, 8, 1, ahead=0, trans=True) for bn in (16, 32, 64)),
+)
+BLOCK_NARROW_PARTED = (
+    *(Configuration(128, bn, 8, ahead=0, trans=True, parts=parts) for bn in (16, 32, 64) for parts in (2, 4, 8)),
+    *(Configuration(128, bn, 4, ahead=0, trans=True, parts=parts) for bn in (96, 128) for parts in (2, 4)),
+)
+ADD, ADD_ALONE = 30, 250  # clocks of a step, in which what it added is added to the tile: beside another warpgroup, and alone
+
+
+def takes_integers(found: Configuration) -> bool:
+    """Whether sums of integers may have a tile's columns: the instruction takes 8, 16, 24, and multiples of 16."""
+    return found.bn <= 24 or found.bn % 16 == 0
+
+
+@functools.lru_cache(maxsize=4096)
+def choose_integers(
+    m: int, n: int, k: int, processors: int, batches: int = 1, *, parted: bool = False
+) -> Configuration:
+    """Return the tiles that suit a product of 8-bit integers, whose K is inside; `k` in elements of 16 bits."""
+    layout: Layout = (False, False)
+    some = [one for one in cuts(layout) if m <= FEW or one not in NARROW] if batches == 1 else list(TILES)
+    times = {one: clocks(one, m, n, k, processors, batches, layout) for one in some if takes_integers(one)}
+    if parted and batches == 1:
+        room = [one for one in cuts(layout, parted=True) if takes_integers(one) and resident_clusters(one, processors) > 0]
+        times |= {one: SURE * clocks(one, m, n, k, processors, layout=layout) for one in room}
+    least = min(times.values())
+    return next(one for one in times if times[one] <= CLOSE * least)
+
+
+@functools.lru_cache(maxsize=4096)
+def choose_blocks(
+    m: int, n: int, k: int, processors: int, blocks: tuple[int, int], batches: int = 1, *, parted: bool = False
+) -> Configuration:
+    """Return the tiles that suit a product whose scales are of `blocks`, rows of `a` and columns of `b`; `k` as above."""
+    some = (*BLOCK_TILES, *(BLOCK_NARROW if m <= FEW // 2 and batches == 1 else ()))
+    if parted and batches == 1:
+        some = (*some, *BLOCK_PARTED, *(BLOCK_NARROW_PARTED if m <= FEW // 2 else ()))
+    times = {one: _clocks(one, m, n, k, processors, batches) for one in some if fits_blocks(one, blocks)}
+    least = min(times.values())
+    return next(one for one in times if times[one] <= CLOSE * least)
+
+
+def fits_blocks(found: Configuration, blocks: tuple[int, int]) -> bool:
+    """Whether a tile's columns are whole blocks of scales, or in one."""
+    each = blocks[0 if found.trans else 1]
+    return each != DEPTH or found.bn % DEPTH == 0 or DEPTH % found.bn == 0
+
+
+def _clocks(found: Configuration, m: int, n: int, k: int, processors: int, batches: int) -> float:
+    """Return about how long such a product takes, in clocks."""
+    down, across = found.tiles(n, m) if found.trans else found.tiles(m, n)
+    at_once = max(1, resident_clusters(found, processors))
+    steps = ceil(batches * down * across / at_once) * ceil(ceil(2 * k / DEPTH) / found.parts)
+    more = SURE if found.parts > 1 else 1.0
+    return more * clocks(found, m, n, k, processors, batches) + steps * (ADD_ALONE if found.consumers == 1 else ADD)
+
+
+__all__ = ["BLOCK_TILES", "choose_blocks", "choose_integers", "fits_blocks", "takes_integers"]
