@@ -29,9 +29,18 @@ BLOCK_NARROW = (
     *(Configuration(64, bn, 8, 1, ahead=0, trans=True) for bn in (16, 32, 64)),
 )
 BLOCK_NARROW_PARTED = (
-    *(Configuration(128, bn, 8, ahead=0, trans=True, parts=parts) for bn in (16, 32, 64) for parts in (2, 4, 8)),
+    *(Configuration(128, bn, 8, ahead=0, trans=True, parts=parts) for bn in (16, 32) for parts in (2, 4, 8)),
+    *(Configuration(128, 64, 6, ahead=0, trans=True, parts=parts) for parts in (2, 4, 8)),
     *(Configuration(128, bn, 4, ahead=0, trans=True, parts=parts) for bn in (96, 128) for parts in (2, 4)),
 )
+BLOCK_TRIED = (
+    Configuration(128, 128, 5, ahead=0, cluster_m=2),
+    Configuration(128, 128, 5, ahead=0, cluster_n=2),
+    Configuration(256, 128, 3, ahead=0, cluster_n=2),
+    Configuration(256, 64, 4, ahead=0),
+    Configuration(192, 128, 4, 3, ahead=0),
+)
+MOST_HELD = 200  # sums of a tile and of a step, and scales of columns, of a thread
 ADD, ADD_ALONE = 30, 250  # clocks of a step, in which what it added is added to the tile: beside another warpgroup, and alone
 
 
@@ -63,18 +72,21 @@ def choose_blocks(
     some = (*BLOCK_TILES, *(BLOCK_NARROW if m <= FEW // 2 and batches == 1 else ()))
     if parted and batches == 1:
         some = (*some, *BLOCK_PARTED, *(BLOCK_NARROW_PARTED if m <= FEW // 2 else ()))
-    times = {one: _clocks(one, m, n, k, processors, batches) for one in some if fits_blocks(one, blocks)}
+    times = {one: block_clocks(one, m, n, k, processors, batches) for one in some if fits_blocks(one, blocks)}
     least = min(times.values())
     return next(one for one in times if times[one] <= CLOSE * least)
 
 
 def fits_blocks(found: Configuration, blocks: tuple[int, int]) -> bool:
-    """Whether a tile's columns are whole blocks of scales, or in one."""
+    """Whether a tile's columns are whole blocks of scales, or in one; and there are registers for a step's sums and scales."""
     each = blocks[0 if found.trans else 1]
+    held = found.bm // found.consumers * found.bn // 128 + found.bn // 2 + (found.bn // 4 if each == 1 else 0)
+    if held > MOST_HELD:
+        return False
     return each != DEPTH or found.bn % DEPTH == 0 or DEPTH % found.bn == 0
 
 
-def _clocks(found: Configuration, m: int, n: int, k: int, processors: int, batches: int) -> float:
+def block_clocks(found: Configuration, m: int, n: int, k: int, processors: int, batches: int = 1) -> float:
     """Return about how long such a product takes, in clocks."""
     down, across = found.tiles(n, m) if found.trans else found.tiles(m, n)
     at_once = max(1, resident_clusters(found, processors))
