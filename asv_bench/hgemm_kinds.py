@@ -29,7 +29,7 @@ from prism.kernels.hgemm import kinds as tiles
 from prism.kernels.hgemm.candidates import PROCESSORS, parse_size
 from prism.lib.algorithms.hgemm.api import decide_hgemm
 
-KINDS = "int8", "blocks", "rows"
+KINDS = "int8", "blocks", "rows", "symmetric"
 SHAPES = {
     "int8": "1024,2048,3072,4096,8192,8192x1024x8192,4096x14336x4096,64x8192x8192",
     "blocks": "64x7168x2048,128x4096x7168,16x7168x4096,4096,4096x2112x7168,4096x24576x1536,4096x7168x16384,4096x4096x7168,8192",

@@ -13,7 +13,7 @@ from prism.lang import (
 @prism.device
 @template(
     CUT=constexpr(Cut), TERMS=constexpr(Terms), OUT=dtype, TBIAS=dtype, SUM=dtype, PLAIN=constexpr(bool), BATCHED=constexpr(bool),
-    EPILOGUE=function,
+    EPILOGUE=function, KEEP=constexpr(bool, default=False),
 )  # fmt: skip
 @requires(block[1], thread["CUT.threads"])
 def store_slabs(
@@ -26,6 +26,8 @@ def store_slabs(
     rows: int32 @ grid[1], n: int32 @ grid[1], alpha: float32 @ grid[1], beta: float32 @ grid[1],
 ):
     """Store a tile, whose corner is at i, j of a result of `rows` by n: `EPILOGUE` of its sums with their terms, slab by slab.
+
+    Where `KEEP`, sums become what is stored, before it is rounded.
 
     Perspective: block; the fetcher brings terms of the next slabs, the consumers round, the storer stores what they have.
     Cost:        `CUT.slabs` slabs, and two slabs' scales and bias, in shared memory.
@@ -51,6 +53,7 @@ def store_slabs(
                 bring(more, bias, i if TERMS.bias == 2 else column, rows if TERMS.bias == 2 else n, MANY=2)
         round_slab(
             slab, by_row, by_column, added, sums, consumers, s, alpha, beta, CUT=CUT, TERMS=TERMS, EPILOGUE=EPILOGUE,
+            KEEP=KEEP,
         )  # fmt: skip
         if PLAIN:
             with claim(slab, storer) as done, claim(out, storer) as target:
@@ -78,7 +81,7 @@ def store_plain(
 
 
 @prism.device
-@template(CUT=constexpr(Cut), TERMS=constexpr(Terms), OUT=dtype, SUM=dtype, ADDED=constexpr(int), EPILOGUE=function)
+@template(CUT=constexpr(Cut), TERMS=constexpr(Terms), OUT=dtype, SUM=dtype, ADDED=constexpr(int), EPILOGUE=function, KEEP=constexpr(bool))
 @requires(block[1], thread["CUT.threads"])
 def round_slab(
     slab: shared(OUT[CUT.slab_rows, CUT.slab_columns], ring=CUT.slabs, swizzle=CUT.span) @ block[1],
@@ -118,6 +121,8 @@ def round_slab(
                     if TERMS.bias > 0:
                         values[e] += more[strip + y if TERMS.bias == 2 else x]
                     values[e] = EPILOGUE(values[e])
+                    if KEEP:
+                        sums[(r // 64 * CUT.bn + CUT.slab * s) // 2 + e] = values[e]
             if OUT == float32:
                 with partition(own, thread[1], lambda y, x: (lane // 4 + y, q + x)) as mine, group(thread[1]):
                     for e in range(0, CUT.slab // 2):

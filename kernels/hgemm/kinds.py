@@ -7,11 +7,14 @@ and a block of scales must not end inside a column of a thread's.
 from __future__ import annotations
 
 import functools
-from math import ceil
+from dataclasses import replace
+from math import ceil, sqrt
 
-from prism.kernels.hgemm.configuration import Configuration, Layout
-from prism.kernels.hgemm.configurations import CLOSE, FEW, NARROW, SURE, TILES, clocks, cuts, resident_clusters
-from prism.kernels.hgemm.cut import DEPTH
+from prism.kernels.hgemm.configuration import SPAN, Configuration, Layout
+from prism.kernels.hgemm.configurations import (
+    CLOSE, FEW, NARROW, STORE, SURE, TILES, clocks, cuts, resident_clusters, rows_in_sectors, step_clocks,
+)  # fmt: skip
+from prism.kernels.hgemm.cut import DEPTH, Cut, Terms
 
 # Tiles of products whose scales are of blocks: of a warpgroup 64 columns or more, so that what it adds is done while others multiply.
 BLOCK_TILES = (
@@ -95,4 +98,55 @@ def block_clocks(found: Configuration, m: int, n: int, k: int, processors: int, 
     return more * clocks(found, m, n, k, processors, batches) + steps * (ADD_ALONE if found.consumers == 1 else ADD)
 
 
-__all__ = ["BLOCK_TILES", "choose_blocks", "choose_integers", "fits_blocks", "takes_integers"]
+# -- A product that is symmetric --------------------------------------------------------------------------------------------
+
+# Tiles are of squares, as large as the longer side of one: those on the diagonal are whole.
+SYMMETRIC_TILES = (
+    Configuration(128, 256, 3, ahead=0, slabs=2),
+    Configuration(256, 128, 3, ahead=0, slabs=2),
+    Configuration(192, 192, 3, 3, ahead=0),
+    Configuration(128, 128, 5, slabs=2),
+    Configuration(64, 128, 7, 1),
+    Configuration(64, 64, 5, 1, bk=128),
+)
+# Where something is added to a tile of more than 64 sums a thread: narrower slabs, or there are too few registers.
+ADDED_TILES = (Configuration(128, 256, 3, ahead=0, slabs=4, span=64), *SYMMETRIC_TILES[3:])
+TWICE = 1.6  # times, that the end of a tile takes, which is stored twice
+
+
+def side_of(found: Configuration) -> int:
+    """Return the side of the squares that a triangle is made of."""
+    return max(found.bm, found.bn)
+
+
+def triangle_tiles(found: Configuration, n: int) -> int:
+    """Return how many tiles a triangle of n by n has."""
+    squares = ceil(n / side_of(found))
+    return squares * (squares + 1) // 2 * side_of(found) ** 2 // (found.bm * found.bn)
+
+
+def band(found: Configuration, n: int, processors: int) -> int:
+    """Return how many squares' rows are made before those below: what is under way at a time is about a square."""
+    return max(1, min(ceil(n / side_of(found)), round(sqrt(processors * found.bm * found.bn) / side_of(found))))
+
+
+def symmetric_cuts(found: Configuration, layout: Layout, out_bytes: int, terms: Terms) -> tuple[Cut, Cut]:
+    """Return how a tile is cut, and stored, and how its other side is: each has half of the room for slabs."""
+    cut = found.cut(transpose_a=layout[0], transpose_b=layout[1], out_bytes=out_bytes, terms=terms)
+    half = replace(cut, slabs=max(1, cut.slabs // 2))
+    return half, replace(half, trans=True, span=SPAN)
+
+
+@functools.lru_cache(maxsize=4096)
+def choose_symmetric(n: int, k: int, processors: int, layout: Layout, *, added: bool = False) -> Configuration:
+    """Return the tiles that suit a product of n by n that is symmetric; `added`: something is added to it."""
+    inside = rows_in_sectors(n, n, k, layout)
+
+    def clocks_of(found: Configuration) -> float:
+        rounds, steps = ceil(triangle_tiles(found, n) / processors), ceil(k / found.bk)
+        return rounds * (steps * step_clocks(found, layout[1], inside) + TWICE * STORE * found.bm * found.bn)
+
+    return min(ADDED_TILES if added else SYMMETRIC_TILES, key=clocks_of)
+
+
+__all__ = ["BLOCK_TILES", "choose_blocks", "band", "choose_integers", "choose_symmetric", "fits_blocks", "symmetric_cuts", "takes_integers", "triangle_tiles"]

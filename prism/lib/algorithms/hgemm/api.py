@@ -18,6 +18,7 @@ from prism.lang.keep.keys import exact
 from prism.lib.algorithms.hgemm.plan import decide_product
 from prism.lib.algorithms.hgemm.product import COLUMNS, INTEGERS, NO_BIAS, ROWS, Product
 from prism.lib.algorithms.hgemm.scales import scales_of
+from prism.lib.algorithms.hgemm.symmetric import BOTH, require_sayable
 from prism.lib.algorithms.matmul.arguments import (
     batch_of,
     eight_bits,
@@ -55,6 +56,7 @@ def hgemm(
     out: Any = None,
     out_dtype: Any = None,
     dtype: Any = None,
+    symmetric: Any = None,
     stream: Any = None,
 ) -> Any:
     """Return `epilogue(alpha * scale_a * scale_b * a @ b + beta * c + bias, *extra)`.
@@ -96,6 +98,10 @@ def hgemm(
     dtype : dtype, optional
         What 8-bit floats arrays of uint8 hold the bits of, for libraries that have none: "float8_e4m3fn" or "float8_e5m2"; or two
         of these, for `a` and for `b`.
+    symmetric : True, "both", "lower" or "upper", optional
+        A promise that the result is symmetric, as that of `a` and `a.T` is, and `c` too: then half of it is multiplied, and stored
+        on both sides of the diagonal, or in the triangle that is named: the other one stays as it is in `out`, and in a new array
+        nothing is said of it. Tiles that meet the diagonal are whole. For products of 16-bit floats.
     stream : stream or int, optional
         Where to run, for arrays on a GPU; by default their library's current stream.
 
@@ -159,11 +165,12 @@ def hgemm(
         names, arrays = (*names, *given), (*arrays[:-1], *given.values(), out)
         numbers = tuple(map(exact, _numbers_of(extra)))
     # zeros of two signs are equal, and results differ
-    asked = "hgemm", names, alpha or repr(alpha), beta, key, numbers, out_dtype, dtype
+    symmetric = BOTH if symmetric is True else symmetric or None
+    asked = "hgemm", names, alpha or repr(alpha), beta, key, numbers, out_dtype, dtype, symmetric
     if several is None and (known := repeat.run_many(asked, arrays, stream)) is not None:
         return known
     how: dict[str, Any] = {"alpha": float(alpha), "beta": float(beta), "out_dtype": out_dtype, "dtype": dtype}
-    how |= {"epilogue": after or identity, "extra": _numbers_of(extra)}
+    how |= {"epilogue": after or identity, "extra": _numbers_of(extra), "symmetric": symmetric}
     decide = functools.partial(decide_hgemm, **how)
     found = call("hgemm", asked, dict(zip(names, arrays[:-1], strict=True)), decide, out, stream, captured=True)
     return found if several is None else _copy(found, several, stream)
@@ -207,7 +214,7 @@ def _with_two(a: Any, b: Any, out: Any) -> tuple[tuple[str, ...], tuple[Any, ...
 def decide_hgemm(
     arrays: Mapping[str, ArrayInfo], out: ArrayInfo | None, machine: Machine, alpha: float = 1.0, beta: float = 0.0,
     epilogue: Any = identity, out_dtype: Any = None, dtype: Any = None, cut: Configuration | None = None,
-    extra: tuple[Any, ...] = (),
+    extra: tuple[Any, ...] = (), symmetric: Any = None,
 ) -> Decision:  # fmt: skip
     """Return how `hgemm` of arrays by the names of its arguments is made; `cut`: the configuration, whatever suits the shape.
 
@@ -226,6 +233,9 @@ def decide_hgemm(
     target = new_view(OUT, kind, shape)
     product = Product(a, b, target, before, bias, per, scale_a, scale_b, alpha, beta, identity, other=other, blocks=blocks)
     _require_plain_integers(product, kind)
+    if symmetric is not None:
+        require_sayable(product, symmetric)
+        product = replace(product, triangle=symmetric)
     result, given = Result(shape, CODED.get(kind) or np.dtype(kind)), None if out is None else view_of(OUT, out)
     if epilogue is identity and other is None and not extra and kind in (*RESULTS, "int32"):
         return decide_product(product, result, machine, given, cut)
@@ -234,6 +244,8 @@ def decide_hgemm(
     if extra or other is not None or kind in RESULTS_OF_8_BITS or not is_of_one_element(epilogue):
         if lazy := tuple(name for name, info in arrays.items() if isinstance(info, LazyInfo)):
             return Decision(copied=lazy)  # an extra is a part of a record, and that is made of what lies in memory
+        if symmetric is not None:
+            raise ValueError("of a product that is `symmetric` the epilogue is a function of its element alone, and makes a float")
         beside = [(f"extra[{k}]", arrays.get(f"extra[{k}]", one)) for k, one in enumerate(extra)]
         product = fuse(product, epilogue, beside, shape, kept=not machine.host)
     else:

@@ -80,7 +80,7 @@ def decide_product(
     product, cleared = _with_elements(product, scratch)
     batch = product.out.shape[:-2]
     one = _one_product(product, batch)
-    steps = None if machine.host or one is not None else _all_at_once(product, batch, machine, cut, scratch)
+    steps = None if machine.host or one is not None or product.triangle else _all_at_once(product, batch, machine, cut, scratch)
     if steps is None:
         each = [one] if one is not None else list(_products(product, batch))
         if not machine.host:
@@ -321,6 +321,10 @@ def _plain(laid: Laid, cut: Configuration, plain: bool) -> tuple[Instance, dict[
 
 def _steps(laid: Laid, machine: Machine, cut: Configuration | None, scratch: Scratch) -> tuple[Step, ...]:
     """Return the launches of one product: mostly one."""
+    if laid.product.triangle:
+        from prism.lib.algorithms.hgemm.symmetric import step_of
+
+        return (step_of(laid, machine, cut),)
     cut = cut or _choose(laid, machine)
     if cut.packed:
         copies, laid = _pack(laid, cut, scratch)

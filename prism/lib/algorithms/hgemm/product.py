@@ -17,6 +17,8 @@ NO_BIAS, COLUMNS, ROWS = 0, 1, 2
 """What a bias has an element for."""
 NO_BLOCKS = 0, 0
 """Scales are not of blocks."""
+TURNED = {"": "", "both": "both", "lower": "upper", "upper": "lower"}
+"""Which triangle of a symmetric result it is in the transposed one; none where it is not symmetric."""
 PER_TRANS = {NO_BIAS: NO_BIAS, COLUMNS: ROWS, ROWS: COLUMNS}
 """The same of the transposed result."""
 
@@ -29,6 +31,7 @@ class Product:
     bring; `above`: rows of its extras before the product's. `other`: a second `b`, whose sums it is given besides.
 
     Where there are `blocks`, scales are of so many rows of `a`, and columns of `b`, and of each 128 of K: views of these, by K.
+    `triangle`: the result is symmetric, and that of its tiles is stored which this says (symmetric.py).
     """
 
     a: View
@@ -46,6 +49,7 @@ class Product:
     after: After | None = None
     above: int = 0
     blocks: tuple[int, int] = NO_BLOCKS
+    triangle: str = ""
 
     @property
     def k_inside(self) -> bool:
@@ -69,8 +73,9 @@ class Product:
             self, a=self.b.turn(), b=self.a.turn(), c=before, out=self.out.turn(), after=_turned(self.after)
         )
         return replace(
-            found, per=PER_TRANS[self.per], scale_a=self.scale_b, scale_b=self.scale_a, blocks=self.blocks[::-1]
-        )
+            found, per=PER_TRANS[self.per], scale_a=self.scale_b, scale_b=self.scale_a, blocks=self.blocks[::-1],
+            triangle=TURNED[self.triangle],
+        )  # fmt: skip
 
 
 @dataclass(frozen=True, slots=True)
