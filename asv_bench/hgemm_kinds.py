@@ -1,11 +1,11 @@
-"""prism.lib.hgemm of 8-bit integers, and of 8-bit floats with scales of blocks, beside cuBLASLt: one process, alternating turns.
+"""prism.lib.hgemm of other kinds beside cuBLASLt: integers, scales of blocks, symmetric products; one process, alternating turns.
 
-    python asv_bench/hgemm_kinds.py [--kinds int8,blocks,rows] [--shapes 4096,128x7168x4096] [--tune] [--json FILE]
+    python asv_bench/hgemm_kinds.py [--kinds int8,blocks,rows,symmetric] [--shapes 4096,128x7168x4096] [--tune] [--json FILE]
 
-Needs a Hopper GPU and torch. `int8`: `torch._int_mm`, sums in int32. `blocks`: `torch._scaled_mm` with scales of 1 x 128 of `a` and
-of 128 x 128 of `b`; `rows`: of 1 x 128 of both; results in bfloat16. As asv_bench/hgemm.py: CUDA graphs of launches, buffers rotated
-past the L2, long turns of large products; every result is compared with float64 in the same run, at sampled rows. `--tune`: every
-configuration that may suit, too.
+Needs a Hopper GPU and torch. `int8`: `torch._int_mm`, sums in int32. `blocks`: `torch._scaled_mm` with scales of 1 x 128 of `a`
+and of 128 x 128 of `b`; `rows`: of 1 x 128 of both; results in bfloat16. `symmetric`: a @ a.T of bfloat16, beside cuBLAS's and
+Prism's whole product. As asv_bench/hgemm.py: CUDA graphs of launches, buffers rotated past the L2, long turns of large products;
+every result is compared with float64 in the same run, at sampled rows. `--tune`: every configuration that may suit, too.
 """
 
 from __future__ import annotations
@@ -33,6 +33,7 @@ KINDS = "int8", "blocks", "rows", "symmetric"
 SHAPES = {
     "int8": "1024,2048,3072,4096,8192,8192x1024x8192,4096x14336x4096,64x8192x8192",
     "blocks": "64x7168x2048,128x4096x7168,16x7168x4096,4096,4096x2112x7168,4096x24576x1536,4096x7168x16384,4096x4096x7168,8192",
+    "symmetric": "1024,2048,4096,8192,4096x4096x16384,16384",
     "rows": "64x7168x2048,128x4096x7168,4096,4096x7168x16384,8192",
 }
 EACH = {"blocks": 128, "rows": 1}
@@ -48,6 +49,9 @@ def operands(kind: str, m: int, n: int, k: int) -> list[Set]:
 
 def _one(kind: str, m: int, n: int, k: int, out: Any) -> Set:
     room = torch.full((m, n), 77, device="cuda", dtype=out)
+    if kind == "symmetric":
+        a = torch.randn(m, k, device="cuda").to(torch.bfloat16)
+        return {"a": a, "b": a.T, "symmetric": True, "out": room}
     if kind == "int8":
         a, b = (torch.randint(-128, 128, (rows, k), device="cuda", dtype=torch.int8) for rows in (m, n))
         return {"a": a, "b": b.T, "out": room}
@@ -68,13 +72,16 @@ def library(sets: list[Set]) -> Callable[[int, int], None]:
     return lambda i, stream: prism.lib.hgemm(**given[i % len(given)])
 
 
-def cut_into(sets: list[Set], cut: Configuration) -> Callable[[int, int], None]:
-    """Return a call of one configuration."""
-    decide = functools.partial(decide_hgemm, cut=cut)
-    given = [{name: one for name, one in some.items() if name not in ("padded", "out")} for some in sets]
+def cut_into(sets: list[Set], cut: Configuration | None) -> Callable[[int, int], None]:
+    """Return a call of one configuration; None: the library's."""
+    symmetric = "both" if "symmetric" in sets[0] else None
+    decide = functools.partial(decide_hgemm, cut=cut, symmetric=symmetric)
+    given = [{name: one for name, one in some.items() if name not in ("padded", "out", "symmetric")} for some in sets]
 
     def call(i: int, stream: int) -> None:
-        host_call("hgemm", ("cut", cut), given[i % len(sets)], decide, sets[i % len(sets)]["out"], captured=True)
+        host_call(
+            "hgemm", ("cut", cut, symmetric), given[i % len(sets)], decide, sets[i % len(sets)]["out"], captured=True
+        )
 
     return call
 
@@ -82,7 +89,14 @@ def cut_into(sets: list[Set], cut: Configuration) -> Callable[[int, int], None]:
 def peer(kind: str, sets: list[Set]) -> Callable[[int, int], None]:
     """Return a call of torch's."""
     if kind == "int8":
-        return lambda i, stream: torch._int_mm(*(sets[i % len(sets)][name] for name in "ab"), out=sets[i % len(sets)]["out"])
+        return lambda i, stream: torch._int_mm(
+            *(sets[i % len(sets)][name] for name in "ab"), out=sets[i % len(sets)]["out"]
+        )
+
+    if kind == "symmetric":
+        return lambda i, stream: torch.matmul(
+            *(sets[i % len(sets)][name] for name in "ab"), out=sets[i % len(sets)]["out"]
+        )
 
     def call(i: int, stream: int) -> None:
         one = sets[i % len(sets)]
@@ -98,6 +112,8 @@ def error(kind: str, one: Set) -> float:
     left, right, found = one["a"][rows].double(), one["b"].double(), one["out"][rows].double()
     if kind == "int8":
         return float((found != left @ right).sum())
+    if kind == "symmetric":
+        return float(((found - left @ right).abs() / (left.abs() @ right.abs())).max())
     left *= one["scale_a"][rows].double().repeat_interleave(128, 1)[:, : left.shape[1]]
     scale = one["scale_b"].double().repeat_interleave(128, 0)[: right.shape[0]]
     right *= scale.repeat_interleave(EACH[kind], 1)[:, : right.shape[1]]
@@ -107,13 +123,17 @@ def error(kind: str, one: Set) -> float:
 def tried(kind: str, m: int, n: int, k: int) -> list[Configuration]:
     """Return configurations that may suit a shape."""
     deep = -(-k // 2)
+    if kind == "symmetric":
+        return list(tiles.SYMMETRIC_TILES)
     if kind == "int8":
         some = (*cuts((False, False)), *cuts((False, False), parted=True))
         times = {one: tiles.clocks(one, m, n, deep, PROCESSORS) for one in some if tiles.takes_integers(one)}
     else:
         narrow = (*tiles.BLOCK_NARROW, *tiles.BLOCK_NARROW_PARTED) if m <= 128 else ()
         some = (*tiles.BLOCK_TILES, *tiles.BLOCK_PARTED, *tiles.BLOCK_TRIED, *narrow)
-        some = tuple(one for one in some if tiles.fits_blocks(one, (1, EACH[kind])) and (not one.trans or one.bn < m + 16))
+        some = tuple(
+            one for one in some if tiles.fits_blocks(one, (1, EACH[kind])) and (not one.trans or one.bn < m + 16)
+        )
         times = {one: tiles.block_clocks(one, m, n, deep, PROCESSORS) for one in some}
     return sorted(times, key=lambda one: times[one])[:9]
 
@@ -124,6 +144,10 @@ def measure(kind: str, text: str, tune: bool, meter: Meter) -> dict[str, Any]:
     flops, sets = 2.0 * m * n * k, operands(kind, m, n, k)
     launches = max(len(sets), min(200, int(12e-3 * 1.2e15 / flops)), 2)
     calls = {"cuBLASLt": peer(kind, sets), "library": library(sets)}
+    if kind == "symmetric":
+        calls["whole"] = cut_into(
+            [{name: one for name, one in some.items() if name != "symmetric"} for some in sets], None
+        )
     if tune:
         calls |= {cut.name: cut_into(sets, cut) for cut in tried(kind, m, n, k)}
     graphs, errors = {}, {}
@@ -146,7 +170,13 @@ def measure(kind: str, text: str, tune: bool, meter: Meter) -> dict[str, Any]:
     for name, seen in times.items():
         seconds = statistics.median(seen)
         ratio = ratio_of(times["cuBLASLt"], seen) if "cuBLASLt" in times else float("nan")
-        row = {"name": name, "us": seconds * 1e6, "tflops": flops / seconds / 1e12, "ratio": ratio, "error": errors[name]}
+        row = {
+            "name": name,
+            "us": seconds * 1e6,
+            "tflops": flops / seconds / 1e12,
+            "ratio": ratio,
+            "error": errors[name],
+        }
         table.append({**row, "runs": seen})
         print(f"  {ratio:6.3f} {row['us']:9.2f} us {row['tflops']:5.0f} T {errors[name]:.1e}  {name}", flush=True)
     return {"kind": kind, "shape": text, "rows": table}

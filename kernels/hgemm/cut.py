@@ -117,7 +117,7 @@ class Cut:
 
 @dataclass(frozen=True)
 class Blocks:
-    """Scales of blocks of an operand, each of `DEPTH` of K (scales.py): one for each `a` rows of A, and for each `b` columns of B.
+    """Scales of blocks, each of `DEPTH` of K (scales.py): one for each `a` rows of A, and for each `b` columns of B.
 
     These are 1 or `DEPTH`; 0: there are no scales of blocks. `outside_a`, `outside_b`: K is the outer extent of the matrix of
     scales. `rounds_a`, `rounds_b`: room for the scales of a step of a tile, `ROUND` each.

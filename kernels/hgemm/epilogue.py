@@ -81,7 +81,10 @@ def store_plain(
 
 
 @prism.device
-@template(CUT=constexpr(Cut), TERMS=constexpr(Terms), OUT=dtype, SUM=dtype, ADDED=constexpr(int), EPILOGUE=function, KEEP=constexpr(bool))
+@template(
+    CUT=constexpr(Cut), TERMS=constexpr(Terms), OUT=dtype, SUM=dtype, ADDED=constexpr(int), EPILOGUE=function,
+    KEEP=constexpr(bool),
+)  # fmt: skip
 @requires(block[1], thread["CUT.threads"])
 def round_slab(
     slab: shared(OUT[CUT.slab_rows, CUT.slab_columns], ring=CUT.slabs, swizzle=CUT.span) @ block[1],

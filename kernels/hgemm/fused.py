@@ -172,8 +172,8 @@ def multiply_two(
 
 @prism.device
 @template(
-    CUT=constexpr(Cut), TILE=constexpr(Cut), TERMS=constexpr(Terms), OUT=dtype, SUM=dtype, BATCHED=constexpr(bool), EPILOGUE=function,
-    SECOND=function, VALUE=function, COMBINE=function,
+    CUT=constexpr(Cut), TILE=constexpr(Cut), TERMS=constexpr(Terms), OUT=dtype, SUM=dtype, BATCHED=constexpr(bool),
+    EPILOGUE=function, SECOND=function, VALUE=function, COMBINE=function,
 )  # fmt: skip
 @requires(block[1], thread["CUT.threads"])
 def store_fused(
@@ -316,8 +316,8 @@ def round_fused(
 
 @prism.device
 @template(
-    CUT=constexpr(Cut), TILE=constexpr(Cut), TERMS=constexpr(Terms), SUM=dtype, EPILOGUE=function, SECOND=function, VALUE=function,
-    COMBINE=function,
+    CUT=constexpr(Cut), TILE=constexpr(Cut), TERMS=constexpr(Terms), SUM=dtype, EPILOGUE=function, SECOND=function,
+    VALUE=function, COMBINE=function,
 )  # fmt: skip
 @requires(thread[1])
 def make_values(

@@ -1,7 +1,7 @@
-"""Which tiles suit products of integers, and of 8-bit floats whose scales are of blocks: by the model of the others (configurations.py).
+"""Which tiles suit products of other kinds: of integers, of blocks that have scales, symmetric ones.
 
-Sums of integers take other numbers of columns. Where scales are of blocks a thread has the sums of a step beside those of its tile,
-and a block of scales must not end inside a column of a thread's.
+By the model of the others (configurations.py). Sums of integers take other numbers of columns. Where scales are of blocks a
+thread has the sums of a step beside those of its tile, and a block of scales must not end inside a thread's columns.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from prism.kernels.hgemm.configurations import (
 )  # fmt: skip
 from prism.kernels.hgemm.cut import DEPTH, Cut, Terms
 
-# Tiles of products whose scales are of blocks: of a warpgroup 64 columns or more, so that what it adds is done while others multiply.
+# Tiles of products whose scales are of blocks: of two warpgroups mostly: what one adds is done while the other multiplies.
 BLOCK_TILES = (
     Configuration(256, 128, 3, ahead=0),
     Configuration(128, 128, 6, ahead=0),
@@ -149,4 +149,14 @@ def choose_symmetric(n: int, k: int, processors: int, layout: Layout, *, added: 
     return min(ADDED_TILES if added else SYMMETRIC_TILES, key=clocks_of)
 
 
-__all__ = ["BLOCK_TILES", "choose_blocks", "band", "choose_integers", "choose_symmetric", "fits_blocks", "symmetric_cuts", "takes_integers", "triangle_tiles"]
+__all__ = [
+    "BLOCK_TILES",
+    "band",
+    "choose_blocks",
+    "choose_integers",
+    "choose_symmetric",
+    "fits_blocks",
+    "symmetric_cuts",
+    "takes_integers",
+    "triangle_tiles",
+]

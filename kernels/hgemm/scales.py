@@ -1,4 +1,4 @@
-"""Products of 8-bit floats whose scales are of blocks: each 128 of K are added up apart, and then to the sums, times their scales.
+"""Products of 8-bit floats whose scales are of blocks: each 128 of K are added up apart, and then to the sums, scaled.
 
 The tensor cores add 8-bit floats with about 14 bits. So what they add is a step's alone: its sums are added to the tile's in
 float32, by the threads that have both in registers, while another warpgroup multiplies. This is what the steps of the main loop
@@ -33,7 +33,7 @@ def multiply_blocks(
                  B: matrices without gaps, of rows (columns) by K, or of K by rows where `BLOCKS.outside_a`.
     Cost:        a product of a step waits for the one before it, in its warpgroup: others fill the time.
     Numerics:    of a step as the tensor cores add; steps are added in float32, in the order of K.
-    Test:        tests/kernels/test_hgemm_blocks.py
+    Test:        tests/kernels/test_hgemm_scales.py
     """
     a: shared(T[CUT.rows_a, CUT.columns_a], ring=CUT.stages, swizzle=128)
     b: shared(TB[CUT.rows_b, CUT.columns_b], ring=CUT.stages, swizzle=CUT.span_b)

@@ -1,4 +1,4 @@
-"""prism.lib.hgemm of 8-bit integers, and of 8-bit floats with scales of blocks, on the GPU: exact on small numbers, near float64."""
+"""prism.lib.hgemm of 8-bit integers, of scales of blocks, and of symmetric products, on the GPU: exact on small numbers."""
 
 from dataclasses import replace
 
@@ -14,7 +14,15 @@ try:
 except ImportError:  # without a GPU these tests are skipped; with one they need it, and fail
     torch = None
 
-SHAPES = [(1, 1, 1), (64, 40, 100), (129, 72, 208), (1000, 520, 272), (2048, 2048, 512), (33, 4096, 1700), (5, 256, 4096)]
+SHAPES = [
+    (1, 1, 1),
+    (64, 40, 100),
+    (129, 72, 208),
+    (1000, 520, 272),
+    (2048, 2048, 512),
+    (33, 4096, 1700),
+    (5, 256, 4096),
+]
 BLOCKS = [(1, 128), (128, 1), (1, 1), (128, 128)]
 
 
@@ -43,11 +51,11 @@ def test_every_tile_of_integers_is_exact() -> None:
             assert torch.equal(made({"a": a, "b": w.T}, cut).double(), wanted), cut.name
 
 
-def made(arrays, cut):
+def made(arrays, cut, **how):
     def decide(given, out, machine):
-        return decide_hgemm(given, out, machine, cut=cut)
+        return decide_hgemm(given, out, machine, cut=cut, **how)
 
-    return host_call("hgemm", ("cut", cut), arrays, decide, None, captured=True)
+    return host_call("hgemm", ("cut", cut, *how), arrays, decide, None, captured=True)
 
 
 def test_integers_that_become_floats() -> None:
@@ -108,3 +116,36 @@ def test_errors_are_those_of_float32_sums_of_steps() -> None:
         ones = {"scale_a": torch.ones(256, k // 128, device="cuda"), "scale_b": torch.ones(k // 128, 2, device="cuda")}
         exact = a.double() @ w.double().T
         assert bool(((prism.lib.hgemm(a, w.T, **ones) - exact).abs() <= 2.0**-9 * exact).all()), k
+
+
+@pytest.mark.parametrize("kind", ["float16", "bfloat16"])
+def test_symmetric_products_are_exact(kind: str) -> None:
+    for n, k in ((1, 1), (64, 40), (129, 72), (1000, 520), (2048, 512), (3001, 64)):
+        a = torch.randint(-2, 3, (n, k), device="cuda").to(getattr(torch, kind))
+        wanted = (a.double() @ a.double().T).to(a.dtype)  # whole numbers below 2^9: bfloat16 rounds some
+        assert torch.equal(prism.lib.hgemm(a, a.T, symmetric=True), wanted), n
+        across = torch.randint(-2, 3, (k, n), device="cuda").to(a.dtype)
+        c = wanted.clone()
+        found = prism.lib.hgemm(across.T, across, c, alpha=2.0, beta=-1.0, symmetric=True, out_dtype=a.dtype)
+        assert torch.equal(found, (2 * (across.double().T @ across.double()) - c.double()).to(a.dtype)), n
+
+
+def test_every_symmetric_tile_is_exact() -> None:
+    n, k = 1304, 264
+    a = torch.randint(-2, 3, (n, k), device="cuda").to(torch.bfloat16)
+    wanted = a.double() @ a.double().T
+    for cut in (*kinds.SYMMETRIC_TILES, *kinds.ADDED_TILES):
+        assert torch.equal(made({"a": a, "b": a.T}, cut, symmetric="both").double(), wanted), cut.name
+    for name, part in (("lower", torch.tril), ("upper", torch.triu)):
+        out = torch.full((n, n), 7, device="cuda", dtype=torch.bfloat16)
+        prism.lib.hgemm(a, a.T, symmetric=name, out=out)
+        assert torch.equal(part(out).double(), part(wanted)) and bool((out == 7).any()), name
+
+
+def test_symmetric_results_have_the_same_bits_on_both_sides() -> None:
+    """Not those of squares on the diagonal by promise, but by the order of K: of normal numbers too."""
+    a = torch.randn(2048, 1000, device="cuda").to(torch.bfloat16)
+    found = prism.lib.hgemm(a, a.T, symmetric=True)
+    assert torch.equal(found, found.T)
+    exact = a.double() @ a.double().T
+    assert bool(((found - exact).abs() <= 2.0**-8 * exact.abs() + 1e-3).all())

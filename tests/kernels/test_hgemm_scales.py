@@ -1,4 +1,4 @@
-"""Products of 8-bit floats whose scales are of blocks, on the reference machine: every layout of scales, tile, edge and schedule."""
+"""Products of 8-bit floats whose scales are of blocks, on the reference machine: layouts, tiles, edges, schedules."""
 
 import functools
 from dataclasses import replace
@@ -11,7 +11,12 @@ from prism.interpret import SCHEDULES, run, schedules
 from prism.kernels.hgemm import Blocks, Configuration, choose_blocks, identity
 from prism.kernels.hgemm.cut import DEPTH
 from prism.kernels.hgemm.kinds import (
-    BLOCK_NARROW, BLOCK_NARROW_PARTED, BLOCK_PARTED, BLOCK_TILES, fits_blocks, takes_integers,
+    BLOCK_NARROW,
+    BLOCK_NARROW_PARTED,
+    BLOCK_PARTED,
+    BLOCK_TILES,
+    fits_blocks,
+    takes_integers,
 )  # fmt: skip
 from prism.lang.tree.plan import Program, Wait
 from prism.lib.algorithms.hgemm.plan import program_for
@@ -80,7 +85,9 @@ def test_edges(m: int, n: int, k: int) -> None:
 MORE = replace(SMALL, cluster_m=2), replace(SMALL, cluster_n=2), Configuration(192, 64, 3, 3, ahead=0)
 
 
-@pytest.mark.parametrize("cut", rarely([*MORE, *TILES], but=[*MORE, TILES[0], BLOCK_NARROW_PARTED[0]]), ids=lambda cut: cut.name)
+@pytest.mark.parametrize(
+    "cut", rarely([*MORE, *TILES], but=[*MORE, TILES[0], BLOCK_NARROW_PARTED[0]]), ids=lambda cut: cut.name
+)
 def test_cuts(cut: Configuration) -> None:
     """Of a kernel that makes the transpose blocks are of its rows; 192 rows begin inside a block."""
     blocks = Blocks(DEPTH, 1) if cut.trans else Blocks(1, DEPTH)

@@ -29,7 +29,9 @@ def program(cut, outside=(False, False), plain=False, beta=False, triangle="both
     return instance_for("bfloat16", result, outside, plain, beta, triangle, identity, cut).program
 
 
-def exact(n, k, cut=SMALL, *, high=2, blocks=2, outside=(False, False), triangle="both", beta=0.0, plain=False, **options) -> bool:
+def exact(
+    n, k, cut=SMALL, *, high=2, blocks=2, outside=(False, False), triangle="both", beta=0.0, plain=False, **options
+) -> bool:
     """Whether a product of small integers is exact where it is stored, and nothing is stored elsewhere."""
     rng = np.random.default_rng(n + k)
     a, c = rng.integers(-2, 3, (n, k)), rng.integers(-2, 3, (n, n))
@@ -43,7 +45,9 @@ def exact(n, k, cut=SMALL, *, high=2, blocks=2, outside=(False, False), triangle
     run(code, blocks, cut.threads, arguments, **{"check": True, **options})
     assert np.isnan(out[:, n:]).all(), "written beside the result"
     square = np.arange(n) // side_of(cut)
-    here = {"both": np.full((n, n), True), "lower": square[:, None] >= square, "upper": square[:, None] <= square}[triangle]
+    here = {"both": np.full((n, n), True), "lower": square[:, None] >= square, "upper": square[:, None] <= square}[
+        triangle
+    ]
     assert np.isnan(found[~here]).all(), "of the other triangle"
     return np.array_equal(found[here], (2 * (a @ a.T) + beta * c)[here])
 
@@ -65,13 +69,19 @@ def test_layouts(outside: tuple[bool, bool]) -> None:
     assert exact(136, 72, outside=outside)
 
 
-@pytest.mark.parametrize("n, high, blocks", [(1, 1, 1), (64, 1, 3), (65, 1, 1), (400, 1, 2), (400, 3, 2), (400, 9, 40), (448, 2, 5)])
+@pytest.mark.parametrize(
+    "n, high, blocks", [(1, 1, 1), (64, 1, 3), (65, 1, 1), (400, 1, 2), (400, 3, 2), (400, 9, 40), (448, 2, 5)]
+)
 def test_bands(n: int, high: int, blocks: int) -> None:
     """Of any number of squares' rows, the last of fewer; each tile is made once, or elements would race."""
     assert exact(n, 8, high=high, blocks=blocks)
 
 
-@pytest.mark.parametrize("cut", rarely([*SYMMETRIC_TILES, ADDED_TILES[0]], but=[*SYMMETRIC_TILES[-2:], ADDED_TILES[0]]), ids=lambda cut: cut.name)
+@pytest.mark.parametrize(
+    "cut",
+    rarely([*SYMMETRIC_TILES, ADDED_TILES[0]], but=[*SYMMETRIC_TILES[-2:], ADDED_TILES[0]]),
+    ids=lambda cut: cut.name,
+)
 def test_tiles(cut: Configuration) -> None:
     assert exact(side_of(cut) + 72, 136, cut)
     for result, beta in (("bfloat16", False), ("float32", False), ("bfloat16", True), ("float32", True)):
@@ -105,13 +115,17 @@ def test_products(n: int, k: int) -> None:
     assert np.array_equal(prism.lib.hgemm(a, a.T, symmetric=True), wanted)
     assert np.array_equal(prism.lib.hgemm(np.asfortranarray(a), a.T.copy(), symmetric="both"), wanted)
     c = np.float32(wanted)
-    found = prism.lib.hgemm(a, a.T, c, alpha=2.0, beta=-1.0, symmetric=True, epilogue=lambda x: x * 2.0, out_dtype="float32")
+    found = prism.lib.hgemm(
+        a, a.T, c, alpha=2.0, beta=-1.0, symmetric=True, epilogue=lambda x: x * 2.0, out_dtype="float32"
+    )
     assert np.array_equal(found, 2 * wanted)
     for order in "CF":
         for name, part in (("lower", np.tril), ("upper", np.triu)):
             out = np.full((n, n), 7, np.float16, order=order)
             assert prism.lib.hgemm(a, a.T, symmetric=name, out=out) is out and np.array_equal(part(out), part(wanted))
-            assert n < 257 or (out == 7).sum() > n, "the other triangle, but for tiles that meet the diagonal, is as it was"
+            assert n < 257 or (out == 7).sum() > n, (
+                "the other triangle, but for tiles that meet the diagonal, is as it was"
+            )
 
 
 def test_batches() -> None:

@@ -21,6 +21,6 @@ from prism.lib.grid.tiles import count_tiles, deal_tiles, dynamic_tiles, owners,
 __all__ = [
     "Ticket", "count_done", "count_launch", "count_tiles", "deal_tiles", "draw", "dynamic_tiles", "epoch", "gather",
     "gather_into", "histogram", "look_back", "look_back_columns", "look_back_digits", "look_back_each", "look_back_segments",
-    "look_back_share", "look_back_stable", "next_tile", "owners", "pipeline", "pipeline_of_three", "publish", "publish_digits", "receive_totals",
-    "scan_tiles", "select_tiles", "tile_loop", "tiles", "wait_for_done",
+    "look_back_share", "look_back_stable", "next_tile", "owners", "pipeline", "pipeline_of_three", "publish", "publish_digits",
+    "receive_totals", "scan_tiles", "select_tiles", "tile_loop", "tiles", "wait_for_done",
 ]

@@ -99,9 +99,9 @@ def hgemm(
         What 8-bit floats arrays of uint8 hold the bits of, for libraries that have none: "float8_e4m3fn" or "float8_e5m2"; or two
         of these, for `a` and for `b`.
     symmetric : True, "both", "lower" or "upper", optional
-        A promise that the result is symmetric, as that of `a` and `a.T` is, and `c` too: then half of it is multiplied, and stored
-        on both sides of the diagonal, or in the triangle that is named: the other one stays as it is in `out`, and in a new array
-        nothing is said of it. Tiles that meet the diagonal are whole. For products of 16-bit floats.
+        A promise that the result is symmetric, as that of `a` and `a.T` is, and `c` too: then half of it is multiplied, and
+        stored on both sides of the diagonal, or in the triangle that is named: the other one stays as it is in `out`, and in a
+        new array nothing is said of it. Tiles that meet the diagonal are whole. For products of 16-bit floats.
     stream : stream or int, optional
         Where to run, for arrays on a GPU; by default their library's current stream.
 
@@ -231,7 +231,9 @@ def decide_hgemm(
     bias, per = _bias(arrays.get("bias"), a, shape, kind)
     before = view_of("c", arrays["c"]) if "c" in arrays else None
     target = new_view(OUT, kind, shape)
-    product = Product(a, b, target, before, bias, per, scale_a, scale_b, alpha, beta, identity, other=other, blocks=blocks)
+    product = Product(
+        a, b, target, before, bias, per, scale_a, scale_b, alpha, beta, identity, other=other, blocks=blocks
+    )
     _require_plain_integers(product, kind)
     if symmetric is not None:
         require_sayable(product, symmetric)
@@ -245,7 +247,9 @@ def decide_hgemm(
         if lazy := tuple(name for name, info in arrays.items() if isinstance(info, LazyInfo)):
             return Decision(copied=lazy)  # an extra is a part of a record, and that is made of what lies in memory
         if symmetric is not None:
-            raise ValueError("of a product that is `symmetric` the epilogue is a function of its element alone, and makes a float")
+            raise ValueError(
+                "of a `symmetric` product the epilogue is a function of its element alone, and makes a float"
+            )
         beside = [(f"extra[{k}]", arrays.get(f"extra[{k}]", one)) for k, one in enumerate(extra)]
         product = fuse(product, epilogue, beside, shape, kept=not machine.host)
     else:
@@ -347,7 +351,6 @@ def _bias(info: ArrayInfo | None, a: View, shape: tuple[int, ...], kind: str) ->
     if info.shape == (m, 1):
         return view_of("bias", info), ROWS
     raise ValueError(f"`bias` must have shape {(n,)}, one a column, or {(m, 1)}, one a row, not {info.shape}")
-
 
 
 def _require_plain_integers(product: Product, kind: str) -> None:

@@ -109,7 +109,10 @@ def kernel(
     }
     facts["EPILOGUE"] = first
     given: dict[str, Any] = {"above": product.above, **bound.arguments}
-    given |= {"scale_a": hgemms.buffer_of(product.scale_a, "float32"), "scale_b": hgemms.buffer_of(product.scale_b, "float32")}
+    given |= {
+        "scale_a": hgemms.buffer_of(product.scale_a, "float32"),
+        "scale_b": hgemms.buffer_of(product.scale_b, "float32"),
+    }
     if cut.parts > 1:
         made = instance_of_views(instance_of(kernels.hgemm_fused_in_parts, facts), bound.views)
     else:

@@ -80,7 +80,11 @@ def decide_product(
     product, cleared = _with_elements(product, scratch)
     batch = product.out.shape[:-2]
     one = _one_product(product, batch)
-    steps = None if machine.host or one is not None or product.triangle else _all_at_once(product, batch, machine, cut, scratch)
+    steps = (
+        None
+        if machine.host or one is not None or product.triangle
+        else _all_at_once(product, batch, machine, cut, scratch)
+    )
     if steps is None:
         each = [one] if one is not None else list(_products(product, batch))
         if not machine.host:

@@ -37,7 +37,9 @@ def scales_of(arrays: Mapping[str, ArrayInfo], a: View, b: View) -> tuple[Scales
         raise TypeError(f"scales of blocks are for 8-bit floats, not for {a.scalar}: scale the operands, or the result")
     if None in given:
         missing, there = NAMES if given[0] is None else NAMES[::-1]
-        raise ValueError(f"`{there}` has scales of blocks, and `{missing}` is missing: each step of K has scales of both")
+        raise ValueError(
+            f"`{there}` has scales of blocks, and `{missing}` is missing: each step of K has scales of both"
+        )
     left, right = _views(given)
     assert left is not None and right is not None and of_blocks[0] is not None and of_blocks[1] is not None
     return (left, right.turn()), (of_blocks[0], of_blocks[1])
@@ -87,5 +89,9 @@ def _wanted(name: str, info: ArrayInfo, a: View, b: View, *, both: bool) -> str:
     each = (many,), (many, 1) if name == NAMES[0] else (1, many)
     blocks = f"of blocks of {DEPTH} of k {shapes[0]}, one a {what}, or {shapes[1]}"
     if both and _is_usual(name, info, a, b):
-        return f"`{name}` must have shape {shapes[0]} or {shapes[1]}, as the other scales are of blocks, not {info.shape}"
-    return f"`{name}` must have one element, or shape {each[0]} or {each[1]}, one a {what}, or {blocks}, not {info.shape}"
+        return (
+            f"`{name}` must have shape {shapes[0]} or {shapes[1]}, as the other scales are of blocks, not {info.shape}"
+        )
+    return (
+        f"`{name}` must have one element, or shape {each[0]} or {each[1]}, one a {what}, or {blocks}, not {info.shape}"
+    )

@@ -33,7 +33,9 @@ def require_sayable(product: Product, asked: Any) -> None:
         raise ValueError(f"`symmetric` is for square results, and this one is {m} x {n}")
     scaled = product.scale_a is not None or product.scale_b is not None or product.blocks != NO_BLOCKS
     if scaled or product.per != NO_BIAS or product.other is not None:
-        raise ValueError("a product that is `symmetric` takes no bias, no scales and no second `b`: they would make it another")
+        raise ValueError(
+            "a product that is `symmetric` takes no bias, no scales and no second `b`: they would make it another"
+        )
 
 
 def step_of(laid: Laid, machine: Machine, cut: Configuration | None) -> Step:
@@ -41,15 +43,17 @@ def step_of(laid: Laid, machine: Machine, cut: Configuration | None) -> Step:
     product, (n, _, k) = laid.product, laid.shape
     out, before = product.out, product.c
     deep = -(-k * laid.a.size // 2)
-    if cut is None:
-        cut = HOST if machine.host else kernels.choose_symmetric(n, deep, machine.multiprocessors, laid.outside, added=before is not None)
+    if cut is None and not machine.host:
+        cut = kernels.choose_symmetric(n, deep, machine.multiprocessors, laid.outside, added=before is not None)
+    cut = cut or HOST
     plain = not machine.host and (not out.fits_tensor_copy(1) or out.shape[1] * out.size % PIECE != 0)
     map_c, map_out = NO_MAP if before is None else before.map, NO_MAP if plain else out.map
     given: dict[str, Any] = {"map_a": laid.a.map, "map_b": laid.b.map, "map_c": map_c, "unread": NO_MAP}
     given |= {"map_out": map_out, "mirror_out": map_out, "out": out.buffer, "stride": out.strides[0] // out.size}
     given |= {"n": n, "k": k, "high": kernels.band(cut, n, machine.multiprocessors), "alpha": product.alpha}
     given |= {"beta": product.beta, "none": nothing("float32")}
-    instance = instance_for(laid.a.scalar, out.scalar, laid.outside, plain, before is not None, product.triangle, product.epilogue, cut)
+    facts = laid.a.scalar, out.scalar, laid.outside, plain, before is not None, product.triangle, product.epilogue
+    instance = instance_for(*facts, cut)
     tiles = kernels.triangle_tiles(cut, n)
     return Step(instance, min(tiles, 2 if machine.host else machine.multiprocessors), cut.threads, given)
 
@@ -60,6 +64,13 @@ def instance_for(
     """Return the kernel for dtypes and layouts, cut into tiles by a configuration."""
     terms = kernels.Terms(beta=beta)
     straight, mirror = kernels.symmetric_cuts(cut, outside, SCALARS[result].bytes, terms)
-    facts: dict[str, Any] = {"T": kind, "OUT": result, "CUT": straight, "MIRROR": mirror, "TERMS": terms, "PLAIN": plain}
+    facts: dict[str, Any] = {
+        "T": kind,
+        "OUT": result,
+        "CUT": straight,
+        "MIRROR": mirror,
+        "TERMS": terms,
+        "PLAIN": plain,
+    }
     facts |= {"BOTH": triangle == BOTH, "UPPER": triangle == UPPER, "EPILOGUE": epilogue}
     return instance_of(kernels.hgemm_symmetric, facts)

@@ -73,8 +73,16 @@ def test_scales_of_one_step_of_k_are_of_rows_and_columns() -> None:
     [
         ({"scale_a": (M, STEPS)}, ValueError, "`scale_a` has scales of blocks, and `scale_b` is missing"),
         ({"scale_b": (STEPS, N)}, ValueError, "`scale_b` has scales of blocks, and `scale_a` is missing"),
-        ({"scale_a": (M, STEPS), "scale_b": (N,)}, ValueError, "`scale_b` must have shape .* as the other scales are of blocks"),
-        ({"scale_a": (M, STEPS + 1), "scale_b": (STEPS, BLOCKS)}, ValueError, "`scale_a` must have one element, or shape"),
+        (
+            {"scale_a": (M, STEPS), "scale_b": (N,)},
+            ValueError,
+            "`scale_b` must have shape .* as the other scales are of blocks",
+        ),
+        (
+            {"scale_a": (M, STEPS + 1), "scale_b": (STEPS, BLOCKS)},
+            ValueError,
+            "`scale_a` must have one element, or shape",
+        ),
         ({"scale_a": (M, STEPS), "scale_b": (BLOCKS, STEPS)}, ValueError, "`scale_b` must have one element, or shape"),
     ],
 )
