@@ -130,6 +130,7 @@ class Blocks:
 
     rounds_a: int = 0
     rounds_b: int = 0
+    turns: bool = False
 
     @property
     def factors(self) -> int:

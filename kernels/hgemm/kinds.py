@@ -41,6 +41,8 @@ BLOCK_TRIED = (
     Configuration(128, 128, 5, ahead=0, cluster_n=2),
     Configuration(256, 128, 3, ahead=0, cluster_n=2),
     Configuration(256, 64, 4, ahead=0),
+    Configuration(128, 192, 4, ahead=0),
+    Configuration(192, 64, 5, 3, ahead=0),
     Configuration(192, 128, 4, 3, ahead=0),
 )
 MOST_HELD = 200  # sums of a tile and of a step, and scales of columns, of a thread
@@ -86,7 +88,7 @@ def fits_blocks(found: Configuration, blocks: tuple[int, int]) -> bool:
     held = found.bm // found.consumers * found.bn // 128 + found.bn // 2 + (found.bn // 4 if each == 1 else 0)
     if held > MOST_HELD:
         return False
-    return each != DEPTH or found.bn % DEPTH == 0 or DEPTH % found.bn == 0
+    return each != DEPTH or found.bn % (DEPTH // 2) == 0 or DEPTH // 2 % found.bn == 0
 
 
 def block_clocks(found: Configuration, m: int, n: int, k: int, processors: int, batches: int = 1) -> float:

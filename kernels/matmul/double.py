@@ -1,7 +1,7 @@
 """Products in float64 by the tensor cores: a ring of tiles that all threads copy in, and multiply by `mma`.
 
-A step of K takes the tensor cores long, so a tile need not be large: two blocks share a multiprocessor, and one of them multiplies
-while the other one begins or ends a tile. Rows of shared tiles are longer by `PAD`: the eight rows and four columns that a warp
+A step of K takes the tensor cores long, so a tile need not be large: blocks share a multiprocessor, and one of them multiplies
+while another one begins or ends a tile. Rows of shared tiles are longer by `PAD`: the eight rows and four columns that a warp
 reads at a time then lie in different banks, whichever axis is inside.
 """
 
@@ -78,6 +78,25 @@ class DoubleCut:
     def inner_b(self) -> int:
         """Elements of each."""
         return (self.bk if self.along_b else self.bn) + PAD
+
+
+TILES = (DoubleCut(), DoubleCut(64, 64, 16, 4, 2, 2, 3), DoubleCut(64, 32, 16, 4, 2, 2, 4), DoubleCut(32, 32, 16, 4, 2, 2, 6))
+"""Tiles that there are: the larger ones read less, the smaller ones are more."""
+READ, PRODUCTS, BEGIN = 0.06, 128, 3000
+"""Clocks of a byte that a multiprocessor reads; multiply-adds of a clock; clocks before the first step and after the last."""
+
+
+def choose_double(m: int, n: int, k: int, processors: int, batches: int = 1) -> DoubleCut:
+    """Return the tiles that suit a product: about the fewest clocks for those who have most of them."""
+
+    def clocks(cut: DoubleCut) -> float:
+        tiles = batches * -(-m // cut.bm) * -(-n // cut.bn)
+        rounds = -(-tiles // (processors * cut.blocks))
+        beside = min(cut.blocks, -(-tiles // processors))  # blocks that share a multiprocessor
+        work = max(cut.bm * cut.bn * k / PRODUCTS, READ * (cut.bm + cut.bn) * 8 * k)
+        return rounds * beside * work + BEGIN
+
+    return min(TILES, key=clocks)
 
 
 @prism.kernel
