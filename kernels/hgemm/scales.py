@@ -23,7 +23,8 @@ HALF = DEPTH // 2
 @requires(block[1], thread["CUT.threads"])
 def multiply_blocks(
     sums: fragment(float32, CUT.rows, CUT.bn) @ warpgroup[1], workers: roles(warpgroup, CUT.consumers),
-    consumers: roles(warp, CUT.warps), loader: roles(warp, 1), fetcher: roles(warp, 1), map_a: const(CUtensorMap(T, CUT.part_a, CUT.columns_a, swizzle=128)) @ grid[1],
+    consumers: roles(warp, CUT.warps), loader: roles(warp, 1), fetcher: roles(warp, 1),
+    map_a: const(CUtensorMap(T, CUT.part_a, CUT.columns_a, swizzle=128)) @ grid[1],
     map_b: const(CUtensorMap(TB, CUT.part_b, CUT.columns_b, swizzle=CUT.span_b)) @ grid[1],
     scale_a: ptr(const(float32)) @ grid[1], scale_b: ptr(const(float32)) @ grid[1], rank: int32 @ block[1],
     product: int32 @ block[1], i: int32 @ block[1], j: int32 @ block[1], rows: int32 @ grid[1], n: int32 @ grid[1],
@@ -75,8 +76,9 @@ def multiply_blocks(
         with group(warpgroup[1]):
             upper: int32 @ warp[1] = CUT.rows * w + id() % 4 * 16
             with group(thread[1]):
-                for x in range(0, COLUMNS):
-                    of_columns[x] = of_factors[FIRST_B + (lane % 4 * 2 + x // 2 * 8 + x % 2 if BLOCKS.b == 1 else (j % DEPTH + HALF * x) // DEPTH)]
+                for e in range(0, COLUMNS):
+                    x: int32 = lane % 4 * 2 + e // 2 * 8 + e % 2 if BLOCKS.b == 1 else (j % DEPTH + HALF * e) // DEPTH
+                    of_columns[e] = of_factors[FIRST_B + x]
                 for h in range(0, CUT.rows // 32):
                     y: int32 = upper + h // 2 * 64 + h % 2 * 8 + lane // 4
                     of_rows[h] = of_factors[y if BLOCKS.a == 1 else (i % DEPTH + y) // DEPTH]

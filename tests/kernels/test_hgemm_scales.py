@@ -102,7 +102,7 @@ def test_each_wait_is_needed() -> None:
     plan = code.plans[code.entry]
     waits = [op for op in plan.operations if isinstance(op, Wait)]
     names = {op.barrier.name for op in waits}
-    assert {"a_b_filled", "factors_filled", "a_b_factors_read"} <= names
+    assert {"a_b_filled", "factors_filled"} <= names
 
     def right(mutant: Program, **how: object) -> bool:
         return exact(136, 40, 904, ONE, code=mutant, count=1, **how)

@@ -184,7 +184,7 @@ MANIFEST = (
         "attention.md#few-queries-and-pages",
         ("attention_decode",),
     ),
-    Algorithm("hgemm", ("hgemm",), "hgemm.md", ("hgemm", "hgemm_layers", "hgemm_float8", "epilogues")),
+    Algorithm("hgemm", ("hgemm",), "hgemm.md", ("hgemm", "hgemm_layers", "hgemm_float8", "hgemm_kinds", "epilogues")),
     Algorithm("grouped", ("grouped_matmul",), "grouped.md", ("grouped",)),
 )
 

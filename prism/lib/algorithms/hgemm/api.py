@@ -1,4 +1,4 @@
-"""`prism.lib.hgemm`: products of matrices of floats of 16 or 8 bits on the tensor cores, with what comes after them fused in."""
+"""`prism.lib.hgemm`: products of matrices of 16-bit floats and 8-bit numbers on the tensor cores, and what comes after, fused."""
 
 from __future__ import annotations
 
@@ -67,15 +67,18 @@ def hgemm(
         m x k and k x n, both of float16 or both of bfloat16. Any strides; a copy is made where neither axis has its elements
         one after the other, or rows (columns) don't begin at multiples of 16 bytes. Axes before these are a batch, and are
         broadcast as `numpy.matmul` does. Or each of float8_e4m3fn or float8_e5m2, `a` row-major and `b` column-major, as the
-        `w.T` of a row-major n x k array: 8-bit floats are multiplied where they lie one after the other along k. `b` may be two
-        such arrays: then `epilogue` is given an element of both products.
+        `w.T` of a row-major n x k array: 8-bit floats are multiplied where they lie one after the other along
+        k; or both of int8 or of uint8, likewise. `b` may be two such arrays: then `epilogue` is given an element of both
+        products.
     c : array, optional
         Of the result's shape and dtype; read where `beta` is not 0. It may be `out`.
     alpha, beta : float
         Factors, taken as float32.
     scale_a, scale_b : array, optional
         Of float32: one element, for all of `a` or `b`; or one for each row of `a`, m or m x 1, or each column of `b`, n or 1 x n.
-        For products of two matrices, not for batches.
+        Or both of blocks, of 8-bit floats: for each 128 of k one for each row of `a`, m x k/128, or for each 128 rows,
+        m/128 x k/128; and for each column of `b`, k/128 x n, or each 128, k/128 x n/128, rounded up. For products of two
+        matrices, not for batches.
     bias : array, optional
         Of `a`'s dtype, or for 8-bit floats of the result's: n elements (also as 1 x n), one added to each column; or m x 1, one
         added to each row.
@@ -93,8 +96,8 @@ def hgemm(
         Where to put the result; of several a tuple, to which they are copied.
     out_dtype : dtype, optional
         float16, bfloat16 or float32, by name or as the library's own; by default that of `out`, or else of `a`, or for 8-bit
-        floats float32. Or of 8 bits: float8_e4m3fn, float8_e5m2, int8 or uint8, to which results are rounded, the nearest that
-        there is.
+        floats float32. Of integers int32, by default, or one of these. Or of 8 bits: float8_e4m3fn, float8_e5m2, int8 or uint8,
+        to which results are rounded, the nearest that there is.
     dtype : dtype, optional
         What 8-bit floats arrays of uint8 hold the bits of, for libraries that have none: "float8_e4m3fn" or "float8_e5m2"; or two
         of these, for `a` and for `b`.
@@ -115,11 +118,12 @@ def hgemm(
     ------
     TypeError
         An argument is no array, or of a dtype that is not supported; arrays of two dtypes, of two libraries, or on the host and
-        on a GPU; `epilogue` is no function of Prism's or lambda, or takes another number of arguments; `out` is one array, and
-        there are several results.
+        on a GPU; sums of integers are scaled, or something is added to them, and the result is int32; `epilogue` is no function
+        of Prism's or lambda, or takes another number of arguments; `out` is one array, and there are several results.
     ValueError
         Shapes don't fit; an extent is larger than 2^31 - 2^10; 8-bit floats don't lie along k; `out` is read-only; `beta`
-        without `c`; arrays on two GPUs; `stream` for arrays on the host; an `extra` of another shape; a reduction of a batch; of
+        without `c`; scales of blocks of one operand alone; something beside a symmetric product that it does not take; arrays
+        on two GPUs; `stream` for arrays on the host; an `extra` of another shape; a reduction of a batch; of
         two products `c`, `bias` or `scale_b`.
     prism.lang.CompileError
         `epilogue` does not take such numbers, or has what Prism does not have.
@@ -130,7 +134,8 @@ def hgemm(
     -----
     Products are exact and added in float32, in an order that depends on the shape, and on what `prism tune` has kept for it: the
     same call gives the same bits. Those of 8-bit floats Hopper adds with about 14 bits (docs/hgemm.md). The result is rounded
-    once. A batch is one launch where one stride leads from each row of an array's matrices to the next, as in dense arrays; k
+    once. Sums of integers are exact, modulo 2^32. Where scales are of blocks, the sums of each 128 of k are added in float32.
+    A batch is one launch where one stride leads from each row of an array's matrices to the next, as in dense arrays; k
     must be a multiple of 64 then, unless there is one `b` for all, or both operands have their elements side by side along k.
     Otherwise it is a launch for each product. Of two products K must be inside: a `b` whose rows are dense is copied. A NumPy
     array runs on the reference machine, on the CPU, from the same kernel (`prism.kernels.hgemm`).

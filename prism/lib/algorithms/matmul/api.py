@@ -41,8 +41,8 @@ def matmul(a: Any, b: Any, out: Any = None) -> Any:
     Returns
     -------
     array
-        Of `a`'s library, on its device, of the dtype that both are promoted to; `out`, if given. Of two arrays of one axis: an array of no axes, or NumPy's
-        scalar.
+        Of `a`'s library, on its device, of the dtype that both are promoted to; `out`, if given. Of two arrays of one axis: an
+        array of no axes, or NumPy's scalar.
 
     Raises
     ------
