@@ -20,6 +20,7 @@ from pathlib import Path
 from typing import Any
 
 import torch
+from benchmarks.hgemm_kinds import SHAPES
 from hgemm import L2, Meter, compare, elapsed, graph_of, long_turns, ratio_of
 
 import prism
@@ -29,13 +30,12 @@ from prism.kernels.hgemm import kinds as tiles
 from prism.kernels.hgemm.candidates import PROCESSORS, parse_size
 from prism.lib.algorithms.hgemm.api import decide_hgemm
 
-KINDS = "int8", "blocks", "rows", "symmetric"
-SHAPES = {
-    "int8": "1024,2048,3072,4096,8192,8192x1024x8192,4096x14336x4096,64x8192x8192",
-    "blocks": "64x7168x2048,128x4096x7168,16x7168x4096,4096,4096x2112x7168,4096x24576x1536,4096x7168x16384,4096x4096x7168,8192",
-    "symmetric": "1024,2048,4096,8192,4096x4096x16384,16384",
-    "rows": "64x7168x2048,128x4096x7168,4096,4096x7168x16384,8192",
-}
+KINDS = tuple(SHAPES)
+TRIED = (
+    Configuration(128, 128, 5, ahead=0, cluster_m=2), Configuration(256, 128, 3, ahead=0, cluster_n=2),
+    Configuration(256, 64, 4, ahead=0), Configuration(192, 64, 5, 3, ahead=0), Configuration(192, 128, 4, 3, ahead=0),
+)  # fmt: skip
+"""What may suit scales of blocks, and is not in the library."""
 EACH = {"blocks": 128, "rows": 1}
 Set = dict[str, Any]
 
@@ -130,7 +130,7 @@ def tried(kind: str, m: int, n: int, k: int) -> list[Configuration]:
         times = {one: tiles.clocks(one, m, n, deep, PROCESSORS) for one in some if tiles.takes_integers(one)}
     else:
         narrow = (*tiles.BLOCK_NARROW, *tiles.BLOCK_NARROW_PARTED) if m <= 128 else ()
-        some = (*tiles.BLOCK_TILES, *tiles.BLOCK_PARTED, *tiles.BLOCK_TRIED, *narrow)
+        some = (*tiles.BLOCK_TILES, *tiles.BLOCK_PARTED, *TRIED, *narrow)
         some = tuple(
             one for one in some if tiles.fits_blocks(one, (1, EACH[kind])) and (not one.trans or one.bn < m + 16)
         )

@@ -19,7 +19,15 @@ from prism.kernels.hgemm.cut import Blocks, Cut, Terms
 from prism.kernels.hgemm.epilogue import identity
 from prism.kernels.hgemm.fused import hgemm_fused
 from prism.kernels.hgemm.fused_parts import hgemm_fused_in_parts
-from prism.kernels.hgemm.kinds import band, choose_blocks, choose_integers, choose_symmetric, symmetric_cuts, triangle_tiles
+from prism.kernels.hgemm.kinds import (
+    band,
+    choose_blocks,
+    choose_integers,
+    choose_symmetric,
+    symmetric_cuts,
+    symmetric_pays,
+    triangle_tiles,
+)
 from prism.kernels.hgemm.parts import hgemm_in_parts
 from prism.kernels.hgemm.persistent import hgemm
 from prism.kernels.hgemm.schedule import in_columns
@@ -57,5 +65,6 @@ __all__ = [
     "group_m",
     "shape_key",
     "symmetric_cuts",
+    "symmetric_pays",
     "triangle_tiles",
 ]

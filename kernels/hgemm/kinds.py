@@ -12,19 +12,25 @@ from math import ceil, sqrt
 
 from prism.kernels.hgemm.configuration import SPAN, Configuration, Layout
 from prism.kernels.hgemm.configurations import (
-    CLOSE, FEW, NARROW, STORE, SURE, TILES, clocks, cuts, resident_clusters, rows_in_sectors, step_clocks,
+    CLOSE, FEW, LAUNCH, NARROW, STORE, SURE, TILES, choose, clocks, cuts, resident_clusters, rows_in_sectors, step_clocks,
 )  # fmt: skip
 from prism.kernels.hgemm.cut import DEPTH, Cut, Terms
 
 # Tiles of products whose scales are of blocks: of two warpgroups mostly: what one adds is done while the other multiplies.
 BLOCK_TILES = (
     Configuration(256, 128, 3, ahead=0),
+    Configuration(128, 192, 4, ahead=0),
     Configuration(128, 128, 6, ahead=0),
     Configuration(128, 64, 8, ahead=0),
     Configuration(64, 128, 8, 1, ahead=0),
     Configuration(64, 64, 6, 1, ahead=0),
+    Configuration(64, 64, 4, 1, ahead=0),
+    Configuration(64, 32, 6, 1, ahead=0),
 )
-BLOCK_PARTED = tuple(Configuration(128, 128, 4, ahead=0, parts=parts) for parts in (2, 4))
+BLOCK_PARTED = (
+    *(Configuration(64, 64, 4, 1, ahead=0, parts=parts) for parts in (2, 4)),
+    *(Configuration(64, 128, 4, 1, ahead=0, parts=parts) for parts in (2, 4)),
+)
 # Of few rows: 64 or 128 columns of `b` and all of the rows are a tile of the transpose; 128 are a block of scales.
 BLOCK_NARROW = (
     *(Configuration(128, bn, 8, ahead=0, trans=True) for bn in (16, 32, 48, 64)),
@@ -32,21 +38,11 @@ BLOCK_NARROW = (
     *(Configuration(64, bn, 8, 1, ahead=0, trans=True) for bn in (16, 32, 64)),
 )
 BLOCK_NARROW_PARTED = (
-    *(Configuration(128, bn, 8, ahead=0, trans=True, parts=parts) for bn in (16, 32) for parts in (2, 4, 8)),
-    *(Configuration(128, 64, 6, ahead=0, trans=True, parts=parts) for parts in (2, 4, 8)),
-    *(Configuration(128, bn, 4, ahead=0, trans=True, parts=parts) for bn in (96, 128) for parts in (2, 4)),
-)
-BLOCK_TRIED = (
-    Configuration(128, 128, 5, ahead=0, cluster_m=2),
-    Configuration(128, 128, 5, ahead=0, cluster_n=2),
-    Configuration(256, 128, 3, ahead=0, cluster_n=2),
-    Configuration(256, 64, 4, ahead=0),
-    Configuration(128, 192, 4, ahead=0),
-    Configuration(192, 64, 5, 3, ahead=0),
-    Configuration(192, 128, 4, 3, ahead=0),
+    *(Configuration(64, bn, 5, 1, ahead=0, trans=True, parts=parts) for bn in (16, 32, 64) for parts in (2, 4)),
 )
 MOST_HELD = 200  # sums of a tile and of a step, and scales of columns, of a thread
-ADD, ADD_ALONE = 30, 250  # clocks of a step, in which what it added is added to the tile: beside another warpgroup, and alone
+ADD, ADD_TWICE, ADD_ALONE = 450, 660, 230
+"""Clocks of a step, in which what it added is added to the tile: of two warpgroups with 64 rows each, with 128, and of one."""
 
 
 def takes_integers(found: Configuration) -> bool:
@@ -97,7 +93,9 @@ def block_clocks(found: Configuration, m: int, n: int, k: int, processors: int, 
     at_once = max(1, resident_clusters(found, processors))
     steps = ceil(batches * down * across / at_once) * ceil(ceil(2 * k / DEPTH) / found.parts)
     more = SURE if found.parts > 1 else 1.0
-    return more * clocks(found, m, n, k, processors, batches) + steps * (ADD_ALONE if found.consumers == 1 else ADD)
+    rows = found.bm // found.consumers
+    add = ADD_ALONE if found.consumers == 1 else ADD if rows == 64 else ADD_TWICE
+    return more * clocks(found, m, n, k, processors, batches) + steps * add
 
 
 # -- A product that is symmetric --------------------------------------------------------------------------------------------
@@ -109,10 +107,10 @@ SYMMETRIC_TILES = (
     Configuration(192, 192, 3, 3, ahead=0),
     Configuration(128, 128, 5, slabs=2),
     Configuration(64, 128, 7, 1),
-    Configuration(64, 64, 5, 1, bk=128),
 )
 # Where something is added to a tile of more than 64 sums a thread: narrower slabs, or there are too few registers.
 ADDED_TILES = (Configuration(128, 256, 3, ahead=0, slabs=4, span=64), *SYMMETRIC_TILES[3:])
+PAYS = 0.9  # of the clocks of the whole product
 TWICE = 1.6  # times, that the end of a tile takes, which is stored twice
 
 
@@ -139,14 +137,26 @@ def symmetric_cuts(found: Configuration, layout: Layout, out_bytes: int, terms: 
     return half, replace(half, trans=True, span=SPAN)
 
 
+def triangle_clocks(found: Configuration, n: int, k: int, processors: int, layout: Layout) -> float:
+    """Return about how long the tiles of a triangle take, in clocks."""
+    rounds, steps = ceil(triangle_tiles(found, n) / processors), ceil(k / found.bk)
+    step = step_clocks(found, layout[1], rows_in_sectors(n, n, k, layout))
+    return LAUNCH + rounds * (steps * step + TWICE * STORE * found.bm * found.bn)
+
+
+def symmetric_pays(n: int, k: int, processors: int, layout: Layout, *, added: bool = False) -> bool:
+    """Return whether half of a product's tiles take less than all: of few tiles they take as many rounds."""
+    found = choose_symmetric(n, k, processors, layout, added=added)
+    whole = clocks(choose(n, n, k, processors, layout=layout), n, n, k, processors, layout=layout)
+    return triangle_clocks(found, n, k, processors, layout) < PAYS * whole
+
+
 @functools.lru_cache(maxsize=4096)
 def choose_symmetric(n: int, k: int, processors: int, layout: Layout, *, added: bool = False) -> Configuration:
     """Return the tiles that suit a product of n by n that is symmetric; `added`: something is added to it."""
-    inside = rows_in_sectors(n, n, k, layout)
 
     def clocks_of(found: Configuration) -> float:
-        rounds, steps = ceil(triangle_tiles(found, n) / processors), ceil(k / found.bk)
-        return rounds * (steps * step_clocks(found, layout[1], inside) + TWICE * STORE * found.bm * found.bn)
+        return triangle_clocks(found, n, k, processors, layout)
 
     return min(ADDED_TILES if added else SYMMETRIC_TILES, key=clocks_of)
 
@@ -159,6 +169,7 @@ __all__ = [
     "choose_symmetric",
     "fits_blocks",
     "symmetric_cuts",
+    "symmetric_pays",
     "takes_integers",
     "triangle_tiles",
 ]

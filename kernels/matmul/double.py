@@ -11,7 +11,7 @@ from dataclasses import dataclass
 
 from prism.lang import (
     assume, async_, attr, block, const, constexpr, cp_async, float64, grid, group, id, int32, int64, mma_m8n8k4_f64,
-    mma_m16n8k8_f64, partition, prism, ptr, requires, roles, shared, template, thread, uint32, warp,
+    mma_m16n8k8_f64, mma_m16n8k16_f64, partition, prism, ptr, requires, roles, shared, template, thread, uint32, warp,
 )  # fmt: skip
 
 PAD = 4
@@ -23,7 +23,7 @@ class DoubleCut:
     """Tiles of `bm x bn`, `bk` of K at a time, with `stages` of these; warps are `down` by `across`, `blocks` a multiprocessor.
 
     `along_a`, `along_b`: elements of A, of B, lie side by side along K. `wide_a`, `wide_b`: pairs of elements begin at multiples
-    of 16 bytes. `large`: an `mma` is of 16 rows and 8 of K, as Hopper has it, not of 8 and 4.
+    of 16 bytes. `depth`: of K in an `mma`, 16 or 8, of 16 rows, as Hopper has it, or 4 of 8 rows.
     """
 
     bm: int = 128
@@ -37,7 +37,7 @@ class DoubleCut:
     along_b: bool = False
     wide_a: bool = True
     wide_b: bool = True
-    large: bool = True
+    depth: int = 16
 
     @property
     def warps(self) -> int:
@@ -176,39 +176,25 @@ def multiply(
 
     Perspective: warp; `row`, `column` of the first elements that a thread reads, whose k is `inner`, and fours after it.
     """
-    K: constexpr(int) = 8 if CUT.large else 4
     STRIPS: constexpr(int) = CUT.rows // 8
     ACROSS: constexpr(int) = CUT.columns // 8
-    for first in range(0, CUT.bk, K, unroll=True):
-        left: float64[STRIPS * (K // 4)] @ thread[1]  # by strips of 8 rows, and then by fours of K
-        right: float64[ACROSS * (K // 4)] @ thread[1]
+    FOURS: constexpr(int) = CUT.depth // 4
+    for first in range(0, CUT.bk, CUT.depth, unroll=True):
+        left: float64[STRIPS * FOURS] @ thread[1]  # by strips of 8 rows, and then by fours of K
+        right: float64[ACROSS * FOURS] @ thread[1]
         with group(thread[1]):
-            for e in range(STRIPS * (K // 4)):
+            for e in range(STRIPS * FOURS):
                 y: int32 = row + e % STRIPS * 8
                 z: int32 = first + e // STRIPS * 4 + inner
                 left[e] = a[y if CUT.along_a else z, z if CUT.along_a else y]
-            for e in range(ACROSS * (K // 4)):
+            for e in range(ACROSS * FOURS):
                 x: int32 = column + e % ACROSS * 8
                 z: int32 = first + e // ACROSS * 4 + inner
                 right[e] = b[x if CUT.along_b else z, z if CUT.along_b else x]
-        for strip in range(0, STRIPS, 2 if CUT.large else 1, unroll=True):
+        for strip in range(0, STRIPS, 1 if CUT.depth == 4 else 2, unroll=True):
             for x in range(0, ACROSS, unroll=True):
                 at: int32 = (strip * ACROSS + x) * 2
-                if CUT.large:
-                    four: float64[4] @ thread[1]
-                    of_a: float64[4] @ thread[1]
-                    of_b: float64[2] @ thread[1]
-                    with group(thread[1]):
-                        for e in range(4):
-                            of_a[e] = left[e // 2 * STRIPS + strip + e % 2]
-                            four[e] = sums[at + e // 2 * (2 * ACROSS) + e % 2]
-                        for e in range(2):
-                            of_b[e] = right[e * ACROSS + x]
-                    mma_m16n8k8_f64(of_a, of_b, four)
-                    with group(thread[1]):
-                        for e in range(4):
-                            sums[at + e // 2 * (2 * ACROSS) + e % 2] = four[e]
-                else:
+                if CUT.depth == 4:
                     one: float64[1] @ thread[1]
                     other: float64[1] @ thread[1]
                     two: float64[2] @ thread[1]
@@ -221,6 +207,24 @@ def multiply(
                     with group(thread[1]):
                         for e in range(2):
                             sums[at + e] = two[e]
+                else:
+                    four: float64[4] @ thread[1]
+                    of_a: float64[2 * FOURS] @ thread[1]
+                    of_b: float64[FOURS] @ thread[1]
+                    with group(thread[1]):
+                        for e in range(4):
+                            four[e] = sums[at + e // 2 * (2 * ACROSS) + e % 2]
+                        for e in range(2 * FOURS):
+                            of_a[e] = left[e // 2 * STRIPS + strip + e % 2]
+                        for e in range(FOURS):
+                            of_b[e] = right[e * ACROSS + x]
+                    if CUT.depth == 16:
+                        mma_m16n8k16_f64(of_a, of_b, four)
+                    else:
+                        mma_m16n8k8_f64(of_a, of_b, four)
+                    with group(thread[1]):
+                        for e in range(4):
+                            sums[at + e // 2 * (2 * ACROSS) + e % 2] = four[e]
 
 
 @prism.device

@@ -10,13 +10,16 @@ import pytest
 
 import prism
 from prism.interpret import SCHEDULES, run, schedules
-from prism.kernels.hgemm import Configuration, choose_symmetric, identity, triangle_tiles
+from prism.kernels.hgemm import Configuration, choose_symmetric, identity, symmetric_pays, triangle_tiles
 from prism.kernels.hgemm.kinds import ADDED_TILES, SYMMETRIC_TILES, side_of
 from prism.lang.tree.plan import Program
 from prism.lang.types.shorts import bf16_bits
+from prism.lib.algorithms.hgemm.api import decide_hgemm
 from prism.lib.algorithms.hgemm.symmetric import instance_for
+from prism.runtime.arrays import describe
 from prism.runtime.build import entry_of
 from prism.runtime.compile import compile_cubin
+from tests.lib.algorithms.sgemm.test_ring import gpu
 from tests.rarely import rarely
 
 SMALL = Configuration(64, 64, 3, 1, ahead=0)
@@ -97,6 +100,19 @@ def test_what_is_chosen(n: int) -> None:
     squares = -(-n // side_of(found))
     whole = squares**2 * side_of(found) ** 2 // (found.bm * found.bn)
     assert found in SYMMETRIC_TILES and 2 * triangle_tiles(found, n) == whole + whole // squares
+
+
+def test_few_tiles_are_made_whole() -> None:
+    """Where half of them take as many rounds as all; not where the other triangle is not to be touched."""
+
+    def kernels(n: int, which: str) -> list[str]:
+        a = np.zeros((n, 64), np.float16)
+        plan = decide_hgemm({"a": describe(a), "b": describe(a.T)}, None, gpu(), symmetric=which).plan
+        return [step.instance.kernel.__name__ for step in plan.steps]
+
+    assert kernels(1024, "both") == ["hgemm"] and kernels(1024, "lower") == ["hgemm_symmetric"]
+    assert kernels(8192, "both") == ["hgemm_symmetric"]
+    assert symmetric_pays(8192, 8192, 132, (False, False)) and not symmetric_pays(2048, 2048, 132, (False, False))
 
 
 # -- the function ---------------------------------------------------------------------------------------------------------

@@ -57,10 +57,10 @@ def test_schedules(schedule: str, seed: int) -> None:
     assert exact(136, 72, 100, schedule=schedule, seed=seed)
 
 
-@pytest.mark.parametrize("along_a, along_b, large", list(itertools.product(FLAGS, FLAGS, FLAGS)))
-def test_layouts(along_a: bool, along_b: bool, large: bool) -> None:
+@pytest.mark.parametrize("along_a, along_b, depth", list(itertools.product(FLAGS, FLAGS, (4, 8, 16))))
+def test_layouts(along_a: bool, along_b: bool, depth: int) -> None:
     """By the `mma` of Hopper, and by that of Ampere; two elements a copy, or one."""
-    cut = replace(SMALL, along_a=along_a, along_b=along_b, large=large)
+    cut = replace(SMALL, along_a=along_a, along_b=along_b, depth=depth)
     assert exact(100, 50, 70, cut, batches=2)
     assert exact(65, 33, 17, replace(cut, wide_a=False, wide_b=False))
 
@@ -75,8 +75,8 @@ def test_edges(m: int, n: int, k: int) -> None:
 def test_tiles(cut: DoubleCut) -> None:
     """They are exact, and what they hold stays in registers."""
     assert exact(cut.bm + 5, cut.bn + 3, 40, cut)
-    for large, arch in ((True, "sm_90a"), (False, "sm_80")):
-        entry = entry_of(program(replace(cut, large=large)), arch)
+    for depth, arch in ((cut.depth, "sm_90a"), (4, "sm_80")):
+        entry = entry_of(program(replace(cut, depth=depth)), arch)
         assert compile_cubin(entry.source, entry.arch).spills == 0
 
 

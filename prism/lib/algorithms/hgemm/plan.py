@@ -29,6 +29,7 @@ from prism.kernels.hgemm import (
     identity,
     prefetch_steps,
     shape_key,
+    symmetric_pays,
 )
 from prism.kernels.hgemm import shares as sums
 from prism.kernels.sgemm import pack as packing
@@ -325,7 +326,7 @@ def _plain(laid: Laid, cut: Configuration, plain: bool) -> tuple[Instance, dict[
 
 def _steps(laid: Laid, machine: Machine, cut: Configuration | None, scratch: Scratch) -> tuple[Step, ...]:
     """Return the launches of one product: mostly one."""
-    if laid.product.triangle:
+    if laid.product.triangle and (machine.host or cut is not None or _pays(laid, machine)):
         from prism.lib.algorithms.hgemm.symmetric import step_of
 
         return (step_of(laid, machine, cut),)
@@ -334,6 +335,13 @@ def _steps(laid: Laid, machine: Machine, cut: Configuration | None, scratch: Scr
         copies, laid = _pack(laid, cut, scratch)
         return (*copies, *_steps(laid, machine, replace(cut, packed=0), scratch))
     return _in_shares(laid, machine, cut, scratch) if cut.shares > 1 else (_step(laid, machine, cut, scratch),)
+
+
+def _pays(laid: Laid, machine: Machine) -> bool:
+    """Whether a symmetric product is made of one triangle: where the other is not to be touched, or it takes less."""
+    n, added = laid.extents[0], laid.product.c is not None
+    half = symmetric_pays(n, _deep(laid), machine.multiprocessors, laid.outside, added=added)
+    return laid.product.triangle != "both" or half
 
 
 def _pack(laid: Laid, cut: Configuration, scratch: Scratch) -> tuple[tuple[Step, ...], Laid]:

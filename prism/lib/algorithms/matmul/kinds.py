@@ -143,5 +143,5 @@ def _double(
         view.aligned and step % PAIR == 0 and (view.strides[0 if along else 1] % PAIR == 0)
         for view, step, along in ((a, apart[0], along_a), (b, apart[1], not along_b))
     ]
-    large = machine.host or machine.arch.startswith("sm_9")
-    return replace(cut, along_a=along_a, along_b=along_b, wide_a=wide[0], wide_b=wide[1], large=large)
+    depth = cut.depth if machine.host or machine.arch.startswith("sm_9") else 4
+    return replace(cut, along_a=along_a, along_b=along_b, wide_a=wide[0], wide_b=wide[1], depth=depth)
