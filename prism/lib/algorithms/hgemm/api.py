@@ -99,8 +99,8 @@ def hgemm(
         floats float32. Of integers int32, by default, or one of these. Or of 8 bits: float8_e4m3fn, float8_e5m2, int8 or uint8,
         to which results are rounded, the nearest that there is.
     dtype : dtype, optional
-        What 8-bit floats arrays of uint8 hold the bits of, for libraries that have none: "float8_e4m3fn" or "float8_e5m2"; or two
-        of these, for `a` and for `b`.
+        What 8-bit floats arrays of uint8 hold the bits of, for libraries that have none: "float8_e4m3fn" or "float8_e5m2"; or
+        "uint8", where they hold integers; or two of these, for `a` and for `b`.
     symmetric : True, "both", "lower" or "upper", optional
         A promise that the result is symmetric, as that of `a` and `a.T` is, and `c` too: then half of it is multiplied, and
         stored on both sides of the diagonal, or in the triangle that is named: the other one stays as it is in `out`, and in a
@@ -289,11 +289,16 @@ def _operands(a: ArrayInfo, b: ArrayInfo, dtype: Any) -> tuple[View, View]:
     if len(given) != 2:
         raise TypeError(f"`dtype` is one dtype, or those of `a` and of `b`, not {len(given)}")
     left, right = view_of("a", a, kind_of(a, "a", given[0])), view_of("b", b, kind_of(b, "b", given[1]))
-    require_operands("hgemm", left, right, (*INPUTS, *FLOATS_OF_8_BITS, *INTEGERS))
+    require_operands("hgemm", left, right, (*INPUTS, *FLOATS_OF_8_BITS, "int8", *_bytes_asked(tuple(given))))
     if left.size == 1:
         require_k_inside(left, -1)
         require_k_inside(right, -2)
     return left, right
+
+
+def _bytes_asked(dtypes: tuple[Any, ...]) -> tuple[str, ...]:
+    """Return uint8 where it is said to hold integers: else it may be what a library has for 8-bit floats."""
+    return ("uint8",) if "uint8" in [None if dtype is None else _dtype_name(dtype) for dtype in dtypes] else ()
 
 
 def other_of(info: ArrayInfo | None, b: View, dtype: Any) -> View | None:
@@ -311,12 +316,14 @@ def other_of(info: ArrayInfo | None, b: View, dtype: Any) -> View | None:
 
 
 def kind_of(info: ArrayInfo, name: str, dtype: Any) -> str:
-    """Return what an array's elements are: the bits of 8-bit floats, if `dtype` says so."""
+    """Return what an array's elements are: the bits of 8-bit floats, or integers, if `dtype` says so."""
     if dtype is None:
         return info.scalar
     kind = _dtype_name(dtype)
-    if kind not in FLOATS_OF_8_BITS:
-        raise TypeError(f"`dtype` says which 8-bit floats uint8 holds, {' or '.join(FLOATS_OF_8_BITS)}, not {kind}")
+    if kind not in (*FLOATS_OF_8_BITS, "uint8"):
+        raise TypeError(
+            f"`dtype` says which 8-bit floats uint8 holds, {' or '.join(FLOATS_OF_8_BITS)}, or uint8, not {kind}"
+        )
     if info.scalar not in ("uint8", kind):
         raise TypeError(f"`dtype` is {kind}, and `{name}` has dtype {info.scalar}, not uint8")
     return kind

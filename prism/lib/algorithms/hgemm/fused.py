@@ -15,9 +15,9 @@ from prism.kernels.hgemm.cut import Cut
 from prism.kernels.hgemm.fused import Terms
 from prism.kernels.hgemm.kinds import BLOCK_TILES, fits_blocks, takes_integers
 from prism.lang.types import SCALARS
-from prism.lib.algorithms.hgemm import plan as hgemms
-from prism.lib.algorithms.hgemm.product import NO_BLOCKS, Laid
+from prism.lib.algorithms.hgemm.product import NO_BLOCKS, Laid, buffer_of
 from prism.lib.algorithms.hgemm.records import COLUMN, ELEMENT, LOADED, REDUCED, ROW, SECOND, After
+from prism.lib.algorithms.hgemm.scales import blocks_of
 from prism.lib.operators import add
 from prism.lib.views import View, new_view
 from prism.runtime.instance import Instance
@@ -67,7 +67,7 @@ def tiles(laid: Laid, found: Configuration) -> tuple[Cut, Cut] | None:
     a, result = SCALARS[laid.a.scalar], SCALARS[product.out.scalar]
     main = found.cut(
         transpose_a=laid.outside[0], transpose_b=laid.outside[1], out_bytes=max(2, result.bytes), in_bytes=a.bytes,
-        trans=laid.trans, blocks=hgemms.blocks_of(product, found),
+        trans=laid.trans, blocks=blocks_of(product, found),
     )  # fmt: skip
     if found.parts > 1:
         return main, main
@@ -105,13 +105,13 @@ def kernel(
         "CUT": main,
         "TERMS": terms,
         "SUM": product.sums,
-        "BLOCKS": hgemms.blocks_of(product, cut),
+        "BLOCKS": blocks_of(product, cut),
     }
     facts["EPILOGUE"] = first
     given: dict[str, Any] = {"above": product.above, **bound.arguments}
     given |= {
-        "scale_a": hgemms.buffer_of(product.scale_a, "float32"),
-        "scale_b": hgemms.buffer_of(product.scale_b, "float32"),
+        "scale_a": buffer_of(product.scale_a, "float32"),
+        "scale_b": buffer_of(product.scale_b, "float32"),
     }
     if cut.parts > 1:
         made = instance_of_views(instance_of(kernels.hgemm_fused_in_parts, facts), bound.views)

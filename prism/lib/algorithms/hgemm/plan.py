@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from prism.host.call import Decision, Result
-from prism.host.plan import NO_MAP, SCRATCH, Buffer, Clear, Machine, Map, Plan, Scratch, Step, instance_of, nothing
+from prism.host.plan import NO_MAP, SCRATCH, Clear, Machine, Map, Plan, Scratch, Step, instance_of, nothing
 from prism.kernels import hgemm as kernels
 from prism.kernels.hgemm import (
     HOST,
@@ -36,7 +36,8 @@ from prism.kernels.sgemm import pack as packing
 from prism.lang.surface import Kernel
 from prism.lang.types import SCALARS
 from prism.lib import tuned
-from prism.lib.algorithms.hgemm.product import INTEGERS, NO_BIAS, NO_BLOCKS, ROWS, Laid, Product
+from prism.lib.algorithms.hgemm.product import INTEGERS, NO_BIAS, NO_BLOCKS, ROWS, Laid, Product, buffer_of
+from prism.lib.algorithms.hgemm.scales import blocks_of
 from prism.lib.views import MOST, View, new_view
 from prism.runtime.instance import Instance
 from prism.runtime.tensor_maps import PIECE, SECTOR
@@ -129,15 +130,6 @@ def _plain_scales(product: Product) -> tuple[View | None, ...]:
 def _is_loose(scales: View) -> bool:
     """Whether scales of blocks must be copied: they have gaps."""
     return not scales.natural or not (scales.contiguous or scales.turn().contiguous)
-
-
-def blocks_of(product: Product, cut: Configuration) -> Blocks:
-    """Return what scales of blocks a kernel finds."""
-    if product.blocks == NO_BLOCKS:
-        return Blocks()
-    assert product.scale_a is not None and product.scale_b is not None
-    outside = not product.scale_a.contiguous, not product.scale_b.contiguous
-    return Blocks(*product.blocks, *outside).fit(cut.bm, cut.bn)
 
 
 def _is_writable(out: View, host: bool) -> bool:
@@ -416,11 +408,6 @@ def _in_shares(laid: Laid, machine: Machine, cut: Configuration, scratch: Scratc
     added |= {"scale_a": buffer_of(product.scale_a, "float32"), "scale_b": buffer_of(product.scale_b, "float32")}
     vectors = m * -(-n // sums.EACH)
     return made, Step(instance_of(sums.add_shares, facts_of), -(-vectors // sums.THREADS), sums.THREADS, added)
-
-
-def buffer_of(view: View | None, scalar: str) -> Buffer:
-    """Return the memory of an array, or none of a type, where there is no array."""
-    return nothing(scalar) if view is None else view.buffer
 
 
 def _how_many(scale: View | None) -> int:

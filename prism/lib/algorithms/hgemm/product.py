@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
+from prism.host.plan import Buffer, nothing
 from prism.lang.surface import Kernel
 from prism.lib.views import View
 
@@ -123,3 +124,8 @@ class Laid:
 
 def _turned(after: After | None) -> After | None:
     return None if after is None else after.turn()
+
+
+def buffer_of(view: View | None, scalar: str) -> Buffer:
+    """Return the memory of an array, or none of a type, where there is no array."""
+    return nothing(scalar) if view is None else view.buffer

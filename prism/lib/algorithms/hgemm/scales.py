@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
+from prism.kernels.hgemm import Blocks, Configuration
 from prism.kernels.hgemm.cut import DEPTH
-from prism.lib.algorithms.hgemm.product import NO_BLOCKS
+from prism.lib.algorithms.hgemm.product import NO_BLOCKS, Product
 from prism.lib.algorithms.matmul.arguments import eight_bits
 from prism.lib.views import View, view_of
 from prism.runtime.arrays import ArrayInfo
@@ -95,3 +96,12 @@ def _wanted(name: str, info: ArrayInfo, a: View, b: View, *, both: bool) -> str:
     return (
         f"`{name}` must have one element, or shape {each[0]} or {each[1]}, one a {what}, or {blocks}, not {info.shape}"
     )
+
+
+def blocks_of(product: Product, cut: Configuration) -> Blocks:
+    """Return what scales of blocks a kernel finds."""
+    if product.blocks == NO_BLOCKS:
+        return Blocks()
+    assert product.scale_a is not None and product.scale_b is not None
+    outside = not product.scale_a.contiguous, not product.scale_b.contiguous
+    return Blocks(*product.blocks, *outside).fit(cut.bm, cut.bn)

@@ -112,7 +112,7 @@ def integers(dtype, *shape: int):
 @pytest.mark.parametrize("m, n, k", [(70, 50, 640), (1, 1, 1), (129, 33, 17), (3, 5, 0)])
 def test_integers(dtype, m: int, n: int, k: int) -> None:
     a, w = integers(dtype, m, k), integers(dtype, n, k)
-    found = prism.lib.hgemm(a, w.T)
+    found = prism.lib.hgemm(a, w.T, dtype="uint8" if dtype == np.uint8 else None)
     assert found.dtype == np.int32 and np.array_equal(found, a.astype(np.int64) @ w.T.astype(np.int64))
 
 
@@ -154,8 +154,12 @@ def test_what_is_refused_of_integers() -> None:
         prism.lib.hgemm(a, np.ascontiguousarray(w.T))
     with pytest.raises(TypeError, match="`out_dtype` must be int32, float16"):
         prism.lib.hgemm(a, w.T, out_dtype="int64")
-    with pytest.raises(TypeError, match="hgemm multiplies matrices of one dtype"):
-        prism.lib.hgemm(a, w.T.view(np.uint8))
+    with pytest.raises(TypeError, match="`b` has dtype uint8, and hgemm takes"):
+        prism.lib.hgemm(a, w.view(np.uint8).T)
+    with pytest.raises(TypeError, match="`a` has dtype uint8, and hgemm takes"):  # it may hold 8-bit floats
+        prism.lib.hgemm(a.view(np.uint8), w.view(np.uint8).T)
+    with pytest.raises(TypeError, match="`dtype` is uint8, and `a` has dtype int8, not uint8"):
+        prism.lib.hgemm(a, w.T, dtype="uint8")
     with pytest.raises(TypeError, match="`out_dtype` must be float16, bfloat16 or float32"):
         prism.lib.hgemm(np.zeros((2, 2), np.float16), np.zeros((2, 2), np.float16), out_dtype="int32")
 
