@@ -130,7 +130,6 @@ class Blocks:
 
     rounds_a: int = 0
     rounds_b: int = 0
-    turns: bool = False
 
     @property
     def factors(self) -> int:

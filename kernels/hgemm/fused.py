@@ -117,7 +117,7 @@ def hgemm_fused(
                     multiply_two(sums, consumers, loader, map_a, map_b, map_other, i, j, k, CUT=CUT, TILE=TILE, PAIR=TERMS.pair)
                 elif BLOCKS.a > 0:
                     multiply_blocks(
-                        sums, workers, consumers, loader, fetcher, map_a, map_b, scale_a, scale_b, rank, product, i, j, rows, n,
+                        sums, consumers, loader, fetcher, map_a, map_b, scale_a, scale_b, rank, product, i, j, rows, n,
                         k, CUT=CUT, BLOCKS=BLOCKS, BATCH=BATCH,
                     )  # fmt: skip
                 else:

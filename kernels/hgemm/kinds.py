@@ -24,13 +24,8 @@ BLOCK_TILES = (
     Configuration(128, 64, 8, ahead=0),
     Configuration(64, 128, 8, 1, ahead=0),
     Configuration(64, 64, 6, 1, ahead=0),
-    Configuration(64, 64, 4, 1, ahead=0),
-    Configuration(64, 32, 6, 1, ahead=0),
 )
-BLOCK_PARTED = (
-    *(Configuration(64, 64, 4, 1, ahead=0, parts=parts) for parts in (2, 4)),
-    *(Configuration(64, 128, 4, 1, ahead=0, parts=parts) for parts in (2, 4)),
-)
+BLOCK_PARTED = tuple(Configuration(64, 64, 4, 1, ahead=0, parts=parts) for parts in (2, 4))
 # Of few rows: 64 or 128 columns of `b` and all of the rows are a tile of the transpose; 128 are a block of scales.
 BLOCK_NARROW = (
     *(Configuration(128, bn, 8, ahead=0, trans=True) for bn in (16, 32, 48, 64)),

@@ -90,14 +90,13 @@ def make_in_parts(
         strip: int32 @ warp[1] = CUT.rows * w + id() % 4 * 16  # the warp's first row: it has 16 of each 64
         lane: int32 @ thread[1] = id() % 32
         q: int32 @ thread[1] = lane % 4 * 2
-        workers, helpers = roles(warpgroup, CUT.consumers, 1)
         consumers, loader, fetcher = roles(warp, CUT.warps, 1, 1)
         with loader, one(thread):
             prefetch_map(map_a)
             prefetch_map(map_b)
         if BLOCKS.a > 0:
             multiply_blocks(
-                sums, workers, consumers, loader, fetcher, map_a, map_b, scale_a, scale_b, part, 0, i, j, m, n, k, CUT=CUT,
+                sums, consumers, loader, fetcher, map_a, map_b, scale_a, scale_b, part, 0, i, j, m, n, k, CUT=CUT,
                 BLOCKS=BLOCKS, BATCH=0,
             )  # fmt: skip
         else:

@@ -71,7 +71,7 @@ def hgemm(
             def make_tile(product: int32 @ block[1], i: int32 @ block[1], j: int32 @ block[1]):
                 if BLOCKS.a > 0:
                     multiply_blocks(
-                        sums, workers, consumers, loader, fetcher, map_a, map_b, scale_a, scale_b, rank, product, i, j, rows, n,
+                        sums, consumers, loader, fetcher, map_a, map_b, scale_a, scale_b, rank, product, i, j, rows, n,
                         k, CUT=CUT, BLOCKS=BLOCKS, BATCH=BATCH,
                     )  # fmt: skip
                 else:

@@ -11,7 +11,7 @@ from prism.kernels.hgemm.cut import DEPTH, ROUND, Blocks, Cut
 from prism.kernels.hgemm.main_loop import load_tiles
 from prism.lang import (
     CUtensorMap, async_, block, claim, const, constexpr, count, cp_async, dtype, float32, fragment, grid, group, id, int32, int64,
-    partition, prism, ptr, requires, roles, shared, template, thread, turns, warp, warpgroup, wgmma,
+    partition, prism, ptr, requires, roles, shared, template, thread, warp, warpgroup, wgmma,
 )  # fmt: skip
 
 HALF = DEPTH // 2
@@ -22,8 +22,8 @@ HALF = DEPTH // 2
 @template(CUT=constexpr(Cut), BLOCKS=constexpr(Blocks), BATCH=constexpr(int), T=dtype, TB=dtype)
 @requires(block[1], thread["CUT.threads"])
 def multiply_blocks(
-    sums: fragment(float32, CUT.rows, CUT.bn) @ warpgroup[1], workers: roles(warpgroup, CUT.consumers),
-    consumers: roles(warp, CUT.warps), loader: roles(warp, 1), fetcher: roles(warp, 1),
+    sums: fragment(float32, CUT.rows, CUT.bn) @ warpgroup[1], consumers: roles(warp, CUT.warps),
+    loader: roles(warp, 1), fetcher: roles(warp, 1),
     map_a: const(CUtensorMap(T, CUT.part_a, CUT.columns_a, swizzle=128)) @ grid[1],
     map_b: const(CUtensorMap(TB, CUT.part_b, CUT.columns_b, swizzle=CUT.span_b)) @ grid[1],
     scale_a: ptr(const(float32)) @ grid[1], scale_b: ptr(const(float32)) @ grid[1], rank: int32 @ block[1],
@@ -71,7 +71,7 @@ def multiply_blocks(
         of_b: shared(TB[CUT.rows_b, CUT.columns_b], swizzle=CUT.span_b) @ warp[CUT.warps],
         of_factors: shared(float32[BLOCKS.factors]) @ warp[CUT.warps], step: int32 @ warp[CUT.warps],
     ):  # fmt: skip
-        of_columns: float32[COLUMNS] @ thread[1]
+        of_columns: float32[COLUMNS] @ thread[1]  # scales are read before the product, which takes its time
         of_rows: float32[CUT.rows // 32] @ thread[1]
         with group(warpgroup[1]):
             upper: int32 @ warp[1] = CUT.rows * w + id() % 4 * 16
@@ -82,20 +82,15 @@ def multiply_blocks(
                 for h in range(0, CUT.rows // 32):
                     y: int32 = upper + h // 2 * 64 + h % 2 * 8 + lane // 4
                     of_rows[h] = of_factors[y if BLOCKS.a == 1 else (i % DEPTH + y) // DEPTH]
-        for r in range(0, CUT.rows, 64, unroll=True):
-            if BLOCKS.turns:
-                with turns(workers), group(warpgroup[1]):
-                    wgmma(part, of_a[CUT.rows * w + r, 0], of_b, accumulate=False)
-            else:
-                with group(warpgroup[1]):
-                    wgmma(part, of_a[CUT.rows * w + r, 0], of_b, accumulate=False)
-            with group(thread[1]):
-                for x in range(0, CUT.bn // 4, EACH):  # columns of a thread that have one scale
-                    for h in range(0, 2):
-                        factor: float32 = of_rows[r // 32 + h] * of_columns[x // EACH]
-                        for q in range(x, x + EACH, unroll=True):
-                            e: int32 = q // 2 * 4 + q % 2 + 2 * h
-                            sums[r * CUT.bn // 128 + e] += factor * part[e]
+            for r in range(0, CUT.rows, 64, unroll=True):
+                wgmma(part, of_a[CUT.rows * w + r, 0], of_b, accumulate=False)
+                with group(thread[1]):
+                    for x in range(0, CUT.bn // 4, EACH):  # columns of a thread that have one scale
+                        for h in range(0, 2):
+                            factor: float32 = of_rows[r // 32 + h] * of_columns[x // EACH]
+                            for q in range(x, x + EACH, unroll=True):
+                                e: int32 = q // 2 * 4 + q % 2 + 2 * h
+                                sums[r * CUT.bn // 128 + e] += factor * part[e]
 
     with consumers, group(thread[1]):
         for e in range(count(sums)):

@@ -71,7 +71,7 @@ def test_edges(m: int, n: int, k: int) -> None:
     assert exact(m, n, k, high=9)
 
 
-@pytest.mark.parametrize("cut", rarely(TILES, but=TILES[1:]), ids=lambda cut: f"{cut.bm}x{cut.bn}")
+@pytest.mark.parametrize("cut", rarely(TILES, but=TILES[2:]), ids=lambda cut: f"{cut.bm}x{cut.bn}")
 def test_tiles(cut: DoubleCut) -> None:
     """They are exact, and what they hold stays in registers."""
     assert exact(cut.bm + 5, cut.bn + 3, 40, cut)
@@ -96,7 +96,7 @@ def test_copies_go_ahead_with_a_barrier_a_step() -> None:
 
 
 def test_tiles_that_are_chosen() -> None:
-    assert choose_double(4096, 4096, 4096, 132) == TILES[0]
+    assert choose_double(4096, 4096, 4096, 132) == TILES[0] and choose_double(2048, 2048, 2048, 132) == TILES[1]
     assert choose_double(64, 64, 4096, 132) == TILES[-1], "few tiles: rather many small ones"
     for m, n, k, batches in ((1, 1, 1, 1), (1000, 17, 300, 3)):
         assert choose_double(m, n, k, 132, batches) in TILES

@@ -18,7 +18,7 @@ NO_BIAS, COLUMNS, ROWS = 0, 1, 2
 """What a bias has an element for."""
 NO_BLOCKS = 0, 0
 """Scales are not of blocks."""
-TURNED = {"": "", "both": "both", "lower": "upper", "upper": "lower"}
+OPPOSITE = {"": "", "both": "both", "lower": "upper", "upper": "lower"}
 """Which triangle of a symmetric result it is in the transposed one; none where it is not symmetric."""
 PER_TRANS = {NO_BIAS: NO_BIAS, COLUMNS: ROWS, ROWS: COLUMNS}
 """The same of the transposed result."""
@@ -75,7 +75,7 @@ class Product:
         )
         return replace(
             found, per=PER_TRANS[self.per], scale_a=self.scale_b, scale_b=self.scale_a, blocks=self.blocks[::-1],
-            triangle=TURNED[self.triangle],
+            triangle=OPPOSITE[self.triangle],
         )  # fmt: skip
 
 
