@@ -302,6 +302,22 @@ def test_products_of_8_bit_floats(tmp_path: Path, monkeypatch: pytest.MonkeyPatc
     module.raw.read.cache_clear()
 
 
+def test_products_of_other_kinds(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Read from what asv_bench/hgemm_kinds.py and asv_bench/matmul.py write."""
+    rows = [{"name": name, "us": 2.0, "ratio": 4.0} for name in ("library", "matmul")]
+    (tmp_path / "hgemm_kinds.json").write_text(json.dumps([{"kind": "int8", "shape": "4096", "rows": rows}]))
+    (tmp_path / "matmul.json").write_text(json.dumps([{"shape": "4096NT", "rows": rows}]))
+    monkeypatch.setattr(sys, "path", [str(FOLDER), *sys.path])
+    kinds, matmul = (importlib.import_module(f"benchmarks.{name}") for name in ("hgemm_kinds", "matmul"))
+    monkeypatch.setenv(kinds.raw.VARIABLE, str(tmp_path))
+    kinds.raw.read.cache_clear()
+    assert kinds.Ratio().track_vs_cublas("int8 4096") == 0.25 and matmul.Ratio().track_vs_cublas("4096NT") == 0.25
+    for measure in (lambda: kinds.Ratio().track_vs_cublas("rows 4096"), lambda: matmul.Ratio().track_vs_cublas("512")):
+        with pytest.raises(NotImplementedError):
+            measure()
+    kinds.raw.read.cache_clear()
+
+
 def test_attention(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """Read from what asv_bench/attention.py writes; what was wrong, or not measured, has no figure."""
     row = {

@@ -3,7 +3,7 @@
 from dataclasses import dataclass, replace
 from math import ceil
 
-from prism.kernels.hgemm.cut import Cut, Terms
+from prism.kernels.hgemm.cut import NO_BLOCKS, Blocks, Cut, Terms
 
 Layout = tuple[bool, bool]
 NN, TN = (False, True), (True, True)  # whether `a` and `b` have K outside: T has the elements of a column side by side
@@ -118,11 +118,12 @@ class Configuration:
 
     def cut(
         self, *, transpose_a: bool, transpose_b: bool, out_bytes: int, in_bytes: int = 2, trans: bool = False,
-        terms: Terms = NO_TERMS,
+        terms: Terms = NO_TERMS, blocks: Blocks = NO_BLOCKS,
     ) -> Cut:  # fmt: skip
         """Return the tiles as the kernels see them, for operands that have K inside, or outside.
 
-        Scales and a bias, which `terms` says, are read ahead, of two slabs: they take room from the slabs.
+        Scales and a bias, which `terms` says, are read ahead, of two slabs, and scales of `blocks` with the tiles: they take
+        room from the slabs.
         """
         bk, columns = self.bk * 2 // in_bytes, self.b_columns if transpose_b else self.bn
         found = Cut(
@@ -134,6 +135,7 @@ class Configuration:
             return found
         by_row, by_column = (terms.scale_a > 0) + (terms.bias == 2), (terms.scale_b > 0) + (terms.bias == 1)
         ahead = 2 * 4 * (by_row * self.bm + by_column * ceil(self.span // out_bytes / 32) * 32)  # bytes
+        ahead += self.stages * 4 * blocks.factors
         room = (ROOM - self.stages * (self.bm + columns) * self.bk * 2 - ahead) // self.bm  # bytes of each row
         slab = self.slab(out_bytes, added=(trans or self.straight) and terms.beta, room=room)
         slabs = min(4, min(self.slabs * self.span, room) // (slab * out_bytes))  # five or seven make wide tiles spill

@@ -2,7 +2,12 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+
+DEPTH = 128
+"""Elements of K that have one scale, where scales are of blocks."""
+ROUND = 32
+"""Elements that a warp copies at a time."""
 
 IN_SHARES = 4
 """What a kernel's `BATCH` is where its products are shares of K."""
@@ -111,6 +116,36 @@ class Cut:
     def wide(self) -> int:
         """Columns of a slab, to whole rounds of a warp."""
         return (self.slab + 31) // 32 * 32
+
+
+@dataclass(frozen=True)
+class Blocks:
+    """Scales of blocks, each of `DEPTH` of K (scales.py): one for each `a` rows of A, and for each `b` columns of B.
+
+    These are 1 or `DEPTH`; 0: there are no scales of blocks. `outside_a`, `outside_b`: K is the outer extent of the matrix of
+    scales. `rounds_a`, `rounds_b`: room for the scales of a step of a tile, `ROUND` each.
+    """
+
+    a: int = 0
+    b: int = 0
+    outside_a: bool = False
+    outside_b: bool = False
+
+    rounds_a: int = 0
+    rounds_b: int = 0
+
+    @property
+    def factors(self) -> int:
+        """Scales of a step."""
+        return ROUND * (self.rounds_a + self.rounds_b)
+
+    def fit(self, bm: int, bn: int) -> Blocks:
+        """Return the same with room for the scales of a tile."""
+        rounds_a, rounds_b = (1 if each == DEPTH else -(-many // ROUND) for each, many in ((self.a, bm), (self.b, bn)))
+        return replace(self, rounds_a=rounds_a, rounds_b=rounds_b)
+
+
+NO_BLOCKS = Blocks()
 
 
 @dataclass(frozen=True)

@@ -12,12 +12,12 @@ from prism.lang import (
 
 @prism.device
 @template(
-    CUT=constexpr(Cut), TERMS=constexpr(Terms), OUT=dtype, TBIAS=dtype, PLAIN=constexpr(bool), BATCHED=constexpr(bool),
-    EPILOGUE=function,
+    CUT=constexpr(Cut), TERMS=constexpr(Terms), OUT=dtype, TBIAS=dtype, SUM=dtype, PLAIN=constexpr(bool), BATCHED=constexpr(bool),
+    EPILOGUE=function, KEEP=constexpr(bool, default=False),
 )  # fmt: skip
 @requires(block[1], thread["CUT.threads"])
 def store_slabs(
-    sums: fragment(float32, CUT.rows, CUT.bn) @ warpgroup[1], consumers: roles(warp, CUT.warps), fetcher: roles(warp, 1),
+    sums: fragment(SUM, CUT.rows, CUT.bn) @ warpgroup[1], consumers: roles(warp, CUT.warps), fetcher: roles(warp, 1),
     storer: roles(warp, 1),
     map_c: const(CUtensorMap(OUT, CUT.slab_rows, CUT.slab_columns, swizzle=CUT.span)) @ grid[1],
     map_out: CUtensorMap(OUT, CUT.slab_rows, CUT.slab_columns, swizzle=CUT.span) @ grid[1],
@@ -26,6 +26,8 @@ def store_slabs(
     rows: int32 @ grid[1], n: int32 @ grid[1], alpha: float32 @ grid[1], beta: float32 @ grid[1],
 ):
     """Store a tile, whose corner is at i, j of a result of `rows` by n: `EPILOGUE` of its sums with their terms, slab by slab.
+
+    Where `KEEP`, sums become what is stored, before it is rounded.
 
     Perspective: block; the fetcher brings terms of the next slabs, the consumers round, the storer stores what they have.
     Cost:        `CUT.slabs` slabs, and two slabs' scales and bias, in shared memory.
@@ -51,6 +53,7 @@ def store_slabs(
                 bring(more, bias, i if TERMS.bias == 2 else column, rows if TERMS.bias == 2 else n, MANY=2)
         round_slab(
             slab, by_row, by_column, added, sums, consumers, s, alpha, beta, CUT=CUT, TERMS=TERMS, EPILOGUE=EPILOGUE,
+            KEEP=KEEP,
         )  # fmt: skip
         if PLAIN:
             with claim(slab, storer) as done, claim(out, storer) as target:
@@ -107,12 +110,15 @@ def store_plain(
 
 
 @prism.device
-@template(CUT=constexpr(Cut), TERMS=constexpr(Terms), OUT=dtype, ADDED=constexpr(int), EPILOGUE=function)
+@template(
+    CUT=constexpr(Cut), TERMS=constexpr(Terms), OUT=dtype, SUM=dtype, ADDED=constexpr(int), EPILOGUE=function,
+    KEEP=constexpr(bool),
+)  # fmt: skip
 @requires(block[1], thread["CUT.threads"])
 def round_slab(
     slab: shared(OUT[CUT.slab_rows, CUT.slab_columns], ring=CUT.slabs, swizzle=CUT.span) @ block[1],
     by_row: shared(float32[CUT.bm], ring=2) @ block[1], by_column: shared(float32[CUT.wide], ring=2) @ block[1],
-    added: shared(float32[ADDED], ring=2) @ block[1], sums: fragment(float32, CUT.rows, CUT.bn) @ warpgroup[1],
+    added: shared(float32[ADDED], ring=2) @ block[1], sums: fragment(SUM, CUT.rows, CUT.bn) @ warpgroup[1],
     consumers: roles(warp, CUT.warps), s: int32 @ block[1], alpha: float32 @ grid[1], beta: float32 @ grid[1],
 ):
     """Make the tile's `s`-th slab: `EPILOGUE` of its sums times `alpha` and scales, plus `beta` times what it has, and a bias.
@@ -130,13 +136,14 @@ def round_slab(
         partition(sc, warp[1], lambda y, x: (x if CUT.trans else strip + y, strip + y if CUT.trans else x)) as own,
         group(warp[1]),
     ):  # fmt: skip
+        q: int32 @ thread[1] = lane % 4 * 2
         for r in range(0, CUT.rows, 64, unroll=True):
             values: float32[CUT.slab // 2] @ thread[1]
             with group(thread[1]):
                 for e in range(0, CUT.slab // 2):
                     y: int32 = r + lane // 4 + e // 2 % 2 * 8
                     x: int32 = lane % 4 * 2 + e // 4 * 8 + e % 2
-                    values[e] = alpha * sums[(r // 64 * CUT.bn + CUT.slab * s) // 2 + e]
+                    values[e] = alpha * float32(sums[(r // 64 * CUT.bn + CUT.slab * s) // 2 + e])
                     if TERMS.scale_a > 0:
                         values[e] *= ra[strip + y]
                     if TERMS.scale_b > 0:
@@ -146,11 +153,16 @@ def round_slab(
                     if TERMS.bias > 0:
                         values[e] += more[strip + y if TERMS.bias == 2 else x]
                     values[e] = EPILOGUE(values[e])
+                    if KEEP:
+                        sums[(r // 64 * CUT.bn + CUT.slab * s) // 2 + e] = values[e]
             if OUT == float32:
-                q: int32 @ thread[1] = lane % 4 * 2
                 with partition(own, thread[1], lambda y, x: (lane // 4 + y, q + x)) as mine, group(thread[1]):
                     for e in range(0, CUT.slab // 2):
                         mine[r + e // 2 % 2 * 8, e // 4 * 8 + e % 2] = values[e]
+            elif OUT == int32:  # sums of integers, as they are
+                with partition(own, thread[1], lambda y, x: (lane // 4 + y, q + x)) as mine, group(thread[1]):
+                    for e in range(0, CUT.slab // 2):
+                        mine[r + e // 2 % 2 * 8, e // 4 * 8 + e % 2] = sums[(r // 64 * CUT.bn + CUT.slab * s) // 2 + e]
             else:
                 row: int32 @ thread[1] = lane // 8 % 2 * 8 + (0 if CUT.trans else lane % 8)  # of the lane's piece, or row of it
                 column: int32 @ thread[1] = lane // 16 % (CUT.pieces // 2) * 8 + (lane % 8 if CUT.trans else 0)

@@ -8,7 +8,8 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from prism.kernels.hgemm.cut import Cut
+from prism.kernels.hgemm.scales import multiply_blocks
+from prism.kernels.hgemm.cut import NO_BLOCKS, Blocks, Cut
 from prism.kernels.hgemm.epilogue import pack, store_plain
 from prism.kernels.hgemm.main_loop import main_loop, multiply, prefetch_tiles, share_registers
 from prism.lang import (
@@ -49,6 +50,7 @@ class Terms:
 @template(
     T=dtype, TB=dtype, OUT=dtype, CUT=constexpr(Cut), TILE=constexpr(Cut), TERMS=constexpr(Terms), BATCH=constexpr(int),
     EPILOGUE=function, SECOND=function, VALUE=function, COMBINE=function, SCHEDULE=function,
+    SUM=dtype(default=float32), BLOCKS=constexpr(Blocks, default=NO_BLOCKS),
 )  # fmt: skip
 @requires(grid[1], block["CUT.cluster"], thread["CUT.threads"])
 @attr("__launch_bounds__(CUT.threads, 1)")
@@ -63,7 +65,8 @@ def hgemm_fused(
     once: ptr(const(TERMS.once)) @ grid[1], by_row: ptr(const(TERMS.row)) @ grid[1],
     by_column: ptr(const(TERMS.column)) @ grid[1], by_element: ptr(const(TERMS.element)) @ grid[1],
     m: int32 @ grid[1], n: int32 @ grid[1], k: int32 @ grid[1], group_m: int32 @ grid[1], prefetch_k: int32 @ grid[1],
-    above: int32 @ grid[1], initial: float32 @ grid[1],
+    above: int32 @ grid[1], initial: float32 @ grid[1], scale_a: ptr(const(float32)) @ grid[1],
+    scale_b: ptr(const(float32)) @ grid[1],
 ):  # fmt: skip
     """`out[i, j] = EPILOGUE(sum, other, c[i, j], once, by_row[i], by_column[j], by_element[i, j], i, j)`.
 
@@ -92,7 +95,7 @@ def hgemm_fused(
     ):  # fmt: skip
         rank: int32 @ block[1] = id()
         with group(block[1]):
-            sums: fragment(float32, CUT.rows, CUT.bn) @ warpgroup[1]
+            sums: fragment(SUM, CUT.rows, CUT.bn) @ warpgroup[1]
             workers, helpers = roles(warpgroup, CUT.consumers, 1)
             consumers, loader, fetcher, storer = roles(warp, CUT.warps, 1, 1, 1)
             share_registers(workers, helpers, MANY=CUT.worker_registers, FEW=CUT.helper_registers)
@@ -103,6 +106,11 @@ def hgemm_fused(
             def make_tile(product: int32 @ block[1], i: int32 @ block[1], j: int32 @ block[1]):
                 if TERMS.pair > 0:
                     multiply_two(sums, consumers, loader, map_a, map_b, map_other, i, j, k, CUT=CUT, TILE=TILE, PAIR=TERMS.pair)
+                elif BLOCKS.a > 0:
+                    multiply_blocks(
+                        sums, consumers, loader, fetcher, map_a, map_b, scale_a, scale_b, rank, product, i, j, rows, n,
+                        k, CUT=CUT, BLOCKS=BLOCKS, BATCH=BATCH,
+                    )  # fmt: skip
                 else:
                     multiply(sums, consumers, loader, map_a, map_b, rank, product, i, j, rows, n, k, CUT=CUT, BATCH=BATCH)
                 store_fused(
@@ -133,10 +141,10 @@ def prefetch(
 
 
 @prism.device
-@template(CUT=constexpr(Cut), TILE=constexpr(Cut), PAIR=constexpr(int), T=dtype, TB=dtype)
+@template(CUT=constexpr(Cut), TILE=constexpr(Cut), PAIR=constexpr(int), T=dtype, TB=dtype, SUM=dtype)
 @requires(block[1], thread["CUT.threads"])
 def multiply_two(
-    sums: fragment(float32, CUT.rows, CUT.bn) @ warpgroup[1], consumers: roles(warp, CUT.warps), loader: roles(warp, 1),
+    sums: fragment(SUM, CUT.rows, CUT.bn) @ warpgroup[1], consumers: roles(warp, CUT.warps), loader: roles(warp, 1),
     map_a: const(CUtensorMap(T, 64 if PAIR == 2 else CUT.part_a, CUT.columns_a, swizzle=128)) @ grid[1],
     map_b: const(CUtensorMap(TB, TILE.bn if PAIR == 1 else CUT.part_b, CUT.columns_b, swizzle=CUT.span_b)) @ grid[1],
     map_other: const(CUtensorMap(T, 64 if PAIR == 2 else TILE.bn, CUT.bk, swizzle=128)) @ grid[1],
@@ -171,12 +179,12 @@ def multiply_two(
 
 @prism.device
 @template(
-    CUT=constexpr(Cut), TILE=constexpr(Cut), TERMS=constexpr(Terms), OUT=dtype, BATCHED=constexpr(bool), EPILOGUE=function,
-    SECOND=function, VALUE=function, COMBINE=function,
+    CUT=constexpr(Cut), TILE=constexpr(Cut), TERMS=constexpr(Terms), OUT=dtype, SUM=dtype, BATCHED=constexpr(bool),
+    EPILOGUE=function, SECOND=function, VALUE=function, COMBINE=function,
 )  # fmt: skip
 @requires(block[1], thread["CUT.threads"])
 def store_fused(
-    sums: fragment(float32, CUT.rows, CUT.bn) @ warpgroup[1], consumers: roles(warp, CUT.warps), fetcher: roles(warp, 1),
+    sums: fragment(SUM, CUT.rows, CUT.bn) @ warpgroup[1], consumers: roles(warp, CUT.warps), fetcher: roles(warp, 1),
     storer: roles(warp, 1),
     map_c: const(CUtensorMap(OUT, TILE.slab_rows, TILE.slab_columns, swizzle=TILE.span)) @ grid[1],
     map_out: CUtensorMap(OUT, TILE.slab_rows, TILE.slab_columns, swizzle=TILE.span) @ grid[1],
@@ -234,7 +242,7 @@ def store_fused(
 
 @prism.device
 @template(
-    CUT=constexpr(Cut), TILE=constexpr(Cut), TERMS=constexpr(Terms), OUT=dtype, EPILOGUE=function, SECOND=function,
+    CUT=constexpr(Cut), TILE=constexpr(Cut), TERMS=constexpr(Terms), OUT=dtype, SUM=dtype, EPILOGUE=function, SECOND=function,
     VALUE=function, COMBINE=function,
 )  # fmt: skip
 @requires(block[1], thread["CUT.threads"])
@@ -242,7 +250,7 @@ def round_fused(
     slab: shared(OUT[TILE.slab_rows, TILE.slab_columns], ring=TILE.slabs, swizzle=TILE.span) @ block[1],
     slab_2: shared(OUT[TILE.slab_rows, TILE.slab_columns], ring=TILE.slabs, swizzle=TILE.span) @ block[1],
     rows_in: shared(TERMS.row[TILE.bm], ring=2) @ block[1], columns_in: shared(TERMS.column[TILE.wide], ring=2) @ block[1],
-    sums: fragment(float32, CUT.rows, CUT.bn) @ warpgroup[1], totals: float32[TILE.rows // 32] @ thread[1],
+    sums: fragment(SUM, CUT.rows, CUT.bn) @ warpgroup[1], totals: float32[TILE.rows // 32] @ thread[1],
     consumers: roles(warp, CUT.warps), partial: ptr(float32) @ block[1], once: ptr(const(TERMS.once)) @ grid[1],
     by_element: ptr(const(TERMS.element)) @ grid[1], s: int32 @ block[1], before: int32 @ block[1], i: int32 @ block[1],
     j: int32 @ block[1], rows: int32 @ block[1], n: int32 @ grid[1], initial: float32 @ grid[1],
@@ -342,14 +350,14 @@ def store_piece(
 
 @prism.device
 @template(
-    CUT=constexpr(Cut), TILE=constexpr(Cut), TERMS=constexpr(Terms), EPILOGUE=function, SECOND=function, VALUE=function,
-    COMBINE=function,
+    CUT=constexpr(Cut), TILE=constexpr(Cut), TERMS=constexpr(Terms), SUM=dtype, EPILOGUE=function, SECOND=function,
+    VALUE=function, COMBINE=function,
 )  # fmt: skip
 @requires(thread[1])
 def make_values(
     values: float32[2 * TILE.pieces] @ thread[1], values_2: float32[2 * TILE.pieces] @ thread[1],
     totals: float32[TILE.rows // 32] @ thread[1], down: float32[TILE.slab // 4] @ thread[1],
-    sums: fragment(float32, CUT.rows, CUT.bn) @ warpgroup[1], taken: float32[2 * TILE.pieces] @ thread[1],
+    sums: fragment(SUM, CUT.rows, CUT.bn) @ warpgroup[1], taken: float32[2 * TILE.pieces] @ thread[1],
     ra: const(shared(TERMS.row[TILE.bm])) @ thread[32 * CUT.warps],
     cb: const(shared(TERMS.column[TILE.wide])) @ thread[32 * CUT.warps], numbers: TERMS.once @ thread[1],
     by_element: ptr(const(TERMS.element)) @ grid[1], s: int32 @ block[1], r: int32 @ warp[1], p: int32 @ warp[1],
@@ -362,6 +370,7 @@ def make_values(
         y: int32 = r + lane // 4 + e // 2 % 2 * 8
         x: int32 = lane % 4 * 2 + e // 4 * 8 + e % 2
         at: int32 = (r // 64 * (CUT.rows // TILE.rows) * CUT.bn + TILE.slab * s) // 2 + e  # of the thread's sums
+        sum: float32 = float32(sums[at])
         row: int32 = i + strip + y
         other: float32 = 0.0
         loaded: float32 = 0.0
@@ -369,7 +378,7 @@ def make_values(
         of_column: TERMS.column = TERMS.column()
         of_element: TERMS.element = TERMS.element()
         if TERMS.pair > 0:
-            other = sums[at + (CUT.bn // 4 if TERMS.pair == 1 else CUT.bn // 2)]
+            other = float32(sums[at + (CUT.bn // 4 if TERMS.pair == 1 else CUT.bn // 2)])
         if TERMS.loaded:
             loaded = taken[q]
         if TERMS.rows:
@@ -382,13 +391,13 @@ def make_values(
                     of_element = by_element[int64(before + column + x) * rows + row]
                 else:
                     of_element = by_element[int64(before + row) * n + column + x]
-        values[q] = EPILOGUE(sums[at], other, loaded, numbers, of_row, of_column, of_element, row, column + x)
+        values[q] = EPILOGUE(sum, other, loaded, numbers, of_row, of_column, of_element, row, column + x)
         if TERMS.second:
-            values_2[q] = SECOND(sums[at], other, loaded, numbers, of_row, of_column, of_element, row, column + x)
+            values_2[q] = SECOND(sum, other, loaded, numbers, of_row, of_column, of_element, row, column + x)
         if TERMS.reduced > 0:
             value: float32 = initial
             if row < rows and column + x < n:
-                value = VALUE(sums[at], other, loaded, numbers, of_row, of_column, of_element, row, column + x)
+                value = VALUE(sum, other, loaded, numbers, of_row, of_column, of_element, row, column + x)
             if TERMS.reduced == 1:
                 add_value(totals, value, r // 32 + e // 2 % 2, s == 0 and e < 4 and e % 2 == 0, COMBINE=COMBINE)
             else:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from prism.kernels.hgemm.cut import Cut
+from prism.kernels.hgemm.cut import NO_BLOCKS, Blocks, Cut
 from prism.kernels.hgemm.fused import Terms
 from prism.kernels.hgemm.parts import make_in_parts
 from prism.lang import (
@@ -14,6 +14,7 @@ from prism.lang import (
 @prism.kernel
 @template(
     T=dtype, TB=dtype, OUT=dtype, CUT=constexpr(Cut), TERMS=constexpr(Terms), EPILOGUE=function,
+    SUM=dtype(default=float32), BLOCKS=constexpr(Blocks, default=NO_BLOCKS),
 )  # fmt: skip
 @requires(grid[1], block["CUT.parts"], thread["CUT.threads"])
 @attr("__launch_bounds__(CUT.threads, 1)")
@@ -22,7 +23,8 @@ def hgemm_fused_in_parts(
     map_b: const(CUtensorMap(TB, CUT.rows_b, CUT.columns_b, swizzle=CUT.span_b)) @ grid[1], out: ptr(OUT) @ grid[1],
     stride: int64 @ grid[1], once: ptr(const(TERMS.once)) @ grid[1], by_row: ptr(const(TERMS.row)) @ grid[1],
     by_column: ptr(const(TERMS.column)) @ grid[1], by_element: ptr(const(TERMS.element)) @ grid[1], m: int32 @ grid[1],
-    n: int32 @ grid[1], k: int32 @ grid[1], above: int32 @ grid[1],
+    n: int32 @ grid[1], k: int32 @ grid[1], above: int32 @ grid[1], scale_a: ptr(const(float32)) @ grid[1],
+    scale_b: ptr(const(float32)) @ grid[1],
 ):  # fmt: skip
     """`out[i, j] = EPILOGUE(sum, 0, 0, once, by_row[i], by_column[j], by_element[i, j], i, j)`.
 
@@ -43,7 +45,7 @@ def hgemm_fused_in_parts(
     ):
 
         @requires(thread[1])
-        def store(y: int32 @ thread[1], x: int32 @ thread[1], sum: float32 @ thread[1]):
+        def store(y: int32 @ thread[1], x: int32 @ thread[1], sum: SUM @ thread[1]):
             if y < m and x < n:
                 down: int32 = 0 if TERMS.trans else above  # of the kernel's rows, and columns
                 right: int32 = above if TERMS.trans else 0
@@ -59,6 +61,6 @@ def hgemm_fused_in_parts(
                         of_element = by_element[int64(right + x) * m + y]
                     else:
                         of_element = by_element[int64(down + y) * n + x]
-                target[y, x] = OUT(EPILOGUE(sum, 0.0, 0.0, once[0], of_row, of_column, of_element, y, x))
+                target[y, x] = OUT(EPILOGUE(float32(sum), 0.0, 0.0, once[0], of_row, of_column, of_element, y, x))
 
-        make_in_parts(map_a, map_b, i, j, m, n, k, CUT=CUT, STORE=store)
+        make_in_parts(map_a, map_b, scale_a, scale_b, i, j, m, n, k, SUM=SUM, CUT=CUT, BLOCKS=BLOCKS, STORE=store)

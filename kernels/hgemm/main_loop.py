@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from prism.kernels.hgemm.cut import Cut
 from prism.lang import (
-    CUtensorMap, block, claim, const, constexpr, dtype, float32, fragment, function, grid, group, id, int32, one, prefetch_map,
+    CUtensorMap, block, claim, const, constexpr, dtype, fragment, function, grid, group, id, int32, one, prefetch_map,
     prism, requires, roles, set_registers, shared, template, thread, tma_load, tma_prefetch, warp, warpgroup, wgmma,
 )  # fmt: skip
 
@@ -22,10 +22,10 @@ def share_registers(workers: roles(warpgroup, WORKERS), helpers: roles(warpgroup
 
 
 @prism.device
-@template(CUT=constexpr(Cut), T=dtype, TB=dtype, LOAD=function, TRIM=constexpr(bool, default=False))
+@template(CUT=constexpr(Cut), T=dtype, TB=dtype, SUM=dtype, LOAD=function, TRIM=constexpr(bool, default=False))
 @requires(block[1], thread["CUT.threads"])
 def main_loop(
-    sums: fragment(float32, CUT.rows, CUT.bn) @ warpgroup[1], consumers: roles(warp, CUT.warps), loader: roles(warp, 1),
+    sums: fragment(SUM, CUT.rows, CUT.bn) @ warpgroup[1], consumers: roles(warp, CUT.warps), loader: roles(warp, 1),
     part: int32 @ block[1], k: int32 @ block[CUT.cluster], rows: int32 @ block[1] = 0,
 ):
     """Make `sums` the products of tiles of A and B: of all steps of K, or of a part's, the p-th, p + `CUT.parts`-th, ... step.
@@ -35,7 +35,7 @@ def main_loop(
 
     Perspective: block; the loader runs ahead of the consumers by as many steps as rings have copies.
     Cost:        `CUT.stages` tiles of A and of B in shared memory.
-    Numerics:    products are exact, and added in float32, in the order of K.
+    Numerics:    products are exact, and added in float32, in the order of K; those of integers are, modulo 2^32.
     Test:        tests/kernels/test_hgemm.py, tests/kernels/test_hgemm_parts.py
     """
     a: shared(T[CUT.rows_a, CUT.columns_a], ring=CUT.stages, swizzle=128)
@@ -50,10 +50,10 @@ def main_loop(
 
 
 @prism.device
-@template(CUT=constexpr(Cut), T=dtype, TB=dtype, FILL=function, TRIM=constexpr(bool, default=False))
+@template(CUT=constexpr(Cut), T=dtype, TB=dtype, SUM=dtype, FILL=function, TRIM=constexpr(bool, default=False))
 @requires(block[1], thread["CUT.threads"])
 def multiply_tiles(
-    sums: fragment(float32, CUT.rows, CUT.bn) @ warpgroup[1],
+    sums: fragment(SUM, CUT.rows, CUT.bn) @ warpgroup[1],
     a: shared(T[CUT.rows_a, CUT.columns_a], ring=CUT.stages, swizzle=128) @ block[1],
     b: shared(TB[CUT.rows_b, CUT.columns_b], ring=CUT.stages, swizzle=CUT.span_b) @ block[1],
     consumers: roles(warp, CUT.warps), part: int32 @ block[1], k: int32 @ block[CUT.cluster], rows: int32 @ block[1] = 0,
@@ -102,10 +102,10 @@ def prefetch_tiles(
 
 
 @prism.device
-@template(CUT=constexpr(Cut), BATCH=constexpr(int), T=dtype, TB=dtype)
+@template(CUT=constexpr(Cut), BATCH=constexpr(int), T=dtype, TB=dtype, SUM=dtype)
 @requires(block[1], thread["CUT.threads"])
 def multiply(
-    sums: fragment(float32, CUT.rows, CUT.bn) @ warpgroup[1], consumers: roles(warp, CUT.warps), loader: roles(warp, 1),
+    sums: fragment(SUM, CUT.rows, CUT.bn) @ warpgroup[1], consumers: roles(warp, CUT.warps), loader: roles(warp, 1),
     map_a: const(CUtensorMap(T, CUT.part_a, CUT.columns_a, swizzle=128)) @ grid[1],
     map_b: const(CUtensorMap(TB, CUT.part_b, CUT.columns_b, swizzle=CUT.span_b)) @ grid[1], rank: int32 @ block[1],
     product: int32 @ block[1], i: int32 @ block[1], j: int32 @ block[1], rows: int32 @ grid[1], n: int32 @ grid[1],
@@ -124,15 +124,30 @@ def multiply(
         to_a: shared(T[CUT.rows_a, CUT.columns_a], swizzle=128) @ warp[1],
         to_b: shared(TB[CUT.rows_b, CUT.columns_b], swizzle=CUT.span_b) @ warp[1], step: int32 @ warp[1],
     ):
-        with one(thread):
-            p: int32 @ thread[1] = CUT.part_a * rank if CUT.cluster_n > 1 else 0
-            q: int32 @ thread[1] = CUT.part_b * rank if CUT.cluster_m > 1 else 0
-            y: int32 @ thread[1] = p + (product * (k if CUT.transpose_a else rows) if BATCH % 2 == 1 else 0)
-            z: int32 @ thread[1] = q + (product * (k if CUT.transpose_b else n) if BATCH // 2 % 2 == 1 else 0)
-            along: int32 @ thread[1] = step + (product * k if BATCH == 4 else 0)
-            outer_a: int32 @ thread[1] = along if CUT.transpose_a else i
-            outer_b: int32 @ thread[1] = along if CUT.transpose_b else j
-            tma_load(to_a[p, 0], map_a[outer_a + y, i if CUT.transpose_a else along], multicast=CUT.share_a)
-            tma_load(to_b[q, 0], map_b[outer_b + z, j if CUT.transpose_b else along], multicast=CUT.share_b)
+        load_tiles(to_a, to_b, map_a, map_b, rank, product, i, j, rows, n, k, step, CUT=CUT, BATCH=BATCH)
 
     main_loop(sums, consumers, loader, rank, k, CUT=CUT, T=T, TB=TB, LOAD=load)
+
+
+@prism.device
+@template(CUT=constexpr(Cut), BATCH=constexpr(int), T=dtype, TB=dtype)
+@requires(warp[1])
+def load_tiles(
+    to_a: shared(T[CUT.rows_a, CUT.columns_a], swizzle=128) @ warp[1],
+    to_b: shared(TB[CUT.rows_b, CUT.columns_b], swizzle=CUT.span_b) @ warp[1],
+    map_a: const(CUtensorMap(T, CUT.part_a, CUT.columns_a, swizzle=128)) @ grid[1],
+    map_b: const(CUtensorMap(TB, CUT.part_b, CUT.columns_b, swizzle=CUT.span_b)) @ grid[1], rank: int32 @ warp[1],
+    product: int32 @ warp[1], i: int32 @ warp[1], j: int32 @ warp[1], rows: int32 @ grid[1], n: int32 @ grid[1],
+    k: int32 @ grid[1], step: int32 @ warp[1],
+):
+    """Ask for a step of the tiles of A and B that `multiply` takes, or for the parts of them that are this block's to bring."""
+    with one(thread):
+        p: int32 @ thread[1] = CUT.part_a * rank if CUT.cluster_n > 1 else 0
+        q: int32 @ thread[1] = CUT.part_b * rank if CUT.cluster_m > 1 else 0
+        y: int32 @ thread[1] = p + (product * (k if CUT.transpose_a else rows) if BATCH % 2 == 1 else 0)
+        z: int32 @ thread[1] = q + (product * (k if CUT.transpose_b else n) if BATCH // 2 % 2 == 1 else 0)
+        along: int32 @ thread[1] = step + (product * k if BATCH == 4 else 0)
+        outer_a: int32 @ thread[1] = along if CUT.transpose_a else i
+        outer_b: int32 @ thread[1] = along if CUT.transpose_b else j
+        tma_load(to_a[p, 0], map_a[outer_a + y, i if CUT.transpose_a else along], multicast=CUT.share_a)
+        tma_load(to_b[q, 0], map_b[outer_b + z, j if CUT.transpose_b else along], multicast=CUT.share_b)

@@ -6,12 +6,13 @@ p + PARTS, ... of K and leaves its sums in its shared memory; then each adds up 
 
 from __future__ import annotations
 
-from prism.kernels.hgemm.cut import Cut, Terms
+from prism.kernels.hgemm.scales import multiply_blocks
+from prism.kernels.hgemm.cut import NO_BLOCKS, Blocks, Cut, Terms
 from prism.kernels.hgemm.main_loop import multiply
 from prism.lang import (
-    CUtensorMap, assume, attr, block, claim, const, constexpr, dtype, float4, float4_cast, float32, fragment, function, grid,
-    group, id, int32, int64, one, partition, prefetch_map, prism, ptr, requires, roles, shared, strides_nest, template, thread,
-    warp, warpgroup,
+    CUtensorMap, assume, attr, block, claim, const, constexpr, dtype, float32, fragment, function, grid, group, id, int32, int64,
+    load_vector, one, partition, prefetch_map, prism, ptr, requires, roles, shared, strides_nest, template, thread, vector, warp,
+    warpgroup,
 )  # fmt: skip
 
 FOUR = 4
@@ -21,6 +22,7 @@ FOUR = 4
 @prism.kernel
 @template(
     T=dtype, TB=dtype, TBIAS=dtype, OUT=dtype, CUT=constexpr(Cut), TERMS=constexpr(Terms), EPILOGUE=function,
+    SUM=dtype(default=float32), BLOCKS=constexpr(Blocks, default=NO_BLOCKS),
 )  # fmt: skip
 @requires(grid[1], block["CUT.parts"], thread["CUT.threads"])
 @attr("__launch_bounds__(CUT.threads, 1)")
@@ -51,47 +53,58 @@ def hgemm_in_parts(
     ):
 
         @requires(thread[1])
-        def store(y: int32 @ thread[1], x: int32 @ thread[1], sum: float32 @ thread[1]):
+        def store(y: int32 @ thread[1], x: int32 @ thread[1], sum: SUM @ thread[1]):
             if y < m and x < n:
-                value: float32 = alpha * sum
+                value: float32 = alpha * float32(sum)
                 if TERMS.scale_a > 0:
                     value *= scale_a[y if TERMS.scale_a == 2 else 0]
                 if TERMS.scale_b > 0:
                     value *= scale_b[x if TERMS.scale_b == 2 else 0]
                 if TERMS.bias > 0:
                     value += float32(bias[y if TERMS.bias == 2 else x])
-                target[y, x] = EPILOGUE(value)
+                if OUT == int32:
+                    target[y, x] = sum  # of integers, as it is
+                else:
+                    target[y, x] = EPILOGUE(value)
 
-        make_in_parts(map_a, map_b, i, j, m, n, k, CUT=CUT, STORE=store)
+        make_in_parts(map_a, map_b, scale_a, scale_b, i, j, m, n, k, SUM=SUM, CUT=CUT, BLOCKS=BLOCKS, STORE=store)
 
 
 @prism.device
-@template(T=dtype, TB=dtype, CUT=constexpr(Cut), STORE=function)
+@template(T=dtype, TB=dtype, SUM=dtype, CUT=constexpr(Cut), BLOCKS=constexpr(Blocks), STORE=function)
 @requires(block["CUT.parts"], thread["CUT.threads"])
 def make_in_parts(
     map_a: const(CUtensorMap(T, CUT.rows_a, CUT.columns_a, swizzle=128)) @ grid[1],
     map_b: const(CUtensorMap(TB, CUT.rows_b, CUT.columns_b, swizzle=CUT.span_b)) @ grid[1],
+    scale_a: ptr(const(float32)) @ grid[1], scale_b: ptr(const(float32)) @ grid[1],
     i: int32 @ block[CUT.parts], j: int32 @ block[CUT.parts], m: int32 @ grid[1], n: int32 @ grid[1], k: int32 @ grid[1],
 ):  # fmt: skip
     """`STORE(y, x, sum)` of a tile, whose corner is at i, j of a product of m by n: each element once, also beyond its edges.
 
     Perspective: a cluster of `CUT.parts` blocks.
+    Shapes:      `scale_a`, `scale_b`: of blocks, where `BLOCKS` says that there are such (scales.py).
     Cost:        `CUT.stages` tiles of A and B, and the sums of a tile, in the shared memory of each block.
     Test:        tests/kernels/test_hgemm_parts.py, tests/kernels/test_hgemm_fused.py
     """
-    parts: shared(float32[CUT.parts, CUT.bm, CUT.bn + 8])  # rows begin in other banks: a warp's eight rows meet no conflict
+    parts: shared(SUM[CUT.parts, CUT.bm, CUT.bn + 8])  # rows begin in other banks: a warp's eight rows meet no conflict
     part: int32 @ block[1] = id()
     with partition(parts, block[1], lambda y, x: (part, y, x)) as own, group(block[1]):
-        sums: fragment(float32, CUT.rows, CUT.bn) @ warpgroup[1] = 0  # where K has fewer steps than parts
+        sums: fragment(SUM, CUT.rows, CUT.bn) @ warpgroup[1] = 0  # where K has fewer steps than parts
         w: int32 @ warpgroup[1] = id()
         strip: int32 @ warp[1] = CUT.rows * w + id() % 4 * 16  # the warp's first row: it has 16 of each 64
         lane: int32 @ thread[1] = id() % 32
         q: int32 @ thread[1] = lane % 4 * 2
-        consumers, loader = roles(warp, CUT.warps, 1)
+        consumers, loader, fetcher = roles(warp, CUT.warps, 1, 1)
         with loader, one(thread):
             prefetch_map(map_a)
             prefetch_map(map_b)
-        multiply(sums, consumers, loader, map_a, map_b, part, 0, i, j, m, n, k, CUT=CUT, BATCH=0)
+        if BLOCKS.a > 0:
+            multiply_blocks(
+                sums, consumers, loader, fetcher, map_a, map_b, scale_a, scale_b, part, 0, i, j, m, n, k, CUT=CUT,
+                BLOCKS=BLOCKS, BATCH=0,
+            )  # fmt: skip
+        else:
+            multiply(sums, consumers, loader, map_a, map_b, part, 0, i, j, m, n, k, CUT=CUT, BATCH=0)
         with (
             claim(own, consumers) as filled, partition(filled, warp[1], lambda y, x: (strip + y, x)) as strips,
             group(warp[1]), partition(strips, thread[1], lambda y, x: (lane // 4 + y, q + x)) as mine, group(thread[1]),
@@ -104,10 +117,10 @@ def make_in_parts(
 
 
 @prism.device
-@template(CUT=constexpr(Cut), STORE=function)
+@template(CUT=constexpr(Cut), SUM=dtype, STORE=function)
 @requires(block[1], thread["CUT.threads"])
 def add_parts(
-    parts: const(shared(float32[CUT.parts, CUT.bm, CUT.bn + 8])) @ block[CUT.parts], part: int32 @ block[1],
+    parts: const(shared(SUM[CUT.parts, CUT.bm, CUT.bn + 8])) @ block[CUT.parts], part: int32 @ block[1],
     i: int32 @ block[1], j: int32 @ block[1],
 ):  # fmt: skip
     """`STORE(y, x, sum)` of rows of a tile, whose corner is at i, j: those that are a block's to add up, in the parts' order."""
@@ -119,15 +132,15 @@ def add_parts(
     t: int32 @ thread[1] = id()
     with group(thread[1]):
         if t < WORKERS:
-            values: float4[EACH]
+            values: vector(SUM, FOUR)[EACH]
             for e in range(0, EACH):
                 x: int32 = (t + e * WORKERS) % (CUT.bn // FOUR) * FOUR
                 within: int32 = (t + e * WORKERS) // (CUT.bn // FOUR)
                 y: int32 = part * ROWS + within
                 if WHOLE or (within < ROWS and y < CUT.bm):
-                    values[e] = float4_cast(parts[0, y, x])
+                    values[e] = load_vector(parts[0, y, x], FOUR)
                     for p in range(1, CUT.parts):
-                        more: float4 = float4_cast(parts[p, y, x])
+                        more: vector(SUM, FOUR) = load_vector(parts[p, y, x], FOUR)
                         for v in range(FOUR):
                             values[e][v] += more[v]
             for e in range(0, EACH):

@@ -8,9 +8,10 @@ rounded, and stores trail. Scales and a bias are read while products are made: f
 
 from __future__ import annotations
 
-from prism.kernels.hgemm.cut import IN_SHARES, Cut, Terms
+from prism.kernels.hgemm.cut import IN_SHARES, NO_BLOCKS, Blocks, Cut, Terms
 from prism.kernels.hgemm.epilogue import store_slabs, store_sums
 from prism.kernels.hgemm.main_loop import multiply, prefetch_tiles, share_registers
+from prism.kernels.hgemm.scales import multiply_blocks
 from prism.lang import (
     CUtensorMap, assume, attr, block, const, constexpr, count, dtype, float32, fragment, function, grid, group, id, int32, int64,
     one, partition, prism, ptr, requires, roles, template, thread, warp, warpgroup,
@@ -20,7 +21,8 @@ from prism.lang import (
 @prism.kernel
 @template(
     T=dtype, TB=dtype, TBIAS=dtype, OUT=dtype, CUT=constexpr(Cut), TERMS=constexpr(Terms), PLAIN=constexpr(bool),
-    BATCH=constexpr(int), EPILOGUE=function, SCHEDULE=function,
+    BATCH=constexpr(int), EPILOGUE=function, SCHEDULE=function, SUM=dtype(default=float32),
+    BLOCKS=constexpr(Blocks, default=NO_BLOCKS),
 )  # fmt: skip
 @requires(grid[1], block["CUT.cluster"], thread["CUT.threads"])
 @attr("__launch_bounds__(CUT.threads, 1)")
@@ -58,7 +60,7 @@ def hgemm(
     with partition(out, block[1], 0, races="none") as whole, group(block[CUT.cluster]):
         rank: int32 @ block[1] = id()
         with group(block[1]):
-            sums: fragment(float32, CUT.rows, CUT.bn) @ warpgroup[1]
+            sums: fragment(SUM, CUT.rows, CUT.bn) @ warpgroup[1]
             workers, helpers = roles(warpgroup, CUT.consumers, 1)
             consumers, loader, fetcher, storer = roles(warp, CUT.warps, 1, 1, 1)
             share_registers(workers, helpers, MANY=CUT.worker_registers, FEW=CUT.helper_registers)
@@ -67,7 +69,13 @@ def hgemm(
 
             @requires(block[1], thread["CUT.threads"])
             def make_tile(product: int32 @ block[1], i: int32 @ block[1], j: int32 @ block[1]):
-                multiply(sums, consumers, loader, map_a, map_b, rank, product, i, j, rows, n, k, CUT=CUT, BATCH=BATCH)
+                if BLOCKS.a > 0:
+                    multiply_blocks(
+                        sums, consumers, loader, fetcher, map_a, map_b, scale_a, scale_b, rank, product, i, j, rows, n,
+                        k, CUT=CUT, BLOCKS=BLOCKS, BATCH=BATCH,
+                    )  # fmt: skip
+                else:
+                    multiply(sums, consumers, loader, map_a, map_b, rank, product, i, j, rows, n, k, CUT=CUT, BATCH=BATCH)
                 if BATCH == IN_SHARES:
                     store_sums(sums, consumers, whole, stride, product * rows + i, j, CUT=CUT)
                 else:

@@ -1103,6 +1103,23 @@ class Grid(LevelName):
                      more, and give their copies back then: see `in_flight` of `claim`."""
 
     @staticmethod
+    def pipeline_of_three(a: Any, b: Any, c: Any, users: Any, start: Any, stop: Any, *, STAGES: int, THREADS: int, STEP: int, FILL: Any, USE: Any, A: Any = ..., B: Any = ..., C: Any = ..., ROWS_A: int = ..., COLUMNS_A: int = ..., SWIZZLE_A: int = ..., ROWS_B: int = ..., COLUMNS_B: int = ..., SWIZZLE_B: int = ..., MANY: int = ..., WARPS: int = ..., CLUSTER: int = ...) -> None:
+        """grid.pipeline_of_three(a: shared(A[ROWS_A, COLUMNS_A], ring=STAGES, swizzle=SWIZZLE_A) @ block[1],
+            b: shared(B[ROWS_B, COLUMNS_B], ring=STAGES, swizzle=SWIZZLE_B) @ block[1], c: shared(C[MANY],
+            ring=STAGES) @ block[1], users: roles(warp, WARPS), start: int32 @ block[CLUSTER],
+            stop: int32 @ block[CLUSTER], *, STAGES: constexpr(int), THREADS: constexpr(int), STEP: constexpr(int),
+            FILL: function, USE: function, A: dtype = ..., B: dtype = ..., C: dtype = ..., ROWS_A: constexpr(int) = ...,
+            COLUMNS_A: constexpr(int) = ..., SWIZZLE_A: constexpr(int) = ..., ROWS_B: constexpr(int) = ...,
+            COLUMNS_B: constexpr(int) = ..., SWIZZLE_B: constexpr(int) = ..., MANY: constexpr(int) = ...,
+            WARPS: constexpr(int) = ..., CLUSTER: constexpr(int) = 1)
+
+        The same with a third ring, of what is brought beside the tiles: `USE(of_a, of_b, of_c, step)`.
+
+        Perspective: block, of `THREADS` threads, `WARPS` warps of which are the `users`.
+        Shapes:      as `pipeline`'s; `c`: a ring of `MANY` elements in a row, as scales or indices are.
+        Errors:      `FILL` claims each ring once in every step."""
+
+    @staticmethod
     def publish(words: Any, tile: Any, total: Any, epoch: Any, *, T: Any = ...) -> None:
         """grid.publish(words: ptr(mailbox(T)) @ grid[1], tile: int32 @ block[1], total: T @ thread[1],
             epoch: uint32 @ thread[1], *, T: dtype = ...)

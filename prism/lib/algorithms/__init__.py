@@ -174,7 +174,7 @@ MANIFEST = (
         ("normalise",),
     ),
     Algorithm("transform", ("evaluate",), "lazy.md#arrays-of-them", ("lazy",)),
-    Algorithm("matmul", ("matmul",), "library.md#products-of-matrices"),
+    Algorithm("matmul", ("matmul",), "library.md#products-of-matrices", ("matmul",)),
     Algorithm("sgemm", ("sgemm",), "sgemm.md", ("sgemm",)),
     Algorithm("attention", ("attention",), "attention.md", ("attention", "attention_packed")),
     Algorithm("attention_backward", ("attention_backward",), "attention.md#gradients", ("attention_backward",)),
@@ -184,7 +184,7 @@ MANIFEST = (
         "attention.md#few-queries-and-pages",
         ("attention_decode",),
     ),
-    Algorithm("hgemm", ("hgemm",), "hgemm.md", ("hgemm", "hgemm_layers", "hgemm_float8", "epilogues")),
+    Algorithm("hgemm", ("hgemm",), "hgemm.md", ("hgemm", "hgemm_layers", "hgemm_float8", "hgemm_kinds", "epilogues")),
     Algorithm("grouped", ("grouped_matmul",), "grouped.md", ("grouped",)),
 )
 

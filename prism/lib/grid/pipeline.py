@@ -39,3 +39,31 @@ def pipeline(
         FILL(step)
         with claim(a, users, in_flight=AHEAD) as of_a, claim(b, users, in_flight=AHEAD) as of_b:
             USE(of_a, of_b, step)
+
+
+@prism.device
+@template(
+    A=dtype, B=dtype, C=dtype, ROWS_A=constexpr(int), COLUMNS_A=constexpr(int), SWIZZLE_A=constexpr(int),
+    ROWS_B=constexpr(int), COLUMNS_B=constexpr(int), SWIZZLE_B=constexpr(int), MANY=constexpr(int), STAGES=constexpr(int),
+    WARPS=constexpr(int), THREADS=constexpr(int), STEP=constexpr(int), FILL=function, USE=function,
+    CLUSTER=constexpr(int, default=1),
+)  # fmt: skip
+@requires(block[1], thread["THREADS"])
+def pipeline_of_three(
+    a: shared(A[ROWS_A, COLUMNS_A], ring=STAGES, swizzle=SWIZZLE_A) @ block[1],
+    b: shared(B[ROWS_B, COLUMNS_B], ring=STAGES, swizzle=SWIZZLE_B) @ block[1], c: shared(C[MANY], ring=STAGES) @ block[1],
+    users: roles(warp, WARPS), start: int32 @ block[CLUSTER], stop: int32 @ block[CLUSTER],
+):  # fmt: skip
+    """The same with a third ring, of what is brought beside the tiles: `USE(of_a, of_b, of_c, step)`.
+
+    Perspective: block, of `THREADS` threads, `WARPS` warps of which are the `users`.
+    Shapes:      as `pipeline`'s; `c`: a ring of `MANY` elements in a row, as scales or indices are.
+    Cost:        as `pipeline`'s.
+    Errors:      `FILL` claims each ring once in every step.
+    Source:      DeepGEMM's scales, that come with the tiles.
+    Test:        tests/lib/grid/test_pipeline.py
+    """
+    for step in range(start, stop, STEP):
+        FILL(step)
+        with claim(a, users) as of_a, claim(b, users) as of_b, claim(c, users) as of_c:
+            USE(of_a, of_b, of_c, step)

@@ -63,6 +63,45 @@ def dots(
             mine[0] = total
 
 
+@mark("global")
+@attr("__launch_bounds__(96, 1)")
+@template(STAGES=constexpr(int))
+@requires(grid[1], block[1], warp[3])
+def scaled_dots(
+    x: ptr(const(int32)) @ grid[1], y: ptr(const(int32)) @ grid[1], z: ptr(const(int32)) @ grid[1], out: ptr(int32) @ grid[1],
+    stop: int32 @ grid[1],
+):  # fmt: skip
+    """out[t] = the sum of z[step] * x[step, t] * y[step, 31 - t]; a third role brings what each step is multiplied with."""
+    with partition(out, thread[1], id()) as mine, group(block[1]):
+        a: shared(int32[1, 32], ring=STAGES)
+        b: shared(int32[1, 32], ring=STAGES)
+        c: shared(int32[32], ring=STAGES)
+        adder, loader, copier = roles(warp, 1, 1, 1)
+        lane: int32 @ thread[1] = id() % 32
+        total: int32 @ thread[1] = 0
+
+        @requires(block[1], thread[96])
+        def fill(step: int32 @ block[1]):
+            with claim(a, loader) as to_a, claim(b, loader) as to_b, one(thread):
+                bulk_load(to_a, x[32 * step])
+                bulk_load(to_b, y[32 * step])
+            with claim(c, copier) as to_c, partition(to_c, thread[1], lane) as own, async_(own) as to, group(thread[1]):
+                cp_async(to[0], z[step], 4)
+
+        @requires(warp[1])
+        def use(
+            of_a: shared(int32[1, 32]) @ warp[1], of_b: shared(int32[1, 32]) @ warp[1], of_c: shared(int32[32]) @ warp[1],
+            step: int32 @ warp[1],
+        ):  # fmt: skip
+            nonlocal total
+            with group(thread[1]):
+                total += of_c[lane] * of_a[0, lane] * of_b[0, 31 - lane]
+
+        grid.pipeline_of_three(a, b, c, adder, 0, stop, THREADS=96, STEP=1, FILL=fill, USE=use)
+        with adder, group(thread[1]):
+            mine[0] = total
+
+
 X, Y = (np.random.default_rng(seed).integers(-99, 99, (11, 32), np.int32) for seed in (0, 1))
 
 
@@ -74,6 +113,31 @@ def test_what_is_used_is_what_was_filled(by_threads: bool, schedule: str) -> Non
         template = {"STAGES": stages, "BY_THREADS": by_threads, "STEP": step}
         dots[1, 96](X, Y, out, start, stop, template=template, check=True, schedule=schedule)
         assert np.array_equal(out[:32], (X * Y[:, ::-1])[start:stop:step].sum(axis=0))
+
+
+@pytest.mark.parametrize("schedule", SCHEDULES)
+def test_a_third_ring_comes_with_the_tiles(schedule: str) -> None:
+    scales = np.arange(11, dtype=np.int32)
+    for stages in (1, 3):
+        out = np.zeros(96, np.int32)
+        scaled_dots[1, 96](X, Y, scales, out, 11, template={"STAGES": stages}, check=True, schedule=schedule)
+        assert np.array_equal(out[:32], (scales[:, None] * X * Y[:, ::-1]).sum(axis=0))
+
+
+def test_each_wait_of_three_rings_is_needed() -> None:
+    scales = np.arange(1, 12, dtype=np.int32)
+
+    def right(program: Program, **how: object) -> bool:
+        out = np.zeros(96, np.int32)
+        run(program, 1, 96, [X, Y, scales, out, 11], **how)
+        return np.array_equal(out[:32], (scales[:, None] * X * Y[:, ::-1]).sum(axis=0))
+
+    program = prism.check(scaled_dots, {"STAGES": 2})
+    plan = program.plans[program.entry]
+    waits = [op for op in plan.operations if isinstance(op, Wait)]
+    assert len(waits) >= 3 and right(program, check=True)
+    for op in waits:
+        assert caught(program.with_plan(plan.drop_step(op)), right)
 
 
 def test_the_waits_are_those_of_one_loop() -> None:

@@ -1,4 +1,4 @@
-"""`prism.lib.hgemm`: products of matrices of floats of 16 or 8 bits on the tensor cores, with what comes after them fused in."""
+"""`prism.lib.hgemm`: products of matrices of 16-bit floats and 8-bit numbers on the tensor cores, and what comes after, fused."""
 
 from __future__ import annotations
 
@@ -15,9 +15,10 @@ from prism.host.lazies import LazyInfo
 from prism.host.plan import OUT, Machine
 from prism.kernels.hgemm import Configuration, identity
 from prism.lang.keep.keys import exact
-from prism.lang.types import SCALARS
 from prism.lib.algorithms.hgemm.plan import decide_product
-from prism.lib.algorithms.hgemm.product import COLUMNS, NO_BIAS, ROWS, Product
+from prism.lib.algorithms.hgemm.product import COLUMNS, INTEGERS, NO_BIAS, ROWS, Product
+from prism.lib.algorithms.hgemm.scales import scales_of
+from prism.lib.algorithms.hgemm.symmetric import BOTH, require_sayable
 from prism.lib.algorithms.matmul.arguments import (
     batch_of,
     eight_bits,
@@ -55,6 +56,7 @@ def hgemm(
     out: Any = None,
     out_dtype: Any = None,
     dtype: Any = None,
+    symmetric: Any = None,
     stream: Any = None,
 ) -> Any:
     """Return `epilogue(alpha * scale_a * scale_b * a @ b + beta * c + bias, *extra)`.
@@ -65,15 +67,18 @@ def hgemm(
         m x k and k x n, both of float16 or both of bfloat16. Any strides; a copy is made where neither axis has its elements
         one after the other, or rows (columns) don't begin at multiples of 16 bytes. Axes before these are a batch, and are
         broadcast as `numpy.matmul` does. Or each of float8_e4m3fn or float8_e5m2, `a` row-major and `b` column-major, as the
-        `w.T` of a row-major n x k array: 8-bit floats are multiplied where they lie one after the other along k. `b` may be two
-        such arrays: then `epilogue` is given an element of both products.
+        `w.T` of a row-major n x k array: 8-bit floats are multiplied where they lie one after the other along
+        k; or both of int8 or of uint8, likewise. `b` may be two such arrays: then `epilogue` is given an element of both
+        products.
     c : array, optional
         Of the result's shape and dtype; read where `beta` is not 0. It may be `out`.
     alpha, beta : float
         Factors, taken as float32.
     scale_a, scale_b : array, optional
         Of float32: one element, for all of `a` or `b`; or one for each row of `a`, m or m x 1, or each column of `b`, n or 1 x n.
-        For products of two matrices, not for batches.
+        Or both of blocks, of 8-bit floats: for each 128 of k one for each row of `a`, m x k/128, or for each 128 rows,
+        m/128 x k/128; and for each column of `b`, k/128 x n, or each 128, k/128 x n/128, rounded up. For products of two
+        matrices, not for batches.
     bias : array, optional
         Of `a`'s dtype, or for 8-bit floats of the result's: n elements (also as 1 x n), one added to each column; or m x 1, one
         added to each row.
@@ -91,11 +96,15 @@ def hgemm(
         Where to put the result; of several a tuple, to which they are copied.
     out_dtype : dtype, optional
         float16, bfloat16 or float32, by name or as the library's own; by default that of `out`, or else of `a`, or for 8-bit
-        floats float32. Or of 8 bits: float8_e4m3fn, float8_e5m2, int8 or uint8, to which results are rounded, the nearest that
-        there is.
+        floats float32. Of integers int32, by default, or one of these. Or of 8 bits: float8_e4m3fn, float8_e5m2, int8 or uint8,
+        to which results are rounded, the nearest that there is.
     dtype : dtype, optional
-        What 8-bit floats arrays of uint8 hold the bits of, for libraries that have none: "float8_e4m3fn" or "float8_e5m2"; or two
-        of these, for `a` and for `b`.
+        What 8-bit floats arrays of uint8 hold the bits of, for libraries that have none: "float8_e4m3fn" or "float8_e5m2"; or
+        "uint8", where they hold integers; or two of these, for `a` and for `b`.
+    symmetric : True, "both", "lower" or "upper", optional
+        A promise that the result is symmetric, as that of `a` and `a.T` is, and `c` too: then half of it is multiplied, and
+        stored on both sides of the diagonal, or in the triangle that is named: the other one stays as it is in `out`, and in a
+        new array nothing is said of it. Tiles that meet the diagonal are whole. For products of 16-bit floats.
     stream : stream or int, optional
         Where to run, for arrays on a GPU; by default their library's current stream.
 
@@ -109,11 +118,12 @@ def hgemm(
     ------
     TypeError
         An argument is no array, or of a dtype that is not supported; arrays of two dtypes, of two libraries, or on the host and
-        on a GPU; `epilogue` is no function of Prism's or lambda, or takes another number of arguments; `out` is one array, and
-        there are several results.
+        on a GPU; sums of integers are scaled, or something is added to them, and the result is int32; `epilogue` is no function
+        of Prism's or lambda, or takes another number of arguments; `out` is one array, and there are several results.
     ValueError
         Shapes don't fit; an extent is larger than 2^31 - 2^10; 8-bit floats don't lie along k; `out` is read-only; `beta`
-        without `c`; arrays on two GPUs; `stream` for arrays on the host; an `extra` of another shape; a reduction of a batch; of
+        without `c`; scales of blocks of one operand alone; something beside a symmetric product that it does not take; arrays
+        on two GPUs; `stream` for arrays on the host; an `extra` of another shape; a reduction of a batch; of
         two products `c`, `bias` or `scale_b`.
     prism.lang.CompileError
         `epilogue` does not take such numbers, or has what Prism does not have.
@@ -124,7 +134,8 @@ def hgemm(
     -----
     Products are exact and added in float32, in an order that depends on the shape, and on what `prism tune` has kept for it: the
     same call gives the same bits. Those of 8-bit floats Hopper adds with about 14 bits (docs/hgemm.md). The result is rounded
-    once. A batch is one launch where one stride leads from each row of an array's matrices to the next, as in dense arrays; k
+    once. Sums of integers are exact, modulo 2^32. Where scales are of blocks, the sums of each 128 of k are added in float32.
+    A batch is one launch where one stride leads from each row of an array's matrices to the next, as in dense arrays; k
     must be a multiple of 64 then, unless there is one `b` for all, or both operands have their elements side by side along k.
     Otherwise it is a launch for each product. Of two products K must be inside: a `b` whose rows are dense is copied. A NumPy
     array runs on the reference machine, on the CPU, from the same kernel (`prism.kernels.hgemm`).
@@ -159,11 +170,12 @@ def hgemm(
         names, arrays = (*names, *given), (*arrays[:-1], *given.values(), out)
         numbers = tuple(map(exact, _numbers_of(extra)))
     # zeros of two signs are equal, and results differ
-    asked = "hgemm", names, alpha or repr(alpha), beta, key, numbers, out_dtype, dtype
+    symmetric = BOTH if symmetric is True else symmetric or None
+    asked = "hgemm", names, alpha or repr(alpha), beta, key, numbers, out_dtype, dtype, symmetric
     if several is None and (known := repeat.run_many(asked, arrays, stream)) is not None:
         return known
     how: dict[str, Any] = {"alpha": float(alpha), "beta": float(beta), "out_dtype": out_dtype, "dtype": dtype}
-    how |= {"epilogue": after or identity, "extra": _numbers_of(extra)}
+    how |= {"epilogue": after or identity, "extra": _numbers_of(extra), "symmetric": symmetric}
     decide = functools.partial(decide_hgemm, **how)
     found = call("hgemm", asked, dict(zip(names, arrays[:-1], strict=True)), decide, out, stream, captured=True)
     return found if several is None else _copy(found, several, stream)
@@ -207,7 +219,7 @@ def _with_two(a: Any, b: Any, out: Any) -> tuple[tuple[str, ...], tuple[Any, ...
 def decide_hgemm(
     arrays: Mapping[str, ArrayInfo], out: ArrayInfo | None, machine: Machine, alpha: float = 1.0, beta: float = 0.0,
     epilogue: Any = identity, out_dtype: Any = None, dtype: Any = None, cut: Configuration | None = None,
-    extra: tuple[Any, ...] = (),
+    extra: tuple[Any, ...] = (), symmetric: Any = None,
 ) -> Decision:  # fmt: skip
     """Return how `hgemm` of arrays by the names of its arguments is made; `cut`: the configuration, whatever suits the shape.
 
@@ -216,7 +228,7 @@ def decide_hgemm(
     """
     a, b = _operands(arrays["a"], arrays["b"], dtype)
     other = other_of(arrays.get(_OTHER), b, dtype)
-    scale_a, scale_b = (_scale(arrays.get(name), name, a, b) for name in ("scale_a", "scale_b"))
+    (scale_a, scale_b), blocks = scales_of(arrays, a, b)
     shape = (*batch_of(a, b), a.shape[-2], b.shape[-1])
     kind = result_dtype(out_dtype, out, a)
     require_like_result(out, "out", shape, kind)
@@ -224,15 +236,25 @@ def decide_hgemm(
     bias, per = _bias(arrays.get("bias"), a, shape, kind)
     before = view_of("c", arrays["c"]) if "c" in arrays else None
     target = new_view(OUT, kind, shape)
-    product = Product(a, b, target, before, bias, per, scale_a, scale_b, alpha, beta, identity, other=other)
+    product = Product(
+        a, b, target, before, bias, per, scale_a, scale_b, alpha, beta, identity, other=other, blocks=blocks
+    )
+    _require_plain_integers(product, kind)
+    if symmetric is not None:
+        require_sayable(product, symmetric)
+        product = replace(product, triangle=symmetric)
     result, given = Result(shape, CODED.get(kind) or np.dtype(kind)), None if out is None else view_of(OUT, out)
-    if epilogue is identity and other is None and not extra and kind in RESULTS:
+    if epilogue is identity and other is None and not extra and kind in (*RESULTS, "int32"):
         return decide_product(product, result, machine, given, cut)
     from prism.lib.algorithms.hgemm.epilogue import function_of_elements, fuse, is_of_one_element
 
     if extra or other is not None or kind in RESULTS_OF_8_BITS or not is_of_one_element(epilogue):
         if lazy := tuple(name for name, info in arrays.items() if isinstance(info, LazyInfo)):
             return Decision(copied=lazy)  # an extra is a part of a record, and that is made of what lies in memory
+        if symmetric is not None:
+            raise ValueError(
+                "of a `symmetric` product the epilogue is a function of its element alone, and makes a float"
+            )
         beside = [(f"extra[{k}]", arrays.get(f"extra[{k}]", one)) for k, one in enumerate(extra)]
         product = fuse(product, epilogue, beside, shape, kept=not machine.host)
     else:
@@ -267,11 +289,16 @@ def _operands(a: ArrayInfo, b: ArrayInfo, dtype: Any) -> tuple[View, View]:
     if len(given) != 2:
         raise TypeError(f"`dtype` is one dtype, or those of `a` and of `b`, not {len(given)}")
     left, right = view_of("a", a, kind_of(a, "a", given[0])), view_of("b", b, kind_of(b, "b", given[1]))
-    require_operands("hgemm", left, right, (*INPUTS, *FLOATS_OF_8_BITS))
-    if eight_bits(left.scalar):
+    require_operands("hgemm", left, right, (*INPUTS, *FLOATS_OF_8_BITS, "int8", *_bytes_asked(tuple(given))))
+    if left.size == 1:
         require_k_inside(left, -1)
         require_k_inside(right, -2)
     return left, right
+
+
+def _bytes_asked(dtypes: tuple[Any, ...]) -> tuple[str, ...]:
+    """Return uint8 where it is said to hold integers: else it may be what a library has for 8-bit floats."""
+    return ("uint8",) if "uint8" in [None if dtype is None else _dtype_name(dtype) for dtype in dtypes] else ()
 
 
 def other_of(info: ArrayInfo | None, b: View, dtype: Any) -> View | None:
@@ -283,18 +310,20 @@ def other_of(info: ArrayInfo | None, b: View, dtype: Any) -> View | None:
         raise TypeError(f"`b[1]` has dtype {found.scalar}, and `b[0]` {b.scalar}: both are multiplied by one `a`")
     if found.shape != b.shape:
         raise ValueError(f"`b[1]` must have shape {b.shape}, as `b[0]`, not {found.shape}")
-    if eight_bits(found.scalar):
+    if found.size == 1:
         require_k_inside(found, -2)
     return found
 
 
 def kind_of(info: ArrayInfo, name: str, dtype: Any) -> str:
-    """Return what an array's elements are: the bits of 8-bit floats, if `dtype` says so."""
+    """Return what an array's elements are: the bits of 8-bit floats, or integers, if `dtype` says so."""
     if dtype is None:
         return info.scalar
     kind = _dtype_name(dtype)
-    if kind not in FLOATS_OF_8_BITS:
-        raise TypeError(f"`dtype` says which 8-bit floats uint8 holds, {' or '.join(FLOATS_OF_8_BITS)}, not {kind}")
+    if kind not in (*FLOATS_OF_8_BITS, "uint8"):
+        raise TypeError(
+            f"`dtype` says which 8-bit floats uint8 holds, {' or '.join(FLOATS_OF_8_BITS)}, or uint8, not {kind}"
+        )
     if info.scalar not in ("uint8", kind):
         raise TypeError(f"`dtype` is {kind}, and `{name}` has dtype {info.scalar}, not uint8")
     return kind
@@ -312,10 +341,11 @@ def result_dtype(asked: Any, out: ArrayInfo | None, a: View) -> str:
     elif out is not None:
         kind = out.scalar
     else:
-        kind = "float32" if eight_bits(a.scalar) else a.scalar
-    if kind not in (*RESULTS, *RESULTS_OF_8_BITS):
+        kind = "int32" if a.scalar in INTEGERS else "float32" if eight_bits(a.scalar) else a.scalar
+    if kind not in (*RESULTS, *RESULTS_OF_8_BITS) and not (kind == "int32" and a.scalar in INTEGERS):
         what = "`out_dtype`" if asked is not None else "`out`"
-        raise TypeError(f"{what} must be float16, bfloat16 or float32, or {', '.join(RESULTS_OF_8_BITS)}, not {kind}")
+        some = "int32, float16, bfloat16 or float32" if a.scalar in INTEGERS else "float16, bfloat16 or float32"
+        raise TypeError(f"{what} must be {some}, or {', '.join(RESULTS_OF_8_BITS)}, not {kind}")
     return kind
 
 
@@ -324,7 +354,7 @@ def _bias(info: ArrayInfo | None, a: View, shape: tuple[int, ...], kind: str) ->
     if info is None:
         return None, NO_BIAS
     *_, m, n = shape
-    wanted = kind if SCALARS[a.scalar].stored else a.scalar
+    wanted = kind if a.size == 1 else a.scalar
     if info.scalar != wanted:
         whose = "as `a` is" if wanted == a.scalar else "the result's dtype"
         raise TypeError(f"`bias` must be an array of {info.library} of {wanted}, {whose}, not of {info.scalar}")
@@ -335,22 +365,15 @@ def _bias(info: ArrayInfo | None, a: View, shape: tuple[int, ...], kind: str) ->
     raise ValueError(f"`bias` must have shape {(n,)}, one a column, or {(m, 1)}, one a row, not {info.shape}")
 
 
-def _scale(info: ArrayInfo | None, name: str, a: View, b: View) -> View | None:
-    """Return an operand's scales, checked."""
-    if info is None:
-        return None
-    if info.scalar != "float32":
-        raise TypeError(
-            f"`{name}` must be an array of {info.library} of float32, not of {info.library} of {info.scalar}"
-        )
-    if len(a.shape) > 2 or len(b.shape) > 2:
-        raise ValueError(
-            f"`{name}` is for two matrices: give a batch as one, its rows below each other, or scale the result"
-        )
-    many = a.shape[0] if name == "scale_a" else b.shape[1]
-    each, what = (((many,), (many, 1)), "row") if name == "scale_a" else (((many,), (1, many)), "column")
-    if info.size != 1 and info.shape not in each:
-        raise ValueError(
-            f"`{name}` must have one element, or shape {each[0]} or {each[1]}, one a {what}, not {info.shape}"
-        )
-    return view_of(name, info)
+def _require_plain_integers(product: Product, kind: str) -> None:
+    """Check that sums of integers that are kept as they are are not scaled, and nothing is added to them.
+
+    Raises:
+        TypeError: something is done with them.
+    """
+    if kind != "int32":
+        return
+    given = {"alpha": product.alpha != 1.0, "beta": product.beta != 0.0, "bias": product.bias is not None}
+    given |= {"scale_a": product.scale_a is not None, "scale_b": product.scale_b is not None}
+    if some := next((name for name, there in given.items() if there), None):
+        raise TypeError(f"`{some}` makes floats of sums of integers: give `out_dtype`, float32 or another, not int32")

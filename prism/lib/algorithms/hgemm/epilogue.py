@@ -16,7 +16,7 @@ from prism.lang.intrinsics.declaration import Intrinsic
 from prism.lang.surface import Kernel
 from prism.lang.types import FLOAT32, INT32, SCALARS
 from prism.lang.types.structs import Struct, scalar_called
-from prism.lib.algorithms.hgemm.product import Product
+from prism.lib.algorithms.hgemm.product import NO_BLOCKS, Product
 from prism.lib.algorithms.hgemm.records import (
     COLUMN,
     ELEMENT,
@@ -134,7 +134,8 @@ def fuse(
         if loaded is None and extra.per == ELEMENT and _is_loadable(extra.view, product.out.scalar):
             loaded, extras[k] = extra.view, replace(extra, per=LOADED)
     after = _after_of(several, calls, tuple(extras), scaling, product.out.scalar)
-    nothing: dict[str, Any] = {"bias": None, "per": 0, "scale_a": None, "scale_b": None, "alpha": 1.0, "beta": 0.0}
+    nothing: dict[str, Any] = {"bias": None, "per": 0, "alpha": 1.0, "beta": 0.0}
+    nothing |= {"scale_a": None, "scale_b": None} if product.blocks == NO_BLOCKS else {}
     return replace(product, c=loaded, epilogue=identity, after=after, **nothing)
 
 
@@ -149,6 +150,8 @@ def _require_sayable(product: Product, several: Sequence[Asked], shape: tuple[in
         raise ValueError(f"`bias` by rows of a batch: give it as `extra`, of shape {(*shape[:-1], 1)}, to `epilogue`")
     if product.other is None:
         return
+    if product.blocks != NO_BLOCKS:
+        raise ValueError("of two products there are no scales of blocks: they are one product's")
     if not (product.c is None and product.bias is None and product.scale_b is None):
         raise ValueError("of two products there is no `c`, `bias` or `scale_b`: give them as `extra`, to `epilogue`")
     if several[0].function.key is identity and len(several) == 1:
@@ -160,9 +163,10 @@ def _add_scaling(product: Product, extras: list[Extra]) -> Scaling:
     found: dict[str, Extra] = {}
     if product.alpha != 1.0:
         found["alpha"] = number(product.alpha, "alpha")
+    apart = product.blocks != NO_BLOCKS  # then scales are of steps, not of sums
     named = {"scale_a": product.scale_a, "scale_b": product.scale_b, "bias": product.bias}
     for (name, view), per in zip(named.items(), (ROW, COLUMN, _PER[product.per]), strict=True):
-        if view is not None:
+        if view is not None and not (apart and name != "bias"):
             found[name] = Extra(ONCE if prod(view.shape) == 1 else per, FLOAT32, view)
     if product.c is not None:
         found |= {"beta": number(product.beta, "beta"), "c": Extra(LOADED, FLOAT32, product.c)}

@@ -13,9 +13,11 @@ from prism.kernels.hgemm import Configuration, clocks, cuts
 from prism.kernels.hgemm import choose as choose_cut
 from prism.kernels.hgemm.cut import Cut
 from prism.kernels.hgemm.fused import Terms
+from prism.kernels.hgemm.kinds import BLOCK_TILES, fits_blocks, takes_integers
 from prism.lang.types import SCALARS
-from prism.lib.algorithms.hgemm.product import Laid
+from prism.lib.algorithms.hgemm.product import NO_BLOCKS, Laid, buffer_of
 from prism.lib.algorithms.hgemm.records import COLUMN, ELEMENT, LOADED, REDUCED, ROW, SECOND, After
+from prism.lib.algorithms.hgemm.scales import blocks_of
 from prism.lib.operators import add
 from prism.lib.views import View, new_view
 from prism.runtime.instance import Instance
@@ -34,23 +36,26 @@ def choose(laid: Laid, deep: int, processors: int) -> Configuration:
     (m, n), outside = laid.extents, laid.outside
     one, after = laid.product.other is None and laid.batch == 0, laid.product.after
     assert after is not None
-    found: Configuration = choose_cut(
-        m,
-        n,
-        deep,
-        processors,
-        laid.batches,
-        outside,
-        parted=one and after.by_parts and SCALARS[laid.product.out.scalar].bytes > 1,
-    )
+    parted = one and after.by_parts and SCALARS[laid.product.out.scalar].bytes > 1
+    found, others = _chosen(laid, deep, processors, parted)
     if tiles(laid, found) is not None:
         return found
-    some = [one for one in cuts(outside) if tiles(laid, one) is not None]
+    some = [one for one in others if tiles(laid, one) is not None]
     if not some:
-        raise ValueError(
-            "`epilogue` is given more than there is room for beside a tile: give less by row and by column"
-        )
+        raise ValueError(NO_ROOM)
     return min(some, key=lambda one: clocks(one, m, n, deep, processors, laid.batches, outside))
+
+
+def _chosen(laid: Laid, deep: int, processors: int, parted: bool) -> tuple[Configuration, tuple[Configuration, ...]]:
+    """Return the tiles that suit a product's shape and kind, and all that there are of its kind."""
+    (m, n), outside, product = laid.extents, laid.outside, laid.product
+    if product.blocks != NO_BLOCKS:
+        found = kernels.choose_blocks(m, n, deep, processors, product.blocks, laid.batches, parted=parted)
+        return found, tuple(one for one in BLOCK_TILES if fits_blocks(one, product.blocks))
+    if product.sums == "int32":
+        found = kernels.choose_integers(m, n, deep, processors, laid.batches, parted=parted)
+        return found, tuple(one for one in cuts(outside) if takes_integers(one))
+    return choose_cut(m, n, deep, processors, laid.batches, outside, parted=parted), cuts(outside)
 
 
 def tiles(laid: Laid, found: Configuration) -> tuple[Cut, Cut] | None:
@@ -62,7 +67,7 @@ def tiles(laid: Laid, found: Configuration) -> tuple[Cut, Cut] | None:
     a, result = SCALARS[laid.a.scalar], SCALARS[product.out.scalar]
     main = found.cut(
         transpose_a=laid.outside[0], transpose_b=laid.outside[1], out_bytes=max(2, result.bytes), in_bytes=a.bytes,
-        trans=laid.trans,
+        trans=laid.trans, blocks=blocks_of(product, found),
     )  # fmt: skip
     if found.parts > 1:
         return main, main
@@ -99,9 +104,15 @@ def kernel(
         "OUT": product.out.scalar,
         "CUT": main,
         "TERMS": terms,
+        "SUM": product.sums,
+        "BLOCKS": blocks_of(product, cut),
     }
     facts["EPILOGUE"] = first
     given: dict[str, Any] = {"above": product.above, **bound.arguments}
+    given |= {
+        "scale_a": buffer_of(product.scale_a, "float32"),
+        "scale_b": buffer_of(product.scale_b, "float32"),
+    }
     if cut.parts > 1:
         made = instance_of_views(instance_of(kernels.hgemm_fused_in_parts, facts), bound.views)
     else:

@@ -12,20 +12,24 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from prism.host.call import Decision, Result
-from prism.host.plan import NO_MAP, SCRATCH, Buffer, Clear, Machine, Plan, Scratch, Step, instance_of, nothing
+from prism.host.plan import NO_MAP, SCRATCH, Clear, Machine, Plan, Scratch, Step, instance_of, nothing
 from prism.kernels import hgemm as kernels
 from prism.kernels.hgemm import (
     HOST,
+    Blocks,
     Configuration,
     Terms,
     blocks,
     choose,
+    choose_blocks,
+    choose_integers,
     choose_single,
     follows_late,
     group_m,
     identity,
     prefetch_steps,
     shape_key,
+    symmetric_pays,
 )
 from prism.kernels.hgemm import shares as sums
 from prism.kernels.hgemm.cut import IN_SHARES
@@ -33,7 +37,8 @@ from prism.kernels.sgemm import pack as packing
 from prism.lang.surface import Kernel
 from prism.lang.types import SCALARS
 from prism.lib import tuned
-from prism.lib.algorithms.hgemm.product import NO_BIAS, ROWS, Laid, Product
+from prism.lib.algorithms.hgemm.product import INTEGERS, NO_BIAS, NO_BLOCKS, ROWS, Laid, Product, buffer_of
+from prism.lib.algorithms.hgemm.scales import blocks_of
 from prism.lib.views import MOST, View, new_view
 from prism.runtime.instance import Instance
 from prism.runtime.tensor_maps import PIECE, SECTOR
@@ -41,6 +46,8 @@ from prism.runtime.tensor_maps import PIECE, SECTOR
 if TYPE_CHECKING:
     from prism.lang.tree.plan import Program
 
+NONE = Blocks()
+"""No scales of blocks."""
 LINE = 64
 """Elements that rows of a copied operand begin at multiples of."""
 NO_SCALE, ONE_SCALE, EACH_SCALE = 0, 1, 2
@@ -62,8 +69,10 @@ def decide_product(
         given = None
     if 0 in product.out.shape:
         return Decision((result,), beside=given is not None)
-    rest = (product.bias, product.scale_a, product.scale_b, *(() if product.after is None else product.after.arrays))
+    rest = (product.bias, *_plain_scales(product), *(() if product.after is None else product.after.arrays))
     apart = tuple(view.name for view in rest if view is not None and not (view.contiguous and view.natural))
+    if product.blocks != NO_BLOCKS:
+        apart += tuple(view.name for view in (product.scale_a, product.scale_b) if view is not None and _is_loose(view))
     if apart:
         return Decision(copied=apart)
     if machine.host and (loose := _loose_on_host(product)):
@@ -72,7 +81,11 @@ def decide_product(
     product, cleared = _with_elements(product, scratch)
     batch = product.out.shape[:-2]
     one = _one_product(product, batch)
-    steps = None if machine.host or one is not None else _all_at_once(product, batch, machine, cut, scratch)
+    steps = (
+        None
+        if machine.host or one is not None or product.triangle
+        else _all_at_once(product, batch, machine, cut, scratch)
+    )
     if steps is None:
         each = [one] if one is not None else list(_products(product, batch))
         if not machine.host:
@@ -106,6 +119,16 @@ def _with_elements(product: Product, scratch: Scratch) -> tuple[Product, tuple[C
     a, b = made
     other = None if product.other is None else b.turn()
     return replace(product, a=a, b=b.turn(), other=other), (Clear(a.buffer), Clear(b.buffer))
+
+
+def _plain_scales(product: Product) -> tuple[View | None, ...]:
+    """Return scales that kernels take as they lie in memory."""
+    return () if product.blocks != NO_BLOCKS else (product.scale_a, product.scale_b)
+
+
+def _is_loose(scales: View) -> bool:
+    """Whether scales of blocks must be copied: they have gaps."""
+    return not scales.natural or not (scales.contiguous or scales.turn().contiguous)
 
 
 def _is_writable(out: View, host: bool) -> bool:
@@ -238,6 +261,10 @@ def _choose(laid: Laid, machine: Machine) -> Configuration:
     if after is not None:
         return _fused().choose(laid, _deep(laid), machine.multiprocessors)
     alone = laid.product.c is None and laid.batch == 0
+    if laid.product.blocks != NO_BLOCKS:
+        return choose_blocks(m, n, _deep(laid), machine.multiprocessors, laid.product.blocks, parted=alone)
+    if laid.product.sums == "int32":
+        return choose_integers(m, n, _deep(laid), machine.multiprocessors, laid.batches, parted=alone)
     if alone and (known := tuned.choice("hgemm", machine, shape_key(m, n, _deep(laid), laid.outside))) is not None:
         return Configuration(**known)
     processors = machine.multiprocessors
@@ -279,21 +306,33 @@ def _plain(laid: Laid, cut: Configuration, plain: bool) -> tuple[Instance, dict[
     product = laid.product
     out = product.out
     facts = (laid.a.scalar, out.scalar, laid.outside, plain, product.c is not None, product.per, product.epilogue)
-    scales = _how_many(product.scale_a), _how_many(product.scale_b)
+    blocks = blocks_of(product, cut)
+    scales = (NO_SCALE, NO_SCALE) if blocks.a else (_how_many(product.scale_a), _how_many(product.scale_b))
     other = "" if laid.a.scalar == laid.b.scalar else laid.b.scalar
     given: dict[str, Any] = {"alpha": product.alpha} | ({"beta": product.beta} if cut.parts == 1 else {})
-    given |= {"bias": _buffer(product.bias, out.scalar if product.k_inside else product.a.scalar)}
-    given |= {"scale_a": _buffer(product.scale_a, "float32"), "scale_b": _buffer(product.scale_b, "float32")}
-    return instance_for(*facts, cut, laid.batch, other, laid.trans, scales), given
+    given |= {"bias": buffer_of(product.bias, out.scalar if product.k_inside else product.a.scalar)}
+    given |= {"scale_a": buffer_of(product.scale_a, "float32"), "scale_b": buffer_of(product.scale_b, "float32")}
+    return instance_for(*facts, cut, laid.batch, other, laid.trans, scales, blocks), given
 
 
 def _steps(laid: Laid, machine: Machine, cut: Configuration | None, scratch: Scratch) -> tuple[Step, ...]:
     """Return the launches of one product: mostly one."""
+    if laid.product.triangle and (machine.host or cut is not None or _pays(laid, machine)):
+        from prism.lib.algorithms.hgemm.symmetric import step_of
+
+        return (step_of(laid, machine, cut),)
     cut = cut or _choose(laid, machine)
     if cut.packed:
         copies, laid = _pack(laid, cut, scratch)
         return (*copies, *_steps(laid, machine, replace(cut, packed=0), scratch))
     return _in_shares(laid, machine, cut, scratch) if cut.shares > 1 else (_step(laid, machine, cut, scratch),)
+
+
+def _pays(laid: Laid, machine: Machine) -> bool:
+    """Whether a symmetric product is made of one triangle: where the other is not to be touched, or it takes less."""
+    n, added = laid.extents[0], laid.product.c is not None
+    half = symmetric_pays(n, _deep(laid), machine.multiprocessors, laid.outside, added=added)
+    return laid.product.triangle != "both" or half
 
 
 def _pack(laid: Laid, cut: Configuration, scratch: Scratch) -> tuple[tuple[Step, ...], Laid]:
@@ -363,14 +402,10 @@ def _in_shares(laid: Laid, machine: Machine, cut: Configuration, scratch: Scratc
         "out": out.buffer,
         "stride": stride,
     }
-    added |= {"m": m, "n": n, "alpha": product.alpha, "bias": _buffer(product.bias, bias)}
-    added |= {"scale_a": _buffer(product.scale_a, "float32"), "scale_b": _buffer(product.scale_b, "float32")}
+    added |= {"m": m, "n": n, "alpha": product.alpha, "bias": buffer_of(product.bias, bias)}
+    added |= {"scale_a": buffer_of(product.scale_a, "float32"), "scale_b": buffer_of(product.scale_b, "float32")}
     vectors = m * -(-n // sums.EACH)
     return made, Step(instance_of(sums.add_shares, facts_of), -(-vectors // sums.THREADS), sums.THREADS, added)
-
-
-def _buffer(view: View | None, scalar: str) -> Buffer:
-    return nothing(scalar) if view is None else view.buffer
 
 
 def _how_many(scale: View | None) -> int:
@@ -382,17 +417,19 @@ def _how_many(scale: View | None) -> int:
 def instance_for(
     kind: str, result: str, transposed: tuple[bool, bool], plain: bool, beta: bool, per: int, epilogue: Kernel,
     configuration: Configuration, batch: int = 0, other: str = "", trans: bool = False, scales: tuple[int, int] = (0, 0),
+    blocks: Blocks = NONE,
 ) -> Instance:  # fmt: skip
     """Return the kernel for dtypes and layouts, cut into tiles by a configuration; `batch` and `trans` as in `Laid`.
 
-    `other`: the dtype of b, where it is not that of a. `scales`: what there are of a, and of b.
+    `other`: the dtype of b, where it is not that of a. `scales`: what there are of a, and of b; `blocks`: those of blocks.
     """
     terms = Terms(*scales, per, beta)
     cut = configuration.cut(
         transpose_a=transposed[0], transpose_b=transposed[1], out_bytes=SCALARS[result].bytes, in_bytes=SCALARS[kind].bytes,
-        trans=trans, terms=terms,
+        trans=trans, terms=terms, blocks=blocks,
     )  # fmt: skip
-    facts: dict[str, Any] = {"T": kind, "TB": other or kind, "TBIAS": result if SCALARS[kind].stored else kind}
+    facts: dict[str, Any] = {"T": kind, "TB": other or kind, "TBIAS": result if SCALARS[kind].bytes == 1 else kind}
+    facts |= {"SUM": "int32" if kind in INTEGERS else "float32", "BLOCKS": blocks}
     facts |= {"OUT": result, "CUT": cut, "TERMS": terms, "EPILOGUE": epilogue}
     if configuration.parts > 1:
         assert not (beta or batch), "what is in parts reads no c, and is one product"

@@ -5,15 +5,21 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
+from prism.host.plan import Buffer, nothing
 from prism.lang.surface import Kernel
-from prism.lib.algorithms.matmul.arguments import eight_bits
 from prism.lib.views import View
 
 if TYPE_CHECKING:
     from prism.lib.algorithms.hgemm.records import After
 
+INTEGERS = "int8", "uint8"
+"""Operands whose sums are integers."""
 NO_BIAS, COLUMNS, ROWS = 0, 1, 2
 """What a bias has an element for."""
+NO_BLOCKS = 0, 0
+"""Scales are not of blocks."""
+OPPOSITE = {"": "", "both": "both", "lower": "upper", "upper": "lower"}
+"""Which triangle of a symmetric result it is in the transposed one; none where it is not symmetric."""
 PER_TRANS = {NO_BIAS: NO_BIAS, COLUMNS: ROWS, ROWS: COLUMNS}
 """The same of the transposed result."""
 
@@ -24,6 +30,9 @@ class Product:
 
     Where `after` is given, it has all that comes after the sums, and `c` is the array of which it is given what tensor copies
     bring; `above`: rows of its extras before the product's. `other`: a second `b`, whose sums it is given besides.
+
+    Where there are `blocks`, scales are of so many rows of `a`, and columns of `b`, and of each 128 of K: views of these, by K.
+    `triangle`: the result is symmetric, and that of its tiles is stored which this says (symmetric.py).
     """
 
     a: View
@@ -40,11 +49,18 @@ class Product:
     other: View | None = None
     after: After | None = None
     above: int = 0
+    blocks: tuple[int, int] = NO_BLOCKS
+    triangle: str = ""
 
     @property
     def k_inside(self) -> bool:
-        """Whether operands must have K inside: those of 8-bit floats."""
-        return eight_bits(self.a.scalar)
+        """Whether operands must have K inside: those of 8 bits."""
+        return self.a.size == 1
+
+    @property
+    def sums(self) -> str:
+        """What products are added up in."""
+        return "int32" if self.a.scalar in INTEGERS else "float32"
 
     @property
     def b_inside(self) -> bool:
@@ -57,7 +73,10 @@ class Product:
         found = replace(
             self, a=self.b.turn(), b=self.a.turn(), c=before, out=self.out.turn(), after=_turned(self.after)
         )
-        return replace(found, per=PER_TRANS[self.per], scale_a=self.scale_b, scale_b=self.scale_a)
+        return replace(
+            found, per=PER_TRANS[self.per], scale_a=self.scale_b, scale_b=self.scale_a, blocks=self.blocks[::-1],
+            triangle=OPPOSITE[self.triangle],
+        )  # fmt: skip
 
 
 @dataclass(frozen=True, slots=True)
@@ -97,10 +116,16 @@ class Laid:
         """Return the same product, not of a batch, that the kernel makes as its transpose."""
         one = self.product
         transposed = replace(
-            one, per=PER_TRANS[one.per], scale_a=one.scale_b, scale_b=one.scale_a, after=_turned(one.after)
-        )
+            one, per=PER_TRANS[one.per], scale_a=one.scale_b, scale_b=one.scale_a, after=_turned(one.after),
+            blocks=one.blocks[::-1],
+        )  # fmt: skip
         return replace(self, product=transposed, a=self.b, b=self.a, outside=self.outside[::-1], trans=True)
 
 
 def _turned(after: After | None) -> After | None:
     return None if after is None else after.turn()
+
+
+def buffer_of(view: View | None, scalar: str) -> Buffer:
+    """Return the memory of an array, or none of a type, where there is no array."""
+    return nothing(scalar) if view is None else view.buffer

@@ -1,4 +1,4 @@
-"""`prism.lib.matmul`: NumPy's, for arrays of float32, float16 and bfloat16."""
+"""`prism.lib.matmul`: NumPy's, for arrays of numbers."""
 
 from __future__ import annotations
 
@@ -16,11 +16,12 @@ from prism.lib.algorithms.hgemm.api import INPUTS
 from prism.lib.algorithms.hgemm.plan import decide_product
 from prism.lib.algorithms.hgemm.product import NO_BIAS, Product
 from prism.lib.algorithms.matmul.arguments import batch_of, require_alike, require_extents
+from prism.lib.algorithms.matmul.kinds import OTHERS, common, decide_kind
 from prism.lib.algorithms.sgemm import api as sgemms
 from prism.lib.views import View, new_view, view_of, with_axes
 from prism.runtime.arrays import CODED, ArrayInfo
 
-KINDS = ("float32", *INPUTS)
+KINDS = ("float32", *INPUTS, *OTHERS)
 _SIGNATURE = "gufunc signature (n?,k),(k,m?)->(n?,m?)"
 
 
@@ -30,7 +31,8 @@ def matmul(a: Any, b: Any, out: Any = None) -> Any:
     Parameters
     ----------
     a, b : arrays of NumPy, CuPy or torch
-        Both of float32, float16 or bfloat16, of any strides. Of one axis: a row on the left, a column on the right, and the
+        Of floats of 16 to 64 bits, bfloat16, integers or bools, of any strides. Of two dtypes NumPy's rule says what the
+        result is of; torch's and bfloat16's are of one dtype. Of one axis: a row on the left, a column on the right, and the
         result lacks that axis. Axes before the last two are a batch, and are broadcast.
     out : array, optional
         Where to put the result, of its shape; it may overlap the operands. NumPy's and CuPy's may be of another dtype that the
@@ -39,14 +41,14 @@ def matmul(a: Any, b: Any, out: Any = None) -> Any:
     Returns
     -------
     array
-        Of `a`'s library and dtype, on its device; `out`, if given. Of two arrays of one axis: an array of no axes, or NumPy's
-        scalar.
+        Of `a`'s library, on its device, of the dtype that both are promoted to; `out`, if given. Of two arrays of one axis: an
+        array of no axes, or NumPy's scalar.
 
     Raises
     ------
     TypeError
-        An argument is no array, or of another dtype; arrays of two dtypes, of two libraries, or on the host and on a GPU; `out`
-        can't be cast to.
+        An argument is no array, or of another dtype, as complex numbers are; torch's arrays of two dtypes; arrays of two
+        libraries, or on the host and on a GPU; `out` can't be cast to.
     ValueError
         An array of no axes; shapes don't fit; `out` is read-only or of another shape; arrays on two GPUs.
 
@@ -56,6 +58,8 @@ def matmul(a: Any, b: Any, out: Any = None) -> Any:
 
     float32 is `prism.lib.sgemm`: added in float32, never by TF32, a batch in one launch where strides allow. float16 and bfloat16
     are `prism.lib.hgemm`: added in float32 and rounded once, a batch in one launch where its matrices lie below each other.
+    float64 is multiplied by the tensor cores from sm_80 on, in the order of k, where elements lie side by side along an axis.
+    Integers wrap, a product of bools is true where some pair is; `prism.lib.hgemm` makes int32 of 8-bit integers, much faster.
 
     Examples
     --------
@@ -77,7 +81,7 @@ _ASKED = ("matmul",)
 
 def _decide(arrays: Mapping[str, ArrayInfo], out: ArrayInfo | None, machine: Machine) -> Decision:
     a, b = (view_of(name, arrays[name]) for name in ("a", "b"))
-    _require_operands(a, b)
+    kind = _require_operands(a, b, arrays)
     rows, columns = len(a.shape) > 1, len(b.shape) > 1
     a, b = with_axes(a, not rows, False), with_axes(b, False, not columns)
     if a.shape[-1] != b.shape[-2]:
@@ -86,17 +90,19 @@ def _decide(arrays: Mapping[str, ArrayInfo], out: ArrayInfo | None, machine: Mac
     require_extents(a, b)
     full = (*batch_of(a, b), a.shape[-2], b.shape[-1])
     shape = (*full[:-2], *([full[-2]] if rows else []), *([full[-1]] if columns else []))
-    result = Result(shape, CODED.get(a.scalar) or np.dtype(a.scalar))
-    given = None if out is None else with_axes(_result(out, a, arrays["a"], shape), not rows, not columns)
-    if a.scalar == "float32":
+    result = Result(shape, CODED.get(kind) or np.dtype(kind))
+    given = None if out is None else with_axes(_result(out, kind, shape), not rows, not columns)
+    if kind in OTHERS or a.scalar != b.scalar:
+        return decide_kind(a, b, full, kind, result, machine, given)
+    if kind == "float32":
         return sgemms.decide_product(a, b, full, result, machine, given)
     made = new_view(OUT, a.scalar, full)
     product = Product(a, b, made, None, None, NO_BIAS, None, None, 1.0, 0.0, identity)
     return decide_product(product, result, machine, given)
 
 
-def _require_operands(a: View, b: View) -> None:
-    """Check the operands' dtypes and axes, with NumPy's words where NumPy has some."""
+def _require_operands(a: View, b: View, arrays: Mapping[str, ArrayInfo]) -> str:
+    """Check the operands' dtypes and axes, with NumPy's words where NumPy has some; return the result's dtype."""
     for number, info in enumerate((a, b)):
         if info.scalar not in KINDS:
             raise TypeError(
@@ -107,16 +113,22 @@ def _require_operands(a: View, b: View) -> None:
                 f"matmul: Input operand {number} does not have enough dimensions "
                 f"(has 0, gufunc core with signature (n?,k),(k,m?)->(n?,m?) requires 1)"
             )
-    require_alike("matmul", a, b)
+    if a.scalar == b.scalar:
+        return a.scalar
+    left, right = arrays["a"], arrays["b"]
+    if left.library == "torch" or "bfloat16" in (a.scalar, b.scalar):  # torch has no rule for these
+        require_alike("matmul", a, b)
+    return common(left, right)
 
 
-def _result(out: ArrayInfo, a: View, given: ArrayInfo, shape: tuple[int, ...]) -> View:
+def _result(out: ArrayInfo, kind: str, shape: tuple[int, ...]) -> View:
     """Return an array for the result, checked."""
-    if out.scalar != a.scalar and (out.library == "torch" or not np.can_cast(given.dtype, out.dtype, "same_kind")):
+    castable = kind not in CODED and np.can_cast(np.dtype(kind), out.dtype, "same_kind")
+    if out.scalar != kind and (out.library == "torch" or not castable):
         raise TypeError(
-            f"Cannot cast ufunc 'matmul' output from dtype('{a.scalar}') to dtype('{out.scalar}') "
+            f"Cannot cast ufunc 'matmul' output from dtype('{kind}') to dtype('{out.scalar}') "
             "with casting rule 'same_kind'"
         )
     arguments.require_shape(out, shape)
     view = view_of(OUT, out)
-    return view if out.scalar == a.scalar else replace(view, natural=False)
+    return view if out.scalar == kind else replace(view, natural=False)

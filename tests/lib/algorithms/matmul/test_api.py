@@ -133,10 +133,7 @@ def test_shapes_that_do_not_fit(a, b) -> None:
     "error, text, call",
     [
         (TypeError, "`a` must be an array", lambda: prism.lib.matmul({1.0}, B)),
-        (TypeError, "`a` has dtype float64", lambda: prism.lib.matmul(A.astype(np.float64), B)),
-        (TypeError, "`a` has dtype int32", lambda: prism.lib.matmul(A.astype(np.int32), B)),
         (TypeError, "`b` has dtype complex64", lambda: prism.lib.matmul(A, B.astype(np.complex64))),
-        (TypeError, "one dtype", lambda: prism.lib.matmul(A, B.astype(np.float16))),
         (ValueError, "`out` must have shape", lambda: prism.lib.matmul(A, B, out=np.zeros((3, 4), np.float32))),
         (
             TypeError,

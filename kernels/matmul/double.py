@@ -1,0 +1,264 @@
+"""Products in float64 by the tensor cores: a ring of tiles that all threads copy in, and multiply by `mma`.
+
+A step of K takes the tensor cores long, so a tile need not be large: blocks share a multiprocessor, and one of them multiplies
+while another one begins or ends a tile. Rows of shared tiles are longer by `PAD`: the eight rows and four columns that a warp
+reads at a time then lie in different banks, whichever axis is inside.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from prism.lang import (
+    assume, async_, attr, block, const, constexpr, cp_async, float64, grid, group, id, int32, int64, mma_m8n8k4_f64,
+    mma_m16n8k8_f64, mma_m16n8k16_f64, partition, prism, ptr, requires, roles, shared, template, thread, uint32, warp,
+)  # fmt: skip
+
+PAD = 4
+"""Elements that a row of a shared tile is longer than it must be."""
+
+
+@dataclass(frozen=True)
+class DoubleCut:
+    """Tiles of `bm x bn`, `bk` of K at a time, with `stages` of these; warps are `down` by `across`, `blocks` a multiprocessor.
+
+    `along_a`, `along_b`: elements of A, of B, lie side by side along K. `wide_a`, `wide_b`: pairs of elements begin at multiples
+    of 16 bytes. `depth`: of K in an `mma`, 16 or 8, of 16 rows, as Hopper has it, or 4 of 8 rows.
+    """
+
+    bm: int = 64
+    bn: int = 64
+    bk: int = 16
+    stages: int = 4
+    down: int = 2
+    across: int = 2
+    blocks: int = 3
+    along_a: bool = True
+    along_b: bool = False
+    wide_a: bool = True
+    wide_b: bool = True
+    depth: int = 16
+
+    @property
+    def warps(self) -> int:
+        """Warps of a block."""
+        return self.down * self.across
+
+    @property
+    def threads(self) -> int:
+        """Threads of a block."""
+        return 32 * self.warps
+
+    @property
+    def rows(self) -> int:
+        """Rows of a warp."""
+        return self.bm // self.down
+
+    @property
+    def columns(self) -> int:
+        """Columns of a warp."""
+        return self.bn // self.across
+
+    @property
+    def outer_a(self) -> int:
+        """Rows of a shared tile of A."""
+        return self.bm if self.along_a else self.bk
+
+    @property
+    def inner_a(self) -> int:
+        """Elements of each."""
+        return (self.bk if self.along_a else self.bm) + PAD
+
+    @property
+    def outer_b(self) -> int:
+        """The same of B."""
+        return self.bn if self.along_b else self.bk
+
+    @property
+    def inner_b(self) -> int:
+        """Elements of each."""
+        return (self.bk if self.along_b else self.bn) + PAD
+
+
+TILES = (
+    DoubleCut(64, 64, 16, 3, 1, 2, 4),
+    DoubleCut(64, 64, 16, 4, 2, 2, 3),
+    DoubleCut(64, 32, 16, 4, 2, 2, 4),
+    DoubleCut(32, 32, 16, 4, 2, 2, 6),
+)
+"""Tiles that there are: two warps have a large one where there are many, else four; the smaller ones are more."""
+MANY = 24
+"""Tiles for each multiprocessor: 4096 x 4096 are 31, and 3 % faster by two warps; 2048 x 2048 are 8, and 8 % slower."""
+READ, PRODUCTS, BEGIN = 0.06, 128, 3000
+"""Clocks of a byte that a multiprocessor reads; multiply-adds of a clock; clocks before the first step and after the last."""
+
+
+def choose_double(m: int, n: int, k: int, processors: int, batches: int = 1) -> DoubleCut:
+    """Return the tiles that suit a product: about the fewest clocks for those who have most of them."""
+
+    def clocks(cut: DoubleCut) -> float:
+        tiles = batches * -(-m // cut.bm) * -(-n // cut.bn)
+        rounds = -(-tiles // (processors * cut.blocks))
+        beside = min(cut.blocks, -(-tiles // processors))  # blocks that share a multiprocessor
+        work = max(cut.bm * cut.bn * k / PRODUCTS, READ * (cut.bm + cut.bn) * 8 * k)
+        return rounds * beside * work + BEGIN
+
+    large = TILES[0]
+    if batches * -(-m // large.bm) * -(-n // large.bn) >= MANY * processors:
+        return large
+    return min(TILES[1:], key=clocks)
+
+
+@prism.kernel
+@template(CUT=constexpr(DoubleCut))
+@requires(grid[1], block[1], thread["CUT.threads"])
+@attr("__launch_bounds__(CUT.threads, CUT.blocks)")
+def dgemm(
+    A: ptr(const(float64)) @ grid[1], apart_a: int64 @ grid[1], batch_a: int64 @ grid[1], B: ptr(const(float64)) @ grid[1],
+    apart_b: int64 @ grid[1], batch_b: int64 @ grid[1], out: ptr(float64) @ grid[1], stride: int64 @ grid[1],
+    batch: int64 @ grid[1], m: int32 @ grid[1], n: int32 @ grid[1], k: int32 @ grid[1], group_m: int32 @ grid[1],
+):  # fmt: skip
+    """`out = A @ B`, for each of a batch of matrices, `batch_a`, `batch_b` and `batch` elements apart.
+
+    Perspective: grid, of one block a tile, product by product; of each `group_m` rows of tiles before those below.
+    Shapes:      `A`: m x k, its rows `apart_a` elements apart, or where not `CUT.along_a` its columns; `B`: k x n, its columns
+                 `apart_b` elements apart, or where not `CUT.along_b` its rows; along the other axis elements lie side by side.
+                 `out`: m x n, its rows `stride` elements apart. m, n are at least 1.
+    Cost:        `CUT.stages` tiles of A and B in shared memory, of which each step reads a part once for each warp.
+    Numerics:    fused multiply-adds in float64, in the order of k.
+    Test:        tests/kernels/test_matmul.py, tests/gpu/test_matmul.py
+    """
+    assume(m >= 1 and n >= 1 and group_m >= 1)
+    tiles_m: int32 @ grid[1] = (m + (CUT.bm - 1)) // CUT.bm
+    tiles_n: int32 @ grid[1] = (n + (CUT.bn - 1)) // CUT.bn
+    p: int64 @ block[1] = uint32(id()) // uint32(tiles_m * tiles_n)
+    tile: int32 @ block[1] = uint32(id()) % uint32(tiles_m * tiles_n)
+    above: int32 @ block[1] = tile // (group_m * tiles_n) * group_m
+    within: int32 @ block[1] = tile % (group_m * tiles_n)
+    height: int32 @ block[1] = min(tiles_m - above, group_m)
+    i: int32 @ block[1] = (above + within % height) * CUT.bm
+    j: int32 @ block[1] = within // height * CUT.bn
+    with partition(out, block[1], lambda y, x: p * batch + y * stride + x, races="none") as target, group(block[1]):
+        a: shared(float64[CUT.outer_a, CUT.inner_a], ring=CUT.stages, align=16)
+        b: shared(float64[CUT.outer_b, CUT.inner_b], ring=CUT.stages, align=16)
+        w: int32 @ warp[1] = id()
+        t: int32 @ thread[1] = id()
+        row: int32 @ thread[1] = w % CUT.down * CUT.rows + t % 32 // 4  # of the first elements that a thread has
+        column: int32 @ thread[1] = w // CUT.down * CUT.columns + t % 32 // 4
+        inner: int32 @ thread[1] = t % 4
+        sums: float64[CUT.rows * CUT.columns // 32] @ thread[1] = {0}
+        everyone = roles(warp, CUT.warps)
+
+        @requires(block[1], thread["CUT.threads"])
+        def fill(step: int32 @ block[1]):
+            with partition(a, block[1]) as to:
+                copy(A, p * batch_a, apart_a, i, step, m, k, t, to, ALONG=CUT.along_a, WIDE=CUT.wide_a, THREADS=CUT.threads)
+            with partition(b, block[1]) as to:
+                copy(B, p * batch_b, apart_b, j, step, n, k, t, to, ALONG=CUT.along_b, WIDE=CUT.wide_b, THREADS=CUT.threads)
+
+        @requires(warp["CUT.warps"])
+        def use(
+            of_a: shared(float64[CUT.outer_a, CUT.inner_a]) @ warp[CUT.warps],
+            of_b: shared(float64[CUT.outer_b, CUT.inner_b]) @ warp[CUT.warps], step: int32 @ warp[CUT.warps],
+        ):  # fmt: skip
+            with group(warp[1]):
+                multiply(of_a, of_b, row, column, inner, sums, CUT=CUT)
+
+        grid.pipeline(a, b, everyone, 0, k, THREADS=CUT.threads, STEP=CUT.bk, FILL=fill, USE=use)
+        q: int32 @ thread[1] = column - t % 32 // 4 + inner * 2
+        with partition(target, thread[1], lambda y, x: (i + row + y, j + q + x), races="none") as mine, group(thread[1]):
+            for e in range(CUT.rows * CUT.columns // 32):
+                y: int32 = e // (CUT.columns // 4) * 8
+                x: int32 = e % (CUT.columns // 4) // 2 * 8 + e % 2
+                if i + row + y < m and j + q + x < n:
+                    mine[y, x] = sums[e]
+
+
+@prism.device
+@template(CUT=constexpr(DoubleCut))
+@requires(warp[1])
+def multiply(
+    a: const(shared(float64[CUT.outer_a, CUT.inner_a])) @ warp[1], b: const(shared(float64[CUT.outer_b, CUT.inner_b])) @ warp[1],
+    row: int32 @ thread[1], column: int32 @ thread[1], inner: int32 @ thread[1],
+    sums: float64[CUT.rows * CUT.columns // 32] @ thread[1],
+):  # fmt: skip
+    """Add the products of a step to a warp's sums: of 8 rows and 8 columns a thread has two, side by side.
+
+    Perspective: warp; `row`, `column` of the first elements that a thread reads, whose k is `inner`, and fours after it.
+    """
+    STRIPS: constexpr(int) = CUT.rows // 8
+    ACROSS: constexpr(int) = CUT.columns // 8
+    FOURS: constexpr(int) = CUT.depth // 4
+    for first in range(0, CUT.bk, CUT.depth, unroll=True):
+        left: float64[STRIPS * FOURS] @ thread[1]  # by strips of 8 rows, and then by fours of K
+        right: float64[ACROSS * FOURS] @ thread[1]
+        with group(thread[1]):
+            for e in range(STRIPS * FOURS):
+                y: int32 = row + e % STRIPS * 8
+                z: int32 = first + e // STRIPS * 4 + inner
+                left[e] = a[y if CUT.along_a else z, z if CUT.along_a else y]
+            for e in range(ACROSS * FOURS):
+                x: int32 = column + e % ACROSS * 8
+                z: int32 = first + e // ACROSS * 4 + inner
+                right[e] = b[x if CUT.along_b else z, z if CUT.along_b else x]
+        for strip in range(0, STRIPS, 1 if CUT.depth == 4 else 2, unroll=True):
+            for x in range(0, ACROSS, unroll=True):
+                at: int32 = (strip * ACROSS + x) * 2
+                if CUT.depth == 4:
+                    one: float64[1] @ thread[1]
+                    other: float64[1] @ thread[1]
+                    two: float64[2] @ thread[1]
+                    with group(thread[1]):
+                        one[0] = left[strip]
+                        other[0] = right[x]
+                        for e in range(2):
+                            two[e] = sums[at + e]
+                    mma_m8n8k4_f64(one, other, two)
+                    with group(thread[1]):
+                        for e in range(2):
+                            sums[at + e] = two[e]
+                else:
+                    four: float64[4] @ thread[1]
+                    of_a: float64[2 * FOURS] @ thread[1]
+                    of_b: float64[FOURS] @ thread[1]
+                    with group(thread[1]):
+                        for e in range(4):
+                            four[e] = sums[at + e // 2 * (2 * ACROSS) + e % 2]
+                        for e in range(2 * FOURS):
+                            of_a[e] = left[e // 2 * STRIPS + strip + e % 2]
+                        for e in range(FOURS):
+                            of_b[e] = right[e * ACROSS + x]
+                    if CUT.depth == 16:
+                        mma_m16n8k16_f64(of_a, of_b, four)
+                    else:
+                        mma_m16n8k8_f64(of_a, of_b, four)
+                    with group(thread[1]):
+                        for e in range(4):
+                            sums[at + e // 2 * (2 * ACROSS) + e % 2] = four[e]
+
+
+@prism.device
+@template(ALONG=constexpr(bool), WIDE=constexpr(bool), OUTER=constexpr(int), INNER=constexpr(int), THREADS=constexpr(int))
+@requires(block[1], thread["THREADS"])
+def copy(
+    x: ptr(const(float64)) @ grid[1], start: int64 @ block[1], apart: int64 @ grid[1], first: int32 @ block[1],
+    step: int32 @ block[1], extent: int32 @ grid[1], k: int32 @ grid[1], t: int32 @ thread[1],
+    tile: shared(float64[OUTER, INNER]) @ block[1],
+):  # fmt: skip
+    """Copy a tile of an operand from `first` on, of an `extent`, and from `step` on in K: zeros beyond these.
+
+    Perspective: block; adjacent threads copy what lies side by side, one element each or, where `WIDE`, two.
+    """
+    EACH: constexpr(int) = 2 if WIDE else 1
+    UNITS: constexpr(int) = (INNER - PAD) // EACH
+    DOWN: constexpr(int) = THREADS // UNITS
+    y: int32 @ thread[1] = t // UNITS
+    x0: int32 @ thread[1] = t % UNITS * EACH
+    outer: int32 @ block[1] = first if ALONG else step  # of the tile's rows, and of what is in them
+    along: int32 @ block[1] = step if ALONG else first
+    with partition(tile, thread[1], lambda q, v: (y + q, x0 + v)) as mine, async_(mine) as coming, group(thread[1]):
+        rows: int32 = (extent if ALONG else k) - outer - y
+        inside: int32 = max(0, min(EACH, (k if ALONG else extent) - along - x0)) * 8
+        at: int64 = start + (outer + y) * apart + along + x0
+        for q in range(0, OUTER, DOWN, unroll=True):
+            cp_async(coming[q, 0], x[at + q * apart], 8 * EACH, inside if q < rows else 0)

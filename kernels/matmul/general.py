@@ -1,0 +1,93 @@
+"""Products of matrices of any numbers: tiles in shared memory, a square of elements a thread, in the type of the sums."""
+
+from __future__ import annotations
+
+from prism.lang import (
+    assume, attr, block, const, constexpr, dtype, grid, group, id, int32, int64, partition, prism, ptr, requires, shared,
+    template, thread, uint32,
+)  # fmt: skip
+
+BM, BN, BK, THREADS = 64, 64, 16, 256
+EACH = 4
+"""Rows of a thread, and columns."""
+PAD = 4
+"""Elements that a row of a shared tile is longer than it must be: stores of a transposed tile meet fewer bank conflicts."""
+
+
+@prism.kernel
+@template(T=dtype, TB=dtype, OUT=dtype, SUM=dtype, ALONG_A=constexpr(bool), ALONG_B=constexpr(bool))
+@requires(grid[1], block[1], thread[THREADS])
+@attr("__launch_bounds__(THREADS)")
+def any_product(
+    A: ptr(const(T)) @ grid[1], rs_a: int64 @ grid[1], cs_a: int64 @ grid[1], bs_a: int64 @ grid[1],
+    B: ptr(const(TB)) @ grid[1], rs_b: int64 @ grid[1], cs_b: int64 @ grid[1], bs_b: int64 @ grid[1],
+    out: ptr(OUT) @ grid[1], stride: int64 @ grid[1], batch: int64 @ grid[1], m: int32 @ grid[1], n: int32 @ grid[1],
+    k: int32 @ grid[1],
+):  # fmt: skip
+    """`out = A @ B`, of elements that are converted to `SUM`, multiplied and added there, and converted to `OUT`.
+
+    Perspective: grid, of a block for each 64 x 64 elements of each product, row by row.
+    Shapes:      `A[p * bs_a + i * rs_a + kk * cs_a]`, `B[p * bs_b + kk * rs_b + j * cs_b]`; `out[p * batch + i * stride + j]`.
+                 `ALONG_A`, `ALONG_B`: adjacent threads read elements of an operand that are adjacent along K. m, n >= 1.
+    Numerics:    sums in the order of k; of integers they are unsigned, and wrap.
+    Test:        tests/kernels/test_matmul.py, tests/gpu/test_matmul.py
+    """
+    assume(m >= 1 and n >= 1)
+    across: int32 @ grid[1] = (n + (BN - 1)) // BN
+    tiles: int32 @ grid[1] = (m + (BM - 1)) // BM * across
+    p: int64 @ block[1] = uint32(id()) // uint32(tiles)
+    top: int32 @ block[1] = uint32(id()) % uint32(tiles) // uint32(across) * BM
+    left: int32 @ block[1] = uint32(id()) % uint32(tiles) % uint32(across) * BN
+    with (
+        partition(out, block[1], lambda y, x: p * batch + (top + y) * stride + left + x, races="none") as target, group(block[1]),
+    ):  # fmt: skip
+        a: shared(SUM[BK, BM + PAD])
+        b: shared(SUM[BK, BN + PAD])
+        t: int32 @ thread[1] = id()
+        row: int32 @ thread[1] = t // (BN // EACH) * EACH
+        column: int32 @ thread[1] = t % (BN // EACH) * EACH
+        sums: SUM[EACH, EACH] @ thread[1] = {0}
+        for first in range(0, k, BK):
+            fill(A, p * bs_a + top * rs_a + first * cs_a, rs_a, cs_a, m - top, k - first, a, ALONG=ALONG_A)
+            fill(B, p * bs_b + first * rs_b + left * cs_b, cs_b, rs_b, n - left, k - first, b, ALONG=ALONG_B)
+            with group(thread[1]):
+                for q in range(BK, unroll=True):
+                    of_a: SUM[EACH]
+                    of_b: SUM[EACH]
+                    for y in range(EACH):
+                        of_a[y] = a[q, row + y]
+                    for x in range(EACH):
+                        of_b[x] = b[q, column + x]
+                    for y in range(EACH):
+                        for x in range(EACH):
+                            sums[y, x] += of_a[y] * of_b[x]
+        with partition(target, thread[1], lambda y, x: (row + y, column + x)) as mine, group(thread[1]):
+            for y in range(EACH):
+                for x in range(EACH):
+                    if top + row + y < m and left + column + x < n:
+                        mine[y, x] = OUT(sums[y, x])
+
+
+@prism.device
+@template(T=dtype, SUM=dtype, WIDTH=constexpr(int), ALONG=constexpr(bool))
+@requires(block[1], thread[THREADS])
+def fill(
+    x: ptr(const(T)) @ grid[1], start: int64 @ block[1], step: int64 @ grid[1], step_k: int64 @ grid[1],
+    width: int32 @ block[1], depth: int32 @ block[1], tile: shared(SUM[BK, WIDTH]) @ block[1],
+):  # fmt: skip
+    """`tile[q, i] = x[start + i * step + q * step_k]`, and 0 where `i >= width` or `q >= depth`."""
+    WIDE: constexpr(int) = WIDTH - PAD
+    MANY: constexpr(int) = BK * WIDE // THREADS
+    t: int32 @ thread[1] = id()
+    with partition(tile, thread[1]) as mine, group(thread[1]):
+        loaded: SUM[MANY]
+        for e in range(MANY):
+            q: int32 = (t + e * THREADS) % BK if ALONG else (t + e * THREADS) // WIDE
+            i: int32 = (t + e * THREADS) // BK if ALONG else (t + e * THREADS) % WIDE
+            loaded[e] = 0
+            if i < width and q < depth:
+                loaded[e] = SUM(x[start + i * step + q * step_k])
+        for e in range(MANY):
+            q: int32 = (t + e * THREADS) % BK if ALONG else (t + e * THREADS) // WIDE
+            i: int32 = (t + e * THREADS) // BK if ALONG else (t + e * THREADS) % WIDE
+            mine[q, i] = loaded[e]
