@@ -210,7 +210,8 @@ def radix(
     if by_wide:
         steps += wide.steps(found, count, passes, parts, machine)
     elif by_windows:
-        steps += [count, *windows.steps(template, found, passes, *parts, machine, scratch)]
+        largest, samples = parts
+        steps += [count, *windows.steps(template, found, passes, largest, samples, machine, scratch)]
     else:
         steps += [count, *_even(counts, keys.size, number, moved, n, many, in_place), *passes]
     return Plan(tuple(steps), CONTROL + capacity * size, f"sort {capacity} {counts}", scratch.used)

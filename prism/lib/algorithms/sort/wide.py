@@ -25,7 +25,8 @@ def sorts(key: int, kind: int, n: int, many: int, in_place: bool, machine: Machi
 
 def words_of(n: int) -> int:
     """Return how many words passes publish."""
-    return DIGITS * -(-n // kernels.wide_of(n).tile)
+    words: int = DIGITS * -(-n // kernels.wide_of(n).tile)
+    return words
 
 
 def zeros(counts: str, number: int, scratch: Scratch) -> tuple[Buffer, ...]:
