@@ -70,9 +70,9 @@ def minus_zero(flip: K @ thread[1], lowest: K @ thread[1]) -> K @ thread[1]:
 
 @prism.device
 @requires(thread[1])
-@template(K=dtype, KIND=constexpr(int), AGAIN=constexpr(bool, default=False))
+@template(K=dtype, KIND=constexpr(int), AGAIN=constexpr(bool, default=False), BITS=constexpr(int, default=8))
 def digit(key: K @ thread[1], shift: int32 @ thread[1], lowest: K @ thread[1]) -> int32 @ thread[1]:
-    """Eight bits of a key, from bit `shift` on, equal for what is equal.
+    """`BITS` bits of a key, from bit `shift` on, equal for what is equal.
 
     `AGAIN`: it is computed another way, so that the compiler does not keep what it has computed before in registers.
     """
@@ -88,5 +88,5 @@ def digit(key: K @ thread[1], shift: int32 @ thread[1], lowest: K @ thread[1]) -
     elif KIND == FIELD:
         whole = key & lowest
     if AGAIN:
-        return int32(K(whole << (8 * K.bytes - 8 - shift)) >> (8 * K.bytes - 8))
-    return int32(whole >> shift) & 255
+        return int32(K(whole << (8 * K.bytes - BITS - shift)) >> (8 * K.bytes - BITS))
+    return int32(whole >> shift) & (1 << BITS) - 1

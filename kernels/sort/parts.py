@@ -114,6 +114,27 @@ def fetch_tile(
 
 
 @prism.device
+@requires(block[1], thread[1])
+@template(K=dtype, TILE=constexpr(int), ROWS=constexpr(bool))
+def ask_for_keys(
+    x: ptr(const(K)) @ grid[1], spare: ptr(K) @ block[1], y: ptr(K) @ block[1], tile: int32 @ block[1], n: int64 @ block[1],
+    rows: int32 @ block[1], first: bool @ block[1], behind: int32 @ block[1],
+):
+    """Ask for the keys of a tile to be brought into the L2, from where `fetch_tile` loads them."""
+    start: int64 @ block[1] = 0
+    many: int32 @ block[1] = 0
+    start, many = place_of(tile, n, rows, TILE=TILE, ROWS=ROWS)
+    match split(thread):
+        case 1:
+            if first:
+                prefetch(x[start], many)
+            elif behind % 2 == 1:
+                prefetch(y[start], many)
+            else:
+                prefetch(spare[start], many)
+
+
+@prism.device
 @requires(block[1], thread[32])
 @template(
     K=dtype, V=dtype, ITEMS=constexpr(int), NUMBER=constexpr(int), KIND=constexpr(int), VALUES=constexpr(int),
@@ -262,16 +283,19 @@ def write_tile(
 
 @prism.device
 @requires(thread[1])
-@template(K=dtype)
+@template(K=dtype, BITS=constexpr(int, default=8))
 def moved_bits(shift: int32 @ thread[1], low: int32 @ thread[1]) -> K @ thread[1]:
     """The bits of a key by which elements stand in order after the pass of bits `shift` and up: those from digit `low` on."""
     below: K = ~K(0) << 8 * max(low, 0)
-    return ~K(0) >> (8 * K.bytes - 8 - shift) & below
+    return ~K(0) >> (8 * K.bytes - BITS - shift) & below
 
 
 @prism.device
 @requires(thread[1])
-@template(K=dtype, V=dtype, KIND=constexpr(int), VALUES=constexpr(int), THREADS=constexpr(int), BATCH=constexpr(int))
+@template(
+    K=dtype, V=dtype, KIND=constexpr(int), VALUES=constexpr(int), THREADS=constexpr(int), BATCH=constexpr(int),
+    BITS=constexpr(int, default=8),
+)
 def load_ordered(
     tile: ptr(const(K)) @ thread[1], values: ptr(const(V)) @ thread[1], ids: ptr(const(uint16)) @ thread[1],
     keys: K[BATCH] @ thread[1], items: V[BATCH] @ thread[1], at: int32 @ thread[1], shift: int32 @ thread[1],
@@ -286,7 +310,7 @@ def load_ordered(
     """
     before: K[BATCH]
     wrong: bool = False
-    mask: K = moved_bits(shift, low, K=K)
+    mask: K = moved_bits(shift, low, K=K, BITS=BITS)
     for k in range(BATCH):
         keys[k] = tile[at + k * THREADS]
         if VALUES != NONE:
@@ -312,14 +336,16 @@ def load_ordered(
             mine[k] = ids[at + k * THREADS]
             theirs[k] = ids[max(at - 1, 0) if k == 0 else at + (k * THREADS - 1)]
         for k in range(BATCH):
-            same: bool = digit(keys[k], shift, lowest, KIND=KIND) == digit(before[k], shift, lowest, KIND=KIND)
+            same: bool = digit(keys[k], shift, lowest, KIND=KIND, BITS=BITS) == digit(
+                before[k], shift, lowest, KIND=KIND, BITS=BITS,
+            )
             wrong = (same and theirs[k] > mine[k]) or wrong
     return wrong
 
 
 @prism.device
 @requires(block[1], thread[32])
-@template(K=dtype, V=dtype, KIND=constexpr(int), VALUES=constexpr(int))
+@template(K=dtype, V=dtype, KIND=constexpr(int), VALUES=constexpr(int), BITS=constexpr(int, default=8))
 def mend(
     tile: ptr(K) @ block[1], values: ptr(V) @ block[1], ids: ptr(uint16) @ block[1], many: int32 @ block[1],
     shift: int32 @ block[1], lowest: K @ block[1], low: int32 @ block[1] = -1,
@@ -330,7 +356,7 @@ def mend(
     """
     t: int32 @ thread[1] = id()
     threads: int32 @ block[1] = count(thread[1])
-    mask: K @ block[1] = moved_bits(shift, low, K=K)
+    mask: K @ block[1] = moved_bits(shift, low, K=K, BITS=BITS)
     for odd in range(2):
         with (
             partition(tile, thread[1], offset=2 * t + odd) as pair,
@@ -345,7 +371,7 @@ def mend(
                 if VALUES == POSITIONS:
                     wrong = wrong or ((a & mask) == (b & mask) and value_pair[i] > value_pair[i + 1])
                 elif VALUES == GIVEN:
-                    same: bool = digit(a, shift, lowest, KIND=KIND) == digit(b, shift, lowest, KIND=KIND)
+                    same: bool = digit(a, shift, lowest, KIND=KIND, BITS=BITS) == digit(b, shift, lowest, KIND=KIND, BITS=BITS)
                     wrong = same and id_pair[i] > id_pair[i + 1]
                 if wrong:
                     pair[i] = b
@@ -362,7 +388,10 @@ def mend(
 
 @prism.device
 @requires(block[1], thread["THREADS"])
-@template(K=dtype, V=dtype, KIND=constexpr(int), VALUES=constexpr(int), THREADS=constexpr(int), WRITE=function)
+@template(
+    K=dtype, V=dtype, KIND=constexpr(int), VALUES=constexpr(int), THREADS=constexpr(int), WRITE=function,
+    BITS=constexpr(int, default=8),
+)
 def write_in_order(
     tile: ptr(K) @ block[1], values: ptr(V) @ block[1], ids: ptr(uint16) @ block[1], many: int32 @ block[1],
     shift: int32 @ block[1], lowest: K @ block[1], sure: bool @ block[1], low: int32 @ block[1] = -1,
@@ -377,4 +406,4 @@ def write_in_order(
         calls = calls + 1
         if not wrong or sure or calls == _MOST_CALLS:
             break
-        mend(tile, values, ids, many, shift, lowest, low, KIND=KIND, VALUES=VALUES)
+        mend(tile, values, ids, many, shift, lowest, low, KIND=KIND, VALUES=VALUES, BITS=BITS)

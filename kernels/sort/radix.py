@@ -9,11 +9,13 @@ change targets. That is looked for when the tile is written, and mended: the res
 """
 
 from prism.lang import (
-    attr, block, const, constexpr, count, dtype, grid, group, id, int32, int64, mailbox, partition, popcount, prefetch, prism,
-    ptr, requires, shared, split, template, thread, uint16, uint32, uint64,
+    attr, block, const, constexpr, count, dtype, function, grid, group, id, int32, int64, mailbox, partition, popcount, prism,
+    ptr, requires, shared, template, thread, uint16, uint32, uint64,
 )
 from prism.kernels.sort.order import INTEGER
-from prism.kernels.sort.parts import GIVEN, NONE, fetch_tile, make_keys, place_of, within_row, write_in_order, write_tile
+from prism.kernels.sort.parts import (
+    GIVEN, NONE, ask_for_keys, fetch_tile, make_keys, within_row, write_in_order, write_tile,
+)
 from prism.kernels.sort.ranking import count_tile, digits_before_windows, digits_passed, not_moved, rank_tile
 from prism.lib.thread import extent, operators
 
@@ -127,17 +129,7 @@ def sort_digit(
             @requires(block[1], thread["THREADS"])
             def ask_for(tile: int32 @ block[1]):
                 """Ask for the keys of a tile to be brought into the L2."""
-                start: int64 @ block[1] = 0
-                many: int32 @ block[1] = 0
-                start, many = place_of(tile, n, rows, TILE=TILE, ROWS=ROWS)
-                match split(thread):
-                    case 1:
-                        if first:
-                            prefetch(x[start], many)
-                        elif behind % 2 == 1:
-                            prefetch(y_keys[start], many)
-                        else:
-                            prefetch(spare_keys[start], many)
+                ask_for_keys(x, spare_keys, y_keys, tile, n, rows, first, behind, TILE=TILE, ROWS=ROWS)
 
             @requires(block[1], thread["THREADS"])
             def order(tile: int32 @ block[1], epoch: uint32 @ block[1]):
@@ -157,15 +149,10 @@ def sort_digit(
             def look_back(tile: int32 @ block[1], epoch: uint32 @ block[1]):
                 """Ask how often each digit occurs in the tiles before, and so find where the held tile's part of it belongs."""
                 if tile >= 0:
-                    within: int32 @ block[1] = within_row(tile, n, TILE=TILE, ROWS=ROWS)
-                    if ROWS:
-                        starts[0] = counts[(tile // a_row * K.bytes + step) * 256 + t % 256]
-                    before: C @ thread[1] = grid.look_back_digits(
-                        words, tile, C(held[0]), epoch, tile - within, THREADS=THREADS, DIGITS=256, WORDS=WORDS,
+                    find_targets(
+                        words, counts, targets, starts, held, tile, epoch, n, step, PASSES=K.bytes, TILE=TILE, THREADS=THREADS,
+                        WORDS=WORDS, ROWS=ROWS,
                     )
-                    with partition(targets, thread[1], offset=t) as own, group(thread[1]):
-                        if t < 256:
-                            own[0] = starts[0] + before - C(held[1])
 
             @requires(block[1], thread["THREADS"])
             def store(tile: int32 @ block[1]):
@@ -193,77 +180,126 @@ def sort_digit(
                         WRITE=write,
                     )
 
-            launch: grid.Ticket @ block[1] = grid.tiles(control)
-            following: int32 @ block[1] = launch.tile
-            tile: int32 @ block[1] = -1 if AHEAD else following  # the one that the block holds: with AHEAD none as yet
-
             @requires(block[1], thread["THREADS"])
             def hold():
                 """The tile that was put in order becomes the held one."""
-                nonlocal in_order
+                nonlocal in_order, buffer
+                if AHEAD:
+                    buffer = TILE - buffer
                 in_order = slowly or (first and VALUES == NONE)  # equal keys alone are the same, but for zeros
                 held[0] = ahead[0]
                 held[1] = ahead[1]
 
-            @requires(block[1], thread["THREADS"])
-            def move_ahead():
-                """Move tiles; each is put in order before the one that is held is written."""
-                nonlocal buffer, tile, following
-                while tile < tiles:
-                    ticket: uint64 @ thread[1] = 0
-                    if following < tiles:
-                        order(following, launch.epoch)
-                        ticket = grid.draw(control)
-                    look_back(tile, launch.epoch)
-                    soon: int32 @ block[1] = grid.next_tile(ticket)
-                    if following < tiles and soon < tiles:
-                        fetch(soon)  # under way while the held tile is written
-                    if tile >= 0:
-                        store(tile)
-                    if following < tiles:
-                        buffer = TILE - buffer
-                        hold()
-                    tile = following
-                    following = soon
-
-            @requires(block[1], thread["THREADS"])
-            def move_one_by_one():
-                """Move tiles; each is put in order, and then written while the next one is fetched.
-
-                `LATE`: the next one is drawn behind the look-back, and fetched when all is written. So no tile that others wait
-                for waits for one before it itself, and registers hold one tile alone.
-                """
-                nonlocal tile, following
-                while tile < tiles:
-                    order(tile, launch.epoch)
-                    ticket: uint64 @ thread[1] = 0
-                    if not LATE:
-                        ticket = grid.draw(control)
-                    hold()
-                    look_back(tile, launch.epoch)
-                    if LATE:
-                        ticket = grid.draw(control)
-                    following = grid.next_tile(ticket)
-                    if LATE:
-                        ask_for(following)
-                        store(tile)
-                    if following < tiles:
-                        fetch(following)
-                    if not LATE:
-                        store(tile)
-                    tile = following
-
-            if following < tiles:
-                fetch(following)
+            launch: grid.Ticket @ block[1] = grid.tiles(control)
+            if not LATE and launch.tile < tiles:
+                fetch(launch.tile)
+            tile: int32 @ block[1] = 0
             if AHEAD:
-                move_ahead()
+                tile = move_ahead(
+                    control, launch, tiles, FETCH=fetch, ORDER=order, HOLD=hold, LOOK_BACK=look_back, STORE=store,
+                    THREADS=THREADS,
+                )
             else:
-                move_one_by_one()
+                tile = move_one_by_one(
+                    control, launch, tiles, FETCH=fetch, ORDER=order, HOLD=hold, LOOK_BACK=look_back, STORE=store,
+                    ASK_FOR=ask_for, LATE=LATE, THREADS=THREADS,
+                )
             if tile == tiles + blocks - 1:  # every block has drawn its last ticket
                 grid.count_launch(control, words, capacity, tiles * 256, launch.epoch, 0)
 
         if (passed >> step & 1) == 0:
             move_tiles()
+
+
+@prism.device
+@requires(block[1], thread["THREADS"])
+@template(
+    C=dtype, PASSES=constexpr(int), TILE=constexpr(int), THREADS=constexpr(int), WORDS=constexpr(int), ROWS=constexpr(bool),
+)
+def find_targets(
+    words: ptr(mailbox(C)) @ grid[1], counts: ptr(const(C)) @ grid[1], targets: ptr(C) @ block[1], starts: C[1] @ thread[1],
+    held: uint32[2] @ thread[1], tile: int32 @ block[1], epoch: uint32 @ block[1], n: int64 @ grid[1], step: int32 @ grid[1],
+):
+    """Ask how often each digit occurs in the tiles before: so `targets` is where the held tile's part of it belongs.
+
+    `starts`: where digit `t` begins in the array, in thread `t`; with `ROWS` it is read. `held`: how often it occurs in the tile,
+    and where it begins there.
+    """
+    t: int32 @ thread[1] = id()
+    within: int32 @ block[1] = within_row(tile, n, TILE=TILE, ROWS=ROWS)
+    if ROWS:
+        starts[0] = counts[(tile // int32((n + (TILE - 1)) // TILE) * PASSES + step) * 256 + t % 256]
+    before: C @ thread[1] = grid.look_back_digits(
+        words, tile, C(held[0]), epoch, tile - within, THREADS=THREADS, DIGITS=256, WORDS=WORDS,
+    )
+    with partition(targets, thread[1], offset=t) as own, group(thread[1]):
+        if t < 256:
+            own[0] = starts[0] + before - C(held[1])
+
+
+@prism.device
+@requires(block[1], thread["THREADS"])
+@template(
+    FETCH=function, ORDER=function, HOLD=function, LOOK_BACK=function, STORE=function, THREADS=constexpr(int),
+)
+def move_ahead(
+    control: ptr(uint64) @ grid[1], launch: grid.Ticket @ block[1], tiles: int32 @ block[1],
+) -> int32 @ block[1]:
+    """Move tiles; each is put in order before the one that is held is written. Returns the last number that was drawn."""
+    tile: int32 @ block[1] = -1  # the one that the block holds: none as yet
+    following: int32 @ block[1] = launch.tile
+    while tile < tiles:
+        ticket: uint64 @ thread[1] = 0
+        if following < tiles:
+            ORDER(following, launch.epoch)
+            ticket = grid.draw(control)
+        LOOK_BACK(tile, launch.epoch)
+        soon: int32 @ block[1] = grid.next_tile(ticket)
+        if following < tiles and soon < tiles:
+            FETCH(soon)  # under way while the held tile is written
+        if tile >= 0:
+            STORE(tile)
+        if following < tiles:
+            HOLD()
+        tile = following
+        following = soon
+    return tile
+
+
+@prism.device
+@requires(block[1], thread["THREADS"])
+@template(
+    FETCH=function, ORDER=function, HOLD=function, LOOK_BACK=function, STORE=function, ASK_FOR=function, LATE=constexpr(bool),
+    THREADS=constexpr(int),
+)
+def move_one_by_one(
+    control: ptr(uint64) @ grid[1], launch: grid.Ticket @ block[1], tiles: int32 @ block[1],
+) -> int32 @ block[1]:
+    """Move tiles; each is put in order, and then written while the next one is fetched. Returns the last number that was drawn.
+
+    `LATE`: the next one is drawn behind the look-back, and fetched when all is written. So no tile that others wait for waits
+    for one before it itself, and registers hold one tile alone.
+    """
+    tile: int32 @ block[1] = launch.tile
+    while tile < tiles:
+        if LATE:
+            FETCH(tile)  # not at the end: so no register holds a key meanwhile
+        ORDER(tile, launch.epoch)
+        ticket: uint64 @ thread[1] = 0
+        if not LATE:
+            ticket = grid.draw(control)
+        HOLD()
+        LOOK_BACK(tile, launch.epoch)
+        if LATE:
+            ticket = grid.draw(control)
+        following: int32 @ block[1] = grid.next_tile(ticket)
+        if LATE:
+            ASK_FOR(following)
+        elif following < tiles:
+            FETCH(following)
+        STORE(tile)
+        tile = following
+    return tile
 
 
 EXAMPLES = {

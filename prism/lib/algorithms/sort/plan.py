@@ -11,7 +11,7 @@ from prism.kernels import sort as kernels
 from prism.kernels.sort import GIVEN, NONE, POSITIONS
 from prism.kernels.sort_rows import ROOM
 from prism.lib.algorithms.scan.plan import words_for
-from prism.lib.algorithms.sort import cluster, fill, ranges, resident, windows
+from prism.lib.algorithms.sort import cluster, fill, ranges, resident, wide, windows
 from prism.lib.algorithms.sort.fill import CONTROL
 from prism.lib.algorithms.sort_rows import plan as by_rows
 from prism.lib.algorithms.sort_rows.plan import Kind, Names
@@ -180,14 +180,12 @@ def radix(
     }  # fmt: skip
     pass_of = instance_of(kernels.sort_digit, template)
     tiles = many * -(-n // c.tile)
-    capacity = words_for(256 * tiles)
+    by_wide = wide.sorts(keys.size, keys.kind, n, many, in_place, machine)
+    capacity = words_for(max(256 * tiles, wide.words_of(n) if by_wide else 0))
     size = 2 * size_of(counts)
     by_windows = windows.sorts(keys.size, value, keys.kind, carried, n, many, in_place, machine)
-    if by_windows:
-        cleared, number, moved, largest, samples = windows.zeros(counts, 256 * keys.size, scratch)
-    else:
-        number, moved = scratch.take(counts, many * 256 * keys.size), scratch.take("uint32", 1)
-        cleared = largest = samples = number
+    zeros = wide.zeros if by_wide else windows.zeros if by_windows else _zeros
+    cleared, number, moved, *parts = zeros(counts, many * 256 * keys.size, scratch)
     between, beside = nothing(keys.type), (nothing(value), nothing(value))
     spare = scratch.take(keys.type, many * n)
     if carried != NONE:
@@ -206,20 +204,37 @@ def radix(
         "control": Buffer(WORDS, 0, "uint64", 1), "rows": many, "moved": moved, "window": 0, **shared,
     }  # fmt: skip
     steps: list[Step | Clear] = [Clear(cleared)]
-    steps.append(_count(keys, counts, n, names.x, machine, shared, rows=many, aligned=aligned))
-    if many > 1:
-        begin = instance_of(kernels.begin_rows, {"C": counts, "PASSES": keys.size})
-        steps += [
-            Clear(moved),
-            Step(begin, many, 256, {"counts": number, "moved": moved, "n": n, "even": int(in_place)}),
-        ]
-    elif in_place:
-        evenly = instance_of(kernels.pass_evenly, {"C": counts, "PASSES": keys.size})
-        steps.append(Step(evenly, 1, 256, {"counts": number, "n": n}))
+    count = _count(keys, counts, n, names.x, machine, shared, rows=many, aligned=aligned)
     blocks = 1 if machine.host else min(tiles, machine.wave(pass_of, c.threads))
     passes = [Step(pass_of, blocks, c.threads, {**found, "step": step}) for step in range(keys.size)]
-    steps += windows.steps(template, found, passes, largest, samples, machine, scratch) if by_windows else passes
+    if by_wide:
+        steps += wide.steps(found, count, passes, parts, machine)
+    elif by_windows:
+        largest, samples = parts
+        steps += [count, *windows.steps(template, found, passes, largest, samples, machine, scratch)]
+    else:
+        steps += [count, *_even(counts, keys.size, number, moved, n, many, in_place), *passes]
     return Plan(tuple(steps), CONTROL + capacity * size, f"sort {capacity} {counts}", scratch.used)
+
+
+def _zeros(counts: str, number: int, scratch: Scratch) -> tuple[Buffer, ...]:
+    """Return memory that is cleared at once, counts of digits, which are all of it, and a mark."""
+    whole = scratch.take(counts, number)
+    return whole, whole, scratch.take("uint32", 1)
+
+
+def _even(
+    counts: str, passes: int, number: Buffer, moved: Buffer, n: int, many: int, in_place: bool
+) -> list[Step | Clear]:
+    """Return the steps between counting and passes: of several rows, and where an even number of passes must move all."""
+    if many > 1:
+        begin = instance_of(kernels.begin_rows, {"C": counts, "PASSES": passes})
+        arguments = {"counts": number, "moved": moved, "n": n, "even": int(in_place)}
+        return [Clear(moved), Step(begin, many, 256, arguments)]
+    if not in_place:
+        return []
+    evenly = instance_of(kernels.pass_evenly, {"C": counts, "PASSES": passes})
+    return [Step(evenly, 1, 256, {"counts": number, "n": n})]
 
 
 def by_counting(keys: Keys, many: int, n: int, machine: Machine, names: Names, *, aligned: bool) -> Plan:
@@ -252,8 +267,9 @@ def _cut(keys: Keys, value: str, carried: int, n: int, many: int, machine: Machi
     if found.ahead:
         return found
     if keys.kind == kernels.FLOAT:
-        return found._replace(batch=6 if found.items % 6 == 0 else found.batch, words=4)
-    return found._replace(words=4) if keys.kind == kernels.FLOAT_PAIR else found  # few registers are left
+        items = min(found.items, 72)  # few registers are left
+        return found._replace(items=items, batch=6 if items % 6 == 0 else found.batch, words=4)
+    return found._replace(words=4) if keys.kind == kernels.FLOAT_PAIR else found
 
 
 def _count(

@@ -314,6 +314,8 @@ def call_complex(r: Random) -> str:
     x = r.numbers(shape_of(r), r.one([dtype for dtype in DTYPES if dtype != "bfloat16"]))
     x = x.astype(x.dtype.newbyteorder("="))
     found, wanted = sort_complex(x), np.sort_complex(x)
+    if x.dtype.kind != "c":  # NumPy 2.4's quicksort of float16 by AVX-512 may lose a number beside NaNs: call 1020
+        wanted = np.sort(x, kind="stable").astype(wanted.dtype)
     assert found.dtype == wanted.dtype and np.array_equal(found.real, wanted.real, equal_nan=True)
     assert np.array_equal(found.imag, wanted.imag, equal_nan=True)
     return f"{x.dtype} {x.shape}"

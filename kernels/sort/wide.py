@@ -1,0 +1,444 @@
+"""A radix sort of floats by three digits of 10 bits, where few of the 512 signs and exponents occur, as in most data.
+
+An exponent that no key has leaves a gap between keys. Without the gaps below the least and above the largest exponent of each
+sign 30 bits tell keys apart, and three passes sort what four take by bytes. Which exponents occur is counted with the digits.
+Where they are too many, or there are NaNs, infinities or a negative number near zero, nothing is done here.
+"""
+
+from prism.lang import (
+    atomic_add, attr, block, claim, const, constexpr, count, dtype, grid, group, id, int32, int64, mailbox, one,
+    partition, popcount, prism, ptr, publish, receive, requires, shared, static_assert, template, thread, uint16, uint32, uint64,
+    wrapping_add, wrapping_subtract,
+)
+from prism.kernels.sort.halves import count_halves, rank_halves
+from prism.kernels.sort.order import INTEGER, digit
+from prism.kernels.sort.parts import NONE, ask_for_keys, load_ordered, load_part, write_in_order
+from prism.lib.thread import extent, operators
+
+PASSES, BITS = 3, 10
+DIGITS = 1 << BITS
+TOPS = 1 << 12
+"""Of the highest bits of a key: the sign, the exponent, and three bits more."""
+COUNTS = 2 * DIGITS + TOPS
+"""Counts of keys by their lowest digit, by the next one, and by their highest bits."""
+STATE = 16
+"""Words that `begin_wide` leaves, of which it uses six."""
+
+
+@prism.device
+@requires(thread[1])
+@template(K=dtype)
+def rising(bits: K @ thread[1], flip: K @ thread[1]) -> K @ thread[1]:
+    """The bits of a float as an integer in the same order, or, with all bits in `flip`, in the other one."""
+    SIGN: constexpr(int) = 1 << 8 * K.bytes - 1
+    return bits ^ (~K(0) if bits >= K(SIGN) else K(SIGN)) ^ flip
+
+
+@prism.device
+@requires(thread[1])
+@template(K=dtype)
+def bits_of(key: K @ thread[1], flip: K @ thread[1]) -> K @ thread[1]:
+    """What `rising` was given."""
+    SIGN: constexpr(int) = 1 << 8 * K.bytes - 1
+    found: K = key ^ flip
+    return found ^ (K(SIGN) if found >= K(SIGN) else ~K(0))
+
+
+@prism.kernel
+@template(
+    K=dtype, C=dtype, COPIES=constexpr(int), THREADS=constexpr(int), ITEMS=constexpr(int), WIDTH=constexpr(int),
+)
+@requires(grid[1], block[1], thread["THREADS"])
+@attr("__launch_bounds__(THREADS, 1)")
+def count_wide(
+    x: ptr(const(K)) @ grid[1], counts: ptr(C) @ grid[1], n: int64 @ grid[1], skew: int32 @ grid[1], flip: K @ grid[1],
+):
+    """Add to `counts` how many of the `n` elements of `x` have which digit.
+
+    Perspective: grid, of any number of blocks of `THREADS` threads.
+    Shapes:      `x`: bits of floats. `counts`: `COUNTS`; they begin as zero. `skew`, `COPIES`: as of `count_digits`; there are
+                 fewer of the highest bits.
+    Test:        tests/kernels/test_sort_wide.py
+    """
+    TILE: constexpr(int) = THREADS * ITEMS
+    FEWER: constexpr(int) = max(COPIES // 4, 1)
+    tiles: int32 @ grid[1] = int32((n + (TILE - 1)) // TILE)
+    blocks: int32 @ grid[1] = count(block[1])
+    me: int32 @ block[1] = id()
+    with group(block[1]):
+        copy: int32 @ thread[1] = id() & COPIES - 1
+        at: int32 @ thread[1] = block.place(ITEMS=ITEMS, WIDTH=WIDTH)
+        bins: shared(uint32[2 * DIGITS * COPIES])
+        tops: shared(uint32[TOPS * FEWER])
+        keys: K[ITEMS] @ thread[1]
+        ahead: K[ITEMS] @ thread[1]  # of the block's next tile: its loads are under way while this one is counted
+
+        @requires(block[1], thread["THREADS"])
+        def load(tile: int32 @ block[1]):
+            with partition(x, block[1], offset=int64(tile) * TILE) as source:
+                block.load_tile(
+                    source, ahead, extent(tile, n, TILE=TILE), 0, skew, 0, WIDTH=WIDTH, REVERSE=False, SPARE=False,
+                )
+
+        block.fill(bins, 0, 2 * DIGITS * COPIES)
+        block.fill(tops, 0, TOPS * FEWER)
+        if me < tiles:
+            load(me)
+        for tile in range(me, tiles, blocks):
+            many: int32 @ block[1] = extent(tile, n, TILE=TILE)
+            for k in range(ITEMS):
+                keys[k] = rising(ahead[k], flip)
+            if tile + blocks < tiles:
+                load(tile + blocks)
+            with group(thread[1]):
+                for k in range(ITEMS):
+                    if many == TILE or at + (k // WIDTH * 32 * WIDTH + k % WIDTH) < many:
+                        low: int32 = int32(keys[k]) & DIGITS - 1
+                        middle: int32 = int32(keys[k] >> BITS) & DIGITS - 1
+                        top: int32 = int32(keys[k] >> 2 * BITS)
+                        atomic_add(bins[low * COPIES + copy], 1, scope="block")
+                        atomic_add(bins[(DIGITS + middle) * COPIES + copy], 1, scope="block")
+                        atomic_add(tops[top * FEWER + copy % FEWER], 1, scope="block")
+        grid.histogram(bins, counts, 2 * DIGITS, COPIES=COPIES)
+        grid.histogram(tops, counts, TOPS, 2 * DIGITS, COPIES=FEWER)
+
+
+@prism.kernel
+@template(K=dtype, C=dtype)
+@requires(grid[1], block[1], thread[1024])
+def begin_wide(
+    counts: ptr(const(C)) @ grid[1], starts: ptr(C) @ grid[1], state: ptr(K) @ grid[1], other: ptr(uint32) @ grid[1],
+    n: int64 @ grid[1], flip: K @ grid[1],
+):
+    """Find where each digit begins, and whether keys have few enough exponents; else `other[0]` becomes 1.
+
+    Perspective: grid, of one block of 1024 threads.
+    Shapes:      `counts`: of `count_wide`. `starts`: `DIGITS` for each pass, 0 before. `state`: `STATE`, of which 0 ... 2 are
+                 what is added to keys below, at, and above zero, 3 and 4 where the first two of these end, and 5 the passes, as
+                 bits, that are passed over; all where there is nothing to do. `other`: one word, 0 before.
+    Test:        tests/kernels/test_sort_wide.py
+    """
+    MOST: constexpr(int) = DIGITS // 8
+    ALL: constexpr(int) = (1 << PASSES) - 1
+    zero: int32 @ grid[1] = 256 if flip == 0 else 255  # the exponent of 0.0, and of numbers that are nearly 0
+    with (
+        partition(starts, block[1], races="none") as begins, partition(state, block[1]) as results,
+        partition(other, block[1]) as mark, group(block[1]),
+    ):
+        t: int32 @ thread[1] = id()
+        sums: C[4] @ thread[1]
+        same: uint32 @ thread[1] = 0
+        for p in range(2):
+            here: C[1] @ thread[1]
+            here[0] = counts[p * DIGITS + t]
+            same = same | uint32(1 if int64(here[0]) == n else 0) << p
+            block.scan(here, 0, WIDTH=1, OP=operators.add, EXCLUSIVE=True)
+            with partition(begins, thread[1], offset=p * DIGITS + t, races="none") as own, group(thread[1]):
+                own[0] = here[0]
+        exponent: int32 @ thread[1] = t // 2
+        found: C @ thread[1] = 0
+        for k in range(4):
+            sums[k] = counts[2 * DIGITS + 4 * t + k]
+            found = found + sums[k]
+            same = same | uint32(1 if int64(sums[k]) == n else 0) << 2
+        there: bool @ thread[1] = found != 0
+        refused: bool @ thread[1] = there and (exponent == 0 or exponent == 511 or exponent == 511 - zero)
+        least_below: int32 @ block[1] = block.reduce(exponent if there and exponent < zero else 512, OP=operators.minimum)
+        most_below: int32 @ block[1] = block.reduce(exponent if there and exponent < zero else 0, OP=operators.maximum)
+        least_above: int32 @ block[1] = block.reduce(exponent if there and exponent > zero else 512, OP=operators.minimum)
+        most_above: int32 @ block[1] = block.reduce(exponent if there and exponent > zero else 0, OP=operators.maximum)
+        zeros: bool @ block[1] = block.any(there and exponent == zero)
+        below: int32 @ block[1] = max(most_below - least_below + 1, 0)
+        around: int32 @ block[1] = below + (1 if zeros else 0)
+        exponents: int32 @ block[1] = around + max(most_above - least_above + 1, 0)
+        wrong: bool @ block[1] = block.any(refused)
+        passed: uint32 @ block[1] = block.reduce(same, OP=operators.bitwise_or)
+        before: int32 @ thread[1] = least_below if exponent < zero else zero - below
+        shift: int32 @ thread[1] = exponent - (least_above - around if exponent > zero else before)
+        with group(thread[1]):  # a thread has four of 4096, side by side
+            sum: C = 0
+            for k in range(4):
+                mine: C = sums[k]
+                sums[k] = sum
+                sum = sum + mine
+            found = sum
+        whole: C[1] @ thread[1]
+        whole[0] = found
+        block.scan(whole, 0, WIDTH=1, OP=operators.add, EXCLUSIVE=True)
+        takes: bool @ block[1] = not wrong and exponents <= MOST
+        with (
+            partition(begins, thread[1], offset=lambda place: 2 * DIGITS + place, races="none") as own, group(thread[1]),
+        ):
+            if takes and there:
+                for k in range(4):
+                    own[8 * shift + 4 * (t % 2) + k] = whole[0] + sums[k]
+        with claim(results, thread[1]) as own_state, claim(mark, thread[1]) as own_mark, one(thread):
+            own_state[0] = wrapping_subtract(K(0), K(least_below) << 23)
+            own_state[1] = wrapping_subtract(K(below) << 23, K(zero) << 23)
+            own_state[2] = wrapping_subtract(K(around) << 23, K(least_above) << 23)
+            own_state[3] = K(below) << 23
+            own_state[4] = K(around) << 23
+            own_state[5] = K(ALL if not takes else passed & ALL >> 1 if passed == ALL else passed)
+            if not takes:
+                own_mark[0] = 1
+
+
+@prism.device
+@requires(thread[1])
+@template(K=dtype)
+def pack(key: K @ thread[1], state: K[5] @ thread[1], zero: K @ thread[1]) -> K @ thread[1]:
+    """A key without the gaps of exponents that don't occur. `zero`: the least key of the exponent of 0.0."""
+    part: K = state[0] if key < zero else state[1] if key - zero < K(1 << 23) else state[2]
+    return wrapping_add(key, part)
+
+
+@prism.device
+@requires(thread[1])
+@template(K=dtype)
+def unpack(word: K @ thread[1], state: K[5] @ thread[1]) -> K @ thread[1]:
+    """The key that `pack` was given."""
+    return wrapping_subtract(word, state[0] if word < state[3] else state[1] if word < state[4] else state[2])
+
+
+@prism.device
+@requires(block[1], thread[1])
+@template(T=dtype, THREADS=constexpr(int), EACH=constexpr(int))
+def publish_tile(
+    words: ptr(mailbox(T)) @ grid[1], tile: int32 @ block[1], numbers: uint32[EACH] @ thread[1], epoch: uint32 @ thread[1],
+):
+    """As `grid.publish_digits`, of `EACH` digits a thread."""
+    ALL: constexpr(int) = 1 << 8 * T.bytes - 1
+    t: int32 @ thread[1] = id()
+    with group(thread[1]):
+        for k in range(EACH):
+            publish(words[(int64(tile) * EACH + k) * THREADS + t], T(numbers[k]) | (T(ALL) if tile == 0 else T(0)), epoch)
+
+
+@prism.device
+@requires(block[1], thread[1])
+@template(T=dtype, THREADS=constexpr(int), EACH=constexpr(int), WORDS=constexpr(int))
+def look_back_tile(
+    words: ptr(mailbox(T)) @ grid[1], tile: int32 @ block[1], numbers: uint32[EACH] @ thread[1], epoch: uint32 @ thread[1],
+    sums: T[EACH] @ thread[1],
+):
+    """As `grid.look_back_digits`, of `EACH` digits a thread."""
+    ALL: constexpr(int) = 1 << 8 * T.bytes - 1
+    t: int32 @ thread[1] = id()
+    with group(thread[1]):
+        for k in range(EACH):
+            sums[k] = 0
+        left: int32 = tile
+        done: uint32 = 0  # digits whose sum is known, as bits
+        while left > 0:
+            got: T[EACH * WORDS]
+            receive(words[(int64(left) * EACH - 1) * THREADS + t], got, -THREADS, left * EACH, 0, epoch)
+            for j in range(WORDS):
+                for k in range(EACH):
+                    word: T = got[j * EACH + k]
+                    if done >> (EACH - 1 - k) & 1 == 0:
+                        sums[EACH - 1 - k] = sums[EACH - 1 - k] + (word & T(ALL - 1))
+                        done = done | uint32(1 if word >= T(ALL) else 0) << (EACH - 1 - k)
+            left = left - WORDS if done != (1 << EACH) - 1 else 0
+        if tile > 0:
+            for k in range(EACH):
+                publish(words[(int64(tile) * EACH + k) * THREADS + t], (sums[k] + T(numbers[k])) | T(ALL), epoch)
+
+
+@prism.device
+@requires(block[1], thread[32])
+@template(
+    K=dtype, C=dtype, THREADS=constexpr(int), ITEMS=constexpr(int), BATCH=constexpr(int), LAST=constexpr(bool),
+)
+def write_wide(
+    tile: ptr(const(K)) @ block[1], nothing: ptr(const(uint16)) @ block[1], targets: ptr(const(C)) @ block[1],
+    y: ptr(K) @ block[1], many: int32 @ block[1], shift: int32 @ block[1], flip: K @ block[1], state: K[5] @ thread[1],
+    sure: bool @ block[1],
+) -> bool @ block[1]:
+    """As `write_digits`, of keys alone; the `LAST` pass writes floats."""
+    t: int32 @ thread[1] = id()
+    wrong: bool @ thread[1] = False
+    with partition(y, thread[1], offset=lambda place: place, races="none") as out, group(thread[1]):
+        for begin in range(0, ITEMS, BATCH):
+            keys: K[BATCH]
+            items: K[BATCH]  # nothing goes along
+            spots: C[BATCH]
+            here: int32 = begin * THREADS + t
+            found: bool = load_ordered(
+                tile, tile, nothing, keys, items, here, shift, K(0), sure, KIND=INTEGER, VALUES=NONE, THREADS=THREADS, BITS=BITS,
+            )
+            wrong = found or wrong
+            for k in range(BATCH):
+                spots[k] = targets[digit(keys[k], shift, K(0), KIND=INTEGER, BITS=BITS)] + C(here + k * THREADS)
+            if LAST:
+                for k in range(BATCH):
+                    keys[k] = bits_of(unpack(keys[k], state), flip)
+            for k in range(BATCH):
+                if many == THREADS * ITEMS or here + k * THREADS < many:
+                    out[int64(spots[k])] = keys[k]
+    return block.any(wrong)
+
+
+@prism.device
+@requires(block[1], thread[32])
+@template(K=dtype, ITEMS=constexpr(int), THREADS=constexpr(int))
+def load_words(
+    x: ptr(const(K)) @ grid[1], spare: ptr(K) @ block[1], y: ptr(K) @ block[1], keys: K[ITEMS] @ thread[1],
+    tile: int32 @ block[1], n: int64 @ block[1], flip: K @ block[1], state: K[5] @ thread[1], first: bool @ block[1],
+    behind: int32 @ block[1],
+):
+    """Load a tile from where the pass before left it; where none has moved anything (`first`), pack its floats."""
+    TILE: constexpr(int) = THREADS * ITEMS
+    zero: K @ block[1] = K(256 if flip == 0 else 255) << 23
+    at: int32 @ thread[1] = block.place(ITEMS=ITEMS, WIDTH=1)
+    start: int64 @ block[1] = int64(tile) * TILE
+    many: int32 @ block[1] = extent(tile, n, TILE=TILE)
+    if first:
+        with partition(x, block[1], offset=start) as source:
+            load_part(source, keys, many)
+        for k in range(ITEMS):
+            keys[k] = pack(rising(keys[k], flip), state, zero)
+    elif behind % 2 == 1:
+        with partition(y, block[1], offset=start) as source:
+            load_part(source, keys, many)
+    else:
+        with partition(spare, block[1], offset=start) as source:
+            load_part(source, keys, many)
+    if many < TILE:
+        for k in range(ITEMS):
+            keys[k] = keys[k] if 32 * k < many - at else ~K(0)  # behind all that are there
+
+
+@prism.kernel
+@template(
+    K=dtype, C=dtype, THREADS=constexpr(int), ITEMS=constexpr(int), BATCH=constexpr(int), BLOCKS=constexpr(int),
+    WORDS=constexpr(int),
+)
+@requires(grid[1], block[1], thread["THREADS"])
+@attr("__launch_bounds__(THREADS, BLOCKS)")
+def sort_wide(
+    x: ptr(const(K)) @ grid[1], spare: ptr(K) @ grid[1], y: ptr(K) @ grid[1], starts: ptr(const(C)) @ grid[1],
+    state: ptr(const(K)) @ grid[1], n: int64 @ grid[1], step: int32 @ grid[1], flip: K @ grid[1],
+    words: ptr(mailbox(C)) @ grid[1], capacity: uint32 @ grid[1], control: ptr(uint64) @ grid[1],
+):
+    """Put `n` floats in the order of digit `step` of 10 bits of their keys; the last pass has sorted them into `y`.
+
+    Perspective: grid, of any number of blocks of `THREADS` threads.
+    Shapes:      arrays, `words` and `control`: as of `sort_digit`, of one row of keys alone, but `DIGITS` words a tile.
+                 `starts`, `state`: of `begin_wide`.
+    Errors:      passes follow each other, and find `state` and both arrays as they left them.
+    Cost:        as of `sort_digit`. A block holds one tile, and draws its next one behind its look-back.
+    Test:        tests/kernels/test_sort_wide.py, tests/gpu/test_sort.py
+    """
+    TILE: constexpr(int) = THREADS * ITEMS
+    WARPS: constexpr(int) = THREADS // 32
+    EACH: constexpr(int) = DIGITS // THREADS
+    static_assert(EACH * THREADS == DIGITS and EACH >= 2, "all threads have equally many digits, of both halves")
+    tiles: int32 @ grid[1] = int32((n + (TILE - 1)) // TILE)
+    blocks: int32 @ grid[1] = count(block[1])
+    shift: int32 @ grid[1] = BITS * step
+    with (
+        partition(spare, block[1], races="none") as spare_keys,
+        partition(y, block[1], races="none") as y_keys,
+        group(block[1]),
+    ):
+        passed: uint32 @ block[1] = uint32(state[5])
+        first: bool @ block[1] = passed & (uint32(1) << step) - 1 == (uint32(1) << step) - 1  # nothing has been moved so far
+        behind: int32 @ block[1] = PASSES - 1 - step - int32(popcount(passed >> step + 1))  # how many passes will move something
+
+        @requires(block[1], thread["THREADS"])
+        def move_tiles():
+            """Draw tiles, put each in the order of the digit, and write it where its digits belong, until all are drawn."""
+            table: shared(uint32[WARPS * DIGITS // 2])
+            common: shared(int32[1])
+            sorted: shared(K[TILE])
+            ids: shared(uint16[1])  # not used: nothing goes along
+            targets: shared(C[DIGITS])
+            totals: uint32[EACH] @ thread[1]  # how often the thread's digits occur in the tile
+            keys: K[ITEMS] @ thread[1]
+            parts: K[5] @ thread[1]
+            for k in range(5):
+                parts[k] = state[k]
+
+            @requires(block[1], thread["THREADS"])
+            def order(tile: int32 @ block[1], epoch: uint32 @ block[1]):
+                """Load a tile, count its digits, publish them, and put it in order."""
+                load_words(x, spare_keys, y_keys, keys, tile, n, flip, parts, first, behind, THREADS=THREADS)
+                if TILE >= WARPS * DIGITS:  # the tile's room is free until it is ranked
+                    count_halves(sorted, table, common, targets, keys, totals, shift, THREADS=THREADS, BITS=BITS)
+                else:
+                    counts: shared(uint32[WARPS * DIGITS])
+                    count_halves(counts, table, common, targets, keys, totals, shift, THREADS=THREADS, BITS=BITS)
+                publish_tile(words, tile, totals, epoch, THREADS=THREADS)
+                often: int32 @ block[1] = common[0]
+                rank_halves(table, keys, sorted, shift, often, BATCH=BATCH, BITS=BITS)
+
+            @requires(block[1], thread["THREADS"])
+            def look_back(tile: int32 @ block[1], epoch: uint32 @ block[1]):
+                """Ask how often each digit occurs in the tiles before, and so find where the tile's part of it belongs."""
+                ROWS: constexpr(int) = EACH // 2
+                at: int32 @ thread[1] = block.place(ITEMS=ROWS, WIDTH=1)
+                before: C[EACH] @ thread[1]
+                look_back_tile(words, tile, totals, epoch, before, THREADS=THREADS, WORDS=WORDS)
+                with partition(targets, thread[1], offset=at, races="none") as own, group(thread[1]):
+                    for k in range(EACH):
+                        d: int32 = k // ROWS * (DIGITS // 2) + k % ROWS * 32
+                        own[d] = starts[step * DIGITS + at + d] + before[k] - own[d]
+
+            @requires(block[1], thread["THREADS"])
+            def store(tile: int32 @ block[1]):
+                """Write the tile where its digits belong."""
+                many: int32 @ block[1] = extent(tile, n, TILE=TILE)
+
+                @requires(block[1], thread["THREADS"])
+                def write(
+                    keys_of: ptr(const(K)) @ block[1], values_of: ptr(const(K)) @ block[1], ids_of: ptr(const(uint16)) @ block[1],
+                ) -> bool @ block[1]:
+                    """Write all; say whether two elements stand in the wrong order."""
+                    wrong: bool @ block[1] = False
+                    if behind == 0:
+                        wrong = write_wide(
+                            keys_of, ids_of, targets, y_keys, many, shift, flip, parts, first, THREADS=THREADS, ITEMS=ITEMS,
+                            BATCH=BATCH, LAST=True,
+                        )
+                    elif behind % 2 == 1:
+                        wrong = write_wide(
+                            keys_of, ids_of, targets, spare_keys, many, shift, flip, parts, first, THREADS=THREADS, ITEMS=ITEMS,
+                            BATCH=BATCH, LAST=False,
+                        )
+                    else:
+                        wrong = write_wide(
+                            keys_of, ids_of, targets, y_keys, many, shift, flip, parts, first, THREADS=THREADS, ITEMS=ITEMS,
+                            BATCH=BATCH, LAST=False,
+                        )
+                    return wrong
+
+                beside: shared(K[1])  # not used
+                write_in_order(
+                    sorted, beside, ids, many, shift, K(0), first, KIND=INTEGER, VALUES=NONE, THREADS=THREADS, WRITE=write,
+                    BITS=BITS,
+                )  # of the first pass equal keys are the same: whichever stands first
+
+            launch: grid.Ticket @ block[1] = grid.tiles(control)
+            tile: int32 @ block[1] = launch.tile
+            while tile < tiles:
+                order(tile, launch.epoch)
+                look_back(tile, launch.epoch)
+                ticket: uint64 @ thread[1] = grid.draw(control)
+                following: int32 @ block[1] = grid.next_tile(ticket)
+                ask_for_keys(x, spare_keys, y_keys, following, n, 1, first, behind, TILE=TILE, ROWS=False)
+                store(tile)
+                tile = following
+            if tile == tiles + blocks - 1:  # every block has drawn its last ticket
+                grid.count_launch(control, words, capacity, tiles * DIGITS, launch.epoch, 0)
+
+        if (passed >> step & 1) == 0:
+            move_tiles()
+
+
+EXAMPLES = {
+    "count_wide": {"K": "uint32", "C": "uint32", "COPIES": 16, "THREADS": 1024, "ITEMS": 8, "WIDTH": 4},
+    "begin_wide": {"K": "uint32", "C": "uint32"},
+    "sort_wide": {
+        "K": "uint32", "C": "uint32", "THREADS": 512, "ITEMS": 92, "BATCH": 4, "BLOCKS": 1, "WORDS": 1,
+    },
+}
