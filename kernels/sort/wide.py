@@ -280,6 +280,31 @@ def write_wide(
 
 @prism.device
 @requires(block[1], thread[32])
+@template(K=dtype, C=dtype, THREADS=constexpr(int), ITEMS=constexpr(int), BATCH=constexpr(int))
+def write_where(
+    tile: ptr(const(K)) @ block[1], nothing: ptr(const(uint16)) @ block[1], targets: ptr(const(C)) @ block[1],
+    spare: ptr(K) @ block[1], y: ptr(K) @ block[1], many: int32 @ block[1], shift: int32 @ block[1], flip: K @ block[1],
+    state: K[5] @ thread[1], sure: bool @ block[1], behind: int32 @ block[1],
+) -> bool @ block[1]:
+    """Write a tile to where the pass behind finds it; the last one: floats. `behind`: how many passes move something behind."""
+    wrong: bool @ block[1] = False
+    if behind % 2 == 1:
+        wrong = write_wide(
+            tile, nothing, targets, spare, many, shift, flip, state, sure, THREADS=THREADS, ITEMS=ITEMS, BATCH=BATCH, LAST=False,
+        )
+    elif behind > 0:
+        wrong = write_wide(
+            tile, nothing, targets, y, many, shift, flip, state, sure, THREADS=THREADS, ITEMS=ITEMS, BATCH=BATCH, LAST=False,
+        )
+    else:
+        wrong = write_wide(
+            tile, nothing, targets, y, many, shift, flip, state, sure, THREADS=THREADS, ITEMS=ITEMS, BATCH=BATCH, LAST=True,
+        )
+    return wrong
+
+
+@prism.device
+@requires(block[1], thread[32])
 @template(K=dtype, ITEMS=constexpr(int), THREADS=constexpr(int))
 def load_words(
     x: ptr(const(K)) @ grid[1], spare: ptr(K) @ block[1], y: ptr(K) @ block[1], keys: K[ITEMS] @ thread[1],
@@ -394,23 +419,10 @@ def sort_wide(
                     keys_of: ptr(const(K)) @ block[1], values_of: ptr(const(K)) @ block[1], ids_of: ptr(const(uint16)) @ block[1],
                 ) -> bool @ block[1]:
                     """Write all; say whether two elements stand in the wrong order."""
-                    wrong: bool @ block[1] = False
-                    if behind == 0:
-                        wrong = write_wide(
-                            keys_of, ids_of, targets, y_keys, many, shift, flip, parts, first, THREADS=THREADS, ITEMS=ITEMS,
-                            BATCH=BATCH, LAST=True,
-                        )
-                    elif behind % 2 == 1:
-                        wrong = write_wide(
-                            keys_of, ids_of, targets, spare_keys, many, shift, flip, parts, first, THREADS=THREADS, ITEMS=ITEMS,
-                            BATCH=BATCH, LAST=False,
-                        )
-                    else:
-                        wrong = write_wide(
-                            keys_of, ids_of, targets, y_keys, many, shift, flip, parts, first, THREADS=THREADS, ITEMS=ITEMS,
-                            BATCH=BATCH, LAST=False,
-                        )
-                    return wrong
+                    return write_where(
+                        keys_of, ids_of, targets, spare_keys, y_keys, many, shift, flip, parts, first, behind, THREADS=THREADS,
+                        ITEMS=ITEMS, BATCH=BATCH,
+                    )
 
                 beside: shared(K[1])  # not used
                 write_in_order(
