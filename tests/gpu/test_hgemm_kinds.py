@@ -134,7 +134,7 @@ def test_symmetric_products_are_exact(kind: str) -> None:
 def test_every_symmetric_tile_is_exact() -> None:
     n, k = 1304, 264
     a = torch.randint(-2, 3, (n, k), device="cuda").to(torch.bfloat16)
-    wanted = a.double() @ a.double().T
+    wanted = (a.double() @ a.double().T).to(a.dtype).double()  # those of the diagonal, past 256, are rounded
     for cut in (*kinds.SYMMETRIC_TILES, *kinds.ADDED_TILES):
         assert torch.equal(made({"a": a, "b": a.T}, cut, symmetric="both").double(), wanted), cut.name
     for name, part in (("lower", torch.tril), ("upper", torch.triu)):
