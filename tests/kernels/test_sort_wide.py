@@ -140,7 +140,8 @@ def test_nothing_is_cleared_between_launches():
         assert scratch[1][0] == PASSES * number << 32
 
 
-def test_digits_are_counted_again_where_that_is_asked():
+@pytest.mark.parametrize(("schedule", "seed"), SCHEDULES)
+def test_digits_are_counted_again_where_that_is_asked_in_every_schedule(schedule, seed):
     x = normal(700).view(np.uint32)
     one = program(count_digits_if, K="uint32", C="uint32", KIND=0, COPIES=1, THREADS=256, ITEMS=4, WIDTH=4, BLOCKS=1)
     for asked in (0, 1):
@@ -151,6 +152,8 @@ def test_digits_are_counted_again_where_that_is_asked():
             256,
             (x, counts, len(x), -1, np.uint32(0), np.uint32(0), 1, np.full(1, asked, np.uint32)),
             check=True,
+            schedule=schedule,
+            seed=seed,
         )
         wanted = np.concatenate([np.bincount(x >> 8 * p & 255, minlength=256) for p in range(4)])
         assert np.array_equal(counts, wanted * asked)
