@@ -48,8 +48,8 @@ def any_product(
         column: int32 @ thread[1] = t % (BN // EACH) * EACH
         sums: SUM[EACH, EACH] @ thread[1] = {0}
         for first in range(0, k, BK):
-            fill(A, p * bs_a + top * rs_a + first * cs_a, rs_a, cs_a, m - top, k - first, a, ALONG=ALONG_A)
-            fill(B, p * bs_b + first * rs_b + left * cs_b, cs_b, rs_b, n - left, k - first, b, ALONG=ALONG_B)
+            bring(A, p * bs_a + top * rs_a + first * cs_a, rs_a, cs_a, m - top, k - first, a, ALONG=ALONG_A)
+            bring(B, p * bs_b + first * rs_b + left * cs_b, cs_b, rs_b, n - left, k - first, b, ALONG=ALONG_B)
             with group(thread[1]):
                 for q in range(BK, unroll=True):
                     of_a: SUM[EACH]
@@ -71,7 +71,7 @@ def any_product(
 @prism.device
 @template(T=dtype, SUM=dtype, WIDTH=constexpr(int), ALONG=constexpr(bool))
 @requires(block[1], thread[THREADS])
-def fill(
+def bring(
     x: ptr(const(T)) @ grid[1], start: int64 @ block[1], step: int64 @ grid[1], step_k: int64 @ grid[1],
     width: int32 @ block[1], depth: int32 @ block[1], tile: shared(SUM[BK, WIDTH]) @ block[1],
 ):  # fmt: skip

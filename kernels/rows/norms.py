@@ -136,3 +136,5 @@ EXAMPLES = {
         "RESIDENT": 2, "ROWS": 1, "WAY": HELD,
     },
 }
+TOGETHER = ("CENTRED",)
+"""Of examples: `S` and `F` are types of rows whose mean is taken off."""

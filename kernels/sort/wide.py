@@ -7,7 +7,7 @@ Where they are too many, or there are NaNs, infinities or a negative number near
 
 from prism.lang import (
     atomic_add, attr, block, claim, const, constexpr, count, dtype, grid, group, id, int32, int64, mailbox, one,
-    partition, popcount, prism, ptr, publish, receive, requires, shared, static_assert, template, thread, uint16, uint32, uint64,
+    partition, popcount, prism, ptr, requires, shared, static_assert, template, thread, uint16, uint32, uint64,
     wrapping_add, wrapping_subtract,
 )
 from prism.kernels.sort.halves import count_halves, rank_halves
@@ -201,50 +201,6 @@ def unpack(word: K @ thread[1], state: K[5] @ thread[1]) -> K @ thread[1]:
 
 
 @prism.device
-@requires(block[1], thread[1])
-@template(T=dtype, THREADS=constexpr(int), EACH=constexpr(int))
-def publish_tile(
-    words: ptr(mailbox(T)) @ grid[1], tile: int32 @ block[1], numbers: uint32[EACH] @ thread[1], epoch: uint32 @ thread[1],
-):
-    """As `grid.publish_digits`, of `EACH` digits a thread."""
-    ALL: constexpr(int) = 1 << 8 * T.bytes - 1
-    t: int32 @ thread[1] = id()
-    with group(thread[1]):
-        for k in range(EACH):
-            publish(words[(int64(tile) * EACH + k) * THREADS + t], T(numbers[k]) | (T(ALL) if tile == 0 else T(0)), epoch)
-
-
-@prism.device
-@requires(block[1], thread[1])
-@template(T=dtype, THREADS=constexpr(int), EACH=constexpr(int), WORDS=constexpr(int))
-def look_back_tile(
-    words: ptr(mailbox(T)) @ grid[1], tile: int32 @ block[1], numbers: uint32[EACH] @ thread[1], epoch: uint32 @ thread[1],
-    sums: T[EACH] @ thread[1],
-):
-    """As `grid.look_back_digits`, of `EACH` digits a thread."""
-    ALL: constexpr(int) = 1 << 8 * T.bytes - 1
-    t: int32 @ thread[1] = id()
-    with group(thread[1]):
-        for k in range(EACH):
-            sums[k] = 0
-        left: int32 = tile
-        done: uint32 = 0  # digits whose sum is known, as bits
-        while left > 0:
-            got: T[EACH * WORDS]
-            receive(words[(int64(left) * EACH - 1) * THREADS + t], got, -THREADS, left * EACH, 0, epoch)
-            for j in range(WORDS):
-                for k in range(EACH):
-                    word: T = got[j * EACH + k]
-                    if done >> (EACH - 1 - k) & 1 == 0:
-                        sums[EACH - 1 - k] = sums[EACH - 1 - k] + (word & T(ALL - 1))
-                        done = done | uint32(1 if word >= T(ALL) else 0) << (EACH - 1 - k)
-            left = left - WORDS if done != (1 << EACH) - 1 else 0
-        if tile > 0:
-            for k in range(EACH):
-                publish(words[(int64(tile) * EACH + k) * THREADS + t], (sums[k] + T(numbers[k])) | T(ALL), epoch)
-
-
-@prism.device
 @requires(block[1], thread[32])
 @template(
     K=dtype, C=dtype, THREADS=constexpr(int), ITEMS=constexpr(int), BATCH=constexpr(int), LAST=constexpr(bool),
@@ -393,7 +349,7 @@ def sort_wide(
                 else:
                     counts: shared(uint32[WARPS * DIGITS])
                     count_halves(counts, table, common, targets, keys, totals, shift, THREADS=THREADS, BITS=BITS)
-                publish_tile(words, tile, totals, epoch, THREADS=THREADS)
+                grid.publish_more_digits(words, tile, totals, epoch, THREADS=THREADS)
                 often: int32 @ block[1] = common[0]
                 rank_halves(table, keys, sorted, shift, often, BATCH=BATCH, BITS=BITS)
 
@@ -403,7 +359,7 @@ def sort_wide(
                 ROWS: constexpr(int) = EACH // 2
                 at: int32 @ thread[1] = block.place(ITEMS=ROWS, WIDTH=1)
                 before: C[EACH] @ thread[1]
-                look_back_tile(words, tile, totals, epoch, before, THREADS=THREADS, WORDS=WORDS)
+                grid.look_back_more_digits(words, tile, totals, epoch, before, THREADS=THREADS, WORDS=WORDS)
                 with partition(targets, thread[1], offset=at, races="none") as own, group(thread[1]):
                     for k in range(EACH):
                         d: int32 = k // ROWS * (DIGITS // 2) + k % ROWS * 32

@@ -1016,6 +1016,18 @@ class Grid(LevelName):
         Errors:      as of `grid.look_back`."""
 
     @staticmethod
+    def look_back_more_digits(words: Any, tile: Any, numbers: Any, epoch: Any, sums: Any, *, THREADS: int, WORDS: int, T: Any = ..., EACH: int = ...) -> None:
+        """grid.look_back_more_digits(words: ptr(mailbox(T)) @ grid[1], tile: int32 @ block[1],
+            numbers: uint32[EACH] @ thread[1], epoch: uint32 @ thread[1], sums: T[EACH] @ thread[1], *,
+            THREADS: constexpr(int), WORDS: constexpr(int), T: dtype = ..., EACH: constexpr(int) = ...)
+
+        As `grid.look_back_digits`, of `EACH` digits a thread: `sums` becomes how often they occur in the tiles before this one.
+
+        Perspective: block, of `THREADS` threads; thread `t` has the digits `t`, `t + THREADS`, ...
+        Shapes:      `words`, `numbers`: as of `grid.publish_more_digits`, which the block has called for this tile.
+        Errors:      as of `grid.look_back_digits`."""
+
+    @staticmethod
     def look_back_segments(words: Any, heads: Any, first: Any, last: Any, identity: Any, epoch: Any, number: Any, *, OP: Any, THREADS: int, WORDS: int, T: Any = ...) -> Any:
         """grid.look_back_segments(words: ptr(mailbox(T)) @ grid[1], heads: ptr(mailbox(uint32)) @ grid[1],
             first: int32 @ block[1], last: int32 @ block[1], identity: T @ block[1], epoch: uint32 @ block[1],
@@ -1145,6 +1157,19 @@ class Grid(LevelName):
                      whether a word has the sum of all tiles so far, as those of tile `first` have from the start: the one that
                      the sum begins with.
         Errors:      as of `grid.publish`. All numbers together must be less than half of what `T` holds."""
+
+    @staticmethod
+    def publish_more_digits(words: Any, tile: Any, numbers: Any, epoch: Any, *, THREADS: int, T: Any = ..., EACH: int = ...) -> None:
+        """grid.publish_more_digits(words: ptr(mailbox(T)) @ grid[1], tile: int32 @ block[1],
+            numbers: uint32[EACH] @ thread[1], epoch: uint32 @ thread[1], *, THREADS: constexpr(int), T: dtype = ...,
+            EACH: constexpr(int) = ...)
+
+        Publish how often each digit occurs in a tile, for `grid.look_back_more_digits`: as `grid.publish_digits`, of more digits.
+
+        Perspective: block, of `THREADS` threads. `numbers` of thread `t` are of the digits `t`, `t + THREADS`, ..., in whatever order
+                     the block counts digits.
+        Shapes:      `words`: as of `grid.publish_digits`, `EACH * THREADS` a tile; sums begin with tile 0.
+        Errors:      as of `grid.publish_digits`."""
 
     @staticmethod
     def receive_totals(words: Any, first: Any, stride: Any, number: Any, most: Any, identity: Any, epoch: Any, *, OP: Any, WORDS: int, T: Any = ..., N: Any = ...) -> Any:

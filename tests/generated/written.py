@@ -36,7 +36,8 @@ def entries(module: ModuleType) -> Iterator[tuple[Kernel, Mapping[str, Any]]]:
             template = given.get(name, {})
             if not set(value.template) - set(value.defaults) <= set(template):  # its module gives it no example
                 continue
-            switches = [key for key, each in template.items() if isinstance(each, bool)]
+            fixed = getattr(module, "TOGETHER", ())  # what goes with types that the example gives
+            switches = [key for key, each in template.items() if isinstance(each, bool) and key not in fixed]
             for setting in itertools.product((False, True), repeat=len(switches)):
                 yield value, {**template, **dict(zip(switches, setting, strict=True))}
 

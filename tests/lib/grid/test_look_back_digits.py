@@ -176,3 +176,67 @@ def test_a_thread_for_each_digit() -> None:
 @pytest.mark.parametrize("kind", ["uint32", "uint64"])
 def test_they_compile(kind: str) -> None:
     assert package.compile(starts, {"T": kind, "THREADS": 384, "DIGITS": 256, "WORDS": 4}).cubin
+
+
+@prism.kernel
+@template(T=dtype, EACH=constexpr(int), WORDS=constexpr(int))
+@requires(grid[1], block[1], thread[32])
+def starts_of_more(
+    x: ptr(const(int32)) @ grid[1], y: ptr(T) @ grid[1], n: int32 @ grid[1], words: ptr(mailbox(T)) @ grid[1],
+    capacity: uint32 @ grid[1], control: ptr(uint64) @ grid[1],
+):  # fmt: skip
+    """`y[tile, d]`: how many elements before the tile are `d`, of `EACH * 32` digits. Two elements a thread."""
+    DIGITS: constexpr(int) = EACH * 32
+    tiles: int32 @ grid[1] = (n + 63) // 64
+    blocks: int32 @ grid[1] = count(block[1])
+    with partition(y, block[1]) as whole, group(block[1]):
+        launch: grid.Ticket @ block[1] = grid.tiles(control)
+        tile: int32 @ block[1] = launch.tile
+        while tile < tiles:
+            items: int32[2] @ thread[1]
+            with partition(x, block[1], offset=tile * 64) as source:
+                block.load_striped(source, items, n - tile * 64, -1)
+            counts: shared(uint32[DIGITS])
+            block.fill(counts, 0, DIGITS)
+            block.histogram(items, counts, DIGITS)
+            t: int32 @ thread[1] = id() % 32
+            numbers: uint32[EACH] @ thread[1]
+            with group(thread[1]):
+                for k in range(EACH):
+                    numbers[k] = counts[t + 32 * k]
+            grid.publish_more_digits(words, tile, numbers, launch.epoch, THREADS=32)
+            before: T[EACH] @ thread[1]
+            grid.look_back_more_digits(words, tile, numbers, launch.epoch, before, THREADS=32, WORDS=WORDS)
+            here: int32 @ block[1] = tile
+            assume(distinct(here))
+            with partition(whole, thread[1], offset=here * DIGITS + t, races="none") as start, group(thread[1]):
+                for k in range(EACH):
+                    start[32 * k] = before[k]
+            ticket: uint64 @ thread[1] = grid.draw(control)
+            tile = grid.next_tile(ticket)
+        if tile == tiles + blocks - 1:
+            grid.count_launch(control, words, capacity, tiles * DIGITS, launch.epoch, 0)
+
+
+@pytest.mark.parametrize("schedule", SCHEDULES)
+@pytest.mark.parametrize(("kind", "each", "words"), [("uint32", 2, 1), ("uint64", 3, 2)])
+def test_more_digits_than_threads(kind: str, each: int, words: int, schedule: str) -> None:
+    """In launches that follow each other, behind words of others."""
+    one = package.check(starts_of_more, {"T": kind, "EACH": each, "WORDS": words})
+    many = each * 32
+    mailboxes, control = np.zeros(40 * many * (1 if kind == "uint32" else 2), np.uint64), np.zeros(1, np.uint64)
+    for seed, (blocks, size) in enumerate(((1, 100), (3, 1000), (4, 1999))):
+        x = np.random.default_rng(seed).integers(0, many, size, dtype=np.int32)
+        tiles = -(-size // 64)
+        y = np.full((tiles, many), 7, kind)
+        run(
+            one,
+            blocks,
+            32,
+            (x, y.reshape(-1), size, mailboxes, 40 * many, control),
+            check=True,
+            schedule=schedule,
+            seed=seed,
+        )
+        parts = [np.bincount(x[64 * k : 64 * (k + 1)], minlength=many) for k in range(tiles)]
+        assert np.array_equal(y, np.cumsum([np.zeros(many, int), *parts], axis=0)[:-1])
