@@ -14,7 +14,7 @@ _PAGE = 4096  # bytes that are allocated at a time; they are kept
 _FLAGS = 3  # CU_MEMHOSTALLOC_PORTABLE, CU_MEMHOSTALLOC_DEVICEMAP: for all GPUs, at the address that the host has
 _MISSING = -1
 _LOOKS = 10_000
-"""Times that a word is looked at, some 500 us, before the thread sleeps until the stream's work has ended, and wakes up later."""
+"""Times that a word is looked at, some 0.7 ms, before the thread sleeps until the stream's work has ended, and wakes up later."""
 _WORDS = ctypes.c_int64 * 2
 _free: list[Any] = []
 

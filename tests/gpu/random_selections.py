@@ -87,6 +87,8 @@ def run(job: tuple[int, argparse.Namespace]) -> str:
     end, seed, failed = time.monotonic() + asked.seconds, asked.first + number, list[str]()
     while time.monotonic() < end and len(failed) < 10:
         for name, module in every.items():
+            if time.monotonic() > end:
+                break
             call = module.random_call if name == "histogram" else module.one_call
             try:
                 with warnings.catch_warnings():
