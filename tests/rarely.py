@@ -63,7 +63,7 @@ def thin_out(items: Iterable[pytest.Item]) -> None:
 
 
 def turn_of(many: Sequence[Any], name: str) -> Sequence[Any]:
-    """Return those of a test's items that have the schedules of its turn, and those with values that stand beside none of them."""
+    """Return a test's items that have the schedules of its turn, and those with values that stand beside none of these."""
     given = [one.callspec.params for one in many]
     some = list(dict.fromkeys(each.get("schedule") for each in given))
     if None in some or len(some) <= SCHEDULES:
