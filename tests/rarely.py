@@ -37,8 +37,9 @@ USUALLY = {
 """How many values stand together once at least in the tests of a folder, where they say nothing of it: these cost most."""
 
 
-SCHEDULES = 3
-"""How many schedules each test of kernels tries: others in the next one, so that all are tried of some kernels."""
+SCHEDULES = 2
+"""How many schedules each test of kernels tries: others in the next one, so that all are tried of some kernels. All schedules are
+tried of each in `make fuzz`, and in the runs that safety reports name."""
 
 
 def thin_out(items: Iterable[pytest.Item]) -> None:
@@ -62,17 +63,20 @@ def thin_out(items: Iterable[pytest.Item]) -> None:
 
 
 def turn_of(many: Sequence[Any], name: str) -> Sequence[Any]:
-    """Return those of a test's items that have the schedules of its turn; all where others of its values would not be tried."""
+    """Return a test's items that have the schedules of its turn, and those with values that stand beside none of these."""
     given = [one.callspec.params for one in many]
     some = list(dict.fromkeys(each.get("schedule") for each in given))
     if None in some or len(some) <= SCHEDULES:
         return many
     first = zlib.crc32(name.encode())
     chosen = {some[(first + k * len(some) // SCHEDULES) % len(some)] for k in range(SCHEDULES)}
-    left = [one for one, each in zip(many, given, strict=True) if each["schedule"] in chosen]
-    before, after = ({(key, id(value)) for one in those for key, value in one.callspec.params.items() if key not in _TURNS}
-                     for those in (many, left))  # fmt: skip
-    return left if before == after else many
+    values = [{(key, id(value)) for key, value in each.items() if key not in _TURNS} for each in given]
+    tried = {one for each, those in zip(given, values, strict=True) if each["schedule"] in chosen for one in those}
+    return [
+        one
+        for one, each, those in zip(many, given, values, strict=True)
+        if each["schedule"] in chosen or not those <= tried
+    ]
 
 
 _TURNS = ("schedule", "seed")

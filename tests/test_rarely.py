@@ -51,9 +51,13 @@ def test_schedules_have_their_turns() -> None:
     many = items_of(*({"schedule": name, "seed": 0, "x": "x"} for name in names))
     tried = [[one.callspec.params["schedule"] for one in turn_of(many, f"test_{k}")] for k in range(40)]
     assert all(len(set(some)) == SCHEDULES for some in tried) and {one for some in tried for one in some} == set(names)
-    assert turn_of(many[:3], "test") == many[:3], "so few are all tried"
+    assert turn_of(many[:SCHEDULES], "test") == many[:SCHEDULES], "so few are all tried"
     other = items_of(*({"schedule": name, "x": name} for name in names))
     assert turn_of(other, "test") == other, "a value that stands beside one schedule alone"
+    seldom = items_of(*({"schedule": name, "x": "y" if name == names[3] else "x"} for name in names))
+    for k in range(40):
+        own = [one.callspec.params for one in turn_of(seldom, f"test_{k}")]
+        assert {one["x"] for one in own} == {"x", "y"} and len(own) <= SCHEDULES + 1
     plain = items_of({"x": 1}, {"x": 2})
     assert turn_of(plain, "test") == plain
 

@@ -319,9 +319,12 @@ MACHINE = [
 ]  # fmt: skip
 
 
-@pytest.mark.parametrize(("dtype", "dim", "terms"), rarely(MACHINE, but=[MACHINE[k] for k in (1, 3, 5, 6)]))
+@pytest.mark.parametrize(("dtype", "dim", "terms"), rarely(MACHINE, but=[MACHINE[k] for k in (5, 6)]))
 def test_machine_code(dtype: str, dim: int, terms: Terms) -> None:
-    """No register is spilled, no wgmma waits for itself, and a multiprocessor has room for the tiles."""
+    """No register is spilled, no wgmma waits for itself, and a multiprocessor has room for the tiles.
+
+    `make test` takes the widest heads, and the most terms: those have fewest registers left.
+    """
     made = entry_of(program(dtype, cut_of(dim, dim, 1024, capped=terms.cap), terms), "sm_90a")
     binary = compile_cubin(made.source, "sm_90a")
     assert (binary.spills, binary.warnings) == (0, ())

@@ -195,7 +195,7 @@ def test_whole_tiles_and_parts(share: int) -> None:
     assert exact(260, 36, 68, share=share, wave=2, beta=0.5)
 
 
-@pytest.mark.parametrize("split", [2, 4, 8])
+@pytest.mark.parametrize("split", rarely([2, 4, 8], but=[2, 8]))
 def test_parts_that_several_threads_add_up(split: int) -> None:
     """Of an element: as many parts as they are, fewer, and more."""
     assert exact(20, 36, 11 * 32, share=1, split=split)
