@@ -9,14 +9,16 @@ in a first call.
 from __future__ import annotations
 
 import atexit
+import time
 from collections.abc import Callable, Hashable
 from dataclasses import replace
-from typing import Any
+from typing import Any, cast
 
 import numpy as np
 
 from prism.dist._agree import MESSAGE, Told, judge
 from prism.dist._arrays import Post, bring, kind_of, on_host, put
+from prism.dist._boxes import LOOKS
 from prism.host import pinned, repeat
 from prism.host.libraries import Kind, exactly
 from prism.host.machine import Ready, run_on_host
@@ -61,7 +63,7 @@ class Again:
         kept = tuple(like if one is info else self.element if one is total and one is not None else one for one in told.kept)
         self.told = told._replace(kept=kept, elements=told.elements[:0])
         self._work, self._plan = work, plan
-        self._gather = gather_of(post, self.sent, self.came)
+        self._gather = gather_of(post, like, self.sent, self.came, LOOKS)
         self._nowhere = empty(like, (), result)
         if like.device is not None:
             _, _, self._stream, *self._make = repeat.library_named(like.library)
@@ -85,7 +87,7 @@ class Again:
         """
         if self._work is not None:
             self._work(x, self.element)
-        self._gather()
+        self._repeat = self._gather()
         like = self.like
         if like.device is None:
             answer = np.zeros(2, np.int64)
@@ -93,7 +95,8 @@ class Again:
             run_on_host(self._plan, dict(zip(NAMES, map(describe, arrays), strict=True)))
             return answer
         stream = self._stream(like.device)
-        return pinned.begin(self._launch, (*self._pointers, place or self._place), stream, self._ready.ordinal), stream
+        self._asked = place or self._place
+        return pinned.begin(self._launch, (*self._pointers, self._asked), stream, self._ready.ordinal), stream
 
     def finish(self, begun: Any) -> int | None:
         """Return the bits of what the ranks' elements come to; None: one says something else than it did: then `judge` looks."""
@@ -102,7 +105,24 @@ class Again:
         else:
             words, stream = begun
             low, high = pinned.finish(words, stream, self._ready.ordinal, 2)
+            if self._repeat is not None:
+                low, high = self._heard(low, high, stream)
         return high << 32 | low >> 1 if low & 1 else None
+
+    def _heard(self, low: int, high: int, stream: int) -> tuple[int, int]:
+        """Return the two numbers of a message that has come: a kernel waits for it a while, and then the host looks who is there.
+
+        Raises:
+            RuntimeError: a rank has ended, or does not answer.
+        """
+        boxes, begin = self.post.boxes, time.monotonic()
+        assert boxes is not None and self._repeat is not None
+        while not boxes.waited() and not low & 1:
+            boxes.require_all(begin=begin)
+            self._repeat()
+            words = pinned.begin(self._launch, (*self._pointers, self._asked), stream, self._ready.ordinal)
+            low, high = pinned.finish(words, stream, self._ready.ordinal, 2)
+        return low, high
 
     def value(self, bits: int) -> Any:
         """Return the number that bits are, as the ranks' elements are."""
@@ -186,12 +206,20 @@ def comes_again(key: Hashable | None, told: Told) -> bool:
     return before is not None and np.array_equal(before, told.heads)
 
 
-def gather_of(post: Post, sent: Any, came: Any) -> Callable[[], None]:
-    """Return what gathers a message: the engine's own way of doing it again and again, where it has one."""
-    engine: Any = post.engine
+def gather_of(
+    post: Post, like: ArrayInfo, sent: Any, came: Any, looks: int = -1
+) -> Callable[[], Callable[[], None] | None]:  # fmt: skip
+    """Return what gathers a message, queued behind what makes it: by boxes, or by the engine's own way to do it again and again.
+
+    It returns what does so again, where a kernel has looked for what is said, `looks` times at each word, and may have missed it.
+    """
+    boxes, engine = post.boxes, cast(Any, post.engine)
+    if boxes is not None and boxes.fits(len(sent)):
+        begin = boxes.gather(like, describe(sent).pointer, describe(came).pointer, len(sent), looks)
+        stream_of = repeat.library_named(like.library)[2]
+        return lambda: begin(stream_of(like.device))
     if hasattr(engine, "gather_again"):
-        found: Callable[[], None] = engine.gather_again(sent, came)
-        return found
+        return engine.gather_again(sent, came)  # type: ignore[no-any-return]
     return lambda: engine.all_gather(sent, came)
 
 

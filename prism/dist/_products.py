@@ -22,6 +22,7 @@ from prism.host.memory import empty
 from prism.runtime.arrays import ArrayInfo
 
 SPLITS = ("rows", "columns", "inner")
+_KINDS = ("float32", "float16", "bfloat16")
 _ROWS, _OPERATIONS, _CHUNKS = 1024, 3e11, 4
 """Of a rank: the least rows and operations that a product of a message has, and the most messages that rows go in.
 
@@ -86,6 +87,8 @@ def matmul(a: Any, b: Any, *, comm: Any, split: str = "rows") -> Any:
         if split not in SPLITS:
             raise ValueError(f"`split` must be one of {', '.join(SPLITS)}, not {split!r}")
         for name, one in (("a", info), ("b", other)):
+            if one.scalar not in _KINDS:
+                raise TypeError(f"`{name}` has dtype {one.dtype}, and products of many ranks are of {', '.join(_KINDS)}")
             if len(one.shape) != 2:
                 raise ValueError(f"`{name}` must have two axes, not {len(one.shape)}")
         lib.matmul(a[:0], b)  # which raises what is wrong
@@ -99,7 +102,7 @@ def matmul(a: Any, b: Any, *, comm: Any, split: str = "rows") -> Any:
                 _put(windows, a)
         return Mine(words, (m, k, n, made), b"", (info, windows))
 
-    return _finish(post, agree(post, work), key, a, b, split)
+    return _finish(post, agree(post, work, behind=True), key, a, b, split)
 
 
 def _finish(post: Post, told: Told, key: Hashable | None, a: Any, b: Any, split: str) -> Any:

@@ -46,7 +46,7 @@ class Windows:
         self._known: dict[tuple[int, int], Any] = {}
         small = [empty(like, n, np.dtype(np.uint8)) for n in (8, 8 * post.size)]
         self._like = replace(like, owner=small[0])
-        self.meet = gather_of(post, *small)
+        self.meet = gather_of(post, self._like, *small)
         """Let what is queued behind wait until all ranks are here."""
 
     def room(self, nbytes: int) -> int:

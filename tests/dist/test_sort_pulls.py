@@ -1,6 +1,6 @@
 """Sorts of ranks that read each other's sorted shards, on threads: beside the library's of the whole array.
 
-Tests of prism/dist: _exchange, _sort.
+Tests of prism/dist: _merge, _sort. Tests of prism/lib/algorithms/merge: shards.
 """
 
 from __future__ import annotations
@@ -11,6 +11,7 @@ import numpy as np
 import pytest
 
 import prism
+from prism.dist import _merge
 from tests.dist.ranks import Queued, cut, results
 
 RANDOM = np.random.default_rng(0)
@@ -41,3 +42,21 @@ def test_sorts(lengths: tuple[int, ...], descending: bool, shards: str) -> None:
             np.testing.assert_array_equal(found, right)
     # Each element is read once at most: 4 bytes, 4 and a position, 4 and a value.
     assert 0 < sum(pulled for _, pulled in given) <= 3 * size * (4 + 12 + 12)
+
+
+@pytest.mark.parametrize("descending", [False, True])
+@pytest.mark.parametrize("lengths", [(200, 0, 301), (256, 256), (0, 0, 0), (100, 130, 70, 200)], ids=str)
+def test_pieces(lengths: tuple[int, ...], descending: bool, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Parts that are merged piece by piece, as they come."""
+    monkeypatch.setattr(_merge, "_PIECE", 64)
+    x = RANDOM.integers(0, 90, sum(lengths)).astype("float32")
+    x[::50] = np.nan
+    keys = cut(x, lengths)
+    given = results(
+        len(lengths), lambda c: [prism.dist.sort(keys[c.rank], comm=c, descending=descending) for _ in range(2)], Queued
+    )
+    for time in range(2):
+        shards = [one[time] for one in given]
+        np.testing.assert_array_equal(np.concatenate(shards), prism.lib.sort(x, descending=descending))
+        share = sum(lengths) / len(lengths)
+        assert all(abs(len(one) - share) <= len(lengths) for one in shards)  # every element is a sample
