@@ -22,6 +22,7 @@ from prism.host.machine import Ready, run_on_host
 from prism.host.memory import empty
 from prism.host.plan import Plan
 from prism.lib.algorithms.merge import shards as plans
+from prism.lib.algorithms.merge.api import merge_by_key_into
 from prism.lib.algorithms.merge.order import kind_of
 from prism.lib.algorithms.merge.plan import Kind
 from prism.runtime.arrays import ArrayInfo, describe
@@ -144,10 +145,8 @@ def _launch(
 
 
 def _pieces_of(post: Post, lengths: Sequence[int], dtypes: Sequence[np.dtype[Any]]) -> int:
-    """Return in how many pieces each rank's part comes, the same on all ranks: of keys that go alone."""
-    if len(dtypes) > 1:
-        return 1
-    others = sum(lengths) * dtypes[0].itemsize * (post.size - 1) // (post.size * post.size)
+    """Return in how many pieces each rank's part comes, the same on all ranks."""
+    others = sum(lengths) * sum(dtype.itemsize for dtype in dtypes) * (post.size - 1) // (post.size * post.size)
     return max(1, min(_PIECES, others // _PIECE))
 
 
@@ -185,7 +184,7 @@ def sort_beside(keys: Any, beside: Sequence[Any], descending: bool, rooms: Any =
 
 
 def merge_runs(like: ArrayInfo, runs: Sequence[list[Any]], descending: bool, out: Any = None) -> list[Any]:
-    """Return keys sorted, and what goes along, of sorted runs: of each its keys, and what goes along with these; in `out`, of keys.
+    """Return keys sorted, and what goes along, of sorted runs: of each its keys, and what goes along with these; in `out`.
 
     A merge reads and writes all once for each doubling; a sort of 4 bytes takes about as long as four of them.
     """
@@ -194,7 +193,8 @@ def merge_runs(like: ArrayInfo, runs: Sequence[list[Any]], descending: bool, out
         found = some[0] if some else runs[0]
         if out is None:
             return [lib.copy(one) for one in found]
-        out[0][...] = found[0]
+        for one, target in zip(found, out, strict=True):
+            target[...] = one
         return list(out)
     _, *beside = some[0]
     if len(some) > _MERGED or len(beside) > 1 or not all(map(is_moved, beside)):
@@ -210,7 +210,7 @@ def merge_runs(like: ArrayInfo, runs: Sequence[list[Any]], descending: bool, out
 def _merged(a: list[Any], b: list[Any], descending: bool, out: Any) -> list[Any]:
     if len(a) == 1:
         return [lib.merge(a[0], b[0], descending=descending, out=None if out is None else out[0])]
-    return list(lib.merge_by_key(*a, *b, descending=descending))
+    return list(lib.merge_by_key(*a, *b, descending=descending) if out is None else merge_by_key_into(out, a, b, descending))
 
 
 def is_moved(one: Any) -> bool:

@@ -55,6 +55,8 @@ def test_pieces(lengths: tuple[int, ...], descending: bool, monkeypatch: pytest.
     given = results(
         len(lengths), lambda c: [prism.dist.sort(keys[c.rank], comm=c, descending=descending) for _ in range(2)], Queued
     )
+    moved = results(len(lengths), lambda c: prism.dist.argsort(keys[c.rank], comm=c, descending=descending), Queued)
+    np.testing.assert_array_equal(np.concatenate(moved), prism.lib.argsort(x, descending=descending))
     for time in range(2):
         shards = [one[time] for one in given]
         np.testing.assert_array_equal(np.concatenate(shards), prism.lib.sort(x, descending=descending))
