@@ -19,8 +19,8 @@ _HOST = 32  # of the reference machine, whose steps are a thread's
 
 def row_of(kind: Kind, most: int) -> int:
     """Return the bytes of a message of so many samples at most."""
-    nbytes: int = most * size_of(kind.keys)
-    return HEAD + -(-nbytes // HEAD) * HEAD
+    nbytes: int = HEAD + -(-most * size_of(kind.keys) // HEAD) * HEAD
+    return nbytes
 
 
 @functools.cache
