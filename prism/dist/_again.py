@@ -118,7 +118,7 @@ class Again:
         boxes, begin = self.post.boxes, time.monotonic()
         assert boxes is not None and self._repeat is not None
         while not boxes.waited() and not low & 1:
-            boxes.require_all(begin=begin)
+            boxes.require_all(begin)
             self._repeat()
             words = pinned.begin(self._launch, (*self._pointers, self._asked), stream, self._ready.ordinal)
             low, high = pinned.finish(words, stream, self._ready.ordinal, 2)

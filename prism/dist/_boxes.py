@@ -59,7 +59,7 @@ class Boxes:
         self._rows = np.frombuffer(memory, np.uint64, offset=_PAGE).reshape(2, size, WORDS)
         self._call, self._under_way, self._address, self._device = 0, False, 0, -1
         self._launches: dict[tuple[int, int], Callable[[tuple[int, ...], int], None]] = {}
-        self._stream = 0
+        self._stream, self._many = 0, 0
         fcntl.fcntl(self._file, fcntl.F_OFD_SETLK, _LOCK.pack(fcntl.F_WRLCK, os.SEEK_SET, rank, 1, 0))
 
     def mark(self) -> bytes:
@@ -83,6 +83,7 @@ class Boxes:
         self._settle()
         call, begin, looks = self._next(), time.monotonic(), 0
         words = np.frombuffer(said.ljust(-(-len(said) // 4) * 4, b"\0"), "<u4").tolist()
+        self._many = len(words)
         rows, tag = self._rows[call & 1, :, : len(words)], call << 32
         mine = rows[self.rank]
         for place, word in enumerate(words):  # each is written whole
@@ -92,7 +93,7 @@ class Boxes:
             if looks > _SPINS:
                 time.sleep(_PAUSE)
                 if not looks % 1000:
-                    self.require_all(call, begin)
+                    self.require_all(begin)
         found: np.ndarray[Any, Any] = seen.astype("<u4").view(np.uint8).reshape(self.size, -1)[:, : len(said)].reshape(-1)
         return found
 
@@ -112,7 +113,7 @@ class Boxes:
             if self._under_way and stream != self._stream:
                 self._settle()
             given = said, *beside, self._next(), patience
-            self._under_way, self._stream = True, stream
+            self._under_way, self._stream, self._many = True, stream, nbytes // 4
             launch(given, stream)
             return lambda: launch(given, stream)
 
@@ -123,14 +124,14 @@ class Boxes:
         self._under_way = False
         return bool(self._heard[self.rank])
 
-    def require_all(self, call: int | None = None, begin: float = 0.0) -> None:
-        """Look which ranks have not said what they have to in a call, the last one, which began at a time.
+    def require_all(self, begin: float) -> None:
+        """Look which ranks have not said what they have to in the last call, which began at a time.
 
         Raises:
             RuntimeError: one of them has ended, or does not answer.
         """
-        call = self._call if call is None else call
-        missing = np.flatnonzero((self._rows[call & 1, :, 0] >> np.uint64(32)) != call).tolist()
+        said = self._rows[self._call & 1, :, : self._many] >> np.uint64(32) == self._call
+        missing = np.flatnonzero(~said.all(1)).tolist()
         ended = [rank for rank in missing if not self._lives(rank)]
         if ended:
             raise RuntimeError(f"rank {ended[0]} has ended: this call waits for what it says")

@@ -35,6 +35,8 @@ _SAMPLES, _OF_A_PIECE = 1024, 16
 """Samples of all ranks together, and of each piece, at least."""
 _PIECE, _PIECES = 48 << 20, 8
 """Bytes that come of other ranks for a piece at least, and the most pieces of a rank: the merge of the last one hides nothing."""
+_SHORT = 1 << 26
+"""Bytes of all ranks together that each of them sorts."""
 _BYTES = np.dtype(np.uint8)
 
 
@@ -89,6 +91,40 @@ def merge_by_pulls(
     return found if made is None else made
 
 
+def is_short(lengths: Sequence[int], dtypes: Sequence[np.dtype[Any]]) -> bool:
+    """Whether it takes less time to sort all on each rank than to find out what is whose."""
+    return sum(lengths) * sum(dtype.itemsize for dtype in dtypes) <= _SHORT
+
+
+def sort_by_gathers(
+    post: Post, like: ArrayInfo, windows: Any, lengths: Sequence[int], descending: bool, same: bool, keys: Any,
+    beside: Sequence[Any] | None,
+) -> list[Any]:  # fmt: skip
+    """Return this rank's share of what all ranks have, which is short: each reads all of it, and sorts that.
+
+    A share is an even one; or where it is to be the `same`, as long as the shard. `beside`: what goes along; None: positions in
+    the whole.
+    """
+    whole, ends = sum(lengths), [0, *itertools.accumulate(lengths)]
+    given = [keys, *(beside or ())]
+    dtypes = [describe(one).dtype for one in given]
+    mine, stream = slice(ends[post.rank], ends[post.rank + 1]), 0 if like.device is None else current_stream(like)
+    made = [empty(like, whole, dtype) for dtype in dtypes]
+    for one, room, target in zip(given, rooms_in(windows, like, dtypes), made, strict=True):
+        room[...] = one
+        target[mine] = one
+    windows.meet()
+    for step in range(1, post.size):  # no two ranks read one window at a time
+        rank = (post.rank + step) % post.size
+        if lengths[rank]:
+            for target, dtype, start in zip(made, dtypes, places(lengths[rank], dtypes), strict=False):
+                windows.pull(rank, start, target[ends[rank] : ends[rank + 1]], stream)
+    windows.turn()
+    found = sort_beside(made[0], made[1:] if beside is not None else [lib.lazy.arange(whole)], descending)
+    share = mine if same else slice(whole * post.rank // post.size, whole * (post.rank + 1) // post.size)
+    return [lib.copy(one[share]) for one in found]
+
+
 def cut_together(
     post: Post, like: ArrayInfo, keys: Any, lengths: Sequence[int], parts: int, descending: bool
 ) -> np.ndarray[Any, Any]:
@@ -110,6 +146,8 @@ def cut_together(
     asked = kind, post.size, most, parts
     _run("cutting", asked, plans.CUT, {"x": given, "told": told, "cuts": cuts, **numbers}, like, stream)
     found = host_array(post.all_gather(like, cuts, (max(1, parts - 1),), np.dtype(np.int64)).reshape(-1))
+    if post.boxes is not None:
+        post.boxes.waited()
     ends = np.zeros((post.size, parts + 1), np.int64)
     ends[:, 1:-1], ends[:, -1] = found.reshape(post.size, -1)[:, : parts - 1], lengths
     return ends

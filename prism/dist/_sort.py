@@ -13,7 +13,9 @@ from prism.dist._agree import Mine, agree
 from prism.dist._arrays import Post, bring, host_array, join, kind_of
 from prism.dist._engines import engine_of
 from prism.dist._exchange import exchange, move_to, split_by_sample
-from prism.dist._merge import cut_runs, is_moved, merge_by_pulls, merge_runs, places, rooms_in, sort_beside
+from prism.dist._merge import (
+    cut_runs, is_moved, is_short, merge_by_pulls, merge_runs, places, rooms_in, sort_beside, sort_by_gathers,
+)  # fmt: skip
 from prism.dist._pull import windows_of
 from prism.dist._reduce import shard
 from prism.dist._totals import dtype_in_words
@@ -21,6 +23,8 @@ from prism.host import memory
 from prism.runtime.arrays import ArrayInfo, describe
 
 SHARDS = ("ragged", "even", "same")
+_known: set[str] = set()
+"""Calls, in words, that were made: their arrays can be sorted."""
 _SORT = """Return this rank's shard of {what}.
 
     Parameters
@@ -99,21 +103,27 @@ def _sorted(name: str, a: Any, values: Any, comm: Any, descending: bool, shards:
             kinds.append(f"{given.scalar} {list(given.shape[1:])}")
         words = f"{name}({dtype_in_words(info, None)}, values={kinds}, descending={bool(descending)}, shards={shards})"
         beside = (lib.lazy.arange(info.size),) if values is None else values
-        windows, made, rooms = windows_of(post, comm, info), 0, None
+        windows, made = windows_of(post, comm, info), 0
         if windows is not None and len(beside) < 2 and all(map(is_moved, beside)):
-            dtypes = [info.dtype, *(kind_of(one) for one in beside)]
-            made = windows.room(places(info.size, dtypes)[-1])
-            rooms = rooms_in(windows, info, dtypes) if made and info.size else None
-        found = sort_beside(a, beside, descending, rooms)
-        return Mine(words, (info.size, made), b"", (info, found, windows))
+            made = windows.room(places(info.size, [info.dtype, *(kind_of(one) for one in beside)])[-1])
+        if words not in _known:
+            sort_beside(a[:0], [lib.lazy.arange(0)] if values is None else [one[:0] for one in beside], descending)
+            _known.add(words)  # nothing is wrong with such arrays
+        return Mine(words, (info.size, made), b"", (info, beside, windows))
 
     told = agree(post, work)
-    info, (keys, *along), windows = told.kept
-    lengths = told.lengths
+    info, beside, windows = told.kept
+    lengths, rooms = told.lengths, None
+    if windows is not None and windows.open(told.facts[:, 1].tolist()):
+        dtypes = [info.dtype, *(kind_of(one) for one in beside)]
+        if is_short(lengths, dtypes):
+            return sort_by_gathers(post, info, windows, lengths, descending, shards == "same", a, values)
+        rooms = rooms_in(windows, info, dtypes) if info.size else [memory.empty(info, 0, dtype) for dtype in dtypes]
+    keys, *along = sort_beside(a, beside, descending, rooms)
     if values is None and (before := sum(lengths[: post.rank])):
         lib.evaluate(lib.lazy.map(lambda place, start: place + start, along[0], before), out=along[0])
     if post.size > 1:
-        if windows is not None and windows.open(told.facts[:, 1].tolist()):
+        if rooms is not None:
             keys, *along = merge_by_pulls(post, info, windows, lengths, descending, keys, *along)
         else:
             rows = split_by_sample(post, info, keys, lengths, descending)
