@@ -158,7 +158,7 @@ class Post:
         boxes = self.boxes
         if boxes is not None and boxes.fits(len(said)):
             like = describe(room.sent)
-            boxes.gather(like, like.pointer, describe(room.came).pointer, len(said))(current_stream(like))
+            boxes.gather(like, like.pointer, describe(room.came).pointer, len(said), current_stream(like))
         else:
             self.engine.all_gather(room.sent, room.came)
         work.wait(room)
@@ -206,12 +206,14 @@ class Post:
     ) -> Any:
         """Return the arrays of all ranks, of one shape and dtype, stacked in their order, in the library of `like`, in `made`."""
         made = empty(like, (self.size, *shape), dtype) if made is None else made
+        boxes, nbytes = self.boxes, math.prod(shape) * dtype.itemsize
+        if boxes is not None and like.device is not None and nbytes and boxes.fits(nbytes):
+            given = describe(part)
+            place = given.pointer if given.contiguous else describe(part := as_bytes(part)).pointer
+            boxes.gather(like, place, describe(made).pointer, nbytes, current_stream(like))
+            return made
         sent, room = as_bytes(part), as_bytes(made)
         if not len(room):
-            return made
-        boxes = self.boxes
-        if boxes is not None and like.device is not None and boxes.fits(len(sent)):
-            boxes.gather(like, describe(sent).pointer, describe(room).pointer, len(sent))(current_stream(like))
             return made
         if self.engine.on_host and like.device is not None:
             back = np.empty(len(room), np.uint8)

@@ -35,7 +35,9 @@ _NAME = struct.Struct("<48s16s")
 _LOCK = struct.Struct("hhqqi4x")  # what fcntl takes
 _LAST = 0xFFFFFFFE  # the largest number of a call, an even one: 1 comes next
 _THREADS = 256
-LOOKS = 200_000
+NAMES = ("said", "boxes", "told", "heard", "call", "looks")
+"""What a step that tells takes: addresses, the call's number, and how often it looks at each word at most, below 0 until it has come."""
+LOOKS, _ALWAYS = 200_000, (1 << 64) - 1
 """Times that a kernel looks at a word, some 0.3 s, before the host looks for ranks that have ended."""
 _SPINS, _PAUSE = 300, 50e-6
 """Times that the host looks before it sleeps in between, and for how many seconds."""
@@ -101,23 +103,28 @@ class Boxes:
         """Whether a kernel tells so many bytes."""
         return nbytes % 4 == 0 and nbytes <= 4 * WORDS
 
-    def gather(self, like: ArrayInfo, said: int, told: int, nbytes: int, looks: int = -1) -> Callable[[int], Callable[[], None]]:
-        """Return what tells bytes from one address, on a stream, and puts what all say at another: it says what does so again.
+    def gather(self, like: ArrayInfo, said: int, told: int, nbytes: int, stream: int) -> None:
+        """Tell bytes from one address, on a stream, and put what all say at another, as soon as it has come."""
+        places = said, told, self.begin(nbytes, stream)
+        self._launch(like, nbytes // 4)((*self.arguments(*places), _ALWAYS), stream)
 
-        `looks`: how often at each word at most; below 0 until it has come.
-        """
-        launch, beside = self._launch(like, nbytes // 4), (self._address + _PAGE, told, self._address + 8 * self.rank)
-        patience = looks & (1 << 64) - 1
+    def begin(self, nbytes: int, stream: int) -> int:
+        """Begin a call of a kernel's on a stream: return its number."""
+        if self._under_way and stream != self._stream:
+            self._settle()
+        self._under_way, self._stream, self._many = True, stream, nbytes // 4
+        return self._next()
 
-        def begin(stream: int) -> Callable[[], None]:
-            if self._under_way and stream != self._stream:
-                self._settle()
-            given = said, *beside, self._next(), patience
-            self._under_way, self._stream, self._many = True, stream, nbytes // 4
-            launch(given, stream)
-            return lambda: launch(given, stream)
+    def arguments(self, said: int, told: int, call: int) -> tuple[int, ...]:
+        """Return what a step of `step` takes, by `NAMES` but for the last."""
+        return said, self._address + _PAGE, told, self._address + 8 * self.rank, call
 
-        return begin
+    def step(self, nbytes: int) -> Step:
+        """Return the step that tells so many bytes."""
+        arrays: dict[str, Any] = dict(zip(("said", "boxes", "told", "answer"), map(Buffer, NAMES), strict=False))
+        arrays |= {"call": Number("call", dtype="uint32"), "looks": Number("looks", dtype="int64")}
+        arrays |= {"many": nbytes // 4, "rank": self.rank, "ranks": self.size, "room": WORDS}
+        return Step(instance_of(kernels.exchange_ranks, {"THREADS": _THREADS}), 1, _THREADS, arrays)
 
     def waited(self) -> bool:
         """Whether this rank's GPU has heard all of the call that is under way; told when the host has waited for its end."""
@@ -157,12 +164,7 @@ class Boxes:
         assert like.device is not None
         key = like.device, many
         if key not in self._launches:
-            names = ("said", "boxes", "told", "answer", "call", "looks")
-            arrays: dict[str, Any] = {name: Buffer(name) for name in names[:4]}
-            arrays |= {"call": Number("call", dtype="uint32"), "looks": Number("looks", dtype="int64")}
-            arrays |= {"many": many, "rank": self.rank, "ranks": self.size, "room": WORDS}
-            instance = instance_of(kernels.exchange_ranks, {"THREADS": _THREADS})
-            self._launches[key] = Ready(Plan((Step(instance, 1, _THREADS, arrays),)), names, like, waited=True).launch()
+            self._launches[key] = Ready(Plan((self.step(4 * many),)), NAMES, like, waited=True).launch()
         return self._launches[key]
 
 

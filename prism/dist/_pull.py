@@ -23,6 +23,7 @@ from prism.host.memory import empty
 from prism.runtime.arrays import ArrayInfo, describe
 from prism.runtime.device import using
 from prism.runtime.driver import DeviceError, check, driver
+from prism.runtime.streams import current_stream
 
 _LEAST, _MOST = 1 << 20, 1 << 31  # bytes of one of the two
 _KNOWN = 64  # arrays in windows, made once
@@ -109,6 +110,17 @@ class Windows:
                 self._known.clear()
             found = self._known[place, nbytes] = _array(self._like, place, max(1, nbytes))[:nbytes]
         return found
+
+    def put(self, array: Any) -> None:
+        """Copy an array into this rank's window, on its library's current stream."""
+        info = describe(array)
+        nbytes = info.size * info.dtype.itemsize
+        if not info.contiguous:
+            self.mine(nbytes).view(array.dtype).reshape(array.shape)[...] = array
+            return
+        with using(self._ordinal):
+            place = self._base + self._turn * self._size
+            check(driver().cuMemcpyDtoDAsync(place, info.pointer, nbytes, current_stream(info)), "copying for other ranks")
 
     def pull(self, rank: int, offset: int, target: Any, stream: int) -> None:
         """Copy what lies in a rank's window from a byte on into an array, on a stream."""

@@ -107,7 +107,7 @@ def _sorted(name: str, a: Any, values: Any, comm: Any, descending: bool, shards:
         if windows is not None and len(beside) < 2 and all(map(is_moved, beside)):
             made = windows.room(places(info.size, [info.dtype, *(kind_of(one) for one in beside)])[-1])
         if words not in _known:
-            sort_beside(a[:0], [lib.lazy.arange(0)] if values is None else [one[:0] for one in beside], descending)
+            sort_beside(a[:0], [lib.lazy.arange(0)] if values is None else [one[:0] for one in values], descending)
             _known.add(words)  # nothing is wrong with such arrays
         return Mine(words, (info.size, made), b"", (info, beside, windows))
 
