@@ -19,14 +19,13 @@ import numpy as np
 from prism.dist._agree import MESSAGE, Told, judge
 from prism.dist._arrays import Post, bring, kind_of, on_host, put
 from prism.dist._boxes import LOOKS, Boxes
-from prism.dist._boxes import NAMES as TELLING
 from prism.host import pinned, repeat
 from prism.host.libraries import Kind, exactly
 from prism.host.machine import Ready, run_on_host
 from prism.host.memory import empty
 from prism.host.plan import Plan
 from prism.host.warm import number_of_bits
-from prism.lib.algorithms.reduce.messages import HEAD, NAMES, combining
+from prism.lib.algorithms.reduce.messages import HEAD, NAMES, TOLD, combining
 from prism.lib.algorithms.scan.api import SUPPORTED, initial_of, task_of
 from prism.lib.algorithms.scan.plan import Task
 from prism.lib import operators
@@ -73,7 +72,7 @@ class Again:
             names: tuple[str, ...] = NAMES
             if self._boxes is not None:  # what tells is a launch before
                 plan = Plan((self._boxes.step(MESSAGE), *plan.steps))
-                names = (*TELLING, *NAMES[1:])
+                names = (*TOLD, *NAMES[1:])
             self._ready = Ready(plan, names, like, waited=True)
             self._launch = self._ready.launch()
             self._said, self._told = describe(self.sent).pointer, describe(self.came).pointer
@@ -118,7 +117,7 @@ class Again:
         else:
             words, stream, asked = begun
             low, high = pinned.finish(words, stream, self._ready.ordinal, 2)
-            if self._boxes is not None and not self._boxes.waited() and not low & 1:
+            if self._boxes is not None and not self._boxes.has_heard() and not low & 1:
                 low, high = self._go_on(self._boxes, stream, asked)
         return high << 32 | low >> 1 if low & 1 else None
 
@@ -133,7 +132,7 @@ class Again:
             boxes.require_all(begin)
             words = pinned.begin(self._launch, asked, stream, self._ready.ordinal)
             low, high = pinned.finish(words, stream, self._ready.ordinal, 2)
-            if boxes.waited():
+            if boxes.has_heard():
                 return low, high
 
     def value(self, bits: int) -> Any:

@@ -163,7 +163,7 @@ class Post:
             self.engine.all_gather(room.sent, room.came)
         work.wait(room)
         if boxes is not None:
-            boxes.waited()
+            boxes.has_heard()
         found = room.told.copy()
         free[said] = room  # only here: an interrupted message may still be under way
         return found

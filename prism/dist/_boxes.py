@@ -21,8 +21,8 @@ from typing import Any
 import numpy as np
 
 from prism.host.machine import Ready
-from prism.host.plan import Buffer, Number, Plan, Step, instance_of
-from prism.kernels import ranks as kernels
+from prism.host.plan import Plan, Step
+from prism.lib.algorithms.reduce.messages import TOLD, telling
 from prism.runtime.arrays import ArrayInfo
 from prism.runtime.device import using
 from prism.runtime.driver import DeviceError, check, driver
@@ -34,9 +34,6 @@ _PAGE = 4096  # bytes before the rows: a word of each rank, which says whether i
 _NAME = struct.Struct("<48s16s")
 _LOCK = struct.Struct("hhqqi4x")  # what fcntl takes
 _LAST = 0xFFFFFFFE  # the largest number of a call, an even one: 1 comes next
-_THREADS = 256
-NAMES = ("said", "boxes", "told", "heard", "call", "looks")
-"""What a step that tells takes: addresses, the call's number, and how often it looks at each word at most, below 0 until it has come."""
 LOOKS, _ALWAYS = 200_000, (1 << 64) - 1
 """Times that a kernel looks at a word, some 0.3 s, before the host looks for ranks that have ended."""
 _SPINS, _PAUSE = 300, 50e-6
@@ -116,17 +113,14 @@ class Boxes:
         return self._next()
 
     def arguments(self, said: int, told: int, call: int) -> tuple[int, ...]:
-        """Return what a step of `step` takes, by `NAMES` but for the last."""
+        """Return what a step of `step` takes, by `TOLD` but for the last."""
         return said, self._address + _PAGE, told, self._address + 8 * self.rank, call
 
     def step(self, nbytes: int) -> Step:
         """Return the step that tells so many bytes."""
-        arrays: dict[str, Any] = dict(zip(("said", "boxes", "told", "answer"), map(Buffer, NAMES), strict=False))
-        arrays |= {"call": Number("call", dtype="uint32"), "looks": Number("looks", dtype="int64")}
-        arrays |= {"many": nbytes // 4, "rank": self.rank, "ranks": self.size, "room": WORDS}
-        return Step(instance_of(kernels.exchange_ranks, {"THREADS": _THREADS}), 1, _THREADS, arrays)
+        return telling(nbytes, self.rank, self.size, WORDS)
 
-    def waited(self) -> bool:
+    def has_heard(self) -> bool:
         """Whether this rank's GPU has heard all of the call that is under way; told when the host has waited for its end."""
         self._under_way = False
         return bool(self._heard[self.rank])
@@ -164,7 +158,7 @@ class Boxes:
         assert like.device is not None
         key = like.device, many
         if key not in self._launches:
-            self._launches[key] = Ready(Plan((self.step(4 * many),)), NAMES, like, waited=True).launch()
+            self._launches[key] = Ready(Plan((self.step(4 * many),)), TOLD, like, waited=True).launch()
         return self._launches[key]
 
 
