@@ -18,7 +18,7 @@ LANES = 32
 NAMES = ("told", "known", "y", "answer")
 """The arrays of a plan: what has come, what is known, the result, and where the host looks."""
 TOLD = ("said", "boxes", "told", "heard", "call", "looks")
-"""What a step that tells takes: addresses, the call's number, how often it looks at each word at most; below 0: until it has come."""
+"""What a step that tells takes: addresses, the call's number, and how often it looks at each word; below 0 until it has come."""
 _THREADS = 256
 
 
