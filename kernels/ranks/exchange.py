@@ -56,7 +56,7 @@ def exchange_ranks(
     many: int32 @ grid[1], rank: int32 @ grid[1], ranks: int32 @ grid[1], room: int32 @ grid[1], call: uint32 @ grid[1],
     looks: int64 @ grid[1],
 ):
-    """`told` becomes what all ranks say, `many` words of each; `answer[0]` is 1 where all of it has come, else 0.
+    """`told` becomes what all ranks say, `many` words of each; `answer[0]` is the call's number where all of it has come, else 0.
 
     Perspective: grid, of one block of `THREADS` threads.
     Shapes:      as of `exchange`.
@@ -68,7 +68,7 @@ def exchange_ranks(
             with claim(words, thread[1]) as own:
                 match split(thread):
                     case 1:
-                        own[0] = 1 if came else 0
+                        own[0] = int64(call) if came else 0
 
 
 EXAMPLES = {"exchange_ranks": {"THREADS": 256}}

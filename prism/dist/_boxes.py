@@ -30,7 +30,7 @@ from prism.runtime.driver import DeviceError, check, driver
 WORDS = 4096
 """Of a message, 4 bytes each, at most."""
 _RANKS = 64  # at most
-_PAGE = 4096  # bytes before the rows: a word of each rank, which says whether its GPU has heard all of a call
+_PAGE = 4096  # bytes before the rows: a word of each rank, of the last call that its GPU has heard all of
 _NAME = struct.Struct("<48s16s")
 _LOCK = struct.Struct("hhqqi4x")  # what fcntl takes
 _LAST = 0xFFFFFFFE  # the largest number of a call, an even one: 1 comes next
@@ -56,7 +56,7 @@ class Boxes:
         memory = mmap.mmap(self._file, _PAGE + 2 * size * WORDS * 8)
         self._heard = np.frombuffer(memory, np.int64, _PAGE // 8)
         self._rows = np.frombuffer(memory, np.uint64, offset=_PAGE).reshape(2, size, WORDS)
-        self._call, self._under_way, self._address, self._device = 0, False, 0, -1
+        self._call, self._under_way, self._address = 0, False, 0
         self._launches: dict[tuple[int, int], Callable[[tuple[int, ...], int], None]] = {}
         self._stream, self._many = 0, 0
         fcntl.fcntl(self._file, fcntl.F_OFD_SETLK, _LOCK.pack(fcntl.F_WRLCK, os.SEEK_SET, rank, 1, 0))
@@ -70,7 +70,7 @@ class Boxes:
         start, cuda = self._heard.ctypes.data, driver()
         with using(ordinal):
             check(cuda.cuMemHostRegister(start, _PAGE + self._rows.nbytes, _FLAGS), "sharing memory of the host")
-            self._address, self._device = int(check(cuda.cuMemHostGetDevicePointer(start, 0), "sharing memory")), ordinal
+            self._address = int(check(cuda.cuMemHostGetDevicePointer(start, 0), "sharing memory"))
         return bytes(check(cuda.cuDeviceGetUuid(ordinal), "asking for a GPU's name").bytes)
 
     def tell(self, said: bytes) -> np.ndarray[Any, Any]:
@@ -79,7 +79,8 @@ class Boxes:
         Raises:
             RuntimeError: a rank has ended, or does not answer.
         """
-        self._settle()
+        if self._under_way:
+            self._settle()
         call, begin, looks = self._next(), time.monotonic(), 0
         words = np.frombuffer(said.ljust(-(-len(said) // 4) * 4, b"\0"), "<u4").tolist()
         self._many = len(words)
@@ -123,7 +124,7 @@ class Boxes:
     def has_heard(self) -> bool:
         """Whether this rank's GPU has heard all of the call that is under way; told when the host has waited for its end."""
         self._under_way = False
-        return bool(self._heard[self.rank])
+        return bool(self._heard[self.rank] == self._call)
 
     def require_all(self, begin: float) -> None:
         """Look which ranks have not said what they have to in the last call, which began at a time.
@@ -148,11 +149,19 @@ class Boxes:
         return self._call
 
     def _settle(self) -> None:
-        """Wait until this rank's GPU has heard what it waits for."""
-        if self._under_way:
-            with using(self._device):
-                check(driver().cuCtxSynchronize(), "waiting for a message")
-            self._under_way = False
+        """Wait until this rank's GPU has heard what it waits for.
+
+        Raises:
+            RuntimeError: a rank has ended, or does not answer.
+        """
+        looks, begin = 0, time.monotonic()
+        while self._under_way and self._heard[self.rank] != self._call:
+            looks += 1
+            if looks > _SPINS:
+                time.sleep(_PAUSE)
+                if not looks % 1000:
+                    self.require_all(begin)
+        self._under_way = False
 
     def _launch(self, like: ArrayInfo, many: int) -> Callable[[tuple[int, ...], int], None]:
         assert like.device is not None

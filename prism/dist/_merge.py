@@ -33,7 +33,7 @@ _MERGED = 16
 _ALIGNED = 256  # bytes
 _SAMPLES, _OF_A_PIECE = 1024, 16
 """Samples of all ranks together, and of each piece, at least."""
-_PIECE, _PIECES = 48 << 20, 8
+_PIECE, _PIECES = 32 << 20, 8
 """Bytes that come of other ranks for a piece at least, and the most pieces of a rank: the merge of the last one hides nothing."""
 _SHORT = 1 << 26
 """Bytes of all ranks together that each of them sorts."""
@@ -71,7 +71,6 @@ def merge_by_pulls(
     pieces = _pieces_of(post, lengths, dtypes)
     ends = cut_together(post, like, arrays[0], lengths, post.size * pieces, descending)
     mine = ends[:, post.rank * pieces : (post.rank + 1) * pieces + 1]
-    made = [empty(like, int((mine[:, -1] - mine[:, 0]).sum()), dtype) for dtype in dtypes] if pieces > 1 else None
     parts = [_part(post, like, rank, mine[rank].tolist(), arrays, dtypes) for rank in range(post.size)]
     with Aside(like) as aside:
         marks = []
@@ -79,6 +78,8 @@ def merge_by_pulls(
             with aside.sending():
                 _pull(post, windows, lengths, mine[:, piece : piece + 2].tolist(), mine[:, 0].tolist(), parts, aside.handle)
                 marks.append(aside.mark())
+        whole = int((mine[:, -1] - mine[:, 0]).sum())
+        made = [empty(like, whole, dtype) for dtype in dtypes] if pieces > 1 else None
         at = 0
         for piece, mark in enumerate(marks):
             aside.join(mark)

@@ -103,27 +103,31 @@ def _sorted(name: str, a: Any, values: Any, comm: Any, descending: bool, shards:
             kinds.append(f"{given.scalar} {list(given.shape[1:])}")
         words = f"{name}({dtype_in_words(info, None)}, values={kinds}, descending={bool(descending)}, shards={shards})"
         beside = (lib.lazy.arange(info.size),) if values is None else values
-        windows, made = windows_of(post, comm, info), 0
+        windows, made, found = windows_of(post, comm, info), 0, None
         if windows is not None and len(beside) < 2 and all(map(is_moved, beside)):
-            made = windows.room(places(info.size, [info.dtype, *(kind_of(one) for one in beside)])[-1])
-        if words not in _known:
+            dtypes = [info.dtype, *(kind_of(one) for one in beside)]
+            made = windows.room(places(info.size, dtypes)[-1])
+            if made and not is_short([info.size], dtypes):  # nor are all together
+                found = sort_beside(a, beside, descending, rooms_in(windows, info, dtypes))
+        if found is None and words not in _known:
             sort_beside(a[:0], [lib.lazy.arange(0)] if values is None else [one[:0] for one in values], descending)
             _known.add(words)  # nothing is wrong with such arrays
-        return Mine(words, (info.size, made), b"", (info, beside, windows))
+        return Mine(words, (info.size, made), b"", (info, beside, windows, found))
 
     told = agree(post, work)
-    info, beside, windows = told.kept
+    info, beside, windows, found = told.kept
     lengths, rooms = told.lengths, None
-    if windows is not None and windows.open(told.facts[:, 1].tolist()):
+    opened = windows is not None and windows.open(told.facts[:, 1].tolist())
+    if opened and found is None:
         dtypes = [info.dtype, *(kind_of(one) for one in beside)]
         if is_short(lengths, dtypes):
             return sort_by_gathers(post, info, windows, lengths, descending, shards == "same", a, values)
         rooms = rooms_in(windows, info, dtypes) if info.size else [memory.empty(info, 0, dtype) for dtype in dtypes]
-    keys, *along = sort_beside(a, beside, descending, rooms)
+    keys, *along = sort_beside(a, beside, descending, rooms) if found is None else found
     if values is None and (before := sum(lengths[: post.rank])):
         lib.evaluate(lib.lazy.map(lambda place, start: place + start, along[0], before), out=along[0])
     if post.size > 1:
-        if rooms is not None:
+        if opened:
             keys, *along = merge_by_pulls(post, info, windows, lengths, descending, keys, *along)
         else:
             rows = split_by_sample(post, info, keys, lengths, descending)

@@ -22,7 +22,7 @@ def row(call: int, words: Any) -> Any:
 
 
 def exchanged(boxes: Any, said: Any, rank: int, call: int, looks: int = 5, threads: int = 32) -> tuple[Any, int]:
-    """Return what a rank hears of a call, and whether that is all."""
+    """Return what a rank hears of a call, and the call's number if that is all, else 0."""
     _, ranks, _ = boxes.shape
     told, answer = np.zeros(ranks * len(said), np.uint32), np.full(1, -1)
     code = prism.check(exchange_ranks, {"THREADS": threads})
@@ -41,7 +41,7 @@ def test_what_all_say_is_heard(many: int, call: int) -> None:
     before = boxes.copy()
     told, all_there = exchanged(boxes, said[1], 1, call)
     np.testing.assert_array_equal(told, said)
-    assert all_there == 1
+    assert all_there == call
     before[call & 1, 1, :many] = row(call, said[1])  # what it said itself, and nothing else
     np.testing.assert_array_equal(boxes, before)
 
@@ -55,9 +55,9 @@ def test_a_word_that_is_missing() -> None:
     boxes[0, 0, 17] = row(4, said[0, 17])
     told, all_there = exchanged(boxes, said[1], 1, 4)
     np.testing.assert_array_equal(told, said)
-    assert all_there == 1
+    assert all_there == 4
 
 
 def test_a_rank_alone() -> None:
     boxes, said = np.zeros((2, 1, ROOM), np.uint64), np.arange(24, dtype=np.uint32)
-    assert exchanged(boxes, said, 0, 3, -1)[1] == 1
+    assert exchanged(boxes, said, 0, 3, -1)[1] == 3
