@@ -111,10 +111,13 @@ def sort_by_gathers(
     dtypes = [describe(one).dtype for one in given]
     mine, stream = slice(ends[post.rank], ends[post.rank + 1]), 0 if like.device is None else current_stream(like)
     made = [empty(like, whole, dtype) for dtype in dtypes]
-    for one, room, target in zip(given, rooms_in(windows, like, dtypes), made, strict=True):
-        room[...] = one
-        target[mine] = one
+    if like.size:
+        for one, start in zip(given, places(like.size, dtypes), strict=False):
+            windows.put(one, start)
     windows.meet()
+    if like.size:
+        for one, target in zip(given, made, strict=True):
+            target[mine] = one
     for step in range(1, post.size):  # no two ranks read one window at a time
         rank = (post.rank + step) % post.size
         if lengths[rank]:

@@ -111,15 +111,15 @@ class Windows:
             found = self._known[place, nbytes] = _array(self._like, place, max(1, nbytes))[:nbytes]
         return found
 
-    def put(self, array: Any) -> None:
-        """Copy an array into this rank's window, on its library's current stream."""
+    def put(self, array: Any, offset: int = 0) -> None:
+        """Copy an array into this rank's window, from a byte on, on its library's current stream."""
         info = describe(array)
         nbytes = info.size * info.dtype.itemsize
         if not info.contiguous:
-            self.mine(nbytes).view(array.dtype).reshape(array.shape)[...] = array
+            self.mine(offset + nbytes)[offset:].view(array.dtype).reshape(array.shape)[...] = array
             return
         with using(self._ordinal):
-            place = self._base + self._turn * self._size
+            place = self._base + self._turn * self._size + offset
             check(driver().cuMemcpyDtoDAsync(place, info.pointer, nbytes, current_stream(info)), "copying for other ranks")
 
     def pull(self, rank: int, offset: int, target: Any, stream: int) -> None:
