@@ -56,6 +56,9 @@ def test_numbers_of_calls_come_again(monkeypatch: pytest.MonkeyPatch) -> None:
     for said in (b"abcd", b"efgh", b"ijk"):
         assert boxes.tell(said).tobytes() == said
     assert boxes._call == 2
+    boxes.begin(96, 1)  # a kernel's call, which ends by itself
+    boxes._heard[0] = 3
+    assert boxes.tell(b"lmno").tobytes() == b"lmno" and boxes._call == 4
     assert not boxes.fits(3) and boxes.fits(96) and not boxes.fits(4 * _boxes.WORDS + 4)
     assert _boxes.boxes_of(engine) is boxes
     _boxes._kept.clear()
