@@ -21,6 +21,7 @@ from typing import Any
 import numpy as np
 
 from prism.host.machine import Ready
+from prism.host.pinned import refuse_capture
 from prism.host.plan import Plan, Step
 from prism.lib.algorithms.reduce.messages import TOLD, telling
 from prism.runtime.arrays import ArrayInfo
@@ -107,7 +108,8 @@ class Boxes:
         self._launch(like, nbytes // 4)((*self.arguments(*places), _ALWAYS), stream)
 
     def begin(self, nbytes: int, stream: int) -> int:
-        """Begin a call of a kernel's on a stream: return its number."""
+        """Begin a call of a kernel's on a stream: return its number. Raises RuntimeError: a CUDA graph is captured there."""
+        refuse_capture(stream)
         if self._under_way and stream != self._stream:
             self._settle()
         self._under_way, self._stream, self._many = True, stream, nbytes // 4
