@@ -7,7 +7,8 @@ Weak scaling: each rank has as many bytes, from 2^20 to 2^most. `one`: `prism.li
 has to do at least, which of a scan is a reduction and a scan; of a product `one` is as much as a rank multiplies, on one GPU,
 and `sent` a product that sends as much, and multiplies next to nothing.
 Times are of the host, from a barrier to the end of the call on all ranks: the slowest rank counts; medians of rounds, one GPU's
-and all GPUs' in turn. That results are right, tests/gpu/dist_ranks.py tells.
+and all GPUs' in turn. The barrier's end is in memory that ranks share: NCCL's lets them go up to 40 us apart. `loop`: so many
+calls one behind the other, without a barrier between them. That results are right, tests/gpu/dist_ranks.py tells.
 """
 
 from __future__ import annotations
@@ -18,11 +19,13 @@ import json
 import os
 import statistics
 import sys
+import tempfile
 import time
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import torch
 import torch.distributed as dist
 
@@ -32,6 +35,8 @@ SCALED = ("scan", "sum", "histogram", "flatnonzero", "select")
 NAMES = (*SCALED, "sort", "argsort")
 WARM = 24
 """Rounds before those that count: calls are learnt, and graphs are tried, in the first dozen."""
+LOOPED = 1 << 22
+"""Bytes of shards that are measured in a loop, too."""
 LOGS = (20, 22, 24, 26, 28, 30, 32, 33)
 SORTED_LOGS = (20, 24, 28, 30)
 SORTED = ("uint32", "float32", "uint64")
@@ -40,14 +45,34 @@ OVER_THE_HOST = {"columns": (4096, 1 << 18, 2048), "inner": (8192, 2048, 1 << 18
 """Much to multiply of what is sent: gloo sends less than a hundredth of what NVLink does."""
 
 
+@functools.cache
+def doors() -> Any:
+    """Return a word for each rank, in memory that all of them have, and the file that it is: of one host."""
+    made = [tempfile.mkstemp(dir="/dev/shm")[1] if dist.get_rank() == 0 else None]
+    dist.broadcast_object_list(made)
+    found = np.memmap(made[0], np.int64, "r+" if dist.get_rank() else "w+", shape=dist.get_world_size())
+    dist.barrier()
+    return found
+
+
+def meet() -> None:
+    """Wait until all ranks are here, and their GPUs have nothing to do."""
+    words = doors()
+    torch.cuda.synchronize()
+    dist.barrier()
+    torch.cuda.synchronize()
+    words[dist.get_rank()] += 1
+    mine = words[dist.get_rank()]
+    while (words < mine).any():
+        pass
+
+
 def slowest(calls: list[Callable[[], Any]], rounds: int) -> list[float]:
     """Return the medians of the seconds that the slowest rank takes for each of several calls, made in turn."""
     times: list[list[float]] = [[] for _ in calls]
     for number in range(-WARM, rounds):
         for call, found in zip(calls, times, strict=True):
-            torch.cuda.synchronize()
-            dist.barrier()
-            torch.cuda.synchronize()
+            meet()
             begin = time.perf_counter()
             result = call()
             torch.cuda.synchronize()
@@ -57,6 +82,23 @@ def slowest(calls: list[Callable[[], Any]], rounds: int) -> list[float]:
     took = torch.tensor(times, device="cuda", dtype=torch.float64)
     dist.all_reduce(took, op=dist.ReduceOp.MAX)
     return [statistics.median(row) for row in took.tolist()]
+
+
+def by_loop(calls: list[Callable[[], Any]], times: int) -> list[float]:
+    """Return the seconds that the slowest rank takes for a call, of so many made one behind the other."""
+    found = []
+    for call in calls:
+        for _ in range(WARM):
+            call()
+        meet()
+        begin = time.perf_counter()
+        for _ in range(times):
+            call()
+        torch.cuda.synchronize()
+        found.append((time.perf_counter() - begin) / times)
+    took = torch.tensor(found, device="cuda", dtype=torch.float64)
+    dist.all_reduce(took, op=dist.ReduceOp.MAX)
+    return [float(one) for one in took.tolist()]
 
 
 def calls_of(name: str, x: Any, group: Any) -> list[Callable[[], Any]]:
@@ -73,9 +115,12 @@ def calls_of(name: str, x: Any, group: Any) -> list[Callable[[], Any]]:
 
 
 def measure(name: str, x: Any, group: Any, rounds: int) -> dict[str, Any]:
-    one, work, everywhere = slowest(calls_of(name, x, group), rounds)
+    calls = calls_of(name, x, group)
+    one, work, everywhere = slowest(calls, rounds)
     kind = str(x.dtype).rpartition(".")[2]
     row = {"name": name, "bytes": x.numel() * x.element_size(), "dtype": kind, "ranks": dist.get_world_size()}
+    if row["bytes"] <= LOOPED:
+        row["loop_work_us"], row["loop_all_us"] = (1e6 * took for took in by_loop(calls[1:], 200))
     return row | {"one_us": one * 1e6, "work_us": work * 1e6, "all_us": everywhere * 1e6}
 
 
@@ -107,6 +152,8 @@ def say(row: dict[str, Any]) -> None:
     beyond = row["all_us"] - row["work_us"]
     text = f"{row['name']:>15} {row['dtype']:>8} {what}: one GPU {row['one_us']:9.1f} us, work {row['work_us']:9.1f}, "
     text += f"{row['ranks']} GPUs {row['all_us']:9.1f}, {beyond:+.1f}, share {row['work_us'] / row['all_us']:.3f}"
+    if "loop_all_us" in row:
+        text += f"; in a loop {row['loop_work_us']:.1f}, {row['loop_all_us']:.1f}"
     if "sent_us" in row:
         hidden = row["one_us"] + row["sent_us"] - row["all_us"]
         text += f"; sent alone {row['sent_us']:.1f}, hidden {hidden / min(row['one_us'], row['sent_us']):.2f} of the shorter"
@@ -179,6 +226,8 @@ def main() -> int:
         if going:
             rows.append(work())
             say(rows[-1])
+    if dist.get_rank() == 0:
+        os.unlink(doors().filename)
     if options.json and dist.get_rank() == 0:
         options.json.write_text(json.dumps({"dist": rows}, indent=1) + "\n")
     dist.destroy_process_group()

@@ -9,21 +9,23 @@ in a first call.
 from __future__ import annotations
 
 import atexit
+import time
 from collections.abc import Callable, Hashable
 from dataclasses import replace
-from typing import Any
+from typing import Any, cast
 
 import numpy as np
 
 from prism.dist._agree import MESSAGE, Told, judge
 from prism.dist._arrays import Post, bring, kind_of, on_host, put
+from prism.dist._boxes import LOOKS, Boxes
 from prism.host import pinned, repeat
 from prism.host.libraries import Kind, exactly
 from prism.host.machine import Ready, run_on_host
 from prism.host.memory import empty
 from prism.host.plan import Plan
 from prism.host.warm import number_of_bits
-from prism.lib.algorithms.reduce.messages import HEAD, NAMES, combining
+from prism.lib.algorithms.reduce.messages import HEAD, NAMES, TOLD, combining
 from prism.lib.algorithms.scan.api import SUPPORTED, initial_of, task_of
 from prism.lib.algorithms.scan.plan import Task
 from prism.lib import operators
@@ -61,14 +63,20 @@ class Again:
         kept = tuple(like if one is info else self.element if one is total and one is not None else one for one in told.kept)
         self.told = told._replace(kept=kept, elements=told.elements[:0])
         self._work, self._plan = work, plan
-        self._gather = gather_of(post, self.sent, self.came)
+        self._gather = gather_of(post, like, self.sent, self.came)
         self._nowhere = empty(like, (), result)
         if like.device is not None:
             _, _, self._stream, *self._make = repeat.library_named(like.library)
             self._made = Kind((), self._nowhere.dtype, result.itemsize, None)
-            self._ready = Ready(plan, NAMES, like, waited=True)
+            self._boxes = post.boxes
+            names: tuple[str, ...] = NAMES
+            if self._boxes is not None:  # what tells is a launch before
+                plan = Plan((self._boxes.step(MESSAGE), *plan.steps))
+                names = (*TOLD, *NAMES[1:])
+            self._ready = Ready(plan, names, like, waited=True)
             self._launch = self._ready.launch()
-            *self._pointers, self._place = (describe(one).pointer for one in (self.came, self.known, self._nowhere))
+            self._said, self._told = describe(self.sent).pointer, describe(self.came).pointer
+            self._known, self._place = describe(self.known).pointer, describe(self._nowhere).pointer
 
     def room(self) -> tuple[Any, int]:
         """Return an array without axes for what the elements come to, and its address."""
@@ -85,24 +93,47 @@ class Again:
         """
         if self._work is not None:
             self._work(x, self.element)
-        self._gather()
         like = self.like
         if like.device is None:
+            self._gather()
             answer = np.zeros(2, np.int64)
             arrays = (self.came, self.known, (self._nowhere if made is None else made).reshape(1), answer)
             run_on_host(self._plan, dict(zip(NAMES, map(describe, arrays), strict=True)))
             return answer
         stream = self._stream(like.device)
-        return pinned.begin(self._launch, (*self._pointers, place or self._place), stream, self._ready.ordinal), stream
+        place = place or self._place
+        if self._boxes is None:
+            self._gather()
+            asked: tuple[int, ...] = self._told, self._known, place
+        else:
+            call = self._boxes.begin(MESSAGE, stream)
+            asked = *self._boxes.arguments(self._said, self._told, call), LOOKS, self._known, place
+        return pinned.begin(self._launch, asked, stream, self._ready.ordinal), stream, asked
 
     def finish(self, begun: Any) -> int | None:
         """Return the bits of what the ranks' elements come to; None: one says something else than it did: then `judge` looks."""
         if self.like.device is None:
             low, high = begun.tolist()
         else:
-            words, stream = begun
+            words, stream, asked = begun
             low, high = pinned.finish(words, stream, self._ready.ordinal, 2)
+            if self._boxes is not None and not self._boxes.has_heard() and not low & 1:
+                low, high = self._go_on(self._boxes, stream, asked)
         return high << 32 | low >> 1 if low & 1 else None
+
+    def _go_on(self, boxes: Boxes, stream: int, asked: tuple[int, ...]) -> tuple[int, int]:
+        """Return the two numbers, when all has come: a kernel looks a while, then the host looks who is there.
+
+        Raises:
+            RuntimeError: a rank has ended, or does not answer.
+        """
+        begin = time.monotonic()
+        while True:
+            boxes.require_all(begin)
+            words = pinned.begin(self._launch, asked, stream, self._ready.ordinal)
+            low, high = pinned.finish(words, stream, self._ready.ordinal, 2)
+            if boxes.has_heard():
+                return low, high
 
     def value(self, bits: int) -> Any:
         """Return the number that bits are, as the ranks' elements are."""
@@ -186,12 +217,14 @@ def comes_again(key: Hashable | None, told: Told) -> bool:
     return before is not None and np.array_equal(before, told.heads)
 
 
-def gather_of(post: Post, sent: Any, came: Any) -> Callable[[], None]:
-    """Return what gathers a message: the engine's own way of doing it again and again, where it has one."""
-    engine: Any = post.engine
+def gather_of(post: Post, like: ArrayInfo, sent: Any, came: Any) -> Callable[[], None]:
+    """Return what gathers a message, queued behind what makes it: by boxes, or by the engine's own way to do it again and again."""
+    boxes, engine = post.boxes, cast(Any, post.engine)
+    if boxes is not None and boxes.fits(len(sent)):
+        places, stream_of = (describe(sent).pointer, describe(came).pointer, len(sent)), repeat.library_named(like.library)[2]
+        return lambda: boxes.gather(like, *places, stream_of(like.device))
     if hasattr(engine, "gather_again"):
-        found: Callable[[], None] = engine.gather_again(sent, came)
-        return found
+        return engine.gather_again(sent, came)  # type: ignore[no-any-return]
     return lambda: engine.all_gather(sent, came)
 
 

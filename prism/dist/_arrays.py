@@ -10,9 +10,11 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from prism.dist._boxes import Boxes, boxes_of, is_new, open_boxes
 from prism.dist._engines import Engine
 from prism.host.memory import empty
 from prism.runtime.arrays import ArrayInfo, describe
+from prism.runtime.streams import current_stream
 
 
 def as_bytes(array: Any) -> Any:
@@ -111,12 +113,34 @@ class Post:
 
     def __init__(self, engine: Engine) -> None:
         self.engine, self.rank, self.size = engine, engine.rank, engine.size
+        self.comm = getattr(engine, "comm", engine)
 
-    def tell(self, said: bytes, array: Any = None, at: int = 0) -> np.ndarray[Any, Any]:
+    @property
+    def boxes(self) -> Boxes | None:
+        """What ranks of one host tell each other by, if there is any; it is opened with the first that is told."""
+        return boxes_of(self.comm)
+
+    def tell(self, said: bytes, array: Any = None, at: int = 0, behind: bool = False) -> np.ndarray[Any, Any]:
         """Return what all ranks say, one behind the other: bytes of the host, as many of each.
 
-        `array`: what this rank says from byte `at` on, where the engine carries it: it need not come to the host first.
+        `array`: what this rank says from byte `at` on, where the engine carries it: it need not come to the host first. `behind`:
+        what is queued on each rank's GPU, where there is one, has ended then.
+
+        Raises:
+            RuntimeError: a rank of this host has ended, or does not answer.
         """
+        if self.engine.on_host is False and is_new(self.comm):
+            open_boxes(self.comm, self.engine, self._tell)
+        boxes = self.boxes
+        if boxes is None or not boxes.fits(len(said)) or behind:
+            return self._tell(said, array, at)
+        if array is not None:
+            element = scalar_of(array).tobytes()
+            said = said[:at] + element + said[at + len(element) :]
+        return boxes.tell(said)
+
+    def _tell(self, said: bytes, array: Any = None, at: int = 0) -> np.ndarray[Any, Any]:
+        """Do what `tell` does, by the engine."""
         if self.engine.on_host is not False:
             made = np.empty(self.size * len(said), np.uint8)
             self.engine.all_gather(np.frombuffer(bytearray(said), np.uint8), made)
@@ -131,8 +155,15 @@ class Post:
             work.say(room)
         if array is not None:
             work.put(room, array, at)
-        self.engine.all_gather(room.sent, room.came)
+        boxes = self.boxes
+        if boxes is not None and boxes.fits(len(said)):
+            like = describe(room.sent)
+            boxes.gather(like, like.pointer, describe(room.came).pointer, len(said), current_stream(like))
+        else:
+            self.engine.all_gather(room.sent, room.came)
         work.wait(room)
+        if boxes is not None:
+            boxes.has_heard()
         found = room.told.copy()
         free[said] = room  # only here: an interrupted message may still be under way
         return found
@@ -175,6 +206,12 @@ class Post:
     ) -> Any:
         """Return the arrays of all ranks, of one shape and dtype, stacked in their order, in the library of `like`, in `made`."""
         made = empty(like, (self.size, *shape), dtype) if made is None else made
+        boxes, nbytes = self.boxes, math.prod(shape) * dtype.itemsize
+        if boxes is not None and like.device is not None and nbytes and boxes.fits(nbytes):
+            given = describe(part)
+            place = given.pointer if given.contiguous else describe(part := as_bytes(part)).pointer
+            boxes.gather(like, place, describe(made).pointer, nbytes, current_stream(like))
+            return made
         sent, room = as_bytes(part), as_bytes(made)
         if not len(room):
             return made

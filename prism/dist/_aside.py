@@ -23,7 +23,7 @@ class Aside:
     """
 
     def __init__(self, info: ArrayInfo) -> None:
-        self._info, self._other = info, None
+        self._info, self._other, self._begun = info, None, None
         if info.device is None:
             return
         cuda = sys.modules[info.library].cuda
@@ -33,7 +33,7 @@ class Aside:
             with working(info, None):
                 _streams[key] = cuda.Stream(info.device) if info.library == "torch" else cuda.Stream(non_blocking=True)
         self._other = _streams[key]
-        self._other.wait_event(self._record(self._current))
+        self._begun = self._record(self._current)  # it is waited for when something is sent: until then the host has else to do
 
     def _record(self, stream: Any) -> Any:
         return stream.record_event() if self._info.library == "torch" else stream.record()
@@ -59,6 +59,9 @@ class Aside:
         """Return the context in which messages go beside what is computed; `after`: what they wait for."""
         if self._other is None:
             return contextlib.nullcontext()
+        if self._begun is not None:
+            self._other.wait_event(self._begun)
+            self._begun = None
         if after is not None:
             self._other.wait_event(after)
         return working(self._info, self.handle)

@@ -22,8 +22,8 @@ _NOTHING = contextlib.nullcontext()
 class Engine(Protocol):
     """A rank's end of a communicator. Each collective is called by all ranks, in the same order.
 
-    It may have two more: `gather_again(part, made)`, which returns what does `all_gather` of these two at the least cost of the
-    host's; and `windows`, as `prism.dist._pull.Windows`.
+    It may have three more: `gather_again(part, made)`, which returns what does `all_gather` of these two at the least cost of the
+    host's; `windows`, as `prism.dist._pull.Windows`; and `comm`, the communicator that it is made of.
     """
 
     rank: int
@@ -63,6 +63,7 @@ class Group:
     def __init__(self, group: Any) -> None:
         self._torch = sys.modules["torch"]
         self._dist, self._group = self._torch.distributed, group
+        self.comm = group
         if (facts := _groups.get(group)) is None:
             facts = _groups[group] = group.rank(), group.size(), _reach(self._dist.get_backend_config(group))
         self.rank, self.size, self.on_host = facts
@@ -128,7 +129,8 @@ class Nccl4Py:
     library = "cupy"
 
     def __init__(self, comm: Any) -> None:
-        self._comm, self._group = comm, sys.modules["nccl.core"].group
+        self.comm = self._comm = comm
+        self._group = sys.modules["nccl.core"].group
         self.rank, self.size = comm.rank, comm.nranks
 
     def all_gather(self, part: Any, made: Any) -> None:
@@ -151,7 +153,8 @@ class CupyNccl:
     library = "cupy"
 
     def __init__(self, comm: Any) -> None:
-        self._comm, self._nccl = comm, importlib.import_module("cupy.cuda.nccl")
+        self.comm = self._comm = comm
+        self._nccl = importlib.import_module("cupy.cuda.nccl")
         self.rank, self.size = comm.rank_id(), comm.size()
 
     def all_gather(self, part: Any, made: Any) -> None:

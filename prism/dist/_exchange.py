@@ -12,18 +12,17 @@ from prism import lib
 from prism.dist._arrays import Post, bring, host_array
 from prism.host.memory import empty
 from prism.runtime.arrays import ArrayInfo, describe
-from prism.runtime.streams import current_stream
 
 SAMPLES = 64
 """Of a rank, on average: then no rank gets more than some 1.4 times its share of elements that are all different."""
 _MOST = 16 * SAMPLES
-_ALIGNED = 256  # bytes
 
 
-def samples_of(lengths: Sequence[int]) -> list[int]:
-    """Return how many samples each rank sends, by the lengths of shards."""
+def samples_of(lengths: Sequence[int], together: int = 0) -> list[int]:
+    """Return how many samples each rank sends, by the lengths of shards: about so many `together`, or `SAMPLES` on average."""
     whole = max(1, sum(lengths))
-    return [min(n, _MOST, -(-SAMPLES * len(lengths) * n // whole)) for n in lengths]
+    most, wanted = (together, together) if together else (_MOST, SAMPLES * len(lengths))
+    return [min(n, most, -(-wanted * n // whole)) for n in lengths]
 
 
 def split_by_sample(
@@ -63,53 +62,6 @@ def exchange(post: Post, like: ArrayInfo, rows: Sequence[int], *arrays: Any) -> 
     """Send the next `rows[r]` rows of arrays to each rank r; return how many come of each, and what comes, in their order."""
     told: list[int] = post.all_to_all_host(np.array(rows, np.int64)).tolist()
     return told, [post.all_to_all(like, array, rows, told) for array in arrays]
-
-
-def cut_runs(lengths: Sequence[int], arrays: Sequence[Any]) -> list[list[Any]]:
-    """Return arrays that lie one behind the other as runs of such lengths: of each its part of every array."""
-    ends = itertools.pairwise([0, *itertools.accumulate(lengths)])
-    return [[one[begin:end] for one in arrays] for begin, end in ends]
-
-
-def places(many: int, dtypes: Sequence[np.dtype[Any]]) -> list[int]:
-    """Return where arrays of so many elements begin in a window, in bytes, and where the last one ends."""
-    found = [0]
-    for dtype in dtypes:
-        found.append(-(-(found[-1] + many * dtype.itemsize) // _ALIGNED) * _ALIGNED)
-    return found
-
-
-def rooms_in(windows: Any, like: ArrayInfo, dtypes: Sequence[np.dtype[Any]]) -> list[Any]:
-    """Return arrays of a shard's length in this rank's window, as `places` says."""
-    starts = places(like.size, dtypes)
-    window = windows.mine(starts[-1])
-    return [
-        window[start : start + like.size * dtype.itemsize].view(empty(like, 0, dtype).dtype)
-        for start, dtype in zip(starts, dtypes, strict=False)
-    ]
-
-
-def pull_runs(
-    post: Post, like: ArrayInfo, windows: Any, rows: Sequence[int], lengths: Sequence[int], *arrays: Any
-) -> list[list[Any]]:
-    """Return the runs that are this rank's, in the order of ranks, read from where they lie; `rows[r]` rows here are rank r's.
-
-    Its own is where it was: in the window.
-    """
-    counts = post.tell(np.array(rows, np.int64).tobytes()).view("<i8").reshape(post.size, post.size)
-    ends = np.zeros((post.size, post.size + 1), np.int64)
-    np.cumsum(counts, axis=1, out=ends[:, 1:])
-    dtypes, stream = [describe(one).dtype for one in arrays], current_stream(like)
-    found: list[list[Any]] = [[] for _ in range(post.size)]
-    for step in range(post.size):  # no two ranks read one window at a time
-        rank = (post.rank + step) % post.size
-        begin, end = ends[rank, post.rank : post.rank + 2].tolist()
-        for array, dtype, start in zip(arrays, dtypes, places(lengths[rank], dtypes), strict=False):
-            part = array[begin:end] if rank == post.rank else empty(like, end - begin, dtype)
-            if rank != post.rank and end > begin:
-                windows.pull(rank, start + begin * dtype.itemsize, part, stream)
-            found[rank].append(part)
-    return found
 
 
 def move_to(post: Post, like: ArrayInfo, have: Sequence[int], want: Sequence[int], *arrays: Any) -> list[Any]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import math
 from typing import Any
 
@@ -124,8 +125,13 @@ def _positions_from(x: Any, first: int) -> Any:
     """Return the positions of elements that are not zero, of which the first has one."""
     if not first:
         return lib.flatnonzero(x)
-    size = math.prod(x.shape)
-    return lib.select(lib.lazy.arange(first, first + size), x.reshape(-1))
+    return lib.select(_places(first, first + math.prod(x.shape)), x if len(x.shape) == 1 else x.reshape(-1))
+
+
+@functools.lru_cache(maxsize=64)
+def _places(first: int, end: int) -> Any:
+    """Return the positions from the first one on, as a lazy array, which is described once."""
+    return lib.lazy.arange(first, end)
 
 
 def nonzero(x: Any, *, comm: Any) -> Any:

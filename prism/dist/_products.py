@@ -19,9 +19,12 @@ from prism.dist._pull import windows_of
 from prism.dist._reduce import shard
 from prism.dist._totals import dtype_in_words, wide_of
 from prism.host.memory import empty
+from prism.lib import operators
 from prism.runtime.arrays import ArrayInfo
 
 SPLITS = ("rows", "columns", "inner")
+_FEW = 8  # parts that are added up in one pass
+_KINDS = ("float32", "float16", "bfloat16")
 _ROWS, _OPERATIONS, _CHUNKS = 1024, 3e11, 4
 """Of a rank: the least rows and operations that a product of a message has, and the most messages that rows go in.
 
@@ -86,6 +89,8 @@ def matmul(a: Any, b: Any, *, comm: Any, split: str = "rows") -> Any:
         if split not in SPLITS:
             raise ValueError(f"`split` must be one of {', '.join(SPLITS)}, not {split!r}")
         for name, one in (("a", info), ("b", other)):
+            if one.scalar not in _KINDS:
+                raise TypeError(f"`{name}` has dtype {one.dtype}, and products of many ranks are of {', '.join(_KINDS)}")
             if len(one.shape) != 2:
                 raise ValueError(f"`{name}` must have two axes, not {len(one.shape)}")
         lib.matmul(a[:0], b)  # which raises what is wrong
@@ -99,7 +104,7 @@ def matmul(a: Any, b: Any, *, comm: Any, split: str = "rows") -> Any:
                 _put(windows, a)
         return Mine(words, (m, k, n, made), b"", (info, windows))
 
-    return _finish(post, agree(post, work), key, a, b, split)
+    return _finish(post, agree(post, work, behind=True), key, a, b, split)
 
 
 def _finish(post: Post, told: Told, key: Hashable | None, a: Any, b: Any, split: str) -> Any:
@@ -129,8 +134,7 @@ def _is_ready(again: Again, split: str) -> bool:
 def _put(windows: Any, a: Any) -> None:
     """Let others read a matrix, as soon as all have agreed."""
     if a.shape[0] and a.shape[1]:
-        nbytes = a.shape[0] * a.shape[1] * a.dtype.itemsize
-        windows.mine(nbytes).view(a.dtype).reshape(a.shape)[...] = a
+        windows.put(a)
 
 
 def _by_pulls(post: Post, told: Told, a: Any, b: Any, split: str, agreed: Callable[[], bool]) -> Any:
@@ -169,16 +173,18 @@ def _columns_by_pulls(
     came = {rank: empty(like, (lengths[rank], inner), like.dtype) for rank in others if lengths[rank]}
     marks = {}
     with Aside(like) as aside:
-        for rank, room in came.items():
-            with aside.sending():
+        # A product is queued as soon as can be: what is read has all of its time.
+        if lengths[post.rank]:
+            lib.matmul(a, b, out=found[starts[post.rank] : starts[post.rank + 1]])
+        with aside.sending():
+            for rank, room in came.items():
                 windows.pull(rank, 0, room, aside.handle)
                 marks[rank] = aside.mark()
-        for rank in (post.rank, *came):
-            if lengths[rank]:
-                aside.join(marks.get(rank))
-                lib.matmul(came.get(rank, a), b, out=found[starts[rank] : starts[rank + 1]])
-            if rank == post.rank and not agreed():
-                return None
+        if not agreed():
+            return None
+        for rank, room in came.items():
+            aside.join(marks[rank])
+            lib.matmul(room, b, out=found[starts[rank] : starts[rank + 1]])
     return found
 
 
@@ -213,7 +219,15 @@ def _inner_by_pulls(
     found = empty(like, (own, columns), like.dtype)
     if not own:
         return found
-    return lib.evaluate(lib.lazy.cast(lib.reduce(came, axis=0), like.dtype), out=found)
+    return _sum(came, like, found)
+
+
+def _sum(parts: Any, like: ArrayInfo, out: Any) -> Any:
+    """Put the sum of ranks' parts, in their order, into an array of their result's dtype, in one pass; return it."""
+    first, *others = parts if len(parts) <= _FEW else [lib.reduce(parts, axis=0)]
+    for one in others:
+        first = lib.lazy.map(operators.add.function, first, one)
+    return lib.evaluate(lib.lazy.cast(first, like.dtype), out=out)
 
 
 def _columns(post: Post, like: ArrayInfo, a: Any, b: Any, lengths: Sequence[int], operations: int) -> Any:
@@ -283,8 +297,7 @@ def _inner(post: Post, like: ArrayInfo, a: Any, b: Any, operations: int) -> Any:
         for chunk, (room, mark) in enumerate(zip(came, marks, strict=True)):
             aside.join(mark)
             if many := cuts[chunk][post.rank]:
-                total = lib.reduce(room, axis=0)
-                lib.evaluate(lib.lazy.cast(total, like.dtype), out=found[chunk * each : chunk * each + many])
+                _sum(room, like, found[chunk * each : chunk * each + many])
     return found
 
 

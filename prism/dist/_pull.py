@@ -23,6 +23,7 @@ from prism.host.memory import empty
 from prism.runtime.arrays import ArrayInfo, describe
 from prism.runtime.device import using
 from prism.runtime.driver import DeviceError, check, driver
+from prism.runtime.streams import current_stream
 
 _LEAST, _MOST = 1 << 20, 1 << 31  # bytes of one of the two
 _KNOWN = 64  # arrays in windows, made once
@@ -46,7 +47,7 @@ class Windows:
         self._known: dict[tuple[int, int], Any] = {}
         small = [empty(like, n, np.dtype(np.uint8)) for n in (8, 8 * post.size)]
         self._like = replace(like, owner=small[0])
-        self.meet = gather_of(post, *small)
+        self.meet = gather_of(post, self._like, *small)
         """Let what is queued behind wait until all ranks are here."""
 
     def room(self, nbytes: int) -> int:
@@ -109,6 +110,17 @@ class Windows:
                 self._known.clear()
             found = self._known[place, nbytes] = _array(self._like, place, max(1, nbytes))[:nbytes]
         return found
+
+    def put(self, array: Any, offset: int = 0) -> None:
+        """Copy an array into this rank's window, from a byte on, on its library's current stream."""
+        info = describe(array)
+        nbytes = info.size * info.dtype.itemsize
+        if not info.contiguous:
+            self.mine(offset + nbytes)[offset:].view(array.dtype).reshape(array.shape)[...] = array
+            return
+        with using(self._ordinal):
+            place = self._base + self._turn * self._size + offset
+            check(driver().cuMemcpyDtoDAsync(place, info.pointer, nbytes, current_stream(info)), "copying for other ranks")
 
     def pull(self, rank: int, offset: int, target: Any, stream: int) -> None:
         """Copy what lies in a rank's window from a byte on into an array, on a stream."""

@@ -12,16 +12,19 @@ from prism import lib
 from prism.dist._agree import Mine, agree
 from prism.dist._arrays import Post, bring, host_array, join, kind_of
 from prism.dist._engines import engine_of
-from prism.dist._exchange import cut_runs, exchange, move_to, places, pull_runs, rooms_in, split_by_sample
+from prism.dist._exchange import exchange, move_to, split_by_sample
+from prism.dist._merge import (
+    cut_runs, is_moved, is_short, merge_by_pulls, merge_runs, places, rooms_in, sort_beside, sort_by_gathers,
+)  # fmt: skip
 from prism.dist._pull import windows_of
 from prism.dist._reduce import shard
 from prism.dist._totals import dtype_in_words
 from prism.host import memory
 from prism.runtime.arrays import ArrayInfo, describe
 
-_MERGED = 16
-"""Runs that are merged; more are sorted."""
 SHARDS = ("ragged", "even", "same")
+_known: set[str] = set()
+"""Calls, in words, that were made: their arrays can be sorted."""
 _SORT = """Return this rank's shard of {what}.
 
     Parameters
@@ -100,26 +103,34 @@ def _sorted(name: str, a: Any, values: Any, comm: Any, descending: bool, shards:
             kinds.append(f"{given.scalar} {list(given.shape[1:])}")
         words = f"{name}({dtype_in_words(info, None)}, values={kinds}, descending={bool(descending)}, shards={shards})"
         beside = (lib.lazy.arange(info.size),) if values is None else values
-        windows, made, rooms = windows_of(post, comm, info), 0, None
-        if windows is not None and len(beside) < 2 and all(map(_is_moved, beside)):
+        windows, made, found = windows_of(post, comm, info), 0, None
+        if windows is not None and len(beside) < 2 and all(map(is_moved, beside)):
             dtypes = [info.dtype, *(kind_of(one) for one in beside)]
             made = windows.room(places(info.size, dtypes)[-1])
-            rooms = rooms_in(windows, info, dtypes) if made and info.size else None
-        found = sort_beside(a, beside, descending, rooms)
-        return Mine(words, (info.size, made), b"", (info, found, windows))
+            if made and not is_short([info.size], dtypes):  # nor are all together
+                found = sort_beside(a, beside, descending, rooms_in(windows, info, dtypes))
+        if found is None and words not in _known:
+            sort_beside(a[:0], [lib.lazy.arange(0)] if values is None else [one[:0] for one in values], descending)
+            _known.add(words)  # nothing is wrong with such arrays
+        return Mine(words, (info.size, made), b"", (info, beside, windows, found))
 
     told = agree(post, work)
-    info, (keys, *along), windows = told.kept
-    lengths = told.lengths
+    info, beside, windows, found = told.kept
+    lengths, rooms = told.lengths, None
+    opened = windows is not None and windows.open(told.facts[:, 1].tolist())
+    if opened and found is None:
+        dtypes = [info.dtype, *(kind_of(one) for one in beside)]
+        if is_short(lengths, dtypes):
+            return sort_by_gathers(post, info, windows, lengths, descending, shards == "same", a, values)
+        rooms = rooms_in(windows, info, dtypes) if info.size else [memory.empty(info, 0, dtype) for dtype in dtypes]
+    keys, *along = sort_beside(a, beside, descending, rooms) if found is None else found
     if values is None and (before := sum(lengths[: post.rank])):
         lib.evaluate(lib.lazy.map(lambda place, start: place + start, along[0], before), out=along[0])
     if post.size > 1:
-        rows = split_by_sample(post, info, keys, lengths, descending)
-        if windows is not None and windows.open(told.facts[:, 1].tolist()):
-            runs = pull_runs(post, info, windows, rows, lengths, keys, *along)
-            keys, *along = merge_runs(info, runs, descending)
-            windows.turn()
+        if opened:
+            keys, *along = merge_by_pulls(post, info, windows, lengths, descending, keys, *along)
         else:
+            rows = split_by_sample(post, info, keys, lengths, descending)
             parts, arrays = exchange(post, info, rows, keys, *along)
             keys, *along = merge_runs(info, cut_runs(parts, arrays), descending)
         if shards != "ragged":
@@ -127,47 +138,6 @@ def _sorted(name: str, a: Any, values: Any, comm: Any, descending: bool, shards:
             want = lengths if shards == "same" else even(sum(lengths), post.size)
             keys, *along = move_to(post, info, have, want, keys, *along)
     return [keys, *along]
-
-
-def sort_beside(keys: Any, beside: Sequence[Any], descending: bool, rooms: Any = None) -> list[Any]:
-    """Return keys sorted, and what goes along: rows, or elements that are moved with their keys; in `rooms`, where there are."""
-    if not beside:
-        return [lib.sort(keys, descending=descending, out=None if rooms is None else rooms[0])]
-    if len(beside) == 1 and _is_moved(beside[0]):
-        return list(lib.sort_by_key(keys, beside[0], descending=descending, out=None if rooms is None else tuple(rooms)))
-    order = lib.argsort(keys, descending=descending)
-    return [lib.take(keys, order), *(lib.take(one, order, 0) for one in beside)]
-
-
-def merge_runs(like: ArrayInfo, runs: Sequence[list[Any]], descending: bool) -> list[Any]:
-    """Return keys sorted, and what goes along, of sorted runs: of each its keys, and what goes along with these.
-
-    A merge reads and writes all once for each doubling; a sort of 4 bytes takes about as long as four of them.
-    """
-    some = [run for run in runs if run[0].shape[0]]
-    if len(some) < 2:
-        return [lib.copy(one) for one in (some or runs)[0]]
-    _, *beside = some[0]
-    if len(some) > _MERGED or len(beside) > 1 or not all(map(_is_moved, beside)):
-        keys, *along = (join(like, parts) for parts in zip(*some, strict=True))
-        return sort_beside(keys, along, descending)
-    while len(some) > 1:
-        pairs = zip(some[::2], some[1::2], strict=False)
-        made = [_merged(*pair, descending) for pair in pairs]
-        some = made + some[2 * len(made) :]
-    return some[0]
-
-
-def _merged(a: list[Any], b: list[Any], descending: bool) -> list[Any]:
-    if len(a) == 1:
-        return [lib.merge(a[0], b[0], descending=descending)]
-    return list(lib.merge_by_key(*a, *b, descending=descending))
-
-
-def _is_moved(one: Any) -> bool:
-    """Whether elements of an array can be moved with their keys."""
-    info = describe(one)
-    return len(info.shape) == 1 and info.dtype.itemsize in (1, 2, 4, 8, 16)
 
 
 def even(count: int, size: int) -> list[int]:

@@ -39,15 +39,20 @@ def begin(launch: Callable[[tuple[int, ...], int], None], pointers: tuple[int, .
     Raises:
         RuntimeError, DeviceError: as `count`.
     """
+    refuse_capture(stream)
+    words = _take(ordinal)
+    words[0] = words[1] = _MISSING
+    launch((*pointers, ctypes.addressof(words)), stream)
+    return words
+
+
+def refuse_capture(stream: int) -> None:
+    """Raise RuntimeError where a CUDA graph is being captured on a stream, for a call that waits for what the GPU says."""
     if capturing(stream):
         raise RuntimeError(
             "this call waits for a number of the GPU's, which it can't while a CUDA graph is captured: pass count=True, size= or "
             "length=, where the function takes one of these"
         )
-    words = _take(ordinal)
-    words[0] = words[1] = _MISSING
-    launch((*pointers, ctypes.addressof(words)), stream)
-    return words
 
 
 def finish(words: Any, stream: int, ordinal: int, numbers: int = 1) -> tuple[int, ...]:

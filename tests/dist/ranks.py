@@ -82,6 +82,9 @@ class Windows:
     def mine(self, nbytes: int) -> Any:
         return self.world.windows.setdefault((self.rank, self.parity), np.empty(1 << 16, np.uint8))[:nbytes]
 
+    def put(self, array: Any, offset: int = 0) -> None:
+        self.mine(offset + array.nbytes)[offset:] = np.ascontiguousarray(array).reshape(-1).view(np.uint8)
+
     def meet(self) -> None:
         self.met += 1
         self.world.barrier.wait()

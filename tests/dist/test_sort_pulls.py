@@ -1,6 +1,6 @@
 """Sorts of ranks that read each other's sorted shards, on threads: beside the library's of the whole array.
 
-Tests of prism/dist: _exchange, _sort.
+Tests of prism/dist: _merge, _sort. Tests of prism/lib/algorithms/merge: shards.
 """
 
 from __future__ import annotations
@@ -11,15 +11,20 @@ import numpy as np
 import pytest
 
 import prism
+from prism.dist import _merge
 from tests.dist.ranks import Queued, cut, results
 
 RANDOM = np.random.default_rng(0)
 
 
-@pytest.mark.parametrize("shards", ["ragged", "same"])
+@pytest.mark.parametrize("short", [0, 1 << 20])
+@pytest.mark.parametrize("shards", ["ragged", "same", "even"])
 @pytest.mark.parametrize("descending", [False, True])
 @pytest.mark.parametrize("lengths", [(200, 0, 301), (256, 256), (0, 0, 500), (100, 130, 70, 200)], ids=str)
-def test_sorts(lengths: tuple[int, ...], descending: bool, shards: str) -> None:
+def test_sorts(
+    lengths: tuple[int, ...], descending: bool, shards: str, short: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(_merge, "_SHORT", short)
     size = sum(lengths)
     x = RANDOM.integers(0, 7, size).astype("float32")  # many are equal
     values = RANDOM.integers(0, 1000, size)
@@ -39,5 +44,27 @@ def test_sorts(lengths: tuple[int, ...], descending: bool, shards: str) -> None:
         whole = [np.concatenate([found[time][k] for found, _ in given]) for k in range(4)]
         for found, right in zip(whole, (x[order], order, x[order], values[order]), strict=True):
             np.testing.assert_array_equal(found, right)
-    # Each element is read once at most: 4 bytes, 4 and a position, 4 and a value.
-    assert 0 < sum(pulled for _, pulled in given) <= 3 * size * (4 + 12 + 12)
+    # Each element is read once at most: 4 bytes, 4 and a position, 4 and a value; what is short by each other rank, without positions.
+    most = (4 + 4 + 12) * (len(lengths) - 1) if short else 4 + 12 + 12
+    assert 0 < sum(pulled for _, pulled in given) <= 3 * size * most
+
+
+@pytest.mark.parametrize("descending", [False, True])
+@pytest.mark.parametrize("lengths", [(200, 0, 301), (256, 256), (0, 0, 0), (100, 130, 70, 200)], ids=str)
+def test_pieces(lengths: tuple[int, ...], descending: bool, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Parts that are merged piece by piece, as they come."""
+    monkeypatch.setattr(_merge, "_PIECE", 64)
+    monkeypatch.setattr(_merge, "_SHORT", 0)
+    x = RANDOM.integers(0, 90, sum(lengths)).astype("float32")
+    x[::50] = np.nan
+    keys = cut(x, lengths)
+    given = results(
+        len(lengths), lambda c: [prism.dist.sort(keys[c.rank], comm=c, descending=descending) for _ in range(2)], Queued
+    )
+    moved = results(len(lengths), lambda c: prism.dist.argsort(keys[c.rank], comm=c, descending=descending), Queued)
+    np.testing.assert_array_equal(np.concatenate(moved), prism.lib.argsort(x, descending=descending))
+    for time in range(2):
+        shards = [one[time] for one in given]
+        np.testing.assert_array_equal(np.concatenate(shards), prism.lib.sort(x, descending=descending))
+        share = sum(lengths) / len(lengths)
+        assert all(abs(len(one) - share) <= len(lengths) for one in shards)  # every element is a sample

@@ -21,7 +21,7 @@ import torch
 import torch.distributed
 
 import prism
-from prism.dist import _products
+from prism.dist import _merge, _products
 
 LENGTH, KINDS = 100_003, ("int32", "float32")
 OPTIONS: list[tuple[str, dict[str, Any]]] = [
@@ -211,7 +211,9 @@ def check(
     rank = torch.distributed.get_rank()
     own = make(whole[cuts[rank] : cuts[rank + 1]])
     wanted = host(getattr(prism.lib, name)(make(whole), **how))
+    short = _merge._SHORT
     for time in range(4 if name in AGAIN else 1):
+        _merge._SHORT = short if time < 2 else 0  # then sorts go as those of long arrays do, in pieces
         given = host(getattr(prism.dist, name)(own, comm=comm, **how))
         if name not in ALIKE:
             given = joined(given)
@@ -220,10 +222,12 @@ def check(
             # Integers, and floats that hold small integers, are summed up exactly below 2^24; edges of bins are computed alike.
             np.testing.assert_array_equal(found, right, err_msg=f"{name} {how} {whole.dtype}, time {time}")
             assert np.asarray(found).dtype == np.asarray(right).dtype, (name, how)
+    _merge._SHORT = short
 
 
 def main() -> None:
     torch.distributed.init_process_group("gloo")
+    _merge._PIECE = 1 << 16
     rank, size = torch.distributed.get_rank(), torch.distributed.get_world_size()
     gpu = int(os.environ["LOCAL_RANK"]) % torch.cuda.device_count()
     torch.cuda.set_device(gpu)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 from prism.host import arguments, repeat
@@ -130,10 +130,30 @@ def merge_by_key(
     return _merge_by_key_anew(asked, less, descending, stream, given, called)
 
 
+def merge_by_key_into(out: Sequence[Any], a: Sequence[Any], b: Sequence[Any], descending: bool) -> Sequence[Any]:
+    """Put keys and values merged by `merge_by_key` into two arrays, contiguous ones apart from the others; return these.
+
+    Raises:
+        TypeError, ValueError: as `merge_by_key`; `out` is of other dtypes or lengths.
+    """
+    given = dict(zip(("a", "a_values", "b", "b_values", plans.VALUES), (*a, *b, out[1]), strict=True))
+    asked = ("merge_by_key_into", None, bool(descending))
+    if repeat.run_many(asked, (*given.values(), out[0])) is None:
+        called = {"a": "keys_a", "a_values": "values_a", "b": "keys_b", "b_values": "values_b", plans.VALUES: "out"}
+        _merge_by_key_anew(asked, None, descending, None, given, called, out[0])
+    return out
+
+
 def _merge_by_key_anew(
-    asked: tuple[Any, ...], less: Any, descending: bool, stream: Any, given: dict[str, Any], called: Any
+    asked: tuple[Any, ...],
+    less: Any,
+    descending: bool,
+    stream: Any,
+    given: dict[str, Any],
+    called: Any,
+    out: Any = None,
 ) -> Any:
-    """Do what `merge_by_key` does where no earlier call was like it."""
+    """Do what `merge_by_key` does where no earlier call was like it; `out`: keys go there, and values to `given` memory."""
 
     def decide(arrays: Mapping[str, ArrayInfo], result: ArrayInfo | None, machine: Machine) -> Decision:
         first, second, one, other = (arrays[name] for name in ("a", "b", "a_values", "b_values"))
@@ -146,11 +166,15 @@ def _merge_by_key_anew(
         if copied := arguments.not_plain(arrays):
             return Decision(copied=copied)
         shape = (first.size + second.size,)
-        results = (Result(shape, dtype_of(first.scalar, first)), Result(shape, dtype_of(one.scalar, one)))
         plan = plans.merge(kind, first.size, second.size, machine) if shape[0] else None
-        return Decision(results, (OUT, plans.VALUES), plan=plan)
+        results = (Result(shape, dtype_of(first.scalar, first)), Result(shape, dtype_of(one.scalar, one)))
+        if result is None:
+            return Decision(results, (OUT, plans.VALUES), plan=plan)
+        arguments.require_result(result, first.scalar, shape)
+        arguments.require_result(arrays[plans.VALUES], one.scalar, shape)
+        return Decision(results[:1], (OUT,), plan=plan)
 
-    return call("merge_by_key", asked, given, decide, None, stream, called=called)
+    return call("merge_by_key", asked, given, decide, out, stream, called=called)
 
 
 def _require_like(one: ArrayInfo, other: ArrayInfo, names: tuple[str, str]) -> None:

@@ -1,4 +1,4 @@
-"""How one element of each of many ranks is combined, out of the messages that they send (`prism.dist`)."""
+"""How one element of each of many ranks is combined, out of the messages that they send, and how ranks of a host send these."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 
 from prism.host.arguments import scalar_of
-from prism.host.plan import Buffer, Plan, Step, instance_of, size_of
+from prism.host.plan import Buffer, Number, Plan, Step, instance_of, size_of
 from prism.kernels import ranks as kernels
 from prism.lib.algorithms.scan.plan import Task, number_of
 
@@ -17,6 +17,9 @@ LANES = 32
 """Of the block that combines them: floats of more ranks than two are grouped by these."""
 NAMES = ("told", "known", "y", "answer")
 """The arrays of a plan: what has come, what is known, the result, and where the host looks."""
+TOLD = ("said", "boxes", "told", "heard", "call", "looks")
+"""What a step that tells takes: addresses, the call's number, and how often it looks at each word; below 0 until it has come."""
+_THREADS = 256
 
 
 def combining(task: Task, result: np.dtype[Any] | None, size: int, span: tuple[int, int], initial: Any) -> Plan:
@@ -38,4 +41,12 @@ def combining(task: Task, result: np.dtype[Any] | None, size: int, span: tuple[i
     return Plan((Step(instance_of(kernels.combine_ranks, template), 1, LANES, {**arrays, **numbers}),))
 
 
-__all__ = ["HEAD", "LANES", "MESSAGE", "NAMES", "combining"]
+def telling(nbytes: int, rank: int, ranks: int, room: int) -> Step:
+    """Return the step that tells so many bytes to ranks, through memory that has `room` words for each of them in a call."""
+    arrays: dict[str, Any] = dict(zip(("said", "boxes", "told", "answer"), map(Buffer, TOLD), strict=False))
+    arrays |= {"call": Number("call", dtype="uint32"), "looks": Number("looks", dtype="int64")}
+    arrays |= {"many": nbytes // 4, "rank": rank, "ranks": ranks, "room": room}
+    return Step(instance_of(kernels.exchange_ranks, {"THREADS": _THREADS}), 1, _THREADS, arrays)
+
+
+__all__ = ["HEAD", "LANES", "MESSAGE", "NAMES", "TOLD", "combining", "telling"]

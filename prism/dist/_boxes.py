@@ -1,0 +1,229 @@
+"""Small messages of the ranks of one host, through memory of the host that all of them share: no engine takes part.
+
+Ranks map one file that lies in memory, and their GPUs read and write it. A rank puts a message into its row, 4 bytes and the number
+of the call in each word; the others look until all words have that number. What is known on the host is told by the host, without
+the GPU; what a kernel makes is told by a kernel behind it (`prism.kernels.ranks.exchange_ranks`).
+"""
+
+from __future__ import annotations
+
+import fcntl
+import mmap
+import os
+import secrets
+import struct
+import sys
+import tempfile
+import time
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+
+from prism.host.machine import Ready
+from prism.host.pinned import refuse_capture
+from prism.host.plan import Plan, Step
+from prism.lib.algorithms.reduce.messages import TOLD, telling
+from prism.runtime.arrays import ArrayInfo
+from prism.runtime.device import using
+from prism.runtime.driver import DeviceError, check, driver
+
+WORDS = 4096
+"""Of a message, 4 bytes each, at most."""
+_RANKS = 64  # at most
+_PAGE = 4096  # bytes before the rows: a word of each rank, of the last call that its GPU has heard all of
+_NAME = struct.Struct("<48s16s")
+_LOCK = struct.Struct("hhqqi4x")  # what fcntl takes
+_LAST = 0xFFFFFFFE  # the largest number of a call, an even one: 1 comes next
+LOOKS, _ALWAYS = 200_000, (1 << 64) - 1
+"""Times that a kernel looks at a word, some 0.3 s, before the host looks for ranks that have ended."""
+_SPINS, _PAUSE = 300, 50e-6
+"""Times that the host looks before it sleeps in between, and for how many seconds."""
+PATIENCE = 600.0
+"""Seconds that a rank waits for the others."""
+_FLAGS = 3  # CU_MEMHOSTREGISTER_PORTABLE, CU_MEMHOSTREGISTER_DEVICEMAP
+_FOLDER = "/dev/shm"
+
+
+class Boxes:
+    """A rank's end of the memory. A call: each rank says something once, of one length, and hears what all say.
+
+    Calls are made in one order on all ranks. What a rank said is written over two calls later, when all must have heard it; so a
+    call begins on the host when the one before has ended on the GPU, or on the GPU behind it.
+    """
+
+    def __init__(self, path: str, rank: int, size: int, kept: Any) -> None:
+        self._file, self.rank, self.size, self._kept = os.open(path, os.O_RDWR | os.O_CLOEXEC), rank, size, kept
+        memory = mmap.mmap(self._file, _PAGE + 2 * size * WORDS * 8)
+        self._heard = np.frombuffer(memory, np.int64, _PAGE // 8)
+        self._rows = np.frombuffer(memory, np.uint64, offset=_PAGE).reshape(2, size, WORDS)
+        self._call, self._under_way, self._address = 0, False, 0
+        self._launches: dict[tuple[int, int], Callable[[tuple[int, ...], int], None]] = {}
+        self._stream, self._many = 0, 0
+        fcntl.fcntl(self._file, fcntl.F_OFD_SETLK, _LOCK.pack(fcntl.F_WRLCK, os.SEEK_SET, rank, 1, 0))
+
+    def mark(self) -> bytes:
+        """Return what the rank that made the file wrote there."""
+        return os.pread(self._file, 16, _PAGE - 16)
+
+    def register(self, ordinal: int) -> bytes:
+        """Let GPUs read and write the memory; return what tells this rank's GPU from others. Raises DeviceError."""
+        start, cuda = self._heard.ctypes.data, driver()
+        with using(ordinal):
+            check(cuda.cuMemHostRegister(start, _PAGE + self._rows.nbytes, _FLAGS), "sharing memory of the host")
+            self._address = int(check(cuda.cuMemHostGetDevicePointer(start, 0), "sharing memory"))
+        return bytes(check(cuda.cuDeviceGetUuid(ordinal), "asking for a GPU's name").bytes)
+
+    def tell(self, said: bytes) -> np.ndarray[Any, Any]:
+        """Return what all ranks say, one behind the other: bytes, as many of each.
+
+        Raises:
+            RuntimeError: a rank has ended, or does not answer.
+        """
+        if self._under_way:
+            self._settle()
+        call, begin, looks = self._next(), time.monotonic(), 0
+        words = np.frombuffer(said.ljust(-(-len(said) // 4) * 4, b"\0"), "<u4").tolist()
+        self._many = len(words)
+        rows, tag = self._rows[call & 1, :, : len(words)], call << 32
+        mine = rows[self.rank]
+        for place, word in enumerate(words):  # each is written whole
+            mine[place] = tag | word
+        while ((seen := rows.copy()) >> np.uint64(32) != call).any():
+            looks += 1
+            if looks > _SPINS:
+                time.sleep(_PAUSE)
+                if not looks % 1000:
+                    self.require_all(begin)
+        found: np.ndarray[Any, Any] = seen.astype("<u4").view(np.uint8).reshape(self.size, -1)[:, : len(said)].reshape(-1)
+        return found
+
+    def fits(self, nbytes: int) -> bool:
+        """Whether a kernel tells so many bytes."""
+        return nbytes % 4 == 0 and nbytes <= 4 * WORDS
+
+    def gather(self, like: ArrayInfo, said: int, told: int, nbytes: int, stream: int) -> None:
+        """Tell bytes from one address, on a stream, and put what all say at another, as soon as it has come."""
+        places = said, told, self.begin(nbytes, stream)
+        self._launch(like, nbytes // 4)((*self.arguments(*places), _ALWAYS), stream)
+
+    def begin(self, nbytes: int, stream: int) -> int:
+        """Begin a call of a kernel's on a stream: return its number. Raises RuntimeError: a CUDA graph is captured there."""
+        refuse_capture(stream)
+        if self._under_way and stream != self._stream:
+            self._settle()
+        self._under_way, self._stream, self._many = True, stream, nbytes // 4
+        return self._next()
+
+    def arguments(self, said: int, told: int, call: int) -> tuple[int, ...]:
+        """Return what a step of `step` takes, by `TOLD` but for the last."""
+        return said, self._address + _PAGE, told, self._address + 8 * self.rank, call
+
+    def step(self, nbytes: int) -> Step:
+        """Return the step that tells so many bytes."""
+        return telling(nbytes, self.rank, self.size, WORDS)
+
+    def has_heard(self) -> bool:
+        """Whether this rank's GPU has heard all of the call that is under way; told when the host has waited for its end."""
+        self._under_way = False
+        return bool(self._heard[self.rank] == self._call)
+
+    def require_all(self, begin: float) -> None:
+        """Look which ranks have not said what they have to in the last call, which began at a time.
+
+        Raises:
+            RuntimeError: one of them has ended, or does not answer.
+        """
+        said = self._rows[self._call & 1, :, : self._many] >> np.uint64(32) == self._call
+        missing = np.flatnonzero(~said.all(1)).tolist()
+        ended = [rank for rank in missing if not self._lives(rank)]
+        if ended:
+            raise RuntimeError(f"rank {ended[0]} has ended: this call waits for what it says")
+        if missing and time.monotonic() - begin > PATIENCE:
+            raise RuntimeError(f"rank {missing[0]} has said nothing for {PATIENCE:.0f} seconds: this call waits for it")
+
+    def _lives(self, rank: int) -> bool:
+        asked = _LOCK.pack(fcntl.F_WRLCK, os.SEEK_SET, rank, 1, 0)
+        return rank == self.rank or _LOCK.unpack(fcntl.fcntl(self._file, fcntl.F_OFD_GETLK, asked))[0] != fcntl.F_UNLCK
+
+    def _next(self) -> int:
+        self._call = self._call % _LAST + 1
+        return self._call
+
+    def _settle(self) -> None:
+        """Wait until this rank's GPU has heard what it waits for.
+
+        Raises:
+            RuntimeError: a rank has ended, or does not answer.
+        """
+        looks, begin = 0, time.monotonic()
+        while self._under_way and self._heard[self.rank] != self._call:
+            looks += 1
+            if looks > _SPINS:
+                time.sleep(_PAUSE)
+                if not looks % 1000:
+                    self.require_all(begin)
+        self._under_way = False
+
+    def _launch(self, like: ArrayInfo, many: int) -> Callable[[tuple[int, ...], int], None]:
+        assert like.device is not None
+        key = like.device, many
+        if key not in self._launches:
+            self._launches[key] = Ready(Plan((self.step(4 * many),)), TOLD, like, waited=True).launch()
+        return self._launches[key]
+
+
+_kept: dict[int, tuple[Any, Boxes | None]] = {}
+"""By a communicator's identity: the communicator, and its ranks' boxes, if they have any."""
+
+
+def boxes_of(comm: Any) -> Boxes | None:
+    """Return the boxes of a communicator's ranks, if they have been opened."""
+    found = _kept.get(id(comm))
+    return None if found is None else found[1]
+
+
+def is_new(comm: Any) -> bool:
+    """Whether nobody has tried to open boxes for a communicator."""
+    return id(comm) not in _kept
+
+
+def open_boxes(comm: Any, engine: Any, tell: Callable[[bytes], np.ndarray[Any, Any]]) -> Boxes | None:
+    """Open boxes for the ranks of a communicator, if all of them can: called by all, once. `tell`: what the engine does.
+
+    Ranks that share a GPU have none: a kernel that waits for another one's would keep it from running.
+    """
+    rank, size, found, gpu = engine.rank, engine.size, None, bytes(16)
+    path, mark = _make(size) if rank == 0 and size <= _RANKS else ("", bytes(16))
+    name, mark = _NAME.unpack(tell(_NAME.pack(path.encode(), mark))[: _NAME.size].tobytes())
+    try:
+        if name.strip(b"\0"):
+            found = Boxes(name.rstrip(b"\0").decode(), rank, size, comm)
+            if found.mark() == mark:  # else it is another machine's file of that name
+                gpu = found.register(_current(engine.library))
+    except (OSError, ValueError, DeviceError):  # ValueError: the file is not as long
+        gpu = bytes(16)
+    gpus = {row.tobytes() for row in tell(gpu).reshape(size, 16)}
+    if path:
+        os.unlink(path)  # what is mapped stays
+    _kept[id(comm)] = comm, found if len(gpus) == size and bytes(16) not in gpus else None
+    return _kept[id(comm)][1]
+
+
+def _make(size: int) -> tuple[str, bytes]:
+    """Make a file for so many ranks; return its name, and what is written there to tell it from others: nothing, if it can't be."""
+    mark = secrets.token_bytes(16)
+    try:
+        handle, path = tempfile.mkstemp(prefix="prism-", dir=_FOLDER)
+    except OSError:
+        return "", mark
+    os.ftruncate(handle, _PAGE + 2 * size * WORDS * 8)
+    os.pwrite(handle, mark, _PAGE - 16)
+    os.close(handle)
+    return path, mark
+
+
+def _current(library: str) -> int:
+    """Return the library's current GPU."""
+    cuda = sys.modules[library].cuda
+    return int(cuda.current_device() if library == "torch" else cuda.Device().id)

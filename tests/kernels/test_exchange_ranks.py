@@ -1,0 +1,63 @@
+"""Small messages through memory that ranks share, on the reference machine: a rank at a time, with what the others say there.
+
+Tests of kernels/ranks: exchange.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pytest
+
+import prism
+from prism import interpret
+from prism.kernels.ranks import exchange_ranks
+
+ROOM = 40
+
+
+def row(call: int, words: Any) -> Any:
+    return np.uint64(call << 32) | np.asarray(words).astype(np.uint64)
+
+
+def exchanged(boxes: Any, said: Any, rank: int, call: int, looks: int = 5, threads: int = 32) -> tuple[Any, int]:
+    """Return what a rank hears of a call, and the call's number if that is all, else 0."""
+    _, ranks, _ = boxes.shape
+    told, answer = np.zeros(ranks * len(said), np.uint32), np.full(1, -1)
+    code = prism.check(exchange_ranks, {"THREADS": threads})
+    numbers = len(said), rank, ranks, ROOM, call, looks
+    interpret.run(code, 1, threads, (said, boxes.reshape(-1), told, answer, *numbers), check=True)
+    return told.reshape(ranks, -1), int(answer[0])
+
+
+@pytest.mark.parametrize("call", [1, 2, 7, 0xFFFFFFFE])
+@pytest.mark.parametrize("many", [1, 24, 40])
+def test_what_all_say_is_heard(many: int, call: int) -> None:
+    boxes, said = np.zeros((2, 3, ROOM), np.uint64), np.arange(3 * many, dtype=np.uint32).reshape(3, many)
+    said[1, 0] = 0xFFFFFFFF
+    for rank in (0, 2):
+        boxes[call & 1, rank, :many] = row(call, said[rank])
+    before = boxes.copy()
+    told, all_there = exchanged(boxes, said[1], 1, call)
+    np.testing.assert_array_equal(told, said)
+    assert all_there == call
+    before[call & 1, 1, :many] = row(call, said[1])  # what it said itself, and nothing else
+    np.testing.assert_array_equal(boxes, before)
+
+
+def test_a_word_that_is_missing() -> None:
+    """It has the number of the call two before; when it comes, the same call goes on."""
+    boxes, said = np.zeros((2, 2, ROOM), np.uint64), np.arange(48, dtype=np.uint32).reshape(2, 24)
+    boxes[0, 0, :24] = row(4, said[0])
+    boxes[0, 0, 17] = row(2, 9)
+    assert exchanged(boxes, said[1], 1, 4)[1] == 0
+    boxes[0, 0, 17] = row(4, said[0, 17])
+    told, all_there = exchanged(boxes, said[1], 1, 4)
+    np.testing.assert_array_equal(told, said)
+    assert all_there == 4
+
+
+def test_a_rank_alone() -> None:
+    boxes, said = np.zeros((2, 1, ROOM), np.uint64), np.arange(24, dtype=np.uint32)
+    assert exchanged(boxes, said, 0, 3, -1)[1] == 3
