@@ -218,9 +218,93 @@ class DrawnRing(Drawn):
         return "\n".join([*lines, f"(body (seq {' '.join([*body, *extra])}))", ""])
 
 
+class DrawnStations(DrawnRing):
+    """A certificate of a ring that is filled, changed in place and stored, in rounds at one place or two, perhaps in turns."""
+
+    def a_round(self, rate: float, in_turns: bool) -> str:
+        """Return a round: who fills a copy, who changes it, and who stores it."""
+        draw = self.draw
+        fill = self.faulty(["(wait 0)", "(load 1 64 64 2 0)", "(tell 1)"], rate)
+        change = ["(wait 1)", "(acc 1)", "(bar (thread 32) warp)", "(acc 4)", "(fence)"]
+        change += ["(bar (thread 32) warp)", "(only 32 0 1 (tell 2))"]
+        if draw.random() < 0.3:
+            change[1:1] = ["(group wgmma 1)", "(group wgmma 1)", f"(settle wgmma {draw.choice((0, 0, 1, 2))})"]
+        store = ["(wait 2)", "(settle out 0)", "(group out 3)", "(group bulk 5)", "(settle bulk 0)", "(tell 0)"]
+        users = f"(only 0 0 64 {self.faulty(change, rate)})"
+        if in_turns:
+            first = self.faulty(["(bar (thread 32) (named 1))", "(wait 3)", *change, "(tell 4)"], rate)
+            second = self.faulty(["(bar (thread 32) (named 1))", "(wait 4)", *change, "(tell 3)"], rate)
+            users = f"(round 1 (seq (only 0 0 32 {first}) (only 0 32 64 {second})))"
+        last = f"(only 0 {self.threads - 1} {self.threads} {self.faulty(store, rate)})"
+        parts = [f"(only 0 64 65 {fill})", users, last]
+        return f"(round 0 {self.faulty(parts, rate / 2)})"
+
+    def text(self) -> str:
+        """Return the certificate."""
+        draw, rate = self.draw, self.draw.choice((0.0, 0.1, 0.3))
+        in_turns, places = draw.random() < 0.5, draw.choice((1, 1, 2, 3))
+        rounds = [f"(loop {70 + i} block {self.a_round(rate, in_turns)})" for i in range(places)]
+        copies, stage = draw.choice((1, 2, 3)), draw.choice((2,) * 9 + (1, 3)) if rate else 2
+        lines = [
+            "(certificate 1)",
+            '(kernel "by chance")',
+            f"(threads {self.threads})",
+            "(space 0 block)",
+            "(space 1 grid)",
+        ]
+        lines += ['(object 0 0 0 128 "r")', '(object 1 1 0 1 "x")', "(space 2 grid)", '(object 2 2 0 1 "y")']
+        lines += [f'(mbarrier 0 0 {copies} free 1 "b")', f'(mbarrier 1 0 {copies} filled 2 "b")']
+        lines += [f'(mbarrier 2 0 {copies} {"filled" if stage == 1 else f"(filled {stage})"} 2 "b")', "(ring 0 1)"]
+        if in_turns:
+            lines += ['(mbarrier 3 1 1 free 32 "t")', '(mbarrier 4 1 1 filled 32 "t")']
+        lines += ['(access 0 0 write "a")', '(access 1 0 read "a")', '(access 2 1 read "a")', '(access 3 2 write "a")']
+        lines += ['(access 4 0 write "a")', '(access 5 0 read "a")']
+        for i, j, unit in ((0, 0, 1), (4, 4, 1), (1, 4, 32), (3, 3, 1)):
+            if draw.random() >= rate / 4:
+                lines.append(f'(fact {i} {j} same (thread {unit}) proved "")')
+        lines += [f'(fact 3 3 {70 + i} {draw.choice(("(thread 1)", "never"))} proved "")' for i in range(places)]
+        return "\n".join([*lines, f"(body (seq {' '.join(rounds)}))", ""])
+
+
+class DrawnBeside(Drawn):
+    """A certificate of threads and engines that touch a tile which is no ring, in whatever order."""
+
+    deeds = ("(acc 2)", "(acc 3)", "(group cp_async 0 1)", "(group bulk 2)", "(group out 4)", "(group out 5)")
+    waits = ("(settle cp_async 0)", "(settle bulk 0)", "(settle out 0)", "(settle cp_async 1)", "(bar block (named 0))")
+
+    def statement(self, depth: int) -> str:
+        """Return a statement."""
+        draw = self.draw
+        if depth == 0 or draw.random() < 0.6:
+            return draw.choice(self.deeds if draw.random() < 0.5 else self.waits)
+        inner = f"(seq {' '.join(self.statement(depth - 1) for _ in range(draw.randint(1, 4)))})"
+        match draw.randrange(3):
+            case 0:
+                self.loops += 1
+                return f"({draw.choice(('loop', 'loop1'))} {self.loops} block {inner})"
+            case 1:
+                return f"(if {draw.choice(('block', '(thread 1)'))} {inner} (seq))"
+            case _:
+                return f"(only 0 0 {draw.choice((1, 32, 64))} {inner})"
+
+    def text(self) -> str:
+        """Return the certificate."""
+        draw = self.draw
+        body = " ".join(self.statement(2) for _ in range(draw.randint(1, 6)))
+        lines = ["(certificate 1)", '(kernel "by chance")', "(threads 64)", "(space 0 block)", "(space 1 grid)"]
+        lines += ["(space 2 grid)", '(object 0 0 0 128 "r")', '(object 1 1 0 1 "x")', '(object 2 2 0 1 "y")']
+        kinds = ("0 write", "1 read", "0 read", "0 write", "2 write", "2 atomic")
+        lines += [f'(access {i} {kind} "a")' for i, kind in enumerate(kinds)]
+        for i, j in ((0, 0), (0, 2), (3, 3), (0, 3), (2, 3), (4, 4), (4, 5)):
+            for part in ("same", *range(1, self.loops + 1)):
+                unit = draw.choice(("(thread 1)", "(thread 1)", "(thread 1)", "never", "block"))
+                lines.append(f'(fact {i} {j} {part} {unit} proved "")')
+        return "\n".join([*lines, f"(body (seq {body}))", ""])
+
+
 def drawn(seed: int) -> str:
-    """Return a certificate: every other one has a ring."""
-    return (DrawnRing if seed % 2 else Drawn)(seed).text()
+    """Return a certificate: most have rings that are used at two stations or three, or engines beside rings."""
+    return (Drawn, DrawnRing, DrawnStations, DrawnRing, DrawnBeside)[seed % 5](seed).text()
 
 
 def main() -> None:

@@ -58,6 +58,44 @@ Ltac acted := repeat match goal with
 
 Ltac conjs := repeat match goal with |- _ /\ _ => split end.
 
+Lemma in_listed p l : forall i q x, In (q, x) (listed p i l) -> In x l /\ exists j, i <= j /\ q = p ++ [Part 2; Part j].
+Proof.
+  induction l as [|y l IH]; simpl; intros i q x I; [destruct I|]; destruct I as [E|I].
+  - inversion E; subst; split; auto; exists i; auto.
+  - apply IH in I; destruct I as (I & j & L & ->); split; auto; exists j; split; auto; lia.
+Qed.
+
+Ltac unlist := unfold waits_done in *; match goal with
+  | J : In _ (listed _ _ _) |- _ => apply in_listed in J; destruct J as [J _]; apply in_map_iff in J; destruct J as (? & J & _)
+  end.
+
+Lemma listed_in p l : forall i x, In x l -> exists q, In (q, x) (listed p i l).
+Proof.
+  induction l as [|y l IH]; simpl; intros i x I; [destruct I|]; destruct I as [->|I]; eauto; destruct (IH (S i) x I) as [q J]; eauto.
+Qed.
+
+Lemma listed_sorted p l : forall i, isorted (listed p i l).
+Proof.
+  induction l as [|y l IH]; simpl; intro i; constructor; [apply IH|]; rewrite Forall_forall; intros [q x] I.
+  apply in_listed in I; destruct I as (_ & j & L & ->); simpl.
+  exists None; apply before_prefix; constructor 2; constructor; constructor; lia.
+Qed.
+
+(* Arrivals of one thread for several rounds, at one place. *)
+Lemma in_tell tr b a p e q x : In (q, x) (tell_acts tr b a p e) <-> exists k, In k (told_rounds tr b a p e) /\ q = p ++ [Part 2; Part k] /\
+  x = arrive_ (Ring (fst a) b (k mod copies b)) (k / copies b).
+Proof.
+  unfold tell_acts; rewrite in_map_iff; split; [intros (k & E & I); inversion E; subst; eauto | intros (k & I & -> & ->); eauto].
+Qed.
+
+Ltac untell := match goal with J : In _ (tell_acts _ _ _ _ _) |- _ => apply in_tell in J; destruct J as (? & ? & ? & J) end.
+
+Ltac waits J d a p := match type of J with
+  | context [back d] => destruct (back d); [destruct (phase_of _ d a p)|]
+  | In _ (tell_acts _ _ _ _ _) => untell
+  | In _ (waits_done _ _ _) => unlist
+  | _ => idtac end.
+
 Section Agents.
 
 Variables B N : nat.
@@ -89,36 +127,6 @@ Proof.
     apply in_map_iff; exists (p, e); split; auto; apply filter_In; auto.
 Qed.
 
-Lemma in_listed p l : forall i q x, In (q, x) (listed p i l) -> In x l /\ exists j, i <= j /\ q = p ++ [Part 2; Part j].
-Proof.
-  induction l as [|y l IH]; simpl; intros i q x I; [destruct I|]; destruct I as [E|I].
-  - inversion E; subst; split; auto; exists i; auto.
-  - apply IH in I; destruct I as (I & j & L & ->); split; auto; exists j; split; auto; lia.
-Qed.
-
-Ltac unlist := unfold waits_done in *; match goal with
-  | J : In _ (listed _ _ _) |- _ => apply in_listed in J; destruct J as [J _]; apply in_map_iff in J; destruct J as (? & J & _)
-  end.
-
-Lemma listed_in p l : forall i x, In x l -> exists q, In (q, x) (listed p i l).
-Proof.
-  induction l as [|y l IH]; simpl; intros i x I; [destruct I|]; destruct I as [->|I]; eauto; destruct (IH (S i) x I) as [q J]; eauto.
-Qed.
-
-Lemma listed_sorted p l : forall i, isorted (listed p i l).
-Proof.
-  induction l as [|y l IH]; simpl; intro i; constructor; [apply IH|]; rewrite Forall_forall; intros [q x] I.
-  apply in_listed in I; destruct I as (_ & j & L & ->); simpl.
-  exists None; apply before_prefix; constructor 2; constructor; constructor; lia.
-Qed.
-
-(* Arrivals of one thread for several rounds, at one place. *)
-Lemma in_tell b a p e q x : In (q, x) (tell_acts tr b a p e) <-> exists k, In k (told_rounds tr b a p e) /\ q = p ++ [Part 2; Part k] /\
-  x = arrive_ (Ring (fst a) b (k mod copies b)) (k / copies b).
-Proof.
-  unfold tell_acts; rewrite in_map_iff; split; [intros (k & E & I); inversion E; subst; eauto | intros (k & I & -> & ->); eauto].
-Qed.
-
 Lemma tell_sorted b a p e : isorted (tell_acts tr b a p e).
 Proof.
   assert (F : forall f v i, isorted (map (fun k => (p ++ [Part 2; Part k], arrive_ (Ring (fst a) b (k mod copies b)) (k / copies b)))
@@ -129,8 +137,6 @@ Proof.
   unfold tell_acts, told_rounds; destruct e as [|?|[d|d|c| |d l|l|d|gk l|gk gn|d|rf rw|rf rw|]]; try (repeat constructor; fail); [|apply F].
   destruct (late b =? 0); [repeat constructor | apply F].
 Qed.
-
-Ltac untell := match goal with J : In _ (tell_acts _ _ _ _ _) |- _ => apply in_tell in J; destruct J as (? & ? & ? & J) end.
 
 Lemma three_sorted p x l y : isorted ((p ++ [Part 1], x) :: listed p 0 l ++ [(p ++ [Part 3], y)]).
 Proof.
@@ -191,12 +197,6 @@ Qed.
 (* Who arrives for a round by what a thread does at a position, and where. *)
 Definition arrival (a : thread) (p : path) (e : event) (k : nat) : agent * path :=
   match e with EOp (Tell _) | EOp (Drain _) => (Thread a, p ++ [Part 2; Part k]) | _ => (Engine a p, p ++ [Part 3]) end.
-
-Ltac waits J d a p := match type of J with
-  | context [back d] => destruct (back d); [destruct (phase_of tr d a p)|]
-  | In _ (tell_acts _ _ _ _ _) => untell
-  | In _ (waits_done _ _ _) => unlist
-  | _ => idtac end.
 
 Lemma arrive_ring g q block b copy n : In g agents ->
   In (q, arrive_ (Ring block b copy) n) (acts g) <->

@@ -34,6 +34,8 @@ Print Assumptions Skeleton_examples.hang_hangs.
 Print Assumptions Skeleton_examples.ring_valid.
 Print Assumptions Skeleton_examples.ring_refused.
 Print Assumptions Skeleton_examples.late_valid.
+Print Assumptions Skeleton_examples.stations_valid.
+Print Assumptions Skeleton_examples.turns_valid.
 Print Assumptions Registers.registers_waited.
 Print Assumptions Signals.progress.
 Print Assumptions Signals.run_bounded.

@@ -22,15 +22,6 @@ Qed.
 Lemma not_empty (A : Type) (l : list A) : 0 < length l -> exists x, In x l.
 Proof. destruct l as [|x l]; simpl; [lia|]; intros _; exists x; auto. Qed.
 
-Ltac unlist := unfold waits_done in *; match goal with
-  | J : In _ (listed _ _ _) |- _ => apply in_listed in J; destruct J as [J _]; apply in_map_iff in J; destruct J as (? & J & _)
-  end.
-Ltac waits J d a p := match type of J with
-  | context [back d] => destruct (back d); [destruct (phase_of _ d a p)|]
-  | In _ (tell_acts _ _ _ _ _) => apply in_tell in J; destruct J as (? & ? & ? & J)
-  | In _ (waits_done _ _ _) => unlist
-  | _ => idtac end.
-
 Section Phases.
 
 Variables (B N : nat) (F : list fact) (s : stmt).
@@ -109,87 +100,88 @@ Qed.
 
 (* -- cycles ------------------------------------------------------------------------------------------------------------- *)
 
-Definition rounds_in (c : nat) (body : stmt) : Prop :=
-  bodies c s = [body] /\ outer N c s true = true /\ turns N (items body [Part 0] []) c s = true /\ ring_rules N F s c body = true.
-
-Lemma cycle_there e c : In e (events s) -> In c (cycles_of e) -> exists body, rounds_in c body.
-Proof.
-  intros I J; unfold rings in Rings; bools; rename H into H'; rewrite forallb_forall in H'.
-  assert (K : In c (nodup Nat.eq_dec (flat_map cycles_of (events s)))) by (apply nodup_In, in_flat_map; eauto).
-  specialize (H' c K); unfold cycle_rules in H'; bools; destruct (bodies c s) as [|b [|? ?]] eqn:E; try discriminate.
-  exists b; split; auto; split; auto; split; auto; unfold ring_rules in H2; bools; auto.
-Qed.
-
-Lemma op_there a p x b : In (p, EOp x) (tr a) -> on x = Some b -> exists body, rounds_in (cycle b) body.
-Proof.
-  intros I On; apply trace_events in I; apply (cycle_there _ (cycle b) I); destruct x; simpl in On; inversion On; left; auto.
-Qed.
-
+Notation M c := (all_barriers c s).
+Notation I c W := (items (body_at c s W) [Part 0] []).
+Notation one c := (length (bodies c s) =? 1).
 Notation round c := (round o s c).
-Notation M body c := (barriers_of (items body [Part 0] []) c).
+
+Definition rounds_in (c : nat) : Prop := outer N c s true = true /\ bodies c s <> [] /\
+  (forall body, In body (bodies c s) -> turns N (items body [Part 0] []) (M c) c (one c) s = true) /\
+  (forall body, In body (bodies c s) -> steady N s c body = true) /\
+  (forall body, In body (bodies c s) -> ring_rules N F s c (M c) (one c) body = true).
+
+Lemma cycle_there e c : In e (events s) -> In c (cycles_of e) -> rounds_in c.
+Proof.
+  intros J K; unfold rings in Rings; bools; rename H into H'; rewrite forallb_forall in H'.
+  specialize (H' c ltac:(apply nodup_In, in_flat_map; eauto)); unfold cycle_rules in H'; apply andb_prop in H'; destruct H' as [H' H3].
+  apply andb_prop in H'; destruct H' as [Ou Ne]; rewrite forallb_forall in H3; split; auto; split; [|split; [|split; auto]].
+  - intro E; rewrite E in Ne; discriminate.
+  - intros body Ib; specialize (H3 body Ib); unfold ring_rules in H3; bools; auto.
+  - intros body Ib; specialize (H3 body Ib); unfold ring_rules in H3; bools; auto.
+Qed.
+
+Lemma op_there a p x b : In (p, EOp x) (tr a) -> on x = Some b -> rounds_in (cycle b).
+Proof.
+  intros J On; apply trace_events in J; apply (cycle_there _ (cycle b) J); destruct x; simpl in On; inversion On; left; auto.
+Qed.
 
 (* What an arrival tells: its round; where it stands there; or, if it comes late, that it is before the copy is used again. *)
 Lemma arrival_round h q block b copy n : In (h, q) (arrivals (Ring block b copy) n) ->
-  exists body a k W, rounds_in (cycle b) body /\ is_thread a /\ round (cycle b) a k W /\ In b (M body (cycle b)) /\
+  exists a k W, rounds_in (cycle b) /\ is_thread a /\ round (cycle b) a k W /\ In b (M (cycle b)) /\
     block = fst a /\ copy = k mod copies b /\ n = k / copies b /\
-    ((exists z r, In z (items body [Part 0] []) /\ tells (deed_ z) = Some b /\ q = W ++ place z ++ r) \/
+    ((exists z r, In z (I (cycle b) W) /\ tells (deed_ z) = Some b /\ q = W ++ place z ++ r) \/
      (back b = true /\ forall i V t, round (cycle b) a i V -> k + copies b <= i -> precedes q (V ++ Part 0 :: t))).
 Proof.
-  intro I; apply in_ring_arrivals in I; destruct I as (a & p & e & k & T & H & E & Bl & Co & Ph); pose proof H as (I & Ar & _).
-  assert (X : exists body, rounds_in (cycle b) body /\ In b (M body (cycle b))).
+  intro J; apply in_ring_arrivals in J; destruct J as (a & p & e & k & T & H & E & Bl & Co & Ph); pose proof H as (J & Ar & _).
+  assert (X : rounds_in (cycle b) /\ In b (M (cycle b))).
   { destruct (arrives_cases e b Ar) as [Te| ->].
-    - destruct (tells_on _ _ Te) as (x & -> & On); destruct (op_there a p x b I On) as [body R]; pose proof R as (Bo & Ou & Tu & _).
+    - destruct (tells_on _ _ Te) as (x & -> & On); pose proof (op_there a p x b J On) as R; pose proof R as (Ou & _ & Tu & _).
       destruct (tell_steps (cycle b) (EOp x) b Te eq_refl) as [St En].
-      destruct (op_item N o s (cycle b) body Bo Ou a p _ I St En) as (k' & W & z & Rk & Iz & -> & De & Sz); exists body; split; auto.
-      eapply in_barriers; eauto.
-    - apply trace_events in I; destruct (cycle_there _ (cycle b) I (or_introl eq_refl)) as [body R]; exists body; split; auto.
-      pose proof R as (Bo & Ou & Tu & _); destruct (rules N s (cycle b) body Tu) as (_ & _ & _ & _ & _ & Kn & _); specialize (Kn _ I).
+      destruct (op_item N o s (cycle b) Ou a p _ J St En) as (k' & W & z & Rk & Iz & -> & De & Sz); split; auto.
+      eapply (tells_in o s (cycle b)); eauto; rewrite <- De; exact Te.
+    - apply trace_events in J; pose proof (cycle_there _ (cycle b) J (or_introl eq_refl)) as R; split; auto.
+      pose proof R as (Ou & Ne & Tu & _); destruct (stages N s (cycle b) Tu Ne) as (_ & _ & _ & Kn); specialize (Kn _ J).
       unfold known in Kn; rewrite Nat.eqb_refl in Kn; simpl in Kn; apply existsb_exists in Kn; destruct Kn as (d & Id & Ed).
       apply mbarrier_eq in Ed; subst; auto. }
-  destruct X as (body & R & Ib); pose proof R as (Bo & Ou & Tu & _); exists body, a, k.
-  destruct (told_where B N o s (cycle b) body Bo Ou Tu a k b p e Ib T H) as (j & W & Ij & Te & Sa & Rk & Cs); exists W.
+  destruct X as (R & Ib); pose proof R as (Ou & _ & Tu & _); exists a, k.
+  destruct (told_where B N o s (cycle b) Ou Tu a k b p e Ib T H) as (j & W & Ij & Te & Sa & Rk & Cs); exists W.
   repeat (split; [solve [auto]|]); destruct (arrival_path _ _ _ _ _ _ E) as [r ->]; destruct Cs as [(L & -> & ->)|[(L & V & Rv & -> & ->)|(L & -> & P & Rp)]].
   - left; exists j, r; rewrite <- app_assoc; auto.
-  - destruct (late_rules N o s (cycle b) body Tu b Ib L) as (_ & _ & _ & Bk & Lc & _); right; split; auto; intros i Vi t Ri Le.
+  - destruct (late_rules N o s (cycle b) Tu b Ib L) as (_ & _ & _ & Bk & Lc & _); right; split; auto; intros i Vi t Ri Le.
     rewrite <- app_assoc; apply precedes_app; eapply (rising_nth _ (visits_rising o (cycle b) s [] a)); [exact Rv | exact Ri | lia].
-  - destruct (late_rules N o s (cycle b) body Tu b Ib L) as (_ & _ & _ & Bk & Lc & Dr & _); right; split; auto; intros i Vi t Ri Le.
-    apply precedes_app_r; destruct (drain_out N o s (cycle b) Ou b a p i Vi eq_refl Dr I Ri) as [X|X]; auto; exfalso.
+  - destruct (late_rules N o s (cycle b) Tu b Ib L) as (_ & _ & _ & Bk & Lc & Dr & _); right; split; auto; intros i Vi t Ri Le.
+    apply precedes_app_r; destruct (drain_out N o s (cycle b) Ou b a p i Vi eq_refl Dr J Ri) as [X|X]; auto; exfalso.
     pose proof (behind_round N o s (cycle b) Ou a i Vi p Ri X); lia.
 Qed.
 
 Lemma wait_round h q block b copy n : In h agents -> In (q, await_ (Ring block b copy) n) (acts h) ->
-  exists body a k W i, rounds_in (cycle b) body /\ h = Thread a /\ is_thread a /\ round (cycle b) a k W /\ In b (M body (cycle b)) /\
-    In i (items body [Part 0] []) /\ deed_ i = EOp (Wait b) /\ sats (who_ i) a /\ q = W ++ place i /\
+  exists a k W i, rounds_in (cycle b) /\ h = Thread a /\ is_thread a /\ round (cycle b) a k W /\ In b (M (cycle b)) /\
+    In i (I (cycle b) W) /\ deed_ i = EOp (Wait b) /\ sats (who_ i) a /\ q = W ++ place i /\
     block = fst a /\ copy = k mod copies b /\ k / copies b = if back b then S n else n.
 Proof.
-  intros Ih I; apply (await_ring B N tr) in I; auto; destruct I as (a & -> & T & I & Bl & Co & Ph).
-  destruct (op_there a q _ b I eq_refl) as [body R]; pose proof R as (Bo & Ou & Tu & _).
+  intros Ih J; apply (await_ring B N tr) in J; auto; destruct J as (a & -> & T & J & Bl & Co & Ph).
+  pose proof (op_there a q _ b J eq_refl) as R; pose proof R as (Ou & _ & Tu & _).
   assert (St : steps (cycle b) (EOp (Wait b)) = true) by (simpl; apply Nat.eqb_refl).
-  destruct (op_item N o s (cycle b) body Bo Ou a q _ I St eq_refl) as (k & W & z & Rk & Iz & -> & De & Sz).
-  exists body, a, k, W, z; unfold round_of in Co, Ph; rewrite (item_number N o s (cycle b) body Ou a k W z Rk Iz) in Co, Ph.
-  repeat (split; [auto|]); [eapply in_barriers; eauto; reflexivity|]; repeat (split; [auto|]); auto.
+  destruct (op_item N o s (cycle b) Ou a q _ J St eq_refl) as (k & W & z & Rk & Iz & -> & De & Sz).
+  exists a, k, W, z; unfold round_of in Co, Ph; rewrite (item_number N o s (cycle b) Ou a k W z Rk Iz) in Co, Ph.
+  repeat (split; [solve [auto]|]); destruct (in_round o s (cycle b) a k W Rk) as [X _].
+  split; [eapply in_barriers; eauto; reflexivity|]; repeat (split; [solve [auto]|]); auto.
 Qed.
 
-Lemma positive c body b : rounds_in c body -> In b (M body c) -> 0 < copies b.
-Proof. intros (_ & _ & Tu & _) I; destruct (rules N s c body Tu) as (_ & _ & Cp & _); destruct (Cp b b I I); auto. Qed.
+Lemma positive c b : rounds_in c -> In b (M c) -> 0 < copies b.
+Proof. intros (_ & Ne & Tu & _) J; destruct (stages N s c Tu Ne) as (_ & _ & Cp & _); destruct (Cp b b J J); auto. Qed.
 
-Lemma same_copies c body b d : rounds_in c body -> In b (M body c) -> In d (M body c) -> copies b = copies d.
-Proof. intros (_ & _ & Tu & _) I J; destruct (rules N s c body Tu) as (_ & _ & Cp & _); destruct (Cp b d I J); auto. Qed.
-
-Lemma exists_back c body : rounds_in c body -> (exists f, In f (M body c) /\ back f = false) /\ (exists r, In r (M body c) /\ back r = true).
-Proof.
-  intros (_ & _ & Tu & _); destruct (rules N s c body Tu) as (Eb & Ef & _); apply existsb_exists in Eb; apply existsb_exists in Ef.
-  destruct Eb as (r & Ir & Br), Ef as (f & If & Bf); apply negb_true_iff in Bf; split; [exists f | exists r]; auto.
-Qed.
+Lemma same_copies c b d : rounds_in c -> In b (M c) -> In d (M c) -> copies b = copies d.
+Proof. intros (_ & Ne & Tu & _) J K; destruct (stages N s c Tu Ne) as (_ & _ & Cp & _); destruct (Cp b d J K); auto. Qed.
 
 (* All that arrive for a round are there. *)
-Lemma all_there c body a k W b : rounds_in c body -> is_thread a -> round c a k W -> In b (M body c) ->
+Lemma all_there c a k W b : rounds_in c -> is_thread a -> round c a k W -> In b (M c) ->
   length (arrivals (Ring (fst a) b (k mod copies b)) (k / copies b)) = need b /\ 0 < need b.
-Proof. intros (Bo & Ou & Tu & _) T R I; eapply full; eauto. Qed.
+Proof. intros (Ou & _ & Tu & _) T R J; eapply full; eauto. Qed.
 
-Lemma some_there c body a k W b : rounds_in c body -> is_thread a -> round c a k W -> In b (M body c) ->
+Lemma some_there c a k W b : rounds_in c -> is_thread a -> round c a k W -> In b (M c) ->
   exists x, In x (arrivals (Ring (fst a) b (k mod copies b)) (k / copies b)).
-Proof. intros R T Rk I; destruct (all_there c body a k W b R T Rk I); apply not_empty; lia. Qed.
+Proof. intros R T Rk J; destruct (all_there c a k W b R T Rk J); apply not_empty; lia. Qed.
 
 (* The round in which a copy was used last. *)
 Lemma last_round c a k W n m : round c a k W -> 0 < n -> k / n = S m ->
@@ -197,22 +189,7 @@ Lemma last_round c a k W n m : round c a k W -> 0 < n -> k / n = S m ->
 Proof.
   intros R L E; assert (Le : n <= k) by (destruct (le_lt_dec n k) as [|G]; auto; rewrite Nat.div_small in E by auto; discriminate).
   destruct (next_round (k - n) n L) as [X Y]; replace (k - n + n) with k in * by lia.
-  assert (Ex : exists V, round c a (k - n) V).
-  { unfold Turns.round in *; destruct (nth_error (visits o c s [] a) (k - n)) eqn:G; eauto; exfalso; apply nth_error_None in G.
-    assert (k < length (visits o c s [] a)) by (apply nth_error_Some; congruence); lia. }
-  destruct Ex as [V Rv]; exists V; split; auto; split; auto; split; auto; lia.
-Qed.
-
-Lemma round_unique k j n : 0 < n -> k mod n = j mod n -> S (k / n) = j / n -> j = k + n.
-Proof.
-  intros L E D; pose proof (Nat.div_mod k n ltac:(lia)) as K; pose proof (Nat.div_mod j n ltac:(lia)) as J.
-  rewrite <- D, <- E, Nat.mul_succ_r in J; lia.
-Qed.
-
-Lemma round_equal k j n : 0 < n -> k mod n = j mod n -> k / n = j / n -> k = j.
-Proof.
-  intros L E D; pose proof (Nat.div_mod k n ltac:(lia)) as K; pose proof (Nat.div_mod j n ltac:(lia)) as J.
-  rewrite <- D, <- E in J; congruence.
+  destruct (round_before o s c a k W (k - n) R ltac:(lia)) as [V Rv]; exists V; split; auto; split; auto; split; auto; lia.
 Qed.
 
 (* -- what Signals.v asks for -------------------------------------------------------------------------------------------- *)
@@ -245,9 +222,9 @@ Proof. destruct x as [h q]; intro I; apply are_arrivals in I; destruct I as [_ I
 Lemma enough h p g n : In h agents -> In (p, await_ g n) (acts h) -> length (arrivals g n) = size g.
 Proof.
   intros Ih I; destruct g as [block b copy|a r|a r].
-  - destruct (wait_round h p block b copy n Ih I) as (body & a & k & W & i & R & -> & T & Rk & Ib & Ii & De & Sa & -> & -> & -> & Ph).
+  - destruct (wait_round h p block b copy n Ih I) as (a & k & W & i & R & -> & T & Rk & Ib & Ii & De & Sa & -> & -> & -> & Ph).
     destruct (back b); apply ring_size; [|rewrite <- Ph; eapply all_there; eauto].
-    destruct (last_round _ a k W (copies b) n Rk (positive _ _ _ R Ib) Ph) as (V & Rv & _ & X & Y); rewrite <- X, <- Y; eapply all_there; eauto.
+    destruct (last_round _ a k W (copies b) n Rk (positive _ _ R Ib) Ph) as (V & Rv & _ & X & Y); rewrite <- X, <- Y; eapply all_there; eauto.
   - apply (await_issued B N tr) in I; destruct I as (-> & -> & -> & e & I & J).
     apply (single _ _ (Thread a, r ++ [Part 0])); [apply each_once | apply issued_one|].
     apply engine_agent in Ih; apply are_arrivals; split; [apply thread_agent; tauto | apply (issued_acts B N tr a r e I J)].
@@ -263,8 +240,8 @@ Proof.
   destruct g as [block b copy|a r|a r]; unfold size.
   - destruct (arrivals (Ring block b copy) n) as [|[h q] t] eqn:E; [simpl; lia|].
     assert (I : In (h, q) (arrivals (Ring block b copy) n)) by (rewrite E; left; auto).
-    destruct (arrival_round h q block b copy n I) as (body & a & k & W & R & T & Rk & Ib & -> & -> & -> & _).
-    destruct (all_there _ body a k W b R T Rk Ib) as [L _]; rewrite E in L; lia.
+    destruct (arrival_round h q block b copy n I) as (a & k & W & R & T & Rk & Ib & -> & -> & -> & _).
+    destruct (all_there _ a k W b R T Rk Ib) as [L _]; rewrite E in L; lia.
   - destruct n as [|n]; [apply (at_most_one _ _ (Thread a, r ++ [Part 0])); [apply each_once | apply issued_one]|].
     destruct (arrivals (Issued a r) (S n)) as [|x t] eqn:E; [simpl; lia|].
     assert (I : In x (arrivals (Issued a r) (S n))) by (rewrite E; left; auto); apply issued_phase in I; discriminate.
@@ -278,18 +255,17 @@ Proof.
   intro NE; destruct (arrivals g (1 + n)) as [|[h q] t] eqn:E; [congruence|].
   assert (I : In (h, q) (arrivals g (1 + n))) by (rewrite E; left; auto); clear NE E.
   destruct g as [block b copy|a r|a r]; [|apply issued_phase in I; discriminate | apply done_phase in I; discriminate].
-  destruct (arrival_round h q block b copy _ I) as (body & a & k & W & R & T & Rk & Ib & -> & -> & Ph & _).
-  destruct (last_round _ a k W (copies b) n Rk (positive _ _ _ R Ib) (eq_sym Ph)) as (V & Rv & _ & X & Y).
+  destruct (arrival_round h q block b copy _ I) as (a & k & W & R & T & Rk & Ib & -> & -> & Ph & _).
+  destruct (last_round _ a k W (copies b) n Rk (positive _ _ R Ib) (eq_sym Ph)) as (V & Rv & _ & X & Y).
   apply ring_size; rewrite <- X, <- Y; eapply all_there; eauto.
 Qed.
 
 Lemma arrives_first f g p q r n : In (f, p) (arrivals r n) -> In g agents -> In (q, await_ r n) (acts g) -> precedes p q.
 Proof.
   intros I Ig J; destruct r as [block b copy|a r|a r].
-  - destruct (wait_round g q block b copy n Ig J) as (body & a & k & W & i & R & -> & T & Rk & Ib & Ii & De & Sa & -> & -> & -> & Ph).
-    destruct (arrival_round f p _ b _ n I) as (body' & a' & k' & W' & R' & T' & Rk' & Ib' & Bl & Co & Ph' & At).
-    assert (body' = body) by (destruct R as [R _], R' as [R' _]; congruence); subst body'.
-    pose proof (positive _ _ _ R Ib) as Pos; pose proof R as (Bo & Ou & Tu & _); destruct (item_first body i Ii) as [t Ei].
+  - destruct (wait_round g q block b copy n Ig J) as (a & k & W & i & R & -> & T & Rk & Ib & Ii & De & Sa & -> & -> & -> & Ph).
+    destruct (arrival_round f p _ b _ n I) as (a' & k' & W' & R' & T' & Rk' & Ib' & Bl & Co & Ph' & At).
+      pose proof (positive _ _ R Ib) as Pos; pose proof R as (Ou & _ & Tu & _); destruct (item_first s (cycle b) W i Ii) as [t Ei].
     assert (Rk1 : round (cycle b) a' k W) by (apply (round_same B N o s (cycle b) Ou a a'); auto).
     destruct (back b) eqn:Bb.
     + assert (k = k' + copies b) by (apply round_unique; auto; congruence); subst k.
@@ -298,7 +274,8 @@ Proof.
     + destruct At as [(z & r & Iz & Tz & ->)|(X & _)]; [|congruence].
       assert (k = k') by (apply (round_equal k k' (copies b)); congruence); subst k'.
       assert (W' = W) by (unfold Turns.round in *; congruence); subst W'.
-      destruct (rules N s (cycle b) body Tu) as (_ & _ & _ & _ & _ & _ & _ & Wa); destruct (Wa i b Ii De eq_refl) as [_ Be].
+      destruct (rules N s (cycle b) Tu _ (proj1 (in_round o s (cycle b) a k W Rk))) as (_ & _ & _ & Wa).
+      destruct (Wa i b Ii De eq_refl) as [_ Be].
       specialize (Be Bb z Iz (tell_is b z Tz)); exists None; apply before_prefix; rewrite <- (app_nil_r (place i)).
       apply before_app, prec_sound; auto.
   - apply (await_issued B N tr) in J; destruct J as (-> & -> & -> & _); apply issued_one in I; inversion I; subst; apply parts_precede; lia.
@@ -308,50 +285,30 @@ Qed.
 
 Lemma phases g n f p h q : In (f, p) (arrivals g n) -> In (h, q) (arrivals g (1 + n)) -> ord f p h q.
 Proof.
-  intros I J; destruct g as [block b copy|a r|a r]; [|apply issued_phase in J; discriminate | apply done_phase in J; discriminate].
-  destruct (arrival_round f p block b copy n I) as (body & a & k & W & R & T & Rk & Ib & Bl & Co & Ph & _).
-  destruct (arrival_round h q block b copy _ J) as (body' & a' & k' & W' & R' & T' & Rk' & Ib' & Bl' & Co' & Ph' & _).
-  assert (body' = body) by (destruct R as [R _], R' as [R' _]; congruence); subst body' block copy.
-  pose proof (positive _ _ _ R Ib) as Pos; pose proof R as (Bo & Ou & Tu & _).
-  assert (Rk2 : round (cycle b) a k' W') by (apply (round_same B N o s (cycle b) Ou a' a); auto).
-  assert (k' = k + copies b) by (apply round_unique; auto; try congruence; lia); clear R' Rk'.
-  destruct (exists_back _ _ R) as ((d & Id & Bd) & (r & Ir & Br)).
-  destruct (back b) eqn:Bb.
-  - destruct (some_there _ body a k' W' d R T Rk2 Id) as [z Z]; subst n; rewrite Co' in J; rewrite Ph' in J.
-    pose proof (same_copies _ _ _ _ R Ib Id) as E.
-    apply ord_trans with (fst z) (snd z).
-    + apply (free_then_fill B N o s (cycle b) body Bo Ou Tu a k W k' W' d b (f, p) z); auto; congruence.
-    + apply (fill_then_free B N o s (cycle b) body Bo Ou Tu a k' W' d b z (h, q)); auto.
-  - destruct (some_there _ body a k W r R T Rk Ir) as [z Z]; subst n; rewrite Co' in J; rewrite Ph' in J.
-    apply ord_trans with (fst z) (snd z).
-    + apply (fill_then_free B N o s (cycle b) body Bo Ou Tu a k W b r (f, p) z); auto.
-    + apply (free_then_fill B N o s (cycle b) body Bo Ou Tu a k W k' W' b r z (h, q)); auto.
+  intros J K; destruct g as [block b copy|a r|a r]; [|apply issued_phase in K; discriminate | apply done_phase in K; discriminate].
+  destruct (arrival_round f p block b copy n J) as (a & k & W & R & _ & _ & Ib & _); pose proof R as (Ou & _ & Tu & _).
+  apply (in_order B N o s (cycle b) Ou Tu block b n b (1 + n) copy (f, p) (h, q)); auto; unfold time; simpl; lia.
 Qed.
 
 Lemma in_time g p r n : In g agents -> In (p, await_ r n) (acts g) -> arrivals r (1 + n) <> [] ->
   exists h q, In (h, q) (arrivals r (1 + n)) /\ ord g p h q.
 Proof.
-  intros Ig I NE; destruct (arrivals r (1 + n)) as [|[h q] t] eqn:E; [congruence|].
-  assert (J : In (h, q) (arrivals r (1 + n))) by (rewrite E; left; auto); rewrite <- E; clear NE E t.
-  exists h, q; split; auto; destruct r as [block b copy|a r|a r]; [|apply issued_phase in J; discriminate | apply done_phase in J; discriminate].
-  destruct (wait_round g p block b copy n Ig I) as (body & a & k & W & i & R & -> & T & Rk & Ib & Ii & De & Sa & -> & -> & -> & Ph).
-  destruct (arrival_round h q _ b _ _ J) as (body' & a' & k' & W' & R' & T' & Rk' & Ib' & Bl & Co & Ph' & _).
-  assert (body' = body) by (destruct R as [R _], R' as [R' _]; congruence); subst body'.
-  pose proof (positive _ _ _ R Ib) as Pos; pose proof R as (Bo & Ou & Tu & _).
-  assert (Rk2 : round (cycle b) a k' W') by (apply (round_same B N o s (cycle b) Ou a' a); auto).
-  destruct (rules N s (cycle b) body Tu) as (_ & _ & _ & _ & _ & _ & _ & Wa); destruct (Wa i b Ii De eq_refl) as [To _].
-  destruct (told_by B N o s (cycle b) body Bo Ou Tu a k W (place i) (who_ i) _ (W ++ place i) (await_ (Ring (fst a) b (k mod copies b)) n)
+  intros Ig J NE; destruct (arrivals r (1 + n)) as [|[h q] t] eqn:E; [congruence|].
+  assert (K : In (h, q) (arrivals r (1 + n))) by (rewrite E; left; auto); rewrite <- E; clear NE E t.
+  exists h, q; split; auto; destruct r as [block b copy|a r|a r]; [|apply issued_phase in K; discriminate | apply done_phase in K; discriminate].
+  destruct (wait_round g p block b copy n Ig J) as (a & k & W & i & R & -> & T & Rk & Ib & Ii & De & Sa & -> & -> & -> & Ph).
+  pose proof R as (Ou & Ne & Tu & _).
+  destruct (rules N s (cycle b) Tu _ (proj1 (in_round o s (cycle b) a k W Rk))) as (_ & _ & _ & Wa); destruct (Wa i b Ii De eq_refl) as [To _].
+  destruct (told_by B N o s (cycle b) Ou Tu a k W (place i) (who_ i) _ (W ++ place i) (await_ (Ring (fst a) b (k mod copies b)) n)
               T Rk Sa To) as (d & h' & q' & Ch & Id & A & Or).
   { intros d Cd; bools; auto. }
   { intros t Pt; exists None; apply before_prefix; auto. }
-  { exact I. }
-  apply andb_prop in Ch; destruct Ch as [_ Ch]; apply negb_true_iff, eqb_false in Ch.
-  pose proof (same_copies _ _ _ _ R Ib Id) as Ec.
-  change (1 + n) with (S n) in *; apply ord_trans with h' q'; auto; destruct (back b) eqn:Bb; simpl in Ch.
-  - assert (k' = k) by (apply (round_equal k' k (copies b)); congruence); subst k'; rewrite Ph' in J.
-    apply (fill_then_free B N o s (cycle b) body Bo Ou Tu a k W d b (h', q') (h, q)); auto.
-  - assert (k' = k + copies b) by (apply round_unique; auto; congruence); rewrite Co, Ph' in J.
-    apply (free_then_fill B N o s (cycle b) body Bo Ou Tu a k W k' W' b d (h', q') (h, q)); auto.
+  { exact J. }
+  apply andb_prop in Ch; destruct Ch as [_ Ch]; apply Nat.eqb_eq in Ch.
+  rewrite <- (same_copies _ b d R Ib Id) in A; apply ord_trans with h' q'; auto.
+  apply (in_order B N o s (cycle b) Ou Tu (fst a) d (k / copies b) b (1 + n) (k mod copies b) (h', q') (h, q)); auto.
+  rewrite Ph, (next_time N s (cycle b) Tu b d n Ib Id Ch); destruct (stages N s (cycle b) Tu Ne) as (Tp & _).
+  unfold time; rewrite Nat.mul_succ_l; lia.
 Qed.
 
 Lemma not_early g p r n h q : In g agents -> In (p, await_ r (1 + n)) (acts g) -> In (h, q) (arrivals r n) ->
@@ -359,13 +316,17 @@ Lemma not_early g p r n h q : In g agents -> In (p, await_ r (1 + n)) (acts g) -
 Proof.
   intros Ig I J; destruct r as [block b copy|a r|a r];
     [|apply (await_issued B N tr) in I; destruct I as (_ & E & _); discriminate | apply (await_done B N tr) in I; destruct I as (E & _); discriminate].
-  destruct (wait_round g p block b copy _ Ig I) as (body & a & k & W & i & R & -> & T & Rk & Ib & Ii & De & Sa & -> & -> & -> & Ph).
-  pose proof (positive _ _ _ R Ib) as Pos; pose proof R as (Bo & Ou & Tu & _).
+  destruct (wait_round g p block b copy _ Ig I) as (a & k & W & i & R & -> & T & Rk & Ib & Ii & De & Sa & -> & -> & -> & Ph).
+  pose proof (positive _ _ R Ib) as Pos; pose proof R as (Ou & _ & Tu & _).
   assert (Ph' : exists m, k / copies b = S m /\ m = if back b then S n else n) by (destruct (back b); eauto).
   destruct Ph' as (m & Pm & Em); destruct (last_round _ a k W (copies b) m Rk Pos Pm) as (V & Rv & Ek & X & Y).
-  destruct (wait_now B N o s (cycle b) body Bo Ou a (k - copies b) V i b Rv Ii De Sa eq_refl) as [Wf Wb]; rewrite X, Y in Wf; rewrite X, Y in Wb.
-  assert (Aw : In (V ++ place i, await_ (Ring (fst a) b (k mod copies b)) n) (acts (Thread a))) by (destruct (back b) eqn:Bb; subst m; auto).
-  exists (V ++ place i), (await_ (Ring (fst a) b (k mod copies b)) n); split; auto; split.
+  destruct R as (_ & _ & _ & Sd & _); destruct (in_round o s (cycle b) a k W Rk) as [Bk _], (in_round o s (cycle b) a _ V Rv) as [Bv _].
+  specialize (Sd _ Bk); unfold steady in Sd; rewrite forallb_forall in Sd; specialize (Sd i Ii); rewrite De, Nat.eqb_refl in Sd; simpl in Sd.
+  rewrite forallb_forall in Sd; specialize (Sd _ Bv).
+  destruct (has_waited_spec B N o s (cycle b) b _ (who_ i) a _ V Sd T Rv Sa) as (i' & Ii' & De' & _ & Sa' & _).
+  destruct (wait_now B N o s (cycle b) Ou a (k - copies b) V i' b Rv Ii' De' Sa' eq_refl) as [Wf Wb]; rewrite X, Y in Wf; rewrite X, Y in Wb.
+  assert (Aw : In (V ++ place i', await_ (Ring (fst a) b (k mod copies b)) n) (acts (Thread a))) by (destruct (back b) eqn:Bb; subst m; auto).
+  exists (V ++ place i'), (await_ (Ring (fst a) b (k mod copies b)) n); split; auto; split.
   - apply precedes_app; eapply (rising_nth _ (visits_rising o (cycle b) s [] a)); [exact Rv | exact Rk | lia].
   - eapply signalled; eauto.
 Qed.

@@ -121,7 +121,7 @@ End Acts.
 (* -- where rounds are --------------------------------------------------------------------------------------------------- *)
 
 Definition mbarrier_eqb (b d : mbarrier) : bool :=
-  (serial b =? serial d) && (cycle b =? cycle d) && (copies b =? copies d) && eqb (back b) (back d) && (need b =? need d)
+  (serial b =? serial d) && (cycle b =? cycle d) && (copies b =? copies d) && (stage b =? stage d) && (need b =? need d)
   && (late b =? late d).
 
 Definition on (x : op) : option mbarrier := match x with Wait b | Tell b | Load b _ | Later b => Some b | _ => None end.
@@ -285,9 +285,9 @@ Variable I : list site.
 Definition is_wait (b : mbarrier) (z : site) : bool := match deed_ z with EOp (Wait d) => mbarrier_eqb b d | _ => false end.
 Definition is_tell (b : mbarrier) (z : site) : bool := match tells (deed_ z) with Some d => mbarrier_eqb b d | None => false end.
 
-(* Threads under K that come to p have waited for b in the round. *)
+(* Threads under K that come to p have waited for b in the round, each of them somewhere. *)
 Definition has_waited (b : mbarrier) (p : path) (K : list con) : bool :=
-  existsb (fun i => is_wait b i && prec (place i) p && implies K (who_ i)) I.
+  forallb (fun t => existsb (fun i => is_wait b i && prec (place i) p && forallb (fun k => sat k t) (who_ i)) I) (satisfying K).
 
 (* What threads under K do at p comes before a site that they come to themselves, or that one of each warp comes to for all. *)
 Definition covers (p : path) (K : list con) (j : site) : bool :=
@@ -310,14 +310,20 @@ Fixpoint sum (l : list nat) : nat := match l with [] => 0 | x :: l => x + sum l 
 Definition counts (b : mbarrier) : bool :=
   (0 <? need b) && (need b =? sum (map (fun j => length (satisfying (who_ j))) (filter (is_tell b) I))).
 
+(* All mbarriers of the cycle, and whether its rounds stand in one place. *)
+Variable M : list mbarrier.
 Variable c : nat.
-Let M := barriers_of c.
+Variable single : bool.
 Variable prog : stmt.
+
+(* The last stage, behind which a copy is free; and the stage that comes next. *)
+Definition top : nat := fold_right Nat.max 0 (map stage M).
+Definition next (k : nat) : nat := if k =? top then 0 else S k.
 
 (* Who arrives some rounds late does so at one place, before the copy is asked for again, and behind the rounds for what is left. *)
 Definition lates (b : mbarrier) : bool :=
   (late b =? 0)
-  || back b && (late b <? copies b) && drained prog
+  || single && back b && (late b <? copies b) && drained prog
      && match filter (is_tell b) I with
         | [j] =>
             match deed_ j with EOp (Tell _) => follow b (who_ j) prog | _ => false end
@@ -326,22 +332,23 @@ Definition lates (b : mbarrier) : bool :=
         end.
 Definition known (e : event) : bool := match e with EOp (Drain d) => negb (cycle d =? c) || existsb (mbarrier_eqb d) M | _ => true end.
 
-(* Who arrives has waited for all of the other direction; who waits is followed by one who arrives for the other; and who waits
-   for this round stands behind those who arrive. *)
+(* Who arrives has waited for all of the stage before; who waits is followed by one who arrives for the next one; and who waits for
+   this round stands behind those who arrive. *)
 Definition turns : bool :=
-  existsb back M && existsb (fun b => negb (back b)) M
+  (0 <? top) && forallb (fun k => existsb (fun b => stage b =? k) M) (seq 0 (S top))
   && match M with [] => false | d :: _ => (0 <? copies d) && forallb (fun b => copies b =? copies d) M end
   && forallb counts M && forallb lates M && forallb known (events prog)
   && forallb (fun j =>
        match tells (deed_ j) with
-       | Some b => negb (cycle b =? c) || forallb (fun d => eqb (back b) (back d) || has_waited d (place j) (who_ j)) M
+       | Some b =>
+           negb (cycle b =? c) || forallb (fun d => negb (next (stage d) =? stage b) || has_waited d (place j) (who_ j)) M
        | None => true
        end) I
   && forallb (fun i =>
        match deed_ i with
        | EOp (Wait d) =>
            negb (cycle d =? c)
-           || (told (who_ i) (place i) (fun b => (cycle b =? c) && negb (eqb (back b) (back d)))
+           || (told (who_ i) (place i) (fun b => (cycle b =? c) && (next (stage d) =? stage b))
                && (back d || forallb (fun j => negb (is_tell d j) || prec (place j) (place i)) I))
        | _ => true
        end) I.
@@ -357,40 +364,49 @@ Definition seen (fence : bool) (K : list con) (p : path) (choose : mbarrier -> b
   if fence then existsb (fun i => is_fence i && prec p (place i) && implies K (who_ i) && told K (place i) choose) I
   else told K p choose.
 
-(* A copy is filled: after the waits for it to be free, and before it is said to be filled. `out`: engines of groups read it, so
-   that what threads fill is behind a fence. *)
-Definition fill (fence out : bool) (z : site) (f : mbarrier) : bool :=
-  forallb (fun d => negb (back d) || has_waited d (place z) (who_ z)) M
-  && match deed_ z with
-     | EAcc _ => negb fence && seen out (who_ z) (place z) (mbarrier_eqb f)
-     | EOp (Load b _) => mbarrier_eqb f b
-     | EOp (Copy _) => existsb (fun j => is_later f j && prec (place z) (place j) && implies (who_ z) (who_ j)) I
-     | _ => false
-     end.
+(* A station is what stands behind the waits for one stage, and before it is said that the next one is reached. Threads at station k
+   have waited for all of the stage; for a copy to be filled, they have waited for those that say so of their ring. *)
+Definition has_come (k : nat) (z : site) (f : mbarrier) : bool :=
+  if k =? 1 then has_waited f (place z) (who_ z)
+  else forallb (fun d => negb (stage d =? k) || has_waited d (place z) (who_ z)) M.
 
-(* A wait for groups of kind k that is for the one at z: when its own round comes there, or one as late as who arrives. *)
-Definition settles (z g : site) (k : nat) (b : mbarrier) : bool :=
-  match deed_ g with
-  | EOp (Settle i n) =>
-      (i =? k) && prec (place z) (place g) && implies (who_ z) (who_ g)
-      && ((n =? 0)
-          || (k =? products) && (n <=? late b)
-             && existsb (fun i => match deed_ i with EOp (Group j _) => j =? k | _ => false end
-                                  && prec (place i) (place g) && implies (who_ z) (who_ i)) I)
+(* At station 0 a copy is filled. `out`: engines of groups read it, so that what threads fill is behind a fence. *)
+Definition fill (fence out : bool) (z : site) (f : mbarrier) : bool :=
+  match deed_ z with
+  | EAcc _ => negb fence && seen out (who_ z) (place z) (mbarrier_eqb f)
+  | EOp (Load b _) => mbarrier_eqb f b
+  | EOp (Copy _) => existsb (fun j => is_later f j && prec (place z) (place j) && implies (who_ z) (who_ j)) I
   | _ => false
   end.
 
-(* A copy is read: after it is said to be filled, and before it is free. Where copy engines of the asynchronous proxy fill a ring,
-   who has read a copy says so by a fence first. *)
-Definition read (fence : bool) (z : site) (x : access) (f : mbarrier) : bool :=
-  match does x with Read => has_waited f (place z) (who_ z) | _ => false end
-  && match deed_ z with
-     | EAcc _ => seen fence (who_ z) (place z) (fun b => (cycle b =? c) && back b)
-     | EOp (Group k _) =>
-         negb (k =? written)
-         && existsb (fun g => told (who_ z) (place g) (fun b => (cycle b =? c) && back b && settles z g k b)) I
-     | _ => false
-     end.
+(* A wait for groups of kind k that is for the one at z: so many newer ones stand between; or when its own round comes there, or one
+   as late as who arrives. *)
+Definition settles (z g : site) (k : nat) (b : mbarrier) : bool :=
+  let own := filter (fun i => is_group k (deed_ i) && prec (place i) (place g) && implies (who_ z) (who_ i)) I in
+  match deed_ g with
+  | EOp (Settle i n) =>
+      (i =? k) && prec (place z) (place g) && implies (who_ z) (who_ g)
+      && ((n <=? length (filter (fun i => prec (place z) (place i)) own))
+          || (k =? products) && (n <=? late b) && match own with [] => false | _ => true end)
+  | _ => false
+  end.
+
+(* At other stations it is used. Where copy engines of the asynchronous proxy touch a ring, threads say by a fence first what they
+   have done. *)
+Definition reads_ (x : access) : bool := match does x with Read => true | _ => false end.
+Definition use (k : nat) (fence out : bool) (z : site) (x : access) : bool :=
+  match deed_ z with
+  | EAcc _ => seen (fence || negb (reads_ x) && out) (who_ z) (place z) (fun b => (cycle b =? c) && (stage b =? next k))
+  | EOp (Group i _) =>
+      reads_ x && negb (i =? written)
+      && existsb (fun g => told (who_ z) (place g) (fun b => (cycle b =? c) && (stage b =? next k) && settles z g i b)) I
+  | _ => false
+  end.
+
+Definition at_station (fence out : bool) (z : site) (x : access) (f : mbarrier) (k : nat) : bool :=
+  has_come k z f && if k =? 0 then fill fence out z f else use k fence out z x.
+Definition station (fence out : bool) (z : site) (x : access) (f : mbarrier) : option nat :=
+  find (at_station fence out z x f) (seq 0 (S top)).
 
 End Round.
 
@@ -404,16 +420,20 @@ Variable F : list fact.
 Definition alone (K : list con) (u : units) : bool :=
   units_eqb u (Threads 1) || (le N u Block && (length (satisfying K) <=? 1)).
 
-(* Two that fill a copy in one round touch different places; or they are one thread's, one after the other, or one operation. *)
-Definition apart_in_round (once : nat -> bool) (x y : site * access) (d : option nat) : bool :=
+(* Of two accesses whose positions part so, what is known of their threads: where they touch one place, they are one thread. *)
+Definition one_thread (x y : site * access) (d : option nat) (more : bool) : bool :=
   existsb (fun k =>
     match k with
     | None => true
-    | Some u =>
-        alone (who_ (fst x)) u && implies (who_ (fst y)) (who_ (fst x))
-        && (if is_async (deed_ (fst x)) || is_async (deed_ (fst y))
-            then part_eqb d None && (number (snd x) =? number (snd y)) && once (number (snd x)) else true)
+    | Some u => alone (who_ (fst x)) u && implies (who_ (fst y)) (who_ (fst x)) && more
     end) (concerns (about F (number (snd y))) (snd x) (snd y) d).
+
+(* Then they are one after the other, where the thread makes them itself; or one operation. *)
+Definition in_turn (once : nat -> bool) (x y : site * access) (d : option nat) : bool :=
+  if is_async (deed_ (fst x)) || is_async (deed_ (fst y))
+  then part_eqb d None && (number (snd x) =? number (snd y)) && once (number (snd x)) else true.
+Definition apart_in_round (once : nat -> bool) (x y : site * access) (d : option nat) : bool :=
+  one_thread x y d (in_turn once x y d).
 
 Definition times (m : nat) (s : stmt) : nat := length (filter (fun x => number x =? m) (flat_map accesses (events s))).
 
@@ -450,19 +470,38 @@ Definition read_out (R : list (site * access)) (f : mbarrier) : bool :=
 Definition apart_always (s : stmt) (x y : site * access) : bool :=
   forallb (apart_in_round (fun m => times m s <=? 1) x y) (None :: map Some (loops (number (snd x)) (number (snd y)) s)).
 
-Definition ring_rules (prog : stmt) (c : nat) (s : stmt) : bool :=
+(* Two at one station in one round: they are apart or in order; or barriers are asked about all that threads do there. *)
+Definition free_pair (s : stmt) (x y : site * access) : bool :=
+  compatible (does (snd x)) (does (snd y)) || negb (overlap (snd x) (snd y))
+  || exclusive (number (snd x)) (number (snd y)) s || apart_always s x y.
+Definition by_threads (x y : site * access) : bool := negb (is_async (deed_ (fst x))) && negb (is_async (deed_ (fst y))).
+Definition outside (L : list (site * access)) (x y : access) : bool :=
+  negb (existsb (fun z => number (snd z) =? number x) L && existsb (fun z => number (snd z) =? number y) L).
+Definition meet_well (s : stmt) (L : list (site * access)) : bool :=
+  match filter (fun p => negb (free_pair s (fst p) (snd p))) (list_prod L L) with
+  | [] => true
+  | bad => forallb (fun p => by_threads (fst p) (snd p)) bad && bars N s [] [] && check N F (outside L) s [] []
+  end.
+
+(* Who waits in one round waits in the others. *)
+Definition steady (prog : stmt) (c : nat) (s : stmt) : bool :=
+  forallb (fun i => match deed_ i with
+    | EOp (Wait d) =>
+        negb (cycle d =? c) || forallb (fun t => has_waited (items t [Part 0] []) d [Part 1] (who_ i)) (bodies c prog)
+    | _ => true end) (items s [Part 0] []).
+
+Definition ring_rules (prog : stmt) (c : nat) (M : list mbarrier) (single : bool) (s : stmt) : bool :=
   let I := items s [Part 0] [] in
   let R := flat_map (in_ring c) (sites s [Part 0] []) in
   let fence := existsb (fun z => is_load (deed_ (fst z))) R in
-  let out := read_out R in
-  let fills := filter (fun z => match filled (snd z) with Some f => fill I c fence (out f) (fst z) f | None => false end) R in
-  turns I c prog
-  && forallb (fun z => match filled (snd z) with
-       | Some f => existsb (mbarrier_eqb f) (barriers_of I c) && negb (back f) && le N (owner (snd z)) Block
-                   && (fill I c fence (out f) (fst z) f || read I c fence (fst z) (snd z) f)
-       | None => true end) R
-  && forallb (fun x => forallb (fun y => negb (overlap (snd x) (snd y)) || same_ring (snd x) (snd y)) R) R
-  && forallb (fun x => forallb (fun y => exclusive (number (snd x)) (number (snd y)) s || apart_always s x y) fills) fills.
+  let T := map (fun z => (z, match filled (snd z) with
+    | Some f => station I M c fence (read_out R f) (fst z) (snd z) f | None => None end)) R in
+  turns I M c single prog && steady prog c s
+  && forallb (fun z => match filled (snd (fst z)), snd z with
+       | Some f, Some _ => existsb (mbarrier_eqb f) M && (stage f =? 1) && le N (owner (snd (fst z))) Block
+       | _, _ => false end) T
+  && forallb (fun k => meet_well s (map fst (filter (fun z => match snd z with Some j => j =? k | None => false end) T)))
+       (seq 0 (S (top M))).
 
 (* -- the whole ---------------------------------------------------------------------------------------------------------- *)
 
@@ -470,21 +509,71 @@ Definition cycles_of (e : event) : list nat :=
   match e with EOp (Drain b) => [cycle b] | EOp x => match on x with Some b => [cycle b] | None => [] end | _ => [] end
     ++ flat_map (fun x => match filled x with Some b => [cycle b] | None => [] end) (accesses e).
 
-Definition cycle_rules (s : stmt) (c : nat) : bool :=
-  outer c s true && match bodies c s with [b] => ring_rules s c b | _ => false end.
+Definition all_barriers (c : nat) (s : stmt) : list mbarrier :=
+  flat_map (fun b => barriers_of (items b [Part 0] []) c) (bodies c s).
 
-(* What engines touch, apart from their rings, nobody else writes, unless that is apart. *)
+Definition cycle_rules (s : stmt) (c : nat) : bool :=
+  outer c s true && negb (length (bodies c s) =? 0)
+  && forallb (ring_rules s c (all_barriers c s) (length (bodies c s) =? 1)) (bodies c s).
+
+(* Whether a thread's groups of kind k that make access m may be under way behind a statement, if they may be before; and whether
+   they are not where it makes access n. A second walk of a loop says that the first one has what any number of trips may leave. *)
+Definition made_by (n : nat) (e : event) : bool := existsb (fun x => number x =? n) (accesses e).
+Fixpoint clear (k m n : nat) (s : stmt) (w : bool) : bool * bool :=
+  match s with
+  | Seq s1 s2 => let (v, a) := clear k m n s1 w in let (u, b) := clear k m n s2 v in (u, a && b)
+  | If _ s1 s2 => let (v, a) := clear k m n s1 w in let (u, b) := clear k m n s2 w in (v || u, a && b)
+  | Loop _ _ _ s => let v := w || fst (clear k m n s w) in let (u, b) := clear k m n s v in (v, b && implb u v)
+  | Only _ s => let (v, a) := clear k m n s w in (w || v, a)
+  | Do (Settle j 0) => (if j =? k then false else w, true)
+  | Do (Group j l) => (w || (j =? k) && made_by m (EOp (Group j l)), negb (w && made_by n (EOp (Group j l))))
+  | Do x => (w, negb (w && made_by n (EOp x)))
+  | Acc x => (w, negb (w && made_by n (EAcc x)))
+  | _ => (w, true)
+  end.
+
+(* A thread's group that makes one access has ended where the thread makes another, itself or by an engine. Where they are of two
+   proxies, nothing is said. *)
+Definition one_proxy (x : site * access) : bool := match deed_ (fst x) with EOp (Group k _) => k =? copied | _ => false end.
+Definition ended_before (s : stmt) (x y : site * access) : bool :=
+  match deed_ (fst x) with EOp (Group k _) => snd (clear k (number (snd x)) (number (snd y)) s false) | _ => false end.
+Definition own_order (s : stmt) (x y : site * access) : bool :=
+  ended_before s x y && (if is_async (deed_ (fst y)) then ended_before s y x else one_proxy x)
+  && forallb (fun d => one_thread x y d true) (None :: map Some (loops (number (snd x)) (number (snd y)) s)).
+
+(* A barrier stands once between what threads do at y and what engines do at x, and joins those who touch one place; and before it a
+   fence, where they are of two proxies. *)
+Definition barrier_before (s : stmt) (x y : site * access) : bool :=
+  existsb (fun i =>
+    match deed_ i with
+    | EBar u _ =>
+        prec (place (fst y)) (place i) && prec (place i) (place (fst x)) && implies (who_ (fst y)) (who_ i)
+        && implies (who_ (fst x)) (who_ i)
+        && (one_proxy x || existsb (fun f => is_fence f && prec (place (fst y)) (place f) && prec (place f) (place i)
+                                             && implies (who_ (fst y)) (who_ f)) (items s [] []))
+        && existsb (fun c => match c with None => true | Some c => le N c u end)
+             (concerns (about F (number (snd x))) (snd y) (snd x) None)
+    | _ => false
+    end) (items s [] []).
+
+(* What engines touch, apart from their rings, nobody else writes, unless that is apart, or in order. *)
 Definition quiet (s : stmt) : bool :=
   let A := flat_map (fun z => map (pair z) (accesses (deed_ z))) (sites s [] []) in
   forallb (fun x => forallb (fun y =>
-    compatible (does (snd x)) (does (snd y)) || ringed (snd x) (snd y) || negb (overlap (snd x) (snd y)) || apart_always s x y) A)
+    compatible (does (snd x)) (does (snd y)) || ringed (snd x) (snd y) || negb (overlap (snd x) (snd y)) || apart_always s x y
+    || own_order s x y || negb (is_async (deed_ (fst y))) && barrier_before s x y) A)
     (filter (fun x => is_async (deed_ (fst x))) A).
 
-(* What is copied goes to a ring; what stores write goes to no block's memory. *)
-Definition goes (e : event) : bool :=
+(* What is copied goes to a ring, or is waited for; what stores write goes to no block's memory. *)
+Definition unused (s : stmt) : nat := S (fold_right Nat.max 0 (map number (flat_map accesses (events s)))).
+Arguments unused : simpl never.
+Definition goes (s : stmt) (e : event) : bool :=
+  let ring := existsb (fun x => match filled x with Some _ => true | None => false end) (accesses e) in
   match e with
   | EOp (Group 0 l) => forallb (fun x => negb (le N (owner x) Block) && match filled x with Some _ => false | None => true end) l
-  | EOp (Load _ l) | EOp (Copy l) | EOp (Group _ l) => existsb (fun x => match filled x with Some _ => true | None => false end) l
+  | EOp (Group k l) =>
+      ring || forallb (fun x => let (v, a) := clear k (number x) (unused s) s false in negb v && a) l
+  | EOp (Load _ _) | EOp (Copy _) => ring
   | _ => true
   end.
 
@@ -552,8 +641,14 @@ Definition untouched : registers := Registers None None false false false false 
 Definition in_registers (s : stmt) : bool :=
   forallb (fun f => forallb (fun t => snd (walk t f s untouched)) (seq 0 N)) (nodup Nat.eq_dec (flat_map fragments (events s))).
 
+(* One ring has one mbarrier that says that its copies are filled. *)
+Definition one_filled (s : stmt) : bool :=
+  let A := filter (fun x => match filled x with Some _ => true | None => false end) (flat_map accesses (events s)) in
+  forallb (fun x => forallb (fun y => negb (ringed x y) || negb (overlap x y) || same_ring x y) A) A.
+
 Definition rings (s : stmt) : bool :=
-  forallb (cycle_rules s) (nodup Nat.eq_dec (flat_map cycles_of (events s))) && quiet s && forallb goes (events s).
+  forallb (cycle_rules s) (nodup Nat.eq_dec (flat_map cycles_of (events s)))
+  && one_filled s && quiet s && forallb (goes s) (events s).
 
 End Rules.
 

@@ -9,11 +9,11 @@ Import ListNotations.
 Lemma mbarrier_eq b d : mbarrier_eqb b d = true -> b = d.
 Proof.
   destruct b, d; unfold mbarrier_eqb; simpl; intro H; bools.
-  match goal with E : eqb _ _ = true |- _ => apply eqb_prop in E end; congruence.
+  congruence.
 Qed.
 
 Lemma mbarrier_refl b : mbarrier_eqb b b = true.
-Proof. destruct b; unfold mbarrier_eqb; simpl; rewrite !Nat.eqb_refl, eqb_reflx; auto. Qed.
+Proof. destruct b; unfold mbarrier_eqb; simpl; rewrite !Nat.eqb_refl; auto. Qed.
 
 (* -- events ------------------------------------------------------------------------------------------------------------- *)
 
@@ -81,6 +81,16 @@ Fixpoint visits (c : nat) (s : stmt) (w : path) (a : thread) : list path :=
   | _ => []
   end.
 
+(* What stands in a round, by where it is. *)
+Fixpoint body_at (c : nat) (s : stmt) (p : path) : stmt :=
+  match s with
+  | Seq s1 s2 => if is_end c s2 then s1 else match p with Part k :: p => body_at c (if k =? 0 then s1 else s2) p | _ => Skip end
+  | If _ s1 s2 => match p with Part k :: p => body_at c (if k =? 0 then s1 else s2) p | _ => Skip end
+  | Loop _ _ _ s => match p with Trip _ _ :: p => body_at c s p | _ => Skip end
+  | Only _ s => body_at c s p
+  | _ => Skip
+  end.
+
 Lemma is_end_spec c s : is_end c s = true -> s = Do (Advance c).
 Proof. destruct s as [| | | | | | |[]]; simpl; try discriminate; intro; bools; congruence. Qed.
 
@@ -93,53 +103,49 @@ Proof. induction l as [|x l IH]; simpl; auto; rewrite filter_app, IH; auto. Qed.
 Lemma map_flat_map (A C D : Type) (f : C -> D) (g : A -> list C) l : map f (flat_map g l) = flat_map (fun x => map f (g x)) l.
 Proof. induction l as [|x l IH]; simpl; auto; rewrite map_app, IH; auto. Qed.
 
+Lemma snoc (w : path) t q : w ++ t :: q = (w ++ [t]) ++ q.
+Proof. rewrite <- app_assoc; auto. Qed.
+
+Lemma in_visit c s : forall w a W, In W (visits c s w a) ->
+  exists q, W = w ++ q /\ In (body_at c s q) (bodies c s) /\ incl (trace o (body_at c s q) (W ++ [Part 0]) a) (trace o s w a).
+Proof.
+  induction s as [|s1 IH1 s2 IH2|x|u h|u s1 IH1 s2 IH2|l m u s IH|k s IH|x]; simpl; intros w a W I; try (destruct I; fail).
+  - destruct (is_end c s2).
+    + destruct I as [<-|[]]; exists []; rewrite app_nil_r; simpl; split; auto; split; auto; intros z J; apply in_or_app; auto.
+    + apply in_app_iff in I; destruct I as [I|I]; [destruct (IH1 _ _ _ I) as (q & -> & X & Y); exists (Part 0 :: q); rewrite (snoc w _ q)
+        | destruct (IH2 _ _ _ I) as (q & -> & X & Y); exists (Part 1 :: q); rewrite (snoc w _ q)];
+        simpl; rewrite in_app_iff; split; auto; split; auto; intros z J; apply in_or_app; auto.
+  - destruct (o w (name u a) =? 0); [destruct (IH1 _ _ _ I) as (q & -> & X & Y); exists (Part 0 :: q); rewrite (snoc w _ q)
+      | destruct (IH2 _ _ _ I) as (q & -> & X & Y); exists (Part 1 :: q); rewrite (snoc w _ q)]; simpl; rewrite in_app_iff; auto.
+  - apply in_flat_map in I; destruct I as (k & Ik & I); destruct (IH _ _ _ I) as (q & -> & X & Y); exists (Trip l k :: q); simpl; rewrite (snoc w _ q); split; auto; split; auto; intros z J; apply in_flat_map; eauto.
+  - destruct (sat k (snd a)); [eauto | destruct I].
+Qed.
+
 Lemma outer_weaker c s : forall v, outer N c s v = true -> forall w a p e, In (p, e) (trace o s w a) -> belongs c e = true -> ends c e = false ->
-  exists W b, In b (bodies c s) /\ In W (visits c s w a) /\ In (p, e) (trace o b (W ++ [Part 0]) a).
+  exists q, In (w ++ q) (visits c s w a) /\ In (p, e) (trace o (body_at c s q) ((w ++ q) ++ [Part 0]) a).
 Proof.
   induction s as [|s1 IH1 s2 IH2|x|u h|u s1 IH1 s2 IH2|l m u s IH|k s IH|x]; simpl; intros v H w a p e I Be En.
   - destruct I.
   - apply in_app_iff in I; destruct (is_end c s2) eqn:E.
     + apply is_end_spec in E; subst s2; destruct I as [I|I].
-      * exists w, s1; simpl; auto.
+      * exists []; rewrite app_nil_r; simpl; auto.
       * simpl in I; destruct I as [I|[]]; inversion I; subst; simpl in En; rewrite Nat.eqb_refl in En; discriminate.
     + bools; destruct I as [I|I].
-      * destruct (IH1 _ H _ _ _ _ I Be En) as (W & b & X & Y & Z); exists W, b; rewrite !in_app_iff; auto.
-      * destruct (IH2 _ H0 _ _ _ _ I Be En) as (W & b & X & Y & Z); exists W, b; rewrite !in_app_iff; auto.
+      * destruct (IH1 _ H _ _ _ _ I Be En) as (q & X & Y); exists (Part 0 :: q); simpl; rewrite (snoc w _ q); rewrite in_app_iff; auto.
+      * destruct (IH2 _ H0 _ _ _ _ I Be En) as (q & X & Y); exists (Part 1 :: q); simpl; rewrite (snoc w _ q); rewrite in_app_iff; auto.
   - destruct I as [I|[]]; inversion I; subst; rewrite Be in H; discriminate.
   - destruct I as [I|[]]; inversion I; subst; discriminate.
   - bools; destruct (o w (name u a) =? 0).
-    * destruct (IH1 _ H _ _ _ _ I Be En) as (W & b & X & Y & Z); exists W, b; rewrite !in_app_iff; auto.
-    * destruct (IH2 _ H0 _ _ _ _ I Be En) as (W & b & X & Y & Z); exists W, b; rewrite !in_app_iff; auto.
-  - apply in_flat_map in I; destruct I as (k & Ik & I); destruct (IH _ H _ _ _ _ I Be En) as (W & b & X & Y & Z).
-    exists W, b; repeat split; auto; apply in_flat_map; eauto.
+    * destruct (IH1 _ H _ _ _ _ I Be En) as (q & X & Y); exists (Part 0 :: q); simpl; rewrite (snoc w _ q); auto.
+    * destruct (IH2 _ H0 _ _ _ _ I Be En) as (q & X & Y); exists (Part 1 :: q); simpl; rewrite (snoc w _ q); auto.
+  - apply in_flat_map in I; destruct I as (k & Ik & I); destruct (IH _ H _ _ _ _ I Be En) as (q & X & Y).
+    exists (Trip l k :: q); simpl; rewrite (snoc w _ q); split; auto; apply in_flat_map; eauto.
   - destruct (sat k (snd a)); [eauto | destruct I].
   - destruct I as [I|[]]; inversion I; subst; rewrite Be in H; discriminate.
 Qed.
 
-Lemma in_visit c s : forall w a W, In W (visits c s w a) ->
-  exists b, In b (bodies c s) /\ incl (trace o b (W ++ [Part 0]) a) (trace o s w a).
-Proof.
-  induction s as [|s1 IH1 s2 IH2|x|u h|u s1 IH1 s2 IH2|l m u s IH|k s IH|x]; simpl; intros w a W I; try (destruct I; fail).
-  - destruct (is_end c s2).
-    + destruct I as [<-|[]]; exists s1; simpl; split; auto; intros z J; apply in_or_app; auto.
-    + apply in_app_iff in I; destruct I as [I|I]; [destruct (IH1 _ _ _ I) as (b & X & Y) | destruct (IH2 _ _ _ I) as (b & X & Y)];
-        exists b; rewrite in_app_iff; split; auto; intros z J; apply in_or_app; auto.
-  - destruct (o w (name u a) =? 0); [destruct (IH1 _ _ _ I) as (b & X & Y) | destruct (IH2 _ _ _ I) as (b & X & Y)];
-      exists b; rewrite in_app_iff; auto.
-  - apply in_flat_map in I; destruct I as (k & Ik & I); destruct (IH _ _ _ I) as (b & X & Y); exists b; split; auto.
-    intros z J; apply in_flat_map; eauto.
-  - destruct (sat k (snd a)); [eauto | destruct I].
-Qed.
-
-Lemma visits_path c s : forall w a W, In W (visits c s w a) -> exists q, W = w ++ q.
-Proof.
-  induction s as [|s1 IH1 s2 IH2|x|u h|u s1 IH1 s2 IH2|l m u s IH|k s IH|x]; simpl; intros w a W I; try (destruct I; fail).
-  - destruct (is_end c s2); [destruct I as [<-|[]]; exists []; rewrite app_nil_r; auto|].
-    apply in_app_iff in I; destruct I as [I|I]; [apply IH1 in I | apply IH2 in I]; destruct I as [q ->]; rewrite <- app_assoc; eauto.
-  - destruct (o w (name u a) =? 0); [apply IH1 in I | apply IH2 in I]; destruct I as [q ->]; rewrite <- app_assoc; eauto.
-  - apply in_flat_map in I; destruct I as (k & Ik & I); apply IH in I; destruct I as [q ->]; rewrite <- app_assoc; eauto.
-  - destruct (sat k (snd a)); [eauto | destruct I].
-Qed.
+Lemma visits_path c s w a W : In W (visits c s w a) -> exists q, W = w ++ q.
+Proof. intro I; destruct (in_visit c s w a W I) as (q & E & _); eauto. Qed.
 
 Definition rising (l : list path) : Prop := StronglySorted precedes l.
 
@@ -393,6 +399,107 @@ Proof.
   apply Nat.eqb_eq in H; apply Nat.leb_le in L; apply Nat.leb_le in K; specialize (S c J); unfold sat in *; rewrite <- H.
   destruct (cmod c =? 0); apply andb_prop in S; destruct S as [S T]; apply Nat.leb_le in S; apply Nat.ltb_lt in T;
     apply andb_true_intro; (split; [apply Nat.leb_le; lia | apply Nat.ltb_lt; lia]).
+Qed.
+
+Lemma times_seq m s1 s2 : length (filter (fun x => number x =? m) (flat_map accesses (events s1 ++ events s2))) = times m s1 + times m s2.
+Proof. unfold times; rewrite flat_map_app, filter_app, app_length; auto. Qed.
+
+Lemma some_times s w a p e x : In (p, e) (trace o s w a) -> In x (accesses e) -> 1 <= times (number x) s.
+Proof.
+  intros I J; apply trace_events in I; unfold times.
+  assert (K : In x (filter (fun y => number y =? number x) (flat_map accesses (events s)))).
+  { apply filter_In; split; [apply in_flat_map; eauto | apply Nat.eqb_refl]. }
+  destruct (filter _ _); [destruct K | simpl; lia].
+Qed.
+
+(* Where a group is known to have ended, its thread has waited for it. *)
+Definition made_at (n : nat) (t : list (path * event)) (q : path) : Prop := exists e, In (q, e) t /\ made_by n e = true.
+Definition grouped_at (k m : nat) (t : list (path * event)) (p : path) : Prop := exists l, In (p, EOp (Group k l)) t /\ made_by m (EOp (Group k l)) = true.
+Definition settled_in (k : nat) (t : list (path * event)) (r : path) : Prop := In (r, EOp (Settle k 0)) t.
+
+Definition cleared (k m n : nat) (w0 w1 : bool) (t : list (path * event)) : Prop :=
+  (w0 = true -> forall q, made_at n t q -> exists r, settled_in k t r /\ precedes r q) /\
+  (forall p q, grouped_at k m t p -> made_at n t q -> precedes p q -> exists r, settled_in k t r /\ precedes p r /\ precedes r q) /\
+  (w1 = false -> (w0 = true -> exists r, settled_in k t r) /\
+     forall p, grouped_at k m t p -> exists r, settled_in k t r /\ precedes p r).
+
+Lemma cleared_app k m n w0 w1 w2 t u : (forall x y, In x t -> In y u -> precedes (fst x) (fst y)) ->
+  cleared k m n w0 w1 t -> cleared k m n w1 w2 u -> cleared k m n w0 w2 (t ++ u).
+Proof.
+  intros Or (A1 & B1 & C1) (A2 & B2 & C2).
+  assert (S1 : forall r, settled_in k t r -> settled_in k (t ++ u) r) by (intros; apply in_or_app; auto).
+  assert (S2 : forall r, settled_in k u r -> settled_in k (t ++ u) r) by (intros; apply in_or_app; auto).
+  assert (M_ : forall q, made_at n (t ++ u) q -> made_at n t q \/ made_at n u q).
+  { intros q (e & I & E); apply in_app_iff in I; destruct I; [left | right]; exists e; auto. }
+  assert (G_ : forall p, grouped_at k m (t ++ u) p -> grouped_at k m t p \/ grouped_at k m u p).
+  { intros p (l & I & E); apply in_app_iff in I; destruct I; [left | right]; exists l; auto. }
+  assert (Rm : forall r q, settled_in k t r -> made_at n u q -> precedes r q) by (intros r q I (e & J & _); exact (Or _ _ I J)).
+  assert (Gr : forall p r, grouped_at k m t p -> settled_in k u r -> precedes p r) by (intros p r (l & I & _) J; exact (Or _ _ I J)).
+  split; [|split].
+  - intros W q Q; apply M_ in Q; destruct Q as [Q|Q]; [destruct (A1 W q Q) as (r & I & P); eauto|].
+    destruct w1; [destruct (A2 eq_refl q Q) as (r & I & P); eauto | destruct (proj1 (C1 eq_refl) W) as (r & I); eauto 6].
+  - intros p q G Q P; apply G_ in G; apply M_ in Q; destruct G as [G|G], Q as [Q|Q].
+    + destruct (B1 p q G Q P) as (r & I & R); eauto.
+    + destruct w1; [destruct (A2 eq_refl q Q) as (r & I & R); eauto 6 | destruct (proj2 (C1 eq_refl) p G) as (r & I & R); eauto 7].
+    + exfalso; destruct G as (l & I & _), Q as (e & J & _); apply (precedes_irr p); eapply precedes_trans; [exact P | exact (Or _ _ J I)].
+    + destruct (B2 p q G Q P) as (r & I & R); eauto.
+  - intro W2; destruct (C2 W2) as [D1 D2]; split.
+    + intro W; destruct w1; [destruct (D1 eq_refl) as (r & I); eauto | destruct (proj1 (C1 eq_refl) W) as (r & I); eauto].
+    + intros p G; apply G_ in G; destruct G as [G|G]; [|destruct (D2 p G) as (r & I & R); eauto].
+      destruct w1; [destruct (D1 eq_refl) as (r & I); eauto 6 | destruct (proj2 (C1 eq_refl) p G) as (r & I & R); eauto].
+Qed.
+
+Lemma cleared_nil k m n w0 w1 : (w0 = true -> w1 = true) -> cleared k m n w0 w1 [].
+Proof.
+  intro H; split; [intros _ q (e & [] & _)|]; split; [intros p q (l & [] & _)|]; intro W; split; [intro W0; rewrite (H W0) in W; discriminate|].
+  intros p (l & [] & _).
+Qed.
+
+Lemma cleared_more k m n w0 w1 v0 v1 t : cleared k m n w0 w1 t -> (v0 = true -> w0 = true) -> (v1 = false -> w1 = false) -> cleared k m n v0 v1 t.
+Proof. intros (A1 & B1 & C1) H0 H1; split; [auto|]; split; auto; intro V; destruct (C1 (H1 V)); auto. Qed.
+
+Lemma cleared_one k m n w0 w1 p e : w0 && made_by n e = false ->
+  (w1 = false -> (exists l, e = EOp (Group k l) /\ made_by m e = true) -> False) -> (w1 = false -> w0 = true -> e = EOp (Settle k 0)) ->
+  cleared k m n w0 w1 [(p, e)].
+Proof.
+  intros H1 H2 H3; split; [|split].
+  - intros -> q (f & [I|[]] & E); inversion I; subst; simpl in H1; congruence.
+  - intros p' q (l & [I|[]] & _) (f & [J|[]] & _) P; inversion I; inversion J; subst; exfalso; exact (precedes_irr _ P).
+  - intro W; split; [intro W0; exists p; rewrite (H3 W W0); left; auto|]; intros p' (l & [I|[]] & E); inversion I; subst.
+    exfalso; apply (H2 eq_refl); exists l; auto.
+Qed.
+
+Lemma clear_sound k m n s : forall w0 w a, snd (clear k m n s w0) = true -> cleared k m n w0 (fst (clear k m n s w0)) (trace o s w a).
+Proof.
+  induction s as [|s1 IH1 s2 IH2|z|u h|u s1 IH1 s2 IH2|l j u s IH|c s IH|z]; intros w0 w a H.
+  - apply cleared_nil; auto.
+  - simpl in H |- *; specialize (IH1 w0 (w ++ [Part 0]) a); destruct (clear k m n s1 w0) as [v x]; specialize (IH2 v (w ++ [Part 1]) a).
+    destruct (clear k m n s2 v) as [v2 y]; simpl in *; apply andb_prop in H; destruct H as [H1 H2].
+    apply cleared_app with (w1 := v); auto; intros [p e] [q f] I J; exists None; exact (parts_in_order o w a a true true s1 s2 _ _ _ _ I J).
+  - simpl in H |- *; apply negb_true_iff in H; apply cleared_one; auto; [intros _ (l & E & _); discriminate | intros -> E; discriminate].
+  - simpl; apply cleared_one; simpl; [apply andb_false_r | intros _ (l & E & _); discriminate | intros -> E; discriminate].
+  - simpl in H |- *; specialize (IH1 w0 (w ++ [Part 0]) a); destruct (clear k m n s1 w0) as [v x]; specialize (IH2 w0 (w ++ [Part 1]) a).
+    destruct (clear k m n s2 w0) as [v2 y]; simpl in *; apply andb_prop in H; destruct H as [H1 H2].
+    destruct (o w (name u a) =? 0); [eapply cleared_more; [apply IH1; auto|auto|] | eapply cleared_more; [apply IH2; auto|auto|]];
+      intro E; apply orb_false_elim in E; tauto.
+  - simpl in H |- *; set (v := w0 || fst (clear k m n s w0)) in *.
+    assert (Step : forall i, snd (clear k m n s v) = true /\ (fst (clear k m n s v) = true -> v = true) -> cleared k m n v v (trace o s (w ++ [Trip l i]) a)).
+    { intros i [H1 H2]; eapply cleared_more; [apply IH; exact H1 | auto|]; intro E; destruct (fst (clear k m n s v)); auto; rewrite H2 in E; auto. }
+    destruct (clear k m n s v) as [x y]; simpl in *; apply andb_prop in H; destruct H as [H1 H2].
+    assert (X : x = true -> v = true) by (intros ->; exact H2).
+    apply cleared_more with (w0 := v) (w1 := v); auto; [|unfold v; intros ->; auto].
+    generalize 0 as i; induction (j + o w (name u a)) as [|r IHr]; intro i; simpl; [apply cleared_nil; auto|].
+    apply cleared_app with (w1 := v); auto; intros [p e] [q f] I J; apply in_flat_map in J; destruct J as (i' & K & J); apply in_seq in K.
+    exists (Some l); exact (trips_in_order o l w a a true true s s i i' _ _ _ _ ltac:(lia) I J).
+  - simpl in H |- *; specialize (IH w0 w a); destruct (clear k m n s w0) as [v x]; simpl in *; destruct (sat c (snd a)).
+    + eapply cleared_more; [apply IH; auto | auto|]; intro E; apply orb_false_elim in E; tauto.
+    + apply cleared_nil; intros ->; auto.
+  - simpl trace; destruct z as [b|b|c| |b g|g|b|i g|i q|b|f w1|f w1|]; simpl in H |- *; try (apply negb_true_iff in H);
+      try (apply cleared_one; [exact H | intros _ (l & E & _); discriminate | intros E1 E2; congruence]).
+    + apply cleared_one; [exact H | intros E (l & F1 & F2); inversion F1; subst; rewrite Nat.eqb_refl, F2 in E; destruct w0; discriminate|].
+      intros E ->; discriminate.
+    + destruct q as [|q]; [destruct (Nat.eqb_spec i k) as [->|Ni]|]; apply cleared_one; simpl; auto using andb_false_r;
+        try (intros _ (l & E & _); discriminate); intros E1 E2; congruence.
 Qed.
 
 (* Two places in one statement: the same, or they part at its loops or elsewhere; an access that stands once is made in

@@ -32,9 +32,12 @@ Definition sat (c : con) (t : nat) : bool :=
 Inductive kind : Type := Read | Write | Atomic | AtomicBlock.
 
 (* The mbarriers of a ring, one for each of its copies: their number, the cycle whose rounds they go with, the copies, and how many
-   arrive for a round. `back`: who waits waits for the round in which the copy was used last, and else for this round. `late`: a
-   thread that arrives does so for the round that was so many rounds ago. *)
-Record mbarrier : Type := Mbarrier { serial : nat; cycle : nat; copies : nat; back : bool; need : nat; late : nat }.
+   arrive for a round. Of stage 1 they say that a copy is filled, of stage 2 that it is changed, and so on; of stage 0 that it is
+   free: then who waits waits for the round in which the copy was used last, and else for this round. `late`: a thread that arrives
+   does so for the round that was so many rounds ago. *)
+Record mbarrier : Type := Mbarrier { serial : nat; cycle : nat; copies : nat; stage : nat; need : nat; late : nat }.
+
+Definition back (b : mbarrier) : bool := stage b =? 0.
 
 (* An access: its number, the space with the unit whose threads alone share a place of it, the bytes of the object, the kind, and
    of a ring the mbarriers that say that a copy is filled. *)
@@ -61,9 +64,11 @@ Inductive op : Type :=
 | Lend (f : nat) (w : bool)
 | Order.
 
-(* Kinds of groups: what stores write, for which nobody waits before the grid ends; what they read; and matrix products. *)
+(* Kinds of groups: what stores write, for which the grid's end waits; what they read; matrix products; and copies that are of the
+   same proxy as what threads do. *)
 Definition written : nat := 0.
 Definition products : nat := 2.
+Definition copied : nat := 3.
 
 (* How the hardware knows a barrier: the warp's, or a number. *)
 Inductive hardware : Type := Warp | Named (id : nat).

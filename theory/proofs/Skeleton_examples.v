@@ -61,8 +61,8 @@ Qed.
 (* -- rings -------------------------------------------------------------------------------------------------------------- *)
 
 (* A ring of two copies: a thread of the second warp asks a copy engine to fill a copy, and the first warp reads it. *)
-Definition full : mbarrier := Mbarrier 0 0 2 false 2 0.
-Definition free : mbarrier := Mbarrier 1 0 2 true 1 0.
+Definition full : mbarrier := Mbarrier 0 0 2 1 2 0.
+Definition free : mbarrier := Mbarrier 1 0 2 0 1 0.
 Definition item (n : nat) (k : kind) : access := Skeleton.Access n 0 Block 0 256 k (Some full).
 Definition source : access := Skeleton.Access 2 1 Grid 0 1 Read None.
 
@@ -77,7 +77,7 @@ Example ring_valid : Rings.valid 64 [] (turn_of fill_all use_all) = true.
 Proof. reflexivity. Qed.
 
 (* Tensor cores read the ring, and the warp says so a round late; and behind the loop. *)
-Definition late_free : mbarrier := Mbarrier 1 0 2 true 1 1.
+Definition late_free : mbarrier := Mbarrier 1 0 2 0 1 1.
 Definition read_late (n : nat) : stmt :=
   use_it (Seq (Do (Wait full)) (Seq (Do (Group products [item 1 Read])) (Seq (Do (Settle products n)) (Seq (Bar (Threads 32) Warp)
     (Only (Con 32 0 1) (Do (Tell late_free))))))).
@@ -103,4 +103,36 @@ Example ring_refused :
   Rings.valid 64 [] (turn_of (fill_it (Seq (Do (Wait free)) (Do (Load full [source; item 0 Write])))) use_all) = false /\
   Rings.valid 64 [] (turn_of fill_all (use_it (Seq (Do (Wait full)) (Seq (Acc (item 1 Read)) (Seq (Bar (Threads 32) Warp)
     (Only (Con 32 0 1) (Do (Tell free)))))))) = false.
+Proof. repeat split; reflexivity. Qed.
+
+(* A copy is filled, changed in place by a second warp, whose threads each change a part, and stored by a third. *)
+Definition changed : mbarrier := Mbarrier 2 0 2 2 1 0.
+Definition own_part : fact := Fact 3 3 None (Some (Threads 1)).
+Definition third (s : stmt) : stmt := Only (Con 0 64 65) s.
+Definition change_it (tell : stmt) : stmt :=
+  use_it (Seq (Do (Wait full)) (Seq (Acc (item 3 Write)) (Seq (Do Fence) (Seq (Bar (Threads 32) Warp) (Only (Con 32 0 1) tell))))).
+Definition store_it (wait : mbarrier) : stmt :=
+  third (Seq (Do (Wait wait)) (Seq (Do (Group 1 [item 4 Read])) (Seq (Do (Settle 1 0)) (Do (Tell free))))).
+Definition stations (tell : stmt) (wait : mbarrier) : stmt := turn_of fill_all (Seq (change_it tell) (store_it wait)).
+
+(* It is refused where no thread says that the copy is changed, where the store waits for it to be filled alone, and where parts meet. *)
+Example stations_valid :
+  Rings.valid 96 [own_part] (stations (Do (Tell changed)) changed) = true /\
+  Rings.valid 96 [own_part] (stations Skip changed) = false /\
+  Rings.valid 96 [own_part] (stations (Do (Tell changed)) full) = false /\
+  Rings.valid 96 [] (stations (Do (Tell changed)) changed) = false.
+Proof. repeat split; reflexivity. Qed.
+
+(* Turns: a ring of one copy with a station for each warp. One that does not wait, and one that does not say that it has left. *)
+Definition first_turn : mbarrier := Mbarrier 0 0 1 0 32 0.
+Definition second_turn : mbarrier := Mbarrier 1 0 1 1 32 0.
+Definition passage (wait : stmt) (tell : stmt) : stmt :=
+  Loop 0 0 Block (Seq (Seq
+    (Only (Con 0 0 32) (Seq (Do (Wait first_turn)) (Do (Tell second_turn))))
+    (Only (Con 0 32 64) (Seq wait tell))) (Do (Advance 0))).
+
+Example turns_valid :
+  Rings.valid 64 [] (passage (Do (Wait second_turn)) (Do (Tell first_turn))) = true /\
+  Rings.valid 64 [] (passage Skip (Do (Tell first_turn))) = false /\
+  Rings.valid 64 [] (passage (Do (Wait second_turn)) Skip) = false.
 Proof. repeat split; reflexivity. Qed.

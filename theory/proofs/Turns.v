@@ -94,18 +94,27 @@ Qed.
 Section Cycle.
 
 Variable c : nat.
-Variable body : stmt.
-Hypothesis Bodies : bodies c s = [body].
 Hypothesis Outer : outer N c s true = true.
 
-Notation I := (items body [Part 0] []).
-Notation M := (barriers_of I c).
-Hypothesis Turns : turns N I c s = true.
+(* What stands in the round at W, and the cycle's mbarriers. *)
+Notation I W := (items (body_at c s W) [Part 0] []).
+Notation M := (all_barriers c s).
+Hypothesis Turns : forall body, In body (bodies c s) -> turns N (items body [Part 0] []) M c (length (bodies c s) =? 1) s = true.
 
 Definition round (a : thread) (k : nat) (W : path) : Prop := nth_error (visits o c s [] a) k = Some W.
 
 Lemma round_same a b k W : is_thread a -> is_thread b -> fst a = fst b -> round a k W -> round b k W.
 Proof. unfold round; intros Ta Tb E R; rewrite <- (visits_same B N o c s [] a b true); auto. Qed.
+
+Lemma round_before a k W j : round a k W -> j <= k -> exists V, round a j V.
+Proof.
+  unfold round; intros R L; destruct (nth_error (visits o c s [] a) j) eqn:E; eauto; exfalso; apply nth_error_None in E.
+  assert (k < length (visits o c s [] a)) by (apply nth_error_Some; congruence); lia.
+Qed.
+
+Lemma in_round a k W : round a k W ->
+  In (body_at c s W) (bodies c s) /\ incl (trace o (body_at c s W) (W ++ [Part 0]) a) (tr a).
+Proof. intro R; apply nth_error_In in R; destruct (in_visit o c s [] a W R) as (q & -> & X & Y); auto. Qed.
 
 Lemma bodies_flat : forall t v b, outer N c t v = true -> In b (bodies c t) -> flat c b = true.
 Proof.
@@ -114,77 +123,91 @@ Proof.
   - bools; apply in_app_iff in J; destruct J; eauto.
 Qed.
 
-Lemma flat_body : flat c body = true.
-Proof. eapply bodies_flat; [exact Outer | rewrite Bodies; left; auto]. Qed.
-
-Lemma round_incl a k W : round a k W -> incl (trace o body (W ++ [Part 0]) a) (tr a).
-Proof.
-  intro R; apply nth_error_In in R; destruct (in_visit o c s [] a W R) as (b & J & K); rewrite Bodies in J.
-  destruct J as [<-|[]]; exact K.
-Qed.
-
-Lemma item_first z : In z I -> exists r, place z = Part 0 :: r.
+Lemma item_first W z : In z (I W) -> exists r, place z = Part 0 :: r.
 Proof. destruct z as [[p e] K]; intro J; apply item_path in J; destruct J as [r ->]; unfold place; simpl; eauto. Qed.
 
-Lemma do_item a k W z : round a k W -> In z I -> sats (who_ z) a -> In (W ++ place z, deed_ z) (tr a).
+Lemma do_item a k W z : round a k W -> In z (I W) -> sats (who_ z) a -> In (W ++ place z, deed_ z) (tr a).
 Proof.
-  destruct z as [[p e] K]; unfold place, deed_, who_; simpl; intros R J S.
-  apply (round_incl a k W R); eapply item_there; eauto.
+  destruct z as [[p e] K]; unfold place, deed_, who_; simpl; intros R J S; apply (in_round a k W R); eapply item_there; eauto.
 Qed.
 
 Lemma number_at a k W r : round a k W -> rounds c (tr a) (W ++ Part 0 :: r) = k.
 Proof. intro R; eapply round_number; eauto. Qed.
 
-Lemma item_number a k W z : round a k W -> In z I -> rounds c (tr a) (W ++ place z) = k.
-Proof. intros R J; destruct (item_first z J) as [r E]; rewrite E; eapply number_at; eauto. Qed.
+Lemma item_number a k W z : round a k W -> In z (I W) -> rounds c (tr a) (W ++ place z) = k.
+Proof. intros R J; destruct (item_first W z J) as [r E]; rewrite E; eapply number_at; eauto. Qed.
 
 Lemma op_item a p e : In (p, e) (tr a) -> steps c e = true -> ends c e = false ->
-  exists k W z, round a k W /\ In z I /\ p = W ++ place z /\ e = deed_ z /\ sats (who_ z) a.
+  exists k W z, round a k W /\ In z (I W) /\ p = W ++ place z /\ e = deed_ z /\ sats (who_ z) a.
 Proof.
-  intros J St En; destruct (outer_weaker N o c s true Outer [] a p e J) as (W & b & X & Y & Z); auto.
+  intros J St En; destruct (outer_weaker N o c s true Outer [] a p e J) as (W & Y & Z); auto.
   { unfold belongs; rewrite St; auto. }
-  rewrite Bodies in X; destruct X as [<-|[]]; apply In_nth_error in Y; destruct Y as [k Y].
-  destruct (item_of o W c body [Part 0] [] a p e flat_body (fun k f => match f with end) Z St) as (q & K & -> & Q & S).
+  simpl in Y, Z; apply In_nth_error in Y; destruct Y as [k R]; destruct (in_round a k W R) as [X _].
+  destruct (item_of o W c _ [Part 0] [] a p e (bodies_flat s true _ Outer X) (fun k f => match f with end) Z St) as (q & K & -> & Q & S).
   exists k, W, (q, e, K); auto.
 Qed.
 
-(* The rules, one by one. *)
-Lemma rules : existsb back M = true /\ existsb (fun b => negb (back b)) M = true /\
-  (forall b d, In b M -> In d M -> copies b = copies d /\ 0 < copies b) /\
-  (forall b, In b M -> counts N I b = true) /\ (forall b, In b M -> lates I s b = true) /\
-  (forall e, In e (events s) -> known I c e = true) /\
-  (forall j b d, In j I -> tells (deed_ j) = Some b -> cycle b = c -> In d M -> back b <> back d -> has_waited I d (place j) (who_ j) = true) /\
-  (forall i d, In i I -> deed_ i = EOp (Wait d) -> cycle d = c ->
-     told N I (who_ i) (place i) (fun b => (cycle b =? c) && negb (eqb (back b) (back d))) = true /\
-     (back d = false -> forall j, In j I -> is_tell d j = true -> prec (place j) (place i) = true)).
+(* The rules, one by one: of the cycle, and of what stands in a round. *)
+Lemma stages : bodies c s <> [] -> 0 < top M /\ (forall k, k <= top M -> exists b, In b M /\ stage b = k) /\
+  (forall b d, In b M -> In d M -> copies b = copies d /\ 0 < copies b) /\ (forall e, In e (events s) -> known M c e = true).
 Proof.
-  pose proof Turns as T0; unfold turns in T0; repeat (apply andb_prop in T0; destruct T0 as [T0 ?]).
-  split; [auto|]; split; [auto|]; split; [|split; [|split; [|split; [|split]]]].
+  intro Ne; assert (X : exists body, In body (bodies c s)) by (destruct (bodies c s) as [|body l]; [congruence | exists body; left; auto]).
+  destruct X as [body Ib0]; pose proof (Turns body Ib0) as T0.
+  unfold turns in T0; repeat (apply andb_prop in T0; destruct T0 as [T0 ?]).
+  split; [apply Nat.ltb_lt; auto|]; split; [|split].
+  - intros k L; match goal with H : forallb _ (seq 0 _) = true |- _ => rewrite forallb_forall in H; specialize (H k ltac:(apply in_seq; lia)) end.
+    bools; eauto.
   - destruct M as [|d0 m]; [discriminate|]; bools; intros b d Ib Id.
     match goal with H : forallb (fun b => copies b =? _) _ = true |- _ => rewrite forallb_forall in H;
       pose proof (H b Ib) as Hb; pose proof (H d Id) as Hd end; bools; lia.
-  - intros b Ib; match goal with H : forallb (counts N I) M = true |- _ => rewrite forallb_forall in H; auto end.
-  - intros b Ib; match goal with H : forallb (lates I s) M = true |- _ => rewrite forallb_forall in H; auto end.
-  - intros e Ie; match goal with H : forallb (known I c) _ = true |- _ => rewrite forallb_forall in H; auto end.
+  - intros e Ie; match goal with H : forallb (known _ _) _ = true |- _ => rewrite forallb_forall in H; auto end.
+Qed.
+
+Lemma top_stage b : In b M -> stage b <= top M.
+Proof.
+  unfold top; generalize M as l; induction l as [|d l IH]; simpl; [intros []|]; intros [->|J]; [lia | specialize (IH J); lia].
+Qed.
+
+Lemma has_bodies b : In b M -> bodies c s <> [].
+Proof. unfold all_barriers; intros J E; rewrite E in J; destruct J. Qed.
+
+Lemma rules body : In body (bodies c s) ->
+  (forall b, In b M -> counts N (items body [Part 0] []) b = true) /\
+  (forall b, In b M -> lates (items body [Part 0] []) (length (bodies c s) =? 1) s b = true) /\
+  (forall j b d, In j (items body [Part 0] []) -> tells (deed_ j) = Some b -> cycle b = c -> In d M -> next M (stage d) = stage b ->
+     has_waited N (items body [Part 0] []) d (place j) (who_ j) = true) /\
+  (forall i d, In i (items body [Part 0] []) -> deed_ i = EOp (Wait d) -> cycle d = c ->
+     told N (items body [Part 0] []) (who_ i) (place i) (fun b => (cycle b =? c) && (next M (stage d) =? stage b)) = true /\
+     (back d = false -> forall j, In j (items body [Part 0] []) -> is_tell d j = true -> prec (place j) (place i) = true)).
+Proof.
+  intro Ib0; pose proof (Turns body Ib0) as T0; unfold turns in T0; repeat (apply andb_prop in T0; destruct T0 as [T0 ?]).
+  split; [|split; [|split]].
+  - intros b Ib; match goal with H : forallb (counts N _) M = true |- _ => rewrite forallb_forall in H; auto end.
+  - intros b Ib; match goal with H : forallb (lates _ _ s) M = true |- _ => rewrite forallb_forall in H; auto end.
   - intros j b d Ij Te Cy Id Ne.
-    match goal with H : forallb (fun j => match tells _ with _ => _ end) I = true |- _ => rewrite forallb_forall in H; specialize (H j Ij); rename H into G end.
-    rewrite Te, Cy, Nat.eqb_refl in G; simpl in G; rewrite forallb_forall in G; specialize (G d Id).
-    apply orb_prop in G; destruct G as [G|G]; auto; apply eqb_prop in G; congruence.
+    match goal with H : forallb (fun j => match tells _ with _ => _ end) _ = true |- _ => rewrite forallb_forall in H; specialize (H j Ij); rename H into G end.
+    rewrite Te, Cy, Nat.eqb_refl in G; simpl in G; rewrite forallb_forall in G; specialize (G d Id); rewrite Ne, Nat.eqb_refl in G; auto.
   - intros i d Ii De Cy.
-    match goal with H : forallb (fun i => match deed_ i with _ => _ end) I = true |- _ => rewrite forallb_forall in H; specialize (H i Ii); rename H into G end.
+    match goal with H : forallb (fun i => match deed_ i with _ => _ end) _ = true |- _ => rewrite forallb_forall in H; specialize (H i Ii); rename H into G end.
     rewrite De, Cy, Nat.eqb_refl in G; simpl in G; apply andb_prop in G; destruct G as [G L]; split; auto.
     intros Bd j Ij Tj; rewrite Bd in L; simpl in L; rewrite forallb_forall in L; specialize (L j Ij); rewrite Tj in L; auto.
 Qed.
 
-Lemma in_barriers z x b : In z I -> deed_ z = EOp x -> on x = Some b -> cycle b = c -> In b M.
+Lemma in_barriers body z x b : In body (bodies c s) -> In z (items body [Part 0] []) -> deed_ z = EOp x -> on x = Some b -> cycle b = c -> In b M.
 Proof.
-  intros J E On Cy; unfold barriers_of; apply in_flat_map; exists z; split; auto; unfold barrier_of; rewrite E, On, Cy, Nat.eqb_refl.
-  left; auto.
+  intros Jb J E On Cy; apply in_flat_map; exists body; split; auto; unfold barriers_of; apply in_flat_map; exists z; split; auto.
+  unfold barrier_of; rewrite E, On, Cy, Nat.eqb_refl; left; auto.
+Qed.
+
+Lemma tells_in a k W z b : round a k W -> In z (I W) -> tells (deed_ z) = Some b -> cycle b = c -> In b M.
+Proof.
+  intros R J Te Cy; destruct (tells_on _ _ Te) as (x & E & On); destruct (in_round a k W R) as [X _]; eapply in_barriers; eauto.
 Qed.
 
 Lemma barriers_in b : In b M -> cycle b = c.
 Proof.
-  intro J; apply in_flat_map in J; destruct J as (z & _ & J); unfold barrier_of in J; destruct (deed_ z) as [|?|x]; try (destruct J; fail).
+  intro J; apply in_flat_map in J; destruct J as (body & _ & J); apply in_flat_map in J; destruct J as (z & _ & J).
+  unfold barrier_of in J; destruct (deed_ z) as [|?|x]; try (destruct J; fail).
   destruct (on x) as [d|]; [|destruct J]; destruct (Nat.eqb_spec (cycle d) c); [destruct J as [<-|[]]; auto | destruct J].
 Qed.
 
@@ -229,23 +252,40 @@ Proof.
 Qed.
 
 (* A late mbarrier has one place where threads arrive, and one behind all rounds. *)
-Lemma late_rules b : In b M -> 0 < late b -> exists j, In j I /\ deed_ j = EOp (Tell b) /\ back b = true /\ late b < copies b /\
-  drained s = true /\ follow b (who_ j) s = true /\ (forall i, In i I -> tells (deed_ i) = Some b -> i = j) /\
+Lemma late_rules b : In b M -> 0 < late b -> exists j, (forall a k W, round a k W -> In j (I W)) /\ deed_ j = EOp (Tell b) /\
+  back b = true /\ late b < copies b /\ drained s = true /\ follow b (who_ j) s = true /\
+  (forall a k W i, round a k W -> In i (I W) -> tells (deed_ i) = Some b -> i = j) /\
   (forall a p, In (p, EOp (Drain b)) (tr a) -> sats (who_ j) a).
 Proof.
-  intros Ib L; destruct rules as (_ & _ & _ & _ & La & _); specialize (La b Ib); unfold lates in La.
+  intros Ib L; assert (X : exists body l, bodies c s = body :: l) by (pose proof (has_bodies b Ib); destruct (bodies c s); [congruence | eauto]).
+  destruct X as (body & l & Eb); destruct (rules body) as (_ & La & _); [rewrite Eb; left; auto|].
+  specialize (La b Ib); unfold lates in La; rewrite Eb in La.
   destruct (late b =? 0) eqn:E; [apply Nat.eqb_eq in E; lia|]; clear E; cbn [orb] in La.
-  apply andb_prop in La; destruct La as [La Si]; apply andb_prop in La; destruct La as [La Dr]; apply andb_prop in La; destruct La as [Bk Lc].
-  apply Nat.ltb_lt in Lc; destruct (filter (is_tell b) I) as [|j [|? ?]] eqn:Fi; try discriminate.
+  apply andb_prop in La; destruct La as [La Si]; apply andb_prop in La; destruct La as [La Dr]; apply andb_prop in La; destruct La as [La Lc].
+  apply andb_prop in La; destruct La as [Sg Bk]; destruct l as [|? ?]; [|discriminate]; clear Sg.
+  apply Nat.ltb_lt in Lc; destruct (filter (is_tell b) (items body [Part 0] [])) as [|j [|? ?]] eqn:Fi; try discriminate.
   apply andb_prop in Si; destruct Si as [Si Im].
-  assert (Ij : In j (filter (is_tell b) I)) by (rewrite Fi; left; auto); apply filter_In in Ij; destruct Ij as [Ij Tj]; apply is_tell_spec in Tj.
-  exists j; split; auto; split; [destruct (deed_ j) as [|?|[]]; try discriminate; simpl in Tj; congruence|].
+  assert (Ij : In j (filter (is_tell b) (items body [Part 0] []))) by (rewrite Fi; left; auto).
+  apply filter_In in Ij; destruct Ij as [Ij Tj]; apply is_tell_spec in Tj.
+  assert (Only_ : forall a k W, round a k W -> body_at c s W = body).
+  { intros a k W R; destruct (in_round a k W R) as [X _]; rewrite Eb in X; destruct X as [X|[]]; auto. }
+  exists j; split; [intros a k W R; rewrite (Only_ a k W R); auto|]; split; [destruct (deed_ j) as [|?|[]]; try discriminate; simpl in Tj; congruence|].
   repeat (split; [assumption|]); split; [destruct (deed_ j) as [|?|[]]; try discriminate; exact Si|]; split.
-  - intros i Ii Ti; assert (Ji : In i (filter (is_tell b) I)) by (apply filter_In; split; auto using tell_is); rewrite Fi in Ji.
-    destruct Ji as [|[]]; auto.
+  - intros a k W i R Ii Ti; rewrite (Only_ a k W R) in Ii.
+    assert (Ji : In i (filter (is_tell b) (items body [Part 0] []))) by (apply filter_In; split; auto using tell_is).
+    rewrite Fi in Ji; destruct Ji as [|[]]; auto.
   - intros a p J; destruct (site_of o [] s [] [] a p (EOp (Drain b)) (fun k f => match f with end) J) as (q & r & K & _ & S & Sa).
     rewrite forallb_forall in Im; specialize (Im _ S); unfold deed_, who_ in Im; simpl in Im.
     destruct (mbarrier_dec b b); [|congruence]; exact (implies_sound K (who_ j) a Im Sa).
+Qed.
+
+(* Then all rounds have one body. *)
+Lemma late_alone b a k W a' k' W' : In b M -> 0 < late b -> round a k W -> round a' k' W' -> I W = I W'.
+Proof.
+  intros Ib L R R'; destruct (in_round a k W R) as [X _], (in_round a' k' W' R') as [X' _].
+  destruct (rules _ X) as (_ & La & _); specialize (La b Ib); unfold lates in La.
+  destruct (Nat.eqb_spec (late b) 0); [lia|]; cbn [orb] in La; repeat (apply andb_prop in La; destruct La as [La _]).
+  destruct (bodies c s) as [|x [|? ?]]; try discriminate; destruct X as [<-|[]], X' as [<-|[]]; auto.
 Qed.
 
 Lemma drain_out b a p k W : cycle b = c -> drained s = true -> In (p, EOp (Drain b)) (tr a) -> round a k W ->
@@ -264,16 +304,16 @@ Qed.
 Lemma behind_round a k W p : round a k W -> precedes (ended W) p -> k < rounds c (tr a) p.
 Proof. intros R P; rewrite rounds_done; eapply done_after; [apply visits_rising | exact R | exact P]. Qed.
 
-Lemma in_round_ended W z : In z I -> precedes (W ++ place z) (ended W).
-Proof. intro Iz; destruct (item_first z Iz) as [r ->]; apply parts_precede; lia. Qed.
+Lemma in_round_ended W z : In z (I W) -> precedes (W ++ place z) (ended W).
+Proof. intro Iz; destruct (item_first W z Iz) as [r ->]; apply parts_precede; lia. Qed.
 
 (* So it arrives for each round: some rounds later, or behind. *)
-Lemma told_late a k W b j : is_thread a -> round a k W -> In b M -> 0 < late b -> In j I -> tells (deed_ j) = Some b -> sats (who_ j) a ->
+Lemma told_late a k W b j : is_thread a -> round a k W -> In b M -> 0 < late b -> In j (I W) -> tells (deed_ j) = Some b -> sats (who_ j) a ->
   exists p e, told_at a b k p e /\
     ((exists V, round a (k + late b) V /\ p = V ++ place j /\ e = deed_ j) \/ (e = EOp (Drain b) /\ precedes (ended W) p)).
 Proof.
-  intros T R Ib L Ij Tj Sa; pose proof (barriers_in b Ib) as Cb; destruct (late_rules b Ib L) as (j' & _ & Dj & _ & _ & Dr & Fo & One & _).
-  rewrite <- (One j Ij Tj) in *; clear j' One.
+  intros T R Ib L Ij Tj Sa; pose proof (barriers_in b Ib) as Cb; destruct (late_rules b Ib L) as (j' & All & Dj & _ & _ & Dr & Fo & One & _).
+  rewrite <- (One a k W j R Ij Tj) in *; clear j' One.
   destruct (follow_sound o b (who_ j) s a Sa [] W Fo) as (p0 & J0 & P0); [rewrite Cb; eapply nth_error_In; exact R|].
   set (l := filter (fun q => if precedes_dec (ended W) q then true else false) (map fst (filter (fun z => is_drain b (snd z)) (tr a)))).
   assert (In_l : forall q, In q l <-> In (q, EOp (Drain b)) (tr a) /\ precedes (ended W) q).
@@ -294,16 +334,16 @@ Proof.
     apply filter_In; split; [apply in_seq; lia|]; apply andb_true_intro; split; [apply Nat.leb_le; auto | apply Nat.leb_le, Dn; auto].
   - rewrite rounds_done in Gt; destruct (done_exists _ _ (visits_rising o c s [] a) _ Gt) as (V & Rv & Pv).
     exists (V ++ place j), (deed_ j); split; [|left; exists V; auto].
-    assert (It : In (V ++ place j, deed_ j) (tr a)) by (apply (do_item a (k + late b)); auto).
-    split; auto; split; [apply tells_arrives; auto|]; rewrite Dj; unfold told_rounds, round_of; rewrite Cb, (item_number a (k + late b) V j Rv Ij).
+    pose proof (All a _ V Rv) as Ijv; assert (It : In (V ++ place j, deed_ j) (tr a)) by (apply (do_item a (k + late b)); auto).
+    split; auto; split; [apply tells_arrives; auto|]; rewrite Dj; unfold told_rounds, round_of; rewrite Cb, (item_number a (k + late b) V j Rv Ijv).
     destruct (late b =? 0) eqn:E0; [apply Nat.eqb_eq in E0; lia|]; apply filter_In; split; [apply in_seq; lia|].
     apply andb_true_intro; split; [apply Nat.eqb_refl | apply Nat.leb_le, Dn; right].
-    eapply precedes_trans; [apply in_round_ended; exact Ij | exact Pv].
+    eapply precedes_trans; [apply in_round_ended; exact Ijv | exact Pv].
 Qed.
 
 (* What a thread arrives for, and where it does so. *)
 Lemma told_where a k b p e : In b M -> is_thread a -> told_at a b k p e ->
-  exists j W, In j I /\ tells (deed_ j) = Some b /\ sats (who_ j) a /\ round a k W /\
+  exists j W, In j (I W) /\ tells (deed_ j) = Some b /\ sats (who_ j) a /\ round a k W /\
     ((late b = 0 /\ p = W ++ place j /\ e = deed_ j) \/
      (0 < late b /\ exists V, round a (k + late b) V /\ p = V ++ place j /\ e = deed_ j) \/
      (0 < late b /\ e = EOp (Drain b) /\ precedes (ended W) p /\ k < rounds c (tr a) p <= k + late b)).
@@ -314,36 +354,36 @@ Proof.
     + exists z, V; assert (k = k1); [|subst; auto 10].
       unfold told_rounds, round_of in K; rewrite L0, Cb, (item_number a k1 V z Rv Iz) in K.
       destruct (deed_ z) as [|?|[]]; simpl in Te, K; try discriminate; destruct K as [<-|[]]; auto.
-    + destruct (late_rules b Ib ltac:(lia)) as (j & _ & Dj & _ & _ & _ & _ & One & _); pose proof (One z Iz Te); subst z.
+    + destruct (late_rules b Ib ltac:(lia)) as (j & All & Dj & _ & _ & _ & _ & One & _); pose proof (One a k1 V z Rv Iz Te); subst z.
       rewrite Dj in K; unfold told_rounds, round_of in K; rewrite Cb, (item_number a k1 V j Rv Iz) in K.
       destruct (late b =? 0) eqn:E0; [apply Nat.eqb_eq in E0; lia|]; apply filter_In in K; destruct K as [Ks K].
       apply andb_prop in K; destruct K as [K _]; apply Nat.eqb_eq in K; subst k1.
       destruct (nth_error (visits o c s [] a) k) as [W|] eqn:Rk.
-      * exists j, W; repeat (split; [auto|]); right; left; split; [lia|]; exists V; auto.
+      * exists j, W; split; [exact (All a k W Rk)|]; repeat (split; [auto|]); right; left; split; [lia|]; exists V; auto.
       * exfalso; apply nth_error_None in Rk; assert (k + late b < length (visits o c s [] a)) by (apply nth_error_Some; unfold round in Rv; congruence); lia.
   - unfold told_rounds, round_of in K; rewrite Cb in K; apply filter_In in K; destruct K as [Ks K]; apply in_seq in Ks.
     apply andb_prop in K; destruct K as [K _]; apply Nat.leb_le in K; assert (L : 0 < late b) by lia.
-    destruct (late_rules b Ib L) as (j & Ij & Dj & _ & _ & _ & _ & _ & Who); assert (Lt : k < rounds c (tr a) p) by lia.
+    destruct (late_rules b Ib L) as (j & All & Dj & _ & _ & _ & _ & _ & Who); assert (Lt : k < rounds c (tr a) p) by lia.
     pose proof Lt as Lt'; rewrite rounds_done in Lt'; destruct (done_exists _ _ (visits_rising o c s [] a) _ Lt') as (W & Rk & Pk).
-    exists j, W; rewrite Dj; repeat (split; [solve [eauto]|]); right; right; auto.
+    exists j, W; rewrite Dj; split; [exact (All a k W Rk)|]; repeat (split; [solve [eauto]|]); right; right; auto.
 Qed.
 
 Lemma told_once a k b p e p' e' : In b M -> 0 < late b -> is_thread a -> told_at a b k p e -> told_at a b k p' e' -> p = p'.
 Proof.
-  intros Ib L T H H'; pose proof (barriers_in b Ib) as Cb; destruct (late_rules b Ib L) as (j0 & _ & _ & _ & _ & Dr & _ & One & _).
-  assert (Mixed : forall V j q e1, round a (k + late b) V -> In j I -> told_at a b k (V ++ place j) e1 -> e1 = deed_ j -> tells (deed_ j) = Some b ->
+  intros Ib L T H H'; pose proof (barriers_in b Ib) as Cb; destruct (late_rules b Ib L) as (j0 & All & _ & _ & _ & Dr & _ & One & _).
+  assert (Mixed : forall V j q e1, round a (k + late b) V -> In j (I V) -> told_at a b k (V ++ place j) e1 -> e1 = deed_ j -> tells (deed_ j) = Some b ->
             told_at a b k q (EOp (Drain b)) -> k < rounds c (tr a) q <= k + late b -> False).
   { intros V j q e1 Rv Ij (_ & _ & K) E Te (Jq & _) Rq; destruct (late_rules b Ib L) as (j1 & _ & Dj & _ & _ & _ & _ & One' & _).
-    rewrite (One' j Ij Te), Dj in E; rewrite E in K; unfold told_rounds in K; destruct (late b =? 0) eqn:E0; [apply Nat.eqb_eq in E0; lia|].
+    rewrite (One' a _ V j Rv Ij Te), Dj in E; rewrite E in K; unfold told_rounds in K; destruct (late b =? 0) eqn:E0; [apply Nat.eqb_eq in E0; lia|].
     apply filter_In in K; destruct K as [_ K]; apply andb_prop in K; destruct K as [_ K]; apply Nat.leb_le in K; rewrite drained_le in K.
     destruct (drain_out b a q (k + late b) V Cb Dr Jq Rv) as [X|X].
-    - destruct (item_first j Ij) as [r Er]; specialize (K q Jq ltac:(rewrite Er; apply X)); rewrite Cb in K; lia.
+    - destruct (item_first V j Ij) as [r Er]; specialize (K q Jq ltac:(rewrite Er; apply X)); rewrite Cb in K; lia.
     - pose proof (behind_round a _ V q Rv X); lia. }
   destruct (told_where a k b p e Ib T H) as (j & W & Ij & Te & _ & Rk & [(L0 & _)|[(_ & V & Rv & -> & E)|(_ & -> & P & Rp)]]); [lia| |];
     destruct (told_where a k b p' e' Ib T H') as (j' & W' & Ij' & Te' & _ & Rk' & [(L0 & _)|[(_ & V' & Rv' & -> & E')|(_ & -> & P' & Rp')]]); try lia.
-  - rewrite (One j Ij Te), (One j' Ij' Te'); unfold round in *; congruence.
-  - exfalso; exact (Mixed V j p' e Rv Ij H E Te H' Rp').
-  - exfalso; exact (Mixed V' j' p e' Rv' Ij' H' E' Te' H Rp).
+  - rewrite (One a k W j Rk Ij Te), (One a k W' j' Rk' Ij' Te'); unfold round in *; congruence.
+  - exfalso; pose proof (One a k W j Rk Ij Te); subst j; exact (Mixed V j0 p' e Rv (All a _ V Rv) H E Te H' Rp').
+  - exfalso; pose proof (One a k W' j' Rk' Ij' Te'); subst j'; exact (Mixed V' j0 p e' Rv' (All a _ V' Rv') H' E' Te' H Rp).
   - destruct H as (J & _ & K), H' as (J' & _ & K').
     assert (Lt : forall x y, In (x, EOp (Drain b)) (tr a) -> In k (told_rounds tr b a y (EOp (Drain b))) -> precedes x y -> k < rounds c (tr a) x -> False).
     { intros x y Jx Ky P1 Lx; unfold told_rounds in Ky; apply filter_In in Ky; destruct Ky as [_ Ky]; apply andb_prop in Ky; destruct Ky as [_ Ky].
@@ -353,11 +393,11 @@ Qed.
 
 (* The arrivals of a round: those of all threads that come to a site at which one arrives. *)
 Definition of_round (block : nat) (W : path) (b : mbarrier) (k : nat) : list (agent * path) :=
-  flat_map (fun j => map (fun t => arrival (block, t) (W ++ place j) (deed_ j) k) (satisfying N (who_ j))) (filter (is_tell b) I).
+  flat_map (fun j => map (fun t => arrival (block, t) (W ++ place j) (deed_ j) k) (satisfying N (who_ j))) (filter (is_tell b) (I W)).
 
 Lemma of_round_nodup block W b k : NoDup (of_round block W b k).
 Proof.
-  pose proof (items_rising body [Part 0] []) as Rise.
+  pose proof (items_rising (body_at c s W) [Part 0] []) as Rise.
   apply nodup_flat_map.
   - apply NoDup_filter; eapply sorted_nodup; [|exact Rise]; intro x; apply precedes_irr.
   - intros j _; apply Injective_map_NoDup; [|apply NoDup_filter, seq_NoDup].
@@ -373,12 +413,12 @@ Qed.
 
 Lemma same_round k k' b : In b M -> k mod copies b = k' mod copies b -> k / copies b = k' / copies b -> k = k'.
 Proof.
-  intros Ib E D; destruct rules as (_ & _ & Cp & _); destruct (Cp b b Ib Ib) as [_ Pos].
+  intros Ib E D; destruct (stages (has_bodies b Ib)) as (_ & _ & Cp & _); destruct (Cp b b Ib Ib) as [_ Pos].
   rewrite (Nat.div_mod k (copies b)), (Nat.div_mod k' (copies b)) by lia; congruence.
 Qed.
 
 (* An arrival of a round, by site. *)
-Lemma told_there a k W j b : is_thread a -> round a k W -> In j I -> tells (deed_ j) = Some b -> In b M -> sats (who_ j) a ->
+Lemma told_there a k W j b : is_thread a -> round a k W -> In j (I W) -> tells (deed_ j) = Some b -> In b M -> sats (who_ j) a ->
   exists p e, told_at a b k p e /\
     ((late b = 0 /\ p = W ++ place j /\ e = deed_ j) \/
      (0 < late b /\ exists V, round a (k + late b) V /\ p = V ++ place j /\ e = deed_ j) \/
@@ -392,7 +432,7 @@ Qed.
 
 Lemma arrival_of a k W b h q : is_thread a -> round a k W -> In b M ->
   In (h, q) (arrivals (Ring (fst a) b (k mod copies b)) (k / copies b)) ->
-  exists a' j p e, is_thread a' /\ fst a' = fst a /\ round a' k W /\ In j I /\ tells (deed_ j) = Some b /\ sats (who_ j) a' /\
+  exists a' j p e, is_thread a' /\ fst a' = fst a /\ round a' k W /\ In j (I W) /\ tells (deed_ j) = Some b /\ sats (who_ j) a' /\
     told_at a' b k p e /\ (h, q) = arrival a' p e k /\ (p = W ++ place j \/ precedes (W ++ place j) p) /\
     (late b = 0 -> p = W ++ place j /\ e = deed_ j).
 Proof.
@@ -418,7 +458,7 @@ Qed.
 Lemma full a k W b : is_thread a -> round a k W -> In b M ->
   length (arrivals (Ring (fst a) b (k mod copies b)) (k / copies b)) = need b /\ 0 < need b.
 Proof.
-  intros Ta R Ib; destruct rules as (_ & _ & _ & Co & _); specialize (Co b Ib); unfold counts in Co; bools; split; auto.
+  intros Ta R Ib; destruct (rules _ (proj1 (in_round a k W R))) as (Co & _); specialize (Co b Ib); unfold counts in Co; bools; split; auto.
   rewrite H0; destruct (Nat.eq_dec (late b) 0) as [L|L].
   - transitivity (length (of_round (fst a) W b k)).
     + apply same_length; auto using of_round_nodup, each_once; intros [h q]; split; intro J.
@@ -433,13 +473,13 @@ Proof.
         destruct (told_there (fst a, t) k W j b Tt Rt Ij Te Ib Sa) as (p & e & H1 & [(_ & -> & ->)|[(L' & _)|(L' & _)]]); try lia.
         apply (arrival_at (fst a, t) k b); auto.
     + unfold of_round; rewrite sum_length; f_equal; apply map_ext; intro j; apply map_length.
-  - destruct (late_rules b Ib ltac:(lia)) as (j & Ij & Dj & _ & _ & _ & _ & One & _).
+  - destruct (late_rules b Ib ltac:(lia)) as (j & All & Dj & _ & _ & _ & _ & One & _); pose proof (All a k W R) as Ij.
     assert (Tj : tells (deed_ j) = Some b) by (rewrite Dj; auto).
-    assert (Fi : map (fun i => length (satisfying N (who_ i))) (filter (is_tell b) I) = [length (satisfying N (who_ j))]).
-    { assert (D : NoDup (filter (is_tell b) I)) by (apply NoDup_filter; eapply sorted_nodup; [|apply items_rising]; intro x; apply precedes_irr).
-      assert (Al : forall i, In i (filter (is_tell b) I) -> i = j) by (intros i J; apply filter_In in J; destruct J as [J K]; apply One; auto using is_tell_spec).
-      assert (J : In j (filter (is_tell b) I)) by (apply filter_In; auto using tell_is).
-      destruct (filter (is_tell b) I) as [|x [|y l]]; [destruct J | rewrite (Al x); auto; left; auto|]; exfalso.
+    assert (Fi : map (fun i => length (satisfying N (who_ i))) (filter (is_tell b) (I W)) = [length (satisfying N (who_ j))]).
+    { assert (D : NoDup (filter (is_tell b) (I W))) by (apply NoDup_filter; eapply sorted_nodup; [|apply items_rising]; intro x; apply precedes_irr).
+      assert (Al : forall i, In i (filter (is_tell b) (I W)) -> i = j) by (intros i J; apply filter_In in J; destruct J as [J K]; apply (One a k W); auto using is_tell_spec).
+      assert (J : In j (filter (is_tell b) (I W))) by (apply filter_In; auto using tell_is).
+      destruct (filter (is_tell b) (I W)) as [|x [|y l]]; [destruct J | rewrite (Al x); auto; left; auto|]; exfalso.
       inversion D as [|? ? Nx _]; subst; apply Nx; left; rewrite (Al x), (Al y); simpl; auto. }
     rewrite Fi; simpl; rewrite Nat.add_0_r; set (l := arrivals (Ring (fst a) b (k mod copies b)) (k / copies b)).
     set (f := fun x : agent * path => match fst x with Thread z | Engine z _ => snd z end).
@@ -447,19 +487,19 @@ Proof.
     + apply nodup_map; [apply each_once|]; intros [h q] [h' q'] J J' E; unfold l in J, J'.
       destruct (arrival_of a k W b h q Ta R Ib J) as (a1 & j1 & p1 & e1 & T1 & B1 & R1 & I1 & E1 & _ & H1 & A1 & _).
       destruct (arrival_of a k W b h' q' Ta R Ib J') as (a2 & j2 & p2 & e2 & T2 & B2 & R2 & I2 & E2 & _ & H2 & A2 & _).
-      destruct (told_where a1 k b p1 e1 Ib T1 H1) as (i1 & V1 & Ii1 & Ti1 & _ & _ & C1).
-      destruct (told_where a2 k b p2 e2 Ib T2 H2) as (i2 & V2 & Ii2 & Ti2 & _ & _ & C2).
+      destruct (told_where a1 k b p1 e1 Ib T1 H1) as (i1 & V1 & Ii1 & Ti1 & _ & Rk1 & C1).
+      destruct (told_where a2 k b p2 e2 Ib T2 H2) as (i2 & V2 & Ii2 & Ti2 & _ & Rk2 & C2).
       assert (X1 : arrival a1 p1 e1 k = (Thread a1, p1 ++ [Part 2; Part k])).
-      { destruct C1 as [(L' & _)|[(_ & V & _ & _ & ->)|(_ & -> & _)]]; [lia | rewrite (One i1 Ii1 Ti1), Dj | ]; auto. }
+      { destruct C1 as [(L' & _)|[(_ & V & _ & _ & ->)|(_ & -> & _)]]; [lia | rewrite (One a1 k V1 i1 Rk1 Ii1 Ti1), Dj | ]; auto. }
       assert (X2 : arrival a2 p2 e2 k = (Thread a2, p2 ++ [Part 2; Part k])).
-      { destruct C2 as [(L' & _)|[(_ & V & _ & _ & ->)|(_ & -> & _)]]; [lia | rewrite (One i2 Ii2 Ti2), Dj | ]; auto. }
+      { destruct C2 as [(L' & _)|[(_ & V & _ & _ & ->)|(_ & -> & _)]]; [lia | rewrite (One a2 k V2 i2 Rk2 Ii2 Ti2), Dj | ]; auto. }
       rewrite X1 in A1; rewrite X2 in A2; inversion A1; inversion A2; subst h h' q q'; unfold f in E; simpl in E.
       assert (a1 = a2) by (destruct a1, a2; simpl in *; congruence); subst a2; rewrite (told_once a1 k b p1 e1 p2 e2); auto; lia.
     + apply NoDup_filter, seq_NoDup.
     + intro t; rewrite in_satisfying; split.
       * intro J; apply in_map_iff in J; destruct J as ([h q] & <- & J); unfold l in J.
-        destruct (arrival_of a k W b h q Ta R Ib J) as (a1 & j1 & p1 & e1 & T1 & B1 & _ & I1 & E1 & S1 & _ & A1 & _).
-        rewrite (One j1 I1 E1) in S1; assert (X : f (h, q) = snd a1) by (unfold f; destruct e1 as [|?|[]]; simpl in A1; inversion A1; auto).
+        destruct (arrival_of a k W b h q Ta R Ib J) as (a1 & j1 & p1 & e1 & T1 & B1 & R1 & I1 & E1 & S1 & _ & A1 & _).
+        rewrite (One a1 k W j1 R1 I1 E1) in S1; assert (X : f (h, q) = snd a1) by (unfold f; destruct e1 as [|?|[]]; simpl in A1; inversion A1; auto).
         rewrite X; split; [destruct T1; auto | exact S1].
       * intros [Lt Sa]; assert (Tt : is_thread (fst a, t)) by (destruct Ta; split; auto).
         assert (Rt : round (fst a, t) k W) by (apply (round_same a); auto).
@@ -470,20 +510,18 @@ Qed.
 
 (* -- the order of turns ------------------------------------------------------------------------------------------------- *)
 
-Lemma has_waited_spec b p K a k W : has_waited I b p K = true -> round a k W -> sats K a ->
-  exists i, In i I /\ deed_ i = EOp (Wait b) /\ before (place i) p None /\ sats (who_ i) a /\
-    In (W ++ place i, EOp (Wait b)) (tr a) /\
-    (forall k' W', round a k' W' -> In (W' ++ place i, EOp (Wait b)) (tr a)).
+Lemma has_waited_spec b p K a k W : has_waited N (I W) b p K = true -> is_thread a -> round a k W -> sats K a ->
+  exists i, In i (I W) /\ deed_ i = EOp (Wait b) /\ before (place i) p None /\ sats (who_ i) a /\ In (W ++ place i, EOp (Wait b)) (tr a).
 Proof.
-  unfold has_waited; intros H R S; apply existsb_exists in H; destruct H as (i & J & H); bools.
+  unfold has_waited; intros H [_ T] R S; rewrite forallb_forall in H.
+  specialize (H (snd a) ltac:(apply in_satisfying; split; [exact T | exact S])); apply existsb_exists in H; destruct H as (i & J & H); bools.
   unfold is_wait in H; destruct (deed_ i) as [|?|[d| | | | | | | | | | | |]] eqn:E; try discriminate; apply mbarrier_eq in H; subst d.
-  assert (Si : sats (who_ i) a) by (eapply implies_sound; eauto).
-  exists i; split; auto; split; auto; split; [apply prec_sound; auto|]; split; [auto|].
-  split; [rewrite <- E; apply (do_item a k); auto | intros k' W' R'; rewrite <- E; apply (do_item a k'); auto].
+  assert (Si : sats (who_ i) a) by (match goal with X : forallb _ (who_ i) = true |- _ => rewrite forallb_forall in X; exact X end).
+  exists i; repeat (split; [solve [auto using prec_sound]|]); rewrite <- E; apply (do_item a k); auto.
 Qed.
 
 (* What a thread that waits in a round does. *)
-Lemma wait_now a k W i b : round a k W -> In i I -> deed_ i = EOp (Wait b) -> sats (who_ i) a -> cycle b = c ->
+Lemma wait_now a k W i b : round a k W -> In i (I W) -> deed_ i = EOp (Wait b) -> sats (who_ i) a -> cycle b = c ->
   (back b = false -> In (W ++ place i, await_ (Ring (fst a) b (k mod copies b)) (k / copies b)) (acts (Thread a))) /\
   (forall m, back b = true -> k / copies b = S m -> In (W ++ place i, await_ (Ring (fst a) b (k mod copies b)) m) (acts (Thread a))).
 Proof.
@@ -501,12 +539,12 @@ Proof. intros J T W; apply are_arrivals in J; destruct J; eapply ord_signal; eau
 
 (* What a thread has waited for in a round was there: for a copy to be filled in this round, or to be free since its last use. *)
 Lemma waited_for b p K a k W h q x f :
-  has_waited I b p K = true -> In b M -> round a k W -> sats K a -> is_thread a ->
+  has_waited N (I W) b p K = true -> In b M -> round a k W -> sats K a -> is_thread a ->
   (exists r, x = W ++ p ++ r) -> In (x, f) (acts (Thread a)) ->
   (back b = false -> In (h, q) (arrivals (Ring (fst a) b (k mod copies b)) (k / copies b)) -> ord h q (Thread a) x) /\
   (forall m, back b = true -> k / copies b = S m -> In (h, q) (arrivals (Ring (fst a) b (k mod copies b)) m) -> ord h q (Thread a) x).
 Proof.
-  intros H Ib R S T [r ->] Fx; destruct (has_waited_spec b p K a k W H R S) as (i & J & E & P & Si & It & _).
+  intros H Ib R S T [r ->] Fx; destruct (has_waited_spec b p K a k W H T R S) as (i & J & E & P & Si & It).
   destruct (wait_now a k W i b R J E Si (barriers_in b Ib)) as [X Y].
   assert (Pr : precedes (W ++ place i) (W ++ p ++ r)).
   { exists None; apply before_prefix; rewrite <- (app_nil_r (place i)); apply before_app; auto. }
@@ -515,31 +553,15 @@ Proof.
   - intros m Bb Ph L; eapply ord_trans; [eapply signalled; eauto|]; eapply ord_own; eauto using thread_ok.
 Qed.
 
-(* Also in an earlier round. *)
-Lemma waited_earlier b p K a k W j V h q x f :
-  has_waited I b p K = true -> In b M -> round a k W -> round a j V -> j < k -> sats K a -> is_thread a ->
-  (exists r, x = W ++ p ++ r) -> In (x, f) (acts (Thread a)) ->
-  (back b = false -> In (h, q) (arrivals (Ring (fst a) b (j mod copies b)) (j / copies b)) -> ord h q (Thread a) x) /\
-  (forall m, back b = true -> j / copies b = S m -> In (h, q) (arrivals (Ring (fst a) b (j mod copies b)) m) -> ord h q (Thread a) x).
-Proof.
-  intros H Ib R Rj Lt S T [r ->] Fx; destruct (has_waited_spec b p K a k W H R S) as (i & J & E & P & Si & It & _).
-  destruct (wait_now a j V i b Rj J E Si (barriers_in b Ib)) as [X Y].
-  assert (Pr : precedes (V ++ place i) (W ++ p ++ r)).
-  { apply precedes_app; exact (rising_nth _ (visits_rising o c s [] a) _ _ _ _ Rj R Lt). }
-  split.
-  - intros Bb L; eapply ord_trans; [eapply signalled; eauto|]; eapply ord_own; eauto using thread_ok.
-  - intros m Bb Ph L; eapply ord_trans; [eapply signalled; eauto|]; eapply ord_own; eauto using thread_ok.
-Qed.
-
 (* Who arrives at a site for what threads under K have done at p: each itself, or one of its warp. *)
-Lemma covered_by a p K j : is_thread a -> sats K a -> covers N I p K j = true ->
+Lemma covered_by I0 a p K j : is_thread a -> sats K a -> covers N I0 p K j = true ->
   exists a', is_thread a' /\ fst a' = fst a /\ same (Threads 32) a a' /\ sats (who_ j) a' /\
-    forall k V x f b n P e, round a k V -> In (x, f) (acts (Thread a)) -> (forall t, before p t None -> precedes x (V ++ t)) ->
+    forall k V x f b n P e, round a k V -> I V = I0 -> In (x, f) (acts (Thread a)) -> (forall t, before p t None -> precedes x (V ++ t)) ->
       told_at a' b n P e -> P = V ++ place j \/ precedes (V ++ place j) P -> ord (Thread a) x (fst (arrival a' P e n)) (snd (arrival a' P e n)).
 Proof.
   intros Ta S H; unfold covers in H; apply orb_prop in H; destruct H as [H|H].
   - bools; assert (Sj : sats (who_ j) a) by (eapply implies_sound; eauto); exists a; repeat (split; [solve [auto using same_refl]|]).
-    intros k V x f b n P e R Fx Bef (J & Ar & K') Le; eapply (issue B N tr); eauto.
+    intros k V x f b n P e R _ Fx Bef (J & Ar & K') Le; eapply (issue B N tr); eauto.
     assert (X : precedes x (V ++ place j)) by (apply Bef, prec_sound; auto); destruct Le as [->|Le]; eauto using precedes_trans.
   - apply existsb_exists in H; destruct H as (i & Ii & H); bools.
     destruct (deed_ i) as [|[n| |?|] hw|] eqn:Ei; try discriminate; destruct n as [|n]; try discriminate.
@@ -554,7 +576,7 @@ Proof.
     assert (Sj : sats (who_ j) b').
     { eapply implies_sound; [eassumption|]; intros y [<-|Iy]; [|auto]; unfold sat, lane, b'; cbn [cmod clo chi fst snd Nat.eqb].
       rewrite (Nat.mul_comm 32 (snd a / 32)), Nat.mod_mul by lia; auto. }
-    exists b'; repeat (split; [solve [auto]|]); intros k V x f b n P e Rk Fx Bef (J & Ar & K') LeP.
+    exists b'; repeat (split; [solve [auto]|]); intros k V x f b n P e Rk E0 Fx Bef (J & Ar & K') LeP; rewrite <- E0 in Ii.
     assert (Rb : round b' k V) by (apply (round_same a); auto).
     assert (Bar1 : In (V ++ place i, barrier_ (key_of (Threads 32) hw a) (count B N (Threads 32))) (acts (Thread a))).
     { apply in_thread; exists (V ++ place i), (EBar (Threads 32) hw); split; [rewrite <- Ei; apply (do_item a k); auto | left; auto]. }
@@ -573,7 +595,7 @@ Proof.
 Qed.
 
 (* Where it arrives for a round, this comes at the site in the round, or later. *)
-Lemma told_behind a k W j b p e : round a k W -> In j I ->
+Lemma told_behind a k W j b p e : round a k W -> In j (I W) ->
   ((late b = 0 /\ p = W ++ place j /\ e = deed_ j) \/ (0 < late b /\ exists V, round a (k + late b) V /\ p = V ++ place j /\ e = deed_ j) \/
    (0 < late b /\ e = EOp (Drain b) /\ precedes (ended W) p)) -> p = W ++ place j \/ precedes (W ++ place j) p.
 Proof.
@@ -582,34 +604,42 @@ Proof.
   - eapply precedes_trans; [apply in_round_ended; auto | exact P].
 Qed.
 
-Lemma told_by a k W p K choose x f : is_thread a -> round a k W -> sats K a -> told N I K p choose = true ->
+Lemma told_by a k W p K choose x f : is_thread a -> round a k W -> sats K a -> told N (I W) K p choose = true ->
   (forall b, choose b = true -> cycle b = c) -> (forall t, before p t None -> precedes x (W ++ t)) -> In (x, f) (acts (Thread a)) ->
   exists b h q, choose b = true /\ In b M /\ In (h, q) (arrivals (Ring (fst a) b (k mod copies b)) (k / copies b)) /\ ord (Thread a) x h q.
 Proof.
   intros Ta R S H Ch X Fx; unfold told in H; apply existsb_exists in H; destruct H as (j & J & H).
   destruct (tells (deed_ j)) as [b|] eqn:Te; [|discriminate]; bools.
-  assert (Ib : In b M) by (destruct (tells_on _ _ Te) as (y & E & On); eapply in_barriers; eauto).
-  destruct (covered_by a p K j Ta S) as (a' & Ta' & Bl & _ & Sj & Cv); auto.
+  assert (Ib : In b M) by (eapply tells_in; eauto).
+  destruct (covered_by (I W) a p K j Ta S) as (a' & Ta' & Bl & _ & Sj & Cv); auto.
   assert (R' : round a' k W) by (apply (round_same a); auto).
   destruct (told_there a' k W j b Ta' R' J Te Ib Sj) as (P & e & H1 & H2); pose proof (told_behind a' k W j b P e R' J H2) as H3.
   exists b, (fst (arrival a' P e k)), (snd (arrival a' P e k)); split; auto; split; auto; split; [|eapply Cv; eauto].
   rewrite <- Bl; rewrite <- surjective_pairing; apply arrival_at; auto.
 Qed.
 
-(* A round's arrivals that fill come before those that free, and these before those of the copy's next round that fill. *)
+(* -- time --------------------------------------------------------------------------------------------------------------- *)
+
 Lemma next_round k n : 0 < n -> (k + n) mod n = k mod n /\ (k + n) / n = S (k / n).
 Proof.
   intro L; replace (k + n) with (k + 1 * n) by lia; rewrite Nat.mod_add, Nat.div_add by lia; split; auto; lia.
 Qed.
 
-Lemma fill_then_free a k W f r x y : is_thread a -> round a k W -> In f M -> In r M -> back f = false -> back r = true ->
+Lemma round_equal k j n : 0 < n -> k mod n = j mod n -> k / n = j / n -> k = j.
+Proof. intros L E D; rewrite (Nat.div_mod k n), (Nat.div_mod j n) by lia; congruence. Qed.
+
+Lemma round_unique k j n : 0 < n -> k mod n = j mod n -> S (k / n) = j / n -> j = k + n.
+Proof. intros L E D; destruct (next_round k n L) as [X Y]; apply (round_equal _ _ n L); congruence. Qed.
+
+(* What a round's stage is followed by: the next stage, and behind the last one the first of the copy's next round. *)
+Lemma then_next a k W f r x y : is_thread a -> round a k W -> In f M -> In r M -> back f = false -> next M (stage f) = stage r ->
   In x (arrivals (Ring (fst a) f (k mod copies f)) (k / copies f)) ->
   In y (arrivals (Ring (fst a) r (k mod copies r)) (k / copies r)) -> ord (fst x) (snd x) (fst y) (snd y).
 Proof.
-  intros Ta R If Ir Bf Br X Y; destruct x as [g p], y as [h q]; simpl.
+  intros Ta R If Ir Bf Nx X Y; destruct x as [g p], y as [h q]; simpl.
   destruct (arrival_of a k W r h q Ta R Ir Y) as (a' & j & P & e & Ta' & Bl & R' & J & Te & S & H1 & E & Le & _).
-  destruct rules as (_ & _ & _ & _ & _ & _ & Wt & _); pose proof (Wt j r f J Te (barriers_in r Ir) If ltac:(congruence)) as H.
-  destruct (has_waited_spec f (place j) (who_ j) a' k W H R' S) as (i & Ii & Ei & Pi & Si & It & _).
+  destruct (rules _ (proj1 (in_round a' k W R'))) as (_ & _ & Wt & _); pose proof (Wt j r f J Te (barriers_in r Ir) If Nx) as H.
+  destruct (has_waited_spec f (place j) (who_ j) a' k W H Ta' R' S) as (i & Ii & Ei & Pi & Si & It).
   destruct (wait_now a' k W i f R' Ii Ei Si (barriers_in f If)) as [Aw _]; specialize (Aw Bf); rewrite Bl in Aw.
   eapply ord_trans; [eapply signalled; [exact X | exact Ta' | exact Aw]|].
   replace h with (fst (arrival a' P e k)) by (rewrite <- E; auto); replace q with (snd (arrival a' P e k)) by (rewrite <- E; auto).
@@ -617,17 +647,17 @@ Proof.
   assert (Pj : precedes (W ++ place i) (W ++ place j)) by (exists None; apply before_prefix; auto); destruct Le as [->|Le]; eauto using precedes_trans.
 Qed.
 
-Lemma free_then_fill a k W k' W' f r x y : is_thread a -> round a k W -> round a k' W' -> In f M -> In r M ->
-  back f = false -> back r = true -> k' = k + copies f ->
+Lemma then_again a k W k' W' f r x y : is_thread a -> round a k W -> round a k' W' -> In f M -> In r M ->
+  back r = true -> next M (stage r) = stage f -> k' = k + copies f ->
   In x (arrivals (Ring (fst a) r (k mod copies r)) (k / copies r)) ->
   In y (arrivals (Ring (fst a) f (k' mod copies f)) (k' / copies f)) -> ord (fst x) (snd x) (fst y) (snd y).
 Proof.
-  intros Ta R R' If Ir Bf Br -> X Y; destruct x as [g p], y as [h q]; simpl.
-  destruct rules as (_ & _ & Cp & _ & _ & _ & Wt & _); destruct (Cp f r If Ir) as [Ec Pos].
+  intros Ta R R' If Ir Br Nx -> X Y; destruct x as [g p], y as [h q]; simpl.
+  destruct (stages (has_bodies f If)) as (_ & _ & Cp & _); destruct (Cp f r If Ir) as [Ec Pos].
   destruct (next_round k (copies f) Pos) as [Nm Nd].
   destruct (arrival_of a _ W' f h q Ta R' If Y) as (a' & j & P & e & Ta' & Bl & R'' & J & Te & S & H1 & E & Le & _).
-  pose proof (Wt j f r J Te (barriers_in f If) Ir ltac:(congruence)) as H.
-  destruct (has_waited_spec r (place j) (who_ j) a' _ W' H R'' S) as (i & Ii & Ei & Pi & Si & It & _).
+  destruct (rules _ (proj1 (in_round a' _ W' R''))) as (_ & _ & Wt & _); pose proof (Wt j f r J Te (barriers_in f If) Ir Nx) as H.
+  destruct (has_waited_spec r (place j) (who_ j) a' _ W' H Ta' R'' S) as (i & Ii & Ei & Pi & Si & It).
   destruct (wait_now a' _ W' i r R'' Ii Ei Si (barriers_in r Ir)) as [_ Aw].
   rewrite <- Ec in *; specialize (Aw (k / copies f) Br Nd); rewrite Nm, Bl in Aw.
   eapply ord_trans; [eapply signalled; [exact X | exact Ta' | exact Aw]|].
@@ -636,6 +666,99 @@ Proof.
   destruct H1 as (H1 & H2 & H3); eapply (issue B N tr); eauto.
   assert (Pj : precedes (W' ++ place i) (W' ++ place j)) by (exists None; apply before_prefix; auto); destruct Le as [->|Le]; eauto using precedes_trans.
 Qed.
+
+(* When the phase n of a copy's mbarriers ends, in the order of stages and rounds. *)
+Definition seat (b : mbarrier) : nat := if stage b =? 0 then top M else stage b - 1.
+Definition time (b : mbarrier) (n : nat) : nat := n * S (top M) + seat b.
+
+Lemma seat_top b : In b M -> seat b <= top M.
+Proof. intro J; pose proof (top_stage b J); unfold seat; destruct (stage b =? 0); lia. Qed.
+
+Lemma later_phase t m x n y : x <= t -> y <= t -> m * S t + x <= n * S t + y -> m <= n.
+Proof.
+  intros X Y L; destruct (le_lt_dec m n) as [|G]; auto; exfalso; pose proof (Nat.mul_le_mono_r (S n) m (S t) G) as Q.
+  rewrite Nat.mul_succ_l in Q; lia.
+Qed.
+
+Lemma same_phase t m x n y : x <= t -> y <= t -> m * S t + x = n * S t + y -> m = n /\ x = y.
+Proof.
+  intros X Y E; assert (m = n) by (apply Nat.le_antisymm; eapply later_phase; [exact X | exact Y | lia | exact Y | exact X | lia]); subst; lia.
+Qed.
+
+(* The mbarriers whose phase comes next. *)
+Lemma at_next b n : In b M -> exists d m, In d M /\ time d m = S (time b n) /\ next M (stage b) = stage d /\
+  m = if stage b =? 0 then S n else n.
+Proof.
+  intro Ib; destruct (stages (has_bodies b Ib)) as (Tp & St & _); pose proof (top_stage b Ib) as Lb; unfold time, seat, next.
+  destruct (Nat.eqb_spec (stage b) 0) as [Z|Z].
+  - destruct (St 1 Tp) as (d & Id & Sd); exists d, (S n); rewrite Sd, Z; destruct (Nat.eqb_spec 0 (top M)); simpl; repeat split; auto; lia.
+  - destruct (Nat.eqb_spec (stage b) (top M)) as [E|E].
+    + destruct (St 0 ltac:(lia)) as (d & Id & Sd); exists d, n; rewrite Sd; simpl; repeat split; auto; lia.
+    + destruct (St (S (stage b)) ltac:(lia)) as (d & Id & Sd); exists d, n; rewrite Sd; simpl; repeat split; auto; lia.
+Qed.
+
+Lemma next_time b d n : In b M -> In d M -> next M (stage b) = stage d -> time d (if back b then S n else n) = S (time b n).
+Proof.
+  intros Ib Id E; destruct (at_next b n Ib) as (e & m & _ & T & Nx & ->); rewrite <- T.
+  assert (X : stage d = stage e) by congruence; unfold time, seat, back; rewrite X; auto.
+Qed.
+
+Lemma next_seat b d m n : In b M -> In d M -> time d m = S (time b n) ->
+  next M (stage b) = stage d /\ m = if stage b =? 0 then S n else n.
+Proof.
+  intros Ib Id E; destruct (at_next b n Ib) as (e & p & Ie & Ep & -> & ->); rewrite <- E in Ep; unfold time in Ep.
+  destruct (same_phase _ _ _ _ _ (seat_top e Ie) (seat_top d Id) Ep) as [-> S]; split; auto; unfold seat in S.
+  pose proof (top_stage e Ie); pose proof (top_stage d Id); destruct (stages (has_bodies b Ib)) as (Tp & _).
+  destruct (Nat.eqb_spec (stage e) 0), (Nat.eqb_spec (stage d) 0); lia.
+Qed.
+
+Lemma arrival_at_round h q block b r n : In b M -> In (h, q) (arrivals (Ring block b r) n) ->
+  exists a k W, is_thread a /\ round a k W /\ block = fst a /\ r = k mod copies b /\ n = k / copies b.
+Proof.
+  intros Ib J; apply in_ring_arrivals in J; destruct J as (a & p & e & k & T & H & _ & Bl & Co & Ph).
+  destruct (told_where a k b p e Ib T H) as (j & W & _ & _ & _ & R & _); exists a, k, W; auto.
+Qed.
+
+(* Arrivals of an earlier time come before those of a later one. *)
+Lemma in_step block b m d n r x y : In b M -> In d M -> time d n = S (time b m) ->
+  In x (arrivals (Ring block b r) m) -> In y (arrivals (Ring block d r) n) -> ord (fst x) (snd x) (fst y) (snd y).
+Proof.
+  destruct x as [g p], y as [h q]; intros Ib Id E X Y.
+  - destruct (next_seat b d n m Ib Id E) as [Nx En]; destruct (stages (has_bodies b Ib)) as (_ & _ & Cp & _).
+    destruct (Cp b d Ib Id) as [Ec Pos].
+    destruct (arrival_at_round g p block b r m Ib X) as (a & k & W & T & R & -> & -> & ->).
+    destruct (arrival_at_round h q (fst a) d _ n Id Y) as (a' & k' & W' & T' & R' & Bl & Co & ->).
+    assert (R2 : round a k' W') by (apply (round_same a'); auto); rewrite Co in Y; destruct (Nat.eqb_spec (stage b) 0) as [Z|Z].
+    + assert (k' = k + copies d) by (apply round_unique; [lia | congruence | congruence]).
+      eapply (then_again a k W k' W' d b (g, p) (h, q)); eauto; unfold back; rewrite Z; auto.
+    + assert (k' = k) by (apply (round_equal _ _ (copies d)); [lia | congruence | congruence]); subst k'.
+      eapply (then_next a k W b d (g, p) (h, q)); eauto; unfold back; apply Nat.eqb_neq; auto.
+Qed.
+
+Lemma in_steps l : forall block b m d n r x y, In b M -> In d M -> time d n = l + S (time b m) ->
+  In x (arrivals (Ring block b r) m) -> In y (arrivals (Ring block d r) n) -> ord (fst x) (snd x) (fst y) (snd y).
+Proof.
+  induction l as [|l IH]; intros block b m d n r x y Ib Id E X Y; [apply (in_step block b m d n r x y); auto|].
+  - destruct y as [h q]; destruct (at_next b m Ib) as (e & i & Ie & Ei & _); assert (Z : exists z, In z (arrivals (Ring block e r) i)).
+    { destruct (arrival_at_round h q block d r n Id Y) as (a & k & W & T & R & -> & -> & ->).
+      destruct (stages (has_bodies b Ib)) as (_ & _ & Cp & _); destruct (Cp e d Ie Id) as [Ec Pos].
+      assert (Le : i <= k / copies d) by (apply (later_phase (top M) _ (seat e) _ (seat d)); auto using seat_top; unfold time in *; lia).
+      set (n := copies d) in *; set (r := k mod n) in *.
+      assert (Lt : r < n) by (apply Nat.mod_upper_bound; lia).
+      assert (Mo : (i * n + r) mod n = r) by (rewrite Nat.add_comm, Nat.mod_add by lia; apply Nat.mod_small; auto).
+      assert (Di : (i * n + r) / n = i) by (rewrite Nat.add_comm, Nat.div_add by lia; rewrite Nat.div_small by auto; lia).
+      destruct (round_before a k W (i * n + r) R) as [V Rv].
+      { rewrite (Nat.div_mod k n) by lia; fold r; pose proof (Nat.mul_le_mono_l _ _ n Le); lia. }
+      destruct (full a _ V e T Rv Ie) as [L1 L2]; rewrite Ec, Mo, Di in L1.
+      destruct (arrivals (Ring (fst a) e r) i) as [|z t]; [simpl in L1; lia | exists z; left; auto]. }
+    destruct Z as [z Z]; apply ord_trans with (fst z) (snd z).
+    + apply (in_step block b m e i r x z); auto.
+    + apply (IH block e i d n r z (h, q)); auto; lia.
+Qed.
+
+Lemma in_order block b m d n r x y : In b M -> In d M -> time b m < time d n ->
+  In x (arrivals (Ring block b r) m) -> In y (arrivals (Ring block d r) n) -> ord (fst x) (snd x) (fst y) (snd y).
+Proof. intros Ib Id L; apply (in_steps (time d n - S (time b m))); auto; lia. Qed.
 
 End Cycle.
 

@@ -180,6 +180,9 @@ Fixpoint makes (s : stmt) (C : list con) : list entry :=
 
 Variable F : list fact.
 
+(* Pairs of accesses of which nothing is asked here. *)
+Variable pass : access -> access -> bool.
+
 Definition about (j : nat) : list fact := filter (fun f => (one f =? j) || (two f =? j)) F.
 
 Definition is_of (x y : access) (d : option nat) (f : fact) : bool :=
@@ -205,7 +208,7 @@ Definition settled (e : entry) (y : access) (C : list con) (c : option units) : 
   end.
 
 Definition fine (G : list fact) (y : access) (C : list con) (e : entry) : bool :=
-  compatible (does (made e)) (does y) || ringed (made e) y || existsb (settled e y C) (concerns G (made e) y (at_ e)).
+  compatible (does (made e)) (does y) || pass (made e) y || existsb (settled e y C) (concerns G (made e) y (at_ e)).
 
 Fixpoint check (s : stmt) (C : list con) (E : list entry) : bool :=
   match s with
@@ -217,6 +220,6 @@ Fixpoint check (s : stmt) (C : list con) (E : list entry) : bool :=
   | Only c s => check s (c :: C) E
   end.
 
-Definition valid (s : stmt) : bool := bars s [] [] && keys s && check s [] [].
-
 End Valid.
+
+Definition valid (N : nat) (F : list fact) (s : stmt) : bool := bars N s [] [] && keys N s && check N F ringed s [] [].

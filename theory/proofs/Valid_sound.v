@@ -529,8 +529,9 @@ Section Two.
 Variables a b : thread.
 Hypotheses (Ta : is_thread a) (Tb : is_thread b).
 Variable F : list fact.
+Variable pass : access -> access -> bool.
 Variable meet : path -> access -> path -> access -> Prop.
-Hypothesis meet_apart : forall p x q y, meet p x q y -> a <> b /\ clash a b (does x) (does y) /\ ringed x y = false.
+Hypothesis meet_apart : forall p x q y, meet p x q y -> a <> b /\ clash a b (does x) (does y) /\ pass x y = false.
 Hypothesis meet_space : forall p x q y, meet p x q y -> overlap x y = true /\ same (owner x) a b.
 Hypothesis meet_fact : forall p x q y f d, meet p x q y -> In f F -> is_of x y d f = true -> part p q d ->
   exists c, what f = Some c /\ same c a b.
@@ -560,7 +561,7 @@ Qed.
 
 (* An entry that is fine: a barrier of both threads came since, or the accesses don't meet. *)
 Lemma fine_sound e y C G p q :
-  fine N G y C e = true -> incl G F -> sats (under e) a -> sats C b -> part p q (at_ e) ->
+  fine N pass G y C e = true -> incl G F -> sats (under e) a -> sats C b -> part p q (at_ e) ->
   (forall d, In d (apart e) -> ~ same d a b) -> meet p (made e) q y ->
   exists u K, In (u, K) (past e) /\ sats K a /\ same u a b.
 Proof.
@@ -604,7 +605,7 @@ Proof.
 Qed.
 
 Lemma check_sound s : forall w D C E P c,
-  bars N s D C = true -> check N F s C E = true -> linked D C a b c true -> (c = true -> sats C a) -> sats C b ->
+  bars N s D C = true -> check N F pass s C E = true -> linked D C a b c true -> (c = true -> sats C a) -> sats C b ->
   covered P E w ->
   forall p x q y, In (q, EAcc y) (trace o s w b) -> In (p, EAcc x) (P ++ tr c s w a) -> p = q \/ precedes p q -> meet p x q y ->
   between_them (P ++ tr c s w a) p q.

@@ -13,7 +13,7 @@ facts of its certificate alone: nothing here knows how barriers are found.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from typing import NamedTuple
 
 from prism.lang.certify.places import ISSUED, TELLS, Failed, accesses_of
@@ -66,6 +66,8 @@ class Checker:
         self.mates: dict[int, frozenset[int]] = {}
         self._gen: dict[tuple[int, Where], Opens] = {}
         self._fine: dict[tuple[Open, int, Where], bool] = {}
+        self.passes: Callable[[int, int], bool] = self.rings.share_cycle
+        """Whether rule `race` asks nothing of two accesses: where they are to rings of one cycle, the rules of rings do."""
 
     def valid(self) -> None:
         """Raise Rejected by the first rule that fails."""
@@ -270,10 +272,10 @@ class Checker:
             case ("acc", j):
                 mates = self.mates[self.accesses[j][0]]
                 if mates:
-                    if not self.rings.share_cycle(j, j):
+                    if not self.passes(j, j):
                         self.ok(Open(j, where), j, where)
                     for e in opens:
-                        if self.accesses[e.access][0] in mates and not self.rings.share_cycle(e.access, j):
+                        if self.accesses[e.access][0] in mates and not self.passes(e.access, j):
                             self.ok(e, j, where)
             case ("seq", *inner):
                 for part in inner:
@@ -290,6 +292,17 @@ class Checker:
                 self.check(inner, opens, (*where, (n, lo, hi)))
             case ("round", _, inner):
                 self.check(inner, opens, where)
+
+    def orders(self, s: Statement, among: frozenset[int]) -> bool:
+        """Whether rule `race` holds in a statement by itself, of some accesses alone."""
+        before, self.passes = self.passes, lambda i, j: not {i, j} <= among
+        try:
+            self.check(s, NONE, ())
+        except Rejected:
+            return False
+        finally:
+            self.passes = before
+        return True
 
     def ok(self, e: Open, j: int, where: Where) -> None:
         """Raise Rejected where an access may race with one that is open."""

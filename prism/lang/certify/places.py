@@ -16,19 +16,29 @@ ISSUED = frozenset({"load", "copy", "group"})
 OUT = "out"
 """The kind of groups of what stores write: nobody waits for them, but the end of the grid."""
 PRODUCTS = "wgmma"
-KINDS = frozenset({"bulk", PRODUCTS, OUT})
+COPIED = "cp_async"
+"""The kind of groups of copies that are of the same proxy as what threads do."""
+KINDS = frozenset({"bulk", COPIED, PRODUCTS, OUT})
 WARP: Unit = ("thread", 32)
 
 
 class Mbarrier(NamedTuple):
-    """A ring's mbarriers: `free` ones are waited for since the copy's last use, others for this round."""
+    """A ring's mbarriers. Those of stage 0 say that a copy is free: they are waited for since its last use, others in this round.
+
+    Those of stage 1 say that it is filled, those of stage 2 that it is changed, and so on: stations come in this order.
+    """
 
     number: int
     cycle: int
     copies: int
-    free: bool
+    stage: int
     late: int
     need: int
+
+    @property
+    def free(self) -> bool:
+        """Whether they say that a copy is free."""
+        return self.stage == 0
 
 
 class Site(NamedTuple):
@@ -92,6 +102,37 @@ def keeps_drains(s: Statement) -> bool:
             return keeps_drains(inner)
         case _:
             return bool(s[0] != "drain")
+
+
+def clear(kind: str, i: int, j: int, s: Statement, under_way: bool = False) -> tuple[bool, bool]:
+    """Return whether a thread's groups of a kind that make access i may be under way behind a statement, if they may before.
+
+    And whether none is where it makes access j. A second walk of a loop says that the first has what any trips may leave.
+    """
+    match s:
+        case ("seq", *parts):
+            well = True
+            for part in parts:
+                under_way, found = clear(kind, i, j, part, under_way)
+                well = well and found
+            return under_way, well
+        case ("if", _, *ways):
+            found_ = [clear(kind, i, j, way, under_way) for way in ways]
+            return any(left for left, _ in found_), all(well for _, well in found_)
+        case ("loop" | "loop1", _, _, inner):
+            around = under_way or clear(kind, i, j, inner, under_way)[0]
+            left, well = clear(kind, i, j, inner, around)
+            return around, well and (around or not left)
+        case ("only", _, _, _, inner):
+            left, well = clear(kind, i, j, inner, under_way)
+            return under_way or left, well
+        case ("round", _, inner):
+            return clear(kind, i, j, inner, under_way)
+        case ("settle", ended, 0):
+            return under_way and ended != kind, True
+        case _:
+            made = accesses_of(s)
+            return under_way or (s[:2] == ("group", kind) and i in made), not (under_way and j in made)
 
 
 def sites_of(s: Statement, place: Path, where: Where, deep: bool) -> Iterator[Site]:

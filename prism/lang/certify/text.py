@@ -5,7 +5,7 @@
 (threads 128)
 (space k u)                        bytes: two threads that touch one of them are in one unit u
 (object o k lo hi "name")          bytes lo .. hi - 1 of space k
-(mbarrier m c n way k "name")      of n copies of the rings of cycle c, k arrivals a round; way: filled, free, (free d)
+(mbarrier m c n way k "name")      of n copies of rings of cycle c, k arrivals a round; way: filled, (filled s), free or (free d)
 (ring o m)                         object o is a ring; mbarrier m says which of its copies are filled
 (access i o kind "where")          kind: read, write, atomic, atomic_block
 (fact i j part c origin "why")     if accesses i and j touch one byte, their threads are in one unit c, or they never do
@@ -38,8 +38,8 @@ class Certificate:
     threads: int
     spaces: dict[int, Unit] = field(default_factory=dict)
     objects: dict[int, tuple[int, int, int, str]] = field(default_factory=dict)
-    mbarriers: dict[int, tuple[int, int, bool, int, int, str]] = field(default_factory=dict)
-    """Cycle, copies, whether it says that a copy is free (else filled), how many rounds late, arrivals of a round, name."""
+    mbarriers: dict[int, tuple[int, int, int, int, int, str]] = field(default_factory=dict)
+    """Cycle, copies, stage (0: a copy is free; 1: filled; 2: changed; ...), how many rounds late, arrivals of a round, name."""
     rings: dict[int, int] = field(default_factory=dict)
     accesses: dict[int, tuple[int, str, str]] = field(default_factory=dict)
     facts: dict[tuple[int, int, int | str], list[tuple[Unit, str, str]]] = field(default_factory=dict)
@@ -56,8 +56,8 @@ def _lines(found: Certificate) -> Iterator[str]:
     yield f"(threads {found.threads})"
     yield from (f"(space {k} {_atom(unit)})" for k, unit in found.spaces.items())
     yield from (f"(object {o} {k} {lo} {hi} {_quoted(name)})" for o, (k, lo, hi, name) in found.objects.items())
-    for m, (c, n, free, late, need, name) in found.mbarriers.items():
-        way = f"(free {late})" if late else "free" if free else "filled"
+    for m, (c, n, stage, late, need, name) in found.mbarriers.items():
+        way = f"(free {late})" if late else ("free", "filled", f"(filled {stage})")[min(stage, 2)]
         yield f"(mbarrier {m} {c} {n} {way} {need} {_quoted(name)})"
     yield from (f"(ring {o} {m})" for o, m in found.rings.items())
     yield from (f"(access {i} {o} {kind} {_quoted(where)})" for i, (o, kind, where) in found.accesses.items())
@@ -126,6 +126,21 @@ def read_forms(text: str) -> list[Any]:
     return stack[0]
 
 
+def _way(way: Any) -> tuple[int, int]:
+    """Return the stage of some mbarriers, and how many rounds late their arrivals are."""
+    match way:
+        case "free":
+            return 0, 0
+        case "filled":
+            return 1, 0
+        case ("free", late):
+            return 0, late
+        case ("filled", stage) if stage > 1:
+            return stage, 0
+        case _:
+            raise Malformed("neither filled nor free")
+
+
 def _certificate(forms: list[Any]) -> Certificate:  # noqa: C901
     if not forms or forms[0] != ("certificate", 1):
         raise Malformed("it does not begin with `(certificate 1)`")
@@ -142,8 +157,7 @@ def _certificate(forms: list[Any]) -> Certificate:  # noqa: C901
                 found.objects[rest[0]] = (rest[1], rest[2], rest[3], rest[4])
             case "mbarrier":
                 m, c, n, way, need, name = rest
-                free, late = (True, way[1]) if way[0] == "free" else ({"filled": False, "free": True}[way], 0)
-                found.mbarriers[m] = (c, n, free, late, need, name)
+                found.mbarriers[m] = (c, n, *_way(way), need, name)
             case "ring":
                 found.rings[rest[0]] = rest[1]
             case "access":

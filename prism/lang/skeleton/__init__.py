@@ -24,10 +24,12 @@ from prism.lang.facts.budget import most_threads
 from prism.lang.keep.memo import memoize
 from prism.lang.pipeline import lower
 from prism.lang.skeleton.claims import argue, is_owner
-from prism.lang.skeleton.frames import Object
-from prism.lang.skeleton.jumps import Body, straight, without_registers
+from prism.lang.skeleton.frames import Object, parting
+from prism.lang.skeleton.jumps import Body, breaks_off, straight, without_registers
 from prism.lang.skeleton.make import Beyond, Maker
 from prism.lang.skeleton.premises import premise
+from prism.lang.skeleton.stages import count_loads, set_stages
+from prism.lang.skeleton.turns import hoist
 from prism.lang.tree.plan import Lowered, Program
 from prism.lang.tree.walk import statements
 from prism.lang.types.perspective import BLOCK, GRID, Level, Perspective
@@ -160,15 +162,22 @@ def _certify(lowered: Lowered, program: Program, found: Certificate) -> Certifie
     if entry.kind != "global":
         raise Beyond(1, "a device function: it is part of the certificates of kernels that call it")
     maker = Maker(lowered, program)
-    body = straight(without_registers(maker.body(), maker.lent))
+    text = without_registers(maker.body(), maker.lent)
+    body = hoist(straight(text))
+    if maker.rings.parts and maker.rings.pending:
+        raise Beyond(3, "groups of what several statements issue, of which some may be under way behind a wait")
     _describe(found, maker)
-    if least < found.threads and any(row.mbarrier.per for row in maker.rings.rows.values()):
+    if least < found.threads and any(row.mbarrier and row.mbarrier.per for row in maker.rings.rows.values()):
         raise Beyond(2, "a ring at which as many arrive as a launch has threads")
     found.body = _sequence(body)
+    count_loads(found)
+    set_stages(found)
     asking = _Asking(found, maker)
     finding = run(asking)
-    if finding.rule == "race" and maker.vague:
-        raise Beyond(4, maker.vague)
+    if finding.rule == "race" and (maker.vague or breaks_off(text)):
+        raise Beyond(
+            4, maker.vague or "a loop that is left in its middle, whose last trip orders nothing that comes next"
+        )
     if finding.status == ACCEPTED and least < found.threads:
         found.threads, most = least, found.threads
         finding = check(found)
@@ -189,8 +198,8 @@ class _Asking(Checker):
         if (i, j, part) not in known:
             if len(known) >= MOST:
                 raise Beyond(1, f"more than {MOST} facts")
-            loop = None if part == SAME else self.maker.loops[int(part)]
             one, two = self.maker.made[i], self.maker.made[j]
+            loop = parting(one, two) if part == SAME else self.maker.loops[int(part)]
             found, origin, why = premise(one, two, loop)
             if origin == "proved" and not is_owner(one, two, found):
                 argued = argue(one, two, loop, found)
@@ -227,11 +236,11 @@ def _describe(found: Certificate, maker: Maker) -> None:
         need = maker.rings.need(row)
         found.mbarriers[number] = (
             row.cycle,
-            row.mbarrier.cycle.copies,
-            row.free,
+            row.copies,
+            0 if row.free else 1,
             row.late or 0,
             need,
-            row.mbarrier.name,
+            row.name,
         )
     for made in maker.made:
         found.accesses[made.number] = (made.object, made.kind, made.words)

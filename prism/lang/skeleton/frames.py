@@ -55,6 +55,13 @@ class Loop:
     around: tuple[Loop, ...]
 
 
+def parting(one: Made, two: Made) -> Loop | None:
+    """Return a loop of which two accesses are in different trips, as each trip stands by itself."""
+    differ = ((a, b) for a, b in zip(one.loops, two.loops, strict=False) if a is not b)
+    found = next(differ, None)
+    return found[0] if found is not None and found[0].statement is found[1].statement else None
+
+
 @dataclass(eq=False, slots=True)
 class Link:
     """An access as one frame's function sees it: its own, or a call's. `opened`: the number of loops around each open view."""

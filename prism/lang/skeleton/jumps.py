@@ -32,6 +32,12 @@ def without_registers(body: Body, lent: Collection[int]) -> Body:
     return tuple(found)
 
 
+def breaks_off(body: Body) -> bool:
+    """Whether some loop is left in its middle: as conditions, jumps do not tell that such a trip is the last one."""
+    inner = (part for s in body for part in s if isinstance(part, tuple) and part and isinstance(part[0], tuple))
+    return any(s[0] == "break" for s in body) or any(map(breaks_off, inner))
+
+
 def straight(body: Body) -> Body:
     """Return a body without jumps."""
     return _straight(body)[0]

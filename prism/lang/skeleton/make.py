@@ -25,9 +25,10 @@ from prism.lang.facts.touches import Exposed, Use, declared_fragment, in_memory,
 from prism.lang.skeleton.cases import NONE, Questions, questions_of
 from prism.lang.skeleton.frames import Frame, Link, Loop, Made, Object
 from prism.lang.skeleton.pointers import Names, Values, resolutions, union
-from prism.lang.skeleton.rings import GROUPED, Rings, Unsaid, constraints, is_copy, is_ring, rounds
+from prism.lang.skeleton.rings import GROUPED, Rings, Unsaid, barrier, constraints, is_copy, is_ring, rounds
+from prism.lang.skeleton.turns import passage
 from prism.lang.tree.plan import Barrier, Lowered, Op, Program
-from prism.lang.tree.walk import statements
+from prism.lang.tree.walk import statements, terms
 from prism.lang.types.perspective import BLOCK, THREAD, WARP, Level, Perspective, meet
 
 Body = tuple[object, ...]
@@ -86,11 +87,9 @@ POINTERS = "pointers that name one object in one trip and another in the next"
 BRANCHES = "a condition that changes in a branch, and is asked again behind it"
 MOST_TAILS = 3
 """Branches in one another behind which what follows is written once for each way."""
-LATER: Mapping[type, tuple[int, str]] = {
-    tree.Turns: (2, "turns"),
-}
-"""Statements that a skeleton cannot say yet: at which stage it will, and what they are."""
 KINDS = {"atomic of a block": "atomic_block"}
+MOST_LOADS = 8
+"""Trips of a loop in a round that has loads."""
 ROWS = 8
 """Of a matrix that `stmatrix` stores: as many lanes name one each."""
 
@@ -119,6 +118,13 @@ class Walker:
 
     def body(self, body: tree.Body, place: Place) -> Body:
         """Return the skeleton of a statement list."""
+        self.maker.rings.ends_group()
+        found = self.part(body, place)
+        self.maker.rings.ends_group()
+        return found
+
+    def part(self, body: tree.Body, place: Place) -> Body:
+        """Return the skeleton of a list that is surely a part of the one around: a group may begin in it and end behind it."""
         return rounds(tuple(self._statements(body, place)))
 
     def whole(self, place: Place) -> Body:
@@ -151,7 +157,7 @@ class Walker:
                 yield from here.statement(s, place)
                 yield from here.steps(here.after.get(s, ()))
                 if here.maker.rings.issued and not here.batch:
-                    raise Beyond(3, "groups of what several statements issue")
+                    yield from here.maker.rings.part()
                 at += 1
             passed = (here.questions.changes(one) for one in body[start:at]) if here.cases else ()
             if gone := here.cases.keys() & frozenset().union(*passed):
@@ -259,7 +265,9 @@ class Walker:
             if len(one) != 1 or one[0][0] != "acc" or use.conditional:  # type: ignore[index]
                 raise Beyond(3, "a copy whose pointers may name several objects")
             found.append(one[0][1])  # type: ignore[index]
-        yield from self.maker.rings.issue(self.frame, by, uses[0].how, found)
+        objects = list(self.maker.objects.values())
+        ring = any(objects[self.maker.made[i].object].filled is not None for i in found)
+        yield from self.maker.rings.issue(self.frame, by, uses[0].how, found, ring)
 
     def statement(self, s: tree.Stmt, place: Place) -> Iterator[object]:  # noqa: C901
         """Yield what one statement does."""
@@ -271,7 +279,7 @@ class Walker:
                 if (change := pointer_change(s)) is not None:
                     self.names.assign(*change)
             case tree.If() if self.questions.truth(s, self.cases) is not None:
-                yield from self.body(s.then if self.questions.truth(s, self.cases) else s.otherwise, place)
+                yield from self.part(s.then if self.questions.truth(s, self.cases) else s.otherwise, place)
             case tree.If():
                 yes, no = self.questions.known_inside(s, self.cases)
                 then, otherwise = self.names.either(
@@ -283,12 +291,12 @@ class Walker:
             case tree.While() | tree.For():
                 yield from self.loop(s, place)
             case tree.Group():
-                yield from self.among(self.count_in(s.unit)).body(s.body, place.enter(s.unit, s.unit))
+                yield from self.among(self.count_in(s.unit)).part(s.body, place.enter(s.unit, s.unit))
             case tree.Split():
                 yield from self.split(s, place)
             case tree.Partition() | tree.Claim():
                 self.opens[s.view] = len(self.loops)
-                yield from self.body(s.body, place.open(s.view, isinstance(s, tree.Claim)))
+                yield from self.part(s.body, place.open(s.view, isinstance(s, tree.Claim)))
             case tree.Break() | tree.Continue():
                 self.names.jump()
                 yield (type(s).__name__.lower(),)
@@ -296,11 +304,11 @@ class Walker:
                 if s is not self.frame.function.body[-1]:
                     yield ("leave",)
             case tree.Async():
-                yield from self.body(s.body, place)
+                yield from self.part(s.body, place)
             case tree.Batch():
                 yield from replace(self, batch=self.loops).body(s.body, place)
             case tree.Turns():
-                raise Beyond(*LATER[type(s)])
+                yield from passage(self.maker.rings, self.frame, s, self.names, partial(self.body, s.body, place))
             case tree.Specialise():
                 raise Beyond(2, "roles that have a body each, without the text before")
             case _:
@@ -338,19 +346,39 @@ class Walker:
         by = meet(*(e.perspective for e in decides))
         known = self.frame.known
         if isinstance(s, tree.For) and (s.once or known.trips.get(s.symbol) == 1):
-            if found := self.names.repeat(partial(self.body, s.body, place)):
+            sure = surely_entered(s)
+            if found := self.names.repeat(partial(self.part if sure else self.body, s.body, place)):
                 once = ("once", found)
-                yield once if surely_entered(s) else ("if", by, (once,), ())
+                yield once if sure else ("if", by, (once,), ())
             return
+        for _ in range(self.loads_in(s)):
+            # So many loads of a round arrive: each trip stands by itself.
+            yield from self.inside(s).part(s.body, place)
+        if self.loads_in(s):
+            return
+        inner = self.inside(s)
+        loop = inner.loops[-1]
+        self.maker.rings.ends_group()
+        if found := self.names.repeat(partial(self.maker.rings.looped, partial(inner.part, s.body, place))):
+            endless = isinstance(s, tree.While) and isinstance(s.condition, tree.Const) and bool(s.condition.value)
+            sure = endless or (isinstance(s, tree.For) and surely_entered(s))
+            yield ("loop1" if sure else "loop", loop.number, by, found)
+
+    def inside(self, s: tree.While | tree.For) -> Walker:
+        """Return the walker in a loop."""
         loop = Loop(len(self.maker.loops), self.frame, s, self.loops)
         self.maker.loops.append(loop)
         gone = self.questions.changes(s)
         cases = {c: truth for c, truth in self.cases.items() if c not in gone}
-        inner = replace(self, loops=(*self.loops, loop), cases=cases)
-        if found := self.names.repeat(partial(inner.body, s.body, place)):
-            endless = isinstance(s, tree.While) and isinstance(s.condition, tree.Const) and bool(s.condition.value)
-            sure = endless or (isinstance(s, tree.For) and surely_entered(s))
-            yield ("loop1" if sure else "loop", loop.number, by, found)
+        return replace(self, loops=(*self.loops, loop), cases=cases)
+
+    def loads_in(self, s: tree.While | tree.For) -> int:
+        """Return how many trips a loop with loads of a ring has: a few, which are known."""
+        trips = self.frame.known.trips.get(s.symbol, 0) if isinstance(s, tree.For) else 0
+        inner = list(statements(s.body)) if 0 < trips <= MOST_LOADS else []
+        if any(isinstance(one, tree.Break | tree.Continue | tree.Return) for one in inner):
+            return 0
+        return trips if any(part in self.frame.plan.completes for one in inner for part in terms(one)) else 0
 
     # -- accesses
 
@@ -390,8 +418,10 @@ class Walker:
     def issue(self, use: Use, place: Place) -> None:
         """Note what an engine does for the thread, in the group that is closed behind the statement."""
         found = self.access(use, place)
-        if len(found) != 1 or found[0][0] != "acc" or use.conditional or use.kind not in ("read", "write"):  # type: ignore[index]
-            raise Beyond(3, "asynchronous sums, and copies whose pointers may name several objects")
+        if len(found) != 1 or found[0][0] != "acc" or use.conditional:  # type: ignore[index]
+            raise Beyond(3, "copies whose pointers may name several objects")
+        if use.kind not in ("read", "write", "atomic"):
+            raise Beyond(3, "asynchronous sums")
         if self.batch is not None and self.loops != self.batch:
             raise Beyond(3, "loops in one group of `wgmma`")
         how = use.how if use.kind == "read" else "out"
@@ -460,14 +490,3 @@ def _behind(frame: Frame, links: list[Link]) -> Iterator[tuple[Frame, list[Link]
         found = call_touch(frame.caller, frame.place, env, frame.call, exposed, which)  # type: ignore[arg-type]
         assert found is not None
         yield from _behind(frame.caller, [*links, Link(frame.caller, found, views_in(frame.opens, frame.place))])
-
-
-def barrier(step: Barrier, lowered: Lowered) -> object:
-    """Return a barrier as it is emitted: its unit, and what the hardware has for it."""
-    match step.kind:
-        case "named":
-            return ("bar", step.unit, ("named", lowered.named[step.unit.size]))
-        case "block":
-            return ("bar", step.unit, ("named", 0))
-        case _:
-            return ("bar", step.unit, "warp")

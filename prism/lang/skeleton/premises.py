@@ -53,8 +53,8 @@ def premise(one: Made, two: Made, loop: Loop | None) -> tuple[Perspective | None
         left_behind = (other for other in one.loops if other.frame is frame and other not in two.loops)
         gone = (each.statement for each in (left_behind if here is None else (here,)))
         aged = frozenset(s for s in gone if not left.touch.varies.isdisjoint(frame.known.renewed[s]))
-        # What engines issue in groups is under way until it is waited for: of stores more is known than whose they are.
-        since = 0 if left.touch.how in GROUPED else None
+        # What engines do is under way until it is waited for: of what they write more is known than whose it is.
+        since = 0 if left.touch.how in (*GROUPED, "load") else None
         earlier = Pending(left.touch, count, aged=aged, loop=here is not None, since=since)
         clash = flow.find_clash(frame.objects, earlier, right.touch)
         if clash is not None and clash.copies and since is not None and (here is not None or one is not two):

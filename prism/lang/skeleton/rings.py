@@ -6,7 +6,7 @@ that it brings, which the thread that asks for it has announced.
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field
 from typing import Any, Protocol
 
@@ -17,9 +17,11 @@ from prism.lang.skeleton.jumps import JUMPS
 from prism.lang.tree.plan import (
     Advance,
     Arrive,
+    Barrier,
     Commit,
     Cycle,
     Expect,
+    Lowered,
     Mbarrier,
     Op,
     Path,
@@ -34,7 +36,7 @@ from prism.lang.types.perspective import WARP, Level, Perspective
 Body = tuple[Any, ...]
 COPIES = frozenset({"load", "cp_async"})
 """Asynchronous copies that arrive at mbarriers."""
-GROUPED = frozenset({"bulk", "wgmma"})
+GROUPED = frozenset({"bulk", "wgmma", "cp_async"})
 """What is waited for by groups."""
 UNKNOWN = 1
 """In place of bytes that a load's operands say: what is announced is what comes."""
@@ -56,12 +58,16 @@ class Unsaid(Exception):
 
 @dataclass(slots=True)
 class Row:
-    """A row of mbarriers: `loads` of a round complete at it, besides those who arrive."""
+    """A row of mbarriers, or a passage in turns, which is as a ring of one copy."""
 
     cycle: int
-    mbarrier: Mbarrier
+    mbarrier: Mbarrier | None
+    """None: turns, for which a unit waits until all threads of the one before it have arrived."""
+    name: str
+    copies: int
     free: bool
-    loads: int = 0
+    units: int = 0
+    """How many threads of a unit arrive that has had its turn."""
     late: int | None = None
     """How many rounds late threads arrive."""
 
@@ -71,13 +77,21 @@ class Rings:
     """The rings of one kernel."""
 
     threads: int
-    rows: dict[tuple[Frame, Mbarrier, int], Row] = field(default_factory=dict)
-    cycles: dict[tuple[Frame, Cycle, int], int] = field(default_factory=dict)
+    rows: dict[tuple[Frame, object, int], Row] = field(default_factory=dict)
+    cycles: dict[tuple[Frame, object, int], int] = field(default_factory=dict)
     classes: dict[tuple[Frame, Cycle], dict[Mbarrier, int]] = field(default_factory=dict)
     told: dict[tree.Apply, int] = field(default_factory=dict)
     """The bytes that are announced for each load."""
     issued: list[tuple[str, int]] = field(default_factory=list)
     """Accesses of a group that is not closed yet: of which kind, and their numbers."""
+    pending: int = 0
+    """How many groups of stores or copies are under way behind some wait for them, at most."""
+    parts: bool = False
+    """Whether some group of stores or copies stands in parts."""
+    parted: bool = False
+    """Whether a part of a group stands, whose end comes next."""
+    steps: int = 0
+    """How many steps there were that may not stand between parts of a group."""
 
     def number(self, frame: Frame, mbarrier: Mbarrier, lap: int | None = None) -> int:
         """Return the number of some mbarriers, as they are waited for in a lap (None: as all waits have it).
@@ -92,12 +106,21 @@ class Rings:
         key = (frame, mbarrier, lap)
         if key not in self.rows:
             which = self.classes_of(frame, mbarrier.cycle)[mbarrier]
-            self.rows[key] = Row(self.cycle(frame, mbarrier.cycle, which), mbarrier, lap == 1)
+            cycle = self.cycle(frame, mbarrier.cycle, which)
+            self.rows[key] = Row(cycle, mbarrier, mbarrier.name, mbarrier.cycle.copies, lap == 1)
         return list(self.rows).index(key)
 
     def cycle(self, frame: Frame, cycle: Cycle, which: int) -> int:
         """Return the number of a cycle's class of mbarriers."""
         return self.cycles.setdefault((frame, cycle, which), len(self.cycles))
+
+    def passage(self, frame: Frame, turns: tree.Turns) -> tuple[int, list[int]]:
+        """Return the number of a passage's cycle, and those of what its units wait at, one after the other."""
+        cycle = self.cycles.setdefault((frame, turns.passage, 0), len(self.cycles))
+        for i in range(turns.number):
+            row = Row(cycle, None, f"turn of {turns.name}", 1, free=i == 0, units=turns.unit.size)
+            self.rows.setdefault((frame, turns.passage, i), row)
+        return cycle, [list(self.rows).index((frame, turns.passage, i)) for i in range(turns.number)]
 
     def classes_of(self, frame: Frame, cycle: Cycle) -> dict[Mbarrier, int]:
         """Return the class of each mbarrier of a cycle: rings that no mbarrier has in common have rounds of their own."""
@@ -120,6 +143,9 @@ class Rings:
 
     def step(self, frame: Frame, op: Op) -> Body:  # noqa: C901
         """Return what an operation does."""
+        if not isinstance(op, Commit | WgmmaFence):
+            self.ends_group()
+            self.steps += 1
         match op:
             case Wait(barrier=mbarrier, lap=lap):
                 return (("wait", self.number(frame, mbarrier, lap)),)
@@ -141,9 +167,13 @@ class Rings:
             case ProxyFence(space=space):
                 return (("fence",),) if space != "global" else ()
             case Commit(kind=kind) if kind in GROUPED:
+                self.parted = False
                 return self.close(kind)
-            case WaitGroup(kind=kind, pending=pending) if kind in GROUPED:
-                return (("settle", kind, pending),)
+            case WaitGroup(kind=kind, pending=pending, read=read) if kind in GROUPED:
+                self.pending = max(self.pending, pending if kind != "wgmma" else 0)
+                # What a statement stores may be several groups here, so waits for all of them alone are said.
+                stores = (("settle", "out", 0),) if kind == "bulk" and not read and pending == 0 else ()
+                return (*stores, ("settle", kind, pending))
             case WgmmaFence():
                 return (("order",),)
             case _:
@@ -155,6 +185,19 @@ class Rings:
             raise Unsaid(3, "arrivals for several earlier rounds")
         row.late = delay
 
+    def ends_group(self) -> None:
+        """Raise where a part of a group stands and its end does not: what is done between is not surely done with it."""
+        if self.parted:
+            raise Unsaid(3, "groups of what several statements issue, with something between")
+
+    def part(self) -> Body:
+        """Return the part of a group that a statement issues: of stores, a group by itself, as all are waited for together."""
+        self.parted = True
+        if any(how == "wgmma" for how, _ in self.issued):
+            return ()
+        self.parts = True
+        return self.close("bulk")
+
     def close(self, kind: str) -> Body:
         """Return the group of what has been issued. What stores write is no group: the grid's end waits for it."""
         if any(how not in (kind, "out") for how, _ in self.issued):
@@ -164,21 +207,31 @@ class Rings:
         self.issued.clear()
         return (*written, ("group", kind, *read))
 
-    def issue(self, frame: Frame, apply: tree.Apply, how: str, accesses: list[int]) -> Body:
-        """Return what an asynchronous copy does."""
+    def looped(self, walk: Callable[[], Body]) -> Body:
+        """Return a loop's body: a group that it leaves open ends behind the loop, if there is no other step in it."""
+        self.parted, before = False, self.steps
+        found = walk()
+        if self.steps != before:
+            self.ends_group()
+        return found
+
+    def issue(self, frame: Frame, apply: tree.Apply, how: str, accesses: list[int], ring: bool) -> Body:
+        """Return what an asynchronous copy does. To no ring, it is a group by itself: all are waited for together."""
+        if how == "cp_async" and not ring:
+            self.parted = self.parts = True
+            return (("group", how, *accesses),)
         if how == "cp_async":
             return (("copy", *accesses),)
         mbarrier = frame.plan.completes.get(apply)
         if mbarrier is None:
             raise Unsaid(3, "a load that completes at no ring's mbarrier")
         number = self.number(frame, mbarrier)
-        list(self.rows.values())[number].loads += 1
         brought = bytes_of_load(apply)
-        return (("load", number, self.told.pop(apply, 0), UNKNOWN if brought is None else brought, *accesses),)
+        return (("load", number, self.told.get(apply, 0), UNKNOWN if brought is None else brought, *accesses),)
 
     def need(self, row: Row) -> int:
-        """Return how many arrive for a round."""
-        return row.mbarrier.arrivals(self.threads) + row.loads
+        """Return how many threads arrive for a round."""
+        return row.units if row.mbarrier is None else row.mbarrier.arrivals(self.threads)
 
 
 def _targets(apply: tree.Apply) -> set[tree.Symbol]:
@@ -241,6 +294,17 @@ def _jumps(body: Body, kinds: tuple[str, ...] = JUMPS) -> bool:
     return False
 
 
+def barrier(step: Barrier, lowered: Lowered) -> object:
+    """Return a barrier as it is emitted: its unit, and what the hardware has for it."""
+    match step.kind:
+        case "named":
+            return ("bar", step.unit, ("named", lowered.named[step.unit.size]))
+        case "block":
+            return ("bar", step.unit, ("named", 0))
+        case _:
+            return ("bar", step.unit, "warp")
+
+
 def is_ring(symbol: tree.Symbol) -> bool:
     """Whether an object is a ring."""
     return isinstance(symbol.type, tree.Pointer) and symbol.type.ring > 0
@@ -251,4 +315,4 @@ def is_copy(use: Use) -> bool:
     return use.how in COPIES
 
 
-__all__ = ["COPIES", "GROUPED", "Rings", "Row", "Unsaid", "constraints", "is_copy", "is_ring", "rounds"]
+__all__ = ["COPIES", "GROUPED", "Rings", "Row", "Unsaid", "barrier", "constraints", "is_copy", "is_ring", "rounds"]

@@ -1,6 +1,6 @@
 """Certificates of kernels with rings: accepted as planned, and not without a wait, an arrival, a count or a fence.
 
-Tests of prism/lang/skeleton: rings, frames.
+Tests of prism/lang/skeleton: rings, frames, turns, stages.
 """
 # ruff: noqa: F821 -- names that kernels declare
 
@@ -28,6 +28,7 @@ from prism.lang import (
     roles,
     shared,
     thread,
+    turns,
     warp,
 )
 from prism.lang.certify import ACCEPTED, check_text
@@ -108,6 +109,42 @@ def test_bytes_of_a_block_beside_a_clusters() -> None:
     program = shipped("hgemm_in_parts")
     text = str(certificate_of(program))
     assert "(space 0 block)" in text and "(cluster" in text and certificate_of(program).finding.status == ACCEPTED
+
+
+@prism.kernel
+@attr("__launch_bounds__(96)")
+@requires(grid[1], block[1], warp[3])
+def in_turns(y: ptr(int32) @ grid[1], rounds: int32 @ grid[1]):
+    """Two warps go through a passage, each in its turn."""
+    with partition(y, block[1], 96 * id()) as out, group(block[1]):
+        workers, rest = roles(warp, 2, 1)
+        t: int32 @ thread[1] = id()
+        with partition(out, thread[1], t) as mine:
+            for k in range(rounds):
+                with turns(workers), workers, group(thread[1]):
+                    mine[0] += k
+
+
+def test_turns_are_a_ring_of_one_copy() -> None:
+    found = certificate_of(checked(in_turns))
+    assert found.finding.status == ACCEPTED, describe(found)
+    text = str(found)
+    assert "(mbarrier 0 0 1 free 32" in text and "(mbarrier 1 0 1 filled 32" in text
+    assert text.count("(wait ") == text.count("(tell ") == 2 and text.count("(acc 0)") == 2
+
+
+@pytest.mark.parametrize("name", ["attend", "decode", "finish", "softmax_rows"])
+def test_turns_pieces_of_loops_and_groups_beside_rings(name: str) -> None:
+    """Rounds in several places, in turns, stores that wait for those before, and engines that touch what is no ring."""
+    program = shipped(name)
+    found = certificate_of(program)
+    assert found.finding.status == ACCEPTED, describe(found)
+    refused = 0
+    for mutant, changed in list(program_mutants(program))[::3]:
+        said = certified(changed).finding
+        assert said.status != ACCEPTED or mutant.harmless, mutant.name
+        refused += said.status != ACCEPTED
+    assert refused or name == "softmax_rows"
 
 
 def test_what_is_missing_is_named() -> None:

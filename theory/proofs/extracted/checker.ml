@@ -25,6 +25,7 @@ let hardware_of = function
 let group_of = function
   | Word "out" -> written
   | Word "bulk" -> 1
+  | Word "cp_async" -> 3
   | Word "wgmma" -> products
   | _ -> fail "a kind of groups is wanted"
 
@@ -34,9 +35,10 @@ let writes_of = function
   | _ -> fail "a read or a write is wanted"
 
 let way_of = function
-  | Word "filled" -> (false, 0)
-  | Word "free" -> (true, 0)
-  | List [ Word "free"; d ] -> (true, number_of d)
+  | Word "free" -> (0, 0)
+  | Word "filled" -> (1, 0)
+  | List [ Word "free"; d ] -> (0, number_of d)
+  | List [ Word "filled"; s ] when number_of s > 1 -> (number_of s, 0)
   | _ -> fail "a way is wanted"
 
 let stmt_of accesses barriers =
@@ -95,8 +97,8 @@ let read forms =
     | List [ Word "space"; k; u ] -> once spaces (number_of k) (units_of u)
     | List [ Word "object"; o; k; lo; hi; Text _ ] -> once objects (number_of o) (number_of k, number_of lo, number_of hi)
     | List [ Word "mbarrier"; m; c; n; w; k; Text _ ] ->
-        let m = number_of m and back, late = way_of w in
-        once barriers m { serial = m; cycle = number_of c; copies = number_of n; back; need = number_of k; late }
+        let m = number_of m and stage, late = way_of w in
+        once barriers m { serial = m; cycle = number_of c; copies = number_of n; stage; need = number_of k; late }
     | List [ Word "ring"; o; m ] -> once rings (number_of o) (find barriers (number_of m))
     | List [ Word "access"; i; o; k; Text _ ] ->
         let s, lo, hi = find objects (number_of o) in
@@ -123,7 +125,7 @@ let verdict text =
   | Body (n, facts, s) ->
       if not (bars n s [] []) then "rejected: bars"
       else if not (keys n s) then "rejected: keys"
-      else if not (check n facts s [] []) then "rejected: race"
+      else if not (check n facts ringed s [] []) then "rejected: race"
       else if not (rings n facts s) then "rejected: rings"
       else if not (in_registers n s) then "rejected: registers"
       else begin
