@@ -15,6 +15,7 @@ from prism.interpret.homes import union_of
 from prism.interpret.lanes import both
 from prism.interpret.mbarriers import Phases, phases_of
 from prism.interpret.objects import rounds_of
+from prism.interpret.reach import note_reach
 from prism.interpret.scope import Piece, Run, Scope, Steps
 from prism.interpret.transfers import measure
 from prism.lang.tree import Stmt, plan
@@ -234,6 +235,8 @@ def _arrive_at(op: plan.Arrive, frame: Frame, phase: int, copy: int) -> None:
     blocks = block.cluster.blocks
     chosen = [b for b in blocks if op.barrier.blocks >> b.rank & 1] if op.barrier.blocks else [block]
     targets = tuple(phases_of(b, op.barrier, copy) for b in chosen)
+    for b in chosen:
+        note_reach(frame, b.rank, op.at.span)
     row = clocks.leave(block.numbers(lanes)) if clocks is not None else None
     block.machine.progress += 1
     if op.copies:

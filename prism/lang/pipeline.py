@@ -5,7 +5,7 @@
     split            functions          -> functions   the kernel's loops, where their conditions can be left out of pieces
     lay_out          functions          -> layouts     scopes and alignment judged, shared memory placed
     plan             functions, layouts -> plans       barriers, and the waits of rings
-    assemble         all of these       -> Program     mbarriers placed behind the objects
+    assemble         all of these       -> Program     mbarriers placed behind the objects; whether clusters end together
 
     skew             Program            -> Program     fills issued ahead of the trips that need them
     specialise       Program            -> Program     a body for each role
@@ -23,7 +23,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import replace
 
 from prism.lang import surface
-from prism.lang.barriers import whole_units
+from prism.lang.barriers import cluster, whole_units
 from prism.lang.barriers.scopes import check_scopes
 from prism.lang.check import check, reuse
 from prism.lang.check.env import fail
@@ -154,8 +154,9 @@ def lay_out(functions: Functions) -> dict[Function, Layout]:
 
 
 def assemble(functions: Functions, plans: Mapping[Function, Plan], layouts: Mapping[Function, Layout]) -> Program:
-    """Return the program, with the mbarriers of the kernel's plan behind its objects."""
+    """Return the program, with the mbarriers of the kernel's plan behind its objects, and what a cluster does at its ends."""
     entry = functions[-1]
+    plans = {**plans, entry: cluster.decide(functions, plans)}
     layouts = {**layouts, entry: with_mbarriers(layouts[entry], plans[entry])}
     check_shared_limit(entry, layouts)
     return Program(entry, functions, plans, layouts)

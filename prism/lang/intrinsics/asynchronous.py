@@ -168,7 +168,8 @@ HELPERS = {
         '    asm volatile("barrier.cluster.arrive.release.aligned;\\n\\t"\n'
         '                 "barrier.cluster.wait.acquire.aligned;" ::: "memory");\n}\n'
     ),
-    "px_cluster_meet": (  # one warp publishes what the block has done: each such fence waits for all that is under way
+    # One warp publishes what the block has done: each such fence waits for all that is under way. docs/how/barriers.md argues it.
+    "px_cluster_meet": (
         f"{_HEAD} void px_cluster_meet() {{\n    __syncwarp();\n    __syncthreads();\n"
         '    if (threadIdx.x < 32u) asm volatile("barrier.cluster.arrive.release.aligned;" ::: "memory");\n'
         '    else asm volatile("barrier.cluster.arrive.relaxed.aligned;" ::: "memory");\n'
