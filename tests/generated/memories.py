@@ -18,7 +18,7 @@ Part = tuple[str, tuple[int, ...], bool]
 
 
 class Memories(Speech):
-    """Statements that open parts of memory, and write them. `overlaps`: whether a partition says `races="allow"`, which one may."""
+    """Statements that open parts of memory, and write them. `overlaps`: whether one says `races="allow"`: one partition may."""
 
     overlaps = False
 

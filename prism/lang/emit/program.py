@@ -7,8 +7,8 @@ from collections.abc import Iterator
 from dataclasses import replace
 
 from prism.lang import tree
-from prism.lang.barriers.flow import pointer_change
 from prism.lang.barriers.cluster import ranks_of
+from prism.lang.barriers.flow import pointer_change
 from prism.lang.check import reuse
 from prism.lang.cuda.names import (
     GRID_WORD,
