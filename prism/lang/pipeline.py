@@ -110,6 +110,7 @@ def _why_whole(apart: Functions, failures: Sequence[CompileError]) -> tuple[Note
 
 def synchronise(functions: Functions, notes: tuple[Note, ...] = ()) -> Program:
     """Return the program of checked functions, which can be lowered; with notes on the kernel."""
+    cluster.check_near(functions)
     layouts = lay_out(functions)
     plans = dict(plan(functions, layouts))
     if notes:

@@ -1,4 +1,4 @@
-"""Blocks of a cluster in each other's memory on the GPU: barriers that one warp publishes, and blocks that come late or end early.
+"""Blocks of a cluster in each other's memory on the GPU: barriers that one warp publishes, late blocks and early ends.
 
 All warps read far memory up to a barrier behind which its owner writes it again, or ends.
 """

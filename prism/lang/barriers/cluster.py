@@ -18,8 +18,11 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 
 from prism.lang import tree
+from prism.lang.diagnostics import CompileError, Error, Fields, Label
+from prism.lang.errors.calls import FarElement
 from prism.lang.keep.bases import Value
 from prism.lang.keep.memo import memoize
+from prism.lang.tree.bind import operands_of
 from prism.lang.tree.plan import Plan
 from prism.lang.tree.walk import calls, statements, terms
 from prism.lang.types import Array, Pointer
@@ -124,6 +127,22 @@ def _reaches(s: tree.Stmt, function: tree.Function, cluster: int) -> bool:
         for part in terms(s)
         if isinstance(part, tree.Element | tree.Var)
     )
+
+
+def check_near(functions: tuple[tree.Function, ...]) -> None:
+    """Refuse operands that may be another block's memory, where an instruction takes the block's own alone."""
+    cluster, faults = functions[-1].bound.block or 1, list[Error]()
+    for f in functions if cluster > 1 else ():
+        for apply in (part for s in statements(f.body) for part in terms(s) if isinstance(part, tree.Apply)):
+            for p, e in operands_of(apply):
+                near = isinstance(e, tree.Element | tree.Var) and (p.near or p.kind == "tile")
+                if near and _is_other(e.symbol, e.indices if isinstance(e, tree.Element) else (), f, cluster):
+                    root = e.symbol.root()
+                    labels = (Label(root.span, f"`{root.name}` is declared here"),)
+                    facts: Fields = {"parameter": p.name, "memory": root.name, "blocks": root.perspective.size}
+                    faults.append(FarElement(span=e.span, name=apply.intrinsic.name, labels=labels, **facts))
+    if faults:
+        raise CompileError(*faults)
 
 
 # -- the walk -------------------------------------------------------------------------------------------------------------

@@ -298,6 +298,20 @@ class SharedElement(Named, code="type"):
     memory: str
 
 
+class FarElement(Named, code="type"):
+    """An operand in another block's shared memory, of an instruction that takes the block's own alone."""
+
+    title = "`{parameter}` of `{name}` is in the block's own shared memory, and this may be in another block's"
+    label = "of any of {blocks} blocks"
+    help_template = (
+        "let each block do it for its own part: index `{memory}` by a name declared `b: int32 @ block[1] = id()`, in code of "
+        "block[{blocks}], and never assigned; copy what other blocks have by plain loads and stores"
+    )
+    parameter: str
+    memory: str
+    blocks: int
+
+
 class VectorElement(Named, code="type"):
     """An intrinsic of numbers in memory, given memory of vectors."""
 

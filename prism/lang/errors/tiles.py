@@ -54,7 +54,9 @@ class ClusterPointer(Error, code="call-ptr"):
 
     title = "each of {blocks} blocks has a part of `{actual}`, so it cannot be passed as a pointer"
     label = "in the memory of {blocks} blocks"
-    help_template = "declare the parameter `shared(T[{blocks}, n]) @ block[{blocks}]`, the whole object; or pass its elements as values"
+    help_template = (
+        "declare the parameter `shared(T[{blocks}, n]) @ block[{blocks}]`, the whole object; or pass its elements"
+    )
     actual: str
     blocks: int
 

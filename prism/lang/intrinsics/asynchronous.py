@@ -306,9 +306,13 @@ def keep(fragment: str, words: bool = False) -> str:
     return f"px_keep{'_words' if words else ''}({fragment});"
 
 
+SPACES = {"shared": ".shared::cta", "cluster": ".shared::cluster", "global": ".global", "all": ""}
+"""What a proxy fence is for: the block's own shared memory, that of its cluster, global memory, all."""
+
+
 def proxy_fence(space: str = "shared") -> str:
-    """Order the thread's plain accesses before what the copy engine and wgmma do later. `space`: `shared`, `global`, or `all`."""
-    return _statement("fence.proxy.async" + {"shared": ".shared::cta", "global": ".global", "all": ""}[space])
+    """Order the thread's plain accesses before what the copy engine and wgmma do later. `space`: one of SPACES."""
+    return _statement(f"fence.proxy.async{SPACES[space]}")
 
 
 # -- clusters ---------------------------------------------------------------------------------------------------------

@@ -42,8 +42,8 @@ class Parameter(Value):
     conflict with one another. `exact`: an element parameter's access is that element and no other. `length` of arrays: the
     lengths allowed (none: any). `choices` of statics. `vectors`: the value may be a vector of T, and the result is then another.
     `registers`: a tile parameter that a fragment may be given for, by its name.
-    `space`: the memory that an element must not be known to lie outside of, `global` or any. `below`: a constant is from 0 up to
-    here, and not there.
+    `space`: the memory that an element must not be known to lie outside of, `global` or any. `near`: of shared memory, the
+    instruction takes the block's own alone; so it is of each tile. `below`: a constant is from 0 up to here, and not there.
     """
 
     name: str
@@ -61,6 +61,7 @@ class Parameter(Value):
     vectors: bool = False
     registers: bool = False
     space: str = ""
+    near: bool = False
     below: int = 0
 
 

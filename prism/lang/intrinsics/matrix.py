@@ -362,7 +362,7 @@ def _matrix(name: str, doc: str, store: bool, arch: str, meaning: Any) -> Intrin
         name=name,
         doc=doc,
         parameters=(
-            Parameter("row", "element", unit=WARP1, effect="write" if store else "read", exact=False),
+            Parameter("row", "element", unit=WARP1, effect="write" if store else "read", exact=False, near=True),
             Parameter("registers", "array", UINT32, effect="read" if store else "write", length=(1, 2, 4)),
             Parameter("trans", "static", default=False, optional=True, choices=(False, True)),
         ),

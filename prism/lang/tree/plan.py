@@ -175,7 +175,7 @@ class Advance(Operation):
 class ProxyFence(Operation):
     """Make the thread's plain accesses visible to asynchronous ones (bulk, tensor, wgmma) that come after.
 
-    `space`: those to `shared` memory, `global`, or `all`.
+    `space`: those to the block's own `shared` memory, that of the `cluster`, `global`, or `all`.
     """
 
     first: Access

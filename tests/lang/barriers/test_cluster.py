@@ -11,9 +11,11 @@ import pytest
 
 import prism
 from prism.interpret import SCHEDULES, MachineError, run
-from prism.lang import block, grid, group, id, int32, partition, print_, ptr, requires, shared, thread
+from prism.lang import block, bulk_store, grid, group, id, int32, one, partition, print_, ptr, requires, shared, thread
+from prism.lang.barriers.walk_state import join_spaces
 from prism.lang.emit import emit
 from prism.lang.pipeline import lower
+from prism.lang.tree.plan import ProxyFence
 from tests.generated.edge_clusters import program as generated
 from tests.generated.programs import loaded
 from tests.lang.barriers.test_cluster_frames import both, often
@@ -203,6 +205,37 @@ def test_what_is_decided_is_emitted(kernel):
     source = emit(lower(prism.check(kernel))).source
     text = source[source.index('extern "C"') :]
     assert ("px_cluster_begin();" in text, "px_cluster_barrier();" in text) == EXPECTED[kernel]
+
+
+@prism.kernel
+@requires(grid[1], block[2], thread[32])
+def carried_out(x: ptr(int32) @ grid[1], n: int32 @ grid[1]):
+    """The copy engine stores what threads of the other block wrote here."""
+    i: int32 @ thread[1] = id()
+    with partition(x, block[1], 32 * id()) as out, group(block[2]):
+        box: shared(int32[2, 32], align=128)
+        b: int32 @ block[1] = id()
+        t: int32 @ thread[1] = i % 32
+        with partition(box, thread[1], lambda j: (1 - b, t + j)) as theirs, group(thread[1]):
+            theirs[0] = i
+        with group(block[1]), one(thread):
+            bulk_store(out[0], box[b, 0], 32)
+
+
+def test_a_fence_for_what_was_stored_into_another_block_is_of_the_cluster():
+    program = prism.check(carried_out)
+    plan = program.plans[program.entry]
+    (fence,) = (op for op in plan.operations if isinstance(op, ProxyFence))
+    assert fence.space == "cluster" and "fence.proxy.async.shared::cluster;" in emit(lower(program)).source
+    assert not reported(program)
+    assert "machine-proxy" in reported(program.with_plan(plan.drop_step(fence)))
+
+
+def test_one_fence_for_several_memories():
+    """The block's own memory is a part of its cluster's."""
+    assert [join_spaces(set(some)) for some in (["shared"], ["shared", "cluster"], ["global"], ["cluster", "global"])] == [
+        "shared", "cluster", "global", "all",
+    ]  # fmt: skip
 
 
 @pytest.mark.parametrize("kernel", [both, often], ids=lambda kernel: kernel.__name__)
