@@ -135,8 +135,9 @@ def check_near(functions: tuple[tree.Function, ...]) -> None:
     for f in functions if cluster > 1 else ():
         for apply in (part for s in statements(f.body) for part in terms(s) if isinstance(part, tree.Apply)):
             for p, e in operands_of(apply):
-                near = isinstance(e, tree.Element | tree.Var) and (p.near or p.kind == "tile")
-                if near and _is_other(e.symbol, e.indices if isinstance(e, tree.Element) else (), f, cluster):
+                if not isinstance(e, tree.Element | tree.Var) or not (p.near or p.kind == "tile"):
+                    continue
+                if _is_other(e.symbol, e.indices if isinstance(e, tree.Element) else (), f, cluster):
                     root = e.symbol.root()
                     labels = (Label(root.span, f"`{root.name}` is declared here"),)
                     facts: Fields = {"parameter": p.name, "memory": root.name, "blocks": root.perspective.size}

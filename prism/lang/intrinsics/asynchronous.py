@@ -170,7 +170,8 @@ HELPERS = {
     ),
     # One warp publishes what the block has done: each such fence waits for all that is under way. docs/how/barriers.md argues it.
     "px_cluster_meet": (
-        f"{_HEAD} void px_cluster_meet() {{\n    __syncwarp();\n    __syncthreads();\n"
+        f"{_HEAD} void px_cluster_meet() {{\n    __syncwarp();\n"
+        '    asm volatile("bar.sync 0;" ::: "memory");\n'  # warps of several roles meet it, each in its own text
         '    if (threadIdx.x < 32u) asm volatile("barrier.cluster.arrive.release.aligned;" ::: "memory");\n'
         '    else asm volatile("barrier.cluster.arrive.relaxed.aligned;" ::: "memory");\n'
         '    asm volatile("barrier.cluster.wait.acquire.aligned;" ::: "memory");\n}\n'

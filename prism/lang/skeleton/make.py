@@ -57,8 +57,10 @@ class Maker:
     def body(self) -> Body:
         """Return the kernel's body."""
         entry = self.program.entry
-        frame = self.frame(entry, 0)
-        return Walker(self, frame, (), 0).whole(Place(entry.bound.code))
+        frame, plan = self.frame(entry, 0), self.program.plans[entry]
+        meeting = (("bar", Perspective(Level.BLOCK, entry.bound.block or 1), "warp"),)
+        found = Walker(self, frame, (), 0).whole(Place(entry.bound.code))
+        return (*(meeting if plan.begins else ()), *found, *(meeting if plan.ends else ()))
 
     def frame(self, function: tree.Function, base: int, **more: object) -> Frame:
         """Return a function as it is run once."""
