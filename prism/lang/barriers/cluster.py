@@ -24,7 +24,7 @@ from prism.lang.keep.bases import Value
 from prism.lang.keep.memo import memoize
 from prism.lang.tree.bind import operands_of
 from prism.lang.tree.plan import Plan
-from prism.lang.tree.walk import calls, statements, terms
+from prism.lang.tree.walk import assigned_names, calls, statements, terms
 from prism.lang.types import Array, Pointer
 from prism.lang.types.perspective import Level
 
@@ -86,16 +86,12 @@ def blocks_of(symbol: tree.Symbol) -> int:
 def _ranks(function: tree.Function) -> Mapping[tree.Symbol, int]:
     """Return the variables of a function that are the block's own number among so many, from their declaration on."""
     body: tree.Body = function.body
-    found, changed = dict[tree.Symbol, int](), set[tree.Symbol]()
+    found, changed = dict[tree.Symbol, int](), frozenset(assigned_names(body))
     for s in statements(body):
         if isinstance(s, tree.Declare) and isinstance(s.value, tree.Id) and not isinstance(s.symbol.type, Array):
             unit, code = s.value.unit, s.value.code
             if (unit.level, unit.size, code.level) == (Level.BLOCK, 1, Level.BLOCK):
                 found[s.symbol] = code.size
-        if isinstance(s, tree.Assign) and isinstance(s.target, tree.Var):
-            changed.add(s.target.symbol)
-        if isinstance(s, tree.Unsafe):
-            changed.update(s.writes)
     return {symbol: size for symbol, size in found.items() if symbol not in changed}
 
 

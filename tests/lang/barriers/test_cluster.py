@@ -11,7 +11,22 @@ import pytest
 
 import prism
 from prism.interpret import SCHEDULES, MachineError, run
-from prism.lang import block, bulk_store, grid, group, id, int32, one, partition, print_, ptr, requires, shared, thread
+from prism.lang import (
+    block,
+    bulk_store,
+    grid,
+    group,
+    id,
+    int32,
+    one,
+    partition,
+    print_,
+    ptr,
+    requires,
+    shared,
+    thread,
+    unsafe,
+)
 from prism.lang.barriers.walk_state import join_spaces
 from prism.lang.emit import emit
 from prism.lang.pipeline import lower
@@ -229,6 +244,33 @@ def test_a_fence_for_what_was_stored_into_another_block_is_of_the_cluster():
     assert fence.space == "cluster" and "fence.proxy.async.shared::cluster;" in emit(lower(program)).source
     assert not reported(program)
     assert "machine-proxy" in reported(program.with_plan(plan.drop_step(fence)))
+
+
+def other_one(r):
+    return 1 - r
+
+
+@prism.kernel
+@requires(grid[1], block[2], thread[32])
+def changed_by_text(x: ptr(int32) @ grid[1], n: int32 @ grid[1]):
+    """What was the block's own number is another one's behind text that nobody reads."""
+    i: int32 @ thread[1] = id()
+    with partition(x, thread[1], i) as mine, group(block[2]):
+        box: shared(int32[2, 32])
+        b: int32 @ block[1] = id()
+        r: int32 @ block[1] = id()
+        with partition(box, thread[1], lambda j: (b, i % 32 + j)) as own, group(thread[1]):
+            own[0] = i
+        with group(block[1]):
+            unsafe("r = 1 - r;", reads=[r], writes=[r], meaning=other_one)
+        with group(thread[1]):
+            mine[0] = box[r, i % 32]
+
+
+def test_a_number_that_text_changes_is_no_more_the_blocks_own():
+    source = emit(lower(prism.check(changed_by_text))).source
+    assert "= px_map(box_, r_)[" in source and "px_map(box_, b_)" not in source
+    assert decided(changed_by_text) == (False, True)
 
 
 def test_one_fence_for_several_memories():
