@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 
 from prism.interpret.barriers import compile_barrier, waiting_for
+from prism.interpret.clocks import SPACES
 from prism.interpret.errors import ArrivalError, BytesError, MachineError, PhaseError
 from prism.interpret.flights import Flight, flights_of
 from prism.interpret.frame import Block, Frame, Wait
@@ -55,7 +56,7 @@ def _immediate(scope: Scope, op: plan.Op) -> Run:
         case plan.Expect():
             return _expect(scope, op)
         case plan.ProxyFence():
-            return _proxy_fence
+            return _proxy_fence(op)
         case plan.Commit():
             return _commit(op)
         case plan.WaitGroup():
@@ -320,11 +321,19 @@ def _wait_group(op: plan.WaitGroup) -> Run:
     return run
 
 
-def _proxy_fence(frame: Frame) -> bool:
-    clocks = frame.block.machine.clocks
-    if clocks is not None:
-        clocks.fence_proxy(frame.block.numbers(frame.active()))
-    return False
+_SPACES = {"shared": ("shared",), "cluster": ("shared", "cluster"), "global": ("global",), "all": SPACES}
+
+
+def _proxy_fence(op: plan.ProxyFence) -> Run:
+    spaces = _SPACES[op.space]
+
+    def run(frame: Frame) -> bool:
+        clocks = frame.block.machine.clocks
+        if clocks is not None:
+            clocks.fence_proxy(frame.block.numbers(frame.active()), spaces)
+        return False
+
+    return run
 
 
 def _wgmma_fence(frame: Frame) -> bool:

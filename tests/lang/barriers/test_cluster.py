@@ -303,3 +303,12 @@ def test_decisions_of_generated_programs():
             except MachineError as error:
                 found += error.code == "machine-race"
     assert made > 15 and found > made / 2, (made, found)
+
+
+@pytest.mark.parametrize(("space", "wrong"), [("shared", True), ("global", True), ("cluster", False), ("all", False)])
+def test_the_machine_tells_fences_for_other_memory(space, wrong):
+    program = prism.check(carried_out)
+    plan = program.plans[program.entry]
+    changed = [replace(op, space=space) if isinstance(op, ProxyFence) else op for op in plan.operations]
+    found = reported(program.with_plan(replace(plan, operations=tuple(changed))))
+    assert set(found) == ({"machine-proxy"} if wrong else set())
