@@ -29,6 +29,7 @@ from prism.lang import (
     requires,
     shared,
     skeleton,
+    split,
     thread,
 )  # fmt: skip
 from prism.lang.certify import ACCEPTED, NOT_COVERED, REJECTED, check_text
