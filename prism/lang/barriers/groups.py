@@ -10,7 +10,6 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 
 from prism.lang import tree
-from prism.lang.intrinsics.asynchronous import SPACES
 from prism.lang.tree.plan import Commit, Op, Path, ProxyFence, WaitGroup
 from prism.lang.tree.walk import has_jump, statements
 from prism.lang.types.perspective import Level, Perspective
@@ -54,7 +53,7 @@ def drop_unused_groups(operations: Iterable[Op]) -> tuple[Op, ...]:
                 # After it, the same fence at the same place does nothing; a wait between them lands accesses that need it.
                 key: tuple[object, ...] = ("fence", op.at, op.side, op.path, op.space)
             case WaitGroup():
-                seen -= {("fence", op.at, op.side, op.path, space) for space in SPACES}
+                seen = {one for one in seen if one[:4] != ("fence", op.at, op.side, op.path)}
                 key = (op.kind, op.pending, op.read, op.at, op.side, op.path)
             case _:
                 left.append(op)
