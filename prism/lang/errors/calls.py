@@ -298,6 +298,16 @@ class SharedElement(Named, code="type"):
     memory: str
 
 
+class SharedArgument(Named, code="call-ptr"):
+    """R15: shared memory for a pointer whose memory a function copies, or stores past the L1, as global memory alone can be."""
+
+    title = "`{name}` needs `{parameter}` in global memory, and `{memory}` is shared"
+    label = "in shared memory"
+    help_template = "pass global memory; inside shared memory threads copy by plain loads and stores"
+    parameter: str
+    memory: str
+
+
 class FarElement(Named, code="type"):
     """An operand in another block's shared memory, of an instruction that takes the block's own alone."""
 
