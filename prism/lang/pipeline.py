@@ -25,7 +25,7 @@ from dataclasses import replace
 from prism.lang import surface
 from prism.lang.barriers import cluster, whole_units
 from prism.lang.barriers.scopes import check_scopes
-from prism.lang.barriers.spaces import check_spaces
+from prism.lang.barriers.spaces import Asked, check_spaces
 from prism.lang.check import check, reuse
 from prism.lang.check.env import fail
 from prism.lang.diagnostics import CompileError
@@ -144,7 +144,7 @@ def lay_out(functions: Functions) -> dict[Function, Layout]:
     """Return where each function's shared memory lies, once its scopes and alignments are judged."""
     layouts: dict[Function, Layout] = {}
     scopes: dict[Function, frozenset[Symbol]] = {}
-    spaces: dict[Function, frozenset[Symbol]] = {}
+    spaces: dict[Function, Asked] = {}
     for function in functions:
         memo = reuse.notes(function) if function.kind == "device" else {}
         if "layout" not in memo:

@@ -288,24 +288,27 @@ class ElementArgument(Named, code="type"):
     kind: str = ""
 
 
-class SharedElement(Named, code="type"):
-    """A copy's operand in shared memory, where the engine goes to global memory."""
+class OtherElement(Named, code="type"):
+    """An operand in shared memory, where the instruction is for global memory, or the other way round."""
 
-    title = "`{parameter}` of `{name}` is in global memory, and `{memory}` is shared"
-    label = "in shared memory"
-    help_template = "name global memory: a kernel's parameter, or a part of one; threads copy inside shared memory"
+    title = "`{parameter}` of `{name}` is in {space} memory, and `{memory}` is {found}"
+    label = "in {found} memory"
+    help_template = "name {space} memory; threads copy from one to the other by plain loads and stores"
     parameter: str
     memory: str
+    space: str
+
+    @property
+    def found(self) -> str:
+        """Where the memory is."""
+        return "global" if self.space == "shared" else "shared"
 
 
-class SharedArgument(Named, code="call-ptr"):
-    """R15: shared memory for a pointer whose memory a function copies, or stores past the L1, as global memory alone can be."""
+class OtherArgument(OtherElement, code="call-ptr"):
+    """R15: memory of one space for a pointer by which a function's copies go to the other."""
 
-    title = "`{name}` needs `{parameter}` in global memory, and `{memory}` is shared"
-    label = "in shared memory"
-    help_template = "pass global memory; inside shared memory threads copy by plain loads and stores"
-    parameter: str
-    memory: str
+    title = "`{name}` needs `{parameter}` in {space} memory, and `{memory}` is {found}"
+    help_template = "pass {space} memory; threads copy from one to the other by plain loads and stores"
 
 
 class FarElement(Named, code="type"):

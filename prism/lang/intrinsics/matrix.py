@@ -320,7 +320,6 @@ def _rows(binding: Binding, memory: Memory, element: Any, registers: Values) -> 
     """Check the rows' addresses; return how many matrices, which threads give a row, and the elements of a row."""
     count, length = registers.shape[-1], 16 // scalar_of(binding).bytes
     given = np.tile(8 * count > LANE, registers.size // count // 32)
-    memory.require(element, "shared")
     memory.align(element, length, given)
     return count, given, length
 
