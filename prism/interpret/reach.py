@@ -22,20 +22,26 @@ GONE = "a block's shared memory goes when its last thread ends: no barrier of th
 
 
 class Reaches:
-    """The last access, or arrival, of each thread of a cluster in the memory of each of its blocks; of a checked run."""
+    """The last access, or arrival, of each thread of a cluster in the memory of each of its blocks; of a checked run.
 
-    __slots__ = ("last", "sites", "spans")
+    `met`: which threads are known to know that a block has begun: what a thread knows only grows.
+    """
+
+    __slots__ = ("last", "met", "numbers", "sites", "spans")
 
     def __init__(self, blocks: int, threads: int) -> None:
         self.last = np.zeros((blocks, blocks * threads), np.int64)
         self.sites = np.zeros((blocks, blocks * threads), np.int64)
+        self.met = np.zeros((blocks, blocks * threads), bool)
         self.spans: list[Span] = []
+        self.numbers: dict[int, int] = {}  # by a span's identity: `spans` keeps each
 
     def note(self, rank: int, places: Any, steps: Any, span: Span) -> None:
         """Note that threads of the cluster reach into a block's memory, each at its step."""
-        if not self.spans or self.spans[-1] is not span:
+        number = self.numbers.setdefault(id(span), len(self.spans))
+        if number == len(self.spans):
             self.spans.append(span)
-        self.last[rank, places], self.sites[rank, places] = steps, len(self.spans) - 1
+        self.last[rank, places], self.sites[rank, places] = steps, number
 
 
 def note_reach(frame: Frame, ranks: Any, span: Span) -> None:
@@ -58,16 +64,20 @@ def _note(block: Block, rank: int, lanes: Any, span: Span) -> None:
     cluster, machine = block.cluster, block.machine
     if rank == block.rank or not 0 <= rank < cluster.size:
         return
-    numbers = block.numbers(lanes)
-    if not machine.begins:
+    clocks = machine.clocks
+    assert clocks is not None
+    if cluster.reaches is None:
+        cluster.reaches = Reaches(cluster.size, machine.threads)
+    reaches, places = cluster.reaches, lanes + block.rank * machine.threads
+    new = lanes[~reaches.met[rank, places]]
+    if not machine.begins and len(new):
         there = (block.number - block.rank + rank) * machine.threads + np.arange(machine.threads)
-        known = machine.clocks.steps(numbers[:, None], there[None, :]).max(axis=1)  # type: ignore[union-attr]
+        known = clocks.steps(block.numbers(new)[:, None], there[None, :]).max(axis=1)
         if anywhere(known < 1):
-            raise _fault(block, rank, int(lanes[int((known < 1).argmax())]), span, "may not have begun", MISSING)
+            raise _fault(block, rank, int(new[int((known < 1).argmax())]), span, "may not have begun", MISSING)
+        reaches.met[rank, places] = True
     if not machine.ends:
-        if cluster.reaches is None:
-            cluster.reaches = Reaches(cluster.size, machine.threads)
-        cluster.reaches.note(rank, lanes + block.rank * machine.threads, machine.clocks.own(numbers), span)  # type: ignore[union-attr]
+        reaches.note(rank, places, clocks.own(block.numbers(lanes)), span)
 
 
 def look_for_ended(cluster: Cluster) -> None:
@@ -76,13 +86,15 @@ def look_for_ended(cluster: Cluster) -> None:
     if reaches is None:
         return
     machine = first.machine
+    clocks = machine.clocks
+    assert clocks is not None
     start = first.number * machine.threads
     for rank in range(cluster.size):
         places = np.flatnonzero(reaches.last[rank])
         if not len(places):
             continue
         there = start + rank * machine.threads + np.arange(machine.threads)
-        known = machine.clocks.steps(there[:, None], (start + places)[None, :]).max(axis=0)  # type: ignore[union-attr]
+        known = clocks.steps(there[:, None], (start + places)[None, :]).max(axis=0)
         late = known < reaches.last[rank, places]
         if anywhere(late):
             place = int(places[int(late.argmax())])
