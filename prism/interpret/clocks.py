@@ -16,6 +16,7 @@ or cluster (`homes`), while it runs: a launch may have any number of threads.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from itertools import pairwise
 from typing import Any
@@ -30,6 +31,9 @@ from prism.lang.keep.bases import Value
 
 LIMIT = 1 << 30
 """Threads of a checked launch: the numbers of threads, and of what they have under way, are of 32 bits."""
+
+SPACES = ("shared", "cluster", "global")
+"""Memory that proxy fences are for."""
 
 _FEW = 9  # bounds of the parts of an array that are worth a loop
 
@@ -65,6 +69,7 @@ class Clocks:
         self.halves = 2 if proxies else 1
         self.agents: list[Agent] = []
         self._homes: dict[int, Home] = {}
+        self._last_shown: dict[tuple[str, int], Any] = {}
         self._where = np.zeros((3, 16), np.int32)  # of each agent: its home, its place there, and whether it is generic
         self.sites: list[Site] = []
         self._numbers: dict[int, int] = {}  # by a site's identity: `sites` keeps each
@@ -86,6 +91,10 @@ class Clocks:
     def home(self, block: int) -> Home:
         """Return the home of a block's threads."""
         return self._home(block * self.threads)
+
+    def home_at(self, index: int) -> Home | None:
+        """Return a home by its index; None: it has not begun, or has ended."""
+        return self._homes.get(index)
 
     def place(self, home: Home, number: int) -> int:
         """Return the place of a thread in a home; -1: it is of another."""
@@ -112,7 +121,10 @@ class Clocks:
     def leave_home(self, block: int) -> None:
         """Drop the tables of a block, or a cluster, that has ended. What was handed to others stays."""
         self.catch_up()
-        self._homes.pop(block * self.threads // self.room, None)
+        index = block * self.threads // self.room
+        self._homes.pop(index, None)
+        for space in SPACES:
+            self._last_shown.pop((space, index), None)
 
     def steps(self, by: Any, of: Any, half: int = 0) -> Any:
         """Return the latest step that each of `by`, or the one, knows of each of `of`; -1 is nobody.
@@ -244,14 +256,19 @@ class Clocks:
         home = self._home(int(numbers[0]))
         home.learn(self.places(home, numbers), row)
 
-    def fence_proxy(self, numbers: Any) -> None:
-        """Make what these threads did visible to asynchronous accesses ordered after this, and their own copies' data."""
+    def fence_proxy(self, numbers: Any, spaces: Sequence[str] = SPACES) -> None:
+        """Make what these threads did visible to asynchronous accesses ordered after this, and their own copies' data.
+
+        `spaces`: of which memory: the block's own `shared` memory, that of others in its `cluster`, `global` memory.
+        """
         self.catch_up()
         if self.halves == 1:
             return
         home = self._home(int(numbers[0]))
         places = self.places(home, numbers)
         home.table[places, 1, places] = home.table[places, 0, places]  # of plain accesses only a thread's own
+        for space in spaces:
+            self.last_shown(space, home)[places] = home.table[places, 0, places]
         generic = self._where[2][: len(self.agents)] != 0
         mine = home.numbers[home.count : home.used] - self.total
         plain = home.count + np.flatnonzero(generic[mine])
@@ -265,6 +282,13 @@ class Clocks:
             for chosen, far in seen:
                 home.learn_far(chosen, far, everything=True)
         self._step(numbers)
+
+    def last_shown(self, space: str, home: Home) -> Any:
+        """Return the step of each thread of a home at its last fence for some memory."""
+        found = self._last_shown.get((space, home.index))
+        if found is None:
+            found = self._last_shown[space, home.index] = np.zeros(home.count, np.int32)
+        return found
 
     def _shown_far(self, far: Any, generic: Any) -> Any:
         """Return a far row in which the generic agents' steps are visible to asynchronous accesses."""

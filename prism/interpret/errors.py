@@ -130,10 +130,6 @@ class NoMeaningError(MachineError, code="machine-meaning"):
     """An intrinsic that says nothing of what it means on the CPU."""
 
 
-class SpaceError(MachineError, code="machine-space"):
-    """An access that needs global or shared memory, to the other."""
-
-
 class ProxyError(MachineError, code="machine-proxy"):
     """An asynchronous access after a plain one of the same bytes, with no proxy fence between."""
 

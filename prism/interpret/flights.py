@@ -225,8 +225,10 @@ class Flights:
         if clocks is None or not self._held:
             return []
         threads = self.block.machine.threads
-        first = min(block.number for block in self.block.cluster.blocks) * threads
-        last = (max(block.number for block in self.block.cluster.blocks) + 1) * threads
+        # Where a cluster's blocks do not end together, a thread of another block may be there when this one has gone.
+        blocks = self.block.cluster.blocks if self.block.machine.ends else [self.block]
+        first = min(block.number for block in blocks) * threads
+        last = (max(block.number for block in blocks) + 1) * threads
         agents = np.fromiter(self._held, np.int64)
         # Any thread will do: the block's memory lives until its last thread ends, and that one may be who waited.
         known = clocks.steps(np.arange(first, last)[:, None], agents).max(axis=0)

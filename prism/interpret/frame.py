@@ -49,6 +49,8 @@ class Machine:
         default_factory=dict
     )  # objects sized at launch: where, and how many elements
     room: int = 0  # bytes of shared memory that a block has with them
+    begins: bool = False  # whether a cluster's blocks meet before the kernel's body, and behind it
+    ends: bool = False
     distinct: dict[Any, dict[Any, int]] = field(default_factory=dict)  # by place in the text: values, and who had them
 
     def order(self, count: int) -> list[int]:
@@ -80,6 +82,7 @@ class Cluster:
     meetings: dict[Any, Any] = field(default_factory=dict)
     instances: dict[Any, int] = field(default_factory=dict)
     ended: int = 0
+    reaches: Any = None  # who reached into another block, where they do not meet behind the body
 
 
 @dataclass(slots=True, eq=False)

@@ -15,6 +15,7 @@ from prism.interpret.errors import FlightError
 from prism.interpret.expressions import compile_expression
 from prism.interpret.frame import Block, Cluster, Frame, Machine
 from prism.interpret.lanes import Lanes
+from prism.interpret.reach import look_for_ended
 from prism.interpret.schedules import HOW, Conductor, Strand
 from prism.interpret.scope import Code, Mode, Shop
 from prism.interpret.shadow import Shadow
@@ -64,6 +65,8 @@ def launch(
         everyone=np.arange(threads),
         late=late,
         fine=how.fine,
+        begins=program.plans[program.entry].begins,
+        ends=program.plans[program.entry].ends,
     )
     if machine.clocks is not None and how.stale:
         machine.clocks.stale = Versions(machine.clocks, machine.random)
@@ -183,6 +186,7 @@ class _Launch:
         if block.cluster.ended < block.cluster.size:
             return
         if self.machine.clocks is not None:
+            look_for_ended(block.cluster)
             if block.shadow is not None:
                 block.shadow.end()
             self.machine.clocks.leave_home(block.number)

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from prism.interpret.checker import Checker
-from prism.interpret.errors import MisalignedError, SpaceError
+from prism.interpret.errors import MisalignedError
 from prism.interpret.frame import Frame
 from prism.interpret.lanes import anywhere, unwrap
 from prism.interpret.regions import Reference, Region
@@ -203,14 +203,6 @@ class IntrinsicMemory:
                 clocks.acquire(number, location, thread)
             if order in ("release", "acq_rel"):
                 clocks.release(number, location, thread)
-
-    def require(self, reference: Reference, space: str) -> None:
-        """Report memory of another space."""
-        region = reference.region
-        if self.checker is not None and region.shared != (space == "shared"):
-            here = "shared" if region.shared else "global"
-            text = f"`{region.name}` is {here} memory, and this access needs {space} memory"
-            raise self.checker.fault(SpaceError, self.frame, int(self.lanes[0]), text, "accessed here")
 
     def align(self, reference: Reference, elements: int, where: Any = None) -> None:
         """Report an address that is no multiple of `elements` elements."""

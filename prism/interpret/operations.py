@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 
 from prism.interpret.barriers import compile_barrier, waiting_for
+from prism.interpret.clocks import SPACES
 from prism.interpret.errors import ArrivalError, BytesError, MachineError, PhaseError
 from prism.interpret.flights import Flight, flights_of
 from prism.interpret.frame import Block, Frame, Wait
@@ -15,6 +16,7 @@ from prism.interpret.homes import union_of
 from prism.interpret.lanes import both
 from prism.interpret.mbarriers import Phases, phases_of
 from prism.interpret.objects import rounds_of
+from prism.interpret.reach import note_reach
 from prism.interpret.scope import Piece, Run, Scope, Steps
 from prism.interpret.transfers import measure
 from prism.lang.tree import Stmt, plan
@@ -54,7 +56,7 @@ def _immediate(scope: Scope, op: plan.Op) -> Run:
         case plan.Expect():
             return _expect(scope, op)
         case plan.ProxyFence():
-            return _proxy_fence
+            return _proxy_fence(op)
         case plan.Commit():
             return _commit(op)
         case plan.WaitGroup():
@@ -234,6 +236,8 @@ def _arrive_at(op: plan.Arrive, frame: Frame, phase: int, copy: int) -> None:
     blocks = block.cluster.blocks
     chosen = [b for b in blocks if op.barrier.blocks >> b.rank & 1] if op.barrier.blocks else [block]
     targets = tuple(phases_of(b, op.barrier, copy) for b in chosen)
+    for b in chosen:
+        note_reach(frame, b.rank, op.at.span)
     row = clocks.leave(block.numbers(lanes)) if clocks is not None else None
     block.machine.progress += 1
     if op.copies:
@@ -317,11 +321,19 @@ def _wait_group(op: plan.WaitGroup) -> Run:
     return run
 
 
-def _proxy_fence(frame: Frame) -> bool:
-    clocks = frame.block.machine.clocks
-    if clocks is not None:
-        clocks.fence_proxy(frame.block.numbers(frame.active()))
-    return False
+_SPACES = {"shared": ("shared",), "cluster": ("shared", "cluster"), "global": ("global",), "all": SPACES}
+
+
+def _proxy_fence(op: plan.ProxyFence) -> Run:
+    spaces = _SPACES[op.space]
+
+    def run(frame: Frame) -> bool:
+        clocks = frame.block.machine.clocks
+        if clocks is not None:
+            clocks.fence_proxy(frame.block.numbers(frame.active()), spaces)
+        return False
+
+    return run
 
 
 def _wgmma_fence(frame: Frame) -> bool:

@@ -11,6 +11,7 @@ from prism.interpret.errors import BoundsError, UninitialisedError
 from prism.interpret.frame import Frame
 from prism.interpret.lanes import both, first_outside
 from prism.interpret.objects import Ring, Spread
+from prism.interpret.reach import note_reach
 from prism.interpret.regions import Address, Mixed, Parts, Region
 from prism.interpret.scope import Eval, Scope
 from prism.interpret.shares import parts_of
@@ -86,6 +87,7 @@ def _locate_spread(scope: Scope, slot: int, root: Symbol, indices: list[Eval], n
         r = rank(frame)
         if check and node is not None:
             _check_inside(frame, r, blocks, root.name, node)
+            note_reach(frame, r, node.span)
         return spread.region, r * spread.stride + inner(frame)
 
     return locate

@@ -45,6 +45,7 @@ class Shadow:
     ) -> None:
         Shadow.count += 1
         self.number = Shadow.count
+        self._locations = locations
         self.clocks, self.granule, self.home = clocks, granule, home
         self.known: Known = clocks if home is None else home
         self._threads = clocks.total if home is None else home.count  # whose numbers, or places, are before the agents'
@@ -303,7 +304,37 @@ class Shadow:
             earlier += [self._reads, self._fetches, self._polls]
         for accesses in earlier:
             found = found or accesses.conflict(at, by, self.known, unfenced=True)
+        for accesses in earlier:
+            found = found or self._find_elsewhere(at, accesses)
         return None if found is None else self._name_thread(found)
+
+    def _find_elsewhere(self, at: Any, accesses: Accesses) -> Conflict | None:
+        """Return a thread's access, where its fences since have been for other memory than that."""
+        if not accesses.used:
+            return None
+        thread, since = accesses.thread[at], accesses.clock[at]
+        some = np.flatnonzero((thread >= 0) & (thread < self._threads))
+        where = np.arange(at.start, at.stop) if isinstance(at, slice) else at
+        late = self._last_shown(where[some], thread[some]) < since[some]
+        if not anywhere(late):
+            return None
+        index = int(some[int(late.argmax())])
+        return Conflict(index, int(thread[index]), int(accesses.site[at][index]))
+
+    def _last_shown(self, at: Any, threads: Any) -> Any:
+        """Return at which step each thread made its last fence for the memory of a location; of ended blocks, a late one."""
+        clocks = self.clocks
+        if self.home is not None:
+            own, far = (clocks.last_shown(space, self.home)[threads] for space in ("shared", "cluster"))
+            return np.where(
+                at // (self._locations * clocks.threads // self.home.count) == threads // clocks.threads, own, far
+            )
+        found = np.full(len(threads), np.iinfo(np.int32).max)
+        for index in np.unique(threads // clocks.room):
+            home, here = clocks.home_at(int(index)), threads // clocks.room == index
+            if home is not None:
+                found[here] = clocks.last_shown("global", home)[threads[here] - home.first]
+        return found
 
     def _overwrite(self, at: Any, by: Any, site: int) -> Conflict | None:
         writes = self._writes

@@ -21,6 +21,7 @@ from prism.interpret.lanes import anywhere, everywhere, unwrap
 from prism.interpret.mbarriers import Phases, phases_of
 from prism.interpret.objects import rounds_of
 from prism.interpret.operands import Operand, operand_of
+from prism.interpret.reach import note_reach
 from prism.interpret.regions import Region
 from prism.interpret.scope import Eval, Scope
 from prism.interpret.tensors import Box, Tile, encode
@@ -252,6 +253,8 @@ class _Transfer:
             flights.agents(self.kind, lane[:, None], self.name, part, generic=self.generic) for part in parts
         )
         if self.checker is not None:
+            for block in self._blocks(multicast):
+                note_reach(self.frame, block.rank, self.node.span)
             if sent is None:
                 self._check(lane, agents[0], source, "read")
             for end in destinations:

@@ -5,7 +5,7 @@
     split            functions          -> functions   the kernel's loops, where their conditions can be left out of pieces
     lay_out          functions          -> layouts     scopes and alignment judged, shared memory placed
     plan             functions, layouts -> plans       barriers, and the waits of rings
-    assemble         all of these       -> Program     mbarriers placed behind the objects
+    assemble         all of these       -> Program     mbarriers placed behind the objects; whether clusters end together
 
     skew             Program            -> Program     fills issued ahead of the trips that need them
     specialise       Program            -> Program     a body for each role
@@ -23,8 +23,9 @@ from collections.abc import Mapping, Sequence
 from dataclasses import replace
 
 from prism.lang import surface
-from prism.lang.barriers import whole_units
+from prism.lang.barriers import cluster, whole_units
 from prism.lang.barriers.scopes import check_scopes
+from prism.lang.barriers.spaces import Asked, check_spaces
 from prism.lang.check import check, reuse
 from prism.lang.check.env import fail
 from prism.lang.diagnostics import CompileError
@@ -110,6 +111,7 @@ def _why_whole(apart: Functions, failures: Sequence[CompileError]) -> tuple[Note
 
 def synchronise(functions: Functions, notes: tuple[Note, ...] = ()) -> Program:
     """Return the program of checked functions, which can be lowered; with notes on the kernel."""
+    cluster.check_near(functions)
     layouts = lay_out(functions)
     plans = dict(plan(functions, layouts))
     if notes:
@@ -142,20 +144,23 @@ def lay_out(functions: Functions) -> dict[Function, Layout]:
     """Return where each function's shared memory lies, once its scopes and alignments are judged."""
     layouts: dict[Function, Layout] = {}
     scopes: dict[Function, frozenset[Symbol]] = {}
+    spaces: dict[Function, Asked] = {}
     for function in functions:
         memo = reuse.notes(function) if function.kind == "device" else {}
         if "layout" not in memo:
             check_alignment(function)
             memo["scopes"] = check_scopes(function, scopes)
+            memo["spaces"] = check_spaces(function, spaces)
             memo["layout"] = place(function, layouts)
-        layouts[function], scopes[function] = memo["layout"], memo["scopes"]
+        layouts[function], scopes[function], spaces[function] = memo["layout"], memo["scopes"], memo["spaces"]
         check_shared_limit(function, layouts)
     return layouts
 
 
 def assemble(functions: Functions, plans: Mapping[Function, Plan], layouts: Mapping[Function, Layout]) -> Program:
-    """Return the program, with the mbarriers of the kernel's plan behind its objects."""
+    """Return the program, with the mbarriers of the kernel's plan behind its objects, and what a cluster does at its ends."""
     entry = functions[-1]
+    plans = {**plans, entry: cluster.decide(functions, plans)}
     layouts = {**layouts, entry: with_mbarriers(layouts[entry], plans[entry])}
     check_shared_limit(entry, layouts)
     return Program(entry, functions, plans, layouts)

@@ -44,17 +44,19 @@ class Writer:
     # -- exchanges: lines that change `v`, and what they do
 
     def across(self) -> tuple[list[str], Step]:
-        """Each thread takes a number of the other block, or of its own, from an object of the cluster."""
+        """Each thread takes a number of the other block, or of its own, from an object of the cluster; or each gives it one."""
         box, mine, own = self.fresh("box"), self.fresh("mine"), self.fresh("own")
         turn, shift, other = self.random.randrange(THREADS), self.pick(1, 3, 5), self.pick(1, 1, 0)
-        width = self.pick(THREADS, THREADS, 40, 2500)
+        width, gives = self.pick(THREADS, THREADS, 40, 2500), self.random.random() < 0.3
+        far = f"(b + {other}) % 2"
+        here, there = (far, "b") if gives else ("b", far)
         lines = [
             f"{box}: shared(int32[2, {width}])",
-            f"with partition({box}, block[1], lambda i: (b, i)) as {mine}, group(block[1]):",
+            f"with partition({box}, block[1], lambda i: ({here}, i)) as {mine}, group(block[1]):",
             f"    with partition({mine}, thread[1], offset=t) as {own}, group(thread[1]):",
             f"        {own}[0] = v",
             "with group(thread[1]):",
-            f"    v = ({box}[(b + {other}) % 2, ({shift} * t + {turn}) % {THREADS}] + {turn}) % {PRIME}",
+            f"    v = ({box}[{there}, ({shift} * t + {turn}) % {THREADS}] + {turn}) % {PRIME}",
         ]
 
         def run(v: Any, trip: int) -> Any:

@@ -18,7 +18,9 @@ Part = tuple[str, tuple[int, ...], bool]
 
 
 class Memories(Speech):
-    """Statements that open parts of memory, and write them."""
+    """Statements that open parts of memory, and write them. `overlaps`: whether one says `races="allow"`: one partition may."""
+
+    overlaps = False
 
     # -- R20 PARTITION ----------------------------------------------------------------------------------------------------
 
@@ -67,7 +69,9 @@ class Memories(Speech):
         else:
             where = pick(self.choices, (f", {offset}", f", offset={offset}"))
         allow = ""
-        if self.chance(5):
+        # Through two such partitions of one memory units may store what others load: nothing orders that, as the text says.
+        if self.chance(5) and not self.overlaps:
+            self.overlaps = True
             self.rule("R20-allow")
             allow = ', races="allow"'
         keyword = pick(self.choices, ("", "p=", "dimension="))

@@ -23,7 +23,7 @@ from tests.generated.functions import Functions
 from tests.generated.memories import OTHERS
 from tests.generated.scope import BITS, FLOATS, STRUCTS, VECTORS, Choices, Memory, Scope, Seeded, Value, pick
 
-VERSION = 10
+VERSION = 11
 """Of the generator: a seed names one program of one version."""
 
 HEAD = """\

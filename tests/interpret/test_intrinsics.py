@@ -12,7 +12,7 @@ import pytest
 
 import prism
 from prism.interpret import SCHEDULES
-from prism.interpret.errors import MisalignedError, NoMeaningError, RaceError, SpaceError, UninitialisedError
+from prism.interpret.errors import MisalignedError, NoMeaningError, RaceError, UninitialisedError
 from prism.lang import (
     atomic_compare_exchange,
     block,
@@ -186,14 +186,6 @@ def skewed(x: ptr(const(half)) @ grid[1]):
 
 @prism("global")
 @requires(grid[1], block[1], thread[32])
-def from_global(x: ptr(const(half)) @ grid[1]):
-    with group(thread[32]):
-        r: uint32[1] @ thread[1]
-        ldmatrix(x[id(thread[1]) % 8 * 8], r)
-
-
-@prism("global")
-@requires(grid[1], block[1], thread[32])
 def unwritten(x: ptr(const(half)) @ grid[1]):
     with group(thread[32]):
         a: uint32[4] @ thread[1]
@@ -202,9 +194,7 @@ def unwritten(x: ptr(const(half)) @ grid[1]):
         mma_m16n8k8_tf32(a, b, c)
 
 
-@pytest.mark.parametrize(
-    "kernel, error", [(skewed, MisalignedError), (from_global, SpaceError), (unwritten, UninitialisedError)]
-)
+@pytest.mark.parametrize("kernel, error", [(skewed, MisalignedError), (unwritten, UninitialisedError)])
 def test_faults(kernel, error):
     with pytest.raises(error):
         kernel[1, 32](np.zeros(128, np.float16), check=True)

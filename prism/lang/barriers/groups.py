@@ -53,7 +53,7 @@ def drop_unused_groups(operations: Iterable[Op]) -> tuple[Op, ...]:
                 # After it, the same fence at the same place does nothing; a wait between them lands accesses that need it.
                 key: tuple[object, ...] = ("fence", op.at, op.side, op.path, op.space)
             case WaitGroup():
-                seen -= {("fence", op.at, op.side, op.path, space) for space in ("shared", "global", "all")}
+                seen = {one for one in seen if one[:4] != ("fence", op.at, op.side, op.path)}
                 key = (op.kind, op.pending, op.read, op.at, op.side, op.path)
             case _:
                 left.append(op)

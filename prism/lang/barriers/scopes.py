@@ -30,7 +30,7 @@ class Use(Frozen):
 
 def check_scopes(function: tree.Function, needs: Needs) -> frozenset[tree.Symbol]:
     """Refuse accesses whose scope leaves out some who may access the memory; return what callers have to look at."""
-    sources = _sources(function)
+    sources = pointer_sources(function)
     errors: list[Error] = []
     asked: set[tree.Symbol] = set()
     for use in _uses(function, needs):
@@ -55,10 +55,10 @@ def _uses(function: tree.Function, needs: Needs) -> Iterator[Use]:
                     case tree.Call(function=callee, arguments=arguments):
                         for formal, passed in zip(callee.parameters, arguments, strict=False):
                             if formal in needs.get(callee, ()):
-                                yield from (Use(symbol, passed) for symbol in _names_in(passed))
+                                yield from (Use(symbol, passed) for symbol in names_in(passed))
 
 
-def _sources(function: tree.Function) -> Mapping[tree.Symbol, frozenset[tree.Symbol]]:
+def pointer_sources(function: tree.Function) -> Mapping[tree.Symbol, frozenset[tree.Symbol]]:
     """Return what each pointer variable may name."""
     found: dict[tree.Symbol, frozenset[tree.Symbol]] = {}
     for statement in statements(function.body):
@@ -68,16 +68,17 @@ def _sources(function: tree.Function) -> Mapping[tree.Symbol, frozenset[tree.Sym
     return found
 
 
-def _names_in(expression: tree.Expr) -> Iterator[tree.Symbol]:
+def names_in(expression: tree.Expr) -> Iterator[tree.Symbol]:
+    """Yield the names that a pointer's value may be of."""
     match expression:
         case tree.Var(symbol=symbol) | tree.Element(symbol=symbol):
             yield symbol
         case tree.Select(then=then, otherwise=otherwise):
-            yield from _names_in(then)
-            yield from _names_in(otherwise)
+            yield from names_in(then)
+            yield from names_in(otherwise)
         case tree.Call(arguments=arguments):
             for argument in arguments:
-                yield from _names_in(argument)
+                yield from names_in(argument)
         case _:
             pass
 

@@ -40,13 +40,22 @@ class Landing(Value):
 
 
 class Fence(Value):
-    """A proxy fence for accesses to `shared` memory, `global`, or `all`."""
+    """A proxy fence for accesses to the block's own `shared` memory, that of its `cluster` (its own too), `global`, or `all`."""
 
     space: str = "shared"
 
     def covers(self, pending: Pending) -> bool:
         """Whether it is one for an access's memory."""
-        return self.space == "all" or (pending.touch is not None and space_of(pending.touch.root) == self.space)
+        return self.space == "all" or (pending.touch is not None and space_of(pending.touch.root) in WITHIN[self.space])
+
+
+WITHIN = {"shared": {"shared"}, "global": {"global"}, "cluster": {"cluster", "shared"}}
+"""Whose memory a fence is for: a block's own is its cluster's, too."""
+
+
+def join_spaces(spaces: Set[str]) -> str:
+    """Return the space of one fence for accesses to several."""
+    return next((space for space, within in WITHIN.items() if spaces <= within), "all")
 
 
 class Registers(Value):
@@ -92,15 +101,16 @@ def add_marks(marks: tuple[Mark, ...], more: Iterable[Mark]) -> tuple[Mark, ...]
                 marks = (*(m for m in marks if m not in like), one)
             case Fence(space=space):
                 spaces = {space, *(m.space for m in marks if isinstance(m, Fence))}
-                marks = (*(m for m in marks if not isinstance(m, Fence)), mark if len(spaces) == 1 else Fence("all"))
+                marks = (*(m for m in marks if not isinstance(m, Fence)), Fence(join_spaces(spaces)))
             case _:
                 marks = marks if mark in marks else (*marks, mark)
     return tuple(sorted(marks, key=rank))
 
 
 def space_of(root: Symbol) -> str:
-    """Return where an object is: `shared` memory, or `global`."""
-    return root.type.space if isinstance(root.type, Pointer) else "global"
+    """Return where an object is: in `shared` memory, in that of a `cluster`, where other blocks access it too, or `global`."""
+    space = root.type.space if isinstance(root.type, Pointer) else "global"
+    return "cluster" if space == "shared" and root.perspective > BLOCK else space
 
 
 # -- joins ----------------------------------------------------------------------------------------------------------------

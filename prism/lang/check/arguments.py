@@ -17,7 +17,7 @@ from prism.lang.errors import tiles as tile_errors
 from prism.lang.facts.contiguous import shifts
 from prism.lang.parse import syntax as s
 from prism.lang.types import Array, Fragment, Pointer, TensorMap, Vector
-from prism.lang.types.perspective import Bound, Level, Perspective
+from prism.lang.types.perspective import BLOCK, Bound, Level, Perspective
 
 Passed: TypeAlias = tuple[s.Expr | None, ...]
 """The arguments of a call in the parameters' order; None for what has a default, and is left out."""
@@ -80,6 +80,7 @@ def check_pointer(env: Env, name: str, trusts: frozenset[str], formal: tree.Symb
     if formal.name in trusts and symbol.type.space == "global" and not symbol.type.const:
         not_trusted(name, formal, symbol, actual.span)
     refuse_swizzle(symbol, actual.span, tile_errors.SwizzlePointer)
+    refuse_spread(symbol, actual.span, tile_errors.ClusterPointer)
     if not shifts(symbol):
         fail(errors.CallLambda(span=actual.span, actual=symbol.name, labels=(Label(symbol.span, "made here"),)))
     return tree.Var(symbol=symbol, type=symbol.type, perspective=symbol.perspective, span=actual.span)
@@ -137,6 +138,14 @@ def refuse_swizzle(symbol: tree.Symbol, span: Span, error: type[tile_errors.Swiz
     if isinstance(root.type, Pointer) and root.type.swizzle:
         label = Label(root.span, f"`{root.name}` is declared here")
         fail(error(span=span, actual=symbol.name, swizzle=root.type.swizzle, labels=(label,)))
+
+
+def refuse_spread(symbol: tree.Symbol, span: Span, error: type[tile_errors.ClusterPointer]) -> None:
+    """A pointer knows nothing of blocks: no object of a cluster decays to one, nor does a part of it."""
+    root = symbol.root()
+    if isinstance(root.type, Pointer) and root.type.shape is not None and root.perspective > BLOCK:
+        label = Label(root.span, f"`{root.name}` is declared here")
+        fail(error(span=span, actual=symbol.name, blocks=root.perspective.size, labels=(label,)))
 
 
 def check_map(env: Env, name: str, formal: tree.Symbol, actual: s.Expr) -> tree.Expr:

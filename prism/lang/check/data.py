@@ -234,6 +234,20 @@ def make_view(
     return tree.View(source, unit, params, (index,), (start, value), races)
 
 
+def flat_view(source: tree.Symbol, unit: Perspective) -> tree.View:
+    """Return what a pointer to a shared object of several axes means: its elements row by row."""
+    assert isinstance(source.type, Pointer) and source.type.shape is not None
+    param = tree.Symbol("i", INT32, unit, source.span, parameter=True)
+    facts: Fields = {"type": INT32, "perspective": unit, "span": source.span}
+    index: list[tree.Expr] = []
+    rest: tree.Expr = tree.Var(symbol=param, **facts)
+    for extent in source.type.shape[:0:-1]:
+        size = tree.Const(value=extent, type=INT32, span=source.span)
+        index.append(tree.Binary(op="%", left=rest, right=size, **facts))
+        rest = tree.Binary(op="/", left=rest, right=size, **facts)
+    return tree.View(source, unit, (param,), (rest, *index[::-1]), None, "check")
+
+
 def agree(value: tree.Expr, unit: Perspective, error: type[ownership.OffsetVaries]) -> None:
     """R7 READ-UP as R20 and R22 use it: an offset is the same for all threads of the unit that the part is for."""
     if not unit <= value.perspective:

@@ -23,7 +23,7 @@ from prism.lang.check.arguments import (
     origins,
 )
 from prism.lang.check.body import check_body
-from prism.lang.check.data import make_view
+from prism.lang.check.data import flat_view, make_view
 from prism.lang.check.env import (
     Context,
     Env,
@@ -339,7 +339,11 @@ def stands_for(env: Env, formal: Formal, value: Value) -> tree.Symbol | Role:
         env.context.pieces[made] = wanted
         return made
     if isinstance(value, tree.Symbol) and referent(value) is None:
-        view = make_view(env, value, formal.perspective, None, "check", ownership.PartitionOffset)
+        plain = isinstance(formal.type, Pointer) and formal.type.shape is None and not formal.type.axes
+        if plain and value.view is None and rank(value) > 1:
+            view = flat_view(value, formal.perspective)
+        else:
+            view = make_view(env, value, formal.perspective, None, "check", ownership.PartitionOffset)
         return replace(formal, parameter=False, view=replace(view, alias=True), axes=())
     return referent(value) or replace(formal, parameter=False)
 

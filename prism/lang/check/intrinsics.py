@@ -187,7 +187,6 @@ def address(env: Env, intrinsic: Intrinsic, p: Parameter, e: s.Expr, target: Per
     if not isinstance(symbol.type, Pointer) or isinstance(symbol.type.element, Mailbox) != p.mailbox:
         kind = " that holds mailboxes" if p.mailbox else ""
         fail(errors.ElementArgument(span=e.span, parameter=p.name, name=intrinsic.name, kind=kind))
-    in_its_space(intrinsic, p, symbol, e)
     refuse_run(intrinsic, p, symbol, e.span)
     found = element(env, symbol, indices, e.span, target)
     if p.unit != THREAD:
@@ -207,14 +206,6 @@ def address(env: Env, intrinsic: Intrinsic, p: Parameter, e: s.Expr, target: Per
     if not p.atomic:
         require_own(symbol, e.span)
     return found
-
-
-def in_its_space(intrinsic: Intrinsic, p: Parameter, symbol: tree.Symbol, e: s.Expr) -> None:
-    """Refuse shared memory where the copy engine goes to global memory."""
-    root = symbol.root().type
-    if p.space == "global" and isinstance(root, Pointer) and root.space == "shared":
-        facts: Fields = {"name": intrinsic.name, "parameter": p.name, "memory": symbol.name}
-        fail(errors.SharedElement(span=e.span, labels=(declaration_label(symbol),), **facts))
 
 
 def use_of(intrinsic: Intrinsic) -> str:

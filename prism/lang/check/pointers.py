@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from prism.lang import tree
 from prism.lang.check.annotation import Annotation
-from prism.lang.check.arguments import refuse_swizzle
+from prism.lang.check.arguments import refuse_spread, refuse_swizzle
 from prism.lang.check.axes import refuse_pointer
 from prism.lang.check.env import Env, declaration_label, fail, refuse_write, require_no_broader
 from prism.lang.check.expressions import check_scalar, must_agree, need_bool, visible
@@ -13,7 +13,7 @@ from prism.lang.diagnostics import Fields, Label, Span
 from prism.lang.errors import ownership
 from prism.lang.errors import pointers as errors
 from prism.lang.errors.calls import CallLambda
-from prism.lang.errors.tiles import SwizzleRebind
+from prism.lang.errors.tiles import ClusterRebind, SwizzleRebind
 from prism.lang.facts.contiguous import shifts
 from prism.lang.parse import syntax as s
 from prism.lang.types import Mailbox, Pointer
@@ -103,6 +103,7 @@ def named_pointer(env: Env, e: s.Name, target: tree.Symbol, wanted: Pointer) -> 
         facts: Fields = {"name": target.name, "place": target.perspective, "memory": symbol.name}
         fail(ownership.LoadAlias(span=e.span, **facts, labels=labels))
     refuse_swizzle(symbol, e.span, SwizzleRebind)
+    refuse_spread(symbol, e.span, ClusterRebind)
     if not shifts(symbol):
         fail(CallLambda(span=e.span, actual=symbol.name, labels=(Label(symbol.span, "made here"),)))
     value = tree.Var(symbol=symbol, type=symbol.type, perspective=symbol.perspective, span=e.span)

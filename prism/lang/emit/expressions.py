@@ -10,6 +10,7 @@ from dataclasses import field, replace
 from typing import assert_never
 
 from prism.lang import tree
+from prism.lang.barriers.cluster import blocks_of
 from prism.lang.cuda.names import GRID_WORD, field_names, is_copy, literal, type_cuda
 from prism.lang.emit.rounding import operator, round_operation
 from prism.lang.intrinsics.asynchronous import map_text, rank_text
@@ -310,14 +311,6 @@ def shape_of(root: tree.Symbol) -> tuple[int, ...]:
     tile = tile_of(root)
     shape = tile.shape if tile is not None else root.type.shape if isinstance(root.type, Array) else None
     return shape or ()
-
-
-def blocks_of(symbol: tree.Symbol) -> int:
-    """Return how many blocks of a cluster have a part of an object each: its first index says which."""
-    type_ = symbol.type
-    shared = isinstance(type_, Pointer) and type_.space == "shared" and type_.shape is not None
-    at = symbol.perspective
-    return at.size if shared and symbol.view is None and not symbol.parameter and at.level == Level.BLOCK else 1
 
 
 def _by_strides(scope: Scope, root: tree.Symbol, at: tuple[str, ...]) -> str:

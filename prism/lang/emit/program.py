@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import itertools
-import re
 from collections.abc import Iterator
 from dataclasses import replace
 
 from prism.lang import tree
+from prism.lang.barriers.cluster import ranks_of
 from prism.lang.barriers.flow import pointer_change
 from prism.lang.check import reuse
 from prism.lang.cuda.names import (
@@ -24,7 +24,7 @@ from prism.lang.cuda.raw_text import element_of
 from prism.lang.diagnostics import CompileError, InternalError
 from prism.lang.emit import turns
 from prism.lang.emit.context import Context
-from prism.lang.emit.expressions import Position, Scope, blocks_of, collect, uses_vectors
+from prism.lang.emit.expressions import Position, Scope, collect, uses_vectors
 from prism.lang.emit.follow import WAIT, waits
 from prism.lang.emit.halves import short_pieces
 from prism.lang.emit.held_operands import compiler_needed
@@ -47,13 +47,12 @@ from prism.lang.lower.specialise import has_roles
 from prism.lang.tree import Declare, Function, SharedDeclare
 from prism.lang.tree.plan import Lowered, Program
 from prism.lang.tree.walk import calls, statements, terms
-from prism.lang.types import Array, Mailbox, Pointer, TensorMap, Type
-from prism.lang.types.perspective import THREAD, WARP, Level
+from prism.lang.types import Mailbox, Pointer, TensorMap, Type
+from prism.lang.types.perspective import THREAD, WARP
 from prism.lang.types.structs import Struct
 
 BASE_ALIGNMENT = 128
 WARP_INDEX = "px_warp"
-_REMARK, _RETURN = re.compile("//.*"), re.compile(r"\breturn\b")
 POSITION = ("const unsigned int px_t", "const unsigned int px_b", "const unsigned int px_s")
 
 
@@ -111,7 +110,7 @@ def _emit(lowered: Lowered, comments: bool) -> Emitted:
                 names, (_position(f, by_warp),), program.layouts[f], _frame(f), positioned, own,
                 precise=apart[f], ranks=ranks,
             )  # fmt: skip
-            memo[key] = _text(lowered, f, scope, comments, functions), own
+            memo[key] = _text(lowered, f, scope, comments), own
         text, own = memo[key]
         functions.append(text)
         pieces.update(own)
@@ -128,19 +127,18 @@ def _emit(lowered: Lowered, comments: bool) -> Emitted:
     return Emitted("\n\n".join([*pieces, *functions]) + "\n", entry.identifier, shared, parameters, _follows(entry))
 
 
-def _text(lowered: Lowered, f: tree.Function, scope: Scope, comments: bool, called: list[str]) -> str:
-    """Return a function's text; `scope.pieces` has the helpers that it needs then. `called`: texts of what it may call."""
+def _text(lowered: Lowered, f: tree.Function, scope: Scope, comments: bool) -> str:
+    """Return a function's text; `scope.pieces` has the helpers that it needs then."""
     context = _context(lowered, f, scope, comments)
     lines = body(context, f.body)
-    meets = bool(context.last)
-    if meets and not context.rings.barriers:
-        texts = [_REMARK.sub("", one) for one in (*called, "\n".join(indent(lines)))]
-        meets = any("px_map(" in one for one in texts)
-        if not _RETURN.search(texts[-1]) and all(map(meets_last, texts)):
-            context = replace(context, last=())
     end = [*([WAIT] if context.waits is not None and not context.waits.before else []), *context.last]
     ends = bool(f.body) and isinstance(f.body[-1], tree.Return)
-    lines = [*_start(f, context, meets), *_warp(context, lines), *lines, *([] if ends else end)]
+    lines = [
+        *_start(f, context, lowered.program.plans[f].begins),
+        *_warp(context, lines),
+        *lines,
+        *([] if ends else end),
+    ]
     return "\n".join([*_head(f, scope, comments), *indent(lines), "}"])
 
 
@@ -159,9 +157,7 @@ def _context(lowered: Lowered, function: tree.Function, scope: Scope, comments: 
     )
     before, after = merge_steps(plan, function.body)
     last: tuple[str, ...] = ()
-    # Blocks of a cluster have parts of one object: then none may begin late, or end early.
-    apart = function is entry and any(map(_has_parts, program.functions))
-    if apart or (function is entry and any(barrier.blocks for barrier in plan.mbarriers)):
+    if plan.ends:
         last = (cluster_barrier() + ("  // no block reaches into this one any more" if comments else ""),)
     return Context(
         scope, before, after, rings, lowered.named, comments, itertools.count(1), function.name,
@@ -169,33 +165,6 @@ def _context(lowered: Lowered, function: tree.Function, scope: Scope, comments: 
         waits=waits(function) if _follows(function) else None, positive=positive(function.body), turns=lowered.turns,
         parted=function is not entry and has_roles(entry),
     )  # fmt: skip
-
-
-@memoize
-def ranks_of(function: tree.Function, cluster: int) -> tuple[tree.Symbol, ...]:
-    """Return the variables of a function that are the block's own number in its cluster from their declaration on."""
-    body: tree.Body = function.body
-    found, changed = [], set()
-    for s in statements(body):
-        if isinstance(s, tree.Declare) and isinstance(s.value, tree.Id) and not isinstance(s.symbol.type, Array):
-            unit, code = s.value.unit, s.value.code
-            if (unit.level, unit.size, code.level, code.size) == (Level.BLOCK, 1, Level.BLOCK, cluster):
-                found.append(s.symbol)
-        if isinstance(s, tree.Assign) and isinstance(s.target, tree.Var):
-            changed.add(s.target.symbol)
-    return tuple(one for one in found if one not in changed)
-
-
-def meets_last(text: str) -> bool:
-    """Whether a function's blocks meet after all that they did in each other's memory, whichever way it took."""
-    reached, _, after = text.rpartition("\n    px_cluster_meet();")
-    return "px_map(" not in after and not _RETURN.search(reached)
-
-
-@memoize
-def _has_parts(function: tree.Function) -> bool:
-    """Whether a function declares an object of which each block of a cluster has a part."""
-    return any(isinstance(s, tree.SharedDeclare) and blocks_of(s.symbol) > 1 for s in statements(function.body))
 
 
 def _start(function: tree.Function, context: Context, meets: bool) -> list[str]:

@@ -288,14 +288,41 @@ class ElementArgument(Named, code="type"):
     kind: str = ""
 
 
-class SharedElement(Named, code="type"):
-    """A copy's operand in shared memory, where the engine goes to global memory."""
+class OtherElement(Named, code="type"):
+    """An operand in shared memory, where the instruction is for global memory, or the other way round."""
 
-    title = "`{parameter}` of `{name}` is in global memory, and `{memory}` is shared"
-    label = "in shared memory"
-    help_template = "name global memory: a kernel's parameter, or a part of one; threads copy inside shared memory"
+    title = "`{parameter}` of `{name}` is in {space} memory, and `{memory}` is {found}"
+    label = "in {found} memory"
+    help_template = "name {space} memory; threads copy from one to the other by plain loads and stores"
     parameter: str
     memory: str
+    space: str
+
+    @property
+    def found(self) -> str:
+        """Where the memory is."""
+        return "global" if self.space == "shared" else "shared"
+
+
+class OtherArgument(OtherElement, code="call-ptr"):
+    """R15: memory of one space for a pointer by which a function's copies go to the other."""
+
+    title = "`{name}` needs `{parameter}` in {space} memory, and `{memory}` is {found}"
+    help_template = "pass {space} memory; threads copy from one to the other by plain loads and stores"
+
+
+class FarElement(Named, code="type"):
+    """An operand in another block's shared memory, of an instruction that takes the block's own alone."""
+
+    title = "`{parameter}` of `{name}` is in the block's own shared memory, and this may be in another block's"
+    label = "of any of {blocks} blocks"
+    help_template = (
+        "let each block do it for its own part: index `{memory}` by a name declared `b: int32 @ block[1] = id()`, in code of "
+        "block[{blocks}], and never assigned; copy what other blocks have by plain loads and stores"
+    )
+    parameter: str
+    memory: str
+    blocks: int
 
 
 class VectorElement(Named, code="type"):

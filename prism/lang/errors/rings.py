@@ -119,6 +119,17 @@ class Behind(Named, code="ring"):
     change: str
 
 
+class Sent(Named, code="ring"):
+    """A ring that threads of other blocks store to, and the copy engine or tensor cores use."""
+
+    title = "`{name}` is stored to by threads of other blocks, and this does not see what they store"
+    label = "made by the copy engine or the tensor cores"
+    note_templates = (
+        "only a thread that has waited for its own stores can show them to these; who sends by `st_async` does not wait",
+    )
+    help_template = "let threads read `{name}`, and store what they read into an object of the block's own for this"
+
+
 class Multicast(Named, code="ring"):
     """A multicast, or a store to another block, that not all blocks of the cluster make."""
 

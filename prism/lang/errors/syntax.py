@@ -463,6 +463,13 @@ class NotSplit(SyntaxFault):
     help_template = "to choose by a value, use `if`; to divide the threads, write `match split(thread):`"
 
 
+class SplitUnknown(NotSplit):
+    """`match split(thread):` in a file that does not import `split`."""
+
+    label = "`split` is not imported, or is a local variable here"
+    help_template = "write `from prism.lang import split` at the top of the file"
+
+
 class CasePattern(SyntaxFault):
     """A pattern that is no number of units."""
 

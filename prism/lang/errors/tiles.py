@@ -49,6 +49,25 @@ class SwizzleRebind(SwizzlePointer, code="ptr-rebind"):
     help_template = "name a part of it with `partition` or `claim`, or declare it without `swizzle=`"
 
 
+class ClusterPointer(Error, code="call-ptr"):
+    """R15: an object of a cluster passed as a pointer."""
+
+    title = "each of {blocks} blocks has a part of `{actual}`, so it cannot be passed as a pointer"
+    label = "in the memory of {blocks} blocks"
+    help_template = (
+        "declare the parameter `shared(T[{blocks}, n]) @ block[{blocks}]`, the whole object; or pass its elements"
+    )
+    actual: str
+    blocks: int
+
+
+class ClusterRebind(ClusterPointer, code="ptr-rebind"):
+    """R28: an object of a cluster given to a pointer."""
+
+    title = "each of {blocks} blocks has a part of `{actual}`, so no pointer can stand for it"
+    help_template = "use `{actual}` itself, whose first index is a block, or name a part of it with `partition`"
+
+
 class ClusterExtent(Named, code="shared-alloc"):
     """R25: an object of a cluster without an extent for its blocks."""
 

@@ -15,6 +15,8 @@ def shifts(symbol: tree.Symbol) -> bool:
         return False  # an array's elements lie as its strides say
     if view is None or (isinstance(symbol.type, Pointer) and symbol.type.shape is not None):
         return True
+    if view.alias and len(view.params) < len(view.index):
+        return shifts(view.source)  # a pointer to all of it, row by row
     return len(view.params) == 1 and runs(symbol)
 
 

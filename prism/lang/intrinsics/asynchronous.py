@@ -168,8 +168,10 @@ HELPERS = {
         '    asm volatile("barrier.cluster.arrive.release.aligned;\\n\\t"\n'
         '                 "barrier.cluster.wait.acquire.aligned;" ::: "memory");\n}\n'
     ),
-    "px_cluster_meet": (  # one warp publishes what the block has done: each such fence waits for all that is under way
-        f"{_HEAD} void px_cluster_meet() {{\n    __syncwarp();\n    __syncthreads();\n"
+    # One warp publishes what the block has done: each such fence waits for all that is under way. docs/how/barriers.md argues it.
+    "px_cluster_meet": (
+        f"{_HEAD} void px_cluster_meet() {{\n    __syncwarp();\n"
+        '    asm volatile("bar.sync 0;" ::: "memory");\n'  # warps of several roles meet it, each in its own text
         '    if (threadIdx.x < 32u) asm volatile("barrier.cluster.arrive.release.aligned;" ::: "memory");\n'
         '    else asm volatile("barrier.cluster.arrive.relaxed.aligned;" ::: "memory");\n'
         '    asm volatile("barrier.cluster.wait.acquire.aligned;" ::: "memory");\n}\n'
@@ -305,9 +307,13 @@ def keep(fragment: str, words: bool = False) -> str:
     return f"px_keep{'_words' if words else ''}({fragment});"
 
 
+SPACES = {"shared": ".shared::cta", "cluster": ".shared::cluster", "global": ".global", "all": ""}
+"""What a proxy fence is for: the block's own shared memory, that of its cluster, global memory, all."""
+
+
 def proxy_fence(space: str = "shared") -> str:
-    """Order the thread's plain accesses before what the copy engine and wgmma do later. `space`: `shared`, `global`, or `all`."""
-    return _statement("fence.proxy.async" + {"shared": ".shared::cta", "global": ".global", "all": ""}[space])
+    """Order the thread's plain accesses before what the copy engine and wgmma do later. `space`: one of SPACES."""
+    return _statement(f"fence.proxy.async{SPACES[space]}")
 
 
 # -- clusters ---------------------------------------------------------------------------------------------------------

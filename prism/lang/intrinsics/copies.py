@@ -113,7 +113,7 @@ cp_async = Intrinsic(
         "only so many, and write zeros for the rest. Both addresses are multiples of `bytes`."
     ),
     parameters=(
-        Parameter("destination", "element", effect="write", exact=False),
+        Parameter("destination", "element", effect="write", exact=False, near=True),
         Parameter("source", "element", exact=False, space="global"),
         Parameter("bytes", "static", INT32, default=16, optional=True, choices=(4, 8, 16)),
         Parameter("valid", "value", INT32, optional=True),

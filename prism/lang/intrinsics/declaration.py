@@ -17,6 +17,8 @@ from prism.lang.types import Fragment, Pointer, Scalar, TensorMap, Vector
 from prism.lang.types.perspective import THREAD, Perspective
 
 OLDEST_ARCH = "sm_75"
+PAST_L1 = "no_allocate"
+"""The cache hint of loads and stores that is for global memory alone."""
 
 
 def supports(arch: str, least: str) -> bool:
@@ -42,8 +44,8 @@ class Parameter(Value):
     conflict with one another. `exact`: an element parameter's access is that element and no other. `length` of arrays: the
     lengths allowed (none: any). `choices` of statics. `vectors`: the value may be a vector of T, and the result is then another.
     `registers`: a tile parameter that a fragment may be given for, by its name.
-    `space`: the memory that an element must not be known to lie outside of, `global` or any. `below`: a constant is from 0 up to
-    here, and not there.
+    `space`: the memory that an element must be in, `global` or any. `near`: it must be in the block's own shared memory, as each
+    tile must. `below`: a constant is from 0 up to here, and not there.
     """
 
     name: str
@@ -61,7 +63,16 @@ class Parameter(Value):
     vectors: bool = False
     registers: bool = False
     space: str = ""
+    near: bool = False
     below: int = 0
+
+    def needed_space(self, statics: Mapping[str, object]) -> str:
+        """Return the memory that an element must be in, `shared` or `global`, with these constants; empty: any."""
+        if self.kind != "element":
+            return ""
+        if self.near:
+            return "shared"
+        return "global" if self.space == "global" or statics.get("cache") == PAST_L1 else ""
 
 
 class Binding(Value):

@@ -320,7 +320,6 @@ def _rows(binding: Binding, memory: Memory, element: Any, registers: Values) -> 
     """Check the rows' addresses; return how many matrices, which threads give a row, and the elements of a row."""
     count, length = registers.shape[-1], 16 // scalar_of(binding).bytes
     given = np.tile(8 * count > LANE, registers.size // count // 32)
-    memory.require(element, "shared")
     memory.align(element, length, given)
     return count, given, length
 
@@ -362,7 +361,7 @@ def _matrix(name: str, doc: str, store: bool, arch: str, meaning: Any) -> Intrin
         name=name,
         doc=doc,
         parameters=(
-            Parameter("row", "element", unit=WARP1, effect="write" if store else "read", exact=False),
+            Parameter("row", "element", unit=WARP1, effect="write" if store else "read", exact=False, near=True),
             Parameter("registers", "array", UINT32, effect="read" if store else "write", length=(1, 2, 4)),
             Parameter("trans", "static", default=False, optional=True, choices=(False, True)),
         ),

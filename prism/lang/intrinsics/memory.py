@@ -70,10 +70,6 @@ class Memory(Protocol):
         """Report an address that is no multiple of `elements` elements: a vector access there faults on the GPU."""
         ...
 
-    def require(self, reference: Any, space: str) -> None:
-        """Report memory of another space than `global` or `shared`."""
-        ...
-
     def publish(self, reference: Any, value: Any, epoch: Any) -> None:
         """Write value and tag as one word. It orders nothing else."""
         ...
@@ -256,8 +252,6 @@ def _load_vector_problem(binding: Binding) -> str:
 
 def _load_vector_meaning(binding: Binding, memory: Memory, element: Any) -> Values:
     width = int(binding.statics["width"])
-    if binding.static(load_vector, "cache") == "no_allocate":
-        memory.require(element, "global")
     memory.align(element, width)
     return memory.load_row(element, width)
 
@@ -278,8 +272,6 @@ def _store_vector_preamble(binding: Binding) -> str:
 
 def _store_vector_meaning(binding: Binding, memory: Memory, element: Any, value: Any) -> None:
     width = binding.lengths["value"]
-    if binding.static(store_vector, "cache") == "no_allocate":
-        memory.require(element, "global")
     memory.align(element, width)
     memory.store_row(element, value)
 

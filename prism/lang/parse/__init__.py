@@ -444,7 +444,9 @@ def _split(c: Context, node: ast.Match) -> s.Split:
             raise scopes.misuse(c, level, "split", "takes one level", "`thread`, `warp`, `warpgroup` or `block`")
         level = level.args[0]
     elif not isinstance(c.resolve(level), surface.LevelName):
-        raise CompileError(errors.NotSplit(span=c.span(level)))
+        name = level.func if isinstance(level, ast.Call) else level
+        unknown = isinstance(name, ast.Name) and name.id == "split" and c.resolve(name) is UNKNOWN
+        raise CompileError((errors.SplitUnknown if unknown else errors.NotSplit)(span=c.span(level)))
     parsed = expression(c, level)
     arms = [_guard(c, _case, case) for case in node.cases]
     return s.Split(span=span, level=parsed, arms=tuple(arm for arm in arms if arm is not None))

@@ -6,8 +6,8 @@ from collections.abc import Iterator, Mapping
 from math import prod
 
 from prism.lang import tree
-from prism.lang.diagnostics import CompileError
-from prism.lang.errors.rings import Multicast
+from prism.lang.diagnostics import CompileError, Label
+from prism.lang.errors.rings import Multicast, Sent
 from prism.lang.facts.definitions import facts
 from prism.lang.facts.destinations import is_common
 from prism.lang.facts.digits import reader
@@ -105,6 +105,7 @@ def check_multicast(function: tree.Function, lap: Lap, visit: Visit) -> None:
         fault, change = "", ""
         uneven = [e for e in _conditions(lap) if not cluster <= e.perspective]
         remote = apply.intrinsic.asynchronous == "remote"
+        check_sent(lap, station, apply)
         if remote and blocks == 1:
             fault, change = "there is no cluster", "ask for one: `block[2]` in `@requires`"
         elif remote and (wrong := _shift(function, lap, apply, used, cluster)):
@@ -136,6 +137,16 @@ def check_multicast(function: tree.Function, lap: Lap, visit: Visit) -> None:
             span, name = apply.span, station.ring.name
             what = "store to another block's copy of" if remote else "multicast into"
             raise CompileError(Multicast(span=span, name=name, what=what, blocks=blocks, fault=fault, change=change))
+
+
+def check_sent(lap: Lap, station: Station, apply: tree.Apply) -> None:
+    """Refuse an engine's access to a ring that other blocks' threads store to: a fence of the sender's comes before the data."""
+    name = station.ring.name
+    for visit in lap.of_rings[station.ring] if apply.intrinsic.asynchronous == "remote" else ():
+        for touch in visit.touches(station.ring):
+            if touch.engine:
+                label = Label(station.ring.span, f"`{name}` is declared here")
+                raise CompileError(Sent(span=touch.access.span, name=name, labels=(label,)))
 
 
 def _shift(

@@ -58,8 +58,10 @@ class Maker:
     def body(self) -> Body:
         """Return the kernel's body."""
         entry = self.program.entry
-        frame = self.frame(entry, 0)
-        return Walker(self, frame, (), 0).whole(Place(entry.bound.code))
+        frame, plan = self.frame(entry, 0), self.program.plans[entry]
+        meeting = (("bar", Perspective(Level.BLOCK, entry.bound.block or 1), "warp"),)
+        found = Walker(self, frame, (), 0).whole(Place(entry.bound.code))
+        return (*(meeting if plan.begins else ()), *found, *(meeting if plan.ends else ()))
 
     def frame(self, function: tree.Function, base: int, **more: object) -> Frame:
         """Return a function as it is run once."""
@@ -329,16 +331,19 @@ class Walker:
             inner = place.enter(Perspective(s.level, arm.size), (s.level, arm.first, arm.size))
             index = self.index if s.level == Level.BLOCK else (self.index[0], self.index[1] + arm.first)
             walks.append(partial(self.among(index).body, arm.body, inner))
-        for arm, found in zip(s.arms, self.names.either(*walks, lambda: ()), strict=False):
-            if s.level == Level.BLOCK:
-                if found:
-                    yield ("if", Perspective(s.level, arm.size), found, ())
-                continue
+        found = [*zip(s.arms, self.names.either(*walks, lambda: ()), strict=False)]
+        if s.level == Level.BLOCK:
+            ways: Body = ()
+            for arm, body in reversed(found):  # a block runs one arm at most
+                ways = (("if", Perspective(s.level, arm.size), body, ways),) if body or ways else ()
+            yield from ways
+            return
+        for arm, body in found:
             modulus, first = self.index
             low = first + arm.first
-            if found:
+            if body:
                 all_ = low == 0 and low + arm.size >= (modulus or self.maker.threads)
-                yield from found if all_ else [("only", modulus, low, low + arm.size, found)]
+                yield from body if all_ else [("only", modulus, low, low + arm.size, body)]
 
     def loop(self, s: tree.While | tree.For, place: Place) -> Iterator[object]:
         """Yield a loop; one trip that is sure is no loop, and one that may be is a condition."""

@@ -22,9 +22,9 @@ of its own counts the fills, the lead: its `leads` is the ring's cycle. A view t
 lead's round, and an mbarrier with `of` is that one, with rounds as the lead counts them. `Plan.skewed` is the plan for it, with
 the statements of the function as it was written; skew.py moves them, and what stands beside them.
 
-What a kernel does by itself, without an operation. At its start one thread makes the mbarriers, and the block meets; at its
-start and at its end the cluster meets, where the kernel has an object at block[n], n > 1, or an mbarrier with `blocks`: no block
-may be missing yet, or gone already, when another reaches into its shared memory.
+What a kernel does by itself, without an operation. At its start one thread makes the mbarriers, and the block meets. At its start
+the cluster meets where the plan `begins`, and behind its body where it `ends`: no block may be missing yet, or gone already, when
+another reaches into its shared memory (barriers/cluster.py).
 """
 
 from __future__ import annotations
@@ -175,7 +175,7 @@ class Advance(Operation):
 class ProxyFence(Operation):
     """Make the thread's plain accesses visible to asynchronous ones (bulk, tensor, wgmma) that come after.
 
-    `space`: those to `shared` memory, `global`, or `all`.
+    `space`: those to the block's own `shared` memory, that of the `cluster`, `global`, or `all`.
     """
 
     first: Access
@@ -257,6 +257,7 @@ class Plan(Frozen):
     """All barriers of one function, in program order, and its operations, in the order of execution at each place.
 
     `completes`: the mbarrier on which each bulk or tensor load completes. `skewed`: the plan for fills ahead, with its `skews`.
+    `begins`, `ends`: the cluster meets before a kernel's body, and behind it.
     """
 
     function: Function
@@ -269,6 +270,8 @@ class Plan(Frozen):
     notes: tuple[Note, ...] = ()
     skews: tuple[Skew, ...] = ()
     skewed: Plan | None = None
+    begins: bool = False
+    ends: bool = False
 
     def cycle_of(self, view: Symbol) -> Cycle | None:
         """Return the cycle whose round says which copy a view of a ring means; None for any other name."""

@@ -310,3 +310,46 @@ def test_a_function_loads_a_copy_of_a_ring(schedule):
     piped[1, 96](x.ravel(), y, 5, check=True, schedule=schedule)
     assert np.array_equal(y, in_turn_of(x))
     assert prism.compile(piped).cubin
+
+
+@pytest.mark.parametrize("copied", [False, True])
+def test_a_pointer_to_a_tile_of_two_axes(copied):
+    """A tile decays to a pointer, row by row, also in a function that another parameter makes one that is compiled in."""
+
+    @prism.device
+    @requires(thread[32])
+    def read(
+        m: const(shared(int32[64])) @ block[1], p: ptr(const(int32)) @ thread[32], k: int32 @ thread[1]
+    ) -> int32 @ thread[1]:
+        return p[k] + m[0]
+
+    @prism.device
+    @requires(thread[32])
+    def read_copy(
+        m: const(shared(int32[64])) @ block[1], p: ptr(const(int32)) @ thread[32], k: int32 @ thread[1]
+    ) -> int32 @ thread[1]:
+        q: ptr(const(int32)) @ thread[32] = p
+        return q[k] + m[0]
+
+    function = read_copy if copied else read
+
+    @prism.kernel
+    @requires(grid[1], block[1], thread[32])
+    def kernel(y: ptr(int32) @ grid[1]):
+        with partition(y, thread[1], id()) as mine, group(block[1]):
+            s: shared(int32[64])
+            w: shared(int32[8, 2, 4])
+            t: int32 @ thread[1] = id()
+            with partition(s, thread[1], 2 * t) as own, group(thread[1]):
+                own[0] = 5
+                own[1] = 6
+            with partition(w, thread[1], lambda j: (t // 4, t // 2 % 2, t % 2 * 2 + j)) as own, group(thread[1]):
+                own[0] = 2 * t
+                own[1] = 2 * t + 1
+            v: int32 @ thread[1] = function(s, w, 63 - t)
+            with group(thread[1]):
+                mine[0] = v
+
+    y = np.zeros(32, np.int32)
+    kernel[1, 32](y, check=True)
+    assert np.array_equal(y, 68 - np.arange(32))

@@ -3,6 +3,7 @@
 from dataclasses import replace
 
 from prism.lang import tree
+from prism.lang.barriers.cluster import decide
 from prism.lang.intrinsics import TABLE
 from prism.lang.tree.plan import (
     Access,
@@ -86,7 +87,7 @@ def access(root, kind="write"):
 def program(f, layout, *operations, barriers=(), mbarriers=(), completes=()):
     cycles = tuple(dict.fromkeys(m.cycle for m in mbarriers))
     plan = Plan(f, tuple(barriers), (), tuple(operations), cycles, tuple(mbarriers), dict(completes))
-    return Program(f, (f,), {f: plan}, {f: layout})
+    return Program(f, (f,), {f: decide((f,), {f: plan})}, {f: layout})
 
 
 def product(delay=0, copies=4, bn=256):

@@ -10,7 +10,6 @@ from dataclasses import replace
 import pytest
 
 from prism.lang.emit import emit
-from prism.lang.emit.program import meets_last
 from prism.lang.lower.specialise import specialise
 from prism.lang.pipeline import lower
 from prism.lang.tree import (
@@ -314,10 +313,11 @@ def test_objects_of_a_cluster(text):
     found = source(2, Barrier("cluster", two, read, access(s), access(s)))
     assert "s_[i_] = 2.0f; } px_cluster_meet();" in found and "px_map(s_, r_)" not in found, "r is the block itself"
     assert "px_map(s_, 1 - r_)[i_]" in found
-    assert found.count("px_cluster_begin();") == 1, "before anything of another block is touched"
+    assert "px_cluster_begin();" not in found, "the barrier before the read waits for blocks that have not begun, too"
     assert (found.count("px_cluster_meet();"), found.count("px_cluster_barrier();")) == (1, 1), (
         "before the read; at the end"
     )
+    assert source(2).count("px_cluster_begin();") == 1, "before anything of another block is touched"
     assert "px_map(s_, px_cluster_rank() / 2 * 2 + r_)[i_]" in source(4)
     alone = squeezed(
         body_of(
@@ -379,16 +379,3 @@ def test_the_text_does_not_depend_on_the_process():
         for s in "12"
     ]
     assert runs[0] == runs[1] and b"setmaxnreg" in runs[0]
-
-
-def test_who_meets_last():
-    """Blocks need not end together only where all of a function's ways lead from another block's memory to a barrier."""
-    reach, meet = "    px_map(s_, 1)[i_] = 2;\n", "    px_cluster_meet();\n"
-    assert meets_last(f"f() {{\n{reach}{meet}    s_[0] = 1;\n}}") and meets_last("f() {\n    return 1;\n}")
-    for text in (
-        reach + meet + reach,
-        reach,
-        reach + "    if (a) {\n    " + meet + "    }\n",
-        reach + "    if (a) return;\n" + meet,
-    ):
-        assert not meets_last(f"f() {{\n{text}}}"), text

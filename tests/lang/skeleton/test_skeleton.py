@@ -29,6 +29,7 @@ from prism.lang import (
     requires,
     shared,
     skeleton,
+    split,
     thread,
 )  # fmt: skip
 from prism.lang.certify import ACCEPTED, NOT_COVERED, REJECTED, check_text
@@ -300,3 +301,22 @@ def test_a_loop_of_one_trip_is_none() -> None:
 
 def test_what_lies_behind_a_loop() -> None:
     assert certified(prism.check(odd_and_first)).finding.status == ACCEPTED
+
+
+@prism.kernel
+@requires(grid[1], block[2], thread[32])
+def blocks_apart(out: ptr(int32) @ grid[1], n: int32 @ grid[1]):
+    """A block runs one arm: what it writes in one, and reads in the other, are never both its own."""
+    with partition(out, block[1], 512 * id()) as part:
+        match split(block):
+            case 1:
+                t: int32 @ thread[1] = id()
+                with partition(part, thread[1], t) as mine, group(thread[1]):
+                    mine[0] = n
+            case 1:
+                t: int32 @ thread[1] = id()
+                v: int32 @ thread[1] = part[31 - t]
+
+
+def test_a_block_runs_one_arm_at_most() -> None:
+    assert certificate_of(prism.check(blocks_apart)).finding.status == ACCEPTED
