@@ -42,7 +42,7 @@ def after_of(epilogue: Any, given: Sequence[tuple[str, Any]], shape: tuple[int, 
     ]
     own, calls = len(extras), []
     for one in several:
-        called, numbers = call_of(one.function, 1, extras[:own], len(extras), kept=kept)
+        called, numbers = call_of(one.function, 1, () if one.bare else extras[:own], len(extras), kept=kept)
         calls.append(called)
         extras += numbers
     second = calls[1] if len(calls) > 1 else None
