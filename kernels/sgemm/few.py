@@ -64,11 +64,7 @@ def multiply_few(
         first: int32 @ block[1] = part * each
         last: int32 @ block[1] = min(first + each, k)
         a: shared(float32[CUT.rows_a, CUT.columns_a], align=16)
-        sums: float32[CUT.rows, CUT.columns] @ thread[1]
-        with group(thread[1]):
-            for y in range(CUT.rows):
-                for x in range(CUT.columns):
-                    sums[y, x] = 0.0
+        sums: float32[CUT.rows, CUT.columns] @ thread[1] = {0}
         t: int32 @ thread[1] = id()
         w: int32 @ warp[1] = id()
         lane: int32 @ thread[1] = id() % 32
@@ -81,22 +77,18 @@ def multiply_few(
             for q in range(0, min(CUT.depth, last - begin), CUT.step * CUT.ahead):
                 add(a, q + down, b, sums, CUT=CUT)
                 load_piece(B, rs_b, cs_b, j, n, begin + q + CUT.step * CUT.ahead + down, last, b, CUT=CUT)
-        if CUT.along:
-            for y in range(CUT.rows, unroll=True):
-                for x in range(CUT.columns, unroll=True):
-                    for s in range(5, unroll=True):
+        for y in range(CUT.rows, unroll=True):
+            for x in range(CUT.columns, unroll=True):
+                for s in range(5, unroll=True):
+                    if CUT.along or 1 << s >= CUT.lanes:
                         sums[y, x] += shuffle_xor(sums[y, x], 1 << s)
+        if CUT.along:
             with partition(own, thread[1], lambda y, x: (y, w * CUT.columns + x), races="none") as mine, group(thread[1]):
                 for y in range(CUT.rows):
                     for x in range(CUT.columns):
                         if lane == 0:
                             mine[y, x] = sums[y, x]
         else:
-            for y in range(CUT.rows, unroll=True):
-                for x in range(CUT.columns, unroll=True):
-                    for s in range(5, unroll=True):
-                        if 1 << s >= CUT.lanes:
-                            sums[y, x] += shuffle_xor(sums[y, x], 1 << s)
             warps: shared(float32[CUT.warps, CUT.rows, CUT.width], align=16)
             with partition(warps, thread[1], lambda y, x: (w, y, x), races="none") as mine, group(thread[1]):
                 if lane < CUT.lanes:

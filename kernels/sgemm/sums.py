@@ -215,10 +215,8 @@ def add_parts(
     e: int32 @ thread[1] = SUMS * LANES * within + 4 * own  # of the tile's elements
     row: int32 @ thread[1] = corner[0] * BM + e // BN
     col: int32 @ thread[1] = corner[1] * BN + e % BN
-    sums: float32[SUMS] @ thread[1]
+    sums: float32[SUMS] @ thread[1] = {0}
     with group(thread[1]):
-        for v in range(SUMS):
-            sums[v] = 0.0
         if row < m and col < n:
             for p in range(first + t // LANES, last + 1, BATCH * SPLIT):
                 part: float4[8]
