@@ -10,7 +10,7 @@ from prism.kernels.hgemm.fused import Terms
 from prism.kernels.sgemm.cut import ADDERS, FEW_THREADS, FewCut, RingCut
 from prism.kernels.sgemm.few import multiply_few
 from prism.kernels.sgemm.ring import make_tiles
-from prism.kernels.sgemm.sums import add_parts, store
+from prism.kernels.sgemm.sums import add_parts
 from prism.lang import (
     CUtensorMap, assume, attr, block, const, constexpr, count, float4, float4_cast, float32, function, grid, group, id, int32,
     int64, partition, prism, ptr, requires, strides_nest, template, thread,
@@ -64,30 +64,14 @@ def ring_fused(
                 if y < m:
                     for q in range(CUT.columns // 4):
                         x: int32 = left + 128 // CUT.down * q
-                        if TERMS.second:
-                            word: float4
-                            for v in range(4):
-                                word[v] = sums[i, 4 * q + v]
-                            store_word(
-                                mine, beside, stride, word, y, x, m, n, above, alpha, beta, once, by_row, by_column,
-                                by_element, APART=1 if WIDE else 8, WIDE=WIDE, BETA=BETA, TERMS=TERMS, EPILOGUE=EPILOGUE,
-                                SECOND=SECOND,
-                            )  # fmt: skip
-                        else:  # all is read before the first is stored: loads don't wait for each other
-                            for v in range(4):
-                                column: int32 = x + v * (1 if WIDE else 8)
-                                if column < n:
-                                    found: float32[2]
-                                    sum: float32 = alpha * sums[i, 4 * q + v]
-                                    if BETA:
-                                        sum += beta * mine[y * stride + column]
-                                    make_values(
-                                        found, sum, y, column, m, n, above, once, by_row, by_column, by_element, TERMS=TERMS,
-                                        EPILOGUE=EPILOGUE, SECOND=SECOND,
-                                    )  # fmt: skip
-                                    sums[i, 4 * q + v] = found[0]
-            if not TERMS.second:
-                store(mine, stride, sums, top, left, bottom, right, 1.0, 0.0, DOWN=CUT.down, WIDE=WIDE, BETA=False)
+                        word: float4
+                        for v in range(4):
+                            word[v] = sums[i, 4 * q + v]
+                        store_word(
+                            mine, beside, stride, word, y, x, m, n, above, alpha, beta, once, by_row, by_column,
+                            by_element, APART=1 if WIDE else 8, WIDE=WIDE, BETA=BETA, TERMS=TERMS, EPILOGUE=EPILOGUE,
+                            SECOND=SECOND,
+                        )  # fmt: skip
 
         make_tiles(
             A, rs_a, cs_a, B, rs_b, cs_b, m, n, k, tile, end, share, group_m, p, blocks, CUT=CUT, WIDE=WIDE, STORE=store_sums,
