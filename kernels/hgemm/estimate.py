@@ -7,8 +7,8 @@ longest counts, the others by their cubes. The rest comes before and after. What
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from math import inf
+from collections.abc import Iterator, Sequence
+from math import gcd, inf, log2
 
 import numpy as np
 from numpy.typing import NDArray
@@ -145,6 +145,7 @@ def count(forms: Forms, m: int, n: int, k: int, processors: int) -> tuple[Many, 
         late, a_outside, b_outside, inside_a, inside_b, trans, np.full(len(some), n % 16 > 0), bm, bn, bk, stages, consumers,
         cluster_m, cluster_n, parts, shares, ahead, packed, np.log(rows), np.log(across_n), np.full(len(some), np.log(k)),
         np.log(down), np.log(across), np.log(clusters * cluster / processors), np.log(steps), np.log(clocks),
+        *_begins(m, n, k, layout, packed),
     ]  # fmt: skip
     return clocks, np.stack([np.asarray(fact, float) for fact in facts], 1)
 
@@ -154,6 +155,15 @@ def _inside(m: int, n: int, k: int, layout: Layout, packed: Many, trans: Flags) 
     inside_a, inside_b = rows_in_sectors(m, n, k, layout)
     first, second = inside_a & (packed % 2 == 0), inside_b & (packed < 2)
     return np.where(trans, second, first), np.where(trans, first, second)
+
+
+def _begins(m: int, n: int, k: int, layout: Layout, packed: Many) -> Iterator[Many]:
+    """Yield of which power of two bytes, to a line's, rows of each operand begin at multiples: of `a` and `b` as they are given.
+
+    Packed ones begin with lines.
+    """
+    for inner, copied in ((m if layout[0] else k, packed % 2 == 1), (n if layout[1] else k, packed >= 2)):
+        yield np.where(copied, log2(SPAN), log2(gcd(2 * inner, SPAN)))
 
 
 def _memory(rows: Many, across_n: Many, bm: Many, bn: Many, m: int, n: int, k: int) -> Many:

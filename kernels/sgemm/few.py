@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from prism.kernels.sgemm.cut import EACH, FEW_THREADS, FewCut
 from prism.lang import (
-    assume, attr, block, const, constexpr, float4, float4_cast, float32, grid, group, id, int32, int64,
+    assume, attr, block, const, constexpr, float4, float4_cast, float32, function, grid, group, id, int32, int64,
     load_vector, partition, prism, ptr, requires, shared, shuffle_xor, strides_nest, template, thread, vector, warp,
 )  # fmt: skip
 
@@ -36,69 +36,82 @@ def few(
     assume(m >= 1 and n >= 1 and strides_nest(m, stride, n, 1))
     strip: int32 @ block[CUT.parts] = id()
     with partition(out, thread[1], lambda y, x: y * stride + x, races="none") as target, group(block[CUT.parts]):
-        parts: shared(float32[CUT.parts, CUT.rows, CUT.width])
-        part: int32 @ block[1] = id()
-        with partition(parts, block[1], lambda y, x: (part, y, x)) as own, group(block[1]):
-            each: int32 @ block[1] = (k + (CUT.parts * CUT.step - 1)) // (CUT.parts * CUT.step) * CUT.step
-            first: int32 @ block[1] = part * each
-            last: int32 @ block[1] = min(first + each, k)
-            a: shared(float32[CUT.rows_a, CUT.columns_a], align=16)
-            sums: float32[CUT.rows, CUT.columns] @ thread[1]
-            with group(thread[1]):
+
+        @requires(thread[1])
+        def store(y: int32 @ thread[1], x: int32 @ thread[1], sum: float32 @ thread[1]):
+            target[y, x] = alpha * sum + (beta * target[y, x] if BETA else 0.0)
+
+        multiply_few(A, rs_a, cs_a, B, rs_b, cs_b, m, n, k, strip, CUT=CUT, STORE=store)
+
+
+@prism.device
+@template(CUT=constexpr(FewCut), STORE=function)
+@requires(block["CUT.parts"], thread[FEW_THREADS])
+def multiply_few(
+    A: ptr(const(float32)) @ grid[1], rs_a: int64 @ grid[1], cs_a: int64 @ grid[1], B: ptr(const(float32)) @ grid[1],
+    rs_b: int64 @ grid[1], cs_b: int64 @ grid[1], m: int32 @ grid[1], n: int32 @ grid[1], k: int32 @ grid[1],
+    strip: int32 @ block[CUT.parts],
+):
+    """Make what `few` says, of its arguments: `STORE(y, x, sum)` of each element.
+
+    Perspective: the `strip`-th cluster, of `CUT.parts` blocks.
+    Test:        tests/kernels/test_sgemm_few.py
+    """
+    parts: shared(float32[CUT.parts, CUT.rows, CUT.width])
+    part: int32 @ block[1] = id()
+    with partition(parts, block[1], lambda y, x: (part, y, x)) as own, group(block[1]):
+        each: int32 @ block[1] = (k + (CUT.parts * CUT.step - 1)) // (CUT.parts * CUT.step) * CUT.step
+        first: int32 @ block[1] = part * each
+        last: int32 @ block[1] = min(first + each, k)
+        a: shared(float32[CUT.rows_a, CUT.columns_a], align=16)
+        sums: float32[CUT.rows, CUT.columns] @ thread[1] = {0}
+        t: int32 @ thread[1] = id()
+        w: int32 @ warp[1] = id()
+        lane: int32 @ thread[1] = id() % 32
+        j: int32 @ thread[1] = strip * CUT.width + (w * CUT.side if CUT.along else lane % CUT.lanes * CUT.piece)
+        down: int32 @ thread[1] = CUT.piece * lane if CUT.along else w * (32 // CUT.lanes) + lane // CUT.lanes  # of each step
+        b: float4[CUT.held] @ thread[1]
+        load_piece(B, rs_b, cs_b, j, n, first + down, last, b, CUT=CUT)
+        for begin in range(first, last, CUT.depth):
+            bring(A, rs_a, cs_a, m, begin, last, t, a, CUT=CUT)
+            for q in range(0, min(CUT.depth, last - begin), CUT.step * CUT.ahead):
+                add(a, q + down, b, sums, CUT=CUT)
+                load_piece(B, rs_b, cs_b, j, n, begin + q + CUT.step * CUT.ahead + down, last, b, CUT=CUT)
+        for y in range(CUT.rows, unroll=True):
+            for x in range(CUT.columns, unroll=True):
+                for s in range(5, unroll=True):
+                    if CUT.along or 1 << s >= CUT.lanes:
+                        sums[y, x] += shuffle_xor(sums[y, x], 1 << s)
+        if CUT.along:
+            with partition(own, thread[1], lambda y, x: (y, w * CUT.columns + x), races="none") as mine, group(thread[1]):
                 for y in range(CUT.rows):
                     for x in range(CUT.columns):
-                        sums[y, x] = 0.0
-            t: int32 @ thread[1] = id()
-            w: int32 @ warp[1] = id()
-            lane: int32 @ thread[1] = id() % 32
-            j: int32 @ thread[1] = strip * CUT.width + (w * CUT.side if CUT.along else lane % CUT.lanes * CUT.piece)
-            down: int32 @ thread[1] = CUT.piece * lane if CUT.along else w * (32 // CUT.lanes) + lane // CUT.lanes  # of each step
-            b: float4[CUT.held] @ thread[1]
-            load_piece(B, rs_b, cs_b, j, n, first + down, last, b, CUT=CUT)
-            for begin in range(first, last, CUT.depth):
-                bring(A, rs_a, cs_a, m, begin, last, t, a, CUT=CUT)
-                for q in range(0, min(CUT.depth, last - begin), CUT.step * CUT.ahead):
-                    add(a, q + down, b, sums, CUT=CUT)
-                    load_piece(B, rs_b, cs_b, j, n, begin + q + CUT.step * CUT.ahead + down, last, b, CUT=CUT)
-            if CUT.along:
-                for y in range(CUT.rows, unroll=True):
-                    for x in range(CUT.columns, unroll=True):
-                        for s in range(5, unroll=True):
-                            sums[y, x] += shuffle_xor(sums[y, x], 1 << s)
-                with partition(own, thread[1], lambda y, x: (y, w * CUT.columns + x), races="none") as mine, group(thread[1]):
+                        if lane == 0:
+                            mine[y, x] = sums[y, x]
+        else:
+            warps: shared(float32[CUT.warps, CUT.rows, CUT.width], align=16)
+            with partition(warps, thread[1], lambda y, x: (w, y, x), races="none") as mine, group(thread[1]):
+                if lane < CUT.lanes:
                     for y in range(CUT.rows):
                         for x in range(CUT.columns):
-                            if lane == 0:
-                                mine[y, x] = sums[y, x]
-            else:
-                for y in range(CUT.rows, unroll=True):
-                    for x in range(CUT.columns, unroll=True):
-                        for s in range(5, unroll=True):
-                            if 1 << s >= CUT.lanes:
-                                sums[y, x] += shuffle_xor(sums[y, x], 1 << s)
-                warps: shared(float32[CUT.warps, CUT.rows, CUT.width], align=16)
-                with partition(warps, thread[1], lambda y, x: (w, y, x), races="none") as mine, group(thread[1]):
-                    if lane < CUT.lanes:
-                        for y in range(CUT.rows):
-                            for x in range(CUT.columns):
-                                mine[y, (CUT.lanes * (x // CUT.piece) + lane) * CUT.piece + x % CUT.piece] = sums[y, x]
-                with partition(own, thread[1], lambda y, x: (y, x), races="none") as mine, group(thread[1]):
-                    for e in range(t, CUT.rows * CUT.width, FEW_THREADS):
-                        sum: float32 = 0.0
-                        for p in range(CUT.warps):
-                            sum += warps[p, e // CUT.width, e % CUT.width]
-                        mine[e // CUT.width, e % CUT.width] = sum
-        with group(block[1]):
-            t: int32 @ thread[1] = id()
-            with group(thread[1]):
-                for e in range(part * FEW_THREADS + t, CUT.rows * CUT.width, CUT.parts * FEW_THREADS):
-                    y: int32 = e // CUT.width
-                    x: int32 = strip * CUT.width + e % CUT.width
-                    if y < m and x < n:
-                        sum: float32 = 0.0
-                        for p in range(CUT.parts):
-                            sum += parts[p, y, e % CUT.width]
-                        target[y, x] = alpha * sum + (beta * target[y, x] if BETA else 0.0)
+                            mine[y, (CUT.lanes * (x // CUT.piece) + lane) * CUT.piece + x % CUT.piece] = sums[y, x]
+            with partition(own, thread[1], lambda y, x: (y, x), races="none") as mine, group(thread[1]):
+                for e in range(t, CUT.rows * CUT.width, FEW_THREADS):
+                    sum: float32 = 0.0
+                    for p in range(CUT.warps):
+                        sum += warps[p, e // CUT.width, e % CUT.width]
+                    mine[e // CUT.width, e % CUT.width] = sum
+    with group(block[1]):
+        t: int32 @ thread[1] = id()
+        with group(thread[1]):
+            for e in range(part * FEW_THREADS + t, CUT.rows * CUT.width, CUT.parts * FEW_THREADS):
+                y: int32 = e // CUT.width
+                x: int32 = strip * CUT.width + e % CUT.width
+                if y < m and x < n:
+                    sum: float32 = 0.0
+                    for p in range(CUT.parts):
+                        sum += parts[p, y, e % CUT.width]
+                    STORE(y, x, sum)
 
 
 @prism.device

@@ -10,8 +10,8 @@ from prism.kernels.sgemm.cut import PAD, RingCut
 from prism.kernels.sgemm.shares import in_shares
 from prism.kernels.sgemm.sums import multiply, store, turn
 from prism.lang import (
-    CUtensorMap, async_, attr, block, claim, const, constexpr, count, cp_async, float32, grid, group, id, int32, int64, one,
-    partition, prefetch_map, prism, ptr, requires, roles, shared, template, thread, tma_load, warp, warpgroup,
+    CUtensorMap, async_, attr, block, claim, const, constexpr, count, cp_async, float32, function, grid, group, id, int32,
+    int64, one, partition, prefetch_map, prism, ptr, requires, roles, shared, template, thread, tma_load, warp, warpgroup,
 )  # fmt: skip
 
 
@@ -40,44 +40,73 @@ def ring(
     blocks: int32 @ grid[1] = count(block[1])
     p: int32 @ block[1] = id()
     with partition(out, thread[1], 0, races="none") as mine, group(block[1]):  # elements of its own, of tiles or of parts
-        workers, helpers = roles(warpgroup, CUT.warps // 4, 1)
-        math, loader = roles(warp, CUT.warps, 1)
-        share_registers(workers, helpers, MANY=CUT.worker_registers, FEW=CUT.helper_registers)
-        with loader, one(thread):
-            if CUT.tensor_a:
-                prefetch_map(A)
-            if CUT.tensor_b:
-                prefetch_map(B)
-        lane: int32 @ thread[1] = id() % 32  # 4 down, 8 across; pairs read the same, in both directions
-        w: int32 @ warp[1] = id()
-        row: int32 @ thread[1] = w // CUT.across * 32 + lane // 2 % CUT.down * 4
-        col: int32 @ thread[1] = w % CUT.across * CUT.wide + (lane // (2 * CUT.down) * 2 + lane % 2) * 4
-        sums: float32[8, CUT.columns] @ thread[1]
 
-        @requires(block[1], thread["CUT.threads"])
-        def make_tile(
-            i0: int32 @ block[1], j0: int32 @ block[1], start: int32 @ block[1], stop: int32 @ block[1],
-            top: int32 @ block[1], left: int32 @ block[1], bottom: int32 @ block[1], right: int32 @ block[1],
+        @requires(thread[1])
+        def store_sums(
+            sums: float32[8, CUT.columns] @ thread[1], top: int32 @ thread[1], left: int32 @ thread[1], bottom: int32 @ thread[1],
+            right: int32 @ thread[1],
         ):
-            with math, group(thread[1]):
-                for i in range(8):
-                    for j in range(CUT.columns):
-                        sums[i, j] = 0.0
-            multiply_steps(
-                sums, math, helpers, loader, A, rs_a, cs_a, B, rs_b, cs_b, i0, j0, start, stop, m, n, k, row, col, CUT=CUT,
-            )  # fmt: skip
-            if not WIDE:
-                with math, group(warp[1]):
-                    turn(sums, DOWN=CUT.down)
-            with math, group(thread[1]):
-                first: int32 = col if WIDE else col - lane // (2 * CUT.down) % 4 * 7
-                store(
-                    mine, stride, sums, top + row, left + first, bottom, right, alpha, beta, DOWN=CUT.down, WIDE=WIDE, BETA=BETA,
-                )  # fmt: skip
+            store(mine, stride, sums, top, left, bottom, right, alpha, beta, DOWN=CUT.down, WIDE=WIDE, BETA=BETA)
 
-        in_shares(
-            m, n, k, tile, end, share, group_m, p, blocks, BM=CUT.bm, BN=CUT.bn, BK=CUT.bk, THREADS=CUT.threads, TILE=make_tile,
+        make_tiles(
+            A, rs_a, cs_a, B, rs_b, cs_b, m, n, k, tile, end, share, group_m, p, blocks, CUT=CUT, WIDE=WIDE, STORE=store_sums,
         )  # fmt: skip
+
+
+@prism.device
+@template(CUT=constexpr(RingCut), WIDE=constexpr(bool), STORE=function)
+@requires(block[1], thread["CUT.threads"])
+def make_tiles(
+    A: (const(CUtensorMap(float32, CUT.bk, CUT.bm)) if CUT.tensor_a else ptr(const(float32))) @ grid[1], rs_a: int64 @ grid[1],
+    cs_a: int64 @ grid[1], B: (const(CUtensorMap(float32, CUT.bk, CUT.bn)) if CUT.tensor_b else ptr(const(float32))) @ grid[1],
+    rs_b: int64 @ grid[1], cs_b: int64 @ grid[1], m: int32 @ grid[1], n: int32 @ grid[1], k: int32 @ grid[1],
+    tile: int32 @ grid[1], end: int32 @ grid[1], share: int32 @ grid[1], group_m: int32 @ grid[1], p: int32 @ block[1],
+    blocks: int32 @ grid[1],
+):
+    """Make what `ring` says, of its arguments: `STORE(sums, top, left, bottom, right)` by each thread that multiplies.
+
+    Of its elements the first is at `top`, `left`; those from `bottom` and from `right` on are none of the result. Unless `WIDE`
+    sums are turned.
+
+    Perspective: block, the `p`-th of `blocks`.
+    Test:        tests/kernels/test_sgemm_ring.py
+    """
+    workers, helpers = roles(warpgroup, CUT.warps // 4, 1)
+    math, loader = roles(warp, CUT.warps, 1)
+    share_registers(workers, helpers, MANY=CUT.worker_registers, FEW=CUT.helper_registers)
+    with loader, one(thread):
+        if CUT.tensor_a:
+            prefetch_map(A)
+        if CUT.tensor_b:
+            prefetch_map(B)
+    lane: int32 @ thread[1] = id() % 32  # 4 down, 8 across; pairs read the same, in both directions
+    w: int32 @ warp[1] = id()
+    row: int32 @ thread[1] = w // CUT.across * 32 + lane // 2 % CUT.down * 4
+    col: int32 @ thread[1] = w % CUT.across * CUT.wide + (lane // (2 * CUT.down) * 2 + lane % 2) * 4
+    sums: float32[8, CUT.columns] @ thread[1]
+
+    @requires(block[1], thread["CUT.threads"])
+    def make_tile(
+        i0: int32 @ block[1], j0: int32 @ block[1], start: int32 @ block[1], stop: int32 @ block[1],
+        top: int32 @ block[1], left: int32 @ block[1], bottom: int32 @ block[1], right: int32 @ block[1],
+    ):
+        with math, group(thread[1]):
+            for i in range(8):
+                for j in range(CUT.columns):
+                    sums[i, j] = 0.0
+        multiply_steps(
+            sums, math, helpers, loader, A, rs_a, cs_a, B, rs_b, cs_b, i0, j0, start, stop, m, n, k, row, col, CUT=CUT,
+        )  # fmt: skip
+        if not WIDE:
+            with math, group(warp[1]):
+                turn(sums, DOWN=CUT.down)
+        with math, group(thread[1]):
+            first: int32 = col if WIDE else col - lane // (2 * CUT.down) % 4 * 7
+            STORE(sums, top + row, left + first, bottom, right)
+
+    in_shares(
+        m, n, k, tile, end, share, group_m, p, blocks, BM=CUT.bm, BN=CUT.bn, BK=CUT.bk, THREADS=CUT.threads, TILE=make_tile,
+    )  # fmt: skip
 
 
 @prism.device

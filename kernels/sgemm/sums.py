@@ -14,7 +14,7 @@ from __future__ import annotations
 
 from prism.kernels.sgemm.cut import ADDERS
 from prism.lang import (
-    block, const, constexpr, float4, float4_cast, float32, grid, group, id, int2, int32, int64, keep_order, partition,
+    block, const, constexpr, float4, float4_cast, float32, function, grid, group, id, int2, int32, int64, keep_order, partition,
     prism, ptr, requires, shared, shuffle_xor, template, thread, uint32, warp,
 )  # fmt: skip
 
@@ -164,66 +164,85 @@ def combine(
     Numerics:    parts are added in float32: every `SPLIT`-th in the order of k, then these sums.
     Test:        tests/kernels/test_sgemm_ring.py
     """
+    p: int32 @ block[1] = id()
+    with partition(out, thread[1], lambda y, x: y * stride + x, races="none") as target, group(block[1]):
+
+        @requires(thread[1])
+        def store_word(word: float4 @ thread[1], y: int32 @ thread[1], x: int32 @ thread[1]):
+            if WIDE:
+                old: float4
+                if BETA:
+                    old = float4_cast(target[y, x])
+                for v in range(4):
+                    old[v] = alpha * word[v] + (beta * old[v] if BETA else 0.0)
+                float4_cast[target[y, x]] = old
+            else:
+                for v in range(4):
+                    if x + v < n:
+                        target[y, x + v] = alpha * word[v] + (beta * target[y, x + v] if BETA else 0.0)
+
+        add_parts(parts, m, n, tile, steps, share, group_m, p, BM=BM, BN=BN, VECTORS=VECTORS, SPLIT=SPLIT, STORE=store_word)
+
+
+@prism.device
+@template(BM=constexpr(int), BN=constexpr(int), VECTORS=constexpr(int), SPLIT=constexpr(int), STORE=function)
+@requires(block[1], thread[ADDERS])
+def add_parts(
+    parts: ptr(const(float32)) @ grid[1], m: int32 @ grid[1], n: int32 @ grid[1], tile: int32 @ grid[1], steps: int32 @ grid[1],
+    share: int32 @ grid[1], group_m: int32 @ grid[1], p: int32 @ block[1],
+):
+    """Add up what `combine` says, of its arguments: `STORE(word, y, x)` of four elements of a row, the first at y, x.
+
+    Perspective: block, the `p`-th.
+    Test:        tests/kernels/test_sgemm_ring.py
+    """
     BATCH: constexpr(int) = 8 // VECTORS  # parts at a time
     SUMS: constexpr(int) = 4 * VECTORS  # of a thread
     LANES: constexpr(int) = ADDERS // SPLIT  # threads of a block that have elements of their own
     DOWN: constexpr(int) = 4 * LANES // BN  # rows from a thread's vector to the next
     EACH: constexpr(int) = BM * BN // (SUMS * LANES)  # blocks of a tile
-    tiles_m: int32 @ grid[1] = (m + (BM - 1)) // BM
-    tiles_n: int32 @ grid[1] = (n + (BN - 1)) // BN
-    behind: int32 @ block[1] = id() // EACH  # of `tile`
-    within: int32 @ block[1] = id() % EACH
+    tiles_m: int32 @ block[1] = (m + (BM - 1)) // BM
+    tiles_n: int32 @ block[1] = (n + (BN - 1)) // BN
+    behind: int32 @ block[1] = p // EACH  # of `tile`
+    within: int32 @ block[1] = p % EACH
     corner: int2 @ block[1] = place(tile + behind, group_m, tiles_m, tiles_n)
     begin: int32 @ block[1] = behind * steps
     first: int32 @ block[1] = uint32(begin) // uint32(share)  # of the blocks that did some of the tile
     last: int32 @ block[1] = uint32(begin + steps - 1) // uint32(share)
-    with partition(out, block[1], 0, races="none") as whole, group(block[1]):
-        found: shared(float32[SUMS * ADDERS if SPLIT > 1 else 1])
-        t: int32 @ thread[1] = id()
-        own: int32 @ thread[1] = t % LANES
-        e: int32 @ thread[1] = SUMS * LANES * within + 4 * own  # of the tile's elements
-        row: int32 @ thread[1] = corner[0] * BM + e // BN
-        col: int32 @ thread[1] = corner[1] * BN + e % BN
-        sums: float32[SUMS] @ thread[1]
-        with group(thread[1]):
-            for v in range(SUMS):
-                sums[v] = 0.0
-            if row < m and col < n:
-                for p in range(first + t // LANES, last + 1, BATCH * SPLIT):
-                    part: float4[8]
-                    for i in range(BATCH):
-                        # Of a block's two parts, the second is the beginning of a tile that is not its first.
-                        q: int32 = p + i * SPLIT
-                        at: int64 = 2 * q + (1 if q * share < begin else 0)
-                        for x in range(VECTORS):
-                            if q <= last:
-                                part[VECTORS * i + x] = float4_cast(parts[at * (BM * BN) + e + 4 * LANES * x])
-                    for i in range(BATCH):
-                        for v in range(SUMS):
-                            if p + i * SPLIT <= last:
-                                sums[v] += part[VECTORS * i + v // 4][v % 4]
-        if SPLIT > 1:
-            with partition(found, thread[1], offset=SUMS * t) as mine, group(thread[1]):
-                for v in range(SUMS):
-                    mine[v] = sums[v]
-        with (
-            partition(whole, thread[1], lambda q, v: (row + DOWN * q) * stride + col + v, races="none") as mine,
-            group(thread[1]),
-        ):  # fmt: skip
-            if t < LANES and row < m and col < n:
-                for other in range(1, SPLIT):
+    found: shared(float32[SUMS * ADDERS if SPLIT > 1 else 1])
+    t: int32 @ thread[1] = id()
+    own: int32 @ thread[1] = t % LANES
+    e: int32 @ thread[1] = SUMS * LANES * within + 4 * own  # of the tile's elements
+    row: int32 @ thread[1] = corner[0] * BM + e // BN
+    col: int32 @ thread[1] = corner[1] * BN + e % BN
+    sums: float32[SUMS] @ thread[1] = {0}
+    with group(thread[1]):
+        if row < m and col < n:
+            for p in range(first + t // LANES, last + 1, BATCH * SPLIT):
+                part: float4[8]
+                for i in range(BATCH):
+                    # Of a block's two parts, the second is the beginning of a tile that is not its first.
+                    q: int32 = p + i * SPLIT
+                    at: int64 = 2 * q + (1 if q * share < begin else 0)
+                    for x in range(VECTORS):
+                        if q <= last:
+                            part[VECTORS * i + x] = float4_cast(parts[at * (BM * BN) + e + 4 * LANES * x])
+                for i in range(BATCH):
                     for v in range(SUMS):
-                        sums[v] += found[SUMS * (t + other * LANES) + v]
-                for q in range(VECTORS):
-                    if row + DOWN * q < m:
-                        if WIDE:
-                            word: float4
-                            if BETA:
-                                word = float4_cast(mine[q, 0])
-                            for v in range(4):
-                                word[v] = alpha * sums[4 * q + v] + (beta * word[v] if BETA else 0.0)
-                            float4_cast[mine[q, 0]] = word
-                        else:
-                            for v in range(4):
-                                if col + v < n:
-                                    mine[q, v] = alpha * sums[4 * q + v] + (beta * mine[q, v] if BETA else 0.0)
+                        if p + i * SPLIT <= last:
+                            sums[v] += part[VECTORS * i + v // 4][v % 4]
+    if SPLIT > 1:
+        with partition(found, thread[1], offset=SUMS * t) as mine, group(thread[1]):
+            for v in range(SUMS):
+                mine[v] = sums[v]
+    with group(thread[1]):
+        if t < LANES and row < m and col < n:
+            for other in range(1, SPLIT):
+                for v in range(SUMS):
+                    sums[v] += found[SUMS * (t + other * LANES) + v]
+            for q in range(VECTORS):
+                if row + DOWN * q < m:
+                    word: float4
+                    for v in range(4):
+                        word[v] = sums[4 * q + v]
+                    STORE(word, row + DOWN * q, col)

@@ -11,6 +11,7 @@ from prism.kernels.sgemm import LESSON, TILES, VARIANTS, Configuration
 from prism.kernels.sgemm import ring_configurations as rings
 from prism.kernels.sgemm.cut import FewCut
 from prism.kernels.sgemm.few_configurations import PARTS, ROWS
+from prism.lang import float32
 from prism.lib.algorithms.sgemm.api import decide_sgemm
 from prism.runtime.device import device
 from prism.runtime.launch import prepare
@@ -397,3 +398,31 @@ def test_code_generation_costs_nothing(variant: str) -> None:
     assert cupy.array_equal(first, second), "the same algorithm: the same bits"
     ratio = statistics.median(o / t for o, t in zip(times["ours"], times["theirs"], strict=True))
     assert ratio <= 1.02, f"{ratio:.3f} of the time by hand"
+
+
+AFTER = lambda x, i, j, bias, rows, before, k: max(x + bias, 0.0) * rows + before * k + float32(i - j)
+
+
+@pytest.mark.parametrize("layout", ["NN", "NT", "TN", "TT"])
+@pytest.mark.parametrize(
+    "sizes", [*SIZES, EVEN, (4097, 515, 257), (300, 300, 5000), (7, 4000, 1024), (64, 4096, 512), (5, 6, 0)]
+)
+def test_epilogues(sizes: tuple[int, int, int], layout: str) -> None:
+    """By whole tiles, parts of K, few rows, what is finished; of two results too, and after an old one."""
+    m, n, k = sizes
+    a, b, c = operand(layout[0], m, k), operand(layout[1], k, n), small(m, n)
+    bias, rows, before = small(n), small(m, 1).astype(cupy.float16), small(m, n)
+    places = cupy.arange(m)[:, None] - cupy.arange(n)
+
+    def after(sums):
+        return cupy.maximum(sums + bias, 0) * rows + 2 * before + places
+
+    out, room = inside(m, n)
+    prism.lib.sgemm(a, b, epilogue=AFTER, extra=(bias, rows, before, 2), out=out)
+    assert cupy.array_equal(out, after(exact(a, b)))
+    assert untouched(room, m, n)
+    two = (lambda x, y: x * y, lambda x, y: x)
+    first, other = prism.lib.sgemm(a, b, c, alpha=2.0, beta=-1.0, epilogue=two, extra=bias)
+    sums = 2 * exact(a, b) - c
+    assert cupy.array_equal(first, sums * bias)
+    assert cupy.array_equal(other, sums)

@@ -6,6 +6,7 @@ from types import SimpleNamespace
 import numpy as np
 import pytest
 
+import prism
 from prism.host.machine import run_step
 from prism.host.plan import OUT, Buffer
 from prism.interpret import SCHEDULES, schedules
@@ -203,6 +204,19 @@ SEVERAL = {
 def test_several_results(cut: Configuration, axis: int, result: type, op: str) -> None:
     for m, n in ((136, 72), (40, 200), (1, 8)):
         several(m, n, cut, axis, result, op)
+
+
+def test_the_sum_as_it_is_takes_nothing_besides() -> None:
+    """None beside a function that is given extras, also as what is reduced."""
+    rng = np.random.default_rng(0)
+    a, b, bias = small(rng, 8, 16), small(rng, 16, 24), small(rng, 24)
+    plain, positive, most = prism.lib.hgemm(
+        a, b, epilogue=(None, lambda x, c: max(x + c, 0.0), reduce(op="maximum", axis=1)), extra=bias
+    )
+    assert np.array_equal(plain, a @ b) and np.array_equal(positive, np.maximum(a @ b + bias, 0))
+    assert np.array_equal(most, (a @ b).max(1).astype(np.float32))
+    with pytest.raises(TypeError, match="`epilogue` takes 1 argument"):
+        prism.lib.hgemm(a, b, extra=bias)
 
 
 @pytest.mark.parametrize("cut", [SMALL, WIDEST], ids=["small", "widest"])

@@ -26,6 +26,7 @@ from prism.lib.algorithms.matmul.arguments import (
     require_like_result,
     require_operands,
 )
+from prism.lib.algorithms.matmul.epilogues import asked_for, copy_several, extras_of, numbers_of, require_several
 from prism.lib.views import View, new_view, view_of
 from prism.runtime.arrays import CODED, ArrayInfo
 
@@ -38,7 +39,6 @@ RESULTS = ("float16", "bfloat16", "float32")
 RESULTS_OF_8_BITS = (*FLOATS_OF_8_BITS, "int8", "uint8")
 _TWO = "a", "b"
 _OTHER = "b[1]"
-_NUMBERS = (bool, int, float, np.generic)
 
 
 def hgemm(
@@ -151,8 +151,8 @@ def hgemm(
     array([[0., 2.],
            [1., 4.]], dtype=float16)
     """
-    after, key = (None, None) if epilogue is None else _asked_for(epilogue)
-    several, out = (None, out) if not isinstance(out, tuple | list) else (_require_several(after, out), None)
+    after, key = (None, None) if epilogue is None else asked_for(epilogue)
+    several, out = (None, out) if not isinstance(out, tuple | list) else (require_several(after, out), None)
     if beta and c is None:
         raise ValueError("`beta` is the factor of `c`, which is missing")
     names: tuple[str, ...] = _TWO
@@ -165,48 +165,19 @@ def hgemm(
             if array is not None:
                 names, arrays = (*names, name), (*arrays[:-1], array, out)
     if not isinstance(extra, tuple) or extra:
-        extra = tuple(extra) if isinstance(extra, tuple | list) else (extra,)
-        given = {f"extra[{k}]": one for k, one in enumerate(extra) if not isinstance(one, _NUMBERS)}
+        extra, given = extras_of(extra)
         names, arrays = (*names, *given), (*arrays[:-1], *given.values(), out)
-        numbers = tuple(map(exact, _numbers_of(extra)))
+        numbers = tuple(map(exact, numbers_of(extra)))
     # zeros of two signs are equal, and results differ
     symmetric = BOTH if symmetric is True else symmetric or None
     asked = "hgemm", names, alpha or repr(alpha), beta, key, numbers, out_dtype, dtype, symmetric
     if several is None and (known := repeat.run_many(asked, arrays, stream)) is not None:
         return known
     how: dict[str, Any] = {"alpha": float(alpha), "beta": float(beta), "out_dtype": out_dtype, "dtype": dtype}
-    how |= {"epilogue": after or identity, "extra": _numbers_of(extra), "symmetric": symmetric}
+    how |= {"epilogue": after or identity, "extra": numbers_of(extra), "symmetric": symmetric}
     decide = functools.partial(decide_hgemm, **how)
     found = call("hgemm", asked, dict(zip(names, arrays[:-1], strict=True)), decide, out, stream, captured=True)
-    return found if several is None else _copy(found, several, stream)
-
-
-def _numbers_of(extra: tuple[Any, ...]) -> tuple[Any, ...]:
-    """Return extras that are numbers, and None for arrays: a decision outlives these."""
-    return tuple(one if isinstance(one, _NUMBERS) else None for one in extra)
-
-
-def _copy(found: tuple[Any, ...], several: tuple[Any, ...], stream: Any) -> tuple[Any, ...]:
-    """Copy results to the arrays that are given for them."""
-    from prism.lib.algorithms.topk.calls import copy_to
-
-    return copy_to("hgemm", found, several, stream)
-
-
-def _asked_for(epilogue: Any) -> tuple[Any, Any]:
-    """Return what an epilogue is called by, and looked up by: see `epilogue`, which who has none does without."""
-    from prism.lib.algorithms.hgemm.epilogue import asked_for, key_of
-
-    after = asked_for(epilogue)
-    return after, key_of(after)
-
-
-def _require_several(after: Any, out: Any) -> tuple[Any, ...]:
-    """Return the arrays for several results, as many as there are epilogues."""
-    many = len(after) if isinstance(after, tuple) else 1
-    if many == 1 or len(out) != many:
-        raise ValueError(f"`out` is a tuple of {len(out)}, and `epilogue` makes {many} result{'s' * (many != 1)}")
-    return tuple(out)
+    return found if several is None else copy_several("hgemm", found, several, stream)
 
 
 def _with_two(a: Any, b: Any, out: Any) -> tuple[tuple[str, ...], tuple[Any, ...]]:

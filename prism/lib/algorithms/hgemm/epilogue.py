@@ -43,11 +43,15 @@ _PER = ("", COLUMN, ROW)  # of a bias, as plans have it
 
 
 class Asked(NamedTuple):
-    """One of several epilogues: a function, and how its values are combined, where they are."""
+    """One of several epilogues: a function, and how its values are combined, where they are.
+
+    `bare`: it is the sum as it is, and given nothing besides.
+    """
 
     function: Applied
     op: Operator | None = None
     axis: int = 0
+    bare: bool = False
 
 
 def asked_for(epilogue: Any) -> Any:
@@ -71,8 +75,9 @@ def asked_for(epilogue: Any) -> Any:
 def _asked_for_one(one: Any) -> Asked:
     """Return one of several epilogues."""
     if isinstance(one, Reduction):
-        return Asked(_applied(asked_for(identity if one.function is None else one.function)), one.op, one.axis)
-    return Asked(_applied(asked_for(identity if one is None else one)))
+        bare = one.function is None
+        return Asked(_applied(asked_for(identity if bare else one.function)), one.op, one.axis, bare)
+    return Asked(_applied(asked_for(identity if one is None else one)), bare=one is None)
 
 
 def _applied(function: Any) -> Applied:
@@ -125,7 +130,7 @@ def fuse(
     ]
     own, calls, sums = len(extras), [], 1 if product.other is None else 2
     for one in several:
-        called, numbers = call_of(one.function, sums, extras[:own], len(extras), kept=kept)
+        called, numbers = call_of(one.function, sums, () if one.bare else extras[:own], len(extras), kept=kept)
         calls.append(called)
         extras += numbers
     scaling = _add_scaling(product, extras)

@@ -4,20 +4,25 @@ from __future__ import annotations
 
 import functools
 import itertools
-from collections.abc import Iterator, Mapping
-from typing import Any
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import replace
+from types import ModuleType
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from prism.host import repeat
 from prism.host.call import Decision, Result, call
+from prism.host.lazies import LazyInfo
 from prism.host.plan import OUT, Machine, Plan, Scratch, Step, instance_of
 from prism.kernels.sgemm import HOST, LESSON, VARIANTS, Configuration, Layout, choose
 from prism.kernels.sgemm.cut import FewCut
 from prism.kernels.sgemm.ring_configurations import MEASURED, Cut
 from prism.lang.intrinsics.layouts import nest
+from prism.lang.keep.keys import exact
 from prism.lang.tree.plan import Program
 from prism.lib.algorithms.matmul.arguments import batch_of, require_like_result, require_operands
+from prism.lib.algorithms.matmul.epilogues import asked_for, copy_several, extras_of, numbers_of, require_several
 from prism.lib.algorithms.sgemm import bf16x6 as sgemm_bf16x6
 from prism.lib.algorithms.sgemm import choice as sgemm_choice
 from prism.lib.algorithms.sgemm import few as sgemm_few
@@ -27,6 +32,10 @@ from prism.lib.algorithms.sgemm.ring import Staged
 from prism.lib.views import MOST, View, new_view, view_of
 from prism.runtime.arrays import ArrayInfo
 from prism.runtime.instance import Instance
+
+if TYPE_CHECKING:
+    from prism.lib.algorithms.hgemm.records import After
+    from prism.lib.algorithms.sgemm.fused import Fused
 
 _KIND = "float32"
 RING, ASYNC = "ring", "async"
@@ -39,12 +48,14 @@ def sgemm(
     *,
     alpha: float = 1.0,
     beta: float = 0.0,
+    epilogue: Any = None,
+    extra: Any = (),
     out: Any = None,
     variant: str = "auto",
     precision: str = "float32",
     stream: Any = None,
 ) -> Any:
-    """Return `alpha * a @ b + beta * c`.
+    """Return `epilogue(alpha * a @ b + beta * c, *extra)`.
 
     Parameters
     ----------
@@ -56,8 +67,14 @@ def sgemm(
         Of the result's shape, float32; read where `beta` is not 0. It may be `out`, as in BLAS, and is copied otherwise.
     alpha, beta : float
         Factors, taken as float32. Where `alpha` is 0, `a` and `b` are not read.
-    out : array, optional
-        Where to put the result; any strides, and any overlap with the operands.
+    epilogue : device function or lambda, or a tuple of two, optional
+        What to make of each element, as `hgemm`'s: a function of numbers, which is given the element; then, if it takes two more,
+        its row and its column; then the elements of `extra`. Of two functions each makes a result; None is the element as it is.
+    extra : array, number, or tuple of these, optional
+        What `epilogue` is given besides, as `hgemm`'s: arrays of the result's shape, of one a column (n), one a row (m x 1), or
+        of one element; floats of up to 32 bits, integers or bools; or numbers.
+    out : array, or a tuple of these, optional
+        Where to put the result; any strides, and any overlap with the operands; of several a tuple, to which they are copied.
     variant : str
         How it is computed: "naive", "coalesced", "tiled", "vectorized", "warps", from Ampere on "async", on Hopper "ring"
         (docs/sgemm.md), or "auto": what suits the shape.
@@ -69,22 +86,25 @@ def sgemm(
     Returns
     -------
     array
-        m x n for each product of the batch, of `a`'s library and on its device; `out`, if given.
+        m x n for each product of the batch, of `a`'s library and on its device; `out`, if given. Of two epilogues a tuple.
 
     Raises
     ------
     TypeError
-        An argument is no array, or not of float32; arrays of two libraries, or on the host and on a GPU.
+        An argument is no array, or not of float32; arrays of two libraries, or on the host and on a GPU; `epilogue` is no
+        function of Prism's or lambda, or takes another number of arguments; `out` is one array, and there are two results.
     ValueError
-        Shapes don't fit; `out` is read-only; `beta` without `c`; no such variant or precision, or both asked for; "ring" or
-        "bf16x6" on another GPU than Hopper, "async" on one before Ampere; arrays on two GPUs; `stream` for arrays on the host.
+        Shapes don't fit; an `extra` of another shape; a reduction as `epilogue`; `out` is read-only; `beta` without `c`; no such
+        variant or precision, or both asked for; "ring" or "bf16x6" on another GPU than Hopper, "async" on one before Ampere;
+        arrays on two GPUs; `stream` for arrays on the host.
 
     Notes
     -----
     Products are added in float32, on the GPU by fused multiply-adds, in an order that depends on the shape alone: the same call
     gives the same bits. A batch is one launch where its axes can be walked with one stride for each array, or by "ring" launches
     for each product; each axis beyond that is a loop. A NumPy array runs on the reference machine, on the CPU, from the same
-    kernel (`prism.kernels.sgemm`).
+    kernel (`prism.kernels.sgemm`). With an epilogue there are launches for each product of a batch. It is a part of "ring", and
+    of what is for few rows; after other kernels, and where the GPU is no Hopper, it is a launch of its own.
 
     Examples
     --------
@@ -93,18 +113,30 @@ def sgemm(
     >>> prism.lib.sgemm(a, b, alpha=2.0)
     array([[2., 4.],
            [6., 8.]], dtype=float32)
+    >>> prism.lib.sgemm(a, b, epilogue=lambda x, bias: max(x + bias, 0.0), extra=np.array([-2, 0], np.float32))
+    array([[0., 2.],
+           [1., 4.]], dtype=float32)
     """
     if beta and c is None:
         raise ValueError("`beta` is the factor of `c`, which is missing")
+    after, key = (None, None) if epilogue is None else asked_for(epilogue)
+    several, out = (None, out) if not isinstance(out, tuple | list) else (require_several(after, out), None)
+    beside: dict[str, Any] = {}
+    numbers: tuple[Any, ...] = ()
+    if not isinstance(extra, tuple) or extra:
+        extra, beside = extras_of(extra)
+        numbers = tuple(map(exact, numbers_of(extra)))
     own = c is out if beta else None  # else `c` is copied first: nothing that can be made again as it was
     # zeros of two signs are equal, and results differ
-    asked = "sgemm", own, alpha or repr(alpha), beta, variant, precision
-    again = (a, b, c, out) if own else (a, b, out)
-    if own is not False and (known := repeat.run_many(asked, again, stream)) is not None:
+    asked = "sgemm", own, alpha or repr(alpha), beta, variant, precision, key, tuple(beside), numbers
+    again = (a, b, c, *beside.values(), out) if own else (a, b, *beside.values(), out)
+    if own is not False and several is None and (known := repeat.run_many(asked, again, stream)) is not None:
         return known
-    decide = functools.partial(decide_sgemm, alpha=float(alpha), beta=float(beta), way=_way(variant, precision))
-    arrays = {"a": a, "b": b, "c": c} if beta else {"a": a, "b": b}
-    return call("sgemm", asked, arrays, decide, out, stream, captured=True)
+    how: dict[str, Any] = {"alpha": float(alpha), "beta": float(beta), "way": _way(variant, precision)}
+    decide = functools.partial(decide_sgemm, **how, epilogue=after, extra=numbers_of(extra))
+    arrays = {"a": a, "b": b, **({"c": c} if beta else {}), **beside}
+    found = call("sgemm", asked, arrays, decide, out, stream, captured=True)
+    return found if several is None else copy_several("sgemm", found, several, stream)
 
 
 def _way(variant: str, precision: str) -> str:
@@ -120,7 +152,8 @@ def _way(variant: str, precision: str) -> str:
 
 def decide_sgemm(
     arrays: Mapping[str, ArrayInfo], out: ArrayInfo | None, machine: Machine, alpha: float = 1.0, beta: float = 0.0,
-    way: str = "auto", cut: Configuration | Cut | FewCut | Staged | None = None,
+    way: str = "auto", cut: Configuration | Cut | FewCut | Staged | None = None, epilogue: Any = None,
+    extra: tuple[Any, ...] = (),
 ) -> Decision:  # fmt: skip
     """Return how `sgemm` of arrays by the names of its arguments is made, by a variant or a precision.
 
@@ -135,26 +168,55 @@ def decide_sgemm(
     require_like_result(out, "out", shape, _KIND)
     require_like_result(arrays.get("c"), "c", shape, _KIND)
     given, result = None if out is None else view_of(OUT, out), Result(shape, np.dtype(_KIND))
-    return decide_product(a, b, shape, result, machine, given, alpha, beta, way, cut)
+    after = None
+    if epilogue is not None or extra:
+        if lazy := tuple(name for name, info in arrays.items() if isinstance(info, LazyInfo)):
+            return Decision(copied=lazy)  # an extra is a part of a record, and that is made of what lies in memory
+        beside = [(f"extra[{k}]", arrays.get(f"extra[{k}]", one)) for k, one in enumerate(extra)]
+        after = _fused().after_of(epilogue, beside, shape, kept=not machine.host)
+        if after.second is not None and out is not None:
+            raise TypeError("`out` must be a tuple of 2 arrays, of as many results, not one array")
+    decision = decide_product(a, b, shape, result, machine, given, alpha, beta, way, cut, after)
+    if after is None or after.second is None or not decision.results:
+        return decision
+    return replace(decision, results=(result, result), names=after.order)
+
+
+def _fused() -> ModuleType:
+    """Return what makes products whose epilogue is a function: who has none does without the parser of lambdas."""
+    from prism.lib.algorithms.sgemm import fused
+
+    return fused
 
 
 def decide_product(
     a: View, b: View, shape: tuple[int, ...], result: Result, machine: Machine, given: View | None, alpha: float = 1.0,
-    beta: float = 0.0, way: str = "auto", cut: Configuration | Cut | FewCut | Staged | None = None,
+    beta: float = 0.0, way: str = "auto", cut: Configuration | Cut | FewCut | Staged | None = None, after: After | None = None,
 ) -> Decision:  # fmt: skip
-    """Return how a product of matrices, checked, is made in `given`, or where that can't be written, in C order."""
+    """Return how a product of matrices, checked, is made in `given`, or where that can't be written, in C order.
+
+    `after`: an epilogue that is a function, and what it is given.
+    """
     writable = given is not None and _is_writable(given, machine.host)
     target = given if given is not None and writable else new_view(OUT, _KIND, shape)
     beside = given is not None and not writable
     if 0 in shape:
         return Decision((result,), beside=beside)
     loose = tuple(view.name for view in (a, b) if not (view.dense if machine.host else _is_walkable(view)))
+    if after is not None:
+        loose += tuple(view.name for view in after.arrays if not (view.contiguous and view.natural))
     if loose:
         return Decision(copied=loose)
-    steps, room = [], 0
-    for product in products_of(a, b, target, alpha, beta):
+    steps: list[Step] = []
+    room = 0
+    some: Iterable[tuple[Product, Fused | None]] = (
+        ((one, None) for one in products_of(a, b, target, alpha, beta)) if after is None
+        else _fused().products_of(a, b, target, after, alpha, beta)
+    )  # fmt: skip
+    for product, fused in some:
         scratch = Scratch()  # the same for each: they come one after the other
-        steps += steps_of(product, way, machine, scratch, cut)
+        made = steps_of(product, way, machine, scratch, cut)
+        steps += made if fused is None else fused.fuse(made, machine)
         room = max(room, scratch.used)
     plan = Plan(tuple(steps), scratch=room, lent=True)
     return Decision((result,), plan=plan, beside=beside, in_place=("c",), begins="c" if beta else "")

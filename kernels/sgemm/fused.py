@@ -1,0 +1,263 @@
+"""Products in float32 whose epilogue is a function of a tile: of sums with their places, and of what other arrays have there.
+
+How sums are made is `ring`'s, `combine`'s and `few`'s; what is done with them is here. `finish` does it to a result that another
+kernel made.
+"""
+
+from __future__ import annotations
+
+from prism.kernels.hgemm.fused import Terms
+from prism.kernels.sgemm.cut import ADDERS, FEW_THREADS, FewCut, RingCut
+from prism.kernels.sgemm.few import multiply_few
+from prism.kernels.sgemm.ring import make_tiles
+from prism.kernels.sgemm.sums import add_parts
+from prism.lang import (
+    CUtensorMap, assume, attr, block, const, constexpr, count, float4, float4_cast, float32, function, grid, group, id, int32,
+    int64, partition, prism, ptr, requires, strides_nest, template, thread,
+)  # fmt: skip
+
+FINISHERS = 256
+"""Threads of a block of `finish`."""
+EACH = 4
+"""Elements that each of them has."""
+
+
+@prism.kernel
+@template(
+    CUT=constexpr(RingCut), WIDE=constexpr(bool), BETA=constexpr(bool), TERMS=constexpr(Terms), EPILOGUE=function, SECOND=function
+)  # fmt: skip
+@requires(grid[1], block[1], thread["CUT.threads"])
+@attr("__launch_bounds__(CUT.threads, CUT.blocks)")
+def ring_fused(
+    A: (const(CUtensorMap(float32, CUT.bk, CUT.bm)) if CUT.tensor_a else ptr(const(float32))) @ grid[1], rs_a: int64 @ grid[1],
+    cs_a: int64 @ grid[1], B: (const(CUtensorMap(float32, CUT.bk, CUT.bn)) if CUT.tensor_b else ptr(const(float32))) @ grid[1],
+    rs_b: int64 @ grid[1], cs_b: int64 @ grid[1], out: ptr(float32) @ grid[1], stride: int64 @ grid[1], m: int32 @ grid[1],
+    n: int32 @ grid[1], k: int32 @ grid[1], tile: int32 @ grid[1], end: int32 @ grid[1], share: int32 @ grid[1],
+    group_m: int32 @ grid[1], alpha: float32 @ grid[1], beta: float32 @ grid[1], second: ptr(float32) @ grid[1],
+    once: ptr(const(TERMS.once)) @ grid[1], by_row: ptr(const(TERMS.row)) @ grid[1],
+    by_column: ptr(const(TERMS.column)) @ grid[1], by_element: ptr(const(TERMS.element)) @ grid[1], above: int32 @ grid[1],
+):
+    """`out[i, j] = EPILOGUE(alpha * sum + beta * out[i, j], 0, 0, once, by_row[i], by_column[j], by_element[i, j], i, j)`.
+
+    Perspective: as `ring`'s.
+    Shapes:      as `ring`'s, of whole tiles; `TERMS` says what is read. `above`: so many rows are before the first one in their
+                 records, columns where `TERMS.trans`, whose records by element lie as the transpose. `second`: as `out`, of what
+                 SECOND makes, where there is one.
+    Cost:        as `ring`; records are read in place.
+    Numerics:    sums as `ring`'s; what comes after is EPILOGUE's.
+    Test:        tests/kernels/test_sgemm_fused.py, tests/gpu/test_sgemm.py
+    """
+    blocks: int32 @ grid[1] = count(block[1])
+    p: int32 @ block[1] = id()
+    with (
+        partition(out, thread[1], 0, races="none") as mine, partition(second, thread[1], 0, races="none") as beside,
+        group(block[1]),
+    ):  # fmt: skip
+
+        @requires(thread[1])
+        def store_sums(
+            sums: float32[8, CUT.columns] @ thread[1], top: int32 @ thread[1], left: int32 @ thread[1], bottom: int32 @ thread[1],
+            right: int32 @ thread[1],
+        ):
+            for i in range(8):
+                y: int32 = top + i // 4 * (4 * CUT.down) + i % 4
+                if y < m:
+                    for q in range(CUT.columns // 4):
+                        x: int32 = left + 128 // CUT.down * q
+                        word: float4
+                        for v in range(4):
+                            word[v] = sums[i, 4 * q + v]
+                        store_word(
+                            mine, beside, stride, word, y, x, m, n, above, alpha, beta, once, by_row, by_column,
+                            by_element, APART=1 if WIDE else 8, WIDE=WIDE, BETA=BETA, TERMS=TERMS, EPILOGUE=EPILOGUE,
+                            SECOND=SECOND,
+                        )  # fmt: skip
+
+        make_tiles(
+            A, rs_a, cs_a, B, rs_b, cs_b, m, n, k, tile, end, share, group_m, p, blocks, CUT=CUT, WIDE=WIDE, STORE=store_sums,
+        )  # fmt: skip
+
+
+@prism.kernel
+@template(
+    BM=constexpr(int), BN=constexpr(int), VECTORS=constexpr(int), SPLIT=constexpr(int), WIDE=constexpr(bool),
+    BETA=constexpr(bool), TERMS=constexpr(Terms), EPILOGUE=function, SECOND=function,
+)  # fmt: skip
+@requires(grid[1], block[1], thread[ADDERS])
+def combine_fused(
+    parts: ptr(const(float32)) @ grid[1], out: ptr(float32) @ grid[1], stride: int64 @ grid[1], m: int32 @ grid[1],
+    n: int32 @ grid[1], tile: int32 @ grid[1], steps: int32 @ grid[1], share: int32 @ grid[1], group_m: int32 @ grid[1],
+    alpha: float32 @ grid[1], beta: float32 @ grid[1], second: ptr(float32) @ grid[1], once: ptr(const(TERMS.once)) @ grid[1],
+    by_row: ptr(const(TERMS.row)) @ grid[1], by_column: ptr(const(TERMS.column)) @ grid[1],
+    by_element: ptr(const(TERMS.element)) @ grid[1], above: int32 @ grid[1],
+):
+    """As `ring_fused`, of the sums of parts, as `combine` adds them up.
+
+    Perspective: as `combine`'s.
+    Shapes:      as `combine`'s, and `ring_fused`'s.
+    Cost:        as `combine`; records are read in place.
+    Test:        tests/kernels/test_sgemm_fused.py, tests/gpu/test_sgemm.py
+    """
+    p: int32 @ block[1] = id()
+    with (
+        partition(out, thread[1], 0, races="none") as mine, partition(second, thread[1], 0, races="none") as beside,
+        group(block[1]),
+    ):  # fmt: skip
+
+        @requires(thread[1])
+        def store(word: float4 @ thread[1], y: int32 @ thread[1], x: int32 @ thread[1]):
+            store_word(
+                mine, beside, stride, word, y, x, m, n, above, alpha, beta, once, by_row, by_column, by_element, APART=1,
+                WIDE=WIDE, BETA=BETA, TERMS=TERMS, EPILOGUE=EPILOGUE, SECOND=SECOND,
+            )  # fmt: skip
+
+        add_parts(parts, m, n, tile, steps, share, group_m, p, BM=BM, BN=BN, VECTORS=VECTORS, SPLIT=SPLIT, STORE=store)
+
+
+@prism.kernel
+@template(CUT=constexpr(FewCut), BETA=constexpr(bool), TERMS=constexpr(Terms), EPILOGUE=function, SECOND=function)
+@requires(grid[1], block["CUT.parts"], thread[FEW_THREADS])
+@attr("__launch_bounds__(FEW_THREADS, CUT.blocks)")
+def few_fused(
+    A: ptr(const(float32)) @ grid[1], rs_a: int64 @ grid[1], cs_a: int64 @ grid[1], B: ptr(const(float32)) @ grid[1],
+    rs_b: int64 @ grid[1], cs_b: int64 @ grid[1], out: ptr(float32) @ grid[1], stride: int64 @ grid[1], m: int32 @ grid[1],
+    n: int32 @ grid[1], k: int32 @ grid[1], alpha: float32 @ grid[1], beta: float32 @ grid[1], second: ptr(float32) @ grid[1],
+    once: ptr(const(TERMS.once)) @ grid[1], by_row: ptr(const(TERMS.row)) @ grid[1],
+    by_column: ptr(const(TERMS.column)) @ grid[1], by_element: ptr(const(TERMS.element)) @ grid[1], above: int32 @ grid[1],
+):
+    """As `ring_fused`, of at most `CUT.rows` rows, as `few` makes them.
+
+    Perspective: as `few`'s.
+    Shapes:      as `few`'s, and `ring_fused`'s.
+    Cost:        as `few`; records are read in place.
+    Test:        tests/kernels/test_sgemm_fused.py, tests/gpu/test_sgemm.py
+    """
+    assume(m >= 1 and n >= 1 and strides_nest(m, stride, n, 1))
+    strip: int32 @ block[CUT.parts] = id()
+    with (
+        partition(out, thread[1], lambda y, x: y * stride + x, races="none") as target,
+        partition(second, thread[1], lambda y, x: y * stride + x, races="none") as beside, group(block[CUT.parts]),
+    ):  # fmt: skip
+
+        @requires(thread[1])
+        def store(y: int32 @ thread[1], x: int32 @ thread[1], sum: float32 @ thread[1]):
+            scaled: float32 = alpha * sum + (beta * target[y, x] if BETA else 0.0)
+            found: float32[2]
+            make_values(
+                found, scaled, y, x, m, n, above, once, by_row, by_column, by_element, TERMS=TERMS, EPILOGUE=EPILOGUE,
+                SECOND=SECOND,
+            )  # fmt: skip
+            target[y, x] = found[0]
+            if TERMS.second:
+                beside[y, x] = found[1]
+
+        multiply_few(A, rs_a, cs_a, B, rs_b, cs_b, m, n, k, strip, CUT=CUT, STORE=store)
+
+
+@prism.kernel
+@template(TERMS=constexpr(Terms), EPILOGUE=function, SECOND=function)
+@requires(grid[1], block[1], thread[FINISHERS])
+def finish(
+    out: ptr(float32) @ grid[1], stride: int64 @ grid[1], m: int32 @ grid[1], n: int32 @ grid[1], second: ptr(float32) @ grid[1],
+    once: ptr(const(TERMS.once)) @ grid[1], by_row: ptr(const(TERMS.row)) @ grid[1],
+    by_column: ptr(const(TERMS.column)) @ grid[1], by_element: ptr(const(TERMS.element)) @ grid[1], above: int32 @ grid[1],
+):
+    """`out[i, j] = EPILOGUE(out[i, j], ..)`, as `ring_fused`: of a result that another kernel made.
+
+    Perspective: grid, of a block for each `FINISHERS * EACH` elements.
+    Shapes:      `out`: m x n, at least 1 each, its rows `stride` elements apart; the rest as `ring_fused`'s.
+    Cost:        one pass over the result.
+    Test:        tests/kernels/test_sgemm_fused.py, tests/gpu/test_sgemm.py
+    """
+    assume(m >= 1 and n >= 1 and strides_nest(m, stride, n, 1))
+    t: int64 @ thread[1] = id()
+    first: int64 @ thread[1] = t // FINISHERS * (FINISHERS * EACH) + t % FINISHERS
+    with (
+        partition(out, thread[1], lambda y, x: y * stride + x, races="none") as target,
+        partition(second, thread[1], lambda y, x: y * stride + x, races="none") as beside, group(thread[1]),
+    ):  # fmt: skip
+        for v in range(EACH):
+            e: int64 = first + v * FINISHERS
+            y: int32 = e // n
+            x: int32 = e % n
+            if e < int64(m) * n:
+                found: float32[2]
+                make_values(
+                    found, target[y, x], y, x, m, n, above, once, by_row, by_column, by_element, TERMS=TERMS,
+                    EPILOGUE=EPILOGUE, SECOND=SECOND,
+                )  # fmt: skip
+                target[y, x] = found[0]
+                if TERMS.second:
+                    beside[y, x] = found[1]
+
+
+@prism.device
+@template(
+    APART=constexpr(int), WIDE=constexpr(bool), BETA=constexpr(bool), TERMS=constexpr(Terms), EPILOGUE=function, SECOND=function
+)  # fmt: skip
+@requires(thread[1])
+def store_word(
+    out: ptr(float32) @ thread[1], second: ptr(float32) @ thread[1], stride: int64 @ grid[1], word: float4 @ thread[1],
+    y: int32 @ thread[1], x: int32 @ thread[1], m: int32 @ grid[1], n: int32 @ grid[1], above: int32 @ grid[1],
+    alpha: float32 @ grid[1], beta: float32 @ grid[1], once: ptr(const(TERMS.once)) @ grid[1],
+    by_row: ptr(const(TERMS.row)) @ grid[1], by_column: ptr(const(TERMS.column)) @ grid[1],
+    by_element: ptr(const(TERMS.element)) @ grid[1],
+):  # fmt: skip
+    """Store what EPILOGUE makes of four sums of row y, from column x on, `APART` columns from each to the next.
+
+    Where `WIDE` they are one word, of a row that begins at a multiple of 16 bytes, and n is a multiple of 4.
+    """
+    old: float4
+    others: float4
+    if WIDE and BETA:
+        if x < n:
+            old = float4_cast(out[y * stride + x])
+    for v in range(4):
+        if x + APART * v < n:
+            if BETA and not WIDE:
+                old[v] = out[y * stride + x + APART * v]
+            found: float32[2]
+            make_values(
+                found, alpha * word[v] + (beta * old[v] if BETA else 0.0), y, x + APART * v, m, n, above, once, by_row,
+                by_column, by_element, TERMS=TERMS, EPILOGUE=EPILOGUE, SECOND=SECOND,
+            )  # fmt: skip
+            if WIDE:
+                old[v] = found[0]
+                if TERMS.second:
+                    others[v] = found[1]
+            else:
+                out[y * stride + x + APART * v] = found[0]
+                if TERMS.second:
+                    second[y * stride + x + APART * v] = found[1]
+    if WIDE:
+        if x < n:
+            float4_cast[out[y * stride + x]] = old
+            if TERMS.second:
+                float4_cast[second[y * stride + x]] = others
+
+
+@prism.device
+@template(TERMS=constexpr(Terms), EPILOGUE=function, SECOND=function)
+@requires(thread[1])
+def make_values(
+    found: float32[2] @ thread[1], sum: float32 @ thread[1], y: int32 @ thread[1], x: int32 @ thread[1], m: int32 @ grid[1],
+    n: int32 @ grid[1], above: int32 @ grid[1], once: ptr(const(TERMS.once)) @ grid[1],
+    by_row: ptr(const(TERMS.row)) @ grid[1], by_column: ptr(const(TERMS.column)) @ grid[1],
+    by_element: ptr(const(TERMS.element)) @ grid[1],
+):  # fmt: skip
+    """Make the elements at y, x of the results of a sum, with what records have there."""
+    of_row: TERMS.row = TERMS.row()
+    of_column: TERMS.column = TERMS.column()
+    of_element: TERMS.element = TERMS.element()
+    if TERMS.rows:
+        of_row = by_row[(0 if TERMS.trans else above) + y]
+    if TERMS.columns:
+        of_column = by_column[(above if TERMS.trans else 0) + x]
+    if TERMS.elements:
+        if TERMS.trans:
+            of_element = by_element[int64(above + x) * m + y]
+        else:
+            of_element = by_element[int64(above + y) * n + x]
+    found[0] = EPILOGUE(sum, 0.0, 0.0, once[0], of_row, of_column, of_element, y, x)
+    if TERMS.second:
+        found[1] = SECOND(sum, 0.0, 0.0, once[0], of_row, of_column, of_element, y, x)
