@@ -1,0 +1,98 @@
+"""What a product with weights of 4 or 8 bits comes to: one launch."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from typing import Any
+
+from prism.host.plan import NO_MAP, Buffer, Machine, Map, Plan, Reach, Step, instance_of, nothing
+from prism.kernels import mixed as kernels
+from prism.kernels.hgemm import Configuration, blocks, group_m
+from prism.kernels.mixed import DEEP, STRIP, FewCut, Weights
+from prism.lang.types import SCALARS
+from prism.lib.algorithms.sgemm.ring import ARCH
+from prism.lib.views import View
+from prism.runtime.tensor_maps import PIECE
+
+
+@dataclass(frozen=True, slots=True)
+class Mixed:
+    """What is multiplied, as matrices: `x`, m x k; `weights`, packed, of `bits`; `scales` and `zeros`; `out`, m x n."""
+
+    x: View
+    weights: View
+    scales: View
+    zeros: View | None
+    out: View
+    bits: int
+
+    @property
+    def shape(self) -> tuple[int, int, int]:
+        """m, n, k."""
+        return self.x.shape[0], self.out.shape[1], self.x.shape[1]
+
+    @property
+    def size(self) -> int:
+        """Elements of K in a group."""
+        return self.x.shape[1] // self.scales.shape[0]
+
+    @property
+    def fine(self) -> bool:
+        """Whether a step of K may have two groups."""
+        return self.scales.shape[0] > 1 and self.size % DEEP != 0
+
+
+def decide_plan(found: Mixed, machine: Machine, cut: FewCut | Configuration | None = None) -> Plan:
+    """Return the plan; `cut`: the tiles, whatever suits."""
+    m, n, k = found.shape
+    few = kernels.HOST_FEW if machine.host else kernels.FEW if machine.arch == ARCH else m
+    if cut is None:
+        if m <= few:
+            cut = kernels.few_cut(found.bits, m, n, machine.multiprocessors)
+        else:
+            cut = kernels.HOST if machine.host else kernels.choose(m, n, k, found.bits, machine.multiprocessors)
+    step = _few(found, machine, cut) if isinstance(cut, FewCut) else _many(found, machine, cut)
+    return Plan((step,), lent=True)
+
+
+def _beside(found: Mixed) -> dict[str, Any]:
+    """Return what both kernels take."""
+    m, n, k = found.shape
+    zeros = found.zeros
+    steps = {"scale": [0, 0] if zeros is None else list(zeros.strides)}
+    return {
+        "scales": Reach("scales"), "zeros": nothing("uint8") if zeros is None else Reach("zeros"),
+        "scale_k": found.scales.strides[0] // found.scales.size, "scale_n": found.scales.strides[1] // found.scales.size,
+        "zero_k": steps["scale"][0], "zero_n": steps["scale"][1], "out": Reach(found.out.name, found.out.offset),
+        "stride": found.out.strides[0] // found.out.size, "m": m, "n": n, "k": k, "size": found.size,
+    }  # fmt: skip
+
+
+def _few(found: Mixed, machine: Machine, cut: FewCut) -> Step:
+    m, n, _ = found.shape
+    given = _beside(found)
+    side_by_side = given["scale_n"] == 1 and given["zero_n"] in (0 if found.zeros is None else 1,)
+    cut = replace(cut, fine=found.fine, zeros=found.zeros is not None, whole=side_by_side and n % cut.columns == 0)
+    given |= {"x": Reach(found.x.name, found.x.offset), "apart": found.x.strides[0] // found.x.size}
+    given |= {"packed": Reach(found.weights.name)}
+    kernel = instance_of(kernels.multiply_few, {"T": found.x.scalar, "TS": found.scales.scalar, "CUT": cut})
+    return Step(kernel, -(-m // cut.rows) * -(-n // cut.columns), cut.threads, given)
+
+
+def _many(found: Mixed, machine: Machine, cut: Configuration) -> Step:
+    (m, n, _), out = found.shape, found.out
+    plain = not machine.host and (not out.fits_tensor_copy(1) or n * out.size % PIECE != 0)
+    weights = Weights(found.bits, found.fine, found.zeros is not None)
+    tile = cut.cut(transpose_a=False, transpose_b=False, out_bytes=SCALARS[out.scalar].bytes, trans=True)
+    facts = {"T": out.scalar, "TS": found.scales.scalar, "CUT": tile, "WEIGHTS": weights, "PLAIN": plain}
+    strips, tiles, each = found.weights.shape
+    row = tiles * each
+    words = Map(Buffer(found.weights.name, 0, "int32", strips * row), (strips, row), (4 * row, 4))
+    down, across = cut.tiles(n, m)
+    given = _beside(found) | {"map_w": words, "map_x": found.x.map, "map_out": NO_MAP if plain else out.map}
+    given |= {"unread": NO_MAP, "none": nothing("float32"), "down": group_m(cut, down, across, machine.multiprocessors)}
+    many = 2 if machine.host else blocks(cut, down, across, machine.multiprocessors)
+    return Step(instance_of(kernels.multiply_packed, facts), many, cut.threads, given)
+
+
+__all__ = ["STRIP", "Mixed", "decide_plan"]
