@@ -3,8 +3,9 @@
     python asv_bench/matmul.py [--shapes 4096,2048NT,complex64:8x4096x4096] [--integers 2048] [--json FILE]
 
 Needs a GPU and torch; for integers CuPy, as torch multiplies none on a GPU. As asv_bench/hgemm.py: CUDA graphs of launches,
-buffers rotated past the L2, medians; the flops of a complex product are those of real numbers, 8 m n k. A layout is said of `a` and of `b`: N has a row's elements one after the other. Every result is
-compared in the same run: of float64 with rows in NumPy's long double, of integers with the peer's.
+buffers rotated past the L2, medians. A layout is said of `a` and of `b`: N has a row's elements one after the other. The flops of
+a complex product are those of real numbers, 8 m n k. Every result is compared in the same run: of floats with rows in NumPy's long
+double, of integers with the peer's.
 """
 
 from __future__ import annotations

@@ -132,7 +132,7 @@ def dgemm(
     Shapes:      `A`: m x k, its rows `apart_a` elements apart, or where not `CUT.along_a` its columns; `B`: k x n, its columns
                  `apart_b` elements apart, or where not `CUT.along_b` its rows; along the other axis elements lie side by side.
                  `out`: m x n, its rows `stride` elements apart. m, n are at least 1. Where `CUT.complex`, numbers of A and
-                 `out` are pairs of real ones along k and n, and one of B is `re, im` and below it `-im, re`; m, n, k are of these.
+                 `out` are pairs of real ones along k and n, and one of B is `re, im` above `-im, re`; m, n, k are of these.
     Cost:        `CUT.stages` tiles of A and B in shared memory, of which each step reads a part once for each warp.
     Numerics:    fused multiply-adds in float64, in the order of k.
     Test:        tests/kernels/test_matmul.py, tests/gpu/test_matmul.py

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from prism.lang import (
-    attr, block, complex64, const, constexpr, float32, grid, group, id, int32, int64, partition, prism, ptr, requires, store_vector,
-    template, thread, vector,
+    attr, block, complex64, const, constexpr, float32, grid, group, id, int32, int64, partition, prism, ptr, requires,
+    store_vector, template, thread, vector,
 )  # fmt: skip
 
 THREADS = 256

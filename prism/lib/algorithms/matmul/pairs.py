@@ -28,7 +28,7 @@ def suits(a: View, b: View, out: View) -> bool:
 
 
 def decide_pairs(a: View, b: View, out: View, apart: int, machine: Machine) -> Plan | None:
-    """Return the plan of a product that `suits`, checked; `apart`: bytes from a matrix of `b` to the next. None: there is none."""
+    """Return the plan of a product that `suits`, checked; `apart`: bytes between matrices of `b`. None: there is none."""
     (k, n), along = b.shape[-2:], b.strides[-2] == b.size
     rows, columns = (n, k) if along else (k, n)
     many = prod(b.shape)
