@@ -4,7 +4,7 @@
 
 Needs a GPU and torch; for integers CuPy, as torch multiplies none on a GPU. As asv_bench/hgemm.py: CUDA graphs of launches,
 buffers rotated past the L2, medians. A layout is said of `a` and of `b`: N has a row's elements one after the other. The flops of
-a complex product are those of real numbers, 8 m n k. Every result is compared in the same run: of floats with rows in NumPy's long
+a complex product are those of real numbers, 8 m n k. Every result is compared in the same run: of floats with rows in long
 double, of integers with the peer's.
 """
 

@@ -32,8 +32,8 @@ def matmul(a: Any, b: Any, out: Any = None) -> Any:
     ----------
     a, b : arrays of NumPy, CuPy or torch
         Of floats of 16 to 64 bits, bfloat16, complex numbers, integers or bools, of any strides. Of two dtypes NumPy's rule says
-        what the result is of; torch's and bfloat16's are of one dtype. Of one axis: a row on the left, a column on the right, and the
-        result lacks that axis. Axes before the last two are a batch, and are broadcast.
+        what the result is of; torch's and bfloat16's are of one dtype. Of one axis: a row on the left, a column on the right, and
+        the result lacks that axis. Axes before the last two are a batch, and are broadcast.
     out : array, optional
         Where to put the result, of its shape; it may overlap the operands. NumPy's and CuPy's may be of another dtype that the
         result is cast to ("same_kind").

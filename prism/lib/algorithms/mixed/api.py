@@ -237,7 +237,7 @@ def _decide_pack(q: ArrayInfo, out: ArrayInfo | None, bits: int) -> Decision:
     result = Result(shape, np.dtype(np.int32))
     if not prod(shape):
         return Decision((result,))
-    if not q.natural or min(q.strides) < 0:
+    if isinstance(q, LazyInfo) or not q.natural or min(q.strides) < 0:
         return Decision(copied=("q",))
     words = prod(shape)
     given = {
@@ -314,7 +314,7 @@ def _decide_unpack(
     result = Result((k, n), np.dtype(name))
     if not k * n:
         return Decision((result,))
-    if not weights.contiguous or not weights.natural:
+    if isinstance(weights, LazyInfo) or not weights.contiguous or not weights.natural:
         return Decision(copied=("weights",))
     given = {
         "packed": Reach("weights"), "q": Reach(OUT), "n": n, "k": k, "deep": shapes[0][1] * STRIP,
