@@ -3,9 +3,9 @@
 from prism.kernels.mixed.configurations import FEW, HOST, HOST_FEW, TILES, choose, few_cut
 from prism.kernels.mixed.few import FewCut, multiply_few
 from prism.kernels.mixed.product import Weights, multiply_packed
-from prism.kernels.mixed.words import DEEP, LANES, STRIP, THREADS, pack_words, unpack_words
+from prism.kernels.mixed.words import DEEP, LANES, STRIP, THREADS, pack_words, prepare_factors, unpack_words
 
 __all__ = [
     "DEEP", "FEW", "HOST", "HOST_FEW", "LANES", "STRIP", "THREADS", "TILES", "FewCut", "Weights", "choose", "few_cut",
-    "multiply_few", "multiply_packed", "pack_words", "unpack_words",
+    "multiply_few", "multiply_packed", "pack_words", "prepare_factors", "unpack_words",
 ]  # fmt: skip

@@ -10,7 +10,8 @@ from __future__ import annotations
 
 from prism.lang import (
     attr, bitcast, block, byte_permute, const, constexpr, dtype, float16, float32, fma_bf16x2, grid, group, id, int32, int64,
-    mul_f16x2, partition, prism, ptr, requires, sub_f16x2, template, thread, uint32,
+    mul_f16x2, pack_bf16x2, pack_f16x2, partition, prism, ptr, requires, store_vector, sub_f16x2, template, thread, uint8, uint32,
+    vector,
 )  # fmt: skip
 
 STRIP = 16
@@ -81,6 +82,35 @@ def scale_pairs(pairs: uint32[4] @ thread[1], scales: uint32[2] @ thread[1]):
 
 
 @prism.kernel
+@template(T=dtype, TS=dtype, BITS=constexpr(int), ZEROS=constexpr(bool))
+@requires(grid[1], block[1], thread[THREADS])
+@attr("__launch_bounds__(THREADS)")
+def prepare_factors(
+    scales: ptr(const(TS)) @ grid[1], zeros: ptr(const(uint8)) @ grid[1], scale_k: int64 @ grid[1], scale_n: int64 @ grid[1],
+    zero_k: int64 @ grid[1], zero_n: int64 @ grid[1], factors: ptr(uint32) @ grid[1], n: int32 @ grid[1],
+    groups: int32 @ grid[1], pitch: int32 @ grid[1], many: int64 @ grid[1],
+):  # fmt: skip
+    """What weights are made with: of each group and column its scale twice, in `T`, and what `expand` takes off.
+
+    Perspective: grid, a thread for each of `many` groups and columns.
+    Shapes:      `factors`: a row for each group, and more, of `pitch` pairs of words; beyond the last row and column the last ones.
+    Test:        tests/kernels/test_mixed.py
+    """
+    b: int64 @ block[1] = id()
+    with partition(factors, thread[1], lambda e: e, races="none") as mine, group(block[1]):
+        t: int32 @ thread[1] = id()
+        with group(thread[1]):
+            at: int64 = b * THREADS + t
+            if at < many:
+                g: int64 = min(at // pitch, int64(groups - 1))
+                j: int64 = min(at % pitch, int64(n - 1))
+                scale: float32 = float32(scales[g * scale_k + j * scale_n])
+                zero: int32 = int32(zeros[g * zero_k + j * zero_n]) if ZEROS else 2 ** (BITS - 1)
+                twice: uint32 = pack_f16x2(scale, scale) if T == float16 else pack_bf16x2(scale, scale)
+                store_vector(mine[2 * at], vector(uint32, 2)(twice, offset_of(zero, T=T, BITS=BITS)))
+
+
+@prism.kernel
 @template(Q=dtype, BITS=constexpr(int))
 @requires(grid[1], block[1], thread[THREADS])
 @attr("__launch_bounds__(THREADS)")
@@ -146,4 +176,4 @@ def unpack_words(
                 mine[at] = Q(int32((word >> (BITS * e)) & (2**BITS - 1)) - shift)
 
 
-__all__ = ["DEEP", "LANES", "STRIP", "THREADS", "expand", "offset_of", "pack_words", "scale_pairs", "unpack_words"]
+__all__ = ["DEEP", "LANES", "STRIP", "THREADS", "expand", "offset_of", "pack_words", "prepare_factors", "scale_pairs", "unpack_words"]

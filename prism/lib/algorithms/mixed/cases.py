@@ -79,7 +79,8 @@ def _some(bits: int) -> Any:
 
 
 def _words(random: Any, shape: tuple[int, ...], dtype: str) -> tuple[Any, ...]:
-    return (random.integers(-(2**31), 2**31, shape).astype(dtype),)
+    many = 64 if shape[-1] == 64 else 32
+    return (random.integers(-(2**31), 2**31, (-(-_N // 16), 4 * -(-_K // 64), many)).astype(dtype),)
 
 
 CASES = (

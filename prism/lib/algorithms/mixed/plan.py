@@ -1,14 +1,14 @@
-"""What a product with weights of 4 or 8 bits comes to: one launch."""
+"""What a product with weights of 4 or 8 bits comes to: one launch of few rows, two of many."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
 from typing import Any
 
-from prism.host.plan import NO_MAP, Buffer, Machine, Map, Plan, Reach, Step, instance_of, nothing
+from prism.host.plan import NO_MAP, Buffer, Machine, Map, Plan, Reach, Scratch, Step, instance_of, nothing
 from prism.kernels import mixed as kernels
 from prism.kernels.hgemm import Configuration, blocks, group_m
-from prism.kernels.mixed import DEEP, STRIP, FewCut, Weights
+from prism.kernels.mixed import DEEP, FewCut, Weights
 from prism.lang.types import SCALARS
 from prism.lib.algorithms.sgemm.ring import ARCH
 from prism.lib.views import View
@@ -51,48 +51,63 @@ def decide_plan(found: Mixed, machine: Machine, cut: FewCut | Configuration | No
             cut = kernels.few_cut(found.bits, m, n, machine.multiprocessors)
         else:
             cut = kernels.HOST if machine.host else kernels.choose(m, n, k, found.bits, machine.multiprocessors)
-    step = _few(found, machine, cut) if isinstance(cut, FewCut) else _many(found, machine, cut)
-    return Plan((step,), lent=True)
+    if isinstance(cut, FewCut):
+        return Plan((_few(found, cut),), lent=True)
+    scratch = Scratch()
+    steps = _many(found, machine, cut, scratch)
+    return Plan(steps, scratch=scratch.used, lent=True)
 
 
-def _beside(found: Mixed) -> dict[str, Any]:
-    """Return what both kernels take."""
-    m, n, k = found.shape
-    zeros = found.zeros
-    steps = {"scale": [0, 0] if zeros is None else list(zeros.strides)}
+def _factors(found: Mixed) -> dict[str, Any]:
+    """Return what kernels take of scales and zero points."""
+    scales, zeros = found.scales, found.zeros
     return {
         "scales": Reach("scales"), "zeros": nothing("uint8") if zeros is None else Reach("zeros"),
-        "scale_k": found.scales.strides[0] // found.scales.size, "scale_n": found.scales.strides[1] // found.scales.size,
-        "zero_k": steps["scale"][0], "zero_n": steps["scale"][1], "out": Reach(found.out.name, found.out.offset),
-        "stride": found.out.strides[0] // found.out.size, "m": m, "n": n, "k": k, "size": found.size,
+        "scale_k": scales.strides[0] // scales.size, "scale_n": scales.strides[1] // scales.size,
+        "zero_k": 0 if zeros is None else zeros.strides[0], "zero_n": 0 if zeros is None else zeros.strides[1],
     }  # fmt: skip
 
 
-def _few(found: Mixed, machine: Machine, cut: FewCut) -> Step:
+def _result(found: Mixed) -> dict[str, Any]:
+    """Return what they take of the result, and of sizes."""
+    (m, n, k), out = found.shape, found.out
+    stride = out.strides[0] // out.size
+    return {"out": Reach(out.name, out.offset), "stride": stride, "m": m, "n": n, "k": k, "size": found.size}
+
+
+def _few(found: Mixed, cut: FewCut) -> Step:
     m, n, _ = found.shape
-    given = _beside(found)
-    side_by_side = given["scale_n"] == 1 and given["zero_n"] in (0 if found.zeros is None else 1,)
-    cut = replace(cut, fine=found.fine, zeros=found.zeros is not None, whole=side_by_side and n % cut.columns == 0)
+    given = _factors(found) | _result(found)
+    side_by_side = given["scale_n"] == 1 and (found.zeros is None or given["zero_n"] == 1)
+    whole = side_by_side and n % cut.columns == 0
+    cut = replace(cut, fine=found.fine, zeros=found.zeros is not None, whole=whole)
     given |= {"x": Reach(found.x.name, found.x.offset), "apart": found.x.strides[0] // found.x.size}
     given |= {"packed": Reach(found.weights.name)}
     kernel = instance_of(kernels.multiply_few, {"T": found.x.scalar, "TS": found.scales.scalar, "CUT": cut})
     return Step(kernel, -(-m // cut.rows) * -(-n // cut.columns), cut.threads, given)
 
 
-def _many(found: Mixed, machine: Machine, cut: Configuration) -> Step:
+def _many(found: Mixed, machine: Machine, cut: Configuration, scratch: Scratch) -> tuple[Step, Step]:
+    """Return the launches of a product of many rows: first what weights are made with is put side by side."""
     (m, n, _), out = found.shape, found.out
+    pitch, rows = -(-n // cut.bm) * cut.bm, found.scales.shape[0] + found.fine
+    room = scratch.take("uint32", 2 * rows * pitch)
+    given = _factors(found) | {"factors": room, "n": n, "groups": found.scales.shape[0], "pitch": pitch, "many": rows * pitch}
+    facts = {"T": out.scalar, "TS": found.scales.scalar, "BITS": found.bits, "ZEROS": found.zeros is not None}
+    threads = kernels.THREADS
+    first = Step(instance_of(kernels.prepare_factors, facts), -(-rows * pitch // threads), threads, given)
     plain = not machine.host and (not out.fits_tensor_copy(1) or n * out.size % PIECE != 0)
-    weights = Weights(found.bits, found.fine, found.zeros is not None)
     tile = cut.cut(transpose_a=False, transpose_b=False, out_bytes=SCALARS[out.scalar].bytes, trans=True)
-    facts = {"T": out.scalar, "TS": found.scales.scalar, "CUT": tile, "WEIGHTS": weights, "PLAIN": plain}
+    facts = {"T": out.scalar, "CUT": tile, "WEIGHTS": Weights(found.bits, found.fine), "PLAIN": plain}
     strips, tiles, each = found.weights.shape
     row = tiles * each
     words = Map(Buffer(found.weights.name, 0, "int32", strips * row), (strips, row), (4 * row, 4))
     down, across = cut.tiles(n, m)
-    given = _beside(found) | {"map_w": words, "map_x": found.x.map, "map_out": NO_MAP if plain else out.map}
-    given |= {"unread": NO_MAP, "none": nothing("float32"), "down": group_m(cut, down, across, machine.multiprocessors)}
+    given = _result(found) | {"map_w": words, "map_x": found.x.map, "map_out": NO_MAP if plain else out.map}
+    given |= {"unread": NO_MAP, "none": nothing("float32"), "factors": room, "pitch": pitch}
+    given |= {"down": group_m(cut, down, across, machine.multiprocessors)}
     many = 2 if machine.host else blocks(cut, down, across, machine.multiprocessors)
-    return Step(instance_of(kernels.multiply_packed, facts), many, cut.threads, given)
+    return first, Step(instance_of(kernels.multiply_packed, facts), many, cut.threads, given)
 
 
-__all__ = ["STRIP", "Mixed", "decide_plan"]
+__all__ = ["Mixed", "decide_plan"]
