@@ -27,12 +27,15 @@ from hgemm import L2, Meter, compare, elapsed, graph_of, long_turns, ratio_of
 import prism
 from prism.host.call import call as host_call
 from prism.kernels import mixed as kernels
+from prism.kernels.hgemm import Configuration as C
 from prism.kernels.hgemm.candidates import parse_size
 from prism.kernels.mixed import FewCut
 from prism.lib.algorithms.mixed.api import decide_mixed
 
 PEER = "cuBLAS bf16"
 TINY = 128  # rows up to which torch's product of packed weights is measured
+TRIED = (C(192, 192, 4, 3, ahead=0), C(192, 128, 6, 3, ahead=0), C(192, 64, 8, 3, ahead=0))
+"""What may suit, and is not in the library."""
 Call = Callable[[int, int], None]
 
 
@@ -106,12 +109,12 @@ def tried(m: int, n: int, bits: int) -> list[Any]:
     if m <= 64:
         tiles = next((count for count in (1, 2) if m <= 8 * count), 4)
         base = FewCut(bits, tiles, 1)
-        for strips in (1, 2, 4):
-            for ahead in (1, 2, 4):
-                if strips * ahead * bits <= 32 and strips * ahead * tiles <= 16:
-                    found.append(replace(base, strips=strips, ahead=ahead))
-        found += [replace(base, strips=4, warps=16, blocks=1), replace(base, strips=2, warps=4, blocks=4)]
-    return found + ([] if m <= 8 else [cut for cut in kernels.TILES if cut.bn <= max(64, 2 * m)])
+        for strips, warps, ahead, blocks in (
+            (1, 8, 2, 2), (2, 8, 1, 2), (2, 8, 2, 2), (2, 8, 2, 1), (2, 16, 2, 1), (2, 16, 1, 1), (4, 8, 1, 2), (4, 16, 1, 1),
+            (4, 8, 2, 1), (4, 8, 1, 1), (2, 4, 2, 4),
+        ):  # fmt: skip
+            found.append(replace(base, strips=strips, warps=warps, ahead=ahead, blocks=blocks))
+    return found + ([] if m <= 8 else [cut for cut in (*kernels.TILES, *TRIED) if cut.bn <= max(64, 2 * m)])
 
 
 def measure(text: str, bits: int, group: int, tune: bool, meter: Meter) -> dict[str, Any]:

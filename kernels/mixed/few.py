@@ -93,16 +93,20 @@ def multiply_few(
         w: int32 @ warp[1] = id()
         lane: int32 @ thread[1] = id() % 32
         sums: float32[CUT.strips * PARTS] @ thread[1] = {0}
+        words: uint32[CUT.ahead * CUT.strips * CUT.bits] @ thread[1]
+        with group(thread[1]):
+            for a in range(CUT.ahead):
+                load_words(packed, words, a, left // STRIP, n, steps, w * CUT.ahead + a, lane, CUT=CUT)
         with group(warp[1]):
             for first in range(w * CUT.ahead, steps, CUT.warps * CUT.ahead, unroll=1):
-                words: uint32[CUT.ahead * CUT.strips * CUT.bits] @ thread[1]
                 rows: uint32[CUT.ahead * CUT.tiles * ROWS] @ thread[1]
+                coming: uint32[CUT.ahead * CUT.strips * CUT.bits] @ thread[1]  # under way while these are multiplied
                 with group(thread[1]):
                     for a in range(CUT.ahead):
-                        step: int32 = first + a
-                        load_words(packed, words, a, left // STRIP, n, steps, step, lane, CUT=CUT)
-                    for a in range(CUT.ahead):
                         load_rows(x, apart, rows, a, top, m, k, (first + a) * DEEP + lane % 4 * 16, lane // 4, CUT=CUT)
+                    for a in range(CUT.ahead):
+                        step: int32 = first + CUT.warps * CUT.ahead + a
+                        load_words(packed, coming, a, left // STRIP, n, steps, step, lane, CUT=CUT)
                 for a in range(0, CUT.ahead, unroll=True):
                     for s in range(0, CUT.strips, unroll=True):
                         factors: float32[2] @ thread[1]
@@ -122,6 +126,9 @@ def multiply_few(
                                     zero: int32 = int32(zeros[g * zero_k + j * zero_n]) if CUT.zeros else MIDDLE
                                     offsets[h] = offset_of(zero, T=T, BITS=CUT.bits)
                         multiply_step(sums, words, rows, factors, offsets, a, s, T=T, CUT=CUT)
+                with group(thread[1]):
+                    for e in range(CUT.ahead * CUT.strips * CUT.bits):
+                        words[e] = coming[e]
         with partition(parts, thread[1], lambda y, c: (w, lane % 4 * 2 + y, lane // 4 + c)) as own, group(thread[1]):
             for s in range(CUT.strips):
                 for q in range(CUT.tiles):
@@ -152,7 +159,7 @@ def load_words(
         at: int64 = ((int64(strip + s) * steps + step) * 4 + lane % 4) * (LANES * EACH) + lane // 4 * (4 * EACH)
         for h in range(EACH):
             few: vector(int32, 4) = vector(int32, 4)(0)
-            if (CUT.ahead == 1 or step < steps) and (CUT.whole or (strip + s) * STRIP < n):
+            if step < steps and (CUT.whole or (strip + s) * STRIP < n):
                 few = load_vector(packed[at + 4 * h], 4, cache="no_allocate")
             for v in range(4):
                 words[(a * CUT.strips + s) * CUT.bits + 4 * h + v] = uint32(few[v])

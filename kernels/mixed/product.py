@@ -51,16 +51,16 @@ def multiply_packed(
     map_x: const(CUtensorMap(T, CUT.bn, DEEP, swizzle=128)) @ grid[1],
     unread: const(CUtensorMap(T, CUT.slab_rows, CUT.slab_columns, swizzle=CUT.span)) @ grid[1],
     map_out: CUtensorMap(T, CUT.slab_rows, CUT.slab_columns, swizzle=CUT.span) @ grid[1], out: ptr(T) @ grid[1],
-    stride: int64 @ grid[1], factors: ptr(const(uint32)) @ grid[1], pitch: int32 @ grid[1], m: int32 @ grid[1], n: int32 @ grid[1],
-    k: int32 @ grid[1], size: int32 @ grid[1], down: int32 @ grid[1], none: ptr(const(float32)) @ grid[1],
+    stride: int64 @ grid[1], factors: ptr(const(uint32)) @ grid[1], pitch: int32 @ grid[1], m: int32 @ grid[1],
+    n: int32 @ grid[1], k: int32 @ grid[1], size: int32 @ grid[1], down: int32 @ grid[1], none: ptr(const(float32)) @ grid[1],
 ):  # fmt: skip
     """`out = x @ w`, where `w[kk, j]` is `(q[kk, j] - zeros[kk // size, j]) * scales[kk // size, j]`, rounded to `T`.
 
     Perspective: grid, of any number of blocks.
     Shapes:      `map_w`: the words that `pack_words` makes, strips by those of all of K; `map_x`: m x k; `map_out`: m x n. Where
-                 `PLAIN`, `out` is written instead, its rows `stride` elements apart. `factors`: as `prepare_factors` makes them, in
-                 rows of `pitch`, a multiple of `CUT.bm`; of groups of `size`, a multiple of 64, or 32 where `WEIGHTS.fine`, and then
-                 one group more. `down` tiles of the weights are taken before those of other rows.
+                 `PLAIN`, `out` is written instead, its rows `stride` elements apart. `factors`: as `prepare_factors` makes them,
+                 in rows of `pitch`, a multiple of `CUT.bm`; of groups of `size`, a multiple of 64, or 32 where `WEIGHTS.fine`, and then
+                 one more. `down` tiles of the weights are taken before those of other rows.
     Numerics:    scales are rounded to `T`, and weights; products are exact, and added in float32, in the order of k.
     Cost:        `CUT.stages` tiles of words and of `x`, with their factors, and `CUT.slabs` slabs, in shared memory.
     Test:        tests/kernels/test_mixed.py, tests/gpu/test_mixed.py

@@ -93,7 +93,7 @@ def prepare_factors(
     """What weights are made with: of each group and column its scale twice, in `T`, and what `expand` takes off.
 
     Perspective: grid, a thread for each of `many` groups and columns.
-    Shapes:      `factors`: a row for each group, and more, of `pitch` pairs of words; beyond the last row and column the last ones.
+    Shapes:      `factors`: rows of `pitch` pairs of words; beyond the last group and column are the last one's.
     Test:        tests/kernels/test_mixed.py
     """
     b: int64 @ block[1] = id()
@@ -176,4 +176,6 @@ def unpack_words(
                 mine[at] = Q(int32((word >> (BITS * e)) & (2**BITS - 1)) - shift)
 
 
-__all__ = ["DEEP", "LANES", "STRIP", "THREADS", "expand", "offset_of", "pack_words", "prepare_factors", "scale_pairs", "unpack_words"]
+__all__ = [
+    "DEEP", "LANES", "STRIP", "THREADS", "expand", "offset_of", "pack_words", "prepare_factors", "scale_pairs", "unpack_words",
+]  # fmt: skip

@@ -264,15 +264,14 @@ def test_matmul_of_complex_numbers(kind: str, m: int) -> None:
 
 
 def test_launches_of_complex_numbers() -> None:
-    """Of complex128 one, by the tensor cores; of complex64 with many rows its pairs first, of few rows one."""
-    for kind, m, names in (
-        ("complex128", 64, ["dgemm"]), ("complex128", 3, ["dgemm"]), ("complex64", 3, ["any_product"]),
-    ):  # fmt: skip
+    """Of complex128 one, by the tensor cores; of complex64 with many rows, or a long K, its pairs first, else one."""
+    for kind, m, name in (("complex128", 64, "dgemm"), ("complex128", 3, "dgemm"), ("complex64", 3, "any_product")):
         plan = planned(np.zeros((m, 64), kind), np.zeros((64, 64), kind)).plan
-        assert [step.instance.kernel.__name__ for step in plan.steps] == names
-    plan = planned(np.zeros((256, 64), "complex64"), np.zeros((64, 64), "complex64")).plan
-    assert plan.steps[0].instance.kernel.__name__ == "expand_pairs" and len(plan.steps) > 1
-    assert plan.scratch >= 4 * 64 * 64 * 4
+        assert [step.instance.kernel.__name__ for step in plan.steps] == [name]
+    for m, k in ((256, 64), (2, 128)):
+        plan = planned(np.zeros((m, k), "complex64"), np.zeros((k, 64), "complex64")).plan
+        assert plan.steps[0].instance.kernel.__name__ == "expand_pairs" and len(plan.steps) > 1
+        assert plan.scratch >= 4 * k * 64 * 4
 
 
 def test_what_is_refused() -> None:

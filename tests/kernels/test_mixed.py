@@ -28,6 +28,7 @@ from prism.kernels.mixed import (
     multiply_few,
     multiply_packed,
     pack_words,
+    prepare_factors,
     unpack_words,
 )  # fmt: skip
 from prism.lang.tree.plan import Program, Wait
@@ -94,12 +95,17 @@ def few(m, n, k, size, cut=FEW_CUT, kind="float16", code=None, **options) -> boo
 def many(m, n, k, size, cut=HOST, kind="float16", bits=4, zeros=True, *, plain=False, code=None, **options) -> bool:
     (x, words, scales, points), wanted = given(m, n, k, size, bits, kind, zeros)
     out = np.full((m, n + 8), 7, KINDS[kind])
-    weights = Weights(bits, size % 64 != 0 and size != k, zeros)
+    fine = size % 64 != 0 and size != k
     tile = cut.cut(transpose_a=False, transpose_b=False, out_bytes=2, trans=True)
-    code = code or program(multiply_packed, T=kind, TS=kind, CUT=tile, WEIGHTS=weights, PLAIN=plain)
+    code = code or program(multiply_packed, T=kind, CUT=tile, WEIGHTS=Weights(bits, fine), PLAIN=plain)
+    pitch, rows = -(-n // cut.bm) * cut.bm, len(scales) + fine
+    factors = np.zeros(2 * rows * pitch, np.uint32)
+    before = program(prepare_factors, T=kind, TS=kind, BITS=bits, ZEROS=zeros)
+    taken = [scales.ravel(), points.ravel(), n, 1, n, 1, factors, n, len(scales), pitch, rows * pitch]
+    run(before, -(-rows * pitch // 256), 256, taken, check=True)
     room, none = out[:, :n], np.zeros(1, np.float32)
-    arguments = [words.reshape(len(words), -1), x, np.zeros_like(wanted), room, out.ravel(), n + 8, scales.ravel()]
-    arguments += [points.ravel(), n, 1, n, 1, m, n, k, size, 2, none]
+    arguments = [words.reshape(len(words), -1), x, np.zeros_like(wanted), room, out.ravel(), n + 8, factors, pitch]
+    arguments += [m, n, k, size, 2, none]
     run(code, 2, cut.threads, arguments, **{"check": True, **options})
     assert (out[:, n:] == 7).all(), "written beside the result"
     return np.array_equal(room, wanted)
@@ -172,7 +178,7 @@ def test_what_is_waited_for() -> None:
     for _, mutant in mutants:
         assert caught(mutant, lambda mutant, **how: few(9, 40, 320, 64, code=mutant, **how))
     tile = HOST.cut(transpose_a=False, transpose_b=False, out_bytes=2, trans=True)
-    code = program(multiply_packed, T="float16", TS="float16", CUT=tile, WEIGHTS=Weights(4, False, True), PLAIN=False)
+    code = program(multiply_packed, T="float16", CUT=tile, WEIGHTS=Weights(4), PLAIN=False)
     plan = code.plans[code.entry]
     waits = [op for op in plan.operations if isinstance(op, Wait)]
     assert waits
@@ -194,8 +200,8 @@ def test_what_is_held_stays_in_registers() -> None:
         compile_cubin(entry.source, entry.arch)
         for cut in TILES:
             tile = cut.cut(transpose_a=False, transpose_b=False, out_bytes=2, trans=True)
-            facts = {"CUT": tile, "WEIGHTS": Weights(bits, False, True), "PLAIN": False}
-            entry = entry_of(program(multiply_packed, T="bfloat16", TS="bfloat16", **facts), "sm_90a")
+            facts = {"CUT": tile, "WEIGHTS": Weights(bits), "PLAIN": False}
+            entry = entry_of(program(multiply_packed, T="bfloat16", **facts), "sm_90a")
             assert compile_cubin(entry.source, entry.arch).spills == 0, cut
 
 
@@ -205,8 +211,7 @@ def planned(m: int, n: int, k: int, arch: str = "sm_90a", bits: int = 4) -> Any:
         "scales": np.zeros((k // 64, n), np.float16),
     }  # fmt: skip
     gpu = SimpleNamespace(host=arch == "", arch=arch, multiprocessors=132)
-    (step,) = decide_mixed({name: describe(one) for name, one in arrays.items()}, None, gpu).plan.steps
-    return step
+    return decide_mixed({name: describe(one) for name, one in arrays.items()}, None, gpu).plan.steps[-1]
 
 
 def test_launches() -> None:

@@ -15,14 +15,15 @@ from prism.lib.algorithms.sgemm import api as sgemms
 from prism.lib.views import View, new_view
 
 KIND, REAL = "complex64", "float32"
-FEWEST = 64
-"""Rows from which it pays to write four numbers for each of the second operand's."""
+FEWEST, DEEP = 64, 128
+"""Rows, or elements of K, from which it pays to write four numbers for each of the second operand's."""
 _EXPANDED = "pairs of b"
 
 
 def suits(a: View, b: View, out: View) -> bool:
-    """Whether a product is made so: of as many rows, with elements of `a` and of the result side by side along rows."""
-    if {a.scalar, b.scalar, out.scalar} != {KIND} or a.shape[-2] < FEWEST or not a.shape[-1]:
+    """Whether a product is made so: it is large enough, and elements of `a` and of the result lie side by side along rows."""
+    m, k = a.shape[-2:]
+    if {a.scalar, b.scalar, out.scalar} != {KIND} or (m < FEWEST and k < DEEP) or not k:
         return False
     return a.inside and out.rows_dense
 

@@ -92,7 +92,13 @@ def _many(found: Mixed, machine: Machine, cut: Configuration, scratch: Scratch) 
     (m, n, _), out = found.shape, found.out
     pitch, rows = -(-n // cut.bm) * cut.bm, found.scales.shape[0] + found.fine
     room = scratch.take("uint32", 2 * rows * pitch)
-    given = _factors(found) | {"factors": room, "n": n, "groups": found.scales.shape[0], "pitch": pitch, "many": rows * pitch}
+    given = _factors(found) | {
+        "factors": room,
+        "n": n,
+        "groups": found.scales.shape[0],
+        "pitch": pitch,
+        "many": rows * pitch,
+    }
     facts = {"T": out.scalar, "TS": found.scales.scalar, "BITS": found.bits, "ZEROS": found.zeros is not None}
     threads = kernels.THREADS
     first = Step(instance_of(kernels.prepare_factors, facts), -(-rows * pitch // threads), threads, given)
