@@ -59,8 +59,8 @@ def multiply_packed(
     Perspective: grid, of any number of blocks.
     Shapes:      `map_w`: the words that `pack_words` makes, strips by those of all of K; `map_x`: m x k; `map_out`: m x n. Where
                  `PLAIN`, `out` is written instead, its rows `stride` elements apart. `factors`: as `prepare_factors` makes them,
-                 in rows of `pitch`, a multiple of `CUT.bm`; of groups of `size`, a multiple of 64, or 32 where `WEIGHTS.fine`, and
-                 one more then. `down` tiles of the weights are taken before those of other rows.
+                 in rows of `pitch`, a multiple of `CUT.bm`; of groups of `size`, a multiple of 64, or 32 where `WEIGHTS.fine`;
+                 then there is one more. `down` tiles of the weights are taken before those of other rows.
     Numerics:    scales are rounded to `T`, and weights; products are exact, and added in float32, in the order of k.
     Cost:        `CUT.stages` tiles of words and of `x`, with their factors, and `CUT.slabs` slabs, in shared memory.
     Test:        tests/kernels/test_mixed.py, tests/gpu/test_mixed.py
