@@ -34,7 +34,7 @@ from prism.lib.algorithms.mixed.api import decide_mixed
 
 PEER = "cuBLAS bf16"
 TINY = 128  # rows up to which torch's product of packed weights is measured
-TRIED = (C(192, 192, 4, 3, ahead=0), C(192, 128, 6, 3, ahead=0), C(192, 64, 8, 3, ahead=0))
+TRIED = (C(192, 128, 4, 3, ahead=0), C(192, 64, 5, 3, ahead=0))
 """What may suit, and is not in the library."""
 Call = Callable[[int, int], None]
 
@@ -109,10 +109,7 @@ def tried(m: int, n: int, bits: int) -> list[Any]:
     if m <= 64:
         tiles = next((count for count in (1, 2) if m <= 8 * count), 4)
         base = FewCut(bits, tiles, 1)
-        for strips, warps, ahead, blocks in (
-            (1, 8, 2, 2), (2, 8, 1, 2), (2, 8, 2, 2), (2, 8, 2, 1), (2, 16, 2, 1), (2, 16, 1, 1), (4, 8, 1, 2), (4, 16, 1, 1),
-            (4, 8, 2, 1), (4, 8, 1, 1), (2, 4, 2, 4),
-        ):  # fmt: skip
+        for strips, warps, ahead, blocks in ((4, 16, 1, 1), (4, 8, 2, 1), (2, 8, 2, 1), (2, 8, 2, 2), (2, 16, 2, 1)):
             found.append(replace(base, strips=strips, warps=warps, ahead=ahead, blocks=blocks))
     return found + ([] if m <= 8 else [cut for cut in (*kernels.TILES, *TRIED) if cut.bn <= max(64, 2 * m)])
 

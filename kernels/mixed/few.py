@@ -94,41 +94,53 @@ def multiply_few(
         lane: int32 @ thread[1] = id() % 32
         sums: float32[CUT.strips * PARTS] @ thread[1] = {0}
         words: uint32[CUT.ahead * CUT.strips * CUT.bits] @ thread[1]
-        with group(thread[1]):
+        raw: TS[2 * CUT.ahead * CUT.strips] @ thread[1]
+        points: uint8[2 * CUT.ahead * CUT.strips] @ thread[1] = {0}
+
+        @requires(thread[1])
+        def ask(
+            to: uint32[CUT.ahead * CUT.strips * CUT.bits] @ thread[1], its: TS[2 * CUT.ahead * CUT.strips] @ thread[1],
+            zero: uint8[2 * CUT.ahead * CUT.strips] @ thread[1], first: int32 @ thread[1],
+        ):  # fmt: skip
             for a in range(CUT.ahead):
-                load_words(packed, words, a, left // STRIP, n, steps, w * CUT.ahead + a, lane, CUT=CUT)
+                load_words(packed, to, a, left // STRIP, n, steps, first + a, lane, CUT=CUT)
+            for a in range(CUT.ahead):
+                g: int32 = min((first + a) * DEEP + (lane % 4 * 16 if CUT.fine else 0), k - 1) // size
+                for e in range(2 * CUT.strips):
+                    beside: int32 = e // 2 * STRIP + e % 2 * 8
+                    j: int32 = left + lane // 4 + beside if CUT.whole else min(left + lane // 4 + beside, n - 1)
+                    its[2 * a * CUT.strips + e] = scales[g * scale_k + (j if CUT.whole else j * scale_n)]
+                    if CUT.zeros:
+                        zero[2 * a * CUT.strips + e] = zeros[g * zero_k + (j if CUT.whole else j * zero_n)]
+
+        with group(thread[1]):
+            ask(words, raw, points, w * CUT.ahead)
         with group(warp[1]):
             for first in range(w * CUT.ahead, steps, CUT.warps * CUT.ahead, unroll=1):
                 rows: uint32[CUT.ahead * CUT.tiles * ROWS] @ thread[1]
                 coming: uint32[CUT.ahead * CUT.strips * CUT.bits] @ thread[1]  # under way while these are multiplied
+                coming_raw: TS[2 * CUT.ahead * CUT.strips] @ thread[1]
+                coming_points: uint8[2 * CUT.ahead * CUT.strips] @ thread[1] = {0}
                 with group(thread[1]):
                     for a in range(CUT.ahead):
                         load_rows(x, apart, rows, a, top, m, k, (first + a) * DEEP + lane % 4 * 16, lane // 4, CUT=CUT)
-                    for a in range(CUT.ahead):
-                        step: int32 = first + CUT.warps * CUT.ahead + a
-                        load_words(packed, coming, a, left // STRIP, n, steps, step, lane, CUT=CUT)
+                    ask(coming, coming_raw, coming_points, first + CUT.warps * CUT.ahead)
                 for a in range(0, CUT.ahead, unroll=True):
                     for s in range(0, CUT.strips, unroll=True):
                         factors: float32[2] @ thread[1]
                         offsets: uint32[2] @ thread[1]
                         with group(thread[1]):
-                            part: int32 = lane % 4 * 16 if CUT.fine else 0
-                            g: int32 = min((first + a) * DEEP + part, k - 1) // size
                             for h in range(2):
-                                beside: int32 = s * STRIP + 8 * h
-                                if CUT.whole:
-                                    factors[h] = float32(scales[g * scale_k + (left + lane // 4) + beside])
-                                    zero: int32 = int32(zeros[g * zero_k + (left + lane // 4) + beside]) if CUT.zeros else MIDDLE
-                                    offsets[h] = offset_of(zero, T=T, BITS=CUT.bits)
-                                else:
-                                    j: int32 = min(left + lane // 4 + beside, n - 1)
-                                    factors[h] = float32(scales[g * scale_k + j * scale_n])
-                                    zero: int32 = int32(zeros[g * zero_k + j * zero_n]) if CUT.zeros else MIDDLE
-                                    offsets[h] = offset_of(zero, T=T, BITS=CUT.bits)
+                                at: int32 = 2 * (a * CUT.strips + s) + h
+                                factors[h] = float32(raw[at])
+                                offsets[h] = offset_of(int32(points[at]) if CUT.zeros else MIDDLE, T=T, BITS=CUT.bits)
                         multiply_step(sums, words, rows, factors, offsets, a, s, T=T, CUT=CUT)
                 with group(thread[1]):
                     for e in range(CUT.ahead * CUT.strips * CUT.bits):
                         words[e] = coming[e]
+                    for e in range(2 * CUT.ahead * CUT.strips):
+                        raw[e] = coming_raw[e]
+                        points[e] = coming_points[e]
         with partition(parts, thread[1], lambda y, c: (w, lane % 4 * 2 + y, lane // 4 + c)) as own, group(thread[1]):
             for s in range(CUT.strips):
                 for q in range(CUT.tiles):

@@ -48,9 +48,9 @@ def decide_plan(found: Mixed, machine: Machine, cut: FewCut | Configuration | No
     few = kernels.HOST_FEW if machine.host else kernels.FEW if machine.arch == ARCH else m
     if cut is None:
         if m <= few:
-            cut = kernels.few_cut(found.bits, m, n, machine.multiprocessors)
+            cut = kernels.few_cut(found.bits, m, n, machine.multiprocessors, zeros=found.zeros is not None)
         else:
-            cut = kernels.HOST if machine.host else kernels.choose(m, n, k, found.bits, machine.multiprocessors)
+            cut = kernels.HOST if machine.host else kernels.choose(m, n, k, machine.multiprocessors)
     if isinstance(cut, FewCut):
         return Plan((_few(found, cut),), lent=True)
     scratch = Scratch()
