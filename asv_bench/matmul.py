@@ -1,10 +1,11 @@
-"""prism.lib.matmul of float64 beside cuBLAS, and of integers beside CuPy: one process, alternating turns, medians.
+"""prism.lib.matmul of float64 and complex numbers beside cuBLAS, and of integers beside CuPy: one process, alternating turns.
 
-    python asv_bench/matmul.py [--shapes 4096,2048NT,8x4096x4096] [--integers 2048] [--json FILE]
+    python asv_bench/matmul.py [--shapes 4096,2048NT,complex64:8x4096x4096] [--integers 2048] [--json FILE]
 
 Needs a GPU and torch; for integers CuPy, as torch multiplies none on a GPU. As asv_bench/hgemm.py: CUDA graphs of launches,
-buffers rotated past the L2. A layout is said of `a` and of `b`: N has a row's elements one after the other. Every result is
-compared in the same run: of float64 with rows in NumPy's long double, of integers with the peer's.
+buffers rotated past the L2, medians. A layout is said of `a` and of `b`: N has a row's elements one after the other. The flops of
+a complex product are those of real numbers, 8 m n k. Every result is compared in the same run: of floats with rows in long
+double, of integers with the peer's.
 """
 
 from __future__ import annotations
@@ -27,19 +28,20 @@ from prism.kernels.hgemm.candidates import parse_size
 Set = tuple[Any, Any, Any]
 
 
-def matrices(m: int, n: int, k: int, layout: str) -> list[Set]:
+def matrices(m: int, n: int, k: int, layout: str, kind: str) -> list[Set]:
     """Enough operands, and room for results, to pass the L2 twice."""
 
     def normal(rows: int, columns: int, how: str) -> Any:
-        found = torch.randn((rows, columns) if how == "N" else (columns, rows), device="cuda", dtype=torch.float64)
+        found = torch.randn((rows, columns) if how == "N" else (columns, rows), device="cuda", dtype=dtype)
         return found if how == "N" else found.T
 
-    sets = max(1, min(1 + 2 * L2 // (8 * (m * n + m * k + n * k)), 20))
+    dtype = getattr(torch, kind)
+    sets = max(1, min(1 + 2 * L2 // (dtype.itemsize * (m * n + m * k + n * k)), 20))
     return [
         (
             normal(m, k, layout[0]),
             normal(k, n, layout[1]),
-            torch.full((m, n), torch.nan, device="cuda", dtype=torch.float64),
+            torch.full((m, n), torch.nan, device="cuda", dtype=dtype),
         )
         for _ in range(sets)
     ]
@@ -51,9 +53,11 @@ def error(of: Set) -> float:
 
     a, b, c = of
     rows = torch.randint(0, a.shape[0], (4,), device="cuda")
-    left, right = a[rows].cpu().numpy().astype(np.longdouble), b.cpu().numpy().astype(np.longdouble)
+    exact_in = np.clongdouble if a.is_complex() else np.longdouble
+    left, right = a[rows].cpu().numpy().astype(exact_in), b.cpu().numpy().astype(exact_in)
     exact, size = left @ right, np.abs(left) @ np.abs(right)
-    return float((np.abs(c[rows].cpu().numpy() - exact) / size).max() / 2.0**-53)
+    eps = 2.0**-24 if a.dtype == torch.complex64 else 2.0**-53
+    return float((np.abs(c[rows].cpu().numpy() - exact) / size).max() / eps)
 
 
 def table(times: dict[str, list[float]], flops: float, errors: dict[str, Any], peer: str) -> list[dict[str, Any]]:
@@ -76,10 +80,11 @@ def table(times: dict[str, list[float]], flops: float, errors: dict[str, Any], p
 
 
 def measure(text: str) -> dict[str, Any]:
-    """Print and return the table of one shape in float64."""
-    layout = text[-2:] if text[-1] in "NT" else "NN"
-    m, n, k = parse_size(text.removesuffix(layout) if text[-1] in "NT" else text)
-    flops, sets = 2.0 * m * n * k, matrices(m, n, k, layout)
+    """Print and return the table of one shape, in float64 or in a dtype that is said before it."""
+    kind, _, shape = text.rpartition(":")
+    layout = shape[-2:] if shape[-1] in "NT" else "NN"
+    m, n, k = parse_size(shape.removesuffix(layout) if shape[-1] in "NT" else shape)
+    flops, sets = (8.0 if kind else 2.0) * m * n * k, matrices(m, n, k, layout, kind or "float64")
     launches = max(len(sets), min(100, int(2e-2 * 5e13 / flops)), 2)
     calls: dict[str, Callable[[int, int], None]] = {
         "cuBLAS": lambda i, stream: torch.matmul(*sets[i % len(sets)][:2], out=sets[i % len(sets)][2]),
@@ -90,9 +95,9 @@ def measure(text: str) -> dict[str, Any]:
         for i in range(len(sets)):
             call(i, 0)
         torch.cuda.synchronize()
-        errors[name] = round(error(sets[0]), 2) if m * n * k <= 4096**3 else "not looked at"
+        errors[name] = round(error(sets[0]), 2) if m * n * k <= (1024 if kind else 4096) ** 3 else "not looked at"
         graphs[name] = graph_of(call, launches)
-    print(f"float64 {text}")
+    print(text if kind else f"float64 {text}")
     return {"shape": text, "rows": table(compare(graphs, launches, 9), flops, errors, "cuBLAS")}
 
 

@@ -1,9 +1,10 @@
-"""Products in float64 beside cuBLAS's: prism.lib.matmul. Lower is better."""
+"""Products in float64 and of complex numbers beside cuBLAS's: prism.lib.matmul. Lower is better."""
 
 from __future__ import annotations
 
 from benchmarks import raw
 
+COMPLEX = ("512", "1024", "2048", "4096", "4096TN", "16x4096x4096")
 SHAPES = [
     "512",
     "1024",
@@ -16,6 +17,7 @@ SHAPES = [
     "4096TT",
     "8192x1024x8192",
     "256x4096x4096",
+    *(f"{kind}:{size}" for kind in ("complex64", "complex128") for size in COMPLEX),
 ]
 
 

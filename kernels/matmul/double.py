@@ -1,4 +1,4 @@
-"""Products in float64 by the tensor cores: a ring of tiles that all threads copy in, and multiply by `mma`.
+"""Products in float64, and complex128, by the tensor cores: a ring of tiles that all threads copy in, and multiply by `mma`.
 
 A step of K takes the tensor cores long, so a tile need not be large: blocks share a multiprocessor, and one of them multiplies
 while another one begins or ends a tile. Rows of shared tiles are longer by `PAD`: the eight rows and four columns that a warp
@@ -10,8 +10,9 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from prism.lang import (
-    assume, async_, attr, block, const, constexpr, cp_async, float64, grid, group, id, int32, int64, mma_m8n8k4_f64,
-    mma_m16n8k8_f64, mma_m16n8k16_f64, partition, prism, ptr, requires, roles, shared, template, thread, uint32, warp,
+    assume, async_, attr, bitcast, block, const, constexpr, cp_async, float64, grid, group, id, int32, int64, mma_m8n8k4_f64,
+    mma_m16n8k8_f64, mma_m16n8k16_f64, partition, prism, ptr, requires, roles, shared, template, thread, uint32, uint64,
+    warp,
 )  # fmt: skip
 
 PAD = 4
@@ -23,7 +24,8 @@ class DoubleCut:
     """Tiles of `bm x bn`, `bk` of K at a time, with `stages` of these; warps are `down` by `across`, `blocks` a multiprocessor.
 
     `along_a`, `along_b`: elements of A, of B, lie side by side along K. `wide_a`, `wide_b`: pairs of elements begin at multiples
-    of 16 bytes. `depth`: of K in an `mma`, 16 or 8, of 16 rows, as Hopper has it, or 4 of 8 rows.
+    of 16 bytes. `depth`: of K in an `mma`, 16 or 8, of 16 rows, as Hopper has it, or 4 of 8 rows. `complex`: a number of A is two
+    real ones of K, one of the result two columns, and one of B stands for four, two by two.
     """
 
     bm: int = 64
@@ -38,6 +40,7 @@ class DoubleCut:
     wide_a: bool = True
     wide_b: bool = True
     depth: int = 16
+    complex: bool = False
 
     @property
     def warps(self) -> int:
@@ -60,19 +63,24 @@ class DoubleCut:
         return self.bn // self.across
 
     @property
+    def numbers(self) -> int:
+        """Real numbers of an element."""
+        return 2 if self.complex else 1
+
+    @property
     def outer_a(self) -> int:
         """Rows of a shared tile of A."""
-        return self.bm if self.along_a else self.bk
+        return self.bm if self.along_a else self.bk // self.numbers
 
     @property
     def inner_a(self) -> int:
         """Elements of each."""
-        return (self.bk if self.along_a else self.bm) + PAD
+        return (self.bk if self.along_a else self.bm * self.numbers) + PAD
 
     @property
     def outer_b(self) -> int:
         """The same of B."""
-        return self.bn if self.along_b else self.bk
+        return (self.bn if self.along_b else self.bk) // self.numbers
 
     @property
     def inner_b(self) -> int:
@@ -123,7 +131,8 @@ def dgemm(
     Perspective: grid, of one block a tile, product by product; of each `group_m` rows of tiles before those below.
     Shapes:      `A`: m x k, its rows `apart_a` elements apart, or where not `CUT.along_a` its columns; `B`: k x n, its columns
                  `apart_b` elements apart, or where not `CUT.along_b` its rows; along the other axis elements lie side by side.
-                 `out`: m x n, its rows `stride` elements apart. m, n are at least 1.
+                 `out`: m x n, its rows `stride` elements apart. m, n are at least 1. Where `CUT.complex`, numbers of A and
+                 `out` are pairs of real ones along k and n, and one of B is `re, im` above `-im, re`; m, n, k are of these.
     Cost:        `CUT.stages` tiles of A and B in shared memory, of which each step reads a part once for each warp.
     Numerics:    fused multiply-adds in float64, in the order of k.
     Test:        tests/kernels/test_matmul.py, tests/gpu/test_matmul.py
@@ -152,9 +161,17 @@ def dgemm(
         @requires(block[1], thread["CUT.threads"])
         def fill(step: int32 @ block[1]):
             with partition(a, block[1]) as to:
-                copy(A, p * batch_a, apart_a, i, step, m, k, t, to, ALONG=CUT.along_a, WIDE=CUT.wide_a, THREADS=CUT.threads)
+                copy(
+                    A, p * batch_a, apart_a, i if CUT.along_a else i * CUT.numbers, step if CUT.along_a else step // CUT.numbers,
+                    m if CUT.along_a else m * CUT.numbers, k if CUT.along_a else k // CUT.numbers, t, to, ALONG=CUT.along_a,
+                    WIDE=CUT.wide_a, THREADS=CUT.threads,
+                )  # fmt: skip
             with partition(b, block[1]) as to:
-                copy(B, p * batch_b, apart_b, j, step, n, k, t, to, ALONG=CUT.along_b, WIDE=CUT.wide_b, THREADS=CUT.threads)
+                copy(
+                    B, p * batch_b, apart_b, j // CUT.numbers if CUT.along_b else j, step if CUT.along_b else step // CUT.numbers,
+                    n // CUT.numbers if CUT.along_b else n, k if CUT.along_b else k // CUT.numbers, t, to, ALONG=CUT.along_b,
+                    WIDE=CUT.wide_b, THREADS=CUT.threads,
+                )  # fmt: skip
 
         @requires(warp["CUT.warps"])
         def use(
@@ -189,6 +206,7 @@ def multiply(
     STRIPS: constexpr(int) = CUT.rows // 8
     ACROSS: constexpr(int) = CUT.columns // 8
     FOURS: constexpr(int) = CUT.depth // 4
+    minus: uint64 @ thread[1] = uint64(inner & 1 & ~column) << 63  # of `-im`: an odd one of K, an even column
     for first in range(0, CUT.bk, CUT.depth, unroll=True):
         left: float64[STRIPS * FOURS] @ thread[1]  # by strips of 8 rows, and then by fours of K
         right: float64[ACROSS * FOURS] @ thread[1]
@@ -196,11 +214,18 @@ def multiply(
             for e in range(STRIPS * FOURS):
                 y: int32 = row + e % STRIPS * 8
                 z: int32 = first + e // STRIPS * 4 + inner
-                left[e] = a[y if CUT.along_a else z, z if CUT.along_a else y]
+                if CUT.complex and not CUT.along_a:
+                    left[e] = a[z // 2, 2 * y + z % 2]
+                else:
+                    left[e] = a[y if CUT.along_a else z, z if CUT.along_a else y]
             for e in range(ACROSS * FOURS):
                 x: int32 = column + e % ACROSS * 8
                 z: int32 = first + e // ACROSS * 4 + inner
-                right[e] = b[x if CUT.along_b else z, z if CUT.along_b else x]
+                if CUT.complex:
+                    found: float64 = b[x // 2, z ^ (x & 1)] if CUT.along_b else b[z // 2, x ^ (z & 1)]
+                    right[e] = bitcast(bitcast(found, uint64) ^ minus, float64)
+                else:
+                    right[e] = b[x if CUT.along_b else z, z if CUT.along_b else x]
         for strip in range(0, STRIPS, 1 if CUT.depth == 4 else 2, unroll=True):
             for x in range(0, ACROSS, unroll=True):
                 at: int32 = (strip * ACROSS + x) * 2

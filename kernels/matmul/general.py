@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from prism.lang import (
-    assume, attr, block, const, constexpr, dtype, grid, group, id, int32, int64, partition, prism, ptr, requires, shared,
-    template, thread, uint32,
+    assume, attr, block, complex64, complex128, const, constexpr, dtype, grid, group, id, int32, int64, partition, prism, ptr,
+    requires, shared, template, thread, uint32,
 )  # fmt: skip
+from prism.lib.thread import operators
 
 BM, BN, BK, THREADS = 64, 64, 16, 256
 EACH = 4
@@ -46,7 +47,11 @@ def any_product(
         t: int32 @ thread[1] = id()
         row: int32 @ thread[1] = t // (BN // EACH) * EACH
         column: int32 @ thread[1] = t % (BN // EACH) * EACH
-        sums: SUM[EACH, EACH] @ thread[1] = {0}
+        sums: SUM[EACH, EACH] @ thread[1]
+        with group(thread[1]):
+            for y in range(EACH):
+                for x in range(EACH):
+                    sums[y, x] = SUM()
         for first in range(0, k, BK):
             bring(A, p * bs_a + top * rs_a + first * cs_a, rs_a, cs_a, m - top, k - first, a, ALONG=ALONG_A)
             bring(B, p * bs_b + first * rs_b + left * cs_b, cs_b, rs_b, n - left, k - first, b, ALONG=ALONG_B)
@@ -60,7 +65,10 @@ def any_product(
                         of_b[x] = b[q, column + x]
                     for y in range(EACH):
                         for x in range(EACH):
-                            sums[y, x] += of_a[y] * of_b[x]
+                            if SUM == complex64 or SUM == complex128:
+                                sums[y, x] = operators.add(sums[y, x], operators.multiply(of_a[y], of_b[x]))
+                            else:
+                                sums[y, x] += of_a[y] * of_b[x]
         with partition(target, thread[1], lambda y, x: (row + y, column + x)) as mine, group(thread[1]):
             for y in range(EACH):
                 for x in range(EACH):
@@ -84,7 +92,7 @@ def bring(
         for e in range(MANY):
             q: int32 = (t + e * THREADS) % BK if ALONG else (t + e * THREADS) // WIDE
             i: int32 = (t + e * THREADS) // BK if ALONG else (t + e * THREADS) % WIDE
-            loaded[e] = 0
+            loaded[e] = SUM()
             if i < width and q < depth:
                 loaded[e] = SUM(x[start + i * step + q * step_k])
         for e in range(MANY):

@@ -39,6 +39,9 @@ from prism.lib.algorithms.losses.api import cross_entropy_backward as cross_entr
 from prism.lib.algorithms.matmul.api import matmul as matmul
 from prism.lib.algorithms.merge.api import merge as merge
 from prism.lib.algorithms.merge.api import merge_by_key as merge_by_key
+from prism.lib.algorithms.mixed.api import pack_weights as pack_weights
+from prism.lib.algorithms.mixed.api import quantized_matmul as quantized_matmul
+from prism.lib.algorithms.mixed.api import unpack_weights as unpack_weights
 from prism.lib.algorithms.quantize.api import quantize as quantize
 from prism.lib.algorithms.ranks.api import argpartition as argpartition
 from prism.lib.algorithms.ranks.api import kthvalue as kthvalue

@@ -52,6 +52,22 @@ def test_every_tile_of_float64() -> None:
         assert torch.equal(out, a @ b), cut
 
 
+@pytest.mark.parametrize("along_a, along_b", list(itertools.product((False, True), (False, True))))
+@pytest.mark.parametrize("kind", ["complex64", "complex128"])
+def test_complex_numbers(kind: str, along_a: bool, along_b: bool) -> None:
+    """Whole numbers are exact, of each layout, of few rows and of many; strides, a batch, `out`."""
+    for m, n, k in SHAPES[:4]:
+        a, b = (torch.randint(-9, 10, (*s, 2), device="cuda").double() for s in ((m, k), (k, n)))
+        a, b = (torch.view_as_complex(x).to(getattr(torch, kind)) for x in (a, b))
+        wanted = (a.to(torch.complex128) @ b.to(torch.complex128)).to(a.dtype)
+        a = a if along_a else a.T.contiguous().T
+        b = b.T.contiguous().T if along_b else b
+        assert torch.equal(prism.lib.matmul(a, b), wanted), (m, n, k)
+        out = torch.zeros((n, m), device="cuda", dtype=a.dtype).T
+        assert prism.lib.matmul(a, b, out=out) is out and torch.equal(out, wanted)
+        assert torch.equal(prism.lib.matmul(torch.stack([a, -a]), b), torch.stack([wanted, -wanted]))
+
+
 def test_batches_and_strides() -> None:
     a, b = (torch.randn(shape, device="cuda", dtype=torch.float64) for shape in ((3, 100, 64), (3, 64, 72)))
     for left, right in ((a, b), (a, b[0]), (a[0], b), (a[:, ::2, ::2], b[:, ::2]), (a[:, None], b[None])):

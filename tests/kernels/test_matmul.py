@@ -1,6 +1,6 @@
 """Products of float64 by the tensor cores, and of any numbers, on the reference machine: layouts, tiles, edges, batches.
 
-Tests of prism/lib/algorithms/matmul: kinds.
+Tests of prism/lib/algorithms/matmul: kinds, pairs.
 """
 
 import functools
@@ -15,8 +15,10 @@ import pytest
 import prism
 from prism.interpret import SCHEDULES, run, schedules
 from prism.kernels.matmul import BM, BN, THREADS, TILES, DoubleCut, any_product, choose_double, dgemm
+from prism.kernels.matmul.pairs import expand_pairs
 from prism.lang.tree.plan import Wait
 from prism.lib.algorithms.matmul.api import _decide as decide
+from prism.lib.algorithms.matmul.pairs import FEWEST
 from prism.runtime.arrays import describe
 from prism.runtime.build import entry_of
 from prism.runtime.compile import compile_cubin
@@ -209,6 +211,77 @@ def test_strides_and_results(kind: str) -> None:
     assert np.array_equal(prism.lib.matmul(a, b, wider), wanted), "cast by NumPy's rule"
 
 
+# -- complex numbers ------------------------------------------------------------------------------------------------------
+
+
+def complexes(rng, *shape: int):
+    """Whole numbers whose products are exact in both dtypes."""
+    return rng.integers(-9, 10, shape) + 1j * rng.integers(-9, 10, shape)
+
+
+@pytest.mark.parametrize("along_a, along_b, depth", list(itertools.product(FLAGS, FLAGS, (4, 16))))
+def test_complex128_by_the_tensor_cores(along_a: bool, along_b: bool, depth: int) -> None:
+    """A number of B is four of a matrix that nobody writes."""
+    rng = np.random.default_rng(3)
+    cut = replace(SMALL, along_a=along_a, along_b=along_b, depth=depth, complex=True)
+    code = program(cut)
+    for m, n, k in ((1, 1, 1), (70, 33, 19), (64, 16, 8)):
+        a, b = complexes(rng, m, k), complexes(rng, k, n)
+        left, right = (np.ascontiguousarray(x if along else x.T) for x, along in ((a, along_a), (b.T, along_b)))
+        out = np.full((m, n + 1), np.nan, complex)
+        given = [part for x in (left, right) for part in (x.view(float).reshape(-1), 2 * x.shape[1], 0)]
+        arguments = [*given, out.view(float).reshape(-1), 2 * n + 2, 0, m, 2 * n, 2 * k, 2]
+        run(code, -(-m // cut.bm) * -(-2 * n // cut.bn), cut.threads, arguments, check=True)
+        assert np.isnan(out[:, n:]).all(), "written beside the result"
+        assert np.array_equal(out[:, :n], a @ b), (m, n, k)
+
+
+@pytest.mark.parametrize("along", FLAGS)
+def test_pairs(along: bool) -> None:
+    """The real matrix by which pairs of parts are multiplied, of each matrix of a batch."""
+    x = complexes(np.random.default_rng(4), 2, 5, 3).astype(np.complex64)
+    out = np.full((2, 10, 6), np.nan, np.float32)
+    code = prism.check(expand_pairs, {"ALONG": along})
+    run(code, 1, 256, [x.reshape(-1), 3, 1, 15, out.reshape(-1), 5, 3, 30], check=True)
+    low = -x.imag if along else x.imag
+    assert np.array_equal(out[:, ::2, ::2], x.real) and np.array_equal(out[:, 1::2, 1::2], x.real)
+    assert np.array_equal(out[:, ::2, 1::2], low) and np.array_equal(out[:, 1::2, ::2], -low)
+
+
+@pytest.mark.parametrize("m", [5, FEWEST])
+@pytest.mark.parametrize("kind", ["complex64", "complex128"])
+def test_matmul_of_complex_numbers(kind: str, m: int) -> None:
+    """Layouts, batches, vectors, `out`; with real numbers the result is NumPy's dtype."""
+    rng = np.random.default_rng(m)
+    a, b = complexes(rng, m, 7).astype(kind), complexes(rng, 7, 6).astype(kind)
+    wanted = a @ b
+    for left, right in itertools.product((a, np.asfortranarray(a)), (b, np.asfortranarray(b))):
+        found = prism.lib.matmul(left, right)
+        assert found.dtype == kind and np.array_equal(found, wanted)
+    out = np.zeros((6, m), kind).T
+    assert prism.lib.matmul(a, b, out) is out and np.array_equal(out, wanted)
+    assert np.array_equal(prism.lib.matmul(a[::2, ::3], b[::3, ::-1]), a[::2, ::3] @ b[::3, ::-1])
+    both = np.stack([a, 2 * a])
+    assert np.array_equal(prism.lib.matmul(both, b), both @ b)
+    assert np.array_equal(prism.lib.matmul(both, np.stack([b, -b])), both @ np.stack([b, -b]))
+    assert np.array_equal(prism.lib.matmul(a[0], b), a[0] @ b) and prism.lib.matmul(a[0], b[:, 0]) == a[0] @ b[:, 0]
+    assert np.array_equal(prism.lib.matmul(np.zeros((m, 0), kind), np.zeros((0, 3), kind)), np.zeros((m, 3)))
+    for real in (np.float32, np.float64, np.int8):
+        found, exact = prism.lib.matmul(a, b.real.astype(real)), a @ b.real.astype(real)
+        assert found.dtype == exact.dtype and np.array_equal(found, exact)
+
+
+def test_launches_of_complex_numbers() -> None:
+    """Of complex128 one, by the tensor cores; of complex64 with many rows, or a long K, its pairs first, else one."""
+    for kind, m, name in (("complex128", 64, "dgemm"), ("complex128", 3, "dgemm"), ("complex64", 3, "any_product")):
+        plan = planned(np.zeros((m, 64), kind), np.zeros((64, 64), kind)).plan
+        assert [step.instance.kernel.__name__ for step in plan.steps] == [name]
+    for m, k in ((256, 64), (2, 128)):
+        plan = planned(np.zeros((m, k), "complex64"), np.zeros((k, 64), "complex64")).plan
+        assert plan.steps[0].instance.kernel.__name__ == "expand_pairs" and len(plan.steps) > 1
+        assert plan.scratch >= 4 * k * 64 * 4
+
+
 def test_what_is_refused() -> None:
     """In NumPy's words where it has some."""
     a = np.ones((4, 4))
@@ -216,8 +289,8 @@ def test_what_is_refused() -> None:
         TypeError, match=r"Cannot cast ufunc 'matmul' output from dtype\('float64'\) to dtype\('int32'\)"
     ):
         prism.lib.matmul(a, a, np.zeros((4, 4), np.int32))
-    with pytest.raises(TypeError, match="`a` has dtype complex64, and matmul takes float32, float16"):
-        prism.lib.matmul(a.astype(np.complex64), a)
+    with pytest.raises(TypeError, match="`a` has dtype float8_e4m3fn, and matmul takes float32, float16"):
+        prism.lib.matmul(a.astype(ml_dtypes.float8_e4m3fn), a)
     with pytest.raises(TypeError, match="matmul multiplies matrices of one dtype"):
         prism.lib.matmul(a.astype(np.float32), a.astype(ml_dtypes.bfloat16))
     with pytest.raises(ValueError, match="mismatch in its core dimension 0"):

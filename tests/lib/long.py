@@ -143,6 +143,17 @@ def layouts(library: Any, n: int) -> None:
     assert int(lib.count_nonzero(wide)) == len(inside)
 
 
+def packings(library: Any, n: int) -> None:
+    n -= n % 192
+    x, places = marked(library, n)
+    q = x.reshape(-1, 192)
+    packed = lib.pack_weights(q, bits=4)
+    y = lib.unpack_weights(packed, *q.shape).reshape(-1)
+    assert int(lib.count_nonzero(y)) == int(lib.count_nonzero(x)) and all(
+        int(y[p]) == int(x[p]) for p in places if p < n
+    )
+
+
 def layers(library: Any, n: int) -> None:
     n -= n % 6
     x = library.zeros(n, np.float16)
@@ -198,6 +209,7 @@ CHECKS: dict[Callable[[Any, int], None], tuple[str, ...]] = {
     made: ("evaluate",),
     members: ("isin", "in1d"),
     layouts: ("copy", "transpose", "permute"),
+    packings: ("pack_weights", "unpack_weights"),
     layers: (
         "gelu", "gelu_backward", "swiglu", "swiglu_backward", "rope", "quantize", "cross_entropy", "cross_entropy_backward",
     ),
@@ -234,6 +246,6 @@ ALIKE = {
     "kthvalue": ("partition", "argpartition"),
     "quantile": ("percentile", "nanmedian", "nanpercentile", "nanquantile"),
     "histogram": ("histogram2d", "histogramdd"),
-    "hgemm": ("matmul", "grouped_matmul"),
+    "hgemm": ("matmul", "grouped_matmul", "quantized_matmul"),
 }  # fmt: skip
 """Functions that are looked at through one whose kernels, or whose counting, they share: no test has them so long."""

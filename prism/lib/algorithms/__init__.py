@@ -186,6 +186,7 @@ MANIFEST = (
     ),
     Algorithm("hgemm", ("hgemm",), "hgemm.md", ("hgemm", "hgemm_layers", "hgemm_float8", "hgemm_kinds", "epilogues")),
     Algorithm("grouped", ("grouped_matmul",), "grouped.md", ("grouped",)),
+    Algorithm("mixed", ("quantized_matmul", "pack_weights", "unpack_weights"), "mixed.md", ("mixed",)),
 )
 
 

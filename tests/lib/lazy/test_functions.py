@@ -22,6 +22,7 @@ TAKEN_APART = {"histogramdd"}
 PAIRS = [(case, name) for case in cases() if case.function not in TAKEN_APART for name in LAZIES]
 MEMORY = {
     "attention", "attention_backward", "attention_decode", "attention_decode_latent",
+    "quantized_matmul", "pack_weights", "unpack_weights",
     "matmul", "grouped_matmul", "sgemm", "hgemm", "digitize", "segmented_argmin", "segmented_argmax", "segmented_sort",
     "segmented_argsort", "sort",
     "argsort", "sort_by_key", "top_k", "topk", "kthvalue", "partition", "argpartition", "median", "percentile", "quantile",

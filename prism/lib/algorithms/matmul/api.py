@@ -31,9 +31,9 @@ def matmul(a: Any, b: Any, out: Any = None) -> Any:
     Parameters
     ----------
     a, b : arrays of NumPy, CuPy or torch
-        Of floats of 16 to 64 bits, bfloat16, integers or bools, of any strides. Of two dtypes NumPy's rule says what the
-        result is of; torch's and bfloat16's are of one dtype. Of one axis: a row on the left, a column on the right, and the
-        result lacks that axis. Axes before the last two are a batch, and are broadcast.
+        Of floats of 16 to 64 bits, bfloat16, complex numbers, integers or bools, of any strides. Of two dtypes NumPy's rule says
+        what the result is of; torch's and bfloat16's are of one dtype. Of one axis: a row on the left, a column on the right, and
+        the result lacks that axis. Axes before the last two are a batch, and are broadcast.
     out : array, optional
         Where to put the result, of its shape; it may overlap the operands. NumPy's and CuPy's may be of another dtype that the
         result is cast to ("same_kind").
@@ -47,7 +47,7 @@ def matmul(a: Any, b: Any, out: Any = None) -> Any:
     Raises
     ------
     TypeError
-        An argument is no array, or of another dtype, as complex numbers are; torch's arrays of two dtypes; arrays of two
+        An argument is no array, or of another dtype; torch's arrays of two dtypes; arrays of two
         libraries, or on the host and on a GPU; `out` can't be cast to.
     ValueError
         An array of no axes; shapes don't fit; `out` is read-only or of another shape; arrays on two GPUs.
@@ -59,6 +59,7 @@ def matmul(a: Any, b: Any, out: Any = None) -> Any:
     float32 is `prism.lib.sgemm`: added in float32, never by TF32, a batch in one launch where strides allow. float16 and bfloat16
     are `prism.lib.hgemm`: added in float32 and rounded once, a batch in one launch where its matrices lie below each other.
     float64 is multiplied by the tensor cores from sm_80 on, in the order of k, where elements lie side by side along an axis.
+    complex128 is, too; complex64 of 64 rows or a K of 128 is two launches or more, the last by `prism.lib.sgemm`.
     Integers wrap, a product of bools is true where some pair is; `prism.lib.hgemm` makes int32 of 8-bit integers, much faster.
 
     Examples

@@ -1,4 +1,4 @@
-"""Products of `matmul` that are neither `hgemm`'s nor `sgemm`'s: of float64, integers, bools, and of two dtypes."""
+"""Products of `matmul` that are neither `hgemm`'s nor `sgemm`'s: of float64, complex numbers, integers, bools, of two dtypes."""
 
 from __future__ import annotations
 
@@ -10,14 +10,16 @@ from typing import Any
 import numpy as np
 
 from prism.host.call import Decision, Result
-from prism.host.plan import OUT, Machine, Plan, Step, instance_of
+from prism.host.plan import OUT, Machine, Plan, Reach, Step, instance_of
 from prism.kernels import matmul as kernels
+from prism.lib.algorithms.matmul import pairs
 from prism.lib.views import View, new_view
 from prism.runtime.arrays import ArrayInfo
 from prism.runtime.instance import Instance
 
 WHOLE = tuple(sign + f"int{bits}" for sign in ("", "u") for bits in (8, 16, 32, 64))
-OTHERS = ("bool", *WHOLE, "float64")
+COMPLEX = "complex64", "complex128"
+OTHERS = ("bool", *WHOLE, "float64", *COMPLEX)
 """Dtypes that `matmul` takes besides those of the other products."""
 FLOATS = "float16", "float32", "float64"
 FROM_80 = "sm_80"
@@ -43,6 +45,10 @@ def decide_kind(
         return Decision(copied=loose)
     if not target.rows_dense:
         a, b, target = b.turn(), a.turn(), target.turn()
+    if pairs.suits(a, b, target) and (apart := _steps(b, b.shape[:-2])) is not None:
+        found = pairs.decide_pairs(a, b, target, apart, machine)
+        if found is not None:
+            return Decision((result,), plan=found, beside=beside)
     steps = tuple(_step(*some, machine) for some in _products(a, b, target))
     return Decision((result,), plan=Plan(steps, scratch=0, lent=True), beside=beside)
 
@@ -94,9 +100,15 @@ def _step(a: View, b: View, out: View, apart: tuple[int, int, int], batches: int
     given: dict[str, Any] = {"m": m, "n": n, "k": k, "out": out.buffer, "A": a.buffer, "B": b.buffer}
     given |= {"stride": out.strides[0] // size, "batch": apart[2] // size}
     if cut := _double(a, b, out, apart, batches, machine):
+        if cut.complex:
+            given |= {name: Reach(view.name, view.offset) for name, view in (("A", a), ("B", b), ("out", out))}
+            size //= 2
+            n, k = 2 * n, 2 * k
+            given |= {"n": n, "k": k, "stride": out.strides[0] // size, "batch": apart[2] // size}
         tiles_m = -(-m // cut.bm)
         side = max(1, min(tiles_m, round((machine.multiprocessors * cut.blocks * cut.bm * cut.bn) ** 0.5 / cut.bm)))
-        given |= {"apart_a": _apart(a, cut.along_a), "apart_b": _apart(b, not cut.along_b), "group_m": side}
+        given |= {"apart_a": _step_of(a, cut.along_a) // size, "apart_b": _step_of(b, not cut.along_b) // size}
+        given |= {"group_m": side}
         given |= {"batch_a": apart[0] // size, "batch_b": apart[1] // size}
         return Step(instance_of(kernels.dgemm, {"CUT": cut}), batches * tiles_m * -(-n // cut.bn), cut.threads, given)
     for name, view, step in (("a", a, apart[0]), ("b", b, apart[1])):
@@ -115,21 +127,26 @@ def instance_for(left: str, right: str, kind: str, along: tuple[bool, bool]) -> 
 
 def sum_of(kind: str) -> str:
     """Return what a product of a dtype is added up in: floats of 16 bits in float32, whole numbers without a sign."""
+    if kind in COMPLEX:
+        return kind
     if kind in FLOATS:
         return "float64" if kind == "float64" else "float32"
     return "uint64" if kind.endswith("64") else "uint32"
 
 
-def _apart(view: View, by_rows: bool) -> int:
-    """Return how many elements lie from a matrix's row, or column, to the next."""
-    return view.strides[0 if by_rows else 1] // view.size
+def _step_of(view: View, by_rows: bool) -> int:
+    """Return how many bytes lie from a matrix's row, or column, to the next."""
+    return view.strides[0 if by_rows else 1]
 
 
 def _double(
     a: View, b: View, out: View, apart: tuple[int, int, int], batches: int, machine: Machine
 ) -> kernels.DoubleCut | None:
-    """Return the tiles of a product of float64 by the tensor cores; None where there are none, or elements lie far apart."""
-    if {a.scalar, b.scalar, out.scalar} != {"float64"} or not a.shape[1]:
+    """Return the tiles of a product of float64, or complex128, by the tensor cores; None where there are none.
+
+    There are none either where elements lie apart.
+    """
+    if {a.scalar, b.scalar, out.scalar} not in ({"float64"}, {"complex128"}) or not a.shape[1]:
         return None
     if not machine.host and int(machine.arch.removeprefix("sm_").rstrip("af")) < int(FROM_80.removeprefix("sm_")):
         return None
@@ -137,11 +154,12 @@ def _double(
     inside = (along_a or a.strides[0] == a.size), (along_b or b.strides[1] == b.size)
     if not all(inside):
         return None
-    m, n, k = a.shape[0], b.shape[1], a.shape[1]
+    pairs = out.scalar == COMPLEX[1]
+    m, n, k = a.shape[0], b.shape[1] << pairs, a.shape[1] << pairs
     cut = kernels.TILES[-1] if machine.host else kernels.choose_double(m, n, k, machine.multiprocessors, batches)
     wide = [
         view.aligned and step % PAIR == 0 and (view.strides[0 if along else 1] % PAIR == 0)
         for view, step, along in ((a, apart[0], along_a), (b, apart[1], not along_b))
     ]
     depth = cut.depth if machine.host or machine.arch.startswith("sm_9") else 4
-    return replace(cut, along_a=along_a, along_b=along_b, wide_a=wide[0], wide_b=wide[1], depth=depth)
+    return replace(cut, along_a=along_a, along_b=along_b, wide_a=wide[0], wide_b=wide[1], depth=depth, complex=pairs)

@@ -1,0 +1,1 @@
+"""Products of 16-bit floats and weights of 4 or 8 bits."""
