@@ -2,7 +2,7 @@
 
 from prism.lang import (
     atomic_add, atomic_max, ballot, block, broadcast, const, constexpr, dtype, group, id, int32, partition, popcount, prism, ptr,
-    requires, static_assert, template, thread, uint32,
+    requires, static_assert, template, thread, uint16, uint32,
 )
 from prism.kernels.sort.order import INTEGER, digit
 from prism.lib.thread import operators
@@ -77,21 +77,23 @@ def both_of(counts: ptr(const(uint32)) @ thread[1], at: int32 @ thread[1]) -> ui
 
 @prism.device
 @requires(block[1], thread[32])
-@template(K=dtype, ITEMS=constexpr(int), BATCH=constexpr(int), BITS=constexpr(int))
+@template(K=dtype, ITEMS=constexpr(int), BATCH=constexpr(int), BITS=constexpr(int), BESIDE=constexpr(bool))
 def rank_halves(
-    table: ptr(uint32) @ block[1], keys: K[ITEMS] @ thread[1], sorted: ptr(K) @ block[1], shift: int32 @ block[1],
-    common: int32 @ block[1],
+    table: ptr(uint32) @ block[1], keys: K[ITEMS] @ thread[1], sorted: ptr(K) @ block[1], ids: ptr(uint16) @ block[1],
+    shift: int32 @ block[1], common: int32 @ block[1],
 ):
-    """Put a tile in the order of a digit into `sorted`.
+    """Put a tile in the order of a digit into `sorted`, and with `BESIDE` where each key stood in it into `ids`.
 
     Each warp does so by itself, with its part of the table: none waits for another one. Equal digits of a row of the warp are in
     the order in which its lanes add. A digit `common`, not negative, that very many have, is counted by votes.
     """
     HALF: constexpr(int) = 1 << BITS - 1
     w: int32 @ thread[32] = id()
+    at: int32 @ thread[1] = block.place(ITEMS=ITEMS, WIDTH=1)
     with (
         partition(table, thread[32], offset=w * HALF) as own,
         partition(sorted, thread[1], offset=lambda rank: rank, races="none") as spot,
+        partition(ids, thread[1], offset=lambda rank: rank, races="none") as id_spot,
         group(thread[32]),
     ):
         for begin in range(0, ITEMS, BATCH):
@@ -109,6 +111,8 @@ def rank_halves(
             with group(thread[1]):
                 for k in range(BATCH):
                     spot[int32(ranks[k])] = keys[begin + k]
+                    if BESIDE:
+                        id_spot[int32(ranks[k])] = uint16(at + 32 * (begin + k))
 
 
 @prism.device
