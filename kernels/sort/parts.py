@@ -346,14 +346,14 @@ def load_ordered(
 
 @prism.device
 @requires(block[1], thread[32])
-@template(K=dtype, V=dtype, KIND=constexpr(int), VALUES=constexpr(int), WHOLE=constexpr(int), BITS=constexpr(int, default=8))
+@template(K=dtype, V=dtype, KIND=constexpr(int), VALUES=constexpr(int), BITS=constexpr(int, default=8))
 def mend(
-    tile: ptr(K) @ block[1], values: ptr(V) @ block[1], ids: ptr(uint16) @ block[1], shift: int32 @ block[1],
-    lowest: K @ block[1], low: int32 @ block[1] = -1,
+    tile: ptr(K) @ block[1], values: ptr(V) @ block[1], ids: ptr(uint16) @ block[1], end: int32 @ block[1],
+    shift: int32 @ block[1], lowest: K @ block[1], low: int32 @ block[1] = -1,
 ):
     """Let neighbours that stand in the wrong order change targets: pairs that begin at even targets, and then all others.
 
-    What is behind the last one may stand before it. Only elements of one row of a warp can: after at most 32 calls all are right.
+    `end`: of what may stand before the last element. Only elements of one row of a warp can change: at most 32 calls mend all.
     """
     t: int32 @ thread[1] = id()
     threads: int32 @ block[1] = count(thread[1])
@@ -365,7 +365,7 @@ def mend(
             partition(ids, thread[1], offset=2 * t + odd) as id_pair,
             group(thread[1]),
         ):
-            for i in range(0, WHOLE - 1 - 2 * t - odd, 2 * threads):
+            for i in range(0, end - 1 - 2 * t - odd, 2 * threads):
                 a: K = pair[i]
                 b: K = pair[i + 1]
                 wrong: bool = (a & mask) > (b & mask)
@@ -435,4 +435,4 @@ def write_in_order(
         calls = calls + 1
         if not wrong or sure or calls == _MOST_CALLS:
             break
-        mend(tile, values, ids, shift, lowest, low, KIND=KIND, VALUES=VALUES, WHOLE=WHOLE, BITS=BITS)
+        mend(tile, values, ids, min(many + 32, WHOLE), shift, lowest, low, KIND=KIND, VALUES=VALUES, BITS=BITS)
