@@ -3,7 +3,7 @@
 from prism.kernels.sort.cluster import sort_cluster
 from prism.kernels.sort.configurations import (
     CLUSTER_BLOCKS, COUNTING_KEYS, FILLING, GROUPS, HOST_COUNTING, HOST_LARGE, HOST_SMALL, ZEROS,
-    Configuration, Counting, Ranges, Shape, Wide, Window, cluster_of, configuration_of, configurations, counting, ranges_of,
+    Configuration, Counting, Ranges, Shape, Window, cluster_of, configuration_of, configurations, counting, ranges_of,
     resident_of, wide_of, window_of,
 )
 from prism.kernels.sort.count import count_digits, count_digits_if
@@ -23,7 +23,7 @@ from prism.kernels.sort.zeros import order_zeros
 __all__ = [
     "CLUSTER_BLOCKS", "COUNTING_KEYS", "FIELD", "FILLING", "FLOAT", "FLOAT_PAIR", "FLOAT_PLACE", "GIVEN", "GROUPS",
     "HOST_COUNTING", "HOST_LARGE", "HOST_SMALL", "INTEGER", "LEVELS", "NONE", "POSITIONS", "ZEROS",
-    "Configuration", "Counting", "Ranges", "Shape", "Wide", "Window", "add_keys", "begin_keys", "begin_rows", "begin_wide",
+    "Configuration", "Counting", "Ranges", "Shape", "Window", "add_keys", "begin_keys", "begin_rows", "begin_wide",
     "cluster_of", "configuration_of", "configurations", "count_digits", "count_digits_if", "count_keys", "count_wide",
     "counting", "fill_keys", "find_windows", "order_zeros", "pass_evenly", "ranges_of", "resident_of",
     "sample_windows", "sort_cluster", "sort_digit", "sort_ranges", "sort_resident", "sort_wide", "sort_windows",

@@ -219,31 +219,15 @@ def window_of(key: int, values: int, n: int) -> Window | None:
     return next((one for one in found if n <= _FULLEST * GROUPS * one.tile), None)
 
 
-class Wide(NamedTuple):
-    """Blocks of `threads` with `items` elements each, one a multiprocessor, of which `loads` values a thread are under way."""
-
-    threads: int
-    items: int
-    batch: int
-    blocks: int
-    words: int
-    loads: int
-
-    @property
-    def tile(self) -> int:
-        """How many elements a tile has."""
-        return self.threads * self.items
-
-
-def wide_of(n: int, values: int) -> Wide:
+def wide_of(n: int, values: int) -> Configuration:
     """Return how `n` floats of 4 bytes are cut for passes by digits of 10 bits.
 
     2^28 took 3.29 ms with 92 a thread, 3.33 with 88 or 72; in two blocks of 256 threads with 72 3.91. 2^24 took 292 us with 64,
     and two words of the look-back at once, 302 with 88, 299 with one word.
     """
     if values != NONE:
-        return Wide(512, 60, 4, 1, 1, 20)
-    return Wide(512, 92, 4, 1, 1, 4) if n >= 1 << 25 else Wide(512, 64, 4, 1, 2, 4)
+        return Configuration(512, 60, 4, 1, 1, ahead=False)
+    return Configuration(512, 92, 4, 1, 1, ahead=False) if n >= 1 << 25 else Configuration(512, 64, 4, 1, 2, ahead=False)
 
 
 def counting(key: int, room: int) -> Counting:
@@ -256,6 +240,6 @@ def counting(key: int, room: int) -> Counting:
 
 __all__ = [
     "CLUSTER_BLOCKS", "COUNTING_KEYS", "FILLING", "GROUPS", "HOST_COUNTING", "HOST_LARGE", "HOST_SMALL", "ZEROS", "Configuration",
-    "Counting", "Ranges", "Shape", "Wide", "Window", "cluster_of", "configuration_of", "configurations", "counting", "ranges_of",
+    "Counting", "Ranges", "Shape", "Window", "cluster_of", "configuration_of", "configurations", "counting", "ranges_of",
     "resident_of", "wide_of", "window_of",
 ]  # fmt: skip

@@ -13,7 +13,7 @@ from prism.lang import (
 from prism.kernels.sort.halves import count_halves, rank_halves
 from prism.kernels.sort.order import INTEGER
 from prism.kernels.sort.parts import GIVEN, NONE, PLACES, POSITIONS, ask_for_keys, write_in_order
-from prism.kernels.sort.wide_tiles import BITS, load_words, move_beside, rising, write_where
+from prism.kernels.sort.wide_tiles import BITS, load_beside, load_words, move_beside, rising, write_where
 from prism.lib.thread import extent, operators
 
 PASSES = 3
@@ -189,7 +189,7 @@ def find_wide_targets(
 @prism.kernel
 @template(
     K=dtype, V=dtype, VO=dtype, C=dtype, VALUES=constexpr(int), THREADS=constexpr(int), ITEMS=constexpr(int),
-    BATCH=constexpr(int), LOADS=constexpr(int), BLOCKS=constexpr(int), WORDS=constexpr(int),
+    BATCH=constexpr(int), BLOCKS=constexpr(int), WORDS=constexpr(int),
 )
 @requires(grid[1], block[1], thread["THREADS"])
 @attr("__launch_bounds__(THREADS, BLOCKS)")
@@ -203,7 +203,7 @@ def sort_wide(
 
     Perspective: grid, of any number of blocks of `THREADS` threads.
     Shapes:      arrays, `VALUES`, `words` and `control`: as of `sort_digit`, of one row, but `DIGITS` words a tile. Values have
-                 as many bytes as keys at most. `starts`, `state`: of `begin_wide`. `LOADS`: values of a thread under way at once.
+                 as many bytes as keys at most. `starts`, `state`: of `begin_wide`.
     Errors:      passes follow each other, and find `state` and all arrays as they left them.
     Cost:        as of `sort_digit`. A block holds one tile, and draws its next one behind its look-back. A value takes no shared
                  memory beside its key, but its place of 2 bytes.
@@ -239,6 +239,7 @@ def sort_wide(
             targets: shared(C[DIGITS])
             totals: uint32[EACH] @ thread[1]  # how often the thread's digits occur in the tile
             keys: K[ITEMS] @ thread[1]
+            items: V[ITEMS if VALUES != NONE else 1] @ thread[1]
             parts: K[5] @ thread[1]
             for k in range(5):
                 parts[k] = state[k]
@@ -286,14 +287,18 @@ def sort_wide(
                 )  # of the first pass equal keys alone are the same: whichever stands first
                 if VALUES != NONE:
                     move_beside(
-                        sorted, ids, targets, given, spare_values, y_values, result, digits, tile, n, first, behind,
-                        VALUES=VALUES, THREADS=THREADS, ITEMS=ITEMS, BATCH=BATCH, LOADS=LOADS,
+                        sorted, ids, targets, spare_values, y_values, result, items, digits, tile, n, behind,
+                        VALUES=VALUES, THREADS=THREADS, BATCH=BATCH,
                     )
 
             launch: grid.Ticket @ block[1] = grid.tiles(control)
             tile: int32 @ block[1] = launch.tile
             while tile < tiles:
                 order(tile, launch.epoch)
+                if VALUES != NONE:  # under way while the block looks back, and writes keys
+                    load_beside(
+                        given, spare_values, y_values, items, tile, n, first, behind, VALUES=VALUES, THREADS=THREADS,
+                    )
                 find_wide_targets(words, starts, targets, totals, tile, launch.epoch, step, THREADS=THREADS, WORDS=WORDS)
                 ticket: uint64 @ thread[1] = grid.draw(control)
                 following: int32 @ block[1] = grid.next_tile(ticket)
@@ -312,6 +317,6 @@ EXAMPLES = {
     "begin_wide": {"K": "uint32", "C": "uint32"},
     "sort_wide": {
         "K": "uint32", "V": "uint32", "VO": "int64", "C": "uint32", "VALUES": NONE, "THREADS": 512, "ITEMS": 92, "BATCH": 4,
-        "LOADS": 4, "BLOCKS": 1, "WORDS": 1,
+        "BLOCKS": 1, "WORDS": 1,
     },
 }

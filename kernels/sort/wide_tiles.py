@@ -126,37 +126,40 @@ def write_where(
 
 @prism.device
 @requires(block[1], thread[32])
-@template(K=dtype, V=dtype, ITEMS=constexpr(int), THREADS=constexpr(int), LOADS=constexpr(int))
-def put_beside(
-    x: ptr(const(V)) @ block[1], room: ptr(K) @ block[1], many: int32 @ block[1],
+@template(V=dtype, ITEMS=constexpr(int), VALUES=constexpr(int), THREADS=constexpr(int))
+def load_beside(
+    given: ptr(const(V)) @ grid[1], value_spare: ptr(V) @ block[1], values: ptr(V) @ block[1], items: V[ITEMS] @ thread[1],
+    tile: int32 @ block[1], n: int64 @ block[1], first: bool @ block[1], behind: int32 @ block[1],
 ):
-    """Load a tile of `many` values into `room`, as they stand; `LOADS` of a thread are under way at once."""
-    at: int32 @ thread[1] = block.place(ITEMS=ITEMS, WIDTH=1)
-    with (
-        partition(x, thread[1], offset=at) as mine, partition(room, thread[1], offset=at, races="none") as own,
-        group(thread[1]),
-    ):
-        for begin in range(0, ITEMS, LOADS):
-            items: V[LOADS]
-            for k in range(LOADS):
-                there: bool = many == THREADS * ITEMS or 32 * (begin + k) < many - at
-                items[k] = mine[32 * (begin + k)] if there else V(0)
-            for k in range(LOADS):
-                own[32 * (begin + k)] = K(items[k])
+    """Load what goes along with a tile from where the pass before left it; of keys that stand as they came make positions."""
+    start: int64 @ block[1] = int64(tile) * (THREADS * ITEMS)
+    many: int32 @ block[1] = extent(tile, n, TILE=THREADS * ITEMS)
+    if first:
+        if VALUES == GIVEN:
+            with partition(given, block[1], offset=start) as source:
+                load_part(source, items, many)
+        else:
+            at: int32 @ thread[1] = block.place(ITEMS=ITEMS, WIDTH=1)
+            for k in range(ITEMS):
+                items[k] = V(start + at + 32 * k)
+    elif behind % 2 == 1:
+        with partition(values, block[1], offset=start) as source:
+            load_part(source, items, many)
+    else:
+        with partition(value_spare, block[1], offset=start) as source:
+            load_part(source, items, many)
 
 
 @prism.device
 @requires(block[1], thread[32])
 @template(
-    K=dtype, VO=dtype, C=dtype, DIGITS=constexpr(int), VALUES=constexpr(int), THREADS=constexpr(int), ITEMS=constexpr(int),
-    BATCH=constexpr(int),
+    K=dtype, VO=dtype, C=dtype, DIGITS=constexpr(int), THREADS=constexpr(int), ITEMS=constexpr(int), BATCH=constexpr(int),
 )
 def write_beside(
     room: ptr(const(K)) @ block[1], ids: ptr(const(uint16)) @ block[1], targets: ptr(const(C)) @ block[1],
-    y: ptr(VO) @ block[1], digits: uint32[DIGITS] @ thread[1], start: int64 @ block[1], many: int32 @ block[1],
-    first: bool @ block[1],
+    y: ptr(VO) @ block[1], digits: uint32[DIGITS] @ thread[1], many: int32 @ block[1],
 ):
-    """Write what goes along with a tile's keys to where these are: what `room` has, or in the `first` pass POSITIONS."""
+    """Write what goes along with a tile's keys, which `room` has as it came, to where these are."""
     t: int32 @ thread[1] = id()
     with partition(y, thread[1], offset=lambda place: place, races="none") as out, group(thread[1]):
         for begin in range(0, ITEMS, BATCH):
@@ -164,11 +167,7 @@ def write_beside(
             spots: C[BATCH]
             here: int32 = begin * THREADS + t
             for k in range(BATCH):
-                place: int32 = int32(ids[here + k * THREADS])
-                if VALUES == POSITIONS:
-                    items[k] = K(start + place) if first else room[place]
-                else:
-                    items[k] = room[place]
+                items[k] = room[int32(ids[here + k * THREADS])]
             for k in range(BATCH):
                 d: int32 = int32(digits[(begin + k) // 3] >> (begin + k) % 3 * BITS) & (1 << BITS) - 1
                 spots[k] = targets[d] + C(here + k * THREADS)
@@ -181,39 +180,25 @@ def write_beside(
 @requires(block[1], thread[32])
 @template(
     K=dtype, V=dtype, VO=dtype, C=dtype, DIGITS=constexpr(int), VALUES=constexpr(int), THREADS=constexpr(int),
-    ITEMS=constexpr(int), BATCH=constexpr(int), LOADS=constexpr(int),
+    ITEMS=constexpr(int), BATCH=constexpr(int),
 )
 def move_beside(
     room: ptr(K) @ block[1], ids: ptr(const(uint16)) @ block[1], targets: ptr(const(C)) @ block[1],
-    given: ptr(const(V)) @ grid[1], value_spare: ptr(V) @ block[1], values: ptr(V) @ block[1], positions: ptr(VO) @ block[1],
-    digits: uint32[DIGITS] @ thread[1], tile: int32 @ block[1], n: int64 @ block[1], first: bool @ block[1],
-    behind: int32 @ block[1],
+    value_spare: ptr(V) @ block[1], values: ptr(V) @ block[1], positions: ptr(VO) @ block[1], items: V[ITEMS] @ thread[1],
+    digits: uint32[DIGITS] @ thread[1], tile: int32 @ block[1], n: int64 @ block[1], behind: int32 @ block[1],
 ):
-    """Move what goes along with a tile's keys, that are written, from where the pass before left it; their room is free."""
-    start: int64 @ block[1] = int64(tile) * (THREADS * ITEMS)
+    """Move what goes along with a tile's keys, as `load_beside` has loaded it; keys are written: their room is free."""
     many: int32 @ block[1] = extent(tile, n, TILE=THREADS * ITEMS)
-    if first:
-        if VALUES == GIVEN:
-            with partition(given, block[1], offset=start) as source:
-                put_beside(source, room, many, ITEMS=ITEMS, THREADS=THREADS, LOADS=LOADS)
-    elif behind % 2 == 1:
-        with partition(values, block[1], offset=start) as source:
-            put_beside(source, room, many, ITEMS=ITEMS, THREADS=THREADS, LOADS=LOADS)
-    else:
-        with partition(value_spare, block[1], offset=start) as source:
-            put_beside(source, room, many, ITEMS=ITEMS, THREADS=THREADS, LOADS=LOADS)
+    at: int32 @ thread[1] = block.place(ITEMS=ITEMS, WIDTH=1)
+    with partition(room, thread[1], offset=at, races="none") as own, group(thread[1]):
+        for k in range(ITEMS):
+            own[32 * k] = K(items[k])
     if behind % 2 == 1:
-        write_beside(
-            room, ids, targets, value_spare, digits, start, many, first, VALUES=VALUES, THREADS=THREADS, ITEMS=ITEMS, BATCH=BATCH,
-        )
+        write_beside(room, ids, targets, value_spare, digits, many, THREADS=THREADS, ITEMS=ITEMS, BATCH=BATCH)
     elif VALUES == GIVEN or behind > 0:
-        write_beside(
-            room, ids, targets, values, digits, start, many, first, VALUES=VALUES, THREADS=THREADS, ITEMS=ITEMS, BATCH=BATCH,
-        )
+        write_beside(room, ids, targets, values, digits, many, THREADS=THREADS, ITEMS=ITEMS, BATCH=BATCH)
     else:
-        write_beside(
-            room, ids, targets, positions, digits, start, many, first, VALUES=VALUES, THREADS=THREADS, ITEMS=ITEMS, BATCH=BATCH,
-        )
+        write_beside(room, ids, targets, positions, digits, many, THREADS=THREADS, ITEMS=ITEMS, BATCH=BATCH)
 
 
 @prism.device

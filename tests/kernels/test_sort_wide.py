@@ -40,7 +40,6 @@ def sorter(values=NONE):
         THREADS=THREADS,
         ITEMS=ITEMS,
         BATCH=2,
-        LOADS=2,
         BLOCKS=1,
         WORDS=2,
     )
