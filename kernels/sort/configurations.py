@@ -226,7 +226,7 @@ def wide_of(n: int, values: int) -> Configuration:
     and two words of the look-back at once, 302 with 88, 299 with one word.
     """
     if values != NONE:
-        return Configuration(512, 60, 4, 1, 1, ahead=False)
+        return Configuration(512, 40, 4, 1, 1)
     return Configuration(512, 92, 4, 1, 1, ahead=False) if n >= 1 << 25 else Configuration(512, 64, 4, 1, 2, ahead=False)
 
 

@@ -13,7 +13,7 @@ from prism.lang import (
 from prism.kernels.sort.halves import count_halves, rank_halves
 from prism.kernels.sort.order import INTEGER
 from prism.kernels.sort.parts import GIVEN, NONE, PLACES, POSITIONS, ask_for_keys, write_in_order
-from prism.kernels.sort.wide_tiles import BITS, load_beside, load_words, move_beside, rising, write_where
+from prism.kernels.sort.wide_tiles import BITS, load_beside, load_words, make_words, move_beside, put_beside, rising, write_where
 from prism.lib.thread import extent, operators
 
 PASSES = 3
@@ -189,7 +189,7 @@ def find_wide_targets(
 @prism.kernel
 @template(
     K=dtype, V=dtype, VO=dtype, C=dtype, VALUES=constexpr(int), THREADS=constexpr(int), ITEMS=constexpr(int),
-    BATCH=constexpr(int), BLOCKS=constexpr(int), WORDS=constexpr(int),
+    BATCH=constexpr(int), BLOCKS=constexpr(int), WORDS=constexpr(int), AHEAD=constexpr(bool),
 )
 @requires(grid[1], block[1], thread["THREADS"])
 @attr("__launch_bounds__(THREADS, BLOCKS)")
@@ -203,7 +203,8 @@ def sort_wide(
 
     Perspective: grid, of any number of blocks of `THREADS` threads.
     Shapes:      arrays, `VALUES`, `words` and `control`: as of `sort_digit`, of one row, but `DIGITS` words a tile. Values have
-                 as many bytes as keys at most. `starts`, `state`: of `begin_wide`.
+                 as many bytes as keys at most. `starts`, `state`: of `begin_wide`. `AHEAD`, beside values: the next tile's keys
+                 are loaded while this one's values are written.
     Errors:      passes follow each other, and find `state` and all arrays as they left them.
     Cost:        as of `sort_digit`. A block holds one tile, and draws its next one behind its look-back. A value takes no shared
                  memory beside its key, but its place of 2 bytes.
@@ -245,9 +246,14 @@ def sort_wide(
                 parts[k] = state[k]
 
             @requires(block[1], thread["THREADS"])
+            def load(tile: int32 @ block[1]):
+                """Load a tile's keys."""
+                load_words(x, spare_keys, y_keys, keys, tile, n, first, behind, THREADS=THREADS)
+
+            @requires(block[1], thread["THREADS"])
             def order(tile: int32 @ block[1], epoch: uint32 @ block[1]):
-                """Load a tile, count its digits, publish them, and put it in order."""
-                load_words(x, spare_keys, y_keys, keys, tile, n, flip, parts, first, behind, THREADS=THREADS)
+                """Count the digits of the tile that was loaded, publish them, and put it in order."""
+                make_words(keys, tile, n, flip, parts, first, THREADS=THREADS)
                 if TILE >= WARPS * DIGITS:  # the tile's room is free until it is ranked
                     count_halves(sorted, table, common, targets, keys, totals, shift, THREADS=THREADS, BITS=BITS)
                 else:
@@ -265,8 +271,8 @@ def sort_wide(
                     ask_for_keys(given, spare_values, y_values, tile, n, 1, first, behind, TILE=TILE, ROWS=False)
 
             @requires(block[1], thread["THREADS"])
-            def store(tile: int32 @ block[1]):
-                """Write the tile where its digits belong."""
+            def store(tile: int32 @ block[1], following: int32 @ block[1]):
+                """Write the tile where its digits belong. With `AHEAD` the keys of the next one are loaded meanwhile."""
                 many: int32 @ block[1] = extent(tile, n, TILE=TILE)
                 digits: uint32[(ITEMS + 2) // 3 if VALUES != NONE else 1] @ thread[1]
 
@@ -286,14 +292,21 @@ def sort_wide(
                     VALUES=NONE if VALUES == NONE else PLACES, WHOLE=TILE, THREADS=THREADS, WRITE=write, BITS=BITS,
                 )  # of the first pass equal keys alone are the same: whichever stands first
                 if VALUES != NONE:
+                    put_beside(sorted, items)
+                    if AHEAD and following < tiles:
+                        load(following)
                     move_beside(
-                        sorted, ids, targets, spare_values, y_values, result, items, digits, tile, n, behind,
-                        VALUES=VALUES, THREADS=THREADS, BATCH=BATCH,
+                        sorted, ids, targets, spare_values, y_values, result, digits, tile, n, behind, VALUES=VALUES,
+                        THREADS=THREADS, ITEMS=ITEMS, BATCH=BATCH,
                     )
 
             launch: grid.Ticket @ block[1] = grid.tiles(control)
             tile: int32 @ block[1] = launch.tile
+            if AHEAD and tile < tiles:
+                load(tile)
             while tile < tiles:
+                if not AHEAD:
+                    load(tile)  # not at the end: so no register holds a key meanwhile
                 order(tile, launch.epoch)
                 if VALUES != NONE:  # under way while the block looks back, and writes keys
                     load_beside(
@@ -303,7 +316,7 @@ def sort_wide(
                 ticket: uint64 @ thread[1] = grid.draw(control)
                 following: int32 @ block[1] = grid.next_tile(ticket)
                 ask_for(following)
-                store(tile)
+                store(tile, following)
                 tile = following
             if tile == tiles + blocks - 1:  # every block has drawn its last ticket
                 grid.count_launch(control, words, capacity, tiles * DIGITS, launch.epoch, 0)
@@ -318,5 +331,6 @@ EXAMPLES = {
     "sort_wide": {
         "K": "uint32", "V": "uint32", "VO": "int64", "C": "uint32", "VALUES": NONE, "THREADS": 512, "ITEMS": 92, "BATCH": 4,
         "BLOCKS": 1, "WORDS": 1,
+        "AHEAD": False,
     },
 }

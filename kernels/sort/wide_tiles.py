@@ -183,16 +183,12 @@ def write_beside(
     ITEMS=constexpr(int), BATCH=constexpr(int),
 )
 def move_beside(
-    room: ptr(K) @ block[1], ids: ptr(const(uint16)) @ block[1], targets: ptr(const(C)) @ block[1],
-    value_spare: ptr(V) @ block[1], values: ptr(V) @ block[1], positions: ptr(VO) @ block[1], items: V[ITEMS] @ thread[1],
+    room: ptr(const(K)) @ block[1], ids: ptr(const(uint16)) @ block[1], targets: ptr(const(C)) @ block[1],
+    value_spare: ptr(V) @ block[1], values: ptr(V) @ block[1], positions: ptr(VO) @ block[1],
     digits: uint32[DIGITS] @ thread[1], tile: int32 @ block[1], n: int64 @ block[1], behind: int32 @ block[1],
 ):
-    """Move what goes along with a tile's keys, as `load_beside` has loaded it; keys are written: their room is free."""
+    """Write what goes along with a tile's keys, which `room` has as it came, to where the pass behind finds it, or the result."""
     many: int32 @ block[1] = extent(tile, n, TILE=THREADS * ITEMS)
-    at: int32 @ thread[1] = block.place(ITEMS=ITEMS, WIDTH=1)
-    with partition(room, thread[1], offset=at, races="none") as own, group(thread[1]):
-        for k in range(ITEMS):
-            own[32 * k] = K(items[k])
     if behind % 2 == 1:
         write_beside(room, ids, targets, value_spare, digits, many, THREADS=THREADS, ITEMS=ITEMS, BATCH=BATCH)
     elif VALUES == GIVEN or behind > 0:
@@ -203,29 +199,50 @@ def move_beside(
 
 @prism.device
 @requires(block[1], thread[32])
+@template(K=dtype, V=dtype, ITEMS=constexpr(int))
+def put_beside(room: ptr(K) @ block[1], items: V[ITEMS] @ thread[1]):
+    """Put what `load_beside` has loaded where a tile's keys were."""
+    at: int32 @ thread[1] = block.place(ITEMS=ITEMS, WIDTH=1)
+    with partition(room, thread[1], offset=at, races="none") as own, group(thread[1]):
+        for k in range(ITEMS):
+            own[32 * k] = K(items[k])
+
+
+@prism.device
+@requires(block[1], thread[32])
 @template(K=dtype, ITEMS=constexpr(int), THREADS=constexpr(int))
 def load_words(
     x: ptr(const(K)) @ grid[1], spare: ptr(K) @ block[1], y: ptr(K) @ block[1], keys: K[ITEMS] @ thread[1],
-    tile: int32 @ block[1], n: int64 @ block[1], flip: K @ block[1], state: K[5] @ thread[1], first: bool @ block[1],
-    behind: int32 @ block[1],
+    tile: int32 @ block[1], n: int64 @ block[1], first: bool @ block[1], behind: int32 @ block[1],
 ):
-    """Load a tile from where the pass before left it; where none has moved anything (`first`), pack its floats."""
-    TILE: constexpr(int) = THREADS * ITEMS
-    zero: K @ block[1] = K(256 if flip == 0 else 255) << 23
-    at: int32 @ thread[1] = block.place(ITEMS=ITEMS, WIDTH=1)
-    start: int64 @ block[1] = int64(tile) * TILE
-    many: int32 @ block[1] = extent(tile, n, TILE=TILE)
+    """Load a tile from where the pass before left it: floats where none has moved anything (`first`)."""
+    start: int64 @ block[1] = int64(tile) * (THREADS * ITEMS)
+    many: int32 @ block[1] = extent(tile, n, TILE=THREADS * ITEMS)
     if first:
         with partition(x, block[1], offset=start) as source:
             load_part(source, keys, many)
-        for k in range(ITEMS):
-            keys[k] = pack(rising(keys[k], flip), state, zero)
     elif behind % 2 == 1:
         with partition(y, block[1], offset=start) as source:
             load_part(source, keys, many)
     else:
         with partition(spare, block[1], offset=start) as source:
             load_part(source, keys, many)
-    if many < TILE:
+
+
+@prism.device
+@requires(block[1], thread[32])
+@template(K=dtype, ITEMS=constexpr(int), THREADS=constexpr(int))
+def make_words(
+    keys: K[ITEMS] @ thread[1], tile: int32 @ block[1], n: int64 @ block[1], flip: K @ block[1], state: K[5] @ thread[1],
+    first: bool @ block[1],
+):
+    """Pack the floats that `load_words` has loaded; where the tile ends, the last keys follow."""
+    zero: K @ block[1] = K(256 if flip == 0 else 255) << 23
+    at: int32 @ thread[1] = block.place(ITEMS=ITEMS, WIDTH=1)
+    many: int32 @ block[1] = extent(tile, n, TILE=THREADS * ITEMS)
+    if first:
+        for k in range(ITEMS):
+            keys[k] = pack(rising(keys[k], flip), state, zero)
+    if many < THREADS * ITEMS:
         for k in range(ITEMS):
             keys[k] = keys[k] if 32 * k < many - at else ~K(0)  # behind all that are there

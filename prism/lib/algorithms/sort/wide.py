@@ -63,7 +63,7 @@ def steps(
     begin = instance_of(kernels.begin_wide, {"K": "uint32", "C": "uint32"})
     template = {
         **{name: given[name] for name in ("K", "V", "VO", "C", "VALUES")}, "THREADS": c.threads, "ITEMS": c.items,
-        "BATCH": c.batch, "BLOCKS": c.blocks, "WORDS": c.words,
+        "BATCH": c.batch, "BLOCKS": c.blocks, "WORDS": c.words, "AHEAD": c.ahead,
     }  # fmt: skip
     sort = instance_of(kernels.sort_wide, template)
     own = (

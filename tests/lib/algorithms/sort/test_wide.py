@@ -28,7 +28,9 @@ def small(monkeypatch: pytest.MonkeyPatch) -> Any:
 
     monkeypatch.setattr(wide, "_FEWEST", 1000)
     monkeypatch.setattr(wide, "_COUNTING", kernels.Counting(256, 16, 1))
-    monkeypatch.setattr(kernels, "wide_of", lambda *_: kernels.Configuration(256, 4, 2, 1, 1, ahead=False))
+    monkeypatch.setattr(
+        kernels, "wide_of", lambda n, values: kernels.Configuration(256, 4, 2, 1, 1, values != kernels.NONE)
+    )
     monkeypatch.setattr(along, "rows", rows)
     prism.host.call.forget()
     yield
