@@ -292,11 +292,12 @@ def sort_wide(
                     VALUES=NONE if VALUES == NONE else PLACES, WHOLE=TILE, THREADS=THREADS, WRITE=write, BITS=BITS,
                 )  # of the first pass equal keys alone are the same: whichever stands first
                 if VALUES != NONE:
-                    put_beside(sorted, items)
+                    if VALUES == GIVEN or not first:
+                        put_beside(sorted, items)
                     if AHEAD and following < tiles:
                         load(following)
                     move_beside(
-                        sorted, ids, targets, spare_values, y_values, result, digits, tile, n, behind, VALUES=VALUES,
+                        sorted, ids, targets, spare_values, y_values, result, digits, tile, n, first, behind, VALUES=VALUES,
                         THREADS=THREADS, ITEMS=ITEMS, BATCH=BATCH,
                     )
 

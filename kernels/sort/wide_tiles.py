@@ -131,17 +131,13 @@ def load_beside(
     given: ptr(const(V)) @ grid[1], value_spare: ptr(V) @ block[1], values: ptr(V) @ block[1], items: V[ITEMS] @ thread[1],
     tile: int32 @ block[1], n: int64 @ block[1], first: bool @ block[1], behind: int32 @ block[1],
 ):
-    """Load what goes along with a tile from where the pass before left it; of keys that stand as they came make positions."""
+    """Load what goes along with a tile from where the pass before left it: no positions, where keys stand as they came."""
     start: int64 @ block[1] = int64(tile) * (THREADS * ITEMS)
     many: int32 @ block[1] = extent(tile, n, TILE=THREADS * ITEMS)
     if first:
         if VALUES == GIVEN:
             with partition(given, block[1], offset=start) as source:
                 load_part(source, items, many)
-        else:
-            at: int32 @ thread[1] = block.place(ITEMS=ITEMS, WIDTH=1)
-            for k in range(ITEMS):
-                items[k] = V(start + at + 32 * k)
     elif behind % 2 == 1:
         with partition(values, block[1], offset=start) as source:
             load_part(source, items, many)
@@ -153,13 +149,15 @@ def load_beside(
 @prism.device
 @requires(block[1], thread[32])
 @template(
-    K=dtype, VO=dtype, C=dtype, DIGITS=constexpr(int), THREADS=constexpr(int), ITEMS=constexpr(int), BATCH=constexpr(int),
+    K=dtype, VO=dtype, C=dtype, DIGITS=constexpr(int), VALUES=constexpr(int), THREADS=constexpr(int), ITEMS=constexpr(int),
+    BATCH=constexpr(int),
 )
 def write_beside(
     room: ptr(const(K)) @ block[1], ids: ptr(const(uint16)) @ block[1], targets: ptr(const(C)) @ block[1],
-    y: ptr(VO) @ block[1], digits: uint32[DIGITS] @ thread[1], many: int32 @ block[1],
+    y: ptr(VO) @ block[1], digits: uint32[DIGITS] @ thread[1], many: int32 @ block[1], start: K @ block[1],
+    first: bool @ block[1],
 ):
-    """Write what goes along with a tile's keys, which `room` has as it came, to where these are."""
+    """Write what goes along with a tile's keys to where these are: what `room` has; of the `first` POSITIONS the place."""
     t: int32 @ thread[1] = id()
     with partition(y, thread[1], offset=lambda place: place, races="none") as out, group(thread[1]):
         for begin in range(0, ITEMS, BATCH):
@@ -167,7 +165,11 @@ def write_beside(
             spots: C[BATCH]
             here: int32 = begin * THREADS + t
             for k in range(BATCH):
-                items[k] = room[int32(ids[here + k * THREADS])]
+                place: int32 = int32(ids[here + k * THREADS])
+                if VALUES == POSITIONS:
+                    items[k] = start + K(place) if first else room[place]
+                else:
+                    items[k] = room[place]
             for k in range(BATCH):
                 d: int32 = int32(digits[(begin + k) // 3] >> (begin + k) % 3 * BITS) & (1 << BITS) - 1
                 spots[k] = targets[d] + C(here + k * THREADS)
@@ -185,16 +187,24 @@ def write_beside(
 def move_beside(
     room: ptr(const(K)) @ block[1], ids: ptr(const(uint16)) @ block[1], targets: ptr(const(C)) @ block[1],
     value_spare: ptr(V) @ block[1], values: ptr(V) @ block[1], positions: ptr(VO) @ block[1],
-    digits: uint32[DIGITS] @ thread[1], tile: int32 @ block[1], n: int64 @ block[1], behind: int32 @ block[1],
+    digits: uint32[DIGITS] @ thread[1], tile: int32 @ block[1], n: int64 @ block[1], first: bool @ block[1],
+    behind: int32 @ block[1],
 ):
     """Write what goes along with a tile's keys, which `room` has as it came, to where the pass behind finds it, or the result."""
+    start: K @ block[1] = K(tile) * (THREADS * ITEMS)
     many: int32 @ block[1] = extent(tile, n, TILE=THREADS * ITEMS)
     if behind % 2 == 1:
-        write_beside(room, ids, targets, value_spare, digits, many, THREADS=THREADS, ITEMS=ITEMS, BATCH=BATCH)
+        write_beside(
+            room, ids, targets, value_spare, digits, many, start, first, VALUES=VALUES, THREADS=THREADS, ITEMS=ITEMS, BATCH=BATCH,
+        )
     elif VALUES == GIVEN or behind > 0:
-        write_beside(room, ids, targets, values, digits, many, THREADS=THREADS, ITEMS=ITEMS, BATCH=BATCH)
+        write_beside(
+            room, ids, targets, values, digits, many, start, first, VALUES=VALUES, THREADS=THREADS, ITEMS=ITEMS, BATCH=BATCH,
+        )
     else:
-        write_beside(room, ids, targets, positions, digits, many, THREADS=THREADS, ITEMS=ITEMS, BATCH=BATCH)
+        write_beside(
+            room, ids, targets, positions, digits, many, start, first, VALUES=VALUES, THREADS=THREADS, ITEMS=ITEMS, BATCH=BATCH,
+        )
 
 
 @prism.device
