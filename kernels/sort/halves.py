@@ -1,19 +1,12 @@
 """How a tile is put in the order of a wide digit: by a table that counts two digits in a word, so that it takes half the room."""
 
 from prism.lang import (
-    atomic_add, atomic_max, ballot, block, broadcast, const, constexpr, dtype, group, id, int32, partition, popcount, prism, ptr,
-    requires, static_assert, template, thread, uint16, uint32,
+    atomic_add, atomic_max, block, const, constexpr, dtype, group, id, int32, partition, prism, ptr, requires, static_assert,
+    template, thread, uint16, uint32,
 )
 from prism.kernels.sort.order import INTEGER, digit
+from prism.kernels.sort.ranking import rank
 from prism.lib.thread import operators
-
-
-@prism.device
-@requires(thread[1])
-@template(BITS=constexpr(int))
-def half_of(digit: int32 @ thread[1]) -> int32 @ thread[1]:
-    """Which bits of its word count a digit: digits of the upper half stand in the upper halves of words."""
-    return digit >> BITS - 1 << 4
 
 
 @prism.device
@@ -101,46 +94,9 @@ def rank_halves(
             ranks: uint32[BATCH] @ thread[1]
             for k in range(BATCH):
                 digits[k] = digit(keys[begin + k], shift, K(0), KIND=INTEGER, AGAIN=True, BITS=BITS)
-            if common >= 0:
-                rank_common_halves(own, digits, ranks, common, BITS=BITS)
-            else:
-                with group(thread[1]):
-                    for k in range(BATCH):
-                        half: int32 = half_of(digits[k], BITS=BITS)
-                        ranks[k] = atomic_add(own[digits[k] & HALF - 1], uint32(1) << half, scope="block") >> half & 65535
+            rank(own, digits, ranks, common, HALF=HALF)
             with group(thread[1]):
                 for k in range(BATCH):
                     spot[int32(ranks[k])] = keys[begin + k]
                     if BESIDE:
                         id_spot[int32(ranks[k])] = uint16(at + 32 * (begin + k))
-
-
-@prism.device
-@requires(thread[32])
-@template(BATCH=constexpr(int), BITS=constexpr(int))
-def rank_common_halves(
-    own: ptr(uint32) @ thread[32], digits: int32[BATCH] @ thread[1], ranks: uint32[BATCH] @ thread[1],
-    common: int32 @ thread[32],
-):
-    """Rank a batch: elements of the digit `common` by votes, the others by additions."""
-    HALF: constexpr(int) = 1 << BITS - 1
-    lane: int32 @ thread[1] = id() % 32
-    half: int32 @ thread[32] = half_of(common, BITS=BITS)
-    count_here: uint32 @ thread[1] = 0
-    with group(thread[1]):
-        count_here = own[common & HALF - 1] >> half & 65535
-    begin: uint32 @ thread[32] = broadcast(count_here, 0)
-    sum: uint32 @ thread[32] = begin
-    for k in range(BATCH):
-        mine: bool @ thread[1] = digits[k] == common
-        votes: uint32 @ thread[32] = ballot(mine)
-        with group(thread[1]):
-            if mine:
-                ranks[k] = sum + uint32(popcount(votes & (uint32(1) << uint32(lane)) - 1))
-            else:
-                own_half: int32 = half_of(digits[k], BITS=BITS)
-                ranks[k] = atomic_add(own[digits[k] & HALF - 1], uint32(1) << own_half, scope="block") >> own_half & 65535
-        sum = sum + uint32(popcount(votes))
-    with group(thread[1]):
-        if lane == 0:
-            atomic_add(own[common & HALF - 1], sum - begin << half, scope="block")
