@@ -6,7 +6,7 @@ from prism.kernels.sort.configurations import (
     Configuration, Counting, Ranges, Shape, Window, cluster_of, configuration_of, configurations, counting, ranges_of,
     resident_of, wide_of, window_of,
 )
-from prism.kernels.sort.count import count_digits, count_digits_if
+from prism.kernels.sort.count import count_digits
 from prism.kernels.sort.even import pass_evenly
 from prism.kernels.sort.fill import begin_keys, fill_keys
 from prism.kernels.sort.key_counts import add_keys, count_keys
@@ -24,7 +24,7 @@ __all__ = [
     "CLUSTER_BLOCKS", "COUNTING_KEYS", "FIELD", "FILLING", "FLOAT", "FLOAT_PAIR", "FLOAT_PLACE", "GIVEN", "GROUPS",
     "HOST_COUNTING", "HOST_LARGE", "HOST_SMALL", "INTEGER", "LEVELS", "NONE", "POSITIONS", "ZEROS",
     "Configuration", "Counting", "Ranges", "Shape", "Window", "add_keys", "begin_keys", "begin_rows", "begin_wide",
-    "cluster_of", "configuration_of", "configurations", "count_digits", "count_digits_if", "count_keys", "count_wide",
+    "cluster_of", "configuration_of", "configurations", "count_digits", "count_keys", "count_wide",
     "counting", "fill_keys", "find_windows", "order_zeros", "pass_evenly", "ranges_of", "resident_of",
     "sample_windows", "sort_cluster", "sort_digit", "sort_ranges", "sort_resident", "sort_wide", "sort_windows",
     "wide_of", "window_of",

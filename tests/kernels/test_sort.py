@@ -40,7 +40,17 @@ def kind_of(scalar: str, mode: int, descending: bool = False, bits: tuple[int, i
 
 @functools.cache
 def counter(key: str, kind: int):
-    template = {"K": key, "C": "uint32", "KIND": kind, "COPIES": 1, "THREADS": 256, "ITEMS": 4, "WIDTH": 4, "BLOCKS": 1}
+    template = {
+        "K": key,
+        "C": "uint32",
+        "KIND": kind,
+        "COPIES": 1,
+        "THREADS": 256,
+        "ITEMS": 4,
+        "WIDTH": 4,
+        "BLOCKS": 1,
+        "ASKED": False,
+    }
     return prism.check(count_digits, template)
 
 
@@ -66,7 +76,7 @@ def sort(
         counter(keys.type, keys.kind),
         blocks,
         256,
-        (given_bits, counts, n, -1, *order, 1),
+        (given_bits, counts, n, -1, *order, 1, none),
         check=True,
         schedule=schedule,
         seed=seed,

@@ -10,7 +10,7 @@ import pytest
 
 import prism
 from prism.interpret import RaceError, run
-from prism.kernels.sort import GIVEN, NONE, POSITIONS, begin_wide, count_digits_if, count_wide, sort_wide
+from prism.kernels.sort import GIVEN, NONE, POSITIONS, begin_wide, count_digits, count_wide, sort_wide
 from prism.kernels.sort.wide import COUNTS, DIGITS, PASSES, STATE
 from tests.lib.oracles import SCHEDULES
 from tests.mutation import without_barriers
@@ -182,7 +182,9 @@ def test_nothing_is_cleared_between_launches():
 @pytest.mark.parametrize(("schedule", "seed"), SCHEDULES)
 def test_digits_are_counted_again_where_that_is_asked_in_every_schedule(schedule, seed):
     x = normal(700).view(np.uint32)
-    one = program(count_digits_if, K="uint32", C="uint32", KIND=0, COPIES=1, THREADS=256, ITEMS=4, WIDTH=4, BLOCKS=1)
+    one = program(
+        count_digits, K="uint32", C="uint32", KIND=0, COPIES=1, THREADS=256, ITEMS=4, WIDTH=4, BLOCKS=1, ASKED=True
+    )
     for asked in (0, 1):
         counts = np.zeros(4 * 256, np.uint32)
         run(

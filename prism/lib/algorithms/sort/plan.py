@@ -282,13 +282,13 @@ def _count(
     width = math.gcd(items, max(1, 16 // keys.size))
     template = {
         "K": keys.type, "C": counts, "KIND": keys.kind, "COPIES": c.copies, "THREADS": c.threads, "ITEMS": items, "WIDTH": width,
-        "BLOCKS": 1,
+        "BLOCKS": 1, "ASKED": False,
     }  # fmt: skip
     instance = instance_of(kernels.count_digits, template)
     tiles = -(-n // (c.threads * items))
     blocks = 1 if machine.host else min(tiles, max(1, machine.wave(instance, c.threads) // rows))
     skew = 0 if aligned and x.offset % 16 == 0 and (rows == 1 or n * keys.size % 16 == 0) else -1
-    return Step(instance, blocks * rows, c.threads, {"x": x, "skew": skew, "rows": rows, **shared})
+    return Step(instance, blocks * rows, c.threads, {"x": x, "skew": skew, "rows": rows, "asked": nothing("uint32"), **shared})
 
 
 def _at(buffer: Buffer, offset: int) -> Buffer:

@@ -81,7 +81,7 @@ def steps(
         "control",
     )
     shared = {name: found[name] for name in own}
-    again = instance_of(kernels.count_digits_if, dict(count.instance.template))
+    again = instance_of(kernels.count_digits, {**dict(count.instance.template), "ASKED": True})
     tiles = -(-n // (_COUNTING.threads * items))
     return [
         Step(

@@ -16,7 +16,7 @@ from prism.lib.algorithms.sort_rows import axis as along
 from prism.lib.algorithms.sort_rows.plan import Kind, Names
 from tests.lib.algorithms.sort.test_api import Device
 
-LAUNCHED = {"count_wide", "begin_wide", "sort_wide", "count_digits_if", "sort_digit"}
+LAUNCHED = {"count_wide", "begin_wide", "sort_wide", "count_digits", "sort_digit"}
 
 
 @pytest.fixture
