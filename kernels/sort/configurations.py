@@ -3,7 +3,7 @@
 from typing import NamedTuple
 
 from prism.kernels.sort.order import FIELD, INTEGER
-from prism.kernels.sort.parts import GIVEN, NONE
+from prism.kernels.sort.parts import GIVEN, NONE, POSITIONS
 
 
 class Configuration(NamedTuple):
@@ -225,7 +225,9 @@ def wide_of(n: int, values: int) -> Configuration:
     2^28 took 3.29 ms with 92 a thread, 3.33 with 88 or 72; in two blocks of 256 threads with 72 3.91. 2^24 took 292 us with 64,
     and two words of the look-back at once, 302 with 88, 299 with one word.
     """
-    if values != NONE:
+    if values == GIVEN:
+        return Configuration(512, 48, 4, 1, 1, ahead=False) if n >= 1 << 25 else Configuration(512, 32, 4, 1, 2)
+    if values == POSITIONS:
         return Configuration(512, 40, 4, 1, 1)
     return Configuration(512, 92, 4, 1, 1, ahead=False) if n >= 1 << 25 else Configuration(512, 64, 4, 1, 2, ahead=False)
 

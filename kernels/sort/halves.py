@@ -11,7 +11,10 @@ from prism.lib.thread import operators
 
 @prism.device
 @requires(block[1], thread[32])
-@template(K=dtype, C=dtype, ITEMS=constexpr(int), EACH=constexpr(int), THREADS=constexpr(int), BITS=constexpr(int))
+@template(
+    K=dtype, C=dtype, ITEMS=constexpr(int), EACH=constexpr(int), THREADS=constexpr(int), BITS=constexpr(int),
+    WHOLE=constexpr(bool),
+)
 def count_halves(
     counts: ptr(uint32) @ block[1], table: ptr(uint32) @ block[1], common: ptr(int32) @ block[1], targets: ptr(C) @ block[1],
     keys: K[ITEMS] @ thread[1], totals: uint32[EACH] @ thread[1], shift: int32 @ block[1],
@@ -21,7 +24,7 @@ def count_halves(
     `counts`: a word for each digit of each warp: adding 1 to a word is what the machine does at once for all lanes of a digit.
     `targets` becomes where digits begin in the tile. Thread `t` has `EACH` digits: half of them from `block.place` on, 32 apart,
     the others as many above the middle; how often they occur is in `totals`. A digit of more than a quarter of the tile is put
-    into `common[0]`.
+    into `common[0]`, and with `WHOLE`, where all of the tile have it, all digits and it.
     """
     WARPS: constexpr(int) = THREADS // 32
     HALF: constexpr(int) = 1 << BITS - 1
@@ -44,7 +47,10 @@ def count_halves(
             totals[k] = sums[k] & LOW
             totals[ROWS + k] = sums[k] >> 16
             if max(totals[k], totals[ROWS + k]) > THREADS * ITEMS // 4:
-                atomic_max(common[0], at + 32 * k + (HALF if totals[ROWS + k] > totals[k] else 0), scope="block")
+                often: int32 = at + 32 * k + (HALF if totals[ROWS + k] > totals[k] else 0)
+                if WHOLE:
+                    often = often + (2 * HALF if max(totals[k], totals[ROWS + k]) == THREADS * ITEMS else 0)
+                atomic_max(common[0], often, scope="block")
     lower: uint32 @ block[1] = block.scan(sums, 0, WIDTH=1, OP=operators.add, EXCLUSIVE=True) << 16
     with (
         partition(table, thread[1], offset=at, races="none") as own,
@@ -78,7 +84,8 @@ def rank_halves(
     """Put a tile in the order of a digit into `sorted`, and with `BESIDE` where each key stood in it into `ids`.
 
     Each warp does so by itself, with its part of the table: none waits for another one. Equal digits of a row of the warp are in
-    the order in which its lanes add. A digit `common`, not negative, that very many have, is counted by votes.
+    the order in which its lanes add. A digit `common`, not negative, that very many have, is counted by votes; with `BESIDE` a
+    tile whose elements all have it is in order already.
     """
     HALF: constexpr(int) = 1 << BITS - 1
     w: int32 @ thread[32] = id()
@@ -92,9 +99,13 @@ def rank_halves(
         for begin in range(0, ITEMS, BATCH):
             digits: int32[BATCH] @ thread[1]
             ranks: uint32[BATCH] @ thread[1]
-            for k in range(BATCH):
-                digits[k] = digit(keys[begin + k], shift, K(0), KIND=INTEGER, AGAIN=True, BITS=BITS)
-            rank(own, digits, ranks, common, HALF=HALF)
+            if BESIDE and common >= 2 * HALF:
+                for k in range(BATCH):
+                    ranks[k] = uint32(at + 32 * (begin + k))
+            else:
+                for k in range(BATCH):
+                    digits[k] = digit(keys[begin + k], shift, K(0), KIND=INTEGER, AGAIN=True, BITS=BITS)
+                rank(own, digits, ranks, common, HALF=HALF)
             with group(thread[1]):
                 for k in range(BATCH):
                     spot[int32(ranks[k])] = keys[begin + k]

@@ -255,10 +255,14 @@ def sort_wide(
                 """Count the digits of the tile that was loaded, publish them, and put it in order."""
                 make_words(keys, tile, n, flip, parts, first, THREADS=THREADS)
                 if TILE >= WARPS * DIGITS:  # the tile's room is free until it is ranked
-                    count_halves(sorted, table, common, targets, keys, totals, shift, THREADS=THREADS, BITS=BITS)
+                    count_halves(
+                        sorted, table, common, targets, keys, totals, shift, THREADS=THREADS, BITS=BITS, WHOLE=VALUES != NONE,
+                    )
                 else:
                     counts: shared(uint32[WARPS * DIGITS])
-                    count_halves(counts, table, common, targets, keys, totals, shift, THREADS=THREADS, BITS=BITS)
+                    count_halves(
+                        counts, table, common, targets, keys, totals, shift, THREADS=THREADS, BITS=BITS, WHOLE=VALUES != NONE,
+                    )
                 grid.publish_more_digits(words, tile, totals, epoch, THREADS=THREADS)
                 often: int32 @ block[1] = common[0]
                 rank_halves(table, keys, sorted, ids, shift, often, BATCH=BATCH, BITS=BITS, BESIDE=VALUES != NONE)

@@ -288,7 +288,9 @@ def _count(
     tiles = -(-n // (c.threads * items))
     blocks = 1 if machine.host else min(tiles, max(1, machine.wave(instance, c.threads) // rows))
     skew = 0 if aligned and x.offset % 16 == 0 and (rows == 1 or n * keys.size % 16 == 0) else -1
-    return Step(instance, blocks * rows, c.threads, {"x": x, "skew": skew, "rows": rows, "asked": nothing("uint32"), **shared})
+    return Step(
+        instance, blocks * rows, c.threads, {"x": x, "skew": skew, "rows": rows, "asked": nothing("uint32"), **shared}
+    )
 
 
 def _at(buffer: Buffer, offset: int) -> Buffer:
