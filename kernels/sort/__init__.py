@@ -2,7 +2,7 @@
 
 from prism.kernels.sort.cluster import sort_cluster
 from prism.kernels.sort.configurations import (
-    CLUSTER_BLOCKS, COUNTING_KEYS, FILLING, GROUPS, HOST_COUNTING, HOST_LARGE, HOST_SMALL, ZEROS,
+    CLUSTER_BLOCKS, COUNTING_KEYS, FILLING, FILLING_MANY, GROUPS, HOST_COUNTING, HOST_LARGE, HOST_SMALL, ZEROS,
     Configuration, Counting, Ranges, Shape, Window, cluster_of, configuration_of, configurations, counting, ranges_of,
     resident_of, wide_of, window_of,
 )
@@ -21,7 +21,8 @@ from prism.kernels.sort.windows import LEVELS, find_windows, sample_windows, sor
 from prism.kernels.sort.zeros import order_zeros
 
 __all__ = [
-    "CLUSTER_BLOCKS", "COUNTING_KEYS", "FIELD", "FILLING", "FLOAT", "FLOAT_PAIR", "FLOAT_PLACE", "GIVEN", "GROUPS",
+    "CLUSTER_BLOCKS", "COUNTING_KEYS", "FIELD", "FILLING", "FILLING_MANY", "FLOAT", "FLOAT_PAIR", "FLOAT_PLACE", "GIVEN",
+    "GROUPS",
     "HOST_COUNTING", "HOST_LARGE", "HOST_SMALL", "INTEGER", "LEVELS", "NONE", "POSITIONS", "ZEROS",
     "Configuration", "Counting", "Ranges", "Shape", "Window", "add_keys", "begin_keys", "begin_rows", "begin_wide",
     "cluster_of", "configuration_of", "configurations", "count_digits", "count_keys", "count_wide",
