@@ -2,13 +2,14 @@
 
 from prism.kernels.sort.cluster import sort_cluster
 from prism.kernels.sort.configurations import (
-    CLUSTER_BLOCKS, COUNTING_KEYS, FILLING, GROUPS, HOST_COUNTING, HOST_LARGE, HOST_SMALL, ZEROS,
+    CLUSTER_BLOCKS, COUNTING_KEYS, FILLING, FILLING_MANY, GROUPS, HOST_COUNTING, HOST_LARGE, HOST_SMALL, ZEROS,
     Configuration, Counting, Ranges, Shape, Window, cluster_of, configuration_of, configurations, counting, ranges_of,
     resident_of, wide_of, window_of,
 )
-from prism.kernels.sort.count import count_digits, count_digits_if
+from prism.kernels.sort.count import count_digits
 from prism.kernels.sort.even import pass_evenly
-from prism.kernels.sort.fill import add_keys, begin_keys, count_keys, fill_keys, order_zeros
+from prism.kernels.sort.fill import begin_keys, fill_keys
+from prism.kernels.sort.key_counts import add_keys, count_keys
 from prism.kernels.sort.order import FIELD, FLOAT, FLOAT_PAIR, FLOAT_PLACE, INTEGER
 from prism.kernels.sort.parts import GIVEN, NONE, POSITIONS
 from prism.kernels.sort.radix import sort_digit
@@ -17,12 +18,14 @@ from prism.kernels.sort.resident import sort_resident
 from prism.kernels.sort.rows import begin_rows
 from prism.kernels.sort.wide import begin_wide, count_wide, sort_wide
 from prism.kernels.sort.windows import LEVELS, find_windows, sample_windows, sort_windows
+from prism.kernels.sort.zeros import order_zeros
 
 __all__ = [
-    "CLUSTER_BLOCKS", "COUNTING_KEYS", "FIELD", "FILLING", "FLOAT", "FLOAT_PAIR", "FLOAT_PLACE", "GIVEN", "GROUPS",
+    "CLUSTER_BLOCKS", "COUNTING_KEYS", "FIELD", "FILLING", "FILLING_MANY", "FLOAT", "FLOAT_PAIR", "FLOAT_PLACE", "GIVEN",
+    "GROUPS",
     "HOST_COUNTING", "HOST_LARGE", "HOST_SMALL", "INTEGER", "LEVELS", "NONE", "POSITIONS", "ZEROS",
     "Configuration", "Counting", "Ranges", "Shape", "Window", "add_keys", "begin_keys", "begin_rows", "begin_wide",
-    "cluster_of", "configuration_of", "configurations", "count_digits", "count_digits_if", "count_keys", "count_wide",
+    "cluster_of", "configuration_of", "configurations", "count_digits", "count_keys", "count_wide",
     "counting", "fill_keys", "find_windows", "order_zeros", "pass_evenly", "ranges_of", "resident_of",
     "sample_windows", "sort_cluster", "sort_digit", "sort_ranges", "sort_resident", "sort_wide", "sort_windows",
     "wide_of", "window_of",

@@ -161,7 +161,7 @@ def sort_held(keys: K[ITEMS] @ thread[1], items: V[NUMBER] @ thread[1], flip: K 
                 return block.any(wrong)
 
             write_in_order(
-                sorted, sorted_values, ids, TILE, shift, lowest, slowly, KIND=KIND, VALUES=VALUES, THREADS=THREADS,
+                sorted, sorted_values, ids, TILE, shift, lowest, slowly, KIND=KIND, VALUES=VALUES, WHOLE=TILE, THREADS=THREADS,
                 WRITE=write,
             )
 

@@ -3,7 +3,7 @@
 from typing import NamedTuple
 
 from prism.kernels.sort.order import FIELD, INTEGER
-from prism.kernels.sort.parts import GIVEN, NONE
+from prism.kernels.sort.parts import GIVEN, NONE, POSITIONS
 
 
 class Configuration(NamedTuple):
@@ -38,8 +38,10 @@ class Shape(NamedTuple):
 
 
 COUNTING_KEYS = Shape(threads=768, items=16)
-FILLING = {1: Shape(threads=256, items=4), 2: Shape(threads=256, items=4)}
-"""Of `fill_keys`, by the bytes of a key: `items` vectors of 16 bytes a thread."""
+FILLING = Shape(threads=256, items=4)
+FILLING_MANY = Shape(threads=256, items=8)
+"""Of `fill_keys`: `items` vectors of 16 bytes a thread; the second one of 2^28 and more keys of 2 bytes: 400 us of these, 419
+with 4, but 2^24 took 87 and 75."""
 ZEROS = Shape(threads=512, items=32)
 
 
@@ -219,12 +221,19 @@ def window_of(key: int, values: int, n: int) -> Window | None:
     return next((one for one in found if n <= _FULLEST * GROUPS * one.tile), None)
 
 
-def wide_of(n: int) -> Configuration:
+def wide_of(n: int, values: int) -> Configuration:
     """Return how `n` floats of 4 bytes are cut for passes by digits of 10 bits.
 
     2^28 took 3.29 ms with 92 a thread, 3.33 with 88 or 72; in two blocks of 256 threads with 72 3.91. 2^24 took 292 us with 64,
-    and two words of the look-back at once, 302 with 88, 299 with one word.
+    and two words of the look-back at once, 302 with 88, 299 with one word. 2^28 with values took 6.51 ms with 48, 6.57 with 60,
+    6.70 with 40; 6.93 and 6.89 with 48 and 40 where the next keys are loaded ahead. 2^24 took 525 us with 32 so, 533 else. 2^28
+    positions took 6.16 ms with 40 and keys ahead, 6.41 else, 6.32 with 48.
     """
+    if values == GIVEN:
+        long = Configuration(512, 48, 4, 1, 1, ahead=False)
+        return long if n >= 1 << 25 else Configuration(512, 32, 4, 1, 2)
+    if values == POSITIONS:
+        return Configuration(512, 40, 4, 1, 1)
     return Configuration(512, 92, 4, 1, 1, ahead=False) if n >= 1 << 25 else Configuration(512, 64, 4, 1, 2, ahead=False)
 
 
@@ -237,7 +246,7 @@ def counting(key: int, room: int) -> Counting:
 
 
 __all__ = [
-    "CLUSTER_BLOCKS", "COUNTING_KEYS", "FILLING", "GROUPS", "HOST_COUNTING", "HOST_LARGE", "HOST_SMALL", "ZEROS", "Configuration",
-    "Counting", "Ranges", "Shape", "Window", "cluster_of", "configuration_of", "configurations", "counting", "ranges_of",
-    "resident_of", "wide_of", "window_of",
+    "CLUSTER_BLOCKS", "COUNTING_KEYS", "FILLING", "FILLING_MANY", "GROUPS", "HOST_COUNTING", "HOST_LARGE", "HOST_SMALL", "ZEROS",
+    "Configuration", "Counting", "Ranges", "Shape", "Window", "cluster_of", "configuration_of", "configurations", "counting",
+    "ranges_of", "resident_of", "wide_of", "window_of",
 ]  # fmt: skip

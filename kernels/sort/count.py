@@ -60,50 +60,35 @@ def add_digits(
 @prism.kernel
 @template(
     K=dtype, C=dtype, KIND=constexpr(int), COPIES=constexpr(int), THREADS=constexpr(int), ITEMS=constexpr(int),
-    WIDTH=constexpr(int), BLOCKS=constexpr(int),
+    WIDTH=constexpr(int), BLOCKS=constexpr(int), ASKED=constexpr(bool),
 )
 @requires(grid[1], block[1], thread["THREADS"])
 @attr("__launch_bounds__(THREADS, BLOCKS)")
 def count_digits(
     x: ptr(const(K)) @ grid[1], counts: ptr(C) @ grid[1], n: int64 @ grid[1], skew: int32 @ grid[1], flip: K @ grid[1],
-    lowest: K @ grid[1], rows: int32 @ grid[1],
+    lowest: K @ grid[1], rows: int32 @ grid[1], asked: ptr(const(uint32)) @ grid[1],
 ):
     """Add to `counts[p * 256 + d]` how many of the `n` elements of `x` have a key whose digit `p` is `d`; of each row the same.
 
     Perspective: grid, of blocks of `THREADS` threads: any multiple of `rows`. Rows and their counts follow each other.
     Shapes:      `x`: bits of numbers, which `flip` and `lowest` put in order: see `prism.kernels.sort.order`. `counts`: 256 for
                  each byte of a key; they begin as zero. `skew`: how many elements `x` begins past one that is aligned to `WIDTH`
-                 of them; -1: it is not known. `COPIES`: of the counts in shared memory, a power of two.
-    Test:        tests/kernels/test_sort.py, tests/gpu/test_sort.py
+                 of them; -1: it is not known. `COPIES`: of the counts in shared memory, a power of two. `ASKED`: nothing is done
+                 where `asked[0]` is 0; else `asked` is not read.
+    Test:        tests/kernels/test_sort.py, tests/gpu/test_sort.py, tests/kernels/test_sort_wide.py
     """
-    add_digits(x, counts, n, skew, flip, lowest, rows, KIND=KIND, COPIES=COPIES, THREADS=THREADS, ITEMS=ITEMS, WIDTH=WIDTH)
-
-
-@prism.kernel
-@template(
-    K=dtype, C=dtype, KIND=constexpr(int), COPIES=constexpr(int), THREADS=constexpr(int), ITEMS=constexpr(int),
-    WIDTH=constexpr(int), BLOCKS=constexpr(int),
-)
-@requires(grid[1], block[1], thread["THREADS"])
-@attr("__launch_bounds__(THREADS, BLOCKS)")
-def count_digits_if(
-    x: ptr(const(K)) @ grid[1], counts: ptr(C) @ grid[1], n: int64 @ grid[1], skew: int32 @ grid[1], flip: K @ grid[1],
-    lowest: K @ grid[1], rows: int32 @ grid[1], asked: ptr(const(uint32)) @ grid[1],
-):
-    """As `count_digits`, where `asked[0]` is not 0; else nothing is done.
-
-    Perspective: grid, of blocks of `THREADS` threads: any multiple of `rows`.
-    Test:        tests/kernels/test_sort_wide.py
-    """
-    if asked[0] != 0:
+    if ASKED:
+        if asked[0] != 0:
+            add_digits(
+                x, counts, n, skew, flip, lowest, rows, KIND=KIND, COPIES=COPIES, THREADS=THREADS, ITEMS=ITEMS, WIDTH=WIDTH,
+            )
+    else:
         add_digits(x, counts, n, skew, flip, lowest, rows, KIND=KIND, COPIES=COPIES, THREADS=THREADS, ITEMS=ITEMS, WIDTH=WIDTH)
 
 
 EXAMPLES = {
     "count_digits": {
         "K": "uint32", "C": "uint32", "KIND": INTEGER, "COPIES": 32, "THREADS": 1024, "ITEMS": 8, "WIDTH": 4, "BLOCKS": 1,
-    },
-    "count_digits_if": {
-        "K": "uint32", "C": "uint32", "KIND": INTEGER, "COPIES": 32, "THREADS": 1024, "ITEMS": 8, "WIDTH": 4, "BLOCKS": 1,
+        "ASKED": False,
     },
 }

@@ -1,24 +1,20 @@
 """How a tile is put in the order of a wide digit: by a table that counts two digits in a word, so that it takes half the room."""
 
 from prism.lang import (
-    atomic_add, atomic_max, ballot, block, broadcast, const, constexpr, dtype, group, id, int32, partition, popcount, prism, ptr,
-    requires, static_assert, template, thread, uint32,
+    atomic_add, atomic_max, block, const, constexpr, dtype, group, id, int32, partition, prism, ptr, requires, static_assert,
+    template, thread, uint16, uint32,
 )
 from prism.kernels.sort.order import INTEGER, digit
+from prism.kernels.sort.ranking import rank
 from prism.lib.thread import operators
 
 
 @prism.device
-@requires(thread[1])
-@template(BITS=constexpr(int))
-def half_of(digit: int32 @ thread[1]) -> int32 @ thread[1]:
-    """Which bits of its word count a digit: digits of the upper half stand in the upper halves of words."""
-    return digit >> BITS - 1 << 4
-
-
-@prism.device
 @requires(block[1], thread[32])
-@template(K=dtype, C=dtype, ITEMS=constexpr(int), EACH=constexpr(int), THREADS=constexpr(int), BITS=constexpr(int))
+@template(
+    K=dtype, C=dtype, ITEMS=constexpr(int), EACH=constexpr(int), THREADS=constexpr(int), BITS=constexpr(int),
+    WHOLE=constexpr(bool),
+)
 def count_halves(
     counts: ptr(uint32) @ block[1], table: ptr(uint32) @ block[1], common: ptr(int32) @ block[1], targets: ptr(C) @ block[1],
     keys: K[ITEMS] @ thread[1], totals: uint32[EACH] @ thread[1], shift: int32 @ block[1],
@@ -28,7 +24,7 @@ def count_halves(
     `counts`: a word for each digit of each warp: adding 1 to a word is what the machine does at once for all lanes of a digit.
     `targets` becomes where digits begin in the tile. Thread `t` has `EACH` digits: half of them from `block.place` on, 32 apart,
     the others as many above the middle; how often they occur is in `totals`. A digit of more than a quarter of the tile is put
-    into `common[0]`.
+    into `common[0]`, and with `WHOLE`, where all of the tile have it, all digits and it.
     """
     WARPS: constexpr(int) = THREADS // 32
     HALF: constexpr(int) = 1 << BITS - 1
@@ -51,7 +47,10 @@ def count_halves(
             totals[k] = sums[k] & LOW
             totals[ROWS + k] = sums[k] >> 16
             if max(totals[k], totals[ROWS + k]) > THREADS * ITEMS // 4:
-                atomic_max(common[0], at + 32 * k + (HALF if totals[ROWS + k] > totals[k] else 0), scope="block")
+                often: int32 = at + 32 * k + (HALF if totals[ROWS + k] > totals[k] else 0)
+                if WHOLE:
+                    often = often + (2 * HALF if max(totals[k], totals[ROWS + k]) == THREADS * ITEMS else 0)
+                atomic_max(common[0], often, scope="block")
     lower: uint32 @ block[1] = block.scan(sums, 0, WIDTH=1, OP=operators.add, EXCLUSIVE=True) << 16
     with (
         partition(table, thread[1], offset=at, races="none") as own,
@@ -77,66 +76,38 @@ def both_of(counts: ptr(const(uint32)) @ thread[1], at: int32 @ thread[1]) -> ui
 
 @prism.device
 @requires(block[1], thread[32])
-@template(K=dtype, ITEMS=constexpr(int), BATCH=constexpr(int), BITS=constexpr(int))
+@template(K=dtype, ITEMS=constexpr(int), BATCH=constexpr(int), BITS=constexpr(int), BESIDE=constexpr(bool))
 def rank_halves(
-    table: ptr(uint32) @ block[1], keys: K[ITEMS] @ thread[1], sorted: ptr(K) @ block[1], shift: int32 @ block[1],
-    common: int32 @ block[1],
+    table: ptr(uint32) @ block[1], keys: K[ITEMS] @ thread[1], sorted: ptr(K) @ block[1], ids: ptr(uint16) @ block[1],
+    shift: int32 @ block[1], common: int32 @ block[1],
 ):
-    """Put a tile in the order of a digit into `sorted`.
+    """Put a tile in the order of a digit into `sorted`, and with `BESIDE` where each key stood in it into `ids`.
 
     Each warp does so by itself, with its part of the table: none waits for another one. Equal digits of a row of the warp are in
-    the order in which its lanes add. A digit `common`, not negative, that very many have, is counted by votes.
+    the order in which its lanes add. A digit `common`, not negative, that very many have, is counted by votes; with `BESIDE` a
+    tile whose elements all have it is in order already.
     """
     HALF: constexpr(int) = 1 << BITS - 1
     w: int32 @ thread[32] = id()
+    at: int32 @ thread[1] = block.place(ITEMS=ITEMS, WIDTH=1)
     with (
         partition(table, thread[32], offset=w * HALF) as own,
         partition(sorted, thread[1], offset=lambda rank: rank, races="none") as spot,
+        partition(ids, thread[1], offset=lambda rank: rank, races="none") as id_spot,
         group(thread[32]),
     ):
         for begin in range(0, ITEMS, BATCH):
             digits: int32[BATCH] @ thread[1]
             ranks: uint32[BATCH] @ thread[1]
-            for k in range(BATCH):
-                digits[k] = digit(keys[begin + k], shift, K(0), KIND=INTEGER, AGAIN=True, BITS=BITS)
-            if common >= 0:
-                rank_common_halves(own, digits, ranks, common, BITS=BITS)
+            if BESIDE and common >= 2 * HALF:
+                for k in range(BATCH):
+                    ranks[k] = uint32(at + 32 * (begin + k))
             else:
-                with group(thread[1]):
-                    for k in range(BATCH):
-                        half: int32 = half_of(digits[k], BITS=BITS)
-                        ranks[k] = atomic_add(own[digits[k] & HALF - 1], uint32(1) << half, scope="block") >> half & 65535
+                for k in range(BATCH):
+                    digits[k] = digit(keys[begin + k], shift, K(0), KIND=INTEGER, AGAIN=True, BITS=BITS)
+                rank(own, digits, ranks, common, HALF=HALF)
             with group(thread[1]):
                 for k in range(BATCH):
                     spot[int32(ranks[k])] = keys[begin + k]
-
-
-@prism.device
-@requires(thread[32])
-@template(BATCH=constexpr(int), BITS=constexpr(int))
-def rank_common_halves(
-    own: ptr(uint32) @ thread[32], digits: int32[BATCH] @ thread[1], ranks: uint32[BATCH] @ thread[1],
-    common: int32 @ thread[32],
-):
-    """Rank a batch: elements of the digit `common` by votes, the others by additions."""
-    HALF: constexpr(int) = 1 << BITS - 1
-    lane: int32 @ thread[1] = id() % 32
-    half: int32 @ thread[32] = half_of(common, BITS=BITS)
-    count_here: uint32 @ thread[1] = 0
-    with group(thread[1]):
-        count_here = own[common & HALF - 1] >> half & 65535
-    begin: uint32 @ thread[32] = broadcast(count_here, 0)
-    sum: uint32 @ thread[32] = begin
-    for k in range(BATCH):
-        mine: bool @ thread[1] = digits[k] == common
-        votes: uint32 @ thread[32] = ballot(mine)
-        with group(thread[1]):
-            if mine:
-                ranks[k] = sum + uint32(popcount(votes & (uint32(1) << uint32(lane)) - 1))
-            else:
-                own_half: int32 = half_of(digits[k], BITS=BITS)
-                ranks[k] = atomic_add(own[digits[k] & HALF - 1], uint32(1) << own_half, scope="block") >> own_half & 65535
-        sum = sum + uint32(popcount(votes))
-    with group(thread[1]):
-        if lane == 0:
-            atomic_add(own[common & HALF - 1], sum - begin << half, scope="block")
+                    if BESIDE:
+                        id_spot[int32(ranks[k])] = uint16(at + 32 * (begin + k))

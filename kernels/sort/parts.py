@@ -1,14 +1,15 @@
 """How a pass of the radix sort moves a tile: from memory into registers, and to where its digits belong."""
 
 from prism.lang import (
-    block, const, constexpr, count, dtype, function, grid, group, id, int32, int64, partition, prefetch, prism, ptr, requires,
-    split, template, thread, uint16,
+    block, claim, const, constexpr, count, dtype, function, grid, group, id, int32, int64, one, partition, prefetch, prism, ptr,
+    requires, split, template, thread, uint16,
 )
 from prism.kernels.sort.order import decode, digit, encode
 from prism.lib.thread import extent
 
-NONE, POSITIONS, GIVEN = 0, 1, 2
-"""What goes where its key goes: nothing, the position where the key stood, or an element of another array."""
+NONE, POSITIONS, GIVEN, PLACES = 0, 1, 2, 3
+"""What goes where its key goes: nothing, the position where the key stood, or an element of another array. In shared memory
+alone, PLACES: where the key stood in its tile, by which the rest is found."""
 
 _MOST_CALLS = 64
 """How often a tile is written at most: 33 times are enough to mend it, where nobody else writes to it."""
@@ -313,7 +314,7 @@ def load_ordered(
     mask: K = moved_bits(shift, low, K=K, BITS=BITS)
     for k in range(BATCH):
         keys[k] = tile[at + k * THREADS]
-        if VALUES != NONE:
+        if VALUES != NONE and VALUES != PLACES:
             items[k] = values[at + k * THREADS]
     if VALUES != NONE or not sure:
         for k in range(BATCH):
@@ -347,12 +348,12 @@ def load_ordered(
 @requires(block[1], thread[32])
 @template(K=dtype, V=dtype, KIND=constexpr(int), VALUES=constexpr(int), BITS=constexpr(int, default=8))
 def mend(
-    tile: ptr(K) @ block[1], values: ptr(V) @ block[1], ids: ptr(uint16) @ block[1], many: int32 @ block[1],
+    tile: ptr(K) @ block[1], values: ptr(V) @ block[1], ids: ptr(uint16) @ block[1], end: int32 @ block[1],
     shift: int32 @ block[1], lowest: K @ block[1], low: int32 @ block[1] = -1,
 ):
     """Let neighbours that stand in the wrong order change targets: pairs that begin at even targets, and then all others.
 
-    Only elements of one row of a warp can: after at most 32 calls all are right.
+    `end`: of what may stand before the last element. Only elements of one row of a warp can change: at most 32 calls mend all.
     """
     t: int32 @ thread[1] = id()
     threads: int32 @ block[1] = count(thread[1])
@@ -364,46 +365,74 @@ def mend(
             partition(ids, thread[1], offset=2 * t + odd) as id_pair,
             group(thread[1]),
         ):
-            for i in range(0, many - 1 - 2 * t - odd, 2 * threads):
+            for i in range(0, end - 1 - 2 * t - odd, 2 * threads):
                 a: K = pair[i]
                 b: K = pair[i + 1]
                 wrong: bool = (a & mask) > (b & mask)
                 if VALUES == POSITIONS:
                     wrong = wrong or ((a & mask) == (b & mask) and value_pair[i] > value_pair[i + 1])
-                elif VALUES == GIVEN:
+                elif VALUES != NONE:
                     same: bool = digit(a, shift, lowest, KIND=KIND, BITS=BITS) == digit(b, shift, lowest, KIND=KIND, BITS=BITS)
                     wrong = same and id_pair[i] > id_pair[i + 1]
                 if wrong:
                     pair[i] = b
                     pair[i + 1] = a
-                    if VALUES != NONE:
+                    if VALUES != NONE and VALUES != PLACES:
                         value: V = value_pair[i]
                         value_pair[i] = value_pair[i + 1]
                         value_pair[i + 1] = value
-                    if VALUES == GIVEN:
+                    if VALUES == GIVEN or VALUES == PLACES:
                         number: uint16 = id_pair[i]
                         id_pair[i] = id_pair[i + 1]
                         id_pair[i + 1] = number
 
 
 @prism.device
+@requires(block[1], thread[32])
+@template(K=dtype, WHOLE=constexpr(int))
+def settle(tile: ptr(K) @ block[1], many: int32 @ block[1]):
+    """Exchange keys behind the `many` first ones of a tile with keys that stand there for none, and are equal by their digit.
+
+    Only elements of one row of a warp change targets, so a key is at most 32 too far.
+    """
+    t: int32 @ thread[1] = id()
+    behind: bool @ thread[1] = False
+    with group(thread[1]):
+        if t < 32 and many + t < WHOLE:
+            behind = tile[many + t] != ~K(0)
+    if block.any(behind):
+        with claim(tile, thread[1]) as own, one(thread):
+            free: int32 = max(many - 32, 0)
+            for i in range(many, min(many + 32, WHOLE)):
+                key: K = own[i]
+                if key != ~K(0):
+                    while free < many - 1 and own[free] != ~K(0):
+                        free = free + 1
+                    own[i] = own[free]
+                    own[free] = key
+
+
+@prism.device
 @requires(block[1], thread["THREADS"])
 @template(
-    K=dtype, V=dtype, KIND=constexpr(int), VALUES=constexpr(int), THREADS=constexpr(int), WRITE=function,
+    K=dtype, V=dtype, KIND=constexpr(int), VALUES=constexpr(int), WHOLE=constexpr(int), THREADS=constexpr(int), WRITE=function,
     BITS=constexpr(int, default=8),
 )
 def write_in_order(
     tile: ptr(K) @ block[1], values: ptr(V) @ block[1], ids: ptr(uint16) @ block[1], many: int32 @ block[1],
     shift: int32 @ block[1], lowest: K @ block[1], sure: bool @ block[1], low: int32 @ block[1] = -1,
 ):
-    """Write a tile by `WRITE`, and mend it, until it is in order. `sure`: it is at once.
+    """Write the `many` first elements of a tile of `WHOLE` by `WRITE`, and mend it, until it is in order. `sure`: it is at once.
 
     `WRITE`: with the tile, it writes all, and says whether two elements stand in the wrong order.
     """
+    if VALUES == NONE:  # beside values keys that stand for none are told from others
+        if many < WHOLE:
+            settle(tile, many, WHOLE=WHOLE)
     calls: int32 @ block[1] = 0
     while True:
         wrong: bool @ block[1] = WRITE(tile, values, ids)
         calls = calls + 1
         if not wrong or sure or calls == _MOST_CALLS:
             break
-        mend(tile, values, ids, many, shift, lowest, low, KIND=KIND, VALUES=VALUES, BITS=BITS)
+        mend(tile, values, ids, min(many + 32, WHOLE), shift, lowest, low, KIND=KIND, VALUES=VALUES, BITS=BITS)

@@ -176,8 +176,8 @@ def sort_digit(
                         )
 
                     write_in_order(
-                        part, value_part, id_part, many, shift, lowest, in_order, low, KIND=KIND, VALUES=VALUES, THREADS=THREADS,
-                        WRITE=write,
+                        part, value_part, id_part, many, shift, lowest, in_order, low, KIND=KIND, VALUES=VALUES, WHOLE=TILE,
+                        THREADS=THREADS, WRITE=write,
                     )
 
             @requires(block[1], thread["THREADS"])

@@ -196,36 +196,56 @@ def rank_tile(
 
 @prism.device
 @requires(thread[32])
-@template(BATCH=constexpr(int))
+@template(BATCH=constexpr(int), HALF=constexpr(int, default=0))
 def rank(
     own: ptr(uint32) @ thread[32], digits: int32[BATCH] @ thread[1], ranks: uint32[BATCH] @ thread[1],
     common: int32 @ thread[32],
 ):
-    """Rank a batch by additions to `own`, which has where the warp's part of each digit goes on.
+    """Rank a batch by additions to `own`, which has where the warp's part of each digit goes on; `HALF`: as of `word_of`.
 
     Equal digits of a row of the warp are in the order in which its lanes add. Where very many have the digit `common`, not
     negative, these are counted by votes: additions to one place come one after the other.
     """
+    LOW: constexpr(int) = (1 << (32 if HALF == 0 else 16)) - 1
     if common >= 0:
-        rank_common(own, digits, ranks, common)
+        rank_common(own, digits, ranks, common, HALF=HALF)
     else:
         with group(thread[1]):
             for k in range(BATCH):
-                ranks[k] = atomic_add(own[digits[k]], 1, scope="block")
+                half: int32 = half_of(digits[k], HALF=HALF)
+                ranks[k] = atomic_add(own[word_of(digits[k], HALF=HALF)], uint32(1) << half, scope="block") >> half & LOW
+
+
+@prism.device
+@requires(thread[1])
+@template(HALF=constexpr(int))
+def word_of(digit: int32 @ thread[1]) -> int32 @ thread[1]:
+    """The word of a table that counts a digit. `HALF`: 0; or a word counts two digits, that are so far apart."""
+    return digit if HALF == 0 else digit & HALF - 1
+
+
+@prism.device
+@requires(thread[1])
+@template(HALF=constexpr(int))
+def half_of(digit: int32 @ thread[1]) -> int32 @ thread[1]:
+    """From which bit on its word counts a digit: digits of the upper half stand in the upper halves of words."""
+    return 0 if HALF == 0 else digit // HALF << 4
 
 
 @prism.device
 @requires(thread[32])
-@template(BATCH=constexpr(int))
+@template(BATCH=constexpr(int), HALF=constexpr(int))
 def rank_common(
     own: ptr(uint32) @ thread[32], digits: int32[BATCH] @ thread[1], ranks: uint32[BATCH] @ thread[1],
     common: int32 @ thread[32],
 ):
     """Rank a batch: elements of the digit `common` by votes, the others by additions."""
+    LOW: constexpr(int) = (1 << (32 if HALF == 0 else 16)) - 1
     lane: int32 @ thread[1] = id() % 32
+    half: int32 @ thread[32] = half_of(common, HALF=HALF)
     count_here: uint32 @ thread[1] = 0
     with group(thread[1]):
-        count_here = own[common]
+        count_here = own[word_of(common, HALF=HALF)] >> half & LOW
     begin: uint32 @ thread[32] = broadcast(count_here, 0)
     sum: uint32 @ thread[32] = begin
     for k in range(BATCH):
@@ -235,11 +255,12 @@ def rank_common(
             if mine:
                 ranks[k] = sum + uint32(popcount(votes & (uint32(1) << uint32(lane)) - 1))
             else:
-                ranks[k] = atomic_add(own[digits[k]], 1, scope="block")
+                own_half: int32 = half_of(digits[k], HALF=HALF)
+                ranks[k] = atomic_add(own[word_of(digits[k], HALF=HALF)], uint32(1) << own_half, scope="block") >> own_half & LOW
         sum = sum + uint32(popcount(votes))
     with group(thread[1]):
         if lane == 0:
-            atomic_add(own[common], sum - begin, scope="block")
+            atomic_add(own[word_of(common, HALF=HALF)], sum - begin << half, scope="block")
 
 
 @prism.device

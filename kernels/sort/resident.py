@@ -154,7 +154,9 @@ def move_resident(
             )
         return wrong
 
-    write_in_order(sorted, beside, ids, many, shift, lowest, slowly, KIND=KIND, VALUES=VALUES, THREADS=THREADS, WRITE=write)
+    write_in_order(
+        sorted, beside, ids, many, shift, lowest, slowly, KIND=KIND, VALUES=VALUES, WHOLE=TILE, THREADS=THREADS, WRITE=write,
+    )
 
 
 @prism.kernel

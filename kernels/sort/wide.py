@@ -8,14 +8,15 @@ Where they are too many, or there are NaNs, infinities or a negative number near
 from prism.lang import (
     atomic_add, attr, block, claim, const, constexpr, count, dtype, grid, group, id, int32, int64, mailbox, one,
     partition, popcount, prism, ptr, requires, shared, static_assert, template, thread, uint16, uint32, uint64,
-    wrapping_add, wrapping_subtract,
+    wrapping_subtract,
 )
 from prism.kernels.sort.halves import count_halves, rank_halves
-from prism.kernels.sort.order import INTEGER, digit
-from prism.kernels.sort.parts import NONE, ask_for_keys, load_ordered, load_part, write_in_order
+from prism.kernels.sort.order import INTEGER
+from prism.kernels.sort.parts import GIVEN, NONE, PLACES, POSITIONS, ask_for_keys, write_in_order
+from prism.kernels.sort.wide_tiles import BITS, load_beside, load_words, make_words, move_beside, put_beside, rising, write_where
 from prism.lib.thread import extent, operators
 
-PASSES, BITS = 3, 10
+PASSES = 3
 DIGITS = 1 << BITS
 TOPS = 1 << 12
 """Of the highest bits of a key: the sign, the exponent, and three bits more."""
@@ -23,25 +24,6 @@ COUNTS = 2 * DIGITS + TOPS
 """Counts of keys by their lowest digit, by the next one, and by their highest bits."""
 STATE = 16
 """Words that `begin_wide` leaves, of which it uses six."""
-
-
-@prism.device
-@requires(thread[1])
-@template(K=dtype)
-def rising(bits: K @ thread[1], flip: K @ thread[1]) -> K @ thread[1]:
-    """The bits of a float as an integer in the same order, or, with all bits in `flip`, in the other one."""
-    SIGN: constexpr(int) = 1 << 8 * K.bytes - 1
-    return bits ^ (~K(0) if bits >= K(SIGN) else K(SIGN)) ^ flip
-
-
-@prism.device
-@requires(thread[1])
-@template(K=dtype)
-def bits_of(key: K @ thread[1], flip: K @ thread[1]) -> K @ thread[1]:
-    """What `rising` was given."""
-    SIGN: constexpr(int) = 1 << 8 * K.bytes - 1
-    found: K = key ^ flip
-    return found ^ (K(SIGN) if found >= K(SIGN) else ~K(0))
 
 
 @prism.kernel
@@ -184,142 +166,64 @@ def begin_wide(
 
 
 @prism.device
-@requires(thread[1])
-@template(K=dtype)
-def pack(key: K @ thread[1], state: K[5] @ thread[1], zero: K @ thread[1]) -> K @ thread[1]:
-    """A key without the gaps of exponents that don't occur. `zero`: the least key of the exponent of 0.0."""
-    part: K = state[0] if key < zero else state[1] if key - zero < K(1 << 23) else state[2]
-    return wrapping_add(key, part)
-
-
-@prism.device
-@requires(thread[1])
-@template(K=dtype)
-def unpack(word: K @ thread[1], state: K[5] @ thread[1]) -> K @ thread[1]:
-    """The key that `pack` was given."""
-    return wrapping_subtract(word, state[0] if word < state[3] else state[1] if word < state[4] else state[2])
-
-
-@prism.device
-@requires(block[1], thread[32])
-@template(
-    K=dtype, C=dtype, THREADS=constexpr(int), ITEMS=constexpr(int), BATCH=constexpr(int), LAST=constexpr(bool),
-)
-def write_wide(
-    tile: ptr(const(K)) @ block[1], nothing: ptr(const(uint16)) @ block[1], targets: ptr(const(C)) @ block[1],
-    y: ptr(K) @ block[1], many: int32 @ block[1], shift: int32 @ block[1], flip: K @ block[1], state: K[5] @ thread[1],
-    sure: bool @ block[1],
-) -> bool @ block[1]:
-    """As `write_digits`, of keys alone; the `LAST` pass writes floats."""
-    t: int32 @ thread[1] = id()
-    wrong: bool @ thread[1] = False
-    with partition(y, thread[1], offset=lambda place: place, races="none") as out, group(thread[1]):
-        for begin in range(0, ITEMS, BATCH):
-            keys: K[BATCH]
-            items: K[BATCH]  # nothing goes along
-            spots: C[BATCH]
-            here: int32 = begin * THREADS + t
-            found: bool = load_ordered(
-                tile, tile, nothing, keys, items, here, shift, K(0), sure, KIND=INTEGER, VALUES=NONE, THREADS=THREADS, BITS=BITS,
-            )
-            wrong = found or wrong
-            for k in range(BATCH):
-                spots[k] = targets[digit(keys[k], shift, K(0), KIND=INTEGER, BITS=BITS)] + C(here + k * THREADS)
-            if LAST:
-                for k in range(BATCH):
-                    keys[k] = bits_of(unpack(keys[k], state), flip)
-            for k in range(BATCH):
-                if many == THREADS * ITEMS or here + k * THREADS < many:
-                    out[int64(spots[k])] = keys[k]
-    return block.any(wrong)
-
-
-@prism.device
-@requires(block[1], thread[32])
-@template(K=dtype, C=dtype, THREADS=constexpr(int), ITEMS=constexpr(int), BATCH=constexpr(int))
-def write_where(
-    tile: ptr(const(K)) @ block[1], nothing: ptr(const(uint16)) @ block[1], targets: ptr(const(C)) @ block[1],
-    spare: ptr(K) @ block[1], y: ptr(K) @ block[1], many: int32 @ block[1], shift: int32 @ block[1], flip: K @ block[1],
-    state: K[5] @ thread[1], sure: bool @ block[1], behind: int32 @ block[1],
-) -> bool @ block[1]:
-    """Write a tile to where the pass behind finds it; the last one: floats. `behind`: how many passes move something behind."""
-    wrong: bool @ block[1] = False
-    if behind % 2 == 1:
-        wrong = write_wide(
-            tile, nothing, targets, spare, many, shift, flip, state, sure, THREADS=THREADS, ITEMS=ITEMS, BATCH=BATCH, LAST=False,
-        )
-    elif behind > 0:
-        wrong = write_wide(
-            tile, nothing, targets, y, many, shift, flip, state, sure, THREADS=THREADS, ITEMS=ITEMS, BATCH=BATCH, LAST=False,
-        )
-    else:
-        wrong = write_wide(
-            tile, nothing, targets, y, many, shift, flip, state, sure, THREADS=THREADS, ITEMS=ITEMS, BATCH=BATCH, LAST=True,
-        )
-    return wrong
-
-
-@prism.device
-@requires(block[1], thread[32])
-@template(K=dtype, ITEMS=constexpr(int), THREADS=constexpr(int))
-def load_words(
-    x: ptr(const(K)) @ grid[1], spare: ptr(K) @ block[1], y: ptr(K) @ block[1], keys: K[ITEMS] @ thread[1],
-    tile: int32 @ block[1], n: int64 @ block[1], flip: K @ block[1], state: K[5] @ thread[1], first: bool @ block[1],
-    behind: int32 @ block[1],
+@requires(block[1], thread["THREADS"])
+@template(C=dtype, EACH=constexpr(int), THREADS=constexpr(int), WORDS=constexpr(int))
+def find_wide_targets(
+    words: ptr(mailbox(C)) @ grid[1], starts: ptr(const(C)) @ grid[1], targets: ptr(C) @ block[1],
+    totals: uint32[EACH] @ thread[1], tile: int32 @ block[1], epoch: uint32 @ block[1], step: int32 @ grid[1],
 ):
-    """Load a tile from where the pass before left it; where none has moved anything (`first`), pack its floats."""
-    TILE: constexpr(int) = THREADS * ITEMS
-    zero: K @ block[1] = K(256 if flip == 0 else 255) << 23
-    at: int32 @ thread[1] = block.place(ITEMS=ITEMS, WIDTH=1)
-    start: int64 @ block[1] = int64(tile) * TILE
-    many: int32 @ block[1] = extent(tile, n, TILE=TILE)
-    if first:
-        with partition(x, block[1], offset=start) as source:
-            load_part(source, keys, many)
-        for k in range(ITEMS):
-            keys[k] = pack(rising(keys[k], flip), state, zero)
-    elif behind % 2 == 1:
-        with partition(y, block[1], offset=start) as source:
-            load_part(source, keys, many)
-    else:
-        with partition(spare, block[1], offset=start) as source:
-            load_part(source, keys, many)
-    if many < TILE:
-        for k in range(ITEMS):
-            keys[k] = keys[k] if 32 * k < many - at else ~K(0)  # behind all that are there
+    """Ask how often each digit occurs in the tiles before: so `targets` becomes where the tile's part of each belongs.
+
+    `targets`: where digits begin in the tile. `totals`: how often the thread's digits occur in the tile.
+    """
+    ROWS: constexpr(int) = EACH // 2
+    at: int32 @ thread[1] = block.place(ITEMS=ROWS, WIDTH=1)
+    before: C[EACH] @ thread[1]
+    grid.look_back_more_digits(words, tile, totals, epoch, before, THREADS=THREADS, WORDS=WORDS)
+    with partition(targets, thread[1], offset=at, races="none") as own, group(thread[1]):
+        for k in range(EACH):
+            d: int32 = k // ROWS * (DIGITS // 2) + k % ROWS * 32
+            own[d] = starts[step * DIGITS + at + d] + before[k] - own[d]
 
 
 @prism.kernel
 @template(
-    K=dtype, C=dtype, THREADS=constexpr(int), ITEMS=constexpr(int), BATCH=constexpr(int), BLOCKS=constexpr(int),
-    WORDS=constexpr(int),
+    K=dtype, V=dtype, VO=dtype, C=dtype, VALUES=constexpr(int), THREADS=constexpr(int), ITEMS=constexpr(int),
+    BATCH=constexpr(int), BLOCKS=constexpr(int), WORDS=constexpr(int), AHEAD=constexpr(bool),
 )
 @requires(grid[1], block[1], thread["THREADS"])
 @attr("__launch_bounds__(THREADS, BLOCKS)")
 def sort_wide(
-    x: ptr(const(K)) @ grid[1], spare: ptr(K) @ grid[1], y: ptr(K) @ grid[1], starts: ptr(const(C)) @ grid[1],
+    x: ptr(const(K)) @ grid[1], spare: ptr(K) @ grid[1], y: ptr(K) @ grid[1], given: ptr(const(V)) @ grid[1],
+    value_spare: ptr(V) @ grid[1], values: ptr(V) @ grid[1], positions: ptr(VO) @ grid[1], starts: ptr(const(C)) @ grid[1],
     state: ptr(const(K)) @ grid[1], n: int64 @ grid[1], step: int32 @ grid[1], flip: K @ grid[1],
     words: ptr(mailbox(C)) @ grid[1], capacity: uint32 @ grid[1], control: ptr(uint64) @ grid[1],
 ):
     """Put `n` floats in the order of digit `step` of 10 bits of their keys; the last pass has sorted them into `y`.
 
     Perspective: grid, of any number of blocks of `THREADS` threads.
-    Shapes:      arrays, `words` and `control`: as of `sort_digit`, of one row of keys alone, but `DIGITS` words a tile.
-                 `starts`, `state`: of `begin_wide`.
-    Errors:      passes follow each other, and find `state` and both arrays as they left them.
-    Cost:        as of `sort_digit`. A block holds one tile, and draws its next one behind its look-back.
+    Shapes:      arrays, `VALUES`, `words` and `control`: as of `sort_digit`, of one row, but `DIGITS` words a tile. Values have
+                 as many bytes as keys at most. `starts`, `state`: of `begin_wide`. `AHEAD`, beside values: the next tile's keys
+                 are loaded while this one's values are written.
+    Errors:      passes follow each other, and find `state` and all arrays as they left them.
+    Cost:        as of `sort_digit`. A block holds one tile, and draws its next one behind its look-back. A value takes no shared
+                 memory beside its key, but its place of 2 bytes.
     Test:        tests/kernels/test_sort_wide.py, tests/gpu/test_sort.py
     """
     TILE: constexpr(int) = THREADS * ITEMS
     WARPS: constexpr(int) = THREADS // 32
     EACH: constexpr(int) = DIGITS // THREADS
     static_assert(EACH * THREADS == DIGITS and EACH >= 2, "all threads have equally many digits, of both halves")
+    static_assert(V.bytes <= K.bytes and TILE <= 1 << 16, "a value has room where a key was, and 16 bits tell its place")
     tiles: int32 @ grid[1] = int32((n + (TILE - 1)) // TILE)
     blocks: int32 @ grid[1] = count(block[1])
     shift: int32 @ grid[1] = BITS * step
     with (
         partition(spare, block[1], races="none") as spare_keys,
         partition(y, block[1], races="none") as y_keys,
+        partition(value_spare, block[1], races="none") as spare_values,
+        partition(values, block[1], races="none") as y_values,
+        partition(positions, block[1], races="none") as result,
         group(block[1]),
     ):
         passed: uint32 @ block[1] = uint32(state[5])
@@ -332,43 +236,49 @@ def sort_wide(
             table: shared(uint32[WARPS * DIGITS // 2])
             common: shared(int32[1])
             sorted: shared(K[TILE])
-            ids: shared(uint16[1])  # not used: nothing goes along
+            ids: shared(uint16[TILE if VALUES != NONE else 1])  # where they stood in the tile
             targets: shared(C[DIGITS])
             totals: uint32[EACH] @ thread[1]  # how often the thread's digits occur in the tile
             keys: K[ITEMS] @ thread[1]
+            items: V[ITEMS if VALUES != NONE else 1] @ thread[1]
             parts: K[5] @ thread[1]
             for k in range(5):
                 parts[k] = state[k]
 
             @requires(block[1], thread["THREADS"])
+            def load(tile: int32 @ block[1]):
+                """Load a tile's keys."""
+                load_words(x, spare_keys, y_keys, keys, tile, n, first, behind, THREADS=THREADS)
+
+            @requires(block[1], thread["THREADS"])
             def order(tile: int32 @ block[1], epoch: uint32 @ block[1]):
-                """Load a tile, count its digits, publish them, and put it in order."""
-                load_words(x, spare_keys, y_keys, keys, tile, n, flip, parts, first, behind, THREADS=THREADS)
+                """Count the digits of the tile that was loaded, publish them, and put it in order."""
+                make_words(keys, tile, n, flip, parts, first, THREADS=THREADS)
                 if TILE >= WARPS * DIGITS:  # the tile's room is free until it is ranked
-                    count_halves(sorted, table, common, targets, keys, totals, shift, THREADS=THREADS, BITS=BITS)
+                    count_halves(
+                        sorted, table, common, targets, keys, totals, shift, THREADS=THREADS, BITS=BITS, WHOLE=VALUES != NONE,
+                    )
                 else:
                     counts: shared(uint32[WARPS * DIGITS])
-                    count_halves(counts, table, common, targets, keys, totals, shift, THREADS=THREADS, BITS=BITS)
+                    count_halves(
+                        counts, table, common, targets, keys, totals, shift, THREADS=THREADS, BITS=BITS, WHOLE=VALUES != NONE,
+                    )
                 grid.publish_more_digits(words, tile, totals, epoch, THREADS=THREADS)
                 often: int32 @ block[1] = common[0]
-                rank_halves(table, keys, sorted, shift, often, BATCH=BATCH, BITS=BITS)
+                rank_halves(table, keys, sorted, ids, shift, often, BATCH=BATCH, BITS=BITS, BESIDE=VALUES != NONE)
 
             @requires(block[1], thread["THREADS"])
-            def look_back(tile: int32 @ block[1], epoch: uint32 @ block[1]):
-                """Ask how often each digit occurs in the tiles before, and so find where the tile's part of it belongs."""
-                ROWS: constexpr(int) = EACH // 2
-                at: int32 @ thread[1] = block.place(ITEMS=ROWS, WIDTH=1)
-                before: C[EACH] @ thread[1]
-                grid.look_back_more_digits(words, tile, totals, epoch, before, THREADS=THREADS, WORDS=WORDS)
-                with partition(targets, thread[1], offset=at, races="none") as own, group(thread[1]):
-                    for k in range(EACH):
-                        d: int32 = k // ROWS * (DIGITS // 2) + k % ROWS * 32
-                        own[d] = starts[step * DIGITS + at + d] + before[k] - own[d]
+            def ask_for(tile: int32 @ block[1]):
+                """Ask for a tile to be brought into the L2."""
+                ask_for_keys(x, spare_keys, y_keys, tile, n, 1, first, behind, TILE=TILE, ROWS=False)
+                if VALUES == GIVEN or (VALUES == POSITIONS and not first):
+                    ask_for_keys(given, spare_values, y_values, tile, n, 1, first, behind, TILE=TILE, ROWS=False)
 
             @requires(block[1], thread["THREADS"])
-            def store(tile: int32 @ block[1]):
-                """Write the tile where its digits belong."""
+            def store(tile: int32 @ block[1], following: int32 @ block[1]):
+                """Write the tile where its digits belong. With `AHEAD` the keys of the next one are loaded meanwhile."""
                 many: int32 @ block[1] = extent(tile, n, TILE=TILE)
+                digits: uint32[(ITEMS + 2) // 3 if VALUES != NONE else 1] @ thread[1]
 
                 @requires(block[1], thread["THREADS"])
                 def write(
@@ -376,25 +286,42 @@ def sort_wide(
                 ) -> bool @ block[1]:
                     """Write all; say whether two elements stand in the wrong order."""
                     return write_where(
-                        keys_of, ids_of, targets, spare_keys, y_keys, many, shift, flip, parts, first, behind, THREADS=THREADS,
-                        ITEMS=ITEMS, BATCH=BATCH,
+                        keys_of, ids_of, targets, spare_keys, y_keys, digits, many, shift, flip, parts, first, behind,
+                        VALUES=VALUES, THREADS=THREADS, ITEMS=ITEMS, BATCH=BATCH,
                     )
 
                 beside: shared(K[1])  # not used
                 write_in_order(
-                    sorted, beside, ids, many, shift, K(0), first, KIND=INTEGER, VALUES=NONE, THREADS=THREADS, WRITE=write,
-                    BITS=BITS,
-                )  # of the first pass equal keys are the same: whichever stands first
+                    sorted, beside, ids, many, shift, K(0), first and VALUES == NONE, KIND=INTEGER,
+                    VALUES=NONE if VALUES == NONE else PLACES, WHOLE=TILE, THREADS=THREADS, WRITE=write, BITS=BITS,
+                )  # of the first pass equal keys alone are the same: whichever stands first
+                if VALUES != NONE:
+                    if VALUES == GIVEN or not first:
+                        put_beside(sorted, items)
+                    if AHEAD and following < tiles:
+                        load(following)
+                    move_beside(
+                        sorted, ids, targets, spare_values, y_values, result, digits, tile, n, first, behind, VALUES=VALUES,
+                        THREADS=THREADS, ITEMS=ITEMS, BATCH=BATCH,
+                    )
 
             launch: grid.Ticket @ block[1] = grid.tiles(control)
             tile: int32 @ block[1] = launch.tile
+            if AHEAD and tile < tiles:
+                load(tile)
             while tile < tiles:
+                if not AHEAD:
+                    load(tile)  # not at the end: so no register holds a key meanwhile
                 order(tile, launch.epoch)
-                look_back(tile, launch.epoch)
+                if VALUES != NONE:  # under way while the block looks back, and writes keys
+                    load_beside(
+                        given, spare_values, y_values, items, tile, n, first, behind, VALUES=VALUES, THREADS=THREADS,
+                    )
+                find_wide_targets(words, starts, targets, totals, tile, launch.epoch, step, THREADS=THREADS, WORDS=WORDS)
                 ticket: uint64 @ thread[1] = grid.draw(control)
                 following: int32 @ block[1] = grid.next_tile(ticket)
-                ask_for_keys(x, spare_keys, y_keys, following, n, 1, first, behind, TILE=TILE, ROWS=False)
-                store(tile)
+                ask_for(following)
+                store(tile, following)
                 tile = following
             if tile == tiles + blocks - 1:  # every block has drawn its last ticket
                 grid.count_launch(control, words, capacity, tiles * DIGITS, launch.epoch, 0)
@@ -407,6 +334,8 @@ EXAMPLES = {
     "count_wide": {"K": "uint32", "C": "uint32", "COPIES": 16, "THREADS": 1024, "ITEMS": 8, "WIDTH": 4},
     "begin_wide": {"K": "uint32", "C": "uint32"},
     "sort_wide": {
-        "K": "uint32", "C": "uint32", "THREADS": 512, "ITEMS": 92, "BATCH": 4, "BLOCKS": 1, "WORDS": 1,
+        "K": "uint32", "V": "uint32", "VO": "int64", "C": "uint32", "VALUES": NONE, "THREADS": 512, "ITEMS": 92, "BATCH": 4,
+        "BLOCKS": 1, "WORDS": 1,
+        "AHEAD": False,
     },
 }

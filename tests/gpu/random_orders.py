@@ -1,6 +1,6 @@
 """Random calls of sorts, segments, merges, first elements and sorts by merging, beside NumPy, in several processes.
 
-    python -m tests.gpu.random_orders [--kinds 24] [--calls 1000] [--jobs 8] [--seconds 60] [FUNCTION ...]
+    python -m tests.gpu.random_orders [--kinds 24] [--calls 1000] [--first 0] [--jobs 8] [--seconds 60] [FUNCTION ...]
 
 Needs a GPU and CuPy. A seed decides what chooses kernels, so that there are few to compile; a number decides lengths and data. Of
 each function so many calls run, with so many seeds, but none begins after so many seconds. It prints how many ran, and the
@@ -59,14 +59,27 @@ def same(found: Any, wanted: np.ndarray) -> None:
 
 def check_sort(seed: int, number: int) -> None:
     """By blocks, clusters, ranges, blocks that all run at once, and digits."""
+    kind, random = np.random.default_rng(seed), np.random.default_rng([seed, number])
+    dtype, falling, what = kind.choice(DTYPES), bool(kind.integers(2)), kind.integers(3)
+    low, high = ((13, 14), (14, 16), (14, 16), (16, 18), (18, 20))[kind.integers(5)]
+    check_one(data(random, dtype, int(random.integers((1 << low) + 1, (1 << high) + 1))), what, falling)
+
+
+def check_wide(seed: int, number: int) -> None:
+    """By wide digits, or by bytes where these don't do."""
+    kind, random = np.random.default_rng(seed), np.random.default_rng([seed, number])
+    x = data(random, "float32", (1 << 24) + int(random.integers(1 << 20)))
+    if random.random() < 0.5:
+        x[np.isnan(x) | (x == 0)] = 1
+    check_one(x, kind.integers(3), bool(kind.integers(2)))
+
+
+def check_one(x: np.ndarray, what: int, falling: bool) -> None:
+    """Sort an array, find its order, or sort it with values, and compare with NumPy."""
     import cupy
 
     from prism import lib
 
-    kind, random = np.random.default_rng(seed), np.random.default_rng([seed, number])
-    dtype, falling, what = kind.choice(DTYPES), bool(kind.integers(2)), kind.integers(3)
-    low, high = ((13, 14), (14, 16), (14, 16), (16, 18), (18, 20))[kind.integers(5)]
-    x = data(random, dtype, int(random.integers((1 << low) + 1, (1 << high) + 1)))
     order, put = order_of(x, falling), cupy.asarray(x)
     if what == 0:
         same(lib.sort(put, descending=falling), x[order])
@@ -190,22 +203,29 @@ def check_top(seed: int, number: int) -> None:
     same(values, np.take_along_axis(x, order, 1))
 
 
-CHECKS = {"sort": check_sort, "segments": check_segments, "merge": check_merge, "less": check_less, "top": check_top}
+CHECKS = {
+    "sort": check_sort,
+    "wide": check_wide,
+    "segments": check_segments,
+    "merge": check_merge,
+    "less": check_less,
+    "top": check_top,
+}
 Check = Callable[[int, int], None]
-Kind = tuple[str, Check, int, int, float]
-"""A function's name, what checks it, a seed, how many calls, and when none begins any more."""
+Kind = tuple[str, Check, int, int, int, float]
+"""A function's name, what checks it, a seed, the number of the first call, how many there are, and when none begins any more."""
 
 
 def run_kind(kind: Kind) -> tuple[str, int, list[str]]:
     """Return the function, how many calls ran, and what is to be said of those that failed."""
-    name, check, seed, calls, end = kind
+    name, check, seed, first, calls, end = kind
     failed, ran = [], 0
     while ran < calls and time.time() < end:
         try:
-            check(seed, ran)
+            check(seed, first + ran)
         except Exception as wrong:  # of any kind: it is told, and others go on
             what = " ".join(f"{type(wrong).__name__}: {wrong}".split())
-            failed.append(f"FAILED {name}: {check.__name__}({seed}, {ran}): {what[:300]}")
+            failed.append(f"FAILED {name}: {check.__name__}({seed}, {first + ran}): {what[:300]}")
         ran += 1
     return name, ran, failed
 
@@ -216,13 +236,18 @@ def main(checks: Mapping[str, Check], told: str) -> int:
     parser.add_argument("functions", nargs="*", default=[*checks], metavar="FUNCTION", help=", ".join(checks))
     parser.add_argument("--kinds", type=int, default=24, help="seeds of each function")
     parser.add_argument("--calls", type=int, default=1000, help="calls of each function")
+    parser.add_argument("--first", type=int, default=0, help="number of the first call of each seed")
     parser.add_argument("--jobs", type=int, default=8, help="processes")
     parser.add_argument("--seconds", type=float, default=60.0, help="begin nothing more after this")
     options = parser.parse_args()
     begin = time.time()
     each = -(-options.calls // options.kinds)
     until = begin + options.seconds
-    kinds = [(name, checks[name], seed, each, until) for seed in range(options.kinds) for name in options.functions]
+    kinds = [
+        (name, checks[name], seed, options.first, each, until)
+        for seed in range(options.kinds)
+        for name in options.functions
+    ]
     many, failures = dict.fromkeys(options.functions, 0), 0
     with multiprocessing.get_context("spawn").Pool(options.jobs) as pool:
         for done, (name, ran, failed) in enumerate(pool.imap_unordered(run_kind, kinds), 1):

@@ -97,6 +97,15 @@ def test_data_of_all_kinds(dtype: str, kind: str) -> None:
         assert bool((x[lib.argsort(x, descending=True)] == cupy.sort(x)[::-1]).all())
 
 
+@pytest.mark.parametrize("kind", [*DATA, "one NaN"])
+def test_by_wide_digits(kind: str) -> None:
+    """Floats of few exponents, and such as other passes are left to; alone, with values, and their positions."""
+    x = data("float32", (1 << 24) + 77, kind.replace("one NaN", "uniform"))
+    if kind == "one NaN":
+        x[5_000_000] = np.nan
+    check(x)
+
+
 @pytest.mark.parametrize("kind", ["uniform", "lump", "twice", "lowest", "narrow"])
 @pytest.mark.parametrize(("dtype", "n"), [("int64", (1 << 24) + 77), ("uint32", (1 << 27) + 77)])
 def test_by_windows(dtype: str, n: int, kind: str) -> None:

@@ -40,7 +40,17 @@ def kind_of(scalar: str, mode: int, descending: bool = False, bits: tuple[int, i
 
 @functools.cache
 def counter(key: str, kind: int):
-    template = {"K": key, "C": "uint32", "KIND": kind, "COPIES": 1, "THREADS": 256, "ITEMS": 4, "WIDTH": 4, "BLOCKS": 1}
+    template = {
+        "K": key,
+        "C": "uint32",
+        "KIND": kind,
+        "COPIES": 1,
+        "THREADS": 256,
+        "ITEMS": 4,
+        "WIDTH": 4,
+        "BLOCKS": 1,
+        "ASKED": False,
+    }
     return prism.check(count_digits, template)
 
 
@@ -66,7 +76,7 @@ def sort(
         counter(keys.type, keys.kind),
         blocks,
         256,
-        (given_bits, counts, n, -1, *order, 1),
+        (given_bits, counts, n, -1, *order, 1, none),
         check=True,
         schedule=schedule,
         seed=seed,
@@ -186,6 +196,12 @@ def test_the_largest_key_beside_what_fills_a_tile_up(mode: int) -> None:
     for schedule in ("round-robin", "random"):
         check(x, mode, schedule=schedule, seed=4)
         check(np.full(TILE + 300, -1, np.int16), mode, schedule=schedule, seed=4)
+    for low, high in ((255, 7), (7, 255), (255, 255)):  # its digit, of few, among them the last ones of a warp's row
+        x = np.random.default_rng(5).integers(0, 200 << 8, TILE + 1000).astype(np.uint16)
+        x[-20:] = high << 8 | low
+        for schedule in ("reversed", "random"):
+            for ahead in (False, True):
+                check(x, mode, schedule=schedule, seed=4, ahead=ahead)
 
 
 def test_digits_that_all_share_are_passed_over() -> None:

@@ -37,7 +37,13 @@ def sort(x, mode: int, *, even: bool = False, blocks: int = 2, schedule: str = "
     along = np.tile(np.arange(n, dtype=np.uint32), rows) if mode == GIVEN else np.zeros(1, np.uint32)
     words, control = np.zeros(256 * rows * (-(-n // TILE)), np.uint64), np.zeros(1, np.uint64)
     how = {"check": True, "schedule": schedule, "seed": seed}
-    run(counter(keys.type, keys.kind), rows * 2, 256, (given, counts.reshape(-1), n, -1, *order, rows), **how)
+    run(
+        counter(keys.type, keys.kind),
+        rows * 2,
+        256,
+        (given, counts.reshape(-1), n, -1, *order, rows, np.zeros(1, np.uint32)),
+        **how,
+    )
     begin(counts, moved, n, even)
     arrays = (given, spare, y, along, beside, values, places, counts.reshape(-1), n)
     for step in range(keys.size):

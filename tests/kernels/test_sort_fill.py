@@ -1,6 +1,6 @@
 """Sorts by counting on the reference machine, with all its checks.
 
-Tests of kernels/sort/fill.py, prism/lib/algorithms/sort/fill.py.
+Tests of kernels/sort: fill, key_counts, zeros; prism/lib/algorithms/sort/fill.py.
 """
 
 import functools

@@ -102,6 +102,10 @@ def test_one_number_very_often(share: float) -> None:
 def test_every_schedule(schedule: str, seed: int) -> None:
     for mode in MODES:
         check(hard("uint16", TILE + 3), mode, schedule=schedule, seed=seed)
+    x = hard("uint16", 1000) & 0xC7C7  # the largest digit is that of the last ones, and of what fills the tile up
+    x[-20:] = 0xFFFF
+    x[-20::2] = 0x3FFF
+    check(x, NONE, schedule=schedule, seed=seed)
 
 
 def test_results_may_be_what_is_read() -> None:

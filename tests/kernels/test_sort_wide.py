@@ -1,6 +1,6 @@
 """Sorting floats by three wide digits, on the reference machine with all its checks.
 
-Tests of kernels/sort: wide, halves.
+Tests of kernels/sort: wide, wide_tiles, halves.
 """
 
 import functools
@@ -10,7 +10,7 @@ import pytest
 
 import prism
 from prism.interpret import RaceError, run
-from prism.kernels.sort import begin_wide, count_digits_if, count_wide, sort_wide
+from prism.kernels.sort import GIVEN, NONE, POSITIONS, begin_wide, count_digits, count_wide, sort_wide
 from prism.kernels.sort.wide import COUNTS, DIGITS, PASSES, STATE
 from tests.lib.oracles import SCHEDULES
 from tests.mutation import without_barriers
@@ -29,8 +29,21 @@ def counter():
 
 
 @functools.cache
-def sorter():
-    return program(sort_wide, K="uint32", C="uint32", THREADS=THREADS, ITEMS=ITEMS, BATCH=2, BLOCKS=1, WORDS=2)
+def sorter(values=NONE):
+    return program(
+        sort_wide,
+        K="uint32",
+        V="uint32",
+        VO="int64",
+        C="uint32",
+        VALUES=values,
+        THREADS=THREADS,
+        ITEMS=ITEMS,
+        BATCH=2,
+        BLOCKS=1,
+        WORDS=2,
+        AHEAD=values != NONE,
+    )
 
 
 def begin(x, descending=False):
@@ -43,25 +56,34 @@ def begin(x, descending=False):
     return starts, state, bool(other[0])
 
 
-def sort(x, *, descending=False, blocks=2, mutant=None, scratch=None, schedule="round-robin", seed=0):
-    """Return the array sorted; None where other passes must sort it."""
+def sort(
+    x, values=NONE, *, descending=False, blocks=2, mutant=None, scratch=None, schedule="round-robin", seed=0,
+):  # fmt: skip
+    """Return the array sorted, and what went along; None where other passes must sort it."""
     starts, state, other = begin(x, descending)
     n, flip = len(x), np.uint32(0xFFFFFFFF if descending else 0)
-    y, spare = np.zeros(n, np.uint32), np.zeros(n, np.uint32)
+    y, spare, moved, value_spare = (np.zeros(n, np.uint32) for _ in range(4))
+    given = (np.arange(n, dtype=np.uint32) * np.uint32(2654435761)) ^ np.uint32(77)
+    places = np.zeros(n, np.int64)
     words, control = scratch or (np.zeros(DIGITS * -(-n // TILE), np.uint64), np.zeros(1, np.uint64))
+    arrays = (x.view(np.uint32), spare, y, given, value_spare, moved, places, starts, state)
     for step in range(PASSES):
-        arguments = (x.view(np.uint32), spare, y, starts, state, n, step, flip, words, len(words), control)
-        run(mutant or sorter(), blocks, THREADS, arguments, check=True, schedule=schedule, seed=seed)
+        arguments = (*arrays, n, step, flip, words, len(words), control)
+        run(mutant or sorter(values), blocks, THREADS, arguments, check=True, schedule=schedule, seed=seed)
     if other:
-        assert not y.any() and not spare.any()
+        assert not any(one.any() for one in (y, spare, moved, value_spare, places))
         return None
-    return y.view(np.float32)
+    if values == POSITIONS:
+        return x[places], places
+    order = (moved ^ np.uint32(77)) * np.uint32(pow(2654435761, -1, 1 << 32))
+    return y.view(np.float32), order if values == GIVEN else None
 
 
-def check(x, *, descending=False, **how):
+def check(x, values=NONE, *, descending=False, **how):
     order = np.argsort(-x if descending else x, kind="stable")
-    found = sort(x, descending=descending, **how)
-    assert found is not None and np.array_equal(found.view(np.uint32), x[order].view(np.uint32))
+    found, places = sort(x, values, descending=descending, **how)
+    assert np.array_equal(found.view(np.uint32), x[order].view(np.uint32))
+    assert places is None or np.array_equal(places, order)
 
 
 def normal(n, seed=0):
@@ -101,36 +123,53 @@ REFUSED = {
 }
 
 
+CARRIED = pytest.mark.parametrize("values", [NONE, POSITIONS, GIVEN])
+
+
+@CARRIED
 @pytest.mark.parametrize("name", DATA)
-def test_data(name):
-    check(DATA[name])
-    check(DATA[name], descending=True)
+def test_data(name, values):
+    check(DATA[name], values)
+    check(DATA[name], values, descending=True)
 
 
 @pytest.mark.parametrize("name", REFUSED)
 def test_what_is_left_to_other_passes(name):
     assert sort(REFUSED[name]) is None and sort(REFUSED[name], descending=True) is None
+    assert sort(REFUSED[name], POSITIONS) is None and sort(REFUSED[name], GIVEN) is None
 
 
-def test_sizes():
+@CARRIED
+def test_sizes(values):
     for n in (1, 33, TILE - 1, TILE, TILE + 1, 3 * TILE + 5):
-        check(normal(n, n), blocks=3)
+        check(normal(n, n), values, blocks=3)
 
 
-def test_passes_that_move_nothing():
+@CARRIED
+def test_passes_that_move_nothing(values):
     """One of the upper digits, or both: where the arrays that passes write in turn begin is another one."""
     random = np.random.default_rng(5)
     low = random.integers(0, 1 << 10, 1300).astype(np.uint32)
     high = random.integers(0, 8, 1300).astype(np.uint32)
     for bits in (low, low << np.uint32(10), low << np.uint32(13), low | high << np.uint32(20)):
-        check((bits + np.uint32(0x3F800000)).view(np.float32))
+        check((bits + np.uint32(0x3F800000)).view(np.float32), values)
 
 
+@CARRIED
 @pytest.mark.parametrize(("schedule", "seed"), SCHEDULES)
-def test_schedules(schedule, seed):
+def test_schedules(schedule, seed, values):
     """Lanes add in many orders: what stands wrong is mended."""
     for x in (DATA["few"], DATA["one often"], normal(2100)):
-        check(x, blocks=3, schedule=schedule, seed=seed)
+        check(x, values, blocks=3, schedule=schedule, seed=seed)
+
+
+@CARRIED
+@pytest.mark.parametrize(("schedule", "seed"), SCHEDULES)
+def test_the_largest_digit_beside_what_fills_a_tile_up(schedule, seed, values):
+    """What stands behind the last element has it too, and must stay behind."""
+    bits = np.random.default_rng(6).integers(0, 1000, 1000).astype(np.uint32)
+    bits[-20:] = DIGITS - 1
+    check((bits + np.uint32(0x3F800000)).view(np.float32), values, schedule=schedule, seed=seed)
 
 
 def test_nothing_is_cleared_between_launches():
@@ -143,7 +182,9 @@ def test_nothing_is_cleared_between_launches():
 @pytest.mark.parametrize(("schedule", "seed"), SCHEDULES)
 def test_digits_are_counted_again_where_that_is_asked_in_every_schedule(schedule, seed):
     x = normal(700).view(np.uint32)
-    one = program(count_digits_if, K="uint32", C="uint32", KIND=0, COPIES=1, THREADS=256, ITEMS=4, WIDTH=4, BLOCKS=1)
+    one = program(
+        count_digits, K="uint32", C="uint32", KIND=0, COPIES=1, THREADS=256, ITEMS=4, WIDTH=4, BLOCKS=1, ASKED=True
+    )
     for asked in (0, 1):
         counts = np.zeros(4 * 256, np.uint32)
         run(
@@ -159,12 +200,13 @@ def test_digits_are_counted_again_where_that_is_asked_in_every_schedule(schedule
         assert np.array_equal(counts, wanted * asked)
 
 
-def test_each_inferred_barrier_is_needed():
-    found = list(without_barriers(sorter()))
+@CARRIED
+def test_each_inferred_barrier_is_needed(values):
+    found = list(without_barriers(sorter(values)))
     assert found
     for barrier, mutant in found:
         with pytest.raises((RaceError, AssertionError)):
             for schedule, seed in SCHEDULES:
                 for x in (normal(2500), DATA["one often"]):
-                    check(x, mutant=mutant, schedule=schedule, seed=seed)
+                    check(x, values, mutant=mutant, schedule=schedule, seed=seed)
             print(barrier.first.span, barrier.second.span)

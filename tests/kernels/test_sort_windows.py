@@ -59,9 +59,18 @@ class Sort:
         )
         self.bounds, self.largest = np.zeros(GROUPS + 1, np.uint32), np.zeros(LEVELS, np.uint32)
         of = program(
-            count_digits, K=self.type, C="uint32", KIND=INTEGER, COPIES=1, THREADS=256, ITEMS=4, WIDTH=4, BLOCKS=1
+            count_digits,
+            K=self.type,
+            C="uint32",
+            KIND=INTEGER,
+            COPIES=1,
+            THREADS=256,
+            ITEMS=4,
+            WIDTH=4,
+            BLOCKS=1,
+            ASKED=False,
         )
-        run(of, 2, 256, (self.bits, self.counts, self.n, -1, *self.order, 1), **self.how)
+        run(of, 2, 256, (self.bits, self.counts, self.n, -1, *self.order, 1, self.marks), **self.how)
 
     def sample(self):
         of = program(sample_windows, K=self.type, C="uint32", KIND=INTEGER)

@@ -37,7 +37,7 @@ def steps(
     threads = min(keys, 1024)
     begin = instance_of(kernels.begin_keys, {"C": size, "THREADS": threads})
     found.append(Step(begin, keys // threads, threads, {"counts": counts, "starts": starts}))
-    c = kernels.FILLING[size_of(key)]
+    c = kernels.FILLING_MANY if size_of(key) == 2 and n >= 1 << 28 else kernels.FILLING
     width = 16 // size_of(key)
     template = {"K": key, "C": size, "KIND": kind, "THREADS": c.threads, "ITEMS": width * c.items, "WIDTH": width}
     fill = instance_of(kernels.fill_keys, template)

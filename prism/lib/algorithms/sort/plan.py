@@ -180,8 +180,8 @@ def radix(
     }  # fmt: skip
     pass_of = instance_of(kernels.sort_digit, template)
     tiles = many * -(-n // c.tile)
-    by_wide = wide.sorts(keys.size, keys.kind, n, many, in_place, machine)
-    capacity = words_for(max(256 * tiles, wide.words_of(n) if by_wide else 0))
+    by_wide = wide.sorts(keys.size, value, keys.kind, carried, n, many, in_place, machine)
+    capacity = words_for(max(256 * tiles, wide.words_of(n, carried) if by_wide else 0))
     size = 2 * size_of(counts)
     by_windows = windows.sorts(keys.size, value, keys.kind, carried, n, many, in_place, machine)
     zeros = wide.zeros if by_wide else windows.zeros if by_windows else _zeros
@@ -208,7 +208,7 @@ def radix(
     blocks = 1 if machine.host else min(tiles, machine.wave(pass_of, c.threads))
     passes = [Step(pass_of, blocks, c.threads, {**found, "step": step}) for step in range(keys.size)]
     if by_wide:
-        steps += wide.steps(found, count, passes, parts, machine)
+        steps += wide.steps(template, found, count, passes, parts, machine)
     elif by_windows:
         largest, samples = parts
         steps += [count, *windows.steps(template, found, passes, largest, samples, machine, scratch)]
@@ -282,13 +282,15 @@ def _count(
     width = math.gcd(items, max(1, 16 // keys.size))
     template = {
         "K": keys.type, "C": counts, "KIND": keys.kind, "COPIES": c.copies, "THREADS": c.threads, "ITEMS": items, "WIDTH": width,
-        "BLOCKS": 1,
+        "BLOCKS": 1, "ASKED": False,
     }  # fmt: skip
     instance = instance_of(kernels.count_digits, template)
     tiles = -(-n // (c.threads * items))
     blocks = 1 if machine.host else min(tiles, max(1, machine.wave(instance, c.threads) // rows))
     skew = 0 if aligned and x.offset % 16 == 0 and (rows == 1 or n * keys.size % 16 == 0) else -1
-    return Step(instance, blocks * rows, c.threads, {"x": x, "skew": skew, "rows": rows, **shared})
+    return Step(
+        instance, blocks * rows, c.threads, {"x": x, "skew": skew, "rows": rows, "asked": nothing("uint32"), **shared}
+    )
 
 
 def _at(buffer: Buffer, offset: int) -> Buffer:

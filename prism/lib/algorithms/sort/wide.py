@@ -10,22 +10,23 @@ from prism.kernels import sort as kernels
 from prism.kernels.sort.wide import COUNTS, DIGITS, PASSES, STATE
 from prism.kernels.sort_rows import ROOM
 
-_FEWEST = 1 << 24
-"""2^24 take 292 us, 306 by four digits. Beside values, or positions, three passes take as long as four: 7.47 and 7.41 ms."""
+_FEWEST = {kernels.NONE: 1 << 24, kernels.GIVEN: 1 << 24, kernels.POSITIONS: 1 << 25}
+"""By what goes along. 2^24 take 292 us, 306 by four digits; with values 521 and 538; their positions 494 and 492."""
+_KINDS = {kernels.NONE: kernels.FLOAT, kernels.GIVEN: kernels.FLOAT_PAIR, kernels.POSITIONS: kernels.FLOAT_PLACE}
 _NARROW = 1 << 31
 _COUNTING = kernels.Counting(threads=1024, bytes=32, copies=16)
 
 
-def sorts(key: int, kind: int, n: int, many: int, in_place: bool, machine: Machine) -> bool:
-    """Whether `n` keys of `key` bytes, which are all there is, are sorted so, where few exponents occur."""
-    if machine.host or many > 1 or kind != kernels.FLOAT or key != 4 or in_place or machine.arch in ROOM:
+def sorts(key: int, value: str, kind: int, carried: int, n: int, many: int, in_place: bool, machine: Machine) -> bool:
+    """Whether `n` keys of `key` bytes, alone or with values of 4, are sorted so, where few exponents occur."""
+    if machine.host or many > 1 or kind != _KINDS[carried] or key != 4 or in_place or machine.arch in ROOM:
         return False
-    return _FEWEST <= n < _NARROW
+    return _FEWEST[carried] <= n < _NARROW and (carried == kernels.NONE or value == "uint32")
 
 
-def words_of(n: int) -> int:
+def words_of(n: int, carried: int) -> int:
     """Return how many words passes publish."""
-    words: int = DIGITS * -(-n // kernels.wide_of(n).tile)
+    words: int = DIGITS * -(-n // kernels.wide_of(n, carried).tile)
     return words
 
 
@@ -38,12 +39,14 @@ def zeros(counts: str, number: int, scratch: Scratch) -> tuple[Buffer, ...]:
     return whole, *parts
 
 
-def steps(found: dict[str, Any], count: Step, passes: list[Step], parts: list[Buffer], machine: Machine) -> list[Step]:
-    """Return the steps that sort. `count`, `passes`: by bytes; `found`: arguments of these; `parts`: of `zeros`."""
+def steps(
+    given: dict[str, Any], found: dict[str, Any], count: Step, passes: list[Step], parts: list[Buffer], machine: Machine
+) -> list[Step]:
+    """Return the steps that sort. `given`, `found`: template and arguments of `passes`, by bytes; `parts`: of `zeros`."""
     wide_counts, starts, state = parts
     marks = found["moved"]
     n, flip = found["n"], found["flip"]
-    c = kernels.wide_of(n)
+    c = kernels.wide_of(n, given["VALUES"])
     other = Buffer(marks.name, marks.offset + 4, "uint32", 1)
     items = _COUNTING.bytes // 4
     counter = instance_of(
@@ -59,13 +62,26 @@ def steps(found: dict[str, Any], count: Step, passes: list[Step], parts: list[Bu
     )
     begin = instance_of(kernels.begin_wide, {"K": "uint32", "C": "uint32"})
     template = {
-        "K": "uint32", "C": "uint32", "THREADS": c.threads, "ITEMS": c.items, "BATCH": c.batch, "BLOCKS": c.blocks,
-        "WORDS": c.words,
+        **{name: given[name] for name in ("K", "V", "VO", "C", "VALUES")}, "THREADS": c.threads, "ITEMS": c.items,
+        "BATCH": c.batch, "BLOCKS": c.blocks, "WORDS": c.words, "AHEAD": c.ahead,
     }  # fmt: skip
     sort = instance_of(kernels.sort_wide, template)
-    own = ("x", "spare", "y", "n", "flip", "words", "capacity", "control")
+    own = (
+        "x",
+        "spare",
+        "y",
+        "given",
+        "value_spare",
+        "values",
+        "positions",
+        "n",
+        "flip",
+        "words",
+        "capacity",
+        "control",
+    )
     shared = {name: found[name] for name in own}
-    again = instance_of(kernels.count_digits_if, dict(count.instance.template))
+    again = instance_of(kernels.count_digits, {**dict(count.instance.template), "ASKED": True})
     tiles = -(-n // (_COUNTING.threads * items))
     return [
         Step(

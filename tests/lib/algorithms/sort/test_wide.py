@@ -9,14 +9,14 @@ import pytest
 
 import prism
 from prism.kernels import sort as kernels
-from prism.lib import sort
+from prism.lib import argsort, lazy, sort, sort_by_key
 from prism.lib.algorithms.sort import plan as plans
 from prism.lib.algorithms.sort import wide
 from prism.lib.algorithms.sort_rows import axis as along
 from prism.lib.algorithms.sort_rows.plan import Kind, Names
 from tests.lib.algorithms.sort.test_api import Device
 
-LAUNCHED = {"count_wide", "begin_wide", "sort_wide", "count_digits_if", "sort_digit"}
+LAUNCHED = {"count_wide", "begin_wide", "sort_wide", "count_digits", "sort_digit"}
 
 
 @pytest.fixture
@@ -26,9 +26,11 @@ def small(monkeypatch: pytest.MonkeyPatch) -> Any:
     def rows(kind: Kind, many: int, n: int, machine: Any, *, names: Names | None = None, **how: bool) -> Any:
         return plans.radix(kind, many, n, Device(), names or Names(), **how)
 
-    monkeypatch.setattr(wide, "_FEWEST", 1000)
+    monkeypatch.setattr(wide, "_FEWEST", dict.fromkeys(wide._FEWEST, 1000))
     monkeypatch.setattr(wide, "_COUNTING", kernels.Counting(256, 16, 1))
-    monkeypatch.setattr(kernels, "wide_of", lambda *_: kernels.Configuration(256, 4, 2, 1, 1, ahead=False))
+    monkeypatch.setattr(
+        kernels, "wide_of", lambda n, values: kernels.Configuration(256, 4, 2, 1, 1, values != kernels.NONE)
+    )
     monkeypatch.setattr(along, "rows", rows)
     prism.host.call.forget()
     yield
@@ -48,6 +50,14 @@ def test_calls(small: Any, descending: bool) -> None:
         found, there = sort(x, descending=descending), x[order] == x[order]
         assert np.array_equal(found[there].view(np.uint32), x[order][there].view(np.uint32))
         assert np.isnan(found[~there]).all()
+        values = random.integers(0, 1 << 32, x.size, dtype=np.uint64).astype(np.uint32)
+        assert np.array_equal(argsort(x, descending=descending), order)
+        for given, wanted in (
+            (values, values[order]),
+            (lazy.map(lambda v: v ^ 77, values), (values ^ np.uint32(77))[order]),
+        ):
+            keys, moved = sort_by_key(x, given, descending=descending)
+            assert np.array_equal(keys.view(np.uint32), x[order].view(np.uint32)) and np.array_equal(moved, wanted)
 
 
 def test_which_arrays_are() -> None:
@@ -58,15 +68,19 @@ def test_which_arrays_are() -> None:
     for kind, n in (
         (Kind("float32"), 1 << 24),
         (Kind("float32", descending=True), (1 << 31) - 1),
+        (Kind("float32", values="uint32"), 1 << 28),
+        (Kind("float32", elements=False, places="int64"), 1 << 28),
     ):
         assert launched(kind, n) == LAUNCHED
     for kind, n in (
         (Kind("float32"), (1 << 24) - 1),
+        (Kind("float32", elements=False, places="int64"), (1 << 25) - 1),
         (Kind("float32"), 1 << 31),
         (Kind("float64"), 1 << 28),
         (Kind("uint32"), 1 << 28),
-        (Kind("float32", values="uint32"), 1 << 28),
-        (Kind("float32", elements=False, places="int64"), 1 << 28),
+        (Kind("float32", values="uint64"), 1 << 28),
+        (Kind("float32", values="uint16"), 1 << 28),
+        (Kind("uint32", values="uint32"), 1 << 28),
     ):
         assert "sort_wide" not in launched(kind, n)
     assert "sort_wide" not in launched(Kind("float32"), 1 << 24, 3)
