@@ -1,7 +1,7 @@
 """What is done with several rows at once that lie where they can be read again: those who share them meet for all together."""
 
 from prism.lang import (
-    block, constexpr, count, dtype, function, grid, group, id, int32, int64, partition, prism, requires, shared, template,
+    all_gather, block, constexpr, count, dtype, function, grid, group, id, int32, int64, partition, prism, requires, shared, template,
     thread, warp,
 )
 
@@ -25,6 +25,7 @@ def settle_rows(
                  `j` of row `row + q`, as often as it is asked.
     Cost:        `SECOND` is called once more for the results; a barrier of all for each stage, or, `ONCE`, for both.
     """
+    PARTS: constexpr(int) = (WARPS * BLOCKS + 31) // 32
     a: S[ROWS] @ thread[1]
     b: S2[ROWS] @ thread[1]
     with group(thread[1]):
@@ -52,13 +53,15 @@ def settle_rows(
             total[q] = PACK(a[q], b[q])
     if ONCE:
         none: P @ block[BLOCKS] = PACK(identity, identity2)
-        found: P[ROWS, BLOCKS] @ thread[1]
+        found: P[ROWS, PARTS] @ thread[1]
         gather_all(total, none, found, BLOCKS=BLOCKS, WARPS=WARPS)
         for q in range(ROWS):
             parts: P[BLOCKS] @ thread[1]
             with group(thread[1]):
                 for k in range(BLOCKS):
-                    parts[k] = found[q, k]
+                    parts[k] = none
+                    if k < PARTS:
+                        parts[k] = found[q, k]
             total[q] = JOIN(parts)
 
     @requires(thread[1])
@@ -89,34 +92,37 @@ def agree_all(values: T[N] @ thread[1], identity: T @ block[BLOCKS]):
     for q in range(N):
         values[q] = warp.reduce_near(values[q], 5, OP=OP)
     if not NEAR:
-        found: T[N, BLOCKS] @ thread[1]
+        PARTS: constexpr(int) = (WARPS * BLOCKS + 31) // 32
+        found: T[N, PARTS] @ thread[1]
         gather_all(values, identity, found, BLOCKS=BLOCKS, WARPS=WARPS)
         for q in range(N):
             with group(thread[1]):
                 values[q] = found[q, 0]
-                for k in range(1, BLOCKS):
+                for k in range(1, PARTS):
                     values[q] = OP(values[q], found[q, k])
             values[q] = warp.reduce_near(values[q], 5, OP=OP)
 
 
 @prism.device
-@template(T=dtype, N=constexpr(int), BLOCKS=constexpr(int), WARPS=constexpr(int))
+@template(T=dtype, N=constexpr(int), PARTS=constexpr(int), BLOCKS=constexpr(int), WARPS=constexpr(int))
 @requires(block["BLOCKS"], thread[32])
-def gather_all(values: T[N] @ thread[1], identity: T @ block[BLOCKS], found: T[N, BLOCKS] @ thread[1]):
+def gather_all(values: T[N] @ thread[1], identity: T @ block[BLOCKS], found: T[N, PARTS] @ thread[1]):
     """Do what `block.gather_warps` does for `N` values at once, where a block has at most `WARPS` warps."""
-    many: int32 @ block[BLOCKS] = count(warp[1])
-    w: int32 @ thread[32] = id()
-    lane: int32 @ thread[1] = id() % 32
-    b: int32 @ block[1] = id() if BLOCKS > 1 else 0
-    parts: shared(T[BLOCKS, N, WARPS * BLOCKS])
-    with partition(parts, thread[1], lambda q: (lane, q, w), races="none") as slot, group(thread[1]):
-        if lane < BLOCKS:
-            for q in range(N):
-                slot[q] = values[q]
-    with group(thread[1]):
-        for q in range(N):
-            for k in range(BLOCKS):
-                found[q, k] = identity
-                if 32 * k < WARPS * BLOCKS:  # else there are not so many
-                    if lane + 32 * k < many:
-                        found[q, k] = parts[b, q, lane + 32 * k]
+    for q in range(N):
+        for k in range(PARTS):
+            found[q, k] = identity
+    if BLOCKS > 1:
+        all_gather(values, found)
+    else:
+        many: int32 @ block[BLOCKS] = count(warp[1])
+        w: int32 @ thread[32] = id()
+        lane: int32 @ thread[1] = id() % 32
+        parts: shared(T[N, WARPS])
+        with partition(parts, thread[1], lambda q: (q, w), races="none") as slot, group(thread[1]):
+            if lane == 0:
+                for q in range(N):
+                    slot[q] = values[q]
+        with group(thread[1]):
+            if lane < many:
+                for q in range(N):
+                    found[q, 0] = parts[q, lane]

@@ -79,6 +79,7 @@ class Cluster:
     blocks: list[Block] = field(default_factory=list)
     meetings: dict[Any, Any] = field(default_factory=dict)
     instances: dict[Any, int] = field(default_factory=dict)
+    gathers: Any = None
     ended: int = 0
 
 

@@ -10,6 +10,7 @@ import numpy as np
 from prism.interpret.checker import Checker
 from prism.interpret.errors import MisalignedError, SpaceError
 from prism.interpret.frame import Frame
+from prism.interpret.gathers import gathers_of
 from prism.interpret.lanes import anywhere, unwrap
 from prism.interpret.regions import Reference, Region
 from prism.interpret.shares import allows_overlap
@@ -262,6 +263,15 @@ class IntrinsicMemory:
         if self.dtype.kind == "f":
             return bits.astype(f"u{self.dtype.itemsize}").view(self.dtype)
         return bits.astype(self.dtype)
+
+    def give(self, values: Any) -> int:
+        """Give what these warps have to all of the cluster."""
+        self.frame.block.machine.progress += 1
+        return gathers_of(self.frame.block).give(self.frame.block, self.lanes, values)
+
+    def given(self, number: int) -> Any:
+        """Return what all warps have given this block, once they have."""
+        return gathers_of(self.frame.block).given(self.frame.block, number)
 
     def _box(self, reference: Reference, offset: Any, mask: Any) -> Any:
         index = reference.index + np.asarray(offset, np.int64)

@@ -35,6 +35,7 @@ from prism.lang.facts.align import check_alignment
 from prism.lang.facts.blocks import check_blocks
 from prism.lang.keep.collection import defer_collection
 from prism.lang.keep.memo import memoize
+from prism.lang.lower.gathers import check_gathers
 from prism.lang.lower.limits import allocate_named, check_shared_limit
 from prism.lang.lower.place import place, with_mbarriers
 from prism.lang.lower.skew import skew, unskew
@@ -156,7 +157,8 @@ def lay_out(functions: Functions) -> dict[Function, Layout]:
 def assemble(functions: Functions, plans: Mapping[Function, Plan], layouts: Mapping[Function, Layout]) -> Program:
     """Return the program, with the mbarriers of the kernel's plan behind its objects."""
     entry = functions[-1]
-    layouts = {**layouts, entry: with_mbarriers(layouts[entry], plans[entry])}
+    layout = replace(layouts[entry], room=check_gathers(functions))
+    layouts = {**layouts, entry: with_mbarriers(layout, plans[entry])}
     check_shared_limit(entry, layouts)
     return Program(entry, functions, plans, layouts)
 

@@ -22,7 +22,7 @@ from prism.lang.cuda.names import (
 )
 from prism.lang.cuda.raw_text import element_of
 from prism.lang.diagnostics import CompileError, InternalError
-from prism.lang.emit import turns
+from prism.lang.emit import gathers, turns
 from prism.lang.emit.context import Context
 from prism.lang.emit.expressions import Position, Scope, blocks_of, collect, uses_vectors
 from prism.lang.emit.follow import WAIT, waits
@@ -37,11 +37,13 @@ from prism.lang.emit.statements import accumulates, body, indent, is_used, posit
 from prism.lang.errors.syntax import TooDeep
 from prism.lang.facts.budget import launched_registers, most_threads
 from prism.lang.intrinsics.asynchronous import cluster_barrier, cluster_begin
+from prism.lang.intrinsics.gathers import ROUND
 from prism.lang.intrinsics.mailboxes import word_preamble
 from prism.lang.intrinsics.memory import VECTOR
 from prism.lang.keep.bases import Value
 from prism.lang.keep.memo import memoize
 from prism.lang.keep.records import is_record_class, spell
+from prism.lang.lower.gathers import has_gathers
 from prism.lang.lower.place import alignment
 from prism.lang.lower.specialise import has_roles
 from prism.lang.tree import Declare, Function, SharedDeclare
@@ -118,7 +120,10 @@ def _emit(lowered: Lowered, comments: bool) -> Emitted:
     for word in (p.type.element for f in program.functions for p in f.parameters if isinstance(p.type, Pointer)):
         if isinstance(word, Mailbox) and word.element.bytes > 8:  # of which the type has a name, though nobody uses it
             collect(pieces, word_preamble(word.element))
-    shared = program.layouts[entry].bytes
+    layout = program.layouts[entry]
+    if layout.room:
+        functions.insert(0, gathers.constants(layout, functions[-1]))
+    shared = layout.bytes
     if any("px_shared" in text for text in functions):  # a ring that nothing uses is named, and takes no room
         align = max(BASE_ALIGNMENT, alignment(entry))
         functions.insert(0, f"extern __shared__ __align__({align}) unsigned char px_shared[];")
@@ -138,9 +143,12 @@ def _text(lowered: Lowered, f: tree.Function, scope: Scope, comments: bool, call
         meets = any("px_map(" in one for one in texts)
         if not _RETURN.search(texts[-1]) and all(map(meets_last, texts)):
             context = replace(context, last=())
+    late = not meets and gathers.begins_late(f, called, lines)
+    first, then = gathers.start(f, late, meets)
     end = [*([WAIT] if context.waits is not None and not context.waits.before else []), *context.last]
+    end += gathers.finish() if late else []
     ends = bool(f.body) and isinstance(f.body[-1], tree.Return)
-    lines = [*_start(f, context, meets), *_warp(context, lines), *lines, *([] if ends else end)]
+    lines = [*first, *_start(f, context, meets), *then, *_warp(context, lines), *lines, *([] if ends else end)]
     return "\n".join([*_head(f, scope, comments), *indent(lines), "}"])
 
 
@@ -283,6 +291,8 @@ def _head(function: tree.Function, scope: Scope, comments: bool) -> list[str]:
         parameters += POSITION
     if function.cooperative:
         parameters.append(f"unsigned int* {GRID_WORD}")
+    if not kernel and has_gathers(function):
+        parameters.append(f"unsigned int& {ROUND}")
     result = type_cuda(function.result)
     attributes = " ".join((*function.attributes, *_cluster(function)))
     before = 'extern "C" __global__ void' if kernel else f"static __device__ __forceinline__ {result}"

@@ -328,7 +328,8 @@ class Layout(Frozen):
     """Shared memory of one function: byte offsets in its frame, where callees' frames start, and the bytes in all.
 
     A ring's copies stand one after the other, `strides[ring]` bytes apart. `mbarriers`: the offset of the first of each array.
-    `sized`: objects whose length the launch says, which stand behind all others (facts/rooms.py).
+    `sized`: objects whose length the launch says, which stand behind all others (facts/rooms.py). `gathers`: of a kernel whose
+    clusters gather, the offset of what that takes; `room`: the bytes of what one gather brings at most.
     """
 
     offsets: Mapping[Symbol, int]
@@ -337,6 +338,8 @@ class Layout(Frozen):
     strides: Mapping[Symbol, int] = field(default_factory=dict)
     mbarriers: Mapping[Mbarrier, int] = field(default_factory=dict)
     sized: Mapping[Symbol, Any] = field(default_factory=dict)
+    gathers: int = 0
+    room: int = 0
 
     def total_bytes(self, symbol: Symbol) -> int:
         """Return the bytes of a shared object with all its copies."""

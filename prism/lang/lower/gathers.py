@@ -1,0 +1,53 @@
+"""Gathers of a cluster: who has them, that all of the cluster come, and the room that they need."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from prism.lang import tree
+from prism.lang.check.env import fail
+from prism.lang.errors import calls as errors
+from prism.lang.facts.budget import most_threads
+from prism.lang.intrinsics.gathers import room_of, warps_of
+from prism.lang.keep.memo import memoize
+from prism.lang.tree.bind import binding_of
+from prism.lang.tree.walk import calls, statements, terms
+from prism.lang.types.perspective import WARP, Level
+
+
+@memoize
+def has_gathers(function: tree.Function) -> bool:
+    """Whether a function gathers, or calls one that does."""
+    if any(True for _ in _own_gathers(function)):
+        return True
+    return any(has_gathers(call.function) for s in statements(function.body) for call in calls(s))
+
+
+def _own_gathers(function: tree.Function) -> Iterator[tree.Apply]:
+    for s in statements(function.body):
+        for part in terms(s):
+            if isinstance(part, tree.Apply) and part.intrinsic.clusters:
+                yield part
+
+
+def check_gathers(functions: tuple[tree.Function, ...]) -> int:
+    """Return the bytes of what a program's gathers bring at most; 0 where it has none.
+
+    All threads of a cluster of several blocks must come to each, and their warps have room. A device function that is compiled
+    alone is judged by its own bound.
+    """
+    entry, room = functions[-1], 0
+    cluster, warps = entry.bound.block or 1, most_threads(entry) // WARP * (entry.bound.block or 1)
+    for function in functions:
+        for apply in _own_gathers(function):
+            binding, problem = binding_of(apply), ""
+            whole = apply.code.level == Level.GRID or (apply.code.level, apply.code.size) == (Level.BLOCK, cluster)
+            if cluster == 1 or not whole:
+                problem = f"all threads of a cluster of several blocks come to it, and this code speaks for {apply.code}"
+                problem += f" of a kernel of block[{cluster}]"
+            elif entry.kind == "global" and warps > warps_of(binding):
+                problem = f"a cluster may have {warps} warps, and `found` has room for {warps_of(binding)}"
+            if problem:
+                fail(errors.IntrinsicProblem(span=apply.span, name=apply.intrinsic.name, problem=problem))
+            room = max(room, room_of(binding))
+    return room
