@@ -103,6 +103,7 @@ def norm_backward_rows(
     Test:        tests/kernels/test_rows.py, tests/gpu/test_rows.py
     """
     VECTORS: constexpr(int) = ITEMS // WIDTH
+    PARTS: constexpr(int) = (THREADS * BLOCKS + 1023) // 1024  # what a lane has of what all warps found
     r: int64 @ block[BLOCKS] = id()
     with (
         partition(dx, thread[1], offset=lambda i: i, races="none") as out,
@@ -166,7 +167,7 @@ def norm_backward_rows(
                 return F(0, 0, 0, sums.first, sums.second)
 
         @requires(thread[32])
-        def join(parts: F[BLOCKS] @ thread[1]) -> F @ thread[1]:
+        def join(parts: F[PARTS] @ thread[1]) -> F @ thread[1]:
             return join_slopes(parts, share)
 
         @requires(thread[1])

@@ -2,8 +2,9 @@
 
 from prism.lang import (
     async_, block, const, constexpr, count, cp_async, dtype, function, grid, group, id, int32, int64, load_vector, partition,
-    prism, ptr, requires, shared, template, thread, vector,
+    prism, ptr, requires, shared, template, thread,
 )
+from prism.kernels.rows.elements import take_apart
 from prism.kernels.rows.settle_rows import settle_rows
 
 
@@ -56,9 +57,7 @@ def map_rows_copied(
             def take(q: int32 @ thread[1], j: int32 @ thread[1], values: A[KEPT * WIDTH] @ thread[1]):
                 word: TI[INPUTS * WIDTH]
                 for i in range(INPUTS):
-                    vec: vector(TI, WIDTH) = load_vector(mine[(q * VECTORS + j) * INPUTS + i, 0], WIDTH)
-                    for k in range(WIDTH):
-                        word[i * WIDTH + k] = vec[k]
+                    take_apart(load_vector(mine[(q * VECTORS + j) * INPUTS + i, 0], WIDTH), word, i * WIDTH, WIDTH=WIDTH)
                 READ(min(number * ROWS + q, rows - 1), min(t + j * threads, many - 1) * WIDTH, word, values)
 
             settle_rows(

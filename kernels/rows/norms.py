@@ -39,6 +39,7 @@ def norm_rows(
     Test:        tests/kernels/test_rows.py, tests/gpu/test_rows.py
     """
     INPUTS: constexpr(int) = 2 if RESIDUAL else 1
+    PARTS: constexpr(int) = (THREADS * BLOCKS + 1023) // 1024  # what a lane has of what all warps found
     r: int64 @ block[BLOCKS] = id()
     with (
         partition(y, thread[1], offset=lambda i: i, races="none") as out,
@@ -89,7 +90,7 @@ def norm_rows(
                 return F(0, 0, sums)
 
         @requires(thread[32])
-        def join(parts: F[BLOCKS] @ thread[1]) -> F @ thread[1]:
+        def join(parts: F[PARTS] @ thread[1]) -> F @ thread[1]:
             return join_moments(parts, share)
 
         @requires(thread[1])

@@ -7,7 +7,7 @@ from prism.kernels.rows.agree import agree
 @prism.device
 @template(
     A=dtype, S=dtype, S2=dtype, P=dtype, STAGES=constexpr(int), ONCE=constexpr(bool), VECTORS=constexpr(int), N=constexpr(int),
-    WIDTH=constexpr(int), BLOCKS=constexpr(int), WIDE=constexpr(bool), FIRST=function, OP=function, SECOND=function,
+    WIDTH=constexpr(int), THREADS=constexpr(int), BLOCKS=constexpr(int), WIDE=constexpr(bool), FIRST=function, OP=function, SECOND=function,
     OP2=function, PACK=function, JOIN=function, LAST=function, STORE=function,
 )
 @requires(block["BLOCKS"], thread[32])
@@ -22,6 +22,7 @@ def settle_row(
     Shapes:      a thread has the vectors at `part`, `part + team`, and so on, of `many`; of those at `end` or behind nothing is
                  used. `items[j]` are the numbers of its vector `j`, and become what `SECOND` makes of them.
     """
+    PARTS: constexpr(int) = (THREADS * BLOCKS + 1023) // 1024
     a: S @ thread[1] = identity
     b: S2 @ thread[1] = identity2
     with group(thread[1]):
@@ -46,7 +47,7 @@ def settle_row(
     total: P @ thread[1] = PACK(a, b)
     if ONCE and WIDE:
         none: P @ block[BLOCKS] = PACK(identity, identity2)
-        parts: P[BLOCKS] @ thread[1]
+        parts: P[PARTS] @ thread[1]
         block.gather_warps(total, none, parts, BLOCKS=BLOCKS)
         total = JOIN(parts)
     c: A @ thread[1] = LAST(a, total)

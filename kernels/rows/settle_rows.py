@@ -1,9 +1,6 @@
 """What is done with several rows at once that lie where they can be read again: those who share them meet for all together."""
 
-from prism.lang import (
-    all_gather, block, constexpr, count, dtype, function, grid, group, id, int32, int64, partition, prism, requires, shared, template,
-    thread, warp,
-)
+from prism.lang import block, constexpr, dtype, function, grid, group, int32, int64, prism, requires, template, thread, warp
 
 
 @prism.device
@@ -54,15 +51,18 @@ def settle_rows(
     if ONCE:
         none: P @ block[BLOCKS] = PACK(identity, identity2)
         found: P[ROWS, PARTS] @ thread[1]
-        gather_all(total, none, found, BLOCKS=BLOCKS, WARPS=WARPS)
+        block.gather_values(total, none, found, BLOCKS=BLOCKS)
         for q in range(ROWS):
-            parts: P[BLOCKS] @ thread[1]
+            parts: P[PARTS] @ thread[1]
             with group(thread[1]):
-                for k in range(BLOCKS):
-                    parts[k] = none
-                    if k < PARTS:
-                        parts[k] = found[q, k]
+                for k in range(PARTS):
+                    parts[k] = found[q, k]
             total[q] = JOIN(parts)
+
+    factors: A[ROWS] @ thread[1]
+    with group(thread[1]):
+        for q in range(ROWS):
+            factors[q] = LAST(a[q], total[q])
 
     @requires(thread[1])
     def finish(q: int32 @ thread[1], j: int32 @ thread[1]):
@@ -70,7 +70,7 @@ def settle_rows(
         TAKE(q, j, values)
         if STAGES == 2:
             same: S2 = SECOND((part + j * team) * WIDTH, values, a[q])
-        STORE(j, row + q, (part + j * team) * WIDTH, values, total[q], LAST(a[q], total[q]))
+        STORE(j, row + q, (part + j * team) * WIDTH, values, total[q], factors[q])
 
     with group(thread[1]):
         if part + (VECTORS - 1) * team < many and row + ROWS <= rows:  # no branches: what is loaded then is under way at once
@@ -94,35 +94,10 @@ def agree_all(values: T[N] @ thread[1], identity: T @ block[BLOCKS]):
     if not NEAR:
         PARTS: constexpr(int) = (WARPS * BLOCKS + 31) // 32
         found: T[N, PARTS] @ thread[1]
-        gather_all(values, identity, found, BLOCKS=BLOCKS, WARPS=WARPS)
+        block.gather_values(values, identity, found, BLOCKS=BLOCKS)
         for q in range(N):
             with group(thread[1]):
                 values[q] = found[q, 0]
                 for k in range(1, PARTS):
                     values[q] = OP(values[q], found[q, k])
             values[q] = warp.reduce_near(values[q], 5, OP=OP)
-
-
-@prism.device
-@template(T=dtype, N=constexpr(int), PARTS=constexpr(int), BLOCKS=constexpr(int), WARPS=constexpr(int))
-@requires(block["BLOCKS"], thread[32])
-def gather_all(values: T[N] @ thread[1], identity: T @ block[BLOCKS], found: T[N, PARTS] @ thread[1]):
-    """Do what `block.gather_warps` does for `N` values at once, where a block has at most `WARPS` warps."""
-    for q in range(N):
-        for k in range(PARTS):
-            found[q, k] = identity
-    if BLOCKS > 1:
-        all_gather(values, found)
-    else:
-        many: int32 @ block[BLOCKS] = count(warp[1])
-        w: int32 @ thread[32] = id()
-        lane: int32 @ thread[1] = id() % 32
-        parts: shared(T[N, WARPS])
-        with partition(parts, thread[1], lambda q: (q, w), races="none") as slot, group(thread[1]):
-            if lane == 0:
-                for q in range(N):
-                    slot[q] = values[q]
-        with group(thread[1]):
-            if lane < many:
-                for q in range(N):
-                    found[q, 0] = parts[q, lane]

@@ -2,8 +2,9 @@
 
 from prism.lang import (block, const, constexpr, dtype, function, grid, int32, int64, prism, ptr, requires, template, thread)
 from prism.kernels.rows.prefetch import map_rows_ahead
-from prism.kernels.rows.configurations import COPIED, COPIED_TURNS, LONG, NEXT, STAGED
+from prism.kernels.rows.configurations import COPIED, COPIED_TURNS, DOUBLED, LONG, NEXT, STAGED
 from prism.kernels.rows.copied import map_rows_copied
+from prism.kernels.rows.doubled import map_rows_doubled
 from prism.kernels.rows.registers import map_row
 from prism.kernels.rows.staged import map_rows_staged
 from prism.kernels.rows.long import map_long_row
@@ -40,10 +41,16 @@ def map_rows(
             TURNS=WAY == COPIED_TURNS, READ=READ, FIRST=FIRST, OP=OP, SECOND=SECOND, OP2=OP2, PACK=PACK, JOIN=JOIN, LAST=LAST,
             STORE=STORE,
         )
+    elif WAY == DOUBLED:
+        map_rows_doubled(
+            x, stride, other, other_stride, r, int64(ahead), rows, n, identity, identity2, TI=TI, A=A, P=P, STAGES=STAGES,
+            ONCE=ONCE, ITEMS=ITEMS, WIDTH=WIDTH, INPUTS=INPUTS, KEPT=KEPT, BLOCKS=BLOCKS, THREADS=THREADS, ROWS=ROWS,
+            READ=READ, FIRST=FIRST, OP=OP, SECOND=SECOND, OP2=OP2, PACK=PACK, JOIN=JOIN, LAST=LAST, STORE=STORE,
+        )
     elif WAY == NEXT:
         map_rows_ahead(
             r, int64(ahead), rows, n, lanes, identity, identity2, TI=TI, A=A, P=P, STAGES=STAGES, ONCE=ONCE, ITEMS=ITEMS,
-            WIDTH=WIDTH, INPUTS=INPUTS, KEPT=KEPT, BLOCKS=BLOCKS, WIDE=WIDE, LOAD=LOAD, READ=READ, FIRST=FIRST, OP=OP,
+            WIDTH=WIDTH, THREADS=THREADS, INPUTS=INPUTS, KEPT=KEPT, BLOCKS=BLOCKS, WIDE=WIDE, LOAD=LOAD, READ=READ, FIRST=FIRST, OP=OP,
             SECOND=SECOND, OP2=OP2, PACK=PACK, JOIN=JOIN, LAST=LAST, STORE=STORE,
         )
     elif WAY == LONG:
@@ -54,7 +61,7 @@ def map_rows(
         )
     else:
         map_row(
-            r, rows, n, lanes, identity, identity2, TI=TI, A=A, P=P, STAGES=STAGES, ONCE=ONCE, ITEMS=ITEMS, WIDTH=WIDTH,
+            r, rows, n, lanes, identity, identity2, TI=TI, A=A, P=P, STAGES=STAGES, ONCE=ONCE, ITEMS=ITEMS, WIDTH=WIDTH, THREADS=THREADS,
             INPUTS=INPUTS, KEPT=KEPT, BLOCKS=BLOCKS, WIDE=WIDE, LOAD=LOAD, READ=READ, FIRST=FIRST, OP=OP, SECOND=SECOND,
             OP2=OP2, PACK=PACK, JOIN=JOIN, LAST=LAST, STORE=STORE,
         )

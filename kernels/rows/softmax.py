@@ -46,6 +46,7 @@ def softmax_rows(
     Test:        tests/kernels/test_rows.py, tests/gpu/test_rows.py
     """
     FAST: constexpr(bool) = TO.bytes == 2 and A == float32
+    PARTS: constexpr(int) = (THREADS * BLOCKS + 1023) // 1024  # what a lane has of what all warps found
     r: int64 @ block[BLOCKS] = id()
     with partition(y, thread[1], offset=lambda i: i, races="none") as out, group(block[BLOCKS]):
 
@@ -77,13 +78,13 @@ def softmax_rows(
             return P(top, A(sum))
 
         @requires(thread[32])
-        def join(parts: P[BLOCKS] @ thread[1]) -> P @ thread[1]:
+        def join(parts: P[PARTS] @ thread[1]) -> P @ thread[1]:
             top: A @ thread[1] = parts[0].first
-            for k in range(1, BLOCKS):
+            for k in range(1, PARTS):
                 top = operators.maximum(top, parts[k].first)
             top = warp.reduce_near(top, 5, OP=operators.maximum)
             sum: A @ thread[1] = 0
-            for k in range(BLOCKS):
+            for k in range(PARTS):
                 sum = sum + parts[k].second * exp_above(parts[k].first, top, FAST=FAST)
             return P(top, warp.reduce_near(sum, 5, OP=operators.add))
 

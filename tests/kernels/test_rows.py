@@ -15,7 +15,7 @@ import pytest
 import prism
 from prism.interpret import MachineError, run
 from prism.kernels import rows as kernels
-from prism.kernels.rows.configurations import COPIED, COPIED_TURNS, HELD, LONG, NEXT, STAGED
+from prism.kernels.rows.configurations import COPIED, COPIED_TURNS, DOUBLED, HELD, LONG, NEXT, STAGED
 from prism.lang import exp
 from prism.lib.lazy.closures import callable_of
 from prism.lib.thread import operators
@@ -40,6 +40,8 @@ COPIES = (1, 64, -1, COPIED, 5, 500, 4)
 CLUSTER_COPIES = (2, 64, -1, COPIED, 5, 1000, 4)
 COPIES_IN_TURN = (1, 64, -1, COPIED_TURNS, 9, 500, 4)
 CLUSTER_COPIES_IN_TURN = (2, 64, -1, COPIED_TURNS, 9, 1000, 4)
+DOUBLE = (1, 64, -1, DOUBLED, 13, 500, 4)
+CLUSTER_DOUBLE = (2, 64, -1, DOUBLED, 13, 1000, 4)
 AGAIN = (1, 64, -1, LONG, 3, 1300, 4)
 AGAIN_CLUSTER = (2, 32, -1, LONG, 2, 1300, 4)
 SHAPES = {
@@ -47,7 +49,7 @@ SHAPES = {
     "long cluster": AGAIN_CLUSTER, "in turn": IN_TURN, "lanes in turn": LANES_IN_TURN, "cluster in turn": CLUSTER_IN_TURN,
     "stages": STAGES, "lane stages": LANE_STAGES, "cluster stages": CLUSTER_STAGES,
     "copies": COPIES, "cluster copies": CLUSTER_COPIES, "copies in turn": COPIES_IN_TURN,
-    "cluster copies in turn": CLUSTER_COPIES_IN_TURN,
+    "cluster copies in turn": CLUSTER_COPIES_IN_TURN, "double": DOUBLE, "cluster double": CLUSTER_DOUBLE,
 }  # fmt: skip
 ITEMS = 8
 
@@ -60,7 +62,7 @@ def sizes(shape: tuple[Any, ...], threads: int = 512) -> dict[str, Any]:
         "WIDE": shape[2] < 0,
         "THREADS": threads,
         "RESIDENT": 1,
-        "ROWS": 2 if shape[3] in (COPIED, COPIED_TURNS) else 1,
+        "ROWS": 2 if shape[3] in (COPIED, COPIED_TURNS, DOUBLED) else 1,
         "WAY": shape[3],
     }
 
@@ -70,14 +72,14 @@ STEP = 2  # clusters that have rows in turn
 
 def grid_of(shape: tuple[Any, ...]) -> tuple[int, int]:
     blocks, threads, lanes, way, rows, _, _ = shape
-    if way in (NEXT, STAGED, COPIED_TURNS):
+    if way in (NEXT, STAGED, COPIED_TURNS, DOUBLED):
         return STEP * blocks, threads
     rows = -(-rows // sizes(shape)["ROWS"])
     return (blocks * rows if lanes < 0 else -(-(rows << lanes) // threads)), threads
 
 
 def ahead_of(shape: tuple[Any, ...], otherwise: int = 0) -> int:
-    return STEP if shape[3] in (NEXT, STAGED, COPIED_TURNS) else otherwise
+    return STEP if shape[3] in (NEXT, STAGED, COPIED_TURNS, DOUBLED) else otherwise
 
 
 def lanes_of(shape: tuple[Any, ...]) -> int:
@@ -284,8 +286,8 @@ def test_gradients_of_norms(shape: tuple[Any, ...], centred: bool) -> None:
 
 @pytest.mark.parametrize(
     "shape",
-    [BLOCK, CLUSTER, AGAIN, IN_TURN, CLUSTER_IN_TURN, CLUSTER_STAGES],
-    ids=["block", "cluster", "long", "in turn", "cluster in turn", "cluster stages"],
+    [BLOCK, AGAIN, IN_TURN, STAGES],
+    ids=["block", "long", "in turn", "stages"],
 )
 def test_no_barrier_can_be_left_out(shape: tuple[Any, ...]) -> None:
     x = numbers(shape)
@@ -297,6 +299,12 @@ def test_no_barrier_can_be_left_out(shape: tuple[Any, ...]) -> None:
                 assert np.allclose(
                     run_softmax(shape, x, mutant=mutant, schedule=schedule, seed=seed), softmax(x), rtol=2e-6
                 )
+
+
+@pytest.mark.parametrize("shape", [CLUSTER, AGAIN_CLUSTER, CLUSTER_IN_TURN, CLUSTER_STAGES, CLUSTER_COPIES, CLUSTER_DOUBLE])
+def test_blocks_of_a_cluster_never_meet(shape: tuple[Any, ...]) -> None:
+    """They gather: tests/lang/test_gathers.py says what that waits for."""
+    assert not any(plan.barriers for plan in softmax_program(shape).plans.values())
 
 
 def test_no_barrier_between_rows_can_be_left_out() -> None:
