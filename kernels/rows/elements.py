@@ -1,8 +1,8 @@
 """Elements of rows, loaded as numbers to compute with, and stored, by vectors of at most 16 bytes."""
 
 from prism.lang import (
-    bfloat16, bitcast, const, constexpr, dtype, function, grid, int32, int64, load_vector, prism, ptr, requires, store_vector, template, thread,
-    uint16, uint32, vector,
+    bfloat16, bitcast, const, constexpr, dtype, function, grid, int32, int64, load_vector, prism, ptr, requires, store_vector,
+    template, thread, uint16, uint32, vector,
 )
 
 

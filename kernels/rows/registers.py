@@ -59,8 +59,9 @@ def map_row(
         load_vectors(row, part, team, many, words, WIDTH=WIDTH, LOAD=LOAD)
         read_vectors(row, part, team, many, words, items, WIDTH=WIDTH, READ=READ)
     settle_row(
-        items, row, part, team, many, end, lanes, identity, identity2, A=A, P=P, STAGES=STAGES, ONCE=ONCE, WIDTH=WIDTH, THREADS=THREADS,
-        BLOCKS=BLOCKS, WIDE=WIDE, FIRST=FIRST, OP=OP, SECOND=SECOND, OP2=OP2, PACK=PACK, JOIN=JOIN, LAST=LAST, STORE=STORE,
+        items, row, part, team, many, end, lanes, identity, identity2, A=A, P=P, STAGES=STAGES, ONCE=ONCE, WIDTH=WIDTH,
+        THREADS=THREADS, BLOCKS=BLOCKS, WIDE=WIDE, FIRST=FIRST, OP=OP, SECOND=SECOND, OP2=OP2, PACK=PACK, JOIN=JOIN,
+        LAST=LAST, STORE=STORE,
     )
 
 

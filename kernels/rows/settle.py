@@ -7,8 +7,8 @@ from prism.kernels.rows.agree import agree
 @prism.device
 @template(
     A=dtype, S=dtype, S2=dtype, P=dtype, STAGES=constexpr(int), ONCE=constexpr(bool), VECTORS=constexpr(int), N=constexpr(int),
-    WIDTH=constexpr(int), THREADS=constexpr(int), BLOCKS=constexpr(int), WIDE=constexpr(bool), FIRST=function, OP=function, SECOND=function,
-    OP2=function, PACK=function, JOIN=function, LAST=function, STORE=function,
+    WIDTH=constexpr(int), THREADS=constexpr(int), BLOCKS=constexpr(int), WIDE=constexpr(bool), FIRST=function, OP=function,
+    SECOND=function, OP2=function, PACK=function, JOIN=function, LAST=function, STORE=function,
 )
 @requires(block["BLOCKS"], thread[32])
 def settle_row(

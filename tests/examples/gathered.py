@@ -70,7 +70,9 @@ def added_up(x: ptr(const(T)) @ grid[1], y: ptr(T) @ grid[1], rounds: int32 @ gr
                 out[q] = values[q]
 
 
-def gathered(kind: str, rounds: int, n: int = 1, blocks: int = 2, clusters: int = 1, skip: int = 100, met: bool = False) -> Launch:
+def gathered(
+    kind: str, rounds: int, n: int = 1, blocks: int = 2, clusters: int = 1, skip: int = 100, met: bool = False
+) -> Launch:
     """Numbers of each thread of each cluster."""
     threads = 32 * WARPS
     x = np.random.default_rng(rounds + n).integers(0, 9, (clusters, blocks * WARPS, 32, n)).astype(kind)

@@ -301,9 +301,11 @@ def test_no_barrier_can_be_left_out(shape: tuple[Any, ...]) -> None:
                 )
 
 
-@pytest.mark.parametrize("shape", [CLUSTER, AGAIN_CLUSTER, CLUSTER_IN_TURN, CLUSTER_STAGES, CLUSTER_COPIES, CLUSTER_DOUBLE])
+@pytest.mark.parametrize(
+    "shape", [CLUSTER, AGAIN_CLUSTER, CLUSTER_IN_TURN, CLUSTER_STAGES, CLUSTER_COPIES, CLUSTER_DOUBLE]
+)
 def test_blocks_of_a_cluster_never_meet(shape: tuple[Any, ...]) -> None:
-    """They gather: tests/lang/test_gathers.py says what that waits for."""
+    """They gather: tests/lang/intrinsics/test_gathers.py says what that waits for."""
     assert not any(plan.barriers for plan in softmax_program(shape).plans.values())
 
 

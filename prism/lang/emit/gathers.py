@@ -6,7 +6,13 @@ import re
 from collections.abc import Sequence
 
 from prism.lang import tree
-from prism.lang.intrinsics.asynchronous import cluster_arrive, cluster_begin, cluster_wait, mbarrier_init, mbarrier_init_fence
+from prism.lang.intrinsics.asynchronous import (
+    cluster_arrive,
+    cluster_begin,
+    cluster_wait,
+    mbarrier_init,
+    mbarrier_init_fence,
+)
 from prism.lang.intrinsics.gathers import AT, LATE, ROOM, ROUND
 from prism.lang.lower.gathers import has_gathers
 from prism.lang.tree.plan import Layout

@@ -12,7 +12,6 @@ all that the L1 has, as its barrier does, and the multiprocessor's other blocks 
 from __future__ import annotations
 
 from collections.abc import Generator
-from typing import Any
 
 import numpy as np
 
@@ -24,7 +23,7 @@ from prism.lang.types.perspective import WARP, WARP1
 MBARRIERS = 16
 """Bytes of the two mbarriers of a kernel's gathers; the two rooms stand behind them."""
 AT, ROOM, LATE = "px_gather_at", "px_gather_room", "px_gather_late"
-"""What the emitter says of a kernel's gathers: where they stand, the bytes of a room, whether the first one waits for all blocks."""
+"""What the emitter says of a kernel's gathers: where they stand, a room's bytes, whether the first one waits for all blocks."""
 ROUND = "px_round"
 """A thread's number of the next gather."""
 
@@ -127,10 +126,10 @@ def _meaning(binding: Binding, memory: Memory, values: Values, found: Values) ->
 all_gather = Intrinsic(
     name="all_gather",
     doc=(
-        "all_gather(values, found): give what the warps of a cluster have in values to all of them. found[q * K + k] of lane l, or "
-        "found[q, k], is values[q] of the cluster's warp 32 * k + l, where there is such a warp, and stays else: it has K times as "
-        "many elements as values. Lane d's values go to block d. All threads of the cluster come; a block's warps go on when "
-        "theirs are there, and do not meet. It orders no other access."
+        "all_gather(values, found): give what the warps of a cluster have in values to all of them. found[q, k] of lane l, of a "
+        "found with K times as many elements, becomes values[q] of the cluster's warp 32 * k + l; where there is none it stays. "
+        "Lane d's values go to block d. All threads of the cluster come; a block's warps go on when theirs are there, and do not "
+        "meet. It orders no other access."
     ),
     parameters=(Parameter("values", "array"), Parameter("found", "array", effect="update")),
     cuda=_cuda,

@@ -43,7 +43,9 @@ def check_gathers(functions: tuple[tree.Function, ...]) -> int:
             binding, problem = binding_of(apply), ""
             whole = apply.code.level == Level.GRID or (apply.code.level, apply.code.size) == (Level.BLOCK, cluster)
             if cluster == 1 or not whole:
-                problem = f"all threads of a cluster of several blocks come to it, and this code speaks for {apply.code}"
+                problem = (
+                    f"all threads of a cluster of several blocks come to it, and this code speaks for {apply.code}"
+                )
                 problem += f" of a kernel of block[{cluster}]"
             elif entry.kind == "global" and warps > warps_of(binding):
                 problem = f"a cluster may have {warps} warps, and `found` has room for {warps_of(binding)}"

@@ -1,8 +1,8 @@
 """A block combines one value of each thread."""
 
 from prism.lang import (
-    all_gather, block, claim, constexpr, count, dtype, function, group, id, int32, partition, prism, ptr, requires, shared, shuffle_xor,
-    split, static_assert, template, thread, warp,
+    all_gather, block, claim, constexpr, count, dtype, function, group, id, int32, partition, prism, ptr, requires, shared,
+    shuffle_xor, split, static_assert, template, thread, warp,
 )
 
 
@@ -219,8 +219,7 @@ def reduce_cluster(value: T @ thread[1], identity: T @ block[BLOCKS]) -> T @ thr
 
     Perspective: cluster of `BLOCKS` blocks, at least two, of any number of warps.
     Returns:     the same value in each thread. `identity` must be `OP`'s.
-    Cost:        two reductions of a warp, of 5 shuffles, and between them an `all_gather`: `64 * BLOCKS` elements of shared memory
-                 a block. Of fewer than 4 bytes, or of a single block: `32 * BLOCKS`, and a barrier of all.
+    Cost:        two reductions of a warp, of 5 shuffles, and between them `block.gather_values`, of one.
     Numerics:    reassociates `OP`, in a way fixed by the cluster's and the block's sizes; `OP` must be commutative, bit for bit.
     Test:        tests/lib/block/test_reduce_all.py
     """

@@ -13,7 +13,18 @@ from prism.host import arguments
 from prism.host.lazies import LazyInfo
 from prism.host.plan import Buffer, Machine, Plan, Step, instance_of, size_of
 from prism.kernels.rows import configurations
-from prism.kernels.rows.configurations import CLUSTERS, COPIED, COPIED_TURNS, DOUBLED, HELD, LONG, NEXT, STAGED, Sharing, share
+from prism.kernels.rows.configurations import (
+    CLUSTERS,
+    COPIED,
+    COPIED_TURNS,
+    DOUBLED,
+    HELD,
+    LONG,
+    NEXT,
+    STAGED,
+    Sharing,
+    share,
+)
 from prism.lang.surface import Kernel
 from prism.lib.views import View, view_of
 from prism.runtime.arrays import ArrayInfo

@@ -21,7 +21,8 @@ from tests.examples import gathered as g
 from tests.lang.check import test_rules as rules
 
 CASES = {
-    "once": ("int32", 2), "none": ("int32", 0), "rounds": ("float32", 7), "several": ("uint64", 4, 3), "three blocks": ("int32", 5, 2, 3, 2),
+    "once": ("int32", 2), "none": ("int32", 0), "rounds": ("float32", 7), "several": ("uint64", 4, 3),
+    "three blocks": ("int32", 5, 2, 3, 2),
     "sixteen": ("int32", 3, 1, 16), "skipped": ("float64", 9, 1, 2, 1, 3), "met": ("int32", 4, 1, 2, 2, 100, True),
 }  # fmt: skip
 
@@ -41,7 +42,9 @@ def test_machine_code(kind: str, n: int, blocks: int) -> None:
     emitted = emit(lower(prism.check(launch.kernel, launch.template)))
     text = emitted.source
     kernel = text[text.index('extern "C"') :]
-    assert kernel.count("px_cluster_arrive();") == 1 and "px_cluster_barrier" not in text and "px_cluster_meet" not in text
+    assert (
+        kernel.count("px_cluster_arrive();") == 1 and "px_cluster_barrier" not in text and "px_cluster_meet" not in text
+    )
     assert "px_gather_late = true" in text and kernel.rstrip().endswith("if (px_round == 0u) px_cluster_wait();\n}")
     room = 32 * launch.template["PARTS"] * n * np.dtype(kind).itemsize
     assert emitted.shared_bytes == 16 + 2 * room
@@ -67,7 +70,8 @@ def f(y: ptr(float) @ grid[1], n: int @ grid[1]):
         {body}
 """
 GOOD = {
-    "threads": "256", "bound": "block[2]", "outer": "block[2]", "blocks": "True", "type": "float", "room": "2", "body": "all_gather(values, found)",
+    "threads": "256", "bound": "block[2]", "outer": "block[2]", "blocks": "True", "type": "float", "room": "2",
+    "body": "all_gather(values, found)",
 }  # fmt: skip
 REFUSED = {
     "a condition of threads": ({"body": "if t > 3: all_gather(values, found)"}, "cond", "varies"),
@@ -107,10 +111,10 @@ def test_refused(name: str) -> None:
 def explore(warps: int, rounds: int, rooms: int, waits: bool = True, ends: bool = True) -> str:
     """Run one warp of each block, and each store on its way, in every order; return what goes wrong first, or nothing.
 
-    A warp sends to all blocks, waits for its own block's bytes, reads, and goes on. `rooms`: of a block. Mutants: it does not wait
-    for the bytes; it leaves before it has read the last ones.
+    A warp sends to all blocks, waits for its own block's bytes, reads, and goes on. `rooms`: of a block. Mutants: it does not
+    wait for the bytes; it leaves before it has read the last ones.
     """
-    # Of each warp: its round, and whether it has sent. Of each block's rooms: whose stores of which rounds are there. On their way.
+    # Of each warp its round, and whether it has sent; stores that are there, and those on their way: to whom, whose, which round.
     start = (((0, False),) * warps, frozenset[tuple[int, int, int]](), frozenset[tuple[int, int, int]]())
     seen, left = {start}, [start]
     while left:
