@@ -1,12 +1,13 @@
 """Gradients of softmax and of norms, from what these were given and have returned."""
 
 from prism.lang import (
-    attr, block, const, constexpr, count, dtype, exp, grid, group, id, int32, int64, partition, prism, ptr, requires,
+    attr, block, const, constexpr, count, dtype, exp, fma, grid, group, id, int32, int64, partition, prism, ptr, requires,
     rsqrt, template, thread,
 )
+from prism.kernels.rows.configurations import APART, COPIED, COPIED_TURNS, DOUBLED, OF_FIRST, OF_WARPS
 from prism.kernels.rows.elements import join_none, load_numbers, load_words, read_plain, store_numbers
 from prism.kernels.rows.skeleton import map_rows
-from prism.kernels.rows.sums import add_pairs, add_weighed, join_slopes
+from prism.kernels.rows.sums import add_pairs, add_slopes, add_weighed, join_slopes, normal
 from prism.lib.thread import operators
 
 
@@ -71,7 +72,7 @@ def softmax_backward_rows(
             store_numbers(out, row * n + column, found)
 
         map_rows(
-            y, stride, dy, dy_stride, r, ahead, rows, n, lanes, D(0), D(0), TI=TI, A=A, P=A, STAGES=1, ONCE=False,
+            y, stride, dy, dy_stride, r, ahead, rows, n, lanes, D(0), D(0), TI=TI, A=A, P=A, STAGES=1, ONCE=APART,
             ITEMS=ITEMS, WIDTH=WIDTH, INPUTS=2, KEPT=2, BLOCKS=BLOCKS, WIDE=WIDE, THREADS=THREADS, ROWS=ROWS, WAY=WAY,
             LOAD=load, READ=read_plain, FIRST=first, OP=operators.add, SECOND=second, OP2=operators.add, PACK=pack,
             JOIN=join_none, LAST=last, STORE=store,
@@ -103,7 +104,7 @@ def norm_backward_rows(
     Test:        tests/kernels/test_rows.py, tests/gpu/test_rows.py
     """
     VECTORS: constexpr(int) = ITEMS // WIDTH
-    PARTS: constexpr(int) = (THREADS * BLOCKS + 1023) // 1024  # what a lane has of what all warps found
+    OWN: constexpr(bool) = CENTRED and (WAY == COPIED or WAY == COPIED_TURNS or WAY == DOUBLED)
     r: int64 @ block[BLOCKS] = id()
     with (
         partition(dx, thread[1], offset=lambda i: i, races="none") as out,
@@ -166,9 +167,32 @@ def norm_backward_rows(
             else:
                 return F(0, 0, 0, sums.first, sums.second)
 
-        @requires(thread[32])
-        def join(parts: F[PARTS] @ thread[1]) -> F @ thread[1]:
-            return join_slopes(parts, share)
+        @requires(thread[1])
+        def off_own(column: int32 @ thread[1], values: A[2 * WIDTH] @ thread[1], sums: S @ thread[1]) -> F @ thread[1]:
+            weighed: A[WIDTH]
+            weigh(column, values, weighed)
+            mean: A = A(sums.total / sums.count)
+            total: A = 0
+            all: A = 0
+            squares: A = 0
+            products: A = 0
+            for k in range(WIDTH):
+                off: A = values[k] - mean
+                total = total + off
+                all = all + weighed[k]
+                squares = squares + off * off
+                products = products + weighed[k] * off
+            return F(D(WIDTH), D(total), D(all), D(squares), D(products))
+
+        @requires(thread[1])
+        def pack_own(sums: S @ thread[1], off: F @ thread[1]) -> F @ thread[1]:
+            """A warp's `Slopes`, of what its elements are off the mean of its first vector."""
+            mean: D = sums.total / max(sums.count, D(1))
+            each: D = off.total / max(off.count, D(1))
+            return F(
+                off.count, off.count * mean + off.total, off.weighed, off.squares - off.total * each,
+                off.products - off.weighed * each,
+            )
 
         @requires(thread[1])
         def factor(sums: S @ thread[1], slopes: F @ thread[1]) -> A @ thread[1]:
@@ -185,19 +209,19 @@ def norm_backward_rows(
             mean: A = A(slopes.total * share)
             over: A = A(slopes.weighed * share)
             for k in range(WIDTH):
-                off: A = values[k] - mean if CENTRED else values[k]
+                one: A = normal(values[k], mean, scale, CENTRED=CENTRED, SHORT=TI.bytes == 2)
                 if WEIGHT:
-                    of_weight[j, k] = of_weight[j, k] + values[WIDTH + k] * (off * scale)
+                    of_weight[j, k] = of_weight[j, k] + values[WIDTH + k] * one
                 if BIAS:
                     of_bias[j, k] = of_bias[j, k] + values[WIDTH + k]
-                weighed[k] = scale * (weighed[k] - over - off * slope)
+                weighed[k] = fma(weighed[k], scale, -fma(one, slope, over * scale))
             store_numbers(out, row * n + column, weighed)
 
         map_rows(
-            x, stride, dy, dy_stride, r, step, rows, n, lanes, S(0, 0, 0) if CENTRED else S(0, 0), P(0, 0), TI=TI, A=A, P=F,
-            STAGES=2 if CENTRED else 1, ONCE=CENTRED, ITEMS=ITEMS, WIDTH=WIDTH, INPUTS=2, KEPT=2, BLOCKS=BLOCKS, WIDE=WIDE,
+            x, stride, dy, dy_stride, r, step, rows, n, lanes, S(0, 0, 0) if CENTRED else S(0, 0), F(0, 0, 0, 0, 0) if OWN else P(0, 0), TI=TI, A=A, P=F,
+            STAGES=2 if CENTRED else 1, ONCE=OF_FIRST if OWN else OF_WARPS if CENTRED else APART, ITEMS=ITEMS, WIDTH=WIDTH, INPUTS=2, KEPT=2, BLOCKS=BLOCKS, WIDE=WIDE,
             THREADS=THREADS, ROWS=ROWS, WAY=WAY, LOAD=load, READ=read_plain, FIRST=first,
-            OP=add_weighed if CENTRED else add_pairs, SECOND=second, OP2=add_pairs, PACK=pack, JOIN=join, LAST=factor,
+            OP=add_weighed if CENTRED else add_pairs, SECOND=off_own if OWN else second, OP2=add_slopes if OWN else add_pairs, PACK=pack_own if OWN else pack, JOIN=join_slopes, LAST=factor,
             STORE=store,
         )
         if WEIGHT or BIAS:

@@ -9,6 +9,11 @@ rows in turn, and copies the next one into shared memory meanwhile; copies it in
 a multiprocessor has room for several blocks' parts; does that, and has rows in turn."""
 
 
+APART, OF_WARPS, OF_FIRST = range(3)
+"""Whose `a` the second reduction of a row knows: that of all, who agree on it before; each warp's own; or that of a warp's first
+vector. Then all who share the row agree once, on both."""
+
+
 @dataclass(frozen=True, slots=True)
 class Sharing:
     """Who shares a row of so many vectors: `1 << lanes` lanes, or, if `wide`, all `threads` of `blocks` blocks; `items` a thread.

@@ -9,7 +9,7 @@ from prism.kernels.rows.elements import load_vectors, read_vectors
 
 @prism.device
 @template(
-    TI=dtype, A=dtype, S=dtype, S2=dtype, P=dtype, STAGES=constexpr(int), ONCE=constexpr(bool), ITEMS=constexpr(int),
+    TI=dtype, A=dtype, S=dtype, S2=dtype, P=dtype, STAGES=constexpr(int), ONCE=constexpr(int), ITEMS=constexpr(int),
     WIDTH=constexpr(int), INPUTS=constexpr(int), KEPT=constexpr(int), BLOCKS=constexpr(int), LOAD=function, READ=function,
     FIRST=function, OP=function, SECOND=function, OP2=function, PACK=function, JOIN=function, LAST=function, STORE=function,
 )

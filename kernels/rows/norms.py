@@ -4,11 +4,11 @@ from prism.lang import (
     attr, block, const, constexpr, dtype, grid, group, id, int32, int64, partition, prism, ptr, requires, rsqrt, template,
     thread,
 )
-from prism.kernels.rows.configurations import HELD, LONG
+from prism.kernels.rows.configurations import APART, COPIED, COPIED_TURNS, DOUBLED, HELD, LONG, OF_FIRST, OF_WARPS
 from prism.kernels.rows.elements import load_numbers, load_words, store_numbers
 from prism.kernels.rows.registers import prefetch_rows
 from prism.kernels.rows.skeleton import map_rows
-from prism.kernels.rows.sums import Moments, Pair, add_pairs, join_moments
+from prism.kernels.rows.sums import Moments, Pair, add_moments, add_pairs, join_moments, normal
 from prism.lib.thread import operators
 
 
@@ -39,7 +39,7 @@ def norm_rows(
     Test:        tests/kernels/test_rows.py, tests/gpu/test_rows.py
     """
     INPUTS: constexpr(int) = 2 if RESIDUAL else 1
-    PARTS: constexpr(int) = (THREADS * BLOCKS + 1023) // 1024  # what a lane has of what all warps found
+    OWN: constexpr(bool) = CENTRED and (WAY == COPIED or WAY == COPIED_TURNS or WAY == DOUBLED)
     r: int64 @ block[BLOCKS] = id()
     with (
         partition(y, thread[1], offset=lambda i: i, races="none") as out,
@@ -89,9 +89,23 @@ def norm_rows(
             else:
                 return F(0, 0, sums)
 
-        @requires(thread[32])
-        def join(parts: F[PARTS] @ thread[1]) -> F @ thread[1]:
-            return join_moments(parts, share)
+        @requires(thread[1])
+        def off_own(column: int32 @ thread[1], values: A[WIDTH] @ thread[1], sums: S @ thread[1]) -> F @ thread[1]:
+            mean: A = A(sums.first / sums.second)
+            total: A = 0
+            squares: A = 0
+            for k in range(WIDTH):
+                off: A = values[k] - mean
+                total = total + off
+                squares = squares + off * off
+            return F(D(WIDTH), D(total), D(squares))
+
+        @requires(thread[1])
+        def pack_own(sums: S @ thread[1], off: F @ thread[1]) -> F @ thread[1]:
+            """A warp's `Moments`, of what its elements are off the mean of its first vector."""
+            mean: D = sums.first / max(sums.second, D(1))
+            lost: D = off.total * off.total / max(off.count, D(1))
+            return F(off.count, off.count * mean + off.total, off.squares - lost)
 
         @requires(thread[1])
         def factor(sums: S @ thread[1], moments: F @ thread[1]) -> A @ thread[1]:
@@ -106,7 +120,7 @@ def norm_rows(
                 store_numbers(added, row * n + column, values)
             mean: A = A(moments.total * share)
             for k in range(WIDTH):
-                values[k] = ((values[k] - mean) if CENTRED else values[k]) * scale
+                values[k] = normal(values[k], mean, scale, CENTRED=CENTRED, SHORT=TI.bytes == 2)
             if WEIGHT:
                 factors: A[WIDTH]
                 load_numbers(weight, column, factors)
@@ -122,10 +136,10 @@ def norm_rows(
         if (WAY == HELD or WAY == LONG) and ahead > 0:
             prefetch_rows(x, r + ahead, rows, n, stride, lanes, BLOCKS=BLOCKS, WIDE=WIDE)
         map_rows(
-            x, stride, residual, residual_stride, r, ahead, rows, n, lanes, S(0, 0) if CENTRED else D(0), D(0), TI=TI, A=A,
-            P=F, STAGES=2 if CENTRED else 1, ONCE=CENTRED, ITEMS=ITEMS, WIDTH=WIDTH, INPUTS=INPUTS, KEPT=1, BLOCKS=BLOCKS,
+            x, stride, residual, residual_stride, r, ahead, rows, n, lanes, S(0, 0) if CENTRED else D(0), F(0, 0, 0) if OWN else D(0), TI=TI, A=A,
+            P=F, STAGES=2 if CENTRED else 1, ONCE=OF_FIRST if OWN else OF_WARPS if CENTRED else APART, ITEMS=ITEMS, WIDTH=WIDTH, INPUTS=INPUTS, KEPT=1, BLOCKS=BLOCKS,
             WIDE=WIDE, THREADS=THREADS, ROWS=ROWS, WAY=WAY, LOAD=load, READ=read, FIRST=first,
-            OP=add_pairs if CENTRED else operators.add, SECOND=off_mean, OP2=operators.add, PACK=pack, JOIN=join, LAST=factor,
+            OP=add_pairs if CENTRED else operators.add, SECOND=off_own if OWN else off_mean, OP2=add_moments if OWN else operators.add, PACK=pack_own if OWN else pack, JOIN=join_moments, LAST=factor,
             STORE=store,
         )
 

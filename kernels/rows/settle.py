@@ -2,11 +2,12 @@
 
 from prism.lang import block, constexpr, dtype, function, grid, group, int32, int64, prism, requires, template, thread
 from prism.kernels.rows.agree import agree
+from prism.kernels.rows.configurations import APART
 
 
 @prism.device
 @template(
-    A=dtype, S=dtype, S2=dtype, P=dtype, STAGES=constexpr(int), ONCE=constexpr(bool), VECTORS=constexpr(int), N=constexpr(int),
+    A=dtype, S=dtype, S2=dtype, P=dtype, STAGES=constexpr(int), ONCE=constexpr(int), VECTORS=constexpr(int), N=constexpr(int),
     WIDTH=constexpr(int), THREADS=constexpr(int), BLOCKS=constexpr(int), WIDE=constexpr(bool), FIRST=function, OP=function,
     SECOND=function, OP2=function, PACK=function, JOIN=function, LAST=function, STORE=function,
 )
@@ -32,7 +33,7 @@ def settle_row(
                 values[k] = items[j, k]
             own: S = FIRST(min(part + j * team, many - 1) * WIDTH, values)
             a = OP(a, own if part + j * team < end else identity)
-    a = agree(a, identity, lanes, OP=OP, BLOCKS=BLOCKS, WIDE=WIDE, NEAR=ONCE)
+    a = agree(a, identity, lanes, OP=OP, BLOCKS=BLOCKS, WIDE=WIDE, NEAR=ONCE != APART)
     if STAGES == 2:
         with group(thread[1]):
             for j in range(VECTORS):
@@ -43,9 +44,9 @@ def settle_row(
                 b = OP2(b, own if part + j * team < end else identity2)
                 for k in range(N):
                     items[j, k] = values[k]
-        b = agree(b, identity2, lanes, OP=OP2, BLOCKS=BLOCKS, WIDE=WIDE, NEAR=ONCE)
+        b = agree(b, identity2, lanes, OP=OP2, BLOCKS=BLOCKS, WIDE=WIDE, NEAR=ONCE != APART)
     total: P @ thread[1] = PACK(a, b)
-    if ONCE and WIDE:
+    if ONCE != APART and WIDE:
         none: P @ block[BLOCKS] = PACK(identity, identity2)
         parts: P[PARTS] @ thread[1]
         block.gather_warps(total, none, parts, BLOCKS=BLOCKS)

@@ -1,11 +1,12 @@
 """What is done with several rows at once that lie where they can be read again: those who share them meet for all together."""
 
-from prism.lang import block, constexpr, dtype, function, grid, group, int32, int64, prism, requires, template, thread, warp
+from prism.lang import block, constexpr, dtype, function, grid, group, int32, int64, prism, requires, shuffle, template, thread, warp
+from prism.kernels.rows.configurations import APART, OF_FIRST, OF_WARPS
 
 
 @prism.device
 @template(
-    A=dtype, S=dtype, S2=dtype, P=dtype, STAGES=constexpr(int), ONCE=constexpr(bool), VECTORS=constexpr(int),
+    A=dtype, S=dtype, S2=dtype, P=dtype, STAGES=constexpr(int), ONCE=constexpr(int), VECTORS=constexpr(int),
     WIDTH=constexpr(int), KEPT=constexpr(int), BLOCKS=constexpr(int), WARPS=constexpr(int), ROWS=constexpr(int),
     TAKE=function, FIRST=function, OP=function, SECOND=function, OP2=function, PACK=function, JOIN=function, LAST=function,
     STORE=function,
@@ -29,12 +30,16 @@ def settle_rows(
         for q in range(ROWS):
             a[q] = identity
             b[q] = identity2
-            for j in range(VECTORS):
+            for j in range(1 if ONCE == OF_FIRST else VECTORS):
                 values: A[KEPT * WIDTH]
                 TAKE(q, j, values)
                 own: S = FIRST(min(part + j * team, many - 1) * WIDTH, values)
-                a[q] = OP(a[q], own if part + j * team < many else identity)
-    agree_all(a, identity, OP=OP, BLOCKS=BLOCKS, WARPS=WARPS, NEAR=ONCE)
+                a[q] = OP(a[q], own if ONCE == OF_FIRST or part + j * team < many else identity)
+    if ONCE == OF_FIRST:
+        for q in range(ROWS):
+            a[q] = shuffle(a[q], 0)
+    else:
+        agree_all(a, identity, OP=OP, BLOCKS=BLOCKS, WARPS=WARPS, NEAR=ONCE == OF_WARPS)
     if STAGES == 2:
         with group(thread[1]):
             for q in range(ROWS):
@@ -43,12 +48,12 @@ def settle_rows(
                     TAKE(q, j, values)
                     own: S2 = SECOND(min(part + j * team, many - 1) * WIDTH, values, a[q])
                     b[q] = OP2(b[q], own if part + j * team < many else identity2)
-        agree_all(b, identity2, OP=OP2, BLOCKS=BLOCKS, WARPS=WARPS, NEAR=ONCE)
+        agree_all(b, identity2, OP=OP2, BLOCKS=BLOCKS, WARPS=WARPS, NEAR=ONCE != APART)
     total: P[ROWS] @ thread[1]
     with group(thread[1]):
         for q in range(ROWS):
             total[q] = PACK(a[q], b[q])
-    if ONCE:
+    if ONCE != APART:
         none: P @ block[BLOCKS] = PACK(identity, identity2)
         found: P[ROWS, PARTS] @ thread[1]
         block.gather_values(total, none, found, BLOCKS=BLOCKS)
