@@ -179,9 +179,10 @@ def norm_program(shape: tuple[Any, ...], centred: bool, parts: tuple[bool, bool,
 
 
 def run_norm(
-    shape: tuple[Any, ...], centred: bool, parts: tuple[bool, bool, bool], mutant: Any = None, **options
+    shape: tuple[Any, ...], centred: bool, parts: tuple[bool, bool, bool], mutant: Any = None, far: float = 0, **options
 ) -> None:
     x, z, (w, v) = numbers(shape) + 3, numbers(shape, seed=1), numbers((*shape[:4], 2, *shape[5:]), seed=2)
+    x[:, :8] += np.float32(far)
     y, added = np.full_like(x, 7), np.full_like(x, 7)
     rows, n = x.shape
     program = mutant or norm_program(shape, centred, parts)
@@ -201,6 +202,13 @@ def run_norm(
 def test_norms_by_all_who_may_share_a_row(shape: tuple[Any, ...], centred: bool) -> None:
     run_norm(shape, centred, (True, centred, False))
     run_norm(shape, centred, (False, False, True), schedule="random", seed=4)
+
+
+@pytest.mark.parametrize("far", [1e3, -3e5])
+@pytest.mark.parametrize("shape", [BLOCK, COPIES, CLUSTER_COPIES, CLUSTER_DOUBLE])
+def test_norms_of_rows_that_begin_far_from_their_mean(shape: tuple[Any, ...], far: float) -> None:
+    """What a warp's elements are off its first ones is added up: the variance must not suffer."""
+    run_norm(shape, True, (True, True, False), far=far)
 
 
 @functools.cache
