@@ -3,7 +3,7 @@
 from dataclasses import dataclass
 from math import ceil
 
-HELD, NEXT, LONG, STAGED, COPIED, COPIED_TURNS, DOUBLED = range(7)
+HELD, NEXT, LONG, STAGED, COPIED, COPIED_TURNS, DOUBLED, BESIDE = range(8)
 """Who shares a row holds it; has rows in turn, and loads the next one into registers meanwhile; reads a row again and again; has
 rows in turn, and copies the next one into shared memory meanwhile; copies it into shared memory as it lies in the array, of which
 a multiprocessor has room for several blocks' parts; does that, and has rows in turn."""

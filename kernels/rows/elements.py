@@ -40,6 +40,17 @@ def load_words(x: ptr(const(T)) @ grid[1], at: int64 @ thread[1], words: T[N] @ 
 @prism.device
 @requires(thread[1])
 @template(T=dtype, A=dtype, WIDTH=constexpr(int))
+def take_numbers(vec: vector(T, WIDTH) @ thread[1], values: A[WIDTH] @ thread[1]):
+    """Put the elements of a vector into `values`, as `A`."""
+    word: T[WIDTH]
+    take_apart(vec, word, 0, WIDTH=WIDTH)
+    for k in range(WIDTH):
+        values[k] = A(word[k])
+
+
+@prism.device
+@requires(thread[1])
+@template(T=dtype, A=dtype, WIDTH=constexpr(int))
 def load_numbers(x: ptr(const(T)) @ grid[1], at: int64 @ thread[1], values: A[WIDTH] @ thread[1]):
     """Put `x[at]` and the `WIDTH - 1` elements behind it into `values`, as `A`.
 

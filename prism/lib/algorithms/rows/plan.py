@@ -14,6 +14,7 @@ from prism.host.lazies import LazyInfo
 from prism.host.plan import Buffer, Machine, Plan, Step, instance_of, size_of
 from prism.kernels.rows import configurations
 from prism.kernels.rows.configurations import (
+    BESIDE,
     CLUSTERS,
     COPIED,
     COPIED_TURNS,
@@ -280,7 +281,7 @@ def launch(
     """Return the plan of one launch on rows that are shared so."""
     groups = groups_of(rows, found)
     ahead = rows_ahead(rows, found)
-    if found.way in (NEXT, STAGED, COPIED_TURNS, DOUBLED):
+    if found.way in (NEXT, STAGED, COPIED_TURNS, DOUBLED, BESIDE):
         ahead = groups = min(groups, clusters_of(found, machine))
     numbers = {"rows": rows.many, "n": rows.n, "lanes": found.lanes, "ahead": ahead}
     chosen = instance_of(kernel, {**template, **template_of(found)})
@@ -301,7 +302,7 @@ def clusters_of(found: Sharing, machine: Machine) -> int:
         found.blocks > 2
     ):  # a cluster is on neighbours, of which there are not always as many: 45 of 8 at 3 on each of 132
         processors = max(processors * 10 // 11, 1)
-    each = found.resident if found.way in (COPIED_TURNS, DOUBLED) else found.resident * found.most // found.threads
+    each = found.resident if found.way in (COPIED_TURNS, DOUBLED, BESIDE) else found.resident * found.most // found.threads
     here = 1 if machine.host else processors * each
     many: int = max(1, here // found.blocks)
     return many
