@@ -41,7 +41,7 @@ def map_long_row(row: int64 @ block[BLOCKS], n: int32 @ grid[1], identity: S @ g
         for k in range(KEPT * WIDTH):
             values[k] = items[j, k]
         if STAGES == 2:
-            b_again: S2 = SECOND(vector * WIDTH, values, a)
+            b_again: S2 = SECOND(j, vector * WIDTH, values, a)
 
     with group(thread[1]):
         for at in range(t, many, VECTORS * team, unroll=False):
@@ -50,7 +50,7 @@ def map_long_row(row: int64 @ block[BLOCKS], n: int32 @ grid[1], identity: S @ g
                 values: A[KEPT * WIDTH]
                 for k in range(KEPT * WIDTH):
                     values[k] = items[j, k]
-                own: S = FIRST(min(at + j * team, many - 1) * WIDTH, values)
+                own: S = FIRST(j, min(at + j * team, many - 1) * WIDTH, values)
                 a = OP(a, own if at + j * team < many else identity)
     a = agree(a, identity, 5, OP=OP, BLOCKS=BLOCKS, WIDE=True, NEAR=False)
     if STAGES == 2:
@@ -61,7 +61,7 @@ def map_long_row(row: int64 @ block[BLOCKS], n: int32 @ grid[1], identity: S @ g
                     values: A[KEPT * WIDTH]
                     for k in range(KEPT * WIDTH):
                         values[k] = items[j, k]
-                    own: S2 = SECOND(min(at + j * team, many - 1) * WIDTH, values, a)
+                    own: S2 = SECOND(j, min(at + j * team, many - 1) * WIDTH, values, a)
                     b = OP2(b, own if at + j * team < many else identity2)
         b = agree(b, identity2, 5, OP=OP2, BLOCKS=BLOCKS, WIDE=True, NEAR=False)
     total: P @ thread[1] = PACK(a, b)

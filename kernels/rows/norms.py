@@ -51,8 +51,9 @@ def norm_rows(
         b: int32 @ block[1] = id() if BLOCKS > 1 else 0
         t: int32 @ thread[1] = id()  # in the cluster
         team: int32 @ block[BLOCKS] = count(thread[1])
+        here: int32 @ thread[1] = t - b * (team // BLOCKS)
         kept: shared(W[BLOCKS, VECTORS * (1 + BIAS) if KEEP else 1, THREADS * WIDTH if KEEP else 1])
-        with partition(kept, thread[1], lambda j, k: (b, j, (t - b * (team // BLOCKS)) * WIDTH + k if KEEP else 0)) as columns:
+        with partition(kept, thread[1], lambda j, k: (b, j, here * WIDTH + k if KEEP else 0)) as columns:
             if KEEP:
                 with group(thread[1]):
                     for j in range(VECTORS):
@@ -78,7 +79,7 @@ def norm_rows(
                         values[k] = A(TI(values[k] + A(words[WIDTH + k])))
 
             @requires(thread[1])
-            def first(column: int32 @ thread[1], values: A[WIDTH] @ thread[1]) -> S @ thread[1]:
+            def first(j: int32 @ thread[1], column: int32 @ thread[1], values: A[WIDTH] @ thread[1]) -> S @ thread[1]:
                 total: A = 0
                 for k in range(WIDTH):
                     total = total + (values[k] if CENTRED else values[k] * values[k])
@@ -88,7 +89,9 @@ def norm_rows(
                     return D(total)
 
             @requires(thread[1])
-            def off_mean(column: int32 @ thread[1], values: A[WIDTH] @ thread[1], sums: S @ thread[1]) -> D @ thread[1]:
+            def off_mean(
+                j: int32 @ thread[1], column: int32 @ thread[1], values: A[WIDTH] @ thread[1], sums: S @ thread[1],
+            ) -> D @ thread[1]:
                 mean: A = A(sums.first / sums.second) if CENTRED else 0
                 squares: A = 0
                 for k in range(WIDTH):
@@ -104,7 +107,9 @@ def norm_rows(
                     return F(0, 0, sums)
 
             @requires(thread[1])
-            def off_own(column: int32 @ thread[1], values: A[WIDTH] @ thread[1], sums: S @ thread[1]) -> F @ thread[1]:
+            def off_own(
+                j: int32 @ thread[1], column: int32 @ thread[1], values: A[WIDTH] @ thread[1], sums: S @ thread[1],
+            ) -> F @ thread[1]:
                 mean: A = A(sums.first / sums.second)
                 total: A = 0
                 squares: A = 0
@@ -156,10 +161,12 @@ def norm_rows(
             if (WAY == HELD or WAY == LONG) and ahead > 0:
                 prefetch_rows(x, r + ahead, rows, n, stride, lanes, BLOCKS=BLOCKS, WIDE=WIDE)
             map_rows(
-                x, stride, residual, residual_stride, r, ahead, rows, n, lanes, S(0, 0) if CENTRED else D(0), F(0, 0, 0) if OWN else D(0), TI=TI, A=A,
-                P=F, STAGES=2 if CENTRED else 1, ONCE=OF_FIRST if OWN else OF_WARPS if CENTRED else APART, ITEMS=ITEMS, WIDTH=WIDTH, INPUTS=INPUTS, KEPT=1, BLOCKS=BLOCKS,
-                WIDE=WIDE, THREADS=THREADS, ROWS=ROWS, WAY=WAY, LOAD=load, READ=read, FIRST=first,
-                OP=add_pairs if CENTRED else operators.add, SECOND=off_own if OWN else off_mean, OP2=add_moments if OWN else operators.add, PACK=pack_own if OWN else pack, JOIN=join_moments, LAST=factor,
+                x, stride, residual, residual_stride, r, ahead, rows, n, lanes, S(0, 0) if CENTRED else D(0),
+                F(0, 0, 0) if OWN else D(0), TI=TI, A=A, P=F, STAGES=2 if CENTRED else 1,
+                ONCE=OF_FIRST if OWN else OF_WARPS if CENTRED else APART, ITEMS=ITEMS, WIDTH=WIDTH, INPUTS=INPUTS, KEPT=1,
+                BLOCKS=BLOCKS, WIDE=WIDE, THREADS=THREADS, ROWS=ROWS, WAY=WAY, LOAD=load, READ=read, FIRST=first,
+                OP=add_pairs if CENTRED else operators.add, SECOND=off_own if OWN else off_mean,
+                OP2=add_moments if OWN else operators.add, PACK=pack_own if OWN else pack, JOIN=join_moments, LAST=factor,
                 STORE=store,
             )
 

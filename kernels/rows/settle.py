@@ -31,7 +31,7 @@ def settle_row(
             values: A[N]
             for k in range(N):
                 values[k] = items[j, k]
-            own: S = FIRST(min(part + j * team, many - 1) * WIDTH, values)
+            own: S = FIRST(j, min(part + j * team, many - 1) * WIDTH, values)
             a = OP(a, own if part + j * team < end else identity)
     a = agree(a, identity, lanes, OP=OP, BLOCKS=BLOCKS, WIDE=WIDE, NEAR=ONCE != APART)
     if STAGES == 2:
@@ -40,7 +40,7 @@ def settle_row(
                 values: A[N]
                 for k in range(N):
                     values[k] = items[j, k]
-                own: S2 = SECOND(min(part + j * team, many - 1) * WIDTH, values, a)
+                own: S2 = SECOND(j, min(part + j * team, many - 1) * WIDTH, values, a)
                 b = OP2(b, own if part + j * team < end else identity2)
                 for k in range(N):
                     items[j, k] = values[k]

@@ -1,6 +1,8 @@
 """What is done with several rows at once that lie where they can be read again: those who share them meet for all together."""
 
-from prism.lang import block, constexpr, dtype, function, grid, group, int32, int64, prism, requires, shuffle, template, thread, warp
+from prism.lang import (
+    block, constexpr, dtype, function, grid, group, int32, int64, prism, requires, shuffle, template, thread, warp,
+)
 from prism.kernels.rows.configurations import APART, OF_FIRST, OF_WARPS
 
 
@@ -33,7 +35,7 @@ def settle_rows(
             for j in range(1 if ONCE == OF_FIRST else VECTORS):
                 values: A[KEPT * WIDTH]
                 TAKE(q, j, values)
-                own: S = FIRST(min(part + j * team, many - 1) * WIDTH, values)
+                own: S = FIRST(j, min(part + j * team, many - 1) * WIDTH, values)
                 a[q] = OP(a[q], own if ONCE == OF_FIRST or part + j * team < many else identity)
     if ONCE == OF_FIRST:
         for q in range(ROWS):
@@ -46,7 +48,7 @@ def settle_rows(
                 for j in range(VECTORS):
                     values: A[KEPT * WIDTH]
                     TAKE(q, j, values)
-                    own: S2 = SECOND(min(part + j * team, many - 1) * WIDTH, values, a[q])
+                    own: S2 = SECOND(j, min(part + j * team, many - 1) * WIDTH, values, a[q])
                     b[q] = OP2(b[q], own if part + j * team < many else identity2)
         agree_all(b, identity2, OP=OP2, BLOCKS=BLOCKS, WARPS=WARPS, NEAR=ONCE != APART)
     total: P[ROWS] @ thread[1]
@@ -74,7 +76,7 @@ def settle_rows(
         values: A[KEPT * WIDTH]
         TAKE(q, j, values)
         if STAGES == 2:
-            same: S2 = SECOND((part + j * team) * WIDTH, values, a[q])
+            same: S2 = SECOND(j, (part + j * team) * WIDTH, values, a[q])
         STORE(j, row + q, (part + j * team) * WIDTH, values, total[q], factors[q])
 
     with group(thread[1]):

@@ -55,16 +55,20 @@ def softmax_rows(
             load_words(x, row * stride + column, words, FIRST=0, WIDTH=WIDTH)
 
         @requires(thread[1])
-        def read(row: int64 @ thread[1], column: int32 @ thread[1], words: TI[WIDTH] @ thread[1], values: A[WIDTH] @ thread[1]):
+        def read(
+            row: int64 @ thread[1], column: int32 @ thread[1], words: TI[WIDTH] @ thread[1], values: A[WIDTH] @ thread[1],
+        ):
             for k in range(WIDTH):
                 values[k] = A(words[k]) * scale
 
         @requires(thread[1])
-        def largest(column: int32 @ thread[1], values: A[WIDTH] @ thread[1]) -> A @ thread[1]:
+        def largest(j: int32 @ thread[1], column: int32 @ thread[1], values: A[WIDTH] @ thread[1]) -> A @ thread[1]:
             return thread.reduce(values, OP=operators.maximum)
 
         @requires(thread[1])
-        def above(column: int32 @ thread[1], values: A[WIDTH] @ thread[1], top: A @ thread[1]) -> D @ thread[1]:
+        def above(
+            j: int32 @ thread[1], column: int32 @ thread[1], values: A[WIDTH] @ thread[1], top: A @ thread[1],
+        ) -> D @ thread[1]:
             base: A = 0 if top == least else top  # what is -inf all over is 0 where others have numbers
             parts: A[WIDTH]
             for k in range(WIDTH):

@@ -2,8 +2,8 @@
 
 Each thread has a number. Functions, and statements of the kernel, exchange these: with the other block of the cluster, through
 an object that both have a part of, or by a gather, at which they do not meet; or within the block, through an object of the
-block's own. They stand one behind the other, in loops, in conditions and in one another, so the bytes of one are soon another's. A
-model in NumPy moves the numbers. All programs are legal: what the other block still reads must not be written.
+block's own. They stand one behind the other, in loops, in conditions and in one another, so the bytes of one are soon another's.
+A model in NumPy moves the numbers. All programs are legal: what the other block still reads must not be written.
 """
 
 from __future__ import annotations

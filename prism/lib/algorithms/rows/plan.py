@@ -302,7 +302,9 @@ def clusters_of(found: Sharing, machine: Machine) -> int:
         found.blocks > 2
     ):  # a cluster is on neighbours, of which there are not always as many: 45 of 8 at 3 on each of 132
         processors = max(processors * 10 // 11, 1)
-    each = found.resident if found.way in (COPIED_TURNS, DOUBLED, BESIDE) else found.resident * found.most // found.threads
+    each = (
+        found.resident if found.way in (COPIED_TURNS, DOUBLED, BESIDE) else found.resident * found.most // found.threads
+    )
     here = 1 if machine.host else processors * each
     many: int = max(1, here // found.blocks)
     return many
