@@ -157,7 +157,8 @@ def lay_out(functions: Functions) -> dict[Function, Layout]:
 def assemble(functions: Functions, plans: Mapping[Function, Plan], layouts: Mapping[Function, Layout]) -> Program:
     """Return the program, with the mbarriers of the kernel's plan behind its objects."""
     entry = functions[-1]
-    layout = replace(layouts[entry], room=check_gathers(functions))
+    room, rooms = check_gathers(functions)
+    layout = replace(layouts[entry], room=room, rooms=rooms)
     layouts = {**layouts, entry: with_mbarriers(layout, plans[entry])}
     check_shared_limit(entry, layouts)
     return Program(entry, functions, plans, layouts)

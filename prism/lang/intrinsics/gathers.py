@@ -1,9 +1,10 @@
 """`all_gather`: what each warp of a cluster gives reaches every warp, with no barrier of the cluster.
 
-A block has room for two gathers, and an mbarrier for each. Lane d of each warp stores its values into the memory of block d, by
-`st.async`, which counts the bytes at that block's mbarrier; then the warp waits until its own block has all bytes. Two rooms are
-enough: a warp sends to the third gather after it has waited for the second one, and all warps send to that after they have read
-the first one. A block can leave when its warps have waited for the last gather: nothing is under way to it then.
+A block has room for two gathers, and an mbarrier for each; for one, where a kernel comes to one alone. Lane d of each warp stores
+its values into the memory of block d, by `st.async`, which counts the bytes at that block's mbarrier; then the warp waits until its
+own block has all bytes. Two rooms are enough: a warp sends to the third gather after it has waited for the second one, and all warps
+send to that after they have read the first one. A block can leave when its warps have waited for the last gather: nothing is under
+way to it then.
 
 The wait acquires for the block: what has come lies in its shared memory, which no cache holds. To acquire for the cluster drops
 all that the L1 has, as its barrier does, and the multiprocessor's other blocks need that.
@@ -21,7 +22,7 @@ from prism.lang.intrinsics.memory import Memory, Values, scalar_of
 from prism.lang.types.perspective import WARP, WARP1
 
 MBARRIERS = 16
-"""Bytes of the two mbarriers of a kernel's gathers; the two rooms stand behind them."""
+"""Bytes of the two mbarriers of a kernel's gathers; the rooms stand behind them."""
 AT, ROOM, LATE = "px_gather_at", "px_gather_room", "px_gather_late"
 """What the emitter says of a kernel's gathers: where they stand, a room's bytes, whether the first one waits for all blocks."""
 ROUND = "px_round"
@@ -33,9 +34,9 @@ def warps_of(binding: Binding) -> int:
     return binding.lengths["found"] // binding.lengths["values"] * WARP
 
 
-def room_of(binding: Binding) -> int:
-    """Return the bytes of what all warps give, up to a multiple of 16."""
-    return -(-warps_of(binding) * binding.lengths["values"] * scalar_of(binding).bytes // 16) * 16
+def room_of(binding: Binding, warps: int) -> int:
+    """Return the bytes of what so many warps give, up to a multiple of 16."""
+    return -(-warps * binding.lengths["values"] * scalar_of(binding).bytes // 16) * 16
 
 
 _TEXT = """\
@@ -66,7 +67,7 @@ static __device__ __forceinline__ void px_all_gather(
     asm("mov.u32 %0, %cluster_ctarank;" : "=r"(rank));
     asm("mov.u32 %0, %cluster_nctarank;" : "=r"(size));
     const unsigned int here = blockDim.x / 32u, lane = threadIdx.x % 32u, many = here * size, room = round & 1u;
-    unsigned char* const parts = at + 16u + room * ROOM;
+    unsigned char* const parts = at + 16u + room * ROOM;  // of values[q] of all warps, one behind the other
     const unsigned int barrier = px_smem(at) + 8u * room;
     if (threadIdx.x == 0u)
         asm volatile("mbarrier.arrive.expect_tx.shared::cta.b64 _, [%0], %1;"
@@ -81,7 +82,7 @@ static __device__ __forceinline__ void px_all_gather(
             memcpy(words, &values[q], sizeof(T));
 #pragma unroll
             for (int i = 0; i < sizeof(T) / sizeof(word); ++i)
-                px_send(to + (unsigned int)(q * 32 * K * sizeof(T) + i * sizeof(word)), words[i], there);
+                px_send(to + (unsigned int)(q * many * sizeof(T) + i * sizeof(word)), words[i], there);
         }
     }
     asm volatile(
@@ -96,7 +97,7 @@ static __device__ __forceinline__ void px_all_gather(
     for (int q = 0; q < N; ++q)
 #pragma unroll
         for (int k = 0; k < K; ++k)
-            if (lane + 32u * k < many) into[q * K + k] = came[q * 32 * K + 32 * k + lane];
+            if (lane + 32u * k < many) into[q * K + k] = came[q * many + 32 * k + lane];
     ++round;
 }
 """

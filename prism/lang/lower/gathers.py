@@ -30,8 +30,24 @@ def _own_gathers(function: tree.Function) -> Iterator[tree.Apply]:
                 yield part
 
 
-def check_gathers(functions: tuple[tree.Function, ...]) -> int:
-    """Return the bytes of what a program's gathers bring at most; 0 where it has none.
+@memoize
+def many_gathers(function: tree.Function) -> int:
+    """Return how many gathers a function comes to at most, with those of its callees; 2 for more."""
+    return min(2, _count(function.body))
+
+
+def _count(body: tree.Body) -> int:
+    found = 0
+    for s in body:
+        found += sum(isinstance(part, tree.Apply) and part.intrinsic.clusters for part in terms(s))
+        found += sum(many_gathers(call.function) for call in calls(s))
+        inner = sum(map(_count, tree.children(s)))
+        found += 2 * inner if isinstance(s, tree.For | tree.While) else inner
+    return found
+
+
+def check_gathers(functions: tuple[tree.Function, ...]) -> tuple[int, int]:
+    """Return the bytes of what a program's gathers bring at most, and for how many there is room; 0 and 0 where it has none.
 
     All threads of a cluster of several blocks must come to each, and their warps have room. A device function that is compiled
     alone is judged by its own bound.
@@ -51,5 +67,5 @@ def check_gathers(functions: tuple[tree.Function, ...]) -> int:
                 problem = f"a cluster may have {warps} warps, and `found` has room for {warps_of(binding)}"
             if problem:
                 fail(errors.IntrinsicProblem(span=apply.span, name=apply.intrinsic.name, problem=problem))
-            room = max(room, room_of(binding))
-    return room
+            room = max(room, room_of(binding, min(warps, warps_of(binding))))
+    return room, many_gathers(entry)

@@ -62,8 +62,8 @@ def with_mbarriers(layout: Layout, plan: Plan) -> Layout:
 
 
 def gathered_bytes(layout: Layout) -> int:
-    """Return the bytes that a kernel's gathers take: two mbarriers, and two rooms."""
-    return MBARRIERS + 2 * layout.room if layout.room else 0
+    """Return the bytes that a kernel's gathers take: two mbarriers, and the rooms."""
+    return MBARRIERS + layout.rooms * layout.room if layout.room else 0
 
 
 def _place_rings(function: tree.Function) -> tuple[dict[tree.Symbol, int], dict[tree.Symbol, int]]:

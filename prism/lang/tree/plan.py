@@ -329,7 +329,7 @@ class Layout(Frozen):
 
     A ring's copies stand one after the other, `strides[ring]` bytes apart. `mbarriers`: the offset of the first of each array.
     `sized`: objects whose length the launch says, which stand behind all others (facts/rooms.py). `gathers`: of a kernel whose
-    clusters gather, the offset of what that takes; `room`: the bytes of what one gather brings at most.
+    clusters gather, the offset of what that takes; `room`: the bytes of what one gather brings at most, of which there are so many `rooms`.
     """
 
     offsets: Mapping[Symbol, int]
@@ -340,6 +340,7 @@ class Layout(Frozen):
     sized: Mapping[Symbol, Any] = field(default_factory=dict)
     gathers: int = 0
     room: int = 0
+    rooms: int = 0
 
     def total_bytes(self, symbol: Symbol) -> int:
         """Return the bytes of a shared object with all its copies."""

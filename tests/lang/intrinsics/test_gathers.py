@@ -46,7 +46,7 @@ def test_machine_code(kind: str, n: int, blocks: int) -> None:
         kernel.count("px_cluster_arrive();") == 1 and "px_cluster_barrier" not in text and "px_cluster_meet" not in text
     )
     assert "px_gather_late = true" in text and kernel.rstrip().endswith("if (px_round == 0u) px_cluster_wait();\n}")
-    room = 32 * launch.template["PARTS"] * n * np.dtype(kind).itemsize
+    room = -(-g.WARPS * blocks * n * np.dtype(kind).itemsize // 16) * 16
     assert emitted.shared_bytes == 16 + 2 * room
     assert compile_cubin(text, "sm_90a").spills == 0
 
@@ -55,6 +55,18 @@ def test_blocks_that_meet_for_other_reasons_have_begun_then() -> None:
     text = emit(lower(prism.check(g.added_up, g.gathered("int32", 1, met=True).template))).source
     assert "px_gather_late = false" in text and "px_cluster_arrive();" not in text
     assert text.index("px_mbarrier_init(px_shared + px_gather_at") < text.index("px_cluster_begin();")
+
+
+@pytest.mark.parametrize(
+    "body,rooms",
+    [
+        ("all_gather(values, found)", 1), ("all_gather(values, found)\n        all_gather(values, found)", 2),
+        ("for k in range(n): all_gather(values, found)", 2), ("if n > 3: all_gather(values, found)", 1),
+    ],
+)  # fmt: skip
+def test_a_kernel_that_comes_to_one_gather_has_one_room(body: str, rooms: int) -> None:
+    emitted = emit(lower(prism.check(kernel(body=body))))
+    assert emitted.shared_bytes == 16 + rooms * 2 * 16 * 4, "two numbers of each of 16 warps"
 
 
 KERNEL = """

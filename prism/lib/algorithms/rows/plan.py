@@ -35,14 +35,24 @@ _VECTOR = 16  # bytes
 _MOST = 2**31 - 2**16
 """The widest row: columns are 32-bit numbers, and the last vectors stick out."""
 
-Copies = tuple[tuple[int, int, int, int, int], ...]
-"""Ways to copy wide rows: vectors of one that a thread has, how many rows it has together, threads of a block, blocks that are on
-a multiprocessor then, and blocks of a cluster at most."""
+Copies = tuple[tuple[int, int, int, int, int, int], ...]
+"""Ways to copy wide rows: how; vectors of all arrays that a thread has of a row, how many rows it has together, threads of a block,
+blocks that are on a multiprocessor then, and blocks of a cluster at most. The first one that has room for a row is taken."""
 
-ALONE: Copies = ((8, 1, 256, 4, 8), (16, 1, 256, 3, 8))
-TOGETHER: Copies = ((8, 2, 256, 3, 8), (16, 1, 256, 3, 8))  # each weight is read for two rows
-_MANY: Copies = ((8, 1, 256, 5, 8), (16, 1, 256, 3, 8))
-_TURNS: Copies = ((4, 2, 512, 2, 4), (8, 3, 256, 2, 8), (8, 2, 512, 1, 8))
+ALONE: Copies = ((COPIED, 8, 1, 256, 4, 8), (COPIED, 16, 1, 256, 3, 8))
+TOGETHER: Copies = ((COPIED, 8, 2, 256, 3, 8), (COPIED, 16, 1, 256, 3, 8))  # each weight is read for two rows
+_MANY: Copies = ((COPIED, 8, 1, 256, 5, 8), (COPIED, 16, 1, 256, 3, 8))
+
+# Gradients, by how many columns' sums a thread has in registers, and the bytes of an element.
+_TURNS: Copies = ((COPIED_TURNS, 4, 2, 512, 2, 4), (COPIED_TURNS, 8, 3, 256, 2, 8), (COPIED_TURNS, 8, 2, 512, 1, 8))
+_ONE_SHORT: Copies = ((COPIED_TURNS, 4, 2, 512, 2, 4), (DOUBLED, 4, 2, 512, 1, 8), (COPIED_TURNS, 8, 2, 512, 1, 8))
+_TWO_SHORT: Copies = (
+    (DOUBLED, 4, 2, 512, 1, 2),
+    (DOUBLED, 8, 1, 256, 2, 4),
+    (COPIED_TURNS, 8, 3, 256, 2, 8),
+    (COPIED_TURNS, 8, 2, 512, 1, 8),
+)
+_TWO_LONG: Copies = ((COPIED_TURNS, 4, 2, 512, 2, 4), (DOUBLED, 8, 1, 512, 1, 8))
 
 
 @dataclass(frozen=True, slots=True)
@@ -132,7 +142,7 @@ def sharing_wide(rows: Sequence[Rows], width: int, scalar: str, machine: Machine
         threads = math.ceil(found.threads / 16) * 32
         return replace(found, threads=threads, blocks=1, way=STAGED, most=1024, resident=1)
     ways = (TOGETHER if short else _MANY) if weights else ALONE
-    return _copied(rows, width, ways, COPIED) or found
+    return _copied(rows, width, ways) or found
 
 
 def _copied_by_vectors(rows: Sequence[Rows], width: int, machine: Machine) -> bool:
@@ -141,10 +151,10 @@ def _copied_by_vectors(rows: Sequence[Rows], width: int, machine: Machine) -> bo
     return lying and not machine.host and _arch(machine) >= 90
 
 
-def _copied(rows: Sequence[Rows], width: int, ways: Copies, way: int) -> Sharing | None:
+def _copied(rows: Sequence[Rows], width: int, ways: Copies) -> Sharing | None:
     """Return how parts of wide rows are copied into shared memory; None where there is no room."""
     vectors = math.ceil(rows[0].n / width)
-    for most, together, room, resident, largest in ways:
+    for way, most, together, room, resident, largest in ways:
         each = most // len(rows)
         for blocks in CLUSTERS:
             threads = math.ceil(vectors / (each * blocks) / 32) * 32
@@ -167,15 +177,17 @@ def sharing_ahead(rows: Sequence[Rows], width: int, scalar: str, machine: Machin
     return replace(found, way=STAGED, most=most, resident=512 // most)
 
 
-def in_turn(rows: Sequence[Rows], width: int, scalar: str, machine: Machine) -> Sharing:
+def in_turn(rows: Sequence[Rows], width: int, scalar: str, machine: Machine, *, sums: int = 0) -> Sharing:
     """Return who shares rows of several arrays that those who share them have in turn, as `sharing` does.
 
     Where a block has a row, the next ones come into its shared memory meanwhile; else into registers. Of wide rows blocks have
-    parts of several at once, and a multiprocessor has several blocks.
+    parts of several at once, or of the next ones meanwhile. `sums`: how many each column has in registers.
     """
     found = sharing_ahead(rows, width, scalar, machine)
     if found is None and _copied_by_vectors(rows, width, machine):
-        found = _copied(rows, width, _TURNS, COPIED_TURNS)
+        short = size_of(rows[0].scalar) == 2
+        two = _TWO_SHORT if short else _TWO_LONG
+        found = _copied(rows, width, two if sums == 2 else _ONE_SHORT if short else _TURNS)
     if found is None:
         held = sharing(rows[0].n, width, scalar, machine, inputs=len(rows))
         found = held if held.way == LONG else replace(held, way=NEXT, resident=1)
