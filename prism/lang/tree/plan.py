@@ -329,7 +329,7 @@ class Layout(Frozen):
 
     A ring's copies stand one after the other, `strides[ring]` bytes apart. `mbarriers`: the offset of the first of each array.
     `sized`: objects whose length the launch says, which stand behind all others (facts/rooms.py). `gathers`: of a kernel whose
-    clusters gather, the offset of what that takes; `room`: the bytes of what one gather brings at most, of which there are so many `rooms`.
+    clusters gather, the offset of what that takes; `room`: the bytes of what one gather brings at most; `rooms`: how many such.
     """
 
     offsets: Mapping[Symbol, int]

@@ -36,8 +36,8 @@ _MOST = 2**31 - 2**16
 """The widest row: columns are 32-bit numbers, and the last vectors stick out."""
 
 Copies = tuple[tuple[int, int, int, int, int, int], ...]
-"""Ways to copy wide rows: how; vectors of all arrays that a thread has of a row, how many rows it has together, threads of a block,
-blocks that are on a multiprocessor then, and blocks of a cluster at most. The first one that has room for a row is taken."""
+"""Ways to copy wide rows: how; vectors of all arrays that a thread has of a row, how many rows it has together, threads of a
+block, blocks that are on a multiprocessor then, and blocks of a cluster at most. The first that has room for a row is taken."""
 
 ALONE: Copies = ((COPIED, 8, 1, 256, 4, 8), (COPIED, 16, 1, 256, 3, 8))
 TOGETHER: Copies = ((COPIED, 8, 2, 256, 3, 8), (COPIED, 16, 1, 256, 3, 8))  # each weight is read for two rows
