@@ -33,7 +33,7 @@ class Gathers:
         self.came[warps] += 1
         return number
 
-    def given(self, block: Block, number: int) -> Any:
+    def collect(self, block: Block, number: int) -> Any:
         """Return what lane d of each warp gave, for block d; None until all have."""
         return self.values[number][:, block.rank] if self.here[number].all() else None
 

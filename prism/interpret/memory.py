@@ -269,9 +269,9 @@ class IntrinsicMemory:
         self.frame.block.machine.progress += 1
         return gathers_of(self.frame.block).give(self.frame.block, self.lanes, values)
 
-    def given(self, number: int) -> Any:
+    def collect(self, number: int) -> Any:
         """Return what all warps have given this block, once they have."""
-        return gathers_of(self.frame.block).given(self.frame.block, number)
+        return gathers_of(self.frame.block).collect(self.frame.block, number)
 
     def _box(self, reference: Reference, offset: Any, mask: Any) -> Any:
         index = reference.index + np.asarray(offset, np.int64)

@@ -134,7 +134,7 @@ def add_u16x2(a: Any, b: Any, out: Sequence[Any] = ...) -> Any:
     Example:    v: uint32 @ thread[1] = add_u16x2(a, b)"""
 
 def all_gather(values: Any, found: Any, out: Sequence[Any] = ...) -> Any:
-    """all_gather(values, found): give what the warps of a cluster have in values to all of them. found[q * K + k] of lane l, or found[q, k], is values[q] of the cluster's warp 32 * k + l, where there is such a warp, and stays else: it has K times as many elements as values. Lane d's values go to block d. All threads of the cluster come; a block's warps go on when theirs are there, and do not meet. It orders no other access.
+    """all_gather(values, found): give what the warps of a cluster have in values to all of them. found[q, k] of lane l, of a found with K times as many elements, becomes values[q] of the cluster's warp 32 * k + l; where there is none it stays. Lane d's values go to block d. All threads of the cluster come; a block's warps go on when theirs are there, and do not meet. It orders no other access.
 
     Called by:  thread[32] together
     T:          any scalar, or a struct, of a multiple of 4 bytes

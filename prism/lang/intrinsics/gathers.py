@@ -1,10 +1,10 @@
 """`all_gather`: what each warp of a cluster gives reaches every warp, with no barrier of the cluster.
 
 A block has room for two gathers, and an mbarrier for each; for one, where a kernel comes to one alone. Lane d of each warp stores
-its values into the memory of block d, by `st.async`, which counts the bytes at that block's mbarrier; then the warp waits until its
-own block has all bytes. Two rooms are enough: a warp sends to the third gather after it has waited for the second one, and all warps
-send to that after they have read the first one. A block can leave when its warps have waited for the last gather: nothing is under
-way to it then.
+its values into the memory of block d, by `st.async`, which counts the bytes at that block's mbarrier; then the warp waits until
+its own block has all bytes. Two rooms are enough: a warp sends to the third gather after it has waited for the second one, and
+all warps send to that after they have read the first one. A block can leave when its warps have waited for the last gather:
+nothing is under way to it then.
 
 The wait acquires for the block: what has come lies in its shared memory, which no cache holds. To acquire for the cluster drops
 all that the L1 has, as its barrier does, and the multiprocessor's other blocks need that.
@@ -114,7 +114,7 @@ def _problem(binding: Binding) -> str:
 
 def _meaning(binding: Binding, memory: Memory, values: Values, found: Values) -> Generator[None, None, None]:
     number = memory.give(values)
-    while (given := memory.given(number)) is None:
+    while (given := memory.collect(number)) is None:
         yield
     warps, rows = warps_of(binding), found.reshape(len(found), values.shape[1], -1)
     lanes = np.arange(len(found)) % WARP

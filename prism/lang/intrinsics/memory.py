@@ -90,7 +90,7 @@ class Memory(Protocol):
         """Give all warps of the cluster what these have, of shape (active, n); return the number of the gather."""
         ...
 
-    def given(self, number: int) -> Values | None:
+    def collect(self, number: int) -> Values | None:
         """Return what each warp has given this block in a gather, of shape (warps, n); None until all have."""
         ...
 
