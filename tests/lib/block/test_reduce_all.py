@@ -163,3 +163,43 @@ def test_what_all_warps_have_goes_to_the_lanes_of_each(blocks: int, threads: int
         y = np.zeros_like(x)
         run(prism.check(gathered, {"BLOCKS": blocks}), blocks, threads, (x, y), check=True, schedule=schedule, seed=2)
         assert np.array_equal(y.reshape(-1, 32), np.tile(warps.reshape(blocks, 32).sum(axis=0), (len(y) // 32, 1)))
+
+
+@mark("global")
+@template(BLOCKS=constexpr(int))
+@requires(grid[1], block[BLOCKS], thread[32])
+def gathered_twos(x: ptr(const(int32)) @ grid[1], y: ptr(int32) @ grid[1]):
+    """The same of two values at once, the second one weighed."""
+    i: int32 @ thread[1] = id()
+    with partition(y, thread[1], offset=i) as own, group(block[BLOCKS]):
+        values: int32[2] @ thread[1]
+        found: int32[2, BLOCKS] @ thread[1]
+        with group(thread[1]):
+            values[0] = x[i // 32 * 32]
+            values[1] = x[i // 32 * 32 + 1]
+        block.gather_values(values, 1000, found, BLOCKS=BLOCKS)
+        with group(thread[1]):
+            total: int32 = 0
+            for k in range(BLOCKS):
+                total += found[0, k] + 7 * found[1, k]
+            own[0] = total
+
+
+@pytest.mark.parametrize(("blocks", "threads"), [(1, 96), (2, 64), (4, 512)])
+def test_several_values_go_at_once(blocks: int, threads: int) -> None:
+    x = numbers(blocks * threads)
+    one, two = np.full((2, 32 * blocks), 1000)
+    one[: blocks * threads // 32], two[: blocks * threads // 32] = x[::32], x[1::32]
+    wanted = (one + 7 * two).reshape(blocks, 32).sum(axis=0)
+    for schedule in SCHEDULES[:3]:
+        y = np.zeros_like(x)
+        run(
+            prism.check(gathered_twos, {"BLOCKS": blocks}),
+            blocks,
+            threads,
+            (x, y),
+            check=True,
+            schedule=schedule,
+            seed=2,
+        )
+        assert np.array_equal(y.reshape(-1, 32), np.tile(wanted, (len(y) // 32, 1)))
