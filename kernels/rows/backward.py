@@ -119,7 +119,8 @@ def norm_backward_rows(
         t: int32 @ thread[1] = id()  # in the cluster
         threads: int32 @ block[BLOCKS] = count(thread[1])
         here: int32 @ thread[1] = t - b * (threads // BLOCKS)
-        kept: shared(W[BLOCKS, VECTORS if KEEP else 1, THREADS * WIDTH if KEEP else 1])
+        # Never less than 128 bytes: what `cp_async` copies stands behind it, and is slow where it begins at no multiple of that.
+        kept: shared(W[BLOCKS, VECTORS if KEEP else 1, THREADS * WIDTH if KEEP else 128 // W.bytes])
         with partition(kept, thread[1], lambda j, k: (b, j, here * WIDTH + k if KEEP else 0)) as kept_own:
             if KEEP:
                 with group(thread[1]):

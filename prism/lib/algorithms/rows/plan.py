@@ -43,16 +43,14 @@ ALONE: Copies = ((COPIED, 8, 1, 256, 4, 8), (COPIED, 16, 1, 256, 3, 8))
 TOGETHER: Copies = ((COPIED, 8, 2, 256, 3, 8), (COPIED, 16, 1, 256, 3, 8))  # each weight is read for two rows
 _MANY: Copies = ((COPIED, 8, 1, 256, 5, 8), (COPIED, 16, 1, 256, 3, 8))
 
-# Gradients, by how many columns' sums a thread has in registers, and the bytes of an element.
-_TURNS: Copies = ((COPIED_TURNS, 4, 2, 512, 2, 4), (COPIED_TURNS, 8, 3, 256, 2, 8), (COPIED_TURNS, 8, 2, 512, 1, 8))
-_ONE_SHORT: Copies = ((COPIED_TURNS, 4, 2, 512, 2, 4), (DOUBLED, 4, 2, 512, 1, 8), (COPIED_TURNS, 8, 2, 512, 1, 8))
-_TWO_SHORT: Copies = (
-    (DOUBLED, 4, 2, 512, 1, 2),
-    (DOUBLED, 8, 1, 256, 2, 4),
-    (COPIED_TURNS, 8, 3, 256, 2, 8),
-    (COPIED_TURNS, 8, 2, 512, 1, 8),
-)
-_TWO_LONG: Copies = ((COPIED_TURNS, 4, 2, 512, 2, 4), (DOUBLED, 8, 1, 512, 1, 8))
+# Two weights stay beside rows, two of these at once.
+_BESIDE: Copies = ((BESIDE, 4, 2, 256, 2, 4), (BESIDE, 8, 2, 256, 1, 4), *TOGETHER)
+_BESIDE_LONG: Copies = ((BESIDE, 4, 2, 256, 2, 8), *_MANY)
+
+# Gradients: a thread has 16 or 32 columns' sums in registers, or, where there are two of each, 32.
+_TURNS: Copies = ((BESIDE, 4, 2, 512, 1, 8), (BESIDE, 8, 1, 512, 1, 8))
+_TURNS_TWO: Copies = ((BESIDE, 8, 1, 256, 2, 8), (BESIDE, 8, 1, 512, 1, 8))
+_TURNS_LONG: Copies = ((BESIDE, 8, 1, 512, 1, 8),)
 
 
 @dataclass(frozen=True, slots=True)
@@ -131,16 +129,14 @@ def sharing_wide(rows: Sequence[Rows], width: int, scalar: str, machine: Machine
     """Return who shares rows of several arrays, as `sharing` does, but that parts of wide rows are copied into shared memory.
 
     `weights`: how many each element has, which are the same for all rows. On one H200 rows of 16 bits are faster two at once
-    then, and those of 32 bits one by one, with more blocks beside; with two weights a block that has them in its L1 is faster
-    than a cluster, at whose barriers they go.
+    then, and those of 32 bits one by one, with more blocks beside; two weights are kept in shared memory.
     """
     found = sharing(rows[0].n, width, scalar, machine, inputs=len(rows))
     if found.blocks == 1 or not _copied_by_vectors(rows, width, machine):
         return found
     short = size_of(rows[0].scalar) == 2
-    if weights == 2 and short and found.blocks == 2 and len(rows) == 1 and scalar == "float32":
-        threads = math.ceil(found.threads / 16) * 32
-        return replace(found, threads=threads, blocks=1, way=STAGED, most=1024, resident=1)
+    if weights == 2 and len(rows) == 1:
+        return _copied(rows, width, _BESIDE if short else _BESIDE_LONG) or found
     ways = (TOGETHER if short else _MANY) if weights else ALONE
     return _copied(rows, width, ways) or found
 
@@ -186,8 +182,7 @@ def in_turn(rows: Sequence[Rows], width: int, scalar: str, machine: Machine, *, 
     found = sharing_ahead(rows, width, scalar, machine)
     if found is None and _copied_by_vectors(rows, width, machine):
         short = size_of(rows[0].scalar) == 2
-        two = _TWO_SHORT if short else _TWO_LONG
-        found = _copied(rows, width, two if sums == 2 else _ONE_SHORT if short else _TURNS)
+        found = _copied(rows, width, _TURNS_LONG if not short else _TURNS_TWO if sums == 2 else _TURNS)
     if found is None:
         held = sharing(rows[0].n, width, scalar, machine, inputs=len(rows))
         found = held if held.way == LONG else replace(held, way=NEXT, resident=1)
