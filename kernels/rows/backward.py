@@ -4,7 +4,7 @@ from prism.lang import (
     attr, block, const, constexpr, count, dtype, exp, fma, grid, group, id, int32, int64, load_vector,
     partition, prism, ptr, requires, rsqrt, shared, store_vector, template, thread,
 )
-from prism.kernels.rows.configurations import APART, BESIDE, COPIED, COPIED_TURNS, DOUBLED, OF_FIRST, OF_WARPS
+from prism.kernels.rows.configurations import APART, BESIDE, COPIED, OF_FIRST, OF_WARPS
 from prism.kernels.rows.elements import join_none, load_numbers, load_words, read_plain, store_numbers, take_numbers
 from prism.kernels.rows.skeleton import map_rows
 from prism.kernels.rows.sums import add_pairs, add_slopes, add_weighed, join_slopes, normal
@@ -106,7 +106,7 @@ def norm_backward_rows(
     Test:        tests/kernels/test_rows.py, tests/gpu/test_rows.py
     """
     VECTORS: constexpr(int) = ITEMS // WIDTH
-    OWN: constexpr(bool) = CENTRED and (WAY == COPIED or WAY == COPIED_TURNS or WAY == DOUBLED or WAY == BESIDE)
+    OWN: constexpr(bool) = CENTRED and (WAY == COPIED or WAY == BESIDE)
     KEEP: constexpr(bool) = WAY == BESIDE and WEIGHT
     r: int64 @ block[BLOCKS] = id()
     with (

@@ -4,7 +4,7 @@ from prism.lang import (
     attr, block, const, constexpr, count, dtype, grid, group, id, int32, int64, load_vector, partition, prism, ptr, requires,
     rsqrt, shared, store_vector, template, thread,
 )
-from prism.kernels.rows.configurations import APART, BESIDE, COPIED, COPIED_TURNS, DOUBLED, HELD, LONG, OF_FIRST, OF_WARPS
+from prism.kernels.rows.configurations import APART, BESIDE, COPIED, HELD, LONG, OF_FIRST, OF_WARPS
 from prism.kernels.rows.elements import load_numbers, load_words, store_numbers, take_numbers
 from prism.kernels.rows.registers import prefetch_rows
 from prism.kernels.rows.skeleton import map_rows
@@ -39,7 +39,7 @@ def norm_rows(
     Test:        tests/kernels/test_rows.py, tests/gpu/test_rows.py
     """
     INPUTS: constexpr(int) = 2 if RESIDUAL else 1
-    OWN: constexpr(bool) = CENTRED and (WAY == COPIED or WAY == COPIED_TURNS or WAY == DOUBLED or WAY == BESIDE)
+    OWN: constexpr(bool) = CENTRED and (WAY == COPIED or WAY == BESIDE)
     VECTORS: constexpr(int) = ITEMS // WIDTH
     KEEP: constexpr(bool) = WAY == BESIDE and WEIGHT
     r: int64 @ block[BLOCKS] = id()

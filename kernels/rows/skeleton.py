@@ -2,7 +2,7 @@
 
 from prism.lang import (block, const, constexpr, dtype, function, grid, int32, int64, prism, ptr, requires, template, thread)
 from prism.kernels.rows.prefetch import map_rows_ahead
-from prism.kernels.rows.configurations import BESIDE, COPIED, COPIED_TURNS, DOUBLED, LONG, NEXT, STAGED
+from prism.kernels.rows.configurations import BESIDE, COPIED, LONG, NEXT, STAGED
 from prism.kernels.rows.copied import map_rows_copied
 from prism.kernels.rows.doubled import map_rows_doubled
 from prism.kernels.rows.registers import map_row
@@ -34,14 +34,14 @@ def map_rows(
             THREADS=THREADS, READ=READ, FIRST=FIRST, OP=OP, SECOND=SECOND, OP2=OP2, PACK=PACK, JOIN=JOIN, LAST=LAST,
             STORE=STORE,
         )
-    elif WAY == COPIED or WAY == COPIED_TURNS:
+    elif WAY == COPIED:
         map_rows_copied(
-            x, stride, other, other_stride, r, int64(ahead), rows, n, identity, identity2, TI=TI, A=A, P=P, STAGES=STAGES,
+            x, stride, other, other_stride, r, rows, n, identity, identity2, TI=TI, A=A, P=P, STAGES=STAGES,
             ONCE=ONCE, ITEMS=ITEMS, WIDTH=WIDTH, INPUTS=INPUTS, KEPT=KEPT, BLOCKS=BLOCKS, THREADS=THREADS, ROWS=ROWS,
-            TURNS=WAY == COPIED_TURNS, READ=READ, FIRST=FIRST, OP=OP, SECOND=SECOND, OP2=OP2, PACK=PACK, JOIN=JOIN, LAST=LAST,
+            READ=READ, FIRST=FIRST, OP=OP, SECOND=SECOND, OP2=OP2, PACK=PACK, JOIN=JOIN, LAST=LAST,
             STORE=STORE,
         )
-    elif WAY == DOUBLED or WAY == BESIDE:
+    elif WAY == BESIDE:
         map_rows_doubled(
             x, stride, other, other_stride, r, int64(ahead), rows, n, identity, identity2, TI=TI, A=A, P=P, STAGES=STAGES,
             ONCE=ONCE, ITEMS=ITEMS, WIDTH=WIDTH, INPUTS=INPUTS, KEPT=KEPT, BLOCKS=BLOCKS, THREADS=THREADS, ROWS=ROWS,

@@ -17,8 +17,6 @@ from prism.kernels.rows.configurations import (
     BESIDE,
     CLUSTERS,
     COPIED,
-    COPIED_TURNS,
-    DOUBLED,
     HELD,
     LONG,
     NEXT,
@@ -288,7 +286,7 @@ def launch(
     """Return the plan of one launch on rows that are shared so."""
     groups = groups_of(rows, found)
     ahead = rows_ahead(rows, found)
-    if found.way in (NEXT, STAGED, COPIED_TURNS, DOUBLED, BESIDE):
+    if found.way in (NEXT, STAGED, BESIDE):
         ahead = groups = min(groups, clusters_of(found, machine))
     numbers = {"rows": rows.many, "n": rows.n, "lanes": found.lanes, "ahead": ahead}
     chosen = instance_of(kernel, {**template, **template_of(found)})
@@ -309,9 +307,7 @@ def clusters_of(found: Sharing, machine: Machine) -> int:
         found.blocks > 2
     ):  # a cluster is on neighbours, of which there are not always as many: 45 of 8 at 3 on each of 132
         processors = max(processors * 10 // 11, 1)
-    each = (
-        found.resident if found.way in (COPIED_TURNS, DOUBLED, BESIDE) else found.resident * found.most // found.threads
-    )
+    each = found.resident if found.way == BESIDE else found.resident * found.most // found.threads
     here = 1 if machine.host else processors * each
     many: int = max(1, here // found.blocks)
     return many
