@@ -43,11 +43,15 @@ def loss_rows(
             load_words(x, row * stride + column, words, FIRST=0, WIDTH=WIDTH)
 
         @requires(thread[1])
-        def largest(column: int32 @ thread[1], values: float32[WIDTH] @ thread[1]) -> float32 @ thread[1]:
+        def largest(
+            j: int32 @ thread[1], column: int32 @ thread[1], values: float32[WIDTH] @ thread[1],
+        ) -> float32 @ thread[1]:
             return thread.reduce(values, OP=operators.maximum)
 
         @requires(thread[1])
-        def above(column: int32 @ thread[1], values: float32[WIDTH] @ thread[1], top: float32 @ thread[1]) -> Pair @ thread[1]:
+        def above(
+            j: int32 @ thread[1], column: int32 @ thread[1], values: float32[WIDTH] @ thread[1], top: float32 @ thread[1],
+        ) -> Pair @ thread[1]:
             base: float32 = 0 if top == least else top
             total: float32 = 0
             plain: float32 = 0

@@ -1,12 +1,13 @@
 """Gradients of softmax and of norms, from what these were given and have returned."""
 
 from prism.lang import (
-    attr, block, const, constexpr, count, dtype, exp, grid, group, id, int32, int64, partition, prism, ptr, requires,
-    rsqrt, template, thread,
+    attr, block, const, constexpr, count, dtype, exp, fma, grid, group, id, int32, int64, load_vector,
+    partition, prism, ptr, requires, rsqrt, shared, store_vector, template, thread,
 )
-from prism.kernels.rows.elements import join_none, load_numbers, load_words, read_plain, store_numbers
+from prism.kernels.rows.configurations import APART, BESIDE, COPIED, OF_FIRST, OF_WARPS
+from prism.kernels.rows.elements import join_none, load_numbers, load_words, read_plain, store_numbers, take_numbers
 from prism.kernels.rows.skeleton import map_rows
-from prism.kernels.rows.sums import add_pairs, add_weighed, join_slopes
+from prism.kernels.rows.sums import add_pairs, add_slopes, add_weighed, join_slopes, normal
 from prism.lib.thread import operators
 
 
@@ -39,14 +40,16 @@ def softmax_backward_rows(
             load_words(dy, row * dy_stride + column, words, FIRST=WIDTH, WIDTH=WIDTH)
 
         @requires(thread[1])
-        def first(column: int32 @ thread[1], values: A[2 * WIDTH] @ thread[1]) -> D @ thread[1]:
+        def first(j: int32 @ thread[1], column: int32 @ thread[1], values: A[2 * WIDTH] @ thread[1]) -> D @ thread[1]:
             total: A = 0
             for k in range(WIDTH):
                 total = total + (values[WIDTH + k] if LOG else values[k] * values[WIDTH + k])
             return D(total)
 
         @requires(thread[1])
-        def second(column: int32 @ thread[1], values: A[2 * WIDTH] @ thread[1], total: D @ thread[1]) -> D @ thread[1]:
+        def second(
+            j: int32 @ thread[1], column: int32 @ thread[1], values: A[2 * WIDTH] @ thread[1], total: D @ thread[1],
+        ) -> D @ thread[1]:
             return total
 
         @requires(thread[1])
@@ -71,7 +74,7 @@ def softmax_backward_rows(
             store_numbers(out, row * n + column, found)
 
         map_rows(
-            y, stride, dy, dy_stride, r, ahead, rows, n, lanes, D(0), D(0), TI=TI, A=A, P=A, STAGES=1, ONCE=False,
+            y, stride, dy, dy_stride, r, ahead, rows, n, lanes, D(0), D(0), TI=TI, A=A, P=A, STAGES=1, ONCE=APART,
             ITEMS=ITEMS, WIDTH=WIDTH, INPUTS=2, KEPT=2, BLOCKS=BLOCKS, WIDE=WIDE, THREADS=THREADS, ROWS=ROWS, WAY=WAY,
             LOAD=load, READ=read_plain, FIRST=first, OP=operators.add, SECOND=second, OP2=operators.add, PACK=pack,
             JOIN=join_none, LAST=last, STORE=store,
@@ -103,6 +106,8 @@ def norm_backward_rows(
     Test:        tests/kernels/test_rows.py, tests/gpu/test_rows.py
     """
     VECTORS: constexpr(int) = ITEMS // WIDTH
+    OWN: constexpr(bool) = CENTRED and (WAY == COPIED or WAY == BESIDE)
+    KEEP: constexpr(bool) = WAY == BESIDE and WEIGHT
     r: int64 @ block[BLOCKS] = id()
     with (
         partition(dx, thread[1], offset=lambda i: i, races="none") as out,
@@ -110,106 +115,150 @@ def norm_backward_rows(
         partition(biases, thread[1], offset=lambda i: i, races="none") as biases_out,
         group(block[BLOCKS]),
     ):
-        of_weight: A[VECTORS, WIDTH] @ thread[1]
-        of_bias: A[VECTORS, WIDTH] @ thread[1]
-        with group(thread[1]):
-            for j in range(VECTORS):
-                for k in range(WIDTH):
-                    of_weight[j, k] = 0
-                    of_bias[j, k] = 0
-
-        @requires(thread[1])
-        def load(row: int64 @ thread[1], column: int32 @ thread[1], words: TI[2 * WIDTH] @ thread[1]):
-            load_words(x, row * stride + column, words, FIRST=0, WIDTH=WIDTH)
-            load_words(dy, row * dy_stride + column, words, FIRST=WIDTH, WIDTH=WIDTH)
-
-        @requires(thread[1])
-        def weigh(column: int32 @ thread[1], values: A[2 * WIDTH] @ thread[1], weighed: A[WIDTH] @ thread[1]):
-            """The gradients of what the weight was multiplied with."""
-            if WEIGHT:
-                load_numbers(weight, column, weighed)
-            for k in range(WIDTH):
-                weighed[k] = values[WIDTH + k] * weighed[k] if WEIGHT else values[WIDTH + k]
-
-        @requires(thread[1])
-        def first(column: int32 @ thread[1], values: A[2 * WIDTH] @ thread[1]) -> S @ thread[1]:
-            weighed: A[WIDTH]
-            weigh(column, values, weighed)
-            total: A = 0
-            other: A = 0
-            for k in range(WIDTH):
-                total = total + (values[k] if CENTRED else values[k] * values[k])
-                other = other + (weighed[k] if CENTRED else weighed[k] * values[k])
-            if CENTRED:
-                return S(D(WIDTH), D(total), D(other))
-            else:
-                return S(D(total), D(other))
-
-        @requires(thread[1])
-        def second(column: int32 @ thread[1], values: A[2 * WIDTH] @ thread[1], sums: S @ thread[1]) -> P @ thread[1]:
-            weighed: A[WIDTH]
-            weigh(column, values, weighed)
-            mean: A = A(sums.total / sums.count) if CENTRED else 0
-            total: A = 0
-            other: A = 0
-            for k in range(WIDTH):
-                off: A = values[k] - mean
-                total = total + off * off
-                other = other + weighed[k] * off
-            return P(D(total), D(other))
-
-        @requires(thread[1])
-        def pack(sums: S @ thread[1], squares: P @ thread[1]) -> F @ thread[1]:
-            if CENTRED:
-                return F(sums.count, sums.total, sums.weighed, squares.first, squares.second)
-            else:
-                return F(0, 0, 0, sums.first, sums.second)
-
-        @requires(thread[32])
-        def join(parts: F[BLOCKS] @ thread[1]) -> F @ thread[1]:
-            return join_slopes(parts, share)
-
-        @requires(thread[1])
-        def factor(sums: S @ thread[1], slopes: F @ thread[1]) -> A @ thread[1]:
-            return A(rsqrt(slopes.squares * share + eps))
-
-        @requires(thread[1])
-        def store(
-            j: int32 @ thread[1], row: int64 @ thread[1], column: int32 @ thread[1], values: A[2 * WIDTH] @ thread[1],
-            slopes: F @ thread[1], scale: A @ thread[1],
-        ):
-            weighed: A[WIDTH]
-            weigh(column, values, weighed)
-            slope: A = A(slopes.products * share) * scale * scale
-            mean: A = A(slopes.total * share)
-            over: A = A(slopes.weighed * share)
-            for k in range(WIDTH):
-                off: A = values[k] - mean if CENTRED else values[k]
-                if WEIGHT:
-                    of_weight[j, k] = of_weight[j, k] + values[WIDTH + k] * (off * scale)
-                if BIAS:
-                    of_bias[j, k] = of_bias[j, k] + values[WIDTH + k]
-                weighed[k] = scale * (weighed[k] - over - off * slope)
-            store_numbers(out, row * n + column, weighed)
-
-        map_rows(
-            x, stride, dy, dy_stride, r, step, rows, n, lanes, S(0, 0, 0) if CENTRED else S(0, 0), P(0, 0), TI=TI, A=A, P=F,
-            STAGES=2 if CENTRED else 1, ONCE=CENTRED, ITEMS=ITEMS, WIDTH=WIDTH, INPUTS=2, KEPT=2, BLOCKS=BLOCKS, WIDE=WIDE,
-            THREADS=THREADS, ROWS=ROWS, WAY=WAY, LOAD=load, READ=read_plain, FIRST=first,
-            OP=add_weighed if CENTRED else add_pairs, SECOND=second, OP2=add_pairs, PACK=pack, JOIN=join, LAST=factor,
-            STORE=store,
-        )
-        if WEIGHT or BIAS:
-            t: int32 @ thread[1] = id()  # in the cluster
-            threads: int32 @ block[BLOCKS] = count(thread[1])
+        b: int32 @ block[1] = id() if BLOCKS > 1 else 0
+        t: int32 @ thread[1] = id()  # in the cluster
+        threads: int32 @ block[BLOCKS] = count(thread[1])
+        here: int32 @ thread[1] = t - b * (threads // BLOCKS)
+        # Never less than 128 bytes: what `cp_async` copies stands behind it, and is slow where it begins at no multiple of that.
+        kept: shared(W[BLOCKS, VECTORS if KEEP else 1, THREADS * WIDTH if KEEP else 128 // W.bytes])
+        with partition(kept, thread[1], lambda j, k: (b, j, here * WIDTH + k if KEEP else 0)) as kept_own:
+            if KEEP:
+                with group(thread[1]):
+                    for j in range(VECTORS):
+                        column: int32 = min(t + j * threads, n // WIDTH - 1) * WIDTH
+                        store_vector(kept_own[j, 0], load_vector(weight[column], WIDTH))
+            of_weight: A[VECTORS, WIDTH] @ thread[1]
+            of_bias: A[VECTORS, WIDTH] @ thread[1]
             with group(thread[1]):
-                team: int32 = threads if WIDE else 1 << lanes
-                part: int32 = t if WIDE else t & team - 1
-                target: int64 = (r if WIDE else (r * threads + t) >> lanes) * n
-                if WEIGHT:
-                    store_sums(weights_out, target, part, team, n, of_weight)
-                if BIAS:
-                    store_sums(biases_out, target, part, team, n, of_bias)
+                for j in range(VECTORS):
+                    for k in range(WIDTH):
+                        of_weight[j, k] = 0
+                        of_bias[j, k] = 0
+
+            @requires(thread[1])
+            def load(row: int64 @ thread[1], column: int32 @ thread[1], words: TI[2 * WIDTH] @ thread[1]):
+                load_words(x, row * stride + column, words, FIRST=0, WIDTH=WIDTH)
+                load_words(dy, row * dy_stride + column, words, FIRST=WIDTH, WIDTH=WIDTH)
+
+            @requires(thread[1])
+            def weigh(
+                j: int32 @ thread[1], column: int32 @ thread[1], values: A[2 * WIDTH] @ thread[1],
+                weighed: A[WIDTH] @ thread[1],
+            ):
+                """The gradients of what the weight was multiplied with."""
+                if KEEP:
+                    take_numbers(load_vector(kept_own[j, 0], WIDTH), weighed)
+                elif WEIGHT:
+                    load_numbers(weight, column, weighed)
+                for k in range(WIDTH):
+                    weighed[k] = values[WIDTH + k] * weighed[k] if WEIGHT else values[WIDTH + k]
+
+            @requires(thread[1])
+            def first(j: int32 @ thread[1], column: int32 @ thread[1], values: A[2 * WIDTH] @ thread[1]) -> S @ thread[1]:
+                weighed: A[WIDTH]
+                weigh(j, column, values, weighed)
+                total: A = 0
+                other: A = 0
+                for k in range(WIDTH):
+                    total = total + (values[k] if CENTRED else values[k] * values[k])
+                    other = other + (weighed[k] if CENTRED else weighed[k] * values[k])
+                if CENTRED:
+                    return S(D(WIDTH), D(total), D(other))
+                else:
+                    return S(D(total), D(other))
+
+            @requires(thread[1])
+            def second(
+                j: int32 @ thread[1], column: int32 @ thread[1], values: A[2 * WIDTH] @ thread[1], sums: S @ thread[1],
+            ) -> P @ thread[1]:
+                weighed: A[WIDTH]
+                weigh(j, column, values, weighed)
+                mean: A = A(sums.total / sums.count) if CENTRED else 0
+                total: A = 0
+                other: A = 0
+                for k in range(WIDTH):
+                    off: A = values[k] - mean
+                    total = total + off * off
+                    other = other + weighed[k] * off
+                return P(D(total), D(other))
+
+            @requires(thread[1])
+            def pack(sums: S @ thread[1], squares: P @ thread[1]) -> F @ thread[1]:
+                if CENTRED:
+                    return F(sums.count, sums.total, sums.weighed, squares.first, squares.second)
+                else:
+                    return F(0, 0, 0, sums.first, sums.second)
+
+            @requires(thread[1])
+            def off_own(
+                j: int32 @ thread[1], column: int32 @ thread[1], values: A[2 * WIDTH] @ thread[1], sums: S @ thread[1],
+            ) -> F @ thread[1]:
+                weighed: A[WIDTH]
+                weigh(j, column, values, weighed)
+                mean: A = A(sums.total / sums.count)
+                total: A = 0
+                all: A = 0
+                squares: A = 0
+                products: A = 0
+                for k in range(WIDTH):
+                    off: A = values[k] - mean
+                    total = total + off
+                    all = all + weighed[k]
+                    squares = squares + off * off
+                    products = products + weighed[k] * off
+                return F(D(WIDTH), D(total), D(all), D(squares), D(products))
+
+            @requires(thread[1])
+            def pack_own(sums: S @ thread[1], off: F @ thread[1]) -> F @ thread[1]:
+                """A warp's `Slopes`, of what its elements are off the mean of its first vector."""
+                mean: D = sums.total / max(sums.count, D(1))
+                each: D = off.total / max(off.count, D(1))
+                return F(
+                    off.count, off.count * mean + off.total, off.weighed, off.squares - off.total * each,
+                    off.products - off.weighed * each,
+                )
+
+            @requires(thread[1])
+            def factor(sums: S @ thread[1], slopes: F @ thread[1]) -> A @ thread[1]:
+                return A(rsqrt(slopes.squares * share + eps))
+
+            @requires(thread[1])
+            def store(
+                j: int32 @ thread[1], row: int64 @ thread[1], column: int32 @ thread[1], values: A[2 * WIDTH] @ thread[1],
+                slopes: F @ thread[1], scale: A @ thread[1],
+            ):
+                weighed: A[WIDTH]
+                weigh(j, column, values, weighed)
+                slope: A = A(slopes.products * share) * scale * scale
+                mean: A = A(slopes.total * share)
+                over: A = A(slopes.weighed * share)
+                for k in range(WIDTH):
+                    one: A = normal(values[k], mean, scale, CENTRED=CENTRED, SHORT=TI.bytes == 2)
+                    if WEIGHT:
+                        of_weight[j, k] = of_weight[j, k] + values[WIDTH + k] * one
+                    if BIAS:
+                        of_bias[j, k] = of_bias[j, k] + values[WIDTH + k]
+                    weighed[k] = fma(weighed[k], scale, -fma(one, slope, over * scale))
+                store_numbers(out, row * n + column, weighed)
+
+            map_rows(
+                x, stride, dy, dy_stride, r, step, rows, n, lanes, S(0, 0, 0) if CENTRED else S(0, 0),
+                F(0, 0, 0, 0, 0) if OWN else P(0, 0), TI=TI, A=A, P=F, STAGES=2 if CENTRED else 1,
+                ONCE=OF_FIRST if OWN else OF_WARPS if CENTRED else APART, ITEMS=ITEMS, WIDTH=WIDTH, INPUTS=2, KEPT=2,
+                BLOCKS=BLOCKS, WIDE=WIDE, THREADS=THREADS, ROWS=ROWS, WAY=WAY, LOAD=load, READ=read_plain, FIRST=first,
+                OP=add_weighed if CENTRED else add_pairs, SECOND=off_own if OWN else second,
+                OP2=add_slopes if OWN else add_pairs, PACK=pack_own if OWN else pack, JOIN=join_slopes, LAST=factor,
+                STORE=store,
+            )
+            if WEIGHT or BIAS:
+                with group(thread[1]):
+                    of: int32 = threads if WIDE else 1 << lanes
+                    part: int32 = t if WIDE else t & of - 1
+                    target: int64 = (r if WIDE else (r * threads + t) >> lanes) * n
+                    if WEIGHT:
+                        store_sums(weights_out, target, part, of, n, of_weight)
+                    if BIAS:
+                        store_sums(biases_out, target, part, of, n, of_bias)
 
 
 @prism.device

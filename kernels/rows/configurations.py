@@ -3,10 +3,15 @@
 from dataclasses import dataclass
 from math import ceil
 
-HELD, NEXT, LONG, STAGED, COPIED, COPIED_TURNS = range(6)
+HELD, NEXT, LONG, STAGED, COPIED, BESIDE = range(6)
 """Who shares a row holds it; has rows in turn, and loads the next one into registers meanwhile; reads a row again and again; has
 rows in turn, and copies the next one into shared memory meanwhile; copies it into shared memory as it lies in the array, of which
-a multiprocessor has room for several blocks' parts; does that, and has rows in turn."""
+a multiprocessor has room for several blocks' parts; does that with rows in turn, the next ones meanwhile, and keeps what weights
+there are beside them."""
+
+APART, OF_WARPS, OF_FIRST = range(3)
+"""Whose `a` the second reduction of a row knows: that of all, who agree on it before; each warp's own; or that of a warp's first
+vector. Then all who share the row agree once, on both."""
 
 
 @dataclass(frozen=True, slots=True)

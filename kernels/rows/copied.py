@@ -2,27 +2,26 @@
 
 from prism.lang import (
     async_, block, const, constexpr, count, cp_async, dtype, function, grid, group, id, int32, int64, load_vector, partition,
-    prism, ptr, requires, shared, template, thread, vector,
+    prism, ptr, requires, shared, template, thread,
 )
+from prism.kernels.rows.elements import take_apart
 from prism.kernels.rows.settle_rows import settle_rows
 
 
 @prism.device
 @template(
-    TI=dtype, A=dtype, S=dtype, S2=dtype, P=dtype, STAGES=constexpr(int), ONCE=constexpr(bool), ITEMS=constexpr(int),
+    TI=dtype, A=dtype, S=dtype, S2=dtype, P=dtype, STAGES=constexpr(int), ONCE=constexpr(int), ITEMS=constexpr(int),
     WIDTH=constexpr(int), INPUTS=constexpr(int), KEPT=constexpr(int), BLOCKS=constexpr(int), THREADS=constexpr(int),
-    ROWS=constexpr(int), TURNS=constexpr(bool), READ=function, FIRST=function, OP=function, SECOND=function, OP2=function,
+    ROWS=constexpr(int), READ=function, FIRST=function, OP=function, SECOND=function, OP2=function,
     PACK=function, JOIN=function, LAST=function, STORE=function,
 )
 @requires(block["BLOCKS"], thread[32])
 def map_rows_copied(
     x: ptr(const(TI)) @ grid[1], stride: int64 @ grid[1], other: ptr(const(TI)) @ grid[1], other_stride: int64 @ grid[1],
-    r: int64 @ block[BLOCKS], step: int64 @ grid[1], rows: int64 @ grid[1], n: int32 @ grid[1], identity: S @ grid[1],
+    r: int64 @ block[BLOCKS], rows: int64 @ grid[1], n: int32 @ grid[1], identity: S @ grid[1],
     identity2: S2 @ grid[1],
 ):
     """Do what `map_row` does for `ROWS` rows at once, those from number `r * ROWS` on.
-
-    With `TURNS` then for those `step * ROWS` rows on, and so on, as long as there are rows.
 
     Perspective: as of `map_row`, `WIDE`.
     Shapes:      as of `map_row`, but that rows are of `x` and, where there are two `INPUTS`, of `other`, each so many elements
@@ -56,9 +55,7 @@ def map_rows_copied(
             def take(q: int32 @ thread[1], j: int32 @ thread[1], values: A[KEPT * WIDTH] @ thread[1]):
                 word: TI[INPUTS * WIDTH]
                 for i in range(INPUTS):
-                    vec: vector(TI, WIDTH) = load_vector(mine[(q * VECTORS + j) * INPUTS + i, 0], WIDTH)
-                    for k in range(WIDTH):
-                        word[i * WIDTH + k] = vec[k]
+                    take_apart(load_vector(mine[(q * VECTORS + j) * INPUTS + i, 0], WIDTH), word, i * WIDTH, WIDTH=WIDTH)
                 READ(min(number * ROWS + q, rows - 1), min(t + j * threads, many - 1) * WIDTH, word, values)
 
             settle_rows(
@@ -67,8 +64,4 @@ def map_rows_copied(
                 FIRST=FIRST, OP=OP, SECOND=SECOND, OP2=OP2, PACK=PACK, JOIN=JOIN, LAST=LAST, STORE=STORE,
             )
 
-        if TURNS:
-            for number in range(r, (rows + ROWS - 1) // ROWS, step, unroll=False):
-                work(number)
-        else:
-            work(r)
+        work(r)

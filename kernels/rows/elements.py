@@ -1,9 +1,26 @@
 """Elements of rows, loaded as numbers to compute with, and stored, by vectors of at most 16 bytes."""
 
 from prism.lang import (
-    const, constexpr, dtype, function, grid, int32, int64, load_vector, prism, ptr, requires, store_vector, template, thread,
-    vector,
+    bfloat16, bitcast, const, constexpr, dtype, function, grid, int32, int64, load_vector, prism, ptr, requires, store_vector,
+    template, thread, uint16, uint32, vector,
 )
+
+
+@prism.device
+@requires(thread[1])
+@template(T=dtype, N=constexpr(int), WIDTH=constexpr(int))
+def take_apart(vec: vector(T, WIDTH) @ thread[1], words: T[N] @ thread[1], first: int32 @ thread[1]):
+    """Put the elements of a vector into `words[first]` and behind.
+
+    Those of bfloat16 are halves of words: each becomes a number by one instruction then, else by two or three.
+    """
+    if T == bfloat16 and WIDTH > 1:
+        pairs: vector(uint32, WIDTH // 2) = bitcast(vec, vector(uint32, WIDTH // 2))
+        for k in range(WIDTH):
+            words[first + k] = bitcast(uint16(pairs[k // 2] >> (16 * (k % 2))), bfloat16)
+    else:
+        for k in range(WIDTH):
+            words[first + k] = vec[k]
 
 
 @prism.device
@@ -17,9 +34,18 @@ def load_words(x: ptr(const(T)) @ grid[1], at: int64 @ thread[1], words: T[N] @ 
     if WIDTH == 1:
         words[FIRST] = x[at]
     else:
-        word: vector(T, WIDTH) = load_vector(x[at], WIDTH, cache="no_allocate")
-        for k in range(WIDTH):
-            words[FIRST + k] = word[k]
+        take_apart(load_vector(x[at], WIDTH, cache="no_allocate"), words, FIRST, WIDTH=WIDTH)
+
+
+@prism.device
+@requires(thread[1])
+@template(T=dtype, A=dtype, WIDTH=constexpr(int))
+def take_numbers(vec: vector(T, WIDTH) @ thread[1], values: A[WIDTH] @ thread[1]):
+    """Put the elements of a vector into `values`, as `A`."""
+    word: T[WIDTH]
+    take_apart(vec, word, 0, WIDTH=WIDTH)
+    for k in range(WIDTH):
+        values[k] = A(word[k])
 
 
 @prism.device
@@ -35,7 +61,8 @@ def load_numbers(x: ptr(const(T)) @ grid[1], at: int64 @ thread[1], values: A[WI
         if PART == 1:
             values[p] = A(x[at + p])
         else:
-            word: vector(T, PART) = load_vector(x[at + p], PART)
+            word: T[PART]
+            take_apart(load_vector(x[at + p], PART), word, 0, WIDTH=PART)
             for k in range(PART):
                 values[p + k] = A(word[k])
 

@@ -9,7 +9,7 @@ from prism.kernels.rows.elements import load_vectors, read_vectors
 
 @prism.device
 @template(
-    TI=dtype, A=dtype, S=dtype, S2=dtype, P=dtype, STAGES=constexpr(int), ONCE=constexpr(bool), ITEMS=constexpr(int),
+    TI=dtype, A=dtype, S=dtype, S2=dtype, P=dtype, STAGES=constexpr(int), ONCE=constexpr(int), ITEMS=constexpr(int),
     WIDTH=constexpr(int), INPUTS=constexpr(int), KEPT=constexpr(int), BLOCKS=constexpr(int), LOAD=function, READ=function,
     FIRST=function, OP=function, SECOND=function, OP2=function, PACK=function, JOIN=function, LAST=function, STORE=function,
 )
@@ -41,7 +41,7 @@ def map_long_row(row: int64 @ block[BLOCKS], n: int32 @ grid[1], identity: S @ g
         for k in range(KEPT * WIDTH):
             values[k] = items[j, k]
         if STAGES == 2:
-            b_again: S2 = SECOND(vector * WIDTH, values, a)
+            b_again: S2 = SECOND(j, vector * WIDTH, values, a)
 
     with group(thread[1]):
         for at in range(t, many, VECTORS * team, unroll=False):
@@ -50,7 +50,7 @@ def map_long_row(row: int64 @ block[BLOCKS], n: int32 @ grid[1], identity: S @ g
                 values: A[KEPT * WIDTH]
                 for k in range(KEPT * WIDTH):
                     values[k] = items[j, k]
-                own: S = FIRST(min(at + j * team, many - 1) * WIDTH, values)
+                own: S = FIRST(j, min(at + j * team, many - 1) * WIDTH, values)
                 a = OP(a, own if at + j * team < many else identity)
     a = agree(a, identity, 5, OP=OP, BLOCKS=BLOCKS, WIDE=True, NEAR=False)
     if STAGES == 2:
@@ -61,7 +61,7 @@ def map_long_row(row: int64 @ block[BLOCKS], n: int32 @ grid[1], identity: S @ g
                     values: A[KEPT * WIDTH]
                     for k in range(KEPT * WIDTH):
                         values[k] = items[j, k]
-                    own: S2 = SECOND(min(at + j * team, many - 1) * WIDTH, values, a)
+                    own: S2 = SECOND(j, min(at + j * team, many - 1) * WIDTH, values, a)
                     b = OP2(b, own if at + j * team < many else identity2)
         b = agree(b, identity2, 5, OP=OP2, BLOCKS=BLOCKS, WIDE=True, NEAR=False)
     total: P @ thread[1] = PACK(a, b)

@@ -1,14 +1,14 @@
 """Rows divided by their root mean square, or made of mean 0 and variance 1."""
 
 from prism.lang import (
-    attr, block, const, constexpr, dtype, grid, group, id, int32, int64, partition, prism, ptr, requires, rsqrt, template,
-    thread,
+    attr, block, const, constexpr, count, dtype, grid, group, id, int32, int64, load_vector, partition, prism, ptr, requires,
+    rsqrt, shared, store_vector, template, thread,
 )
-from prism.kernels.rows.configurations import HELD, LONG
-from prism.kernels.rows.elements import load_numbers, load_words, store_numbers
+from prism.kernels.rows.configurations import APART, BESIDE, COPIED, HELD, LONG, OF_FIRST, OF_WARPS
+from prism.kernels.rows.elements import load_numbers, load_words, store_numbers, take_numbers
 from prism.kernels.rows.registers import prefetch_rows
 from prism.kernels.rows.skeleton import map_rows
-from prism.kernels.rows.sums import Moments, Pair, add_pairs, join_moments
+from prism.kernels.rows.sums import Moments, Pair, add_moments, add_pairs, join_moments, normal
 from prism.lib.thread import operators
 
 
@@ -39,13 +39,19 @@ def norm_rows(
     Test:        tests/kernels/test_rows.py, tests/gpu/test_rows.py
     """
     INPUTS: constexpr(int) = 2 if RESIDUAL else 1
+    OWN: constexpr(bool) = CENTRED and (WAY == COPIED or WAY == BESIDE)
+    VECTORS: constexpr(int) = ITEMS // WIDTH
+    KEEP: constexpr(bool) = WAY == BESIDE and WEIGHT
     r: int64 @ block[BLOCKS] = id()
     with (
         partition(y, thread[1], offset=lambda i: i, races="none") as out,
         partition(sum, thread[1], offset=lambda i: i, races="none") as added,
         group(block[BLOCKS]),
     ):
-
+        b: int32 @ block[1] = id() if BLOCKS > 1 else 0
+        t: int32 @ thread[1] = id()  # in the cluster
+        team: int32 @ block[BLOCKS] = count(thread[1])
+        here: int32 @ thread[1] = t - b * (team // BLOCKS)
         @requires(thread[1])
         def load(row: int64 @ thread[1], column: int32 @ thread[1], words: TI[INPUTS * WIDTH] @ thread[1]):
             load_words(x, row * stride + column, words, FIRST=0, WIDTH=WIDTH)
@@ -63,7 +69,7 @@ def norm_rows(
                     values[k] = A(TI(values[k] + A(words[WIDTH + k])))
 
         @requires(thread[1])
-        def first(column: int32 @ thread[1], values: A[WIDTH] @ thread[1]) -> S @ thread[1]:
+        def first(j: int32 @ thread[1], column: int32 @ thread[1], values: A[WIDTH] @ thread[1]) -> S @ thread[1]:
             total: A = 0
             for k in range(WIDTH):
                 total = total + (values[k] if CENTRED else values[k] * values[k])
@@ -73,7 +79,9 @@ def norm_rows(
                 return D(total)
 
         @requires(thread[1])
-        def off_mean(column: int32 @ thread[1], values: A[WIDTH] @ thread[1], sums: S @ thread[1]) -> D @ thread[1]:
+        def off_mean(
+            j: int32 @ thread[1], column: int32 @ thread[1], values: A[WIDTH] @ thread[1], sums: S @ thread[1],
+        ) -> D @ thread[1]:
             mean: A = A(sums.first / sums.second) if CENTRED else 0
             squares: A = 0
             for k in range(WIDTH):
@@ -88,46 +96,102 @@ def norm_rows(
             else:
                 return F(0, 0, sums)
 
-        @requires(thread[32])
-        def join(parts: F[BLOCKS] @ thread[1]) -> F @ thread[1]:
-            return join_moments(parts, share)
+        @requires(thread[1])
+        def off_own(
+            j: int32 @ thread[1], column: int32 @ thread[1], values: A[WIDTH] @ thread[1], sums: S @ thread[1],
+        ) -> F @ thread[1]:
+            mean: A = A(sums.first / sums.second)
+            total: A = 0
+            squares: A = 0
+            for k in range(WIDTH):
+                off: A = values[k] - mean
+                total = total + off
+                squares = squares + off * off
+            return F(D(WIDTH), D(total), D(squares))
+
+        @requires(thread[1])
+        def pack_own(sums: S @ thread[1], off: F @ thread[1]) -> F @ thread[1]:
+            """A warp's `Moments`, of what its elements are off the mean of its first vector."""
+            mean: D = sums.first / max(sums.second, D(1))
+            lost: D = off.total * off.total / max(off.count, D(1))
+            return F(off.count, off.count * mean + off.total, off.squares - lost)
 
         @requires(thread[1])
         def factor(sums: S @ thread[1], moments: F @ thread[1]) -> A @ thread[1]:
             return A(rsqrt(moments.squares * share + eps))
 
         @requires(thread[1])
-        def store(
-            j: int32 @ thread[1], row: int64 @ thread[1], column: int32 @ thread[1], values: A[WIDTH] @ thread[1],
-            moments: F @ thread[1], scale: A @ thread[1],
+        def finish(
+            row: int64 @ thread[1], column: int32 @ thread[1], values: A[WIDTH] @ thread[1], moments: F @ thread[1],
+            scale: A @ thread[1], factors: A[WIDTH] @ thread[1], terms: A[WIDTH] @ thread[1],
         ):
             if RESIDUAL:
                 store_numbers(added, row * n + column, values)
             mean: A = A(moments.total * share)
             for k in range(WIDTH):
-                values[k] = ((values[k] - mean) if CENTRED else values[k]) * scale
-            if WEIGHT:
-                factors: A[WIDTH]
-                load_numbers(weight, column, factors)
-                for k in range(WIDTH):
+                values[k] = normal(values[k], mean, scale, CENTRED=CENTRED, SHORT=TI.bytes == 2)
+                if WEIGHT:
                     values[k] = values[k] * factors[k]
-            if BIAS:
-                terms: A[WIDTH]
-                load_numbers(bias, column, terms)
-                for k in range(WIDTH):
+                if BIAS:
                     values[k] = values[k] + terms[k]
             store_numbers(out, row * n + column, values)
 
+        @requires(thread[1])
+        def store(
+            j: int32 @ thread[1], row: int64 @ thread[1], column: int32 @ thread[1], values: A[WIDTH] @ thread[1],
+            moments: F @ thread[1], scale: A @ thread[1],
+        ):
+            factors: A[WIDTH]
+            terms: A[WIDTH]
+            if WEIGHT:
+                load_numbers(weight, column, factors)
+            if BIAS:
+                load_numbers(bias, column, terms)
+            finish(row, column, values, moments, scale, factors, terms)
+
         if (WAY == HELD or WAY == LONG) and ahead > 0:
             prefetch_rows(x, r + ahead, rows, n, stride, lanes, BLOCKS=BLOCKS, WIDE=WIDE)
-        map_rows(
-            x, stride, residual, residual_stride, r, ahead, rows, n, lanes, S(0, 0) if CENTRED else D(0), D(0), TI=TI, A=A,
-            P=F, STAGES=2 if CENTRED else 1, ONCE=CENTRED, ITEMS=ITEMS, WIDTH=WIDTH, INPUTS=INPUTS, KEPT=1, BLOCKS=BLOCKS,
-            WIDE=WIDE, THREADS=THREADS, ROWS=ROWS, WAY=WAY, LOAD=load, READ=read, FIRST=first,
-            OP=add_pairs if CENTRED else operators.add, SECOND=off_mean, OP2=operators.add, PACK=pack, JOIN=join, LAST=factor,
-            STORE=store,
-        )
+        if KEEP:  # no object of theirs where they are not kept: what `cp_async` copies would begin behind it, and more slowly
+            kept: shared(W[BLOCKS, VECTORS * (1 + BIAS), THREADS * WIDTH])
+            with partition(kept, thread[1], lambda j, k: (b, j, here * WIDTH + k)) as columns:
+                with group(thread[1]):
+                    for j in range(VECTORS):
+                        column: int32 = min(t + j * team, n // WIDTH - 1) * WIDTH
+                        store_vector(columns[j, 0], load_vector(weight[column], WIDTH))
+                        if BIAS:
+                            store_vector(columns[VECTORS + j, 0], load_vector(bias[column], WIDTH))
 
+                @requires(thread[1])
+                def store_beside(
+                    j: int32 @ thread[1], row: int64 @ thread[1], column: int32 @ thread[1], values: A[WIDTH] @ thread[1],
+                    moments: F @ thread[1], scale: A @ thread[1],
+                ):
+                    factors: A[WIDTH]
+                    terms: A[WIDTH]
+                    take_numbers(load_vector(columns[j, 0], WIDTH), factors)
+                    if BIAS:
+                        take_numbers(load_vector(columns[VECTORS + j, 0], WIDTH), terms)
+                    finish(row, column, values, moments, scale, factors, terms)
+
+                map_rows(
+                    x, stride, residual, residual_stride, r, ahead, rows, n, lanes, S(0, 0) if CENTRED else D(0),
+                    F(0, 0, 0) if OWN else D(0), TI=TI, A=A, P=F, STAGES=2 if CENTRED else 1,
+                    ONCE=OF_FIRST if OWN else OF_WARPS if CENTRED else APART, ITEMS=ITEMS, WIDTH=WIDTH, INPUTS=INPUTS, KEPT=1,
+                    BLOCKS=BLOCKS, WIDE=WIDE, THREADS=THREADS, ROWS=ROWS, WAY=WAY, LOAD=load, READ=read, FIRST=first,
+                    OP=add_pairs if CENTRED else operators.add, SECOND=off_own if OWN else off_mean,
+                    OP2=add_moments if OWN else operators.add, PACK=pack_own if OWN else pack, JOIN=join_moments, LAST=factor,
+                    STORE=store_beside,
+                )
+        else:
+            map_rows(
+                x, stride, residual, residual_stride, r, ahead, rows, n, lanes, S(0, 0) if CENTRED else D(0),
+                F(0, 0, 0) if OWN else D(0), TI=TI, A=A, P=F, STAGES=2 if CENTRED else 1,
+                ONCE=OF_FIRST if OWN else OF_WARPS if CENTRED else APART, ITEMS=ITEMS, WIDTH=WIDTH, INPUTS=INPUTS, KEPT=1,
+                BLOCKS=BLOCKS, WIDE=WIDE, THREADS=THREADS, ROWS=ROWS, WAY=WAY, LOAD=load, READ=read, FIRST=first,
+                OP=add_pairs if CENTRED else operators.add, SECOND=off_own if OWN else off_mean,
+                OP2=add_moments if OWN else operators.add, PACK=pack_own if OWN else pack, JOIN=join_moments, LAST=factor,
+                STORE=store,
+            )
 
 EXAMPLES = {
     "norm_rows": {

@@ -43,14 +43,16 @@ def own_rows(
             load_words(x, row * stride + column, words, FIRST=0, WIDTH=WIDTH)
 
         @requires(thread[1])
-        def first(column: int32 @ thread[1], values: A[WIDTH] @ thread[1]) -> A @ thread[1]:
+        def first(j: int32 @ thread[1], column: int32 @ thread[1], values: A[WIDTH] @ thread[1]) -> A @ thread[1]:
             parts: A[WIDTH]
             for k in range(WIDTH):
                 parts[k] = A(FIRST(values[k]))
             return thread.reduce(parts, OP=OP)
 
         @requires(thread[1])
-        def second(column: int32 @ thread[1], values: A[WIDTH] @ thread[1], found: A @ thread[1]) -> A @ thread[1]:
+        def second(
+            j: int32 @ thread[1], column: int32 @ thread[1], values: A[WIDTH] @ thread[1], found: A @ thread[1],
+        ) -> A @ thread[1]:
             a: A = found * share if MEAN else found
             parts: A[WIDTH]
             for k in range(WIDTH):

@@ -40,7 +40,7 @@ def quantize_rows(
             load_words(x, row * stride + column, words, FIRST=0, WIDTH=WIDTH)
 
         @requires(thread[1])
-        def first(column: int32 @ thread[1], values: float32[WIDTH] @ thread[1]) -> float32 @ thread[1]:
+        def first(j: int32 @ thread[1], column: int32 @ thread[1], values: float32[WIDTH] @ thread[1]) -> float32 @ thread[1]:
             top: float32 = 0
             for k in range(WIDTH):
                 top = max(top, abs(values[k]))
@@ -48,7 +48,7 @@ def quantize_rows(
 
         @requires(thread[1])
         def second(
-            column: int32 @ thread[1], values: float32[WIDTH] @ thread[1], top: float32 @ thread[1],
+            j: int32 @ thread[1], column: int32 @ thread[1], values: float32[WIDTH] @ thread[1], top: float32 @ thread[1],
         ) -> float32 @ thread[1]:
             return top
 

@@ -15,8 +15,9 @@ from prism.kernels.rows.settle import settle_row
 
 @prism.device
 @template(
-    TI=dtype, A=dtype, S=dtype, S2=dtype, P=dtype, STAGES=constexpr(int), ONCE=constexpr(bool), ITEMS=constexpr(int),
+    TI=dtype, A=dtype, S=dtype, S2=dtype, P=dtype, STAGES=constexpr(int), ONCE=constexpr(int), ITEMS=constexpr(int),
     WIDTH=constexpr(int), INPUTS=constexpr(int), KEPT=constexpr(int), BLOCKS=constexpr(int), WIDE=constexpr(bool),
+    THREADS=constexpr(int),
     LOAD=function, READ=function, FIRST=function, OP=function, SECOND=function, OP2=function, PACK=function, JOIN=function,
     LAST=function, STORE=function,
 )
@@ -32,8 +33,8 @@ def map_row(
     Shapes:      those who share a row have room for `n`, a multiple of `WIDTH`, of `ITEMS` elements a thread, in vectors.
                  `LOAD(row, column, words)` puts the `WIDTH` elements from a column on into `words`, of each of `INPUTS` arrays;
                  it is called for all vectors first. `READ(row, column, words, values)` makes `KEPT` times as many numbers of the
-                 type `A` of them. `FIRST(column, values)` is what a vector comes to, of the type `S`, and `OP` combines it, to
-                 `a`; with two `STAGES` `OP2` combines `SECOND(column, values, a)`, of the type `S2`, to `b`, and the values
+                 type `A` of them. `FIRST(j, column, values)` is what a vector comes to, of the type `S`, and `OP` combines it, to
+                 `a`; with two `STAGES` `OP2` combines `SECOND(j, column, values, a)`, of the type `S2`, to `b`, and the values
                  become what it makes of them. `PACK(a, b)` is what the row comes to, of the type `P`. Where it is `ONCE`, `a`
                  is a warp's, and `JOIN(parts)` makes one of those of all warps, a lane each. `STORE(j, row, column, values,
                  total, c)` does with the thread's vector `j` what it likes; `c` is `LAST(a, total)`. Of vectors that are not
@@ -59,7 +60,8 @@ def map_row(
         read_vectors(row, part, team, many, words, items, WIDTH=WIDTH, READ=READ)
     settle_row(
         items, row, part, team, many, end, lanes, identity, identity2, A=A, P=P, STAGES=STAGES, ONCE=ONCE, WIDTH=WIDTH,
-        BLOCKS=BLOCKS, WIDE=WIDE, FIRST=FIRST, OP=OP, SECOND=SECOND, OP2=OP2, PACK=PACK, JOIN=JOIN, LAST=LAST, STORE=STORE,
+        THREADS=THREADS, BLOCKS=BLOCKS, WIDE=WIDE, FIRST=FIRST, OP=OP, SECOND=SECOND, OP2=OP2, PACK=PACK, JOIN=JOIN,
+        LAST=LAST, STORE=STORE,
     )
 
 

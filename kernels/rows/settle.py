@@ -2,13 +2,14 @@
 
 from prism.lang import block, constexpr, dtype, function, grid, group, int32, int64, prism, requires, template, thread
 from prism.kernels.rows.agree import agree
+from prism.kernels.rows.configurations import APART
 
 
 @prism.device
 @template(
-    A=dtype, S=dtype, S2=dtype, P=dtype, STAGES=constexpr(int), ONCE=constexpr(bool), VECTORS=constexpr(int), N=constexpr(int),
-    WIDTH=constexpr(int), BLOCKS=constexpr(int), WIDE=constexpr(bool), FIRST=function, OP=function, SECOND=function,
-    OP2=function, PACK=function, JOIN=function, LAST=function, STORE=function,
+    A=dtype, S=dtype, S2=dtype, P=dtype, STAGES=constexpr(int), ONCE=constexpr(int), VECTORS=constexpr(int), N=constexpr(int),
+    WIDTH=constexpr(int), THREADS=constexpr(int), BLOCKS=constexpr(int), WIDE=constexpr(bool), FIRST=function, OP=function,
+    SECOND=function, OP2=function, PACK=function, JOIN=function, LAST=function, STORE=function,
 )
 @requires(block["BLOCKS"], thread[32])
 def settle_row(
@@ -22,6 +23,7 @@ def settle_row(
     Shapes:      a thread has the vectors at `part`, `part + team`, and so on, of `many`; of those at `end` or behind nothing is
                  used. `items[j]` are the numbers of its vector `j`, and become what `SECOND` makes of them.
     """
+    PARTS: constexpr(int) = (THREADS * BLOCKS + 1023) // 1024
     a: S @ thread[1] = identity
     b: S2 @ thread[1] = identity2
     with group(thread[1]):
@@ -29,24 +31,24 @@ def settle_row(
             values: A[N]
             for k in range(N):
                 values[k] = items[j, k]
-            own: S = FIRST(min(part + j * team, many - 1) * WIDTH, values)
+            own: S = FIRST(j, min(part + j * team, many - 1) * WIDTH, values)
             a = OP(a, own if part + j * team < end else identity)
-    a = agree(a, identity, lanes, OP=OP, BLOCKS=BLOCKS, WIDE=WIDE, NEAR=ONCE)
+    a = agree(a, identity, lanes, OP=OP, BLOCKS=BLOCKS, WIDE=WIDE, NEAR=ONCE != APART)
     if STAGES == 2:
         with group(thread[1]):
             for j in range(VECTORS):
                 values: A[N]
                 for k in range(N):
                     values[k] = items[j, k]
-                own: S2 = SECOND(min(part + j * team, many - 1) * WIDTH, values, a)
+                own: S2 = SECOND(j, min(part + j * team, many - 1) * WIDTH, values, a)
                 b = OP2(b, own if part + j * team < end else identity2)
                 for k in range(N):
                     items[j, k] = values[k]
-        b = agree(b, identity2, lanes, OP=OP2, BLOCKS=BLOCKS, WIDE=WIDE, NEAR=ONCE)
+        b = agree(b, identity2, lanes, OP=OP2, BLOCKS=BLOCKS, WIDE=WIDE, NEAR=ONCE != APART)
     total: P @ thread[1] = PACK(a, b)
-    if ONCE and WIDE:
+    if ONCE != APART and WIDE:
         none: P @ block[BLOCKS] = PACK(identity, identity2)
-        parts: P[BLOCKS] @ thread[1]
+        parts: P[PARTS] @ thread[1]
         block.gather_warps(total, none, parts, BLOCKS=BLOCKS)
         total = JOIN(parts)
     c: A @ thread[1] = LAST(a, total)

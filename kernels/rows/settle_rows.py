@@ -1,14 +1,14 @@
 """What is done with several rows at once that lie where they can be read again: those who share them meet for all together."""
 
 from prism.lang import (
-    block, constexpr, count, dtype, function, grid, group, id, int32, int64, partition, prism, requires, shared, template,
-    thread, warp,
+    block, constexpr, dtype, function, grid, group, int32, int64, prism, requires, shuffle, template, thread, warp,
 )
+from prism.kernels.rows.configurations import APART, OF_FIRST, OF_WARPS
 
 
 @prism.device
 @template(
-    A=dtype, S=dtype, S2=dtype, P=dtype, STAGES=constexpr(int), ONCE=constexpr(bool), VECTORS=constexpr(int),
+    A=dtype, S=dtype, S2=dtype, P=dtype, STAGES=constexpr(int), ONCE=constexpr(int), VECTORS=constexpr(int),
     WIDTH=constexpr(int), KEPT=constexpr(int), BLOCKS=constexpr(int), WARPS=constexpr(int), ROWS=constexpr(int),
     TAKE=function, FIRST=function, OP=function, SECOND=function, OP2=function, PACK=function, JOIN=function, LAST=function,
     STORE=function,
@@ -25,49 +25,59 @@ def settle_rows(
                  `j` of row `row + q`, as often as it is asked.
     Cost:        `SECOND` is called once more for the results; a barrier of all for each stage, or, `ONCE`, for both.
     """
+    PARTS: constexpr(int) = (WARPS * BLOCKS + 31) // 32
     a: S[ROWS] @ thread[1]
     b: S2[ROWS] @ thread[1]
     with group(thread[1]):
         for q in range(ROWS):
             a[q] = identity
             b[q] = identity2
-            for j in range(VECTORS):
+            for j in range(1 if ONCE == OF_FIRST else VECTORS):
                 values: A[KEPT * WIDTH]
                 TAKE(q, j, values)
-                own: S = FIRST(min(part + j * team, many - 1) * WIDTH, values)
-                a[q] = OP(a[q], own if part + j * team < many else identity)
-    agree_all(a, identity, OP=OP, BLOCKS=BLOCKS, WARPS=WARPS, NEAR=ONCE)
+                own: S = FIRST(j, min(part + j * team, many - 1) * WIDTH, values)
+                a[q] = OP(a[q], own if ONCE == OF_FIRST or part + j * team < many else identity)
+    if ONCE == OF_FIRST:
+        for q in range(ROWS):
+            a[q] = shuffle(a[q], 0)
+    else:
+        agree_all(a, identity, OP=OP, BLOCKS=BLOCKS, WARPS=WARPS, NEAR=ONCE == OF_WARPS)
     if STAGES == 2:
         with group(thread[1]):
             for q in range(ROWS):
                 for j in range(VECTORS):
                     values: A[KEPT * WIDTH]
                     TAKE(q, j, values)
-                    own: S2 = SECOND(min(part + j * team, many - 1) * WIDTH, values, a[q])
+                    own: S2 = SECOND(j, min(part + j * team, many - 1) * WIDTH, values, a[q])
                     b[q] = OP2(b[q], own if part + j * team < many else identity2)
-        agree_all(b, identity2, OP=OP2, BLOCKS=BLOCKS, WARPS=WARPS, NEAR=ONCE)
+        agree_all(b, identity2, OP=OP2, BLOCKS=BLOCKS, WARPS=WARPS, NEAR=ONCE != APART)
     total: P[ROWS] @ thread[1]
     with group(thread[1]):
         for q in range(ROWS):
             total[q] = PACK(a[q], b[q])
-    if ONCE:
+    if ONCE != APART:
         none: P @ block[BLOCKS] = PACK(identity, identity2)
-        found: P[ROWS, BLOCKS] @ thread[1]
-        gather_all(total, none, found, BLOCKS=BLOCKS, WARPS=WARPS)
+        found: P[ROWS, PARTS] @ thread[1]
+        block.gather_values(total, none, found, BLOCKS=BLOCKS)
         for q in range(ROWS):
-            parts: P[BLOCKS] @ thread[1]
+            parts: P[PARTS] @ thread[1]
             with group(thread[1]):
-                for k in range(BLOCKS):
+                for k in range(PARTS):
                     parts[k] = found[q, k]
             total[q] = JOIN(parts)
+
+    factors: A[ROWS] @ thread[1]
+    with group(thread[1]):
+        for q in range(ROWS):
+            factors[q] = LAST(a[q], total[q])
 
     @requires(thread[1])
     def finish(q: int32 @ thread[1], j: int32 @ thread[1]):
         values: A[KEPT * WIDTH]
         TAKE(q, j, values)
         if STAGES == 2:
-            same: S2 = SECOND((part + j * team) * WIDTH, values, a[q])
-        STORE(j, row + q, (part + j * team) * WIDTH, values, total[q], LAST(a[q], total[q]))
+            same: S2 = SECOND(j, (part + j * team) * WIDTH, values, a[q])
+        STORE(j, row + q, (part + j * team) * WIDTH, values, total[q], factors[q])
 
     with group(thread[1]):
         if part + (VECTORS - 1) * team < many and row + ROWS <= rows:  # no branches: what is loaded then is under way at once
@@ -89,34 +99,12 @@ def agree_all(values: T[N] @ thread[1], identity: T @ block[BLOCKS]):
     for q in range(N):
         values[q] = warp.reduce_near(values[q], 5, OP=OP)
     if not NEAR:
-        found: T[N, BLOCKS] @ thread[1]
-        gather_all(values, identity, found, BLOCKS=BLOCKS, WARPS=WARPS)
+        PARTS: constexpr(int) = (WARPS * BLOCKS + 31) // 32
+        found: T[N, PARTS] @ thread[1]
+        block.gather_values(values, identity, found, BLOCKS=BLOCKS)
         for q in range(N):
             with group(thread[1]):
                 values[q] = found[q, 0]
-                for k in range(1, BLOCKS):
+                for k in range(1, PARTS):
                     values[q] = OP(values[q], found[q, k])
             values[q] = warp.reduce_near(values[q], 5, OP=OP)
-
-
-@prism.device
-@template(T=dtype, N=constexpr(int), BLOCKS=constexpr(int), WARPS=constexpr(int))
-@requires(block["BLOCKS"], thread[32])
-def gather_all(values: T[N] @ thread[1], identity: T @ block[BLOCKS], found: T[N, BLOCKS] @ thread[1]):
-    """Do what `block.gather_warps` does for `N` values at once, where a block has at most `WARPS` warps."""
-    many: int32 @ block[BLOCKS] = count(warp[1])
-    w: int32 @ thread[32] = id()
-    lane: int32 @ thread[1] = id() % 32
-    b: int32 @ block[1] = id() if BLOCKS > 1 else 0
-    parts: shared(T[BLOCKS, N, WARPS * BLOCKS])
-    with partition(parts, thread[1], lambda q: (lane, q, w), races="none") as slot, group(thread[1]):
-        if lane < BLOCKS:
-            for q in range(N):
-                slot[q] = values[q]
-    with group(thread[1]):
-        for q in range(N):
-            for k in range(BLOCKS):
-                found[q, k] = identity
-                if 32 * k < WARPS * BLOCKS:  # else there are not so many
-                    if lane + 32 * k < many:
-                        found[q, k] = parts[b, q, lane + 32 * k]

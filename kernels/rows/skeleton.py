@@ -2,8 +2,9 @@
 
 from prism.lang import (block, const, constexpr, dtype, function, grid, int32, int64, prism, ptr, requires, template, thread)
 from prism.kernels.rows.prefetch import map_rows_ahead
-from prism.kernels.rows.configurations import COPIED, COPIED_TURNS, LONG, NEXT, STAGED
+from prism.kernels.rows.configurations import BESIDE, COPIED, LONG, NEXT, STAGED
 from prism.kernels.rows.copied import map_rows_copied
+from prism.kernels.rows.doubled import map_rows_doubled
 from prism.kernels.rows.registers import map_row
 from prism.kernels.rows.staged import map_rows_staged
 from prism.kernels.rows.long import map_long_row
@@ -11,7 +12,7 @@ from prism.kernels.rows.long import map_long_row
 
 @prism.device
 @template(
-    TI=dtype, A=dtype, S=dtype, S2=dtype, P=dtype, STAGES=constexpr(int), ONCE=constexpr(bool), ITEMS=constexpr(int),
+    TI=dtype, A=dtype, S=dtype, S2=dtype, P=dtype, STAGES=constexpr(int), ONCE=constexpr(int), ITEMS=constexpr(int),
     WIDTH=constexpr(int), INPUTS=constexpr(int), KEPT=constexpr(int), BLOCKS=constexpr(int), WIDE=constexpr(bool),
     THREADS=constexpr(int), ROWS=constexpr(int), WAY=constexpr(int), LOAD=function, READ=function, FIRST=function,
     OP=function, SECOND=function, OP2=function, PACK=function, JOIN=function, LAST=function, STORE=function,
@@ -33,18 +34,24 @@ def map_rows(
             THREADS=THREADS, READ=READ, FIRST=FIRST, OP=OP, SECOND=SECOND, OP2=OP2, PACK=PACK, JOIN=JOIN, LAST=LAST,
             STORE=STORE,
         )
-    elif WAY == COPIED or WAY == COPIED_TURNS:
+    elif WAY == COPIED:
         map_rows_copied(
+            x, stride, other, other_stride, r, rows, n, identity, identity2, TI=TI, A=A, P=P, STAGES=STAGES,
+            ONCE=ONCE, ITEMS=ITEMS, WIDTH=WIDTH, INPUTS=INPUTS, KEPT=KEPT, BLOCKS=BLOCKS, THREADS=THREADS, ROWS=ROWS,
+            READ=READ, FIRST=FIRST, OP=OP, SECOND=SECOND, OP2=OP2, PACK=PACK, JOIN=JOIN, LAST=LAST,
+            STORE=STORE,
+        )
+    elif WAY == BESIDE:
+        map_rows_doubled(
             x, stride, other, other_stride, r, int64(ahead), rows, n, identity, identity2, TI=TI, A=A, P=P, STAGES=STAGES,
             ONCE=ONCE, ITEMS=ITEMS, WIDTH=WIDTH, INPUTS=INPUTS, KEPT=KEPT, BLOCKS=BLOCKS, THREADS=THREADS, ROWS=ROWS,
-            TURNS=WAY == COPIED_TURNS, READ=READ, FIRST=FIRST, OP=OP, SECOND=SECOND, OP2=OP2, PACK=PACK, JOIN=JOIN, LAST=LAST,
-            STORE=STORE,
+            READ=READ, FIRST=FIRST, OP=OP, SECOND=SECOND, OP2=OP2, PACK=PACK, JOIN=JOIN, LAST=LAST, STORE=STORE,
         )
     elif WAY == NEXT:
         map_rows_ahead(
             r, int64(ahead), rows, n, lanes, identity, identity2, TI=TI, A=A, P=P, STAGES=STAGES, ONCE=ONCE, ITEMS=ITEMS,
-            WIDTH=WIDTH, INPUTS=INPUTS, KEPT=KEPT, BLOCKS=BLOCKS, WIDE=WIDE, LOAD=LOAD, READ=READ, FIRST=FIRST, OP=OP,
-            SECOND=SECOND, OP2=OP2, PACK=PACK, JOIN=JOIN, LAST=LAST, STORE=STORE,
+            WIDTH=WIDTH, THREADS=THREADS, INPUTS=INPUTS, KEPT=KEPT, BLOCKS=BLOCKS, WIDE=WIDE, LOAD=LOAD, READ=READ,
+            FIRST=FIRST, OP=OP, SECOND=SECOND, OP2=OP2, PACK=PACK, JOIN=JOIN, LAST=LAST, STORE=STORE,
         )
     elif WAY == LONG:
         map_long_row(
@@ -55,6 +62,6 @@ def map_rows(
     else:
         map_row(
             r, rows, n, lanes, identity, identity2, TI=TI, A=A, P=P, STAGES=STAGES, ONCE=ONCE, ITEMS=ITEMS, WIDTH=WIDTH,
-            INPUTS=INPUTS, KEPT=KEPT, BLOCKS=BLOCKS, WIDE=WIDE, LOAD=LOAD, READ=READ, FIRST=FIRST, OP=OP, SECOND=SECOND,
-            OP2=OP2, PACK=PACK, JOIN=JOIN, LAST=LAST, STORE=STORE,
+            THREADS=THREADS, INPUTS=INPUTS, KEPT=KEPT, BLOCKS=BLOCKS, WIDE=WIDE, LOAD=LOAD, READ=READ, FIRST=FIRST, OP=OP,
+            SECOND=SECOND, OP2=OP2, PACK=PACK, JOIN=JOIN, LAST=LAST, STORE=STORE,
         )

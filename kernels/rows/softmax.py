@@ -46,6 +46,7 @@ def softmax_rows(
     Test:        tests/kernels/test_rows.py, tests/gpu/test_rows.py
     """
     FAST: constexpr(bool) = TO.bytes == 2 and A == float32
+    PARTS: constexpr(int) = (THREADS * BLOCKS + 1023) // 1024  # what a lane has of what all warps found
     r: int64 @ block[BLOCKS] = id()
     with partition(y, thread[1], offset=lambda i: i, races="none") as out, group(block[BLOCKS]):
 
@@ -54,16 +55,20 @@ def softmax_rows(
             load_words(x, row * stride + column, words, FIRST=0, WIDTH=WIDTH)
 
         @requires(thread[1])
-        def read(row: int64 @ thread[1], column: int32 @ thread[1], words: TI[WIDTH] @ thread[1], values: A[WIDTH] @ thread[1]):
+        def read(
+            row: int64 @ thread[1], column: int32 @ thread[1], words: TI[WIDTH] @ thread[1], values: A[WIDTH] @ thread[1],
+        ):
             for k in range(WIDTH):
                 values[k] = A(words[k]) * scale
 
         @requires(thread[1])
-        def largest(column: int32 @ thread[1], values: A[WIDTH] @ thread[1]) -> A @ thread[1]:
+        def largest(j: int32 @ thread[1], column: int32 @ thread[1], values: A[WIDTH] @ thread[1]) -> A @ thread[1]:
             return thread.reduce(values, OP=operators.maximum)
 
         @requires(thread[1])
-        def above(column: int32 @ thread[1], values: A[WIDTH] @ thread[1], top: A @ thread[1]) -> D @ thread[1]:
+        def above(
+            j: int32 @ thread[1], column: int32 @ thread[1], values: A[WIDTH] @ thread[1], top: A @ thread[1],
+        ) -> D @ thread[1]:
             base: A = 0 if top == least else top  # what is -inf all over is 0 where others have numbers
             parts: A[WIDTH]
             for k in range(WIDTH):
@@ -77,13 +82,13 @@ def softmax_rows(
             return P(top, A(sum))
 
         @requires(thread[32])
-        def join(parts: P[BLOCKS] @ thread[1]) -> P @ thread[1]:
+        def join(parts: P[PARTS] @ thread[1]) -> P @ thread[1]:
             top: A @ thread[1] = parts[0].first
-            for k in range(1, BLOCKS):
+            for k in range(1, PARTS):
                 top = operators.maximum(top, parts[k].first)
             top = warp.reduce_near(top, 5, OP=operators.maximum)
             sum: A @ thread[1] = 0
-            for k in range(BLOCKS):
+            for k in range(PARTS):
                 sum = sum + parts[k].second * exp_above(parts[k].first, top, FAST=FAST)
             return P(top, warp.reduce_near(sum, 5, OP=operators.add))
 

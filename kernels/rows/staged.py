@@ -2,14 +2,15 @@
 
 from prism.lang import (
     assume, async_, block, const, constexpr, count, cp_async, dtype, function, grid, group, id, int32, int64, load_vector,
-    partition, prism, ptr, requires, shared, template, thread, vector,
+    partition, prism, ptr, requires, shared, template, thread,
 )
+from prism.kernels.rows.elements import take_apart
 from prism.kernels.rows.settle import settle_row
 
 
 @prism.device
 @template(
-    TI=dtype, A=dtype, S=dtype, S2=dtype, P=dtype, STAGES=constexpr(int), ONCE=constexpr(bool), ITEMS=constexpr(int),
+    TI=dtype, A=dtype, S=dtype, S2=dtype, P=dtype, STAGES=constexpr(int), ONCE=constexpr(int), ITEMS=constexpr(int),
     WIDTH=constexpr(int), INPUTS=constexpr(int), KEPT=constexpr(int), BLOCKS=constexpr(int), WIDE=constexpr(bool),
     THREADS=constexpr(int), READ=function, FIRST=function, OP=function, SECOND=function, OP2=function, PACK=function,
     JOIN=function, LAST=function, STORE=function,
@@ -66,9 +67,7 @@ def map_rows_staged(
                     word: TI[INPUTS * WIDTH]
                     values: A[KEPT * WIDTH]
                     for q in range(INPUTS):
-                        vec: vector(TI, WIDTH) = load_vector(mine[j * INPUTS + q, 0], WIDTH)
-                        for k in range(WIDTH):
-                            word[q * WIDTH + k] = vec[k]
+                        take_apart(load_vector(mine[j * INPUTS + q, 0], WIDTH), word, q * WIDTH, WIDTH=WIDTH)
                     READ(row, min(part + j * team, many - 1) * WIDTH, word, values)
                     for k in range(KEPT * WIDTH):
                         items[j, k] = values[k]
@@ -76,6 +75,6 @@ def map_rows_staged(
                 fetch(number + step)
             settle_row(
                 items, row, part, team, many, end, lanes, identity, identity2, A=A, P=P, STAGES=STAGES, ONCE=ONCE,
-                WIDTH=WIDTH, BLOCKS=BLOCKS, WIDE=WIDE, FIRST=FIRST, OP=OP, SECOND=SECOND, OP2=OP2, PACK=PACK, JOIN=JOIN,
-                LAST=LAST, STORE=STORE,
+                WIDTH=WIDTH, THREADS=THREADS, BLOCKS=BLOCKS, WIDE=WIDE, FIRST=FIRST, OP=OP, SECOND=SECOND, OP2=OP2, PACK=PACK,
+                JOIN=JOIN, LAST=LAST, STORE=STORE,
             )

@@ -1,6 +1,6 @@
 """What a row, or a part of one, comes to where that is more than one number."""
 
-from prism.lang import constexpr, dtype, float32, float64, grid, prism, requires, struct, template, thread, warp
+from prism.lang import constexpr, dtype, float32, float64, fma, prism, requires, struct, template, thread, warp
 from prism.lib.thread import operators
 
 
@@ -80,6 +80,20 @@ class WideSlopes:
 
 @prism.device
 @requires(thread[1])
+@template(A=dtype, CENTRED=constexpr(bool), SHORT=constexpr(bool))
+def normal(value: A @ thread[1], mean: A @ thread[1], scale: A @ thread[1]) -> A @ thread[1]:
+    """What an element is off the mean, times `scale`; of an element of 16 bits (`SHORT`) by one instruction.
+
+    That is off by half a bit of `mean * scale` then, which numbers of 16 bits are off by far more.
+    """
+    if CENTRED and SHORT:
+        return fma(value, scale, -(mean * scale))
+    else:
+        return ((value - mean) if CENTRED else value) * scale
+
+
+@prism.device
+@requires(thread[1])
 @template(P=dtype)
 def add_pairs(a: P @ thread[1], b: P @ thread[1]) -> P @ thread[1]:
     """Both sums."""
@@ -95,45 +109,63 @@ def add_weighed(a: S @ thread[1], b: S @ thread[1]) -> S @ thread[1]:
 
 
 @prism.device
-@requires(thread[32])
-@template(F=dtype, D=dtype, N=constexpr(int))
-def join_moments(parts: F[N] @ thread[1], share: D @ grid[1]) -> F @ thread[1]:
-    """The `Moments` of a row of `1 / share` elements from those of its parts.
+@requires(thread[1])
+@template(F=dtype)
+def add_moments(a: F @ thread[1], b: F @ thread[1]) -> F @ thread[1]:
+    """All sums of `Moments`."""
+    return F(a.count + b.count, a.total + b.total, a.squares + b.squares)
 
-    Perspective: warp, of which each lane has `N` of the parts; of those that have no elements it has zeros.
-    """
-    sum: D @ thread[1] = 0
-    for k in range(N):
-        sum = sum + parts[k].total
-    sum = warp.reduce_near(sum, 5, OP=operators.add)
-    mean: D @ thread[1] = sum * share
-    squares: D @ thread[1] = 0
-    for k in range(N):
-        off: D @ thread[1] = parts[k].total - parts[k].count * mean
-        squares = squares + parts[k].squares + off * off / max(parts[k].count, D(1))
-    return F(1 / share, sum, warp.reduce_near(squares, 5, OP=operators.add))
+
+@prism.device
+@requires(thread[1])
+@template(F=dtype)
+def add_slopes(a: F @ thread[1], b: F @ thread[1]) -> F @ thread[1]:
+    """All sums of `Slopes`."""
+    return F(
+        a.count + b.count, a.total + b.total, a.weighed + b.weighed, a.squares + b.squares, a.products + b.products,
+    )
 
 
 @prism.device
 @requires(thread[32])
-@template(F=dtype, D=dtype, N=constexpr(int))
-def join_slopes(parts: F[N] @ thread[1], share: D @ grid[1]) -> F @ thread[1]:
-    """The `Slopes` of a row of `1 / share` elements from those of its parts: see `join_moments`."""
-    sum: D @ thread[1] = 0
-    weighed: D @ thread[1] = 0
+@template(F=dtype, N=constexpr(int))
+def join_moments(parts: F[N] @ thread[1]) -> F @ thread[1]:
+    """The `Moments` of a whole from those of its parts.
+
+    Perspective: warp, of which each lane has `N` of the parts; of those that have no elements it has zeros.
+    """
+    found: F @ thread[1] = F(0, 0, 0)
     for k in range(N):
-        sum = sum + parts[k].total
-        weighed = weighed + parts[k].weighed
-    sum = warp.reduce_near(sum, 5, OP=operators.add)
-    mean: D @ thread[1] = sum * share
-    squares: D @ thread[1] = 0
-    products: D @ thread[1] = 0
+        found = F(found.count + parts[k].count, found.total + parts[k].total, 0)
+    found.count = warp.reduce_near(found.count, 5, OP=operators.add)
+    found.total = warp.reduce_near(found.total, 5, OP=operators.add)
+    mean: F @ thread[1] = F(1, found.total / max(found.count, 1), 0)
     for k in range(N):
-        off: D @ thread[1] = parts[k].total - parts[k].count * mean
-        each: D @ thread[1] = off / max(parts[k].count, D(1))
-        squares = squares + parts[k].squares + off * each
-        products = products + parts[k].products + parts[k].weighed * each
-    return F(
-        1 / share, sum, warp.reduce_near(weighed, 5, OP=operators.add), warp.reduce_near(squares, 5, OP=operators.add),
-        warp.reduce_near(products, 5, OP=operators.add),
-    )
+        off: F @ thread[1] = F(parts[k].count, parts[k].total - parts[k].count * mean.total, 0)
+        found.squares = found.squares + parts[k].squares + off.total * off.total / max(off.count, 1)
+    found.squares = warp.reduce_near(found.squares, 5, OP=operators.add)
+    return found
+
+
+@prism.device
+@requires(thread[32])
+@template(F=dtype, N=constexpr(int))
+def join_slopes(parts: F[N] @ thread[1]) -> F @ thread[1]:
+    """The `Slopes` of a whole from those of its parts: see `join_moments`."""
+    found: F @ thread[1] = F(0, 0, 0, 0, 0)
+    for k in range(N):
+        found.count = found.count + parts[k].count
+        found.total = found.total + parts[k].total
+        found.weighed = found.weighed + parts[k].weighed
+    found.count = warp.reduce_near(found.count, 5, OP=operators.add)
+    found.total = warp.reduce_near(found.total, 5, OP=operators.add)
+    found.weighed = warp.reduce_near(found.weighed, 5, OP=operators.add)
+    mean: F @ thread[1] = F(1, found.total / max(found.count, 1), 0, 0, 0)
+    for k in range(N):
+        off: F @ thread[1] = F(parts[k].count, parts[k].total - parts[k].count * mean.total, 0, 0, 0)
+        each: F @ thread[1] = F(1, off.total / max(off.count, 1), 0, 0, 0)
+        found.squares = found.squares + parts[k].squares + off.total * each.total
+        found.products = found.products + parts[k].products + parts[k].weighed * each.total
+    found.squares = warp.reduce_near(found.squares, 5, OP=operators.add)
+    found.products = warp.reduce_near(found.products, 5, OP=operators.add)
+    return found

@@ -51,6 +51,7 @@ class Machine:
     room: int = 0  # bytes of shared memory that a block has with them
     begins: bool = False  # whether a cluster's blocks meet before the kernel's body, and behind it
     ends: bool = False
+    tells: bool = False  # whether they tell that they have begun, and the first gather waits for that
     distinct: dict[Any, dict[Any, int]] = field(default_factory=dict)  # by place in the text: values, and who had them
 
     def order(self, count: int) -> list[int]:
@@ -81,6 +82,7 @@ class Cluster:
     blocks: list[Block] = field(default_factory=list)
     meetings: dict[Any, Any] = field(default_factory=dict)
     instances: dict[Any, int] = field(default_factory=dict)
+    gathers: Any = None
     ended: int = 0
     reaches: Any = None  # who reached into another block, where they do not meet behind the body
 

@@ -67,6 +67,7 @@ def launch(
         fine=how.fine,
         begins=program.plans[program.entry].begins,
         ends=program.plans[program.entry].ends,
+        tells=program.plans[program.entry].late,
     )
     if machine.clocks is not None and how.stale:
         machine.clocks.stale = Versions(machine.clocks, machine.random)

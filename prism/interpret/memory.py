@@ -10,7 +10,9 @@ import numpy as np
 from prism.interpret.checker import Checker
 from prism.interpret.errors import MisalignedError
 from prism.interpret.frame import Frame
+from prism.interpret.gathers import gathers_of
 from prism.interpret.lanes import anywhere, unwrap
+from prism.interpret.reach import note_gather
 from prism.interpret.regions import Reference, Region
 from prism.interpret.shares import allows_overlap
 from prism.interpret.versions import Versions
@@ -254,6 +256,17 @@ class IntrinsicMemory:
         if self.dtype.kind == "f":
             return bits.astype(f"u{self.dtype.itemsize}").view(self.dtype)
         return bits.astype(self.dtype)
+
+    def give(self, values: Any) -> int:
+        """Give what these warps have to all of the cluster."""
+        self.frame.block.machine.progress += 1
+        if self.checker is not None:
+            note_gather(self.frame, self.checker.span)
+        return gathers_of(self.frame.block).give(self.frame.block, self.lanes, values)
+
+    def collect(self, number: int) -> Any:
+        """Return what all warps have given this block, once they have."""
+        return gathers_of(self.frame.block).collect(self.frame.block, number)
 
     def _box(self, reference: Reference, offset: Any, mask: Any) -> Any:
         index = reference.index + np.asarray(offset, np.int64)

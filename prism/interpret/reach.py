@@ -60,15 +60,36 @@ def note_reach(frame: Frame, ranks: Any, span: Span) -> None:
         _note(block, int(ranks), lanes, span)
 
 
+def note_gather(frame: Frame, span: Span) -> None:
+    """Note that the threads that run now send to all blocks of their cluster, which wait for it: they must have begun."""
+    block = frame.block
+    if block.machine.clocks is None or block.machine.tells:
+        return
+    for rank in range(block.cluster.size):
+        if rank != block.rank:
+            _look_for_begun(block, rank, frame.active(), span)
+
+
 def _note(block: Block, rank: int, lanes: Any, span: Span) -> None:
     cluster, machine = block.cluster, block.machine
     if rank == block.rank or not 0 <= rank < cluster.size:
         return
     clocks = machine.clocks
     assert clocks is not None
+    reaches = _look_for_begun(block, rank, lanes, span)
+    if not machine.ends:
+        reaches.note(rank, lanes + block.rank * machine.threads, clocks.own(block.numbers(lanes)), span)
+
+
+def _look_for_begun(block: Block, rank: int, lanes: Any, span: Span) -> Reaches:
+    """Report the first of some threads that is not known to know that a block has begun."""
+    cluster, machine = block.cluster, block.machine
+    clocks = machine.clocks
+    assert clocks is not None
     if cluster.reaches is None:
         cluster.reaches = Reaches(cluster.size, machine.threads)
-    reaches, places = cluster.reaches, lanes + block.rank * machine.threads
+    reaches: Reaches = cluster.reaches
+    places = lanes + block.rank * machine.threads
     new = lanes[~reaches.met[rank, places]]
     if not machine.begins and len(new):
         there = (block.number - block.rank + rank) * machine.threads + np.arange(machine.threads)
@@ -76,8 +97,7 @@ def _note(block: Block, rank: int, lanes: Any, span: Span) -> None:
         if anywhere(known < 1):
             raise _fault(block, rank, int(new[int((known < 1).argmax())]), span, "may not have begun", MISSING)
         reaches.met[rank, places] = True
-    if not machine.ends:
-        reaches.note(rank, places, clocks.own(block.numbers(lanes)), span)
+    return reaches
 
 
 def look_for_ended(cluster: Cluster) -> None:

@@ -36,6 +36,7 @@ from prism.lang.facts.align import check_alignment
 from prism.lang.facts.blocks import check_blocks
 from prism.lang.keep.collection import defer_collection
 from prism.lang.keep.memo import memoize
+from prism.lang.lower.gathers import check_gathers
 from prism.lang.lower.limits import allocate_named, check_shared_limit
 from prism.lang.lower.place import place, with_mbarriers
 from prism.lang.lower.skew import skew, unskew
@@ -161,7 +162,9 @@ def assemble(functions: Functions, plans: Mapping[Function, Plan], layouts: Mapp
     """Return the program, with the mbarriers of the kernel's plan behind its objects, and what a cluster does at its ends."""
     entry = functions[-1]
     plans = {**plans, entry: cluster.decide(functions, plans)}
-    layouts = {**layouts, entry: with_mbarriers(layouts[entry], plans[entry])}
+    room, rooms = check_gathers(functions)
+    layout = replace(layouts[entry], room=room, rooms=rooms)
+    layouts = {**layouts, entry: with_mbarriers(layout, plans[entry])}
     check_shared_limit(entry, layouts)
     return Program(entry, functions, plans, layouts)
 

@@ -166,13 +166,24 @@ class Block(LevelName):
         Returns:     what is added to a number of cells from 0 on, and how many of them a unit has: what `thread.search` takes."""
 
     @staticmethod
-    def gather_warps(value: Any, identity: Any, found: Any, *, T: Any = ..., BLOCKS: int = ...) -> None:
-        """block.gather_warps(value: T @ thread[1], identity: T @ block[BLOCKS], found: T[BLOCKS] @ thread[1], *,
-            T: dtype = ..., BLOCKS: constexpr(int) = ...)
+    def gather_values(values: Any, identity: Any, found: Any, *, BLOCKS: int, T: Any = ..., N: int = ..., PARTS: int = ...) -> None:
+        """block.gather_values(values: T[N] @ thread[1], identity: T @ block[BLOCKS], found: T[N, PARTS] @ thread[1], *,
+            BLOCKS: constexpr(int), T: dtype = ..., N: constexpr(int) = ..., PARTS: constexpr(int) = ...)
+
+        Give every warp what all warps have, `N` values at once.
+
+        Perspective: block, or cluster of `BLOCKS` blocks, of at most `32 * PARTS` warps.
+        Shapes:      `values`: the same in all lanes of a warp.
+        Returns:     `values[q]` of warp `32 * k + l` in `found[q, k]` of lane `l`; `identity` where there are no more."""
+
+    @staticmethod
+    def gather_warps(value: Any, identity: Any, found: Any, *, BLOCKS: int, T: Any = ..., PARTS: int = ...) -> None:
+        """block.gather_warps(value: T @ thread[1], identity: T @ block[BLOCKS], found: T[PARTS] @ thread[1], *,
+            BLOCKS: constexpr(int), T: dtype = ..., PARTS: constexpr(int) = ...)
 
         Give every warp the values of all warps, one for each of its lanes, or several.
 
-        Perspective: block, or cluster of `BLOCKS` blocks, of any number of warps.
+        Perspective: block, or cluster of `BLOCKS` blocks, of at most `32 * PARTS` warps.
         Shapes:      `value`: the same in all lanes of a warp.
         Returns:     that of warp `32 * k + l` in `found[k]` of lane `l`; `identity` where there are no more."""
 

@@ -1,9 +1,9 @@
 """Shared memory of clusters in functions: objects of two blocks and of one take turns in the same bytes.
 
 Each thread has a number. Functions, and statements of the kernel, exchange these: with the other block of the cluster, through
-an object that both have a part of, or within the block, through an object of the block's own. They stand one behind the other,
-in loops, in conditions and in one another, so the bytes of one are soon another's. A model in NumPy moves the numbers. All
-programs are legal: what the other block still reads must not be written.
+an object that both have a part of, or by a gather, at which they do not meet; or within the block, through an object of the
+block's own. They stand one behind the other, in loops, in conditions and in one another, so the bytes of one are soon another's.
+A model in NumPy moves the numbers. All programs are legal: what the other block still reads must not be written.
 """
 
 from __future__ import annotations
@@ -84,6 +84,31 @@ class Writer:
 
         return lines, run
 
+    def gathered(self) -> tuple[list[str], Step]:
+        """Each warp's lane of a block's number goes to that block, whose first lanes add what comes."""
+        values, found, twice = self.fresh("values"), self.fresh("found"), self.pick(1, 2)
+        lines = [
+            f"{values}: int32[{twice}] @ thread[1]",
+            f"{found}: int32[{twice}, 2] @ thread[1]",
+            "with group(thread[1]):",
+            f"    for q in range({twice}):",
+            f"        {values}[q] = v + q",
+            f"        {found}[q, 0] = 0",
+            f"        {found}[q, 1] = 0",
+            f"all_gather({values}, {found})",
+            "with group(thread[1]):",
+            f"    for q in range({twice}):",
+            f"        v = (v + {found}[q, 0] + 3 * {found}[q, 1]) % {PRIME}",
+        ]
+
+        def run(v: Any, trip: int) -> Any:
+            came = np.zeros_like(v)
+            for q in range(twice):
+                came[:, :, :2] += v[:, :, :2].transpose(0, 2, 1) + q
+            return (v + came) % PRIME
+
+        return lines, run
+
     # -- functions
 
     def function(self) -> None:
@@ -119,6 +144,8 @@ class Writer:
         self.functions.append((name, text, wide, run))
 
     def exchange(self, wide: bool) -> tuple[list[str], Step]:
+        if wide and self.random.random() < 0.25:
+            return self.gathered()
         return self.across() if wide and self.random.random() < 0.75 else self.within_blocks(wide)
 
     def within_blocks(self, wide: bool) -> tuple[list[str], Step]:

@@ -10,6 +10,10 @@ still there then.
 
 The decision is the kernel's `Plan.begins` and `Plan.ends`. It is made of the tree and of where the plan's barriers stand,
 of what may happen in any order of threads. A branch may go either way, and a loop may make any number of trips.
+
+A gather (`all_gather`) sends to all blocks, which must have begun; and it waits for what is sent to its own block, so none
+is reached into when it ends. Where nothing else reaches or meets, and none leaves early, the blocks tell at the begin that
+they are there, and the first gather waits for that: the kernel's `Plan.late`.
 """
 
 from __future__ import annotations
@@ -20,6 +24,7 @@ from dataclasses import dataclass, field, replace
 from prism.lang import tree
 from prism.lang.diagnostics import CompileError, Error, Fields, Label
 from prism.lang.errors.calls import FarElement
+from prism.lang.facts.gathers import has_gathers, is_gather
 from prism.lang.keep.bases import Value
 from prism.lang.keep.memo import memoize
 from prism.lang.tree.bind import operands_of
@@ -44,8 +49,16 @@ def decide(functions: tuple[tree.Function, ...], plans: Mapping[tree.Function, P
     begins = told or first.early
     # What rings have under way, fill ahead and give back late is not asked here: they may reach until the end.
     ends = told or (reaches and (bool(plan.cycles) or last.shut))
-    skewed = None if plan.skewed is None else replace(plan.skewed, begins=begins, ends=ends)
-    return replace(plan, begins=begins, ends=ends, skewed=skewed)
+    late = has_gathers(entry) and not (told or reaches or _meets_or_leaves(functions, plans))
+    begins &= not late
+    skewed = None if plan.skewed is None else replace(plan.skewed, begins=begins, ends=ends, late=late)
+    return replace(plan, begins=begins, ends=ends, late=late, skewed=skewed)
+
+
+def _meets_or_leaves(functions: tuple[tree.Function, ...], plans: Mapping[tree.Function, Plan]) -> bool:
+    """Whether the cluster may meet at a barrier of the plan, or a thread leave the kernel before its end."""
+    meets = any(barrier.kind in ("cluster", "grid") for f in functions for barrier in plans[f].barriers)
+    return meets or any(isinstance(s, tree.Return | tree.Unsafe) for s in statements(functions[-1].body))
 
 
 class _Effect(Value):
@@ -181,7 +194,7 @@ class _Walk:
         """Return what is open behind what a statement itself evaluates."""
         # In which order C++ evaluates a statement's parts is not asked: the worst is taken of before and behind its calls.
         reaches = _reaches(s, self.function, self.cluster)
-        self.early |= reaches and state
+        self.early |= (reaches or any(map(is_gather, terms(s)))) and state
         for call in calls(s):
             effect = self.effects[call.function]
             self.reaches |= effect.reaches

@@ -13,7 +13,9 @@ from prism.lang import tree
 from prism.lang.barriers.cluster import blocks_of
 from prism.lang.cuda.names import GRID_WORD, field_names, is_copy, literal, type_cuda
 from prism.lang.emit.rounding import operator, round_operation
+from prism.lang.facts.gathers import has_gathers
 from prism.lang.intrinsics.asynchronous import map_text, rank_text
+from prism.lang.intrinsics.gathers import ROUND
 from prism.lang.keep.bases import Value
 from prism.lang.tree.bind import binding_of, operands_of
 from prism.lang.tree.plan import Layout
@@ -420,6 +422,8 @@ def call(scope: Scope, e: tree.Call) -> str:
         arguments += [thread, block, scope.frame(scope.layout.frame.get(id(e), 0))]
     if e.function.cooperative:
         arguments.append(GRID_WORD)
+    if has_gathers(e.function):
+        arguments.append(ROUND)
     return f"{e.function.identifier}({', '.join(arguments)})"
 
 

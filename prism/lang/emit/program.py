@@ -22,7 +22,7 @@ from prism.lang.cuda.names import (
 )
 from prism.lang.cuda.raw_text import element_of
 from prism.lang.diagnostics import CompileError, InternalError
-from prism.lang.emit import turns
+from prism.lang.emit import gathers, turns
 from prism.lang.emit.context import Context
 from prism.lang.emit.expressions import Position, Scope, collect, uses_vectors
 from prism.lang.emit.follow import WAIT, waits
@@ -36,7 +36,9 @@ from prism.lang.emit.rounding import precise
 from prism.lang.emit.statements import accumulates, body, indent, is_used, positive
 from prism.lang.errors.syntax import TooDeep
 from prism.lang.facts.budget import launched_registers, most_threads
+from prism.lang.facts.gathers import has_gathers
 from prism.lang.intrinsics.asynchronous import cluster_barrier, cluster_begin
+from prism.lang.intrinsics.gathers import ROUND
 from prism.lang.intrinsics.mailboxes import word_preamble
 from prism.lang.intrinsics.memory import VECTOR
 from prism.lang.keep.bases import Value
@@ -117,7 +119,10 @@ def _emit(lowered: Lowered, comments: bool) -> Emitted:
     for word in (p.type.element for f in program.functions for p in f.parameters if isinstance(p.type, Pointer)):
         if isinstance(word, Mailbox) and word.element.bytes > 8:  # of which the type has a name, though nobody uses it
             collect(pieces, word_preamble(word.element))
-    shared = program.layouts[entry].bytes
+    layout = program.layouts[entry]
+    if layout.room:
+        functions.insert(0, gathers.constants(layout, program.plans[entry].late))
+    shared = layout.bytes
     if any("px_shared" in text for text in functions):  # a ring that nothing uses is named, and takes no room
         align = max(BASE_ALIGNMENT, alignment(entry))
         functions.insert(0, f"extern __shared__ __align__({align}) unsigned char px_shared[];")
@@ -131,10 +136,15 @@ def _text(lowered: Lowered, f: tree.Function, scope: Scope, comments: bool) -> s
     """Return a function's text; `scope.pieces` has the helpers that it needs then."""
     context = _context(lowered, f, scope, comments)
     lines = body(context, f.body)
+    plan = lowered.program.plans[f]
+    first, then = gathers.start(f, plan.late)
     end = [*([WAIT] if context.waits is not None and not context.waits.before else []), *context.last]
+    end += gathers.finish() if plan.late else []
     ends = bool(f.body) and isinstance(f.body[-1], tree.Return)
     lines = [
-        *_start(f, context, lowered.program.plans[f].begins),
+        *first,
+        *_start(f, context, plan.begins),
+        *then,
         *_warp(context, lines),
         *lines,
         *([] if ends else end),
@@ -252,6 +262,8 @@ def _head(function: tree.Function, scope: Scope, comments: bool) -> list[str]:
         parameters += POSITION
     if function.cooperative:
         parameters.append(f"unsigned int* {GRID_WORD}")
+    if not kernel and has_gathers(function):
+        parameters.append(f"unsigned int& {ROUND}")
     result = type_cuda(function.result)
     attributes = " ".join((*function.attributes, *_cluster(function)))
     before = 'extern "C" __global__ void' if kernel else f"static __device__ __forceinline__ {result}"

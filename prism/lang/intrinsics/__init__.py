@@ -12,6 +12,7 @@ from prism.lang.intrinsics.bits import BITS, float_as_int, float_as_uint, int_as
 from prism.lang.intrinsics.copies import COPIES
 from prism.lang.intrinsics.declaration import Binding, Intrinsic, Parameter
 from prism.lang.intrinsics.fences import FENCES
+from prism.lang.intrinsics.gathers import GATHERS
 from prism.lang.intrinsics.layouts import LAYOUTS
 from prism.lang.intrinsics.mailboxes import MAILBOXES
 from prism.lang.intrinsics.matrix import MATRIX
@@ -35,6 +36,7 @@ FAMILIES: Mapping[str, tuple[Intrinsic, ...]] = MappingProxyType(
         "Vectors and prefetching": MEMORY,
         "Atomic accesses and fences": (*ATOMICS, *FENCES),
         "Mailboxes": MAILBOXES,
+        "Clusters": GATHERS,
         "Matrix fragments": MATRIX,
         "Asynchronous copies": (*COPIES, *PREFETCHES, *REDUCTIONS, *REMOTE),
         "Warpgroups": WARPGROUPS,

@@ -181,6 +181,14 @@ HELPERS = {
         '    asm volatile("barrier.cluster.arrive.relaxed.aligned;\\n\\t"\n'
         '                 "barrier.cluster.wait.acquire.aligned;" ::: "memory");\n}\n'
     ),
+    "px_cluster_arrive": (
+        f"{_HEAD} void px_cluster_arrive() {{\n    __syncwarp();\n"
+        '    asm volatile("barrier.cluster.arrive.relaxed.aligned;" ::: "memory");\n}\n'
+    ),
+    "px_cluster_wait": (
+        f"{_HEAD} void px_cluster_wait() {{\n    __syncwarp();\n"
+        '    asm volatile("barrier.cluster.wait.acquire.aligned;" ::: "memory");\n}\n'
+    ),
     "px_cluster_rank": (
         f"{_HEAD} int px_cluster_rank() {{\n    int rank;\n"
         '    asm("mov.u32 %0, %cluster_ctarank;" : "=r"(rank));\n    return rank;\n}\n'
@@ -332,6 +340,16 @@ def cluster_meet() -> str:
 def cluster_begin() -> str:
     """Meet all threads of the cluster, and order nothing."""
     return "px_cluster_begin();"
+
+
+def cluster_arrive() -> str:
+    """Tell the cluster that this thread has begun, and order nothing; `cluster_wait` must follow."""
+    return "px_cluster_arrive();"
+
+
+def cluster_wait() -> str:
+    """Wait until all threads of the cluster have arrived."""
+    return "px_cluster_wait();"
 
 
 def map_text(pointer: str, rank: str) -> str:

@@ -113,7 +113,7 @@ class Intrinsic(Value, kw_only=True):
     accesses to memory go on after it, until they are waited for: `cp_async` (by commit groups or an mbarrier), `load` (bulk and
     tensor loads into a ring: by the ring's mbarrier), `remote` (stores into another block's ring: likewise), `bulk` (bulk and
     tensor stores: by commit groups), `wgmma` (likewise). `hidden`: only the compiler puts it into a program. `structs`: T
-    may be a struct, whose bits it moves.
+    may be a struct, whose bits it moves. `clusters`: all threads of a cluster come, in the same order to each such one.
 
     `cuda(binding, *operands)` gives the C++ expression, element operands being addresses; a tile's operand is the address where
     it begins (of the first byte before swizzling), a tensor's are the map's address and then one index an extent, outermost
@@ -149,6 +149,7 @@ class Intrinsic(Value, kw_only=True):
     hidden: bool = False
     problem: Callable[[Binding], str] | None = None
     structs: bool = False
+    clusters: bool = False
 
     @property
     def elementwise(self) -> bool:

@@ -82,6 +82,14 @@ class Memory(Protocol):
         """Return the words' values; anything, and nothing is read, where `mask` is False."""
         ...
 
+    def give(self, values: Values) -> int:
+        """Give all warps of the cluster what these have, of shape (active, n); return the number of the gather."""
+        ...
+
+    def collect(self, number: int) -> Values | None:
+        """Return what each warp has given this block in a gather, of shape (warps, n); None until all have."""
+        ...
+
 
 # -- pieces of C++ ----------------------------------------------------------------------------------------------------
 

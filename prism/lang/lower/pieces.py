@@ -6,12 +6,10 @@ from collections.abc import Iterator
 from dataclasses import replace
 
 from prism.lang.keep.bases import Value
+from prism.lang.lower.place import MBARRIER, gathered_bytes
 from prism.lang.tree import Function, Pointer, SharedDeclare
 from prism.lang.tree.plan import Program
 from prism.lang.tree.walk import calls, statements
-
-MBARRIER = 8
-"""Bytes of one mbarrier."""
 
 
 class Piece(Value):
@@ -66,6 +64,8 @@ def _pieces(program: Program, function: Function, base: int, depth: int, line: i
         copies, where = mbarrier.cycle.copies, function.span.line if line is None else line
         size = MBARRIER * copies
         yield Piece(mbarrier.name, base + at, size, depth, where, copies=copies, stride=MBARRIER, mbarriers=True)
+    if layout.room:
+        yield Piece("all_gather", base + layout.gathers, gathered_bytes(layout), depth, function.span.line)
 
 
 def _sharing(found: list[Piece], index: int) -> Iterator[str]:

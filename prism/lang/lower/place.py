@@ -13,6 +13,7 @@ from dataclasses import replace
 
 from prism.lang import tree
 from prism.lang.facts.sized import sized_objects
+from prism.lang.intrinsics.gathers import MBARRIERS
 from prism.lang.keep.memo import memoize
 from prism.lang.tree.plan import Layout, Plan, copies, shared_bytes
 from prism.lang.tree.walk import calls, statements, terms, used_objects
@@ -54,7 +55,15 @@ def with_mbarriers(layout: Layout, plan: Plan) -> Layout:
     for barrier in plan.mbarriers:
         offsets[barrier] = end
         end += MBARRIER * barrier.cycle.copies
-    return replace(layout, bytes=end if offsets or layout.sized else layout.bytes, mbarriers=offsets)
+    gathers = _up(end, WIDEST) if layout.room else 0
+    end = gathers + gathered_bytes(layout) if layout.room else end
+    last = end if offsets or layout.sized or layout.room else layout.bytes
+    return replace(layout, bytes=last, mbarriers=offsets, gathers=gathers)
+
+
+def gathered_bytes(layout: Layout) -> int:
+    """Return the bytes that a kernel's gathers take: two mbarriers, and the rooms."""
+    return MBARRIERS + layout.rooms * layout.room if layout.room else 0
 
 
 def _place_rings(function: tree.Function) -> tuple[dict[tree.Symbol, int], dict[tree.Symbol, int]]:

@@ -68,7 +68,7 @@ def layout_of(program: Program) -> Layout:
     layout, plan = program.layouts[program.entry], program.plans[program.entry].skewed
     if plan is None:
         return layout
-    end = min(layout.mbarriers.values(), default=layout.bytes)
+    end = min(layout.mbarriers.values(), default=layout.gathers or layout.bytes)
     return with_mbarriers(replace(layout, bytes=end), plan)
 
 

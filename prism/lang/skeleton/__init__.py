@@ -21,6 +21,7 @@ from prism.lang.certify.places import ISSUED, events
 from prism.lang.certify.steps import Argument
 from prism.lang.certify.text import Certificate, Statement, Unit
 from prism.lang.facts.budget import most_threads
+from prism.lang.facts.gathers import has_gathers
 from prism.lang.keep.memo import memoize
 from prism.lang.pipeline import lower
 from prism.lang.skeleton.claims import argue, is_owner
@@ -161,6 +162,8 @@ def _certify(lowered: Lowered, program: Program, found: Certificate) -> Certifie
     least = entry.bound.thread or 1
     if entry.kind != "global":
         raise Beyond(1, "a device function: it is part of the certificates of kernels that call it")
+    if has_gathers(entry):
+        raise Beyond(2, "gathers of a cluster")
     maker = Maker(lowered, program)
     text = without_registers(maker.body(), maker.lent)
     body = hoist(straight(text))

@@ -24,7 +24,8 @@ the statements of the function as it was written; skew.py moves them, and what s
 
 What a kernel does by itself, without an operation. At its start one thread makes the mbarriers, and the block meets. At its start
 the cluster meets where the plan `begins`, and behind its body where it `ends`: no block may be missing yet, or gone already, when
-another reaches into its shared memory (barriers/cluster.py).
+another reaches into its shared memory (barriers/cluster.py). Where it is `late`, blocks tell at the start that they
+have begun, and the first gather waits for all of them.
 """
 
 from __future__ import annotations
@@ -258,6 +259,7 @@ class Plan(Frozen):
 
     `completes`: the mbarrier on which each bulk or tensor load completes. `skewed`: the plan for fills ahead, with its `skews`.
     `begins`, `ends`: the cluster meets before a kernel's body, and behind it.
+    `late`: it does not, and its first gather waits until all blocks have begun.
     """
 
     function: Function
@@ -272,6 +274,7 @@ class Plan(Frozen):
     skewed: Plan | None = None
     begins: bool = False
     ends: bool = False
+    late: bool = False
 
     def cycle_of(self, view: Symbol) -> Cycle | None:
         """Return the cycle whose round says which copy a view of a ring means; None for any other name."""
@@ -331,7 +334,8 @@ class Layout(Frozen):
     """Shared memory of one function: byte offsets in its frame, where callees' frames start, and the bytes in all.
 
     A ring's copies stand one after the other, `strides[ring]` bytes apart. `mbarriers`: the offset of the first of each array.
-    `sized`: objects whose length the launch says, which stand behind all others (facts/rooms.py).
+    `sized`: objects whose length the launch says, which stand behind all others (facts/rooms.py). `gathers`: of a kernel whose
+    clusters gather, the offset of what that takes; `room`: the bytes of what one gather brings at most; `rooms`: how many such.
     """
 
     offsets: Mapping[Symbol, int]
@@ -340,6 +344,9 @@ class Layout(Frozen):
     strides: Mapping[Symbol, int] = field(default_factory=dict)
     mbarriers: Mapping[Mbarrier, int] = field(default_factory=dict)
     sized: Mapping[Symbol, Any] = field(default_factory=dict)
+    gathers: int = 0
+    room: int = 0
+    rooms: int = 0
 
     def total_bytes(self, symbol: Symbol) -> int:
         """Return the bytes of a shared object with all its copies."""

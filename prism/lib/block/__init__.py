@@ -14,7 +14,8 @@ from prism.lib.block.histogram import add_weights, fill, histogram
 from prism.lib.block.load import load, load_striped, load_tile, load_transposed, place, prefetch_tile
 from prism.lib.block.rank import radix_rank, radix_rank_counts, select_rank, top_k
 from prism.lib.block.reduce import (
-    gather_warps, reduce, reduce_all, reduce_apart, reduce_cluster, reduce_groups, reduce_into, reduce_to_first, reduce_valid,
+    gather_values, gather_warps, reduce, reduce_all, reduce_apart, reduce_cluster, reduce_groups, reduce_into,
+    reduce_to_first, reduce_valid,
 )
 from prism.lib.block.scan import scan, scan_both, scan_groups, scan_initial, scan_valid
 from prism.lib.block.search import fill_guide
@@ -29,7 +30,8 @@ from prism.lib.block.vote import all, any, count
 __all__ = [
     "add_weights", "all", "any", "arg_reduce", "argmax", "argmin", "blocked_to_striped",
     "blocked_to_warp_striped", "broadcast", "compact", "count", "count_flags", "difference", "difference_right",
-    "fill", "fill_guide", "gather_warps", "heads", "histogram", "load", "load_striped", "load_tile", "load_transposed", "merge",
+    "fill", "fill_guide", "gather_values", "gather_warps", "heads", "histogram", "load", "load_striped", "load_tile",
+    "load_transposed", "merge",
     "merge_pairs", "merge_sort", "merge_sort_pairs", "offset", "place", "prefetch_tile", "radix_rank",
     "radix_rank_counts", "radix_sort", "radix_sort_pairs", "reduce", "reduce_all", "reduce_apart", "reduce_by_key",
     "reduce_cluster", "reduce_groups", "reduce_into", "reduce_segments", "reduce_to_first", "reduce_valid", "rotate",

@@ -1,8 +1,8 @@
 """A block combines one value of each thread."""
 
 from prism.lang import (
-    block, claim, constexpr, count, dtype, function, group, id, int32, partition, prism, ptr, requires, shared, shuffle_xor,
-    split, static_assert, template, thread, warp,
+    all_gather, block, claim, constexpr, count, dtype, function, group, id, int32, partition, prism, ptr, requires, shared,
+    shuffle_xor, split, static_assert, template, thread, warp,
 )
 
 
@@ -219,58 +219,69 @@ def reduce_cluster(value: T @ thread[1], identity: T @ block[BLOCKS]) -> T @ thr
 
     Perspective: cluster of `BLOCKS` blocks, at least two, of any number of warps.
     Returns:     the same value in each thread. `identity` must be `OP`'s.
-    Cost:        two reductions of a warp, of 5 shuffles, and between them one barrier of the cluster: each warp writes its result
-                 into the memory of all blocks; `32 * BLOCKS` elements of shared memory a block.
+    Cost:        two reductions of a warp, of 5 shuffles, and between them `block.gather_values`, of one.
     Numerics:    reassociates `OP`, in a way fixed by the cluster's and the block's sizes; `OP` must be commutative, bit for bit.
     Test:        tests/lib/block/test_reduce_all.py
     """
     static_assert(2 <= BLOCKS <= 16, "a cluster of several blocks")
-    sums: shared(T[BLOCKS, 32 * BLOCKS])
-    sum: T @ thread[1] = warp.reduce_near(value, 5, OP=OP)
-    b: int32 @ block[1] = id()
-    lane: int32 @ thread[1] = id() % 32
-    w: int32 @ thread[32] = id()
-    many: int32 @ block[BLOCKS] = count(warp[1])
-    with partition(sums, thread[1], lambda k: (lane, w), races="none") as slot, group(thread[1]):
-        if lane < BLOCKS:
-            slot[0] = sum
-    total: T @ thread[1] = identity
-    with group(thread[1]):
-        for k in range(BLOCKS):
-            if lane + 32 * k < many:
-                total = OP(total, sums[b, lane + 32 * k])
+    found: T[BLOCKS] @ thread[1]
+    block.gather_warps(warp.reduce_near(value, 5, OP=OP), identity, found, BLOCKS=BLOCKS)
+    total: T @ thread[1] = thread.reduce(found, OP=OP)
     return warp.reduce_near(total, 5, OP=OP)
 
 
 @prism.device
-@template(T=dtype, BLOCKS=constexpr(int))
+@template(T=dtype, PARTS=constexpr(int), BLOCKS=constexpr(int))
 @requires(block["BLOCKS"], thread[32])
-def gather_warps(value: T @ thread[1], identity: T @ block[BLOCKS], found: T[BLOCKS] @ thread[1]):
+def gather_warps(value: T @ thread[1], identity: T @ block[BLOCKS], found: T[PARTS] @ thread[1]):
     """Give every warp the values of all warps, one for each of its lanes, or several.
 
-    Perspective: block, or cluster of `BLOCKS` blocks, of any number of warps.
+    Perspective: block, or cluster of `BLOCKS` blocks, of at most `32 * PARTS` warps.
     Shapes:      `value`: the same in all lanes of a warp.
     Returns:     that of warp `32 * k + l` in `found[k]` of lane `l`; `identity` where there are no more.
-    Cost:        one barrier of all; `32 * BLOCKS` elements of shared memory a block.
+    Cost:        as of `block.gather_values`, of one.
     Test:        tests/lib/block/test_reduce_all.py
     """
-    many: int32 @ block[BLOCKS] = count(warp[1])
-    w: int32 @ thread[32] = id()
-    lane: int32 @ thread[1] = id() % 32
-    if BLOCKS == 1:
-        values: shared(T[32])
-        with partition(values, thread[32], offset=w) as own, group(thread[32]):
-            with claim(own, thread[1]) as slot:
-                match split(thread):
-                    case 1:
-                        slot[0] = value
-        found[0] = values[lane] if lane < many else identity
+    values: T[1] @ thread[1]
+    all: T[1, PARTS] @ thread[1]
+    with group(thread[1]):
+        values[0] = value
+    block.gather_values(values, identity, all, BLOCKS=BLOCKS)
+    with group(thread[1]):
+        for k in range(PARTS):
+            found[k] = all[0, k]
+
+
+@prism.device
+@template(T=dtype, N=constexpr(int), PARTS=constexpr(int), BLOCKS=constexpr(int))
+@requires(block["BLOCKS"], thread[32])
+def gather_values(values: T[N] @ thread[1], identity: T @ block[BLOCKS], found: T[N, PARTS] @ thread[1]):
+    """Give every warp what all warps have, `N` values at once.
+
+    Perspective: block, or cluster of `BLOCKS` blocks, of at most `32 * PARTS` warps.
+    Shapes:      `values`: the same in all lanes of a warp.
+    Returns:     `values[q]` of warp `32 * k + l` in `found[q, k]` of lane `l`; `identity` where there are no more.
+    Cost:        of a cluster an `all_gather`, after which its blocks have not met; `64 * PARTS * N` elements of shared memory. Of
+                 a block, and of elements of fewer than 4 bytes, one barrier of all, and half of that memory.
+    Test:        tests/lib/block/test_reduce_all.py
+    """
+    for q in range(N):
+        for k in range(PARTS):
+            found[q, k] = identity
+    if BLOCKS > 1 and T.bytes % 4 == 0:
+        all_gather(values, found)
     else:
-        parts: shared(T[BLOCKS, 32 * BLOCKS])
-        b: int32 @ block[1] = id()
-        with partition(parts, thread[1], lambda k: (lane, w), races="none") as slot, group(thread[1]):
-            if lane < BLOCKS:
-                slot[0] = value  # lane `d` into the memory of block `d`
+        w: int32 @ thread[32] = id()
+        lane: int32 @ thread[1] = id() % 32
+        many: int32 @ block[BLOCKS] = count(warp[1])
+        b: int32 @ block[1] = id() if BLOCKS > 1 else 0
+        parts: shared(T[BLOCKS, N, 32 * PARTS])
+        with partition(parts, thread[1], lambda q: (lane, q, w), races="none") as slot, group(thread[1]):
+            if lane < BLOCKS:  # lane `d` into the memory of block `d`
+                for q in range(N):
+                    slot[q] = values[q]
         with group(thread[1]):
-            for k in range(BLOCKS):
-                found[k] = parts[b, lane + 32 * k] if lane + 32 * k < many else identity
+            for q in range(N):
+                for k in range(PARTS):
+                    if lane + 32 * k < many:
+                        found[q, k] = parts[b, q, lane + 32 * k]

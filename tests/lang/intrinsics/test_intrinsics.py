@@ -10,6 +10,7 @@ import pytest
 
 from prism.lang.emit.halves import short_pieces
 from prism.lang.intrinsics import TABLE, Binding
+from prism.lang.intrinsics.asynchronous import helpers
 from prism.lang.intrinsics.mailboxes import mailbox_cuda
 from prism.lang.intrinsics.memory import VECTOR, vector_cuda
 from prism.lang.types import BFLOAT16, FLOAT32, INT32, SCALARS, UINT8, UINT32, Scalar, Vector
@@ -51,6 +52,12 @@ def result_of(intrinsic, binding):
             return vector_cuda(found.element, found.length) if isinstance(found, Vector) else found.cuda
 
 
+GATHERS = """\
+extern __shared__ __align__(16) unsigned char px_shared[];
+constexpr unsigned int px_gather_at = 0u, px_gather_room = 4096u; constexpr bool px_gather_late = true;
+"""
+
+
 def harness(intrinsic, binding):
     """A kernel that applies the intrinsic to parameters of its own."""
     given = [p for p in intrinsic.parameters if p.kind != "static"]
@@ -68,6 +75,9 @@ def harness(intrinsic, binding):
         if p.kind == "array":
             call += f";\n    for (int i = 0; i < {binding.lengths[p.name]}; ++i) written{k}[i] = a{k}[i]"
     preamble = intrinsic.preamble(binding) if intrinsic.preamble else ""
+    if intrinsic.clusters:  # a kernel has room for these, and their number
+        preamble = "\n\n".join([*helpers(preamble), preamble, GATHERS])
+        bodies.append("    unsigned int px_round = 0u;\n")
     pieces = "\n\n".join(short_pieces(preamble + "".join(heads) + "".join(bodies) + call))
     vector = "" if VECTOR in preamble else VECTOR
     return (

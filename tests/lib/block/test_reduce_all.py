@@ -19,6 +19,7 @@ from prism.lang import (
     grid,
     group,
     id,
+    int16,
     int32,
     partition,
     ptr,
@@ -88,36 +89,52 @@ def test_all_threads_get_it(blocks: int, threads: int) -> None:
         assert np.array_equal(z.reshape(2, -1), np.broadcast_to(each.max(axis=1, keepdims=True), each.shape))
 
 
-@pytest.mark.parametrize("blocks", [1, 2])
-def test_no_barrier_can_be_left_out(blocks: int) -> None:
-    x = numbers(2 * blocks * 64)
-    mutants = list(without_barriers(prism.check(twice, {"BLOCKS": blocks})))
+def test_no_barrier_can_be_left_out() -> None:
+    x = numbers(2 * 64)
+    mutants = list(without_barriers(prism.check(twice, {"BLOCKS": 1})))
     assert mutants
     for _, mutant in mutants:
         with pytest.raises(MachineError):
             for schedule in SCHEDULES:
-                run(
-                    mutant,
-                    2 * blocks,
-                    64,
-                    (x, np.zeros_like(x), np.zeros_like(x)),
-                    check=True,
-                    schedule=schedule,
-                    seed=1,
-                )
+                arrays = (x, np.zeros_like(x), np.zeros_like(x))
+                run(mutant, 2, 64, arrays, check=True, schedule=schedule, seed=1)
 
 
-def test_blocks_of_a_cluster_begin_together_and_need_not_end_so() -> None:
-    """Where a function has an object of the cluster, too, and is not compiled into the kernel: others write into its part.
-
-    They meet after that, in the function.
-    """
+def test_blocks_of_a_cluster_begin_together_and_never_meet() -> None:
+    """They gather: that of 4 bytes or more, for which the blocks have begun, and after which they end as they like."""
+    program = prism.check(twice, {"BLOCKS": 2})
+    assert not any(plan.barriers for plan in program.plans.values())
     text = prism.compile(twice, {"BLOCKS": 2}, "sm_90").cuda
     kernel = text[text.index("__global__") :]
+    assert (
+        kernel.count("px_cluster_arrive();") == 1 and "px_cluster_barrier" not in text and "px_cluster_meet" not in text
+    )
+    assert "cluster" not in prism.compile(twice, {"BLOCKS": 1}, "sm_90").cuda
+
+
+@mark("global")
+@template(BLOCKS=constexpr(int))
+@requires(grid[1], block[BLOCKS], thread[32])
+def shorts(x: ptr(const(int16)) @ grid[1], y: ptr(int16) @ grid[1]):
+    """The sum of a cluster's values of 2 bytes, which do not go by gathers."""
+    i: int32 @ thread[1] = id()
+    with partition(y, thread[1], offset=i) as own, group(block[BLOCKS]):
+        total: int16 @ thread[1] = block.reduce_cluster(x[i], 0, OP=operators.add, BLOCKS=BLOCKS)
+        with group(thread[1]):
+            own[0] = total
+
+
+@pytest.mark.parametrize("schedule", SCHEDULES)
+def test_values_of_two_bytes_meet(schedule: str) -> None:
+    """They meet after all that they write into each other's memory, in the function: no other barrier is at the end."""
+    x = np.arange(2 * 2 * 96, dtype=np.int16)
+    y = np.zeros_like(x)
+    run(prism.check(shorts, {"BLOCKS": 2}), 4, 96, (x, y), check=True, schedule=schedule, seed=2)
+    assert np.array_equal(y.reshape(2, -1)[:, 0], x.reshape(2, -1).sum(axis=1, dtype=np.int16))
+    text = prism.compile(shorts, {"BLOCKS": 2}, "sm_90").cuda
+    kernel = text[text.index("__global__") :]
     first, last = "the blocks of the cluster have begun", "no block reaches into this one any more"
-    assert "prism_reduce_cluster" in kernel and (kernel.count(first), kernel.count(last)) == (1, 0)
-    assert kernel.index(first) < kernel.index("prism_reduce_cluster(")
-    assert "cluster_barrier" not in prism.compile(twice, {"BLOCKS": 1}, "sm_90").cuda
+    assert (kernel.count(first), kernel.count(last)) == (1, 0) and "px_cluster_meet();" in text
 
 
 @mark("global")
@@ -146,3 +163,43 @@ def test_what_all_warps_have_goes_to_the_lanes_of_each(blocks: int, threads: int
         y = np.zeros_like(x)
         run(prism.check(gathered, {"BLOCKS": blocks}), blocks, threads, (x, y), check=True, schedule=schedule, seed=2)
         assert np.array_equal(y.reshape(-1, 32), np.tile(warps.reshape(blocks, 32).sum(axis=0), (len(y) // 32, 1)))
+
+
+@mark("global")
+@template(BLOCKS=constexpr(int))
+@requires(grid[1], block[BLOCKS], thread[32])
+def gathered_twos(x: ptr(const(int32)) @ grid[1], y: ptr(int32) @ grid[1]):
+    """The same of two values at once, the second one weighed."""
+    i: int32 @ thread[1] = id()
+    with partition(y, thread[1], offset=i) as own, group(block[BLOCKS]):
+        values: int32[2] @ thread[1]
+        found: int32[2, BLOCKS] @ thread[1]
+        with group(thread[1]):
+            values[0] = x[i // 32 * 32]
+            values[1] = x[i // 32 * 32 + 1]
+        block.gather_values(values, 1000, found, BLOCKS=BLOCKS)
+        with group(thread[1]):
+            total: int32 = 0
+            for k in range(BLOCKS):
+                total += found[0, k] + 7 * found[1, k]
+            own[0] = total
+
+
+@pytest.mark.parametrize(("blocks", "threads"), [(1, 96), (2, 64), (4, 512)])
+def test_several_values_go_at_once(blocks: int, threads: int) -> None:
+    x = numbers(blocks * threads)
+    one, two = np.full((2, 32 * blocks), 1000)
+    one[: blocks * threads // 32], two[: blocks * threads // 32] = x[::32], x[1::32]
+    wanted = (one + 7 * two).reshape(blocks, 32).sum(axis=0)
+    for schedule in SCHEDULES[:3]:
+        y = np.zeros_like(x)
+        run(
+            prism.check(gathered_twos, {"BLOCKS": blocks}),
+            blocks,
+            threads,
+            (x, y),
+            check=True,
+            schedule=schedule,
+            seed=2,
+        )
+        assert np.array_equal(y.reshape(-1, 32), np.tile(wanted, (len(y) // 32, 1)))

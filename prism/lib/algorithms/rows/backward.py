@@ -71,7 +71,7 @@ def _decide(centred: bool, bias: bool, eps: float, arrays: Mapping[str, ArrayInf
     kind = plans.number_type((given.scalar, weighed))
     types = plans.sums_of(kind, (given.scalar,))
     width = plans.width_of([rows, beside], None, tuple(columns.values()))
-    shared = plans.in_turn([rows, beside], width, kind, machine)
+    shared = plans.in_turn([rows, beside], width, kind, machine, sums=len(names) - 1)
     step = min(plans.clusters_of(shared, machine), plans.groups_of(rows, shared))
     groups = step if shared.wide else step * (shared.threads >> shared.lanes)
     scratch = Scratch()

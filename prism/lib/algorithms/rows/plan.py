@@ -13,7 +13,17 @@ from prism.host import arguments
 from prism.host.lazies import LazyInfo
 from prism.host.plan import Buffer, Machine, Plan, Step, instance_of, size_of
 from prism.kernels.rows import configurations
-from prism.kernels.rows.configurations import CLUSTERS, COPIED, COPIED_TURNS, HELD, LONG, NEXT, STAGED, Sharing, share
+from prism.kernels.rows.configurations import (
+    BESIDE,
+    CLUSTERS,
+    COPIED,
+    HELD,
+    LONG,
+    NEXT,
+    STAGED,
+    Sharing,
+    share,
+)
 from prism.lang.surface import Kernel
 from prism.lib.views import View, view_of
 from prism.runtime.arrays import ArrayInfo
@@ -23,14 +33,22 @@ _VECTOR = 16  # bytes
 _MOST = 2**31 - 2**16
 """The widest row: columns are 32-bit numbers, and the last vectors stick out."""
 
-Copies = tuple[tuple[int, int, int, int, int], ...]
-"""Ways to copy wide rows: vectors of one that a thread has, how many rows it has together, threads of a block, blocks that are on
-a multiprocessor then, and blocks of a cluster at most."""
+Copies = tuple[tuple[int, int, int, int, int, int], ...]
+"""Ways to copy wide rows: how; vectors of all arrays that a thread has of a row, how many rows it has together, threads of a
+block, blocks that are on a multiprocessor then, and blocks of a cluster at most. The first that has room for a row is taken."""
 
-ALONE: Copies = ((8, 1, 256, 4, 8), (16, 1, 256, 3, 8))
-TOGETHER: Copies = ((8, 2, 256, 3, 8), (16, 1, 256, 3, 8))  # each weight is read for two rows
-_MANY: Copies = ((8, 1, 256, 5, 8), (16, 1, 256, 3, 8))
-_TURNS: Copies = ((4, 2, 512, 2, 4), (8, 3, 256, 2, 8), (8, 2, 512, 1, 8))
+ALONE: Copies = ((COPIED, 8, 1, 256, 4, 8), (COPIED, 16, 1, 256, 3, 8))
+TOGETHER: Copies = ((COPIED, 8, 2, 256, 3, 8), (COPIED, 16, 1, 256, 3, 8))  # each weight is read for two rows
+_MANY: Copies = ((COPIED, 8, 1, 256, 5, 8), (COPIED, 16, 1, 256, 3, 8))
+
+# Two weights stay beside rows, two of these at once.
+_BESIDE: Copies = ((BESIDE, 4, 2, 256, 2, 4), (BESIDE, 8, 2, 256, 1, 4), *TOGETHER)
+_BESIDE_LONG: Copies = ((BESIDE, 4, 2, 256, 2, 8), *_MANY)
+
+# Gradients: a thread has 16 or 32 columns' sums in registers, or, where there are two of each, 32.
+_TURNS: Copies = ((BESIDE, 4, 2, 512, 1, 8), (BESIDE, 8, 1, 512, 1, 8))
+_TURNS_TWO: Copies = ((BESIDE, 8, 1, 256, 2, 8), (BESIDE, 8, 1, 512, 1, 8))
+_TURNS_LONG: Copies = ((BESIDE, 8, 1, 512, 1, 8),)
 
 
 @dataclass(frozen=True, slots=True)
@@ -109,18 +127,16 @@ def sharing_wide(rows: Sequence[Rows], width: int, scalar: str, machine: Machine
     """Return who shares rows of several arrays, as `sharing` does, but that parts of wide rows are copied into shared memory.
 
     `weights`: how many each element has, which are the same for all rows. On one H200 rows of 16 bits are faster two at once
-    then, and those of 32 bits one by one, with more blocks beside; with two weights a block that has them in its L1 is faster
-    than a cluster, at whose barriers they go.
+    then, and those of 32 bits one by one, with more blocks beside; two weights are kept in shared memory.
     """
     found = sharing(rows[0].n, width, scalar, machine, inputs=len(rows))
     if found.blocks == 1 or not _copied_by_vectors(rows, width, machine):
         return found
     short = size_of(rows[0].scalar) == 2
-    if weights == 2 and short and found.blocks == 2 and len(rows) == 1 and scalar == "float32":
-        threads = math.ceil(found.threads / 16) * 32
-        return replace(found, threads=threads, blocks=1, way=STAGED, most=1024, resident=1)
+    if weights == 2 and len(rows) == 1:
+        return _copied(rows, width, _BESIDE if short else _BESIDE_LONG) or found
     ways = (TOGETHER if short else _MANY) if weights else ALONE
-    return _copied(rows, width, ways, COPIED) or found
+    return _copied(rows, width, ways) or found
 
 
 def _copied_by_vectors(rows: Sequence[Rows], width: int, machine: Machine) -> bool:
@@ -129,10 +145,10 @@ def _copied_by_vectors(rows: Sequence[Rows], width: int, machine: Machine) -> bo
     return lying and not machine.host and _arch(machine) >= 90
 
 
-def _copied(rows: Sequence[Rows], width: int, ways: Copies, way: int) -> Sharing | None:
+def _copied(rows: Sequence[Rows], width: int, ways: Copies) -> Sharing | None:
     """Return how parts of wide rows are copied into shared memory; None where there is no room."""
     vectors = math.ceil(rows[0].n / width)
-    for most, together, room, resident, largest in ways:
+    for way, most, together, room, resident, largest in ways:
         each = most // len(rows)
         for blocks in CLUSTERS:
             threads = math.ceil(vectors / (each * blocks) / 32) * 32
@@ -155,15 +171,16 @@ def sharing_ahead(rows: Sequence[Rows], width: int, scalar: str, machine: Machin
     return replace(found, way=STAGED, most=most, resident=512 // most)
 
 
-def in_turn(rows: Sequence[Rows], width: int, scalar: str, machine: Machine) -> Sharing:
+def in_turn(rows: Sequence[Rows], width: int, scalar: str, machine: Machine, *, sums: int = 0) -> Sharing:
     """Return who shares rows of several arrays that those who share them have in turn, as `sharing` does.
 
     Where a block has a row, the next ones come into its shared memory meanwhile; else into registers. Of wide rows blocks have
-    parts of several at once, and a multiprocessor has several blocks.
+    parts of several at once, or of the next ones meanwhile. `sums`: how many each column has in registers.
     """
     found = sharing_ahead(rows, width, scalar, machine)
     if found is None and _copied_by_vectors(rows, width, machine):
-        found = _copied(rows, width, _TURNS, COPIED_TURNS)
+        short = size_of(rows[0].scalar) == 2
+        found = _copied(rows, width, _TURNS_LONG if not short else _TURNS_TWO if sums == 2 else _TURNS)
     if found is None:
         held = sharing(rows[0].n, width, scalar, machine, inputs=len(rows))
         found = held if held.way == LONG else replace(held, way=NEXT, resident=1)
@@ -269,7 +286,7 @@ def launch(
     """Return the plan of one launch on rows that are shared so."""
     groups = groups_of(rows, found)
     ahead = rows_ahead(rows, found)
-    if found.way in (NEXT, STAGED, COPIED_TURNS):
+    if found.way in (NEXT, STAGED, BESIDE):
         ahead = groups = min(groups, clusters_of(found, machine))
     numbers = {"rows": rows.many, "n": rows.n, "lanes": found.lanes, "ahead": ahead}
     chosen = instance_of(kernel, {**template, **template_of(found)})
@@ -290,7 +307,7 @@ def clusters_of(found: Sharing, machine: Machine) -> int:
         found.blocks > 2
     ):  # a cluster is on neighbours, of which there are not always as many: 45 of 8 at 3 on each of 132
         processors = max(processors * 10 // 11, 1)
-    each = found.resident if found.way == COPIED_TURNS else found.resident * found.most // found.threads
+    each = found.resident if found.way == BESIDE else found.resident * found.most // found.threads
     here = 1 if machine.host else processors * each
     many: int = max(1, here // found.blocks)
     return many
