@@ -35,16 +35,16 @@ ifneq ($(PYTHON_ENV),system)
 endif
 	@PYTHONPATH="$(CURDIR)$${PYTHONPATH:+:$$PYTHONPATH}" $(PY) examples/demo.py $(ARGS)
 
-test: env ## every test but the long ones; those for the GPU too, where there is one; and which thirty took longest
-	@$(PYTEST) $(PARALLEL) --durations=30 $(ARGS)
+test: env ## every test but the long ones and those of `make check`; those for the GPU too, where there is one; the slowest thirty
+	@$(PYTEST) $(PARALLEL) -m "not fuzz and not check" --durations=30 $(ARGS)
 
-check: env ## style, types, who imports whom, and the examples in the documentation
+check: env ## style, types, who imports whom, the documentation and its examples, registers and spills of kernels
 	@status=0; \
 	echo "== ruff check";           $(PY) -m ruff check .            || status=1; \
 	echo "== ruff format --check";  $(PY) -m ruff format --check .   || status=1; \
 	echo "== mypy --strict";        $(PY) -m mypy                    || status=1; \
-	echo "== imports and documentation"; \
-	$(PYTEST) -q tests/test_import_direction.py $(wildcard tests/docs) || status=1; \
+	echo "== imports, documentation, machine code"; \
+	$(PYTEST) -q $(PARALLEL) -m "check and not fuzz" tests/test_import_direction.py $(wildcard tests/docs tests/kernels) || status=1; \
 	exit $$status
 
 fuzz: env ## the long runs: 100,000 generated programs and what else takes hours (FUZZ_EXAMPLES=1000: shorter)

@@ -14,7 +14,7 @@ from urllib.parse import quote
 import pytest
 
 from tests.left import TimeLeft
-from tests.rarely import thin_out
+from tests.rarely import is_of_check, thin_out
 from tests.spent import KEY, LONGEST, account, lines, memory, pace, resident, spent
 
 # Matrices are small here: NumPy's own threads spin, and save nothing.
@@ -108,6 +108,8 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
             item.add_marker(pytest.mark.xdist_group("gpu"))  # one process: they share the device's memory and its clock
             if reason := why_no_gpu():
                 item.add_marker(pytest.mark.skip(reason=reason))
+        if is_of_check(item.nodeid):
+            item.add_marker("check")
     thin_out(items)
 
 

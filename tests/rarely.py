@@ -1,4 +1,4 @@
-"""Parameters of a test that `make test` tries some of, and `make fuzz` the others: what differs little, and costs much."""
+"""What `make test` leaves to `make check`, and parameters that it leaves to `make fuzz`: they differ little, and cost much."""
 
 from __future__ import annotations
 
@@ -35,6 +35,15 @@ USUALLY = {
     f"{folder}/": 1 for folder in ("kernels", "lib/algorithms", "lib/block", "lib/grid", "lib/thread", "lib/warp")
 }
 """How many values stand together once at least in the tests of a folder, where they say nothing of it: these cost most."""
+
+
+CHECK = re.compile(r"tests/(docs/|test_import_direction\.py|kernels/.*::test_\w*(spill|machine_code))")
+"""Tests of the documentation, of who imports whom, and of what NVRTC makes of kernels: registers and spills."""
+
+
+def is_of_check(name: str) -> bool:
+    """Whether `make check` has a test, by its whole name: then `make test` leaves it out."""
+    return CHECK.match(name) is not None
 
 
 SCHEDULES = 2

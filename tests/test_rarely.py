@@ -6,7 +6,7 @@ from types import SimpleNamespace
 
 import pytest
 
-from tests.rarely import SCHEDULES, cover, rarely, turn_of
+from tests.rarely import SCHEDULES, cover, is_of_check, rarely, turn_of
 
 
 @pytest.mark.parametrize("strength", [1, 2, 3])
@@ -74,3 +74,18 @@ def test_what_covers(a: int, b: int, c: int, request: pytest.FixtureRequest) -> 
         assert [{row[k] for row in given} for k in range(2)] == [set(range(4)), set(range(3))]
     else:
         assert len(mine) in (1, 8)
+
+
+@pytest.mark.parametrize(
+    ("name", "of_check"),
+    [
+        ("tests/docs/test_site.py::test_links", True),
+        ("tests/test_import_direction.py::test_every_import_points_down", True),
+        ("tests/kernels/test_scan.py::test_the_kernels_do_not_spill[int32]", True),
+        ("tests/kernels/test_hgemm.py::test_machine_code", True),
+        ("tests/kernels/test_scan.py::test_schedules[random]", False),
+        ("tests/lang/intrinsics/test_wgmma.py::test_machine_code", False),
+    ],
+)
+def test_what_make_check_has(name: str, of_check: bool) -> None:
+    assert is_of_check(name) == of_check

@@ -229,14 +229,14 @@ class Rings:
             if x.deed[0] not in ISSUED:
                 continue
             for y, j in made:
-                if self.alike(i, j) or self.share_cycle(i, j) or not self.overlap(i, j):
+                if self.never_conflict(i, j) or self.share_cycle(i, j) or not self.overlap(i, j):
                     continue
                 if whole.is_apart((x, i), (y, j)) or whole.is_own((x, i), (y, j)):
                     continue
                 if y.deed[0] in ISSUED or not whole.has_barrier((x, i), (y, j)):
                     raise Failed(f"an engine's {self.words(i)} and {self.words(j)}")
 
-    def alike(self, i: int, j: int) -> bool:
+    def never_conflict(self, i: int, j: int) -> bool:
         """Whether two accesses never conflict: both read, or both are atomic for all."""
         one, two = (self.certificate.accesses[a][1] for a in (i, j))
         return one == two and one in ("read", "atomic")

@@ -82,7 +82,7 @@ class Round:
         """The loops around each access of the round."""
         return loops_of(self.body, {})
 
-    def behind(self, stage: int) -> int:
+    def next_stage(self, stage: int) -> int:
         """Return the stage that comes next."""
         return 0 if stage == self.top else stage + 1
 
@@ -107,7 +107,9 @@ class Round:
         ):
             raise Failed("arrivals for rounds that are left, of a ring that has none")
         for z, m in told:
-            if not all(self.has_waited(d, z.place, z.where) for d in self.mbarriers if self.behind(d.stage) == m.stage):
+            if not all(
+                self.has_waited(d, z.place, z.where) for d in self.mbarriers if self.next_stage(d.stage) == m.stage
+            ):
                 raise Failed("who says that a copy is filled has not waited for it to be free, or the other way")
         self.check_waits(told)
 
@@ -117,7 +119,7 @@ class Round:
             if z.deed[0] != "wait" or (d := self.rings.operand(z.deed)) not in self.mbarriers:
                 continue
             assert d is not None
-            if not self.is_told(z.where, z.place, lambda m, d=d: m.stage == self.behind(d.stage)):  # type: ignore[misc]
+            if not self.is_told(z.where, z.place, lambda m, d=d: m.stage == self.next_stage(d.stage)):  # type: ignore[misc]
                 raise Failed("nobody says, behind a wait, that a copy is filled or free again")
             if not d.free and not all(j.place < z.place for j, m in told if m == d):
                 raise Failed("a wait stands before what it waits for")
@@ -204,13 +206,13 @@ class Round:
         match z.deed:
             case ("acc", _):
                 fences = fence or (not reads and m in self.engines)
-                return self.is_seen(z, fences, lambda other: other.stage == self.behind(k))
+                return self.is_seen(z, fences, lambda other: other.stage == self.next_stage(k))
             case ("group", kind, *_) if kind != OUT and reads:
                 return any(
                     self.is_told(
                         z.where,
                         g.place,
-                        lambda other, g=g: other.stage == self.behind(k) and self.settles(z, g, other),  # type: ignore[misc]
+                        lambda other, g=g: other.stage == self.next_stage(k) and self.settles(z, g, other),  # type: ignore[misc]
                     )
                     for g in self.items
                     if g.deed[:2] == ("settle", kind) and z.place < g.place and implies(z.where, g.where)
@@ -247,15 +249,15 @@ class Round:
         """Rule `meet`: two at one station touch different places, or are in order: one thread's, one operation, by barriers."""
         for x, i, k in stations:
             for y, j, other in stations:
-                if k != other or self.rings.alike(i, j) or not self.rings.overlap(i, j):
+                if k != other or self.rings.never_conflict(i, j) or not self.rings.overlap(i, j):
                     continue
                 if self.exclusive(i, j, self.body) or self.is_apart((x, i), (y, j)):
                     continue
-                if x.deed[0] in ISSUED or y.deed[0] in ISSUED or not self.ordered(k, stations):
+                if x.deed[0] in ISSUED or y.deed[0] in ISSUED or not self.orders(k, stations):
                     words = self.rings.words
                     raise Failed(f"the {words(i)} and the {words(j)} use one copy at one station in no order")
 
-    def ordered(self, k: int, stations: list[tuple[Site, int, int]]) -> bool:
+    def orders(self, k: int, stations: list[tuple[Site, int, int]]) -> bool:
         """Whether barriers order what the threads do at one station."""
         if k not in self._ordered:
             among = frozenset(i for _, i, other in stations if other == k)

@@ -358,18 +358,18 @@ class Walker:
             return
         for _ in range(self.loads_in(s)):
             # So many loads of a round arrive: each trip stands by itself.
-            yield from self.inside(s).part(s.body, place)
+            yield from self.walker_in(s).part(s.body, place)
         if self.loads_in(s):
             return
-        inner = self.inside(s)
+        inner = self.walker_in(s)
         loop = inner.loops[-1]
         self.maker.rings.ends_group()
-        if found := self.names.repeat(partial(self.maker.rings.looped, partial(inner.part, s.body, place))):
+        if found := self.names.repeat(partial(self.maker.rings.walk_loop, partial(inner.part, s.body, place))):
             endless = isinstance(s, tree.While) and isinstance(s.condition, tree.Const) and bool(s.condition.value)
             sure = endless or (isinstance(s, tree.For) and surely_entered(s))
             yield ("loop1" if sure else "loop", loop.number, by, found)
 
-    def inside(self, s: tree.While | tree.For) -> Walker:
+    def walker_in(self, s: tree.While | tree.For) -> Walker:
         """Return the walker in a loop."""
         loop = Loop(len(self.maker.loops), self.frame, s, self.loops)
         self.maker.loops.append(loop)

@@ -207,7 +207,7 @@ class Rings:
         self.issued.clear()
         return (*written, ("group", kind, *read))
 
-    def looped(self, walk: Callable[[], Body]) -> Body:
+    def walk_loop(self, walk: Callable[[], Body]) -> Body:
         """Return a loop's body: a group that it leaves open ends behind the loop, if there is no other step in it."""
         self.parted, before = False, self.steps
         found = walk()

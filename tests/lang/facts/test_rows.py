@@ -152,7 +152,7 @@ def test_other_parts_are_no_pointers(shape: str, index: str, tmp_path) -> None:
 
 
 def test_a_clusters_rows_are_no_pointers(tmp_path) -> None:
-    assert "do not lie side by side" in refused("[2, 32]", "lambda i: (0, i)", "block[2]", tmp_path)
+    assert "each of 2 blocks has a part of `row`" in refused("[2, 32]", "lambda i: (0, i)", "block[2]", tmp_path)
 
 
 def refused(shape: str, offset: str, place: str, folder, argument: str = "row") -> str:
