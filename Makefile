@@ -44,7 +44,7 @@ check: env ## style, types, who imports whom, the documentation and its examples
 	echo "== ruff format --check";  $(PY) -m ruff format --check .   || status=1; \
 	echo "== mypy --strict";        $(PY) -m mypy                    || status=1; \
 	echo "== imports, documentation, machine code"; \
-	$(PYTEST) -q $(PARALLEL) -m "check and not fuzz" tests/test_import_direction.py $(wildcard tests/docs tests/kernels) || status=1; \
+	$(PYTEST) -q $(PARALLEL) -m "check and not fuzz" tests/test_import_direction.py $(wildcard tests/docs tests/kernels tests/lang tests/lib tests/examples) || status=1; \
 	exit $$status
 
 fuzz: env ## the long runs: 100,000 generated programs and what else takes hours (FUZZ_EXAMPLES=1000: shorter)

@@ -37,7 +37,10 @@ USUALLY = {
 """How many values stand together once at least in the tests of a folder, where they say nothing of it: these cost most."""
 
 
-CHECK = re.compile(r"tests/(docs/|test_import_direction\.py|kernels/.*::test_\w*(spill|machine_code))")
+CHECK = re.compile(
+    r"tests/(docs/|test_import_direction\.py|(kernels|lang|lib|examples)/.*::test_(?!\w*_and_)\w*"
+    r"(spill|machine_code|_registers(\[|$)|(?<![a-z])(?<!not_)compiles?(_for_\w+)?(\[|$)))"
+)
 """Tests of the documentation, of who imports whom, and of what NVRTC makes of kernels: registers and spills."""
 
 
