@@ -38,6 +38,7 @@ from prism.lang.tree.walk import assigned_names, statements, subexpressions, ter
 from prism.lang.types import BFLOAT16, FLOAT16, FLOAT32, INT32, Fragment, Pointer, Type
 from prism.lang.types.perspective import BLOCK, WARP, Level, Perspective
 
+_QUOTED = re.compile(r'"(?:\\.|[^"\\])*"')  # a text of a print or an assert may look like a remark
 UNROLLED_TRIPS = 64  # of a loop that indexes registers: they are registers only if every index is a constant
 
 
@@ -169,7 +170,7 @@ def scope(context: Context, span: Span, inner: tree.Body, lines: list[str]) -> l
 def is_used(name: str, lines: list[str]) -> bool:
     """Whether a name of the compiler's occurs in the code of some lines."""
     pattern = re.compile(rf"\b{re.escape(name)}\b")
-    return any(pattern.search(line.split("  // ", 1)[0]) for line in lines)
+    return any(pattern.search(_QUOTED.sub('""', line).split("  // ", 1)[0]) for line in lines)
 
 
 def declare(context: Context, s: tree.Declare) -> list[str]:

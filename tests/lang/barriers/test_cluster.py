@@ -31,6 +31,7 @@ from prism.lang.barriers.walk_state import join_spaces
 from prism.lang.emit import emit
 from prism.lang.pipeline import lower
 from prism.lang.tree.plan import ProxyFence
+from prism.runtime.compile import compile_cubin
 from tests.generated.edge_clusters import program as generated
 from tests.generated.programs import loaded
 from tests.lang.barriers.test_cluster_frames import both, often
@@ -293,7 +294,7 @@ def test_decisions_of_generated_programs():
         with loaded(edge.head + edge.text) as names:
             program = prism.check(names["kernel"])
         plan = program.plans[program.entry]
-        for wrong in ({"begins": False}, {"ends": False}):
+        for wrong in ({"begins": False}, {"ends": False}, {"late": False}):
             if not getattr(plan, *wrong):
                 continue
             made += 1
@@ -312,3 +313,18 @@ def test_the_machine_tells_fences_for_other_memory(space, wrong):
     changed = [replace(op, space=space) if isinstance(op, ProxyFence) else op for op in plan.operations]
     found = reported(program.with_plan(replace(plan, operations=tuple(changed))))
     assert set(found) == ({"machine-proxy"} if wrong else set())
+
+
+@prism.kernel
+@requires(grid[1], block[1], thread[64])
+def prints_at_an_offset(x: ptr(int32) @ grid[1]):
+    i: int32 @ thread[1] = id()
+    with partition(x, thread[1], 2 * i + 1) as mine, group(thread[1]):
+        print_("see  // {}", mine[0])
+
+
+def test_a_name_is_used_behind_text_that_looks_like_a_remark():
+    """As `prints`, of what a scope declares only if its lines name it."""
+    source = emit(lower(prism.check(prints_at_an_offset))).source
+    assert "const int x_offset_ = (2 * i_) + 1;" in source
+    assert compile_cubin(source, "sm_90a").spills == 0

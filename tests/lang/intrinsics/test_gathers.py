@@ -284,3 +284,31 @@ def test_blocks_have_begun_before_values_are_sent_to_them(kernel: Any, decided: 
 
     assert not codes(program)
     assert codes(program.with_plan(replace(plan, begins=False, late=False))) == {"machine-race"}
+
+
+@prism.device
+@requires(block[2], thread[32])
+def gather_before(k: int32 @ block[2]) -> int32 @ block[2]:
+    v: int32[1] @ thread[1]
+    w: int32[2] @ thread[1]
+    with group(thread[1]):
+        v[0] = 1
+        w[0] = 0
+    all_gather(v, w)
+    return k - 1
+
+
+@prism.kernel
+@attr("__launch_bounds__(64)")
+@requires(grid[1], block[2], thread[32])
+def gathers_in_a_condition(x: ptr(int32) @ grid[1], n: int32 @ grid[1]):
+    k: int32 @ block[2] = n
+    with group(block[2]):
+        while gather_before(k) > 0:
+            k = k - 1
+
+
+def test_a_loops_condition_gathers_in_each_trip() -> None:
+    """So there is room for two, though the text has one."""
+    program = prism.check(gathers_in_a_condition)
+    assert program.layouts[program.entry].rooms == 2
