@@ -1121,7 +1121,7 @@ def load_relaxed(element: Any, scope: Any = ..., out: Sequence[Any] = ...) -> An
     Example:    v: T @ thread[1] = load_relaxed(p[i], scope="gpu")"""
 
 def load_vector(element: Any, width: Any, cache: Any, out: Sequence[Any] = ...) -> Any:
-    """load_vector(p[i], width, cache=""): p[i : i + width] as one vector, in one aligned access of at most 16 bytes. `cache`: "streaming" (read once: leave first), "last_use" (not read again), "no_allocate" (global const memory: past the L1).
+    """load_vector(p[i], width, cache=""): p[i : i + width] as one vector, in one aligned access of at most 16 bytes. `cache`: "streaming" (read once: leave first), "last_use" (not read again), "no_allocate" (global const memory: past the L1; by the read-only path where nobody writes it while the kernel runs).
 
     Called by:  thread[1]
     Result at:  thread[1]

@@ -18,7 +18,8 @@ from prism.host import call, lazies
 from prism.host.machine import Host
 from prism.host.plan import Step
 from prism.lib.cases import Case, cases
-from tests.lib.calls import LAYOUTS, check
+from tests.lib.calls import LAYOUTS, check, expected, same
+from tests.lib.calls import call as call_case
 from tests.lib.lazy.lazies import LAZIES, array_of
 from tests.rarely import rarely
 
@@ -68,6 +69,31 @@ def test_what_a_gpu_is_given(turn: int, case: Case) -> None:
     shape = SIZES[turn % len(SIZES)] if len(case.shapes[0]) == 1 else case.shapes[turn % len(case.shapes)]
     arrays = case.arrays(shape, case.dtypes[turn % len(case.dtypes)])
     check(case, arrays, functools.partial(LAYOUTS["3 past"], np)) if turn % 2 else check(case, arrays)
+
+
+def results_of(case: Case) -> list[int]:
+    """Return which arrays of the usual call can take its result."""
+    arrays = case.arrays(case.shapes[0])
+    wanted = expected(case, arrays)
+    if not case.out or wanted is None or isinstance(wanted, tuple):
+        return []
+    like = np.asarray(wanted)
+    return [
+        k for k, x in enumerate(arrays) if isinstance(x, np.ndarray) and (x.shape, x.dtype) == (like.shape, like.dtype)
+    ]
+
+
+PLACES = [(case, number) for some in FIRST for case in some for number in results_of(case)]
+
+
+@pytest.mark.parametrize(("case", "number"), rarely(PLACES, but=PLACES[::2]), ids=str)
+def test_results_where_an_array_is(case: Case, number: int) -> None:
+    """What the call does in place is ordered, though kernels take arrays to lie apart: threads read what others overwrite."""
+    for shape in (case.shapes[0], SIZES[2])[: 1 + (len(case.shapes[0]) == 1)]:
+        arrays = case.arrays(shape)
+        given = [np.array(x) for x in arrays]
+        call_case(case, given, out=given[number])
+        same(case, given[number], expected(case, arrays))
 
 
 LAYERS = (

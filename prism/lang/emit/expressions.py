@@ -55,6 +55,7 @@ class Scope(Value):
     position and a frame. `pieces` collects helper texts, each once. `completes`: the address of the mbarrier of each bulk or
     tensor load. `cluster`: the number of blocks in a cluster. `registers`: how many a thread has at the launch. `precise`: the
     operations that are each rounded by themselves. `ranks`: names of numbers that are this block's own in its cluster.
+    `unwritten`: parameters whose memory nobody writes while the kernel runs.
     """
 
     names: Mapping[tree.Symbol, str]
@@ -69,6 +70,7 @@ class Scope(Value):
     registers: int | None = None
     precise: frozenset[tree.Expr] = frozenset()
     ranks: frozenset[str] = frozenset()
+    unwritten: frozenset[tree.Symbol] = frozenset()
 
     @property
     def here(self) -> Position:
@@ -438,6 +440,8 @@ def apply(scope: Scope, e: tree.Apply) -> str:
     texts: list[str] = []
     for parameter, argument in operands_of(e):
         texts += operand(scope, parameter.kind, argument)
+        if isinstance(argument, tree.Element) and argument.symbol.root() not in scope.unwritten:
+            binding = replace(binding, const=binding.const - {parameter.name})
     if e in scope.precise:
         return round_operation(e, operator(e) or "", *texts)
     if e.intrinsic.preamble is not None:

@@ -30,7 +30,7 @@ from prism.lang.emit.halves import short_pieces
 from prism.lang.emit.held_operands import compiler_needed
 from prism.lang.emit.merge import merge_steps
 from prism.lang.emit.pieces import TENSOR_MAP, helpers
-from prism.lang.emit.restrict import is_restrict
+from prism.lang.emit.restrict import is_restrict, unwritten
 from prism.lang.emit.rings import arrays, counters, initialise, rings_of
 from prism.lang.emit.rounding import precise
 from prism.lang.emit.statements import accumulates, body, indent, is_used, positive
@@ -95,7 +95,7 @@ def _emit(lowered: Lowered, comments: bool) -> Emitted:
     if any(isinstance(p.type, TensorMap) for f in program.functions for p in f.parameters):
         collect(pieces, TENSOR_MAP)
     functions: list[str] = []
-    apart = precise(program.functions)
+    apart, never_written = precise(program.functions), unwritten(program.functions)
     # What a device function's text depends on besides itself, its plan and its layout.
     around = (
         taken, tuple(named.items()), entry.bound.block, launched_registers(entry), most_threads(entry), comments,
@@ -103,14 +103,14 @@ def _emit(lowered: Lowered, comments: bool) -> Emitted:
     )  # fmt: skip
     for f in program.functions:
         memo = reuse.notes(f) if f.kind == "device" else {}
-        key = ("text", program.plans[f], program.layouts[f], around, apart[f])
+        key = ("text", program.plans[f], program.layouts[f], around, apart[f], never_written[f])
         if key not in memo:
             own: dict[str, None] = {}
             names = symbol_names(f, taken)
             ranks = frozenset(names[one] for one in ranks_of(f, entry.bound.block or 1))
             scope = Scope(
                 names, (_position(f, by_warp),), program.layouts[f], _frame(f), positioned, own,
-                precise=apart[f], ranks=ranks,
+                precise=apart[f], ranks=ranks, unwritten=never_written[f],
             )  # fmt: skip
             memo[key] = _text(lowered, f, scope, comments), own
         text, own = memo[key]

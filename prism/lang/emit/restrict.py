@@ -1,4 +1,4 @@
-"""Which pointers C++ may be told that nothing else reaches their memory.
+"""Which pointers C++ may be told that nothing else reaches their memory, and what may be read past the caches that keep up.
 
 The compiler then moves and merges loads through such a pointer as if no other thread wrote there, also across barriers. So it
 is told of memory that a kernel only reads, or only writes: what threads hand one another through is both.
@@ -6,13 +6,13 @@ is told of memory that a kernel only reads, or only writes: what threads hand on
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 
 from prism.lang.barriers.flow import pointer_change
 from prism.lang.facts.touches import ATOMIC, NEAR, REDUCTION, uses
 from prism.lang.keep.memo import memoize
 from prism.lang.tree import Call, Element, Function, Symbol, Var
-from prism.lang.tree.walk import statements
+from prism.lang.tree.walk import calls, statements
 from prism.lang.types import Pointer
 
 BOTH = frozenset({"read", "write"})
@@ -49,3 +49,36 @@ def kinds(function: Function) -> Mapping[Symbol, frozenset[str]]:
             else:
                 note(use.expression.symbol, BOTH if use.kind in (ATOMIC, NEAR, REDUCTION) else frozenset({use.kind}))
     return found
+
+
+def unwritten(program: Iterable[Function]) -> Mapping[Function, frozenset[Symbol]]:
+    """Return of each function the parameters whose memory nobody writes while the kernel runs.
+
+    That is what a kernel takes as const and under one name, and what its functions are given of it by all who call them. A
+    function's `ptr(const(T))` alone says less: a kernel may pass it what it has just written.
+    """
+    functions = tuple(program)
+    found = {
+        function: frozenset(p for p in function.parameters if _is_only_read(function, p)) for function in functions
+    }
+    given = [
+        (f, c) for f in functions for statement in statements(f.body) for c in calls(statement) if c.function in found
+    ]
+    changed = True
+    while changed:
+        changed = False
+        for caller, call in given:
+            pairs = zip(call.function.parameters, call.arguments, strict=False)
+            kept = found[call.function].difference(p for p, a in pairs if not _is_of(a, found[caller]))
+            changed |= kept != found[call.function]
+            found[call.function] = kept
+    return found
+
+
+def _is_only_read(function: Function, parameter: Symbol) -> bool:
+    const = isinstance(parameter.type, Pointer) and parameter.type.const
+    return const and not any(parameter.name in names for names in function.may_alias)
+
+
+def _is_of(argument: object, parameters: frozenset[Symbol]) -> bool:
+    return isinstance(argument, Var | Element) and argument.symbol.root() in parameters

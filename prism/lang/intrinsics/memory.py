@@ -150,6 +150,8 @@ WORDS = {1: "unsigned char", 2: "unsigned short", 4: "unsigned int", 8: "uint2",
 
 # Cache hints: for each word of 1 to 16 bytes an overload that loads or stores it with the hint.
 LOADS = {"streaming": ".cs", "last_use": ".lu", "no_allocate": ".global.nc.L1::no_allocate"}
+COHERENT = {"no_allocate": ".global.L1::no_allocate"}
+"""What takes the place of hints where the kernel may write the memory: `.nc` need not see what is written meanwhile."""
 STORES = {"streaming": ".cs", "no_allocate": ".global.L1::no_allocate"}
 # C++ type of the word, PTX type, register class, registers
 _WORDS = (
@@ -174,11 +176,11 @@ def _address(hint: str) -> str:
     return "__cvta_generic_to_global(p)" if ".global" in hint else "p"
 
 
-def load_words(cache: str) -> str:
-    """Return the overloads of `px_load_<cache>(p, w)`."""
-    hint, lines = LOADS[cache], []
+def load_words(name: str, hint: str) -> str:
+    """Return the overloads of `px_load<name>(p, w)`, loads with a hint."""
+    lines = []
     for word, type_, register, count in _WORDS:
-        head = f"static __device__ __forceinline__ void px_load_{cache}(const void* p, {word}& w)"
+        head = f"static __device__ __forceinline__ void px_load{name}(const void* p, {word}& w)"
         if word == "unsigned char":
             load = f'asm volatile("ld{hint}.u8 %0, [%1];" : "=r"(x) : "l"({_address(hint)}));'
             text = f"unsigned int x;\n    {load}\n    w = (unsigned char)x;"
@@ -238,23 +240,31 @@ def _vector_word(scalar: Scalar, length: int) -> str:
 
 
 def _load_vector_cuda(binding: Binding, element: str) -> str:
-    scalar, width, cache = scalar_of(binding), int(binding.statics["width"]), binding.static(load_vector, "cache")
-    name = f"px_load_vector_{cache}" if cache else "px_load_vector"
-    return f"{name}<{_vector_word(scalar, width)}, {scalar.cuda}, {width}>({element})"
+    scalar, width = scalar_of(binding), int(binding.statics["width"])
+    name, _ = _load_hint(binding)
+    return f"px_load_vector{name}<{_vector_word(scalar, width)}, {scalar.cuda}, {width}>({element})"
+
+
+def _load_hint(binding: Binding) -> tuple[str, str]:
+    """Return what a load's cache hint adds to the names of helpers, and to the instruction."""
+    cache = binding.static(load_vector, "cache")
+    if cache in COHERENT and "element" not in binding.const:
+        return f"_{cache}_coherent", COHERENT[cache]
+    return (f"_{cache}", LOADS[cache]) if cache else ("", "")
 
 
 def _load_vector_preamble(binding: Binding) -> str:
-    cache = binding.static(load_vector, "cache")
-    if not cache:
+    name, hint = _load_hint(binding)
+    if not hint:
         return f"{VECTOR}\n{_LOAD_VECTOR}"
-    hinted = f"W word;\n    px_load_{cache}(p, word);"
+    hinted = f"W word;\n    px_load{name}(p, word);"
     text = _LOAD_VECTOR.replace("const W word = *reinterpret_cast<const W*>(p);", hinted)
-    return f"{VECTOR}\n{load_words(cache)}\n{text.replace('px_load_vector(', f'px_load_vector_{cache}(')}"
+    return f"{VECTOR}\n{load_words(name, hint)}\n{text.replace('px_load_vector(', f'px_load_vector{name}(')}"
 
 
 def _load_vector_problem(binding: Binding) -> str:
     if binding.static(load_vector, "cache") == "no_allocate" and "element" not in binding.const:
-        return '`cache="no_allocate"` reads through the read-only path: the pointer must be `ptr(const(T))`'
+        return '`cache="no_allocate"` is for what is read: the pointer must be `ptr(const(T))`'
     return ""
 
 
@@ -289,7 +299,7 @@ load_vector = Intrinsic(
     doc=(
         'load_vector(p[i], width, cache=""): p[i : i + width] as one vector, in one aligned access of at most 16 bytes. '
         '`cache`: "streaming" (read once: leave first), "last_use" (not read again), "no_allocate" (global const memory: '
-        "past the L1)."
+        "past the L1; by the read-only path where nobody writes it while the kernel runs)."
     ),
     parameters=(
         Parameter("element", "element", exact=False),

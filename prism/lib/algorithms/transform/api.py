@@ -102,7 +102,7 @@ def decide(arrays: Mapping[str, ArrayInfo], result: ArrayInfo | None, machine: M
     step = Step(
         instance_of(kernels.copy, template), blocks, _THREADS, {"x": X, "y": Y, **numbers, "otherwise": otherwise}
     )
-    return Decision(results, plan=Plan((step,)), in_place=("x",))
+    return Decision(results, plan=Plan((step,)))  # not in place: threads past the end read what others write
 
 
 def _decide_where(arrays: Mapping[str, ArrayInfo], result: ArrayInfo | None, machine: Machine) -> Decision:
