@@ -20,6 +20,9 @@ from prism.lang.surface import bindings
 
 _TOKENS = re.compile(r"(?:[A-Za-z0-9_]+|[ ,:+*%<>=&|!~.-]|/(?![/*])|[()\[\]])*")
 _BOUNDS = re.compile(r"__launch_bounds__\s*(?=\()")
+_NAMES = re.compile(r"\b[A-Za-z_]\w*")
+ATTRIBUTES = ("__launch_bounds__", "__maxnreg__", "__noinline__", "__forceinline__")
+"""Those that say nothing of what the compiler decides, as whether blocks are clusters, what a function reads, whether it ends."""
 
 
 class Attributes(NamedTuple):
@@ -35,6 +38,10 @@ def attributes_of(kernel: surface.Kernel, template: Mapping[str, object], span: 
     texts = tuple(text for text, _ in found)
     if not all(map(_is_closed, texts)):
         fail(errors.AttributeText(span=span))
+    for name in _NAMES.findall(" ".join(texts)):
+        if name not in ATTRIBUTES:
+            change = errors.ATTRIBUTES.get(name, f"write one of these: {', '.join(f'`{one}`' for one in ATTRIBUTES)}")
+            fail(errors.AttributeName(span=span, name=name, change=change))
     return Attributes(texts, min((numbers for _, numbers in found if numbers), default=()))
 
 

@@ -182,6 +182,19 @@ class AttributeText(Error, code="name"):
     help_template = "code of your own goes into `unsafe`, or into a function with `@extern`"
 
 
+class AttributeName(Named, code="name"):
+    """An attribute that says what the compiler decides, or an unknown one."""
+
+    title = "`@attr` takes no `{name}`"
+    label = "on this function"
+    change: str
+
+
+SHAPE = "`@requires` says it: `block[n]` for clusters of n blocks, `thread[n]` for blocks of a multiple of n threads"
+ATTRIBUTES = {"__cluster_dims__": SHAPE, "__block_size__": SHAPE}
+"""Attributes of CUDA C++ that are written otherwise."""
+
+
 class HostFunction(Named, code="name"):
     """A function or a type of NumPy's, or of `math`."""
 
