@@ -28,10 +28,22 @@ def require_apart(
         if (one.const and other.const) or not overlap(first, second):
             continue
         if not any({one.name, other.name} <= names for names in may_alias):
-            raise ValueError(
-                f"`{one.name}` and `{other.name}` overlap in memory, and the kernel writes at least one of them: pass arrays "
-                f'that lie apart, or put @may_alias("{one.name}", "{other.name}") on it'
-            )
+            raise ValueError(_refusal(one.name, other.name))
+
+
+def _refusal(one: str, other: str) -> str:
+    from prism.lang.parse.views import leaf_owner  # not before: a call that is warm needs no parser
+
+    first, second = (leaf_owner(name) for name in (one, other))
+    if first or second:
+        names = " and ".join(
+            f"what `{of}` is computed from" if of else f"`{name}`" for of, name in ((first, one), (second, other))
+        )
+        return f"{names} overlap in memory, and the kernel writes it: pass prism.lib.evaluate of the lazy array"
+    return (
+        f"`{one}` and `{other}` overlap in memory, and the kernel writes at least one of them: pass arrays "
+        f'that lie apart, or put @may_alias("{one}", "{other}") on it'
+    )
 
 
 def overlap(one: ArrayInfo, two: ArrayInfo) -> bool:

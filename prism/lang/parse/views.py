@@ -8,6 +8,7 @@ the same way. All that comes behind, checker, barriers, reference machine and em
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Mapping
 from dataclasses import replace
 from typing import Any, NoReturn, TypeAlias
@@ -99,6 +100,12 @@ def rewrite(kernel: Viewed, folded: s.Function, syntax_of: Syntax) -> s.Function
 def leaf_name(name: str, number: int) -> str:
     """Return what a leaf of a view is called."""
     return f"{name}_leaf{number}"
+
+
+def leaf_owner(name: str) -> str:
+    """Return the parameter that a leaf, by its name, is one of; empty: it is none."""
+    found = re.fullmatch(r"(\w+)_leaf\d+", name)
+    return found[1] if found else ""
 
 
 def number_name(name: str, number: int) -> str:
