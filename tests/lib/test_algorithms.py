@@ -10,6 +10,7 @@ from __future__ import annotations
 import doctest
 import functools
 import importlib
+import inspect
 from typing import Any
 
 import numpy as np
@@ -100,6 +101,38 @@ def test_results_in_an_array_that_is_given(case: Case) -> None:
                 given = [np.array(one) for one in arrays]
                 call(case, given, out=given[number])
                 same(case, given[number], wanted)
+
+
+NO_ARRAYS = {
+    "none": lambda: None, "text": lambda: "abc", "dict": dict, "generator": lambda: iter("abc"),
+    "objects": lambda: np.array([1, None]), "texts": lambda: np.array(["a", "b"]),
+    "long double": lambda: np.ones(4, np.longdouble),
+}  # fmt: skip
+"""What no function takes, each made anew."""
+
+
+BYTES = ("copy", "transpose", "permute")
+"""They move elements of any type but Python's objects."""
+
+
+@pytest.mark.parametrize("case", list({case.function: case for case in reversed(CASES)}.values()), ids=str)
+def test_what_is_no_array_is_refused(case: Case) -> None:
+    """In the place of each argument, with an error of Python's kinds that says something, and not the compiler's."""
+    arrays = case.arrays(case.shapes[0])
+    for number in range(len(arrays)):
+        for name, make in NO_ARRAYS.items():
+            given = [*arrays[:number], make(), *arrays[number + 1 :]]
+            if given[number] is None and takes_none(case.function, number):
+                continue
+            if case.function in BYTES and name in ("texts", "long double"):
+                continue
+            with pytest.raises((TypeError, ValueError, IndexError), match=r"\w+ \w+"):
+                call(case, given)
+
+
+def takes_none(function: str, number: int) -> bool:
+    """Whether a function's parameter may be None."""
+    return list(inspect.signature(getattr(lib, function)).parameters.values())[number].default is None
 
 
 @every_case

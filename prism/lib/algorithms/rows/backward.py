@@ -38,7 +38,8 @@ def norm_backward(function: str, dout: Any, x: Any, weight: Any, bias: bool, eps
     if (known := repeat.run_many(asked, (*given.values(), None), stream)) is not None:
         return known
     small, centred = number_of(eps, "eps", 0.0), function == "layer_norm_backward"
-    if math.prod(getattr(x, "shape", ())) and x.shape[-1] > _HELD:
+    shape = tuple(getattr(x, "shape", ()))
+    if math.prod(shape) and shape and shape[-1] > _HELD:
         infos = arguments.describe_all(given, {})
         plans.require_alike("dout", infos["dout"], "x", infos["x"])
         weighed = column_type({"weight": infos["weight"]} if weight is not None else {}, infos["x"])

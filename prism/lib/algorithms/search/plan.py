@@ -88,7 +88,8 @@ def kind_of(table: ArrayInfo, values: ArrayInfo, *, right: bool) -> Kind:
 
 def _read_as(info: ArrayInfo) -> str:
     name = "uint8" if info.scalar == "bool" else info.scalar
-    if name != "bfloat16" and (np.dtype(info.dtype).kind not in "biufc" or info.dtype.itemsize > 16):
+    kind = np.dtype(info.dtype).kind
+    if name != "bfloat16" and (kind not in "biufc" or info.dtype.itemsize > (16 if kind == "c" else 8)):
         raise TypeError(f"dtype {info.dtype} is not supported")
     return name
 

@@ -260,7 +260,7 @@ def compress(
     if along is not None:
         places = flatnonzero(condition_along(condition, x, along, stream), stream=stream)
         return take(x, places, along, out, "clip", stream=stream)
-    x, condition = given_array(x), given_array(condition)
+    x, condition = given_array(x, "x"), given_array(condition, "condition")
     if len(condition.shape) == 1:
         condition = fitting(condition, math.prod(x.shape), mode, stream)
     given = {"mask": condition, "x": x}
@@ -301,7 +301,7 @@ def extract(
     array([0, 2, 4])
     """
     mode = calls.mode_of(count, size, fill_value)
-    x, condition = given_array(x), given_array(condition)
+    x, condition = given_array(x, "x"), given_array(condition, "condition")
     condition = fitting(condition, math.prod(x.shape), mode, stream)
     return calls.select_by_mask("extract", {"mask": condition, "x": x}, mode, stream, {"mask": "condition"})
 

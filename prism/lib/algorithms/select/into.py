@@ -26,11 +26,17 @@ def fits_along(condition: Any, x: Any, axis: Any) -> bool:
     )
 
 
-def given_array(value: Any) -> Any:
-    """Return NumPy's array of a list, a tuple or a number; anything else as it is."""
-    return (
-        np.asarray(value) if isinstance(value, bool | int | float | complex | np.generic) else arguments.array_of(value)
-    )
+def given_array(value: Any, name: str) -> Any:
+    """Return NumPy's array of a list, a tuple or a number; any other array as it is.
+
+    Raises:
+        TypeError: it is none; `name` is what the call calls it.
+    """
+    number = isinstance(value, bool | int | float | complex | np.generic)
+    found = np.asarray(value) if number else arguments.array_of(value)
+    if not hasattr(found, "shape"):
+        arguments.facts_of(found, name)  # which says what is wrong
+    return found
 
 
 def condition_along(condition: Any, x: Any, along: int, stream: Any) -> Any:

@@ -11,8 +11,9 @@ import numpy as np
 from prism.host import arguments, lazies, repeat
 from prism.host.call import Decision, Result, call
 from prism.host.lazies import Sink
-from prism.host.plan import Buffer, Machine, Plan, Step, X, Y, instance_of, size_of
+from prism.host.plan import Buffer, Machine, Plan, Step, X, Y, instance_of
 from prism.kernels import transform as kernels
+from prism.lang.types.structs import scalar_called
 from prism.lib.algorithms.scan.api import dtype_of, past
 from prism.lib.lazy.array import of
 from prism.lib.records import is_record
@@ -128,10 +129,8 @@ def _results(given: ArrayInfo, result: ArrayInfo | None) -> tuple[Result, ...]:
     is_record(given.scalar)  # refuses structs of other sizes than kernels move
     if result is not None:
         arguments.require_result(result, given.scalar, given.shape)
-    try:
-        size_of(given.scalar)
-    except TypeError:
-        raise TypeError(f"`x` has dtype {given.dtype}, which evaluate does not support") from None
+    if scalar_called(given.scalar) is None:
+        raise TypeError(f"`x` has dtype {given.dtype}, which evaluate does not support")
     return (Result(given.shape, dtype_of(given.scalar, given)),)
 
 

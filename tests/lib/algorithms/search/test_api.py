@@ -140,3 +140,17 @@ def test_what_ships_is_what_is_called_for() -> None:
         instance_of(kernels.lookup, kind.lookup(kernels.DEVICE[0])).template
         == instance_of(kernels.lookup, {**kernels.EXAMPLES["lookup"]}).template
     )
+
+
+@pytest.mark.parametrize("right", [False, True])
+def test_lazy_values_among_edges_that_descend(right: bool) -> None:
+    """A number, and lazy arrays, of which the kernel is bound in one go with edges that are read backwards."""
+    bins = np.arange(20, dtype=np.int32)[::-1].copy()
+    for x, values in (
+        (7, np.int64(7)),
+        (2.5, np.float64(2.5)),
+        (L.arange(9), np.arange(9)),
+        ([3, 4], np.array([3, 4])),
+    ):
+        found = lib.digitize(x, bins, right=right)
+        assert np.array_equal(found, np.digitize(values, bins, right=right))
