@@ -111,7 +111,31 @@ Fixpoint check (G : ctx) (h : level) (n al m : nat) (s : stmt) : bool :=
           pleb (fpersp fd) (h, n) && args_check G (h, n) es (params fd) && distinct (passed es (params fd)) && (fbytes fd <=? m)
       | None => false
       end
-  | SSync _ | SWait _ _ | SArm _ _ _ | SScope _ _ _ _ _ _ | SFrame _ _ _ _ => false
+  | SCopy l x l' z _ =>
+      match G x, G z with
+      | Some (q, TArr lx b), Some (r, TArr lz b') =>
+          kind_eqb lx l && kind_eqb lz l' && bty_eqb b b' && pleb q (h, n) && pleb q r &&
+          (kind_eqb l Local || (peqb q (Thread, 1) && peqb (h, n) (Thread, 1))) && may_touch l' (h, n)
+      | _, _ => false
+      end
+  | SAsync l x y s =>
+      match G x with
+      | Some (q, TArr l' b) =>
+          kind_eqb l l' && peqb q (Thread, 1) && peqb (h, n) (Thread, 1) &&
+          check (ups (ups G x None) y (Some ((Thread, 1), TAsync b (ups G x None)))) h n al m s
+      | _ => false
+      end
+  | SAsyncCopy y l z _ =>
+      match G y with
+      | Some (q, TAsync b g) => peqb q (Thread, 1) && peqb (h, n) (Thread, 1) &&
+          match G z, g z with
+          | Some (r, TArr lz b1), Some (r', TArr lz' b2) =>
+              kind_eqb lz l && kind_eqb lz' l && bty_eqb b1 b && bty_eqb b2 b && peqb r' r && pleb (Thread, 1) r
+          | _, _ => false
+          end
+      | _ => false
+      end
+  | SSync _ | SWait _ _ | SArm _ _ _ | SScope _ _ _ _ _ _ | SFrame _ _ _ _ | SFlying _ _ _ _ _ => false
   end.
 
 Lemma may_touch_spec l p : may_touch l p = true <-> (l = Shared -> ple p (Block, 1)).
@@ -143,9 +167,9 @@ Proof.
   induction e; simpl; intros b' H.
   - injection H as <-. constructor.
   - injection H as <-. constructor.
-  - destruct (G x) as [[q [b|l b]]|] eqn:E; try discriminate. split_all. econstructor; eauto.
+  - destruct (G x) as [[q [b|l b|b g]]|] eqn:E; try discriminate. split_all. econstructor; eauto.
   - split_all. constructor; auto.
-  - destruct (G x) as [[q [b|l' b]]|] eqn:E; try discriminate. split_all. subst. econstructor; [exact E | assumption | assumption |]. now apply Is.
+  - destruct (G x) as [[q [b|l' b|]]|] eqn:E; try discriminate. split_all. subst. econstructor; [exact E | assumption | assumption |]. now apply Is.
   - split_all. constructor; apply Is; auto.
   - split_all. constructor; apply Is; auto.
 Qed.
@@ -184,8 +208,8 @@ Proof.
   revert ps. induction es as [|e es IH]; intros [|[[x q] t] ps]; simpl; try (split; [discriminate | intros H; inversion H]).
   - split; constructor.
   - rewrite andb_true_iff, IH. split.
-    + intros [He Ha]. constructor; auto. destruct t as [b|l b]; [constructor; now apply is_ty_sound|].
-      destruct e; try discriminate. destruct (G x0) as [[q' [b'|l' b']]|] eqn:E; try discriminate. split_all. subst.
+    + intros [He Ha]. constructor; auto. destruct t as [b|l b|]; try discriminate; [constructor; now apply is_ty_sound|].
+      destruct e; try discriminate. destruct (G x0) as [[q' [b'|l' b'|]]|] eqn:E; try discriminate. split_all. subst.
       now constructor.
     + intros H. inversion H; subst. split; auto.
       match goal with H : arg_ty _ _ _ _ |- _ => inversion H; subst end; [now apply is_ty_complete|].
@@ -214,8 +238,8 @@ Proof.
   - destruct (down (h, N)) as [[h' n']|] eqn:E; [|discriminate]. econstructor; eauto.
   - split_all. match goal with H : Nat.divide q N |- _ => destruct H as [c ->] end.
     rewrite Nat.div_mul in * by auto. rewrite (Nat.mul_comm c q). constructor; auto.
-  - destruct (G x) as [[q [b|l b]]|] eqn:E; try discriminate. split_all. econstructor; eauto using is_ty_sound.
-  - destruct (G x) as [[q [b|l' b]]|] eqn:E; try discriminate. split_all. subst.
+  - destruct (G x) as [[q [b|l b|b g]]|] eqn:E; try discriminate. split_all. econstructor; eauto using is_ty_sound.
+  - destruct (G x) as [[q [b|l' b|]]|] eqn:E; try discriminate. split_all. subst.
     econstructor; eauto using is_ty_sound. intros Hl.
     match goal with H : _ || _ = true |- _ => apply orb_true_iff in H as [H|H]; split_all; [congruence | auto] end.
   - split_all. econstructor; eauto using is_ty_sound.
@@ -226,25 +250,34 @@ Proof.
     + split_all. constructor; auto. now apply site_is_spec.
   - split_all. constructor; auto using is_ty_sound.
   - split_all. constructor; auto using is_ty_sound.
-  - destruct (G x) as [[q [b|l b]]|] eqn:E; try discriminate. split_all. subst.
+  - destruct (G x) as [[q [b|l b|b g]]|] eqn:E; try discriminate. split_all. subst.
     econstructor; eauto using is_ty_sound, not_local.
-  - destruct (G x) as [[q [b|l b]]|] eqn:E; try discriminate.
+  - destruct (G x) as [[q [b|l b|b g]]|] eqn:E; try discriminate.
     destruct (down (h, N)) as [q'|] eqn:E'; [|discriminate]. split_all. subst.
     econstructor; eauto using is_ty_sound, not_local.
-  - destruct (G x) as [[q [b|l b]]|] eqn:E; try discriminate. split_all. subst.
+  - destruct (G x) as [[q [b|l b|b g]]|] eqn:E; try discriminate. split_all. subst.
     econstructor; eauto using is_ty_sound, not_local.
   - destruct (fn f) as [fd|] eqn:E; [|discriminate]. split_all.
     econstructor; eauto; [now apply args_check_spec | now apply distinct_spec].
+  - destruct (G x) as [[q [b|lx b|]]|] eqn:E; try discriminate.
+    destruct (G z) as [[r [b'|lz b'|]]|] eqn:E'; try discriminate. split_all. subst. econstructor; eauto. intros Hl.
+    match goal with H : _ || _ = true |- _ => apply orb_true_iff in H as [H|H]; split_all; [congruence | auto] end.
+  - destruct (G x) as [[q [b|l' b|]]|] eqn:E; try discriminate. split_all. subst.
+    match goal with H : (h, N) = _ |- _ => injection H as -> -> end. econstructor; eauto.
+  - destruct (G y) as [[q [b|l' b|b g]]|] eqn:E; try discriminate. split_all.
+    destruct (G z) as [[r [b'|lz b'|]]|] eqn:E'; try discriminate.
+    destruct (g z) as [[r' [b1|lz' b1|]]|] eqn:E1; try discriminate. split_all. subst.
+    match goal with H : (h, N) = _ |- _ => injection H as -> -> end. econstructor; eauto.
 Qed.
 
 (** Programs: statements without the run-time forms. *)
 Fixpoint source (s : stmt) : bool :=
   match s with
-  | SSkip | SAssign _ _ | SStore _ _ _ _ | SCall _ _ => true
+  | SSkip | SAssign _ _ | SStore _ _ _ _ | SCall _ _ | SCopy _ _ _ _ _ | SAsyncCopy _ _ _ _ => true
   | SSeq s1 s2 | SSplit _ _ s1 s2 | SIf _ s1 s2 => source s1 && source s2
   | SDestruct s | SGroup _ s | SDecl _ _ _ _ s | SLocal _ _ _ _ s | SAlloc _ _ _ _ _ s | SWhile _ s
-  | SPartition _ _ _ _ s | SLower _ _ _ s | SClaim _ _ _ _ s => source s
-  | SSync _ | SWait _ _ | SArm _ _ _ | SScope _ _ _ _ _ _ | SFrame _ _ _ _ => false
+  | SPartition _ _ _ _ s | SLower _ _ _ s | SClaim _ _ _ _ s | SAsync _ _ _ s => source s
+  | SSync _ | SWait _ _ | SArm _ _ _ | SScope _ _ _ _ _ _ | SFrame _ _ _ _ | SFlying _ _ _ _ _ => false
   end.
 
 Theorem check_complete G h n al m s : sty D G h n al m s -> source s = true -> check G h n al m s = true.
@@ -254,7 +287,7 @@ Proof.
   induction 1; simpl; intros Hs; try discriminate;
     repeat match goal with
     | H : _ && _ = true |- _ => apply andb_true_iff in H as [? ?]
-    | H : G _ = Some _ |- _ => rewrite H; clear H
+    | H : ?g _ = Some (_, _) |- _ => rewrite H; clear H
     | H : down _ = Some _ |- _ => rewrite H; clear H
     | H : ety _ _ _ _ _ |- _ => first [ rewrite (is_ty_complete _ _ _ _ _ H) | rewrite (echeck_complete _ _ _ _ _ H) ]; clear H
     | H : Nat.divide _ _ |- _ => rewrite (proj2 (dvdb_spec _ _) H); clear H
@@ -269,13 +302,14 @@ Proof.
     | H : Forall2 _ _ _ |- _ => rewrite (proj2 (args_check_spec _ _ _ _) H); clear H
     | H : NoDup _ |- _ => rewrite (proj2 (distinct_spec _) H); clear H
     end;
-    rewrite ?P, ?(proj2 (kind_eqb_spec _ _) eq_refl); simpl; rewrite ?IHsty, ?IHsty1, ?IHsty2 by auto; auto.
+    rewrite ?P, ?(proj2 (kind_eqb_spec _ _) eq_refl), ?(proj2 (bty_eqb_spec _ _) eq_refl); simpl; rewrite ?IHsty, ?IHsty1, ?IHsty2 by auto; auto.
   - rewrite (proj2 (Nat.leb_le _ _)) by lia. auto.
   - rewrite (proj2 (Nat.eqb_neq _ _) H), (Nat.mul_comm q n), Nat.div_mul by auto.
     rewrite (proj2 (dvdb_spec q (n * q))) by apply Nat.divide_factor_r. simpl.
     now rewrite IHsty by auto.
   - match goal with H : l <> Local -> _ |- _ => destruct l; auto; destruct H as [-> E]; try discriminate; rewrite E; auto end.
   - replace (m + bytes b len - bytes b len) with m by lia. apply andb_true_iff; split; [apply Nat.leb_le; lia | apply IHsty; auto].
+  - match goal with H : l <> Local -> _ |- _ => destruct l; auto; destruct H as [-> E]; try discriminate; rewrite E; auto end.
 Qed.
 
 (** * Programs: a table of functions, each of which calls those before it alone *)
@@ -283,10 +317,11 @@ Qed.
 Fixpoint below (i : nat) (s : stmt) : bool :=
   match s with
   | SCall f _ => f <? i
-  | SSkip | SAssign _ _ | SStore _ _ _ _ | SSync _ | SWait _ _ => true
+  | SSkip | SAssign _ _ | SStore _ _ _ _ | SSync _ | SWait _ _ | SCopy _ _ _ _ _ | SAsyncCopy _ _ _ _ => true
   | SSeq s1 s2 | SSplit _ _ s1 s2 | SIf _ s1 s2 => below i s1 && below i s2
   | SDestruct s | SGroup _ s | SDecl _ _ _ _ s | SLocal _ _ _ _ s | SAlloc _ _ _ _ _ s | SWhile _ s
-  | SPartition _ _ _ _ s | SLower _ _ _ s | SClaim _ _ _ _ s | SArm _ _ s | SScope _ _ _ _ _ s | SFrame _ _ _ s => below i s
+  | SPartition _ _ _ _ s | SLower _ _ _ s | SClaim _ _ _ _ s | SArm _ _ s | SScope _ _ _ _ _ s | SFrame _ _ _ s
+  | SAsync _ _ _ s | SFlying _ _ _ _ s => below i s
   end.
 
 Definition check_fun (i : nat) (fd : func) : bool :=

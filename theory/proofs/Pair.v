@@ -346,12 +346,12 @@ Proof.
   - assert (A : args_frag rg es ps) by (destruct e, t; simpl in Hf; tauto).
     destruct (bind a k1 n1 m1 ps es) as [i1 p1| |] eqn:E1; try discriminate.
     destruct (bind b k2 n2 m2 ps es) as [i2 p2| |] eqn:E2; try discriminate.
-    destruct (IH _ _ _ _ _ A E1 E2) as [I1 <-]. destruct t as [c|l c].
+    destruct (IH _ _ _ _ _ A E1 E2) as [I1 <-]. destruct t as [c|l c|]; try discriminate.
     + destruct (eval a k1 q n1 m1 e) eqn:V1; try discriminate. destruct (eval b k2 q n2 m2 e) eqn:V2; try discriminate.
       injection H1 as <- <-. injection H2 as <- <-. split; auto. apply agree_ups; auto. intros Q. f_equal.
       apply (He e q); auto. destruct e; simpl in *; tauto.
     + destruct e as [| |y| | | |]; try discriminate. pose proof (Hn y) as Hy.
-      destruct (n1 y) as [[q1 [v1|len1 f1|r1 st1 off1 len1]]|], (n2 y) as [[q2 [v2|len2 f2|r2 st2 off2 len2]]|];
+      destruct (n1 y) as [[q1 [v1|len1 f1|r1 st1 off1 len1|]]|], (n2 y) as [[q2 [v2|len2 f2|r2 st2 off2 len2|]]|];
         try discriminate; try contradiction; destruct Hy as [<- Hy]; destruct (peqb q1 q) eqn:Q; try discriminate;
         apply peqb_spec in Q as ->; injection H1 as <- <-; injection H2 as <- <-; (split; [now apply agree_ups | reflexivity]).
 Qed.
@@ -376,8 +376,8 @@ Proof.
                   shared [e1] = shared [e2]).
   { intros q e1 e2 Q1 Q2 Q. unfold shared; simpl. rewrite Q1, Q2.
     destruct (same_unitb q a b) eqn:E; auto. apply same_unitb_spec in E. now rewrite Q. }
-  destruct s; try discriminate Hat; simpl in Hf; try discriminate Hf; ands; simpl in H1, H2;
-    unfold with_int, with_bool, with_val in H1, H2; rewrite ?Hpp, ?Hl, ?Hz in H2;
+  destruct s; try discriminate Hat; simpl in Hf; ands; try contradiction; simpl in H1, H2;
+    unfold store_, with_int, with_bool, with_val in H1, H2; cbn [negb orb] in H1, H2; rewrite ?Hpp, ?Hl, ?Hz in H2;
     cases H1; try discriminate H1; cases H2; try discriminate H2;
     injection H1 as <- <- <- <-; injection H2 as <- <- <- <-; subst.
   (* assignment *)
@@ -427,6 +427,9 @@ Proof.
   - match goal with A : bind a _ _ _ _ _ = _, C : bind b _ _ _ _ _ = _ |- _ =>
       destruct (bind_agree k1 k2 n1 n2 m1 m2 He Hn _ _ _ _ _ _ Hf A C) as [Hl' <-] end.
     repeat split; auto. apply r_frame; auto using rel_refl.
+  (* memcpy *)
+  - repeat split; auto using rel_refl.
+  - repeat split; auto using rel_refl.
 Qed.
 
 (** ** Steps of any statement *)

@@ -230,6 +230,21 @@ Ltac bools :=
 Local Arguments down : simpl never.
 Local Arguments Nat.max : simpl never.
 
+Lemma store_safe th G n al m k eta mu l x q b e1 e2 :
+  G x = Some (q, TArr l b) -> ple q (pp k) -> (l <> Local -> q = (Thread, 1) /\ pp k = (Thread, 1)) ->
+  ety G (pp k) q e1 TInt -> ety G (pp k) q e2 b -> env_ok G eta -> mem_ok mu ->
+  good G (lv k) n al m (SStore l x e1 e2) (store_ true th k eta mu l x e1 e2).
+Proof.
+  intros Hx Hq Hone H1 H2 He Hmu. unfold store_. lookup x; bools.
+  - value e1. value e2. destruct (inb _ len); simpl; auto.
+    repeat split; try apply Hmu; [constructor|]. eapply env_ok_set; eauto. constructor.
+    intros j. unfold upz. destruct (j =? _)%Z; auto.
+  - destruct Hone as [-> Hone]; [congruence|].
+    rewrite kind_eqb_refl, may_touch_ok by (intros _; rewrite Hone; left; split; [simpl; lia | apply Nat.divide_1_l]). simpl.
+    value e1. value e2. destruct (inb _ len); simpl; auto.
+    split; [constructor|]. split; auto. eapply mem_ok_write; eauto.
+Qed.
+
 Hypothesis Hfns : fns_ok.
 
 Theorem step_safe th : tid_ok th ->
@@ -293,14 +308,7 @@ Proof.
     lookup x. rewrite <- Hk in *. bools. value e.
     repeat split; try apply Hmu; [constructor|]. eapply env_ok_set; eauto. rewrite <- Hv0. constructor.
   - (* store *)
-    rewrite <- Hk in *. lookup x; bools.
-    + value e1. value e2. destruct (inb _ len); simpl; auto.
-      repeat split; try apply Hmu; [constructor|]. eapply env_ok_set; eauto. constructor.
-      intros j. unfold upz. destruct (j =? _)%Z; auto.
-    + match goal with H : ?l <> Local -> _ /\ _ |- _ => destruct H as [-> Hone]; [congruence|] end.
-      rewrite kind_eqb_refl, may_touch_ok by (intros _; rewrite Hone; left; split; [simpl; lia | apply Nat.divide_1_l]). simpl. value e1. value e2.
-      destruct (inb _ len); simpl; auto.
-      split; [constructor|]. split; auto. eapply mem_ok_write; eauto.
+    rewrite <- Hk in *. injection Hk as <- <-. eapply store_safe; eauto.
   - (* decl *)
     rewrite <- Hk in *. bools. value e.
     repeat split; auto; try apply Hmu. rewrite <- (Nat.add_0_r m).
@@ -343,6 +351,15 @@ Proof.
     split; auto. apply T_Frame with (ctx_of (params fd)); rewrite <- ?Hk; auto.
     + intros x y Hin. now destruct (Ho _ _ Hin).
     + eapply sty_more; eauto.
+  - (* memcpy *)
+    destruct len; simpl; repeat split; auto; try apply Hmu; constructor; [|econstructor; eauto].
+    econstructor; eauto; repeat (econstructor; eauto).
+  - (* async partition *)
+    repeat split; auto; try apply Hmu. econstructor; eauto. constructor. intros ? ? ? [].
+  - (* async memcpy *)
+    lookup y. rewrite Hk, (proj2 (pleb_spec _ _) (ple_refl _)). repeat split; try apply Hmu; [constructor|]. eapply env_ok_set; eauto. constructor.
+    intros l' z' i Hin. apply in_app_iff in Hin as [Hin|Hin]; [|eauto].
+    apply in_map_iff in Hin as (j & [= <- <- <-] & _). eauto.
   - (* arrive *) repeat split; auto; try apply Hmu. constructor.
   - (* wait *) destruct (r <? _); repeat split; auto; try apply Hmu; constructor.
   - (* arm *)
@@ -374,6 +391,28 @@ Proof.
     destruct (step th (unit_of th q) u n mu s); simpl in *; auto.
     + repeat split; auto; try apply Hmu; [constructor | eapply env_ok_back; eauto].
     + destruct IH as (I1 & I2 & I3). repeat split; auto; try apply I3. apply T_Frame with Gf; rewrite <- ?Hk; auto.
+  - (* copies under way *)
+    match goal with H : vty _ _ |- _ => pose proof H as Hp; inversion Hp as [| | |? ? ? Hps]; subst end.
+    destruct (nth_error ps (who mu)) as [[[l' z] i]|] eqn:E.
+    + destruct (Hps l' z i) as (r & Hz & Hr); [eapply nth_error_In; eauto|].
+      unfold ups in Hz. destruct (z =? x); [discriminate|]. injection Hk as Hl Hn.
+      assert (IH : good G (lv k) 1 al m (SStore l x (EInt i) (ERead l' z (EInt i)))
+                     (store_ true th k eta mu l x (EInt i) (ERead l' z (EInt i)))).
+      { eapply store_safe; unfold pp; rewrite ?Hl, ?Hn; eauto using ple_refl; [constructor | econstructor; eauto; [|constructor]].
+        left; split; [simpl; lia | apply Nat.divide_1_l]. }
+      destruct (store_ true th k eta mu l x _ _); simpl in *; try tauto; [discriminate|]. destruct IH as (_ & I2 & I3).
+      repeat split; auto; try apply I3. econstructor; eauto. constructor. intros l0 z0 i0 Hin. apply (Hps l0 z0 i0).
+      apply in_app_iff in Hin as [Hin|Hin]; [rewrite <- (firstn_skipn (who mu) ps) | rewrite <- (firstn_skipn (S (who mu)) ps)];
+        apply in_app_iff; auto.
+    + set (G' := ups (ups G x None) y (Some ((Thread, 1), TAsync b (ups G x None)))) in *.
+      set (eta' := ups (ups eta x None) y (Some ((Thread, 1), VAsync ps))).
+      assert (He' : env_ok G' eta') by (apply env_ok_ups; auto; now apply (env_ok_hide (Some x))).
+      assert (IH : good G' Thread 1 al m s (step th k u eta' (pick (who mu - length ps) mu) s)) by (eapply IHs; eauto).
+      destruct (step th k u eta' _ s); simpl in *; auto.
+      * destruct ps; repeat split; auto; try apply Hmu; econstructor; eauto.
+      * destruct IH as (I1 & I2 & I3). destruct (I2 y (Thread, 1) (TAsync b (ups G x None))) as (v & -> & Hv).
+        { unfold G', ups. now rewrite Nat.eqb_refl. }
+        inversion Hv; subst. split; [eapply T_Flying; eauto | split; auto; exact (env_ok_restore (Some x) G eta n y _ He I2)].
 Qed.
 
 (** * The machine *)
@@ -398,19 +437,17 @@ Theorem progress G S th :
 Proof.
   intros [Hm HP] Hth. specialize (HP th). destruct S as [P m]; simpl in *.
   destruct (P th) as [s n h|h] eqn:E; simpl in *; auto.
-  destruct HP as [Hs Hn]. pose proof (thread_step G th s n m Hth Hs Hn Hm) as HG.
-  destruct (step th pos0 0 n m s) eqn:Est; simpl in HG.
-  - subst s. split; [discriminate | auto].
-  - split; [discriminate|]. right; right. eexists. eapply M_Step; eauto.
-  - split; [discriminate|]. right; right. eexists. eapply M_Oob; eauto.
-  - contradiction.
+  destruct HP as [Hs Hn]. pose proof (fun w => thread_step G th s n (pick w m) Hth Hs Hn Hm) as HG.
+  split; [intros [w Ew]; specialize (HG w); now rewrite Ew in HG|]. specialize (HG 0).
+  destruct (step th pos0 0 n (pick 0 m) s) eqn:Est; simpl in HG; [subst; auto | | | contradiction];
+    right; right; eexists; [eapply M_Step | eapply M_Oob]; eauto.
 Qed.
 
 Theorem preservation G S S' th : state_ok G S -> mstep th S S' -> state_ok G S'.
 Proof.
   intros [Hm HP] Hst. inversion Hst; subst; simpl in *.
   - pose proof (HP th) as Ht. rewrite H0 in Ht. destruct Ht as [Hs Hn].
-    pose proof (thread_step G th s n m H Hs Hn Hm) as HG. rewrite H1 in HG. destruct HG as (G1 & G2 & G3).
+    pose proof (thread_step G th s n (pick w m) H Hs Hn Hm) as HG. rewrite H1 in HG. destruct HG as (G1 & G2 & G3).
     split; auto. intros th'. simpl. unfold upt. destruct (tid_eqb th' th); simpl; auto. 
   - split; auto. intros th'. simpl. unfold upt. destruct (tid_eqb th' th); simpl; auto.
 Qed.

@@ -42,10 +42,10 @@ Proof.
   - split; auto. intros th. exists 0, s, n. repeat split; auto. constructor.
   - inversion Hst; subst; simpl in *.
     + destruct (IH th) as (c & s'' & n'' & R & F & G & E). rewrite H0 in *. destruct E as [<- <-].
-      destruct (step_frag _ _ Hbody _ _ _ _ _ _ _ _ _ _ F G H1) as (F' & G' & Hg). split; [globs|].
+      destruct (step_frag _ _ Hbody _ _ _ _ _ _ _ _ _ _ F G H1) as (F' & G' & Hg). simpl in Hg; split; [globs|].
       intros th'. unfold upt. destruct (tid_eqb th' th) eqn:E; [|apply IH].
       apply tid_eqb_spec in E as ->. exists (Datatypes.S c), s', n'. repeat split; auto.
-      simpl in *. eapply run_snoc; eauto.
+      simpl in *. exact (run_snoc _ _ _ _ _ _ _ _ (pick w m0) _ _ _ _ R IHg H1).
     + split; auto. intros th'. unfold upt. destruct (tid_eqb th' th) eqn:E; [|apply IH].
       apply tid_eqb_spec in E as ->. destruct (IH th) as (c & s'' & n'' & R & F & G & E). rewrite H0 in *.
       exists c, s'', n''. auto.

@@ -9,7 +9,8 @@ Local Arguments Nat.max : simpl never.
 (** * The fragment
 
     Programs in which what a thread does depends on no other thread: none reads shared memory; and each array of global memory
-    is read and not stored to (an input) or stored to and not read (a result). Local arrays are free. [rg x]: the name [x] is
+    is read and not stored to (an input) or stored to and not read (a result). Local arrays are free.
+    Nothing is copied asynchronously. [rg x]: the name [x] is
     of inputs, whatever view of one it names; [ro st]: the allocation [st] is an input. *)
 
 Fixpoint efrag (rg : name -> bool) (e : expr) : bool :=
@@ -40,6 +41,7 @@ Fixpoint sfrag `{Functions} (rg : name -> bool) (ro : site -> bool) (s : stmt) :
   | SIf e s1 s2 => efrag rg e = true /\ sfrag rg ro s1 /\ sfrag rg ro s2
   | SAssign _ e => efrag rg e = true
   | SStore l x e1 e2 => rg x && kind_eqb l Global = false /\ efrag rg e1 = true /\ efrag rg e2 = true
+  | SCopy l x l' z _ => rg x && kind_eqb l Global = false /\ efrag rg (ERead l' z (EInt 0)) = true
   | SDecl _ _ _ e s | SWhile e s => efrag rg e = true /\ sfrag rg ro s
   | SPartition x y _ e s | SLower x y e s => rg x = rg y /\ efrag rg e = true /\ sfrag rg ro s
   | SClaim x y _ _ s => rg x = rg y /\ sfrag rg ro s
@@ -47,6 +49,7 @@ Fixpoint sfrag `{Functions} (rg : name -> bool) (ro : site -> bool) (s : stmt) :
   | SScope _ x _ v _ s => vfrag rg ro x v = true /\ sfrag rg ro s
   | SDestruct s | SGroup _ s | SLocal _ _ _ _ s | SArm _ _ s => sfrag rg ro s
   | SCall f es => match fn f with Some fd => args_frag rg es (params fd) | None => True end
+  | SAsync _ _ _ _ | SAsyncCopy _ _ _ _ | SFlying _ _ _ _ _ => False
   | SFrame _ outs n s => nfrag rg ro n /\ (forall x y, In (x, y) outs -> rg x = rg y) /\ sfrag rg ro s
   end.
 
@@ -66,7 +69,7 @@ Ltac ands :=
   | H : _ && _ = true |- _ => apply andb_true_iff in H as [? ?]
   | H : _ /\ _ |- _ => destruct H
   end.
-Ltac unstep H := simpl in H; unfold inside, with_int, with_bool, with_val in H; cases H; try discriminate H.
+Ltac unstep H := simpl in H; unfold inside, store_, with_int, with_bool, with_val in H; cbn [negb orb] in H; cases H; try discriminate H.
 
 (** Read tests as facts. *)
 Ltac spec :=
@@ -113,7 +116,7 @@ Qed.
 
 (** A view is of what its source is of. *)
 Lemma vfrag_as x y v : rg x = rg y -> vfrag x v = true -> vfrag y v = true.
-Proof. destruct v as [| |[| |] st off len]; simpl; auto. now intros ->. Qed.
+Proof. destruct v as [| |[| |] st off len|]; simpl; auto. now intros ->. Qed.
 
 Lemma vfrag_view n x y q l st off len off' :
   nfrag n -> n x = Some (q, VArr l st off len) -> rg x = rg y -> vfrag y (VArr l st off' len) = true.
@@ -126,10 +129,10 @@ Proof.
   - injection H as <- <-. split; [intros ? ? ?; discriminate | intros ? ? []].
   - destruct (bind th k n m ps es) as [n1 outs1| |] eqn:E; try discriminate.
     assert (A : args_frag rg es ps) by (destruct e, t; simpl in Ha; tauto).
-    destruct (IH _ _ _ A E) as [I1 I2]. destruct t as [b|l b].
+    destruct (IH _ _ _ A E) as [I1 I2]. destruct t as [b|l b|]; try discriminate.
     + destruct (eval th k q n m e); try discriminate. injection H as <- <-. split; auto. now apply nfrag_ups.
     + destruct e as [| |y| | | |]; try discriminate. destruct Ha as [Hxy _].
-      destruct (n y) as [[q' [v|len f|l' st off len]]|] eqn:Hy; try discriminate; destruct (peqb q' q); try discriminate;
+      destruct (n y) as [[q' [v|len f|l' st off len|]]|] eqn:Hy; try discriminate; destruct (peqb q' q); try discriminate;
         injection H as <- <-;
         (split; [apply nfrag_ups; [assumption | apply (vfrag_as y); [now symmetry | exact (Hn _ _ _ Hy)]] |]);
         intros z w [[= <- <-]|]; auto.
@@ -148,7 +151,7 @@ Lemma step_frag th s : forall k u n m s' n' m' ev,
   sfrag s -> nfrag n -> step th k u n m s = Next s' n' m' ev ->
   sfrag s' /\ nfrag n' /\ glob m' (gl m).
 Proof.
-  induction s; intros k u n0 m0 s' n' m' ev Hf Hn H; simpl in Hf; ands; unstep H;
+  induction s; intros k u n0 m0 s' n' m' ev Hf Hn H; simpl in Hf; ands; try contradiction; unstep H;
     try (injection H as <- <- <- <-; simpl; repeat split; auto; fail);
     try match goal with
     | E : step _ _ _ _ _ ?a = Next _ _ _ _, IH : context [step _ _ _ _ _ ?a] |- _ =>
@@ -171,6 +174,8 @@ Proof.
   - (* call *)
     match goal with E : bind _ _ _ _ _ _ = _ |- _ => apply bind_frag in E as [? ?]; auto end.
     injection H as <- <- <- <-. split; [split; [assumption | split; [assumption | eapply Hbody; eassumption]] | auto].
+  - (* memcpy *)
+    injection H as <- <- <- <-. simpl. repeat split; auto; now rewrite ?H1, ?H3.
   - (* scope *)
     match goal with E : step _ _ _ _ _ _ = _ |- _ => eapply IHs in E as (? & Hi & ?); auto end.
     + injection H as <- <- <- <-. simpl. repeat split; auto using nfrag_restore. eapply Hi; eauto.
@@ -331,7 +336,7 @@ Proof.
     try (split; [apply only_refl | now auto using ple_refl]; fail);
     try (split; [apply only_refl | eapply H1; eauto using ple_refl]; fail);
     try (split; [apply only_refl | eapply H2; eauto using ple_refl, down_ple]; fail);
-    try (split; [eapply only_set; eauto; intros; eapply inu_ple; eauto | eapply H1; eauto]; fail);
+    try (split; [eapply only_set; eauto; intros; eapply inu_ple; eauto | first [eapply H1; eauto | apply Hnil]]; fail);
     try match goal with
     | E : step a ?k' _ _ _ _ = Next _ _ _ _, IH : forall _ _ _ _ _ _ _ _, pos_ok _ _ -> _ -> _ |- _ =>
         assert (Hk' : pos_ok a k');
@@ -362,6 +367,9 @@ Proof.
     + split; [apply only_refl|]. eapply mine_up; [|eassumption]. intros I. apply inu_same; auto.
       apply inu_same in I; [|now apply (unit_of_ok a k)]. destruct q. eapply same_unit_up; eauto.
     + now apply (unit_of_ok a k).
+  - (* copies under way *)
+    match goal with E : step _ _ _ _ _ _ = _ |- _ => eapply IHs in E as [? ?]; auto end.
+    split; auto. now apply (only_scope a b k (Some x)) in H.
 Qed.
 
 End Units.
