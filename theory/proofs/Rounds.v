@@ -4,6 +4,19 @@ From Coq Require Import List Arith Lia Bool Sorting.Sorted.
 From Bundl Require Import Skeleton Ordered Valid Valid_sound Signals Rings.
 Import ListNotations.
 
+(* Take apart where something stands. *)
+Ltac stands := repeat match goal with
+  | H : In _ (_ ++ _) |- _ => apply in_app_iff in H as [H|H]
+  | H : In _ (flat_map _ _) |- _ => apply in_flat_map in H as (? & ? & H)
+  | H : False |- _ => destruct H
+  | H : In _ [] |- _ => destruct H
+  | H : In _ (_ :: _) |- _ => destruct H as [H|H]
+  | H : _ \/ False |- _ => destruct H as [H|[]]
+  | H : In _ (if ?c then _ else _) |- _ => destruct c eqn:?
+  | H : (_, _) = (_, _) |- _ => inversion H; subst; clear H
+  end.
+Ltac there := rewrite ?in_app_iff, ?in_flat_map; eauto.
+
 (* -- equality ----------------------------------------------------------------------------------------------------------- *)
 
 Lemma mbarrier_eq b d : mbarrier_eqb b d = true -> b = d.
@@ -18,17 +31,7 @@ Proof. destruct b; unfold mbarrier_eqb; simpl; rewrite !Nat.eqb_refl; auto. Qed.
 (* -- events ------------------------------------------------------------------------------------------------------------- *)
 
 Lemma trace_events o s : forall w a p e, In (p, e) (trace o s w a) -> In e (events s).
-Proof.
-  induction s as [|s1 IH1 s2 IH2|x|u h|u s1 IH1 s2 IH2|l m u s IH|k s IH|x]; intros w a p e I; simpl in *.
-  - destruct I.
-  - apply in_app_iff in I; apply in_or_app; destruct I; eauto.
-  - destruct I as [E|[]]; inversion E; auto.
-  - destruct I as [E|[]]; inversion E; auto.
-  - apply in_or_app; destruct (o w (name u a) =? 0); eauto.
-  - apply in_flat_map in I; destruct I as (k & _ & I); eauto.
-  - destruct (sat k (snd a)); [eauto | destruct I].
-  - destruct I as [E|[]]; inversion E; auto.
-Qed.
+Proof. induction s; simpl; intros w a p e I; stands; auto; there.  Qed.
 
 Lemma free_none f s e : free f s = true -> In e (events s) -> f e = false.
 Proof. unfold free; intros H I; rewrite forallb_forall in H; specialize (H e I); destruct (f e); auto; discriminate. Qed.
@@ -39,28 +42,13 @@ Proof. destruct e as [x|u h|[b|b|d| |b l|l|b|gk l|gk gn|b|rf rw|rf rw|]]; simpl;
 Lemma sure_steps c e : sure c e = false -> steps c e = false /\ drains c e = false.
 Proof. unfold sure; apply orb_false_elim. Qed.
 
-Lemma flat_drains c s e : flat c s = true -> In e (events s) -> drains c e = false.
+Lemma flat_drains c s e : flat c s = true -> In e (events s) -> drains c e = false /\ ends c e = false.
 Proof.
-  assert (Free : forall s, free (sure c) s = true -> In e (events s) -> drains c e = false).
-  { intros t H I; apply (free_none _ _ _ H), sure_steps in I; tauto. }
-  induction s as [|s1 IH1 s2 IH2|x|u h|u s1 IH1 s2 IH2|l m u s IH|k s IH|x]; simpl; intros H I; bools;
-    try (apply in_app_iff in I; destruct I; auto); eauto.
-  - destruct I.
-  - destruct I as [<-|[]]; auto.
-  - destruct I as [<-|[]]; auto.
-  - destruct I as [<-|[]]; destruct x as [| | | | | | | | |b| | |]; auto; simpl; destruct (cycle b =? c); auto; discriminate.
-Qed.
-
-Lemma flat_ends c s e : flat c s = true -> In e (events s) -> ends c e = false.
-Proof.
-  assert (Free : forall s, free (sure c) s = true -> In e (events s) -> ends c e = false).
-  { intros t H I; destruct (ends c e) eqn:E; auto; apply ends_steps in E; apply (free_none _ _ _ H), sure_steps in I; destruct I; congruence. }
-  induction s as [|s1 IH1 s2 IH2|x|u h|u s1 IH1 s2 IH2|l m u s IH|k s IH|x]; simpl; intros H I; bools;
-    try (apply in_app_iff in I; destruct I; auto); eauto.
-  - destruct I.
-  - destruct I as [<-|[]]; auto.
-  - destruct I as [<-|[]]; auto.
-  - destruct I as [<-|[]]; destruct x; auto; simpl; destruct (c0 =? c); auto; discriminate.
+  assert (Free : forall s, free (sure c) s = true -> In e (events s) -> drains c e = false /\ ends c e = false).
+  { intros t H I; apply (free_none _ _ _ H), sure_steps in I as [I1 I2]; split; auto.
+    destruct (ends c e) eqn:E; auto; apply ends_steps in E; congruence. }
+  induction s as [| | | | | | |x]; simpl; intros H I; bools; stands; eauto; subst; auto.
+  destruct x; simpl; auto; apply negb_true_iff in H; auto.
 Qed.
 
 Arguments le : simpl never.
@@ -103,45 +91,36 @@ Proof. induction l as [|x l IH]; simpl; auto; rewrite filter_app, IH; auto. Qed.
 Lemma map_flat_map (A C D : Type) (f : C -> D) (g : A -> list C) l : map f (flat_map g l) = flat_map (fun x => map f (g x)) l.
 Proof. induction l as [|x l IH]; simpl; auto; rewrite map_app, IH; auto. Qed.
 
+Lemma flat_map_none (A C : Type) (f : A -> list C) l : (forall x, f x = []) -> flat_map f l = [].
+Proof. intro H; induction l as [|x l IH]; simpl; auto; rewrite H; auto. Qed.
+
 Lemma snoc (w : path) t q : w ++ t :: q = (w ++ [t]) ++ q.
 Proof. rewrite <- app_assoc; auto. Qed.
 
 Lemma in_visit c s : forall w a W, In W (visits c s w a) ->
   exists q, W = w ++ q /\ In (body_at c s q) (bodies c s) /\ incl (trace o (body_at c s q) (W ++ [Part 0]) a) (trace o s w a).
 Proof.
-  induction s as [|s1 IH1 s2 IH2|x|u h|u s1 IH1 s2 IH2|l m u s IH|k s IH|x]; simpl; intros w a W I; try (destruct I; fail).
-  - destruct (is_end c s2).
-    + destruct I as [<-|[]]; exists []; rewrite app_nil_r; simpl; split; auto; split; auto; intros z J; apply in_or_app; auto.
-    + apply in_app_iff in I; destruct I as [I|I]; [destruct (IH1 _ _ _ I) as (q & -> & X & Y); exists (Part 0 :: q); rewrite (snoc w _ q)
-        | destruct (IH2 _ _ _ I) as (q & -> & X & Y); exists (Part 1 :: q); rewrite (snoc w _ q)];
-        simpl; rewrite in_app_iff; split; auto; split; auto; intros z J; apply in_or_app; auto.
-  - destruct (o w (name u a) =? 0); [destruct (IH1 _ _ _ I) as (q & -> & X & Y); exists (Part 0 :: q); rewrite (snoc w _ q)
-      | destruct (IH2 _ _ _ I) as (q & -> & X & Y); exists (Part 1 :: q); rewrite (snoc w _ q)]; simpl; rewrite in_app_iff; auto.
-  - apply in_flat_map in I; destruct I as (k & Ik & I); destruct (IH _ _ _ I) as (q & -> & X & Y); exists (Trip l k :: q); simpl; rewrite (snoc w _ q); split; auto; split; auto; intros z J; apply in_flat_map; eauto.
-  - destruct (sat k (snd a)); [eauto | destruct I].
+  induction s as [|s1 IH1 s2 IH2|x|u h|u s1 IH1 s2 IH2|l m u s IH|k s IH|x]; simpl; intros w a W I; stands.
+  1: exists []; rewrite app_nil_r; subst; repeat split; simpl; auto; intros z J; there.
+  all: match goal with IH : forall w a W, In W (visits ?c ?t _ _) -> _, J : In _ (visits ?c ?t _ _) |- _ =>
+    apply IH in J as (q & -> & X & Y) end.
+  5: eauto.
+  all: rewrite <- !app_assoc in *; eexists; split; [reflexivity|]; simpl; there; split; auto; intros z J; there.
 Qed.
 
 Lemma outer_weaker c s : forall v, outer N c s v = true -> forall w a p e, In (p, e) (trace o s w a) -> belongs c e = true -> ends c e = false ->
   exists q, In (w ++ q) (visits c s w a) /\ In (p, e) (trace o (body_at c s q) ((w ++ q) ++ [Part 0]) a).
 Proof.
   induction s as [|s1 IH1 s2 IH2|x|u h|u s1 IH1 s2 IH2|l m u s IH|k s IH|x]; simpl; intros v H w a p e I Be En.
-  - destruct I.
-  - apply in_app_iff in I; destruct (is_end c s2) eqn:E.
-    + apply is_end_spec in E; subst s2; destruct I as [I|I].
-      * exists []; rewrite app_nil_r; simpl; auto.
-      * simpl in I; destruct I as [I|[]]; inversion I; subst; simpl in En; rewrite Nat.eqb_refl in En; discriminate.
-    + bools; destruct I as [I|I].
-      * destruct (IH1 _ H _ _ _ _ I Be En) as (q & X & Y); exists (Part 0 :: q); simpl; rewrite (snoc w _ q); rewrite in_app_iff; auto.
-      * destruct (IH2 _ H0 _ _ _ _ I Be En) as (q & X & Y); exists (Part 1 :: q); simpl; rewrite (snoc w _ q); rewrite in_app_iff; auto.
-  - destruct I as [I|[]]; inversion I; subst; rewrite Be in H; discriminate.
-  - destruct I as [I|[]]; inversion I; subst; discriminate.
-  - bools; destruct (o w (name u a) =? 0).
-    * destruct (IH1 _ H _ _ _ _ I Be En) as (q & X & Y); exists (Part 0 :: q); simpl; rewrite (snoc w _ q); auto.
-    * destruct (IH2 _ H0 _ _ _ _ I Be En) as (q & X & Y); exists (Part 1 :: q); simpl; rewrite (snoc w _ q); auto.
-  - apply in_flat_map in I; destruct I as (k & Ik & I); destruct (IH _ H _ _ _ _ I Be En) as (q & X & Y).
-    exists (Trip l k :: q); simpl; rewrite (snoc w _ q); split; auto; apply in_flat_map; eauto.
-  - destruct (sat k (snd a)); [eauto | destruct I].
-  - destruct I as [I|[]]; inversion I; subst; rewrite Be in H; discriminate.
+  2: destruct (is_end c s2) eqn:E.
+  2: { apply is_end_spec in E; subst s2; simpl in I; stands; [exists []; rewrite app_nil_r; simpl; auto|].
+       simpl in En; rewrite Nat.eqb_refl in En; discriminate. }
+  all: bools; stands; try discriminate; try (rewrite Be in H; discriminate).
+  all: match goal with IH : forall v, outer _ ?c ?t v = true -> _, J : In _ (trace o ?t _ _) |- _ =>
+    destruct (IH _ ltac:(eassumption) _ _ _ _ J Be En) as (q & X & Y) end.
+  6: eauto.
+  1, 3: exists (Part 0 :: q). 3, 4: exists (Part 1 :: q). 5: exists (Trip l x :: q).
+  all: rewrite (snoc w _ q); simpl; there.
 Qed.
 
 Lemma visits_path c s w a W : In W (visits c s w a) -> exists q, W = w ++ q.
@@ -175,7 +154,7 @@ Proof.
   induction s as [|s1 IH1 s2 IH2|x|u h|u s1 IH1 s2 IH2|l m u s IH|k s IH|x]; simpl; intros w a H; auto.
   - destruct (is_end c s2); [discriminate|]; bools; rewrite IH1, IH2; auto.
   - bools; destruct (o w (name u a) =? 0); auto.
-  - induction (seq 0 (m + o w (name u a))) as [|k r IHr]; simpl; auto; rewrite IH, IHr by auto; auto.
+  - apply flat_map_none; auto.
   - destruct (sat k (snd a)); auto.
 Qed.
 
@@ -183,21 +162,16 @@ Qed.
 Lemma visits_same c s : forall w a b v, outer N c s v = true -> is_thread a -> is_thread b -> fst a = fst b ->
   visits c s w a = visits c s w b.
 Proof.
+  assert (Same : forall u a b, le N Block u = true -> is_thread a -> is_thread b -> fst a = fst b -> name u a = name u b).
+  { intros u a b E Ta Tb Bl; apply (le_sound B N Block u); auto; unfold same; simpl; rewrite Bl; auto. }
   induction s as [|s1 IH1 s2 IH2|x|u h|u s1 IH1 s2 IH2|l m u s IH|k s IH|x]; simpl; intros w a b v H Ta Tb Bl; auto.
-  - destruct (is_end c s2); auto; bools; f_equal; eauto.
-  - bools; destruct (v && le N Block u) eqn:E.
-    + apply andb_prop in E; destruct E as [_ E].
-      assert (U : same u a b) by (apply (le_sound B N Block u); auto; unfold same; simpl; rewrite Bl; auto).
-      unfold same in U; rewrite U; destruct (o w (name u b) =? 0); eauto.
-    + destruct (o w (name u a) =? 0), (o w (name u b) =? 0); rewrite !visits_none; auto.
-  - destruct (v && le N Block u) eqn:E.
-    + apply andb_prop in E; destruct E as [_ E].
-      assert (U : same u a b) by (apply (le_sound B N Block u); auto; unfold same; simpl; rewrite Bl; auto).
-      unfold same in U; rewrite U; apply flat_map_ext; intro k; eauto.
-    + assert (None_ : forall c0 l0, flat_map (fun k => visits c s (w ++ [Trip l k]) c0) l0 = []).
-      { intros c0 l0; induction l0 as [|k r IHr]; simpl; auto; rewrite visits_none, IHr by auto; auto. }
-      rewrite !None_; auto.
-  - destruct (sat k (snd a)), (sat k (snd b)); rewrite ?visits_none; auto.
+  1: destruct (is_end c s2); auto; bools; f_equal; eauto.
+  3: destruct (sat k (snd a)), (sat k (snd b)); rewrite ?visits_none; auto.
+  all: destruct (v && le N Block u) eqn:E; bools; [rewrite (Same u a b) by auto | ].
+  - destruct (o w (name u b) =? 0); eauto.
+  - destruct (o w (name u a) =? 0), (o w (name u b) =? 0); rewrite !visits_none; auto.
+  - apply flat_map_ext; intro k; eauto.
+  - rewrite !flat_map_none; auto; intro; apply visits_none; auto.
 Qed.
 
 (* What ends rounds stands behind each. *)
@@ -210,7 +184,7 @@ Proof.
   induction s as [|s1 IH1 s2 IH2|x|u h|u s1 IH1 s2 IH2|l m u s IH|k s IH|x]; simpl; intros w a v H; auto.
   - rewrite filter_app, map_app; destruct (is_end c s2) eqn:E; bools.
     + apply is_end_spec in E; subst s2; simpl; rewrite Nat.eqb_refl; simpl.
-      rewrite filter_none; auto; intros [p e] I; apply trace_events in I; simpl; eapply flat_ends; eauto.
+      rewrite filter_none; auto; intros [p e] I; apply trace_events in I; simpl; eapply flat_drains; eauto.
     + rewrite map_app; f_equal; eauto.
   - bools; destruct (o w (name u a) =? 0); eauto.
   - rewrite filter_flat_map, !map_flat_map; apply flat_map_ext; intro k; eauto.
@@ -297,49 +271,31 @@ Qed.
 Lemma item_there V s : forall w C a p e K, In (p, e, K) (items s w C) -> sats K a ->
   incl C K /\ In (V ++ p, e) (trace o s (V ++ w) a).
 Proof.
-  induction s as [|s1 IH1 s2 IH2|x|u h|u s1 IH1 s2 IH2|l m u s IH|k s IH|x]; simpl; intros w C a p e K I S; try (destruct I; fail).
-  - apply in_app_iff in I; destruct I as [I|I]; [destruct (IH1 _ _ _ _ _ _ I S) as [X Y] | destruct (IH2 _ _ _ _ _ _ I S) as [X Y]];
-      split; auto; apply in_or_app; rewrite app_assoc in Y; auto.
-  - destruct I as [E|[]]; inversion E; subst; split; [apply incl_refl | simpl; auto].
-  - destruct (IH _ _ _ _ _ _ I S) as [X Y]; split; [intros z J; apply X; right; auto|].
-    rewrite S by (apply X; left; auto); auto.
-  - destruct I as [E|[]]; inversion E; subst; split; [apply incl_refl | simpl; auto].
+  induction s as [|s1 IH1 s2 IH2|x|u h|u s1 IH1 s2 IH2|l m u s IH|k s IH|x]; simpl; intros w C a p e K I S; stands;
+    try (split; [apply incl_refl | auto]; fail).
+  1, 2: (eapply IH1 in I || eapply IH2 in I); [destruct I as [X Y]; rewrite app_assoc in Y; there | exact S].
+  destruct (IH _ _ _ _ _ _ I S) as [X Y]; split; [intros z J; apply X; right; auto|].
+  rewrite S by (apply X; left; auto); auto.
 Qed.
 
 Lemma item_of V c s : forall w C a p e, flat c s = true -> sats C a -> In (p, e) (trace o s (V ++ w) a) -> steps c e = true ->
   exists q K, p = V ++ q /\ In (q, e, K) (items s w C) /\ sats K a.
 Proof.
-  induction s as [|s1 IH1 s2 IH2|x|u h|u s1 IH1 s2 IH2|l m u s IH|k s IH|x]; simpl; intros w C a p e H S I St; bools.
-  - destruct I.
-  - rewrite <- !app_assoc in I; apply in_app_iff in I; destruct I as [I|I].
-    + destruct (IH1 _ C _ _ _ H S I St) as (q & K & X & Y & Z); exists q, K; rewrite in_app_iff; auto.
-    + destruct (IH2 _ C _ _ _ H0 S I St) as (q & K & X & Y & Z); exists q, K; rewrite in_app_iff; auto.
-  - destruct I as [E|[]]; inversion E; subst; discriminate.
-  - destruct I as [E|[]]; inversion E; subst; discriminate.
-  - exfalso; destruct (o (V ++ w) (name u a) =? 0); apply trace_events in I;
-      [apply (free_none _ _ _ H), sure_steps in I | apply (free_none _ _ _ H0), sure_steps in I]; destruct I; congruence.
-  - exfalso; apply in_flat_map in I; destruct I as (k & _ & I); apply trace_events in I; apply (free_none _ _ _ H), sure_steps in I.
-    destruct I; congruence.
-  - destruct (sat k (snd a)) eqn:E; [|destruct I]; apply (IH w (k :: C)); auto; intros i [<-|J]; auto.
-  - destruct I as [E|[]]; inversion E; subst; exists w, C; auto.
+  induction s as [|s1 IH1 s2 IH2|x|u h|u s1 IH1 s2 IH2|l m u s IH|k s IH|x]; simpl; intros w C a p e H S I St; bools; stands;
+    try discriminate; try (exists w, C; auto; fail).
+  1, 2: rewrite <- app_assoc in I; (eapply IH1 in I || eapply IH2 in I); eauto; destruct I as (q & K & X & Y & Z); exists q, K; there.
+  1, 2, 3: exfalso; apply trace_events in I; apply (free_none (sure c)), sure_steps in I; auto; destruct I; congruence.
+  apply (IH w (k :: C)); auto; intros i [<-|J]; auto.
 Qed.
 
 Lemma site_some s : forall v w C a p e, sats C a -> In (p, e) (trace o s v a) -> exists q K, In (q, e, K) (sites s w C) /\ sats K a.
 Proof.
-  induction s as [|s1 IH1 s2 IH2|x|u h|u s1 IH1 s2 IH2|l m u s IH|k s IH|x]; simpl; intros v w C a p e S I.
-  - destruct I.
-  - apply in_app_iff in I; destruct I as [I|I].
-    + destruct (IH1 _ (w ++ [Part 0]) C _ _ _ S I) as (q & K & X & Y); exists q, K; rewrite in_app_iff; auto.
-    + destruct (IH2 _ (w ++ [Part 1]) C _ _ _ S I) as (q & K & X & Y); exists q, K; rewrite in_app_iff; auto.
-  - destruct I as [E|[]]; inversion E; subst; exists w, C; auto.
-  - destruct I as [E|[]]; inversion E; subst; exists w, C; auto.
-  - destruct (o v (name u a) =? 0).
-    + destruct (IH1 _ w C _ _ _ S I) as (q & K & X & Y); exists w, K; split; auto; rewrite in_map_iff; exists (q, e, K); rewrite in_app_iff; auto.
-    + destruct (IH2 _ w C _ _ _ S I) as (q & K & X & Y); exists w, K; split; auto; rewrite in_map_iff; exists (q, e, K); rewrite in_app_iff; auto.
-  - apply in_flat_map in I; destruct I as (k & _ & I); destruct (IH _ w C _ _ _ S I) as (q & K & X & Y).
-    exists w, K; split; auto; rewrite in_map_iff; exists (q, e, K); auto.
-  - destruct (sat k (snd a)) eqn:E; [|destruct I]; apply (IH v w (k :: C) a p e); auto; intros i [<-|J]; auto.
-  - destruct I as [E|[]]; inversion E; subst; exists w, C; auto.
+  induction s as [|s1 IH1 s2 IH2|x|u h|u s1 IH1 s2 IH2|l m u s IH|k s IH|x]; simpl; intros v w C a p e S I; stands;
+    try (exists w, C; auto; fail).
+  1, 2: (eapply IH1 in I || eapply IH2 in I); eauto; destruct I as (q & K & X & Y); exists q, K; there.
+  1, 2, 3: (eapply IH1 in I || eapply IH2 in I || eapply IH in I); eauto; destruct I as (q & K & X & Y); exists w, K; split; auto;
+    rewrite in_map_iff; exists (q, e, K); there.
+  apply (IH v w (k :: C) a p e); auto; intros i [<-|J]; auto.
 Qed.
 
 Lemma site_of V s : forall w C a p e, sats C a -> In (p, e) (trace o s (V ++ w) a) ->
@@ -367,11 +323,8 @@ Qed.
 (* Where items stand. *)
 Lemma item_path s : forall w C p e K, In (p, e, K) (items s w C) -> exists r, p = w ++ r.
 Proof.
-  induction s as [|s1 IH1 s2 IH2|x|u h|u s1 IH1 s2 IH2|l m u s IH|k s IH|x]; simpl; intros w C p e K I; try (destruct I; fail).
-  - apply in_app_iff in I; destruct I as [I|I]; [apply IH1 in I | apply IH2 in I]; destruct I as [r ->]; rewrite <- app_assoc; eauto.
-  - destruct I as [E|[]]; inversion E; subst; exists []; rewrite app_nil_r; auto.
-  - eauto.
-  - destruct I as [E|[]]; inversion E; subst; exists []; rewrite app_nil_r; auto.
+  induction s; simpl; intros w C p e K I; stands; eauto; try (exists []; rewrite app_nil_r; auto; fail);
+    (apply IHs1 in I || apply IHs2 in I); destruct I as [r ->]; rewrite <- app_assoc; eauto.
 Qed.
 
 Lemma items_rising s : forall w C, StronglySorted (fun x y => precedes (place x) (place y)) (items s w C).
@@ -587,12 +540,11 @@ Qed.
 
 Lemma no_visits c s : forall w a, forallb any_drain (events s) = true -> visits c s w a = [].
 Proof.
-  induction s as [|s1 IH1 s2 IH2|x|u h|u s1 IH1 s2 IH2|l m u s IH|k s IH|x]; simpl; intros w a H; auto.
-  - rewrite forallb_app in H; apply andb_prop in H; destruct H as [H1 H2]; destruct (is_end c s2) eqn:E.
-    + apply is_end_spec in E; subst s2; discriminate.
-    + rewrite IH1, IH2; auto.
-  - rewrite forallb_app in H; apply andb_prop in H; destruct H as [H1 H2]; destruct (o w (name u a) =? 0); auto.
-  - induction (seq 0 (m + o w (name u a))) as [|i r IHr]; simpl; auto; rewrite IH, IHr; auto.
+  induction s as [|s1 IH1 s2 IH2|x|u h|u s1 IH1 s2 IH2|l m u s IH|k s IH|x]; simpl; intros w a H; auto;
+    rewrite ?forallb_app in H; bools.
+  - destruct (is_end c s2) eqn:E; [apply is_end_spec in E; subst s2; discriminate | rewrite IH1, IH2; auto].
+  - destruct (o w (name u a) =? 0); auto.
+  - apply flat_map_none; auto.
   - destruct (sat k (snd a)); auto.
 Qed.
 
@@ -630,7 +582,7 @@ Proof.
     + apply andb_prop in Dr; destruct Dr as [D1 D2]; cbn [outer] in Ou; cbn [visits]; destruct (is_end c s2) eqn:En.
       * exfalso; apply is_end_spec in En; subst s2; apply andb_prop in Ou; destruct Ou as [_ Fl].
         simpl in I; apply in_app_iff in I; destruct I as [I|[I|[]]]; [|discriminate].
-        apply trace_events in I; pose proof (flat_drains c s1 _ Fl I) as X; simpl in X; rewrite Cb, Nat.eqb_refl in X; discriminate.
+        apply trace_events in I; destruct (flat_drains c s1 _ Fl I) as [X _]; simpl in X; rewrite Cb, Nat.eqb_refl in X; discriminate.
       * apply andb_prop in Ou; destruct Ou as [O1 O2]; simpl in I; apply in_app_iff in I; destruct I as [I|I].
         -- destruct (IH1 _ _ _ _ O1 D1 I) as (w' & u & t & -> & -> & Pa & Ba & Vi); exists ((w ++ [Part 0]) ++ u), (Part 0 :: u), t.
            split; [rewrite <- app_assoc; auto|]; split; auto; split; [|split; [simpl; apply in_or_app; auto|]].
@@ -678,12 +630,12 @@ Qed.
 Lemma surely_sound b K s a : sats K a -> surely b K s = true -> forall w, exists p, In (p, EOp (Drain b)) (trace o s w a).
 Proof.
   intro Sa; induction s as [|s1 IH1 s2 IH2|x|u h|u s1 IH1 s2 IH2|l m u s IH|k s IH|x]; simpl; intros H w; try discriminate.
-  - apply orb_prop in H; destruct H as [H|H]; [destruct (IH1 H (w ++ [Part 0])) as [p I] | destruct (IH2 H (w ++ [Part 1])) as [p I]];
-      exists p; apply in_or_app; auto.
-  - apply andb_prop in H; destruct H as [H1 H2]; destruct (o w (name u a) =? 0); auto.
-  - apply andb_prop in H; destruct H as [H1 H2]; destruct m as [|m]; [discriminate|]; destruct (IH H2 (w ++ [Trip l 0])) as [p I].
-    exists p; simpl; apply in_or_app; auto.
-  - apply andb_prop in H; destruct H as [H1 H2]; change (implies K [k] = true) in H1; rewrite (implies_sound _ _ a H1 Sa k) by (left; auto); auto.
+  - apply orb_prop in H as [H|H]; [destruct (IH1 H (w ++ [Part 0])) as [p I] | destruct (IH2 H (w ++ [Part 1])) as [p I]];
+      exists p; there.
+  - bools; destruct (o w (name u a) =? 0); auto.
+  - bools; destruct m as [|m]; [discriminate|]; destruct (IH H0 (w ++ [Trip l 0])) as [p I]; exists p; simpl; there.
+  - apply andb_prop in H as [H1 H2]; change (implies K [k] = true) in H1.
+    rewrite (implies_sound _ _ a H1 Sa k) by (left; auto); auto.
   - destruct x; try discriminate; apply mbarrier_eq in H; subst; exists w; left; auto.
 Qed.
 
@@ -691,39 +643,27 @@ Lemma follow_sound b K s a : sats K a -> forall w W, follow b K s = true -> In W
   exists p, In (p, EOp (Drain b)) (trace o s w a) /\ precedes (ended W) p.
 Proof.
   intro Sa; induction s as [|s1 IH1 s2 IH2|x|u h|u s1 IH1 s2 IH2|l m u s IH|k s IH|x]; simpl; intros w W H V; try (destruct V; fail).
-  - apply andb_prop in H; destruct H as [H H1]; apply andb_prop in H; destruct H as [H H2]; apply negb_true_iff in H; rewrite H in V.
-    apply in_app_iff in V; destruct V as [V|V].
-    + apply orb_prop in H1; destruct H1 as [H1|H1].
-      * destruct (IH1 _ _ H1 V) as (p & I & P); exists p; split; auto; apply in_or_app; auto.
-      * destruct (surely_sound b K s2 a Sa H1 (w ++ [Part 1])) as [p I]; exists p; split; [apply in_or_app; auto|].
-        apply (in_tr_path o true) in I; destruct I as [q ->]; apply visits_path in V; destruct V as [r ->].
-        exists None; unfold ended; rewrite <- !app_assoc; apply before_turns; constructor; lia.
-    + destruct (IH2 _ _ H2 V) as (p & I & P); exists p; split; auto; apply in_or_app; auto.
-  - apply andb_prop in H; destruct H as [H1 H2]; destruct (o w (name u a) =? 0); eauto.
-  - apply in_flat_map in V; destruct V as (k & Ik & V); destruct (IH _ _ H V) as (p & I & P); exists p; split; auto; apply in_flat_map; eauto.
-  - destruct (sat k (snd a)); [eauto | destruct V].
+  - apply andb_prop in H as [H H1]; apply andb_prop in H as [H H2]; apply negb_true_iff in H; rewrite H in V; stands.
+    + apply orb_prop in H1 as [H1|H1]; [destruct (IH1 _ _ H1 V) as (p & I & P); exists p; there|].
+      destruct (surely_sound b K s2 a Sa H1 (w ++ [Part 1])) as [p I]; exists p; there; split; auto.
+      apply (in_tr_path o true) in I as [q ->]; apply visits_path in V as [r ->].
+      exists None; unfold ended; rewrite <- !app_assoc; apply before_turns; constructor; lia.
+    + destruct (IH2 _ _ H2 V) as (p & I & P); exists p; there.
+  - bools; stands; eauto.
+  - stands; destruct (IH _ _ H V) as (p & I & P); exists p; there.
+  - stands; eauto.
 Qed.
 
 (* At one position all do one thing. *)
 Lemma same_event s : forall w a b p e f, In (p, e) (trace o s w a) -> In (p, f) (trace o s w b) -> e = f.
 Proof.
   assert (Irr : forall p d, before p p d -> False) by (intros; eapply before_irr; eauto).
-  induction s as [|s1 IH1 s2 IH2|z|u h|u s1 IH1 s2 IH2|l n u s IH|k s IH|z]; intros w a b p e f I J.
-  - destruct I.
-  - simpl in I, J; apply in_app_iff in I; apply in_app_iff in J; destruct I as [I|I], J as [J|J]; eauto; exfalso.
-    + exact (Irr _ _ (parts_in_order o w a b true true s1 s2 _ _ _ _ I J)).
-    + exact (Irr _ _ (parts_in_order o w b a true true s1 s2 _ _ _ _ J I)).
-  - destruct I as [E|[]], J as [G|[]]; congruence.
-  - destruct I as [E|[]], J as [G|[]]; congruence.
-  - simpl in I, J; destruct (o w (name u a) =? 0), (o w (name u b) =? 0); eauto; exfalso.
-    + exact (Irr _ _ (parts_in_order o w a b true true s1 s2 _ _ _ _ I J)).
-    + exact (Irr _ _ (parts_in_order o w b a true true s1 s2 _ _ _ _ J I)).
-  - simpl in I, J; apply in_flat_map in I; apply in_flat_map in J; destruct I as (i & _ & I), J as (j & _ & J).
-    destruct (Nat.lt_trichotomy i j) as [L|[->|L]]; eauto; exfalso.
-    + exact (Irr _ _ (trips_in_order o l w a b true true s s i j _ _ _ _ L I J)).
-    + exact (Irr _ _ (trips_in_order o l w b a true true s s j i _ _ _ _ L J I)).
-  - simpl in I, J; destruct (sat k (snd a)), (sat k (snd b)); try (destruct I; fail); try (destruct J; fail); eauto.
-  - destruct I as [E|[]], J as [G|[]]; congruence.
+  induction s as [|s1 IH1 s2 IH2|z|u h|u s1 IH1 s2 IH2|l n u s IH|k s IH|z]; simpl; intros w a b p e f I J; stands; auto; eauto.
+  5: { destruct (Nat.lt_trichotomy x0 x) as [L|[->|L]]; eauto; exfalso;
+       [exact (Irr _ _ (trips_in_order o l w a b true true s s x0 x _ _ _ _ L I J))
+       | exact (Irr _ _ (trips_in_order o l w b a true true s s x x0 _ _ _ _ L J I))]. }
+  all: destruct (Irr _ _ (parts_in_order o w a b true true s1 s2 _ _ _ _ I J))
+    || destruct (Irr _ _ (parts_in_order o w b a true true s1 s2 _ _ _ _ J I)).
 Qed.
 
 End Rounds.
