@@ -462,53 +462,30 @@ Lemma parted s : forall w a b p q e f x y, In (p, e) (trace o s w a) -> In (q, f
   p = q \/ exists d, (before p q d \/ before q p d) /\ In d (None :: map Some (loops (number x) (number y) s)) /\
     (number x = number y -> times (number x) s <= 1 -> d <> None).
 Proof.
-  assert (Ext : forall l r (g : access -> bool), length (filter g (l ++ r)) = length (filter g l) + length (filter g r)).
-  { intros l r g; rewrite filter_app, app_length; auto. }
-  assert (Some_ : forall t w a p e x, In (p, e) (trace o t w a) -> In x (accesses e) -> 1 <= times (number x) t).
-  { intros t w a p e x I J; apply trace_events in I; unfold times.
-    assert (K : In x (filter (fun y => number y =? number x) (flat_map accesses (events t)))).
-    { apply filter_In; split; [apply in_flat_map; eauto | apply Nat.eqb_refl]. }
-    destruct (filter _ _); [destruct K | simpl; lia]. }
-  assert (Two : forall s1 s2 w a b p q e f x y, In (p, e) (trace o s1 (w ++ [Part 0]) a) -> In (q, f) (trace o s2 (w ++ [Part 1]) b) ->
-            In x (accesses e) -> In y (accesses f) -> before p q None /\ (number x = number y -> 2 <= times (number x) s1 + times (number x) s2)).
+  assert (Two : forall s1 s2 w a b p q e f x y, In (p, e) (trace o s1 (w ++ [Part 0]) a) ->
+            In (q, f) (trace o s2 (w ++ [Part 1]) b) -> In x (accesses e) -> In y (accesses f) ->
+            before p q None /\ (number x = number y -> 2 <= times (number x) s1 + times (number x) s2)).
   { intros s1 s2 w a b p q e f x y I J X Y; split; [exact (parts_in_order o w a b true true s1 s2 _ _ _ _ I J)|].
-    intro Ny; pose proof (Some_ _ _ _ _ _ _ I X); pose proof (Some_ _ _ _ _ _ _ J Y); rewrite <- Ny in *; lia. }
-  induction s as [|s1 IH1 s2 IH2|z|u h|u s1 IH1 s2 IH2|l n u s IH|k s IH|z]; intros w a b p q e f x y I J X Y.
-  - destruct I.
-  - assert (T : forall m, times m (Seq s1 s2) = times m s1 + times m s2).
-    { intro m; unfold times; simpl; rewrite flat_map_app, Ext; auto. }
-    setoid_rewrite T; simpl in I, J |- *; apply in_app_iff in I; apply in_app_iff in J; destruct I as [I|I], J as [J|J].
-    + destruct (IH1 _ _ _ _ _ _ _ x y I J X Y) as [|(d & D & L & O)]; [auto|]; right; exists d; split; [auto|]; split; [|intros E L'; apply O; auto; lia].
-      destruct L as [L|L]; [left; auto | right; rewrite map_app; apply in_or_app; auto].
-    + destruct (Two s1 s2 w a b p q e f x y I J X Y) as [D L]; right; exists None; split; [auto|]; split; [left; auto|]; intros E L'; specialize (L ltac:(auto)); rewrite ?E in *; lia.
-    + destruct (Two s1 s2 w b a q p f e y x J I Y X) as [D L]; right; exists None; split; [auto|]; split; [left; auto|]; intros E L'; specialize (L ltac:(auto)); rewrite ?E in *; lia.
-    + destruct (IH2 _ _ _ _ _ _ _ x y I J X Y) as [|(d & D & L & O)]; [auto|]; right; exists d; split; [auto|]; split; [|intros E L'; apply O; auto; lia].
-      destruct L as [L|L]; [left; auto | right; rewrite map_app; apply in_or_app; auto].
-  - destruct I as [E|[]], J as [G|[]]; inversion E; inversion G; subst; auto.
-  - destruct I as [E|[]], J as [G|[]]; inversion E; inversion G; subst; auto.
-  - assert (T : forall m, times m (If u s1 s2) = times m s1 + times m s2).
-    { intro m; unfold times; simpl; rewrite flat_map_app, Ext; auto. }
-    setoid_rewrite T; simpl in I, J |- *; destruct (o w (name u a) =? 0), (o w (name u b) =? 0).
-    + destruct (IH1 _ _ _ _ _ _ _ x y I J X Y) as [|(d & D & L & O)]; [auto|]; right; exists d; split; [auto|]; split; [|intros E L'; apply O; auto; lia].
-      destruct L as [L|L]; [left; auto | right; rewrite map_app; apply in_or_app; auto].
-    + destruct (Two s1 s2 w a b p q e f x y I J X Y) as [D L]; right; exists None; split; [auto|]; split; [left; auto|]; intros E L'; specialize (L ltac:(auto)); rewrite ?E in *; lia.
-    + destruct (Two s1 s2 w b a q p f e y x J I Y X) as [D L]; right; exists None; split; [auto|]; split; [left; auto|]; intros E L'; specialize (L ltac:(auto)); rewrite ?E in *; lia.
-    + destruct (IH2 _ _ _ _ _ _ _ x y I J X Y) as [|(d & D & L & O)]; [auto|]; right; exists d; split; [auto|]; split; [|intros E L'; apply O; auto; lia].
-      destruct L as [L|L]; [left; auto | right; rewrite map_app; apply in_or_app; auto].
-  - simpl in I, J; apply in_flat_map in I; apply in_flat_map in J; destruct I as (i & _ & I), J as (j & _ & J).
+    intro Ny; pose proof (some_times _ _ _ _ _ _ I X); pose proof (some_times _ _ _ _ _ _ J Y); rewrite <- Ny in *; lia. }
+  induction s as [|s1 IH1 s2 IH2|z|u h|u s1 IH1 s2 IH2|l n u s IH|k s IH|z]; intros w a b p q e f x y I J X Y;
+    simpl in I, J; stands; auto.
+  10: exact (IH _ _ _ _ _ _ _ x y I J X Y).
+  9: { rename x1 into i, x0 into j.
     assert (Both : loops (number x) (number y) (Loop l n u s) = l :: loops (number x) (number y) s).
-    { cbn [loops]; pose proof (Some_ _ _ _ _ _ _ I X) as Tx; pose proof (Some_ _ _ _ _ _ _ J Y) as Ty.
+    { cbn [loops]; pose proof (some_times _ _ _ _ _ _ I X) as Tx; pose proof (some_times _ _ _ _ _ _ J Y) as Ty.
       apply Nat.leb_le in Tx; apply Nat.leb_le in Ty; rewrite Tx, Ty; auto. }
-    destruct (Nat.lt_trichotomy i j) as [L|[->|L]].
-    + right; exists (Some l); split; [left; exact (trips_in_order o l w a b true true s s i j _ _ _ _ L I J)|].
-      split; [right; apply in_map; rewrite Both; left; auto | intros _ _; discriminate].
-    + destruct (IH _ _ _ _ _ _ _ x y I J X Y) as [|(d & D & L & O)]; [auto|]; right; exists d; split; [auto|]; split; [|exact O].
-      rewrite Both; simpl in L |- *; tauto.
-    + right; exists (Some l); split; [right; exact (trips_in_order o l w b a true true s s j i _ _ _ _ L J I)|].
-      split; [right; apply in_map; rewrite Both; left; auto | intros _ _; discriminate].
-  - simpl in I, J; destruct (sat k (snd a)), (sat k (snd b)); try (destruct I; fail); try (destruct J; fail).
-    exact (IH _ _ _ _ _ _ _ x y I J X Y).
-  - destruct I as [E|[]], J as [G|[]]; inversion E; inversion G; subst; auto.
+    rewrite Both; destruct (Nat.lt_trichotomy i j) as [L|[->|L]].
+    2: { destruct (IH _ _ _ _ _ _ _ x y I J X Y) as [|(d & D & L & O)]; [auto|]; right; exists d; split; [auto|].
+         split; [simpl in L |- *; tauto | exact O]. }
+    all: right; exists (Some l); split; [|split; [right; left; auto | discriminate]].
+    - left; exact (trips_in_order o l w a b true true s s i j _ _ _ _ L I J).
+    - right; exact (trips_in_order o l w b a true true s s j i _ _ _ _ L J I). }
+  all: pose proof (times_seq (number x) s1 s2) as T.
+  2, 3, 6, 7: first [destruct (Two s1 s2 w a b p q e f x y I J X Y) as [D L] | destruct (Two s1 s2 w b a q p f e y x J I Y X) as [D L]];
+    right; exists None; split; [auto|]; split; [left; auto|]; intros E L'; unfold times in *; simpl in *; rewrite ?E in *; lia.
+  all: first [destruct (IH1 _ _ _ _ _ _ _ x y I J X Y) as [|(d & D & L & O)] | destruct (IH2 _ _ _ _ _ _ _ x y I J X Y) as [|(d & D & L & O)]];
+    [auto|]; right; exists d; split; [auto|]; split; [simpl in L |- *; rewrite map_app, in_app_iff; tauto|].
+  all: intros E L'; apply O; auto; unfold times in *; simpl in *; lia.
 Qed.
 
 Lemma exclusive_sound s : forall w a b p q e f x y, exclusive N (number x) (number y) s = true ->
@@ -516,24 +493,17 @@ Lemma exclusive_sound s : forall w a b p q e f x y, exclusive N (number x) (numb
   In x (accesses e) -> In y (accesses f) -> False.
 Proof.
   assert (Some_ : forall t w a p e x, In (p, e) (trace o t w a) -> In x (accesses e) -> (times (number x) t =? 0) = true -> False).
-  { intros t w a p e x I J Z; apply Nat.eqb_eq in Z; apply trace_events in I; unfold times in Z.
-    assert (K : In x (filter (fun y => number y =? number x) (flat_map accesses (events t)))).
-    { apply filter_In; split; [apply in_flat_map; eauto | apply Nat.eqb_refl]. }
-    destruct (filter _ _); [destruct K | discriminate]. }
+  { intros t w a p e x I J Z; apply Nat.eqb_eq in Z; pose proof (some_times _ _ _ _ _ _ I J); lia. }
   induction s as [|s1 IH1 s2 IH2|z|u h|u s1 IH1 s2 IH2|l n u s IH|k s IH|z]; simpl; intros w a b p q e f x y H Ta Tb Bl I J X Y;
     try discriminate.
-  - apply in_app_iff in I; apply in_app_iff in J; destruct ((times (number x) s2 =? 0) && (times (number y) s2 =? 0)) eqn:E.
-    + apply andb_prop in E; destruct E as [E1 E2]; destruct I as [I|I]; [|eauto]; destruct J as [J|J]; eauto.
-    + apply andb_prop in H; destruct H as [H H']; apply andb_prop in H; destruct H as [E1 E2].
-      destruct I as [I|I]; [eauto|]; destruct J as [J|J]; eauto.
-  - destruct ((times (number x) s2 =? 0) && (times (number y) s2 =? 0)) eqn:E; [|destruct ((times (number x) s1 =? 0) && (times (number y) s1 =? 0)) eqn:E'].
-    + apply andb_prop in E; destruct E as [E1 E2]; destruct (o w (name u a) =? 0); [|eauto]; destruct (o w (name u b) =? 0); eauto.
-    + apply andb_prop in E'; destruct E' as [E1 E2]; destruct (o w (name u a) =? 0); [eauto|]; destruct (o w (name u b) =? 0); eauto.
-    + apply andb_prop in H; destruct H as [Le H].
-      assert (U : same u a b) by (apply (le_sound B N Block u); auto; unfold same; simpl; rewrite Bl; auto).
-      unfold same in U; rewrite U in I; apply orb_prop in H; destruct H as [H|H]; apply andb_prop in H; destruct H as [H1 H2];
-        destruct (o w (name u b) =? 0); eauto.
-  - destruct (sat k (snd a)), (sat k (snd b)); try (destruct I; fail); try (destruct J; fail); eauto.
+  - destruct (_ && _) eqn:E in H; repeat (apply andb_prop in H as [H ?]); repeat (apply andb_prop in E as [E ?]); stands; eauto.
+  - assert (U : le N Block u = true -> name u a = name u b).
+    { intro Le; apply (le_sound B N Block u); auto; unfold same; simpl; rewrite Bl; auto. }
+    destruct (_ && _) eqn:E in H; [|destruct (_ && _) eqn:E' in H]; repeat (apply andb_prop in E as [E ?]);
+      try (repeat (apply andb_prop in E' as [E' ?])); [stands; eauto | stands; eauto |].
+    apply andb_prop in H as [Le H]; rewrite (U Le) in I; apply orb_prop in H as [H|H]; apply andb_prop in H as [H1 H2];
+      destruct (o w (name u b) =? 0); eauto.
+  - stands; eauto.
 Qed.
 
 (* -- arrivals for what is left ------------------------------------------------------------------------------------------ *)
