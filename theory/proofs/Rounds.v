@@ -129,11 +129,7 @@ Proof. intro I; destruct (in_visit c s w a W I) as (q & E & _); eauto. Qed.
 Definition rising (l : list path) : Prop := StronglySorted precedes l.
 
 Lemma rising_app l m : rising l -> rising m -> (forall x y, In x l -> In y m -> precedes x y) -> rising (l ++ m).
-Proof.
-  unfold rising; induction l as [|x l IH]; simpl; auto; intros L M H; inversion L; subst; constructor.
-  - apply IH; auto.
-  - rewrite Forall_app; split; auto; rewrite Forall_forall; auto.
-Qed.
+Proof. intros L M H; apply strongly_app; auto. Qed.
 
 Lemma visits_rising c s : forall w a, rising (visits c s w a).
 Proof.
@@ -330,12 +326,7 @@ Qed.
 Lemma items_rising s : forall w C, StronglySorted (fun x y => precedes (place x) (place y)) (items s w C).
 Proof.
   induction s as [|s1 IH1 s2 IH2|x|u h|u s1 IH1 s2 IH2|l m u s IH|k s IH|x]; simpl; intros w C; try (repeat constructor; fail); auto.
-  assert (App : forall l m : list site, StronglySorted (fun x y => precedes (place x) (place y)) l ->
-    StronglySorted (fun x y => precedes (place x) (place y)) m -> (forall x y, In x l -> In y m -> precedes (place x) (place y)) ->
-    StronglySorted (fun x y => precedes (place x) (place y)) (l ++ m)).
-  { induction l as [|x l IHl]; simpl; auto; intros m L M H; inversion L; subst; constructor; [apply IHl; auto|].
-    rewrite Forall_app; split; auto; rewrite Forall_forall; auto. }
-  apply App; auto; intros [[p e] K] [[q f] J] I I'; apply item_path in I; apply item_path in I'.
+  apply strongly_app; repeat split; auto; intros [[p e] K] [[q f] J] I I'; apply item_path in I; apply item_path in I'.
   destruct I as [r ->], I' as [r' ->]; exists None; unfold place; simpl; rewrite <- !app_assoc; apply before_turns; constructor; lia.
 Qed.
 

@@ -115,18 +115,7 @@ Record ok (M : state) : Prop := Ok {
 
 Lemma isorted_app t u : isorted (t ++ u) <->
   isorted t /\ isorted u /\ (forall x y, In x t -> In y u -> precedes (fst x) (fst y)).
-Proof.
-  unfold isorted; induction t as [|x t IH]; simpl.
-  - split; [intro H; repeat split; auto; try constructor; intros ? ? [] | tauto].
-  - split.
-    + intro H; inversion H as [|? ? H1 H2]; subst; apply IH in H1; destruct H1 as (B & C & D).
-      rewrite Forall_app in H2; destruct H2 as [H2 H3].
-      repeat split; auto; try (constructor; auto).
-      intros y z [<-|I] J; [rewrite Forall_forall in H3; auto | auto].
-    + intros (B & C & D); inversion B; subst; constructor.
-      * apply IH; repeat split; auto.
-      * rewrite Forall_app; split; auto; rewrite Forall_forall; auto.
-Qed.
+Proof. apply strongly_app. Qed.
 
 (* One position of a trace has one action. *)
 Lemma one_action a p e f : In a agents -> In (p, e) (tr a) -> In (p, f) (tr a) -> e = f.
