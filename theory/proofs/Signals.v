@@ -643,69 +643,55 @@ Qed.
 Lemma firstn_app_length (B : Type) (l m : list B) : firstn (length l) (l ++ m) = l.
 Proof. rewrite firstn_app, Nat.sub_diag, firstn_all; simpl; apply app_nil_r. Qed.
 
+(* What stands before a step's positions is done before it, by an earlier step. *)
+
+Lemma earlier_done M l M' a p q e : ok M -> step M l M' -> In a agents -> In (p, e) (tr a) -> precedes p q -> In (a, q) (who l) ->
+  did M a p.
+Proof.
+  intros O St T I P W; destruct (did_or_left M a p e O T I) as [|J]; auto; exfalso.
+  destruct (step_left M l M' a St) as [[_ No]|[_ (q' & f & E & Q)]]; [eapply No; eauto|]; apply Q in W; subst q'.
+  rewrite E in J; destruct J as [J|J]; [inversion J; subst; exact (precedes_irr _ P)|].
+  pose proof (head_first M a _ _ _ O T E J) as P'; apply (precedes_irr p); eapply precedes_trans; eauto.
+Qed.
+
+Lemma done_at ls rest M a p : run start ls M -> In a agents -> did M a p -> exists i, at_ (ls ++ rest) i a p /\ i < length ls.
+Proof.
+  intros R T D; apply (run_did start ls M a p start_ok R T) in D as [(d & g & Id & E)|[i (m & Ni & Wi)]].
+  - exfalso; simpl in E; apply (f_equal (@length _)) in E; rewrite app_length in E; destruct d; [destruct Id | simpl in E; lia].
+  - assert (i < length ls) by (apply nth_error_Some; congruence); exists i; split; auto; exists m; rewrite nth_error_app1; auto.
+Qed.
+
 (* What is meant to come before something that was done was done before it, and happens before it. *)
 Theorem ordered ls M a p b q j : run start ls M -> ord a p b q -> at_ ls j b q -> exists i, at_ ls i a p /\ i < j /\ hb ls i j.
 Proof.
   intros R Or; revert j; induction Or as [a p q e f T I J P|a b p q k n f Ta Tb Ia Ib J P|a b p q s n Ta Tb I J|a p b q c r _ IH1 _ IH2];
     intros j Aj.
-  - destruct Aj as (l & Nj & W); destruct (run_split _ _ _ _ _ R Nj) as (l1 & l2 & M1 & M2 & -> & <- & R1 & St & R2).
+  4: { destruct (IH2 j Aj) as (i & Ai & Li & Hi); destruct (IH1 i Ai) as (k & Ak & Lk & Hk).
+       exists k; split; [auto|]; split; [lia|]; eapply hb_trans; eauto. }
+  all: pose proof Aj as (l & Nj & W); destruct (run_split _ _ _ _ _ R Nj) as (l1 & l2 & M1 & M2 & -> & <- & R1 & St & R2);
     pose proof (ok_run _ _ _ start_ok R1) as O1.
-    destruct (step_action M1 l M2 a q f O1 St T W J) as [Lf _].
-    assert (D : did M1 a p).
-    { destruct (did_or_left M1 a p e O1 T I) as [|K']; auto; exfalso.
-      destruct (step_left M1 l M2 a St) as [[_ No]|[_ (q' & e' & E & Q)]]; [eapply No; eauto|]; apply Q in W; subst q'.
-      rewrite E in K'; destruct K' as [K'|K']; [inversion K'; subst; exact (precedes_irr _ P)|].
-      pose proof (head_first M1 a _ _ _ O1 T E K') as Q'; simpl in Q'; apply (precedes_irr p); eapply precedes_trans; eauto. }
-    apply (run_did start l1 M1 a p start_ok R1 T) in D; destruct D as [(d & g & Id & E)|[i (m & Ni & Wi)]].
-    + exfalso; simpl in E; apply (f_equal (@length _)) in E; rewrite app_length in E; destruct d; [destruct Id | simpl in E; lia].
-    + assert (Li : i < length l1) by (apply nth_error_Some; congruence).
-      assert (Ai : at_ (l1 ++ l :: l2) i a p) by (exists m; split; auto; rewrite nth_error_app1; auto).
-      exists i; split; [auto|]; split; auto; apply hb_agent with (a := a) (p := p) (q := q); auto.
-      exists l; split; auto.
-  - assert (X0 : exists i, at_ ls i b p /\ i < j).
-    { destruct Aj as (l & Nj & W); destruct (run_split _ _ _ _ _ R Nj) as (l1 & l2 & M1 & M2 & -> & <- & R1 & St & R2).
-      pose proof (ok_run _ _ _ start_ok R1) as O1.
-      assert (D : did M1 b p).
-      { destruct (did_or_left M1 b p _ O1 Tb Ib) as [|K']; auto; exfalso.
-        destruct (step_left M1 l M2 b St) as [[_ No]|[_ (q' & e' & E & Q)]]; [eapply No; eauto|]; apply Q in W; subst q'.
-        rewrite E in K'; destruct K' as [K'|K']; [inversion K'; subst; exact (precedes_irr _ P)|].
-        pose proof (head_first M1 b _ _ _ O1 Tb E K') as Q'; simpl in Q'; apply (precedes_irr p); eapply precedes_trans; eauto. }
-      apply (run_did start l1 M1 b p start_ok R1 Tb) in D; destruct D as [(d & g & Id & E)|[i (m & Ni & Wi)]].
-      - exfalso; simpl in E; apply (f_equal (@length _)) in E; rewrite app_length in E; destruct d; [destruct Id | simpl in E; lia].
-      - assert (Li : i < length l1) by (apply nth_error_Some; congruence).
-        exists i; split; auto; exists m; split; auto; rewrite nth_error_app1; auto. }
-    destruct X0 as (i & Ai & Li); exists i; split; [|split; auto; apply hb_agent with (a := b) (p := p) (q := q); auto].
-    destruct Ai as (l & Ni & W); exists l; split; auto.
-    destruct (run_split _ _ _ _ _ R Ni) as (l1 & l2 & M1 & M2 & _ & _ & R1 & St & _).
-    pose proof (ok_run _ _ _ start_ok R1) as O1.
-    destruct (step_action M1 l M2 b p _ O1 St Tb W Ib) as [_ X0]; destruct (what l); try contradiction; auto.
-  - destruct Aj as (l & Nj & W); destruct (run_split _ _ _ _ _ R Nj) as (l1 & l2 & M1 & M2 & -> & <- & R1 & St & R2).
-    pose proof (ok_run _ _ _ start_ok R1) as O1.
-    destruct (step_action M1 l M2 b q _ O1 St Tb W J) as [Lf X0]; destruct (what l) as [x| |t|t] eqn:Wl; try contradiction.
-    destruct X0 as [-> D]; assert (Ja : In (a, p) (arrivals s n)) by (apply are_arrivals; auto); pose proof (D a p Ja) as Da.
-    apply (run_did start l1 M1 a p start_ok R1 Ta) in Da; destruct Da as [(d & g & Id & E)|[i (m & Ni & Wi)]].
-    { exfalso; simpl in E; apply (f_equal (@length _)) in E; rewrite app_length in E; destruct d; [destruct Id | simpl in E; lia]. }
-    assert (Li : i < length l1) by (apply nth_error_Some; congruence).
-    assert (Ni' : nth_error (l1 ++ l :: l2) i = Some m) by (rewrite nth_error_app1; auto).
-    exists i; split; [exists m; auto|]; split; auto.
-    destruct (run_split _ _ _ _ _ R1 Ni) as (l3 & l4 & M3 & M4 & E1 & Ei & R3 & St3 & _).
+  - destruct (done_at l1 (l :: l2) M1 a p R1 T (earlier_done _ _ _ _ _ _ _ O1 St T I P W)) as (i & Ai & Li).
+    exists i; split; [auto|]; split; auto; apply hb_agent with (a := a) (p := p) (q := q); auto.
+  - destruct (done_at l1 (l :: l2) M1 b p R1 Tb (earlier_done _ _ _ _ _ _ _ O1 St Tb Ib P W)) as (i & Ai & Li).
+    exists i; split; [|split; auto; apply hb_agent with (a := b) (p := p) (q := q); auto].
+    destruct Ai as (m & Ni & Wi); exists m; split; auto; destruct (run_split _ _ _ _ _ R Ni) as (l3 & l4 & M3 & M4 & _ & _ & R3 & St3 & _).
+    destruct (step_action M3 m M4 b p _ (ok_run _ _ _ start_ok R3) St3 Tb Wi Ib) as [_ X0]; destruct (what m); try contradiction; auto.
+  - destruct (step_action M1 l M2 b q _ O1 St Tb W J) as [Lf X0]; destruct (what l) as [x| |t|t] eqn:Wl; try contradiction.
+    destruct X0 as [-> D]; assert (Ja : In (a, p) (arrivals s n)) by (apply are_arrivals; auto).
+    destruct (done_at l1 (l :: l2) M1 a p R1 Ta (D a p Ja)) as (i & Ai & Li); exists i; split; [auto|]; split; auto.
+    destruct Ai as (m & Ni & Wi); pose proof Ni as Ni1; rewrite nth_error_app1 in Ni1 by auto.
+    destruct (run_split _ _ _ _ _ R1 Ni1) as (l3 & l4 & M3 & M4 & E1 & Ei & R3 & St3 & _).
     pose proof (ok_run _ _ _ start_ok R3) as O3.
     destruct (step_action M3 m M4 a p _ O3 St3 Ta Wi I) as [La Xm]; destruct (what m) as [x| |t|t] eqn:Wm; try contradiction.
-    destruct Xm as [-> _].
-    apply hb_signal with (l := m) (m := l) (s := s); auto.
-    + rewrite firstn_app_length, E1, <- app_assoc, <- Ei, firstn_app_length, <- E1.
-      pose proof (run_came start l3 M3 s R3) as C3; pose proof (run_came start _ M1 s R1) as C1; simpl in C3, C1.
-      rewrite Nat.add_0_r in C3, C1; rewrite <- C3, <- C1.
-      assert (V3 : came M3 s / size s <= n).
-      { apply (not_shown M3 s n a p O3 Ja); intro D3; exact (not_both M3 a p _ O3 Ta D3 La). }
-      assert (V1 : came M1 s / size s = 1 + n).
-      { destruct (step_left M1 l M2 b St) as [[_ No]|[_ (q' & e' & E & Q)]]; [exfalso; eapply No; eauto|]; apply Q in W; subst q'.
-        assert (Ee : e' = Await s n).
-        { apply (one_action b q); auto; apply (left_in M1 b _ O1 Tb); rewrite E; left; auto. }
-        subst e'; destruct (phases_shown M1 b q s n _ O1 Tb E) as [[_ V]|[No _]]; [auto | tauto]. }
-      lia.
-  - destruct (IH2 j Aj) as (i & Ai & Li & Hi); destruct (IH1 i Ai) as (k & Ak & Lk & Hk).
-    exists k; split; [auto|]; split; [lia|]; eapply hb_trans; eauto.
+    destruct Xm as [-> _]; apply hb_signal with (l := m) (m := l) (s := s); auto.
+    rewrite firstn_app_length, E1, <- app_assoc, <- Ei, firstn_app_length, <- E1.
+    pose proof (run_came start l3 M3 s R3) as C3; pose proof (run_came start _ M1 s R1) as C1; simpl in C3, C1.
+    rewrite Nat.add_0_r in C3, C1; rewrite <- C3, <- C1.
+    assert (V3 : came M3 s / size s <= n).
+    { apply (not_shown M3 s n a p O3 Ja); intro D3; exact (not_both M3 a p _ O3 Ta D3 La). }
+    destruct (step_left M1 l M2 b St) as [[_ No]|[_ (q' & e' & E & Q)]]; [exfalso; eapply No; eauto|]; apply Q in W; subst q'.
+    assert (e' = Await s n) by (apply (one_action b q); auto; apply (left_in M1 b _ O1 Tb); rewrite E; left; auto).
+    subst e'; destruct (phases_shown M1 b q s n _ O1 Tb E) as [[_ V]|[No _]]; [lia | tauto].
 Qed.
 
 End Machine.
