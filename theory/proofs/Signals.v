@@ -235,19 +235,6 @@ Proof.
   - split; [discriminate|]; intro D; destruct (did_in M a p D) as [e J]; exfalso; apply I, in_map_iff; exists (p, e); auto.
 Qed.
 
-Lemma filter_length_le (B : Type) (f : B -> bool) l : length (filter f l) <= length l.
-Proof. induction l as [|x l IH]; simpl; auto; destruct (f x); simpl; lia. Qed.
-
-Lemma filter_same (B : Type) (f : B -> bool) l : (forall x, In x l -> f x = true) -> filter f l = l.
-Proof. induction l as [|x l IH]; simpl; intro H; auto; rewrite H by auto; f_equal; auto. Qed.
-
-Lemma filter_all (B : Type) (f : B -> bool) l : length (filter f l) = length l -> forall x, In x l -> f x = true.
-Proof.
-  induction l as [|y l IH]; simpl; [intros _ x []|]; destruct (f y) eqn:E; simpl; intro L.
-  - intros x [<-|I]; auto.
-  - pose proof (filter_length_le _ f l); lia.
-Qed.
-
 Lemma same_length (B : Type) (l m : list B) : NoDup l -> NoDup m -> (forall x, In x l <-> In x m) -> length l = length m.
 Proof.
   intros L N E; apply Nat.le_antisymm; apply NoDup_incl_length; auto; intros x I; apply E; auto.
@@ -259,6 +246,45 @@ Proof.
   - replace m with n by lia; auto.
   - apply enough_before; intro F; assert (G : length (arrivals s (1 + m)) = size s) by (apply IH; lia).
     rewrite F in G; pose proof (sized s); simpl in G; lia.
+Qed.
+
+Lemma upto_came M s n : ok M -> (forall m, m < n -> all_did M s m) -> length (upto s n) <= came M s.
+Proof.
+  intros O D; destruct (counted M O s) as (l & Nl & <- & Il); apply NoDup_incl_length; [apply upto_nodup|].
+  intros [b q] I; apply in_upto in I as (m & L & J); apply Il; pose proof (D m L b q J); apply are_arrivals in J as [T J]; eauto.
+Qed.
+
+Lemma came_upto M s n : ok M -> (forall m b q, n <= m -> In (b, q) (arrivals s m) -> ~ did M b q) -> came M s <= length (upto s n).
+Proof.
+  intros O D; destruct (counted M O s) as (l & Nl & <- & Il); apply NoDup_incl_length; auto.
+  intros [b q] I; apply Il in I as (T & Db & m & J); assert (Jm : In (b, q) (arrivals s m)) by (apply are_arrivals; auto).
+  apply in_upto; exists m; split; auto; destruct (le_lt_dec n m) as [L|]; auto; destruct (D m b q L Jm Db).
+Qed.
+
+Lemma upto_most s n : length (upto s n) <= n * size s.
+Proof. induction n as [|n IH]; simpl; auto; rewrite app_length; pose proof (at_most s n); lia. Qed.
+
+(* Before a phase's arrivals are all there, no more phases are shown. *)
+Lemma not_shown M s n a p : ok M -> In (a, p) (arrivals s n) -> ~ did M a p -> came M s / size s <= n.
+Proof.
+  intros O J D; destruct (counted M O s) as (l & Nl & Ll & Il); pose proof (sized s) as Sz.
+  assert (Sub : incl ((a, p) :: l) (upto s (1 + n))).
+  { intros [b q] [E|I]; [inversion E; subst; apply in_upto; exists n; auto|].
+    apply Il in I; destruct I as (Tb & Db & m & Jb); assert (Jm : In (b, q) (arrivals s m)) by (apply are_arrivals; auto).
+    apply in_upto; exists m; split; auto; destruct (le_lt_dec m n) as [|G]; [lia|].
+    exfalso; exact (D (before_did M s n m b q O G Jm Db a p J)). }
+  assert (Le : length ((a, p) :: l) <= length (upto s (1 + n))).
+  { apply NoDup_incl_length; auto; constructor; auto; intro I; apply Il in I; tauto. }
+  pose proof (upto_most s (1 + n)) as Up; simpl in Le, Up; rewrite Ll in Le.
+  assert (came M s / size s < 1 + n) by (apply Nat.div_lt_upper_bound; lia); lia.
+Qed.
+
+Lemma all_or_one M s n : ok M -> all_did M s n \/ exists a p, In (a, p) (arrivals s n) /\ ~ did M a p.
+Proof.
+  intro O; destruct (Forall_Exists_dec (fun x => didb M x = true) (fun x => bool_dec _ _) (arrivals s n)) as [H|H].
+  - left; intros a p I; rewrite Forall_forall in H; apply didb_spec; auto; apply are_arrivals in I; tauto.
+  - right; apply Exists_exists in H as ([a p] & I & H); exists a, p; split; auto; intro D; apply H, didb_spec; auto.
+    apply are_arrivals in I; tauto.
 Qed.
 
 (* Where an agent waits for phase n next, the hardware shows n phases or one more, and the latter if all have arrived. *)
@@ -282,59 +308,25 @@ Proof.
     destruct (arrivals s n) as [|[c r'] t] eqn:F; [simpl in NE; lia|].
     assert (Ic : In (c, r') (arrivals s n)) by (rewrite F; left; auto).
     apply (before_did M s m n c r' O ltac:(lia) Ic); auto. }
-  assert (Next : ~ (length (arrivals s (1 + n)) = size s /\ all_did M s (1 + n))).
-  { intros [F D]; assert (NE : arrivals s (1 + n) <> []) by (intro G; rewrite G in F; simpl in F; lia).
+  assert (Next : length (arrivals s (1 + n)) = size s -> ~ all_did M s (1 + n)).
+  { intros F D; assert (NE : arrivals s (1 + n) <> []) by (intro G; rewrite G in F; simpl in F; lia).
     destruct (in_time a p s n T I NE) as (b & q & J & Or); apply Not; exact (closed M a p b q O Or (D b q J)). }
-  assert (Beyond : forall m b q, 1 + n < m -> In (b, q) (arrivals s m) -> ~ did M b q).
-  { intros m b q L J D; apply Next; destruct m as [|m]; [lia|]; split.
-    - apply (full_below s m); [|lia]; apply enough_before; intro G; simpl in G; rewrite G in J; destruct J.
-    - exact (before_did M s (1 + n) (Datatypes.S m) b q O ltac:(lia) J D). }
-  (* what has arrived is all of the phases below, and a part of this one and of the next *)
-  destruct (counted M O s) as (l & Nl & Ll & Il).
-  set (now := filter (didb M) (arrivals s n)); set (next := filter (didb M) (arrivals s (1 + n))).
-  assert (In_now : forall m x, In x (filter (didb M) (arrivals s m)) -> In x (arrivals s m)) by (intros m x J; apply filter_In in J; tauto).
-  assert (Parts : length l = length (upto s n ++ now ++ next)).
-  { apply same_length; auto.
-    - apply nodup_app; [apply upto_nodup | apply nodup_app | ].
-      + apply NoDup_filter; auto.
-      + apply NoDup_filter; auto.
-      + intros [b q] J K'; pose proof (one_phase _ _ _ _ _ (In_now _ _ J) (In_now _ _ K')); lia.
-      + intros [b q] J K'; apply in_upto in J; destruct J as (m & L & J); apply in_app_iff in K'.
-        destruct K' as [K'|K']; pose proof (one_phase _ _ _ _ _ J (In_now _ _ K')); lia.
-    - intros [b q]; rewrite Il, !in_app_iff, in_upto; unfold now, next; rewrite !filter_In; split.
-      + intros (Tb & D & m & J); assert (Jm : In (b, q) (arrivals s m)) by (apply are_arrivals; auto).
-        destruct (lt_dec m n) as [|G1]; [left; exists m; auto|].
-        destruct (Nat.eq_dec m n) as [->|G2]; [right; left; split; auto; apply didb_spec; auto|].
-        destruct (Nat.eq_dec m (1 + n)) as [->|G3]; [right; right; split; auto; apply didb_spec; auto|].
-        exfalso; exact (Beyond m b q ltac:(lia) Jm D).
-      + intros [(m & L & J)|[[J D]|[J D]]]; apply are_arrivals in J as J'; destruct J' as [Tb J'].
-        * split; [auto|]; split; [exact (Below m L b q J) | eauto].
-        * split; [auto|]; split; [apply didb_spec; auto | eauto].
-        * split; [auto|]; split; [apply didb_spec; auto | eauto]. }
-  rewrite !app_length, (upto_length s n) in Parts by (intros m L; apply (full_below s n); auto; lia).
-  assert (Now : length now <= size s) by (rewrite <- Full; apply filter_length_le).
-  assert (All : length now = size s <-> all_did M s n).
-  { split.
-    - intros G b q J; apply didb_spec; auto; [apply are_arrivals in J; tauto|].
-      apply (filter_all _ (didb M) (arrivals s n)); auto; fold now; lia.
-    - intro D; rewrite <- Full; unfold now; f_equal; apply filter_same; intros [b q] J.
-      apply didb_spec; auto; apply are_arrivals in J; tauto. }
-  assert (Less : length next < size s).
-  { assert (G : length next <= length (arrivals s (1 + n))) by apply filter_length_le; pose proof (at_most s (1 + n)).
-    destruct (Nat.eq_dec (length next) (size s)) as [F|]; [|lia]; exfalso; apply Next; split; [lia|].
-    intros b q J; apply didb_spec; auto; [apply are_arrivals in J; tauto|].
-    apply (filter_all _ (didb M) (arrivals s (1 + n))); auto; fold next; lia. }
-  assert (None_ : length now < size s -> length next = 0).
-  { intro G; destruct next as [|[b q] t] eqn:F; auto; exfalso.
-    assert (J : In (b, q) next) by (rewrite F; left; auto); unfold next in J; apply filter_In in J; destruct J as [J D].
-    assert (Y : all_did M s n).
-    { apply (before_did M s n (1 + n) b q O ltac:(lia) J); apply didb_spec; auto; apply are_arrivals in J; tauto. }
-    apply All in Y; lia. }
-  rewrite <- Ll, Parts, <- All; destruct (Nat.eq_dec (length now) (size s)) as [G|G]; [left | right]; split; auto.
-  - rewrite G; replace (n * size s + (size s + length next)) with (length next + (1 + n) * size s) by lia.
-    rewrite Nat.div_add, Nat.div_small by lia; auto.
-  - rewrite None_ by lia; replace (n * size s + (length now + 0)) with (length now + n * size s) by lia.
-    rewrite Nat.div_add, Nat.div_small by lia; auto.
+  assert (Lower : forall m, m <= 1 + n -> length (upto s m) = m * size s).
+  { intros m L; apply upto_length; intros k K'; apply (full_below s n); auto; lia. }
+  destruct (all_or_one M s n O) as [All|(b & q & J & D)]; [left | right]; split; auto.
+  - assert (Up : came M s / size s <= 1 + n).
+    { destruct (Nat.eq_dec (length (arrivals s (1 + n))) (size s)) as [F|F].
+      - destruct (all_or_one M s (1 + n) O) as [D|(b & q & J & D)]; [destruct (Next F D) | exact (not_shown M s _ b q O J D)].
+      - pose proof (at_most s (1 + n)); apply Nat.lt_succ_r, Nat.div_lt_upper_bound; [lia|].
+        assert (C : came M s <= length (upto s (2 + n))).
+        { apply came_upto; auto; intros m b q L J D; apply F, (full_below s (m - 1)); [|lia]; apply enough_before.
+          replace (1 + (m - 1)) with m by lia; intro G; rewrite G in J; destruct J. }
+        pose proof (Lower (1 + n) ltac:(lia)) as L1; simpl in C, L1, F, H; rewrite !app_length in *; nia. }
+    assert (Lo : (1 + n) * size s <= came M s).
+    { rewrite <- Lower by auto; apply upto_came; auto; intros m L; destruct (Nat.eq_dec m n) as [->|]; auto; apply Below; lia. }
+    apply Nat.le_antisymm; auto; apply Nat.div_le_lower_bound; lia.
+  - apply Nat.le_antisymm; [exact (not_shown M s n b q O J D)|]; apply Nat.div_le_lower_bound; [lia|].
+    rewrite Nat.mul_comm, <- Lower by lia; apply upto_came; auto.
 Qed.
 
 Lemma next_parity n : n mod 2 <> (1 + n) mod 2.
@@ -621,23 +613,6 @@ Proof.
   { inversion H; subst; simpl; auto; destruct (signal_dec s0 s) as [->|Ne]; auto.
     match goal with E : forall t, t <> _ -> _ |- _ => rewrite E; auto end. }
   rewrite E; destruct (what l) as [x| |t|t]; simpl; auto; destruct (signal_dec t s); simpl; lia.
-Qed.
-
-(* Before a phase's arrivals are all there, no more phases are shown. *)
-Lemma not_shown M s n a p : ok M -> In (a, p) (arrivals s n) -> ~ did M a p -> came M s / size s <= n.
-Proof.
-  intros O J D; destruct (counted M O s) as (l & Nl & Ll & Il); pose proof (sized s) as Sz.
-  assert (Sub : incl ((a, p) :: l) (upto s (1 + n))).
-  { intros [b q] [E|I]; [inversion E; subst; apply in_upto; exists n; auto|].
-    apply Il in I; destruct I as (Tb & Db & m & Jb); assert (Jm : In (b, q) (arrivals s m)) by (apply are_arrivals; auto).
-    apply in_upto; exists m; split; auto; destruct (le_lt_dec m n) as [|G]; [lia|].
-    exfalso; exact (D (before_did M s n m b q O G Jm Db a p J)). }
-  assert (Le : length ((a, p) :: l) <= length (upto s (1 + n))).
-  { apply NoDup_incl_length; auto; constructor; auto; intro I; apply Il in I; tauto. }
-  assert (Up : forall k, length (upto s k) <= k * size s).
-  { induction k as [|k IH]; simpl; auto; rewrite app_length; pose proof (at_most s k); lia. }
-  specialize (Up (1 + n)); simpl in Le, Up; rewrite Ll in Le.
-  assert (came M s / size s < 1 + n) by (apply Nat.div_lt_upper_bound; lia); lia.
 Qed.
 
 Lemma firstn_app_length (B : Type) (l m : list B) : firstn (length l) (l ++ m) = l.
