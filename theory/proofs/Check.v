@@ -126,14 +126,15 @@ Fixpoint check (G : ctx) (h : level) (n al m : nat) (s : stmt) : bool :=
       | _ => false
       end
   | SAsyncCopy y l z _ =>
-      match G y with
-      | Some (q, TAsync b g) => peqb q (Thread, 1) && peqb (h, n) (Thread, 1) &&
-          match G z, g z with
-          | Some (r, TArr lz b1), Some (r', TArr lz' b2) =>
-              kind_eqb lz l && kind_eqb lz' l && bty_eqb b1 b && bty_eqb b2 b && peqb r' r && pleb (Thread, 1) r
-          | _, _ => false
+      match G y, G z with
+      | Some (q, TAsync b g), Some (r, TArr lz b1) =>
+          match g z with
+          | Some (r', TArr lz' b2) =>
+              peqb q (Thread, 1) && peqb (h, n) (Thread, 1) && kind_eqb lz l && kind_eqb lz' l && bty_eqb b1 b && bty_eqb b2 b &&
+              peqb r' r && pleb (Thread, 1) r
+          | _ => false
           end
-      | _ => false
+      | _, _ => false
       end
   | SSync _ | SWait _ _ | SArm _ _ _ | SScope _ _ _ _ _ _ | SFrame _ _ _ _ | SFlying _ _ _ _ _ => false
   end.
@@ -159,19 +160,18 @@ Ltac split_all :=
   | H : (if ?c then Some _ else None) = Some _ |- _ => destruct c eqn:?; [injection H as <-|discriminate H]
   end.
 
+Ltac cases_of H :=
+  repeat match type of H with
+  | context [match ?v with _ => _ end] =>
+      lazymatch type of v with bool => fail | option bty => fail | stmt => fail | _ => destruct v eqn:?; try discriminate H end
+  end.
+
 Lemma echeck_sound G p d e : forall b, echeck G p d e = Some b -> ety G p d e b.
 Proof.
   assert (Is : forall e b, (forall b, echeck G p d e = Some b -> ety G p d e b) ->
                  is_ty (echeck G p d e) b = true -> ety G p d e b).
   { unfold is_ty. intros e' b' H H'. destruct (echeck G p d e'); [|discriminate]. split_all. subst. auto. }
-  induction e; simpl; intros b' H.
-  - injection H as <-. constructor.
-  - injection H as <-. constructor.
-  - destruct (G x) as [[q [b|l b|b g]]|] eqn:E; try discriminate. split_all. econstructor; eauto.
-  - split_all. constructor; auto.
-  - destruct (G x) as [[q [b|l' b|]]|] eqn:E; try discriminate. split_all. subst. econstructor; [exact E | assumption | assumption |]. now apply Is.
-  - split_all. constructor; apply Is; auto.
-  - split_all. constructor; apply Is; auto.
+  induction e; simpl; intros b' H; cases_of H; split_all; try injection H as <-; subst; econstructor; eauto.
 Qed.
 
 Lemma is_ty_sound G p d e b : is_ty (echeck G p d e) b = true -> ety G p d e b.
@@ -226,48 +226,26 @@ Proof.
   rewrite NoDup_cons_iff, <- X. destruct (existsb (Nat.eqb x) l); intuition congruence.
 Qed.
 
+Lemma orb_store l q p : kind_eqb l Local || (peqb q (Thread, 1) && peqb p (Thread, 1)) = true ->
+  l <> Local -> q = (Thread, 1) /\ p = (Thread, 1).
+Proof. rewrite orb_true_iff, andb_true_iff, !peqb_spec, kind_eqb_spec. tauto. Qed.
+
 Theorem check_sound s : forall G h n al m, check G h n al m s = true -> sty D G h n al m s.
 Proof.
   Local Arguments down : simpl never.
-  induction s; simpl; intros G h N al m H; try discriminate.
-  - constructor.
-  - split_all. constructor; auto.
-  - split_all. match goal with H : (if n2 =? 0 then _ else _) = true |- _ => destruct (Nat.eqb_spec n2 0) as [->|] end.
+  induction s; simpl; intros G h N al m H; try discriminate; cases_of H; split_all; subst;
+    try match goal with H : (h, N) = (_, _) |- _ => injection H as -> -> end; try (econstructor; eauto using is_ty_sound, not_local, orb_store; fail).
+  - (* split *)
+    match goal with H : (if n2 =? 0 then _ else _) = true |- _ => destruct (Nat.eqb_spec n2 0) as [->|] end.
     + destruct s2; try discriminate. rewrite Nat.add_0_r in *. apply T_Split_One; auto.
     + split_all. apply T_Split'; auto; lia.
-  - destruct (down (h, N)) as [[h' n']|] eqn:E; [|discriminate]. econstructor; eauto.
-  - split_all. match goal with H : Nat.divide q N |- _ => destruct H as [c ->] end.
+  - (* group *)
+    match goal with H : Nat.divide q N |- _ => destruct H as [c ->] end.
     rewrite Nat.div_mul in * by auto. rewrite (Nat.mul_comm c q). constructor; auto.
-  - destruct (G x) as [[q [b|l b|b g]]|] eqn:E; try discriminate. split_all. econstructor; eauto using is_ty_sound.
-  - destruct (G x) as [[q [b|l' b|]]|] eqn:E; try discriminate. split_all. subst.
-    econstructor; eauto using is_ty_sound. intros Hl.
-    match goal with H : _ || _ = true |- _ => apply orb_true_iff in H as [H|H]; split_all; [congruence | auto] end.
-  - split_all. econstructor; eauto using is_ty_sound.
-  - split_all. constructor; auto.
-  - destruct l; [discriminate| |].
-    + split_all. match goal with H : (h, N) = _ |- _ => injection H as -> -> end.
-      replace m with ((m - bytes b len) + bytes b len) by lia. constructor; auto. now apply site_is_spec.
-    + split_all. constructor; auto. now apply site_is_spec.
-  - split_all. constructor; auto using is_ty_sound.
-  - split_all. constructor; auto using is_ty_sound.
-  - destruct (G x) as [[q [b|l b|b g]]|] eqn:E; try discriminate. split_all. subst.
-    econstructor; eauto using is_ty_sound, not_local.
-  - destruct (G x) as [[q [b|l b|b g]]|] eqn:E; try discriminate.
-    destruct (down (h, N)) as [q'|] eqn:E'; [|discriminate]. split_all. subst.
-    econstructor; eauto using is_ty_sound, not_local.
-  - destruct (G x) as [[q [b|l b|b g]]|] eqn:E; try discriminate. split_all. subst.
-    econstructor; eauto using is_ty_sound, not_local.
-  - destruct (fn f) as [fd|] eqn:E; [|discriminate]. split_all.
-    econstructor; eauto; [now apply args_check_spec | now apply distinct_spec].
-  - destruct (G x) as [[q [b|lx b|]]|] eqn:E; try discriminate.
-    destruct (G z) as [[r [b'|lz b'|]]|] eqn:E'; try discriminate. split_all. subst. econstructor; eauto. intros Hl.
-    match goal with H : _ || _ = true |- _ => apply orb_true_iff in H as [H|H]; split_all; [congruence | auto] end.
-  - destruct (G x) as [[q [b|l' b|]]|] eqn:E; try discriminate. split_all. subst.
-    match goal with H : (h, N) = _ |- _ => injection H as -> -> end. econstructor; eauto.
-  - destruct (G y) as [[q [b|l' b|b g]]|] eqn:E; try discriminate. split_all.
-    destruct (G z) as [[r [b'|lz b'|]]|] eqn:E'; try discriminate.
-    destruct (g z) as [[r' [b1|lz' b1|]]|] eqn:E1; try discriminate. split_all. subst.
-    match goal with H : (h, N) = _ |- _ => injection H as -> -> end. econstructor; eauto.
+  - (* alloc shared *)
+    replace m with ((m - bytes b len) + bytes b len) by lia. constructor; auto. now apply site_is_spec.
+  - (* alloc global *) constructor; auto. now apply site_is_spec.
+  - (* call *) econstructor; eauto; [now apply args_check_spec | now apply distinct_spec].
 Qed.
 
 (** Programs: statements without the run-time forms. *)
