@@ -472,6 +472,14 @@ Ltac one1 :=
   match goal with E : step a ?k _ _ _ _ = Next _ _ _ _ |- _ => eapply (alone1 k); [| | |exact E]; auto end.
 Ltac one2 :=
   match goal with E : step b ?k _ _ _ _ = Next _ _ _ _ |- _ => eapply (alone2 k); [| | |exact E]; auto end.
+Ltac alone S1 :=
+  let I := fresh "Inu" in
+  assert (forall k n i, pos_ok a k -> i * n <= idx k < i * n + n -> Nat.divide n (base k) -> pos_ok a (sub_arm k n i))
+    by (intros; apply sub_arm_ok; auto; lia);
+  assert (forall k n i, pos_ok b k -> i * n <= idx k < i * n + n -> Nat.divide n (base k) -> pos_ok b (sub_arm k n i))
+    by (intros; apply sub_arm_ok; auto; lia);
+  (one1 || one2); auto using sub_left_ok, sub_right_max;
+  intros I; apply inu_coord in I; auto using sub_left_ok, sub_right_max; simpl in I; rewrite <- ?S1 in I; lia.
 Ltac joint k1' k2' f1 f2 s1 s2 Hn Z1 Z2 :=
   refine (keeps_joint _ _ k1' k2' f1 f2 s1 s2 _ _ _ _ _ _ _ _ _ _ _ _ _ _ Hn
             (step_done _ _ _ _ _ _) (step_done _ _ _ _ _ _) _ _ _ Z1 Z2).
@@ -512,37 +520,23 @@ Proof.
     simpl in F1, F2, Z1, Z2. ands. guards Z1 Z2. destruct Hs as (S1 & S2 & S3 & S4).
     assert (C1 : base k1 + idx k1 = coord a (lv k1)) by apply P1.
     assert (C2 : base k2 + idx k2 = coord b (lv k1)) by (rewrite S1; apply P2).
-    assert (PL1 : idx k1 < n1 -> pos_ok a (sub_left k1 n1)) by auto using sub_left_ok.
-    assert (PL2 : idx k2 < n1 -> pos_ok b (sub_left k2 n1)) by auto using sub_left_ok.
-    assert (PR1 : n1 <= idx k1 -> idx k1 < n1 + n2 -> pos_ok a (sub_right k1 n1 n2)) by auto using sub_right_max.
-    assert (PR2 : n1 <= idx k2 -> idx k2 < n1 + n2 -> pos_ok b (sub_right k2 n1 n2)) by auto using sub_right_max.
-    assert (NL1 : idx k1 < n1 -> n1 <= idx k2 -> ~ inu a (sub_left k1 n1) b).
-    { intros I1 I2 I. apply inu_coord in I; auto. simpl in I. lia. }
-    assert (NL2 : idx k2 < n1 -> n1 <= idx k1 -> ~ inu b (sub_left k2 n1) a).
-    { intros I1 I2 I. apply inu_coord in I; auto. simpl in I. rewrite <- S1 in I. lia. }
-    assert (NR1 : n1 <= idx k1 -> idx k1 < n1 + n2 -> idx k2 < n1 \/ n1 + n2 <= idx k2 -> ~ inu a (sub_right k1 n1 n2) b).
-    { intros I1 I2 I3 I. apply inu_coord in I; auto. simpl in I. lia. }
-    assert (NR2 : n1 <= idx k2 -> idx k2 < n1 + n2 -> idx k1 < n1 \/ n1 + n2 <= idx k1 -> ~ inu b (sub_right k2 n1 n2) a).
-    { intros I1 I2 I3 I. apply inu_coord in I; auto. simpl in I. rewrite <- S1 in I. lia. }
     set (fl1 := fun s => SSplit n1 n2 s t1) in *. set (fl2 := fun s => SSplit n1 n2 s t2) in *.
     set (fr1 := fun s => SSplit n1 n2 s1 s) in *. set (fr2 := fun s => SSplit n1 n2 s2 s) in *.
-    destruct (idx k1 <? n1) eqn:I1, (idx k2 <? n1) eqn:I2; spec.
+    destruct (idx k1 <? n1) eqn:I1, (idx k2 <? n1) eqn:I2; [|destruct (idx k2 <? n1 + n2) eqn:J2|destruct (idx k1 <? n1 + n2) eqn:J1|
+      destruct (idx k1 <? n1 + n2) eqn:J1, (idx k2 <? n1 + n2) eqn:J2]; spec.
     + joint (sub_left k1 n1) (sub_left k2 n1) fl1 fl2 s1 s2 Hn Z1 Z2; auto.
       * intros. apply r_split; auto; lia.
-      * intros. eapply H0; eauto. repeat split; auto.
-    + destruct (idx k2 <? n1 + n2) eqn:J2; spec.
-      * apart fl1 fr2 s1 t2 Hn Z1 Z2; [intros; apply r_split; lia | |]; intros; [one1 | one2].
-      * apart_r fl1 fr2 s1 t2 Hn Z1 Z2; [intros; apply r_split; lia |]; intros; one1.
-    + destruct (idx k1 <? n1 + n2) eqn:J1; spec.
-      * apart fr1 fl2 t1 s2 Hn Z1 Z2; [intros; apply r_split; lia | |]; intros; [one1 | one2].
-      * apart_l fr1 fl2 t1 s2 Hn Z1 Z2; [intros; apply r_split; lia |]; intros; one2.
-    + destruct (idx k1 <? n1 + n2) eqn:J1, (idx k2 <? n1 + n2) eqn:J2; spec.
-      * joint (sub_right k1 n1 n2) (sub_right k2 n1 n2) fr1 fr2 t1 t2 Hn Z1 Z2; auto.
-        -- intros. apply r_split; auto; lia.
-        -- intros. eapply H2; eauto. repeat split; simpl; auto; lia.
-      * apart_r fr1 fr2 t1 t2 Hn Z1 Z2; [intros; apply r_split; lia |]; intros; one1.
-      * apart_l fr1 fr2 t1 t2 Hn Z1 Z2; [intros; apply r_split; lia |]; intros; one2.
-      * injection Z1 as <- <- <- <-; injection Z2 as <- <- <- <-. left. repeat split; auto. apply rel_refl.
+      * intros. eapply H0; eauto using sub_left_ok. repeat split; auto.
+    + apart fl1 fr2 s1 t2 Hn Z1 Z2; [intros; apply r_split; lia | |]; intros; alone S1.
+    + apart_r fl1 fr2 s1 t2 Hn Z1 Z2; [intros; apply r_split; lia |]; intros; alone S1.
+    + apart fr1 fl2 t1 s2 Hn Z1 Z2; [intros; apply r_split; lia | |]; intros; alone S1.
+    + apart_l fr1 fl2 t1 s2 Hn Z1 Z2; [intros; apply r_split; lia |]; intros; alone S1.
+    + joint (sub_right k1 n1 n2) (sub_right k2 n1 n2) fr1 fr2 t1 t2 Hn Z1 Z2; auto.
+      * intros. apply r_split; auto; lia.
+      * intros. eapply H2; eauto using sub_right_max. repeat split; simpl; auto; lia.
+    + apart_r fr1 fr2 t1 t2 Hn Z1 Z2; [intros; apply r_split; lia |]; intros; alone S1.
+    + apart_l fr1 fr2 t1 t2 Hn Z1 Z2; [intros; apply r_split; lia |]; intros; alone S1.
+    + injection Z1 as <- <- <- <-; injection Z2 as <- <- <- <-. left. repeat split; auto. apply rel_refl.
   - (* destruct *)
     simpl in F1, F2, Z1, Z2.
     destruct (sub_down a k1) as [k1'|] eqn:D1; [|discriminate].
@@ -566,24 +560,14 @@ Proof.
     destruct Hs as (S1 & S2 & S3 & S4).
     assert (C1 : base k1 + idx k1 = coord a (lv k1)) by apply P1.
     assert (C2 : base k2 + idx k2 = coord b (lv k1)) by (rewrite S1; apply P2).
-    assert (Q1 : in_arm k1 n i = true -> pos_ok a (sub_arm k1 n i)).
-    { unfold in_arm. intros. spec. auto using sub_arm_ok. }
-    assert (Q2 : in_arm k2 n i = true -> pos_ok b (sub_arm k2 n i)).
-    { unfold in_arm. intros. spec. auto using sub_arm_ok. }
-    assert (N1 : in_arm k1 n i = true -> in_arm k2 n i = false -> ~ inu a (sub_arm k1 n i) b).
-    { intros A1 A2 I. apply inu_coord in I; auto. unfold in_arm in *. simpl in I.
-      apply andb_false_iff in A2 as [A2|A2]; [apply Nat.leb_gt in A2 | apply Nat.ltb_ge in A2]; spec; lia. }
-    assert (N2 : in_arm k2 n i = true -> in_arm k1 n i = false -> ~ inu b (sub_arm k2 n i) a).
-    { intros A1 A2 I. apply inu_coord in I; auto. unfold in_arm in *. simpl in I. rewrite <- S1 in I.
-      apply andb_false_iff in A2 as [A2|A2]; [apply Nat.leb_gt in A2 | apply Nat.ltb_ge in A2]; spec; lia. }
-    destruct (in_arm k1 n i) eqn:A1, (in_arm k2 n i) eqn:A2.
+    assert (Arm : forall k, in_arm k n i = true /\ i * n <= idx k < i * n + n \/ in_arm k n i = false /\ ~ i * n <= idx k < i * n + n).
+    { intros k. unfold in_arm. destruct (Nat.leb_spec (i * n) (idx k)), (Nat.ltb_spec (idx k) (i * n + n)); simpl; auto; right; lia. }
+    destruct (Arm k1) as [[A1 ?]|[A1 ?]], (Arm k2) as [[A2 ?]|[A2 ?]]; rewrite A1 in *; rewrite A2 in *.
     + joint (sub_arm k1 n i) (sub_arm k2 n i) (SArm n i) (SArm n i) s1 s2 Hn Z1 Z2; auto.
       * intros. apply r_arm; auto.
-      * intros. eapply H0; eauto. repeat split; simpl; auto; lia.
-    + apart_r (SArm n i) (SArm n i) s1 s2 Hn Z1 Z2; [intros; apply r_arm; congruence |].
-      intros; one1.
-    + apart_l (SArm n i) (SArm n i) s1 s2 Hn Z1 Z2; [intros; apply r_arm; congruence |].
-      intros; one2.
+      * intros. eapply H0; eauto using sub_arm_ok; try (apply sub_arm_ok; auto; lia). repeat split; simpl; auto; lia.
+    + apart_r (SArm n i) (SArm n i) s1 s2 Hn Z1 Z2; [intros; apply r_arm; congruence |]; intros; alone S1.
+    + apart_l (SArm n i) (SArm n i) s1 s2 Hn Z1 Z2; [intros; apply r_arm; congruence |]; intros; alone S1.
     + injection Z1 as <- <- <- <-; injection Z2 as <- <- <- <-. left. repeat split; auto. apply rel_refl.
   - (* scope *)
     simpl in *. destruct F1 as [V1 F1], F2 as [V2 F2].
