@@ -584,18 +584,10 @@ Proof.
     + pose proof (IHR _ _ _ _ _ _ _ _ _ _ _ _ _ _ F1 F2 P1 P2 Hs Hi I1 I2 Hg E1 E2) as HK.
       destruct (frame a b Ha _ _ _ _ _ _ _ _ _ P1 E1) as [O1 _].
       destruct (frame b a Hb _ _ _ _ _ _ _ _ _ P2 E2) as [O2 _].
-      assert (X1 : exists w1, o1 x = Some (q, w1)).
-      { destruct (O1 x) as [->|(q' & w & w' & A & -> & _)].
-        - exists v1. unfold i1, ups. now rewrite Nat.eqb_refl.
-        - unfold i1, ups in A. rewrite Nat.eqb_refl in A. injection A as <- <-. eauto. }
-      assert (X2 : exists w2, o2 x = Some (q, w2)).
-      { destruct (O2 x) as [->|(q' & w & w' & A & -> & _)].
-        - exists v2. unfold i2, ups. now rewrite Nat.eqb_refl.
-        - unfold i2, ups in A. rewrite Nat.eqb_refl in A. injection A as <- <-. eauto. }
-      destruct X1 as [w1 X1], X2 as [w2 X2]. rewrite X1 in Z1. rewrite X2 in Z2.
-      injection Z1 as <- <- <- <-; injection Z2 as <- <- <- <-.
       assert (Y1 : i1 x = Some (q, v1)) by (unfold i1, ups; now rewrite Nat.eqb_refl).
       assert (Y2 : i2 x = Some (q, v2)) by (unfold i2, ups; now rewrite Nat.eqb_refl).
+      destruct (only_kept _ _ _ _ _ _ _ _ O1 Y1) as [w1 X1], (only_kept _ _ _ _ _ _ _ _ O2 Y2) as [w2 X2]. rewrite X1 in Z1. rewrite X2 in Z2.
+      injection Z1 as <- <- <- <-; injection Z2 as <- <- <- <-.
       destruct HK as [(K1 & K2 & K3)|[(K1 & K2 & K3)|(K1 & K2 & K3)]].
       * left. split; [|split]; auto using agree_restore.
         apply r_scope; auto. now apply (agree_get _ _ _ _ _ _ _ K2 X1 X2).

@@ -273,6 +273,9 @@ Proof.
   intros Hx Hq y. unfold ups. destruct (Nat.eqb_spec y x) as [->|]; auto. right. eauto 8.
 Qed.
 
+Lemma only_kept a b k n n' x q v : only a b k n n' -> n x = Some (q, v) -> exists w, n' x = Some (q, w).
+Proof. intros H Hx. destruct (H x) as [->|(q' & w & w' & A & -> & _)]; [eauto | rewrite Hx in A; injection A as <- <-; eauto]. Qed.
+
 Lemma only_up a b k k' n n' : (inu a k' b -> inu a k b) -> only a b k' n n' -> only a b k n n'.
 Proof. intros H Ho x. destruct (Ho x) as [|(q & v & v' & ? & ? & ?)]; auto. right. eauto 10. Qed.
 
