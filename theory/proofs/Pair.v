@@ -379,57 +379,39 @@ Proof.
   destruct s; try discriminate Hat; simpl in Hf; ands; try contradiction; simpl in H1, H2;
     unfold store_, with_int, with_bool, with_val in H1, H2; cbn [negb orb] in H1, H2; rewrite ?Hpp, ?Hl, ?Hz in H2;
     cases H1; try discriminate H1; cases H2; try discriminate H2;
-    injection H1 as <- <- <- <-; injection H2 as <- <- <- <-; subst.
-  (* assignment *)
-  - vars Hx n1 n2. assert (Q : same_unit p0 a b -> VB v1 = VB v4) by (intros; f_equal; eauto).
+    injection H1 as <- <- <- <-; injection H2 as <- <- <- <-; subst; try (repeat split; auto using rel_refl; fail);
+    try vars Hx n1 n2; spec; subst; try ((* partition, lower *)
+      match goal with |- context [EvSet ?q _ _] =>
+        assert (Q : same_unit q a b -> VArr l st (off + z) len = VArr l0 st0 (off0 + z0) len0);
+        [ intros Q; specialize (Hv Hin); injection Hv as -> -> -> ->; assert (VInt z = VInt z0) as [= ->] by eauto; auto
+        | repeat split; [apply r_scope; auto using rel_refl | auto |];
+          rewrite !shared_two; f_equal; apply (Hev q); auto; intros; now rewrite Q ]
+      end; fail).
+  - (* assignment *)
+    assert (Q : same_unit p0 a b -> VB v1 = VB v4) by (intros; f_equal; eauto).
     repeat split; [apply rel_refl | apply agree_ups; auto | apply (Hev p0); auto; intros; now rewrite Q].
-  (* store: both to local arrays; one local, one not; both not *)
-  - vars Hx n1 n2.
+  - (* store: both to local arrays; one local, one not; both not *)
     assert (Q : same_unit p0 a b -> VLoc len (upz f z v1) = VLoc len0 (upz f0 z0 v4)).
     { intros Q. specialize (Hv Q). injection Hv as -> ->. assert (VInt z = VInt z0) as [= ->] by eauto.
       assert (v1 = v4) as -> by eauto. reflexivity. }
     repeat split; [apply rel_refl | apply agree_ups; auto | apply (Hev p0); auto; intros; now rewrite Q].
-  - vars Hx n1 n2. assert (Q : ~ same_unit p0 a b) by (intros Q; discriminate (Hv Q)).
+  - assert (Q : ~ same_unit p0 a b) by (intros Q; discriminate (Hv Q)).
     repeat split; [apply rel_refl | eapply agree_ups1; eauto | apply (Hev p0); auto; tauto].
-  - vars Hx n1 n2. assert (Q : ~ same_unit p0 a b) by (intros Q; discriminate (Hv Q)).
+  - assert (Q : ~ same_unit p0 a b) by (intros Q; discriminate (Hv Q)).
     repeat split; [apply rel_refl | eapply agree_ups2; eauto | apply (Hev p0); auto; tauto].
-  - vars Hx n1 n2. repeat split; [apply rel_refl | auto | apply (Hev p0); auto; intros Q].
+  - repeat split; [apply rel_refl | auto | apply (Hev p0); auto; intros Q].
     specialize (Hv Q). injection Hv as -> -> -> ->. assert (VInt z = VInt z0) as [= ->] by eauto.
     assert (v1 = v4) as -> by eauto. reflexivity.
-  (* declarations *)
-  - assert (Q : same_unit q a b -> VB v = VB v0) by (intros; f_equal; eauto).
+  - (* declaration *)
+    assert (Q : same_unit q a b -> VB v = VB v0) by (intros; f_equal; eauto).
     repeat split; [apply r_scope; auto using rel_refl | auto | apply (Hev q); auto; intros; now rewrite Q].
-  - repeat split; auto using rel_refl.
-  - repeat split; auto using rel_refl.
-  - repeat split; auto using rel_refl.
-  (* if *)
-  - repeat split; auto using rel_refl.
-  - exfalso. assert (VBool true = VBool false) by eauto. discriminate.
+  - (* if *) exfalso. assert (VBool true = VBool false) by eauto. discriminate.
   - exfalso. assert (VBool false = VBool true) by eauto. discriminate.
-  - repeat split; auto using rel_refl.
-  - repeat split; auto using rel_refl.
-  (* partition, lower, claim *)
-  - vars Hx n1 n2. spec. subst.
-    assert (Q : same_unit (lv k1, sz k1 / c) a b -> VArr l st (off + z) len = VArr l0 st0 (off0 + z0) len0).
-    { intros Q. specialize (Hv Hin). injection Hv as -> -> -> ->. assert (VInt z = VInt z0) as [= ->] by eauto. auto. }
-    repeat split; [apply r_scope; auto using rel_refl | auto |].
-    rewrite !shared_two. f_equal. apply (Hev (lv k1, sz k1 / c)); auto; intros; now rewrite Q.
-  - vars Hx n1 n2. spec. subst.
-    match goal with |- context [EvSet ?q _ _] =>
-      assert (Q : same_unit q a b -> VArr l st (off + z) len = VArr l0 st0 (off0 + z0) len0);
-      [ intros Q; specialize (Hv Hin); injection Hv as -> -> -> ->; assert (VInt z = VInt z0) as [= ->] by eauto; auto
-      | repeat split; [apply r_scope; auto using rel_refl | auto |];
-        rewrite !shared_two; f_equal; apply (Hev q); auto; intros; now rewrite Q ]
-    end.
-  - vars Hx n1 n2. spec. subst. specialize (Hv Hin). injection Hv as -> -> -> ->.
-    repeat split; auto using rel_refl.
-  (* call *)
-  - match goal with A : bind a _ _ _ _ _ = _, C : bind b _ _ _ _ _ = _ |- _ =>
+  - (* claim *) specialize (Hv Hin). injection Hv as -> -> -> ->. repeat split; auto using rel_refl.
+  - (* call *)
+    match goal with A : bind a _ _ _ _ _ = _, C : bind b _ _ _ _ _ = _ |- _ =>
       destruct (bind_agree k1 k2 n1 n2 m1 m2 He Hn _ _ _ _ _ _ Hf A C) as [Hl' <-] end.
     repeat split; auto. apply r_frame; auto using rel_refl.
-  (* memcpy *)
-  - repeat split; auto using rel_refl.
-  - repeat split; auto using rel_refl.
 Qed.
 
 (** ** Steps of any statement *)
