@@ -247,103 +247,82 @@ Qed.
 
 Hypothesis Hfns : fns_ok.
 
+(** A scope that holds no shared memory has been entered. *)
+Lemma scope_sty G h n al m hid x q v t s : vty v t -> sty (ups (hide hid G) x (Some (q, t))) h n al m s ->
+  sty G h n al m (SScope hid x q v 0 s).
+Proof. intros Hv Hs. rewrite <- (Nat.add_0_r m). econstructor; eauto. Qed.
+
+(** A step that left what it does not speak of as it was. *)
+Ltac sound := repeat split; auto; try (match goal with H : Typing.mem_ok _ _ |- _ => apply H end); try (constructor; fail).
+
+(** The position as the rules have it. *)
+Ltac placed Hk := unfold pp in Hk; injection Hk as Hh Hn; subst.
+Ltac divides := solve [assumption | apply Nat.divide_factor_r | eapply div_base; eauto; apply Nat.gcd_divide_l
+  | apply Nat.divide_add_r; solve [assumption | apply Nat.divide_factor_r | apply Nat.gcd_divide_r
+      | eapply div_base; eauto | eapply div_base; [apply Nat.gcd_divide_l | assumption]]].
+
 Theorem step_safe th : tid_ok th ->
   forall s G h n al m k u eta mu,
   sty G h n al m s -> pp k = (h, n) -> pos_ok th k -> Nat.divide al (base k) -> u + m <= SMEM ->
   env_ok G eta -> mem_ok mu ->
   good G h n al m s (step th k u eta mu s).
 Proof.
-  intros Hth. induction s; intros G h N al m k u eta mu Hs Hk Hpos Hal Hu He Hmu;
-    inversion Hs; subst; simpl.
-  - (* skip *) reflexivity.
+  intros Hth. induction s; intros G h N al m k u eta mu Hs Hk Hpos Hal Hu He Hmu; inversion Hs; subst; simpl; auto;
+    try (sound; constructor; auto; constructor; auto; fail).
   - (* seq *)
     assert (IH : good G h N al m s1 (step th k u eta mu s1)) by eauto.
     destruct (step th k u eta mu s1); simpl in *; auto.
     destruct IH as (I1 & I2 & I3). repeat split; auto; try apply I3. constructor; auto.
   - (* split *)
-    unfold pp in Hk; injection Hk as Hh Hn; subst.
-    assert (Nat.divide n1 (base k)) by (eapply div_base; eauto).
-    assert (Nat.divide n2 (base k + n1)) by (apply Nat.divide_add_r; auto; eapply div_base; eauto).
-    replace (Nat.max 1 n2) with n2 by lia.
-    bools. destruct (Nat.ltb_spec (idx k) n1).
-    + eapply good_inside; eauto.
-      * eapply IHs1; eauto. now apply sub_left_ok.
-      * intros; constructor; auto.
-    + destruct (Nat.ltb_spec (idx k) (n1 + n2)).
-      * eapply good_inside; eauto.
-        -- eapply IHs2; eauto; [now apply sub_right_ok|]. simpl.
-           apply Nat.divide_add_r; [eapply div_base; [apply Nat.gcd_divide_l|auto] | apply Nat.gcd_divide_r].
-        -- intros; constructor; auto.
-      * simpl. repeat split; auto; try apply Hmu. constructor.
+    placed Hk. assert (Nat.divide n1 (base k)) by divides. assert (Nat.divide n2 (base k + n1)) by divides.
+    replace (Nat.max 1 n2) with n2 by lia. bools.
+    destruct (Nat.ltb_spec (idx k) n1); [|destruct (Nat.ltb_spec (idx k) (n1 + n2)); simpl; auto; try sound].
+    + eapply good_inside; eauto; [eapply IHs1; eauto; now apply sub_left_ok | intros; constructor; auto].
+    + eapply good_inside; eauto; [eapply IHs2; eauto; [now apply sub_right_ok | simpl; divides] | intros; constructor; auto].
   - (* split of one arm *)
-    unfold pp in Hk; injection Hk as Hh Hn; subst.
-    assert (Nat.divide n1 (base k)) by (eapply div_base; eauto).
-    assert (Nat.divide 1 (base k + n1)) by apply Nat.divide_1_l.
-    rewrite (Nat.add_0_r n1). change (Nat.max 1 0) with 1. bools. destruct (Nat.ltb_spec (idx k) n1).
-    + eapply good_inside; eauto.
-      * eapply IHs1; eauto. apply sub_left_ok; auto.
-      * intros; apply T_Split_One; auto.
-    + simpl. repeat split; auto; try apply Hmu. constructor.
+    placed Hk. assert (Nat.divide n1 (base k)) by divides. assert (Nat.divide 1 (base k + n1)) by apply Nat.divide_1_l.
+    rewrite (Nat.add_0_r n1). change (Nat.max 1 0) with 1. bools.
+    destruct (Nat.ltb_spec (idx k) n1); simpl; auto; try sound.
+    eapply good_inside; eauto; [eapply IHs1; eauto; now apply sub_left_ok | intros; apply T_Split_One; auto].
   - (* destruct *)
-    match goal with H : down _ = Some _ |- _ => pose proof H as Hd' end. rewrite <- Hk in Hd'. apply (sub_down_pp th) in Hd'. rewrite Hd'.
-    eapply good_inside; eauto.
-    + eapply IHs; eauto; simpl; [|exists 0; auto]. eapply sub_down_ok; eauto.
+    match goal with H : down _ = Some _ |- _ => pose proof H as Hd'; rewrite <- Hk in Hd'; apply (sub_down_pp th) in Hd' end.
+    rewrite Hd'. eapply good_inside; eauto.
+    + eapply IHs; eauto; simpl; [eapply sub_down_ok; eauto | exists 0; auto].
     + intros; econstructor; eauto.
   - (* group *)
-    unfold pp in Hk; injection Hk as Hh Hn; subst.
-    assert (n <> 0) by (destruct Hpos; intros ->; lia).
-    rewrite Hn. rewrite (Nat.mul_comm q n), Nat.div_mul by auto.
-    assert (Nat.divide q (n * q)) by apply Nat.divide_factor_r.
-    assert (Nat.divide n (base k)).
-    { apply (div_base _ (sz k)); [rewrite Hn; apply Nat.divide_factor_r | apply Hpos]. }
-    bools. rewrite (Nat.mul_comm n q).
-    eapply good_inside; eauto.
-    + eapply IHs; eauto.
-      * apply sub_group_ok; auto. lia.
-      * destruct (Nat.eqb_spec q 1) as [->|].
-        -- simpl. rewrite Nat.div_small by (destruct Hpos; lia). rewrite Nat.add_0_r. assumption.
-        -- simpl. apply Nat.divide_add_r; auto. apply Nat.divide_factor_r.
+    placed Hk. assert (n <> 0) by (destruct Hpos; intros ->; lia).
+    rewrite Hn, (Nat.mul_comm q n), Nat.div_mul by auto. assert (Nat.divide q (n * q)) by divides.
+    assert (Nat.divide n (base k)) by (apply (div_base _ (sz k)); [rewrite Hn; divides | apply Hpos]).
+    bools. rewrite (Nat.mul_comm n q). eapply good_inside; eauto.
+    + eapply IHs; eauto; [apply sub_group_ok; auto; lia|]. destruct (Nat.eqb_spec q 1) as [->|]; simpl; [|divides].
+      rewrite Nat.div_small by (destruct Hpos; lia). now rewrite Nat.add_0_r.
     + intros; constructor; auto.
   - (* assign *)
-    lookup x. rewrite <- Hk in *. bools. value e.
-    repeat split; try apply Hmu; [constructor|]. eapply env_ok_set; eauto. rewrite <- Hv0. constructor.
+    lookup x. rewrite <- Hk in *. bools. value e. repeat split; try apply Hmu; [constructor|]. eapply env_ok_set; eauto. rewrite <- Hv0. constructor.
   - (* store *)
     rewrite <- Hk in *. injection Hk as <- <-. eapply store_safe; eauto.
   - (* decl *)
-    rewrite <- Hk in *. bools. value e.
-    repeat split; auto; try apply Hmu. rewrite <- (Nat.add_0_r m).
-    econstructor; eauto. rewrite <- Hv. constructor.
+    rewrite <- Hk in *. bools. value e. sound. eapply scope_sty; eauto. rewrite <- Hv. constructor.
   - (* local array *)
-    rewrite <- Hk in *. bools. repeat split; auto; try apply Hmu. rewrite <- (Nat.add_0_r m).
-    econstructor; eauto. constructor. intros; destruct b; auto.
+    rewrite <- Hk in *. bools. sound. eapply scope_sty; eauto. constructor. intros; destruct b; auto.
   - (* alloc global *)
-    repeat split; auto; try apply Hmu. rewrite Hk. rewrite <- (Nat.add_0_r m).
-    econstructor; eauto. constructor; auto. discriminate.
+    rewrite Hk. sound. eapply scope_sty; eauto. constructor; auto. discriminate.
   - (* alloc shared *)
     rewrite Hk. assert (u + bytes b len <= SMEM) by lia. bools.
-    repeat split; auto; try apply Hmu. econstructor; eauto. constructor; auto. discriminate.
+    sound. econstructor; eauto. constructor; auto. discriminate.
   - (* if *)
     rewrite <- Hk in *. value e.
-    repeat split; auto; try apply Hmu. match goal with |- context [if ?z then _ else _] => destruct z end; auto.
-  - (* while *)
-    repeat split; auto; try apply Hmu. constructor; auto; constructor; auto.
+    sound. match goal with |- context [if ?z then _ else _] => destruct z end; auto.
   - (* partition *)
-    unfold pp in Hk; injection Hk as Hh Hn; subst. lookup x.
-    rewrite (proj2 (peqb_spec _ _) eq_refl). bools. fold (pp k) in *. value e.
-    repeat split; auto; try apply Hmu.
-    rewrite <- (Nat.add_0_r m). econstructor; [|apply sty_meet; eassumption]. constructor; auto.
+    placed Hk. lookup x. rewrite (proj2 (peqb_spec _ _) eq_refl). bools. fold (pp k) in *. value e.
+    sound. eapply scope_sty; eauto using sty_meet. constructor; auto.
   - (* lower *)
-    rewrite <- Hk in *. lookup x.
-    match goal with H : down _ = Some _ |- _ => rewrite H end.
-    rewrite (proj2 (peqb_spec _ _) eq_refl). value e.
-    repeat split; auto; try apply Hmu.
-    rewrite <- (Nat.add_0_r m). econstructor; [|apply sty_meet; eassumption]. constructor; auto.
+    rewrite <- Hk in *. lookup x. match goal with H : down _ = Some _ |- _ => rewrite H end.
+    rewrite (proj2 (peqb_spec _ _) eq_refl). value e. sound. eapply scope_sty; eauto using sty_meet. constructor; auto.
   - (* claim *)
-    unfold pp in Hk; injection Hk as Hh Hn; subst. lookup x.
-    rewrite (proj2 (peqb_spec _ _) eq_refl).
+    placed Hk. lookup x. rewrite (proj2 (peqb_spec _ _) eq_refl).
     assert (Nat.divide n (base k)) by (eapply div_base; [eassumption | apply Hpos]). bools.
-    repeat split; auto; try apply Hmu.
-    rewrite <- (Nat.add_0_r m). econstructor; [|apply sty_meet; constructor; eauto]. constructor; auto.
+    sound. eapply scope_sty; [constructor; eauto | apply sty_meet; constructor; eauto].
   - (* call *)
     rewrite <- Hk in *. match goal with H : fn _ = Some _ |- _ => rewrite H; destruct (Hfns _ _ H) as [Hd Hb] end. bools.
     match goal with H : Forall2 _ _ _ |- _ =>
@@ -352,44 +331,32 @@ Proof.
     + intros x y Hin. now destruct (Ho _ _ Hin).
     + eapply sty_more; eauto.
   - (* memcpy *)
-    destruct len; simpl; repeat split; auto; try apply Hmu; constructor; [|econstructor; eauto].
+    destruct len; simpl; sound; constructor; [|econstructor; eauto].
     econstructor; eauto; repeat (econstructor; eauto).
   - (* async partition *)
-    repeat split; auto; try apply Hmu. econstructor; eauto. constructor. intros ? ? ? [].
+    sound. econstructor; eauto. constructor. intros ? ? ? [].
   - (* async memcpy *)
     lookup y. rewrite Hk, (proj2 (pleb_spec _ _) (ple_refl _)). repeat split; try apply Hmu; [constructor|]. eapply env_ok_set; eauto. constructor.
     intros l' z' i Hin. apply in_app_iff in Hin as [Hin|Hin]; [|eauto].
     apply in_map_iff in Hin as (j & [= <- <- <-] & _). eauto.
-  - (* arrive *) repeat split; auto; try apply Hmu. constructor.
-  - (* wait *) destruct (r <? _); repeat split; auto; try apply Hmu; constructor.
+  - (* wait *) destruct (r <? _); sound; constructor.
   - (* arm *)
-    unfold pp in Hk; injection Hk as Hh Hn; subst.
-    assert (Nat.divide n (base k)) by (eapply div_base; [eassumption | apply Hpos]). bools.
-    destruct (Nat.leb_spec (a * n) (idx k)); simpl.
-    + destruct (Nat.ltb_spec (idx k) (a * n + n)).
-      * eapply good_inside; eauto.
-        -- eapply IHs; eauto; [now apply sub_arm_ok|]. simpl.
-           apply Nat.divide_add_r; [eapply div_base; [apply Nat.gcd_divide_l|auto] | apply Nat.gcd_divide_r].
-        -- intros; constructor; auto.
-      * simpl. repeat split; auto; try apply Hmu. constructor.
-    + repeat split; auto; try apply Hmu. constructor.
+    placed Hk. assert (Nat.divide n (base k)) by (eapply div_base; [eassumption | apply Hpos]). bools.
+    destruct (Nat.leb_spec (a * n) (idx k)), (Nat.ltb_spec (idx k) (a * n + n)); simpl; auto; try sound.
+    eapply good_inside; eauto; [eapply IHs; eauto; [now apply sub_arm_ok | simpl; divides] | intros; constructor; auto].
   - (* scope *)
     assert (He' : env_ok (ups (hide hid G) x (Some (q, t))) (ups (hide hid eta) x (Some (q, v))))
       by (apply env_ok_ups; auto; now apply env_ok_hide).
-    assert (Hu' : u + cost + m0 <= SMEM) by lia.
     match type of He' with env_ok ?G' ?eta' =>
-      assert (IH : good G' h N al m0 s (step th k (u + cost) eta' mu s)) by (eapply IHs; eauto) end.
-    destruct (step th k (u + cost) _ mu s); simpl in *; auto.
-    + repeat split; auto; try apply Hmu. constructor.
-    + destruct IH as (I1 & I2 & I3).
-      destruct (I2 x q t) as (v' & -> & Hv'); [unfold ups; now rewrite Nat.eqb_refl|].
-      repeat split; try apply I3; [econstructor; eauto | eapply env_ok_restore; eauto].
+      assert (IH : good G' h N al m0 s (step th k (u + cost) eta' mu s)) by (eapply IHs; eauto; lia) end.
+    destruct (step th k (u + cost) _ mu s); simpl in *; auto; try sound.
+    destruct IH as (I1 & I2 & I3). destruct (I2 x q t) as (v' & -> & Hv'); [unfold ups; now rewrite Nat.eqb_refl|].
+    repeat split; try apply I3; [econstructor; eauto | eapply env_ok_restore; eauto].
   - (* frame *)
-    rewrite <- Hk in *. bools.
-    destruct (unit_of_ok th k q Hth Hpos ltac:(assumption)) as [Hp Hw].
+    rewrite <- Hk in *. bools. destruct (unit_of_ok th k q Hth Hpos ltac:(assumption)) as [Hp Hw].
     assert (IH : good Gf (fst q) (snd q) (whole q) m s (step th (unit_of th q) u n mu s)) by (eapply IHs; eauto).
     destruct (step th (unit_of th q) u n mu s); simpl in *; auto.
-    + repeat split; auto; try apply Hmu; [constructor | eapply env_ok_back; eauto].
+    + sound. eapply env_ok_back; eauto.
     + destruct IH as (I1 & I2 & I3). repeat split; auto; try apply I3. apply T_Frame with Gf; rewrite <- ?Hk; auto.
   - (* copies under way *)
     match goal with H : vty _ _ |- _ => pose proof H as Hp; inversion Hp as [| | |? ? ? Hps]; subst end.
@@ -409,7 +376,7 @@ Proof.
       assert (He' : env_ok G' eta') by (apply env_ok_ups; auto; now apply (env_ok_hide (Some x))).
       assert (IH : good G' Thread 1 al m s (step th k u eta' (pick (who mu - length ps) mu) s)) by (eapply IHs; eauto).
       destruct (step th k u eta' _ s); simpl in *; auto.
-      * destruct ps; repeat split; auto; try apply Hmu; econstructor; eauto.
+      * destruct ps; sound; econstructor; eauto.
       * destruct IH as (I1 & I2 & I3). destruct (I2 y (Thread, 1) (TAsync b (ups G x None))) as (v & -> & Hv).
         { unfold G', ups. now rewrite Nat.eqb_refl. }
         inversion Hv; subst. split; [eapply T_Flying; eauto | split; auto; exact (env_ok_restore (Some x) G eta n y _ He I2)].
