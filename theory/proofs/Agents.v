@@ -91,12 +91,13 @@ Qed.
 
 Ltac untell := match goal with J : In _ (tell_acts _ _ _ _ _) |- _ => apply in_tell in J; destruct J as (? & ? & ? & J) end.
 
-Ltac waits J := match type of J with
+Ltac awaits J := match type of J with
   | context [back ?d] => destruct (back d); [match type of J with context [phase_of ?t ?b ?a ?p] => destruct (phase_of t b a p) end|]
   | In _ (tell_acts _ _ _ _ _) => untell
   | In _ (waits_done _ _ _) => unlist
   | _ => idtac end.
-Ltac acts_of e J := ops e; simpl in J; try waits J; undo; try discriminate; try (unlist; discriminate); acted; conjs; eauto.
+Ltac waits J d a p := awaits J.
+Ltac acts_of e J := ops e; simpl in J; try awaits J; undo; try discriminate; try (unlist; discriminate); acted; conjs; eauto.
 
 Section Agents.
 
@@ -207,7 +208,7 @@ Lemma arrive_ring g q block b copy n : In g agents ->
 Proof.
   intro Ig; pose proof (agent_thread g Ig) as T; split.
   - destruct g as [a|a p]; rewrite ?in_thread, ?in_engine.
-    + intros (p & e & I & J); ops e; simpl in J; waits J; undo; try discriminate; subst;
+    + intros (p & e & I & J); ops e; simpl in J; awaits J; undo; try discriminate; subst;
         acted; (exists a, p); eexists; exists x; simpl; conjs; eauto; reflexivity.
     + intros (e & I & J); exists a, p, e, (round_of tr b a p); ops e; simpl in J; undo; try discriminate;
         try (unlist; discriminate);
@@ -280,7 +281,7 @@ Proof.
   assert (Copies : forall e, is_copy e = true -> says e = true) by (intros e; ops e; simpl; auto; discriminate).
   assert (Groups : forall k e, is_group k e = true -> says e = true) by (intros k e; ops e; simpl; auto; discriminate).
   destruct g as [b|b s]; rewrite ?in_thread, ?in_engine.
-  - intros (s & e & I & J); ops e; simpl in J; try (waits J; undo; discriminate).
+  - intros (s & e & I & J); ops e; simpl in J; try (awaits J; undo; discriminate).
     apply in_listed in J as (J & j & _ & ->); apply in_map_iff in J as (y & J & K); acted; split; auto.
     apply filter_In in K as [K _]; exists s; eapply Says in K as [? ?]; eauto 6.
   - intros (e & I & J); ops e; simpl in J; unfold waits_done in J; undo; try discriminate;
