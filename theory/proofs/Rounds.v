@@ -94,6 +94,9 @@ Proof. induction l as [|x l IH]; simpl; auto; rewrite map_app, IH; auto. Qed.
 Lemma flat_map_none (A C : Type) (f : A -> list C) l : (forall x, f x = []) -> flat_map f l = [].
 Proof. intro H; induction l as [|x l IH]; simpl; auto; rewrite H; auto. Qed.
 
+Lemma filter_length (A : Type) (f : A -> bool) l : length (filter f l) <= length l.
+Proof. induction l as [|x l IH]; simpl; auto; destruct (f x); simpl; lia. Qed.
+
 Lemma snoc (w : path) t q : w ++ t :: q = (w ++ [t]) ++ q.
 Proof. rewrite <- app_assoc; auto. Qed.
 
@@ -201,65 +204,41 @@ Definition done_before (l : list path) (p : path) : nat := length (filter (fun q
 Lemma ended_rises V W : precedes V W -> precedes (ended V) (ended W).
 Proof. intros [d H]; exists d; apply before_app; auto. Qed.
 
-Lemma done_after l p : rising l -> forall k W, nth_error l k = Some W -> precedes (ended W) p -> k < done_before l p.
+Lemma done_iff l p : rising l -> forall k W, nth_error l k = Some W -> precedes (ended W) p <-> k < done_before l p.
 Proof.
-  unfold done_before; induction 1 as [|x l S IH F]; intros [|k] W E P; simpl in *; try discriminate.
-  - inversion E; subst; destruct (precedes_dec (ended W) p); [simpl; lia | tauto].
-  - rewrite Forall_forall in F; specialize (F W (nth_error_In _ _ E)); specialize (IH k W E P).
-    destruct (precedes_dec (ended x) p) as [|N']; [simpl; lia | exfalso; apply N'; eapply precedes_trans; [apply ended_rises; exact F | exact P]].
+  unfold done_before; induction 1 as [|x l S IH F]; intros [|k] W E; simpl in *; try discriminate;
+    assert (No : ~ precedes (ended x) p -> filter (fun q => if precedes_dec q p then true else false) (map ended l) = []).
+  1, 3: intro N'; apply filter_none; intros q I; apply in_map_iff in I as (y & <- & I); rewrite Forall_forall in F;
+    destruct (precedes_dec (ended y) p); auto; destruct N'; eapply precedes_trans; [apply ended_rises; exact (F y I) | auto].
+  - inversion E; subst; destruct (precedes_dec (ended W) p); simpl; [split; [lia | auto] | rewrite No by auto; simpl; split; [tauto | lia]].
+  - rewrite (IH k W E); destruct (precedes_dec (ended x) p); simpl; [lia | rewrite No by auto; simpl; lia].
 Qed.
 
-Lemma done_none x l p : Forall (precedes x) l -> ~ precedes (ended x) p -> done_before l p = 0.
-Proof.
-  intros F N'; unfold done_before; rewrite filter_none; auto; intros q I; apply in_map_iff in I; destruct I as (y & <- & I).
-  rewrite Forall_forall in F; destruct (precedes_dec (ended y) p) as [P|]; auto; exfalso; apply N'.
-  eapply precedes_trans; [apply ended_rises; exact (F y I) | exact P].
-Qed.
+Lemma done_after l p : rising l -> forall k W, nth_error l k = Some W -> precedes (ended W) p -> k < done_before l p.
+Proof. intros R k W E; apply done_iff; auto. Qed.
 
 Lemma done_upto l p : rising l -> forall k W, nth_error l k = Some W -> precedes p (ended W) -> done_before l p <= k.
 Proof.
-  induction 1 as [|x l S IH F]; intros [|k] W E P; simpl in *; try discriminate.
-  - inversion E; subst; assert (N' : ~ precedes (ended W) p) by (intro Q; apply (precedes_irr p); eapply precedes_trans; eauto).
-    pose proof (done_none W l p F N') as D; unfold done_before in *; simpl; destruct (precedes_dec (ended W) p); [tauto | simpl; lia].
-  - specialize (IH k W E P); unfold done_before in *; simpl; destruct (precedes_dec (ended x) p); simpl; lia.
+  intros R k W E P; apply Nat.nlt_ge; rewrite <- (done_iff l p R k W E); intro Q; apply (precedes_irr p); eapply precedes_trans; eauto.
 Qed.
 
 Lemma done_exists l p : rising l -> forall k, k < done_before l p -> exists W, nth_error l k = Some W /\ precedes (ended W) p.
 Proof.
-  induction 1 as [|x l S IH F]; intros k L; [unfold done_before in L; simpl in L; lia|].
-  destruct (precedes_dec (ended x) p) as [P|N'].
-  - destruct k as [|k]; [exists x; auto|]; apply IH; unfold done_before in *; simpl in L; destruct (precedes_dec (ended x) p); [simpl in L; lia | tauto].
-  - pose proof (done_none x l p F N') as D; unfold done_before in *; simpl in L; destruct (precedes_dec (ended x) p); [tauto | lia].
-Qed.
-
-Lemma count_below (l : list path) (f : path -> bool) : forall k, k <= length l ->
-  (forall i x, nth_error l i = Some x -> f x = (i <? k)) -> length (filter f l) = k.
-Proof.
-  induction l as [|x l IH]; intros k L H; simpl in *; [lia|].
-  rewrite (H 0 x eq_refl); destruct k as [|k]; simpl.
-  - apply (IH 0); [lia|]; intros i y E; rewrite (H (S i) y E); auto.
-  - f_equal; apply IH; [lia|]; intros i y E; rewrite (H (S i) y E); auto.
+  intros R k L; destruct (nth_error l k) as [W|] eqn:E; [exists W; split; auto; apply (done_iff l p R k W E); auto|].
+  apply nth_error_None in E; pose proof (filter_length _ (fun q => if precedes_dec q p then true else false) (map ended l)) as G.
+  rewrite map_length in G; unfold done_before in L; lia.
 Qed.
 
 (* The number of a round, at a place in it. *)
 Lemma round_number c s a v k W r : outer N c s v = true -> nth_error (visits c s [] a) k = Some W ->
   rounds c (trace o s [] a) (W ++ Part 0 :: r) = k.
 Proof.
-  intros H E; unfold rounds; rewrite (ends_at c s [] a v H).
-  assert (L : k < length (visits c s [] a)) by (apply nth_error_Some; congruence).
-  apply count_below; [rewrite map_length; apply Nat.lt_le_incl; exact L|]; intros i x Ex; rewrite nth_error_map in Ex.
-  destruct (nth_error (visits c s [] a) i) as [V|] eqn:Ev; simpl in Ex; inversion Ex; subst; clear Ex; unfold ended.
-  pose proof (visits_rising c s [] a) as R.
-  destruct (precedes_dec (V ++ [Part 1]) (W ++ Part 0 :: r)) as [P|P]; symmetry; [apply Nat.ltb_lt | apply Nat.ltb_ge].
-  - destruct (Nat.lt_trichotomy i k) as [|[->|G]]; auto; exfalso.
-    + assert (V = W) by congruence; subst; destruct P as [d P].
-      clear - P; induction W as [|x W IH]; simpl in P; inversion P as [? ? ? ? ? X|? ? ? ? X]; subst; auto.
-      * inversion X; lia.
-      * eapply earlier_irr; eauto.
-    + destruct (rising_nth _ R k i W V E Ev G) as [d D]; destruct P as [e P].
-      apply (precedes_irr (V ++ [Part 1])); eapply precedes_trans; [exists e; exact P|]; exists d; apply before_app; auto.
-  - destruct (le_lt_dec k i) as [|G]; auto; exfalso; apply P; destruct (rising_nth _ R i k V W Ev E G) as [d D].
-    exists d; apply before_app; auto.
+  intros H E; unfold rounds; rewrite (ends_at c s [] a v H); fold (done_before (visits c s [] a) (W ++ Part 0 :: r)).
+  pose proof (visits_rising c s [] a) as R; apply Nat.le_antisymm.
+  - apply (done_upto _ _ R k W E); exists None; apply before_prefix; constructor; constructor; lia.
+  - destruct k as [|k]; [lia|]; destruct (nth_error (visits c s [] a) k) as [V|] eqn:Ev.
+    + apply (done_after _ _ R k V Ev); destruct (rising_nth _ R k (S k) V W Ev E ltac:(lia)) as [d D]; exists d; apply before_app; auto.
+    + apply nth_error_None in Ev; assert (S k < length (visits c s [] a)) by (apply nth_error_Some; congruence); lia.
 Qed.
 
 (* -- what stands in a round --------------------------------------------------------------------------------------------- *)
