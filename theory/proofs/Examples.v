@@ -179,43 +179,31 @@ Definition block (s : stmt) : stmt := SDestruct (SGroup 2 s).
 Definition threads (s : stmt) : stmt := block (SDestruct s).
 Definition thread (s : stmt) : stmt := threads (SGroup 4 s).
 
-Example bad_write : bad (thread (SAssign 1 (int 0))) = true.            (* a variable of the grid, from one thread *)
-Proof. reflexivity. Qed.
-Example bad_read : bad (block (SDecl 5 (Thread, 1) TInt EId (SDecl 6 (Block, 1) TInt (EVar 5) SSkip))) = true.
-Proof. reflexivity. Qed.                                                (* a block's variable, from a thread's value *)
-Example bad_branch : bad (threads (SDecl 5 (Thread, 1) TInt EId (SIf (ECmp Lt (EVar 5) (int 2)) SSkip SSkip))) = true.
-Proof. reflexivity. Qed.
-Example bad_decl : bad (thread (SDecl 5 (Block, 1) TInt (int 0) SSkip)) = true.
-Proof. reflexivity. Qed.
-Example bad_align : bad (threads (SSplit 1 2 SSkip SSkip)) = true.      (* the second arm would start at thread 1 *)
-Proof. reflexivity. Qed.
-Example bad_group : bad (threads (SGroup 3 SSkip)) = true.
-Proof. reflexivity. Qed.
-Example bad_destruct : bad (SDestruct (SDestruct SSkip)) = true.        (* two blocks at once *)
-Proof. reflexivity. Qed.
-Example bad_hidden : bad (SLower 0 10 (int 0) (SDecl 5 (Grid, 1) TInt (ERead Global 0 (int 0)) SSkip)) = true.
-Proof. reflexivity. Qed.                                                (* the array is in use as 10 *)
-Example bad_shared : bad (thread (SAlloc Shared 12 TInt 4 1 SSkip)) = true.
-Proof. reflexivity. Qed.
-Example bad_offset :                                                    (* the offset differs in the unit of the view *)
-  bad (SLower 0 10 (int 0) (SDestruct (SPartition 10 11 2 (int 0) (SGroup 2 (SDecl 5 (Thread, 1) TInt EId
-    (SLower 11 13 (EVar 5) SSkip)))))) = true.
-Proof. reflexivity. Qed.
-Definition three_allocs : stmt :=
-  SAlloc Shared 5 TInt 4 1 (SAlloc Shared 6 TInt 4 1 (SAlloc Shared 7 TInt 4 1 SSkip)).
-Example bad_call : bad (block (SDecl 5 (Thread, 1) TInt EId (SCall 0 [EVar 5; int 1]))) = true.  (* no array *)
-Proof. reflexivity. Qed.
-Example bad_call_at : bad (SLocal 5 (Grid, 1) TInt 1 (SCall 0 [EVar 5; int 1])) = true.  (* another unit's array *)
-Proof. reflexivity. Qed.
-Example bad_async : bad (copies (SStore Global 12 (int 0) (int 1))) = true.  (* written while a copy may be under way into it *)
-Proof. reflexivity. Qed.
-Example bad_async_read : bad (copies (SDecl 22 (Thread, 1) TInt (ERead Global 12 (int 0)) SSkip)) = true.  (* or read *)
-Proof. reflexivity. Qed.
-Example bad_budget : bad (block three_allocs) = true.                   (* twelve words, of four bytes each *)
-Proof. reflexivity. Qed.
-
-(** The claim as first printed steps to a split of n into n' and n - n': at four threads and n' = 1 that is stuck. *)
-Example printed_claim : bad (threads (SSplit 1 3 SSkip SSkip)) = true.
+Example all_bad : forallb bad
+  [ thread (SAssign 1 (int 0));                                          (* a variable of the grid, from one thread *)
+    (* a block's variable, from a thread's value *)
+    block (SDecl 5 (Thread, 1) TInt EId (SDecl 6 (Block, 1) TInt (EVar 5) SSkip));
+    (* a decision of all, by what each thread has *)
+    threads (SDecl 5 (Thread, 1) TInt EId (SIf (ECmp Lt (EVar 5) (int 2)) SSkip SSkip));
+    thread (SDecl 5 (Block, 1) TInt (int 0) SSkip);
+    threads (SSplit 1 2 SSkip SSkip);                                    (* the second arm would start at thread 1 *)
+    threads (SGroup 3 SSkip);
+    SDestruct (SDestruct SSkip);                                         (* two blocks at once *)
+    (* the array is in use as 10 *)
+    SLower 0 10 (int 0) (SDecl 5 (Grid, 1) TInt (ERead Global 0 (int 0)) SSkip);
+    thread (SAlloc Shared 12 TInt 4 1 SSkip);
+    (* the offset differs in the unit of the view *)
+    SLower 0 10 (int 0) (SDestruct (SPartition 10 11 2 (int 0) (SGroup 2 (SDecl 5 (Thread, 1) TInt EId
+      (SLower 11 13 (EVar 5) SSkip)))));
+    block (SDecl 5 (Thread, 1) TInt EId (SCall 0 [EVar 5; int 1]));      (* no array *)
+    SLocal 5 (Grid, 1) TInt 1 (SCall 0 [EVar 5; int 1]);                 (* another unit's array *)
+    (* written, or read, while a copy may be under way into it *)
+    copies (SStore Global 12 (int 0) (int 1));
+    copies (SDecl 22 (Thread, 1) TInt (ERead Global 12 (int 0)) SSkip);
+    (* twelve words, of four bytes each *)
+    block (SAlloc Shared 5 TInt 4 1 (SAlloc Shared 6 TInt 4 1 (SAlloc Shared 7 TInt 4 1 SSkip)));
+    (* the claim as first printed steps to a split of n into n' and n - n': stuck at four threads and n' = 1 *)
+    threads (SSplit 1 3 SSkip SSkip) ] = true.
 Proof. reflexivity. Qed.
 
 (** Twelve threads split as 8 and 4, which the condition as first printed refuses; not as 4 and 8. *)
