@@ -221,20 +221,6 @@ Proof.
   induction n as [|n IH]; simpl; auto; intro H; rewrite app_length, IH, H; auto; lia.
 Qed.
 
-Definition didb (M : state) (x : A * path) : bool :=
-  (if in_dec path_dec (snd x) (map fst (tr (fst x))) then true else false) &&
-  negb (if in_dec path_dec (snd x) (map fst (left M (fst x))) then true else false).
-
-Lemma didb_spec M a p : ok M -> In a agents -> didb M (a, p) = true <-> did M a p.
-Proof.
-  intros O T; unfold didb; simpl; destruct (in_dec path_dec p (map fst (tr a))) as [I|I]; simpl.
-  - destruct (in_dec path_dec p (map fst (left M a))) as [J|J]; simpl; split; auto; try discriminate.
-    + intro D; apply in_map_iff in J; destruct J as ([q e] & <- & J); exfalso; exact (not_both M a q e O T D J).
-    + intros _; apply in_map_iff in I; destruct I as ([q e] & <- & I); simpl in *.
-      destruct (did_or_left M a q e O T I) as [|K']; auto; exfalso; apply J, in_map_iff; exists (q, e); auto.
-  - split; [discriminate|]; intro D; destruct (did_in M a p D) as [e J]; exfalso; apply I, in_map_iff; exists (p, e); auto.
-Qed.
-
 Lemma same_length (B : Type) (l m : list B) : NoDup l -> NoDup m -> (forall x, In x l <-> In x m) -> length l = length m.
 Proof.
   intros L N E; apply Nat.le_antisymm; apply NoDup_incl_length; auto; intros x I; apply E; auto.
@@ -281,10 +267,12 @@ Qed.
 
 Lemma all_or_one M s n : ok M -> all_did M s n \/ exists a p, In (a, p) (arrivals s n) /\ ~ did M a p.
 Proof.
-  intro O; destruct (Forall_Exists_dec (fun x => didb M x = true) (fun x => bool_dec _ _) (arrivals s n)) as [H|H].
-  - left; intros a p I; rewrite Forall_forall in H; apply didb_spec; auto; apply are_arrivals in I; tauto.
-  - right; apply Exists_exists in H as ([a p] & I & H); exists a, p; split; auto; intro D; apply H, didb_spec; auto.
-    apply are_arrivals in I; tauto.
+  intro O; unfold all_did; assert (Is : incl (arrivals s n) (arrivals s n)) by apply incl_refl; revert Is.
+  generalize (arrivals s n) at 1 3 4 as l; induction l as [|[a p] l IH]; intro Is; [left; intros ? ? []|].
+  destruct IH as [H|(b & q & J & D)]; [intros z J; apply Is; right; auto | | right; exists b, q; split; [right|]; auto].
+  destruct (proj1 (are_arrivals s n a p) (Is _ (or_introl eq_refl))) as [T J]; destruct (did_or_left M a p _ O T J) as [D|L].
+  - left; intros b q [E|K']; [inversion E; subst; auto | auto].
+  - right; exists a, p; split; [left; auto|]; intro D; exact (not_both M a p _ O T D L).
 Qed.
 
 (* Where an agent waits for phase n next, the hardware shows n phases or one more, and the latter if all have arrived. *)
