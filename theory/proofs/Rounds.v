@@ -263,36 +263,25 @@ Proof.
   apply (IH w (k :: C)); auto; intros i [<-|J]; auto.
 Qed.
 
-Lemma site_some s : forall v w C a p e, sats C a -> In (p, e) (trace o s v a) -> exists q K, In (q, e, K) (sites s w C) /\ sats K a.
+Lemma site_some s : forall v w C a p e, sats C a -> In (p, e) (trace o s v a) ->
+  exists q K, In (q, e, K) (sites s w C) /\ sats K a /\ forall V, v = V ++ w -> exists r, p = V ++ q ++ r.
 Proof.
   induction s as [|s1 IH1 s2 IH2|x|u h|u s1 IH1 s2 IH2|l m u s IH|k s IH|x]; simpl; intros v w C a p e S I; stands;
-    try (exists w, C; auto; fail).
-  1, 2: (eapply IH1 in I || eapply IH2 in I); eauto; destruct I as (q & K & X & Y); exists q, K; there.
-  1, 2, 3: (eapply IH1 in I || eapply IH2 in I || eapply IH in I); eauto; destruct I as (q & K & X & Y); exists w, K; split; auto;
-    rewrite in_map_iff; exists (q, e, K); there.
-  apply (IH v w (k :: C) a p e); auto; intros i [<-|J]; auto.
+    try (exists w, C; repeat split; auto; intros V ->; exists []; rewrite app_nil_r; auto; fail).
+  1: destruct (IH1 _ (w ++ [Part 0]) C _ _ _ S I) as (q & K & X & Y & Z).
+  2: destruct (IH2 _ (w ++ [Part 1]) C _ _ _ S I) as (q & K & X & Y & Z).
+  1, 2: exists q, K; there; repeat split; auto; intros V ->; apply Z; rewrite app_assoc; auto.
+  4: apply (IH v w (k :: C) a p e); auto; intros i [<-|J]; auto.
+  all: pose proof (in_tr_path o true _ _ _ _ _ I) as [r ->]; (eapply IH1 in I || eapply IH2 in I || eapply IH in I); [|exact S];
+    destruct I as (q & K & X & Y & _); exists w, K; rewrite in_map_iff; repeat split; auto;
+    [exists (q, e, K); there | intros V ->; rewrite <- !app_assoc; eauto].
 Qed.
 
 Lemma site_of V s : forall w C a p e, sats C a -> In (p, e) (trace o s (V ++ w) a) ->
   exists q r K, p = V ++ q ++ r /\ In (q, e, K) (sites s w C) /\ sats K a.
 Proof.
-  assert (Under : forall s w a p e, In (p, e) (trace o s w a) -> exists r, p = w ++ r).
-  { intros t w a p e I; exact (in_tr_path o t w a true p e I) || exact (in_tr_path o true t w a p e I). }
-  induction s as [|s1 IH1 s2 IH2|x|u h|u s1 IH1 s2 IH2|l m u s IH|k s IH|x]; intros w C a p e S I.
-  - destruct I.
-  - simpl in I |- *; rewrite <- !app_assoc in I; apply in_app_iff in I; destruct I as [I|I].
-    + destruct (IH1 _ C _ _ _ S I) as (q & r & K & X & Y & Z); exists q, r, K; rewrite in_app_iff; auto.
-    + destruct (IH2 _ C _ _ _ S I) as (q & r & K & X & Y & Z); exists q, r, K; rewrite in_app_iff; auto.
-  - destruct I as [E|[]]; inversion E; subst; exists w, [], C; rewrite app_nil_r; simpl; auto.
-  - destruct I as [E|[]]; inversion E; subst; exists w, [], C; rewrite app_nil_r; simpl; auto.
-  - destruct (Under _ _ _ _ _ I) as [r ->]; destruct (site_some (If u s1 s2) _ w C _ _ _ S I) as (q & K & X & Y).
-    assert (q = w) by (simpl in X; apply in_map_iff in X; destruct X as (z & E & _); congruence); subst q.
-    exists w, r, K; rewrite app_assoc; auto.
-  - destruct (Under _ _ _ _ _ I) as [r ->]; destruct (site_some (Loop l m u s) _ w C _ _ _ S I) as (q & K & X & Y).
-    assert (q = w) by (simpl in X; apply in_map_iff in X; destruct X as (z & E & _); congruence); subst q.
-    exists w, r, K; rewrite app_assoc; auto.
-  - simpl in I |- *; destruct (sat k (snd a)) eqn:E; [|destruct I]; apply (IH w (k :: C)); auto; intros i [<-|J]; auto.
-  - destruct I as [E|[]]; inversion E; subst; exists w, [], C; rewrite app_nil_r; simpl; auto.
+  intros w C a p e S I; destruct (site_some s _ w C a p e S I) as (q & K & X & Y & Z); destruct (Z V eq_refl) as [r E].
+  exists q, r, K; auto.
 Qed.
 
 (* Where items stand. *)
