@@ -130,36 +130,27 @@ Lemma id_uniform k1 k2 d :
   pos_ok a k1 -> pos_ok b k2 -> sync k1 k2 -> id_ok d (pp k1) -> same_unit d a b ->
   offset a k1 / size d = offset b k2 / size d.
 Proof.
-  intros (A1 & A2 & A3) (B1 & B2 & B3) (S1 & S2 & S3 & S4) [Hd Ht] Hs.
-  destruct d as [h n]. unfold offset, size, same_unit, ple, id_ok, coord, pp in *; simpl in *.
-  rewrite <- S1, <- S2, <- S3 in *. destruct Ha as [Ha1 Ha2], Hb as [Hb1 Hb2].
-  assert (Hdiv : forall x y j, y < j -> (x * j + y) / j = x)
-    by (intros; rewrite Nat.add_comm, Nat.div_add, Nat.div_small by lia; lia).
-  assert (Hsub : forall i j c, Nat.divide c (base k1) -> (base k1 + i) / c = (base k1 + j) / c -> i / c = j / c).
-  { intros i j c [w Hw] E. destruct (Nat.eq_dec c 0) as [->|]; auto.
-    rewrite Hw, !(Nat.add_comm (w * c)), !Nat.div_add in E by auto. lia. }
-  assert (Hbig : forall x y j, y < T -> (x * T + y) / (j * T) = x / j).
+  intros (A1 & A2 & A3) (B1 & B2 & B3) (S1 & S2 & S3 & S4) [Hd Ht] Hs. destruct Ha as [Ha1 Ha2], Hb as [Hb1 Hb2].
+  (* both are counted from one place, where a unit of the target starts *)
+  assert (From : forall i j c st, Nat.divide c st -> (st + i) / c = (st + j) / c -> i / c = j / c).
+  { intros i j c st [w ->] E. destruct (Nat.eq_dec c 0) as [->|]; auto.
+    rewrite !(Nat.add_comm (w * c)), !Nat.div_add in E by auto. lia. }
+  assert (Big : forall x y j, y < T -> (x * T + y) / (j * T) = x / j).
   { intros x y j Hy. destruct (Nat.eq_dec j 0) as [->|]; auto.
-    rewrite (Nat.mul_comm j T), <- Nat.div_div by lia. now rewrite Hdiv. }
-  destruct h; simpl in *.
-  - destruct Hs as [Hs1 Hs2]. destruct (lv k1) eqn:L; simpl in *.
-    + destruct Hd as [?|[_ Hd]]; [lia|]. apply Hsub; [eapply Nat.divide_trans; eauto|]. now rewrite A3, B3.
-    + destruct (Ht eq_refl) as [c Hc]; [discriminate|]. destruct (Nat.eq_dec n 0) as [->|]; auto.
-      replace (idx k2) with (idx k1) by lia.
-      rewrite Hc, Nat.mul_assoc, !(Nat.add_comm (idx k1 * c * n)), !Nat.div_add by auto. lia.
-    + destruct (Ht eq_refl) as [c Hc]; [discriminate|]. destruct (Nat.eq_dec n 0) as [->|]; auto.
-      rewrite Hs1, Hc, Nat.mul_assoc, !(Nat.add_comm (fst b * c * n)), !Nat.div_add by auto. lia.
-  - destruct (lv k1) eqn:L; simpl in *.
-    + destruct Hd as [?|[? _]]; [lia|discriminate].
-    + destruct Hd as [?|[_ Hd]]; [lia|]. rewrite !Hbig by auto.
-      apply Hsub; [eapply Nat.divide_trans; eauto|]. now rewrite A3, B3.
-    + now rewrite !Hbig by auto.
-  - destruct (lv k1) eqn:L; simpl in *; try (destruct Hd as [?|[? _]]; [lia|discriminate]).
-    destruct (Nat.eq_dec n 0) as [->|]; auto.
-    assert (Hlt : forall x y, x < B -> y < T -> x * T + y < n * (B * T)).
-    { intros x y Hx Hy. assert (x * T + y < B * T) by nia. assert (1 * (B * T) <= n * (B * T)); [|lia].
-      apply Nat.mul_le_mono_r. lia. }
-    now rewrite !Nat.div_small by auto.
+    rewrite (Nat.mul_comm j T), <- Nat.div_div by lia. now rewrite (Nat.add_comm (x * T)), Nat.div_add, (Nat.div_small y T) by lia. }
+  assert (Tile : forall x y z c, Nat.divide c T -> y / c = z / c -> (x * T + y) / c = (x * T + z) / c).
+  { intros x y z c [w Hw] E. destruct (Nat.eq_dec c 0) as [->|]; auto.
+    rewrite Hw, Nat.mul_assoc, !(Nat.add_comm (x * w * c)), !Nat.div_add by auto. lia. }
+  destruct d as [h n]. unfold offset, size, same_unit, ple, coord, pp in *; simpl in *; rewrite <- S1, <- S2, <- S3 in *.
+  destruct h, (lv k1); simpl in *; try (destruct Hd as [?|[? _]]; [lia | discriminate]).
+  - destruct Hd as [?|[_ Hd]]; [lia|]. apply (From _ _ _ (base k1)); [eapply Nat.divide_trans; eauto | now rewrite A3, B3].
+  - destruct Hs as [Hs1 Hs2]. replace (idx k2) with (idx k1) by lia. apply Tile; auto. apply Ht; auto; discriminate.
+  - destruct Hs as [-> Hs2]. apply Tile; auto. apply Ht; auto; discriminate.
+  - destruct Hd as [?|[_ Hd]]; [lia|]. rewrite !Big by auto.
+    apply (From _ _ _ (base k1)); [eapply Nat.divide_trans; eauto | now rewrite A3, B3].
+  - now rewrite !Big by auto.
+  - destruct (Nat.eq_dec n 0) as [->|]; auto.
+    assert (1 * (B * T) <= n * (B * T)) by (apply Nat.mul_le_mono_r; lia). rewrite !Nat.div_small; auto; nia.
 Qed.
 
 (** A variable that both have: one perspective, and one value where that is shared. *)
