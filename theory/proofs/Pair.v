@@ -606,68 +606,50 @@ Qed.
 
 (** * Runs of one thread *)
 
-(** [run th g c s n h s' n']: [c] steps of [th] from [s], [n] to [s'], [n'] with events [h]; other threads may have changed
+(** [run th g s n h s' n']: steps of [th] from [s], [n] to [s'], [n'] with events [h]; other threads may have changed
     shared memory between the steps, and global memory holds [g]. *)
-Inductive run (th : tid) (g : site -> Z -> bval) : nat -> stmt -> env -> list event -> stmt -> env -> Prop :=
-| run_nil s n : run th g 0 s n [] s n
-| run_cons c s n s1 n1 m m1 ev h s2 n2 :
-    glob m g -> step th pos0 0 n m s = Next s1 n1 m1 ev -> run th g c s1 n1 h s2 n2 ->
-    run th g (S c) s n (ev ++ h) s2 n2.
+Inductive run (th : tid) (g : site -> Z -> bval) : stmt -> env -> list event -> stmt -> env -> Prop :=
+| run_nil s n : run th g s n [] s n
+| run_cons s n s1 n1 m m1 ev h s2 n2 :
+    glob m g -> step th pos0 0 n m s = Next s1 n1 m1 ev -> run th g s1 n1 h s2 n2 -> run th g s n (ev ++ h) s2 n2.
 
 Definition prefix {A} (l l' : list A) : Prop := exists w, l' = l ++ w.
 
 Lemma prefix_nil {A} (l : list A) : prefix [] l.
 Proof. exists l; auto. Qed.
-Lemma prefix_refl {A} (l : list A) : prefix l l.
-Proof. exists []. now rewrite app_nil_r. Qed.
 Lemma prefix_app {A} (l l1 l2 : list A) : prefix l1 l2 -> prefix (l ++ l1) (l ++ l2).
 Proof. intros [w ->]. exists w. now rewrite app_assoc. Qed.
 
-Lemma run_skip th g c n h s n' : run th g c SSkip n h s n' -> c = 0 /\ h = [] /\ s = SSkip /\ n' = n.
+Lemma run_skip th g n h s n' : run th g SSkip n h s n' -> h = [] /\ s = SSkip /\ n' = n.
 Proof. intros H. inversion H; subst; auto. discriminate. Qed.
 
 (** What two runs from related states share: one shared history is a prefix of the other; it's the longer one if the run has
     finished; and if both have, the variables agree. *)
-Lemma runs_agree N : forall c1 c2 g s1 s2 n1 n2 h1 h2 t1 t2 l1 l2, c1 + c2 <= N ->
-  rel pos0 pos0 s1 s2 -> agree n1 n2 -> sfrag s1 -> sfrag s2 ->
-  nfrag n1 -> nfrag n2 ->
-  run a g c1 s1 n1 h1 t1 l1 -> run b g c2 s2 n2 h2 t2 l2 ->
+Lemma runs_agree g s1 n1 h1 t1 l1 : run a g s1 n1 h1 t1 l1 -> forall s2 n2 h2 t2 l2, run b g s2 n2 h2 t2 l2 ->
+  rel pos0 pos0 s1 s2 -> agree n1 n2 -> sfrag s1 -> sfrag s2 -> nfrag n1 -> nfrag n2 ->
   (prefix (shared h1) (shared h2) \/ prefix (shared h2) (shared h1)) /\
   (t1 = SSkip -> prefix (shared h2) (shared h1)) /\
   (t2 = SSkip -> prefix (shared h1) (shared h2)) /\
   (t1 = SSkip -> t2 = SSkip -> agree l1 l2).
 Proof.
-  induction N; intros c1 c2 g s1 s2 n1 n2 h1 h2 t1 t2 l1 l2 Hc R Hn F1 F2 G1 G2 H1 H2;
-    apply rel_skip in R as R'; pose proof H1 as H1'; pose proof H2 as H2'.
-  - assert (c1 = 0) by lia; assert (c2 = 0) by lia; subst. inversion H1; inversion H2; subst.
-    repeat split; simpl; auto using prefix_nil.
-  - inversion H1; subst.
-    + (* the first thread has not moved *)
-      repeat split; simpl; auto using prefix_nil.
-      * intros ->. assert (s2 = SSkip) as -> by tauto. apply run_skip in H2 as (_ & -> & _). apply prefix_nil.
-      * intros -> ->. assert (s2 = SSkip) as -> by tauto. now apply run_skip in H2 as (_ & _ & _ & ->).
-    + inversion H2; subst.
-      * (* the second has not *)
-        repeat split; simpl; auto using prefix_nil.
-        -- intros ->. assert (s1 = SSkip) as -> by tauto. apply run_skip in H1 as (? & _). discriminate.
-        -- intros -> ->. assert (s1 = SSkip) as -> by tauto. apply run_skip in H1 as (? & _). discriminate.
-      * match goal with
-        | A : step a _ _ _ _ s1 = Next ?u1 ?o1 _ ?e1, B : step b _ _ _ _ s2 = Next ?u2 ?o2 _ ?e2,
-          A' : run a _ c _ _ _ _ _, B' : run b _ c0 _ _ _ _ _ |- _ =>
-            destruct (step_frag _ _ Hbody _ _ _ _ _ _ _ _ _ _ F1 G1 A) as (F1' & G1' & _);
-            destruct (step_frag _ _ Hbody _ _ _ _ _ _ _ _ _ _ F2 G2 B) as (F2' & G2' & _);
-            assert (K : keeps pos0 pos0 s1 n1 s2 n2 u1 o1 e1 u2 o2 e2);
-            [ eapply step_keeps; [eassumption|eassumption|eassumption|apply pos0_ok|apply pos0_ok|repeat split; auto; discriminate|
-                eassumption|exact G1|exact G2| |exact A|exact B]; globs |];
-            rename A' into R1; rename B' into R2
-        end.
-        destruct K as [(K1 & K2 & K3)|[(K1 & K2 & K3)|(K1 & K2 & K3)]].
-        -- destruct (IHN c c0 _ _ _ _ _ _ _ _ _ _ _ ltac:(lia) K1 K2 F1' F2' G1' G2' R1 R2) as (I1 & I2 & I3 & I4).
-           rewrite !shared_app, K3. repeat split; auto using prefix_app. destruct I1; auto using prefix_app.
-        -- destruct (IHN c (S c0) _ _ _ _ _ _ _ _ _ _ _ ltac:(lia) K1 K2 F1' F2 G1' G2 R1 H2') as (I1 & I2 & I3 & I4).
-           match type of K3 with shared ?e = [] => rewrite (shared_app e) end. rewrite K3. auto.
-        -- destruct (IHN (S c) c0 _ _ _ _ _ _ _ _ _ _ _ ltac:(lia) K1 K2 F1 F2' G1 G2' H1' R2) as (I1 & I2 & I3 & I4).
-           match type of K3 with shared ?e = [] => rewrite (shared_app e) end. rewrite K3. auto.
+  induction 1 as [s1 n1|s1 n1 u1 o1 m m1 e1 h1 t1 l1 Hm Z1 R1 IH1]; intros s2 n2 h2 t2 l2 R2 R Hn F1 F2 G1 G2.
+  - (* the first thread has not moved *)
+    apply rel_skip in R. repeat split; simpl; auto using prefix_nil; intros ->; assert (s2 = SSkip) as -> by tauto;
+      apply run_skip in R2 as (-> & _ & ->); simpl; auto using prefix_nil.
+  - revert R Hn F2 G2. induction R2 as [s2 n2|s2 n2 u2 o2 m' m2 e2 h2 t2 l2 Hm' Z2 R2 IH2]; intros R Hn F2 G2.
+    + (* the second has not *)
+      apply rel_skip in R. repeat split; simpl; auto using prefix_nil; intros ->; try intros ->;
+        assert (s1 = SSkip) as -> by tauto; discriminate.
+    + destruct (step_frag _ _ Hbody _ _ _ _ _ _ _ _ _ _ F1 G1 Z1) as (F1' & G1' & _).
+      destruct (step_frag _ _ Hbody _ _ _ _ _ _ _ _ _ _ F2 G2 Z2) as (F2' & G2' & _).
+      assert (K : keeps pos0 pos0 s1 n1 s2 n2 u1 o1 e1 u2 o2 e2).
+      { eapply step_keeps; [eassumption|eassumption|eassumption|apply pos0_ok|apply pos0_ok|repeat split; auto; discriminate|
+          eassumption|exact G1|exact G2| |exact Z1|exact Z2]; globs. }
+      destruct K as [(K1 & K2 & K3)|[(K1 & K2 & K3)|(K1 & K2 & K3)]].
+      * destruct (IH1 _ _ _ _ _ R2 K1 K2 F1' F2' G1' G2') as (I1 & I2 & I3 & I4).
+        rewrite !shared_app, K3. repeat split; auto using prefix_app. destruct I1; auto using prefix_app.
+      * rewrite (shared_app e1), K3. exact (IH1 _ _ _ _ _ (run_cons _ _ _ _ _ _ _ _ _ _ _ _ Hm' Z2 R2) K1 K2 F1' F2 G1' G2).
+      * rewrite (shared_app e2), K3. auto.
 Qed.
 
 End Pair.
