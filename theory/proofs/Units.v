@@ -156,21 +156,15 @@ Proof.
     try match goal with
     | E : step _ _ _ _ _ ?a = Next _ _ _ _, IH : context [step _ _ _ _ _ ?a] |- _ =>
         eapply IH in E; eauto; destruct E as (? & ? & ?); injection H as <- <- <- <-; simpl; repeat split; auto
-    end.
-  - (* assignment *)
-    injection H as <- <- <- <-. repeat split; auto. apply nfrag_ups; auto.
-  - (* store to a local array *)
-    injection H as <- <- <- <-. repeat split; auto. apply nfrag_ups; auto.
-  - (* store to another *)
+    end;
+    try (injection H as <- <- <- <-; repeat split; auto; apply nfrag_ups; auto; fail);
+    try (injection H as <- <- <- <-; split; [split; [eapply vfrag_view; eassumption | simpl; auto] | auto]; fail).
+  - (* store to an array that is not local *)
     injection H as <- <- <- <-. simpl. repeat split; auto. intros st' Hr.
     match goal with H : n0 x = Some _ |- _ => pose proof (Hn _ _ _ H) as Hx end.
     match goal with H : _ && _ = true |- _ => apply andb_true_iff in H as [HH _]; apply andb_true_iff in HH as [_ Hl] end.
     destruct l; simpl in *; auto. destruct l0; try discriminate. simpl in Hx. apply eqb_prop in Hx.
     unfold ups. destruct (Nat.eqb_spec st' st) as [->|]; auto. rewrite <- Hx, Hr in *. discriminate.
-  - (* partition, lower, claim *)
-    injection H as <- <- <- <-. split; [split; [eapply vfrag_view; eassumption | simpl; auto] | auto].
-  - injection H as <- <- <- <-. split; [split; [eapply vfrag_view; eassumption | simpl; auto] | auto].
-  - injection H as <- <- <- <-. split; [split; [eapply vfrag_view; eassumption | simpl; auto] | auto].
   - (* call *)
     match goal with E : bind _ _ _ _ _ _ = _ |- _ => apply bind_frag in E as [? ?]; auto end.
     injection H as <- <- <- <-. split; [split; [assumption | split; [assumption | eapply Hbody; eassumption]] | auto].
@@ -326,20 +320,17 @@ Qed.
 Lemma frame a b : tid_ok a -> forall s k u n m s' n' m' ev,
   pos_ok a k -> step a k u n m s = Next s' n' m' ev -> only a b k n n' /\ mine a b k ev.
 Proof.
-  intros Ha. assert (Hnil : forall k, mine a b k []) by (intros k e []).
-  assert (H1 : forall k q e, pos_ok a k -> ple q (pp k) -> ev_persp e = q -> mine a b k [e]).
-  { intros k q e Hp Hq He e' [<-|[]]. rewrite He. now apply inu_ple. }
-  assert (H2 : forall k q e e', pos_ok a k -> ple q (pp k) -> ev_persp e = pp k -> ev_persp e' = q ->
-                 mine a b k [e; e']).
-  { intros k q e e' Hp Hq He He' f [<-|[<-|[]]]; rewrite ?He, ?He'; apply inu_ple; auto using ple_refl. }
+  intros Ha. assert (Mine : forall k ev, pos_ok a k -> (forall e, In e ev -> ple (ev_persp e) (pp k)) -> mine a b k ev)
+    by (intros k ev Hp Hq e He Hs; eapply inu_ple; eauto).
+  assert (Shrink : forall k c, pos_ok a k -> Nat.divide c (sz k) -> ple (lv k, sz k / c) (pp k))
+    by (intros k c [Hp _] Hc; apply shrink_ple; auto; lia).
+  assert (Level : forall k n, Nat.divide n (sz k) -> ple (lv k, n) (pp k)) by (right; auto).
   induction s; intros k u n0 m0 s' n' m' ev Hpos H; unstep H; spec;
     try match goal with
     | H : Next _ _ _ _ = Next _ _ _ _ |- _ => injection H as <- <- <- <-
     end;
-    try (split; [apply only_refl | now auto using ple_refl]; fail);
-    try (split; [apply only_refl | eapply H1; eauto using ple_refl]; fail);
-    try (split; [apply only_refl | eapply H2; eauto using ple_refl, down_ple]; fail);
-    try (split; [eapply only_set; eauto; intros; eapply inu_ple; eauto | first [eapply H1; eauto | apply Hnil]]; fail);
+    try (split; [apply only_refl || (now apply only_back) || (eapply only_set; eauto; intros; eapply inu_ple; eauto) |
+      apply Mine; auto; simpl; intros e' He; repeat (destruct He as [<-|He]); simpl; intuition eauto using ple_refl, down_ple]; fail);
     try match goal with
     | E : step a ?k' _ _ _ _ = Next _ _ _ _, IH : forall _ _ _ _ _ _ _ _, pos_ok _ _ -> _ -> _ |- _ =>
         assert (Hk' : pos_ok a k');
@@ -353,18 +344,9 @@ Proof.
     destruct (group_pos a k q) as [? ?]; auto. eapply IHs in E0 as [? ?]; eauto.
     assert (idx k < sz k) by apply Hpos.
     split; [eapply only_up; [|eassumption] | eapply mine_up; [|eassumption]]; intros; eapply inu_group; eauto.
-  - (* partition *)
-    split; [apply only_refl|]. eapply (H2 _ (lv k, sz k / c)); auto.
-    apply shrink_ple; auto. destruct Hpos; lia.
-  - (* lower *)
-    split; [apply only_refl|].
-    match goal with E : down _ = Some ?q |- _ => apply (H2 _ q); auto; apply down_ple; exact E end.
-  - (* claim *)
-    split; [apply only_refl|]. apply (H2 _ (lv k, n)); auto. right; auto.
   - (* scope *)
     match goal with E : step _ _ _ _ _ _ = _ |- _ => eapply IHs in E as [? ?]; auto end.
     split; auto. eapply only_scope; eauto.
-  - (* frame, done *) split; [now apply only_back | apply Hnil].
   - (* frame *)
     match goal with E : step _ _ _ _ _ _ = _ |- _ => eapply IHs in E as [? ?]; auto end.
     + split; [apply only_refl|]. eapply mine_up; [|eassumption]. intros I. apply inu_same; auto.
