@@ -63,19 +63,15 @@ Proof. intros H H1 H2. specialize (H x). rewrite H1, H2 in H. auto. Qed.
 Lemma agree_ups n1 n2 x q v1 v2 :
   agree n1 n2 -> (same_unit q a b -> v1 = v2) ->
   agree (ups n1 x (Some (q, v1))) (ups n2 x (Some (q, v2))).
-Proof. intros H Hv y. unfold ups. destruct (y =? x); auto. apply H. Qed.
+Proof. intros H Hv y. names. apply H. Qed.
 
 Lemma agree_ups1 n1 n2 x q v v1 :
   agree n1 n2 -> n1 x = Some (q, v) -> ~ same_unit q a b -> agree (ups n1 x (Some (q, v1))) n2.
-Proof.
-  intros H Hx Hq y. specialize (H y). unfold ups. destruct (Nat.eqb_spec y x) as [->|]; auto.
-  rewrite Hx in H. destruct (n2 x) as [[q2 v2]|]; auto. tauto.
-Qed.
+Proof. intros H Hx Hq y. specialize (H y). names. rewrite Hx in H. destruct (n2 x) as [[q2 v2]|]; tauto. Qed.
 Lemma agree_ups2 n1 n2 x q v v1 :
   agree n1 n2 -> n2 x = Some (q, v) -> ~ same_unit q a b -> agree n1 (ups n2 x (Some (q, v1))).
 Proof.
-  intros H Hx Hq y. specialize (H y). unfold ups. destruct (Nat.eqb_spec y x) as [->|]; auto.
-  rewrite Hx in H. destruct (n1 x) as [[q2 v2]|]; auto. destruct H as [-> H]. tauto.
+  intros H Hx Hq y. specialize (H y). names. rewrite Hx in H. destruct (n1 x) as [[q2 v2]|]; auto. destruct H as [-> H]. tauto.
 Qed.
 
 Lemma agree_back p outs n1 n2 l1 l2 : agree n1 n2 -> agree l1 l2 -> agree (back p outs n1 l1) (back p outs n2 l2).
@@ -89,25 +85,14 @@ Proof.
 Qed.
 
 Lemma agree_hide hid n1 n2 : agree n1 n2 -> agree (hide hid n1) (hide hid n2).
-Proof.
-  intros H y. destruct hid as [z|]; simpl; [|apply H]. unfold ups. destruct (y =? z); auto. apply H.
-Qed.
+Proof. intros H y. names; apply H. Qed.
 
 Lemma agree_restore hid x n1 n2 m1 m2 :
   agree n1 n2 -> agree m1 m2 -> agree (restore hid x n1 m1) (restore hid x n2 m2).
-Proof.
-  intros H H' y. unfold restore. destruct hid as [z|]; unfold ups.
-  - destruct (y =? z); [apply H|]. destruct (y =? x); [apply H | apply H'].
-  - destruct (y =? x); [apply H | apply H'].
-Qed.
+Proof. intros H H' y. names; (apply H || apply H'). Qed.
 
 Lemma restore_id hid x (n : env) e y : restore hid x n (ups (hide hid n) x e) y = n y.
-Proof.
-  unfold restore. destruct hid as [z|]; simpl; unfold ups.
-  - destruct (y =? z) eqn:Ez; [now apply Nat.eqb_eq in Ez as -> |].
-    destruct (y =? x) eqn:Ex; [now apply Nat.eqb_eq in Ex as -> | auto].
-  - destruct (y =? x) eqn:Ex; [now apply Nat.eqb_eq in Ex as -> | auto].
-Qed.
+Proof. names. Qed.
 
 Lemma agree_ext n1 n2 m1 m2 : (forall y, n1 y = m1 y) -> (forall y, n2 y = m2 y) -> agree n1 n2 -> agree m1 m2.
 Proof. intros H1 H2 H y. rewrite <- H1, <- H2. apply H. Qed.

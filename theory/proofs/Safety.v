@@ -70,29 +70,17 @@ Qed.
 (** * Environments *)
 
 Lemma env_ok_ups G n x q v t : env_ok G n -> vty v t -> env_ok (ups G x (Some (q, t))) (ups n x (Some (q, v))).
-Proof.
-  intros H Hv y q' t'. unfold ups. destruct (y =? x); auto. intros [= <- <-]. eauto.
-Qed.
+Proof. intros H Hv y q' t'. names. intros [= <- <-]. eauto. Qed.
 
 Lemma env_ok_hide hid G n : env_ok G n -> env_ok (hide hid G) (hide hid n).
-Proof.
-  intros H y q t. destruct hid as [z|]; simpl; auto. unfold ups. destruct (y =? z); [discriminate | auto].
-Qed.
+Proof. intros H y q t. names. Qed.
 
 Lemma env_ok_set G n x q v t : env_ok G n -> G x = Some (q, t) -> vty v t -> env_ok G (ups n x (Some (q, v))).
-Proof.
-  intros H Hx Hv y q' t' Hy. unfold ups. destruct (Nat.eqb_spec y x) as [->|]; auto.
-  rewrite Hx in Hy. injection Hy as <- <-. eauto.
-Qed.
+Proof. intros H Hx Hv y q' t' Hy. names. rewrite Hx in Hy. injection Hy as <- <-. eauto. Qed.
 
 Lemma env_ok_restore hid G n n' x e :
   env_ok G n -> env_ok (ups (hide hid G) x e) n' -> env_ok G (restore hid x n n').
-Proof.
-  intros H H' y q t Hy. specialize (H' y q t). unfold restore, ups in *.
-  destruct hid as [z|]; simpl in *; unfold ups in *.
-  - destruct (Nat.eqb_spec y z) as [->|]; auto. destruct (Nat.eqb_spec y x) as [->|]; auto.
-  - destruct (Nat.eqb_spec y x) as [->|]; auto.
-Qed.
+Proof. intros H H' y q t Hy. specialize (H' y q t). names. Qed.
 
 (** * Memories: any thread's store keeps them typed for all *)
 

@@ -236,6 +236,13 @@ Definition hide {A} (hid : option name) (g : name -> option A) : name -> option 
 Definition restore {A} (hid : option name) (x : name) (g0 g1 : name -> option A) : name -> option A :=
   let g := ups g1 x (g0 x) in match hid with Some z => ups g z (g0 z) | None => g end.
 
+(** What is known of a name, by which of those that are set it is. *)
+Ltac names := unfold restore, hide, ups in *; repeat match goal with
+  | hid : option name |- _ => destruct hid
+  | |- context [?x =? ?y] => destruct (Nat.eqb_spec x y); subst
+  | H : context [?x =? ?y] |- _ => destruct (Nat.eqb_spec x y); subst
+  end; try congruence; auto.
+
 (** Shared memory that a statement holds now: that of the scopes entered and not left. *)
 Fixpoint live (s : stmt) : nat :=
   match s with

@@ -98,21 +98,13 @@ Lemma step_done th k u n m s : step th k u n m s = Done <-> s = SSkip.
 Proof. split; [intros H; destruct s; auto; unstep H | intros ->; auto]. Qed.
 
 Lemma nfrag_ups n x q v : nfrag n -> vfrag x v = true -> nfrag (ups n x (Some (q, v))).
-Proof.
-  intros Hn Hv y q' v'. unfold ups. destruct (Nat.eqb_spec y x) as [->|]; [intros [= <- <-]; auto | apply Hn].
-Qed.
+Proof. intros Hn Hv y q' v'. names. apply Hn. Qed.
 
 Lemma nfrag_hide hid n : nfrag n -> nfrag (hide hid n).
-Proof.
-  intros Hn y q v. destruct hid as [z|]; simpl; [unfold ups; destruct (y =? z); [discriminate|] |]; apply Hn.
-Qed.
+Proof. intros Hn y q v. names; apply Hn. Qed.
 
 Lemma nfrag_restore hid x n n' : nfrag n -> nfrag n' -> nfrag (restore hid x n n').
-Proof.
-  intros Hn Hn' y q v. unfold restore, ups.
-  destruct hid as [z|]; [destruct (Nat.eqb_spec y z) as [->|]; [apply Hn|]|];
-    (destruct (Nat.eqb_spec y x) as [->|]; [apply Hn | apply Hn']).
-Qed.
+Proof. intros Hn Hn' y q v. names; (apply Hn || apply Hn'). Qed.
 
 (** A view is of what its source is of. *)
 Lemma vfrag_as x y v : rg x = rg y -> vfrag x v = true -> vfrag y v = true.
@@ -263,9 +255,7 @@ Proof. intros x; auto. Qed.
 
 Lemma only_set a b k n x q v v' :
   n x = Some (q, v) -> (same_unit q a b -> inu a k b) -> only a b k n (ups n x (Some (q, v'))).
-Proof.
-  intros Hx Hq y. unfold ups. destruct (Nat.eqb_spec y x) as [->|]; auto. right. eauto 8.
-Qed.
+Proof. intros Hx Hq y. names. right. eauto 8. Qed.
 
 Lemma only_kept a b k n n' x q v : only a b k n n' -> n x = Some (q, v) -> exists w, n' x = Some (q, w).
 Proof. intros H Hx. destruct (H x) as [->|(q' & w & w' & A & -> & _)]; [eauto | rewrite Hx in A; injection A as <- <-; eauto]. Qed.
@@ -275,12 +265,7 @@ Proof. intros H Ho x. destruct (Ho x) as [|(q & v & v' & ? & ? & ?)]; auto. righ
 
 Lemma only_scope a b k hid x q v n n' :
   only a b k (ups (hide hid n) x (Some (q, v))) n' -> only a b k n (restore hid x n n').
-Proof.
-  intros H y. specialize (H y). unfold restore, ups in *. destruct hid as [z|]; simpl in *; unfold ups in *.
-  - destruct (y =? z) eqn:Ez; [apply Nat.eqb_eq in Ez as ->; auto|].
-    destruct (y =? x) eqn:Ex; [apply Nat.eqb_eq in Ex as ->; auto|auto].
-  - destruct (y =? x) eqn:Ex; [apply Nat.eqb_eq in Ex as ->; auto|auto].
-Qed.
+Proof. intros H y. specialize (H y). names. Qed.
 
 Lemma mine_up a b k k' ev : (inu a k' b -> inu a k b) -> mine a b k' ev -> mine a b k ev.
 Proof. intros H Hm e ? ?. eauto. Qed.
