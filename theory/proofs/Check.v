@@ -237,8 +237,8 @@ Proof.
     try match goal with H : (h, N) = (_, _) |- _ => injection H as -> -> end; try (econstructor; eauto using is_ty_sound, not_local, orb_store; fail).
   - (* split *)
     match goal with H : (if n2 =? 0 then _ else _) = true |- _ => destruct (Nat.eqb_spec n2 0) as [->|] end.
-    + destruct s2; try discriminate. rewrite Nat.add_0_r in *. apply T_Split_One; auto.
-    + split_all. apply T_Split'; auto; lia.
+    + destruct s2; try discriminate. apply T_Split'; auto.
+    + split_all. apply T_Split'; auto. right. repeat split; auto; lia.
   - (* group *)
     match goal with H : Nat.divide q N |- _ => destruct H as [c ->] end.
     rewrite Nat.div_mul in * by auto. rewrite (Nat.mul_comm c q). constructor; auto.
@@ -281,7 +281,8 @@ Proof.
     | H : NoDup _ |- _ => rewrite (proj2 (distinct_spec _) H); clear H
     end;
     rewrite ?P, ?(proj2 (kind_eqb_spec _ _) eq_refl), ?(proj2 (bty_eqb_spec _ _) eq_refl); simpl; rewrite ?IHsty, ?IHsty1, ?IHsty2 by auto; auto.
-  - rewrite (proj2 (Nat.leb_le _ _)) by lia. auto.
+  - destruct H2 as [[-> ->]|(P' & D1 & D2)]; auto.
+    now rewrite (proj2 (Nat.eqb_neq n2 0)), (proj2 (dvdb_spec _ _) D1), (proj2 (dvdb_spec _ _) D2) by lia.
   - rewrite (proj2 (Nat.eqb_neq _ _) H), (Nat.mul_comm q n), Nat.div_mul by auto.
     rewrite (proj2 (dvdb_spec q (n * q))) by apply Nat.divide_factor_r. simpl.
     now rewrite IHsty by auto.

@@ -262,16 +262,13 @@ Proof.
     destruct (step th k u eta mu s1); simpl in *; auto.
     destruct IH as (I1 & I2 & I3). repeat split; auto; try apply I3. constructor; auto.
   - (* split *)
-    placed Hk. assert (Nat.divide n1 (base k)) by divides. assert (Nat.divide n2 (base k + n1)) by divides.
-    replace (Nat.max 1 n2) with n2 by lia. bools.
-    destruct (Nat.ltb_spec (idx k) n1); [|destruct (Nat.ltb_spec (idx k) (n1 + n2)); simpl; auto; try sound].
+    placed Hk. assert (Nat.divide n1 (base k)) by divides.
+    match goal with H : _ \/ _ |- _ => rename H into Arm end. assert (Nat.divide (Nat.max 1 n2) (base k + n1)).
+    { destruct Arm as [[-> _]|(? & ? & ?)]; [apply Nat.divide_1_l | replace (Nat.max 1 n2) with n2 by lia; divides]. }
+    bools. destruct (Nat.ltb_spec (idx k) n1); [|destruct (Nat.ltb_spec (idx k) (n1 + n2)); simpl; auto; try sound].
     + eapply good_inside; eauto; [eapply IHs1; eauto; now apply sub_left_ok | intros; constructor; auto].
-    + eapply good_inside; eauto; [eapply IHs2; eauto; [now apply sub_right_ok | simpl; divides] | intros; constructor; auto].
-  - (* split of one arm *)
-    placed Hk. assert (Nat.divide n1 (base k)) by divides. assert (Nat.divide 1 (base k + n1)) by apply Nat.divide_1_l.
-    rewrite (Nat.add_0_r n1). change (Nat.max 1 0) with 1. bools.
-    destruct (Nat.ltb_spec (idx k) n1); simpl; auto; try sound.
-    eapply good_inside; eauto; [eapply IHs1; eauto; now apply sub_left_ok | intros; apply T_Split_One; auto].
+    + destruct Arm as [[-> _]|(? & ? & ?)]; [lia|]. replace (Nat.max 1 n2) with n2 in * by lia.
+      eapply good_inside; eauto; [eapply IHs2; eauto; [now apply sub_right_ok | simpl; divides] | intros; constructor; auto].
   - (* destruct *)
     match goal with H : down _ = Some _ |- _ => pose proof H as Hd'; rewrite <- Hk in Hd'; apply (sub_down_pp th) in Hd' end.
     rewrite Hd'. eapply good_inside; eauto.

@@ -69,12 +69,9 @@ Fixpoint passed (es : list expr) (ps : list (name * persp * ty)) : list name :=
 Inductive sty : ctx -> level -> nat -> nat -> nat -> stmt -> Prop :=
 | T_Skip G h n al m : sty G h n al m SSkip
 | T_Seq G h n al m s1 s2 : sty G h n al m s1 -> sty G h n al m s2 -> sty G h n al m (SSeq s1 s2)
-| T_Split' G h n al m n1 n2 s1 s2 : (* T-Split' *)
-    0 < n1 -> 0 < n2 -> n1 + n2 <= n -> Nat.divide n1 al -> Nat.divide n2 al -> Nat.divide n2 n1 ->
-    sty G h n1 al m s1 -> sty G h n2 (Nat.gcd al n1) m s2 ->
-    sty G h n al m (SSplit n1 n2 s1 s2)
-| T_Split_One G h n al m n1 s1 : (* T-Split', without a second arm *)
-    0 < n1 -> n1 <= n -> Nat.divide n1 al -> sty G h n1 al m s1 -> sty G h n al m (SSplit n1 0 s1 SSkip)
+| T_Split' G h n al m n1 n2 s1 s2 : (* T-Split', with a second arm or without *)
+    0 < n1 -> n1 + n2 <= n -> Nat.divide n1 al -> n2 = 0 /\ s2 = SSkip \/ 0 < n2 /\ Nat.divide n2 al /\ Nat.divide n2 n1 ->
+    sty G h n1 al m s1 -> sty G h n2 (Nat.gcd al n1) m s2 -> sty G h n al m (SSplit n1 n2 s1 s2)
 | T_Destruct G h n al m h' n' s :
     down (h, n) = Some (h', n') -> sty G h' n' 0 m s -> sty G h n al m (SDestruct s)
 | T_Group G h n al m q s :
