@@ -327,9 +327,9 @@ Proof.
       injection H1 as <- <-. injection H2 as <- <-. split; auto. apply agree_ups; auto. intros Q. f_equal.
       apply (He e q); auto. destruct e; simpl in *; tauto.
     + destruct e as [| |y| | | |]; try discriminate. pose proof (Hn y) as Hy.
-      destruct (n1 y) as [[q1 [v1|len1 f1|r1 st1 off1 len1|]]|], (n2 y) as [[q2 [v2|len2 f2|r2 st2 off2 len2|]]|];
-        try discriminate; try contradiction; destruct Hy as [<- Hy]; destruct (peqb q1 q) eqn:Q; try discriminate;
-        apply peqb_spec in Q as ->; injection H1 as <- <-; injection H2 as <- <-; (split; [now apply agree_ups | reflexivity]).
+      destruct (n1 y) as [[q1 v1]|], (n2 y) as [[q2 v2]|]; try discriminate. destruct Hy as [<- Hy].
+      destruct (peqb q1 q) eqn:Q, (is_arr v1), (is_arr v2); try discriminate. apply peqb_spec in Q as ->.
+      injection H1 as <- <-. injection H2 as <- <-. split; [now apply agree_ups | reflexivity].
 Qed.
 
 Lemma atomic_keeps s k1 k2 u1 u2 n1 n2 m1 m2 s1' n1' m1' ev1 s2' n2' m2' ev2 :

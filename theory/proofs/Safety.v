@@ -151,11 +151,10 @@ Proof.
     + match goal with H : ety _ _ _ ?e _ |- _ =>
         destruct (eval_safe th k q G n m e b H Hn Hm) as [->|(v & -> & <-)]; auto end.
       right. eexists _, _. split; [reflexivity|]. split; auto. apply env_ok_ups; auto. constructor.
-    + match goal with H : G ?y = Some _ |- _ => destruct (Hn _ _ _ H) as (v & -> & Hv); inversion Hv; subst end;
-        rewrite (proj2 (peqb_spec _ _) eq_refl); right; eexists _, _; (split; [reflexivity|]);
-        (split; [now apply env_ok_ups|]);
-        intros z y' [[= <- <-]|Hz]; try now apply Keep.
-      all: split; [now left|]; unfold ups; rewrite Nat.eqb_refl; eauto.
+    + match goal with H : G ?y = Some _ |- _ => destruct (Hn _ _ _ H) as (v & -> & Hv) end.
+      rewrite (proj2 (peqb_spec _ _) eq_refl). assert (is_arr v = true) as -> by (inversion Hv; auto).
+      right. eexists _, _. split; [reflexivity|]. split; [now apply env_ok_ups|]. intros z y' [[= <- <-]|Hz]; [|now apply Keep].
+      split; [now left|]. unfold ups. rewrite Nat.eqb_refl. eauto.
 Qed.
 
 Lemma env_ok_back G Gf p n0 n outs : env_ok G n -> env_ok Gf n0 ->

@@ -108,6 +108,8 @@ Definition with_bool (r : eres) (f : bool -> res) : res :=
     caller's had been used. *)
 Inductive ares := AVals (n : env) (outs : list (name * name)) | AOob | AStuck.
 
+Definition is_arr (v : val) : bool := match v with VLoc _ _ | VArr _ _ _ _ => true | _ => false end.
+
 Fixpoint bind_ (th : tid) (k : pos) (n : env) (m : mem) (ps : list (name * persp * ty)) (es : list expr) : ares :=
   match ps, es with
   | [], [] => AVals (fun _ => None) []
@@ -120,11 +122,11 @@ Fixpoint bind_ (th : tid) (k : pos) (n : env) (m : mem) (ps : list (name * persp
               | EVal v => AVals (ups n' x (Some (q, VB v))) outs | EOob => AOob | EStuck => AStuck end
           | TArr _ _, EVar y =>
               match n y with
-              | Some (q', VLoc len f) =>
-                  if negb c || peqb q' q then AVals (ups n' x (Some (q, VLoc len f))) ((x, y) :: outs) else AStuck
-              | Some (q', VArr l st off len) =>
-                  if negb c || peqb q' q then AVals (ups n' x (Some (q, VArr l st off len))) ((x, y) :: outs) else AStuck
-              | _ => AStuck
+              | Some (q', v) =>
+                  if negb c || peqb q' q then
+                    if is_arr v then AVals (ups n' x (Some (q, v))) ((x, y) :: outs) else AStuck
+                  else AStuck
+              | None => AStuck
               end
           | _, _ => AStuck
           end

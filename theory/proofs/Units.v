@@ -124,10 +124,9 @@ Proof.
     destruct (IH _ _ _ A E) as [I1 I2]. destruct t as [b|l b|]; try discriminate.
     + destruct (eval th k q n m e); try discriminate. injection H as <- <-. split; auto. now apply nfrag_ups.
     + destruct e as [| |y| | | |]; try discriminate. destruct Ha as [Hxy _].
-      destruct (n y) as [[q' [v|len f|l' st off len|]]|] eqn:Hy; try discriminate; destruct (peqb q' q); try discriminate;
-        injection H as <- <-;
-        (split; [apply nfrag_ups; [assumption | apply (vfrag_as y); [now symmetry | exact (Hn _ _ _ Hy)]] |]);
-        intros z w [[= <- <-]|]; auto.
+      destruct (n y) as [[q' v]|] eqn:Hy; try discriminate. destruct (peqb q' q), (is_arr v); try discriminate.
+      injection H as <- <-. split; [apply nfrag_ups; auto; apply (vfrag_as y); [now symmetry | exact (Hn _ _ _ Hy)] |].
+      intros z w [[= <- <-]|]; auto.
 Qed.
 
 Lemma nfrag_back p n0 n outs : nfrag n -> nfrag n0 -> (forall x y, In (x, y) outs -> rg x = rg y) ->
