@@ -92,12 +92,14 @@ Qed.
 Ltac untell := match goal with J : In _ (tell_acts _ _ _ _ _) |- _ => apply in_tell in J; destruct J as (? & ? & ? & J) end.
 
 Ltac awaits J := match type of J with
-  | context [back ?d] => destruct (back d); [match type of J with context [phase_of ?t ?b ?a ?p] => destruct (phase_of t b a p) end|]
+  | context [back ?d] => destruct (back d);
+    [match type of J with context [phase_of ?t ?b ?a ?p] => destruct (phase_of t b a p) end|]
   | In _ (tell_acts _ _ _ _ _) => untell
   | In _ (waits_done _ _ _) => unlist
   | _ => idtac end.
 Ltac waits J d a p := awaits J.
-Ltac acts_of e J := ops e; simpl in J; try awaits J; undo; try discriminate; try (unlist; discriminate); acted; conjs; eauto.
+Ltac acts_of e J := ops e; simpl in J; try awaits J; undo; try discriminate; try (unlist; discriminate); acted; conjs;
+  eauto.
 
 Section Agents.
 
@@ -266,7 +268,8 @@ Qed.
 
 Lemma in_since f a p q : In q (since tr f a p) <-> precedes q p /\ exists e, In (q, e) (tr a) /\ f e = true.
 Proof.
-  unfold since; rewrite filter_In, in_map_iff; destruct (precedes_dec q p) as [P|P]; split; try tauto; try (intros [_ E]; discriminate).
+  unfold since; rewrite filter_In, in_map_iff; destruct (precedes_dec q p) as [P|P]; split; try tauto;
+    try (intros [_ E]; discriminate).
   - intros [([q' e] & E & I) _]; simpl in E; subst q'; apply filter_In in I as [I J]; eauto.
   - intros [_ (e & I & J)]; split; auto; exists (q, e); split; auto; apply filter_In; auto.
 Qed.
@@ -285,7 +288,8 @@ Proof.
     apply in_listed in J as (J & j & _ & ->); apply in_map_iff in J as (y & J & K); acted; split; auto.
     apply filter_In in K as [K _]; exists s; eapply Says in K as [? ?]; eauto 6.
   - intros (e & I & J); ops e; simpl in J; unfold waits_done in J; undo; try discriminate;
-      match goal with J : In _ (listed _ _ _) |- _ => apply in_listed in J as (J & j & _ & ->); apply in_map_iff in J as (y & J & K) end;
+      match goal with J : In _ (listed _ _ _) |- _ => apply in_listed in J as (J & j & _ & ->);
+        apply in_map_iff in J as (y & J & K) end;
       try discriminate; acted.
     split; auto; exists s; eapply Says in K as [? ?]; eauto 6.
 Qed.

@@ -580,7 +580,8 @@ Lemma obeys_b_ok r1 r2 t : obeys_b r1 r2 t = true -> obeys r1 r2 t.
 Proof.
   unfold obeys_b, obeys. rewrite !andb_true_iff, orb_true_iff. intros [[[K1 K2] K3] I].
   split; [split; [|split]; auto using conds_kept_ok|].
-  - rewrite Forall_forall. intros e He. rewrite forallb_forall in K3. specialize (K3 _ He). apply andb_true_iff in K3 as [].
+  - rewrite Forall_forall. intros e He. rewrite forallb_forall in K3. specialize (K3 _ He).
+      apply andb_true_iff in K3 as [].
     split; apply kept_b_ok; auto.
   - intros H1 H2 H3. destruct I as [I|I]; [|apply equals_ok; auto].
     apply negb_true_iff in I. rewrite <- not_true_iff_false in I. exfalso. apply I. rewrite !andb_true_iff, !forallb_forall.

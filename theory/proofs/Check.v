@@ -130,8 +130,8 @@ Fixpoint check (G : ctx) (h : level) (n al m : nat) (s : stmt) : bool :=
       | Some (q, TAsync b g), Some (r, TArr lz b1) =>
           match g z with
           | Some (r', TArr lz' b2) =>
-              peqb q (Thread, 1) && peqb (h, n) (Thread, 1) && kind_eqb lz l && kind_eqb lz' l && bty_eqb b1 b && bty_eqb b2 b &&
-              peqb r' r && pleb (Thread, 1) r
+              peqb q (Thread, 1) && peqb (h, n) (Thread, 1) && kind_eqb lz l && kind_eqb lz' l &&
+              bty_eqb b1 b && bty_eqb b2 b && peqb r' r && pleb (Thread, 1) r
           | _ => false
           end
       | _, _ => false
@@ -163,7 +163,8 @@ Ltac split_all :=
 Ltac cases_of H :=
   repeat match type of H with
   | context [match ?v with _ => _ end] =>
-      lazymatch type of v with bool => fail | option bty => fail | stmt => fail | _ => destruct v eqn:?; try discriminate H end
+      lazymatch type of v with bool => fail | option bty => fail | stmt => fail | _ => destruct v eqn:?;
+        try discriminate H end
   end.
 
 Lemma echeck_sound G p d e : forall b, echeck G p d e = Some b -> ety G p d e b.
@@ -208,7 +209,8 @@ Proof.
   revert ps. induction es as [|e es IH]; intros [|[[x q] t] ps]; simpl; try (split; [discriminate | intros H; inversion H]).
   - split; constructor.
   - rewrite andb_true_iff, IH. split.
-    + intros [He Ha]. constructor; auto. destruct t as [b|l b|]; try discriminate; [constructor; now apply is_ty_sound|].
+    + intros [He Ha]. constructor; auto.
+      destruct t as [b|l b|]; try discriminate; [constructor; now apply is_ty_sound|].
       destruct e; try discriminate. destruct (G x0) as [[q' [b'|l' b'|]]|] eqn:E; try discriminate. split_all. subst.
       now constructor.
     + intros H. inversion H; subst. split; auto.
@@ -234,7 +236,8 @@ Theorem check_sound s : forall G h n al m, check G h n al m s = true -> sty D G 
 Proof.
   Local Arguments down : simpl never.
   induction s; simpl; intros G h N al m H; try discriminate; cases_of H; split_all; subst;
-    try match goal with H : (h, N) = (_, _) |- _ => injection H as -> -> end; try (econstructor; eauto using is_ty_sound, not_local, orb_store; fail).
+    try match goal with H : (h, N) = (_, _) |- _ => injection H as -> -> end;
+    try (econstructor; eauto using is_ty_sound, not_local, orb_store; fail).
   - (* split *)
     match goal with H : (if n2 =? 0 then _ else _) = true |- _ => destruct (Nat.eqb_spec n2 0) as [->|] end.
     + destruct s2; try discriminate. apply T_Split'; auto.
@@ -280,15 +283,18 @@ Proof.
     | H : Forall2 _ _ _ |- _ => rewrite (proj2 (args_check_spec _ _ _ _) H); clear H
     | H : NoDup _ |- _ => rewrite (proj2 (distinct_spec _) H); clear H
     end;
-    rewrite ?P, ?(proj2 (kind_eqb_spec _ _) eq_refl), ?(proj2 (bty_eqb_spec _ _) eq_refl); simpl; rewrite ?IHsty, ?IHsty1, ?IHsty2 by auto; auto.
+    rewrite ?P, ?(proj2 (kind_eqb_spec _ _) eq_refl), ?(proj2 (bty_eqb_spec _ _) eq_refl); simpl;
+      rewrite ?IHsty, ?IHsty1, ?IHsty2 by auto; auto.
   - destruct H2 as [[-> ->]|(P' & D1 & D2)]; auto.
     now rewrite (proj2 (Nat.eqb_neq n2 0)), (proj2 (dvdb_spec _ _) D1), (proj2 (dvdb_spec _ _) D2) by lia.
   - rewrite (proj2 (Nat.eqb_neq _ _) H), (Nat.mul_comm q n), Nat.div_mul by auto.
     rewrite (proj2 (dvdb_spec q (n * q))) by apply Nat.divide_factor_r. simpl.
     now rewrite IHsty by auto.
-  - match goal with H : l <> Local -> _ |- _ => destruct l; auto; destruct H as [-> E]; try discriminate; rewrite E; auto end.
+  - match goal with H : l <> Local -> _ |- _ => destruct l; auto; destruct H as [-> E]; try discriminate;
+      rewrite E; auto end.
   - replace (m + bytes b len - bytes b len) with m by lia. apply andb_true_iff; split; [apply Nat.leb_le; lia | apply IHsty; auto].
-  - match goal with H : l <> Local -> _ |- _ => destruct l; auto; destruct H as [-> E]; try discriminate; rewrite E; auto end.
+  - match goal with H : l <> Local -> _ |- _ => destruct l; auto; destruct H as [-> E]; try discriminate;
+      rewrite E; auto end.
 Qed.
 
 (** * Programs: a table of functions, each of which calls those before it alone *)

@@ -53,7 +53,8 @@ Proof.
   Local Arguments Nat.max : simpl never.
   Local Arguments eval_ : simpl never.
   unfold with_int, with_bool in *. induction s; simpl; intros k u n0 m0 H; auto using store_erase; unguard H; auto;
-    try (now apply with_val_erase); try (now rewrite IHs by sure H); try (now rewrite IHs1 by sure H); try (now rewrite IHs2 by sure H).
+    try (now apply with_val_erase); try (now rewrite IHs by sure H); try (now rewrite IHs1 by sure H);
+      try (now rewrite IHs2 by sure H).
   all: first [now rewrite bind_erase by sure H | now rewrite store_erase by sure H].
 Qed.
 
@@ -67,7 +68,8 @@ Proof.
   intros Hs Hn Hm. assert (no : forall (P : nat -> Prop) w, ~ (exists w, P w) -> ~ P w) by firstorder.
   split; intros HR; (induction HR as [|th S S' HR IH Hst]; [constructor|]); (eapply R_step; [exact IH|]);
     (destruct (safety D Hfns G s n m S Hs Hn Hm) as [_ HS]; [assumption|]);
-    inversion Hst; subst; destruct (HS th) as [Hk _]; auto; simpl in Hk; rewrite H0 in Hk; apply (no _ w), step_erase in Hk;
+    inversion Hst; subst; destruct (HS th) as [Hk _]; auto; simpl in Hk; rewrite H0 in Hk;
+      apply (no _ w), step_erase in Hk;
     rewrite Hk in H1 || rewrite <- Hk in H1; [eapply M_Step | eapply M_Oob | eapply M_Step | eapply M_Oob]; eauto.
 Qed.
 

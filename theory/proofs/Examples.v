@@ -108,7 +108,7 @@ Proof. reflexivity. Qed.
 Example calls_run : cells (run_all n0 calls) = map VInt [1; 2; 3; 4; 1; 2; 3; 4]%Z.
 Proof. vm_compute. reflexivity. Qed.
 
-(** Copies: each thread copies its number from one array of its own to another, and has that copied to its cell meanwhile. *)
+(** Copies: each thread copies its number from one array of its own to another, and has that copied to its cell. *)
 Definition copies (s : stmt) : stmt :=
   cell_of_each (SLocal 19 (Thread, 1) TInt 2 (SLocal 20 (Thread, 1) TInt 2
     (SSeq (SStore Local 19 (int 0) EId) (SSeq (SCopy Local 20 Local 19 2) (SGroup 4 (SAsync Global 12 21 s)))))).
@@ -117,8 +117,8 @@ Proof. reflexivity. Qed.
 Example copies_run : cells (run_all n0 (copies (SAsyncCopy 21 Local 20 1))) = map VInt [0; 1; 2; 3; 0; 1; 2; 3]%Z.
 Proof. vm_compute. reflexivity. Qed.
 
-(** The first stores to global memory and reads none of it, so uniformity speaks of it too: at the block, say, whose threads thus
-    take the loop equally often. *)
+(** The first stores to global memory and reads none of it, so uniformity speaks of it too: at the block, say, whose
+    threads thus take the loop equally often. *)
 Lemma functions_frag rg ro : rg 30 = false -> fns_frag rg ro.
 Proof. intros Hr [|[|f]] fd; simpl; intros [= <-]; simpl; rewrite Hr; auto. Qed.
 

@@ -100,7 +100,8 @@ Proof.
     rewrite Forall_app; split; auto; rewrite Forall_forall; auto.
 Qed.
 
-Lemma sorted_app t u : sorted (t ++ u) <-> sorted t /\ sorted u /\ (forall x y, In x t -> In y u -> precedes (fst x) (fst y)).
+Lemma sorted_app t u : sorted (t ++ u) <->
+  sorted t /\ sorted u /\ (forall x y, In x t -> In y u -> precedes (fst x) (fst y)).
 Proof. apply strongly_app. Qed.
 
 Lemma sorted_head x t y : sorted (x :: t) -> In y t -> precedes (fst x) (fst y).

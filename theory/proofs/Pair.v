@@ -71,7 +71,8 @@ Proof. intros H Hx Hq y. specialize (H y). names. rewrite Hx in H. destruct (n2 
 Lemma agree_ups2 n1 n2 x q v v1 :
   agree n1 n2 -> n2 x = Some (q, v) -> ~ same_unit q a b -> agree n1 (ups n2 x (Some (q, v1))).
 Proof.
-  intros H Hx Hq y. specialize (H y). names. rewrite Hx in H. destruct (n1 x) as [[q2 v2]|]; auto. destruct H as [-> H]. tauto.
+  intros H Hx Hq y. specialize (H y). names. rewrite Hx in H. destruct (n1 x) as [[q2 v2]|];
+    auto. destruct H as [-> H]. tauto.
 Qed.
 
 Lemma agree_back p outs n1 n2 l1 l2 : agree n1 n2 -> agree l1 l2 -> agree (back p outs n1 l1) (back p outs n2 l2).
@@ -122,13 +123,16 @@ Proof.
     rewrite !(Nat.add_comm (w * c)), !Nat.div_add in E by auto. lia. }
   assert (Big : forall x y j, y < T -> (x * T + y) / (j * T) = x / j).
   { intros x y j Hy. destruct (Nat.eq_dec j 0) as [->|]; auto.
-    rewrite (Nat.mul_comm j T), <- Nat.div_div by lia. now rewrite (Nat.add_comm (x * T)), Nat.div_add, (Nat.div_small y T) by lia. }
+    rewrite (Nat.mul_comm j T), <- Nat.div_div by lia.
+      now rewrite (Nat.add_comm (x * T)), Nat.div_add, (Nat.div_small y T) by lia. }
   assert (Tile : forall x y z c, Nat.divide c T -> y / c = z / c -> (x * T + y) / c = (x * T + z) / c).
   { intros x y z c [w Hw] E. destruct (Nat.eq_dec c 0) as [->|]; auto.
     rewrite Hw, Nat.mul_assoc, !(Nat.add_comm (x * w * c)), !Nat.div_add by auto. lia. }
-  destruct d as [h n]. unfold offset, size, same_unit, ple, coord, pp in *; simpl in *; rewrite <- S1, <- S2, <- S3 in *.
+  destruct d as [h n]. unfold offset, size, same_unit, ple, coord, pp in *; simpl in *;
+    rewrite <- S1, <- S2, <- S3 in *.
   destruct h, (lv k1); simpl in *; try (destruct Hd as [?|[? _]]; [lia | discriminate]).
-  - destruct Hd as [?|[_ Hd]]; [lia|]. apply (From _ _ _ (base k1)); [eapply Nat.divide_trans; eauto | now rewrite A3, B3].
+  - destruct Hd as [?|[_ Hd]]; [lia|]. apply (From _ _ _ (base k1));
+    [eapply Nat.divide_trans; eauto | now rewrite A3, B3].
   - destruct Hs as [Hs1 Hs2]. replace (idx k2) with (idx k1) by lia. apply Tile; auto. apply Ht; auto; discriminate.
   - destruct Hs as [-> Hs2]. apply Tile; auto. apply Ht; auto; discriminate.
   - destruct Hd as [?|[_ Hd]]; [lia|]. rewrite !Big by auto.
@@ -455,7 +459,7 @@ Theorem step_keeps s1 : forall s2 k1 k2 u1 u2 n1 n2 m1 m2 s1' n1' m1' ev1 s2' n2
   step a k1 u1 n1 m1 s1 = Next s1' n1' m1' ev1 -> step b k2 u2 n2 m2 s2 = Next s2' n2' m2' ev2 ->
   keeps k1 k2 s1 n1 s2 n2 s1' n1' ev1 s2' n2' ev2.
 Proof.
-  intros s2 k1 k2 u1 u2 n1 n2 m1 m2 s1' n1' m1' ev1 s2' n2' m2' ev2 R. 
+  intros s2 k1 k2 u1 u2 n1 n2 m1 m2 s1' n1' m1' ev1 s2' n2' m2' ev2 R.
   revert u1 u2 n1 n2 m1 m2 s1' n1' m1' ev1 s2' n2' m2' ev2.
   induction R; intros u1 u2 l1 l2 m1 m2 s1' n1' m1' ev1 s2' n2' m2' ev2 F1 F2 P1 P2 Hs Hn G1 G2 Hg Z1 Z2.
   - left. eapply atomic_keeps; eauto.
@@ -480,7 +484,8 @@ Proof.
     assert (C2 : base k2 + idx k2 = coord b (lv k1)) by (rewrite S1; apply P2).
     set (fl1 := fun s => SSplit n1 n2 s t1) in *. set (fl2 := fun s => SSplit n1 n2 s t2) in *.
     set (fr1 := fun s => SSplit n1 n2 s1 s) in *. set (fr2 := fun s => SSplit n1 n2 s2 s) in *.
-    destruct (idx k1 <? n1) eqn:I1, (idx k2 <? n1) eqn:I2; [|destruct (idx k2 <? n1 + n2) eqn:J2|destruct (idx k1 <? n1 + n2) eqn:J1|
+    destruct (idx k1 <? n1) eqn:I1, (idx k2 <? n1) eqn:I2;
+      [|destruct (idx k2 <? n1 + n2) eqn:J2|destruct (idx k1 <? n1 + n2) eqn:J1|
       destruct (idx k1 <? n1 + n2) eqn:J1, (idx k2 <? n1 + n2) eqn:J2]; spec.
     + joint (sub_left k1 n1) (sub_left k2 n1) fl1 fl2 s1 s2 Hn Z1 Z2; auto.
       * intros. apply r_split; auto; lia.
@@ -518,8 +523,10 @@ Proof.
     destruct Hs as (S1 & S2 & S3 & S4).
     assert (C1 : base k1 + idx k1 = coord a (lv k1)) by apply P1.
     assert (C2 : base k2 + idx k2 = coord b (lv k1)) by (rewrite S1; apply P2).
-    assert (Arm : forall k, in_arm k n i = true /\ i * n <= idx k < i * n + n \/ in_arm k n i = false /\ ~ i * n <= idx k < i * n + n).
-    { intros k. unfold in_arm. destruct (Nat.leb_spec (i * n) (idx k)), (Nat.ltb_spec (idx k) (i * n + n)); simpl; auto; right; lia. }
+    assert (Arm : forall k, in_arm k n i = true /\ i * n <= idx k < i * n + n \/
+      in_arm k n i = false /\ ~ i * n <= idx k < i * n + n).
+    { intros k. unfold in_arm. destruct (Nat.leb_spec (i * n) (idx k)), (Nat.ltb_spec (idx k) (i * n + n)); simpl;
+        auto; right; lia. }
     destruct (Arm k1) as [[A1 ?]|[A1 ?]], (Arm k2) as [[A2 ?]|[A2 ?]]; rewrite A1 in *; rewrite A2 in *.
     + joint (sub_arm k1 n i) (sub_arm k2 n i) (SArm n i) (SArm n i) s1 s2 Hn Z1 Z2; auto.
       * intros. apply r_arm; auto.
@@ -544,7 +551,8 @@ Proof.
       destruct (frame b a Hb _ _ _ _ _ _ _ _ _ P2 E2) as [O2 _].
       assert (Y1 : i1 x = Some (q, v1)) by (unfold i1, ups; now rewrite Nat.eqb_refl).
       assert (Y2 : i2 x = Some (q, v2)) by (unfold i2, ups; now rewrite Nat.eqb_refl).
-      destruct (only_kept _ _ _ _ _ _ _ _ O1 Y1) as [w1 X1], (only_kept _ _ _ _ _ _ _ _ O2 Y2) as [w2 X2]. rewrite X1 in Z1. rewrite X2 in Z2.
+      destruct (only_kept _ _ _ _ _ _ _ _ O1 Y1) as [w1 X1], (only_kept _ _ _ _ _ _ _ _ O2 Y2) as [w2 X2].
+        rewrite X1 in Z1. rewrite X2 in Z2.
       injection Z1 as <- <- <- <-; injection Z2 as <- <- <- <-.
       destruct HK as [(K1 & K2 & K3)|[(K1 & K2 & K3)|(K1 & K2 & K3)]].
       * left. split; [|split]; auto using agree_restore.
@@ -628,12 +636,14 @@ Proof.
     + destruct (step_frag _ _ Hbody _ _ _ _ _ _ _ _ _ _ F1 G1 Z1) as (F1' & G1' & _).
       destruct (step_frag _ _ Hbody _ _ _ _ _ _ _ _ _ _ F2 G2 Z2) as (F2' & G2' & _).
       assert (K : keeps pos0 pos0 s1 n1 s2 n2 u1 o1 e1 u2 o2 e2).
-      { eapply step_keeps; [eassumption|eassumption|eassumption|apply pos0_ok|apply pos0_ok|repeat split; auto; discriminate|
+      { eapply step_keeps; [eassumption|eassumption|eassumption|apply pos0_ok|apply pos0_ok|repeat split; auto;
+          discriminate|
           eassumption|exact G1|exact G2| |exact Z1|exact Z2]; globs. }
       destruct K as [(K1 & K2 & K3)|[(K1 & K2 & K3)|(K1 & K2 & K3)]].
       * destruct (IH1 _ _ _ _ _ R2 K1 K2 F1' F2' G1' G2') as (I1 & I2 & I3 & I4).
         rewrite !shared_app, K3. repeat split; auto using prefix_app. destruct I1; auto using prefix_app.
-      * rewrite (shared_app e1), K3. exact (IH1 _ _ _ _ _ (run_cons _ _ _ _ _ _ _ _ _ _ _ _ Hm' Z2 R2) K1 K2 F1' F2 G1' G2).
+      * rewrite (shared_app e1), K3. exact (IH1 _ _ _ _ _ (run_cons _ _ _ _ _ _ _ _ _ _ _ _ Hm' Z2 R2) K1 K2 F1' F2
+          G1' G2).
       * rewrite (shared_app e2), K3. auto.
 Qed.
 

@@ -161,7 +161,8 @@ Qed.
 Lemma visits_same c s : forall w a b v, outer N c s v = true -> is_thread a -> is_thread b -> fst a = fst b ->
   visits c s w a = visits c s w b.
 Proof.
-  assert (Same : forall u a b, le N Block u = true -> is_thread a -> is_thread b -> fst a = fst b -> name u a = name u b).
+  assert (Same : forall u a b, le N Block u = true -> is_thread a -> is_thread b -> fst a = fst b ->
+    name u a = name u b).
   { intros u a b E Ta Tb Bl; apply (le_sound B N Block u); auto; unfold same; simpl; rewrite Bl; auto. }
   induction s as [|s1 IH1 s2 IH2|x|u h|u s1 IH1 s2 IH2|l m u s IH|k s IH|x]; simpl; intros w a b v H Ta Tb Bl; auto.
   1: destruct (is_end c s2); auto; bools; f_equal; eauto.
@@ -207,10 +208,13 @@ Proof. intros [d H]; exists d; apply before_app; auto. Qed.
 Lemma done_iff l p : rising l -> forall k W, nth_error l k = Some W -> precedes (ended W) p <-> k < done_before l p.
 Proof.
   unfold done_before; induction 1 as [|x l S IH F]; intros [|k] W E; simpl in *; try discriminate;
-    assert (No : ~ precedes (ended x) p -> filter (fun q => if precedes_dec q p then true else false) (map ended l) = []).
+    assert (No : ~ precedes (ended x) p ->
+      filter (fun q => if precedes_dec q p then true else false) (map ended l) = []).
   1, 3: intro N'; apply filter_none; intros q I; apply in_map_iff in I as (y & <- & I); rewrite Forall_forall in F;
-    destruct (precedes_dec (ended y) p); auto; destruct N'; eapply precedes_trans; [apply ended_rises; exact (F y I) | auto].
-  - inversion E; subst; destruct (precedes_dec (ended W) p); simpl; [split; [lia | auto] | rewrite No by auto; simpl; split; [tauto | lia]].
+    destruct (precedes_dec (ended y) p); auto; destruct N';
+    eapply precedes_trans; [apply ended_rises; exact (F y I) | auto].
+  - inversion E; subst; destruct (precedes_dec (ended W) p); simpl; [split; [lia | auto] | rewrite No by auto; simpl;
+      split; [tauto | lia]].
   - rewrite (IH k W E); destruct (precedes_dec (ended x) p); simpl; [lia | rewrite No by auto; simpl; lia].
 Qed.
 
@@ -219,13 +223,15 @@ Proof. intros R k W E; apply done_iff; auto. Qed.
 
 Lemma done_upto l p : rising l -> forall k W, nth_error l k = Some W -> precedes p (ended W) -> done_before l p <= k.
 Proof.
-  intros R k W E P; apply Nat.nlt_ge; rewrite <- (done_iff l p R k W E); intro Q; apply (precedes_irr p); eapply precedes_trans; eauto.
+  intros R k W E P; apply Nat.nlt_ge; rewrite <- (done_iff l p R k W E); intro Q; apply (precedes_irr p);
+    eapply precedes_trans; eauto.
 Qed.
 
 Lemma done_exists l p : rising l -> forall k, k < done_before l p -> exists W, nth_error l k = Some W /\ precedes (ended W) p.
 Proof.
   intros R k L; destruct (nth_error l k) as [W|] eqn:E; [exists W; split; auto; apply (done_iff l p R k W E); auto|].
-  apply nth_error_None in E; pose proof (filter_length _ (fun q => if precedes_dec q p then true else false) (map ended l)) as G.
+  apply nth_error_None in E.
+  pose proof (filter_length _ (fun q => if precedes_dec q p then true else false) (map ended l)) as G.
   rewrite map_length in G; unfold done_before in L; lia.
 Qed.
 
@@ -237,7 +243,8 @@ Proof.
   pose proof (visits_rising c s [] a) as R; apply Nat.le_antisymm.
   - apply (done_upto _ _ R k W E); exists None; apply before_prefix; constructor; constructor; lia.
   - destruct k as [|k]; [lia|]; destruct (nth_error (visits c s [] a) k) as [V|] eqn:Ev.
-    + apply (done_after _ _ R k V Ev); destruct (rising_nth _ R k (S k) V W Ev E ltac:(lia)) as [d D]; exists d; apply before_app; auto.
+    + apply (done_after _ _ R k V Ev); destruct (rising_nth _ R k (S k) V W Ev E ltac:(lia)) as [d D]; exists d;
+        apply before_app; auto.
     + apply nth_error_None in Ev; assert (S k < length (visits c s [] a)) by (apply nth_error_Some; congruence); lia.
 Qed.
 
@@ -256,9 +263,11 @@ Qed.
 Lemma item_of V c s : forall w C a p e, flat c s = true -> sats C a -> In (p, e) (trace o s (V ++ w) a) -> steps c e = true ->
   exists q K, p = V ++ q /\ In (q, e, K) (items s w C) /\ sats K a.
 Proof.
-  induction s as [|s1 IH1 s2 IH2|x|u h|u s1 IH1 s2 IH2|l m u s IH|k s IH|x]; simpl; intros w C a p e H S I St; bools; stands;
+  induction s as [|s1 IH1 s2 IH2|x|u h|u s1 IH1 s2 IH2|l m u s IH|k s IH|x]; simpl; intros w C a p e H S I St; bools;
+    stands;
     try discriminate; try (exists w, C; auto; fail).
-  1, 2: rewrite <- app_assoc in I; (eapply IH1 in I || eapply IH2 in I); eauto; destruct I as (q & K & X & Y & Z); exists q, K; there.
+  1, 2: rewrite <- app_assoc in I; (eapply IH1 in I || eapply IH2 in I); eauto; destruct I as (q & K & X & Y & Z);
+    exists q, K; there.
   1, 2, 3: exfalso; apply trace_events in I; apply (free_none (sure c)), sure_steps in I; auto; destruct I; congruence.
   apply (IH w (k :: C)); auto; intros i [<-|J]; auto.
 Qed.
@@ -272,7 +281,8 @@ Proof.
   2: destruct (IH2 _ (w ++ [Part 1]) C _ _ _ S I) as (q & K & X & Y & Z).
   1, 2: exists q, K; there; repeat split; auto; intros V ->; apply Z; rewrite app_assoc; auto.
   4: apply (IH v w (k :: C) a p e); auto; intros i [<-|J]; auto.
-  all: pose proof (in_tr_path o true _ _ _ _ _ I) as [r ->]; (eapply IH1 in I || eapply IH2 in I || eapply IH in I); [|exact S];
+  all: pose proof (in_tr_path o true _ _ _ _ _ I) as [r ->]; (eapply IH1 in I || eapply IH2 in I || eapply IH in I);
+    [|exact S];
     destruct I as (q & K & X & Y & _); exists w, K; rewrite in_map_iff; repeat split; auto;
     [exists (q, e, K); there | intros V ->; rewrite <- !app_assoc; eauto].
 Qed.
@@ -425,7 +435,8 @@ Proof.
             In (q, f) (trace o s2 (w ++ [Part 1]) b) -> In x (accesses e) -> In y (accesses f) ->
             before p q None /\ (number x = number y -> 2 <= times (number x) s1 + times (number x) s2)).
   { intros s1 s2 w a b p q e f x y I J X Y; split; [exact (parts_in_order o w a b true true s1 s2 _ _ _ _ I J)|].
-    intro Ny; pose proof (some_times _ _ _ _ _ _ I X); pose proof (some_times _ _ _ _ _ _ J Y); rewrite <- Ny in *; lia. }
+    intro Ny; pose proof (some_times _ _ _ _ _ _ I X); pose proof (some_times _ _ _ _ _ _ J Y); rewrite <- Ny in *;
+      lia. }
   induction s as [|s1 IH1 s2 IH2|z|u h|u s1 IH1 s2 IH2|l n u s IH|k s IH|z]; intros w a b p q e f x y I J X Y;
     simpl in I, J; stands; auto.
   10: exact (IH _ _ _ _ _ _ _ x y I J X Y).
@@ -440,9 +451,12 @@ Proof.
     - left; exact (trips_in_order o l w a b true true s s i j _ _ _ _ L I J).
     - right; exact (trips_in_order o l w b a true true s s j i _ _ _ _ L J I). }
   all: pose proof (times_seq (number x) s1 s2) as T.
-  2, 3, 6, 7: first [destruct (Two s1 s2 w a b p q e f x y I J X Y) as [D L] | destruct (Two s1 s2 w b a q p f e y x J I Y X) as [D L]];
-    right; exists None; split; [auto|]; split; [left; auto|]; intros E L'; unfold times in *; simpl in *; rewrite ?E in *; lia.
-  all: first [destruct (IH1 _ _ _ _ _ _ _ x y I J X Y) as [|(d & D & L & O)] | destruct (IH2 _ _ _ _ _ _ _ x y I J X Y) as [|(d & D & L & O)]];
+  2, 3, 6, 7: first [destruct (Two s1 s2 w a b p q e f x y I J X Y) as [D L] |
+    destruct (Two s1 s2 w b a q p f e y x J I Y X) as [D L]];
+    right; exists None; split; [auto|]; split; [left; auto|]; intros E L'; unfold times in *; simpl in *;
+      rewrite ?E in *; lia.
+  all: first [destruct (IH1 _ _ _ _ _ _ _ x y I J X Y) as [|(d & D & L & O)] |
+    destruct (IH2 _ _ _ _ _ _ _ x y I J X Y) as [|(d & D & L & O)]];
     [auto|]; right; exists d; split; [auto|]; split; [simpl in L |- *; rewrite map_app, in_app_iff; tauto|].
   all: intros E L'; apply O; auto; unfold times in *; simpl in *; lia.
 Qed.
@@ -455,7 +469,8 @@ Proof.
   { intros t w a p e x I J Z; apply Nat.eqb_eq in Z; pose proof (some_times _ _ _ _ _ _ I J); lia. }
   induction s as [|s1 IH1 s2 IH2|z|u h|u s1 IH1 s2 IH2|l n u s IH|k s IH|z]; simpl; intros w a b p q e f x y H Ta Tb Bl I J X Y;
     try discriminate.
-  - destruct (_ && _) eqn:E in H; repeat (apply andb_prop in H as [H ?]); repeat (apply andb_prop in E as [E ?]); stands; eauto.
+  - destruct (_ && _) eqn:E in H; repeat (apply andb_prop in H as [H ?]); repeat (apply andb_prop in E as [E ?]);
+      stands; eauto.
   - assert (U : le N Block u = true -> name u a = name u b).
     { intro Le; apply (le_sound B N Block u); auto; unfold same; simpl; rewrite Bl; auto. }
     destruct (_ && _) eqn:E in H; [|destruct (_ && _) eqn:E' in H]; repeat (apply andb_prop in E as [E ?]);
@@ -511,7 +526,8 @@ Proof.
     + apply andb_prop in Dr; destruct Dr as [D1 D2]; cbn [outer] in Ou; cbn [visits]; destruct (is_end c s2) eqn:En.
       * exfalso; apply is_end_spec in En; subst s2; apply andb_prop in Ou; destruct Ou as [_ Fl].
         simpl in I; apply in_app_iff in I; destruct I as [I|[I|[]]]; [|discriminate].
-        apply trace_events in I; destruct (flat_drains c s1 _ Fl I) as [X _]; simpl in X; rewrite Cb, Nat.eqb_refl in X; discriminate.
+        apply trace_events in I; destruct (flat_drains c s1 _ Fl I) as [X _]; simpl in X;
+          rewrite Cb, Nat.eqb_refl in X; discriminate.
       * apply andb_prop in Ou; destruct Ou as [O1 O2]; simpl in I; apply in_app_iff in I; destruct I as [I|I].
         -- destruct (IH1 _ _ _ _ O1 D1 I) as (w' & u & t & -> & -> & Pa & Ba & Vi); exists ((w ++ [Part 0]) ++ u), (Part 0 :: u), t.
            split; [rewrite <- app_assoc; auto|]; split; auto; split; [|split; [simpl; apply in_or_app; auto|]].
@@ -559,7 +575,8 @@ Qed.
 Lemma surely_sound b K s a : sats K a -> surely b K s = true -> forall w, exists p, In (p, EOp (Drain b)) (trace o s w a).
 Proof.
   intro Sa; induction s as [|s1 IH1 s2 IH2|x|u h|u s1 IH1 s2 IH2|l m u s IH|k s IH|x]; simpl; intros H w; try discriminate.
-  - apply orb_prop in H as [H|H]; [destruct (IH1 H (w ++ [Part 0])) as [p I] | destruct (IH2 H (w ++ [Part 1])) as [p I]];
+  - apply orb_prop in H as [H|H]; [destruct (IH1 H (w ++ [Part 0])) as [p I] |
+      destruct (IH2 H (w ++ [Part 1])) as [p I]];
       exists p; there.
   - bools; destruct (o w (name u a) =? 0); auto.
   - bools; destruct m as [|m]; [discriminate|]; destruct (IH H0 (w ++ [Trip l 0])) as [p I]; exists p; simpl; there.
@@ -587,7 +604,8 @@ Qed.
 Lemma same_event s : forall w a b p e f, In (p, e) (trace o s w a) -> In (p, f) (trace o s w b) -> e = f.
 Proof.
   assert (Irr : forall p d, before p p d -> False) by (intros; eapply before_irr; eauto).
-  induction s as [|s1 IH1 s2 IH2|z|u h|u s1 IH1 s2 IH2|l n u s IH|k s IH|z]; simpl; intros w a b p e f I J; stands; auto; eauto.
+  induction s as [|s1 IH1 s2 IH2|z|u h|u s1 IH1 s2 IH2|l n u s IH|k s IH|z]; simpl; intros w a b p e f I J; stands;
+    auto; eauto.
   5: { destruct (Nat.lt_trichotomy x0 x) as [L|[->|L]]; eauto; exfalso;
        [exact (Irr _ _ (trips_in_order o l w a b true true s s x0 x _ _ _ _ L I J))
        | exact (Irr _ _ (trips_in_order o l w b a true true s s x x0 _ _ _ _ L J I))]. }

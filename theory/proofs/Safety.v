@@ -153,7 +153,8 @@ Proof.
       right. eexists _, _. split; [reflexivity|]. split; auto. apply env_ok_ups; auto. constructor.
     + match goal with H : G ?y = Some _ |- _ => destruct (Hn _ _ _ H) as (v & -> & Hv) end.
       rewrite (proj2 (peqb_spec _ _) eq_refl). assert (is_arr v = true) as -> by (inversion Hv; auto).
-      right. eexists _, _. split; [reflexivity|]. split; [now apply env_ok_ups|]. intros z y' [[= <- <-]|Hz]; [|now apply Keep].
+      right. eexists _, _. split; [reflexivity|]. split; [now apply env_ok_ups|]. intros z y' [[= <- <-]|Hz];
+        [|now apply Keep].
       split; [now left|]. unfold ups. rewrite Nat.eqb_refl. eauto.
 Qed.
 
@@ -227,7 +228,8 @@ Proof.
     repeat split; try apply Hmu; [constructor|]. eapply env_ok_set; eauto. constructor.
     intros j. unfold upz. destruct (j =? _)%Z; auto.
   - destruct Hone as [-> Hone]; [congruence|].
-    rewrite kind_eqb_refl, may_touch_ok by (intros _; rewrite Hone; left; split; [simpl; lia | apply Nat.divide_1_l]). simpl.
+    rewrite kind_eqb_refl, may_touch_ok
+      by (intros _; rewrite Hone; left; split; [simpl; lia | apply Nat.divide_1_l]). simpl.
     value e1. value e2. destruct (inb _ len); simpl; auto.
     split; [constructor|]. split; auto. eapply mem_ok_write; eauto.
 Qed.
@@ -240,7 +242,8 @@ Lemma scope_sty G h n al m hid x q v t s : vty v t -> sty (ups (hide hid G) x (S
 Proof. intros Hv Hs. rewrite <- (Nat.add_0_r m). econstructor; eauto. Qed.
 
 (** A step that left what it does not speak of as it was. *)
-Ltac sound := repeat split; auto; try (match goal with H : Typing.mem_ok _ _ |- _ => apply H end); try (constructor; fail).
+Ltac sound := repeat split; auto; try (match goal with H : Typing.mem_ok _ _ |- _ => apply H end);
+  try (constructor; fail).
 
 (** The position as the rules have it. *)
 Ltac placed Hk := unfold pp in Hk; injection Hk as Hh Hn; subst.
@@ -267,9 +270,11 @@ Proof.
     bools. destruct (Nat.ltb_spec (idx k) n1); [|destruct (Nat.ltb_spec (idx k) (n1 + n2)); simpl; auto; try sound].
     + eapply good_inside; eauto; [eapply IHs1; eauto; now apply sub_left_ok | intros; constructor; auto].
     + destruct Arm as [[-> _]|(? & ? & ?)]; [lia|]. replace (Nat.max 1 n2) with n2 in * by lia.
-      eapply good_inside; eauto; [eapply IHs2; eauto; [now apply sub_right_ok | simpl; divides] | intros; constructor; auto].
+      eapply good_inside; eauto; [eapply IHs2; eauto; [now apply sub_right_ok | simpl; divides] | intros; constructor;
+        auto].
   - (* destruct *)
-    match goal with H : down _ = Some _ |- _ => pose proof H as Hd'; rewrite <- Hk in Hd'; apply (sub_down_pp th) in Hd' end.
+    match goal with H : down _ = Some _ |- _ => pose proof H as Hd'; rewrite <- Hk in Hd';
+      apply (sub_down_pp th) in Hd' end.
     rewrite Hd'. eapply good_inside; eauto.
     + eapply IHs; eauto; simpl; [eapply sub_down_ok; eauto | exists 0; auto].
     + intros; econstructor; eauto.
@@ -282,7 +287,8 @@ Proof.
       rewrite Nat.div_small by (destruct Hpos; lia). now rewrite Nat.add_0_r.
     + intros; constructor; auto.
   - (* assign *)
-    lookup x. rewrite <- Hk in *. bools. value e. repeat split; try apply Hmu; [constructor|]. eapply env_ok_set; eauto. rewrite <- Hv0. constructor.
+    lookup x. rewrite <- Hk in *. bools. value e. repeat split; try apply Hmu; [constructor|]. eapply env_ok_set;
+      eauto. rewrite <- Hv0. constructor.
   - (* store *)
     rewrite <- Hk in *. injection Hk as <- <-. eapply store_safe; eauto.
   - (* decl *)
@@ -320,7 +326,8 @@ Proof.
   - (* async partition *)
     sound. econstructor; eauto. constructor. intros ? ? ? [].
   - (* async memcpy *)
-    lookup y. rewrite Hk, (proj2 (pleb_spec _ _) (ple_refl _)). repeat split; try apply Hmu; [constructor|]. eapply env_ok_set; eauto. constructor.
+    lookup y. rewrite Hk, (proj2 (pleb_spec _ _) (ple_refl _)). repeat split; try apply Hmu;
+      [constructor|]. eapply env_ok_set; eauto. constructor.
     intros l' z' i Hin. apply in_app_iff in Hin as [Hin|Hin]; [|eauto].
     apply in_map_iff in Hin as (j & [= <- <- <-] & _). eauto.
   - (* wait *) destruct (r <? _); sound; constructor.
@@ -349,11 +356,13 @@ Proof.
       unfold ups in Hz. destruct (z =? x); [discriminate|]. injection Hk as Hl Hn.
       assert (IH : good G (lv k) 1 al m (SStore l x (EInt i) (ERead l' z (EInt i)))
                      (store_ true th k eta mu l x (EInt i) (ERead l' z (EInt i)))).
-      { eapply store_safe; unfold pp; rewrite ?Hl, ?Hn; eauto using ple_refl; [constructor | econstructor; eauto; [|constructor]].
+      { eapply store_safe; unfold pp; rewrite ?Hl, ?Hn; eauto using ple_refl; [constructor | econstructor; eauto;
+          [|constructor]].
         left; split; [simpl; lia | apply Nat.divide_1_l]. }
       destruct (store_ true th k eta mu l x _ _); simpl in *; try tauto; [discriminate|]. destruct IH as (_ & I2 & I3).
       repeat split; auto; try apply I3. econstructor; eauto. constructor. intros l0 z0 i0 Hin. apply (Hps l0 z0 i0).
-      apply in_app_iff in Hin as [Hin|Hin]; [rewrite <- (firstn_skipn (who mu) ps) | rewrite <- (firstn_skipn (S (who mu)) ps)];
+      apply in_app_iff in Hin as [Hin|Hin];
+        [rewrite <- (firstn_skipn (who mu) ps) | rewrite <- (firstn_skipn (S (who mu)) ps)];
         apply in_app_iff; auto.
     + set (G' := ups (ups G x None) y (Some ((Thread, 1), TAsync b (ups G x None)))) in *.
       set (eta' := ups (ups eta x None) y (Some ((Thread, 1), VAsync ps))).
@@ -363,7 +372,8 @@ Proof.
       * destruct ps; sound; econstructor; eauto.
       * destruct IH as (I1 & I2 & I3). destruct (I2 y (Thread, 1) (TAsync b (ups G x None))) as (v & -> & Hv).
         { unfold G', ups. now rewrite Nat.eqb_refl. }
-        inversion Hv; subst. split; [eapply T_Flying; eauto | split; auto; exact (env_ok_restore (Some x) G eta n y _ He I2)].
+        inversion Hv; subst. split; [eapply T_Flying; eauto | split; auto;
+          exact (env_ok_restore (Some x) G eta n y _ He I2)].
 Qed.
 
 (** * The machine *)

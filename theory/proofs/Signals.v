@@ -221,7 +221,8 @@ Proof.
   induction n as [|n IH]; simpl; auto; intro H; rewrite app_length, IH, H; auto; lia.
 Qed.
 
-Lemma same_length (B : Type) (l m : list B) : NoDup l -> NoDup m -> (forall x, In x l <-> In x m) -> length l = length m.
+Lemma same_length (B : Type) (l m : list B) : NoDup l -> NoDup m -> (forall x, In x l <-> In x m) ->
+  length l = length m.
 Proof.
   intros L N E; apply Nat.le_antisymm; apply NoDup_incl_length; auto; intros x I; apply E; auto.
 Qed.
@@ -237,13 +238,16 @@ Qed.
 Lemma upto_came M s n : ok M -> (forall m, m < n -> all_did M s m) -> length (upto s n) <= came M s.
 Proof.
   intros O D; destruct (counted M O s) as (l & Nl & <- & Il); apply NoDup_incl_length; [apply upto_nodup|].
-  intros [b q] I; apply in_upto in I as (m & L & J); apply Il; pose proof (D m L b q J); apply are_arrivals in J as [T J]; eauto.
+  intros [b q] I; apply in_upto in I as (m & L & J); apply Il; pose proof (D m L b q J);
+    apply are_arrivals in J as [T J]; eauto.
 Qed.
 
-Lemma came_upto M s n : ok M -> (forall m b q, n <= m -> In (b, q) (arrivals s m) -> ~ did M b q) -> came M s <= length (upto s n).
+Lemma came_upto M s n : ok M -> (forall m b q, n <= m -> In (b, q) (arrivals s m) -> ~ did M b q) ->
+  came M s <= length (upto s n).
 Proof.
   intros O D; destruct (counted M O s) as (l & Nl & <- & Il); apply NoDup_incl_length; auto.
-  intros [b q] I; apply Il in I as (T & Db & m & J); assert (Jm : In (b, q) (arrivals s m)) by (apply are_arrivals; auto).
+  intros [b q] I; apply Il in I as (T & Db & m & J); assert (Jm : In (b, q) (arrivals s m)) by (apply are_arrivals;
+    auto).
   apply in_upto; exists m; split; auto; destruct (le_lt_dec n m) as [L|]; auto; destruct (D m b q L Jm Db).
 Qed.
 
@@ -256,7 +260,8 @@ Proof.
   intros O J D; destruct (counted M O s) as (l & Nl & Ll & Il); pose proof (sized s) as Sz.
   assert (Sub : incl ((a, p) :: l) (upto s (1 + n))).
   { intros [b q] [E|I]; [inversion E; subst; apply in_upto; exists n; auto|].
-    apply Il in I; destruct I as (Tb & Db & m & Jb); assert (Jm : In (b, q) (arrivals s m)) by (apply are_arrivals; auto).
+    apply Il in I; destruct I as (Tb & Db & m & Jb); assert (Jm : In (b, q) (arrivals s m)) by (apply are_arrivals;
+      auto).
     apply in_upto; exists m; split; auto; destruct (le_lt_dec m n) as [|G]; [lia|].
     exfalso; exact (D (before_did M s n m b q O G Jm Db a p J)). }
   assert (Le : length ((a, p) :: l) <= length (upto s (1 + n))).
@@ -270,7 +275,8 @@ Proof.
   intro O; unfold all_did; assert (Is : incl (arrivals s n) (arrivals s n)) by apply incl_refl; revert Is.
   generalize (arrivals s n) at 1 3 4 as l; induction l as [|[a p] l IH]; intro Is; [left; intros ? ? []|].
   destruct IH as [H|(b & q & J & D)]; [intros z J; apply Is; right; auto | | right; exists b, q; split; [right|]; auto].
-  destruct (proj1 (are_arrivals s n a p) (Is _ (or_introl eq_refl))) as [T J]; destruct (did_or_left M a p _ O T J) as [D|L].
+  destruct (proj1 (are_arrivals s n a p) (Is _ (or_introl eq_refl))) as [T J];
+    destruct (did_or_left M a p _ O T J) as [D|L].
   - left; intros b q [E|K']; [inversion E; subst; auto | auto].
   - right; exists a, p; split; [left; auto|]; intro D; exact (not_both M a p _ O T D L).
 Qed.
@@ -304,14 +310,16 @@ Proof.
   destruct (all_or_one M s n O) as [All|(b & q & J & D)]; [left | right]; split; auto.
   - assert (Up : came M s / size s <= 1 + n).
     { destruct (Nat.eq_dec (length (arrivals s (1 + n))) (size s)) as [F|F].
-      - destruct (all_or_one M s (1 + n) O) as [D|(b & q & J & D)]; [destruct (Next F D) | exact (not_shown M s _ b q O J D)].
+      - destruct (all_or_one M s (1 + n) O) as [D|(b & q & J & D)];
+          [destruct (Next F D) | exact (not_shown M s _ b q O J D)].
       - pose proof (at_most s (1 + n)); apply Nat.lt_succ_r, Nat.div_lt_upper_bound; [lia|].
         assert (C : came M s <= length (upto s (2 + n))).
         { apply came_upto; auto; intros m b q L J D; apply F, (full_below s (m - 1)); [|lia]; apply enough_before.
           replace (1 + (m - 1)) with m by lia; intro G; rewrite G in J; destruct J. }
         pose proof (Lower (1 + n) ltac:(lia)) as L1; simpl in C, L1, F, H; rewrite !app_length in *; nia. }
     assert (Lo : (1 + n) * size s <= came M s).
-    { rewrite <- Lower by auto; apply upto_came; auto; intros m L; destruct (Nat.eq_dec m n) as [->|]; auto; apply Below; lia. }
+    { rewrite <- Lower by auto; apply upto_came; auto; intros m L; destruct (Nat.eq_dec m n) as [->|]; auto;
+        apply Below; lia. }
     apply Nat.le_antisymm; auto; apply Nat.div_le_lower_bound; lia.
   - apply Nat.le_antisymm; [exact (not_shown M s n b q O J D)|]; apply Nat.div_le_lower_bound; [lia|].
     rewrite Nat.mul_comm, <- Lower by lia; apply upto_came; auto.
@@ -608,7 +616,8 @@ Proof. rewrite firstn_app, Nat.sub_diag, firstn_all; simpl; apply app_nil_r. Qed
 
 (* What stands before a step's positions is done before it, by an earlier step. *)
 
-Lemma earlier_done M l M' a p q e : ok M -> step M l M' -> In a agents -> In (p, e) (tr a) -> precedes p q -> In (a, q) (who l) ->
+Lemma earlier_done M l M' a p q e : ok M -> step M l M' -> In a agents -> In (p, e) (tr a) -> precedes p q ->
+  In (a, q) (who l) ->
   did M a p.
 Proof.
   intros O St T I P W; destruct (did_or_left M a p e O T I) as [|J]; auto; exfalso.
@@ -617,11 +626,14 @@ Proof.
   pose proof (head_first M a _ _ _ O T E J) as P'; apply (precedes_irr p); eapply precedes_trans; eauto.
 Qed.
 
-Lemma done_at ls rest M a p : run start ls M -> In a agents -> did M a p -> exists i, at_ (ls ++ rest) i a p /\ i < length ls.
+Lemma done_at ls rest M a p : run start ls M -> In a agents -> did M a p ->
+  exists i, at_ (ls ++ rest) i a p /\ i < length ls.
 Proof.
   intros R T D; apply (run_did start ls M a p start_ok R T) in D as [(d & g & Id & E)|[i (m & Ni & Wi)]].
-  - exfalso; simpl in E; apply (f_equal (@length _)) in E; rewrite app_length in E; destruct d; [destruct Id | simpl in E; lia].
-  - assert (i < length ls) by (apply nth_error_Some; congruence); exists i; split; auto; exists m; rewrite nth_error_app1; auto.
+  - exfalso; simpl in E; apply (f_equal (@length _)) in E; rewrite app_length in E; destruct d;
+      [destruct Id | simpl in E; lia].
+  - assert (i < length ls) by (apply nth_error_Some; congruence); exists i; split; auto; exists m;
+      rewrite nth_error_app1; auto.
 Qed.
 
 (* What is meant to come before something that was done was done before it, and happens before it. *)
@@ -631,15 +643,19 @@ Proof.
     intros j Aj.
   4: { destruct (IH2 j Aj) as (i & Ai & Li & Hi); destruct (IH1 i Ai) as (k & Ak & Lk & Hk).
        exists k; split; [auto|]; split; [lia|]; eapply hb_trans; eauto. }
-  all: pose proof Aj as (l & Nj & W); destruct (run_split _ _ _ _ _ R Nj) as (l1 & l2 & M1 & M2 & -> & <- & R1 & St & R2);
+  all: pose proof Aj as (l & Nj & W);
+    destruct (run_split _ _ _ _ _ R Nj) as (l1 & l2 & M1 & M2 & -> & <- & R1 & St & R2);
     pose proof (ok_run _ _ _ start_ok R1) as O1.
   - destruct (done_at l1 (l :: l2) M1 a p R1 T (earlier_done _ _ _ _ _ _ _ O1 St T I P W)) as (i & Ai & Li).
     exists i; split; [auto|]; split; auto; apply hb_agent with (a := a) (p := p) (q := q); auto.
   - destruct (done_at l1 (l :: l2) M1 b p R1 Tb (earlier_done _ _ _ _ _ _ _ O1 St Tb Ib P W)) as (i & Ai & Li).
     exists i; split; [|split; auto; apply hb_agent with (a := b) (p := p) (q := q); auto].
-    destruct Ai as (m & Ni & Wi); exists m; split; auto; destruct (run_split _ _ _ _ _ R Ni) as (l3 & l4 & M3 & M4 & _ & _ & R3 & St3 & _).
-    destruct (step_action M3 m M4 b p _ (ok_run _ _ _ start_ok R3) St3 Tb Wi Ib) as [_ X0]; destruct (what m); try contradiction; auto.
-  - destruct (step_action M1 l M2 b q _ O1 St Tb W J) as [Lf X0]; destruct (what l) as [x| |t|t] eqn:Wl; try contradiction.
+    destruct Ai as (m & Ni & Wi); exists m; split; auto;
+      destruct (run_split _ _ _ _ _ R Ni) as (l3 & l4 & M3 & M4 & _ & _ & R3 & St3 & _).
+    destruct (step_action M3 m M4 b p _ (ok_run _ _ _ start_ok R3) St3 Tb Wi Ib) as [_ X0]; destruct (what m);
+      try contradiction; auto.
+  - destruct (step_action M1 l M2 b q _ O1 St Tb W J) as [Lf X0]; destruct (what l) as [x| |t|t] eqn:Wl;
+      try contradiction.
     destruct X0 as [-> D]; assert (Ja : In (a, p) (arrivals s n)) by (apply are_arrivals; auto).
     destruct (done_at l1 (l :: l2) M1 a p R1 Ta (D a p Ja)) as (i & Ai & Li); exists i; split; [auto|]; split; auto.
     destruct Ai as (m & Ni & Wi); pose proof Ni as Ni1; rewrite nth_error_app1 in Ni1 by auto.
@@ -652,7 +668,8 @@ Proof.
     rewrite Nat.add_0_r in C3, C1; rewrite <- C3, <- C1.
     assert (V3 : came M3 s / size s <= n).
     { apply (not_shown M3 s n a p O3 Ja); intro D3; exact (not_both M3 a p _ O3 Ta D3 La). }
-    destruct (step_left M1 l M2 b St) as [[_ No]|[_ (q' & e' & E & Q)]]; [exfalso; eapply No; eauto|]; apply Q in W; subst q'.
+    destruct (step_left M1 l M2 b St) as [[_ No]|[_ (q' & e' & E & Q)]]; [exfalso; eapply No; eauto|]; apply Q in W;
+      subst q'.
     assert (e' = Await s n) by (apply (one_action b q); auto; apply (left_in M1 b _ O1 Tb); rewrite E; left; auto).
     subst e'; destruct (phases_shown M1 b q s n _ O1 Tb E) as [[_ V]|[No _]]; [lia | tauto].
 Qed.

@@ -142,16 +142,17 @@ Inductive kind := Local | Shared | Global.
 Inductive ty := TBase (b : bty) | TArr (l : kind) (b : bty) | TAsync (b : bty) (g : name -> option (persp * ty)).
 
 (** A local array is a value of its thread. An array of another kind is a view [<l, site, offset, length>] of the cells
-    of an allocation; [site] names the allocation, as names do for locations in the rules. [VAsync]: the elements, each of
-    an array, that are on their way. *)
+    of an allocation; [site] names the allocation, as names do for locations in the rules. [VAsync]: the elements, each
+    of an array, that are on their way. *)
 Inductive val :=
 | VB (v : bval)
 | VLoc (len : nat) (f : Z -> bval)
 | VArr (l : kind) (st : site) (off : Z) (len : nat)
 | VAsync (ps : list (kind * name * Z)).
 
-(** [br x q u]: how many have arrived at the barrier [x] of the unit [u] of perspective [q], ever. [who]: which of a thread's
-    agents goes next, as the scheduler chooses: one of the elements on their way, by number, or else the thread itself. *)
+(** [br x q u]: how many have arrived at the barrier [x] of the unit [u] of perspective [q], ever. [who]: which of a
+    thread's agents goes next, as the scheduler chooses: one of the elements on their way, by number, or else the thread
+    itself. *)
 Record mem := mkmem
   { gl : site -> Z -> bval; sh : nat -> site -> Z -> bval; br : name -> persp -> nat * nat -> nat; who : nat }.
 Definition pick (w : nat) (m : mem) : mem := mkmem (gl m) (sh m) (br m) w.

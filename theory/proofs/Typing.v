@@ -31,7 +31,8 @@ Inductive vty : val -> ty -> Prop :=
 | V_Local len f b : (forall i, tyof (f i) = b) -> vty (VLoc len f) (TArr Local b)
 | V_Array l st off len b : l <> Local -> D st = (l, b, len) -> vty (VArr l st off len) (TArr l b)
 | V_Async ps b g : (* V-Async *)
-    (forall l z i, In (l, z, i) ps -> exists q, g z = Some (q, TArr l b) /\ ple (Thread, 1) q) -> vty (VAsync ps) (TAsync b g).
+    (forall l z i, In (l, z, i) ps -> exists q, g z = Some (q, TArr l b) /\ ple (Thread, 1) q) ->
+      vty (VAsync ps) (TAsync b g).
 
 (** * Environments and memories agree with their typing (G-Int ... G-Global, V-Array) *)
 
@@ -70,7 +71,8 @@ Inductive sty : ctx -> level -> nat -> nat -> nat -> stmt -> Prop :=
 | T_Skip G h n al m : sty G h n al m SSkip
 | T_Seq G h n al m s1 s2 : sty G h n al m s1 -> sty G h n al m s2 -> sty G h n al m (SSeq s1 s2)
 | T_Split' G h n al m n1 n2 s1 s2 : (* T-Split', with a second arm or without *)
-    0 < n1 -> n1 + n2 <= n -> Nat.divide n1 al -> n2 = 0 /\ s2 = SSkip \/ 0 < n2 /\ Nat.divide n2 al /\ Nat.divide n2 n1 ->
+    0 < n1 -> n1 + n2 <= n -> Nat.divide n1 al ->
+      n2 = 0 /\ s2 = SSkip \/ 0 < n2 /\ Nat.divide n2 al /\ Nat.divide n2 n1 ->
     sty G h n1 al m s1 -> sty G h n2 (Nat.gcd al n1) m s2 -> sty G h n al m (SSplit n1 n2 s1 s2)
 | T_Destruct G h n al m h' n' s :
     down (h, n) = Some (h', n') -> sty G h' n' 0 m s -> sty G h n al m (SDestruct s)

@@ -73,7 +73,8 @@ Theorem uniformity s n m S a b q :
 Proof.
   intros Hf Hn HR Ha Hb Hq. destruct (reach_run _ _ _ _ Hf Hn HR) as [_ H].
   destruct (H a) as (s1 & n1 & R1 & _). destruct (H b) as (s2 & n2 & R2 & _).
-  destruct (runs_agree Hbody a b Ha Hb _ _ _ _ _ _ R1 _ _ _ _ _ R2 (rel_refl a b s pos0 pos0) (agree_refl a b n) Hf Hf Hn Hn) as [[P|P] _];
+  destruct (runs_agree Hbody a b Ha Hb _ _ _ _ _ _ R1 _ _ _ _ _ R2 (rel_refl a b s pos0 pos0) (agree_refl a b n) Hf Hf
+    Hn Hn) as [[P|P] _];
     apply (prefix_filter (fun e => peqb q (ev_persp e))) in P;
     [left|right]; now rewrite <- (at_persp_shared a b q (hist (pool S a))),
       <- (at_persp_shared a b q (hist (pool S b))) by auto.
@@ -101,7 +102,8 @@ Proof.
   intros Hf Hn HR Ha Hb Hq na ha nb hb Ea Eb. destruct (reach_run _ _ _ _ Hf Hn HR) as [_ H].
   destruct (H a) as (s1 & n1 & R1 & _ & _ & E1). destruct (H b) as (s2 & n2 & R2 & _ & _ & E2).
   rewrite Ea in *; rewrite Eb in *. destruct E1 as [<- <-], E2 as [<- <-]. simpl in *.
-  destruct (runs_agree Hbody a b Ha Hb _ _ _ _ _ _ R1 _ _ _ _ _ R2 (rel_refl a b s pos0 pos0) (agree_refl a b n) Hf Hf Hn Hn) as (_ & P1 & P2 & P3).
+  destruct (runs_agree Hbody a b Ha Hb _ _ _ _ _ _ R1 _ _ _ _ _ R2 (rel_refl a b s pos0 pos0) (agree_refl a b n) Hf Hf
+    Hn Hn) as (_ & P1 & P2 & P3).
   split.
   - destruct (P1 eq_refl) as [w W], (P2 eq_refl) as [w' W']. rewrite W in W'.
     rewrite <- app_assoc in W'. rewrite <- (app_nil_r (shared a b hb)) in W' at 1.

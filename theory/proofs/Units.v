@@ -69,7 +69,8 @@ Ltac ands :=
   | H : _ && _ = true |- _ => apply andb_true_iff in H as [? ?]
   | H : _ /\ _ |- _ => destruct H
   end.
-Ltac unstep H := simpl in H; unfold inside, store_, with_int, with_bool, with_val in H; cbn [negb orb] in H; cases H; try discriminate H.
+Ltac unstep H := simpl in H; unfold inside, store_, with_int, with_bool, with_val in H; cbn [negb orb] in H; cases H;
+  try discriminate H.
 
 (** Read tests as facts. *)
 Ltac spec :=
@@ -257,7 +258,8 @@ Lemma only_set a b k n x q v v' :
 Proof. intros Hx Hq y. names. right. eauto 8. Qed.
 
 Lemma only_kept a b k n n' x q v : only a b k n n' -> n x = Some (q, v) -> exists w, n' x = Some (q, w).
-Proof. intros H Hx. destruct (H x) as [->|(q' & w & w' & A & -> & _)]; [eauto | rewrite Hx in A; injection A as <- <-; eauto]. Qed.
+Proof. intros H Hx. destruct (H x) as [->|(q' & w & w' & A & -> & _)]; [eauto | rewrite Hx in A; injection A as <- <-;
+  eauto]. Qed.
 
 Lemma only_up a b k k' n n' : (inu a k' b -> inu a k b) -> only a b k' n n' -> only a b k n n'.
 Proof. intros H Ho x. destruct (Ho x) as [|(q & v & v' & ? & ? & ?)]; auto. right. eauto 10. Qed.
@@ -314,7 +316,8 @@ Proof.
     | H : Next _ _ _ _ = Next _ _ _ _ |- _ => injection H as <- <- <- <-
     end;
     try (split; [apply only_refl || (now apply only_back) || (eapply only_set; eauto; intros; eapply inu_ple; eauto) |
-      apply Mine; auto; simpl; intros e' He; repeat (destruct He as [<-|He]); simpl; intuition eauto using ple_refl, down_ple]; fail);
+      apply Mine; auto; simpl; intros e' He; repeat (destruct He as [<-|He]); simpl;
+        intuition eauto using ple_refl, down_ple]; fail);
     try match goal with
     | E : step a ?k' _ _ _ _ = Next _ _ _ _, IH : forall _ _ _ _ _ _ _ _, pos_ok _ _ -> _ -> _ |- _ =>
         assert (Hk' : pos_ok a k');

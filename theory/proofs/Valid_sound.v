@@ -300,8 +300,10 @@ Qed.
 Lemma comparable s : forall w a b c d p q e f,
   In (p, e) (tr c s w a) -> In (q, f) (tr d s w b) -> p = q \/ precedes p q \/ precedes q p.
 Proof.
-  induction s as [|s1 IH1 s2 IH2|x|u h|u s1 IH1 s2 IH2|l m u s IH|k s IH|oo]; intros w a b c d p q e f I J; comes; eauto;
-    try (right; left; exists None; eapply parts_in_order; eauto; fail); try (right; right; exists None; eapply parts_in_order; eauto; fail).
+  induction s as [|s1 IH1 s2 IH2|x|u h|u s1 IH1 s2 IH2|l m u s IH|k s IH|oo]; intros w a b c d p q e f I J; comes;
+    eauto;
+    try (right; left; exists None; eapply parts_in_order; eauto; fail);
+    try (right; right; exists None; eapply parts_in_order; eauto; fail).
   match goal with I : In (p, e) (tr _ _ (w ++ [Trip _ ?i]) _), J : In (q, f) (tr _ _ (w ++ [Trip _ ?j]) _) |- _ =>
     destruct (Nat.lt_trichotomy i j) as [L|[E|L]]; [| subst i; eauto |]; right; [left | right]; exists (Some l);
     eapply trips_in_order; eauto end.
@@ -348,7 +350,8 @@ Lemma unit_meets s : forall w D C a b c d p u h,
   bars N s D C = true -> is_thread a -> is_thread b -> (c = true -> sats C a) -> linked D C a b c d -> same u a b ->
   In (p, EBar u h) (tr c s w a) -> In (p, EBar u h) (tr d s w b).
 Proof.
-  assert (And : forall c d C a, (c = true -> sats C a) -> c && d = true -> sats C a) by (intros c d C a S E; apply andb_prop in E; tauto).
+  assert (And : forall c d C a, (c = true -> sats C a) -> c && d = true -> sats C a)
+    by (intros c d C a S E; apply andb_prop in E; tauto).
   induction s as [|s1 IH1 s2 IH2|x|v g|v s1 IH1 s2 IH2|l m v s IH|k s IH|oo]; intros w D C a b c d p u h H Ta Tb Sa L U I;
     simpl in H; bools; comes; rewrite ?tr_seq, ?tr_if, ?tr_only, ?in_app_iff, ?in_loop; eauto.
   - replace d with true by (apply (unit_comes u C D a b); auto); simpl; auto.
@@ -362,7 +365,8 @@ Lemma bars_at s : forall w D C a c p u h,
   bars N s D C = true -> (c = true -> sats C a) -> In (p, EBar u h) (tr c s w a) ->
   In (u, h) (barriers s) /\ exists C', whole N u C' = true /\ sats C' a /\ exists_in_hardware N u h = true.
 Proof.
-  assert (And : forall c d C a, (c = true -> sats C a) -> c && d = true -> sats C a) by (intros c d C a S E; apply andb_prop in E; tauto).
+  assert (And : forall c d C a, (c = true -> sats C a) -> c && d = true -> sats C a)
+    by (intros c d C a S E; apply andb_prop in E; tauto).
   induction s as [|s1 IH1 s2 IH2|x|v g|v s1 IH1 s2 IH2|l m v s IH|k s IH|oo]; intros w D C a c p u h H Sa I;
     simpl in H; bools; simpl; comes; rewrite ?in_app_iff; auto.
   - destruct (IH1 _ D C a c p u h H Sa I) as (X & Y); auto.
