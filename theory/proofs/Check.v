@@ -323,23 +323,15 @@ End Check.
 Definition table (fs : list func) : Functions := fun f => nth_error fs f.
 Definition check_program `{Machine} D (fs : list func) (G : ctx) (s : stmt) : bool :=
   let Fs := table fs in
-  forallb (fun p => check_fun D (fst p) (snd p)) (combine (seq 0 (length fs)) fs) && check D G Grid 1 0 SMEM s.
-
-Lemma combine_nth_error {A B} (l : list A) (l' : list B) i a b :
-  nth_error l i = Some a -> nth_error l' i = Some b -> In (a, b) (combine l l').
-Proof.
-  revert l' i. induction l as [|x l IH]; intros [|y l'] [|i]; simpl; try discriminate.
-  - intros [= <-] [= <-]. now left.
-  - intros. right. eauto.
-Qed.
+  forallb (fun i => match fn i with Some fd => check_fun D i fd | None => false end) (seq 0 (length fs)) &&
+  check D G Grid 1 0 SMEM s.
 
 (** All functions of a program that checks have types, and so has the program. *)
 Theorem check_program_sound `{Machine} D fs G s : check_program D fs G s = true ->
   @fns_ok _ (table fs) D /\ @sty _ (table fs) D G Grid 1 0 SMEM s.
 Proof.
   unfold check_program. intros H0. apply andb_true_iff in H0 as [Hf Hs]. split; [|now apply check_sound].
-  intros f fd Hfd. unfold fn, table in Hfd. rewrite forallb_forall in Hf. apply (@check_fun_ok _ (table fs) D f).
-  apply (Hf (f, fd)). eapply combine_nth_error; eauto.
-  assert (f < length fs) by (apply nth_error_Some; congruence).
-  rewrite (nth_error_nth' _ 0) by (now rewrite seq_length). now rewrite seq_nth.
+  intros f fd Hfd. apply (@check_fun_ok _ (table fs) D f). rewrite forallb_forall in Hf. specialize (Hf f).
+  unfold fn in *. rewrite Hfd in Hf. apply Hf, in_seq. unfold table in Hfd.
+  assert (f < length fs) by (apply nth_error_Some; congruence). lia.
 Qed.
