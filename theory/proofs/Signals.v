@@ -364,15 +364,13 @@ Proof.
     - split; [intros [E|[]]; congruence | intros ->; auto].
     - intros [E|[]]; congruence. }
   intro H; inversion H as [L C L' b p x r T E F Else|L C L' w k NE ND All Else|L C L' C' b p s n r T E F Else _ _|
-                           L C L' b p s n r T E F Else _]; subst; simpl.
-  - destruct (One b p) as [[<- Q]|[Ne Q]]; [right; split; eauto | left; auto].
-  - destruct (in_dec agent_dec a (map fst w)) as [I|I]; [right | left; split; auto].
-    + apply in_map_iff in I; destruct I as ([a' p] & Ea & I); simpl in Ea; subst a'.
-      destruct (All a p I) as (T & r & E & F); split; auto; exists p, (Barrier k (length w)); split; [congruence|].
-      intro q; split; [|intros ->; auto]; intro J; destruct (All a q J) as (_ & r' & E' & _); congruence.
-    + intros p J; apply I, in_map_iff; exists (a, p); auto.
-  - destruct (One b p) as [[<- Q]|[Ne Q]]; [right; split; eauto | left; auto].
-  - destruct (One b p) as [[<- Q]|[Ne Q]]; [right; split; eauto | left; auto].
+                           L C L' b p s n r T E F Else _]; subst; simpl;
+    try (destruct (One b p) as [[<- Q]|[Ne Q]]; [right; split; eauto | left; auto]; fail).
+  destruct (in_dec agent_dec a (map fst w)) as [I|I]; [right | left; split; auto].
+  - apply in_map_iff in I; destruct I as ([a' p] & Ea & I); simpl in Ea; subst a'.
+    destruct (All a p I) as (T & r & E & F); split; auto; exists p, (Barrier k (length w)); split; [congruence|].
+    intro q; split; [|intros ->; auto]; intro J; destruct (All a q J) as (_ & r' & E' & _); congruence.
+  - intros p J; apply I, in_map_iff; exists (a, p); auto.
 Qed.
 
 Lemma did_step M l M' a p : ok M -> In a agents -> step M l M' -> did M' a p <-> did M a p \/ In (a, p) (who l).
