@@ -192,13 +192,11 @@ Proof. destruct l; simpl; congruence. Qed.
 
 Lemma echeck_complete G p d e b : ety G p d e b -> echeck G p d e = Some b.
 Proof.
-  induction 1; simpl; auto.
+  induction 1; simpl; auto; try (now rewrite IHety1, IHety2).
   - now rewrite H, (proj2 (pleb_spec _ _) H0).
   - now rewrite (proj2 (id_okb_spec _ _) H).
   - rewrite H, (proj2 (pleb_spec _ _) H0), (proj2 (may_touch_spec _ _) H1), (proj2 (kind_eqb_spec _ _) eq_refl).
     now rewrite IHety.
-  - now rewrite IHety1, IHety2.
-  - now rewrite IHety1, IHety2.
 Qed.
 
 Lemma is_ty_complete G p d e b : ety G p d e b -> is_ty (echeck G p d e) b = true.
