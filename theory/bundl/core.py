@@ -40,6 +40,7 @@ class _Writer:
     def __init__(self, shape: Shape, functions: tuple[x.Function, ...]) -> None:
         self.shape, self.numbers, self.sites = shape, dict[str, int](), 0
         self.functions = {function.name: index for index, function in enumerate(functions)}
+        self.phases = dict[str, str]()  # of the names in scope that copies are under way into
 
     def name(self, name: str) -> int:
         return self.numbers.setdefault(name, len(self.numbers))
@@ -119,6 +120,21 @@ class _Writer:
                 return f"(call {self.functions[name]}{''.join(f' {self.expr(e)}' for e in args)})"
             case x.Lower(_, source, name, body):
                 return f"(lower {self.name(source)} {self.name(name)} {self.stmt(body, pi)})"
+            case _:
+                return self.copies(s, pi)
+
+    def copies(self, s: x.Stmt, pi: Perspective) -> str:
+        """The core's copies name no phase: theirs is that of what they copy into."""
+        match s:
+            case x.Memcpy(target, source):
+                return f"(copy {self.name(target)} {self.name(source)})"
+            case x.AsyncMemcpy(phi, target, source) if self.phases.get(target, phi) == phi:
+                return f"(fetch {self.name(target)} {self.name(source)})"
+            case x.AsyncPartition(phi, source, name, body) if phi not in self.phases.values():
+                self.phases[name] = phi
+                inside = self.stmt(body, pi)
+                self.phases.pop(name, None)
+                return f"(async {self.name(source)} {self.name(name)} {inside})"
             case _:
                 raise NotCore
 

@@ -56,6 +56,7 @@ Ltac acted := repeat match goal with
   | H : await_ _ _ = await_ _ _ |- _ => inversion H; subst; clear H
   end.
 
+Ltac ops e := destruct e as [x|u h|[d|d|c| |d l|l|d|gk l|gk gn|d|rf rw|rf rw|]].
 Ltac conjs := repeat match goal with |- _ /\ _ => split end.
 
 Lemma in_listed p l : forall i q x, In (q, x) (listed p i l) -> In x l /\ exists j, i <= j /\ q = p ++ [Part 2; Part j].
@@ -90,11 +91,15 @@ Qed.
 
 Ltac untell := match goal with J : In _ (tell_acts _ _ _ _ _) |- _ => apply in_tell in J; destruct J as (? & ? & ? & J) end.
 
-Ltac waits J d a p := match type of J with
-  | context [back d] => destruct (back d); [destruct (phase_of _ d a p)|]
+Ltac awaits J := match type of J with
+  | context [back ?d] => destruct (back d);
+    [match type of J with context [phase_of ?t ?b ?a ?p] => destruct (phase_of t b a p) end|]
   | In _ (tell_acts _ _ _ _ _) => untell
   | In _ (waits_done _ _ _) => unlist
   | _ => idtac end.
+Ltac waits J d a p := awaits J.
+Ltac acts_of e J := ops e; simpl in J; try awaits J; undo; try discriminate; try (unlist; discriminate); acted; conjs;
+  eauto.
 
 Section Agents.
 
@@ -205,13 +210,13 @@ Lemma arrive_ring g q block b copy n : In g agents ->
 Proof.
   intro Ig; pose proof (agent_thread g Ig) as T; split.
   - destruct g as [a|a p]; rewrite ?in_thread, ?in_engine.
-    + intros (p & e & I & J); destruct e as [x|u h|[d|d|c| |d l|l|d|gk l|gk gn|d|rf rw|rf rw|]]; simpl in J; waits J d a p; undo; try discriminate; subst;
+    + intros (p & e & I & J); ops e; simpl in J; awaits J; undo; try discriminate; subst;
         acted; (exists a, p); eexists; exists x; simpl; conjs; eauto; reflexivity.
-    + intros (e & I & J); exists a, p, e, (round_of tr b a p); destruct e as [x|u h|[d|d|c| |d l|l|d|gk l|gk gn|d|rf rw|rf rw|]]; simpl in J; undo; try discriminate;
+    + intros (e & I & J); exists a, p, e, (round_of tr b a p); ops e; simpl in J; undo; try discriminate;
         try (unlist; discriminate);
         acted; simpl; conjs; auto.
   - intros (a & p & e & k & Ta & I & Te & K & E & -> & -> & ->).
-    destruct e as [x|u h|[d|d|c| |d l|l|d|gk l|gk gn|d|rf rw|rf rw|]]; simpl in Te; try discriminate; inversion Te; subst; simpl in E; inversion E; subst;
+    ops e; simpl in Te; try discriminate; inversion Te; subst; simpl in E; inversion E; subst;
       rewrite ?in_thread, ?in_engine.
     + exists p, (EOp (Tell b)); split; auto; apply in_tell; eauto.
     + destruct K as [<-|[]]; exists (EOp (Load b l)); split; auto; simpl; right; apply in_or_app; right; left; auto.
@@ -224,11 +229,11 @@ Lemma await_ring g q block b copy n : In g agents -> In (q, await_ (Ring block b
     copy = round_of tr b a q mod copies b /\ round_of tr b a q / copies b = if back b then S n else n.
 Proof.
   intro Ig; pose proof (agent_thread g Ig) as T; destruct g as [a|a p]; rewrite ?in_thread, ?in_engine.
-  - intros (p & e & I & J); exists a; destruct e as [x|u h|[d|d|c| |d l|l|d|gk l|gk gn|d|rf rw|rf rw|]]; simpl in J; try untell; try unlist; undo; try discriminate.
+  - intros (p & e & I & J); exists a; ops e; simpl in J; try untell; try unlist; undo; try discriminate.
     destruct (back d) eqn:Bd; [destruct (phase_of tr d a p) eqn:Ph|]; undo; try discriminate;
       acted;
       rewrite Bd; conjs; auto.
-  - intros (e & I & J); exfalso; destruct e as [x|u h|[d|d|c| |d l|l|d|gk l|gk gn|d|rf rw|rf rw|]]; simpl in J; undo; try discriminate;
+  - intros (e & I & J); exfalso; ops e; simpl in J; undo; try discriminate;
       unlist; discriminate.
 Qed.
 
@@ -243,22 +248,13 @@ Qed.
 Lemma arrive_issued g q a p n : In (q, arrive_ (Issued a p) n) (acts g) ->
   g = Thread a /\ q = p ++ [Part 0] /\ n = 0 /\ exists e, In (p, e) (tr a) /\ is_issued e = true.
 Proof.
-  destruct g as [b|b r]; rewrite ?in_thread, ?in_engine.
-  - intros (s & e & I & J); destruct e as [x|u h|[d|d|c| |d l|l|d|gk l|gk gn|d|rf rw|rf rw|]]; simpl in J; waits J d b s; undo;
-      try discriminate; acted; conjs; eauto.
-  - intros (e & I & J); exfalso; destruct e as [x|u h|[d|d|c| |d l|l|d|gk l|gk gn|d|rf rw|rf rw|]]; simpl in J; undo; try discriminate;
-      unlist; discriminate.
+  destruct g as [b|b r]; rewrite ?in_thread, ?in_engine; [intros (s & e & I & J) | intros (e & I & J)]; acts_of e J.
 Qed.
 
 Lemma await_issued g q a p n : In (q, await_ (Issued a p) n) (acts g) ->
   g = Engine a p /\ n = 0 /\ q = p ++ [Part 1] /\ exists e, In (p, e) (tr a) /\ is_issued e = true.
 Proof.
-  destruct g as [b|b r]; rewrite ?in_thread, ?in_engine.
-  - intros (s & e & I & J); exfalso; destruct e as [x|u h|[d|d|c| |d l|l|d|gk l|gk gn|d|rf rw|rf rw|]]; simpl in J; waits J d b s; undo;
-      discriminate.
-  - intros (e & I & J); destruct e as [x|u h|[d|d|c| |d l|l|d|gk l|gk gn|d|rf rw|rf rw|]]; simpl in J; undo; try discriminate;
-      try (unlist; discriminate);
-      acted; conjs; eauto.
+  destruct g as [b|b r]; rewrite ?in_thread, ?in_engine; [intros (s & e & I & J) | intros (e & I & J)]; acts_of e J.
 Qed.
 
 (* What says that it is done, and is waited for. *)
@@ -267,42 +263,41 @@ Definition says (e : event) : bool := match e with EOp (Copy _) | EOp (Group _ _
 Lemma arrive_done g q a p n : In (q, arrive_ (Done a p) n) (acts g) ->
   g = Engine a p /\ n = 0 /\ q = p ++ [Part 3] /\ exists e, In (p, e) (tr a) /\ says e = true.
 Proof.
-  destruct g as [b|b r]; rewrite ?in_thread, ?in_engine.
-  - intros (s & e & I & J); exfalso; destruct e as [x|u h|[d|d|c| |d l|l|d|gk l|gk gn|d|rf rw|rf rw|]]; simpl in J; waits J d b s; undo;
-      discriminate.
-  - intros (e & I & J); destruct e as [x|u h|[d|d|c| |d l|l|d|gk l|gk gn|d|rf rw|rf rw|]]; simpl in J; undo; try discriminate;
-      try (unlist; discriminate);
-      acted; conjs; eauto.
+  destruct g as [b|b r]; rewrite ?in_thread, ?in_engine; [intros (s & e & I & J) | intros (e & I & J)]; acts_of e J.
 Qed.
 
 Lemma in_since f a p q : In q (since tr f a p) <-> precedes q p /\ exists e, In (q, e) (tr a) /\ f e = true.
 Proof.
-  unfold since; rewrite filter_In, in_map_iff; split.
-  - intros [([q' e] & E & I) P]; simpl in E; subst q'; apply filter_In in I; destruct I as [I J].
-    destruct (precedes_dec q p); [split; eauto | discriminate].
-  - intros [P (e & I & J)]; split; [exists (q, e); split; auto; apply filter_In; auto | destruct (precedes_dec q p); tauto].
+  unfold since; rewrite filter_In, in_map_iff; destruct (precedes_dec q p) as [P|P]; split; try tauto;
+    try (intros [_ E]; discriminate).
+  - intros [([q' e] & E & I) _]; simpl in E; subst q'; apply filter_In in I as [I J]; eauto.
+  - intros [_ (e & I & J)]; split; auto; exists (q, e); split; auto; apply filter_In; auto.
 Qed.
 
 (* What an engine or a thread waits for that is done was issued before. *)
 Lemma await_done g q a r n : In (q, await_ (Done a r) n) (acts g) ->
   n = 0 /\ exists p, (g = Engine a p \/ g = Thread a) /\ (exists t, q = p ++ t) /\ precedes r p /\ exists e, In (r, e) (tr a) /\ says e = true.
 Proof.
+  assert (Says : forall f p, (forall e, f e = true -> says e = true) -> In r (since tr f a p) ->
+            precedes r p /\ exists e, In (r, e) (tr a) /\ says e = true).
+  { intros f p F K; apply in_since in K as (P & e & K & E); eauto. }
+  assert (Copies : forall e, is_copy e = true -> says e = true) by (intros e; ops e; simpl; auto; discriminate).
+  assert (Groups : forall k e, is_group k e = true -> says e = true) by (intros k e; ops e; simpl; auto; discriminate).
   destruct g as [b|b s]; rewrite ?in_thread, ?in_engine.
-  - intros (s & e & I & J); destruct e as [x|u h|[d|d|c| |d l|l|d|gk l|gk gn|d|rf rw|rf rw|]]; simpl in J; try (waits J d b s; undo; discriminate).
-    apply in_listed in J; destruct J as (J & j & _ & ->); apply in_map_iff in J; destruct J as (y & J & K); acted; split; auto.
-    apply filter_In in K; destruct K as [K _]; apply in_since in K; destruct K as (P & e & K & E); exists s; split; auto; split; eauto; split; auto.
-    exists e; split; auto; destruct e as [|?|[]]; try discriminate; auto.
-  - intros (e & I & J); destruct e as [x|u h|[d|d|c| |d l|l|d|gk l|gk gn|d|rf rw|rf rw|]]; simpl in J; unfold waits_done in J; undo; try discriminate;
-      match goal with J : In _ (listed _ _ _) |- _ => apply in_listed in J; destruct J as (J & j & _ & ->); apply in_map_iff in J;
-        destruct J as (y & J & K) end; try discriminate; acted.
-    split; auto; apply in_since in K; destruct K as (P & e & K & E); exists s; split; auto; split; eauto; split; auto.
-    exists e; split; auto; destruct e as [|?|[]]; try discriminate; auto.
+  - intros (s & e & I & J); ops e; simpl in J; try (awaits J; undo; discriminate).
+    apply in_listed in J as (J & j & _ & ->); apply in_map_iff in J as (y & J & K); acted; split; auto.
+    apply filter_In in K as [K _]; exists s; eapply Says in K as [? ?]; eauto 6.
+  - intros (e & I & J); ops e; simpl in J; unfold waits_done in J; undo; try discriminate;
+      match goal with J : In _ (listed _ _ _) |- _ => apply in_listed in J as (J & j & _ & ->);
+        apply in_map_iff in J as (y & J & K) end;
+      try discriminate; acted.
+    split; auto; exists s; eapply Says in K as [? ?]; eauto 6.
 Qed.
 
 (* An engine's accesses come before it says that it is done. *)
 Lemma done_act a r e : In (r, e) (tr a) -> says e = true -> In (r ++ [Part 3], arrive_ (Done a r) 0) (acts (Engine a r)).
 Proof.
-  intros I S; apply in_engine; exists e; split; auto; destruct e as [x|u h|[d|d|c| |d l|l|d|gk l|gk gn|d|rf rw|rf rw|]]; try discriminate;
+  intros I S; apply in_engine; exists e; split; auto; ops e; try discriminate;
     right; apply in_or_app; right; left; auto.
 Qed.
 
@@ -322,7 +317,7 @@ Lemma issued_acts a p e : In (p, e) (tr a) -> is_issued e = true ->
   In (p ++ [Part 0], arrive_ (Issued a p) 0) (acts (Thread a)) /\ In (p ++ [Part 1], await_ (Issued a p) 0) (acts (Engine a p)).
 Proof.
   intros I J; rewrite in_thread, in_engine; split; [exists p, e | exists e]; split; auto;
-    destruct e as [x|u h|[d|d|c| |d l|l|d|gk l|gk gn|d|rf rw|rf rw|]]; simpl in J |- *; try discriminate; left; auto.
+    ops e; simpl in J |- *; try discriminate; left; auto.
 Qed.
 
 Lemma to_engine a p e q f r : is_thread a -> In (p, e) (tr a) -> is_issued e = true -> In (q, f) (acts (Thread a)) -> precedes q p ->
@@ -346,7 +341,7 @@ Proof.
   { intros e' I' J r x R P; destruct (issued_acts a p e' I' J) as [X Y]; assert (Te' : In (Engine a p) agents) by (apply engine_agent; eauto).
     do 2 eexists; split; [exact X|]; right; eapply ord_trans; [eapply ord_signal; [exact Ta | exact Te' | exact X | exact Y]|].
     eapply ord_own; eauto. }
-  destruct e as [x|u h|[d|d|c| |d l|l|d|gk l|gk gn|d|rf rw|rf rw|]]; simpl in Te |- *; try discriminate; inversion Te; subst.
+  ops e; simpl in Te |- *; try discriminate; inversion Te; subst.
   - do 2 eexists; split; [apply in_thread; exists p, (EOp (Tell b)); split; [auto | apply in_tell; eauto] | auto].
   - apply (Eng _ I eq_refl _ (arrive_ (ring_of tr b a p) (phase_of tr b a p))); [|apply parts_precede; lia].
     apply in_engine; exists (EOp (Load b l)); split; auto; right; apply in_or_app; right; left; auto.

@@ -307,15 +307,9 @@ Qed.
 
 Lemma land_bound p q : 0 <= q -> 0 <= Z.land p q <= q.
 Proof.
-  intros Q. assert (N : 0 <= Z.land p q) by (apply Z.land_nonneg; auto). split; auto.
-  assert (E : Z.land (Z.land p q) q = Z.land p q) by (rewrite <- Z.land_assoc, Z.land_diag; reflexivity).
-  assert (S : q = Z.land p q + Z.ldiff q p).
-  { rewrite Z.add_nocarry_lxor.
-    - apply Z.bits_inj'. intros i Hi. rewrite Z.lxor_spec, Z.land_spec, Z.ldiff_spec.
-      destruct (Z.testbit p i), (Z.testbit q i); reflexivity.
-    - apply Z.bits_inj'. intros i Hi. rewrite !Z.land_spec, Z.ldiff_spec, Z.bits_0.
-      destruct (Z.testbit p i), (Z.testbit q i); reflexivity. }
-  assert (0 <= Z.ldiff q p) by (apply Z.ldiff_nonneg; auto). lia.
+  intros Q. split; [apply Z.land_nonneg; auto|]. assert (E : Z.ldiff (Z.land p q) q = 0).
+  { Z.bitwise. destruct (Z.testbit p m), (Z.testbit q m); reflexivity. }
+  apply Z.sub_nocarry_ldiff in E. assert (0 <= Z.ldiff q (Z.land p q)) by (apply Z.ldiff_nonneg; auto). lia.
 Qed.
 
 Lemma lor_sum k a q : 0 <= k -> 0 <= q < 2 ^ k -> Z.lor (2 ^ k * a) q = 2 ^ k * a + q.
@@ -442,6 +436,8 @@ Ltac ge := match goal with
   | K : Forall known ?fs, H : Is_at ?fs ?f ?p = true |- _ =>
       let N := fresh "N" in pose proof (Is_at_sound _ _ _ K H) as N; clear H; autorewrite with vals in N
   end.
+Ltac made_of := inv; match goal with H : nth_error ds _ = Some ?x |- _ =>
+  pose proof (atom_def _ _ H) as V; destruct x as [| | |[] p q]; try discriminate; simpl in V; inv end.
 Lemma follow_sound fs s more : Forall known fs -> follow c ds fs s = Some more -> Forall known more.
 Proof.
   intros K. destruct s; simpl; intros H.
@@ -478,13 +474,13 @@ Proof.
       each; rewrite ?V; lia.
     + destruct o; try discriminate; inv; simpl in V;
         each; rewrite ?V; lia.
-  - inv. pose proof (atom_def _ _ H0) as V. destruct x as [| | |[] p q]; try discriminate. simpl in V. inv. repeat ge.
+  - made_of. repeat ge.
     destruct (quot_bound (val vs p) (val vs q)) as (Q1 & Q2 & Q3); try lia.
     each; rewrite ?V; lia.
-  - inv. pose proof (atom_def _ _ H0) as V. destruct x as [| | |[] p q]; try discriminate. simpl in V. inv. repeat ge.
+  - made_of. repeat ge.
     pose proof (land_bound (val vs p) (val vs q) N).
     each; rewrite ?V; lia.
-  - inv. pose proof (atom_def _ _ H0) as V. destruct x as [| | |[] p q]; try discriminate. simpl in V. inv.
+  - made_of.
     match goal with H : (0 <=? k) = true |- _ => apply Z.leb_le in H end. repeat ge.
     pose proof (lxor_bound k (val vs p) (val vs q) ltac:(lia) ltac:(lia) ltac:(lia)).
     each; rewrite ?V; lia.
@@ -498,7 +494,7 @@ Proof.
     + replace (val vs p') with (val vs p) in X by lia. apply lxor_undo in X. lia.
     + replace (val vs q') with (val vs q) in X by lia.
       rewrite (Z.lxor_comm (val vs p)), (Z.lxor_comm (val vs p')) in X. apply lxor_undo in X. lia.
-  - inv. pose proof (atom_def _ _ H0) as V. destruct x as [| | |[] p q]; try discriminate. simpl in V. inv.
+  - made_of.
     match goal with H : (0 <=? k) = true |- _ => apply Z.leb_le in H end.
     match goal with H : same p _ = true |- _ => apply (same_val vs) in H; autorewrite with vals in H; rename H into S end.
     repeat ge. constructor; auto. simpl known. autorewrite with vals.
@@ -582,11 +578,11 @@ Qed.
 
 Lemma obeys_b_ok r1 r2 t : obeys_b r1 r2 t = true -> obeys r1 r2 t.
 Proof.
-  unfold obeys_b, obeys. rewrite !andb_true_iff, orb_true_iff. intros [[[K1 K2] K3] I]. split; [split; [|split]|].
-  - apply conds_kept_ok. auto.
-  - apply conds_kept_ok. auto.
+  unfold obeys_b, obeys. rewrite !andb_true_iff, orb_true_iff. intros [[[K1 K2] K3] I].
+  split; [split; [|split]; auto using conds_kept_ok|].
   - rewrite Forall_forall. intros e He. rewrite forallb_forall in K3. specialize (K3 _ He).
-    apply andb_true_iff in K3. destruct K3. split; apply kept_b_ok; auto.
+      apply andb_true_iff in K3 as [].
+    split; apply kept_b_ok; auto.
   - intros H1 H2 H3. destruct I as [I|I]; [|apply equals_ok; auto].
     apply negb_true_iff in I. rewrite <- not_true_iff_false in I. exfalso. apply I. rewrite !andb_true_iff, !forallb_forall.
     rewrite Forall_forall in H1, H2. apply equals_ok in H3. rewrite forallb_forall in H3.
@@ -615,15 +611,13 @@ Proof.
   unfold witnessed. rewrite !andb_true_iff, !forallb_forall. intros [[[[[[[V A] T] G] I] W1] W2] D]. simpl.
   unfold conds_kept in *. rewrite forallb_forall in W1, W2. unfold possible. rewrite !Forall_forall.
   split; [split; [|split; [|split; [|split]]]|split; [|split]].
-  - intros v x E. exact (vars_kept_ok _ _ _ _ V _ _ E).
-  - intros k Hk. specialize (A _ Hk). rewrite !andb_true_iff, Z.eqb_eq in A. destruct A as [[A1 A2] A3]. auto using kept_b_ok.
-  - intros k Hk. apply obeys_b_ok. auto.
-  - intros k Hk. specialize (G _ Hk). rewrite andb_true_iff in G. destruct G. auto using kept_b_ok.
-  - intros k Hk. specialize (I _ Hk). rewrite andb_true_iff in I. destruct I. auto using kept_b_ok.
-  - intros k Hk. specialize (W1 _ Hk). rewrite andb_true_iff in W1. destruct W1. auto using kept_b_ok.
-  - intros k Hk. specialize (W2 _ Hk). rewrite andb_true_iff in W2. destruct W2. auto using kept_b_ok.
-  - destruct (goal c); auto. apply Exists_exists. apply existsb_exists in D. destruct D as (e & He & N).
-    exists e. split; auto. apply Z.eqb_neq, negb_true_iff. exact N.
+  1: intros v x E; exact (vars_kept_ok _ _ _ _ V _ _ E).
+  2: intros k Hk; apply obeys_b_ok; auto.
+  6: { destruct (goal c); auto. apply Exists_exists. apply existsb_exists in D as (e & He & N).
+       exists e. split; auto. apply Z.eqb_neq, negb_true_iff. exact N. }
+  all: intros k Hk; repeat match goal with
+    | H : forall x, In x ?l -> _, Hk : In ?k ?l |- _ => specialize (H k Hk); rewrite ?andb_true_iff, ?Z.eqb_eq in H end;
+    intuition auto using kept_b_ok.
 Qed.
 
 Theorem proves_sound c ds ss one two : proves c ds ss one two = true -> true_claim c.

@@ -111,7 +111,32 @@ Fixpoint check (G : ctx) (h : level) (n al m : nat) (s : stmt) : bool :=
           pleb (fpersp fd) (h, n) && args_check G (h, n) es (params fd) && distinct (passed es (params fd)) && (fbytes fd <=? m)
       | None => false
       end
-  | SSync _ | SWait _ _ | SArm _ _ _ | SScope _ _ _ _ _ _ | SFrame _ _ _ _ => false
+  | SCopy l x l' z _ =>
+      match G x, G z with
+      | Some (q, TArr lx b), Some (r, TArr lz b') =>
+          kind_eqb lx l && kind_eqb lz l' && bty_eqb b b' && pleb q (h, n) && pleb q r &&
+          (kind_eqb l Local || (peqb q (Thread, 1) && peqb (h, n) (Thread, 1))) && may_touch l' (h, n)
+      | _, _ => false
+      end
+  | SAsync l x y s =>
+      match G x with
+      | Some (q, TArr l' b) =>
+          kind_eqb l l' && peqb q (Thread, 1) && peqb (h, n) (Thread, 1) &&
+          check (ups (ups G x None) y (Some ((Thread, 1), TAsync b (ups G x None)))) h n al m s
+      | _ => false
+      end
+  | SAsyncCopy y l z _ =>
+      match G y, G z with
+      | Some (q, TAsync b g), Some (r, TArr lz b1) =>
+          match g z with
+          | Some (r', TArr lz' b2) =>
+              peqb q (Thread, 1) && peqb (h, n) (Thread, 1) && kind_eqb lz l && kind_eqb lz' l &&
+              bty_eqb b1 b && bty_eqb b2 b && peqb r' r && pleb (Thread, 1) r
+          | _ => false
+          end
+      | _, _ => false
+      end
+  | SSync _ | SWait _ _ | SArm _ _ _ | SScope _ _ _ _ _ _ | SFrame _ _ _ _ | SFlying _ _ _ _ _ => false
   end.
 
 Lemma may_touch_spec l p : may_touch l p = true <-> (l = Shared -> ple p (Block, 1)).
@@ -135,19 +160,19 @@ Ltac split_all :=
   | H : (if ?c then Some _ else None) = Some _ |- _ => destruct c eqn:?; [injection H as <-|discriminate H]
   end.
 
+Ltac cases_of H :=
+  repeat match type of H with
+  | context [match ?v with _ => _ end] =>
+      lazymatch type of v with bool => fail | option bty => fail | stmt => fail | _ => destruct v eqn:?;
+        try discriminate H end
+  end.
+
 Lemma echeck_sound G p d e : forall b, echeck G p d e = Some b -> ety G p d e b.
 Proof.
   assert (Is : forall e b, (forall b, echeck G p d e = Some b -> ety G p d e b) ->
                  is_ty (echeck G p d e) b = true -> ety G p d e b).
   { unfold is_ty. intros e' b' H H'. destruct (echeck G p d e'); [|discriminate]. split_all. subst. auto. }
-  induction e; simpl; intros b' H.
-  - injection H as <-. constructor.
-  - injection H as <-. constructor.
-  - destruct (G x) as [[q [b|l b]]|] eqn:E; try discriminate. split_all. econstructor; eauto.
-  - split_all. constructor; auto.
-  - destruct (G x) as [[q [b|l' b]]|] eqn:E; try discriminate. split_all. subst. econstructor; [exact E | assumption | assumption |]. now apply Is.
-  - split_all. constructor; apply Is; auto.
-  - split_all. constructor; apply Is; auto.
+  induction e; simpl; intros b' H; cases_of H; split_all; try injection H as <-; subst; econstructor; eauto.
 Qed.
 
 Lemma is_ty_sound G p d e b : is_ty (echeck G p d e) b = true -> ety G p d e b.
@@ -167,13 +192,11 @@ Proof. destruct l; simpl; congruence. Qed.
 
 Lemma echeck_complete G p d e b : ety G p d e b -> echeck G p d e = Some b.
 Proof.
-  induction 1; simpl; auto.
+  induction 1; simpl; auto; try (now rewrite IHety1, IHety2).
   - now rewrite H, (proj2 (pleb_spec _ _) H0).
   - now rewrite (proj2 (id_okb_spec _ _) H).
   - rewrite H, (proj2 (pleb_spec _ _) H0), (proj2 (may_touch_spec _ _) H1), (proj2 (kind_eqb_spec _ _) eq_refl).
     now rewrite IHety.
-  - now rewrite IHety1, IHety2.
-  - now rewrite IHety1, IHety2.
 Qed.
 
 Lemma is_ty_complete G p d e b : ety G p d e b -> is_ty (echeck G p d e) b = true.
@@ -184,8 +207,9 @@ Proof.
   revert ps. induction es as [|e es IH]; intros [|[[x q] t] ps]; simpl; try (split; [discriminate | intros H; inversion H]).
   - split; constructor.
   - rewrite andb_true_iff, IH. split.
-    + intros [He Ha]. constructor; auto. destruct t as [b|l b]; [constructor; now apply is_ty_sound|].
-      destruct e; try discriminate. destruct (G x0) as [[q' [b'|l' b']]|] eqn:E; try discriminate. split_all. subst.
+    + intros [He Ha]. constructor; auto.
+      destruct t as [b|l b|]; try discriminate; [constructor; now apply is_ty_sound|].
+      destruct e; try discriminate. destruct (G x0) as [[q' [b'|l' b'|]]|] eqn:E; try discriminate. split_all. subst.
       now constructor.
     + intros H. inversion H; subst. split; auto.
       match goal with H : arg_ty _ _ _ _ |- _ => inversion H; subst end; [now apply is_ty_complete|].
@@ -202,49 +226,37 @@ Proof.
   rewrite NoDup_cons_iff, <- X. destruct (existsb (Nat.eqb x) l); intuition congruence.
 Qed.
 
+Lemma orb_store l q p : kind_eqb l Local || (peqb q (Thread, 1) && peqb p (Thread, 1)) = true ->
+  l <> Local -> q = (Thread, 1) /\ p = (Thread, 1).
+Proof. rewrite orb_true_iff, andb_true_iff, !peqb_spec, kind_eqb_spec. tauto. Qed.
+
 Theorem check_sound s : forall G h n al m, check G h n al m s = true -> sty D G h n al m s.
 Proof.
   Local Arguments down : simpl never.
-  induction s; simpl; intros G h N al m H; try discriminate.
-  - constructor.
-  - split_all. constructor; auto.
-  - split_all. match goal with H : (if n2 =? 0 then _ else _) = true |- _ => destruct (Nat.eqb_spec n2 0) as [->|] end.
-    + destruct s2; try discriminate. rewrite Nat.add_0_r in *. apply T_Split_One; auto.
-    + split_all. apply T_Split'; auto; lia.
-  - destruct (down (h, N)) as [[h' n']|] eqn:E; [|discriminate]. econstructor; eauto.
-  - split_all. match goal with H : Nat.divide q N |- _ => destruct H as [c ->] end.
+  induction s; simpl; intros G h N al m H; try discriminate; cases_of H; split_all; subst;
+    try match goal with H : (h, N) = (_, _) |- _ => injection H as -> -> end;
+    try (econstructor; eauto using is_ty_sound, not_local, orb_store; fail).
+  - (* split *)
+    match goal with H : (if n2 =? 0 then _ else _) = true |- _ => destruct (Nat.eqb_spec n2 0) as [->|] end.
+    + destruct s2; try discriminate. apply T_Split'; auto.
+    + split_all. apply T_Split'; auto. right. repeat split; auto; lia.
+  - (* group *)
+    match goal with H : Nat.divide q N |- _ => destruct H as [c ->] end.
     rewrite Nat.div_mul in * by auto. rewrite (Nat.mul_comm c q). constructor; auto.
-  - destruct (G x) as [[q [b|l b]]|] eqn:E; try discriminate. split_all. econstructor; eauto using is_ty_sound.
-  - destruct (G x) as [[q [b|l' b]]|] eqn:E; try discriminate. split_all. subst.
-    econstructor; eauto using is_ty_sound. intros Hl.
-    match goal with H : _ || _ = true |- _ => apply orb_true_iff in H as [H|H]; split_all; [congruence | auto] end.
-  - split_all. econstructor; eauto using is_ty_sound.
-  - split_all. constructor; auto.
-  - destruct l; [discriminate| |].
-    + split_all. match goal with H : (h, N) = _ |- _ => injection H as -> -> end.
-      replace m with ((m - bytes b len) + bytes b len) by lia. constructor; auto. now apply site_is_spec.
-    + split_all. constructor; auto. now apply site_is_spec.
-  - split_all. constructor; auto using is_ty_sound.
-  - split_all. constructor; auto using is_ty_sound.
-  - destruct (G x) as [[q [b|l b]]|] eqn:E; try discriminate. split_all. subst.
-    econstructor; eauto using is_ty_sound, not_local.
-  - destruct (G x) as [[q [b|l b]]|] eqn:E; try discriminate.
-    destruct (down (h, N)) as [q'|] eqn:E'; [|discriminate]. split_all. subst.
-    econstructor; eauto using is_ty_sound, not_local.
-  - destruct (G x) as [[q [b|l b]]|] eqn:E; try discriminate. split_all. subst.
-    econstructor; eauto using is_ty_sound, not_local.
-  - destruct (fn f) as [fd|] eqn:E; [|discriminate]. split_all.
-    econstructor; eauto; [now apply args_check_spec | now apply distinct_spec].
+  - (* alloc shared *)
+    replace m with ((m - bytes b len) + bytes b len) by lia. constructor; auto. now apply site_is_spec.
+  - (* alloc global *) constructor; auto. now apply site_is_spec.
+  - (* call *) econstructor; eauto; [now apply args_check_spec | now apply distinct_spec].
 Qed.
 
 (** Programs: statements without the run-time forms. *)
 Fixpoint source (s : stmt) : bool :=
   match s with
-  | SSkip | SAssign _ _ | SStore _ _ _ _ | SCall _ _ => true
+  | SSkip | SAssign _ _ | SStore _ _ _ _ | SCall _ _ | SCopy _ _ _ _ _ | SAsyncCopy _ _ _ _ => true
   | SSeq s1 s2 | SSplit _ _ s1 s2 | SIf _ s1 s2 => source s1 && source s2
   | SDestruct s | SGroup _ s | SDecl _ _ _ _ s | SLocal _ _ _ _ s | SAlloc _ _ _ _ _ s | SWhile _ s
-  | SPartition _ _ _ _ s | SLower _ _ _ s | SClaim _ _ _ _ s => source s
-  | SSync _ | SWait _ _ | SArm _ _ _ | SScope _ _ _ _ _ _ | SFrame _ _ _ _ => false
+  | SPartition _ _ _ _ s | SLower _ _ _ s | SClaim _ _ _ _ s | SAsync _ _ _ s => source s
+  | SSync _ | SWait _ _ | SArm _ _ _ | SScope _ _ _ _ _ _ | SFrame _ _ _ _ | SFlying _ _ _ _ _ => false
   end.
 
 Theorem check_complete G h n al m s : sty D G h n al m s -> source s = true -> check G h n al m s = true.
@@ -254,7 +266,7 @@ Proof.
   induction 1; simpl; intros Hs; try discriminate;
     repeat match goal with
     | H : _ && _ = true |- _ => apply andb_true_iff in H as [? ?]
-    | H : G _ = Some _ |- _ => rewrite H; clear H
+    | H : ?g _ = Some (_, _) |- _ => rewrite H; clear H
     | H : down _ = Some _ |- _ => rewrite H; clear H
     | H : ety _ _ _ _ _ |- _ => first [ rewrite (is_ty_complete _ _ _ _ _ H) | rewrite (echeck_complete _ _ _ _ _ H) ]; clear H
     | H : Nat.divide _ _ |- _ => rewrite (proj2 (dvdb_spec _ _) H); clear H
@@ -269,13 +281,18 @@ Proof.
     | H : Forall2 _ _ _ |- _ => rewrite (proj2 (args_check_spec _ _ _ _) H); clear H
     | H : NoDup _ |- _ => rewrite (proj2 (distinct_spec _) H); clear H
     end;
-    rewrite ?P, ?(proj2 (kind_eqb_spec _ _) eq_refl); simpl; rewrite ?IHsty, ?IHsty1, ?IHsty2 by auto; auto.
-  - rewrite (proj2 (Nat.leb_le _ _)) by lia. auto.
+    rewrite ?P, ?(proj2 (kind_eqb_spec _ _) eq_refl), ?(proj2 (bty_eqb_spec _ _) eq_refl); simpl;
+      rewrite ?IHsty, ?IHsty1, ?IHsty2 by auto; auto.
+  - destruct H2 as [[-> ->]|(P' & D1 & D2)]; auto.
+    now rewrite (proj2 (Nat.eqb_neq n2 0)), (proj2 (dvdb_spec _ _) D1), (proj2 (dvdb_spec _ _) D2) by lia.
   - rewrite (proj2 (Nat.eqb_neq _ _) H), (Nat.mul_comm q n), Nat.div_mul by auto.
     rewrite (proj2 (dvdb_spec q (n * q))) by apply Nat.divide_factor_r. simpl.
     now rewrite IHsty by auto.
-  - match goal with H : l <> Local -> _ |- _ => destruct l; auto; destruct H as [-> E]; try discriminate; rewrite E; auto end.
+  - match goal with H : l <> Local -> _ |- _ => destruct l; auto; destruct H as [-> E]; try discriminate;
+      rewrite E; auto end.
   - replace (m + bytes b len - bytes b len) with m by lia. apply andb_true_iff; split; [apply Nat.leb_le; lia | apply IHsty; auto].
+  - match goal with H : l <> Local -> _ |- _ => destruct l; auto; destruct H as [-> E]; try discriminate;
+      rewrite E; auto end.
 Qed.
 
 (** * Programs: a table of functions, each of which calls those before it alone *)
@@ -283,10 +300,11 @@ Qed.
 Fixpoint below (i : nat) (s : stmt) : bool :=
   match s with
   | SCall f _ => f <? i
-  | SSkip | SAssign _ _ | SStore _ _ _ _ | SSync _ | SWait _ _ => true
+  | SSkip | SAssign _ _ | SStore _ _ _ _ | SSync _ | SWait _ _ | SCopy _ _ _ _ _ | SAsyncCopy _ _ _ _ => true
   | SSeq s1 s2 | SSplit _ _ s1 s2 | SIf _ s1 s2 => below i s1 && below i s2
   | SDestruct s | SGroup _ s | SDecl _ _ _ _ s | SLocal _ _ _ _ s | SAlloc _ _ _ _ _ s | SWhile _ s
-  | SPartition _ _ _ _ s | SLower _ _ _ s | SClaim _ _ _ _ s | SArm _ _ s | SScope _ _ _ _ _ s | SFrame _ _ _ s => below i s
+  | SPartition _ _ _ _ s | SLower _ _ _ s | SClaim _ _ _ _ s | SArm _ _ s | SScope _ _ _ _ _ s | SFrame _ _ _ s
+  | SAsync _ _ _ s | SFlying _ _ _ _ s => below i s
   end.
 
 Definition check_fun (i : nat) (fd : func) : bool :=
@@ -303,23 +321,15 @@ End Check.
 Definition table (fs : list func) : Functions := fun f => nth_error fs f.
 Definition check_program `{Machine} D (fs : list func) (G : ctx) (s : stmt) : bool :=
   let Fs := table fs in
-  forallb (fun p => check_fun D (fst p) (snd p)) (combine (seq 0 (length fs)) fs) && check D G Grid 1 0 SMEM s.
-
-Lemma combine_nth_error {A B} (l : list A) (l' : list B) i a b :
-  nth_error l i = Some a -> nth_error l' i = Some b -> In (a, b) (combine l l').
-Proof.
-  revert l' i. induction l as [|x l IH]; intros [|y l'] [|i]; simpl; try discriminate.
-  - intros [= <-] [= <-]. now left.
-  - intros. right. eauto.
-Qed.
+  forallb (fun i => match fn i with Some fd => check_fun D i fd | None => false end) (seq 0 (length fs)) &&
+  check D G Grid 1 0 SMEM s.
 
 (** All functions of a program that checks have types, and so has the program. *)
 Theorem check_program_sound `{Machine} D fs G s : check_program D fs G s = true ->
   @fns_ok _ (table fs) D /\ @sty _ (table fs) D G Grid 1 0 SMEM s.
 Proof.
   unfold check_program. intros H0. apply andb_true_iff in H0 as [Hf Hs]. split; [|now apply check_sound].
-  intros f fd Hfd. unfold fn, table in Hfd. rewrite forallb_forall in Hf. apply (@check_fun_ok _ (table fs) D f).
-  apply (Hf (f, fd)). eapply combine_nth_error; eauto.
-  assert (f < length fs) by (apply nth_error_Some; congruence).
-  rewrite (nth_error_nth' _ 0) by (now rewrite seq_length). now rewrite seq_nth.
+  intros f fd Hfd. apply (@check_fun_ok _ (table fs) D f). rewrite forallb_forall in Hf. specialize (Hf f).
+  unfold fn in *. rewrite Hfd in Hf. apply Hf, in_seq. unfold table in Hfd.
+  assert (f < length fs) by (apply nth_error_Some; congruence). lia.
 Qed.

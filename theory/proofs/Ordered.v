@@ -90,24 +90,22 @@ Proof. decide equality; apply Nat.eq_dec. Qed.
 
 Definition sorted (t : list (path * event)) : Prop := StronglySorted (fun x y => precedes (fst x) (fst y)) t.
 
-Lemma sorted_app t u : sorted (t ++ u) <-> sorted t /\ sorted u /\ (forall x y, In x t -> In y u -> precedes (fst x) (fst y)).
+Lemma strongly_app (A : Type) (R : A -> A -> Prop) t u : StronglySorted R (t ++ u) <->
+  StronglySorted R t /\ StronglySorted R u /\ (forall x y, In x t -> In y u -> R x y).
 Proof.
-  unfold sorted; induction t as [|x t IH]; simpl.
-  - split; [intro H; repeat split; auto; try constructor; intros ? ? [] | tauto].
-  - split.
-    + intro H; inversion H as [|? ? H1 H2]; subst; apply IH in H1; destruct H1 as (A & C & D).
-      rewrite Forall_app in H2; destruct H2 as [H2 H3].
-      repeat split; auto; try (constructor; auto).
-      intros y z [<-|I] J; [rewrite Forall_forall in H3; auto | auto].
-    + intros (A & C & D); inversion A; subst; constructor.
-      * apply IH; repeat split; auto.
-      * rewrite Forall_app; split; auto; rewrite Forall_forall; auto.
+  induction t as [|x t IH]; simpl; [split; [repeat split; auto; [constructor | intros ? ? []] | tauto]|]; split.
+  - intro H; inversion H as [|? ? H1 H2]; subst; apply IH in H1 as (A1 & C & D); apply Forall_app in H2 as [H2 H3].
+    rewrite Forall_forall in H3; repeat split; auto; [constructor; auto | intros y z [<-|I] J; auto].
+  - intros (A1 & C & D); inversion A1; subst; constructor; [apply IH; auto|].
+    rewrite Forall_app; split; auto; rewrite Forall_forall; auto.
 Qed.
+
+Lemma sorted_app t u : sorted (t ++ u) <->
+  sorted t /\ sorted u /\ (forall x y, In x t -> In y u -> precedes (fst x) (fst y)).
+Proof. apply strongly_app. Qed.
 
 Lemma sorted_head x t y : sorted (x :: t) -> In y t -> precedes (fst x) (fst y).
 Proof. intros H I; inversion H as [|? ? _ F]; subst; rewrite Forall_forall in F; auto. Qed.
-
-(* In a sorted trace, what comes after something that is left is left too. *)
 
 (* -- sums --------------------------------------------------------------------------------------------------------------- *)
 

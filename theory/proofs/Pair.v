@@ -63,19 +63,16 @@ Proof. intros H H1 H2. specialize (H x). rewrite H1, H2 in H. auto. Qed.
 Lemma agree_ups n1 n2 x q v1 v2 :
   agree n1 n2 -> (same_unit q a b -> v1 = v2) ->
   agree (ups n1 x (Some (q, v1))) (ups n2 x (Some (q, v2))).
-Proof. intros H Hv y. unfold ups. destruct (y =? x); auto. apply H. Qed.
+Proof. intros H Hv y. names. apply H. Qed.
 
 Lemma agree_ups1 n1 n2 x q v v1 :
   agree n1 n2 -> n1 x = Some (q, v) -> ~ same_unit q a b -> agree (ups n1 x (Some (q, v1))) n2.
-Proof.
-  intros H Hx Hq y. specialize (H y). unfold ups. destruct (Nat.eqb_spec y x) as [->|]; auto.
-  rewrite Hx in H. destruct (n2 x) as [[q2 v2]|]; auto. tauto.
-Qed.
+Proof. intros H Hx Hq y. specialize (H y). names. rewrite Hx in H. destruct (n2 x) as [[q2 v2]|]; tauto. Qed.
 Lemma agree_ups2 n1 n2 x q v v1 :
   agree n1 n2 -> n2 x = Some (q, v) -> ~ same_unit q a b -> agree n1 (ups n2 x (Some (q, v1))).
 Proof.
-  intros H Hx Hq y. specialize (H y). unfold ups. destruct (Nat.eqb_spec y x) as [->|]; auto.
-  rewrite Hx in H. destruct (n1 x) as [[q2 v2]|]; auto. destruct H as [-> H]. tauto.
+  intros H Hx Hq y. specialize (H y). names. rewrite Hx in H. destruct (n1 x) as [[q2 v2]|];
+    auto. destruct H as [-> H]. tauto.
 Qed.
 
 Lemma agree_back p outs n1 n2 l1 l2 : agree n1 n2 -> agree l1 l2 -> agree (back p outs n1 l1) (back p outs n2 l2).
@@ -89,25 +86,14 @@ Proof.
 Qed.
 
 Lemma agree_hide hid n1 n2 : agree n1 n2 -> agree (hide hid n1) (hide hid n2).
-Proof.
-  intros H y. destruct hid as [z|]; simpl; [|apply H]. unfold ups. destruct (y =? z); auto. apply H.
-Qed.
+Proof. intros H y. names; apply H. Qed.
 
 Lemma agree_restore hid x n1 n2 m1 m2 :
   agree n1 n2 -> agree m1 m2 -> agree (restore hid x n1 m1) (restore hid x n2 m2).
-Proof.
-  intros H H' y. unfold restore. destruct hid as [z|]; unfold ups.
-  - destruct (y =? z); [apply H|]. destruct (y =? x); [apply H | apply H'].
-  - destruct (y =? x); [apply H | apply H'].
-Qed.
+Proof. intros H H' y. names; (apply H || apply H'). Qed.
 
 Lemma restore_id hid x (n : env) e y : restore hid x n (ups (hide hid n) x e) y = n y.
-Proof.
-  unfold restore. destruct hid as [z|]; simpl; unfold ups.
-  - destruct (y =? z) eqn:Ez; [now apply Nat.eqb_eq in Ez as -> |].
-    destruct (y =? x) eqn:Ex; [now apply Nat.eqb_eq in Ex as -> | auto].
-  - destruct (y =? x) eqn:Ex; [now apply Nat.eqb_eq in Ex as -> | auto].
-Qed.
+Proof. names. Qed.
 
 Lemma agree_ext n1 n2 m1 m2 : (forall y, n1 y = m1 y) -> (forall y, n2 y = m2 y) -> agree n1 n2 -> agree m1 m2.
 Proof. intros H1 H2 H y. rewrite <- H1, <- H2. apply H. Qed.
@@ -130,36 +116,30 @@ Lemma id_uniform k1 k2 d :
   pos_ok a k1 -> pos_ok b k2 -> sync k1 k2 -> id_ok d (pp k1) -> same_unit d a b ->
   offset a k1 / size d = offset b k2 / size d.
 Proof.
-  intros (A1 & A2 & A3) (B1 & B2 & B3) (S1 & S2 & S3 & S4) [Hd Ht] Hs.
-  destruct d as [h n]. unfold offset, size, same_unit, ple, id_ok, coord, pp in *; simpl in *.
-  rewrite <- S1, <- S2, <- S3 in *. destruct Ha as [Ha1 Ha2], Hb as [Hb1 Hb2].
-  assert (Hdiv : forall x y j, y < j -> (x * j + y) / j = x)
-    by (intros; rewrite Nat.add_comm, Nat.div_add, Nat.div_small by lia; lia).
-  assert (Hsub : forall i j c, Nat.divide c (base k1) -> (base k1 + i) / c = (base k1 + j) / c -> i / c = j / c).
-  { intros i j c [w Hw] E. destruct (Nat.eq_dec c 0) as [->|]; auto.
-    rewrite Hw, !(Nat.add_comm (w * c)), !Nat.div_add in E by auto. lia. }
-  assert (Hbig : forall x y j, y < T -> (x * T + y) / (j * T) = x / j).
+  intros (A1 & A2 & A3) (B1 & B2 & B3) (S1 & S2 & S3 & S4) [Hd Ht] Hs. destruct Ha as [Ha1 Ha2], Hb as [Hb1 Hb2].
+  (* both are counted from one place, where a unit of the target starts *)
+  assert (From : forall i j c st, Nat.divide c st -> (st + i) / c = (st + j) / c -> i / c = j / c).
+  { intros i j c st [w ->] E. destruct (Nat.eq_dec c 0) as [->|]; auto.
+    rewrite !(Nat.add_comm (w * c)), !Nat.div_add in E by auto. lia. }
+  assert (Big : forall x y j, y < T -> (x * T + y) / (j * T) = x / j).
   { intros x y j Hy. destruct (Nat.eq_dec j 0) as [->|]; auto.
-    rewrite (Nat.mul_comm j T), <- Nat.div_div by lia. now rewrite Hdiv. }
-  destruct h; simpl in *.
-  - destruct Hs as [Hs1 Hs2]. destruct (lv k1) eqn:L; simpl in *.
-    + destruct Hd as [?|[_ Hd]]; [lia|]. apply Hsub; [eapply Nat.divide_trans; eauto|]. now rewrite A3, B3.
-    + destruct (Ht eq_refl) as [c Hc]; [discriminate|]. destruct (Nat.eq_dec n 0) as [->|]; auto.
-      replace (idx k2) with (idx k1) by lia.
-      rewrite Hc, Nat.mul_assoc, !(Nat.add_comm (idx k1 * c * n)), !Nat.div_add by auto. lia.
-    + destruct (Ht eq_refl) as [c Hc]; [discriminate|]. destruct (Nat.eq_dec n 0) as [->|]; auto.
-      rewrite Hs1, Hc, Nat.mul_assoc, !(Nat.add_comm (fst b * c * n)), !Nat.div_add by auto. lia.
-  - destruct (lv k1) eqn:L; simpl in *.
-    + destruct Hd as [?|[? _]]; [lia|discriminate].
-    + destruct Hd as [?|[_ Hd]]; [lia|]. rewrite !Hbig by auto.
-      apply Hsub; [eapply Nat.divide_trans; eauto|]. now rewrite A3, B3.
-    + now rewrite !Hbig by auto.
-  - destruct (lv k1) eqn:L; simpl in *; try (destruct Hd as [?|[? _]]; [lia|discriminate]).
-    destruct (Nat.eq_dec n 0) as [->|]; auto.
-    assert (Hlt : forall x y, x < B -> y < T -> x * T + y < n * (B * T)).
-    { intros x y Hx Hy. assert (x * T + y < B * T) by nia. assert (1 * (B * T) <= n * (B * T)); [|lia].
-      apply Nat.mul_le_mono_r. lia. }
-    now rewrite !Nat.div_small by auto.
+    rewrite (Nat.mul_comm j T), <- Nat.div_div by lia.
+      now rewrite (Nat.add_comm (x * T)), Nat.div_add, (Nat.div_small y T) by lia. }
+  assert (Tile : forall x y z c, Nat.divide c T -> y / c = z / c -> (x * T + y) / c = (x * T + z) / c).
+  { intros x y z c [w Hw] E. destruct (Nat.eq_dec c 0) as [->|]; auto.
+    rewrite Hw, Nat.mul_assoc, !(Nat.add_comm (x * w * c)), !Nat.div_add by auto. lia. }
+  destruct d as [h n]. unfold offset, size, same_unit, ple, coord, pp in *; simpl in *;
+    rewrite <- S1, <- S2, <- S3 in *.
+  destruct h, (lv k1); simpl in *; try (destruct Hd as [?|[? _]]; [lia | discriminate]).
+  - destruct Hd as [?|[_ Hd]]; [lia|]. apply (From _ _ _ (base k1));
+    [eapply Nat.divide_trans; eauto | now rewrite A3, B3].
+  - destruct Hs as [Hs1 Hs2]. replace (idx k2) with (idx k1) by lia. apply Tile; auto. apply Ht; auto; discriminate.
+  - destruct Hs as [-> Hs2]. apply Tile; auto. apply Ht; auto; discriminate.
+  - destruct Hd as [?|[_ Hd]]; [lia|]. rewrite !Big by auto.
+    apply (From _ _ _ (base k1)); [eapply Nat.divide_trans; eauto | now rewrite A3, B3].
+  - now rewrite !Big by auto.
+  - destruct (Nat.eq_dec n 0) as [->|]; auto.
+    assert (1 * (B * T) <= n * (B * T)) by (apply Nat.mul_le_mono_r; lia). rewrite !Nat.div_small; auto; nia.
 Qed.
 
 (** A variable that both have: one perspective, and one value where that is shared. *)
@@ -346,14 +326,14 @@ Proof.
   - assert (A : args_frag rg es ps) by (destruct e, t; simpl in Hf; tauto).
     destruct (bind a k1 n1 m1 ps es) as [i1 p1| |] eqn:E1; try discriminate.
     destruct (bind b k2 n2 m2 ps es) as [i2 p2| |] eqn:E2; try discriminate.
-    destruct (IH _ _ _ _ _ A E1 E2) as [I1 <-]. destruct t as [c|l c].
+    destruct (IH _ _ _ _ _ A E1 E2) as [I1 <-]. destruct t as [c|l c|]; try discriminate.
     + destruct (eval a k1 q n1 m1 e) eqn:V1; try discriminate. destruct (eval b k2 q n2 m2 e) eqn:V2; try discriminate.
       injection H1 as <- <-. injection H2 as <- <-. split; auto. apply agree_ups; auto. intros Q. f_equal.
       apply (He e q); auto. destruct e; simpl in *; tauto.
     + destruct e as [| |y| | | |]; try discriminate. pose proof (Hn y) as Hy.
-      destruct (n1 y) as [[q1 [v1|len1 f1|r1 st1 off1 len1]]|], (n2 y) as [[q2 [v2|len2 f2|r2 st2 off2 len2]]|];
-        try discriminate; try contradiction; destruct Hy as [<- Hy]; destruct (peqb q1 q) eqn:Q; try discriminate;
-        apply peqb_spec in Q as ->; injection H1 as <- <-; injection H2 as <- <-; (split; [now apply agree_ups | reflexivity]).
+      destruct (n1 y) as [[q1 v1]|], (n2 y) as [[q2 v2]|]; try discriminate. destruct Hy as [<- Hy].
+      destruct (peqb q1 q) eqn:Q, (is_arr v1), (is_arr v2); try discriminate. apply peqb_spec in Q as ->.
+      injection H1 as <- <-. injection H2 as <- <-. split; [now apply agree_ups | reflexivity].
 Qed.
 
 Lemma atomic_keeps s k1 k2 u1 u2 n1 n2 m1 m2 s1' n1' m1' ev1 s2' n2' m2' ev2 :
@@ -376,55 +356,40 @@ Proof.
                   shared [e1] = shared [e2]).
   { intros q e1 e2 Q1 Q2 Q. unfold shared; simpl. rewrite Q1, Q2.
     destruct (same_unitb q a b) eqn:E; auto. apply same_unitb_spec in E. now rewrite Q. }
-  destruct s; try discriminate Hat; simpl in Hf; try discriminate Hf; ands; simpl in H1, H2;
-    unfold with_int, with_bool, with_val in H1, H2; rewrite ?Hpp, ?Hl, ?Hz in H2;
+  destruct s; try discriminate Hat; simpl in Hf; ands; try contradiction; simpl in H1, H2;
+    unfold store_, with_int, with_bool, with_val in H1, H2; cbn [negb orb] in H1, H2; rewrite ?Hpp, ?Hl, ?Hz in H2;
     cases H1; try discriminate H1; cases H2; try discriminate H2;
-    injection H1 as <- <- <- <-; injection H2 as <- <- <- <-; subst.
-  (* assignment *)
-  - vars Hx n1 n2. assert (Q : same_unit p0 a b -> VB v1 = VB v4) by (intros; f_equal; eauto).
+    injection H1 as <- <- <- <-; injection H2 as <- <- <- <-; subst; try (repeat split; auto using rel_refl; fail);
+    try vars Hx n1 n2; spec; subst; try ((* partition, lower *)
+      match goal with |- context [EvSet ?q _ _] =>
+        assert (Q : same_unit q a b -> VArr l st (off + z) len = VArr l0 st0 (off0 + z0) len0);
+        [ intros Q; specialize (Hv Hin); injection Hv as -> -> -> ->; assert (VInt z = VInt z0) as [= ->] by eauto; auto
+        | repeat split; [apply r_scope; auto using rel_refl | auto |];
+          rewrite !shared_two; f_equal; apply (Hev q); auto; intros; now rewrite Q ]
+      end; fail).
+  - (* assignment *)
+    assert (Q : same_unit p0 a b -> VB v1 = VB v4) by (intros; f_equal; eauto).
     repeat split; [apply rel_refl | apply agree_ups; auto | apply (Hev p0); auto; intros; now rewrite Q].
-  (* store: both to local arrays; one local, one not; both not *)
-  - vars Hx n1 n2.
+  - (* store: both to local arrays; one local, one not; both not *)
     assert (Q : same_unit p0 a b -> VLoc len (upz f z v1) = VLoc len0 (upz f0 z0 v4)).
     { intros Q. specialize (Hv Q). injection Hv as -> ->. assert (VInt z = VInt z0) as [= ->] by eauto.
       assert (v1 = v4) as -> by eauto. reflexivity. }
     repeat split; [apply rel_refl | apply agree_ups; auto | apply (Hev p0); auto; intros; now rewrite Q].
-  - vars Hx n1 n2. assert (Q : ~ same_unit p0 a b) by (intros Q; discriminate (Hv Q)).
+  - assert (Q : ~ same_unit p0 a b) by (intros Q; discriminate (Hv Q)).
     repeat split; [apply rel_refl | eapply agree_ups1; eauto | apply (Hev p0); auto; tauto].
-  - vars Hx n1 n2. assert (Q : ~ same_unit p0 a b) by (intros Q; discriminate (Hv Q)).
+  - assert (Q : ~ same_unit p0 a b) by (intros Q; discriminate (Hv Q)).
     repeat split; [apply rel_refl | eapply agree_ups2; eauto | apply (Hev p0); auto; tauto].
-  - vars Hx n1 n2. repeat split; [apply rel_refl | auto | apply (Hev p0); auto; intros Q].
+  - repeat split; [apply rel_refl | auto | apply (Hev p0); auto; intros Q].
     specialize (Hv Q). injection Hv as -> -> -> ->. assert (VInt z = VInt z0) as [= ->] by eauto.
     assert (v1 = v4) as -> by eauto. reflexivity.
-  (* declarations *)
-  - assert (Q : same_unit q a b -> VB v = VB v0) by (intros; f_equal; eauto).
+  - (* declaration *)
+    assert (Q : same_unit q a b -> VB v = VB v0) by (intros; f_equal; eauto).
     repeat split; [apply r_scope; auto using rel_refl | auto | apply (Hev q); auto; intros; now rewrite Q].
-  - repeat split; auto using rel_refl.
-  - repeat split; auto using rel_refl.
-  - repeat split; auto using rel_refl.
-  (* if *)
-  - repeat split; auto using rel_refl.
-  - exfalso. assert (VBool true = VBool false) by eauto. discriminate.
+  - (* if *) exfalso. assert (VBool true = VBool false) by eauto. discriminate.
   - exfalso. assert (VBool false = VBool true) by eauto. discriminate.
-  - repeat split; auto using rel_refl.
-  - repeat split; auto using rel_refl.
-  (* partition, lower, claim *)
-  - vars Hx n1 n2. spec. subst.
-    assert (Q : same_unit (lv k1, sz k1 / c) a b -> VArr l st (off + z) len = VArr l0 st0 (off0 + z0) len0).
-    { intros Q. specialize (Hv Hin). injection Hv as -> -> -> ->. assert (VInt z = VInt z0) as [= ->] by eauto. auto. }
-    repeat split; [apply r_scope; auto using rel_refl | auto |].
-    rewrite !shared_two. f_equal. apply (Hev (lv k1, sz k1 / c)); auto; intros; now rewrite Q.
-  - vars Hx n1 n2. spec. subst.
-    match goal with |- context [EvSet ?q _ _] =>
-      assert (Q : same_unit q a b -> VArr l st (off + z) len = VArr l0 st0 (off0 + z0) len0);
-      [ intros Q; specialize (Hv Hin); injection Hv as -> -> -> ->; assert (VInt z = VInt z0) as [= ->] by eauto; auto
-      | repeat split; [apply r_scope; auto using rel_refl | auto |];
-        rewrite !shared_two; f_equal; apply (Hev q); auto; intros; now rewrite Q ]
-    end.
-  - vars Hx n1 n2. spec. subst. specialize (Hv Hin). injection Hv as -> -> -> ->.
-    repeat split; auto using rel_refl.
-  (* call *)
-  - match goal with A : bind a _ _ _ _ _ = _, C : bind b _ _ _ _ _ = _ |- _ =>
+  - (* claim *) specialize (Hv Hin). injection Hv as -> -> -> ->. repeat split; auto using rel_refl.
+  - (* call *)
+    match goal with A : bind a _ _ _ _ _ = _, C : bind b _ _ _ _ _ = _ |- _ =>
       destruct (bind_agree k1 k2 n1 n2 m1 m2 He Hn _ _ _ _ _ _ Hf A C) as [Hl' <-] end.
     repeat split; auto. apply r_frame; auto using rel_refl.
 Qed.
@@ -469,6 +434,14 @@ Ltac one1 :=
   match goal with E : step a ?k _ _ _ _ = Next _ _ _ _ |- _ => eapply (alone1 k); [| | |exact E]; auto end.
 Ltac one2 :=
   match goal with E : step b ?k _ _ _ _ = Next _ _ _ _ |- _ => eapply (alone2 k); [| | |exact E]; auto end.
+Ltac alone S1 :=
+  let I := fresh "Inu" in
+  assert (forall k n i, pos_ok a k -> i * n <= idx k < i * n + n -> Nat.divide n (base k) -> pos_ok a (sub_arm k n i))
+    by (intros; apply sub_arm_ok; auto; lia);
+  assert (forall k n i, pos_ok b k -> i * n <= idx k < i * n + n -> Nat.divide n (base k) -> pos_ok b (sub_arm k n i))
+    by (intros; apply sub_arm_ok; auto; lia);
+  (one1 || one2); auto using sub_left_ok, sub_right_max;
+  intros I; apply inu_coord in I; auto using sub_left_ok, sub_right_max; simpl in I; rewrite <- ?S1 in I; lia.
 Ltac joint k1' k2' f1 f2 s1 s2 Hn Z1 Z2 :=
   refine (keeps_joint _ _ k1' k2' f1 f2 s1 s2 _ _ _ _ _ _ _ _ _ _ _ _ _ _ Hn
             (step_done _ _ _ _ _ _) (step_done _ _ _ _ _ _) _ _ _ Z1 Z2).
@@ -486,7 +459,7 @@ Theorem step_keeps s1 : forall s2 k1 k2 u1 u2 n1 n2 m1 m2 s1' n1' m1' ev1 s2' n2
   step a k1 u1 n1 m1 s1 = Next s1' n1' m1' ev1 -> step b k2 u2 n2 m2 s2 = Next s2' n2' m2' ev2 ->
   keeps k1 k2 s1 n1 s2 n2 s1' n1' ev1 s2' n2' ev2.
 Proof.
-  intros s2 k1 k2 u1 u2 n1 n2 m1 m2 s1' n1' m1' ev1 s2' n2' m2' ev2 R. 
+  intros s2 k1 k2 u1 u2 n1 n2 m1 m2 s1' n1' m1' ev1 s2' n2' m2' ev2 R.
   revert u1 u2 n1 n2 m1 m2 s1' n1' m1' ev1 s2' n2' m2' ev2.
   induction R; intros u1 u2 l1 l2 m1 m2 s1' n1' m1' ev1 s2' n2' m2' ev2 F1 F2 P1 P2 Hs Hn G1 G2 Hg Z1 Z2.
   - left. eapply atomic_keeps; eauto.
@@ -509,37 +482,24 @@ Proof.
     simpl in F1, F2, Z1, Z2. ands. guards Z1 Z2. destruct Hs as (S1 & S2 & S3 & S4).
     assert (C1 : base k1 + idx k1 = coord a (lv k1)) by apply P1.
     assert (C2 : base k2 + idx k2 = coord b (lv k1)) by (rewrite S1; apply P2).
-    assert (PL1 : idx k1 < n1 -> pos_ok a (sub_left k1 n1)) by auto using sub_left_ok.
-    assert (PL2 : idx k2 < n1 -> pos_ok b (sub_left k2 n1)) by auto using sub_left_ok.
-    assert (PR1 : n1 <= idx k1 -> idx k1 < n1 + n2 -> pos_ok a (sub_right k1 n1 n2)) by auto using sub_right_max.
-    assert (PR2 : n1 <= idx k2 -> idx k2 < n1 + n2 -> pos_ok b (sub_right k2 n1 n2)) by auto using sub_right_max.
-    assert (NL1 : idx k1 < n1 -> n1 <= idx k2 -> ~ inu a (sub_left k1 n1) b).
-    { intros I1 I2 I. apply inu_coord in I; auto. simpl in I. lia. }
-    assert (NL2 : idx k2 < n1 -> n1 <= idx k1 -> ~ inu b (sub_left k2 n1) a).
-    { intros I1 I2 I. apply inu_coord in I; auto. simpl in I. rewrite <- S1 in I. lia. }
-    assert (NR1 : n1 <= idx k1 -> idx k1 < n1 + n2 -> idx k2 < n1 \/ n1 + n2 <= idx k2 -> ~ inu a (sub_right k1 n1 n2) b).
-    { intros I1 I2 I3 I. apply inu_coord in I; auto. simpl in I. lia. }
-    assert (NR2 : n1 <= idx k2 -> idx k2 < n1 + n2 -> idx k1 < n1 \/ n1 + n2 <= idx k1 -> ~ inu b (sub_right k2 n1 n2) a).
-    { intros I1 I2 I3 I. apply inu_coord in I; auto. simpl in I. rewrite <- S1 in I. lia. }
     set (fl1 := fun s => SSplit n1 n2 s t1) in *. set (fl2 := fun s => SSplit n1 n2 s t2) in *.
     set (fr1 := fun s => SSplit n1 n2 s1 s) in *. set (fr2 := fun s => SSplit n1 n2 s2 s) in *.
-    destruct (idx k1 <? n1) eqn:I1, (idx k2 <? n1) eqn:I2; spec.
+    destruct (idx k1 <? n1) eqn:I1, (idx k2 <? n1) eqn:I2;
+      [|destruct (idx k2 <? n1 + n2) eqn:J2|destruct (idx k1 <? n1 + n2) eqn:J1|
+      destruct (idx k1 <? n1 + n2) eqn:J1, (idx k2 <? n1 + n2) eqn:J2]; spec.
     + joint (sub_left k1 n1) (sub_left k2 n1) fl1 fl2 s1 s2 Hn Z1 Z2; auto.
       * intros. apply r_split; auto; lia.
-      * intros. eapply H0; eauto. repeat split; auto.
-    + destruct (idx k2 <? n1 + n2) eqn:J2; spec.
-      * apart fl1 fr2 s1 t2 Hn Z1 Z2; [intros; apply r_split; lia | |]; intros; [one1 | one2].
-      * apart_r fl1 fr2 s1 t2 Hn Z1 Z2; [intros; apply r_split; lia |]; intros; one1.
-    + destruct (idx k1 <? n1 + n2) eqn:J1; spec.
-      * apart fr1 fl2 t1 s2 Hn Z1 Z2; [intros; apply r_split; lia | |]; intros; [one1 | one2].
-      * apart_l fr1 fl2 t1 s2 Hn Z1 Z2; [intros; apply r_split; lia |]; intros; one2.
-    + destruct (idx k1 <? n1 + n2) eqn:J1, (idx k2 <? n1 + n2) eqn:J2; spec.
-      * joint (sub_right k1 n1 n2) (sub_right k2 n1 n2) fr1 fr2 t1 t2 Hn Z1 Z2; auto.
-        -- intros. apply r_split; auto; lia.
-        -- intros. eapply H2; eauto. repeat split; simpl; auto; lia.
-      * apart_r fr1 fr2 t1 t2 Hn Z1 Z2; [intros; apply r_split; lia |]; intros; one1.
-      * apart_l fr1 fr2 t1 t2 Hn Z1 Z2; [intros; apply r_split; lia |]; intros; one2.
-      * injection Z1 as <- <- <- <-; injection Z2 as <- <- <- <-. left. repeat split; auto. apply rel_refl.
+      * intros. eapply H0; eauto using sub_left_ok. repeat split; auto.
+    + apart fl1 fr2 s1 t2 Hn Z1 Z2; [intros; apply r_split; lia | |]; intros; alone S1.
+    + apart_r fl1 fr2 s1 t2 Hn Z1 Z2; [intros; apply r_split; lia |]; intros; alone S1.
+    + apart fr1 fl2 t1 s2 Hn Z1 Z2; [intros; apply r_split; lia | |]; intros; alone S1.
+    + apart_l fr1 fl2 t1 s2 Hn Z1 Z2; [intros; apply r_split; lia |]; intros; alone S1.
+    + joint (sub_right k1 n1 n2) (sub_right k2 n1 n2) fr1 fr2 t1 t2 Hn Z1 Z2; auto.
+      * intros. apply r_split; auto; lia.
+      * intros. eapply H2; eauto using sub_right_max. repeat split; simpl; auto; lia.
+    + apart_r fr1 fr2 t1 t2 Hn Z1 Z2; [intros; apply r_split; lia |]; intros; alone S1.
+    + apart_l fr1 fr2 t1 t2 Hn Z1 Z2; [intros; apply r_split; lia |]; intros; alone S1.
+    + injection Z1 as <- <- <- <-; injection Z2 as <- <- <- <-. left. repeat split; auto. apply rel_refl.
   - (* destruct *)
     simpl in F1, F2, Z1, Z2.
     destruct (sub_down a k1) as [k1'|] eqn:D1; [|discriminate].
@@ -563,24 +523,16 @@ Proof.
     destruct Hs as (S1 & S2 & S3 & S4).
     assert (C1 : base k1 + idx k1 = coord a (lv k1)) by apply P1.
     assert (C2 : base k2 + idx k2 = coord b (lv k1)) by (rewrite S1; apply P2).
-    assert (Q1 : in_arm k1 n i = true -> pos_ok a (sub_arm k1 n i)).
-    { unfold in_arm. intros. spec. auto using sub_arm_ok. }
-    assert (Q2 : in_arm k2 n i = true -> pos_ok b (sub_arm k2 n i)).
-    { unfold in_arm. intros. spec. auto using sub_arm_ok. }
-    assert (N1 : in_arm k1 n i = true -> in_arm k2 n i = false -> ~ inu a (sub_arm k1 n i) b).
-    { intros A1 A2 I. apply inu_coord in I; auto. unfold in_arm in *. simpl in I.
-      apply andb_false_iff in A2 as [A2|A2]; [apply Nat.leb_gt in A2 | apply Nat.ltb_ge in A2]; spec; lia. }
-    assert (N2 : in_arm k2 n i = true -> in_arm k1 n i = false -> ~ inu b (sub_arm k2 n i) a).
-    { intros A1 A2 I. apply inu_coord in I; auto. unfold in_arm in *. simpl in I. rewrite <- S1 in I.
-      apply andb_false_iff in A2 as [A2|A2]; [apply Nat.leb_gt in A2 | apply Nat.ltb_ge in A2]; spec; lia. }
-    destruct (in_arm k1 n i) eqn:A1, (in_arm k2 n i) eqn:A2.
+    assert (Arm : forall k, in_arm k n i = true /\ i * n <= idx k < i * n + n \/
+      in_arm k n i = false /\ ~ i * n <= idx k < i * n + n).
+    { intros k. unfold in_arm. destruct (Nat.leb_spec (i * n) (idx k)), (Nat.ltb_spec (idx k) (i * n + n)); simpl;
+        auto; right; lia. }
+    destruct (Arm k1) as [[A1 ?]|[A1 ?]], (Arm k2) as [[A2 ?]|[A2 ?]]; rewrite A1 in *; rewrite A2 in *.
     + joint (sub_arm k1 n i) (sub_arm k2 n i) (SArm n i) (SArm n i) s1 s2 Hn Z1 Z2; auto.
       * intros. apply r_arm; auto.
-      * intros. eapply H0; eauto. repeat split; simpl; auto; lia.
-    + apart_r (SArm n i) (SArm n i) s1 s2 Hn Z1 Z2; [intros; apply r_arm; congruence |].
-      intros; one1.
-    + apart_l (SArm n i) (SArm n i) s1 s2 Hn Z1 Z2; [intros; apply r_arm; congruence |].
-      intros; one2.
+      * intros. eapply H0; eauto using sub_arm_ok; try (apply sub_arm_ok; auto; lia). repeat split; simpl; auto; lia.
+    + apart_r (SArm n i) (SArm n i) s1 s2 Hn Z1 Z2; [intros; apply r_arm; congruence |]; intros; alone S1.
+    + apart_l (SArm n i) (SArm n i) s1 s2 Hn Z1 Z2; [intros; apply r_arm; congruence |]; intros; alone S1.
     + injection Z1 as <- <- <- <-; injection Z2 as <- <- <- <-. left. repeat split; auto. apply rel_refl.
   - (* scope *)
     simpl in *. destruct F1 as [V1 F1], F2 as [V2 F2].
@@ -597,18 +549,11 @@ Proof.
     + pose proof (IHR _ _ _ _ _ _ _ _ _ _ _ _ _ _ F1 F2 P1 P2 Hs Hi I1 I2 Hg E1 E2) as HK.
       destruct (frame a b Ha _ _ _ _ _ _ _ _ _ P1 E1) as [O1 _].
       destruct (frame b a Hb _ _ _ _ _ _ _ _ _ P2 E2) as [O2 _].
-      assert (X1 : exists w1, o1 x = Some (q, w1)).
-      { destruct (O1 x) as [->|(q' & w & w' & A & -> & _)].
-        - exists v1. unfold i1, ups. now rewrite Nat.eqb_refl.
-        - unfold i1, ups in A. rewrite Nat.eqb_refl in A. injection A as <- <-. eauto. }
-      assert (X2 : exists w2, o2 x = Some (q, w2)).
-      { destruct (O2 x) as [->|(q' & w & w' & A & -> & _)].
-        - exists v2. unfold i2, ups. now rewrite Nat.eqb_refl.
-        - unfold i2, ups in A. rewrite Nat.eqb_refl in A. injection A as <- <-. eauto. }
-      destruct X1 as [w1 X1], X2 as [w2 X2]. rewrite X1 in Z1. rewrite X2 in Z2.
-      injection Z1 as <- <- <- <-; injection Z2 as <- <- <- <-.
       assert (Y1 : i1 x = Some (q, v1)) by (unfold i1, ups; now rewrite Nat.eqb_refl).
       assert (Y2 : i2 x = Some (q, v2)) by (unfold i2, ups; now rewrite Nat.eqb_refl).
+      destruct (only_kept _ _ _ _ _ _ _ _ O1 Y1) as [w1 X1], (only_kept _ _ _ _ _ _ _ _ O2 Y2) as [w2 X2].
+        rewrite X1 in Z1. rewrite X2 in Z2.
+      injection Z1 as <- <- <- <-; injection Z2 as <- <- <- <-.
       destruct HK as [(K1 & K2 & K3)|[(K1 & K2 & K3)|(K1 & K2 & K3)]].
       * left. split; [|split]; auto using agree_restore.
         apply r_scope; auto. now apply (agree_get _ _ _ _ _ _ _ K2 X1 X2).
@@ -654,68 +599,52 @@ Qed.
 
 (** * Runs of one thread *)
 
-(** [run th g c s n h s' n']: [c] steps of [th] from [s], [n] to [s'], [n'] with events [h]; other threads may have changed
+(** [run th g s n h s' n']: steps of [th] from [s], [n] to [s'], [n'] with events [h]; other threads may have changed
     shared memory between the steps, and global memory holds [g]. *)
-Inductive run (th : tid) (g : site -> Z -> bval) : nat -> stmt -> env -> list event -> stmt -> env -> Prop :=
-| run_nil s n : run th g 0 s n [] s n
-| run_cons c s n s1 n1 m m1 ev h s2 n2 :
-    glob m g -> step th pos0 0 n m s = Next s1 n1 m1 ev -> run th g c s1 n1 h s2 n2 ->
-    run th g (S c) s n (ev ++ h) s2 n2.
+Inductive run (th : tid) (g : site -> Z -> bval) : stmt -> env -> list event -> stmt -> env -> Prop :=
+| run_nil s n : run th g s n [] s n
+| run_cons s n s1 n1 m m1 ev h s2 n2 :
+    glob m g -> step th pos0 0 n m s = Next s1 n1 m1 ev -> run th g s1 n1 h s2 n2 -> run th g s n (ev ++ h) s2 n2.
 
 Definition prefix {A} (l l' : list A) : Prop := exists w, l' = l ++ w.
 
 Lemma prefix_nil {A} (l : list A) : prefix [] l.
 Proof. exists l; auto. Qed.
-Lemma prefix_refl {A} (l : list A) : prefix l l.
-Proof. exists []. now rewrite app_nil_r. Qed.
 Lemma prefix_app {A} (l l1 l2 : list A) : prefix l1 l2 -> prefix (l ++ l1) (l ++ l2).
 Proof. intros [w ->]. exists w. now rewrite app_assoc. Qed.
 
-Lemma run_skip th g c n h s n' : run th g c SSkip n h s n' -> c = 0 /\ h = [] /\ s = SSkip /\ n' = n.
+Lemma run_skip th g n h s n' : run th g SSkip n h s n' -> h = [] /\ s = SSkip /\ n' = n.
 Proof. intros H. inversion H; subst; auto. discriminate. Qed.
 
 (** What two runs from related states share: one shared history is a prefix of the other; it's the longer one if the run has
     finished; and if both have, the variables agree. *)
-Lemma runs_agree N : forall c1 c2 g s1 s2 n1 n2 h1 h2 t1 t2 l1 l2, c1 + c2 <= N ->
-  rel pos0 pos0 s1 s2 -> agree n1 n2 -> sfrag s1 -> sfrag s2 ->
-  nfrag n1 -> nfrag n2 ->
-  run a g c1 s1 n1 h1 t1 l1 -> run b g c2 s2 n2 h2 t2 l2 ->
+Lemma runs_agree g s1 n1 h1 t1 l1 : run a g s1 n1 h1 t1 l1 -> forall s2 n2 h2 t2 l2, run b g s2 n2 h2 t2 l2 ->
+  rel pos0 pos0 s1 s2 -> agree n1 n2 -> sfrag s1 -> sfrag s2 -> nfrag n1 -> nfrag n2 ->
   (prefix (shared h1) (shared h2) \/ prefix (shared h2) (shared h1)) /\
   (t1 = SSkip -> prefix (shared h2) (shared h1)) /\
   (t2 = SSkip -> prefix (shared h1) (shared h2)) /\
   (t1 = SSkip -> t2 = SSkip -> agree l1 l2).
 Proof.
-  induction N; intros c1 c2 g s1 s2 n1 n2 h1 h2 t1 t2 l1 l2 Hc R Hn F1 F2 G1 G2 H1 H2;
-    apply rel_skip in R as R'; pose proof H1 as H1'; pose proof H2 as H2'.
-  - assert (c1 = 0) by lia; assert (c2 = 0) by lia; subst. inversion H1; inversion H2; subst.
-    repeat split; simpl; auto using prefix_nil.
-  - inversion H1; subst.
-    + (* the first thread has not moved *)
-      repeat split; simpl; auto using prefix_nil.
-      * intros ->. assert (s2 = SSkip) as -> by tauto. apply run_skip in H2 as (_ & -> & _). apply prefix_nil.
-      * intros -> ->. assert (s2 = SSkip) as -> by tauto. now apply run_skip in H2 as (_ & _ & _ & ->).
-    + inversion H2; subst.
-      * (* the second has not *)
-        repeat split; simpl; auto using prefix_nil.
-        -- intros ->. assert (s1 = SSkip) as -> by tauto. apply run_skip in H1 as (? & _). discriminate.
-        -- intros -> ->. assert (s1 = SSkip) as -> by tauto. apply run_skip in H1 as (? & _). discriminate.
-      * match goal with
-        | A : step a _ _ _ _ s1 = Next ?u1 ?o1 _ ?e1, B : step b _ _ _ _ s2 = Next ?u2 ?o2 _ ?e2,
-          A' : run a _ c _ _ _ _ _, B' : run b _ c0 _ _ _ _ _ |- _ =>
-            destruct (step_frag _ _ Hbody _ _ _ _ _ _ _ _ _ _ F1 G1 A) as (F1' & G1' & _);
-            destruct (step_frag _ _ Hbody _ _ _ _ _ _ _ _ _ _ F2 G2 B) as (F2' & G2' & _);
-            assert (K : keeps pos0 pos0 s1 n1 s2 n2 u1 o1 e1 u2 o2 e2);
-            [ eapply step_keeps; [eassumption|eassumption|eassumption|apply pos0_ok|apply pos0_ok|repeat split; auto; discriminate|
-                eassumption|exact G1|exact G2| |exact A|exact B]; globs |];
-            rename A' into R1; rename B' into R2
-        end.
-        destruct K as [(K1 & K2 & K3)|[(K1 & K2 & K3)|(K1 & K2 & K3)]].
-        -- destruct (IHN c c0 _ _ _ _ _ _ _ _ _ _ _ ltac:(lia) K1 K2 F1' F2' G1' G2' R1 R2) as (I1 & I2 & I3 & I4).
-           rewrite !shared_app, K3. repeat split; auto using prefix_app. destruct I1; auto using prefix_app.
-        -- destruct (IHN c (S c0) _ _ _ _ _ _ _ _ _ _ _ ltac:(lia) K1 K2 F1' F2 G1' G2 R1 H2') as (I1 & I2 & I3 & I4).
-           match type of K3 with shared ?e = [] => rewrite (shared_app e) end. rewrite K3. auto.
-        -- destruct (IHN (S c) c0 _ _ _ _ _ _ _ _ _ _ _ ltac:(lia) K1 K2 F1 F2' G1 G2' H1' R2) as (I1 & I2 & I3 & I4).
-           match type of K3 with shared ?e = [] => rewrite (shared_app e) end. rewrite K3. auto.
+  induction 1 as [s1 n1|s1 n1 u1 o1 m m1 e1 h1 t1 l1 Hm Z1 R1 IH1]; intros s2 n2 h2 t2 l2 R2 R Hn F1 F2 G1 G2.
+  - (* the first thread has not moved *)
+    apply rel_skip in R. repeat split; simpl; auto using prefix_nil; intros ->; assert (s2 = SSkip) as -> by tauto;
+      apply run_skip in R2 as (-> & _ & ->); simpl; auto using prefix_nil.
+  - revert R Hn F2 G2. induction R2 as [s2 n2|s2 n2 u2 o2 m' m2 e2 h2 t2 l2 Hm' Z2 R2 IH2]; intros R Hn F2 G2.
+    + (* the second has not *)
+      apply rel_skip in R. repeat split; simpl; auto using prefix_nil; intros ->; try intros ->;
+        assert (s1 = SSkip) as -> by tauto; discriminate.
+    + destruct (step_frag _ _ Hbody _ _ _ _ _ _ _ _ _ _ F1 G1 Z1) as (F1' & G1' & _).
+      destruct (step_frag _ _ Hbody _ _ _ _ _ _ _ _ _ _ F2 G2 Z2) as (F2' & G2' & _).
+      assert (K : keeps pos0 pos0 s1 n1 s2 n2 u1 o1 e1 u2 o2 e2).
+      { eapply step_keeps; [eassumption|eassumption|eassumption|apply pos0_ok|apply pos0_ok|repeat split; auto;
+          discriminate|
+          eassumption|exact G1|exact G2| |exact Z1|exact Z2]; globs. }
+      destruct K as [(K1 & K2 & K3)|[(K1 & K2 & K3)|(K1 & K2 & K3)]].
+      * destruct (IH1 _ _ _ _ _ R2 K1 K2 F1' F2' G1' G2') as (I1 & I2 & I3 & I4).
+        rewrite !shared_app, K3. repeat split; auto using prefix_app. destruct I1; auto using prefix_app.
+      * rewrite (shared_app e1), K3. exact (IH1 _ _ _ _ _ (run_cons _ _ _ _ _ _ _ _ _ _ _ _ Hm' Z2 R2) K1 K2 F1' F2
+          G1' G2).
+      * rewrite (shared_app e2), K3. auto.
 Qed.
 
 End Pair.

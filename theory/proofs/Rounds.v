@@ -4,6 +4,19 @@ From Coq Require Import List Arith Lia Bool Sorting.Sorted.
 From Bundl Require Import Skeleton Ordered Valid Valid_sound Signals Rings.
 Import ListNotations.
 
+(* Take apart where something stands. *)
+Ltac stands := repeat match goal with
+  | H : In _ (_ ++ _) |- _ => apply in_app_iff in H as [H|H]
+  | H : In _ (flat_map _ _) |- _ => apply in_flat_map in H as (? & ? & H)
+  | H : False |- _ => destruct H
+  | H : In _ [] |- _ => destruct H
+  | H : In _ (_ :: _) |- _ => destruct H as [H|H]
+  | H : _ \/ False |- _ => destruct H as [H|[]]
+  | H : In _ (if ?c then _ else _) |- _ => destruct c eqn:?
+  | H : (_, _) = (_, _) |- _ => inversion H; subst; clear H
+  end.
+Ltac there := rewrite ?in_app_iff, ?in_flat_map; eauto.
+
 (* -- equality ----------------------------------------------------------------------------------------------------------- *)
 
 Lemma mbarrier_eq b d : mbarrier_eqb b d = true -> b = d.
@@ -18,17 +31,7 @@ Proof. destruct b; unfold mbarrier_eqb; simpl; rewrite !Nat.eqb_refl; auto. Qed.
 (* -- events ------------------------------------------------------------------------------------------------------------- *)
 
 Lemma trace_events o s : forall w a p e, In (p, e) (trace o s w a) -> In e (events s).
-Proof.
-  induction s as [|s1 IH1 s2 IH2|x|u h|u s1 IH1 s2 IH2|l m u s IH|k s IH|x]; intros w a p e I; simpl in *.
-  - destruct I.
-  - apply in_app_iff in I; apply in_or_app; destruct I; eauto.
-  - destruct I as [E|[]]; inversion E; auto.
-  - destruct I as [E|[]]; inversion E; auto.
-  - apply in_or_app; destruct (o w (name u a) =? 0); eauto.
-  - apply in_flat_map in I; destruct I as (k & _ & I); eauto.
-  - destruct (sat k (snd a)); [eauto | destruct I].
-  - destruct I as [E|[]]; inversion E; auto.
-Qed.
+Proof. induction s; simpl; intros w a p e I; stands; auto; there.  Qed.
 
 Lemma free_none f s e : free f s = true -> In e (events s) -> f e = false.
 Proof. unfold free; intros H I; rewrite forallb_forall in H; specialize (H e I); destruct (f e); auto; discriminate. Qed.
@@ -39,28 +42,13 @@ Proof. destruct e as [x|u h|[b|b|d| |b l|l|b|gk l|gk gn|b|rf rw|rf rw|]]; simpl;
 Lemma sure_steps c e : sure c e = false -> steps c e = false /\ drains c e = false.
 Proof. unfold sure; apply orb_false_elim. Qed.
 
-Lemma flat_drains c s e : flat c s = true -> In e (events s) -> drains c e = false.
+Lemma flat_drains c s e : flat c s = true -> In e (events s) -> drains c e = false /\ ends c e = false.
 Proof.
-  assert (Free : forall s, free (sure c) s = true -> In e (events s) -> drains c e = false).
-  { intros t H I; apply (free_none _ _ _ H), sure_steps in I; tauto. }
-  induction s as [|s1 IH1 s2 IH2|x|u h|u s1 IH1 s2 IH2|l m u s IH|k s IH|x]; simpl; intros H I; bools;
-    try (apply in_app_iff in I; destruct I; auto); eauto.
-  - destruct I.
-  - destruct I as [<-|[]]; auto.
-  - destruct I as [<-|[]]; auto.
-  - destruct I as [<-|[]]; destruct x as [| | | | | | | | |b| | |]; auto; simpl; destruct (cycle b =? c); auto; discriminate.
-Qed.
-
-Lemma flat_ends c s e : flat c s = true -> In e (events s) -> ends c e = false.
-Proof.
-  assert (Free : forall s, free (sure c) s = true -> In e (events s) -> ends c e = false).
-  { intros t H I; destruct (ends c e) eqn:E; auto; apply ends_steps in E; apply (free_none _ _ _ H), sure_steps in I; destruct I; congruence. }
-  induction s as [|s1 IH1 s2 IH2|x|u h|u s1 IH1 s2 IH2|l m u s IH|k s IH|x]; simpl; intros H I; bools;
-    try (apply in_app_iff in I; destruct I; auto); eauto.
-  - destruct I.
-  - destruct I as [<-|[]]; auto.
-  - destruct I as [<-|[]]; auto.
-  - destruct I as [<-|[]]; destruct x; auto; simpl; destruct (c0 =? c); auto; discriminate.
+  assert (Free : forall s, free (sure c) s = true -> In e (events s) -> drains c e = false /\ ends c e = false).
+  { intros t H I; apply (free_none _ _ _ H), sure_steps in I as [I1 I2]; split; auto.
+    destruct (ends c e) eqn:E; auto; apply ends_steps in E; congruence. }
+  induction s as [| | | | | | |x]; simpl; intros H I; bools; stands; eauto; subst; auto.
+  destruct x; simpl; auto; apply negb_true_iff in H; auto.
 Qed.
 
 Arguments le : simpl never.
@@ -103,45 +91,39 @@ Proof. induction l as [|x l IH]; simpl; auto; rewrite filter_app, IH; auto. Qed.
 Lemma map_flat_map (A C D : Type) (f : C -> D) (g : A -> list C) l : map f (flat_map g l) = flat_map (fun x => map f (g x)) l.
 Proof. induction l as [|x l IH]; simpl; auto; rewrite map_app, IH; auto. Qed.
 
+Lemma flat_map_none (A C : Type) (f : A -> list C) l : (forall x, f x = []) -> flat_map f l = [].
+Proof. intro H; induction l as [|x l IH]; simpl; auto; rewrite H; auto. Qed.
+
+Lemma filter_length (A : Type) (f : A -> bool) l : length (filter f l) <= length l.
+Proof. induction l as [|x l IH]; simpl; auto; destruct (f x); simpl; lia. Qed.
+
 Lemma snoc (w : path) t q : w ++ t :: q = (w ++ [t]) ++ q.
 Proof. rewrite <- app_assoc; auto. Qed.
 
 Lemma in_visit c s : forall w a W, In W (visits c s w a) ->
   exists q, W = w ++ q /\ In (body_at c s q) (bodies c s) /\ incl (trace o (body_at c s q) (W ++ [Part 0]) a) (trace o s w a).
 Proof.
-  induction s as [|s1 IH1 s2 IH2|x|u h|u s1 IH1 s2 IH2|l m u s IH|k s IH|x]; simpl; intros w a W I; try (destruct I; fail).
-  - destruct (is_end c s2).
-    + destruct I as [<-|[]]; exists []; rewrite app_nil_r; simpl; split; auto; split; auto; intros z J; apply in_or_app; auto.
-    + apply in_app_iff in I; destruct I as [I|I]; [destruct (IH1 _ _ _ I) as (q & -> & X & Y); exists (Part 0 :: q); rewrite (snoc w _ q)
-        | destruct (IH2 _ _ _ I) as (q & -> & X & Y); exists (Part 1 :: q); rewrite (snoc w _ q)];
-        simpl; rewrite in_app_iff; split; auto; split; auto; intros z J; apply in_or_app; auto.
-  - destruct (o w (name u a) =? 0); [destruct (IH1 _ _ _ I) as (q & -> & X & Y); exists (Part 0 :: q); rewrite (snoc w _ q)
-      | destruct (IH2 _ _ _ I) as (q & -> & X & Y); exists (Part 1 :: q); rewrite (snoc w _ q)]; simpl; rewrite in_app_iff; auto.
-  - apply in_flat_map in I; destruct I as (k & Ik & I); destruct (IH _ _ _ I) as (q & -> & X & Y); exists (Trip l k :: q); simpl; rewrite (snoc w _ q); split; auto; split; auto; intros z J; apply in_flat_map; eauto.
-  - destruct (sat k (snd a)); [eauto | destruct I].
+  induction s as [|s1 IH1 s2 IH2|x|u h|u s1 IH1 s2 IH2|l m u s IH|k s IH|x]; simpl; intros w a W I; stands.
+  1: exists []; rewrite app_nil_r; subst; repeat split; simpl; auto; intros z J; there.
+  all: match goal with IH : forall w a W, In W (visits ?c ?t _ _) -> _, J : In _ (visits ?c ?t _ _) |- _ =>
+    apply IH in J as (q & -> & X & Y) end.
+  5: eauto.
+  all: rewrite <- !app_assoc in *; eexists; split; [reflexivity|]; simpl; there; split; auto; intros z J; there.
 Qed.
 
 Lemma outer_weaker c s : forall v, outer N c s v = true -> forall w a p e, In (p, e) (trace o s w a) -> belongs c e = true -> ends c e = false ->
   exists q, In (w ++ q) (visits c s w a) /\ In (p, e) (trace o (body_at c s q) ((w ++ q) ++ [Part 0]) a).
 Proof.
   induction s as [|s1 IH1 s2 IH2|x|u h|u s1 IH1 s2 IH2|l m u s IH|k s IH|x]; simpl; intros v H w a p e I Be En.
-  - destruct I.
-  - apply in_app_iff in I; destruct (is_end c s2) eqn:E.
-    + apply is_end_spec in E; subst s2; destruct I as [I|I].
-      * exists []; rewrite app_nil_r; simpl; auto.
-      * simpl in I; destruct I as [I|[]]; inversion I; subst; simpl in En; rewrite Nat.eqb_refl in En; discriminate.
-    + bools; destruct I as [I|I].
-      * destruct (IH1 _ H _ _ _ _ I Be En) as (q & X & Y); exists (Part 0 :: q); simpl; rewrite (snoc w _ q); rewrite in_app_iff; auto.
-      * destruct (IH2 _ H0 _ _ _ _ I Be En) as (q & X & Y); exists (Part 1 :: q); simpl; rewrite (snoc w _ q); rewrite in_app_iff; auto.
-  - destruct I as [I|[]]; inversion I; subst; rewrite Be in H; discriminate.
-  - destruct I as [I|[]]; inversion I; subst; discriminate.
-  - bools; destruct (o w (name u a) =? 0).
-    * destruct (IH1 _ H _ _ _ _ I Be En) as (q & X & Y); exists (Part 0 :: q); simpl; rewrite (snoc w _ q); auto.
-    * destruct (IH2 _ H0 _ _ _ _ I Be En) as (q & X & Y); exists (Part 1 :: q); simpl; rewrite (snoc w _ q); auto.
-  - apply in_flat_map in I; destruct I as (k & Ik & I); destruct (IH _ H _ _ _ _ I Be En) as (q & X & Y).
-    exists (Trip l k :: q); simpl; rewrite (snoc w _ q); split; auto; apply in_flat_map; eauto.
-  - destruct (sat k (snd a)); [eauto | destruct I].
-  - destruct I as [I|[]]; inversion I; subst; rewrite Be in H; discriminate.
+  2: destruct (is_end c s2) eqn:E.
+  2: { apply is_end_spec in E; subst s2; simpl in I; stands; [exists []; rewrite app_nil_r; simpl; auto|].
+       simpl in En; rewrite Nat.eqb_refl in En; discriminate. }
+  all: bools; stands; try discriminate; try (rewrite Be in H; discriminate).
+  all: match goal with IH : forall v, outer _ ?c ?t v = true -> _, J : In _ (trace o ?t _ _) |- _ =>
+    destruct (IH _ ltac:(eassumption) _ _ _ _ J Be En) as (q & X & Y) end.
+  6: eauto.
+  1, 3: exists (Part 0 :: q). 3, 4: exists (Part 1 :: q). 5: exists (Trip l x :: q).
+  all: rewrite (snoc w _ q); simpl; there.
 Qed.
 
 Lemma visits_path c s w a W : In W (visits c s w a) -> exists q, W = w ++ q.
@@ -150,11 +132,7 @@ Proof. intro I; destruct (in_visit c s w a W I) as (q & E & _); eauto. Qed.
 Definition rising (l : list path) : Prop := StronglySorted precedes l.
 
 Lemma rising_app l m : rising l -> rising m -> (forall x y, In x l -> In y m -> precedes x y) -> rising (l ++ m).
-Proof.
-  unfold rising; induction l as [|x l IH]; simpl; auto; intros L M H; inversion L; subst; constructor.
-  - apply IH; auto.
-  - rewrite Forall_app; split; auto; rewrite Forall_forall; auto.
-Qed.
+Proof. intros L M H; apply strongly_app; auto. Qed.
 
 Lemma visits_rising c s : forall w a, rising (visits c s w a).
 Proof.
@@ -175,7 +153,7 @@ Proof.
   induction s as [|s1 IH1 s2 IH2|x|u h|u s1 IH1 s2 IH2|l m u s IH|k s IH|x]; simpl; intros w a H; auto.
   - destruct (is_end c s2); [discriminate|]; bools; rewrite IH1, IH2; auto.
   - bools; destruct (o w (name u a) =? 0); auto.
-  - induction (seq 0 (m + o w (name u a))) as [|k r IHr]; simpl; auto; rewrite IH, IHr by auto; auto.
+  - apply flat_map_none; auto.
   - destruct (sat k (snd a)); auto.
 Qed.
 
@@ -183,21 +161,17 @@ Qed.
 Lemma visits_same c s : forall w a b v, outer N c s v = true -> is_thread a -> is_thread b -> fst a = fst b ->
   visits c s w a = visits c s w b.
 Proof.
+  assert (Same : forall u a b, le N Block u = true -> is_thread a -> is_thread b -> fst a = fst b ->
+    name u a = name u b).
+  { intros u a b E Ta Tb Bl; apply (le_sound B N Block u); auto; unfold same; simpl; rewrite Bl; auto. }
   induction s as [|s1 IH1 s2 IH2|x|u h|u s1 IH1 s2 IH2|l m u s IH|k s IH|x]; simpl; intros w a b v H Ta Tb Bl; auto.
-  - destruct (is_end c s2); auto; bools; f_equal; eauto.
-  - bools; destruct (v && le N Block u) eqn:E.
-    + apply andb_prop in E; destruct E as [_ E].
-      assert (U : same u a b) by (apply (le_sound B N Block u); auto; unfold same; simpl; rewrite Bl; auto).
-      unfold same in U; rewrite U; destruct (o w (name u b) =? 0); eauto.
-    + destruct (o w (name u a) =? 0), (o w (name u b) =? 0); rewrite !visits_none; auto.
-  - destruct (v && le N Block u) eqn:E.
-    + apply andb_prop in E; destruct E as [_ E].
-      assert (U : same u a b) by (apply (le_sound B N Block u); auto; unfold same; simpl; rewrite Bl; auto).
-      unfold same in U; rewrite U; apply flat_map_ext; intro k; eauto.
-    + assert (None_ : forall c0 l0, flat_map (fun k => visits c s (w ++ [Trip l k]) c0) l0 = []).
-      { intros c0 l0; induction l0 as [|k r IHr]; simpl; auto; rewrite visits_none, IHr by auto; auto. }
-      rewrite !None_; auto.
-  - destruct (sat k (snd a)), (sat k (snd b)); rewrite ?visits_none; auto.
+  1: destruct (is_end c s2); auto; bools; f_equal; eauto.
+  3: destruct (sat k (snd a)), (sat k (snd b)); rewrite ?visits_none; auto.
+  all: destruct (v && le N Block u) eqn:E; bools; [rewrite (Same u a b) by auto | ].
+  - destruct (o w (name u b) =? 0); eauto.
+  - destruct (o w (name u a) =? 0), (o w (name u b) =? 0); rewrite !visits_none; auto.
+  - apply flat_map_ext; intro k; eauto.
+  - rewrite !flat_map_none; auto; intro; apply visits_none; auto.
 Qed.
 
 (* What ends rounds stands behind each. *)
@@ -210,7 +184,7 @@ Proof.
   induction s as [|s1 IH1 s2 IH2|x|u h|u s1 IH1 s2 IH2|l m u s IH|k s IH|x]; simpl; intros w a v H; auto.
   - rewrite filter_app, map_app; destruct (is_end c s2) eqn:E; bools.
     + apply is_end_spec in E; subst s2; simpl; rewrite Nat.eqb_refl; simpl.
-      rewrite filter_none; auto; intros [p e] I; apply trace_events in I; simpl; eapply flat_ends; eauto.
+      rewrite filter_none; auto; intros [p e] I; apply trace_events in I; simpl; eapply flat_drains; eauto.
     + rewrite map_app; f_equal; eauto.
   - bools; destruct (o w (name u a) =? 0); eauto.
   - rewrite filter_flat_map, !map_flat_map; apply flat_map_ext; intro k; eauto.
@@ -231,65 +205,47 @@ Definition done_before (l : list path) (p : path) : nat := length (filter (fun q
 Lemma ended_rises V W : precedes V W -> precedes (ended V) (ended W).
 Proof. intros [d H]; exists d; apply before_app; auto. Qed.
 
-Lemma done_after l p : rising l -> forall k W, nth_error l k = Some W -> precedes (ended W) p -> k < done_before l p.
+Lemma done_iff l p : rising l -> forall k W, nth_error l k = Some W -> precedes (ended W) p <-> k < done_before l p.
 Proof.
-  unfold done_before; induction 1 as [|x l S IH F]; intros [|k] W E P; simpl in *; try discriminate.
-  - inversion E; subst; destruct (precedes_dec (ended W) p); [simpl; lia | tauto].
-  - rewrite Forall_forall in F; specialize (F W (nth_error_In _ _ E)); specialize (IH k W E P).
-    destruct (precedes_dec (ended x) p) as [|N']; [simpl; lia | exfalso; apply N'; eapply precedes_trans; [apply ended_rises; exact F | exact P]].
+  unfold done_before; induction 1 as [|x l S IH F]; intros [|k] W E; simpl in *; try discriminate;
+    assert (No : ~ precedes (ended x) p ->
+      filter (fun q => if precedes_dec q p then true else false) (map ended l) = []).
+  1, 3: intro N'; apply filter_none; intros q I; apply in_map_iff in I as (y & <- & I); rewrite Forall_forall in F;
+    destruct (precedes_dec (ended y) p); auto; destruct N';
+    eapply precedes_trans; [apply ended_rises; exact (F y I) | auto].
+  - inversion E; subst; destruct (precedes_dec (ended W) p); simpl; [split; [lia | auto] | rewrite No by auto; simpl;
+      split; [tauto | lia]].
+  - rewrite (IH k W E); destruct (precedes_dec (ended x) p); simpl; [lia | rewrite No by auto; simpl; lia].
 Qed.
 
-Lemma done_none x l p : Forall (precedes x) l -> ~ precedes (ended x) p -> done_before l p = 0.
-Proof.
-  intros F N'; unfold done_before; rewrite filter_none; auto; intros q I; apply in_map_iff in I; destruct I as (y & <- & I).
-  rewrite Forall_forall in F; destruct (precedes_dec (ended y) p) as [P|]; auto; exfalso; apply N'.
-  eapply precedes_trans; [apply ended_rises; exact (F y I) | exact P].
-Qed.
+Lemma done_after l p : rising l -> forall k W, nth_error l k = Some W -> precedes (ended W) p -> k < done_before l p.
+Proof. intros R k W E; apply done_iff; auto. Qed.
 
 Lemma done_upto l p : rising l -> forall k W, nth_error l k = Some W -> precedes p (ended W) -> done_before l p <= k.
 Proof.
-  induction 1 as [|x l S IH F]; intros [|k] W E P; simpl in *; try discriminate.
-  - inversion E; subst; assert (N' : ~ precedes (ended W) p) by (intro Q; apply (precedes_irr p); eapply precedes_trans; eauto).
-    pose proof (done_none W l p F N') as D; unfold done_before in *; simpl; destruct (precedes_dec (ended W) p); [tauto | simpl; lia].
-  - specialize (IH k W E P); unfold done_before in *; simpl; destruct (precedes_dec (ended x) p); simpl; lia.
+  intros R k W E P; apply Nat.nlt_ge; rewrite <- (done_iff l p R k W E); intro Q; apply (precedes_irr p);
+    eapply precedes_trans; eauto.
 Qed.
 
 Lemma done_exists l p : rising l -> forall k, k < done_before l p -> exists W, nth_error l k = Some W /\ precedes (ended W) p.
 Proof.
-  induction 1 as [|x l S IH F]; intros k L; [unfold done_before in L; simpl in L; lia|].
-  destruct (precedes_dec (ended x) p) as [P|N'].
-  - destruct k as [|k]; [exists x; auto|]; apply IH; unfold done_before in *; simpl in L; destruct (precedes_dec (ended x) p); [simpl in L; lia | tauto].
-  - pose proof (done_none x l p F N') as D; unfold done_before in *; simpl in L; destruct (precedes_dec (ended x) p); [tauto | lia].
-Qed.
-
-Lemma count_below (l : list path) (f : path -> bool) : forall k, k <= length l ->
-  (forall i x, nth_error l i = Some x -> f x = (i <? k)) -> length (filter f l) = k.
-Proof.
-  induction l as [|x l IH]; intros k L H; simpl in *; [lia|].
-  rewrite (H 0 x eq_refl); destruct k as [|k]; simpl.
-  - apply (IH 0); [lia|]; intros i y E; rewrite (H (S i) y E); auto.
-  - f_equal; apply IH; [lia|]; intros i y E; rewrite (H (S i) y E); auto.
+  intros R k L; destruct (nth_error l k) as [W|] eqn:E; [exists W; split; auto; apply (done_iff l p R k W E); auto|].
+  apply nth_error_None in E.
+  pose proof (filter_length _ (fun q => if precedes_dec q p then true else false) (map ended l)) as G.
+  rewrite map_length in G; unfold done_before in L; lia.
 Qed.
 
 (* The number of a round, at a place in it. *)
 Lemma round_number c s a v k W r : outer N c s v = true -> nth_error (visits c s [] a) k = Some W ->
   rounds c (trace o s [] a) (W ++ Part 0 :: r) = k.
 Proof.
-  intros H E; unfold rounds; rewrite (ends_at c s [] a v H).
-  assert (L : k < length (visits c s [] a)) by (apply nth_error_Some; congruence).
-  apply count_below; [rewrite map_length; apply Nat.lt_le_incl; exact L|]; intros i x Ex; rewrite nth_error_map in Ex.
-  destruct (nth_error (visits c s [] a) i) as [V|] eqn:Ev; simpl in Ex; inversion Ex; subst; clear Ex; unfold ended.
-  pose proof (visits_rising c s [] a) as R.
-  destruct (precedes_dec (V ++ [Part 1]) (W ++ Part 0 :: r)) as [P|P]; symmetry; [apply Nat.ltb_lt | apply Nat.ltb_ge].
-  - destruct (Nat.lt_trichotomy i k) as [|[->|G]]; auto; exfalso.
-    + assert (V = W) by congruence; subst; destruct P as [d P].
-      clear - P; induction W as [|x W IH]; simpl in P; inversion P as [? ? ? ? ? X|? ? ? ? X]; subst; auto.
-      * inversion X; lia.
-      * eapply earlier_irr; eauto.
-    + destruct (rising_nth _ R k i W V E Ev G) as [d D]; destruct P as [e P].
-      apply (precedes_irr (V ++ [Part 1])); eapply precedes_trans; [exists e; exact P|]; exists d; apply before_app; auto.
-  - destruct (le_lt_dec k i) as [|G]; auto; exfalso; apply P; destruct (rising_nth _ R i k V W Ev E G) as [d D].
-    exists d; apply before_app; auto.
+  intros H E; unfold rounds; rewrite (ends_at c s [] a v H); fold (done_before (visits c s [] a) (W ++ Part 0 :: r)).
+  pose proof (visits_rising c s [] a) as R; apply Nat.le_antisymm.
+  - apply (done_upto _ _ R k W E); exists None; apply before_prefix; constructor; constructor; lia.
+  - destruct k as [|k]; [lia|]; destruct (nth_error (visits c s [] a) k) as [V|] eqn:Ev.
+    + apply (done_after _ _ R k V Ev); destruct (rising_nth _ R k (S k) V W Ev E ltac:(lia)) as [d D]; exists d;
+        apply before_app; auto.
+    + apply nth_error_None in Ev; assert (S k < length (visits c s [] a)) by (apply nth_error_Some; congruence); lia.
 Qed.
 
 (* -- what stands in a round --------------------------------------------------------------------------------------------- *)
@@ -297,92 +253,58 @@ Qed.
 Lemma item_there V s : forall w C a p e K, In (p, e, K) (items s w C) -> sats K a ->
   incl C K /\ In (V ++ p, e) (trace o s (V ++ w) a).
 Proof.
-  induction s as [|s1 IH1 s2 IH2|x|u h|u s1 IH1 s2 IH2|l m u s IH|k s IH|x]; simpl; intros w C a p e K I S; try (destruct I; fail).
-  - apply in_app_iff in I; destruct I as [I|I]; [destruct (IH1 _ _ _ _ _ _ I S) as [X Y] | destruct (IH2 _ _ _ _ _ _ I S) as [X Y]];
-      split; auto; apply in_or_app; rewrite app_assoc in Y; auto.
-  - destruct I as [E|[]]; inversion E; subst; split; [apply incl_refl | simpl; auto].
-  - destruct (IH _ _ _ _ _ _ I S) as [X Y]; split; [intros z J; apply X; right; auto|].
-    rewrite S by (apply X; left; auto); auto.
-  - destruct I as [E|[]]; inversion E; subst; split; [apply incl_refl | simpl; auto].
+  induction s as [|s1 IH1 s2 IH2|x|u h|u s1 IH1 s2 IH2|l m u s IH|k s IH|x]; simpl; intros w C a p e K I S; stands;
+    try (split; [apply incl_refl | auto]; fail).
+  1, 2: (eapply IH1 in I || eapply IH2 in I); [destruct I as [X Y]; rewrite app_assoc in Y; there | exact S].
+  destruct (IH _ _ _ _ _ _ I S) as [X Y]; split; [intros z J; apply X; right; auto|].
+  rewrite S by (apply X; left; auto); auto.
 Qed.
 
 Lemma item_of V c s : forall w C a p e, flat c s = true -> sats C a -> In (p, e) (trace o s (V ++ w) a) -> steps c e = true ->
   exists q K, p = V ++ q /\ In (q, e, K) (items s w C) /\ sats K a.
 Proof.
-  induction s as [|s1 IH1 s2 IH2|x|u h|u s1 IH1 s2 IH2|l m u s IH|k s IH|x]; simpl; intros w C a p e H S I St; bools.
-  - destruct I.
-  - rewrite <- !app_assoc in I; apply in_app_iff in I; destruct I as [I|I].
-    + destruct (IH1 _ C _ _ _ H S I St) as (q & K & X & Y & Z); exists q, K; rewrite in_app_iff; auto.
-    + destruct (IH2 _ C _ _ _ H0 S I St) as (q & K & X & Y & Z); exists q, K; rewrite in_app_iff; auto.
-  - destruct I as [E|[]]; inversion E; subst; discriminate.
-  - destruct I as [E|[]]; inversion E; subst; discriminate.
-  - exfalso; destruct (o (V ++ w) (name u a) =? 0); apply trace_events in I;
-      [apply (free_none _ _ _ H), sure_steps in I | apply (free_none _ _ _ H0), sure_steps in I]; destruct I; congruence.
-  - exfalso; apply in_flat_map in I; destruct I as (k & _ & I); apply trace_events in I; apply (free_none _ _ _ H), sure_steps in I.
-    destruct I; congruence.
-  - destruct (sat k (snd a)) eqn:E; [|destruct I]; apply (IH w (k :: C)); auto; intros i [<-|J]; auto.
-  - destruct I as [E|[]]; inversion E; subst; exists w, C; auto.
+  induction s as [|s1 IH1 s2 IH2|x|u h|u s1 IH1 s2 IH2|l m u s IH|k s IH|x]; simpl; intros w C a p e H S I St; bools;
+    stands;
+    try discriminate; try (exists w, C; auto; fail).
+  1, 2: rewrite <- app_assoc in I; (eapply IH1 in I || eapply IH2 in I); eauto; destruct I as (q & K & X & Y & Z);
+    exists q, K; there.
+  1, 2, 3: exfalso; apply trace_events in I; apply (free_none (sure c)), sure_steps in I; auto; destruct I; congruence.
+  apply (IH w (k :: C)); auto; intros i [<-|J]; auto.
 Qed.
 
-Lemma site_some s : forall v w C a p e, sats C a -> In (p, e) (trace o s v a) -> exists q K, In (q, e, K) (sites s w C) /\ sats K a.
+Lemma site_some s : forall v w C a p e, sats C a -> In (p, e) (trace o s v a) ->
+  exists q K, In (q, e, K) (sites s w C) /\ sats K a /\ forall V, v = V ++ w -> exists r, p = V ++ q ++ r.
 Proof.
-  induction s as [|s1 IH1 s2 IH2|x|u h|u s1 IH1 s2 IH2|l m u s IH|k s IH|x]; simpl; intros v w C a p e S I.
-  - destruct I.
-  - apply in_app_iff in I; destruct I as [I|I].
-    + destruct (IH1 _ (w ++ [Part 0]) C _ _ _ S I) as (q & K & X & Y); exists q, K; rewrite in_app_iff; auto.
-    + destruct (IH2 _ (w ++ [Part 1]) C _ _ _ S I) as (q & K & X & Y); exists q, K; rewrite in_app_iff; auto.
-  - destruct I as [E|[]]; inversion E; subst; exists w, C; auto.
-  - destruct I as [E|[]]; inversion E; subst; exists w, C; auto.
-  - destruct (o v (name u a) =? 0).
-    + destruct (IH1 _ w C _ _ _ S I) as (q & K & X & Y); exists w, K; split; auto; rewrite in_map_iff; exists (q, e, K); rewrite in_app_iff; auto.
-    + destruct (IH2 _ w C _ _ _ S I) as (q & K & X & Y); exists w, K; split; auto; rewrite in_map_iff; exists (q, e, K); rewrite in_app_iff; auto.
-  - apply in_flat_map in I; destruct I as (k & _ & I); destruct (IH _ w C _ _ _ S I) as (q & K & X & Y).
-    exists w, K; split; auto; rewrite in_map_iff; exists (q, e, K); auto.
-  - destruct (sat k (snd a)) eqn:E; [|destruct I]; apply (IH v w (k :: C) a p e); auto; intros i [<-|J]; auto.
-  - destruct I as [E|[]]; inversion E; subst; exists w, C; auto.
+  induction s as [|s1 IH1 s2 IH2|x|u h|u s1 IH1 s2 IH2|l m u s IH|k s IH|x]; simpl; intros v w C a p e S I; stands;
+    try (exists w, C; repeat split; auto; intros V ->; exists []; rewrite app_nil_r; auto; fail).
+  1: destruct (IH1 _ (w ++ [Part 0]) C _ _ _ S I) as (q & K & X & Y & Z).
+  2: destruct (IH2 _ (w ++ [Part 1]) C _ _ _ S I) as (q & K & X & Y & Z).
+  1, 2: exists q, K; there; repeat split; auto; intros V ->; apply Z; rewrite app_assoc; auto.
+  4: apply (IH v w (k :: C) a p e); auto; intros i [<-|J]; auto.
+  all: pose proof (in_tr_path o true _ _ _ _ _ I) as [r ->]; (eapply IH1 in I || eapply IH2 in I || eapply IH in I);
+    [|exact S];
+    destruct I as (q & K & X & Y & _); exists w, K; rewrite in_map_iff; repeat split; auto;
+    [exists (q, e, K); there | intros V ->; rewrite <- !app_assoc; eauto].
 Qed.
 
 Lemma site_of V s : forall w C a p e, sats C a -> In (p, e) (trace o s (V ++ w) a) ->
   exists q r K, p = V ++ q ++ r /\ In (q, e, K) (sites s w C) /\ sats K a.
 Proof.
-  assert (Under : forall s w a p e, In (p, e) (trace o s w a) -> exists r, p = w ++ r).
-  { intros t w a p e I; exact (in_tr_path o t w a true p e I) || exact (in_tr_path o true t w a p e I). }
-  induction s as [|s1 IH1 s2 IH2|x|u h|u s1 IH1 s2 IH2|l m u s IH|k s IH|x]; intros w C a p e S I.
-  - destruct I.
-  - simpl in I |- *; rewrite <- !app_assoc in I; apply in_app_iff in I; destruct I as [I|I].
-    + destruct (IH1 _ C _ _ _ S I) as (q & r & K & X & Y & Z); exists q, r, K; rewrite in_app_iff; auto.
-    + destruct (IH2 _ C _ _ _ S I) as (q & r & K & X & Y & Z); exists q, r, K; rewrite in_app_iff; auto.
-  - destruct I as [E|[]]; inversion E; subst; exists w, [], C; rewrite app_nil_r; simpl; auto.
-  - destruct I as [E|[]]; inversion E; subst; exists w, [], C; rewrite app_nil_r; simpl; auto.
-  - destruct (Under _ _ _ _ _ I) as [r ->]; destruct (site_some (If u s1 s2) _ w C _ _ _ S I) as (q & K & X & Y).
-    assert (q = w) by (simpl in X; apply in_map_iff in X; destruct X as (z & E & _); congruence); subst q.
-    exists w, r, K; rewrite app_assoc; auto.
-  - destruct (Under _ _ _ _ _ I) as [r ->]; destruct (site_some (Loop l m u s) _ w C _ _ _ S I) as (q & K & X & Y).
-    assert (q = w) by (simpl in X; apply in_map_iff in X; destruct X as (z & E & _); congruence); subst q.
-    exists w, r, K; rewrite app_assoc; auto.
-  - simpl in I |- *; destruct (sat k (snd a)) eqn:E; [|destruct I]; apply (IH w (k :: C)); auto; intros i [<-|J]; auto.
-  - destruct I as [E|[]]; inversion E; subst; exists w, [], C; rewrite app_nil_r; simpl; auto.
+  intros w C a p e S I; destruct (site_some s _ w C a p e S I) as (q & K & X & Y & Z); destruct (Z V eq_refl) as [r E].
+  exists q, r, K; auto.
 Qed.
 
 (* Where items stand. *)
 Lemma item_path s : forall w C p e K, In (p, e, K) (items s w C) -> exists r, p = w ++ r.
 Proof.
-  induction s as [|s1 IH1 s2 IH2|x|u h|u s1 IH1 s2 IH2|l m u s IH|k s IH|x]; simpl; intros w C p e K I; try (destruct I; fail).
-  - apply in_app_iff in I; destruct I as [I|I]; [apply IH1 in I | apply IH2 in I]; destruct I as [r ->]; rewrite <- app_assoc; eauto.
-  - destruct I as [E|[]]; inversion E; subst; exists []; rewrite app_nil_r; auto.
-  - eauto.
-  - destruct I as [E|[]]; inversion E; subst; exists []; rewrite app_nil_r; auto.
+  induction s; simpl; intros w C p e K I; stands; eauto; try (exists []; rewrite app_nil_r; auto; fail);
+    (apply IHs1 in I || apply IHs2 in I); destruct I as [r ->]; rewrite <- app_assoc; eauto.
 Qed.
 
 Lemma items_rising s : forall w C, StronglySorted (fun x y => precedes (place x) (place y)) (items s w C).
 Proof.
   induction s as [|s1 IH1 s2 IH2|x|u h|u s1 IH1 s2 IH2|l m u s IH|k s IH|x]; simpl; intros w C; try (repeat constructor; fail); auto.
-  assert (App : forall l m : list site, StronglySorted (fun x y => precedes (place x) (place y)) l ->
-    StronglySorted (fun x y => precedes (place x) (place y)) m -> (forall x y, In x l -> In y m -> precedes (place x) (place y)) ->
-    StronglySorted (fun x y => precedes (place x) (place y)) (l ++ m)).
-  { induction l as [|x l IHl]; simpl; auto; intros m L M H; inversion L; subst; constructor; [apply IHl; auto|].
-    rewrite Forall_app; split; auto; rewrite Forall_forall; auto. }
-  apply App; auto; intros [[p e] K] [[q f] J] I I'; apply item_path in I; apply item_path in I'.
+  apply strongly_app; repeat split; auto; intros [[p e] K] [[q f] J] I I'; apply item_path in I; apply item_path in I'.
   destruct I as [r ->], I' as [r' ->]; exists None; unfold place; simpl; rewrite <- !app_assoc; apply before_turns; constructor; lia.
 Qed.
 
@@ -509,53 +431,34 @@ Lemma parted s : forall w a b p q e f x y, In (p, e) (trace o s w a) -> In (q, f
   p = q \/ exists d, (before p q d \/ before q p d) /\ In d (None :: map Some (loops (number x) (number y) s)) /\
     (number x = number y -> times (number x) s <= 1 -> d <> None).
 Proof.
-  assert (Ext : forall l r (g : access -> bool), length (filter g (l ++ r)) = length (filter g l) + length (filter g r)).
-  { intros l r g; rewrite filter_app, app_length; auto. }
-  assert (Some_ : forall t w a p e x, In (p, e) (trace o t w a) -> In x (accesses e) -> 1 <= times (number x) t).
-  { intros t w a p e x I J; apply trace_events in I; unfold times.
-    assert (K : In x (filter (fun y => number y =? number x) (flat_map accesses (events t)))).
-    { apply filter_In; split; [apply in_flat_map; eauto | apply Nat.eqb_refl]. }
-    destruct (filter _ _); [destruct K | simpl; lia]. }
-  assert (Two : forall s1 s2 w a b p q e f x y, In (p, e) (trace o s1 (w ++ [Part 0]) a) -> In (q, f) (trace o s2 (w ++ [Part 1]) b) ->
-            In x (accesses e) -> In y (accesses f) -> before p q None /\ (number x = number y -> 2 <= times (number x) s1 + times (number x) s2)).
+  assert (Two : forall s1 s2 w a b p q e f x y, In (p, e) (trace o s1 (w ++ [Part 0]) a) ->
+            In (q, f) (trace o s2 (w ++ [Part 1]) b) -> In x (accesses e) -> In y (accesses f) ->
+            before p q None /\ (number x = number y -> 2 <= times (number x) s1 + times (number x) s2)).
   { intros s1 s2 w a b p q e f x y I J X Y; split; [exact (parts_in_order o w a b true true s1 s2 _ _ _ _ I J)|].
-    intro Ny; pose proof (Some_ _ _ _ _ _ _ I X); pose proof (Some_ _ _ _ _ _ _ J Y); rewrite <- Ny in *; lia. }
-  induction s as [|s1 IH1 s2 IH2|z|u h|u s1 IH1 s2 IH2|l n u s IH|k s IH|z]; intros w a b p q e f x y I J X Y.
-  - destruct I.
-  - assert (T : forall m, times m (Seq s1 s2) = times m s1 + times m s2).
-    { intro m; unfold times; simpl; rewrite flat_map_app, Ext; auto. }
-    setoid_rewrite T; simpl in I, J |- *; apply in_app_iff in I; apply in_app_iff in J; destruct I as [I|I], J as [J|J].
-    + destruct (IH1 _ _ _ _ _ _ _ x y I J X Y) as [|(d & D & L & O)]; [auto|]; right; exists d; split; [auto|]; split; [|intros E L'; apply O; auto; lia].
-      destruct L as [L|L]; [left; auto | right; rewrite map_app; apply in_or_app; auto].
-    + destruct (Two s1 s2 w a b p q e f x y I J X Y) as [D L]; right; exists None; split; [auto|]; split; [left; auto|]; intros E L'; specialize (L ltac:(auto)); rewrite ?E in *; lia.
-    + destruct (Two s1 s2 w b a q p f e y x J I Y X) as [D L]; right; exists None; split; [auto|]; split; [left; auto|]; intros E L'; specialize (L ltac:(auto)); rewrite ?E in *; lia.
-    + destruct (IH2 _ _ _ _ _ _ _ x y I J X Y) as [|(d & D & L & O)]; [auto|]; right; exists d; split; [auto|]; split; [|intros E L'; apply O; auto; lia].
-      destruct L as [L|L]; [left; auto | right; rewrite map_app; apply in_or_app; auto].
-  - destruct I as [E|[]], J as [G|[]]; inversion E; inversion G; subst; auto.
-  - destruct I as [E|[]], J as [G|[]]; inversion E; inversion G; subst; auto.
-  - assert (T : forall m, times m (If u s1 s2) = times m s1 + times m s2).
-    { intro m; unfold times; simpl; rewrite flat_map_app, Ext; auto. }
-    setoid_rewrite T; simpl in I, J |- *; destruct (o w (name u a) =? 0), (o w (name u b) =? 0).
-    + destruct (IH1 _ _ _ _ _ _ _ x y I J X Y) as [|(d & D & L & O)]; [auto|]; right; exists d; split; [auto|]; split; [|intros E L'; apply O; auto; lia].
-      destruct L as [L|L]; [left; auto | right; rewrite map_app; apply in_or_app; auto].
-    + destruct (Two s1 s2 w a b p q e f x y I J X Y) as [D L]; right; exists None; split; [auto|]; split; [left; auto|]; intros E L'; specialize (L ltac:(auto)); rewrite ?E in *; lia.
-    + destruct (Two s1 s2 w b a q p f e y x J I Y X) as [D L]; right; exists None; split; [auto|]; split; [left; auto|]; intros E L'; specialize (L ltac:(auto)); rewrite ?E in *; lia.
-    + destruct (IH2 _ _ _ _ _ _ _ x y I J X Y) as [|(d & D & L & O)]; [auto|]; right; exists d; split; [auto|]; split; [|intros E L'; apply O; auto; lia].
-      destruct L as [L|L]; [left; auto | right; rewrite map_app; apply in_or_app; auto].
-  - simpl in I, J; apply in_flat_map in I; apply in_flat_map in J; destruct I as (i & _ & I), J as (j & _ & J).
+    intro Ny; pose proof (some_times _ _ _ _ _ _ I X); pose proof (some_times _ _ _ _ _ _ J Y); rewrite <- Ny in *;
+      lia. }
+  induction s as [|s1 IH1 s2 IH2|z|u h|u s1 IH1 s2 IH2|l n u s IH|k s IH|z]; intros w a b p q e f x y I J X Y;
+    simpl in I, J; stands; auto.
+  10: exact (IH _ _ _ _ _ _ _ x y I J X Y).
+  9: { rename x1 into i, x0 into j.
     assert (Both : loops (number x) (number y) (Loop l n u s) = l :: loops (number x) (number y) s).
-    { cbn [loops]; pose proof (Some_ _ _ _ _ _ _ I X) as Tx; pose proof (Some_ _ _ _ _ _ _ J Y) as Ty.
+    { cbn [loops]; pose proof (some_times _ _ _ _ _ _ I X) as Tx; pose proof (some_times _ _ _ _ _ _ J Y) as Ty.
       apply Nat.leb_le in Tx; apply Nat.leb_le in Ty; rewrite Tx, Ty; auto. }
-    destruct (Nat.lt_trichotomy i j) as [L|[->|L]].
-    + right; exists (Some l); split; [left; exact (trips_in_order o l w a b true true s s i j _ _ _ _ L I J)|].
-      split; [right; apply in_map; rewrite Both; left; auto | intros _ _; discriminate].
-    + destruct (IH _ _ _ _ _ _ _ x y I J X Y) as [|(d & D & L & O)]; [auto|]; right; exists d; split; [auto|]; split; [|exact O].
-      rewrite Both; simpl in L |- *; tauto.
-    + right; exists (Some l); split; [right; exact (trips_in_order o l w b a true true s s j i _ _ _ _ L J I)|].
-      split; [right; apply in_map; rewrite Both; left; auto | intros _ _; discriminate].
-  - simpl in I, J; destruct (sat k (snd a)), (sat k (snd b)); try (destruct I; fail); try (destruct J; fail).
-    exact (IH _ _ _ _ _ _ _ x y I J X Y).
-  - destruct I as [E|[]], J as [G|[]]; inversion E; inversion G; subst; auto.
+    rewrite Both; destruct (Nat.lt_trichotomy i j) as [L|[->|L]].
+    2: { destruct (IH _ _ _ _ _ _ _ x y I J X Y) as [|(d & D & L & O)]; [auto|]; right; exists d; split; [auto|].
+         split; [simpl in L |- *; tauto | exact O]. }
+    all: right; exists (Some l); split; [|split; [right; left; auto | discriminate]].
+    - left; exact (trips_in_order o l w a b true true s s i j _ _ _ _ L I J).
+    - right; exact (trips_in_order o l w b a true true s s j i _ _ _ _ L J I). }
+  all: pose proof (times_seq (number x) s1 s2) as T.
+  2, 3, 6, 7: first [destruct (Two s1 s2 w a b p q e f x y I J X Y) as [D L] |
+    destruct (Two s1 s2 w b a q p f e y x J I Y X) as [D L]];
+    right; exists None; split; [auto|]; split; [left; auto|]; intros E L'; unfold times in *; simpl in *;
+      rewrite ?E in *; lia.
+  all: first [destruct (IH1 _ _ _ _ _ _ _ x y I J X Y) as [|(d & D & L & O)] |
+    destruct (IH2 _ _ _ _ _ _ _ x y I J X Y) as [|(d & D & L & O)]];
+    [auto|]; right; exists d; split; [auto|]; split; [simpl in L |- *; rewrite map_app, in_app_iff; tauto|].
+  all: intros E L'; apply O; auto; unfold times in *; simpl in *; lia.
 Qed.
 
 Lemma exclusive_sound s : forall w a b p q e f x y, exclusive N (number x) (number y) s = true ->
@@ -563,36 +466,29 @@ Lemma exclusive_sound s : forall w a b p q e f x y, exclusive N (number x) (numb
   In x (accesses e) -> In y (accesses f) -> False.
 Proof.
   assert (Some_ : forall t w a p e x, In (p, e) (trace o t w a) -> In x (accesses e) -> (times (number x) t =? 0) = true -> False).
-  { intros t w a p e x I J Z; apply Nat.eqb_eq in Z; apply trace_events in I; unfold times in Z.
-    assert (K : In x (filter (fun y => number y =? number x) (flat_map accesses (events t)))).
-    { apply filter_In; split; [apply in_flat_map; eauto | apply Nat.eqb_refl]. }
-    destruct (filter _ _); [destruct K | discriminate]. }
+  { intros t w a p e x I J Z; apply Nat.eqb_eq in Z; pose proof (some_times _ _ _ _ _ _ I J); lia. }
   induction s as [|s1 IH1 s2 IH2|z|u h|u s1 IH1 s2 IH2|l n u s IH|k s IH|z]; simpl; intros w a b p q e f x y H Ta Tb Bl I J X Y;
     try discriminate.
-  - apply in_app_iff in I; apply in_app_iff in J; destruct ((times (number x) s2 =? 0) && (times (number y) s2 =? 0)) eqn:E.
-    + apply andb_prop in E; destruct E as [E1 E2]; destruct I as [I|I]; [|eauto]; destruct J as [J|J]; eauto.
-    + apply andb_prop in H; destruct H as [H H']; apply andb_prop in H; destruct H as [E1 E2].
-      destruct I as [I|I]; [eauto|]; destruct J as [J|J]; eauto.
-  - destruct ((times (number x) s2 =? 0) && (times (number y) s2 =? 0)) eqn:E; [|destruct ((times (number x) s1 =? 0) && (times (number y) s1 =? 0)) eqn:E'].
-    + apply andb_prop in E; destruct E as [E1 E2]; destruct (o w (name u a) =? 0); [|eauto]; destruct (o w (name u b) =? 0); eauto.
-    + apply andb_prop in E'; destruct E' as [E1 E2]; destruct (o w (name u a) =? 0); [eauto|]; destruct (o w (name u b) =? 0); eauto.
-    + apply andb_prop in H; destruct H as [Le H].
-      assert (U : same u a b) by (apply (le_sound B N Block u); auto; unfold same; simpl; rewrite Bl; auto).
-      unfold same in U; rewrite U in I; apply orb_prop in H; destruct H as [H|H]; apply andb_prop in H; destruct H as [H1 H2];
-        destruct (o w (name u b) =? 0); eauto.
-  - destruct (sat k (snd a)), (sat k (snd b)); try (destruct I; fail); try (destruct J; fail); eauto.
+  - destruct (_ && _) eqn:E in H; repeat (apply andb_prop in H as [H ?]); repeat (apply andb_prop in E as [E ?]);
+      stands; eauto.
+  - assert (U : le N Block u = true -> name u a = name u b).
+    { intro Le; apply (le_sound B N Block u); auto; unfold same; simpl; rewrite Bl; auto. }
+    destruct (_ && _) eqn:E in H; [|destruct (_ && _) eqn:E' in H]; repeat (apply andb_prop in E as [E ?]);
+      try (repeat (apply andb_prop in E' as [E' ?])); [stands; eauto | stands; eauto |].
+    apply andb_prop in H as [Le H]; rewrite (U Le) in I; apply orb_prop in H as [H|H]; apply andb_prop in H as [H1 H2];
+      destruct (o w (name u b) =? 0); eauto.
+  - stands; eauto.
 Qed.
 
 (* -- arrivals for what is left ------------------------------------------------------------------------------------------ *)
 
 Lemma no_visits c s : forall w a, forallb any_drain (events s) = true -> visits c s w a = [].
 Proof.
-  induction s as [|s1 IH1 s2 IH2|x|u h|u s1 IH1 s2 IH2|l m u s IH|k s IH|x]; simpl; intros w a H; auto.
-  - rewrite forallb_app in H; apply andb_prop in H; destruct H as [H1 H2]; destruct (is_end c s2) eqn:E.
-    + apply is_end_spec in E; subst s2; discriminate.
-    + rewrite IH1, IH2; auto.
-  - rewrite forallb_app in H; apply andb_prop in H; destruct H as [H1 H2]; destruct (o w (name u a) =? 0); auto.
-  - induction (seq 0 (m + o w (name u a))) as [|i r IHr]; simpl; auto; rewrite IH, IHr; auto.
+  induction s as [|s1 IH1 s2 IH2|x|u h|u s1 IH1 s2 IH2|l m u s IH|k s IH|x]; simpl; intros w a H; auto;
+    rewrite ?forallb_app in H; bools.
+  - destruct (is_end c s2) eqn:E; [apply is_end_spec in E; subst s2; discriminate | rewrite IH1, IH2; auto].
+  - destruct (o w (name u a) =? 0); auto.
+  - apply flat_map_none; auto.
   - destruct (sat k (snd a)); auto.
 Qed.
 
@@ -630,7 +526,8 @@ Proof.
     + apply andb_prop in Dr; destruct Dr as [D1 D2]; cbn [outer] in Ou; cbn [visits]; destruct (is_end c s2) eqn:En.
       * exfalso; apply is_end_spec in En; subst s2; apply andb_prop in Ou; destruct Ou as [_ Fl].
         simpl in I; apply in_app_iff in I; destruct I as [I|[I|[]]]; [|discriminate].
-        apply trace_events in I; pose proof (flat_drains c s1 _ Fl I) as X; simpl in X; rewrite Cb, Nat.eqb_refl in X; discriminate.
+        apply trace_events in I; destruct (flat_drains c s1 _ Fl I) as [X _]; simpl in X;
+          rewrite Cb, Nat.eqb_refl in X; discriminate.
       * apply andb_prop in Ou; destruct Ou as [O1 O2]; simpl in I; apply in_app_iff in I; destruct I as [I|I].
         -- destruct (IH1 _ _ _ _ O1 D1 I) as (w' & u & t & -> & -> & Pa & Ba & Vi); exists ((w ++ [Part 0]) ++ u), (Part 0 :: u), t.
            split; [rewrite <- app_assoc; auto|]; split; auto; split; [|split; [simpl; apply in_or_app; auto|]].
@@ -678,12 +575,13 @@ Qed.
 Lemma surely_sound b K s a : sats K a -> surely b K s = true -> forall w, exists p, In (p, EOp (Drain b)) (trace o s w a).
 Proof.
   intro Sa; induction s as [|s1 IH1 s2 IH2|x|u h|u s1 IH1 s2 IH2|l m u s IH|k s IH|x]; simpl; intros H w; try discriminate.
-  - apply orb_prop in H; destruct H as [H|H]; [destruct (IH1 H (w ++ [Part 0])) as [p I] | destruct (IH2 H (w ++ [Part 1])) as [p I]];
-      exists p; apply in_or_app; auto.
-  - apply andb_prop in H; destruct H as [H1 H2]; destruct (o w (name u a) =? 0); auto.
-  - apply andb_prop in H; destruct H as [H1 H2]; destruct m as [|m]; [discriminate|]; destruct (IH H2 (w ++ [Trip l 0])) as [p I].
-    exists p; simpl; apply in_or_app; auto.
-  - apply andb_prop in H; destruct H as [H1 H2]; change (implies K [k] = true) in H1; rewrite (implies_sound _ _ a H1 Sa k) by (left; auto); auto.
+  - apply orb_prop in H as [H|H]; [destruct (IH1 H (w ++ [Part 0])) as [p I] |
+      destruct (IH2 H (w ++ [Part 1])) as [p I]];
+      exists p; there.
+  - bools; destruct (o w (name u a) =? 0); auto.
+  - bools; destruct m as [|m]; [discriminate|]; destruct (IH H0 (w ++ [Trip l 0])) as [p I]; exists p; simpl; there.
+  - apply andb_prop in H as [H1 H2]; change (implies K [k] = true) in H1.
+    rewrite (implies_sound _ _ a H1 Sa k) by (left; auto); auto.
   - destruct x; try discriminate; apply mbarrier_eq in H; subst; exists w; left; auto.
 Qed.
 
@@ -691,39 +589,28 @@ Lemma follow_sound b K s a : sats K a -> forall w W, follow b K s = true -> In W
   exists p, In (p, EOp (Drain b)) (trace o s w a) /\ precedes (ended W) p.
 Proof.
   intro Sa; induction s as [|s1 IH1 s2 IH2|x|u h|u s1 IH1 s2 IH2|l m u s IH|k s IH|x]; simpl; intros w W H V; try (destruct V; fail).
-  - apply andb_prop in H; destruct H as [H H1]; apply andb_prop in H; destruct H as [H H2]; apply negb_true_iff in H; rewrite H in V.
-    apply in_app_iff in V; destruct V as [V|V].
-    + apply orb_prop in H1; destruct H1 as [H1|H1].
-      * destruct (IH1 _ _ H1 V) as (p & I & P); exists p; split; auto; apply in_or_app; auto.
-      * destruct (surely_sound b K s2 a Sa H1 (w ++ [Part 1])) as [p I]; exists p; split; [apply in_or_app; auto|].
-        apply (in_tr_path o true) in I; destruct I as [q ->]; apply visits_path in V; destruct V as [r ->].
-        exists None; unfold ended; rewrite <- !app_assoc; apply before_turns; constructor; lia.
-    + destruct (IH2 _ _ H2 V) as (p & I & P); exists p; split; auto; apply in_or_app; auto.
-  - apply andb_prop in H; destruct H as [H1 H2]; destruct (o w (name u a) =? 0); eauto.
-  - apply in_flat_map in V; destruct V as (k & Ik & V); destruct (IH _ _ H V) as (p & I & P); exists p; split; auto; apply in_flat_map; eauto.
-  - destruct (sat k (snd a)); [eauto | destruct V].
+  - apply andb_prop in H as [H H1]; apply andb_prop in H as [H H2]; apply negb_true_iff in H; rewrite H in V; stands.
+    + apply orb_prop in H1 as [H1|H1]; [destruct (IH1 _ _ H1 V) as (p & I & P); exists p; there|].
+      destruct (surely_sound b K s2 a Sa H1 (w ++ [Part 1])) as [p I]; exists p; there; split; auto.
+      apply (in_tr_path o true) in I as [q ->]; apply visits_path in V as [r ->].
+      exists None; unfold ended; rewrite <- !app_assoc; apply before_turns; constructor; lia.
+    + destruct (IH2 _ _ H2 V) as (p & I & P); exists p; there.
+  - bools; stands; eauto.
+  - stands; destruct (IH _ _ H V) as (p & I & P); exists p; there.
+  - stands; eauto.
 Qed.
 
 (* At one position all do one thing. *)
 Lemma same_event s : forall w a b p e f, In (p, e) (trace o s w a) -> In (p, f) (trace o s w b) -> e = f.
 Proof.
   assert (Irr : forall p d, before p p d -> False) by (intros; eapply before_irr; eauto).
-  induction s as [|s1 IH1 s2 IH2|z|u h|u s1 IH1 s2 IH2|l n u s IH|k s IH|z]; intros w a b p e f I J.
-  - destruct I.
-  - simpl in I, J; apply in_app_iff in I; apply in_app_iff in J; destruct I as [I|I], J as [J|J]; eauto; exfalso.
-    + exact (Irr _ _ (parts_in_order o w a b true true s1 s2 _ _ _ _ I J)).
-    + exact (Irr _ _ (parts_in_order o w b a true true s1 s2 _ _ _ _ J I)).
-  - destruct I as [E|[]], J as [G|[]]; congruence.
-  - destruct I as [E|[]], J as [G|[]]; congruence.
-  - simpl in I, J; destruct (o w (name u a) =? 0), (o w (name u b) =? 0); eauto; exfalso.
-    + exact (Irr _ _ (parts_in_order o w a b true true s1 s2 _ _ _ _ I J)).
-    + exact (Irr _ _ (parts_in_order o w b a true true s1 s2 _ _ _ _ J I)).
-  - simpl in I, J; apply in_flat_map in I; apply in_flat_map in J; destruct I as (i & _ & I), J as (j & _ & J).
-    destruct (Nat.lt_trichotomy i j) as [L|[->|L]]; eauto; exfalso.
-    + exact (Irr _ _ (trips_in_order o l w a b true true s s i j _ _ _ _ L I J)).
-    + exact (Irr _ _ (trips_in_order o l w b a true true s s j i _ _ _ _ L J I)).
-  - simpl in I, J; destruct (sat k (snd a)), (sat k (snd b)); try (destruct I; fail); try (destruct J; fail); eauto.
-  - destruct I as [E|[]], J as [G|[]]; congruence.
+  induction s as [|s1 IH1 s2 IH2|z|u h|u s1 IH1 s2 IH2|l n u s IH|k s IH|z]; simpl; intros w a b p e f I J; stands;
+    auto; eauto.
+  5: { destruct (Nat.lt_trichotomy x0 x) as [L|[->|L]]; eauto; exfalso;
+       [exact (Irr _ _ (trips_in_order o l w a b true true s s x0 x _ _ _ _ L I J))
+       | exact (Irr _ _ (trips_in_order o l w b a true true s s x x0 _ _ _ _ L J I))]. }
+  all: destruct (Irr _ _ (parts_in_order o w a b true true s1 s2 _ _ _ _ I J))
+    || destruct (Irr _ _ (parts_in_order o w b a true true s1 s2 _ _ _ _ J I)).
 Qed.
 
 End Rounds.

@@ -70,29 +70,17 @@ Qed.
 (** * Environments *)
 
 Lemma env_ok_ups G n x q v t : env_ok G n -> vty v t -> env_ok (ups G x (Some (q, t))) (ups n x (Some (q, v))).
-Proof.
-  intros H Hv y q' t'. unfold ups. destruct (y =? x); auto. intros [= <- <-]. eauto.
-Qed.
+Proof. intros H Hv y q' t'. names. intros [= <- <-]. eauto. Qed.
 
 Lemma env_ok_hide hid G n : env_ok G n -> env_ok (hide hid G) (hide hid n).
-Proof.
-  intros H y q t. destruct hid as [z|]; simpl; auto. unfold ups. destruct (y =? z); [discriminate | auto].
-Qed.
+Proof. intros H y q t. names. Qed.
 
 Lemma env_ok_set G n x q v t : env_ok G n -> G x = Some (q, t) -> vty v t -> env_ok G (ups n x (Some (q, v))).
-Proof.
-  intros H Hx Hv y q' t' Hy. unfold ups. destruct (Nat.eqb_spec y x) as [->|]; auto.
-  rewrite Hx in Hy. injection Hy as <- <-. eauto.
-Qed.
+Proof. intros H Hx Hv y q' t' Hy. names. rewrite Hx in Hy. injection Hy as <- <-. eauto. Qed.
 
 Lemma env_ok_restore hid G n n' x e :
   env_ok G n -> env_ok (ups (hide hid G) x e) n' -> env_ok G (restore hid x n n').
-Proof.
-  intros H H' y q t Hy. specialize (H' y q t). unfold restore, ups in *.
-  destruct hid as [z|]; simpl in *; unfold ups in *.
-  - destruct (Nat.eqb_spec y z) as [->|]; auto. destruct (Nat.eqb_spec y x) as [->|]; auto.
-  - destruct (Nat.eqb_spec y x) as [->|]; auto.
-Qed.
+Proof. intros H H' y q t Hy. specialize (H' y q t). names. Qed.
 
 (** * Memories: any thread's store keeps them typed for all *)
 
@@ -163,11 +151,11 @@ Proof.
     + match goal with H : ety _ _ _ ?e _ |- _ =>
         destruct (eval_safe th k q G n m e b H Hn Hm) as [->|(v & -> & <-)]; auto end.
       right. eexists _, _. split; [reflexivity|]. split; auto. apply env_ok_ups; auto. constructor.
-    + match goal with H : G ?y = Some _ |- _ => destruct (Hn _ _ _ H) as (v & -> & Hv); inversion Hv; subst end;
-        rewrite (proj2 (peqb_spec _ _) eq_refl); right; eexists _, _; (split; [reflexivity|]);
-        (split; [now apply env_ok_ups|]);
-        intros z y' [[= <- <-]|Hz]; try now apply Keep.
-      all: split; [now left|]; unfold ups; rewrite Nat.eqb_refl; eauto.
+    + match goal with H : G ?y = Some _ |- _ => destruct (Hn _ _ _ H) as (v & -> & Hv) end.
+      rewrite (proj2 (peqb_spec _ _) eq_refl). assert (is_arr v = true) as -> by (inversion Hv; auto).
+      right. eexists _, _. split; [reflexivity|]. split; [now apply env_ok_ups|]. intros z y' [[= <- <-]|Hz];
+        [|now apply Keep].
+      split; [now left|]. unfold ups. rewrite Nat.eqb_refl. eauto.
 Qed.
 
 Lemma env_ok_back G Gf p n0 n outs : env_ok G n -> env_ok Gf n0 ->
@@ -230,7 +218,38 @@ Ltac bools :=
 Local Arguments down : simpl never.
 Local Arguments Nat.max : simpl never.
 
+Lemma store_safe th G n al m k eta mu l x q b e1 e2 :
+  G x = Some (q, TArr l b) -> ple q (pp k) -> (l <> Local -> q = (Thread, 1) /\ pp k = (Thread, 1)) ->
+  ety G (pp k) q e1 TInt -> ety G (pp k) q e2 b -> env_ok G eta -> mem_ok mu ->
+  good G (lv k) n al m (SStore l x e1 e2) (store_ true th k eta mu l x e1 e2).
+Proof.
+  intros Hx Hq Hone H1 H2 He Hmu. unfold store_. lookup x; bools.
+  - value e1. value e2. destruct (inb _ len); simpl; auto.
+    repeat split; try apply Hmu; [constructor|]. eapply env_ok_set; eauto. constructor.
+    intros j. unfold upz. destruct (j =? _)%Z; auto.
+  - destruct Hone as [-> Hone]; [congruence|].
+    rewrite kind_eqb_refl, may_touch_ok
+      by (intros _; rewrite Hone; left; split; [simpl; lia | apply Nat.divide_1_l]). simpl.
+    value e1. value e2. destruct (inb _ len); simpl; auto.
+    split; [constructor|]. split; auto. eapply mem_ok_write; eauto.
+Qed.
+
 Hypothesis Hfns : fns_ok.
+
+(** A scope that holds no shared memory has been entered. *)
+Lemma scope_sty G h n al m hid x q v t s : vty v t -> sty (ups (hide hid G) x (Some (q, t))) h n al m s ->
+  sty G h n al m (SScope hid x q v 0 s).
+Proof. intros Hv Hs. rewrite <- (Nat.add_0_r m). econstructor; eauto. Qed.
+
+(** A step that left what it does not speak of as it was. *)
+Ltac sound := repeat split; auto; try (match goal with H : Typing.mem_ok _ _ |- _ => apply H end);
+  try (constructor; fail).
+
+(** The position as the rules have it. *)
+Ltac placed Hk := unfold pp in Hk; injection Hk as Hh Hn; subst.
+Ltac divides := solve [assumption | apply Nat.divide_factor_r | eapply div_base; eauto; apply Nat.gcd_divide_l
+  | apply Nat.divide_add_r; solve [assumption | apply Nat.divide_factor_r | apply Nat.gcd_divide_r
+      | eapply div_base; eauto | eapply div_base; [apply Nat.gcd_divide_l | assumption]]].
 
 Theorem step_safe th : tid_ok th ->
   forall s G h n al m k u eta mu,
@@ -238,104 +257,62 @@ Theorem step_safe th : tid_ok th ->
   env_ok G eta -> mem_ok mu ->
   good G h n al m s (step th k u eta mu s).
 Proof.
-  intros Hth. induction s; intros G h N al m k u eta mu Hs Hk Hpos Hal Hu He Hmu;
-    inversion Hs; subst; simpl.
-  - (* skip *) reflexivity.
+  intros Hth. induction s; intros G h N al m k u eta mu Hs Hk Hpos Hal Hu He Hmu; inversion Hs; subst; simpl; auto;
+    try (sound; constructor; auto; constructor; auto; fail).
   - (* seq *)
     assert (IH : good G h N al m s1 (step th k u eta mu s1)) by eauto.
     destruct (step th k u eta mu s1); simpl in *; auto.
     destruct IH as (I1 & I2 & I3). repeat split; auto; try apply I3. constructor; auto.
   - (* split *)
-    unfold pp in Hk; injection Hk as Hh Hn; subst.
-    assert (Nat.divide n1 (base k)) by (eapply div_base; eauto).
-    assert (Nat.divide n2 (base k + n1)) by (apply Nat.divide_add_r; auto; eapply div_base; eauto).
-    replace (Nat.max 1 n2) with n2 by lia.
-    bools. destruct (Nat.ltb_spec (idx k) n1).
-    + eapply good_inside; eauto.
-      * eapply IHs1; eauto. now apply sub_left_ok.
-      * intros; constructor; auto.
-    + destruct (Nat.ltb_spec (idx k) (n1 + n2)).
-      * eapply good_inside; eauto.
-        -- eapply IHs2; eauto; [now apply sub_right_ok|]. simpl.
-           apply Nat.divide_add_r; [eapply div_base; [apply Nat.gcd_divide_l|auto] | apply Nat.gcd_divide_r].
-        -- intros; constructor; auto.
-      * simpl. repeat split; auto; try apply Hmu. constructor.
-  - (* split of one arm *)
-    unfold pp in Hk; injection Hk as Hh Hn; subst.
-    assert (Nat.divide n1 (base k)) by (eapply div_base; eauto).
-    assert (Nat.divide 1 (base k + n1)) by apply Nat.divide_1_l.
-    rewrite (Nat.add_0_r n1). change (Nat.max 1 0) with 1. bools. destruct (Nat.ltb_spec (idx k) n1).
-    + eapply good_inside; eauto.
-      * eapply IHs1; eauto. apply sub_left_ok; auto.
-      * intros; apply T_Split_One; auto.
-    + simpl. repeat split; auto; try apply Hmu. constructor.
+    placed Hk. assert (Nat.divide n1 (base k)) by divides.
+    match goal with H : _ \/ _ |- _ => rename H into Arm end. assert (Nat.divide (Nat.max 1 n2) (base k + n1)).
+    { destruct Arm as [[-> _]|(? & ? & ?)]; [apply Nat.divide_1_l | replace (Nat.max 1 n2) with n2 by lia; divides]. }
+    bools. destruct (Nat.ltb_spec (idx k) n1); [|destruct (Nat.ltb_spec (idx k) (n1 + n2)); simpl; auto; try sound].
+    + eapply good_inside; eauto; [eapply IHs1; eauto; now apply sub_left_ok | intros; constructor; auto].
+    + destruct Arm as [[-> _]|(? & ? & ?)]; [lia|]. replace (Nat.max 1 n2) with n2 in * by lia.
+      eapply good_inside; eauto; [eapply IHs2; eauto; [now apply sub_right_ok | simpl; divides] | intros; constructor;
+        auto].
   - (* destruct *)
-    match goal with H : down _ = Some _ |- _ => pose proof H as Hd' end. rewrite <- Hk in Hd'. apply (sub_down_pp th) in Hd'. rewrite Hd'.
-    eapply good_inside; eauto.
-    + eapply IHs; eauto; simpl; [|exists 0; auto]. eapply sub_down_ok; eauto.
+    match goal with H : down _ = Some _ |- _ => pose proof H as Hd'; rewrite <- Hk in Hd';
+      apply (sub_down_pp th) in Hd' end.
+    rewrite Hd'. eapply good_inside; eauto.
+    + eapply IHs; eauto; simpl; [eapply sub_down_ok; eauto | exists 0; auto].
     + intros; econstructor; eauto.
   - (* group *)
-    unfold pp in Hk; injection Hk as Hh Hn; subst.
-    assert (n <> 0) by (destruct Hpos; intros ->; lia).
-    rewrite Hn. rewrite (Nat.mul_comm q n), Nat.div_mul by auto.
-    assert (Nat.divide q (n * q)) by apply Nat.divide_factor_r.
-    assert (Nat.divide n (base k)).
-    { apply (div_base _ (sz k)); [rewrite Hn; apply Nat.divide_factor_r | apply Hpos]. }
-    bools. rewrite (Nat.mul_comm n q).
-    eapply good_inside; eauto.
-    + eapply IHs; eauto.
-      * apply sub_group_ok; auto. lia.
-      * destruct (Nat.eqb_spec q 1) as [->|].
-        -- simpl. rewrite Nat.div_small by (destruct Hpos; lia). rewrite Nat.add_0_r. assumption.
-        -- simpl. apply Nat.divide_add_r; auto. apply Nat.divide_factor_r.
+    placed Hk. assert (n <> 0) by (destruct Hpos; intros ->; lia).
+    rewrite Hn, (Nat.mul_comm q n), Nat.div_mul by auto. assert (Nat.divide q (n * q)) by divides.
+    assert (Nat.divide n (base k)) by (apply (div_base _ (sz k)); [rewrite Hn; divides | apply Hpos]).
+    bools. rewrite (Nat.mul_comm n q). eapply good_inside; eauto.
+    + eapply IHs; eauto; [apply sub_group_ok; auto; lia|]. destruct (Nat.eqb_spec q 1) as [->|]; simpl; [|divides].
+      rewrite Nat.div_small by (destruct Hpos; lia). now rewrite Nat.add_0_r.
     + intros; constructor; auto.
   - (* assign *)
-    lookup x. rewrite <- Hk in *. bools. value e.
-    repeat split; try apply Hmu; [constructor|]. eapply env_ok_set; eauto. rewrite <- Hv0. constructor.
+    lookup x. rewrite <- Hk in *. bools. value e. repeat split; try apply Hmu; [constructor|]. eapply env_ok_set;
+      eauto. rewrite <- Hv0. constructor.
   - (* store *)
-    rewrite <- Hk in *. lookup x; bools.
-    + value e1. value e2. destruct (inb _ len); simpl; auto.
-      repeat split; try apply Hmu; [constructor|]. eapply env_ok_set; eauto. constructor.
-      intros j. unfold upz. destruct (j =? _)%Z; auto.
-    + match goal with H : ?l <> Local -> _ /\ _ |- _ => destruct H as [-> Hone]; [congruence|] end.
-      rewrite kind_eqb_refl, may_touch_ok by (intros _; rewrite Hone; left; split; [simpl; lia | apply Nat.divide_1_l]). simpl. value e1. value e2.
-      destruct (inb _ len); simpl; auto.
-      split; [constructor|]. split; auto. eapply mem_ok_write; eauto.
+    rewrite <- Hk in *. injection Hk as <- <-. eapply store_safe; eauto.
   - (* decl *)
-    rewrite <- Hk in *. bools. value e.
-    repeat split; auto; try apply Hmu. rewrite <- (Nat.add_0_r m).
-    econstructor; eauto. rewrite <- Hv. constructor.
+    rewrite <- Hk in *. bools. value e. sound. eapply scope_sty; eauto. rewrite <- Hv. constructor.
   - (* local array *)
-    rewrite <- Hk in *. bools. repeat split; auto; try apply Hmu. rewrite <- (Nat.add_0_r m).
-    econstructor; eauto. constructor. intros; destruct b; auto.
+    rewrite <- Hk in *. bools. sound. eapply scope_sty; eauto. constructor. intros; destruct b; auto.
   - (* alloc global *)
-    repeat split; auto; try apply Hmu. rewrite Hk. rewrite <- (Nat.add_0_r m).
-    econstructor; eauto. constructor; auto. discriminate.
+    rewrite Hk. sound. eapply scope_sty; eauto. constructor; auto. discriminate.
   - (* alloc shared *)
     rewrite Hk. assert (u + bytes b len <= SMEM) by lia. bools.
-    repeat split; auto; try apply Hmu. econstructor; eauto. constructor; auto. discriminate.
+    sound. econstructor; eauto. constructor; auto. discriminate.
   - (* if *)
     rewrite <- Hk in *. value e.
-    repeat split; auto; try apply Hmu. match goal with |- context [if ?z then _ else _] => destruct z end; auto.
-  - (* while *)
-    repeat split; auto; try apply Hmu. constructor; auto; constructor; auto.
+    sound. match goal with |- context [if ?z then _ else _] => destruct z end; auto.
   - (* partition *)
-    unfold pp in Hk; injection Hk as Hh Hn; subst. lookup x.
-    rewrite (proj2 (peqb_spec _ _) eq_refl). bools. fold (pp k) in *. value e.
-    repeat split; auto; try apply Hmu.
-    rewrite <- (Nat.add_0_r m). econstructor; [|apply sty_meet; eassumption]. constructor; auto.
+    placed Hk. lookup x. rewrite (proj2 (peqb_spec _ _) eq_refl). bools. fold (pp k) in *. value e.
+    sound. eapply scope_sty; eauto using sty_meet. constructor; auto.
   - (* lower *)
-    rewrite <- Hk in *. lookup x.
-    match goal with H : down _ = Some _ |- _ => rewrite H end.
-    rewrite (proj2 (peqb_spec _ _) eq_refl). value e.
-    repeat split; auto; try apply Hmu.
-    rewrite <- (Nat.add_0_r m). econstructor; [|apply sty_meet; eassumption]. constructor; auto.
+    rewrite <- Hk in *. lookup x. match goal with H : down _ = Some _ |- _ => rewrite H end.
+    rewrite (proj2 (peqb_spec _ _) eq_refl). value e. sound. eapply scope_sty; eauto using sty_meet. constructor; auto.
   - (* claim *)
-    unfold pp in Hk; injection Hk as Hh Hn; subst. lookup x.
-    rewrite (proj2 (peqb_spec _ _) eq_refl).
+    placed Hk. lookup x. rewrite (proj2 (peqb_spec _ _) eq_refl).
     assert (Nat.divide n (base k)) by (eapply div_base; [eassumption | apply Hpos]). bools.
-    repeat split; auto; try apply Hmu.
-    rewrite <- (Nat.add_0_r m). econstructor; [|apply sty_meet; constructor; eauto]. constructor; auto.
+    sound. eapply scope_sty; [constructor; eauto | apply sty_meet; constructor; eauto].
   - (* call *)
     rewrite <- Hk in *. match goal with H : fn _ = Some _ |- _ => rewrite H; destruct (Hfns _ _ H) as [Hd Hb] end. bools.
     match goal with H : Forall2 _ _ _ |- _ =>
@@ -343,37 +320,60 @@ Proof.
     split; auto. apply T_Frame with (ctx_of (params fd)); rewrite <- ?Hk; auto.
     + intros x y Hin. now destruct (Ho _ _ Hin).
     + eapply sty_more; eauto.
-  - (* arrive *) repeat split; auto; try apply Hmu. constructor.
-  - (* wait *) destruct (r <? _); repeat split; auto; try apply Hmu; constructor.
+  - (* memcpy *)
+    destruct len; simpl; sound; constructor; [|econstructor; eauto].
+    econstructor; eauto; repeat (econstructor; eauto).
+  - (* async partition *)
+    sound. econstructor; eauto. constructor. intros ? ? ? [].
+  - (* async memcpy *)
+    lookup y. rewrite Hk, (proj2 (pleb_spec _ _) (ple_refl _)). repeat split; try apply Hmu;
+      [constructor|]. eapply env_ok_set; eauto. constructor.
+    intros l' z' i Hin. apply in_app_iff in Hin as [Hin|Hin]; [|eauto].
+    apply in_map_iff in Hin as (j & [= <- <- <-] & _). eauto.
+  - (* wait *) destruct (r <? _); sound; constructor.
   - (* arm *)
-    unfold pp in Hk; injection Hk as Hh Hn; subst.
-    assert (Nat.divide n (base k)) by (eapply div_base; [eassumption | apply Hpos]). bools.
-    destruct (Nat.leb_spec (a * n) (idx k)); simpl.
-    + destruct (Nat.ltb_spec (idx k) (a * n + n)).
-      * eapply good_inside; eauto.
-        -- eapply IHs; eauto; [now apply sub_arm_ok|]. simpl.
-           apply Nat.divide_add_r; [eapply div_base; [apply Nat.gcd_divide_l|auto] | apply Nat.gcd_divide_r].
-        -- intros; constructor; auto.
-      * simpl. repeat split; auto; try apply Hmu. constructor.
-    + repeat split; auto; try apply Hmu. constructor.
+    placed Hk. assert (Nat.divide n (base k)) by (eapply div_base; [eassumption | apply Hpos]). bools.
+    destruct (Nat.leb_spec (a * n) (idx k)), (Nat.ltb_spec (idx k) (a * n + n)); simpl; auto; try sound.
+    eapply good_inside; eauto; [eapply IHs; eauto; [now apply sub_arm_ok | simpl; divides] | intros; constructor; auto].
   - (* scope *)
     assert (He' : env_ok (ups (hide hid G) x (Some (q, t))) (ups (hide hid eta) x (Some (q, v))))
       by (apply env_ok_ups; auto; now apply env_ok_hide).
-    assert (Hu' : u + cost + m0 <= SMEM) by lia.
     match type of He' with env_ok ?G' ?eta' =>
-      assert (IH : good G' h N al m0 s (step th k (u + cost) eta' mu s)) by (eapply IHs; eauto) end.
-    destruct (step th k (u + cost) _ mu s); simpl in *; auto.
-    + repeat split; auto; try apply Hmu. constructor.
-    + destruct IH as (I1 & I2 & I3).
-      destruct (I2 x q t) as (v' & -> & Hv'); [unfold ups; now rewrite Nat.eqb_refl|].
-      repeat split; try apply I3; [econstructor; eauto | eapply env_ok_restore; eauto].
+      assert (IH : good G' h N al m0 s (step th k (u + cost) eta' mu s)) by (eapply IHs; eauto; lia) end.
+    destruct (step th k (u + cost) _ mu s); simpl in *; auto; try sound.
+    destruct IH as (I1 & I2 & I3). destruct (I2 x q t) as (v' & -> & Hv'); [unfold ups; now rewrite Nat.eqb_refl|].
+    repeat split; try apply I3; [econstructor; eauto | eapply env_ok_restore; eauto].
   - (* frame *)
-    rewrite <- Hk in *. bools.
-    destruct (unit_of_ok th k q Hth Hpos ltac:(assumption)) as [Hp Hw].
+    rewrite <- Hk in *. bools. destruct (unit_of_ok th k q Hth Hpos ltac:(assumption)) as [Hp Hw].
     assert (IH : good Gf (fst q) (snd q) (whole q) m s (step th (unit_of th q) u n mu s)) by (eapply IHs; eauto).
     destruct (step th (unit_of th q) u n mu s); simpl in *; auto.
-    + repeat split; auto; try apply Hmu; [constructor | eapply env_ok_back; eauto].
+    + sound. eapply env_ok_back; eauto.
     + destruct IH as (I1 & I2 & I3). repeat split; auto; try apply I3. apply T_Frame with Gf; rewrite <- ?Hk; auto.
+  - (* copies under way *)
+    match goal with H : vty _ _ |- _ => pose proof H as Hp; inversion Hp as [| | |? ? ? Hps]; subst end.
+    destruct (nth_error ps (who mu)) as [[[l' z] i]|] eqn:E.
+    + destruct (Hps l' z i) as (r & Hz & Hr); [eapply nth_error_In; eauto|].
+      unfold ups in Hz. destruct (z =? x); [discriminate|]. injection Hk as Hl Hn.
+      assert (IH : good G (lv k) 1 al m (SStore l x (EInt i) (ERead l' z (EInt i)))
+                     (store_ true th k eta mu l x (EInt i) (ERead l' z (EInt i)))).
+      { eapply store_safe; unfold pp; rewrite ?Hl, ?Hn; eauto using ple_refl; [constructor | econstructor; eauto;
+          [|constructor]].
+        left; split; [simpl; lia | apply Nat.divide_1_l]. }
+      destruct (store_ true th k eta mu l x _ _); simpl in *; try tauto; [discriminate|]. destruct IH as (_ & I2 & I3).
+      repeat split; auto; try apply I3. econstructor; eauto. constructor. intros l0 z0 i0 Hin. apply (Hps l0 z0 i0).
+      apply in_app_iff in Hin as [Hin|Hin];
+        [rewrite <- (firstn_skipn (who mu) ps) | rewrite <- (firstn_skipn (S (who mu)) ps)];
+        apply in_app_iff; auto.
+    + set (G' := ups (ups G x None) y (Some ((Thread, 1), TAsync b (ups G x None)))) in *.
+      set (eta' := ups (ups eta x None) y (Some ((Thread, 1), VAsync ps))).
+      assert (He' : env_ok G' eta') by (apply env_ok_ups; auto; now apply (env_ok_hide (Some x))).
+      assert (IH : good G' Thread 1 al m s (step th k u eta' (pick (who mu - length ps) mu) s)) by (eapply IHs; eauto).
+      destruct (step th k u eta' _ s); simpl in *; auto.
+      * destruct ps; sound; econstructor; eauto.
+      * destruct IH as (I1 & I2 & I3). destruct (I2 y (Thread, 1) (TAsync b (ups G x None))) as (v & -> & Hv).
+        { unfold G', ups. now rewrite Nat.eqb_refl. }
+        inversion Hv; subst. split; [eapply T_Flying; eauto | split; auto;
+          exact (env_ok_restore (Some x) G eta n y _ He I2)].
 Qed.
 
 (** * The machine *)
@@ -398,19 +398,17 @@ Theorem progress G S th :
 Proof.
   intros [Hm HP] Hth. specialize (HP th). destruct S as [P m]; simpl in *.
   destruct (P th) as [s n h|h] eqn:E; simpl in *; auto.
-  destruct HP as [Hs Hn]. pose proof (thread_step G th s n m Hth Hs Hn Hm) as HG.
-  destruct (step th pos0 0 n m s) eqn:Est; simpl in HG.
-  - subst s. split; [discriminate | auto].
-  - split; [discriminate|]. right; right. eexists. eapply M_Step; eauto.
-  - split; [discriminate|]. right; right. eexists. eapply M_Oob; eauto.
-  - contradiction.
+  destruct HP as [Hs Hn]. pose proof (fun w => thread_step G th s n (pick w m) Hth Hs Hn Hm) as HG.
+  split; [intros [w Ew]; specialize (HG w); now rewrite Ew in HG|]. specialize (HG 0).
+  destruct (step th pos0 0 n (pick 0 m) s) eqn:Est; simpl in HG; [subst; auto | | | contradiction];
+    right; right; eexists; [eapply M_Step | eapply M_Oob]; eauto.
 Qed.
 
 Theorem preservation G S S' th : state_ok G S -> mstep th S S' -> state_ok G S'.
 Proof.
   intros [Hm HP] Hst. inversion Hst; subst; simpl in *.
   - pose proof (HP th) as Ht. rewrite H0 in Ht. destruct Ht as [Hs Hn].
-    pose proof (thread_step G th s n m H Hs Hn Hm) as HG. rewrite H1 in HG. destruct HG as (G1 & G2 & G3).
+    pose proof (thread_step G th s n (pick w m) H Hs Hn Hm) as HG. rewrite H1 in HG. destruct HG as (G1 & G2 & G3).
     split; auto. intros th'. simpl. unfold upt. destruct (tid_eqb th' th); simpl; auto. 
   - split; auto. intros th'. simpl. unfold upt. destruct (tid_eqb th' th); simpl; auto.
 Qed.

@@ -115,18 +115,7 @@ Record ok (M : state) : Prop := Ok {
 
 Lemma isorted_app t u : isorted (t ++ u) <->
   isorted t /\ isorted u /\ (forall x y, In x t -> In y u -> precedes (fst x) (fst y)).
-Proof.
-  unfold isorted; induction t as [|x t IH]; simpl.
-  - split; [intro H; repeat split; auto; try constructor; intros ? ? [] | tauto].
-  - split.
-    + intro H; inversion H as [|? ? H1 H2]; subst; apply IH in H1; destruct H1 as (B & C & D).
-      rewrite Forall_app in H2; destruct H2 as [H2 H3].
-      repeat split; auto; try (constructor; auto).
-      intros y z [<-|I] J; [rewrite Forall_forall in H3; auto | auto].
-    + intros (B & C & D); inversion B; subst; constructor.
-      * apply IH; repeat split; auto.
-      * rewrite Forall_app; split; auto; rewrite Forall_forall; auto.
-Qed.
+Proof. apply strongly_app. Qed.
 
 (* One position of a trace has one action. *)
 Lemma one_action a p e f : In a agents -> In (p, e) (tr a) -> In (p, f) (tr a) -> e = f.
@@ -232,34 +221,8 @@ Proof.
   induction n as [|n IH]; simpl; auto; intro H; rewrite app_length, IH, H; auto; lia.
 Qed.
 
-Definition didb (M : state) (x : A * path) : bool :=
-  (if in_dec path_dec (snd x) (map fst (tr (fst x))) then true else false) &&
-  negb (if in_dec path_dec (snd x) (map fst (left M (fst x))) then true else false).
-
-Lemma didb_spec M a p : ok M -> In a agents -> didb M (a, p) = true <-> did M a p.
-Proof.
-  intros O T; unfold didb; simpl; destruct (in_dec path_dec p (map fst (tr a))) as [I|I]; simpl.
-  - destruct (in_dec path_dec p (map fst (left M a))) as [J|J]; simpl; split; auto; try discriminate.
-    + intro D; apply in_map_iff in J; destruct J as ([q e] & <- & J); exfalso; exact (not_both M a q e O T D J).
-    + intros _; apply in_map_iff in I; destruct I as ([q e] & <- & I); simpl in *.
-      destruct (did_or_left M a q e O T I) as [|K']; auto; exfalso; apply J, in_map_iff; exists (q, e); auto.
-  - split; [discriminate|]; intro D; destruct (did_in M a p D) as [e J]; exfalso; apply I, in_map_iff; exists (p, e); auto.
-Qed.
-
-Lemma filter_length_le (B : Type) (f : B -> bool) l : length (filter f l) <= length l.
-Proof. induction l as [|x l IH]; simpl; auto; destruct (f x); simpl; lia. Qed.
-
-Lemma filter_same (B : Type) (f : B -> bool) l : (forall x, In x l -> f x = true) -> filter f l = l.
-Proof. induction l as [|x l IH]; simpl; intro H; auto; rewrite H by auto; f_equal; auto. Qed.
-
-Lemma filter_all (B : Type) (f : B -> bool) l : length (filter f l) = length l -> forall x, In x l -> f x = true.
-Proof.
-  induction l as [|y l IH]; simpl; [intros _ x []|]; destruct (f y) eqn:E; simpl; intro L.
-  - intros x [<-|I]; auto.
-  - pose proof (filter_length_le _ f l); lia.
-Qed.
-
-Lemma same_length (B : Type) (l m : list B) : NoDup l -> NoDup m -> (forall x, In x l <-> In x m) -> length l = length m.
+Lemma same_length (B : Type) (l m : list B) : NoDup l -> NoDup m -> (forall x, In x l <-> In x m) ->
+  length l = length m.
 Proof.
   intros L N E; apply Nat.le_antisymm; apply NoDup_incl_length; auto; intros x I; apply E; auto.
 Qed.
@@ -270,6 +233,52 @@ Proof.
   - replace m with n by lia; auto.
   - apply enough_before; intro F; assert (G : length (arrivals s (1 + m)) = size s) by (apply IH; lia).
     rewrite F in G; pose proof (sized s); simpl in G; lia.
+Qed.
+
+Lemma upto_came M s n : ok M -> (forall m, m < n -> all_did M s m) -> length (upto s n) <= came M s.
+Proof.
+  intros O D; destruct (counted M O s) as (l & Nl & <- & Il); apply NoDup_incl_length; [apply upto_nodup|].
+  intros [b q] I; apply in_upto in I as (m & L & J); apply Il; pose proof (D m L b q J);
+    apply are_arrivals in J as [T J]; eauto.
+Qed.
+
+Lemma came_upto M s n : ok M -> (forall m b q, n <= m -> In (b, q) (arrivals s m) -> ~ did M b q) ->
+  came M s <= length (upto s n).
+Proof.
+  intros O D; destruct (counted M O s) as (l & Nl & <- & Il); apply NoDup_incl_length; auto.
+  intros [b q] I; apply Il in I as (T & Db & m & J); assert (Jm : In (b, q) (arrivals s m)) by (apply are_arrivals;
+    auto).
+  apply in_upto; exists m; split; auto; destruct (le_lt_dec n m) as [L|]; auto; destruct (D m b q L Jm Db).
+Qed.
+
+Lemma upto_most s n : length (upto s n) <= n * size s.
+Proof. induction n as [|n IH]; simpl; auto; rewrite app_length; pose proof (at_most s n); lia. Qed.
+
+(* Before a phase's arrivals are all there, no more phases are shown. *)
+Lemma not_shown M s n a p : ok M -> In (a, p) (arrivals s n) -> ~ did M a p -> came M s / size s <= n.
+Proof.
+  intros O J D; destruct (counted M O s) as (l & Nl & Ll & Il); pose proof (sized s) as Sz.
+  assert (Sub : incl ((a, p) :: l) (upto s (1 + n))).
+  { intros [b q] [E|I]; [inversion E; subst; apply in_upto; exists n; auto|].
+    apply Il in I; destruct I as (Tb & Db & m & Jb); assert (Jm : In (b, q) (arrivals s m)) by (apply are_arrivals;
+      auto).
+    apply in_upto; exists m; split; auto; destruct (le_lt_dec m n) as [|G]; [lia|].
+    exfalso; exact (D (before_did M s n m b q O G Jm Db a p J)). }
+  assert (Le : length ((a, p) :: l) <= length (upto s (1 + n))).
+  { apply NoDup_incl_length; auto; constructor; auto; intro I; apply Il in I; tauto. }
+  pose proof (upto_most s (1 + n)) as Up; simpl in Le, Up; rewrite Ll in Le.
+  assert (came M s / size s < 1 + n) by (apply Nat.div_lt_upper_bound; lia); lia.
+Qed.
+
+Lemma all_or_one M s n : ok M -> all_did M s n \/ exists a p, In (a, p) (arrivals s n) /\ ~ did M a p.
+Proof.
+  intro O; unfold all_did; assert (Is : incl (arrivals s n) (arrivals s n)) by apply incl_refl; revert Is.
+  generalize (arrivals s n) at 1 3 4 as l; induction l as [|[a p] l IH]; intro Is; [left; intros ? ? []|].
+  destruct IH as [H|(b & q & J & D)]; [intros z J; apply Is; right; auto | | right; exists b, q; split; [right|]; auto].
+  destruct (proj1 (are_arrivals s n a p) (Is _ (or_introl eq_refl))) as [T J];
+    destruct (did_or_left M a p _ O T J) as [D|L].
+  - left; intros b q [E|K']; [inversion E; subst; auto | auto].
+  - right; exists a, p; split; [left; auto|]; intro D; exact (not_both M a p _ O T D L).
 Qed.
 
 (* Where an agent waits for phase n next, the hardware shows n phases or one more, and the latter if all have arrived. *)
@@ -293,59 +302,27 @@ Proof.
     destruct (arrivals s n) as [|[c r'] t] eqn:F; [simpl in NE; lia|].
     assert (Ic : In (c, r') (arrivals s n)) by (rewrite F; left; auto).
     apply (before_did M s m n c r' O ltac:(lia) Ic); auto. }
-  assert (Next : ~ (length (arrivals s (1 + n)) = size s /\ all_did M s (1 + n))).
-  { intros [F D]; assert (NE : arrivals s (1 + n) <> []) by (intro G; rewrite G in F; simpl in F; lia).
+  assert (Next : length (arrivals s (1 + n)) = size s -> ~ all_did M s (1 + n)).
+  { intros F D; assert (NE : arrivals s (1 + n) <> []) by (intro G; rewrite G in F; simpl in F; lia).
     destruct (in_time a p s n T I NE) as (b & q & J & Or); apply Not; exact (closed M a p b q O Or (D b q J)). }
-  assert (Beyond : forall m b q, 1 + n < m -> In (b, q) (arrivals s m) -> ~ did M b q).
-  { intros m b q L J D; apply Next; destruct m as [|m]; [lia|]; split.
-    - apply (full_below s m); [|lia]; apply enough_before; intro G; simpl in G; rewrite G in J; destruct J.
-    - exact (before_did M s (1 + n) (Datatypes.S m) b q O ltac:(lia) J D). }
-  (* what has arrived is all of the phases below, and a part of this one and of the next *)
-  destruct (counted M O s) as (l & Nl & Ll & Il).
-  set (now := filter (didb M) (arrivals s n)); set (next := filter (didb M) (arrivals s (1 + n))).
-  assert (In_now : forall m x, In x (filter (didb M) (arrivals s m)) -> In x (arrivals s m)) by (intros m x J; apply filter_In in J; tauto).
-  assert (Parts : length l = length (upto s n ++ now ++ next)).
-  { apply same_length; auto.
-    - apply nodup_app; [apply upto_nodup | apply nodup_app | ].
-      + apply NoDup_filter; auto.
-      + apply NoDup_filter; auto.
-      + intros [b q] J K'; pose proof (one_phase _ _ _ _ _ (In_now _ _ J) (In_now _ _ K')); lia.
-      + intros [b q] J K'; apply in_upto in J; destruct J as (m & L & J); apply in_app_iff in K'.
-        destruct K' as [K'|K']; pose proof (one_phase _ _ _ _ _ J (In_now _ _ K')); lia.
-    - intros [b q]; rewrite Il, !in_app_iff, in_upto; unfold now, next; rewrite !filter_In; split.
-      + intros (Tb & D & m & J); assert (Jm : In (b, q) (arrivals s m)) by (apply are_arrivals; auto).
-        destruct (lt_dec m n) as [|G1]; [left; exists m; auto|].
-        destruct (Nat.eq_dec m n) as [->|G2]; [right; left; split; auto; apply didb_spec; auto|].
-        destruct (Nat.eq_dec m (1 + n)) as [->|G3]; [right; right; split; auto; apply didb_spec; auto|].
-        exfalso; exact (Beyond m b q ltac:(lia) Jm D).
-      + intros [(m & L & J)|[[J D]|[J D]]]; apply are_arrivals in J as J'; destruct J' as [Tb J'].
-        * split; [auto|]; split; [exact (Below m L b q J) | eauto].
-        * split; [auto|]; split; [apply didb_spec; auto | eauto].
-        * split; [auto|]; split; [apply didb_spec; auto | eauto]. }
-  rewrite !app_length, (upto_length s n) in Parts by (intros m L; apply (full_below s n); auto; lia).
-  assert (Now : length now <= size s) by (rewrite <- Full; apply filter_length_le).
-  assert (All : length now = size s <-> all_did M s n).
-  { split.
-    - intros G b q J; apply didb_spec; auto; [apply are_arrivals in J; tauto|].
-      apply (filter_all _ (didb M) (arrivals s n)); auto; fold now; lia.
-    - intro D; rewrite <- Full; unfold now; f_equal; apply filter_same; intros [b q] J.
-      apply didb_spec; auto; apply are_arrivals in J; tauto. }
-  assert (Less : length next < size s).
-  { assert (G : length next <= length (arrivals s (1 + n))) by apply filter_length_le; pose proof (at_most s (1 + n)).
-    destruct (Nat.eq_dec (length next) (size s)) as [F|]; [|lia]; exfalso; apply Next; split; [lia|].
-    intros b q J; apply didb_spec; auto; [apply are_arrivals in J; tauto|].
-    apply (filter_all _ (didb M) (arrivals s (1 + n))); auto; fold next; lia. }
-  assert (None_ : length now < size s -> length next = 0).
-  { intro G; destruct next as [|[b q] t] eqn:F; auto; exfalso.
-    assert (J : In (b, q) next) by (rewrite F; left; auto); unfold next in J; apply filter_In in J; destruct J as [J D].
-    assert (Y : all_did M s n).
-    { apply (before_did M s n (1 + n) b q O ltac:(lia) J); apply didb_spec; auto; apply are_arrivals in J; tauto. }
-    apply All in Y; lia. }
-  rewrite <- Ll, Parts, <- All; destruct (Nat.eq_dec (length now) (size s)) as [G|G]; [left | right]; split; auto.
-  - rewrite G; replace (n * size s + (size s + length next)) with (length next + (1 + n) * size s) by lia.
-    rewrite Nat.div_add, Nat.div_small by lia; auto.
-  - rewrite None_ by lia; replace (n * size s + (length now + 0)) with (length now + n * size s) by lia.
-    rewrite Nat.div_add, Nat.div_small by lia; auto.
+  assert (Lower : forall m, m <= 1 + n -> length (upto s m) = m * size s).
+  { intros m L; apply upto_length; intros k K'; apply (full_below s n); auto; lia. }
+  destruct (all_or_one M s n O) as [All|(b & q & J & D)]; [left | right]; split; auto.
+  - assert (Up : came M s / size s <= 1 + n).
+    { destruct (Nat.eq_dec (length (arrivals s (1 + n))) (size s)) as [F|F].
+      - destruct (all_or_one M s (1 + n) O) as [D|(b & q & J & D)];
+          [destruct (Next F D) | exact (not_shown M s _ b q O J D)].
+      - pose proof (at_most s (1 + n)); apply Nat.lt_succ_r, Nat.div_lt_upper_bound; [lia|].
+        assert (C : came M s <= length (upto s (2 + n))).
+        { apply came_upto; auto; intros m b q L J D; apply F, (full_below s (m - 1)); [|lia]; apply enough_before.
+          replace (1 + (m - 1)) with m by lia; intro G; rewrite G in J; destruct J. }
+        pose proof (Lower (1 + n) ltac:(lia)) as L1; simpl in C, L1, F, H; rewrite !app_length in *; nia. }
+    assert (Lo : (1 + n) * size s <= came M s).
+    { rewrite <- Lower by auto; apply upto_came; auto; intros m L; destruct (Nat.eq_dec m n) as [->|]; auto;
+        apply Below; lia. }
+    apply Nat.le_antisymm; auto; apply Nat.div_le_lower_bound; lia.
+  - apply Nat.le_antisymm; [exact (not_shown M s n b q O J D)|]; apply Nat.div_le_lower_bound; [lia|].
+    rewrite Nat.mul_comm, <- Lower by lia; apply upto_came; auto.
 Qed.
 
 Lemma next_parity n : n mod 2 <> (1 + n) mod 2.
@@ -387,15 +364,13 @@ Proof.
     - split; [intros [E|[]]; congruence | intros ->; auto].
     - intros [E|[]]; congruence. }
   intro H; inversion H as [L C L' b p x r T E F Else|L C L' w k NE ND All Else|L C L' C' b p s n r T E F Else _ _|
-                           L C L' b p s n r T E F Else _]; subst; simpl.
-  - destruct (One b p) as [[<- Q]|[Ne Q]]; [right; split; eauto | left; auto].
-  - destruct (in_dec agent_dec a (map fst w)) as [I|I]; [right | left; split; auto].
-    + apply in_map_iff in I; destruct I as ([a' p] & Ea & I); simpl in Ea; subst a'.
-      destruct (All a p I) as (T & r & E & F); split; auto; exists p, (Barrier k (length w)); split; [congruence|].
-      intro q; split; [|intros ->; auto]; intro J; destruct (All a q J) as (_ & r' & E' & _); congruence.
-    + intros p J; apply I, in_map_iff; exists (a, p); auto.
-  - destruct (One b p) as [[<- Q]|[Ne Q]]; [right; split; eauto | left; auto].
-  - destruct (One b p) as [[<- Q]|[Ne Q]]; [right; split; eauto | left; auto].
+                           L C L' b p s n r T E F Else _]; subst; simpl;
+    try (destruct (One b p) as [[<- Q]|[Ne Q]]; [right; split; eauto | left; auto]; fail).
+  destruct (in_dec agent_dec a (map fst w)) as [I|I]; [right | left; split; auto].
+  - apply in_map_iff in I; destruct I as ([a' p] & Ea & I); simpl in Ea; subst a'.
+    destruct (All a p I) as (T & r & E & F); split; auto; exists p, (Barrier k (length w)); split; [congruence|].
+    intro q; split; [|intros ->; auto]; intro J; destruct (All a q J) as (_ & r' & E' & _); congruence.
+  - intros p J; apply I, in_map_iff; exists (a, p); auto.
 Qed.
 
 Lemma did_step M l M' a p : ok M -> In a agents -> step M l M' -> did M' a p <-> did M a p \/ In (a, p) (who l).
@@ -634,89 +609,67 @@ Proof.
   rewrite E; destruct (what l) as [x| |t|t]; simpl; auto; destruct (signal_dec t s); simpl; lia.
 Qed.
 
-(* Before a phase's arrivals are all there, no more phases are shown. *)
-Lemma not_shown M s n a p : ok M -> In (a, p) (arrivals s n) -> ~ did M a p -> came M s / size s <= n.
-Proof.
-  intros O J D; destruct (counted M O s) as (l & Nl & Ll & Il); pose proof (sized s) as Sz.
-  assert (Sub : incl ((a, p) :: l) (upto s (1 + n))).
-  { intros [b q] [E|I]; [inversion E; subst; apply in_upto; exists n; auto|].
-    apply Il in I; destruct I as (Tb & Db & m & Jb); assert (Jm : In (b, q) (arrivals s m)) by (apply are_arrivals; auto).
-    apply in_upto; exists m; split; auto; destruct (le_lt_dec m n) as [|G]; [lia|].
-    exfalso; exact (D (before_did M s n m b q O G Jm Db a p J)). }
-  assert (Le : length ((a, p) :: l) <= length (upto s (1 + n))).
-  { apply NoDup_incl_length; auto; constructor; auto; intro I; apply Il in I; tauto. }
-  assert (Up : forall k, length (upto s k) <= k * size s).
-  { induction k as [|k IH]; simpl; auto; rewrite app_length; pose proof (at_most s k); lia. }
-  specialize (Up (1 + n)); simpl in Le, Up; rewrite Ll in Le.
-  assert (came M s / size s < 1 + n) by (apply Nat.div_lt_upper_bound; lia); lia.
-Qed.
-
 Lemma firstn_app_length (B : Type) (l m : list B) : firstn (length l) (l ++ m) = l.
 Proof. rewrite firstn_app, Nat.sub_diag, firstn_all; simpl; apply app_nil_r. Qed.
+
+(* What stands before a step's positions is done before it, by an earlier step. *)
+
+Lemma earlier_done M l M' a p q e : ok M -> step M l M' -> In a agents -> In (p, e) (tr a) -> precedes p q ->
+  In (a, q) (who l) ->
+  did M a p.
+Proof.
+  intros O St T I P W; destruct (did_or_left M a p e O T I) as [|J]; auto; exfalso.
+  destruct (step_left M l M' a St) as [[_ No]|[_ (q' & f & E & Q)]]; [eapply No; eauto|]; apply Q in W; subst q'.
+  rewrite E in J; destruct J as [J|J]; [inversion J; subst; exact (precedes_irr _ P)|].
+  pose proof (head_first M a _ _ _ O T E J) as P'; apply (precedes_irr p); eapply precedes_trans; eauto.
+Qed.
+
+Lemma done_at ls rest M a p : run start ls M -> In a agents -> did M a p ->
+  exists i, at_ (ls ++ rest) i a p /\ i < length ls.
+Proof.
+  intros R T D; apply (run_did start ls M a p start_ok R T) in D as [(d & g & Id & E)|[i (m & Ni & Wi)]].
+  - exfalso; simpl in E; apply (f_equal (@length _)) in E; rewrite app_length in E; destruct d;
+      [destruct Id | simpl in E; lia].
+  - assert (i < length ls) by (apply nth_error_Some; congruence); exists i; split; auto; exists m;
+      rewrite nth_error_app1; auto.
+Qed.
 
 (* What is meant to come before something that was done was done before it, and happens before it. *)
 Theorem ordered ls M a p b q j : run start ls M -> ord a p b q -> at_ ls j b q -> exists i, at_ ls i a p /\ i < j /\ hb ls i j.
 Proof.
   intros R Or; revert j; induction Or as [a p q e f T I J P|a b p q k n f Ta Tb Ia Ib J P|a b p q s n Ta Tb I J|a p b q c r _ IH1 _ IH2];
     intros j Aj.
-  - destruct Aj as (l & Nj & W); destruct (run_split _ _ _ _ _ R Nj) as (l1 & l2 & M1 & M2 & -> & <- & R1 & St & R2).
+  4: { destruct (IH2 j Aj) as (i & Ai & Li & Hi); destruct (IH1 i Ai) as (k & Ak & Lk & Hk).
+       exists k; split; [auto|]; split; [lia|]; eapply hb_trans; eauto. }
+  all: pose proof Aj as (l & Nj & W);
+    destruct (run_split _ _ _ _ _ R Nj) as (l1 & l2 & M1 & M2 & -> & <- & R1 & St & R2);
     pose proof (ok_run _ _ _ start_ok R1) as O1.
-    destruct (step_action M1 l M2 a q f O1 St T W J) as [Lf _].
-    assert (D : did M1 a p).
-    { destruct (did_or_left M1 a p e O1 T I) as [|K']; auto; exfalso.
-      destruct (step_left M1 l M2 a St) as [[_ No]|[_ (q' & e' & E & Q)]]; [eapply No; eauto|]; apply Q in W; subst q'.
-      rewrite E in K'; destruct K' as [K'|K']; [inversion K'; subst; exact (precedes_irr _ P)|].
-      pose proof (head_first M1 a _ _ _ O1 T E K') as Q'; simpl in Q'; apply (precedes_irr p); eapply precedes_trans; eauto. }
-    apply (run_did start l1 M1 a p start_ok R1 T) in D; destruct D as [(d & g & Id & E)|[i (m & Ni & Wi)]].
-    + exfalso; simpl in E; apply (f_equal (@length _)) in E; rewrite app_length in E; destruct d; [destruct Id | simpl in E; lia].
-    + assert (Li : i < length l1) by (apply nth_error_Some; congruence).
-      assert (Ai : at_ (l1 ++ l :: l2) i a p) by (exists m; split; auto; rewrite nth_error_app1; auto).
-      exists i; split; [auto|]; split; auto; apply hb_agent with (a := a) (p := p) (q := q); auto.
-      exists l; split; auto.
-  - assert (X0 : exists i, at_ ls i b p /\ i < j).
-    { destruct Aj as (l & Nj & W); destruct (run_split _ _ _ _ _ R Nj) as (l1 & l2 & M1 & M2 & -> & <- & R1 & St & R2).
-      pose proof (ok_run _ _ _ start_ok R1) as O1.
-      assert (D : did M1 b p).
-      { destruct (did_or_left M1 b p _ O1 Tb Ib) as [|K']; auto; exfalso.
-        destruct (step_left M1 l M2 b St) as [[_ No]|[_ (q' & e' & E & Q)]]; [eapply No; eauto|]; apply Q in W; subst q'.
-        rewrite E in K'; destruct K' as [K'|K']; [inversion K'; subst; exact (precedes_irr _ P)|].
-        pose proof (head_first M1 b _ _ _ O1 Tb E K') as Q'; simpl in Q'; apply (precedes_irr p); eapply precedes_trans; eauto. }
-      apply (run_did start l1 M1 b p start_ok R1 Tb) in D; destruct D as [(d & g & Id & E)|[i (m & Ni & Wi)]].
-      - exfalso; simpl in E; apply (f_equal (@length _)) in E; rewrite app_length in E; destruct d; [destruct Id | simpl in E; lia].
-      - assert (Li : i < length l1) by (apply nth_error_Some; congruence).
-        exists i; split; auto; exists m; split; auto; rewrite nth_error_app1; auto. }
-    destruct X0 as (i & Ai & Li); exists i; split; [|split; auto; apply hb_agent with (a := b) (p := p) (q := q); auto].
-    destruct Ai as (l & Ni & W); exists l; split; auto.
-    destruct (run_split _ _ _ _ _ R Ni) as (l1 & l2 & M1 & M2 & _ & _ & R1 & St & _).
-    pose proof (ok_run _ _ _ start_ok R1) as O1.
-    destruct (step_action M1 l M2 b p _ O1 St Tb W Ib) as [_ X0]; destruct (what l); try contradiction; auto.
-  - destruct Aj as (l & Nj & W); destruct (run_split _ _ _ _ _ R Nj) as (l1 & l2 & M1 & M2 & -> & <- & R1 & St & R2).
-    pose proof (ok_run _ _ _ start_ok R1) as O1.
-    destruct (step_action M1 l M2 b q _ O1 St Tb W J) as [Lf X0]; destruct (what l) as [x| |t|t] eqn:Wl; try contradiction.
-    destruct X0 as [-> D]; assert (Ja : In (a, p) (arrivals s n)) by (apply are_arrivals; auto); pose proof (D a p Ja) as Da.
-    apply (run_did start l1 M1 a p start_ok R1 Ta) in Da; destruct Da as [(d & g & Id & E)|[i (m & Ni & Wi)]].
-    { exfalso; simpl in E; apply (f_equal (@length _)) in E; rewrite app_length in E; destruct d; [destruct Id | simpl in E; lia]. }
-    assert (Li : i < length l1) by (apply nth_error_Some; congruence).
-    assert (Ni' : nth_error (l1 ++ l :: l2) i = Some m) by (rewrite nth_error_app1; auto).
-    exists i; split; [exists m; auto|]; split; auto.
-    destruct (run_split _ _ _ _ _ R1 Ni) as (l3 & l4 & M3 & M4 & E1 & Ei & R3 & St3 & _).
+  - destruct (done_at l1 (l :: l2) M1 a p R1 T (earlier_done _ _ _ _ _ _ _ O1 St T I P W)) as (i & Ai & Li).
+    exists i; split; [auto|]; split; auto; apply hb_agent with (a := a) (p := p) (q := q); auto.
+  - destruct (done_at l1 (l :: l2) M1 b p R1 Tb (earlier_done _ _ _ _ _ _ _ O1 St Tb Ib P W)) as (i & Ai & Li).
+    exists i; split; [|split; auto; apply hb_agent with (a := b) (p := p) (q := q); auto].
+    destruct Ai as (m & Ni & Wi); exists m; split; auto;
+      destruct (run_split _ _ _ _ _ R Ni) as (l3 & l4 & M3 & M4 & _ & _ & R3 & St3 & _).
+    destruct (step_action M3 m M4 b p _ (ok_run _ _ _ start_ok R3) St3 Tb Wi Ib) as [_ X0]; destruct (what m);
+      try contradiction; auto.
+  - destruct (step_action M1 l M2 b q _ O1 St Tb W J) as [Lf X0]; destruct (what l) as [x| |t|t] eqn:Wl;
+      try contradiction.
+    destruct X0 as [-> D]; assert (Ja : In (a, p) (arrivals s n)) by (apply are_arrivals; auto).
+    destruct (done_at l1 (l :: l2) M1 a p R1 Ta (D a p Ja)) as (i & Ai & Li); exists i; split; [auto|]; split; auto.
+    destruct Ai as (m & Ni & Wi); pose proof Ni as Ni1; rewrite nth_error_app1 in Ni1 by auto.
+    destruct (run_split _ _ _ _ _ R1 Ni1) as (l3 & l4 & M3 & M4 & E1 & Ei & R3 & St3 & _).
     pose proof (ok_run _ _ _ start_ok R3) as O3.
     destruct (step_action M3 m M4 a p _ O3 St3 Ta Wi I) as [La Xm]; destruct (what m) as [x| |t|t] eqn:Wm; try contradiction.
-    destruct Xm as [-> _].
-    apply hb_signal with (l := m) (m := l) (s := s); auto.
-    + rewrite firstn_app_length, E1, <- app_assoc, <- Ei, firstn_app_length, <- E1.
-      pose proof (run_came start l3 M3 s R3) as C3; pose proof (run_came start _ M1 s R1) as C1; simpl in C3, C1.
-      rewrite Nat.add_0_r in C3, C1; rewrite <- C3, <- C1.
-      assert (V3 : came M3 s / size s <= n).
-      { apply (not_shown M3 s n a p O3 Ja); intro D3; exact (not_both M3 a p _ O3 Ta D3 La). }
-      assert (V1 : came M1 s / size s = 1 + n).
-      { destruct (step_left M1 l M2 b St) as [[_ No]|[_ (q' & e' & E & Q)]]; [exfalso; eapply No; eauto|]; apply Q in W; subst q'.
-        assert (Ee : e' = Await s n).
-        { apply (one_action b q); auto; apply (left_in M1 b _ O1 Tb); rewrite E; left; auto. }
-        subst e'; destruct (phases_shown M1 b q s n _ O1 Tb E) as [[_ V]|[No _]]; [auto | tauto]. }
-      lia.
-  - destruct (IH2 j Aj) as (i & Ai & Li & Hi); destruct (IH1 i Ai) as (k & Ak & Lk & Hk).
-    exists k; split; [auto|]; split; [lia|]; eapply hb_trans; eauto.
+    destruct Xm as [-> _]; apply hb_signal with (l := m) (m := l) (s := s); auto.
+    rewrite firstn_app_length, E1, <- app_assoc, <- Ei, firstn_app_length, <- E1.
+    pose proof (run_came start l3 M3 s R3) as C3; pose proof (run_came start _ M1 s R1) as C1; simpl in C3, C1.
+    rewrite Nat.add_0_r in C3, C1; rewrite <- C3, <- C1.
+    assert (V3 : came M3 s / size s <= n).
+    { apply (not_shown M3 s n a p O3 Ja); intro D3; exact (not_both M3 a p _ O3 Ta D3 La). }
+    destruct (step_left M1 l M2 b St) as [[_ No]|[_ (q' & e' & E & Q)]]; [exfalso; eapply No; eauto|]; apply Q in W;
+      subst q'.
+    assert (e' = Await s n) by (apply (one_action b q); auto; apply (left_in M1 b _ O1 Tb); rewrite E; left; auto).
+    subst e'; destruct (phases_shown M1 b q s n _ O1 Tb E) as [[_ V]|[No _]]; [lia | tauto].
 Qed.
 
 End Machine.

@@ -108,6 +108,8 @@ Definition with_bool (r : eres) (f : bool -> res) : res :=
     caller's had been used. *)
 Inductive ares := AVals (n : env) (outs : list (name * name)) | AOob | AStuck.
 
+Definition is_arr (v : val) : bool := match v with VLoc _ _ | VArr _ _ _ _ => true | _ => false end.
+
 Fixpoint bind_ (th : tid) (k : pos) (n : env) (m : mem) (ps : list (name * persp * ty)) (es : list expr) : ares :=
   match ps, es with
   | [], [] => AVals (fun _ => None) []
@@ -120,11 +122,11 @@ Fixpoint bind_ (th : tid) (k : pos) (n : env) (m : mem) (ps : list (name * persp
               | EVal v => AVals (ups n' x (Some (q, VB v))) outs | EOob => AOob | EStuck => AStuck end
           | TArr _ _, EVar y =>
               match n y with
-              | Some (q', VLoc len f) =>
-                  if negb c || peqb q' q then AVals (ups n' x (Some (q, VLoc len f))) ((x, y) :: outs) else AStuck
-              | Some (q', VArr l st off len) =>
-                  if negb c || peqb q' q then AVals (ups n' x (Some (q, VArr l st off len))) ((x, y) :: outs) else AStuck
-              | _ => AStuck
+              | Some (q', v) =>
+                  if negb c || peqb q' q then
+                    if is_arr v then AVals (ups n' x (Some (q, v))) ((x, y) :: outs) else AStuck
+                  else AStuck
+              | None => AStuck
               end
           | _, _ => AStuck
           end
@@ -142,6 +144,28 @@ Fixpoint back (p : persp) (outs : list (name * name)) (n0 n : env) : env :=
           if pleb q p && peqb q0 q then ups (back p outs n0 n) y (Some (q, v)) else back p outs n0 n
       | _, _ => back p outs n0 n
       end
+  end.
+
+(** Element [e1] of [x] becomes [e2]. *)
+Definition store_ (th : tid) (k : pos) (n : env) (m : mem) (l : kind) (x : name) (e1 e2 : expr) : res :=
+  match n x with
+  | Some (q, VLoc len f) =>
+      if negb c || pleb q (pp k) && kind_eqb l Local then
+        with_int (eval_ th k q n m e1) (fun i =>
+        with_val (eval_ th k q n m e2) (fun v =>
+          if inb i len then
+            Next SSkip (ups n x (Some (q, VLoc len (upz f i v)))) m [EvSet q x (VLoc len (upz f i v))]
+          else Oob))
+      else Stuck
+  | Some (q, VArr l' st off len) =>
+      if negb c || pleb q (pp k) && kind_eqb l l' && may_touch l (pp k) then
+        with_int (eval_ th k q n m e1) (fun i =>
+        with_val (eval_ th k q n m e2) (fun v =>
+          if inb (off + i) len then
+            Next SSkip n (mwrite m th l st (off + i) v) [EvStore q l st (off + i) v]
+          else Oob))
+      else Stuck
+  | _ => Stuck
   end.
 
 (** The place of a thread in its unit of [q]. *)
@@ -189,26 +213,7 @@ Fixpoint step_ (th : tid) (k : pos) (u : nat) (n : env) (m : mem) (s : stmt) : r
           else Stuck
       | _ => Stuck
       end
-  | SStore l x e1 e2 =>                                                   (* S-Arr-Assn' *)
-      match n x with
-      | Some (q, VLoc len f) =>
-          if negb c || pleb q (pp k) && kind_eqb l Local then
-            with_int (eval_ th k q n m e1) (fun i =>
-            with_val (eval_ th k q n m e2) (fun v =>
-              if inb i len then
-                Next SSkip (ups n x (Some (q, VLoc len (upz f i v)))) m [EvSet q x (VLoc len (upz f i v))]
-              else Oob))
-          else Stuck
-      | Some (q, VArr l' st off len) =>
-          if negb c || pleb q (pp k) && kind_eqb l l' && may_touch l (pp k) then
-            with_int (eval_ th k q n m e1) (fun i =>
-            with_val (eval_ th k q n m e2) (fun v =>
-              if inb (off + i) len then
-                Next SSkip n (mwrite m th l st (off + i) v) [EvStore q l st (off + i) v]
-              else Oob))
-          else Stuck
-      | _ => Stuck
-      end
+  | SStore l x e1 e2 => store_ th k n m l x e1 e2                          (* S-Arr-Assn' *)
   | SDecl x q _ e s =>                                                    (* S-Decl *)
       if negb c || pleb q (pp k) then
         with_val (eval_ th k q n m e) (fun v => Next (SScope None x q (VB v) 0 s) n m [EvSet q x (VB v)])
@@ -280,6 +285,40 @@ Fixpoint step_ (th : tid) (k : pos) (u : nat) (n : env) (m : mem) (s : stmt) : r
         | r => r
         end
       else Stuck
+  | SCopy l x l' z len =>                                                 (* S-Memcpy', an element after the other *)
+      match len with
+      | 0 => Next SSkip n m []
+      | S i =>
+          let e := EInt (Z.of_nat i) in Next (SSeq (SStore l x e (ERead l' z e)) (SCopy l x l' z i)) n m []
+      end
+  | SAsync l x y s => Next (SFlying l x y [] s) n m []                     (* S-Async-Partition *)
+  | SAsyncCopy y l z len =>                                               (* S-AsyncMemcpy' *)
+      match n y with
+      | Some (q, VAsync ps) =>
+          if negb c || pleb q (pp k) then
+            Next SSkip (ups n y (Some (q, VAsync (map (fun i => (l, z, Z.of_nat i)) (seq 0 len) ++ ps)))) m []
+          else Stuck
+      | _ => Stuck
+      end
+  | SFlying l x y ps s =>
+      match nth_error ps (who m) with
+      | Some (l', z, i) =>                                                (* an element comes, whenever it likes *)
+          match store_ th k n m l x (EInt i) (ERead l' z (EInt i)) with
+          | Next _ n' m' ev => Next (SFlying l x y (firstn (who m) ps ++ skipn (S (who m)) ps) s) n' m' ev
+          | r => r
+          end
+      | None =>
+          let n1 := ups (hide (Some x) n) y (Some ((Thread, 1), VAsync ps)) in
+          match step_ th k u n1 (pick (who m - length ps) m) s with
+          | Done => Next (match ps with [] => SSkip | _ => SFlying l x y ps s end) n m []  (* the end waits for all *)
+          | Next s' n' m' ev =>
+              match n' y with
+              | Some (_, VAsync ps') => Next (SFlying l x y ps' s') (restore (Some x) y n n') m' ev
+              | _ => Stuck
+              end
+          | r => r
+          end
+      end
   | SSync x =>                                                            (* S-Arrive *)
       Next (SWait x (rounds th k m x)) n (arrive m x (pp k) (unit_id th k)) []
   | SWait x r =>                                                          (* S-Sync-Wait-Done, -Spin *)
@@ -314,13 +353,13 @@ Definition tid_eqb (a b : tid) : bool := (fst a =? fst b) && (snd a =? snd b).
 Definition upt (P : tid -> tstate) (th : tid) (t : tstate) : tid -> tstate :=
   fun th' => if tid_eqb th' th then t else P th'.
 
-(** S-Program: thread [th] takes a step. *)
+(** S-Program: thread [th], or a copy that it has under way, takes a step. *)
 Inductive mstep_ (th : tid) : state -> state -> Prop :=
-| M_Step P m s n h s' n' m' ev :
-    tid_ok th -> P th = Run s n h -> step_ th pos0 0 n m s = Next s' n' m' ev ->
+| M_Step P m s n h s' n' m' ev w :
+    tid_ok th -> P th = Run s n h -> step_ th pos0 0 n (pick w m) s = Next s' n' m' ev ->
     mstep_ th (mkstate P m) (mkstate (upt P th (Run s' n' (h ++ ev))) m')
-| M_Oob P m s n h :
-    tid_ok th -> P th = Run s n h -> step_ th pos0 0 n m s = Oob ->
+| M_Oob P m s n h w :
+    tid_ok th -> P th = Run s n h -> step_ th pos0 0 n (pick w m) s = Oob ->
     mstep_ th (mkstate P m) (mkstate (upt P th (Trap h)) m).
 
 Inductive reach_ (A : state) : state -> Prop :=
@@ -333,7 +372,7 @@ Definition init (s : stmt) (n : env) (m : mem) : state := mkstate (fun _ => Run 
 Definition finished (t : tstate) : Prop := match t with Run SSkip _ _ => True | _ => False end.
 Definition trapped (t : tstate) : Prop := match t with Trap _ => True | _ => False end.
 Definition stuck_ (m : mem) (th : tid) (t : tstate) : Prop :=
-  match t with Run s n _ => step_ th pos0 0 n m s = Stuck | _ => False end.
+  match t with Run s n _ => exists w, step_ th pos0 0 n (pick w m) s = Stuck | _ => False end.
 
 Lemma tid_eqb_spec a b : tid_eqb a b = true <-> a = b.
 Proof.

@@ -134,21 +134,28 @@ Definition tyof (v : bval) : bty := match v with VInt _ => TInt | VBool _ => TBo
 Definition bytes (b : bty) (len : nat) : nat := match b with TInt => 4 * len | TBool => len end.
 Definition zero (b : bty) : bval := match b with TInt => VInt 0 | TBool => VBool false end.
 
-Inductive kind := Local | Shared | Global.
-Inductive ty := TBase (b : bty) | TArr (l : kind) (b : bty).
-
 Definition name := nat.
 Definition site := nat.
 
+(** [TAsync b g]: an array of [b] that copies are under way into; what is copied is of [g]. *)
+Inductive kind := Local | Shared | Global.
+Inductive ty := TBase (b : bty) | TArr (l : kind) (b : bty) | TAsync (b : bty) (g : name -> option (persp * ty)).
+
 (** A local array is a value of its thread. An array of another kind is a view [<l, site, offset, length>] of the cells
-    of an allocation; [site] names the allocation, as names do for locations in the rules. *)
+    of an allocation; [site] names the allocation, as names do for locations in the rules. [VAsync]: the elements, each
+    of an array, that are on their way. *)
 Inductive val :=
 | VB (v : bval)
 | VLoc (len : nat) (f : Z -> bval)
-| VArr (l : kind) (st : site) (off : Z) (len : nat).
+| VArr (l : kind) (st : site) (off : Z) (len : nat)
+| VAsync (ps : list (kind * name * Z)).
 
-(** [br x q u]: how many have arrived at the barrier [x] of the unit [u] of perspective [q], ever. *)
-Record mem := mkmem { gl : site -> Z -> bval; sh : nat -> site -> Z -> bval; br : name -> persp -> nat * nat -> nat }.
+(** [br x q u]: how many have arrived at the barrier [x] of the unit [u] of perspective [q], ever. [who]: which of a
+    thread's agents goes next, as the scheduler chooses: one of the elements on their way, by number, or else the thread
+    itself. *)
+Record mem := mkmem
+  { gl : site -> Z -> bval; sh : nat -> site -> Z -> bval; br : name -> persp -> nat * nat -> nat; who : nat }.
+Definition pick (w : nat) (m : mem) : mem := mkmem (gl m) (sh m) (br m) w.
 
 Definition ups {A} (f : nat -> A) (x : nat) (a : A) : nat -> A := fun y => if y =? x then a else f y.
 Definition upz {A} (f : Z -> A) (x : Z) (a : A) : Z -> A := fun y => if (y =? x)%Z then a else f y.
@@ -158,14 +165,14 @@ Definition mread (m : mem) (th : tid) (l : kind) (st : site) (i : Z) : bval :=
   match l with Global => gl m st i | Shared => sh m (fst th) st i | Local => VInt 0 end.
 Definition mwrite (m : mem) (th : tid) (l : kind) (st : site) (i : Z) (v : bval) : mem :=
   match l with
-  | Global => mkmem (ups (gl m) st (upz (gl m st) i v)) (sh m) (br m)
-  | Shared => mkmem (gl m) (ups (sh m) (fst th) (ups (sh m (fst th)) st (upz (sh m (fst th) st) i v))) (br m)
+  | Global => mkmem (ups (gl m) st (upz (gl m st) i v)) (sh m) (br m) (who m)
+  | Shared => mkmem (gl m) (ups (sh m) (fst th) (ups (sh m (fst th)) st (upz (sh m (fst th) st) i v))) (br m) (who m)
   | Local => m
   end.
 
 Definition arrive (m : mem) (x : name) (q : persp) (u : nat * nat) : mem :=
   mkmem (gl m) (sh m) (fun x' q' u' =>
-    (if (x' =? x) && peqb q' q && ((fst u' =? fst u) && (snd u' =? snd u)) then 1 else 0) + br m x' q' u').
+    (if (x' =? x) && peqb q' q && ((fst u' =? fst u) && (snd u' =? snd u)) then 1 else 0) + br m x' q' u') (who m).
 
 (** The local memory of a thread: variables, each with its perspective. *)
 Definition env : Type := name -> option (persp * val).
@@ -201,15 +208,20 @@ Inductive stmt :=
 | SLower (x y : name) (e : expr) (s : stmt)
 | SClaim (x y : name) (n a : nat) (s : stmt)                      (* the a-th sub-unit of size n runs s *)
 | SCall (f : nat) (es : list expr)                                (* the f-th function *)
+| SCopy (l : kind) (x : name) (l' : kind) (z : name) (len : nat)  (* memcpy of the first elements of z into x *)
+| SAsync (l : kind) (x y : name) (s : stmt)                       (* async_partition: s copies into x, called y in it *)
+| SAsyncCopy (y : name) (l : kind) (z : name) (len : nat)         (* async_memcpy *)
 (* Those below arise only while a program runs. *)
 | SSync (x : name)                                                (* arrive at the barrier x of the unit *)
 | SWait (x : name) (r : nat)                                      (* until it has gone off more than [r] times *)
 | SArm (n a : nat) (s : stmt)                                     (* only the a-th sub-unit of size n runs s *)
 | SScope (hid : option name) (x : name) (q : persp) (v : val) (cost : nat) (s : stmt)
    (* [s] in the scope of x = v at q; [hid] cannot be used in it; it holds [cost] bytes of shared memory *)
-| SFrame (q : persp) (outs : list (name * name)) (n : env) (s : stmt).
+| SFrame (q : persp) (outs : list (name * name)) (n : env) (s : stmt)
    (* a call under way: [s], with variables [n] of its own, run by each unit of [q]; [outs]: parameters that are arrays, with
       the caller's names of them *)
+| SFlying (l : kind) (x y : name) (ps : list (kind * name * Z)) (s : stmt).
+   (* [s], while the elements [ps] are on their way into x *)
 
 (** Around what is done with parts of [x], the unit that has it meets. *)
 Definition meet (x : name) (s : stmt) : stmt := SSeq (SSync x) (SSeq s (SSync x)).
@@ -225,12 +237,20 @@ Definition hide {A} (hid : option name) (g : name -> option A) : name -> option 
 Definition restore {A} (hid : option name) (x : name) (g0 g1 : name -> option A) : name -> option A :=
   let g := ups g1 x (g0 x) in match hid with Some z => ups g z (g0 z) | None => g end.
 
+(** What is known of a name, by which of those that are set it is. *)
+Ltac names := unfold restore, hide, ups in *; repeat match goal with
+  | hid : option name |- _ => destruct hid
+  | |- context [?x =? ?y] => destruct (Nat.eqb_spec x y); subst
+  | H : context [?x =? ?y] |- _ => destruct (Nat.eqb_spec x y); subst
+  end; try congruence; auto.
+
 (** Shared memory that a statement holds now: that of the scopes entered and not left. *)
 Fixpoint live (s : stmt) : nat :=
   match s with
   | SSeq s1 s2 | SSplit _ _ s1 s2 | SIf _ s1 s2 => Nat.max (live s1) (live s2)
   | SDestruct s | SGroup _ s | SDecl _ _ _ _ s | SLocal _ _ _ _ s | SAlloc _ _ _ _ _ s | SWhile _ s
-  | SPartition _ _ _ _ s | SLower _ _ _ s | SClaim _ _ _ _ s | SArm _ _ s | SFrame _ _ _ s => live s
+  | SPartition _ _ _ _ s | SLower _ _ _ s | SClaim _ _ _ _ s | SArm _ _ s | SFrame _ _ _ s | SAsync _ _ _ s
+  | SFlying _ _ _ _ s => live s
   | SScope _ _ _ _ c s => c + live s
-  | SSkip | SAssign _ _ | SStore _ _ _ _ | SCall _ _ | SSync _ | SWait _ _ => 0
+  | SSkip | SAssign _ _ | SStore _ _ _ _ | SCall _ _ | SCopy _ _ _ _ _ | SAsyncCopy _ _ _ _ | SSync _ | SWait _ _ => 0
   end.

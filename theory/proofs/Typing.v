@@ -29,7 +29,10 @@ Inductive ety (G : ctx) (p d : persp) : expr -> bty -> Prop :=
 Inductive vty : val -> ty -> Prop :=
 | V_Base v : vty (VB v) (TBase (tyof v))
 | V_Local len f b : (forall i, tyof (f i) = b) -> vty (VLoc len f) (TArr Local b)
-| V_Array l st off len b : l <> Local -> D st = (l, b, len) -> vty (VArr l st off len) (TArr l b).
+| V_Array l st off len b : l <> Local -> D st = (l, b, len) -> vty (VArr l st off len) (TArr l b)
+| V_Async ps b g : (* V-Async *)
+    (forall l z i, In (l, z, i) ps -> exists q, g z = Some (q, TArr l b) /\ ple (Thread, 1) q) ->
+      vty (VAsync ps) (TAsync b g).
 
 (** * Environments and memories agree with their typing (G-Int ... G-Global, V-Array) *)
 
@@ -67,12 +70,10 @@ Fixpoint passed (es : list expr) (ps : list (name * persp * ty)) : list name :=
 Inductive sty : ctx -> level -> nat -> nat -> nat -> stmt -> Prop :=
 | T_Skip G h n al m : sty G h n al m SSkip
 | T_Seq G h n al m s1 s2 : sty G h n al m s1 -> sty G h n al m s2 -> sty G h n al m (SSeq s1 s2)
-| T_Split' G h n al m n1 n2 s1 s2 : (* T-Split' *)
-    0 < n1 -> 0 < n2 -> n1 + n2 <= n -> Nat.divide n1 al -> Nat.divide n2 al -> Nat.divide n2 n1 ->
-    sty G h n1 al m s1 -> sty G h n2 (Nat.gcd al n1) m s2 ->
-    sty G h n al m (SSplit n1 n2 s1 s2)
-| T_Split_One G h n al m n1 s1 : (* T-Split', without a second arm *)
-    0 < n1 -> n1 <= n -> Nat.divide n1 al -> sty G h n1 al m s1 -> sty G h n al m (SSplit n1 0 s1 SSkip)
+| T_Split' G h n al m n1 n2 s1 s2 : (* T-Split', with a second arm or without *)
+    0 < n1 -> n1 + n2 <= n -> Nat.divide n1 al ->
+      n2 = 0 /\ s2 = SSkip \/ 0 < n2 /\ Nat.divide n2 al /\ Nat.divide n2 n1 ->
+    sty G h n1 al m s1 -> sty G h n2 (Nat.gcd al n1) m s2 -> sty G h n al m (SSplit n1 n2 s1 s2)
 | T_Destruct G h n al m h' n' s :
     down (h, n) = Some (h', n') -> sty G h' n' 0 m s -> sty G h n al m (SDestruct s)
 | T_Group G h n al m q s :
@@ -112,6 +113,21 @@ Inductive sty : ctx -> level -> nat -> nat -> nat -> stmt -> Prop :=
 | T_Call' G h n al m f fd es : (* T-Call' *)
     fn f = Some fd -> ple (fpersp fd) (h, n) -> Forall2 (arg_ty G (h, n)) es (params fd) ->
     NoDup (passed es (params fd)) -> fbytes fd <= m -> sty G h n al m (SCall f es)
+| T_Memcpy' G h n al m l x q b l' z r len : (* T-Memcpy' *)
+    G x = Some (q, TArr l b) -> G z = Some (r, TArr l' b) -> ple q (h, n) -> ple q r ->
+    (l <> Local -> q = (Thread, 1) /\ (h, n) = (Thread, 1)) -> (l' = Shared -> ple (h, n) (Block, 1)) ->
+    sty G h n al m (SCopy l x l' z len)
+| T_Async_Partition G al m l x y b s : (* T-Async-Partition *)
+    G x = Some ((Thread, 1), TArr l b) ->
+    sty (ups (ups G x None) y (Some ((Thread, 1), TAsync b (ups G x None)))) Thread 1 al m s ->
+    sty G Thread 1 al m (SAsync l x y s)
+| T_Async_Memcpy G al m y l z q b g len : (* T-Async-Memcpy: z is bound outside of y's scope *)
+    G y = Some ((Thread, 1), TAsync b g) -> G z = Some (q, TArr l b) -> g z = Some (q, TArr l b) -> ple (Thread, 1) q ->
+    sty G Thread 1 al m (SAsyncCopy y l z len)
+| T_Flying G al m l x y b ps s : (* run time: copies under way *)
+    G x = Some ((Thread, 1), TArr l b) -> vty (VAsync ps) (TAsync b (ups G x None)) ->
+    sty (ups (ups G x None) y (Some ((Thread, 1), TAsync b (ups G x None)))) Thread 1 al m s ->
+    sty G Thread 1 al m (SFlying l x y ps s)
 | T_Frame G h n al m q outs eta Gf s : (* run time: a call under way *)
     ple q (h, n) -> env_ok Gf eta ->
     (forall x y, In (x, y) outs -> exists q1 q2 t, Gf x = Some (q1, t) /\ G y = Some (q2, t)) ->

@@ -21,11 +21,10 @@ Ltac globs :=
 
 (** * The machine *)
 
-Lemma run_snoc th g c s n h s1 n1 m m1 ev s2 n2 :
-  run th g c s n h s1 n1 -> glob m g -> step th pos0 0 n1 m s1 = Next s2 n2 m1 ev ->
-  run th g (S c) s n (h ++ ev) s2 n2.
+Lemma run_snoc th g s n h s1 n1 m m1 ev s2 n2 :
+  run th g s n h s1 n1 -> glob m g -> step th pos0 0 n1 m s1 = Next s2 n2 m1 ev -> run th g s n (h ++ ev) s2 n2.
 Proof.
-  induction 1 as [|c s n s3 n3 m3 m4 ev3 h s4 n4 Hg Hs Hr IH]; intros Hm Hst.
+  induction 1 as [s n|s n s3 n3 m3 m4 ev3 h s4 n4 Hg Hs Hr IH]; intros Hm Hst.
   - simpl. rewrite <- (app_nil_r ev). eapply run_cons; eauto. constructor.
   - rewrite <- app_assoc. eapply run_cons; [exact Hg | exact Hs | auto].
 Qed.
@@ -35,20 +34,20 @@ Definition hist (t : tstate) : list event := match t with Run _ _ h => h | Trap 
 (** Every thread of a reachable state has run from the start on its own, stores to shared memory apart. *)
 Lemma reach_run s n m S : sfrag s -> nfrag n -> reach (init s n m) S ->
   glob (memory S) (gl m) /\
-  forall th, exists c s' n', run th (gl m) c s n (hist (pool S th)) s' n' /\ sfrag s' /\ nfrag n' /\
+  forall th, exists s' n', run th (gl m) s n (hist (pool S th)) s' n' /\ sfrag s' /\ nfrag n' /\
     match pool S th with Run s1 n1 _ => s1 = s' /\ n1 = n' | Trap _ => True end.
 Proof.
   intros Hf Hn HR. induction HR as [|th S S' HR [IHg IH] Hst].
-  - split; auto. intros th. exists 0, s, n. repeat split; auto. constructor.
+  - split; auto. intros th. exists s, n. repeat split; auto. constructor.
   - inversion Hst; subst; simpl in *.
-    + destruct (IH th) as (c & s'' & n'' & R & F & G & E). rewrite H0 in *. destruct E as [<- <-].
-      destruct (step_frag _ _ Hbody _ _ _ _ _ _ _ _ _ _ F G H1) as (F' & G' & Hg). split; [globs|].
+    + destruct (IH th) as (s'' & n'' & R & F & G & E). rewrite H0 in *. destruct E as [<- <-].
+      destruct (step_frag _ _ Hbody _ _ _ _ _ _ _ _ _ _ F G H1) as (F' & G' & Hg). simpl in Hg; split; [globs|].
       intros th'. unfold upt. destruct (tid_eqb th' th) eqn:E; [|apply IH].
-      apply tid_eqb_spec in E as ->. exists (Datatypes.S c), s', n'. repeat split; auto.
-      simpl in *. eapply run_snoc; eauto.
+      apply tid_eqb_spec in E as ->. exists s', n'. repeat split; auto.
+      simpl in *. exact (run_snoc _ _ _ _ _ _ _ (pick w m0) _ _ _ _ R IHg H1).
     + split; auto. intros th'. unfold upt. destruct (tid_eqb th' th) eqn:E; [|apply IH].
-      apply tid_eqb_spec in E as ->. destruct (IH th) as (c & s'' & n'' & R & F & G & E). rewrite H0 in *.
-      exists c, s'', n''. auto.
+      apply tid_eqb_spec in E as ->. destruct (IH th) as (s'' & n'' & R & F & G & E). rewrite H0 in *.
+      exists s'', n''. auto.
 Qed.
 
 (** The events of a thread at one perspective. *)
@@ -73,9 +72,9 @@ Theorem uniformity s n m S a b q :
   prefix (at_persp q (hist (pool S b))) (at_persp q (hist (pool S a))).
 Proof.
   intros Hf Hn HR Ha Hb Hq. destruct (reach_run _ _ _ _ Hf Hn HR) as [_ H].
-  destruct (H a) as (c1 & s1 & n1 & R1 & _). destruct (H b) as (c2 & s2 & n2 & R2 & _).
-  destruct (runs_agree Hbody a b Ha Hb (c1 + c2) c1 c2 _ _ _ _ _ _ _ _ _ _ _ (le_n _) (rel_refl a b s pos0 pos0)
-              (agree_refl a b n) Hf Hf Hn Hn R1 R2) as [[P|P] _];
+  destruct (H a) as (s1 & n1 & R1 & _). destruct (H b) as (s2 & n2 & R2 & _).
+  destruct (runs_agree Hbody a b Ha Hb _ _ _ _ _ _ R1 _ _ _ _ _ R2 (rel_refl a b s pos0 pos0) (agree_refl a b n) Hf Hf
+    Hn Hn) as [[P|P] _];
     apply (prefix_filter (fun e => peqb q (ev_persp e))) in P;
     [left|right]; now rewrite <- (at_persp_shared a b q (hist (pool S a))),
       <- (at_persp_shared a b q (hist (pool S b))) by auto.
@@ -101,10 +100,10 @@ Theorem uniform_end s n m S a b q :
   forall x va vb, na x = Some (q, va) -> nb x = Some (q, vb) -> va = vb.
 Proof.
   intros Hf Hn HR Ha Hb Hq na ha nb hb Ea Eb. destruct (reach_run _ _ _ _ Hf Hn HR) as [_ H].
-  destruct (H a) as (c1 & s1 & n1 & R1 & _ & _ & E1). destruct (H b) as (c2 & s2 & n2 & R2 & _ & _ & E2).
+  destruct (H a) as (s1 & n1 & R1 & _ & _ & E1). destruct (H b) as (s2 & n2 & R2 & _ & _ & E2).
   rewrite Ea in *; rewrite Eb in *. destruct E1 as [<- <-], E2 as [<- <-]. simpl in *.
-  destruct (runs_agree Hbody a b Ha Hb (c1 + c2) c1 c2 _ _ _ _ _ _ _ _ _ _ _ (le_n _) (rel_refl a b s pos0 pos0)
-              (agree_refl a b n) Hf Hf Hn Hn R1 R2) as (_ & P1 & P2 & P3).
+  destruct (runs_agree Hbody a b Ha Hb _ _ _ _ _ _ R1 _ _ _ _ _ R2 (rel_refl a b s pos0 pos0) (agree_refl a b n) Hf Hf
+    Hn Hn) as (_ & P1 & P2 & P3).
   split.
   - destruct (P1 eq_refl) as [w W], (P2 eq_refl) as [w' W']. rewrite W in W'.
     rewrite <- app_assoc in W'. rewrite <- (app_nil_r (shared a b hb)) in W' at 1.

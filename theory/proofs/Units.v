@@ -9,7 +9,8 @@ Local Arguments Nat.max : simpl never.
 (** * The fragment
 
     Programs in which what a thread does depends on no other thread: none reads shared memory; and each array of global memory
-    is read and not stored to (an input) or stored to and not read (a result). Local arrays are free. [rg x]: the name [x] is
+    is read and not stored to (an input) or stored to and not read (a result). Local arrays are free.
+    Nothing is copied asynchronously. [rg x]: the name [x] is
     of inputs, whatever view of one it names; [ro st]: the allocation [st] is an input. *)
 
 Fixpoint efrag (rg : name -> bool) (e : expr) : bool :=
@@ -40,6 +41,7 @@ Fixpoint sfrag `{Functions} (rg : name -> bool) (ro : site -> bool) (s : stmt) :
   | SIf e s1 s2 => efrag rg e = true /\ sfrag rg ro s1 /\ sfrag rg ro s2
   | SAssign _ e => efrag rg e = true
   | SStore l x e1 e2 => rg x && kind_eqb l Global = false /\ efrag rg e1 = true /\ efrag rg e2 = true
+  | SCopy l x l' z _ => rg x && kind_eqb l Global = false /\ efrag rg (ERead l' z (EInt 0)) = true
   | SDecl _ _ _ e s | SWhile e s => efrag rg e = true /\ sfrag rg ro s
   | SPartition x y _ e s | SLower x y e s => rg x = rg y /\ efrag rg e = true /\ sfrag rg ro s
   | SClaim x y _ _ s => rg x = rg y /\ sfrag rg ro s
@@ -47,6 +49,7 @@ Fixpoint sfrag `{Functions} (rg : name -> bool) (ro : site -> bool) (s : stmt) :
   | SScope _ x _ v _ s => vfrag rg ro x v = true /\ sfrag rg ro s
   | SDestruct s | SGroup _ s | SLocal _ _ _ _ s | SArm _ _ s => sfrag rg ro s
   | SCall f es => match fn f with Some fd => args_frag rg es (params fd) | None => True end
+  | SAsync _ _ _ _ | SAsyncCopy _ _ _ _ | SFlying _ _ _ _ _ => False
   | SFrame _ outs n s => nfrag rg ro n /\ (forall x y, In (x, y) outs -> rg x = rg y) /\ sfrag rg ro s
   end.
 
@@ -66,7 +69,8 @@ Ltac ands :=
   | H : _ && _ = true |- _ => apply andb_true_iff in H as [? ?]
   | H : _ /\ _ |- _ => destruct H
   end.
-Ltac unstep H := simpl in H; unfold inside, with_int, with_bool, with_val in H; cases H; try discriminate H.
+Ltac unstep H := simpl in H; unfold inside, store_, with_int, with_bool, with_val in H; cbn [negb orb] in H; cases H;
+  try discriminate H.
 
 (** Read tests as facts. *)
 Ltac spec :=
@@ -95,25 +99,17 @@ Lemma step_done th k u n m s : step th k u n m s = Done <-> s = SSkip.
 Proof. split; [intros H; destruct s; auto; unstep H | intros ->; auto]. Qed.
 
 Lemma nfrag_ups n x q v : nfrag n -> vfrag x v = true -> nfrag (ups n x (Some (q, v))).
-Proof.
-  intros Hn Hv y q' v'. unfold ups. destruct (Nat.eqb_spec y x) as [->|]; [intros [= <- <-]; auto | apply Hn].
-Qed.
+Proof. intros Hn Hv y q' v'. names. apply Hn. Qed.
 
 Lemma nfrag_hide hid n : nfrag n -> nfrag (hide hid n).
-Proof.
-  intros Hn y q v. destruct hid as [z|]; simpl; [unfold ups; destruct (y =? z); [discriminate|] |]; apply Hn.
-Qed.
+Proof. intros Hn y q v. names; apply Hn. Qed.
 
 Lemma nfrag_restore hid x n n' : nfrag n -> nfrag n' -> nfrag (restore hid x n n').
-Proof.
-  intros Hn Hn' y q v. unfold restore, ups.
-  destruct hid as [z|]; [destruct (Nat.eqb_spec y z) as [->|]; [apply Hn|]|];
-    (destruct (Nat.eqb_spec y x) as [->|]; [apply Hn | apply Hn']).
-Qed.
+Proof. intros Hn Hn' y q v. names; (apply Hn || apply Hn'). Qed.
 
 (** A view is of what its source is of. *)
 Lemma vfrag_as x y v : rg x = rg y -> vfrag x v = true -> vfrag y v = true.
-Proof. destruct v as [| |[| |] st off len]; simpl; auto. now intros ->. Qed.
+Proof. destruct v as [| |[| |] st off len|]; simpl; auto. now intros ->. Qed.
 
 Lemma vfrag_view n x y q l st off len off' :
   nfrag n -> n x = Some (q, VArr l st off len) -> rg x = rg y -> vfrag y (VArr l st off' len) = true.
@@ -126,13 +122,12 @@ Proof.
   - injection H as <- <-. split; [intros ? ? ?; discriminate | intros ? ? []].
   - destruct (bind th k n m ps es) as [n1 outs1| |] eqn:E; try discriminate.
     assert (A : args_frag rg es ps) by (destruct e, t; simpl in Ha; tauto).
-    destruct (IH _ _ _ A E) as [I1 I2]. destruct t as [b|l b].
+    destruct (IH _ _ _ A E) as [I1 I2]. destruct t as [b|l b|]; try discriminate.
     + destruct (eval th k q n m e); try discriminate. injection H as <- <-. split; auto. now apply nfrag_ups.
     + destruct e as [| |y| | | |]; try discriminate. destruct Ha as [Hxy _].
-      destruct (n y) as [[q' [v|len f|l' st off len]]|] eqn:Hy; try discriminate; destruct (peqb q' q); try discriminate;
-        injection H as <- <-;
-        (split; [apply nfrag_ups; [assumption | apply (vfrag_as y); [now symmetry | exact (Hn _ _ _ Hy)]] |]);
-        intros z w [[= <- <-]|]; auto.
+      destruct (n y) as [[q' v]|] eqn:Hy; try discriminate. destruct (peqb q' q), (is_arr v); try discriminate.
+      injection H as <- <-. split; [apply nfrag_ups; auto; apply (vfrag_as y); [now symmetry | exact (Hn _ _ _ Hy)] |].
+      intros z w [[= <- <-]|]; auto.
 Qed.
 
 Lemma nfrag_back p n0 n outs : nfrag n -> nfrag n0 -> (forall x y, In (x, y) outs -> rg x = rg y) ->
@@ -148,29 +143,25 @@ Lemma step_frag th s : forall k u n m s' n' m' ev,
   sfrag s -> nfrag n -> step th k u n m s = Next s' n' m' ev ->
   sfrag s' /\ nfrag n' /\ glob m' (gl m).
 Proof.
-  induction s; intros k u n0 m0 s' n' m' ev Hf Hn H; simpl in Hf; ands; unstep H;
+  induction s; intros k u n0 m0 s' n' m' ev Hf Hn H; simpl in Hf; ands; try contradiction; unstep H;
     try (injection H as <- <- <- <-; simpl; repeat split; auto; fail);
     try match goal with
     | E : step _ _ _ _ _ ?a = Next _ _ _ _, IH : context [step _ _ _ _ _ ?a] |- _ =>
         eapply IH in E; eauto; destruct E as (? & ? & ?); injection H as <- <- <- <-; simpl; repeat split; auto
-    end.
-  - (* assignment *)
-    injection H as <- <- <- <-. repeat split; auto. apply nfrag_ups; auto.
-  - (* store to a local array *)
-    injection H as <- <- <- <-. repeat split; auto. apply nfrag_ups; auto.
-  - (* store to another *)
+    end;
+    try (injection H as <- <- <- <-; repeat split; auto; apply nfrag_ups; auto; fail);
+    try (injection H as <- <- <- <-; split; [split; [eapply vfrag_view; eassumption | simpl; auto] | auto]; fail).
+  - (* store to an array that is not local *)
     injection H as <- <- <- <-. simpl. repeat split; auto. intros st' Hr.
     match goal with H : n0 x = Some _ |- _ => pose proof (Hn _ _ _ H) as Hx end.
     match goal with H : _ && _ = true |- _ => apply andb_true_iff in H as [HH _]; apply andb_true_iff in HH as [_ Hl] end.
     destruct l; simpl in *; auto. destruct l0; try discriminate. simpl in Hx. apply eqb_prop in Hx.
     unfold ups. destruct (Nat.eqb_spec st' st) as [->|]; auto. rewrite <- Hx, Hr in *. discriminate.
-  - (* partition, lower, claim *)
-    injection H as <- <- <- <-. split; [split; [eapply vfrag_view; eassumption | simpl; auto] | auto].
-  - injection H as <- <- <- <-. split; [split; [eapply vfrag_view; eassumption | simpl; auto] | auto].
-  - injection H as <- <- <- <-. split; [split; [eapply vfrag_view; eassumption | simpl; auto] | auto].
   - (* call *)
     match goal with E : bind _ _ _ _ _ _ = _ |- _ => apply bind_frag in E as [? ?]; auto end.
     injection H as <- <- <- <-. split; [split; [assumption | split; [assumption | eapply Hbody; eassumption]] | auto].
+  - (* memcpy *)
+    injection H as <- <- <- <-. simpl. repeat split; auto; now rewrite ?H1, ?H3.
   - (* scope *)
     match goal with E : step _ _ _ _ _ _ = _ |- _ => eapply IHs in E as (? & Hi & ?); auto end.
     + injection H as <- <- <- <-. simpl. repeat split; auto using nfrag_restore. eapply Hi; eauto.
@@ -264,21 +255,18 @@ Proof. intros x; auto. Qed.
 
 Lemma only_set a b k n x q v v' :
   n x = Some (q, v) -> (same_unit q a b -> inu a k b) -> only a b k n (ups n x (Some (q, v'))).
-Proof.
-  intros Hx Hq y. unfold ups. destruct (Nat.eqb_spec y x) as [->|]; auto. right. eauto 8.
-Qed.
+Proof. intros Hx Hq y. names. right. eauto 8. Qed.
+
+Lemma only_kept a b k n n' x q v : only a b k n n' -> n x = Some (q, v) -> exists w, n' x = Some (q, w).
+Proof. intros H Hx. destruct (H x) as [->|(q' & w & w' & A & -> & _)]; [eauto | rewrite Hx in A; injection A as <- <-;
+  eauto]. Qed.
 
 Lemma only_up a b k k' n n' : (inu a k' b -> inu a k b) -> only a b k' n n' -> only a b k n n'.
 Proof. intros H Ho x. destruct (Ho x) as [|(q & v & v' & ? & ? & ?)]; auto. right. eauto 10. Qed.
 
 Lemma only_scope a b k hid x q v n n' :
   only a b k (ups (hide hid n) x (Some (q, v))) n' -> only a b k n (restore hid x n n').
-Proof.
-  intros H y. specialize (H y). unfold restore, ups in *. destruct hid as [z|]; simpl in *; unfold ups in *.
-  - destruct (y =? z) eqn:Ez; [apply Nat.eqb_eq in Ez as ->; auto|].
-    destruct (y =? x) eqn:Ex; [apply Nat.eqb_eq in Ex as ->; auto|auto].
-  - destruct (y =? x) eqn:Ex; [apply Nat.eqb_eq in Ex as ->; auto|auto].
-Qed.
+Proof. intros H y. specialize (H y). names. Qed.
 
 Lemma mine_up a b k k' ev : (inu a k' b -> inu a k b) -> mine a b k' ev -> mine a b k ev.
 Proof. intros H Hm e ? ?. eauto. Qed.
@@ -318,20 +306,18 @@ Qed.
 Lemma frame a b : tid_ok a -> forall s k u n m s' n' m' ev,
   pos_ok a k -> step a k u n m s = Next s' n' m' ev -> only a b k n n' /\ mine a b k ev.
 Proof.
-  intros Ha. assert (Hnil : forall k, mine a b k []) by (intros k e []).
-  assert (H1 : forall k q e, pos_ok a k -> ple q (pp k) -> ev_persp e = q -> mine a b k [e]).
-  { intros k q e Hp Hq He e' [<-|[]]. rewrite He. now apply inu_ple. }
-  assert (H2 : forall k q e e', pos_ok a k -> ple q (pp k) -> ev_persp e = pp k -> ev_persp e' = q ->
-                 mine a b k [e; e']).
-  { intros k q e e' Hp Hq He He' f [<-|[<-|[]]]; rewrite ?He, ?He'; apply inu_ple; auto using ple_refl. }
+  intros Ha. assert (Mine : forall k ev, pos_ok a k -> (forall e, In e ev -> ple (ev_persp e) (pp k)) -> mine a b k ev)
+    by (intros k ev Hp Hq e He Hs; eapply inu_ple; eauto).
+  assert (Shrink : forall k c, pos_ok a k -> Nat.divide c (sz k) -> ple (lv k, sz k / c) (pp k))
+    by (intros k c [Hp _] Hc; apply shrink_ple; auto; lia).
+  assert (Level : forall k n, Nat.divide n (sz k) -> ple (lv k, n) (pp k)) by (right; auto).
   induction s; intros k u n0 m0 s' n' m' ev Hpos H; unstep H; spec;
     try match goal with
     | H : Next _ _ _ _ = Next _ _ _ _ |- _ => injection H as <- <- <- <-
     end;
-    try (split; [apply only_refl | now auto using ple_refl]; fail);
-    try (split; [apply only_refl | eapply H1; eauto using ple_refl]; fail);
-    try (split; [apply only_refl | eapply H2; eauto using ple_refl, down_ple]; fail);
-    try (split; [eapply only_set; eauto; intros; eapply inu_ple; eauto | eapply H1; eauto]; fail);
+    try (split; [apply only_refl || (now apply only_back) || (eapply only_set; eauto; intros; eapply inu_ple; eauto) |
+      apply Mine; auto; simpl; intros e' He; repeat (destruct He as [<-|He]); simpl;
+        intuition eauto using ple_refl, down_ple]; fail);
     try match goal with
     | E : step a ?k' _ _ _ _ = Next _ _ _ _, IH : forall _ _ _ _ _ _ _ _, pos_ok _ _ -> _ -> _ |- _ =>
         assert (Hk' : pos_ok a k');
@@ -345,23 +331,17 @@ Proof.
     destruct (group_pos a k q) as [? ?]; auto. eapply IHs in E0 as [? ?]; eauto.
     assert (idx k < sz k) by apply Hpos.
     split; [eapply only_up; [|eassumption] | eapply mine_up; [|eassumption]]; intros; eapply inu_group; eauto.
-  - (* partition *)
-    split; [apply only_refl|]. eapply (H2 _ (lv k, sz k / c)); auto.
-    apply shrink_ple; auto. destruct Hpos; lia.
-  - (* lower *)
-    split; [apply only_refl|].
-    match goal with E : down _ = Some ?q |- _ => apply (H2 _ q); auto; apply down_ple; exact E end.
-  - (* claim *)
-    split; [apply only_refl|]. apply (H2 _ (lv k, n)); auto. right; auto.
   - (* scope *)
     match goal with E : step _ _ _ _ _ _ = _ |- _ => eapply IHs in E as [? ?]; auto end.
     split; auto. eapply only_scope; eauto.
-  - (* frame, done *) split; [now apply only_back | apply Hnil].
   - (* frame *)
     match goal with E : step _ _ _ _ _ _ = _ |- _ => eapply IHs in E as [? ?]; auto end.
     + split; [apply only_refl|]. eapply mine_up; [|eassumption]. intros I. apply inu_same; auto.
       apply inu_same in I; [|now apply (unit_of_ok a k)]. destruct q. eapply same_unit_up; eauto.
     + now apply (unit_of_ok a k).
+  - (* copies under way *)
+    match goal with E : step _ _ _ _ _ _ = _ |- _ => eapply IHs in E as [? ?]; auto end.
+    split; auto. now apply (only_scope a b k (Some x)) in H.
 Qed.
 
 End Units.

@@ -249,19 +249,23 @@ Proof.
     exists k; split; auto; apply in_seq; lia.
 Qed.
 
+(* Where something in a trace stands. *)
+Ltac comes := repeat match goal with
+  | H : In _ (tr _ (Seq _ _) _ _) |- _ => rewrite tr_seq, in_app_iff in H; destruct H as [H|H]
+  | H : In _ (tr _ (If _ _ _) _ _) |- _ => rewrite tr_if, in_app_iff in H; destruct H as [H|H]
+  | H : In _ (tr _ (Loop _ _ _ _) _ _) |- _ => apply in_loop in H as [? H]
+  | H : In _ (tr _ (Only _ _) _ _) |- _ => rewrite tr_only in H
+  | H : In _ (tr ?c Skip _ _) |- _ => destruct c; destruct H
+  | H : In _ (tr ?c (Acc _) _ _) |- _ => destruct c; [destruct H as [H|[]]; inversion H; subst; clear H | destruct H]
+  | H : In _ (tr ?c (Bar _ _) _ _) |- _ => destruct c; [destruct H as [H|[]]; inversion H; subst; clear H | destruct H]
+  | H : In _ (tr ?c (Do _) _ _) |- _ => destruct c; [destruct H as [H|[]]; inversion H; subst; clear H | destruct H]
+  end.
+
 Lemma in_tr_path c s w a p e : In (p, e) (tr c s w a) -> exists q, p = w ++ q.
 Proof.
-  revert c w; induction s as [|s1 IH1 s2 IH2|x|u h|u s1 IH1 s2 IH2|l m u s IH|k s IH|oo]; intros c w I.
-  - destruct c; destruct I.
-  - rewrite tr_seq, in_app_iff in I; destruct I as [I|I]; [destruct (IH1 _ _ I) as [q ->] | destruct (IH2 _ _ I) as [q ->]];
-      rewrite <- app_assoc; eauto.
-  - destruct c; [|destruct I]; destruct I as [E|[]]; inversion E; exists []; rewrite app_nil_r; auto.
-  - destruct c; [|destruct I]; destruct I as [E|[]]; inversion E; exists []; rewrite app_nil_r; auto.
-  - rewrite tr_if, in_app_iff in I; destruct I as [I|I]; [destruct (IH1 _ _ I) as [q ->] | destruct (IH2 _ _ I) as [q ->]];
-      rewrite <- app_assoc; eauto.
-  - apply in_loop in I; destruct I as [k I]; destruct (IH _ _ I) as [q ->]; rewrite <- app_assoc; eauto.
-  - rewrite tr_only in I; eauto.
-  - destruct c; [|destruct I]; destruct I as [E|[]]; inversion E; exists []; rewrite app_nil_r; auto.
+  revert c w; induction s as [|s1 IH1 s2 IH2|x|u h|u s1 IH1 s2 IH2|l m u s IH|k s IH|oo]; intros c w I; comes; eauto;
+    try (exists []; rewrite app_nil_r; auto; fail); (apply IH1 in I || apply IH2 in I || apply IH in I);
+    destruct I as [q ->]; rewrite <- app_assoc; eauto.
 Qed.
 
 Lemma parts_in_order w a b c d s1 s2 p q e f :
@@ -296,22 +300,13 @@ Qed.
 Lemma comparable s : forall w a b c d p q e f,
   In (p, e) (tr c s w a) -> In (q, f) (tr d s w b) -> p = q \/ precedes p q \/ precedes q p.
 Proof.
-  induction s as [|s1 IH1 s2 IH2|x|u h|u s1 IH1 s2 IH2|l m u s IH|k s IH|oo]; intros w a b c d p q e f I J.
-  - destruct c; destruct I.
-  - rewrite tr_seq, in_app_iff in I, J; destruct I as [I|I], J as [J|J]; eauto.
-    + right; left; exists None; eapply parts_in_order; eauto.
-    + right; right; exists None; eapply parts_in_order; eauto.
-  - destruct c, d; try destruct I; try destruct J; simpl in *; intuition congruence.
-  - destruct c, d; try destruct I; try destruct J; simpl in *; intuition congruence.
-  - rewrite tr_if, in_app_iff in I, J; destruct I as [I|I], J as [J|J]; eauto.
-    + right; left; exists None; eapply parts_in_order; eauto.
-    + right; right; exists None; eapply parts_in_order; eauto.
-  - apply in_loop in I; apply in_loop in J; destruct I as [i I], J as [j J].
-    destruct (Nat.lt_trichotomy i j) as [L|[<-|L]]; eauto.
-    + right; left; exists (Some l); eapply trips_in_order; eauto.
-    + right; right; exists (Some l); eapply trips_in_order; eauto.
-  - rewrite tr_only in I, J; eauto.
-  - destruct c, d; try destruct I; try destruct J; simpl in *; intuition congruence.
+  induction s as [|s1 IH1 s2 IH2|x|u h|u s1 IH1 s2 IH2|l m u s IH|k s IH|oo]; intros w a b c d p q e f I J; comes;
+    eauto;
+    try (right; left; exists None; eapply parts_in_order; eauto; fail);
+    try (right; right; exists None; eapply parts_in_order; eauto; fail).
+  match goal with I : In (p, e) (tr _ _ (w ++ [Trip _ ?i]) _), J : In (q, f) (tr _ _ (w ++ [Trip _ ?j]) _) |- _ =>
+    destruct (Nat.lt_trichotomy i j) as [L|[E|L]]; [| subst i; eauto |]; right; [left | right]; exists (Some l);
+    eapply trips_in_order; eauto end.
 Qed.
 
 (* -- barriers are met by all of a unit ---------------------------------------------------------------------------------- *)
@@ -355,46 +350,32 @@ Lemma unit_meets s : forall w D C a b c d p u h,
   bars N s D C = true -> is_thread a -> is_thread b -> (c = true -> sats C a) -> linked D C a b c d -> same u a b ->
   In (p, EBar u h) (tr c s w a) -> In (p, EBar u h) (tr d s w b).
 Proof.
+  assert (And : forall c d C a, (c = true -> sats C a) -> c && d = true -> sats C a)
+    by (intros c d C a S E; apply andb_prop in E; tauto).
   induction s as [|s1 IH1 s2 IH2|x|v g|v s1 IH1 s2 IH2|l m v s IH|k s IH|oo]; intros w D C a b c d p u h H Ta Tb Sa L U I;
-    simpl in H; bools.
-  - destruct c; destruct I.
-  - rewrite tr_seq, in_app_iff in *; destruct I as [I|I]; eauto.
-  - destruct c; [|destruct I]; destruct I as [E|[]]; inversion E.
-  - destruct c; [|destruct I]; destruct I as [E|[]]; inversion E; subst.
-    assert (X : true = d) by (apply (unit_comes u C D a b); auto).
-    rewrite <- X; simpl; auto.
-  - rewrite tr_if, in_app_iff in *; destruct (linked_if D C a b c d w v L) as [L1 L2].
-    destruct I as [I|I].
-    + left; apply (IH1 _ (v :: D) C a b (c && decides w v a)); auto; intro E; apply andb_prop in E; tauto.
-    + right; apply (IH2 _ (v :: D) C a b (c && negb (decides w v a))); auto; intro E; apply andb_prop in E; tauto.
-  - apply in_loop in I; destruct I as [k I]; apply in_loop; exists k.
-    apply (IH _ (v :: D) C a b (c && (k <? trips w m v a))); auto using linked_loop; intro E; apply andb_prop in E; tauto.
-  - rewrite tr_only in *; apply (IH _ D (k :: C) a b (c && sat k (snd a))); auto using linked_only.
-    intro E; eapply sats_cons; eauto.
-  - destruct c; [|destruct I]; destruct I as [E|[]]; inversion E.
+    simpl in H; bools; comes; rewrite ?tr_seq, ?tr_if, ?tr_only, ?in_app_iff, ?in_loop; eauto.
+  - replace d with true by (apply (unit_comes u C D a b); auto); simpl; auto.
+  - left; apply (IH1 _ (v :: D) C a b (c && decides w v a)); eauto; apply (linked_if D C a b c d w v L).
+  - right; apply (IH2 _ (v :: D) C a b (c && negb (decides w v a))); eauto; apply (linked_if D C a b c d w v L).
+  - eexists; apply (IH _ (v :: D) C a b (c && (x <? trips w m v a))); eauto using linked_loop.
+  - apply (IH _ D (k :: C) a b (c && sat k (snd a))); auto using linked_only; intro E; eapply sats_cons; eauto.
 Qed.
 
 Lemma bars_at s : forall w D C a c p u h,
   bars N s D C = true -> (c = true -> sats C a) -> In (p, EBar u h) (tr c s w a) ->
   In (u, h) (barriers s) /\ exists C', whole N u C' = true /\ sats C' a /\ exists_in_hardware N u h = true.
 Proof.
+  assert (And : forall c d C a, (c = true -> sats C a) -> c && d = true -> sats C a)
+    by (intros c d C a S E; apply andb_prop in E; tauto).
   induction s as [|s1 IH1 s2 IH2|x|v g|v s1 IH1 s2 IH2|l m v s IH|k s IH|oo]; intros w D C a c p u h H Sa I;
-    simpl in H; bools; simpl.
-  - destruct c; destruct I.
-  - rewrite tr_seq, in_app_iff in *; destruct I as [I|I];
-      [destruct (IH1 _ D C a c p u h H Sa I) as (X & Y) | destruct (IH2 _ D C a c p u h H0 Sa I) as (X & Y)];
-      (split; [auto | exact Y]).
-  - destruct c; [|destruct I]; destruct I as [E|[]]; inversion E.
-  - destruct c; [|destruct I]; destruct I as [E|[]]; inversion E; subst; split; auto; exists C; auto.
-  - rewrite tr_if, in_app_iff in *; destruct I as [I|I].
-    + assert (S1 : c && decides w v a = true -> sats C a) by (intro E; apply andb_prop in E; tauto).
-      destruct (IH1 _ (v :: D) C a _ p u h H S1 I) as (X & Y); split; [auto | exact Y].
-    + assert (S1 : c && negb (decides w v a) = true -> sats C a) by (intro E; apply andb_prop in E; tauto).
-      destruct (IH2 _ (v :: D) C a _ p u h H0 S1 I) as (X & Y); split; [auto | exact Y].
-  - apply in_loop in I; destruct I as [k I]; refine (IH _ (v :: D) C a _ p u h H _ I).
-    intro E; apply andb_prop in E; tauto.
-  - rewrite tr_only in *; refine (IH _ D (k :: C) a _ p u h H _ I); apply sats_cons; auto.
-  - destruct c; [|destruct I]; destruct I as [E|[]]; inversion E.
+    simpl in H; bools; simpl; comes; rewrite ?in_app_iff; auto.
+  - destruct (IH1 _ D C a c p u h H Sa I) as (X & Y); auto.
+  - destruct (IH2 _ D C a c p u h H0 Sa I) as (X & Y); auto.
+  - split; auto; exists C; auto.
+  - destruct (IH1 _ (v :: D) C a _ p u h H (And _ _ _ _ Sa) I) as (X & Y); auto.
+  - destruct (IH2 _ (v :: D) C a _ p u h H0 (And _ _ _ _ Sa) I) as (X & Y); auto.
+  - exact (IH _ (v :: D) C a _ p u h H (And _ _ _ _ Sa) I).
+  - exact (IH _ D (k :: C) a _ p u h H (sats_cons _ _ _ _ Sa) I).
 Qed.
 
 Lemma ids_hold n t : 0 < n -> t < N -> t / n < ids N (Threads n).

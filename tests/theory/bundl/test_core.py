@@ -27,8 +27,20 @@ def test_a_local_array_is_of_the_code_around() -> None:
 
 
 def test_what_the_core_has_not_is_left_out() -> None:
-    copies = x.Memcpy("a", "a"), x.Assign("v", x.Float(1.0)), x.Group(-1, x.SKIP)
-    assert [text(x.Program(body, (), INPUTS), SHAPE) for body in copies] == [None, None, None]
+    nested = x.AsyncPartition("f", "a", "y", x.AsyncPartition("f", "a", "z", x.SKIP))
+    other = x.AsyncPartition("f", "a", "y", x.AsyncMemcpy("g", "y", "a"))
+    bodies = x.Assign("v", x.Float(1.0)), x.Group(-1, x.SKIP), nested, other
+    assert [text(x.Program(body, (), INPUTS), SHAPE) for body in bodies] == [None] * 4
+
+
+def test_copies_name_no_phase() -> None:
+    fetch = x.AsyncPartition("f", "d", "y", x.AsyncMemcpy("f", "y", "a"))
+    local = x.Alloc("d", x.Kind.LOCAL, x.Base.INT, 1, x.Seq(x.Memcpy("d", "a"), fetch))
+    each = x.Destruct(x.Destruct(x.Group(4, local)))
+    written = "(seq (copy 1 0) (async 1 2 (fetch 2 0)))"
+    assert (text(x.Program(each, (), INPUTS), SHAPE) or "").startswith("(untyped")  # of two blocks at once
+    one = f"(typed 1 4 0 ((0 int)) (destruct (destruct (group 4 (alloc 1 (thread 1) int 1 1 {written})))))"
+    assert text(x.Program(each, (), INPUTS), Shape(1, 4)) == one
 
 
 def test_functions_come_behind_the_program() -> None:

@@ -57,6 +57,15 @@ let program body functions =
     | List [ Word "lower"; x; y; s ] ->
         let x, y = (number_of x, number_of y) in
         SLower (x, y, EInt Z0, stmt ((y, kind kinds x) :: kinds) s)
+    | List [ Word "copy"; x; z ] ->
+        let x, z = (number_of x, number_of z) in
+        SCopy (kind kinds x, x, kind kinds z, z, 1)
+    | List [ Word "fetch"; y; z ] ->
+        let z = number_of z in
+        SAsyncCopy (number_of y, kind kinds z, z, 1)
+    | List [ Word "async"; x; y; s ] ->
+        let x = number_of x in
+        SAsync (kind kinds x, x, number_of y, stmt kinds s)
     | List (Word "call" :: f :: es) -> SCall (number_of f, List.map (expr kinds) es)
     | _ -> fail "a statement is wanted"
   and alloc l kinds x b n st s =
