@@ -81,7 +81,7 @@ Definition thread_acts (a : thread) (z : path * event) : list act :=
   | EOp (Tell b) | EOp (Drain b) => tell_acts b a p e
   | EOp (Load _ _) | EOp (Copy _) | EOp (Later _) | EOp (Group _ _) => [(p ++ [Part 0], arrive_ (Issued a p) 0)]
   | EOp (Settle k n) => waits_done a p (settled_at a k n p)
-  | EOp (Advance _) | EOp Fence | EOp (Own _ _) | EOp (Lend _ _) | EOp Order => []
+  | EOp (Advance _) | EOp (Fence _) | EOp (Own _ _) | EOp (Lend _ _) | EOp Order => []
   end.
 
 Definition is_copy (e : event) : bool := match e with EOp (Copy _) => true | _ => false end.
@@ -359,9 +359,14 @@ Definition is_load (e : event) : bool := match e with EOp (Load _ _) => true | _
 Definition is_later (f : mbarrier) (z : site) : bool := match deed_ z with EOp (Later d) => mbarrier_eqb f d | _ => false end.
 
 (* Behind z, where its threads come to a fence, if one is asked for: they say so. *)
-Definition is_fence (z : site) : bool := match deed_ z with EOp Fence => true | _ => false end.
+Definition sees (m : memory) (u : units) : bool :=
+  match m, u with
+  | All, _ | Global, Grid | Clusters, (Cluster _ | Block | Threads _) | Shared, (Block | Threads _) => true
+  | _, _ => false
+  end.
+Definition is_fence (u : units) (z : site) : bool := match deed_ z with EOp (Fence m) => sees m u | _ => false end.
 Definition seen (fence : bool) (K : list con) (p : path) (choose : mbarrier -> bool) : bool :=
-  if fence then existsb (fun i => is_fence i && prec p (place i) && implies K (who_ i) && told K (place i) choose) I
+  if fence then existsb (fun i => is_fence Block i && prec p (place i) && implies K (who_ i) && told K (place i) choose) I
   else told K p choose.
 
 (* A station is what stands behind the waits for one stage, and before it is said that the next one is reached. Threads at station k
@@ -541,15 +546,20 @@ Definition own_order (s : stmt) (x y : site * access) : bool :=
   ended_before s x y && (if is_async (deed_ (fst y)) then ended_before s y x else one_proxy x)
   && forallb (fun d => one_thread x y d true) (None :: map Some (loops (number (snd x)) (number (snd y)) s)).
 
+Definition orders (h : hardware) : bool := match h with Sent _ => false | _ => true end.
+
+(* Whose memory an access is to: as fences know it. *)
+Definition home (x : access) : units := if near x then Block else owner x.
+
 (* A barrier stands once between what threads do at y and what engines do at x, and joins those who touch one place; and before it a
    fence, where they are of two proxies. *)
 Definition barrier_before (s : stmt) (x y : site * access) : bool :=
   existsb (fun i =>
     match deed_ i with
-    | EBar u _ =>
-        prec (place (fst y)) (place i) && prec (place i) (place (fst x)) && implies (who_ (fst y)) (who_ i)
+    | EBar u h =>
+        orders h && prec (place (fst y)) (place i) && prec (place i) (place (fst x)) && implies (who_ (fst y)) (who_ i)
         && implies (who_ (fst x)) (who_ i)
-        && (one_proxy x || existsb (fun f => is_fence f && prec (place (fst y)) (place f) && prec (place f) (place i)
+        && (one_proxy x || existsb (fun f => is_fence (home (snd y)) f && prec (place (fst y)) (place f) && prec (place f) (place i)
                                              && implies (who_ (fst y)) (who_ f)) (items s [] []))
         && existsb (fun c => match c with None => true | Some c => le N c u end)
              (concerns (about F (number (snd x))) (snd y) (snd x) None)
@@ -652,4 +662,39 @@ Definition rings (s : stmt) : bool :=
 
 End Rules.
 
-Definition valid (N : nat) (F : list fact) (s : stmt) : bool := Valid.valid N F s && rings N F s && in_registers N s.
+(* -- blocks of a cluster that are there --------------------------------------------------------------------------------- *)
+
+(* As if a thread touched a place of a cluster of c blocks that all of them touch when they begin (0: and when they end). *)
+Definition ghost (k c : nat) (d : kind) : access := Skeleton.Access 0 k (Cluster c) 0 1 d None false.
+
+Definition reaches_ (c : nat) (x : access) : bool := units_eqb (owner x) (Cluster c) && negb (near x).
+
+(* Where a thread may reach into another block, or sends to it without waiting until all have begun. *)
+Fixpoint shadow (c : nat) (s : stmt) : stmt :=
+  match s with
+  | Seq s1 s2 => Seq (shadow c s1) (shadow c s2)
+  | If u s1 s2 => If u (shadow c s1) (shadow c s2)
+  | Loop l m u s => Loop l m u (shadow c s)
+  | Only k s => Only k (shadow c s)
+  | Acc x => if reaches_ c x then Acc (ghost 0 c Read) else Skip
+  | Bar u (Sent false) => if units_eqb u (Cluster c) then Acc (ghost 1 c Read) else s
+  | _ => s
+  end.
+
+Definition around (c : nat) (s : stmt) : stmt :=
+  Seq (Acc (ghost 0 c Atomic)) (Seq (Acc (ghost 1 c Atomic)) (Seq (shadow c s) (Acc (ghost 0 c Atomic)))).
+
+Definition nobody (x y : access) : bool := false.
+
+Definition clusters (e : event) : list nat :=
+  flat_map (fun x => match owner x with Cluster c => [c] | _ => [] end) (accesses e)
+    ++ match e with EBar (Cluster c) (Sent _) => [c] | _ => [] end.
+
+(* No block of a cluster is missing yet, or gone, where another one reaches into it; and no engine does so. *)
+Definition there (N : nat) (s : stmt) : bool :=
+  forallb (fun c =>
+    check N [] nobody (around c s) [] [] && forallb (fun e => negb (is_async e) || forallb (fun x => negb (reaches_ c x)) (accesses e)) (events s))
+    (nodup Nat.eq_dec (flat_map clusters (events s))).
+
+Definition valid (N : nat) (F : list fact) (s : stmt) : bool :=
+  Valid.valid N F s && rings N F s && in_registers N s && there N s.

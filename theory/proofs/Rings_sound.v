@@ -596,7 +596,7 @@ Proof.
   destruct H as (i & Ii & H); cbn [fst snd] in H; destruct (deed_ i) as [|v hw|] eqn:Di; try discriminate.
   apply andb_prop in H; destruct H as [H Co]; apply andb_prop in H; destruct H as [H _]; apply andb_prop in H; destruct H as [H Im].
   apply andb_prop in H; destruct H as [H Im'].
-  apply andb_prop in H; destruct H as [P1 P2]; apply prec_sound in P1; apply prec_sound in P2.
+  apply andb_prop in H; destruct H as [H P2]; apply andb_prop in H; destruct H as [_ P1]; apply prec_sound in P1; apply prec_sound in P2.
   assert (B1 : precedes r' (place i)) by (rewrite Er'; exists None; rewrite <- (app_nil_r (place i)); apply before_app; auto).
   assert (B2 : precedes (place i) r) by (rewrite Er; exists None; rewrite <- (app_nil_r (place i)); apply before_app; auto).
   assert (Pd : part q p None).

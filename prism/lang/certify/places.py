@@ -10,6 +10,10 @@ from prism.lang.certify.text import Statement, Unit
 Constraint = tuple[int, int, int]
 Where = tuple[Constraint, ...]
 Path = tuple[int, ...]
+MEMORIES = frozenset({"shared", "cluster", "global", "all"})
+"""What a fence may be for."""
+SENT = frozenset({"sent", "sent_late"})
+"""Barriers of a cluster that order no access: its blocks send to one another. If `late`, they wait first until all have begun."""
 LANE: Constraint = (32, 0, 1)
 TELLS = frozenset({"tell", "load", "later"})
 ISSUED = frozenset({"load", "copy", "group"})
@@ -51,6 +55,14 @@ class Site(NamedTuple):
 
 class Failed(Exception):
     """A rule of rings that fails, and why."""
+
+
+class Rejected(Exception):
+    """A rule that fails, and for what."""
+
+    def __init__(self, rule: str, what: str) -> None:
+        super().__init__(f"{rule}: {what}")
+        self.rule, self.what = rule, what
 
 
 def accesses_of(s: Statement) -> tuple[int, ...]:

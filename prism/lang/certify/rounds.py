@@ -19,6 +19,7 @@ from prism.lang.certify.places import (
     LANE,
     OUT,
     PRODUCTS,
+    SENT,
     TELLS,
     Failed,
     Mbarrier,
@@ -236,7 +237,9 @@ class Round:
 
     def is_seen(self, z: Site, fence: bool, choose: Callable[[Mbarrier], bool]) -> bool:
         """Whether it is said, behind what a thread does, that a stage is reached: behind a fence, where engines see it."""
-        places = self.find_behind(z, lambda deed: deed == ("fence",)) if fence else [z.place]
+        places = (
+            self.find_behind(z, lambda deed: deed[0] == "fence" and self.rings.sees(deed[1])) if fence else [z.place]
+        )
         return any(self.is_told(z.where, place, choose) for place in places)
 
     @cached_property
@@ -301,12 +304,13 @@ class Round:
         (x, i), (y, j) = one, two
         return any(
             b.deed[0] == "bar"
+            and b.deed[2] not in SENT
             and y.place < b.place < x.place
             and implies(y.where, b.where)
             and implies(x.where, b.where)
             and (
                 x.deed[:2] == ("group", COPIED)
-                or any(f < b.place for f in self.find_behind(y, lambda s: s == ("fence",)))
+                or any(f < b.place for f in self.find_behind(y, lambda s: s[0] == "fence" and self.rings.sees(s[1], j)))
             )
             and any(
                 u == "never" or self.rings.checker.le(u, b.deed[1]) for u in self.rings.checker.concerns(j, i, "same")

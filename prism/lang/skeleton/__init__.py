@@ -21,10 +21,10 @@ from prism.lang.certify.places import ISSUED, events
 from prism.lang.certify.steps import Argument
 from prism.lang.certify.text import Certificate, Statement, Unit
 from prism.lang.facts.budget import most_threads
-from prism.lang.facts.gathers import has_gathers
 from prism.lang.keep.memo import memoize
 from prism.lang.pipeline import lower
 from prism.lang.skeleton.claims import argue, is_owner
+from prism.lang.skeleton.clusters import is_near
 from prism.lang.skeleton.frames import Object, parting
 from prism.lang.skeleton.jumps import Body, breaks_off, straight, without_registers
 from prism.lang.skeleton.make import Beyond, Maker
@@ -162,8 +162,6 @@ def _certify(lowered: Lowered, program: Program, found: Certificate) -> Certifie
     least = entry.bound.thread or 1
     if entry.kind != "global":
         raise Beyond(1, "a device function: it is part of the certificates of kernels that call it")
-    if has_gathers(entry):
-        raise Beyond(2, "gathers of a cluster")
     maker = Maker(lowered, program)
     text = without_registers(maker.body(), maker.lent)
     body = hoist(straight(text))
@@ -247,6 +245,9 @@ def _describe(found: Certificate, maker: Maker) -> None:
         )
     for made in maker.made:
         found.accesses[made.number] = (made.object, made.kind, made.words)
+        space = found.spaces[found.objects[made.object][0]]
+        if space not in ("block", "grid") and space[0] == "cluster" and is_near(made, entry.bound.block or 1):
+            found.near.add(made.number)
 
 
 def _owner(one: Object, objects: list[Object]) -> Perspective:

@@ -2,16 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 
 from prism.lang import tree
+from prism.lang.barriers import flow
 from prism.lang.barriers.objects import Objects
+from prism.lang.barriers.walk_access import call_touch, pointer_of
 from prism.lang.barriers.walk_context import Place
 from prism.lang.facts.definitions import Facts
 from prism.lang.facts.equivalence import Alike
-from prism.lang.facts.touches import Touch
-from prism.lang.skeleton.pointers import Values
+from prism.lang.facts.touches import Exposed, Touch
+from prism.lang.skeleton.pointers import Values, resolutions
+from prism.lang.skeleton.rings import Unsaid
 from prism.lang.tree.plan import Plan
 from prism.lang.types.perspective import WARP, Perspective
 
@@ -103,3 +106,25 @@ class Object:
     end: int = 0
     filled: int | None = None
     """Of a ring: the mbarriers that say that a copy is filled."""
+
+
+def views_in(opens: Mapping[tree.Symbol, int], place: Place) -> Mapping[tree.Symbol, int]:
+    """Return the views that are open at a place, with the number of loops around each."""
+    return {view: opens[view] for view in place.opened}
+
+
+def behind(frame: Frame, links: list[Link]) -> Iterator[tuple[Frame, list[Link]]]:
+    """Yield the frame whose object an access is to, with what each call on the way passes: once for each that it may be."""
+    inner = links[-1].touch
+    if not inner.root.parameter or frame.caller is None or frame.place is None or frame.call is None:
+        yield frame, links
+        return
+    exposed = Exposed(inner.root, inner.kind, inner.access, None, inner.how, flow.overlap_unit(inner))
+    which = ("certified", inner.root, inner.kind, inner.how, flow.overlap_unit(inner))
+    given = pointer_of(frame.given[inner.root])
+    if given is None:
+        raise Unsaid(6, f"what `{inner.root.name}` points to")
+    for env in resolutions(given, frame.names):
+        found = call_touch(frame.caller, frame.place, env, frame.call, exposed, which)  # type: ignore[arg-type]
+        assert found is not None
+        yield from behind(frame.caller, [*links, Link(frame.caller, found, views_in(frame.opens, frame.place))])

@@ -165,7 +165,7 @@ class Rings:
                 numbers = dict.fromkeys(self.classes_of(frame, cycle).values())
                 return tuple(("end", self.cycle(frame, cycle, which)) for which in numbers)
             case ProxyFence(space=space):
-                return (("fence",),) if space != "global" else ()
+                return (("fence", space),)
             case Commit(kind=kind) if kind in GROUPED:
                 self.parted = False
                 return self.close(kind)
