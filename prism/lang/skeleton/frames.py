@@ -59,7 +59,10 @@ class Loop:
 
 
 def parting(one: Made, two: Made) -> Loop | None:
-    """Return a loop of which two accesses are in different trips, as each trip stands by itself."""
+    """Return a loop of which two accesses are in different trips, as each trip stands by itself, or one is of the last alone."""
+    last = (loop for loop in one.loops if loop in two.loops and (loop in one.ended) != (loop in two.ended))
+    if (outer := next(last, None)) is not None:
+        return outer
     differ = ((a, b) for a, b in zip(one.loops, two.loops, strict=False) if a is not b)
     found = next(differ, None)
     return found[0] if found is not None and found[0].statement is found[1].statement else None
@@ -85,6 +88,8 @@ class Made:
     loops: tuple[Loop, ...]
     lanes: int = WARP
     """Of each warp, the first so many threads alone make it."""
+    ended: frozenset[Loop] = frozenset()
+    """The loops in whose last trip alone it is made: other accesses in these loops are of other trips."""
 
     @property
     def words(self) -> str:

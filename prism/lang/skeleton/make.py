@@ -52,6 +52,8 @@ class Maker:
         self.lent: set[int] = set()
         """The fragments that products read or add to."""
         self.rings = Rings(self.threads)
+        self.endless: set[int] = set()
+        """The loops that only jumps end."""
         self.vague = ""
         """What is not kept of which way was taken, where anything is not: so an order may be missed."""
 
@@ -367,6 +369,7 @@ class Walker:
         self.maker.rings.ends_group()
         if found := self.names.repeat(partial(self.maker.rings.walk_loop, partial(inner.part, s.body, place))):
             endless = isinstance(s, tree.While) and isinstance(s.condition, tree.Const) and bool(s.condition.value)
+            self.maker.endless |= {loop.number} if endless else set()
             sure = endless or (isinstance(s, tree.For) and surely_entered(s))
             yield ("loop1" if sure else "loop", loop.number, by, found)
 
