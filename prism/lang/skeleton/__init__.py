@@ -26,6 +26,7 @@ from prism.lang.pipeline import lower
 from prism.lang.skeleton.claims import argue, is_owner
 from prism.lang.skeleton.clusters import is_near
 from prism.lang.skeleton.frames import Object, parting
+from prism.lang.skeleton.groups import join_parts
 from prism.lang.skeleton.jumps import Body, breaks_off, straight, without_registers
 from prism.lang.skeleton.last_trips import LastTrips
 from prism.lang.skeleton.make import Beyond, Maker
@@ -173,7 +174,7 @@ def _certify(lowered: Lowered, program: Program, found: Certificate, peel: bool 
     _describe(found, maker)
     if least < found.threads and any(row.mbarrier and row.mbarrier.per for row in maker.rings.rows.values()):
         raise Beyond(2, "a ring at which as many arrive as a launch has threads")
-    found.body = _sequence(body)
+    found.body = join_parts(_sequence(body), found.threads)
     count_loads(found)
     set_stages(found)
     asking = _Asking(found, maker)

@@ -122,7 +122,7 @@ def test_a_kernel_that_ships_and_is_left_in_the_middle_of_its_loop() -> None:
     references = map(artifacts._reference, shipped_kernels.instances("sm_90a"))
     one = next(one for one in references if one.kernel[1] == "sort_wide")
     template = {key: artifacts._resolve(value) for key, value in one.template}
-    found = certified(build(getattr(importlib.import_module(one.kernel[0]), "sort_wide"), template))
+    found = certified(build(importlib.import_module(one.kernel[0]).sort_wide, template))
     assert found.finding.status == ACCEPTED and check_text(str(found)) == found.finding
 
 
