@@ -475,6 +475,61 @@ Definition read_out (R : list (site * access)) (f : mbarrier) : bool :=
 Definition apart_always (s : stmt) (x y : site * access) : bool :=
   forallb (apart_in_round (fun m => times m s <=? 1) x y) (None :: map Some (loops (number (snd x)) (number (snd y)) s)).
 
+(* Whether a thread's groups of kind k that make access m may be under way behind a statement, if they may be before; and whether
+   they are not where it makes access n. A second walk of a loop says that the first one has what any number of trips may leave. *)
+Definition made_by (n : nat) (e : event) : bool := existsb (fun x => number x =? n) (accesses e).
+Fixpoint clear (k m n : nat) (s : stmt) (w : bool) : bool * bool :=
+  match s with
+  | Seq s1 s2 => let (v, a) := clear k m n s1 w in let (u, b) := clear k m n s2 v in (u, a && b)
+  | If _ s1 s2 => let (v, a) := clear k m n s1 w in let (u, b) := clear k m n s2 w in (v || u, a && b)
+  | Loop _ _ _ s => let v := w || fst (clear k m n s w) in let (u, b) := clear k m n s v in (v, b && implb u v)
+  | Only _ s => let (v, a) := clear k m n s w in (w || v, a)
+  | Do (Settle j 0) => (if j =? k then false else w, true)
+  | Do (Group j l) => (w || (j =? k) && made_by m (EOp (Group j l)), negb (w && made_by n (EOp (Group j l))))
+  | Do x => (w, negb (w && made_by n (EOp x)))
+  | Acc x => (w, negb (w && made_by n (EAcc x)))
+  | _ => (w, true)
+  end.
+
+(* A thread's group that makes one access has ended where the thread makes another, itself or by an engine. *)
+Definition ended_before (s : stmt) (x y : site * access) : bool :=
+  match deed_ (fst x) with EOp (Group k _) => snd (clear k (number (snd x)) (number (snd y)) s false) | _ => false end.
+
+(* As if the products that make access x were made by the threads that issue them. Of barriers there are those of warps that stand right
+   behind a wait for all products, and no others. *)
+Definition access_dec (x y : access) : {x = y} + {x <> y}.
+Proof. decide equality; try apply Nat.eq_dec; try apply bool_dec; repeat decide equality. Defined.
+Definition is_access (x y : access) : bool := if access_dec x y then true else false.
+
+Definition joined (s1 s2 r : stmt) : stmt :=
+  match s1, s2, r with
+  | Do (Settle 2 0), Seq (Bar (Threads 32) Warp) _, Seq Skip t => Seq (Bar (Threads 32) Warp) t
+  | _, _, _ => r
+  end.
+Fixpoint alike (x y : access) (s : stmt) : stmt :=
+  match s with
+  | Seq s1 s2 => Seq (alike x y s1) (joined s1 s2 (alike x y s2))
+  | If u s1 s2 => If u (alike x y s1) (alike x y s2)
+  | Loop l m u s => Loop l m u (alike x y s)
+  | Only c s => Only c (alike x y s)
+  | Acc z => if is_access z y then Acc y else Skip
+  | Do (Group k l) => if (k =? products) && existsb (is_access x) l then Acc x else Skip
+  | Bar _ _ => Skip
+  | Do _ | Skip => s
+  end.
+
+(* Products read a copy, and threads change it at the same station: its thread waits for them first, and the warp, too. *)
+Definition beside_pair (x y u v : access) : bool :=
+  negb ((number u =? number x) && (number v =? number y) || (number u =? number y) && (number v =? number x)).
+Definition together (prog s : stmt) (x y : site * access) : bool :=
+  match deed_ (fst x) with
+  | EOp (Group k _) =>
+      let u := alike (snd x) (snd y) s in
+      (k =? products) && negb (is_async (deed_ (fst y))) && ended_before prog x y
+      && bars N u [] [] && check N F (beside_pair (snd x) (snd y)) u [] []
+  | _ => false
+  end.
+
 (* Two at one station in one round: they are apart or in order; or barriers are asked about all that threads do there. *)
 Definition free_pair (s : stmt) (x y : site * access) : bool :=
   compatible (does (snd x)) (does (snd y)) || negb (overlap (snd x) (snd y))
@@ -482,8 +537,8 @@ Definition free_pair (s : stmt) (x y : site * access) : bool :=
 Definition by_threads (x y : site * access) : bool := negb (is_async (deed_ (fst x))) && negb (is_async (deed_ (fst y))).
 Definition outside (L : list (site * access)) (x y : access) : bool :=
   negb (existsb (fun z => number (snd z) =? number x) L && existsb (fun z => number (snd z) =? number y) L).
-Definition meet_well (s : stmt) (L : list (site * access)) : bool :=
-  match filter (fun p => negb (free_pair s (fst p) (snd p))) (list_prod L L) with
+Definition meet_well (prog s : stmt) (L : list (site * access)) : bool :=
+  match filter (fun p => negb (free_pair s (fst p) (snd p) || together prog s (fst p) (snd p) || together prog s (snd p) (fst p))) (list_prod L L) with
   | [] => true
   | bad => forallb (fun p => by_threads (fst p) (snd p)) bad && bars N s [] [] && check N F (outside L) s [] []
   end.
@@ -505,7 +560,7 @@ Definition ring_rules (prog : stmt) (c : nat) (M : list mbarrier) (single : bool
   && forallb (fun z => match filled (snd (fst z)), snd z with
        | Some f, Some _ => existsb (mbarrier_eqb f) M && (stage f =? 1) && le N (owner (snd (fst z))) Block
        | _, _ => false end) T
-  && forallb (fun k => meet_well s (map fst (filter (fun z => match snd z with Some j => j =? k | None => false end) T)))
+  && forallb (fun k => meet_well prog s (map fst (filter (fun z => match snd z with Some j => j =? k | None => false end) T)))
        (seq 0 (S (top M))).
 
 (* -- the whole ---------------------------------------------------------------------------------------------------------- *)
@@ -521,27 +576,8 @@ Definition cycle_rules (s : stmt) (c : nat) : bool :=
   outer c s true && negb (length (bodies c s) =? 0)
   && forallb (ring_rules s c (all_barriers c s) (length (bodies c s) =? 1)) (bodies c s).
 
-(* Whether a thread's groups of kind k that make access m may be under way behind a statement, if they may be before; and whether
-   they are not where it makes access n. A second walk of a loop says that the first one has what any number of trips may leave. *)
-Definition made_by (n : nat) (e : event) : bool := existsb (fun x => number x =? n) (accesses e).
-Fixpoint clear (k m n : nat) (s : stmt) (w : bool) : bool * bool :=
-  match s with
-  | Seq s1 s2 => let (v, a) := clear k m n s1 w in let (u, b) := clear k m n s2 v in (u, a && b)
-  | If _ s1 s2 => let (v, a) := clear k m n s1 w in let (u, b) := clear k m n s2 w in (v || u, a && b)
-  | Loop _ _ _ s => let v := w || fst (clear k m n s w) in let (u, b) := clear k m n s v in (v, b && implb u v)
-  | Only _ s => let (v, a) := clear k m n s w in (w || v, a)
-  | Do (Settle j 0) => (if j =? k then false else w, true)
-  | Do (Group j l) => (w || (j =? k) && made_by m (EOp (Group j l)), negb (w && made_by n (EOp (Group j l))))
-  | Do x => (w, negb (w && made_by n (EOp x)))
-  | Acc x => (w, negb (w && made_by n (EAcc x)))
-  | _ => (w, true)
-  end.
-
-(* A thread's group that makes one access has ended where the thread makes another, itself or by an engine. Where they are of two
-   proxies, nothing is said. *)
+(* Where two are of two proxies, nothing is said. *)
 Definition one_proxy (x : site * access) : bool := match deed_ (fst x) with EOp (Group k _) => k =? copied | _ => false end.
-Definition ended_before (s : stmt) (x y : site * access) : bool :=
-  match deed_ (fst x) with EOp (Group k _) => snd (clear k (number (snd x)) (number (snd y)) s false) | _ => false end.
 Definition own_order (s : stmt) (x y : site * access) : bool :=
   ended_before s x y && (if is_async (deed_ (fst y)) then ended_before s y x else one_proxy x)
   && forallb (fun d => one_thread x y d true) (None :: map Some (loops (number (snd x)) (number (snd y)) s)).

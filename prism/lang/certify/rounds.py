@@ -27,6 +27,7 @@ from prism.lang.certify.places import (
     Site,
     Where,
     accesses_of,
+    alike,
     clear,
     events,
     implies,
@@ -50,6 +51,7 @@ class Round:
         self.rings, self.cycle, self.body = rings, c, body
         self._makes: dict[int, frozenset[int]] = {}
         self._ordered: dict[int, bool] = {}
+        self._alike: dict[tuple[int, int], Statement] = {}
         self.items = list(sites_of(body, (0,), (), deep=False))
         self.mbarriers, self.alone = mbarriers, alone
         self.top = max((m.stage for m in mbarriers), default=0)
@@ -256,15 +258,28 @@ class Round:
                     continue
                 if self.exclusive(i, j, self.body) or self.is_apart((x, i), (y, j)):
                     continue
+                if self.together(x, i, y, j) or self.together(y, j, x, i):
+                    continue
                 if x.deed[0] in ISSUED or y.deed[0] in ISSUED or not self.orders(k, stations):
                     words = self.rings.words
                     raise Failed(f"the {words(i)} and the {words(j)} use one copy at one station in no order")
+
+    def together(self, x: Site, i: int, y: Site, j: int) -> bool:
+        """Rule `together`: threads change what products read, once they and their warp have waited for these.
+
+        As if the products were made by the threads that issue them, with barriers of warps behind waits for all products alone.
+        """
+        if x.deed[:2] != ("group", PRODUCTS) or y.deed[0] in ISSUED or not clear(PRODUCTS, i, j, self.rings.body)[1]:
+            return False
+        if (i, j) not in self._alike:
+            self._alike[i, j] = alike(i, j, self.body)
+        return bool(self.rings.checker.orders(self._alike[i, j], lambda a, b: {a, b} != {i, j}))
 
     def orders(self, k: int, stations: list[tuple[Site, int, int]]) -> bool:
         """Whether barriers order what the threads do at one station."""
         if k not in self._ordered:
             among = frozenset(i for _, i, other in stations if other == k)
-            self._ordered[k] = self.rings.checker.orders(self.body, among)
+            self._ordered[k] = self.rings.checker.orders(self.body, lambda i, j: not {i, j} <= among)
         return self._ordered[k]
 
     @cached_property
