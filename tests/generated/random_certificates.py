@@ -231,7 +231,14 @@ class DrawnStations(DrawnRing):
         change = ["(wait 1)", "(acc 1)", "(bar (thread 32) warp)", "(acc 4)", "(fence shared)"]
         change += ["(bar (thread 32) warp)", "(only 32 0 1 (tell 2))"]
         if draw.random() < 0.3:
-            change[1:1] = ["(group wgmma 1)", "(group wgmma 1)", f"(settle wgmma {draw.choice((0, 0, 1, 2))})"]
+            waits = [f"(settle wgmma {draw.choice((0, 0, 0, 1, 2))})", "(bar (thread 32) warp)"]
+            products = ["(group wgmma 1)", "(group wgmma 1)", *waits[: draw.choice((1, 2, 2))]]
+            if draw.random() < 0.4:
+                self.loops += 1
+                products = [
+                    f"(loop {300 + self.loops} {draw.choice(('block', '(thread 32)'))} (seq {' '.join(products)}))"
+                ]
+            change[1:1] = products
         store = ["(wait 2)", "(settle out 0)", "(group out 3)", "(group bulk 5)", "(settle bulk 0)", "(tell 0)"]
         users = f"(only 0 0 64 {self.faulty(change, rate)})"
         if in_turns:

@@ -476,14 +476,14 @@ Definition apart_always (s : stmt) (x y : site * access) : bool :=
   forallb (apart_in_round (fun m => times m s <=? 1) x y) (None :: map Some (loops (number (snd x)) (number (snd y)) s)).
 
 (* Whether a thread's groups of kind k that make access m may be under way behind a statement, if they may be before; and whether
-   they are not where it makes access n. A second walk of a loop says that the first one has what any number of trips may leave. *)
+   they are not where it makes access n, of threads under K. A second walk of a loop says that the first one has what any number of trips may leave. *)
 Definition made_by (n : nat) (e : event) : bool := existsb (fun x => number x =? n) (accesses e).
-Fixpoint clear (k m n : nat) (s : stmt) (w : bool) : bool * bool :=
+Fixpoint clear (K : list con) (k m n : nat) (s : stmt) (w : bool) : bool * bool :=
   match s with
-  | Seq s1 s2 => let (v, a) := clear k m n s1 w in let (u, b) := clear k m n s2 v in (u, a && b)
-  | If _ s1 s2 => let (v, a) := clear k m n s1 w in let (u, b) := clear k m n s2 w in (v || u, a && b)
-  | Loop _ _ _ s => let v := w || fst (clear k m n s w) in let (u, b) := clear k m n s v in (v, b && implb u v)
-  | Only _ s => let (v, a) := clear k m n s w in (w || v, a)
+  | Seq s1 s2 => let (v, a) := clear K k m n s1 w in let (u, b) := clear K k m n s2 v in (u, a && b)
+  | If _ s1 s2 => let (v, a) := clear K k m n s1 w in let (u, b) := clear K k m n s2 w in (v || u, a && b)
+  | Loop _ _ _ s => let v := w || fst (clear K k m n s w) in let (u, b) := clear K k m n s v in (v, b && implb u v)
+  | Only c s => let (v, a) := clear K k m n s w in (if implies K [c] then v else w || v, a)
   | Do (Settle j 0) => (if j =? k then false else w, true)
   | Do (Group j l) => (w || (j =? k) && made_by m (EOp (Group j l)), negb (w && made_by n (EOp (Group j l))))
   | Do x => (w, negb (w && made_by n (EOp x)))
@@ -493,7 +493,7 @@ Fixpoint clear (k m n : nat) (s : stmt) (w : bool) : bool * bool :=
 
 (* A thread's group that makes one access has ended where the thread makes another, itself or by an engine. *)
 Definition ended_before (s : stmt) (x y : site * access) : bool :=
-  match deed_ (fst x) with EOp (Group k _) => snd (clear k (number (snd x)) (number (snd y)) s false) | _ => false end.
+  match deed_ (fst x) with EOp (Group k _) => snd (clear (who_ (fst y)) k (number (snd x)) (number (snd y)) s false) | _ => false end.
 
 (* As if the products that make access x were made by the threads that issue them. Of barriers there are those of warps that stand right
    behind a wait for all products, and no others. *)
@@ -618,7 +618,7 @@ Definition goes (s : stmt) (e : event) : bool :=
   match e with
   | EOp (Group 0 l) => forallb (fun x => negb (le N (owner x) Block) && match filled x with Some _ => false | None => true end) l
   | EOp (Group k l) =>
-      ring || forallb (fun x => let (v, a) := clear k (number x) (unused s) s false in negb v && a) l
+      ring || forallb (fun x => let (v, a) := clear [] k (number x) (unused s) s false in negb v && a) l
   | EOp (Load _ _) | EOp (Copy _) => ring
   | _ => true
   end.

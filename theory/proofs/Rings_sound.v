@@ -554,13 +554,13 @@ Proof.
 Qed.
 
 (* A thread's group has ended before what the thread does next there. *)
-Lemma own_before k m n g p r l x h q r' f y : In g agents -> In h agents -> In (p, access_ x) (acts g) -> In (q, access_ y) (acts h) ->
+Lemma own_before K0 k m n g p r l x h q r' f y : In g agents -> In h agents -> In (p, access_ x) (acts g) -> In (q, access_ y) (acts h) ->
   issues g p r (EOp (Group k l)) x -> issues h q r' f y -> by_ g = by_ h ->
-  number x = m -> number y = n -> snd (clear k m n s false) = true -> precedes r r' -> ord g p h q.
+  number x = m -> number y = n -> sats K0 (by_ h) -> snd (clear K0 k m n s false) = true -> precedes r r' -> ord g p h q.
 Proof.
-  intros Ig Ih J1 J2 (A1 & X & Is) (A2 & Y & Is') E Nx Ny Cl P; pose proof (agent_is g Ig) as T; rewrite <- E in A2, Is'; set (a := by_ g) in *.
+  intros Ig Ih J1 J2 (A1 & X & Is) (A2 & Y & Is') E Nx Ny SK Cl P; pose proof (agent_is g Ig) as T; rewrite <- E in A2, Is', SK; set (a := by_ g) in *.
   destruct Is as [(_ & _ & B1)|(Eg & _ & j & Ep)]; [discriminate|].
-  destruct (clear_sound o k m n s false [] a Cl) as (_ & Bt & _); destruct (Bt r r') as (S & K & P1 & P2); auto.
+  destruct (clear_sound o K0 k m n s false [] a SK Cl) as (_ & Bt & _); destruct (Bt r r') as (S & K & P1 & P2); auto.
   { exists l; split; auto; apply existsb_exists; exists x; split; auto; apply Nat.eqb_eq; auto. }
   { exists f; split; auto; apply existsb_exists; exists y; split; auto; apply Nat.eqb_eq; auto. }
   assert (In_s : In r (settled_at tr a k 0 S)).
@@ -650,10 +650,10 @@ Proof.
       pose proof (same_event o s _ _ _ _ _ _ I1 J1') as Ef; subst f; apply Ne.
       destruct Is as (_ & _ & [(_ & _ & B1)|(E1 & _)]); [discriminate|]; destruct Js as (_ & _ & [(_ & _ & B2)|(E2 & _)]); [discriminate|].
       rewrite E1, E2, E, Er; auto.
-    + left; exact (own_before k _ _ g p r1 l1 x h q r2 f y Ig Ih I J Is Js E eq_refl eq_refl Cw Er).
+    + left; exact (own_before K2 k _ _ g p r1 l1 x h q r2 f y Ig Ih I J Is Js E eq_refl eq_refl Sa2 Cw Er).
     + right; destruct (is_async f) eqn:Af; [|exact (own_first h q r2 f y g p r1 _ x Ih Ig J I Js Is Af (eq_sym E) Er)].
       destruct f as [|?|[| | | | | | |k' l2| | | | |]]; try discriminate.
-      exact (own_before k' _ _ h q r2 l2 y g p r1 _ x Ih Ig J I Js Is (eq_sym E) eq_refl eq_refl Cw' Er).
+      exact (own_before K1 k' _ _ h q r2 l2 y g p r1 _ x Ih Ig J I Js Is (eq_sym E) eq_refl eq_refl Sa1 Cw' Er).
   - apply andb_prop in Q; destruct Q as [Af Q]; unfold deed_ in Af; cbn [fst snd] in Af; apply negb_true_iff in Af; right.
     exact (barrier_order t g p x r1 e (q1, e, K1) h q y r2 f (q2, f, K2) l Pre Ig Ih Ne I J X Y Is Js Af Sa1 Sa2
       (ex_intro _ u1 P1) (ex_intro _ u2 P2) Q).
@@ -799,13 +799,13 @@ Proof.
   - destruct oo; simpl in I; try (destruct I as [E|[]]; discriminate); destruct ((k =? products) && _); destruct I as [E|[]] || destruct I; discriminate.
 Qed.
 
-Lemma together_order {L} (t : reaches L) u w g p x r e z h q y r' e' z' : premises t -> In g agents -> In h agents ->
+Lemma together_order {L} (t : reaches L) u w g p x r e z h q y r' e' z' : premises t -> In g agents -> In h agents -> sats (who_ z') (by_ h) ->
   incl (trace o u w (by_ g)) (tr (by_ g)) -> incl (trace o u w (by_ h)) (tr (by_ h)) ->
   In (r, e) (trace o u w (by_ g)) -> In (r', e') (trace o u w (by_ h)) ->
   In (p, access_ x) (acts g) -> In (q, access_ y) (acts h) -> issues g p r e x -> issues h q r' e' y -> deed_ z = e -> deed_ z' = e' ->
   conflicts t g p x h q y -> together N F s u (z, x) (z', y) = true -> ord g p h q \/ ord h q g p.
 Proof.
-  intros Pre Ig Ih In1 In2 T1 T2 J1 J2 Is Is' De De' C H; unfold together in H; cbn [fst snd] in H; rewrite De, De' in H.
+  intros Pre Ig Ih Sy In1 In2 T1 T2 J1 J2 Is Is' De De' C H; unfold together in H; cbn [fst snd] in H; rewrite De, De' in H.
   destruct e as [|?|[]] eqn:Ee; try discriminate; rewrite <- Ee in *; repeat (apply andb_prop in H; destruct H as [H ?]).
   apply Nat.eqb_eq in H; subst k.
   match goal with A : negb (is_async e') = true |- _ => apply negb_true_iff in A; rename A into As end.
@@ -819,7 +819,7 @@ Proof.
   { destruct (comparable o u w (by_ g) (by_ h) true true r r' _ _ T1 T2) as [E|E]; [contradiction | exact E]. }
   destruct (thread_dec (by_ g) (by_ h)) as [Eb|Nb].
   { destruct Ord as [P|P].
-    - left; rewrite Ee in Is; eapply (own_before products (number x) (number y)); eauto.
+    - left; rewrite Ee in Is; eapply (own_before (who_ z') products (number x) (number y)); eauto.
     - right; eapply (own_first h q r' e' y g p r e x); eauto. }
   pose proof C as (Ne & Cl & lo & X & Y).
   assert (Is1 : issues g p r (EOp (Group products l)) x) by (rewrite <- Ee; exact Is).
@@ -911,9 +911,9 @@ Proof.
     + destruct Is as (_ & Xe & _), Is' as (_ & Ye & _); exact (exclusive_sound B N o _ _ _ _ _ _ _ _ x y Fp Tg Th Bl Tr Tr' Xe Ye).
     + exact (apart_sound t _ _ g p x r e z h q y r' e' z' l Pre Ig Ih Ne J1 J2 X Y Is Is' De De' Sa Sa' Tr Tr' Fp).
   - destruct (together N F s (body_at c s W) (z, x) (z', y)) eqn:T1.
-    { exact (together_order t _ (W ++ [Part 0]) g p x r e z h q y r' e' z' Pre Ig Ih Inc Inc' Tr Tr' J1 J2 Is Is' De De' C T1). }
+    { exact (together_order t _ (W ++ [Part 0]) g p x r e z h q y r' e' z' Pre Ig Ih Sa' Inc Inc' Tr Tr' J1 J2 Is Is' De De' C T1). }
     destruct (together N F s (body_at c s W) (z', y) (z, x)) eqn:T2.
-    { destruct (together_order t _ (W ++ [Part 0]) h q y r' e' z' g p x r e z Pre Ih Ig Inc' Inc Tr' Tr J2 J1 Is' Is De' De
+    { destruct (together_order t _ (W ++ [Part 0]) h q y r' e' z' g p x r e z Pre Ih Ig Sa Inc' Inc Tr' Tr J2 J1 Is' Is De' De
         (conflicts_sym t _ _ _ _ _ _ C) T2); auto. }
     assert (Bad : In ((z, x), (z', y)) (filter (fun p0 => negb (free_pair N F (body_at c s W) (fst p0) (snd p0)
       || together N F s (body_at c s W) (fst p0) (snd p0) || together N F s (body_at c s W) (snd p0) (fst p0))) (list_prod T T))).
@@ -997,7 +997,7 @@ Proof.
   intros Ig I; destruct (in_access _ _ _ I) as (r1 & e & J & X & Is); destruct Is as [(E & _)|(E & As & j & ->)]; [discriminate|].
   inversion E; subst r1; simpl in J; clear E.
   assert (Y : (exists y f, In y (accesses e) /\ filled y = Some f) \/ ((exists l, e = EOp (Group written l)) /\ le N (owner x) Block = false) \/
-            exists k l, e = EOp (Group k l) /\ clear k (number x) (unused s) s false = (false, true)).
+            exists k l, e = EOp (Group k l) /\ clear [] k (number x) (unused s) s false = (false, true)).
   { pose proof Rings as G; unfold rings in G; apply andb_prop in G; destruct G as [_ G]; rewrite forallb_forall in G.
     specialize (G e (trace_events _ _ _ _ _ _ J)); unfold goes in G.
     assert (Ring_ : existsb (fun x => match filled x with Some _ => true | None => false end) (accesses e) = true ->
@@ -1007,10 +1007,10 @@ Proof.
     destruct gk as [|gk].
     - right; left; rewrite forallb_forall in G; specialize (G x X); apply andb_prop in G; destruct G as [G _]; apply negb_true_iff in G; eauto.
     - apply orb_prop in G; destruct G as [G|G]; [left; auto | right; right].
-      rewrite forallb_forall in G; specialize (G x X); destruct (clear (S gk) (number x) (unused s) s false) as [v w] eqn:Ec.
+      rewrite forallb_forall in G; specialize (G x X); destruct (clear [] (S gk) (number x) (unused s) s false) as [v w] eqn:Ec.
       apply andb_prop in G; destruct G as [G ->]; apply negb_true_iff in G; subst v; eauto. }
   destruct Y as [(y & f & Iy & Fy)|[((l & ->) & F1)|(k & l & -> & Ec)]]; [left | right; eauto | left].
-  2: { destruct (clear_sound o k (number x) (unused s) s false [] a) as (_ & _ & C3); [rewrite Ec; auto|]; rewrite Ec in C3.
+  2: { destruct (clear_sound o [] k (number x) (unused s) s false [] a (fun _ f => match f with end)) as (_ & _ & C3); [rewrite Ec; auto|]; rewrite Ec in C3.
        destruct (proj2 (C3 eq_refl) r) as (S & K & P).
        { exists l; split; auto; apply existsb_exists; exists x; split; auto; apply Nat.eqb_refl. }
        assert (In_s : In r (settled_at tr a k 0 S)).

@@ -116,30 +116,31 @@ def keeps_drains(s: Statement) -> bool:
             return bool(s[0] != "drain")
 
 
-def clear(kind: str, i: int, j: int, s: Statement, under_way: bool = False) -> tuple[bool, bool]:
+def clear(kind: str, i: int, j: int, s: Statement, under_way: bool = False, who: Where = ()) -> tuple[bool, bool]:
     """Return whether a thread's groups of a kind that make access i may be under way behind a statement, if they may before.
 
-    And whether none is where it makes access j. A second walk of a loop says that the first has what any trips may leave.
+    And whether none is where it makes access j. Threads under constraints `who` are looked at. A second walk of a loop says that
+    the first has what any trips may leave.
     """
     match s:
         case ("seq", *parts):
             well = True
             for part in parts:
-                under_way, found = clear(kind, i, j, part, under_way)
+                under_way, found = clear(kind, i, j, part, under_way, who)
                 well = well and found
             return under_way, well
         case ("if", _, *ways):
-            found_ = [clear(kind, i, j, way, under_way) for way in ways]
+            found_ = [clear(kind, i, j, way, under_way, who) for way in ways]
             return any(left for left, _ in found_), all(well for _, well in found_)
         case ("loop" | "loop1", _, _, inner):
-            around = under_way or clear(kind, i, j, inner, under_way)[0]
-            left, well = clear(kind, i, j, inner, around)
+            around = under_way or clear(kind, i, j, inner, under_way, who)[0]
+            left, well = clear(kind, i, j, inner, around, who)
             return around, well and (around or not left)
-        case ("only", _, _, _, inner):
-            left, well = clear(kind, i, j, inner, under_way)
-            return under_way or left, well
+        case ("only", n, lo, hi, inner):
+            left, well = clear(kind, i, j, inner, under_way, who)
+            return left or (under_way and not implies(who, ((n, lo, hi),))), well
         case ("round", _, inner):
-            return clear(kind, i, j, inner, under_way)
+            return clear(kind, i, j, inner, under_way, who)
         case ("settle", ended, 0):
             return under_way and ended != kind, True
         case _:

@@ -269,7 +269,7 @@ class Round:
 
         As if the products were made by the threads that issue them, with barriers of warps behind waits for all products alone.
         """
-        if x.deed[:2] != ("group", PRODUCTS) or y.deed[0] in ISSUED or not clear(PRODUCTS, i, j, self.rings.body)[1]:
+        if x.deed[:2] != ("group", PRODUCTS) or y.deed[0] in ISSUED or not self.has_ended(x, i, y, j):
             return False
         if (i, j) not in self._alike:
             self._alike[i, j] = alike(i, j, self.body)
@@ -301,7 +301,7 @@ class Round:
     def is_own(self, one: tuple[Site, int], two: tuple[Site, int]) -> bool:
         """Rule `own_order`: two are one thread's, which waits for its group before it makes the other access."""
         (x, i), (y, j) = one, two
-        if not (self.has_ended(x, i, j) and (y.deed[0] not in ISSUED or self.has_ended(y, j, i))):
+        if not (self.has_ended(x, i, y, j) and (y.deed[0] not in ISSUED or self.has_ended(y, j, x, i))):
             return False
         if y.deed[0] not in ISSUED and x.deed[1] != COPIED:  # a fence of proxies may be missing
             return False
@@ -310,9 +310,9 @@ class Round:
             for part in ("same", *(self.loops[i] & self.loops[j]))
         )
 
-    def has_ended(self, x: Site, i: int, j: int) -> bool:
-        """Whether the group of a site has ended wherever its thread makes another access."""
-        return x.deed[0] == "group" and clear(x.deed[1], i, j, self.body)[1]
+    def has_ended(self, x: Site, i: int, y: Site, j: int) -> bool:
+        """Whether the group of a site has ended wherever its thread makes the access of another site, anywhere in the text."""
+        return x.deed[0] == "group" and clear(x.deed[1], i, j, self.rings.body, who=y.where)[1]
 
     def has_barrier(self, one: tuple[Site, int], two: tuple[Site, int]) -> bool:
         """Rule `barrier_before`: a barrier stands once between what threads do and what engines do, of all who touch one byte."""

@@ -41,7 +41,7 @@ def without_marks(s: Statement) -> Statement:
     return tuple(without_marks(p) if isinstance(p, tuple) and p and p[0] in HEADS else p for p in s if p != PART)
 
 
-def walk(who: frozenset[tuple[int, int, int]], s: Statement, state: State) -> State:
+def walk(who: frozenset[tuple[int, int, int]], s: Statement, state: State) -> State:  # noqa: C901
     """Return where threads are behind a statement who satisfy these constraints alone."""
     match s:
         case ("seq", *parts):

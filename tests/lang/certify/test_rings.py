@@ -299,6 +299,28 @@ def test_what_meets_at_one_station() -> None:
     assert stations(parts={**OWN_PARTS, (3, 3): 32}) == FAILS
 
 
+PRODUCTS_FIRST = ("(wait 1)", "(group wgmma 1)", "(settle wgmma 0)", "(bar (thread 32) warp)", *CHANGE[3:])
+
+
+def test_threads_change_what_products_have_read() -> None:
+    """Rule `together`: the warp meets right behind the wait for all products."""
+    assert stations(change=PRODUCTS_FIRST) == (ACCEPTED, "")
+    for part in ("(group wgmma 1)", "(acc 3)"):  # nothing meets
+        assert stations(change=without(PRODUCTS_FIRST, part)) == (ACCEPTED, "")
+    in_loop = f"(loop 7 block (seq {' '.join(PRODUCTS_FIRST[1:4])}))"
+    last = (CHANGE[3], "(settle wgmma 0)", *CHANGE[4:])
+    assert stations(change=("(wait 1)", in_loop, *last)) == (ACCEPTED, "")
+    assert stations(change=("(wait 1)", in_loop.replace(" (bar (thread 32) warp)", ""), *last)) == FAILS
+    assert stations(change=without(PRODUCTS_FIRST, "(settle wgmma 0)")) == FAILS
+    assert stations(change=(*PRODUCTS_FIRST[:3], *CHANGE[3:])) == FAILS  # another thread's products may be under way
+    assert stations(change=(*PRODUCTS_FIRST[:2], "(settle wgmma 1)", *PRODUCTS_FIRST[3:])) == FAILS
+    assert stations(change=(PRODUCTS_FIRST[0], *PRODUCTS_FIRST[2:4], PRODUCTS_FIRST[1], *CHANGE[3:])) == FAILS
+    assert stations(change=PRODUCTS_FIRST, parts={**OWN_PARTS, (1, 3): 64}) == FAILS  # both warps read it all
+    parts = ("(wait 1)", "(only 0 0 64 (group wgmma 1))", f"(only 0 0 64 (seq {' '.join(PRODUCTS_FIRST[2:4])}))")
+    assert stations(change=(*parts, *CHANGE[3:])) == (ACCEPTED, "")
+    assert stations(change=(*parts[:2], parts[2].replace("0 64", "0 32"), *CHANGE[3:])) == FAILS
+
+
 def test_stores_that_wait_for_those_before() -> None:
     assert stations(pass_on=without(PASS, "(settle out 0)")) == FAILS
     assert stations(pass_on=without(PASS, "(settle out 0)"), later="never") == (ACCEPTED, "")
