@@ -20,8 +20,8 @@ from tests.generated.edge_clusters import program as generated
 from tests.generated.programs import loaded
 from tests.lang.barriers import test_cluster
 from tests.lang.intrinsics import test_gathers
+from tests.mutation import memory_mutants
 
-LIFETIMES = ("begins", "ends", "late")
 KERNELS = (
     test_cluster.gives,
     test_cluster.takes,
@@ -41,10 +41,9 @@ KERNELS = (
 
 def without_meetings(program: Program) -> Iterator[tuple[str, Program]]:
     """Yield the program without what its plan has for blocks that begin late, or end first."""
-    plan = program.plans[program.entry]
-    for name in LIFETIMES:
-        if getattr(plan, name):
-            yield name, program.with_plan(replace(plan, skewed=None, **{name: False}))  # type: ignore[arg-type]
+    yield from (
+        (mutant.name.split("`")[1], changed) for mutant, changed in memory_mutants(program) if "not `" in mutant.name
+    )
 
 
 @pytest.mark.parametrize("kernel", KERNELS, ids=lambda kernel: kernel.__name__)
