@@ -28,7 +28,7 @@ def check_there(checker: Any, make: Callable[[Certificate], Any]) -> None:
         far = {i for s in every for i in accesses_of(s) if reaches(checker, c, i)}
         if any(s[0] in ISSUED and not far.isdisjoint(accesses_of(s)) for s in every):
             raise Rejected("there", "an engine reaches into another block")
-        found = make(around(checker, c, far))
+        found = make(surround(checker, c, far))
         found.form()
         try:
             found.check(found.body, frozenset(), ())
@@ -41,7 +41,7 @@ def reaches(checker: Any, c: int, i: int) -> bool:
     return bool(checker.space(i) == ("cluster", c)) and i not in checker.certificate.near
 
 
-def around(checker: Any, c: int, far: set[int]) -> Certificate:
+def surround(checker: Any, c: int, far: set[int]) -> Certificate:
     """Return a certificate in which blocks touch a place where they begin and end, and who reaches into others reads it."""
     rows = {i: (LIVES, "read", checker.accesses[i][2]) for i in far} | {
         SENDS: (BEGINS, "read", "that sends to other blocks"),

@@ -148,7 +148,7 @@ def clear(kind: str, i: int, j: int, s: Statement, under_way: bool = False, who:
             return under_way or (s[:2] == ("group", kind) and i in made), not (under_way and j in made)
 
 
-def alike(i: int, j: int, s: Statement) -> Statement:
+def as_threads(i: int, j: int, s: Statement) -> Statement:
     """Return a statement in which threads make products' access i themselves, with their access j, and nothing else.
 
     Of barriers there are those of warps that stand right behind a wait for all products, and no others.
@@ -159,14 +159,14 @@ def alike(i: int, j: int, s: Statement) -> Statement:
             return (
                 "seq",
                 *(
-                    p if (b, p) == (("settle", PRODUCTS, 0), ("bar", WARP, "warp")) else alike(i, j, p)
+                    p if (b, p) == (("settle", PRODUCTS, 0), ("bar", WARP, "warp")) else as_threads(i, j, p)
                     for b, p in zip(before, parts, strict=False)
                 ),
             )
         case ("if", u, then, otherwise):
-            return ("if", u, alike(i, j, then), alike(i, j, otherwise))
+            return ("if", u, as_threads(i, j, then), as_threads(i, j, otherwise))
         case ("loop" | "loop1", _, _, inner) | ("only", _, _, _, inner) | ("round", _, inner):
-            return (*s[:-1], alike(i, j, inner))
+            return (*s[:-1], as_threads(i, j, inner))
         case ("acc", a) if a == j:
             return s
         case ("group", kind, *made) if kind == PRODUCTS and i in made:

@@ -27,7 +27,7 @@ from prism.lang.certify.places import (
     Site,
     Where,
     accesses_of,
-    alike,
+    as_threads,
     clear,
     events,
     implies,
@@ -258,13 +258,13 @@ class Round:
                     continue
                 if self.exclusive(i, j, self.body) or self.is_apart((x, i), (y, j)):
                     continue
-                if self.together(x, i, y, j) or self.together(y, j, x, i):
+                if self.waits_together(x, i, y, j) or self.waits_together(y, j, x, i):
                     continue
                 if x.deed[0] in ISSUED or y.deed[0] in ISSUED or not self.orders(k, stations):
                     words = self.rings.words
                     raise Failed(f"the {words(i)} and the {words(j)} use one copy at one station in no order")
 
-    def together(self, x: Site, i: int, y: Site, j: int) -> bool:
+    def waits_together(self, x: Site, i: int, y: Site, j: int) -> bool:
         """Rule `together`: threads change what products read, once they and their warp have waited for these.
 
         As if the products were made by the threads that issue them, with barriers of warps behind waits for all products alone.
@@ -272,7 +272,7 @@ class Round:
         if x.deed[:2] != ("group", PRODUCTS) or y.deed[0] in ISSUED or not self.has_ended(x, i, y, j):
             return False
         if (i, j) not in self._alike:
-            self._alike[i, j] = alike(i, j, self.body)
+            self._alike[i, j] = as_threads(i, j, self.body)
         return bool(self.rings.checker.orders(self._alike[i, j], lambda a, b: {a, b} != {i, j}))
 
     def orders(self, k: int, stations: list[tuple[Site, int, int]]) -> bool:

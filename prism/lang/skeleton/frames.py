@@ -118,7 +118,7 @@ def views_in(opens: Mapping[tree.Symbol, int], place: Place) -> Mapping[tree.Sym
     return {view: opens[view] for view in place.opened}
 
 
-def behind(frame: Frame, links: list[Link]) -> Iterator[tuple[Frame, list[Link]]]:
+def find_behind(frame: Frame, links: list[Link]) -> Iterator[tuple[Frame, list[Link]]]:
     """Yield the frame whose object an access is to, with what each call on the way passes: once for each that it may be."""
     inner = links[-1].touch
     if not inner.root.parameter or frame.caller is None or frame.place is None or frame.call is None:
@@ -132,4 +132,4 @@ def behind(frame: Frame, links: list[Link]) -> Iterator[tuple[Frame, list[Link]]
     for env in resolutions(given, frame.names):
         found = call_touch(frame.caller, frame.place, env, frame.call, exposed, which)  # type: ignore[arg-type]
         assert found is not None
-        yield from behind(frame.caller, [*links, Link(frame.caller, found, views_in(frame.opens, frame.place))])
+        yield from find_behind(frame.caller, [*links, Link(frame.caller, found, views_in(frame.opens, frame.place))])

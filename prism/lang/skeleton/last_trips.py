@@ -46,20 +46,20 @@ class LastTrips:
         kind, number, by, body = s
         try:
             by = meet(by, *deciders(body))
-            last = ending(body, by)
+            last = end_trip(body, by)
         except Unclear:
             return (s,)
         if last is None:
             return (s,)
-        go, again = going(body), self.copy(last, self.loops[number], {})
+        go, again = go_on(body), self.copy(last, self.loops[number], {})
         loop = (("loop", number, by, go),) if go else ()
         return (*loop, *again) if number in self.endless else (*loop, ("if", by, again, ()))
 
     def copy(self, body: Body, ended: Loop, numbers: dict[int, int]) -> Body:
         """Return what stands in the last trip of a loop."""
-        return tuple(self.copied(s, ended, numbers) for s in body)
+        return tuple(self.rewrite(s, ended, numbers) for s in body)
 
-    def copied(self, s: Any, ended: Loop, numbers: dict[int, int]) -> Any:
+    def rewrite(self, s: Any, ended: Loop, numbers: dict[int, int]) -> Any:
         """Return one statement of a last trip."""
         match s:
             case ("acc", i):
@@ -119,7 +119,7 @@ def deciders(body: Body) -> Iterator[Perspective]:
             yield from deciders(s[3])
 
 
-def going(body: Body, kinds: tuple[str, ...] = JUMPS) -> Body | None:
+def go_on(body: Body, kinds: tuple[str, ...] = JUMPS) -> Body | None:
     """Return what is done by who makes no jump of some kinds; None: all do."""
     found: Body = ()
     for s in body:
@@ -128,7 +128,7 @@ def going(body: Body, kinds: tuple[str, ...] = JUMPS) -> Body | None:
             continue
         if s[0] != "if":
             return None
-        then, otherwise = going(s[2], kinds), going(s[3], kinds)
+        then, otherwise = go_on(s[2], kinds), go_on(s[3], kinds)
         if then is None and otherwise is None:
             return None
         if then is None or otherwise is None:
@@ -138,14 +138,14 @@ def going(body: Body, kinds: tuple[str, ...] = JUMPS) -> Body | None:
     return found
 
 
-def ending(body: Body, by: Perspective) -> Body | None:
+def end_trip(body: Body, by: Perspective) -> Body | None:
     """Return what is done in the last trip, which a jump ends (`leave` ends the function, too); None: there is no jump."""
     found: Body = ()
     for at, s in enumerate(body):
-        on = going((s,), (*JUMPS, "continue"))
+        on = go_on((s,), (*JUMPS, "continue"))
         here = jump(s, by) if may_jump(s) else None
         if here is not None:
-            rest = ending(body[at + 1 :], by) if on is not None else None
+            rest = end_trip(body[at + 1 :], by) if on is not None else None
             return (*found, *here) if rest is None or on is None else (*found, ("if", by, here, (*on, *rest)))
         if on is None:
             return None
@@ -157,7 +157,7 @@ def jump(s: Body, by: Perspective) -> Body | None:
     """Return what is done on the ways through a statement that end in a jump; None: there is none."""
     if s[0] != "if":
         return (s,) if s[0] == "leave" else ()
-    then, otherwise = ending(s[2], by), ending(s[3], by)
+    then, otherwise = end_trip(s[2], by), end_trip(s[3], by)
     if then is None or otherwise is None:
         return otherwise if then is None else then
     return (("if", s[1], then, otherwise),)

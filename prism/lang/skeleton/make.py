@@ -23,7 +23,7 @@ from prism.lang.facts.definitions import facts, surely_entered
 from prism.lang.facts.touches import Use, declared_fragment, in_memory, uses_of
 from prism.lang.skeleton.cases import NONE, Questions, questions_of
 from prism.lang.skeleton.clusters import gathers
-from prism.lang.skeleton.frames import Frame, Link, Loop, Made, Object, behind, views_in
+from prism.lang.skeleton.frames import Frame, Link, Loop, Made, Object, find_behind, views_in
 from prism.lang.skeleton.pointers import Names, Values, resolutions, union
 from prism.lang.skeleton.rings import GROUPED, Rings, Unsaid, barrier, constraints, is_copy, is_ring, rounds
 from prism.lang.skeleton.turns import passage
@@ -456,7 +456,7 @@ class Walker:
         found: Body = ()
         for env in resolutions(use.expression.symbol, self.names.now):  # type: ignore[union-attr]
             touch = make_touch(self.frame, place, env, use)  # type: ignore[arg-type]
-            for frame, links in behind(self.frame, [Link(self.frame, touch, self.open_views(place))]):
+            for frame, links in find_behind(self.frame, [Link(self.frame, touch, self.open_views(place))]):
                 one = (("acc", self.number(frame, tuple(links[::-1]), touch.kind)),)
                 self.maker.vague = POINTERS if found else self.maker.vague
                 found = found if found == one else (("if", THREAD, one, found),) if found else one

@@ -16,7 +16,7 @@ from prism.interpret import MachineError, run
 from prism.lang import attr, block, const, grid, group, id, int32, partition, ptr, requires, shared, thread
 from prism.lang.certify import ACCEPTED, REJECTED, check_text
 from prism.lang.pipeline import build
-from prism.lang.skeleton.last_trips import LastTrips, ending, going
+from prism.lang.skeleton.last_trips import LastTrips, end_trip, go_on
 from prism.lang.tree.plan import Program
 from prism.lang.types.perspective import BLOCK, THREAD
 from prism.lib import artifacts, shipped_kernels
@@ -149,7 +149,7 @@ LEFT = ("break",)
     ],
 )
 def test_trips_that_go_on_and_last_ones(body: object, goes_on: object, last: object) -> None:
-    assert (going(body), ending(body, THREAD)) == (goes_on, last)  # type: ignore[arg-type]
+    assert (go_on(body), end_trip(body, THREAD)) == (goes_on, last)  # type: ignore[arg-type]
 
 
 def test_a_jump_from_where_not_all_come_stays() -> None:
