@@ -82,6 +82,21 @@ def program_mutants(program: Program) -> Iterator[tuple[Mutant, Program]]:
             yield replace(mutant, name=f"{plan.function.name}: {mutant.name}"), program.with_plan(mutant.plan)
 
 
+def memory_mutants(program: Program) -> Iterator[tuple[Mutant, Program]]:
+    """Yield the mutants whose blocks do not wait until others have begun or ended, and those with fences for other memory."""
+    for plan in program.plans.values():
+        for name in ("begins", "ends", "late"):
+            if getattr(plan, name):
+                changed = replace(plan, skewed=None, **{name: False})  # type: ignore[arg-type]
+                yield Mutant(f"{plan.function.name}: not `{name}`", changed), program.with_plan(changed)
+        for step in plan.operations:
+            for space in ("shared", "cluster", "global") if isinstance(step, ProxyFence) else ():
+                if space not in (step.space, *(("cluster",) if step.space == "shared" else ())):
+                    changed = exchanged(replace(plan, skewed=None), step, replace(step, space=space))  # type: ignore[call-arg]
+                    name = f"{plan.function.name}: {named(step)}: for {space}"
+                    yield Mutant(name, changed, step=step, what=f"for {space}"), program.with_plan(changed)
+
+
 def harmless(plan: Plan, step: Step, what: str) -> str:
     """Return why a mutant is right: only slower than the plan, or the same program."""
     if isinstance(step, Advance):

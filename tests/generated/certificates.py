@@ -18,6 +18,7 @@ from collections import Counter
 from collections.abc import Callable, Iterator
 from concurrent.futures import ProcessPoolExecutor
 from functools import partial
+from itertools import chain
 from pathlib import Path
 from typing import Any
 
@@ -30,7 +31,7 @@ from prism.lang.tree.plan import Program
 from tests.certificates import certified
 from tests.generated.edges_verify import module_of
 from tests.generated.programs import loaded, program
-from tests.mutation import TRIED, program_mutants
+from tests.mutation import TRIED, memory_mutants, program_mutants
 
 CHUNK = 64
 
@@ -49,7 +50,7 @@ def answers(kind: str, seed: int, mutants: bool = False) -> Iterator[tuple[str, 
         found = certificate_of(built)
         yield describe(found), found
         if mutants and found.finding.status == ACCEPTED:
-            for mutant, changed in program_mutants(built):
+            for mutant, changed in chain(program_mutants(built), memory_mutants(built)):
                 one = certified(changed)
                 said = describe(one)
                 if one.finding.status == ACCEPTED and not mutant.harmless:

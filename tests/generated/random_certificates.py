@@ -39,7 +39,7 @@ class Drawn:
         elif unit == "block":
             how = self.draw.choice(("(named 0)",) * 6 + ("(named 3)", "warp"))
         else:
-            how = self.draw.choice(("warp",) * 9 + ("(named 1)",))
+            how = self.draw.choice(("warp",) * 9 + ("(named 1)", "sent", "sent_late"))
         return f"(bar {unit} {how})"
 
     def statement(self, depth: int) -> str:
@@ -83,7 +83,10 @@ class Drawn:
 
 ONE_TIME = (
     "(acc 1)",
-    "(fence)",
+    "(fence shared)",
+    "(fence global)",
+    "(fence cluster)",
+    "(fence all)",
     "(wait 0)",
     "(wait 1)",
     "(tell 0)",
@@ -171,9 +174,9 @@ class DrawnRing(Drawn):
         engine = draw.choice(("", "", "bulk", "wgmma", "wgmma"))
         late = draw.choice((0, 1, 1, 2)) if engine == "wgmma" else 0
         pending = draw.randint(0, late) if draw.random() >= rate / 2 else draw.randint(0, 2)
-        fence = ["(fence)"] if (how == "load" and not engine) or draw.random() < 0.3 else []
+        fence = ["(fence shared)"] if (how == "load" and not engine) or draw.random() < 0.3 else []
         if engine and how == "store":
-            fill.insert(2, "(fence)")
+            fill.insert(2, "(fence shared)")
         warp = draw.random() < (0.9 if late else 0.6)
         last = ["(bar (thread 32) warp)", "(only 32 0 1 (tell 0))"] if warp else ["(tell 0)"]
         use = ["(wait 1)", draw.choice(("(acc 1)", "(loop 91 (thread 1) (seq (acc 1) (acc 1)))")), *fence, *last]
@@ -225,10 +228,17 @@ class DrawnStations(DrawnRing):
         """Return a round: who fills a copy, who changes it, and who stores it."""
         draw = self.draw
         fill = self.faulty(["(wait 0)", "(load 1 64 64 2 0)", "(tell 1)"], rate)
-        change = ["(wait 1)", "(acc 1)", "(bar (thread 32) warp)", "(acc 4)", "(fence)"]
+        change = ["(wait 1)", "(acc 1)", "(bar (thread 32) warp)", "(acc 4)", "(fence shared)"]
         change += ["(bar (thread 32) warp)", "(only 32 0 1 (tell 2))"]
         if draw.random() < 0.3:
-            change[1:1] = ["(group wgmma 1)", "(group wgmma 1)", f"(settle wgmma {draw.choice((0, 0, 1, 2))})"]
+            waits = [f"(settle wgmma {draw.choice((0, 0, 0, 1, 2))})", "(bar (thread 32) warp)"]
+            products = ["(group wgmma 1)", "(group wgmma 1)", *waits[: draw.choice((1, 2, 2))]]
+            if draw.random() < 0.4:
+                self.loops += 1
+                products = [
+                    f"(loop {300 + self.loops} {draw.choice(('block', '(thread 32)'))} (seq {' '.join(products)}))"
+                ]
+            change[1:1] = products
         store = ["(wait 2)", "(settle out 0)", "(group out 3)", "(group bulk 5)", "(settle bulk 0)", "(tell 0)"]
         users = f"(only 0 0 64 {self.faulty(change, rate)})"
         if in_turns:
@@ -271,6 +281,7 @@ class DrawnBeside(Drawn):
 
     deeds = ("(acc 2)", "(acc 3)", "(group cp_async 0 1)", "(group bulk 2)", "(group out 4)", "(group out 5)")
     waits = ("(settle cp_async 0)", "(settle bulk 0)", "(settle out 0)", "(settle cp_async 1)", "(bar block (named 0))")
+    waits += ("(fence shared)", "(fence global)", "(fence cluster)", "(fence all)")
 
     def statement(self, depth: int) -> str:
         """Return a statement."""
@@ -302,9 +313,47 @@ class DrawnBeside(Drawn):
         return "\n".join([*lines, f"(body (seq {body}))", ""])
 
 
+class DrawnCluster(Drawn):
+    """A certificate of blocks that reach into one another, and send; some of their barriers may be missing."""
+
+    def statement(self, depth: int) -> str:
+        """Return a statement."""
+        draw = self.draw
+        if depth == 0 or draw.random() < 0.5:
+            return draw.choice(("(acc 0)", "(acc 1)", "(acc 2)", "(bar (cluster 2) warp)", "(bar (cluster 2) sent)"))
+        inner = f"(seq {' '.join(self.statement(depth - 1) for _ in range(draw.randint(1, 4)))})"
+        match draw.randrange(4):
+            case 0:
+                self.loops += 1
+                return f"({draw.choice(('loop', 'loop1'))} {self.loops} {draw.choice(('grid', '(cluster 2)'))} {inner})"
+            case 1:
+                return (
+                    f"(if {draw.choice(('(cluster 2)', '(cluster 2)', 'block'))} {inner} {self.statement(depth - 1)})"
+                )
+            case 2:
+                return f"(only 0 0 {draw.choice((1, 32, 64))} {inner})"
+            case _:
+                return draw.choice((inner, "(bar (cluster 2) sent_late)", "(group bulk 1)", "(bar (cluster 4) warp)"))
+
+    def text(self) -> str:
+        """Return the certificate."""
+        draw, meet = self.draw, "(bar (cluster 2) warp)"
+        body = " ".join(self.statement(2) for _ in range(draw.randint(1, 4)))
+        first, last = (meet if draw.random() < 0.7 else "" for _ in range(2))
+        lines = ["(certificate 1)", '(kernel "by chance")', "(threads 64)", "(space 0 (cluster 2))"]
+        lines += ['(object 0 0 0 128 "s")', "(space 1 grid)", '(object 1 1 0 1 "x")']
+        lines += [f"(near {i})" for i in range(3) if draw.random() < 0.3]
+        lines += [f'(access {i} {o} {draw.choice(("read", "read", "write"))} "a")' for i, o in enumerate((0, 0, 1))]
+        for i, j in ((0, 0), (0, 1), (1, 1), (2, 2)):
+            for part in ("same", *range(1, self.loops + 1)):
+                unit = draw.choice(("(thread 1)", "never", "block"))
+                lines.append(f'(fact {i} {j} {part} {unit} proved "")')
+        return "\n".join([*lines, f"(body (seq {first} {body} {last}))", ""])
+
+
 def drawn(seed: int) -> str:
-    """Return a certificate: most have rings that are used at two stations or three, or engines beside rings."""
-    return (Drawn, DrawnRing, DrawnStations, DrawnRing, DrawnBeside)[seed % 5](seed).text()
+    """Return a certificate: most have rings that are used at two stations or three, engines beside rings, or clusters."""
+    return (Drawn, DrawnRing, DrawnStations, DrawnRing, DrawnBeside, DrawnCluster)[seed % 6](seed).text()
 
 
 def main() -> None:

@@ -13,6 +13,7 @@ from collections import Counter
 from collections.abc import Iterator
 from concurrent.futures import ProcessPoolExecutor
 from functools import partial
+from itertools import chain
 from pathlib import Path
 
 from prism.lang.certify import ACCEPTED, NOT_COVERED, check_text
@@ -20,7 +21,7 @@ from prism.lang.pipeline import build, lower
 from prism.lang.skeleton import certify
 from prism.lib import artifacts, shipped_kernels
 from tests.certificates import certified
-from tests.mutation import program_mutants
+from tests.mutation import memory_mutants, program_mutants
 
 WORST = ("runs", "believed", "assumed", "inferred", "proved")
 """Origins of facts, the weakest first."""
@@ -66,7 +67,7 @@ def of_kernel(
         answer += f": {name}: {said.rule}: {said.reason}"
     rows = [("kernel", answer, built - begin, done - built)]
     if mutants and said.status == ACCEPTED:
-        for mutant, changed in program_mutants(program):
+        for mutant, changed in chain(program_mutants(program), memory_mutants(program)):
             status = certified(changed).finding.status
             rows.append(("mutant", status + ("" if status != ACCEPTED else f": {name}: {mutant.name}"), 0.0, 0.0))
     return rows

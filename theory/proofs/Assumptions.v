@@ -1,6 +1,6 @@
 (** What the theorems rest on: [check] wants the answer to each to be that it is closed under the global context. *)
 From Bundl Require Import Syntax Typing Step Safety Erase Units Pair Uniform Check Examples.
-From Bundl Require Skeleton Ordered Valid Valid_sound Signals Rings Phases Rings_sound Registers Skeleton_examples Apart_sound.
+From Bundl Require Skeleton Ordered Valid Valid_sound Signals Rings Phases There Rings_sound Registers Skeleton_examples Apart_sound.
 
 Print Assumptions step_safe.
 Print Assumptions progress.
@@ -26,6 +26,8 @@ Print Assumptions Phases.runs_end.
 Print Assumptions Phases.no_mixture.
 Print Assumptions Rings_sound.no_race.
 Print Assumptions Rings_sound.nothing_in_flight.
+Print Assumptions There.has_begun.
+Print Assumptions There.has_not_ended.
 Print Assumptions Valid_sound.project_same.
 Print Assumptions Skeleton_examples.exchange_valid.
 Print Assumptions Skeleton_examples.exchange_races.
@@ -36,6 +38,8 @@ Print Assumptions Skeleton_examples.ring_refused.
 Print Assumptions Skeleton_examples.late_valid.
 Print Assumptions Skeleton_examples.stations_valid.
 Print Assumptions Skeleton_examples.turns_valid.
+Print Assumptions Skeleton_examples.swap_valid.
+Print Assumptions Skeleton_examples.sends_late.
 Print Assumptions Registers.registers_waited.
 Print Assumptions Signals.progress.
 Print Assumptions Signals.run_bounded.

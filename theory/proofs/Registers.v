@@ -228,7 +228,7 @@ Theorem registers_waited B N F o s a f w w0 p q : Rings.valid N F s = true -> is
   lent f w0 (trace o s [] a) p -> In (q, EOp (Own f w)) (trace o s [] a) -> precedes p q -> w0 = true \/ w = true ->
   exists y, precedes y q /\ In (y, await_ (Done a p) 0) (acts B N (fun b => trace o s [] b) (Thread a)).
 Proof.
-  intros V T L Q P Wr; unfold Rings.valid in V; apply andb_prop in V; destruct V as [_ V]; unfold in_registers in V; rewrite forallb_forall in V.
+  intros V T L Q P Wr; unfold Rings.valid in V; apply andb_prop in V; destruct V as [V _]; apply andb_prop in V; destruct V as [_ V]; unfold in_registers in V; rewrite forallb_forall in V.
   assert (If : In f (nodup Nat.eq_dec (flat_map fragments (events s)))).
   { apply nodup_In, in_flat_map; exists (EOp (Own f w)); split; [eapply trace_events; eauto | left; auto]. }
   specialize (V f If); rewrite forallb_forall in V; specialize (V (snd a) ltac:(apply in_seq; destruct T; lia)).

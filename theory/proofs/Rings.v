@@ -81,7 +81,7 @@ Definition thread_acts (a : thread) (z : path * event) : list act :=
   | EOp (Tell b) | EOp (Drain b) => tell_acts b a p e
   | EOp (Load _ _) | EOp (Copy _) | EOp (Later _) | EOp (Group _ _) => [(p ++ [Part 0], arrive_ (Issued a p) 0)]
   | EOp (Settle k n) => waits_done a p (settled_at a k n p)
-  | EOp (Advance _) | EOp Fence | EOp (Own _ _) | EOp (Lend _ _) | EOp Order => []
+  | EOp (Advance _) | EOp (Fence _) | EOp (Own _ _) | EOp (Lend _ _) | EOp Order => []
   end.
 
 Definition is_copy (e : event) : bool := match e with EOp (Copy _) => true | _ => false end.
@@ -359,9 +359,14 @@ Definition is_load (e : event) : bool := match e with EOp (Load _ _) => true | _
 Definition is_later (f : mbarrier) (z : site) : bool := match deed_ z with EOp (Later d) => mbarrier_eqb f d | _ => false end.
 
 (* Behind z, where its threads come to a fence, if one is asked for: they say so. *)
-Definition is_fence (z : site) : bool := match deed_ z with EOp Fence => true | _ => false end.
+Definition sees (m : memory) (u : units) : bool :=
+  match m, u with
+  | All, _ | Global, Grid | Clusters, (Cluster _ | Block | Threads _) | Shared, (Block | Threads _) => true
+  | _, _ => false
+  end.
+Definition is_fence (u : units) (z : site) : bool := match deed_ z with EOp (Fence m) => sees m u | _ => false end.
 Definition seen (fence : bool) (K : list con) (p : path) (choose : mbarrier -> bool) : bool :=
-  if fence then existsb (fun i => is_fence i && prec p (place i) && implies K (who_ i) && told K (place i) choose) I
+  if fence then existsb (fun i => is_fence Block i && prec p (place i) && implies K (who_ i) && told K (place i) choose) I
   else told K p choose.
 
 (* A station is what stands behind the waits for one stage, and before it is said that the next one is reached. Threads at station k
@@ -470,6 +475,61 @@ Definition read_out (R : list (site * access)) (f : mbarrier) : bool :=
 Definition apart_always (s : stmt) (x y : site * access) : bool :=
   forallb (apart_in_round (fun m => times m s <=? 1) x y) (None :: map Some (loops (number (snd x)) (number (snd y)) s)).
 
+(* Whether a thread's groups of kind k that make access m may be under way behind a statement, if they may be before; and whether
+   they are not where it makes access n, of threads under K. A second walk of a loop says that the first one has what any number of trips may leave. *)
+Definition made_by (n : nat) (e : event) : bool := existsb (fun x => number x =? n) (accesses e).
+Fixpoint clear (K : list con) (k m n : nat) (s : stmt) (w : bool) : bool * bool :=
+  match s with
+  | Seq s1 s2 => let (v, a) := clear K k m n s1 w in let (u, b) := clear K k m n s2 v in (u, a && b)
+  | If _ s1 s2 => let (v, a) := clear K k m n s1 w in let (u, b) := clear K k m n s2 w in (v || u, a && b)
+  | Loop _ _ _ s => let v := w || fst (clear K k m n s w) in let (u, b) := clear K k m n s v in (v, b && implb u v)
+  | Only c s => let (v, a) := clear K k m n s w in (if implies K [c] then v else w || v, a)
+  | Do (Settle j 0) => (if j =? k then false else w, true)
+  | Do (Group j l) => (w || (j =? k) && made_by m (EOp (Group j l)), negb (w && made_by n (EOp (Group j l))))
+  | Do x => (w, negb (w && made_by n (EOp x)))
+  | Acc x => (w, negb (w && made_by n (EAcc x)))
+  | _ => (w, true)
+  end.
+
+(* A thread's group that makes one access has ended where the thread makes another, itself or by an engine. *)
+Definition ended_before (s : stmt) (x y : site * access) : bool :=
+  match deed_ (fst x) with EOp (Group k _) => snd (clear (who_ (fst y)) k (number (snd x)) (number (snd y)) s false) | _ => false end.
+
+(* As if the products that make access x were made by the threads that issue them. Of barriers there are those of warps that stand right
+   behind a wait for all products, and no others. *)
+Definition access_dec (x y : access) : {x = y} + {x <> y}.
+Proof. decide equality; try apply Nat.eq_dec; try apply bool_dec; repeat decide equality. Defined.
+Definition is_access (x y : access) : bool := if access_dec x y then true else false.
+
+Definition joined (s1 s2 r : stmt) : stmt :=
+  match s1, s2, r with
+  | Do (Settle 2 0), Seq (Bar (Threads 32) Warp) _, Seq Skip t => Seq (Bar (Threads 32) Warp) t
+  | _, _, _ => r
+  end.
+Fixpoint alike (x y : access) (s : stmt) : stmt :=
+  match s with
+  | Seq s1 s2 => Seq (alike x y s1) (joined s1 s2 (alike x y s2))
+  | If u s1 s2 => If u (alike x y s1) (alike x y s2)
+  | Loop l m u s => Loop l m u (alike x y s)
+  | Only c s => Only c (alike x y s)
+  | Acc z => if is_access z y then Acc y else Skip
+  | Do (Group k l) => if (k =? products) && existsb (is_access x) l then Acc x else Skip
+  | Bar _ _ => Skip
+  | Do _ | Skip => s
+  end.
+
+(* Products read a copy, and threads change it at the same station: its thread waits for them first, and the warp, too. *)
+Definition beside_pair (x y u v : access) : bool :=
+  negb ((number u =? number x) && (number v =? number y) || (number u =? number y) && (number v =? number x)).
+Definition together (prog s : stmt) (x y : site * access) : bool :=
+  match deed_ (fst x) with
+  | EOp (Group k _) =>
+      let u := alike (snd x) (snd y) s in
+      (k =? products) && negb (is_async (deed_ (fst y))) && ended_before prog x y
+      && bars N u [] [] && check N F (beside_pair (snd x) (snd y)) u [] []
+  | _ => false
+  end.
+
 (* Two at one station in one round: they are apart or in order; or barriers are asked about all that threads do there. *)
 Definition free_pair (s : stmt) (x y : site * access) : bool :=
   compatible (does (snd x)) (does (snd y)) || negb (overlap (snd x) (snd y))
@@ -477,8 +537,8 @@ Definition free_pair (s : stmt) (x y : site * access) : bool :=
 Definition by_threads (x y : site * access) : bool := negb (is_async (deed_ (fst x))) && negb (is_async (deed_ (fst y))).
 Definition outside (L : list (site * access)) (x y : access) : bool :=
   negb (existsb (fun z => number (snd z) =? number x) L && existsb (fun z => number (snd z) =? number y) L).
-Definition meet_well (s : stmt) (L : list (site * access)) : bool :=
-  match filter (fun p => negb (free_pair s (fst p) (snd p))) (list_prod L L) with
+Definition meet_well (prog s : stmt) (L : list (site * access)) : bool :=
+  match filter (fun p => negb (free_pair s (fst p) (snd p) || together prog s (fst p) (snd p) || together prog s (snd p) (fst p))) (list_prod L L) with
   | [] => true
   | bad => forallb (fun p => by_threads (fst p) (snd p)) bad && bars N s [] [] && check N F (outside L) s [] []
   end.
@@ -500,7 +560,7 @@ Definition ring_rules (prog : stmt) (c : nat) (M : list mbarrier) (single : bool
   && forallb (fun z => match filled (snd (fst z)), snd z with
        | Some f, Some _ => existsb (mbarrier_eqb f) M && (stage f =? 1) && le N (owner (snd (fst z))) Block
        | _, _ => false end) T
-  && forallb (fun k => meet_well s (map fst (filter (fun z => match snd z with Some j => j =? k | None => false end) T)))
+  && forallb (fun k => meet_well prog s (map fst (filter (fun z => match snd z with Some j => j =? k | None => false end) T)))
        (seq 0 (S (top M))).
 
 (* -- the whole ---------------------------------------------------------------------------------------------------------- *)
@@ -516,40 +576,26 @@ Definition cycle_rules (s : stmt) (c : nat) : bool :=
   outer c s true && negb (length (bodies c s) =? 0)
   && forallb (ring_rules s c (all_barriers c s) (length (bodies c s) =? 1)) (bodies c s).
 
-(* Whether a thread's groups of kind k that make access m may be under way behind a statement, if they may be before; and whether
-   they are not where it makes access n. A second walk of a loop says that the first one has what any number of trips may leave. *)
-Definition made_by (n : nat) (e : event) : bool := existsb (fun x => number x =? n) (accesses e).
-Fixpoint clear (k m n : nat) (s : stmt) (w : bool) : bool * bool :=
-  match s with
-  | Seq s1 s2 => let (v, a) := clear k m n s1 w in let (u, b) := clear k m n s2 v in (u, a && b)
-  | If _ s1 s2 => let (v, a) := clear k m n s1 w in let (u, b) := clear k m n s2 w in (v || u, a && b)
-  | Loop _ _ _ s => let v := w || fst (clear k m n s w) in let (u, b) := clear k m n s v in (v, b && implb u v)
-  | Only _ s => let (v, a) := clear k m n s w in (w || v, a)
-  | Do (Settle j 0) => (if j =? k then false else w, true)
-  | Do (Group j l) => (w || (j =? k) && made_by m (EOp (Group j l)), negb (w && made_by n (EOp (Group j l))))
-  | Do x => (w, negb (w && made_by n (EOp x)))
-  | Acc x => (w, negb (w && made_by n (EAcc x)))
-  | _ => (w, true)
-  end.
-
-(* A thread's group that makes one access has ended where the thread makes another, itself or by an engine. Where they are of two
-   proxies, nothing is said. *)
+(* Where two are of two proxies, nothing is said. *)
 Definition one_proxy (x : site * access) : bool := match deed_ (fst x) with EOp (Group k _) => k =? copied | _ => false end.
-Definition ended_before (s : stmt) (x y : site * access) : bool :=
-  match deed_ (fst x) with EOp (Group k _) => snd (clear k (number (snd x)) (number (snd y)) s false) | _ => false end.
 Definition own_order (s : stmt) (x y : site * access) : bool :=
   ended_before s x y && (if is_async (deed_ (fst y)) then ended_before s y x else one_proxy x)
   && forallb (fun d => one_thread x y d true) (None :: map Some (loops (number (snd x)) (number (snd y)) s)).
+
+Definition orders (h : hardware) : bool := match h with Sent _ => false | _ => true end.
+
+(* Whose memory an access is to: as fences know it. *)
+Definition home (x : access) : units := if near x then Block else owner x.
 
 (* A barrier stands once between what threads do at y and what engines do at x, and joins those who touch one place; and before it a
    fence, where they are of two proxies. *)
 Definition barrier_before (s : stmt) (x y : site * access) : bool :=
   existsb (fun i =>
     match deed_ i with
-    | EBar u _ =>
-        prec (place (fst y)) (place i) && prec (place i) (place (fst x)) && implies (who_ (fst y)) (who_ i)
+    | EBar u h =>
+        orders h && prec (place (fst y)) (place i) && prec (place i) (place (fst x)) && implies (who_ (fst y)) (who_ i)
         && implies (who_ (fst x)) (who_ i)
-        && (one_proxy x || existsb (fun f => is_fence f && prec (place (fst y)) (place f) && prec (place f) (place i)
+        && (one_proxy x || existsb (fun f => is_fence (home (snd y)) f && prec (place (fst y)) (place f) && prec (place f) (place i)
                                              && implies (who_ (fst y)) (who_ f)) (items s [] []))
         && existsb (fun c => match c with None => true | Some c => le N c u end)
              (concerns (about F (number (snd x))) (snd y) (snd x) None)
@@ -572,7 +618,7 @@ Definition goes (s : stmt) (e : event) : bool :=
   match e with
   | EOp (Group 0 l) => forallb (fun x => negb (le N (owner x) Block) && match filled x with Some _ => false | None => true end) l
   | EOp (Group k l) =>
-      ring || forallb (fun x => let (v, a) := clear k (number x) (unused s) s false in negb v && a) l
+      ring || forallb (fun x => let (v, a) := clear [] k (number x) (unused s) s false in negb v && a) l
   | EOp (Load _ _) | EOp (Copy _) => ring
   | _ => true
   end.
@@ -652,4 +698,39 @@ Definition rings (s : stmt) : bool :=
 
 End Rules.
 
-Definition valid (N : nat) (F : list fact) (s : stmt) : bool := Valid.valid N F s && rings N F s && in_registers N s.
+(* -- blocks of a cluster that are there --------------------------------------------------------------------------------- *)
+
+(* As if a thread touched a place of a cluster of c blocks that all of them touch when they begin (0: and when they end). *)
+Definition ghost (k c : nat) (d : kind) : access := Skeleton.Access 0 k (Cluster c) 0 1 d None false.
+
+Definition reaches_ (c : nat) (x : access) : bool := units_eqb (owner x) (Cluster c) && negb (near x).
+
+(* Where a thread may reach into another block, or sends to it without waiting until all have begun. *)
+Fixpoint shadow (c : nat) (s : stmt) : stmt :=
+  match s with
+  | Seq s1 s2 => Seq (shadow c s1) (shadow c s2)
+  | If u s1 s2 => If u (shadow c s1) (shadow c s2)
+  | Loop l m u s => Loop l m u (shadow c s)
+  | Only k s => Only k (shadow c s)
+  | Acc x => if reaches_ c x then Acc (ghost 0 c Read) else Skip
+  | Bar u (Sent false) => if units_eqb u (Cluster c) then Acc (ghost 1 c Read) else s
+  | _ => s
+  end.
+
+Definition around (c : nat) (s : stmt) : stmt :=
+  Seq (Acc (ghost 0 c Atomic)) (Seq (Acc (ghost 1 c Atomic)) (Seq (shadow c s) (Acc (ghost 0 c Atomic)))).
+
+Definition nobody (x y : access) : bool := false.
+
+Definition clusters (e : event) : list nat :=
+  flat_map (fun x => match owner x with Cluster c => [c] | _ => [] end) (accesses e)
+    ++ match e with EBar (Cluster c) (Sent _) => [c] | _ => [] end.
+
+(* No block of a cluster is missing yet, or gone, where another one reaches into it; and no engine does so. *)
+Definition there (N : nat) (s : stmt) : bool :=
+  forallb (fun c =>
+    check N [] nobody (around c s) [] [] && forallb (fun e => negb (is_async e) || forallb (fun x => negb (reaches_ c x)) (accesses e)) (events s))
+    (nodup Nat.eq_dec (flat_map clusters (events s))).
+
+Definition valid (N : nat) (F : list fact) (s : stmt) : bool :=
+  Valid.valid N F s && rings N F s && in_registers N s && there N s.

@@ -554,13 +554,13 @@ Proof.
 Qed.
 
 (* A thread's group has ended before what the thread does next there. *)
-Lemma own_before k m n g p r l x h q r' f y : In g agents -> In h agents -> In (p, access_ x) (acts g) -> In (q, access_ y) (acts h) ->
+Lemma own_before K0 k m n g p r l x h q r' f y : In g agents -> In h agents -> In (p, access_ x) (acts g) -> In (q, access_ y) (acts h) ->
   issues g p r (EOp (Group k l)) x -> issues h q r' f y -> by_ g = by_ h ->
-  number x = m -> number y = n -> snd (clear k m n s false) = true -> precedes r r' -> ord g p h q.
+  number x = m -> number y = n -> sats K0 (by_ h) -> snd (clear K0 k m n s false) = true -> precedes r r' -> ord g p h q.
 Proof.
-  intros Ig Ih J1 J2 (A1 & X & Is) (A2 & Y & Is') E Nx Ny Cl P; pose proof (agent_is g Ig) as T; rewrite <- E in A2, Is'; set (a := by_ g) in *.
+  intros Ig Ih J1 J2 (A1 & X & Is) (A2 & Y & Is') E Nx Ny SK Cl P; pose proof (agent_is g Ig) as T; rewrite <- E in A2, Is', SK; set (a := by_ g) in *.
   destruct Is as [(_ & _ & B1)|(Eg & _ & j & Ep)]; [discriminate|].
-  destruct (clear_sound o k m n s false [] a Cl) as (_ & Bt & _); destruct (Bt r r') as (S & K & P1 & P2); auto.
+  destruct (clear_sound o K0 k m n s false [] a SK Cl) as (_ & Bt & _); destruct (Bt r r') as (S & K & P1 & P2); auto.
   { exists l; split; auto; apply existsb_exists; exists x; split; auto; apply Nat.eqb_eq; auto. }
   { exists f; split; auto; apply existsb_exists; exists y; split; auto; apply Nat.eqb_eq; auto. }
   assert (In_s : In r (settled_at tr a k 0 S)).
@@ -596,7 +596,7 @@ Proof.
   destruct H as (i & Ii & H); cbn [fst snd] in H; destruct (deed_ i) as [|v hw|] eqn:Di; try discriminate.
   apply andb_prop in H; destruct H as [H Co]; apply andb_prop in H; destruct H as [H _]; apply andb_prop in H; destruct H as [H Im].
   apply andb_prop in H; destruct H as [H Im'].
-  apply andb_prop in H; destruct H as [P1 P2]; apply prec_sound in P1; apply prec_sound in P2.
+  apply andb_prop in H; destruct H as [H P2]; apply andb_prop in H; destruct H as [_ P1]; apply prec_sound in P1; apply prec_sound in P2.
   assert (B1 : precedes r' (place i)) by (rewrite Er'; exists None; rewrite <- (app_nil_r (place i)); apply before_app; auto).
   assert (B2 : precedes (place i) r) by (rewrite Er; exists None; rewrite <- (app_nil_r (place i)); apply before_app; auto).
   assert (Pd : part q p None).
@@ -650,10 +650,10 @@ Proof.
       pose proof (same_event o s _ _ _ _ _ _ I1 J1') as Ef; subst f; apply Ne.
       destruct Is as (_ & _ & [(_ & _ & B1)|(E1 & _)]); [discriminate|]; destruct Js as (_ & _ & [(_ & _ & B2)|(E2 & _)]); [discriminate|].
       rewrite E1, E2, E, Er; auto.
-    + left; exact (own_before k _ _ g p r1 l1 x h q r2 f y Ig Ih I J Is Js E eq_refl eq_refl Cw Er).
+    + left; exact (own_before K2 k _ _ g p r1 l1 x h q r2 f y Ig Ih I J Is Js E eq_refl eq_refl Sa2 Cw Er).
     + right; destruct (is_async f) eqn:Af; [|exact (own_first h q r2 f y g p r1 _ x Ih Ig J I Js Is Af (eq_sym E) Er)].
       destruct f as [|?|[| | | | | | |k' l2| | | | |]]; try discriminate.
-      exact (own_before k' _ _ h q r2 l2 y g p r1 _ x Ih Ig J I Js Is (eq_sym E) eq_refl eq_refl Cw' Er).
+      exact (own_before K1 k' _ _ h q r2 l2 y g p r1 _ x Ih Ig J I Js Is (eq_sym E) eq_refl eq_refl Sa1 Cw' Er).
   - apply andb_prop in Q; destruct Q as [Af Q]; unfold deed_ in Af; cbn [fst snd] in Af; apply negb_true_iff in Af; right.
     exact (barrier_order t g p x r1 e (q1, e, K1) h q y r2 f (q2, f, K2) l Pre Ig Ih Ne I J X Y Is Js Af Sa1 Sa2
       (ex_intro _ u1 P1) (ex_intro _ u2 P2) Q).
@@ -729,6 +729,163 @@ Qed.
 Lemma outside_sym L x y : outside L x y = outside L y x.
 Proof. unfold outside; f_equal; apply andb_comm. Qed.
 
+(* -- products and threads at one station -------------------------------------------------------------------------------- *)
+
+Lemma is_access_eq x y : is_access x y = true -> x = y.
+Proof. unfold is_access; destruct (access_dec x y); auto; discriminate. Qed.
+Lemma is_access_refl x : is_access x x = true.
+Proof. unfold is_access; destruct (access_dec x x); auto; congruence. Qed.
+
+Lemma joined_cases s1 s2 r : joined s1 s2 r = r \/
+  exists t t', s1 = Do (Settle products 0) /\ s2 = Seq (Bar (Threads 32) Warp) t /\ r = Seq Skip t' /\ joined s1 s2 r = Seq (Bar (Threads 32) Warp) t'.
+Proof.
+  unfold joined; repeat match goal with |- context [match ?z with _ => _ end] => is_var z; destruct z; auto end; right; eauto 8.
+Qed.
+
+(* Where an access is among those that are looked at. *)
+Definition counted (x y : access) (e : event) (z : access) : Prop :=
+  (e = EAcc y /\ z = y) \/ (exists l, e = EOp (Group products l) /\ In x l /\ z = x).
+
+Lemma alike_there x y u e z : counted x y e z -> forall w a p, In (p, e) (trace o u w a) -> In (p, EAcc z) (trace o (alike x y u) w a).
+Proof.
+  intro Co; induction u as [|s1 IH1 s2 IH2|v|v g|v s1 IH1 s2 IH2|l m v u IH|k u IH|oo]; intros w a p I; simpl in I |- *.
+  - destruct I.
+  - apply in_app_iff in I; apply in_app_iff; destruct I as [I|I]; auto; right; apply IH2 in I.
+    destruct (joined_cases s1 s2 (alike x y s2)) as [->|(t & t' & _ & _ & E & ->)]; auto; rewrite E in I; right; exact I.
+  - destruct I as [E|[]]; inversion E; subst; destruct Co as [[Ev ->]|(l & Ev & _)]; inversion Ev; subst; rewrite is_access_refl; left; auto.
+  - destruct I as [E|[]]; inversion E; subst; destruct Co as [[Ev _]|(l & Ev & _)]; discriminate.
+  - destruct (o w (name v a) =? 0); auto.
+  - apply in_flat_map in I; destruct I as (j & J & I); apply in_flat_map; eauto.
+  - destruct (sat k (snd a)); [auto | destruct I].
+  - destruct I as [E|[]]; inversion E; subst; destruct Co as [[Ev _]|(l & Ev & X & ->)]; inversion Ev; subst; simpl.
+    replace (existsb (is_access x) l) with true; [left; auto|]; symmetry; apply existsb_exists; eauto using is_access_refl.
+Qed.
+
+(* A barrier there is one behind a wait for all products; what else comes before it comes before the wait. *)
+Lemma alike_back x y u : forall w a p v h, In (p, EBar v h) (trace o (alike x y u) w a) -> exists S,
+  In (S, EOp (Settle products 0)) (trace o u w a) /\ In (p, EBar (Threads 32) Warp) (trace o u w a) /\ v = Threads 32 /\ precedes S p /\
+  forall r e, In (r, e) (trace o u w a) -> precedes r p -> r = S \/ precedes r S.
+Proof.
+  assert (Never : forall p q : path, precedes p q -> precedes q p -> False) by (intros p q A1 A2; eapply precedes_irr, precedes_trans; eauto).
+  induction u as [|s1 IH1 s2 IH2|v0|v0 g|v0 s1 IH1 s2 IH2|l m v0 u IH|k u IH|oo]; intros w a p v h I; simpl in I |- *.
+  - destruct I.
+  - assert (Parts : forall r e r' e', In (r, e) (trace o s1 (w ++ [Part 0]) a) -> In (r', e') (trace o s2 (w ++ [Part 1]) a) -> precedes r r').
+    { intros r e r' e' A1 A2; exists None; exact (parts_in_order o w a a true true s1 s2 _ _ _ _ A1 A2). }
+    apply in_app_iff in I; destruct I as [I|I].
+    + destruct (IH1 _ _ _ _ _ I) as (S & A1 & A2 & A3 & A4 & A5); exists S; rewrite !in_app_iff; repeat (split; [solve [auto]|]).
+      intros r e J P; apply in_app_iff in J; destruct J as [J|J]; eauto; exfalso; eauto.
+    + assert (Deeper : In (p, EBar v h) (trace o (alike x y s2) (w ++ [Part 1]) a) -> exists S,
+        In (S, EOp (Settle products 0)) (trace o s1 (w ++ [Part 0]) a ++ trace o s2 (w ++ [Part 1]) a) /\
+        In (p, EBar (Threads 32) Warp) (trace o s1 (w ++ [Part 0]) a ++ trace o s2 (w ++ [Part 1]) a) /\ v = Threads 32 /\ precedes S p /\
+        forall r e, In (r, e) (trace o s1 (w ++ [Part 0]) a ++ trace o s2 (w ++ [Part 1]) a) -> precedes r p -> r = S \/ precedes r S).
+      { intro J; destruct (IH2 _ _ _ _ _ J) as (S & A1 & A2 & A3 & A4 & A5); exists S; rewrite !in_app_iff; repeat (split; [solve [auto]|]).
+        intros r e K P; apply in_app_iff in K; destruct K as [K|K]; eauto. }
+      destruct (joined_cases s1 s2 (alike x y s2)) as [E|(t & t' & -> & -> & E & Ej)]; [rewrite E in I; auto|].
+      rewrite Ej in I; rewrite E in Deeper; simpl in I, Deeper; destruct I as [I|I]; [|auto].
+      inversion I; subst; exists (w ++ [Part 0]); simpl; split; [auto|]; split; [rewrite <- app_assoc; auto|]; split; [auto|].
+      assert (P0 : precedes (w ++ [Part 0]) ((w ++ [Part 1]) ++ [Part 0])).
+      { exists None; rewrite <- app_assoc; apply before_prefix; apply before_here; constructor; lia. }
+      split; [exact P0|]; intros r e J P; destruct J as [J|[J|J]]; [inversion J; auto | inversion J; subst; exfalso; eapply precedes_irr; eauto|].
+      exfalso; apply (Never _ _ P); exists None; exact (parts_in_order o (w ++ [Part 1]) a a true true (Bar (Threads 32) Warp) t _ _ _ _ (or_introl eq_refl) J).
+  - destruct (is_access v0 y); destruct I as [E|[]] || destruct I; discriminate.
+  - destruct I.
+  - destruct (o w (name v0 a) =? 0); eauto.
+  - apply in_flat_map in I; destruct I as (j & J & I); destruct (IH _ _ _ _ _ I) as (S & A1 & A2 & A3 & A4 & A5); exists S.
+    split; [apply in_flat_map; eauto|]; split; [apply in_flat_map; eauto|]; repeat (split; [assumption|]).
+    intros r e K P; apply in_flat_map in K; destruct K as (i & Ji & K); destruct (Nat.lt_trichotomy i j) as [Lt|[->|Lt]]; eauto.
+    + right; exists (Some l); exact (trips_in_order o l w a a true true u u i j _ _ _ _ Lt K A1).
+    + exfalso; apply (Never _ _ P); exists (Some l); exact (trips_in_order o l w a a true true u u j i _ _ _ _ Lt A2 K).
+  - destruct (sat k (snd a)); [eauto | destruct I].
+  - destruct oo; simpl in I; try (destruct I as [E|[]]; discriminate); destruct ((k =? products) && _); destruct I as [E|[]] || destruct I; discriminate.
+Qed.
+
+Lemma together_order {L} (t : reaches L) u w g p x r e z h q y r' e' z' : premises t -> In g agents -> In h agents -> sats (who_ z') (by_ h) ->
+  incl (trace o u w (by_ g)) (tr (by_ g)) -> incl (trace o u w (by_ h)) (tr (by_ h)) ->
+  In (r, e) (trace o u w (by_ g)) -> In (r', e') (trace o u w (by_ h)) ->
+  In (p, access_ x) (acts g) -> In (q, access_ y) (acts h) -> issues g p r e x -> issues h q r' e' y -> deed_ z = e -> deed_ z' = e' ->
+  conflicts t g p x h q y -> together N F s u (z, x) (z', y) = true -> ord g p h q \/ ord h q g p.
+Proof.
+  intros Pre Ig Ih Sy In1 In2 T1 T2 J1 J2 Is Is' De De' C H; unfold together in H; cbn [fst snd] in H; rewrite De, De' in H.
+  destruct e as [|?|[]] eqn:Ee; try discriminate; rewrite <- Ee in *; repeat (apply andb_prop in H; destruct H as [H ?]).
+  apply Nat.eqb_eq in H; subst k.
+  match goal with A : negb (is_async e') = true |- _ => apply negb_true_iff in A; rename A into As end.
+  match goal with A : ended_before _ _ _ = true |- _ => unfold ended_before in A; cbn [fst snd] in A; rewrite De, Ee in A; rename A into En end.
+  match goal with A : bars _ _ _ _ = true |- _ => rename A into Bu end.
+  match goal with A : check _ _ _ _ _ _ = true |- _ => rename A into Cu end.
+  destruct (own_access _ _ _ _ _ Is' As) as (Eh & Eq & Ey); pose proof (agent_is g Ig) as Tg; pose proof (agent_is h Ih) as Th.
+  assert (Nr : r <> r').
+  { intro E; rewrite <- E in T2; pose proof (same_event o u _ _ _ _ _ _ T1 T2) as E'; rewrite Ee, Ey in E'; discriminate. }
+  assert (Ord : precedes r r' \/ precedes r' r).
+  { destruct (comparable o u w (by_ g) (by_ h) true true r r' _ _ T1 T2) as [E|E]; [contradiction | exact E]. }
+  destruct (thread_dec (by_ g) (by_ h)) as [Eb|Nb].
+  { destruct Ord as [P|P].
+    - left; rewrite Ee in Is; eapply (own_before (who_ z') products (number x) (number y)); eauto.
+    - right; eapply (own_first h q r' e' y g p r e x); eauto. }
+  pose proof C as (Ne & Cl & lo & X & Y).
+  assert (Is1 : issues g p r (EOp (Group products l)) x) by (rewrite <- Ee; exact Is).
+  assert (Xl : In x l) by (destruct Is1 as (_ & A & _); exact A).
+  assert (Cx : counted x y e x) by (right; exists l; auto).
+  assert (Cy : counted x y e' y) by (left; auto).
+  pose proof (alike_there x y u e x Cx w (by_ g) r T1) as Vx; pose proof (alike_there x y u e' y Cy w (by_ h) r' T2) as Vy.
+  assert (Fact : forall f d, In f F -> is_of x y d f = true \/ is_of y x d f = true -> part r r' d -> exists c, Valid.what f = Some c /\ same c (by_ g) (by_ h)).
+  { intros f d If Of Pa; assert (Pq : part p q d).
+    { destruct Pa as [B1|[B1|[B1 _]]]; [exact (proj1 (issued_part _ _ _ _ _ _ _ _ _ _ d Is Is' B1)) |
+        exact (proj2 (issued_part _ _ _ _ _ _ _ _ _ _ d Is' Is B1)) | contradiction]. }
+    assert (Of' : is_of x y d f = true) by (destruct Of as [Of|Of]; [exact Of|]; unfold is_of in *; rewrite orb_comm; exact Of).
+    apply (concerned t g p x h q y lo d Pre Ig Ih Ne J1 J2 X Y Pq (Valid.what f)); unfold concerns.
+    destruct (of_spaces _ Pre g h p q x y lo Ig Ih Ne J1 J2 X Y) as [-> _]; right; apply in_map, filter_In; split; [|exact Of'].
+    apply filter_In; split; auto; unfold is_of in Of'; apply andb_prop in Of'; destruct Of' as [_ Of']; apply orb_prop in Of'.
+    destruct Of' as [K|K]; apply andb_prop in K; destruct K as [K1 K2]; rewrite ?K1, ?K2; auto using orb_true_r. }
+  destruct (of_spaces _ Pre g h p q x y lo Ig Ih Ne J1 J2 X Y) as [Ov Ow].
+  assert (Pass : beside_pair x y x y = false /\ beside_pair x y y x = false).
+  { unfold beside_pair; rewrite !Nat.eqb_refl; simpl; split; auto; rewrite orb_true_r; auto. }
+  assert (Together : forall a b, is_thread a -> is_thread b -> forall B0 v hw, same v a b -> In (B0, EBar v hw) (trace o (alike x y u) w a) ->
+    incl (trace o u w a) (tr a) -> In (B0, barrier_ (key_of (Threads 32) Warp a) (count B N (Threads 32))) (acts (Thread a)) /\
+      In (B0, barrier_ (key_of (Threads 32) Warp a) (count B N (Threads 32))) (acts (Thread b))).
+  { intros a b Ta Tb B0 v hw U I Inc; destruct (alike_back x y u w a B0 v hw I) as (S & _ & A2 & -> & _); apply Inc in A2; split.
+    - apply in_barrier; eauto 8.
+    - apply in_barrier; exists b, (Threads 32), Warp; rewrite (key_same _ _ a b U); repeat (split; auto).
+      apply (bars_meet B N F s Valid o a); auto. }
+  destruct Ord as [P|P].
+  - left; destruct (check_sound B N o (by_ g) (by_ h) Tg Th F (beside_pair x y)
+      (fun p0 x0 q0 y0 => p0 = r /\ x0 = x /\ q0 = r' /\ y0 = y)) with (s := alike x y u) (w := w) (D := @nil units) (C := @nil con)
+      (E := @nil entry) (P := @nil (path * event)) (c := true) (p := r) (q := r') (x := x) (y := y) as (b & v & hw & U & Ib & P1 & P2); auto.
+    + intros ? ? ? ? (-> & -> & -> & ->); split; [auto|]; split; [exact Cl | tauto].
+    + intros ? ? ? ? (-> & -> & -> & ->); auto.
+    + intros ? ? ? ? f d (-> & -> & -> & ->) If Of Pa; eauto.
+    + intros _ _; auto.
+    + intros ? ? [].
+    + simpl in Ib; destruct (alike_back x y u w (by_ g) b v hw Ib) as (S & A1 & _ & _ & A4 & A5).
+      destruct (Together _ _ Tg Th b v hw U Ib In1) as [Ba Bb].
+      destruct (A5 r e T1 P1) as [->|Rs]; [exfalso; pose proof (same_event o u _ _ _ _ _ _ T1 A1) as E; rewrite Ee in E; discriminate|].
+      apply In1 in A1; apply In1 in T1; rewrite Ee in T1.
+      assert (In_s : In r (settled_at tr (by_ g) products 0 S)).
+      { apply filter_In; split; auto; apply in_since; split; auto; exists (EOp (Group products l)); split; auto. }
+      destruct (settle_act B N tr (by_ g) S r products 0 A1 In_s) as [i Aw].
+      destruct Is1 as (_ & _ & [(_ & _ & Bad)|(Eg & _ & j & Ep)]); [discriminate|].
+      pose proof (done_act B N tr (by_ g) r _ T1 eq_refl) as Dn; rewrite <- Eg in Dn; rewrite Ep in *.
+      pose proof (proj2 (thread_agent B N tr (by_ g)) Tg) as Gg; pose proof (proj2 (thread_agent B N tr (by_ h)) Th) as Gh.
+      eapply ord_trans; [eapply ord_own; [exact Ig | exact J1 | exact Dn | apply parts_precede; lia]|].
+      eapply ord_trans; [eapply ord_signal; [exact Ig | exact Gg | exact Dn | exact Aw]|].
+      eapply ord_trans; [eapply ord_own; [exact Gg | exact Aw | exact Ba | apply precedes_app_r; auto]|].
+      rewrite Eh in J2 |- *; rewrite Eq in *; eapply ord_bar; [exact Gg | exact Gh | exact Ba | exact Bb | exact J2 | exact P2].
+  - right; destruct (check_sound B N o (by_ h) (by_ g) Th Tg F (beside_pair x y)
+      (fun p0 x0 q0 y0 => p0 = r' /\ x0 = y /\ q0 = r /\ y0 = x)) with (s := alike x y u) (w := w) (D := @nil units) (C := @nil con)
+      (E := @nil entry) (P := @nil (path * event)) (c := true) (p := r') (q := r) (x := y) (y := x) as (b & v & hw & U & Ib & P1 & P2); auto.
+    + intros ? ? ? ? (-> & -> & -> & ->); split; [auto|]; split; [apply clash_sym; exact Cl | tauto].
+    + intros ? ? ? ? (-> & -> & -> & ->); rewrite overlap_sym; split; auto.
+      destruct (of_spaces _ Pre h g q p y x lo Ih Ig ltac:(auto) J2 J1 Y X) as [_ A]; exact A.
+    + intros ? ? ? ? f d (-> & -> & -> & ->) If Of Pa; destruct (Fact f d If ltac:(auto)) as (c & -> & U); eauto using same_sym.
+      unfold part in *; intuition; subst; auto.
+    + intros _ _; auto.
+    + intros ? ? [].
+    + simpl in Ib; destruct (Together _ _ Th Tg b v hw U Ib In2) as [Bb Ba].
+      pose proof (proj2 (thread_agent B N tr (by_ g)) Tg) as Gg; pose proof (proj2 (thread_agent B N tr (by_ h)) Th) as Gh.
+      destruct (reach g p r e x Ig J1 Is) as (r2 & f2 & (t2 & ->) & Fr & Re); eapply reached_by'; [exact Re|].
+      rewrite Eh in J2 |- *; rewrite Eq in *; eapply ord_trans; [eapply ord_own; [exact Gh | exact J2 | exact Bb | exact P1]|].
+      eapply ord_bar; [exact Gh | exact Gg | exact Bb | exact Ba | exact Fr | apply precedes_app_l; auto].
+Qed.
+
 (* Two at one station in one round are in order, if they conflict. *)
 Lemma meet_order {L} (t : reaches L) c g p x f k W r e z h q y r' e' z' j :
   premises t -> In g agents -> In h agents -> In (p, access_ x) (acts g) -> In (q, access_ y) (acts h) ->
@@ -741,7 +898,7 @@ Proof.
   destruct (in_round o s c _ k W Rk) as [Ib Inc], (in_round o s c _ k W Rk') as [_ Inc'].
   specialize (Ru _ Ib); unfold ring_rules in Ru; apply andb_prop in Ru; destruct Ru as [_ Ru]; rewrite forallb_forall in Ru.
   specialize (Ru j ltac:(apply in_seq; lia)).
-  match type of Ru with meet_well _ _ _ ?l = true => set (T := l) in * end.
+  match type of Ru with meet_well _ _ _ _ ?l = true => set (T := l) in * end.
   assert (In_T : forall zz xx, In (zz, xx) (sites_at c W) -> filled xx = Some f -> station_at c W zz xx f = Some j -> In (zz, xx) T).
   { intros zz xx A1 A2 A3; apply in_map_iff; exists ((zz, xx), Some j); split; auto; apply filter_In; split; [|simpl; apply Nat.eqb_refl].
     apply in_map_iff; exists (zz, xx); split; auto; cbn [fst snd]; rewrite A2; f_equal; exact A3. }
@@ -753,8 +910,14 @@ Proof.
     + destruct (does x), (does y); try discriminate; exact Cl.
     + destruct Is as (_ & Xe & _), Is' as (_ & Ye & _); exact (exclusive_sound B N o _ _ _ _ _ _ _ _ x y Fp Tg Th Bl Tr Tr' Xe Ye).
     + exact (apart_sound t _ _ g p x r e z h q y r' e' z' l Pre Ig Ih Ne J1 J2 X Y Is Is' De De' Sa Sa' Tr Tr' Fp).
-  - assert (Bad : In ((z, x), (z', y)) (filter (fun p0 => negb (free_pair N F (body_at c s W) (fst p0) (snd p0))) (list_prod T T))).
-    { apply filter_In; split; [apply in_prod; auto | cbn [fst snd]; rewrite Fp; auto]. }
+  - destruct (together N F s (body_at c s W) (z, x) (z', y)) eqn:T1.
+    { exact (together_order t _ (W ++ [Part 0]) g p x r e z h q y r' e' z' Pre Ig Ih Sa' Inc Inc' Tr Tr' J1 J2 Is Is' De De' C T1). }
+    destruct (together N F s (body_at c s W) (z', y) (z, x)) eqn:T2.
+    { destruct (together_order t _ (W ++ [Part 0]) h q y r' e' z' g p x r e z Pre Ih Ig Sa Inc' Inc Tr' Tr J2 J1 Is' Is De' De
+        (conflicts_sym t _ _ _ _ _ _ C) T2); auto. }
+    assert (Bad : In ((z, x), (z', y)) (filter (fun p0 => negb (free_pair N F (body_at c s W) (fst p0) (snd p0)
+      || together N F s (body_at c s W) (fst p0) (snd p0) || together N F s (body_at c s W) (snd p0) (fst p0))) (list_prod T T))).
+    { apply filter_In; split; [apply in_prod; auto | cbn [fst snd]; rewrite Fp, T1, T2; auto]. }
     destruct (filter _ (list_prod T T)) as [|b0 bad]; [destruct Bad|]; apply andb_prop in Ru; destruct Ru as [Ru Cu].
     apply andb_prop in Ru; destruct Ru as [Al Bu]; rewrite forallb_forall in Al; specialize (Al _ Bad); unfold by_threads in Al.
     cbn [fst snd] in Al; rewrite De, De' in Al; apply andb_prop in Al; destruct Al as [A1 A2]; apply negb_true_iff in A1; apply negb_true_iff in A2.
@@ -834,7 +997,7 @@ Proof.
   intros Ig I; destruct (in_access _ _ _ I) as (r1 & e & J & X & Is); destruct Is as [(E & _)|(E & As & j & ->)]; [discriminate|].
   inversion E; subst r1; simpl in J; clear E.
   assert (Y : (exists y f, In y (accesses e) /\ filled y = Some f) \/ ((exists l, e = EOp (Group written l)) /\ le N (owner x) Block = false) \/
-            exists k l, e = EOp (Group k l) /\ clear k (number x) (unused s) s false = (false, true)).
+            exists k l, e = EOp (Group k l) /\ clear [] k (number x) (unused s) s false = (false, true)).
   { pose proof Rings as G; unfold rings in G; apply andb_prop in G; destruct G as [_ G]; rewrite forallb_forall in G.
     specialize (G e (trace_events _ _ _ _ _ _ J)); unfold goes in G.
     assert (Ring_ : existsb (fun x => match filled x with Some _ => true | None => false end) (accesses e) = true ->
@@ -844,10 +1007,10 @@ Proof.
     destruct gk as [|gk].
     - right; left; rewrite forallb_forall in G; specialize (G x X); apply andb_prop in G; destruct G as [G _]; apply negb_true_iff in G; eauto.
     - apply orb_prop in G; destruct G as [G|G]; [left; auto | right; right].
-      rewrite forallb_forall in G; specialize (G x X); destruct (clear (S gk) (number x) (unused s) s false) as [v w] eqn:Ec.
+      rewrite forallb_forall in G; specialize (G x X); destruct (clear [] (S gk) (number x) (unused s) s false) as [v w] eqn:Ec.
       apply andb_prop in G; destruct G as [G ->]; apply negb_true_iff in G; subst v; eauto. }
   destruct Y as [(y & f & Iy & Fy)|[((l & ->) & F1)|(k & l & -> & Ec)]]; [left | right; eauto | left].
-  2: { destruct (clear_sound o k (number x) (unused s) s false [] a) as (_ & _ & C3); [rewrite Ec; auto|]; rewrite Ec in C3.
+  2: { destruct (clear_sound o [] k (number x) (unused s) s false [] a (fun _ f => match f with end)) as (_ & _ & C3); [rewrite Ec; auto|]; rewrite Ec in C3.
        destruct (proj2 (C3 eq_refl) r) as (S & K & P).
        { exists l; split; auto; apply existsb_exists; exists x; split; auto; apply Nat.eqb_refl. }
        assert (In_s : In r (settled_at tr a k 0 S)).

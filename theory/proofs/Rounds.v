@@ -391,31 +391,32 @@ Proof.
     exfalso; apply (H2 eq_refl); exists l; auto.
 Qed.
 
-Lemma clear_sound k m n s : forall w0 w a, snd (clear k m n s w0) = true -> cleared k m n w0 (fst (clear k m n s w0)) (trace o s w a).
+Lemma clear_sound K k m n s : forall w0 w a, sats K a -> snd (clear K k m n s w0) = true -> cleared k m n w0 (fst (clear K k m n s w0)) (trace o s w a).
 Proof.
-  induction s as [|s1 IH1 s2 IH2|z|u h|u s1 IH1 s2 IH2|l j u s IH|c s IH|z]; intros w0 w a H.
+  induction s as [|s1 IH1 s2 IH2|z|u h|u s1 IH1 s2 IH2|l j u s IH|c s IH|z]; intros w0 w a SK H.
   - apply cleared_nil; auto.
-  - simpl in H |- *; specialize (IH1 w0 (w ++ [Part 0]) a); destruct (clear k m n s1 w0) as [v x]; specialize (IH2 v (w ++ [Part 1]) a).
-    destruct (clear k m n s2 v) as [v2 y]; simpl in *; apply andb_prop in H; destruct H as [H1 H2].
+  - simpl in H |- *; specialize (IH1 w0 (w ++ [Part 0]) a SK); destruct (clear K k m n s1 w0) as [v x]; specialize (IH2 v (w ++ [Part 1]) a SK).
+    destruct (clear K k m n s2 v) as [v2 y]; simpl in *; apply andb_prop in H; destruct H as [H1 H2].
     apply cleared_app with (w1 := v); auto; intros [p e] [q f] I J; exists None; exact (parts_in_order o w a a true true s1 s2 _ _ _ _ I J).
   - simpl in H |- *; apply negb_true_iff in H; apply cleared_one; auto; [intros _ (l & E & _); discriminate | intros -> E; discriminate].
   - simpl; apply cleared_one; simpl; [apply andb_false_r | intros _ (l & E & _); discriminate | intros -> E; discriminate].
-  - simpl in H |- *; specialize (IH1 w0 (w ++ [Part 0]) a); destruct (clear k m n s1 w0) as [v x]; specialize (IH2 w0 (w ++ [Part 1]) a).
-    destruct (clear k m n s2 w0) as [v2 y]; simpl in *; apply andb_prop in H; destruct H as [H1 H2].
+  - simpl in H |- *; specialize (IH1 w0 (w ++ [Part 0]) a SK); destruct (clear K k m n s1 w0) as [v x]; specialize (IH2 w0 (w ++ [Part 1]) a SK).
+    destruct (clear K k m n s2 w0) as [v2 y]; simpl in *; apply andb_prop in H; destruct H as [H1 H2].
     destruct (o w (name u a) =? 0); [eapply cleared_more; [apply IH1; auto|auto|] | eapply cleared_more; [apply IH2; auto|auto|]];
       intro E; apply orb_false_elim in E; tauto.
-  - simpl in H |- *; set (v := w0 || fst (clear k m n s w0)) in *.
-    assert (Step : forall i, snd (clear k m n s v) = true /\ (fst (clear k m n s v) = true -> v = true) -> cleared k m n v v (trace o s (w ++ [Trip l i]) a)).
-    { intros i [H1 H2]; eapply cleared_more; [apply IH; exact H1 | auto|]; intro E; destruct (fst (clear k m n s v)); auto; rewrite H2 in E; auto. }
-    destruct (clear k m n s v) as [x y]; simpl in *; apply andb_prop in H; destruct H as [H1 H2].
+  - simpl in H |- *; set (v := w0 || fst (clear K k m n s w0)) in *.
+    assert (Step : forall i, snd (clear K k m n s v) = true /\ (fst (clear K k m n s v) = true -> v = true) -> cleared k m n v v (trace o s (w ++ [Trip l i]) a)).
+    { intros i [H1 H2]; eapply cleared_more; [apply IH; [exact SK | exact H1] | auto|]; intro E; destruct (fst (clear K k m n s v)); auto; rewrite H2 in E; auto. }
+    destruct (clear K k m n s v) as [x y]; simpl in *; apply andb_prop in H; destruct H as [H1 H2].
     assert (X : x = true -> v = true) by (intros ->; exact H2).
     apply cleared_more with (w0 := v) (w1 := v); auto; [|unfold v; intros ->; auto].
     generalize 0 as i; induction (j + o w (name u a)) as [|r IHr]; intro i; simpl; [apply cleared_nil; auto|].
-    apply cleared_app with (w1 := v); auto; intros [p e] [q f] I J; apply in_flat_map in J; destruct J as (i' & K & J); apply in_seq in K.
+    apply cleared_app with (w1 := v); auto; intros [p e] [q f] I J; apply in_flat_map in J; destruct J as (i' & K0 & J); apply in_seq in K0.
     exists (Some l); exact (trips_in_order o l w a a true true s s i i' _ _ _ _ ltac:(lia) I J).
-  - simpl in H |- *; specialize (IH w0 w a); destruct (clear k m n s w0) as [v x]; simpl in *; destruct (sat c (snd a)).
-    + eapply cleared_more; [apply IH; auto | auto|]; intro E; apply orb_false_elim in E; tauto.
-    + apply cleared_nil; intros ->; auto.
+  - assert (Im : implies K [c] = true -> sat c (snd a) = true) by (intro Im; apply (implies_sound K [c] a Im SK); left; auto).
+    cbn [clear trace] in H |- *; specialize (IH w0 w a SK); destruct (clear K k m n s w0) as [v x]; cbn [fst snd] in *; destruct (sat c (snd a)).
+    + eapply cleared_more; [apply IH; auto | auto|]; destruct (implies K [c]); auto; intro E; apply orb_false_elim in E; tauto.
+    + apply cleared_nil; destruct (implies K [c]); [discriminate (Im eq_refl) | intros ->; auto].
   - simpl trace; destruct z as [b|b|c| |b g|g|b|i g|i q|b|f w1|f w1|]; simpl in H |- *; try (apply negb_true_iff in H);
       try (apply cleared_one; [exact H | intros _ (l & E & _); discriminate | intros E1 E2; congruence]).
     + apply cleared_one; [exact H | intros E (l & F1 & F2); inversion F1; subst; rewrite Nat.eqb_refl, F2 in E; destruct w0; discriminate|].

@@ -39,21 +39,23 @@ Record mbarrier : Type := Mbarrier { serial : nat; cycle : nat; copies : nat; st
 
 Definition back (b : mbarrier) : bool := stage b =? 0.
 
-(* An access: its number, the space with the unit whose threads alone share a place of it, the bytes of the object, the kind, and
-   of a ring the mbarriers that say that a copy is filled. *)
+(* An access: its number, the space with the unit whose threads alone share a place of it, the bytes of the object, the kind, of a
+   ring the mbarriers that say that a copy is filled, and whether it is sure to be to the memory of the thread's own block. *)
 Record access : Type := Access {
-  number : nat; space : nat; owner : units; first : nat; last : nat; does : kind; filled : option mbarrier }.
+  number : nat; space : nat; owner : units; first : nat; last : nat; does : kind; filled : option mbarrier; near : bool }.
 
-(* What a thread does for a ring: it waits, or arrives; its next round begins; its accesses so far are seen by copy engines, too;
-   a copy engine makes accesses, and then arrives; another makes accesses; and one arrives when those of the thread's have ended.
+(* What a thread does for a ring: it waits, or arrives; its next round begins; its accesses so far to some memory are seen by copy
+   engines, too; a copy engine makes accesses, and then arrives; another makes accesses; and one arrives when those of the thread's have ended.
    A group of some kind: an engine, or the tensor cores, make accesses. The thread waits until at most n of its newest groups of a
    kind are under way. It arrives for all rounds for which it has not yet, as its arrivals come late. It reads or writes a
    fragment of its registers; the next group of products does; what it has done with registers so far comes before such a group. *)
+Inductive memory : Type := Shared | Clusters | Global | All.
+
 Inductive op : Type :=
 | Wait (b : mbarrier)
 | Tell (b : mbarrier)
 | Advance (c : nat)
-| Fence
+| Fence (m : memory)
 | Load (b : mbarrier) (l : list access)
 | Copy (l : list access)
 | Later (b : mbarrier)
@@ -70,8 +72,9 @@ Definition written : nat := 0.
 Definition products : nat := 2.
 Definition copied : nat := 3.
 
-(* How the hardware knows a barrier: the warp's, or a number. *)
-Inductive hardware : Type := Warp | Named (id : nat).
+(* How the hardware knows a barrier: the warp's, or a number. Or the blocks of a cluster send to one another, and each waits for what
+   is sent to it: it orders no access. `late`: it waits first until all of them have begun. *)
+Inductive hardware : Type := Warp | Named (id : nat) | Sent (late : bool).
 
 Inductive stmt : Type :=
 | Skip
@@ -127,14 +130,15 @@ Fixpoint trace (o : oracle) (s : stmt) (p : path) (a : thread) : list (path * ev
 (* -- the machine -------------------------------------------------------------------------------------------------------- *)
 
 (* Where a thread waits. The hardware counts who waits there, and knows no names. *)
-Inductive key : Type := KWarp (n b i : nat) | KNamed (b id : nat) | KCluster (i : nat) | KGrid.
+Inductive key : Type := KWarp (n b i : nat) | KNamed (b id : nat) | KCluster (i : nat) | KSent (late : bool) (i : nat) | KGrid.
 
 Definition key_of (u : units) (h : hardware) (a : thread) : key :=
   match u, h with
-  | Threads n, Warp => KWarp n (fst a) (snd a / n)
   | Threads n, Named id => KNamed (fst a) (id + snd a / n)
-  | Block, Warp => KWarp 0 (fst a) 0
+  | Threads n, _ => KWarp n (fst a) (snd a / n)
   | Block, Named id => KNamed (fst a) id
+  | Block, _ => KWarp 0 (fst a) 0
+  | Cluster c, Sent l => KSent l (fst a / c)
   | Cluster c, _ => KCluster (fst a / c)
   | Grid, _ => KGrid
   end.

@@ -5,7 +5,7 @@ From Bundl Require Import Skeleton Ordered Valid Valid_sound Signals Rings Agent
 Import ListNotations.
 
 (* A word of shared memory for each thread of the block. *)
-Definition words (n : nat) (k : kind) : access := Skeleton.Access n 0 Block 0 128 k None.
+Definition words (n : nat) (k : kind) : access := Skeleton.Access n 0 Block 0 128 k None false.
 Definition mine : fact := Fact 0 0 None (Some (Threads 1)).
 
 (* Each thread writes its word; a barrier; each reads all; round a loop, with a barrier before the next write. *)
@@ -63,15 +63,15 @@ Qed.
 (* A ring of two copies: a thread of the second warp asks a copy engine to fill a copy, and the first warp reads it. *)
 Definition full : mbarrier := Mbarrier 0 0 2 1 2 0.
 Definition free : mbarrier := Mbarrier 1 0 2 0 1 0.
-Definition item (n : nat) (k : kind) : access := Skeleton.Access n 0 Block 0 256 k (Some full).
-Definition source : access := Skeleton.Access 2 1 Grid 0 1 Read None.
+Definition item (n : nat) (k : kind) : access := Skeleton.Access n 0 Block 0 256 k (Some full) false.
+Definition source : access := Skeleton.Access 2 1 Grid 0 1 Read None false.
 
 Definition fill_it (s : stmt) : stmt := Only (Con 0 32 33) s.
 Definition use_it (s : stmt) : stmt := Only (Con 0 0 32) s.
 Definition turn_of (fill use : stmt) : stmt := Loop 0 0 Block (Seq (Seq fill use) (Do (Advance 0))).
 Definition fill_all : stmt := fill_it (Seq (Do (Wait free)) (Seq (Do (Load full [source; item 0 Write])) (Do (Tell full)))).
 Definition use_all : stmt :=
-  use_it (Seq (Do (Wait full)) (Seq (Acc (item 1 Read)) (Seq (Do Fence) (Seq (Bar (Threads 32) Warp) (Only (Con 32 0 1) (Do (Tell free))))))).
+  use_it (Seq (Do (Wait full)) (Seq (Acc (item 1 Read)) (Seq (Do (Fence Shared)) (Seq (Bar (Threads 32) Warp) (Only (Con 32 0 1) (Do (Tell free))))))).
 
 Example ring_valid : Rings.valid 64 [] (turn_of fill_all use_all) = true.
 Proof. reflexivity. Qed.
@@ -96,9 +96,9 @@ Proof. repeat split; reflexivity. Qed.
 (* Nobody waits for the copy to be free; nobody for it to be filled; it is free before it is read; one arrival too few; no fence. *)
 Example ring_refused :
   Rings.valid 64 [] (turn_of (fill_it (Seq (Do (Load full [source; item 0 Write])) (Do (Tell full)))) use_all) = false /\
-  Rings.valid 64 [] (turn_of fill_all (use_it (Seq (Acc (item 1 Read)) (Seq (Do Fence) (Seq (Bar (Threads 32) Warp)
+  Rings.valid 64 [] (turn_of fill_all (use_it (Seq (Acc (item 1 Read)) (Seq (Do (Fence Shared)) (Seq (Bar (Threads 32) Warp)
     (Only (Con 32 0 1) (Do (Tell free)))))))) = false /\
-  Rings.valid 64 [] (turn_of fill_all (use_it (Seq (Do (Wait full)) (Seq (Do Fence) (Seq (Bar (Threads 32) Warp)
+  Rings.valid 64 [] (turn_of fill_all (use_it (Seq (Do (Wait full)) (Seq (Do (Fence Shared)) (Seq (Bar (Threads 32) Warp)
     (Seq (Only (Con 32 0 1) (Do (Tell free))) (Acc (item 1 Read)))))))) = false /\
   Rings.valid 64 [] (turn_of (fill_it (Seq (Do (Wait free)) (Do (Load full [source; item 0 Write])))) use_all) = false /\
   Rings.valid 64 [] (turn_of fill_all (use_it (Seq (Do (Wait full)) (Seq (Acc (item 1 Read)) (Seq (Bar (Threads 32) Warp)
@@ -110,7 +110,7 @@ Definition changed : mbarrier := Mbarrier 2 0 2 2 1 0.
 Definition own_part : fact := Fact 3 3 None (Some (Threads 1)).
 Definition third (s : stmt) : stmt := Only (Con 0 64 65) s.
 Definition change_it (tell : stmt) : stmt :=
-  use_it (Seq (Do (Wait full)) (Seq (Acc (item 3 Write)) (Seq (Do Fence) (Seq (Bar (Threads 32) Warp) (Only (Con 32 0 1) tell))))).
+  use_it (Seq (Do (Wait full)) (Seq (Acc (item 3 Write)) (Seq (Do (Fence Shared)) (Seq (Bar (Threads 32) Warp) (Only (Con 32 0 1) tell))))).
 Definition store_it (wait : mbarrier) : stmt :=
   third (Seq (Do (Wait wait)) (Seq (Do (Group 1 [item 4 Read])) (Seq (Do (Settle 1 0)) (Do (Tell free))))).
 Definition stations (tell : stmt) (wait : mbarrier) : stmt := turn_of fill_all (Seq (change_it tell) (store_it wait)).
@@ -135,4 +135,18 @@ Example turns_valid :
   Rings.valid 64 [] (passage (Do (Wait second_turn)) (Do (Tell first_turn))) = true /\
   Rings.valid 64 [] (passage Skip (Do (Tell first_turn))) = false /\
   Rings.valid 64 [] (passage (Do (Wait second_turn)) Skip) = false.
+Proof. repeat split; reflexivity. Qed.
+
+(* Blocks of a cluster of two write their own words, and read one another's: they meet between, and before one of them ends. *)
+Definition part_of (n : nat) (k : kind) (near : bool) : access := Skeleton.Access n 0 (Cluster 2) 0 128 k None near.
+Definition meets : stmt := Bar (Cluster 2) Warp.
+Definition swap (last : stmt) : stmt := Seq (Acc (part_of 0 Write true)) (Seq meets (Seq (Acc (part_of 1 Read false)) last)).
+
+Example swap_valid : Rings.valid 32 [mine] (swap meets) = true /\ Rings.valid 32 [mine] (swap Skip) = false
+  /\ Rings.valid 32 [mine] (Seq (Acc (part_of 1 Read false)) meets) = false.
+Proof. repeat split; reflexivity. Qed.
+
+(* Who sends to the others at once waits first until they have begun; and what is sent orders nothing else. *)
+Example sends_late : Rings.valid 32 [] (Bar (Cluster 2) (Sent true)) = true /\ Rings.valid 32 [] (Bar (Cluster 2) (Sent false)) = false
+  /\ Rings.valid 32 [mine] (swap (Seq (Bar (Cluster 2) (Sent false)) (swap meets))) = false.
 Proof. repeat split; reflexivity. Qed.

@@ -17,7 +17,7 @@ Definition units_eqb (u v : units) : bool :=
 Definition con_eqb (c d : con) : bool := (cmod c =? cmod d) && (clo c =? clo d) && (chi c =? chi d).
 
 Definition hardware_eqb (h g : hardware) : bool :=
-  match h, g with Warp, Warp => true | Named i, Named j => i =? j | _, _ => false end.
+  match h, g with Warp, Warp => true | Named i, Named j => i =? j | Sent l, Sent m => Bool.eqb l m | _, _ => false end.
 
 Definition part_eqb (d e : option nat) : bool :=
   match d, e with None, None => true | Some l, Some m => l =? m | _, _ => false end.
@@ -106,7 +106,7 @@ Definition exists_in_hardware (u : units) (h : hardware) : bool :=
   | Threads n, Warp => divides n 32
   | Threads n, Named id => id + ids u <=? 16
   | Block, Named id => id <? 16
-  | Cluster _, Warp | Grid, Warp => true
+  | Cluster _, (Warp | Sent _) | Grid, Warp => true
   | _, _ => false
   end.
 
@@ -150,10 +150,10 @@ Definition keys (s : stmt) : bool :=
 
 (* -- accesses with a barrier between ------------------------------------------------------------------------------------ *)
 
-(* Barriers that every thread meets in a statement that comes to it, and satisfies theirs. *)
+(* Barriers that every thread meets in a statement that comes to it, and satisfies theirs, and that order accesses. *)
 Fixpoint passed (s : stmt) (C : list con) : list com :=
   match s with
-  | Skip | Acc _ | Do _ => []
+  | Skip | Acc _ | Do _ | Bar _ (Sent _) => []
   | Bar u _ => [(u, C)]
   | Seq s1 s2 => passed s1 C ++ passed s2 C
   | If _ s1 s2 => filter (fun x => existsb (com_eqb x) (passed s2 C)) (passed s1 C)

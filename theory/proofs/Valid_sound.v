@@ -70,7 +70,7 @@ Lemma con_eq c d : con_eqb c d = true -> c = d.
 Proof. destruct c, d; unfold con_eqb; simpl; intro; bools; congruence. Qed.
 
 Lemma hardware_eq h g : hardware_eqb h g = true -> h = g.
-Proof. destruct h, g; simpl; intro; bools; congruence. Qed.
+Proof. destruct h as [| |l], g as [| |m]; simpl; intro H; bools; try congruence; apply Bool.eqb_prop in H; congruence. Qed.
 
 Lemma part_eq d e : part_eqb d e = true -> d = e.
 Proof. destruct d, e; simpl; intro; bools; congruence. Qed.
@@ -392,7 +392,7 @@ Proof.
   intros S Wu Wv Hu Hv [A1 A2] [B1 B2] K; unfold same.
   assert (Pu : forall n, u = Threads n -> 0 < n) by (intros n ->; simpl in Wu; bools; auto).
   assert (Pv : forall n, v = Threads n -> 0 < n) by (intros n ->; simpl in Wv; bools; auto).
-  destruct u as [n| |c|], h as [|i]; try discriminate; destruct v as [m| |e|], g as [|j]; try discriminate; simpl in K;
+  destruct u as [n| |c|], h as [|i|s]; try discriminate; destruct v as [m| |e|], g as [|j|z]; try discriminate; simpl in K;
     try discriminate; inversion K; subst; auto; simpl in *.
   - repeat split; auto; congruence.
   - pose proof (ids_hold n (snd a) (Pu n eq_refl) A2); pose proof (ids_hold m (snd b) (Pv m eq_refl) B2); simpl in *.
@@ -403,6 +403,7 @@ Proof.
   - pose proof (ids_hold m (snd b) (Pv m eq_refl) B2); simpl in *.
     apply orb_prop in S; destruct S as [S|S]; bools; lia.
   - repeat split; auto; congruence.
+  - bools; subst; auto.
   - bools; subst; auto.
 Qed.
 
@@ -437,7 +438,7 @@ Proof.
   induction s as [|s1 IH1 s2 IH2|x|v g|v s1 IH1 s2 IH2|l m v s IH|k s IH|oo]; intros D C u K H I; simpl in H, I; bools;
     try (destruct I; fail).
   - apply in_app_iff in I; destruct I; eauto.
-  - destruct I as [E|[]]; inversion E; subst; repeat split; auto; apply incl_refl.
+  - destruct g; destruct I as [E|[]] || destruct I; inversion E; subst; repeat split; auto; apply incl_refl.
   - apply filter_In in I; destruct I as [I _]; destruct (IH1 _ _ _ _ H I) as (X & Y & Z); simpl in Z; bools; auto.
   - destruct (m =? 0); [destruct I|]; destruct (IH _ _ _ _ H I) as (X & Y & Z); simpl in Z; bools; auto.
   - destruct (IH _ _ _ _ H I) as (X & Y & Z); repeat split; auto; intros x J; apply X; right; auto.
@@ -448,7 +449,7 @@ Proof.
   induction s as [|s1 IH1 s2 IH2|x|v g|v s1 IH1 s2 IH2|l m v s IH|k s IH|oo]; intros C u K I; simpl in I;
     try (destruct I; fail).
   - apply in_app_iff in I; destruct I; eauto.
-  - destruct I as [E|[]]; inversion E; apply incl_refl.
+  - destruct g; destruct I as [E|[]] || destruct I; inversion E; apply incl_refl.
   - apply filter_In in I; destruct I; eauto.
   - destruct (m =? 0); [destruct I|]; eauto.
   - intros x J; apply (IH _ _ _ I); right; auto.
@@ -462,7 +463,7 @@ Proof.
   - apply in_app_iff in I; destruct I as [I|I].
     + destruct (IH1 (w ++ [Part 0]) _ _ _ a I Sa) as (r & h & J); exists r, h; apply in_or_app; auto.
     + destruct (IH2 (w ++ [Part 1]) _ _ _ a I Sa) as (r & h & J); exists r, h; apply in_or_app; auto.
-  - destruct I as [E|[]]; inversion E; subst; exists w, g; auto.
+  - destruct g; destruct I as [E|[]] || destruct I; inversion E; subst; exists w; eexists; left; reflexivity.
   - apply filter_In in I; destruct I as [I J]; bools.
     match goal with H : com_eqb _ _ = true |- _ => apply com_eq in H; subst end.
     destruct (o w (name v a) =? 0); eauto.

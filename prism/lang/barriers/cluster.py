@@ -113,7 +113,7 @@ def ranks_of(function: tree.Function, cluster: int) -> frozenset[tree.Symbol]:
     return frozenset(symbol for symbol, size in _ranks(function).items() if size == cluster)
 
 
-def _is_other(symbol: tree.Symbol, indices: tuple[tree.Expr, ...], function: tree.Function, cluster: int) -> bool:
+def is_other(symbol: tree.Symbol, indices: tuple[tree.Expr, ...], function: tree.Function, cluster: int) -> bool:
     """Whether a name, at some indices (none: as a whole), may be of another block's memory."""
     while symbol.view is not None:
         view = symbol.view
@@ -132,7 +132,7 @@ def _reaches(s: tree.Stmt, function: tree.Function, cluster: int) -> bool:
         named = (*s.uses, *s.names.values(), *(element.symbol for element, _ in s.accesses))
         return any(blocks_of(symbol.root()) > 1 for symbol in named)
     return any(
-        _is_other(part.symbol, part.indices if isinstance(part, tree.Element) else (), function, cluster)
+        is_other(part.symbol, part.indices if isinstance(part, tree.Element) else (), function, cluster)
         for part in terms(s)
         if isinstance(part, tree.Element | tree.Var)
     )
@@ -146,7 +146,7 @@ def check_near(functions: tuple[tree.Function, ...]) -> None:
             for p, e in operands_of(apply):
                 if not isinstance(e, tree.Element | tree.Var) or not (p.near or p.kind == "tile"):
                     continue
-                if _is_other(e.symbol, e.indices if isinstance(e, tree.Element) else (), f, cluster):
+                if is_other(e.symbol, e.indices if isinstance(e, tree.Element) else (), f, cluster):
                     root = e.symbol.root()
                     labels = (Label(root.span, f"`{root.name}` is declared here"),)
                     facts: Fields = {"parameter": p.name, "memory": root.name, "blocks": root.perspective.size}

@@ -7,7 +7,8 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from prism.lang.certify.checker import Checker, Rejected
+from prism.lang.certify.checker import Checker
+from prism.lang.certify.places import Rejected
 from prism.lang.certify.text import Certificate, Malformed, parse
 
 ACCEPTED, REJECTED, NOT_COVERED = "accepted", "rejected", "not covered"

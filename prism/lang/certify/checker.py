@@ -7,6 +7,7 @@ facts of its certificate alone: nothing here knows how barriers are found.
     keys   no two barriers have one number of the hardware's
     race   of two accesses that may touch one byte, one has happened before the other, or one thread makes both
     rings  waits and arrivals of rings order what fills and reads their copies (rings.py)
+    there  where a thread reaches into another block of its cluster, that block has begun, and has not ended (clusters.py)
     registers  a thread waits for products before it touches the fragments that they read or write (registers.py)
     form   numbers and names go together
 """
@@ -16,7 +17,8 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator
 from typing import NamedTuple
 
-from prism.lang.certify.places import ISSUED, TELLS, Failed, accesses_of
+from prism.lang.certify.clusters import check_there
+from prism.lang.certify.places import ISSUED, MEMORIES, SENT, TELLS, Failed, Rejected, accesses_of
 from prism.lang.certify.places import KINDS as GROUPS
 from prism.lang.certify.registers import faults
 from prism.lang.certify.rings import Rings
@@ -31,14 +33,6 @@ Constraint = tuple[int, int, int]
 Where = tuple[Constraint, ...]
 """The constraints around a statement, outermost first."""
 Barriers = frozenset[tuple[Unit, Where]]
-
-
-class Rejected(Exception):
-    """A rule that fails, and for what."""
-
-    def __init__(self, rule: str, what: str) -> None:
-        super().__init__(f"{rule}: {what}")
-        self.rule, self.what = rule, what
 
 
 class Open(NamedTuple):
@@ -82,6 +76,7 @@ class Checker:
             raise Rejected("rings", str(failed)) from None
         if faults(self.body, self.rings.every, self.threads):
             raise Rejected("registers", "a fragment is touched while the tensor cores may read it, or add to it")
+        check_there(self, Checker)
 
     def form(self) -> None:
         """Rule `form`: every number has its row, every loop stands once."""
@@ -110,6 +105,8 @@ class Checker:
             raise Rejected("form", f"mbarrier {s[1]} has no row")
         if s[0] in ISSUED and any(i not in self.accesses for i in accesses_of(s)):
             raise Rejected("form", "an access of an engine has no row")
+        if s[0] == "fence" and (len(s) != 2 or s[1] not in MEMORIES):
+            raise Rejected("form", "a fence for no memory")
         if s[0] in ("own", "lend") and s[1] not in ("read", "write"):
             raise Rejected("form", "registers are read or written")
         if s[0] in ("group", "settle") and s[1] not in GROUPS:
@@ -168,6 +165,8 @@ class Checker:
     def hw_ok(self, u: Unit, hw: object) -> bool:
         """Whether the hardware has a barrier."""
         a, n = _parts(u)
+        if hw in SENT:
+            return a == "cluster"
         if hw == "warp":
             return a in ("cluster", "grid") or (a == "thread" and _divides(n, 32))
         if not (isinstance(hw, tuple) and hw[0] == "named"):
@@ -188,7 +187,7 @@ class Checker:
                     if not self.le_in(where, where, u, d):
                         text = f"a barrier of {spell(u)} stands under a decision of each {spell(d)}"
                         raise Rejected("bars", f"{text}: some of its threads may not come")
-                if hw != "warp":
+                if isinstance(hw, tuple):
                     named.add((u, hw[1]))
             case ("if", u, *inner):
                 for part in inner:
@@ -219,7 +218,7 @@ class Checker:
         match s:
             case ("seq", *inner):
                 return frozenset[tuple[Unit, Where]]().union(*(self.surely(part, where) for part in inner))
-            case ("bar", u, _):
+            case ("bar", u, hw) if hw not in SENT:
                 return frozenset({(u, where)})
             case ("if", _, then, otherwise):
                 return self.surely(then, where) & self.surely(otherwise, where)
@@ -293,9 +292,9 @@ class Checker:
             case ("round", _, inner):
                 self.check(inner, opens, where)
 
-    def orders(self, s: Statement, among: frozenset[int]) -> bool:
-        """Whether rule `race` holds in a statement by itself, of some accesses alone."""
-        before, self.passes = self.passes, lambda i, j: not {i, j} <= among
+    def orders(self, s: Statement, passes: Callable[[int, int], bool]) -> bool:
+        """Whether rule `race` holds in a statement by itself, of all accesses but those of which nothing is asked."""
+        before, self.passes = self.passes, passes
         try:
             self.check(s, NONE, ())
         except Rejected:

@@ -10,6 +10,10 @@ from prism.lang.certify.text import Statement, Unit
 Constraint = tuple[int, int, int]
 Where = tuple[Constraint, ...]
 Path = tuple[int, ...]
+MEMORIES = frozenset({"shared", "cluster", "global", "all"})
+"""What a fence may be for."""
+SENT = frozenset({"sent", "sent_late"})
+"""Barriers of a cluster that order no access: its blocks send to one another. If `late`, they wait first until all have begun."""
 LANE: Constraint = (32, 0, 1)
 TELLS = frozenset({"tell", "load", "later"})
 ISSUED = frozenset({"load", "copy", "group"})
@@ -51,6 +55,14 @@ class Site(NamedTuple):
 
 class Failed(Exception):
     """A rule of rings that fails, and why."""
+
+
+class Rejected(Exception):
+    """A rule that fails, and for what."""
+
+    def __init__(self, rule: str, what: str) -> None:
+        super().__init__(f"{rule}: {what}")
+        self.rule, self.what = rule, what
 
 
 def accesses_of(s: Statement) -> tuple[int, ...]:
@@ -104,35 +116,63 @@ def keeps_drains(s: Statement) -> bool:
             return bool(s[0] != "drain")
 
 
-def clear(kind: str, i: int, j: int, s: Statement, under_way: bool = False) -> tuple[bool, bool]:
+def clear(kind: str, i: int, j: int, s: Statement, under_way: bool = False, who: Where = ()) -> tuple[bool, bool]:
     """Return whether a thread's groups of a kind that make access i may be under way behind a statement, if they may before.
 
-    And whether none is where it makes access j. A second walk of a loop says that the first has what any trips may leave.
+    And whether none is where it makes access j. Threads under constraints `who` are looked at. A second walk of a loop says that
+    the first has what any trips may leave.
     """
     match s:
         case ("seq", *parts):
             well = True
             for part in parts:
-                under_way, found = clear(kind, i, j, part, under_way)
+                under_way, found = clear(kind, i, j, part, under_way, who)
                 well = well and found
             return under_way, well
         case ("if", _, *ways):
-            found_ = [clear(kind, i, j, way, under_way) for way in ways]
+            found_ = [clear(kind, i, j, way, under_way, who) for way in ways]
             return any(left for left, _ in found_), all(well for _, well in found_)
         case ("loop" | "loop1", _, _, inner):
-            around = under_way or clear(kind, i, j, inner, under_way)[0]
-            left, well = clear(kind, i, j, inner, around)
+            around = under_way or clear(kind, i, j, inner, under_way, who)[0]
+            left, well = clear(kind, i, j, inner, around, who)
             return around, well and (around or not left)
-        case ("only", _, _, _, inner):
-            left, well = clear(kind, i, j, inner, under_way)
-            return under_way or left, well
+        case ("only", n, lo, hi, inner):
+            left, well = clear(kind, i, j, inner, under_way, who)
+            return left or (under_way and not implies(who, ((n, lo, hi),))), well
         case ("round", _, inner):
-            return clear(kind, i, j, inner, under_way)
+            return clear(kind, i, j, inner, under_way, who)
         case ("settle", ended, 0):
             return under_way and ended != kind, True
         case _:
             made = accesses_of(s)
             return under_way or (s[:2] == ("group", kind) and i in made), not (under_way and j in made)
+
+
+def as_threads(i: int, j: int, s: Statement) -> Statement:
+    """Return a statement in which threads make products' access i themselves, with their access j, and nothing else.
+
+    Of barriers there are those of warps that stand right behind a wait for all products, and no others.
+    """
+    match s:
+        case ("seq", *parts):
+            before = [None, *parts]
+            return (
+                "seq",
+                *(
+                    p if (b, p) == (("settle", PRODUCTS, 0), ("bar", WARP, "warp")) else as_threads(i, j, p)
+                    for b, p in zip(before, parts, strict=False)
+                ),
+            )
+        case ("if", u, then, otherwise):
+            return ("if", u, as_threads(i, j, then), as_threads(i, j, otherwise))
+        case ("loop" | "loop1", _, _, inner) | ("only", _, _, _, inner) | ("round", _, inner):
+            return (*s[:-1], as_threads(i, j, inner))
+        case ("acc", a) if a == j:
+            return s
+        case ("group", kind, *made) if kind == PRODUCTS and i in made:
+            return ("acc", i)
+        case _:
+            return ("seq",)
 
 
 def sites_of(s: Statement, place: Path, where: Where, deep: bool) -> Iterator[Site]:

@@ -116,9 +116,14 @@ def faults(body: Statement, deeds: Iterable[Statement], threads: int) -> list[in
     asked = dict.fromkeys(deed[2] for deed in deeds if deed[0] in ("own", "lend"))
     if not asked:
         return []
-    every = frozenset(constraints(body))
-    classes = {frozenset((n, lo, hi) for n, lo, hi in every if lo <= (t % n if n else t) < hi) for t in range(threads)}
+    classes = classes_of(body, threads)
     return [f for f in asked if not all(walk(who, f, body, Registers())[1] for who in classes)]
+
+
+def classes_of(body: Statement, threads: int) -> set[frozenset[Constraint]]:
+    """Return which of a body's constraints the threads satisfy, once for all who satisfy the same."""
+    every = frozenset(constraints(body))
+    return {frozenset((n, lo, hi) for n, lo, hi in every if lo <= (t % n if n else t) < hi) for t in range(threads)}
 
 
 def constraints(s: Statement) -> Iterator[Constraint]:

@@ -246,6 +246,13 @@ class Rings:
         (k, lo, hi, _), (q, low, high, _) = (self.certificate.objects[self.certificate.accesses[a][0]] for a in (i, j))
         return k == q and lo < high and low < hi
 
+    def sees(self, memory: str, i: int | None = None) -> bool:
+        """Whether a fence for some memory is for that of an access (None: a ring, which is a block's)."""
+        home = "block" if i is None or i in self.certificate.near else self.checker.space(i)
+        if home == "grid":
+            return memory in ("global", "all")
+        return memory in ("cluster", "all") or (memory == "shared" and home[0] != "cluster")
+
     def words(self, i: int) -> str:
         """Return an access in words."""
         _, kind, where = self.certificate.accesses[i]

@@ -19,6 +19,7 @@ from prism.lang.certify.places import (
     LANE,
     OUT,
     PRODUCTS,
+    SENT,
     TELLS,
     Failed,
     Mbarrier,
@@ -26,6 +27,7 @@ from prism.lang.certify.places import (
     Site,
     Where,
     accesses_of,
+    as_threads,
     clear,
     events,
     implies,
@@ -49,6 +51,7 @@ class Round:
         self.rings, self.cycle, self.body = rings, c, body
         self._makes: dict[int, frozenset[int]] = {}
         self._ordered: dict[int, bool] = {}
+        self._alike: dict[tuple[int, int], Statement] = {}
         self.items = list(sites_of(body, (0,), (), deep=False))
         self.mbarriers, self.alone = mbarriers, alone
         self.top = max((m.stage for m in mbarriers), default=0)
@@ -236,7 +239,9 @@ class Round:
 
     def is_seen(self, z: Site, fence: bool, choose: Callable[[Mbarrier], bool]) -> bool:
         """Whether it is said, behind what a thread does, that a stage is reached: behind a fence, where engines see it."""
-        places = self.find_behind(z, lambda deed: deed == ("fence",)) if fence else [z.place]
+        places = (
+            self.find_behind(z, lambda deed: deed[0] == "fence" and self.rings.sees(deed[1])) if fence else [z.place]
+        )
         return any(self.is_told(z.where, place, choose) for place in places)
 
     @cached_property
@@ -253,15 +258,28 @@ class Round:
                     continue
                 if self.exclusive(i, j, self.body) or self.is_apart((x, i), (y, j)):
                     continue
+                if self.waits_together(x, i, y, j) or self.waits_together(y, j, x, i):
+                    continue
                 if x.deed[0] in ISSUED or y.deed[0] in ISSUED or not self.orders(k, stations):
                     words = self.rings.words
                     raise Failed(f"the {words(i)} and the {words(j)} use one copy at one station in no order")
+
+    def waits_together(self, x: Site, i: int, y: Site, j: int) -> bool:
+        """Rule `together`: threads change what products read, once they and their warp have waited for these.
+
+        As if the products were made by the threads that issue them, with barriers of warps behind waits for all products alone.
+        """
+        if x.deed[:2] != ("group", PRODUCTS) or y.deed[0] in ISSUED or not self.has_ended(x, i, y, j):
+            return False
+        if (i, j) not in self._alike:
+            self._alike[i, j] = as_threads(i, j, self.body)
+        return bool(self.rings.checker.orders(self._alike[i, j], lambda a, b: {a, b} != {i, j}))
 
     def orders(self, k: int, stations: list[tuple[Site, int, int]]) -> bool:
         """Whether barriers order what the threads do at one station."""
         if k not in self._ordered:
             among = frozenset(i for _, i, other in stations if other == k)
-            self._ordered[k] = self.rings.checker.orders(self.body, among)
+            self._ordered[k] = self.rings.checker.orders(self.body, lambda i, j: not {i, j} <= among)
         return self._ordered[k]
 
     @cached_property
@@ -283,7 +301,7 @@ class Round:
     def is_own(self, one: tuple[Site, int], two: tuple[Site, int]) -> bool:
         """Rule `own_order`: two are one thread's, which waits for its group before it makes the other access."""
         (x, i), (y, j) = one, two
-        if not (self.has_ended(x, i, j) and (y.deed[0] not in ISSUED or self.has_ended(y, j, i))):
+        if not (self.has_ended(x, i, y, j) and (y.deed[0] not in ISSUED or self.has_ended(y, j, x, i))):
             return False
         if y.deed[0] not in ISSUED and x.deed[1] != COPIED:  # a fence of proxies may be missing
             return False
@@ -292,21 +310,22 @@ class Round:
             for part in ("same", *(self.loops[i] & self.loops[j]))
         )
 
-    def has_ended(self, x: Site, i: int, j: int) -> bool:
-        """Whether the group of a site has ended wherever its thread makes another access."""
-        return x.deed[0] == "group" and clear(x.deed[1], i, j, self.body)[1]
+    def has_ended(self, x: Site, i: int, y: Site, j: int) -> bool:
+        """Whether the group of a site has ended wherever its thread makes the access of another site, anywhere in the text."""
+        return x.deed[0] == "group" and clear(x.deed[1], i, j, self.rings.body, who=y.where)[1]
 
     def has_barrier(self, one: tuple[Site, int], two: tuple[Site, int]) -> bool:
         """Rule `barrier_before`: a barrier stands once between what threads do and what engines do, of all who touch one byte."""
         (x, i), (y, j) = one, two
         return any(
             b.deed[0] == "bar"
+            and b.deed[2] not in SENT
             and y.place < b.place < x.place
             and implies(y.where, b.where)
             and implies(x.where, b.where)
             and (
                 x.deed[:2] == ("group", COPIED)
-                or any(f < b.place for f in self.find_behind(y, lambda s: s == ("fence",)))
+                or any(f < b.place for f in self.find_behind(y, lambda s: s[0] == "fence" and self.rings.sees(s[1], j)))
             )
             and any(
                 u == "never" or self.rings.checker.le(u, b.deed[1]) for u in self.rings.checker.concerns(j, i, "same")

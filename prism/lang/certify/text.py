@@ -7,6 +7,7 @@
 (object o k lo hi "name")          bytes lo .. hi - 1 of space k
 (mbarrier m c n way k "name")      of n copies of rings of cycle c, k arrivals a round; way: filled, (filled s), free or (free d)
 (ring o m)                         object o is a ring; mbarrier m says which of its copies are filled
+(near i)                           access i, whose row is below, is sure to be to the memory of the thread's own block
 (access i o kind "where")          kind: read, write, atomic, atomic_block
 (fact i j part c origin "why")     if accesses i and j touch one byte, their threads are in one unit c, or they never do
 (body s)                           see docs/certificates.md
@@ -41,6 +42,7 @@ class Certificate:
     mbarriers: dict[int, tuple[int, int, int, int, int, str]] = field(default_factory=dict)
     """Cycle, copies, stage (0: a copy is free; 1: filled; 2: changed; ...), how many rounds late, arrivals of a round, name."""
     rings: dict[int, int] = field(default_factory=dict)
+    near: set[int] = field(default_factory=set)
     accesses: dict[int, tuple[int, str, str]] = field(default_factory=dict)
     facts: dict[tuple[int, int, int | str], list[tuple[Unit, str, str]]] = field(default_factory=dict)
     body: Statement = ("seq",)
@@ -60,6 +62,7 @@ def _lines(found: Certificate) -> Iterator[str]:
         way = f"(free {late})" if late else ("free", "filled", f"(filled {stage})")[min(stage, 2)]
         yield f"(mbarrier {m} {c} {n} {way} {need} {_quoted(name)})"
     yield from (f"(ring {o} {m})" for o, m in found.rings.items())
+    yield from (f"(near {i})" for i in sorted(found.near))
     yield from (f"(access {i} {o} {kind} {_quoted(where)})" for i, (o, kind, where) in found.accesses.items())
     for (i, j, part), facts in found.facts.items():
         yield from (f"(fact {i} {j} {part} {_atom(c)} {origin} {_quoted(why)})" for c, origin, why in facts)
@@ -160,6 +163,8 @@ def _certificate(forms: list[Any]) -> Certificate:  # noqa: C901
                 found.mbarriers[m] = (c, n, *_way(way), need, name)
             case "ring":
                 found.rings[rest[0]] = rest[1]
+            case "near":
+                found.near.add(*rest)
             case "access":
                 found.accesses[rest[0]] = (rest[1], rest[2], rest[3])
             case "fact":

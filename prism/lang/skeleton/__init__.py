@@ -21,12 +21,14 @@ from prism.lang.certify.places import ISSUED, events
 from prism.lang.certify.steps import Argument
 from prism.lang.certify.text import Certificate, Statement, Unit
 from prism.lang.facts.budget import most_threads
-from prism.lang.facts.gathers import has_gathers
 from prism.lang.keep.memo import memoize
 from prism.lang.pipeline import lower
 from prism.lang.skeleton.claims import argue, is_owner
+from prism.lang.skeleton.clusters import is_near
 from prism.lang.skeleton.frames import Object, parting
+from prism.lang.skeleton.groups import join_parts
 from prism.lang.skeleton.jumps import Body, breaks_off, straight, without_registers
+from prism.lang.skeleton.last_trips import LastTrips
 from prism.lang.skeleton.make import Beyond, Maker
 from prism.lang.skeleton.premises import premise
 from prism.lang.skeleton.stages import count_loads, set_stages
@@ -157,30 +159,30 @@ def _whole(emitted: Program, program: Program | None) -> Program:
     return program
 
 
-def _certify(lowered: Lowered, program: Program, found: Certificate) -> Certified:
+def _certify(lowered: Lowered, program: Program, found: Certificate, peel: bool = False) -> Certified:
     entry = program.entry
     least = entry.bound.thread or 1
     if entry.kind != "global":
         raise Beyond(1, "a device function: it is part of the certificates of kernels that call it")
-    if has_gathers(entry):
-        raise Beyond(2, "gathers of a cluster")
     maker = Maker(lowered, program)
     text = without_registers(maker.body(), maker.lent)
+    if peel:
+        text = LastTrips(maker.made, maker.loops, maker.endless).peel(text)
     body = hoist(straight(text))
     if maker.rings.parts and maker.rings.pending:
         raise Beyond(3, "groups of what several statements issue, of which some may be under way behind a wait")
     _describe(found, maker)
     if least < found.threads and any(row.mbarrier and row.mbarrier.per for row in maker.rings.rows.values()):
         raise Beyond(2, "a ring at which as many arrive as a launch has threads")
-    found.body = _sequence(body)
+    found.body = join_parts(_sequence(body), found.threads)
     count_loads(found)
     set_stages(found)
     asking = _Asking(found, maker)
     finding = run(asking)
+    if finding.rule == "race" and not peel and breaks_off(text):
+        return _certify(lowered, program, Certificate(found.kernel, found.threads), peel=True)
     if finding.rule == "race" and (maker.vague or breaks_off(text)):
-        raise Beyond(
-            4, maker.vague or "a loop that is left in its middle, whose last trip orders nothing that comes next"
-        )
+        raise Beyond(4, maker.vague or "a jump out of a loop from where not all threads of its code come")
     if finding.status == ACCEPTED and least < found.threads:
         found.threads, most = least, found.threads
         finding = check(found)
@@ -247,6 +249,9 @@ def _describe(found: Certificate, maker: Maker) -> None:
         )
     for made in maker.made:
         found.accesses[made.number] = (made.object, made.kind, made.words)
+        space = found.spaces[found.objects[made.object][0]]
+        if space not in ("block", "grid") and space[0] == "cluster" and is_near(made, entry.bound.block or 1):
+            found.near.add(made.number)
 
 
 def _owner(one: Object, objects: list[Object]) -> Perspective:

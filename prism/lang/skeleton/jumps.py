@@ -32,10 +32,19 @@ def without_registers(body: Body, lent: Collection[int]) -> Body:
     return tuple(found)
 
 
-def breaks_off(body: Body) -> bool:
-    """Whether some loop is left in its middle: as conditions, jumps do not tell that such a trip is the last one."""
-    inner = (part for s in body for part in s if isinstance(part, tuple) and part and isinstance(part[0], tuple))
-    return any(s[0] == "break" for s in body) or any(map(breaks_off, inner))
+def breaks_off(body: Body, once: bool = False) -> bool:
+    """Whether some loop is left in its middle: as conditions, jumps do not tell that such a trip is the last one.
+
+    `once`: the loop around has one trip.
+    """
+    for s in body:
+        if s[0] == "break" and not once:
+            return True
+        inside = s[0] == "once" or (once and s[0] not in ("loop", "loop1", "scope"))
+        inner = (part for part in s if isinstance(part, tuple) and part and isinstance(part[0], tuple))
+        if any(breaks_off(part, inside) for part in inner):
+            return True
+    return False
 
 
 def straight(body: Body) -> Body:

@@ -13,17 +13,17 @@ from functools import partial
 from itertools import groupby
 
 from prism.lang import tree
-from prism.lang.barriers import flow
 from prism.lang.barriers.conditions import Condition
 from prism.lang.barriers.objects import objects, range_of
 from prism.lang.barriers.pointers import pointer_change
-from prism.lang.barriers.walk_access import call_touch, harmless, make_touch, pointer_of
+from prism.lang.barriers.walk_access import harmless, make_touch
 from prism.lang.barriers.walk_context import Place
 from prism.lang.facts.budget import most_threads
 from prism.lang.facts.definitions import facts, surely_entered
-from prism.lang.facts.touches import Exposed, Use, declared_fragment, in_memory, uses_of
+from prism.lang.facts.touches import Use, declared_fragment, in_memory, uses_of
 from prism.lang.skeleton.cases import NONE, Questions, questions_of
-from prism.lang.skeleton.frames import Frame, Link, Loop, Made, Object
+from prism.lang.skeleton.clusters import gathers
+from prism.lang.skeleton.frames import Frame, Link, Loop, Made, Object, find_behind, views_in
 from prism.lang.skeleton.pointers import Names, Values, resolutions, union
 from prism.lang.skeleton.rings import GROUPED, Rings, Unsaid, barrier, constraints, is_copy, is_ring, rounds
 from prism.lang.skeleton.turns import passage
@@ -52,6 +52,8 @@ class Maker:
         self.lent: set[int] = set()
         """The fragments that products read or add to."""
         self.rings = Rings(self.threads)
+        self.endless: set[int] = set()
+        """The loops that only jumps end."""
         self.vague = ""
         """What is not kept of which way was taken, where anything is not: so an order may be missed."""
 
@@ -274,6 +276,7 @@ class Walker:
     def statement(self, s: tree.Stmt, place: Place) -> Iterator[object]:  # noqa: C901
         """Yield what one statement does."""
         yield from self.uses(s, place)
+        yield from gathers(s, self.maker.program)
         match s:
             case tree.Declare() | tree.Assign() | tree.Evaluate():
                 if (fragment := declared_fragment(s)) is not None:
@@ -366,6 +369,7 @@ class Walker:
         self.maker.rings.ends_group()
         if found := self.names.repeat(partial(self.maker.rings.walk_loop, partial(inner.part, s.body, place))):
             endless = isinstance(s, tree.While) and isinstance(s.condition, tree.Const) and bool(s.condition.value)
+            self.maker.endless |= {loop.number} if endless else set()
             sure = endless or (isinstance(s, tree.For) and surely_entered(s))
             yield ("loop1" if sure else "loop", loop.number, by, found)
 
@@ -452,7 +456,7 @@ class Walker:
         found: Body = ()
         for env in resolutions(use.expression.symbol, self.names.now):  # type: ignore[union-attr]
             touch = make_touch(self.frame, place, env, use)  # type: ignore[arg-type]
-            for frame, links in _behind(self.frame, [Link(self.frame, touch, self.open_views(place))]):
+            for frame, links in find_behind(self.frame, [Link(self.frame, touch, self.open_views(place))]):
                 one = (("acc", self.number(frame, tuple(links[::-1]), touch.kind)),)
                 self.maker.vague = POINTERS if found else self.maker.vague
                 found = found if found == one else (("if", THREAD, one, found),) if found else one
@@ -473,25 +477,3 @@ class Walker:
     def open_views(self, place: Place) -> Mapping[tree.Symbol, int]:
         """Return the views that are open at a place, with the number of loops around each."""
         return views_in(self.opens, place)
-
-
-def views_in(opens: Mapping[tree.Symbol, int], place: Place) -> Mapping[tree.Symbol, int]:
-    """Return the views that are open at a place, with the number of loops around each."""
-    return {view: opens[view] for view in place.opened}
-
-
-def _behind(frame: Frame, links: list[Link]) -> Iterator[tuple[Frame, list[Link]]]:
-    """Yield the frame whose object an access is to, with what each call on the way passes: once for each that it may be."""
-    inner = links[-1].touch
-    if not inner.root.parameter or frame.caller is None or frame.place is None or frame.call is None:
-        yield frame, links
-        return
-    exposed = Exposed(inner.root, inner.kind, inner.access, None, inner.how, flow.overlap_unit(inner))
-    which = ("certified", inner.root, inner.kind, inner.how, flow.overlap_unit(inner))
-    given = pointer_of(frame.given[inner.root])
-    if given is None:
-        raise Beyond(6, f"what `{inner.root.name}` points to")
-    for env in resolutions(given, frame.names):
-        found = call_touch(frame.caller, frame.place, env, frame.call, exposed, which)  # type: ignore[arg-type]
-        assert found is not None
-        yield from _behind(frame.caller, [*links, Link(frame.caller, found, views_in(frame.opens, frame.place))])

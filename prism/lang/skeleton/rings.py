@@ -38,6 +38,8 @@ COPIES = frozenset({"load", "cp_async"})
 """Asynchronous copies that arrive at mbarriers."""
 GROUPED = frozenset({"bulk", "wgmma", "cp_async"})
 """What is waited for by groups."""
+PART = ("part",)
+"""What stands behind a part of a group of `wgmma`, whose end comes later."""
 UNKNOWN = 1
 """In place of bytes that a load's operands say: what is announced is what comes."""
 
@@ -165,7 +167,7 @@ class Rings:
                 numbers = dict.fromkeys(self.classes_of(frame, cycle).values())
                 return tuple(("end", self.cycle(frame, cycle, which)) for which in numbers)
             case ProxyFence(space=space):
-                return (("fence",),) if space != "global" else ()
+                return (("fence", space),)
             case Commit(kind=kind) if kind in GROUPED:
                 self.parted = False
                 return self.close(kind)
@@ -192,9 +194,9 @@ class Rings:
 
     def part(self) -> Body:
         """Return the part of a group that a statement issues: of stores, a group by itself, as all are waited for together."""
-        self.parted = True
         if any(how == "wgmma" for how, _ in self.issued):
-            return ()
+            return (*self.close("wgmma"), PART)
+        self.parted = True
         self.parts = True
         return self.close("bulk")
 

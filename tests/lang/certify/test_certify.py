@@ -1,6 +1,6 @@
 """The checker of certificates, rule by rule, on certificates that are written by hand; their text.
 
-Tests of prism/lang/certify: checker, text, __main__.
+Tests of prism/lang/certify: checker, clusters, text, __main__.
 """
 
 from __future__ import annotations
@@ -238,3 +238,51 @@ def test_it_imports_nothing_of_the_compiler() -> None:
 
 def test_it_is_small() -> None:
     assert len(Path(checker_module.__file__).read_text(encoding="utf-8").splitlines()) < 400
+
+
+# -- blocks of a cluster ------------------------------------------------------------------------------------------------------
+
+CLUSTER = """(certificate 1)
+(kernel "by hand")
+(threads 64)
+(space 0 (cluster 2))
+(object 0 0 0 256 "s")
+(near 0)
+(access 0 0 write "own part")
+(access 1 0 read "the other's")
+(fact 0 0 same (thread 1) proved "")
+"""
+MEET = "(bar (cluster 2) warp)"
+
+
+@pytest.mark.parametrize(
+    ("body", "rule"),
+    [
+        (f"(acc 0) {MEET} (acc 1) {MEET}", ""),
+        (f"(acc 0) {MEET} (acc 1) (bar grid warp)", ""),
+        (f"(acc 0) {MEET} (acc 1)", "there"),
+        (f"(acc 1) {MEET}", "there"),
+        (f"{MEET} (loop 0 grid (seq (acc 1) {MEET}))", ""),
+        (f"(loop 0 grid (seq {MEET} (acc 1))) {MEET}", ""),
+        (f"(if (cluster 2) {MEET} (seq)) (acc 1) {MEET}", "there"),
+        (f"(if block (seq (acc 1)) (seq)) {MEET}", "there"),
+        ("(acc 0)", ""),
+        ("(bar (cluster 2) sent_late)", ""),
+        ("(bar (cluster 2) sent)", "there"),
+        (f"{MEET} (bar (cluster 2) sent)", ""),
+        (f"{MEET} (acc 0) (bar (cluster 2) sent) (acc 1) {MEET}", "race"),
+        (f"{MEET} (acc 0) {MEET} (bar (cluster 2) sent) (acc 1)", "there"),
+        ("(only 0 0 32 (bar (cluster 2) sent_late))", "bars"),
+        ("(if block (bar (cluster 2) sent_late) (seq))", "bars"),
+        ("(bar block sent)", "bars"),
+    ],
+)
+def test_blocks_are_there_where_another_reaches_into_them(body: str, rule: str) -> None:
+    said = check_text(f"{CLUSTER}(body (seq {body}))\n")
+    assert (said.status, said.rule) == (REJECTED if rule else ACCEPTED, rule), said
+
+
+def test_an_engine_reaches_into_no_other_block() -> None:
+    body = f"{MEET} (group bulk 1) (settle bulk 0) {MEET}"
+    assert check_text(f"{CLUSTER}(body (seq {body}))\n").rule == "there"
+    assert check_text(f"{CLUSTER}(near 1)\n(body (seq {body}))\n").status == ACCEPTED

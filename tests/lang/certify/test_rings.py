@@ -7,6 +7,8 @@ from __future__ import annotations
 
 from collections import Counter
 
+import pytest
+
 from prism.lang.certify import ACCEPTED, REJECTED, check_text, parse
 from tests.generated.random_certificates import DrawnRing, DrawnStations
 
@@ -31,7 +33,7 @@ LOAD = ("(wait 0)", "(load 1 256 256 2 0)", "(tell 1)")
 COPY = ("(wait 0)", "(copy 2 0)", "(later 1)")
 STORE = ("(wait 0)", "(acc 0)", "(tell 1)")
 WARP = ("(bar (thread 32) warp)", "(only 32 0 1 (tell 0))")
-USE = ("(wait 1)", "(acc 1)", "(fence)", *WARP)
+USE = ("(wait 1)", "(acc 1)", "(fence shared)", *WARP)
 OWN = '(fact 0 0 same (thread 1) proved "")\n'
 
 
@@ -74,7 +76,7 @@ def without(parts: tuple[str, ...], one: str) -> tuple[str, ...]:
 def test_right_ones() -> None:
     assert found() == (ACCEPTED, "")
     assert gathers() == (ACCEPTED, "")
-    assert gathers(fill=STORE, use=without(USE, "(fence)")) == (ACCEPTED, "")
+    assert gathers(fill=STORE, use=without(USE, "(fence shared)")) == (ACCEPTED, "")
     assert found(use=(*USE[:3], "(tell 0)"), counts=(64, 2)) == (ACCEPTED, "")  # each thread for itself
 
 
@@ -90,16 +92,16 @@ def test_each_wait_and_arrival_is_needed() -> None:
 def test_order_in_a_round() -> None:
     assert found(fill=(LOAD[1], LOAD[0], LOAD[2])) == FAILS  # filled before the copy is free
     assert found(use=("(acc 1)", "(wait 1)", *USE[2:])) == FAILS
-    assert found(use=("(wait 1)", "(fence)", *WARP, "(acc 1)")) == FAILS
+    assert found(use=("(wait 1)", "(fence shared)", *WARP, "(acc 1)")) == FAILS
     assert (
-        found(use=("(wait 1)", "(fence)", "(acc 1)", *WARP)) == FAILS
+        found(use=("(wait 1)", "(fence shared)", "(acc 1)", *WARP)) == FAILS
     )  # the engine may not see what comes behind the fence
     assert gathers(fill=("(wait 0)", "(later 1)", "(copy 2 0)")) == FAILS
 
 
 def test_a_fence_is_for_engines_of_the_other_proxy() -> None:
-    assert found(use=without(USE, "(fence)")) == FAILS
-    assert gathers(use=without(USE, "(fence)")) == (ACCEPTED, "")
+    assert found(use=without(USE, "(fence shared)")) == FAILS
+    assert gathers(use=without(USE, "(fence shared)")) == (ACCEPTED, "")
 
 
 def test_counts() -> None:
@@ -175,10 +177,10 @@ def test_products_read_a_ring() -> None:
 
 
 def test_what_threads_fill_and_engines_read_is_fenced() -> None:
-    fence = (*STORE[:2], "(fence)", STORE[2])
+    fence = (*STORE[:2], "(fence shared)", STORE[2])
     assert gathers(fill=fence, use=PRODUCT) == (ACCEPTED, "")
     assert gathers(fill=STORE, use=PRODUCT) == FAILS
-    assert gathers(fill=("(wait 0)", "(fence)", "(acc 0)", "(tell 1)"), use=PRODUCT) == FAILS
+    assert gathers(fill=("(wait 0)", "(fence shared)", "(acc 0)", "(tell 1)"), use=PRODUCT) == FAILS
     assert gathers(fill=fence, use=("(wait 1)", "(group bulk 1)", "(settle bulk 0)", *WARP)) == (ACCEPTED, "")
 
 
@@ -211,7 +213,7 @@ def test_what_stores_write() -> None:
     store = "(only 0 64 65 (group out 3))"
     never, one = '(fact 3 3 0 never proved "")\n', '(fact 3 3 same (thread 1) proved "")\n'
     extra = "(loop 0 block (seq {turn} " + store + "))"
-    use = without(USE, "(fence)")
+    use = without(USE, "(fence shared)")
     text = HEAD.replace('(access 2 1 read "x")', '(access 2 3 read "x")') + '(space 2 grid)\n(object 3 2 0 1 "y")\n'
     said = []
     for facts in (OWN + never + one, OWN + never, OWN + one):
@@ -249,7 +251,7 @@ CHANGE = (
     "(acc 1)",
     "(bar (thread 32) warp)",
     "(acc 3)",
-    "(fence)",
+    "(fence shared)",
     "(bar (thread 32) warp)",
     "(only 32 0 1 (tell 2))",
 )
@@ -295,6 +297,28 @@ def test_what_meets_at_one_station() -> None:
     assert stations(change=reads_first, parts={**OWN_PARTS, (1, 3): 1}) == (ACCEPTED, "")
     assert stations(parts={**OWN_PARTS, (1, 3): 64}) == FAILS  # a warp's barrier is not for both warps
     assert stations(parts={**OWN_PARTS, (3, 3): 32}) == FAILS
+
+
+PRODUCTS_FIRST = ("(wait 1)", "(group wgmma 1)", "(settle wgmma 0)", "(bar (thread 32) warp)", *CHANGE[3:])
+
+
+def test_threads_change_what_products_have_read() -> None:
+    """Rule `together`: the warp meets right behind the wait for all products."""
+    assert stations(change=PRODUCTS_FIRST) == (ACCEPTED, "")
+    for part in ("(group wgmma 1)", "(acc 3)"):  # nothing meets
+        assert stations(change=without(PRODUCTS_FIRST, part)) == (ACCEPTED, "")
+    in_loop = f"(loop 7 block (seq {' '.join(PRODUCTS_FIRST[1:4])}))"
+    last = (CHANGE[3], "(settle wgmma 0)", *CHANGE[4:])
+    assert stations(change=("(wait 1)", in_loop, *last)) == (ACCEPTED, "")
+    assert stations(change=("(wait 1)", in_loop.replace(" (bar (thread 32) warp)", ""), *last)) == FAILS
+    assert stations(change=without(PRODUCTS_FIRST, "(settle wgmma 0)")) == FAILS
+    assert stations(change=(*PRODUCTS_FIRST[:3], *CHANGE[3:])) == FAILS  # another thread's products may be under way
+    assert stations(change=(*PRODUCTS_FIRST[:2], "(settle wgmma 1)", *PRODUCTS_FIRST[3:])) == FAILS
+    assert stations(change=(PRODUCTS_FIRST[0], *PRODUCTS_FIRST[2:4], PRODUCTS_FIRST[1], *CHANGE[3:])) == FAILS
+    assert stations(change=PRODUCTS_FIRST, parts={**OWN_PARTS, (1, 3): 64}) == FAILS  # both warps read it all
+    parts = ("(wait 1)", "(only 0 0 64 (group wgmma 1))", f"(only 0 0 64 (seq {' '.join(PRODUCTS_FIRST[2:4])}))")
+    assert stations(change=(*parts, *CHANGE[3:])) == (ACCEPTED, "")
+    assert stations(change=(*parts[:2], parts[2].replace("0 64", "0 32"), *CHANGE[3:])) == FAILS
 
 
 def test_stores_that_wait_for_those_before() -> None:
@@ -343,7 +367,7 @@ def test_a_thread_waits_for_what_it_has_copied() -> None:
 
 
 def test_a_barrier_before_an_engine_reads() -> None:
-    write, fence, meet = "(acc 3)", "(fence)", "(bar block (named 0))"
+    write, fence, meet = "(acc 3)", "(fence shared)", "(bar block (named 0))"
     read, wait = "(only 0 0 1 (group bulk 2))", "(settle bulk 0)"
     assert beside(write, fence, meet, read, wait, loop=False) == (ACCEPTED, "")
     assert beside(write, fence, meet, read, wait) == FAILS  # the next trip writes while the engine reads
@@ -407,3 +431,11 @@ def test_certificates_by_chance_meet_the_rules() -> None:
             assert check_text(str(parse(text))) == said
             rules[said.rule or said.status] += 1
         assert min(rules[ACCEPTED], rules["rings"]) > 50
+
+
+MEMORIES = (("shared", ACCEPTED), ("cluster", ACCEPTED), ("all", ACCEPTED), ("global", REJECTED))
+
+
+@pytest.mark.parametrize(("memory", "said"), MEMORIES)
+def test_a_fence_is_for_the_memory_of_a_ring(memory: str, said: str) -> None:
+    assert found(use=tuple(s.replace("(fence shared)", f"(fence {memory})") for s in USE))[0] == said

@@ -20,6 +20,8 @@ let kind_of = function
 let hardware_of = function
   | Word "warp" -> Warp
   | List [ Word "named"; n ] -> Named (number_of n)
+  | Word "sent" -> Sent false
+  | Word "sent_late" -> Sent true
   | _ -> fail "a barrier of the hardware is wanted"
 
 let group_of = function
@@ -28,6 +30,13 @@ let group_of = function
   | Word "cp_async" -> 3
   | Word "wgmma" -> products
   | _ -> fail "a kind of groups is wanted"
+
+let memory_of = function
+  | Word "shared" -> Shared
+  | Word "cluster" -> Clusters
+  | Word "global" -> Global
+  | Word "all" -> All
+  | _ -> fail "a memory is wanted"
 
 let writes_of = function
   | Word "read" -> false
@@ -68,7 +77,7 @@ let stmt_of accesses barriers =
     | List [ Word "wait"; m ] -> Do (Wait (find barriers m))
     | List [ Word "tell"; m ] -> Do (Tell (find barriers m))
     | List [ Word "later"; m ] -> Do (Later (find barriers m))
-    | List [ Word "fence" ] -> Do Fence
+    | List [ Word "fence"; m ] -> Do (Fence (memory_of m))
     | List [ Word "order" ] -> Do Order
     | List [ Word "own"; w; f ] -> Do (Own (number_of f, writes_of w))
     | List [ Word "lend"; w; f ] -> Do (Lend (number_of f, writes_of w))
@@ -88,7 +97,7 @@ type certificate = Beyond | Body of int * fact list * stmt
 
 let read forms =
   let threads = ref None and spaces = Hashtbl.create 16 and objects = Hashtbl.create 16 in
-  let accesses = Hashtbl.create 16 and barriers = Hashtbl.create 16 and rings = Hashtbl.create 16 and facts = ref [] and body = ref None in
+  let accesses = Hashtbl.create 16 and nears = Hashtbl.create 16 and barriers = Hashtbl.create 16 and rings = Hashtbl.create 16 and facts = ref [] and body = ref None in
   let once table key value = if Hashtbl.mem table key then fail "a row stands twice" else Hashtbl.add table key value in
   let find table key = match Hashtbl.find_opt table key with Some v -> v | None -> fail "a row is missing" in
   let form = function
@@ -100,10 +109,11 @@ let read forms =
         let m = number_of m and stage, late = way_of w in
         once barriers m { serial = m; cycle = number_of c; copies = number_of n; stage; need = number_of k; late }
     | List [ Word "ring"; o; m ] -> once rings (number_of o) (find barriers (number_of m))
+    | List [ Word "near"; i ] -> once nears (number_of i) ()
     | List [ Word "access"; i; o; k; Text _ ] ->
         let s, lo, hi = find objects (number_of o) in
         let i = number_of i and filled = Hashtbl.find_opt rings (number_of o) in
-        once accesses i { number = i; space = s; owner = find spaces s; first = lo; last = hi; does = kind_of k; filled }
+        once accesses i { number = i; space = s; owner = find spaces s; first = lo; last = hi; does = kind_of k; filled; near = Hashtbl.mem nears i }
     | List [ Word "fact"; i; j; p; c; Word _; Text _ ] ->
         let parts = match p with Word "same" -> None | l -> Some (number_of l) in
         let what = match c with Word "never" -> None | u -> Some (units_of u) in
@@ -128,6 +138,7 @@ let verdict text =
       else if not (check n facts ringed s [] []) then "rejected: race"
       else if not (rings n facts s) then "rejected: rings"
       else if not (in_registers n s) then "rejected: registers"
+      else if not (there n s) then "rejected: there"
       else begin
         assert (valid n facts s);
         "accepted"
