@@ -9,7 +9,7 @@ group's groups, for each of the depths: the last row is of the table itself. Sev
 
 from prism.lang import (
     attr, block, clz, complex64, complex128, const, constexpr, count, dtype, float32, float64, grid, group, id, int32, int64,
-    load_vector, partition, prism, ptr, requires, shared, template, thread, vector,
+    load_vector, partition, prism, ptr, requires, shared, template, thread, vector, warp_all,
 )
 from prism.kernels.merge.orders import complex_less
 from prism.lib.thread import operators
@@ -85,6 +85,17 @@ def sample(
             mine[0] = sound_of(x, n, C=C)
 
 
+@prism.device
+@requires(thread[1])
+@template(C=dtype, ITEMS=constexpr(int))
+def rise(values: C[ITEMS] @ thread[1]) -> bool @ thread[1]:
+    """Whether none of some values is less than the one before, and none is NaN."""
+    found: bool = True
+    for k in range(1, ITEMS):
+        found = found and values[k - 1] <= values[k]
+    return found
+
+
 @prism.kernel
 @template(
     T=dtype, V=dtype, C=dtype, RIGHT=constexpr(bool), LOG=constexpr(int), NODES=constexpr(int), THREADS=constexpr(int),
@@ -136,14 +147,32 @@ def lookup(
             spots: int64[ITEMS] @ thread[1]
             with partition(v, block[1], offset=tile * TILE) as source:
                 block.load_tile(source, values, many, otherwise, skew, 0, WIDTH=2, REVERSE=False, SPARE=True)
-            with partition(tree, thread[1], offset=lane, races="none") as own, group(thread[1]):
-                found: int32[ITEMS]
-                for k in range(ITEMS):
-                    found[k] = 1 << log
-                for _ in range(levels):  # from node `i`, at `i << log`, to `2 * i`, or the one behind it
-                    for k in range(ITEMS):
-                        before: bool = is_before(own[found[k]], values[k], RIGHT=RIGHT)
-                        found[k] = 2 * found[k] + (1 << log if before else 0)
+            found: int32[ITEMS] @ thread[1]
+            near: bool @ thread[32] = False
+            if LANES:  # of sorted values mostly all of a thread belong where its first and its last do
+                near = warp_all(rise(values))
+            with partition(tree, thread[1], offset=lane, races="none") as own:
+                if LANES:
+                    low: int32 @ thread[1] = 1 << log
+                    high: int32 @ thread[1] = 1 << log
+                    with group(thread[1]):
+                        if near:
+                            for _ in range(levels):
+                                low = 2 * low + (1 << log if is_before(own[low], values[0], RIGHT=RIGHT) else 0)
+                                high = 2 * high + (1 << log if is_before(own[high], values[ITEMS - 1], RIGHT=RIGHT) else 0)
+                        for k in range(ITEMS):
+                            found[k] = low
+                    alike: bool @ thread[32] = warp_all(low == high)
+                    near = near and alike
+                with group(thread[1]):
+                    if not near:
+                        for k in range(ITEMS):
+                            found[k] = 1 << log
+                        for _ in range(levels):  # from node `i`, at `i << log`, to `2 * i`, or the one behind it
+                            for k in range(ITEMS):
+                                before: bool = is_before(own[found[k]], values[k], RIGHT=RIGHT)
+                                found[k] = 2 * found[k] + (1 << log if before else 0)
+            with group(thread[1]):
                 for k in range(ITEMS):
                     found[k] = found[k] >> log
                 if depth == 0:  # positions of 32 bits

@@ -67,6 +67,8 @@ FEW = {
     8: Configuration(threads=128, items=4, width=2, blocks=2, words=2),
     16: Configuration(threads=128, items=2, width=1, blocks=2, words=2),
 }
+ONCE_TILES = 256
+"""So many tiles, and fewer, are each a block's own."""
 FEW_TILES = 128
 """Arrays of at most so many of the smallest tiles take them."""
 # A split into several arrays, in one pass, of short arrays: of long ones as `PARTS`, but for bytes that are held so.
@@ -120,7 +122,7 @@ BEHIND = 256  # threads of the kernels behind a selection
 
 __all__ = [
     "APART", "APART_MIDDLE", "APART_PACKED", "BEHIND", "BYTES", "BYTES_APART", "BYTES_MASKED", "DEVICE", "EDGES", "ENCODED",
-    "FEW", "FEW_TILES", "HOST_LARGE", "HOST_SMALL", "LONGER_TILES", "LONG_TILES", "MIDDLE_TILES",
+    "FEW", "FEW_TILES", "HOST_LARGE", "HOST_SMALL", "LONGER_TILES", "LONG_TILES", "MIDDLE_TILES", "ONCE_TILES",
     "PACKED", "PAIRED", "PARTS", "PLACES", "SHORT", "SPLIT",
     "Configuration",
 ]  # fmt: skip

@@ -92,6 +92,19 @@ def test_every_place(n: int, kind: str, right: bool) -> None:
     assert np.array_equal(search(x, v, right, 16), np.searchsorted(x, v, side))
 
 
+@pytest.mark.parametrize("right", [False, True])
+def test_values_that_rise(right: bool) -> None:
+    """Of which most of a warp belong to one place; some warps have two, or NaN; and none rise but those of some warps."""
+    side: Any = "right" if right else "left"
+    x = np.array([1, 2, 2, 7, 9], np.float32)
+    v = np.sort(np.random.default_rng(0).choice([0, 1, 2, 3, 7, 8, 9, np.inf], 8 * TILE + 5)).astype(np.float32)
+    v[-9:] = np.nan
+    assert np.array_equal(search(x, v, right, 16), np.searchsorted(x, v, side))
+    v[: 2 * TILE] = v[2 * TILE - 1 :: -1]
+    v[5 * TILE + 3] = 0
+    assert np.array_equal(search(x, v, right, 16), np.searchsorted(x, v, side))
+
+
 @pytest.mark.parametrize("schedule", rarely(SCHEDULES, but=["random"]))
 def test_schedules_and_positions_from_the_end(schedule: str) -> None:
     x, v = draw(300, TILE + 1, "float32")

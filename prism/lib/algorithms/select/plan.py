@@ -177,11 +177,9 @@ def select(
     host = machine.host
     aligned = past(x) == 0 == (0 if kind.own else past(mask))
     c = tiles_of(kind, n, host=host, aligned=aligned)
-    template = kind.template(c)
-    instance, tiles = instance_for(kind, c), -(-n // c.tile)
-    words, blocks = words_for(tiles), 1 if host else tiles
-    if not host:
-        blocks = min(blocks, machine.wave(instance, c.threads), c.blocks * machine.multiprocessors)
+    template, tiles = kind.template(c), -(-n // c.tile)
+    instance = instance_for(kind, c, once=is_once(c, tiles, host=host))
+    words, blocks = words_for(tiles), _blocks_of(c, tiles, instance, machine)
 
     def skew(info: ArrayInfo | None) -> int:
         return -1 if host or info is None or past(info) < 0 else past(info) % template["WIDTH"]
@@ -203,20 +201,36 @@ def select(
     return step, _CONTROL + 8 * words, f"select {words}"
 
 
-def instance_for(kind: Kind, c: kernels.Configuration) -> Instance:
-    """Return the kernel that selects, in a configuration."""
+def is_once(c: kernels.Configuration, tiles: int, *, host: bool = False) -> bool:
+    """Whether there are as many blocks as tiles, each with one: of few, none of which is of several parts a thread."""
+    return not host and tiles <= kernels.ONCE_TILES and c.items <= _BITS
+
+
+def _blocks_of(c: kernels.Configuration, tiles: int, instance: Instance, machine: Machine) -> int:
+    """Return how many blocks do so many tiles."""
+    if machine.host or is_once(c, tiles):
+        return 1 if machine.host else tiles
+    return min(tiles, machine.wave(instance, c.threads), c.blocks * machine.multiprocessors)
+
+
+def instance_for(kind: Kind, c: kernels.Configuration, *, once: bool = False) -> Instance:
+    """Return the kernel that selects, in a configuration; `once`: as `is_once` says."""
     found = kind.template(c)
     if c.items <= _BITS:
-        return instance_of(kernels.select, found)
+        return instance_of(kernels.select, {**found, **_once(once)})
     long = {name: found[name] for name in _LONG if name in found}
     return instance_of(kernels.select_bytes, {**long, "PARTS": c.items // _PART})
 
 
-def apart_for(kinds: Sequence[Kind], c: kernels.Configuration) -> Instance:
-    """Return the kernel that splits apart, in a configuration."""
+def _once(once: bool) -> dict[str, Any]:
+    return {"ONCE": True} if once else {}
+
+
+def apart_for(kinds: Sequence[Kind], c: kernels.Configuration, *, once: bool = False) -> Instance:
+    """Return the kernel that splits apart, in a configuration; `once`: as `is_once` says."""
     found = apart_of(kinds, c)
     if c.items <= _BITS:
-        return instance_of(kernels.split_apart, found)
+        return instance_of(kernels.split_apart, {**found, **_once(once)})
     long = {name: found[name] for name in _LONG_APART if name in found}
     return instance_of(kernels.split_bytes, {**long, "PARTS": c.items // _PART})
 
@@ -227,21 +241,20 @@ def encode_configurations(kind: Kind) -> tuple[kernels.Configuration, ...]:
     return kernels.FEW[size], kernels.APART[size], kernels.ENCODED[size]
 
 
-def encode_of(kind: Kind, c: kernels.Configuration) -> dict[str, Any]:
-    """Return the template of run lengths."""
+def encode_of(kind: Kind, c: kernels.Configuration, *, once: bool = False) -> dict[str, Any]:
+    """Return the template of run lengths; `once`: as `is_once` says."""
     found = kind.template(c)
-    return {name: found[name] for name in _ENCODED}
+    return {**{name: found[name] for name in _ENCODED}, **_once(once)}
 
 
 def encode(kind: Kind, given: ArrayInfo, room: int, machine: Machine, kept: Buffer) -> tuple[Step, int, str]:
     """Return the step that finds runs, at most `room`; and how many bytes of words it has, with their tag."""
     n, host = given.size, machine.host
     c = tiles_of(kind, n, host=True) if host else cut_of(n, encode_configurations(kind))
-    template = encode_of(kind, c)
-    instance, tiles = instance_of(kernels.encode, template), -(-n // c.tile)
-    words, blocks = words_for(tiles), 1 if host else tiles
-    if not host:
-        blocks = min(blocks, machine.wave(instance, c.threads), c.blocks * machine.multiprocessors)
+    tiles = -(-n // c.tile)
+    template = encode_of(kind, c, once=is_once(c, tiles, host=host))
+    instance, words = instance_of(kernels.encode, template), words_for(tiles)
+    blocks = _blocks_of(c, tiles, instance, machine)
     skew = -1 if host or past(given) < 0 else past(given) % template["WIDTH"]
     step = Step(
         instance, blocks, c.threads,
@@ -260,10 +273,10 @@ def paired_configurations(keys: Kind, values: Kind) -> tuple[kernels.Configurati
     return kernels.FEW[size], kernels.APART[size], kernels.PAIRED[size]
 
 
-def paired_of(keys: Kind, values: Kind, c: kernels.Configuration) -> dict[str, Any]:
-    """Return the template of the first of runs of keys, with values."""
+def paired_of(keys: Kind, values: Kind, c: kernels.Configuration, *, once: bool = False) -> dict[str, Any]:
+    """Return the template of the first of runs of keys, with values; `once`: as `is_once` says."""
     held = [held_as(kind.moved, c.items) for kind in (keys, values)]
-    found = {**encode_of(keys, c), "WIDTH": _widest((keys, values)).template(c)["WIDTH"], "H": held[0]}
+    found = {**encode_of(keys, c, once=once), "WIDTH": _widest((keys, values)).template(c)["WIDTH"], "H": held[0]}
     return {**found, "V": values.moved, "HV": held[1], "VI": values.given}
 
 
@@ -273,11 +286,10 @@ def unique_pairs(
     """Return the step that finds runs of keys, at most `room`, and their first values, which go to `out`; else as `encode`."""
     n, host, (keys, values) = given.size, machine.host, kinds
     c = tiles_of(keys, n, host=True) if host else cut_of(n, paired_configurations(keys, values))
-    template = paired_of(keys, values, c)
-    instance, tiles = instance_of(kernels.unique_pairs, template), -(-n // c.tile)
-    words, blocks = words_for(tiles), 1 if host else tiles
-    if not host:
-        blocks = min(blocks, machine.wave(instance, c.threads), c.blocks * machine.multiprocessors)
+    tiles = -(-n // c.tile)
+    template = paired_of(keys, values, c, once=is_once(c, tiles, host=host))
+    instance, words = instance_of(kernels.unique_pairs, template), words_for(tiles)
+    blocks = _blocks_of(c, tiles, instance, machine)
 
     def skew(info: ArrayInfo) -> int:
         return -1 if host or past(info) < 0 else past(info) % template["WIDTH"]
@@ -302,11 +314,9 @@ def split_apart(kinds: Sequence[Kind], given: ArrayInfo, masks: Sequence[ArrayIn
     found = apart_configurations(kinds, aligned=all(past(info) == 0 for info in read))
     middle = kernels.APART_MIDDLE.get(_widest(kinds).size)
     c = tiles_of(kind, n, host=True) if host else cut_of(n, found, middle)
-    template = apart_of(kinds, c)
-    instance, tiles = apart_for(kinds, c), -(-n // c.tile)
-    words, blocks = words_for(tiles), 1 if host else tiles
-    if not host:
-        blocks = min(blocks, machine.wave(instance, c.threads), c.blocks * machine.multiprocessors)
+    template, tiles = apart_of(kinds, c), -(-n // c.tile)
+    instance = apart_for(kinds, c, once=is_once(c, tiles, host=host))
+    words, blocks = words_for(tiles), _blocks_of(c, tiles, instance, machine)
 
     def skew(number: int) -> int:
         info = given if number < 0 else masks[number] if number < len(masks) else None
