@@ -19,6 +19,6 @@ from prism.kernels.select.conditions import differs, is_set
 __all__ = [
     "APART", "APART_MIDDLE", "APART_PACKED", "BEHIND", "BYTES", "BYTES_APART", "BYTES_MASKED", "Configuration", "DEVICE",
     "EDGES", "ENCODED", "FEW", "FEW_TILES", "HOST_LARGE", "HOST_SMALL", "LONGER_TILES", "LONG_TILES", "MIDDLE_TILES",
-    "ONCE_TILES", "PACKED", "PAIRED", "PARTS", "PLACES", "SHORT", "SPLIT", "differs", "encode", "fill_rest", "is_set", "repeat", "select", "select_bytes", "split", "split_apart",
-    "split_bytes", "take_axis", "unique_pairs",
+    "ONCE_TILES", "PACKED", "PAIRED", "PARTS", "PLACES", "SHORT", "SPLIT", "differs", "encode", "fill_rest", "is_set",
+    "repeat", "select", "select_bytes", "split", "split_apart", "split_bytes", "take_axis", "unique_pairs",
 ]  # fmt: skip

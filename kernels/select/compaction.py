@@ -126,7 +126,8 @@ def select(
                     tile_held[k] = tile_ahead[k]
 
         grid.select_tiles(
-            words, capacity, control, blocks, tiles, b, LOAD=load, STORE=store, KEEP=keep, THREADS=THREADS, WORDS=WORDS, ONCE=ONCE,
+            words, capacity, control, blocks, tiles, b, LOAD=load, STORE=store, KEEP=keep, THREADS=THREADS, WORDS=WORDS,
+            ONCE=ONCE,
         )
 
 

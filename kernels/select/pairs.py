@@ -5,8 +5,8 @@ of its result.
 """
 
 from prism.lang import (
-    attr, block, const, constexpr, count, dtype, grid, group, id, int32, int64, mailbox, partition, popcount, prism, ptr, requires,
-    shared, template, thread, uint32, uint64,
+    attr, block, const, constexpr, count, dtype, grid, group, id, int32, int64, mailbox, partition, popcount, prism, ptr,
+    requires, shared, template, thread, uint32, uint64,
 )
 from prism.kernels.select.compaction import load_runs
 from prism.kernels.select.packed import load_held, release

@@ -8,4 +8,6 @@ from prism.kernels.transform.tiles import move_tiles
 from prism.kernels.transform.transpose import transpose
 from prism.kernels.transform.words import move_words
 
-__all__ = ["copy", "copy_where", "gather", "move_axes", "move_pieces", "move_tiles", "move_words", "note_axis", "scatter", "transpose"]
+__all__ = [
+    "copy", "copy_where", "gather", "move_axes", "move_pieces", "move_tiles", "move_words", "note_axis", "scatter", "transpose",
+]  # fmt: skip

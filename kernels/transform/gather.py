@@ -1,7 +1,8 @@
 """Elements at indices: each is moved as it is, whatever it stands for."""
 
 from prism.lang import (
-    attr, block, const, constexpr, dtype, grid, group, id, int32, int64, partition, prism, ptr, requires, template, thread, uint64,
+    attr, block, const, constexpr, dtype, grid, group, id, int32, int64, partition, prism, ptr, requires, template, thread,
+    uint64,
 )
 from prism.lib.thread import extent as extent_of
 

@@ -6,7 +6,6 @@ Tests of kernels/select: part_loop, compaction, parts, pairs, encode; prism/lib/
 import functools
 from typing import Any
 
-import numpy as np
 import pytest
 
 import prism
@@ -35,7 +34,15 @@ def program(name: str) -> Program:
         return prism.check(unique_pairs, {**of, "VI": "float32", **SHAPE})
     if name.startswith("parts"):
         ways = int(name[-1])
-        of = {"T": "uint16", "H": held_as("uint16"), "TI": "uint16", "M": "uint8", "C": "uint8", "O": "uint8", "D": "uint8"}
+        of = {
+            "T": "uint16",
+            "H": held_as("uint16"),
+            "TI": "uint16",
+            "M": "uint8",
+            "C": "uint8",
+            "O": "uint8",
+            "D": "uint8",
+        }
         tests = {"TEST": kernels.is_set, "OTHER": kernels.is_set, "OWN": False, "WAYS": ways}
         return prism.check(split_apart, {**of, **tests, "W": "uint32" if ways == 2 else "uint64", **SHAPE})
     kind = test_select.KINDS[name]

@@ -23,8 +23,8 @@ def tile_loop(
     to, with the launch's epoch. `LOOK_BACK(tile, epoch)` waits for what the tiles before the held one come to; at first, tile -1,
     there are none. `STORE(tile)` writes the held tile. `KEEP()` moves the loaded one to where it was; `ALWAYS` behind the last
     one too, where nothing was loaded: registers are then moved, and not chosen. So a block has a tile's loads under way, and has
-    published it, while it waits for others. `ONCE`: there are as many blocks as tiles, and each does
-    `own_tile`, which is its number. It draws none, so it loads at once; `LOAD` then takes the epoch as a number of the first thread.
+    published it, while it waits for others. `ONCE`: there are as many blocks as tiles, and each does `own_tile`, which is its
+    number. It draws none, so it loads at once; `LOAD` then takes the epoch as a number of the first thread.
 
     Perspective: block, of `THREADS` threads.
     Shapes:      `control`, `counter`: as of `grid.tiles`; with `ONCE` as of `grid.epoch`, and `counter` is 0.

@@ -206,11 +206,20 @@ def is_once(c: kernels.Configuration, tiles: int, *, host: bool = False) -> bool
     return not host and tiles <= kernels.ONCE_TILES and c.items <= _BITS
 
 
+def ways_of(c: kernels.Configuration, found: Sequence[kernels.Configuration]) -> tuple[bool, ...]:
+    """Return what `is_once` says of the arrays that are cut up by `c`, of all that `found` has."""
+    few, *others = found
+    if c.items > _BITS or c not in (few, others[0]) and c not in kernels.APART_MIDDLE.values():
+        return (False,)  # of long arrays
+    return (True,) if c == few and c != others[0] else (True, False)
+
+
 def _blocks_of(c: kernels.Configuration, tiles: int, instance: Instance, machine: Machine) -> int:
     """Return how many blocks do so many tiles."""
-    if machine.host or is_once(c, tiles):
-        return 1 if machine.host else tiles
-    return min(tiles, machine.wave(instance, c.threads), c.blocks * machine.multiprocessors)
+    if machine.host:
+        return 1
+    most = c.blocks * machine.multiprocessors
+    return tiles if is_once(c, tiles) else min(tiles, most, machine.wave(instance, c.threads))
 
 
 def instance_for(kind: Kind, c: kernels.Configuration, *, once: bool = False) -> Instance:
@@ -464,5 +473,6 @@ __all__ = [
     "split_of",
     "tested_as",
     "unique_pairs",
+    "ways_of",
     "zero",
 ]

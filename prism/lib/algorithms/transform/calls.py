@@ -19,7 +19,7 @@ from prism.runtime.arrays import ArrayInfo, describe
 Compose: TypeAlias = Callable[[Mapping[str, Lazy]], Lazy]
 """Makes the lazy array of the arrays of a call, and checks what is asked of them."""
 Own: TypeAlias = Callable[[Mapping[str, ArrayInfo], ArrayInfo | None, Machine], Sequence[Step] | None]
-"""Gives the steps of a kernel of its own that makes the same of such arrays, all plain, and a result; None where there is none."""
+"""Gives the steps of a kernel that makes the same of such arrays, all plain, and a result; None where there is none."""
 _APART = 48  # bits of an address: what stands for arrays' addresses while a call is decided lies further apart
 
 
@@ -90,10 +90,9 @@ def decide_view(
     decision = api.decide({"x": view}, None if beside else result, machine)
     if decision.plan is None:
         return decision
-    steps = None if own is None else own(infos, None if beside else result, machine)
-    if steps is None:
-        steps = bind_steps(decision.plan.steps, {"x": view}, placed, machine.arch)
-    return replace(decision, plan=Plan(tuple(steps)), in_place=(), beside=beside)
+    found = None if own is None else own(infos, None if beside else result, machine)
+    steps = bind_steps(decision.plan.steps, {"x": view}, placed, machine.arch) if found is None else tuple(found)
+    return replace(decision, plan=Plan(steps), in_place=(), beside=beside)
 
 
 def stand_in(info: ArrayInfo, number: int) -> ArrayInfo:
