@@ -34,6 +34,7 @@ _ENCODED = ("T", "H", "TI", "C", "THREADS", "ITEMS", "WIDTH", "BLOCKS", "WORDS")
 _LONG = ("M", "C", "TEST", "OWN", "EDGES", "GIVEN", "THREADS", "ITEMS", "WIDTH", "BLOCKS", "WORDS")
 _LONG_APART = ("O", "D", "W", "OTHER", "OTHER_GIVEN", "WAYS", *(name for name in _LONG if name != "EDGES"))
 _SPLIT = ("T", "TI", "M", "C", "TEST", "BYTES", "THREADS", "ITEMS", "WIDTH", "BLOCKS", "WORDS")
+FIRST: dict[str, Any] = {}
 _BITS = 32  # elements of a tile that a thread has at most, a bit for each; of long arrays of bytes several parts
 _PART = 64
 _ROWS = 16  # what a thread of the kernels behind a selection does, at least
@@ -228,7 +229,7 @@ def instance_for(kind: Kind, c: kernels.Configuration, *, once: bool = False) ->
     if c.items <= _BITS:
         return instance_of(kernels.select, {**found, **_once(once)})
     long = {name: found[name] for name in _LONG if name in found}
-    return instance_of(kernels.select_bytes, {**long, "PARTS": c.items // _PART})
+    return instance_of(kernels.select_bytes, {**long, "PARTS": c.items // _PART, **FIRST})
 
 
 def _once(once: bool) -> dict[str, Any]:
@@ -241,7 +242,7 @@ def apart_for(kinds: Sequence[Kind], c: kernels.Configuration, *, once: bool = F
     if c.items <= _BITS:
         return instance_of(kernels.split_apart, {**found, **_once(once)})
     long = {name: found[name] for name in _LONG_APART if name in found}
-    return instance_of(kernels.split_bytes, {**long, "PARTS": c.items // _PART})
+    return instance_of(kernels.split_bytes, {**long, "PARTS": c.items // _PART, **FIRST})
 
 
 def encode_configurations(kind: Kind) -> tuple[kernels.Configuration, ...]:
