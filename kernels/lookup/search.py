@@ -148,30 +148,30 @@ def lookup(
             with partition(v, block[1], offset=tile * TILE) as source:
                 block.load_tile(source, values, many, otherwise, skew, 0, WIDTH=2, REVERSE=False, SPARE=True)
             found: int32[ITEMS] @ thread[1]
-            near: bool @ thread[32] = False
-            if LANES:  # of sorted values mostly all of a thread belong where its first and its last do
-                near = warp_all(rise(values))
-            with partition(tree, thread[1], offset=lane, races="none") as own:
-                if LANES:
-                    low: int32 @ thread[1] = 1 << log
-                    high: int32 @ thread[1] = 1 << log
-                    with group(thread[1]):
-                        if near:
+            # Node `i` is at `place = (i << log) + lane`: so node `2 * i` is at `2 * place - lane`, and the one behind it so much on.
+            left: int32 @ thread[1] = -lane
+            right: int32 @ thread[1] = (1 << log) - lane
+            with partition(tree, thread[1], offset=0, races="none") as own, group(thread[32]):
+                near: bool @ thread[32] = False
+                if LANES:  # of sorted values mostly all of a thread belong where its first and its last do
+                    if warp_all(rise(values)):
+                        low: int32 @ thread[1] = (1 << log) + lane
+                        high: int32 @ thread[1] = (1 << log) + lane
+                        with group(thread[1]):
                             for _ in range(levels):
-                                low = 2 * low + (1 << log if is_before(own[low], values[0], RIGHT=RIGHT) else 0)
-                                high = 2 * high + (1 << log if is_before(own[high], values[ITEMS - 1], RIGHT=RIGHT) else 0)
+                                low = 2 * low + (right if is_before(own[low], values[0], RIGHT=RIGHT) else left)
+                                high = 2 * high + (right if is_before(own[high], values[ITEMS - 1], RIGHT=RIGHT) else left)
+                            for k in range(ITEMS):
+                                found[k] = low
+                        near = warp_all(low == high)
+                if not near:
+                    with group(thread[1]):
                         for k in range(ITEMS):
-                            found[k] = low
-                    alike: bool @ thread[32] = warp_all(low == high)
-                    near = near and alike
-                with group(thread[1]):
-                    if not near:
-                        for k in range(ITEMS):
-                            found[k] = 1 << log
-                        for _ in range(levels):  # from node `i`, at `i << log`, to `2 * i`, or the one behind it
+                            found[k] = (1 << log) + lane
+                        for _ in range(levels):
                             for k in range(ITEMS):
                                 before: bool = is_before(own[found[k]], values[k], RIGHT=RIGHT)
-                                found[k] = 2 * found[k] + (1 << log if before else 0)
+                                found[k] = 2 * found[k] + (right if before else left)
             with group(thread[1]):
                 for k in range(ITEMS):
                     found[k] = found[k] >> log

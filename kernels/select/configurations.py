@@ -59,7 +59,7 @@ SHORT = {
     8: Configuration(threads=256, items=16, width=2, blocks=2, words=2),
     16: Configuration(threads=256, items=4, width=1, blocks=3, words=2),
 }
-# Of few elements one tile for each multiprocessor, at most.
+# Of few elements one tile for each multiprocessor, at most, and each is a block's own.
 FEW = {
     1: Configuration(threads=128, items=16, width=16, blocks=2, words=2),
     2: Configuration(threads=128, items=8, width=8, blocks=2, words=2),
@@ -67,8 +67,6 @@ FEW = {
     8: Configuration(threads=128, items=4, width=2, blocks=2, words=2),
     16: Configuration(threads=128, items=2, width=1, blocks=2, words=2),
 }
-ONCE_TILES = 256
-"""So many tiles, and fewer, are each a block's own."""
 FEW_TILES = 128
 """Arrays of at most so many of the smallest tiles take them."""
 # A split into several arrays, in one pass, of short arrays: of long ones as `PARTS`, but for bytes that are held so.
@@ -122,7 +120,7 @@ BEHIND = 256  # threads of the kernels behind a selection
 
 __all__ = [
     "APART", "APART_MIDDLE", "APART_PACKED", "BEHIND", "BYTES", "BYTES_APART", "BYTES_MASKED", "DEVICE", "EDGES", "ENCODED",
-    "FEW", "FEW_TILES", "HOST_LARGE", "HOST_SMALL", "LONGER_TILES", "LONG_TILES", "MIDDLE_TILES", "ONCE_TILES",
+    "FEW", "FEW_TILES", "HOST_LARGE", "HOST_SMALL", "LONGER_TILES", "LONG_TILES", "MIDDLE_TILES",
     "PACKED", "PAIRED", "PARTS", "PLACES", "SHORT", "SPLIT",
     "Configuration",
 ]  # fmt: skip

@@ -21,7 +21,7 @@ from prism.lib.thread import extent
 @prism.kernel
 @template(
     M=dtype, C=dtype, TEST=function, OWN=constexpr(bool), EDGES=constexpr(bool), GIVEN=constexpr(bool, default=False),
-    PARTS=constexpr(int), NEAR=constexpr(int, default=2), FIRST=constexpr(bool, default=False),
+    PARTS=constexpr(int), NEAR=constexpr(int, default=2),
     THREADS=constexpr(int), ITEMS=constexpr(int), WIDTH=constexpr(int), BLOCKS=constexpr(int), WORDS=constexpr(int),
 )
 @requires(grid[1], block[1], thread["THREADS"])
@@ -118,8 +118,7 @@ def select_bytes(
         if not OWN:
             block.prefetch_tile(mask, b, n, TILE=TILE)
         grid.select_tiles(
-            words, capacity, control, blocks, tiles, b, LOAD=load, STORE=store, KEEP=keep, PLACE=place, THREADS=THREADS,
-            WORDS=WORDS, FIRST=FIRST,
+            words, capacity, control, blocks, tiles, LOAD=load, STORE=store, KEEP=keep, PLACE=place, THREADS=THREADS, WORDS=WORDS,
         )
 
 

@@ -17,7 +17,6 @@ def leave_parts(before: int32[2] @ thread[32], kept: int32 @ block[1], others_ke
 @template(
     W=dtype, LOAD=function, STORE=function, KEEP=function, PLACE=function(default=leave_parts), WAYS=constexpr(int),
     THREADS=constexpr(int), WORDS=constexpr(int), ONCE=constexpr(bool, default=False),
-    FIRST=constexpr(bool, default=False),
 )
 @requires(block[1], thread["THREADS"])
 def part_tiles(
@@ -94,8 +93,8 @@ def part_tiles(
         KEEP(earlier, coming, others_coming)
 
     last: grid.Ticket @ block[1] = grid.tile_loop(
-        control, tiles, 0, own_tile, blocks, LOAD=load, LOOK_BACK=look_back, STORE=store, KEEP=keep, THREADS=THREADS,
-        ALWAYS=True, ONCE=ONCE, FIRST=FIRST,
+        control, tiles, 0, own_tile, LOAD=load, LOOK_BACK=look_back, STORE=store, KEEP=keep, THREADS=THREADS, ALWAYS=True,
+        ONCE=ONCE,
     )
     if last.tile == tiles + blocks - 1:  # every block has drawn its last ticket
         grid.count_launch(control, words, capacity, tiles, last.epoch, 0)

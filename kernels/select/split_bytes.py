@@ -23,7 +23,7 @@ from prism.lib.thread import extent
 @template(
     M=dtype, C=dtype, O=dtype, D=dtype, W=dtype, TEST=function, OTHER=function, OWN=constexpr(bool),
     GIVEN=constexpr(bool, default=False), OTHER_GIVEN=constexpr(bool, default=False), WAYS=constexpr(int), PARTS=constexpr(int),
-    NEAR=constexpr(int, default=2), FIRST=constexpr(bool, default=False),
+    NEAR=constexpr(int, default=2),
     THREADS=constexpr(int), ITEMS=constexpr(int), WIDTH=constexpr(int), BLOCKS=constexpr(int), WORDS=constexpr(int),
 )
 @requires(grid[1], block[1], thread["THREADS"])
@@ -143,8 +143,8 @@ def split_bytes(
         if not OWN:
             block.prefetch_tile(mask, b, n, TILE=TILE)
         part_tiles(
-            words, capacity, control, blocks, tiles, number, other_number, b, LOAD=load, STORE=store, KEEP=keep, PLACE=place,
-            WAYS=WAYS, THREADS=THREADS, WORDS=WORDS, FIRST=FIRST,
+            words, capacity, control, blocks, tiles, number, other_number, LOAD=load, STORE=store, KEEP=keep, PLACE=place,
+            WAYS=WAYS, THREADS=THREADS, WORDS=WORDS,
         )
 
 

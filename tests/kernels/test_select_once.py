@@ -15,7 +15,7 @@ from prism.kernels.select.encode import encode
 from prism.kernels.select.pairs import unique_pairs
 from prism.kernels.select.parts import split_apart
 from prism.lang.tree.plan import Program
-from prism.lib.algorithms.select.plan import Kind, held_as, is_once
+from prism.lib.algorithms.select.plan import Kind, held_as, instance_for, is_once
 from tests.kernels import test_encode, test_pairs, test_select
 from tests.lib.oracles import SCHEDULES
 from tests.mutation import without_barriers
@@ -100,9 +100,7 @@ def test_each_inferred_barrier_is_needed(name: str) -> None:
 
 
 def test_which_arrays_have_them() -> None:
-    """Few tiles, none of several parts a thread; none on the reference machine."""
-    few, short, *longer = Kind("uint32", "uint32").configurations()
-    assert is_once(few, kernels.FEW_TILES) and is_once(short, kernels.ONCE_TILES)
-    assert not is_once(short, kernels.ONCE_TILES + 1) and not is_once(short, 1, host=True)
-    assert not is_once(kernels.BYTES[0], 1)
-    assert longer
+    """Those of few elements, and no others; none on the reference machine."""
+    few, *others = Kind("uint32", "uint32").configurations()
+    assert is_once(few) and dict(instance_for(Kind("uint32", "uint32"), few).template)["ONCE"]
+    assert not any(map(is_once, (*others, kernels.HOST_SMALL, kernels.HOST_LARGE)))

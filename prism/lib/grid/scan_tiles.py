@@ -11,12 +11,11 @@ from prism.lib.thread import operators
 @prism.device
 @template(
     LOAD=function, LOOK_BACK=function, STORE=function, KEEP=function, THREADS=constexpr(int),
-    ALWAYS=constexpr(bool, default=False), ONCE=constexpr(bool, default=False), FIRST=constexpr(bool, default=False),
+    ALWAYS=constexpr(bool, default=False), ONCE=constexpr(bool, default=False),
 )
 @requires(block[1], thread["THREADS"])
 def tile_loop(
     control: ptr(uint64) @ grid[1], tiles: int32 @ grid[1], counter: int32 @ block[1] = 0, own_tile: int32 @ block[1] = 0,
-    blocks: int32 @ block[1] = 0,
 ) -> Ticket @ block[1]:
     """Do tiles `0 ... tiles - 1`, each by the block that draws it, by four functions; `grid.scan_tiles` is made of it.
 
@@ -53,46 +52,32 @@ def tile_loop(
         STORE(tile)
         tile = 2 * tiles - 1 if tile == tiles - 1 else tiles  # the last one: all have read the epoch, for they have published
     else:
-        drawn: uint64 @ thread[1] = grid.draw(control, counter)
-        following: int32 @ block[1] = own_tile
-        if not FIRST:
-            with claim(ticket_cell, thread[1]) as own:
-                match split(thread):
-                    case 1:
-                        own[0] = drawn
-            epoch = uint32(ticket_cell[0] >> 32) + 1
-            following = int32(ticket_cell[0])
+        first: uint64 @ thread[1] = grid.draw(control, counter)
+        with claim(ticket_cell, thread[1]) as own:
+            match split(thread):
+                case 1:
+                    own[0] = first
+        epoch = uint32(ticket_cell[0] >> 32) + 1
+        following: int32 @ block[1] = int32(ticket_cell[0])
         while tile < tiles:
-            ticket: uint64 @ thread[1] = drawn if FIRST else 0
+            ticket: uint64 @ thread[1] = 0
             if following < tiles:
-                if FIRST:
-                    LOAD(following, uint32(drawn >> 32) + 1)
-                    if tile >= 0:
-                        drawn = grid.draw(control, counter)
-                        ticket = drawn
-                else:
-                    LOAD(following, epoch)
-                    ticket = grid.draw(control, counter)
+                LOAD(following, epoch)
+                ticket = grid.draw(control, counter)
             LOOK_BACK(tile, epoch)
             with claim(ticket_cell, thread[1]) as own:
                 match split(thread):
                     case 1:
-                        if FIRST or following < tiles:
+                        if following < tiles:
                             own[0] = ticket  # here, not above: words are asked for while that is under way
             soon: int32 @ block[1] = int32(ticket_cell[0])
-            if FIRST:
-                soon = soon + min(blocks, tiles)
-                epoch = uint32(ticket_cell[0] >> 32) + 1
             if tile >= 0:
                 STORE(tile)
             if ALWAYS:
                 KEEP()
             elif following < tiles:
                 KEEP()
-            if FIRST and tile < 0 and following >= tiles:
-                tile = soon  # a block too many
-            else:
-                tile = following
+            tile = following
             following = soon
     return Ticket(tile, epoch)
 
@@ -166,7 +151,7 @@ def leave(before: int32 @ thread[32], kept: int32 @ block[1]):
 @prism.device
 @template(
     LOAD=function, STORE=function, KEEP=function, PLACE=function(default=leave), THREADS=constexpr(int),
-    WORDS=constexpr(int, default=2), ONCE=constexpr(bool, default=False), FIRST=constexpr(bool, default=False),
+    WORDS=constexpr(int, default=2), ONCE=constexpr(bool, default=False),
 )
 @requires(block[1], thread["THREADS"])
 def select_tiles(
@@ -254,8 +239,8 @@ def select_tiles(
         KEEP()
 
     last: grid.Ticket @ block[1] = grid.tile_loop(
-        control, tiles, 0, own_tile, blocks, LOAD=load, LOOK_BACK=look_back, STORE=store, KEEP=keep, THREADS=THREADS,
-        ALWAYS=True, ONCE=ONCE, FIRST=FIRST,
+        control, tiles, 0, own_tile, LOAD=load, LOOK_BACK=look_back, STORE=store, KEEP=keep, THREADS=THREADS, ALWAYS=True,
+        ONCE=ONCE,
     )
     if last.tile == tiles + blocks - 1:  # every block has drawn its last ticket
         grid.count_launch(control, words, capacity, tiles, last.epoch, 0)

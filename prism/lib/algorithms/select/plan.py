@@ -34,7 +34,6 @@ _ENCODED = ("T", "H", "TI", "C", "THREADS", "ITEMS", "WIDTH", "BLOCKS", "WORDS")
 _LONG = ("M", "C", "TEST", "OWN", "EDGES", "GIVEN", "THREADS", "ITEMS", "WIDTH", "BLOCKS", "WORDS")
 _LONG_APART = ("O", "D", "W", "OTHER", "OTHER_GIVEN", "WAYS", *(name for name in _LONG if name != "EDGES"))
 _SPLIT = ("T", "TI", "M", "C", "TEST", "BYTES", "THREADS", "ITEMS", "WIDTH", "BLOCKS", "WORDS")
-FIRST: dict[str, Any] = {}
 _BITS = 32  # elements of a tile that a thread has at most, a bit for each; of long arrays of bytes several parts
 _PART = 64
 _ROWS = 16  # what a thread of the kernels behind a selection does, at least
@@ -179,7 +178,7 @@ def select(
     aligned = past(x) == 0 == (0 if kind.own else past(mask))
     c = tiles_of(kind, n, host=host, aligned=aligned)
     template, tiles = kind.template(c), -(-n // c.tile)
-    instance = instance_for(kind, c, once=is_once(c, tiles, host=host))
+    instance = instance_for(kind, c)
     words, blocks = words_for(tiles), _blocks_of(c, tiles, instance, machine)
 
     def skew(info: ArrayInfo | None) -> int:
@@ -202,47 +201,38 @@ def select(
     return step, _CONTROL + 8 * words, f"select {words}"
 
 
-def is_once(c: kernels.Configuration, tiles: int, *, host: bool = False) -> bool:
-    """Whether there are as many blocks as tiles, each with one: of few, none of which is of several parts a thread."""
-    return not host and tiles <= kernels.ONCE_TILES and c.items <= _BITS
-
-
-def ways_of(c: kernels.Configuration, found: Sequence[kernels.Configuration]) -> tuple[bool, ...]:
-    """Return what `is_once` says of the arrays that are cut up by `c`, of all that `found` has."""
-    few, *others = found
-    if c.items > _BITS or c not in (few, others[0]) and c not in kernels.APART_MIDDLE.values():
-        return (False,)  # of long arrays
-    return (True,) if c == few and c != others[0] else (True, False)
+def is_once(c: kernels.Configuration) -> bool:
+    """Whether a block has a tile of its own in a configuration, where there are few."""
+    return c in kernels.FEW.values()
 
 
 def _blocks_of(c: kernels.Configuration, tiles: int, instance: Instance, machine: Machine) -> int:
     """Return how many blocks do so many tiles."""
     if machine.host:
         return 1
-    most = c.blocks * machine.multiprocessors
-    return tiles if is_once(c, tiles) else min(tiles, most, machine.wave(instance, c.threads))
+    return tiles if is_once(c) else min(tiles, c.blocks * machine.multiprocessors, machine.wave(instance, c.threads))
 
 
-def instance_for(kind: Kind, c: kernels.Configuration, *, once: bool = False) -> Instance:
-    """Return the kernel that selects, in a configuration; `once`: as `is_once` says."""
+def instance_for(kind: Kind, c: kernels.Configuration) -> Instance:
+    """Return the kernel that selects, in a configuration."""
     found = kind.template(c)
     if c.items <= _BITS:
-        return instance_of(kernels.select, {**found, **_once(once)})
+        return instance_of(kernels.select, {**found, **_once(c)})
     long = {name: found[name] for name in _LONG if name in found}
-    return instance_of(kernels.select_bytes, {**long, "PARTS": c.items // _PART, **FIRST})
+    return instance_of(kernels.select_bytes, {**long, "PARTS": c.items // _PART})
 
 
-def _once(once: bool) -> dict[str, Any]:
-    return {"ONCE": True} if once else {}
+def _once(c: kernels.Configuration) -> dict[str, Any]:
+    return {"ONCE": True} if is_once(c) else {}
 
 
-def apart_for(kinds: Sequence[Kind], c: kernels.Configuration, *, once: bool = False) -> Instance:
-    """Return the kernel that splits apart, in a configuration; `once`: as `is_once` says."""
+def apart_for(kinds: Sequence[Kind], c: kernels.Configuration) -> Instance:
+    """Return the kernel that splits apart, in a configuration."""
     found = apart_of(kinds, c)
     if c.items <= _BITS:
-        return instance_of(kernels.split_apart, {**found, **_once(once)})
+        return instance_of(kernels.split_apart, {**found, **_once(c)})
     long = {name: found[name] for name in _LONG_APART if name in found}
-    return instance_of(kernels.split_bytes, {**long, "PARTS": c.items // _PART, **FIRST})
+    return instance_of(kernels.split_bytes, {**long, "PARTS": c.items // _PART})
 
 
 def encode_configurations(kind: Kind) -> tuple[kernels.Configuration, ...]:
@@ -251,10 +241,10 @@ def encode_configurations(kind: Kind) -> tuple[kernels.Configuration, ...]:
     return kernels.FEW[size], kernels.APART[size], kernels.ENCODED[size]
 
 
-def encode_of(kind: Kind, c: kernels.Configuration, *, once: bool = False) -> dict[str, Any]:
-    """Return the template of run lengths; `once`: as `is_once` says."""
+def encode_of(kind: Kind, c: kernels.Configuration) -> dict[str, Any]:
+    """Return the template of run lengths."""
     found = kind.template(c)
-    return {**{name: found[name] for name in _ENCODED}, **_once(once)}
+    return {**{name: found[name] for name in _ENCODED}, **_once(c)}
 
 
 def encode(kind: Kind, given: ArrayInfo, room: int, machine: Machine, kept: Buffer) -> tuple[Step, int, str]:
@@ -262,7 +252,7 @@ def encode(kind: Kind, given: ArrayInfo, room: int, machine: Machine, kept: Buff
     n, host = given.size, machine.host
     c = tiles_of(kind, n, host=True) if host else cut_of(n, encode_configurations(kind))
     tiles = -(-n // c.tile)
-    template = encode_of(kind, c, once=is_once(c, tiles, host=host))
+    template = encode_of(kind, c)
     instance, words = instance_of(kernels.encode, template), words_for(tiles)
     blocks = _blocks_of(c, tiles, instance, machine)
     skew = -1 if host or past(given) < 0 else past(given) % template["WIDTH"]
@@ -283,10 +273,10 @@ def paired_configurations(keys: Kind, values: Kind) -> tuple[kernels.Configurati
     return kernels.FEW[size], kernels.APART[size], kernels.PAIRED[size]
 
 
-def paired_of(keys: Kind, values: Kind, c: kernels.Configuration, *, once: bool = False) -> dict[str, Any]:
-    """Return the template of the first of runs of keys, with values; `once`: as `is_once` says."""
+def paired_of(keys: Kind, values: Kind, c: kernels.Configuration) -> dict[str, Any]:
+    """Return the template of the first of runs of keys, with values."""
     held = [held_as(kind.moved, c.items) for kind in (keys, values)]
-    found = {**encode_of(keys, c, once=once), "WIDTH": _widest((keys, values)).template(c)["WIDTH"], "H": held[0]}
+    found = {**encode_of(keys, c), "WIDTH": _widest((keys, values)).template(c)["WIDTH"], "H": held[0]}
     return {**found, "V": values.moved, "HV": held[1], "VI": values.given}
 
 
@@ -297,7 +287,7 @@ def unique_pairs(
     n, host, (keys, values) = given.size, machine.host, kinds
     c = tiles_of(keys, n, host=True) if host else cut_of(n, paired_configurations(keys, values))
     tiles = -(-n // c.tile)
-    template = paired_of(keys, values, c, once=is_once(c, tiles, host=host))
+    template = paired_of(keys, values, c)
     instance, words = instance_of(kernels.unique_pairs, template), words_for(tiles)
     blocks = _blocks_of(c, tiles, instance, machine)
 
@@ -325,7 +315,7 @@ def split_apart(kinds: Sequence[Kind], given: ArrayInfo, masks: Sequence[ArrayIn
     middle = kernels.APART_MIDDLE.get(_widest(kinds).size)
     c = tiles_of(kind, n, host=True) if host else cut_of(n, found, middle)
     template, tiles = apart_of(kinds, c), -(-n // c.tile)
-    instance = apart_for(kinds, c, once=is_once(c, tiles, host=host))
+    instance = apart_for(kinds, c)
     words, blocks = words_for(tiles), _blocks_of(c, tiles, instance, machine)
 
     def skew(number: int) -> int:
@@ -474,6 +464,5 @@ __all__ = [
     "split_of",
     "tested_as",
     "unique_pairs",
-    "ways_of",
     "zero",
 ]

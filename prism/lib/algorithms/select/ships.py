@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator
 
 from prism.host.plan import Machine, instance_of
 from prism.kernels import select as kernels
@@ -16,7 +16,6 @@ from prism.lib.algorithms.select.plan import (
     paired_configurations,
     paired_of,
     split_of,
-    ways_of,
 )
 from prism.runtime.instance import Instance
 
@@ -30,15 +29,15 @@ def instances(gpu: Machine) -> Iterator[Instance]:
     kinds += [Kind(mask=scalar, compared=scalar, places=True) for scalar in (*_UNSIGNED, *_FLOATS)]
     kinds += [Kind(scalar, scalar, compared=scalar, own=True, edges=True) for scalar in (*_UNSIGNED, *_FLOATS)]
     for kind in kinds:
-        for c, once in _ways(kind.configurations(), kind.configurations(aligned=False)):
-            yield instance_for(kind, c, once=once)
+        for c in dict.fromkeys((*kind.configurations(), *kind.configurations(aligned=False))):
+            yield instance_for(kind, c)
     yield from _runs(kind for kind in kinds if kind.edges)
     for moved in (*_UNSIGNED, "complex128"):
         kind = Kind(moved, moved)
         yield instance_of(kernels.split, split_of(kind, kernels.SPLIT[min(kind.size, 16)]))
         for both in ([kind], [kind, kind]):
-            for c, once in _ways(apart_configurations(both), apart_configurations(both, aligned=False)):
-                yield apart_for(both, c, once=once)
+            for c in dict.fromkeys((*apart_configurations(both), *apart_configurations(both, aligned=False))):
+                yield apart_for(both, c)
     yield from _pairs()
     for scalar in ("uint8", "int32", "int64", "float32", "float64"):
         yield instance_of(kernels.fill_rest, {"T": scalar, "THREADS": kernels.BEHIND})
@@ -50,19 +49,13 @@ def instances(gpu: Machine) -> Iterator[Instance]:
 def _runs(kinds: Iterable[Kind]) -> Iterator[Instance]:
     """Yield the kernels of run lengths."""
     for kind in kinds:
-        for c, once in _ways(encode_configurations(kind)):
-            yield instance_of(kernels.encode, encode_of(kind, c, once=once))
+        for c in encode_configurations(kind):
+            yield instance_of(kernels.encode, encode_of(kind, c))
 
 
 def _pairs() -> Iterator[Instance]:
     """Yield the kernels of the first of runs of keys, with values."""
     for scalar, moved in (("uint32", "uint32"), ("uint64", "uint64"), ("float32", "uint32")):
         keys, values = Kind(scalar, scalar, compared=scalar, own=True, edges=True), Kind(moved, moved)
-        for c, once in _ways(paired_configurations(keys, values)):
-            yield instance_of(kernels.unique_pairs, paired_of(keys, values, c, once=once))
-
-
-def _ways(*found: Sequence[kernels.Configuration]) -> Iterator[tuple[kernels.Configuration, bool]]:
-    """Yield the configurations among some, each with whether its blocks have a tile each."""
-    every = dict.fromkeys((c, once) for some in found for c in some for once in ways_of(c, some))
-    yield from every
+        for c in paired_configurations(keys, values):
+            yield instance_of(kernels.unique_pairs, paired_of(keys, values, c))
