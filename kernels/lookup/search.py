@@ -9,7 +9,7 @@ group's groups, for each of the depths: the last row is of the table itself. Sev
 
 from prism.lang import (
     attr, block, clz, complex64, complex128, const, constexpr, count, dtype, float32, float64, grid, group, id, int32, int64,
-    load_vector, partition, prism, ptr, requires, shared, template, thread, vector, warp_all,
+    load_vector, partition, prism, ptr, requires, shared, shuffle, template, thread, vector, warp_all,
 )
 from prism.kernels.merge.orders import complex_less
 from prism.lib.thread import operators
@@ -99,7 +99,7 @@ def rise(values: C[ITEMS] @ thread[1]) -> bool @ thread[1]:
 @prism.kernel
 @template(
     T=dtype, V=dtype, C=dtype, RIGHT=constexpr(bool), LOG=constexpr(int), NODES=constexpr(int), THREADS=constexpr(int),
-    ITEMS=constexpr(int), BLOCKS=constexpr(int), LANES=constexpr(bool, default=False),
+    ITEMS=constexpr(int), BLOCKS=constexpr(int), LANES=constexpr(bool, default=False), NEAR=constexpr(bool, default=True),
 )
 @requires(grid[1], block[1], thread["THREADS"])
 @attr("__launch_bounds__(THREADS, BLOCKS)")
@@ -133,6 +133,10 @@ def lookup(
         t: int32 @ thread[1] = id()
         log: int32 @ block[1] = spread if LANES else 0
         lane: int32 @ thread[1] = t & (1 << log) - 1  # which of a node's numbers is the thread's
+        # Node `i` is at `place = (i << log) + lane`: so node `2 * i` is at `2 * place - lane`, and the one behind it so much on.
+        # By a shuffle with itself: else the compiler finds what both have in common, and adds that at each level.
+        left: int32 @ thread[1] = shuffle(-lane, t % 32)
+        right: int32 @ thread[1] = (1 << log) - lane
         with partition(tree, thread[1], t) as slots, group(thread[1]):
             for i in range(0, (1 << levels << log) - t, THREADS):
                 node: int32 = (i + t) >> log
@@ -148,12 +152,9 @@ def lookup(
             with partition(v, block[1], offset=tile * TILE) as source:
                 block.load_tile(source, values, many, otherwise, skew, 0, WIDTH=2, REVERSE=False, SPARE=True)
             found: int32[ITEMS] @ thread[1]
-            # Node `i` is at `place = (i << log) + lane`: so node `2 * i` is at `2 * place - lane`, and the one behind it so much on.
-            left: int32 @ thread[1] = -lane
-            right: int32 @ thread[1] = (1 << log) - lane
             with partition(tree, thread[1], offset=0, races="none") as own, group(thread[32]):
                 near: bool @ thread[32] = False
-                if LANES:  # of sorted values mostly all of a thread belong where its first and its last do
+                if LANES and NEAR:  # of sorted values mostly all of a thread belong where its first and its last do
                     if warp_all(rise(values)):
                         low: int32 @ thread[1] = (1 << log) + lane
                         high: int32 @ thread[1] = (1 << log) + lane
