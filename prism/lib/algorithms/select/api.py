@@ -451,9 +451,9 @@ def nonzero(x: Any, *, count: bool = False, size: int | None = None, fill_value:
     >>> prism.lib.nonzero(np.array([[3, 0], [0, 5]]))
     (array([0, 1]), array([0, 1]))
     """
-    if stream is None and size is None and not count and getattr(x, "ndim", 0) == 1:
-        if (known := repeat.run(calls.POSITIONS, x)) is not None:
-            return (known,)
+    plainly = stream is None and size is None and not count and getattr(x, "ndim", 0) == 1
+    if plainly and (known := repeat.run(calls.POSITIONS, x)) is not None:
+        return (known,)
     mode = calls.mode_of(count, size, fill_value)
     shape = calls.shape_of(x, "nonzero")
     if len(shape) > 1:

@@ -465,7 +465,7 @@ def repeat_call(asked: tuple[Any, ...], arrays: tuple[Any, ...], stream: Any) ->
 
 
 __all__ = [
-    "POSITIONS", "Mode", "encode", "fill_of", "find_indices", "find_positions", "function_of", "function_to_apply", "memory_kind", "mode_of",
-    "number_in_launch", "number_on_host", "repeat_call", "scalar_in_memory", "select_by_function", "select_by_mask", "shape_of",
-    "split", "unique", "unique_pairs",
+    "POSITIONS", "Mode", "encode", "fill_of", "find_indices", "find_positions", "function_of", "function_to_apply",
+    "memory_kind", "mode_of", "number_in_launch", "number_on_host", "repeat_call", "scalar_in_memory", "select_by_function",
+    "select_by_mask", "shape_of", "split", "unique", "unique_pairs",
 ]  # fmt: skip

@@ -350,7 +350,8 @@ def apart_configurations(kinds: Sequence[Kind], *, aligned: bool = True) -> tupl
     size = min(size for size in kernels.DEVICE if size >= min(_widest(kinds).size, 16))
     packed = size == 1 and held_as(kinds[0].moved) != kinds[0].moved
     long = kernels.APART_PACKED if packed else kernels.PARTS[len(kinds) + 1][size]
-    found = kernels.FEW[size], kernels.APART[size], *((kernels.APART_MIDDLE[size],) if size in kernels.APART_MIDDLE else ()), long
+    middle = (kernels.APART_MIDDLE[size],) if size in kernels.APART_MIDDLE else ()
+    found = kernels.FEW[size], kernels.APART[size], *middle, long
     if not (aligned and packed and all(kind.own or kind.of_bytes for kind in kinds)):
         return found
     return *found, *kernels.BYTES_APART[len(kinds) + 1]
