@@ -137,8 +137,8 @@ def lookup(
             with partition(tree, thread[1], offset=0, races="none") as own, group(thread[1]):
                 for k in range(ITEMS):
                     found[k] = 1
-                # From node `i` to `2 * i`, or the one behind it: a choice of two numbers, and one instruction that doubles and adds.
-                # Of 1 and 0 the compiler makes one more.
+                # From node `i` to `2 * i`, or the one behind it: a choice of two numbers, and one instruction that doubles and
+                # adds. Of 1 and 0 the compiler makes one more.
                 for _ in range(levels):
                     for k in range(ITEMS):
                         before: bool = is_before(own[found[k]], values[k], RIGHT=RIGHT)
