@@ -25,14 +25,14 @@ def wrap_index(index: int64 @ thread[1], extent: int64 @ thread[1]) -> int64 @ t
 @requires(grid[1], block[1], thread["THREADS"])
 @attr("__launch_bounds__(THREADS)")
 def gather(
-    x: ptr(const(T)) @ grid[1], places: ptr(const(I)) @ grid[1], y: ptr(T) @ grid[1], extent: int64 @ grid[1],
+    x: ptr(const(T)) @ grid[1], positions: ptr(const(I)) @ grid[1], y: ptr(T) @ grid[1], extent: int64 @ grid[1],
     n: int64 @ grid[1], skew: int32 @ grid[1], y_aligned: bool @ grid[1],
 ):
-    """`y[i] = x[places[i]]`, where places that are out of range wrap.
+    """`y[i] = x[positions[i]]`, where positions that are out of range wrap.
 
     Perspective: grid, a block for each tile of `THREADS * ITEMS` elements.
-    Shapes:      `x`: `extent` elements, at least one. `places`, `y`: `n`, and no memory of each other. `skew`: how many elements
-                 `places` begins past one that is aligned to `WIDTH` of them; -1: it is not known.
+    Shapes:      `x`: `extent` elements, at least one. `positions`, `y`: `n`, and no memory of each other. `skew`: how many elements
+                 `positions` begins past one that is aligned to `WIDTH` of them; -1: it is not known.
     Errors:      if `y_aligned`, `y` must be, to `WIDTH` elements, at most 16 bytes in all.
     Test:        tests/kernels/test_gather.py
     """
@@ -43,7 +43,7 @@ def gather(
         with group(block[1]):
             wanted: I[ITEMS] @ thread[1]
             items: T[ITEMS] @ thread[1]
-            with partition(places, block[1], offset=int64(here) * TILE) as source:
+            with partition(positions, block[1], offset=int64(here) * TILE) as source:
                 block.load_tile(source, wanted, many, 0, skew, 0, WIDTH=WIDTH, REVERSE=False, SPARE=True)
             with group(thread[1]):
                 for k in range(ITEMS):

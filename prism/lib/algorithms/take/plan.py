@@ -40,7 +40,7 @@ def take_flat(
     blocks = math.ceil(places.size / (_THREADS * template["ITEMS"]))
     skew = -1 if machine.host or past(places) < 0 else past(places) % template["WIDTH"]
     numbers = {"extent": extent, "n": places.size, "skew": skew, "y_aligned": not machine.host and past(result) == 0}
-    buffers = {"x": Buffer("a"), "places": Buffer("indices"), "y": Buffer(OUT)}
+    buffers = {"x": Buffer("a"), "positions": Buffer("indices"), "y": Buffer(OUT)}
     return (Step(instance_of(gather, template), blocks, _THREADS, {**buffers, **numbers}),)
 
 
