@@ -31,8 +31,8 @@ def gather(
     """`y[i] = x[positions[i]]`, where positions that are out of range wrap.
 
     Perspective: grid, a block for each tile of `THREADS * ITEMS` elements.
-    Shapes:      `x`: `extent` elements, at least one. `positions`, `y`: `n`, and no memory of each other. `skew`: how many elements
-                 `positions` begins past one that is aligned to `WIDTH` of them; -1: it is not known.
+    Shapes:      `x`: `extent` elements, at least one. `positions`, `y`: `n`, and no memory of each other. `skew`: how many
+                 elements `positions` begins past one that is aligned to `WIDTH` of them; -1: it is not known.
     Errors:      if `y_aligned`, `y` must be, to `WIDTH` elements, at most 16 bytes in all.
     Test:        tests/kernels/test_gather.py
     """
