@@ -26,10 +26,6 @@ NARROW = frozenset((75, 86, 89, 120, 121))
 # The reference machine runs all threads of a block in one NumPy operation: many threads, and a small tree.
 HOST = (Configuration(1024, 8, 1, 1 << 6),)
 
-SMALL, MANY = 1 << 11, 1 << 20
-"""Of a table of up to so many float32, in which so many values or more are looked up, each node stands 16 times or more in a
-large tree's room: there it takes longer to make. (Integers and numbers of 8 bytes were slower so.)"""
-
 FEW = 1 << 14
 """Fewer values than these are looked up without a tree, which takes some time to be made."""
 
@@ -39,4 +35,4 @@ def fan_of(size: int) -> int:
     return 2 if size == 8 else 3
 
 
-__all__ = ["DEVICE", "FEW", "HOST", "MANY", "NARROW", "SMALL", "Configuration", "fan_of"]
+__all__ = ["DEVICE", "FEW", "HOST", "NARROW", "Configuration", "fan_of"]

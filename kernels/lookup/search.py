@@ -2,14 +2,14 @@
 
 The table is cut into groups of `FAN` elements, these into groups of `FAN`, and so on, `depth` times, until the last elements of
 groups, but for that of the last group, fit the tree. `sample` writes the tree in the order of a heap, where a level's nodes stand
-side by side, so that lanes that are at one level read different banks. Of a small tree each node stands there several times,
-up to once for each lane: then lanes meet in no bank. A value goes down the tree, and then reads one row, the last elements of a
-group's groups, for each of the depths: the last row is of the table itself. Several values of a thread are under way.
+side by side, so that lanes that are at one level read different banks. A value goes down the tree, and then reads one row, the
+last elements of a group's groups, for each of the depths: the last row is of the table itself. Several values of a thread are
+under way.
 """
 
 from prism.lang import (
     attr, block, clz, complex64, complex128, const, constexpr, count, dtype, float32, float64, grid, group, id, int32, int64,
-    load_vector, partition, prism, ptr, requires, shared, template, thread, vector,
+    load_vector, partition, prism, ptr, requires, shared, shuffle, template, thread, vector,
 )
 from prism.kernels.merge.orders import complex_less
 from prism.lib.thread import operators
@@ -88,14 +88,14 @@ def sample(
 @prism.kernel
 @template(
     T=dtype, V=dtype, C=dtype, RIGHT=constexpr(bool), LOG=constexpr(int), NODES=constexpr(int), THREADS=constexpr(int),
-    ITEMS=constexpr(int), BLOCKS=constexpr(int), LANES=constexpr(bool, default=False),
+    ITEMS=constexpr(int), BLOCKS=constexpr(int),
 )
 @requires(grid[1], block[1], thread["THREADS"])
 @attr("__launch_bounds__(THREADS, BLOCKS)")
 def lookup(
     x: ptr(const(T)) @ grid[1], nodes: ptr(const(C)) @ grid[1], rows: ptr(const(C)) @ grid[1], sound: ptr(const(int64)) @ grid[1],
     v: ptr(const(V)) @ grid[1], y: ptr(int64) @ grid[1], n: int64 @ grid[1], m: int64 @ grid[1], levels: int32 @ grid[1],
-    depth: int32 @ grid[1], spread: int32 @ grid[1], first: int64 @ grid[1], sign: int32 @ grid[1], skew: int32 @ grid[1],
+    depth: int32 @ grid[1], first: int64 @ grid[1], sign: int32 @ grid[1], skew: int32 @ grid[1],
     x_aligned: bool @ grid[1], y_aligned: bool @ grid[1], otherwise: C @ grid[1],
 ):
     """`y[i]` becomes `first + sign *` how many elements of the table are less than `v[i]`; with `RIGHT` not greater.
@@ -104,9 +104,8 @@ def lookup(
     Shapes:      `x`: `n` elements, at least one, sorted, NaN last; `v`, `y`: `m`. NaN is greater than all else, and equal to
                  itself. `C`: what is compared. `nodes`, `rows`, `sound`, `levels`, `depth`: as `sample` makes them; `1 << levels`
                  groups, at most `NODES`, of `FAN**depth` elements hold the table. With `depth` 0 it is the tree itself, and the
-                 first three are not read. `LANES`: each node stands in shared memory `1 << spread` times, at most 32, and as
-                 often as `NODES` has room for. `skew`: how many elements `v` begins past one that is aligned to 2; -1: it is
-                 not known. `otherwise`: any number.
+                 first three are not read. `skew`: how many elements `v` begins past one that is aligned to 2; -1: it is not
+                 known. `otherwise`: any number.
     Errors:      if `x_aligned`, `x` must be, to 16 bytes or `FAN` elements; `rows` to `FAN` elements; if `y_aligned`, `y` to 2.
     Test:        tests/kernels/test_lookup.py
     """
@@ -120,12 +119,10 @@ def lookup(
     with partition(y, block[1], races="none") as out, group(block[1]):
         tree: shared(C[NODES])
         t: int32 @ thread[1] = id()
-        log: int32 @ block[1] = spread if LANES else 0
-        lane: int32 @ thread[1] = t & (1 << log) - 1  # which of a node's numbers is the thread's
+        left: int32 @ thread[1] = shuffle(0, t % 32)  # 0, which the compiler does not know: see below
         with partition(tree, thread[1], t) as slots, group(thread[1]):
-            for i in range(0, (1 << levels << log) - t, THREADS):
-                node: int32 = (i + t) >> log
-                slots[i] = nodes[node] if depth > 0 else C(x[min(number_of(node, levels), n) - 1])
+            for i in range(0, (1 << levels) - t, THREADS):
+                slots[i] = nodes[i + t] if depth > 0 else C(x[min(number_of(i + t, levels), n) - 1])
         unordered: int64 @ thread[1] = n  # where NaN belongs
         if not RIGHT:
             unordered = sound[0] if depth > 0 else sound_of(x, n, C=C)
@@ -136,28 +133,25 @@ def lookup(
             spots: int64[ITEMS] @ thread[1]
             with partition(v, block[1], offset=tile * TILE) as source:
                 block.load_tile(source, values, many, otherwise, skew, 0, WIDTH=2, REVERSE=False, SPARE=True)
-            with partition(tree, thread[1], offset=lane, races="none") as own, group(thread[1]):
-                found: int32[ITEMS]
+            found: int32[ITEMS] @ thread[1]
+            with partition(tree, thread[1], offset=0, races="none") as own, group(thread[1]):
                 for k in range(ITEMS):
-                    found[k] = 1 << log
-                for _ in range(levels):  # from node `i`, at `i << log`, to `2 * i`, or the one behind it
+                    found[k] = 1
+                # From node `i` to `2 * i`, or the one behind it: a choice of two numbers, and one instruction that doubles and
+                # adds. Of 1 and 0 the compiler makes one more.
+                for _ in range(levels):
                     for k in range(ITEMS):
                         before: bool = is_before(own[found[k]], values[k], RIGHT=RIGHT)
-                        found[k] = 2 * found[k] + (1 << log if before else 0)
-                for k in range(ITEMS):
-                    found[k] = found[k] >> log
+                        found[k] = 2 * found[k] + (1 if before else left)
+            with group(thread[1]):
                 if depth == 0:  # positions of 32 bits
                     for k in range(ITEMS):
-                        behind: bool = is_before(last, values[k], RIGHT=RIGHT) if LANES else False
-                        spot: int32 = (
-                            min(found[k] - (1 << levels), int32(n) - 1) + (1 if behind else 0) if LANES
-                            else found[k] - (1 << levels)
-                        )
-                        if not LANES and spot >= int32(n) - 1:
+                        spot: int32 = found[k] - (1 << levels)
+                        if spot >= int32(n) - 1:
                             spot = int32(n) if is_before(last, values[k], RIGHT=RIGHT) else int32(n) - 1
                         if values[k] != values[k]:
                             spot = int32(unordered)
-                        spots[k] = int64(int32(first) + sign * spot) if LANES else first + int64(sign) * int64(spot)
+                        spots[k] = first + int64(sign) * int64(spot)
                 else:
                     base: int64 = 0
                     for k in range(ITEMS):

@@ -19,6 +19,7 @@ from prism.kernels.select.packed import edges_of_bytes, load_flags, load_held, r
     T=dtype, H=dtype, TI=dtype, M=dtype, C=dtype, TO=dtype, TEST=function, OWN=constexpr(bool), EDGES=constexpr(bool),
     PLACES=constexpr(bool), GIVEN=constexpr(bool, default=False), BYTES=constexpr(bool, default=False), THREADS=constexpr(int),
     ITEMS=constexpr(int), WIDTH=constexpr(int), BLOCKS=constexpr(int), WORDS=constexpr(int),
+    ONCE=constexpr(bool, default=False),
 )
 @requires(grid[1], block[1], thread["THREADS"])
 @attr("__launch_bounds__(THREADS, BLOCKS)")
@@ -49,6 +50,7 @@ def select(
     tiles: int32 @ grid[1] = int32((n + (TILE - 1)) // TILE)
     last: int32 @ grid[1] = int32(n - int64(tiles - 1) * TILE)  # how many elements the last one has
     blocks: int32 @ grid[1] = count(block[1])
+    b: int32 @ block[1] = id()
     with partition(y, block[1], races="none") as out, partition(kept, block[1], 0, races="none") as number, group(block[1]):
         tile_held: H[HELD] @ thread[1]  # the held tile
         flags: uint32 @ thread[1] = 0  # which elements of it are kept
@@ -124,7 +126,8 @@ def select(
                     tile_held[k] = tile_ahead[k]
 
         grid.select_tiles(
-            words, capacity, control, blocks, tiles, LOAD=load, STORE=store, KEEP=keep, THREADS=THREADS, WORDS=WORDS,
+            words, capacity, control, blocks, tiles, b, LOAD=load, STORE=store, KEEP=keep, THREADS=THREADS, WORDS=WORDS,
+            ONCE=ONCE,
         )
 
 

@@ -59,7 +59,7 @@ SHORT = {
     8: Configuration(threads=256, items=16, width=2, blocks=2, words=2),
     16: Configuration(threads=256, items=4, width=1, blocks=3, words=2),
 }
-# Of few elements one tile for each multiprocessor, at most.
+# Of few elements one tile for each multiprocessor, at most, and each is a block's own.
 FEW = {
     1: Configuration(threads=128, items=16, width=16, blocks=2, words=2),
     2: Configuration(threads=128, items=8, width=8, blocks=2, words=2),

@@ -19,7 +19,7 @@ from prism.lib.thread import extent
 @prism.kernel
 @template(
     T=dtype, H=dtype, TI=dtype, C=dtype, THREADS=constexpr(int), ITEMS=constexpr(int), WIDTH=constexpr(int),
-    BLOCKS=constexpr(int), WORDS=constexpr(int),
+    BLOCKS=constexpr(int), WORDS=constexpr(int), ONCE=constexpr(bool, default=False),
 )
 @requires(grid[1], block[1], thread["THREADS"])
 @attr("__launch_bounds__(THREADS, BLOCKS)")
@@ -40,6 +40,7 @@ def encode(
     HELD: constexpr(int) = ITEMS * T.bytes // H.bytes
     tiles: int32 @ grid[1] = int32((n + (TILE - 1)) // TILE)
     blocks: int32 @ grid[1] = count(block[1])
+    b: int32 @ block[1] = id()
     near: int32 @ grid[1] = blocks // 2 if BLOCKS >= 3 else blocks  # as of `split_apart`
     with partition(y, block[1], races="none") as out, partition(kept, block[1], 0, races="none") as number:
         with partition(lengths, block[1], races="none") as all_lengths, group(block[1]):
@@ -60,7 +61,7 @@ def encode(
             shares: shared(uint32[64]) @ block[1]  # the same of the tiles since the last held one
 
             @requires(block[1], thread["THREADS"])
-            def load(tile: int32 @ block[1], epoch: uint32 @ block[1]):
+            def load(tile: int32 @ block[1], epoch: uint32 @ thread[1]):
                 """Bring a tile into registers; publish how many runs begin in it, and where the last one does."""
                 nonlocal coming, earlier, signs
                 at: int32 @ thread[1] = block.place(ITEMS=ITEMS, WIDTH=WIDTH)
@@ -133,7 +134,8 @@ def encode(
                         store_vector(spot[at + (j * PIECE // WIDTH * (32 * WIDTH) + j * PIECE % WIDTH)], row)
 
             last: grid.Ticket @ block[1] = grid.tile_loop(
-                control, tiles, LOAD=load, LOOK_BACK=look_back, STORE=store, KEEP=keep, THREADS=THREADS, ALWAYS=True,
+                control, tiles, 0, b, LOAD=load, LOOK_BACK=look_back, STORE=store, KEEP=keep, THREADS=THREADS, ALWAYS=True,
+                ONCE=ONCE,
             )
             if last.tile == tiles + blocks - 1:  # every block has drawn its last ticket
                 grid.count_launch(control, words, capacity, tiles, last.epoch, 0)

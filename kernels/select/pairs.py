@@ -5,8 +5,8 @@ of its result.
 """
 
 from prism.lang import (
-    attr, block, const, constexpr, count, dtype, grid, group, int32, int64, mailbox, partition, popcount, prism, ptr, requires,
-    shared, template, thread, uint32, uint64,
+    attr, block, const, constexpr, count, dtype, grid, group, id, int32, int64, mailbox, partition, popcount, prism, ptr,
+    requires, shared, template, thread, uint32, uint64,
 )
 from prism.kernels.select.compaction import load_runs
 from prism.kernels.select.packed import load_held, release
@@ -18,7 +18,7 @@ from prism.lib.thread import extent
 @prism.kernel
 @template(
     T=dtype, H=dtype, TI=dtype, C=dtype, V=dtype, HV=dtype, VI=dtype, THREADS=constexpr(int), ITEMS=constexpr(int),
-    WIDTH=constexpr(int), BLOCKS=constexpr(int), WORDS=constexpr(int),
+    WIDTH=constexpr(int), BLOCKS=constexpr(int), WORDS=constexpr(int), ONCE=constexpr(bool, default=False),
 )
 @requires(grid[1], block[1], thread["THREADS"])
 @attr("__launch_bounds__(THREADS, BLOCKS)")
@@ -43,6 +43,7 @@ def unique_pairs(
     VALUES: constexpr(int) = ITEMS * V.bytes // HV.bytes
     tiles: int32 @ grid[1] = int32((n + (TILE - 1)) // TILE)
     blocks: int32 @ grid[1] = count(block[1])
+    b: int32 @ block[1] = id()
     with partition(y, block[1], races="none") as all_keys, partition(kept, block[1], 0, races="none") as number:
         with partition(z, block[1], races="none") as all_values, group(block[1]):
             tile_held: H[HELD] @ thread[1]  # the held tile
@@ -95,7 +96,8 @@ def unique_pairs(
                     values_held[k] = values_ahead[k]
 
             grid.select_tiles(
-                words, capacity, control, blocks, tiles, LOAD=load, STORE=store, KEEP=keep, THREADS=THREADS, WORDS=WORDS,
+                words, capacity, control, blocks, tiles, b, LOAD=load, STORE=store, KEEP=keep, THREADS=THREADS, WORDS=WORDS,
+                ONCE=ONCE,
             )
 
 

@@ -16,19 +16,21 @@ def leave_parts(before: int32[2] @ thread[32], kept: int32 @ block[1], others_ke
 @prism.device
 @template(
     W=dtype, LOAD=function, STORE=function, KEEP=function, PLACE=function(default=leave_parts), WAYS=constexpr(int),
-    THREADS=constexpr(int), WORDS=constexpr(int),
+    THREADS=constexpr(int), WORDS=constexpr(int), ONCE=constexpr(bool, default=False),
 )
 @requires(block[1], thread["THREADS"])
 def part_tiles(
     words: ptr(mailbox(W)) @ grid[1], capacity: uint32 @ grid[1], control: ptr(uint64) @ grid[1], blocks: int32 @ grid[1],
     tiles: int32 @ grid[1], number: ptr(int64) @ block[1], other_number: ptr(int64) @ block[1],
+    own_tile: int32 @ block[1] = 0,
 ):
     """Do tiles `0 ... tiles - 1`, as `grid.select_tiles`: some of each go to a first array, some of the others to a second one.
 
     `LOAD(tile)` brings one into registers and returns how many of the thread's elements go to the first, and above 16 bits to the
     second. `PLACE(before, kept, others_kept)` may put them together: so many of both are in the warps before, and in the tile.
     `STORE(tile, prefix, other_prefix, kept, others_kept)` writes the held one: so many of both are in the tiles before.
-    `KEEP(before, kept, others_kept)` moves the loaded one to where the held one was.
+    `KEEP(before, kept, others_kept)` moves the loaded one to where the held one was. `ONCE`, `own_tile`: as
+    of `grid.tile_loop`.
 
     Perspective: block, of `THREADS` threads; `blocks`: how many there are in the grid.
     Shapes:      `words`: of uint32, with three `WAYS` of uint64; they, `capacity`, `control`: as of `grid.scan_tiles`. A tile has
@@ -50,7 +52,7 @@ def part_tiles(
     earlier[1] = 0
 
     @requires(block[1], thread["THREADS"])
-    def load(tile: int32 @ block[1], epoch: uint32 @ block[1]):
+    def load(tile: int32 @ block[1], epoch: uint32 @ thread[1]):
         """Have a tile loaded, count what goes where, and publish that."""
         nonlocal coming, others_coming
         both: uint32 @ thread[1] = LOAD(tile)
@@ -91,7 +93,8 @@ def part_tiles(
         KEEP(earlier, coming, others_coming)
 
     last: grid.Ticket @ block[1] = grid.tile_loop(
-        control, tiles, LOAD=load, LOOK_BACK=look_back, STORE=store, KEEP=keep, THREADS=THREADS, ALWAYS=True,
+        control, tiles, 0, own_tile, LOAD=load, LOOK_BACK=look_back, STORE=store, KEEP=keep, THREADS=THREADS, ALWAYS=True,
+        ONCE=ONCE,
     )
     if last.tile == tiles + blocks - 1:  # every block has drawn its last ticket
         grid.count_launch(control, words, capacity, tiles, last.epoch, 0)

@@ -22,7 +22,7 @@ from prism.lib.thread import extent
     T=dtype, H=dtype, TI=dtype, M=dtype, C=dtype, O=dtype, D=dtype, W=dtype, TEST=function, OTHER=function, OWN=constexpr(bool),
     GIVEN=constexpr(bool, default=False), OTHER_GIVEN=constexpr(bool, default=False), BYTES=constexpr(bool, default=False),
     WAYS=constexpr(int), THREADS=constexpr(int), ITEMS=constexpr(int), WIDTH=constexpr(int), BLOCKS=constexpr(int),
-    WORDS=constexpr(int),
+    WORDS=constexpr(int), ONCE=constexpr(bool, default=False),
 )
 @requires(grid[1], block[1], thread["THREADS"])
 @attr("__launch_bounds__(THREADS, BLOCKS)")
@@ -53,6 +53,7 @@ def split_apart(
     LINE: constexpr(int) = 128 // T.bytes  # elements that a warp writes at once, at most
     tiles: int32 @ grid[1] = int32((n + (TILE - 1)) // TILE)
     blocks: int32 @ grid[1] = count(block[1])
+    b: int32 @ block[1] = id()
     # What is asked for now: about what this block draws next. Of blocks that hold much as much again is read and written until
     # then, and pushes it out of the L2: what another block loads sooner.
     near: int32 @ grid[1] = blocks // 2 if PLACED else blocks
@@ -169,8 +170,8 @@ def split_apart(
                     tile_held[k] = tile_ahead[k]
 
         part_tiles(
-            words, capacity, control, blocks, tiles, number, other_number, LOAD=load, STORE=store, KEEP=keep, WAYS=WAYS,
-            THREADS=THREADS, WORDS=WORDS,
+            words, capacity, control, blocks, tiles, number, other_number, b, LOAD=load, STORE=store, KEEP=keep, WAYS=WAYS,
+            THREADS=THREADS, WORDS=WORDS, ONCE=ONCE,
         )
 
 

@@ -2,9 +2,12 @@
 
 from prism.kernels.transform.axes import move_axes, note_axis
 from prism.kernels.transform.copy import copy, copy_where, scatter
+from prism.kernels.transform.gather import gather
 from prism.kernels.transform.pieces import move_pieces
 from prism.kernels.transform.tiles import move_tiles
 from prism.kernels.transform.transpose import transpose
 from prism.kernels.transform.words import move_words
 
-__all__ = ["copy", "copy_where", "move_axes", "move_pieces", "move_tiles", "move_words", "note_axis", "scatter", "transpose"]
+__all__ = [
+    "copy", "copy_where", "gather", "move_axes", "move_pieces", "move_tiles", "move_words", "note_axis", "scatter", "transpose",
+]  # fmt: skip

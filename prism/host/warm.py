@@ -143,9 +143,10 @@ class Warm:
         if stream > LEGACY and not settle(stream):
             free.append(packed)
             return self._launch(addresses, stream, beside)
-        room[:] = addresses
-        for at, which, offset in moved:
-            behind[at] = addresses[which] + offset
+        if room is not None:
+            room[:] = addresses
+            for at, which, offset in moved:
+                behind[at] = addresses[which] + offset
         for function, arguments in launches:
             if function(*arguments):  # it launched nothing; among others, where this thread has used no GPU as yet
                 self._launch(addresses, stream, beside, launches.index((function, arguments)))
@@ -285,7 +286,7 @@ class Warm:
                 self._worth = False
                 return None
             self._trials.append(found)
-            return [self._alike(addresses, (found.launch, ()))]
+            return [self._alike((found.launch, ()))]
         took = trial.microseconds()
         if took is None:
             self._trials.append(trial)
@@ -299,15 +300,14 @@ class Warm:
             memory = self._memory(stream, beside)
             again = graph_of(lambda own: self._launch_all(addresses, own, memory), self._ordinal, stream)
             if again is not None:
-                return self._graphs.setdefault(known, [self._alike(addresses, again)])
+                return self._graphs.setdefault(known, [self._alike(again)])
         self._worth = False
         return None
 
     @staticmethod
-    def _alike(addresses: Memory, launch: tuple[Any, tuple[Any, ...]]) -> Packed:
-        """Return a launch at these places alone as what is packed."""
-        room = (ctypes.c_uint64 * len(addresses))()
-        return room, (), [launch], lambda stream: True, room
+    def _alike(launch: tuple[Any, tuple[Any, ...]]) -> Packed:
+        """Return a launch as what is packed: it has the addresses itself."""
+        return None, (), [launch], lambda stream: True, None
 
     def _pack(self, addresses: Memory, stream: int, beside: Memory | None) -> Packed:
         """Pack the launches on memory that is kept for them, with a place for the arrays' addresses that all of them read."""

@@ -1216,28 +1216,30 @@ class Grid(LevelName):
         Errors:      the functions must not wait for another block."""
 
     @staticmethod
-    def select_tiles(words: Any, capacity: Any, control: Any, blocks: Any, tiles: Any, *, LOAD: Any, STORE: Any, KEEP: Any, THREADS: int, PLACE: Any = ..., WORDS: int = ...) -> None:
+    def select_tiles(words: Any, capacity: Any, control: Any, blocks: Any, tiles: Any, own_tile: Any = ..., *, LOAD: Any, STORE: Any, KEEP: Any, THREADS: int, PLACE: Any = ..., WORDS: int = ..., ONCE: bool = ...) -> None:
         """grid.select_tiles(words: ptr(mailbox(uint32)) @ grid[1], capacity: uint32 @ grid[1],
-            control: ptr(uint64) @ grid[1], blocks: int32 @ grid[1], tiles: int32 @ grid[1], *, LOAD: function,
-            STORE: function, KEEP: function, THREADS: constexpr(int), PLACE: function = leave,
-            WORDS: constexpr(int) = 2)
+            control: ptr(uint64) @ grid[1], blocks: int32 @ grid[1], tiles: int32 @ grid[1],
+            own_tile: int32 @ block[1] = 0, *, LOAD: function, STORE: function, KEEP: function, THREADS: constexpr(int),
+            PLACE: function = leave, WORDS: constexpr(int) = 2, ONCE: constexpr(bool) = False)
 
         Do tiles `0 ... tiles - 1`, as `grid.scan_tiles`: numbers of 32 bits are published, and added up in 64.
 
         `LOAD(tile)` brings one into registers and returns how many of the thread's elements are kept. `STORE(tile, prefix, before,
         held)` writes the held one: so many are kept in the tiles before, in the warps before, and in the tile. `KEEP()` moves the
         loaded one to where the held one was. `PLACE(before, kept)` may put what is kept of the loaded one together, as soon as its
-        number is published: so many are kept in the warps before, and in all.
+        number is published: so many are kept in the warps before, and in all. `ONCE`, `own_tile`: as of
+        `grid.tile_loop`.
 
         Perspective: block, of `THREADS` threads; `blocks`: how many there are in the grid.
         Shapes:      `words`, `capacity`, `control`: as of `grid.scan_tiles`.
         Errors:      the functions must not wait for another block."""
 
     @staticmethod
-    def tile_loop(control: Any, tiles: Any, counter: Any = ..., *, LOAD: Any, LOOK_BACK: Any, STORE: Any, KEEP: Any, THREADS: int, ALWAYS: bool = ...) -> Any:
-        """grid.tile_loop(control: ptr(uint64) @ grid[1], tiles: int32 @ grid[1], counter: int32 @ block[1] = 0, *,
-            LOAD: function, LOOK_BACK: function, STORE: function, KEEP: function, THREADS: constexpr(int),
-            ALWAYS: constexpr(bool) = False) -> Ticket @ block[1]
+    def tile_loop(control: Any, tiles: Any, counter: Any = ..., own_tile: Any = ..., *, LOAD: Any, LOOK_BACK: Any, STORE: Any, KEEP: Any, THREADS: int, ALWAYS: bool = ..., ONCE: bool = ...) -> Any:
+        """grid.tile_loop(control: ptr(uint64) @ grid[1], tiles: int32 @ grid[1], counter: int32 @ block[1] = 0,
+            own_tile: int32 @ block[1] = 0, *, LOAD: function, LOOK_BACK: function, STORE: function, KEEP: function,
+            THREADS: constexpr(int), ALWAYS: constexpr(bool) = False,
+            ONCE: constexpr(bool) = False) -> Ticket @ block[1]
 
         Do tiles `0 ... tiles - 1`, each by the block that draws it, by four functions; `grid.scan_tiles` is made of it.
 
@@ -1245,13 +1247,15 @@ class Grid(LevelName):
         to, with the launch's epoch. `LOOK_BACK(tile, epoch)` waits for what the tiles before the held one come to; at first, tile -1,
         there are none. `STORE(tile)` writes the held tile. `KEEP()` moves the loaded one to where it was; `ALWAYS` behind the last
         one too, where nothing was loaded: registers are then moved, and not chosen. So a block has a tile's loads under way, and has
-        published it, while it waits for others.
+        published it, while it waits for others. `ONCE`: there are as many blocks as tiles, and each does `own_tile`, which is its
+        number. It draws none, so it loads at once; `LOAD` then takes the epoch as a number of the first thread.
 
         Perspective: block, of `THREADS` threads.
-        Shapes:      `control`, `counter`: as of `grid.tiles`.
+        Shapes:      `control`, `counter`: as of `grid.tiles`; with `ONCE` as of `grid.epoch`, and `counter` is 0.
         Returns:     the block's last ticket, whose tile is not below `tiles`. With number `tiles + blocks - 1` it is the last of
                      all, and this block calls `grid.count_launch`.
-        Errors:      only `LOOK_BACK` may wait for other blocks, for what they publish of lower tiles."""
+        Errors:      only `LOOK_BACK` may wait for other blocks, for what they publish of lower tiles. With `ONCE` these are of blocks
+                     with lower numbers, which begin before it."""
 
     @staticmethod
     def tiles(control: Any, counter: Any = ...) -> Any:

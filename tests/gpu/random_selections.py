@@ -113,7 +113,7 @@ def main() -> None:
     parser.add_argument("--host", action="store_true")
     asked = parser.parse_args()
     with multiprocessing.get_context("spawn").Pool(asked.jobs) as pool:
-        for text in pool.imap(run, [(number, asked) for number in range(asked.jobs)]):
+        for text in pool.imap_unordered(run, [(number, asked) for number in range(asked.jobs)]):
             print(text, flush=True)
 
 

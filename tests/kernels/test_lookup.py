@@ -34,13 +34,12 @@ def search(
     while (n - 1) >> (log * depth) >= nodes:
         depth += 1
     levels = max(1, ((n - 1) >> (log * depth)).bit_length())
-    spread = (nodes >> levels).bit_length() - 1
     tree, sound, y, few = np.zeros(1 << levels, kind), np.zeros(1, np.int64), np.full(m, -7), np.full(m, -7)
     rows = np.zeros(sum((((n - 1) >> (log * k) >> log) + 1) << log for k in range(1, depth)), kind)
     options = {"check": True, **options}
     common = {"T": kind, "C": kind, "LOG": log}
     sample[blocks, THREADS](x, tree, rows, sound, n, levels, depth, template={**common, "THREADS": THREADS}, **options)
-    sizes = {"NODES": nodes, "THREADS": THREADS, "ITEMS": ITEMS, "BLOCKS": 1, "LANES": spread > 0}
+    sizes = {"NODES": nodes, "THREADS": THREADS, "ITEMS": ITEMS, "BLOCKS": 1}
     template = {**common, "V": kind, "RIGHT": right, **sizes}
     lookup[min(blocks, -(-m // TILE)), THREADS](
         x,
@@ -53,7 +52,6 @@ def search(
         m,
         levels,
         depth,
-        spread,
         first,
         sign,
         -1,
@@ -92,6 +90,19 @@ def test_every_place(n: int, kind: str, right: bool) -> None:
     assert np.array_equal(search(x, v, right, 16), np.searchsorted(x, v, side))
 
 
+@pytest.mark.parametrize("right", [False, True])
+def test_values_that_rise(right: bool) -> None:
+    """Of which most of a warp belong to one place; some of them fall; NaN stand last."""
+    side: Any = "right" if right else "left"
+    x = np.array([1, 2, 2, 7, 9], np.float32)
+    v = np.sort(np.random.default_rng(0).choice([0, 1, 2, 3, 7, 8, 9, np.inf], 8 * TILE + 5)).astype(np.float32)
+    v[-9:] = np.nan
+    assert np.array_equal(search(x, v, right, 16), np.searchsorted(x, v, side))
+    v[: 2 * TILE] = v[2 * TILE - 1 :: -1]
+    v[5 * TILE + 3] = 0
+    assert np.array_equal(search(x, v, right, 16), np.searchsorted(x, v, side))
+
+
 @pytest.mark.parametrize("schedule", rarely(SCHEDULES, but=["random"]))
 def test_schedules_and_positions_from_the_end(schedule: str) -> None:
     x, v = draw(300, TILE + 1, "float32")
@@ -116,7 +127,7 @@ def test_values_and_tables_that_are_loaded_by_vectors() -> None:
         begin = -given.ctypes.data % 8 // 4 + skew
         given[begin : begin + 2048] = v
         lookup[2, 64](
-            x, tree, rows, sound, given[begin : begin + 2048], y, 2048, 2048, 8, 1, 0, 0, 1, skew, True, True, np.float32(0),
+            x, tree, rows, sound, given[begin : begin + 2048], y, 2048, 2048, 8, 1, 0, 1, skew, True, True, np.float32(0),
             template=template, check=True,
         )  # fmt: skip
         assert np.array_equal(y, np.searchsorted(x, v))
@@ -137,7 +148,7 @@ def in_a_tree(code: Any = None, **options: Any) -> None:
     tree, rows, sound = np.zeros(16, np.float32), np.zeros(300, np.float32), np.zeros(1, np.int64)
     sample[1, 32](x, tree, rows, sound, 300, 4, 2, template={"T": x.dtype, "C": x.dtype, "LOG": 3, "THREADS": 32})
     y = np.zeros(v.size, np.int64)
-    given = (x, tree, rows, sound, v, y, 300, v.size, 4, 2, 0, 0, 1, -1, False, False, np.float32(0))
+    given = (x, tree, rows, sound, v, y, 300, v.size, 4, 2, 0, 1, -1, False, False, np.float32(0))
     run(code or of_a_tree(), 1, 64, given, check=True, **options)
     assert np.array_equal(y, np.searchsorted(x, v))
 
@@ -156,23 +167,12 @@ def test_the_barrier_is_needed() -> None:
 def test_tables_are_cut_so_that_trees_hold_their_groups() -> None:
     for compared, size, log in (("float32", 4, 3), ("int32", 4, 3), ("int64", 8, 2)):
         for n in (1, 2, 1 << 10, (1 << 16) - 1, 1 << 16, (1 << 16) + 1, 1 << 24, (1 << 31) + 5):
-            for m, arch in ((1 << 14, "sm_90a"), (1 << 24, "sm_90a"), (1 << 24, "sm_86"), (1 << 24, "")):
-                found = cut(n, m, compared, arch)
+            for arch in ("sm_90a", "sm_86", ""):
+                found = cut(n, compared, arch)
                 groups = ((n - 1) >> (log * found.depth)) + 1
-                assert groups <= 1 << found.levels << found.spread <= found.configuration.nodes * 4 // size
-    assert [cut(1 << k, 1, "int32", "sm_90a").depth for k in (10, 13, 16, 18, 21, 24)] == [0, 0, 1, 1, 2, 3]
-    assert (
-        cut(1 << 16, 1, "int32", "sm_90a").configuration is cut(1 << 24, 1, "int32", "sm_86").configuration is DEVICE[0]
-    )
-
-
-def test_nodes_of_small_tables_stand_there_for_each_lane_where_many_floats_come() -> None:
-    found, few = cut(1 << 10, 1 << 20, "float32", "sm_90a"), cut(1 << 10, (1 << 20) - 1, "float32", "sm_90a")
-    assert found.spread == 5 and found.configuration is DEVICE[1]
-    assert few.spread == 0 and few.configuration is DEVICE[0]
-    for compared, arch in (("int32", "sm_90a"), ("float64", "sm_90a"), ("float32", "sm_86")):
-        other = cut(1 << 10, 1 << 20, compared, arch)
-        assert other.spread == 0 and other.configuration is DEVICE[0]
+                assert groups <= 1 << found.levels <= found.configuration.nodes * 4 // size
+    assert [cut(1 << k, "int32", "sm_90a").depth for k in (10, 13, 16, 18, 21, 24)] == [0, 0, 1, 1, 2, 3]
+    assert cut(1 << 16, "int32", "sm_90a").configuration is cut(1 << 24, "int32", "sm_86").configuration is DEVICE[0]
 
 
 def first(n: int, place: int | None, blocks: int, code: Any = None, **options: Any) -> None:

@@ -11,11 +11,11 @@ from prism.lib.thread import operators
 @prism.device
 @template(
     LOAD=function, LOOK_BACK=function, STORE=function, KEEP=function, THREADS=constexpr(int),
-    ALWAYS=constexpr(bool, default=False),
+    ALWAYS=constexpr(bool, default=False), ONCE=constexpr(bool, default=False),
 )
 @requires(block[1], thread["THREADS"])
 def tile_loop(
-    control: ptr(uint64) @ grid[1], tiles: int32 @ grid[1], counter: int32 @ block[1] = 0,
+    control: ptr(uint64) @ grid[1], tiles: int32 @ grid[1], counter: int32 @ block[1] = 0, own_tile: int32 @ block[1] = 0,
 ) -> Ticket @ block[1]:
     """Do tiles `0 ... tiles - 1`, each by the block that draws it, by four functions; `grid.scan_tiles` is made of it.
 
@@ -23,46 +23,62 @@ def tile_loop(
     to, with the launch's epoch. `LOOK_BACK(tile, epoch)` waits for what the tiles before the held one come to; at first, tile -1,
     there are none. `STORE(tile)` writes the held tile. `KEEP()` moves the loaded one to where it was; `ALWAYS` behind the last
     one too, where nothing was loaded: registers are then moved, and not chosen. So a block has a tile's loads under way, and has
-    published it, while it waits for others.
+    published it, while it waits for others. `ONCE`: there are as many blocks as tiles, and each does `own_tile`, which is its
+    number. It draws none, so it loads at once; `LOAD` then takes the epoch as a number of the first thread.
 
     Perspective: block, of `THREADS` threads.
-    Shapes:      `control`, `counter`: as of `grid.tiles`.
+    Shapes:      `control`, `counter`: as of `grid.tiles`; with `ONCE` as of `grid.epoch`, and `counter` is 0.
     Returns:     the block's last ticket, whose tile is not below `tiles`. With number `tiles + blocks - 1` it is the last of
                  all, and this block calls `grid.count_launch`.
     Cost:        of a tile, what the functions take, `grid.draw` and `grid.next_tile`.
-    Errors:      only `LOOK_BACK` may wait for other blocks, for what they publish of lower tiles.
+    Errors:      only `LOOK_BACK` may wait for other blocks, for what they publish of lower tiles. With `ONCE` these are of blocks
+                 with lower numbers, which begin before it.
     Source:      Merrill and Garland, "Single-pass parallel prefix scan with decoupled look-back".
     Test:        tests/lib/grid/test_scan_tiles.py
     """
-    ticket_cell: shared(uint64[1]) @ block[1]  # what one thread draws, for all
-    first: uint64 @ thread[1] = grid.draw(control, counter)
-    with claim(ticket_cell, thread[1]) as own:
-        match split(thread):
-            case 1:
-                own[0] = first
-    epoch: uint32 @ block[1] = uint32(ticket_cell[0] >> 32) + 1
-    following: int32 @ block[1] = int32(ticket_cell[0])
-    tile: int32 @ block[1] = -1  # the one that the block holds: none as yet
-    while tile < tiles:
-        ticket: uint64 @ thread[1] = 0
-        if following < tiles:
-            LOAD(following, epoch)
-            ticket = grid.draw(control, counter)
-        LOOK_BACK(tile, epoch)
+    ticket_cell: shared(uint64[1]) @ block[1]  # what one thread reads or draws, for all
+    epoch: uint32 @ block[1] = 0
+    tile: int32 @ block[1] = own_tile if ONCE else -1  # the one that the block holds: none as yet
+    if ONCE:
+        agreed: uint32 @ thread[1] = grid.epoch(control)
+        LOAD(tile, agreed)
         with claim(ticket_cell, thread[1]) as own:
             match split(thread):
                 case 1:
-                    if following < tiles:
-                        own[0] = ticket  # here, not above: words are asked for while that is under way
-        soon: int32 @ block[1] = int32(ticket_cell[0])
-        if tile >= 0:
-            STORE(tile)
-        if ALWAYS:
-            KEEP()
-        elif following < tiles:
-            KEEP()
-        tile = following
-        following = soon
+                    own[0] = agreed  # here, not above: the loads of elements don't wait for this one
+        KEEP()
+        epoch = uint32(ticket_cell[0])
+        LOOK_BACK(tile, epoch)
+        STORE(tile)
+        tile = 2 * tiles - 1 if tile == tiles - 1 else tiles  # the last one: all have read the epoch, for they have published
+    else:
+        first: uint64 @ thread[1] = grid.draw(control, counter)
+        with claim(ticket_cell, thread[1]) as own:
+            match split(thread):
+                case 1:
+                    own[0] = first
+        epoch = uint32(ticket_cell[0] >> 32) + 1
+        following: int32 @ block[1] = int32(ticket_cell[0])
+        while tile < tiles:
+            ticket: uint64 @ thread[1] = 0
+            if following < tiles:
+                LOAD(following, epoch)
+                ticket = grid.draw(control, counter)
+            LOOK_BACK(tile, epoch)
+            with claim(ticket_cell, thread[1]) as own:
+                match split(thread):
+                    case 1:
+                        if following < tiles:
+                            own[0] = ticket  # here, not above: words are asked for while that is under way
+            soon: int32 @ block[1] = int32(ticket_cell[0])
+            if tile >= 0:
+                STORE(tile)
+            if ALWAYS:
+                KEEP()
+            elif following < tiles:
+                KEEP()
+            tile = following
+            following = soon
     return Ticket(tile, epoch)
 
 
@@ -135,19 +151,20 @@ def leave(before: int32 @ thread[32], kept: int32 @ block[1]):
 @prism.device
 @template(
     LOAD=function, STORE=function, KEEP=function, PLACE=function(default=leave), THREADS=constexpr(int),
-    WORDS=constexpr(int, default=2),
+    WORDS=constexpr(int, default=2), ONCE=constexpr(bool, default=False),
 )
 @requires(block[1], thread["THREADS"])
 def select_tiles(
     words: ptr(mailbox(uint32)) @ grid[1], capacity: uint32 @ grid[1], control: ptr(uint64) @ grid[1], blocks: int32 @ grid[1],
-    tiles: int32 @ grid[1],
+    tiles: int32 @ grid[1], own_tile: int32 @ block[1] = 0,
 ):
     """Do tiles `0 ... tiles - 1`, as `grid.scan_tiles`: numbers of 32 bits are published, and added up in 64.
 
     `LOAD(tile)` brings one into registers and returns how many of the thread's elements are kept. `STORE(tile, prefix, before,
     held)` writes the held one: so many are kept in the tiles before, in the warps before, and in the tile. `KEEP()` moves the
     loaded one to where the held one was. `PLACE(before, kept)` may put what is kept of the loaded one together, as soon as its
-    number is published: so many are kept in the warps before, and in all.
+    number is published: so many are kept in the warps before, and in all. `ONCE`, `own_tile`: as of
+    `grid.tile_loop`.
 
     Perspective: block, of `THREADS` threads; `blocks`: how many there are in the grid.
     Shapes:      `words`, `capacity`, `control`: as of `grid.scan_tiles`.
@@ -169,7 +186,7 @@ def select_tiles(
     shares: shared(uint32[32]) @ block[1]  # of what the tiles since the held one come to
 
     @requires(block[1], thread["THREADS"])
-    def load(tile: int32 @ block[1], epoch: uint32 @ block[1]):
+    def load(tile: int32 @ block[1], epoch: uint32 @ thread[1]):
         """Have a tile loaded, count what is kept of it, and publish that."""
         nonlocal coming, earlier
         mine: int32 @ thread[1] = LOAD(tile)
@@ -222,7 +239,8 @@ def select_tiles(
         KEEP()
 
     last: grid.Ticket @ block[1] = grid.tile_loop(
-        control, tiles, LOAD=load, LOOK_BACK=look_back, STORE=store, KEEP=keep, THREADS=THREADS, ALWAYS=True,
+        control, tiles, 0, own_tile, LOAD=load, LOOK_BACK=look_back, STORE=store, KEEP=keep, THREADS=THREADS, ALWAYS=True,
+        ONCE=ONCE,
     )
     if last.tile == tiles + blocks - 1:  # every block has drawn its last ticket
         grid.count_launch(control, words, capacity, tiles, last.epoch, 0)

@@ -7,9 +7,10 @@ from typing import Any
 
 import numpy as np
 
-from prism.host import floats, repeat
-from prism.host.arguments import array_of, exactly, require_integer
+from prism.host import floats, memory, repeat
+from prism.host.arguments import array_of, exactly, facts_of, require_integer
 from prism.host.axes import normal_axis
+from prism.host.lazies import LazyArray
 from prism.lib.algorithms.difference.compose import differences, neighbours, promote
 from prism.lib.algorithms.transform.api import evaluate
 from prism.lib.algorithms.transform.calls import transform
@@ -17,7 +18,7 @@ from prism.lib.lazy.array import BOOL, Lazy, broadcast, convert, of_number
 from prism.lib.lazy.closures import Applied
 from prism.lib.lazy.places import join
 from prism.lib.thread import operators
-from prism.runtime.arrays import is_array
+from prism.runtime.arrays import ArrayInfo, is_array
 
 _OPERATORS = {name: getattr(operators, name) for name in ("add", "multiply", "minimum", "maximum", "not_equal")}
 
@@ -84,6 +85,12 @@ def _diff_anew(x: Any, n: int, axis: int, prepend: Any, append: Any, out: Any, s
     if not times:
         return x if out is None else evaluate(x, out=out, stream=stream)
     given, ends = _split({"x": x, "prepend": prepend, "append": append})
+    if out is None and len(given) == 1 and not ends and (lying := _lying(given["x"])) is not None:
+        facts, axes = lying
+        along = axes.index(normal_axis(axis, len(axes)))
+        found = _diff_anew(memory.transpose(facts, facts.owner, axes), n, along, None, None, None, stream)
+        back = tuple(axes.index(k) for k in range(len(axes)))
+        return memory.transpose(facts_of(found, "x"), found, back)
 
     def compose(arrays: Mapping[str, Lazy]) -> Lazy:
         return differences(_put(arrays, ends, axis), _axis(arrays["x"], axis))
@@ -215,6 +222,15 @@ def _adjacent_anew(x: Any, op: Any, right: bool, out: Any, stream: Any) -> Any:
 
 
 # -- Arguments ------------------------------------------------------------------------------------------------------------
+
+
+def _lying(x: Any) -> tuple[ArrayInfo, tuple[int, ...]] | None:
+    """Return the facts of an array, and its axes as they lie in memory; None where that is C's order."""
+    if isinstance(x, LazyArray):
+        return None
+    facts = facts_of(x, "x")
+    axes = memory.memory_order(facts.shape, facts.strides)
+    return None if axes == tuple(range(len(axes))) else (facts, axes)
 
 
 def _split(given: dict[str, Any]) -> tuple[dict[str, Any], dict[str, Any]]:

@@ -45,27 +45,22 @@ class Kind:
         """Return the template of what looks up few values."""
         return {"T": self.table, "V": self.values, "C": self.compared, "RIGHT": self.right, "THREADS": _THREADS}
 
-    def lookup(self, c: kernels.Configuration, lanes: bool = False) -> dict[str, Any]:
-        """Return the template of what looks up many; `lanes`: each node is there several times."""
+    def lookup(self, c: kernels.Configuration) -> dict[str, Any]:
+        """Return the template of what looks up many."""
         wide = self.size // 4
         return {
             "T": self.table, "V": self.values, "C": self.compared, "RIGHT": self.right, "LOG": kernels.fan_of(self.size),
             "NODES": c.nodes // wide, "THREADS": c.threads, "ITEMS": max(c.items // wide, 2), "BLOCKS": c.blocks,
-            **({"LANES": True} if lanes else {}),
         }  # fmt: skip
 
 
 @dataclass(frozen=True, slots=True)
 class Cut:
-    """How a table is cut up: a tree of `1 << levels` groups of `FAN**depth` elements, by a configuration.
-
-    A node stands in shared memory `1 << spread` times.
-    """
+    """How a table is cut up: a tree of `1 << levels` groups of `FAN**depth` elements, by a configuration."""
 
     configuration: kernels.Configuration
     levels: int
     depth: int
-    spread: int
 
 
 def kind_of(table: ArrayInfo, values: ArrayInfo, *, right: bool) -> Kind:
@@ -94,8 +89,8 @@ def _read_as(info: ArrayInfo) -> str:
     return name
 
 
-def cut(n: int, m: int, compared: str, arch: str = "") -> Cut:
-    """Return how a table of `n` elements, which are `compared` as that type, is cut up to look up `m` values.
+def cut(n: int, compared: str, arch: str = "") -> Cut:
+    """Return how a table of `n` elements, which are `compared` as that type, is cut up.
 
     `arch`: the GPU's, "" of the host.
     """
@@ -104,16 +99,15 @@ def cut(n: int, m: int, compared: str, arch: str = "") -> Cut:
     small, *larger = kernels.DEVICE if arch else kernels.HOST
     if int("0" + "".join(filter(str.isdigit, arch))) in kernels.NARROW:
         larger = []
-    lanes = compared == "float32" and n <= kernels.SMALL and m >= kernels.MANY and bool(larger or not arch)
     for c in (small, *larger):
         most, depth = c.nodes * 4 // size, 0
         while (n - 1) >> (log * depth) >= most:
             depth += 1
-        if not larger or c is not small or depth < 2 and not lanes:
+        if not larger or c is not small or depth < 2:
             break
     groups = ((n - 1) >> (log * depth)) + 1
     levels = max(1, (groups - 1).bit_length())
-    return Cut(c, levels, depth, min(5, most.bit_length() - 1 - levels) if lanes and not depth else 0)
+    return Cut(c, levels, depth)
 
 
 def search(
@@ -126,7 +120,7 @@ def search(
         arrays = {"x": Buffer("x"), "v": Buffer("v"), "y": Buffer(OUT)}
         few = instance_of(kernels.lookup_few, kind.few())
         return Plan((Step(few, -(-m // _THREADS), _THREADS, {**arrays, **numbers}),))
-    found, log, scratch = cut(n, m, kind.compared, machine.arch), kernels.fan_of(kind.size), Scratch()
+    found, log, scratch = cut(n, kind.compared, machine.arch), kernels.fan_of(kind.size), Scratch()
     c, levels, depth = found.configuration, found.levels, found.depth
     rows = sum((((n - 1) >> (log * k) >> log) + 1) << log for k in range(1, depth))
     shape = {"n": n, "levels": levels, "depth": depth}
@@ -143,14 +137,14 @@ def search(
         )
     else:
         made = {"nodes": nothing(kind.compared), "rows": nothing(kind.compared), "sound": nothing("int64")}
-    template = kind.lookup(c, found.spread > 0)
+    template = kind.lookup(c)
     instance = instance_of(kernels.lookup, template)
     tiles = -(-m // (c.threads * template["ITEMS"]))
     skew = past(values)
     step = Step(
         instance, min(tiles, machine.wave(instance, c.threads)), c.threads,
         {
-            "x": Buffer("x"), "v": Buffer("v"), "y": Buffer(OUT), **made, **shape, **numbers, "spread": found.spread,
+            "x": Buffer("x"), "v": Buffer("v"), "y": Buffer(OUT), **made, **shape, **numbers,
             "skew": -1 if host or skew < 0 else skew % 2, "x_aligned": not host and past(table) == 0,
             "y_aligned": not host and past(result) == 0, "otherwise": np.dtype(kind.compared).type(0).item(),
         },

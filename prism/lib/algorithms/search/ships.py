@@ -21,8 +21,6 @@ def instances(gpu: Machine) -> Iterator[Instance]:
             yield instance_of(kernels.lookup_few, kind.few())
             for c in kernels.DEVICE:
                 yield instance_of(kernels.lookup, kind.lookup(c))
-            if scalar == "float32":
-                yield instance_of(kernels.lookup, kind.lookup(kernels.DEVICE[-1], lanes=True))
         yield instance_of(kernels.sample, kind.sample())
         yield orders(scalar)
     yield instance_of(kernels.find_first, {**first_of("uint8", "uint8", is_set)})

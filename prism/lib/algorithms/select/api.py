@@ -419,6 +419,8 @@ def flatnonzero(
     >>> prism.lib.flatnonzero(np.array([3, 0, 4, 0, 5]))
     array([0, 2, 4])
     """
+    if stream is None and size is None and not count and (known := repeat.run(calls.POSITIONS, x)) is not None:
+        return known  # at once: of few elements the host takes the longest
     return calls.find_positions("flatnonzero", x, calls.mode_of(count, size, fill_value), stream)
 
 
@@ -449,6 +451,9 @@ def nonzero(x: Any, *, count: bool = False, size: int | None = None, fill_value:
     >>> prism.lib.nonzero(np.array([[3, 0], [0, 5]]))
     (array([0, 1]), array([0, 1]))
     """
+    plainly = stream is None and size is None and not count and getattr(x, "ndim", 0) == 1
+    if plainly and (known := repeat.run(calls.POSITIONS, x)) is not None:
+        return (known,)
     mode = calls.mode_of(count, size, fill_value)
     shape = calls.shape_of(x, "nonzero")
     if len(shape) > 1:

@@ -49,6 +49,8 @@ class Mode:
 
 
 _COUNTED, _CUT = Mode(True, None, 0), Mode(False, None, 0)
+POSITIONS: tuple[Any, ...] = ("flatnonzero", _CUT.key)
+"""What positions, cut to their number, are looked up by."""
 
 
 def mode_of(count: bool, size: Any, fill_value: Any) -> Mode:
@@ -463,7 +465,7 @@ def repeat_call(asked: tuple[Any, ...], arrays: tuple[Any, ...], stream: Any) ->
 
 
 __all__ = [
-    "Mode", "encode", "fill_of", "find_indices", "find_positions", "function_of", "function_to_apply", "memory_kind", "mode_of",
-    "number_in_launch", "number_on_host", "repeat_call", "scalar_in_memory", "select_by_function", "select_by_mask", "shape_of",
-    "split", "unique", "unique_pairs",
+    "POSITIONS", "Mode", "encode", "fill_of", "find_indices", "find_positions", "function_of", "function_to_apply",
+    "memory_kind", "mode_of", "number_in_launch", "number_on_host", "repeat_call", "scalar_in_memory", "select_by_function",
+    "select_by_mask", "shape_of", "split", "unique", "unique_pairs",
 ]  # fmt: skip

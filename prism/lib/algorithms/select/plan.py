@@ -177,11 +177,9 @@ def select(
     host = machine.host
     aligned = past(x) == 0 == (0 if kind.own else past(mask))
     c = tiles_of(kind, n, host=host, aligned=aligned)
-    template = kind.template(c)
-    instance, tiles = instance_for(kind, c), -(-n // c.tile)
-    words, blocks = words_for(tiles), 1 if host else tiles
-    if not host:
-        blocks = min(blocks, machine.wave(instance, c.threads), c.blocks * machine.multiprocessors)
+    template, tiles = kind.template(c), -(-n // c.tile)
+    instance = instance_for(kind, c)
+    words, blocks = words_for(tiles), _blocks_of(c, tiles, instance, machine)
 
     def skew(info: ArrayInfo | None) -> int:
         return -1 if host or info is None or past(info) < 0 else past(info) % template["WIDTH"]
@@ -203,20 +201,36 @@ def select(
     return step, _CONTROL + 8 * words, f"select {words}"
 
 
+def is_once(c: kernels.Configuration) -> bool:
+    """Whether a block has a tile of its own in a configuration, where there are few."""
+    return c in kernels.FEW.values()
+
+
+def _blocks_of(c: kernels.Configuration, tiles: int, instance: Instance, machine: Machine) -> int:
+    """Return how many blocks do so many tiles."""
+    if machine.host:
+        return 1
+    return tiles if is_once(c) else min(tiles, c.blocks * machine.multiprocessors, machine.wave(instance, c.threads))
+
+
 def instance_for(kind: Kind, c: kernels.Configuration) -> Instance:
     """Return the kernel that selects, in a configuration."""
     found = kind.template(c)
     if c.items <= _BITS:
-        return instance_of(kernels.select, found)
+        return instance_of(kernels.select, {**found, **_once(c)})
     long = {name: found[name] for name in _LONG if name in found}
     return instance_of(kernels.select_bytes, {**long, "PARTS": c.items // _PART})
+
+
+def _once(c: kernels.Configuration) -> dict[str, Any]:
+    return {"ONCE": True} if is_once(c) else {}
 
 
 def apart_for(kinds: Sequence[Kind], c: kernels.Configuration) -> Instance:
     """Return the kernel that splits apart, in a configuration."""
     found = apart_of(kinds, c)
     if c.items <= _BITS:
-        return instance_of(kernels.split_apart, found)
+        return instance_of(kernels.split_apart, {**found, **_once(c)})
     long = {name: found[name] for name in _LONG_APART if name in found}
     return instance_of(kernels.split_bytes, {**long, "PARTS": c.items // _PART})
 
@@ -230,18 +244,17 @@ def encode_configurations(kind: Kind) -> tuple[kernels.Configuration, ...]:
 def encode_of(kind: Kind, c: kernels.Configuration) -> dict[str, Any]:
     """Return the template of run lengths."""
     found = kind.template(c)
-    return {name: found[name] for name in _ENCODED}
+    return {**{name: found[name] for name in _ENCODED}, **_once(c)}
 
 
 def encode(kind: Kind, given: ArrayInfo, room: int, machine: Machine, kept: Buffer) -> tuple[Step, int, str]:
     """Return the step that finds runs, at most `room`; and how many bytes of words it has, with their tag."""
     n, host = given.size, machine.host
     c = tiles_of(kind, n, host=True) if host else cut_of(n, encode_configurations(kind))
+    tiles = -(-n // c.tile)
     template = encode_of(kind, c)
-    instance, tiles = instance_of(kernels.encode, template), -(-n // c.tile)
-    words, blocks = words_for(tiles), 1 if host else tiles
-    if not host:
-        blocks = min(blocks, machine.wave(instance, c.threads), c.blocks * machine.multiprocessors)
+    instance, words = instance_of(kernels.encode, template), words_for(tiles)
+    blocks = _blocks_of(c, tiles, instance, machine)
     skew = -1 if host or past(given) < 0 else past(given) % template["WIDTH"]
     step = Step(
         instance, blocks, c.threads,
@@ -273,11 +286,10 @@ def unique_pairs(
     """Return the step that finds runs of keys, at most `room`, and their first values, which go to `out`; else as `encode`."""
     n, host, (keys, values) = given.size, machine.host, kinds
     c = tiles_of(keys, n, host=True) if host else cut_of(n, paired_configurations(keys, values))
+    tiles = -(-n // c.tile)
     template = paired_of(keys, values, c)
-    instance, tiles = instance_of(kernels.unique_pairs, template), -(-n // c.tile)
-    words, blocks = words_for(tiles), 1 if host else tiles
-    if not host:
-        blocks = min(blocks, machine.wave(instance, c.threads), c.blocks * machine.multiprocessors)
+    instance, words = instance_of(kernels.unique_pairs, template), words_for(tiles)
+    blocks = _blocks_of(c, tiles, instance, machine)
 
     def skew(info: ArrayInfo) -> int:
         return -1 if host or past(info) < 0 else past(info) % template["WIDTH"]
@@ -302,11 +314,9 @@ def split_apart(kinds: Sequence[Kind], given: ArrayInfo, masks: Sequence[ArrayIn
     found = apart_configurations(kinds, aligned=all(past(info) == 0 for info in read))
     middle = kernels.APART_MIDDLE.get(_widest(kinds).size)
     c = tiles_of(kind, n, host=True) if host else cut_of(n, found, middle)
-    template = apart_of(kinds, c)
-    instance, tiles = apart_for(kinds, c), -(-n // c.tile)
-    words, blocks = words_for(tiles), 1 if host else tiles
-    if not host:
-        blocks = min(blocks, machine.wave(instance, c.threads), c.blocks * machine.multiprocessors)
+    template, tiles = apart_of(kinds, c), -(-n // c.tile)
+    instance = apart_for(kinds, c)
+    words, blocks = words_for(tiles), _blocks_of(c, tiles, instance, machine)
 
     def skew(number: int) -> int:
         info = given if number < 0 else masks[number] if number < len(masks) else None
@@ -340,8 +350,8 @@ def apart_configurations(kinds: Sequence[Kind], *, aligned: bool = True) -> tupl
     size = min(size for size in kernels.DEVICE if size >= min(_widest(kinds).size, 16))
     packed = size == 1 and held_as(kinds[0].moved) != kinds[0].moved
     long = kernels.APART_PACKED if packed else kernels.PARTS[len(kinds) + 1][size]
-    some = (kernels.FEW if len(kinds) == 2 else kernels.APART)[size], kernels.APART[size]
-    found = *some, *((kernels.APART_MIDDLE[size],) if size in kernels.APART_MIDDLE else ()), long
+    middle = (kernels.APART_MIDDLE[size],) if size in kernels.APART_MIDDLE else ()
+    found = kernels.FEW[size], kernels.APART[size], *middle, long
     if not (aligned and packed and all(kind.own or kind.of_bytes for kind in kinds)):
         return found
     return *found, *kernels.BYTES_APART[len(kinds) + 1]

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -10,10 +10,12 @@ import numpy as np
 from prism.host import arguments, repeat
 from prism.host.axes import axis_or_whole, normal_axis
 from prism.host.lazies import LazyArray
+from prism.host.plan import Machine, Step
+from prism.lib.algorithms.take import plan
 from prism.lib.algorithms.take.compose import MODES, take_along, take_axis
 from prism.lib.algorithms.transform.calls import transform
 from prism.lib.lazy.array import Lazy, of_number
-from prism.runtime.arrays import is_array
+from prism.runtime.arrays import ArrayInfo, is_array
 
 
 def take(a: Any, indices: Any, axis: Any = None, out: Any = None, mode: str = "raise", *, stream: Any = None) -> Any:
@@ -83,8 +85,11 @@ def _take_anew(a: Any, indices: Any, axis: Any, out: Any, mode: str, stream: Any
             x = Lazy(x.value, x.scalar, (x.size,), x.leaves, x.numbers)
         return take_axis(x, places, along or 0, mode)
 
+    def own(infos: Mapping[str, ArrayInfo], result: ArrayInfo | None, machine: Machine) -> Sequence[Step] | None:
+        return None if mode == "clip" else plan.take_flat(infos, result, machine, along)
+
     asked = (axis, mode, None if "indices" in given else int(indices))
-    return transform("take", asked, given, compose, out, stream)
+    return transform("take", asked, given, compose, out, stream, own=own)
 
 
 def take_along_axis(arr: Any, indices: Any, axis: Any = -1, *, out: Any = None, stream: Any = None) -> Any:

@@ -18,16 +18,18 @@ from prism.runtime.arrays import ArrayInfo, describe
 
 Compose: TypeAlias = Callable[[Mapping[str, Lazy]], Lazy]
 """Makes the lazy array of the arrays of a call, and checks what is asked of them."""
+Own: TypeAlias = Callable[[Mapping[str, ArrayInfo], ArrayInfo | None, Machine], Sequence[Step] | None]
+"""Gives the steps of a kernel that makes the same of such arrays, all plain, and a result; None where there is none."""
 _APART = 48  # bits of an address: what stands for arrays' addresses while a call is decided lies further apart
 
 
 def transform(
     function: str, asked: tuple[Any, ...], arrays: Mapping[str, Any], compose: Compose, out: Any = None, stream: Any = None,
-    *, called: Mapping[str, str] | None = None,
+    *, called: Mapping[str, str] | None = None, own: Own | None = None,
 ) -> Any:  # fmt: skip
     """Return the array that `compose` describes, made by one kernel for a function of the library; `called` as for `call`.
 
-    `asked` has all that `compose` goes by beside the arrays.
+    `asked` has all that `compose` and `own` go by beside the arrays.
 
     Raises:
         TypeError, ValueError, IndexError: as `call`, `evaluate` and `compose`.
@@ -38,7 +40,7 @@ def transform(
     first, *others = arrays.values()
     if stream is None and (known := repeat.run((function, *asked), first, out, *others)) is not None:
         return known
-    return _transform_anew(asked, function, arrays, compose, out, stream, called)
+    return _transform_anew(asked, function, arrays, compose, out, stream, called, own)
 
 
 def _transform_anew(
@@ -49,6 +51,7 @@ def _transform_anew(
     out: Any,
     stream: Any,
     called: Mapping[str, str] | None,
+    own: Own | None,
 ) -> Any:
     """Do what `transform` does where no earlier call was like it."""
 
@@ -59,7 +62,7 @@ def _transform_anew(
         lazy = compose({name: of(info, (called or {}).get(name, name)) for name, info in placed.items()})
         if copied := arguments.not_plain(infos):
             return Decision(copied=copied)
-        return decide_view(lazy, infos, placed, result, machine)
+        return decide_view(lazy, infos, placed, result, machine, own)
 
     return call(function, (function, *asked), arrays, decide, out, stream, called=called)
 
@@ -73,6 +76,7 @@ def decide_view(
     placed: Mapping[str, ArrayInfo],
     result: ArrayInfo | None,
     machine: Machine,
+    own: Own | None = None,
 ) -> Decision:
     """Return how an array is made of a lazy one, which is of what stands for arrays that kernels can read as they are."""
     view = describe(lazy)
@@ -86,7 +90,8 @@ def decide_view(
     decision = api.decide({"x": view}, None if beside else result, machine)
     if decision.plan is None:
         return decision
-    steps = bind_steps(decision.plan.steps, {"x": view}, placed, machine.arch)
+    found = None if own is None else own(infos, None if beside else result, machine)
+    steps = bind_steps(decision.plan.steps, {"x": view}, placed, machine.arch) if found is None else tuple(found)
     return replace(decision, plan=Plan(steps), in_place=(), beside=beside)
 
 
@@ -118,4 +123,4 @@ def bind_steps(
     return move_steps(bound.steps, lambda buffer: known.get(buffer.name, buffer))
 
 
-__all__ = ["Compose", "bind_steps", "decide_view", "stand_in", "transform"]
+__all__ = ["Compose", "Own", "bind_steps", "decide_view", "stand_in", "transform"]

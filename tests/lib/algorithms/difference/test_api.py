@@ -167,3 +167,16 @@ def test_complex_numbers_and_others_are_put_together() -> None:
     ):
         found, wanted = lib.diff(whole, append=part), np.diff(whole, append=part)
         assert found.dtype == wanted.dtype and np.array_equal(found, wanted)
+
+
+@pytest.mark.parametrize("n", [1, 2])
+def test_axes_lie_as_they_did(n: int) -> None:
+    """As NumPy's results do, of any order of the axes, with gaps, and from the end on."""
+    whole = np.asfortranarray(np.random.default_rng(0).random((4, 5, 6)))
+    for x in (whole, whole.transpose(0, 2, 1), whole[:, ::2], whole[::-1], whole[0], whole > 0.5):
+        for axis in range(-x.ndim, x.ndim):
+            found, wanted = prism.lib.diff(x, n=n, axis=axis), np.diff(x, n=n, axis=axis)
+            assert np.array_equal(found, wanted) and found.dtype == wanted.dtype
+            assert found.strides == wanted.strides or 1 in found.shape
+    with pytest.raises(np.exceptions.AxisError):
+        prism.lib.diff(whole, axis=3)

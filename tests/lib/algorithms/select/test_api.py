@@ -12,7 +12,6 @@ from prism import lib
 from prism.host import call as calls
 from prism.host.plan import instance_of
 from prism.kernels import select as kernels
-from prism.kernels.select import select
 from prism.lang import int64, prism, requires, thread
 from prism.lib.algorithms.select import plan
 from prism.lib.algorithms.select.plan import Kind
@@ -353,14 +352,20 @@ def test_warm_calls_on_a_gpu(gpu: Gpu) -> None:
 
 
 def test_usual_kernels_ship() -> None:
+    """Of every size, and of each kind of selection."""
     shipping = {one.request for one in instances(None)}
-    for kind in (
-        Kind("uint32", "uint32"),
-        Kind(places=True),
-        Kind("float32", "float32", compared="float32", own=True, edges=True),
-    ):
-        for n in (1000, 1 << 20, 1 << 28):
-            assert instance_of(select, kind.template(kind.configuration(n))).request in shipping
+    values, places = Kind("uint32", "uint32"), Kind(places=True)
+    runs = Kind("float32", "float32", compared="float32", own=True, edges=True)
+    for n in (size + more for size in (1 << log for log in range(6, 29)) for more in (0, 1)):
+        for kind in (values, places, runs):
+            assert plan.instance_for(kind, kind.configuration(n)).request in shipping
+        for kinds in ([values], [values] * 2, [Kind("uint64", "uint64")] * 2):
+            c = plan.cut_of(n, plan.apart_configurations(kinds), kernels.APART_MIDDLE.get(kinds[0].size))
+            assert plan.apart_for(kinds, c).request in shipping
+        c = plan.cut_of(n, plan.encode_configurations(runs))
+        assert instance_of(kernels.encode, plan.encode_of(runs, c)).request in shipping
+        c = plan.cut_of(n, plan.paired_configurations(runs, values))
+        assert instance_of(kernels.unique_pairs, plan.paired_of(runs, values, c)).request in shipping
 
 
 def test_tiles_of_splits_that_are_neither_short_nor_long() -> None:
