@@ -95,7 +95,10 @@ KNOWN: dict[str, dict[str, Range]] = {
     },
     # What fewer than 2^9 multiprocessors hold at once: see `prism.kernels.sort.resident_of`.
     "sort_resident": {"n": (0, 2**23), "tiles": (1, 2**9), "last": (0, 56), BLOCKS: (1, 2**9)},
-    **dict.fromkeys(("hgemm", "hgemm_in_parts", "warps", "split", "ring", "pack", "settle", "combine"), MATRIX),
+    **dict.fromkeys(
+        ("hgemm", "hgemm_in_parts", "warps", "split", "ring", "ring_async", "pack", "settle", "combine"), MATRIX
+    ),
+    "few": {**MATRIX, "m": (1, 16), "k": (1, 2**30)},  # see `sgemm.few.ways`
 }
 REVIEWED: dict[str, dict[str, list[str]]] = json.loads((Path(__file__).parent / "ranges_reviewed.json").read_text())
 """By reason and function: the texts."""
