@@ -214,7 +214,7 @@ def select_rank(n: N @ block[1], rank: N @ block[1]) -> (U, N, N) @ block[1]:
     for step in range(PASSES, unroll=False):
         shift: U @ block[1] = U(BITS - 8 - 8 * step)
         with group(thread[1]):
-            for first in range(N(t), n, 4 * THREADS, unroll=False):
+            for first in range(N(t), n, 4 * THREADS):
                 ones: U[4]
                 counts_too: bool[4]
                 for a in range(4):  # all are read before any is counted
