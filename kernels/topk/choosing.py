@@ -75,7 +75,7 @@ def find_near(keys: U[GROUPS] @ thread[1], rank: int32 @ block[1], spare: int32 
     low: U @ block[1] = block.reduce(least, OP=operators.minimum)
     span: U @ block[1] = block.reduce(most, OP=operators.maximum) - low
     scale: float32 @ block[1] = float32(SIZE) / (float32(span) + float32(1))
-    block.fill(counts, 0, SIZE)
+    block.fill(counts, 0, SIZE)  # a loop: with eight stores for it a kernel spills a register
     with group(thread[1]):
         for g in range(GROUPS):
             atomic_add(counts[part_of(keys[g], low, scale, SIZE=SIZE)], 1, scope="block")
@@ -124,8 +124,8 @@ def keep_first(held: ptr(E) @ block[1], counter: ptr(uint32) @ block[1], many: i
     bound: U @ block[1] = 0
     last: int32 @ block[1] = 0
     bound, last = find_bound(many, most - 1, 0, 2147483647, U=U, KEY=held_key, PLACE=held_place, BITS=BITS, THREADS=THREADS)
-    block.fill(counter, 0, 1)
-    for start in range(0, many, EACH * THREADS):  # no more are put close together than have been read
+    block.fill(counter, 0, 1, THREADS=THREADS)
+    for start in range(0, many, EACH * THREADS, unroll=False):  # no more are put close together than have been read
         ones: E[EACH] @ thread[1]
         flags: uint32 @ thread[1] = 0
         with group(thread[1]):
@@ -161,7 +161,7 @@ def write_first(held: ptr(E) @ block[1], counter: ptr(uint32) @ block[1], many: 
         left = most
     if left <= FEW:
         with group(thread[1]):
-            for e in range(t, left, THREADS):
+            for e in range(t, left, THREADS, unroll=False):
                 mine: E = held[e]
                 rank: int32 = 0
                 for s in range(left, unroll=4):
@@ -212,7 +212,7 @@ def write_by_buckets(held: ptr(E) @ block[1], left: int32 @ block[1], most: int3
     scale: float32 @ block[1] = float32(SIZE) / (float32(span) + float32(1))
     ranks: int32[KEPT] @ thread[1]
     crowded: bool @ thread[1] = False
-    block.fill(starts, 0, SIZE)
+    block.fill(starts, 0, SIZE, THREADS=THREADS)
     with group(thread[1]):
         for j in range(KEPT):
             if j * THREADS + t < left:
@@ -241,7 +241,7 @@ def write_by_buckets(held: ptr(E) @ block[1], left: int32 @ block[1], most: int3
                     first: int32 = starts[part]
                     rank: int32 = first
                     end: int32 = starts[part + 1] if part + 1 < SIZE else left
-                    for s in range(first, end):
+                    for s in range(first, end, unroll=False):  # hardly more than one of a part
                         if stands_before(held[s], mine):
                             rank = rank + 1
                     if rank < most:

@@ -94,7 +94,7 @@ def keep_up_to(
     """
     t: int32 @ thread[1] = id()
     vectors: int32 @ block[1] = (length - before) // WIDTH
-    block.fill(counter, 0, 1)
+    block.fill(counter, 0, 1, THREADS=THREADS)
     with partition(held, thread[1], offset=lambda s: s, races="none") as slots, group(thread[1]):
 
         @requires(thread[1])

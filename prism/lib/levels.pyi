@@ -146,12 +146,15 @@ class Block(LevelName):
         Returns:     the first element as it was: `after` for the tile before this one."""
 
     @staticmethod
-    def fill(y: Any, value: Any, n: Any, *, T: Any = ...) -> None:
-        """block.fill(y: ptr(T) @ block[1], value: T @ block[1], n: int32 @ block[1], *, T: dtype = ...)
+    def fill(y: Any, value: Any, n: Any, *, T: Any = ..., THREADS: int = ...) -> None:
+        """block.fill(y: ptr(T) @ block[1], value: T @ block[1], n: int32 @ block[1], *, T: dtype = ...,
+            THREADS: constexpr(int) = 0)
 
         Put `value` into `y[0] ... y[n - 1]`.
 
-        Perspective: block, of any number of threads."""
+        Perspective: block, of any number of threads.
+        Shapes:      `n`: 0 or more. `THREADS`: how many threads the block has, where a kernel knows that; else 0. With it, and a
+                     constant `n`, the code is a store for each element that a thread has; else a loop, which the compiler unrolls."""
 
     @staticmethod
     def fill_guide(table: Any, size: Any, guide: Any, *, CELLS: int, T: Any = ...) -> Any:

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import functools
 import json
-from itertools import chain
+from itertools import chain, product, starmap
 from operator import itemgetter
 from pathlib import Path
 
@@ -18,6 +18,7 @@ from prism.lang.check import check
 from prism.lang.facts.budget import grid_limit
 from prism.lang.keep.records import is_record_class, items_of
 from prism.lang.tree.plan import Program
+from prism.lib.algorithms.sgemm import bf16x6
 from prism.runtime.instance import Instance
 from tests.kernels.ranges import BLOCKS, THREADS, Range, doubtful
 from tests.lib import ships
@@ -95,7 +96,10 @@ KNOWN: dict[str, dict[str, Range]] = {
     },
     # What fewer than 2^9 multiprocessors hold at once: see `prism.kernels.sort.resident_of`.
     "sort_resident": {"n": (0, 2**23), "tiles": (1, 2**9), "last": (0, 56), BLOCKS: (1, 2**9)},
-    **dict.fromkeys(("hgemm", "hgemm_in_parts", "warps", "split", "ring", "pack", "settle", "combine"), MATRIX),
+    **dict.fromkeys(
+        ("hgemm", "hgemm_in_parts", "warps", "split", "ring", "ring_async", "pack", "settle", "combine"), MATRIX
+    ),
+    "few": {**MATRIX, "m": (1, 16), "k": (1, 2**30)},  # see `sgemm.few.ways`
 }
 REVIEWED: dict[str, dict[str, list[str]]] = json.loads((Path(__file__).parent / "ranges_reviewed.json").read_text())
 """By reason and function: the texts."""
@@ -107,10 +111,13 @@ OF_INTEGERS = ("merge_keys", "move_pieces", "move_tiles", "move_words")
 def kinds() -> dict[str, Instance]:
     """Return an instance of each shipped kernel, and for each setting of its flags: of floats, for data are no sizes.
 
-    Of what merges or moves integers, which counts with no data, of these: there is no other.
+    Of what merges or moves integers, which counts with no data, of these: there is no other. What ships for Hopper, what
+    ships for Ampere alone, and what `bf16x6` takes beside products.
     """
     found: dict[str, Instance] = {}
-    for one in ships.kernels("sm_90a"):
+    flags = (False, True)
+    asked = [*starmap(bf16x6.splitter, product(flags, flags)), bf16x6.settler(False)]
+    for one in (*ships.kernels("sm_90a"), *ships.kernels("sm_80"), *asked):
         template = dict(one.template)
         if one.kernel.__name__ in OF_INTEGERS or not any(
             "int" in str(template.get(name)) or template.get(name) == "bool" for name in ("T", "TI", "TO")

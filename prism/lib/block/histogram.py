@@ -8,20 +8,30 @@ from prism.lang import (
 
 @prism.device
 @requires(block[1], thread[1])
-@template(T=dtype)
+@template(T=dtype, THREADS=constexpr(int, default=0))
 def fill(y: ptr(T) @ block[1], value: T @ block[1], n: int32 @ block[1]):
     """Put `value` into `y[0] ... y[n - 1]`.
 
     Perspective: block, of any number of threads.
+    Shapes:      `n`: 0 or more. `THREADS`: how many threads the block has, where a kernel knows that; else 0. With it, and a
+                 constant `n`, the code is a store for each element that a thread has; else a loop, which the compiler unrolls.
     Cost:        `n / threads` coalesced accesses a thread; no barrier.
     Test:        tests/lib/block/test_histogram.py
     """
-    threads: int32 @ block[1] = count(thread[1])
     t: int32 @ thread[1] = id()
-    with partition(y, thread[1], offset=t) as mine:
-        with group(thread[1]):
-            for k in range(0, n - t, threads):
-                mine[k] = value
+    if THREADS > 0:
+        static_assert(count(thread[1]) == THREADS, "a block has `THREADS` threads")
+        with partition(y, thread[1], offset=t) as mine, group(thread[1]):
+            for k in range(n // THREADS):
+                mine[k * THREADS] = value
+            if t < n % THREADS:
+                mine[n // THREADS * THREADS] = value
+    else:
+        threads: int32 @ block[1] = count(thread[1])
+        with partition(y, thread[1], offset=t) as mine:
+            with group(thread[1]):
+                for k in range(0, n - t, threads):
+                    mine[k] = value
 
 
 @prism.device

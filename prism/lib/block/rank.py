@@ -210,7 +210,7 @@ def select_rank(n: N @ block[1], rank: N @ block[1]) -> (U, N, N) @ block[1]:
     prefix: U @ thread[32] = 0  # each warp finds the same: so none waits for another one
     below: N @ thread[32] = 0
     equal: N @ thread[32] = n
-    block.fill(bins, 0, 256 * PASSES)
+    block.fill(bins, 0, 256 * PASSES, THREADS=THREADS)
     for step in range(PASSES, unroll=False):
         shift: U @ block[1] = U(BITS - 8 - 8 * step)
         with group(thread[1]):

@@ -55,6 +55,32 @@ def counts(
                 mine[b - t] = bins[b]
 
 
+@prism("global")
+@requires(grid[1], block[1], thread["HAS"])
+@template(HAS=constexpr(int), THREADS=constexpr(int), SIZE=constexpr(int))
+def filled(y: ptr(int32) @ grid[1], n: int32 @ grid[1]):
+    with partition(y, block[1]) as target, group(block[1]):
+        block.fill(target, 7, n, THREADS=THREADS)
+        block.fill(target, 8, SIZE, THREADS=THREADS)
+
+
+@pytest.mark.parametrize("threads", [32, 96])
+@pytest.mark.parametrize(("n", "size"), [(0, 0), (1, 0), (31, 1), (96, 5), (97, 96), (300, 193)])
+def test_a_fill_by_a_known_number_of_threads(n: int, size: int, threads: int) -> None:
+    """All that it should write, and nothing behind."""
+    for schedule, seed in SCHEDULES[:3]:
+        y = np.zeros(n + threads, np.int32)
+        template = {"HAS": threads, "THREADS": threads, "SIZE": size}
+        filled[1, threads](y, n, template=template, check=True, schedule=schedule, seed=seed)
+        assert (y[:size] == 8).all() and (y[size:n] == 7).all() and not y[n:].any()
+
+
+def test_a_fill_knows_the_threads_of_its_block() -> None:
+    package.check(filled, {"HAS": 64, "THREADS": 64, "SIZE": 9})
+    with pytest.raises(CompileError, match="a block has `THREADS` threads"):
+        package.check(filled, {"HAS": 64, "THREADS": 32, "SIZE": 9})
+
+
 @pytest.mark.parametrize("kind", ["int32", "uint32", "uint64"])
 @pytest.mark.parametrize(("threads", "items", "bins"), [(32, 1, 5), (96, 4, 256), (128, 3, 1000)])
 def test_against_numpy(threads: int, items: int, bins: int, kind: str) -> None:

@@ -1,4 +1,7 @@
-"""Which kernels of attention ship: for Hopper, of 16-bit dtypes, usual heads, plain and causal, with logarithms and without."""
+"""Which kernels of attention ship: for Hopper, of 16-bit dtypes, usual heads, plain and causal, with logarithms and without.
+
+Heads of 256 elements ship of bfloat16: of float16 they are rare.
+"""
 
 from __future__ import annotations
 
@@ -20,4 +23,5 @@ def instances(gpu: Machine) -> Iterator[Instance]:
     if gpu.arch != ARCH:
         return
     for dtype, dim, causal, lse in itertools.product(OF_16_BITS, (64, 128, 256), _FLAGS, _FLAGS):
-        yield instance_for(dtype, cut_of(dim, dim, 1024, causal=causal), Terms(causal=causal, lse=lse))
+        if dim <= 128 or dtype == "bfloat16":
+            yield instance_for(dtype, cut_of(dim, dim, 1024, causal=causal), Terms(causal=causal, lse=lse))

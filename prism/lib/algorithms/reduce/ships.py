@@ -1,7 +1,9 @@
-"""Which kernels of reductions ship: of all dtypes, by every operator that has a name; along axes, by NumPy's functions.
+"""Which kernels of reductions ship: of whole arrays, by every operator that has a name; along axes, by NumPy's functions.
 
-Of both extremes at once those of whole arrays ship, and so do products of integers, which soon pass 2^64 along an axis. What asks
-whether elements are true, along an axis, ships for bools: of other types it is rare.
+Of whole arrays, and sums along an axis, for all dtypes. Along an axis also extremes, and searches for them, for those that most
+arrays have, images among them; products, which soon pass what a type holds, for float32 and float64; what asks whether elements
+are true, for bools. Of both extremes at once those of whole arrays ship. All others are compiled when they are first asked for,
+which takes some 0.3 s, once.
 """
 
 from __future__ import annotations
@@ -18,15 +20,27 @@ from prism.lib.algorithms.reduce.axis_plan import all_along, all_searches
 from prism.lib.algorithms.reduce.calls import Reduction, search_of, work_of
 from prism.lib.algorithms.reduce.plan import all_whole, seeker, seeker_of_both
 from prism.lib.algorithms.scan.api import NATIVE
+from prism.lib.algorithms.scan.ships import USUAL
 from prism.runtime.arrays import BFLOAT16
 from prism.runtime.instance import Instance
 
 DTYPES = (*(np.dtype(name) for name in (*NATIVE, "float16", "bool")), BFLOAT16)
+_ORDERED = (*USUAL, "uint8", "bool")
+"""The dtypes whose extremes along an axis ship, with their positions."""
 
 
 def ships_along(what: Reduction, dtype: np.dtype[Any]) -> bool:
     """Whether the kernels of a reduction along an axis ship for a dtype."""
-    return dtype.kind == "b" if what.truth else what.name != "prod" or dtype.kind not in "biu"
+    if what.truth:
+        return dtype.kind == "b"
+    if what.name == "prod":
+        return dtype.name in ("float32", "float64")
+    return what.name == "sum" or ships_search_along(dtype)
+
+
+def ships_search_along(dtype: np.dtype[Any]) -> bool:
+    """Whether those that find extremes along an axis do."""
+    return dtype == BFLOAT16 or dtype.name in _ORDERED
 
 
 def instances(gpu: Machine) -> Iterator[Instance]:
@@ -37,8 +51,10 @@ def instances(gpu: Machine) -> Iterator[Instance]:
             if what in NAMED and ships_along(what, dtype):
                 yield from all_along(work)
     for largest, dtype in itertools.product((True, False), DTYPES):
-        yield from all_searches(search := search_of(largest, dtype))
+        search = search_of(largest, dtype)
         yield seeker(search)
+        if ships_search_along(dtype):
+            yield from all_searches(search)
     for dtype in DTYPES:
         yield seeker_of_both(search_of(False, dtype), search_of(True, dtype))
         if (both := work_of(EXTREMES, dtype)) is not None and dtype.name in ("int32", "int64", "float32", "float64"):

@@ -1,8 +1,8 @@
 """Which kernels of scans ship, those of the cumulative functions among them.
 
-Of whole arrays: by every operator of numbers that has a name, of all dtypes and of all sizes in powers of two; those of bits are
-compiled when they are first asked for. Along axes: what the cumulative functions do, but other ones than sums along the last
-axis alone.
+Of whole arrays, of all sizes in powers of two: sums of all dtypes; products and running extremes of those that most arrays have.
+Along the last axis: what the cumulative functions do of these. Along others: sums, of those dtypes and of bools. All others, as
+scans of bits, are compiled when they are first asked for, which takes some 0.3 s, once.
 """
 
 from __future__ import annotations
@@ -20,6 +20,8 @@ from prism.runtime.instance import Instance, instance
 
 COMMON = ("int32", "int64", "float32", "float64")
 """The dtypes that are most used."""
+USUAL = (*COMMON, "float16", "bfloat16")
+"""Those that most arrays of numbers have."""
 _LOG = 28  # sizes up to 2**28
 _PROMOTED = {
     "bool": "int64",
@@ -32,7 +34,7 @@ def instances(gpu: Machine) -> Iterator[Instance]:
     """Yield the kernels that ship for a GPU."""
     for task in _tasks():
         yield from map(kernel_of, _ways(task, gpu.multiprocessors))
-        if _cumulative(task) and task.operator is operators.add:
+        if ships_along_columns(task):
             yield from (instance(kernel, tuple(template.items())) for kernel, template in plan.all_columns(task))
 
 
@@ -42,13 +44,24 @@ def kernel_of(way: Way) -> Instance:
 
 
 def _tasks() -> Iterator[Task]:
-    """What the cumulative functions compute, and `scan`, of every dtype."""
-    for operator, dtype in itertools.product((operators.add, operators.multiply), SUPPORTED):
-        yield Task(operator, dtype, _PROMOTED.get(dtype, dtype))
-    numbers = [operator for operator in operators.BY_NAME.values() if not operator.integral]
-    yield from (Task(operator, dtype, dtype) for operator, dtype in itertools.product(numbers, SUPPORTED))
-    yield from (Task(operator, "bool", "int64") for operator in (operators.add, operators.multiply))
-    yield from (Task(operator, "bool", "bool") for operator in (operators.maximum, operators.minimum))
+    """What the cumulative functions compute, and `scan`."""
+    for dtype in (*SUPPORTED, "bool"):
+        yield Task(operators.add, dtype, _PROMOTED.get(dtype, dtype))
+    yield from (Task(operators.add, dtype, dtype) for dtype in SUPPORTED)
+    numbers = [one for one in operators.BY_NAME.values() if not one.integral and one is not operators.add]
+    for operator, dtype in itertools.product(numbers, USUAL):
+        yield Task(operator, dtype, dtype)
+    yield Task(operators.multiply, "int32", "int64")
+
+
+def ships(task: Task) -> bool:
+    """Whether the kernels that scan whole arrays ship, and rows: what the cumulative functions, and `scan`, take for a dtype."""
+    return task.operator is operators.add or task.given in USUAL
+
+
+def ships_along_columns(task: Task) -> bool:
+    """Whether those do that scan along another axis than the last one."""
+    return task.operator is operators.add and _cumulative(task) and task.given in (*USUAL, "bool")
 
 
 def _ways(task: Task, processors: int) -> Iterator[Way]:

@@ -13,6 +13,8 @@ from prism.kernels.sgemm.few import few
 from prism.lib.algorithms.sgemm.matrices import WIDE, Product
 from prism.runtime.instance import Instance
 
+_LONGEST = 1 << 30
+
 
 def fit(cut: FewCut, product: Product) -> FewCut:
     """Return a cut for the layout of a product's B."""
@@ -25,8 +27,13 @@ def fit(cut: FewCut, product: Product) -> FewCut:
 
 
 def ways(product: Product, processors: int) -> Iterator[tuple[FewCut, float]]:
-    """Yield the cuts of a product, not of a batch, and about how many clocks each takes; none where rows are too many."""
+    """Yield the cuts of a product, not of a batch, and about how many clocks each takes; none where rows are too many.
+
+    Nor where K is long: the kernel asks for what lies more than 2^10 behind the end, whose numbers have 32 bits.
+    """
     m, n, k = product.sizes
+    if k > _LONGEST:
+        return
     for cut in few_configurations.cuts(m):
         found = fit(cut, product)
         yield found, few_configurations.clocks(found, n, k, processors)

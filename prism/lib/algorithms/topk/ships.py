@@ -12,7 +12,7 @@ from prism.lib.algorithms.topk.long import top_long
 from prism.lib.algorithms.topk.plan import Task, configuration, template_of
 from prism.runtime.instance import Instance
 
-_TYPES = ("float32", "float16", "bfloat16", "int32", "int64")
+_TYPES = ("float32", "float16", "bfloat16", "int64")
 _SHAPES = ((1 << 13, 64), (1 << 17, 64), (1 << 17, 1000))  # rows, and how many of their elements
 _LONG = ((1 << 24, 64),)
 

@@ -42,6 +42,12 @@ def test_elements_that_lie_apart() -> None:
     assert few.fit(FewCut(2), product(lying(2, 36), apart, lying(2, 40))).vector == 0
 
 
+@pytest.mark.parametrize(("k", "some"), [(1 << 30, True), ((1 << 30) + 1, False)])
+def test_a_long_axis_is_left_to_others(k: int, some: bool) -> None:
+    """What is asked for behind its end has a number of 32 bits."""
+    assert any(few.ways(product(lying(1, k), lying(k, 1), lying(1, 1)), 132)) == some
+
+
 def test_what_is_chosen() -> None:
     """Rows to the next of 1, 2, 4, 8 and 16, more parts for few columns; none of more rows."""
 
