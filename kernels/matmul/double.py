@@ -285,5 +285,9 @@ def copy(
         rows: int32 = (extent if ALONG else k) - outer - y
         inside: int32 = max(0, min(EACH, (k if ALONG else extent) - along - x0)) * 8
         at: int64 = start + (outer + y) * apart + along + x0
-        for q in range(0, OUTER, DOWN, unroll=True):
-            cp_async(coming[q, 0], x[at + q * apart], 8 * EACH, inside if q < rows else 0)
+        if outer + OUTER <= (extent if ALONG else k) and along + (INNER - PAD) <= (k if ALONG else extent):
+            for q in range(0, OUTER, DOWN, unroll=True):
+                cp_async(coming[q, 0], x[at + q * apart], 8 * EACH)
+        else:
+            for q in range(0, OUTER, DOWN, unroll=True):
+                cp_async(coming[q, 0], x[at + q * apart], 8 * EACH, inside if q < rows else 0)

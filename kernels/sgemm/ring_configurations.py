@@ -63,18 +63,21 @@ class Tile:
 
 
 class Way(NamedTuple):
-    """How `ring` copies an operand: by tensor copies, or by threads, adjacent ones `along` k or across it; there `each` elements
-    at a time.
+    """How `ring` copies an operand: by tensor copies, or by threads, adjacent ones `along` k or across it.
+
+    Where elements lie side by side across it, `dense`, `each` of them at a time.
     """
 
     tensor: bool
     along: bool = False
     each: int = 1
+    dense: bool = False
 
 
-TENSOR, ALONG, ACROSS, PAIRS = Way(True), Way(False, True), Way(False, False), Way(False, False, 2)
+TENSOR, ALONG, ACROSS = Way(True), Way(False, True), Way(False, False)
+DENSE, PAIRS = Way(False, False, 1, True), Way(False, False, 2, True)
 WAYS = (
-    (TENSOR, TENSOR), (TENSOR, ALONG), (ALONG, TENSOR), (ALONG, ALONG), (ALONG, ACROSS), (ACROSS, ALONG), (ACROSS, ACROSS),
+    (TENSOR, TENSOR), (TENSOR, ALONG), (ALONG, TENSOR), (ALONG, ALONG), (ALONG, DENSE), (DENSE, ALONG), (DENSE, DENSE),
 )  # fmt: skip
 """What A and B are copied by, mostly."""
 
@@ -122,7 +125,7 @@ class AsyncConfiguration(Tile):
     def template(self, a: Layout, b: Layout, *, wide: bool, beta: bool) -> dict[str, Any]:
         """Return the kernel's template arguments, for operands that lie so."""
         sizes = self.bm, self.bn, self.bk, self.stages, self.columns, self.blocks
-        return {"CUT": AsyncCut(*sizes, a.along, a.wide, b.along, b.wide), "WIDE": wide, "BETA": beta}
+        return {"CUT": AsyncCut(*sizes, *a, *b), "WIDE": wide, "BETA": beta}
 
 
 LARGE = RingConfiguration(rate=107, alone=104, factor=1.01)
