@@ -13,7 +13,7 @@ from prism.kernels.sgemm.ring import make_tiles
 from prism.kernels.sgemm.sums import add_parts
 from prism.lang import (
     CUtensorMap, assume, attr, block, const, constexpr, count, float4, float4_cast, float32, function, grid, group, id, int32,
-    int64, partition, prism, ptr, requires, strides_nest, template, thread,
+    int64, partition, prefetch, prism, ptr, requires, strides_nest, template, thread,
 )  # fmt: skip
 
 FINISHERS = 256
@@ -73,8 +73,18 @@ def ring_fused(
                             SECOND=SECOND,
                         )  # fmt: skip
 
+        @requires(thread[1])
+        def ask(
+            row: int32 @ thread[1], top: int32 @ block[1], left: int32 @ block[1], bottom: int32 @ block[1],
+            right: int32 @ block[1],
+        ):
+            if TERMS.elements and not TERMS.trans:
+                there: int32 = min(right - left, CUT.bn) if top + row < bottom else 0
+                prefetch(by_element[int64(above + top + row) * n + left], there)
+
         make_tiles(
             A, rs_a, cs_a, B, rs_b, cs_b, m, n, k, tile, end, share, group_m, p, blocks, CUT=CUT, WIDE=WIDE, STORE=store_sums,
+            ASKS=TERMS.elements and not TERMS.trans, ASK=ask,
         )  # fmt: skip
 
 

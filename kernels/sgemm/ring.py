@@ -14,6 +14,9 @@ from prism.lang import (
     int64, one, partition, prefetch_map, prism, ptr, requires, roles, shared, template, thread, tma_load, warp, warpgroup,
 )  # fmt: skip
 
+SHORT = 1024
+"""Of K: as far as what an epilogue reads is asked for before a tile's sums are made."""
+
 
 @prism.kernel
 @template(CUT=constexpr(RingCut), WIDE=constexpr(bool), BETA=constexpr(bool))
@@ -50,11 +53,20 @@ def ring(
 
         make_tiles(
             A, rs_a, cs_a, B, rs_b, cs_b, m, n, k, tile, end, share, group_m, p, blocks, CUT=CUT, WIDE=WIDE, STORE=store_sums,
+            ASKS=False, ASK=ask_nothing,
         )  # fmt: skip
 
 
 @prism.device
-@template(CUT=constexpr(RingCut), WIDE=constexpr(bool), STORE=function)
+@requires(thread[1])
+def ask_nothing(
+    row: int32 @ thread[1], top: int32 @ block[1], left: int32 @ block[1], bottom: int32 @ block[1], right: int32 @ block[1]
+):
+    """Ask for nothing: what is stored is of the sums alone."""
+
+
+@prism.device
+@template(CUT=constexpr(RingCut), WIDE=constexpr(bool), STORE=function, ASKS=constexpr(bool), ASK=function)
 @requires(block[1], thread["CUT.threads"])
 def make_tiles(
     A: (const(CUtensorMap(float32, CUT.bk, CUT.bm)) if CUT.tensor_a else ptr(const(float32))) @ grid[1], rs_a: int64 @ grid[1],
@@ -66,7 +78,8 @@ def make_tiles(
     """Make what `ring` says, of its arguments: `STORE(sums, top, left, bottom, right)` by each thread that multiplies.
 
     Of its elements the first is at `top`, `left`; those from `bottom` and from `right` on are none of the result. Unless `WIDE`
-    sums are turned.
+    sums are turned. Where it `ASKS`, a helper asks first for what will be read beside a row's sums: `ASK(row, top, left, bottom,
+    right)`. Of a long K it does not: what is asked for would take the operands' room in the L2 for all that time.
 
     Perspective: block, the `p`-th of `blocks`.
     Test:        tests/kernels/test_sgemm_ring.py
@@ -84,6 +97,7 @@ def make_tiles(
     row: int32 @ thread[1] = w // CUT.across * 32 + lane // 2 % CUT.down * 4
     col: int32 @ thread[1] = w % CUT.across * CUT.wide + (lane // (2 * CUT.down) * 2 + lane % 2) * 4
     sums: float32[8, CUT.columns] @ thread[1]
+    own: int32 @ thread[1] = id() % 128
 
     @requires(block[1], thread["CUT.threads"])
     def make_tile(
@@ -94,6 +108,11 @@ def make_tiles(
             for i in range(8):
                 for j in range(CUT.columns):
                     sums[i, j] = 0.0
+        if ASKS:
+            with helpers, group(thread[1]):
+                for row in range(own, CUT.bm, 128):
+                    if stop - start <= SHORT:
+                        ASK(row, top, left, bottom, right)
         multiply_steps(
             sums, math, helpers, loader, A, rs_a, cs_a, B, rs_b, cs_b, i0, j0, start, stop, m, n, k, row, col, CUT=CUT,
         )  # fmt: skip
@@ -229,7 +248,7 @@ def copy_dense(
     right: int32 @ thread[1] = t % LANES * EACH
     with partition(tile, thread[1], lambda q, v: (below + q, right + v)) as my, async_(my) as to, group(thread[1]):
         at: int64 = first + right + (step + below) * near
-        if step + BK <= k and first + WIDE <= end:
+        if step + BK <= k and WIDE <= end - first:
             for s in range(0, BK, DOWN, unroll=2):
                 for r in range(0, WIDE, SIDE, unroll=True):
                     cp_async(to[s, r], x[at + r], 4 * EACH)
@@ -237,6 +256,6 @@ def copy_dense(
         else:
             for s in range(0, BK, DOWN, unroll=1):
                 for r in range(0, WIDE, SIDE, unroll=True):
-                    there: bool = step + below + s < k and first + right + r < end
+                    there: bool = s < k - step - below and right + r < end - first
                     cp_async(to[s, r], x[at + r], 4 * EACH, 4 * EACH if there else 0)
                 at += DOWN * near
