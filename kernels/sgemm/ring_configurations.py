@@ -177,7 +177,8 @@ BYTES = 2340  # that all multiprocessors write, or read again, a clock
 EIGHT = 8  # of a step's k as many as there are, to whole eights
 STORE_LARGE, STORE, STORE_SMALL = 0.67, 0.28, 0.044  # more, for an element not stored by fours: of 16, 8 or 4 columns a thread
 EVEN, ODD, ACROSS_K = 0.0029, 0.053, 0.185  # for an element of a tile that threads copy: along K, or across it (`copies_of`)
-MIXED, BESIDE = 0.049, 0.11  # more, for one of B along K beside an A that is copied across it, or by tensor copies
+SIDE_BY_SIDE = 0.03  # across it, where elements lie so: addresses differ by constants
+MIXED, BESIDE = 0.01, 0.11  # more, for one of B along K beside an A that is copied across it, or by tensor copies
 MEMORY = 11.2  # bytes a clock of the GPU's memory, for each multiprocessor: what operands take at least
 BATCH = 650  # clocks of each further batch of parts that a thread of `combine` loads; a batch is 8 vectors
 PARTS = (2, 4, 8, 16)
@@ -312,7 +313,8 @@ def copies_of(a: Way, b: Way, *, even_a: bool, even_b: bool) -> tuple[float, flo
     """
 
     def one(way: Way, even: bool) -> float:
-        return 0.0 if way.tensor else (EVEN if even else ODD) if way.along else ACROSS_K / way.each
+        across = SIDE_BY_SIDE / way.each if way.dense else ACROSS_K
+        return 0.0 if way.tensor else (EVEN if even else ODD) if way.along else across
 
     mixed = 0.0 if not b.along or a.along else BESIDE if a.tensor else MIXED
     return one(a, even_a), one(b, even_b) + mixed
