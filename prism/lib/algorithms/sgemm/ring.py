@@ -68,7 +68,9 @@ def operand(matrix: Matrix, extents: tuple[int, int], steps: tuple[int, int], ba
 
     pairs = begin_at(2) and inner % 2 == 0
     side = rings.ACROSS if steps[1] != 1 and inner > 1 else rings.PAIRS if pairs else rings.DENSE
-    return Operand(matrix, outer, inner, steps, rings.TENSOR if begin_at(WIDE) else rings.ALONG if steps[0] == 1 else side)
+    return Operand(
+        matrix, outer, inner, steps, rings.TENSOR if begin_at(WIDE) else rings.ALONG if steps[0] == 1 else side
+    )
 
 
 def copies(a: Operand, b: Operand) -> Iterator[tuple[Operand, Operand]]:
