@@ -92,7 +92,7 @@ class DoubleCut:
         return (self.bk if self.along_b else self.bn) + PAD
 
 
-HELPED = DoubleCut(128, 128, 16, 5, 2, 4, 1, helped=True)
+HELPED = DoubleCut(128, 128, 16, 5, 4, 2, 1, helped=True)
 TILES = DoubleCut(64, 64, 16, 4, 2, 2, 3), DoubleCut(64, 32, 16, 4, 2, 2, 4), DoubleCut(32, 32, 16, 4, 2, 2, 6)
 """Tiles that there are: large ones on a Hopper GPU, whose warps can give registers away; the others everywhere."""
 READ, PRODUCTS, BEGIN = 0.06, 128, 3000
@@ -364,19 +364,22 @@ def copy(
     """
     EACH: constexpr(int) = 2 if WIDE else 1
     UNITS: constexpr(int) = (INNER - PAD) // EACH
-    DOWN: constexpr(int) = 128 // UNITS
+    LANES: constexpr(int) = 128 if UNITS > 128 else UNITS  # threads that copy of one row of the tile at a time
+    DOWN: constexpr(int) = 128 // LANES
     t: int32 @ thread[1] = id()
-    y: int32 @ thread[1] = t // UNITS
-    x0: int32 @ thread[1] = t % UNITS * EACH
+    y: int32 @ thread[1] = t // LANES
+    x0: int32 @ thread[1] = t % LANES * EACH
     outer: int32 @ warpgroup[1] = first if ALONG else step  # of the tile's rows, and of what is in them
     along: int32 @ warpgroup[1] = step if ALONG else first
     with partition(tile, thread[1], lambda q, v: (y + q, x0 + v)) as mine, async_(mine) as coming, group(thread[1]):
         rows: int32 = (extent if ALONG else k) - outer - y
-        inside: int32 = max(0, min(EACH, (k if ALONG else extent) - along - x0)) * 8
+        inside: int32 = (k if ALONG else extent) - along - x0
         at: int64 = start + (outer + y) * apart + along + x0
         if outer + OUTER <= (extent if ALONG else k) and along + (INNER - PAD) <= (k if ALONG else extent):
             for q in range(0, OUTER, DOWN, unroll=True):
-                cp_async(coming[q, 0], x[at + q * apart], 8 * EACH)
+                for r in range(0, UNITS * EACH, LANES * EACH, unroll=True):
+                    cp_async(coming[q, r], x[at + q * apart + r], 8 * EACH)
         else:
             for q in range(0, OUTER, DOWN, unroll=True):
-                cp_async(coming[q, 0], x[at + q * apart], 8 * EACH, inside if q < rows else 0)
+                for r in range(0, UNITS * EACH, LANES * EACH, unroll=True):
+                    cp_async(coming[q, r], x[at + q * apart + r], 8 * EACH, max(0, min(EACH, inside - r)) * 8 if q < rows else 0)

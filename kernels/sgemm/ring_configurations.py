@@ -147,7 +147,7 @@ MORE: tuple[Tile, ...] = (
     RingConfiguration(64, 192, 32, 3, columns=12, registers=200, blocks=2, rate=101, alone=78),
 )
 """Tiles that fit what is narrow, or short: they are compiled when they are first asked for."""
-FEW = 64  # rows of the result, of which these have fewer in vain
+FEW = 160  # rows of the result, of which these have fewer in vain
 
 # Rates as measured on an H200. Of the second and third four blocks fit a multiprocessor of sm_80 or sm_90, two one of sm_86 and
 # sm_89, whose shared memory is less. Of the fourth more than two fit; 256 shares of it took 3 to 7 %
