@@ -86,7 +86,7 @@ class Forms:
         found.facts["shares"][len(self) :] = np.tile(shares, len(which))
         return found
 
-    def copied(self, layout: Layout, packed: int) -> Forms:
+    def pack(self, layout: Layout, packed: int) -> Forms:
         """Return the same for a product of this layout, whose operands lie as here when those of `packed` are copied."""
         facts = {**self.facts, "packed": np.full(len(self), float(packed))}
         found = self._with(self._made, self._number, facts, self.trans, self.outside)

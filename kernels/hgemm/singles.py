@@ -124,7 +124,7 @@ def all_forms(layout: Layout) -> Forms:
 @functools.cache
 def more_forms(layout: Layout, packed: int = 0) -> Forms:
     """Return these, tiles of any width, and shares of K, of operands that are copied first."""
-    return _dealt_forms((layout[0] and not packed & 1, layout[1] and not packed & 2)).copied(layout, packed)
+    return _dealt_forms((layout[0] and not packed & 1, layout[1] and not packed & 2)).pack(layout, packed)
 
 
 @functools.cache
