@@ -4,7 +4,7 @@
 
 Reads tests/kernels/hgemm_random.json, or sgemm_random.json: microseconds by shape and by form, as `random_products.py --fit`
 measures them; of 8-bit floats K is that of 16-bit ones. Prints how long what is chosen takes beside the best that was measured,
-at shapes that a fit did not see (`--folds`), and with `--write` writes the trees.json of their kernels, of all shapes.
+at shapes that a fit did not see (`--folds`), and with `--write` writes the trees.npy of their kernels, of all shapes.
 
 Trees are whole ones of few levels, one after the other fitted to what those before left of the times' logarithms. Of each shape
 the mean is taken away: only which form is faster counts, and of those that are near the best above all.
@@ -28,7 +28,7 @@ from prism.kernels.hgemm import Configuration
 from prism.kernels.hgemm import estimate as hgemm_model
 from prism.kernels.hgemm.candidates import all_cuts, parse_shape
 from prism.kernels.hgemm.configuration import PACKED
-from prism.kernels.hgemm.correction import FILE, read_trees
+from prism.kernels.hgemm.correction import FILE, write_trees
 from prism.kernels.hgemm.singles import more_forms
 from prism.lib.algorithms.sgemm.choice import TREES as SGEMM
 from prism.lib.algorithms.sgemm.choice import name_of, ways
@@ -36,7 +36,7 @@ from prism.lib.algorithms.sgemm.facts import facts_of
 
 ROOT = Path(__file__).parents[1]
 CLOCK = 1980  # clocks a microsecond
-DEPTH, TREES, RATE, BINS, LEAST, COLUMNS, SHAPES, WEIGHT, NEARER = 7, 300, 0.08, 32, 12, 0.3, 0.8, 3.0, 2.0
+DEPTH, TREES, RATE, BINS, LEAST, COLUMNS, SHAPES, WEIGHT, NEARER = 7, 300, 0.08, 32, 12, 0.3, 0.8, 3.0, 4.0
 """Levels; how many trees; how much each is believed; thresholds of a fact; forms of a side of a node, at least; shares of the
 facts and of the shapes that a tree sees; forms that each leaf is taken to have had besides, which were as told; how much less a
 form counts that takes longer than the best: e to the minus that, for each e-fold."""
@@ -210,17 +210,6 @@ def across(data: Data, folds: int) -> Many:
     return said
 
 
-def write(trees: tuple[Whole, Many, Many], file: Path) -> None:
-    """Keep trees where the choice reads them: thresholds of four digits, values in ten thousandths."""
-    features, thresholds, values = trees
-    short = [[float(f"{one:.4g}") for one in row] for row in thresholds.tolist()]
-    whole = (values * 10_000).round().astype(int).tolist()
-    text = {"features": features.tolist(), "thresholds": short, "values": whole}
-    lines = ",\n".join(f' "{name}": {json.dumps(part, separators=(",", ":"))}' for name, part in text.items())
-    file.write_text("{\n" + lines.replace("],[", "],\n  [") + "\n}\n")
-    read_trees.cache_clear()
-
-
 def main() -> int:
     """Fit, say how good it is, and keep it."""
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
@@ -234,7 +223,7 @@ def main() -> int:
         print(f"shapes not seen:   {judge(data, across(data, options.folds))}")
     if options.write:
         trees = fit(data)
-        write(trees, TABLES[options.of][1])
+        write_trees(*trees, TABLES[options.of][1])
         print(f"those of the fit:  {judge(data, ask(trees, data.facts))}")
     return 0
 

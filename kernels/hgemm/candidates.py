@@ -78,8 +78,7 @@ def all_cuts() -> list[C]:
 
 def near_best(m: int, n: int, k: int, processors: int, layout: tuple[bool, bool], most: int = 40) -> list[C]:
     """Return every configuration that may suit a single product: those that the model has within twice the best, not too many."""
-    times: dict[C, float] = {}
-    for some in forms(m, n, k, processors, layout):
-        times |= zip(some.some, estimate(some, m, n, k, processors).tolist(), strict=True)
+    some = forms(m, n, k, processors, layout)
+    times = dict(zip(some.some, estimate(some, m, n, k, processors).tolist(), strict=True))
     least = min(times.values())
     return sorted((found for found in times if times[found] < 2 * least), key=lambda found: times[found])[:most]

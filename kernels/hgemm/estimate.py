@@ -8,6 +8,7 @@ longest counts, the others by their cubes. The rest comes before and after. What
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from dataclasses import replace
 from math import gcd, inf, log2
 
 import numpy as np
@@ -37,7 +38,7 @@ CLUSTER, LARGER = 1050, 885  # blocks of a cluster of two begin together; of mor
 CUBES = 3
 NEAR = 1.5  # times the least: what is beyond is not asked for
 Many = NDArray[np.float64]
-Flags = NDArray[np.bool_]
+Flags, Whole = NDArray[np.bool_], NDArray[np.int64]
 _FIELDS = (
     "bm", "bn", "bk", "stages", "consumers", "cluster_m", "cluster_n", "ahead", "parts", "shares", "packed", "b_columns",
     "span_b",
@@ -45,10 +46,13 @@ _FIELDS = (
 
 
 class Forms:
-    """Forms of products of a layout, and their facts as arrays: what does not depend on a product's extents."""
+    """Forms of products of a layout, and their facts as arrays: what does not depend on a product's extents.
+
+    There are thousands, and one is taken: those that differ in shares and in what is copied first are made when asked for.
+    """
 
     def __init__(self, some: Sequence[Configuration], layout: Layout) -> None:
-        self.some, self.layout = some, layout
+        self.layout, self._made, self._number = layout, list(some), np.arange(len(some))
         table = np.array([[getattr(one, field) for field in _FIELDS] for one in some], float).T
         self.facts = dict(zip(_FIELDS, table, strict=True))
         layouts = [one.packed_layout(layout) for one in some]
@@ -56,12 +60,50 @@ class Forms:
         self.trans: Flags = np.array(across)
         self.outside: Flags = np.array([lying[::-1] if trans else lying for lying, trans in zip(layouts, across, strict=True)])
 
-    def take(self, chosen: Flags) -> Forms:
-        """Return those of them that are chosen."""
+    @property
+    def some(self) -> list[Configuration]:
+        """All of them."""
+        return [self.at(x) for x in range(len(self))]
+
+    def __len__(self) -> int:
+        return len(self._number)
+
+    def at(self, x: int) -> Configuration:
+        """Return one of them."""
+        shares, packed = int(self.facts["shares"][x]), int(self.facts["packed"][x])
+        made = self._made[self._number[x]]
+        return made if (made.shares, made.packed) == (shares, packed) else replace(made, shares=shares, packed=packed)
+
+    def take(self, chosen: Flags | Whole) -> Forms:
+        """Return those of them that are chosen, or that have these numbers."""
+        facts = {field: fact[chosen] for field, fact in self.facts.items()}
+        return self._with(self._made, self._number[chosen], facts, self.trans[chosen], self.outside[chosen])
+
+    def deal(self, chosen: Flags, shares: Sequence[int]) -> Forms:
+        """Return all of them, and those that are chosen with K in each of these shares."""
+        (which,) = np.nonzero(chosen)
+        found = self.take(np.concatenate([np.arange(len(self)), np.repeat(which, len(shares))]))
+        found.facts["shares"][len(self) :] = np.tile(shares, len(which))
+        return found
+
+    def pack(self, layout: Layout, packed: int) -> Forms:
+        """Return the same for a product of this layout, whose operands lie as here when those of `packed` are copied."""
+        facts = {**self.facts, "packed": np.full(len(self), float(packed))}
+        found = self._with(self._made, self._number, facts, self.trans, self.outside)
+        found.layout = layout
+        return found
+
+    def join(self, other: Forms) -> Forms:
+        """Return these, and then others, of the same layout."""
+        number = np.concatenate([self._number, other._number + len(self._made)])
+        facts = {field: np.concatenate([fact, other.facts[field]]) for field, fact in self.facts.items()}
+        trans, outside = (np.concatenate([one, two]) for one, two in ((self.trans, other.trans), (self.outside, other.outside)))
+        return self._with([*self._made, *other._made], number, facts, trans, outside)
+
+    def _with(self, made: list[Configuration], number: Whole, facts: dict[str, Many], trans: Flags, outside: Flags) -> Forms:
         found = Forms.__new__(Forms)
-        found.some = [one for one, take in zip(self.some, chosen.tolist(), strict=True) if take]
-        found.layout, found.trans, found.outside = self.layout, self.trans[chosen], self.outside[chosen]
-        found.facts = {field: fact[chosen] for field, fact in self.facts.items()}
+        found.layout, found._made, found._number, found.facts = self.layout, made, number, facts
+        found.trans, found.outside = trans, outside
         return found
 
     def sizes(self, m: int, n: int) -> tuple[Many, Many]:
@@ -90,7 +132,7 @@ def estimate(forms: Forms, m: int, n: int, k: int, processors: int) -> Many:
 
 def count(forms: Forms, m: int, n: int, k: int, processors: int) -> tuple[Many, Many]:
     """Return how long it takes as its parts are counted, in clocks, and what trees are asked of: a row for each form."""
-    some, layout = forms.some, forms.layout
+    layout = forms.layout
     bm, bn, bk, stages, consumers, cluster_m, cluster_n, ahead, parts, shares, packed, b_columns, span_b = forms.facts.values()
     cluster = cluster_m * cluster_n * parts
     trans, (a_outside, b_outside) = forms.trans, forms.outside.T
@@ -131,10 +173,10 @@ def count(forms: Forms, m: int, n: int, k: int, processors: int) -> tuple[Many, 
     after = FILL * np.minimum(steps, stages) * (of_a + of_b)
     after += _stores(bm * bn, rounds, clusters, cluster, parts, shares, processors)
     half = (cluster * shares == 1) & (2 * clusters > processors) & (2 * clusters <= processors * 7 // 4)
-    late = np.zeros(len(some))
+    late = np.zeros(len(forms))
     for x in np.flatnonzero(half):
         outside = bool(a_outside[x]), bool(b_outside[x])
-        late[x] = follows_late(some[x], int(rows[x]), int(across_n[x]), k, processors, outside)
+        late[x] = follows_late(forms.at(x), int(rows[x]), int(across_n[x]), k, processors, outside)
     packs = 4 * k * np.where(packed % 2 == 1, m, 0) + 4 * k * np.where(packed >= 2, n, 0)
     packs = PACK * (packed % 2 + packed // 2) + PACKED * packs / processors
     clocks = LAUNCH + LATE * late + turns * loads + after + main + packs
@@ -142,8 +184,8 @@ def count(forms: Forms, m: int, n: int, k: int, processors: int) -> tuple[Many, 
     facts = [
         *(np.log(part + 100) - np.log(clocks) for part in (multiply, shared, waits, l2, asked, memory, turns * loads, after)),
         clusters / (rounds * at_once), np.log(rounds), rows / (down * bm * cluster_m), across_n / (across * bn * cluster_n),
-        late, a_outside, b_outside, inside_a, inside_b, trans, np.full(len(some), n % 16 > 0), bm, bn, bk, stages, consumers,
-        cluster_m, cluster_n, parts, shares, ahead, packed, np.log(rows), np.log(across_n), np.full(len(some), np.log(k)),
+        late, a_outside, b_outside, inside_a, inside_b, trans, np.full(len(forms), n % 16 > 0), bm, bn, bk, stages, consumers,
+        cluster_m, cluster_n, parts, shares, ahead, packed, np.log(rows), np.log(across_n), np.full(len(forms), np.log(k)),
         np.log(down), np.log(across), np.log(clusters * cluster / processors), np.log(steps), np.log(clocks),
         *_begins(m, n, k, layout, packed),
     ]  # fmt: skip

@@ -296,9 +296,9 @@ def round_fused(
                 if TERMS.second:
                     store_piece(own_2, values_2, words, r, p, lane, line, place, TILE=TILE, BITS=TERMS.bits)
         if TERMS.reduced == 1 and s == TILE.bn // TILE.slab - 1:
-            store_row_totals(totals_out, totals, j // TILE.bn, i + strip, rows, COMBINE=COMBINE)
+            store_totals(totals_out, totals, j // TILE.bn, i + strip, rows, ROWS=True, COMBINE=COMBINE)
         if TERMS.reduced == 2:
-            store_column_totals(totals_out, down, i // TILE.bm * CUT.warps + number, column, n, COMBINE=COMBINE)
+            store_totals(totals_out, down, i // TILE.bm * CUT.warps + number, column, n, ROWS=False, COMBINE=COMBINE)
 
 
 @prism.device
@@ -418,41 +418,25 @@ def add_value(
 
 
 @prism.device
-@template(N=constexpr(int), COMBINE=function)
+@template(N=constexpr(int), ROWS=constexpr(bool), COMBINE=function)
 @requires(warp[1])
-def store_row_totals(
+def store_totals(
     out: ptr(float32) @ warp[1], totals: float32[N] @ thread[1], part: int32 @ warp[1], first: int32 @ warp[1],
-    rows: int32 @ block[1],
+    extent: int32 @ block[1],
 ):  # fmt: skip
-    """Store what a warp's threads have of its rows, from the `first` on, as the `part`-th of each: four threads have one."""
+    """Store what a warp's threads have of its rows, or of columns, from the `first` on, as the `part`-th of each.
+
+    Four threads have one of `ROWS`, eight have a column.
+    """
     lane: int32 @ thread[1] = id() % 32
     for k in range(0, N, unroll=True):
         total: float32 @ thread[1] = totals[k]
-        total = COMBINE(total, shuffle_xor(total, 1))
-        total = COMBINE(total, shuffle_xor(total, 2))
-        row: int32 @ thread[1] = first + k // 2 * 64 + k % 2 * 8 + lane // 4
-        with partition(out, thread[1], int64(part) * rows + row, races="none") as mine, group(thread[1]):
-            if lane % 4 == 0 and row < rows:
-                mine[0] = total
-
-
-@prism.device
-@template(N=constexpr(int), COMBINE=function)
-@requires(warp[1])
-def store_column_totals(
-    out: ptr(float32) @ warp[1], totals: float32[N] @ thread[1], part: int32 @ warp[1], first: int32 @ warp[1],
-    columns: int32 @ grid[1],
-):  # fmt: skip
-    """Store what a warp's threads have of columns, from the `first` on, as the `part`-th of each: eight threads have one."""
-    lane: int32 @ thread[1] = id() % 32
-    for k in range(0, N, unroll=True):
-        total: float32 @ thread[1] = totals[k]
-        total = COMBINE(total, shuffle_xor(total, 4))
-        total = COMBINE(total, shuffle_xor(total, 8))
-        total = COMBINE(total, shuffle_xor(total, 16))
-        column: int32 @ thread[1] = first + lane % 4 * 2 + k // 2 * 8 + k % 2
-        with partition(out, thread[1], int64(part) * columns + column, races="none") as mine, group(thread[1]):
-            if lane < 4 and column < columns:
+        for bit in range(2 if ROWS else 3, unroll=True):
+            total = COMBINE(total, shuffle_xor(total, (1 if ROWS else 4) << bit))
+        at: int32 @ thread[1] = first + (k // 2 * 64 + k % 2 * 8 + lane // 4 if ROWS else lane % 4 * 2 + k // 2 * 8 + k % 2)
+        has: bool @ thread[1] = lane % 4 == 0 if ROWS else lane < 4
+        with partition(out, thread[1], int64(part) * extent + at, races="none") as mine, group(thread[1]):
+            if has and at < extent:
                 mine[0] = total
 
 

@@ -7,7 +7,6 @@ from __future__ import annotations
 
 import functools
 from collections.abc import Iterator
-from dataclasses import replace
 from itertools import product
 import numpy as np
 
@@ -80,15 +79,15 @@ def choose_single(m: int, n: int, k: int, processors: int, layout: Layout) -> Co
         return found
     usual = choose_by_model(m, n, k, processors, 1, layout, parted=True)
     layer = n % LAYER == 0 and k % LAYER == 0
-    some = Forms([usual], layout), *forms(m, n, k, processors, layout, shipped=layer)
-    (own,), *times = (estimate(one, m, n, k, processors) for one in some)
-    least, best = min((float(took.min()), x + 1) for x, took in enumerate(times) if len(took))
-    return some[best].some[int(times[best - 1].argmin())] if (SURE_LAYER if layer else SURE) * least < own else usual
+    own = float(estimate(Forms([usual], layout), m, n, k, processors)[0])
+    others = forms(m, n, k, processors, layout, shipped=layer)
+    times = estimate(others, m, n, k, processors)
+    if not len(times) or (SURE_LAYER if layer else SURE) * times.min() >= own:
+        return usual
+    return others.at(int(times.argmin()))
 
 
-def forms(
-    m: int, n: int, k: int, processors: int, layout: Layout, *, shipped: bool = False
-) -> tuple[Forms, ...]:  # fmt: skip
+def forms(m: int, n: int, k: int, processors: int, layout: Layout, *, shipped: bool = False) -> Forms:
     """Return what a single product of two matrices may take: as its operands lie, or after one of them was copied.
 
     `shipped`: only what is not compiled when it is first asked for, mostly.
@@ -96,8 +95,8 @@ def forms(
     odd = rows_in_sectors(m, n, k, layout)
     small = [(layout[x] or odd[x]) and extent * k <= PACKED_MOST for x, extent in enumerate((m, n))]
     ways = [packed for packed in range(4) if all(small[x] for x in range(2) if packed >> x & 1)]
-    found = [all_forms(layout)] if shipped else [more_forms(layout, packed) for packed in ways]
-    return tuple(one.take(fits(one, m, n, k, processors)) for one in found)
+    some = [all_forms(layout)] if shipped else [more_forms(layout, packed) for packed in ways]
+    return functools.reduce(Forms.join, (one.take(fits(one, m, n, k, processors)) for one in some))
 
 
 def fits(some: Forms, m: int, n: int, k: int, processors: int) -> Flags:
@@ -125,12 +124,16 @@ def all_forms(layout: Layout) -> Forms:
 @functools.cache
 def more_forms(layout: Layout, packed: int = 0) -> Forms:
     """Return these, tiles of any width, and shares of K, of operands that are copied first."""
-    lying = layout[0] and not packed & 1, layout[1] and not packed & 2
-    found = [*all_forms(lying).some, *any_width(lying)]
-    dealt = [one for one in found if one.parts == 1 and not one.transposes_out(lying) and one.bm * one.bn >= DEALT]
-    dealt = [one for one in dealt if one.cluster == 1 or (one.cluster == 2 and one.bm * one.bn >= 2 * DEALT)]
-    found += [replace(one, shares=shares) for one in dealt for shares in SHARES]
-    return Forms([replace(one, packed=packed) for one in dict.fromkeys(found)], layout)
+    return _dealt_forms((layout[0] and not packed & 1, layout[1] and not packed & 2)).pack(layout, packed)
+
+
+@functools.cache
+def _dealt_forms(layout: Layout) -> Forms:
+    """Return them where nothing is copied."""
+    found = Forms(list(dict.fromkeys([*all_forms(layout).some, *any_width(layout)])), layout)
+    area, cluster = found.facts["bm"] * found.facts["bn"], found.facts["cluster_m"] * found.facts["cluster_n"]
+    room = (area >= DEALT) & ((cluster == 1) | ((cluster == 2) & (area >= 2 * DEALT)))
+    return found.deal(room & (found.facts["parts"] == 1) & ~found.trans, SHARES)
 
 
 def any_width(layout: Layout) -> Iterator[Configuration]:

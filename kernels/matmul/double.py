@@ -9,11 +9,14 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+from prism.kernels.hgemm.main_loop import share_registers
+from prism.kernels.sgemm.sums import place
 from prism.lang import (
-    assume, async_, attr, bitcast, block, const, constexpr, cp_async, float64, grid, group, id, int32, int64, mma_m8n8k4_f64,
-    mma_m16n8k8_f64, mma_m16n8k16_f64, partition, prism, ptr, requires, roles, shared, template, thread, uint32, uint64,
-    warp,
+    assume, async_, attr, bitcast, block, claim, const, constexpr, cp_async, float64, grid, group, id, int2, int32, int64,
+    mma_m8n8k4_f64, mma_m16n8k8_f64, mma_m16n8k16_f64, partition, prism, ptr, requires, roles, shared, template, thread, uint32,
+    uint64, warp, warpgroup,
 )  # fmt: skip
+from prism.lang.surface import Kernel
 
 PAD = 4
 """Elements that a row of a shared tile is longer than it must be."""
@@ -25,7 +28,7 @@ class DoubleCut:
 
     `along_a`, `along_b`: elements of A, of B, lie side by side along K. `wide_a`, `wide_b`: pairs of elements begin at multiples
     of 16 bytes. `depth`: of K in an `mma`, 16 or 8, of 16 rows, as Hopper has it, or 4 of 8 rows. `complex`: a number of A is two
-    real ones of K, one of the result two columns, and one of B stands for four, two by two.
+    real ones of K, one of the result two columns, and one of B stands for four, two by two. `helped`: four warps more copy.
     """
 
     bm: int = 64
@@ -41,6 +44,7 @@ class DoubleCut:
     wide_b: bool = True
     depth: int = 16
     complex: bool = False
+    helped: bool = False
 
     @property
     def warps(self) -> int:
@@ -50,7 +54,7 @@ class DoubleCut:
     @property
     def threads(self) -> int:
         """Threads of a block."""
-        return 32 * self.warps
+        return 32 * self.warps + (128 if self.helped else 0)
 
     @property
     def rows(self) -> int:
@@ -88,20 +92,14 @@ class DoubleCut:
         return (self.bk if self.along_b else self.bn) + PAD
 
 
-TILES = (
-    DoubleCut(64, 64, 16, 3, 1, 2, 4),
-    DoubleCut(64, 64, 16, 4, 2, 2, 3),
-    DoubleCut(64, 32, 16, 4, 2, 2, 4),
-    DoubleCut(32, 32, 16, 4, 2, 2, 6),
-)
-"""Tiles that there are: two warps have a large one where there are many, else four; the smaller ones are more."""
-MANY = 24
-"""Tiles for each multiprocessor: 4096 x 4096 are 31, and 3 % faster by two warps; 2048 x 2048 are 8, and 8 % slower."""
+HELPED = DoubleCut(128, 128, 16, 5, 4, 2, 1, helped=True)
+TILES = DoubleCut(64, 64, 16, 4, 2, 2, 3), DoubleCut(64, 32, 16, 4, 2, 2, 4), DoubleCut(32, 32, 16, 4, 2, 2, 6)
+"""Tiles that there are: large ones on a Hopper GPU, whose warps can give registers away; the others everywhere."""
 READ, PRODUCTS, BEGIN = 0.06, 128, 3000
 """Clocks of a byte that a multiprocessor reads; multiply-adds of a clock; clocks before the first step and after the last."""
 
 
-def choose_double(m: int, n: int, k: int, processors: int, batches: int = 1) -> DoubleCut:
+def choose_double(m: int, n: int, k: int, processors: int, batches: int = 1, *, hopper: bool = False) -> DoubleCut:
     """Return the tiles that suit a product: about the fewest clocks for those who have most of them."""
 
     def clocks(cut: DoubleCut) -> float:
@@ -111,10 +109,7 @@ def choose_double(m: int, n: int, k: int, processors: int, batches: int = 1) -> 
         work = max(cut.bm * cut.bn * k / PRODUCTS, READ * (cut.bm + cut.bn) * 8 * k)
         return rounds * beside * work + BEGIN
 
-    large = TILES[0]
-    if batches * -(-m // large.bm) * -(-n // large.bn) >= MANY * processors:
-        return large
-    return min(TILES[1:], key=clocks)
+    return min((HELPED, *TILES) if hopper else TILES, key=clocks)
 
 
 @prism.kernel
@@ -142,11 +137,9 @@ def dgemm(
     tiles_n: int32 @ grid[1] = (n + (CUT.bn - 1)) // CUT.bn
     p: int64 @ block[1] = uint32(id()) // uint32(tiles_m * tiles_n)
     tile: int32 @ block[1] = uint32(id()) % uint32(tiles_m * tiles_n)
-    above: int32 @ block[1] = tile // (group_m * tiles_n) * group_m
-    within: int32 @ block[1] = tile % (group_m * tiles_n)
-    height: int32 @ block[1] = min(tiles_m - above, group_m)
-    i: int32 @ block[1] = (above + within % height) * CUT.bm
-    j: int32 @ block[1] = within // height * CUT.bn
+    corner: int2 @ block[1] = place(tile, group_m, tiles_m, tiles_n)
+    i: int32 @ block[1] = corner[0] * CUT.bm
+    j: int32 @ block[1] = corner[1] * CUT.bn
     with partition(out, block[1], lambda y, x: p * batch + y * stride + x, races="none") as target, group(block[1]):
         a: shared(float64[CUT.outer_a, CUT.inner_a], ring=CUT.stages, align=16)
         b: shared(float64[CUT.outer_b, CUT.inner_b], ring=CUT.stages, align=16)
@@ -160,18 +153,10 @@ def dgemm(
 
         @requires(block[1], thread["CUT.threads"])
         def fill(step: int32 @ block[1]):
-            with partition(a, block[1]) as to:
-                copy(
-                    A, p * batch_a, apart_a, i if CUT.along_a else i * CUT.numbers, step if CUT.along_a else step // CUT.numbers,
-                    m if CUT.along_a else m * CUT.numbers, k if CUT.along_a else k // CUT.numbers, t, to, ALONG=CUT.along_a,
-                    WIDE=CUT.wide_a, THREADS=CUT.threads,
-                )  # fmt: skip
-            with partition(b, block[1]) as to:
-                copy(
-                    B, p * batch_b, apart_b, j // CUT.numbers if CUT.along_b else j, step if CUT.along_b else step // CUT.numbers,
-                    n // CUT.numbers if CUT.along_b else n, k if CUT.along_b else k // CUT.numbers, t, to, ALONG=CUT.along_b,
-                    WIDE=CUT.wide_b, THREADS=CUT.threads,
-                )  # fmt: skip
+            with partition(a, warpgroup[1]) as to, group(warpgroup[1]):
+                copy_a(A, p * batch_a, apart_a, i, step, m, k, to, CUT=CUT)
+            with partition(b, warpgroup[1]) as to, group(warpgroup[1]):
+                copy_b(B, p * batch_b, apart_b, j, step, n, k, to, CUT=CUT)
 
         @requires(warp["CUT.warps"])
         def use(
@@ -189,6 +174,77 @@ def dgemm(
                 x: int32 = e % (CUT.columns // 4) // 2 * 8 + e % 2
                 if i + row + y < m and j + q + x < n:
                     mine[y, x] = sums[e]
+
+
+@prism.kernel
+@template(CUT=constexpr(DoubleCut))
+@requires(grid[1], block[1], thread["CUT.threads"])
+@attr("__launch_bounds__(CUT.threads, CUT.blocks)")
+def dgemm_ring(
+    A: ptr(const(float64)) @ grid[1], apart_a: int64 @ grid[1], batch_a: int64 @ grid[1], B: ptr(const(float64)) @ grid[1],
+    apart_b: int64 @ grid[1], batch_b: int64 @ grid[1], out: ptr(float64) @ grid[1], stride: int64 @ grid[1],
+    batch: int64 @ grid[1], m: int32 @ grid[1], n: int32 @ grid[1], k: int32 @ grid[1], group_m: int32 @ grid[1],
+):  # fmt: skip
+    """As `dgemm`, by tiles that four warps copy, and whose other warps only multiply: they meet at no barrier of the block.
+
+    Perspective: as `dgemm`'s, of `CUT.threads` threads, 128 of which copy.
+    Shapes:      as `dgemm`'s.
+    Cost:        as `dgemm`'s.
+    Numerics:    as `dgemm`'s: the same bits.
+    Test:        tests/kernels/test_matmul.py, tests/gpu/test_matmul.py
+    """
+    assume(m >= 1 and n >= 1 and group_m >= 1)
+    tiles_m: int32 @ grid[1] = (m + (CUT.bm - 1)) // CUT.bm
+    tiles_n: int32 @ grid[1] = (n + (CUT.bn - 1)) // CUT.bn
+    p: int64 @ block[1] = uint32(id()) // uint32(tiles_m * tiles_n)
+    tile: int32 @ block[1] = uint32(id()) % uint32(tiles_m * tiles_n)
+    corner: int2 @ block[1] = place(tile, group_m, tiles_m, tiles_n)
+    i: int32 @ block[1] = corner[0] * CUT.bm
+    j: int32 @ block[1] = corner[1] * CUT.bn
+    with partition(out, block[1], lambda y, x: p * batch + y * stride + x, races="none") as target, group(block[1]):
+        workers, helpers = roles(warpgroup, CUT.warps // 4, 1)
+        math, rest = roles(warp, CUT.warps, 4)
+        share_registers(workers, helpers, MANY=232, FEW=40)
+        a: shared(float64[CUT.outer_a, CUT.inner_a], ring=CUT.stages, align=16)
+        b: shared(float64[CUT.outer_b, CUT.inner_b], ring=CUT.stages, align=16)
+        w: int32 @ warp[1] = id()
+        t: int32 @ thread[1] = id()
+        row: int32 @ thread[1] = w % CUT.down * CUT.rows + t % 32 // 4  # of the first elements that a thread has
+        column: int32 @ thread[1] = w // CUT.down * CUT.columns + t % 32 // 4
+        inner: int32 @ thread[1] = t % 4
+        sums: float64[CUT.rows * CUT.columns // 32] @ thread[1]
+        with math, group(thread[1]):
+            for e in range(CUT.rows * CUT.columns // 32):
+                sums[e] = 0.0
+
+        @requires(block[1], thread["CUT.threads"])
+        def fill(step: int32 @ block[1]):
+            with claim(a, helpers) as to:
+                copy_a(A, p * batch_a, apart_a, i, step, m, k, to, CUT=CUT)
+            with claim(b, helpers) as to:
+                copy_b(B, p * batch_b, apart_b, j, step, n, k, to, CUT=CUT)
+
+        @requires(warp["CUT.warps"])
+        def use(
+            of_a: shared(float64[CUT.outer_a, CUT.inner_a]) @ warp[CUT.warps],
+            of_b: shared(float64[CUT.outer_b, CUT.inner_b]) @ warp[CUT.warps], step: int32 @ warp[CUT.warps],
+        ):  # fmt: skip
+            with group(warp[1]):
+                multiply(of_a, of_b, row, column, inner, sums, CUT=CUT)
+
+        grid.pipeline(a, b, math, 0, k, THREADS=CUT.threads, STEP=CUT.bk, FILL=fill, USE=use)
+        q: int32 @ thread[1] = column - t % 32 // 4 + inner * 2
+        with partition(target, thread[1], lambda y, x: (i + row + y, j + q + x), races="none") as mine, math, group(thread[1]):
+            for e in range(CUT.rows * CUT.columns // 32):
+                y: int32 = e // (CUT.columns // 4) * 8
+                x: int32 = e % (CUT.columns // 4) // 2 * 8 + e % 2
+                if i + row + y < m and j + q + x < n:
+                    mine[y, x] = sums[e]
+
+
+def kernel_of(cut: DoubleCut) -> Kernel:
+    """Return the kernel of tiles."""
+    return dgemm_ring if cut.helped else dgemm
 
 
 @prism.device
@@ -263,27 +319,67 @@ def multiply(
 
 
 @prism.device
-@template(ALONG=constexpr(bool), WIDE=constexpr(bool), OUTER=constexpr(int), INNER=constexpr(int), THREADS=constexpr(int))
-@requires(block[1], thread["THREADS"])
+@template(CUT=constexpr(DoubleCut))
+@requires(warpgroup[1])
+def copy_a(
+    A: ptr(const(float64)) @ grid[1], start: int64 @ block[1], apart: int64 @ grid[1], i: int32 @ block[1],
+    step: int32 @ block[1], m: int32 @ grid[1], k: int32 @ grid[1],
+    tile: shared(float64[CUT.outer_a, CUT.inner_a]) @ warpgroup[1],
+):  # fmt: skip
+    """Copy a tile of A: of complex numbers K counts real ones, and where rows of the tile lie along m, so does m."""
+    if CUT.along_a:
+        copy(A, start, apart, i, step, m, k, tile, ALONG=True, WIDE=CUT.wide_a)
+    else:
+        copy(
+            A, start, apart, i * CUT.numbers, step // CUT.numbers, m * CUT.numbers, k // CUT.numbers, tile, ALONG=False,
+            WIDE=CUT.wide_a,
+        )  # fmt: skip
+
+
+@prism.device
+@template(CUT=constexpr(DoubleCut))
+@requires(warpgroup[1])
+def copy_b(
+    B: ptr(const(float64)) @ grid[1], start: int64 @ block[1], apart: int64 @ grid[1], j: int32 @ block[1],
+    step: int32 @ block[1], n: int32 @ grid[1], k: int32 @ grid[1],
+    tile: shared(float64[CUT.outer_b, CUT.inner_b]) @ warpgroup[1],
+):  # fmt: skip
+    """Copy a tile of B, a complex number of which stands for two real columns, and for two real ones of K."""
+    if CUT.along_b:
+        copy(B, start, apart, j // CUT.numbers, step, n // CUT.numbers, k, tile, ALONG=True, WIDE=CUT.wide_b)
+    else:
+        copy(B, start, apart, j, step // CUT.numbers, n, k // CUT.numbers, tile, ALONG=False, WIDE=CUT.wide_b)
+
+
+@prism.device
+@template(ALONG=constexpr(bool), WIDE=constexpr(bool), OUTER=constexpr(int), INNER=constexpr(int))
+@requires(warpgroup[1])
 def copy(
     x: ptr(const(float64)) @ grid[1], start: int64 @ block[1], apart: int64 @ grid[1], first: int32 @ block[1],
-    step: int32 @ block[1], extent: int32 @ grid[1], k: int32 @ grid[1], t: int32 @ thread[1],
-    tile: shared(float64[OUTER, INNER]) @ block[1],
+    step: int32 @ block[1], extent: int32 @ grid[1], k: int32 @ grid[1], tile: shared(float64[OUTER, INNER]) @ warpgroup[1],
 ):  # fmt: skip
     """Copy a tile of an operand from `first` on, of an `extent`, and from `step` on in K: zeros beyond these.
 
-    Perspective: block; adjacent threads copy what lies side by side, one element each or, where `WIDE`, two.
+    Perspective: a warpgroup; adjacent threads copy what lies side by side, one element each or, where `WIDE`, two.
     """
     EACH: constexpr(int) = 2 if WIDE else 1
     UNITS: constexpr(int) = (INNER - PAD) // EACH
-    DOWN: constexpr(int) = THREADS // UNITS
-    y: int32 @ thread[1] = t // UNITS
-    x0: int32 @ thread[1] = t % UNITS * EACH
-    outer: int32 @ block[1] = first if ALONG else step  # of the tile's rows, and of what is in them
-    along: int32 @ block[1] = step if ALONG else first
+    LANES: constexpr(int) = 128 if UNITS > 128 else UNITS  # threads that copy of one row of the tile at a time
+    DOWN: constexpr(int) = 128 // LANES
+    t: int32 @ thread[1] = id()
+    y: int32 @ thread[1] = t // LANES
+    x0: int32 @ thread[1] = t % LANES * EACH
+    outer: int32 @ warpgroup[1] = first if ALONG else step  # of the tile's rows, and of what is in them
+    along: int32 @ warpgroup[1] = step if ALONG else first
     with partition(tile, thread[1], lambda q, v: (y + q, x0 + v)) as mine, async_(mine) as coming, group(thread[1]):
         rows: int32 = (extent if ALONG else k) - outer - y
-        inside: int32 = max(0, min(EACH, (k if ALONG else extent) - along - x0)) * 8
+        inside: int32 = (k if ALONG else extent) - along - x0
         at: int64 = start + (outer + y) * apart + along + x0
-        for q in range(0, OUTER, DOWN, unroll=True):
-            cp_async(coming[q, 0], x[at + q * apart], 8 * EACH, inside if q < rows else 0)
+        if outer + OUTER <= (extent if ALONG else k) and along + (INNER - PAD) <= (k if ALONG else extent):
+            for q in range(0, OUTER, DOWN, unroll=True):
+                for r in range(0, UNITS * EACH, LANES * EACH, unroll=True):
+                    cp_async(coming[q, r], x[at + q * apart + r], 8 * EACH)
+        else:
+            for q in range(0, OUTER, DOWN, unroll=True):
+                for r in range(0, UNITS * EACH, LANES * EACH, unroll=True):
+                    cp_async(coming[q, r], x[at + q * apart + r], 8 * EACH, max(0, min(EACH, inside - r)) * 8 if q < rows else 0)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from prism.kernels.sgemm.tiles import PAD, fill
 from prism.lang import (
     assume, attr, block, complex64, complex128, const, constexpr, dtype, grid, group, id, int32, int64, partition, prism, ptr,
     requires, shared, template, thread, uint32,
@@ -11,8 +12,6 @@ from prism.lib.thread import operators
 BM, BN, BK, THREADS = 64, 64, 16, 256
 EACH = 4
 """Rows of a thread, and columns."""
-PAD = 4
-"""Elements that a row of a shared tile is longer than it must be: stores of a transposed tile meet fewer bank conflicts."""
 
 
 @prism.kernel
@@ -53,8 +52,12 @@ def any_product(
                 for x in range(EACH):
                     sums[y, x] = SUM()
         for first in range(0, k, BK):
-            bring(A, p * bs_a + top * rs_a + first * cs_a, rs_a, cs_a, m - top, k - first, a, ALONG=ALONG_A)
-            bring(B, p * bs_b + first * rs_b + left * cs_b, cs_b, rs_b, n - left, k - first, b, ALONG=ALONG_B)
+            fill(
+                A, p * bs_a + top * rs_a + first * cs_a, rs_a, cs_a, m - top, k - first, a, ALONG=ALONG_A, THREADS=THREADS,
+            )  # fmt: skip
+            fill(
+                B, p * bs_b + first * rs_b + left * cs_b, cs_b, rs_b, n - left, k - first, b, ALONG=ALONG_B, THREADS=THREADS,
+            )  # fmt: skip
             with group(thread[1]):
                 for q in range(BK, unroll=True):
                     of_a: SUM[EACH]
@@ -74,28 +77,3 @@ def any_product(
                 for x in range(EACH):
                     if top + row + y < m and left + column + x < n:
                         mine[y, x] = OUT(sums[y, x])
-
-
-@prism.device
-@template(T=dtype, SUM=dtype, WIDTH=constexpr(int), ALONG=constexpr(bool))
-@requires(block[1], thread[THREADS])
-def bring(
-    x: ptr(const(T)) @ grid[1], start: int64 @ block[1], step: int64 @ grid[1], step_k: int64 @ grid[1],
-    width: int32 @ block[1], depth: int32 @ block[1], tile: shared(SUM[BK, WIDTH]) @ block[1],
-):  # fmt: skip
-    """`tile[q, i] = x[start + i * step + q * step_k]`, and 0 where `i >= width` or `q >= depth`."""
-    WIDE: constexpr(int) = WIDTH - PAD
-    MANY: constexpr(int) = BK * WIDE // THREADS
-    t: int32 @ thread[1] = id()
-    with partition(tile, thread[1]) as mine, group(thread[1]):
-        loaded: SUM[MANY]
-        for e in range(MANY):
-            q: int32 = (t + e * THREADS) % BK if ALONG else (t + e * THREADS) // WIDE
-            i: int32 = (t + e * THREADS) // BK if ALONG else (t + e * THREADS) % WIDE
-            loaded[e] = SUM()
-            if i < width and q < depth:
-                loaded[e] = SUM(x[start + i * step + q * step_k])
-        for e in range(MANY):
-            q: int32 = (t + e * THREADS) % BK if ALONG else (t + e * THREADS) // WIDE
-            i: int32 = (t + e * THREADS) // BK if ALONG else (t + e * THREADS) % WIDE
-            mine[q, i] = loaded[e]

@@ -10,11 +10,12 @@ class Layout(NamedTuple):
     """How a kernel reads a matrix, or writes one.
 
     `along`: adjacent threads take elements that are adjacent along K. `wide`: along that axis (of the result: its rows) elements
-    lie side by side, and begin at multiples of 16 bytes: four make an access.
+    lie side by side, and begin at multiples of 16 bytes: four make an access. `dense`: they lie so, across K, and begin anywhere.
     """
 
     along: bool
     wide: bool
+    dense: bool = False
 
 
 @dataclass(frozen=True)

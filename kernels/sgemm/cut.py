@@ -54,15 +54,17 @@ class TileCut:
 class RingCut(TileCut):
     """Tiles of `ring`, which helpers copy: by tensor copies, or by threads, adjacent ones `along` K or across it.
 
-    Across it a thread copies `each` elements at a time, one or two.
+    Where elements lie side by side across it, `dense`, a thread copies `each` of them at a time, one or two.
     """
 
     tensor_a: bool
     along_a: bool
     each_a: int
+    dense_a: bool
     tensor_b: bool
     along_b: bool
     each_b: int
+    dense_b: bool
     worker_registers: int
     helper_registers: int
 
@@ -89,12 +91,17 @@ class RingCut(TileCut):
 
 @dataclass(frozen=True)
 class AsyncCut(TileCut):
-    """Tiles of `ring_async`, which all threads copy: adjacent ones `along` K, or across it, four elements at a time if `wide`."""
+    """Tiles of `ring_async`, which all threads copy: adjacent ones `along` K, or across it, four elements at a time if `wide`.
+
+    `dense`: elements lie side by side across K, and are copied one by one.
+    """
 
     along_a: bool
     wide_a: bool
+    dense_a: bool
     along_b: bool
     wide_b: bool
+    dense_b: bool
 
     @property
     def width_a(self) -> int:
@@ -115,6 +122,26 @@ class AsyncCut(TileCut):
     def each_b(self) -> int:
         """The same of B."""
         return 4 if self.wide_b and not self.along_b else 1
+
+    @property
+    def side_a(self) -> bool:
+        """Whether elements of A are known to lie side by side across K."""
+        return self.dense_a or (self.wide_a and not self.along_a)
+
+    @property
+    def side_b(self) -> bool:
+        """The same of B."""
+        return self.dense_b or (self.wide_b and not self.along_b)
+
+    @property
+    def lanes_a(self) -> int:
+        """Threads side by side, across K, that copy what lies side by side: of one warp where addresses differ by constants."""
+        return 32 if self.dense_a else self.bm // self.each_a
+
+    @property
+    def lanes_b(self) -> int:
+        """The same of B."""
+        return 32 if self.dense_b else self.bn // self.each_b
 
 
 FEW_THREADS = 256

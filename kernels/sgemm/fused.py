@@ -13,7 +13,7 @@ from prism.kernels.sgemm.ring import make_tiles
 from prism.kernels.sgemm.sums import add_parts
 from prism.lang import (
     CUtensorMap, assume, attr, block, const, constexpr, count, float4, float4_cast, float32, function, grid, group, id, int32,
-    int64, partition, prism, ptr, requires, strides_nest, template, thread,
+    int64, partition, prefetch, prism, ptr, requires, strides_nest, template, thread,
 )  # fmt: skip
 
 FINISHERS = 256
@@ -62,19 +62,34 @@ def ring_fused(
             for i in range(8):
                 y: int32 = top + i // 4 * (4 * CUT.down) + i % 4
                 if y < m:
+                    there: TERMS.element[CUT.columns]  # all of a row are read before its first sum is stored: they wait once
+                    for e in range(CUT.columns):
+                        x: int32 = left + 128 // CUT.down * (e // 4) + (1 if WIDE else 8) * (e % 4)
+                        there[e] = element_at(by_element, y, x, m, n, above, TERMS=TERMS)
                     for q in range(CUT.columns // 4):
                         x: int32 = left + 128 // CUT.down * q
                         word: float4
+                        own: TERMS.element[4]
                         for v in range(4):
                             word[v] = sums[i, 4 * q + v]
+                            own[v] = there[4 * q + v]
                         store_word(
-                            mine, beside, stride, word, y, x, m, n, above, alpha, beta, once, by_row, by_column,
-                            by_element, APART=1 if WIDE else 8, WIDE=WIDE, BETA=BETA, TERMS=TERMS, EPILOGUE=EPILOGUE,
-                            SECOND=SECOND,
+                            mine, beside, stride, word, own, y, x, m, n, alpha, beta, above, once, by_row, by_column,
+                            APART=1 if WIDE else 8, WIDE=WIDE, BETA=BETA, TERMS=TERMS, EPILOGUE=EPILOGUE, SECOND=SECOND,
                         )  # fmt: skip
+
+        @requires(thread[1])
+        def ask(
+            row: int32 @ thread[1], top: int32 @ block[1], left: int32 @ block[1], bottom: int32 @ block[1],
+            right: int32 @ block[1],
+        ):
+            if TERMS.elements and not TERMS.trans:
+                there: int32 = min(right - left, CUT.bn) if top + row < bottom else 0
+                prefetch(by_element[int64(above + top + row) * n + left], there)
 
         make_tiles(
             A, rs_a, cs_a, B, rs_b, cs_b, m, n, k, tile, end, share, group_m, p, blocks, CUT=CUT, WIDE=WIDE, STORE=store_sums,
+            ASKS=TERMS.elements and not TERMS.trans, ASK=ask,
         )  # fmt: skip
 
 
@@ -106,8 +121,11 @@ def combine_fused(
 
         @requires(thread[1])
         def store(word: float4 @ thread[1], y: int32 @ thread[1], x: int32 @ thread[1]):
+            own: TERMS.element[4]
+            for v in range(4):
+                own[v] = element_at(by_element, y, x + v, m, n, above, TERMS=TERMS)
             store_word(
-                mine, beside, stride, word, y, x, m, n, above, alpha, beta, once, by_row, by_column, by_element, APART=1,
+                mine, beside, stride, word, own, y, x, m, n, alpha, beta, above, once, by_row, by_column, APART=1,
                 WIDE=WIDE, BETA=BETA, TERMS=TERMS, EPILOGUE=EPILOGUE, SECOND=SECOND,
             )  # fmt: skip
 
@@ -144,8 +162,8 @@ def few_fused(
             scaled: float32 = alpha * sum + (beta * target[y, x] if BETA else 0.0)
             found: float32[2]
             make_values(
-                found, scaled, y, x, m, n, above, once, by_row, by_column, by_element, TERMS=TERMS, EPILOGUE=EPILOGUE,
-                SECOND=SECOND,
+                found, scaled, element_at(by_element, y, x, m, n, above, TERMS=TERMS), y, x, above, once, by_row, by_column,
+                TERMS=TERMS, EPILOGUE=EPILOGUE, SECOND=SECOND,
             )  # fmt: skip
             target[y, x] = found[0]
             if TERMS.second:
@@ -183,8 +201,8 @@ def finish(
             if e < int64(m) * n:
                 found: float32[2]
                 make_values(
-                    found, target[y, x], y, x, m, n, above, once, by_row, by_column, by_element, TERMS=TERMS,
-                    EPILOGUE=EPILOGUE, SECOND=SECOND,
+                    found, target[y, x], element_at(by_element, y, x, m, n, above, TERMS=TERMS), y, x, above, once, by_row,
+                    by_column, TERMS=TERMS, EPILOGUE=EPILOGUE, SECOND=SECOND,
                 )  # fmt: skip
                 target[y, x] = found[0]
                 if TERMS.second:
@@ -198,14 +216,14 @@ def finish(
 @requires(thread[1])
 def store_word(
     out: ptr(float32) @ thread[1], second: ptr(float32) @ thread[1], stride: int64 @ grid[1], word: float4 @ thread[1],
-    y: int32 @ thread[1], x: int32 @ thread[1], m: int32 @ grid[1], n: int32 @ grid[1], above: int32 @ grid[1],
-    alpha: float32 @ grid[1], beta: float32 @ grid[1], once: ptr(const(TERMS.once)) @ grid[1],
+    there: TERMS.element[4] @ thread[1], y: int32 @ thread[1], x: int32 @ thread[1], m: int32 @ grid[1], n: int32 @ grid[1],
+    alpha: float32 @ grid[1], beta: float32 @ grid[1], above: int32 @ grid[1], once: ptr(const(TERMS.once)) @ grid[1],
     by_row: ptr(const(TERMS.row)) @ grid[1], by_column: ptr(const(TERMS.column)) @ grid[1],
-    by_element: ptr(const(TERMS.element)) @ grid[1],
 ):  # fmt: skip
     """Store what EPILOGUE makes of four sums of row y, from column x on, `APART` columns from each to the next.
 
-    Where `WIDE` they are one word, of a row that begins at a multiple of 16 bytes, and n is a multiple of 4.
+    Where `WIDE` they are one word, of a row that begins at a multiple of 16 bytes, and n is a multiple of 4. `there`: the records
+    by element.
     """
     old: float4
     others: float4
@@ -218,8 +236,8 @@ def store_word(
                 old[v] = out[y * stride + x + APART * v]
             found: float32[2]
             make_values(
-                found, alpha * word[v] + (beta * old[v] if BETA else 0.0), y, x + APART * v, m, n, above, once, by_row,
-                by_column, by_element, TERMS=TERMS, EPILOGUE=EPILOGUE, SECOND=SECOND,
+                found, alpha * word[v] + (beta * old[v] if BETA else 0.0), there[v], y, x + APART * v, above, once, by_row,
+                by_column, TERMS=TERMS, EPILOGUE=EPILOGUE, SECOND=SECOND,
             )  # fmt: skip
             if WIDE:
                 old[v] = found[0]
@@ -237,27 +255,35 @@ def store_word(
 
 
 @prism.device
+@template(TERMS=constexpr(Terms))
+@requires(thread[1])
+def element_at(
+    by_element: ptr(const(TERMS.element)) @ grid[1], y: int32 @ thread[1], x: int32 @ thread[1], m: int32 @ grid[1],
+    n: int32 @ grid[1], above: int32 @ grid[1],
+) -> TERMS.element @ thread[1]:
+    """Return the record of the element at y, x of a result; of none, one of zeros."""
+    found: TERMS.element = TERMS.element()
+    if TERMS.elements:
+        if y < m and x < n:
+            found = by_element[int64(above + x) * m + y if TERMS.trans else int64(above + y) * n + x]
+    return found
+
+
+@prism.device
 @template(TERMS=constexpr(Terms), EPILOGUE=function, SECOND=function)
 @requires(thread[1])
 def make_values(
-    found: float32[2] @ thread[1], sum: float32 @ thread[1], y: int32 @ thread[1], x: int32 @ thread[1], m: int32 @ grid[1],
-    n: int32 @ grid[1], above: int32 @ grid[1], once: ptr(const(TERMS.once)) @ grid[1],
+    found: float32[2] @ thread[1], sum: float32 @ thread[1], of_element: TERMS.element @ thread[1], y: int32 @ thread[1],
+    x: int32 @ thread[1], above: int32 @ grid[1], once: ptr(const(TERMS.once)) @ grid[1],
     by_row: ptr(const(TERMS.row)) @ grid[1], by_column: ptr(const(TERMS.column)) @ grid[1],
-    by_element: ptr(const(TERMS.element)) @ grid[1],
 ):  # fmt: skip
     """Make the elements at y, x of the results of a sum, with what records have there."""
     of_row: TERMS.row = TERMS.row()
     of_column: TERMS.column = TERMS.column()
-    of_element: TERMS.element = TERMS.element()
     if TERMS.rows:
         of_row = by_row[(0 if TERMS.trans else above) + y]
     if TERMS.columns:
         of_column = by_column[(above if TERMS.trans else 0) + x]
-    if TERMS.elements:
-        if TERMS.trans:
-            of_element = by_element[int64(above + x) * m + y]
-        else:
-            of_element = by_element[int64(above + y) * n + x]
     found[0] = EPILOGUE(sum, 0.0, 0.0, once[0], of_row, of_column, of_element, y, x)
     if TERMS.second:
         found[1] = SECOND(sum, 0.0, 0.0, once[0], of_row, of_column, of_element, y, x)

@@ -14,6 +14,9 @@ from prism.lang import (
     int64, one, partition, prefetch_map, prism, ptr, requires, roles, shared, template, thread, tma_load, warp, warpgroup,
 )  # fmt: skip
 
+SHORT = 1024
+"""Of K: as far as what an epilogue reads is asked for before a tile's sums are made."""
+
 
 @prism.kernel
 @template(CUT=constexpr(RingCut), WIDE=constexpr(bool), BETA=constexpr(bool))
@@ -30,9 +33,9 @@ def ring(
 
     Perspective: grid, of any number of blocks; `in_shares` says what each of them makes.
     Shapes:      `A`: a map of k x m, of a column-major A, where `CUT.tensor_a`; else `A[i * rs_a + kk * cs_a]`, which the helpers
-                 copy by 4 bytes, or 8; `cs_a` is 1 where `CUT.along_a`. `B` alike: a map of k x n, or `B[kk * rs_b + j * cs_b]`.
-                 `out`: m x n, its rows `stride` elements apart, all at multiples of 16 bytes, and n a multiple of 4, where
-                 `WIDE`; or parts, and `stride` is `CUT.bn`. m, n, k, `share`, `group_m` are at least 1.
+                 copy by 4 bytes, or 8; `cs_a` is 1 where `CUT.along_a`, `rs_a` where `CUT.dense_a`. `B` alike: a map of k x n,
+                 or `B[kk * rs_b + j * cs_b]`. `out`: m x n, its rows `stride` elements apart, all at multiples of 16 bytes, and n
+                 a multiple of 4, where `WIDE`; or parts, and `stride` is `CUT.bn`. m, n, k, `share`, `group_m` are at least 1.
     Cost:        in 2 k a thread does 16 * `CUT.columns` multiply-adds, and reads 4 + `CUT.columns` / 2 vectors of 16 bytes.
     Numerics:    fused multiply-adds in float32, one after the other in k.
     Test:        tests/kernels/test_sgemm_ring.py
@@ -50,11 +53,20 @@ def ring(
 
         make_tiles(
             A, rs_a, cs_a, B, rs_b, cs_b, m, n, k, tile, end, share, group_m, p, blocks, CUT=CUT, WIDE=WIDE, STORE=store_sums,
+            ASKS=False, ASK=ask_nothing,
         )  # fmt: skip
 
 
 @prism.device
-@template(CUT=constexpr(RingCut), WIDE=constexpr(bool), STORE=function)
+@requires(thread[1])
+def ask_nothing(
+    row: int32 @ thread[1], top: int32 @ block[1], left: int32 @ block[1], bottom: int32 @ block[1], right: int32 @ block[1]
+):
+    """Ask for nothing: what is stored is of the sums alone."""
+
+
+@prism.device
+@template(CUT=constexpr(RingCut), WIDE=constexpr(bool), STORE=function, ASKS=constexpr(bool), ASK=function)
 @requires(block[1], thread["CUT.threads"])
 def make_tiles(
     A: (const(CUtensorMap(float32, CUT.bk, CUT.bm)) if CUT.tensor_a else ptr(const(float32))) @ grid[1], rs_a: int64 @ grid[1],
@@ -66,7 +78,8 @@ def make_tiles(
     """Make what `ring` says, of its arguments: `STORE(sums, top, left, bottom, right)` by each thread that multiplies.
 
     Of its elements the first is at `top`, `left`; those from `bottom` and from `right` on are none of the result. Unless `WIDE`
-    sums are turned.
+    sums are turned. Where it `ASKS`, a helper asks first for what will be read beside a row's sums: `ASK(row, top, left, bottom,
+    right)`. Of a long K it does not: what is asked for would take the operands' room in the L2 for all that time.
 
     Perspective: block, the `p`-th of `blocks`.
     Test:        tests/kernels/test_sgemm_ring.py
@@ -84,6 +97,7 @@ def make_tiles(
     row: int32 @ thread[1] = w // CUT.across * 32 + lane // 2 % CUT.down * 4
     col: int32 @ thread[1] = w % CUT.across * CUT.wide + (lane // (2 * CUT.down) * 2 + lane % 2) * 4
     sums: float32[8, CUT.columns] @ thread[1]
+    own: int32 @ thread[1] = id() % 128
 
     @requires(block[1], thread["CUT.threads"])
     def make_tile(
@@ -94,6 +108,11 @@ def make_tiles(
             for i in range(8):
                 for j in range(CUT.columns):
                     sums[i, j] = 0.0
+        if ASKS:
+            with helpers, group(thread[1]):
+                for row in range(own, CUT.bm, 128):
+                    if stop - start <= SHORT:
+                        ASK(row, top, left, bottom, right)
         multiply_steps(
             sums, math, helpers, loader, A, rs_a, cs_a, B, rs_b, cs_b, i0, j0, start, stop, m, n, k, row, col, CUT=CUT,
         )  # fmt: skip
@@ -142,13 +161,19 @@ def multiply_steps(
                 tma_load(sa, A[step, i0])
         else:
             with claim(a, helpers) as sa:
-                copy(A, rs_a, near_a, i0, step, m, k, sa, ALONG=CUT.along_a, EACH=CUT.each_a, UNROLL=CUT.unroll)
+                if CUT.dense_a:
+                    copy_dense(A, near_a, i0, step, m, k, sa, EACH=CUT.each_a)
+                else:
+                    copy(A, rs_a, near_a, i0, step, m, k, sa, ALONG=CUT.along_a, UNROLL=CUT.unroll)
         if CUT.tensor_b and not CUT.tensor_a:
             with claim(b, loader) as sb, one(thread):
                 tma_load(sb, B[step, j0])
         if not CUT.tensor_b:
             with claim(b, helpers) as sb:
-                copy(B, cs_b, near_b, j0, step, n, k, sb, ALONG=CUT.along_b, EACH=CUT.each_b, UNROLL=CUT.unroll)
+                if CUT.dense_b:
+                    copy_dense(B, near_b, j0, step, n, k, sb, EACH=CUT.each_b)
+                else:
+                    copy(B, cs_b, near_b, j0, step, n, k, sb, ALONG=CUT.along_b, UNROLL=CUT.unroll)
 
     @requires(warp["CUT.warps"])
     def use(
@@ -162,42 +187,75 @@ def multiply_steps(
 
 
 @prism.device
-@template(ALONG=constexpr(bool), EACH=constexpr(int), BK=constexpr(int), WIDTH=constexpr(int), UNROLL=constexpr(int))
+@template(ALONG=constexpr(bool), BK=constexpr(int), WIDTH=constexpr(int), UNROLL=constexpr(int))
 @requires(warpgroup[1])
 def copy(
     x: ptr(const(float32)) @ grid[1], apart: int64 @ grid[1], near: int64 @ block[1], first: int32 @ block[1],
     step: int32 @ block[1], end: int32 @ grid[1], k: int32 @ grid[1], tile: shared(float32[BK, WIDTH]) @ warpgroup[1],
 ):
-    """`tile[q, v] = x[(first + v) * apart + (step + q) * near]`, and 0 from k on, by asynchronous copies of `EACH` elements.
+    """`tile[q, v] = x[(first + v) * apart + (step + q) * near]`, and 0 from k on, by asynchronous copies of an element.
 
     Perspective: a warpgroup; adjacent threads copy what is adjacent in k where `ALONG`, else across it.
     Shapes:      `tile`: `BK` by a multiple of 32, or 16, and `PAD` that nobody reads. Beyond `end`, the last of `x` comes again.
-                 `EACH` is 1 where `ALONG`; where it is 2, `apart` is 1, and `end` and all places in `x` are even.
     """
     WIDE: constexpr(int) = WIDTH - PAD
-    LANES: constexpr(int) = WIDE // EACH
     SIDE: constexpr(int) = (
-        16 if ALONG else EACH * (LANES if 128 % LANES == 0 else 128 if LANES % 128 == 0 else 32 if LANES % 32 == 0 else 16)
+        16 if ALONG else WIDE if 128 % WIDE == 0 else 128 if WIDE % 128 == 0 else 32
     )  # elements of a tile across k
-    DOWN: constexpr(int) = 128 * EACH // SIDE  # and in k, that 128 threads copy at a time
+    DOWN: constexpr(int) = 128 // SIDE  # and in k, that 128 threads copy at a time
     t: int32 @ thread[1] = id()
-    below: int32 @ thread[1] = t % 8 if ALONG else t // (SIDE // EACH)
-    right: int32 @ thread[1] = t // 8 if ALONG else t % (SIDE // EACH) * EACH
+    below: int32 @ thread[1] = t % 8 if ALONG else t // SIDE
+    right: int32 @ thread[1] = t // 8 if ALONG else t % SIDE
     with partition(tile, thread[1], lambda q, v: (below + q, right + v)) as my, async_(my) as to, group(thread[1]):
-        at: int64 = min(first + right, end - EACH) * apart + (step + below) * near
+        at: int64 = min(first + right, end - 1) * apart + (step + below) * near
         others: int32 = end - first - right
         left: int32 = k - step - below
         if step + BK <= k:
             for r in range(0, WIDE, SIDE, unroll=UNROLL):
                 for s in range(0, BK, DOWN, unroll=8):
-                    cp_async(to[s, r], x[at + s * near], 4 * EACH)
+                    cp_async(to[s, r], x[at + s * near], 4)
                 others -= SIDE
                 if others > 0:
                     at += SIDE * apart
         else:
             for r in range(0, WIDE, SIDE, unroll=UNROLL):
                 for s in range(0, BK, DOWN, unroll=8):
-                    cp_async(to[s, r], x[at + s * near], 4 * EACH, 4 * EACH if s < left else 0)
+                    cp_async(to[s, r], x[at + s * near], 4, 4 if s < left else 0)
                 others -= SIDE
                 if others > 0:
                     at += SIDE * apart
+
+
+@prism.device
+@template(EACH=constexpr(int), BK=constexpr(int), WIDTH=constexpr(int))
+@requires(warpgroup[1])
+def copy_dense(
+    x: ptr(const(float32)) @ grid[1], near: int64 @ block[1], first: int32 @ block[1], step: int32 @ block[1],
+    end: int32 @ grid[1], k: int32 @ grid[1], tile: shared(float32[BK, WIDTH]) @ warpgroup[1],
+):
+    """`tile[q, v] = x[first + v + (step + q) * near]`, and 0 from k and from `end` on, by asynchronous copies of `EACH` elements.
+
+    Perspective: a warpgroup; a warp copies rows of the tile, at addresses that differ by constants: one is computed for each row.
+    Shapes:      `tile`: `BK` by a multiple of 32, or 16, and `PAD` that nobody reads. Where `EACH` is 2, `end` and all places in
+                 `x` are even.
+    """
+    WIDE: constexpr(int) = WIDTH - PAD
+    LANES: constexpr(int) = 32 if WIDE // EACH % 32 == 0 else 16 if WIDE // EACH % 16 == 0 else 8
+    SIDE: constexpr(int) = EACH * LANES  # elements of a row that are copied at a time
+    DOWN: constexpr(int) = 128 // LANES  # and rows
+    t: int32 @ thread[1] = id()
+    below: int32 @ thread[1] = t // LANES
+    right: int32 @ thread[1] = t % LANES * EACH
+    with partition(tile, thread[1], lambda q, v: (below + q, right + v)) as my, async_(my) as to, group(thread[1]):
+        at: int64 = first + right + (step + below) * near
+        if step + BK <= k and WIDE <= end - first:
+            for s in range(0, BK, DOWN, unroll=2):
+                for r in range(0, WIDE, SIDE, unroll=True):
+                    cp_async(to[s, r], x[at + r], 4 * EACH)
+                at += DOWN * near
+        else:
+            for s in range(0, BK, DOWN, unroll=1):
+                for r in range(0, WIDE, SIDE, unroll=True):
+                    there: bool = s < k - step - below and right + r < end - first
+                    cp_async(to[s, r], x[at + r], 4 * EACH, 4 * EACH if there else 0)
+                at += DOWN * near

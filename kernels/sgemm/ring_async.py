@@ -25,14 +25,15 @@ def ring_async(
 
     Shapes:      as `ring`, but A and B lie anyhow: `A[i * rs_a + kk * cs_a]`, `B[kk * rs_b + j * cs_b]`. Where `CUT.along_a`,
                  `CUT.along_b`, adjacent threads copy elements that are adjacent along k, one at a time; else four at a time where
-                 `CUT.wide_a`, `CUT.wide_b`: elements lie side by side along that axis, and begin at multiples of 16 bytes.
+                 `CUT.wide_a`, `CUT.wide_b`: elements lie side by side along that axis, and begin at multiples of 16 bytes. They
+                 lie side by side across k where `CUT.dense_a`, `CUT.dense_b`.
     Cost:        `CUT.stages` tiles of A and B in shared memory; one barrier a step.
     Numerics:    as `ring`: the same bits.
     Test:        tests/kernels/test_sgemm_async.py, tests/gpu/test_sgemm.py
     """
-    step_a: int64 @ grid[1] = 1 if CUT.wide_a and not CUT.along_a else rs_a  # elements from a row of A to the next, and in k
+    step_a: int64 @ grid[1] = 1 if CUT.side_a else rs_a  # elements from a row of A to the next, and in k
     down_a: int64 @ grid[1] = 1 if CUT.wide_a and CUT.along_a else cs_a
-    step_b: int64 @ grid[1] = 1 if CUT.wide_b and not CUT.along_b else cs_b
+    step_b: int64 @ grid[1] = 1 if CUT.side_b else cs_b
     down_b: int64 @ grid[1] = 1 if CUT.wide_b and CUT.along_b else rs_b
     blocks: int32 @ grid[1] = count(block[1])
     p: int32 @ block[1] = id()
@@ -84,10 +85,10 @@ def multiply_steps(
     a: shared(float32[CUT.bk, CUT.width_a], ring=CUT.stages)
     b: shared(float32[CUT.bk, CUT.width_b], ring=CUT.stages)
     t: int32 @ thread[1] = id()
-    ka: int32 @ thread[1] = t % 8 if CUT.along_a else t * CUT.each_a // CUT.bm  # what the thread copies first, in k and across
-    ia: int32 @ thread[1] = t // 8 if CUT.along_a else t * CUT.each_a % CUT.bm
-    kb: int32 @ thread[1] = t % 8 if CUT.along_b else t * CUT.each_b // CUT.bn
-    jb: int32 @ thread[1] = t // 8 if CUT.along_b else t * CUT.each_b % CUT.bn
+    ka: int32 @ thread[1] = t % 8 if CUT.along_a else t // CUT.lanes_a  # what the thread copies first, in k and across
+    ia: int32 @ thread[1] = t // 8 if CUT.along_a else t % CUT.lanes_a * CUT.each_a
+    kb: int32 @ thread[1] = t % 8 if CUT.along_b else t // CUT.lanes_b
+    jb: int32 @ thread[1] = t // 8 if CUT.along_b else t % CUT.lanes_b * CUT.each_b
     from_a: int64 @ thread[1] = (i0 + ia) * step_a + ka * down_a
     from_b: int64 @ thread[1] = (j0 + jb) * step_b + kb * down_b
     everyone = roles(warp, CUT.warps)
@@ -95,9 +96,15 @@ def multiply_steps(
     @requires(block[1], thread["CUT.threads"])
     def fill(step: int32 @ block[1]):
         with partition(a, block[1]) as to:
-            copy(A, from_a, step_a, down_a, ka, ia, step, k, m - i0, to, ALONG=CUT.along_a, EACH=CUT.each_a, CUT=CUT)
+            copy(
+                A, from_a, step_a, down_a, ka, ia, step, k, m - i0, to, ALONG=CUT.along_a, EACH=CUT.each_a,
+                LANES=CUT.lanes_a, CUT=CUT,
+            )  # fmt: skip
         with partition(b, block[1]) as to:
-            copy(B, from_b, step_b, down_b, kb, jb, step, k, n - j0, to, ALONG=CUT.along_b, EACH=CUT.each_b, CUT=CUT)
+            copy(
+                B, from_b, step_b, down_b, kb, jb, step, k, n - j0, to, ALONG=CUT.along_b, EACH=CUT.each_b,
+                LANES=CUT.lanes_b, CUT=CUT,
+            )  # fmt: skip
 
     @requires(warp["CUT.warps"])
     def use(
@@ -111,7 +118,7 @@ def multiply_steps(
 
 
 @prism.device
-@template(CUT=constexpr(AsyncCut), ALONG=constexpr(bool), EACH=constexpr(int), WIDTH=constexpr(int))
+@template(CUT=constexpr(AsyncCut), ALONG=constexpr(bool), EACH=constexpr(int), LANES=constexpr(int), WIDTH=constexpr(int))
 @requires(block[1], thread["CUT.threads"])
 def copy(
     x: ptr(const(float32)) @ grid[1], at: int64 @ thread[1], apart: int64 @ grid[1], near: int64 @ grid[1],
@@ -120,20 +127,28 @@ def copy(
 ):
     """Copy a tile, `EACH` elements at a time: this thread's first, `tile[below, right]`, is `x[at + step * near]`.
 
-    Perspective: block; adjacent threads copy what is adjacent in k where `ALONG`, else across it.
+    Perspective: block; adjacent threads copy what is adjacent in k where `ALONG`, else, `LANES` of them, across it.
     Shapes:      the tile's rows end with `PAD` elements that nobody reads. `x` has `left` elements across, counted from the
                  tile's first, and ends at `k`: beyond them the tile is 0.
     """
     WIDE: constexpr(int) = WIDTH - PAD
-    DOWN: constexpr(int) = 8 if ALONG else CUT.threads * EACH // WIDE  # of a tile, in k, that all threads copy at a time
-    SIDE: constexpr(int) = CUT.threads // 8 if ALONG else WIDE  # the same across k
+    DOWN: constexpr(int) = 8 if ALONG else CUT.threads // LANES  # of a tile, in k, that all threads copy at a time
+    SIDE: constexpr(int) = CUT.threads // 8 if ALONG else LANES * EACH  # the same across k
     with partition(tile, thread[1], lambda q, v: (below + q, right + v)) as mine, async_(mine) as coming, group(thread[1]):
-        for r in range(WIDE // SIDE, unroll=True):
+        place: int64 = at + step * near
+        if step + CUT.bk <= k and WIDE <= left:
             for s in range(CUT.bk // DOWN, unroll=True):
-                cp_async(
-                    coming[DOWN * s, SIDE * r], x[at + (step + DOWN * s) * near + SIDE * r * apart], 4 * EACH,
-                    valid_bytes(left - right - SIDE * r, EACH) if step + below + DOWN * s < k else 0,
-                )
+                for r in range(WIDE // SIDE, unroll=True):
+                    cp_async(coming[DOWN * s, SIDE * r], x[place + SIDE * r * apart], 4 * EACH)
+                place += DOWN * near
+        else:
+            for s in range(CUT.bk // DOWN, unroll=True):
+                for r in range(WIDE // SIDE, unroll=True):
+                    cp_async(
+                        coming[DOWN * s, SIDE * r], x[place + SIDE * r * apart], 4 * EACH,
+                        valid_bytes(left - right - SIDE * r, EACH) if step + below + DOWN * s < k else 0,
+                    )  # fmt: skip
+                place += DOWN * near
 
 
 @prism.device

@@ -63,18 +63,21 @@ class Tile:
 
 
 class Way(NamedTuple):
-    """How `ring` copies an operand: by tensor copies, or by threads, adjacent ones `along` k or across it; there `each` elements
-    at a time.
+    """How `ring` copies an operand: by tensor copies, or by threads, adjacent ones `along` k or across it.
+
+    Where elements lie side by side across it, `dense`, `each` of them at a time.
     """
 
     tensor: bool
     along: bool = False
     each: int = 1
+    dense: bool = False
 
 
-TENSOR, ALONG, ACROSS, PAIRS = Way(True), Way(False, True), Way(False, False), Way(False, False, 2)
+TENSOR, ALONG, ACROSS = Way(True), Way(False, True), Way(False, False)
+DENSE, PAIRS = Way(False, False, 1, True), Way(False, False, 2, True)
 WAYS = (
-    (TENSOR, TENSOR), (TENSOR, ALONG), (ALONG, TENSOR), (ALONG, ALONG), (ALONG, ACROSS), (ACROSS, ALONG), (ACROSS, ACROSS),
+    (TENSOR, TENSOR), (TENSOR, ALONG), (ALONG, TENSOR), (ALONG, ALONG), (ALONG, DENSE), (DENSE, ALONG), (DENSE, DENSE),
 )  # fmt: skip
 """What A and B are copied by, mostly."""
 
@@ -122,7 +125,7 @@ class AsyncConfiguration(Tile):
     def template(self, a: Layout, b: Layout, *, wide: bool, beta: bool) -> dict[str, Any]:
         """Return the kernel's template arguments, for operands that lie so."""
         sizes = self.bm, self.bn, self.bk, self.stages, self.columns, self.blocks
-        return {"CUT": AsyncCut(*sizes, a.along, a.wide, b.along, b.wide), "WIDE": wide, "BETA": beta}
+        return {"CUT": AsyncCut(*sizes, *a, *b), "WIDE": wide, "BETA": beta}
 
 
 LARGE = RingConfiguration(rate=107, alone=104, factor=1.01)
@@ -144,7 +147,7 @@ MORE: tuple[Tile, ...] = (
     RingConfiguration(64, 192, 32, 3, columns=12, registers=200, blocks=2, rate=101, alone=78),
 )
 """Tiles that fit what is narrow, or short: they are compiled when they are first asked for."""
-FEW = 64  # rows of the result, of which these have fewer in vain
+FEW = 160  # rows of the result, of which these have fewer in vain
 
 # Rates as measured on an H200. Of the second and third four blocks fit a multiprocessor of sm_80 or sm_90, two one of sm_86 and
 # sm_89, whose shared memory is less. Of the fourth more than two fit; 256 shares of it took 3 to 7 %
@@ -174,7 +177,8 @@ BYTES = 2340  # that all multiprocessors write, or read again, a clock
 EIGHT = 8  # of a step's k as many as there are, to whole eights
 STORE_LARGE, STORE, STORE_SMALL = 0.67, 0.28, 0.044  # more, for an element not stored by fours: of 16, 8 or 4 columns a thread
 EVEN, ODD, ACROSS_K = 0.0029, 0.053, 0.185  # for an element of a tile that threads copy: along K, or across it (`copies_of`)
-MIXED, BESIDE = 0.049, 0.11  # more, for one of B along K beside an A that is copied across it, or by tensor copies
+SIDE_BY_SIDE = 0.03  # across it, where elements lie so: addresses differ by constants
+MIXED, BESIDE = 0.01, 0.11  # more, for one of B along K beside an A that is copied across it, or by tensor copies
 MEMORY = 11.2  # bytes a clock of the GPU's memory, for each multiprocessor: what operands take at least
 BATCH = 650  # clocks of each further batch of parts that a thread of `combine` loads; a batch is 8 vectors
 PARTS = (2, 4, 8, 16)
@@ -309,7 +313,8 @@ def copies_of(a: Way, b: Way, *, even_a: bool, even_b: bool) -> tuple[float, flo
     """
 
     def one(way: Way, even: bool) -> float:
-        return 0.0 if way.tensor else (EVEN if even else ODD) if way.along else ACROSS_K / way.each
+        across = SIDE_BY_SIDE / way.each if way.dense else ACROSS_K
+        return 0.0 if way.tensor else (EVEN if even else ODD) if way.along else across
 
     mixed = 0.0 if not b.along or a.along else BESIDE if a.tensor else MIXED
     return one(a, even_a), one(b, even_b) + mixed

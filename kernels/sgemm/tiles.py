@@ -6,8 +6,8 @@ What is computed, and what the parameters mean, is said in `elements.py`.
 from __future__ import annotations
 
 from prism.lang import (
-    attr, block, const, constexpr, float4, float4_cast, float32, grid, group, id, int32, int64, partition, prism, ptr, requires,
-    shared, template, thread, uint32,
+    attr, block, const, constexpr, dtype, float4, float4_cast, float32, grid, group, id, int32, int64, partition, prism, ptr,
+    requires, shared, template, thread, uint32,
 )
 
 PAD = 4
@@ -52,11 +52,11 @@ def tiled(
         for first in range(0, K, BK):
             fill(
                 A, p * bs_a + top * rs_a + first * cs_a, rs_a, cs_a, M - top, K - first, a,
-                ALONG=ALONG_A, BK=BK, WIDTH=BM, THREADS=THREADS,
+                ALONG=ALONG_A, THREADS=THREADS,
             )
             fill(
                 B, p * bs_b + first * rs_b + left * cs_b, cs_b, rs_b, N - left, K - first, b,
-                ALONG=ALONG_B, BK=BK, WIDTH=BN, THREADS=THREADS,
+                ALONG=ALONG_B, THREADS=THREADS,
             )
             with group(thread[1]):
                 for k in range(BK, unroll=True):
@@ -77,24 +77,27 @@ def tiled(
 
 
 @prism.device
-@template(ALONG=constexpr(bool), BK=constexpr(int), WIDTH=constexpr(int), THREADS=constexpr(int))
+@template(T=dtype, SUM=dtype, ALONG=constexpr(bool), BK=constexpr(int), WIDTH=constexpr(int), THREADS=constexpr(int))
 @requires(block[1], thread["THREADS"])
 def fill(
-    x: ptr(const(float32)) @ grid[1], start: int64 @ block[1], step: int64 @ grid[1], step_k: int64 @ grid[1],
-    width: int32 @ block[1], depth: int32 @ block[1], tile: shared(float32[BK, WIDTH + PAD]) @ block[1],
+    x: ptr(const(T)) @ grid[1], start: int64 @ block[1], step: int64 @ grid[1], step_k: int64 @ grid[1],
+    width: int32 @ block[1], depth: int32 @ block[1], tile: shared(SUM[BK, WIDTH]) @ block[1],
 ):
-    """`tile[k, i] = x[start + i * step + k * step_k]`, and 0 where `i >= width` or `k >= depth`."""
+    """`tile[k, i] = x[start + i * step + k * step_k]`, and 0 where `i >= width` or `k >= depth`, but for `PAD` of each row."""
+    WIDE: constexpr(int) = WIDTH - PAD
     t: int32 @ thread[1] = id()
     with partition(tile, thread[1]) as mine, group(thread[1]):
-        loaded: float32[BK * WIDTH // THREADS]
-        for n in range(BK * WIDTH // THREADS):  # all loads, and then all stores: the compiler doesn't move one past the other
+        loaded: SUM[BK * WIDE // THREADS]
+        for n in range(BK * WIDE // THREADS):  # all loads, and then all stores: the compiler doesn't move one past the other
             e: int32 = t + n * THREADS
-            k: int32 = e % BK if ALONG else e // WIDTH
-            i: int32 = e // BK if ALONG else e % WIDTH
-            loaded[n] = x[start + i * step + k * step_k] if i < width and k < depth else 0.0
-        for n in range(BK * WIDTH // THREADS):
+            k: int32 = e % BK if ALONG else e // WIDE
+            i: int32 = e // BK if ALONG else e % WIDE
+            loaded[n] = SUM()
+            if i < width and k < depth:
+                loaded[n] = SUM(x[start + i * step + k * step_k])
+        for n in range(BK * WIDE // THREADS):
             e: int32 = t + n * THREADS
-            mine[e % BK if ALONG else e // WIDTH, e // BK if ALONG else e % WIDTH] = loaded[n]
+            mine[e % BK if ALONG else e // WIDE, e // BK if ALONG else e % WIDE] = loaded[n]
 
 
 # -- 4: four elements an access ---------------------------------------------------------------------------------------------

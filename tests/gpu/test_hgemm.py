@@ -80,7 +80,7 @@ def test_what_single_products_have(layout: str) -> None:
     first = list(LAYOUTS).index(layout)
     for m, n, k in ((16, 264, 4104), (264, 520, 2056)):
         a, b, bias = laid(m, k, layout[0]), laid(k, n, layout[1]), small(n)
-        some = [one for found in forms(m, n, k, 132, LAYOUTS[layout]) for one in found.some if one.shares in (1, 3)]
+        some = [one for one in forms(m, n, k, 132, LAYOUTS[layout]).some if one.shares in (1, 3)]
         for one in some[7 * first :: 37]:
             out = torch.full((m, n), torch.nan, device="cuda", dtype=torch.float32)
             cut(a, b, out, one)

@@ -14,7 +14,7 @@ import pytest
 
 import prism
 from prism.interpret import SCHEDULES, run, schedules
-from prism.kernels.matmul import BM, BN, THREADS, TILES, DoubleCut, any_product, choose_double, dgemm
+from prism.kernels.matmul import BM, BN, HELPED, THREADS, TILES, DoubleCut, any_product, choose_double, kernel_of
 from prism.kernels.matmul.pairs import expand_pairs
 from prism.lang.tree.plan import Wait
 from prism.lib.algorithms.matmul.api import _decide as decide
@@ -31,7 +31,7 @@ FLAGS = False, True
 
 @functools.cache
 def program(cut: DoubleCut):
-    return prism.check(dgemm, {"CUT": cut})
+    return prism.check(kernel_of(cut), {"CUT": cut})
 
 
 def padded(x):
@@ -76,11 +76,13 @@ def test_edges(m: int, n: int, k: int) -> None:
     assert exact(m, n, k, high=9)
 
 
-@pytest.mark.parametrize("cut", rarely(TILES, but=TILES[2:]), ids=lambda cut: f"{cut.bm}x{cut.bn}")
+@pytest.mark.parametrize(
+    "cut", rarely((HELPED, *TILES), but=(HELPED, *TILES[1:])), ids=lambda cut: f"{cut.bm}x{cut.bn}"
+)
 def test_tiles(cut: DoubleCut) -> None:
     """They are exact, and what they hold stays in registers."""
     assert exact(cut.bm + 5, cut.bn + 3, 40, cut)
-    for depth, arch in ((cut.depth, "sm_90a"), (4, "sm_80")):
+    for depth, arch in ((cut.depth, "sm_90a"), (4, "sm_80"))[: 1 if cut.helped else 2]:
         entry = entry_of(program(replace(cut, depth=depth)), arch)
         assert compile_cubin(entry.source, entry.arch).spills == 0
 
@@ -101,7 +103,10 @@ def test_copies_go_ahead_with_a_barrier_a_step() -> None:
 
 
 def test_tiles_that_are_chosen() -> None:
-    assert choose_double(4096, 4096, 4096, 132) == TILES[0] and choose_double(2048, 2048, 2048, 132) == TILES[1]
+    assert (
+        choose_double(4096, 4096, 4096, 132, hopper=True) == choose_double(2048, 2048, 2048, 132, hopper=True) == HELPED
+    )
+    assert choose_double(4096, 4096, 4096, 132) == TILES[0], "no other GPU gives registers to those who multiply"
     assert choose_double(64, 64, 4096, 132) == TILES[-1], "few tiles: rather many small ones"
     for m, n, k, batches in ((1, 1, 1, 1), (1000, 17, 300, 3)):
         assert choose_double(m, n, k, 132, batches) in TILES

@@ -93,7 +93,7 @@ def test_parts_of_k_are_of_one_round(text: str) -> None:
     found = choose_single(m, n, k, 132, outside)
     size = (n, m) if found.transposes_out(found.packed_layout(outside)) else (m, n)
     assert found.parts == 1 or math.prod(found.tiles(*size)) <= resident_clusters(found, 132)
-    large = [one for some in forms(8192, 8192, 64, 132, outside) for one in some.some]
+    large = forms(8192, 8192, 64, 132, outside).some
     assert large and all(one.parts == 1 for one in large), "a large result has more tiles than run"
 
 

@@ -1,6 +1,7 @@
 """The ring without tensor copies on the reference machine, with all its checks: layouts, edges, strides, parts, machine code."""
 
 import functools
+import itertools
 
 import numpy as np
 import pytest
@@ -31,8 +32,9 @@ def adder(cut, wide, beta):
 
 
 def ways(layout: str, wide: bool = True) -> tuple[Layout, Layout]:
-    """How the kernel copies operands that lie so."""
-    return Layout(layout[0] == "N", wide), Layout(layout[1] == "T", wide)
+    """How the kernel copies operands that lie so; in small letters, of any strides, rather than side by side."""
+    a, b = layout[0] in "Nn", layout[1] in "Tt"
+    return Layout(a, wide, layout[0] == "T" and not wide), Layout(b, wide, layout[1] == "N" and not wide)
 
 
 def exact(
@@ -46,7 +48,9 @@ def exact(
     rng = np.random.default_rng(m + n + k)
     a, b, before = (rng.integers(-3, 4, (1, *shape)).astype(np.float32) for shape in ((m, k), (k, n), (m, n)))
     wide_out = wide if wide_out is None else wide_out
-    (left, (rs_a, cs_a, _)), (right, (rs_b, cs_b, _)) = stored(a, layout[0], wide, 1), stored(b, layout[1], wide, 1)
+    (left, (rs_a, cs_a, _)), (right, (rs_b, cs_b, _)) = (
+        stored(x, how.upper(), wide, 1) for x, how in ((a, layout[0]), (b, layout[1]))
+    )
     out, (stride, *_) = stored(before if beta else np.full_like(before, np.nan), "N", wide_out, 1)
     way = rings.cut_in(cut, m, n, k, share or k, wave)
     operands, kinds, wide_out = (left, rs_a, cs_a, right, rs_b, cs_b), ways(layout, wide), wide_out and n % 4 == 0
@@ -66,8 +70,7 @@ def exact(
 
 
 @pytest.mark.covering(1)
-@pytest.mark.parametrize("layout", LAYOUTS)
-@pytest.mark.parametrize("wide", [True, False])
+@pytest.mark.parametrize(("layout", "wide"), [*itertools.product(LAYOUTS, [True, False]), ("tn", False)])
 def test_layouts(layout: str, wide: bool) -> None:
     """More than a tile each way, and no multiple of what is copied at a time."""
     assert exact(67, 69, 37, layout=layout, wide=wide)
@@ -108,6 +111,12 @@ def test_whole_tiles_and_parts() -> None:
 @pytest.mark.parametrize("cut", ASYNC_TILES, ids=lambda cut: cut.name)
 def test_tiles(cut: AsyncConfiguration, layout: str) -> None:
     assert exact(cut.bm, cut.bn, 2 * cut.bk, cut, layout=layout)
+
+
+@pytest.mark.parametrize("cut", ASYNC_TILES, ids=lambda cut: cut.name)
+def test_what_lies_side_by_side_and_begins_anywhere(cut: AsyncConfiguration) -> None:
+    """Of whole tiles, and of others whose edges are asked for."""
+    assert exact(cut.bm + 1, cut.bn + 3, 2 * cut.bk + 1, cut, layout="TN", wide=False)
 
 
 def test_copies_go_ahead_with_a_barrier_a_step() -> None:

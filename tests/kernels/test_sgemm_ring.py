@@ -18,13 +18,16 @@ from prism.runtime.build import entry_of
 from prism.runtime.compile import compile_cubin
 from tests.rarely import rarely
 
-NAMES = {"tensor": rings.TENSOR, "along": rings.ALONG, "across": rings.ACROSS, "pairs": rings.PAIRS}
+NAMES = {
+    "tensor": rings.TENSOR, "along": rings.ALONG, "across": rings.ACROSS, "dense": rings.DENSE, "pairs": rings.PAIRS,
+}  # fmt: skip
+SIDE = "across", "dense", "pairs"
 WAYS = {
     one if one == other else f"{one}-{other}": (a, b)
     for (one, a), (other, b) in itertools.product(NAMES.items(), repeat=2)
-    if {one, other} != {"across", "pairs"} and not (one == "tensor" and other in ("across", "pairs"))
+    if not (one in SIDE and other in SIDE and one != other) and not (one == "tensor" and other in SIDE)
 }
-"""By what copies A and B: tensor copies, or threads along k or across it, one or two elements at a time."""
+"""By what copies A and B: tensor copies, or threads along k or across it; elements that lie side by side one or two at a time."""
 
 
 @functools.cache
@@ -49,10 +52,11 @@ def lying(x, way: rings.Way, gap: int):
         rows = np.full((size, k + gap), np.nan, np.float32)
         rows[:, :k] = x.T
         return rows.reshape(-1), 1, k + gap
-    if way == rings.PAIRS:
-        rows = np.full((k, size + 2 * gap), np.nan, np.float32)
+    if way.dense:
+        gap *= way.each
+        rows = np.full((k, size + gap), np.nan, np.float32)
         rows[:, :size] = x
-        return rows.reshape(-1), size + 2 * gap, 1
+        return rows.reshape(-1), size + gap, 1
     rows = np.full((k, 2 * size + gap), np.nan, np.float32)
     rows[:, : 2 * size : 2] = x
     return rows.reshape(-1), 2 * size + gap, 2
@@ -153,8 +157,11 @@ def test_rows_that_begin_at_pairs(ways: str) -> None:
 
 
 @pytest.mark.parametrize("cut", (*rings.FEW_ROWS, *rings.MORE), ids=lambda cut: cut.name)
-def test_pairs_of_tiles_of_every_width(cut: RingConfiguration) -> None:
-    assert exact(cut.bm - 2, cut.bn + 2, cut.bk + 5, cut, ways="pairs", wide=False, pad=1)
+@pytest.mark.parametrize("ways", ["dense", "pairs"])
+def test_what_lies_side_by_side_of_tiles_of_every_width(cut: RingConfiguration, ways: str) -> None:
+    """Whole tiles, and others whose edges are asked for."""
+    side = NAMES[ways].each
+    assert exact(cut.bm + side, cut.bn + side, cut.bk + 5, cut, ways=ways, wide=False, pad=1)
 
 
 def test_a_result_whose_rows_begin_anywhere() -> None:

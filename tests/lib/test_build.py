@@ -239,7 +239,9 @@ def test_a_request_names_all_of_the_package_or_nothing() -> None:
     assert request_key(kernel, tuple({**template, "OP": local}.items())) is None
     assert request_key(own, ()) is None
     assert request_key(kernel, (("T", object()),)) is None
-    cut = RingCut(128, 256, 32, 3, 16, 1, True, True, 1, True, True, 1, 232, 40)  # a record of the package's
+    cut = RingCut(
+        128, 256, 32, 3, 16, 1, True, True, 1, False, True, True, 1, False, 232, 40
+    )  # a record of the package's
     assert request_key(kernel, (("CUT", cut),)) == request_key(kernel, (("CUT", replace(cut)),)) is not None
     assert request_key(kernel, (("CUT", cut),)) != request_key(kernel, (("CUT", replace(cut, stages=9)),))
     assert request_key(kernel, (("CUT", replace(cut, stages=object())),)) is None

@@ -110,7 +110,9 @@ def _step(a: View, b: View, out: View, apart: tuple[int, int, int], batches: int
         given |= {"apart_a": _step_of(a, cut.along_a) // size, "apart_b": _step_of(b, not cut.along_b) // size}
         given |= {"group_m": side}
         given |= {"batch_a": apart[0] // size, "batch_b": apart[1] // size}
-        return Step(instance_of(kernels.dgemm, {"CUT": cut}), batches * tiles_m * -(-n // cut.bn), cut.threads, given)
+        return Step(
+            instance_of(kernels.kernel_of(cut), {"CUT": cut}), batches * tiles_m * -(-n // cut.bn), cut.threads, given
+        )
     for name, view, step in (("a", a, apart[0]), ("b", b, apart[1])):
         rows, columns = (stride // view.size for stride in view.strides)
         given |= {f"rs_{name}": rows, f"cs_{name}": columns, f"bs_{name}": step // view.size}
@@ -156,10 +158,15 @@ def _double(
         return None
     pairs = out.scalar == COMPLEX[1]
     m, n, k = a.shape[0], b.shape[1] << pairs, a.shape[1] << pairs
-    cut = kernels.TILES[-1] if machine.host else kernels.choose_double(m, n, k, machine.multiprocessors, batches)
+    hopper = not machine.host and machine.arch.startswith("sm_9")
+    cut = (
+        kernels.TILES[-1]
+        if machine.host
+        else kernels.choose_double(m, n, k, machine.multiprocessors, batches, hopper=hopper)
+    )
     wide = [
         view.aligned and step % PAIR == 0 and (view.strides[0 if along else 1] % PAIR == 0)
         for view, step, along in ((a, apart[0], along_a), (b, apart[1], not along_b))
     ]
-    depth = cut.depth if machine.host or machine.arch.startswith("sm_9") else 4
+    depth = cut.depth if machine.host or hopper else 4
     return replace(cut, along_a=along_a, along_b=along_b, wide_a=wide[0], wide_b=wide[1], depth=depth, complex=pairs)

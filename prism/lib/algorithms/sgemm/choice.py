@@ -25,7 +25,7 @@ STORED = 0.85
 """Clocks of a multiprocessor for an element that the fifth variant does not store by fours."""
 
 
-TREES = Path(rings.__file__).with_name("trees.json")
+TREES = Path(rings.__file__).with_name("trees.npy")
 """What the models have wrong, as was measured (asv_bench/fit_products.py)."""
 NEAR, SURE = 1.5, 1.02
 """Times the least: what is beyond is not asked for; times faster than what the models have for the best: else that is taken."""

@@ -66,8 +66,11 @@ def operand(matrix: Matrix, extents: tuple[int, int], steps: tuple[int, int], ba
             and matrix.first % piece == 0 and (batches == 1 or matrix.matrices % piece == 0)
         )  # fmt: skip
 
-    way = rings.ALONG if steps[0] == 1 else rings.PAIRS if begin_at(2) and inner % 2 == 0 else rings.ACROSS
-    return Operand(matrix, outer, inner, steps, rings.TENSOR if begin_at(WIDE) else way)
+    pairs = begin_at(2) and inner % 2 == 0
+    side = rings.ACROSS if steps[1] != 1 and inner > 1 else rings.PAIRS if pairs else rings.DENSE
+    return Operand(
+        matrix, outer, inner, steps, rings.TENSOR if begin_at(WIDE) else rings.ALONG if steps[0] == 1 else side
+    )
 
 
 def copies(a: Operand, b: Operand) -> Iterator[tuple[Operand, Operand]]:
@@ -164,14 +167,16 @@ def arrange(
     `cut`: the tiles, by default as it suits the shape, on a Hopper GPU or another.
     """
     a, b, (m, n, k) = product.a, product.b, product.sizes
-    *layouts, (_, wide) = product.layouts
-    wide = wide and n % WIDE == 0
+    layouts = product.layouts
+    wide = layouts[2].wide and n % WIDE == 0
     if not tensor:
         left, right = (
             Operand(a, k, m, (a.columns, a.rows), rings.ACROSS), Operand(b, k, n, (b.rows, b.columns), rings.ACROSS)
         )  # fmt: skip
         cut = cut or rings.choose(m, n, k, processors, rings.HOPPER_TILES if hopper else rings.ASYNC_TILES)
-        return Staged(product, left, right, cut, wide, processors, (layouts[0], layouts[1]))
+        lie = (layouts[0], a.rows == 1), (layouts[1], b.columns == 1)
+        one, other = (lay._replace(dense=side and not (lay.along or lay.wide)) for lay, side in lie)
+        return Staged(product, left, right, cut, wide, processors, (one, other))
     return min(arrangements(product, processors, cut), key=lambda staged: staged.clocks)
 
 
