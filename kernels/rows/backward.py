@@ -2,12 +2,12 @@
 
 from prism.lang import (
     attr, block, const, constexpr, count, dtype, exp, fma, grid, group, id, int32, int64, load_vector,
-    partition, prism, ptr, requires, rsqrt, shared, store_vector, template, thread,
+    partition, prism, ptr, requires, rsqrt, shared, store_vector, template, thread, warp,
 )
-from prism.kernels.rows.configurations import APART, BESIDE, COPIED, OF_FIRST, OF_WARPS
-from prism.kernels.rows.elements import join_none, load_numbers, load_words, read_plain, store_numbers, take_numbers
+from prism.kernels.rows.configurations import APART, BESIDE, COPIED, GUESSED, OF_WARPS
+from prism.kernels.rows.elements import join_none, load_numbers, load_words, read_plain, store_numbers, take_apart
 from prism.kernels.rows.skeleton import map_rows
-from prism.kernels.rows.sums import add_pairs, add_slopes, add_weighed, join_slopes, normal
+from prism.kernels.rows.sums import add_pairs, add_slopes, add_weighed, join_slopes, median, normal
 from prism.lib.thread import operators
 
 
@@ -108,6 +108,8 @@ def norm_backward_rows(
     VECTORS: constexpr(int) = ITEMS // WIDTH
     OWN: constexpr(bool) = CENTRED and (WAY == COPIED or WAY == BESIDE)
     KEEP: constexpr(bool) = WAY == BESIDE and WEIGHT
+    PART: constexpr(int) = min(WIDTH, 16 // W.bytes)
+    PARTS: constexpr(int) = (THREADS * BLOCKS + 1023) // 1024  # what a lane has of what all warps found
     r: int64 @ block[BLOCKS] = id()
     with (
         partition(dx, thread[1], offset=lambda i: i, races="none") as out,
@@ -126,7 +128,8 @@ def norm_backward_rows(
                 with group(thread[1]):
                     for j in range(VECTORS):
                         column: int32 = min(t + j * threads, n // WIDTH - 1) * WIDTH
-                        store_vector(kept_own[j, 0], load_vector(weight[column], WIDTH))
+                        for p in range(0, WIDTH, PART):
+                            store_vector(kept_own[j, p], load_vector(weight[column + p], PART))
             of_weight: A[VECTORS, WIDTH] @ thread[1]
             of_bias: A[VECTORS, WIDTH] @ thread[1]
             with group(thread[1]):
@@ -147,7 +150,11 @@ def norm_backward_rows(
             ):
                 """The gradients of what the weight was multiplied with."""
                 if KEEP:
-                    take_numbers(load_vector(kept_own[j, 0], WIDTH), weighed)
+                    word: W[WIDTH]
+                    for p in range(0, WIDTH, PART):
+                        take_apart(load_vector(kept_own[j, p], PART), word, p, WIDTH=PART)
+                    for k in range(WIDTH):
+                        weighed[k] = A(word[k])
                 elif WEIGHT:
                     load_numbers(weight, column, weighed)
                 for k in range(WIDTH):
@@ -190,32 +197,53 @@ def norm_backward_rows(
                     return F(0, 0, 0, sums.first, sums.second)
 
             @requires(thread[1])
-            def off_own(
-                j: int32 @ thread[1], column: int32 @ thread[1], values: A[2 * WIDTH] @ thread[1], sums: S @ thread[1],
+            def guess(row: int64 @ thread[1]) -> S @ thread[1]:
+                """What a row's mean may be near: the middle one of three of its elements."""
+                some: A[3]
+                for k in range(3):
+                    some[k] = A(x[row * stride + k * (n - 1) // 2])
+                return S(D(0), D(median(some[0], some[1], some[2])), D(0))
+
+            @requires(thread[1])
+            def off_guess(
+                j: int32 @ thread[1], column: int32 @ thread[1], values: A[2 * WIDTH] @ thread[1], guessed: S @ thread[1],
             ) -> F @ thread[1]:
                 weighed: A[WIDTH]
                 weigh(j, column, values, weighed)
-                mean: A = A(sums.total / sums.count)
+                middle: A = A(guessed.total)
                 total: A = 0
                 all: A = 0
                 squares: A = 0
                 products: A = 0
                 for k in range(WIDTH):
-                    off: A = values[k] - mean
+                    off: A = values[k] - middle
                     total = total + off
                     all = all + weighed[k]
                     squares = squares + off * off
                     products = products + weighed[k] * off
-                return F(D(WIDTH), D(total), D(all), D(squares), D(products))
+                return F(D(0), D(total), D(all), D(squares), D(products))
 
             @requires(thread[1])
-            def pack_own(sums: S @ thread[1], off: F @ thread[1]) -> F @ thread[1]:
-                """A warp's `Slopes`, of what its elements are off the mean of its first vector."""
-                mean: D = sums.total / max(sums.count, D(1))
-                each: D = off.total / max(off.count, D(1))
+            def pack_off(guessed: S @ thread[1], off: F @ thread[1]) -> F @ thread[1]:
+                return off
+
+            @requires(thread[32])
+            def join_off(guessed: S @ thread[1], parts: F[PARTS] @ thread[1]) -> F @ thread[1]:
+                """The row's `Slopes` from sums of what its elements are off what was guessed."""
+                sums: D[4] @ thread[1]
+                with group(thread[1]):
+                    for k in range(4):
+                        sums[k] = 0
+                    for k in range(PARTS):
+                        sums[0] = sums[0] + parts[k].total
+                        sums[1] = sums[1] + parts[k].weighed
+                        sums[2] = sums[2] + parts[k].squares
+                        sums[3] = sums[3] + parts[k].products
+                for k in range(4):
+                    sums[k] = warp.reduce_near(sums[k], 5, OP=operators.add)
+                off: D @ thread[1] = sums[0] * share
                 return F(
-                    off.count, off.count * mean + off.total, off.weighed, off.squares - off.total * each,
-                    off.products - off.weighed * each,
+                    D(n), sums[0] + guessed.total * D(n), sums[1], sums[2] - sums[0] * off, sums[3] - sums[1] * off,
                 )
 
             @requires(thread[1])
@@ -244,10 +272,10 @@ def norm_backward_rows(
             map_rows(
                 x, stride, dy, dy_stride, r, step, rows, n, lanes, S(0, 0, 0) if CENTRED else S(0, 0),
                 F(0, 0, 0, 0, 0) if OWN else P(0, 0), TI=TI, A=A, P=F, STAGES=2 if CENTRED else 1,
-                ONCE=OF_FIRST if OWN else OF_WARPS if CENTRED else APART, ITEMS=ITEMS, WIDTH=WIDTH, INPUTS=2, KEPT=2,
-                BLOCKS=BLOCKS, WIDE=WIDE, THREADS=THREADS, ROWS=ROWS, WAY=WAY, LOAD=load, READ=read_plain, FIRST=first,
-                OP=add_weighed if CENTRED else add_pairs, SECOND=off_own if OWN else second,
-                OP2=add_slopes if OWN else add_pairs, PACK=pack_own if OWN else pack, JOIN=join_slopes, LAST=factor,
+                ONCE=GUESSED if OWN else OF_WARPS if CENTRED else APART, ITEMS=ITEMS, WIDTH=WIDTH, INPUTS=2, KEPT=2,
+                BLOCKS=BLOCKS, WIDE=WIDE, THREADS=THREADS, ROWS=ROWS, WAY=WAY, LOAD=load, READ=read_plain, FIRST=guess if OWN else first,
+                OP=add_weighed if CENTRED else add_pairs, SECOND=off_guess if OWN else second,
+                OP2=add_slopes if OWN else add_pairs, PACK=pack_off if OWN else pack, JOIN=join_off if OWN else join_slopes, LAST=factor,
                 STORE=store,
             )
             if WEIGHT or BIAS:

@@ -5,7 +5,7 @@ from prism.lang import (
     prism, ptr, requires, shared, template, thread,
 )
 from prism.kernels.rows.elements import take_apart
-from prism.kernels.rows.settle_rows import settle_rows
+from prism.kernels.rows.settle_rows import guess_rows, settle_rows
 
 
 @prism.device
@@ -38,7 +38,10 @@ def map_rows_copied(
     threads: int32 @ block[BLOCKS] = count(thread[1])
     here: int32 @ thread[1] = t - b * (threads // BLOCKS)
     many: int32 @ block[BLOCKS] = n // WIDTH
+    guesses: S[ROWS] @ thread[1]
     with partition(held, thread[1], lambda j, k: (b, j, here * WIDTH + k)) as mine:
+
+        guess_rows(r * ROWS, rows, identity, guesses, ONCE=ONCE, GUESS=FIRST)
 
         @requires(block["BLOCKS"], thread[32])
         def work(number: int64 @ block[BLOCKS]):
@@ -59,7 +62,7 @@ def map_rows_copied(
                 READ(min(number * ROWS + q, rows - 1), min(t + j * threads, many - 1) * WIDTH, word, values)
 
             settle_rows(
-                number * ROWS, rows, t, threads, many, identity, identity2, A=A, P=P, STAGES=STAGES, ONCE=ONCE,
+                number * ROWS, rows, t, threads, many, guesses, identity, identity2, A=A, P=P, STAGES=STAGES, ONCE=ONCE,
                 VECTORS=VECTORS, WIDTH=WIDTH, KEPT=KEPT, BLOCKS=BLOCKS, WARPS=THREADS // 32, ROWS=ROWS, TAKE=take,
                 FIRST=FIRST, OP=OP, SECOND=SECOND, OP2=OP2, PACK=PACK, JOIN=JOIN, LAST=LAST, STORE=STORE,
             )

@@ -5,7 +5,7 @@ from prism.lang import (
     prism, ptr, requires, shared, template, thread,
 )
 from prism.kernels.rows.elements import take_apart
-from prism.kernels.rows.settle_rows import settle_rows
+from prism.kernels.rows.settle_rows import guess_rows, settle_rows
 
 
 @prism.device
@@ -36,6 +36,8 @@ def map_rows_doubled(
     here: int32 @ thread[1] = t - b * (threads // BLOCKS)
     many: int32 @ block[BLOCKS] = n // WIDTH
     end: int64 @ block[BLOCKS] = (rows + ROWS - 1) // ROWS
+    even_guesses: S[ROWS] @ thread[1]
+    odd_guesses: S[ROWS] @ thread[1]
     with (
         partition(even, thread[1], lambda j, k: (b, j, here * WIDTH + k)) as evens,
         partition(odd, thread[1], lambda j, k: (b, j, here * WIDTH + k)) as odds,
@@ -51,6 +53,7 @@ def map_rows_doubled(
                         cp_async(coming[(q * VECTORS + j) * INPUTS, 0], x[row * stride + column], BYTES)
                         if INPUTS == 2:
                             cp_async(coming[(q * VECTORS + j) * INPUTS + 1, 0], other[row * other_stride + column], BYTES)
+            guess_rows(number * ROWS, rows, identity, even_guesses, ONCE=ONCE, GUESS=FIRST)
 
         @requires(block["BLOCKS"], thread[32])
         def fetch_odd(number: int64 @ block[BLOCKS]):
@@ -62,6 +65,7 @@ def map_rows_doubled(
                         cp_async(coming[(q * VECTORS + j) * INPUTS, 0], x[row * stride + column], BYTES)
                         if INPUTS == 2:
                             cp_async(coming[(q * VECTORS + j) * INPUTS + 1, 0], other[row * other_stride + column], BYTES)
+            guess_rows(number * ROWS, rows, identity, odd_guesses, ONCE=ONCE, GUESS=FIRST)
 
         @requires(block["BLOCKS"], thread[32])
         def work_even(number: int64 @ block[BLOCKS]):
@@ -73,7 +77,7 @@ def map_rows_doubled(
                 READ(min(number * ROWS + q, rows - 1), min(t + j * threads, many - 1) * WIDTH, word, values)
 
             settle_rows(
-                number * ROWS, rows, t, threads, many, identity, identity2, A=A, P=P, STAGES=STAGES, ONCE=ONCE,
+                number * ROWS, rows, t, threads, many, even_guesses, identity, identity2, A=A, P=P, STAGES=STAGES, ONCE=ONCE,
                 VECTORS=VECTORS, WIDTH=WIDTH, KEPT=KEPT, BLOCKS=BLOCKS, WARPS=THREADS // 32, ROWS=ROWS, TAKE=take,
                 FIRST=FIRST, OP=OP, SECOND=SECOND, OP2=OP2, PACK=PACK, JOIN=JOIN, LAST=LAST, STORE=STORE,
             )
@@ -88,7 +92,7 @@ def map_rows_doubled(
                 READ(min(number * ROWS + q, rows - 1), min(t + j * threads, many - 1) * WIDTH, word, values)
 
             settle_rows(
-                number * ROWS, rows, t, threads, many, identity, identity2, A=A, P=P, STAGES=STAGES, ONCE=ONCE,
+                number * ROWS, rows, t, threads, many, odd_guesses, identity, identity2, A=A, P=P, STAGES=STAGES, ONCE=ONCE,
                 VECTORS=VECTORS, WIDTH=WIDTH, KEPT=KEPT, BLOCKS=BLOCKS, WARPS=THREADS // 32, ROWS=ROWS, TAKE=take,
                 FIRST=FIRST, OP=OP, SECOND=SECOND, OP2=OP2, PACK=PACK, JOIN=JOIN, LAST=LAST, STORE=STORE,
             )

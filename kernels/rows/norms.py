@@ -1,14 +1,14 @@
 """Rows divided by their root mean square, or made of mean 0 and variance 1."""
 
 from prism.lang import (
-    attr, block, const, constexpr, count, dtype, grid, group, id, int32, int64, load_vector, partition, prism, ptr, requires,
-    rsqrt, shared, store_vector, template, thread,
+    attr, block, const, constexpr, count, dtype, grid, group, id, int32, int64, partition, prism, ptr, requires, rsqrt, template,
+    thread, uint32, warp,
 )
-from prism.kernels.rows.configurations import APART, BESIDE, COPIED, HELD, LONG, OF_FIRST, OF_WARPS
-from prism.kernels.rows.elements import load_numbers, load_words, store_numbers, take_numbers
+from prism.kernels.rows.configurations import APART, BESIDE, COPIED, GUESSED, HELD, LONG, OF_WARPS
+from prism.kernels.rows.elements import keep_words, load_numbers, load_words, store_numbers, take_kept
 from prism.kernels.rows.registers import prefetch_rows
 from prism.kernels.rows.skeleton import map_rows
-from prism.kernels.rows.sums import Moments, Pair, add_moments, add_pairs, join_moments, normal
+from prism.kernels.rows.sums import Moments, Pair, add_moments, add_pairs, join_moments, median, normal
 from prism.lib.thread import operators
 
 
@@ -41,17 +41,26 @@ def norm_rows(
     INPUTS: constexpr(int) = 2 if RESIDUAL else 1
     OWN: constexpr(bool) = CENTRED and (WAY == COPIED or WAY == BESIDE)
     VECTORS: constexpr(int) = ITEMS // WIDTH
-    KEEP: constexpr(bool) = WAY == BESIDE and WEIGHT
+    KEEP: constexpr(bool) = WAY == BESIDE and WEIGHT and W.bytes <= TI.bytes
+    WORDS: constexpr(int) = max(WIDTH * W.bytes // 4, 1)  # that a vector of weights has
+    PARTS: constexpr(int) = (THREADS * BLOCKS + 1023) // 1024  # what a lane has of what all warps found
     r: int64 @ block[BLOCKS] = id()
     with (
         partition(y, thread[1], offset=lambda i: i, races="none") as out,
         partition(sum, thread[1], offset=lambda i: i, races="none") as added,
         group(block[BLOCKS]),
     ):
-        b: int32 @ block[1] = id() if BLOCKS > 1 else 0
+        kept: uint32[VECTORS, WORDS * (1 + BIAS)] @ thread[1]
         t: int32 @ thread[1] = id()  # in the cluster
         team: int32 @ block[BLOCKS] = count(thread[1])
-        here: int32 @ thread[1] = t - b * (team // BLOCKS)
+        if KEEP:
+            with group(thread[1]):
+                for j in range(VECTORS):
+                    column: int32 = min(t + j * team, n // WIDTH - 1) * WIDTH
+                    keep_words(weight, column, kept, j, 0, WIDTH=WIDTH)
+                    if BIAS:
+                        keep_words(bias, column, kept, j, WORDS, WIDTH=WIDTH)
+
         @requires(thread[1])
         def load(row: int64 @ thread[1], column: int32 @ thread[1], words: TI[INPUTS * WIDTH] @ thread[1]):
             load_words(x, row * stride + column, words, FIRST=0, WIDTH=WIDTH)
@@ -97,34 +106,64 @@ def norm_rows(
                 return F(0, 0, sums)
 
         @requires(thread[1])
-        def off_own(
-            j: int32 @ thread[1], column: int32 @ thread[1], values: A[WIDTH] @ thread[1], sums: S @ thread[1],
+        def guess(row: int64 @ thread[1]) -> S @ thread[1]:
+            """What a row's mean may be near: the middle one of three of its elements."""
+            some: A[3]
+            for k in range(3):
+                at: int32 = k * (n - 1) // 2
+                some[k] = A(x[row * stride + at])
+                if RESIDUAL:
+                    some[k] = A(TI(some[k] + A(residual[row * residual_stride + at])))
+            return S(D(median(some[0], some[1], some[2])), D(1))
+
+        @requires(thread[1])
+        def off_guess(
+            j: int32 @ thread[1], column: int32 @ thread[1], values: A[WIDTH] @ thread[1], guessed: S @ thread[1],
         ) -> F @ thread[1]:
-            mean: A = A(sums.first / sums.second)
+            middle: A = A(guessed.first)
             total: A = 0
             squares: A = 0
             for k in range(WIDTH):
-                off: A = values[k] - mean
+                off: A = values[k] - middle
                 total = total + off
                 squares = squares + off * off
-            return F(D(WIDTH), D(total), D(squares))
+            return F(D(0), D(total), D(squares))
 
         @requires(thread[1])
-        def pack_own(sums: S @ thread[1], off: F @ thread[1]) -> F @ thread[1]:
-            """A warp's `Moments`, of what its elements are off the mean of its first vector."""
-            mean: D = sums.first / max(sums.second, D(1))
-            lost: D = off.total * off.total / max(off.count, D(1))
-            return F(off.count, off.count * mean + off.total, off.squares - lost)
+        def pack_off(guessed: S @ thread[1], off: F @ thread[1]) -> F @ thread[1]:
+            return off
+
+        @requires(thread[32])
+        def join_off(guessed: S @ thread[1], parts: F[PARTS] @ thread[1]) -> F @ thread[1]:
+            """The row's `Moments` from sums of what its elements are off what was guessed."""
+            total: D @ thread[1] = 0
+            squares: D @ thread[1] = 0
+            for k in range(PARTS):
+                total = total + parts[k].total
+                squares = squares + parts[k].squares
+            total = warp.reduce_near(total, 5, OP=operators.add)
+            squares = warp.reduce_near(squares, 5, OP=operators.add)
+            return F(D(n), total + guessed.first * D(n), squares - total * total * share)
 
         @requires(thread[1])
         def factor(sums: S @ thread[1], moments: F @ thread[1]) -> A @ thread[1]:
             return A(rsqrt(moments.squares * share + eps))
 
         @requires(thread[1])
-        def finish(
-            row: int64 @ thread[1], column: int32 @ thread[1], values: A[WIDTH] @ thread[1], moments: F @ thread[1],
-            scale: A @ thread[1], factors: A[WIDTH] @ thread[1], terms: A[WIDTH] @ thread[1],
+        def store(
+            j: int32 @ thread[1], row: int64 @ thread[1], column: int32 @ thread[1], values: A[WIDTH] @ thread[1],
+            moments: F @ thread[1], scale: A @ thread[1],
         ):
+            factors: A[WIDTH]
+            terms: A[WIDTH]
+            if KEEP:
+                take_kept(kept, j, 0, factors, W=W)
+            elif WEIGHT:
+                load_numbers(weight, column, factors)
+            if KEEP and BIAS:
+                take_kept(kept, j, WORDS, terms, W=W)
+            elif BIAS:
+                load_numbers(bias, column, terms)
             if RESIDUAL:
                 store_numbers(added, row * n + column, values)
             mean: A = A(moments.total * share)
@@ -136,62 +175,18 @@ def norm_rows(
                     values[k] = values[k] + terms[k]
             store_numbers(out, row * n + column, values)
 
-        @requires(thread[1])
-        def store(
-            j: int32 @ thread[1], row: int64 @ thread[1], column: int32 @ thread[1], values: A[WIDTH] @ thread[1],
-            moments: F @ thread[1], scale: A @ thread[1],
-        ):
-            factors: A[WIDTH]
-            terms: A[WIDTH]
-            if WEIGHT:
-                load_numbers(weight, column, factors)
-            if BIAS:
-                load_numbers(bias, column, terms)
-            finish(row, column, values, moments, scale, factors, terms)
-
         if (WAY == HELD or WAY == LONG) and ahead > 0:
             prefetch_rows(x, r + ahead, rows, n, stride, lanes, BLOCKS=BLOCKS, WIDE=WIDE)
-        if KEEP:  # no object of theirs where they are not kept: what `cp_async` copies would begin behind it, and more slowly
-            kept: shared(W[BLOCKS, VECTORS * (1 + BIAS), THREADS * WIDTH])
-            with partition(kept, thread[1], lambda j, k: (b, j, here * WIDTH + k)) as columns:
-                with group(thread[1]):
-                    for j in range(VECTORS):
-                        column: int32 = min(t + j * team, n // WIDTH - 1) * WIDTH
-                        store_vector(columns[j, 0], load_vector(weight[column], WIDTH))
-                        if BIAS:
-                            store_vector(columns[VECTORS + j, 0], load_vector(bias[column], WIDTH))
+        map_rows(
+            x, stride, residual, residual_stride, r, ahead, rows, n, lanes, S(0, 0) if CENTRED else D(0),
+            F(0, 0, 0) if OWN else D(0), TI=TI, A=A, P=F, STAGES=2 if CENTRED else 1,
+            ONCE=GUESSED if OWN else OF_WARPS if CENTRED else APART, ITEMS=ITEMS, WIDTH=WIDTH, INPUTS=INPUTS, KEPT=1,
+            BLOCKS=BLOCKS, WIDE=WIDE, THREADS=THREADS, ROWS=ROWS, WAY=WAY, LOAD=load, READ=read, FIRST=guess if OWN else first,
+            OP=add_pairs if CENTRED else operators.add, SECOND=off_guess if OWN else off_mean,
+            OP2=add_moments if OWN else operators.add, PACK=pack_off if OWN else pack, JOIN=join_off if OWN else join_moments, LAST=factor,
+            STORE=store,
+        )
 
-                @requires(thread[1])
-                def store_beside(
-                    j: int32 @ thread[1], row: int64 @ thread[1], column: int32 @ thread[1], values: A[WIDTH] @ thread[1],
-                    moments: F @ thread[1], scale: A @ thread[1],
-                ):
-                    factors: A[WIDTH]
-                    terms: A[WIDTH]
-                    take_numbers(load_vector(columns[j, 0], WIDTH), factors)
-                    if BIAS:
-                        take_numbers(load_vector(columns[VECTORS + j, 0], WIDTH), terms)
-                    finish(row, column, values, moments, scale, factors, terms)
-
-                map_rows(
-                    x, stride, residual, residual_stride, r, ahead, rows, n, lanes, S(0, 0) if CENTRED else D(0),
-                    F(0, 0, 0) if OWN else D(0), TI=TI, A=A, P=F, STAGES=2 if CENTRED else 1,
-                    ONCE=OF_FIRST if OWN else OF_WARPS if CENTRED else APART, ITEMS=ITEMS, WIDTH=WIDTH, INPUTS=INPUTS, KEPT=1,
-                    BLOCKS=BLOCKS, WIDE=WIDE, THREADS=THREADS, ROWS=ROWS, WAY=WAY, LOAD=load, READ=read, FIRST=first,
-                    OP=add_pairs if CENTRED else operators.add, SECOND=off_own if OWN else off_mean,
-                    OP2=add_moments if OWN else operators.add, PACK=pack_own if OWN else pack, JOIN=join_moments, LAST=factor,
-                    STORE=store_beside,
-                )
-        else:
-            map_rows(
-                x, stride, residual, residual_stride, r, ahead, rows, n, lanes, S(0, 0) if CENTRED else D(0),
-                F(0, 0, 0) if OWN else D(0), TI=TI, A=A, P=F, STAGES=2 if CENTRED else 1,
-                ONCE=OF_FIRST if OWN else OF_WARPS if CENTRED else APART, ITEMS=ITEMS, WIDTH=WIDTH, INPUTS=INPUTS, KEPT=1,
-                BLOCKS=BLOCKS, WIDE=WIDE, THREADS=THREADS, ROWS=ROWS, WAY=WAY, LOAD=load, READ=read, FIRST=first,
-                OP=add_pairs if CENTRED else operators.add, SECOND=off_own if OWN else off_mean,
-                OP2=add_moments if OWN else operators.add, PACK=pack_own if OWN else pack, JOIN=join_moments, LAST=factor,
-                STORE=store,
-            )
 
 EXAMPLES = {
     "norm_rows": {

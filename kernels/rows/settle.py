@@ -50,7 +50,7 @@ def settle_row(
         none: P @ block[BLOCKS] = PACK(identity, identity2)
         parts: P[PARTS] @ thread[1]
         block.gather_warps(total, none, parts, BLOCKS=BLOCKS)
-        total = JOIN(parts)
+        total = JOIN(a, parts)
     c: A @ thread[1] = LAST(a, total)
     with group(thread[1]):
         for j in range(VECTORS):

@@ -1,9 +1,7 @@
 """What is done with several rows at once that lie where they can be read again: those who share them meet for all together."""
 
-from prism.lang import (
-    block, constexpr, dtype, function, grid, group, int32, int64, prism, requires, shuffle, template, thread, warp,
-)
-from prism.kernels.rows.configurations import APART, OF_FIRST, OF_WARPS
+from prism.lang import block, constexpr, dtype, function, grid, group, int32, int64, prism, requires, template, thread, warp
+from prism.kernels.rows.configurations import APART, GUESSED, OF_WARPS
 
 
 @prism.device
@@ -16,13 +14,13 @@ from prism.kernels.rows.configurations import APART, OF_FIRST, OF_WARPS
 @requires(block["BLOCKS"], thread[32])
 def settle_rows(
     row: int64 @ block[BLOCKS], rows: int64 @ grid[1], part: int32 @ thread[1], team: int32 @ block[BLOCKS],
-    many: int32 @ block[BLOCKS], identity: S @ grid[1], identity2: S2 @ grid[1],
+    many: int32 @ block[BLOCKS], guesses: S[ROWS] @ thread[1], identity: S @ grid[1], identity2: S2 @ grid[1],
 ):
     """Do what `settle_row` does for the `ROWS` rows from number `row` on, as far as there are `rows`.
 
     Perspective: as of `map_row`, `WIDE`.
     Shapes:      as of `settle_row`. `WARPS`: as many as a block has, or more. `TAKE(q, j, values)` gives the numbers of vector
-                 `j` of row `row + q`, as often as it is asked.
+                 `j` of row `row + q`, as often as it is asked. `guesses`: where `ONCE` is `GUESSED`, what `guess_rows` found.
     Cost:        `SECOND` is called once more for the results; a barrier of all for each stage, or, `ONCE`, for both.
     """
     PARTS: constexpr(int) = (WARPS * BLOCKS + 31) // 32
@@ -30,17 +28,17 @@ def settle_rows(
     b: S2[ROWS] @ thread[1]
     with group(thread[1]):
         for q in range(ROWS):
-            a[q] = identity
             b[q] = identity2
-            for j in range(1 if ONCE == OF_FIRST else VECTORS):
-                values: A[KEPT * WIDTH]
-                TAKE(q, j, values)
-                own: S = FIRST(j, min(part + j * team, many - 1) * WIDTH, values)
-                a[q] = OP(a[q], own if ONCE == OF_FIRST or part + j * team < many else identity)
-    if ONCE == OF_FIRST:
-        for q in range(ROWS):
-            a[q] = shuffle(a[q], 0)
-    else:
+            if ONCE == GUESSED:
+                a[q] = guesses[q]
+            else:
+                a[q] = identity
+                for j in range(VECTORS):
+                    values: A[KEPT * WIDTH]
+                    TAKE(q, j, values)
+                    own: S = FIRST(j, min(part + j * team, many - 1) * WIDTH, values)
+                    a[q] = OP(a[q], own if part + j * team < many else identity)
+    if ONCE != GUESSED:
         agree_all(a, identity, OP=OP, BLOCKS=BLOCKS, WARPS=WARPS, NEAR=ONCE == OF_WARPS)
     if STAGES == 2:
         with group(thread[1]):
@@ -64,7 +62,7 @@ def settle_rows(
             with group(thread[1]):
                 for k in range(PARTS):
                     parts[k] = found[q, k]
-            total[q] = JOIN(parts)
+            total[q] = JOIN(a[q], parts)
 
     factors: A[ROWS] @ thread[1]
     with group(thread[1]):
@@ -89,6 +87,15 @@ def settle_rows(
                 for q in range(ROWS):
                     if part + j * team < many and row + q < rows:
                         finish(q, j)
+
+
+@prism.device
+@template(S=dtype, ROWS=constexpr(int), ONCE=constexpr(int), GUESS=function)
+@requires(thread[1])
+def guess_rows(row: int64 @ thread[1], rows: int64 @ grid[1], identity: S @ grid[1], guesses: S[ROWS] @ thread[1]):
+    """Put `GUESS(r)` of the `ROWS` rows from number `row` on into `guesses`, where `ONCE` is `GUESSED`; of the last for others."""
+    for q in range(ROWS):
+        guesses[q] = GUESS(min(row + q, rows - 1)) if ONCE == GUESSED else identity
 
 
 @prism.device

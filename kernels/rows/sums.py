@@ -127,9 +127,17 @@ def add_slopes(a: F @ thread[1], b: F @ thread[1]) -> F @ thread[1]:
 
 
 @prism.device
+@requires(thread[1])
+@template(A=dtype)
+def median(a: A @ thread[1], b: A @ thread[1], c: A @ thread[1]) -> A @ thread[1]:
+    """The middle one of three numbers."""
+    return max(min(a, b), min(max(a, b), c))
+
+
+@prism.device
 @requires(thread[32])
-@template(F=dtype, N=constexpr(int))
-def join_moments(parts: F[N] @ thread[1]) -> F @ thread[1]:
+@template(S=dtype, F=dtype, N=constexpr(int))
+def join_moments(a: S @ thread[1], parts: F[N] @ thread[1]) -> F @ thread[1]:
     """The `Moments` of a whole from those of its parts.
 
     Perspective: warp, of which each lane has `N` of the parts; of those that have no elements it has zeros.
@@ -149,8 +157,8 @@ def join_moments(parts: F[N] @ thread[1]) -> F @ thread[1]:
 
 @prism.device
 @requires(thread[32])
-@template(F=dtype, N=constexpr(int))
-def join_slopes(parts: F[N] @ thread[1]) -> F @ thread[1]:
+@template(S=dtype, F=dtype, N=constexpr(int))
+def join_slopes(a: S @ thread[1], parts: F[N] @ thread[1]) -> F @ thread[1]:
     """The `Slopes` of a whole from those of its parts: see `join_moments`."""
     found: F @ thread[1] = F(0, 0, 0, 0, 0)
     for k in range(N):
