@@ -11,7 +11,7 @@ there are beside them."""
 
 APART, OF_WARPS, GUESSED = range(3)
 """Whose `a` the second reduction of a row knows: that of all, who agree on it before; each warp's own, and then all who share the
-row agree once, on both; or what is guessed of some elements of the row, when it is fetched, and is the same for all."""
+row agree once, on both; or what is guessed of a few elements of the row, when it is fetched, which is the same for all."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -4,8 +4,9 @@ from prism.lang import (
     async_, block, const, constexpr, count, cp_async, dtype, function, grid, group, id, int32, int64, load_vector, partition,
     prism, ptr, requires, shared, template, thread,
 )
+from prism.kernels.rows.agree import guess_rows
 from prism.kernels.rows.elements import take_apart
-from prism.kernels.rows.settle_rows import guess_rows, settle_rows
+from prism.kernels.rows.settle_rows import settle_rows
 
 
 @prism.device

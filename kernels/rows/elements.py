@@ -156,7 +156,7 @@ def read_plain(row: int64 @ thread[1], column: int32 @ thread[1], words: T[N] @ 
 
 @prism.device
 @requires(thread[32])
-@template(S=dtype, P=dtype, N=constexpr(int))
-def join_none(a: S @ thread[1], parts: P[N] @ thread[1]) -> P @ thread[1]:
-    """A `JOIN` of rows that are not reduced `ONCE`: nobody calls it."""
+@template(P=dtype, N=constexpr(int))
+def join_none(parts: P[N] @ thread[1]) -> P @ thread[1]:
+    """A `JOIN` of rows of which warps have nothing of their own: nobody calls it."""
     return parts[0]

@@ -2,19 +2,19 @@
 
 from prism.lang import (
     attr, block, const, constexpr, count, dtype, grid, group, id, int32, int64, partition, prism, ptr, requires, rsqrt, template,
-    thread, uint32, warp,
+    thread, uint32,
 )
-from prism.kernels.rows.configurations import APART, BESIDE, COPIED, GUESSED, HELD, LONG, OF_WARPS
-from prism.kernels.rows.elements import keep_words, load_numbers, load_words, store_numbers, take_kept
+from prism.kernels.rows.configurations import BESIDE, GUESSED, HELD, LONG
+from prism.kernels.rows.elements import join_none, keep_words, load_numbers, load_words, store_numbers, take_kept
 from prism.kernels.rows.registers import prefetch_rows
 from prism.kernels.rows.skeleton import map_rows
-from prism.kernels.rows.sums import Moments, Pair, add_moments, add_pairs, join_moments, median, normal
+from prism.kernels.rows.sums import Pair, add_pairs, guess_mean, normal
 from prism.lib.thread import operators
 
 
 @prism.kernel
 @template(
-    TI=dtype, W=dtype, A=dtype, D=dtype, S=dtype, F=dtype, CENTRED=constexpr(bool), WEIGHT=constexpr(bool),
+    TI=dtype, W=dtype, A=dtype, D=dtype, S=dtype, P=dtype, CENTRED=constexpr(bool), WEIGHT=constexpr(bool),
     BIAS=constexpr(bool), RESIDUAL=constexpr(bool), ITEMS=constexpr(int), WIDTH=constexpr(int), BLOCKS=constexpr(int),
     WIDE=constexpr(bool), THREADS=constexpr(int), RESIDENT=constexpr(int), ROWS=constexpr(int), WAY=constexpr(int),
 )
@@ -32,18 +32,16 @@ def norm_rows(
 
     Perspective: grid, of blocks, or clusters of `BLOCKS`, of up to `THREADS` threads: see `map_rows`.
     Shapes:      `weight`, `bias`: `n`, or not touched. `RESIDUAL`: the sum with `residual[r * residual_stride + i]`, rounded,
-                 stands for `x`, and goes to `sum[r * n + i]`. `share`: `1 / n`. `F`: `Moments`, of numbers of the type `D`,
-                 and `S` a `Pair` of such, or, not `CENTRED`, `D`.
-    Numerics:    computes in `A`, and adds up in `D`; the variance is of what is left when the mean is taken away, which is first
-                 each warp's own, so that all who share a row meet once.
+                 stands for `x`, and goes to `sum[r * n + i]`. `share`: `1 / n`. `P`: a `Pair` of numbers of the type `D`;
+                 `S`, of which sums are: that, or, not `CENTRED`, `D`.
+    Numerics:    computes in `A`, and adds up in `D`: what elements are off a guess, and its squares, so that all who share a row
+                 meet once.
     Test:        tests/kernels/test_rows.py, tests/gpu/test_rows.py
     """
     INPUTS: constexpr(int) = 2 if RESIDUAL else 1
-    OWN: constexpr(bool) = CENTRED and (WAY == COPIED or WAY == BESIDE)
     VECTORS: constexpr(int) = ITEMS // WIDTH
     KEEP: constexpr(bool) = WAY == BESIDE and WEIGHT and W.bytes <= TI.bytes
     WORDS: constexpr(int) = max(WIDTH * W.bytes // 4, 1)  # that a vector of weights has
-    PARTS: constexpr(int) = (THREADS * BLOCKS + 1023) // 1024  # what a lane has of what all warps found
     r: int64 @ block[BLOCKS] = id()
     with (
         partition(y, thread[1], offset=lambda i: i, races="none") as out,
@@ -78,81 +76,46 @@ def norm_rows(
                     values[k] = A(TI(values[k] + A(words[WIDTH + k])))
 
         @requires(thread[1])
-        def first(j: int32 @ thread[1], column: int32 @ thread[1], values: A[WIDTH] @ thread[1]) -> S @ thread[1]:
-            total: A = 0
-            for k in range(WIDTH):
-                total = total + (values[k] if CENTRED else values[k] * values[k])
+        def guess(row: int64 @ thread[1]) -> A @ thread[1]:
             if CENTRED:
-                return S(D(total), D(WIDTH))
+                return guess_mean(
+                    x, row * stride, residual, row * residual_stride, n, A=A, WIDE=WIDE, MORE=RESIDUAL,
+                )
             else:
-                return D(total)
+                return 0
 
         @requires(thread[1])
-        def off_mean(
-            j: int32 @ thread[1], column: int32 @ thread[1], values: A[WIDTH] @ thread[1], sums: S @ thread[1],
-        ) -> D @ thread[1]:
-            mean: A = A(sums.first / sums.second) if CENTRED else 0
-            squares: A = 0
-            for k in range(WIDTH):
-                off: A = values[k] - mean
-                squares = squares + off * off
-            return D(squares)
-
-        @requires(thread[1])
-        def pack(sums: S @ thread[1], squares: D @ thread[1]) -> F @ thread[1]:
-            if CENTRED:
-                return F(sums.second, sums.first, squares)
-            else:
-                return F(0, 0, sums)
-
-        @requires(thread[1])
-        def guess(row: int64 @ thread[1]) -> S @ thread[1]:
-            """What a row's mean may be near: the middle one of three of its elements."""
-            some: A[3]
-            for k in range(3):
-                at: int32 = k * (n - 1) // 2
-                some[k] = A(x[row * stride + at])
-                if RESIDUAL:
-                    some[k] = A(TI(some[k] + A(residual[row * residual_stride + at])))
-            return S(D(median(some[0], some[1], some[2])), D(1))
-
-        @requires(thread[1])
-        def off_guess(
-            j: int32 @ thread[1], column: int32 @ thread[1], values: A[WIDTH] @ thread[1], guessed: S @ thread[1],
-        ) -> F @ thread[1]:
-            middle: A = A(guessed.first)
+        def sums(
+            j: int32 @ thread[1], column: int32 @ thread[1], values: A[WIDTH] @ thread[1], guessed: A @ thread[1],
+        ) -> S @ thread[1]:
             total: A = 0
             squares: A = 0
             for k in range(WIDTH):
-                off: A = values[k] - middle
+                off: A = values[k] - guessed if CENTRED else values[k]
                 total = total + off
                 squares = squares + off * off
-            return F(D(0), D(total), D(squares))
+            if CENTRED:
+                return S(D(total), D(squares))
+            else:
+                return D(squares)
 
         @requires(thread[1])
-        def pack_off(guessed: S @ thread[1], off: F @ thread[1]) -> F @ thread[1]:
-            return off
-
-        @requires(thread[32])
-        def join_off(guessed: S @ thread[1], parts: F[PARTS] @ thread[1]) -> F @ thread[1]:
-            """The row's `Moments` from sums of what its elements are off what was guessed."""
-            total: D @ thread[1] = 0
-            squares: D @ thread[1] = 0
-            for k in range(PARTS):
-                total = total + parts[k].total
-                squares = squares + parts[k].squares
-            total = warp.reduce_near(total, 5, OP=operators.add)
-            squares = warp.reduce_near(squares, 5, OP=operators.add)
-            return F(D(n), total + guessed.first * D(n), squares - total * total * share)
+        def pack(guessed: A @ thread[1], found: S @ thread[1]) -> P @ thread[1]:
+            """The mean and the variance."""
+            if CENTRED:
+                off: D = found.first * share
+                return P(D(guessed) + off, found.second * share - off * off)
+            else:
+                return P(0, found * share)
 
         @requires(thread[1])
-        def factor(sums: S @ thread[1], moments: F @ thread[1]) -> A @ thread[1]:
-            return A(rsqrt(moments.squares * share + eps))
+        def factor(guessed: A @ thread[1], moments: P @ thread[1]) -> A @ thread[1]:
+            return A(rsqrt(moments.second + eps))
 
         @requires(thread[1])
         def store(
             j: int32 @ thread[1], row: int64 @ thread[1], column: int32 @ thread[1], values: A[WIDTH] @ thread[1],
-            moments: F @ thread[1], scale: A @ thread[1],
+            moments: P @ thread[1], scale: A @ thread[1],
         ):
             factors: A[WIDTH]
             terms: A[WIDTH]
@@ -166,7 +129,7 @@ def norm_rows(
                 load_numbers(bias, column, terms)
             if RESIDUAL:
                 store_numbers(added, row * n + column, values)
-            mean: A = A(moments.total * share)
+            mean: A = A(moments.first)
             for k in range(WIDTH):
                 values[k] = normal(values[k], mean, scale, CENTRED=CENTRED, SHORT=TI.bytes == 2)
                 if WEIGHT:
@@ -178,22 +141,19 @@ def norm_rows(
         if (WAY == HELD or WAY == LONG) and ahead > 0:
             prefetch_rows(x, r + ahead, rows, n, stride, lanes, BLOCKS=BLOCKS, WIDE=WIDE)
         map_rows(
-            x, stride, residual, residual_stride, r, ahead, rows, n, lanes, S(0, 0) if CENTRED else D(0),
-            F(0, 0, 0) if OWN else D(0), TI=TI, A=A, P=F, STAGES=2 if CENTRED else 1,
-            ONCE=GUESSED if OWN else OF_WARPS if CENTRED else APART, ITEMS=ITEMS, WIDTH=WIDTH, INPUTS=INPUTS, KEPT=1,
-            BLOCKS=BLOCKS, WIDE=WIDE, THREADS=THREADS, ROWS=ROWS, WAY=WAY, LOAD=load, READ=read, FIRST=guess if OWN else first,
-            OP=add_pairs if CENTRED else operators.add, SECOND=off_guess if OWN else off_mean,
-            OP2=add_moments if OWN else operators.add, PACK=pack_off if OWN else pack, JOIN=join_off if OWN else join_moments, LAST=factor,
-            STORE=store,
+            x, stride, residual, residual_stride, r, ahead, rows, n, lanes, A(0), S(0, 0) if CENTRED else D(0), TI=TI, A=A, P=P,
+            STAGES=2, ONCE=GUESSED, ITEMS=ITEMS, WIDTH=WIDTH, INPUTS=INPUTS, KEPT=1, BLOCKS=BLOCKS, WIDE=WIDE, THREADS=THREADS,
+            ROWS=ROWS, WAY=WAY, LOAD=load, READ=read, FIRST=guess, OP=operators.add, SECOND=sums,
+            OP2=add_pairs if CENTRED else operators.add, PACK=pack, JOIN=join_none, LAST=factor, STORE=store,
         )
 
 
 EXAMPLES = {
     "norm_rows": {
-        "TI": "float32", "W": "float32", "A": "float32", "D": "float32", "S": Pair, "F": Moments, "CENTRED": True,
+        "TI": "float32", "W": "float32", "A": "float32", "D": "float32", "S": Pair, "P": Pair, "CENTRED": True,
         "WEIGHT": True, "BIAS": True, "RESIDUAL": False, "ITEMS": 32, "WIDTH": 4, "BLOCKS": 1, "WIDE": True, "THREADS": 512,
         "RESIDENT": 2, "ROWS": 1, "WAY": HELD,
     },
 }
 TOGETHER = ("CENTRED",)
-"""Of examples: `S` and `F` are types of rows whose mean is taken off."""
+"""Of examples: `S` is the type of rows whose mean is taken off."""

@@ -5,7 +5,7 @@ from prism.kernels.rows.configurations import APART
 from prism.kernels.rows.elements import join_none, load_numbers, load_words, store_numbers
 from prism.kernels.rows.registers import prefetch_rows
 from prism.kernels.rows.skeleton import map_rows
-from prism.kernels.rows.sums import Pair, add_pairs, median, normal
+from prism.kernels.rows.sums import Pair, add_pairs, guess_mean, normal
 from prism.lang import (
     attr, block, const, constexpr, count, dtype, float32, grid, group, id, int8, int32, int64, partition, prism, ptr, requires,
     rsqrt, template, thread,
@@ -31,7 +31,7 @@ def norm_quantize_rows(
 
     Perspective: grid, of blocks, or clusters of `BLOCKS`, of up to `THREADS` threads: see `map_rows`. `WAY`: `HELD` or `LONG`.
     Shapes:      as of `norm_rows`, and of `quantize_rows`. `S`: a `Pair` of numbers of the type `D`.
-    Numerics:    computes in float32, and adds up in `D`: what elements are off the middle one of three of the row.
+    Numerics:    computes in float32, and adds up in `D`: what elements are off a guess, as `norm_rows`.
     Test:        tests/kernels/test_norms_quantized.py, tests/gpu/test_layers.py
     """
     INPUTS: constexpr(int) = 2 if RESIDUAL else 1
@@ -48,13 +48,9 @@ def norm_quantize_rows(
         if CENTRED:
             with group(thread[1]):
                 own: int64 = min(r if WIDE else (r * threads + t) >> lanes, rows - 1)
-                some: float32[3]
-                for k in range(3):
-                    at: int64 = int64(k) * (n - 1) // 2
-                    some[k] = float32(x[own * stride + at])
-                    if RESIDUAL:
-                        some[k] = float32(TI(some[k] + float32(residual[own * residual_stride + at])))
-                middle = median(some[0], some[1], some[2])
+                middle = guess_mean(
+                    x, own * stride, residual, own * residual_stride, n, A=float32, WIDE=WIDE, MORE=RESIDUAL,
+                )
 
         @requires(thread[1])
         def load(row: int64 @ thread[1], column: int32 @ thread[1], words: TI[INPUTS * WIDTH] @ thread[1]):

@@ -1,7 +1,7 @@
 """What is done with several rows at once that lie where they can be read again: those who share them meet for all together."""
 
 from prism.lang import block, constexpr, dtype, function, grid, group, int32, int64, prism, requires, template, thread, warp
-from prism.kernels.rows.configurations import APART, GUESSED, OF_WARPS
+from prism.kernels.rows.configurations import GUESSED, OF_WARPS
 
 
 @prism.device
@@ -19,9 +19,9 @@ def settle_rows(
     """Do what `settle_row` does for the `ROWS` rows from number `row` on, as far as there are `rows`.
 
     Perspective: as of `map_row`, `WIDE`.
-    Shapes:      as of `settle_row`. `WARPS`: as many as a block has, or more. `TAKE(q, j, values)` gives the numbers of vector
-                 `j` of row `row + q`, as often as it is asked. `guesses`: where `ONCE` is `GUESSED`, what `guess_rows` found.
-    Cost:        `SECOND` is called once more for the results; a barrier of all for each stage, or, `ONCE`, for both.
+    Shapes:      as of `settle_row`, with a guess for each row. `WARPS`: as many as a block has, or more. `TAKE(q, j, values)`
+                 gives the numbers of vector `j` of row `row + q`, as often as it is asked.
+    Cost:        `SECOND` is called once more for the results; all meet for each stage, or, where `ONCE`, for both.
     """
     PARTS: constexpr(int) = (WARPS * BLOCKS + 31) // 32
     a: S[ROWS] @ thread[1]
@@ -48,12 +48,12 @@ def settle_rows(
                     TAKE(q, j, values)
                     own: S2 = SECOND(j, min(part + j * team, many - 1) * WIDTH, values, a[q])
                     b[q] = OP2(b[q], own if part + j * team < many else identity2)
-        agree_all(b, identity2, OP=OP2, BLOCKS=BLOCKS, WARPS=WARPS, NEAR=ONCE != APART)
+        agree_all(b, identity2, OP=OP2, BLOCKS=BLOCKS, WARPS=WARPS, NEAR=ONCE == OF_WARPS)
     total: P[ROWS] @ thread[1]
     with group(thread[1]):
         for q in range(ROWS):
             total[q] = PACK(a[q], b[q])
-    if ONCE != APART:
+    if ONCE == OF_WARPS:
         none: P @ block[BLOCKS] = PACK(identity, identity2)
         found: P[ROWS, PARTS] @ thread[1]
         block.gather_values(total, none, found, BLOCKS=BLOCKS)
@@ -62,7 +62,7 @@ def settle_rows(
             with group(thread[1]):
                 for k in range(PARTS):
                     parts[k] = found[q, k]
-            total[q] = JOIN(a[q], parts)
+            total[q] = JOIN(parts)
 
     factors: A[ROWS] @ thread[1]
     with group(thread[1]):
@@ -87,15 +87,6 @@ def settle_rows(
                 for q in range(ROWS):
                     if part + j * team < many and row + q < rows:
                         finish(q, j)
-
-
-@prism.device
-@template(S=dtype, ROWS=constexpr(int), ONCE=constexpr(int), GUESS=function)
-@requires(thread[1])
-def guess_rows(row: int64 @ thread[1], rows: int64 @ grid[1], identity: S @ grid[1], guesses: S[ROWS] @ thread[1]):
-    """Put `GUESS(r)` of the `ROWS` rows from number `row` on into `guesses`, where `ONCE` is `GUESSED`; of the last for others."""
-    for q in range(ROWS):
-        guesses[q] = GUESS(min(row + q, rows - 1)) if ONCE == GUESSED else identity
 
 
 @prism.device

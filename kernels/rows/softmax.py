@@ -82,7 +82,7 @@ def softmax_rows(
             return P(top, A(sum))
 
         @requires(thread[32])
-        def join(warps: A @ thread[1], parts: P[PARTS] @ thread[1]) -> P @ thread[1]:
+        def join(parts: P[PARTS] @ thread[1]) -> P @ thread[1]:
             top: A @ thread[1] = parts[0].first
             for k in range(1, PARTS):
                 top = operators.maximum(top, parts[k].first)

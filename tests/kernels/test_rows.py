@@ -169,7 +169,7 @@ def norm_program(shape: tuple[Any, ...], centred: bool, parts: tuple[bool, bool,
         "BIAS": bias,
         "RESIDUAL": residual,
         "S": kernels.WidePair if centred else "float64",
-        "F": kernels.WideMoments,
+        "P": kernels.WidePair,
     }
     return prism.check(
         kernels.norm_rows,
@@ -295,8 +295,8 @@ def run_norm_backward(
 
 @functools.cache
 def norm_backward_program(shape: tuple[Any, ...], centred: bool, dtype: str = "float32"):
-    flags = {"CENTRED": centred, "WEIGHT": True, "BIAS": True, "P": kernels.WidePair, "F": kernels.WideSlopes}
-    flags["S"] = kernels.WideWeighed if centred else kernels.WidePair
+    flags = {"CENTRED": centred, "WEIGHT": True, "BIAS": True, "F": kernels.WideSlopes}
+    flags["S"] = kernels.WideSlopes if centred else kernels.WidePair
     found = sizes(shape) | {"WAY": NEXT if shape[3] == HELD else shape[3]}
     return prism.check(
         kernels.norm_backward_rows, {"TI": dtype, "W": "float32", "A": "float32", "D": "float64", **flags, **found}

@@ -76,11 +76,11 @@ def _decide(centred: bool, bias: bool, eps: float, arrays: Mapping[str, ArrayInf
     groups = step if shared.wide else step * (shared.threads >> shared.lanes)
     scratch = Scratch()
     sums = {name: scratch.take(kind, groups * rows.n) if wanted[name] else nothing(kind) for name in _GRADIENTS[1:]}
-    own = ("count", "total", "weighed")
+    slopes = plans.struct_of(types["D"], "total", "weighed", "squares", "products")
     template = {
-        "TI": given.scalar, "W": weighed, "S": plans.struct_of(types["D"], *own) if centred else types["P"],
-        "F": plans.struct_of(types["D"], *own, "squares", "products"), "CENTRED": centred, "WEIGHT": bool(columns), "BIAS": bias,
-    } | types | plans.template_of(shared)  # fmt: skip
+        "TI": given.scalar, "W": weighed, "A": kind, "D": types["D"], "S": slopes if centred else types["P"], "F": slopes,
+        "CENTRED": centred, "WEIGHT": bool(columns), "BIAS": bias,
+    } | plans.template_of(shared)  # fmt: skip
     arguments_of = {
         "x": Buffer("x"), "dy": Buffer("dout"), "weight": Buffer("weight") if columns else nothing(weighed), "dx": Buffer("dx"),
         "weights": sums["dweight"], "biases": sums["dbias"], "rows": rows.many, "n": rows.n, "stride": rows.stride,

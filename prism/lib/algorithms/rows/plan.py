@@ -242,11 +242,6 @@ def sums_of(kind: str, scalars: Sequence[str]) -> dict[str, Any]:
     return {"A": kind, "D": wide, "P": types_of(wide)["P"]}
 
 
-def moments_of(kind: str) -> str:
-    """Return the type of a row's `Moments`, of numbers of the type `kind`, by its name."""
-    return struct_of(kind, "count", "total", "squares")
-
-
 def struct_of(kind: str, *fields: str) -> str:
     """Return a struct of numbers of the type `kind`, by its name."""
     return "struct{" + ",".join(f"{name}:{kind}" for name in fields) + "}"
@@ -314,7 +309,7 @@ def clusters_of(found: Sharing, machine: Machine) -> int:
 
 
 __all__ = [
-    "FLOATS", "Buffer", "Rows", "clusters_of", "groups_of", "in_turn", "launch", "moments_of", "number_of",
+    "FLOATS", "Buffer", "Rows", "clusters_of", "groups_of", "in_turn", "launch", "number_of",
     "number_type", "past", "require_alike", "rows_ahead", "rows_of", "sharing", "sharing_ahead", "sharing_wide", "size_of",
     "struct_of", "sums_of", "template_of", "types_of", "wanted_type", "width_of",
 ]  # fmt: skip
