@@ -169,8 +169,8 @@ def layer_norm(
 
     Notes
     -----
-    As of `prism.lib.rms_norm`, but that rows too long to be held are read three times. The mean is taken away before squares are
-    added up, so the variance of numbers far from 0 is right.
+    As of `prism.lib.rms_norm`. What elements are off a guess of the mean is added up, and its squares. So the variance of numbers
+    far from 0 is right.
 
     Examples
     --------
