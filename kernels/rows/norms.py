@@ -42,13 +42,14 @@ def norm_rows(
     VECTORS: constexpr(int) = ITEMS // WIDTH
     KEEP: constexpr(bool) = WAY == BESIDE and WEIGHT and W.bytes <= TI.bytes
     WORDS: constexpr(int) = max(WIDTH * W.bytes // 4, 1)  # that a vector of weights has
+    KEEP_BIAS: constexpr(bool) = KEEP and BIAS and 2 * VECTORS * WORDS <= 32  # registers: more would spill
     r: int64 @ block[BLOCKS] = id()
     with (
         partition(y, thread[1], offset=lambda i: i, races="none") as out,
         partition(sum, thread[1], offset=lambda i: i, races="none") as added,
         group(block[BLOCKS]),
     ):
-        kept: uint32[VECTORS, WORDS * (1 + BIAS)] @ thread[1]
+        kept: uint32[VECTORS, WORDS * (1 + KEEP_BIAS)] @ thread[1]
         t: int32 @ thread[1] = id()  # in the cluster
         team: int32 @ block[BLOCKS] = count(thread[1])
         if KEEP:
@@ -56,7 +57,7 @@ def norm_rows(
                 for j in range(VECTORS):
                     column: int32 = min(t + j * team, n // WIDTH - 1) * WIDTH
                     keep_words(weight, column, kept, j, 0, WIDTH=WIDTH)
-                    if BIAS:
+                    if KEEP_BIAS:
                         keep_words(bias, column, kept, j, WORDS, WIDTH=WIDTH)
 
         @requires(thread[1])
@@ -123,7 +124,7 @@ def norm_rows(
                 take_kept(kept, j, 0, factors, W=W)
             elif WEIGHT:
                 load_numbers(weight, column, factors)
-            if KEEP and BIAS:
+            if KEEP_BIAS:
                 take_kept(kept, j, WORDS, terms, W=W)
             elif BIAS:
                 load_numbers(bias, column, terms)
