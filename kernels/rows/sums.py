@@ -78,16 +78,19 @@ def guess_mean(
     x: ptr(const(T)) @ grid[1], at: int64 @ thread[1], other: ptr(const(T)) @ grid[1], other_at: int64 @ thread[1],
     n: int32 @ grid[1],
 ) -> A @ thread[1]:
-    """What the mean of the row at `x[at]` may be near: the first of its elements; `WIDE`, the middle one of three.
+    """What the mean of the row at `x[at]` may be near: the middle one of three of its elements.
 
-    `MORE`: of the sums with the row at `other[other_at]`, rounded.
-    Numerics: sums of what elements are off the guess lose no more than the square of the guess's distance from the mean, by the
-              variance, of their bits: at most `n`, of one element that is far from all others. Of three the middle one is not.
+    Of elements of 16 bits of rows that are not `WIDE`, it is the first one. `MORE`: of the sums with the row at `other[other_at]`,
+    rounded.
+
+    Numerics: where the guess is off by so many deviations, sums of squares off it lose the square of that of their bits: at most
+              `n`, where one element is far from all others. Of three the middle one is not that.
     """
+    THREE: constexpr(bool) = WIDE or T.bytes > 2
     some: A[3]
-    for k in range(3 if WIDE else 1):
+    for k in range(3 if THREE else 1):
         place: int64 = int64(k) * (n - 1) // 2
         some[k] = A(x[at + place])
         if MORE:
             some[k] = A(T(some[k] + A(other[other_at + place])))
-    return max(min(some[0], some[1]), min(max(some[0], some[1]), some[2])) if WIDE else some[0]
+    return max(min(some[0], some[1]), min(max(some[0], some[1]), some[2])) if THREE else some[0]

@@ -204,9 +204,9 @@ def test_norms_by_all_who_may_share_a_row(shape: tuple[Any, ...], centred: bool)
 
 
 @pytest.mark.parametrize("far", [1e3, -3e5])
-@pytest.mark.parametrize("shape", [BLOCK, COPIES, CLUSTER_COPIES, CLUSTER_BESIDE])
+@pytest.mark.parametrize("shape", [LANES, BLOCK, STAGES, COPIES, CLUSTER_COPIES, CLUSTER_BESIDE])
 def test_norms_of_rows_that_begin_far_from_their_mean(shape: tuple[Any, ...], far: float) -> None:
-    """What a warp's elements are off its first ones is added up: the variance must not suffer."""
+    """What elements are off a guess is added up, which the first one must not be: the variance would suffer."""
     run_norm(shape, True, (True, True, False), far=far)
 
 
