@@ -80,8 +80,8 @@ def guess_mean(
 ) -> A @ thread[1]:
     """What the mean of the row at `x[at]` may be near: the middle one of three of its elements.
 
-    Of elements of 16 bits of rows that are not `WIDE`, it is the first one. `MORE`: of the sums with the row at `other[other_at]`,
-    rounded.
+    Of elements of 16 bits of rows that are not `WIDE`, it is the first one. `MORE`: of the sums with the row at
+    `other[other_at]`, rounded.
 
     Numerics: where the guess is off by so many deviations, sums of squares off it lose the square of that of their bits: at most
               `n`, where one element is far from all others. Of three the middle one is not that.
