@@ -7,7 +7,7 @@ from prism.lang import (
 from prism.kernels.rows.configurations import APART, BESIDE, GUESSED
 from prism.kernels.rows.elements import join_none, load_numbers, load_words, read_plain, store_numbers, take_apart
 from prism.kernels.rows.skeleton import map_rows
-from prism.kernels.rows.sums import add_pairs, add_slopes, guess_mean, normal
+from prism.kernels.rows.sums import add_pairs, add_slopes, guess_mean, middle, normal
 from prism.lib.thread import operators
 
 
@@ -83,7 +83,7 @@ def softmax_backward_rows(
 
 @prism.kernel
 @template(
-    TI=dtype, W=dtype, A=dtype, D=dtype, S=dtype, F=dtype, CENTRED=constexpr(bool), WEIGHT=constexpr(bool),
+    TI=dtype, W=dtype, A=dtype, D=dtype, G=dtype, S=dtype, F=dtype, CENTRED=constexpr(bool), WEIGHT=constexpr(bool),
     BIAS=constexpr(bool), ITEMS=constexpr(int), WIDTH=constexpr(int), BLOCKS=constexpr(int), WIDE=constexpr(bool),
     THREADS=constexpr(int), RESIDENT=constexpr(int), ROWS=constexpr(int), WAY=constexpr(int),
 )
@@ -100,7 +100,7 @@ def norm_backward_rows(
     Shapes:      rows of `x` are `stride` elements apart, those of `dy` `dy_stride`, and those of `dx` `n`. A group is those who
                  share a row, see `map_row`: number `g` writes `weights[g * n + i]` and `biases[g * n + i]`, where there is a
                  `WEIGHT`, a `BIAS`; else they are not touched. `F`: `Slopes` of numbers of the type `D`; `S`, of which sums are:
-                 that, or, where not `CENTRED`, a `Pair`. `share`: `1 / n`.
+                 that, or, where not `CENTRED`, a `Pair`. `G`: `Three` of the type `TI`, or of 16 bits that. `share`: `1 / n`.
     Numerics:    computes in `A`, and adds up a row in `D`, off a guess, as `norm_rows`; a group adds up its rows in their order.
     Test:        tests/kernels/test_rows.py, tests/gpu/test_rows.py
     """
@@ -158,24 +158,25 @@ def norm_backward_rows(
                     weighed[k] = values[WIDTH + k] * weighed[k] if WEIGHT else values[WIDTH + k]
 
             @requires(thread[1])
-            def guess(row: int64 @ thread[1]) -> A @ thread[1]:
+            def guess(row: int64 @ thread[1]) -> G @ thread[1]:
                 if CENTRED:
-                    return guess_mean(x, row * stride, x, row * stride, n, A=A, WIDE=WIDE, MORE=False)
+                    return guess_mean(x, row * stride, x, row * stride, n, G=G, MORE=False)
                 else:
-                    return 0
+                    return G(TI(0), TI(0), TI(0)) if TI.bytes > 2 else TI(0)
 
             @requires(thread[1])
             def sums(
-                j: int32 @ thread[1], column: int32 @ thread[1], values: A[2 * WIDTH] @ thread[1], guessed: A @ thread[1],
+                j: int32 @ thread[1], column: int32 @ thread[1], values: A[2 * WIDTH] @ thread[1], guessed: G @ thread[1],
             ) -> S @ thread[1]:
                 weighed: A[WIDTH]
                 weigh(j, column, values, weighed)
+                near: A = middle(guessed, A=A, ONE=TI.bytes == 2) if CENTRED else 0
                 total: A = 0
                 all: A = 0
                 squares: A = 0
                 products: A = 0
                 for k in range(WIDTH):
-                    off: A = values[k] - guessed if CENTRED else values[k]
+                    off: A = values[k] - near if CENTRED else values[k]
                     total = total + off
                     all = all + weighed[k]
                     squares = squares + off * off
@@ -186,19 +187,19 @@ def norm_backward_rows(
                     return S(D(squares), D(products))
 
             @requires(thread[1])
-            def pack(guessed: A @ thread[1], found: S @ thread[1]) -> F @ thread[1]:
+            def pack(guessed: G @ thread[1], found: S @ thread[1]) -> F @ thread[1]:
                 """Means: of elements, of weighed gradients, of squares off the mean, and of products with these."""
                 if CENTRED:
                     off: D = found.total * share
                     return F(
-                        D(guessed) + off, found.weighed * share, found.squares * share - off * off,
+                        D(middle(guessed, A=A, ONE=TI.bytes == 2)) + off, found.weighed * share, found.squares * share - off * off,
                         (found.products - found.weighed * off) * share,
                     )
                 else:
                     return F(0, 0, found.first * share, found.second * share)
 
             @requires(thread[1])
-            def factor(guessed: A @ thread[1], slopes: F @ thread[1]) -> A @ thread[1]:
+            def factor(guessed: G @ thread[1], slopes: F @ thread[1]) -> A @ thread[1]:
                 return A(rsqrt(slopes.squares + eps))
 
             @requires(thread[1])
@@ -221,7 +222,8 @@ def norm_backward_rows(
                 store_numbers(out, row * n + column, weighed)
 
             map_rows(
-                x, stride, dy, dy_stride, r, step, rows, n, lanes, A(0), S(0, 0, 0, 0) if CENTRED else S(0, 0), TI=TI, A=A, P=F,
+                x, stride, dy, dy_stride, r, step, rows, n, lanes, G(TI(0), TI(0), TI(0)) if TI.bytes > 2 else TI(0),
+                S(0, 0, 0, 0) if CENTRED else S(0, 0), TI=TI, A=A, P=F,
                 STAGES=2, ONCE=GUESSED, ITEMS=ITEMS, WIDTH=WIDTH, INPUTS=2, KEPT=2, BLOCKS=BLOCKS, WIDE=WIDE, THREADS=THREADS,
                 ROWS=ROWS, WAY=WAY, LOAD=load, READ=read_plain, FIRST=guess, OP=operators.add, SECOND=sums,
                 OP2=add_slopes if CENTRED else add_pairs, PACK=pack, JOIN=join_none, LAST=factor, STORE=store,

@@ -8,13 +8,13 @@ from prism.kernels.rows.configurations import BESIDE, GUESSED, HELD, LONG
 from prism.kernels.rows.elements import join_none, keep_words, load_numbers, load_words, store_numbers, take_kept
 from prism.kernels.rows.registers import prefetch_rows
 from prism.kernels.rows.skeleton import map_rows
-from prism.kernels.rows.sums import Pair, add_pairs, guess_mean, normal
+from prism.kernels.rows.sums import Pair, Three, add_pairs, guess_mean, middle, normal
 from prism.lib.thread import operators
 
 
 @prism.kernel
 @template(
-    TI=dtype, W=dtype, A=dtype, D=dtype, S=dtype, P=dtype, CENTRED=constexpr(bool), WEIGHT=constexpr(bool),
+    TI=dtype, W=dtype, A=dtype, D=dtype, G=dtype, S=dtype, P=dtype, CENTRED=constexpr(bool), WEIGHT=constexpr(bool),
     BIAS=constexpr(bool), RESIDUAL=constexpr(bool), ITEMS=constexpr(int), WIDTH=constexpr(int), BLOCKS=constexpr(int),
     WIDE=constexpr(bool), THREADS=constexpr(int), RESIDENT=constexpr(int), ROWS=constexpr(int), WAY=constexpr(int),
 )
@@ -33,7 +33,7 @@ def norm_rows(
     Perspective: grid, of blocks, or clusters of `BLOCKS`, of up to `THREADS` threads: see `map_rows`.
     Shapes:      `weight`, `bias`: `n`, or not touched. `RESIDUAL`: the sum with `residual[r * residual_stride + i]`, rounded,
                  stands for `x`, and goes to `sum[r * n + i]`. `share`: `1 / n`. `P`: a `Pair` of numbers of the type `D`;
-                 `S`, of which sums are: that, or, not `CENTRED`, `D`.
+                 `S`, of which sums are: that, or, not `CENTRED`, `D`. `G`: `Three` of the type `TI`, or of 16 bits that.
     Numerics:    computes in `A`, and adds up in `D`: what elements are off a guess, and its squares, so that all who share a row
                  meet once.
     Test:        tests/kernels/test_rows.py, tests/gpu/test_rows.py
@@ -77,22 +77,23 @@ def norm_rows(
                     values[k] = A(TI(values[k] + A(words[WIDTH + k])))
 
         @requires(thread[1])
-        def guess(row: int64 @ thread[1]) -> A @ thread[1]:
+        def guess(row: int64 @ thread[1]) -> G @ thread[1]:
             if CENTRED:
                 return guess_mean(
-                    x, row * stride, residual, row * residual_stride, n, A=A, WIDE=WIDE, MORE=RESIDUAL,
+                    x, row * stride, residual, row * residual_stride, n, G=G, MORE=RESIDUAL,
                 )
             else:
-                return 0
+                return G(TI(0), TI(0), TI(0)) if TI.bytes > 2 else TI(0)
 
         @requires(thread[1])
         def sums(
-            j: int32 @ thread[1], column: int32 @ thread[1], values: A[WIDTH] @ thread[1], guessed: A @ thread[1],
+            j: int32 @ thread[1], column: int32 @ thread[1], values: A[WIDTH] @ thread[1], guessed: G @ thread[1],
         ) -> S @ thread[1]:
+            near: A = middle(guessed, A=A, ONE=TI.bytes == 2) if CENTRED else 0
             total: A = 0
             squares: A = 0
             for k in range(WIDTH):
-                off: A = values[k] - guessed if CENTRED else values[k]
+                off: A = values[k] - near if CENTRED else values[k]
                 total = total + off
                 squares = squares + off * off
             if CENTRED:
@@ -101,16 +102,16 @@ def norm_rows(
                 return D(squares)
 
         @requires(thread[1])
-        def pack(guessed: A @ thread[1], found: S @ thread[1]) -> P @ thread[1]:
+        def pack(guessed: G @ thread[1], found: S @ thread[1]) -> P @ thread[1]:
             """The mean and the variance."""
             if CENTRED:
                 off: D = found.first * share
-                return P(D(guessed) + off, found.second * share - off * off)
+                return P(D(middle(guessed, A=A, ONE=TI.bytes == 2)) + off, found.second * share - off * off)
             else:
                 return P(0, found * share)
 
         @requires(thread[1])
-        def factor(guessed: A @ thread[1], moments: P @ thread[1]) -> A @ thread[1]:
+        def factor(guessed: G @ thread[1], moments: P @ thread[1]) -> A @ thread[1]:
             return A(rsqrt(moments.second + eps))
 
         @requires(thread[1])
@@ -142,7 +143,8 @@ def norm_rows(
         if (WAY == HELD or WAY == LONG) and ahead > 0:
             prefetch_rows(x, r + ahead, rows, n, stride, lanes, BLOCKS=BLOCKS, WIDE=WIDE)
         map_rows(
-            x, stride, residual, residual_stride, r, ahead, rows, n, lanes, A(0), S(0, 0) if CENTRED else D(0), TI=TI, A=A, P=P,
+            x, stride, residual, residual_stride, r, ahead, rows, n, lanes, G(TI(0), TI(0), TI(0)) if TI.bytes > 2 else TI(0),
+            S(0, 0) if CENTRED else D(0), TI=TI, A=A, P=P,
             STAGES=2, ONCE=GUESSED, ITEMS=ITEMS, WIDTH=WIDTH, INPUTS=INPUTS, KEPT=1, BLOCKS=BLOCKS, WIDE=WIDE, THREADS=THREADS,
             ROWS=ROWS, WAY=WAY, LOAD=load, READ=read, FIRST=guess, OP=operators.add, SECOND=sums,
             OP2=add_pairs if CENTRED else operators.add, PACK=pack, JOIN=join_none, LAST=factor, STORE=store,
@@ -151,7 +153,7 @@ def norm_rows(
 
 EXAMPLES = {
     "norm_rows": {
-        "TI": "float32", "W": "float32", "A": "float32", "D": "float32", "S": Pair, "P": Pair, "CENTRED": True,
+        "TI": "float32", "W": "float32", "A": "float32", "D": "float32", "G": Three, "S": Pair, "P": Pair, "CENTRED": True,
         "WEIGHT": True, "BIAS": True, "RESIDUAL": False, "ITEMS": 32, "WIDTH": 4, "BLOCKS": 1, "WIDE": True, "THREADS": 512,
         "RESIDENT": 2, "ROWS": 1, "WAY": HELD,
     },

@@ -5,7 +5,7 @@ from prism.kernels.rows.configurations import APART
 from prism.kernels.rows.elements import join_none, load_numbers, load_words, store_numbers
 from prism.kernels.rows.registers import prefetch_rows
 from prism.kernels.rows.skeleton import map_rows
-from prism.kernels.rows.sums import Pair, add_pairs, guess_mean, normal
+from prism.kernels.rows.sums import Pair, Three, add_pairs, guess_mean, middle, normal
 from prism.lang import (
     attr, block, const, constexpr, count, dtype, float32, grid, group, id, int8, int32, int64, partition, prism, ptr, requires,
     rsqrt, template, thread,
@@ -15,7 +15,7 @@ from prism.lib.thread import operators
 
 @prism.kernel
 @template(
-    TI=dtype, TO=dtype, W=dtype, D=dtype, S=dtype, CENTRED=constexpr(bool), WEIGHT=constexpr(bool), BIAS=constexpr(bool),
+    TI=dtype, TO=dtype, W=dtype, D=dtype, G=dtype, S=dtype, CENTRED=constexpr(bool), WEIGHT=constexpr(bool), BIAS=constexpr(bool),
     RESIDUAL=constexpr(bool), ITEMS=constexpr(int), WIDTH=constexpr(int), BLOCKS=constexpr(int), WIDE=constexpr(bool),
     THREADS=constexpr(int), RESIDENT=constexpr(int), ROWS=constexpr(int), WAY=constexpr(int),
 )
@@ -30,7 +30,7 @@ def norm_quantize_rows(
     """What `norm_rows` does, as `quantize_rows` rounds it: `q[r * n + i]` times `scales[r]` is near it.
 
     Perspective: grid, of blocks, or clusters of `BLOCKS`, of up to `THREADS` threads: see `map_rows`. `WAY`: `HELD` or `LONG`.
-    Shapes:      as of `norm_rows`, and of `quantize_rows`. `S`: a `Pair` of numbers of the type `D`.
+    Shapes:      as of `norm_rows`, and of `quantize_rows`. `S`: a `Pair` of numbers of the type `D`. `G`: `Three` of the type `TI`, or of 16 bits that.
     Numerics:    computes in float32, and adds up in `D`: what elements are off a guess, as `norm_rows`.
     Test:        tests/kernels/test_norms_quantized.py, tests/gpu/test_layers.py
     """
@@ -44,13 +44,14 @@ def norm_quantize_rows(
     ):
         t: int32 @ thread[1] = id()  # in the cluster
         threads: int32 @ block[BLOCKS] = count(thread[1])
-        middle: float32 @ thread[1] = 0
+        near: float32 @ thread[1] = 0
         if CENTRED:
             with group(thread[1]):
                 own: int64 = min(r if WIDE else (r * threads + t) >> lanes, rows - 1)
-                middle = guess_mean(
-                    x, own * stride, residual, own * residual_stride, n, A=float32, WIDE=WIDE, MORE=RESIDUAL,
+                guessed: G = guess_mean(
+                    x, own * stride, residual, own * residual_stride, n, G=G, MORE=RESIDUAL,
                 )
+                near = middle(guessed, A=float32, ONE=TI.bytes == 2)
 
         @requires(thread[1])
         def load(row: int64 @ thread[1], column: int32 @ thread[1], words: TI[INPUTS * WIDTH] @ thread[1]):
@@ -76,7 +77,7 @@ def norm_quantize_rows(
             total: float32 = 0
             squares: float32 = 0
             for k in range(WIDTH):
-                off: float32 = values[k] - middle
+                off: float32 = values[k] - near
                 total = total + off
                 squares = squares + off * off
             return S(D(total), D(squares))
@@ -88,7 +89,7 @@ def norm_quantize_rows(
             """The largest magnitude of what the norm is, which becomes the last `WIDTH` of the values."""
             off: D = sums.first * share if CENTRED else D(0)
             scale: float32 = float32(rsqrt(sums.second * share - off * off + eps))
-            mean: float32 = middle + float32(off)
+            mean: float32 = near + float32(off)
             factors: float32[WIDTH]
             terms: float32[WIDTH]
             if WEIGHT:
@@ -140,8 +141,8 @@ def norm_quantize_rows(
 
 EXAMPLES = {
     "norm_quantize_rows": {
-        "TI": "bfloat16", "TO": "float8_e4m3fn", "W": "bfloat16", "D": "float32", "S": Pair, "CENTRED": True, "WEIGHT": True,
-        "BIAS": True, "RESIDUAL": False, "ITEMS": 32, "WIDTH": 8, "BLOCKS": 1, "WIDE": True, "THREADS": 512, "RESIDENT": 2,
+        "TI": "float32", "TO": "float8_e4m3fn", "W": "float32", "D": "float32", "G": Three, "S": Pair, "CENTRED": True, "WEIGHT": True,
+        "BIAS": True, "RESIDUAL": False, "ITEMS": 32, "WIDTH": 4, "BLOCKS": 1, "WIDE": True, "THREADS": 512, "RESIDENT": 2,
         "ROWS": 1, "WAY": 0,
     },
 }

@@ -22,6 +22,15 @@ class WidePair:
 
 
 @struct
+class Three:
+    """Three elements of a row."""
+
+    first: float32
+    second: float32
+    third: float32
+
+
+@struct
 class Slopes:
     """Of a part of a row: sums of elements, of weighed gradients, of elements' squares, and of products of both; or means."""
 
@@ -73,24 +82,38 @@ def add_slopes(a: F @ thread[1], b: F @ thread[1]) -> F @ thread[1]:
 
 @prism.device
 @requires(thread[1])
-@template(T=dtype, A=dtype, WIDE=constexpr(bool), MORE=constexpr(bool))
+@template(T=dtype, G=dtype, MORE=constexpr(bool))
 def guess_mean(
     x: ptr(const(T)) @ grid[1], at: int64 @ thread[1], other: ptr(const(T)) @ grid[1], other_at: int64 @ thread[1],
     n: int32 @ grid[1],
-) -> A @ thread[1]:
-    """What the mean of the row at `x[at]` may be near: the middle one of three of its elements.
+) -> G @ thread[1]:
+    """The first element of the row at `x[at]`, as it is, so that nobody waits for it yet; `Three` elements of 4 bytes or more.
 
-    Of elements of 16 bits of rows that are not `WIDE`, it is the first one. `MORE`: of the sums with the row at
-    `other[other_at]`, rounded.
+    `MORE`: of the sums with the row at `other[other_at]`, rounded.
 
     Numerics: where the guess is off by so many deviations, sums of squares off it lose the square of that of their bits: at most
-              `n`, where one element is far from all others. Of three the middle one is not that.
+              `n`, where one element is far from all others. Numbers of 16 bits have none of them. Of three `middle` is not that.
     """
-    THREE: constexpr(bool) = WIDE or T.bytes > 2
-    some: A[3]
-    for k in range(3 if THREE else 1):
+    some: T[3]
+    for k in range(3 if T.bytes > 2 else 1):
         place: int64 = int64(k) * (n - 1) // 2
-        some[k] = A(x[at + place])
+        some[k] = x[at + place]
         if MORE:
-            some[k] = A(T(some[k] + A(other[other_at + place])))
-    return max(min(some[0], some[1]), min(max(some[0], some[1]), some[2])) if THREE else some[0]
+            some[k] = T(float32(some[k]) + float32(other[other_at + place])) if T.bytes < 8 else some[k] + other[other_at + place]
+    if T.bytes > 2:
+        return G(some[0], some[1], some[2])
+    else:
+        return some[0]
+
+
+@prism.device
+@requires(thread[1])
+@template(G=dtype, A=dtype, ONE=constexpr(bool))
+def middle(guessed: G @ thread[1]) -> A @ thread[1]:
+    """The middle one of three numbers; of `ONE`, that."""
+    if ONE:
+        return A(guessed)
+    else:
+        a: A = A(guessed.first)
+        b: A = A(guessed.second)
+        return max(min(a, b), min(max(a, b), A(guessed.third)))

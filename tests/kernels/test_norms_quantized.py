@@ -58,7 +58,7 @@ def program(centred: bool, blocks: int, wide: bool, way: int) -> Any:
         "ROWS": 1,
         "WAY": way,
     }
-    types = {"TI": "float32", "TO": "int8", "W": "float32", "D": "float64", "S": kernels.WidePair}
+    types = {"TI": "float32", "TO": "int8", "W": "float32", "D": "float64", "S": kernels.WidePair, "G": kernels.Three}
     flags = {"CENTRED": centred, "WEIGHT": True, "BIAS": centred, "RESIDUAL": True}
     return prism.check(kernels.norm_quantize_rows, {**types, **flags, **sizes})
 

@@ -69,7 +69,8 @@ def _decide(centred: bool, name: str, eps: float, arrays: Mapping[str, ArrayInfo
     shared = plans.sharing(rows.n, width, "float32", machine, inputs=len(every))
     sums = plans.sums_of("float32", (given.scalar,))
     template = {
-        "TI": given.scalar, "TO": name, "W": weighed, "D": sums["D"], "S": sums["P"], "CENTRED": centred,
+        "TI": given.scalar, "TO": name, "W": weighed, "D": sums["D"], "S": sums["P"],
+        "G": plans.guess_of(given.scalar), "CENTRED": centred,
         "WEIGHT": "weight" in arrays, "BIAS": "bias" in arrays, "RESIDUAL": added is not None,
     }  # fmt: skip
     memory = {

@@ -27,6 +27,7 @@ from prism.kernels.rows.configurations import (
 from prism.lang.surface import Kernel
 from prism.lib.views import View, view_of
 from prism.runtime.arrays import ArrayInfo
+from prism.runtime.instance import Instance
 
 FLOATS = ("float16", "bfloat16", "float32", "float64")
 _VECTOR = 16  # bytes
@@ -242,6 +243,11 @@ def sums_of(kind: str, scalars: Sequence[str]) -> dict[str, Any]:
     return {"A": kind, "D": wide, "P": types_of(wide)["P"]}
 
 
+def guess_of(scalar: str) -> str:
+    """Return the type of what the mean of a row of such elements is guessed by, by its name."""
+    return struct_of(scalar, "first", "second", "third") if size_of(scalar) > 2 else scalar
+
+
 def struct_of(kind: str, *fields: str) -> str:
     """Return a struct of numbers of the type `kind`, by its name."""
     return "struct{" + ",".join(f"{name}:{kind}" for name in fields) + "}"
@@ -281,10 +287,10 @@ def launch(
     """Return the plan of one launch on rows that are shared so."""
     groups = groups_of(rows, found)
     ahead = rows_ahead(rows, found)
-    if found.way in (NEXT, STAGED, BESIDE):
-        ahead = groups = min(groups, clusters_of(found, machine))
-    numbers = {"rows": rows.many, "n": rows.n, "lanes": found.lanes, "ahead": ahead}
     chosen = instance_of(kernel, {**template, **template_of(found)})
+    if found.way in (NEXT, STAGED, BESIDE):
+        ahead = groups = min(groups, clusters_of(found, chosen, machine))
+    numbers = {"rows": rows.many, "n": rows.n, "lanes": found.lanes, "ahead": ahead}
     return Plan((Step(chosen, found.blocks * groups, found.threads, {**arguments, **numbers}),))
 
 
@@ -295,21 +301,17 @@ def groups_of(rows: Rows, found: Sharing) -> int:
     return many
 
 
-def clusters_of(found: Sharing, machine: Machine) -> int:
-    """Return how many clusters of such blocks, or blocks, run at once."""
-    processors = machine.multiprocessors
-    if (
-        found.blocks > 2
-    ):  # a cluster is on neighbours, of which there are not always as many: 45 of 8 at 3 on each of 132
-        processors = max(processors * 10 // 11, 1)
-    each = found.resident if found.way == BESIDE else found.resident * found.most // found.threads
-    here = 1 if machine.host else processors * each
-    many: int = max(1, here // found.blocks)
-    return many
+def clusters_of(found: Sharing, kernel: Instance, machine: Machine) -> int:
+    """Return how many clusters of such blocks, or blocks, of a kernel run at once."""
+    if machine.host:
+        return 1
+    if found.blocks > 1 or found.way == BESIDE:
+        return max(1, int(machine.wave(kernel, found.threads)) // found.blocks)
+    return int(machine.multiprocessors) * found.resident * found.most // found.threads
 
 
 __all__ = [
-    "FLOATS", "Buffer", "Rows", "clusters_of", "groups_of", "in_turn", "launch", "number_of",
+    "FLOATS", "Buffer", "Rows", "clusters_of", "groups_of", "guess_of", "in_turn", "launch", "number_of",
     "number_type", "past", "require_alike", "rows_ahead", "rows_of", "sharing", "sharing_ahead", "sharing_wide", "size_of",
     "struct_of", "sums_of", "template_of", "types_of", "wanted_type", "width_of",
 ]  # fmt: skip
