@@ -191,8 +191,9 @@ def norm_backward_rows(
                 """Means: of elements, of weighed gradients, of squares off the mean, and of products with these."""
                 if CENTRED:
                     off: D = found.total * share
+                    mean: D = D(middle(guessed, A=A, ONE=TI.bytes == 2)) + off
                     return F(
-                        D(middle(guessed, A=A, ONE=TI.bytes == 2)) + off, found.weighed * share, found.squares * share - off * off,
+                        mean, found.weighed * share, found.squares * share - off * off,
                         (found.products - found.weighed * off) * share,
                     )
                 else:

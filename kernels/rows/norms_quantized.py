@@ -30,7 +30,7 @@ def norm_quantize_rows(
     """What `norm_rows` does, as `quantize_rows` rounds it: `q[r * n + i]` times `scales[r]` is near it.
 
     Perspective: grid, of blocks, or clusters of `BLOCKS`, of up to `THREADS` threads: see `map_rows`. `WAY`: `HELD` or `LONG`.
-    Shapes:      as of `norm_rows`, and of `quantize_rows`. `S`: a `Pair` of numbers of the type `D`. `G`: `Three` of the type `TI`, or of 16 bits that.
+    Shapes:      as of `norm_rows`, and of `quantize_rows`. `S`: a `Pair` of numbers of the type `D`.
     Numerics:    computes in float32, and adds up in `D`: what elements are off a guess, as `norm_rows`.
     Test:        tests/kernels/test_norms_quantized.py, tests/gpu/test_layers.py
     """
@@ -141,8 +141,8 @@ def norm_quantize_rows(
 
 EXAMPLES = {
     "norm_quantize_rows": {
-        "TI": "float32", "TO": "float8_e4m3fn", "W": "float32", "D": "float32", "G": Three, "S": Pair, "CENTRED": True, "WEIGHT": True,
-        "BIAS": True, "RESIDUAL": False, "ITEMS": 32, "WIDTH": 4, "BLOCKS": 1, "WIDE": True, "THREADS": 512, "RESIDENT": 2,
-        "ROWS": 1, "WAY": 0,
+        "TI": "float32", "TO": "float8_e4m3fn", "W": "float32", "D": "float32", "G": Three, "S": Pair, "CENTRED": True,
+        "WEIGHT": True, "BIAS": True, "RESIDUAL": False, "ITEMS": 32, "WIDTH": 4, "BLOCKS": 1, "WIDE": True, "THREADS": 512,
+        "RESIDENT": 2, "ROWS": 1, "WAY": 0,
     },
 }

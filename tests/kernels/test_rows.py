@@ -297,7 +297,10 @@ def run_norm_backward(
 @functools.cache
 def norm_backward_program(shape: tuple[Any, ...], centred: bool, dtype: str = "float32"):
     flags = {"CENTRED": centred, "WEIGHT": True, "BIAS": True, "F": kernels.WideSlopes}
-    flags |= {"S": kernels.WideSlopes if centred else kernels.WidePair, "G": kernels.Three if dtype == "float32" else dtype}
+    flags |= {
+        "S": kernels.WideSlopes if centred else kernels.WidePair,
+        "G": kernels.Three if dtype == "float32" else dtype,
+    }
     found = sizes(shape) | {"WAY": NEXT if shape[3] == HELD else shape[3]}
     return prism.check(
         kernels.norm_backward_rows, {"TI": dtype, "W": "float32", "A": "float32", "D": "float64", **flags, **found}

@@ -305,9 +305,10 @@ def clusters_of(found: Sharing, kernel: Instance, machine: Machine) -> int:
     """Return how many clusters of such blocks, or blocks, of a kernel run at once."""
     if machine.host:
         return 1
+    many: int = machine.multiprocessors * found.resident * found.most // found.threads
     if found.blocks > 1 or found.way == BESIDE:
-        return max(1, int(machine.wave(kernel, found.threads)) // found.blocks)
-    return int(machine.multiprocessors) * found.resident * found.most // found.threads
+        many = max(1, machine.wave(kernel, found.threads) // found.blocks)
+    return many
 
 
 __all__ = [
