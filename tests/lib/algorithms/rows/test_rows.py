@@ -6,6 +6,7 @@ configurations.py.
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -13,7 +14,7 @@ import pytest
 
 import prism
 from prism import lib
-from prism.kernels.rows.configurations import BESIDE, CLUSTERS, COPIED, HELD, LONG, NEXT, STAGED, share
+from prism.kernels.rows.configurations import BESIDE, CLUSTERS, COPIED, HELD, LONG, NEXT, STAGED, Sharing, share
 from prism.lang import exp, rsqrt, tanh
 from prism.lib.algorithms.rows import plan as plans
 from prism.lib.algorithms.rows import ships
@@ -309,6 +310,15 @@ def test_parts_of_wide_rows_are_copied() -> None:
     assert plans.in_turn(two, 8, "float32", Gpu()).way == BESIDE
     assert plans.in_turn(two, 8, "float32", Gpu("sm_80")).way == NEXT
     assert plans.in_turn(rows_of(4096, inputs=2), 8, "float32", Gpu()).way == STAGED
+
+
+def test_clusters_that_have_rows_in_turn_run_at_once() -> None:
+    gpu = Gpu()
+    gpu.wave = lambda kernel, threads: 250  # type: ignore[attr-defined]
+    beside = Sharing(32, 8, 256, 4, way=BESIDE, most=256)
+    assert plans.clusters_of(beside, None, gpu) == 62
+    assert plans.clusters_of(replace(beside, blocks=8), None, gpu) == 31
+    assert plans.clusters_of(Sharing(32, 8, 256, way=STAGED, most=512, resident=1), None, gpu) == 264
 
 
 def test_vectors_are_as_wide_as_places_allow() -> None:
