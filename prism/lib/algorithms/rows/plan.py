@@ -42,13 +42,21 @@ ALONE: Copies = ((COPIED, 8, 1, 256, 4, 8), (COPIED, 16, 1, 256, 3, 8))
 TOGETHER: Copies = ((COPIED, 8, 2, 256, 3, 8), (COPIED, 16, 1, 256, 3, 8))  # each weight is read for two rows
 _MANY: Copies = ((COPIED, 8, 1, 256, 5, 8), (COPIED, 16, 1, 256, 3, 8))
 
-# Two weights stay beside rows, two of these at once.
-_BESIDE: Copies = ((BESIDE, 4, 2, 256, 2, 4), (BESIDE, 8, 2, 256, 1, 4), *TOGETHER)
-_BESIDE_LONG: Copies = ((BESIDE, 4, 2, 256, 2, 8), *_MANY)
+# Weights that stay in registers: of a thread's 4 vectors both, of 8 one.
+_ONE: Copies = ((COPIED, 8, 2, 256, 3, 4), (BESIDE, 4, 2, 512, 1, 8), (BESIDE, 8, 1, 512, 1, 8))
+_TWO: Copies = (
+    (COPIED, 8, 2, 256, 3, 2),
+    (BESIDE, 4, 2, 256, 2, 8),
+    (COPIED, 8, 2, 256, 3, 8),
+    (BESIDE, 8, 1, 512, 1, 8),
+)
+_TWO_LONG: Copies = ((BESIDE, 4, 2, 256, 2, 8), *_MANY)
 
 # Gradients: a thread has 16 or 32 columns' sums in registers, or, where there are two of each, 32.
 _TURNS: Copies = ((BESIDE, 4, 2, 512, 1, 8), (BESIDE, 8, 1, 512, 1, 8))
-_TURNS_TWO: Copies = ((BESIDE, 8, 1, 256, 2, 8), (BESIDE, 8, 1, 512, 1, 8))
+_TURNS_TWO: Copies = (
+    (BESIDE, 8, 1, 64, 8, 1), (BESIDE, 8, 1, 128, 4, 1), (BESIDE, 8, 1, 256, 2, 2), (BESIDE, 8, 1, 512, 1, 8),
+)  # fmt: skip
 _TURNS_LONG: Copies = ((BESIDE, 8, 1, 512, 1, 8),)
 
 
@@ -128,15 +136,20 @@ def sharing_wide(rows: Sequence[Rows], width: int, scalar: str, machine: Machine
     """Return who shares rows of several arrays, as `sharing` does, but that parts of wide rows are copied into shared memory.
 
     `weights`: how many each element has, which are the same for all rows. On one H200 rows of 16 bits are faster two at once
-    then, and those of 32 bits one by one, with more blocks beside; two weights are kept in shared memory.
+    then, and those of 32 bits one by one, with more blocks beside; of the widest rows weights stay in registers.
     """
     found = sharing(rows[0].n, width, scalar, machine, inputs=len(rows))
     if found.blocks == 1 or not _copied_by_vectors(rows, width, machine):
         return found
     short = size_of(rows[0].scalar) == 2
-    if weights == 2 and len(rows) == 1:
-        return _copied(rows, width, _BESIDE if short else _BESIDE_LONG) or found
-    ways = (TOGETHER if short else _MANY) if weights else ALONE
+    if not weights:
+        ways = ALONE
+    elif len(rows) > 1:
+        ways = TOGETHER if short else _MANY
+    elif weights == 2:
+        ways = _TWO if short else _TWO_LONG
+    else:
+        ways = _ONE if short else _MANY
     return _copied(rows, width, ways) or found
 
 
@@ -178,9 +191,9 @@ def in_turn(rows: Sequence[Rows], width: int, scalar: str, machine: Machine, *, 
     Where a block has a row, the next ones come into its shared memory meanwhile; else into registers. Of wide rows blocks have
     parts of several at once, or of the next ones meanwhile. `sums`: how many each column has in registers.
     """
+    short = size_of(rows[0].scalar) == 2
     found = sharing_ahead(rows, width, scalar, machine)
-    if found is None and _copied_by_vectors(rows, width, machine):
-        short = size_of(rows[0].scalar) == 2
+    if _copied_by_vectors(rows, width, machine) and (found is None or (found.wide and short and sums == 2)):
         found = _copied(rows, width, _TURNS_LONG if not short else _TURNS_TWO if sums == 2 else _TURNS)
     if found is None:
         held = sharing(rows[0].n, width, scalar, machine, inputs=len(rows))

@@ -302,14 +302,18 @@ def test_parts_of_wide_rows_are_copied() -> None:
         assert found.way == HELD and found.blocks > 1, "vectors of fewer bytes are not copied"
     assert of(65_536, arch="sm_80").way == plans.sharing(65_536, 8, "float32", Gpu("sm_80")).way
     weighed = [
-        plans.sharing_wide(rows_of(32_768, scalar), 8, "float32", Gpu(), weights=2)
-        for scalar in ("bfloat16", "float32")
+        plans.sharing_wide(rows_of(n, "bfloat16"), 8, "float32", Gpu(), weights=weights)
+        for weights in (1, 2)
+        for n in (32_768, 65_536, 131_072, 262_144)
     ]
-    assert (weighed[0].way, weighed[0].blocks) == (BESIDE, 4) and weighed[1].way == HELD, "two weights of 16 bits stay"
+    ways = [COPIED, COPIED, BESIDE, BESIDE, COPIED, BESIDE, COPIED, BESIDE]
+    assert [found.way for found in weighed] == ways, "weights stay in registers where that was faster"
     two = rows_of(16_384, inputs=2)
     assert plans.in_turn(two, 8, "float32", Gpu()).way == BESIDE
     assert plans.in_turn(two, 8, "float32", Gpu("sm_80")).way == NEXT
     assert plans.in_turn(rows_of(4096, inputs=2), 8, "float32", Gpu()).way == STAGED
+    few = [plans.in_turn(rows_of(n, inputs=2), 8, "float32", Gpu(), sums=2) for n in (1024, 2048, 4096, 8192, 16_384)]
+    assert [(one.way, one.most) for one in few] == [(STAGED, 128), *[(BESIDE, most) for most in (64, 128, 256, 256)]]
 
 
 def test_clusters_that_have_rows_in_turn_run_at_once() -> None:
