@@ -42,14 +42,9 @@ ALONE: Copies = ((COPIED, 8, 1, 256, 4, 8), (COPIED, 16, 1, 256, 3, 8))
 TOGETHER: Copies = ((COPIED, 8, 2, 256, 3, 8), (COPIED, 16, 1, 256, 3, 8))  # each weight is read for two rows
 _MANY: Copies = ((COPIED, 8, 1, 256, 5, 8), (COPIED, 16, 1, 256, 3, 8))
 
-# Weights that stay in registers: of a thread's 4 vectors both, of 8 one.
-_ONE: Copies = ((COPIED, 8, 2, 256, 3, 4), (BESIDE, 4, 2, 512, 1, 8), (BESIDE, 8, 1, 512, 1, 8))
-_TWO: Copies = (
-    (COPIED, 8, 2, 256, 3, 2),
-    (BESIDE, 4, 2, 256, 2, 8),
-    (COPIED, 8, 2, 256, 3, 8),
-    (BESIDE, 8, 1, 512, 1, 8),
-)
+# Of the widest rows weights stay in registers: of a thread's 4 vectors both, of 8 one.
+_ONE: Copies = ((COPIED, 8, 2, 256, 3, 4), (COPIED, 16, 1, 128, 6, 8), (BESIDE, 8, 1, 512, 1, 8))
+_TWO: Copies = ((COPIED, 8, 2, 256, 3, 2), (COPIED, 16, 1, 256, 3, 2), (BESIDE, 8, 1, 512, 1, 8))
 _TWO_LONG: Copies = ((BESIDE, 4, 2, 256, 2, 8), *_MANY)
 
 # Gradients: a thread has 16 or 32 columns' sums in registers, or, where there are two of each, 32.
@@ -58,6 +53,7 @@ _TURNS_TWO: Copies = (
     (BESIDE, 8, 1, 64, 8, 1), (BESIDE, 8, 1, 128, 4, 1), (BESIDE, 8, 1, 256, 2, 2), (BESIDE, 8, 1, 512, 1, 8),
 )  # fmt: skip
 _TURNS_LONG: Copies = ((BESIDE, 8, 1, 512, 1, 8),)
+_FEW = 1024  # elements of a row, up to which two sums of each column are faster by `STAGED`
 
 
 @dataclass(frozen=True, slots=True)
@@ -193,7 +189,7 @@ def in_turn(rows: Sequence[Rows], width: int, scalar: str, machine: Machine, *, 
     """
     short = size_of(rows[0].scalar) == 2
     found = sharing_ahead(rows, width, scalar, machine)
-    if _copied_by_vectors(rows, width, machine) and (found is None or (found.wide and short and sums == 2)):
+    if _copied_by_vectors(rows, width, machine) and (found is None or (rows[0].n > _FEW and short and sums == 2)):
         found = _copied(rows, width, _TURNS_LONG if not short else _TURNS_TWO if sums == 2 else _TURNS)
     if found is None:
         held = sharing(rows[0].n, width, scalar, machine, inputs=len(rows))
