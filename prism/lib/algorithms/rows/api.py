@@ -133,9 +133,11 @@ def rms_norm(
     array([[ 4.2426, 11.3137],
            [ 0.    , 14.1421]], dtype=float32)
     >>> q, scales = prism.lib.rms_norm(np.array([[3, 4], [0, 8]], np.float32), eps=0.0, dtype="int8")
-    >>> q * scales[:, None].round(4)
-    array([[0.8455, 1.1303],
-           [0.    , 1.4097]], dtype=float32)
+    >>> q
+    array([[ 95, 127],
+           [  0, 127]], dtype=int8)
+    >>> scales.round(4)
+    array([0.0089, 0.0111], dtype=float32)
     """
     if dtype is not None:
         return norm_quantized("rms_norm", x, weight, None, eps, residual, dtype, out, stream)
