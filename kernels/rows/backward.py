@@ -4,10 +4,10 @@ from prism.lang import (
     attr, block, const, constexpr, count, dtype, exp, fma, grid, group, id, int32, int64, load_vector,
     partition, prism, ptr, requires, rsqrt, shared, store_vector, template, thread,
 )
-from prism.kernels.rows.configurations import APART, BESIDE, COPIED, OF_FIRST, OF_WARPS
-from prism.kernels.rows.elements import join_none, load_numbers, load_words, read_plain, store_numbers, take_numbers
+from prism.kernels.rows.configurations import APART, BESIDE, GUESSED
+from prism.kernels.rows.elements import join_none, load_numbers, load_words, read_plain, store_numbers, take_apart
 from prism.kernels.rows.skeleton import map_rows
-from prism.kernels.rows.sums import add_pairs, add_slopes, add_weighed, join_slopes, normal
+from prism.kernels.rows.sums import add_pairs, add_slopes, guess_mean, middle, normal
 from prism.lib.thread import operators
 
 
@@ -83,7 +83,7 @@ def softmax_backward_rows(
 
 @prism.kernel
 @template(
-    TI=dtype, W=dtype, A=dtype, D=dtype, S=dtype, P=dtype, F=dtype, CENTRED=constexpr(bool), WEIGHT=constexpr(bool),
+    TI=dtype, W=dtype, A=dtype, D=dtype, G=dtype, S=dtype, F=dtype, CENTRED=constexpr(bool), WEIGHT=constexpr(bool),
     BIAS=constexpr(bool), ITEMS=constexpr(int), WIDTH=constexpr(int), BLOCKS=constexpr(int), WIDE=constexpr(bool),
     THREADS=constexpr(int), RESIDENT=constexpr(int), ROWS=constexpr(int), WAY=constexpr(int),
 )
@@ -99,15 +99,14 @@ def norm_backward_rows(
     Perspective: grid, of `step` blocks, or clusters of `BLOCKS`, of up to `THREADS` threads, which take rows in turn.
     Shapes:      rows of `x` are `stride` elements apart, those of `dy` `dy_stride`, and those of `dx` `n`. A group is those who
                  share a row, see `map_row`: number `g` writes `weights[g * n + i]` and `biases[g * n + i]`, where there is a
-                 `WEIGHT`, a `BIAS`; else they are not touched. `P`, `F`: `Pair` and `Slopes`, of numbers of the
-                 type `D`; `S`: `Weighed`, or, where not `CENTRED`, `P`. `share`: `1 / n`.
-    Numerics:    computes in `A`, and adds up a row in `D`; a group adds up its rows in their order. The mean is first each warp's
-                 own, as of `norm_rows`.
+                 `WEIGHT`, a `BIAS`; else they are not touched. `F`: `Slopes` of numbers of the type `D`; `S`, of which sums are:
+                 that, or, where not `CENTRED`, a `Pair`. `G`: `Three` of the type `TI`, or of 16 bits that. `share`: `1 / n`.
+    Numerics:    computes in `A`, and adds up a row in `D`, off a guess, as `norm_rows`; a group adds up its rows in their order.
     Test:        tests/kernels/test_rows.py, tests/gpu/test_rows.py
     """
     VECTORS: constexpr(int) = ITEMS // WIDTH
-    OWN: constexpr(bool) = CENTRED and (WAY == COPIED or WAY == BESIDE)
     KEEP: constexpr(bool) = WAY == BESIDE and WEIGHT
+    PART: constexpr(int) = min(WIDTH, 16 // W.bytes)
     r: int64 @ block[BLOCKS] = id()
     with (
         partition(dx, thread[1], offset=lambda i: i, races="none") as out,
@@ -126,7 +125,8 @@ def norm_backward_rows(
                 with group(thread[1]):
                     for j in range(VECTORS):
                         column: int32 = min(t + j * threads, n // WIDTH - 1) * WIDTH
-                        store_vector(kept_own[j, 0], load_vector(weight[column], WIDTH))
+                        for p in range(0, WIDTH, PART):
+                            store_vector(kept_own[j, p], load_vector(weight[column + p], PART))
             of_weight: A[VECTORS, WIDTH] @ thread[1]
             of_bias: A[VECTORS, WIDTH] @ thread[1]
             with group(thread[1]):
@@ -147,80 +147,61 @@ def norm_backward_rows(
             ):
                 """The gradients of what the weight was multiplied with."""
                 if KEEP:
-                    take_numbers(load_vector(kept_own[j, 0], WIDTH), weighed)
+                    word: W[WIDTH]
+                    for p in range(0, WIDTH, PART):
+                        take_apart(load_vector(kept_own[j, p], PART), word, p, WIDTH=PART)
+                    for k in range(WIDTH):
+                        weighed[k] = A(word[k])
                 elif WEIGHT:
                     load_numbers(weight, column, weighed)
                 for k in range(WIDTH):
                     weighed[k] = values[WIDTH + k] * weighed[k] if WEIGHT else values[WIDTH + k]
 
             @requires(thread[1])
-            def first(j: int32 @ thread[1], column: int32 @ thread[1], values: A[2 * WIDTH] @ thread[1]) -> S @ thread[1]:
-                weighed: A[WIDTH]
-                weigh(j, column, values, weighed)
-                total: A = 0
-                other: A = 0
-                for k in range(WIDTH):
-                    total = total + (values[k] if CENTRED else values[k] * values[k])
-                    other = other + (weighed[k] if CENTRED else weighed[k] * values[k])
+            def guess(row: int64 @ thread[1]) -> G @ thread[1]:
                 if CENTRED:
-                    return S(D(WIDTH), D(total), D(other))
+                    return guess_mean(x, row * stride, x, row * stride, n, G=G, MORE=False)
                 else:
-                    return S(D(total), D(other))
+                    return G(TI(0), TI(0), TI(0)) if TI.bytes > 2 else TI(0)
 
             @requires(thread[1])
-            def second(
-                j: int32 @ thread[1], column: int32 @ thread[1], values: A[2 * WIDTH] @ thread[1], sums: S @ thread[1],
-            ) -> P @ thread[1]:
+            def sums(
+                j: int32 @ thread[1], column: int32 @ thread[1], values: A[2 * WIDTH] @ thread[1], guessed: G @ thread[1],
+            ) -> S @ thread[1]:
                 weighed: A[WIDTH]
                 weigh(j, column, values, weighed)
-                mean: A = A(sums.total / sums.count) if CENTRED else 0
-                total: A = 0
-                other: A = 0
-                for k in range(WIDTH):
-                    off: A = values[k] - mean
-                    total = total + off * off
-                    other = other + weighed[k] * off
-                return P(D(total), D(other))
-
-            @requires(thread[1])
-            def pack(sums: S @ thread[1], squares: P @ thread[1]) -> F @ thread[1]:
-                if CENTRED:
-                    return F(sums.count, sums.total, sums.weighed, squares.first, squares.second)
-                else:
-                    return F(0, 0, 0, sums.first, sums.second)
-
-            @requires(thread[1])
-            def off_own(
-                j: int32 @ thread[1], column: int32 @ thread[1], values: A[2 * WIDTH] @ thread[1], sums: S @ thread[1],
-            ) -> F @ thread[1]:
-                weighed: A[WIDTH]
-                weigh(j, column, values, weighed)
-                mean: A = A(sums.total / sums.count)
+                near: A = middle(guessed, A=A, ONE=TI.bytes == 2) if CENTRED else 0
                 total: A = 0
                 all: A = 0
                 squares: A = 0
                 products: A = 0
                 for k in range(WIDTH):
-                    off: A = values[k] - mean
+                    off: A = values[k] - near if CENTRED else values[k]
                     total = total + off
                     all = all + weighed[k]
                     squares = squares + off * off
                     products = products + weighed[k] * off
-                return F(D(WIDTH), D(total), D(all), D(squares), D(products))
+                if CENTRED:
+                    return S(D(total), D(all), D(squares), D(products))
+                else:
+                    return S(D(squares), D(products))
 
             @requires(thread[1])
-            def pack_own(sums: S @ thread[1], off: F @ thread[1]) -> F @ thread[1]:
-                """A warp's `Slopes`, of what its elements are off the mean of its first vector."""
-                mean: D = sums.total / max(sums.count, D(1))
-                each: D = off.total / max(off.count, D(1))
-                return F(
-                    off.count, off.count * mean + off.total, off.weighed, off.squares - off.total * each,
-                    off.products - off.weighed * each,
-                )
+            def pack(guessed: G @ thread[1], found: S @ thread[1]) -> F @ thread[1]:
+                """Means: of elements, of weighed gradients, of squares off the mean, and of products with these."""
+                if CENTRED:
+                    off: D = found.total * share
+                    mean: D = D(middle(guessed, A=A, ONE=TI.bytes == 2)) + off
+                    return F(
+                        mean, found.weighed * share, found.squares * share - off * off,
+                        (found.products - found.weighed * off) * share,
+                    )
+                else:
+                    return F(0, 0, found.first * share, found.second * share)
 
             @requires(thread[1])
-            def factor(sums: S @ thread[1], slopes: F @ thread[1]) -> A @ thread[1]:
-                return A(rsqrt(slopes.squares * share + eps))
+            def factor(guessed: G @ thread[1], slopes: F @ thread[1]) -> A @ thread[1]:
+                return A(rsqrt(slopes.squares + eps))
 
             @requires(thread[1])
             def store(
@@ -229,9 +210,9 @@ def norm_backward_rows(
             ):
                 weighed: A[WIDTH]
                 weigh(j, column, values, weighed)
-                slope: A = A(slopes.products * share) * scale * scale
-                mean: A = A(slopes.total * share)
-                over: A = A(slopes.weighed * share)
+                slope: A = A(slopes.products) * scale * scale
+                mean: A = A(slopes.total)
+                over: A = A(slopes.weighed)
                 for k in range(WIDTH):
                     one: A = normal(values[k], mean, scale, CENTRED=CENTRED, SHORT=TI.bytes == 2)
                     if WEIGHT:
@@ -242,13 +223,11 @@ def norm_backward_rows(
                 store_numbers(out, row * n + column, weighed)
 
             map_rows(
-                x, stride, dy, dy_stride, r, step, rows, n, lanes, S(0, 0, 0) if CENTRED else S(0, 0),
-                F(0, 0, 0, 0, 0) if OWN else P(0, 0), TI=TI, A=A, P=F, STAGES=2 if CENTRED else 1,
-                ONCE=OF_FIRST if OWN else OF_WARPS if CENTRED else APART, ITEMS=ITEMS, WIDTH=WIDTH, INPUTS=2, KEPT=2,
-                BLOCKS=BLOCKS, WIDE=WIDE, THREADS=THREADS, ROWS=ROWS, WAY=WAY, LOAD=load, READ=read_plain, FIRST=first,
-                OP=add_weighed if CENTRED else add_pairs, SECOND=off_own if OWN else second,
-                OP2=add_slopes if OWN else add_pairs, PACK=pack_own if OWN else pack, JOIN=join_slopes, LAST=factor,
-                STORE=store,
+                x, stride, dy, dy_stride, r, step, rows, n, lanes, G(TI(0), TI(0), TI(0)) if TI.bytes > 2 else TI(0),
+                S(0, 0, 0, 0) if CENTRED else S(0, 0), TI=TI, A=A, P=F,
+                STAGES=2, ONCE=GUESSED, ITEMS=ITEMS, WIDTH=WIDTH, INPUTS=2, KEPT=2, BLOCKS=BLOCKS, WIDE=WIDE, THREADS=THREADS,
+                ROWS=ROWS, WAY=WAY, LOAD=load, READ=read_plain, FIRST=guess, OP=operators.add, SECOND=sums,
+                OP2=add_slopes if CENTRED else add_pairs, PACK=pack, JOIN=join_none, LAST=factor, STORE=store,
             )
             if WEIGHT or BIAS:
                 with group(thread[1]):

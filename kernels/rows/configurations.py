@@ -9,9 +9,9 @@ rows in turn, and copies the next one into shared memory meanwhile; copies it in
 a multiprocessor has room for several blocks' parts; does that with rows in turn, the next ones meanwhile, and keeps what weights
 there are beside them."""
 
-APART, OF_WARPS, OF_FIRST = range(3)
-"""Whose `a` the second reduction of a row knows: that of all, who agree on it before; each warp's own; or that of a warp's first
-vector. Then all who share the row agree once, on both."""
+APART, OF_WARPS, GUESSED = range(3)
+"""Whose `a` the second reduction of a row knows: that of all, who agree on it before; each warp's own, and then all who share the
+row agree once, on both; or what is guessed of a few elements of the row, when it is fetched, which is the same for all."""
 
 
 @dataclass(frozen=True, slots=True)

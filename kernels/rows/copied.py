@@ -1,19 +1,17 @@
 """Wide rows of which each block copies its part into shared memory as it lies in the array: many blocks have room at once."""
 
+from prism.kernels.rows.parts import fetch_rows, work_rows
 from prism.lang import (
-    async_, block, const, constexpr, count, cp_async, dtype, function, grid, group, id, int32, int64, load_vector, partition,
-    prism, ptr, requires, shared, template, thread,
+    block, const, constexpr, dtype, function, grid, int32, int64, prism, ptr, requires, shared, template, thread,
 )
-from prism.kernels.rows.elements import take_apart
-from prism.kernels.rows.settle_rows import settle_rows
 
 
 @prism.device
 @template(
     TI=dtype, A=dtype, S=dtype, S2=dtype, P=dtype, STAGES=constexpr(int), ONCE=constexpr(int), ITEMS=constexpr(int),
     WIDTH=constexpr(int), INPUTS=constexpr(int), KEPT=constexpr(int), BLOCKS=constexpr(int), THREADS=constexpr(int),
-    ROWS=constexpr(int), READ=function, FIRST=function, OP=function, SECOND=function, OP2=function,
-    PACK=function, JOIN=function, LAST=function, STORE=function,
+    ROWS=constexpr(int), READ=function, FIRST=function, OP=function, SECOND=function, OP2=function, PACK=function,
+    JOIN=function, LAST=function, STORE=function,
 )
 @requires(block["BLOCKS"], thread[32])
 def map_rows_copied(
@@ -31,37 +29,14 @@ def map_rows_copied(
                  itself, so nobody waits for the copies of others.
     """
     VECTORS: constexpr(int) = ITEMS // WIDTH
-    BYTES: constexpr(int) = WIDTH * TI.bytes
     held: shared(TI[BLOCKS, ROWS * VECTORS * INPUTS, THREADS * WIDTH])
-    b: int32 @ block[1] = id() if BLOCKS > 1 else 0
-    t: int32 @ thread[1] = id()  # in the cluster
-    threads: int32 @ block[BLOCKS] = count(thread[1])
-    here: int32 @ thread[1] = t - b * (threads // BLOCKS)
-    many: int32 @ block[BLOCKS] = n // WIDTH
-    with partition(held, thread[1], lambda j, k: (b, j, here * WIDTH + k)) as mine:
-
-        @requires(block["BLOCKS"], thread[32])
-        def work(number: int64 @ block[BLOCKS]):
-            with async_(mine) as coming, group(thread[1]):
-                for q in range(ROWS):
-                    row: int64 = min(number * ROWS + q, rows - 1)
-                    for j in range(VECTORS):
-                        column: int32 = min(t + j * threads, many - 1) * WIDTH
-                        cp_async(coming[(q * VECTORS + j) * INPUTS, 0], x[row * stride + column], BYTES)
-                        if INPUTS == 2:
-                            cp_async(coming[(q * VECTORS + j) * INPUTS + 1, 0], other[row * other_stride + column], BYTES)
-
-            @requires(thread[1])
-            def take(q: int32 @ thread[1], j: int32 @ thread[1], values: A[KEPT * WIDTH] @ thread[1]):
-                word: TI[INPUTS * WIDTH]
-                for i in range(INPUTS):
-                    take_apart(load_vector(mine[(q * VECTORS + j) * INPUTS + i, 0], WIDTH), word, i * WIDTH, WIDTH=WIDTH)
-                READ(min(number * ROWS + q, rows - 1), min(t + j * threads, many - 1) * WIDTH, word, values)
-
-            settle_rows(
-                number * ROWS, rows, t, threads, many, identity, identity2, A=A, P=P, STAGES=STAGES, ONCE=ONCE,
-                VECTORS=VECTORS, WIDTH=WIDTH, KEPT=KEPT, BLOCKS=BLOCKS, WARPS=THREADS // 32, ROWS=ROWS, TAKE=take,
-                FIRST=FIRST, OP=OP, SECOND=SECOND, OP2=OP2, PACK=PACK, JOIN=JOIN, LAST=LAST, STORE=STORE,
-            )
-
-        work(r)
+    guesses: S[ROWS] @ thread[1]
+    fetch_rows(
+        held, guesses, x, stride, other, other_stride, r, rows, n, identity, ONCE=ONCE, VECTORS=VECTORS,
+        INPUTS=INPUTS, WIDTH=WIDTH, GUESS=FIRST,
+    )
+    work_rows(
+        held, guesses, r, rows, n, identity, identity2, A=A, P=P, STAGES=STAGES, ONCE=ONCE,
+        VECTORS=VECTORS, INPUTS=INPUTS, WIDTH=WIDTH, KEPT=KEPT, WARPS=THREADS // 32, READ=READ, FIRST=FIRST, OP=OP,
+        SECOND=SECOND, OP2=OP2, PACK=PACK, JOIN=JOIN, LAST=LAST, STORE=STORE,
+    )

@@ -39,11 +39,32 @@ def load_words(x: ptr(const(T)) @ grid[1], at: int64 @ thread[1], words: T[N] @ 
 
 @prism.device
 @requires(thread[1])
-@template(T=dtype, A=dtype, WIDTH=constexpr(int))
-def take_numbers(vec: vector(T, WIDTH) @ thread[1], values: A[WIDTH] @ thread[1]):
-    """Put the elements of a vector into `values`, as `A`."""
-    word: T[WIDTH]
-    take_apart(vec, word, 0, WIDTH=WIDTH)
+@template(T=dtype, VECTORS=constexpr(int), N=constexpr(int), WIDTH=constexpr(int))
+def keep_words(
+    x: ptr(const(T)) @ grid[1], at: int32 @ thread[1], kept: uint32[VECTORS, N] @ thread[1], j: int32 @ thread[1],
+    first: int32 @ thread[1],
+):
+    """Put `x[at]` and the `WIDTH - 1` elements behind it, as they are, into `kept[j, first]` and behind.
+
+    Errors: `x[at]` must be aligned to `WIDTH` elements, at most 16 bytes, and no fewer than 4.
+    """
+    words: vector(uint32, WIDTH * T.bytes // 4) = bitcast(load_vector(x[at], WIDTH), vector(uint32, WIDTH * T.bytes // 4))
+    for k in range(WIDTH * T.bytes // 4):
+        kept[j, first + k] = words[k]
+
+
+@prism.device
+@requires(thread[1])
+@template(W=dtype, A=dtype, VECTORS=constexpr(int), N=constexpr(int), WIDTH=constexpr(int))
+def take_kept(
+    kept: uint32[VECTORS, N] @ thread[1], j: int32 @ thread[1], first: int32 @ thread[1], values: A[WIDTH] @ thread[1],
+):
+    """Put the elements of type `W` that `keep_words` has put there into `values`, as `A`."""
+    words: vector(uint32, WIDTH * W.bytes // 4)
+    for k in range(WIDTH * W.bytes // 4):
+        words[k] = kept[j, first + k]
+    word: W[WIDTH]
+    take_apart(bitcast(words, vector(W, WIDTH)), word, 0, WIDTH=WIDTH)
     for k in range(WIDTH):
         values[k] = A(word[k])
 
@@ -137,5 +158,5 @@ def read_plain(row: int64 @ thread[1], column: int32 @ thread[1], words: T[N] @ 
 @requires(thread[32])
 @template(P=dtype, N=constexpr(int))
 def join_none(parts: P[N] @ thread[1]) -> P @ thread[1]:
-    """A `JOIN` of rows that are not reduced `ONCE`: nobody calls it."""
+    """A `JOIN` of rows of which warps have nothing of their own: nobody calls it."""
     return parts[0]

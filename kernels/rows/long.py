@@ -3,7 +3,8 @@
 from prism.lang import (
     block, constexpr, count, dtype, function, grid, group, id, int32, int64, prism, requires, template, thread,
 )
-from prism.kernels.rows.agree import agree
+from prism.kernels.rows.agree import agree, guess_rows
+from prism.kernels.rows.configurations import GUESSED
 from prism.kernels.rows.elements import load_vectors, read_vectors
 
 
@@ -19,7 +20,7 @@ def map_long_row(row: int64 @ block[BLOCKS], n: int32 @ grid[1], identity: S @ g
 
     Perspective: cluster of `BLOCKS` blocks of any number of warps, which share the row.
     Shapes:      as of `map_row`.
-    Cost:        the row is read `STAGES + 1` times, if may be from the L2.
+    Cost:        the row is read `STAGES + 1` times, `GUESSED` `STAGES` times, if may be from the L2.
     """
     VECTORS: constexpr(int) = ITEMS // WIDTH
     words: TI[VECTORS, INPUTS * WIDTH] @ thread[1]
@@ -27,7 +28,9 @@ def map_long_row(row: int64 @ block[BLOCKS], n: int32 @ grid[1], identity: S @ g
     t: int32 @ thread[1] = id()  # in the cluster
     team: int32 @ block[BLOCKS] = count(thread[1])
     many: int32 @ block[BLOCKS] = n // WIDTH
-    a: S @ thread[1] = identity
+    guesses: S[1] @ thread[1]
+    guess_rows(row, row + 1, identity, guesses, ONCE=ONCE, GUESS=FIRST)
+    a: S @ thread[1] = guesses[0]
     b: S2 @ thread[1] = identity2
 
     @requires(thread[1])
@@ -43,16 +46,17 @@ def map_long_row(row: int64 @ block[BLOCKS], n: int32 @ grid[1], identity: S @ g
         if STAGES == 2:
             b_again: S2 = SECOND(j, vector * WIDTH, values, a)
 
-    with group(thread[1]):
-        for at in range(t, many, VECTORS * team, unroll=False):
-            fetch(at)
-            for j in range(VECTORS):
-                values: A[KEPT * WIDTH]
-                for k in range(KEPT * WIDTH):
-                    values[k] = items[j, k]
-                own: S = FIRST(j, min(at + j * team, many - 1) * WIDTH, values)
-                a = OP(a, own if at + j * team < many else identity)
-    a = agree(a, identity, 5, OP=OP, BLOCKS=BLOCKS, WIDE=True, NEAR=False)
+    if ONCE != GUESSED:
+        with group(thread[1]):
+            for at in range(t, many, VECTORS * team, unroll=False):
+                fetch(at)
+                for j in range(VECTORS):
+                    values: A[KEPT * WIDTH]
+                    for k in range(KEPT * WIDTH):
+                        values[k] = items[j, k]
+                    own: S = FIRST(j, min(at + j * team, many - 1) * WIDTH, values)
+                    a = OP(a, own if at + j * team < many else identity)
+        a = agree(a, identity, 5, OP=OP, BLOCKS=BLOCKS, WIDE=True, NEAR=False)
     if STAGES == 2:
         with group(thread[1]):
             for at in range(t, many, VECTORS * team, unroll=False):

@@ -1,20 +1,20 @@
 """Rows divided by their root mean square, or made of mean 0 and variance 1."""
 
 from prism.lang import (
-    attr, block, const, constexpr, count, dtype, grid, group, id, int32, int64, load_vector, partition, prism, ptr, requires,
-    rsqrt, shared, store_vector, template, thread,
+    attr, block, const, constexpr, count, dtype, grid, group, id, int32, int64, partition, prism, ptr, requires, rsqrt, template,
+    thread, uint32,
 )
-from prism.kernels.rows.configurations import APART, BESIDE, COPIED, HELD, LONG, OF_FIRST, OF_WARPS
-from prism.kernels.rows.elements import load_numbers, load_words, store_numbers, take_numbers
+from prism.kernels.rows.configurations import BESIDE, GUESSED, HELD, LONG
+from prism.kernels.rows.elements import join_none, keep_words, load_numbers, load_words, store_numbers, take_kept
 from prism.kernels.rows.registers import prefetch_rows
 from prism.kernels.rows.skeleton import map_rows
-from prism.kernels.rows.sums import Moments, Pair, add_moments, add_pairs, join_moments, normal
+from prism.kernels.rows.sums import Pair, Three, add_pairs, guess_mean, middle, normal
 from prism.lib.thread import operators
 
 
 @prism.kernel
 @template(
-    TI=dtype, W=dtype, A=dtype, D=dtype, S=dtype, F=dtype, CENTRED=constexpr(bool), WEIGHT=constexpr(bool),
+    TI=dtype, W=dtype, A=dtype, D=dtype, G=dtype, S=dtype, P=dtype, CENTRED=constexpr(bool), WEIGHT=constexpr(bool),
     BIAS=constexpr(bool), RESIDUAL=constexpr(bool), ITEMS=constexpr(int), WIDTH=constexpr(int), BLOCKS=constexpr(int),
     WIDE=constexpr(bool), THREADS=constexpr(int), RESIDENT=constexpr(int), ROWS=constexpr(int), WAY=constexpr(int),
 )
@@ -32,26 +32,34 @@ def norm_rows(
 
     Perspective: grid, of blocks, or clusters of `BLOCKS`, of up to `THREADS` threads: see `map_rows`.
     Shapes:      `weight`, `bias`: `n`, or not touched. `RESIDUAL`: the sum with `residual[r * residual_stride + i]`, rounded,
-                 stands for `x`, and goes to `sum[r * n + i]`. `share`: `1 / n`. `F`: `Moments`, of numbers of the type `D`,
-                 and `S` a `Pair` of such, or, not `CENTRED`, `D`.
-    Numerics:    computes in `A`, and adds up in `D`; the variance is of what is left when the mean is taken away, which is first
-                 each warp's own, so that all who share a row meet once.
+                 stands for `x`, and goes to `sum[r * n + i]`. `share`: `1 / n`. `P`: a `Pair` of numbers of the type `D`;
+                 `S`, of which sums are: that, or, not `CENTRED`, `D`. `G`: `Three` of the type `TI`, or of 16 bits that.
+    Numerics:    computes in `A`, and adds up in `D`: what elements are off a guess, and its squares, so that all who share a row
+                 meet once.
     Test:        tests/kernels/test_rows.py, tests/gpu/test_rows.py
     """
     INPUTS: constexpr(int) = 2 if RESIDUAL else 1
-    OWN: constexpr(bool) = CENTRED and (WAY == COPIED or WAY == BESIDE)
     VECTORS: constexpr(int) = ITEMS // WIDTH
-    KEEP: constexpr(bool) = WAY == BESIDE and WEIGHT
+    KEEP: constexpr(bool) = WAY == BESIDE and WEIGHT and W.bytes <= TI.bytes
+    WORDS: constexpr(int) = max(WIDTH * W.bytes // 4, 1)  # that a vector of weights has
+    KEEP_BIAS: constexpr(bool) = KEEP and BIAS and 2 * VECTORS * WORDS <= 32  # registers: more would spill
     r: int64 @ block[BLOCKS] = id()
     with (
         partition(y, thread[1], offset=lambda i: i, races="none") as out,
         partition(sum, thread[1], offset=lambda i: i, races="none") as added,
         group(block[BLOCKS]),
     ):
-        b: int32 @ block[1] = id() if BLOCKS > 1 else 0
+        kept: uint32[VECTORS, WORDS * (1 + KEEP_BIAS)] @ thread[1]
         t: int32 @ thread[1] = id()  # in the cluster
         team: int32 @ block[BLOCKS] = count(thread[1])
-        here: int32 @ thread[1] = t - b * (team // BLOCKS)
+        if KEEP:
+            with group(thread[1]):
+                for j in range(VECTORS):
+                    column: int32 = min(t + j * team, n // WIDTH - 1) * WIDTH
+                    keep_words(weight, column, kept, j, 0, WIDTH=WIDTH)
+                    if KEEP_BIAS:
+                        keep_words(bias, column, kept, j, WORDS, WIDTH=WIDTH)
+
         @requires(thread[1])
         def load(row: int64 @ thread[1], column: int32 @ thread[1], words: TI[INPUTS * WIDTH] @ thread[1]):
             load_words(x, row * stride + column, words, FIRST=0, WIDTH=WIDTH)
@@ -69,65 +77,61 @@ def norm_rows(
                     values[k] = A(TI(values[k] + A(words[WIDTH + k])))
 
         @requires(thread[1])
-        def first(j: int32 @ thread[1], column: int32 @ thread[1], values: A[WIDTH] @ thread[1]) -> S @ thread[1]:
-            total: A = 0
-            for k in range(WIDTH):
-                total = total + (values[k] if CENTRED else values[k] * values[k])
+        def guess(row: int64 @ thread[1]) -> G @ thread[1]:
             if CENTRED:
-                return S(D(total), D(WIDTH))
+                return guess_mean(
+                    x, row * stride, residual, row * residual_stride, n, G=G, MORE=RESIDUAL,
+                )
             else:
-                return D(total)
+                return G(TI(0), TI(0), TI(0)) if TI.bytes > 2 else TI(0)
 
         @requires(thread[1])
-        def off_mean(
-            j: int32 @ thread[1], column: int32 @ thread[1], values: A[WIDTH] @ thread[1], sums: S @ thread[1],
-        ) -> D @ thread[1]:
-            mean: A = A(sums.first / sums.second) if CENTRED else 0
-            squares: A = 0
-            for k in range(WIDTH):
-                off: A = values[k] - mean
-                squares = squares + off * off
-            return D(squares)
-
-        @requires(thread[1])
-        def pack(sums: S @ thread[1], squares: D @ thread[1]) -> F @ thread[1]:
-            if CENTRED:
-                return F(sums.second, sums.first, squares)
-            else:
-                return F(0, 0, sums)
-
-        @requires(thread[1])
-        def off_own(
-            j: int32 @ thread[1], column: int32 @ thread[1], values: A[WIDTH] @ thread[1], sums: S @ thread[1],
-        ) -> F @ thread[1]:
-            mean: A = A(sums.first / sums.second)
+        def sums(
+            j: int32 @ thread[1], column: int32 @ thread[1], values: A[WIDTH] @ thread[1], guessed: G @ thread[1],
+        ) -> S @ thread[1]:
+            near: A = middle(guessed, A=A, ONE=TI.bytes == 2) if CENTRED else 0
             total: A = 0
             squares: A = 0
             for k in range(WIDTH):
-                off: A = values[k] - mean
+                off: A = values[k] - near if CENTRED else values[k]
                 total = total + off
                 squares = squares + off * off
-            return F(D(WIDTH), D(total), D(squares))
+            if CENTRED:
+                return S(D(total), D(squares))
+            else:
+                return D(squares)
 
         @requires(thread[1])
-        def pack_own(sums: S @ thread[1], off: F @ thread[1]) -> F @ thread[1]:
-            """A warp's `Moments`, of what its elements are off the mean of its first vector."""
-            mean: D = sums.first / max(sums.second, D(1))
-            lost: D = off.total * off.total / max(off.count, D(1))
-            return F(off.count, off.count * mean + off.total, off.squares - lost)
+        def pack(guessed: G @ thread[1], found: S @ thread[1]) -> P @ thread[1]:
+            """The mean and the variance."""
+            if CENTRED:
+                off: D = found.first * share
+                return P(D(middle(guessed, A=A, ONE=TI.bytes == 2)) + off, found.second * share - off * off)
+            else:
+                return P(0, found * share)
 
         @requires(thread[1])
-        def factor(sums: S @ thread[1], moments: F @ thread[1]) -> A @ thread[1]:
-            return A(rsqrt(moments.squares * share + eps))
+        def factor(guessed: G @ thread[1], moments: P @ thread[1]) -> A @ thread[1]:
+            return A(rsqrt(moments.second + eps))
 
         @requires(thread[1])
-        def finish(
-            row: int64 @ thread[1], column: int32 @ thread[1], values: A[WIDTH] @ thread[1], moments: F @ thread[1],
-            scale: A @ thread[1], factors: A[WIDTH] @ thread[1], terms: A[WIDTH] @ thread[1],
+        def store(
+            j: int32 @ thread[1], row: int64 @ thread[1], column: int32 @ thread[1], values: A[WIDTH] @ thread[1],
+            moments: P @ thread[1], scale: A @ thread[1],
         ):
+            factors: A[WIDTH]
+            terms: A[WIDTH]
+            if KEEP:
+                take_kept(kept, j, 0, factors, W=W)
+            elif WEIGHT:
+                load_numbers(weight, column, factors)
+            if KEEP_BIAS:
+                take_kept(kept, j, WORDS, terms, W=W)
+            elif BIAS:
+                load_numbers(bias, column, terms)
             if RESIDUAL:
                 store_numbers(added, row * n + column, values)
-            mean: A = A(moments.total * share)
+            mean: A = A(moments.first)
             for k in range(WIDTH):
                 values[k] = normal(values[k], mean, scale, CENTRED=CENTRED, SHORT=TI.bytes == 2)
                 if WEIGHT:
@@ -136,69 +140,23 @@ def norm_rows(
                     values[k] = values[k] + terms[k]
             store_numbers(out, row * n + column, values)
 
-        @requires(thread[1])
-        def store(
-            j: int32 @ thread[1], row: int64 @ thread[1], column: int32 @ thread[1], values: A[WIDTH] @ thread[1],
-            moments: F @ thread[1], scale: A @ thread[1],
-        ):
-            factors: A[WIDTH]
-            terms: A[WIDTH]
-            if WEIGHT:
-                load_numbers(weight, column, factors)
-            if BIAS:
-                load_numbers(bias, column, terms)
-            finish(row, column, values, moments, scale, factors, terms)
-
         if (WAY == HELD or WAY == LONG) and ahead > 0:
             prefetch_rows(x, r + ahead, rows, n, stride, lanes, BLOCKS=BLOCKS, WIDE=WIDE)
-        if KEEP:  # no object of theirs where they are not kept: what `cp_async` copies would begin behind it, and more slowly
-            kept: shared(W[BLOCKS, VECTORS * (1 + BIAS), THREADS * WIDTH])
-            with partition(kept, thread[1], lambda j, k: (b, j, here * WIDTH + k)) as columns:
-                with group(thread[1]):
-                    for j in range(VECTORS):
-                        column: int32 = min(t + j * team, n // WIDTH - 1) * WIDTH
-                        store_vector(columns[j, 0], load_vector(weight[column], WIDTH))
-                        if BIAS:
-                            store_vector(columns[VECTORS + j, 0], load_vector(bias[column], WIDTH))
+        map_rows(
+            x, stride, residual, residual_stride, r, ahead, rows, n, lanes, G(TI(0), TI(0), TI(0)) if TI.bytes > 2 else TI(0),
+            S(0, 0) if CENTRED else D(0), TI=TI, A=A, P=P,
+            STAGES=2, ONCE=GUESSED, ITEMS=ITEMS, WIDTH=WIDTH, INPUTS=INPUTS, KEPT=1, BLOCKS=BLOCKS, WIDE=WIDE, THREADS=THREADS,
+            ROWS=ROWS, WAY=WAY, LOAD=load, READ=read, FIRST=guess, OP=operators.add, SECOND=sums,
+            OP2=add_pairs if CENTRED else operators.add, PACK=pack, JOIN=join_none, LAST=factor, STORE=store,
+        )
 
-                @requires(thread[1])
-                def store_beside(
-                    j: int32 @ thread[1], row: int64 @ thread[1], column: int32 @ thread[1], values: A[WIDTH] @ thread[1],
-                    moments: F @ thread[1], scale: A @ thread[1],
-                ):
-                    factors: A[WIDTH]
-                    terms: A[WIDTH]
-                    take_numbers(load_vector(columns[j, 0], WIDTH), factors)
-                    if BIAS:
-                        take_numbers(load_vector(columns[VECTORS + j, 0], WIDTH), terms)
-                    finish(row, column, values, moments, scale, factors, terms)
-
-                map_rows(
-                    x, stride, residual, residual_stride, r, ahead, rows, n, lanes, S(0, 0) if CENTRED else D(0),
-                    F(0, 0, 0) if OWN else D(0), TI=TI, A=A, P=F, STAGES=2 if CENTRED else 1,
-                    ONCE=OF_FIRST if OWN else OF_WARPS if CENTRED else APART, ITEMS=ITEMS, WIDTH=WIDTH, INPUTS=INPUTS, KEPT=1,
-                    BLOCKS=BLOCKS, WIDE=WIDE, THREADS=THREADS, ROWS=ROWS, WAY=WAY, LOAD=load, READ=read, FIRST=first,
-                    OP=add_pairs if CENTRED else operators.add, SECOND=off_own if OWN else off_mean,
-                    OP2=add_moments if OWN else operators.add, PACK=pack_own if OWN else pack, JOIN=join_moments, LAST=factor,
-                    STORE=store_beside,
-                )
-        else:
-            map_rows(
-                x, stride, residual, residual_stride, r, ahead, rows, n, lanes, S(0, 0) if CENTRED else D(0),
-                F(0, 0, 0) if OWN else D(0), TI=TI, A=A, P=F, STAGES=2 if CENTRED else 1,
-                ONCE=OF_FIRST if OWN else OF_WARPS if CENTRED else APART, ITEMS=ITEMS, WIDTH=WIDTH, INPUTS=INPUTS, KEPT=1,
-                BLOCKS=BLOCKS, WIDE=WIDE, THREADS=THREADS, ROWS=ROWS, WAY=WAY, LOAD=load, READ=read, FIRST=first,
-                OP=add_pairs if CENTRED else operators.add, SECOND=off_own if OWN else off_mean,
-                OP2=add_moments if OWN else operators.add, PACK=pack_own if OWN else pack, JOIN=join_moments, LAST=factor,
-                STORE=store,
-            )
 
 EXAMPLES = {
     "norm_rows": {
-        "TI": "float32", "W": "float32", "A": "float32", "D": "float32", "S": Pair, "F": Moments, "CENTRED": True,
+        "TI": "float32", "W": "float32", "A": "float32", "D": "float32", "G": Three, "S": Pair, "P": Pair, "CENTRED": True,
         "WEIGHT": True, "BIAS": True, "RESIDUAL": False, "ITEMS": 32, "WIDTH": 4, "BLOCKS": 1, "WIDE": True, "THREADS": 512,
         "RESIDENT": 2, "ROWS": 1, "WAY": HELD,
     },
 }
 TOGETHER = ("CENTRED",)
-"""Of examples: `S` and `F` are types of rows whose mean is taken off."""
+"""Of examples: `S` is the type of rows whose mean is taken off."""

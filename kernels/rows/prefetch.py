@@ -3,6 +3,7 @@
 from prism.lang import (
     assume, block, constexpr, count, dtype, function, grid, group, id, int32, int64, prism, requires, template, thread,
 )
+from prism.kernels.rows.agree import guess_rows
 from prism.kernels.rows.elements import load_vectors, read_vectors
 from prism.kernels.rows.settle import settle_row
 
@@ -38,10 +39,13 @@ def map_rows_ahead(
     part: int32 @ thread[1] = t if WIDE else t & team - 1
     own_row: int64 @ thread[1] = 0 if WIDE else t >> lanes
 
+    guesses: S[1] @ thread[1]
+
     @requires(thread[1])
     def fetch(number: int64 @ thread[1]):
         row: int64 = min(number * each + own_row, rows - 1)
         load_vectors(row, part, team, many, words, WIDTH=WIDTH, LOAD=LOAD)
+        guess_rows(row, rows, identity, guesses, ONCE=ONCE, GUESS=FIRST)
 
     with group(thread[1]):
         fetch(r)
@@ -49,12 +53,13 @@ def map_rows_ahead(
         found: int64 @ thread[1] = number * each + own_row
         row: int64 @ thread[1] = min(found, rows - 1)  # who has none reads what another one reads, and stores nothing
         end: int32 @ thread[1] = many if found < rows else 0
+        guess: S @ thread[1] = guesses[0]
         with group(thread[1]):
             read_vectors(row, part, team, many, words, items, WIDTH=WIDTH, READ=READ)
             if number + step < groups:
                 fetch(number + step)
         settle_row(
-            items, row, part, team, many, end, lanes, identity, identity2, A=A, P=P, STAGES=STAGES, ONCE=ONCE, WIDTH=WIDTH,
+            items, guess, row, part, team, many, end, lanes, identity, identity2, A=A, P=P, STAGES=STAGES, ONCE=ONCE, WIDTH=WIDTH,
             THREADS=THREADS, BLOCKS=BLOCKS, WIDE=WIDE, FIRST=FIRST, OP=OP, SECOND=SECOND, OP2=OP2, PACK=PACK, JOIN=JOIN,
             LAST=LAST, STORE=STORE,
         )

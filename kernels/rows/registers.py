@@ -9,6 +9,7 @@ from prism.lang import (
     assume, block, const, constexpr, count, dtype, function, grid, group, id, int32, int64, prefetch, prism, ptr, requires,
     split, template, thread,
 )
+from prism.kernels.rows.agree import guess_rows
 from prism.kernels.rows.elements import load_vectors, read_vectors
 from prism.kernels.rows.settle import settle_row
 
@@ -35,8 +36,9 @@ def map_row(
                  it is called for all vectors first. `READ(row, column, words, values)` makes `KEPT` times as many numbers of the
                  type `A` of them. `FIRST(j, column, values)` is what a vector comes to, of the type `S`, and `OP` combines it, to
                  `a`; with two `STAGES` `OP2` combines `SECOND(j, column, values, a)`, of the type `S2`, to `b`, and the values
-                 become what it makes of them. `PACK(a, b)` is what the row comes to, of the type `P`. Where it is `ONCE`, `a`
-                 is a warp's, and `JOIN(parts)` makes one of those of all warps, a lane each. `STORE(j, row, column, values,
+                 become what it makes of them. `PACK(a, b)` is what the row comes to, of the type `P`. Where `ONCE`
+                 is `OF_WARPS`, `a` is a warp's, and `JOIN(parts)` makes one of those of all warps, a lane each. Where it is
+                 `GUESSED`, `a` is `FIRST(row)`, and nothing else comes before the second stage. `STORE(j, row, column, values,
                  total, c)` does with the thread's vector `j` what it likes; `c` is `LAST(a, total)`. Of vectors that are not
                  there, others are read and thrown away.
     Cost:        a reduction for each stage: in a block one barrier, and in a cluster one of its.
@@ -55,13 +57,15 @@ def map_row(
     part: int32 @ thread[1] = t if WIDE else t & team - 1
     end: int32 @ thread[1] = many if found < rows else 0
 
+    guesses: S[1] @ thread[1]
+    guess_rows(row, rows, identity, guesses, ONCE=ONCE, GUESS=FIRST)
     with group(thread[1]):
         load_vectors(row, part, team, many, words, WIDTH=WIDTH, LOAD=LOAD)
         read_vectors(row, part, team, many, words, items, WIDTH=WIDTH, READ=READ)
     settle_row(
-        items, row, part, team, many, end, lanes, identity, identity2, A=A, P=P, STAGES=STAGES, ONCE=ONCE, WIDTH=WIDTH,
-        THREADS=THREADS, BLOCKS=BLOCKS, WIDE=WIDE, FIRST=FIRST, OP=OP, SECOND=SECOND, OP2=OP2, PACK=PACK, JOIN=JOIN,
-        LAST=LAST, STORE=STORE,
+        items, guesses[0], row, part, team, many, end, lanes, identity, identity2, A=A, P=P, STAGES=STAGES, ONCE=ONCE,
+        WIDTH=WIDTH, THREADS=THREADS, BLOCKS=BLOCKS, WIDE=WIDE, FIRST=FIRST, OP=OP, SECOND=SECOND, OP2=OP2, PACK=PACK,
+        JOIN=JOIN, LAST=LAST, STORE=STORE,
     )
 
 

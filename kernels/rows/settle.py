@@ -2,7 +2,7 @@
 
 from prism.lang import block, constexpr, dtype, function, grid, group, int32, int64, prism, requires, template, thread
 from prism.kernels.rows.agree import agree
-from prism.kernels.rows.configurations import APART
+from prism.kernels.rows.configurations import GUESSED, OF_WARPS
 
 
 @prism.device
@@ -13,27 +13,29 @@ from prism.kernels.rows.configurations import APART
 )
 @requires(block["BLOCKS"], thread[32])
 def settle_row(
-    items: A[VECTORS, N] @ thread[1], row: int64 @ thread[1], part: int32 @ thread[1], team: int32 @ thread[1],
-    many: int32 @ block[BLOCKS], end: int32 @ thread[1], lanes: int32 @ grid[1], identity: S @ grid[1],
-    identity2: S2 @ grid[1],
+    items: A[VECTORS, N] @ thread[1], guess: S @ thread[1], row: int64 @ thread[1], part: int32 @ thread[1],
+    team: int32 @ thread[1], many: int32 @ block[BLOCKS], end: int32 @ thread[1], lanes: int32 @ grid[1],
+    identity: S @ grid[1], identity2: S2 @ grid[1],
 ):
     """Reduce a row and store what becomes of it: all of `map_row` that comes after `READ`.
 
     Perspective: as of `map_row`.
     Shapes:      a thread has the vectors at `part`, `part + team`, and so on, of `many`; of those at `end` or behind nothing is
-                 used. `items[j]` are the numbers of its vector `j`, and become what `SECOND` makes of them.
+                 used. `guess`: where `ONCE` is `GUESSED`, what stands for `a`. `items[j]` are the numbers of its vector `j`, and
+                 become what `SECOND` makes of them.
     """
     PARTS: constexpr(int) = (THREADS * BLOCKS + 1023) // 1024
-    a: S @ thread[1] = identity
+    a: S @ thread[1] = guess if ONCE == GUESSED else identity
     b: S2 @ thread[1] = identity2
-    with group(thread[1]):
-        for j in range(VECTORS):  # no branches: loads would be moved into them
-            values: A[N]
-            for k in range(N):
-                values[k] = items[j, k]
-            own: S = FIRST(j, min(part + j * team, many - 1) * WIDTH, values)
-            a = OP(a, own if part + j * team < end else identity)
-    a = agree(a, identity, lanes, OP=OP, BLOCKS=BLOCKS, WIDE=WIDE, NEAR=ONCE != APART)
+    if ONCE != GUESSED:
+        with group(thread[1]):
+            for j in range(VECTORS):  # no branches: loads would be moved into them
+                values: A[N]
+                for k in range(N):
+                    values[k] = items[j, k]
+                own: S = FIRST(j, min(part + j * team, many - 1) * WIDTH, values)
+                a = OP(a, own if part + j * team < end else identity)
+        a = agree(a, identity, lanes, OP=OP, BLOCKS=BLOCKS, WIDE=WIDE, NEAR=ONCE == OF_WARPS)
     if STAGES == 2:
         with group(thread[1]):
             for j in range(VECTORS):
@@ -44,9 +46,9 @@ def settle_row(
                 b = OP2(b, own if part + j * team < end else identity2)
                 for k in range(N):
                     items[j, k] = values[k]
-        b = agree(b, identity2, lanes, OP=OP2, BLOCKS=BLOCKS, WIDE=WIDE, NEAR=ONCE != APART)
+        b = agree(b, identity2, lanes, OP=OP2, BLOCKS=BLOCKS, WIDE=WIDE, NEAR=ONCE == OF_WARPS)
     total: P @ thread[1] = PACK(a, b)
-    if ONCE != APART and WIDE:
+    if ONCE == OF_WARPS and WIDE:
         none: P @ block[BLOCKS] = PACK(identity, identity2)
         parts: P[PARTS] @ thread[1]
         block.gather_warps(total, none, parts, BLOCKS=BLOCKS)

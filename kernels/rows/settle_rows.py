@@ -1,9 +1,7 @@
 """What is done with several rows at once that lie where they can be read again: those who share them meet for all together."""
 
-from prism.lang import (
-    block, constexpr, dtype, function, grid, group, int32, int64, prism, requires, shuffle, template, thread, warp,
-)
-from prism.kernels.rows.configurations import APART, OF_FIRST, OF_WARPS
+from prism.lang import block, constexpr, dtype, function, grid, group, int32, int64, prism, requires, template, thread, warp
+from prism.kernels.rows.configurations import GUESSED, OF_WARPS
 
 
 @prism.device
@@ -16,31 +14,31 @@ from prism.kernels.rows.configurations import APART, OF_FIRST, OF_WARPS
 @requires(block["BLOCKS"], thread[32])
 def settle_rows(
     row: int64 @ block[BLOCKS], rows: int64 @ grid[1], part: int32 @ thread[1], team: int32 @ block[BLOCKS],
-    many: int32 @ block[BLOCKS], identity: S @ grid[1], identity2: S2 @ grid[1],
+    many: int32 @ block[BLOCKS], guesses: S[ROWS] @ thread[1], identity: S @ grid[1], identity2: S2 @ grid[1],
 ):
     """Do what `settle_row` does for the `ROWS` rows from number `row` on, as far as there are `rows`.
 
     Perspective: as of `map_row`, `WIDE`.
-    Shapes:      as of `settle_row`. `WARPS`: as many as a block has, or more. `TAKE(q, j, values)` gives the numbers of vector
-                 `j` of row `row + q`, as often as it is asked.
-    Cost:        `SECOND` is called once more for the results; a barrier of all for each stage, or, `ONCE`, for both.
+    Shapes:      as of `settle_row`, with a guess for each row. `WARPS`: as many as a block has, or more. `TAKE(q, j, values)`
+                 gives the numbers of vector `j` of row `row + q`, as often as it is asked.
+    Cost:        `SECOND` is called once more for the results; all meet for each stage, or, where `ONCE`, for both.
     """
     PARTS: constexpr(int) = (WARPS * BLOCKS + 31) // 32
     a: S[ROWS] @ thread[1]
     b: S2[ROWS] @ thread[1]
     with group(thread[1]):
         for q in range(ROWS):
-            a[q] = identity
             b[q] = identity2
-            for j in range(1 if ONCE == OF_FIRST else VECTORS):
-                values: A[KEPT * WIDTH]
-                TAKE(q, j, values)
-                own: S = FIRST(j, min(part + j * team, many - 1) * WIDTH, values)
-                a[q] = OP(a[q], own if ONCE == OF_FIRST or part + j * team < many else identity)
-    if ONCE == OF_FIRST:
-        for q in range(ROWS):
-            a[q] = shuffle(a[q], 0)
-    else:
+            if ONCE == GUESSED:
+                a[q] = guesses[q]
+            else:
+                a[q] = identity
+                for j in range(VECTORS):
+                    values: A[KEPT * WIDTH]
+                    TAKE(q, j, values)
+                    own: S = FIRST(j, min(part + j * team, many - 1) * WIDTH, values)
+                    a[q] = OP(a[q], own if part + j * team < many else identity)
+    if ONCE != GUESSED:
         agree_all(a, identity, OP=OP, BLOCKS=BLOCKS, WARPS=WARPS, NEAR=ONCE == OF_WARPS)
     if STAGES == 2:
         with group(thread[1]):
@@ -50,12 +48,12 @@ def settle_rows(
                     TAKE(q, j, values)
                     own: S2 = SECOND(j, min(part + j * team, many - 1) * WIDTH, values, a[q])
                     b[q] = OP2(b[q], own if part + j * team < many else identity2)
-        agree_all(b, identity2, OP=OP2, BLOCKS=BLOCKS, WARPS=WARPS, NEAR=ONCE != APART)
+        agree_all(b, identity2, OP=OP2, BLOCKS=BLOCKS, WARPS=WARPS, NEAR=ONCE == OF_WARPS)
     total: P[ROWS] @ thread[1]
     with group(thread[1]):
         for q in range(ROWS):
             total[q] = PACK(a[q], b[q])
-    if ONCE != APART:
+    if ONCE == OF_WARPS:
         none: P @ block[BLOCKS] = PACK(identity, identity2)
         found: P[ROWS, PARTS] @ thread[1]
         block.gather_values(total, none, found, BLOCKS=BLOCKS)

@@ -4,6 +4,7 @@ from prism.lang import (
     assume, async_, block, const, constexpr, count, cp_async, dtype, function, grid, group, id, int32, int64, load_vector,
     partition, prism, ptr, requires, shared, template, thread,
 )
+from prism.kernels.rows.agree import guess_rows
 from prism.kernels.rows.elements import take_apart
 from prism.kernels.rows.settle import settle_row
 
@@ -44,6 +45,7 @@ def map_rows_staged(
     team: int32 @ thread[1] = threads if WIDE else 1 << lanes
     part: int32 @ thread[1] = t if WIDE else t & team - 1
     own_row: int64 @ thread[1] = 0 if WIDE else t >> lanes
+    guesses: S[1] @ thread[1]
 
     with partition(held, thread[1], lambda j, k: (b, j, here * WIDTH + k)) as mine:
 
@@ -56,12 +58,14 @@ def map_rows_staged(
                     cp_async(coming[j * INPUTS, 0], x[row * stride + column], BYTES)
                     if INPUTS == 2:
                         cp_async(coming[j * INPUTS + 1, 0], other[row * other_stride + column], BYTES)
+                guess_rows(row, rows, identity, guesses, ONCE=ONCE, GUESS=FIRST)
 
         fetch(r)
         for number in range(r, groups, step, unroll=False):
             found: int64 @ thread[1] = number * each + own_row
             row: int64 @ thread[1] = min(found, rows - 1)  # who has none reads what another one reads, and stores nothing
             end: int32 @ thread[1] = many if found < rows else 0
+            guess: S @ thread[1] = guesses[0]
             with group(thread[1]):
                 for j in range(VECTORS):
                     word: TI[INPUTS * WIDTH]
@@ -74,7 +78,7 @@ def map_rows_staged(
             if number + step < groups:
                 fetch(number + step)
             settle_row(
-                items, row, part, team, many, end, lanes, identity, identity2, A=A, P=P, STAGES=STAGES, ONCE=ONCE,
+                items, guess, row, part, team, many, end, lanes, identity, identity2, A=A, P=P, STAGES=STAGES, ONCE=ONCE,
                 WIDTH=WIDTH, THREADS=THREADS, BLOCKS=BLOCKS, WIDE=WIDE, FIRST=FIRST, OP=OP, SECOND=SECOND, OP2=OP2, PACK=PACK,
                 JOIN=JOIN, LAST=LAST, STORE=STORE,
             )

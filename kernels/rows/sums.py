@@ -1,7 +1,8 @@
 """What a row, or a part of one, comes to where that is more than one number."""
 
-from prism.lang import constexpr, dtype, float32, float64, fma, prism, requires, struct, template, thread, warp
-from prism.lib.thread import operators
+from prism.lang import (
+    const, constexpr, dtype, float32, float64, fma, grid, int32, int64, prism, ptr, requires, struct, template, thread,
+)
 
 
 @struct
@@ -21,46 +22,18 @@ class WidePair:
 
 
 @struct
-class Moments:
-    """How many elements there are, their sum, and the sum of the squares of what they are off their mean."""
+class Three:
+    """Three elements of a row."""
 
-    count: float32
-    total: float32
-    squares: float32
-
-
-@struct
-class WideMoments:
-    """The same of float64."""
-
-    count: float64
-    total: float64
-    squares: float64
-
-
-@struct
-class Weighed:
-    """How many elements there are, their sum, and the sum of the weighed gradients of as many."""
-
-    count: float32
-    total: float32
-    weighed: float32
-
-
-@struct
-class WideWeighed:
-    """The same of float64."""
-
-    count: float64
-    total: float64
-    weighed: float64
+    first: float32
+    second: float32
+    third: float32
 
 
 @struct
 class Slopes:
-    """`Weighed`, with sums of squares and of products with weighed gradients of what elements are off their mean."""
+    """Of a part of a row: sums of elements, of weighed gradients, of elements' squares, and of products of both; or means."""
 
-    count: float32
     total: float32
     weighed: float32
     squares: float32
@@ -71,7 +44,6 @@ class Slopes:
 class WideSlopes:
     """The same of float64."""
 
-    count: float64
     total: float64
     weighed: float64
     squares: float64
@@ -102,70 +74,46 @@ def add_pairs(a: P @ thread[1], b: P @ thread[1]) -> P @ thread[1]:
 
 @prism.device
 @requires(thread[1])
-@template(S=dtype)
-def add_weighed(a: S @ thread[1], b: S @ thread[1]) -> S @ thread[1]:
-    """What two parts' `Weighed` are together."""
-    return S(a.count + b.count, a.total + b.total, a.weighed + b.weighed)
-
-
-@prism.device
-@requires(thread[1])
-@template(F=dtype)
-def add_moments(a: F @ thread[1], b: F @ thread[1]) -> F @ thread[1]:
-    """All sums of `Moments`."""
-    return F(a.count + b.count, a.total + b.total, a.squares + b.squares)
-
-
-@prism.device
-@requires(thread[1])
 @template(F=dtype)
 def add_slopes(a: F @ thread[1], b: F @ thread[1]) -> F @ thread[1]:
-    """All sums of `Slopes`."""
-    return F(
-        a.count + b.count, a.total + b.total, a.weighed + b.weighed, a.squares + b.squares, a.products + b.products,
-    )
+    """All four sums."""
+    return F(a.total + b.total, a.weighed + b.weighed, a.squares + b.squares, a.products + b.products)
 
 
 @prism.device
-@requires(thread[32])
-@template(F=dtype, N=constexpr(int))
-def join_moments(parts: F[N] @ thread[1]) -> F @ thread[1]:
-    """The `Moments` of a whole from those of its parts.
+@requires(thread[1])
+@template(T=dtype, G=dtype, MORE=constexpr(bool))
+def guess_mean(
+    x: ptr(const(T)) @ grid[1], at: int64 @ thread[1], other: ptr(const(T)) @ grid[1], other_at: int64 @ thread[1],
+    n: int32 @ grid[1],
+) -> G @ thread[1]:
+    """The first element of the row at `x[at]`, as it is, so that nobody waits for it yet; `Three` elements of 4 bytes or more.
 
-    Perspective: warp, of which each lane has `N` of the parts; of those that have no elements it has zeros.
+    `MORE`: of the sums with the row at `other[other_at]`, rounded.
+
+    Numerics: where the guess is off by so many deviations, sums of squares off it lose the square of that of their bits: at most
+              `n`, where one element is far from all others. Numbers of 16 bits have none of them. Of three `middle` is not that.
     """
-    found: F @ thread[1] = F(0, 0, 0)
-    for k in range(N):
-        found = F(found.count + parts[k].count, found.total + parts[k].total, 0)
-    found.count = warp.reduce_near(found.count, 5, OP=operators.add)
-    found.total = warp.reduce_near(found.total, 5, OP=operators.add)
-    mean: F @ thread[1] = F(1, found.total / max(found.count, 1), 0)
-    for k in range(N):
-        off: F @ thread[1] = F(parts[k].count, parts[k].total - parts[k].count * mean.total, 0)
-        found.squares = found.squares + parts[k].squares + off.total * off.total / max(off.count, 1)
-    found.squares = warp.reduce_near(found.squares, 5, OP=operators.add)
-    return found
+    some: T[3]
+    for k in range(3 if T.bytes > 2 else 1):
+        place: int64 = int64(k) * (n - 1) // 2
+        some[k] = x[at + place]
+        if MORE:
+            some[k] = T(float32(some[k]) + float32(other[other_at + place])) if T.bytes < 8 else some[k] + other[other_at + place]
+    if T.bytes > 2:
+        return G(some[0], some[1], some[2])
+    else:
+        return some[0]
 
 
 @prism.device
-@requires(thread[32])
-@template(F=dtype, N=constexpr(int))
-def join_slopes(parts: F[N] @ thread[1]) -> F @ thread[1]:
-    """The `Slopes` of a whole from those of its parts: see `join_moments`."""
-    found: F @ thread[1] = F(0, 0, 0, 0, 0)
-    for k in range(N):
-        found.count = found.count + parts[k].count
-        found.total = found.total + parts[k].total
-        found.weighed = found.weighed + parts[k].weighed
-    found.count = warp.reduce_near(found.count, 5, OP=operators.add)
-    found.total = warp.reduce_near(found.total, 5, OP=operators.add)
-    found.weighed = warp.reduce_near(found.weighed, 5, OP=operators.add)
-    mean: F @ thread[1] = F(1, found.total / max(found.count, 1), 0, 0, 0)
-    for k in range(N):
-        off: F @ thread[1] = F(parts[k].count, parts[k].total - parts[k].count * mean.total, 0, 0, 0)
-        each: F @ thread[1] = F(1, off.total / max(off.count, 1), 0, 0, 0)
-        found.squares = found.squares + parts[k].squares + off.total * each.total
-        found.products = found.products + parts[k].products + parts[k].weighed * each.total
-    found.squares = warp.reduce_near(found.squares, 5, OP=operators.add)
-    found.products = warp.reduce_near(found.products, 5, OP=operators.add)
-    return found
+@requires(thread[1])
+@template(G=dtype, A=dtype, ONE=constexpr(bool))
+def middle(guessed: G @ thread[1]) -> A @ thread[1]:
+    """The middle one of three numbers; of `ONE`, that."""
+    if ONE:
+        return A(guessed)
+    else:
+        a: A = A(guessed.first)
+        b: A = A(guessed.second)
+        return max(min(a, b), min(max(a, b), A(guessed.third)))

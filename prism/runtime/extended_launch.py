@@ -12,6 +12,7 @@ from prism.runtime.driver import check, driver
 COOPERATIVE = 2  # CU_LAUNCH_ATTRIBUTE_COOPERATIVE
 PROGRAMMATIC = 6  # CU_LAUNCH_ATTRIBUTE_PROGRAMMATIC_STREAM_SERIALIZATION
 ORDINARY = 0  # CU_LAUNCH_ATTRIBUTE_IGNORE
+_CLUSTER = 4  # CU_LAUNCH_ATTRIBUTE_CLUSTER_DIMENSION
 LEGACY = 1
 """The handles of streams up to here are the legacy default stream's, of which no graph is captured."""
 _VERSION = 12000
@@ -83,6 +84,22 @@ def clear_memory(pointer: int, nbytes: int, stream: int, ordinal: int) -> None:
         return
     with device.using(ordinal):  # of several GPUs another may be current; and this thread may have used none as yet
         check((driver().CUresult(clear(*given)),), "clearing memory")
+
+
+def count_clusters(function: int, blocks: int, threads: int, shared: int, ordinal: int) -> int:
+    """Return how many clusters of so many blocks of a kernel a GPU holds at once. Blocks of a cluster are on neighbours.
+
+    Raises:
+        DeviceError: the driver can't tell.
+    """
+    shape = (Attribute * 1)(Attribute(_CLUSTER, 0, (blocks, 1, 1)))
+    configuration = Configuration(blocks, 1, 1, threads, 1, 1, shared, None, shape, 1)
+    found = ctypes.c_int()
+    ask = function_called("cuOccupancyMaxActiveClusters")
+    with device.using(ordinal):
+        status = ask(ctypes.byref(found), ctypes.c_void_p(function), ctypes.byref(configuration))
+    check((driver().CUresult(status),), "counting the clusters that run at once")
+    return found.value
 
 
 class Call:

@@ -371,10 +371,15 @@ class Launcher:
     def resident_blocks(self, threads: int, shared: int | None = None) -> int:
         """Return how many blocks of so many threads, with so many bytes of shared memory, the whole device holds at once.
 
+        Of a kernel of clusters these are whole ones.
+
         Raises:
             DeviceError: the driver can't tell.
         """
         shared = self.entry.shared_bytes if shared is None else shared
+        if (together := self.entry.block_multiple or 1) > 1:
+            function = int(self.loaded.function)
+            return together * extended_launch.count_clusters(function, together, threads, shared, self.ordinal)
         return self.loaded.occupancy(threads, shared) * self.loaded.device.sm_count
 
 

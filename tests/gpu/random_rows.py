@@ -50,6 +50,11 @@ class Drawn:
         """Return rows of numbers."""
         return self.array(self.rows, self.n, scale=scale)
 
+    def weights(self) -> tuple[Any, Any]:
+        """Return two numbers of each column: of the rows' dtype, or of float32."""
+        first, second = self.array(self.n), self.array(self.n)
+        return (first.float(), second.float()) if self.kind.integers(2) else (first, second)
+
 
 def near(found: Any, wanted: Any, units: float = 1.0, rounding: float = 3e-6, floor: float = 0.0) -> None:
     """Check that an error is at most `units` roundings of the dtype's, and `rounding` of the largest number or `floor`."""
@@ -112,7 +117,7 @@ def check_norm(seed: int, number: int) -> None:
 
     draw = Drawn(seed, number)
     centred, weighed, more = (bool(one) for one in draw.kind.integers(2, size=3))
-    x, z, w, b = draw.matrix(), draw.matrix(), draw.array(draw.n), draw.array(draw.n)
+    x, z, (w, b) = draw.matrix(), draw.matrix(), draw.weights()
     given = {"weight": w} if weighed else {}
     if weighed and centred:
         given["bias"] = b
@@ -129,6 +134,23 @@ def check_norm(seed: int, number: int) -> None:
     assert not more or bool((rest[0] == total).all())
 
 
+def check_norm_quantized(seed: int, number: int) -> None:
+    """Of norms rounded to whole numbers of 8 bits: half of one off, and what numbers before were off."""
+    from prism import lib
+
+    draw = Drawn(seed, number)
+    centred, more = (bool(one) for one in draw.kind.integers(2, size=2))
+    x, z, (w, b) = draw.matrix(), draw.matrix(), draw.weights()
+    given = {"weight": w, **({"bias": b} if centred else {}), **({"residual": z} if more else {})}
+    wanted, factor = normal(x + z if more else x, centred)
+    wanted = wanted * w.double() + (b.double() if centred else 0)
+    q, scales, *rest = (lib.layer_norm if centred else lib.rms_norm)(x, **given, dtype="int8")
+    off = (q.double() * scales[:, None].double() - wanted).abs()
+    bound = 0.501 * scales[:, None].double() + (4e-6 + 1e-6 * float(factor.max())) * wanted.abs().max().clamp(min=1.0)
+    assert bool((off <= bound).all()), float((off / bound).max())
+    assert not more or bool((rest[0] == x + z).all())
+
+
 def check_gradients(seed: int, number: int) -> None:
     """Of norms: what rows are given, and weights; twice the same bits."""
     import torch
@@ -137,7 +159,7 @@ def check_gradients(seed: int, number: int) -> None:
 
     draw = Drawn(seed, number)
     centred, weighed, bias = (bool(one) for one in draw.kind.integers(2, size=3))
-    x, g, w = draw.matrix(), draw.matrix(), draw.array(draw.n)
+    x, g, (w, _) = draw.matrix(), draw.matrix(), draw.weights()
     of = (w,) if weighed else ()
     more = {"bias": bias} if centred else {}
     function = lib.layer_norm_backward if centred else lib.rms_norm_backward
@@ -245,7 +267,7 @@ def check_copy(seed: int, number: int) -> None:
 
 
 CHECKS = {
-    "softmax": check_softmax, "norm": check_norm, "gradients": check_gradients, "loss": check_loss,
+    "softmax": check_softmax, "norm": check_norm, "norm8": check_norm_quantized, "gradients": check_gradients, "loss": check_loss,
     "activation": check_activation, "quantize": check_quantize, "copy": check_copy,
 }  # fmt: skip
 

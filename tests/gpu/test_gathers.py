@@ -4,6 +4,11 @@ from __future__ import annotations
 
 import pytest
 
+import prism
+from prism.kernels.rows import norm_rows
+from prism.kernels.rows.norms import EXAMPLES
+from prism.runtime.device import device
+from prism.runtime.launch import prepare
 from tests.examples import gathered as g
 
 try:
@@ -27,3 +32,13 @@ def test_rounds_that_are_left_out(met: bool) -> None:
 def test_many_launches() -> None:
     for rounds in range(200):
         g.gathered("int32", rounds % 5, 1, 8, clusters=60).compare(cupy.asarray)
+
+
+@pytest.mark.parametrize("together", [2, 4, 8])
+def test_clusters_that_run_at_once_are_counted(together: int) -> None:
+    """Whole ones, and no more than there is room for: blocks of one are on neighbours."""
+    kernel = prism.compile(norm_rows, {**EXAMPLES["norm_rows"], "BLOCKS": together}, arch=device(0).arch)
+    launcher = prepare(kernel.entry, 0)
+    found = launcher.resident_blocks(512)
+    room = launcher.loaded.occupancy(512, kernel.entry.shared_bytes) * device(0).sm_count
+    assert found % together == 0 and room // 2 < found <= room

@@ -139,3 +139,20 @@ def test_quantize(dtype: Any, kind: Any) -> None:
             wanted = (cut * by).round().to(kind) if kind == torch.int8 else (cut * by).to(kind)
             assert torch.equal(q.view(torch.uint8), wanted.reshape(x.shape).view(torch.uint8)), (group, rows, n)
             assert torch.equal(scales.reshape(-1, 1), torch.where(top == 0, 1.0, top / whole))
+
+
+@pytest.mark.parametrize("kind", [torch.float8_e4m3fn, torch.float8_e5m2, torch.int8])
+@pytest.mark.parametrize("dtype", DTYPES)
+def test_norms_of_8_bits(dtype: Any, kind: Any) -> None:
+    off = 0.5 / 127 if kind == torch.int8 else torch.finfo(kind).eps / 2
+    for rows, n in ((5, 100), (300, 4096), (3, 40_000), (2, 600_000)):
+        x, z, (w, b) = normal(rows, n, dtype=dtype), normal(rows, n, dtype=dtype), normal(2, n, dtype=dtype)
+        for norm, columns in ((lib.rms_norm, (w,)), (lib.layer_norm, (w, b))):
+            q, scales, total = norm(x, *columns, residual=z, dtype=kind)
+            assert q.dtype == kind and q.shape == x.shape and scales.shape == (rows,) and torch.equal(total, x + z)
+            wide = total.double() - (total.double().mean(-1, keepdim=True) if norm is lib.layer_norm else 0)
+            wanted = wide * (wide.square().mean(-1, keepdim=True) + 1e-5).rsqrt() * w.double()
+            wanted = wanted + b.double() if norm is lib.layer_norm else wanted
+            found = q.double() * scales[:, None].double()
+            # 1 %: of what float32 was off before
+            assert bool(((found - wanted).abs() <= 1.01 * off * wanted.abs().amax(-1, keepdim=True)).all()), (rows, n)

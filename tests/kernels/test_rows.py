@@ -161,7 +161,7 @@ def test_rows_of_numbers_that_are_none(shape: tuple[Any, ...]) -> None:
 
 
 @functools.cache
-def norm_program(shape: tuple[Any, ...], centred: bool, parts: tuple[bool, bool, bool]):
+def norm_program(shape: tuple[Any, ...], centred: bool, parts: tuple[bool, bool, bool], dtype: str = "float32"):
     weight, bias, residual = parts
     flags = {
         "CENTRED": centred,
@@ -169,11 +169,12 @@ def norm_program(shape: tuple[Any, ...], centred: bool, parts: tuple[bool, bool,
         "BIAS": bias,
         "RESIDUAL": residual,
         "S": kernels.WidePair if centred else "float64",
-        "F": kernels.WideMoments,
+        "P": kernels.WidePair,
+        "G": kernels.Three if dtype == "float32" else dtype,
     }
     return prism.check(
         kernels.norm_rows,
-        {"TI": "float32", "W": "float32", "A": "float32", "D": "float64", **flags, **sizes(shape)},
+        {"TI": dtype, "W": "float32", "A": "float32", "D": "float64", **flags, **sizes(shape)},
     )
 
 
@@ -204,10 +205,25 @@ def test_norms_by_all_who_may_share_a_row(shape: tuple[Any, ...], centred: bool)
 
 
 @pytest.mark.parametrize("far", [1e3, -3e5])
-@pytest.mark.parametrize("shape", [BLOCK, COPIES, CLUSTER_COPIES, CLUSTER_BESIDE])
+@pytest.mark.parametrize("shape", [LANES, BLOCK, STAGES, COPIES, CLUSTER_COPIES, CLUSTER_BESIDE])
 def test_norms_of_rows_that_begin_far_from_their_mean(shape: tuple[Any, ...], far: float) -> None:
-    """What a warp's elements are off its first ones is added up: the variance must not suffer."""
+    """What elements are off a guess is added up, which the first one must not be: the variance would suffer."""
     run_norm(shape, True, (True, True, False), far=far)
+
+
+@pytest.mark.parametrize("shape", [COPIES, CLUSTER_BESIDE])
+def test_norms_of_short_elements_and_wide_weights(shape: tuple[Any, ...]) -> None:
+    """A vector of 8 elements has weights of 32 bytes, which are loaded as two."""
+    shape = (*shape[:5], shape[5] // 8 * 8, 8)
+    x, w, v = numbers(shape, "float16"), *numbers((*shape[:4], 2, *shape[5:]), seed=2)
+    rows, n = x.shape
+    y = np.full_like(x, 7)
+    program = norm_program(shape, True, (True, True, False), "float16")
+    given = (x, x, w, v, y, y, rows, n, n, n, 1e-5, 1 / n, lanes_of(shape), ahead_of(shape))
+    run(program, *grid_of(shape), given, check=True)
+    wide = x - x.mean(axis=1, keepdims=True, dtype=np.float64)
+    wanted = wide / np.sqrt((wide * wide).mean(axis=1, keepdims=True) + 1e-5) * w + v
+    assert np.allclose(y, wanted, rtol=1e-3, atol=1e-3)  # half a bit of float16 is 5e-4
 
 
 @functools.cache
@@ -251,13 +267,21 @@ def test_gradients_of_softmax(shape: tuple[Any, ...]) -> None:
         assert np.allclose(dx, wanted / 2, rtol=1e-5, atol=2e-6)
 
 
-def run_norm_backward(shape: tuple[Any, ...], centred: bool, step: int, mutant: Any = None, **options) -> None:
+def run_norm_backward(
+    shape: tuple[Any, ...],
+    centred: bool,
+    step: int,
+    mutant: Any = None,
+    dtype: str = "float32",
+    near: float = 1e-5,
+    **options,
+) -> None:
     blocks, threads, lanes, _, rows, n, _ = shape
-    x, dy, w = numbers(shape) + 1, numbers(shape, seed=1), numbers(shape, seed=2)[0]
+    x, dy, w = numbers(shape, dtype) + np.ones(1, dtype), numbers(shape, dtype, seed=1), numbers(shape, seed=2)[0]
     groups = step if lanes < 0 else step * (threads >> lanes)
     dx, dw, db = np.full_like(x, 7), *np.full((2, groups, n), 7, np.float32)
     given = (x, dy, w, dx, dw, db, rows, n, n, n, step, 1e-5, 1 / n, lanes_of(shape))
-    run(mutant or norm_backward_program(shape, centred), blocks * step, threads, given, check=True, **options)
+    run(mutant or norm_backward_program(shape, centred, dtype), blocks * step, threads, given, check=True, **options)
     wide = x.astype(np.float64)
     if centred:
         wide -= wide.mean(axis=1, keepdims=True)
@@ -265,18 +289,21 @@ def run_norm_backward(shape: tuple[Any, ...], centred: bool, step: int, mutant: 
     normal, weighed = wide * factor, dy * w.astype(np.float64)
     mean = weighed.mean(axis=1, keepdims=True) if centred else 0
     wanted = factor * (weighed - mean - normal * (weighed * normal).mean(axis=1, keepdims=True))
-    assert np.allclose(dx, wanted, rtol=1e-5, atol=1e-5)
+    assert np.allclose(dx, wanted, rtol=near, atol=near)
     assert np.allclose(dw.sum(axis=0), (dy * normal).sum(axis=0), rtol=1e-5, atol=2e-5)
     assert np.allclose(db.sum(axis=0), dy.sum(axis=0, dtype=np.float64), rtol=1e-5, atol=2e-5)
 
 
 @functools.cache
-def norm_backward_program(shape: tuple[Any, ...], centred: bool):
-    flags = {"CENTRED": centred, "WEIGHT": True, "BIAS": True, "P": kernels.WidePair, "F": kernels.WideSlopes}
-    flags["S"] = kernels.WideWeighed if centred else kernels.WidePair
+def norm_backward_program(shape: tuple[Any, ...], centred: bool, dtype: str = "float32"):
+    flags = {"CENTRED": centred, "WEIGHT": True, "BIAS": True, "F": kernels.WideSlopes}
+    flags |= {
+        "S": kernels.WideSlopes if centred else kernels.WidePair,
+        "G": kernels.Three if dtype == "float32" else dtype,
+    }
     found = sizes(shape) | {"WAY": NEXT if shape[3] == HELD else shape[3]}
     return prism.check(
-        kernels.norm_backward_rows, {"TI": "float32", "W": "float32", "A": "float32", "D": "float64", **flags, **found}
+        kernels.norm_backward_rows, {"TI": dtype, "W": "float32", "A": "float32", "D": "float64", **flags, **found}
     )
 
 
@@ -289,6 +316,10 @@ def norm_backward_program(shape: tuple[Any, ...], centred: bool):
 def test_gradients_of_norms(shape: tuple[Any, ...], centred: bool) -> None:
     for step, (schedule, seed) in zip((1, 2, 3), SCHEDULES, strict=False):
         run_norm_backward(shape, centred, step, schedule=schedule, seed=seed)
+
+
+def test_gradients_of_short_elements_and_wide_weights() -> None:
+    run_norm_backward((*CLUSTER_BESIDE[:6], 8), True, 2, dtype="float16", near=1e-3)  # half a bit of float16 is 5e-4
 
 
 @pytest.mark.parametrize(

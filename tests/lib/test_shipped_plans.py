@@ -142,9 +142,10 @@ def test_what_usual_calls_by_key_launch_ships(launched: list[Instance], key: str
 def test_what_usual_calls_along_rows_launch_ships(launched: list[Instance], dtype: str, n: int) -> None:
     x, weight = np.zeros((16, n), dtype), np.ones(n, dtype)
     lib.softmax(x)
+    lib.softmax(x, scale=0.5)
     lib.rms_norm(x, weight)
     lib.layer_norm(x, weight, weight)
-    assert [one.kernel.__name__ for one in launched] == ["softmax_rows", "norm_rows", "norm_rows"]
+    assert [one.kernel.__name__ for one in launched] == ["softmax_rows", "softmax_rows", "norm_rows", "norm_rows"]
     assert all(one.request in ships.requests("sm_90a") for one in launched)
 
 

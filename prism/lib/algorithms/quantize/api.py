@@ -70,7 +70,7 @@ def quantize(x: Any, dtype: Any = "float8_e4m3fn", *, group: str | int = "row", 
     >>> scales.round(4)
     array([0.0079, 1.    ], dtype=float32)
     """
-    name = _name(dtype)
+    name = name_of(dtype)
     if not (group in ("row", "tensor") or (isinstance(group, int) and not isinstance(group, bool) and group > 0)):
         raise ValueError(f'`group` must be "row", "tensor" or a positive integer, not {group!r}')
     asked = ("quantize", name, group)
@@ -83,7 +83,12 @@ def quantize(x: Any, dtype: Any = "float8_e4m3fn", *, group: str | int = "row", 
     return call("quantize", asked, {"x": x}, decide, None, stream)
 
 
-def _name(dtype: Any) -> str:
+def name_of(dtype: Any) -> str:
+    """Return the name of a dtype of 8 bits, or of a library's.
+
+    Raises:
+        TypeError: it is none of those that results may have.
+    """
     said = dtype if isinstance(dtype, str) else getattr(dtype, "__name__", str(dtype)).removeprefix("torch.")
     if said not in MOST:
         raise TypeError(f"`dtype` must be one of {', '.join(MOST)}, not {dtype!r}")
@@ -168,4 +173,4 @@ def _of_all(size: int, template: dict[str, Any], values: dict[str, Any], machine
     return Plan(steps, scratch=scratch.used)
 
 
-__all__ = ["quantize"]
+__all__ = ["DTYPES", "MOST", "name_of", "quantize"]

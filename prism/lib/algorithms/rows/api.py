@@ -7,6 +7,7 @@ from typing import Any
 
 from prism.lib.algorithms.rows.backward import norm_backward
 from prism.lib.algorithms.rows.norms import norm
+from prism.lib.algorithms.rows.norms_quantized import norm_quantized
 from prism.lib.algorithms.rows.own import run
 from prism.lib.algorithms.rows.softmax import softmax as _softmax
 from prism.lib.algorithms.rows.softmax import softmax_backward as _softmax_backward
@@ -84,8 +85,9 @@ def log_softmax(
 
 
 def rms_norm(
-    x: Any, weight: Any = None, *, eps: float = 1e-5, residual: Any = None, out: Any = None, stream: Any = None
-) -> Any:
+    x: Any, weight: Any = None, *, eps: float = 1e-5, residual: Any = None, dtype: Any = None, out: Any = None,
+    stream: Any = None,
+) -> Any:  # fmt: skip
     """Return an array's rows, each divided by the root of the mean of its squares, times `weight`.
 
     Parameters
@@ -98,6 +100,8 @@ def rms_norm(
         What is added to the mean of squares.
     residual : array, optional
         Of `x`'s shape and dtype: the sum of both stands for `x`, and is returned, too.
+    dtype : {"float8_e4m3fn", "float8_e5m2", "int8"}, optional
+        What the result is rounded to, each row divided by a scale, as by `quantize`; by default it has the dtype of `x`.
     out : array, or pair of arrays, optional
         Where to put the result; with `residual` a pair, the second for the sum.
     stream : stream or int, optional
@@ -106,38 +110,49 @@ def rms_norm(
     Returns
     -------
     array, or pair of arrays
-        Of `x`'s shape and dtype; with `residual` the second is `x + residual`.
+        Of `x`'s shape and dtype; with `residual` the last is `x + residual`. With `dtype` the result is of that, and the second
+        has the rows' scales, of float32: `quantize` of the norm, but that this is not rounded before.
 
     Raises
     ------
     TypeError
-        An argument is no array, or of a dtype that is not supported; arrays of two libraries, or on the host and on a GPU.
+        An argument is no array, or of a dtype that is not supported; `dtype` is none of these; arrays of two libraries, or on
+        the host and on a GPU.
     ValueError
-        Shapes don't fit; `out` has another shape, is read-only, or is on another GPU.
+        Shapes don't fit; `out` has another shape, is read-only, or is on another GPU, or is given with `dtype`.
 
     Notes
     -----
     Each element is read once, and written once; rows of more than 262,144 elements are read twice. It is computed in float32,
-    that of float64 in float64, and rounded once; a sum with `residual` is rounded first.
+    that of float64 in float64, and rounded once; a sum with `residual` is rounded first. With `dtype` a kernel is compiled at
+    its first use.
 
     Examples
     --------
     >>> prism.lib.rms_norm(np.array([[3, 4], [0, 8]], np.float32) / 5, np.array([5, 10], np.float32), eps=0.0).round(4)
     array([[ 4.2426, 11.3137],
            [ 0.    , 14.1421]], dtype=float32)
+    >>> q, scales = prism.lib.rms_norm(np.array([[3, 4], [0, 8]], np.float32), eps=0.0, dtype="int8")
+    >>> q
+    array([[ 95, 127],
+           [  0, 127]], dtype=int8)
+    >>> scales.round(4)
+    array([0.0089, 0.0111], dtype=float32)
     """
+    if dtype is not None:
+        return norm_quantized("rms_norm", x, weight, None, eps, residual, dtype, out, stream)
     return norm("rms_norm", x, weight, None, eps, residual, out, stream)
 
 
 def layer_norm(
-    x: Any, weight: Any = None, bias: Any = None, *, eps: float = 1e-5, residual: Any = None, out: Any = None,
+    x: Any, weight: Any = None, bias: Any = None, *, eps: float = 1e-5, residual: Any = None, dtype: Any = None, out: Any = None,
     stream: Any = None,
 ) -> Any:  # fmt: skip
     """Return an array's rows, each made of mean 0 and variance 1, times `weight`, plus `bias`.
 
     Parameters
     ----------
-    x, weight, residual, out, stream
+    x, weight, residual, dtype, out, stream
         As of `prism.lib.rms_norm`.
     bias : array, optional
         As `weight`, and of its dtype.
@@ -156,8 +171,8 @@ def layer_norm(
 
     Notes
     -----
-    As of `prism.lib.rms_norm`, but that rows too long to be held are read three times. The mean is taken away before squares are
-    added up, so the variance of numbers far from 0 is right.
+    As of `prism.lib.rms_norm`. What elements are off a guess of the mean is added up, and its squares. So the variance of numbers
+    far from 0 is right.
 
     Examples
     --------
@@ -165,6 +180,8 @@ def layer_norm(
     array([[-0.9701,  0.9701],
            [ 0.    ,  0.    ]], dtype=float32)
     """
+    if dtype is not None:
+        return norm_quantized("layer_norm", x, weight, bias, eps, residual, dtype, out, stream)
     return norm("layer_norm", x, weight, bias, eps, residual, out, stream)
 
 

@@ -73,22 +73,23 @@ def _decide(centred: bool, bias: bool, eps: float, arrays: Mapping[str, ArrayInf
     types = plans.sums_of(kind, (given.scalar,))
     width = plans.width_of([rows, beside], None, tuple(columns.values()))
     shared = plans.in_turn([rows, beside], width, kind, machine, sums=len(names) - 1)
-    step = min(plans.clusters_of(shared, machine), plans.groups_of(rows, shared))
+    slopes = plans.struct_of(types["D"], "total", "weighed", "squares", "products")
+    template = {
+        "TI": given.scalar, "W": weighed, "A": kind, "D": types["D"], "G": plans.guess_of(given.scalar),
+        "S": slopes if centred else types["P"], "F": slopes,
+        "CENTRED": centred, "WEIGHT": bool(columns), "BIAS": bias,
+    } | plans.template_of(shared)  # fmt: skip
+    kernel = instance_of(kernels.norm_backward_rows, template)
+    step = min(plans.clusters_of(shared, kernel, machine), plans.groups_of(rows, shared))
     groups = step if shared.wide else step * (shared.threads >> shared.lanes)
     scratch = Scratch()
     sums = {name: scratch.take(kind, groups * rows.n) if wanted[name] else nothing(kind) for name in _GRADIENTS[1:]}
-    own = ("count", "total", "weighed")
-    template = {
-        "TI": given.scalar, "W": weighed, "S": plans.struct_of(types["D"], *own) if centred else types["P"],
-        "F": plans.struct_of(types["D"], *own, "squares", "products"), "CENTRED": centred, "WEIGHT": bool(columns), "BIAS": bias,
-    } | types | plans.template_of(shared)  # fmt: skip
     arguments_of = {
         "x": Buffer("x"), "dy": Buffer("dout"), "weight": Buffer("weight") if columns else nothing(weighed), "dx": Buffer("dx"),
         "weights": sums["dweight"], "biases": sums["dbias"], "rows": rows.many, "n": rows.n, "stride": rows.stride,
         "dy_stride": beside.stride, "step": step, "eps": eps, "share": 1 / rows.n,
         "lanes": shared.lanes,
     }  # fmt: skip
-    kernel = instance_of(kernels.norm_backward_rows, template)
     steps: list[Step | Clear] = [Step(kernel, step * shared.blocks, shared.threads, arguments_of)]
     for name in names[1:]:
         work = Work(operators.add, kind, kind, weighed, 0.0, 0.0)

@@ -84,7 +84,7 @@ CASES = (
     Case(
         "softmax", _peaks, _is_top, {}, _DTYPES, _SHAPES, _LARGE, {"torch": lambda torch, x: torch.softmax(x, -1)},
     ),
-    Case("softmax", _peaks, _is_top, {"scale": 2.0}, ("float64",), _SHAPES[:4], _LARGE[:2]),
+    Case("softmax", _peaks, _is_top, {"scale": 2.0}, ("float32", "float64"), _SHAPES[:4], _LARGE[:2]),
     Case("log_softmax", _peaks, _below_top, {}, _DTYPES, _SHAPES, _LARGE, {"torch": lambda torch, x: torch.log_softmax(x, -1)}),
     Case("rms_norm", _weighed, lambda x, w: (x / 2 * w).astype(x.dtype), {"eps": 0.0}, _DTYPES, _EVEN, _EVEN_LARGE),
     Case(

@@ -78,8 +78,7 @@ def template_of(scalar: str, weighed: str, kind: str, centred: bool) -> dict[str
     """Return the template arguments of a norm that follow from arrays' types, and from what is computed in."""
     sums = plans.sums_of(kind, (scalar,))
     own = sums["P"] if centred else sums["D"]
-    moments = plans.moments_of(sums["D"])
-    return {"TI": scalar, "W": weighed, "CENTRED": centred, "A": kind, "D": sums["D"], "S": own, "F": moments}
+    return {"TI": scalar, "W": weighed, "CENTRED": centred, "G": plans.guess_of(scalar), "S": own} | sums
 
 
 def column_type(columns: Mapping[str, ArrayInfo], given: ArrayInfo) -> str:

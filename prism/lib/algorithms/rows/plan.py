@@ -27,6 +27,7 @@ from prism.kernels.rows.configurations import (
 from prism.lang.surface import Kernel
 from prism.lib.views import View, view_of
 from prism.runtime.arrays import ArrayInfo
+from prism.runtime.instance import Instance
 
 FLOATS = ("float16", "bfloat16", "float32", "float64")
 _VECTOR = 16  # bytes
@@ -41,14 +42,18 @@ ALONE: Copies = ((COPIED, 8, 1, 256, 4, 8), (COPIED, 16, 1, 256, 3, 8))
 TOGETHER: Copies = ((COPIED, 8, 2, 256, 3, 8), (COPIED, 16, 1, 256, 3, 8))  # each weight is read for two rows
 _MANY: Copies = ((COPIED, 8, 1, 256, 5, 8), (COPIED, 16, 1, 256, 3, 8))
 
-# Two weights stay beside rows, two of these at once.
-_BESIDE: Copies = ((BESIDE, 4, 2, 256, 2, 4), (BESIDE, 8, 2, 256, 1, 4), *TOGETHER)
-_BESIDE_LONG: Copies = ((BESIDE, 4, 2, 256, 2, 8), *_MANY)
+# Of the widest rows weights stay in registers: of a thread's 4 vectors both, of 8 one.
+_ONE: Copies = ((COPIED, 8, 2, 256, 3, 4), (COPIED, 16, 1, 128, 6, 8), (BESIDE, 8, 1, 512, 1, 8))
+_TWO: Copies = ((COPIED, 8, 2, 256, 3, 2), (COPIED, 16, 1, 256, 3, 2), (BESIDE, 8, 1, 512, 1, 8))
+_TWO_LONG: Copies = ((BESIDE, 4, 2, 256, 2, 8), *_MANY)
 
 # Gradients: a thread has 16 or 32 columns' sums in registers, or, where there are two of each, 32.
 _TURNS: Copies = ((BESIDE, 4, 2, 512, 1, 8), (BESIDE, 8, 1, 512, 1, 8))
-_TURNS_TWO: Copies = ((BESIDE, 8, 1, 256, 2, 8), (BESIDE, 8, 1, 512, 1, 8))
+_TURNS_TWO: Copies = (
+    (BESIDE, 8, 1, 64, 8, 1), (BESIDE, 8, 1, 128, 4, 1), (BESIDE, 8, 1, 256, 2, 2), (BESIDE, 8, 1, 512, 1, 8),
+)  # fmt: skip
 _TURNS_LONG: Copies = ((BESIDE, 8, 1, 512, 1, 8),)
+_FEW = 1024  # elements of a row, up to which two sums of each column are faster by `STAGED`
 
 
 @dataclass(frozen=True, slots=True)
@@ -127,15 +132,20 @@ def sharing_wide(rows: Sequence[Rows], width: int, scalar: str, machine: Machine
     """Return who shares rows of several arrays, as `sharing` does, but that parts of wide rows are copied into shared memory.
 
     `weights`: how many each element has, which are the same for all rows. On one H200 rows of 16 bits are faster two at once
-    then, and those of 32 bits one by one, with more blocks beside; two weights are kept in shared memory.
+    then, and those of 32 bits one by one, with more blocks beside; of the widest rows weights stay in registers.
     """
     found = sharing(rows[0].n, width, scalar, machine, inputs=len(rows))
     if found.blocks == 1 or not _copied_by_vectors(rows, width, machine):
         return found
     short = size_of(rows[0].scalar) == 2
-    if weights == 2 and len(rows) == 1:
-        return _copied(rows, width, _BESIDE if short else _BESIDE_LONG) or found
-    ways = (TOGETHER if short else _MANY) if weights else ALONE
+    if not weights:
+        ways = ALONE
+    elif len(rows) > 1:
+        ways = TOGETHER if short else _MANY
+    elif weights == 2:
+        ways = _TWO if short else _TWO_LONG
+    else:
+        ways = _ONE if short else _MANY
     return _copied(rows, width, ways) or found
 
 
@@ -177,9 +187,9 @@ def in_turn(rows: Sequence[Rows], width: int, scalar: str, machine: Machine, *, 
     Where a block has a row, the next ones come into its shared memory meanwhile; else into registers. Of wide rows blocks have
     parts of several at once, or of the next ones meanwhile. `sums`: how many each column has in registers.
     """
+    short = size_of(rows[0].scalar) == 2
     found = sharing_ahead(rows, width, scalar, machine)
-    if found is None and _copied_by_vectors(rows, width, machine):
-        short = size_of(rows[0].scalar) == 2
+    if _copied_by_vectors(rows, width, machine) and (found is None or (rows[0].n > _FEW and short and sums == 2)):
         found = _copied(rows, width, _TURNS_LONG if not short else _TURNS_TWO if sums == 2 else _TURNS)
     if found is None:
         held = sharing(rows[0].n, width, scalar, machine, inputs=len(rows))
@@ -242,9 +252,9 @@ def sums_of(kind: str, scalars: Sequence[str]) -> dict[str, Any]:
     return {"A": kind, "D": wide, "P": types_of(wide)["P"]}
 
 
-def moments_of(kind: str) -> str:
-    """Return the type of a row's `Moments`, of numbers of the type `kind`, by its name."""
-    return struct_of(kind, "count", "total", "squares")
+def guess_of(scalar: str) -> str:
+    """Return the type of what the mean of a row of such elements is guessed by, by its name."""
+    return struct_of(scalar, "first", "second", "third") if size_of(scalar) > 2 else scalar
 
 
 def struct_of(kind: str, *fields: str) -> str:
@@ -286,10 +296,10 @@ def launch(
     """Return the plan of one launch on rows that are shared so."""
     groups = groups_of(rows, found)
     ahead = rows_ahead(rows, found)
-    if found.way in (NEXT, STAGED, BESIDE):
-        ahead = groups = min(groups, clusters_of(found, machine))
-    numbers = {"rows": rows.many, "n": rows.n, "lanes": found.lanes, "ahead": ahead}
     chosen = instance_of(kernel, {**template, **template_of(found)})
+    if found.way in (NEXT, STAGED, BESIDE):
+        ahead = groups = min(groups, clusters_of(found, chosen, machine))
+    numbers = {"rows": rows.many, "n": rows.n, "lanes": found.lanes, "ahead": ahead}
     return Plan((Step(chosen, found.blocks * groups, found.threads, {**arguments, **numbers}),))
 
 
@@ -300,21 +310,18 @@ def groups_of(rows: Rows, found: Sharing) -> int:
     return many
 
 
-def clusters_of(found: Sharing, machine: Machine) -> int:
-    """Return how many clusters of such blocks, or blocks, run at once."""
-    processors = machine.multiprocessors
-    if (
-        found.blocks > 2
-    ):  # a cluster is on neighbours, of which there are not always as many: 45 of 8 at 3 on each of 132
-        processors = max(processors * 10 // 11, 1)
-    each = found.resident if found.way == BESIDE else found.resident * found.most // found.threads
-    here = 1 if machine.host else processors * each
-    many: int = max(1, here // found.blocks)
+def clusters_of(found: Sharing, kernel: Instance, machine: Machine) -> int:
+    """Return how many clusters of such blocks, or blocks, of a kernel run at once."""
+    if machine.host:
+        return 1
+    many: int = machine.multiprocessors * found.resident * found.most // found.threads
+    if found.blocks > 1 or found.way == BESIDE:
+        many = max(1, machine.wave(kernel, found.threads) // found.blocks)
     return many
 
 
 __all__ = [
-    "FLOATS", "Buffer", "Rows", "clusters_of", "groups_of", "in_turn", "launch", "moments_of", "number_of",
+    "FLOATS", "Buffer", "Rows", "clusters_of", "groups_of", "guess_of", "in_turn", "launch", "number_of",
     "number_type", "past", "require_alike", "rows_ahead", "rows_of", "sharing", "sharing_ahead", "sharing_wide", "size_of",
     "struct_of", "sums_of", "template_of", "types_of", "wanted_type", "width_of",
 ]  # fmt: skip

@@ -6,6 +6,7 @@ configurations.py.
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -13,7 +14,7 @@ import pytest
 
 import prism
 from prism import lib
-from prism.kernels.rows.configurations import BESIDE, CLUSTERS, COPIED, HELD, LONG, NEXT, STAGED, share
+from prism.kernels.rows.configurations import BESIDE, CLUSTERS, COPIED, HELD, LONG, NEXT, STAGED, Sharing, share
 from prism.lang import exp, rsqrt, tanh
 from prism.lib.algorithms.rows import plan as plans
 from prism.lib.algorithms.rows import ships
@@ -301,14 +302,27 @@ def test_parts_of_wide_rows_are_copied() -> None:
         assert found.way == HELD and found.blocks > 1, "vectors of fewer bytes are not copied"
     assert of(65_536, arch="sm_80").way == plans.sharing(65_536, 8, "float32", Gpu("sm_80")).way
     weighed = [
-        plans.sharing_wide(rows_of(32_768, scalar), 8, "float32", Gpu(), weights=2)
-        for scalar in ("bfloat16", "float32")
+        plans.sharing_wide(rows_of(n, "bfloat16"), 8, "float32", Gpu(), weights=weights)
+        for weights in (1, 2)
+        for n in (32_768, 65_536, 131_072, 262_144)
     ]
-    assert (weighed[0].way, weighed[0].blocks) == (BESIDE, 4) and weighed[1].way == HELD, "two weights of 16 bits stay"
+    ways = [COPIED, COPIED, COPIED, BESIDE, COPIED, COPIED, BESIDE, BESIDE]
+    assert [found.way for found in weighed] == ways, "weights stay in registers where that was faster"
     two = rows_of(16_384, inputs=2)
     assert plans.in_turn(two, 8, "float32", Gpu()).way == BESIDE
     assert plans.in_turn(two, 8, "float32", Gpu("sm_80")).way == NEXT
     assert plans.in_turn(rows_of(4096, inputs=2), 8, "float32", Gpu()).way == STAGED
+    few = [plans.in_turn(rows_of(n, inputs=2), 8, "float32", Gpu(), sums=2) for n in (1024, 2048, 4096, 8192, 16_384)]
+    assert [(one.way, one.most) for one in few] == [(STAGED, 128), *[(BESIDE, most) for most in (64, 128, 256, 256)]]
+
+
+def test_clusters_that_have_rows_in_turn_run_at_once() -> None:
+    gpu = Gpu()
+    gpu.wave = lambda kernel, threads: 250  # type: ignore[attr-defined]
+    beside = Sharing(32, 8, 256, 4, way=BESIDE, most=256)
+    assert plans.clusters_of(beside, None, gpu) == 62
+    assert plans.clusters_of(replace(beside, blocks=8), None, gpu) == 31
+    assert plans.clusters_of(Sharing(32, 8, 256, way=STAGED, most=512, resident=1), None, gpu) == 264
 
 
 def test_vectors_are_as_wide_as_places_allow() -> None:

@@ -1,0 +1,88 @@
+"""What the norms of rows come to that are rounded to 8 bits, with a scale for each row."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+import numpy as np
+
+from prism.host import arguments, repeat
+from prism.host.call import Decision, Result, call
+from prism.host.plan import OUT, Buffer, Machine, Reach, X, nothing
+from prism.kernels import rows as kernels
+from prism.lib.algorithms.quantize.api import DTYPES, MOST, name_of
+from prism.lib.algorithms.rows import plan as plans
+from prism.lib.algorithms.rows.norms import SUM, column_type
+from prism.lib.algorithms.rows.plan import number_of
+from prism.lib.algorithms.scan.api import dtype_of
+from prism.runtime.arrays import CODED, ArrayInfo
+
+_SCALES = "scales"
+
+
+def norm_quantized(
+    function: str, x: Any, weight: Any, bias: Any, eps: float, residual: Any, dtype: Any, out: Any, stream: Any
+) -> Any:
+    """Return what `function` does, which is `rms_norm` or `layer_norm`, as numbers of 8 bits and scales.
+
+    Raises:
+        TypeError, ValueError: as these.
+    """
+    name = name_of(dtype)
+    if out is not None:
+        raise ValueError("`out` is for results of the dtype of `x`: with `dtype` results are made")
+    more = {"weight": weight, "bias": bias, "residual": residual}
+    given = {"x": x} | {key: array for key, array in more.items() if array is not None}
+    asked = (function, tuple(given), repr(eps), name)
+    if (known := repeat.run_many(asked, (*given.values(), None), stream)) is not None:
+        return known
+    small = number_of(eps, "eps", 0.0)
+
+    def decide(arrays: Mapping[str, ArrayInfo], result: ArrayInfo | None, machine: Machine) -> Decision:
+        return _decide(function == "layer_norm", name, small, arrays, machine)
+
+    return call(function, asked, given, decide, None, stream)
+
+
+def _decide(centred: bool, name: str, eps: float, arrays: Mapping[str, ArrayInfo], machine: Machine) -> Decision:
+    given, added = arrays["x"], arrays.get("residual")
+    if given.scalar not in DTYPES:
+        raise TypeError(f"`x` must be of {', '.join(DTYPES)} where results are of 8 bits, not of {given.scalar}")
+    seen = {key: plans.rows_of(key, arrays[key], machine) for key in ("x", "residual") if key in arrays}
+    if added is not None:
+        plans.require_alike("residual", added, "x", given)
+    columns = {key: arrays[key] for key in ("weight", "bias") if key in arrays}
+    weighed = column_type(columns, given)
+    unlike = (*(key for key, rows in seen.items() if rows is None), *arguments.not_plain(columns))
+    if unlike:
+        return Decision(copied=unlike)
+    made = np.dtype(np.int8) if name == "int8" else CODED[name]
+    results = [Result(given.shape, made), Result(given.shape[:-1], np.dtype(np.float32))]
+    results += [Result(given.shape, dtype_of(given.scalar, given))] * (added is not None)
+    names = (OUT, _SCALES, SUM)[: len(results)]
+    if not given.size:
+        return Decision(tuple(results), names, fill=0)
+    every = [rows for rows in seen.values() if rows is not None]
+    rows = every[0]
+    width = plans.width_of(every, None, tuple(columns.values()))
+    shared = plans.sharing(rows.n, width, "float32", machine, inputs=len(every))
+    sums = plans.sums_of("float32", (given.scalar,))
+    template = {
+        "TI": given.scalar, "TO": name, "W": weighed, "D": sums["D"], "S": sums["P"],
+        "G": plans.guess_of(given.scalar), "CENTRED": centred,
+        "WEIGHT": "weight" in arrays, "BIAS": "bias" in arrays, "RESIDUAL": added is not None,
+    }  # fmt: skip
+    memory = {
+        "x": X, "q": Reach(OUT), "scales": Reach(_SCALES),
+        "residual": Buffer("residual") if added is not None else nothing(given.scalar),
+        "sum": Buffer(SUM) if added is not None else nothing(given.scalar),
+    } | {key: Buffer(key) if key in arrays else nothing(weighed) for key in ("weight", "bias")}  # fmt: skip
+    numbers = {
+        "stride": rows.stride, "residual_stride": every[-1].stride, "eps": eps, "share": 1 / rows.n, "most": MOST[name],
+    }  # fmt: skip
+    plan = plans.launch(kernels.norm_quantize_rows, template, {**memory, **numbers}, rows, shared, machine)
+    return Decision(tuple(results), names, plan)
+
+
+__all__ = ["norm_quantized"]
