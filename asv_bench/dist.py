@@ -2,19 +2,23 @@
 
     torchrun --nproc-per-node 2 asv_bench/dist.py [--most 33] [--sizes 20,30] [--rounds 7] [--only scan,sort] [--json FILE]
     torchrun --nproc-per-node 2 asv_bench/dist.py --engine gloo --only matmul         (also where both ranks share a GPU)
+    torchrun --nproc-per-node 2 asv_bench/dist.py --comm nccl4py                      (or cupy; torch's group by default)
 
 Weak scaling: each rank has as many bytes, from 2^20 to 2^most. `one`: `prism.lib`'s function of one shard; `work`: what a rank
 has to do at least, which of a scan is a reduction and a scan; of a product `one` is as much as a rank multiplies, on one GPU,
 and `sent` a product that sends as much, and multiplies next to nothing.
 Times are of the host, from a barrier to the end of the call on all ranks: the slowest rank counts; medians of rounds, one GPU's
 and all GPUs' in turn. The barrier's end is in memory that ranks share: NCCL's lets them go up to 40 us apart. `loop`: so many
-calls one behind the other, without a barrier between them. That results are right, tests/gpu/dist_ranks.py tells.
+calls one behind the other, without a barrier between them. `DTensor`: torch's own. That results are right,
+tests/gpu/dist_ranks.py tells.
 """
 
 from __future__ import annotations
 
 import argparse
+import faulthandler
 import functools
+import importlib
 import json
 import os
 import statistics
@@ -28,8 +32,10 @@ from typing import Any
 import numpy as np
 import torch
 import torch.distributed as dist
+from torch.distributed.elastic.multiprocessing.errors import record
 
 import prism
+from prism.dist import _merge
 
 SCALED = ("scan", "sum", "histogram", "flatnonzero", "select")
 NAMES = (*SCALED, "sort", "argsort")
@@ -37,6 +43,7 @@ WARM = 24
 """Rounds before those that count: calls are learnt, and graphs are tried, in the first dozen."""
 LOOPED = 1 << 22
 """Bytes of shards that are measured in a loop, too."""
+PEERED = (20, 24, 28)
 LOGS = (20, 22, 24, 26, 28, 30, 32, 33)
 SORTED_LOGS = (20, 24, 28, 30)
 SORTED = ("uint32", "float32", "uint64")
@@ -119,9 +126,36 @@ def measure(name: str, x: Any, group: Any, rounds: int) -> dict[str, Any]:
     one, work, everywhere = slowest(calls, rounds)
     kind = str(x.dtype).rpartition(".")[2]
     row = {"name": name, "bytes": x.numel() * x.element_size(), "dtype": kind, "ranks": dist.get_world_size()}
+    if name in NAMES[len(SCALED) :] and row["bytes"] >= 1 << 28:
+        row["read_gbs"] = read_rate(calls[2], row["bytes"] * (row["ranks"] - 1) / row["ranks"]) / 1e9
     if row["bytes"] <= LOOPED:
         row["loop_work_us"], row["loop_all_us"] = (1e6 * took for took in by_loop(calls[1:], 200))
     return row | {"one_us": one * 1e6, "work_us": work * 1e6, "all_us": everywhere * 1e6}
+
+
+def read_rate(sort: Callable[[], Any], nbytes: float) -> float:
+    """Return how many bytes a second a rank reads of others' in a sort: from the first piece's begin to the last one's end."""
+    pull, marks = _merge._pull, []
+
+    def timed(*given: Any) -> None:
+        ends = [torch.cuda.Event(enable_timing=True) for _ in range(2)]
+        stream = torch.cuda.ExternalStream(given[-1])
+        ends[0].record(stream)
+        pull(*given)
+        ends[1].record(stream)
+        marks.append(ends)
+
+    rates = []
+    _merge._pull = timed
+    for _ in range(5):
+        marks.clear()
+        meet()
+        sort()
+        torch.cuda.synchronize()
+        if marks:
+            rates.append(nbytes / marks[0][0].elapsed_time(marks[-1][1]) * 1e3)
+    _merge._pull = pull
+    return statistics.median(rates or [0.0])
 
 
 def multiply(m: int, n: int, k: int, split: str, group: Any, rounds: int) -> dict[str, Any]:
@@ -137,6 +171,8 @@ def multiply(m: int, n: int, k: int, split: str, group: Any, rounds: int) -> dic
     ]
     one, sent, everywhere = slowest(calls, rounds)
     row = {"name": f"matmul {split}", "m": m, "n": n, "k": k, "dtype": "bfloat16", "ranks": size}
+    if dist.get_backend() == "nccl":
+        row["dtensor_us"] = slowest([product_of_dtensors(x, b, split)], 3)[0] * 1e6
     return row | {"one_us": one * 1e6, "work_us": one * 1e6, "sent_us": sent * 1e6, "all_us": everywhere * 1e6}
 
 
@@ -154,22 +190,44 @@ def say(row: dict[str, Any]) -> None:
     text += f"{row['ranks']} GPUs {row['all_us']:9.1f}, {beyond:+.1f}, share {row['work_us'] / row['all_us']:.3f}"
     if "loop_all_us" in row:
         text += f"; in a loop {row['loop_work_us']:.1f}, {row['loop_all_us']:.1f}"
+    if "read_gbs" in row:
+        text += f"; read at {row['read_gbs']:.0f} GB/s"
+    if "dtensor_us" in row:
+        text += f"; DTensor {row['dtensor_us']:.1f}"
     if "sent_us" in row:
         hidden = row["one_us"] + row["sent_us"] - row["all_us"]
         text += f"; sent alone {row['sent_us']:.1f}, hidden {hidden / min(row['one_us'], row['sent_us']):.2f} of the shorter"
     print(text, flush=True)
 
 
-def scales(log: int, only: list[str], rounds: int) -> Iterator[Callable[[], dict[str, Any]]]:
+def communicator(kind: str) -> Any:
+    """Return what ranks send by: torch's group, or one of NCCL's own, made anew."""
+    if kind == "torch":
+        return dist.group.WORLD
+    rank, size = dist.get_rank(), dist.get_world_size()
+    if kind == "cupy":
+        nccl = importlib.import_module("cupy.cuda.nccl")
+        importlib.import_module("cupy").cuda.Device(torch.cuda.current_device()).use()
+    else:
+        nccl = importlib.import_module("nccl.core")
+    token = [bytes(nccl.get_unique_id()) if kind == "nccl4py" else nccl.get_unique_id()] if rank == 0 else [None]
+    dist.broadcast_object_list(token)
+    if kind == "cupy":
+        return nccl.NcclCommunicator(size, token[0], rank)
+    return nccl.Communicator.init(size, rank, nccl.UniqueId.from_bytes(token[0]))
+
+
+def scales(log: int, only: list[str], rounds: int, group: Any = None) -> Iterator[Callable[[], dict[str, Any]]]:
     """Yield what measures shards of 2^log bytes."""
-    group = dist.group.WORLD
+    group = dist.group.WORLD if group is None else group
     x = torch.randint(0, 1 << 20, (1 << log >> 2,), device="cuda", dtype=torch.int32)
     for name in (name for name in SCALED if name in only):
         yield functools.partial(measure, name, x, group, rounds)
     if "all_gather" in only and log <= 30 and dist.get_backend() == "nccl":
         yield functools.partial(all_gather, x)
-    if "scan" in only and log in (20, 24, 28):
-        yield functools.partial(cumsum_by_dtensor, x)
+    for name in ("scan", "sum"):
+        if name in only and log in PEERED:
+            yield functools.partial(by_dtensor, name, x)
     if log not in SORTED_LOGS:
         return
     words = torch.randint(-(1 << 62), 1 << 62, (1 << log >> 3,), device="cuda")
@@ -181,16 +239,18 @@ def scales(log: int, only: list[str], rounds: int) -> Iterator[Callable[[], dict
             yield functools.partial(measure, name, numbers, group, max(3, rounds // 2))
 
 
-def everything(most: int, only: list[str], rounds: int, logs: list[int]) -> Iterator[Callable[[], dict[str, Any]]]:
+def everything(
+    most: int, only: list[str], rounds: int, logs: list[int], group: Any
+) -> Iterator[Callable[[], dict[str, Any]]]:
     """Yield what measures each row."""
     if dist.get_backend() == "nccl":
         yield functools.partial(all_gather, torch.zeros(96, dtype=torch.uint8, device="cuda"))
     for log in (log for log in LOGS if log <= most and (not logs or log in logs)):
-        yield from scales(log, only, rounds)
+        yield from scales(log, only, rounds, group)
         torch.cuda.empty_cache()
     for split in ("columns", "inner") if "matmul" in only else ():
         for shape in PRODUCTS if dist.get_backend() == "nccl" else (OVER_THE_HOST[split],):
-            yield functools.partial(multiply, *shape, split, dist.group.WORLD, rounds)
+            yield functools.partial(multiply, *shape, split, group, rounds)
 
 
 def all_gather(x: Any) -> dict[str, Any]:
@@ -206,13 +266,16 @@ def numbers_in(text: str) -> list[int]:
     return [int(one) for one in text.split(",")]
 
 
+@record  # the starter shows the traceback of the rank that ended first
 def main() -> int:
+    faulthandler.enable()
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--most", type=int, default=33, help="log2 of the bytes of the largest shard")
     parser.add_argument("--sizes", type=numbers_in, default=[], help="only these")
     parser.add_argument("--rounds", type=int, default=7)
     parser.add_argument("--seconds", type=float, default=60)
     parser.add_argument("--engine", choices=("nccl", "gloo"), default="nccl")
+    parser.add_argument("--comm", choices=("torch", "cupy", "nccl4py"), default="torch")
     parser.add_argument("--only", default=",".join((*NAMES, "all_gather", "matmul")))
     parser.add_argument("--json", type=Path)
     options = parser.parse_args()
@@ -220,7 +283,8 @@ def main() -> int:
     gpu = int(os.environ["LOCAL_RANK"]) % torch.cuda.device_count()
     torch.cuda.set_device(gpu)
     dist.init_process_group(options.engine, device_id=torch.device("cuda", gpu) if options.engine == "nccl" else None)
-    for work in everything(options.most, options.only.split(","), options.rounds, options.sizes):
+    group = communicator(options.comm)
+    for work in everything(options.most, options.only.split(","), options.rounds, options.sizes, group):
         going = torch.tensor([time.monotonic() < end], device="cuda", dtype=torch.int32)
         dist.broadcast(going, 0)  # ranks go on together
         if going:
@@ -234,16 +298,35 @@ def main() -> int:
     return 0
 
 
-def cumsum_by_dtensor(x: Any) -> dict[str, Any]:
-    """Time torch's cumulative sum along a sharded axis: it copies the whole to each rank first."""
+def dtensor_of(x: Any, axis: int) -> Any:
+    """Return torch's array over all ranks of which this rank has a shard, along an axis."""
     from torch.distributed.device_mesh import init_device_mesh
     from torch.distributed.tensor import DTensor, Shard
 
-    mesh = init_device_mesh("cuda", (dist.get_world_size(),))
-    whole = DTensor.from_local(x, mesh, [Shard(0)])
-    (took,) = slowest([lambda: torch.cumsum(whole, 0, dtype=torch.int32)], 5)
+    return DTensor.from_local(x, init_device_mesh("cuda", (dist.get_world_size(),)), [Shard(axis)])
+
+
+def by_dtensor(name: str, x: Any) -> dict[str, Any]:
+    """Time torch's sum, or its cumulative sum along a sharded axis: that copies the whole to each rank first."""
+    whole = dtensor_of(x, 0)
+    calls = {
+        "scan": lambda: torch.cumsum(whole, 0, dtype=torch.int32),
+        "sum": lambda: torch.sum(whole, dtype=torch.int32).full_tensor(),
+    }
+    (took,) = slowest([calls[name]], 5)
     nbytes = x.numel() * x.element_size()
-    return {"name": "DTensor cumsum", "bytes": nbytes, "ranks": dist.get_world_size(), "all_us": took * 1e6}
+    return {"name": f"DTensor {name}", "bytes": nbytes, "ranks": dist.get_world_size(), "all_us": took * 1e6}
+
+
+def product_of_dtensors(x: Any, b: Any, split: str) -> Callable[[], Any]:
+    """Return torch's product of matrices that are cut as by `split`."""
+    from torch.distributed.tensor import Replicate, Shard
+
+    if split == "columns":
+        rows, columns = dtensor_of(x, 0), dtensor_of(b, 1)
+        return lambda: torch.matmul(rows.redistribute(placements=[Replicate()]), columns)
+    rows, columns = dtensor_of(x, 1), dtensor_of(b, 0)
+    return lambda: torch.matmul(rows, columns).redistribute(placements=[Shard(0)])
 
 
 if __name__ == "__main__":

@@ -15,12 +15,11 @@ from prism.lang import (
 @template(THREADS=constexpr(int))
 def exchange(
     said: ptr(const(uint32)) @ grid[1], boxes: ptr(uint64) @ grid[1], told: ptr(uint32) @ block[1], many: int32 @ grid[1],
-    rank: int32 @ grid[1], ranks: int32 @ grid[1], room: int32 @ grid[1], call: uint32 @ grid[1], looks: int64 @ grid[1],
+    rank: int32 @ grid[1], ranks: int32 @ grid[1], room: int32 @ grid[1], call: uint32 @ grid[1], over: ptr(uint64) @ grid[1],
 ) -> bool @ block[1]:
     """Say `many` words to all ranks, and put what all of them say into `told`, in their order; whether all of it has come.
 
-    A word is looked at so many times, `looks`, at most; below 0 until it has come. The same call made again goes on where this
-    ended.
+    It waits for each word until that has come, or until the host says by `over`, which is 0 at first, that it won't.
 
     Perspective: block, of `THREADS` threads.
     Shapes:      `boxes`: 0 at first; of two calls `ranks` rows of `room` words, at least `many`. `call`: from 1; of each call
@@ -37,10 +36,10 @@ def exchange(
         for w in range(t, ranks * many, THREADS):
             at: int64 = half + int64(w // many) * room + w % many
             word: uint64 = load_relaxed(boxes[at], scope="system")
-            left: int64 = looks
-            while uint32(word >> 32) != call and left != 0:
+            waits: bool = True
+            while uint32(word >> 32) != call and waits:
                 word = load_relaxed(boxes[at], scope="system")
-                left -= 1
+                waits = load_relaxed(over[0], scope="system") == 0  # both are under way at once
             missing = missing or uint32(word >> 32) != call
             own[w] = uint32(word & 0xFFFFFFFF)
     any_missing: bool @ block[1] = block.any(missing)
@@ -54,7 +53,7 @@ def exchange(
 def exchange_ranks(
     said: ptr(const(uint32)) @ grid[1], boxes: ptr(uint64) @ grid[1], told: ptr(uint32) @ grid[1], answer: ptr(int64) @ grid[1],
     many: int32 @ grid[1], rank: int32 @ grid[1], ranks: int32 @ grid[1], room: int32 @ grid[1], call: uint32 @ grid[1],
-    looks: int64 @ grid[1],
+    over: ptr(uint64) @ grid[1],
 ):
     """`told` becomes what all ranks say, `many` words of each; `answer[0]` is the call's number where all of it has come, else 0.
 
@@ -64,7 +63,7 @@ def exchange_ranks(
     """
     with partition(told, block[1], offset=0, races="none") as heard, partition(answer, block[1], offset=0, races="none") as words:
         with group(block[1]):
-            came: bool @ block[1] = exchange(said, boxes, heard, many, rank, ranks, room, call, looks, THREADS=THREADS)
+            came: bool @ block[1] = exchange(said, boxes, heard, many, rank, ranks, room, call, over, THREADS=THREADS)
             with claim(words, thread[1]) as own:
                 match split(thread):
                     case 1:

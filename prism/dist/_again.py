@@ -9,7 +9,6 @@ in a first call.
 from __future__ import annotations
 
 import atexit
-import time
 from collections.abc import Callable, Hashable
 from dataclasses import replace
 from typing import Any, cast
@@ -18,17 +17,18 @@ import numpy as np
 
 from prism.dist._agree import MESSAGE, Told, judge
 from prism.dist._arrays import Post, bring, kind_of, on_host, put
-from prism.dist._boxes import LOOKS, Boxes
+from prism.dist._boxes import WORDS, words_of
+from prism.dist._engines import address_of
 from prism.host import pinned, repeat
 from prism.host.libraries import Kind, exactly
 from prism.host.machine import Ready, run_on_host
 from prism.host.memory import empty
 from prism.host.plan import Plan
 from prism.host.warm import number_of_bits
-from prism.lib.algorithms.reduce.messages import HEAD, NAMES, TOLD, combining
+from prism.lib import operators
+from prism.lib.algorithms.reduce.messages import HEAD, NAMES, TOLD, combining, hearing
 from prism.lib.algorithms.scan.api import SUPPORTED, initial_of, task_of
 from prism.lib.algorithms.scan.plan import Task
-from prism.lib import operators
 from prism.lib.operators import Operator
 from prism.runtime.arrays import ArrayInfo, describe
 
@@ -44,15 +44,22 @@ class Again:
     """A call that was made before, with what all ranks said then.
 
     `work(x, out)` reduces a shard into the message, on the current stream; None: there are no elements, and nothing is said of
-    them. `combined`: a rank whose element is asked for has some.
+    them. `combined`: a rank whose element is asked for has some. `apart`: ranks of one host tell each other by the host, without
+    a wait for what is queued.
     """
 
     def __init__(
         self, post: Post, told: Told, total: Any, plan: Plan, work: Callable[[Any, Any], Any] | None, result: np.dtype[Any],
-        combined: bool,
+        combined: bool, apart: bool = False,
     ) -> None:  # fmt: skip
         info = told.kept[0]
-        self.post, self.combined = post, combined
+        self.post, self.combined, self._boxes = post, combined, None if info.device is None else post.boxes
+        self._words = self._wanted = None
+        if apart and self._boxes is not None:
+            self._words = words_of(told.head.ljust(MESSAGE, b"\0"))
+            every = np.zeros((post.size, MESSAGE), np.uint8)
+            every[:, :HEAD] = told.heads
+            self._wanted = every.view("<u4").astype(np.uint64)
         self.sent, self.came = (empty(info, n, np.dtype(np.uint8)) for n in (MESSAGE, post.size * MESSAGE))
         self.like = like = replace(info, owner=self.sent)  # the shard itself is not kept
         self.known = bring(like, told.heads.flatten())
@@ -60,20 +67,20 @@ class Again:
         self.kind, self.result, self.element = _NOTHING if total is None else kind_of(total), result, None
         if total is not None:
             self.element = self.sent[HEAD : HEAD + self.kind.itemsize].view(total.dtype).reshape(())
-        kept = tuple(like if one is info else self.element if one is total and one is not None else one for one in told.kept)
+        kept = tuple(
+            like if one is info else self.element if one is total and one is not None else one for one in told.kept
+        )
         self.told = told._replace(kept=kept, elements=told.elements[:0])
         self._work, self._plan = work, plan
         self._gather = gather_of(post, like, self.sent, self.came)
         self._nowhere = empty(like, (), result)
+        self._spare: Any = None
+        self._stacked: tuple[Any, ...] = (None,)
         if like.device is not None:
             _, _, self._stream, *self._make = repeat.library_named(like.library)
             self._made = Kind((), self._nowhere.dtype, result.itemsize, None)
-            self._boxes = post.boxes
-            names: tuple[str, ...] = NAMES
-            if self._boxes is not None:  # what tells is a launch before
-                plan = Plan((self._boxes.step(MESSAGE), *plan.steps))
-                names = (*TOLD, *NAMES[1:])
-            self._ready = Ready(plan, names, like, waited=True)
+        if like.device is not None and self._words is None:
+            self._ready = Ready(plan, NAMES if self._boxes is None else (*TOLD, *NAMES[1:]), like, waited=True)
             self._launch = self._ready.launch()
             self._said, self._told = describe(self.sent).pointer, describe(self.came).pointer
             self._known, self._place = describe(self.known).pointer, describe(self._nowhere).pointer
@@ -82,15 +89,46 @@ class Again:
         """Return an array without axes for what the elements come to, and its address."""
         if self.like.device is None:
             return np.empty((), self.result), 0
+        spare, self._spare = self._spare, None
+        if spare is not None and spare[0] == self._stream(self.like.device):
+            return spare[1]  # type: ignore[no-any-return]
+        return self._reserve(self._made)
+
+    def room_like(self, x: Any) -> Any:
+        """Return an array of one dimension like a shard's, for a result; None where NumPy makes it."""
+        if self.like.device is None or not self.like.size:
+            return None
+        return self._reserve(Kind((self.like.size,), x.dtype, self.like.size * self.like.dtype.itemsize, None))[0]
+
+    def _reserve(self, kind: Kind) -> tuple[Any, int]:
         reserve, shape = self._make
-        room, place = reserve(self.sent, self.like.device, self._made)
-        return shape(room, self._made, -1), place
+        room, place = reserve(self.sent, self.like.device, kind)
+        return shape(room, kind, -1), place
+
+    def stack(self, mine: Any) -> Any:
+        """Return arrays of all ranks, which lie without gaps, stacked in memory that is kept for such calls on one stream.
+
+        None where they are not told by kernels. Whoever calls it calls the post's `settle`, when more is queued.
+        """
+        if self._boxes is None or not self._boxes.fits(nbytes := mine.nbytes):
+            return None
+        key = self._stream(self.like.device), tuple(mine.shape), mine.dtype
+        if self._stacked[0] != key:  # else the one before is behind what read it
+            rows = empty(self.like, (self.post.size, *mine.shape), describe(mine).dtype)
+            self._stacked = key, rows, describe(rows).pointer
+        self._boxes.gather(self.like, address_of(mine), self._stacked[2], nbytes, key[0])
+        return self._stacked[1]
 
     def begin(self, x: Any = None, made: Any = None, place: int = 0) -> Any:
         """Queue all of a message: what a shard is reduced to, if that is asked for; the gather; and what reads it.
 
         `made`, `place`: what `room` gave, where what the elements come to is put. Returns what `finish` waits for.
+
+        Raises:
+            RuntimeError: a rank of this host has ended, or did not answer.
         """
+        if self._words is not None:
+            return self._boxes.say(self._words)  # type: ignore[union-attr]
         if self._work is not None:
             self._work(x, self.element)
         like = self.like
@@ -107,33 +145,29 @@ class Again:
             asked: tuple[int, ...] = self._told, self._known, place
         else:
             call = self._boxes.begin(MESSAGE, stream)
-            asked = *self._boxes.arguments(self._said, self._told, call), LOOKS, self._known, place
-        return pinned.begin(self._launch, asked, stream, self._ready.ordinal), stream, asked
+            asked = *self._boxes.arguments(self._said, self._told, call), self._known, place
+        begun = pinned.begin(self._launch, asked, stream, self._ready.ordinal), stream
+        if made is not None:  # while the GPU works: the next call's room
+            self._spare = stream, self._reserve(self._made)
+        return begun
 
     def finish(self, begun: Any) -> int | None:
-        """Return the bits of what the ranks' elements come to; None: one says something else than it did: then `judge` looks."""
+        """Return the bits of what the ranks' elements come to; None: one says something else than it did: then `judge` looks.
+
+        Raises:
+            RuntimeError: a rank of this host has ended, or does not answer.
+        """
+        if self._wanted is not None:
+            return 0 if self._boxes.hears(self._wanted) else None  # type: ignore[union-attr]
         if self.like.device is None:
             low, high = begun.tolist()
         else:
-            words, stream, asked = begun
-            low, high = pinned.finish(words, stream, self._ready.ordinal, 2)
-            if self._boxes is not None and not self._boxes.has_heard() and not low & 1:
-                low, high = self._go_on(self._boxes, stream, asked)
+            words, stream = begun
+            wait = None if self._boxes is None else self._boxes.wait
+            low, high = pinned.finish(words, stream, self._ready.ordinal, 2, wait)
+            if self._boxes is not None:
+                self._boxes.end()
         return high << 32 | low >> 1 if low & 1 else None
-
-    def _go_on(self, boxes: Boxes, stream: int, asked: tuple[int, ...]) -> tuple[int, int]:
-        """Return the two numbers, when all has come: a kernel looks a while, then the host looks who is there.
-
-        Raises:
-            RuntimeError: a rank has ended, or does not answer.
-        """
-        begin = time.monotonic()
-        while True:
-            boxes.require_all(begin)
-            words = pinned.begin(self._launch, asked, stream, self._ready.ordinal)
-            low, high = pinned.finish(words, stream, self._ready.ordinal, 2)
-            if boxes.has_heard():
-                return low, high
 
     def value(self, bits: int) -> Any:
         """Return the number that bits are, as the ranks' elements are."""
@@ -141,15 +175,30 @@ class Again:
 
     def judge(self) -> Told:
         """Return what ranks say that was not known. Raises as `agree`."""
-        return judge(self.post, self.told.call, self.told.head, on_host(self.came), self.told.kept)
+        came = on_host(self.came) if self._words is None else self._boxes.hear()  # type: ignore[union-attr]
+        said = came.view(np.uint8).reshape(-1)
+        return judge(self.post, self.told.call, self.told.head, said, self.told.kept)
 
 
-def agreed_again(post: Post, told: Told) -> Again | None:
-    """Return what makes calls like this one whose messages have no elements; None where the engine works on the host."""
+def agreed_again(post: Post, told: Told, behind: bool = False) -> Again | None:
+    """Return what makes calls like this one whose messages have no elements; None where the engine works on the host.
+
+    `behind`: what each rank has queued by then has ended when all have agreed.
+    """
     if not post.queues(told.kept[0]):
         return None
     task = Task(operators.add, _NOTHING.name, _NOTHING.name)
-    return Again(post, told, None, combining(task, None, post.size, (0, 0), task.identity()), None, _NOTHING, False)
+    plan = _plan_of(post, told, task, None, (0, 0), task.identity())
+    return Again(post, told, None, plan, None, _NOTHING, False, not behind)
+
+
+def _plan_of(
+    post: Post, told: Told, task: Task, result: np.dtype[Any] | None, span: tuple[int, int], begin: Any
+) -> Plan:
+    """Return the plan of a message's end: how it is told, where ranks share memory for that, and how elements are combined."""
+    if post.boxes is None or told.kept[0].device is None:
+        return combining(task, result, post.size, span, begin)
+    return hearing(task, result, post.size, span, begin, post.rank, WORDS)
 
 
 def again_of(
@@ -171,7 +220,7 @@ def again_of(
         begin = task.identity() if initial is None else initial_of(initial, task)
     except (TypeError, ValueError):
         return None
-    plan = combining(task, result, post.size, span, begin)
+    plan = _plan_of(post, told, task, result, span, begin)
     end = given.dtype if result is None else result
     combined = any(told.lengths[slice(*sorted(span))])
     return Again(post, told, total, plan, work if told.facts[post.rank, 0] else None, end, combined)
@@ -218,10 +267,13 @@ def comes_again(key: Hashable | None, told: Told) -> bool:
 
 
 def gather_of(post: Post, like: ArrayInfo, sent: Any, came: Any) -> Callable[[], None]:
-    """Return what gathers a message, queued behind what makes it: by boxes, or by the engine's own way to do it again and again."""
+    """Return what gathers a message, queued behind what makes it: by boxes, or by the engine's own way to do so often."""
     boxes, engine = post.boxes, cast(Any, post.engine)
     if boxes is not None and boxes.fits(len(sent)):
-        places, stream_of = (describe(sent).pointer, describe(came).pointer, len(sent)), repeat.library_named(like.library)[2]
+        places, stream_of = (
+            (describe(sent).pointer, describe(came).pointer, len(sent)),
+            repeat.library_named(like.library)[2],
+        )
         return lambda: boxes.gather(like, *places, stream_of(like.device))
     if hasattr(engine, "gather_again"):
         return engine.gather_again(sent, came)  # type: ignore[no-any-return]

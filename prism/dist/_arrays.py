@@ -159,11 +159,10 @@ class Post:
         if boxes is not None and boxes.fits(len(said)):
             like = describe(room.sent)
             boxes.gather(like, like.pointer, describe(room.came).pointer, len(said), current_stream(like))
+            boxes.settle()
         else:
             self.engine.all_gather(room.sent, room.came)
         work.wait(room)
-        if boxes is not None:
-            boxes.has_heard()
         found = room.told.copy()
         free[said] = room  # only here: an interrupted message may still be under way
         return found
@@ -201,16 +200,26 @@ class Post:
         if self.engine.on_host is False and info.device is None:
             raise TypeError("`comm` moves arrays on a GPU alone (NCCL), and `x` is on the host")
 
+    def settle(self) -> None:
+        """Wait until no kernel waits for other ranks of this host. Raises RuntimeError: one has ended, or does not answer."""
+        if (boxes := self.boxes) is not None:
+            boxes.settle()
+
     def all_gather(
-        self, like: ArrayInfo, part: Any, shape: tuple[int, ...], dtype: np.dtype[Any], made: Any = None
-    ) -> Any:
-        """Return the arrays of all ranks, of one shape and dtype, stacked in their order, in the library of `like`, in `made`."""
+        self, like: ArrayInfo, part: Any, shape: tuple[int, ...], dtype: np.dtype[Any], made: Any = None, wait: bool = True
+    ) -> Any:  # fmt: skip
+        """Return the arrays of all ranks, of one shape and dtype, stacked in their order, in the library of `like`, in `made`.
+
+        `wait`: else whoever calls it calls `settle` behind it, when more is queued.
+        """
         made = empty(like, (self.size, *shape), dtype) if made is None else made
         boxes, nbytes = self.boxes, math.prod(shape) * dtype.itemsize
         if boxes is not None and like.device is not None and nbytes and boxes.fits(nbytes):
             given = describe(part)
             place = given.pointer if given.contiguous else describe(part := as_bytes(part)).pointer
             boxes.gather(like, place, describe(made).pointer, nbytes, current_stream(like))
+            if wait:
+                boxes.settle()
             return made
         sent, room = as_bytes(part), as_bytes(made)
         if not len(room):

@@ -33,7 +33,8 @@ class Aside:
             with working(info, None):
                 _streams[key] = cuda.Stream(info.device) if info.library == "torch" else cuda.Stream(non_blocking=True)
         self._other = _streams[key]
-        self._begun = self._record(self._current)  # it is waited for when something is sent: until then the host has else to do
+        # It is waited for when something is sent: until then the host has else to do.
+        self._begun = self._record(self._current)
 
     def _record(self, stream: Any) -> Any:
         return stream.record_event() if self._info.library == "torch" else stream.record()

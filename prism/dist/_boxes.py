@@ -1,8 +1,10 @@
 """Small messages of the ranks of one host, through memory of the host that all of them share: no engine takes part.
 
-Ranks map one file that lies in memory, and their GPUs read and write it. A rank puts a message into its row, 4 bytes and the number
-of the call in each word; the others look until all words have that number. What is known on the host is told by the host, without
-the GPU; what a kernel makes is told by a kernel behind it (`prism.kernels.ranks.exchange_ranks`).
+Ranks map one file that lies in memory, and their GPUs read and write it. A rank puts a message into its row, 4 bytes and the
+number of the call in each word; the others look until all words have that number.
+
+What is known on the host is told by the host, without the GPU; what a kernel makes is told by a kernel behind it
+(`prism.kernels.ranks`).
 """
 
 from __future__ import annotations
@@ -21,7 +23,7 @@ from typing import Any
 import numpy as np
 
 from prism.host.machine import Ready
-from prism.host.pinned import refuse_capture
+from prism.host.pinned import refuse_capture, require_no_fault
 from prism.host.plan import Plan, Step
 from prism.lib.algorithms.reduce.messages import TOLD, telling
 from prism.runtime.arrays import ArrayInfo
@@ -31,14 +33,14 @@ from prism.runtime.driver import DeviceError, check, driver
 WORDS = 4096
 """Of a message, 4 bytes each, at most."""
 _RANKS = 64  # at most
-_PAGE = 4096  # bytes before the rows: a word of each rank, of the last call that its GPU has heard all of
+_PAGE = 4096  # bytes before the rows: two words of 8 bytes of each rank, as `_HEARD` and `_OVER` say
+_HEARD, _OVER = 0, _RANKS
+"""Where the words are of the last call that a rank's GPU has heard all of, and of whether its host says not to wait any more."""
 _NAME = struct.Struct("<48s16s")
 _LOCK = struct.Struct("hhqqi4x")  # what fcntl takes
 _LAST = 0xFFFFFFFE  # the largest number of a call, an even one: 1 comes next
-LOOKS, _ALWAYS = 200_000, (1 << 64) - 1
-"""Times that a kernel looks at a word, some 0.3 s, before the host looks for ranks that have ended."""
-_SPINS, _PAUSE = 300, 50e-6
-"""Times that the host looks before it sleeps in between, and for how many seconds."""
+_SPIN, _PAUSE, _SELDOM = 0.02, 50e-6, 0.1
+"""Seconds that the host looks before it sleeps in between, for how many; and how often it looks who is there."""
 PATIENCE = 600.0
 """Seconds that a rank waits for the others."""
 _FLAGS = 3  # CU_MEMHOSTREGISTER_PORTABLE, CU_MEMHOSTREGISTER_DEVICEMAP
@@ -49,17 +51,19 @@ class Boxes:
     """A rank's end of the memory. A call: each rank says something once, of one length, and hears what all say.
 
     Calls are made in one order on all ranks. What a rank said is written over two calls later, when all must have heard it; so a
-    call begins on the host when the one before has ended on the GPU, or on the GPU behind it.
+    call begins on the host when the one before has ended on the GPU, or on the GPU behind it. A kernel waits for as long as its
+    host does not say that it is over. So whoever queues one waits on the host, too, before the caller gets what he asked for.
     """
 
     def __init__(self, path: str, rank: int, size: int, kept: Any) -> None:
         self._file, self.rank, self.size, self._kept = os.open(path, os.O_RDWR | os.O_CLOEXEC), rank, size, kept
         memory = mmap.mmap(self._file, _PAGE + 2 * size * WORDS * 8)
-        self._heard = np.frombuffer(memory, np.int64, _PAGE // 8)
+        self._page = memoryview(memory)[:_PAGE].cast("q")
         self._rows = np.frombuffer(memory, np.uint64, offset=_PAGE).reshape(2, size, WORDS)
-        self._call, self._under_way, self._address = 0, False, 0
+        self._words = memoryview(memory)[_PAGE:].cast("Q")
+        self._call, self._under_way, self._address, self._broken = 0, False, 0, ""
         self._launches: dict[tuple[int, int], Callable[[tuple[int, ...], int], None]] = {}
-        self._stream, self._many = 0, 0
+        self._stream, self._many, self._ordinal = 0, 0, 0
         fcntl.fcntl(self._file, fcntl.F_OFD_SETLK, _LOCK.pack(fcntl.F_WRLCK, os.SEEK_SET, rank, 1, 0))
 
     def mark(self) -> bytes:
@@ -68,7 +72,7 @@ class Boxes:
 
     def register(self, ordinal: int) -> bytes:
         """Let GPUs read and write the memory; return what tells this rank's GPU from others. Raises DeviceError."""
-        start, cuda = self._heard.ctypes.data, driver()
+        start, cuda, self._ordinal = int(self._rows.ctypes.data) - _PAGE, driver(), ordinal
         with using(ordinal):
             check(cuda.cuMemHostRegister(start, _PAGE + self._rows.nbytes, _FLAGS), "sharing memory of the host")
             self._address = int(check(cuda.cuMemHostGetDevicePointer(start, 0), "sharing memory"))
@@ -80,90 +84,130 @@ class Boxes:
         Raises:
             RuntimeError: a rank has ended, or does not answer.
         """
-        if self._under_way:
-            self._settle()
-        call, begin, looks = self._next(), time.monotonic(), 0
-        words = np.frombuffer(said.ljust(-(-len(said) // 4) * 4, b"\0"), "<u4").tolist()
-        self._many = len(words)
-        rows, tag = self._rows[call & 1, :, : len(words)], call << 32
-        mine = rows[self.rank]
-        for place, word in enumerate(words):  # each is written whole
-            mine[place] = tag | word
-        while ((seen := rows.copy()) >> np.uint64(32) != call).any():
-            looks += 1
-            if looks > _SPINS:
-                time.sleep(_PAUSE)
-                if not looks % 1000:
-                    self.require_all(begin)
-        found: np.ndarray[Any, Any] = seen.astype("<u4").view(np.uint8).reshape(self.size, -1)[:, : len(said)].reshape(-1)
+        self.say(words_of(said))
+        found: np.ndarray[Any, Any] = self.hear().view(np.uint8).reshape(self.size, -1)[:, : len(said)].reshape(-1)
         return found
+
+    def say(self, words: np.ndarray[Any, Any]) -> None:
+        """Begin a call of the host's: say something to all ranks, by `words_of`. Raises RuntimeError as `tell`."""
+        self.settle()
+        call = self._next()
+        self._many = len(words)
+        np.bitwise_or(words, call << 32, out=self._rows[call & 1, self.rank, : self._many])  # each is written whole
+
+    def hear(self) -> np.ndarray[Any, Any]:
+        """Return what all ranks say in this call: a row of words of 4 bytes for each. Raises RuntimeError as `tell`."""
+        while ((seen := self._look()) >> np.uint64(32) != self._call).any():
+            pass  # the last word of each has come: the others are on their way
+        return seen.astype("<u4")
+
+    def hears(self, known: np.ndarray[Any, Any]) -> bool:
+        """Whether all ranks say in this call what is known, a row of words for each. Raises RuntimeError as `tell`."""
+        wanted = (known | (self._call << 32)).tobytes()
+        while (seen := self._look()).tobytes() != wanted:
+            if not (seen >> np.uint64(32) != self._call).any():
+                return False
+        return True
+
+    def _look(self) -> np.ndarray[Any, Any]:
+        """Wait for the last word of each rank; return all of them, each with the number of its call."""
+        call, half = self._call, self._call & 1
+        first, words = half * self.size * WORDS + self._many - 1, self._words
+        for at in range(first, first + self.size * WORDS, WORDS):
+            if words[at] >> 32 != call:
+                self.wait(lambda at=at: words[at] >> 32 == call)  # type: ignore[misc]
+        return self._rows[half, :, : self._many].copy()
 
     def fits(self, nbytes: int) -> bool:
         """Whether a kernel tells so many bytes."""
         return nbytes % 4 == 0 and nbytes <= 4 * WORDS
 
     def gather(self, like: ArrayInfo, said: int, told: int, nbytes: int, stream: int) -> None:
-        """Tell bytes from one address, on a stream, and put what all say at another, as soon as it has come."""
+        """Tell bytes from one address, on a stream, and put what all say at another, as soon as it has come: see `settle`."""
         places = said, told, self.begin(nbytes, stream)
-        self._launch(like, nbytes // 4)((*self.arguments(*places), _ALWAYS), stream)
+        self._launch(like, nbytes // 4)(self.arguments(*places), stream)
 
     def begin(self, nbytes: int, stream: int) -> int:
-        """Begin a call of a kernel's on a stream: return its number. Raises RuntimeError: a CUDA graph is captured there."""
+        """Begin a call of a kernel's on a stream: return its number.
+
+        Raises:
+            RuntimeError: a CUDA graph is captured there; or as `tell`.
+        """
         refuse_capture(stream)
-        if self._under_way and stream != self._stream:
-            self._settle()
+        if self._broken or (self._under_way and stream != self._stream):
+            self.settle()
         self._under_way, self._stream, self._many = True, stream, nbytes // 4
         return self._next()
 
     def arguments(self, said: int, told: int, call: int) -> tuple[int, ...]:
-        """Return what a step of `step` takes, by `TOLD` but for the last."""
-        return said, self._address + _PAGE, told, self._address + 8 * self.rank, call
+        """Return what a step of `step` takes, by `TOLD`."""
+        start = self._address
+        return said, start + _PAGE, told, start + 8 * (_HEARD + self.rank), start + 8 * (_OVER + self.rank), call
 
     def step(self, nbytes: int) -> Step:
         """Return the step that tells so many bytes."""
         return telling(nbytes, self.rank, self.size, WORDS)
 
-    def has_heard(self) -> bool:
-        """Whether this rank's GPU has heard all of the call that is under way; told when the host has waited for its end."""
+    def end(self) -> None:
+        """Note that this rank's GPU has heard all of the call that is under way."""
         self._under_way = False
-        return bool(self._heard[self.rank] == self._call)
 
-    def require_all(self, begin: float) -> None:
-        """Look which ranks have not said what they have to in the last call, which began at a time.
+    def settle(self) -> None:
+        """Wait until this rank's GPU has heard all that it waits for.
 
         Raises:
-            RuntimeError: one of them has ended, or does not answer.
+            RuntimeError: a rank has ended, or does not answer; or one did not before.
         """
+        if self._broken:
+            raise RuntimeError(self._broken)
+        if self._under_way:
+            page, at, call = self._page, _HEARD + self.rank, self._call
+            self.wait(lambda: page[at] == call)
+            self._under_way = False
+
+    def wait(self, has_come: Callable[[], bool]) -> None:
+        """Wait for what other ranks say, or for what a kernel says that hears them.
+
+        Raises:
+            RuntimeError: a rank has ended, or does not answer: kernels don't wait for it any more, and no call is made again.
+            DeviceError: a kernel failed.
+        """
+        begin = asked = time.monotonic()
+        while not has_come():
+            now = time.monotonic()
+            if now - begin > _SPIN:
+                time.sleep(_PAUSE)
+            if now - asked > _SELDOM:
+                asked = now
+                self._require_all(begin)
+
+    def _require_all(self, begin: float) -> None:
+        """Look which ranks have not said what they have to in the last call, which is waited for since a time.
+
+        Raises:
+            RuntimeError, DeviceError: as `wait`.
+        """
+        if self._under_way:
+            require_no_fault(self._stream, self._ordinal)
         said = self._rows[self._call & 1, :, : self._many] >> np.uint64(32) == self._call
-        missing = np.flatnonzero(~said.all(1)).tolist()
+        missing = [rank for rank in np.flatnonzero(~said.all(1)).tolist() if rank != self.rank]
         ended = [rank for rank in missing if not self._lives(rank)]
         if ended:
-            raise RuntimeError(f"rank {ended[0]} has ended: this call waits for what it says")
-        if missing and time.monotonic() - begin > PATIENCE:
-            raise RuntimeError(f"rank {missing[0]} has said nothing for {PATIENCE:.0f} seconds: this call waits for it")
+            self._broken = f"rank {ended[0]} has ended: this call waits for what it says"
+        elif missing and time.monotonic() - begin > PATIENCE:
+            self._broken = f"rank {missing[0]} has said nothing for {PATIENCE:.0f} seconds: this call waits for it"
+        if self._broken:
+            self._page[_OVER + self.rank] = 1
+            raise RuntimeError(self._broken)
 
     def _lives(self, rank: int) -> bool:
         asked = _LOCK.pack(fcntl.F_WRLCK, os.SEEK_SET, rank, 1, 0)
-        return rank == self.rank or _LOCK.unpack(fcntl.fcntl(self._file, fcntl.F_OFD_GETLK, asked))[0] != fcntl.F_UNLCK
+        found: int = _LOCK.unpack(fcntl.fcntl(self._file, fcntl.F_OFD_GETLK, asked))[0]
+        return found != fcntl.F_UNLCK
 
     def _next(self) -> int:
         self._call = self._call % _LAST + 1
         return self._call
-
-    def _settle(self) -> None:
-        """Wait until this rank's GPU has heard what it waits for.
-
-        Raises:
-            RuntimeError: a rank has ended, or does not answer.
-        """
-        looks, begin = 0, time.monotonic()
-        while self._under_way and self._heard[self.rank] != self._call:
-            looks += 1
-            if looks > _SPINS:
-                time.sleep(_PAUSE)
-                if not looks % 1000:
-                    self.require_all(begin)
-        self._under_way = False
 
     def _launch(self, like: ArrayInfo, many: int) -> Callable[[tuple[int, ...], int], None]:
         assert like.device is not None
@@ -171,6 +215,11 @@ class Boxes:
         if key not in self._launches:
             self._launches[key] = Ready(Plan((self.step(4 * many),)), TOLD, like, waited=True).launch()
         return self._launches[key]
+
+
+def words_of(said: bytes) -> np.ndarray[Any, Any]:
+    """Return bytes as words of 4, each in 8."""
+    return np.frombuffer(said.ljust(-(-len(said) // 4) * 4, b"\0"), "<u4").astype(np.uint64)
 
 
 _kept: dict[int, tuple[Any, Boxes | None]] = {}
@@ -211,7 +260,7 @@ def open_boxes(comm: Any, engine: Any, tell: Callable[[bytes], np.ndarray[Any, A
 
 
 def _make(size: int) -> tuple[str, bytes]:
-    """Make a file for so many ranks; return its name, and what is written there to tell it from others: nothing, if it can't be."""
+    """Make a file for so many ranks; return its name, and what is written there to tell it from others; "" if it can't be."""
     mark = secrets.token_bytes(16)
     try:
         handle, path = tempfile.mkstemp(prefix="prism-", dir=_FOLDER)

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from prism import lib
-from prism.dist._again import agreed_again, comes_again, keep, key_of, take
+from prism.dist._again import Again, agreed_again, comes_again, keep, key_of, take
 from prism.dist._agree import Mine, agree
 from prism.dist._arrays import Post, scalar_of
 from prism.dist._engines import engine_of
@@ -91,7 +91,11 @@ def histogram(
         As `prism.lib.histogram`, on all ranks, if it is raised on one; `comm` is none that is known; ranks disagree.
     """
     looked_for = range is None and isinstance(bins, int | np.integer)
-    key = None if looked_for or weights is not None or is_array(bins) else key_of(a, comm, "histogram", bins, range, density)
+    key = (
+        None
+        if looked_for or weights is not None or is_array(bins)
+        else key_of(a, comm, "histogram", bins, range, density)
+    )
     if (again := take(key)) is not None:
         begun = again.begin()
         found = lib.histogram(a, bins, range)  # before the host waits
@@ -99,7 +103,7 @@ def histogram(
             again.judge()
         else:
             keep(key, again)
-        return _of_all(again.post, again.like, *found, density)
+        return _of_all(again.post, again.like, *found, density, again)
     post = Post(engine_of(comm))
 
     def work() -> Mine:
@@ -122,9 +126,15 @@ def histogram(
     return _of_all(post, info, *found, density)
 
 
-def _of_all(post: Post, like: ArrayInfo, counts: Any, edges: Any, density: bool | None) -> tuple[Any, Any]:
+def _of_all(
+    post: Post, like: ArrayInfo, counts: Any, edges: Any, density: bool | None, again: Again | None = None
+) -> tuple[Any, Any]:
     """Return the counts of all ranks, by what each has, and the edges."""
-    counts = combine_apart(post, like, operators.add, counts, list(builtins.range(post.size)), None)
+    if again is not None and (rows := again.stack(counts)) is not None:
+        counts = lib.reduce(rows, operators.add, axis=0)
+        post.settle()
+    else:
+        counts = combine_apart(post, like, operators.add, counts, list(builtins.range(post.size)), None)
     if density:
         widths = edges[1:] - edges[:-1]
         return counts / widths / counts.sum(), edges

@@ -162,7 +162,7 @@ class CupyNccl:
 
     def gather_again(self, part: Any, made: Any) -> Callable[[], None]:
         """Return what does `all_gather` of these arrays."""
-        given = _address(part), _address(made), len(part), self._nccl.NCCL_UINT8
+        given = address_of(part), address_of(made), len(part), self._nccl.NCCL_UINT8
         return lambda: self._comm.allGather(*given, _stream(part))
 
     def all_to_all(self, parts: Any, made: Any, sent: Sequence[int], received: Sequence[int]) -> None:
@@ -170,9 +170,9 @@ class CupyNccl:
         self._nccl.groupStart()
         for peer, given, taken in _pieces(parts, made, sent, received):
             if len(given):
-                self._comm.send(_address(given), len(given), kind, peer, stream)
+                self._comm.send(address_of(given), len(given), kind, peer, stream)
             if len(taken):
-                self._comm.recv(_address(taken), len(taken), kind, peer, stream)
+                self._comm.recv(address_of(taken), len(taken), kind, peer, stream)
         self._nccl.groupEnd()
 
 
@@ -248,7 +248,8 @@ def _current(torch: Any, message: Any) -> Any:
     return working(describe(seen), _stream(message))
 
 
-def _address(message: Any) -> int:
+def address_of(message: Any) -> int:
+    """Return where an array of CuPy or torch begins."""
     return int(message.data_ptr() if hasattr(message, "data_ptr") else message.data.ptr)
 
 

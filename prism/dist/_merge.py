@@ -1,4 +1,4 @@
-"""Sorted shards of the ranks of one host, merged while they are read: each rank's part is cut in pieces, which come one after the other.
+"""Sorted shards of the ranks of one host, merged while they are read: each rank's part comes in pieces, one after the other.
 
 All of the way to where shards are cut is queued behind their sorts: samples of a shard, a message with those of all, the cuts of
 this rank's shard, a message with those of all. The host waits once, for that.
@@ -6,7 +6,6 @@ this rank's shard, a message with those of all. The host waits once, for that.
 
 from __future__ import annotations
 
-import functools
 import itertools
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
@@ -24,7 +23,6 @@ from prism.host.plan import Plan
 from prism.lib.algorithms.merge import shards as plans
 from prism.lib.algorithms.merge.api import merge_by_key_into
 from prism.lib.algorithms.merge.order import kind_of
-from prism.lib.algorithms.merge.plan import Kind
 from prism.runtime.arrays import ArrayInfo, describe
 from prism.runtime.streams import current_stream
 
@@ -37,6 +35,8 @@ _PIECE, _PIECES = 32 << 20, 8
 """Bytes that come of other ranks for a piece at least, and the most pieces of a rank: the merge of the last one hides nothing."""
 _SHORT = 1 << 26
 """Bytes of all ranks together that each of them sorts."""
+_SPARE = 32
+"""The part of a share that room is taken for besides it: shares differ by less, as they are cut by samples of all."""
 _BYTES = np.dtype(np.uint8)
 
 
@@ -65,31 +65,55 @@ def merge_by_pulls(
 
     What is in the windows may be read when all ranks have said where they cut it: their sorts are before that.
     """
-    if not sum(lengths):
+    whole = sum(lengths)
+    if not whole:
         return [lib.copy(one) for one in arrays]
     dtypes = [describe(one).dtype for one in arrays]
     pieces = _pieces_of(post, lengths, dtypes)
-    ends = cut_together(post, like, arrays[0], lengths, post.size * pieces, descending)
-    mine = ends[:, post.rank * pieces : (post.rank + 1) * pieces + 1]
-    parts = [_part(post, like, rank, mine[rank].tolist(), arrays, dtypes) for rank in range(post.size)]
+    # Room is taken while the GPU sorts: mostly enough. What is known of the cuts is waited for, and then all is queued at once.
+    share = [-(-n // post.size) for n in lengths]
+    rooms = [[] if rank == post.rank else _rooms(like, n + n // _SPARE, dtypes) for rank, n in enumerate(share)]
+    made = _rooms(like, sum(share) + sum(share) // _SPARE, dtypes) if pieces > 1 else None
     with Aside(like) as aside:
-        marks = []
-        for piece in range(pieces):
-            with aside.sending():
-                _pull(post, windows, lengths, mine[:, piece : piece + 2].tolist(), mine[:, 0].tolist(), parts, aside.handle)
-                marks.append(aside.mark())
-        whole = int((mine[:, -1] - mine[:, 0]).sum())
-        made = [empty(like, whole, dtype) for dtype in dtypes] if pieces > 1 else None
+        ends = cut_together(post, like, arrays[0], lengths, post.size * pieces, descending)
+        mine = ends[:, post.rank * pieces : (post.rank + 1) * pieces + 1]
+        parts = [
+            [one[begin:end] for one in arrays]
+            if rank == post.rank
+            else _fitting(like, rooms[rank], end - begin, dtypes)
+            for rank, (begin, end) in enumerate(mine[:, [0, -1]].tolist())
+        ]
+        if made is not None:
+            made = _fitting(like, made, int((mine[:, -1] - mine[:, 0]).sum()), dtypes)
+
+        def pull(piece: int) -> Any:
+            _pull(post, windows, lengths, cuts[piece], firsts, parts, dtypes, aside.handle)
+            return aside.mark()
+
+        cuts = [list(zip(row, following, strict=True)) for row, following in itertools.pairwise(mine.T.tolist())]
+        firsts = [begin for begin, _ in cuts[0]]
+        with aside.sending():  # from here on that stream waits for nothing
+            coming = pull(0)
         at = 0
-        for piece, mark in enumerate(marks):
-            aside.join(mark)
-            cuts = (mine[:, piece : piece + 2] - mine[:, :1]).tolist()
-            runs = [[one[begin:end] for one in part] for part, (begin, end) in zip(parts, cuts, strict=True)]
-            end = at + sum(b - a for a, b in cuts)
+        for piece in range(pieces):
+            came, coming = coming, pull(piece + 1) if piece + 1 < pieces else None
+            aside.join(came)
+            spans = [(begin - first, end - first) for (begin, end), first in zip(cuts[piece], firsts, strict=True)]
+            runs = [[one[begin:end] for one in part] for part, (begin, end) in zip(parts, spans, strict=True)]
+            end = at + sum(b - a for a, b in spans)
             found = merge_runs(like, runs, descending, None if made is None else [one[at:end] for one in made])
             at = end
     windows.turn()
     return found if made is None else made
+
+
+def _rooms(like: ArrayInfo, many: int, dtypes: Sequence[np.dtype[Any]]) -> list[Any]:
+    return [empty(like, many, dtype) for dtype in dtypes]
+
+
+def _fitting(like: ArrayInfo, rooms: list[Any], many: int, dtypes: Sequence[np.dtype[Any]]) -> list[Any]:
+    """Return the first elements of arrays, so many; of new ones, where these are shorter."""
+    return [one[:many] for one in (rooms if many <= rooms[0].shape[0] else _rooms(like, many, dtypes))]
 
 
 def is_short(lengths: Sequence[int], dtypes: Sequence[np.dtype[Any]]) -> bool:
@@ -121,12 +145,14 @@ def sort_by_gathers(
     for step in range(1, post.size):  # no two ranks read one window at a time
         rank = (post.rank + step) % post.size
         if lengths[rank]:
-            for target, dtype, start in zip(made, dtypes, places(lengths[rank], dtypes), strict=False):
+            for target, start in zip(made, places(lengths[rank], dtypes), strict=False):
                 windows.pull(rank, start, target[ends[rank] : ends[rank + 1]], stream)
     windows.turn()
     found = sort_beside(made[0], made[1:] if beside is not None else [lib.lazy.arange(whole)], descending)
     share = mine if same else slice(whole * post.rank // post.size, whole * (post.rank + 1) // post.size)
-    return [lib.copy(one[share]) for one in found]
+    made = [lib.copy(one[share]) for one in found]
+    post.settle()  # behind what is queued: `meet` waits for others
+    return made
 
 
 def cut_together(
@@ -134,7 +160,7 @@ def cut_together(
 ) -> np.ndarray[Any, Any]:
     """Return where each rank's sorted keys are cut for so many parts of all: a row for each rank, from 0 to its length.
 
-    Elements are in the order of their keys, then of ranks, then as they lie: so equal keys are divided too, and merges are stable.
+    Elements are in the order of their keys, then of ranks, then as they lie: so equal keys are divided, too, and merges stable.
     """
     kind = kind_of(like, "", None, descending, "keys", "sort")
     counts = samples_of(lengths, max(_SAMPLES, _OF_A_PIECE * parts))
@@ -146,19 +172,22 @@ def cut_together(
     numbers = {"n": lengths[post.rank], "many": mine, "rank": post.rank, "whole": sum(counts)}
     stream = None if like.device is None else current_stream(like)
     _run("sampling", (kind,), plans.SAMPLED, {"x": given, "message": said, **numbers}, like, stream)
-    post.all_gather(like, said, (row,), _BYTES, told)
+    post.all_gather(like, said, (row,), _BYTES, told, wait=False)
     asked = kind, post.size, most, parts
     _run("cutting", asked, plans.CUT, {"x": given, "told": told, "cuts": cuts, **numbers}, like, stream)
     found = host_array(post.all_gather(like, cuts, (max(1, parts - 1),), np.dtype(np.int64)).reshape(-1))
-    if post.boxes is not None:
-        post.boxes.has_heard()
     ends = np.zeros((post.size, parts + 1), np.int64)
     ends[:, 1:-1], ends[:, -1] = found.reshape(post.size, -1)[:, : parts - 1], lengths
     return ends
 
 
 def _run(
-    name: str, asked: tuple[Any, ...], names: Sequence[str], given: Mapping[str, Any], like: ArrayInfo, stream: int | None
+    name: str,
+    asked: tuple[Any, ...],
+    names: Sequence[str],
+    given: Mapping[str, Any],
+    like: ArrayInfo,
+    stream: int | None,
 ) -> None:
     """Run a plan, on the arrays and numbers that it is given by their names, where `like` is."""
     if stream is None:
@@ -192,24 +221,14 @@ def _pieces_of(post: Post, lengths: Sequence[int], dtypes: Sequence[np.dtype[Any
     return max(1, min(_PIECES, others // _PIECE))
 
 
-def _part(
-    post: Post, like: ArrayInfo, rank: int, ends: Sequence[int], arrays: Sequence[Any], dtypes: Sequence[np.dtype[Any]]
-) -> list[Any]:
-    """Return where this rank's part of a rank's arrays lies: its own in the window, of others there is room to read it."""
-    if rank == post.rank:
-        return [one[ends[0] : ends[-1]] for one in arrays]
-    return [empty(like, ends[-1] - ends[0], dtype) for dtype in dtypes]
-
-
 def _pull(
     post: Post, windows: Any, lengths: Sequence[int], cuts: Sequence[Sequence[int]], firsts: Sequence[int],
-    parts: Sequence[Sequence[Any]], stream: int,
+    parts: Sequence[Sequence[Any]], dtypes: Sequence[np.dtype[Any]], stream: int,
 ) -> None:  # fmt: skip
     """Read a piece of each other rank's arrays, between its cuts, to where it belongs in that rank's part."""
     for step in range(1, post.size):  # no two ranks read one window at a time
         rank = (post.rank + step) % post.size
         (begin, end), first = cuts[rank], firsts[rank]
-        dtypes = [describe(one).dtype for one in parts[rank]]
         for one, dtype, start in zip(parts[rank], dtypes, places(lengths[rank], dtypes), strict=False):
             if end > begin:
                 windows.pull(rank, start + begin * dtype.itemsize, one[begin - first : end - first], stream)
@@ -220,7 +239,9 @@ def sort_beside(keys: Any, beside: Sequence[Any], descending: bool, rooms: Any =
     if not beside:
         return [lib.sort(keys, descending=descending, out=None if rooms is None else rooms[0])]
     if len(beside) == 1 and is_moved(beside[0]):
-        return list(lib.sort_by_key(keys, beside[0], descending=descending, out=None if rooms is None else tuple(rooms)))
+        return list(
+            lib.sort_by_key(keys, beside[0], descending=descending, out=None if rooms is None else tuple(rooms))
+        )
     order = lib.argsort(keys, descending=descending)
     return [lib.take(keys, order), *(lib.take(one, order, 0) for one in beside)]
 
@@ -252,7 +273,9 @@ def merge_runs(like: ArrayInfo, runs: Sequence[list[Any]], descending: bool, out
 def _merged(a: list[Any], b: list[Any], descending: bool, out: Any) -> list[Any]:
     if len(a) == 1:
         return [lib.merge(a[0], b[0], descending=descending, out=None if out is None else out[0])]
-    return list(lib.merge_by_key(*a, *b, descending=descending) if out is None else merge_by_key_into(out, a, b, descending))
+    return list(
+        lib.merge_by_key(*a, *b, descending=descending) if out is None else merge_by_key_into(out, a, b, descending)
+    )
 
 
 def is_moved(one: Any) -> bool:

@@ -177,7 +177,20 @@ def select(x: Any, condition: Any, *, comm: Any, shards: str = "ragged") -> Any:
         As `prism.lib.select`, on all ranks, if it is raised on one; `shards` is none of the two; `comm` is none that is known;
         ranks disagree.
     """
-    post, made = Post(engine_of(comm)), []
+    made: list[Any] = []
+    key = key_of(x, comm, "select") if isinstance(shards, str) and shards == "ragged" else None
+    if (again := take(key)) is not None:
+        try:
+            made.append(lib.select(x, condition))
+        except Exception:  # which all ranks are told, as in a first call
+            again = None
+        if again is not None:
+            if again.finish(again.begin()) is None:
+                again.judge()
+            else:
+                keep(key, again)
+            return made[0]
+    post = Post(engine_of(comm))
 
     def work() -> Mine:
         info = line(post, x, "x")
@@ -190,6 +203,8 @@ def select(x: Any, condition: Any, *, comm: Any, shards: str = "ragged") -> Any:
 
     told = agree(post, work)
     info, found = told.kept[0], made[0]
+    if comes_again(key, told):
+        keep(key, agreed_again(post, told))
     if shards == "even":
         have = told.lengths
         (found,) = move_to(post, info, have, even(sum(have), post.size), found)

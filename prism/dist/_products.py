@@ -32,7 +32,7 @@ So many operations take half a millisecond, in which the host can queue what com
 """
 
 
-def matmul(a: Any, b: Any, *, comm: Any, split: str = "rows") -> Any:
+def matmul(a: Any, b: Any, *, comm: Any, split: str = "rows") -> Any:  # noqa: C901
     """Return this rank's shard of the product of two matrices that lie on many ranks.
 
     Parameters
@@ -90,7 +90,9 @@ def matmul(a: Any, b: Any, *, comm: Any, split: str = "rows") -> Any:
             raise ValueError(f"`split` must be one of {', '.join(SPLITS)}, not {split!r}")
         for name, one in (("a", info), ("b", other)):
             if one.scalar not in _KINDS:
-                raise TypeError(f"`{name}` has dtype {one.dtype}, and products of many ranks are of {', '.join(_KINDS)}")
+                raise TypeError(
+                    f"`{name}` has dtype {one.dtype}, and products of many ranks are of {', '.join(_KINDS)}"
+                )
             if len(one.shape) != 2:
                 raise ValueError(f"`{name}` must have two axes, not {len(one.shape)}")
         lib.matmul(a[:0], b)  # which raises what is wrong
@@ -114,7 +116,7 @@ def _finish(post: Post, told: Told, key: Hashable | None, a: Any, b: Any, split:
         return lib.matmul(a, b)
     if windows is not None and windows.open(told.facts[:, 3].tolist()):
         if comes_again(key, told):
-            keep(key, agreed_again(post, told))
+            keep(key, agreed_again(post, told, behind=True))
         return _by_pulls(post, told, a, b, split, lambda: True)
     # The same on all ranks: the most that one of them has to do for a row.
     operations = 2 * int(told.facts[:, 1].max()) * int(told.facts[:, 2].max())
@@ -188,9 +190,7 @@ def _columns_by_pulls(
     return found
 
 
-def _inner_by_pulls(
-    post: Post, like: ArrayInfo, windows: Any, a: Any, b: Any, agreed: Callable[[], bool]
-) -> Any:
+def _inner_by_pulls(post: Post, like: ArrayInfo, windows: Any, a: Any, b: Any, agreed: Callable[[], bool]) -> Any:
     """Return this rank's rows of the sum of all ranks' products: its own are multiplied last, while others' parts are read."""
     m, columns, size = int(a.shape[0]), int(b.shape[1]), post.size
     starts, kind = [m * rank // size for rank in range(size + 1)], np.dtype(np.float32)
@@ -217,9 +217,10 @@ def _inner_by_pulls(
         if own:
             _multiply(a[starts[post.rank] : starts[post.rank + 1]], b, came[post.rank], like)
     found = empty(like, (own, columns), like.dtype)
-    if not own:
-        return found
-    return _sum(came, like, found)
+    if own:
+        _sum(came, like, found)
+    post.settle()  # `meet` waits for others, and all is queued behind it
+    return found
 
 
 def _sum(parts: Any, like: ArrayInfo, out: Any) -> Any:

@@ -11,6 +11,7 @@ import hashlib
 import socket
 import struct
 import sys
+from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -19,8 +20,9 @@ import numpy as np
 
 from prism.dist._again import gather_of
 from prism.dist._arrays import Post
+from prism.dist._engines import address_of
 from prism.host.memory import empty
-from prism.runtime.arrays import ArrayInfo, describe
+from prism.runtime.arrays import ArrayInfo
 from prism.runtime.device import using
 from prism.runtime.driver import DeviceError, check, driver
 from prism.runtime.streams import current_stream
@@ -46,9 +48,14 @@ class Windows:
         self._opened: list[int] = []
         self._known: dict[tuple[int, int], Any] = {}
         small = [empty(like, n, np.dtype(np.uint8)) for n in (8, 8 * post.size)]
-        self._like = replace(like, owner=small[0])
-        self.meet = gather_of(post, self._like, *small)
-        """Let what is queued behind wait until all ranks are here."""
+        self._like, self._small = replace(like, owner=small[0]), small
+        self._meet: Callable[[], None] | None = None
+
+    def meet(self) -> None:
+        """Let what is queued behind wait until all ranks are here: see `Boxes.settle`."""
+        if self._meet is None:  # only here: a communicator's first call opens its boxes
+            self._meet = gather_of(self._post, self._like, *self._small)
+        self._meet()
 
     def room(self, nbytes: int) -> int:
         """Take so many bytes; return which ones they are, of all that were taken: 0 where there are none."""
@@ -113,22 +120,21 @@ class Windows:
 
     def put(self, array: Any, offset: int = 0) -> None:
         """Copy an array into this rank's window, from a byte on, on its library's current stream."""
-        info = describe(array)
-        nbytes = info.size * info.dtype.itemsize
-        if not info.contiguous:
+        nbytes = array.nbytes
+        whole = array.is_contiguous() if hasattr(array, "is_contiguous") else array.flags.c_contiguous
+        if not whole:
             self.mine(offset + nbytes)[offset:].view(array.dtype).reshape(array.shape)[...] = array
             return
         with using(self._ordinal):
-            place = self._base + self._turn * self._size + offset
-            check(driver().cuMemcpyDtoDAsync(place, info.pointer, nbytes, current_stream(info)), "copying for other ranks")
+            place, stream = self._base + self._turn * self._size + offset, current_stream(self._like)
+            check(driver().cuMemcpyDtoDAsync(place, address_of(array), nbytes, stream), "copying for other ranks")
 
     def pull(self, rank: int, offset: int, target: Any, stream: int) -> None:
-        """Copy what lies in a rank's window from a byte on into an array, on a stream."""
-        info = describe(target)
+        """Copy what lies in a rank's window from a byte on into an array without gaps, on a stream."""
         source = self._opened[rank] + self._turn * self._sizes[rank] + offset
         with using(self._ordinal):
-            nbytes = info.size * info.dtype.itemsize
-            check(driver().cuMemcpyDtoDAsync(info.pointer, source, nbytes, stream), "reading another rank's memory")
+            status = driver().cuMemcpyDtoDAsync(address_of(target), source, target.nbytes, stream)
+            check(status, "reading another rank's memory")
 
     def turn(self) -> None:
         """Go on to the other window: called by all ranks at the end of each call that used one."""

@@ -9,12 +9,21 @@ from typing import Any
 import numpy as np
 
 from prism import lib
-from prism.dist._agree import Mine, agree
+from prism.dist._again import Again, agreed_again, comes_again, keep, key_of, take
+from prism.dist._agree import Mine, Told, agree
 from prism.dist._arrays import Post, bring, host_array, join, kind_of
 from prism.dist._engines import engine_of
 from prism.dist._exchange import exchange, move_to, split_by_sample
 from prism.dist._merge import (
-    cut_runs, is_moved, is_short, merge_by_pulls, merge_runs, places, rooms_in, sort_beside, sort_by_gathers,
+    cut_runs,
+    is_moved,
+    is_short,
+    merge_by_pulls,
+    merge_runs,
+    places,
+    rooms_in,
+    sort_beside,
+    sort_by_gathers,
 )  # fmt: skip
 from prism.dist._pull import windows_of
 from prism.dist._reduce import shard
@@ -89,9 +98,18 @@ argsort.__doc__ = _SORT.format(
 
 def _sorted(name: str, a: Any, values: Any, comm: Any, descending: bool, shards: str, keyed: str = "a") -> list[Any]:
     """Return the shard of the sorted keys, and of what goes along; None: their positions go along."""
-    post = Post(engine_of(comm))
+    key = None if values else key_of(a, comm, name, descending, shards)
+    if (again := take(key)) is not None and (early := _begin_again(again, a, descending)) is not None:
+        if again.finish(again.begin()) is None:
+            told = again.judge()
+        else:
+            told = again.told
+            keep(key, again)
+        return _finish(again.post, told, early[0], a, values, descending, shards)
+    post, found = Post(engine_of(comm)), None
 
     def work() -> Mine:
+        nonlocal found
         info = line(post, a, keyed)
         if shards not in SHARDS:
             raise ValueError(f"`shards` must be one of {', '.join(SHARDS)}, not {shards!r}")
@@ -103,23 +121,55 @@ def _sorted(name: str, a: Any, values: Any, comm: Any, descending: bool, shards:
             kinds.append(f"{given.scalar} {list(given.shape[1:])}")
         words = f"{name}({dtype_in_words(info, None)}, values={kinds}, descending={bool(descending)}, shards={shards})"
         beside = (lib.lazy.arange(info.size),) if values is None else values
-        windows, made, found = windows_of(post, comm, info), 0, None
-        if windows is not None and len(beside) < 2 and all(map(is_moved, beside)):
-            dtypes = [info.dtype, *(kind_of(one) for one in beside)]
-            made = windows.room(places(info.size, dtypes)[-1])
-            if made and not is_short([info.size], dtypes):  # nor are all together
-                found = sort_beside(a, beside, descending, rooms_in(windows, info, dtypes))
+        windows = windows_of(post, comm, info)
+        made, found = _begin(windows, info, a, beside, descending)
         if found is None and words not in _known:
             sort_beside(a[:0], [lib.lazy.arange(0)] if values is None else [one[:0] for one in values], descending)
             _known.add(words)  # nothing is wrong with such arrays
-        return Mine(words, (info.size, made), b"", (info, beside, windows, found))
+        return Mine(words, (info.size, made), b"", (info, beside, windows))
 
     told = agree(post, work)
-    info, beside, windows, found = told.kept
+    windows, opened = told.kept[2], False
+    if windows is not None:
+        opened = windows.open(told.facts[:, 1].tolist())
+    if opened and comes_again(key, told):
+        keep(key, agreed_again(post, told))
+    return _finish(post, told, found, a, values, descending, shards)
+
+
+def _begin_again(again: Again, a: Any, descending: bool) -> tuple[list[Any] | None] | None:
+    """Return what is sorted already of a call that comes again; None where its windows are not as they were."""
+    info, beside, windows = again.told.kept
+    facts = again.told.facts
+    try:
+        made, found = _begin(windows, info, a, beside, descending)
+    except Exception:  # which all ranks are told, as in a first call
+        return None
+    return (found,) if made == facts[again.post.rank, 1] and windows.is_open(facts[:, 1].tolist()) else None
+
+
+def _begin(
+    windows: Any, like: ArrayInfo, a: Any, beside: Sequence[Any], descending: bool
+) -> tuple[int, list[Any] | None]:
+    """Return which windows a shard goes to, 0 where it does not, and what is long sorted there: before all have agreed."""
+    if windows is None or len(beside) > 1 or not all(map(is_moved, beside)):
+        return 0, None
+    dtypes = [like.dtype, *map(kind_of, beside)]
+    made = windows.room(places(like.size, dtypes)[-1])
+    if not made or is_short([like.size], dtypes):  # else all together are long, too
+        return made, None
+    return made, sort_beside(a, beside, descending, rooms_in(windows, like, dtypes))
+
+
+def _finish(
+    post: Post, told: Told, found: list[Any] | None, a: Any, values: Any, descending: bool, shards: str
+) -> list[Any]:
+    """Do what `_sorted` does, when all have said how they call; what is `found` is sorted already."""
+    info, beside, windows = told.kept
     lengths, rooms = told.lengths, None
-    opened = windows is not None and windows.open(told.facts[:, 1].tolist())
+    opened = windows is not None and windows.is_open(told.facts[:, 1].tolist())
     if opened and found is None:
-        dtypes = [info.dtype, *(kind_of(one) for one in beside)]
+        dtypes = [info.dtype, *map(kind_of, beside)]
         if is_short(lengths, dtypes):
             return sort_by_gathers(post, info, windows, lengths, descending, shards == "same", a, values)
         rooms = rooms_in(windows, info, dtypes) if info.size else [memory.empty(info, 0, dtype) for dtype in dtypes]

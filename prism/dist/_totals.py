@@ -87,8 +87,10 @@ def combine_apart(
     """
     info = describe(mine)
     if info.size * info.dtype.itemsize * post.size <= _SHORT:
-        rows = post.all_gather(like, mine, info.shape, info.dtype)
-        return lib.reduce(rows if len(having) == post.size else rows[list(having)], operator, axis=0, initial=initial)
+        rows = post.all_gather(like, mine, info.shape, info.dtype, wait=False)
+        found = lib.reduce(rows if len(having) == post.size else rows[list(having)], operator, axis=0, initial=initial)
+        post.settle()
+        return found
     size, share = info.size, -(-info.size // post.size)
     flat = mine.reshape(-1)
     rows = [max(0, min(size, (rank + 1) * share) - rank * share) for rank in range(post.size)]

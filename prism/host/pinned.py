@@ -55,8 +55,10 @@ def refuse_capture(stream: int) -> None:
         )
 
 
-def finish(words: Any, stream: int, ordinal: int, numbers: int = 1) -> tuple[int, ...]:
-    """Wait for what a launch that was begun writes, on that stream.
+def finish(
+    words: Any, stream: int, ordinal: int, numbers: int = 1, wait: Callable[[Callable[[], bool]], None] | None = None
+) -> tuple[int, ...]:
+    """Wait for what a launch that was begun writes, on that stream; `wait(has_come)` waits where that takes long, if it is given.
 
     Raises:
         DeviceError: as `count`.
@@ -65,14 +67,26 @@ def finish(words: Any, stream: int, ordinal: int, numbers: int = 1) -> tuple[int
         if words[0] != _MISSING and (numbers == 1 or words[1] != _MISSING):
             break
     else:
-        with using(ordinal):
-            check(driver().cuStreamSynchronize(stream), "waiting for the number of results")
+        if wait is not None:
+            wait(lambda: _MISSING not in words[:numbers])
+        else:
+            with using(ordinal):
+                check(driver().cuStreamSynchronize(stream), "waiting for the number of results")
     found = tuple(words[:numbers])
     if _MISSING in found:
         raise DeviceError("the kernels have ended, and the number of results was not written")
     # Only here: who was interrupted above leaves the words to the kernel, which may write them later.
     _free.append(words)
     return found
+
+
+def require_no_fault(stream: int, ordinal: int) -> None:
+    """Check, without a wait, that no kernel on a stream failed. Raises DeviceError."""
+    cuda = driver()
+    with using(ordinal):
+        answer = cuda.cuStreamQuery(stream)
+    if answer[0] != cuda.CUresult.CUDA_ERROR_NOT_READY:
+        check(answer, "waiting for other ranks")
 
 
 def _take(ordinal: int) -> Any:

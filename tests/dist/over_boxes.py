@@ -44,6 +44,13 @@ def tell_many(boxes: _boxes.Boxes, ends: bool) -> str:
         said = np.random.default_rng(call).integers(0, 256, (boxes.size, BYTES), np.uint8)
         told = boxes.tell(said[boxes.rank].tobytes()).reshape(boxes.size, BYTES)
         np.testing.assert_array_equal(told, said)
+        words = np.stack([_boxes.words_of(row.tobytes()) for row in said])
+        boxes.say(words[boxes.rank])
+        words[-1, -1] += call % 2  # every other time the last rank is thought to say something else
+        assert boxes.hears(words) == (not call % 2)
+        if call % 2:
+            words[-1, -1] -= 1
+            np.testing.assert_array_equal(boxes.hear(), words)
     assert boxes.tell(bytes(4 * _boxes.WORDS)).size == 4 * _boxes.WORDS * boxes.size
     if ends and boxes.rank == 1:
         os.kill(os.getpid(), signal.SIGKILL)
@@ -58,6 +65,7 @@ def main(folder: str, rank: str, size: str, gpus: str, *ends: str) -> None:
     number = int(rank) % int(gpus) + 1
     _boxes.Boxes.register = lambda self, ordinal: bytes([number] * 16)  # type: ignore[method-assign]
     _boxes._current = lambda library: 0
+    _boxes._FOLDER = folder
     engine = Files(Path(folder), int(rank), int(size))
     boxes = _boxes.open_boxes(engine, engine, engine.tell)
     print("none" if boxes is None else tell_many(boxes, bool(ends)))

@@ -13,7 +13,13 @@ import numpy as np
 import pytest
 
 import prism
-from prism.dist import _again
+from prism.dist import _again, _merge
+from prism.host.lazies import NumberInfo
+from prism.host.machine import run_on_host
+from prism.lib import operators
+from prism.lib.algorithms.reduce import messages
+from prism.lib.algorithms.scan.api import task_of
+from prism.runtime.arrays import describe
 from tests.dist.ranks import Queued, cut, results, run
 from tests.dist.test_scan import FILL
 
@@ -92,6 +98,39 @@ def test_positions(shape: Any, begun: list[int]) -> None:
     for time in range(TIMES):
         np.testing.assert_array_equal(np.concatenate([one[time] for one in given]), np.flatnonzero(x))
     assert begun[0] == (TIMES - 2) * 3
+
+
+@pytest.mark.parametrize("short", [1 << 26, 0], ids=["gathered", "merged"])
+@pytest.mark.parametrize("name", ["sort", "argsort"])
+def test_sorts(name: str, short: int, begun: list[int], monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(_merge, "_SHORT", short)
+    for lengths in ((9, 0, 14), (20, 1, 2)):
+        x, before = array("int32"), begun[0]
+        shards, wanted = cut(x, lengths), getattr(prism.lib, name)(x)
+        given = results(
+            3, lambda c, s=shards: [getattr(prism.dist, name)(s[c.rank], comm=c) for _ in range(TIMES)], Queued
+        )
+        for time in range(TIMES):
+            np.testing.assert_array_equal(np.concatenate([one[time] for one in given]), wanted)
+        assert begun[0] - before == (TIMES - 2) * 3
+
+
+def test_selections(begun: list[int]) -> None:
+    """The condition may be another one each time; if it is wrong on one rank, all are told."""
+    x = array("int32")
+    shards = cut(x, (9, 0, 14))
+
+    def work(c: Any) -> list[Any]:
+        own = shards[c.rank]
+        found = [prism.dist.select(own, own > least, comm=c) for least in range(TIMES)]
+        with pytest.raises(ValueError, match="rank 2: "):
+            prism.dist.select(own, (own > 1)[: 3 if c.rank == 2 else 99], comm=c)
+        return [*found, prism.dist.select(own, own > 0, comm=c)]
+
+    given = results(3, work, Queued)
+    for time, least in enumerate((*range(TIMES), 0)):
+        np.testing.assert_array_equal(np.concatenate([one[time] for one in given]), x[x > least])
+    assert begun[0] >= (TIMES - 2) * 3
 
 
 @pytest.mark.parametrize("density", [False, True])
@@ -200,3 +239,26 @@ def test_a_shard_is_not_kept(begun: list[int]) -> None:
     results(2, work, Queued)
     gc.collect()
     assert begun[0] and all(one() is None for one in held)
+
+
+@pytest.mark.parametrize("kind", ["int32", "bool", "float16", "int64"])
+def test_a_plan_that_tells_and_combines(kind: str) -> None:
+    """What ranks that share memory say, read and combined in one step: rank 1 of two, which has all elements."""
+    x = np.array([1], kind)
+    task = task_of(operators.maximum, describe(x), None)[0]
+    plan = messages.hearing(task, None, 2, (0, 2), task.identity(), 1, 40)
+    said, boxes, call = np.zeros((2, messages.MESSAGE), np.uint8), np.zeros((2, 2, 40), np.uint64), 3
+    said[1, 24], said[:, messages.HEAD :] = 5, 0
+    said[1, messages.HEAD : messages.HEAD + x.itemsize] = x.view(np.uint8)
+    boxes[1, 0, :24] = np.uint64(call << 32) | said[0].view("<u4").astype(np.uint64)
+    arrays = {
+        "said": said[1],
+        "boxes": boxes.reshape(-1),
+        "told": np.zeros(48, np.uint32),
+        "heard": np.zeros(1, np.int64),
+    }
+    arrays |= {"over": np.zeros(1, np.uint64), "known": said[:, : messages.HEAD].flatten(), "y": np.zeros(1, kind)}
+    arrays["answer"] = np.full(2, -1)
+    given = {name: describe(one) for name, one in arrays.items()} | {"call": NumberInfo(call)}
+    run_on_host(plan, given)
+    assert arrays["heard"][0] == call and arrays["answer"][0] & 1 and arrays["y"][0] == x[0]

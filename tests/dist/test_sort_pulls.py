@@ -44,7 +44,8 @@ def test_sorts(
         whole = [np.concatenate([found[time][k] for found, _ in given]) for k in range(4)]
         for found, right in zip(whole, (x[order], order, x[order], values[order]), strict=True):
             np.testing.assert_array_equal(found, right)
-    # Each element is read once at most: 4 bytes, 4 and a position, 4 and a value; what is short by each other rank, without positions.
+    # Each element is read once at most: 4 bytes, 4 and a position, 4 and a value; what is short by each other rank, without
+    # positions.
     most = (4 + 4 + 12) * (len(lengths) - 1) if short else 4 + 12 + 12
     assert 0 < sum(pulled for _, pulled in given) <= 3 * size * most
 

@@ -8,6 +8,7 @@ ends with the first wrong one.
 
 from __future__ import annotations
 
+import faulthandler
 import importlib
 import importlib.util
 import os
@@ -19,6 +20,7 @@ import cupy
 import numpy as np
 import torch
 import torch.distributed
+from torch.distributed.elastic.multiprocessing.errors import record
 
 import prism
 from prism.dist import _merge, _products
@@ -225,7 +227,9 @@ def check(
     _merge._SHORT = short
 
 
+@record  # the starter shows the traceback of the rank that ended first
 def main() -> None:
+    faulthandler.enable()
     torch.distributed.init_process_group("gloo")
     _merge._PIECE = 1 << 16
     rank, size = torch.distributed.get_rank(), torch.distributed.get_world_size()

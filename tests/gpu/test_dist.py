@@ -1,12 +1,14 @@
 """prism.dist by processes of their own: what ranks get is right, and a rank that dies ends the others by the engine's own error.
 
 Where there are several GPUs each rank has one, and NCCL is tried too; else two ranks share one, over gloo.
-Tests of prism/dist: _engines.
+Tests of prism/dist: _engines, _boxes.
 """
 
 from __future__ import annotations
 
 import os
+import re
+import signal
 import socket
 import subprocess
 import sys
@@ -88,3 +90,64 @@ def test_a_rank_that_dies(engine: str, tmp_path: Path) -> None:
     assert ranks[0].returncode != 0 and ranks[1].returncode == 0, texts[0]
     # 15 s of its time-out, the same again until NCCL's watchdog looks, and what it takes to start and to compile.
     assert time.monotonic() - begin < 150
+
+
+KILLED = """
+    import os, signal, sys, time
+    import torch, torch.distributed
+    import prism
+    from prism.dist import _boxes, _counting, _merge
+    from tests.gpu.dist_ranks import OverHost
+
+    rank, call = int(os.environ["RANK"]), sys.argv[1]
+    if torch.cuda.device_count() > 1:
+        torch.cuda.set_device(rank)
+        torch.distributed.init_process_group("nccl", device_id=torch.device("cuda", rank))
+        comm = torch.distributed.group.WORLD
+    else:  # ranks take turns on the GPU: each waits for the other's time to end
+        torch.distributed.init_process_group("gloo")
+        register = _boxes.Boxes.register
+        _boxes.Boxes.register = lambda self, ordinal: register(self, ordinal)[:15] + bytes([rank + 1])
+        comm = OverHost(torch.distributed.group.WORLD, "torch")
+    x = torch.arange(1 << 25, device="cuda", dtype=torch.int32)
+    calls = {
+        "sum": lambda: prism.dist.sum(x, comm=comm),
+        "sort": lambda: prism.dist.sort(x, comm=comm),
+        "histogram": lambda: prism.dist.histogram(x, 64, (0, 1 << 25), comm=comm),
+    }
+    for _ in range(4):
+        calls[call]()
+    torch.cuda.synchronize()
+    print("the first calls are right", flush=True)
+
+    def end(*given, **named):
+        os.kill(os.getpid(), signal.SIGKILL)
+
+    if rank == 1:  # when the other rank's kernel waits for it
+        time.sleep(0.5)
+        _merge.cut_together = _counting.lib.histogram = end
+        end() if call == "sum" else calls[call]()
+    begin = time.monotonic()
+    try:
+        calls[call]()
+    except RuntimeError as error:
+        print(f"{error}, {time.monotonic() - begin:.2f} s", flush=True)
+    torch.cuda.synchronize()  # no kernel waits any more
+    try:
+        calls[call]()
+    except RuntimeError as error:
+        print(f"and again {error}", flush=True)
+    os._exit(0)  # the engine waits for its end
+"""
+
+
+@pytest.mark.parametrize("call", ["sum", "sort", "histogram"])
+def test_a_rank_that_is_killed_while_a_kernel_waits(call: str, tmp_path: Path) -> None:
+    program = tmp_path / "killed.py"
+    program.write_text(textwrap.dedent(KILLED), encoding="utf-8")
+    port, ended = free_port(), "rank 1 has ended: this call waits for what it says"
+    ranks = [start(rank, port, str(program), call) for rank in range(2)]
+    texts = [one.communicate(timeout=200)[0] for one in ranks]
+    assert [one.returncode for one in ranks] == [0, -signal.SIGKILL], "\n".join(texts)
+    found = re.search(rf"{ended}, ([0-9.]+) s", texts[0])
+    assert found and float(found[1]) < 5 and f"and again {ended}" in texts[0], texts[0]

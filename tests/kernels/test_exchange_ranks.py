@@ -21,12 +21,12 @@ def row(call: int, words: Any) -> Any:
     return np.uint64(call << 32) | np.asarray(words).astype(np.uint64)
 
 
-def exchanged(boxes: Any, said: Any, rank: int, call: int, looks: int = 5, threads: int = 32) -> tuple[Any, int]:
-    """Return what a rank hears of a call, and the call's number if that is all, else 0."""
+def exchanged(boxes: Any, said: Any, rank: int, call: int, over: bool = True, threads: int = 32) -> tuple[Any, int]:
+    """Return what a rank hears of a call, and the call's number if that is all, else 0: it does not wait where it is `over`."""
     _, ranks, _ = boxes.shape
     told, answer = np.zeros(ranks * len(said), np.uint32), np.full(1, -1)
     code = prism.check(exchange_ranks, {"THREADS": threads})
-    numbers = len(said), rank, ranks, ROOM, call, looks
+    numbers = len(said), rank, ranks, ROOM, call, np.full(1, over, np.uint64)
     interpret.run(code, 1, threads, (said, boxes.reshape(-1), told, answer, *numbers), check=True)
     return told.reshape(ranks, -1), int(answer[0])
 
@@ -60,4 +60,4 @@ def test_a_word_that_is_missing() -> None:
 
 def test_a_rank_alone() -> None:
     boxes, said = np.zeros((2, 1, ROOM), np.uint64), np.arange(24, dtype=np.uint32)
-    assert exchanged(boxes, said, 0, 3, -1)[1] == 3
+    assert exchanged(boxes, said, 0, 3, over=False)[1] == 3
