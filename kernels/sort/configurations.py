@@ -3,7 +3,7 @@
 from typing import NamedTuple
 
 from prism.kernels.sort.order import FIELD, INTEGER
-from prism.kernels.sort.parts import GIVEN, NONE, POSITIONS
+from prism.kernels.sort.parts import GIVEN, NONE
 
 
 class Configuration(NamedTuple):
@@ -229,12 +229,10 @@ def wide_of(n: int, values: int) -> Configuration:
     6.70 with 40; 6.93 and 6.89 with 48 and 40 where the next keys are loaded ahead. 2^24 took 525 us with 32 so, 533 else. 2^28
     positions took 6.16 ms with 40 and keys ahead, 6.41 else, 6.32 with 48.
     """
-    if values == GIVEN:
-        long = Configuration(512, 48, 4, 1, 1, ahead=False)
-        return long if n >= 1 << 25 else Configuration(512, 32, 4, 1, 2)
-    if values == POSITIONS:
-        return Configuration(512, 40, 4, 1, 1)
-    return Configuration(512, 92, 4, 1, 1, ahead=False) if n >= 1 << 25 else Configuration(512, 64, 4, 1, 2, ahead=False)
+    if values == NONE:
+        return Configuration(512, 92, 4, 1, 1, ahead=False) if n >= 1 << 25 else Configuration(512, 64, 4, 1, 2, ahead=False)
+    long = Configuration(512, 36 if values == GIVEN else 44, 4, 1, 1, ahead=False)
+    return long if n >= 1 << 25 else Configuration(512, 32, 4, 1, 2, ahead=False)
 
 
 def counting(key: int, room: int) -> Counting:

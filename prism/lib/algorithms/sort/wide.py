@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import replace
 from typing import Any
 
-from prism.host.plan import Buffer, Machine, Scratch, Step, instance_of
+from prism.host.plan import ALIGNED, Buffer, Machine, Scratch, Step, instance_of
 from prism.kernels import sort as kernels
 from prism.kernels.sort.wide import COUNTS, DIGITS, PASSES, STATE
 from prism.kernels.sort_rows import ROOM
@@ -14,6 +15,8 @@ _FEWEST = {kernels.NONE: 1 << 24, kernels.GIVEN: 1 << 24, kernels.POSITIONS: 1 <
 """By what goes along. 2^24 take 292 us, 306 by four digits; with values 521 and 538; their positions 494 and 492."""
 _KINDS = {kernels.NONE: kernels.FLOAT, kernels.GIVEN: kernels.FLOAT_PAIR, kernels.POSITIONS: kernels.FLOAT_PLACE}
 _NARROW = 1 << 31
+_HALF = ALIGNED // 4
+"""Words more, so that arrays of both halves' type begin where arrays do."""
 _COUNTING = kernels.Counting(threads=1024, bytes=32, copies=16)
 
 
@@ -39,10 +42,27 @@ def zeros(counts: str, number: int, scratch: Scratch) -> tuple[Buffer, ...]:
     return whole, *parts
 
 
+def take_pairs(n: int, scratch: Scratch) -> tuple[Buffer, Buffer]:
+    """Take room for two arrays of `n` words, each a key and what goes along."""
+    return scratch.take("uint64", n + _HALF), scratch.take("uint64", n + _HALF)
+
+
+def rooms_of(pairs: tuple[Buffer, ...], n: int) -> Iterator[Buffer]:
+    """Yield the same room as arrays of `n` words of 4 bytes, two for each: for passes by bytes, where no wide ones are."""
+    for pair in pairs:
+        for half in range(2):
+            yield Buffer(pair.name, pair.offset + half * -(-4 * n // ALIGNED) * ALIGNED, "uint32", n)
+
+
 def steps(
-    given: dict[str, Any], found: dict[str, Any], count: Step, passes: list[Step], parts: list[Buffer], machine: Machine
-) -> list[Step]:
-    """Return the steps that sort. `given`, `found`: template and arguments of `passes`, by bytes; `parts`: of `zeros`."""
+    given: dict[str, Any], found: dict[str, Any], pairs: tuple[Buffer, ...], count: Step, passes: list[Step],
+    parts: list[Buffer], machine: Machine,
+) -> list[Step]:  # fmt: skip
+    """Return the steps that sort.
+
+    `given`, `found`: template and arguments of `passes`, by bytes; `pairs`: of `take_pairs`, none of keys alone; `parts`: of
+    `zeros`.
+    """
     wide_counts, starts, state = parts
     marks = found["moved"]
     n, flip = found["n"], found["flip"]
@@ -62,25 +82,13 @@ def steps(
     )
     begin = instance_of(kernels.begin_wide, {"K": "uint32", "C": "uint32"})
     template = {
-        **{name: given[name] for name in ("K", "V", "VO", "C", "VALUES")}, "THREADS": c.threads, "ITEMS": c.items,
-        "BATCH": c.batch, "BLOCKS": c.blocks, "WORDS": c.words, "AHEAD": c.ahead,
+        **{name: given[name] for name in ("K", "V", "VO", "C", "VALUES")}, "W": "uint64" if pairs else given["K"],
+        "THREADS": c.threads, "ITEMS": c.items, "BATCH": c.batch, "BLOCKS": c.blocks, "WORDS": c.words,
     }  # fmt: skip
     sort = instance_of(kernels.sort_wide, template)
-    own = (
-        "x",
-        "spare",
-        "y",
-        "given",
-        "value_spare",
-        "values",
-        "positions",
-        "n",
-        "flip",
-        "words",
-        "capacity",
-        "control",
-    )
-    shared = {name: found[name] for name in own}
+    own = ("x", "y", "given", "values", "positions", "n", "flip", "words", "capacity", "control")
+    spare, between = pairs or (found["spare"], found["y"])
+    shared = {name: found[name] for name in own} | {"spare": spare, "between": between}
     again = instance_of(kernels.count_digits, {**dict(count.instance.template), "ASKED": True})
     tiles = -(-n // (_COUNTING.threads * items))
     return [
@@ -101,4 +109,4 @@ def steps(
     ]  # fmt: skip
 
 
-__all__ = ["sorts", "steps", "words_of", "zeros"]
+__all__ = ["rooms_of", "sorts", "steps", "take_pairs", "words_of", "zeros"]
