@@ -84,6 +84,7 @@ def steps(
     template = {
         **{name: given[name] for name in ("K", "V", "VO", "C", "VALUES")}, "W": "uint64" if pairs else given["K"],
         "THREADS": c.threads, "ITEMS": c.items, "BATCH": c.batch, "BLOCKS": c.blocks, "WORDS": c.words,
+        "AHEAD": c.ahead,
     }  # fmt: skip
     sort = instance_of(kernels.sort_wide, template)
     own = ("x", "y", "given", "values", "positions", "n", "flip", "words", "capacity", "control")
