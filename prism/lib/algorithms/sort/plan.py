@@ -182,7 +182,7 @@ def radix(
     pass_of = instance_of(kernels.sort_digit, template)
     tiles = many * -(-n // c.tile)
     by_wide = wide.sorts(keys.size, value, keys.kind, carried, n, many, in_place, machine)
-    capacity = words_for(max(256 * tiles, wide.words_of(n, carried) if by_wide else 0))
+    capacity = words_for(max(256 * tiles, wide.words_of(template, n, machine) if by_wide else 0))
     size = 2 * size_of(counts)
     by_windows = windows.sorts(keys.size, value, keys.kind, carried, n, many, in_place, machine)
     zeros = wide.zeros if by_wide else windows.zeros if by_windows else _zeros

@@ -8,8 +8,9 @@ from typing import Any
 
 from prism.host.plan import ALIGNED, Buffer, Machine, Scratch, Step, instance_of
 from prism.kernels import sort as kernels
-from prism.kernels.sort.wide import COUNTS, DIGITS, PASSES, STATE
+from prism.kernels.sort.wide import COUNTS, DIGITS, FAN, PASSES, STATE
 from prism.kernels.sort_rows import ROOM
+from prism.runtime.instance import Instance
 
 _FEWEST = {kernels.NONE: 1 << 24, kernels.GIVEN: 1 << 24, kernels.POSITIONS: 1 << 25}
 """By what goes along. 2^24 take 292 us, 306 by four digits; with values 521 and 538; their positions 494 and 492."""
@@ -27,10 +28,26 @@ def sorts(key: int, value: str, kind: int, carried: int, n: int, many: int, in_p
     return _FEWEST[carried] <= n < _NARROW and (carried == kernels.NONE or value == "uint32")
 
 
-def words_of(n: int, carried: int) -> int:
-    """Return how many words passes publish."""
-    words: int = DIGITS * -(-n // kernels.wide_of(n, carried).tile)
+def words_of(given: dict[str, Any], n: int, machine: Machine) -> int:
+    """Return how many words passes publish: `DIGITS` a tile, and for blocks' first tiles some more. `given`: as of `steps`."""
+    tiles = -(-n // kernels.wide_of(n, given["VALUES"]).tile)
+    together, rows = _pass(given, n, machine)[1], 0
+    while FAN ** (rows + 1) < together:
+        rows += 1
+    words: int = DIGITS * (tiles + together * rows)
     return words
+
+
+def _pass(given: dict[str, Any], n: int, machine: Machine) -> tuple[Instance, int, int]:
+    """Return the kernel of a pass over `n` elements, and how many blocks and threads it is launched with."""
+    c = kernels.wide_of(n, given["VALUES"])
+    template = {
+        **{name: given[name] for name in ("K", "V", "VO", "C", "VALUES")}, "THREADS": c.threads, "ITEMS": c.items,
+        "W": given["K"] if given["VALUES"] == kernels.NONE else "uint64", "BATCH": c.batch, "BLOCKS": c.blocks,
+        "WORDS": c.words, "AHEAD": c.ahead,
+    }  # fmt: skip
+    sort = instance_of(kernels.sort_wide, template)
+    return sort, min(-(-n // c.tile), machine.wave(sort, c.threads)), c.threads
 
 
 def zeros(counts: str, number: int, scratch: Scratch) -> tuple[Buffer, ...]:
@@ -66,7 +83,6 @@ def steps(
     wide_counts, starts, state = parts
     marks = found["moved"]
     n, flip = found["n"], found["flip"]
-    c = kernels.wide_of(n, given["VALUES"])
     other = Buffer(marks.name, marks.offset + 4, "uint32", 1)
     items = _COUNTING.bytes // 4
     counter = instance_of(
@@ -81,12 +97,7 @@ def steps(
         },
     )
     begin = instance_of(kernels.begin_wide, {"K": "uint32", "C": "uint32"})
-    template = {
-        **{name: given[name] for name in ("K", "V", "VO", "C", "VALUES")}, "W": "uint64" if pairs else given["K"],
-        "THREADS": c.threads, "ITEMS": c.items, "BATCH": c.batch, "BLOCKS": c.blocks, "WORDS": c.words,
-        "AHEAD": c.ahead,
-    }  # fmt: skip
-    sort = instance_of(kernels.sort_wide, template)
+    sort, blocks, threads = _pass(given, n, machine)
     own = ("x", "y", "given", "values", "positions", "n", "flip", "words", "capacity", "control")
     spare, between = pairs or (found["spare"], found["y"])
     shared = {name: found[name] for name in own} | {"spare": spare, "between": between}
@@ -99,10 +110,7 @@ def steps(
         ),
         Step(begin, 1, 1024, {"counts": wide_counts, "starts": starts, "state": state, "other": other, "n": n, "flip": flip}),
         *(
-            Step(
-                sort, min(-(-n // c.tile), machine.wave(sort, c.threads)), c.threads,
-                {**shared, "starts": starts, "state": state, "step": step},
-            )
+            Step(sort, blocks, threads, {**shared, "starts": starts, "state": state, "step": step})
             for step in range(PASSES)
         ),
         replace(count, instance=again, arguments={**count.arguments, "asked": other}),
