@@ -1,10 +1,10 @@
 """Sorted arrays merged, and sorts by merging."""
 
-from prism.kernels.merge import buckets, cuts, fours, keys, runs, samples, shards, streams, tiles
+from prism.kernels.merge import buckets, cuts, fours, keys, runs, samples, shards, tiles
 from prism.kernels.merge.buckets import sort_parts
 from prism.kernels.merge.configurations import (
-    ADDERS, HOST, HOST_KEYS, PARTING, PARTING_PAIRS, STREAMS, THREADS, Configuration, Parting, Tiles, configurations,
-    key_configuration, parting, stream_configuration,
+    ADDERS, HOST, HOST_KEYS, PARTING, PARTING_PAIRS, THREADS, Configuration, Parting, Tiles, configurations, key_configuration,
+    parting,
 )
 from prism.kernels.merge.cuts import GROUP, LANES, cut_four_runs, cut_runs
 from prism.kernels.merge.fours import merge_fours
@@ -15,18 +15,16 @@ from prism.kernels.merge.samples import (
     CHUNK, SEGMENTS, add_counts, count_parts, find_segments, move_parts, take_samples,
 )
 from prism.kernels.merge.shards import cut_by_samples, sample_run
-from prism.kernels.merge.streams import merge_streams
 from prism.kernels.merge.tiles import sort_tiles
 
 EXAMPLES = (
     buckets.EXAMPLES | cuts.EXAMPLES | fours.EXAMPLES | keys.EXAMPLES | runs.EXAMPLES | samples.EXAMPLES | shards.EXAMPLES
-    | streams.EXAMPLES | tiles.EXAMPLES
+    | tiles.EXAMPLES
 )
 
 __all__ = [
-    "ADDERS", "CHUNK", "EXAMPLES", "GROUP", "HOST", "HOST_KEYS", "LANES", "PARTING", "PARTING_PAIRS", "SEGMENTS", "STREAMS",
-    "THREADS", "Configuration", "Parting", "Tiles", "add_counts", "complex_greater", "complex_less", "configurations",
-    "count_parts", "cut_by_samples", "cut_four_runs", "cut_runs", "find_segments", "greater", "key_configuration", "less",
-    "merge_fours", "merge_keys", "merge_streams", "merge_tiles", "move_parts", "parting", "sample_run", "sort_parts",
-    "sort_tiles", "stream_configuration", "take_samples",
+    "ADDERS", "CHUNK", "EXAMPLES", "GROUP", "HOST", "HOST_KEYS", "LANES", "PARTING", "PARTING_PAIRS", "SEGMENTS", "THREADS",
+    "Configuration", "Parting", "Tiles", "add_counts", "complex_greater", "complex_less", "configurations", "count_parts",
+    "cut_by_samples", "cut_four_runs", "cut_runs", "find_segments", "greater", "key_configuration", "less", "merge_fours",
+    "merge_keys", "merge_tiles", "move_parts", "parting", "sample_run", "sort_parts", "sort_tiles", "take_samples",
 ]  # fmt: skip

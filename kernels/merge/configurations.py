@@ -70,8 +70,6 @@ PAIRS = {
 }
 KEYS = {4: Configuration(256, 32, 4), 8: Configuration(128, 32, 4)}
 """By the bytes of an element: of integers alone, whose equal ones are the same."""
-STREAMS = {4: Configuration(256, 32, 2), 8: Configuration(128, 32, 2)}
-"""By the bytes of an element: of many integers alone, where blocks stay."""
 HOST, HOST_KEYS = Configuration(64, 7, 1), Configuration(64, 8, 1)
 """On the reference machine."""
 THREADS = 128  # of a block that looks for where tiles begin
@@ -94,12 +92,7 @@ def key_configuration(size: int, *, host: bool) -> Configuration:
     return HOST_KEYS if host else KEYS[size]
 
 
-def stream_configuration(size: int, *, host: bool) -> Configuration:
-    """Return the same of many integers, which blocks merge that stay."""
-    return HOST_KEYS if host else STREAMS[size]
-
-
 __all__ = [
-    "ADDERS", "HOST", "HOST_KEYS", "PARTING", "PARTING_PAIRS", "STREAMS", "THREADS", "Configuration", "Parting", "Tiles",
-    "configurations", "key_configuration", "parting", "stream_configuration",
+    "ADDERS", "HOST", "HOST_KEYS", "PARTING", "PARTING_PAIRS", "THREADS", "Configuration", "Parting", "Tiles", "configurations",
+    "key_configuration", "parting",
 ]  # fmt: skip

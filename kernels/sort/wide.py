@@ -198,7 +198,7 @@ def find_wide_targets(
 @prism.kernel
 @template(
     K=dtype, W=dtype, V=dtype, VO=dtype, C=dtype, VALUES=constexpr(int), THREADS=constexpr(int), ITEMS=constexpr(int),
-    BATCH=constexpr(int), BLOCKS=constexpr(int), WORDS=constexpr(int), AHEAD=constexpr(bool),
+    BATCH=constexpr(int), BLOCKS=constexpr(int), WORDS=constexpr(int),
 )
 @requires(grid[1], block[1], thread["THREADS"])
 @attr("__launch_bounds__(THREADS, BLOCKS)")
@@ -216,8 +216,8 @@ def sort_wide(
                  `between` may be `y`. `words` and `control`: as of `sort_digit`, of one row, but `DIGITS` words a tile, and for
                  the first tile of each block `grid.rows_together` times as many besides. `starts`, `state`: of `begin_wide`.
     Errors:      passes follow each other, and find `state` and all arrays as they left them.
-    Cost:        as of `sort_digit`. A block holds one tile, and draws its next one behind its look-back. With `AHEAD` that
-                 one is loaded while the other is written. Beside a given value a word's place in the tile, of 2 bytes, tells in which order equal digits came.
+    Cost:        as of `sort_digit`. A block holds one tile, and draws its next one behind its look-back. Beside a given value a
+                 word's place in the tile, of 2 bytes, tells in which order equal digits came.
     Test:        tests/kernels/test_sort_wide.py, tests/gpu/test_sort.py
     """
     TILE: constexpr(int) = THREADS * ITEMS
@@ -255,13 +255,6 @@ def sort_wide(
                 parts[k] = state[k]
 
             @requires(block[1], thread["THREADS"])
-            def load(tile: int32 @ block[1]):
-                """Load a tile into registers, as the pass before has left it."""
-                load_words(
-                    x, given, spare_words, more_words, held, tile, n, first, behind, VALUES=VALUES, THREADS=THREADS,
-                )
-
-            @requires(block[1], thread["THREADS"])
             def count_digits(tile: int32 @ block[1], epoch: uint32 @ block[1]):
                 """Count the digits of the tile that was loaded, and publish them."""
                 counts: shared(uint32[WARPS * DIGITS])  # where the tile is ranked afterwards
@@ -287,8 +280,6 @@ def sort_wide(
                 ticket: uint64 @ thread[1] = grid.draw(control)
                 following: int32 @ block[1] = grid.next_tile(ticket)
                 ask_for_words(x, given, spare_words, more_words, following, n, first, behind, VALUES=VALUES, TILE=TILE)
-                if AHEAD and following < tiles:
-                    load(following)  # under way while this one is written
                 many: int32 @ block[1] = extent(tile, n, TILE=TILE)
 
                 @requires(block[1], thread["THREADS"])
@@ -310,11 +301,10 @@ def sort_wide(
 
             launch: grid.Ticket @ block[1] = grid.tiles(control)
             tile: int32 @ block[1] = launch.tile
-            if AHEAD and tile < tiles:
-                load(tile)
             while tile < tiles:
-                if not AHEAD:
-                    load(tile)  # not at the end: so no register holds a word meanwhile
+                load_words(
+                    x, given, spare_words, more_words, held, tile, n, first, behind, VALUES=VALUES, THREADS=THREADS,
+                )  # not at the end: so no register holds a word meanwhile
                 with group(block[1]):  # shared memory of this is that of the next one afterwards
                     count_digits(tile, launch.epoch)
                 with group(block[1]):
@@ -332,6 +322,6 @@ EXAMPLES = {
     "begin_wide": {"K": "uint32", "C": "uint32"},
     "sort_wide": {
         "K": "uint32", "W": "uint32", "V": "uint32", "VO": "int64", "C": "uint32", "VALUES": NONE, "THREADS": 512, "ITEMS": 92,
-        "BATCH": 4, "BLOCKS": 1, "WORDS": 1, "AHEAD": False,
+        "BATCH": 4, "BLOCKS": 1, "WORDS": 1,
     },
 }

@@ -43,7 +43,6 @@ def sorter(values=NONE):
         BATCH=2,
         BLOCKS=1,
         WORDS=2,
-        AHEAD=values == POSITIONS,
     )
 
 

@@ -51,8 +51,7 @@ def merge(a: Any, b: Any, *, less: Any = None, descending: bool = False, out: An
     Notes
     -----
     Nothing looks whether the arrays are sorted. A first kernel looks for where tiles of the result begin in both arrays, a second
-    merges each tile in shared memory: each element is read once, and written once. Of 2^23 integers and more without values each
-    block merges a long stretch of the result, and looks for where that begins alone.
+    merges each tile in shared memory: each element is read once, and written once.
 
     Examples
     --------

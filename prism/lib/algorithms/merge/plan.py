@@ -16,11 +16,6 @@ _ORDERS = (kernels.less, kernels.greater)
 _NARROW = (1 << 31) - (1 << 14)  # places in a tile are counted beyond
 _MANY = 1 << 13
 """From so many tiles on some are cut first: one launch more, and fewer reads."""
-_LONG = 1 << 23
-"""From so many integers alone on blocks stay."""
-_WIDEST = 1 << 30
-_ROUNDS = range(3, 9)
-"""So many stretches of the result a block merges, one after the other."""
 VALUES = "moved"
 """What the result of values is called; that of keys is `OUT`."""
 
@@ -62,8 +57,6 @@ class Kind:
 def merge(kind: Kind, one: int, other: int, machine: Machine) -> Plan:
     """Return the plan that merges two arrays, called `a` and `b`, and values `a_values` and `b_values`, at least one element."""
     n, scratch = one + other, Scratch()
-    if kind.total and n >= (1 if machine.host else _LONG):
-        return Plan((_stream(kind, n, one, machine),))
     c = kernels.key_configuration(kind.size, host=machine.host) if kind.total else _configurations(kind, machine).two
     tiles = -(-n // c.tile())
     given = (Buffer("a"), Buffer("b")), (Buffer("a_values"), Buffer("b_values"))
@@ -75,25 +68,6 @@ def merge(kind: Kind, one: int, other: int, machine: Machine) -> Plan:
     arguments = {**runs, "a": a, "b": b, "y": Buffer(OUT), "otherwise": zero(kind.keys)}
     merging = Step(instance_of(kernels.merge_keys, template), tiles, c.threads, arguments)
     return Plan((*_cut_two(kind, c, {**runs, "a": a, "b": b, "width": 0}), merging), scratch=scratch.used)
-
-
-def _stream(kind: Kind, n: int, one: int, machine: Machine) -> Step:
-    """Return the launch that merges integers alone by blocks that stay, of which each has nearly as many tiles."""
-    c = kernels.stream_configuration(kind.size, host=machine.host)
-    template = {"T": kind.keys, "LESS": kind.less, "ITEMS": c.items, "THREADS": c.threads, "BLOCKS": c.blocks}
-    instance = instance_of(kernels.merge_streams, template)
-    at_once = 1 if machine.host else machine.wave(instance, c.threads)
-    tiles = -(-n // c.tile())
-    share = (
-        min((-(-tiles // (at_once * rounds)) * rounds, -(-tiles // (at_once * rounds))) for rounds in _ROUNDS)[1]
-        * c.tile()
-    )
-    share = min(share, _WIDEST)
-    arguments = {
-        "a": Buffer("a"), "b": Buffer("b"), "y": Buffer(OUT), "n": n, "middle": one, "share": share,
-        "otherwise": zero(kind.keys),
-    }  # fmt: skip
-    return Step(instance, -(-n // share), c.threads, arguments)
 
 
 def sort(kind: Kind, n: int, machine: Machine, values: str = "values") -> Plan:

@@ -12,8 +12,8 @@ from prism.kernels.sort.wide import COUNTS, DIGITS, FAN, PASSES, STATE
 from prism.kernels.sort_rows import ROOM
 from prism.runtime.instance import Instance
 
-_FEWEST = {kernels.NONE: 1 << 24, kernels.GIVEN: 1 << 24, kernels.POSITIONS: 1 << 25}
-"""By what goes along. 2^24 take 292 us, 306 by four digits; with values 521 and 538; their positions 494 and 492."""
+_FEWEST = 1 << 24
+"""2^24 take 292 us, 306 by four digits; with values 478 and 546; their positions 423 and 496."""
 _KINDS = {kernels.NONE: kernels.FLOAT, kernels.GIVEN: kernels.FLOAT_PAIR, kernels.POSITIONS: kernels.FLOAT_PLACE}
 _NARROW = 1 << 31
 _HALF = ALIGNED // 4
@@ -25,17 +25,23 @@ def sorts(key: int, value: str, kind: int, carried: int, n: int, many: int, in_p
     """Whether `n` keys of `key` bytes, alone or with values of 4, are sorted so, where few exponents occur."""
     if machine.host or many > 1 or kind != _KINDS[carried] or key != 4 or in_place or machine.arch in ROOM:
         return False
-    return _FEWEST[carried] <= n < _NARROW and (carried == kernels.NONE or value == "uint32")
+    return _FEWEST <= n < _NARROW and (carried == kernels.NONE or value == "uint32")
 
 
 def words_of(given: dict[str, Any], n: int, machine: Machine) -> int:
     """Return how many words passes publish: `DIGITS` a tile, and for blocks' first tiles some more. `given`: as of `steps`."""
     tiles = -(-n // kernels.wide_of(n, given["VALUES"]).tile)
-    together, rows = _pass(given, n, machine)[1], 0
-    while FAN ** (rows + 1) < together:
-        rows += 1
-    words: int = DIGITS * (tiles + together * rows)
+    _, together, _ = _pass(given, n, machine)
+    words: int = DIGITS * (tiles + together * rows_together(together, FAN))
     return words
+
+
+def rows_together(together: int, fan: int) -> int:
+    """Return how many rows of words as many blocks take besides: as `grid.rows_together`."""
+    rows = 0
+    while fan ** (rows + 1) < together:
+        rows += 1
+    return rows
 
 
 def _pass(given: dict[str, Any], n: int, machine: Machine) -> tuple[Instance, int, int]:
@@ -44,7 +50,7 @@ def _pass(given: dict[str, Any], n: int, machine: Machine) -> tuple[Instance, in
     template = {
         **{name: given[name] for name in ("K", "V", "VO", "C", "VALUES")}, "THREADS": c.threads, "ITEMS": c.items,
         "W": given["K"] if given["VALUES"] == kernels.NONE else "uint64", "BATCH": c.batch, "BLOCKS": c.blocks,
-        "WORDS": c.words, "AHEAD": c.ahead,
+        "WORDS": c.words,
     }  # fmt: skip
     sort = instance_of(kernels.sort_wide, template)
     return sort, min(-(-n // c.tile), machine.wave(sort, c.threads)), c.threads
@@ -118,4 +124,4 @@ def steps(
     ]  # fmt: skip
 
 
-__all__ = ["rooms_of", "sorts", "steps", "take_pairs", "words_of", "zeros"]
+__all__ = ["rooms_of", "rows_together", "sorts", "steps", "take_pairs", "words_of", "zeros"]
