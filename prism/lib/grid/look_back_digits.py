@@ -85,3 +85,71 @@ def look_back_more_digits(
         if tile > 0:
             for k in range(EACH):
                 publish(words[(int64(tile) * EACH + k) * THREADS + t], (sums[k] + T(numbers[k])) | T(ALL), epoch)
+
+
+@prism.device
+@requires(block[1], thread[1])
+@template(T=dtype, THREADS=constexpr(int), EACH=constexpr(int), FAN=constexpr(int))
+def look_back_together(
+    words: ptr(mailbox(T)) @ grid[1], more: int64 @ block[1], together: int32 @ block[1], tile: int32 @ block[1],
+    numbers: uint32[EACH] @ thread[1], epoch: uint32 @ thread[1], sums: T[EACH] @ thread[1],
+):
+    """As `grid.look_back_more_digits`, of the first `together` tiles, which that many blocks have at about the same time.
+
+    There no tile before has published a sum yet, and to go back one by one would take as many round trips as there are tiles.
+    So a block adds up `FAN` tiles with its own, and publishes that; then `FAN` of these sums, and so on.
+
+    Perspective: block, of `THREADS` threads; as of `grid.look_back_more_digits`.
+    Shapes:      `words`, `numbers`: as of `grid.look_back_more_digits`. From `words[more]` on there are
+                 `grid.rows_together(together)` rows of `together * EACH * THREADS` words more.
+    Cost:        a round trip for each digit of a thread, and each power of `FAN` below `together`, with `FAN - 1` words each.
+    Errors:      as of `grid.look_back_digits`.
+    Source:      Hillis and Steele, "Data parallel algorithms", with more than two numbers a step.
+    Test:        tests/lib/grid/test_look_back_together.py
+    """
+    static_assert(count(thread[1]) == THREADS, "a block has `THREADS` threads")
+    ALL: constexpr(int) = 1 << 8 * T.bytes - 1
+    DIGITS: constexpr(int) = EACH * THREADS
+    t: int32 @ thread[1] = id()
+    with group(thread[1]):
+        for k in range(EACH):
+            sums[k] = 0
+        done: uint32 = (1 << EACH) - 1 if tile == 0 else 0  # digits whose sum has all tiles before, as bits
+        span: int32 = 1  # so many tiles the other sums have, with this tile
+        row: int64 = 0
+        while span < together:
+            many: int32 = min(FAN - 1, tile // span)
+            for k in range(EACH):
+                got: T[FAN - 1]
+                receive(words[row + int64(max(tile - span, 0)) * DIGITS + (k * THREADS + t)], got, -span * DIGITS, many, 0, epoch)
+                for j in range(FAN - 1):
+                    if done >> k & 1 == 0:
+                        sums[k] = sums[k] + (got[j] & T(ALL - 1))
+                        done = done | uint32(1 if got[j] >= T(ALL) else 0) << k
+            row = more + (row - more + int64(together) * DIGITS if span > 1 else 0)
+            span = span * FAN
+            if span < together:
+                for k in range(EACH):
+                    word: T = (sums[k] + T(numbers[k])) | (T(ALL) if done >> k & 1 != 0 else T(0))
+                    publish(words[row + int64(tile) * DIGITS + (k * THREADS + t)], word, epoch)
+        if tile > 0:
+            for k in range(EACH):
+                publish(words[int64(tile) * DIGITS + (k * THREADS + t)], (sums[k] + T(numbers[k])) | T(ALL), epoch)
+
+
+@prism.device
+@requires(thread[1])
+@template(FAN=constexpr(int))
+def rows_together(together: int32 @ thread[1]) -> int32 @ thread[1]:
+    """How many rows of words `grid.look_back_together` takes besides: the powers of `FAN` below `together`, without 1.
+
+    Perspective: thread.
+    Cost:        a loop of as many trips.
+    Test:        tests/lib/grid/test_look_back_together.py
+    """
+    rows: int32 = 0
+    span: int32 = FAN
+    while span < together:
+        span = span * FAN
+        rows = rows + 1
+    return rows

@@ -1,6 +1,6 @@
 """grid.look_back_together: how often each digit occurs before blocks' first tiles, in every schedule and launch.
 
-Tests of prism/lib/grid: look_back_together.
+Tests of prism/lib/grid: look_back_digits.
 """
 
 # ruff: noqa: F821 - kernels declare registers without a value
