@@ -12,7 +12,7 @@ from prism.kernels.sort.fill import begin_keys, fill_keys
 from prism.kernels.sort.key_counts import add_keys, count_keys
 from prism.kernels.sort.order import FIELD, FLOAT, FLOAT_PAIR, FLOAT_PLACE, INTEGER
 from prism.kernels.sort.parts import GIVEN, NONE, POSITIONS
-from prism.kernels.sort.radix import FAN, sort_digit
+from prism.kernels.sort.radix import sort_digit
 from prism.kernels.sort.ranges import sort_ranges
 from prism.kernels.sort.resident import sort_resident
 from prism.kernels.sort.rows import begin_rows
@@ -21,10 +21,12 @@ from prism.kernels.sort.windows import LEVELS, find_windows, sample_windows, sor
 from prism.kernels.sort.zeros import order_zeros
 
 __all__ = [
-    "CLUSTER_BLOCKS", "COUNTING_KEYS", "FAN", "FIELD", "FILLING", "FILLING_MANY", "FLOAT", "FLOAT_PAIR", "FLOAT_PLACE", "GIVEN",
-    "GROUPS", "HOST_COUNTING", "HOST_LARGE", "HOST_SMALL", "INTEGER", "LEVELS", "NONE", "POSITIONS", "ZEROS", "Configuration",
-    "Counting", "Ranges", "Shape", "Window", "add_keys", "begin_keys", "begin_rows", "begin_wide", "cluster_of",
-    "configuration_of", "configurations", "count_digits", "count_keys", "count_wide", "counting", "fill_keys", "find_windows",
-    "order_zeros", "pass_evenly", "ranges_of", "resident_of", "sample_windows", "sort_cluster", "sort_digit", "sort_ranges",
-    "sort_resident", "sort_wide", "sort_windows", "wide_of", "window_of",
+    "CLUSTER_BLOCKS", "COUNTING_KEYS", "FIELD", "FILLING", "FILLING_MANY", "FLOAT", "FLOAT_PAIR", "FLOAT_PLACE", "GIVEN",
+    "GROUPS",
+    "HOST_COUNTING", "HOST_LARGE", "HOST_SMALL", "INTEGER", "LEVELS", "NONE", "POSITIONS", "ZEROS",
+    "Configuration", "Counting", "Ranges", "Shape", "Window", "add_keys", "begin_keys", "begin_rows", "begin_wide",
+    "cluster_of", "configuration_of", "configurations", "count_digits", "count_keys", "count_wide",
+    "counting", "fill_keys", "find_windows", "order_zeros", "pass_evenly", "ranges_of", "resident_of",
+    "sample_windows", "sort_cluster", "sort_digit", "sort_ranges", "sort_resident", "sort_wide", "sort_windows",
+    "wide_of", "window_of",
 ]  # fmt: skip

@@ -232,8 +232,8 @@ def wide_of(n: int, values: int) -> Configuration:
     if values == NONE:
         return Configuration(512, 92, 4, 1, 1, ahead=False) if n >= 1 << 25 else Configuration(512, 64, 4, 1, 2, ahead=False)
     if values == GIVEN:
-        return Configuration(512, 36 if n >= 1 << 25 else 32, 4, 1, 1, ahead=False)
-    return Configuration(512, 44 if n >= 1 << 26 else 40, 4, 1, 1, ahead=False)
+        return Configuration(512, 36 if n >= 1 << 26 else 32, 4, 1, 1, ahead=False)
+    return Configuration(512, 44, 4, 1, 1, ahead=False) if n >= 1 << 26 else Configuration(512, 32, 4, 1, 2, ahead=False)
 
 
 def counting(key: int, room: int) -> Counting:

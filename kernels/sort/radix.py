@@ -19,9 +19,6 @@ from prism.kernels.sort.parts import (
 from prism.kernels.sort.ranking import count_tile, digits_before_windows, digits_passed, not_moved, rank_tile
 from prism.lib.thread import extent, operators
 
-FAN = 7
-"""Tiles that a block adds up at once where blocks begin: three steps for 264 of them. More take more registers."""
-
 
 @prism.kernel
 @template(
@@ -64,11 +61,9 @@ def sort_digit(
     HELD: constexpr(int) = 2 * TILE if AHEAD else TILE
     MANY: constexpr(int) = HELD if VALUES != NONE else 1
     LATE: constexpr(bool) = VALUES == NONE and not AHEAD
-    TOGETHER: constexpr(bool) = THREADS == 256 and VALUES == NONE and KIND == INTEGER and not ROWS
     a_row: int32 @ grid[1] = int32((n + (TILE - 1)) // TILE)
     tiles: int32 @ grid[1] = a_row * rows
     blocks: int32 @ grid[1] = count(block[1])
-    together: int32 @ grid[1] = min(blocks, tiles)
     shift: int32 @ grid[1] = 8 * step
     with (
         partition(spare, block[1], races="none") as spare_keys,
@@ -155,8 +150,8 @@ def sort_digit(
                 """Ask how often each digit occurs in the tiles before, and so find where the held tile's part of it belongs."""
                 if tile >= 0:
                     find_targets(
-                        words, counts, targets, starts, held, tile, tiles, together, epoch, n, step, PASSES=K.bytes, TILE=TILE,
-                        THREADS=THREADS, WORDS=WORDS, ROWS=ROWS, TOGETHER=TOGETHER,
+                        words, counts, targets, starts, held, tile, epoch, n, step, PASSES=K.bytes, TILE=TILE, THREADS=THREADS,
+                        WORDS=WORDS, ROWS=ROWS,
                     )
 
             @requires(block[1], thread["THREADS"])
@@ -210,8 +205,7 @@ def sort_digit(
                     ASK_FOR=ask_for, LATE=LATE, THREADS=THREADS,
                 )
             if tile == tiles + blocks - 1:  # every block has drawn its last ticket
-                rows_more: int32 @ block[1] = grid.rows_together(together, FAN=FAN) if TOGETHER else 0
-                grid.count_launch(control, words, capacity, (tiles + together * rows_more) * 256, launch.epoch, 0)
+                grid.count_launch(control, words, capacity, tiles * 256, launch.epoch, 0)
 
         if (passed >> step & 1) == 0:
             move_tiles()
@@ -221,35 +215,23 @@ def sort_digit(
 @requires(block[1], thread["THREADS"])
 @template(
     C=dtype, PASSES=constexpr(int), TILE=constexpr(int), THREADS=constexpr(int), WORDS=constexpr(int), ROWS=constexpr(bool),
-    TOGETHER=constexpr(bool),
 )
 def find_targets(
     words: ptr(mailbox(C)) @ grid[1], counts: ptr(const(C)) @ grid[1], targets: ptr(C) @ block[1], starts: C[1] @ thread[1],
-    held: uint32[2] @ thread[1], tile: int32 @ block[1], tiles: int32 @ grid[1], together: int32 @ grid[1],
-    epoch: uint32 @ block[1], n: int64 @ grid[1], step: int32 @ grid[1],
+    held: uint32[2] @ thread[1], tile: int32 @ block[1], epoch: uint32 @ block[1], n: int64 @ grid[1], step: int32 @ grid[1],
 ):
     """Ask how often each digit occurs in the tiles before: so `targets` is where the held tile's part of it belongs.
 
     `starts`: where digit `t` begins in the array, in thread `t`; with `ROWS` it is read. `held`: how often it occurs in the tile,
-    and where it begins there. The first `together` of all `tiles` are those that blocks have when they begin.
+    and where it begins there.
     """
     t: int32 @ thread[1] = id()
     within: int32 @ block[1] = within_row(tile, n, TILE=TILE, ROWS=ROWS)
     if ROWS:
         starts[0] = counts[(tile // int32((n + (TILE - 1)) // TILE) * PASSES + step) * 256 + t % 256]
-    before: C @ thread[1] = 0
-    if TOGETHER and tile < together:
-        sums: C[1] @ thread[1]
-        number: uint32[1] @ thread[1]
-        number[0] = held[0]
-        grid.look_back_together(
-            words, int64(tiles) * 256, together, tile, number, epoch, sums, THREADS=THREADS, FAN=FAN,
-        )
-        before = sums[0]
-    else:
-        before = grid.look_back_digits(
-            words, tile, C(held[0]), epoch, tile - within, THREADS=THREADS, DIGITS=256, WORDS=WORDS,
-        )
+    before: C @ thread[1] = grid.look_back_digits(
+        words, tile, C(held[0]), epoch, tile - within, THREADS=THREADS, DIGITS=256, WORDS=WORDS,
+    )
     with partition(targets, thread[1], offset=t) as own, group(thread[1]):
         if t < 256:
             own[0] = starts[0] + before - C(held[1])

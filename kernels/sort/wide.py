@@ -22,8 +22,6 @@ TOPS = 1 << 12
 """Of the highest bits of a key: the sign, the exponent, and three bits more."""
 COUNTS = 2 * DIGITS + TOPS
 """Counts of keys by their lowest digit, by the next one, and by their highest bits."""
-FAN = 12
-"""Tiles that a block adds up at once where blocks begin: two steps for 132 of them."""
 STATE = 16
 """Words that `begin_wide` leaves, of which it uses six."""
 
@@ -172,23 +170,16 @@ def begin_wide(
 @template(C=dtype, EACH=constexpr(int), THREADS=constexpr(int), WORDS=constexpr(int))
 def find_wide_targets(
     words: ptr(mailbox(C)) @ grid[1], starts: ptr(const(C)) @ grid[1], targets: ptr(C) @ block[1],
-    totals: uint32[EACH] @ thread[1], tile: int32 @ block[1], tiles: int32 @ grid[1], together: int32 @ grid[1],
-    epoch: uint32 @ block[1], step: int32 @ grid[1],
+    totals: uint32[EACH] @ thread[1], tile: int32 @ block[1], epoch: uint32 @ block[1], step: int32 @ grid[1],
 ):
     """Ask how often each digit occurs in the tiles before: so `targets` becomes where the tile's part of each belongs.
 
-    `targets`: where digits begin in the tile. `totals`: how often the thread's digits occur in the tile. The first `together` of
-    all `tiles` are those that blocks have when they begin.
+    `targets`: where digits begin in the tile. `totals`: how often the thread's digits occur in the tile.
     """
     ROWS: constexpr(int) = EACH // 2
     at: int32 @ thread[1] = block.place(ITEMS=ROWS, WIDTH=1)
     before: C[EACH] @ thread[1]
-    if tile < together:
-        grid.look_back_together(
-            words, int64(tiles) * DIGITS, together, tile, totals, epoch, before, THREADS=THREADS, FAN=FAN,
-        )
-    else:
-        grid.look_back_more_digits(words, tile, totals, epoch, before, THREADS=THREADS, WORDS=WORDS)
+    grid.look_back_more_digits(words, tile, totals, epoch, before, THREADS=THREADS, WORDS=WORDS)
     with partition(targets, thread[1], offset=at, races="none") as own, group(thread[1]):
         for k in range(EACH):
             d: int32 = k // ROWS * (DIGITS // 2) + k % ROWS * 32
@@ -213,8 +204,8 @@ def sort_wide(
     Perspective: grid, of any number of blocks of `THREADS` threads.
     Shapes:      `VALUES`: as of `sort_digit`. `W`: K; with values or positions a word of both. Passes write `spare` and `between`
                  in turn, of `n` words each, and the last one `y`, floats, and `values`; or `positions`. Keys alone are words, so
-                 `between` may be `y`. `words` and `control`: as of `sort_digit`, of one row, but `DIGITS` words a tile, and for
-                 the first tile of each block `grid.rows_together` times as many besides. `starts`, `state`: of `begin_wide`.
+                 `between` may be `y`. `words` and `control`: as of `sort_digit`, of one row, but `DIGITS` words a tile. `starts`,
+                 `state`: of `begin_wide`.
     Errors:      passes follow each other, and find `state` and all arrays as they left them.
     Cost:        as of `sort_digit`. A block holds one tile, and draws its next one behind its look-back. Beside a given value a
                  word's place in the tile, of 2 bytes, tells in which order equal digits came.
@@ -228,7 +219,6 @@ def sort_wide(
     static_assert(W.bytes == (4 if VALUES == NONE else 8) and TILE <= 1 << 16, "16 bits tell a place in the tile")
     tiles: int32 @ grid[1] = int32((n + (TILE - 1)) // TILE)
     blocks: int32 @ grid[1] = count(block[1])
-    together: int32 @ grid[1] = min(blocks, tiles)
     shift: int32 @ grid[1] = BITS * step + 8 * (W.bytes - K.bytes)
     with (
         partition(spare, block[1], races="none") as spare_words,
@@ -274,9 +264,7 @@ def sort_wide(
                 rank_halves(
                     table, held, sorted, ids, shift, often, BATCH=BATCH, BITS=BITS, WHOLE=VALUES != NONE, BESIDE=VALUES == GIVEN,
                 )
-                find_wide_targets(
-                    words, starts, targets, totals, tile, tiles, together, epoch, step, THREADS=THREADS, WORDS=WORDS,
-                )
+                find_wide_targets(words, starts, targets, totals, tile, epoch, step, THREADS=THREADS, WORDS=WORDS)
                 ticket: uint64 @ thread[1] = grid.draw(control)
                 following: int32 @ block[1] = grid.next_tile(ticket)
                 ask_for_words(x, given, spare_words, more_words, following, n, first, behind, VALUES=VALUES, TILE=TILE)
@@ -310,8 +298,7 @@ def sort_wide(
                 with group(block[1]):
                     tile = move(tile, launch.epoch)
             if tile == tiles + blocks - 1:  # every block has drawn its last ticket
-                used: int32 @ block[1] = (tiles + together * grid.rows_together(together, FAN=FAN)) * DIGITS
-                grid.count_launch(control, words, capacity, used, launch.epoch, 0)
+                grid.count_launch(control, words, capacity, tiles * DIGITS, launch.epoch, 0)
 
         if (passed >> step & 1) == 0:
             move_tiles()

@@ -149,7 +149,7 @@ def write_wide(
         partition(to, thread[1], offset=lambda place: place, races="none") as out,
         partition(y, thread[1], offset=lambda place: place, races="none") as keys,
         partition(values, thread[1], offset=lambda place: place, races="none") as beside,
-        partition(positions, thread[1], offset=lambda place: place, races="none") as places,
+        partition(positions, thread[1], offset=lambda place: place, races="none") as result,
         group(thread[1]),
     ):
         for begin in range(0, ITEMS, BATCH):
@@ -169,7 +169,7 @@ def write_wide(
                     if not LAST:
                         out[int64(spots[k])] = words[k]
                     elif VALUES == POSITIONS:
-                        places[int64(spots[k])] = VO(words[k] & W((1 << LOWER) - 1))
+                        result[int64(spots[k])] = VO(words[k] & W((1 << LOWER) - 1))
                     else:
                         keys[int64(spots[k])] = bits_of(unpack(K(words[k] >> LOWER), state), flip)
                         if VALUES == GIVEN:

@@ -1085,23 +1085,6 @@ class Grid(LevelName):
         Errors:      as of `grid.look_back`."""
 
     @staticmethod
-    def look_back_together(words: Any, more: Any, together: Any, tile: Any, numbers: Any, epoch: Any, sums: Any, *, THREADS: int, FAN: int, T: Any = ..., EACH: int = ...) -> None:
-        """grid.look_back_together(words: ptr(mailbox(T)) @ grid[1], more: int64 @ block[1], together: int32 @ block[1],
-            tile: int32 @ block[1], numbers: uint32[EACH] @ thread[1], epoch: uint32 @ thread[1],
-            sums: T[EACH] @ thread[1], *, THREADS: constexpr(int), FAN: constexpr(int), T: dtype = ...,
-            EACH: constexpr(int) = ...)
-
-        As `grid.look_back_more_digits`, of the first `together` tiles, which that many blocks have at about the same time.
-
-        There no tile before has published a sum yet, and to go back one by one would take as many round trips as there are tiles.
-        So a block adds up `FAN` tiles with its own, and publishes that; then `FAN` of these sums, and so on.
-
-        Perspective: block, of `THREADS` threads; as of `grid.look_back_more_digits`.
-        Shapes:      `words`, `numbers`: as of `grid.look_back_more_digits`. From `words[more]` on there are
-                     `grid.rows_together(together)` rows of `together * EACH * THREADS` words more.
-        Errors:      as of `grid.look_back_digits`."""
-
-    @staticmethod
     def next_tile(ticket: Any) -> Any:
         """grid.next_tile(ticket: uint64 @ thread[1]) -> int32 @ block[1]
 
@@ -1213,14 +1196,6 @@ class Grid(LevelName):
         Shapes:      `number` may be negative: there are none. `most`: at least `number`, and best the same for all threads of a
                      warp.
         Errors:      who waits for what nobody publishes waits for ever; the reference machine says so."""
-
-    @staticmethod
-    def rows_together(together: Any, *, FAN: int) -> Any:
-        """grid.rows_together(together: int32 @ thread[1], *, FAN: constexpr(int)) -> int32 @ thread[1]
-
-        How many rows of words `grid.look_back_together` takes besides: the powers of `FAN` below `together`, without 1.
-
-        Perspective: thread."""
 
     @staticmethod
     def scan_tiles(words: Any, capacity: Any, control: Any, blocks: Any, tiles: Any, identity: Any, initial: Any, *, OP: Any, LOAD: Any, KEEP: Any, STORE: Any, THREADS: int, T: Any = ..., WORDS: int = ..., STABLE: bool = ...) -> None:

@@ -12,7 +12,6 @@ import prism
 from prism import interpret
 from prism.interpret import RaceError, run
 from prism.kernels.sort import (
-    FAN,
     GIVEN,
     NONE,
     POSITIONS,
@@ -262,15 +261,6 @@ def test_blocks_that_hold_one_tile() -> None:
     for n in (1, TILE, TILE + 1, 4 * TILE + 5):
         check(hard("uint32", n, n), GIVEN, ahead=False)
         check(hard("float32", n, n), NONE, ahead=False)
-
-
-@pytest.mark.parametrize("ahead", [False, True])
-def test_more_blocks_than_are_added_up_at_once(ahead: bool) -> None:
-    """More words are published of the first tile of each: as many again."""
-    blocks = FAN + 2
-    x = hard("uint32", (blocks + 3) * TILE - 9)
-    scratch = np.zeros(256 * (2 * blocks + 3), np.uint64), np.zeros(1, np.uint64)
-    check(x, NONE, blocks=blocks, ahead=ahead, scratch=scratch)
 
 
 def test_nothing_is_cleared_between_launches() -> None:

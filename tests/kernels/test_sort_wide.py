@@ -66,10 +66,7 @@ def sort(
     spare, between = (np.zeros(n, np.uint32 if values == NONE else np.uint64) for _ in range(2))
     given = (np.arange(n, dtype=np.uint32) * np.uint32(2654435761)) ^ np.uint32(77)
     places = np.zeros(n, np.int64)
-    words, control = scratch or (
-        np.zeros(DIGITS * (-(-n // TILE) + blocks * (blocks > 12)), np.uint64),
-        np.zeros(1, np.uint64),
-    )
+    words, control = scratch or (np.zeros(DIGITS * -(-n // TILE), np.uint64), np.zeros(1, np.uint64))
     between = y if values == NONE else between
     arrays = (x.view(np.uint32), spare, between, y, given, moved, places, starts, state)
     for step in range(PASSES):
@@ -148,10 +145,6 @@ def test_what_is_left_to_other_passes(name):
 def test_sizes(values):
     for n in (1, 33, TILE - 1, TILE, TILE + 1, 3 * TILE + 5):
         check(normal(n, n), values, blocks=3)
-
-
-def test_more_blocks_than_are_added_up_at_once():
-    check(normal(15 * TILE + 5), POSITIONS, blocks=14)
 
 
 @CARRIED

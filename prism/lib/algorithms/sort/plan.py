@@ -181,12 +181,8 @@ def radix(
     }  # fmt: skip
     pass_of = instance_of(kernels.sort_digit, template)
     tiles = many * -(-n // c.tile)
-    blocks = 1 if machine.host else min(tiles, machine.wave(pass_of, c.threads))
-    alone = c.threads == 256 and many == 1 and carried == NONE and keys.kind == kernels.INTEGER
-    together = blocks if alone else 1  # which add up what their first tiles have
     by_wide = wide.sorts(keys.size, value, keys.kind, carried, n, many, in_place, machine)
-    words = 256 * (tiles + together * wide.rows_together(together, kernels.FAN))
-    capacity = words_for(max(words, wide.words_of(template, n, machine) if by_wide else 0))
+    capacity = words_for(max(256 * tiles, wide.words_of(n, carried) if by_wide else 0))
     size = 2 * size_of(counts)
     by_windows = windows.sorts(keys.size, value, keys.kind, carried, n, many, in_place, machine)
     zeros = wide.zeros if by_wide else windows.zeros if by_windows else _zeros
@@ -202,6 +198,7 @@ def radix(
     }  # fmt: skip
     steps: list[Step | Clear] = [Clear(cleared)]
     count = _count(keys, counts, n, names.x, machine, shared, rows=many, aligned=aligned)
+    blocks = 1 if machine.host else min(tiles, machine.wave(pass_of, c.threads))
     passes = [Step(pass_of, blocks, c.threads, {**found, "step": step}) for step in range(keys.size)]
     if by_wide:
         steps += wide.steps(template, found, pairs, count, passes, parts, machine)

@@ -8,7 +8,7 @@ from typing import Any
 
 from prism.host.plan import ALIGNED, Buffer, Machine, Scratch, Step, instance_of
 from prism.kernels import sort as kernels
-from prism.kernels.sort.wide import COUNTS, DIGITS, FAN, PASSES, STATE
+from prism.kernels.sort.wide import COUNTS, DIGITS, PASSES, STATE
 from prism.kernels.sort_rows import ROOM
 from prism.runtime.instance import Instance
 
@@ -28,20 +28,10 @@ def sorts(key: int, value: str, kind: int, carried: int, n: int, many: int, in_p
     return _FEWEST <= n < _NARROW and (carried == kernels.NONE or value == "uint32")
 
 
-def words_of(given: dict[str, Any], n: int, machine: Machine) -> int:
-    """Return how many words passes publish: `DIGITS` a tile, and for blocks' first tiles some more. `given`: as of `steps`."""
-    tiles = -(-n // kernels.wide_of(n, given["VALUES"]).tile)
-    _, together, _ = _pass(given, n, machine)
-    words: int = DIGITS * (tiles + together * rows_together(together, FAN))
+def words_of(n: int, carried: int) -> int:
+    """Return how many words passes publish."""
+    words: int = DIGITS * -(-n // kernels.wide_of(n, carried).tile)
     return words
-
-
-def rows_together(together: int, fan: int) -> int:
-    """Return how many rows of words as many blocks take besides: as `grid.rows_together`."""
-    rows = 0
-    while fan ** (rows + 1) < together:
-        rows += 1
-    return rows
 
 
 def _pass(given: dict[str, Any], n: int, machine: Machine) -> tuple[Instance, int, int]:
@@ -124,4 +114,4 @@ def steps(
     ]  # fmt: skip
 
 
-__all__ = ["rooms_of", "rows_together", "sorts", "steps", "take_pairs", "words_of", "zeros"]
+__all__ = ["rooms_of", "sorts", "steps", "take_pairs", "words_of", "zeros"]
