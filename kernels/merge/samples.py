@@ -108,92 +108,74 @@ def load_bounds(
     return block.any(equal)
 
 
-@prism.device
-@requires(block[1], thread[32])
-@template(T=dtype, LESS=function, ITEMS=constexpr(int), THREADS=constexpr(int))
-def find_parts(
-    x: ptr(const(T)) @ grid[1], tree: ptr(const(T)) @ block[1], bounds: ptr(const(T)) @ block[1],
-    again: ptr(const(int32)) @ block[1], bins: ptr(int32) @ block[1], spots: int32[ITEMS] @ thread[1], at: Tile @ block[1],
-    bits: int32 @ block[1], repeated: bool @ block[1],
-):
-    """Find which part each element of a tile belongs to, and count those of each in `bins`."""
-    t: int32 @ thread[1] = id()
-    items: T[ITEMS] @ thread[1]
-    with group(thread[1]):
-        for k in range(ITEMS):
-            items[k] = x[at.start + min(k * THREADS + t, at.many - 1)]
-            spots[k] = 1
-        lane: int32 = t % 32
-        for level in range(bits):
-            for k in range(ITEMS):
-                spots[k] = 2 * spots[k] + (0 if LESS(items[k], tree[32 * spots[k] + lane]) else 1)
-        for k in range(ITEMS):
-            spots[k] = spots[k] - (1 << bits)
-        if repeated:
-            for k in range(ITEMS):
-                if again[spots[k]] != 0 and not LESS(bounds[spots[k]], items[k]):
-                    spots[k] = spots[k] - 1
-        for k in range(ITEMS):
-            if k * THREADS + t < at.many:
-                atomic_add(bins[spots[k]], 1, scope="block")
-
-
 @prism.kernel
 @template(
     T=dtype, LESS=function, ITEMS=constexpr(int), THREADS=constexpr(int), BLOCKS=constexpr(int), INNER=constexpr(bool),
-    STAY=constexpr(int),
 )
 @requires(grid[1], block[1], thread["THREADS"])
 @attr("__launch_bounds__(THREADS, BLOCKS)")
 def count_parts(
     x: ptr(const(T)) @ grid[1], samples: ptr(const(T)) @ grid[1], segments: ptr(const(uint32)) @ grid[1],
     numbers: ptr(uint8) @ grid[1], counts: ptr(uint32) @ grid[1], n: int64 @ grid[1], apart: int32 @ grid[1],
-    bits: int32 @ grid[1], tiles: int32 @ grid[1],
+    bits: int32 @ grid[1],
 ):
     """Find which of `1 << bits` parts of its segment each element belongs to, and count those of each tile.
 
-    Perspective: grid, a block for each `STAY` of the `tiles`, of at least 256 threads; with `INNER` more tiles may be.
+    Perspective: grid, a block for each tile, of at least 256 threads; with `INNER` more of them may be.
     Shapes:      `x`: `n` elements; `INNER`: in segments, of `find_segments`. `samples`: in order by `LESS`; each `apart` a part
                  begins. `numbers`: a part's number for each element. `counts`: of each segment those of its tiles for each part.
-    Cost:        a read of each element, a write of a byte, and `bits` reads of shared memory. Samples are loaded once for all
-                 tiles that a block has of a segment.
+    Cost:        a read of each element, a write of a byte, and `bits` reads of shared memory.
     Source:      Frazer and McKellar, "Samplesort: a sampling approach to minimal storage tree sorting".
     Test:        tests/kernels/test_merge_samples.py
     """
     TILE: constexpr(int) = THREADS * ITEMS
-    begin: int32 @ block[1] = id() * STAY
+    number: int32 @ block[1] = id()
     with (
         partition(numbers, block[1], offset=lambda place: place, races="none") as all_numbers,
         partition(counts, block[1], offset=lambda place: place, races="none") as all_counts, group(block[1]),
     ):
         t: int32 @ thread[1] = id()
-        tree: shared(T[32 * SEGMENTS])
-        bounds: shared(T[SEGMENTS])
-        again: shared(int32[SEGMENTS])
-        bins: shared(int32[SEGMENTS])
-        held: int32 @ block[1] = -1  # the segment whose samples are there
-        repeated: bool @ block[1] = False
-        for number in range(begin, min(begin + STAY, tiles)):
-            at: Tile @ block[1] = find_tile(segments, number, n, TILE=TILE, INNER=INNER)
-            if at.many > 0:
-                block.fill(bins, 0, SEGMENTS)
-                if at.segment != held:
-                    held = at.segment
-                    repeated = load_bounds(samples, tree, bounds, again, held * (apart << bits), apart, bits, LESS=LESS)
-                spots: int32[ITEMS] @ thread[1]
-                find_parts(x, tree, bounds, again, bins, spots, at, bits, repeated, LESS=LESS, THREADS=THREADS)
-                with partition(all_numbers, thread[1], offset=at.start + t) as own, group(thread[1]):
+        at: Tile @ block[1] = find_tile(segments, number, n, TILE=TILE, INNER=INNER)
+        if at.many > 0:
+            tree: shared(T[32 * SEGMENTS])
+            bounds: shared(T[SEGMENTS])
+            again: shared(int32[SEGMENTS])
+            bins: shared(int32[SEGMENTS])
+            block.fill(bins, 0, SEGMENTS)
+            repeated: bool @ block[1] = load_bounds(
+                samples, tree, bounds, again, at.segment * (apart << bits), apart, bits, LESS=LESS,
+            )
+            items: T[ITEMS] @ thread[1]
+            spots: int32[ITEMS] @ thread[1]
+            with group(thread[1]):
+                for k in range(ITEMS):
+                    items[k] = x[at.start + min(k * THREADS + t, at.many - 1)]
+                    spots[k] = 1
+                lane: int32 = t % 32
+                for level in range(bits):
                     for k in range(ITEMS):
-                        if k * THREADS < at.many - t:
-                            own[k * THREADS] = uint8(spots[k])
-                first: int32 @ block[1] = (number - at.within << bits) + at.within
-                with partition(all_counts, thread[1], offset=first + t * at.tiles, races="none") as own, group(thread[1]):
-                    if t < 1 << bits:
-                        own[0] = uint32(bins[t])
-            else:
-                with partition(all_counts, thread[1], offset=(number << bits) + t, races="none") as own, group(thread[1]):
-                    if t < 1 << bits:
-                        own[0] = 0
+                        spots[k] = 2 * spots[k] + (0 if LESS(items[k], tree[32 * spots[k] + lane]) else 1)
+                for k in range(ITEMS):
+                    spots[k] = spots[k] - (1 << bits)
+                if repeated:
+                    for k in range(ITEMS):
+                        if again[spots[k]] != 0 and not LESS(bounds[spots[k]], items[k]):
+                            spots[k] = spots[k] - 1
+                for k in range(ITEMS):
+                    if k * THREADS + t < at.many:
+                        atomic_add(bins[spots[k]], 1, scope="block")
+            with partition(all_numbers, thread[1], offset=at.start + t) as own, group(thread[1]):
+                for k in range(ITEMS):
+                    if k * THREADS < at.many - t:
+                        own[k * THREADS] = uint8(spots[k])
+            first: int32 @ block[1] = (number - at.within << bits) + at.within
+            with partition(all_counts, thread[1], offset=first + t * at.tiles, races="none") as own, group(thread[1]):
+                if t < 1 << bits:
+                    own[0] = uint32(bins[t])
+        else:
+            with partition(all_counts, thread[1], offset=(number << bits) + t, races="none") as own, group(thread[1]):
+                if t < 1 << bits:
+                    own[0] = 0
 
 
 @prism.kernel
@@ -411,7 +393,7 @@ def move_parts(
 
 EXAMPLES = {
     "take_samples": {"T": "float32", "THREADS": 256},
-    "count_parts": {"T": "float32", "LESS": operators.less, "ITEMS": 16, "THREADS": 512, "BLOCKS": 2, "INNER": True, "STAY": 8},
+    "count_parts": {"T": "float32", "LESS": operators.less, "ITEMS": 16, "THREADS": 512, "BLOCKS": 2, "INNER": True},
     "add_counts": {"THREADS": 512, "ITEMS": 8},
     "find_segments": {"TILE": 8192},
     "move_parts": {

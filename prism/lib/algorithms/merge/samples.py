@@ -12,8 +12,6 @@ from prism.lib.algorithms.select.plan import zero
 
 _THREADS = 256
 """Of a block that takes samples."""
-_STAY = 8
-"""Tiles that a block counts, one after the other, by the same samples."""
 
 
 def takes(size: int, values: bool, n: int, machine: Machine) -> bool:
@@ -58,10 +56,9 @@ def steps(
         chunks = -(-places // kernels.CHUNK)
         counts, sums = scratch.take("uint32", places), scratch.take("uint32", chunks)
         shared = {"x": source[0], "segments": segments, "numbers": numbers, "counts": counts, "n": n, "bits": level}
-        counting = instance_of(kernels.count_parts, {**template, "LESS": kind.less, "INNER": within, "STAY": _STAY})
+        counting = instance_of(kernels.count_parts, {**template, "LESS": kind.less, "INNER": within})
         moving = instance_of(kernels.move_parts, {**template, **beside, "INNER": within})
-        counted = {**shared, "samples": samples, "apart": apart, "tiles": tiles}
-        found.append(Step(counting, -(-tiles // _STAY), c.threads, counted))
+        found.append(Step(counting, tiles, c.threads, {**shared, "samples": samples, "apart": apart}))
         found.extend(_sum(counts, sums, places, scratch))
         moved = {"y": target[0], "x_values": source[1], "y_values": target[1], "sums": sums}
         found.append(Step(moving, tiles, c.threads, {**shared, **moved}))
