@@ -3,7 +3,7 @@
 from typing import NamedTuple
 
 from prism.kernels.sort.order import FIELD, INTEGER
-from prism.kernels.sort.parts import GIVEN, NONE, POSITIONS
+from prism.kernels.sort.parts import GIVEN, NONE
 
 
 class Configuration(NamedTuple):
@@ -225,16 +225,14 @@ def wide_of(n: int, values: int) -> Configuration:
     """Return how `n` floats of 4 bytes are cut for passes by digits of 10 bits.
 
     2^28 took 3.29 ms with 92 a thread, 3.33 with 88 or 72; in two blocks of 256 threads with 72 3.91. 2^24 took 292 us with 64,
-    and two words of the look-back at once, 302 with 88, 299 with one word. 2^28 with values took 6.51 ms with 48, 6.57 with 60,
-    6.70 with 40; 6.93 and 6.89 with 48 and 40 where the next keys are loaded ahead. 2^24 took 525 us with 32 so, 533 else. 2^28
-    positions took 6.16 ms with 40 and keys ahead, 6.41 else, 6.32 with 48.
+    and two words of the look-back at once, 302 with 88, 299 with one word. 2^28 with values took 5.93 ms with 36, 6.15 with 32,
+    2^24 482 us and 478; positions of 2^28 5.13 ms with 44, 5.33 with 40, of 2^24 431 us, 423, and 413 with 32 and two words.
     """
+    if values == NONE:
+        return Configuration(512, 92, 4, 1, 1, ahead=False) if n >= 1 << 25 else Configuration(512, 64, 4, 1, 2, ahead=False)
     if values == GIVEN:
-        long = Configuration(512, 48, 4, 1, 1, ahead=False)
-        return long if n >= 1 << 25 else Configuration(512, 32, 4, 1, 2)
-    if values == POSITIONS:
-        return Configuration(512, 40, 4, 1, 1)
-    return Configuration(512, 92, 4, 1, 1, ahead=False) if n >= 1 << 25 else Configuration(512, 64, 4, 1, 2, ahead=False)
+        return Configuration(512, 36 if n >= 1 << 26 else 32, 4, 1, 1, ahead=False)
+    return Configuration(512, 44, 4, 1, 1, ahead=False) if n >= 1 << 26 else Configuration(512, 32, 4, 1, 2, ahead=False)
 
 
 def counting(key: int, room: int) -> Counting:

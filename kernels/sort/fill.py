@@ -13,12 +13,13 @@ _SIDE = 4
 
 
 @prism.kernel
-@template(C=dtype, THREADS=constexpr(int))
+@template(K=dtype, C=dtype, KIND=constexpr(int), THREADS=constexpr(int))
 @requires(grid[1], block[1], thread["THREADS"])
-def begin_keys(counts: ptr(const(C)) @ grid[1], starts: ptr(C) @ grid[1]):
-    """`starts[k]` becomes the sum of `counts[0] ... counts[k - 1]`.
+def begin_keys(counts: ptr(const(C)) @ grid[1], starts: ptr(C) @ grid[1], flip: K @ grid[1], lowest: K @ grid[1]):
+    """`starts[k]` becomes how many numbers there are of the keys before `k`.
 
     Perspective: grid, a block for each `THREADS` counts: it adds up all that are before.
+    Shapes:      `counts`: by the bits of numbers, which `flip` and `lowest` put in order: see `prism.kernels.sort.order`.
     Test:        tests/kernels/test_sort_fill.py
     """
     b: int32 @ block[1] = id()
@@ -28,10 +29,11 @@ def begin_keys(counts: ptr(const(C)) @ grid[1], starts: ptr(C) @ grid[1]):
         with group(thread[1]):
             for i in range(t, b * THREADS, 4 * THREADS):
                 for k in range(4):  # that many loads are under way at once
-                    sum = sum + (counts[i + k * THREADS] if i + k * THREADS < b * THREADS else 0)
+                    key: int32 = i + k * THREADS
+                    sum = sum + (counts[int32(decode(K(key), flip, lowest, KIND=KIND))] if key < b * THREADS else 0)
         before: C @ block[1] = block.reduce(sum, OP=operators.add)
         own: C[1] @ thread[1]
-        own[0] = counts[b * THREADS + t]
+        own[0] = counts[int32(decode(K(b * THREADS + t), flip, lowest, KIND=KIND))]
         block.scan_initial(own, before, WIDTH=1, OP=operators.add, EXCLUSIVE=True)
         block.store(mine, own, THREADS, WIDTH=1, VECTORIZED=False)
 
@@ -215,6 +217,6 @@ def key_near(
 
 
 EXAMPLES = {
-    "begin_keys": {"C": "uint32", "THREADS": 1024},
+    "begin_keys": {"K": "uint16", "C": "uint32", "KIND": INTEGER, "THREADS": 1024},
     "fill_keys": {"K": "uint16", "C": "uint32", "KIND": INTEGER, "THREADS": 512, "ITEMS": 16, "WIDTH": 8},
 }

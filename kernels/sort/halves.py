@@ -76,7 +76,9 @@ def both_of(counts: ptr(const(uint32)) @ thread[1], at: int32 @ thread[1]) -> ui
 
 @prism.device
 @requires(block[1], thread[32])
-@template(K=dtype, ITEMS=constexpr(int), BATCH=constexpr(int), BITS=constexpr(int), BESIDE=constexpr(bool))
+@template(
+    K=dtype, ITEMS=constexpr(int), BATCH=constexpr(int), BITS=constexpr(int), WHOLE=constexpr(bool), BESIDE=constexpr(bool),
+)
 def rank_halves(
     table: ptr(uint32) @ block[1], keys: K[ITEMS] @ thread[1], sorted: ptr(K) @ block[1], ids: ptr(uint16) @ block[1],
     shift: int32 @ block[1], common: int32 @ block[1],
@@ -84,7 +86,7 @@ def rank_halves(
     """Put a tile in the order of a digit into `sorted`, and with `BESIDE` where each key stood in it into `ids`.
 
     Each warp does so by itself, with its part of the table: none waits for another one. Equal digits of a row of the warp are in
-    the order in which its lanes add. A digit `common`, not negative, that very many have, is counted by votes; with `BESIDE` a
+    the order in which its lanes add. A digit `common`, not negative, that very many have, is counted by votes; with `WHOLE` a
     tile whose elements all have it is in order already.
     """
     HALF: constexpr(int) = 1 << BITS - 1
@@ -99,7 +101,7 @@ def rank_halves(
         for begin in range(0, ITEMS, BATCH):
             digits: int32[BATCH] @ thread[1]
             ranks: uint32[BATCH] @ thread[1]
-            if BESIDE and common >= 2 * HALF:
+            if WHOLE and common >= 2 * HALF:
                 for k in range(BATCH):
                     ranks[k] = uint32(at + 32 * (begin + k))
             else:

@@ -1,10 +1,9 @@
-"""How often each key of 16 bits occurs: a block counts in shared memory, two keys in a word."""
+"""How often each number of 16 bits occurs: a block counts in shared memory, two numbers in a word."""
 
 from prism.lang import (
     atomic_add, attr, ballot, block, broadcast, const, constexpr, count, dtype, grid, group, id, int32, int64, partition,
     popcount, prism, ptr, requires, shared, template, thread, uint16, uint32, warp, wrapping_subtract,
 )
-from prism.kernels.sort.order import INTEGER, encode
 from prism.lib.thread import extent, operators
 
 _HALF = 1 << 16
@@ -12,23 +11,25 @@ _PAIRS = 1 << 15
 
 
 @prism.kernel
-@template(C=dtype, KIND=constexpr(int), THREADS=constexpr(int), ITEMS=constexpr(int), WIDTH=constexpr(int))
+@template(C=dtype, THREADS=constexpr(int), ITEMS=constexpr(int), WIDTH=constexpr(int))
 @requires(grid[1], block[1], thread["THREADS"])
 @attr("__launch_bounds__(THREADS)")
 def count_keys(
     x: ptr(const(uint16)) @ grid[1], counts: ptr(C) @ grid[1], parts: ptr(uint32) @ grid[1], n: int64 @ grid[1],
-    skew: int32 @ grid[1], flip: uint16 @ grid[1], lowest: uint16 @ grid[1],
+    skew: int32 @ grid[1],
 ):
-    """Count how many of the `n` elements of `x` have each key: `counts` and what `parts` has of all blocks, together.
+    """Count how often each 16 bits are an element of `x`, of `n`: `counts` and what `parts` has of all blocks, together.
+
+    Bits, and no keys: those of 65536 counts are put in order afterwards, where making a key of each float took as long as half
+    of an addition.
 
     A block counts in shared memory, two keys in a word, and looks at no result: whether a half of a word has gone over, the sum
     of all halves tells, as then it is less than what was counted. If it has, or the block's first tile says that it may, each
     addition looks at what it does, and what goes beyond 16 bits is added to `counts` at once.
 
     Perspective: grid, of any number of blocks of `THREADS` threads.
-    Shapes:      `x`: bits of numbers, which `flip` and `lowest` put in order: see `prism.kernels.sort.order`. `counts`: 65536,
-                 which begin as zero. `parts`: 32768 words a block, of two keys each. `skew`: how many elements `x` begins past
-                 one that is aligned to `WIDTH` of them; -1: it is not known.
+    Shapes:      `counts`: 65536, which begin as zero. `parts`: 32768 words a block, of two numbers each. `skew`: how many
+                 elements `x` begins past one that is aligned to `WIDTH` of them; -1: it is not known.
     Test:        tests/kernels/test_sort_fill.py, tests/gpu/test_sort.py
     """
     TILE: constexpr(int) = THREADS * ITEMS
@@ -58,7 +59,7 @@ def count_keys(
             for tile in range(first, last, blocks):
                 many: int32 @ block[1] = extent(tile, n, TILE=TILE)
                 for k in range(ITEMS):
-                    keys[k] = encode(ahead[k], flip, lowest, KIND=KIND)
+                    keys[k] = ahead[k]
                 if tile + blocks < last:
                     load(tile + blocks)
                 if many < TILE:
@@ -152,10 +153,15 @@ def count_rows(
                 with group(thread[1]):
                     if lane == 0:
                         add_some(pairs, counts, common, sum, careful)
+            elif careful:
+                with group(thread[1]):
+                    for k in range(ITEMS):
+                        add_key(pairs, counts, int32(keys[k]), 1)
             else:
                 with group(thread[1]):
                     for k in range(ITEMS):
-                        add_some(pairs, counts, int32(keys[k]), 1, careful)
+                        key: int32 = int32(keys[k])
+                        atomic_add(pairs[slot(key >> 1)], 1 + uint32(key & 1) * (_HALF - 1), scope="block")
 
 
 @prism.device
@@ -230,6 +236,6 @@ def add_keys(parts: ptr(const(uint32)) @ grid[1], counts: ptr(C) @ grid[1], many
 
 
 EXAMPLES = {
-    "count_keys": {"C": "uint32", "KIND": INTEGER, "THREADS": 1024, "ITEMS": 16, "WIDTH": 8},
+    "count_keys": {"C": "uint32", "THREADS": 1024, "ITEMS": 16, "WIDTH": 8},
     "add_keys": {"C": "uint32", "THREADS": 512, "SHARES": 4},
 }

@@ -12,8 +12,8 @@ from prism.lang import (
 )
 from prism.kernels.sort.halves import count_halves, rank_halves
 from prism.kernels.sort.order import INTEGER
-from prism.kernels.sort.parts import GIVEN, NONE, PLACES, POSITIONS, ask_for_keys, write_in_order
-from prism.kernels.sort.wide_tiles import BITS, load_beside, load_words, make_words, move_beside, put_beside, rising, write_where
+from prism.kernels.sort.parts import GIVEN, NONE, PLACES, write_in_order
+from prism.kernels.sort.wide_tiles import BITS, ask_for_words, load_words, make_words, rising, write_where
 from prism.lib.thread import extent, operators
 
 PASSES = 3
@@ -188,40 +188,42 @@ def find_wide_targets(
 
 @prism.kernel
 @template(
-    K=dtype, V=dtype, VO=dtype, C=dtype, VALUES=constexpr(int), THREADS=constexpr(int), ITEMS=constexpr(int),
-    BATCH=constexpr(int), BLOCKS=constexpr(int), WORDS=constexpr(int), AHEAD=constexpr(bool),
+    K=dtype, W=dtype, V=dtype, VO=dtype, C=dtype, VALUES=constexpr(int), THREADS=constexpr(int), ITEMS=constexpr(int),
+    BATCH=constexpr(int), BLOCKS=constexpr(int), WORDS=constexpr(int),
 )
 @requires(grid[1], block[1], thread["THREADS"])
 @attr("__launch_bounds__(THREADS, BLOCKS)")
 def sort_wide(
-    x: ptr(const(K)) @ grid[1], spare: ptr(K) @ grid[1], y: ptr(K) @ grid[1], given: ptr(const(V)) @ grid[1],
-    value_spare: ptr(V) @ grid[1], values: ptr(V) @ grid[1], positions: ptr(VO) @ grid[1], starts: ptr(const(C)) @ grid[1],
+    x: ptr(const(K)) @ grid[1], spare: ptr(W) @ grid[1], between: ptr(W) @ grid[1], y: ptr(K) @ grid[1],
+    given: ptr(const(V)) @ grid[1], values: ptr(V) @ grid[1], positions: ptr(VO) @ grid[1], starts: ptr(const(C)) @ grid[1],
     state: ptr(const(K)) @ grid[1], n: int64 @ grid[1], step: int32 @ grid[1], flip: K @ grid[1],
     words: ptr(mailbox(C)) @ grid[1], capacity: uint32 @ grid[1], control: ptr(uint64) @ grid[1],
 ):
-    """Put `n` floats in the order of digit `step` of 10 bits of their keys; the last pass has sorted them into `y`.
+    """Put `n` floats in the order of digit `step` of 10 bits of their keys; the last pass writes results.
 
     Perspective: grid, of any number of blocks of `THREADS` threads.
-    Shapes:      arrays, `VALUES`, `words` and `control`: as of `sort_digit`, of one row, but `DIGITS` words a tile. Values have
-                 as many bytes as keys at most. `starts`, `state`: of `begin_wide`. `AHEAD`, beside values: the next tile's keys
-                 are loaded while this one's values are written.
+    Shapes:      `VALUES`: as of `sort_digit`. `W`: K; with values or positions a word of both. Passes write `spare` and `between`
+                 in turn, of `n` words each, and the last one `y`, floats, and `values`; or `positions`. Keys alone are words, so
+                 `between` may be `y`. `words` and `control`: as of `sort_digit`, of one row, but `DIGITS` words a tile. `starts`,
+                 `state`: of `begin_wide`.
     Errors:      passes follow each other, and find `state` and all arrays as they left them.
-    Cost:        as of `sort_digit`. A block holds one tile, and draws its next one behind its look-back. A value takes no shared
-                 memory beside its key, but its place of 2 bytes.
+    Cost:        as of `sort_digit`. A block holds one tile, and draws its next one behind its look-back. Beside a given value a
+                 word's place in the tile, of 2 bytes, tells in which order equal digits came.
     Test:        tests/kernels/test_sort_wide.py, tests/gpu/test_sort.py
     """
     TILE: constexpr(int) = THREADS * ITEMS
     WARPS: constexpr(int) = THREADS // 32
     EACH: constexpr(int) = DIGITS // THREADS
     static_assert(EACH * THREADS == DIGITS and EACH >= 2, "all threads have equally many digits, of both halves")
-    static_assert(V.bytes <= K.bytes and TILE <= 1 << 16, "a value has room where a key was, and 16 bits tell its place")
+    static_assert(K.bytes == 4 and V.bytes == 4, "a word has room for a key and what goes along")
+    static_assert(W.bytes == (4 if VALUES == NONE else 8) and TILE <= 1 << 16, "16 bits tell a place in the tile")
     tiles: int32 @ grid[1] = int32((n + (TILE - 1)) // TILE)
     blocks: int32 @ grid[1] = count(block[1])
-    shift: int32 @ grid[1] = BITS * step
+    shift: int32 @ grid[1] = BITS * step + 8 * (W.bytes - K.bytes)
     with (
-        partition(spare, block[1], races="none") as spare_keys,
+        partition(spare, block[1], races="none") as spare_words,
+        partition(between, block[1], races="none") as more_words,
         partition(y, block[1], races="none") as y_keys,
-        partition(value_spare, block[1], races="none") as spare_values,
         partition(values, block[1], races="none") as y_values,
         partition(positions, block[1], races="none") as result,
         group(block[1]),
@@ -235,94 +237,66 @@ def sort_wide(
             """Draw tiles, put each in the order of the digit, and write it where its digits belong, until all are drawn."""
             table: shared(uint32[WARPS * DIGITS // 2])
             common: shared(int32[1])
-            sorted: shared(K[TILE])
-            ids: shared(uint16[TILE if VALUES != NONE else 1])  # where they stood in the tile
             targets: shared(C[DIGITS])
             totals: uint32[EACH] @ thread[1]  # how often the thread's digits occur in the tile
-            keys: K[ITEMS] @ thread[1]
-            items: V[ITEMS if VALUES != NONE else 1] @ thread[1]
+            held: W[ITEMS] @ thread[1]
             parts: K[5] @ thread[1]
             for k in range(5):
                 parts[k] = state[k]
 
             @requires(block[1], thread["THREADS"])
-            def load(tile: int32 @ block[1]):
-                """Load a tile's keys."""
-                load_words(x, spare_keys, y_keys, keys, tile, n, first, behind, THREADS=THREADS)
-
-            @requires(block[1], thread["THREADS"])
-            def order(tile: int32 @ block[1], epoch: uint32 @ block[1]):
-                """Count the digits of the tile that was loaded, publish them, and put it in order."""
-                make_words(keys, tile, n, flip, parts, first, THREADS=THREADS)
-                if TILE >= WARPS * DIGITS:  # the tile's room is free until it is ranked
-                    count_halves(
-                        sorted, table, common, targets, keys, totals, shift, THREADS=THREADS, BITS=BITS, WHOLE=VALUES != NONE,
-                    )
-                else:
-                    counts: shared(uint32[WARPS * DIGITS])
-                    count_halves(
-                        counts, table, common, targets, keys, totals, shift, THREADS=THREADS, BITS=BITS, WHOLE=VALUES != NONE,
-                    )
+            def count_digits(tile: int32 @ block[1], epoch: uint32 @ block[1]):
+                """Count the digits of the tile that was loaded, and publish them."""
+                counts: shared(uint32[WARPS * DIGITS])  # where the tile is ranked afterwards
+                make_words(held, tile, n, flip, parts, first, THREADS=THREADS)
+                count_halves(
+                    counts, table, common, targets, held, totals, shift, THREADS=THREADS, BITS=BITS, WHOLE=VALUES != NONE,
+                )
                 grid.publish_more_digits(words, tile, totals, epoch, THREADS=THREADS)
+
+            @requires(block[1], thread["THREADS"])
+            def move(tile: int32 @ block[1], epoch: uint32 @ block[1]) -> int32 @ block[1]:
+                """Put the tile in order, and write it where its digits belong. Returns the next tile."""
+                sorted: shared(W[TILE])
+                ids: shared(uint16[TILE if VALUES == GIVEN else 1])  # where they stood in the tile
+                beside: shared(W[1])  # not used
                 often: int32 @ block[1] = common[0]
-                rank_halves(table, keys, sorted, ids, shift, often, BATCH=BATCH, BITS=BITS, BESIDE=VALUES != NONE)
-
-            @requires(block[1], thread["THREADS"])
-            def ask_for(tile: int32 @ block[1]):
-                """Ask for a tile to be brought into the L2."""
-                ask_for_keys(x, spare_keys, y_keys, tile, n, 1, first, behind, TILE=TILE, ROWS=False)
-                if VALUES == GIVEN or (VALUES == POSITIONS and not first):
-                    ask_for_keys(given, spare_values, y_values, tile, n, 1, first, behind, TILE=TILE, ROWS=False)
-
-            @requires(block[1], thread["THREADS"])
-            def store(tile: int32 @ block[1], following: int32 @ block[1]):
-                """Write the tile where its digits belong. With `AHEAD` the keys of the next one are loaded meanwhile."""
+                rank_halves(
+                    table, held, sorted, ids, shift, often, BATCH=BATCH, BITS=BITS, WHOLE=VALUES != NONE, BESIDE=VALUES == GIVEN,
+                )
+                find_wide_targets(words, starts, targets, totals, tile, epoch, step, THREADS=THREADS, WORDS=WORDS)
+                ticket: uint64 @ thread[1] = grid.draw(control)
+                following: int32 @ block[1] = grid.next_tile(ticket)
+                ask_for_words(x, given, spare_words, more_words, following, n, first, behind, VALUES=VALUES, TILE=TILE)
                 many: int32 @ block[1] = extent(tile, n, TILE=TILE)
-                digits: uint32[(ITEMS + 2) // 3 if VALUES != NONE else 1] @ thread[1]
 
                 @requires(block[1], thread["THREADS"])
                 def write(
-                    keys_of: ptr(const(K)) @ block[1], values_of: ptr(const(K)) @ block[1], ids_of: ptr(const(uint16)) @ block[1],
+                    words_of: ptr(const(W)) @ block[1], values_of: ptr(const(W)) @ block[1],
+                    ids_of: ptr(const(uint16)) @ block[1],
                 ) -> bool @ block[1]:
                     """Write all; say whether two elements stand in the wrong order."""
                     return write_where(
-                        keys_of, ids_of, targets, spare_keys, y_keys, digits, many, shift, flip, parts, first, behind,
-                        VALUES=VALUES, THREADS=THREADS, ITEMS=ITEMS, BATCH=BATCH,
+                        words_of, ids_of, targets, spare_words, more_words, y_keys, y_values, result, many, shift, flip, parts,
+                        first and VALUES == NONE, behind, VALUES=VALUES, THREADS=THREADS, ITEMS=ITEMS, BATCH=BATCH,
                     )
 
-                beside: shared(K[1])  # not used
                 write_in_order(
-                    sorted, beside, ids, many, shift, K(0), first and VALUES == NONE, KIND=INTEGER,
-                    VALUES=NONE if VALUES == NONE else PLACES, WHOLE=TILE, THREADS=THREADS, WRITE=write, BITS=BITS,
+                    sorted, beside, ids, many, shift, W(0), first and VALUES == NONE, KIND=INTEGER,
+                    VALUES=PLACES if VALUES == GIVEN else NONE, WHOLE=TILE, THREADS=THREADS, WRITE=write, BITS=BITS,
                 )  # of the first pass equal keys alone are the same: whichever stands first
-                if VALUES != NONE:
-                    if VALUES == GIVEN or not first:
-                        put_beside(sorted, items)
-                    if AHEAD and following < tiles:
-                        load(following)
-                    move_beside(
-                        sorted, ids, targets, spare_values, y_values, result, digits, tile, n, first, behind, VALUES=VALUES,
-                        THREADS=THREADS, ITEMS=ITEMS, BATCH=BATCH,
-                    )
+                return following
 
             launch: grid.Ticket @ block[1] = grid.tiles(control)
             tile: int32 @ block[1] = launch.tile
-            if AHEAD and tile < tiles:
-                load(tile)
             while tile < tiles:
-                if not AHEAD:
-                    load(tile)  # not at the end: so no register holds a key meanwhile
-                order(tile, launch.epoch)
-                if VALUES != NONE:  # under way while the block looks back, and writes keys
-                    load_beside(
-                        given, spare_values, y_values, items, tile, n, first, behind, VALUES=VALUES, THREADS=THREADS,
-                    )
-                find_wide_targets(words, starts, targets, totals, tile, launch.epoch, step, THREADS=THREADS, WORDS=WORDS)
-                ticket: uint64 @ thread[1] = grid.draw(control)
-                following: int32 @ block[1] = grid.next_tile(ticket)
-                ask_for(following)
-                store(tile, following)
-                tile = following
+                load_words(
+                    x, given, spare_words, more_words, held, tile, n, first, behind, VALUES=VALUES, THREADS=THREADS,
+                )  # not at the end: so no register holds a word meanwhile
+                with group(block[1]):  # shared memory of this is that of the next one afterwards
+                    count_digits(tile, launch.epoch)
+                with group(block[1]):
+                    tile = move(tile, launch.epoch)
             if tile == tiles + blocks - 1:  # every block has drawn its last ticket
                 grid.count_launch(control, words, capacity, tiles * DIGITS, launch.epoch, 0)
 
@@ -334,8 +308,7 @@ EXAMPLES = {
     "count_wide": {"K": "uint32", "C": "uint32", "COPIES": 16, "THREADS": 1024, "ITEMS": 8, "WIDTH": 4},
     "begin_wide": {"K": "uint32", "C": "uint32"},
     "sort_wide": {
-        "K": "uint32", "V": "uint32", "VO": "int64", "C": "uint32", "VALUES": NONE, "THREADS": 512, "ITEMS": 92, "BATCH": 4,
-        "BLOCKS": 1, "WORDS": 1,
-        "AHEAD": False,
+        "K": "uint32", "W": "uint32", "V": "uint32", "VO": "int64", "C": "uint32", "VALUES": NONE, "THREADS": 512, "ITEMS": 92,
+        "BATCH": 4, "BLOCKS": 1, "WORDS": 1,
     },
 }

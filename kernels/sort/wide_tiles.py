@@ -1,12 +1,11 @@
 """How a pass by a wide digit moves a tile of floats: from memory into registers, and, in order, to where its digits belong.
 
-What goes along has no room in shared memory beside keys. So a key's place in its tile goes with it; once keys are written, values
-are put where keys were, as they came, and each is found by the place.
+What goes along with a key lies in one word with it, in the lower half: so both are moved at once.
 """
 
 from prism.lang import (
-    block, const, constexpr, dtype, grid, group, id, int32, int64, partition, prism, ptr, requires, template, thread, uint16,
-    uint32, wrapping_add, wrapping_subtract,
+    block, const, constexpr, dtype, grid, group, id, int32, int64, partition, prefetch, prism, ptr, requires, split, template,
+    thread, uint16, wrapping_add, wrapping_subtract,
 )
 from prism.kernels.sort.order import INTEGER, digit
 from prism.kernels.sort.parts import GIVEN, NONE, PLACES, POSITIONS, load_ordered, load_part
@@ -55,204 +54,159 @@ def unpack(word: K @ thread[1], state: K[5] @ thread[1]) -> K @ thread[1]:
 @prism.device
 @requires(block[1], thread[32])
 @template(
-    K=dtype, C=dtype, DIGITS=constexpr(int), VALUES=constexpr(int), THREADS=constexpr(int), ITEMS=constexpr(int),
+    K=dtype, W=dtype, V=dtype, ITEMS=constexpr(int), VALUES=constexpr(int), THREADS=constexpr(int),
+)
+def load_words(
+    x: ptr(const(K)) @ grid[1], given: ptr(const(V)) @ grid[1], spare: ptr(W) @ block[1], between: ptr(W) @ block[1],
+    words: W[ITEMS] @ thread[1], tile: int32 @ block[1], n: int64 @ block[1], first: bool @ block[1], behind: int32 @ block[1],
+):
+    """Load a tile from where the pass before left it: floats where none has moved anything (`first`), and what goes along."""
+    LOWER: constexpr(int) = 8 * (W.bytes - K.bytes)
+    start: int64 @ block[1] = int64(tile) * (THREADS * ITEMS)
+    many: int32 @ block[1] = extent(tile, n, TILE=THREADS * ITEMS)
+    at: int32 @ thread[1] = block.place(ITEMS=ITEMS, WIDTH=1)
+    if first:
+        floats: K[ITEMS] @ thread[1]
+        items: V[ITEMS if VALUES == GIVEN else 1] @ thread[1]
+        with partition(x, block[1], offset=start) as source:
+            load_part(source, floats, many)
+        if VALUES == GIVEN:
+            with partition(given, block[1], offset=start) as source:
+                load_part(source, items, many)
+        for k in range(ITEMS):
+            words[k] = W(floats[k]) << LOWER
+            if VALUES == GIVEN:
+                words[k] = words[k] | W(items[k])
+            elif VALUES == POSITIONS:
+                words[k] = words[k] | W(start + at + 32 * k)
+    elif behind % 2 == 1:
+        with partition(between, block[1], offset=start) as source:
+            load_part(source, words, many)
+    else:
+        with partition(spare, block[1], offset=start) as source:
+            load_part(source, words, many)
+
+
+@prism.device
+@requires(block[1], thread[1])
+@template(K=dtype, W=dtype, V=dtype, VALUES=constexpr(int), TILE=constexpr(int))
+def ask_for_words(
+    x: ptr(const(K)) @ grid[1], given: ptr(const(V)) @ grid[1], spare: ptr(W) @ block[1], between: ptr(W) @ block[1],
+    tile: int32 @ block[1], n: int64 @ block[1], first: bool @ block[1], behind: int32 @ block[1],
+):
+    """Ask for a tile to be brought into the L2, from where `load_words` loads it."""
+    start: int64 @ block[1] = int64(tile) * TILE
+    many: int32 @ block[1] = extent(tile, n, TILE=TILE)
+    match split(thread):
+        case 1:
+            if first:
+                prefetch(x[start], many)
+                if VALUES == GIVEN:
+                    prefetch(given[start], many)
+            elif behind % 2 == 1:
+                prefetch(between[start], many)
+            else:
+                prefetch(spare[start], many)
+
+
+@prism.device
+@requires(block[1], thread[32])
+@template(K=dtype, W=dtype, ITEMS=constexpr(int), THREADS=constexpr(int))
+def make_words(
+    words: W[ITEMS] @ thread[1], tile: int32 @ block[1], n: int64 @ block[1], flip: K @ block[1], state: K[5] @ thread[1],
+    first: bool @ block[1],
+):
+    """Pack the floats that `load_words` has loaded; where the tile ends, the last keys follow."""
+    LOWER: constexpr(int) = 8 * (W.bytes - K.bytes)
+    zero: K @ block[1] = K(256 if flip == 0 else 255) << 23
+    at: int32 @ thread[1] = block.place(ITEMS=ITEMS, WIDTH=1)
+    many: int32 @ block[1] = extent(tile, n, TILE=THREADS * ITEMS)
+    if first:
+        for k in range(ITEMS):
+            key: K @ thread[1] = pack(rising(K(words[k] >> LOWER), flip), state, zero)
+            words[k] = W(key) << LOWER | words[k] & W((1 << LOWER) - 1)
+    if many < THREADS * ITEMS:
+        for k in range(ITEMS):
+            words[k] = words[k] if 32 * k < many - at else ~W(0)  # behind all that are there
+
+
+@prism.device
+@requires(block[1], thread[32])
+@template(
+    K=dtype, W=dtype, V=dtype, VO=dtype, C=dtype, VALUES=constexpr(int), THREADS=constexpr(int), ITEMS=constexpr(int),
     BATCH=constexpr(int), LAST=constexpr(bool),
 )
 def write_wide(
-    tile: ptr(const(K)) @ block[1], ids: ptr(const(uint16)) @ block[1], targets: ptr(const(C)) @ block[1],
-    y: ptr(K) @ block[1], digits: uint32[DIGITS] @ thread[1], many: int32 @ block[1], shift: int32 @ block[1],
-    flip: K @ block[1], state: K[5] @ thread[1], sure: bool @ block[1],
+    tile: ptr(const(W)) @ block[1], ids: ptr(const(uint16)) @ block[1], targets: ptr(const(C)) @ block[1],
+    to: ptr(W) @ block[1], y: ptr(K) @ block[1], values: ptr(V) @ block[1], positions: ptr(VO) @ block[1],
+    many: int32 @ block[1], shift: int32 @ block[1], flip: K @ block[1], state: K[5] @ thread[1], sure: bool @ block[1],
 ) -> bool @ block[1]:
-    """As `write_digits`, of keys; the `LAST` pass writes floats, and none beside POSITIONS. `digits`: those of what it wrote."""
-    BESIDE: constexpr(int) = NONE if VALUES == NONE else PLACES
+    """As `write_digits`, of words; the `LAST` pass writes floats and what goes along, of POSITIONS these alone."""
+    LOWER: constexpr(int) = 8 * (W.bytes - K.bytes)
     t: int32 @ thread[1] = id()
     wrong: bool @ thread[1] = False
-    with partition(y, thread[1], offset=lambda place: place, races="none") as out, group(thread[1]):
+    with (
+        partition(to, thread[1], offset=lambda place: place, races="none") as out,
+        partition(y, thread[1], offset=lambda place: place, races="none") as keys,
+        partition(values, thread[1], offset=lambda place: place, races="none") as beside,
+        partition(positions, thread[1], offset=lambda place: place, races="none") as result,
+        group(thread[1]),
+    ):
         for begin in range(0, ITEMS, BATCH):
-            keys: K[BATCH]
-            items: K[BATCH]  # nothing goes along
+            words: W[BATCH]
+            items: W[BATCH]  # nothing goes along
             spots: C[BATCH]
             here: int32 = begin * THREADS + t
             found: bool = load_ordered(
-                tile, tile, ids, keys, items, here, shift, K(0), sure, KIND=INTEGER, VALUES=BESIDE, THREADS=THREADS, BITS=BITS,
+                tile, tile, ids, words, items, here, shift, W(0), sure, KIND=INTEGER, VALUES=PLACES if VALUES == GIVEN else NONE,
+                THREADS=THREADS, BITS=BITS,
             )
             wrong = found or wrong
             for k in range(BATCH):
-                d: int32 = digit(keys[k], shift, K(0), KIND=INTEGER, BITS=BITS)
-                spots[k] = targets[d] + C(here + k * THREADS)
-                if VALUES != NONE:
-                    others: uint32 = 0 if (begin + k) % 3 == 0 else digits[(begin + k) // 3]
-                    digits[(begin + k) // 3] = others | uint32(d) << (begin + k) % 3 * BITS
-            if LAST:
-                for k in range(BATCH):
-                    keys[k] = bits_of(unpack(keys[k], state), flip)
-            if VALUES != POSITIONS or not LAST:
-                for k in range(BATCH):
-                    if many == THREADS * ITEMS or here + k * THREADS < many:
-                        out[int64(spots[k])] = keys[k]
+                spots[k] = targets[digit(words[k], shift, W(0), KIND=INTEGER, BITS=BITS)] + C(here + k * THREADS)
+            for k in range(BATCH):
+                if many == THREADS * ITEMS or here + k * THREADS < many:
+                    if not LAST:
+                        out[int64(spots[k])] = words[k]
+                    elif VALUES == POSITIONS:
+                        result[int64(spots[k])] = VO(words[k] & W((1 << LOWER) - 1))
+                    else:
+                        keys[int64(spots[k])] = bits_of(unpack(K(words[k] >> LOWER), state), flip)
+                        if VALUES == GIVEN:
+                            beside[int64(spots[k])] = V(words[k] & W((1 << LOWER) - 1))
     return block.any(wrong)
 
 
 @prism.device
 @requires(block[1], thread[32])
 @template(
-    K=dtype, C=dtype, DIGITS=constexpr(int), VALUES=constexpr(int), THREADS=constexpr(int), ITEMS=constexpr(int),
+    K=dtype, W=dtype, V=dtype, VO=dtype, C=dtype, VALUES=constexpr(int), THREADS=constexpr(int), ITEMS=constexpr(int),
     BATCH=constexpr(int),
 )
 def write_where(
-    tile: ptr(const(K)) @ block[1], ids: ptr(const(uint16)) @ block[1], targets: ptr(const(C)) @ block[1],
-    spare: ptr(K) @ block[1], y: ptr(K) @ block[1], digits: uint32[DIGITS] @ thread[1], many: int32 @ block[1],
-    shift: int32 @ block[1], flip: K @ block[1], state: K[5] @ thread[1], sure: bool @ block[1], behind: int32 @ block[1],
+    tile: ptr(const(W)) @ block[1], ids: ptr(const(uint16)) @ block[1], targets: ptr(const(C)) @ block[1],
+    spare: ptr(W) @ block[1], between: ptr(W) @ block[1], y: ptr(K) @ block[1], values: ptr(V) @ block[1],
+    positions: ptr(VO) @ block[1], many: int32 @ block[1], shift: int32 @ block[1], flip: K @ block[1],
+    state: K[5] @ thread[1], sure: bool @ block[1], behind: int32 @ block[1],
 ) -> bool @ block[1]:
-    """Write a tile to where the pass behind finds it; the last one: floats. `behind`: how many passes move something behind."""
+    """Write a tile to where the pass behind finds it; the last one: results. `behind`: how many passes move something behind."""
     wrong: bool @ block[1] = False
     if behind % 2 == 1:
         wrong = write_wide(
-            tile, ids, targets, spare, digits, many, shift, flip, state, sure, VALUES=VALUES, THREADS=THREADS, ITEMS=ITEMS,
-            BATCH=BATCH, LAST=False,
+            tile, ids, targets, spare, y, values, positions, many, shift, flip, state, sure, VALUES=VALUES, THREADS=THREADS,
+            ITEMS=ITEMS, BATCH=BATCH, LAST=False,
         )
     elif behind > 0:
         wrong = write_wide(
-            tile, ids, targets, y, digits, many, shift, flip, state, sure, VALUES=VALUES, THREADS=THREADS, ITEMS=ITEMS,
-            BATCH=BATCH, LAST=False,
+            tile, ids, targets, between, y, values, positions, many, shift, flip, state, sure, VALUES=VALUES, THREADS=THREADS,
+            ITEMS=ITEMS, BATCH=BATCH, LAST=False,
         )
     else:
         wrong = write_wide(
-            tile, ids, targets, y, digits, many, shift, flip, state, sure, VALUES=VALUES, THREADS=THREADS, ITEMS=ITEMS,
-            BATCH=BATCH, LAST=True,
+            tile, ids, targets, between, y, values, positions, many, shift, flip, state, sure, VALUES=VALUES, THREADS=THREADS,
+            ITEMS=ITEMS, BATCH=BATCH, LAST=True,
         )
     return wrong
 
 
-@prism.device
-@requires(block[1], thread[32])
-@template(V=dtype, ITEMS=constexpr(int), VALUES=constexpr(int), THREADS=constexpr(int))
-def load_beside(
-    given: ptr(const(V)) @ grid[1], value_spare: ptr(V) @ block[1], values: ptr(V) @ block[1], items: V[ITEMS] @ thread[1],
-    tile: int32 @ block[1], n: int64 @ block[1], first: bool @ block[1], behind: int32 @ block[1],
-):
-    """Load what goes along with a tile from where the pass before left it: no positions, where keys stand as they came."""
-    start: int64 @ block[1] = int64(tile) * (THREADS * ITEMS)
-    many: int32 @ block[1] = extent(tile, n, TILE=THREADS * ITEMS)
-    if first:
-        if VALUES == GIVEN:
-            with partition(given, block[1], offset=start) as source:
-                load_part(source, items, many)
-    elif behind % 2 == 1:
-        with partition(values, block[1], offset=start) as source:
-            load_part(source, items, many)
-    else:
-        with partition(value_spare, block[1], offset=start) as source:
-            load_part(source, items, many)
-
-
-@prism.device
-@requires(block[1], thread[32])
-@template(
-    K=dtype, VO=dtype, C=dtype, DIGITS=constexpr(int), VALUES=constexpr(int), THREADS=constexpr(int), ITEMS=constexpr(int),
-    BATCH=constexpr(int),
-)
-def write_beside(
-    room: ptr(const(K)) @ block[1], ids: ptr(const(uint16)) @ block[1], targets: ptr(const(C)) @ block[1],
-    y: ptr(VO) @ block[1], digits: uint32[DIGITS] @ thread[1], many: int32 @ block[1], start: K @ block[1],
-    first: bool @ block[1],
-):
-    """Write what goes along with a tile's keys to where these are: what `room` has; of the `first` POSITIONS the place."""
-    t: int32 @ thread[1] = id()
-    with partition(y, thread[1], offset=lambda place: place, races="none") as out, group(thread[1]):
-        for begin in range(0, ITEMS, BATCH):
-            items: K[BATCH]
-            spots: C[BATCH]
-            here: int32 = begin * THREADS + t
-            for k in range(BATCH):
-                place: int32 = int32(ids[here + k * THREADS])
-                if VALUES == POSITIONS:
-                    items[k] = start + K(place) if first else room[place]
-                else:
-                    items[k] = room[place]
-            for k in range(BATCH):
-                d: int32 = int32(digits[(begin + k) // 3] >> (begin + k) % 3 * BITS) & (1 << BITS) - 1
-                spots[k] = targets[d] + C(here + k * THREADS)
-            for k in range(BATCH):
-                if many == THREADS * ITEMS or here + k * THREADS < many:
-                    out[int64(spots[k])] = VO(items[k])
-
-
-@prism.device
-@requires(block[1], thread[32])
-@template(
-    K=dtype, V=dtype, VO=dtype, C=dtype, DIGITS=constexpr(int), VALUES=constexpr(int), THREADS=constexpr(int),
-    ITEMS=constexpr(int), BATCH=constexpr(int),
-)
-def move_beside(
-    room: ptr(const(K)) @ block[1], ids: ptr(const(uint16)) @ block[1], targets: ptr(const(C)) @ block[1],
-    value_spare: ptr(V) @ block[1], values: ptr(V) @ block[1], positions: ptr(VO) @ block[1],
-    digits: uint32[DIGITS] @ thread[1], tile: int32 @ block[1], n: int64 @ block[1], first: bool @ block[1],
-    behind: int32 @ block[1],
-):
-    """Write what goes along with a tile's keys, which `room` has as it came, to where the pass behind finds it, or the result."""
-    start: K @ block[1] = K(tile) * (THREADS * ITEMS)
-    many: int32 @ block[1] = extent(tile, n, TILE=THREADS * ITEMS)
-    if behind % 2 == 1:
-        write_beside(
-            room, ids, targets, value_spare, digits, many, start, first, VALUES=VALUES, THREADS=THREADS, ITEMS=ITEMS, BATCH=BATCH,
-        )
-    elif VALUES == GIVEN or behind > 0:
-        write_beside(
-            room, ids, targets, values, digits, many, start, first, VALUES=VALUES, THREADS=THREADS, ITEMS=ITEMS, BATCH=BATCH,
-        )
-    else:
-        write_beside(
-            room, ids, targets, positions, digits, many, start, first, VALUES=VALUES, THREADS=THREADS, ITEMS=ITEMS, BATCH=BATCH,
-        )
-
-
-@prism.device
-@requires(block[1], thread[32])
-@template(K=dtype, V=dtype, ITEMS=constexpr(int))
-def put_beside(room: ptr(K) @ block[1], items: V[ITEMS] @ thread[1]):
-    """Put what `load_beside` has loaded where a tile's keys were."""
-    at: int32 @ thread[1] = block.place(ITEMS=ITEMS, WIDTH=1)
-    with partition(room, thread[1], offset=at, races="none") as own, group(thread[1]):
-        for k in range(ITEMS):
-            own[32 * k] = K(items[k])
-
-
-@prism.device
-@requires(block[1], thread[32])
-@template(K=dtype, ITEMS=constexpr(int), THREADS=constexpr(int))
-def load_words(
-    x: ptr(const(K)) @ grid[1], spare: ptr(K) @ block[1], y: ptr(K) @ block[1], keys: K[ITEMS] @ thread[1],
-    tile: int32 @ block[1], n: int64 @ block[1], first: bool @ block[1], behind: int32 @ block[1],
-):
-    """Load a tile from where the pass before left it: floats where none has moved anything (`first`)."""
-    start: int64 @ block[1] = int64(tile) * (THREADS * ITEMS)
-    many: int32 @ block[1] = extent(tile, n, TILE=THREADS * ITEMS)
-    if first:
-        with partition(x, block[1], offset=start) as source:
-            load_part(source, keys, many)
-    elif behind % 2 == 1:
-        with partition(y, block[1], offset=start) as source:
-            load_part(source, keys, many)
-    else:
-        with partition(spare, block[1], offset=start) as source:
-            load_part(source, keys, many)
-
-
-@prism.device
-@requires(block[1], thread[32])
-@template(K=dtype, ITEMS=constexpr(int), THREADS=constexpr(int))
-def make_words(
-    keys: K[ITEMS] @ thread[1], tile: int32 @ block[1], n: int64 @ block[1], flip: K @ block[1], state: K[5] @ thread[1],
-    first: bool @ block[1],
-):
-    """Pack the floats that `load_words` has loaded; where the tile ends, the last keys follow."""
-    zero: K @ block[1] = K(256 if flip == 0 else 255) << 23
-    at: int32 @ thread[1] = block.place(ITEMS=ITEMS, WIDTH=1)
-    many: int32 @ block[1] = extent(tile, n, TILE=THREADS * ITEMS)
-    if first:
-        for k in range(ITEMS):
-            keys[k] = pack(rising(keys[k], flip), state, zero)
-    if many < THREADS * ITEMS:
-        for k in range(ITEMS):
-            keys[k] = keys[k] if 32 * k < many - at else ~K(0)  # behind all that are there
+__all__ = ["BITS", "ask_for_words", "bits_of", "load_words", "make_words", "pack", "rising", "unpack", "write_where"]

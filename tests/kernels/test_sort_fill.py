@@ -20,16 +20,13 @@ from tests.rarely import rarely
 
 
 @functools.cache
-def counter(kind: int = INTEGER, threads: int = 256):
-    return prism.check(count_keys, {"C": "uint32", "KIND": kind, "THREADS": threads, "ITEMS": 16, "WIDTH": 8})
+def counter(threads: int = 256):
+    return prism.check(count_keys, {"C": "uint32", "THREADS": threads, "ITEMS": 16, "WIDTH": 8})
 
 
 def count(x, blocks: int = 2, one=None, threads: int = 256, skew: int = -1, **options):
     counts, parts = np.zeros(1 << 16, np.uint32), np.zeros(blocks << 15, np.uint32)
-    zero = np.uint16(0)
-    run(
-        one or counter(threads=threads), blocks, threads, (x, counts, parts, len(x), skew, zero, zero), check=True, **options
-    )  # fmt: skip
+    run(one or counter(threads), blocks, threads, (x, counts, parts, len(x), skew), check=True, **options)
     counts += parts.view(np.uint16).reshape(blocks, -1).sum(0, dtype=np.uint32)
     return counts
 
@@ -92,13 +89,9 @@ def test_counting_in_every_schedule(schedule: str, seed: int) -> None:
 def test_where_keys_begin(keys: int, threads: int) -> None:
     counts = np.random.default_rng(0).integers(0, 9, keys).astype(np.uint32)
     starts = np.zeros(keys, np.uint32)
-    run(
-        prism.check(begin_keys, {"C": "uint32", "THREADS": threads}),
-        keys // threads,
-        threads,
-        (counts, starts),
-        check=True,
-    )
+    key = np.dtype(f"uint{keys.bit_length() - 1}").type
+    one = prism.check(begin_keys, {"K": key.__name__, "C": "uint32", "KIND": INTEGER, "THREADS": threads})
+    run(one, keys // threads, threads, (counts, starts, key(0), key(0)), check=True)
     assert np.array_equal(starts, np.cumsum(counts) - counts)
 
 
@@ -106,9 +99,9 @@ def test_where_keys_begin(keys: int, threads: int) -> None:
 def test_filling_in_every_schedule(schedule: str, seed: int) -> None:
     counts = np.random.default_rng(1).integers(0, 40, 256).astype(np.uint32)
     starts, n = np.zeros(256, np.uint32), int(counts.sum())
-    one = prism.check(begin_keys, {"C": "uint32", "THREADS": 256})
-    run(one, 1, 256, (counts, starts), check=True, schedule=schedule, seed=seed)
-    y, zero = np.zeros(n, np.uint8), np.uint8(0)
+    one, zero = prism.check(begin_keys, {"K": "uint8", "C": "uint32", "KIND": INTEGER, "THREADS": 256}), np.uint8(0)
+    run(one, 1, 256, (counts, starts, zero, zero), check=True, schedule=schedule, seed=seed)
+    y = np.zeros(n, np.uint8)
     run(filler("uint8"), 3, 64, (starts, y, n, False, zero, zero), check=True, schedule=schedule, seed=seed)
     assert np.array_equal(y, np.repeat(np.arange(256), counts))
 

@@ -33,6 +33,7 @@ def sorter(values=NONE):
     return program(
         sort_wide,
         K="uint32",
+        W="uint32" if values == NONE else "uint64",
         V="uint32",
         VO="int64",
         C="uint32",
@@ -42,7 +43,6 @@ def sorter(values=NONE):
         BATCH=2,
         BLOCKS=1,
         WORDS=2,
-        AHEAD=values != NONE,
     )
 
 
@@ -62,16 +62,18 @@ def sort(
     """Return the array sorted, and what went along; None where other passes must sort it."""
     starts, state, other = begin(x, descending)
     n, flip = len(x), np.uint32(0xFFFFFFFF if descending else 0)
-    y, spare, moved, value_spare = (np.zeros(n, np.uint32) for _ in range(4))
+    y, moved = np.zeros(n, np.uint32), np.zeros(n, np.uint32)
+    spare, between = (np.zeros(n, np.uint32 if values == NONE else np.uint64) for _ in range(2))
     given = (np.arange(n, dtype=np.uint32) * np.uint32(2654435761)) ^ np.uint32(77)
     places = np.zeros(n, np.int64)
     words, control = scratch or (np.zeros(DIGITS * -(-n // TILE), np.uint64), np.zeros(1, np.uint64))
-    arrays = (x.view(np.uint32), spare, y, given, value_spare, moved, places, starts, state)
+    between = y if values == NONE else between
+    arrays = (x.view(np.uint32), spare, between, y, given, moved, places, starts, state)
     for step in range(PASSES):
         arguments = (*arrays, n, step, flip, words, len(words), control)
         run(mutant or sorter(values), blocks, THREADS, arguments, check=True, schedule=schedule, seed=seed)
     if other:
-        assert not any(one.any() for one in (y, spare, moved, value_spare, places))
+        assert not any(one.any() for one in (y, spare, between, moved, places))
         return None
     if values == POSITIONS:
         return x[places], places

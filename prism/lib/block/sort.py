@@ -105,7 +105,7 @@ def load_runs(
 
 @prism.device
 @requires(thread[1])
-@template(T=dtype, ITEMS=constexpr(int), SIZE=constexpr(int), LESS=function)
+@template(T=dtype, ITEMS=constexpr(int), SIZE=constexpr(int), LESS=function, WHOLE=constexpr(bool, default=False))
 def merge_within(
     tile: ptr(const(T)) @ thread[1], first: int32 @ thread[1], middle: int32 @ thread[1], end: int32 @ thread[1],
     place: int32 @ thread[1], items: T[ITEMS] @ thread[1], places: int32[ITEMS] @ thread[1], otherwise: T @ thread[1],
@@ -114,7 +114,7 @@ def merge_within(
     """Put into `items` what stands from `place` on in the merge of `tile[first:middle]` and `tile[middle:end]`, then `otherwise`.
 
     `places`: where in the tile, of `SIZE` elements, they are. `short`: runs end in most warps, so that all lanes look for ends:
-    else a warp goes both ways, one after the other.
+    else a warp goes both ways, one after the other. `WHOLE`: there are as many as `items`.
     """
     diagonal: int32 = min(place, end - first)
     i: int32 = first + merge_path_within(tile, first, middle, end, diagonal, LESS=LESS)
@@ -142,10 +142,11 @@ def merge_within(
             loaded: T = tile[min(j if second else i, SIZE - 1)]
             right = loaded if second else right
             left = left if second else loaded
-    if end - first - place < ITEMS:
-        for k in range(ITEMS):
-            if place + k >= end - first:
-                items[k] = otherwise
+    if not WHOLE:
+        if end - first - place < ITEMS:
+            for k in range(ITEMS):
+                if place + k >= end - first:
+                    items[k] = otherwise
 
 
 @prism.device
@@ -174,41 +175,64 @@ def merge_path_within(
 
 
 @prism.device
-@requires(block[1], thread[1])
+@requires(thread[1])
+@template(T=dtype, ITEMS=constexpr(int), SIZE=constexpr(int), LESS=function)
+def merge_level(
+    tile: ptr(const(T)) @ thread[1], number: int32 @ thread[1], width: int32 @ thread[1], items: T[ITEMS] @ thread[1],
+    places: int32[ITEMS] @ thread[1], short: bool @ thread[1],
+):
+    """Merge two of the sorted runs in `tile` that `width` threads have each, a power of two: thread `number`'s part of both.
+
+    `tile` has `SIZE` elements, `places` and `short`: as of `merge_within`.
+    """
+    pair: int32 = (number & -2 * width) * ITEMS  # where the two runs begin
+    middle: int32 = min(pair + width * ITEMS, SIZE)
+    end: int32 = min(pair + 2 * width * ITEMS, SIZE)
+    merge_within(tile, pair, middle, end, number * ITEMS - pair, items, places, items[0], short, SIZE=SIZE, LESS=LESS, WHOLE=True)
+
+
+@prism.device
+@requires(block[1], thread[32])
 @template(T=dtype, ITEMS=constexpr(int), THREADS=constexpr(int), LESS=function)
 def merge_sort(items: T[ITEMS] @ thread[1]):
     """Sort the tile in place, so that no element is `LESS` than the one before it; equal ones keep their order.
 
     Perspective: block, of `THREADS` threads.
     Shapes:      blocked: element `t * ITEMS + k` in `items[k]` of thread `t`. A partial tile is filled up with what sorts last.
-    Cost:        `thread.sort`, then `log2(THREADS)` merges, with two barriers each; `THREADS * ITEMS` elements of shared memory.
+    Cost:        `thread.sort`, then `log2(THREADS)` merges, those of a warp without barriers, and the others with two each;
+                 `THREADS * ITEMS` elements of shared memory.
     Source:      Odeh, Green et al., "Merge path - parallel merging made simple".
     Test:        tests/lib/block/test_sort.py
     """
     static_assert(count(thread[1]) == THREADS, "a block has `THREADS` threads")
     t: int32 @ thread[1] = id()
+    w: int32 @ thread[32] = id()
     tile: shared(T[THREADS * ITEMS]) @ block[1]
     thread.sort(items, LESS=LESS)
-    width: int32 @ block[1] = 1  # so many threads hold a sorted run together
-    while width < THREADS:
-        with partition(tile, thread[1], offset=t * ITEMS) as own:
-            with group(thread[1]):
+    with partition(tile, thread[32], offset=w * (32 * ITEMS)) as part, group(thread[32]):
+        lane: int32 @ thread[1] = id()
+        run: int32 @ thread[32] = 1  # so many threads hold a sorted run together
+        while run < 32:
+            with partition(part, thread[1], offset=lane * ITEMS) as own, group(thread[1]):
                 for k in range(ITEMS):
                     own[k] = items[k]
+            with group(thread[1]):
+                places: int32[ITEMS]
+                merge_level(part, lane, run, items, places, True, SIZE=32 * ITEMS, LESS=LESS)
+            run *= 2
+    width: int32 @ block[1] = 32
+    while width < THREADS:
+        with partition(tile, thread[1], offset=t * ITEMS) as own, group(thread[1]):
+            for k in range(ITEMS):
+                own[k] = items[k]
         with group(thread[1]):
-            pair: int32 = t // (2 * width) * (2 * width) * ITEMS  # where the two runs begin that this thread helps to merge
-            middle: int32 = min(pair + width * ITEMS, THREADS * ITEMS)
-            end: int32 = min(pair + 2 * width * ITEMS, THREADS * ITEMS)
             places: int32[ITEMS]
-            merge_within(
-                tile, pair, middle, end, t * ITEMS - pair, items, places, items[0], width < 32, SIZE=THREADS * ITEMS,
-                LESS=LESS,
-            )
+            merge_level(tile, t, width, items, places, False, SIZE=THREADS * ITEMS, LESS=LESS)
         width *= 2
 
 
 @prism.device
-@requires(block[1], thread[1])
+@requires(block[1], thread[32])
 @template(K=dtype, T=dtype, ITEMS=constexpr(int), THREADS=constexpr(int), LESS=function)
 def merge_sort_pairs(keys: K[ITEMS] @ thread[1], items: T[ITEMS] @ thread[1]):
     """Sort the tile by its keys, in place; each item goes where its key goes, and items of equal keys keep their order.
@@ -216,14 +240,17 @@ def merge_sort_pairs(keys: K[ITEMS] @ thread[1], items: T[ITEMS] @ thread[1]):
     Perspective: block, of `THREADS` threads.
     Shapes:      blocked: element `t * ITEMS + k` in `keys[k]`, `items[k]` of thread `t`. A partial tile is filled up with keys
                  that sort last.
-    Cost:        `log2(THREADS)` merges, with two barriers each; `THREADS * ITEMS` keys and items of shared memory.
+    Cost:        `log2(THREADS)` merges, those of a warp without barriers, and the others with two each; `THREADS * ITEMS` keys
+                 and items of shared memory.
     Source:      Odeh, Green et al., "Merge path - parallel merging made simple".
     Test:        tests/lib/block/test_sort.py
     """
     static_assert(count(thread[1]) == THREADS, "a block has `THREADS` threads")
     t: int32 @ thread[1] = id()
+    w: int32 @ thread[32] = id()
     tile: shared(K[THREADS * ITEMS]) @ block[1]
     values: shared(T[THREADS * ITEMS]) @ block[1]
+    places: int32[ITEMS] @ thread[1]
     with group(thread[1]):
         for step in range(ITEMS):  # as thread.sort
             for k in range(step % 2, ITEMS - 1, 2):
@@ -235,22 +262,36 @@ def merge_sort_pairs(keys: K[ITEMS] @ thread[1], items: T[ITEMS] @ thread[1]):
                 keys[k + 1] = low_key if swap else high_key
                 items[k] = items[k + 1] if swap else low_item
                 items[k + 1] = low_item if swap else items[k + 1]
-    width: int32 @ block[1] = 1  # so many threads hold a sorted run together
-    while width < THREADS:
-        with partition(tile, thread[1], offset=t * ITEMS) as own, partition(values, thread[1], offset=t * ITEMS) as mine:
-            with group(thread[1]):
+    with (
+        partition(tile, thread[32], offset=w * (32 * ITEMS)) as part,
+        partition(values, thread[32], offset=w * (32 * ITEMS)) as beside, group(thread[32]),
+    ):
+        lane: int32 @ thread[1] = id()
+        run: int32 @ thread[32] = 1  # so many threads hold a sorted run together
+        while run < 32:
+            with (
+                partition(part, thread[1], offset=lane * ITEMS) as own,
+                partition(beside, thread[1], offset=lane * ITEMS) as mine, group(thread[1]),
+            ):
                 for k in range(ITEMS):
                     own[k] = keys[k]
                     mine[k] = items[k]
+            with group(thread[1]):
+                merge_level(part, lane, run, keys, places, True, SIZE=32 * ITEMS, LESS=LESS)
+                for k in range(ITEMS):
+                    items[k] = beside[places[k]]
+            run *= 2
+    width: int32 @ block[1] = 32
+    while width < THREADS:
+        with (
+            partition(tile, thread[1], offset=t * ITEMS) as own, partition(values, thread[1], offset=t * ITEMS) as mine,
+            group(thread[1]),
+        ):
+            for k in range(ITEMS):
+                own[k] = keys[k]
+                mine[k] = items[k]
         with group(thread[1]):
-            pair: int32 = t // (2 * width) * (2 * width) * ITEMS  # where the two runs begin that this thread helps to merge
-            middle: int32 = min(pair + width * ITEMS, THREADS * ITEMS)
-            end: int32 = min(pair + 2 * width * ITEMS, THREADS * ITEMS)
-            places: int32[ITEMS]
-            merge_within(
-                tile, pair, middle, end, t * ITEMS - pair, keys, places, keys[0], width < 32, SIZE=THREADS * ITEMS,
-                LESS=LESS,
-            )
+            merge_level(tile, t, width, keys, places, False, SIZE=THREADS * ITEMS, LESS=LESS)
             for k in range(ITEMS):
                 items[k] = values[places[k]]
         width *= 2

@@ -258,7 +258,7 @@ def sort_by_key(
     -----
     Values of up to 8 bytes are moved with their keys, and so are those of 16 in rows of up to 4096 elements; in longer rows they
     are taken once, by their positions. Scratch: as many keys and values again, also where `out` is what is sorted and an even
-    number of passes can move it (see `prism.lib.sort`).
+    number of passes can move it (see `prism.lib.sort`); of 2^24 float32 and more, with values of 4 bytes, twice as much.
 
     Examples
     --------

@@ -32,11 +32,15 @@ def steps(
     n, keys, size = shared["n"], 1 << 8 * size_of(key), counts.dtype
     skew = 0 if aligned and x.offset % 16 == 0 else -1
     found: list[Step | Clear] = [Clear(counts)]
-    found += [count] if keys == 256 else _count(size, shared, counts, x, skew, machine, kind, scratch)
+    found += [count] if keys == 256 else _count(size, n, counts, x, skew, machine, scratch)
     starts = scratch.take(size, keys)
     threads = min(keys, 1024)
-    begin = instance_of(kernels.begin_keys, {"C": size, "THREADS": threads})
-    found.append(Step(begin, keys // threads, threads, {"counts": counts, "starts": starts}))
+    narrow = keys == 256  # which are counted by keys; those of 16 bits by what they are
+    begin = instance_of(
+        kernels.begin_keys, {"K": key, "C": size, "KIND": kernels.INTEGER if narrow else kind, "THREADS": threads}
+    )
+    order = {name: 0 if narrow else shared[name] for name in ("flip", "lowest")}
+    found.append(Step(begin, keys // threads, threads, {"counts": counts, "starts": starts, **order}))
     c = kernels.FILLING_MANY if size_of(key) == 2 and n >= 1 << 28 else kernels.FILLING
     width = 16 // size_of(key)
     template = {"K": key, "C": size, "KIND": kind, "THREADS": c.threads, "ITEMS": width * c.items, "WIDTH": width}
@@ -63,26 +67,17 @@ def steps(
 
 
 def _count(
-    size: str,
-    shared: dict[str, Any],
-    counts: Buffer,
-    x: Buffer,
-    skew: int,
-    machine: Machine,
-    kind: int,
-    scratch: Scratch,
-) -> list[Step]:
-    """Return the steps that count keys of 16 bits."""
+    size: str, n: int, counts: Buffer, x: Buffer, skew: int, machine: Machine, scratch: Scratch
+) -> list[Step]:  # fmt: skip
+    """Return the steps that count numbers of 16 bits, by their bits."""
     c = kernels.COUNTING_KEYS
-    count = instance_of(
-        kernels.count_keys, {"C": size, "KIND": kind, "THREADS": c.threads, "ITEMS": c.items, "WIDTH": 8}
-    )
-    tiles = -(-shared["n"] // (c.threads * c.items))
+    count = instance_of(kernels.count_keys, {"C": size, "THREADS": c.threads, "ITEMS": c.items, "WIDTH": 8})
+    tiles = -(-n // (c.threads * c.items))
     blocks = 1 if machine.host else min(tiles, machine.wave(count, c.threads))
     parts = scratch.take("uint32", blocks << 15)
     add = instance_of(kernels.add_keys, {"C": size, "THREADS": 512, "SHARES": 4})
     return [
-        Step(count, blocks, c.threads, {"x": x, "counts": counts, "parts": parts, "skew": skew, **shared}),
+        Step(count, blocks, c.threads, {"x": x, "counts": counts, "parts": parts, "n": n, "skew": skew}),
         Step(add, (1 << 15) // 128, 512, {"parts": parts, "counts": counts, "many": blocks}),
     ]
 

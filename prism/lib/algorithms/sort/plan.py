@@ -160,7 +160,8 @@ def radix(
     """Return the plan that sorts rows of `n` elements by digits, all rows in each pass.
 
     Scratch: as many keys, and as many values where some go along; of positions two of each, of 4 bytes below 2^32 elements; of
-    some bits alone two bytes more an element; for windows 512 KB more.
+    some bits alone two bytes more an element; for windows 512 KB more. Of floats that are sorted with values by wide digits twice
+    as much: 16 bytes an element.
     `in_place`: an even number of passes moves elements, so that results may be what is read.
     """
     scratch = Scratch()
@@ -186,20 +187,12 @@ def radix(
     by_windows = windows.sorts(keys.size, value, keys.kind, carried, n, many, in_place, machine)
     zeros = wide.zeros if by_wide else windows.zeros if by_windows else _zeros
     cleared, number, moved, *parts = zeros(counts, many * 256 * keys.size, scratch)
-    between, beside = nothing(keys.type), (nothing(value), nothing(value))
-    spare = scratch.take(keys.type, many * n)
-    if carried != NONE:
-        beside = scratch.take(value, many * n), nothing(value)
-    if carried == POSITIONS:
-        between, beside = scratch.take(keys.type, many * n), (beside[0], scratch.take(value, many * n))
+    pairs = wide.take_pairs(n, scratch) if by_wide and carried != NONE else ()
     shared: dict[str, Any] = {
         "counts": number, "n": n, "flip": keys.flip, "lowest": keys.lowest,
     }  # fmt: skip
     found = {
-        "x": names.x, "spare": spare, "y": between if carried == POSITIONS else names.y,
-        "given": names.values if carried == GIVEN else nothing(value),
-        "value_spare": beside[0], "values": names.moved if carried == GIVEN else beside[1],
-        "positions": names.places if carried == POSITIONS else nothing("int64"),
+        "x": names.x, **_arrays(keys.type, value, carried, many * n, names, pairs, scratch),
         "words": Buffer(WORDS, CONTROL, "uint64", capacity * size // 8), "capacity": capacity,
         "control": Buffer(WORDS, 0, "uint64", 1), "rows": many, "moved": moved, "window": 0, **shared,
     }  # fmt: skip
@@ -208,13 +201,31 @@ def radix(
     blocks = 1 if machine.host else min(tiles, machine.wave(pass_of, c.threads))
     passes = [Step(pass_of, blocks, c.threads, {**found, "step": step}) for step in range(keys.size)]
     if by_wide:
-        steps += wide.steps(template, found, count, passes, parts, machine)
+        steps += wide.steps(template, found, pairs, count, passes, parts, machine)
     elif by_windows:
         largest, samples = parts
         steps += [count, *windows.steps(template, found, passes, largest, samples, machine, scratch)]
     else:
         steps += [count, *_even(counts, keys.size, number, moved, n, many, in_place), *passes]
     return Plan(tuple(steps), CONTROL + capacity * size, f"sort {capacity} {counts}", scratch.used)
+
+
+def _arrays(
+    key: str, value: str, carried: int, n: int, names: Names, pairs: tuple[Buffer, ...], scratch: Scratch
+) -> dict[str, Any]:
+    """Return the arrays of `n` keys and values that passes by bytes write in turn, in the room of `pairs` if there are some."""
+    rooms = wide.rooms_of(pairs, n)
+
+    def take(dtype: str) -> Buffer:
+        return next(rooms) if pairs else scratch.take(dtype, n)
+
+    found = {"spare": take(key), "y": names.y, "given": nothing(value), "positions": nothing("int64")}
+    found |= {"value_spare": nothing(value) if carried == NONE else take(value), "values": nothing(value)}
+    if carried == GIVEN:
+        found |= {"given": names.values, "values": names.moved}
+    elif carried == POSITIONS:
+        found |= {"y": take(key), "values": take(value), "positions": names.places}
+    return found
 
 
 def _zeros(counts: str, number: int, scratch: Scratch) -> tuple[Buffer, ...]:

@@ -2,18 +2,22 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import replace
 from typing import Any
 
-from prism.host.plan import Buffer, Machine, Scratch, Step, instance_of
+from prism.host.plan import ALIGNED, Buffer, Machine, Scratch, Step, instance_of
 from prism.kernels import sort as kernels
 from prism.kernels.sort.wide import COUNTS, DIGITS, PASSES, STATE
 from prism.kernels.sort_rows import ROOM
+from prism.runtime.instance import Instance
 
-_FEWEST = {kernels.NONE: 1 << 24, kernels.GIVEN: 1 << 24, kernels.POSITIONS: 1 << 25}
-"""By what goes along. 2^24 take 292 us, 306 by four digits; with values 521 and 538; their positions 494 and 492."""
+_FEWEST = 1 << 24
+"""2^24 take 292 us, 306 by four digits; with values 478 and 546; their positions 423 and 496."""
 _KINDS = {kernels.NONE: kernels.FLOAT, kernels.GIVEN: kernels.FLOAT_PAIR, kernels.POSITIONS: kernels.FLOAT_PLACE}
 _NARROW = 1 << 31
+_HALF = ALIGNED // 4
+"""Words more, so that arrays of both halves' type begin where arrays do."""
 _COUNTING = kernels.Counting(threads=1024, bytes=32, copies=16)
 
 
@@ -21,13 +25,25 @@ def sorts(key: int, value: str, kind: int, carried: int, n: int, many: int, in_p
     """Whether `n` keys of `key` bytes, alone or with values of 4, are sorted so, where few exponents occur."""
     if machine.host or many > 1 or kind != _KINDS[carried] or key != 4 or in_place or machine.arch in ROOM:
         return False
-    return _FEWEST[carried] <= n < _NARROW and (carried == kernels.NONE or value == "uint32")
+    return _FEWEST <= n < _NARROW and (carried == kernels.NONE or value == "uint32")
 
 
 def words_of(n: int, carried: int) -> int:
     """Return how many words passes publish."""
     words: int = DIGITS * -(-n // kernels.wide_of(n, carried).tile)
     return words
+
+
+def _pass(given: dict[str, Any], n: int, machine: Machine) -> tuple[Instance, int, int]:
+    """Return the kernel of a pass over `n` elements, and how many blocks and threads it is launched with."""
+    c = kernels.wide_of(n, given["VALUES"])
+    template = {
+        **{name: given[name] for name in ("K", "V", "VO", "C", "VALUES")}, "THREADS": c.threads, "ITEMS": c.items,
+        "W": given["K"] if given["VALUES"] == kernels.NONE else "uint64", "BATCH": c.batch, "BLOCKS": c.blocks,
+        "WORDS": c.words,
+    }  # fmt: skip
+    sort = instance_of(kernels.sort_wide, template)
+    return sort, min(-(-n // c.tile), machine.wave(sort, c.threads)), c.threads
 
 
 def zeros(counts: str, number: int, scratch: Scratch) -> tuple[Buffer, ...]:
@@ -39,14 +55,30 @@ def zeros(counts: str, number: int, scratch: Scratch) -> tuple[Buffer, ...]:
     return whole, *parts
 
 
+def take_pairs(n: int, scratch: Scratch) -> tuple[Buffer, Buffer]:
+    """Take room for two arrays of `n` words, each a key and what goes along."""
+    return scratch.take("uint64", n + _HALF), scratch.take("uint64", n + _HALF)
+
+
+def rooms_of(pairs: tuple[Buffer, ...], n: int) -> Iterator[Buffer]:
+    """Yield the same room as arrays of `n` words of 4 bytes, two for each: for passes by bytes, where no wide ones are."""
+    for pair in pairs:
+        for half in range(2):
+            yield Buffer(pair.name, pair.offset + half * -(-4 * n // ALIGNED) * ALIGNED, "uint32", n)
+
+
 def steps(
-    given: dict[str, Any], found: dict[str, Any], count: Step, passes: list[Step], parts: list[Buffer], machine: Machine
-) -> list[Step]:
-    """Return the steps that sort. `given`, `found`: template and arguments of `passes`, by bytes; `parts`: of `zeros`."""
+    given: dict[str, Any], found: dict[str, Any], pairs: tuple[Buffer, ...], count: Step, passes: list[Step],
+    parts: list[Buffer], machine: Machine,
+) -> list[Step]:  # fmt: skip
+    """Return the steps that sort.
+
+    `given`, `found`: template and arguments of `passes`, by bytes; `pairs`: of `take_pairs`, none of keys alone; `parts`: of
+    `zeros`.
+    """
     wide_counts, starts, state = parts
     marks = found["moved"]
     n, flip = found["n"], found["flip"]
-    c = kernels.wide_of(n, given["VALUES"])
     other = Buffer(marks.name, marks.offset + 4, "uint32", 1)
     items = _COUNTING.bytes // 4
     counter = instance_of(
@@ -61,26 +93,10 @@ def steps(
         },
     )
     begin = instance_of(kernels.begin_wide, {"K": "uint32", "C": "uint32"})
-    template = {
-        **{name: given[name] for name in ("K", "V", "VO", "C", "VALUES")}, "THREADS": c.threads, "ITEMS": c.items,
-        "BATCH": c.batch, "BLOCKS": c.blocks, "WORDS": c.words, "AHEAD": c.ahead,
-    }  # fmt: skip
-    sort = instance_of(kernels.sort_wide, template)
-    own = (
-        "x",
-        "spare",
-        "y",
-        "given",
-        "value_spare",
-        "values",
-        "positions",
-        "n",
-        "flip",
-        "words",
-        "capacity",
-        "control",
-    )
-    shared = {name: found[name] for name in own}
+    sort, blocks, threads = _pass(given, n, machine)
+    own = ("x", "y", "given", "values", "positions", "n", "flip", "words", "capacity", "control")
+    spare, between = pairs or (found["spare"], found["y"])
+    shared = {name: found[name] for name in own} | {"spare": spare, "between": between}
     again = instance_of(kernels.count_digits, {**dict(count.instance.template), "ASKED": True})
     tiles = -(-n // (_COUNTING.threads * items))
     return [
@@ -90,10 +106,7 @@ def steps(
         ),
         Step(begin, 1, 1024, {"counts": wide_counts, "starts": starts, "state": state, "other": other, "n": n, "flip": flip}),
         *(
-            Step(
-                sort, min(-(-n // c.tile), machine.wave(sort, c.threads)), c.threads,
-                {**shared, "starts": starts, "state": state, "step": step},
-            )
+            Step(sort, blocks, threads, {**shared, "starts": starts, "state": state, "step": step})
             for step in range(PASSES)
         ),
         replace(count, instance=again, arguments={**count.arguments, "asked": other}),
@@ -101,4 +114,4 @@ def steps(
     ]  # fmt: skip
 
 
-__all__ = ["sorts", "steps", "words_of", "zeros"]
+__all__ = ["rooms_of", "sorts", "steps", "take_pairs", "words_of", "zeros"]
