@@ -136,7 +136,7 @@ def copy(
     SIDE: constexpr(int) = CUT.threads // 8 if ALONG else LANES * EACH  # the same across k
     with partition(tile, thread[1], lambda q, v: (below + q, right + v)) as mine, async_(mine) as coming, group(thread[1]):
         place: int64 = at + step * near
-        if step + CUT.bk <= k and WIDE <= left:
+        if step <= k - CUT.bk and WIDE <= left:
             for s in range(CUT.bk // DOWN, unroll=True):
                 for r in range(WIDE // SIDE, unroll=True):
                     cp_async(coming[DOWN * s, SIDE * r], x[place + SIDE * r * apart], 4 * EACH)
