@@ -373,5 +373,5 @@ def test_a_hint_for_const_memory_needs_const_memory():
             with group(thread[1]):
                 v: vector(float, 4) = load_vector(mine[0], 4, cache="no_allocate")
 
-    with pytest.raises(prism.CompileError, match="read-only"):
+    with pytest.raises(prism.CompileError, match="is for what is read"):
         prism.check(kernel)

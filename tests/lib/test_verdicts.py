@@ -32,7 +32,7 @@ def test_reductions_of_whole_arrays_and_scans_of_one_tile_are_proved() -> None:
 def test_columns_of_several_elements_are_proved() -> None:
     """Small terms of an index are bounded by a condition on their sum, and by how many warps there are."""
     found = figures(every=24, jobs=1, only="reduce.axis")
-    assert found.statuses["proved"] > 50 and not found.unproved, found
+    assert found.statuses["proved"] > 40 and not found.unproved, found
 
 
 @pytest.mark.fuzz

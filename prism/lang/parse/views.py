@@ -115,7 +115,7 @@ def number_name(name: str, number: int) -> str:
 
 def at_name(name: str) -> str:
     """Return what is called where a view begins."""
-    return f"{name}_at"
+    return f"px_at_{name}"  # no name of a kernel's own: `x` and `x_at` may stand side by side
 
 
 def leaves_of(kernel: Viewed, parameters: tuple[s.Parameter, ...]) -> tuple[s.Parameter, ...]:

@@ -111,9 +111,9 @@ def test_it_is_in_the_parametrised_tests_and_in_safety_runs(tmp_path: Path) -> N
     arguments = ("-p", "tests.ran", "tests/lib/test_algorithms.py", "-k", "negate", "-m", "fuzz or not fuzz")
     said = pytest_with_toy(*arguments, PRISM_RAN=str(tmp_path))
     (case,) = (case for case in cases() if case.function == "negate")
-    docstrings, sizes, outs, given, plans = 1, 1, 2, 1, 1
+    docstrings, sizes, outs, given, refused, plans = 1, 1, 2, 1, 1, 1
     parametrised = len(case.dtypes) + len(LAYOUTS) + len(SCHEDULES)
-    assert f"{parametrised + docstrings + sizes + outs + given + plans} passed" in said, said
+    assert f"{parametrised + docstrings + sizes + outs + given + refused + plans} passed" in said, said
     rows: list[Any] = [row for path in tmp_path.glob("*.json") for row in json.loads(path.read_text())]
     mine = {schedule for kernel, _, schedule, _ in rows if kernel == "prism.kernels.negate:negate"}
     assert mine == set(SCHEDULES)

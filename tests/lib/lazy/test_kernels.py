@@ -13,6 +13,7 @@ from prism.lang import (
     const,
     constexpr,
     dtype,
+    float32,
     grid,
     group,
     id,
@@ -131,3 +132,24 @@ def test_misuse_of_for_each() -> None:
         for_each(put, 10, x, np.arange(10), x)
     with pytest.raises(CompileError, match=r"takes ptr\(int64\), found ptr\(float64\)"):
         for_each(number, (5, 7), x)
+
+
+@mark("device")
+@requires(thread[1])
+def beside(x: ptr(const(float32)) @ grid[1], x_at: int64 @ thread[1], by: int64 @ thread[1]) -> float32 @ thread[1]:
+    return x[x_at + by]
+
+
+@mark("global")
+@requires(grid[1], thread[1])
+def shifted(x: ptr(const(float32)) @ grid[1], y: ptr(float32) @ grid[1], by: int64 @ grid[1]):
+    i: int64 @ thread[1] = id()
+    with partition(y, thread[1], i) as mine, group(thread[1]):
+        mine[0] = beside(x, i, by)
+
+
+def test_names_that_a_kernel_has_itself() -> None:
+    """What is called where a lazy array begins is no name that a function may have for a number of its own."""
+    x, y = np.arange(40, dtype=np.float32), np.zeros(32, np.float32)
+    shifted[1, 32](lazy.of(x) + 1, y, 3, check=True)
+    assert np.array_equal(y, x[3:35] + 1)

@@ -32,7 +32,9 @@ USUAL = (*((m, n, k) for m in _ROWS for n, k in _LAYERS), *((side, side, side) f
 """Shapes by which it is decided: m x n x k."""
 _LAYOUTS = ((False, False), (False, True), (True, False))
 """Whether A, and B, is transposed: hardly ever both are."""
-_FEWEST = 2  # of these products take what ships
+_FEWEST = 3  # of these products take what ships
+_UNEVEN = [(1 << log) + more for log in range(3, 13) for more in (1, 2)]
+"""Numbers of rows of a transposed A that begin at no multiples of 16 bytes, and at those of 8: it is copied otherwise."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -63,8 +65,9 @@ def instances(gpu: Machine) -> Iterator[Instance]:
 @functools.cache
 def usual_kernels() -> tuple[Instance, ...]:
     """Return what usual products take on a Hopper GPU."""
+    uneven = [((m, n, k), (True, False)) for m in _UNEVEN for n, k in _LAYERS]
     taken = Counter[Instance]()
-    for shape, layout in itertools.product(USUAL, _LAYOUTS):
+    for shape, layout in (*itertools.product(USUAL, _LAYOUTS), *uneven):
         taken.update(list(dict.fromkeys(kernels_of(shape, *layout))))
     return tuple(kernel for kernel, products in taken.items() if products >= _FEWEST)
 

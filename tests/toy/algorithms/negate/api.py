@@ -9,6 +9,7 @@ from prism.host import arguments, repeat
 from prism.host.call import Decision, Result, call
 from prism.host.plan import Machine
 from prism.lib.algorithms.negate.plan import plan
+from prism.lib.cases import NUMBERS
 from prism.runtime.arrays import ArrayInfo
 
 
@@ -26,6 +27,8 @@ def negate(x: Any, *, out: Any = None, stream: Any = None) -> Any:
 
     def decide(arrays: Mapping[str, ArrayInfo], result: ArrayInfo | None, machine: Machine) -> Decision:
         given = arrays["x"]
+        if given.scalar not in NUMBERS:
+            raise TypeError(f"`x` has dtype {given.dtype}, which negate does not support")
         if result is not None:
             arguments.require_result(result, given.scalar, given.shape)
         if copied := arguments.not_plain(arrays):
