@@ -8,6 +8,7 @@ so, under every schedule; what is refused is refused as well.
 from __future__ import annotations
 
 import ast
+import math
 import random
 from dataclasses import replace
 
@@ -54,8 +55,8 @@ def pair(seed: int) -> tuple[Edge, Edge]:
     """Return a program as it is written by hand, and with lengths of the launch."""
     rng = random.Random(seed)
     plain: Edge = rng.choice(SOURCES).program(seed)
-    assert isinstance(plain.threads, int)
-    tree, writer = ast.parse(plain.text), Writer(rng, plain.threads)
+    threads = math.prod(plain.threads) if isinstance(plain.threads, tuple) else plain.threads
+    tree, writer = ast.parse(plain.text), Writer(rng, threads)
     kernel = next(s for s in tree.body if isinstance(s, ast.FunctionDef) and s.name == "kernel")
     writer.visit(kernel)
     more = ", ".join(f"sized{k}: int32 @ grid[1]" for k in range(len(writer.values)))
