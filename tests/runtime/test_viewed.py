@@ -79,7 +79,7 @@ def test_made_once(machine: SimpleNamespace, monkeypatch: pytest.MonkeyPatch) ->
     how, found = again.launcher(0)
     assert how == "kept" and len(machine.compiled) == 1 and machine.loaded == [b"code of sm_90a"]
     assert found.to_json(source=False) == entry.to_json(source=False)
-    assert [p.name for p in found.parameters] == ["x_leaf0", "y"]
+    assert [p.name for p in found.parameters] == ["x.leaf0", "y"]
 
 
 def test_another_is_made_anew(machine: SimpleNamespace) -> None:

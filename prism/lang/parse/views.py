@@ -8,7 +8,6 @@ the same way. All that comes behind, checker, barriers, reference machine and em
 
 from __future__ import annotations
 
-import re
 from collections.abc import Callable, Mapping
 from dataclasses import replace
 from typing import Any, NoReturn, TypeAlias
@@ -97,25 +96,27 @@ def rewrite(kernel: Viewed, folded: s.Function, syntax_of: Syntax) -> s.Function
 # -- Parameters -----------------------------------------------------------------------------------------------------------
 
 
+# What comes with a view has names that no kernel can have: a dot stands in each.
+
+
 def leaf_name(name: str, number: int) -> str:
     """Return what a leaf of a view is called."""
-    return f"{name}_leaf{number}"
+    return f"{name}.leaf{number}"
 
 
 def leaf_owner(name: str) -> str:
     """Return the parameter that a leaf, by its name, is one of; empty: it is none."""
-    found = re.fullmatch(r"(\w+)_leaf\d+", name)
-    return found[1] if found else ""
+    return name.rpartition(".leaf")[0]
 
 
 def number_name(name: str, number: int) -> str:
     """Return what a number of a view is called."""
-    return f"{name}_number{number}"
+    return f"{name}.number{number}"
 
 
 def at_name(name: str) -> str:
     """Return what is called where a view begins."""
-    return f"px_at_{name}"  # no name of a kernel's own: `x` and `x_at` may stand side by side
+    return f"{name}.at"
 
 
 def leaves_of(kernel: Viewed, parameters: tuple[s.Parameter, ...]) -> tuple[s.Parameter, ...]:

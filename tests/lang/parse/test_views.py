@@ -74,7 +74,7 @@ def test_every_kernel_that_ships_reads_views_for_each_array_that_it_only_reads(t
             view = View(MAPPED, type_.element, (type_.element,), 0)
             program = build(viewed(one.kernel, parameter, view), dict(one.template))
             names = [p.name for p in program.entry.parameters]
-            assert f"{parameter}_leaf0" in names, (name, parameter)
+            assert f"{parameter}.leaf0" in names, (name, parameter)
             assert parameter not in names, (name, parameter)
             assert parameter != "x" or entry_of(program, "sm_90a").source.count("prism_same") > 1, name
 

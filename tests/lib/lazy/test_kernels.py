@@ -54,7 +54,7 @@ def test_a_kernel_reads_a_lazy_array() -> None:
 
 def test_what_is_read_out_of_bounds_is_found() -> None:
     x, y = np.arange(10, dtype=np.float32), np.zeros(10, np.float32)
-    with pytest.raises(Exception, match="x_leaf0") as caught:
+    with pytest.raises(Exception, match=r"x\.leaf0") as caught:
         shift[1, 32](lazy.take(x, lazy.of(np.array([30] * 10))), y, 10, check=True)
     assert caught.value.code == "machine-bounds"  # type: ignore[attr-defined]
 
@@ -136,20 +136,26 @@ def test_misuse_of_for_each() -> None:
 
 @mark("device")
 @requires(thread[1])
-def beside(x: ptr(const(float32)) @ grid[1], x_at: int64 @ thread[1], by: int64 @ thread[1]) -> float32 @ thread[1]:
-    return x[x_at + by]
+def beside(
+    x: ptr(const(float32)) @ grid[1], x_at: int64 @ thread[1], x_leaf0: int64 @ thread[1]
+) -> float32 @ thread[1]:
+    x_number0: float32 = 1000.0
+    return x[x_at + x_leaf0] + x_number0
 
 
 @mark("global")
 @requires(grid[1], thread[1])
-def shifted(x: ptr(const(float32)) @ grid[1], y: ptr(float32) @ grid[1], by: int64 @ grid[1]):
+def shifted(
+    x: ptr(const(float32)) @ grid[1], x_leaf0: ptr(const(float32)) @ grid[1], y: ptr(float32) @ grid[1],
+    x_number0: int64 @ grid[1],
+):  # fmt: skip
     i: int64 @ thread[1] = id()
     with partition(y, thread[1], i) as mine, group(thread[1]):
-        mine[0] = beside(x, i, by)
+        mine[0] = beside(x, i, x_number0) + 100 * x_leaf0[i]
 
 
 def test_names_that_a_kernel_has_itself() -> None:
-    """What is called where a lazy array begins is no name that a function may have for a number of its own."""
-    x, y = np.arange(40, dtype=np.float32), np.zeros(32, np.float32)
-    shifted[1, 32](lazy.of(x) + 1, y, 3, check=True)
-    assert np.array_equal(y, x[3:35] + 1)
+    """None of them hides what comes with a lazy array: its memory, its numbers, and where it begins."""
+    x, more, y = np.arange(40, dtype=np.float32), np.full(32, 7, np.float32), np.zeros(32, np.float32)
+    shifted[1, 32](lazy.of(x) + 5, more, y, 3, check=True)
+    assert np.array_equal(y, x[3:35] + 5 + 1000 + 700)
