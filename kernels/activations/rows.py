@@ -101,6 +101,10 @@ def activate(
 @attr("__launch_bounds__(THREADS)")
 @may_alias("x", "dx")
 @may_alias("dy", "dx")
+@may_alias("x", "dup")
+@may_alias("dy", "dup")
+@may_alias("up", "dx")
+@may_alias("up", "dup")
 def activate_backward(
     dy: ptr(const(T)) @ grid[1], x: ptr(const(T)) @ grid[1], up: ptr(const(T)) @ grid[1], dx: ptr(T) @ grid[1],
     dup: ptr(T) @ grid[1],
@@ -119,7 +123,7 @@ def activate_backward(
     top: int64 @ block[1] = 0 if FLAT else b * (THREADS * EACH) // per
     left: int64 @ block[1] = b * (THREADS * EACH) - top * per
     with (
-        partition(dx, thread[1], lambda i: i, races="allow") as mine,  # it may be x or dy: each element is one thread's
+        partition(dx, thread[1], lambda i: i, races="allow") as mine,  # it may be x or dy, or lie among them: each element is one thread's
         partition(dup, thread[1], lambda i: i, races="allow") as others,
         group(block[1]),
     ):
