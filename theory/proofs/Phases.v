@@ -33,21 +33,13 @@ Notation is_thread := (is_thread B N).
 Notation acts := (acts B N tr).
 Notation agents := (agents B N tr).
 Notation arrivals := (arrivals B N o s).
-Notation ord := (ord agent access key signal agents acts).
+Notation ord := (ord agents acts).
 
 Let Bars : bars N s [] [] = true.
 Proof. unfold valid, Valid.valid in Valid; bools; auto. Qed.
 
-Let Keys : keys N s = true.
-Proof. unfold valid, Valid.valid in Valid; bools; auto. Qed.
-
 Let Rings : rings N F s = true.
 Proof. unfold valid in Valid; bools; auto. Qed.
-
-Let nothing (a : thread) : true = true -> sats [] a.
-Proof. intros _ k []. Qed.
-
-Definition order := tr_order B N o s.
 
 (* -- barriers ----------------------------------------------------------------------------------------------------------- *)
 
@@ -56,24 +48,23 @@ Lemma in_barrier g q k n : In (q, barrier_ k n) (acts g) <->
 Proof.
   split.
   - destruct g as [a|a p]; rewrite ?in_thread, ?in_engine.
-    + intros (p & e & I & J); destruct e as [x|u h|[d|d|c| |d l|l|d|gk l|gk gn|d|rf rw|rf rw|]]; simpl in J; waits J d a p;
-        undo; try discriminate; eauto 8.
-    + intros (e & I & J); exfalso; destruct e as [x|u h|[d|d|c| |d l|l|d|gk l|gk gn|d|rf rw|rf rw|]]; simpl in J; undo; try discriminate; unlist; discriminate.
+    + intros (p & e & I & J); ops e; simpl in J; try awaits J; undo; try discriminate; eauto 8.
+    + intros (e & I & J); exfalso; ops e; simpl in J; undo; try discriminate; unlist; discriminate.
   - intros (a & u & h & -> & I & -> & ->); apply in_thread; exists q, (EBar u h); split; auto; left; reflexivity.
 Qed.
 
 Lemma bars_meet a b p u h : is_thread a -> is_thread b -> same u a b -> In (p, EBar u h) (tr a) -> In (p, EBar u h) (tr b).
-Proof. intros Ta Tb U I; apply (unit_meets B N o s [] [] [] a b true true); auto; intros _ _; auto. Qed.
+Proof. intros Ta Tb U I; apply (unit_meets B N o s [] [] [] a b true true); auto; [intros _ k [] | intros _ _; auto]. Qed.
 
 Lemma bars_own a b p q u v h g : is_thread a -> is_thread b ->
   In (p, EBar u h) (tr a) -> In (q, EBar v g) (tr b) -> key_of u h a = key_of v g b -> u = v /\ h = g /\ same u a b.
-Proof. intros; eapply keys_own; eauto. Qed.
+Proof. intros; unfold valid, Valid.valid in Valid; bools; eapply keys_own; eauto. Qed.
 
 Lemma met g p k n : In g agents -> In (p, barrier_ k n) (acts g) ->
   exists w, NoDup w /\ length w = n /\ forall b, In b w <-> In b agents /\ In (p, barrier_ k n) (acts b).
 Proof.
   intros Ig I; apply in_barrier in I; destruct I as (a & u & h & -> & I & -> & ->); apply thread_agent in Ig.
-  destruct (bars_at N o s [] [] [] a true p u h Bars (nothing a) I) as (J & C & W & Sa & _).
+  destruct (bars_at N o s [] [] [] a true p u h Bars (fun _ _ f => match f with end) I) as (J & C & W & Sa & _).
   destruct (whole_counts B N u C a) as (w & D & L & M); auto.
   { intros c ->; eapply Clusters; eauto. }
   exists (map Thread w); split; [|split].
@@ -333,81 +324,44 @@ Qed.
 
 (* -- so no state is stuck, runs end, and what is meant to come before happens before ------------------------------------- *)
 
-Definition begin : state agent access key signal := start agent access key signal acts.
-Definition Run := run agent access key signal agents size.
-Definition Step := step agent access key signal agents size.
-Definition At := at_ agent access signal.
-Definition Hb := hb agent access signal signal_dec size.
+Definition begin := start acts.
+Definition Run := @run agent access key signal agents size.
+Definition Step := @step agent access key signal agents size.
+Definition At := @at_ agent access signal.
+Definition Hb := @hb agent access signal signal_dec size.
 
 Lemma sorted_acts g : In g agents -> isorted (acts g).
 Proof. apply acts_sorted; intros a _; apply trace_sorted. Qed.
 
-Notation Ok := (ok agent access key signal agents acts arrivals).
+(* What is proved of the machine, of these traces. *)
+Ltac of_machine lemma := eapply (lemma agent access key signal); try exact agent_dec; try exact signal_dec; first
+  [ exact sorted_acts | exact met | exact own | exact sized | exact (each_once B N o s) | exact (are_arrivals B N o s)
+  | exact enough | exact enough_before | exact at_most | exact arrives_first | exact phases | exact in_time | exact not_early
+  | idtac ].
+
+Notation Ok := (ok agents acts arrivals).
 
 Lemma reached ls M : Run begin ls M -> Ok M.
-Proof.
-  intro R; refine (ok_run agent access key signal agent_dec signal_dec agents size acts sorted_acts met own arrivals sized
-    (each_once B N o s) (are_arrivals B N o s) enough enough_before at_most phases in_time not_early begin ls M _ R); apply start_ok.
-Qed.
+Proof. intro R; of_machine @ok_run; [apply start_ok | exact R]. Qed.
 
 (* Whatever the decisions and the order of steps: a state that is reached is the end, or some thread or engine can go on. *)
-Theorem no_deadlock ls M : Run begin ls M -> finished agent access key signal agents M \/ exists l M', Step M l M'.
-Proof.
-  intro R; apply (progress agent access key signal agent_dec signal_dec agents size acts sorted_acts met arrivals sized
-    (each_once B N o s) (are_arrivals B N o s) enough enough_before at_most arrives_first phases in_time not_early).
-  exact (reached ls M R).
-Qed.
+Theorem no_deadlock ls M : Run begin ls M -> finished agents M \/ exists l M', Step M l M'.
+Proof. intro R; of_machine @progress; exact (reached ls M R). Qed.
 
 (* No run goes on for ever. *)
 Theorem runs_end : exists n, forall ls M, Run begin ls M -> length ls <= n.
-Proof.
-  exists (total agent access key signal agents begin); intros ls M R.
-  apply (run_bounded agent access key signal agent_dec) in R; lia.
-Qed.
+Proof. exists (total agents begin); intros ls M R; apply (run_bounded agent_dec) in R; lia. Qed.
 
 Lemma before_it ls M g p h q j : Run begin ls M -> ord g p h q -> At ls j h q -> exists i, At ls i g p /\ i < j /\ Hb ls i j.
-Proof.
-  exact (ordered agent access key signal agent_dec signal_dec agents size acts sorted_acts met own arrivals sized
-    (each_once B N o s) (are_arrivals B N o s) enough enough_before at_most phases in_time not_early ls M g p h q j).
-Qed.
+Proof. intros R O A; of_machine @ordered; eauto. Qed.
 
 (* What an agent does at a position it does once. *)
 Lemma once ls M g p x i j : Run begin ls M -> In g agents -> In (p, x) (acts g) -> At ls i g p -> At ls j g p -> i < j -> False.
-Proof.
-  intros R Ig I (l & Ni & Wi) (m & Nj & Wj) L.
-  destruct (run_split _ _ _ _ _ _ _ _ _ _ _ R Nj) as (l1 & l2 & M1 & M2 & -> & E & R1 & St & _).
-  pose proof (reached _ _ R1) as O1.
-  assert (D : did agent access key signal acts M1 g p).
-  { apply (run_did agent access key signal agent_dec signal_dec agents size acts sorted_acts met own arrivals sized
-      (each_once B N o s) (are_arrivals B N o s) enough enough_before at_most phases in_time not_early begin l1 M1 g p); auto.
-    - apply start_ok.
-    - right; exists i, l; split; auto; rewrite nth_error_app1 in Ni by lia; auto. }
-  destruct (step_action agent access key signal agents size acts sorted_acts met own arrivals sized
-      (each_once B N o s) (are_arrivals B N o s) enough enough_before at_most phases in_time not_early M1 m M2 g p x O1 St Ig Wj I) as [Lf _].
-  exact (not_both agent access key signal agents acts sorted_acts arrivals M1 g p x O1 Ig D Lf).
-Qed.
+Proof. intros R Ig I Ai Aj L; of_machine @Signals.once; [exact R | exact Ig | exact I | exact Ai | exact Aj | exact L]. Qed.
 
 (* Threads that the hardware cannot tell apart wait at one barrier. *)
 Theorem no_mixture ls M f g p q k n m r r' : Run begin ls M -> In f agents -> In g agents ->
-  left agent access key signal M f = (p, barrier_ k n) :: r -> left agent access key signal M g = (q, barrier_ k m) :: r' -> p = q /\ n = m.
-Proof.
-  intros R If Ig Ef Eg; pose proof (reached _ _ R) as O.
-  assert (Jf : In (p, barrier_ k n) (acts f)) by (apply (left_in agent access key signal agents acts arrivals M f _ O If); rewrite Ef; left; auto).
-  assert (Jg : In (q, barrier_ k m) (acts g)) by (apply (left_in agent access key signal agents acts arrivals M g _ O Ig); rewrite Eg; left; auto).
-  destruct (own f g p q k n m If Ig Jf Jg) as [Pg Qf].
-  assert (Lg : In (p, barrier_ k n) (left agent access key signal M g)).
-  { destruct (did_or_left agent access key signal agents acts arrivals M g p _ O Ig Pg) as [D|]; auto; exfalso.
-    apply (not_both agent access key signal agents acts sorted_acts arrivals M f p (barrier_ k n) O If); [|rewrite Ef; left; auto].
-    eapply (atomic agent access key signal agents acts arrivals M O g f p k n); eauto. }
-  assert (Lf : In (q, barrier_ k m) (left agent access key signal M f)).
-  { destruct (did_or_left agent access key signal agents acts arrivals M f q _ O If Qf) as [D|]; auto; exfalso.
-    apply (not_both agent access key signal agents acts sorted_acts arrivals M g q (barrier_ k m) O Ig); [|rewrite Eg; left; auto].
-    eapply (atomic agent access key signal agents acts arrivals M O f g q k m); eauto. }
-  rewrite Eg in Lg; rewrite Ef in Lf; destruct Lg as [E|Lg]; [inversion E; auto|].
-  destruct Lf as [E|Lf]; [inversion E; auto|]; exfalso.
-  pose proof (head_first agent access key signal agents acts sorted_acts arrivals M g _ _ _ O Ig Eg Lg) as P1.
-  pose proof (head_first agent access key signal agents acts sorted_acts arrivals M f _ _ _ O If Ef Lf) as P2.
-  apply (precedes_irr p); eapply precedes_trans; [exact P2 | exact P1].
-Qed.
+  left M f = (p, barrier_ k n) :: r -> left M g = (q, barrier_ k m) :: r' -> p = q /\ n = m.
+Proof. intros R If Ig Ef Eg; of_machine @one_barrier; [exact (reached ls M R) | exact If | exact Ig | exact Ef | exact Eg]. Qed.
 
 End Phases.

@@ -14,11 +14,12 @@ Inductive signal : Type := Ring (block : nat) (b : mbarrier) (copy : nat) | Issu
 
 Definition size (s : signal) : nat := match s with Ring _ b _ => Nat.max 1 (need b) | _ => 1 end.
 
-Definition act : Type := path * action access key signal.
-Definition access_ : access -> action access key signal := Signals.Access access key signal.
-Definition barrier_ : key -> nat -> action access key signal := Barrier access key signal.
-Definition arrive_ : signal -> nat -> action access key signal := Arrive access key signal.
-Definition await_ : signal -> nat -> action access key signal := Await access key signal.
+Definition doing : Type := @action access key signal.
+Definition act : Type := path * doing.
+Definition access_ : access -> doing := Signals.Access.
+Definition barrier_ : key -> nat -> doing := Barrier.
+Definition arrive_ : signal -> nat -> doing := Arrive.
+Definition await_ : signal -> nat -> doing := Await.
 
 Lemma mbarrier_dec (b d : mbarrier) : {b = d} + {b <> d}.
 Proof. decide equality; try apply Nat.eq_dec; apply bool_dec. Defined.
@@ -65,7 +66,7 @@ Definition settled_at (a : thread) (k n : nat) (p : path) : list path :=
   filter (fun q => n <=? length (filter (fun r => if precedes_dec q r then true else false) l)) l.
 
 (* What stands at p, part 2, one after the other. *)
-Fixpoint listed (p : path) (i : nat) (l : list (action access key signal)) : list act :=
+Fixpoint listed (p : path) (i : nat) (l : list doing) : list act :=
   match l with [] => [] | x :: l => (p ++ [Part 2; Part i], x) :: listed p (S i) l end.
 
 Definition waits_done (a : thread) (p : path) (l : list path) : list act := listed p 0 (map (fun q => await_ (Done a q) 0) l).

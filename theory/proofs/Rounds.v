@@ -4,19 +4,6 @@ From Coq Require Import List Arith Lia Bool Sorting.Sorted.
 From Bundl Require Import Skeleton Ordered Valid Valid_sound Signals Rings.
 Import ListNotations.
 
-(* Take apart where something stands. *)
-Ltac stands := repeat match goal with
-  | H : In _ (_ ++ _) |- _ => apply in_app_iff in H as [H|H]
-  | H : In _ (flat_map _ _) |- _ => apply in_flat_map in H as (? & ? & H)
-  | H : False |- _ => destruct H
-  | H : In _ [] |- _ => destruct H
-  | H : In _ (_ :: _) |- _ => destruct H as [H|H]
-  | H : _ \/ False |- _ => destruct H as [H|[]]
-  | H : In _ (if ?c then _ else _) |- _ => destruct c eqn:?
-  | H : (_, _) = (_, _) |- _ => inversion H; subst; clear H
-  end.
-Ltac there := rewrite ?in_app_iff, ?in_flat_map; eauto.
-
 (* -- equality ----------------------------------------------------------------------------------------------------------- *)
 
 Lemma mbarrier_eq b d : mbarrier_eqb b d = true -> b = d.

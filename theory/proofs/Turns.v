@@ -27,14 +27,33 @@ Proof.
   intro Irr; induction 1 as [|z l S IH F]; constructor; auto; intro I; rewrite Forall_forall in F; exact (Irr z (F z I)).
 Qed.
 
-Lemma eqb_false x y : eqb x y = false -> x = negb y.
-Proof. destruct x, y; simpl; congruence. Qed.
-
 Lemma tells_on e b : tells e = Some b -> exists x, e = EOp x /\ on x = Some b.
 Proof. destruct e as [|?|[]]; simpl; try discriminate; eauto. Qed.
 
 Lemma tell_steps c e b : tells e = Some b -> cycle b = c -> steps c e = true /\ ends c e = false.
 Proof. destruct e as [|?|[]]; simpl; try discriminate; intros E <-; inversion E; subst; rewrite Nat.eqb_refl; auto. Qed.
+
+Lemma nodup_map (A C : Type) (f : A -> C) l : NoDup l -> (forall x y, In x l -> In y l -> f x = f y -> x = y) -> NoDup (map f l).
+Proof.
+  induction 1 as [|x l Nx D IH]; simpl; intro Inj; constructor; auto; intro J; apply in_map_iff in J as (y & E & J).
+  assert (y = x) by auto; subst; auto.
+Qed.
+
+(* Lists whose members are matched one to one are of one length. *)
+Lemma matched (A C : Type) (R : A -> C -> Prop) l : NoDup l -> forall m, NoDup m ->
+  (forall x, In x l -> exists y, In y m /\ R x y) -> (forall y, In y m -> exists x, In x l /\ R x y) ->
+  (forall x x' y, R x y -> R x' y -> x = x') -> (forall x y y', R x y -> R x y' -> y = y') -> length l = length m.
+Proof.
+  induction 1 as [|x l Nx L IH]; intros m D To From One_x One_y.
+  - destruct m as [|y m]; auto; destruct (From y (or_introl eq_refl)) as (? & [] & _).
+  - destruct (To x (or_introl eq_refl)) as (y & J & Rxy); destruct (in_split _ _ J) as (m1 & m2 & ->).
+    rewrite app_length; simpl; rewrite Nat.add_succ_r, <- app_length; f_equal; apply IH; auto.
+    + eapply NoDup_remove_1; eauto.
+    + intros z K; destruct (To z (or_intror K)) as (y' & J' & Rz); exists y'; split; auto.
+      rewrite in_app_iff in *; destruct J' as [J'|[<-|J']]; auto; rewrite (One_x z x y Rz Rxy) in K; tauto.
+    + intros z K; destruct (From z) as (x' & [<-|J'] & R'); [rewrite in_app_iff in *; simpl; tauto | | eauto].
+      rewrite (One_y x z y R' Rxy) in K; destruct (NoDup_remove_2 _ _ _ D K).
+Qed.
 
 Section Turns.
 
@@ -48,14 +67,14 @@ Definition tr (a : thread) : list (path * event) := trace o s [] a.
 Notation is_thread := (is_thread B N).
 Notation acts := (acts B N tr).
 Notation agents := (agents B N tr).
-Notation ord := (ord agent access key signal agents acts).
+Notation ord := (ord agents acts).
 
 Lemma tr_order a : is_thread a -> sorted (tr a).
 Proof. intros _; apply trace_sorted. Qed.
 
 (* Who arrives at a signal for a phase, and where. *)
 Definition is_arrive (g : signal) (n : nat) (z : act) : bool :=
-  match snd z with Arrive _ _ _ h m => if signal_dec h g then m =? n else false | _ => false end.
+  match snd z with Arrive h m => if signal_dec h g then m =? n else false | _ => false end.
 
 Definition pair_dec (x y : agent * path) : {x = y} + {x <> y}.
 Proof. decide equality; [apply path_dec | apply agent_dec]. Defined.
@@ -86,7 +105,7 @@ Proof.
   unfold told_at; rewrite are_arrivals; split.
   - intros [I J]; apply (arrive_ring B N tr) in J; auto; destruct J as (a & p & e & k & H); exists a, p, e, k; tauto.
   - intros (a & p & e & k & T & (I & Te & K) & E & R); assert (Ih : In h agents).
-    { destruct e as [x|u hw|[d|d|c| |d l|l|d|gk l|gk gn|d|rf rw|rf rw|]]; simpl in Te, E; try discriminate; inversion E; subst;
+    { ops e; simpl in Te, E; try discriminate; inversion E; subst;
         rewrite ?thread_agent, ?engine_agent; auto; split; auto; eexists; split; eauto. }
     split; auto; apply (arrive_ring B N tr); auto; exists a, p, e, k; tauto.
 Qed.
@@ -152,15 +171,12 @@ Lemma stages : bodies c s <> [] -> 0 < top M /\ (forall k, k <= top M -> exists 
   (forall b d, In b M -> In d M -> copies b = copies d /\ 0 < copies b) /\ (forall e, In e (events s) -> known M c e = true).
 Proof.
   intro Ne; assert (X : exists body, In body (bodies c s)) by (destruct (bodies c s) as [|body l]; [congruence | exists body; left; auto]).
-  destruct X as [body Ib0]; pose proof (Turns body Ib0) as T0.
-  unfold turns in T0; repeat (apply andb_prop in T0; destruct T0 as [T0 ?]).
-  split; [apply Nat.ltb_lt; auto|]; split; [|split].
-  - intros k L; match goal with H : forallb _ (seq 0 _) = true |- _ => rewrite forallb_forall in H; specialize (H k ltac:(apply in_seq; lia)) end.
-    bools; eauto.
-  - destruct M as [|d0 m]; [discriminate|]; bools; intros b d Ib Id.
-    match goal with H : forallb (fun b => copies b =? _) _ = true |- _ => rewrite forallb_forall in H;
-      pose proof (H b Ib) as Hb; pose proof (H d Id) as Hd end; bools; lia.
-  - intros e Ie; match goal with H : forallb (known _ _) _ = true |- _ => rewrite forallb_forall in H; auto end.
+  destruct X as [body Ib0]; pose proof (Turns body Ib0) as T0; unfold turns in T0.
+  ands T0 as [[[[[[[Tp St] Cp] _] _] Kn] _] _]; rewrite forallb_forall in St, Kn; split; [apply Nat.ltb_lt; auto|].
+  split; [|split; auto].
+  - intros k L; specialize (St k ltac:(apply in_seq; lia)); bools; eauto.
+  - destruct M as [|d0 m]; [discriminate|]; ands Cp as [P Cp]; rewrite forallb_forall in Cp; intros b d Ib Id.
+    pose proof (Cp b Ib); pose proof (Cp d Id); bools; lia.
 Qed.
 
 Lemma top_stage b : In b M -> stage b <= top M.
@@ -180,16 +196,11 @@ Lemma rules body : In body (bodies c s) ->
      told N (items body [Part 0] []) (who_ i) (place i) (fun b => (cycle b =? c) && (next M (stage d) =? stage b)) = true /\
      (back d = false -> forall j, In j (items body [Part 0] []) -> is_tell d j = true -> prec (place j) (place i) = true)).
 Proof.
-  intro Ib0; pose proof (Turns body Ib0) as T0; unfold turns in T0; repeat (apply andb_prop in T0; destruct T0 as [T0 ?]).
-  split; [|split; [|split]].
-  - intros b Ib; match goal with H : forallb (counts N _) M = true |- _ => rewrite forallb_forall in H; auto end.
-  - intros b Ib; match goal with H : forallb (lates _ _ s) M = true |- _ => rewrite forallb_forall in H; auto end.
-  - intros j b d Ij Te Cy Id Ne.
-    match goal with H : forallb (fun j => match tells _ with _ => _ end) _ = true |- _ => rewrite forallb_forall in H; specialize (H j Ij); rename H into G end.
-    rewrite Te, Cy, Nat.eqb_refl in G; simpl in G; rewrite forallb_forall in G; specialize (G d Id); rewrite Ne, Nat.eqb_refl in G; auto.
-  - intros i d Ii De Cy.
-    match goal with H : forallb (fun i => match deed_ i with _ => _ end) _ = true |- _ => rewrite forallb_forall in H; specialize (H i Ii); rename H into G end.
-    rewrite De, Cy, Nat.eqb_refl in G; simpl in G; apply andb_prop in G; destruct G as [G L]; split; auto.
+  intro Ib0; pose proof (Turns body Ib0) as T0; unfold turns in T0; ands T0 as [[[[[_ Co] La] _] Ar] Wa].
+  rewrite forallb_forall in Co, La, Ar, Wa; split; [auto|split; [auto|split]].
+  - intros j b d Ij Te Cy Id Ne; specialize (Ar j Ij); rewrite Te, Cy, Nat.eqb_refl in Ar; simpl in Ar.
+    rewrite forallb_forall in Ar; specialize (Ar d Id); rewrite Ne, Nat.eqb_refl in Ar; auto.
+  - intros i d Ii De Cy; specialize (Wa i Ii); rewrite De, Cy, Nat.eqb_refl in Wa; simpl in Wa; ands Wa as [G L]; split; auto.
     intros Bd j Ij Tj; rewrite Bd in L; simpl in L; rewrite forallb_forall in L; specialize (L j Ij); rewrite Tj in L; auto.
 Qed.
 
@@ -223,13 +234,13 @@ Lemma tell_is b z : tells (deed_ z) = Some b -> is_tell b z = true.
 Proof. unfold is_tell; intros ->; apply mbarrier_refl. Qed.
 
 Lemma arrival_path a p e k h q : (h, q) = arrival a p e k -> exists r, q = p ++ r.
-Proof. destruct e as [x|u hw|[d|d|c0| |d l|l|d|gk l|gk gn|d|rf rw|rf rw|]]; simpl; intro E; inversion E; eauto. Qed.
+Proof. ops e; simpl; intro E; inversion E; eauto. Qed.
 
 Lemma tells_arrives e b : tells e = Some b -> arrives e = Some b.
-Proof. destruct e as [x|u hw|[d|d|c0| |d l|l|d|gk l|gk gn|d|rf rw|rf rw|]]; simpl; auto; discriminate. Qed.
+Proof. ops e; simpl; auto; discriminate. Qed.
 
 Lemma arrives_cases e b : arrives e = Some b -> tells e = Some b \/ e = EOp (Drain b).
-Proof. destruct e as [x|u hw|[d|d|c0| |d l|l|d|gk l|gk gn|d|rf rw|rf rw|]]; simpl; intro E; inversion E; auto. Qed.
+Proof. ops e; simpl; intro E; inversion E; auto. Qed.
 
 (* -- arrivals that come late -------------------------------------------------------------------------------------------- *)
 
@@ -261,8 +272,7 @@ Proof.
   destruct X as (body & l & Eb); destruct (rules body) as (_ & La & _); [rewrite Eb; left; auto|].
   specialize (La b Ib); unfold lates in La; rewrite Eb in La.
   destruct (late b =? 0) eqn:E; [apply Nat.eqb_eq in E; lia|]; clear E; cbn [orb] in La.
-  apply andb_prop in La; destruct La as [La Si]; apply andb_prop in La; destruct La as [La Dr]; apply andb_prop in La; destruct La as [La Lc].
-  apply andb_prop in La; destruct La as [Sg Bk]; destruct l as [|? ?]; [|discriminate]; clear Sg.
+  ands La as [[[[Sg Bk] Lc] Dr] Si]; destruct l as [|? ?]; [|discriminate]; clear Sg.
   apply Nat.ltb_lt in Lc; destruct (filter (is_tell b) (items body [Part 0] [])) as [|j [|? ?]] eqn:Fi; try discriminate.
   apply andb_prop in Si; destruct Si as [Si Im].
   assert (Ij : In j (filter (is_tell b) (items body [Part 0] []))) by (rewrite Fi; left; auto).
@@ -391,26 +401,6 @@ Proof.
     pose proof (tr_order a T) as So; destruct (sorted_two _ _ (tr a) _ _ So J J') as [E|[E|E]]; simpl in *; [congruence | |]; exfalso; [exact (Lt p p' J K' E ltac:(lia)) | exact (Lt p' p J' K E ltac:(lia))].
 Qed.
 
-(* The arrivals of a round: those of all threads that come to a site at which one arrives. *)
-Definition of_round (block : nat) (W : path) (b : mbarrier) (k : nat) : list (agent * path) :=
-  flat_map (fun j => map (fun t => arrival (block, t) (W ++ place j) (deed_ j) k) (satisfying N (who_ j))) (filter (is_tell b) (I W)).
-
-Lemma of_round_nodup block W b k : NoDup (of_round block W b k).
-Proof.
-  pose proof (items_rising (body_at c s W) [Part 0] []) as Rise.
-  apply nodup_flat_map.
-  - apply NoDup_filter; eapply sorted_nodup; [|exact Rise]; intro x; apply precedes_irr.
-  - intros j _; apply Injective_map_NoDup; [|apply NoDup_filter, seq_NoDup].
-    intros t u E; destruct (deed_ j) as [x|v hw|[d|d|c0| |d l|l|d|gk l|gk gn|d|rf rw|rf rw|]]; simpl in E; inversion E; auto.
-  - intros j i [h q] J K Hj Hk; apply filter_In in J; apply filter_In in K; destruct J as [J _], K as [K _].
-    apply in_map_iff in Hj; apply in_map_iff in Hk; destruct Hj as (t & Ej & _), Hk as (u & Ek & _).
-    symmetry in Ej, Ek; destruct (arrival_path _ _ _ _ _ _ Ej) as [r Q], (arrival_path _ _ _ _ _ _ Ek) as [r' Q'].
-    rewrite Q in Q'; rewrite <- !app_assoc in Q'; apply app_inv_head in Q'.
-    destruct (sorted_two _ _ _ j i Rise J K) as [|[P|P]]; auto; exfalso.
-    + apply (precedes_irr (place j ++ r)); rewrite Q' at 2; apply precedes_app; auto.
-    + apply (precedes_irr (place j ++ r)); rewrite Q' at 1; apply precedes_app; auto.
-Qed.
-
 Lemma same_round k k' b : In b M -> k mod copies b = k' mod copies b -> k / copies b = k' / copies b -> k = k'.
 Proof.
   intros Ib E D; destruct (stages (has_bodies b Ib)) as (_ & _ & Cp & _); destruct (Cp b b Ib Ib) as [_ Pos].
@@ -449,63 +439,48 @@ Lemma arrival_at a k b p e : is_thread a -> told_at a b k p e ->
   In (arrival a p e k) (arrivals (Ring (fst a) b (k mod copies b)) (k / copies b)).
 Proof. intros T H; destruct (arrival a p e k) as [h q] eqn:E; apply in_ring_arrivals; exists a, p, e, k; auto 8. Qed.
 
-Lemma nodup_map (A C : Type) (f : A -> C) l : NoDup l -> (forall x y, In x l -> In y l -> f x = f y -> x = y) -> NoDup (map f l).
-Proof.
-  induction 1 as [|x l Nx D IH]; simpl; intro Inj; constructor; auto; intro J; apply in_map_iff in J; destruct J as (y & E & J).
-  assert (y = x) by auto; subst; auto.
-Qed.
-
+(* All threads that come to a site at which one arrives do so once for the round. *)
 Lemma full a k W b : is_thread a -> round a k W -> In b M ->
   length (arrivals (Ring (fst a) b (k mod copies b)) (k / copies b)) = need b /\ 0 < need b.
 Proof.
-  intros Ta R Ib; destruct (rules _ (proj1 (in_round a k W R))) as (Co & _); specialize (Co b Ib); unfold counts in Co; bools; split; auto.
-  rewrite H0; destruct (Nat.eq_dec (late b) 0) as [L|L].
-  - transitivity (length (of_round (fst a) W b k)).
-    + apply same_length; auto using of_round_nodup, each_once; intros [h q]; split; intro J.
-      * destruct (arrival_of a k W b h q Ta R Ib J) as (a' & j & p & e & T' & Bl & _ & Ij & Te & Sa & H1 & E & _ & H2).
-        destruct (H2 L) as [-> ->]; unfold of_round; apply in_flat_map; exists j; split; [apply filter_In; auto using tell_is|].
-        apply in_map_iff; exists (snd a'); split; [rewrite E; f_equal; destruct a'; simpl in *; congruence|].
-        apply in_satisfying; split; [destruct T'; auto | exact Sa].
-      * unfold of_round in J; apply in_flat_map in J; destruct J as (j & Ij & J); apply filter_In in Ij; destruct Ij as [Ij Te].
-        apply is_tell_spec in Te; apply in_map_iff in J; destruct J as (t & <- & J); apply in_satisfying in J; destruct J as [Lt Sa].
-        assert (Tt : is_thread (fst a, t)) by (destruct Ta; split; auto).
-        assert (Rt : round (fst a, t) k W) by (apply (round_same a); auto).
-        destruct (told_there (fst a, t) k W j b Tt Rt Ij Te Ib Sa) as (p & e & H1 & [(_ & -> & ->)|[(L' & _)|(L' & _)]]); try lia.
-        apply (arrival_at (fst a, t) k b); auto.
-    + unfold of_round; rewrite sum_length; f_equal; apply map_ext; intro j; apply map_length.
-  - destruct (late_rules b Ib ltac:(lia)) as (j & All & Dj & _ & _ & _ & _ & One & _); pose proof (All a k W R) as Ij.
-    assert (Tj : tells (deed_ j) = Some b) by (rewrite Dj; auto).
-    assert (Fi : map (fun i => length (satisfying N (who_ i))) (filter (is_tell b) (I W)) = [length (satisfying N (who_ j))]).
-    { assert (D : NoDup (filter (is_tell b) (I W))) by (apply NoDup_filter; eapply sorted_nodup; [|apply items_rising]; intro x; apply precedes_irr).
-      assert (Al : forall i, In i (filter (is_tell b) (I W)) -> i = j) by (intros i J; apply filter_In in J; destruct J as [J K]; apply (One a k W); auto using is_tell_spec).
-      assert (J : In j (filter (is_tell b) (I W))) by (apply filter_In; auto using tell_is).
-      destruct (filter (is_tell b) (I W)) as [|x [|y l]]; [destruct J | rewrite (Al x); auto; left; auto|]; exfalso.
-      inversion D as [|? ? Nx _]; subst; apply Nx; left; rewrite (Al x), (Al y); simpl; auto. }
-    rewrite Fi; simpl; rewrite Nat.add_0_r; set (l := arrivals (Ring (fst a) b (k mod copies b)) (k / copies b)).
-    set (f := fun x : agent * path => match fst x with Thread z | Engine z _ => snd z end).
-    rewrite <- (map_length f l); apply same_length.
-    + apply nodup_map; [apply each_once|]; intros [h q] [h' q'] J J' E; unfold l in J, J'.
-      destruct (arrival_of a k W b h q Ta R Ib J) as (a1 & j1 & p1 & e1 & T1 & B1 & R1 & I1 & E1 & _ & H1 & A1 & _).
-      destruct (arrival_of a k W b h' q' Ta R Ib J') as (a2 & j2 & p2 & e2 & T2 & B2 & R2 & I2 & E2 & _ & H2 & A2 & _).
-      destruct (told_where a1 k b p1 e1 Ib T1 H1) as (i1 & V1 & Ii1 & Ti1 & _ & Rk1 & C1).
-      destruct (told_where a2 k b p2 e2 Ib T2 H2) as (i2 & V2 & Ii2 & Ti2 & _ & Rk2 & C2).
-      assert (X1 : arrival a1 p1 e1 k = (Thread a1, p1 ++ [Part 2; Part k])).
-      { destruct C1 as [(L' & _)|[(_ & V & _ & _ & ->)|(_ & -> & _)]]; [lia | rewrite (One a1 k V1 i1 Rk1 Ii1 Ti1), Dj | ]; auto. }
-      assert (X2 : arrival a2 p2 e2 k = (Thread a2, p2 ++ [Part 2; Part k])).
-      { destruct C2 as [(L' & _)|[(_ & V & _ & _ & ->)|(_ & -> & _)]]; [lia | rewrite (One a2 k V2 i2 Rk2 Ii2 Ti2), Dj | ]; auto. }
-      rewrite X1 in A1; rewrite X2 in A2; inversion A1; inversion A2; subst h h' q q'; unfold f in E; simpl in E.
-      assert (a1 = a2) by (destruct a1, a2; simpl in *; congruence); subst a2; rewrite (told_once a1 k b p1 e1 p2 e2); auto; lia.
-    + apply NoDup_filter, seq_NoDup.
-    + intro t; rewrite in_satisfying; split.
-      * intro J; apply in_map_iff in J; destruct J as ([h q] & <- & J); unfold l in J.
-        destruct (arrival_of a k W b h q Ta R Ib J) as (a1 & j1 & p1 & e1 & T1 & B1 & R1 & I1 & E1 & S1 & _ & A1 & _).
-        rewrite (One a1 k W j1 R1 I1 E1) in S1; assert (X : f (h, q) = snd a1) by (unfold f; destruct e1 as [|?|[]]; simpl in A1; inversion A1; auto).
-        rewrite X; split; [destruct T1; auto | exact S1].
-      * intros [Lt Sa]; assert (Tt : is_thread (fst a, t)) by (destruct Ta; split; auto).
-        assert (Rt : round (fst a, t) k W) by (apply (round_same a); auto).
-        destruct (told_there (fst a, t) k W j b Tt Rt Ij Tj Ib Sa) as (p & e & H1 & _).
-        apply in_map_iff; exists (arrival (fst a, t) p e k); split; [|apply (arrival_at (fst a, t)); auto].
-        unfold f; destruct e as [|?|[]]; simpl; auto.
+  intros Ta R Ib; destruct (rules _ (proj1 (in_round a k W R))) as (Co & _); specialize (Co b Ib); unfold counts in Co; bools.
+  split; auto; rewrite H0; pose proof (items_rising (body_at c s W) [Part 0] []) as Rise.
+  transitivity (length (flat_map (fun j => map (pair j) (satisfying N (who_ j))) (filter (is_tell b) (I W)))).
+  2: rewrite sum_length; f_equal; apply map_ext; intro; apply map_length.
+  apply (matched _ _ (fun x y => exists p e, is_thread (fst a, snd y) /\ told_at (fst a, snd y) b k p e /\
+    x = arrival (fst a, snd y) p e k /\ In (fst y) (I W) /\ tells (deed_ (fst y)) = Some b /\
+    (late b = 0 -> p = W ++ place (fst y) /\ e = deed_ (fst y)))).
+  - apply each_once.
+  - apply nodup_flat_map.
+    + apply NoDup_filter; eapply sorted_nodup; [|exact Rise]; intro; apply precedes_irr.
+    + intros j _; apply Injective_map_NoDup; [intros t u E; congruence | apply NoDup_filter, seq_NoDup].
+    + intros j i z _ _ J K; apply in_map_iff in J as (? & <- & _); apply in_map_iff in K as (? & E & _); congruence.
+  - intros [h q] J.
+    destruct (arrival_of a k W b h q Ta R Ib J) as (a' & j & p & e & T' & Bl & _ & Ij & Te & Sa & H1 & E & _ & H2).
+    exists (j, snd a'); split; [|exists p, e; simpl; rewrite <- Bl, <- surjective_pairing; auto 8].
+    apply in_flat_map; exists j; split; [apply filter_In; auto using tell_is | apply in_map, in_satisfying].
+    split; [apply T' | exact Sa].
+  - intros [j t] J; apply in_flat_map in J as (j' & Ij & J); apply in_map_iff in J as (t' & E & J); inversion E; subst j' t'.
+    apply filter_In in Ij as [Ij Te]; apply is_tell_spec in Te; apply in_satisfying in J as [Lt Sa].
+    assert (Tt : is_thread (fst a, t)) by (destruct Ta; split; auto).
+    destruct (told_there (fst a, t) k W j b Tt) as (p & e & H1 & H2); auto; [apply (round_same a); auto|].
+    exists (arrival (fst a, t) p e k); split; [apply (arrival_at (fst a, t)); auto|]; exists p, e; simpl.
+    repeat (split; [solve [auto]|]); intros L; destruct H2 as [(_ & -> & ->)|[(L' & _)|(L' & _)]]; auto; lia.
+  - intros x x' [j t] (p & e & T1 & H1 & -> & Ij & Te & H2) (p' & e' & _ & H1' & -> & _ & _ & H2'); simpl in *.
+    destruct (Nat.eq_dec (late b) 0) as [L|L]; [destruct (H2 L) as [-> ->], (H2' L) as [-> ->]; auto|].
+    assert (p = p') by (eapply told_once; eauto; lia); subst p'.
+    rewrite (same_event o s [] _ _ p e e' (proj1 H1) (proj1 H1')); auto.
+  - intros x [j t] [j' t'] (p & e & _ & H1 & E & Ij & Te & H2) (p' & e' & _ & H1' & E' & Ij' & Te' & H2'); simpl in *.
+    assert (Who : forall v p e, match fst (arrival v p e k) with Thread z | Engine z _ => z end = v) by (intros v ? e0; ops e0; auto).
+    pose proof (Who (fst a, t) p e) as Wt; rewrite <- E, E', Who in Wt; inversion Wt; subst t'; f_equal.
+    destruct (Nat.eq_dec (late b) 0) as [L|L].
+    + destruct (H2 L) as [-> _], (H2' L) as [-> _], x as [h q].
+      destruct (arrival_path _ _ _ _ _ _ E) as [r Q], (arrival_path _ _ _ _ _ _ E') as [r' Q'].
+      rewrite Q in Q'; rewrite <- !app_assoc in Q'; apply app_inv_head in Q'.
+      destruct (sorted_two _ _ _ j j' Rise Ij Ij') as [|[P|P]]; auto; exfalso; apply (precedes_irr (place j ++ r));
+        [rewrite Q' at 2 | rewrite Q' at 1]; apply precedes_app; auto.
+    + destruct (late_rules b Ib ltac:(lia)) as (i & _ & _ & _ & _ & _ & _ & One & _).
+      rewrite (One a k W j), (One a k W j'); auto.
 Qed.
 
 (* -- the order of turns ------------------------------------------------------------------------------------------------- *)
@@ -578,19 +553,15 @@ Proof.
       rewrite (Nat.mul_comm 32 (snd a / 32)), Nat.mod_mul by lia; auto. }
     exists b'; repeat (split; [solve [auto]|]); intros k V x f b n P e Rk E0 Fx Bef (J & Ar & K') LeP; rewrite <- E0 in Ii.
     assert (Rb : round b' k V) by (apply (round_same a); auto).
-    assert (Bar1 : In (V ++ place i, barrier_ (key_of (Threads 32) hw a) (count B N (Threads 32))) (acts (Thread a))).
-    { apply in_thread; exists (V ++ place i), (EBar (Threads 32) hw); split; [rewrite <- Ei; apply (do_item a k); auto | left; auto]. }
-    assert (Bar2 : In (V ++ place i, barrier_ (key_of (Threads 32) hw a) (count B N (Threads 32))) (acts (Thread b'))).
-    { apply in_thread; exists (V ++ place i), (EBar (Threads 32) hw); split; [rewrite <- Ei; apply (do_item b' k); auto | left].
-      rewrite (key_same (Threads 32) hw a b' U); auto. }
-    eapply ord_trans; [eapply ord_own; [apply thread_ok; auto | exact Fx | exact Bar1 |]|].
-    { apply Bef, prec_sound; auto. }
+    assert (Bar : forall v, round v k V -> sats (who_ i) v -> In (V ++ place i, EBar (Threads 32) hw) (tr v))
+      by (intros; rewrite <- Ei; apply (do_item v k); auto).
     assert (Pij : precedes (V ++ place i) P).
     { assert (X : precedes (V ++ place i) (V ++ place j)) by (exists None; apply before_prefix, prec_sound; auto).
       destruct LeP as [->|Y]; eauto using precedes_trans. }
     destruct (issues_from B N tr b' P e b n Tb J Ar K') as (t & g & X & Y).
-    assert (O : ord (Thread a) (V ++ place i) (Thread b') (P ++ t)).
-    { eapply ord_bar; [apply thread_ok, Ta | apply thread_ok, Tb | exact Bar1 | exact Bar2 | exact X | apply precedes_app_l; exact Pij]. }
+    assert (O : ord (Thread a) x (Thread b') (P ++ t)).
+    { apply (across B N tr a b' (Threads 32) hw (V ++ place i) x f (P ++ t) g); auto; [|apply precedes_app_l; auto].
+      apply Bef, prec_sound; auto. }
     destruct Y as [->|Y]; [auto | eapply ord_trans; eauto].
 Qed.
 
