@@ -34,7 +34,7 @@ Proof.
   set (w := [(Thread (0, 0), @nil turn); (Thread (0, 1), @nil turn)]).
   set (L := fun g : agent => if in_dec agent_dec g (map fst w) then [] else acts 1 3 (Turns.tr o (hang 2)) g).
   assert (Third : ~ In (Thread (0, 2)) (map fst w)) by (intros [E|[E|[]]]; discriminate).
-  exists [Label w (DBar access signal)], (State L (fun _ => 0)); split; [|split].
+  exists [Label w DBar], (State L (fun _ => 0)); split; [|split].
   - eapply run_step; [|apply run_nil]; apply step_bar with (k := KNamed 0 1).
     + discriminate.
     + constructor; [intros [E|[]]; discriminate | constructor; [auto | constructor]].

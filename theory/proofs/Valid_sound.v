@@ -499,7 +499,7 @@ Proof.
 Qed.
 
 Lemma about_incl j : incl (about F j) F.
-Proof. intros f I; apply filter_In in I; tauto. Qed.
+Proof. intros f I; apply filter_In in I as [I _]; exact I. Qed.
 
 (* The first access is known where the second thread is at w, and so are the barriers since. *)
 Definition passes (e : entry) (w : path) : Prop := forall u K, In (u, K) (past e) -> sats K a -> same u a b ->
