@@ -7,18 +7,6 @@ Import ListNotations.
 (* The launch has whole clusters. *)
 Definition whole_clusters (B : nat) (s : stmt) : Prop := forall c h, In (Cluster c, h) (barriers s) -> exists d, B = d * c.
 
-Lemma single (A : Type) (l : list A) y : NoDup l -> (forall x, In x l -> x = y) -> In y l -> length l = 1.
-Proof.
-  intros D H I; destruct l as [|x [|z l]]; [destruct I | auto|]; exfalso.
-  inversion D as [|? ? N _]; subst; apply N; left; rewrite (H x), (H z); simpl; auto.
-Qed.
-
-Lemma at_most_one (A : Type) (l : list A) y : NoDup l -> (forall x, In x l -> x = y) -> length l <= 1.
-Proof.
-  intros D H; destruct l as [|x [|z l]]; simpl; auto; exfalso.
-  inversion D as [|? ? N _]; subst; apply N; left; rewrite (H x), (H z); simpl; auto.
-Qed.
-
 Lemma not_empty (A : Type) (l : list A) : 0 < length l -> exists x, In x l.
 Proof. destruct l as [|x l]; simpl; [lia|]; intros _; exists x; auto. Qed.
 
@@ -192,23 +180,25 @@ Lemma ring_size block b copy n : length (arrivals (Ring block b copy) n) = need 
   length (arrivals (Ring block b copy) n) = size (Ring block b copy).
 Proof. unfold size; lia. Qed.
 
-Lemma issued_one a p x : In x (arrivals (Issued a p) 0) -> x = (Thread a, p ++ [Part 0]).
+(* Who gives a signal that is no ring's. *)
+Definition given (g : signal) : option (agent * path) :=
+  match g with Issued a p => Some (Thread a, p ++ [Part 0]) | Done a p => Some (Engine a p, p ++ [Part 3]) | _ => None end.
+
+Lemma given_one g y n x : given g = Some y -> In x (arrivals g n) -> n = 0 /\ x = y.
 Proof.
-  destruct x as [h q]; intro I; apply are_arrivals in I; destruct I as [_ I]; apply (arrive_issued B N tr) in I.
-  destruct I as (-> & -> & _); auto.
+  destruct x as [h q], g; intros [= <-] I; apply are_arrivals in I as [_ I].
+  - apply (arrive_issued B N tr) in I as (-> & -> & -> & _); auto.
+  - apply (arrive_done B N tr) in I as (-> & -> & -> & _); auto.
 Qed.
 
-Lemma done_one a p x : In x (arrivals (Done a p) 0) -> x = (Engine a p, p ++ [Part 3]).
+Ltac given_in I := eapply given_one in I; [|reflexivity]; let E := fresh in destruct I as [E I]; try discriminate E.
+
+Lemma given_most g y n : given g = Some y -> length (arrivals g n) <= 1.
 Proof.
-  destruct x as [h q]; intro I; apply are_arrivals in I; destruct I as [_ I]; apply (arrive_done B N tr) in I.
-  destruct I as (-> & _ & -> & _); auto.
+  intro G; pose proof (each_once B N o s g n) as D; pose proof (fun x => given_one g y n x G) as One.
+  destruct (arrivals g n) as [|x [|z l]]; simpl; auto; exfalso; inversion D as [|? ? Nx _]; subst; apply Nx; left.
+  destruct (One x), (One z); simpl; auto; congruence.
 Qed.
-
-Lemma issued_phase a p n x : In x (arrivals (Issued a p) n) -> n = 0.
-Proof. destruct x as [h q]; intro I; apply are_arrivals in I; destruct I as [_ I]; apply (arrive_issued B N tr) in I; tauto. Qed.
-
-Lemma done_phase a p n x : In x (arrivals (Done a p) n) -> n = 0.
-Proof. destruct x as [h q]; intro I; apply are_arrivals in I; destruct I as [_ I]; apply (arrive_done B N tr) in I; tauto. Qed.
 
 Lemma enough h p g n : In h agents -> In (p, await_ g n) (acts h) -> length (arrivals g n) = size g.
 Proof.
@@ -216,36 +206,30 @@ Proof.
   - destruct (wait_round h p block b copy n Ih I) as (a & k & W & i & R & -> & T & Rk & Ib & Ii & De & Sa & -> & -> & -> & Ph).
     destruct (back b); apply ring_size; [|rewrite <- Ph; eapply all_there; eauto].
     destruct (last_round _ a k W (copies b) n Rk (positive _ _ R Ib) Ph) as (V & Rv & _ & X & Y); rewrite <- X, <- Y; eapply all_there; eauto.
-  - apply (await_issued B N tr) in I; destruct I as (-> & -> & -> & e & I & J).
-    apply (single _ _ (Thread a, r ++ [Part 0])); [apply each_once | apply issued_one|].
+  - apply (await_issued B N tr) in I as (-> & -> & -> & e & I & J); apply Nat.le_antisymm; [eapply given_most; reflexivity|].
+    enough (K : In (Thread a, r ++ [Part 0]) (arrivals (Issued a r) 0)) by (destruct (arrivals _ 0); [destruct K | simpl; lia]).
     apply engine_agent in Ih; apply are_arrivals; split; [apply thread_agent; tauto | apply (issued_acts B N tr a r e I J)].
-  - apply (await_done B N tr) in I; destruct I as (-> & q & G & _ & P & e & J & S).
-    apply (single _ _ (Engine a r, r ++ [Part 3])); [apply each_once | apply done_one|].
-    assert (T : is_thread a) by (apply (agent_thread B N tr) in Ih; destruct G as [->| ->]; auto).
-    apply are_arrivals; split; [|eapply done_act; eauto].
-    apply engine_agent; split; auto; exists e; split; auto; destruct e as [|?|[]]; try discriminate; auto.
+  - apply (await_done B N tr) in I as (-> & q & G & _ & P & e & J & S); apply Nat.le_antisymm; [eapply given_most; reflexivity|].
+    enough (K : In (Engine a r, r ++ [Part 3]) (arrivals (Done a r) 0)) by (destruct (arrivals _ 0); [destruct K | simpl; lia]).
+    apply are_arrivals; split; [|eapply done_act; eauto]; apply engine_agent; split.
+    + apply (agent_thread B N tr) in Ih; destruct G as [->| ->]; auto.
+    + exists e; split; auto; destruct e as [|?|[]]; try discriminate; auto.
 Qed.
 
 Lemma at_most g n : length (arrivals g n) <= size g.
 Proof.
-  destruct g as [block b copy|a r|a r]; unfold size.
-  - destruct (arrivals (Ring block b copy) n) as [|[h q] t] eqn:E; [simpl; lia|].
-    assert (I : In (h, q) (arrivals (Ring block b copy) n)) by (rewrite E; left; auto).
-    destruct (arrival_round h q block b copy n I) as (a & k & W & R & T & Rk & Ib & -> & -> & -> & _).
-    destruct (all_there _ a k W b R T Rk Ib) as [L _]; rewrite E in L; lia.
-  - destruct n as [|n]; [apply (at_most_one _ _ (Thread a, r ++ [Part 0])); [apply each_once | apply issued_one]|].
-    destruct (arrivals (Issued a r) (S n)) as [|x t] eqn:E; [simpl; lia|].
-    assert (I : In x (arrivals (Issued a r) (S n))) by (rewrite E; left; auto); apply issued_phase in I; discriminate.
-  - destruct n as [|n]; [apply (at_most_one _ _ (Engine a r, r ++ [Part 3])); [apply each_once | apply done_one]|].
-    destruct (arrivals (Done a r) (S n)) as [|x t] eqn:E; [simpl; lia|].
-    assert (I : In x (arrivals (Done a r) (S n))) by (rewrite E; left; auto); apply done_phase in I; discriminate.
+  destruct g as [block b copy| |]; [|eapply given_most; reflexivity..].
+  destruct (arrivals (Ring block b copy) n) as [|[h q] t] eqn:E; [simpl; lia|].
+  assert (I : In (h, q) (arrivals (Ring block b copy) n)) by (rewrite E; left; auto).
+  destruct (arrival_round h q block b copy n I) as (a & k & W & R & T & Rk & Ib & -> & -> & -> & _).
+  destruct (all_there _ a k W b R T Rk Ib) as [L _]; rewrite E in L; unfold size; lia.
 Qed.
 
 Lemma enough_before g n : arrivals g (1 + n) <> [] -> length (arrivals g n) = size g.
 Proof.
   intro NE; destruct (arrivals g (1 + n)) as [|[h q] t] eqn:E; [congruence|].
   assert (I : In (h, q) (arrivals g (1 + n))) by (rewrite E; left; auto); clear NE E.
-  destruct g as [block b copy|a r|a r]; [|apply issued_phase in I; discriminate | apply done_phase in I; discriminate].
+  destruct g as [block b copy| |]; [|given_in I..].
   destruct (arrival_round h q block b copy _ I) as (a & k & W & R & T & Rk & Ib & -> & -> & Ph & _).
   destruct (last_round _ a k W (copies b) n Rk (positive _ _ R Ib) (eq_sym Ph)) as (V & Rv & _ & X & Y).
   apply ring_size; rewrite <- X, <- Y; eapply all_there; eauto.
@@ -269,14 +253,14 @@ Proof.
       destruct (Wa i b Ii De eq_refl) as [_ Be].
       specialize (Be Bb z Iz (tell_is b z Tz)); exists None; apply before_prefix; rewrite <- (app_nil_r (place i)).
       apply before_app, prec_sound; auto.
-  - apply (await_issued B N tr) in J; destruct J as (-> & -> & -> & _); apply issued_one in I; inversion I; subst; apply parts_precede; lia.
-  - apply (await_done B N tr) in J; destruct J as (-> & p' & _ & (t & ->) & P & _); apply done_one in I; inversion I; subst.
+  - apply (await_issued B N tr) in J; destruct J as (-> & -> & -> & _); given_in I; inversion I; apply parts_precede; lia.
+  - apply (await_done B N tr) in J; destruct J as (-> & p' & _ & (t & ->) & P & _); given_in I; inversion I.
     apply precedes_app; auto.
 Qed.
 
 Lemma phases g n f p h q : In (f, p) (arrivals g n) -> In (h, q) (arrivals g (1 + n)) -> ord f p h q.
 Proof.
-  intros J K; destruct g as [block b copy|a r|a r]; [|apply issued_phase in K; discriminate | apply done_phase in K; discriminate].
+  intros J K; destruct g as [block b copy| |]; [|given_in K..].
   destruct (arrival_round f p block b copy n J) as (a & k & W & R & _ & _ & Ib & _); pose proof R as (Ou & _ & Tu & _).
   apply (in_order B N o s (cycle b) Ou Tu block b n b (1 + n) copy (f, p) (h, q)); auto; unfold time; simpl; lia.
 Qed.
@@ -286,7 +270,7 @@ Lemma in_time g p r n : In g agents -> In (p, await_ r n) (acts g) -> arrivals r
 Proof.
   intros Ig J NE; destruct (arrivals r (1 + n)) as [|[h q] t] eqn:E; [congruence|].
   assert (K : In (h, q) (arrivals r (1 + n))) by (rewrite E; left; auto); rewrite <- E; clear NE E t.
-  exists h, q; split; auto; destruct r as [block b copy|a r|a r]; [|apply issued_phase in K; discriminate | apply done_phase in K; discriminate].
+  exists h, q; split; auto; destruct r as [block b copy| |]; [|given_in K..].
   destruct (wait_round g p block b copy n Ig J) as (a & k & W & i & R & -> & T & Rk & Ib & Ii & De & Sa & -> & -> & -> & Ph).
   pose proof R as (Ou & Ne & Tu & _).
   destruct (rules N s (cycle b) Tu _ (proj1 (in_round o s (cycle b) a k W Rk))) as (_ & _ & _ & Wa); destruct (Wa i b Ii De eq_refl) as [To _].

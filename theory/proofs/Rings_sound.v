@@ -349,7 +349,7 @@ Proof.
   assert (Ln : exists x', In x' own) by (destruct own as [|x' t']; [discriminate | exists x'; left; auto]).
   destruct Ln as (x' & Ix); destruct (Own x' Ix) as (Jx & Gx & Px & Sx); destruct (Nat.eq_dec n 0) as [->|Nz].
   { apply (By k W [] Rk eq_refl); auto using NoDup_nil; [intros ? []|]; eapply (told_behind o s c); eauto. }
-  destruct H2 as [(L & _)|[(L & V & Rv & -> & ->)|(L & -> & Pd)]]; [lia| |].
+  destruct H2 as [(L & _)|[(L & V & Rv & -> & ->)|(L & -> & Pd & _)]]; [lia| |].
   - assert (Rva : round c (by_ g) (k + late b) V) by (apply (round_same B N o s c Ou a' (by_ g)); auto).
     set (vs := visits o c s [] (by_ g)); pose proof (rising_nth _ (visits_rising o c s [] (by_ g))) as Rise.
     assert (Nth : forall m, m < late b -> round c (by_ g) (k + 1 + m) (nth (k + 1 + m) vs [])).

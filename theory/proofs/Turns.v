@@ -317,10 +317,14 @@ Proof. intros R P; rewrite rounds_done; eapply done_after; [apply visits_rising 
 Lemma in_round_ended W z : In z (I W) -> precedes (W ++ place z) (ended W).
 Proof. intro Iz; destruct (item_first W z Iz) as [r ->]; apply parts_precede; lia. Qed.
 
-(* So it arrives for each round: some rounds later, or behind. *)
+(* Where a thread arrives for the round k at W, by what stands at j: there; so many rounds later; or behind all rounds. *)
+Definition tells_at (a : thread) (b : mbarrier) (k : nat) (W : path) (j : site) (p : path) (e : event) : Prop :=
+  (late b = 0 /\ p = W ++ place j /\ e = deed_ j) \/
+  (0 < late b /\ exists V, round a (k + late b) V /\ p = V ++ place j /\ e = deed_ j) \/
+  (0 < late b /\ e = EOp (Drain b) /\ precedes (ended W) p /\ k < rounds c (tr a) p <= k + late b).
+
 Lemma told_late a k W b j : is_thread a -> round a k W -> In b M -> 0 < late b -> In j (I W) -> tells (deed_ j) = Some b -> sats (who_ j) a ->
-  exists p e, told_at a b k p e /\
-    ((exists V, round a (k + late b) V /\ p = V ++ place j /\ e = deed_ j) \/ (e = EOp (Drain b) /\ precedes (ended W) p)).
+  exists p e, told_at a b k p e /\ tells_at a b k W j p e.
 Proof.
   intros T R Ib L Ij Tj Sa; pose proof (barriers_in b Ib) as Cb; destruct (late_rules b Ib L) as (j' & All & Dj & _ & _ & Dr & Fo & One & _).
   rewrite <- (One a k W j R Ij Tj) in *; clear j' One.
@@ -340,10 +344,10 @@ Proof.
     destruct (drain_out b a q k W Cb Dr Jq R) as [X|X]; [eapply before_round; eauto|].
     exfalso; apply (Min q); [apply In_l; auto | exact Pq1]. }
   pose proof (behind_round a k W p1 R P1) as Lk; destruct (le_lt_dec (rounds c (tr a) p1) (k + late b)) as [Le|Gt].
-  - exists p1, (EOp (Drain b)); split; [|right; auto]; split; [auto|]; split; [auto|]; unfold told_rounds, round_of; rewrite Cb.
+  - exists p1, (EOp (Drain b)); split; [|right; right; auto]; split; [auto|]; split; [auto|]; unfold told_rounds, round_of; rewrite Cb.
     apply filter_In; split; [apply in_seq; lia|]; apply andb_true_intro; split; [apply Nat.leb_le; auto | apply Nat.leb_le, Dn; auto].
   - rewrite rounds_done in Gt; destruct (done_exists _ _ (visits_rising o c s [] a) _ Gt) as (V & Rv & Pv).
-    exists (V ++ place j), (deed_ j); split; [|left; exists V; auto].
+    exists (V ++ place j), (deed_ j); split; [|right; left; eauto].
     pose proof (All a _ V Rv) as Ijv; assert (It : In (V ++ place j, deed_ j) (tr a)) by (apply (do_item a (k + late b)); auto).
     split; auto; split; [apply tells_arrives; auto|]; rewrite Dj; unfold told_rounds, round_of; rewrite Cb, (item_number a (k + late b) V j Rv Ijv).
     destruct (late b =? 0) eqn:E0; [apply Nat.eqb_eq in E0; lia|]; apply filter_In; split; [apply in_seq; lia|].
@@ -353,15 +357,12 @@ Qed.
 
 (* What a thread arrives for, and where it does so. *)
 Lemma told_where a k b p e : In b M -> is_thread a -> told_at a b k p e ->
-  exists j W, In j (I W) /\ tells (deed_ j) = Some b /\ sats (who_ j) a /\ round a k W /\
-    ((late b = 0 /\ p = W ++ place j /\ e = deed_ j) \/
-     (0 < late b /\ exists V, round a (k + late b) V /\ p = V ++ place j /\ e = deed_ j) \/
-     (0 < late b /\ e = EOp (Drain b) /\ precedes (ended W) p /\ k < rounds c (tr a) p <= k + late b)).
+  exists j W, In j (I W) /\ tells (deed_ j) = Some b /\ sats (who_ j) a /\ round a k W /\ tells_at a b k W j p e.
 Proof.
   intros Ib T (J & Ar & K); pose proof (barriers_in b Ib) as Cb; destruct (arrives_cases e b Ar) as [Te| ->].
   - destruct (tell_steps c e b Te Cb) as [St En]; destruct (op_item a p e J St En) as (k1 & V & z & Rv & Iz & -> & -> & Sz).
     destruct (Nat.eq_dec (late b) 0) as [L0|L].
-    + exists z, V; assert (k = k1); [|subst; auto 10].
+    + exists z, V; assert (k = k1); [|subst; unfold tells_at; auto 10].
       unfold told_rounds, round_of in K; rewrite L0, Cb, (item_number a k1 V z Rv Iz) in K.
       destruct (deed_ z) as [|?|[]]; simpl in Te, K; try discriminate; destruct K as [<-|[]]; auto.
     + destruct (late_rules b Ib ltac:(lia)) as (j & All & Dj & _ & _ & _ & _ & One & _); pose proof (One a k1 V z Rv Iz Te); subst z.
@@ -409,15 +410,21 @@ Qed.
 
 (* An arrival of a round, by site. *)
 Lemma told_there a k W j b : is_thread a -> round a k W -> In j (I W) -> tells (deed_ j) = Some b -> In b M -> sats (who_ j) a ->
-  exists p e, told_at a b k p e /\
-    ((late b = 0 /\ p = W ++ place j /\ e = deed_ j) \/
-     (0 < late b /\ exists V, round a (k + late b) V /\ p = V ++ place j /\ e = deed_ j) \/
-     (0 < late b /\ e = EOp (Drain b) /\ precedes (ended W) p)).
+  exists p e, told_at a b k p e /\ tells_at a b k W j p e.
 Proof.
   intros T R Ij Te Ib Sa; pose proof (barriers_in b Ib) as Cb; destruct (Nat.eq_dec (late b) 0) as [L|L].
-  - exists (W ++ place j), (deed_ j); split; [|auto]; split; [apply (do_item a k); auto|]; split; [apply tells_arrives; auto|].
+  - exists (W ++ place j), (deed_ j); split; [|left; auto]; split; [apply (do_item a k); auto|]; split; [apply tells_arrives; auto|].
     unfold told_rounds, round_of; rewrite Cb, (item_number a k W j R Ij), L; destruct (deed_ j) as [|?|[]]; simpl in *; auto; discriminate.
-  - destruct (told_late a k W b j T R Ib ltac:(lia) Ij Te Sa) as (p & e & H & [H1|H1]); exists p, e; split; auto; right; [left | right]; split; auto; lia.
+  - apply told_late; auto; lia.
+Qed.
+
+(* Where it arrives for a round, this comes at the site in the round, or later. *)
+Lemma told_behind a k W j b p e : round a k W -> In j (I W) ->
+  tells_at a b k W j p e -> p = W ++ place j \/ precedes (W ++ place j) p.
+Proof.
+  intros R Ij [(_ & -> & _)|[(L & V & Rv & -> & _)|(_ & _ & P & _)]]; auto; right.
+  - apply precedes_app; exact (rising_nth _ (visits_rising o c s [] a) _ _ _ _ R Rv ltac:(lia)).
+  - eapply precedes_trans; [apply in_round_ended; auto | exact P].
 Qed.
 
 Lemma arrival_of a k W b h q : is_thread a -> round a k W -> In b M ->
@@ -429,10 +436,8 @@ Proof.
   intros T R Ib J; apply in_ring_arrivals in J; destruct J as (a' & p & e & k' & T' & H & E & Bl & Co & Ph).
   rewrite <- (same_round k k' b Ib Co Ph) in *; destruct (told_where a' k b p e Ib T' H) as (j & W' & Ij & Te & Sa & Rk & Cs).
   assert (R' : round a k W') by (apply (round_same a'); auto); assert (W' = W) by (unfold round in *; congruence); subst W'.
-  exists a', j, p, e; repeat (split; [solve [auto]|]); destruct Cs as [(L & -> & ->)|[(L & V & Rv & -> & ->)|(L & -> & P & _)]].
-  - auto.
-  - split; [right | lia]; apply precedes_app; exact (rising_nth _ (visits_rising o c s [] a') _ _ _ _ Rk Rv ltac:(lia)).
-  - split; [right | lia]; eapply precedes_trans; [apply in_round_ended; auto | exact P].
+  exists a', j, p, e; repeat (split; [solve [auto]|]); split; [eapply told_behind; eauto|].
+  destruct Cs as [(L & -> & ->)|[(L & _)|(L & _)]]; auto; lia.
 Qed.
 
 Lemma arrival_at a k b p e : is_thread a -> told_at a b k p e ->
@@ -563,16 +568,6 @@ Proof.
     { apply (across B N tr a b' (Threads 32) hw (V ++ place i) x f (P ++ t) g); auto; [|apply precedes_app_l; auto].
       apply Bef, prec_sound; auto. }
     destruct Y as [->|Y]; [auto | eapply ord_trans; eauto].
-Qed.
-
-(* Where it arrives for a round, this comes at the site in the round, or later. *)
-Lemma told_behind a k W j b p e : round a k W -> In j (I W) ->
-  ((late b = 0 /\ p = W ++ place j /\ e = deed_ j) \/ (0 < late b /\ exists V, round a (k + late b) V /\ p = V ++ place j /\ e = deed_ j) \/
-   (0 < late b /\ e = EOp (Drain b) /\ precedes (ended W) p)) -> p = W ++ place j \/ precedes (W ++ place j) p.
-Proof.
-  intros R Ij [(_ & -> & _)|[(L & V & Rv & -> & _)|(_ & _ & P)]]; auto; right.
-  - apply precedes_app; exact (rising_nth _ (visits_rising o c s [] a) _ _ _ _ R Rv ltac:(lia)).
-  - eapply precedes_trans; [apply in_round_ended; auto | exact P].
 Qed.
 
 Lemma told_by a k W p K choose x f : is_thread a -> round a k W -> sats K a -> told N (I W) K p choose = true ->
