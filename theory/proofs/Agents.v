@@ -230,12 +230,10 @@ Proof.
       unlist; discriminate.
 Qed.
 
-Lemma wait_acts a q b : In (q, EOp (Wait b)) (tr a) ->
-  (back b = false -> In (q, await_ (ring_of tr b a q) (phase_of tr b a q)) (acts (Thread a))) /\
-  (forall m, back b = true -> phase_of tr b a q = S m -> In (q, await_ (ring_of tr b a q) m) (acts (Thread a))).
+Lemma wait_acts a q b m : In (q, EOp (Wait b)) (tr a) -> phase_of tr b a q = (if back b then S m else m) ->
+  In (q, await_ (ring_of tr b a q) m) (acts (Thread a)).
 Proof.
-  intro I; split; [intro Bb | intros m Bb Ph]; rewrite in_thread; exists q, (EOp (Wait b)); split; auto; simpl; rewrite Bb; [left; auto|].
-  rewrite Ph; left; auto.
+  intros I Ph; rewrite in_thread; exists q, (EOp (Wait b)); split; auto; simpl; destruct (back b); rewrite Ph; left; auto.
 Qed.
 
 Lemma arrive_issued g q a p n : In (q, arrive_ (Issued a p) n) (acts g) ->

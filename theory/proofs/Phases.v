@@ -299,8 +299,8 @@ Proof.
   specialize (Sd _ Bk); unfold steady in Sd; rewrite forallb_forall in Sd; specialize (Sd i Ii); rewrite De, Nat.eqb_refl in Sd; simpl in Sd.
   rewrite forallb_forall in Sd; specialize (Sd _ Bv).
   destruct (has_waited_spec B N o s (cycle b) b _ (who_ i) a _ V Sd T Rv Sa) as (i' & Ii' & De' & _ & Sa' & _).
-  destruct (wait_now B N o s (cycle b) Ou a (k - copies b) V i' b Rv Ii' De' Sa' eq_refl) as [Wf Wb]; rewrite X, Y in Wf; rewrite X, Y in Wb.
-  assert (Aw : In (V ++ place i', await_ (Ring (fst a) b (k mod copies b)) n) (acts (Thread a))) by (destruct (back b) eqn:Bb; subst m; auto).
+  pose proof (wait_now B N o s (cycle b) Ou a (k - copies b) V i' b n Rv Ii' De' Sa' eq_refl) as Aw.
+  rewrite X, Y in Aw; specialize (Aw Em).
   exists (V ++ place i'), (await_ (Ring (fst a) b (k mod copies b)) n); split; auto; split.
   - apply precedes_app; eapply (rising_nth _ (visits_rising o (cycle b) s [] a)); [exact Rv | exact Rk | lia].
   - eapply signalled; eauto.

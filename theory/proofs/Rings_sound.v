@@ -204,8 +204,8 @@ Proof.
   { unfold has_come in Co; destruct (Nat.eqb_spec j 1) as [->|_]; [rewrite (Df eq_refl); auto|].
     rewrite forallb_forall in Co; specialize (Co d Id); rewrite Sj, Nat.eqb_refl in Co; auto. }
   assert (X : exists u, r ++ t' = W ++ place z ++ u) by (exists (t ++ t'); rewrite Et, <- !app_assoc; auto).
-  destruct (waited_for B N o s c Ou d (place z) (who_ z) (by_ g) k W h q _ f' Hw Id Rk Sa T X Fr) as [Wf Wb]; rewrite Ec in *.
-  destruct j as [|j]; [apply (Wb n); auto | apply Wf; [|rewrite <- Wh; auto]]; unfold back; rewrite Sj; auto.
+  rewrite <- Ec in A; eapply (waited_for B N o s c Ou d (place z) (who_ z) (by_ g) k W h q _ f' n); eauto.
+  unfold back; rewrite Sj, Ec; destruct j; simpl; auto.
 Qed.
 
 (* So all that comes before it, but for other rings that are filled in the same round. *)
@@ -901,9 +901,9 @@ Proof.
   destruct (rules N s c Tu _ (proj1 (in_round o s c b k W Rb))) as (_ & _ & Wt & _).
   pose proof (Wt z' d f Iz Te (barriers_in s c d Id) If Nx) as Hw.
   destruct (has_waited_spec B N o s c f (place z') (who_ z') b k W Hw Tb Rb Sb) as (i' & Ii & Di & _ & Si & _).
-  destruct (wait_now B N o s c Ou b k W i' f Rb Ii Di Si eq_refl) as [Aw _]; rewrite Bl in Aw.
-  exists b, (W ++ place i'), (await_ (Ring (fst a) f (k mod copies f)) (k / copies f)).
-  assert (Bf : back f = false) by (unfold back; rewrite Sf; auto); repeat (split; [auto|]).
+  pose proof (wait_now B N o s c Ou b k W i' f (k / copies f) Rb Ii Di Si eq_refl) as Aw.
+  assert (Bf : back f = false) by (unfold back; rewrite Sf; auto); rewrite Bf in Aw; specialize (Aw eq_refl); rewrite Bl in Aw.
+  exists b, (W ++ place i'), (await_ (Ring (fst a) f (k mod copies f)) (k / copies f)); repeat (split; [auto|]).
   eapply ord_trans; [exact Or|]; eapply signalled; eauto.
 Qed.
 

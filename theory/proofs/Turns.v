@@ -501,13 +501,13 @@ Proof.
 Qed.
 
 (* What a thread that waits in a round does. *)
-Lemma wait_now a k W i b : round a k W -> In i (I W) -> deed_ i = EOp (Wait b) -> sats (who_ i) a -> cycle b = c ->
-  (back b = false -> In (W ++ place i, await_ (Ring (fst a) b (k mod copies b)) (k / copies b)) (acts (Thread a))) /\
-  (forall m, back b = true -> k / copies b = S m -> In (W ++ place i, await_ (Ring (fst a) b (k mod copies b)) m) (acts (Thread a))).
+Lemma wait_now a k W i b m : round a k W -> In i (I W) -> deed_ i = EOp (Wait b) -> sats (who_ i) a -> cycle b = c ->
+  k / copies b = (if back b then S m else m) ->
+  In (W ++ place i, await_ (Ring (fst a) b (k mod copies b)) m) (acts (Thread a)).
 Proof.
-  intros R J E S Cy; assert (In (W ++ place i, EOp (Wait b)) (tr a)) as It by (rewrite <- E; apply (do_item a k); auto).
-  destruct (wait_acts B N tr a _ b It) as [X Y]; unfold ring_of, phase_of, round_of in X, Y.
-  rewrite Cy, (item_number a k W i R J) in X, Y; auto.
+  intros R J E S Cy Ph; assert (It : In (W ++ place i, EOp (Wait b)) (tr a)) by (rewrite <- E; apply (do_item a k); auto).
+  pose proof (wait_acts B N tr a _ b m It) as X; unfold ring_of, phase_of, round_of in X.
+  rewrite Cy, (item_number a k W i R J) in X; auto.
 Qed.
 
 Lemma thread_ok a : is_thread a -> In (Thread a) agents.
@@ -518,19 +518,15 @@ Lemma signalled g n h q a p : In (h, q) (arrivals g n) -> is_thread a -> In (p, 
 Proof. intros J T W; apply are_arrivals in J; destruct J; eapply ord_signal; eauto using thread_ok. Qed.
 
 (* What a thread has waited for in a round was there: for a copy to be filled in this round, or to be free since its last use. *)
-Lemma waited_for b p K a k W h q x f :
+Lemma waited_for b p K a k W h q x f m :
   has_waited N (I W) b p K = true -> In b M -> round a k W -> sats K a -> is_thread a ->
-  (exists r, x = W ++ p ++ r) -> In (x, f) (acts (Thread a)) ->
-  (back b = false -> In (h, q) (arrivals (Ring (fst a) b (k mod copies b)) (k / copies b)) -> ord h q (Thread a) x) /\
-  (forall m, back b = true -> k / copies b = S m -> In (h, q) (arrivals (Ring (fst a) b (k mod copies b)) m) -> ord h q (Thread a) x).
+  (exists r, x = W ++ p ++ r) -> In (x, f) (acts (Thread a)) -> k / copies b = (if back b then S m else m) ->
+  In (h, q) (arrivals (Ring (fst a) b (k mod copies b)) m) -> ord h q (Thread a) x.
 Proof.
-  intros H Ib R S T [r ->] Fx; destruct (has_waited_spec b p K a k W H T R S) as (i & J & E & P & Si & It).
-  destruct (wait_now a k W i b R J E Si (barriers_in b Ib)) as [X Y].
-  assert (Pr : precedes (W ++ place i) (W ++ p ++ r)).
-  { exists None; apply before_prefix; rewrite <- (app_nil_r (place i)); apply before_app; auto. }
-  split.
-  - intros Bb L; eapply ord_trans; [eapply signalled; eauto|]; eapply ord_own; eauto using thread_ok.
-  - intros m Bb Ph L; eapply ord_trans; [eapply signalled; eauto|]; eapply ord_own; eauto using thread_ok.
+  intros H Ib R S T [r ->] Fx Ph L; destruct (has_waited_spec b p K a k W H T R S) as (i & J & E & P & Si & It).
+  pose proof (wait_now a k W i b m R J E Si (barriers_in b Ib) Ph) as Aw.
+  eapply ord_trans; [eapply signalled; eauto|]; eapply ord_own; eauto using thread_ok.
+  exists None; apply before_prefix; rewrite <- (app_nil_r (place i)); apply before_app; auto.
 Qed.
 
 (* Who arrives at a site for what threads under K have done at p: each itself, or one of its warp. *)
@@ -597,40 +593,23 @@ Proof. intros L E D; rewrite (Nat.div_mod k n), (Nat.div_mod j n) by lia; congru
 Lemma round_unique k j n : 0 < n -> k mod n = j mod n -> S (k / n) = j / n -> j = k + n.
 Proof. intros L E D; destruct (next_round k n L) as [X Y]; apply (round_equal _ _ n L); congruence. Qed.
 
-(* What a round's stage is followed by: the next stage, and behind the last one the first of the copy's next round. *)
-Lemma then_next a k W f r x y : is_thread a -> round a k W -> In f M -> In r M -> back f = false -> next M (stage f) = stage r ->
-  In x (arrivals (Ring (fst a) f (k mod copies f)) (k / copies f)) ->
+(* Who arrives for a stage has waited for the one before: in this round, or of the copy's last one. *)
+Lemma then_next a k W n f r x y : is_thread a -> round a k W -> In f M -> In r M -> next M (stage f) = stage r ->
+  k / copies f = (if back f then S n else n) -> In x (arrivals (Ring (fst a) f (k mod copies f)) n) ->
   In y (arrivals (Ring (fst a) r (k mod copies r)) (k / copies r)) -> ord (fst x) (snd x) (fst y) (snd y).
 Proof.
-  intros Ta R If Ir Bf Nx X Y; destruct x as [g p], y as [h q]; simpl.
-  destruct (arrival_of a k W r h q Ta R Ir Y) as (a' & j & P & e & Ta' & Bl & R' & J & Te & S & H1 & E & Le & _).
-  destruct (rules _ (proj1 (in_round a' k W R'))) as (_ & _ & Wt & _); pose proof (Wt j r f J Te (barriers_in r Ir) If Nx) as H.
+  intros Ta R If Ir Nx Ph X Y; destruct x as [g p], y as [h q]; simpl.
+  destruct (arrival_of a k W r h q Ta R Ir Y)
+    as (a' & j & P & e & Ta' & Bl & R' & J & Te & S & (H1 & H2 & H3) & E & Le & _).
+  destruct (rules _ (proj1 (in_round a' k W R'))) as (_ & _ & Wt & _).
+  pose proof (Wt j r f J Te (barriers_in r Ir) If Nx) as H.
   destruct (has_waited_spec f (place j) (who_ j) a' k W H Ta' R' S) as (i & Ii & Ei & Pi & Si & It).
-  destruct (wait_now a' k W i f R' Ii Ei Si (barriers_in f If)) as [Aw _]; specialize (Aw Bf); rewrite Bl in Aw.
+  pose proof (wait_now a' k W i f n R' Ii Ei Si (barriers_in f If) Ph) as Aw; rewrite Bl in Aw.
   eapply ord_trans; [eapply signalled; [exact X | exact Ta' | exact Aw]|].
-  replace h with (fst (arrival a' P e k)) by (rewrite <- E; auto); replace q with (snd (arrival a' P e k)) by (rewrite <- E; auto).
-  destruct H1 as (H1 & H2 & H3); eapply (issue B N tr); eauto.
-  assert (Pj : precedes (W ++ place i) (W ++ place j)) by (exists None; apply before_prefix; auto); destruct Le as [->|Le]; eauto using precedes_trans.
-Qed.
-
-Lemma then_again a k W k' W' f r x y : is_thread a -> round a k W -> round a k' W' -> In f M -> In r M ->
-  back r = true -> next M (stage r) = stage f -> k' = k + copies f ->
-  In x (arrivals (Ring (fst a) r (k mod copies r)) (k / copies r)) ->
-  In y (arrivals (Ring (fst a) f (k' mod copies f)) (k' / copies f)) -> ord (fst x) (snd x) (fst y) (snd y).
-Proof.
-  intros Ta R R' If Ir Br Nx -> X Y; destruct x as [g p], y as [h q]; simpl.
-  destruct (stages (has_bodies f If)) as (_ & _ & Cp & _); destruct (Cp f r If Ir) as [Ec Pos].
-  destruct (next_round k (copies f) Pos) as [Nm Nd].
-  destruct (arrival_of a _ W' f h q Ta R' If Y) as (a' & j & P & e & Ta' & Bl & R'' & J & Te & S & H1 & E & Le & _).
-  destruct (rules _ (proj1 (in_round a' _ W' R''))) as (_ & _ & Wt & _); pose proof (Wt j f r J Te (barriers_in f If) Ir Nx) as H.
-  destruct (has_waited_spec r (place j) (who_ j) a' _ W' H Ta' R'' S) as (i & Ii & Ei & Pi & Si & It).
-  destruct (wait_now a' _ W' i r R'' Ii Ei Si (barriers_in r Ir)) as [_ Aw].
-  rewrite <- Ec in *; specialize (Aw (k / copies f) Br Nd); rewrite Nm, Bl in Aw.
-  eapply ord_trans; [eapply signalled; [exact X | exact Ta' | exact Aw]|].
-  replace h with (fst (arrival a' P e (k + copies f))) by (rewrite <- E; auto).
-  replace q with (snd (arrival a' P e (k + copies f))) by (rewrite <- E; auto).
-  destruct H1 as (H1 & H2 & H3); eapply (issue B N tr); eauto.
-  assert (Pj : precedes (W' ++ place i) (W' ++ place j)) by (exists None; apply before_prefix; auto); destruct Le as [->|Le]; eauto using precedes_trans.
+  replace h with (fst (arrival a' P e k)) by (rewrite <- E; auto).
+  replace q with (snd (arrival a' P e k)) by (rewrite <- E; auto); eapply (issue B N tr); eauto.
+  assert (Pj : precedes (W ++ place i) (W ++ place j)) by (exists None; apply before_prefix; auto).
+  destruct Le as [->|Le]; eauto using precedes_trans.
 Qed.
 
 (* When the phase n of a copy's mbarriers ends, in the order of stages and rounds. *)
@@ -689,16 +668,10 @@ Qed.
 Lemma in_step block b m d n r x y : In b M -> In d M -> time d n = S (time b m) ->
   In x (arrivals (Ring block b r) m) -> In y (arrivals (Ring block d r) n) -> ord (fst x) (snd x) (fst y) (snd y).
 Proof.
-  destruct x as [g p], y as [h q]; intros Ib Id E X Y.
-  - destruct (next_seat b d n m Ib Id E) as [Nx En]; destruct (stages (has_bodies b Ib)) as (_ & _ & Cp & _).
-    destruct (Cp b d Ib Id) as [Ec Pos].
-    destruct (arrival_at_round g p block b r m Ib X) as (a & k & W & T & R & -> & -> & ->).
-    destruct (arrival_at_round h q (fst a) d _ n Id Y) as (a' & k' & W' & T' & R' & Bl & Co & ->).
-    assert (R2 : round a k' W') by (apply (round_same a'); auto); rewrite Co in Y; destruct (Nat.eqb_spec (stage b) 0) as [Z|Z].
-    + assert (k' = k + copies d) by (apply round_unique; [lia | congruence | congruence]).
-      eapply (then_again a k W k' W' d b (g, p) (h, q)); eauto; unfold back; rewrite Z; auto.
-    + assert (k' = k) by (apply (round_equal _ _ (copies d)); [lia | congruence | congruence]); subst k'.
-      eapply (then_next a k W b d (g, p) (h, q)); eauto; unfold back; apply Nat.eqb_neq; auto.
+  destruct y as [h q]; intros Ib Id E X Y; destruct (next_seat b d n m Ib Id E) as [Nx En].
+  destruct (stages (has_bodies b Ib)) as (_ & _ & Cp & _); destruct (Cp b d Ib Id) as [Ec _].
+  destruct (arrival_at_round h q block d r n Id Y) as (a & k & W & T & R & -> & -> & ->).
+  eapply (then_next a k W m b d x (h, q)); eauto; rewrite Ec; auto.
 Qed.
 
 Lemma in_steps l : forall block b m d n r x y, In b M -> In d M -> time d n = l + S (time b m) ->
