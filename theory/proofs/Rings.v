@@ -121,9 +121,7 @@ End Acts.
 
 (* -- where rounds are --------------------------------------------------------------------------------------------------- *)
 
-Definition mbarrier_eqb (b d : mbarrier) : bool :=
-  (serial b =? serial d) && (cycle b =? cycle d) && (copies b =? copies d) && (stage b =? stage d) && (need b =? need d)
-  && (late b =? late d).
+Definition mbarrier_eqb : mbarrier -> mbarrier -> bool := same_as mbarrier_dec.
 
 Definition on (x : op) : option mbarrier := match x with Wait b | Tell b | Load b _ | Later b => Some b | _ => None end.
 Definition tells (e : event) : option mbarrier :=
@@ -500,7 +498,7 @@ Definition ended_before (s : stmt) (x y : site * access) : bool :=
    behind a wait for all products, and no others. *)
 Definition access_dec (x y : access) : {x = y} + {x <> y}.
 Proof. decide equality; try apply Nat.eq_dec; try apply bool_dec; repeat decide equality. Defined.
-Definition is_access (x y : access) : bool := if access_dec x y then true else false.
+Definition is_access : access -> access -> bool := same_as access_dec.
 
 Definition joined (s1 s2 r : stmt) : stmt :=
   match s1, s2, r with

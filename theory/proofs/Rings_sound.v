@@ -663,7 +663,7 @@ Definition counted (x y : access) (e : event) (z : access) : Prop :=
 
 Lemma alike_there x y u e z : counted x y e z -> forall w a p, In (p, e) (trace o u w a) -> In (p, EAcc z) (trace o (alike x y u) w a).
 Proof.
-  assert (Refl : forall v, is_access v v = true) by (intro v; unfold is_access; destruct (access_dec v v); auto).
+  assert (Refl : forall v, is_access v v = true) by (intro v; apply same_as_eq; auto).
   intro Co; induction u as [|s1 IH1 s2 IH2|v|v g|v s1 IH1 s2 IH2|l m v u IH|k u IH|oo]; simpl; intros w a p I;
     Ordered.stands; there.
   - right; apply IH2 in I; destruct (joined_cases s1 s2 (alike x y s2)) as [->|(t0 & t' & _ & _ & E & ->)]; auto.

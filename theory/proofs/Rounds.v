@@ -6,14 +6,8 @@ Import ListNotations.
 
 (* -- equality ----------------------------------------------------------------------------------------------------------- *)
 
-Lemma mbarrier_eq b d : mbarrier_eqb b d = true -> b = d.
-Proof.
-  destruct b, d; unfold mbarrier_eqb; simpl; intro H; bools.
-  congruence.
-Qed.
-
-Lemma mbarrier_refl b : mbarrier_eqb b b = true.
-Proof. destruct b; unfold mbarrier_eqb; simpl; rewrite !Nat.eqb_refl; auto. Qed.
+Lemma mbarrier_eq b d : mbarrier_eqb b d = true -> b = d. Proof. apply same_as_eq. Qed.
+Lemma mbarrier_refl b : mbarrier_eqb b b = true. Proof. apply same_as_eq; auto. Qed.
 
 (* -- events ------------------------------------------------------------------------------------------------------------- *)
 

@@ -52,7 +52,7 @@ Proof.
   intro Se; induction s as [|s1 IH1 s2 IH2|x|u g'|u s1 IH1 s2 IH2|l m u s IH|k s IH|oo]; simpl; intros w a p I;
     rewrite ?deeper_at, <- ?app_assoc; stands; there.
   - destruct Se as [(y & Ey & R & ->)|[Ey _]]; inversion Ey; subst; rewrite R; left; auto.
-  - destruct Se as [(y & Ey & _)|[Ey ->]]; inversion Ey; subst; simpl; rewrite Nat.eqb_refl; left; auto.
+  - destruct Se as [(y & Ey & _)|[Ey ->]]; inversion Ey; subst; simpl; rewrite (proj2 (same_as_eq _ units_dec _ _) eq_refl); left; auto.
   - eexists; split; eauto; rewrite <- app_assoc; auto.
   - destruct Se as [(y & Ey & _)|[Ey _]]; discriminate.
 Qed.

@@ -48,28 +48,14 @@ Qed.
 
 (* -- equality ----------------------------------------------------------------------------------------------------------- *)
 
-Lemma units_eq u v : units_eqb u v = true -> u = v.
-Proof. destruct u, v; simpl; intro; bools; congruence. Qed.
+Lemma same_as_eq (A : Type) (dec : forall x y : A, {x = y} + {x <> y}) x y : same_as dec x y = true <-> x = y.
+Proof. unfold same_as; destruct (dec x y); intuition congruence. Qed.
 
-Lemma con_eq c d : con_eqb c d = true -> c = d.
-Proof. destruct c, d; unfold con_eqb; simpl; intro; bools; congruence. Qed.
-
-Lemma hardware_eq h g : hardware_eqb h g = true -> h = g.
-Proof. destruct h as [| |l], g as [| |m]; simpl; intro H; bools; try congruence; apply Bool.eqb_prop in H; congruence. Qed.
-
-Lemma part_eq d e : part_eqb d e = true -> d = e.
-Proof. destruct d, e; simpl; intro; bools; congruence. Qed.
-
-Lemma cons_eq C : forall D, length C = length D -> forallb (fun z => con_eqb (fst z) (snd z)) (combine C D) = true -> C = D.
-Proof.
-  induction C as [|c C IH]; intros [|d D]; simpl; intros L H; try discriminate; auto; bools.
-  f_equal; [apply con_eq; auto | apply IH; auto].
-Qed.
-
-Lemma com_eq x y : com_eqb x y = true -> x = y.
-Proof.
-  destruct x, y; unfold com_eqb; simpl; intro; bools; f_equal; [apply units_eq | apply cons_eq]; auto.
-Qed.
+Lemma units_eq u v : units_eqb u v = true -> u = v. Proof. apply same_as_eq. Qed.
+Lemma con_eq c d : con_eqb c d = true -> c = d. Proof. apply same_as_eq. Qed.
+Lemma hardware_eq h g : hardware_eqb h g = true -> h = g. Proof. apply same_as_eq. Qed.
+Lemma part_eq d e : part_eqb d e = true -> d = e. Proof. apply same_as_eq. Qed.
+Lemma com_eq x y : com_eqb x y = true -> x = y. Proof. apply same_as_eq. Qed.
 
 Lemma same_refl u a : same u a a. Proof. reflexivity. Qed.
 Lemma same_sym u a b : same u a b -> same u b a. Proof. unfold same; auto. Qed.
@@ -351,6 +337,13 @@ Proof.
   pose proof (Nat.div_mod (N + (n - 1)) n); pose proof (Nat.mod_upper_bound (N + (n - 1)) n); nia.
 Qed.
 
+Lemma separate_named u v i j : separate N (u, Named i) (v, Named j) = true ->
+  (u = v /\ i = j) \/ i + ids N u <= j \/ j + ids N v <= i.
+Proof.
+  destruct u, v; cbn [separate]; rewrite !orb_true_iff, andb_true_iff, !Nat.leb_le, Nat.eqb_eq; intros [[[E ->]|H]|H]; auto;
+    apply units_eq in E; auto.
+Qed.
+
 Lemma separate_own u v h g C D a b :
   separate N (u, h) (v, g) = true -> whole N u C = true -> whole N v D = true ->
   exists_in_hardware N u h = true -> exists_in_hardware N v g = true -> is_thread a -> is_thread b ->
@@ -360,18 +353,10 @@ Proof.
   assert (Pu : forall n, u = Threads n -> 0 < n) by (intros n ->; simpl in Wu; bools; auto).
   assert (Pv : forall n, v = Threads n -> 0 < n) by (intros n ->; simpl in Wv; bools; auto).
   destruct u as [n| |c|], h as [|i|s]; try discriminate; destruct v as [m| |e|], g as [|j|z]; try discriminate; simpl in K;
-    try discriminate; inversion K; subst; auto; simpl in *.
-  - repeat split; auto; congruence.
-  - pose proof (ids_hold n (snd a) (Pu n eq_refl) A2); pose proof (ids_hold m (snd b) (Pv m eq_refl) B2); simpl in *.
-    apply orb_prop in S; destruct S as [S|S]; [apply orb_prop in S; destruct S as [S|S]|]; bools; try lia.
-    subst; repeat split; auto; f_equal; lia.
-  - pose proof (ids_hold n (snd a) (Pu n eq_refl) A2); simpl in *.
-    apply orb_prop in S; destruct S as [S|S]; bools; lia.
-  - pose proof (ids_hold m (snd b) (Pv m eq_refl) B2); simpl in *.
-    apply orb_prop in S; destruct S as [S|S]; bools; lia.
-  - repeat split; auto; congruence.
-  - bools; subst; auto.
-  - bools; subst; auto.
+    try discriminate; inversion K; subst; auto; try (apply separate_named in S as [[E Eq]|S]); try discriminate;
+    try pose proof (ids_hold n (snd a) (Pu n eq_refl) A2); try pose proof (ids_hold m (snd b) (Pv m eq_refl) B2);
+    simpl in *; try lia; try (repeat split; auto; congruence); [|bools; subst; auto..].
+  inversion E; subst; repeat split; auto; f_equal; lia.
 Qed.
 
 Lemma distinct_in l x : In x l -> In x (distinct l).
