@@ -674,9 +674,6 @@ Proof.
     replace (existsb (is_access x) l) with true; [left; auto|]; symmetry; apply existsb_exists; eauto.
 Qed.
 
-Lemma seq_sorted n : forall z, StronglySorted lt (seq z n).
-Proof. induction n; simpl; constructor; auto; rewrite Forall_forall; intros i I; apply in_seq in I; lia. Qed.
-
 (* A barrier there is one behind a wait for all products; what else comes before it comes before the wait. *)
 Definition settled_behind (T : list (path * event)) (p : path) : Prop := exists S,
   In (S, EOp (Settle products 0)) T /\ In (p, EBar (Threads 32) Warp) T /\ precedes S p /\
@@ -685,41 +682,39 @@ Definition settled_behind (T : list (path * event)) (p : path) : Prop := exists 
 Lemma alike_back x y u : forall w a p v h, In (p, EBar v h) (trace o (alike x y u) w a) ->
   v = Threads 32 /\ settled_behind (trace o u w a) p.
 Proof.
-  assert (Never : forall p q : path, precedes p q -> precedes q p -> False) by (intros p q A1 A2; eapply precedes_irr, precedes_trans; eauto).
+  assert (Never : forall p q : path, precedes p q -> precedes q p -> False)
+    by (intros p q A1 A2; eapply precedes_irr, precedes_trans; eauto).
   (* what is added to a trace, before or behind, does not come between *)
-  assert (More : forall T1 T T2 p, settled_behind T p -> (forall r e r' e', In (r, e) T1 -> In (r', e') T -> precedes r r') ->
-            (forall r e r' e', In (r, e) T -> In (r', e') T2 -> precedes r r') -> settled_behind (T1 ++ T ++ T2) p).
-  { intros T1 T T2 p (S & A1 & A2 & A4 & A5) B1 B2; exists S; rewrite !in_app_iff; repeat (split; [solve [auto]|]).
-    intros r e J P; rewrite !in_app_iff in J; destruct J as [J|[J|J]]; eauto; exfalso; eauto. }
+  assert (More : forall T T' p, settled_behind T p -> incl T T' ->
+            (forall r e, In (r, e) T' -> In (r, e) T \/ (forall r' e', In (r', e') T -> precedes r r') \/
+               (forall r' e', In (r', e') T -> precedes r' r)) -> settled_behind T' p).
+  { intros T T' p (S & A1 & A2 & A4 & A5) Inc B1; exists S; repeat (split; [solve [auto]|]).
+    intros r e J P; destruct (B1 r e J) as [K|[K|K]]; eauto; exfalso; eauto. }
   induction u as [|s1 IH1 s2 IH2|v0|v0 g|v0 s1 IH1 s2 IH2|l m v0 u IH|k u IH|oo]; intros w a p v h I; simpl in I |- *.
   - destruct I.
-  - assert (Parts : forall r e r' e', In (r, e) (trace o s1 (w ++ [Part 0]) a) -> In (r', e') (trace o s2 (w ++ [Part 1]) a) -> precedes r r').
+  - assert (Parts : forall r e r' e', In (r, e) (trace o s1 (w ++ [Part 0]) a) ->
+              In (r', e') (trace o s2 (w ++ [Part 1]) a) -> precedes r r').
     { intros r e r' e' A1 A2; exists None; exact (parts_in_order o w a a true true s1 s2 _ _ _ _ A1 A2). }
     apply in_app_iff in I as [I|I].
-    + apply IH1 in I as [-> I]; split; auto; apply (More [] _ _ _ I); auto; intros ? ? ? ? [].
-    + assert (Deeper : In (p, EBar v h) (trace o (alike x y s2) (w ++ [Part 1]) a) ->
-                v = Threads 32 /\ settled_behind (trace o s1 (w ++ [Part 0]) a ++ trace o s2 (w ++ [Part 1]) a) p).
-      { intro J; apply IH2 in J as [-> J]; split; auto; rewrite <- (app_nil_r (trace o s2 _ _)).
-        apply More; auto; intros ? ? ? ? _ []. }
-      destruct (joined_cases s1 s2 (alike x y s2)) as [E|(t0 & t' & -> & -> & E & Ej)]; [rewrite E in I; auto|].
-      rewrite Ej in I; rewrite E in Deeper; simpl in I, Deeper; destruct I as [I|I]; [|auto].
-      inversion I; subst; split; auto; exists (w ++ [Part 0]); simpl; split; [auto|]; split; [rewrite <- app_assoc; auto|].
-      assert (P0 : precedes (w ++ [Part 0]) ((w ++ [Part 1]) ++ [Part 0])) by (rewrite <- app_assoc; apply parts_precede; lia).
-      split; [exact P0|]; intros r e J P; destruct J as [J|[J|J]]; [inversion J; auto | inversion J; subst; exfalso; eapply precedes_irr; eauto|].
-      exfalso; apply (Never _ _ P); exists None; exact (parts_in_order o (w ++ [Part 1]) a a true true (Bar (Threads 32) Warp) t0 _ _ _ _ (or_introl eq_refl) J).
+    { apply IH1 in I as [-> I]; split; auto; apply (More _ _ _ I); [intros z Z; there|].
+      intros r e J; Ordered.stands; eauto 6. }
+    assert (Deeper : In (p, EBar v h) (trace o (alike x y s2) (w ++ [Part 1]) a) ->
+              v = Threads 32 /\ settled_behind (trace o s1 (w ++ [Part 0]) a ++ trace o s2 (w ++ [Part 1]) a) p).
+    { intro J; apply IH2 in J as [-> J]; split; auto; apply (More _ _ _ J); [intros z Z; there|].
+      intros r e K; Ordered.stands; eauto 6. }
+    destruct (joined_cases s1 s2 (alike x y s2)) as [E|(t0 & t' & -> & -> & E & Ej)]; [rewrite E in I; auto|].
+    rewrite Ej in I; rewrite E in Deeper; simpl in I, Deeper; destruct I as [I|I]; [|auto].
+    inversion I; subst; split; auto; exists (w ++ [Part 0]); simpl; rewrite <- app_assoc; simpl.
+    split; [auto|]; split; [auto|]; split; [apply parts_precede; lia|]; intros r e [J|[J|J]] P; [inversion J; auto | |].
+    + inversion J; subst; exfalso; eapply precedes_irr; eauto.
+    + exfalso; apply (in_tr_path o true) in J as [q ->]; apply (Never _ _ P); rewrite <- !app_assoc; simpl.
+      exists None; apply before_prefix; constructor 2; constructor; constructor; lia.
   - destruct (is_access v0 y); simpl in I; Ordered.stands; discriminate.
   - destruct I.
   - destruct (o w (name v0 a) =? 0); eauto.
-  - apply in_flat_map in I as (j & J & I); apply IH in I as [-> I]; split; auto; apply in_split in J as (l1 & l2 & J); rewrite J.
-    assert (Mono : forall i i', In i l1 /\ i' = j \/ i = j /\ In i' l2 -> i < i').
-    { pose proof (seq_sorted (m + o w (name v0 a)) 0) as So.
-      rewrite J in So; apply strongly_app in So as (_ & So & Lt); inversion So as [|? ? _ Fa]; rewrite Forall_forall in Fa.
-      intros i i' [[A1 ->]|[-> A1]]; [apply Lt; simpl; auto | auto]. }
-    rewrite flat_map_app; simpl; apply More; auto; intros r e r' e' A1 A2.
-    + apply in_flat_map in A1 as (i & Ii & A1); exists (Some l).
-      exact (trips_in_order o l w a a true true u u i j _ _ _ _ (Mono i j ltac:(auto)) A1 A2).
-    + apply in_flat_map in A2 as (i & Ii & A2); exists (Some l).
-      exact (trips_in_order o l w a a true true u u j i _ _ _ _ (Mono j i ltac:(auto)) A1 A2).
+  - apply in_flat_map in I as (j & J & I); apply IH in I as [-> I]; split; auto; apply (More _ _ _ I); [intros z Z; there|].
+    intros r e K; apply in_flat_map in K as (i & _ & K); destruct (Nat.lt_trichotomy i j) as [Lt|[->|Lt]]; auto; right;
+      [left | right]; intros r' e' K'; exists (Some l); eapply trips_in_order with (c := true) (d := true); eauto.
   - destruct (sat k (snd a)); [eauto | destruct I].
   - destruct oo; simpl in I; try destruct ((k =? products) && _); simpl in I; Ordered.stands; discriminate.
 Qed.
