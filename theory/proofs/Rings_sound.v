@@ -263,11 +263,9 @@ Proof.
     + intros w Bw; rewrite Et; apply Bef; auto.
     + apply mbarrier_eq in Eb; subst b; eauto.
   - apply mbarrier_eq in Fi; subst d; destruct Is as [(_ & _ & As)|(Eg & _ & j & ->)]; [discriminate|].
-    assert (A : In (r ++ [Part 3], arrive_ (ring_of tr f (by_ g) r) (phase_of tr f (by_ g) r)) (acts (Engine (by_ g) r))).
-    { apply in_engine; exists (EOp (Load f l)); split; auto; right; apply in_or_app; right; left; auto. }
-    rewrite <- Eg in A; exists g, (r ++ [Part 3]); split.
-    + apply in_ring_arrivals; exists (by_ g), r, (EOp (Load f l)), k; unfold told_at; simpl; rewrite Rr, <- Eg; auto 12.
-    + eapply ord_own; [exact Ig | exact I0 | exact A | apply parts_precede; lia].
+    assert (A : told_at o s (by_ g) f k r (EOp (Load f l))) by (unfold told_at; simpl; rewrite Rr; auto).
+    apply (arrival_at B N o s _ _ _ _ _ T) in A; simpl in A; rewrite <- Eg in A; exists g, (r ++ [Part 3]); split; auto.
+    apply are_arrivals in A as [_ A]; eapply ord_own; [exact Ig | exact I0 | exact A | apply parts_precede; lia].
   - apply existsb_exists in Fi as (z' & Iz & Fi); ands Fi as [[La Pr] Im]; unfold is_later in La.
     destruct (deed_ z') as [|?|[| | | | | |d| | | | | |]] eqn:Dz; try discriminate; apply mbarrier_eq in La; subst d.
     destruct Is as [(_ & _ & As)|(Eg & _ & j & ->)]; [discriminate|]; set (w := W ++ place z').
@@ -283,15 +281,12 @@ Proof.
       - pose proof Lq as Lq'; apply in_listed in Lq' as (_ & i & _ & ->); exists i; apply in_engine; exists (EOp (Later f)).
         split; auto; right; apply in_or_app; left; exact Lq. }
     destruct Aw as [i Aw].
-    assert (A : In (w ++ [Part 3], arrive_ (ring_of tr f (by_ g) w) (phase_of tr f (by_ g) w)) (acts (Engine (by_ g) w))).
-    { apply in_engine; exists (EOp (Later f)); split; auto; right; apply in_or_app; right; left; auto. }
-    exists (Engine (by_ g) w), (w ++ [Part 3]); split.
-    + apply in_ring_arrivals; exists (by_ g), w, (EOp (Later f)), k; unfold told_at; simpl.
-      assert (Rw : round_of tr f (by_ g) w = k) by (unfold round_of; rewrite Cf; apply (item_number N o s c Ou (by_ g) k W z' Rk Iz)).
-      rewrite Rw; auto 12.
-    + eapply ord_trans; [eapply ord_own; [exact Ig | exact I0 | exact Dn | apply parts_precede; lia]|].
-      eapply ord_trans; [eapply ord_signal; [exact Ig | exact Ie | exact Dn | exact Aw]|].
-      eapply ord_own; [exact Ie | exact Aw | exact A | apply parts_precede; lia].
+    assert (A : told_at o s (by_ g) f k w (EOp (Later f))).
+    { unfold told_at; simpl; unfold round_of, w; rewrite Cf, (item_number N o s c Ou (by_ g) k W z' Rk Iz); auto. }
+    apply (arrival_at B N o s _ _ _ _ _ T) in A; simpl in A; exists (Engine (by_ g) w), (w ++ [Part 3]); split; auto.
+    apply are_arrivals in A as [_ A]; eapply ord_trans; [eapply ord_own; [exact Ig | exact I0 | exact Dn | apply parts_precede; lia]|].
+    eapply ord_trans; [eapply ord_signal; [exact Ig | exact Ie | exact Dn | exact Aw]|].
+    eapply ord_own; [exact Ie | exact Aw | exact A | apply parts_precede; lia].
 Qed.
 
 (* Of a group, its thread has waited when it says so. *)
