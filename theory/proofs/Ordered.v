@@ -72,24 +72,18 @@ Proof. decide equality; apply Nat.eq_dec. Qed.
 
 Lemma earlier_dec x y : {exists d, earlier x y d} + {~ exists d, earlier x y d}.
 Proof.
-  destruct x as [k|l k], y as [m|j m].
-  - destruct (lt_dec k m) as [H|H]; [left; eexists; constructor; auto | right; intros [d E]; inversion E; lia].
-  - right; intros [d E]; inversion E.
-  - right; intros [d E]; inversion E.
-  - destruct (Nat.eq_dec l j) as [<-|Ne]; [|right; intros [d E]; inversion E; congruence].
-    destruct (lt_dec k m) as [H|H]; [left; eexists; constructor; auto | right; intros [d E]; inversion E; lia].
+  destruct x as [k|l k], y as [m|j m]; try (right; intros [d E]; inversion E; fail);
+    [|destruct (Nat.eq_dec l j) as [<-|Ne]; [|right; intros [d E]; inversion E; congruence]];
+    (destruct (lt_dec k m); [left; eexists; constructor; auto | right; intros [d E]; inversion E; lia]).
 Qed.
 
 Lemma precedes_dec p q : {precedes p q} + {~ precedes p q}.
 Proof.
   revert q; induction p as [|x p IH]; intros [|y q]; try (right; intros [d E]; inversion E; fail).
-  destruct (earlier_dec x y) as [H|H].
-  - left; destruct H as [d H]; exists d; constructor; auto.
-  - destruct (turn_dec x y) as [<-|Ne].
-    + destruct (IH q) as [K|K].
-      * left; destruct K as [d K]; exists d; constructor 2; auto.
-      * right; intros [d E]; inversion E; subst; [apply H; eauto | apply K; eexists; eauto].
-    + right; intros [d E]; inversion E; subst; [apply H; eauto | congruence].
+  destruct (earlier_dec x y) as [H|H]; [left; destruct H as [d H]; exists d; constructor; auto|].
+  destruct (turn_dec x y) as [<-|Ne]; [|right; intros [d E]; inversion E; subst; [apply H; eauto | congruence]].
+  destruct (IH q) as [K|K]; [left; destruct K as [d K]; exists d; constructor 2; auto|].
+  right; intros [d E]; inversion E; subst; [apply H; eauto | apply K; eexists; eauto].
 Qed.
 
 (* Of some positions one comes before no other's. *)

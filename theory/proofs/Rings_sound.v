@@ -86,9 +86,6 @@ Definition issued g p x r e : Prop := In g agents /\ In (p, access_ x) (acts g) 
 Lemma agent_is g : In g agents -> is_thread (by_ g).
 Proof. intro I; apply (agent_thread B N tr) in I; destruct g; auto. Qed.
 
-Lemma is_agent a : is_thread a -> In (Thread a) agents.
-Proof. apply thread_agent. Qed.
-
 Lemma in_access g p x : In g agents -> In (p, access_ x) (acts g) -> exists r e, issued g p x r e.
 Proof.
   intros Ig I; enough (E : exists r e, issues g p r e x) by (destruct E as (r & e & E); exists r, e; split; auto).
@@ -111,7 +108,7 @@ Proof.
   - destruct g as [|b r']; [discriminate|]; injection Eg as ->; simpl in *.
     destruct (issued_acts B N tr b r e J (async_issued e x As X)) as [P Q]; do 2 eexists; split; [exact P|]; intros h q O.
     eapply ord_trans; [exact O|].
-    eapply ord_trans; [eapply ord_signal; [exact (is_agent _ (agent_is _ Ig)) | exact Ig | exact P | exact Q]|].
+    eapply ord_trans; [eapply ord_signal; [exact (thread_ok B N o s _ (agent_is _ Ig)) | exact Ig | exact P | exact Q]|].
     eapply ord_own; [exact Ig | exact Q | exact I | apply parts_precede; lia].
 Qed.
 
@@ -485,7 +482,7 @@ Proof.
   { exists f; split; auto; apply existsb_exists; exists y; split; auto; apply Nat.eqb_refl. }
   destruct (waited g p _ x r k l S 0 Ig J1 Is K P1 ltac:(lia)) as (u & w & Aw & O); eapply ord_trans; [exact O|].
   destruct Is' as [(Eh & Eq & B2)|(Eh & B2 & j' & Eq)]; rewrite Eq, Eh in *.
-  - eapply ord_own; [exact (is_agent _ T) | exact Aw | exact J2 | apply precedes_app_r; auto].
+  - eapply ord_own; [exact (thread_ok B N o s _ T) | exact Aw | exact J2 | apply precedes_app_r; auto].
   - apply (to_engine B N tr (by_ g) r' _ _ _ (r' ++ [Part 2; Part j'], access_ y) T A2 (async_issued f y B2 Y) Aw); auto.
     + apply precedes_app_r; auto.
     + simpl; apply parts_precede; lia.
@@ -497,7 +494,7 @@ Lemma own_first g p r e x h q r' f y : issued g p x r e -> issued h q y r' f -> 
 Proof.
   intros (Ig & J1 & Is) Js A E P; destruct (own_access _ _ _ _ _ Is A) as (Eg & -> & ->).
   destruct (reached _ _ _ _ _ Js) as (t & f2 & Fr & Re); apply Re; rewrite <- E in *; rewrite Eg at 1; rewrite Eg in J1.
-  eapply ord_own; [exact (is_agent _ (agent_is _ Ig)) | exact J1 | exact Fr | apply precedes_app_l; auto].
+  eapply ord_own; [exact (thread_ok B N o s _ (agent_is _ Ig)) | exact J1 | exact Fr | apply precedes_app_l; auto].
 Qed.
 
 Section Pairs.
