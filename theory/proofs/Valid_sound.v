@@ -12,20 +12,11 @@ Proof.
   rewrite Nat.mul_comm; apply Nat.div_exact; lia.
 Qed.
 
-Lemma div_le k m x : 0 < k -> m * k <= x <-> m <= x / k.
+Lemma leb_mul k m x : 0 < k -> (m * k <=? x) = (m <=? x / k).
 Proof.
-  intro K; split; intro H.
-  - apply Nat.div_le_lower_bound; lia.
-  - pose proof (Nat.mul_div_le x k); nia.
+  intro K; apply eq_true_iff_eq; rewrite !Nat.leb_le; pose proof (Nat.mul_div_le x k).
+  split; intro; [apply Nat.div_le_lower_bound; lia | nia].
 Qed.
-
-Lemma le_same k m x y : 0 < k -> x / k = y / k -> (m * k <=? x) = (m * k <=? y).
-Proof.
-  intros K E; apply eq_true_iff_eq; rewrite !Nat.leb_le, !div_le by auto; rewrite E; tauto.
-Qed.
-
-Lemma lt_same k m x y : 0 < k -> x / k = y / k -> (x <? m * k) = (y <? m * k).
-Proof. intros K E; rewrite !Nat.ltb_antisym; f_equal; apply le_same; auto. Qed.
 
 Lemma mod_div k m x : 0 < k -> (x mod (m * k)) / k = (x / k) mod m.
 Proof.
@@ -64,17 +55,19 @@ Lemma same_sym u a b : same u a b -> same u b a. Proof. unfold same; auto. Qed.
 
 Definition sats (C : list con) (a : thread) : Prop := forall c, In c C -> sat c (snd a) = true.
 
+Lemma sat_scaled k m lo hi t : 0 < k -> sat (Con (m * k) (lo * k) (hi * k)) t = sat (Con m lo hi) (t / k).
+Proof.
+  intro K; unfold sat; cbn [cmod clo chi]; rewrite !Nat.ltb_antisym, !leb_mul by auto; destruct m as [|m]; [auto|].
+  replace (S m * k =? 0) with false by (symmetry; apply Nat.eqb_neq; nia); rewrite mod_div by auto; auto.
+Qed.
+
 Lemma respects_sound u c a b : respects u c = true -> same u a b -> sat c (snd a) = sat c (snd b).
 Proof.
-  destruct u as [k| | |], a as [ab at_], b as [bb bt]; unfold respects, same, sat; simpl; try discriminate.
-  intros H E; inversion E as [[E1 E2]]; bools.
-  match goal with H : divides k (clo c) = true |- _ => apply divides_spec in H; destruct H as [K [lo L]] end.
-  match goal with H : divides k (chi c) = true |- _ => apply divides_spec in H; destruct H as [_ [hi Hi]] end.
-  rewrite L, Hi; destruct (Nat.eqb_spec (cmod c) 0) as [Z|Z]; simpl in *.
-  - rewrite (le_same k lo at_ bt), (lt_same k hi at_ bt); auto.
-  - match goal with H : divides k (cmod c) = true |- _ => apply divides_spec in H; destruct H as [_ [m M]] end.
-    rewrite M; rewrite (le_same k lo (at_ mod (m * k)) (bt mod (m * k))), (lt_same k hi (at_ mod (m * k)) (bt mod (m * k))); auto;
-      rewrite !mod_div by auto; rewrite E2; auto.
+  destruct u as [k| | |], c as [m lo hi]; unfold respects, same; cbn [name cmod clo chi]; try discriminate; intros H E.
+  inversion E as [[E1 E2]]; ands H as [[Lo Hi] Mo].
+  apply divides_spec in Lo as [K [lo' ->]]; apply divides_spec in Hi as [_ [hi' ->]]; assert (X : exists m', m = m' * k).
+  { apply orb_prop in Mo as [Mo|Mo]; [exists 0; bools; auto | apply divides_spec in Mo; tauto]. }
+  destruct X as [m' ->]; rewrite !sat_scaled, E2; auto.
 Qed.
 
 Lemma sat_range c t : sat c t = true -> exists x, (if cmod c =? 0 then x = t else x = t mod cmod c) /\ clo c <= x < chi c.
