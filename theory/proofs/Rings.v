@@ -624,22 +624,26 @@ Definition goes (s : stmt) (e : event) : bool :=
 
 (* -- registers ---------------------------------------------------------------------------------------------------------- *)
 
-(* Of one fragment, what may be so where a thread is: the newest group under way that writes it, or reads it, by how many newer ones
-   there are; whether the next group does; and since the thread's last `Order`, whether it has written or read it, and a group has. *)
-Record registers : Type := Registers {
-  adds : option nat; reads : option nat; to_add : bool; to_read : bool; wrote : bool; looked : bool; added : bool; used : bool }.
+(* Of one fragment, what may be so where a thread is, of what writes it and of what reads it: the newest group under way that does so,
+   by how many newer ones there are; whether the next group does; and since the thread's last `Order`, whether it has, and a group. *)
+Record side : Type := Side { under : option nat; coming : bool; touched : bool; lent_out : bool }.
+Definition registers : Type := side * side.
+Definition side_of (w : bool) (r : registers) : side := if w then fst r else snd r.
+Definition at_side (w : bool) (f : side -> side) (r : registers) : registers :=
+  (if w then f (fst r) else fst r, if w then snd r else f (snd r)).
+Definition at_both (f : side -> side) (r : registers) : registers := (f (fst r), f (snd r)).
 
 Definition worse (a b : option nat) : option nat :=
   match a, b with Some m, Some n => Some (Nat.min m n) | None, x | x, None => x end.
-Definition either (r q : registers) : registers :=
-  Registers (worse (adds r) (adds q)) (worse (reads r) (reads q)) (to_add r || to_add q) (to_read r || to_read q)
-    (wrote r || wrote q) (looked r || looked q) (added r || added q) (used r || used q).
+Definition either_ (x y : side) : side :=
+  Side (worse (under x) (under y)) (coming x || coming y) (touched x || touched y) (lent_out x || lent_out y).
+Definition either (r q : registers) : registers := (either_ (fst r) (fst q), either_ (snd r) (snd q)).
 
 (* q has all that r has. *)
 Definition newer (a b : option nat) : bool := match a, b with None, _ => true | Some m, Some n => n <=? m | Some _, None => false end.
-Definition within_ (r q : registers) : bool :=
-  newer (adds r) (adds q) && newer (reads r) (reads q) && implb (to_add r) (to_add q) && implb (to_read r) (to_read q)
-  && implb (wrote r) (wrote q) && implb (looked r) (looked q) && implb (added r) (added q) && implb (used r) (used q).
+Definition within_side (x y : side) : bool :=
+  newer (under x) (under y) && implb (coming x) (coming y) && implb (touched x) (touched y) && implb (lent_out x) (lent_out y).
+Definition within_ (r q : registers) : bool := within_side (fst r) (fst q) && within_side (snd r) (snd q).
 
 Definition ended_ (n : nat) (a : option nat) : option nat := match a with Some m => if n <=? m then None else a | None => None end.
 Definition aged (now : bool) (a : option nat) : option nat := if now then Some 0 else option_map S a.
@@ -650,23 +654,20 @@ Definition registered (f : nat) (x : op) (r : registers) : registers * bool :=
   match x with
   | Own g w =>
       if g =? f then
-        (Registers (adds r) (reads r) (to_add r) (to_read r) (w || wrote r) (negb w || looked r) (added r) (used r),
-         idle (adds r) && (negb w || idle (reads r)))
+        (at_side w (fun s => Side (under s) (coming s) true (lent_out s)) r,
+         idle (under (fst r)) && (negb w || idle (under (snd r))))
       else (r, true)
   | Lend g w =>
       if g =? f then
-        (Registers (adds r) (reads r) (w || to_add r) (negb w || to_read r) (wrote r) (looked r) (w || added r) (negb w || used r),
-         negb (wrote r) && (if w then idle (reads r) && negb (looked r) && negb (used r) else idle (adds r) && negb (added r)))
+        (at_side w (fun s => Side (under s) true (touched s) true) r,
+         negb (touched (fst r)) && (if w then idle (under (snd r)) && negb (touched (snd r)) && negb (lent_out (snd r))
+                                    else idle (under (fst r)) && negb (lent_out (fst r))))
       else (r, true)
-  | Order => (Registers (adds r) (reads r) (to_add r) (to_read r) false false (added r && negb (idle (adds r))) (used r && negb (idle (reads r))), true)
+  | Order => (at_both (fun s => Side (under s) (coming s) false (lent_out s && negb (idle (under s)))) r, true)
   | Group k _ =>
-      if k =? products then
-        (Registers (aged (to_add r) (adds r)) (aged (to_read r) (reads r)) false false (wrote r) (looked r) (added r) (used r), true)
-      else (r, true)
+      (if k =? products then at_both (fun s => Side (aged (coming s) (under s)) false (touched s) (lent_out s)) r else r, true)
   | Settle k n =>
-      if k =? products then
-        (Registers (ended_ n (adds r)) (ended_ n (reads r)) (to_add r) (to_read r) (wrote r) (looked r) (added r) (used r), true)
-      else (r, true)
+      (if k =? products then at_both (fun s => Side (ended_ n (under s)) (coming s) (touched s) (lent_out s)) r else r, true)
   | _ => (r, true)
   end.
 
@@ -682,7 +683,7 @@ Fixpoint walk (t f : nat) (s : stmt) (r : registers) : registers * bool :=
   end.
 
 Definition fragments (e : event) : list nat := match e with EOp (Own f _) | EOp (Lend f _) => [f] | _ => [] end.
-Definition untouched : registers := Registers None None false false false false false false.
+Definition untouched : registers := (Side None false false false, Side None false false false).
 Definition in_registers (s : stmt) : bool :=
   forallb (fun f => forallb (fun t => snd (walk t f s untouched)) (seq 0 N)) (nodup Nat.eq_dec (flat_map fragments (events s))).
 
