@@ -137,14 +137,16 @@ Proof.
   destruct (late b =? 0); [repeat constructor | apply F].
 Qed.
 
-Lemma listed_between p l q x i j : i < 2 < j -> In (q, x) (listed p 0 l) -> precedes (p ++ [Part i]) q /\ precedes q (p ++ [Part j]).
+Lemma listed_between p l q x i j : i < 2 < j -> In (q, x) (listed p 0 l) ->
+  precedes (p ++ [Part i]) q /\ precedes q (p ++ [Part j]).
 Proof. intros L I; apply in_listed in I as (_ & k & _ & ->); split; apply parts_precede; lia. Qed.
 
 Lemma three_sorted p x l y : isorted ((p ++ [Part 1], x) :: listed p 0 l ++ [(p ++ [Part 3], y)]).
 Proof.
   constructor; [apply isorted_app; split; [apply listed_sorted|split; [repeat constructor|]]|].
   - intros [q z] w I [<-|[]]; apply (listed_between p l q z 1 3); auto.
-  - rewrite Forall_forall; intros [q z] I; stands; [apply (listed_between p l q z 1 3); auto | simpl; apply parts_precede; lia].
+  - rewrite Forall_forall; intros [q z] I; stands;
+      [apply (listed_between p l q z 1 3); auto | simpl; apply parts_precede; lia].
 Qed.
 
 Lemma engine_sorted a z : isorted (engine_acts tr a z).
@@ -233,7 +235,8 @@ Qed.
 Lemma wait_acts a q b m : In (q, EOp (Wait b)) (tr a) -> phase_of tr b a q = (if back b then S m else m) ->
   In (q, await_ (ring_of tr b a q) m) (acts (Thread a)).
 Proof.
-  intros I Ph; rewrite in_thread; exists q, (EOp (Wait b)); split; auto; simpl; destruct (back b); rewrite Ph; left; auto.
+  intros I Ph; rewrite in_thread; exists q, (EOp (Wait b)); split; auto; simpl; destruct (back b); rewrite Ph; left;
+    auto.
 Qed.
 
 Lemma arrive_issued g q a p n : In (q, arrive_ (Issued a p) n) (acts g) ->
@@ -324,7 +327,8 @@ Qed.
 
 (* Of a group, its thread has waited where this has been said. *)
 Lemma group_done a r l k S n j v : In (Engine a r) agents -> In (r, EOp (Group k l)) (tr a) ->
-  In (r ++ [Part 2; Part j], v) (acts (Engine a r)) -> In (S, EOp (Settle k n)) (tr a) -> In r (settled_at tr a k n S) ->
+  In (r ++ [Part 2; Part j], v) (acts (Engine a r)) -> In (S, EOp (Settle k n)) (tr a) ->
+    In r (settled_at tr a k n S) ->
   exists u w, In (S ++ u, w) (acts (Thread a)) /\ ord (Engine a r) (r ++ [Part 2; Part j]) (Thread a) (S ++ u).
 Proof.
   intros Ig J I Js Rs; destruct (settle_act a S r k n Js Rs) as [i Aw]; do 2 eexists; split; [exact Aw|].
@@ -346,7 +350,8 @@ Lemma across a b u h r p e q f : is_thread a -> is_thread b -> same u a b ->
   In (r, EBar u h) (tr a) -> In (r, EBar u h) (tr b) -> In (p, e) (acts (Thread a)) -> precedes p r ->
   In (q, f) (acts (Thread b)) -> precedes r q -> ord (Thread a) p (Thread b) q.
 Proof.
-  intros Ta Tb U Ia Ib I P J Q; pose proof (proj2 (thread_agent a) Ta) as Ga; pose proof (proj2 (thread_agent b) Tb) as Gb.
+  intros Ta Tb U Ia Ib I P J Q; pose proof (proj2 (thread_agent a) Ta) as Ga;
+    pose proof (proj2 (thread_agent b) Tb) as Gb.
   assert (Bar : forall c, same u a c -> In (r, EBar u h) (tr c) ->
             In (r, barrier_ (key_of u h a) (count B N u)) (acts (Thread c))).
   { intros c V K; rewrite (key_same u h a c V); apply in_thread; exists r, (EBar u h); split; auto; left; auto. }

@@ -84,7 +84,8 @@ Definition same_kept (r1 r2 : nat -> Z) (e : expr) : bool := kept r1 e && kept r
 Definition cond_kept (r : nat -> Z) (k : cond) : bool := kept r (left k) && kept r (right k).
 
 Definition obeys (r1 r2 : nat -> Z) (t : rule) : bool :=
-  forallb (cond_kept r1) (if1 t) && forallb (cond_kept r2) (if2 t) && forallb (pair_kept r1 r2) (equal t ++ therefore t) &&
+  forallb (cond_kept r1) (if1 t) && forallb (cond_kept r2) (if2 t) &&
+    forallb (pair_kept r1 r2) (equal t ++ therefore t) &&
   implb (forallb (holds r1) (if1 t) && forallb (holds r2) (if2 t) && forallb (pair_equal r1 r2) (equal t))
     (forallb (pair_equal r1 r2) (therefore t)).
 

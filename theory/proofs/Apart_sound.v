@@ -202,7 +202,8 @@ Lemma parts : vars_kept (vars c) 0 r1 r2 = true /\
 Proof.
   destruct is_made as (P & H1 & H2). unfold possible in P. rewrite !andb_true_iff, !forallb_forall in P.
   rewrite forallb_forall in H1, H2. destruct P as [[[[[[V A] T] G] I] W1] W2]. split; auto.
-  split; [intros e J; specialize (A e J); inv; nums; auto|]. split; auto. split; auto. split; auto. intros [|]; simpl; auto.
+  split; [intros e J; specialize (A e J); inv; nums; auto|]. split; auto. split; auto. split; auto. intros [|]; simpl;
+    auto.
 Qed.
 
 Lemma atom_def i d : nth_error ds i = Some d -> at_ vs i = def_val r1 r2 vs d.
@@ -369,13 +370,15 @@ Proof.
   destruct parts as (_ & A & T & G & I & W). unfold said. rewrite !in_app_iff, !in_flat_map, in_map_iff.
   assert (Cond : forall k, In e [left k; right k] -> cond_kept (r s) k = true -> kept (r s) e = true).
   { intros k D K. unfold cond_kept in K. inv. destruct D as [<-|[<-|[]]]; auto. }
-  assert (Both : forall i, same_kept r1 r2 i = true -> kept (r s) i = true) by (intros; unfold same_kept in *; inv; destruct s; auto).
+  assert (Both : forall i, same_kept r1 r2 i = true -> kept (r s) i = true)
+    by (intros; unfold same_kept in *; inv; destruct s; auto).
   assert (Pair : forall k, pair_kept r1 r2 k = true -> kept (r s) (if s then snd k else fst k) = true)
     by (intros; unfold pair_kept in *; inv; destruct s; auto).
   intros [(k & H & D)|[H|[(k & H & D)|[H|(k & <- & H)]]]]; auto.
   - apply (Cond k D). apply (W s k H).
   - apply Both, A, H.
-  - pose proof (T _ H) as O. unfold obeys in O. rewrite !andb_true_iff, !forallb_forall in O. destruct O as [[[O1 O2] O3] _].
+  - pose proof (T _ H) as O. unfold obeys in O. rewrite !andb_true_iff, !forallb_forall in O.
+    destruct O as [[[O1 O2] O3] _].
     rewrite in_app_iff, in_flat_map, in_map_iff in D. destruct D as [(q & D & E)|(q & <- & D)]; auto.
     apply (Cond q E). destruct s; simpl; auto.
 Qed.
@@ -394,7 +397,8 @@ Proof.
     [destruct (low x) as [l|] | destruct (high x) as [l|]]; constructor; auto; nums; simpl; autorewrite with vals; lia.
 Qed.
 
-Lemma of_cond_sound s k fs : cond_kept (r s) k = true -> holds (r s) k = true -> of_cond c ds s k = Some fs -> Forall known fs.
+Lemma of_cond_sound s k fs : cond_kept (r s) k = true -> holds (r s) k = true -> of_cond c ds s k = Some fs ->
+  Forall known fs.
 Proof.
   unfold of_cond, cond_kept, holds. intros K H E. inv.
   apply value_sound in H0; auto. apply value_sound in H1; auto. constructor; auto.
@@ -419,8 +423,10 @@ Lemma equal_at_sound fs es : forall l, Forall known fs -> forallb (pair_kept r1 
   equal_at c ds fs es l = true -> forallb (pair_equal r1 r2) es = true.
 Proof.
   induction es as [|e es IH]; intros [|f l] K P H; simpl in H, P |- *; try discriminate; auto.
-  destruct (value c ds false (fst e)) eqn:E1; [|discriminate]. destruct (value c ds true (snd e)) eqn:E2; [|discriminate].
-  unfold pair_kept in P. inv. rewrite (IH l), andb_true_r by auto. apply (Is_at_sound _ _ _ K) in H. autorewrite with vals in H.
+  destruct (value c ds false (fst e)) eqn:E1; [|discriminate]. destruct (value c ds true (snd e)) eqn:E2;
+    [|discriminate].
+  unfold pair_kept in P. inv. rewrite (IH l), andb_true_r by auto. apply (Is_at_sound _ _ _ K) in H.
+  autorewrite with vals in H.
   apply (value_sound (fst e) false) in E1; auto. apply (value_sound (snd e) true) in E2; auto.
   apply Z.eqb_eq. simpl in E1, E2. lia.
 Qed.
@@ -428,7 +434,8 @@ Qed.
 Lemma hold_at_sound s fs ks : forall l, Forall known fs -> forallb (cond_kept (r s)) ks = true ->
   hold_at c ds s fs ks l = true -> forallb (holds (r s)) ks = true.
 Proof.
-  induction ks as [|k ks IH]; intros [|f l] K P H; simpl in H, P |- *; try discriminate; auto. unfold of_cond, cond_kept in *.
+  induction ks as [|k ks IH]; intros [|f l] K P H; simpl in H, P |- *; try discriminate; auto.
+  unfold of_cond, cond_kept in *.
   destruct (value c ds s (left k)) as [p|] eqn:E1; [|discriminate].
   destruct (value c ds s (right k)) as [q|] eqn:E2; [|discriminate]. simpl in H. inv.
   apply value_sound in E1; auto. apply value_sound in E2; auto.
@@ -463,8 +470,10 @@ Proof.
   intros K. destruct s; simpl; intros H.
   - eapply of_var_sound; eauto.
   - inv. apply nth_error_In in H0. apply parts in H0 as [H1 H2]. eapply of_cond_sound; eauto.
-  - inv. apply nth_error_In in H0. apply parts in H0 as [H1 H2]. unfold same_kept in H1. inv. eapply of_pair_sound; eauto.
-  - inv. apply nth_error_In in H0. pose proof meets as M. unfold meet in M. rewrite Forall_forall in M. specialize (M _ H0).
+  - inv. apply nth_error_In in H0. apply parts in H0 as [H1 H2]. unfold same_kept in H1. inv. eapply of_pair_sound;
+      eauto.
+  - inv. apply nth_error_In in H0. pose proof meets as M. unfold meet in M. rewrite Forall_forall in M.
+    specialize (M _ H0).
     apply parts in H0. unfold pair_kept in H0. inv. eapply of_pair_sound; eauto.
   - inv. apply nth_error_In in H0. apply parts in H0. unfold obeys in H0. rewrite forallb_app in H0.
     destruct (hold_at c ds false fs (if1 x) l1 && hold_at c ds true fs (if2 x) l2 && equal_at c ds fs (equal x) l) eqn:E;
@@ -537,7 +546,8 @@ Proof.
   - intros H L. apply negb_true_iff, Z.eqb_neq in L. lia.
 Qed.
 
-Lemma shown_sound fs e : Forall known fs -> kept r1 e = true -> kept r2 e = true -> shown c ds fs e = true -> eval r1 e = eval r2 e.
+Lemma shown_sound fs e : Forall known fs -> kept r1 e = true -> kept r2 e = true -> shown c ds fs e = true ->
+  eval r1 e = eval r2 e.
 Proof.
   unfold shown. intros K K1 K2.
   destruct (value c ds false e) as [p|] eqn:E1; [|discriminate]. destruct (value c ds true e) as [q|] eqn:E2; [|discriminate].

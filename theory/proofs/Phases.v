@@ -42,7 +42,8 @@ Proof.
 Qed.
 
 Lemma bars_meet a b p u h : is_thread a -> is_thread b -> same u a b -> In (p, EBar u h) (tr a) -> In (p, EBar u h) (tr b).
-Proof. intros Ta Tb U I; apply (unit_meets B N o s [] [] [] a b true true); auto; [intros _ k [] | intros _ _; auto]. Qed.
+Proof. intros Ta Tb U I; apply (unit_meets B N o s [] [] [] a b true true); auto; [intros _ k [] | intros _ _; auto].
+Qed.
 
 Lemma bars_own a b p q u v h g : is_thread a -> is_thread b ->
   In (p, EBar u h) (tr a) -> In (q, EBar v g) (tr b) -> key_of u h a = key_of v g b -> u = v /\ h = g /\ same u a b.
@@ -182,7 +183,8 @@ Proof. unfold size; lia. Qed.
 
 (* Who gives a signal that is no ring's. *)
 Definition given (g : signal) : option (agent * path) :=
-  match g with Issued a p => Some (Thread a, p ++ [Part 0]) | Done a p => Some (Engine a p, p ++ [Part 3]) | _ => None end.
+  match g with Issued a p => Some (Thread a, p ++ [Part 0]) | Done a p => Some (Engine a p, p ++ [Part 3]) |
+    _ => None end.
 
 Lemma given_one g y n x : given g = Some y -> In x (arrivals g n) -> n = 0 /\ x = y.
 Proof.
@@ -206,11 +208,15 @@ Proof.
   - destruct (wait_round h p block b copy n Ih I) as (a & k & W & i & R & -> & T & Rk & Ib & Ii & De & Sa & -> & -> & -> & Ph).
     destruct (back b); apply ring_size; [|rewrite <- Ph; eapply all_there; eauto].
     destruct (last_round _ a k W (copies b) n Rk (positive _ _ R Ib) Ph) as (V & Rv & _ & X & Y); rewrite <- X, <- Y; eapply all_there; eauto.
-  - apply (await_issued B N tr) in I as (-> & -> & -> & e & I & J); apply Nat.le_antisymm; [eapply given_most; reflexivity|].
-    enough (K : In (Thread a, r ++ [Part 0]) (arrivals (Issued a r) 0)) by (destruct (arrivals _ 0); [destruct K | simpl; lia]).
+  - apply (await_issued B N tr) in I as (-> & -> & -> & e & I & J); apply Nat.le_antisymm;
+      [eapply given_most; reflexivity|].
+    enough (K : In (Thread a, r ++ [Part 0]) (arrivals (Issued a r) 0))
+      by (destruct (arrivals _ 0); [destruct K | simpl; lia]).
     apply engine_agent in Ih; apply are_arrivals; split; [apply thread_agent; tauto | apply (issued_acts B N tr a r e I J)].
-  - apply (await_done B N tr) in I as (-> & q & G & _ & P & e & J & S); apply Nat.le_antisymm; [eapply given_most; reflexivity|].
-    enough (K : In (Engine a r, r ++ [Part 3]) (arrivals (Done a r) 0)) by (destruct (arrivals _ 0); [destruct K | simpl; lia]).
+  - apply (await_done B N tr) in I as (-> & q & G & _ & P & e & J & S); apply Nat.le_antisymm;
+      [eapply given_most; reflexivity|].
+    enough (K : In (Engine a r, r ++ [Part 3]) (arrivals (Done a r) 0))
+      by (destruct (arrivals _ 0); [destruct K | simpl; lia]).
     apply are_arrivals; split; [|eapply done_act; eauto]; apply engine_agent; split.
     + apply (agent_thread B N tr) in Ih; destruct G as [->| ->]; auto.
     + exists e; split; auto; destruct e as [|?|[]]; try discriminate; auto.
@@ -253,7 +259,8 @@ Proof.
       destruct (Wa i b Ii De eq_refl) as [_ Be].
       specialize (Be Bb z Iz (tell_is b z Tz)); exists None; apply before_prefix; rewrite <- (app_nil_r (place i)).
       apply before_app, prec_sound; auto.
-  - apply (await_issued B N tr) in J; destruct J as (-> & -> & -> & _); given_in I; inversion I; apply parts_precede; lia.
+  - apply (await_issued B N tr) in J; destruct J as (-> & -> & -> & _); given_in I; inversion I; apply parts_precede;
+      lia.
   - apply (await_done B N tr) in J; destruct J as (-> & p' & _ & (t & ->) & P & _); given_in I; inversion I.
     apply precedes_app; auto.
 Qed.
@@ -320,7 +327,8 @@ Proof. apply acts_sorted; intros a _; apply trace_sorted. Qed.
 (* What is proved of the machine, of these traces. *)
 Ltac of_machine lemma := eapply (lemma agent access key signal); try exact agent_dec; try exact signal_dec; first
   [ exact sorted_acts | exact met | exact own | exact sized | exact (each_once B N o s) | exact (are_arrivals B N o s)
-  | exact enough | exact enough_before | exact at_most | exact arrives_first | exact phases | exact in_time | exact not_early
+  | exact enough | exact enough_before | exact at_most | exact arrives_first | exact phases | exact in_time |
+    exact not_early
   | idtac ].
 
 Notation Ok := (ok agents acts arrivals).
@@ -341,11 +349,13 @@ Proof. intros R O A; of_machine @ordered; eauto. Qed.
 
 (* What an agent does at a position it does once. *)
 Lemma once ls M g p x i j : Run begin ls M -> In g agents -> In (p, x) (acts g) -> At ls i g p -> At ls j g p -> i < j -> False.
-Proof. intros R Ig I Ai Aj L; of_machine @Signals.once; [exact R | exact Ig | exact I | exact Ai | exact Aj | exact L]. Qed.
+Proof. intros R Ig I Ai Aj L; of_machine @Signals.once; [exact R | exact Ig | exact I | exact Ai | exact Aj | exact L].
+Qed.
 
 (* Threads that the hardware cannot tell apart wait at one barrier. *)
 Theorem no_mixture ls M f g p q k n m r r' : Run begin ls M -> In f agents -> In g agents ->
   left M f = (p, barrier_ k n) :: r -> left M g = (q, barrier_ k m) :: r' -> p = q /\ n = m.
-Proof. intros R If Ig Ef Eg; of_machine @one_barrier; [exact (reached ls M R) | exact If | exact Ig | exact Ef | exact Eg]. Qed.
+Proof. intros R If Ig Ef Eg; of_machine @one_barrier;
+  [exact (reached ls M R) | exact If | exact Ig | exact Ef | exact Eg]. Qed.
 
 End Phases.

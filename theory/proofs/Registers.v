@@ -59,7 +59,8 @@ Proof. within; intuition eauto using newer_trans, implb_trans. Qed.
 
 Lemma within_refl r : within_ r r = true.
 Proof.
-  assert (B : forall x, implb x x = true) by (intros []; auto); within; repeat split; auto; destruct r as [[[] ? ? ?] [[] ? ? ?]];
+  assert (B : forall x, implb x x = true) by (intros []; auto); within; repeat split; auto;
+    destruct r as [[[] ? ? ?] [[] ? ? ?]];
     simpl; auto; nums; auto.
 Qed.
 
@@ -73,11 +74,14 @@ Lemma registered_mono f x r q : within_ r q = true -> snd (registered f x q) = t
   snd (registered f x r) = true /\ within_ (fst (registered f x r)) (fst (registered f x q)) = true.
 Proof.
   intro W; assert (Neg : forall x y, implb x y = true -> negb y = true -> negb x = true) by (intros [] []; auto).
-  assert (Or_ : forall x y w, implb x y = true -> implb (x && negb (idle w)) (y && negb (idle w)) = true) by (intros [] [] []; auto).
-  assert (Idle : forall a b x y, newer a b = true -> implb x y = true -> implb (x && negb (idle a)) (y && negb (idle b)) = true)
+  assert (Or_ : forall x y w, implb x y = true -> implb (x && negb (idle w)) (y && negb (idle w)) = true)
+    by (intros [] [] []; auto).
+  assert (Idle : forall a b x y, newer a b = true -> implb x y = true ->
+    implb (x && negb (idle a)) (y && negb (idle b)) = true)
     by (intros [] [] [] []; simpl; auto).
   destruct x; cbn [registered]; auto; try (destruct (_ =? _); [|auto]); cbn [fst snd]; intro G; within;
-    destruct W as [[[[A1 B1] C1] D1] [[[A2 B2] C2] D2]]; try destruct w; simpl in *; rewrite ?andb_true_iff, ?orb_true_r in *;
+    destruct W as [[[[A1 B1] C1] D1] [[[A2 B2] C2] D2]]; try destruct w; simpl in *;
+      rewrite ?andb_true_iff, ?orb_true_r in *;
     intuition eauto using newer_aged, newer_ended, newer_idle; destruct coming; auto.
 Qed.
 
@@ -99,10 +103,13 @@ Proof.
   - simpl; auto.
   - cbn [walk] in *; destruct (walk (snd a) f s1 q) as [q1 b1] eqn:E1; destruct (walk (snd a) f s2 q) as [q2 b2] eqn:E2; simpl in G.
     apply andb_prop in G; destruct G as [G1 G2]; simpl; destruct (o w (name u a) =? 0).
-    + destruct (IH1 (w ++ [Part 0]) q r W) as [A1 B1]; [rewrite E1; auto|]; rewrite E1 in B1; split; auto; eapply within_trans; [exact B1 | apply within_either].
-    + destruct (IH2 (w ++ [Part 1]) q r W) as [A1 B1]; [rewrite E2; auto|]; rewrite E2 in B1; split; auto; eapply within_trans; [exact B1 | apply within_either].
+    + destruct (IH1 (w ++ [Part 0]) q r W) as [A1 B1]; [rewrite E1; auto|]; rewrite E1 in B1; split; auto;
+        eapply within_trans; [exact B1 | apply within_either].
+    + destruct (IH2 (w ++ [Part 1]) q r W) as [A1 B1]; [rewrite E2; auto|]; rewrite E2 in B1; split; auto;
+        eapply within_trans; [exact B1 | apply within_either].
   - cbn [walk] in *; set (v := either q (fst (walk (snd a) f s q))) in *; destruct (walk (snd a) f s v) as [q1 b1] eqn:E1; simpl in G |- *.
-    apply andb_prop in G; destruct G as [G1 G2]; assert (Wv : within_ r v = true) by (eapply within_trans; [exact W | apply within_either]).
+    apply andb_prop in G; destruct G as [G1 G2];
+      assert (Wv : within_ r v = true) by (eapply within_trans; [exact W | apply within_either]).
     clear W; revert r Wv; generalize 0 as i; induction (m + o w (name u a)) as [|n IHn]; intros i r Wv; simpl; [auto|].
     rewrite good_app, after_app; destruct (IH (w ++ [Trip l i]) v r Wv) as [A1 B1]; [rewrite E1; auto|]; rewrite E1 in B1; simpl in B1.
     destruct (IHn (S i) (after_ f (trace o s (w ++ [Trip l i]) a) r)) as [A2 B2]; [eapply within_trans; eauto | auto].
@@ -176,36 +183,47 @@ Proof.
       rewrite Aged; destruct (path_dec p p0) as [->|Ne].
       * right; destruct L as (_ & r & J & P & No); exists 0; split; [|lia].
         assert (Jd : In (r, EOp (Lend f w)) d) by (apply in_app_iff in J; destruct J as [J|[J|[]]]; [auto | inversion J]).
-        rewrite (To r Jd); auto; intros q Iq Pq; apply (No q); [rewrite groups_snoc; apply in_or_app; auto | exact Pq | exact (Sg q Iq)].
+        rewrite (To r Jd); auto; intros q Iq Pq; apply (No q);
+          [rewrite groups_snoc; apply in_or_app; auto | exact Pq | exact (Sg q Iq)].
       * destruct (Un p (Old p L Ne)) as [|(m & U & Le)]; auto; right; rewrite U.
         assert (Pp : precedes p p0).
-        { destruct L as [I _]; rewrite groups_snoc in I; apply in_app_iff in I as [I|[I|[]]]; [exact (Sg p I) | simpl in I; congruence]. }
+        { destruct L as [I _]; rewrite groups_snoc in I; apply in_app_iff in I as [I|[I|[]]];
+            [exact (Sg p I) | simpl in I; congruence]. }
         destruct (behind_snoc d (p0, EOp (Group products l)) p) as [_ B]; rewrite (B eq_refl Pp).
         destruct (to_come w r0); simpl; [exists 0 | exists (S m)]; split; auto; lia.
     + (* nothing is newer, and no more is under way *)
-      assert (Gr : groups (d ++ [(p0, ev)]) = groups d) by (rewrite groups_snoc; cbn [snd]; rewrite Gx; apply app_nil_r).
+      assert (Gr : groups (d ++ [(p0, ev)]) = groups d)
+        by (rewrite groups_snoc; cbn [snd]; rewrite Gx; apply app_nil_r).
       assert (Coming : to_come w r0 = true \/ ev = EOp (Lend f w) -> to_come w (step_ f (p0, ev) r0) = true).
-      { unfold to_come, step_, side_of; cbn [snd]; intros [T|T]; [|subst ev; cbn [registered]; rewrite Nat.eqb_refl; destruct w; auto].
+      { unfold to_come, step_, side_of; cbn [snd]; intros [T|T];
+          [|subst ev; cbn [registered]; rewrite Nat.eqb_refl; destruct w; auto].
         destruct ev as [|?|x]; auto; destruct x; cbn [registered fst]; simpl in Gx; rewrite ?Gx; auto;
           try destruct (_ =? _); cbn [fst]; auto; repeat match goal with b : bool |- _ => destruct b end; auto. }
       assert (Under : under_way w (step_ f (p0, ev) r0) = under_way w r0 \/
-                exists n, ev = EOp (Settle products n) /\ under_way w (step_ f (p0, ev) r0) = ended_ n (under_way w r0)).
-      { unfold under_way, step_, side_of; cbn [snd]; destruct ev as [|?|x]; auto; destruct x; cbn [registered fst]; simpl in Gx;
+                exists n, ev = EOp (Settle products n) /\
+                  under_way w (step_ f (p0, ev) r0) = ended_ n (under_way w r0)).
+      { unfold under_way, step_, side_of; cbn [snd]; destruct ev as [|?|x]; auto; destruct x; cbn [registered fst];
+          simpl in Gx;
           rewrite ?Gx; auto; try destruct (Nat.eqb_spec k products) as [->|]; try destruct (_ =? _); cbn [fst]; auto;
-          try (left; repeat match goal with b : bool |- _ => destruct b end; auto; fail); right; exists n; destruct w; auto. }
+          try (left; repeat match goal with b : bool |- _ => destruct b end; auto; fail); right; exists n; destruct w;
+            auto. }
       split; [intros r J No; apply Coming; destruct (Lent r J No) as [(_ & _ & T)|T]; auto|]; intros p L.
       assert (I : In p (groups d)) by (destruct L as [I _]; rewrite <- Gr; exact I).
-      destruct (Un p (Old p L ltac:(intros ->; exact (precedes_irr _ (Sg _ I))))) as [|(m & U & Le)]; auto; unfold behind_ in *; rewrite Gr.
+      destruct (Un p (Old p L ltac:(intros ->; exact (precedes_irr _ (Sg _ I))))) as [|(m & U & Le)]; auto;
+        unfold behind_ in *; rewrite Gr.
       destruct Under as [->|(n & -> & ->)]; [eauto|]; rewrite U; destruct (le_lt_dec n m) as [Ln|Gn].
       * left; exists p0, n; split; [apply in_or_app; right; left; auto|]; apply filter_In; split.
         { apply in_since; split; [exact (Sg p I)|]; apply in_groups in I as (g & I & G); exists g; split; auto.
           simpl; rewrite E; apply in_or_app; auto. }
         nums; eapply Nat.le_trans; [exact Ln | eapply Nat.le_trans; [exact Le|]]; apply NoDup_incl_length.
-        { apply NoDup_filter; unfold groups; pose proof (trace_sorted o s [] a) as T; rewrite E in T; apply sorted_app in T as (T & _).
-          clear - T; induction T as [|x l S IH Fa]; simpl; [constructor|]; destruct (is_group products (snd x)); simpl; auto.
+        { apply NoDup_filter; unfold groups; pose proof (trace_sorted o s [] a) as T; rewrite E in T;
+            apply sorted_app in T as (T & _).
+          clear - T; induction T as [|x l S IH Fa]; simpl; [constructor|]; destruct (is_group products (snd x)); simpl;
+            auto.
           constructor; auto; intro I; apply in_map_iff in I as (y & Ey & I); apply filter_In in I as [I _].
           rewrite Forall_forall in Fa; apply (precedes_irr (fst x)); rewrite <- Ey at 2; exact (Fa y I). }
-        intros q Iq; apply filter_In in Iq as [Iq Pq]; apply filter_In; split; auto; apply in_since; split; [exact (Sg q Iq)|].
+        intros q Iq; apply filter_In in Iq as [Iq Pq]; apply filter_In; split; auto; apply in_since; split;
+          [exact (Sg q Iq)|].
         apply in_groups in Iq as (g & Iq & G); exists g; split; auto; simpl; rewrite E; apply in_or_app; auto.
       * right; exists m; split; auto; simpl; destruct (Nat.leb_spec n m); auto; lia.
 Qed.

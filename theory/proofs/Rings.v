@@ -625,7 +625,8 @@ Definition goes (s : stmt) (e : event) : bool :=
 (* -- registers ---------------------------------------------------------------------------------------------------------- *)
 
 (* Of one fragment, what may be so where a thread is, of what writes it and of what reads it: the newest group under way that does so,
-   by how many newer ones there are; whether the next group does; and since the thread's last `Order`, whether it has, and a group. *)
+   by how many newer ones there are; whether the next group does;
+     and since the thread's last `Order`, whether it has, and a group. *)
 Record side : Type := Side { under : option nat; coming : bool; touched : bool; lent_out : bool }.
 Definition registers : Type := side * side.
 Definition side_of (w : bool) (r : registers) : side := if w then fst r else snd r.
@@ -642,7 +643,8 @@ Definition either (r q : registers) : registers := (either_ (fst r) (fst q), eit
 (* q has all that r has. *)
 Definition newer (a b : option nat) : bool := match a, b with None, _ => true | Some m, Some n => n <=? m | Some _, None => false end.
 Definition within_side (x y : side) : bool :=
-  newer (under x) (under y) && implb (coming x) (coming y) && implb (touched x) (touched y) && implb (lent_out x) (lent_out y).
+  newer (under x) (under y) && implb (coming x) (coming y) && implb (touched x) (touched y) &&
+    implb (lent_out x) (lent_out y).
 Definition within_ (r q : registers) : bool := within_side (fst r) (fst q) && within_side (snd r) (snd q).
 
 Definition ended_ (n : nat) (a : option nat) : option nat := match a with Some m => if n <=? m then None else a | None => None end.
@@ -667,7 +669,8 @@ Definition registered (f : nat) (x : op) (r : registers) : registers * bool :=
   | Group k _ =>
       (if k =? products then at_both (fun s => Side (aged (coming s) (under s)) false (touched s) (lent_out s)) r else r, true)
   | Settle k n =>
-      (if k =? products then at_both (fun s => Side (ended_ n (under s)) (coming s) (touched s) (lent_out s)) r else r, true)
+      (if k =? products then at_both (fun s => Side (ended_ n (under s)) (coming s) (touched s) (lent_out s)) r else r,
+        true)
   | _ => (r, true)
   end.
 

@@ -30,7 +30,8 @@ Lemma ringed_sym x y : ringed x y = ringed y x.
 Proof. unfold ringed; destruct (filled x), (filled y); auto; apply Nat.eqb_sym. Qed.
 
 Lemma overlap_sym x y : overlap x y = overlap y x.
-Proof. unfold overlap; rewrite (Nat.eqb_sym (space x)); destruct (space y =? space x); simpl; auto; apply andb_comm. Qed.
+Proof. unfold overlap; rewrite (Nat.eqb_sym (space x)); destruct (space y =? space x); simpl; auto; apply andb_comm.
+Qed.
 
 Lemma outside_sym L x y : outside L x y = outside L y x.
 Proof. unfold outside; f_equal; apply andb_comm. Qed.
@@ -90,9 +91,12 @@ Lemma in_access g p x : In g agents -> In (p, access_ x) (acts g) -> exists r e,
 Proof.
   intros Ig I; enough (E : exists r e, issues g p r e x) by (destruct E as (r & e & E); exists r, e; split; auto).
   unfold issues; destruct g as [a|a r]; rewrite ?in_thread, ?in_engine in I.
-  - destruct I as (r & e & I & J); exists r, e; split; auto; ops e; simpl in J; try awaits J; undo; try discriminate; simpl; auto.
-  - destruct I as (e & I & J); exists r, e; split; auto; ops e; simpl in J; unfold waits_done in J; undo; try discriminate;
-      match goal with K : In _ (listed _ _ _) |- _ => apply in_listed in K as (X0 & j & _ & ->); apply in_map_iff in X0 end;
+  - destruct I as (r & e & I & J); exists r, e; split; auto; ops e; simpl in J; try awaits J; undo; try discriminate;
+      simpl; auto.
+  - destruct I as (e & I & J); exists r, e; split; auto; ops e; simpl in J; unfold waits_done in J; undo;
+      try discriminate;
+      match goal with K : In _ (listed _ _ _) |- _ => apply in_listed in K as (X0 & j & _ & ->);
+        apply in_map_iff in X0 end;
       destruct X0 as (y & Ey & Y); try discriminate; inversion Ey; subst; simpl; split; auto; right; eauto.
 Qed.
 
@@ -106,9 +110,11 @@ Proof.
   intros (Ig & I & J & X & [(Eg & -> & As)|(Eg & As & j & ->)]).
   - exists [], (access_ x); rewrite app_nil_r, <- Eg; auto.
   - destruct g as [|b r']; [discriminate|]; injection Eg as ->; simpl in *.
-    destruct (issued_acts B N tr b r e J (async_issued e x As X)) as [P Q]; do 2 eexists; split; [exact P|]; intros h q O.
+    destruct (issued_acts B N tr b r e J (async_issued e x As X)) as [P Q]; do 2 eexists; split; [exact P|];
+      intros h q O.
     eapply ord_trans; [exact O|].
-    eapply ord_trans; [eapply ord_signal; [exact (thread_ok B N o s _ (agent_is _ Ig)) | exact Ig | exact P | exact Q]|].
+    eapply ord_trans; [eapply ord_signal;
+      [exact (thread_ok B N o s _ (agent_is _ Ig)) | exact Ig | exact P | exact Q]|].
     eapply ord_own; [exact Ig | exact Q | exact I | apply parts_precede; lia].
 Qed.
 
@@ -153,7 +159,8 @@ Qed.
 Lemma stands_somewhere g p x f : In g agents -> In (p, access_ x) (acts g) -> filled x = Some f ->
   exists k W r e z j, stands (cycle f) g p x f k W r e z /\ station_at (cycle f) W z x f = Some j.
 Proof.
-  intros Ig J0 Fx; destruct (in_access g p x Ig J0) as (r & e & Is); pose proof Is as (_ & _ & J & X & _); set (c := cycle f) in *.
+  intros Ig J0 Fx; destruct (in_access g p x Ig J0) as (r & e & Is); pose proof Is as (_ & _ & J & X & _);
+    set (c := cycle f) in *.
   assert (Cy : In c (cycles_of e)).
   { unfold cycles_of; apply in_or_app; right; apply in_flat_map; exists x; rewrite Fx; simpl; auto. }
   pose proof (cycle_there N F s Valid e c (trace_events _ _ _ _ _ _ J) Cy) as R; pose proof R as (Ou & Ne & Tu & Sd & Ru).
@@ -162,12 +169,14 @@ Proof.
   assert (En : ends c e = false) by (ops e; simpl; auto; destruct X).
   destruct (outer_weaker N o c s true Ou [] _ r e J Be En) as (W & V & T); simpl in V, T.
   apply In_nth_error in V as [k V]; destruct (in_round o s c _ k W V) as [Ib _].
-  destruct (site_of o W _ [Part 0] [] _ r e (fun k f => match f with end) T) as (q & t & K & Er & S & Sa); set (z := (q, e, K)).
+  destruct (site_of o W _ [Part 0] [] _ r e (fun k f => match f with end) T) as (q & t & K & Er & S & Sa);
+    set (z := (q, e, K)).
   assert (Iz : In (z, x) (sites_at c W)).
   { apply in_flat_map; exists z; split; auto; unfold in_ring; apply in_map_iff; exists x; split; auto; apply filter_In; auto. }
   specialize (Ru _ Ib); unfold ring_rules in Ru; ands Ru as [[_ Ru] _]; rewrite forallb_forall in Ru.
   specialize (Ru _ (in_map _ _ _ Iz)); cbn [fst snd] in Ru; rewrite Fx in Ru.
-  fold (fence_of c W) in Ru; fold (station_at c W z x f) in Ru; destruct (station_at c W z x f) as [j|] eqn:St; [|discriminate].
+  fold (fence_of c W) in Ru; fold (station_at c W z x f) in Ru; destruct (station_at c W z x f) as [j|] eqn:St;
+    [|discriminate].
   ands Ru as [[Ex Sf] Ow]; apply existsb_exists in Ex as (f' & If & Ef); apply mbarrier_eq in Ef; subst f'.
   apply Nat.eqb_eq in Sf; exists k, W, r, e, z, j; split; auto; destruct (site_path _ [Part 0] [] z S) as [t' Et].
   unfold stands; repeat (split; [solve [eauto]|]); split; [|exact Iz].
@@ -188,8 +197,10 @@ Lemma come_last c g p x f k W r e z j d n h q :
   In (h, q) (arrivals (Ring (fst (by_ g)) d (k mod copies f)) n) -> ord h q g p.
 Proof.
   intros (R & If & _ & _ & Rk & Is & De & Sa & (t & Et) & _) Co Lj Id Df Ti A.
-  pose proof R as (Ou & Ne & Tu & _); pose proof (agent_is g (proj1 Is)) as T; destruct (reached _ _ _ _ _ Is) as (t' & f' & Fr & Re).
-  apply Re; pose proof (same_copies N F s c d f R Id If) as Ec; pose proof (seat_top s c d Id) as Sd; pose proof (top_stage s c d Id) as Td.
+  pose proof R as (Ou & Ne & Tu & _); pose proof (agent_is g (proj1 Is)) as T;
+    destruct (reached _ _ _ _ _ Is) as (t' & f' & Fr & Re).
+  apply Re; pose proof (same_copies N F s c d f R Id If) as Ec; pose proof (seat_top s c d Id) as Sd;
+    pose proof (top_stage s c d Id) as Td.
   assert (Wh : stage d = j /\ match j with 0 => k / copies f = S n | _ => n = k / copies f end).
   { unfold time in Ti; destruct j as [|i].
     - destruct (k / copies f) as [|m]; [simpl in Ti; lia|].
@@ -239,7 +250,8 @@ Proof.
   assert (Pre : forall W p w t, before p w None -> precedes (W ++ p ++ t) (W ++ w)).
   { intros W p0 w t H; rewrite <- (app_nil_r w); apply precedes_in; auto. }
   unfold seen; destruct fence; intro H; [|exists p; auto].
-  apply existsb_exists in H as (i & _ & H); ands H as [[[_ Pr] _] To]; apply prec_sound in Pr; exists (place i); split; auto.
+  apply existsb_exists in H as (i & _ & H); ands H as [[[_ Pr] _] To]; apply prec_sound in Pr; exists (place i); split;
+    auto.
   intros W t w Bw; apply precedes_trans with (W ++ place i); [|exists None; apply before_prefix]; auto.
 Qed.
 
@@ -255,7 +267,8 @@ Proof.
   destruct e as [y|v' hw|[d|d|c'| |d l|l|d|gk l|gk gn|d|rf rw|rf rw|]]; try discriminate.
   - ands Fi as [_ Fi]; destruct Is as [(Eg & -> & _)|(_ & As & _)]; [|discriminate]; rewrite Eg in I0 |- *; simpl.
     destruct (seen_told _ _ _ _ _ Fi) as (q' & To & Bef).
-    destruct (told_by B N o s c Ou Tu (by_ g) k W q' (who_ z) (mbarrier_eqb f) r v T Rk Sa To) as (b & h & q & Eb & Ib & A & Or); auto.
+    destruct (told_by B N o s c Ou Tu (by_ g) k W q' (who_ z) (mbarrier_eqb f) r v T Rk Sa To)
+      as (b & h & q & Eb & Ib & A & Or); auto.
     + intros b Eb; apply mbarrier_eq in Eb; congruence.
     + intros w Bw; rewrite Et; apply Bef; auto.
     + apply mbarrier_eq in Eb; subst b; eauto.
@@ -275,13 +288,15 @@ Proof.
     assert (Aw : exists i, In (w ++ [Part 2; Part i], await_ (Done (by_ g) r) 0) (acts (Engine (by_ g) w))).
     { destruct (listed_in w (map (fun q => await_ (Done (by_ g) q) 0) (copies_before tr (by_ g) w)) 0 (await_ (Done (by_ g) r) 0)) as [q0 Lq].
       - apply in_map_iff; exists r; split; auto; apply in_since; eauto.
-      - pose proof Lq as Lq'; apply in_listed in Lq' as (_ & i & _ & ->); exists i; apply in_engine; exists (EOp (Later f)).
+      - pose proof Lq as Lq'; apply in_listed in Lq' as (_ & i & _ & ->); exists i; apply in_engine;
+          exists (EOp (Later f)).
         split; auto; right; apply in_or_app; left; exact Lq. }
     destruct Aw as [i Aw].
     assert (A : told_at o s (by_ g) f k w (EOp (Later f))).
     { unfold told_at; simpl; unfold round_of, w; rewrite Cf, (item_number N o s c Ou (by_ g) k W z' Rk Iz); auto. }
     apply (arrival_at B N o s _ _ _ _ _ T) in A; simpl in A; exists (Engine (by_ g) w), (w ++ [Part 3]); split; auto.
-    apply are_arrivals in A as [_ A]; eapply ord_trans; [eapply ord_own; [exact Ig | exact I0 | exact Dn | apply parts_precede; lia]|].
+    apply are_arrivals in A as [_ A]; eapply ord_trans;
+      [eapply ord_own; [exact Ig | exact I0 | exact Dn | apply parts_precede; lia]|].
     eapply ord_trans; [eapply ord_signal; [exact Ig | exact Ie | exact Dn | exact Aw]|].
     eapply ord_own; [exact Ie | exact Aw | exact A | apply parts_precede; lia].
 Qed.
@@ -293,12 +308,15 @@ Lemma group_read c g p x f k W r gk l z j0 p' v0 :
   exists d b i y v, In d (M c) /\ stage d = j0 /\ In (b, i) (arrivals (Ring (fst (by_ g)) d (k mod copies d)) (k / copies d)) /\
     In (y, v) (acts (Thread (by_ g))) /\ ord g p' (Thread (by_ g)) y /\ ord (Thread (by_ g)) y b i.
 Proof.
-  intros St I0 Is En; set (It := I c W) in *; pose proof St as (R & _ & _ & _ & Rk & (Ig & _) & De & Sa & (t & Et) & _ & (t0 & Er0) & _).
+  intros St I0 Is En; set (It := I c W) in *;
+    pose proof St as (R & _ & _ & _ & Rk & (Ig & _) & De & Sa & (t & Et) & _ & (t0 & Er0) & _).
   pose proof R as (Ou & Ne & Tu & _); pose proof (agent_is g Ig) as T.
   apply existsb_exists in En as (i & Ii & En); unfold told in En; apply existsb_exists in En as (j & Ij & En).
-  destruct (tells (deed_ j)) as [b|] eqn:Te; [|discriminate]; ands En as [[[Cb Bb] Se] Cv]; apply Nat.eqb_eq in Cb; apply Nat.eqb_eq in Bb.
+  destruct (tells (deed_ j)) as [b|] eqn:Te; [|discriminate]; ands En as [[[Cb Bb] Se] Cv]; apply Nat.eqb_eq in Cb;
+    apply Nat.eqb_eq in Bb.
   assert (Ib : In b (M c)) by (eapply (tells_in o s c); eauto).
-  unfold settles in Se; destruct (deed_ i) as [|?|[| | | | | | | |k' n| | | |]] eqn:Di; try discriminate; ands Se as [[[Ek Pz] Im] Nn].
+  unfold settles in Se; destruct (deed_ i) as [|?|[| | | | | | | |k' n| | | |]] eqn:Di; try discriminate;
+    ands Se as [[[Ek Pz] Im] Nn].
   apply Nat.eqb_eq in Ek; subst k'; apply prec_sound in Pz; pose proof (implies_sound _ _ _ Im Sa) as Si.
   assert (In_round : forall q, before (place z) q None -> precedes r (W ++ q)).
   { intros q Bq; rewrite Et, <- (app_nil_r q); apply precedes_in; auto. }
@@ -310,31 +328,37 @@ Proof.
   { destruct Y as (y & v & Y); exists b, (fst (arrival a' P e k)), (snd (arrival a' P e k)), y, v.
     rewrite <- surjective_pairing, <- Bl; repeat (split; [solve [auto using arrival_at]|]); auto. }
   (* settled in a round, behind which so many groups are newer *)
-  assert (By : forall n' V l, round c (by_ g) n' V -> I c V = It -> precedes r (V ++ place i) -> n <= length l -> NoDup l ->
-            (forall q, In q l -> precedes r q /\ precedes q (V ++ place i) /\ exists e, In (q, e) (tr (by_ g)) /\ is_group gk e = true) ->
+  assert (By : forall n' V l, round c (by_ g) n' V -> I c V = It -> precedes r (V ++ place i) -> n <= length l ->
+    NoDup l ->
+            (forall q, In q l -> precedes r q /\ precedes q (V ++ place i) /\ exists e, In (q, e) (tr (by_ g)) /\
+              is_group gk e = true) ->
             P = V ++ place j \/ precedes (V ++ place j) P ->
             exists y v, In (y, v) (acts (Thread (by_ g))) /\ ord g p' (Thread (by_ g)) y /\
               ord (Thread (by_ g)) y (fst (arrival a' P e k)) (snd (arrival a' P e k))).
-  { intros n' V l' Rv Ev Pv Nl D Al Le; destruct (waited g p' v0 x r gk l (V ++ place i) n Ig I0 Is) as (u & v & Y & O); auto.
+  { intros n' V l' Rv Ev Pv Nl D Al Le;
+      destruct (waited g p' v0 x r gk l (V ++ place i) n Ig I0 Is) as (u & v & Y & O); auto.
     - rewrite <- Di; apply (do_item o s c (by_ g) n'); auto; rewrite Ev; auto.
     - eapply Nat.le_trans; [exact Nl|]; apply NoDup_incl_length; auto; intros q Jq; destruct (Al q Jq) as (P1 & P2 & E).
       apply filter_In; split; [apply in_since; auto | destruct (precedes_dec r q); tauto].
     - exists ((V ++ place i) ++ u), v; repeat (split; [solve [auto]|]); eapply Cov; eauto.
       intros q Bq; rewrite <- app_assoc, <- (app_nil_r q); apply precedes_in; auto. }
   set (own := filter (fun i0 => is_group gk (deed_ i0) && prec (place i0) (place i) && implies (who_ z) (who_ i0)) It) in *.
-  assert (Own : forall x', In x' own -> In x' It /\ is_group gk (deed_ x') = true /\ before (place x') (place i) None /\ sats (who_ x') (by_ g)).
+  assert (Own : forall x', In x' own ->
+    In x' It /\ is_group gk (deed_ x') = true /\ before (place x') (place i) None /\ sats (who_ x') (by_ g)).
   { intros x' Ix; apply filter_In in Ix as [Ix Gx]; ands Gx as [[Gx Px] Imx]; apply prec_sound in Px.
     repeat (split; [solve [auto]|]); eapply implies_sound; eauto. }
   apply orb_prop in Nn as [Nn|Nn].
   { apply Nat.leb_le in Nn; apply (By k W (map (fun x' => W ++ place x') (filter (fun x' => prec (place z) (place x')) own)) Rk eq_refl); auto.
     - rewrite map_length; exact Nn.
-    - assert (Rise : StronglySorted (fun x1 x2 => precedes (place x1) (place x2)) It) by apply items_rising; apply nodup_map.
+    - assert (Rise : StronglySorted (fun x1 x2 => precedes (place x1) (place x2)) It) by apply items_rising;
+        apply nodup_map.
       + apply NoDup_filter, NoDup_filter; eapply sorted_nodup; [|exact Rise]; intro x0; apply precedes_irr.
       + intros x1 x2 I1 I2 E; apply filter_In in I1 as [I1 _]; apply filter_In in I2 as [I2 _]; apply app_inv_head in E.
         destruct (sorted_two _ _ _ x1 x2 Rise (proj1 (Own _ I1)) (proj1 (Own _ I2))) as [|[Q|Q]]; auto; exfalso;
           rewrite E in Q; exact (precedes_irr _ Q).
     - intros q Jq; apply in_map_iff in Jq as (x' & <- & Ix); apply filter_In in Ix as [Ix Zx]; apply prec_sound in Zx.
-      destruct (Own x' Ix) as (Jx & Gx & Px & Sx); split; [apply In_round; auto|]; split; [exists None; apply before_prefix; auto|].
+      destruct (Own x' Ix) as (Jx & Gx & Px & Sx); split; [apply In_round; auto|]; split;
+        [exists None; apply before_prefix; auto|].
       exists (deed_ x'); split; auto; apply (do_item o s c (by_ g) k); auto.
     - eapply (told_behind o s c); eauto. }
   ands Nn as [[Ek Le] Ex]; apply Nat.eqb_eq in Ek; apply Nat.leb_le in Le.
@@ -351,15 +375,18 @@ Proof.
     + apply (late_alone N o s c Tu b _ _ _ _ _ _ Ib L Rva Rk).
     + rewrite Et; apply precedes_app; exact (Rise _ _ _ _ Rk Rva ltac:(lia)).
     + rewrite map_length, seq_length; auto.
-    + apply nodup_map; [apply seq_NoDup|]; intros m m' I1 I2 E; apply in_seq in I1; apply in_seq in I2; apply app_inv_tail in E.
+    + apply nodup_map; [apply seq_NoDup|]; intros m m' I1 I2 E; apply in_seq in I1; apply in_seq in I2;
+        apply app_inv_tail in E.
       pose proof (Nth m ltac:(lia)) as X1; pose proof (Nth m' ltac:(lia)) as X2.
       destruct (Nat.lt_trichotomy m m') as [G|[G|G]]; auto; exfalso;
         [pose proof (Rise _ _ _ _ X1 X2 ltac:(lia)) as Q | pose proof (Rise _ _ _ _ X2 X1 ltac:(lia)) as Q];
         rewrite E in Q; exact (precedes_irr _ Q).
     + intros q Jq; apply in_map_iff in Jq as (m & <- & Im1); apply in_seq in Im1; pose proof (Nth m ltac:(lia)) as X1.
-      set (V1 := nth (k + 1 + m) vs []) in *; split; [rewrite Et; apply precedes_app; exact (Rise _ _ _ _ Rk X1 ltac:(lia))|]; split.
+      set (V1 := nth (k + 1 + m) vs []) in *; split;
+        [rewrite Et; apply precedes_app; exact (Rise _ _ _ _ Rk X1 ltac:(lia))|]; split.
       * destruct (Nat.eq_dec (k + 1 + m) (k + late b)) as [E|E].
-        -- assert (V1 = V) by (unfold Turns.round in *; rewrite E in X1; congruence); subst V; exists None; apply before_prefix; auto.
+        -- assert (V1 = V) by (unfold Turns.round in *; rewrite E in X1; congruence); subst V; exists None;
+             apply before_prefix; auto.
         -- apply precedes_app; exact (Rise _ _ _ _ X1 Rva ltac:(lia)).
       * exists (deed_ x'); split; auto; apply (do_item o s c (by_ g) (k + 1 + m)); auto.
         rewrite (late_alone N o s c Tu b _ _ _ _ _ _ Ib L X1 Rk); auto.
@@ -389,7 +416,8 @@ Proof.
   intros St At Lj; unfold at_station in At; ands At as [_ At].
   pose proof St as (R & If & Sf & _ & Rk & (Ig & J0 & Is) & De & Sa & (t & Et) & _); pose proof R as (Ou & Ne & Tu & _).
   destruct (Nat.eqb_spec j 0) as [->|Nj].
-  { destruct (fill_before c g p x f k W r e z _ _ p _ St J0 Is At) as (h & q & A & Or); exists f, h, q; split; auto; split; auto.
+  { destruct (fill_before c g p x f k W r e z _ _ p _ St J0 Is At) as (h & q & A & Or); exists f, h, q; split; auto;
+      split; auto.
     unfold seat; rewrite Sf; auto. }
   assert (Seat : forall b, stage b = next (M c) j -> seat s c b = j).
   { intros b; unfold next, seat; destruct (Nat.eqb_spec j (top (M c))); intros ->; simpl; lia. }
@@ -404,7 +432,8 @@ Proof.
       + intros b Eb; bools; auto.
       + intros w Bw; rewrite Et; apply Bef; auto.
       + bools; rewrite <- Eg in Or; exists b, h, q; auto.
-    - ands At as [_ At]; destruct (group_read c g p x f k W r gk l z _ p _ St J0 Is At) as (b & h & q & y & v & Ib & Bb & A & _ & O1 & O2).
+    - ands At as [_ At]; destruct (group_read c g p x f k W r gk l z _ p _ St J0 Is At)
+        as (b & h & q & y & v & Ib & Bb & A & _ & O1 & O2).
       exists b, h, q; repeat (split; [solve [auto]|]); eapply ord_trans; eauto. }
   destruct Y as (b & h & q & Ib & Sb & A & Or); rewrite (same_copies N F s c b f R Ib If) in A.
   exists b, h, q; split; auto; split; auto; split; [lia | auto].
@@ -416,11 +445,13 @@ Proof. intro E; apply find_some in E as [E At]; apply in_seq in E; split; auto; 
 
 (* At an earlier time, in rounds and stations, is before. *)
 Lemma ring_order c g p x f k W r e z i h q y k' W' r' e' z' j :
-  stands c g p x f k W r e z -> station_at c W z x f = Some i -> stands c h q y f k' W' r' e' z' -> station_at c W' z' y f = Some j ->
+  stands c g p x f k W r e z -> station_at c W z x f = Some i -> stands c h q y f k' W' r' e' z' ->
+    station_at c W' z' y f = Some j ->
   fst (by_ g) = fst (by_ h) -> k mod copies f = k' mod copies f ->
   (k / copies f) * S (top (M c)) + i < (k' / copies f) * S (top (M c)) + j -> ord g p h q.
 Proof.
-  intros St Si St' Sj Bl Mo Lt; destruct (station_spec _ _ _ _ _ _ Si) as [Ai Li], (station_spec _ _ _ _ _ _ Sj) as [Aj Lj].
+  intros St Si St' Sj Bl Mo Lt; destruct (station_spec _ _ _ _ _ _ Si) as [Ai Li],
+    (station_spec _ _ _ _ _ _ Sj) as [Aj Lj].
   destruct (go_before c g p x f k W r e z _ _ i St Ai Li) as (b & h' & q' & Ib & Sb & Bf & A & Or).
   eapply ord_trans; [exact Or|]; unfold at_station in Aj; ands Aj as [Co _].
   apply (come_after c h q y f k' W' r' e' z' j b (k / copies f) h' q'); auto.
@@ -475,15 +506,18 @@ Qed.
 Lemma own_before K0 k g p r l x h q r' f y : issued g p x r (EOp (Group k l)) -> issued h q y r' f -> by_ g = by_ h ->
   sats K0 (by_ h) -> snd (clear K0 k (number x) (number y) s false) = true -> precedes r r' -> ord g p h q.
 Proof.
-  intros (Ig & J1 & Is) (Ih & J2 & A2 & Y & Is') E SK Cl P; rewrite <- E in A2, Is', SK; pose proof (agent_is g Ig) as T.
-  pose proof Is as (A1 & X & _); destruct (clear_sound o K0 k (number x) (number y) s false [] (by_ g) SK Cl) as (_ & Bt & _).
+  intros (Ig & J1 & Is) (Ih & J2 & A2 & Y & Is') E SK Cl P; rewrite <- E in A2, Is', SK;
+    pose proof (agent_is g Ig) as T.
+  pose proof Is as (A1 & X & _); destruct (clear_sound o K0 k (number x) (number y) s false [] (by_ g) SK Cl)
+    as (_ & Bt & _).
   destruct (Bt r r') as (S & K & P1 & P2); auto.
   { exists l; split; auto; apply existsb_exists; exists x; split; auto; apply Nat.eqb_refl. }
   { exists f; split; auto; apply existsb_exists; exists y; split; auto; apply Nat.eqb_refl. }
   destruct (waited g p _ x r k l S 0 Ig J1 Is K P1 ltac:(lia)) as (u & w & Aw & O); eapply ord_trans; [exact O|].
   destruct Is' as [(Eh & Eq & B2)|(Eh & B2 & j' & Eq)]; rewrite Eq, Eh in *.
   - eapply ord_own; [exact (thread_ok B N o s _ T) | exact Aw | exact J2 | apply precedes_app_r; auto].
-  - apply (to_engine B N tr (by_ g) r' _ _ _ (r' ++ [Part 2; Part j'], access_ y) T A2 (async_issued f y B2 Y) Aw); auto.
+  - apply (to_engine B N tr (by_ g) r' _ _ _ (r' ++ [Part 2; Part j'], access_ y) T A2 (async_issued f y B2 Y) Aw);
+      auto.
     + apply precedes_app_r; auto.
     + simpl; apply parts_precede; lia.
 Qed.
@@ -508,8 +542,10 @@ Definition meet g p x r e h q y r' e' : Prop := issued g p x r e /\ issued h q y
 Lemma meet_sym g p x r e h q y r' e' : meet g p x r e h q y r' e' -> meet h q y r' e' g p x r e.
 Proof. intros (Is & Js & Ne & Cl & l & X & Y); repeat (split; [auto using clash_sym|]); eauto. Qed.
 
-Lemma meet_overlap g p x r e h q y r' e' : meet g p x r e h q y r' e' -> overlap x y = true /\ same (owner x) (by_ g) (by_ h).
-Proof. intros ((Ig & I & _) & (Ih & J & _) & Ne & _ & l & X & Y); exact (of_spaces _ Pre g h p q x y l Ig Ih Ne I J X Y). Qed.
+Lemma meet_overlap g p x r e h q y r' e' : meet g p x r e h q y r' e' ->
+  overlap x y = true /\ same (owner x) (by_ g) (by_ h).
+Proof. intros ((Ig & I & _) & (Ih & J & _) & Ne & _ & l & X & Y);
+  exact (of_spaces _ Pre g h p q x y l Ig Ih Ne I J X Y). Qed.
 
 Lemma fact_holds g p x r e h q y r' e' : meet g p x r e h q y r' e' ->
   forall f d, In f F -> is_of x y d f = true -> part p q d -> exists c, Valid.what f = Some c /\ same c (by_ g) (by_ h).
@@ -532,21 +568,26 @@ Qed.
 
 (* Accesses that are one thread's wherever they touch one place. *)
 Lemma one_thread_sound g p x r e z h q y r' e' z' d more : meet g p x r e h q y r' e' -> part p q d ->
-  sats (who_ z) (by_ g) -> sats (who_ z') (by_ h) -> one_thread N F (z, x) (z', y) d more = true -> by_ g = by_ h /\ more = true.
+  sats (who_ z) (by_ g) -> sats (who_ z') (by_ h) -> one_thread N F (z, x) (z', y) d more = true ->
+    by_ g = by_ h /\ more = true.
 Proof.
-  intros Me Pd Sa Sa' Ru; unfold one_thread in Ru; apply existsb_exists in Ru as (k' & Ik & Ru); cbn [fst snd] in Ru, Ik.
+  intros Me Pd Sa Sa' Ru; unfold one_thread in Ru; apply existsb_exists in Ru as (k' & Ik & Ru);
+    cbn [fst snd] in Ru, Ik.
   destruct (concerned _ _ _ _ _ _ _ _ _ _ d Me Pd k' Ik) as (v & -> & U); ands Ru as [[Al Im] M']; split; auto.
-  destruct Me as ((Ig & _) & (Ih & _) & _); apply (alone_sound (who_ z) v); auto using agent_is; eapply implies_sound; eauto.
+  destruct Me as ((Ig & _) & (Ih & _) & _); apply (alone_sound (who_ z) v); auto using agent_is; eapply implies_sound;
+    eauto.
 Qed.
 
 Lemma apart_sound u w g p x r e z h q y r' e' z' : meet g p x r e h q y r' e' -> deed_ z = e -> deed_ z' = e' ->
-  sats (who_ z) (by_ g) -> sats (who_ z') (by_ h) -> In (r, e) (trace o u w (by_ g)) -> In (r', e') (trace o u w (by_ h)) ->
+  sats (who_ z) (by_ g) -> sats (who_ z') (by_ h) -> In (r, e) (trace o u w (by_ g)) ->
+    In (r', e') (trace o u w (by_ h)) ->
   apart_always N F u (z, x) (z', y) = true -> False.
 Proof.
   intros Me De De' Sa Sa' Tr Tr' Ru; pose proof Me as ((_ & _ & Iss) & (_ & _ & Iss') & Ne & _).
   unfold apart_always in Ru; rewrite forallb_forall in Ru; cbn [fst snd] in Ru.
   destruct (how_parted u w g p r e x h q r' e' y Iss Iss' Tr Tr') as (d & In_d & Pd & On).
-  destruct (one_thread_sound _ _ _ _ _ z _ _ _ _ _ z' d _ Me Pd Sa Sa' (Ru d In_d)) as [E As]; unfold in_turn in As; cbn [fst snd] in As.
+  destruct (one_thread_sound _ _ _ _ _ z _ _ _ _ _ z' d _ Me Pd Sa Sa' (Ru d In_d)) as [E As]; unfold in_turn in As;
+    cbn [fst snd] in As.
   assert (Same : part_eqb d None && (number x =? number y) && (times (number x) u <=? 1) = true -> r = r' /\ e = e').
   { intro H; ands H as [[Pn Nu] Ti]; apply part_eq in Pn; bools; destruct On as [<-|On]; [|destruct (On Nu Ti Pn)].
     split; auto; exact (same_event o u _ _ _ _ _ _ Tr Tr'). }
@@ -557,8 +598,10 @@ Qed.
 
 Lemma before_both p q r : before p q None -> before q r None -> before p r None.
 Proof.
-  intros H; remember None as d eqn:Ed; revert r; induction H as [v w a b d V|v a b d P IH]; intros c Q; inversion Q; subst.
-  - inversion V; subst; match goal with E : earlier (Part _) _ _ |- _ => inversion E; subst; constructor; constructor; lia end.
+  intros H; remember None as d eqn:Ed; revert r; induction H as [v w a b d V|v a b d P IH]; intros c Q; inversion Q;
+    subst.
+  - inversion V; subst; match goal with E : earlier (Part _) _ _ |- _ => inversion E; subst; constructor; constructor;
+      lia end.
   - constructor; auto.
   - constructor; auto.
   - constructor 2; auto.
@@ -570,14 +613,17 @@ Lemma barrier_order g p x r e z h q y r' e' z' : meet g p x r e h q y r' e' -> i
   barrier_before N F s (z, x) (z', y) = true -> ord h q g p.
 Proof.
   intros Me A Sa Sa' (u & Er) (u' & Er') H; unfold barrier_before in H; apply existsb_exists in H as (i & Ii & H).
-  cbn [fst snd] in H; destruct (deed_ i) as [|v hw|] eqn:Di; try discriminate; ands H as [[[[[[_ P1] P2] Im'] Im] _] Co].
+  cbn [fst snd] in H; destruct (deed_ i) as [|v hw|] eqn:Di; try discriminate;
+    ands H as [[[[[[_ P1] P2] Im'] Im] _] Co].
   apply prec_sound in P1; apply prec_sound in P2; pose proof (meet_sym _ _ _ _ _ _ _ _ _ _ Me) as Me'.
   destruct Me as (Is & (Ih & J & Js) & _); pose proof (agent_is h Ih) as Th; pose proof (agent_is g (proj1 Is)) as Tg.
   assert (Pd : part q p None).
   { apply (issued_part h q r' e' y g p r e x None Js (proj2 (proj2 Is))); rewrite Er, Er'; apply before_app.
     exact (before_both _ _ _ P1 P2). }
-  apply existsb_exists in Co as (c & Ic & Co); destruct (concerned _ _ _ _ _ _ _ _ _ _ None Me' Pd c Ic) as (w & -> & U).
-  destruct (own_access _ _ _ _ _ Js A) as (Eh & Eq & _); subst q; destruct (reached _ _ _ _ _ Is) as (t2 & f2 & Fr & Re); apply Re.
+  apply existsb_exists in Co as (c & Ic & Co);
+    destruct (concerned _ _ _ _ _ _ _ _ _ _ None Me' Pd c Ic) as (w & -> & U).
+  destruct (own_access _ _ _ _ _ Js A) as (Eh & Eq & _); subst q;
+    destruct (reached _ _ _ _ _ Is) as (t2 & f2 & Fr & Re); apply Re.
   assert (Bar : forall K a, implies K (who_ i) = true -> sats K a -> In (place i, EBar v hw) (tr a)).
   { intros K a Ik Sk; destruct i as [[pi ei] Ki]; unfold place, deed_, who_ in *; simpl in *; subst ei.
     apply (item_there o [] s [] [] a pi (EBar v hw) Ki Ii (implies_sound _ _ _ Ik Sk)). }
@@ -590,10 +636,12 @@ Qed.
 Lemma async_quiet g p x r1 e h q y r2 f : meet g p x r1 e h q y r2 f -> is_async e = true ->
   ringed x y = true \/ ord g p h q \/ ord h q g p.
 Proof.
-  intros Me As; pose proof Me as (Is & Js & Ne & Cl & _); pose proof Is as (Ig & I & I1 & Xe & _); pose proof Js as (Ih & J & J1 & Ye & _).
+  intros Me As; pose proof Me as (Is & Js & Ne & Cl & _); pose proof Is as (Ig & I & I1 & Xe & _);
+    pose proof Js as (Ih & J & J1 & Ye & _).
   destruct (site_of o [] s [] [] (by_ g) r1 e (fun k f => match f with end) I1) as (q1 & u1 & K1 & P1 & S1 & Sa1).
   destruct (site_of o [] s [] [] (by_ h) r2 f (fun k f => match f with end) J1) as (q2 & u2 & K2 & P2 & S2 & Sa2).
-  pose proof (proj2 Checked) as Q; unfold rings in Q; ands Q as [[_ Q] _]; unfold quiet in Q; rewrite forallb_forall in Q.
+  pose proof (proj2 Checked) as Q; unfold rings in Q; ands Q as [[_ Q] _]; unfold quiet in Q;
+    rewrite forallb_forall in Q.
   set (A := flat_map (fun z => map (pair z) (accesses (deed_ z))) (sites s [] [])) in *.
   assert (In_A : forall z v, In z (sites s [] []) -> In v (accesses (deed_ z)) -> In (z, v) A).
   { intros z v A1 A2; apply in_flat_map; exists z; split; auto; apply in_map; auto. }
@@ -603,10 +651,12 @@ Proof.
   destruct Q as [[[[Q|Q]|Q]|Q]|Q]; auto; right.
   - destruct (does x), (does y); try discriminate; destruct Cl.
   - destruct (apart_sound s [] g p x r1 e (q1, e, K1) h q y r2 f (q2, f, K2)); auto.
-  - unfold own_order, ended_before, deed_ in Q; cbn [fst snd] in Q; ands Q as [[Cw Cw'] One_]; rewrite forallb_forall in One_.
+  - unfold own_order, ended_before, deed_ in Q; cbn [fst snd] in Q; ands Q as [[Cw Cw'] One_];
+      rewrite forallb_forall in One_.
     destruct e as [|?|[| | | | | | |k l1| | | | |]]; try discriminate.
     destruct (how_parted s [] g p r1 _ x h q r2 _ y (proj2 (proj2 Is)) (proj2 (proj2 Js)) I1 J1) as (d & In_d & Pd & _).
-    destruct (one_thread_sound _ _ _ _ _ (q1, EOp (Group k l1), K1) _ _ _ _ _ (q2, f, K2) d _ Me Pd Sa1 Sa2 (One_ d In_d)) as [E _].
+    destruct (one_thread_sound _ _ _ _ _ (q1, EOp (Group k l1), K1) _ _ _ _ _ (q2, f,
+      K2) d _ Me Pd Sa1 Sa2 (One_ d In_d)) as [E _].
     destruct (comparable o s [] (by_ g) (by_ h) true true r1 r2 _ _ I1 J1) as [<-|[Er|Er]].
     + exfalso; rewrite <- (same_event o s _ _ _ _ _ _ I1 J1) in Js; apply Ne.
       destruct Is as (_ & _ & _ & _ & [(_ & _ & B1)|(E1 & _)]); [discriminate|].
@@ -621,13 +671,17 @@ Qed.
 (* Accesses of threads in a part of the text, of which the rule of barriers is asked. *)
 Lemma thread_pair pass u w g p x r e h q y r' e' : bars N u [] [] = true -> check N F pass u [] [] = true ->
   incl (trace o u w (by_ g)) (tr (by_ g)) -> In (r, e) (trace o u w (by_ g)) -> In (r', e') (trace o u w (by_ h)) ->
-  meet g p x r e h q y r' e' -> is_async e = false -> is_async e' = false -> pass x y = false -> r = r' \/ precedes r r' -> ord g p h q.
+  meet g p x r e h q y r' e' -> is_async e = false -> is_async e' = false -> pass x y = false ->
+    r = r' \/ precedes r r' -> ord g p h q.
 Proof.
   intros Bu Cu Inc T1 T2 Me A A' Ps Le; destruct (meet_overlap _ _ _ _ _ _ _ _ _ _ Me) as [Ov Ow].
-  pose proof (fact_holds _ _ _ _ _ _ _ _ _ _ Me) as Fact; destruct Me as ((Ig & J1 & Is) & (Ih & J2 & Js) & Ne & Cl & _).
+  pose proof (fact_holds _ _ _ _ _ _ _ _ _ _ Me) as Fact;
+    destruct Me as ((Ig & J1 & Is) & (Ih & J2 & Js) & Ne & Cl & _).
   destruct (own_access _ _ _ _ _ Is A) as (Eg & -> & ->), (own_access _ _ _ _ _ Js A') as (Eh & -> & ->).
-  pose proof (agent_is g Ig) as Ta; pose proof (agent_is h Ih) as Tb; destruct g as [a|], h as [b|]; try discriminate; cbn [by_] in *.
-  destruct (barrier_between B N o u w a b F pass r r' x y) as (r0 & v & hw & U & Ir & P1 & P2); auto; [congruence|]; apply Inc in Ir.
+  pose proof (agent_is g Ig) as Ta; pose proof (agent_is h Ih) as Tb; destruct g as [a|], h as [b|]; try discriminate;
+    cbn [by_] in *.
+  destruct (barrier_between B N o u w a b F pass r r' x y) as (r0 & v & hw & U & Ir & P1 & P2); auto; [congruence|];
+    apply Inc in Ir.
   eapply (across B N tr a b v hw r0); eauto; apply (bars_meet B N F s Valid o a); auto.
 Qed.
 
@@ -704,7 +758,8 @@ Proof.
   - destruct (is_access v0 y); simpl in I; Ordered.stands; discriminate.
   - destruct I.
   - destruct (o w (name v0 a) =? 0); eauto.
-  - apply in_flat_map in I as (j & J & I); apply IH in I as [-> I]; split; auto; apply (More _ _ _ I); [intros z Z; there|].
+  - apply in_flat_map in I as (j & J & I); apply IH in I as [-> I]; split; auto; apply (More _ _ _ I);
+      [intros z Z; there|].
     intros r e K; apply in_flat_map in K as (i & _ & K); destruct (Nat.lt_trichotomy i j) as [Lt|[->|Lt]]; auto; right;
       [left | right]; intros r' e' K'; exists (Some l); eapply trips_in_order with (c := true) (d := true); eauto.
   - destruct (sat k (snd a)); [eauto | destruct I].
@@ -717,10 +772,12 @@ Lemma together_order u w g p x r e z h q y r' e' z' : sats (who_ z') (by_ h) ->
   meet g p x r e h q y r' e' -> together N F s u (z, x) (z', y) = true -> ord g p h q \/ ord h q g p.
 Proof.
   intros Sy In1 In2 T1 T2 De De' Me H; unfold together in H; cbn [fst snd] in H; rewrite De, De' in H.
-  destruct e as [|?|[| | | | | | |k l| | | | |]]; try discriminate; ands H as [[[[Ek As] En] Bu] Cu]; apply Nat.eqb_eq in Ek; subst k.
+  destruct e as [|?|[| | | | | | |k l| | | | |]]; try discriminate; ands H as [[[[Ek As] En] Bu] Cu];
+    apply Nat.eqb_eq in Ek; subst k.
   apply negb_true_iff in As; unfold ended_before in En; cbn [fst snd] in En; rewrite De in En.
   pose proof Me as (Is & Js & Ne & Cl & _); pose proof Is as (Ig & J1 & Iss); pose proof Js as (Ih & J2 & Jss).
-  pose proof (meet_overlap _ _ _ _ _ _ _ _ _ _ Me) as [Ov Ow]; pose proof (agent_is g Ig) as Tg; pose proof (agent_is h Ih) as Th.
+  pose proof (meet_overlap _ _ _ _ _ _ _ _ _ _ Me) as [Ov Ow]; pose proof (agent_is g Ig) as Tg;
+    pose proof (agent_is h Ih) as Th.
   destruct (own_access _ _ _ _ _ Jss As) as (Eh & -> & ->).
   assert (Nr : r <> r') by (intros <-; pose proof (same_event o u _ _ _ _ _ _ T1 T2); discriminate).
   destruct (comparable o u w (by_ g) (by_ h) true true r r' _ _ T1 T2) as [|Ord]; [contradiction|].
@@ -729,7 +786,8 @@ Proof.
   assert (Xl : In x l) by apply Iss.
   pose proof (alike_there x y u _ x (or_intror (ex_intro _ l (conj eq_refl (conj Xl eq_refl)))) w (by_ g) r T1) as Vx.
   pose proof (alike_there x y u _ y (or_introl (conj eq_refl eq_refl)) w (by_ h) r' T2) as Vy.
-  assert (Fact : forall f d, In f F -> is_of x y d f = true -> part r r' d -> exists c, Valid.what f = Some c /\ same c (by_ g) (by_ h)).
+  assert (Fact : forall f d, In f F -> is_of x y d f = true -> part r r' d ->
+    exists c, Valid.what f = Some c /\ same c (by_ g) (by_ h)).
   { intros f d If Of Pa; apply (fact_holds _ _ _ _ _ _ _ _ _ _ Me f d If Of).
     destruct Pa as [B1|[B1|[B1 _]]]; [|apply part_sym|contradiction]; eapply issued_part; eauto. }
   assert (Pass : beside_pair x y x y = false /\ beside_pair x y y x = false).
@@ -739,21 +797,27 @@ Proof.
       as (b & v & hw & U & Ib & P1 & P2); auto; [tauto|].
     apply alike_back in Ib as (-> & S & A1 & A2 & A4 & A5); destruct (A5 _ _ T1 P1) as [->|Rs].
     { pose proof (same_event o u _ _ _ _ _ _ T1 A1); discriminate. }
-    destruct (waited g p _ x r products l S 0 Ig J1 Iss (In1 _ A1) Rs ltac:(lia)) as (t0 & v0 & Aw & O); eapply ord_trans; [exact O|].
+    destruct (waited g p _ x r products l S 0 Ig J1 Iss (In1 _ A1) Rs ltac:(lia)) as (t0 & v0 & Aw & O);
+      eapply ord_trans; [exact O|].
     rewrite Eh; eapply (across B N tr (by_ g) (by_ h) (Threads 32) Warp b); eauto; [|apply precedes_app_r; auto].
     apply (bars_meet B N F s Valid o (by_ g)); auto.
   - right; destruct (barrier_between B N o (alike x y u) w (by_ h) (by_ g) F (beside_pair x y) r' r y x)
-      as (b & v & hw & U & Ib & P1 & P2); auto using clash_sym; [tauto | rewrite overlap_sym; auto | apply (meet_overlap _ _ _ _ _ _ _ _ _ _ (meet_sym _ _ _ _ _ _ _ _ _ _ Me)) | |].
+      as (b & v & hw & U & Ib & P1 & P2); auto using clash_sym;
+        [tauto | rewrite overlap_sym; auto |
+        apply (meet_overlap _ _ _ _ _ _ _ _ _ _ (meet_sym _ _ _ _ _ _ _ _ _ _ Me)) | |].
     { intros f d If Of Pa; destruct (Fact f d If) as (c & -> & U); eauto using same_sym, part_sym.
       unfold is_of in *; rewrite orb_comm; exact Of. }
-    apply alike_back in Ib as (-> & S & A1 & A2 & A4 & A5); destruct (reached _ _ _ _ _ Is) as (t2 & f2 & Fr & Re); apply Re.
+    apply alike_back in Ib as (-> & S & A1 & A2 & A4 & A5); destruct (reached _ _ _ _ _ Is) as (t2 & f2 & Fr & Re);
+      apply Re.
     rewrite Eh; eapply (across B N tr (by_ h) (by_ g) (Threads 32) Warp b); eauto; [|apply precedes_app_l; auto].
     apply (bars_meet B N F s Valid o (by_ h)); auto.
 Qed.
 
 (* Two at one station in one round are in order, if they conflict. *)
-Lemma meet_order c g p x f k W r e z h q y r' e' z' j : conflicts t g p x h q y -> filled x = Some f -> filled y = Some f ->
-  stands c g p x f k W r e z -> stands c h q y f k W r' e' z' -> station_at c W z x f = Some j -> station_at c W z' y f = Some j ->
+Lemma meet_order c g p x f k W r e z h q y r' e' z' j : conflicts t g p x h q y -> filled x = Some f ->
+  filled y = Some f ->
+  stands c g p x f k W r e z -> stands c h q y f k W r' e' z' -> station_at c W z x f = Some j ->
+    station_at c W z' y f = Some j ->
   fst (by_ g) = fst (by_ h) -> ord g p h q \/ ord h q g p.
 Proof.
   intros C Fx Fy St St' Si Sj Bl; destruct (station_spec _ _ _ _ _ _ Si) as [_ Lj].
@@ -761,7 +825,8 @@ Proof.
   destruct St' as (_ & _ & _ & _ & Rk' & Js & De' & Sa' & _ & Tr' & _ & Iz').
   assert (Me : meet g p x r e h q y r' e') by (split; auto).
   destruct (in_round o s c _ k W Rk) as [Ib Inc], (in_round o s c _ k W Rk') as [_ Inc'].
-  specialize (Ru _ Ib); unfold ring_rules in Ru; ands Ru as [_ Ru]; rewrite forallb_forall in Ru; specialize (Ru j ltac:(apply in_seq; lia)).
+  specialize (Ru _ Ib); unfold ring_rules in Ru; ands Ru as [_ Ru]; rewrite forallb_forall in Ru;
+    specialize (Ru j ltac:(apply in_seq; lia)).
   match type of Ru with meet_well _ _ _ _ ?l = true => set (T := l) in * end.
   assert (In_T : forall zz xx, In (zz, xx) (sites_at c W) -> filled xx = Some f -> station_at c W zz xx f = Some j -> In (zz, xx) T).
   { intros zz xx A1 A2 A3; apply in_map_iff; exists ((zz, xx), Some j); split; auto; apply filter_In; split; [|simpl; apply Nat.eqb_refl].
@@ -775,15 +840,18 @@ Proof.
       exact (exclusive_sound B N o _ _ _ _ _ _ _ _ x y Fp (agent_is g Ig) (agent_is h Ih) Bl Tr Tr' Xe Ye).
     - eapply apart_sound; eauto. }
   destruct (together N F s (body_at c s W) (z, x) (z', y)) eqn:T1; [eapply together_order; eauto|].
-  destruct (together N F s (body_at c s W) (z', y) (z, x)) eqn:T2; [apply or_comm, (together_order _ _ _ _ _ _ _ _ _ _ _ _ _ _ Sa Inc' Inc Tr' Tr De' De (meet_sym _ _ _ _ _ _ _ _ _ _ Me) T2)|].
+  destruct (together N F s (body_at c s W) (z', y) (z, x)) eqn:T2;
+    [apply or_comm, (together_order _ _ _ _ _ _ _ _ _ _ _ _ _ _ Sa Inc' Inc Tr' Tr De' De (meet_sym _ _ _ _ _ _ _ _ _ _ Me) T2)|].
   assert (Bad : In ((z, x), (z', y)) (filter (fun p0 => negb (free_pair N F (body_at c s W) (fst p0) (snd p0)
     || together N F s (body_at c s W) (fst p0) (snd p0) || together N F s (body_at c s W) (snd p0) (fst p0))) (list_prod T T))).
   { apply filter_In; split; [apply in_prod; auto | cbn [fst snd]; rewrite Fp, T1, T2; auto]. }
   destruct (filter _ (list_prod T T)) as [|b0 bad]; [destruct Bad|]; ands Ru as [[Al Bu] Cu].
-  rewrite forallb_forall in Al; specialize (Al _ Bad); unfold by_threads in Al; cbn [fst snd] in Al; rewrite De, De' in Al.
+  rewrite forallb_forall in Al; specialize (Al _ Bad); unfold by_threads in Al; cbn [fst snd] in Al;
+    rewrite De, De' in Al.
   ands Al as [A1 A2]; apply negb_true_iff in A1; apply negb_true_iff in A2.
   assert (Out : outside T x y = false).
-  { unfold outside; apply negb_false_iff, andb_true_intro; split; apply existsb_exists; [exists (z, x) | exists (z', y)];
+  { unfold outside; apply negb_false_iff, andb_true_intro; split; apply existsb_exists;
+      [exists (z, x) | exists (z', y)];
       split; auto; simpl; apply Nat.eqb_refl. }
   eapply (both_threads (outside T) (body_at c s W) (W ++ [Part 0])); eauto; rewrite outside_sym; auto.
 Qed.
@@ -796,14 +864,17 @@ Proof.
   destruct (stands_somewhere g p x f Ig J1 Fx) as (k & W & r & e & z & i & St & Si).
   destruct (stands_somewhere h q y f' Ih J2 Fy) as (k' & W' & r' & e' & z' & j & St' & Sj).
   destruct (of_spaces _ Pre g h p q x y l Ig Ih Ne J1 J2 X Y) as [Ov Ow]; assert (Ef : f' = f).
-  { pose proof (proj2 Checked) as O1; unfold rings in O1; ands O1 as [[[_ O1] _] _]; unfold one_filled in O1; rewrite forallb_forall in O1.
-    destruct St as (_ & _ & _ & _ & _ & (_ & _ & I1 & A1 & _) & _), St' as (_ & _ & _ & _ & _ & (_ & _ & I2 & A2 & _) & _).
+  { pose proof (proj2 Checked) as O1; unfold rings in O1; ands O1 as [[[_ O1] _] _]; unfold one_filled in O1;
+      rewrite forallb_forall in O1.
+    destruct St as (_ & _ & _ & _ & _ & (_ & _ & I1 & A1 & _) & _), St'
+      as (_ & _ & _ & _ & _ & (_ & _ & I2 & A2 & _) & _).
     specialize (O1 x ltac:(apply filter_In; rewrite Fx; split; auto; apply in_flat_map; exists e; split; eauto using trace_events)).
     rewrite forallb_forall in O1.
     specialize (O1 y ltac:(apply filter_In; rewrite Fy; split; auto; apply in_flat_map; exists e'; split; eauto using trace_events)).
     unfold ringed in O1; rewrite Fx, Fy, Rg, Nat.eqb_refl, Ov in O1; unfold same_ring in O1; rewrite Fx, Fy in O1; simpl in O1.
     apply mbarrier_eq in O1; auto. }
-  subst f'; clear Rg; set (c := cycle f) in *; pose proof (of_copies _ Pre g h p q x y l f f Ig Ih Ne J1 J2 X Y Fx Fy eq_refl) as Co.
+  subst f'; clear Rg; set (c := cycle f) in *;
+    pose proof (of_copies _ Pre g h p q x y l f f Ig Ih Ne J1 J2 X Y Fx Fy eq_refl) as Co.
   rewrite (standing_round _ _ _ _ _ _ _ _ _ _ St), (standing_round _ _ _ _ _ _ _ _ _ _ St') in Co.
   pose proof St as (R & If & Sf & Le & Rk & _); pose proof St' as (_ & _ & _ & _ & Rk' & _); pose proof R as (Ou & _).
   pose proof (positive N F s c f R If) as Pos; destruct (station_spec _ _ _ _ _ _ Si) as [_ Li], (station_spec _ _ _ _ _ _ Sj) as [_ Lj].
@@ -829,7 +900,8 @@ Proof.
   { destruct (ringed x y) eqn:Rg; [eapply (ring_pair t); eauto|].
     destruct (in_access g p x Ig I) as (r & e & Is), (in_access h q y Ih J) as (r' & e' & Js).
     assert (Me : meet t g p x r e h q y r' e') by (split; auto); pose proof (meet_sym t _ _ _ _ _ _ _ _ _ _ Me) as Me'.
-    destruct (is_async e) eqn:A; [destruct (async_quiet t Pre _ _ _ _ _ _ _ _ _ _ Me A) as [E|E]; [congruence | exact E]|].
+    destruct (is_async e) eqn:A; [destruct (async_quiet t Pre _ _ _ _ _ _ _ _ _ _ Me A) as [E|E];
+      [congruence | exact E]|].
     destruct (is_async e') eqn:A'.
     { destruct (async_quiet t Pre _ _ _ _ _ _ _ _ _ _ Me' A') as [E|E]; [rewrite ringed_sym in E; congruence | tauto]. }
     destruct Checked as [[Bars Check] _]; pose proof Is as (_ & _ & I1 & _); pose proof Js as (_ & _ & J1 & _).
@@ -837,7 +909,8 @@ Proof.
   destruct O as [O|O].
   - destruct (before_it B N F s Valid Clusters o ls S g p h q j R O Aj) as (i' & Ai' & Li & Hb).
     destruct (Nat.lt_trichotomy i i') as [G|[->|G]]; auto; exfalso;
-      [exact (once B N F s Valid Clusters o ls S g p _ i i' R Ig I Ai Ai' G) | exact (once B N F s Valid Clusters o ls S g p _ i' i R Ig I Ai' Ai G)].
+      [exact (once B N F s Valid Clusters o ls S g p _ i i' R Ig I Ai Ai' G) |
+        exact (once B N F s Valid Clusters o ls S g p _ i' i R Ig I Ai' Ai G)].
   - exfalso; destruct (before_it B N F s Valid Clusters o ls S h q g p i R O Ai) as (j' & Aj' & Lj & _).
     exact (once B N F s Valid Clusters o ls S h q _ j' j R Ih J Aj' Aj ltac:(lia)).
 Qed.
@@ -849,7 +922,8 @@ Theorem nothing_in_flight a r p x : In (Engine a r) agents -> In (p, access_ x) 
   ((exists l, In (r, EOp (Group written l)) (tr a)) /\ le N (owner x) Block = false).
 Proof.
   intros Ig I; destruct (in_access _ _ _ Ig I) as (r1 & e & _ & _ & Is); pose proof Is as (J & X & Cs).
-  destruct Cs as [(E & _)|(E & As & j & ->)]; [discriminate|]; injection E as <-; simpl in J; pose proof (agent_is _ Ig) as T; simpl in T.
+  destruct Cs as [(E & _)|(E & As & j & ->)]; [discriminate|]; injection E as <-; simpl in J;
+    pose proof (agent_is _ Ig) as T; simpl in T.
   assert (Y : (exists y f, In y (accesses e) /\ filled y = Some f) \/ ((exists l, e = EOp (Group written l)) /\ le N (owner x) Block = false) \/
             exists k l, e = EOp (Group k l) /\ clear [] k (number x) (unused s) s false = (false, true)).
   { pose proof (proj2 Checked) as G; unfold rings in G; ands G as [_ G]; rewrite forallb_forall in G.
@@ -864,7 +938,8 @@ Proof.
       rewrite forallb_forall in G; specialize (G x X); destruct (clear [] (S gk) (number x) (unused s) s false) as [v w] eqn:Ec.
       ands G as [G ->]; apply negb_true_iff in G; subst v; eauto. }
   destruct Y as [(y & f & Iy & Fy)|[((l & ->) & F1)|(k & l & -> & Ec)]]; [left | right; eauto | left].
-  2: { destruct (clear_sound o [] k (number x) (unused s) s false [] a (fun _ f => match f with end)) as (_ & _ & C3); rewrite Ec in *; auto.
+  2: { destruct (clear_sound o [] k (number x) (unused s) s false [] a (fun _ f => match f with end)) as (_ & _ & C3);
+    rewrite Ec in *; auto.
        destruct (proj2 (C3 eq_refl) r) as (S & K & P).
        { exists l; split; auto; apply existsb_exists; exists x; split; auto; apply Nat.eqb_refl. }
        destruct (waited _ _ _ x r k l S 0 Ig I Is K P ltac:(lia)) as (u & w & Aw & O); eauto 8. }
@@ -874,8 +949,10 @@ Proof.
     pose proof Lq as Lq'; apply in_listed in Lq' as (_ & i & _ & ->); exists i; apply in_engine; exists e; split; auto.
     ops e; simpl in *; try discriminate; try (destruct X; fail); right; apply in_or_app; left; exact Lq. }
   destruct Ay as [i Ay]; destruct (stands_somewhere (Engine a r) _ y f Ig Ay Fy) as (k & W & r' & e' & z & st & St & Ru).
-  pose proof St as (R & If & Sf & _ & Rk & (_ & _ & B1 & B2 & [(E & _)|(E & As' & _)]) & De & _); [discriminate|]; injection E as <-.
-  simpl in B1, Rk; assert (Isy : issues (Engine a r) (r ++ [Part 2; Part j]) r e' y) by (repeat (split; [auto|]); right; eauto).
+  pose proof St as (R & If & Sf & _ & Rk & (_ & _ & B1 & B2 & [(E & _)|(E & As' & _)]) & De & _); [discriminate|];
+    injection E as <-.
+  simpl in B1, Rk; assert (Isy : issues (Engine a r) (r ++ [Part 2; Part j]) r e' y)
+    by (repeat (split; [auto|]); right; eauto).
   pose proof R as (Ou & _ & Tu & _); set (c := cycle f) in *; destruct (station_spec _ _ _ _ _ _ Ru) as [At _].
   unfold at_station in At; ands At as [_ At]; destruct (st =? 0).
   2: { unfold use in At; rewrite De in At.
@@ -889,7 +966,8 @@ Proof.
   pose proof (Wt z' d f Iz Te (barriers_in s c d Id) If Nx) as Hw.
   destruct (has_waited_spec B N o s c f (place z') (who_ z') b k W Hw Tb Rb Sb) as (i' & Ii & Di & _ & Si & _).
   pose proof (wait_now B N o s c Ou b k W i' f (k / copies f) Rb Ii Di Si eq_refl) as Aw.
-  assert (Bf : back f = false) by (unfold back; rewrite Sf; auto); rewrite Bf in Aw; specialize (Aw eq_refl); rewrite Bl in Aw.
+  assert (Bf : back f = false) by (unfold back; rewrite Sf; auto); rewrite Bf in Aw; specialize (Aw eq_refl);
+    rewrite Bl in Aw.
   exists b, (W ++ place i'), (await_ (Ring (fst a) f (k mod copies f)) (k / copies f)); repeat (split; [auto|]).
   eapply ord_trans; [exact Or|]; eapply signalled; eauto.
 Qed.

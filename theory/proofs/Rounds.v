@@ -504,8 +504,10 @@ Lemma waits_under c s s1 w x a p : waits_before c s1 (w ++ [x]) a p -> incl (tra
 Proof.
   intros (w' & u & t & -> & -> & Pa & Ba & Vi) Inc Back Vis; exists ((w ++ [x]) ++ u), (x :: u), t.
   split; [rewrite <- app_assoc; auto|]; split; auto; split; [|split; auto].
-  - intros a' J; rewrite <- !app_assoc in J; destruct (Back a' _ _ J) as [J' I']; apply I', Pa; rewrite <- !app_assoc; exact J'.
-  - intros W V; destruct (Vis W V) as [V'|(x' & y & d & -> & [E|E])]; auto; [left; intro r | right]; exists d; unfold ended;
+  - intros a' J; rewrite <- !app_assoc in J; destruct (Back a' _ _ J) as [J' I']; apply I', Pa; rewrite <- !app_assoc;
+      exact J'.
+  - intros W V; destruct (Vis W V) as [V'|(x' & y & d & -> & [E|E])]; auto; [left; intro r | right]; exists d;
+      unfold ended;
       rewrite <- !app_assoc; apply before_turns; exact E.
 Qed.
 
@@ -514,7 +516,8 @@ Lemma drain_at c b s : cycle b = c -> forall v w a p, outer N c s v = true -> dr
 Proof.
   (* a position under a turn is that turn's *)
   assert (Turn : forall s w x x' y e a, In (w ++ x :: y, e) (trace o s (w ++ [x']) a) -> x = x').
-  { intros s0 w x x' y e a I; apply (in_tr_path o true) in I as [q E]; rewrite <- app_assoc in E; apply app_inv_head in E.
+  { intros s0 w x x' y e a I; apply (in_tr_path o true) in I as [q E]; rewrite <- app_assoc in E;
+      apply app_inv_head in E.
     inversion E; auto. }
   intro Cb; induction s as [|s1 IH1 s2 IH2|x|u h|u s1 IH1 s2 IH2|l m u s IH|k s IH|x]; intros v w a p Ou Dr I.
   1, 3, 4: simpl in I; stands; discriminate.
@@ -522,33 +525,44 @@ Proof.
     { destruct (guarded_spec _ G) as (t & E & Nd); inversion E; subst s1 s2; clear E; exists w, [].
       simpl in I; destruct I as [I|[I|I]]; try discriminate; rewrite app_nil_r in I.
       destruct (sat lane (snd a)) eqn:Sa; [|destruct I]; pose proof I as I'; apply (in_tr_path o true) in I' as [q ->].
-      exists (Part 0 :: q); rewrite app_nil_r, <- !app_assoc; split; auto; split; auto; split; [intros a' _; left; auto|].
+      exists (Part 0 :: q); rewrite app_nil_r, <- !app_assoc; split; auto; split; auto; split;
+        [intros a' _; left; auto|].
       split; [right; left; rewrite <- app_assoc; auto|].
       intros W V; exfalso; simpl in V; rewrite Sa, app_nil_r, no_visits in V; auto. }
     ands Dr as [D1 D2]; cbn [outer] in Ou; destruct (is_end c s2) eqn:En.
     { exfalso; apply is_end_spec in En; subst s2; ands Ou as [_ Fl]; simpl in I; stands.
-      apply trace_events in I; destruct (flat_drains c s1 _ Fl I) as [X _]; simpl in X; rewrite Cb, Nat.eqb_refl in X; discriminate. }
+      apply trace_events in I; destruct (flat_drains c s1 _ Fl I) as [X _]; simpl in X; rewrite Cb, Nat.eqb_refl in X;
+        discriminate. }
     ands Ou as [O1 O2]; assert (Vis : forall W, In W (visits c (Seq s1 s2) w a) ->
-      In W (visits c s1 (w ++ [Part 0]) a) \/ In W (visits c s2 (w ++ [Part 1]) a)) by (simpl; rewrite En; intros; stands; auto).
-    simpl in I; apply in_app_iff in I as [I|I]; [apply (waits_under _ _ s1 w (Part 0)) | apply (waits_under _ _ s2 w (Part 1))];
+      In W (visits c s1 (w ++ [Part 0]) a) \/ In W (visits c s2 (w ++ [Part 1]) a)) by (simpl; rewrite En; intros;
+        stands; auto).
+    simpl in I; apply in_app_iff in I as [I|I];
+      [apply (waits_under _ _ s1 w (Part 0)) | apply (waits_under _ _ s2 w (Part 1))];
       eauto; try (intros z Z; simpl; there; fail);
-      try (intros a' y e J; split; [|intros z Z; simpl; there]; simpl in J; stands; auto; apply Turn in J; discriminate);
+      try (intros a' y e J; split; [|intros z Z; simpl; there]; simpl in J; stands; auto; apply Turn in J;
+        discriminate);
       intros W V; destruct (Vis W V) as [V'|V']; auto; right; apply visits_path in V' as [q ->].
     + exists (Part 1), q, None; rewrite <- app_assoc; split; auto; left; constructor; lia.
     + exists (Part 0), q, None; rewrite <- app_assoc; split; auto; right; constructor; lia.
   - cbn [drained outer] in Dr, Ou; cbv zeta in Ou; ands Dr as [D1 D2]; ands Ou as [O1 O2]; simpl in I.
-    destruct (o w (name u a) =? 0) eqn:Oa; [apply (waits_under _ _ s1 w (Part 0)) | apply (waits_under _ _ s2 w (Part 1))];
+    destruct (o w (name u a) =? 0) eqn:Oa;
+      [apply (waits_under _ _ s1 w (Part 0)) | apply (waits_under _ _ s2 w (Part 1))];
       eauto; try (simpl; rewrite Oa; auto using incl_refl; fail);
-      intros a' y e J; simpl in J |- *; destruct (o w (name u a') =? 0); auto using incl_refl; apply Turn in J; discriminate.
-  - cbn [drained outer] in Dr, Ou; simpl in I; apply in_flat_map in I as (k & Ik & I); apply (waits_under _ _ s w (Trip l k)); eauto.
+      intros a' y e J; simpl in J |- *; destruct (o w (name u a') =? 0); auto using incl_refl; apply Turn in J;
+        discriminate.
+  - cbn [drained outer] in Dr, Ou; simpl in I; apply in_flat_map in I as (k & Ik & I);
+      apply (waits_under _ _ s w (Trip l k)); eauto.
     + intros z Z; simpl; there.
     + intros a' y e J; simpl in J; apply in_flat_map in J as (j & Ij & J); pose proof (Turn _ _ _ _ _ _ _ J) as E.
       inversion E; subst j; split; auto; intros z Z; simpl; there.
-    + intros W V; cbn [visits] in V; apply in_flat_map in V as (j & Ij & V); destruct (Nat.lt_trichotomy j k) as [L|[->|L]]; auto;
+    + intros W V; cbn [visits] in V; apply in_flat_map in V as (j & Ij & V);
+        destruct (Nat.lt_trichotomy j k) as [L|[->|L]]; auto;
         right; apply visits_path in V as [q ->]; exists (Trip l j), q, (Some l); rewrite <- app_assoc; split; auto;
         [right | left]; constructor; auto.
-  - cbn [drained outer] in Dr, Ou; simpl in I; unfold waits_before; cbn [visits trace]; destruct (sat k (snd a)) eqn:Sa; [|destruct I].
-    destruct (IH _ _ _ _ Ou Dr I) as (w' & u' & t & -> & -> & Pa & Ba & Vi); exists (w ++ u'), u', t; repeat (split; [solve [auto]|]).
+  - cbn [drained outer] in Dr, Ou; simpl in I; unfold waits_before; cbn [visits trace];
+      destruct (sat k (snd a)) eqn:Sa; [|destruct I].
+    destruct (IH _ _ _ _ Ou Dr I) as (w' & u' & t & -> & -> & Pa & Ba & Vi); exists (w ++ u'), u', t;
+      repeat (split; [solve [auto]|]).
     split; auto; intros a' J; simpl in J |- *; destruct (sat k (snd a')); [auto | destruct J].
   - discriminate || (destruct I as [E|[]]; inversion E; subst; discriminate).
 Qed.

@@ -229,9 +229,11 @@ Lemma upto_most s n : length (upto s n) <= n * size s.
 Proof. induction n as [|n IH]; simpl; auto; rewrite app_length; pose proof (at_most s n); lia. Qed.
 
 (* As many phases are shown as have ended: if those below n have, n are; and if more are, n has. *)
-Lemma shown_low M s n : ok M -> (forall m, m < n -> all_did M s m /\ length (arrivals s m) = size s) -> n <= came M s / size s.
+Lemma shown_low M s n : ok M -> (forall m, m < n -> all_did M s m /\ length (arrivals s m) = size s) ->
+  n <= came M s / size s.
 Proof.
-  intros O D; destruct (counted M O s) as (l & Nl & <- & Il); pose proof (sized s); apply Nat.div_le_lower_bound; [lia|].
+  intros O D; destruct (counted M O s) as (l & Nl & <- & Il); pose proof (sized s); apply Nat.div_le_lower_bound;
+    [lia|].
   rewrite Nat.mul_comm, <- (upto_length s n) by (intros; apply D; auto); apply NoDup_incl_length; [apply upto_nodup|].
   intros [b q] I; apply in_upto in I as (m & L & J); apply Il; pose proof (proj1 (D m L) b q J);
     apply are_arrivals in J as [T J]; eauto.
@@ -244,7 +246,8 @@ Proof.
   { rewrite Ll; pose proof (Nat.mul_div_le (came M s) (size s) ltac:(lia)); nia. }
   assert (In_upto : incl l (upto s (1 + n)) \/ (length (arrivals s n) = size s /\ all_did M s n)).
   { assert (H : forall x, In x l -> In x (upto s (1 + n)) \/ (length (arrivals s n) = size s /\ all_did M s n)).
-    { intros [b q] I; apply Il in I as (T & D & m & J); assert (Jm : In (b, q) (arrivals s m)) by (apply are_arrivals; auto).
+    { intros [b q] I; apply Il in I as (T & D & m & J);
+        assert (Jm : In (b, q) (arrivals s m)) by (apply are_arrivals; auto).
       destruct (le_lt_dec m n) as [Le|Gt]; [left; apply in_upto; exists m; split; auto; lia | right; split].
       - apply (full_below s (m - 1)); [|lia]; apply enough_before; replace (1 + (m - 1)) with m by lia.
         intro E; rewrite E in Jm; destruct Jm.
@@ -355,9 +358,11 @@ Lemma one_barrier M a b p q k n m r r' : ok M -> In a agents -> In b agents ->
 Proof.
   intros O; assert (Half : forall a b p q n m r r', In a agents -> In b agents ->
     left M a = (p, Barrier k n) :: r -> left M b = (q, Barrier k m) :: r' -> (p = q /\ n = m) \/ precedes q p).
-  { clear a b p q n m r r'; intros a b p q n m r r' Ta Tb Ea Eb; assert (La : In (p, Barrier k n) (left M a)) by (rewrite Ea; left; auto).
+  { clear a b p q n m r r'; intros a b p q n m r r' Ta Tb Ea Eb;
+      assert (La : In (p, Barrier k n) (left M a)) by (rewrite Ea; left; auto).
     assert (Ib : In (q, Barrier k m) (tr b)) by (apply (left_in M b _ O Tb); rewrite Eb; left; auto).
-    destruct (own a b p q k n m Ta Tb (left_in M a _ O Ta La) Ib) as [I _]; destruct (did_or_left M b p _ O Tb I) as [D|L].
+    destruct (own a b p q k n m Ta Tb (left_in M a _ O Ta La) Ib) as [I _];
+      destruct (did_or_left M b p _ O Tb I) as [D|L].
     - exfalso; apply (not_both M a p (Barrier k n) O Ta); auto; apply (atomic M O b a p k n); eauto using left_in.
     - rewrite Eb in L; destruct L as [L|L]; [left; inversion L; auto | right; exact (head_first M b _ _ _ O Tb Eb L)]. }
   intros Ta Tb Ea Eb; destruct (Half a b p q n m r r') as [|P]; auto; destruct (Half b a q p m n r' r) as [[]|Q]; auto.
@@ -636,9 +641,11 @@ Proof.
 Qed.
 
 (* What an agent does at a position it does once. *)
-Lemma once ls M a p x i j : run start ls M -> In a agents -> In (p, x) (tr a) -> at_ ls i a p -> at_ ls j a p -> i < j -> False.
+Lemma once ls M a p x i j : run start ls M -> In a agents -> In (p, x) (tr a) -> at_ ls i a p -> at_ ls j a p ->
+  i < j -> False.
 Proof.
-  intros R T I (l & Ni & Wi) (m & Nj & Wj) L; destruct (run_split _ _ _ _ _ R Nj) as (l1 & l2 & M1 & M2 & -> & E & R1 & St & _).
+  intros R T I (l & Ni & Wi) (m & Nj & Wj) L;
+    destruct (run_split _ _ _ _ _ R Nj) as (l1 & l2 & M1 & M2 & -> & E & R1 & St & _).
   pose proof (ok_run _ _ _ start_ok R1) as O1; destruct (step_action M1 m M2 a p x O1 St T Wj I) as [Lf _].
   apply (not_both M1 a p x O1 T); auto; apply (run_did start l1 M1 a p start_ok R1 T).
   right; exists i, l; split; auto; rewrite nth_error_app1 in Ni by lia; auto.

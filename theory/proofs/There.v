@@ -52,7 +52,8 @@ Proof.
   intro Se; induction s as [|s1 IH1 s2 IH2|x|u g'|u s1 IH1 s2 IH2|l m u s IH|k s IH|oo]; simpl; intros w a p I;
     rewrite ?deeper_at, <- ?app_assoc; stands; there.
   - destruct Se as [(y & Ey & R & ->)|[Ey _]]; inversion Ey; subst; rewrite R; left; auto.
-  - destruct Se as [(y & Ey & _)|[Ey ->]]; inversion Ey; subst; simpl; rewrite (proj2 (same_as_eq _ units_dec _ _) eq_refl); left; auto.
+  - destruct Se as [(y & Ey & _)|[Ey ->]]; inversion Ey; subst; simpl;
+      rewrite (proj2 (same_as_eq _ units_dec _ _) eq_refl); left; auto.
   - eexists; split; eauto; rewrite <- app_assoc; auto.
   - destruct Se as [(y & Ey & _)|[Ey _]]; discriminate.
 Qed.
@@ -90,7 +91,8 @@ Lemma around_between c a b p x q y : check N [] nobody (around c s) [] [] = true
 Proof.
   intros K Ta Tb Ne U I J P Ow Ov Cl.
   assert (Bs : bars N (around c s) [] [] = true) by (simpl; rewrite shadow_bars; auto).
-  destruct (barrier_between B N (deeper o v) (around c s) [] a b [] nobody p q x y) as (r & u & h & U' & R & P1 & P2); auto.
+  destruct (barrier_between B N (deeper o v) (around c s) [] a b [] nobody p q x y) as (r & u & h & U' & R & P1 & P2);
+    auto.
   - rewrite Ow; auto.
   - intros ? ? [].
   - unfold around in R; cbn [trace] in R; stands; destruct (shadow_back o v c s [] a r u h R) as (r0 & -> & R0).
@@ -149,8 +151,10 @@ Proof.
   intros Se Ta Tb Ne U J R A; destruct (met_before c a b q e g Se Ta Tb Ne U J) as (r & u & h & V & Ia & Ib & P).
   assert (Q : exists f, In (q, f) (acts (Thread b))).
   { destruct Se as [(x & -> & _)|[-> _]]; eexists; apply in_thread; exists q; eexists; (split; [exact J | left; reflexivity]). }
-  destruct Q as [f Q]; destruct (before_it B N F s Valid Whole o ls M (Thread a) r (Thread b) q j R) as (i & Ai & L & _); eauto.
-  apply (ord_bar agents acts _ _ r q (key_of u h a) (count B N u) f); auto; try (apply thread_agent; auto); apply in_barrier.
+  destruct Q as [f Q]; destruct (before_it B N F s Valid Whole o ls M (Thread a) r (Thread b) q j R)
+    as (i & Ai & L & _); eauto.
+  apply (ord_bar agents acts _ _ r q (key_of u h a) (count B N u) f); auto; try (apply thread_agent; auto);
+    apply in_barrier.
   - exists a, u, h; auto.
   - exists b, u, h; repeat (split; auto); apply key_same; auto.
 Qed.
@@ -169,9 +173,11 @@ Proof.
   assert (Pb : In (p, barrier_ k n) (acts (Thread b))).
   { apply in_barrier; exists b, u, h; repeat (split; auto); apply key_same; auto. }
   destruct (did_or_left agents acts arrivals M (Thread a) p _ O Ga Pa) as [D|K]; [|rewrite Z in K; destruct K].
-  assert (D' : did acts M (Thread b) p) by (eapply (atomic agents acts arrivals M O (Thread a) (Thread b) p k n); eauto).
+  assert (D' : did acts M (Thread b) p)
+    by (eapply (atomic agents acts arrivals M O (Thread a) (Thread b) p k n); eauto).
   apply (not_both agents acts (sorted_acts B N s o) arrivals M (Thread b) q (access_ x) O Gb); auto.
-  apply (did_earlier agents acts (sorted_acts B N s o) arrivals M (Thread b) q p (access_ x)); auto; apply (left_in agents acts arrivals M _ _ O Gb L).
+  apply (did_earlier agents acts (sorted_acts B N s o) arrivals M (Thread b) q p (access_ x)); auto;
+    apply (left_in agents acts arrivals M _ _ O Gb L).
 Qed.
 
 End There.

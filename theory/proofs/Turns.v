@@ -33,7 +33,8 @@ Proof. destruct e as [|?|[]]; simpl; try discriminate; eauto. Qed.
 Lemma tell_steps c e b : tells e = Some b -> cycle b = c -> steps c e = true /\ ends c e = false.
 Proof. destruct e as [|?|[]]; simpl; try discriminate; intros E <-; inversion E; subst; rewrite Nat.eqb_refl; auto. Qed.
 
-Lemma nodup_map (A C : Type) (f : A -> C) l : NoDup l -> (forall x y, In x l -> In y l -> f x = f y -> x = y) -> NoDup (map f l).
+Lemma nodup_map (A C : Type) (f : A -> C) l : NoDup l -> (forall x y, In x l -> In y l -> f x = f y -> x = y) ->
+  NoDup (map f l).
 Proof.
   induction 1 as [|x l Nx D IH]; simpl; intro Inj; constructor; auto; intro J; apply in_map_iff in J as (y & E & J).
   assert (y = x) by auto; subst; auto.
@@ -200,7 +201,8 @@ Proof.
   rewrite forallb_forall in Co, La, Ar, Wa; split; [auto|split; [auto|split]].
   - intros j b d Ij Te Cy Id Ne; specialize (Ar j Ij); rewrite Te, Cy, Nat.eqb_refl in Ar; simpl in Ar.
     rewrite forallb_forall in Ar; specialize (Ar d Id); rewrite Ne, Nat.eqb_refl in Ar; auto.
-  - intros i d Ii De Cy; specialize (Wa i Ii); rewrite De, Cy, Nat.eqb_refl in Wa; simpl in Wa; ands Wa as [G L]; split; auto.
+  - intros i d Ii De Cy; specialize (Wa i Ii); rewrite De, Cy, Nat.eqb_refl in Wa; simpl in Wa; ands Wa as [G L];
+      split; auto.
     intros Bd j Ij Tj; rewrite Bd in L; simpl in L; rewrite forallb_forall in L; specialize (L j Ij); rewrite Tj in L; auto.
 Qed.
 
@@ -344,7 +346,8 @@ Proof.
     destruct (drain_out b a q k W Cb Dr Jq R) as [X|X]; [eapply before_round; eauto|].
     exfalso; apply (Min q); [apply In_l; auto | exact Pq1]. }
   pose proof (behind_round a k W p1 R P1) as Lk; destruct (le_lt_dec (rounds c (tr a) p1) (k + late b)) as [Le|Gt].
-  - exists p1, (EOp (Drain b)); split; [|right; right; auto]; split; [auto|]; split; [auto|]; unfold told_rounds, round_of; rewrite Cb.
+  - exists p1, (EOp (Drain b)); split; [|right; right; auto]; split; [auto|]; split; [auto|];
+      unfold told_rounds, round_of; rewrite Cb.
     apply filter_In; split; [apply in_seq; lia|]; apply andb_true_intro; split; [apply Nat.leb_le; auto | apply Nat.leb_le, Dn; auto].
   - rewrite rounds_done in Gt; destruct (done_exists _ _ (visits_rising o c s [] a) _ Gt) as (V & Rv & Pv).
     exists (V ++ place j), (deed_ j); split; [|right; left; eauto].
@@ -413,7 +416,8 @@ Lemma told_there a k W j b : is_thread a -> round a k W -> In j (I W) -> tells (
   exists p e, told_at a b k p e /\ tells_at a b k W j p e.
 Proof.
   intros T R Ij Te Ib Sa; pose proof (barriers_in b Ib) as Cb; destruct (Nat.eq_dec (late b) 0) as [L|L].
-  - exists (W ++ place j), (deed_ j); split; [|left; auto]; split; [apply (do_item a k); auto|]; split; [apply tells_arrives; auto|].
+  - exists (W ++ place j), (deed_ j); split; [|left; auto]; split; [apply (do_item a k); auto|]; split;
+      [apply tells_arrives; auto|].
     unfold told_rounds, round_of; rewrite Cb, (item_number a k W j R Ij), L; destruct (deed_ j) as [|?|[]]; simpl in *; auto; discriminate.
   - apply told_late; auto; lia.
 Qed.
@@ -448,7 +452,8 @@ Proof. intros T H; destruct (arrival a p e k) as [h q] eqn:E; apply in_ring_arri
 Lemma full a k W b : is_thread a -> round a k W -> In b M ->
   length (arrivals (Ring (fst a) b (k mod copies b)) (k / copies b)) = need b /\ 0 < need b.
 Proof.
-  intros Ta R Ib; destruct (rules _ (proj1 (in_round a k W R))) as (Co & _); specialize (Co b Ib); unfold counts in Co; bools.
+  intros Ta R Ib; destruct (rules _ (proj1 (in_round a k W R))) as (Co & _); specialize (Co b Ib); unfold counts in Co;
+    bools.
   split; auto; rewrite H0; pose proof (items_rising (body_at c s W) [Part 0] []) as Rise.
   transitivity (length (flat_map (fun j => map (pair j) (satisfying N (who_ j))) (filter (is_tell b) (I W)))).
   2: rewrite sum_length; f_equal; apply map_ext; intro; apply map_length.
@@ -465,7 +470,8 @@ Proof.
     exists (j, snd a'); split; [|exists p, e; simpl; rewrite <- Bl, <- surjective_pairing; auto 8].
     apply in_flat_map; exists j; split; [apply filter_In; auto using tell_is | apply in_map, in_satisfying].
     split; [apply T' | exact Sa].
-  - intros [j t] J; apply in_flat_map in J as (j' & Ij & J); apply in_map_iff in J as (t' & E & J); inversion E; subst j' t'.
+  - intros [j t] J; apply in_flat_map in J as (j' & Ij & J); apply in_map_iff in J as (t' & E & J); inversion E;
+      subst j' t'.
     apply filter_In in Ij as [Ij Te]; apply is_tell_spec in Te; apply in_satisfying in J as [Lt Sa].
     assert (Tt : is_thread (fst a, t)) by (destruct Ta; split; auto).
     destruct (told_there (fst a, t) k W j b Tt) as (p & e & H1 & H2); auto; [apply (round_same a); auto|].
@@ -476,7 +482,8 @@ Proof.
     assert (p = p') by (eapply told_once; eauto; lia); subst p'.
     rewrite (same_event o s [] _ _ p e e' (proj1 H1) (proj1 H1')); auto.
   - intros x [j t] [j' t'] (p & e & _ & H1 & E & Ij & Te & H2) (p' & e' & _ & H1' & E' & Ij' & Te' & H2'); simpl in *.
-    assert (Who : forall v p e, match fst (arrival v p e k) with Thread z | Engine z _ => z end = v) by (intros v ? e0; ops e0; auto).
+    assert (Who : forall v p e, match fst (arrival v p e k) with Thread z | Engine z _ => z end = v)
+      by (intros v ? e0; ops e0; auto).
     pose proof (Who (fst a, t) p e) as Wt; rewrite <- E, E', Who in Wt; inversion Wt; subst t'; f_equal.
     destruct (Nat.eq_dec (late b) 0) as [L|L].
     + destruct (H2 L) as [-> _], (H2' L) as [-> _], x as [h q].
@@ -505,7 +512,8 @@ Lemma wait_now a k W i b m : round a k W -> In i (I W) -> deed_ i = EOp (Wait b)
   k / copies b = (if back b then S m else m) ->
   In (W ++ place i, await_ (Ring (fst a) b (k mod copies b)) m) (acts (Thread a)).
 Proof.
-  intros R J E S Cy Ph; assert (It : In (W ++ place i, EOp (Wait b)) (tr a)) by (rewrite <- E; apply (do_item a k); auto).
+  intros R J E S Cy Ph; assert (It : In (W ++ place i, EOp (Wait b)) (tr a))
+    by (rewrite <- E; apply (do_item a k); auto).
   pose proof (wait_acts B N tr a _ b m It) as X; unfold ring_of, phase_of, round_of in X.
   rewrite Cy, (item_number a k W i R J) in X; auto.
 Qed.

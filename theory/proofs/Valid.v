@@ -7,7 +7,8 @@ Import ListNotations.
 Definition divides (k n : nat) : bool := (0 <? k) && (n mod k =? 0).
 
 (* Equality as a test. *)
-Definition same_as {A : Type} (dec : forall x y : A, {x = y} + {x <> y}) (x y : A) : bool := if dec x y then true else false.
+Definition same_as {A : Type} (dec : forall x y : A, {x = y} + {x <> y}) (x y : A) : bool :=
+  if dec x y then true else false.
 
 Definition units_dec (u v : units) : {u = v} + {u <> v}.
 Proof. decide equality; apply Nat.eq_dec. Defined.

@@ -65,7 +65,8 @@ Lemma respects_sound u c a b : respects u c = true -> same u a b -> sat c (snd a
 Proof.
   destruct u as [k| | |], c as [m lo hi]; unfold respects, same; cbn [name cmod clo chi]; try discriminate; intros H E.
   inversion E as [[E1 E2]]; ands H as [[Lo Hi] Mo].
-  apply divides_spec in Lo as [K [lo' ->]]; apply divides_spec in Hi as [_ [hi' ->]]; assert (X : exists m', m = m' * k).
+  apply divides_spec in Lo as [K [lo' ->]]; apply divides_spec in Hi as [_ [hi' ->]];
+    assert (X : exists m', m = m' * k).
   { apply orb_prop in Mo as [Mo|Mo]; [exists 0; bools; auto | apply divides_spec in Mo; tauto]. }
   destruct X as [m' ->]; rewrite !sat_scaled, E2; auto.
 Qed.
@@ -142,7 +143,8 @@ Proof.
   intros Cl H [A1 A2] Sa; destruct a as [ab at_]; unfold Skeleton.is_thread, same.
   (* they are the threads of some blocks in a row, from one to another *)
   assert (Box : forall b0 bn t0 tn, bn * tn = count B N u ->
-    (forall b, b0 <= fst b < b0 + bn /\ t0 <= snd b < t0 + tn <-> (fst b < B /\ snd b < N) /\ name u (ab, at_) = name u b) ->
+    (forall b, b0 <= fst b < b0 + bn /\ t0 <= snd b < t0 + tn <->
+      (fst b < B /\ snd b < N) /\ name u (ab, at_) = name u b) ->
     exists w, NoDup w /\ length w = count B N u /\
       forall b, In b w <-> (fst b < B /\ snd b < N) /\ name u (ab, at_) = name u b).
   { intros b0 bn t0 tn E W; exists (list_prod (seq b0 bn) (seq t0 tn)); unfold thread in *.
@@ -333,7 +335,8 @@ Qed.
 Lemma separate_named u v i j : separate N (u, Named i) (v, Named j) = true ->
   (u = v /\ i = j) \/ i + ids N u <= j \/ j + ids N v <= i.
 Proof.
-  destruct u, v; cbn [separate]; rewrite !orb_true_iff, andb_true_iff, !Nat.leb_le, Nat.eqb_eq; intros [[[E ->]|H]|H]; auto;
+  destruct u, v; cbn [separate]; rewrite !orb_true_iff, andb_true_iff, !Nat.leb_le, Nat.eqb_eq; intros [[[E ->]|H]|H];
+    auto;
     apply units_eq in E; auto.
 Qed.
 
@@ -380,7 +383,8 @@ Qed.
 Lemma passed_at s : forall D C u K, bars N s D C = true -> In (u, K) (passed s C) ->
   whole N u K = true /\ forallb (le_in N K K u) D = true.
 Proof.
-  induction s as [|s1 IH1 s2 IH2|x|v g|v s1 IH1 s2 IH2|l m v s IH|k s IH|oo]; simpl; intros D C u K H I; bools; stands; eauto.
+  induction s as [|s1 IH1 s2 IH2|x|v g|v s1 IH1 s2 IH2|l m v s IH|k s IH|oo]; simpl; intros D C u K H I; bools; stands;
+    eauto.
   - destruct g; stands; auto.
   - apply filter_In in I as [I _]; apply (IH1 _ _ _ _ H) in I as [X Y]; simpl in Y; bools; auto.
   - apply (IH _ _ _ _ H) in I as [X Y]; simpl in Y; bools; auto.
@@ -421,7 +425,8 @@ Proof.
     + apply filter_In in L as [L _]; destruct (passed_met s2 (w ++ [Part 1]) C u K a L SK) as (r & h & R).
       exists r, h; split; there; exists None; exact (parts_in_order w a a true true s1 s2 _ _ _ _ I R).
     + destruct (Ep u K L SK) as (r & h & R & P); exists r, h; there.
-  - exists e; there; repeat (split; [auto|]); intros u K L SK; destruct (Ep u K L SK) as (r & h & R & P); exists r, h; there.
+  - exists e; there; repeat (split; [auto|]); intros u K L SK; destruct (Ep u K L SK) as (r & h & R & P); exists r, h;
+      there.
   - exists (Entry x C [] [] None); simpl; repeat split; auto; intros ? ? [].
   - exists e; there; repeat split; auto.
   - exists e; there; repeat split; auto.
@@ -445,9 +450,11 @@ Section Two.
 
 (* Two accesses that conflict, of two threads, where facts hold; and all that the first thread does. *)
 Variables (a b : thread) (F : list fact) (pass : access -> access -> bool) (p q : path) (x y : access).
-Hypotheses (Ta : is_thread a) (Tb : is_thread b) (Ne : a <> b) (Cl : clash a b (does x) (does y)) (Pass : pass x y = false)
+Hypotheses (Ta : is_thread a) (Tb : is_thread b) (Ne : a <> b) (Cl : clash a b (does x) (does y)) (Pass : pass x y =
+  false)
   (Ov : overlap x y = true) (Ow : same (owner x) a b) (Le : p = q \/ precedes p q).
-Hypothesis fact_holds : forall f d, In f F -> is_of x y d f = true -> part p q d -> exists c, what f = Some c /\ same c a b.
+Hypothesis fact_holds : forall f d, In f F -> is_of x y d f = true -> part p q d ->
+  exists c, what f = Some c /\ same c a b.
 Variable T : list (path * event).
 
 Definition between_them : Prop := exists r u h, same u a b /\ In (r, EBar u h) T /\ precedes p r /\ precedes r q.
@@ -472,7 +479,8 @@ Proof.
   - exfalso; eapply X; eauto using le_in_sound.
   - exfalso; rename x0 into k, x1 into m; pose proof (Sa k ltac:(auto)); pose proof (Sb m ltac:(auto)).
     match goal with H : _ || _ = true |- _ => apply orb_prop in H as [R|R] end;
-      pose proof (respects_sound _ _ a b R U) as E; [apply (disjoint_sound k m (snd b)) | apply (disjoint_sound k m (snd a))];
+      pose proof (respects_sound _ _ a b R U) as E;
+        [apply (disjoint_sound k m (snd b)) | apply (disjoint_sound k m (snd a))];
       auto; congruence.
 Qed.
 
@@ -513,7 +521,8 @@ Lemma check_sound s : forall w D C E c,
   bars N s D C = true -> check N F pass s C E = true -> linked D C a b c true -> (c = true -> sats C a) -> sats C b ->
   incl (tr c s w a) T -> In (p, EAcc x) (tr c s w a) \/ known E w -> In (q, EAcc y) (trace o s w b) -> between_them.
 Proof.
-  assert (Never : ~ precedes q p) by (intro X; apply (precedes_irr p); destruct Le as [->|Y]; eauto using precedes_trans).
+  assert (Never : ~ precedes q p) by (intro X; apply (precedes_irr p); destruct Le as [->|Y];
+    eauto using precedes_trans).
   assert (And : forall c d C, (c = true -> sats C a) -> c && d = true -> sats C a)
     by (intros c d C S E; apply andb_prop in E; tauto).
   induction s as [|s1 IH1 s2 IH2|z|v g|v s1 IH1 s2 IH2|l m v s IH|k s IH|oo];
@@ -535,7 +544,8 @@ Proof.
         destruct (passed_at s1 D C u K' H L') as (Wh & Al); pose proof (passed_incl _ _ _ _ L') as Ic.
         assert (SKb : sats K' b) by (eapply whole_sats; eauto).
         assert (ct : c = true).
-        { apply L; [intros k Ik; rewrite SK, SKb; auto|]; intros d Id; rewrite forallb_forall in Al; eapply le_in_sound; eauto. }
+        { apply L; [intros k Ik; rewrite SK, SKb; auto|]; intros d Id; rewrite forallb_forall in Al;
+            eapply le_in_sound; eauto. }
         subst c; destruct (passed_met s1 (w ++ [Part 0]) C u K' a L' SK) as (r & h & R); exists r, h; split; auto.
         split; [exists (at_ e) | exists None; eapply turn_before with (c := true); [|exact R]; constructor; lia].
         apply (in_tr_path true) in R as [r' ->]; rewrite <- app_assoc, <- (app_nil_r p); apply before_app; auto.
@@ -554,9 +564,11 @@ Proof.
     destruct (decides w v b) eqn:Db; pose proof Db as Db'; unfold decides in Db'; rewrite Db' in J; simpl in L2.
     + apply (IH1 (w ++ [Part 0]) (v :: D) C E (c && decides w v a)); eauto; destruct I as [I|I];
         [|eauto using known_deeper, incl_refl].
-      apply in_app_iff in I as [I|I]; auto; destruct Never; exists None; exact (parts_in_order w b a true _ s1 s2 _ _ _ _ J I).
+      apply in_app_iff in I as [I|I]; auto; destruct Never; exists None;
+        exact (parts_in_order w b a true _ s1 s2 _ _ _ _ J I).
     + apply (IH2 (w ++ [Part 1]) (v :: D) C (E ++ map (beside v) (makes s1 C)) (c && negb (decides w v a))); eauto.
-      destruct I as [I|I]; [apply in_app_iff in I as [I|I]; auto|]; right; [|eauto using known_deeper, incl_appl, incl_refl].
+      destruct I as [I|I]; [apply in_app_iff in I as [I|I]; auto|]; right;
+        [|eauto using known_deeper, incl_appl, incl_refl].
       destruct (made_before _ s1 w C (Part 0) (Part 1) None ltac:(constructor; lia) (And _ _ _ Sa) In1 I)
         as (Da & e & Je & Em & Eu & Ea & Ex & Be & Ep).
       exists (beside v e); simpl; rewrite Ea, Ex, in_app_iff; repeat (split; [solve [auto using in_map]|]); split; auto.
@@ -569,7 +581,8 @@ Proof.
     { pose proof (linked_loop D C a b c true w m v k L) as L'; rewrite Kb in L'; auto. }
     destruct I as [I|I]; [|eauto using known_deeper, incl_appl, incl_refl].
     apply in_loop in I as [j I]; destruct (Nat.lt_trichotomy j k) as [Lt|[->|Lt]]; auto.
-    + right; destruct (made_before _ s w C (Trip l j) (Trip l k) (Some l) ltac:(constructor; lia) (And _ _ _ Sa) (Trip_ j) I)
+    + right; destruct (made_before _ s w C (Trip l j) (Trip l k) (Some l) ltac:(constructor;
+        lia) (And _ _ _ Sa) (Trip_ j) I)
         as (_ & e & Je & Em & Eu & Ea & Ex & Be & Ep).
       exists (later l e); simpl; rewrite Ex, in_app_iff; repeat (split; [solve [auto using in_map]|]); auto.
     + destruct Never; exists (Some l); exact (trips_in_order l w b a true _ s s k j _ _ _ _ Lt J I).
