@@ -249,19 +249,29 @@ Proof. ops e; simpl; intro E; inversion E; auto. Qed.
 Lemma rounds_done a p : rounds c (tr a) p = done_before (visits o c s [] a) p.
 Proof. unfold rounds, tr, done_before; rewrite (ends_at N o c s [] a true Outer); auto. Qed.
 
+Lemma is_drain_spec b e : is_drain b e = true <-> e = EOp (Drain b).
+Proof. destruct e as [|?|[]]; simpl; split; try discriminate; try destruct (mbarrier_dec b b0); congruence. Qed.
+
 Lemma drained_le b a p k : drained_to tr b a p <= k <->
   forall q, In (q, EOp (Drain b)) (tr a) -> precedes q p -> rounds (cycle b) (tr a) q <= k.
 Proof.
   assert (M_ : forall l, fold_right Nat.max 0 l <= k <-> forall x, In x l -> x <= k).
-  { induction l as [|x l IH]; simpl; [split; [intros _ y [] | lia]|]; split.
-    - intros L y [<-|J]; [lia | apply IH; auto; lia].
-    - intro H; apply Nat.max_lub; [auto | apply IH; auto]. }
-  assert (D : forall e, is_drain b e = true <-> e = EOp (Drain b)).
-  { intro e; destruct e as [|?|[]]; simpl; split; try discriminate; try destruct (mbarrier_dec b b0); try congruence. }
+  { induction l as [|x l IH]; simpl; [split; [intros _ y [] | lia]|]; rewrite Nat.max_lub_iff, IH; intuition (subst; auto). }
   unfold drained_to; rewrite M_; split.
-  - intros H q J P; apply H, in_map, in_since; split; auto; exists (EOp (Drain b)); split; auto; apply D; auto.
-  - intros H x J; apply in_map_iff in J; destruct J as (q & <- & J); apply in_since in J; destruct J as (P & e & J & E).
-    apply D in E; subst; auto.
+  - intros H q J P; apply H, in_map, in_since; split; auto; exists (EOp (Drain b)); split; auto; apply is_drain_spec; auto.
+  - intros H x J; apply in_map_iff in J as (q & <- & J); apply in_since in J as (P & e & J & E).
+    apply is_drain_spec in E; subst; auto.
+Qed.
+
+(* For which rounds one arrives that does so late: nobody has for all up to them. *)
+Lemma told_spec a k b p e : 0 < late b -> cycle b = c -> e = EOp (Tell b) \/ e = EOp (Drain b) ->
+  In k (told_rounds tr b a p e) <->
+  match e with EOp (Drain _) => k < rounds c (tr a) p <= k + late b | _ => rounds c (tr a) p = k + late b end /\
+  forall q, In (q, EOp (Drain b)) (tr a) -> precedes q p -> rounds c (tr a) q <= k.
+Proof.
+  intros L Cb Ee; pose proof (drained_le b a p k) as D; rewrite Cb in D; rewrite <- D; unfold told_rounds, round_of.
+  rewrite Cb; destruct Ee as [->| ->]; [destruct (Nat.eqb_spec (late b) 0); [lia|]|];
+    rewrite filter_In, in_seq, andb_true_iff, ?Nat.eqb_eq, !Nat.leb_le; lia.
 Qed.
 
 (* A late mbarrier has one place where threads arrive, and one behind all rounds. *)
@@ -331,30 +341,25 @@ Proof.
   intros T R Ib L Ij Tj Sa; pose proof (barriers_in b Ib) as Cb; destruct (late_rules b Ib L) as (j' & All & Dj & _ & _ & Dr & Fo & One & _).
   rewrite <- (One a k W j R Ij Tj) in *; clear j' One.
   destruct (follow_sound o b (who_ j) s a Sa [] W Fo) as (p0 & J0 & P0); [rewrite Cb; eapply nth_error_In; exact R|].
-  set (l := filter (fun q => if precedes_dec (ended W) q then true else false) (map fst (filter (fun z => is_drain b (snd z)) (tr a)))).
-  assert (In_l : forall q, In q l <-> In (q, EOp (Drain b)) (tr a) /\ precedes (ended W) q).
-  { intro q; unfold l; rewrite filter_In, in_map_iff; split.
-    - intros [([q' e] & E & J) P]; simpl in E; subst q'; apply filter_In in J; destruct J as [J D]; simpl in D.
-      destruct (precedes_dec (ended W) q); [|discriminate]; split; auto; destruct e as [|?|[]]; try discriminate.
-      simpl in D; destruct (mbarrier_dec b b0); [subst; auto | discriminate].
-    - intros [J P]; split; [exists (q, EOp (Drain b)); split; auto; apply filter_In; split; auto; simpl; destruct (mbarrier_dec b b); tauto|].
-      destruct (precedes_dec (ended W) q); tauto. }
-  destruct (first_of _ (fun q => q) l) as (p1 & J1 & Min); [intro E; assert (X : In p0 l) by (apply In_l; auto); rewrite E in X; destruct X|].
-  apply In_l in J1; destruct J1 as [J1 P1].
-  assert (Dn : forall x, x = p1 \/ precedes x p1 -> drained_to tr b a x <= k).
-  { intros x Px; apply drained_le; intros q Jq Pq; rewrite Cb; assert (Pq1 : precedes q p1) by (destruct Px as [->|Px]; eauto using precedes_trans).
+  set (l := filter (fun z => is_drain b (snd z) && (if precedes_dec (ended W) (fst z) then true else false)) (tr a)).
+  assert (In_l : forall q e, In (q, e) l <-> In (q, e) (tr a) /\ e = EOp (Drain b) /\ precedes (ended W) q).
+  { intros q e; unfold l; rewrite filter_In, andb_true_iff; cbn [fst snd]; rewrite is_drain_spec.
+    destruct (precedes_dec (ended W) q); intuition congruence. }
+  destruct (first_of _ fst l) as ([p1 e1] & J1 & Min).
+  { intro E; assert (X : In (p0, EOp (Drain b)) l) by (apply In_l; auto); rewrite E in X; destruct X. }
+  apply In_l in J1 as (J1 & -> & P1).
+  assert (Dn : forall x, x = p1 \/ precedes x p1 ->
+            forall q, In (q, EOp (Drain b)) (tr a) -> precedes q x -> rounds c (tr a) q <= k).
+  { intros x Px q Jq Pq; assert (Pq1 : precedes q p1) by (destruct Px as [->|Px]; eauto using precedes_trans).
     destruct (drain_out b a q k W Cb Dr Jq R) as [X|X]; [eapply before_round; eauto|].
-    exfalso; apply (Min q); [apply In_l; auto | exact Pq1]. }
+    exfalso; apply (Min (q, EOp (Drain b))); [apply In_l; auto | exact Pq1]. }
   pose proof (behind_round a k W p1 R P1) as Lk; destruct (le_lt_dec (rounds c (tr a) p1) (k + late b)) as [Le|Gt].
-  - exists p1, (EOp (Drain b)); split; [|right; right; auto]; split; [auto|]; split; [auto|];
-      unfold told_rounds, round_of; rewrite Cb.
-    apply filter_In; split; [apply in_seq; lia|]; apply andb_true_intro; split; [apply Nat.leb_le; auto | apply Nat.leb_le, Dn; auto].
+  - exists p1, (EOp (Drain b)); split; [|right; right; auto]; repeat (split; [solve [auto]|]); apply told_spec; auto.
+    split; [auto | exact (Dn p1 (or_introl eq_refl))].
   - rewrite rounds_done in Gt; destruct (done_exists _ _ (visits_rising o c s [] a) _ Gt) as (V & Rv & Pv).
-    exists (V ++ place j), (deed_ j); split; [|right; left; eauto].
-    pose proof (All a _ V Rv) as Ijv; assert (It : In (V ++ place j, deed_ j) (tr a)) by (apply (do_item a (k + late b)); auto).
-    split; auto; split; [apply tells_arrives; auto|]; rewrite Dj; unfold told_rounds, round_of; rewrite Cb, (item_number a (k + late b) V j Rv Ijv).
-    destruct (late b =? 0) eqn:E0; [apply Nat.eqb_eq in E0; lia|]; apply filter_In; split; [apply in_seq; lia|].
-    apply andb_true_intro; split; [apply Nat.eqb_refl | apply Nat.leb_le, Dn; right].
+    pose proof (All a _ V Rv) as Ijv; exists (V ++ place j), (deed_ j); split; [|right; left; eauto].
+    split; [apply (do_item a (k + late b)); auto|]; split; [apply tells_arrives; auto|]; rewrite Dj; apply told_spec; auto.
+    split; [apply (item_number a (k + late b)); auto | apply Dn; right].
     eapply precedes_trans; [apply in_round_ended; exact Ijv | exact Pv].
 Qed.
 
@@ -369,40 +374,37 @@ Proof.
       unfold told_rounds, round_of in K; rewrite L0, Cb, (item_number a k1 V z Rv Iz) in K.
       destruct (deed_ z) as [|?|[]]; simpl in Te, K; try discriminate; destruct K as [<-|[]]; auto.
     + destruct (late_rules b Ib ltac:(lia)) as (j & All & Dj & _ & _ & _ & _ & One & _); pose proof (One a k1 V z Rv Iz Te); subst z.
-      rewrite Dj in K; unfold told_rounds, round_of in K; rewrite Cb, (item_number a k1 V j Rv Iz) in K.
-      destruct (late b =? 0) eqn:E0; [apply Nat.eqb_eq in E0; lia|]; apply filter_In in K; destruct K as [Ks K].
-      apply andb_prop in K; destruct K as [K _]; apply Nat.eqb_eq in K; subst k1.
-      destruct (nth_error (visits o c s [] a) k) as [W|] eqn:Rk.
-      * exists j, W; split; [exact (All a k W Rk)|]; repeat (split; [auto|]); right; left; split; [lia|]; exists V; auto.
-      * exfalso; apply nth_error_None in Rk; assert (k + late b < length (visits o c s [] a)) by (apply nth_error_Some; unfold round in Rv; congruence); lia.
-  - unfold told_rounds, round_of in K; rewrite Cb in K; apply filter_In in K; destruct K as [Ks K]; apply in_seq in Ks.
-    apply andb_prop in K; destruct K as [K _]; apply Nat.leb_le in K; assert (L : 0 < late b) by lia.
-    destruct (late_rules b Ib L) as (j & All & Dj & _ & _ & _ & _ & _ & Who); assert (Lt : k < rounds c (tr a) p) by lia.
-    pose proof Lt as Lt'; rewrite rounds_done in Lt'; destruct (done_exists _ _ (visits_rising o c s [] a) _ Lt') as (W & Rk & Pk).
-    exists j, W; rewrite Dj; split; [exact (All a k W Rk)|]; repeat (split; [solve [eauto]|]); right; right; auto.
+      rewrite Dj in K; apply told_spec in K as [K _]; auto; [|lia]; rewrite (item_number a k1 V j Rv Iz) in K; subst k1.
+      destruct (round_before a (k + late b) V k Rv ltac:(lia)) as [W Rk]; exists j, W; split; [exact (All a k W Rk)|].
+      repeat (split; [solve [auto]|]); right; left; split; [lia | eauto].
+  - assert (L : 0 < late b).
+    { unfold told_rounds, round_of in K; apply filter_In in K as [Ks K]; apply in_seq in Ks; bools; lia. }
+    apply told_spec in K as [K _]; auto; destruct (late_rules b Ib L) as (j & All & Dj & _ & _ & _ & _ & _ & Who).
+    assert (Lt : k < rounds c (tr a) p) by lia; rewrite rounds_done in Lt.
+    destruct (done_exists _ _ (visits_rising o c s [] a) _ Lt) as (W & Rk & Pk); exists j, W; rewrite Dj.
+    split; [exact (All a k W Rk)|]; repeat (split; [solve [eauto]|]); right; right; auto.
 Qed.
 
 Lemma told_once a k b p e p' e' : In b M -> 0 < late b -> is_thread a -> told_at a b k p e -> told_at a b k p' e' -> p = p'.
 Proof.
-  intros Ib L T H H'; pose proof (barriers_in b Ib) as Cb; destruct (late_rules b Ib L) as (j0 & All & _ & _ & _ & Dr & _ & One & _).
-  assert (Mixed : forall V j q e1, round a (k + late b) V -> In j (I V) -> told_at a b k (V ++ place j) e1 -> e1 = deed_ j -> tells (deed_ j) = Some b ->
-            told_at a b k q (EOp (Drain b)) -> k < rounds c (tr a) q <= k + late b -> False).
-  { intros V j q e1 Rv Ij (_ & _ & K) E Te (Jq & _) Rq; destruct (late_rules b Ib L) as (j1 & _ & Dj & _ & _ & _ & _ & One' & _).
-    rewrite (One' a _ V j Rv Ij Te), Dj in E; rewrite E in K; unfold told_rounds in K; destruct (late b =? 0) eqn:E0; [apply Nat.eqb_eq in E0; lia|].
-    apply filter_In in K; destruct K as [_ K]; apply andb_prop in K; destruct K as [_ K]; apply Nat.leb_le in K; rewrite drained_le in K.
-    destruct (drain_out b a q (k + late b) V Cb Dr Jq Rv) as [X|X].
-    - destruct (item_first V j Ij) as [r Er]; specialize (K q Jq ltac:(rewrite Er; apply X)); rewrite Cb in K; lia.
-    - pose proof (behind_round a _ V q Rv X); lia. }
-  destruct (told_where a k b p e Ib T H) as (j & W & Ij & Te & _ & Rk & [(L0 & _)|[(_ & V & Rv & -> & E)|(_ & -> & P & Rp)]]); [lia| |];
-    destruct (told_where a k b p' e' Ib T H') as (j' & W' & Ij' & Te' & _ & Rk' & [(L0 & _)|[(_ & V' & Rv' & -> & E')|(_ & -> & P' & Rp')]]); try lia.
-  - rewrite (One a k W j Rk Ij Te), (One a k W' j' Rk' Ij' Te'); unfold round in *; congruence.
-  - exfalso; pose proof (One a k W j Rk Ij Te); subst j; exact (Mixed V j0 p' e Rv (All a _ V Rv) H E Te H' Rp').
-  - exfalso; pose proof (One a k W' j' Rk' Ij' Te'); subst j'; exact (Mixed V' j0 p e' Rv' (All a _ V' Rv') H' E' Te' H Rp).
-  - destruct H as (J & _ & K), H' as (J' & _ & K').
-    assert (Lt : forall x y, In (x, EOp (Drain b)) (tr a) -> In k (told_rounds tr b a y (EOp (Drain b))) -> precedes x y -> k < rounds c (tr a) x -> False).
-    { intros x y Jx Ky P1 Lx; unfold told_rounds in Ky; apply filter_In in Ky; destruct Ky as [_ Ky]; apply andb_prop in Ky; destruct Ky as [_ Ky].
-      apply Nat.leb_le in Ky; rewrite drained_le in Ky; specialize (Ky x Jx P1); rewrite Cb in Ky; lia. }
-    pose proof (tr_order a T) as So; destruct (sorted_two _ _ (tr a) _ _ So J J') as [E|[E|E]]; simpl in *; [congruence | |]; exfalso; [exact (Lt p p' J K' E ltac:(lia)) | exact (Lt p' p J' K E ltac:(lia))].
+  intros Ib L T H H'; pose proof (barriers_in b Ib) as Cb.
+  destruct (late_rules b Ib L) as (j0 & All & Dj & _ & _ & Dr & _ & One & _).
+  assert (Kind : forall q f, told_at a b k q f -> (f = EOp (Drain b) /\ k < rounds c (tr a) q <= k + late b) \/
+            exists V, round a (k + late b) V /\ q = V ++ place j0 /\ f = EOp (Tell b)).
+  { intros q f Hq; destruct (told_where a k b q f Ib T Hq)
+      as (j & W & Ij & Te & _ & Rk & [(L0 & _)|[(_ & V & Rv & -> & ->)|(_ & -> & _ & Rp)]]); [lia | right | left; auto].
+    rewrite (One a k W j Rk Ij Te), Dj; eauto. }
+  assert (Half : forall x f y g, told_at a b k x f -> told_at a b k y g -> precedes x y -> False).
+  { intros x f y g Hx Hy P; destruct (Kind x f Hx) as [[-> Rx]|(V & Rv & -> & ->)].
+    - assert (Eg : g = EOp (Tell b) \/ g = EOp (Drain b)) by (destruct (Kind y g Hy) as [[-> _]|(V & _ & _ & ->)]; auto).
+      destruct Hx as (Jx & _), Hy as (_ & _ & Ky); apply told_spec in Ky as [_ Ky]; auto; specialize (Ky x Jx P); lia.
+    - destruct (Kind y g Hy) as [[-> Ry]|(V' & Rv' & -> & ->)].
+      + destruct (drain_out b a y (k + late b) V Cb Dr (proj1 Hy) Rv) as [X|X]; [|pose proof (behind_round a _ V y Rv X); lia].
+        destruct (item_first V j0 (All a _ V Rv)) as [r Er]; rewrite Er in P.
+        exact (precedes_irr _ (precedes_trans _ _ _ P (X r))).
+      + assert (V' = V) by (unfold round in *; congruence); subst V'; exact (precedes_irr _ P). }
+  destruct (sorted_two _ _ (tr a) _ _ (tr_order a T) (proj1 H) (proj1 H')) as [E|[E|E]]; simpl in E; [congruence | |];
+    exfalso; eauto.
 Qed.
 
 Lemma same_round k k' b : In b M -> k mod copies b = k' mod copies b -> k / copies b = k' / copies b -> k = k'.
