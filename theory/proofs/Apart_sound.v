@@ -326,11 +326,10 @@ Proof. intros E H L. assert (a = 0) by nia. subst. lia. Qed.
 
 Lemma lxor_bound k p q : 0 <= k -> 0 <= p < 2 ^ k -> 0 <= q < 2 ^ k -> 0 <= Z.lxor p q < 2 ^ k.
 Proof.
-  intros K P Q. assert (N : 0 <= Z.lxor p q) by (apply Z.lxor_nonneg; lia). split; auto.
-  destruct (Z.eq_dec (Z.lxor p q) 0) as [->|Z]; [lia|].
-  apply Z.log2_lt_pow2; [lia|]. eapply Z.le_lt_trans; [apply Z.log2_lxor; lia|].
-  destruct (Z.eq_dec k 0) as [->|]; [simpl in *; assert (p = 0) by lia; assert (q = 0) by lia; subst; simpl in Z; lia|].
-  apply Z.max_lub_lt; (destruct (Z.eq_dec p 0), (Z.eq_dec q 0)); subst; simpl; try lia; apply Z.log2_lt_pow2; lia.
+  intros K P Q. rewrite <- (Z.mod_small p (2 ^ k)), <- (Z.mod_small q (2 ^ k)), <- !Z.land_ones by lia.
+  replace (Z.lxor _ _) with (Z.land (Z.lxor p q) (Z.ones k)).
+  - rewrite Z.land_ones by lia. apply Z.mod_pos_bound. lia.
+  - Z.bitwise. destruct (Z.testbit p m), (Z.testbit q m), (Z.testbit (Z.ones k) m); reflexivity.
 Qed.
 
 Lemma land_bound p q : 0 <= q -> 0 <= Z.land p q <= q.
@@ -343,12 +342,10 @@ Qed.
 Lemma lor_sum k a q : 0 <= k -> 0 <= q < 2 ^ k -> Z.lor (2 ^ k * a) q = 2 ^ k * a + q.
 Proof.
   intros K Q. assert (D : Z.land (2 ^ k * a) q = 0).
-  { apply Z.bits_inj'. intros i Hi. rewrite Z.land_spec, Z.bits_0.
-    destruct (Z_lt_le_dec i k).
-    - rewrite Z.mul_comm, Z.mul_pow2_bits_low by lia. reflexivity.
-    - destruct (Z.eq_dec q 0) as [->|]; [rewrite Z.bits_0; apply andb_false_r|].
-      rewrite (Z.bits_above_log2 q i), andb_false_r; [reflexivity|lia|]. apply Z.log2_lt_pow2; [lia|].
-      apply Z.lt_le_trans with (2 ^ k); [lia|]. apply Z.pow_le_mono_r; lia. }
+  { rewrite <- (Z.mod_small q (2 ^ k)), <- Z.land_ones, Z.mul_comm by lia. apply Z.bits_inj'. intros i Hi.
+    rewrite !Z.land_spec, Z.bits_0. destruct (Z_lt_le_dec i k).
+    - rewrite Z.mul_pow2_bits_low by lia. reflexivity.
+    - rewrite Z.ones_spec_high, !andb_false_r by lia. reflexivity. }
   rewrite Z.add_nocarry_lxor by exact D. rewrite Z.lxor_lor by exact D. reflexivity.
 Qed.
 
