@@ -7,9 +7,6 @@ Import ListNotations.
 (* The launch has whole clusters. *)
 Definition whole_clusters (B : nat) (s : stmt) : Prop := forall c h, In (Cluster c, h) (barriers s) -> exists d, B = d * c.
 
-Lemma not_empty (A : Type) (l : list A) : 0 < length l -> exists x, In x l.
-Proof. destruct l as [|x l]; simpl; [lia|]; intros _; exists x; auto. Qed.
-
 Section Phases.
 
 Variables (B N : nat) (F : list fact) (s : stmt).
@@ -161,7 +158,8 @@ Proof. intros (Ou & _ & Tu & _) T R J; eapply full; eauto. Qed.
 
 Lemma some_there c a k W b : rounds_in c -> is_thread a -> round c a k W -> In b (M c) ->
   exists x, In x (arrivals (Ring (fst a) b (k mod copies b)) (k / copies b)).
-Proof. intros R T Rk J; destruct (all_there c a k W b R T Rk J); apply not_empty; lia. Qed.
+Proof. intros R T Rk J; destruct (all_there c a k W b R T Rk J); destruct (arrivals _ _) as [|x t];
+  [simpl in *; lia | exists x; left; auto]. Qed.
 
 (* The round in which a copy was used last. *)
 Lemma last_round c a k W n m : round c a k W -> 0 < n -> k / n = S m ->

@@ -183,9 +183,6 @@ Qed.
 (* Of a rising list, how many are ended before p. *)
 Definition done_before (l : list path) (p : path) : nat := length (filter (fun q => if precedes_dec q p then true else false) (map ended l)).
 
-Lemma ended_rises V W : precedes V W -> precedes (ended V) (ended W).
-Proof. intros [d H]; exists d; apply before_app; auto. Qed.
-
 Lemma done_iff l p : rising l -> forall k W, nth_error l k = Some W -> precedes (ended W) p <-> k < done_before l p.
 Proof.
   unfold done_before; induction 1 as [|x l S IH F]; intros [|k] W E; simpl in *; try discriminate;
@@ -193,7 +190,7 @@ Proof.
       filter (fun q => if precedes_dec q p then true else false) (map ended l) = []).
   1, 3: intro N'; apply filter_none; intros q I; apply in_map_iff in I as (y & <- & I); rewrite Forall_forall in F;
     destruct (precedes_dec (ended y) p); auto; destruct N';
-    eapply precedes_trans; [apply ended_rises; exact (F y I) | auto].
+    destruct (F y I) as [d D]; eapply precedes_trans; [|eassumption]; exists d; apply before_app; exact D.
   - inversion E; subst; destruct (precedes_dec (ended W) p); simpl; [split; [lia | auto] | rewrite No by auto; simpl;
       split; [tauto | lia]].
   - rewrite (IH k W E); destruct (precedes_dec (ended x) p); simpl; [lia | rewrite No by auto; simpl; lia].

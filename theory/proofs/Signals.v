@@ -211,12 +211,6 @@ Proof.
   induction n as [|n IH]; simpl; auto; intro H; rewrite app_length, IH, H; auto; lia.
 Qed.
 
-Lemma same_length (B : Type) (l m : list B) : NoDup l -> NoDup m -> (forall x, In x l <-> In x m) ->
-  length l = length m.
-Proof.
-  intros L N E; apply Nat.le_antisymm; apply NoDup_incl_length; auto; intros x I; apply E; auto.
-Qed.
-
 Lemma full_below s n m : length (arrivals s n) = size s -> m <= n -> length (arrivals s m) = size s.
 Proof.
   intros E L; remember (n - m) as d eqn:Ed; revert m L Ed; induction d as [|d IH]; intros m L Ed.

@@ -70,9 +70,6 @@ Notation acts := (acts B N tr).
 Notation agents := (agents B N tr).
 Notation ord := (ord agents acts).
 
-Lemma tr_order a : is_thread a -> sorted (tr a).
-Proof. intros _; apply trace_sorted. Qed.
-
 (* Who arrives at a signal for a phase, and where. *)
 Definition is_arrive (g : signal) (n : nat) (z : act) : bool :=
   match snd z with Arrive h m => if signal_dec h g then m =? n else false | _ => false end.
@@ -256,9 +253,11 @@ Lemma drained_le b a p k : drained_to tr b a p <= k <->
   forall q, In (q, EOp (Drain b)) (tr a) -> precedes q p -> rounds (cycle b) (tr a) q <= k.
 Proof.
   assert (M_ : forall l, fold_right Nat.max 0 l <= k <-> forall x, In x l -> x <= k).
-  { induction l as [|x l IH]; simpl; [split; [intros _ y [] | lia]|]; rewrite Nat.max_lub_iff, IH; intuition (subst; auto). }
+  { induction l as [|x l IH]; simpl; [split; [intros _ y [] | lia]|]; rewrite Nat.max_lub_iff, IH;
+      intuition (subst; auto). }
   unfold drained_to; rewrite M_; split.
-  - intros H q J P; apply H, in_map, in_since; split; auto; exists (EOp (Drain b)); split; auto; apply is_drain_spec; auto.
+  - intros H q J P; apply H, in_map, in_since; split; auto; exists (EOp (Drain b)); split; auto; apply is_drain_spec;
+      auto.
   - intros H x J; apply in_map_iff in J as (q & <- & J); apply in_since in J as (P & e & J & E).
     apply is_drain_spec in E; subst; auto.
 Qed.
@@ -358,7 +357,8 @@ Proof.
     split; [auto | exact (Dn p1 (or_introl eq_refl))].
   - rewrite rounds_done in Gt; destruct (done_exists _ _ (visits_rising o c s [] a) _ Gt) as (V & Rv & Pv).
     pose proof (All a _ V Rv) as Ijv; exists (V ++ place j), (deed_ j); split; [|right; left; eauto].
-    split; [apply (do_item a (k + late b)); auto|]; split; [apply tells_arrives; auto|]; rewrite Dj; apply told_spec; auto.
+    split; [apply (do_item a (k + late b)); auto|]; split; [apply tells_arrives; auto|]; rewrite Dj; apply told_spec;
+      auto.
     split; [apply (item_number a (k + late b)); auto | apply Dn; right].
     eapply precedes_trans; [apply in_round_ended; exact Ijv | exact Pv].
 Qed.
@@ -396,14 +396,17 @@ Proof.
     rewrite (One a k W j Rk Ij Te), Dj; eauto. }
   assert (Half : forall x f y g, told_at a b k x f -> told_at a b k y g -> precedes x y -> False).
   { intros x f y g Hx Hy P; destruct (Kind x f Hx) as [[-> Rx]|(V & Rv & -> & ->)].
-    - assert (Eg : g = EOp (Tell b) \/ g = EOp (Drain b)) by (destruct (Kind y g Hy) as [[-> _]|(V & _ & _ & ->)]; auto).
+    - assert (Eg : g = EOp (Tell b) \/ g = EOp (Drain b))
+        by (destruct (Kind y g Hy) as [[-> _]|(V & _ & _ & ->)]; auto).
       destruct Hx as (Jx & _), Hy as (_ & _ & Ky); apply told_spec in Ky as [_ Ky]; auto; specialize (Ky x Jx P); lia.
     - destruct (Kind y g Hy) as [[-> Ry]|(V' & Rv' & -> & ->)].
-      + destruct (drain_out b a y (k + late b) V Cb Dr (proj1 Hy) Rv) as [X|X]; [|pose proof (behind_round a _ V y Rv X); lia].
+      + destruct (drain_out b a y (k + late b) V Cb Dr (proj1 Hy) Rv) as [X|X];
+          [|pose proof (behind_round a _ V y Rv X); lia].
         destruct (item_first V j0 (All a _ V Rv)) as [r Er]; rewrite Er in P.
         exact (precedes_irr _ (precedes_trans _ _ _ P (X r))).
       + assert (V' = V) by (unfold round in *; congruence); subst V'; exact (precedes_irr _ P). }
-  destruct (sorted_two _ _ (tr a) _ _ (tr_order a T) (proj1 H) (proj1 H')) as [E|[E|E]]; simpl in E; [congruence | |];
+  destruct (sorted_two _ _ (tr a) _ _ (trace_sorted o s [] a) (proj1 H) (proj1 H')) as [E|[E|E]]; simpl in E;
+    [congruence | |];
     exfalso; eauto.
 Qed.
 
