@@ -13,11 +13,8 @@ Proof.
   decide equality; try apply Nat.eq_dec; apply bool_dec.
 Qed.
 
-Lemma app_before p q d r s : before p q d -> precedes (p ++ r) (q ++ s).
-Proof. intro H; exists d; apply before_app; auto. Qed.
-
 Lemma precedes_app p q r s : precedes p q -> precedes (p ++ r) (q ++ s).
-Proof. intros [d H]; eapply app_before; eauto. Qed.
+Proof. intros [d H]; exists d; apply before_app; auto. Qed.
 
 Lemma precedes_app_l p q s : precedes p q -> precedes p (q ++ s).
 Proof. intro H; rewrite <- (app_nil_r p); apply precedes_app; auto. Qed.
@@ -27,8 +24,6 @@ Proof. intro H; rewrite <- (app_nil_r q); apply precedes_app; auto. Qed.
 
 Lemma parts_precede p i j r s : i < j -> precedes (p ++ Part i :: r) (p ++ Part j :: s).
 Proof. intro L; exists None; apply before_turns; constructor; auto. Qed.
-
-Notation isorted := (isorted access key signal).
 
 Lemma flat_sorted (t : list (path * event)) (f : path * event -> list act) :
   sorted t -> (forall z, In z t -> isorted (f z)) ->
@@ -56,7 +51,7 @@ Ltac acted := repeat match goal with
   | H : await_ _ _ = await_ _ _ |- _ => inversion H; subst; clear H
   end.
 
-Ltac ops e := destruct e as [x|u h|[d|d|c| |d l|l|d|gk l|gk gn|d|rf rw|rf rw|]].
+Ltac ops e := destruct e as [?|? ?|[d|d|?| |d ?|?|d|? ?|? ?|d|? ?|? ?|]].
 Ltac conjs := repeat match goal with |- _ /\ _ => split end.
 
 Lemma in_listed p l : forall i q x, In (q, x) (listed p i l) -> In x l /\ exists j, i <= j /\ q = p ++ [Part 2; Part j].
@@ -97,7 +92,6 @@ Ltac awaits J := match type of J with
   | In _ (tell_acts _ _ _ _ _) => untell
   | In _ (waits_done _ _ _) => unlist
   | _ => idtac end.
-Ltac waits J d a p := awaits J.
 Ltac acts_of e J := ops e; simpl in J; try awaits J; undo; try discriminate; try (unlist; discriminate); acted; conjs;
   eauto.
 
@@ -139,40 +133,41 @@ Proof.
   { intros f v; induction v as [|v IH]; simpl; intro i; [constructor|]; destruct (f i); auto; constructor; [apply IH|].
     rewrite Forall_forall; intros z I; apply in_map_iff in I; destruct I as (k & <- & I); apply filter_In in I; destruct I as [I _].
     apply in_seq in I; exists None; simpl; apply before_prefix; constructor 2; constructor; constructor; lia. }
-  unfold tell_acts, told_rounds; destruct e as [|?|[d|d|c| |d l|l|d|gk l|gk gn|d|rf rw|rf rw|]]; try (repeat constructor; fail); [|apply F].
+  unfold tell_acts, told_rounds; ops e; try (repeat constructor; fail); [|apply F].
   destruct (late b =? 0); [repeat constructor | apply F].
 Qed.
+
+Lemma listed_between p l q x i j : i < 2 < j -> In (q, x) (listed p 0 l) ->
+  precedes (p ++ [Part i]) q /\ precedes q (p ++ [Part j]).
+Proof. intros L I; apply in_listed in I as (_ & k & _ & ->); split; apply parts_precede; lia. Qed.
 
 Lemma three_sorted p x l y : isorted ((p ++ [Part 1], x) :: listed p 0 l ++ [(p ++ [Part 3], y)]).
 Proof.
   constructor; [apply isorted_app; split; [apply listed_sorted|split; [repeat constructor|]]|].
-  - intros [q z] w I [<-|[]]; apply in_listed in I; destruct I as (_ & j & _ & ->); simpl; apply parts_precede; lia.
-  - rewrite Forall_forall; intros [q z] I; apply in_app_iff in I; destruct I as [I|[I|[]]].
-    + apply in_listed in I; destruct I as (_ & j & _ & ->); simpl; apply parts_precede; lia.
-    + inversion I; subst; simpl; apply parts_precede; lia.
+  - intros [q z] w I [<-|[]]; apply (listed_between p l q z 1 3); auto.
+  - rewrite Forall_forall; intros [q z] I; stands;
+      [apply (listed_between p l q z 1 3); auto | simpl; apply parts_precede; lia].
 Qed.
 
 Lemma engine_sorted a z : isorted (engine_acts tr a z).
-Proof. destruct z as [p [x|u h|[b|b|c| |b l|l|b|gk l|gk gn|b|rf rw|rf rw|]]]; simpl; first [apply SSorted_nil | apply three_sorted]. Qed.
+Proof. destruct z as [p e]; ops e; simpl; first [apply SSorted_nil | apply three_sorted]. Qed.
 
 Lemma thread_sorted a z : isorted (thread_acts B N tr a z).
 Proof.
-  destruct z as [p [x|u h|[b|b|c| |b l|l|b|gk l|gk gn|b|rf rw|rf rw|]]]; simpl; try (repeat constructor; fail); try apply tell_sorted;
-    try apply listed_sorted.
-  destruct (back b); [destruct (phase_of tr b a p)|]; repeat constructor.
+  destruct z as [p e]; ops e; simpl; try (repeat constructor; fail); try apply tell_sorted; try apply listed_sorted.
+  destruct (back d); [destruct (phase_of tr d a p)|]; repeat constructor.
 Qed.
 
 Lemma thread_path a z q x : In (q, x) (thread_acts B N tr a z) -> exists r, q = fst z ++ r.
 Proof.
-  destruct z as [p [y|u h|[b|b|c| |b l|l|b|gk l|gk gn|b|rf rw|rf rw|]]]; simpl; try (destruct (back b)); try (destruct (phase_of tr b a p));
-    intro I; try untell; undo; subst; eauto; try (apply in_listed in I; destruct I as (_ & j & _ & ->); eauto);
-    exists []; rewrite app_nil_r; auto.
+  destruct z as [p e]; ops e; simpl; try destruct (back d); try destruct (phase_of tr d a p); intro I; try untell; undo;
+    subst; eauto; try (apply in_listed in I as (_ & j & _ & ->); eauto); exists []; rewrite app_nil_r; auto.
 Qed.
 
 Lemma engine_path a z q x : In (q, x) (engine_acts tr a z) -> exists r, q = fst z ++ r.
 Proof.
-  destruct z as [p [y|u h|[b|b|c| |b l|l|b|gk l|gk gn|b|rf rw|rf rw|]]]; simpl; unfold waits_done; intro I; undo; eauto;
-    match goal with J : In _ (listed _ _ _) |- _ => apply in_listed in J; destruct J as (_ & j & _ & ->) end; eauto.
+  destruct z as [p e]; ops e; simpl; unfold waits_done; intro I; undo; eauto;
+    match goal with J : In _ (listed _ _ _) |- _ => apply in_listed in J as (_ & j & _ & ->) end; eauto.
 Qed.
 
 Lemma agent_thread g : In g agents -> match g with Thread a | Engine a _ => is_thread a end.
@@ -237,12 +232,11 @@ Proof.
       unlist; discriminate.
 Qed.
 
-Lemma wait_acts a q b : In (q, EOp (Wait b)) (tr a) ->
-  (back b = false -> In (q, await_ (ring_of tr b a q) (phase_of tr b a q)) (acts (Thread a))) /\
-  (forall m, back b = true -> phase_of tr b a q = S m -> In (q, await_ (ring_of tr b a q) m) (acts (Thread a))).
+Lemma wait_acts a q b m : In (q, EOp (Wait b)) (tr a) -> phase_of tr b a q = (if back b then S m else m) ->
+  In (q, await_ (ring_of tr b a q) m) (acts (Thread a)).
 Proof.
-  intro I; split; [intro Bb | intros m Bb Ph]; rewrite in_thread; exists q, (EOp (Wait b)); split; auto; simpl; rewrite Bb; [left; auto|].
-  rewrite Ph; left; auto.
+  intros I Ph; rewrite in_thread; exists q, (EOp (Wait b)); split; auto; simpl; destruct (back b); rewrite Ph; left;
+    auto.
 Qed.
 
 Lemma arrive_issued g q a p n : In (q, arrive_ (Issued a p) n) (acts g) ->
@@ -311,7 +305,7 @@ Proof.
 Qed.
 
 (* What a thread did before it issues comes before what is issued for it. *)
-Notation ord := (ord agent access key signal agents acts).
+Notation ord := (ord agents acts).
 
 Lemma issued_acts a p e : In (p, e) (tr a) -> is_issued e = true ->
   In (p ++ [Part 0], arrive_ (Issued a p) 0) (acts (Thread a)) /\ In (p ++ [Part 1], await_ (Issued a p) 0) (acts (Engine a p)).
@@ -329,6 +323,40 @@ Proof.
   eapply ord_trans; [eapply ord_own; [exact Ta | exact Q | exact X | apply precedes_app_l; auto]|].
   eapply ord_trans; [eapply ord_signal; [exact Ta | exact Te | exact X | exact Y]|].
   destruct r as [r x]; eapply ord_own; eauto.
+Qed.
+
+(* Of a group, its thread has waited where this has been said. *)
+Lemma group_done a r l k S n j v : In (Engine a r) agents -> In (r, EOp (Group k l)) (tr a) ->
+  In (r ++ [Part 2; Part j], v) (acts (Engine a r)) -> In (S, EOp (Settle k n)) (tr a) ->
+    In r (settled_at tr a k n S) ->
+  exists u w, In (S ++ u, w) (acts (Thread a)) /\ ord (Engine a r) (r ++ [Part 2; Part j]) (Thread a) (S ++ u).
+Proof.
+  intros Ig J I Js Rs; destruct (settle_act a S r k n Js Rs) as [i Aw]; do 2 eexists; split; [exact Aw|].
+  pose proof (done_act a r _ J eq_refl) as Dn.
+  eapply ord_trans; [eapply ord_own; [exact Ig | exact I | exact Dn | apply parts_precede; lia]|].
+  eapply ord_signal; [exact Ig | apply thread_agent; apply engine_agent in Ig; tauto | exact Dn | exact Aw].
+Qed.
+
+Lemma settled_if a k l S n r : In (r, EOp (Group k l)) (tr a) -> precedes r S ->
+  n <= length (filter (fun q => if precedes_dec r q then true else false) (since tr (is_group k) a S)) ->
+  In r (settled_at tr a k n S).
+Proof.
+  intros I P L; apply filter_In; split; [|apply Nat.leb_le; exact L]; apply in_since; split; auto.
+  exists (EOp (Group k l)); simpl; auto using Nat.eqb_refl.
+Qed.
+
+(* What a thread does before a barrier comes before what another does behind it. *)
+Lemma across a b u h r p e q f : is_thread a -> is_thread b -> same u a b ->
+  In (r, EBar u h) (tr a) -> In (r, EBar u h) (tr b) -> In (p, e) (acts (Thread a)) -> precedes p r ->
+  In (q, f) (acts (Thread b)) -> precedes r q -> ord (Thread a) p (Thread b) q.
+Proof.
+  intros Ta Tb U Ia Ib I P J Q; pose proof (proj2 (thread_agent a) Ta) as Ga;
+    pose proof (proj2 (thread_agent b) Tb) as Gb.
+  assert (Bar : forall c, same u a c -> In (r, EBar u h) (tr c) ->
+            In (r, barrier_ (key_of u h a) (count B N u)) (acts (Thread c))).
+  { intros c V K; rewrite (key_same u h a c V); apply in_thread; exists r, (EBar u h); split; auto; left; auto. }
+  eapply ord_trans; [eapply ord_own; [exact Ga | exact I | apply (Bar a); auto; reflexivity | exact P]|].
+  eapply ord_bar; [exact Ga | exact Gb | apply Bar; auto; reflexivity | apply (Bar b); auto | exact J | exact Q].
 Qed.
 
 Lemma issues_from a p e b k : is_thread a -> In (p, e) (tr a) -> arrives e = Some b -> In k (told_rounds tr b a p e) ->

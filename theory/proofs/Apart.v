@@ -40,12 +40,12 @@ Fixpoint eval (r : nat -> Z) (e : expr) : Z :=
   end.
 
 (* Whether the promises in an expression are kept. *)
-Fixpoint kept (r : nat -> Z) (e : expr) : Prop :=
+Fixpoint kept (r : nat -> Z) (e : expr) : bool :=
   match e with
-  | Num _ | Var _ => True
-  | Bin _ a b => kept r a /\ kept r b
+  | Num _ | Var _ => true
+  | Bin _ a b => kept r a && kept r b
   | Conv _ a => kept r a
-  | Fit t a => kept r a /\ 0 <= eval r a - least t < size t
+  | Fit t a => kept r a && (0 <=? eval r a - least t) && (eval r a - least t <? size t)
   end.
 
 (* -- claims ------------------------------------------------------------------------------------------------------------- *)
@@ -70,38 +70,41 @@ Record claim : Type := Claim {
   index : list (expr * expr);      (* the places of both, along each axis *)
   goal : option (list expr) }.     (* what is equal if they meet; None: they never do *)
 
-Definition within (x : var) (z : Z) : Prop :=
-  (forall l, low x = Some l -> l <= z) /\ (forall h, high x = Some h -> z <= h).
+Definition within (x : var) (z : Z) : bool :=
+  match low x with Some l => l <=? z | None => true end && match high x with Some h => z <=? h | None => true end.
 
-Definition holds (r : nat -> Z) (c : cond) : Prop :=
+Definition holds (r : nat -> Z) (c : cond) : bool :=
   let a := eval r (left c) in
   let b := eval r (right c) in
-  match how c with Less => a < b | AtMost => a <= b | Equal => a = b end.
+  match how c with Less => a <? b | AtMost => a <=? b | Equal => a =? b end.
 
-Definition sound_cond (r : nat -> Z) (c : cond) : Prop := kept r (left c) /\ kept r (right c) /\ holds r c.
+Definition pair_kept (r1 r2 : nat -> Z) (e : expr * expr) : bool := kept r1 (fst e) && kept r2 (snd e).
+Definition pair_equal (r1 r2 : nat -> Z) (e : expr * expr) : bool := eval r1 (fst e) =? eval r2 (snd e).
+Definition same_kept (r1 r2 : nat -> Z) (e : expr) : bool := kept r1 e && kept r2 e.
+Definition cond_kept (r : nat -> Z) (k : cond) : bool := kept r (left k) && kept r (right k).
 
-Definition pair_kept (r1 r2 : nat -> Z) (e : expr * expr) : Prop := kept r1 (fst e) /\ kept r2 (snd e).
-Definition pair_equal (r1 r2 : nat -> Z) (e : expr * expr) : Prop := eval r1 (fst e) = eval r2 (snd e).
-Definition cond_kept (r : nat -> Z) (k : cond) : Prop := kept r (left k) /\ kept r (right k).
-
-Definition obeys (r1 r2 : nat -> Z) (t : rule) : Prop :=
-  (Forall (cond_kept r1) (if1 t) /\ Forall (cond_kept r2) (if2 t) /\ Forall (pair_kept r1 r2) (equal t ++ therefore t)) /\
-  (Forall (holds r1) (if1 t) -> Forall (holds r2) (if2 t) -> Forall (pair_equal r1 r2) (equal t) ->
-   Forall (pair_equal r1 r2) (therefore t)).
+Definition obeys (r1 r2 : nat -> Z) (t : rule) : bool :=
+  forallb (cond_kept r1) (if1 t) && forallb (cond_kept r2) (if2 t) &&
+    forallb (pair_kept r1 r2) (equal t ++ therefore t) &&
+  implb (forallb (holds r1) (if1 t) && forallb (holds r2) (if2 t) && forallb (pair_equal r1 r2) (equal t))
+    (forallb (pair_equal r1 r2) (therefore t)).
 
 Definition goals (c : claim) : list expr := match goal c with Some l => l | None => [] end.
 
+Fixpoint vars_kept (vs : list var) (v : nat) (r1 r2 : nat -> Z) : bool :=
+  match vs with
+  | [] => true
+  | x :: vs => within x (r1 v) && within x (r2 v) && implb (shared x) (r1 v =? r2 v) && vars_kept vs (S v) r1 r2
+  end.
+
 (* Values of the numbers that two accesses may have: they keep to the ranges, to what both agree on, and to the promises. *)
-Definition possible (c : claim) (r1 r2 : nat -> Z) : Prop :=
-  (forall v x, nth_error (vars c) v = Some x ->
-     within x (r1 v) /\ within x (r2 v) /\ (shared x = true -> r1 v = r2 v)) /\
-  Forall (fun e => kept r1 e /\ kept r2 e /\ eval r1 e = eval r2 e) (agree c) /\
-  Forall (obeys r1 r2) (told c) /\
-  Forall (fun e => kept r1 e /\ kept r2 e) (goals c) /\
-  Forall (fun e => kept r1 (fst e) /\ kept r2 (snd e)) (index c).
+Definition possible (c : claim) (r1 r2 : nat -> Z) : bool :=
+  vars_kept (vars c) 0 r1 r2 && forallb (fun e => same_kept r1 r2 e && (eval r1 e =? eval r2 e)) (agree c) &&
+  forallb (obeys r1 r2) (told c) && forallb (same_kept r1 r2) (goals c) && forallb (pair_kept r1 r2) (index c) &&
+  forallb (cond_kept r1) (where1 c) && forallb (cond_kept r2) (where2 c).
 
 Definition made (c : claim) (r1 r2 : nat -> Z) : Prop :=
-  possible c r1 r2 /\ Forall (sound_cond r1) (where1 c) /\ Forall (sound_cond r2) (where2 c).
+  possible c r1 r2 = true /\ forallb (holds r1) (where1 c) = true /\ forallb (holds r2) (where2 c) = true.
 
 Definition meet (c : claim) (r1 r2 : nat -> Z) : Prop :=
   Forall (fun e => eval r1 (fst e) = eval r2 (snd e)) (index c).
@@ -492,46 +495,10 @@ End Checker.
 (* A promise that no two units can keep would make any claim true. So where a claim has promises, two are shown that keep them. *)
 Definition of_list (l : list Z) (v : nat) : Z := nth v l 0.
 
-Definition within_b (x : var) (z : Z) : bool :=
-  match low x with Some l => l <=? z | None => true end && match high x with Some h => z <=? h | None => true end.
-
-Fixpoint kept_b (r : nat -> Z) (e : expr) : bool :=
-  match e with
-  | Num _ | Var _ => true
-  | Bin _ a b => kept_b r a && kept_b r b
-  | Conv _ a => kept_b r a
-  | Fit t a => kept_b r a && (0 <=? eval r a - least t) && (eval r a - least t <? size t)
-  end.
-
-Fixpoint vars_kept (vs : list var) (v : nat) (r1 r2 : nat -> Z) : bool :=
-  match vs with
-  | [] => true
-  | x :: vs => within_b x (r1 v) && within_b x (r2 v) && (negb (shared x) || (r1 v =? r2 v)) && vars_kept vs (S v) r1 r2
-  end.
-
-Definition conds_kept (r : nat -> Z) (l : list cond) : bool := forallb (fun k => kept_b r (left k) && kept_b r (right k)) l.
-
-Definition holds_b (r : nat -> Z) (k : cond) : bool :=
-  let a := eval r (left k) in
-  let b := eval r (right k) in
-  match how k with Less => a <? b | AtMost => a <=? b | Equal => a =? b end.
-
-Definition obeys_b (r1 r2 : nat -> Z) (t : rule) : bool :=
-  let equals := forallb (fun e => eval r1 (fst e) =? eval r2 (snd e)) in
-  conds_kept r1 (if1 t) && conds_kept r2 (if2 t) &&
-  forallb (fun e => kept_b r1 (fst e) && kept_b r2 (snd e)) (equal t ++ therefore t) &&
-  (negb (forallb (holds_b r1) (if1 t) && forallb (holds_b r2) (if2 t) && equals (equal t)) || equals (therefore t)).
-
 Definition witnessed (c : claim) (one two : list Z) : bool :=
   let r1 := of_list one in
   let r2 := of_list two in
-  vars_kept (vars c) 0 r1 r2 &&
-  forallb (fun e => kept_b r1 e && kept_b r2 e && (eval r1 e =? eval r2 e)) (agree c) &&
-  forallb (obeys_b r1 r2) (told c) &&
-  forallb (fun e => kept_b r1 e && kept_b r2 e) (goals c) &&
-  forallb (fun e => kept_b r1 (fst e) && kept_b r2 (snd e)) (index c) &&
-  conds_kept r1 (where1 c) && conds_kept r2 (where2 c) &&
-  match goal c with Some l => existsb (fun e => negb (eval r1 e =? eval r2 e)) l | None => true end.
+  possible c r1 r2 && match goal c with Some l => existsb (fun e => negb (eval r1 e =? eval r2 e)) l | None => true end.
 
 Fixpoint promises (e : expr) : bool :=
   match e with

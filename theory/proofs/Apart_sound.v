@@ -164,6 +164,22 @@ Ltac inv :=
   | H : _ && _ = true |- _ => apply andb_true_iff in H; destruct H
   | H : None = Some _ |- _ => discriminate H
   end.
+Ltac nums :=
+  repeat match goal with
+  | H : (_ <=? _) = true |- _ => apply Z.leb_le in H
+  | H : (_ <? _) = true |- _ => apply Z.ltb_lt in H
+  | H : (_ =? _) = true |- _ => apply Z.eqb_eq in H
+  end.
+
+Lemma vars_kept_at vs r1 r2 : forall n, vars_kept vs n r1 r2 = true -> forall v x, nth_error vs v = Some x ->
+  within x (r1 (n + v)%nat) = true /\ within x (r2 (n + v)%nat) = true /\
+  (shared x = true -> r1 (n + v)%nat = r2 (n + v)%nat).
+Proof.
+  induction vs as [|y vs IH]; intros n H [|v] x; simpl in *; try discriminate; inv.
+  - intros [= <-]. rewrite Nat.add_0_r. repeat split; auto.
+    match goal with H : implb _ _ = true |- _ => intros S; rewrite S in H; apply Z.eqb_eq; exact H end.
+  - intros E. replace (n + S v)%nat with (S n + v)%nat by lia. eauto.
+Qed.
 
 (* -- the checker -------------------------------------------------------------------------------------------------------- *)
 
@@ -177,6 +193,18 @@ Hypothesis meets : meet c r1 r2.
 
 Let vs : list Z := values r1 r2 [] ds.
 Let r (second : bool) : nat -> Z := if second then r2 else r1.
+
+Lemma parts : vars_kept (vars c) 0 r1 r2 = true /\
+  (forall e, In e (agree c) -> same_kept r1 r2 e = true /\ eval r1 e = eval r2 e) /\
+  (forall t, In t (told c) -> obeys r1 r2 t = true) /\ (forall e, In e (goals c) -> same_kept r1 r2 e = true) /\
+  (forall e, In e (index c) -> pair_kept r1 r2 e = true) /\
+  forall (s : bool) k, In k (if s then where2 c else where1 c) -> cond_kept (r s) k = true /\ holds (r s) k = true.
+Proof.
+  destruct is_made as (P & H1 & H2). unfold possible in P. rewrite !andb_true_iff, !forallb_forall in P.
+  rewrite forallb_forall in H1, H2. destruct P as [[[[[[V A] T] G] I] W1] W2]. split; auto.
+  split; [intros e J; specialize (A e J); inv; nums; auto|]. split; auto. split; auto. split; auto. intros [|]; simpl;
+    auto.
+Qed.
 
 Lemma atom_def i d : nth_error ds i = Some d -> at_ vs i = def_val r1 r2 vs d.
 Proof. intros H. exact (values_at r1 r2 ds [] i d ordered H). Qed.
@@ -215,22 +243,22 @@ Qed.
 Lemma var_shared v : is_shared c v = true -> r2 v = r1 v.
 Proof.
   unfold is_shared. destruct (nth_error (vars c) v) as [x|] eqn:E; [|discriminate].
-  intros H. destruct is_made as [[Hv _] _]. destruct (Hv _ _ E) as (_ & _ & S). symmetry. auto.
+  intros H. destruct (vars_kept_at _ _ _ _ (proj1 parts) _ _ E) as (_ & _ & S). symmetry. apply S, H.
 Qed.
 
-Lemma value_sound e : forall s p, value c ds s e = Some p -> kept (r s) e -> val vs p = eval (r s) e.
+Lemma value_sound e : forall s p, value c ds s e = Some p -> kept (r s) e = true -> val vs p = eval (r s) e.
 Proof.
   induction e as [z|v|o a IHa b IHb|t a IH|t a IH]; simpl; intros s p H K.
   - inv. apply const_val.
   - apply named_val in H. rewrite H. simpl. unfold r. destruct s; simpl; auto.
     destruct (is_shared c v) eqn:E; simpl; auto. symmetry. apply var_shared. exact E.
-  - inv. destruct K as [Ka Kb]. rewrite (combined_val _ _ _ _ H). f_equal; auto.
+  - inv. rewrite (combined_val _ _ _ _ H). f_equal; auto.
   - inv. destruct ((0 <? bits t) && (bits t <=? most_bits)) eqn:B; [|discriminate].
     apply andb_true_iff in B. destruct B as [B _]. apply Z.ltb_lt in B.
     assert (0 < size t) by (apply Z.pow_pos_nonneg; lia). inv.
     match goal with N : named _ _ = Some _ |- _ => apply named_val in N; simpl in N; rename N into V end.
     autorewrite with vals in *. rewrite V, (IH _ _ H0 K). unfold wrap. rewrite Z.mod_eq by lia. ring.
-  - destruct K as [K F]. rewrite (IH _ _ H K). unfold wrap. rewrite Z.mod_small by exact F. ring.
+  - inv. nums. rewrite (IH _ _ H) by auto. unfold wrap. rewrite Z.mod_small by lia. ring.
 Qed.
 
 Definition known (f : fact) : Prop := match f with Ge p => 0 <= val vs p | Is p => val vs p = 0 end.
@@ -298,11 +326,10 @@ Proof. intros E H L. assert (a = 0) by nia. subst. lia. Qed.
 
 Lemma lxor_bound k p q : 0 <= k -> 0 <= p < 2 ^ k -> 0 <= q < 2 ^ k -> 0 <= Z.lxor p q < 2 ^ k.
 Proof.
-  intros K P Q. assert (N : 0 <= Z.lxor p q) by (apply Z.lxor_nonneg; lia). split; auto.
-  destruct (Z.eq_dec (Z.lxor p q) 0) as [->|Z]; [lia|].
-  apply Z.log2_lt_pow2; [lia|]. eapply Z.le_lt_trans; [apply Z.log2_lxor; lia|].
-  destruct (Z.eq_dec k 0) as [->|]; [simpl in *; assert (p = 0) by lia; assert (q = 0) by lia; subst; simpl in Z; lia|].
-  apply Z.max_lub_lt; (destruct (Z.eq_dec p 0), (Z.eq_dec q 0)); subst; simpl; try lia; apply Z.log2_lt_pow2; lia.
+  intros K P Q. rewrite <- (Z.mod_small p (2 ^ k)), <- (Z.mod_small q (2 ^ k)), <- !Z.land_ones by lia.
+  replace (Z.lxor _ _) with (Z.land (Z.lxor p q) (Z.ones k)).
+  - rewrite Z.land_ones by lia. apply Z.mod_pos_bound. lia.
+  - Z.bitwise. destruct (Z.testbit p m), (Z.testbit q m), (Z.testbit (Z.ones k) m); reflexivity.
 Qed.
 
 Lemma land_bound p q : 0 <= q -> 0 <= Z.land p q <= q.
@@ -315,12 +342,10 @@ Qed.
 Lemma lor_sum k a q : 0 <= k -> 0 <= q < 2 ^ k -> Z.lor (2 ^ k * a) q = 2 ^ k * a + q.
 Proof.
   intros K Q. assert (D : Z.land (2 ^ k * a) q = 0).
-  { apply Z.bits_inj'. intros i Hi. rewrite Z.land_spec, Z.bits_0.
-    destruct (Z_lt_le_dec i k).
-    - rewrite Z.mul_comm, Z.mul_pow2_bits_low by lia. reflexivity.
-    - destruct (Z.eq_dec q 0) as [->|]; [rewrite Z.bits_0; apply andb_false_r|].
-      rewrite (Z.bits_above_log2 q i), andb_false_r; [reflexivity|lia|]. apply Z.log2_lt_pow2; [lia|].
-      apply Z.lt_le_trans with (2 ^ k); [lia|]. apply Z.pow_le_mono_r; lia. }
+  { rewrite <- (Z.mod_small q (2 ^ k)), <- Z.land_ones, Z.mul_comm by lia. apply Z.bits_inj'. intros i Hi.
+    rewrite !Z.land_spec, Z.bits_0. destruct (Z_lt_le_dec i k).
+    - rewrite Z.mul_pow2_bits_low by lia. reflexivity.
+    - rewrite Z.ones_spec_high, !andb_false_r by lia. reflexivity. }
   rewrite Z.add_nocarry_lxor by exact D. rewrite Z.lxor_lor by exact D. reflexivity.
 Qed.
 
@@ -337,50 +362,48 @@ Qed.
 
 (* -- what is said -------------------------------------------------------------------------------------------------------- *)
 
-Lemma kept_said s e : In e (said c s) -> kept (r s) e.
+Lemma kept_said s e : In e (said c s) -> kept (r s) e = true.
 Proof.
-  destruct is_made as [(_ & A & T & G & I) [W1 W2]]. unfold said. rewrite !in_app_iff, !in_flat_map, in_map_iff.
-  rewrite Forall_forall in *.
-  intros [(k & H & D)|[H|[(k & H & D)|[H|(k & <- & H)]]]].
-  - assert (S : sound_cond (r s) k) by (destruct s; simpl; auto). destruct S as (S1 & S2 & _).
-    destruct D as [<-|[<-|[]]]; auto.
-  - destruct (A _ H) as (S1 & S2 & _). destruct s; auto.
-  - destruct (T _ H) as ((S1 & S2 & S3) & _). rewrite Forall_forall in S1, S2, S3. rewrite in_app_iff, in_flat_map, in_map_iff in D.
-    destruct D as [(q & D & E)|(q & <- & D)].
-    + assert (S : cond_kept (r s) q) by (destruct s; simpl; auto). destruct S. destruct E as [<-|[<-|[]]]; auto.
-    + destruct (S3 _ D). destruct s; auto.
-  - destruct (G _ H) as (S1 & S2). destruct s; auto.
-  - destruct (I _ H) as (S1 & S2). destruct s; auto.
+  destruct parts as (_ & A & T & G & I & W). unfold said. rewrite !in_app_iff, !in_flat_map, in_map_iff.
+  assert (Cond : forall k, In e [left k; right k] -> cond_kept (r s) k = true -> kept (r s) e = true).
+  { intros k D K. unfold cond_kept in K. inv. destruct D as [<-|[<-|[]]]; auto. }
+  assert (Both : forall i, same_kept r1 r2 i = true -> kept (r s) i = true)
+    by (intros; unfold same_kept in *; inv; destruct s; auto).
+  assert (Pair : forall k, pair_kept r1 r2 k = true -> kept (r s) (if s then snd k else fst k) = true)
+    by (intros; unfold pair_kept in *; inv; destruct s; auto).
+  intros [(k & H & D)|[H|[(k & H & D)|[H|(k & <- & H)]]]]; auto.
+  - apply (Cond k D). apply (W s k H).
+  - apply Both, A, H.
+  - pose proof (T _ H) as O. unfold obeys in O. rewrite !andb_true_iff, !forallb_forall in O.
+    destruct O as [[[O1 O2] O3] _].
+    rewrite in_app_iff, in_flat_map, in_map_iff in D. destruct D as [(q & D & E)|(q & <- & D)]; auto.
+    apply (Cond q E). destruct s; simpl; auto.
 Qed.
 
-Lemma kept_inner s w : forall e i, kept (r s) e -> inner w e = Some i -> kept (r s) i.
+Lemma kept_inner s w : forall e i, kept (r s) e = true -> inner w e = Some i -> kept (r s) i = true.
 Proof.
   induction w as [|x w IH]; simpl; intros e i K H; [inv; auto|].
-  destruct x, e; simpl in K; try discriminate; intuition eauto.
+  destruct x, e; simpl in K; try discriminate; inv; eauto.
 Qed.
 
 Lemma of_var_sound s v fs : of_var c ds s v = Some fs -> Forall known fs.
 Proof.
-  unfold of_var. intros H. inv. pose proof (value_sound (Var v) s _ H1 I) as V. simpl in V.
-  destruct is_made as [[Hv _] _]. destruct (Hv _ _ H0) as ([L1 U1] & [L2 U2] & _).
-  apply Forall_app; split.
-  - destruct (low x) as [l|]; constructor; auto. simpl. autorewrite with vals. rewrite V. destruct s; simpl.
-    + specialize (L2 _ eq_refl). lia.
-    + specialize (L1 _ eq_refl). lia.
-  - destruct (high x) as [h|]; constructor; auto. simpl. autorewrite with vals. rewrite V. destruct s; simpl.
-    + specialize (U2 _ eq_refl). lia.
-    + specialize (U1 _ eq_refl). lia.
+  unfold of_var. intros H. inv. pose proof (value_sound (Var v) s _ H1 eq_refl) as V. simpl in V.
+  destruct (vars_kept_at _ _ _ _ (proj1 parts) _ _ H0) as (L1 & L2 & _).
+  assert (W : within x (r s v) = true) by (destruct s; auto). unfold within in W. inv. apply Forall_app; split;
+    [destruct (low x) as [l|] | destruct (high x) as [l|]]; constructor; auto; nums; simpl; autorewrite with vals; lia.
 Qed.
 
-Lemma of_cond_sound s k fs : sound_cond (r s) k -> of_cond c ds s k = Some fs -> Forall known fs.
+Lemma of_cond_sound s k fs : cond_kept (r s) k = true -> holds (r s) k = true -> of_cond c ds s k = Some fs ->
+  Forall known fs.
 Proof.
-  unfold of_cond, sound_cond, holds. intros (K1 & K2 & H) E. inv.
+  unfold of_cond, cond_kept, holds. intros K H E. inv.
   apply value_sound in H0; auto. apply value_sound in H1; auto. constructor; auto.
-  destruct (how k); simpl; autorewrite with vals; lia.
+  destruct (how k); nums; simpl; autorewrite with vals; lia.
 Qed.
 
 Lemma of_pair_sound a b fs :
-  kept r1 a -> kept r2 b -> eval r1 a = eval r2 b -> of_pair c ds a b = Some fs -> Forall known fs.
+  kept r1 a = true -> kept r2 b = true -> eval r1 a = eval r2 b -> of_pair c ds a b = Some fs -> Forall known fs.
 Proof.
   unfold of_pair. intros K1 K2 E H. inv. apply (value_sound a false) in H0; auto. apply (value_sound b true) in H1; auto.
   constructor; auto. simpl in *. autorewrite with vals. lia.
@@ -389,43 +412,44 @@ Qed.
 Lemma of_promise_sound s n w fs : of_promise c ds s n w = Some fs -> Forall known fs.
 Proof.
   unfold of_promise. intros H. inv. apply nth_error_In in H0. apply kept_said in H0.
-  pose proof (kept_inner _ _ _ _ H0 H1) as K. destruct x0; try discriminate. inv. simpl in K. destruct K as [K F].
+  pose proof (kept_inner _ _ _ _ H0 H1) as K. destruct x0; try discriminate. inv. simpl in K. inv. nums.
   apply value_sound in H2; auto. each; lia.
 Qed.
 
-Lemma equal_at_sound fs es : forall l, Forall known fs -> Forall (pair_kept r1 r2) es ->
-  equal_at c ds fs es l = true -> Forall (pair_equal r1 r2) es.
+Lemma equal_at_sound fs es : forall l, Forall known fs -> forallb (pair_kept r1 r2) es = true ->
+  equal_at c ds fs es l = true -> forallb (pair_equal r1 r2) es = true.
 Proof.
-  induction es as [|e es IH]; intros [|f l] K P H; simpl in H; try discriminate; constructor;
-    inversion P as [|? ? [P1 P2]]; subst;
-    (destruct (value c ds false (fst e)) eqn:E1; [|discriminate]); (destruct (value c ds true (snd e)) eqn:E2; [|discriminate]);
-    apply andb_true_iff in H; destruct H as [H1 H2].
-  - apply (Is_at_sound _ _ _ K) in H1. autorewrite with vals in H1.
-    apply (value_sound (fst e) false) in E1; auto. apply (value_sound (snd e) true) in E2; auto.
-    unfold pair_equal. simpl in E1, E2. lia.
-  - eapply IH; eauto.
+  induction es as [|e es IH]; intros [|f l] K P H; simpl in H, P |- *; try discriminate; auto.
+  destruct (value c ds false (fst e)) eqn:E1; [|discriminate]. destruct (value c ds true (snd e)) eqn:E2;
+    [|discriminate].
+  unfold pair_kept in P. inv. rewrite (IH l), andb_true_r by auto. apply (Is_at_sound _ _ _ K) in H.
+  autorewrite with vals in H.
+  apply (value_sound (fst e) false) in E1; auto. apply (value_sound (snd e) true) in E2; auto.
+  apply Z.eqb_eq. simpl in E1, E2. lia.
 Qed.
 
-Lemma hold_at_sound s fs ks : forall l, Forall known fs -> Forall (cond_kept (r s)) ks ->
-  hold_at c ds s fs ks l = true -> Forall (holds (r s)) ks.
+Lemma hold_at_sound s fs ks : forall l, Forall known fs -> forallb (cond_kept (r s)) ks = true ->
+  hold_at c ds s fs ks l = true -> forallb (holds (r s)) ks = true.
 Proof.
-  induction ks as [|k ks IH]; intros [|f l] K P H; simpl in H; try discriminate; constructor;
-    inversion P as [|? ? [P1 P2]]; subst; unfold of_cond in H;
-    (destruct (value c ds s (left k)) as [p|] eqn:E1; [|discriminate]);
-    (destruct (value c ds s (right k)) as [q|] eqn:E2; [|discriminate]); simpl in H.
-  - apply value_sound in E1; auto. apply value_sound in E2; auto. unfold holds.
-    destruct (how k); apply andb_true_iff in H; destruct H as [H _];
-      first [apply (Is_at_sound _ _ _ K) in H | apply (Ge_at_sound _ _ _ K) in H]; autorewrite with vals in H; lia.
-  - destruct (how k); apply andb_true_iff in H; destruct H as [_ H]; eapply IH; eauto.
+  induction ks as [|k ks IH]; intros [|f l] K P H; simpl in H, P |- *; try discriminate; auto.
+  unfold of_cond, cond_kept in *.
+  destruct (value c ds s (left k)) as [p|] eqn:E1; [|discriminate].
+  destruct (value c ds s (right k)) as [q|] eqn:E2; [|discriminate]. simpl in H. inv.
+  apply value_sound in E1; auto. apply value_sound in E2; auto.
+  assert (T : forallb (holds (r s)) ks = true) by (destruct (how k); inv; eauto). rewrite T, andb_true_r. unfold holds.
+  destruct (how k); inv; rewrite ?Z.ltb_lt, ?Z.leb_le, ?Z.eqb_eq;
+    match goal with
+    | H : Is_at _ _ _ = true |- _ => apply (Is_at_sound _ _ _ K) in H; autorewrite with vals in H
+    | H : Ge_at _ _ _ = true |- _ => apply (Ge_at_sound _ _ _ K) in H; autorewrite with vals in H
+    end; lia.
 Qed.
 
-Lemma all_pairs_sound es : forall fs, Forall (pair_kept r1 r2) es ->
-  Forall (pair_equal r1 r2) es -> all_pairs c ds es = Some fs -> Forall known fs.
+Lemma all_pairs_sound es : forall fs, forallb (pair_kept r1 r2) es = true ->
+  forallb (pair_equal r1 r2) es = true -> all_pairs c ds es = Some fs -> Forall known fs.
 Proof.
-  induction es as [|e es IH]; simpl; intros fs P Q H; inv; [constructor|].
-  inversion P as [|? ? [P1 P2]]; inversion Q; subst.
+  induction es as [|e es IH]; simpl; intros fs P Q H; inv; [constructor|]. unfold pair_kept, pair_equal in *. inv. nums.
   destruct (all_pairs c ds es) eqn:E; simpl in H; inv. apply Forall_app. split; [|eapply IH; eauto].
-  exact (of_pair_sound _ _ _ P1 P2 ltac:(assumption) H0).
+  eapply of_pair_sound; eauto.
 Qed.
 
 (* -- steps --------------------------------------------------------------------------------------------------------------- *)
@@ -442,20 +466,17 @@ Lemma follow_sound fs s more : Forall known fs -> follow c ds fs s = Some more -
 Proof.
   intros K. destruct s; simpl; intros H.
   - eapply of_var_sound; eauto.
-  - inv. eapply of_cond_sound; [|exact H]. apply nth_error_In in H0. destruct is_made as [_ [W1 W2]].
-    rewrite Forall_forall in W1, W2. destruct second; simpl; auto.
-  - inv. apply nth_error_In in H0. destruct is_made as [(_ & A & _) _]. rewrite Forall_forall in A.
-    destruct (A _ H0) as (A1 & A2 & A3). eapply of_pair_sound; eauto.
-  - inv. apply nth_error_In in H0. destruct is_made as [(_ & _ & _ & _ & A) _]. rewrite Forall_forall in A.
-    destruct (A _ H0) as (A1 & A2). pose proof meets as M. unfold meet in M. rewrite Forall_forall in M.
-    eapply of_pair_sound; [| | |exact H]; auto.
-  - inv. apply nth_error_In in H0. destruct is_made as [(_ & _ & T & _) _]. rewrite Forall_forall in T.
-    destruct (T _ H0) as ((P1 & P2 & P3) & Q). apply Forall_app in P3. destruct P3 as [P3 P4].
+  - inv. apply nth_error_In in H0. apply parts in H0 as [H1 H2]. eapply of_cond_sound; eauto.
+  - inv. apply nth_error_In in H0. apply parts in H0 as [H1 H2]. unfold same_kept in H1. inv. eapply of_pair_sound;
+      eauto.
+  - inv. apply nth_error_In in H0. pose proof meets as M. unfold meet in M. rewrite Forall_forall in M.
+    specialize (M _ H0).
+    apply parts in H0. unfold pair_kept in H0. inv. eapply of_pair_sound; eauto.
+  - inv. apply nth_error_In in H0. apply parts in H0. unfold obeys in H0. rewrite forallb_app in H0.
     destruct (hold_at c ds false fs (if1 x) l1 && hold_at c ds true fs (if2 x) l2 && equal_at c ds fs (equal x) l) eqn:E;
       [|discriminate].
-    apply andb_true_iff in E. destruct E as [E E3]. apply andb_true_iff in E. destruct E as [E1 E2].
-    eapply all_pairs_sound; [exact P4| |exact H].
-    apply Q; [eapply (hold_at_sound false)|eapply (hold_at_sound true)|eapply equal_at_sound]; eauto.
+    inv. eapply all_pairs_sound; [| |exact H]; auto.
+    rewrite (hold_at_sound false fs _ l1), (hold_at_sound true fs _ l2), (equal_at_sound fs _ l) in * by auto. auto.
   - eapply of_promise_sound; eauto.
   - destruct (sum fs l) eqn:E; simpl in H; [|discriminate]. inv. constructor; auto. eapply sum_sound; eauto.
   - destruct (nth_error fs f) as [[p|p]|] eqn:E1; try discriminate.
@@ -522,7 +543,8 @@ Proof.
   - intros H L. apply negb_true_iff, Z.eqb_neq in L. lia.
 Qed.
 
-Lemma shown_sound fs e : Forall known fs -> kept r1 e -> kept r2 e -> shown c ds fs e = true -> eval r1 e = eval r2 e.
+Lemma shown_sound fs e : Forall known fs -> kept r1 e = true -> kept r2 e = true -> shown c ds fs e = true ->
+  eval r1 e = eval r2 e.
 Proof.
   unfold shown. intros K K1 K2.
   destruct (value c ds false e) as [p|] eqn:E1; [|discriminate]. destruct (value c ds true e) as [q|] eqn:E2; [|discriminate].
@@ -544,80 +566,21 @@ Proof.
   apply orb_true_iff in H. destruct H as [H|H].
   - apply existsb_exists in H. destruct H as (f & F & A). rewrite Forall_forall in K.
     exfalso. exact (absurd_sound ds r1 r2 f (K _ F) A).
-  - pose proof M as [(_ & _ & _ & P & _) _]. unfold goals in P.
-    destruct (goal c) as [l|] eqn:G; [|discriminate]. rewrite forallb_forall in H. rewrite Forall_forall in P |- *.
-    intros e Ie. destruct (P _ Ie). eapply (shown_sound c ds r1 r2 O); eauto.
+  - destruct (parts c r1 r2 M) as (_ & _ & _ & P & _). unfold goals in P.
+    destruct (goal c) as [l|] eqn:G; [|discriminate]. rewrite forallb_forall in H. rewrite Forall_forall.
+    intros e Ie. specialize (P _ Ie). unfold same_kept in P. inv. eapply (shown_sound c ds r1 r2 O); eauto.
 Qed.
 
 (* -- promises ------------------------------------------------------------------------------------------------------------ *)
-
-Lemma within_b_ok x z : within_b x z = true -> within x z.
-Proof.
-  unfold within_b, within. intros H. apply andb_true_iff in H. destruct H as [L U].
-  split; [destruct (low x)|destruct (high x)]; intros ? [= <-]; apply Z.leb_le; auto.
-Qed.
-
-Lemma kept_b_ok r e : kept_b r e = true -> kept r e.
-Proof.
-  induction e; simpl; auto; rewrite ?andb_true_iff, ?Z.leb_le, ?Z.ltb_lt; intuition.
-Qed.
-
-Lemma conds_kept_ok r l : conds_kept r l = true -> Forall (cond_kept r) l.
-Proof.
-  unfold conds_kept. rewrite forallb_forall, Forall_forall. intros H k Hk. specialize (H _ Hk).
-  apply andb_true_iff in H. destruct H. split; apply kept_b_ok; auto.
-Qed.
-
-Lemma holds_b_true r k : holds r k -> holds_b r k = true.
-Proof. unfold holds, holds_b. destruct (how k); rewrite ?Z.ltb_lt, ?Z.leb_le, ?Z.eqb_eq; auto. Qed.
-
-Lemma equals_ok r1 r2 l : forallb (fun e => eval r1 (fst e) =? eval r2 (snd e)) l = true <-> Forall (pair_equal r1 r2) l.
-Proof.
-  rewrite forallb_forall, Forall_forall. split; intros H e He; specialize (H _ He); apply Z.eqb_eq; exact H.
-Qed.
-
-Lemma obeys_b_ok r1 r2 t : obeys_b r1 r2 t = true -> obeys r1 r2 t.
-Proof.
-  unfold obeys_b, obeys. rewrite !andb_true_iff, orb_true_iff. intros [[[K1 K2] K3] I].
-  split; [split; [|split]; auto using conds_kept_ok|].
-  - rewrite Forall_forall. intros e He. rewrite forallb_forall in K3. specialize (K3 _ He).
-      apply andb_true_iff in K3 as [].
-    split; apply kept_b_ok; auto.
-  - intros H1 H2 H3. destruct I as [I|I]; [|apply equals_ok; auto].
-    apply negb_true_iff in I. rewrite <- not_true_iff_false in I. exfalso. apply I. rewrite !andb_true_iff, !forallb_forall.
-    rewrite Forall_forall in H1, H2. apply equals_ok in H3. rewrite forallb_forall in H3.
-    repeat split; intros x Hx; auto using holds_b_true.
-Qed.
-
-Lemma vars_kept_ok vs r1 r2 : forall n, vars_kept vs n r1 r2 = true -> forall v x, nth_error vs v = Some x ->
-  within x (r1 (n + v)%nat) /\ within x (r2 (n + v)%nat) /\ (shared x = true -> r1 (n + v)%nat = r2 (n + v)%nat).
-Proof.
-  induction vs as [|y vs IH]; intros n H [|v] x; simpl in *; try discriminate; rewrite !andb_true_iff in H;
-    destruct H as [[[H1 H2] H3] H4].
-  - intros [= <-]. rewrite Nat.add_0_r. repeat split; try apply within_b_ok; auto.
-    intros S. rewrite S in H3. simpl in H3. apply Z.eqb_eq. exact H3.
-  - intros E. specialize (IH _ H4 _ _ E). replace (n + S v)%nat with (S n + v)%nat by lia. exact IH.
-Qed.
 
 (* Where a claim has promises, there are two accesses that keep them, and are not of one unit. *)
 Theorem witnessed_ok c one two : witnessed c one two = true ->
   let r1 := of_list one in
   let r2 := of_list two in
-  possible c r1 r2 /\
-  Forall (fun k => kept r1 (left k) /\ kept r1 (right k)) (where1 c) /\
-  Forall (fun k => kept r2 (left k) /\ kept r2 (right k)) (where2 c) /\
-  match goal c with Some l => Exists (fun e => eval r1 e <> eval r2 e) l | None => True end.
+  possible c r1 r2 = true /\ match goal c with Some l => Exists (fun e => eval r1 e <> eval r2 e) l | None => True end.
 Proof.
-  unfold witnessed. rewrite !andb_true_iff, !forallb_forall. intros [[[[[[[V A] T] G] I] W1] W2] D]. simpl.
-  unfold conds_kept in *. rewrite forallb_forall in W1, W2. unfold possible. rewrite !Forall_forall.
-  split; [split; [|split; [|split; [|split]]]|split; [|split]].
-  1: intros v x E; exact (vars_kept_ok _ _ _ _ V _ _ E).
-  2: intros k Hk; apply obeys_b_ok; auto.
-  6: { destruct (goal c); auto. apply Exists_exists. apply existsb_exists in D as (e & He & N).
-       exists e. split; auto. apply Z.eqb_neq, negb_true_iff. exact N. }
-  all: intros k Hk; repeat match goal with
-    | H : forall x, In x ?l -> _, Hk : In ?k ?l |- _ => specialize (H k Hk); rewrite ?andb_true_iff, ?Z.eqb_eq in H end;
-    intuition auto using kept_b_ok.
+  unfold witnessed. intros H. inv. simpl. split; auto. destruct (goal c); auto. apply Exists_exists.
+  apply existsb_exists in H0 as (e & He & N). exists e. split; auto. apply Z.eqb_neq, negb_true_iff. exact N.
 Qed.
 
 Theorem proves_sound c ds ss one two : proves c ds ss one two = true -> true_claim c.

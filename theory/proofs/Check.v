@@ -15,6 +15,8 @@ Lemma kind_eqb_spec a b : kind_eqb a b = true <-> a = b.
 Proof. destruct a, b; simpl; split; congruence. Qed.
 
 Definition is_ty (o : option bty) (b : bty) : bool := match o with Some b' => bty_eqb b' b | None => false end.
+Lemma is_ty_spec o b : is_ty o b = true <-> o = Some b.
+Proof. destruct o; simpl; rewrite ?bty_eqb_spec; split; congruence. Qed.
 
 Fixpoint echeck (G : ctx) (p d : persp) (e : expr) : option bty :=
   match e with
@@ -155,6 +157,7 @@ Ltac split_all :=
   | H : (_ =? _) = false |- _ => apply Nat.eqb_neq in H
   | H : kind_eqb _ _ = true |- _ => apply kind_eqb_spec in H
   | H : bty_eqb _ _ = true |- _ => apply bty_eqb_spec in H
+  | H : is_ty _ _ = true |- _ => apply is_ty_spec in H
   | H : may_touch _ _ = true |- _ => pose proof (proj1 (may_touch_spec _ _) H); clear H
   | H : id_okb _ _ = true |- _ => apply id_okb_spec in H
   | H : (if ?c then Some _ else None) = Some _ |- _ => destruct c eqn:?; [injection H as <-|discriminate H]
@@ -169,15 +172,7 @@ Ltac cases_of H :=
 
 Lemma echeck_sound G p d e : forall b, echeck G p d e = Some b -> ety G p d e b.
 Proof.
-  assert (Is : forall e b, (forall b, echeck G p d e = Some b -> ety G p d e b) ->
-                 is_ty (echeck G p d e) b = true -> ety G p d e b).
-  { unfold is_ty. intros e' b' H H'. destruct (echeck G p d e'); [|discriminate]. split_all. subst. auto. }
   induction e; simpl; intros b' H; cases_of H; split_all; try injection H as <-; subst; econstructor; eauto.
-Qed.
-
-Lemma is_ty_sound G p d e b : is_ty (echeck G p d e) b = true -> ety G p d e b.
-Proof.
-  unfold is_ty. destruct (echeck G p d e) eqn:E; [|discriminate]. intros. split_all. subst. now apply echeck_sound.
 Qed.
 
 Lemma site_is_spec st l b len : site_is st l b len = true <-> D st = (l, b, len).
@@ -200,7 +195,7 @@ Proof.
 Qed.
 
 Lemma is_ty_complete G p d e b : ety G p d e b -> is_ty (echeck G p d e) b = true.
-Proof. intros H. rewrite (echeck_complete _ _ _ _ _ H). now apply bty_eqb_spec. Qed.
+Proof. intros H. now apply is_ty_spec, echeck_complete. Qed.
 
 Lemma args_check_spec G p es ps : args_check G p es ps = true <-> Forall2 (arg_ty G p) es ps.
 Proof.
@@ -208,7 +203,7 @@ Proof.
   - split; constructor.
   - rewrite andb_true_iff, IH. split.
     + intros [He Ha]. constructor; auto.
-      destruct t as [b|l b|]; try discriminate; [constructor; now apply is_ty_sound|].
+      destruct t as [b|l b|]; try discriminate; [constructor; now apply echeck_sound, is_ty_spec|].
       destruct e; try discriminate. destruct (G x0) as [[q' [b'|l' b'|]]|] eqn:E; try discriminate. split_all. subst.
       now constructor.
     + intros H. inversion H; subst. split; auto.
@@ -235,7 +230,7 @@ Proof.
   Local Arguments down : simpl never.
   induction s; simpl; intros G h N al m H; try discriminate; cases_of H; split_all; subst;
     try match goal with H : (h, N) = (_, _) |- _ => injection H as -> -> end;
-    try (econstructor; eauto using is_ty_sound, not_local, orb_store; fail).
+    try (econstructor; eauto using echeck_sound, not_local, orb_store; fail).
   - (* split *)
     match goal with H : (if n2 =? 0 then _ else _) = true |- _ => destruct (Nat.eqb_spec n2 0) as [->|] end.
     + destruct s2; try discriminate. apply T_Split'; auto.

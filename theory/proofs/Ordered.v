@@ -4,6 +4,31 @@ From Coq Require Import List Arith Lia Bool Relations Sorting.Sorted.
 From Bundl Require Import Skeleton.
 Import ListNotations.
 
+(* -- tactics ------------------------------------------------------------------------------------------------------------ *)
+
+(* Tests as facts; those of one hypothesis, by name. *)
+Ltac bools := repeat match goal with
+  | H : _ && _ = true |- _ => apply andb_prop in H; destruct H
+  | H : (_ =? _) = true |- _ => apply Nat.eqb_eq in H
+  | H : (_ <=? _) = true |- _ => apply Nat.leb_le in H
+  | H : (_ <? _) = true |- _ => apply Nat.ltb_lt in H
+  | H : existsb _ _ = true |- _ => apply existsb_exists in H; destruct H as (? & ? & ?)
+  end.
+Tactic Notation "ands" hyp(H) "as" simple_intropattern(p) := rewrite !andb_true_iff in H; destruct H as p.
+
+(* Take apart where something stands; and put it there. *)
+Ltac stands := repeat match goal with
+  | H : In _ (_ ++ _) |- _ => apply in_app_iff in H as [H|H]
+  | H : In _ (flat_map _ _) |- _ => apply in_flat_map in H as (? & ? & H)
+  | H : False |- _ => destruct H
+  | H : In _ [] |- _ => destruct H
+  | H : In _ (_ :: _) |- _ => destruct H as [H|H]
+  | H : _ \/ False |- _ => destruct H as [H|[]]
+  | H : In _ (if ?c then _ else _) |- _ => destruct c eqn:?
+  | H : (_, _) = (_, _) |- _ => inversion H; subst; clear H
+  end.
+Ltac there := rewrite ?in_app_iff, ?in_flat_map; eauto.
+
 (* -- positions ---------------------------------------------------------------------------------------------------------- *)
 
 Lemma earlier_irr x d : ~ earlier x x d.
@@ -47,24 +72,18 @@ Proof. decide equality; apply Nat.eq_dec. Qed.
 
 Lemma earlier_dec x y : {exists d, earlier x y d} + {~ exists d, earlier x y d}.
 Proof.
-  destruct x as [k|l k], y as [m|j m].
-  - destruct (lt_dec k m) as [H|H]; [left; eexists; constructor; auto | right; intros [d E]; inversion E; lia].
-  - right; intros [d E]; inversion E.
-  - right; intros [d E]; inversion E.
-  - destruct (Nat.eq_dec l j) as [<-|Ne]; [|right; intros [d E]; inversion E; congruence].
-    destruct (lt_dec k m) as [H|H]; [left; eexists; constructor; auto | right; intros [d E]; inversion E; lia].
+  destruct x as [k|l k], y as [m|j m]; try (right; intros [d E]; inversion E; fail);
+    [|destruct (Nat.eq_dec l j) as [<-|Ne]; [|right; intros [d E]; inversion E; congruence]];
+    (destruct (lt_dec k m); [left; eexists; constructor; auto | right; intros [d E]; inversion E; lia]).
 Qed.
 
 Lemma precedes_dec p q : {precedes p q} + {~ precedes p q}.
 Proof.
   revert q; induction p as [|x p IH]; intros [|y q]; try (right; intros [d E]; inversion E; fail).
-  destruct (earlier_dec x y) as [H|H].
-  - left; destruct H as [d H]; exists d; constructor; auto.
-  - destruct (turn_dec x y) as [<-|Ne].
-    + destruct (IH q) as [K|K].
-      * left; destruct K as [d K]; exists d; constructor 2; auto.
-      * right; intros [d E]; inversion E; subst; [apply H; eauto | apply K; eexists; eauto].
-    + right; intros [d E]; inversion E; subst; [apply H; eauto | congruence].
+  destruct (earlier_dec x y) as [H|H]; [left; destruct H as [d H]; exists d; constructor; auto|].
+  destruct (turn_dec x y) as [<-|Ne]; [|right; intros [d E]; inversion E; subst; [apply H; eauto | congruence]].
+  destruct (IH q) as [K|K]; [left; destruct K as [d K]; exists d; constructor 2; auto|].
+  right; intros [d E]; inversion E; subst; [apply H; eauto | apply K; eexists; eauto].
 Qed.
 
 (* Of some positions one comes before no other's. *)
@@ -106,6 +125,15 @@ Proof. apply strongly_app. Qed.
 
 Lemma sorted_head x t y : sorted (x :: t) -> In y t -> precedes (fst x) (fst y).
 Proof. intros H I; inversion H as [|? ? _ F]; subst; rewrite Forall_forall in F; auto. Qed.
+
+(* -- lists without repeats --------------------------------------------------------------------------------------------- *)
+
+Lemma nodup_app (A : Type) (l m : list A) : NoDup l -> NoDup m -> (forall x, In x l -> ~ In x m) -> NoDup (l ++ m).
+Proof.
+  induction l as [|x l IH]; simpl; auto; intros L M D; inversion L; subst; constructor.
+  - rewrite in_app_iff; intros [I|I]; [auto | eapply D; eauto].
+  - apply IH; auto.
+Qed.
 
 (* -- sums --------------------------------------------------------------------------------------------------------------- *)
 

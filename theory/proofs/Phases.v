@@ -7,21 +7,6 @@ Import ListNotations.
 (* The launch has whole clusters. *)
 Definition whole_clusters (B : nat) (s : stmt) : Prop := forall c h, In (Cluster c, h) (barriers s) -> exists d, B = d * c.
 
-Lemma single (A : Type) (l : list A) y : NoDup l -> (forall x, In x l -> x = y) -> In y l -> length l = 1.
-Proof.
-  intros D H I; destruct l as [|x [|z l]]; [destruct I | auto|]; exfalso.
-  inversion D as [|? ? N _]; subst; apply N; left; rewrite (H x), (H z); simpl; auto.
-Qed.
-
-Lemma at_most_one (A : Type) (l : list A) y : NoDup l -> (forall x, In x l -> x = y) -> length l <= 1.
-Proof.
-  intros D H; destruct l as [|x [|z l]]; simpl; auto; exfalso.
-  inversion D as [|? ? N _]; subst; apply N; left; rewrite (H x), (H z); simpl; auto.
-Qed.
-
-Lemma not_empty (A : Type) (l : list A) : 0 < length l -> exists x, In x l.
-Proof. destruct l as [|x l]; simpl; [lia|]; intros _; exists x; auto. Qed.
-
 Section Phases.
 
 Variables (B N : nat) (F : list fact) (s : stmt).
@@ -33,21 +18,13 @@ Notation is_thread := (is_thread B N).
 Notation acts := (acts B N tr).
 Notation agents := (agents B N tr).
 Notation arrivals := (arrivals B N o s).
-Notation ord := (ord agent access key signal agents acts).
+Notation ord := (ord agents acts).
 
 Let Bars : bars N s [] [] = true.
 Proof. unfold valid, Valid.valid in Valid; bools; auto. Qed.
 
-Let Keys : keys N s = true.
-Proof. unfold valid, Valid.valid in Valid; bools; auto. Qed.
-
 Let Rings : rings N F s = true.
 Proof. unfold valid in Valid; bools; auto. Qed.
-
-Let nothing (a : thread) : true = true -> sats [] a.
-Proof. intros _ k []. Qed.
-
-Definition order := tr_order B N o s.
 
 (* -- barriers ----------------------------------------------------------------------------------------------------------- *)
 
@@ -56,24 +33,24 @@ Lemma in_barrier g q k n : In (q, barrier_ k n) (acts g) <->
 Proof.
   split.
   - destruct g as [a|a p]; rewrite ?in_thread, ?in_engine.
-    + intros (p & e & I & J); destruct e as [x|u h|[d|d|c| |d l|l|d|gk l|gk gn|d|rf rw|rf rw|]]; simpl in J; waits J d a p;
-        undo; try discriminate; eauto 8.
-    + intros (e & I & J); exfalso; destruct e as [x|u h|[d|d|c| |d l|l|d|gk l|gk gn|d|rf rw|rf rw|]]; simpl in J; undo; try discriminate; unlist; discriminate.
+    + intros (p & e & I & J); ops e; simpl in J; try awaits J; undo; try discriminate; eauto 8.
+    + intros (e & I & J); exfalso; ops e; simpl in J; undo; try discriminate; unlist; discriminate.
   - intros (a & u & h & -> & I & -> & ->); apply in_thread; exists q, (EBar u h); split; auto; left; reflexivity.
 Qed.
 
 Lemma bars_meet a b p u h : is_thread a -> is_thread b -> same u a b -> In (p, EBar u h) (tr a) -> In (p, EBar u h) (tr b).
-Proof. intros Ta Tb U I; apply (unit_meets B N o s [] [] [] a b true true); auto; intros _ _; auto. Qed.
+Proof. intros Ta Tb U I; apply (unit_meets B N o s [] [] [] a b true true); auto; [intros _ k [] | intros _ _; auto].
+Qed.
 
 Lemma bars_own a b p q u v h g : is_thread a -> is_thread b ->
   In (p, EBar u h) (tr a) -> In (q, EBar v g) (tr b) -> key_of u h a = key_of v g b -> u = v /\ h = g /\ same u a b.
-Proof. intros; eapply keys_own; eauto. Qed.
+Proof. intros; unfold valid, Valid.valid in Valid; bools; eapply keys_own; eauto. Qed.
 
 Lemma met g p k n : In g agents -> In (p, barrier_ k n) (acts g) ->
   exists w, NoDup w /\ length w = n /\ forall b, In b w <-> In b agents /\ In (p, barrier_ k n) (acts b).
 Proof.
   intros Ig I; apply in_barrier in I; destruct I as (a & u & h & -> & I & -> & ->); apply thread_agent in Ig.
-  destruct (bars_at N o s [] [] [] a true p u h Bars (nothing a) I) as (J & C & W & Sa & _).
+  destruct (bars_at N o s [] [] [] a true p u h Bars (fun _ _ f => match f with end) I) as (J & C & W & Sa & _).
   destruct (whole_counts B N u C a) as (w & D & L & M); auto.
   { intros c ->; eapply Clusters; eauto. }
   exists (map Thread w); split; [|split].
@@ -181,7 +158,8 @@ Proof. intros (Ou & _ & Tu & _) T R J; eapply full; eauto. Qed.
 
 Lemma some_there c a k W b : rounds_in c -> is_thread a -> round c a k W -> In b (M c) ->
   exists x, In x (arrivals (Ring (fst a) b (k mod copies b)) (k / copies b)).
-Proof. intros R T Rk J; destruct (all_there c a k W b R T Rk J); apply not_empty; lia. Qed.
+Proof. intros R T Rk J; destruct (all_there c a k W b R T Rk J); destruct (arrivals _ _) as [|x t];
+  [simpl in *; lia | exists x; left; auto]. Qed.
 
 (* The round in which a copy was used last. *)
 Lemma last_round c a k W n m : round c a k W -> 0 < n -> k / n = S m ->
@@ -201,23 +179,26 @@ Lemma ring_size block b copy n : length (arrivals (Ring block b copy) n) = need 
   length (arrivals (Ring block b copy) n) = size (Ring block b copy).
 Proof. unfold size; lia. Qed.
 
-Lemma issued_one a p x : In x (arrivals (Issued a p) 0) -> x = (Thread a, p ++ [Part 0]).
+(* Who gives a signal that is no ring's. *)
+Definition given (g : signal) : option (agent * path) :=
+  match g with Issued a p => Some (Thread a, p ++ [Part 0]) | Done a p => Some (Engine a p, p ++ [Part 3]) |
+    _ => None end.
+
+Lemma given_one g y n x : given g = Some y -> In x (arrivals g n) -> n = 0 /\ x = y.
 Proof.
-  destruct x as [h q]; intro I; apply are_arrivals in I; destruct I as [_ I]; apply (arrive_issued B N tr) in I.
-  destruct I as (-> & -> & _); auto.
+  destruct x as [h q], g; intros [= <-] I; apply are_arrivals in I as [_ I].
+  - apply (arrive_issued B N tr) in I as (-> & -> & -> & _); auto.
+  - apply (arrive_done B N tr) in I as (-> & -> & -> & _); auto.
 Qed.
 
-Lemma done_one a p x : In x (arrivals (Done a p) 0) -> x = (Engine a p, p ++ [Part 3]).
+Ltac given_in I := eapply given_one in I; [|reflexivity]; let E := fresh in destruct I as [E I]; try discriminate E.
+
+Lemma given_most g y n : given g = Some y -> length (arrivals g n) <= 1.
 Proof.
-  destruct x as [h q]; intro I; apply are_arrivals in I; destruct I as [_ I]; apply (arrive_done B N tr) in I.
-  destruct I as (-> & _ & -> & _); auto.
+  intro G; pose proof (each_once B N o s g n) as D; pose proof (fun x => given_one g y n x G) as One.
+  destruct (arrivals g n) as [|x [|z l]]; simpl; auto; exfalso; inversion D as [|? ? Nx _]; subst; apply Nx; left.
+  destruct (One x), (One z); simpl; auto; congruence.
 Qed.
-
-Lemma issued_phase a p n x : In x (arrivals (Issued a p) n) -> n = 0.
-Proof. destruct x as [h q]; intro I; apply are_arrivals in I; destruct I as [_ I]; apply (arrive_issued B N tr) in I; tauto. Qed.
-
-Lemma done_phase a p n x : In x (arrivals (Done a p) n) -> n = 0.
-Proof. destruct x as [h q]; intro I; apply are_arrivals in I; destruct I as [_ I]; apply (arrive_done B N tr) in I; tauto. Qed.
 
 Lemma enough h p g n : In h agents -> In (p, await_ g n) (acts h) -> length (arrivals g n) = size g.
 Proof.
@@ -225,36 +206,34 @@ Proof.
   - destruct (wait_round h p block b copy n Ih I) as (a & k & W & i & R & -> & T & Rk & Ib & Ii & De & Sa & -> & -> & -> & Ph).
     destruct (back b); apply ring_size; [|rewrite <- Ph; eapply all_there; eauto].
     destruct (last_round _ a k W (copies b) n Rk (positive _ _ R Ib) Ph) as (V & Rv & _ & X & Y); rewrite <- X, <- Y; eapply all_there; eauto.
-  - apply (await_issued B N tr) in I; destruct I as (-> & -> & -> & e & I & J).
-    apply (single _ _ (Thread a, r ++ [Part 0])); [apply each_once | apply issued_one|].
+  - apply (await_issued B N tr) in I as (-> & -> & -> & e & I & J); apply Nat.le_antisymm;
+      [eapply given_most; reflexivity|].
+    enough (K : In (Thread a, r ++ [Part 0]) (arrivals (Issued a r) 0))
+      by (destruct (arrivals _ 0); [destruct K | simpl; lia]).
     apply engine_agent in Ih; apply are_arrivals; split; [apply thread_agent; tauto | apply (issued_acts B N tr a r e I J)].
-  - apply (await_done B N tr) in I; destruct I as (-> & q & G & _ & P & e & J & S).
-    apply (single _ _ (Engine a r, r ++ [Part 3])); [apply each_once | apply done_one|].
-    assert (T : is_thread a) by (apply (agent_thread B N tr) in Ih; destruct G as [->| ->]; auto).
-    apply are_arrivals; split; [|eapply done_act; eauto].
-    apply engine_agent; split; auto; exists e; split; auto; destruct e as [|?|[]]; try discriminate; auto.
+  - apply (await_done B N tr) in I as (-> & q & G & _ & P & e & J & S); apply Nat.le_antisymm;
+      [eapply given_most; reflexivity|].
+    enough (K : In (Engine a r, r ++ [Part 3]) (arrivals (Done a r) 0))
+      by (destruct (arrivals _ 0); [destruct K | simpl; lia]).
+    apply are_arrivals; split; [|eapply done_act; eauto]; apply engine_agent; split.
+    + apply (agent_thread B N tr) in Ih; destruct G as [->| ->]; auto.
+    + exists e; split; auto; destruct e as [|?|[]]; try discriminate; auto.
 Qed.
 
 Lemma at_most g n : length (arrivals g n) <= size g.
 Proof.
-  destruct g as [block b copy|a r|a r]; unfold size.
-  - destruct (arrivals (Ring block b copy) n) as [|[h q] t] eqn:E; [simpl; lia|].
-    assert (I : In (h, q) (arrivals (Ring block b copy) n)) by (rewrite E; left; auto).
-    destruct (arrival_round h q block b copy n I) as (a & k & W & R & T & Rk & Ib & -> & -> & -> & _).
-    destruct (all_there _ a k W b R T Rk Ib) as [L _]; rewrite E in L; lia.
-  - destruct n as [|n]; [apply (at_most_one _ _ (Thread a, r ++ [Part 0])); [apply each_once | apply issued_one]|].
-    destruct (arrivals (Issued a r) (S n)) as [|x t] eqn:E; [simpl; lia|].
-    assert (I : In x (arrivals (Issued a r) (S n))) by (rewrite E; left; auto); apply issued_phase in I; discriminate.
-  - destruct n as [|n]; [apply (at_most_one _ _ (Engine a r, r ++ [Part 3])); [apply each_once | apply done_one]|].
-    destruct (arrivals (Done a r) (S n)) as [|x t] eqn:E; [simpl; lia|].
-    assert (I : In x (arrivals (Done a r) (S n))) by (rewrite E; left; auto); apply done_phase in I; discriminate.
+  destruct g as [block b copy| |]; [|eapply given_most; reflexivity..].
+  destruct (arrivals (Ring block b copy) n) as [|[h q] t] eqn:E; [simpl; lia|].
+  assert (I : In (h, q) (arrivals (Ring block b copy) n)) by (rewrite E; left; auto).
+  destruct (arrival_round h q block b copy n I) as (a & k & W & R & T & Rk & Ib & -> & -> & -> & _).
+  destruct (all_there _ a k W b R T Rk Ib) as [L _]; rewrite E in L; unfold size; lia.
 Qed.
 
 Lemma enough_before g n : arrivals g (1 + n) <> [] -> length (arrivals g n) = size g.
 Proof.
   intro NE; destruct (arrivals g (1 + n)) as [|[h q] t] eqn:E; [congruence|].
   assert (I : In (h, q) (arrivals g (1 + n))) by (rewrite E; left; auto); clear NE E.
-  destruct g as [block b copy|a r|a r]; [|apply issued_phase in I; discriminate | apply done_phase in I; discriminate].
+  destruct g as [block b copy| |]; [|given_in I..].
   destruct (arrival_round h q block b copy _ I) as (a & k & W & R & T & Rk & Ib & -> & -> & Ph & _).
   destruct (last_round _ a k W (copies b) n Rk (positive _ _ R Ib) (eq_sym Ph)) as (V & Rv & _ & X & Y).
   apply ring_size; rewrite <- X, <- Y; eapply all_there; eauto.
@@ -278,14 +257,15 @@ Proof.
       destruct (Wa i b Ii De eq_refl) as [_ Be].
       specialize (Be Bb z Iz (tell_is b z Tz)); exists None; apply before_prefix; rewrite <- (app_nil_r (place i)).
       apply before_app, prec_sound; auto.
-  - apply (await_issued B N tr) in J; destruct J as (-> & -> & -> & _); apply issued_one in I; inversion I; subst; apply parts_precede; lia.
-  - apply (await_done B N tr) in J; destruct J as (-> & p' & _ & (t & ->) & P & _); apply done_one in I; inversion I; subst.
+  - apply (await_issued B N tr) in J; destruct J as (-> & -> & -> & _); given_in I; inversion I; apply parts_precede;
+      lia.
+  - apply (await_done B N tr) in J; destruct J as (-> & p' & _ & (t & ->) & P & _); given_in I; inversion I.
     apply precedes_app; auto.
 Qed.
 
 Lemma phases g n f p h q : In (f, p) (arrivals g n) -> In (h, q) (arrivals g (1 + n)) -> ord f p h q.
 Proof.
-  intros J K; destruct g as [block b copy|a r|a r]; [|apply issued_phase in K; discriminate | apply done_phase in K; discriminate].
+  intros J K; destruct g as [block b copy| |]; [|given_in K..].
   destruct (arrival_round f p block b copy n J) as (a & k & W & R & _ & _ & Ib & _); pose proof R as (Ou & _ & Tu & _).
   apply (in_order B N o s (cycle b) Ou Tu block b n b (1 + n) copy (f, p) (h, q)); auto; unfold time; simpl; lia.
 Qed.
@@ -295,7 +275,7 @@ Lemma in_time g p r n : In g agents -> In (p, await_ r n) (acts g) -> arrivals r
 Proof.
   intros Ig J NE; destruct (arrivals r (1 + n)) as [|[h q] t] eqn:E; [congruence|].
   assert (K : In (h, q) (arrivals r (1 + n))) by (rewrite E; left; auto); rewrite <- E; clear NE E t.
-  exists h, q; split; auto; destruct r as [block b copy|a r|a r]; [|apply issued_phase in K; discriminate | apply done_phase in K; discriminate].
+  exists h, q; split; auto; destruct r as [block b copy| |]; [|given_in K..].
   destruct (wait_round g p block b copy n Ig J) as (a & k & W & i & R & -> & T & Rk & Ib & Ii & De & Sa & -> & -> & -> & Ph).
   pose proof R as (Ou & Ne & Tu & _).
   destruct (rules N s (cycle b) Tu _ (proj1 (in_round o s (cycle b) a k W Rk))) as (_ & _ & _ & Wa); destruct (Wa i b Ii De eq_refl) as [To _].
@@ -324,8 +304,8 @@ Proof.
   specialize (Sd _ Bk); unfold steady in Sd; rewrite forallb_forall in Sd; specialize (Sd i Ii); rewrite De, Nat.eqb_refl in Sd; simpl in Sd.
   rewrite forallb_forall in Sd; specialize (Sd _ Bv).
   destruct (has_waited_spec B N o s (cycle b) b _ (who_ i) a _ V Sd T Rv Sa) as (i' & Ii' & De' & _ & Sa' & _).
-  destruct (wait_now B N o s (cycle b) Ou a (k - copies b) V i' b Rv Ii' De' Sa' eq_refl) as [Wf Wb]; rewrite X, Y in Wf; rewrite X, Y in Wb.
-  assert (Aw : In (V ++ place i', await_ (Ring (fst a) b (k mod copies b)) n) (acts (Thread a))) by (destruct (back b) eqn:Bb; subst m; auto).
+  pose proof (wait_now B N o s (cycle b) Ou a (k - copies b) V i' b n Rv Ii' De' Sa' eq_refl) as Aw.
+  rewrite X, Y in Aw; specialize (Aw Em).
   exists (V ++ place i'), (await_ (Ring (fst a) b (k mod copies b)) n); split; auto; split.
   - apply precedes_app; eapply (rising_nth _ (visits_rising o (cycle b) s [] a)); [exact Rv | exact Rk | lia].
   - eapply signalled; eauto.
@@ -333,81 +313,47 @@ Qed.
 
 (* -- so no state is stuck, runs end, and what is meant to come before happens before ------------------------------------- *)
 
-Definition begin : state agent access key signal := start agent access key signal acts.
-Definition Run := run agent access key signal agents size.
-Definition Step := step agent access key signal agents size.
-Definition At := at_ agent access signal.
-Definition Hb := hb agent access signal signal_dec size.
+Definition begin := start acts.
+Definition Run := @run agent access key signal agents size.
+Definition Step := @step agent access key signal agents size.
+Definition At := @at_ agent access signal.
+Definition Hb := @hb agent access signal signal_dec size.
 
 Lemma sorted_acts g : In g agents -> isorted (acts g).
 Proof. apply acts_sorted; intros a _; apply trace_sorted. Qed.
 
-Notation Ok := (ok agent access key signal agents acts arrivals).
+(* What is proved of the machine, of these traces. *)
+Ltac of_machine lemma := eapply (lemma agent access key signal); try exact agent_dec; try exact signal_dec; first
+  [ exact sorted_acts | exact met | exact own | exact sized | exact (each_once B N o s) | exact (are_arrivals B N o s)
+  | exact enough | exact enough_before | exact at_most | exact arrives_first | exact phases | exact in_time |
+    exact not_early
+  | idtac ].
+
+Notation Ok := (ok agents acts arrivals).
 
 Lemma reached ls M : Run begin ls M -> Ok M.
-Proof.
-  intro R; refine (ok_run agent access key signal agent_dec signal_dec agents size acts sorted_acts met own arrivals sized
-    (each_once B N o s) (are_arrivals B N o s) enough enough_before at_most phases in_time not_early begin ls M _ R); apply start_ok.
-Qed.
+Proof. intro R; of_machine @ok_run; [apply start_ok | exact R]. Qed.
 
 (* Whatever the decisions and the order of steps: a state that is reached is the end, or some thread or engine can go on. *)
-Theorem no_deadlock ls M : Run begin ls M -> finished agent access key signal agents M \/ exists l M', Step M l M'.
-Proof.
-  intro R; apply (progress agent access key signal agent_dec signal_dec agents size acts sorted_acts met arrivals sized
-    (each_once B N o s) (are_arrivals B N o s) enough enough_before at_most arrives_first phases in_time not_early).
-  exact (reached ls M R).
-Qed.
+Theorem no_deadlock ls M : Run begin ls M -> finished agents M \/ exists l M', Step M l M'.
+Proof. intro R; of_machine @progress; exact (reached ls M R). Qed.
 
 (* No run goes on for ever. *)
 Theorem runs_end : exists n, forall ls M, Run begin ls M -> length ls <= n.
-Proof.
-  exists (total agent access key signal agents begin); intros ls M R.
-  apply (run_bounded agent access key signal agent_dec) in R; lia.
-Qed.
+Proof. exists (total agents begin); intros ls M R; apply (run_bounded agent_dec) in R; lia. Qed.
 
 Lemma before_it ls M g p h q j : Run begin ls M -> ord g p h q -> At ls j h q -> exists i, At ls i g p /\ i < j /\ Hb ls i j.
-Proof.
-  exact (ordered agent access key signal agent_dec signal_dec agents size acts sorted_acts met own arrivals sized
-    (each_once B N o s) (are_arrivals B N o s) enough enough_before at_most phases in_time not_early ls M g p h q j).
-Qed.
+Proof. intros R O A; of_machine @ordered; eauto. Qed.
 
 (* What an agent does at a position it does once. *)
 Lemma once ls M g p x i j : Run begin ls M -> In g agents -> In (p, x) (acts g) -> At ls i g p -> At ls j g p -> i < j -> False.
-Proof.
-  intros R Ig I (l & Ni & Wi) (m & Nj & Wj) L.
-  destruct (run_split _ _ _ _ _ _ _ _ _ _ _ R Nj) as (l1 & l2 & M1 & M2 & -> & E & R1 & St & _).
-  pose proof (reached _ _ R1) as O1.
-  assert (D : did agent access key signal acts M1 g p).
-  { apply (run_did agent access key signal agent_dec signal_dec agents size acts sorted_acts met own arrivals sized
-      (each_once B N o s) (are_arrivals B N o s) enough enough_before at_most phases in_time not_early begin l1 M1 g p); auto.
-    - apply start_ok.
-    - right; exists i, l; split; auto; rewrite nth_error_app1 in Ni by lia; auto. }
-  destruct (step_action agent access key signal agents size acts sorted_acts met own arrivals sized
-      (each_once B N o s) (are_arrivals B N o s) enough enough_before at_most phases in_time not_early M1 m M2 g p x O1 St Ig Wj I) as [Lf _].
-  exact (not_both agent access key signal agents acts sorted_acts arrivals M1 g p x O1 Ig D Lf).
+Proof. intros R Ig I Ai Aj L; of_machine @Signals.once; [exact R | exact Ig | exact I | exact Ai | exact Aj | exact L].
 Qed.
 
 (* Threads that the hardware cannot tell apart wait at one barrier. *)
 Theorem no_mixture ls M f g p q k n m r r' : Run begin ls M -> In f agents -> In g agents ->
-  left agent access key signal M f = (p, barrier_ k n) :: r -> left agent access key signal M g = (q, barrier_ k m) :: r' -> p = q /\ n = m.
-Proof.
-  intros R If Ig Ef Eg; pose proof (reached _ _ R) as O.
-  assert (Jf : In (p, barrier_ k n) (acts f)) by (apply (left_in agent access key signal agents acts arrivals M f _ O If); rewrite Ef; left; auto).
-  assert (Jg : In (q, barrier_ k m) (acts g)) by (apply (left_in agent access key signal agents acts arrivals M g _ O Ig); rewrite Eg; left; auto).
-  destruct (own f g p q k n m If Ig Jf Jg) as [Pg Qf].
-  assert (Lg : In (p, barrier_ k n) (left agent access key signal M g)).
-  { destruct (did_or_left agent access key signal agents acts arrivals M g p _ O Ig Pg) as [D|]; auto; exfalso.
-    apply (not_both agent access key signal agents acts sorted_acts arrivals M f p (barrier_ k n) O If); [|rewrite Ef; left; auto].
-    eapply (atomic agent access key signal agents acts arrivals M O g f p k n); eauto. }
-  assert (Lf : In (q, barrier_ k m) (left agent access key signal M f)).
-  { destruct (did_or_left agent access key signal agents acts arrivals M f q _ O If Qf) as [D|]; auto; exfalso.
-    apply (not_both agent access key signal agents acts sorted_acts arrivals M g q (barrier_ k m) O Ig); [|rewrite Eg; left; auto].
-    eapply (atomic agent access key signal agents acts arrivals M O f g q k m); eauto. }
-  rewrite Eg in Lg; rewrite Ef in Lf; destruct Lg as [E|Lg]; [inversion E; auto|].
-  destruct Lf as [E|Lf]; [inversion E; auto|]; exfalso.
-  pose proof (head_first agent access key signal agents acts sorted_acts arrivals M g _ _ _ O Ig Eg Lg) as P1.
-  pose proof (head_first agent access key signal agents acts sorted_acts arrivals M f _ _ _ O If Ef Lf) as P2.
-  apply (precedes_irr p); eapply precedes_trans; [exact P2 | exact P1].
-Qed.
+  left M f = (p, barrier_ k n) :: r -> left M g = (q, barrier_ k m) :: r' -> p = q /\ n = m.
+Proof. intros R If Ig Ef Eg; of_machine @one_barrier;
+  [exact (reached ls M R) | exact If | exact Ig | exact Ef | exact Eg]. Qed.
 
 End Phases.

@@ -52,39 +52,37 @@ Proof. destruct a, b; simpl; auto; discriminate. Qed.
 Lemma implb_trans x y z : implb x y = true -> implb y z = true -> implb x z = true.
 Proof. destruct x, y, z; auto. Qed.
 
-Ltac within := unfold within_ in *; repeat match goal with
-  | H : _ && _ = true |- _ => apply andb_prop in H; destruct H
-  | |- _ && _ = true => apply andb_true_intro; split
-  end; simpl in *.
+Ltac within := unfold within_, within_side in *; rewrite ?andb_true_iff in *; simpl in *.
 
 Lemma within_trans r q p : within_ r q = true -> within_ q p = true -> within_ r p = true.
-Proof. intros; within; eauto using newer_trans, implb_trans. Qed.
+Proof. within; intuition eauto using newer_trans, implb_trans. Qed.
 
 Lemma within_refl r : within_ r r = true.
 Proof.
-  within; try (match goal with |- implb ?x ?x = true => destruct x; auto end); destruct (adds r), (reads r); simpl; auto; nums; auto.
+  assert (B : forall x, implb x x = true) by (intros []; auto); within; repeat split; auto;
+    destruct r as [[[] ? ? ?] [[] ? ? ?]];
+    simpl; auto; nums; auto.
 Qed.
 
-Lemma within_l r q : within_ r (either r q) = true.
-Proof. within; try apply worse_l; match goal with |- implb ?x (?x || ?y) = true => destruct x, y; auto end. Qed.
-
-Lemma within_r r q : within_ q (either r q) = true.
-Proof. within; try apply worse_r; match goal with |- implb ?y (?x || ?y) = true => destruct x, y; auto end. Qed.
+Lemma within_either r q : within_ r (either r q) = true /\ within_ q (either r q) = true.
+Proof.
+  assert (B : forall x y, implb x (x || y) = true /\ implb y (x || y) = true) by (intros [] []; auto).
+  within; repeat split; try apply worse_l; try apply worse_r; apply B.
+Qed.
 
 Lemma registered_mono f x r q : within_ r q = true -> snd (registered f x q) = true ->
   snd (registered f x r) = true /\ within_ (fst (registered f x r)) (fst (registered f x q)) = true.
 Proof.
-  intro W; pose proof W as W'; unfold within_ in W'; repeat (apply andb_prop in W'; destruct W' as [W' ?]).
-  assert (Id : forall a b, newer a b = true -> idle b = true -> idle a = true) by apply newer_idle.
-  assert (Neg : forall x y, implb x y = true -> negb y = true -> negb x = true) by (intros [] []; auto).
-  destruct x; cbn [registered]; auto;
-    try (match goal with |- context [?k =? ?m] => destruct (k =? m) eqn:? end; [|auto]); cbn [fst snd]; intro G;
-    repeat match goal with H : _ && _ = true |- _ => apply andb_prop in H; destruct H end;
-    (split; [try reflexivity; repeat (apply andb_true_intro; split); eauto | within; auto using newer_aged, newer_ended]);
-    try (destruct w; cbn [negb orb] in *; auto; repeat match goal with H : _ && _ = true |- _ => apply andb_prop in H; destruct H end;
-         repeat (apply andb_true_intro; split); eauto; fail).
-  all: try (match goal with |- implb (?a && negb (idle ?m)) (?b && negb (idle ?n)) = true =>
-    destruct a, b; simpl in *; auto; try discriminate; destruct m, n; simpl in *; auto; discriminate end).
+  intro W; assert (Neg : forall x y, implb x y = true -> negb y = true -> negb x = true) by (intros [] []; auto).
+  assert (Or_ : forall x y w, implb x y = true -> implb (x && negb (idle w)) (y && negb (idle w)) = true)
+    by (intros [] [] []; auto).
+  assert (Idle : forall a b x y, newer a b = true -> implb x y = true ->
+    implb (x && negb (idle a)) (y && negb (idle b)) = true)
+    by (intros [] [] [] []; simpl; auto).
+  destruct x; cbn [registered]; auto; try (destruct (_ =? _); [|auto]); cbn [fst snd]; intro G; within;
+    destruct W as [[[[A1 B1] C1] D1] [[[A2 B2] C2] D2]]; try destruct w; simpl in *;
+      rewrite ?andb_true_iff, ?orb_true_r in *;
+    intuition eauto using newer_aged, newer_ended, newer_idle; destruct coming; auto.
 Qed.
 
 Section Walk.
@@ -105,10 +103,13 @@ Proof.
   - simpl; auto.
   - cbn [walk] in *; destruct (walk (snd a) f s1 q) as [q1 b1] eqn:E1; destruct (walk (snd a) f s2 q) as [q2 b2] eqn:E2; simpl in G.
     apply andb_prop in G; destruct G as [G1 G2]; simpl; destruct (o w (name u a) =? 0).
-    + destruct (IH1 (w ++ [Part 0]) q r W) as [A1 B1]; [rewrite E1; auto|]; rewrite E1 in B1; split; auto; eapply within_trans; [exact B1 | apply within_l].
-    + destruct (IH2 (w ++ [Part 1]) q r W) as [A1 B1]; [rewrite E2; auto|]; rewrite E2 in B1; split; auto; eapply within_trans; [exact B1 | apply within_r].
+    + destruct (IH1 (w ++ [Part 0]) q r W) as [A1 B1]; [rewrite E1; auto|]; rewrite E1 in B1; split; auto;
+        eapply within_trans; [exact B1 | apply within_either].
+    + destruct (IH2 (w ++ [Part 1]) q r W) as [A1 B1]; [rewrite E2; auto|]; rewrite E2 in B1; split; auto;
+        eapply within_trans; [exact B1 | apply within_either].
   - cbn [walk] in *; set (v := either q (fst (walk (snd a) f s q))) in *; destruct (walk (snd a) f s v) as [q1 b1] eqn:E1; simpl in G |- *.
-    apply andb_prop in G; destruct G as [G1 G2]; assert (Wv : within_ r v = true) by (eapply within_trans; [exact W | apply within_l]).
+    apply andb_prop in G; destruct G as [G1 G2];
+      assert (Wv : within_ r v = true) by (eapply within_trans; [exact W | apply within_either]).
     clear W; revert r Wv; generalize 0 as i; induction (m + o w (name u a)) as [|n IHn]; intros i r Wv; simpl; [auto|].
     rewrite good_app, after_app; destruct (IH (w ++ [Trip l i]) v r Wv) as [A1 B1]; [rewrite E1; auto|]; rewrite E1 in B1; simpl in B1.
     destruct (IHn (S i) (after_ f (trace o s (w ++ [Trip l i]) a) r)) as [A2 B2]; [eapply within_trans; eauto | auto].
@@ -132,8 +133,8 @@ Definition lent (w : bool) (d : list (path * event)) (p : path) : Prop :=
 Definition settled_ (d : list (path * event)) (p : path) : Prop :=
   exists S n, In (S, EOp (Settle products n)) d /\ In p (settled_at tr a products n S).
 
-Definition under_way (w : bool) (r : registers) : option nat := if w then adds r else reads r.
-Definition to_come (w : bool) (r : registers) : bool := if w then to_add r else to_read r.
+Definition under_way (w : bool) (r : registers) : option nat := under (side_of w r).
+Definition to_come (w : bool) (r : registers) : bool := coming (side_of w r).
 
 Lemma in_groups d p : In p (groups d) <-> exists e, In (p, e) d /\ is_group products e = true.
 Proof.
@@ -174,51 +175,57 @@ Proof.
     { intros r J No; apply in_app_iff in J; destruct J as [J|[J|[]]]; [left | right; subst z; auto]; split; auto; rewrite groups_snoc in No.
       destruct (is_group products (snd z)) eqn:G; [exfalso; apply (No (fst z)); [apply in_or_app; right; left; auto | exact (So _ J)]|].
       split; auto; apply (To r J); intros q Iq; apply No; apply in_or_app; auto. }
-    destruct z as [p0 ev]; cbn [fst snd] in *; unfold step_; cbn [snd].
-    destruct ev as [x|u h|x]; [| |destruct (is_group products (EOp x)) eqn:Gx].
-    1, 2: split; [intros r J No; destruct (Lent r J No) as [(_ & _ & T)|T]; [auto | discriminate]|];
-      intros p L; assert (Ne : p <> p0) by (intros ->; destruct L as [I _]; rewrite groups_snoc in I; simpl in I; rewrite app_nil_r in I; exact (precedes_irr _ (Sg _ I)));
-      destruct (Un p (Old p L Ne)) as [|(m & U & Le)]; auto; right; exists m; split; auto; pose proof (behind_snoc d (p0, EBar Block Warp) p); unfold behind_ in *;
-      rewrite groups_snoc in *; simpl in *; rewrite ?app_nil_r in *; lia.
-    + (* a group *)
-      destruct x as [| | | | | | |k l| | | | |]; try discriminate; simpl in Gx; apply Nat.eqb_eq in Gx; subst k; cbn [registered]; rewrite Nat.eqb_refl; cbn [fst].
+    destruct z as [p0 ev]; cbn [fst snd] in *; destruct (is_group products ev) eqn:Gx.
+    + destruct ev as [|?|[| | | | | | |k l| | | | |]]; try discriminate; simpl in Gx; apply Nat.eqb_eq in Gx; subst k.
       split; [intros r J No; destruct (Lent r J No) as [(_ & X & _)|X]; discriminate|]; intros p L.
-      assert (Ua : forall m, under_way w r0 = Some m -> exists m', under_way w (Registers (aged (to_add r0) (adds r0)) (aged (to_read r0) (reads r0)) false false
-                (wrote r0) (looked r0) (added r0) (used r0)) = Some m' /\ m' <= S m).
-      { intros m U; unfold under_way, aged in *; destruct w; simpl; [destruct (to_add r0) | destruct (to_read r0)]; try (exists 0; split; auto; lia); rewrite U; exists (S m); auto. }
-      destruct (path_dec p p0) as [->|Ne].
+      assert (Aged : under_way w (step_ f (p0, EOp (Group products l)) r0) = aged (to_come w r0) (under_way w r0)).
+      { unfold step_; cbn [snd registered]; rewrite Nat.eqb_refl; destruct w; auto. }
+      rewrite Aged; destruct (path_dec p p0) as [->|Ne].
       * right; destruct L as (_ & r & J & P & No); exists 0; split; [|lia].
         assert (Jd : In (r, EOp (Lend f w)) d) by (apply in_app_iff in J; destruct J as [J|[J|[]]]; [auto | inversion J]).
-        assert (T : to_come w r0 = true).
-        { apply (To r Jd); intros q Iq Pq; apply (No q); [rewrite groups_snoc; apply in_or_app; auto | exact Pq | exact (Sg q Iq)]. }
-        unfold to_come, under_way, aged in *; destruct w; simpl; rewrite T; auto.
-      * destruct (Un p (Old p L Ne)) as [|(m & U & Le)]; auto; right; destruct (Ua m U) as (m' & U' & Le'); exists m'; split; auto.
-        assert (Pp : precedes p p0) by (destruct L as [I _]; rewrite groups_snoc in I; apply in_app_iff in I; destruct I as [I|[I|[]]]; [exact (Sg p I) | simpl in I; congruence]).
-        destruct (behind_snoc d (p0, EOp (Group products l)) p) as [_ B]; rewrite (B eq_refl Pp); lia.
-    + (* something else *)
-      assert (Gr : groups (d ++ [(p0, EOp x)]) = groups d) by (rewrite groups_snoc; cbn [snd]; rewrite Gx; apply app_nil_r).
-      assert (Be : forall p, behind_ (d ++ [(p0, EOp x)]) p = behind_ d p) by (intro p; unfold behind_; rewrite Gr; auto).
-      split.
-      * intros r J No; destruct (Lent r J No) as [(_ & _ & T)|T].
-        -- unfold to_come in *; destruct x; cbn [registered fst]; auto; try (destruct (_ =? _); cbn [fst]; destruct w; simpl; rewrite ?T, ?orb_true_r; auto; fail).
-           simpl in Gx; rewrite Gx; destruct w; auto.
-        -- inversion T; subst x; cbn [registered]; rewrite Nat.eqb_refl; unfold to_come; destruct w; auto.
-      * intros p L; assert (Ne : p <> p0) by (intros ->; destruct L as [I _]; rewrite Gr in I; exact (precedes_irr _ (Sg _ I))).
-        destruct (Un p (Old p L Ne)) as [|(m & U & Le)]; auto; rewrite Be; unfold under_way in *.
-        destruct x; cbn [registered fst]; eauto; try (destruct (_ =? _); cbn [fst]; destruct w; simpl; eauto; fail).
-        -- simpl in Gx; rewrite Gx; eauto.
-        -- destruct (k =? products) eqn:Ek; [|eauto]; apply Nat.eqb_eq in Ek; subst k; cbn [fst]; destruct (le_lt_dec n m) as [Ln|Gn].
-           ++ left; exists p0, n; split; [apply in_or_app; right; left; auto|]; apply filter_In; split.
-              ** apply in_since; split; [destruct L as [I _]; rewrite Gr in I; exact (Sg p I)|]; destruct L as [I _]; rewrite Gr in I; apply in_groups in I.
-                 destruct I as (g & I & G); exists g; split; auto; simpl; rewrite E; apply in_or_app; auto.
-              ** nums; eapply Nat.le_trans; [exact Ln | eapply Nat.le_trans; [exact Le|]]; unfold behind_; apply NoDup_incl_length.
-                 { apply NoDup_filter; unfold groups; pose proof (trace_sorted o s [] a) as T; rewrite E in T; apply sorted_app in T; destruct T as (T & _ & _).
-                   clear - T; induction T as [|x l S IH Fa]; simpl; [constructor|]; destruct (is_group products (snd x)); simpl; auto; constructor; auto; intro I.
-                   apply in_map_iff in I; destruct I as (y & Ey & I); apply filter_In in I; destruct I as [I _]; rewrite Forall_forall in Fa.
-                   apply (precedes_irr (fst x)); rewrite <- Ey at 2; exact (Fa y I). }
-                 intros q Iq; apply filter_In in Iq; destruct Iq as [Iq Pq]; apply filter_In; split; auto; apply in_since; split; [exact (Sg q Iq)|].
-                 apply in_groups in Iq; destruct Iq as (g & I & G); exists g; split; auto; simpl; rewrite E; apply in_or_app; auto.
-           ++ right; exists m; split; auto; unfold ended_; destruct w; simpl; rewrite U; destruct (n <=? m) eqn:X; auto; nums; lia.
+        rewrite (To r Jd); auto; intros q Iq Pq; apply (No q);
+          [rewrite groups_snoc; apply in_or_app; auto | exact Pq | exact (Sg q Iq)].
+      * destruct (Un p (Old p L Ne)) as [|(m & U & Le)]; auto; right; rewrite U.
+        assert (Pp : precedes p p0).
+        { destruct L as [I _]; rewrite groups_snoc in I; apply in_app_iff in I as [I|[I|[]]];
+            [exact (Sg p I) | simpl in I; congruence]. }
+        destruct (behind_snoc d (p0, EOp (Group products l)) p) as [_ B]; rewrite (B eq_refl Pp).
+        destruct (to_come w r0); simpl; [exists 0 | exists (S m)]; split; auto; lia.
+    + (* nothing is newer, and no more is under way *)
+      assert (Gr : groups (d ++ [(p0, ev)]) = groups d)
+        by (rewrite groups_snoc; cbn [snd]; rewrite Gx; apply app_nil_r).
+      assert (Coming : to_come w r0 = true \/ ev = EOp (Lend f w) -> to_come w (step_ f (p0, ev) r0) = true).
+      { unfold to_come, step_, side_of; cbn [snd]; intros [T|T];
+          [|subst ev; cbn [registered]; rewrite Nat.eqb_refl; destruct w; auto].
+        destruct ev as [|?|x]; auto; destruct x; cbn [registered fst]; simpl in Gx; rewrite ?Gx; auto;
+          try destruct (_ =? _); cbn [fst]; auto; repeat match goal with b : bool |- _ => destruct b end; auto. }
+      assert (Under : under_way w (step_ f (p0, ev) r0) = under_way w r0 \/
+                exists n, ev = EOp (Settle products n) /\
+                  under_way w (step_ f (p0, ev) r0) = ended_ n (under_way w r0)).
+      { unfold under_way, step_, side_of; cbn [snd]; destruct ev as [|?|x]; auto; destruct x; cbn [registered fst];
+          simpl in Gx;
+          rewrite ?Gx; auto; try destruct (Nat.eqb_spec k products) as [->|]; try destruct (_ =? _); cbn [fst]; auto;
+          try (left; repeat match goal with b : bool |- _ => destruct b end; auto; fail); right; exists n; destruct w;
+            auto. }
+      split; [intros r J No; apply Coming; destruct (Lent r J No) as [(_ & _ & T)|T]; auto|]; intros p L.
+      assert (I : In p (groups d)) by (destruct L as [I _]; rewrite <- Gr; exact I).
+      destruct (Un p (Old p L ltac:(intros ->; exact (precedes_irr _ (Sg _ I))))) as [|(m & U & Le)]; auto;
+        unfold behind_ in *; rewrite Gr.
+      destruct Under as [->|(n & -> & ->)]; [eauto|]; rewrite U; destruct (le_lt_dec n m) as [Ln|Gn].
+      * left; exists p0, n; split; [apply in_or_app; right; left; auto|]; apply filter_In; split.
+        { apply in_since; split; [exact (Sg p I)|]; apply in_groups in I as (g & I & G); exists g; split; auto.
+          simpl; rewrite E; apply in_or_app; auto. }
+        nums; eapply Nat.le_trans; [exact Ln | eapply Nat.le_trans; [exact Le|]]; apply NoDup_incl_length.
+        { apply NoDup_filter; unfold groups; pose proof (trace_sorted o s [] a) as T; rewrite E in T;
+            apply sorted_app in T as (T & _).
+          clear - T; induction T as [|x l S IH Fa]; simpl; [constructor|]; destruct (is_group products (snd x)); simpl;
+            auto.
+          constructor; auto; intro I; apply in_map_iff in I as (y & Ey & I); apply filter_In in I as [I _].
+          rewrite Forall_forall in Fa; apply (precedes_irr (fst x)); rewrite <- Ey at 2; exact (Fa y I). }
+        intros q Iq; apply filter_In in Iq as [Iq Pq]; apply filter_In; split; auto; apply in_since; split;
+          [exact (Sg q Iq)|].
+        apply in_groups in Iq as (g & Iq & G); exists g; split; auto; simpl; rewrite E; apply in_or_app; auto.
+      * right; exists m; split; auto; simpl; destruct (Nat.leb_spec n m); auto; lia.
 Qed.
 
 End Walk.

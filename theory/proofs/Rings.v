@@ -14,11 +14,12 @@ Inductive signal : Type := Ring (block : nat) (b : mbarrier) (copy : nat) | Issu
 
 Definition size (s : signal) : nat := match s with Ring _ b _ => Nat.max 1 (need b) | _ => 1 end.
 
-Definition act : Type := path * action access key signal.
-Definition access_ : access -> action access key signal := Signals.Access access key signal.
-Definition barrier_ : key -> nat -> action access key signal := Barrier access key signal.
-Definition arrive_ : signal -> nat -> action access key signal := Arrive access key signal.
-Definition await_ : signal -> nat -> action access key signal := Await access key signal.
+Definition doing : Type := @action access key signal.
+Definition act : Type := path * doing.
+Definition access_ : access -> doing := Signals.Access.
+Definition barrier_ : key -> nat -> doing := Barrier.
+Definition arrive_ : signal -> nat -> doing := Arrive.
+Definition await_ : signal -> nat -> doing := Await.
 
 Lemma mbarrier_dec (b d : mbarrier) : {b = d} + {b <> d}.
 Proof. decide equality; try apply Nat.eq_dec; apply bool_dec. Defined.
@@ -65,7 +66,7 @@ Definition settled_at (a : thread) (k n : nat) (p : path) : list path :=
   filter (fun q => n <=? length (filter (fun r => if precedes_dec q r then true else false) l)) l.
 
 (* What stands at p, part 2, one after the other. *)
-Fixpoint listed (p : path) (i : nat) (l : list (action access key signal)) : list act :=
+Fixpoint listed (p : path) (i : nat) (l : list doing) : list act :=
   match l with [] => [] | x :: l => (p ++ [Part 2; Part i], x) :: listed p (S i) l end.
 
 Definition waits_done (a : thread) (p : path) (l : list path) : list act := listed p 0 (map (fun q => await_ (Done a q) 0) l).
@@ -120,9 +121,7 @@ End Acts.
 
 (* -- where rounds are --------------------------------------------------------------------------------------------------- *)
 
-Definition mbarrier_eqb (b d : mbarrier) : bool :=
-  (serial b =? serial d) && (cycle b =? cycle d) && (copies b =? copies d) && (stage b =? stage d) && (need b =? need d)
-  && (late b =? late d).
+Definition mbarrier_eqb : mbarrier -> mbarrier -> bool := same_as mbarrier_dec.
 
 Definition on (x : op) : option mbarrier := match x with Wait b | Tell b | Load b _ | Later b => Some b | _ => None end.
 Definition tells (e : event) : option mbarrier :=
@@ -499,7 +498,7 @@ Definition ended_before (s : stmt) (x y : site * access) : bool :=
    behind a wait for all products, and no others. *)
 Definition access_dec (x y : access) : {x = y} + {x <> y}.
 Proof. decide equality; try apply Nat.eq_dec; try apply bool_dec; repeat decide equality. Defined.
-Definition is_access (x y : access) : bool := if access_dec x y then true else false.
+Definition is_access : access -> access -> bool := same_as access_dec.
 
 Definition joined (s1 s2 r : stmt) : stmt :=
   match s1, s2, r with
@@ -625,22 +624,28 @@ Definition goes (s : stmt) (e : event) : bool :=
 
 (* -- registers ---------------------------------------------------------------------------------------------------------- *)
 
-(* Of one fragment, what may be so where a thread is: the newest group under way that writes it, or reads it, by how many newer ones
-   there are; whether the next group does; and since the thread's last `Order`, whether it has written or read it, and a group has. *)
-Record registers : Type := Registers {
-  adds : option nat; reads : option nat; to_add : bool; to_read : bool; wrote : bool; looked : bool; added : bool; used : bool }.
+(* Of one fragment, what may be so where a thread is, of what writes it and of what reads it: the newest group under way that does so,
+   by how many newer ones there are; whether the next group does;
+     and since the thread's last `Order`, whether it has, and a group. *)
+Record side : Type := Side { under : option nat; coming : bool; touched : bool; lent_out : bool }.
+Definition registers : Type := side * side.
+Definition side_of (w : bool) (r : registers) : side := if w then fst r else snd r.
+Definition at_side (w : bool) (f : side -> side) (r : registers) : registers :=
+  (if w then f (fst r) else fst r, if w then snd r else f (snd r)).
+Definition at_both (f : side -> side) (r : registers) : registers := (f (fst r), f (snd r)).
 
 Definition worse (a b : option nat) : option nat :=
   match a, b with Some m, Some n => Some (Nat.min m n) | None, x | x, None => x end.
-Definition either (r q : registers) : registers :=
-  Registers (worse (adds r) (adds q)) (worse (reads r) (reads q)) (to_add r || to_add q) (to_read r || to_read q)
-    (wrote r || wrote q) (looked r || looked q) (added r || added q) (used r || used q).
+Definition either_ (x y : side) : side :=
+  Side (worse (under x) (under y)) (coming x || coming y) (touched x || touched y) (lent_out x || lent_out y).
+Definition either (r q : registers) : registers := (either_ (fst r) (fst q), either_ (snd r) (snd q)).
 
 (* q has all that r has. *)
 Definition newer (a b : option nat) : bool := match a, b with None, _ => true | Some m, Some n => n <=? m | Some _, None => false end.
-Definition within_ (r q : registers) : bool :=
-  newer (adds r) (adds q) && newer (reads r) (reads q) && implb (to_add r) (to_add q) && implb (to_read r) (to_read q)
-  && implb (wrote r) (wrote q) && implb (looked r) (looked q) && implb (added r) (added q) && implb (used r) (used q).
+Definition within_side (x y : side) : bool :=
+  newer (under x) (under y) && implb (coming x) (coming y) && implb (touched x) (touched y) &&
+    implb (lent_out x) (lent_out y).
+Definition within_ (r q : registers) : bool := within_side (fst r) (fst q) && within_side (snd r) (snd q).
 
 Definition ended_ (n : nat) (a : option nat) : option nat := match a with Some m => if n <=? m then None else a | None => None end.
 Definition aged (now : bool) (a : option nat) : option nat := if now then Some 0 else option_map S a.
@@ -651,23 +656,21 @@ Definition registered (f : nat) (x : op) (r : registers) : registers * bool :=
   match x with
   | Own g w =>
       if g =? f then
-        (Registers (adds r) (reads r) (to_add r) (to_read r) (w || wrote r) (negb w || looked r) (added r) (used r),
-         idle (adds r) && (negb w || idle (reads r)))
+        (at_side w (fun s => Side (under s) (coming s) true (lent_out s)) r,
+         idle (under (fst r)) && (negb w || idle (under (snd r))))
       else (r, true)
   | Lend g w =>
       if g =? f then
-        (Registers (adds r) (reads r) (w || to_add r) (negb w || to_read r) (wrote r) (looked r) (w || added r) (negb w || used r),
-         negb (wrote r) && (if w then idle (reads r) && negb (looked r) && negb (used r) else idle (adds r) && negb (added r)))
+        (at_side w (fun s => Side (under s) true (touched s) true) r,
+         negb (touched (fst r)) && (if w then idle (under (snd r)) && negb (touched (snd r)) && negb (lent_out (snd r))
+                                    else idle (under (fst r)) && negb (lent_out (fst r))))
       else (r, true)
-  | Order => (Registers (adds r) (reads r) (to_add r) (to_read r) false false (added r && negb (idle (adds r))) (used r && negb (idle (reads r))), true)
+  | Order => (at_both (fun s => Side (under s) (coming s) false (lent_out s && negb (idle (under s)))) r, true)
   | Group k _ =>
-      if k =? products then
-        (Registers (aged (to_add r) (adds r)) (aged (to_read r) (reads r)) false false (wrote r) (looked r) (added r) (used r), true)
-      else (r, true)
+      (if k =? products then at_both (fun s => Side (aged (coming s) (under s)) false (touched s) (lent_out s)) r else r, true)
   | Settle k n =>
-      if k =? products then
-        (Registers (ended_ n (adds r)) (ended_ n (reads r)) (to_add r) (to_read r) (wrote r) (looked r) (added r) (used r), true)
-      else (r, true)
+      (if k =? products then at_both (fun s => Side (ended_ n (under s)) (coming s) (touched s) (lent_out s)) r else r,
+        true)
   | _ => (r, true)
   end.
 
@@ -683,7 +686,7 @@ Fixpoint walk (t f : nat) (s : stmt) (r : registers) : registers * bool :=
   end.
 
 Definition fragments (e : event) : list nat := match e with EOp (Own f _) | EOp (Lend f _) => [f] | _ => [] end.
-Definition untouched : registers := Registers None None false false false false false false.
+Definition untouched : registers := (Side None false false false, Side None false false false).
 Definition in_registers (s : stmt) : bool :=
   forallb (fun f => forallb (fun t => snd (walk t f s untouched)) (seq 0 N)) (nodup Nat.eq_dec (flat_map fragments (events s))).
 

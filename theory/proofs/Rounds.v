@@ -4,29 +4,10 @@ From Coq Require Import List Arith Lia Bool Sorting.Sorted.
 From Bundl Require Import Skeleton Ordered Valid Valid_sound Signals Rings.
 Import ListNotations.
 
-(* Take apart where something stands. *)
-Ltac stands := repeat match goal with
-  | H : In _ (_ ++ _) |- _ => apply in_app_iff in H as [H|H]
-  | H : In _ (flat_map _ _) |- _ => apply in_flat_map in H as (? & ? & H)
-  | H : False |- _ => destruct H
-  | H : In _ [] |- _ => destruct H
-  | H : In _ (_ :: _) |- _ => destruct H as [H|H]
-  | H : _ \/ False |- _ => destruct H as [H|[]]
-  | H : In _ (if ?c then _ else _) |- _ => destruct c eqn:?
-  | H : (_, _) = (_, _) |- _ => inversion H; subst; clear H
-  end.
-Ltac there := rewrite ?in_app_iff, ?in_flat_map; eauto.
-
 (* -- equality ----------------------------------------------------------------------------------------------------------- *)
 
-Lemma mbarrier_eq b d : mbarrier_eqb b d = true -> b = d.
-Proof.
-  destruct b, d; unfold mbarrier_eqb; simpl; intro H; bools.
-  congruence.
-Qed.
-
-Lemma mbarrier_refl b : mbarrier_eqb b b = true.
-Proof. destruct b; unfold mbarrier_eqb; simpl; rewrite !Nat.eqb_refl; auto. Qed.
+Lemma mbarrier_eq b d : mbarrier_eqb b d = true -> b = d. Proof. apply same_as_eq. Qed.
+Lemma mbarrier_refl b : mbarrier_eqb b b = true. Proof. apply same_as_eq; auto. Qed.
 
 (* -- events ------------------------------------------------------------------------------------------------------------- *)
 
@@ -202,9 +183,6 @@ Qed.
 (* Of a rising list, how many are ended before p. *)
 Definition done_before (l : list path) (p : path) : nat := length (filter (fun q => if precedes_dec q p then true else false) (map ended l)).
 
-Lemma ended_rises V W : precedes V W -> precedes (ended V) (ended W).
-Proof. intros [d H]; exists d; apply before_app; auto. Qed.
-
 Lemma done_iff l p : rising l -> forall k W, nth_error l k = Some W -> precedes (ended W) p <-> k < done_before l p.
 Proof.
   unfold done_before; induction 1 as [|x l S IH F]; intros [|k] W E; simpl in *; try discriminate;
@@ -212,7 +190,7 @@ Proof.
       filter (fun q => if precedes_dec q p then true else false) (map ended l) = []).
   1, 3: intro N'; apply filter_none; intros q I; apply in_map_iff in I as (y & <- & I); rewrite Forall_forall in F;
     destruct (precedes_dec (ended y) p); auto; destruct N';
-    eapply precedes_trans; [apply ended_rises; exact (F y I) | auto].
+    destruct (F y I) as [d D]; eapply precedes_trans; [|eassumption]; exists d; apply before_app; exact D.
   - inversion E; subst; destruct (precedes_dec (ended W) p); simpl; [split; [lia | auto] | rewrite No by auto; simpl;
       split; [tauto | lia]].
   - rewrite (IH k W E); destruct (precedes_dec (ended x) p); simpl; [lia | rewrite No by auto; simpl; lia].
@@ -508,68 +486,81 @@ Proof.
   destruct s4; try discriminate; bools; match goal with E : con_eqb _ _ = true |- _ => apply con_eq in E end; subst; eauto.
 Qed.
 
-Lemma drain_at c b s : cycle b = c -> forall v w a p, outer N c s v = true -> drained s = true -> In (p, EOp (Drain b)) (trace o s w a) ->
-  exists w' u t, w' = w ++ u /\ p = w' ++ Part 1 :: Part 1 :: t /\ pattern s w w' /\
-    In (w' ++ [Part 1; Part 0], EBar (Threads 32) Warp) (trace o s w a) /\
-    forall W, In W (visits c s w a) -> (forall r, precedes p (W ++ Part 0 :: r)) \/ precedes (ended W) (w' ++ [Part 0]).
+(* So p stands in a part of s, and behind these or before each round. *)
+Definition waits_before (c : nat) (s : stmt) (w : path) (a : thread) (p : path) : Prop := exists w' u t,
+  w' = w ++ u /\ p = w' ++ Part 1 :: Part 1 :: t /\ pattern s w w' /\
+  In (w' ++ [Part 1; Part 0], EBar (Threads 32) Warp) (trace o s w a) /\
+  forall W, In W (visits c s w a) -> (forall r, precedes p (W ++ Part 0 :: r)) \/ precedes (ended W) (w' ++ [Part 0]).
+
+Lemma waits_under c s s1 w x a p : waits_before c s1 (w ++ [x]) a p -> incl (trace o s1 (w ++ [x]) a) (trace o s w a) ->
+  (forall a' y e, In (w ++ x :: y, e) (trace o s w a') ->
+     In (w ++ x :: y, e) (trace o s1 (w ++ [x]) a') /\ incl (trace o s1 (w ++ [x]) a') (trace o s w a')) ->
+  (forall W, In W (visits c s w a) ->
+     In W (visits c s1 (w ++ [x]) a) \/ exists x' y d, W = w ++ x' :: y /\ (earlier x x' d \/ earlier x' x d)) ->
+  waits_before c s w a p.
 Proof.
-  intro Cb; unfold pattern.
-  induction s as [|s1 IH1 s2 IH2|x|u h|u s1 IH1 s2 IH2|l m u s IH|k s IH|x]; intros v w a p Ou Dr I.
-  - destruct I.
-  - cbn [drained] in Dr; apply orb_prop in Dr; destruct Dr as [G|Dr].
-    + destruct (guarded_spec _ G) as (t & E & Nd); inversion E; subst s1 s2; clear E; exists w, [].
+  intros (w' & u & t & -> & -> & Pa & Ba & Vi) Inc Back Vis; exists ((w ++ [x]) ++ u), (x :: u), t.
+  split; [rewrite <- app_assoc; auto|]; split; auto; split; [|split; auto].
+  - intros a' J; rewrite <- !app_assoc in J; destruct (Back a' _ _ J) as [J' I']; apply I', Pa; rewrite <- !app_assoc;
+      exact J'.
+  - intros W V; destruct (Vis W V) as [V'|(x' & y & d & -> & [E|E])]; auto; [left; intro r | right]; exists d;
+      unfold ended;
+      rewrite <- !app_assoc; apply before_turns; exact E.
+Qed.
+
+Lemma drain_at c b s : cycle b = c -> forall v w a p, outer N c s v = true -> drained s = true ->
+  In (p, EOp (Drain b)) (trace o s w a) -> waits_before c s w a p.
+Proof.
+  (* a position under a turn is that turn's *)
+  assert (Turn : forall s w x x' y e a, In (w ++ x :: y, e) (trace o s (w ++ [x']) a) -> x = x').
+  { intros s0 w x x' y e a I; apply (in_tr_path o true) in I as [q E]; rewrite <- app_assoc in E;
+      apply app_inv_head in E.
+    inversion E; auto. }
+  intro Cb; induction s as [|s1 IH1 s2 IH2|x|u h|u s1 IH1 s2 IH2|l m u s IH|k s IH|x]; intros v w a p Ou Dr I.
+  1, 3, 4: simpl in I; stands; discriminate.
+  - cbn [drained] in Dr; apply orb_prop in Dr as [G|Dr].
+    { destruct (guarded_spec _ G) as (t & E & Nd); inversion E; subst s1 s2; clear E; exists w, [].
       simpl in I; destruct I as [I|[I|I]]; try discriminate; rewrite app_nil_r in I.
-      destruct (sat lane (snd a)) eqn:Sa; [|destruct I]; pose proof I as I'; apply (in_tr_path o true) in I'; destruct I' as [q ->].
-      exists (Part 0 :: q); rewrite app_nil_r, <- !app_assoc; split; auto; split; auto; split; [|split].
-      * intros a' _; left; auto.
-      * right; left; rewrite <- app_assoc; auto.
-      * intros W V; exfalso; simpl in V; rewrite Sa, app_nil_r, no_visits in V; auto.
-    + apply andb_prop in Dr; destruct Dr as [D1 D2]; cbn [outer] in Ou; cbn [visits]; destruct (is_end c s2) eqn:En.
-      * exfalso; apply is_end_spec in En; subst s2; apply andb_prop in Ou; destruct Ou as [_ Fl].
-        simpl in I; apply in_app_iff in I; destruct I as [I|[I|[]]]; [|discriminate].
-        apply trace_events in I; destruct (flat_drains c s1 _ Fl I) as [X _]; simpl in X;
-          rewrite Cb, Nat.eqb_refl in X; discriminate.
-      * apply andb_prop in Ou; destruct Ou as [O1 O2]; simpl in I; apply in_app_iff in I; destruct I as [I|I].
-        -- destruct (IH1 _ _ _ _ O1 D1 I) as (w' & u & t & -> & -> & Pa & Ba & Vi); exists ((w ++ [Part 0]) ++ u), (Part 0 :: u), t.
-           split; [rewrite <- app_assoc; auto|]; split; auto; split; [|split; [simpl; apply in_or_app; auto|]].
-           ++ intros a' J; simpl in J |- *; apply in_app_iff in J; apply in_or_app; destruct J as [J|J]; auto; exfalso.
-              apply (in_tr_path o true) in J; destruct J as [q E]; rewrite <- !app_assoc in E; apply app_inv_head in E; discriminate.
-           ++ intros W V; apply in_app_iff in V; destruct V as [V|V]; auto; left; intro r; apply visits_path in V; destruct V as [q ->].
-              exists None; rewrite <- !app_assoc; apply before_turns; constructor; lia.
-        -- destruct (IH2 _ _ _ _ O2 D2 I) as (w' & u & t & -> & -> & Pa & Ba & Vi); exists ((w ++ [Part 1]) ++ u), (Part 1 :: u), t.
-           split; [rewrite <- app_assoc; auto|]; split; auto; split; [|split; [simpl; apply in_or_app; auto|]].
-           ++ intros a' J; simpl in J |- *; apply in_app_iff in J; apply in_or_app; destruct J as [J|J]; auto; exfalso.
-              apply (in_tr_path o true) in J; destruct J as [q E]; rewrite <- !app_assoc in E; apply app_inv_head in E; discriminate.
-           ++ intros W V; apply in_app_iff in V; destruct V as [V|V]; auto; right; apply visits_path in V; destruct V as [q ->].
-              exists None; unfold ended; rewrite <- !app_assoc; apply before_turns; constructor; lia.
-  - destruct I as [E|[]]; discriminate.
-  - destruct I as [E|[]]; discriminate.
-  - cbn [drained outer] in Dr, Ou; apply andb_prop in Dr; destruct Dr as [D1 D2]; cbv zeta in Ou; apply andb_prop in Ou; destruct Ou as [O1 O2].
-    assert (Go : forall i t a', In (w ++ Part i :: t, EBar (Threads 32) Warp) (trace o (If u s1 s2) w a') ->
-              In (w ++ Part i :: t, EBar (Threads 32) Warp) (trace o (if i =? 0 then s1 else s2) (w ++ [Part i]) a') /\
-              ((o w (name u a') =? 0) = (i =? 0))).
-    { intros i t a' J; simpl in J; destruct (o w (name u a') =? 0); pose proof J as J'; apply (in_tr_path o true) in J'; destruct J' as [q E];
-        rewrite <- app_assoc in E; apply app_inv_head in E; inversion E; subst; auto. }
-    simpl in I; cbn [visits trace]; destruct (o w (name u a) =? 0) eqn:Oa.
-    + destruct (IH1 _ _ _ _ O1 D1 I) as (w' & u' & t & -> & -> & Pa & Ba & Vi); exists ((w ++ [Part 0]) ++ u'), (Part 0 :: u'), t.
-      split; [rewrite <- app_assoc; auto|]; split; auto; split; [|split; auto].
-      intros a' J; rewrite <- !app_assoc in J; destruct (Go 0 _ a' J) as [J' Oa']; rewrite Oa'; simpl.
-      apply Pa; rewrite <- !app_assoc; exact J'.
-    + destruct (IH2 _ _ _ _ O2 D2 I) as (w' & u' & t & -> & -> & Pa & Ba & Vi); exists ((w ++ [Part 1]) ++ u'), (Part 1 :: u'), t.
-      split; [rewrite <- app_assoc; auto|]; split; auto; split; [|split; auto].
-      intros a' J; rewrite <- !app_assoc in J; destruct (Go 1 _ a' J) as [J' Oa']; rewrite Oa'; simpl.
-      apply Pa; rewrite <- !app_assoc; exact J'.
-  - cbn [drained outer] in Dr, Ou; simpl in I; apply in_flat_map in I; destruct I as (k & Ik & I).
-    destruct (IH _ _ _ _ Ou Dr I) as (w' & u' & t & -> & -> & Pa & Ba & Vi); exists ((w ++ [Trip l k]) ++ u'), (Trip l k :: u'), t.
-    split; [rewrite <- app_assoc; auto|]; split; auto; split; [|split; [simpl; apply in_flat_map; eauto|]].
-    + intros a' J; simpl in J |- *; apply in_flat_map in J; destruct J as (j & Ij & J); pose proof J as J'; apply (in_tr_path o true) in J'.
-      destruct J' as [q E]; rewrite <- !app_assoc in E; apply app_inv_head in E; inversion E; subst j; apply in_flat_map; exists k; auto.
-    + intros W V; cbn [visits] in V; apply in_flat_map in V; destruct V as (j & Ij & V); destruct (Nat.lt_trichotomy j k) as [L|[->|L]]; auto.
-      * right; apply visits_path in V; destruct V as [q ->]; exists (Some l); unfold ended; rewrite <- !app_assoc; apply before_turns; constructor; lia.
-      * left; intro r; apply visits_path in V; destruct V as [q ->]; exists (Some l); rewrite <- !app_assoc; apply before_turns; constructor; lia.
-  - cbn [drained outer] in Dr, Ou; simpl in I; cbn [visits trace]; destruct (sat k (snd a)) eqn:Sa; [|destruct I].
-    destruct (IH _ _ _ _ Ou Dr I) as (w' & u' & t & -> & -> & Pa & Ba & Vi); exists (w ++ u'), u', t; split; auto; split; auto; split; [|split; auto].
-    intros a' J; destruct (sat k (snd a')); [auto | destruct J].
+      destruct (sat lane (snd a)) eqn:Sa; [|destruct I]; pose proof I as I'; apply (in_tr_path o true) in I' as [q ->].
+      exists (Part 0 :: q); rewrite app_nil_r, <- !app_assoc; split; auto; split; auto; split;
+        [intros a' _; left; auto|].
+      split; [right; left; rewrite <- app_assoc; auto|].
+      intros W V; exfalso; simpl in V; rewrite Sa, app_nil_r, no_visits in V; auto. }
+    ands Dr as [D1 D2]; cbn [outer] in Ou; destruct (is_end c s2) eqn:En.
+    { exfalso; apply is_end_spec in En; subst s2; ands Ou as [_ Fl]; simpl in I; stands.
+      apply trace_events in I; destruct (flat_drains c s1 _ Fl I) as [X _]; simpl in X; rewrite Cb, Nat.eqb_refl in X;
+        discriminate. }
+    ands Ou as [O1 O2]; assert (Vis : forall W, In W (visits c (Seq s1 s2) w a) ->
+      In W (visits c s1 (w ++ [Part 0]) a) \/ In W (visits c s2 (w ++ [Part 1]) a)) by (simpl; rewrite En; intros;
+        stands; auto).
+    simpl in I; apply in_app_iff in I as [I|I];
+      [apply (waits_under _ _ s1 w (Part 0)) | apply (waits_under _ _ s2 w (Part 1))];
+      eauto; try (intros z Z; simpl; there; fail);
+      try (intros a' y e J; split; [|intros z Z; simpl; there]; simpl in J; stands; auto; apply Turn in J;
+        discriminate);
+      intros W V; destruct (Vis W V) as [V'|V']; auto; right; apply visits_path in V' as [q ->].
+    + exists (Part 1), q, None; rewrite <- app_assoc; split; auto; left; constructor; lia.
+    + exists (Part 0), q, None; rewrite <- app_assoc; split; auto; right; constructor; lia.
+  - cbn [drained outer] in Dr, Ou; cbv zeta in Ou; ands Dr as [D1 D2]; ands Ou as [O1 O2]; simpl in I.
+    destruct (o w (name u a) =? 0) eqn:Oa;
+      [apply (waits_under _ _ s1 w (Part 0)) | apply (waits_under _ _ s2 w (Part 1))];
+      eauto; try (simpl; rewrite Oa; auto using incl_refl; fail);
+      intros a' y e J; simpl in J |- *; destruct (o w (name u a') =? 0); auto using incl_refl; apply Turn in J;
+        discriminate.
+  - cbn [drained outer] in Dr, Ou; simpl in I; apply in_flat_map in I as (k & Ik & I);
+      apply (waits_under _ _ s w (Trip l k)); eauto.
+    + intros z Z; simpl; there.
+    + intros a' y e J; simpl in J; apply in_flat_map in J as (j & Ij & J); pose proof (Turn _ _ _ _ _ _ _ J) as E.
+      inversion E; subst j; split; auto; intros z Z; simpl; there.
+    + intros W V; cbn [visits] in V; apply in_flat_map in V as (j & Ij & V);
+        destruct (Nat.lt_trichotomy j k) as [L|[->|L]]; auto;
+        right; apply visits_path in V as [q ->]; exists (Trip l j), q, (Some l); rewrite <- app_assoc; split; auto;
+        [right | left]; constructor; auto.
+  - cbn [drained outer] in Dr, Ou; simpl in I; unfold waits_before; cbn [visits trace];
+      destruct (sat k (snd a)) eqn:Sa; [|destruct I].
+    destruct (IH _ _ _ _ Ou Dr I) as (w' & u' & t & -> & -> & Pa & Ba & Vi); exists (w ++ u'), u', t;
+      repeat (split; [solve [auto]|]).
+    split; auto; intros a' J; simpl in J |- *; destruct (sat k (snd a')); [auto | destruct J].
   - discriminate || (destruct I as [E|[]]; inversion E; subst; discriminate).
 Qed.
 

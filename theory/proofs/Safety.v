@@ -189,9 +189,6 @@ Proof.
   - destruct H as (H1 & H2 & H3). auto.
 Qed.
 
-Lemma div_base a b c : Nat.divide a b -> Nat.divide b c -> Nat.divide a c.
-Proof. apply Nat.divide_trans. Qed.
-
 (** The value of an expression that the typing hypotheses speak of. *)
 Ltac value e :=
   match goal with
@@ -247,9 +244,9 @@ Ltac sound := repeat split; auto; try (match goal with H : Typing.mem_ok _ _ |- 
 
 (** The position as the rules have it. *)
 Ltac placed Hk := unfold pp in Hk; injection Hk as Hh Hn; subst.
-Ltac divides := solve [assumption | apply Nat.divide_factor_r | eapply div_base; eauto; apply Nat.gcd_divide_l
+Ltac divides := solve [assumption | apply Nat.divide_factor_r | eapply Nat.divide_trans; eauto; apply Nat.gcd_divide_l
   | apply Nat.divide_add_r; solve [assumption | apply Nat.divide_factor_r | apply Nat.gcd_divide_r
-      | eapply div_base; eauto | eapply div_base; [apply Nat.gcd_divide_l | assumption]]].
+      | eapply Nat.divide_trans; eauto | eapply Nat.divide_trans; [apply Nat.gcd_divide_l | assumption]]].
 
 Theorem step_safe th : tid_ok th ->
   forall s G h n al m k u eta mu,
@@ -281,7 +278,7 @@ Proof.
   - (* group *)
     placed Hk. assert (n <> 0) by (destruct Hpos; intros ->; lia).
     rewrite Hn, (Nat.mul_comm q n), Nat.div_mul by auto. assert (Nat.divide q (n * q)) by divides.
-    assert (Nat.divide n (base k)) by (apply (div_base _ (sz k)); [rewrite Hn; divides | apply Hpos]).
+    assert (Nat.divide n (base k)) by (apply (Nat.divide_trans _ (sz k)); [rewrite Hn; divides | apply Hpos]).
     bools. rewrite (Nat.mul_comm n q). eapply good_inside; eauto.
     + eapply IHs; eauto; [apply sub_group_ok; auto; lia|]. destruct (Nat.eqb_spec q 1) as [->|]; simpl; [|divides].
       rewrite Nat.div_small by (destruct Hpos; lia). now rewrite Nat.add_0_r.
@@ -311,7 +308,7 @@ Proof.
     rewrite (proj2 (peqb_spec _ _) eq_refl). value e. sound. eapply scope_sty; eauto using sty_meet. constructor; auto.
   - (* claim *)
     placed Hk. lookup x. rewrite (proj2 (peqb_spec _ _) eq_refl).
-    assert (Nat.divide n (base k)) by (eapply div_base; [eassumption | apply Hpos]). bools.
+    assert (Nat.divide n (base k)) by (eapply Nat.divide_trans; [eassumption | apply Hpos]). bools.
     sound. eapply scope_sty; [constructor; eauto | apply sty_meet; constructor; eauto].
   - (* call *)
     rewrite <- Hk in *. match goal with H : fn _ = Some _ |- _ => rewrite H; destruct (Hfns _ _ H) as [Hd Hb] end. bools.
@@ -332,7 +329,7 @@ Proof.
     apply in_map_iff in Hin as (j & [= <- <- <-] & _). eauto.
   - (* wait *) destruct (r <? _); sound; constructor.
   - (* arm *)
-    placed Hk. assert (Nat.divide n (base k)) by (eapply div_base; [eassumption | apply Hpos]). bools.
+    placed Hk. assert (Nat.divide n (base k)) by (eapply Nat.divide_trans; [eassumption | apply Hpos]). bools.
     destruct (Nat.leb_spec (a * n) (idx k)), (Nat.ltb_spec (idx k) (a * n + n)); simpl; auto; try sound.
     eapply good_inside; eauto; [eapply IHs; eauto; [now apply sub_arm_ok | simpl; divides] | intros; constructor; auto].
   - (* scope *)

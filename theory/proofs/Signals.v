@@ -11,7 +11,7 @@ Definition path_dec : forall p q : path, {p = q} + {p <> q} := list_eq_dec turn_
 
 Section Machine.
 
-Variables A X K S : Type.
+Context {A X K S : Type}.
 Hypothesis agent_dec : forall a b : A, {a = b} + {a <> b}.
 Hypothesis signal_dec : forall s t : S, {s = t} + {s <> t}.
 
@@ -128,9 +128,6 @@ Proof.
   - subst x; exfalso; exact (precedes_irr _ (H2 _ I)).
 Qed.
 
-Lemma did_in M a p : did M a p -> exists e, In (p, e) (tr a).
-Proof. intros (d & e & I & E); exists e; rewrite E; apply in_or_app; auto. Qed.
-
 Lemma left_in M a x : ok M -> In a agents -> In x (left M a) -> In x (tr a).
 Proof. intros O T I; destruct (suffix M O a T) as [d E]; rewrite E; apply in_or_app; auto. Qed.
 
@@ -203,13 +200,6 @@ Proof.
   pose proof (one_action a p _ _ T I J) as E; congruence.
 Qed.
 
-Lemma nodup_app (B : Type) (l m : list B) : NoDup l -> NoDup m -> (forall x, In x l -> ~ In x m) -> NoDup (l ++ m).
-Proof.
-  induction l as [|x l IH]; simpl; auto; intros L N D; inversion L; subst; constructor.
-  - rewrite in_app_iff; intros [I|I]; [auto | eapply D; eauto].
-  - apply IH; auto.
-Qed.
-
 Lemma upto_nodup s n : NoDup (upto s n).
 Proof.
   induction n as [|n IH]; simpl; [constructor|]; apply nodup_app; auto.
@@ -221,12 +211,6 @@ Proof.
   induction n as [|n IH]; simpl; auto; intro H; rewrite app_length, IH, H; auto; lia.
 Qed.
 
-Lemma same_length (B : Type) (l m : list B) : NoDup l -> NoDup m -> (forall x, In x l <-> In x m) ->
-  length l = length m.
-Proof.
-  intros L N E; apply Nat.le_antisymm; apply NoDup_incl_length; auto; intros x I; apply E; auto.
-Qed.
-
 Lemma full_below s n m : length (arrivals s n) = size s -> m <= n -> length (arrivals s m) = size s.
 Proof.
   intros E L; remember (n - m) as d eqn:Ed; revert m L Ed; induction d as [|d IH]; intros m L Ed.
@@ -235,50 +219,40 @@ Proof.
     rewrite F in G; pose proof (sized s); simpl in G; lia.
 Qed.
 
-Lemma upto_came M s n : ok M -> (forall m, m < n -> all_did M s m) -> length (upto s n) <= came M s.
-Proof.
-  intros O D; destruct (counted M O s) as (l & Nl & <- & Il); apply NoDup_incl_length; [apply upto_nodup|].
-  intros [b q] I; apply in_upto in I as (m & L & J); apply Il; pose proof (D m L b q J);
-    apply are_arrivals in J as [T J]; eauto.
-Qed.
-
-Lemma came_upto M s n : ok M -> (forall m b q, n <= m -> In (b, q) (arrivals s m) -> ~ did M b q) ->
-  came M s <= length (upto s n).
-Proof.
-  intros O D; destruct (counted M O s) as (l & Nl & <- & Il); apply NoDup_incl_length; auto.
-  intros [b q] I; apply Il in I as (T & Db & m & J); assert (Jm : In (b, q) (arrivals s m)) by (apply are_arrivals;
-    auto).
-  apply in_upto; exists m; split; auto; destruct (le_lt_dec n m) as [L|]; auto; destruct (D m b q L Jm Db).
-Qed.
-
 Lemma upto_most s n : length (upto s n) <= n * size s.
 Proof. induction n as [|n IH]; simpl; auto; rewrite app_length; pose proof (at_most s n); lia. Qed.
 
-(* Before a phase's arrivals are all there, no more phases are shown. *)
-Lemma not_shown M s n a p : ok M -> In (a, p) (arrivals s n) -> ~ did M a p -> came M s / size s <= n.
+(* As many phases are shown as have ended: if those below n have, n are; and if more are, n has. *)
+Lemma shown_low M s n : ok M -> (forall m, m < n -> all_did M s m /\ length (arrivals s m) = size s) ->
+  n <= came M s / size s.
 Proof.
-  intros O J D; destruct (counted M O s) as (l & Nl & Ll & Il); pose proof (sized s) as Sz.
-  assert (Sub : incl ((a, p) :: l) (upto s (1 + n))).
-  { intros [b q] [E|I]; [inversion E; subst; apply in_upto; exists n; auto|].
-    apply Il in I; destruct I as (Tb & Db & m & Jb); assert (Jm : In (b, q) (arrivals s m)) by (apply are_arrivals;
-      auto).
-    apply in_upto; exists m; split; auto; destruct (le_lt_dec m n) as [|G]; [lia|].
-    exfalso; exact (D (before_did M s n m b q O G Jm Db a p J)). }
-  assert (Le : length ((a, p) :: l) <= length (upto s (1 + n))).
-  { apply NoDup_incl_length; auto; constructor; auto; intro I; apply Il in I; tauto. }
-  pose proof (upto_most s (1 + n)) as Up; simpl in Le, Up; rewrite Ll in Le.
-  assert (came M s / size s < 1 + n) by (apply Nat.div_lt_upper_bound; lia); lia.
+  intros O D; destruct (counted M O s) as (l & Nl & <- & Il); pose proof (sized s); apply Nat.div_le_lower_bound;
+    [lia|].
+  rewrite Nat.mul_comm, <- (upto_length s n) by (intros; apply D; auto); apply NoDup_incl_length; [apply upto_nodup|].
+  intros [b q] I; apply in_upto in I as (m & L & J); apply Il; pose proof (proj1 (D m L) b q J);
+    apply are_arrivals in J as [T J]; eauto.
 Qed.
 
-Lemma all_or_one M s n : ok M -> all_did M s n \/ exists a p, In (a, p) (arrivals s n) /\ ~ did M a p.
+Lemma shown M s n : ok M -> n < came M s / size s -> length (arrivals s n) = size s /\ all_did M s n.
 Proof.
-  intro O; unfold all_did; assert (Is : incl (arrivals s n) (arrivals s n)) by apply incl_refl; revert Is.
-  generalize (arrivals s n) at 1 3 4 as l; induction l as [|[a p] l IH]; intro Is; [left; intros ? ? []|].
-  destruct IH as [H|(b & q & J & D)]; [intros z J; apply Is; right; auto | | right; exists b, q; split; [right|]; auto].
-  destruct (proj1 (are_arrivals s n a p) (Is _ (or_introl eq_refl))) as [T J];
-    destruct (did_or_left M a p _ O T J) as [D|L].
-  - left; intros b q [E|K']; [inversion E; subst; auto | auto].
-  - right; exists a, p; split; [left; auto|]; intro D; exact (not_both M a p _ O T D L).
+  intros O G; destruct (counted M O s) as (l & Nl & Ll & Il); pose proof (sized s) as Sz.
+  assert (G' : (1 + n) * size s <= length l).
+  { rewrite Ll; pose proof (Nat.mul_div_le (came M s) (size s) ltac:(lia)); nia. }
+  assert (In_upto : incl l (upto s (1 + n)) \/ (length (arrivals s n) = size s /\ all_did M s n)).
+  { assert (H : forall x, In x l -> In x (upto s (1 + n)) \/ (length (arrivals s n) = size s /\ all_did M s n)).
+    { intros [b q] I; apply Il in I as (T & D & m & J);
+        assert (Jm : In (b, q) (arrivals s m)) by (apply are_arrivals; auto).
+      destruct (le_lt_dec m n) as [Le|Gt]; [left; apply in_upto; exists m; split; auto; lia | right; split].
+      - apply (full_below s (m - 1)); [|lia]; apply enough_before; replace (1 + (m - 1)) with m by lia.
+        intro E; rewrite E in Jm; destruct Jm.
+      - exact (before_did M s n m b q O Gt Jm D). }
+    clear - H; induction l as [|x l IH]; [left; intros ? []|]; destruct (H x (or_introl eq_refl)) as [I|]; auto.
+    destruct IH as [J|]; auto; [intros; apply H; right; auto|]; left; intros y [<-|K']; auto. }
+  destruct In_upto as [Inc|]; auto; pose proof (NoDup_incl_length Nl Inc) as Le; pose proof (upto_most s n).
+  simpl in Le; rewrite app_length in Le; pose proof (at_most s n); split; [lia|]; intros a p J.
+  assert (I : In (a, p) l).
+  { eapply (NoDup_length_incl Nl); [|exact Inc | apply in_upto; eauto]; simpl; rewrite app_length; lia. }
+  apply Il in I; tauto.
 Qed.
 
 (* Where an agent waits for phase n next, the hardware shows n phases or one more, and the latter if all have arrived. *)
@@ -287,42 +261,28 @@ Lemma phases_shown M a p s n r : ok M -> In a agents -> left M a = (p, Await s n
 Proof.
   intros O T E.
   assert (I : In (p, Await s n) (tr a)) by (apply (left_in M a _ O T); rewrite E; left; auto).
-  assert (Not : ~ did M a p) by (intro D; apply (not_both M a p (Await s n) O T D); rewrite E; left; auto).
   pose proof (enough a p s n T I) as Full; pose proof (sized s) as Sz.
-  assert (Below : forall m, m < n -> all_did M s m).
-  { intros m L. destruct n as [|n]; [lia|].
-    assert (L' : all_did M s n).
+  assert (Below : forall m, m < n -> all_did M s m /\ length (arrivals s m) = size s).
+  { intros m L; split; [|apply (full_below s n); auto; lia]; destruct n as [|n]; [lia|].
+    assert (Last : all_did M s n).
     { intros b' q' J'; destruct (not_early a p s n b' q' T I J') as (p' & e & Ip & Pp & Or).
       apply (closed M b' q' a p' O Or); destruct (did_or_left M a p' e O T Ip) as [|K']; auto.
       rewrite E in K'; destruct K' as [K'|K']; [inversion K'; subst; exfalso; exact (precedes_irr _ Pp)|].
       pose proof (head_first M a _ _ _ O T E K') as Q; simpl in Q; exfalso.
       apply (precedes_irr p); eapply precedes_trans; eauto. }
     destruct (Nat.eq_dec m n) as [->|Ne]; [auto|].
-    assert (NE : length (arrivals s n) = size s) by (apply (full_below s (1 + n)); auto; lia).
+    assert (NE : length (arrivals s n) = size s) by (apply (full_below s (1 + n)); auto).
     destruct (arrivals s n) as [|[c r'] t] eqn:F; [simpl in NE; lia|].
     assert (Ic : In (c, r') (arrivals s n)) by (rewrite F; left; auto).
     apply (before_did M s m n c r' O ltac:(lia) Ic); auto. }
-  assert (Next : length (arrivals s (1 + n)) = size s -> ~ all_did M s (1 + n)).
-  { intros F D; assert (NE : arrivals s (1 + n) <> []) by (intro G; rewrite G in F; simpl in F; lia).
-    destruct (in_time a p s n T I NE) as (b & q & J & Or); apply Not; exact (closed M a p b q O Or (D b q J)). }
-  assert (Lower : forall m, m <= 1 + n -> length (upto s m) = m * size s).
-  { intros m L; apply upto_length; intros k K'; apply (full_below s n); auto; lia. }
-  destruct (all_or_one M s n O) as [All|(b & q & J & D)]; [left | right]; split; auto.
-  - assert (Up : came M s / size s <= 1 + n).
-    { destruct (Nat.eq_dec (length (arrivals s (1 + n))) (size s)) as [F|F].
-      - destruct (all_or_one M s (1 + n) O) as [D|(b & q & J & D)];
-          [destruct (Next F D) | exact (not_shown M s _ b q O J D)].
-      - pose proof (at_most s (1 + n)); apply Nat.lt_succ_r, Nat.div_lt_upper_bound; [lia|].
-        assert (C : came M s <= length (upto s (2 + n))).
-        { apply came_upto; auto; intros m b q L J D; apply F, (full_below s (m - 1)); [|lia]; apply enough_before.
-          replace (1 + (m - 1)) with m by lia; intro G; rewrite G in J; destruct J. }
-        pose proof (Lower (1 + n) ltac:(lia)) as L1; simpl in C, L1, F, H; rewrite !app_length in *; nia. }
-    assert (Lo : (1 + n) * size s <= came M s).
-    { rewrite <- Lower by auto; apply upto_came; auto; intros m L; destruct (Nat.eq_dec m n) as [->|]; auto;
-        apply Below; lia. }
-    apply Nat.le_antisymm; auto; apply Nat.div_le_lower_bound; lia.
-  - apply Nat.le_antisymm; [exact (not_shown M s n b q O J D)|]; apply Nat.div_le_lower_bound; [lia|].
-    rewrite Nat.mul_comm, <- Lower by lia; apply upto_came; auto.
+  pose proof (shown_low M s n O Below) as Low; destruct (Nat.lt_trichotomy (came M s / size s) (1 + n)) as [L|[L|L]].
+  - right; split; [|lia]; intro D; enough (1 + n <= came M s / size s) by lia; apply shown_low; auto; intros m Lm.
+    destruct (Nat.eq_dec m n) as [->|]; auto; apply Below; lia.
+  - left; split; auto; apply (shown M s n O); lia.
+  - exfalso; destruct (shown M s _ O L) as [F D].
+    assert (NE : arrivals s (1 + n) <> []) by (intro G; rewrite G in F; simpl in F; lia).
+    destruct (in_time a p s n T I NE) as (b & q & J & Or).
+    apply (not_both M a p (Await s n) O T (closed M a p b q O Or (D b q J))); rewrite E; left; auto.
 Qed.
 
 Lemma next_parity n : n mod 2 <> (1 + n) mod 2.
@@ -386,39 +346,41 @@ Proof.
       * apply W in I; subst p; exists (d ++ [(q, e)]), e; split; [apply in_or_app; simpl; auto | rewrite F, E, <- app_assoc; auto].
 Qed.
 
+(* Agents that wait at one key wait at one barrier. *)
+Lemma one_barrier M a b p q k n m r r' : ok M -> In a agents -> In b agents ->
+  left M a = (p, Barrier k n) :: r -> left M b = (q, Barrier k m) :: r' -> p = q /\ n = m.
+Proof.
+  intros O; assert (Half : forall a b p q n m r r', In a agents -> In b agents ->
+    left M a = (p, Barrier k n) :: r -> left M b = (q, Barrier k m) :: r' -> (p = q /\ n = m) \/ precedes q p).
+  { clear a b p q n m r r'; intros a b p q n m r r' Ta Tb Ea Eb;
+      assert (La : In (p, Barrier k n) (left M a)) by (rewrite Ea; left; auto).
+    assert (Ib : In (q, Barrier k m) (tr b)) by (apply (left_in M b _ O Tb); rewrite Eb; left; auto).
+    destruct (own a b p q k n m Ta Tb (left_in M a _ O Ta La) Ib) as [I _];
+      destruct (did_or_left M b p _ O Tb I) as [D|L].
+    - exfalso; apply (not_both M a p (Barrier k n) O Ta); auto; apply (atomic M O b a p k n); eauto using left_in.
+    - rewrite Eb in L; destruct L as [L|L]; [left; inversion L; auto | right; exact (head_first M b _ _ _ O Tb Eb L)]. }
+  intros Ta Tb Ea Eb; destruct (Half a b p q n m r r') as [|P]; auto; destruct (Half b a q p m n r' r) as [[]|Q]; auto.
+  exfalso; apply (precedes_irr p); eapply precedes_trans; eauto.
+Qed.
+
 (* A barrier that goes off is one barrier, and all of it. *)
 Lemma goes_off L C L' w k :
   ok (State L C) -> w <> [] -> NoDup (map fst w) ->
   (forall a p, In (a, p) w -> In a agents /\ exists r, L a = (p, Barrier k (length w)) :: r /\ L' a = r) ->
   exists p, forall b q, In (b, q) w <-> q = p /\ In b agents /\ In (p, Barrier k (length w)) (tr b).
 Proof.
-  intros O NE ND All; destruct w as [|[a p] w]; [congruence|]; set (W := (a, p) :: w) in *.
-  assert (Here : forall b q, In (b, q) W -> In b agents /\ In (q, Barrier k (length W)) (tr b) /\
-            In (q, Barrier k (length W)) (left (State L C) b)).
-  { intros b q I; destruct (All b q I) as (Tb & r & E & _); simpl; rewrite E; split; [auto|]; split; [|left; auto].
+  intros O NE ND All; destruct w as [|[a p] w]; [congruence|]; set (W := (a, p) :: w) in *; exists p.
+  assert (Eq : forall b q, In (b, q) W -> q = p /\ In b agents /\ In (p, Barrier k (length W)) (tr b)).
+  { intros b q I; destruct (All b q I) as (Tb & r & E & _), (All a p (or_introl eq_refl)) as (Ta & r' & E' & _).
+    destruct (one_barrier (State L C) b a q p k _ _ r r' O Tb Ta E E') as [-> _]; repeat split; auto.
     apply (left_in (State L C) b _ O Tb); simpl; rewrite E; left; auto. }
-  assert (Same : forall b q c r, In (b, q) W -> In (c, r) W -> q = r \/ precedes r q).
-  { intros b q c r I J; destruct (Here b q I) as (Tb & Ib & Lb), (Here c r J) as (Tc & Ic & Lc).
-    destruct (own b c q r k _ _ Tb Tc Ib Ic) as [Iq Ir].
-    destruct (did_or_left (State L C) c q _ O Tc Iq) as [D|D].
-    - exfalso; apply (not_both (State L C) b q (Barrier k (length W)) O Tb); auto.
-      apply (atomic (State L C) O c b q k (length W)); auto.
-    - destruct (All c r J) as (_ & s & E & _); simpl in D; rewrite E in D; destruct D as [D|D]; [left; congruence|].
-      right; exact (head_first (State L C) c _ _ (q, Barrier k (length W)) O Tc E D). }
-  assert (Eq : forall b q, In (b, q) W -> q = p).
-  { intros b q I; destruct (Same b q a p I (or_introl eq_refl)) as [|P]; auto.
-    destruct (Same a p b q (or_introl eq_refl) I) as [|Q]; auto.
-    exfalso; apply (precedes_irr p); eapply precedes_trans; eauto. }
-  exists p; intros b q; split.
-  - intro I; pose proof (Eq b q I); subst q; destruct (Here b p I) as (Tb & Ib & _); auto.
-  - intros (-> & Tb & Ib); destruct (Here a p (or_introl eq_refl)) as (Ta & Ia & _).
-    destruct (met a p k _ Ta Ia) as (m & Dm & Lm & Mm).
-    assert (Sub : incl (map fst W) m).
-    { intros c J; apply in_map_iff in J; destruct J as ([c' r] & <- & J); simpl; pose proof (Eq _ _ J); subst r.
-      destruct (Here _ _ J) as (Tc & Ic & _); apply Mm; auto. }
-    assert (Sup : incl m (map fst W)) by (apply NoDup_length_incl; auto; rewrite Lm, map_length; auto).
-    assert (J : In b (map fst W)) by (apply Sup, Mm; auto); apply in_map_iff in J; destruct J as ([b' r] & Eb & J).
-    simpl in Eb; subst b'; pose proof (Eq _ _ J); subst r; auto.
+  intros b q; split; [apply Eq|]; intros (-> & Tb & Ib); destruct (Eq a p (or_introl eq_refl)) as (_ & Ta & Ia).
+  destruct (met a p k _ Ta Ia) as (m & Dm & Lm & Mm).
+  assert (Sub : incl (map fst W) m).
+  { intros c J; apply in_map_iff in J as ([c' r] & <- & J); destruct (Eq _ _ J) as (-> & Tc & Ic); apply Mm; auto. }
+  assert (J : In b (map fst W)).
+  { eapply (NoDup_length_incl ND); [|exact Sub | apply Mm; auto]; rewrite Lm, map_length; auto. }
+  apply in_map_iff in J as ([b' r] & <- & J); destruct (Eq _ _ J) as (-> & _); auto.
 Qed.
 
 (* What a step does is what stands in the trace. *)
@@ -665,11 +627,22 @@ Proof.
     pose proof (run_came start l3 M3 s R3) as C3; pose proof (run_came start _ M1 s R1) as C1; simpl in C3, C1.
     rewrite Nat.add_0_r in C3, C1; rewrite <- C3, <- C1.
     assert (V3 : came M3 s / size s <= n).
-    { apply (not_shown M3 s n a p O3 Ja); intro D3; exact (not_both M3 a p _ O3 Ta D3 La). }
+    { apply Nat.nlt_ge; intro G; exact (not_both M3 a p _ O3 Ta (proj2 (shown M3 s n O3 G) a p Ja) La). }
     destruct (step_left M1 l M2 b St) as [[_ No]|[_ (q' & e' & E & Q)]]; [exfalso; eapply No; eauto|]; apply Q in W;
       subst q'.
     assert (e' = Await s n) by (apply (one_action b q); auto; apply (left_in M1 b _ O1 Tb); rewrite E; left; auto).
     subst e'; destruct (phases_shown M1 b q s n _ O1 Tb E) as [[_ V]|[No _]]; [lia | tauto].
+Qed.
+
+(* What an agent does at a position it does once. *)
+Lemma once ls M a p x i j : run start ls M -> In a agents -> In (p, x) (tr a) -> at_ ls i a p -> at_ ls j a p ->
+  i < j -> False.
+Proof.
+  intros R T I (l & Ni & Wi) (m & Nj & Wj) L;
+    destruct (run_split _ _ _ _ _ R Nj) as (l1 & l2 & M1 & M2 & -> & E & R1 & St & _).
+  pose proof (ok_run _ _ _ start_ok R1) as O1; destruct (step_action M1 m M2 a p x O1 St T Wj I) as [Lf _].
+  apply (not_both M1 a p x O1 T); auto; apply (run_did start l1 M1 a p start_ok R1 T).
+  right; exists i, l; split; auto; rewrite nth_error_app1 in Ni by lia; auto.
 Qed.
 
 End Machine.

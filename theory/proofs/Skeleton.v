@@ -166,9 +166,3 @@ Definition clash (a b : thread) (k m : kind) : Prop :=
   | Atomic, AtomicBlock | AtomicBlock, Atomic | AtomicBlock, AtomicBlock => fst a <> fst b
   | _, _ => True
   end.
-
-(* What places an access touches, where a thread makes it at a position. *)
-Definition touches (L : Type) : Type := access -> path -> thread -> L -> Prop.
-
-Definition conflict {L} (t : touches L) (a : thread) (p : path) (x : access) (b : thread) (q : path) (y : access) : Prop :=
-  a <> b /\ clash a b (does x) (does y) /\ exists l, t x p a l /\ t y q b l.

@@ -28,13 +28,13 @@ Proof. split; reflexivity. Qed.
 
 (* It does wait for ever: where three threads come to a barrier of two, one waits and none can step. *)
 Example hang_hangs (o : oracle) : exists ls M,
-  Run 1 3 (hang 2) o (begin 1 3 (hang 2) o) ls M /\ ~ finished agent access key signal (agents 1 3 (Turns.tr o (hang 2))) M /\
+  Run 1 3 (hang 2) o (begin 1 3 (hang 2) o) ls M /\ ~ finished (agents 1 3 (Turns.tr o (hang 2))) M /\
   forall l M', ~ Step 1 3 (hang 2) o M l M'.
 Proof.
   set (w := [(Thread (0, 0), @nil turn); (Thread (0, 1), @nil turn)]).
   set (L := fun g : agent => if in_dec agent_dec g (map fst w) then [] else acts 1 3 (Turns.tr o (hang 2)) g).
   assert (Third : ~ In (Thread (0, 2)) (map fst w)) by (intros [E|[E|[]]]; discriminate).
-  exists [Label agent access signal w (DBar access signal)], (State agent access key signal L (fun _ => 0)); split; [|split].
+  exists [Label w DBar], (State L (fun _ => 0)); split; [|split].
   - eapply run_step; [|apply run_nil]; apply step_bar with (k := KNamed 0 1).
     + discriminate.
     + constructor; [intros [E|[]]; discriminate | constructor; [auto | constructor]].

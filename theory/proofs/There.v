@@ -33,17 +33,14 @@ Proof. unfold deeper; rewrite skipn_app, skipn_all, Nat.sub_diag; auto. Qed.
 Lemma shadow_back s : forall w a p u h, In (p, EBar u h) (trace deeper (shadow c s) (v ++ w) a) ->
   exists q, p = v ++ q /\ In (q, EBar u h) (trace o s w a).
 Proof.
-  induction s as [|s1 IH1 s2 IH2|x|u' g|u' s1 IH1 s2 IH2|l m u' s IH|k s IH|oo]; intros w a p u h I; simpl in I |- *.
-  - destruct I.
-  - rewrite <- !app_assoc in I; apply in_app_iff in I; destruct I as [I|I];
-      [apply IH1 in I | apply IH2 in I]; destruct I as (q & -> & I); exists q; rewrite in_app_iff; auto.
-  - destruct (reaches_ c x); destruct I as [E|[]] || destruct I; discriminate.
-  - destruct g as [|i|[]]; try (destruct (units_eqb u' (Cluster c))); destruct I as [E|[]]; inversion E; subst; exists w; auto.
-  - rewrite deeper_at in I; destruct (o w (name u' a) =? 0); rewrite <- app_assoc in I; auto.
-  - rewrite deeper_at in I; apply in_flat_map in I; destruct I as (j & J & I); rewrite <- app_assoc in I.
-    apply IH in I; destruct I as (q & -> & I); exists q; split; auto; apply in_flat_map; eauto.
-  - destruct (sat k (snd a)); [auto | destruct I].
-  - destruct I as [E|[]]; discriminate.
+  induction s as [|s1 IH1 s2 IH2|x|u' g|u' s1 IH1 s2 IH2|l m u' s IH|k s IH|oo]; simpl; intros w a p u h I;
+    rewrite ?deeper_at, <- ?app_assoc in I; stands; try discriminate.
+  1, 2: (apply IH1 in I || apply IH2 in I); destruct I as (q & -> & I); exists q; there.
+  3, 4: eauto.
+  - destruct (reaches_ c x); simpl in I; stands; discriminate.
+  - destruct g as [|i|[]]; try (destruct (units_eqb u' (Cluster c))); simpl in I; stands; try discriminate; eauto.
+  - rewrite <- app_assoc in I; apply IH in I as (q & -> & I); exists q; there.
+  - eauto.
 Qed.
 
 Definition seen_at (e : event) (g : access) : Prop :=
@@ -52,16 +49,13 @@ Definition seen_at (e : event) (g : access) : Prop :=
 Lemma shadow_there s e g : seen_at e g -> forall w a p, In (p, e) (trace o s w a) ->
   In (v ++ p, EAcc g) (trace deeper (shadow c s) (v ++ w) a).
 Proof.
-  intro Se; induction s as [|s1 IH1 s2 IH2|x|u g'|u s1 IH1 s2 IH2|l m u s IH|k s IH|oo]; intros w a p I; simpl in I |- *.
-  - destruct I.
-  - rewrite <- !app_assoc; apply in_app_iff in I; apply in_app_iff; destruct I; auto.
-  - destruct I as [E|[]]; inversion E; subst; destruct Se as [(y & Ey & R & ->)|[Ey _]]; inversion Ey; subst; rewrite R; left; auto.
-  - destruct I as [E|[]]; inversion E; subst; destruct Se as [(y & Ey & _)|[Ey ->]]; inversion Ey; subst.
-    simpl; rewrite Nat.eqb_refl; left; auto.
-  - rewrite deeper_at; destruct (o w (name u a) =? 0); rewrite <- app_assoc; auto.
-  - rewrite deeper_at; apply in_flat_map in I; destruct I as (j & J & I); apply in_flat_map; exists j; split; auto; rewrite <- app_assoc; auto.
-  - destruct (sat k (snd a)); [auto | destruct I].
-  - destruct I as [E|[]]; inversion E; subst; destruct Se as [(y & Ey & _)|[Ey _]]; discriminate.
+  intro Se; induction s as [|s1 IH1 s2 IH2|x|u g'|u s1 IH1 s2 IH2|l m u s IH|k s IH|oo]; simpl; intros w a p I;
+    rewrite ?deeper_at, <- ?app_assoc; stands; there.
+  - destruct Se as [(y & Ey & R & ->)|[Ey _]]; inversion Ey; subst; rewrite R; left; auto.
+  - destruct Se as [(y & Ey & _)|[Ey ->]]; inversion Ey; subst; simpl;
+      rewrite (proj2 (same_as_eq _ units_dec _ _) eq_refl); left; auto.
+  - eexists; split; eauto; rewrite <- app_assoc; auto.
+  - destruct Se as [(y & Ey & _)|[Ey _]]; discriminate.
 Qed.
 
 End Shadow.
@@ -97,21 +91,12 @@ Lemma around_between c a b p x q y : check N [] nobody (around c s) [] [] = true
 Proof.
   intros K Ta Tb Ne U I J P Ow Ov Cl.
   assert (Bs : bars N (around c s) [] [] = true) by (simpl; rewrite shadow_bars; auto).
-  destruct (check_sound B N (deeper o v) a b Ta Tb [] nobody
-    (fun _ x _ y => a <> b /\ clash a b (does x) (does y) /\ overlap x y = true /\ same (owner x) a b))
-    with (s := around c s) (w := @nil turn) (D := @nil units) (C := @nil con) (E := @nil entry) (P := @nil (path * event)) (c := true)
-         (p := p) (x := x) (q := q) (y := y) as (r & u & h & U' & R & P1 & P2); auto.
-  - intros ? ? ? ? (A1 & A2 & _); auto.
-  - intros ? ? ? ? (_ & _ & A); auto.
-  - intros ? ? ? ? ? ? _ [].
-  - intros _ _; auto.
-  - intros _ k [].
-  - intros k [].
-  - intros ? ? [].
+  destruct (barrier_between B N (deeper o v) (around c s) [] a b [] nobody p q x y) as (r & u & h & U' & R & P1 & P2);
+    auto.
   - rewrite Ow; auto.
-  - simpl in R; destruct R as [E|[E|R]]; try discriminate; apply in_app_iff in R; destruct R as [R|[E|[]]]; try discriminate.
-    destruct (shadow_back o v c s [] a r u h R) as (r0 & -> & R0); exists r0, u, h; repeat (split; auto).
-    apply (bars_meet B N F s Valid o a b r0 u h Ta Tb U' R0).
+  - intros ? ? [].
+  - unfold around in R; cbn [trace] in R; stands; destruct (shadow_back o v c s [] a r u h R) as (r0 & -> & R0).
+    exists r0, u, h; repeat (split; auto); apply (bars_meet B N F s Valid o a b r0 u h Ta Tb U' R0).
 Qed.
 
 Let born k c a : k = 0 \/ k = 1 -> In (if k =? 0 then [Part 0] else [Part 1; Part 0], EAcc (ghost k c Atomic)) (whole_trace c a).
@@ -166,31 +151,33 @@ Proof.
   intros Se Ta Tb Ne U J R A; destruct (met_before c a b q e g Se Ta Tb Ne U J) as (r & u & h & V & Ia & Ib & P).
   assert (Q : exists f, In (q, f) (acts (Thread b))).
   { destruct Se as [(x & -> & _)|[-> _]]; eexists; apply in_thread; exists q; eexists; (split; [exact J | left; reflexivity]). }
-  destruct Q as [f Q].
-  destruct (before_it B N F s Valid Whole o ls M (Thread a) r (Thread b) q j R) as (i & Ai & L & _); eauto.
-  apply (ord_bar agent access key signal agents acts _ _ r q (key_of u h a) (count B N u) f); auto using thread_agent.
-  - apply thread_agent; auto.
-  - apply thread_agent; auto.
-  - apply in_barrier; exists a, u, h; auto.
-  - apply in_barrier; exists b, u, h; repeat (split; auto); apply key_same; auto.
+  destruct Q as [f Q]; destruct (before_it B N F s Valid Whole o ls M (Thread a) r (Thread b) q j R)
+    as (i & Ai & L & _); eauto.
+  apply (ord_bar agents acts _ _ r q (key_of u h a) (count B N u) f); auto; try (apply thread_agent; auto);
+    apply in_barrier.
+  - exists a, u, h; auto.
+  - exists b, u, h; repeat (split; auto); apply key_same; auto.
 Qed.
 
 (* And has not made its last one. *)
 Theorem has_not_ended c a b q x r ls M : reaches_ c x = true -> is_thread a -> is_thread b -> a <> b -> same (Cluster c) a b ->
-  In (q, EAcc x) (tr b) -> Run B N s o (begin B N s o) ls M -> left agent access key signal M (Thread b) = (q, access_ x) :: r ->
-  left agent access key signal M (Thread a) <> [].
+  In (q, EAcc x) (tr b) -> Run B N s o (begin B N s o) ls M -> left M (Thread b) = (q, access_ x) :: r ->
+  left M (Thread a) <> [].
 Proof.
   intros Re Ta Tb Ne U J R E Z; pose proof (reached B N F s Valid Whole o ls M R) as O.
   pose proof (proj2 (thread_agent B N tr a) Ta) as Ga; pose proof (proj2 (thread_agent B N tr b) Tb) as Gb.
-  assert (Q : In (q, access_ x) (acts (Thread b))) by (apply (left_in agent access key signal agents acts arrivals M (Thread b) _ O Gb); rewrite E; left; auto).
-  destruct (met_behind c a b q x Re Ta Tb Ne U J) as (p & u & h & V & Ia & Ib & [d P]).
+  assert (L : In (q, access_ x) (left M (Thread b))) by (rewrite E; left; auto).
+  destruct (met_behind c a b q x Re Ta Tb Ne U J) as (p & u & h & V & Ia & Ib & P).
   set (k := key_of u h a); set (n := count B N u).
   assert (Pa : In (p, barrier_ k n) (acts (Thread a))) by (apply in_barrier; exists a, u, h; auto).
-  assert (Pb : In (p, barrier_ k n) (acts (Thread b))) by (apply in_barrier; exists b, u, h; repeat (split; auto); apply key_same; auto).
-  destruct (did_or_left agent access key signal agents acts arrivals M (Thread a) p _ O Ga Pa) as [D|L]; [|rewrite Z in L; destruct L].
-  assert (D' : did agent access key signal acts M (Thread b) p) by (eapply (atomic agent access key signal agents acts arrivals M O (Thread a) (Thread b) p k n); eauto).
-  apply (not_both agent access key signal agents acts (sorted_acts B N s o) arrivals M (Thread b) q (access_ x) O Gb); [|rewrite E; left; auto].
-  apply (did_earlier agent access key signal agents acts (sorted_acts B N s o) arrivals M (Thread b) q p (access_ x)); auto; exists d; auto.
+  assert (Pb : In (p, barrier_ k n) (acts (Thread b))).
+  { apply in_barrier; exists b, u, h; repeat (split; auto); apply key_same; auto. }
+  destruct (did_or_left agents acts arrivals M (Thread a) p _ O Ga Pa) as [D|K]; [|rewrite Z in K; destruct K].
+  assert (D' : did acts M (Thread b) p)
+    by (eapply (atomic agents acts arrivals M O (Thread a) (Thread b) p k n); eauto).
+  apply (not_both agents acts (sorted_acts B N s o) arrivals M (Thread b) q (access_ x) O Gb); auto.
+  apply (did_earlier agents acts (sorted_acts B N s o) arrivals M (Thread b) q p (access_ x)); auto;
+    apply (left_in agents acts arrivals M _ _ O Gb L).
 Qed.
 
 End There.

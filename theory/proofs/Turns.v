@@ -27,14 +27,34 @@ Proof.
   intro Irr; induction 1 as [|z l S IH F]; constructor; auto; intro I; rewrite Forall_forall in F; exact (Irr z (F z I)).
 Qed.
 
-Lemma eqb_false x y : eqb x y = false -> x = negb y.
-Proof. destruct x, y; simpl; congruence. Qed.
-
 Lemma tells_on e b : tells e = Some b -> exists x, e = EOp x /\ on x = Some b.
 Proof. destruct e as [|?|[]]; simpl; try discriminate; eauto. Qed.
 
 Lemma tell_steps c e b : tells e = Some b -> cycle b = c -> steps c e = true /\ ends c e = false.
 Proof. destruct e as [|?|[]]; simpl; try discriminate; intros E <-; inversion E; subst; rewrite Nat.eqb_refl; auto. Qed.
+
+Lemma nodup_map (A C : Type) (f : A -> C) l : NoDup l -> (forall x y, In x l -> In y l -> f x = f y -> x = y) ->
+  NoDup (map f l).
+Proof.
+  induction 1 as [|x l Nx D IH]; simpl; intro Inj; constructor; auto; intro J; apply in_map_iff in J as (y & E & J).
+  assert (y = x) by auto; subst; auto.
+Qed.
+
+(* Lists whose members are matched one to one are of one length. *)
+Lemma matched (A C : Type) (R : A -> C -> Prop) l : NoDup l -> forall m, NoDup m ->
+  (forall x, In x l -> exists y, In y m /\ R x y) -> (forall y, In y m -> exists x, In x l /\ R x y) ->
+  (forall x x' y, R x y -> R x' y -> x = x') -> (forall x y y', R x y -> R x y' -> y = y') -> length l = length m.
+Proof.
+  induction 1 as [|x l Nx L IH]; intros m D To From One_x One_y.
+  - destruct m as [|y m]; auto; destruct (From y (or_introl eq_refl)) as (? & [] & _).
+  - destruct (To x (or_introl eq_refl)) as (y & J & Rxy); destruct (in_split _ _ J) as (m1 & m2 & ->).
+    rewrite app_length; simpl; rewrite Nat.add_succ_r, <- app_length; f_equal; apply IH; auto.
+    + eapply NoDup_remove_1; eauto.
+    + intros z K; destruct (To z (or_intror K)) as (y' & J' & Rz); exists y'; split; auto.
+      rewrite in_app_iff in *; destruct J' as [J'|[<-|J']]; auto; rewrite (One_x z x y Rz Rxy) in K; tauto.
+    + intros z K; destruct (From z) as (x' & [<-|J'] & R'); [rewrite in_app_iff in *; simpl; tauto | | eauto].
+      rewrite (One_y x z y R' Rxy) in K; destruct (NoDup_remove_2 _ _ _ D K).
+Qed.
 
 Section Turns.
 
@@ -48,14 +68,11 @@ Definition tr (a : thread) : list (path * event) := trace o s [] a.
 Notation is_thread := (is_thread B N).
 Notation acts := (acts B N tr).
 Notation agents := (agents B N tr).
-Notation ord := (ord agent access key signal agents acts).
-
-Lemma tr_order a : is_thread a -> sorted (tr a).
-Proof. intros _; apply trace_sorted. Qed.
+Notation ord := (ord agents acts).
 
 (* Who arrives at a signal for a phase, and where. *)
 Definition is_arrive (g : signal) (n : nat) (z : act) : bool :=
-  match snd z with Arrive _ _ _ h m => if signal_dec h g then m =? n else false | _ => false end.
+  match snd z with Arrive h m => if signal_dec h g then m =? n else false | _ => false end.
 
 Definition pair_dec (x y : agent * path) : {x = y} + {x <> y}.
 Proof. decide equality; [apply path_dec | apply agent_dec]. Defined.
@@ -86,7 +103,7 @@ Proof.
   unfold told_at; rewrite are_arrivals; split.
   - intros [I J]; apply (arrive_ring B N tr) in J; auto; destruct J as (a & p & e & k & H); exists a, p, e, k; tauto.
   - intros (a & p & e & k & T & (I & Te & K) & E & R); assert (Ih : In h agents).
-    { destruct e as [x|u hw|[d|d|c| |d l|l|d|gk l|gk gn|d|rf rw|rf rw|]]; simpl in Te, E; try discriminate; inversion E; subst;
+    { ops e; simpl in Te, E; try discriminate; inversion E; subst;
         rewrite ?thread_agent, ?engine_agent; auto; split; auto; eexists; split; eauto. }
     split; auto; apply (arrive_ring B N tr); auto; exists a, p, e, k; tauto.
 Qed.
@@ -152,15 +169,12 @@ Lemma stages : bodies c s <> [] -> 0 < top M /\ (forall k, k <= top M -> exists 
   (forall b d, In b M -> In d M -> copies b = copies d /\ 0 < copies b) /\ (forall e, In e (events s) -> known M c e = true).
 Proof.
   intro Ne; assert (X : exists body, In body (bodies c s)) by (destruct (bodies c s) as [|body l]; [congruence | exists body; left; auto]).
-  destruct X as [body Ib0]; pose proof (Turns body Ib0) as T0.
-  unfold turns in T0; repeat (apply andb_prop in T0; destruct T0 as [T0 ?]).
-  split; [apply Nat.ltb_lt; auto|]; split; [|split].
-  - intros k L; match goal with H : forallb _ (seq 0 _) = true |- _ => rewrite forallb_forall in H; specialize (H k ltac:(apply in_seq; lia)) end.
-    bools; eauto.
-  - destruct M as [|d0 m]; [discriminate|]; bools; intros b d Ib Id.
-    match goal with H : forallb (fun b => copies b =? _) _ = true |- _ => rewrite forallb_forall in H;
-      pose proof (H b Ib) as Hb; pose proof (H d Id) as Hd end; bools; lia.
-  - intros e Ie; match goal with H : forallb (known _ _) _ = true |- _ => rewrite forallb_forall in H; auto end.
+  destruct X as [body Ib0]; pose proof (Turns body Ib0) as T0; unfold turns in T0.
+  ands T0 as [[[[[[[Tp St] Cp] _] _] Kn] _] _]; rewrite forallb_forall in St, Kn; split; [apply Nat.ltb_lt; auto|].
+  split; [|split; auto].
+  - intros k L; specialize (St k ltac:(apply in_seq; lia)); bools; eauto.
+  - destruct M as [|d0 m]; [discriminate|]; ands Cp as [P Cp]; rewrite forallb_forall in Cp; intros b d Ib Id.
+    pose proof (Cp b Ib); pose proof (Cp d Id); bools; lia.
 Qed.
 
 Lemma top_stage b : In b M -> stage b <= top M.
@@ -180,16 +194,12 @@ Lemma rules body : In body (bodies c s) ->
      told N (items body [Part 0] []) (who_ i) (place i) (fun b => (cycle b =? c) && (next M (stage d) =? stage b)) = true /\
      (back d = false -> forall j, In j (items body [Part 0] []) -> is_tell d j = true -> prec (place j) (place i) = true)).
 Proof.
-  intro Ib0; pose proof (Turns body Ib0) as T0; unfold turns in T0; repeat (apply andb_prop in T0; destruct T0 as [T0 ?]).
-  split; [|split; [|split]].
-  - intros b Ib; match goal with H : forallb (counts N _) M = true |- _ => rewrite forallb_forall in H; auto end.
-  - intros b Ib; match goal with H : forallb (lates _ _ s) M = true |- _ => rewrite forallb_forall in H; auto end.
-  - intros j b d Ij Te Cy Id Ne.
-    match goal with H : forallb (fun j => match tells _ with _ => _ end) _ = true |- _ => rewrite forallb_forall in H; specialize (H j Ij); rename H into G end.
-    rewrite Te, Cy, Nat.eqb_refl in G; simpl in G; rewrite forallb_forall in G; specialize (G d Id); rewrite Ne, Nat.eqb_refl in G; auto.
-  - intros i d Ii De Cy.
-    match goal with H : forallb (fun i => match deed_ i with _ => _ end) _ = true |- _ => rewrite forallb_forall in H; specialize (H i Ii); rename H into G end.
-    rewrite De, Cy, Nat.eqb_refl in G; simpl in G; apply andb_prop in G; destruct G as [G L]; split; auto.
+  intro Ib0; pose proof (Turns body Ib0) as T0; unfold turns in T0; ands T0 as [[[[[_ Co] La] _] Ar] Wa].
+  rewrite forallb_forall in Co, La, Ar, Wa; split; [auto|split; [auto|split]].
+  - intros j b d Ij Te Cy Id Ne; specialize (Ar j Ij); rewrite Te, Cy, Nat.eqb_refl in Ar; simpl in Ar.
+    rewrite forallb_forall in Ar; specialize (Ar d Id); rewrite Ne, Nat.eqb_refl in Ar; auto.
+  - intros i d Ii De Cy; specialize (Wa i Ii); rewrite De, Cy, Nat.eqb_refl in Wa; simpl in Wa; ands Wa as [G L];
+      split; auto.
     intros Bd j Ij Tj; rewrite Bd in L; simpl in L; rewrite forallb_forall in L; specialize (L j Ij); rewrite Tj in L; auto.
 Qed.
 
@@ -223,32 +233,44 @@ Lemma tell_is b z : tells (deed_ z) = Some b -> is_tell b z = true.
 Proof. unfold is_tell; intros ->; apply mbarrier_refl. Qed.
 
 Lemma arrival_path a p e k h q : (h, q) = arrival a p e k -> exists r, q = p ++ r.
-Proof. destruct e as [x|u hw|[d|d|c0| |d l|l|d|gk l|gk gn|d|rf rw|rf rw|]]; simpl; intro E; inversion E; eauto. Qed.
+Proof. ops e; simpl; intro E; inversion E; eauto. Qed.
 
 Lemma tells_arrives e b : tells e = Some b -> arrives e = Some b.
-Proof. destruct e as [x|u hw|[d|d|c0| |d l|l|d|gk l|gk gn|d|rf rw|rf rw|]]; simpl; auto; discriminate. Qed.
+Proof. ops e; simpl; auto; discriminate. Qed.
 
 Lemma arrives_cases e b : arrives e = Some b -> tells e = Some b \/ e = EOp (Drain b).
-Proof. destruct e as [x|u hw|[d|d|c0| |d l|l|d|gk l|gk gn|d|rf rw|rf rw|]]; simpl; intro E; inversion E; auto. Qed.
+Proof. ops e; simpl; intro E; inversion E; auto. Qed.
 
 (* -- arrivals that come late -------------------------------------------------------------------------------------------- *)
 
 Lemma rounds_done a p : rounds c (tr a) p = done_before (visits o c s [] a) p.
 Proof. unfold rounds, tr, done_before; rewrite (ends_at N o c s [] a true Outer); auto. Qed.
 
+Lemma is_drain_spec b e : is_drain b e = true <-> e = EOp (Drain b).
+Proof. destruct e as [|?|[]]; simpl; split; try discriminate; try destruct (mbarrier_dec b b0); congruence. Qed.
+
 Lemma drained_le b a p k : drained_to tr b a p <= k <->
   forall q, In (q, EOp (Drain b)) (tr a) -> precedes q p -> rounds (cycle b) (tr a) q <= k.
 Proof.
   assert (M_ : forall l, fold_right Nat.max 0 l <= k <-> forall x, In x l -> x <= k).
-  { induction l as [|x l IH]; simpl; [split; [intros _ y [] | lia]|]; split.
-    - intros L y [<-|J]; [lia | apply IH; auto; lia].
-    - intro H; apply Nat.max_lub; [auto | apply IH; auto]. }
-  assert (D : forall e, is_drain b e = true <-> e = EOp (Drain b)).
-  { intro e; destruct e as [|?|[]]; simpl; split; try discriminate; try destruct (mbarrier_dec b b0); try congruence. }
+  { induction l as [|x l IH]; simpl; [split; [intros _ y [] | lia]|]; rewrite Nat.max_lub_iff, IH;
+      intuition (subst; auto). }
   unfold drained_to; rewrite M_; split.
-  - intros H q J P; apply H, in_map, in_since; split; auto; exists (EOp (Drain b)); split; auto; apply D; auto.
-  - intros H x J; apply in_map_iff in J; destruct J as (q & <- & J); apply in_since in J; destruct J as (P & e & J & E).
-    apply D in E; subst; auto.
+  - intros H q J P; apply H, in_map, in_since; split; auto; exists (EOp (Drain b)); split; auto; apply is_drain_spec;
+      auto.
+  - intros H x J; apply in_map_iff in J as (q & <- & J); apply in_since in J as (P & e & J & E).
+    apply is_drain_spec in E; subst; auto.
+Qed.
+
+(* For which rounds one arrives that does so late: nobody has for all up to them. *)
+Lemma told_spec a k b p e : 0 < late b -> cycle b = c -> e = EOp (Tell b) \/ e = EOp (Drain b) ->
+  In k (told_rounds tr b a p e) <->
+  match e with EOp (Drain _) => k < rounds c (tr a) p <= k + late b | _ => rounds c (tr a) p = k + late b end /\
+  forall q, In (q, EOp (Drain b)) (tr a) -> precedes q p -> rounds c (tr a) q <= k.
+Proof.
+  intros L Cb Ee; pose proof (drained_le b a p k) as D; rewrite Cb in D; rewrite <- D; unfold told_rounds, round_of.
+  rewrite Cb; destruct Ee as [->| ->]; [destruct (Nat.eqb_spec (late b) 0); [lia|]|];
+    rewrite filter_In, in_seq, andb_true_iff, ?Nat.eqb_eq, !Nat.leb_le; lia.
 Qed.
 
 (* A late mbarrier has one place where threads arrive, and one behind all rounds. *)
@@ -261,8 +283,7 @@ Proof.
   destruct X as (body & l & Eb); destruct (rules body) as (_ & La & _); [rewrite Eb; left; auto|].
   specialize (La b Ib); unfold lates in La; rewrite Eb in La.
   destruct (late b =? 0) eqn:E; [apply Nat.eqb_eq in E; lia|]; clear E; cbn [orb] in La.
-  apply andb_prop in La; destruct La as [La Si]; apply andb_prop in La; destruct La as [La Dr]; apply andb_prop in La; destruct La as [La Lc].
-  apply andb_prop in La; destruct La as [Sg Bk]; destruct l as [|? ?]; [|discriminate]; clear Sg.
+  ands La as [[[[Sg Bk] Lc] Dr] Si]; destruct l as [|? ?]; [|discriminate]; clear Sg.
   apply Nat.ltb_lt in Lc; destruct (filter (is_tell b) (items body [Part 0] [])) as [|j [|? ?]] eqn:Fi; try discriminate.
   apply andb_prop in Si; destruct Si as [Si Im].
   assert (Ij : In j (filter (is_tell b) (items body [Part 0] []))) by (rewrite Fi; left; auto).
@@ -307,108 +328,86 @@ Proof. intros R P; rewrite rounds_done; eapply done_after; [apply visits_rising 
 Lemma in_round_ended W z : In z (I W) -> precedes (W ++ place z) (ended W).
 Proof. intro Iz; destruct (item_first W z Iz) as [r ->]; apply parts_precede; lia. Qed.
 
-(* So it arrives for each round: some rounds later, or behind. *)
+(* Where a thread arrives for the round k at W, by what stands at j: there; so many rounds later; or behind all rounds. *)
+Definition tells_at (a : thread) (b : mbarrier) (k : nat) (W : path) (j : site) (p : path) (e : event) : Prop :=
+  (late b = 0 /\ p = W ++ place j /\ e = deed_ j) \/
+  (0 < late b /\ exists V, round a (k + late b) V /\ p = V ++ place j /\ e = deed_ j) \/
+  (0 < late b /\ e = EOp (Drain b) /\ precedes (ended W) p /\ k < rounds c (tr a) p <= k + late b).
+
 Lemma told_late a k W b j : is_thread a -> round a k W -> In b M -> 0 < late b -> In j (I W) -> tells (deed_ j) = Some b -> sats (who_ j) a ->
-  exists p e, told_at a b k p e /\
-    ((exists V, round a (k + late b) V /\ p = V ++ place j /\ e = deed_ j) \/ (e = EOp (Drain b) /\ precedes (ended W) p)).
+  exists p e, told_at a b k p e /\ tells_at a b k W j p e.
 Proof.
   intros T R Ib L Ij Tj Sa; pose proof (barriers_in b Ib) as Cb; destruct (late_rules b Ib L) as (j' & All & Dj & _ & _ & Dr & Fo & One & _).
   rewrite <- (One a k W j R Ij Tj) in *; clear j' One.
   destruct (follow_sound o b (who_ j) s a Sa [] W Fo) as (p0 & J0 & P0); [rewrite Cb; eapply nth_error_In; exact R|].
-  set (l := filter (fun q => if precedes_dec (ended W) q then true else false) (map fst (filter (fun z => is_drain b (snd z)) (tr a)))).
-  assert (In_l : forall q, In q l <-> In (q, EOp (Drain b)) (tr a) /\ precedes (ended W) q).
-  { intro q; unfold l; rewrite filter_In, in_map_iff; split.
-    - intros [([q' e] & E & J) P]; simpl in E; subst q'; apply filter_In in J; destruct J as [J D]; simpl in D.
-      destruct (precedes_dec (ended W) q); [|discriminate]; split; auto; destruct e as [|?|[]]; try discriminate.
-      simpl in D; destruct (mbarrier_dec b b0); [subst; auto | discriminate].
-    - intros [J P]; split; [exists (q, EOp (Drain b)); split; auto; apply filter_In; split; auto; simpl; destruct (mbarrier_dec b b); tauto|].
-      destruct (precedes_dec (ended W) q); tauto. }
-  destruct (first_of _ (fun q => q) l) as (p1 & J1 & Min); [intro E; assert (X : In p0 l) by (apply In_l; auto); rewrite E in X; destruct X|].
-  apply In_l in J1; destruct J1 as [J1 P1].
-  assert (Dn : forall x, x = p1 \/ precedes x p1 -> drained_to tr b a x <= k).
-  { intros x Px; apply drained_le; intros q Jq Pq; rewrite Cb; assert (Pq1 : precedes q p1) by (destruct Px as [->|Px]; eauto using precedes_trans).
+  set (l := filter (fun z => is_drain b (snd z) && (if precedes_dec (ended W) (fst z) then true else false)) (tr a)).
+  assert (In_l : forall q e, In (q, e) l <-> In (q, e) (tr a) /\ e = EOp (Drain b) /\ precedes (ended W) q).
+  { intros q e; unfold l; rewrite filter_In, andb_true_iff; cbn [fst snd]; rewrite is_drain_spec.
+    destruct (precedes_dec (ended W) q); intuition congruence. }
+  destruct (first_of _ fst l) as ([p1 e1] & J1 & Min).
+  { intro E; assert (X : In (p0, EOp (Drain b)) l) by (apply In_l; auto); rewrite E in X; destruct X. }
+  apply In_l in J1 as (J1 & -> & P1).
+  assert (Dn : forall x, x = p1 \/ precedes x p1 ->
+            forall q, In (q, EOp (Drain b)) (tr a) -> precedes q x -> rounds c (tr a) q <= k).
+  { intros x Px q Jq Pq; assert (Pq1 : precedes q p1) by (destruct Px as [->|Px]; eauto using precedes_trans).
     destruct (drain_out b a q k W Cb Dr Jq R) as [X|X]; [eapply before_round; eauto|].
-    exfalso; apply (Min q); [apply In_l; auto | exact Pq1]. }
+    exfalso; apply (Min (q, EOp (Drain b))); [apply In_l; auto | exact Pq1]. }
   pose proof (behind_round a k W p1 R P1) as Lk; destruct (le_lt_dec (rounds c (tr a) p1) (k + late b)) as [Le|Gt].
-  - exists p1, (EOp (Drain b)); split; [|right; auto]; split; [auto|]; split; [auto|]; unfold told_rounds, round_of; rewrite Cb.
-    apply filter_In; split; [apply in_seq; lia|]; apply andb_true_intro; split; [apply Nat.leb_le; auto | apply Nat.leb_le, Dn; auto].
+  - exists p1, (EOp (Drain b)); split; [|right; right; auto]; repeat (split; [solve [auto]|]); apply told_spec; auto.
+    split; [auto | exact (Dn p1 (or_introl eq_refl))].
   - rewrite rounds_done in Gt; destruct (done_exists _ _ (visits_rising o c s [] a) _ Gt) as (V & Rv & Pv).
-    exists (V ++ place j), (deed_ j); split; [|left; exists V; auto].
-    pose proof (All a _ V Rv) as Ijv; assert (It : In (V ++ place j, deed_ j) (tr a)) by (apply (do_item a (k + late b)); auto).
-    split; auto; split; [apply tells_arrives; auto|]; rewrite Dj; unfold told_rounds, round_of; rewrite Cb, (item_number a (k + late b) V j Rv Ijv).
-    destruct (late b =? 0) eqn:E0; [apply Nat.eqb_eq in E0; lia|]; apply filter_In; split; [apply in_seq; lia|].
-    apply andb_true_intro; split; [apply Nat.eqb_refl | apply Nat.leb_le, Dn; right].
+    pose proof (All a _ V Rv) as Ijv; exists (V ++ place j), (deed_ j); split; [|right; left; eauto].
+    split; [apply (do_item a (k + late b)); auto|]; split; [apply tells_arrives; auto|]; rewrite Dj; apply told_spec;
+      auto.
+    split; [apply (item_number a (k + late b)); auto | apply Dn; right].
     eapply precedes_trans; [apply in_round_ended; exact Ijv | exact Pv].
 Qed.
 
 (* What a thread arrives for, and where it does so. *)
 Lemma told_where a k b p e : In b M -> is_thread a -> told_at a b k p e ->
-  exists j W, In j (I W) /\ tells (deed_ j) = Some b /\ sats (who_ j) a /\ round a k W /\
-    ((late b = 0 /\ p = W ++ place j /\ e = deed_ j) \/
-     (0 < late b /\ exists V, round a (k + late b) V /\ p = V ++ place j /\ e = deed_ j) \/
-     (0 < late b /\ e = EOp (Drain b) /\ precedes (ended W) p /\ k < rounds c (tr a) p <= k + late b)).
+  exists j W, In j (I W) /\ tells (deed_ j) = Some b /\ sats (who_ j) a /\ round a k W /\ tells_at a b k W j p e.
 Proof.
   intros Ib T (J & Ar & K); pose proof (barriers_in b Ib) as Cb; destruct (arrives_cases e b Ar) as [Te| ->].
   - destruct (tell_steps c e b Te Cb) as [St En]; destruct (op_item a p e J St En) as (k1 & V & z & Rv & Iz & -> & -> & Sz).
     destruct (Nat.eq_dec (late b) 0) as [L0|L].
-    + exists z, V; assert (k = k1); [|subst; auto 10].
+    + exists z, V; assert (k = k1); [|subst; unfold tells_at; auto 10].
       unfold told_rounds, round_of in K; rewrite L0, Cb, (item_number a k1 V z Rv Iz) in K.
       destruct (deed_ z) as [|?|[]]; simpl in Te, K; try discriminate; destruct K as [<-|[]]; auto.
     + destruct (late_rules b Ib ltac:(lia)) as (j & All & Dj & _ & _ & _ & _ & One & _); pose proof (One a k1 V z Rv Iz Te); subst z.
-      rewrite Dj in K; unfold told_rounds, round_of in K; rewrite Cb, (item_number a k1 V j Rv Iz) in K.
-      destruct (late b =? 0) eqn:E0; [apply Nat.eqb_eq in E0; lia|]; apply filter_In in K; destruct K as [Ks K].
-      apply andb_prop in K; destruct K as [K _]; apply Nat.eqb_eq in K; subst k1.
-      destruct (nth_error (visits o c s [] a) k) as [W|] eqn:Rk.
-      * exists j, W; split; [exact (All a k W Rk)|]; repeat (split; [auto|]); right; left; split; [lia|]; exists V; auto.
-      * exfalso; apply nth_error_None in Rk; assert (k + late b < length (visits o c s [] a)) by (apply nth_error_Some; unfold round in Rv; congruence); lia.
-  - unfold told_rounds, round_of in K; rewrite Cb in K; apply filter_In in K; destruct K as [Ks K]; apply in_seq in Ks.
-    apply andb_prop in K; destruct K as [K _]; apply Nat.leb_le in K; assert (L : 0 < late b) by lia.
-    destruct (late_rules b Ib L) as (j & All & Dj & _ & _ & _ & _ & _ & Who); assert (Lt : k < rounds c (tr a) p) by lia.
-    pose proof Lt as Lt'; rewrite rounds_done in Lt'; destruct (done_exists _ _ (visits_rising o c s [] a) _ Lt') as (W & Rk & Pk).
-    exists j, W; rewrite Dj; split; [exact (All a k W Rk)|]; repeat (split; [solve [eauto]|]); right; right; auto.
+      rewrite Dj in K; apply told_spec in K as [K _]; auto; [|lia]; rewrite (item_number a k1 V j Rv Iz) in K; subst k1.
+      destruct (round_before a (k + late b) V k Rv ltac:(lia)) as [W Rk]; exists j, W; split; [exact (All a k W Rk)|].
+      repeat (split; [solve [auto]|]); right; left; split; [lia | eauto].
+  - assert (L : 0 < late b).
+    { unfold told_rounds, round_of in K; apply filter_In in K as [Ks K]; apply in_seq in Ks; bools; lia. }
+    apply told_spec in K as [K _]; auto; destruct (late_rules b Ib L) as (j & All & Dj & _ & _ & _ & _ & _ & Who).
+    assert (Lt : k < rounds c (tr a) p) by lia; rewrite rounds_done in Lt.
+    destruct (done_exists _ _ (visits_rising o c s [] a) _ Lt) as (W & Rk & Pk); exists j, W; rewrite Dj.
+    split; [exact (All a k W Rk)|]; repeat (split; [solve [eauto]|]); right; right; auto.
 Qed.
 
 Lemma told_once a k b p e p' e' : In b M -> 0 < late b -> is_thread a -> told_at a b k p e -> told_at a b k p' e' -> p = p'.
 Proof.
-  intros Ib L T H H'; pose proof (barriers_in b Ib) as Cb; destruct (late_rules b Ib L) as (j0 & All & _ & _ & _ & Dr & _ & One & _).
-  assert (Mixed : forall V j q e1, round a (k + late b) V -> In j (I V) -> told_at a b k (V ++ place j) e1 -> e1 = deed_ j -> tells (deed_ j) = Some b ->
-            told_at a b k q (EOp (Drain b)) -> k < rounds c (tr a) q <= k + late b -> False).
-  { intros V j q e1 Rv Ij (_ & _ & K) E Te (Jq & _) Rq; destruct (late_rules b Ib L) as (j1 & _ & Dj & _ & _ & _ & _ & One' & _).
-    rewrite (One' a _ V j Rv Ij Te), Dj in E; rewrite E in K; unfold told_rounds in K; destruct (late b =? 0) eqn:E0; [apply Nat.eqb_eq in E0; lia|].
-    apply filter_In in K; destruct K as [_ K]; apply andb_prop in K; destruct K as [_ K]; apply Nat.leb_le in K; rewrite drained_le in K.
-    destruct (drain_out b a q (k + late b) V Cb Dr Jq Rv) as [X|X].
-    - destruct (item_first V j Ij) as [r Er]; specialize (K q Jq ltac:(rewrite Er; apply X)); rewrite Cb in K; lia.
-    - pose proof (behind_round a _ V q Rv X); lia. }
-  destruct (told_where a k b p e Ib T H) as (j & W & Ij & Te & _ & Rk & [(L0 & _)|[(_ & V & Rv & -> & E)|(_ & -> & P & Rp)]]); [lia| |];
-    destruct (told_where a k b p' e' Ib T H') as (j' & W' & Ij' & Te' & _ & Rk' & [(L0 & _)|[(_ & V' & Rv' & -> & E')|(_ & -> & P' & Rp')]]); try lia.
-  - rewrite (One a k W j Rk Ij Te), (One a k W' j' Rk' Ij' Te'); unfold round in *; congruence.
-  - exfalso; pose proof (One a k W j Rk Ij Te); subst j; exact (Mixed V j0 p' e Rv (All a _ V Rv) H E Te H' Rp').
-  - exfalso; pose proof (One a k W' j' Rk' Ij' Te'); subst j'; exact (Mixed V' j0 p e' Rv' (All a _ V' Rv') H' E' Te' H Rp).
-  - destruct H as (J & _ & K), H' as (J' & _ & K').
-    assert (Lt : forall x y, In (x, EOp (Drain b)) (tr a) -> In k (told_rounds tr b a y (EOp (Drain b))) -> precedes x y -> k < rounds c (tr a) x -> False).
-    { intros x y Jx Ky P1 Lx; unfold told_rounds in Ky; apply filter_In in Ky; destruct Ky as [_ Ky]; apply andb_prop in Ky; destruct Ky as [_ Ky].
-      apply Nat.leb_le in Ky; rewrite drained_le in Ky; specialize (Ky x Jx P1); rewrite Cb in Ky; lia. }
-    pose proof (tr_order a T) as So; destruct (sorted_two _ _ (tr a) _ _ So J J') as [E|[E|E]]; simpl in *; [congruence | |]; exfalso; [exact (Lt p p' J K' E ltac:(lia)) | exact (Lt p' p J' K E ltac:(lia))].
-Qed.
-
-(* The arrivals of a round: those of all threads that come to a site at which one arrives. *)
-Definition of_round (block : nat) (W : path) (b : mbarrier) (k : nat) : list (agent * path) :=
-  flat_map (fun j => map (fun t => arrival (block, t) (W ++ place j) (deed_ j) k) (satisfying N (who_ j))) (filter (is_tell b) (I W)).
-
-Lemma of_round_nodup block W b k : NoDup (of_round block W b k).
-Proof.
-  pose proof (items_rising (body_at c s W) [Part 0] []) as Rise.
-  apply nodup_flat_map.
-  - apply NoDup_filter; eapply sorted_nodup; [|exact Rise]; intro x; apply precedes_irr.
-  - intros j _; apply Injective_map_NoDup; [|apply NoDup_filter, seq_NoDup].
-    intros t u E; destruct (deed_ j) as [x|v hw|[d|d|c0| |d l|l|d|gk l|gk gn|d|rf rw|rf rw|]]; simpl in E; inversion E; auto.
-  - intros j i [h q] J K Hj Hk; apply filter_In in J; apply filter_In in K; destruct J as [J _], K as [K _].
-    apply in_map_iff in Hj; apply in_map_iff in Hk; destruct Hj as (t & Ej & _), Hk as (u & Ek & _).
-    symmetry in Ej, Ek; destruct (arrival_path _ _ _ _ _ _ Ej) as [r Q], (arrival_path _ _ _ _ _ _ Ek) as [r' Q'].
-    rewrite Q in Q'; rewrite <- !app_assoc in Q'; apply app_inv_head in Q'.
-    destruct (sorted_two _ _ _ j i Rise J K) as [|[P|P]]; auto; exfalso.
-    + apply (precedes_irr (place j ++ r)); rewrite Q' at 2; apply precedes_app; auto.
-    + apply (precedes_irr (place j ++ r)); rewrite Q' at 1; apply precedes_app; auto.
+  intros Ib L T H H'; pose proof (barriers_in b Ib) as Cb.
+  destruct (late_rules b Ib L) as (j0 & All & Dj & _ & _ & Dr & _ & One & _).
+  assert (Kind : forall q f, told_at a b k q f -> (f = EOp (Drain b) /\ k < rounds c (tr a) q <= k + late b) \/
+            exists V, round a (k + late b) V /\ q = V ++ place j0 /\ f = EOp (Tell b)).
+  { intros q f Hq; destruct (told_where a k b q f Ib T Hq)
+      as (j & W & Ij & Te & _ & Rk & [(L0 & _)|[(_ & V & Rv & -> & ->)|(_ & -> & _ & Rp)]]); [lia | right | left; auto].
+    rewrite (One a k W j Rk Ij Te), Dj; eauto. }
+  assert (Half : forall x f y g, told_at a b k x f -> told_at a b k y g -> precedes x y -> False).
+  { intros x f y g Hx Hy P; destruct (Kind x f Hx) as [[-> Rx]|(V & Rv & -> & ->)].
+    - assert (Eg : g = EOp (Tell b) \/ g = EOp (Drain b))
+        by (destruct (Kind y g Hy) as [[-> _]|(V & _ & _ & ->)]; auto).
+      destruct Hx as (Jx & _), Hy as (_ & _ & Ky); apply told_spec in Ky as [_ Ky]; auto; specialize (Ky x Jx P); lia.
+    - destruct (Kind y g Hy) as [[-> Ry]|(V' & Rv' & -> & ->)].
+      + destruct (drain_out b a y (k + late b) V Cb Dr (proj1 Hy) Rv) as [X|X];
+          [|pose proof (behind_round a _ V y Rv X); lia].
+        destruct (item_first V j0 (All a _ V Rv)) as [r Er]; rewrite Er in P.
+        exact (precedes_irr _ (precedes_trans _ _ _ P (X r))).
+      + assert (V' = V) by (unfold round in *; congruence); subst V'; exact (precedes_irr _ P). }
+  destruct (sorted_two _ _ (tr a) _ _ (trace_sorted o s [] a) (proj1 H) (proj1 H')) as [E|[E|E]]; simpl in E;
+    [congruence | |];
+    exfalso; eauto.
 Qed.
 
 Lemma same_round k k' b : In b M -> k mod copies b = k' mod copies b -> k / copies b = k' / copies b -> k = k'.
@@ -419,15 +418,22 @@ Qed.
 
 (* An arrival of a round, by site. *)
 Lemma told_there a k W j b : is_thread a -> round a k W -> In j (I W) -> tells (deed_ j) = Some b -> In b M -> sats (who_ j) a ->
-  exists p e, told_at a b k p e /\
-    ((late b = 0 /\ p = W ++ place j /\ e = deed_ j) \/
-     (0 < late b /\ exists V, round a (k + late b) V /\ p = V ++ place j /\ e = deed_ j) \/
-     (0 < late b /\ e = EOp (Drain b) /\ precedes (ended W) p)).
+  exists p e, told_at a b k p e /\ tells_at a b k W j p e.
 Proof.
   intros T R Ij Te Ib Sa; pose proof (barriers_in b Ib) as Cb; destruct (Nat.eq_dec (late b) 0) as [L|L].
-  - exists (W ++ place j), (deed_ j); split; [|auto]; split; [apply (do_item a k); auto|]; split; [apply tells_arrives; auto|].
+  - exists (W ++ place j), (deed_ j); split; [|left; auto]; split; [apply (do_item a k); auto|]; split;
+      [apply tells_arrives; auto|].
     unfold told_rounds, round_of; rewrite Cb, (item_number a k W j R Ij), L; destruct (deed_ j) as [|?|[]]; simpl in *; auto; discriminate.
-  - destruct (told_late a k W b j T R Ib ltac:(lia) Ij Te Sa) as (p & e & H & [H1|H1]); exists p, e; split; auto; right; [left | right]; split; auto; lia.
+  - apply told_late; auto; lia.
+Qed.
+
+(* Where it arrives for a round, this comes at the site in the round, or later. *)
+Lemma told_behind a k W j b p e : round a k W -> In j (I W) ->
+  tells_at a b k W j p e -> p = W ++ place j \/ precedes (W ++ place j) p.
+Proof.
+  intros R Ij [(_ & -> & _)|[(L & V & Rv & -> & _)|(_ & _ & P & _)]]; auto; right.
+  - apply precedes_app; exact (rising_nth _ (visits_rising o c s [] a) _ _ _ _ R Rv ltac:(lia)).
+  - eapply precedes_trans; [apply in_round_ended; auto | exact P].
 Qed.
 
 Lemma arrival_of a k W b h q : is_thread a -> round a k W -> In b M ->
@@ -439,73 +445,59 @@ Proof.
   intros T R Ib J; apply in_ring_arrivals in J; destruct J as (a' & p & e & k' & T' & H & E & Bl & Co & Ph).
   rewrite <- (same_round k k' b Ib Co Ph) in *; destruct (told_where a' k b p e Ib T' H) as (j & W' & Ij & Te & Sa & Rk & Cs).
   assert (R' : round a k W') by (apply (round_same a'); auto); assert (W' = W) by (unfold round in *; congruence); subst W'.
-  exists a', j, p, e; repeat (split; [solve [auto]|]); destruct Cs as [(L & -> & ->)|[(L & V & Rv & -> & ->)|(L & -> & P & _)]].
-  - auto.
-  - split; [right | lia]; apply precedes_app; exact (rising_nth _ (visits_rising o c s [] a') _ _ _ _ Rk Rv ltac:(lia)).
-  - split; [right | lia]; eapply precedes_trans; [apply in_round_ended; auto | exact P].
+  exists a', j, p, e; repeat (split; [solve [auto]|]); split; [eapply told_behind; eauto|].
+  destruct Cs as [(L & -> & ->)|[(L & _)|(L & _)]]; auto; lia.
 Qed.
 
 Lemma arrival_at a k b p e : is_thread a -> told_at a b k p e ->
   In (arrival a p e k) (arrivals (Ring (fst a) b (k mod copies b)) (k / copies b)).
 Proof. intros T H; destruct (arrival a p e k) as [h q] eqn:E; apply in_ring_arrivals; exists a, p, e, k; auto 8. Qed.
 
-Lemma nodup_map (A C : Type) (f : A -> C) l : NoDup l -> (forall x y, In x l -> In y l -> f x = f y -> x = y) -> NoDup (map f l).
-Proof.
-  induction 1 as [|x l Nx D IH]; simpl; intro Inj; constructor; auto; intro J; apply in_map_iff in J; destruct J as (y & E & J).
-  assert (y = x) by auto; subst; auto.
-Qed.
-
+(* All threads that come to a site at which one arrives do so once for the round. *)
 Lemma full a k W b : is_thread a -> round a k W -> In b M ->
   length (arrivals (Ring (fst a) b (k mod copies b)) (k / copies b)) = need b /\ 0 < need b.
 Proof.
-  intros Ta R Ib; destruct (rules _ (proj1 (in_round a k W R))) as (Co & _); specialize (Co b Ib); unfold counts in Co; bools; split; auto.
-  rewrite H0; destruct (Nat.eq_dec (late b) 0) as [L|L].
-  - transitivity (length (of_round (fst a) W b k)).
-    + apply same_length; auto using of_round_nodup, each_once; intros [h q]; split; intro J.
-      * destruct (arrival_of a k W b h q Ta R Ib J) as (a' & j & p & e & T' & Bl & _ & Ij & Te & Sa & H1 & E & _ & H2).
-        destruct (H2 L) as [-> ->]; unfold of_round; apply in_flat_map; exists j; split; [apply filter_In; auto using tell_is|].
-        apply in_map_iff; exists (snd a'); split; [rewrite E; f_equal; destruct a'; simpl in *; congruence|].
-        apply in_satisfying; split; [destruct T'; auto | exact Sa].
-      * unfold of_round in J; apply in_flat_map in J; destruct J as (j & Ij & J); apply filter_In in Ij; destruct Ij as [Ij Te].
-        apply is_tell_spec in Te; apply in_map_iff in J; destruct J as (t & <- & J); apply in_satisfying in J; destruct J as [Lt Sa].
-        assert (Tt : is_thread (fst a, t)) by (destruct Ta; split; auto).
-        assert (Rt : round (fst a, t) k W) by (apply (round_same a); auto).
-        destruct (told_there (fst a, t) k W j b Tt Rt Ij Te Ib Sa) as (p & e & H1 & [(_ & -> & ->)|[(L' & _)|(L' & _)]]); try lia.
-        apply (arrival_at (fst a, t) k b); auto.
-    + unfold of_round; rewrite sum_length; f_equal; apply map_ext; intro j; apply map_length.
-  - destruct (late_rules b Ib ltac:(lia)) as (j & All & Dj & _ & _ & _ & _ & One & _); pose proof (All a k W R) as Ij.
-    assert (Tj : tells (deed_ j) = Some b) by (rewrite Dj; auto).
-    assert (Fi : map (fun i => length (satisfying N (who_ i))) (filter (is_tell b) (I W)) = [length (satisfying N (who_ j))]).
-    { assert (D : NoDup (filter (is_tell b) (I W))) by (apply NoDup_filter; eapply sorted_nodup; [|apply items_rising]; intro x; apply precedes_irr).
-      assert (Al : forall i, In i (filter (is_tell b) (I W)) -> i = j) by (intros i J; apply filter_In in J; destruct J as [J K]; apply (One a k W); auto using is_tell_spec).
-      assert (J : In j (filter (is_tell b) (I W))) by (apply filter_In; auto using tell_is).
-      destruct (filter (is_tell b) (I W)) as [|x [|y l]]; [destruct J | rewrite (Al x); auto; left; auto|]; exfalso.
-      inversion D as [|? ? Nx _]; subst; apply Nx; left; rewrite (Al x), (Al y); simpl; auto. }
-    rewrite Fi; simpl; rewrite Nat.add_0_r; set (l := arrivals (Ring (fst a) b (k mod copies b)) (k / copies b)).
-    set (f := fun x : agent * path => match fst x with Thread z | Engine z _ => snd z end).
-    rewrite <- (map_length f l); apply same_length.
-    + apply nodup_map; [apply each_once|]; intros [h q] [h' q'] J J' E; unfold l in J, J'.
-      destruct (arrival_of a k W b h q Ta R Ib J) as (a1 & j1 & p1 & e1 & T1 & B1 & R1 & I1 & E1 & _ & H1 & A1 & _).
-      destruct (arrival_of a k W b h' q' Ta R Ib J') as (a2 & j2 & p2 & e2 & T2 & B2 & R2 & I2 & E2 & _ & H2 & A2 & _).
-      destruct (told_where a1 k b p1 e1 Ib T1 H1) as (i1 & V1 & Ii1 & Ti1 & _ & Rk1 & C1).
-      destruct (told_where a2 k b p2 e2 Ib T2 H2) as (i2 & V2 & Ii2 & Ti2 & _ & Rk2 & C2).
-      assert (X1 : arrival a1 p1 e1 k = (Thread a1, p1 ++ [Part 2; Part k])).
-      { destruct C1 as [(L' & _)|[(_ & V & _ & _ & ->)|(_ & -> & _)]]; [lia | rewrite (One a1 k V1 i1 Rk1 Ii1 Ti1), Dj | ]; auto. }
-      assert (X2 : arrival a2 p2 e2 k = (Thread a2, p2 ++ [Part 2; Part k])).
-      { destruct C2 as [(L' & _)|[(_ & V & _ & _ & ->)|(_ & -> & _)]]; [lia | rewrite (One a2 k V2 i2 Rk2 Ii2 Ti2), Dj | ]; auto. }
-      rewrite X1 in A1; rewrite X2 in A2; inversion A1; inversion A2; subst h h' q q'; unfold f in E; simpl in E.
-      assert (a1 = a2) by (destruct a1, a2; simpl in *; congruence); subst a2; rewrite (told_once a1 k b p1 e1 p2 e2); auto; lia.
-    + apply NoDup_filter, seq_NoDup.
-    + intro t; rewrite in_satisfying; split.
-      * intro J; apply in_map_iff in J; destruct J as ([h q] & <- & J); unfold l in J.
-        destruct (arrival_of a k W b h q Ta R Ib J) as (a1 & j1 & p1 & e1 & T1 & B1 & R1 & I1 & E1 & S1 & _ & A1 & _).
-        rewrite (One a1 k W j1 R1 I1 E1) in S1; assert (X : f (h, q) = snd a1) by (unfold f; destruct e1 as [|?|[]]; simpl in A1; inversion A1; auto).
-        rewrite X; split; [destruct T1; auto | exact S1].
-      * intros [Lt Sa]; assert (Tt : is_thread (fst a, t)) by (destruct Ta; split; auto).
-        assert (Rt : round (fst a, t) k W) by (apply (round_same a); auto).
-        destruct (told_there (fst a, t) k W j b Tt Rt Ij Tj Ib Sa) as (p & e & H1 & _).
-        apply in_map_iff; exists (arrival (fst a, t) p e k); split; [|apply (arrival_at (fst a, t)); auto].
-        unfold f; destruct e as [|?|[]]; simpl; auto.
+  intros Ta R Ib; destruct (rules _ (proj1 (in_round a k W R))) as (Co & _); specialize (Co b Ib); unfold counts in Co;
+    bools.
+  split; auto; rewrite H0; pose proof (items_rising (body_at c s W) [Part 0] []) as Rise.
+  transitivity (length (flat_map (fun j => map (pair j) (satisfying N (who_ j))) (filter (is_tell b) (I W)))).
+  2: rewrite sum_length; f_equal; apply map_ext; intro; apply map_length.
+  apply (matched _ _ (fun x y => exists p e, is_thread (fst a, snd y) /\ told_at (fst a, snd y) b k p e /\
+    x = arrival (fst a, snd y) p e k /\ In (fst y) (I W) /\ tells (deed_ (fst y)) = Some b /\
+    (late b = 0 -> p = W ++ place (fst y) /\ e = deed_ (fst y)))).
+  - apply each_once.
+  - apply nodup_flat_map.
+    + apply NoDup_filter; eapply sorted_nodup; [|exact Rise]; intro; apply precedes_irr.
+    + intros j _; apply Injective_map_NoDup; [intros t u E; congruence | apply NoDup_filter, seq_NoDup].
+    + intros j i z _ _ J K; apply in_map_iff in J as (? & <- & _); apply in_map_iff in K as (? & E & _); congruence.
+  - intros [h q] J.
+    destruct (arrival_of a k W b h q Ta R Ib J) as (a' & j & p & e & T' & Bl & _ & Ij & Te & Sa & H1 & E & _ & H2).
+    exists (j, snd a'); split; [|exists p, e; simpl; rewrite <- Bl, <- surjective_pairing; auto 8].
+    apply in_flat_map; exists j; split; [apply filter_In; auto using tell_is | apply in_map, in_satisfying].
+    split; [apply T' | exact Sa].
+  - intros [j t] J; apply in_flat_map in J as (j' & Ij & J); apply in_map_iff in J as (t' & E & J); inversion E;
+      subst j' t'.
+    apply filter_In in Ij as [Ij Te]; apply is_tell_spec in Te; apply in_satisfying in J as [Lt Sa].
+    assert (Tt : is_thread (fst a, t)) by (destruct Ta; split; auto).
+    destruct (told_there (fst a, t) k W j b Tt) as (p & e & H1 & H2); auto; [apply (round_same a); auto|].
+    exists (arrival (fst a, t) p e k); split; [apply (arrival_at (fst a, t)); auto|]; exists p, e; simpl.
+    repeat (split; [solve [auto]|]); intros L; destruct H2 as [(_ & -> & ->)|[(L' & _)|(L' & _)]]; auto; lia.
+  - intros x x' [j t] (p & e & T1 & H1 & -> & Ij & Te & H2) (p' & e' & _ & H1' & -> & _ & _ & H2'); simpl in *.
+    destruct (Nat.eq_dec (late b) 0) as [L|L]; [destruct (H2 L) as [-> ->], (H2' L) as [-> ->]; auto|].
+    assert (p = p') by (eapply told_once; eauto; lia); subst p'.
+    rewrite (same_event o s [] _ _ p e e' (proj1 H1) (proj1 H1')); auto.
+  - intros x [j t] [j' t'] (p & e & _ & H1 & E & Ij & Te & H2) (p' & e' & _ & H1' & E' & Ij' & Te' & H2'); simpl in *.
+    assert (Who : forall v p e, match fst (arrival v p e k) with Thread z | Engine z _ => z end = v)
+      by (intros v ? e0; ops e0; auto).
+    pose proof (Who (fst a, t) p e) as Wt; rewrite <- E, E', Who in Wt; inversion Wt; subst t'; f_equal.
+    destruct (Nat.eq_dec (late b) 0) as [L|L].
+    + destruct (H2 L) as [-> _], (H2' L) as [-> _], x as [h q].
+      destruct (arrival_path _ _ _ _ _ _ E) as [r Q], (arrival_path _ _ _ _ _ _ E') as [r' Q'].
+      rewrite Q in Q'; rewrite <- !app_assoc in Q'; apply app_inv_head in Q'.
+      destruct (sorted_two _ _ _ j j' Rise Ij Ij') as [|[P|P]]; auto; exfalso; apply (precedes_irr (place j ++ r));
+        [rewrite Q' at 2 | rewrite Q' at 1]; apply precedes_app; auto.
+    + destruct (late_rules b Ib ltac:(lia)) as (i & _ & _ & _ & _ & _ & _ & One & _).
+      rewrite (One a k W j), (One a k W j'); auto.
 Qed.
 
 (* -- the order of turns ------------------------------------------------------------------------------------------------- *)
@@ -521,13 +513,14 @@ Proof.
 Qed.
 
 (* What a thread that waits in a round does. *)
-Lemma wait_now a k W i b : round a k W -> In i (I W) -> deed_ i = EOp (Wait b) -> sats (who_ i) a -> cycle b = c ->
-  (back b = false -> In (W ++ place i, await_ (Ring (fst a) b (k mod copies b)) (k / copies b)) (acts (Thread a))) /\
-  (forall m, back b = true -> k / copies b = S m -> In (W ++ place i, await_ (Ring (fst a) b (k mod copies b)) m) (acts (Thread a))).
+Lemma wait_now a k W i b m : round a k W -> In i (I W) -> deed_ i = EOp (Wait b) -> sats (who_ i) a -> cycle b = c ->
+  k / copies b = (if back b then S m else m) ->
+  In (W ++ place i, await_ (Ring (fst a) b (k mod copies b)) m) (acts (Thread a)).
 Proof.
-  intros R J E S Cy; assert (In (W ++ place i, EOp (Wait b)) (tr a)) as It by (rewrite <- E; apply (do_item a k); auto).
-  destruct (wait_acts B N tr a _ b It) as [X Y]; unfold ring_of, phase_of, round_of in X, Y.
-  rewrite Cy, (item_number a k W i R J) in X, Y; auto.
+  intros R J E S Cy Ph; assert (It : In (W ++ place i, EOp (Wait b)) (tr a))
+    by (rewrite <- E; apply (do_item a k); auto).
+  pose proof (wait_acts B N tr a _ b m It) as X; unfold ring_of, phase_of, round_of in X.
+  rewrite Cy, (item_number a k W i R J) in X; auto.
 Qed.
 
 Lemma thread_ok a : is_thread a -> In (Thread a) agents.
@@ -538,19 +531,15 @@ Lemma signalled g n h q a p : In (h, q) (arrivals g n) -> is_thread a -> In (p, 
 Proof. intros J T W; apply are_arrivals in J; destruct J; eapply ord_signal; eauto using thread_ok. Qed.
 
 (* What a thread has waited for in a round was there: for a copy to be filled in this round, or to be free since its last use. *)
-Lemma waited_for b p K a k W h q x f :
+Lemma waited_for b p K a k W h q x f m :
   has_waited N (I W) b p K = true -> In b M -> round a k W -> sats K a -> is_thread a ->
-  (exists r, x = W ++ p ++ r) -> In (x, f) (acts (Thread a)) ->
-  (back b = false -> In (h, q) (arrivals (Ring (fst a) b (k mod copies b)) (k / copies b)) -> ord h q (Thread a) x) /\
-  (forall m, back b = true -> k / copies b = S m -> In (h, q) (arrivals (Ring (fst a) b (k mod copies b)) m) -> ord h q (Thread a) x).
+  (exists r, x = W ++ p ++ r) -> In (x, f) (acts (Thread a)) -> k / copies b = (if back b then S m else m) ->
+  In (h, q) (arrivals (Ring (fst a) b (k mod copies b)) m) -> ord h q (Thread a) x.
 Proof.
-  intros H Ib R S T [r ->] Fx; destruct (has_waited_spec b p K a k W H T R S) as (i & J & E & P & Si & It).
-  destruct (wait_now a k W i b R J E Si (barriers_in b Ib)) as [X Y].
-  assert (Pr : precedes (W ++ place i) (W ++ p ++ r)).
-  { exists None; apply before_prefix; rewrite <- (app_nil_r (place i)); apply before_app; auto. }
-  split.
-  - intros Bb L; eapply ord_trans; [eapply signalled; eauto|]; eapply ord_own; eauto using thread_ok.
-  - intros m Bb Ph L; eapply ord_trans; [eapply signalled; eauto|]; eapply ord_own; eauto using thread_ok.
+  intros H Ib R S T [r ->] Fx Ph L; destruct (has_waited_spec b p K a k W H T R S) as (i & J & E & P & Si & It).
+  pose proof (wait_now a k W i b m R J E Si (barriers_in b Ib) Ph) as Aw.
+  eapply ord_trans; [eapply signalled; eauto|]; eapply ord_own; eauto using thread_ok.
+  exists None; apply before_prefix; rewrite <- (app_nil_r (place i)); apply before_app; auto.
 Qed.
 
 (* Who arrives at a site for what threads under K have done at p: each itself, or one of its warp. *)
@@ -578,30 +567,16 @@ Proof.
       rewrite (Nat.mul_comm 32 (snd a / 32)), Nat.mod_mul by lia; auto. }
     exists b'; repeat (split; [solve [auto]|]); intros k V x f b n P e Rk E0 Fx Bef (J & Ar & K') LeP; rewrite <- E0 in Ii.
     assert (Rb : round b' k V) by (apply (round_same a); auto).
-    assert (Bar1 : In (V ++ place i, barrier_ (key_of (Threads 32) hw a) (count B N (Threads 32))) (acts (Thread a))).
-    { apply in_thread; exists (V ++ place i), (EBar (Threads 32) hw); split; [rewrite <- Ei; apply (do_item a k); auto | left; auto]. }
-    assert (Bar2 : In (V ++ place i, barrier_ (key_of (Threads 32) hw a) (count B N (Threads 32))) (acts (Thread b'))).
-    { apply in_thread; exists (V ++ place i), (EBar (Threads 32) hw); split; [rewrite <- Ei; apply (do_item b' k); auto | left].
-      rewrite (key_same (Threads 32) hw a b' U); auto. }
-    eapply ord_trans; [eapply ord_own; [apply thread_ok; auto | exact Fx | exact Bar1 |]|].
-    { apply Bef, prec_sound; auto. }
+    assert (Bar : forall v, round v k V -> sats (who_ i) v -> In (V ++ place i, EBar (Threads 32) hw) (tr v))
+      by (intros; rewrite <- Ei; apply (do_item v k); auto).
     assert (Pij : precedes (V ++ place i) P).
     { assert (X : precedes (V ++ place i) (V ++ place j)) by (exists None; apply before_prefix, prec_sound; auto).
       destruct LeP as [->|Y]; eauto using precedes_trans. }
     destruct (issues_from B N tr b' P e b n Tb J Ar K') as (t & g & X & Y).
-    assert (O : ord (Thread a) (V ++ place i) (Thread b') (P ++ t)).
-    { eapply ord_bar; [apply thread_ok, Ta | apply thread_ok, Tb | exact Bar1 | exact Bar2 | exact X | apply precedes_app_l; exact Pij]. }
+    assert (O : ord (Thread a) x (Thread b') (P ++ t)).
+    { apply (across B N tr a b' (Threads 32) hw (V ++ place i) x f (P ++ t) g); auto; [|apply precedes_app_l; auto].
+      apply Bef, prec_sound; auto. }
     destruct Y as [->|Y]; [auto | eapply ord_trans; eauto].
-Qed.
-
-(* Where it arrives for a round, this comes at the site in the round, or later. *)
-Lemma told_behind a k W j b p e : round a k W -> In j (I W) ->
-  ((late b = 0 /\ p = W ++ place j /\ e = deed_ j) \/ (0 < late b /\ exists V, round a (k + late b) V /\ p = V ++ place j /\ e = deed_ j) \/
-   (0 < late b /\ e = EOp (Drain b) /\ precedes (ended W) p)) -> p = W ++ place j \/ precedes (W ++ place j) p.
-Proof.
-  intros R Ij [(_ & -> & _)|[(L & V & Rv & -> & _)|(_ & _ & P)]]; auto; right.
-  - apply precedes_app; exact (rising_nth _ (visits_rising o c s [] a) _ _ _ _ R Rv ltac:(lia)).
-  - eapply precedes_trans; [apply in_round_ended; auto | exact P].
 Qed.
 
 Lemma told_by a k W p K choose x f : is_thread a -> round a k W -> sats K a -> told N (I W) K p choose = true ->
@@ -631,40 +606,23 @@ Proof. intros L E D; rewrite (Nat.div_mod k n), (Nat.div_mod j n) by lia; congru
 Lemma round_unique k j n : 0 < n -> k mod n = j mod n -> S (k / n) = j / n -> j = k + n.
 Proof. intros L E D; destruct (next_round k n L) as [X Y]; apply (round_equal _ _ n L); congruence. Qed.
 
-(* What a round's stage is followed by: the next stage, and behind the last one the first of the copy's next round. *)
-Lemma then_next a k W f r x y : is_thread a -> round a k W -> In f M -> In r M -> back f = false -> next M (stage f) = stage r ->
-  In x (arrivals (Ring (fst a) f (k mod copies f)) (k / copies f)) ->
+(* Who arrives for a stage has waited for the one before: in this round, or of the copy's last one. *)
+Lemma then_next a k W n f r x y : is_thread a -> round a k W -> In f M -> In r M -> next M (stage f) = stage r ->
+  k / copies f = (if back f then S n else n) -> In x (arrivals (Ring (fst a) f (k mod copies f)) n) ->
   In y (arrivals (Ring (fst a) r (k mod copies r)) (k / copies r)) -> ord (fst x) (snd x) (fst y) (snd y).
 Proof.
-  intros Ta R If Ir Bf Nx X Y; destruct x as [g p], y as [h q]; simpl.
-  destruct (arrival_of a k W r h q Ta R Ir Y) as (a' & j & P & e & Ta' & Bl & R' & J & Te & S & H1 & E & Le & _).
-  destruct (rules _ (proj1 (in_round a' k W R'))) as (_ & _ & Wt & _); pose proof (Wt j r f J Te (barriers_in r Ir) If Nx) as H.
+  intros Ta R If Ir Nx Ph X Y; destruct x as [g p], y as [h q]; simpl.
+  destruct (arrival_of a k W r h q Ta R Ir Y)
+    as (a' & j & P & e & Ta' & Bl & R' & J & Te & S & (H1 & H2 & H3) & E & Le & _).
+  destruct (rules _ (proj1 (in_round a' k W R'))) as (_ & _ & Wt & _).
+  pose proof (Wt j r f J Te (barriers_in r Ir) If Nx) as H.
   destruct (has_waited_spec f (place j) (who_ j) a' k W H Ta' R' S) as (i & Ii & Ei & Pi & Si & It).
-  destruct (wait_now a' k W i f R' Ii Ei Si (barriers_in f If)) as [Aw _]; specialize (Aw Bf); rewrite Bl in Aw.
+  pose proof (wait_now a' k W i f n R' Ii Ei Si (barriers_in f If) Ph) as Aw; rewrite Bl in Aw.
   eapply ord_trans; [eapply signalled; [exact X | exact Ta' | exact Aw]|].
-  replace h with (fst (arrival a' P e k)) by (rewrite <- E; auto); replace q with (snd (arrival a' P e k)) by (rewrite <- E; auto).
-  destruct H1 as (H1 & H2 & H3); eapply (issue B N tr); eauto.
-  assert (Pj : precedes (W ++ place i) (W ++ place j)) by (exists None; apply before_prefix; auto); destruct Le as [->|Le]; eauto using precedes_trans.
-Qed.
-
-Lemma then_again a k W k' W' f r x y : is_thread a -> round a k W -> round a k' W' -> In f M -> In r M ->
-  back r = true -> next M (stage r) = stage f -> k' = k + copies f ->
-  In x (arrivals (Ring (fst a) r (k mod copies r)) (k / copies r)) ->
-  In y (arrivals (Ring (fst a) f (k' mod copies f)) (k' / copies f)) -> ord (fst x) (snd x) (fst y) (snd y).
-Proof.
-  intros Ta R R' If Ir Br Nx -> X Y; destruct x as [g p], y as [h q]; simpl.
-  destruct (stages (has_bodies f If)) as (_ & _ & Cp & _); destruct (Cp f r If Ir) as [Ec Pos].
-  destruct (next_round k (copies f) Pos) as [Nm Nd].
-  destruct (arrival_of a _ W' f h q Ta R' If Y) as (a' & j & P & e & Ta' & Bl & R'' & J & Te & S & H1 & E & Le & _).
-  destruct (rules _ (proj1 (in_round a' _ W' R''))) as (_ & _ & Wt & _); pose proof (Wt j f r J Te (barriers_in f If) Ir Nx) as H.
-  destruct (has_waited_spec r (place j) (who_ j) a' _ W' H Ta' R'' S) as (i & Ii & Ei & Pi & Si & It).
-  destruct (wait_now a' _ W' i r R'' Ii Ei Si (barriers_in r Ir)) as [_ Aw].
-  rewrite <- Ec in *; specialize (Aw (k / copies f) Br Nd); rewrite Nm, Bl in Aw.
-  eapply ord_trans; [eapply signalled; [exact X | exact Ta' | exact Aw]|].
-  replace h with (fst (arrival a' P e (k + copies f))) by (rewrite <- E; auto).
-  replace q with (snd (arrival a' P e (k + copies f))) by (rewrite <- E; auto).
-  destruct H1 as (H1 & H2 & H3); eapply (issue B N tr); eauto.
-  assert (Pj : precedes (W' ++ place i) (W' ++ place j)) by (exists None; apply before_prefix; auto); destruct Le as [->|Le]; eauto using precedes_trans.
+  replace h with (fst (arrival a' P e k)) by (rewrite <- E; auto).
+  replace q with (snd (arrival a' P e k)) by (rewrite <- E; auto); eapply (issue B N tr); eauto.
+  assert (Pj : precedes (W ++ place i) (W ++ place j)) by (exists None; apply before_prefix; auto).
+  destruct Le as [->|Le]; eauto using precedes_trans.
 Qed.
 
 (* When the phase n of a copy's mbarriers ends, in the order of stages and rounds. *)
@@ -723,16 +681,10 @@ Qed.
 Lemma in_step block b m d n r x y : In b M -> In d M -> time d n = S (time b m) ->
   In x (arrivals (Ring block b r) m) -> In y (arrivals (Ring block d r) n) -> ord (fst x) (snd x) (fst y) (snd y).
 Proof.
-  destruct x as [g p], y as [h q]; intros Ib Id E X Y.
-  - destruct (next_seat b d n m Ib Id E) as [Nx En]; destruct (stages (has_bodies b Ib)) as (_ & _ & Cp & _).
-    destruct (Cp b d Ib Id) as [Ec Pos].
-    destruct (arrival_at_round g p block b r m Ib X) as (a & k & W & T & R & -> & -> & ->).
-    destruct (arrival_at_round h q (fst a) d _ n Id Y) as (a' & k' & W' & T' & R' & Bl & Co & ->).
-    assert (R2 : round a k' W') by (apply (round_same a'); auto); rewrite Co in Y; destruct (Nat.eqb_spec (stage b) 0) as [Z|Z].
-    + assert (k' = k + copies d) by (apply round_unique; [lia | congruence | congruence]).
-      eapply (then_again a k W k' W' d b (g, p) (h, q)); eauto; unfold back; rewrite Z; auto.
-    + assert (k' = k) by (apply (round_equal _ _ (copies d)); [lia | congruence | congruence]); subst k'.
-      eapply (then_next a k W b d (g, p) (h, q)); eauto; unfold back; apply Nat.eqb_neq; auto.
+  destruct y as [h q]; intros Ib Id E X Y; destruct (next_seat b d n m Ib Id E) as [Nx En].
+  destruct (stages (has_bodies b Ib)) as (_ & _ & Cp & _); destruct (Cp b d Ib Id) as [Ec _].
+  destruct (arrival_at_round h q block d r n Id Y) as (a & k & W & T & R & -> & -> & ->).
+  eapply (then_next a k W m b d x (h, q)); eauto; rewrite Ec; auto.
 Qed.
 
 Lemma in_steps l : forall block b m d n r x y, In b M -> In d M -> time d n = l + S (time b m) ->

@@ -6,21 +6,23 @@ Import ListNotations.
 
 Definition divides (k n : nat) : bool := (0 <? k) && (n mod k =? 0).
 
-Definition units_eqb (u v : units) : bool :=
-  match u, v with
-  | Threads n, Threads m => n =? m
-  | Block, Block | Grid, Grid => true
-  | Cluster c, Cluster d => c =? d
-  | _, _ => false
-  end.
+(* Equality as a test. *)
+Definition same_as {A : Type} (dec : forall x y : A, {x = y} + {x <> y}) (x y : A) : bool :=
+  if dec x y then true else false.
 
-Definition con_eqb (c d : con) : bool := (cmod c =? cmod d) && (clo c =? clo d) && (chi c =? chi d).
+Definition units_dec (u v : units) : {u = v} + {u <> v}.
+Proof. decide equality; apply Nat.eq_dec. Defined.
+Definition con_dec (c d : con) : {c = d} + {c <> d}.
+Proof. decide equality; apply Nat.eq_dec. Defined.
+Definition hardware_dec (h g : hardware) : {h = g} + {h <> g}.
+Proof. decide equality; [apply Nat.eq_dec | apply bool_dec]. Defined.
+Definition part_dec (d e : option nat) : {d = e} + {d <> e}.
+Proof. decide equality; apply Nat.eq_dec. Defined.
 
-Definition hardware_eqb (h g : hardware) : bool :=
-  match h, g with Warp, Warp => true | Named i, Named j => i =? j | Sent l, Sent m => Bool.eqb l m | _, _ => false end.
-
-Definition part_eqb (d e : option nat) : bool :=
-  match d, e with None, None => true | Some l, Some m => l =? m | _, _ => false end.
+Definition units_eqb : units -> units -> bool := same_as units_dec.
+Definition con_eqb : con -> con -> bool := same_as con_dec.
+Definition hardware_eqb : hardware -> hardware -> bool := same_as hardware_dec.
+Definition part_eqb : option nat -> option nat -> bool := same_as part_dec.
 
 (* Threads of one unit satisfy the constraint, or none of them. *)
 Definition respects (u : units) (c : con) : bool :=
@@ -44,9 +46,9 @@ Definition disjoint (c d : con) : bool := (cmod c =? cmod d) && ((chi c <=? clo 
 
 Definition com : Type := (units * list con)%type.
 
-Definition com_eqb (x y : com) : bool :=
-  units_eqb (fst x) (fst y) &&
-  ((length (snd x) =? length (snd y)) && forallb (fun z => con_eqb (fst z) (snd z)) (combine (snd x) (snd y))).
+Definition com_dec (x y : com) : {x = y} + {x <> y}.
+Proof. decide equality; [apply (list_eq_dec con_dec) | apply units_dec]. Defined.
+Definition com_eqb : com -> com -> bool := same_as com_dec.
 
 (* What is known of an access that was made: under which constraints; the barriers since, that those meet who satisfy theirs;
    units that its thread does not share with the one that is looked at; how its position parts from where we are. *)

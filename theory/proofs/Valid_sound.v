@@ -4,14 +4,6 @@ From Coq Require Import List Arith Lia Bool FinFun.
 From Bundl Require Import Skeleton Ordered Valid.
 Import ListNotations.
 
-Ltac bools := repeat match goal with
-  | H : _ && _ = true |- _ => apply andb_prop in H; destruct H
-  | H : (_ =? _) = true |- _ => apply Nat.eqb_eq in H
-  | H : (_ <=? _) = true |- _ => apply Nat.leb_le in H
-  | H : (_ <? _) = true |- _ => apply Nat.ltb_lt in H
-  | H : existsb _ _ = true |- _ => apply existsb_exists in H; destruct H as (? & ? & ?)
-  end.
-
 (* -- arithmetic --------------------------------------------------------------------------------------------------------- *)
 
 Lemma divides_spec k n : divides k n = true -> 0 < k /\ exists m, n = m * k.
@@ -20,20 +12,11 @@ Proof.
   rewrite Nat.mul_comm; apply Nat.div_exact; lia.
 Qed.
 
-Lemma div_le k m x : 0 < k -> m * k <= x <-> m <= x / k.
+Lemma leb_mul k m x : 0 < k -> (m * k <=? x) = (m <=? x / k).
 Proof.
-  intro K; split; intro H.
-  - apply Nat.div_le_lower_bound; lia.
-  - pose proof (Nat.mul_div_le x k); nia.
+  intro K; apply eq_true_iff_eq; rewrite !Nat.leb_le; pose proof (Nat.mul_div_le x k).
+  split; intro; [apply Nat.div_le_lower_bound; lia | nia].
 Qed.
-
-Lemma le_same k m x y : 0 < k -> x / k = y / k -> (m * k <=? x) = (m * k <=? y).
-Proof.
-  intros K E; apply eq_true_iff_eq; rewrite !Nat.leb_le, !div_le by auto; rewrite E; tauto.
-Qed.
-
-Lemma lt_same k m x y : 0 < k -> x / k = y / k -> (x <? m * k) = (y <? m * k).
-Proof. intros K E; rewrite !Nat.ltb_antisym; f_equal; apply le_same; auto. Qed.
 
 Lemma mod_div k m x : 0 < k -> (x mod (m * k)) / k = (x / k) mod m.
 Proof.
@@ -46,13 +29,6 @@ Qed.
 Lemma coarser k m x y : 0 < k -> 0 < m -> x / k = y / k -> x / (m * k) = y / (m * k).
 Proof. intros K M E; rewrite (Nat.mul_comm m k), <- !Nat.div_div by lia; rewrite E; auto. Qed.
 
-Lemma nodup_app (A : Type) (l m : list A) : NoDup l -> NoDup m -> (forall x, In x l -> ~ In x m) -> NoDup (l ++ m).
-Proof.
-  induction l as [|x l IH]; simpl; auto; intros L M D; inversion L; subst; constructor.
-  - rewrite in_app_iff; intros [I|I]; [auto | eapply D; eauto].
-  - apply IH; auto.
-Qed.
-
 Lemma NoDup_list_prod (A C : Type) (l : list A) (m : list C) : NoDup l -> NoDup m -> NoDup (list_prod l m).
 Proof.
   intros L M; induction L as [|x l I L IH]; simpl; [constructor|]; apply nodup_app; auto.
@@ -63,28 +39,14 @@ Qed.
 
 (* -- equality ----------------------------------------------------------------------------------------------------------- *)
 
-Lemma units_eq u v : units_eqb u v = true -> u = v.
-Proof. destruct u, v; simpl; intro; bools; congruence. Qed.
+Lemma same_as_eq (A : Type) (dec : forall x y : A, {x = y} + {x <> y}) x y : same_as dec x y = true <-> x = y.
+Proof. unfold same_as; destruct (dec x y); intuition congruence. Qed.
 
-Lemma con_eq c d : con_eqb c d = true -> c = d.
-Proof. destruct c, d; unfold con_eqb; simpl; intro; bools; congruence. Qed.
-
-Lemma hardware_eq h g : hardware_eqb h g = true -> h = g.
-Proof. destruct h as [| |l], g as [| |m]; simpl; intro H; bools; try congruence; apply Bool.eqb_prop in H; congruence. Qed.
-
-Lemma part_eq d e : part_eqb d e = true -> d = e.
-Proof. destruct d, e; simpl; intro; bools; congruence. Qed.
-
-Lemma cons_eq C : forall D, length C = length D -> forallb (fun z => con_eqb (fst z) (snd z)) (combine C D) = true -> C = D.
-Proof.
-  induction C as [|c C IH]; intros [|d D]; simpl; intros L H; try discriminate; auto; bools.
-  f_equal; [apply con_eq; auto | apply IH; auto].
-Qed.
-
-Lemma com_eq x y : com_eqb x y = true -> x = y.
-Proof.
-  destruct x, y; unfold com_eqb; simpl; intro; bools; f_equal; [apply units_eq | apply cons_eq]; auto.
-Qed.
+Lemma units_eq u v : units_eqb u v = true -> u = v. Proof. apply same_as_eq. Qed.
+Lemma con_eq c d : con_eqb c d = true -> c = d. Proof. apply same_as_eq. Qed.
+Lemma hardware_eq h g : hardware_eqb h g = true -> h = g. Proof. apply same_as_eq. Qed.
+Lemma part_eq d e : part_eqb d e = true -> d = e. Proof. apply same_as_eq. Qed.
+Lemma com_eq x y : com_eqb x y = true -> x = y. Proof. apply same_as_eq. Qed.
 
 Lemma same_refl u a : same u a a. Proof. reflexivity. Qed.
 Lemma same_sym u a b : same u a b -> same u b a. Proof. unfold same; auto. Qed.
@@ -93,17 +55,20 @@ Lemma same_sym u a b : same u a b -> same u b a. Proof. unfold same; auto. Qed.
 
 Definition sats (C : list con) (a : thread) : Prop := forall c, In c C -> sat c (snd a) = true.
 
+Lemma sat_scaled k m lo hi t : 0 < k -> sat (Con (m * k) (lo * k) (hi * k)) t = sat (Con m lo hi) (t / k).
+Proof.
+  intro K; unfold sat; cbn [cmod clo chi]; rewrite !Nat.ltb_antisym, !leb_mul by auto; destruct m as [|m]; [auto|].
+  replace (S m * k =? 0) with false by (symmetry; apply Nat.eqb_neq; nia); rewrite mod_div by auto; auto.
+Qed.
+
 Lemma respects_sound u c a b : respects u c = true -> same u a b -> sat c (snd a) = sat c (snd b).
 Proof.
-  destruct u as [k| | |], a as [ab at_], b as [bb bt]; unfold respects, same, sat; simpl; try discriminate.
-  intros H E; inversion E as [[E1 E2]]; bools.
-  match goal with H : divides k (clo c) = true |- _ => apply divides_spec in H; destruct H as [K [lo L]] end.
-  match goal with H : divides k (chi c) = true |- _ => apply divides_spec in H; destruct H as [_ [hi Hi]] end.
-  rewrite L, Hi; destruct (Nat.eqb_spec (cmod c) 0) as [Z|Z]; simpl in *.
-  - rewrite (le_same k lo at_ bt), (lt_same k hi at_ bt); auto.
-  - match goal with H : divides k (cmod c) = true |- _ => apply divides_spec in H; destruct H as [_ [m M]] end.
-    rewrite M; rewrite (le_same k lo (at_ mod (m * k)) (bt mod (m * k))), (lt_same k hi (at_ mod (m * k)) (bt mod (m * k))); auto;
-      rewrite !mod_div by auto; rewrite E2; auto.
+  destruct u as [k| | |], c as [m lo hi]; unfold respects, same; cbn [name cmod clo chi]; try discriminate; intros H E.
+  inversion E as [[E1 E2]]; ands H as [[Lo Hi] Mo].
+  apply divides_spec in Lo as [K [lo' ->]]; apply divides_spec in Hi as [_ [hi' ->]];
+    assert (X : exists m', m = m' * k).
+  { apply orb_prop in Mo as [Mo|Mo]; [exists 0; bools; auto | apply divides_spec in Mo; tauto]. }
+  destruct X as [m' ->]; rewrite !sat_scaled, E2; auto.
 Qed.
 
 Lemma sat_range c t : sat c t = true -> exists x, (if cmod c =? 0 then x = t else x = t mod cmod c) /\ clo c <= x < chi c.
@@ -175,46 +140,33 @@ Lemma whole_counts u C a : (forall c, u = Cluster c -> exists d, B = d * c) ->
   whole N u C = true -> is_thread a -> sats C a ->
   exists w, NoDup w /\ length w = count B N u /\ forall b, In b w <-> is_thread b /\ same u a b.
 Proof.
-  intros Cl H [A1 A2] Sa; destruct a as [ab at_]; unfold Skeleton.is_thread, same; simpl in *; destruct u as [k| |c|]; simpl in *.
-  - bools; assert (K : 0 < k) by auto.
-    assert (Top : k * (at_ / k) + k <= N).
-    { match goal with H : _ || _ = true |- _ => apply orb_prop in H; destruct H as [H|H] end.
-      - match goal with H : divides _ _ = true |- _ => apply divides_spec in H; destruct H as [_ [m ->]] end.
+  intros Cl H [A1 A2] Sa; destruct a as [ab at_]; unfold Skeleton.is_thread, same.
+  (* they are the threads of some blocks in a row, from one to another *)
+  assert (Box : forall b0 bn t0 tn, bn * tn = count B N u ->
+    (forall b, b0 <= fst b < b0 + bn /\ t0 <= snd b < t0 + tn <->
+      (fst b < B /\ snd b < N) /\ name u (ab, at_) = name u b) ->
+    exists w, NoDup w /\ length w = count B N u /\
+      forall b, In b w <-> (fst b < B /\ snd b < N) /\ name u (ab, at_) = name u b).
+  { intros b0 bn t0 tn E W; exists (list_prod (seq b0 bn) (seq t0 tn)); unfold thread in *.
+    rewrite prod_length, !seq_length; repeat split; auto using NoDup_list_prod, seq_NoDup;
+      destruct b as [bb bt]; rewrite in_prod_iff, !in_seq in *; apply (W (bb, bt)); auto. }
+  assert (Quot : forall k i j, 0 < k -> i / k = j / k <-> k * (i / k) <= j < k * (i / k) + k).
+  { intros k i j K; pose proof (Nat.div_mod j k); pose proof (Nat.mod_upper_bound j k); split; nia. }
+  destruct u as [k| |c|]; simpl in *; bools.
+  - assert (Top : k * (at_ / k) + k <= N).
+    { match goal with H : _ || _ = true |- _ => apply orb_prop in H as [H|H] end; bools.
+      - match goal with H : divides _ _ = true |- _ => apply divides_spec in H as [_ [m ->]] end.
         assert (at_ / k < m) by (apply Nat.div_lt_upper_bound; lia); nia.
-      - bools; match goal with H : divides k (chi ?c) = true, I : In ?c C |- _ =>
-          specialize (Sa c I); apply divides_spec in H; destruct H as [_ [m M]] end.
+      - match goal with H : divides k (chi ?c) = true, I : In ?c C |- _ =>
+          specialize (Sa c I); apply divides_spec in H as [_ [m M]] end.
         unfold sat in Sa; match goal with H : cmod _ = 0 |- _ => rewrite H in Sa end; simpl in Sa; bools.
         assert (at_ / k < m) by (apply Nat.div_lt_upper_bound; lia); nia. }
-    exists (map (fun i => (ab, k * (at_ / k) + i)) (seq 0 k)); split; [|split].
-    + apply Injective_map_NoDup; [intros x y E; inversion E; lia | apply seq_NoDup].
-    + rewrite map_length, seq_length; auto.
-    + intros [bb bt]; rewrite in_map_iff; simpl; split.
-      * intros (i & E & I); apply in_seq in I; inversion E; subst; repeat split; try lia.
-        f_equal; rewrite Nat.mul_comm, Nat.add_comm, Nat.div_add by lia; rewrite (Nat.div_small i) by lia; lia.
-      * intros [[X Y] E]; inversion E as [[E1 E2]]; subst; exists (bt mod k); rewrite in_seq.
-        pose proof (Nat.mod_upper_bound bt k); pose proof (Nat.div_mod bt k); split; [f_equal|]; lia.
-  - exists (map (pair ab) (seq 0 N)); split; [|split].
-    + apply Injective_map_NoDup; [intros x y E; congruence | apply seq_NoDup].
-    + rewrite map_length, seq_length; auto.
-    + intros [bb bt]; rewrite in_map_iff; simpl; split.
-      * intros (i & E & I); apply in_seq in I; inversion E; subst; repeat split; lia.
-      * intros [[X Y] E]; inversion E; subst; exists bt; rewrite in_seq; split; auto; lia.
-  - destruct (Cl c eq_refl) as [d Bd].
-    assert (C0 : 0 < c) by (destruct c; lia).
-    assert (Top : c * (ab / c) + c <= B) by (assert (ab / c < d) by (apply Nat.div_lt_upper_bound; lia); nia).
-    exists (list_prod (map (fun i => c * (ab / c) + i) (seq 0 c)) (seq 0 N)); split; [|split].
-    + apply NoDup_list_prod; [|apply seq_NoDup].
-      apply Injective_map_NoDup; [intros x y E; lia | apply seq_NoDup].
-    + unfold thread; rewrite prod_length, map_length, !seq_length; auto.
-    + intros [bb bt]; unfold thread; rewrite in_prod_iff, in_map_iff, in_seq; simpl; split.
-      * intros [(i & E & I) J]; apply in_seq in I; subst; repeat split; try lia.
-        f_equal; rewrite Nat.mul_comm, Nat.add_comm, Nat.div_add by lia; rewrite (Nat.div_small i) by lia; lia.
-      * intros [[X Y] E]; inversion E as [[E1]]; split; [|lia]; exists (bb mod c); rewrite in_seq.
-        pose proof (Nat.mod_upper_bound bb c); pose proof (Nat.div_mod bb c); split; lia.
-  - exists (list_prod (seq 0 B) (seq 0 N)); split; [|split].
-    + apply NoDup_list_prod; apply seq_NoDup.
-    + unfold thread; rewrite prod_length, !seq_length; auto.
-    + intros [bb bt]; unfold thread; rewrite in_prod_iff, !in_seq; simpl; split; intros; repeat split; lia.
+    apply (Box ab 1 (k * (at_ / k)) k); [lia|]; intros [bb bt]; simpl; rewrite pair_equal_spec, Quot by auto; lia.
+  - apply (Box ab 1 0 N); [lia|]; intros [bb bt]; simpl; rewrite pair_equal_spec; lia.
+  - destruct (Cl c eq_refl) as [d Bd]; assert (0 < c) by (destruct c; lia).
+    assert (c * (ab / c) + c <= B) by (assert (ab / c < d) by (apply Nat.div_lt_upper_bound; lia); nia).
+    apply (Box (c * (ab / c)) c 0 N); auto; intros [bb bt]; simpl; rewrite pair_equal_spec, Quot by auto; lia.
+  - apply (Box 0 B 0 N); auto; intros [bb bt]; simpl; rewrite pair_equal_spec; lia.
 Qed.
 
 (* -- traces ------------------------------------------------------------------------------------------------------------- *)
@@ -368,20 +320,24 @@ Proof.
   assert (And : forall c d C a, (c = true -> sats C a) -> c && d = true -> sats C a)
     by (intros c d C a S E; apply andb_prop in E; tauto).
   induction s as [|s1 IH1 s2 IH2|x|v g|v s1 IH1 s2 IH2|l m v s IH|k s IH|oo]; intros w D C a c p u h H Sa I;
-    simpl in H; bools; simpl; comes; rewrite ?in_app_iff; auto.
-  - destruct (IH1 _ D C a c p u h H Sa I) as (X & Y); auto.
-  - destruct (IH2 _ D C a c p u h H0 Sa I) as (X & Y); auto.
-  - split; auto; exists C; auto.
-  - destruct (IH1 _ (v :: D) C a _ p u h H (And _ _ _ _ Sa) I) as (X & Y); auto.
-  - destruct (IH2 _ (v :: D) C a _ p u h H0 (And _ _ _ _ Sa) I) as (X & Y); auto.
-  - exact (IH _ (v :: D) C a _ p u h H (And _ _ _ _ Sa) I).
-  - exact (IH _ D (k :: C) a _ p u h H (sats_cons _ _ _ _ Sa) I).
+    simpl in H; bools; simpl; comes; rewrite ?in_app_iff;
+    try (split; [auto | exists C; auto]; fail);
+    match goal with IH : forall w D C a c p u h, bars N ?t D C = true -> _, J : In _ (tr ?c' ?t _ _) |- _ =>
+      destruct (IH _ _ _ a c' p u h ltac:(eassumption) ltac:(eauto using sats_cons) J) as (X & Y); auto end.
 Qed.
 
 Lemma ids_hold n t : 0 < n -> t < N -> t / n < ids N (Threads n).
 Proof.
   intros P L; simpl; apply Nat.div_lt_upper_bound; [lia|].
   pose proof (Nat.div_mod (N + (n - 1)) n); pose proof (Nat.mod_upper_bound (N + (n - 1)) n); nia.
+Qed.
+
+Lemma separate_named u v i j : separate N (u, Named i) (v, Named j) = true ->
+  (u = v /\ i = j) \/ i + ids N u <= j \/ j + ids N v <= i.
+Proof.
+  destruct u, v; cbn [separate]; rewrite !orb_true_iff, andb_true_iff, !Nat.leb_le, Nat.eqb_eq; intros [[[E ->]|H]|H];
+    auto;
+    apply units_eq in E; auto.
 Qed.
 
 Lemma separate_own u v h g C D a b :
@@ -393,18 +349,10 @@ Proof.
   assert (Pu : forall n, u = Threads n -> 0 < n) by (intros n ->; simpl in Wu; bools; auto).
   assert (Pv : forall n, v = Threads n -> 0 < n) by (intros n ->; simpl in Wv; bools; auto).
   destruct u as [n| |c|], h as [|i|s]; try discriminate; destruct v as [m| |e|], g as [|j|z]; try discriminate; simpl in K;
-    try discriminate; inversion K; subst; auto; simpl in *.
-  - repeat split; auto; congruence.
-  - pose proof (ids_hold n (snd a) (Pu n eq_refl) A2); pose proof (ids_hold m (snd b) (Pv m eq_refl) B2); simpl in *.
-    apply orb_prop in S; destruct S as [S|S]; [apply orb_prop in S; destruct S as [S|S]|]; bools; try lia.
-    subst; repeat split; auto; f_equal; lia.
-  - pose proof (ids_hold n (snd a) (Pu n eq_refl) A2); simpl in *.
-    apply orb_prop in S; destruct S as [S|S]; bools; lia.
-  - pose proof (ids_hold m (snd b) (Pv m eq_refl) B2); simpl in *.
-    apply orb_prop in S; destruct S as [S|S]; bools; lia.
-  - repeat split; auto; congruence.
-  - bools; subst; auto.
-  - bools; subst; auto.
+    try discriminate; inversion K; subst; auto; try (apply separate_named in S as [[E Eq]|S]); try discriminate;
+    try pose proof (ids_hold n (snd a) (Pu n eq_refl) A2); try pose proof (ids_hold m (snd b) (Pv m eq_refl) B2);
+    simpl in *; try lia; try (repeat split; auto; congruence); [|bools; subst; auto..].
+  inversion E; subst; repeat split; auto; f_equal; lia.
 Qed.
 
 Lemma distinct_in l x : In x l -> In x (distinct l).
@@ -433,43 +381,33 @@ Qed.
 
 (* A barrier that all pass who satisfy theirs stands where decisions are its unit's, and under the constraints around. *)
 Lemma passed_at s : forall D C u K, bars N s D C = true -> In (u, K) (passed s C) ->
-  incl C K /\ whole N u K = true /\ forallb (le_in N K K u) D = true.
+  whole N u K = true /\ forallb (le_in N K K u) D = true.
 Proof.
-  induction s as [|s1 IH1 s2 IH2|x|v g|v s1 IH1 s2 IH2|l m v s IH|k s IH|oo]; intros D C u K H I; simpl in H, I; bools;
-    try (destruct I; fail).
-  - apply in_app_iff in I; destruct I; eauto.
-  - destruct g; destruct I as [E|[]] || destruct I; inversion E; subst; repeat split; auto; apply incl_refl.
-  - apply filter_In in I; destruct I as [I _]; destruct (IH1 _ _ _ _ H I) as (X & Y & Z); simpl in Z; bools; auto.
-  - destruct (m =? 0); [destruct I|]; destruct (IH _ _ _ _ H I) as (X & Y & Z); simpl in Z; bools; auto.
-  - destruct (IH _ _ _ _ H I) as (X & Y & Z); repeat split; auto; intros x J; apply X; right; auto.
+  induction s as [|s1 IH1 s2 IH2|x|v g|v s1 IH1 s2 IH2|l m v s IH|k s IH|oo]; simpl; intros D C u K H I; bools; stands;
+    eauto.
+  - destruct g; stands; auto.
+  - apply filter_In in I as [I _]; apply (IH1 _ _ _ _ H) in I as [X Y]; simpl in Y; bools; auto.
+  - apply (IH _ _ _ _ H) in I as [X Y]; simpl in Y; bools; auto.
 Qed.
 
 Lemma passed_incl s : forall C u K, In (u, K) (passed s C) -> incl C K.
 Proof.
-  induction s as [|s1 IH1 s2 IH2|x|v g|v s1 IH1 s2 IH2|l m v s IH|k s IH|oo]; intros C u K I; simpl in I;
-    try (destruct I; fail).
-  - apply in_app_iff in I; destruct I; eauto.
-  - destruct g; destruct I as [E|[]] || destruct I; inversion E; apply incl_refl.
-  - apply filter_In in I; destruct I; eauto.
-  - destruct (m =? 0); [destruct I|]; eauto.
+  induction s as [|s1 IH1 s2 IH2|x|v g|v s1 IH1 s2 IH2|l m v s IH|k s IH|oo]; simpl; intros C u K I; stands; eauto.
+  - destruct g; stands; apply incl_refl.
+  - apply filter_In in I as [I _]; eauto.
   - intros x J; apply (IH _ _ _ I); right; auto.
 Qed.
 
 Lemma passed_met s : forall w C u K a, In (u, K) (passed s C) -> sats K a ->
   exists r h, In (r, EBar u h) (trace o s w a).
 Proof.
-  induction s as [|s1 IH1 s2 IH2|x|v g|v s1 IH1 s2 IH2|l m v s IH|k s IH|oo]; intros w C u K a I Sa; simpl in I |- *;
-    try (destruct I; fail).
-  - apply in_app_iff in I; destruct I as [I|I].
-    + destruct (IH1 (w ++ [Part 0]) _ _ _ a I Sa) as (r & h & J); exists r, h; apply in_or_app; auto.
-    + destruct (IH2 (w ++ [Part 1]) _ _ _ a I Sa) as (r & h & J); exists r, h; apply in_or_app; auto.
-  - destruct g; destruct I as [E|[]] || destruct I; inversion E; subst; exists w; eexists; left; reflexivity.
-  - apply filter_In in I; destruct I as [I J]; bools.
-    match goal with H : com_eqb _ _ = true |- _ => apply com_eq in H; subst end.
-    destruct (o w (name v a) =? 0); eauto.
-  - destruct m as [|m]; simpl in I; [destruct I|].
-    destruct (IH (w ++ [Trip l 0]) _ _ _ a I Sa) as (r & h & J); exists r, h.
-    simpl; apply in_or_app; auto.
+  induction s as [|s1 IH1 s2 IH2|x|v g|v s1 IH1 s2 IH2|l m v s IH|k s IH|oo]; simpl; intros w C u K a I Sa; stands.
+  - destruct (IH1 (w ++ [Part 0]) _ _ _ a I Sa) as (r & h & J); exists r, h; there.
+  - destruct (IH2 (w ++ [Part 1]) _ _ _ a I Sa) as (r & h & J); exists r, h; there.
+  - destruct g; stands; eauto.
+  - apply filter_In in I as [I J]; bools.
+    match goal with H : com_eqb _ _ = true |- _ => apply com_eq in H; subst end; destruct (o w (name v a) =? 0); eauto.
+  - destruct m; [discriminate|]; destruct (IH (w ++ [Trip l 0]) _ _ _ a I Sa) as (r & h & J); exists r, h; simpl; there.
   - pose proof (passed_incl _ _ _ _ I) as X; rewrite Sa by (apply X; left; auto); eauto.
 Qed.
 
@@ -478,57 +416,25 @@ Lemma makes_all s : forall w C a p x, sats C a -> In (p, EAcc x) (trace o s w a)
   exists e, In e (makes s C) /\ made e = x /\ sats (under e) a /\ at_ e = None /\ apart e = [] /\
     forall u K, In (u, K) (past e) -> sats K a -> exists r h, In (r, EBar u h) (trace o s w a) /\ precedes p r.
 Proof.
-  induction s as [|s1 IH1 s2 IH2|x'|v g|v s1 IH1 s2 IH2|l m v s IH|k s IH|oo]; intros w C a p x Sa I; simpl in I |- *.
-  - destruct I.
-  - apply in_app_iff in I; destruct I as [I|I].
-    + destruct (IH1 _ C _ _ _ Sa I) as (e & J & Em & Eu & Ea & Ex & Ep).
-      exists (behind (passed s2 C) e); simpl; split; [apply in_or_app; left; apply in_map; auto|].
-      repeat (split; [assumption|]); intros u K L SK; unfold more in L; apply in_app_iff in L; destruct L as [L|L].
-      * apply filter_In in L; destruct L as [L _].
-        destruct (passed_met s2 (w ++ [Part 1]) C u K a L SK) as (r & h & M); exists r, h; split; [apply in_or_app; auto|].
-        exists None; exact (parts_in_order w a a true true s1 s2 _ _ _ _ I M).
-      * destruct (Ep u K L SK) as (r & h & M & P); exists r, h; split; [apply in_or_app; auto | auto].
-    + destruct (IH2 _ C _ _ _ Sa I) as (e & J & Em & Eu & Ea & Ex & Ep).
-      exists e; split; [apply in_or_app; auto|]; repeat (split; [assumption|]); intros u K L SK.
-      destruct (Ep u K L SK) as (r & h & M & P); exists r, h; split; [apply in_or_app; auto | auto].
-  - destruct I as [E|[]]; inversion E; subst; eexists; split; [left; reflexivity|]; simpl; repeat split; auto; intros ? ? [].
-  - destruct I as [E|[]]; discriminate.
-  - destruct (o w (name v a) =? 0).
-    + destruct (IH1 _ C _ _ _ Sa I) as (e & J & R); exists e; split; [apply in_or_app; auto | exact R].
-    + destruct (IH2 _ C _ _ _ Sa I) as (e & J & R); exists e; split; [apply in_or_app; auto | exact R].
-  - apply in_flat_map in I; destruct I as (k & Ik & I).
-    destruct (IH _ C _ _ _ Sa I) as (e & J & Em & Eu & Ea & Ex & Ep); exists e; split; auto.
-    repeat (split; [assumption|]); intros u K L SK.
-    destruct (Ep u K L SK) as (r & h & M & P); exists r, h; split; [apply in_flat_map; eauto | auto].
-  - destruct (sat k (snd a)) eqn:E; [|destruct I]; apply (IH w (k :: C)); auto.
-    intros c [<-|J]; auto.
-  - destruct I as [E|[]]; discriminate.
+  induction s as [|s1 IH1 s2 IH2|x'|v g|v s1 IH1 s2 IH2|l m v s IH|k s IH|oo]; simpl; intros w C a p x Sa I; stands;
+    try discriminate;
+    try match goal with IH : context [In _ (makes ?t _)], J : In _ (trace _ ?t _ _) |- _ =>
+      destruct (IH _ _ _ _ _ Sa J) as (e & M & Em & Eu & Ea & Ex & Ep) end.
+  - exists (behind (passed s2 C) e); simpl; split; [apply in_or_app; left; apply in_map; auto|].
+    repeat (split; [assumption|]); intros u K L SK; apply in_app_iff in L as [L|L].
+    + apply filter_In in L as [L _]; destruct (passed_met s2 (w ++ [Part 1]) C u K a L SK) as (r & h & R).
+      exists r, h; split; there; exists None; exact (parts_in_order w a a true true s1 s2 _ _ _ _ I R).
+    + destruct (Ep u K L SK) as (r & h & R & P); exists r, h; there.
+  - exists e; there; repeat (split; [auto|]); intros u K L SK; destruct (Ep u K L SK) as (r & h & R & P); exists r, h;
+      there.
+  - exists (Entry x C [] [] None); simpl; repeat split; auto; intros ? ? [].
+  - exists e; there; repeat split; auto.
+  - exists e; there; repeat split; auto.
+  - exists e; repeat (split; [auto|]); intros u K L SK; destruct (Ep u K L SK) as (r & h & R & P); exists r, h; there.
+  - apply (IH w (k :: C)); auto; intros c [<-|J]; auto.
 Qed.
 
-Section Two.
-
-(* Two threads, and which of their accesses conflict. *)
-Variables a b : thread.
-Hypotheses (Ta : is_thread a) (Tb : is_thread b).
-Variable F : list fact.
-Variable pass : access -> access -> bool.
-Variable meet : path -> access -> path -> access -> Prop.
-Hypothesis meet_apart : forall p x q y, meet p x q y -> a <> b /\ clash a b (does x) (does y) /\ pass x y = false.
-Hypothesis meet_space : forall p x q y, meet p x q y -> overlap x y = true /\ same (owner x) a b.
-Hypothesis meet_fact : forall p x q y f d, meet p x q y -> In f F -> is_of x y d f = true -> part p q d ->
-  exists c, what f = Some c /\ same c a b.
-
-(* What a has done before w is known by entries. *)
-Definition covered (P : list (path * event)) (E : list entry) (w : path) : Prop :=
-  forall p x, In (p, EAcc x) P ->
-    exists e, In e E /\ made e = x /\ sats (under e) a /\ before p w (at_ e) /\ (forall d, In d (apart e) -> ~ same d a b) /\
-      forall u K, In (u, K) (past e) -> sats K a -> same u a b ->
-        exists r h, In (r, EBar u h) P /\ precedes p r /\ precedes r w.
-
-Definition between_them (P : list (path * event)) (p q : path) : Prop :=
-  exists r u h, same u a b /\ In (r, EBar u h) P /\ precedes p r /\ precedes r q.
-
-Lemma includes_sats C D : includes C D = true -> sats C a -> sats D a.
+Lemma includes_sats C D a : includes C D = true -> sats C a -> sats D a.
 Proof.
   unfold includes; intros H S d I; rewrite forallb_forall in H; specialize (H d I); bools.
   match goal with H : con_eqb _ _ = true |- _ => apply con_eq in H; subst end; auto.
@@ -536,186 +442,152 @@ Qed.
 
 Lemma disjoint_sound c d t : disjoint c d = true -> sat c t = true -> sat d t = true -> False.
 Proof.
-  unfold disjoint, sat; intros H S T; bools.
-  match goal with H : cmod c = cmod d |- _ => rewrite H in * end.
-  match goal with H : _ || _ = true |- _ => apply orb_prop in H; destruct H as [H|H] end; bools; lia.
+  unfold disjoint, sat; intros H S T; bools; match goal with H : cmod c = cmod d |- _ => rewrite H in * end.
+  match goal with H : _ || _ = true |- _ => apply orb_prop in H as [H|H] end; bools; lia.
 Qed.
 
-(* An entry that is fine: a barrier of both threads came since, or the accesses don't meet. *)
-Lemma fine_sound e y C G p q :
-  fine N pass G y C e = true -> incl G F -> sats (under e) a -> sats C b -> part p q (at_ e) ->
-  (forall d, In d (apart e) -> ~ same d a b) -> meet p (made e) q y ->
-  exists u K, In (u, K) (past e) /\ sats K a /\ same u a b.
+Section Two.
+
+(* Two accesses that conflict, of two threads, where facts hold; and all that the first thread does. *)
+Variables (a b : thread) (F : list fact) (pass : access -> access -> bool) (p q : path) (x y : access).
+Hypotheses (Ta : is_thread a) (Tb : is_thread b) (Ne : a <> b) (Cl : clash a b (does x) (does y)) (Pass : pass x y =
+  false)
+  (Ov : overlap x y = true) (Ow : same (owner x) a b) (Le : p = q \/ precedes p q).
+Hypothesis fact_holds : forall f d, In f F -> is_of x y d f = true -> part p q d ->
+  exists c, what f = Some c /\ same c a b.
+Variable T : list (path * event).
+
+Definition between_them : Prop := exists r u h, same u a b /\ In (r, EBar u h) T /\ precedes p r /\ precedes r q.
+
+(* An entry that is fine: a barrier of both threads came since. *)
+Lemma fine_sound e C G :
+  fine N pass G y C e = true -> incl G F -> made e = x -> sats (under e) a -> sats C b -> part p q (at_ e) ->
+  (forall d, In d (apart e) -> ~ same d a b) -> exists u K, In (u, K) (past e) /\ sats K a /\ same u a b.
 Proof.
-  intros H GF Sa Sb P X M; destruct (meet_apart _ _ _ _ M) as (Ne & Cl & Rg); destruct (meet_space _ _ _ _ M) as [Ov Ow].
-  unfold fine in H; rewrite Rg, orb_false_r in H; apply orb_prop in H; destruct H as [H|H].
-  { exfalso; destruct (does (made e)), (does y); try discriminate; exact Cl. }
-  apply existsb_exists in H; destruct H as (c & I & H).
-  assert (Y : exists c', c = Some c' /\ same c' a b).
+  intros H GF Ex Sa Sb P X; unfold fine in H; rewrite Ex, Pass, orb_false_r in H; apply orb_prop in H as [H|H].
+  { exfalso; destruct (does x), (does y); try discriminate; exact Cl. }
+  apply existsb_exists in H as (c & I & H); assert (Y : exists c', c = Some c' /\ same c' a b).
   { unfold concerns in I; rewrite Ov in I; destruct I as [<-|I]; eauto.
-    apply in_map_iff in I; destruct I as (f & <- & I); apply filter_In in I; destruct I as [I J].
-    eapply meet_fact; eauto. }
-  destruct Y as (c' & -> & U); unfold settled in H.
-  repeat match goal with H : _ || _ = true |- _ => apply orb_prop in H; destruct H as [H|H] end.
-  - exfalso; apply units_eq in H; subst c'; pose proof (f_equal fst U) as U1; pose proof (f_equal snd U) as U2.
-    unfold name in U1, U2; cbn [fst snd] in U1, U2; rewrite !Nat.div_1_r in U2; apply Ne; destruct a, b; simpl in *; congruence.
-  - exfalso; bools; assert (V : same Block a b) by (eapply le_sound; eauto).
-    unfold same in V; simpl in V; inversion V as [[V1]].
-    destruct (does (made e)), (does y); simpl in *; try discriminate; tauto.
-  - bools; destruct x as [u K]; simpl in *; exists u, K; repeat split; auto; [eapply includes_sats; eauto|].
-    eapply le_in_sound; eauto.
-  - bools; exfalso; eapply X; eauto; eapply le_in_sound; eauto.
-  - bools; exfalso; rename x into k; rename x0 into m.
-    match goal with H : disjoint _ _ = true |- _ => rename H into Dj end.
-    pose proof (Sa k ltac:(auto)) as Ak; pose proof (Sb m ltac:(auto)) as Bm.
-    match goal with H : _ || _ = true |- _ => apply orb_prop in H; destruct H as [R|R] end;
-      pose proof (respects_sound _ _ a b R U) as E.
-    + apply (disjoint_sound k m (snd b)); auto; congruence.
-    + apply (disjoint_sound k m (snd a)); auto; congruence.
+    apply in_map_iff in I as (f & <- & I); apply filter_In in I as [I J]; eauto. }
+  destruct Y as (c' & -> & U); unfold settled in H; rewrite Ex in H.
+  repeat match goal with H : _ || _ = true |- _ => apply orb_prop in H as [H|H] end; bools.
+  - exfalso; apply units_eq in H; subst c'; unfold same, name in U; rewrite !Nat.div_1_r in U.
+    apply Ne; destruct a, b; simpl in U; congruence.
+  - exfalso; assert (V : same Block a b) by (eapply le_sound; eauto); unfold same in V; simpl in V; inversion V.
+    destruct (does x), (does y); simpl in *; try discriminate; tauto.
+  - destruct x0 as [u K]; simpl in *; exists u, K; repeat split; eauto using includes_sats, le_in_sound.
+  - exfalso; eapply X; eauto using le_in_sound.
+  - exfalso; rename x0 into k, x1 into m; pose proof (Sa k ltac:(auto)); pose proof (Sb m ltac:(auto)).
+    match goal with H : _ || _ = true |- _ => apply orb_prop in H as [R|R] end;
+      pose proof (respects_sound _ _ a b R U) as E;
+        [apply (disjoint_sound k m (snd b)) | apply (disjoint_sound k m (snd a))];
+      auto; congruence.
 Qed.
 
 Lemma about_incl j : incl (about F j) F.
-Proof. intros f I; apply filter_In in I; tauto. Qed.
+Proof. intros f I; apply filter_In in I as [I _]; exact I. Qed.
 
-Lemma covered_deeper P E w x : covered P E w -> covered P E (w ++ [x]).
+(* The first access is known where the second thread is at w, and so are the barriers since. *)
+Definition passes (e : entry) (w : path) : Prop := forall u K, In (u, K) (past e) -> sats K a -> same u a b ->
+  exists r h, In (r, EBar u h) T /\ precedes p r /\ precedes r w.
+
+Definition known (E : list entry) (w : path) : Prop := exists e, In e E /\ made e = x /\ sats (under e) a /\
+  before p w (at_ e) /\ (forall d, In d (apart e) -> ~ same d a b) /\ passes e w.
+
+Lemma known_deeper E E' w t : incl E E' -> known E w -> known E' (w ++ [t]).
 Proof.
-  assert (Deep : forall p d, before p w d -> before p (w ++ [x]) d).
-  { intros p d H; rewrite <- (app_nil_r p); apply before_app; auto. }
-  intros H p y I; destruct (H p y I) as (e & J & Em & Eu & Ea & Ex & Ep).
-  exists e; repeat (split; [auto|]); intros u K L SK U; destruct (Ep u K L SK U) as (r & h & M & P1 & [d P2]).
-  exists r, h; repeat split; auto; exists d; auto.
+  assert (Deep : forall r d, before r w d -> before r (w ++ [t]) d).
+  { intros r d H; rewrite <- (app_nil_r r); apply before_app; auto. }
+  intros Inc (e & J & Em & Eu & Ea & Ex & Ep); exists e; repeat (split; [auto|]); intros u K L SK U.
+  destruct (Ep u K L SK U) as (r & h & M & P & [d Q]); exists r, h; repeat split; auto; exists d; auto.
 Qed.
 
-Lemma check_sound s : forall w D C E P c,
-  bars N s D C = true -> check N F pass s C E = true -> linked D C a b c true -> (c = true -> sats C a) -> sats C b ->
-  covered P E w ->
-  forall p x q y, In (q, EAcc y) (trace o s w b) -> In (p, EAcc x) (P ++ tr c s w a) -> p = q \/ precedes p q -> meet p x q y ->
-  between_them (P ++ tr c s w a) p q.
+(* What stands under an earlier turn comes before. *)
+Lemma turn_before c s w t t' d r e v : earlier t t' d -> In (r, e) (tr c s (w ++ [t]) v) -> before r (w ++ [t']) d.
+Proof. intros Er I; apply in_tr_path in I as [r' ->]; rewrite <- app_assoc; apply before_turns; auto. Qed.
+
+Lemma made_before c s w C t t' d : earlier t t' d -> (c = true -> sats C a) -> incl (tr c s (w ++ [t]) a) T ->
+  In (p, EAcc x) (tr c s (w ++ [t]) a) -> c = true /\ exists e, In e (makes s C) /\ made e = x /\ sats (under e) a /\
+    at_ e = None /\ apart e = [] /\ before p (w ++ [t']) d /\ passes e (w ++ [t']).
 Proof.
-  assert (Never : forall p q : path, precedes q p -> p = q \/ precedes p q -> False).
-  { intros p q X [->|Y]; eapply precedes_irr; eauto; eapply precedes_trans; eauto. }
+  intros Er Sa Inc I; destruct c; [|destruct I]; split; auto.
+  destruct (makes_all s _ C a p x (Sa eq_refl) I) as (e & Je & Em & Eu & Ea & Ex & Ep).
+  exists e; repeat (split; [solve [eauto using turn_before]|]); intros u K L SK _.
+  destruct (Ep u K L SK) as (r & h & R & Pr); exists r, h; repeat split; auto.
+  exists d; exact (turn_before true s w t t' d r _ a Er R).
+Qed.
+
+Lemma check_sound s : forall w D C E c,
+  bars N s D C = true -> check N F pass s C E = true -> linked D C a b c true -> (c = true -> sats C a) -> sats C b ->
+  incl (tr c s w a) T -> In (p, EAcc x) (tr c s w a) \/ known E w -> In (q, EAcc y) (trace o s w b) -> between_them.
+Proof.
+  assert (Never : ~ precedes q p) by (intro X; apply (precedes_irr p); destruct Le as [->|Y];
+    eauto using precedes_trans).
+  assert (And : forall c d C, (c = true -> sats C a) -> c && d = true -> sats C a)
+    by (intros c d C S E; apply andb_prop in E; tauto).
   induction s as [|s1 IH1 s2 IH2|z|v g|v s1 IH1 s2 IH2|l m v s IH|k s IH|oo];
-    intros w D C E P c H K L Sa Sb Cov p x q y J I Le M.
+    intros w D C E c H K L Sa Sb Inc I J; simpl in H, K; bools.
   - destruct J.
-  - simpl in H, K; bools; rewrite tr_seq in *.
-    assert (L' : forall t, linked D C a b c t -> t = true -> linked D C a b c true) by (intros; subst; auto).
-    simpl in J; apply in_app_iff in J; destruct J as [J|J].
-    + assert (I' : In (p, EAcc x) (P ++ tr c s1 (w ++ [Part 0]) a)).
-      { rewrite !in_app_iff in I; apply in_or_app; destruct I as [I|[I|I]]; auto.
-        exfalso; apply (Never p q); auto; exists None; exact (parts_in_order w b a true c s1 s2 _ _ _ _ J I). }
-      destruct (IH1 (w ++ [Part 0]) D C E P c) with (p := p) (q := q) (x := x) (y := y) as (r & u & h & U & R & Q); auto.
-      { apply covered_deeper; auto. }
-      exists r, u, h; repeat split; try tauto; rewrite app_assoc; apply in_or_app; auto.
-    + rewrite app_assoc in I |- *.
-      apply (IH2 (w ++ [Part 1]) D C (map (behind (passed s1 C)) E ++ makes s1 C) (P ++ tr c s1 (w ++ [Part 0]) a) c)
-        with (x := x) (y := y); auto.
-      intros p' x' I'; apply in_app_iff in I'; destruct I' as [I'|I'].
-      * destruct (covered_deeper _ _ _ (Part 1) Cov p' x' I') as (e & Je & Em & Eu & Ea & Ex & Ep).
-        exists (behind (passed s1 C) e); simpl; split; [apply in_or_app; left; apply in_map; auto|].
-        repeat (split; [assumption|]); intros u K' N' SK U; unfold more in N'; apply in_app_iff in N'; destruct N' as [N'|N'].
-        -- apply filter_In in N'; destruct N' as [N' _].
-           destruct (passed_at s1 D C u K' H N') as (Inc & Wh & Al).
-           assert (SKb : sats K' b) by (eapply whole_sats; eauto).
-           assert (ct : c = true).
-           { apply L; [intros k Ik; rewrite SK, SKb; auto|].
-             intros d Id; rewrite forallb_forall in Al; eapply le_in_sound; eauto. }
-           destruct (passed_met s1 (w ++ [Part 0]) C u K' a N' SK) as (r & h & R).
-           exists r, h; split; [apply in_or_app; right; rewrite ct; exact R|]; split.
-           ++ destruct (Cov p' x' I') as (e' & _ & _ & _ & Be & _).
-              apply in_tr_path with (c := true) in R; destruct R as [r' ->]; exists (at_ e').
-              rewrite <- app_assoc, <- (app_nil_r p'); apply before_app; auto.
-           ++ apply in_tr_path with (c := true) in R; destruct R as [r' ->]; exists None.
-              rewrite <- app_assoc; apply before_turns; constructor; lia.
-        -- destruct (Ep u K' N' SK U) as (r & h & R & P1 & P2); exists r, h; split; [apply in_or_app; auto | auto].
-      * destruct c; [|destruct I']; simpl in I'.
-        destruct (makes_all s1 _ C a p' x' (Sa eq_refl) I') as (e & Je & Em & Eu & Ea & Ex & Ep).
-        exists e; split; [apply in_or_app; auto|]; rewrite Ea, Ex; repeat (split; [assumption|]); split; [|split].
-        -- apply in_tr_path with (c := true) in I'; destruct I' as [p'' ->].
-           rewrite <- app_assoc; apply before_turns; constructor; lia.
-        -- intros d [].
-        -- intros u K' N' SK U; destruct (Ep u K' N' SK) as (r & h & R & Pr); exists r, h.
-           split; [apply in_or_app; auto|]; split; auto.
-           apply in_tr_path with (c := true) in R; destruct R as [r' ->]; exists None.
-           rewrite <- app_assoc; apply before_turns; constructor; lia.
-  - simpl in J; destruct J as [J|[]]; inversion J; subst; clear J.
-    unfold check in K; rewrite forallb_forall in K; apply in_app_iff in I; destruct I as [I|I].
-    + destruct (Cov p x I) as (e & Je & Em & Eu & Ea & Ex & Ep); subst x.
-      destruct (fine_sound e y C (about F (number y)) p q) as (u & K' & In' & SK & U); auto using about_incl.
-      { apply K; right; auto. }
-      { left; auto. }
-      destruct (Ep u K' In' SK U) as (r & h & R & Q); exists r, u, h; split; auto; split; [apply in_or_app; auto | auto].
-    + destruct c; [|destruct I]; simpl in I; destruct I as [I|[]]; inversion I; subst.
-      destruct (fine_sound (Entry x C [] [] None) x C (about F (number x)) p p) as (u & K' & In' & _); auto using about_incl.
-      { apply K; left; auto. }
-      { right; right; auto. }
-      { destruct In'. }
+  - rewrite tr_seq in *; apply incl_app_inv in Inc as [In1 In2]; simpl in J; apply in_app_iff in J as [J|J].
+    + apply (IH1 (w ++ [Part 0]) D C E c); auto; destruct I as [I|I]; [|eauto using known_deeper, incl_refl].
+      apply in_app_iff in I as [I|I]; auto; destruct Never; exists None.
+      exact (parts_in_order w b a true c s1 s2 _ _ _ _ J I).
+    + apply (IH2 (w ++ [Part 1]) D C (map (behind (passed s1 C)) E ++ makes s1 C) c); auto.
+      destruct I as [I|(e & Je & Em & Eu & Ea & Ex & Ep)]; [apply in_app_iff in I as [I|I]; auto|]; right.
+      * destruct (made_before c s1 w C (Part 0) (Part 1) None ltac:(constructor; lia) Sa In1 I)
+          as (_ & e & Je & Em & Eu & Ea & Ex & Be & Ep).
+        exists e; rewrite Ea, Ex, in_app_iff; repeat (split; [solve [auto]|]); auto.
+      * destruct (known_deeper [e] [e] w (Part 1) (incl_refl _)) as (e' & [<-|[]] & _ & _ & Be & _ & Ep').
+        { exists e; simpl; auto 8. }
+        exists (behind (passed s1 C) e); rewrite in_app_iff; repeat (split; [solve [auto using in_map]|]).
+        intros u K' L' SK U; apply in_app_iff in L' as [L'|L']; [|eauto]; apply filter_In in L' as [L' _].
+        destruct (passed_at s1 D C u K' H L') as (Wh & Al); pose proof (passed_incl _ _ _ _ L') as Ic.
+        assert (SKb : sats K' b) by (eapply whole_sats; eauto).
+        assert (ct : c = true).
+        { apply L; [intros k Ik; rewrite SK, SKb; auto|]; intros d Id; rewrite forallb_forall in Al;
+            eapply le_in_sound; eauto. }
+        subst c; destruct (passed_met s1 (w ++ [Part 0]) C u K' a L' SK) as (r & h & R); exists r, h; split; auto.
+        split; [exists (at_ e) | exists None; eapply turn_before with (c := true); [|exact R]; constructor; lia].
+        apply (in_tr_path true) in R as [r' ->]; rewrite <- app_assoc, <- (app_nil_r p); apply before_app; auto.
+  - simpl in J; destruct J as [J|[]]; injection J as -> ->; rewrite forallb_forall in *.
+    destruct I as [I|(e & Je & Em & Eu & Ea & Ex & Ep)].
+    + destruct c; [|destruct I]; destruct I as [I|[]]; injection I as E1 E2.
+      destruct (fine_sound (Entry x C [] [] None) C (about F (number y))) as (u & K' & [] & _); auto using about_incl.
+      * rewrite <- E2; auto.
+      * right; right; auto.
+    + destruct (fine_sound e C (about F (number y))) as (u & K' & Ik & SK & U); auto using about_incl.
+      * left; auto.
+      * destruct (Ep u K' Ik SK U) as (r & h & R & Q); exists r, u, h; auto.
   - destruct J as [J|[]]; discriminate.
-  - simpl in H, K; bools; rewrite tr_if in *; simpl in J.
+  - rewrite tr_if in *; apply incl_app_inv in Inc as [In1 In2]; simpl in J.
     destruct (linked_if D C a b c true w v L) as [L1 L2]; simpl in L1, L2.
-    destruct (decides w v b) eqn:Db; unfold decides in Db; rewrite Db in J.
-    + assert (I' : In (p, EAcc x) (P ++ tr (c && decides w v a) s1 (w ++ [Part 0]) a)).
-      { rewrite !in_app_iff in I; apply in_or_app; destruct I as [I|[I|I]]; auto.
-        exfalso; apply (Never p q); auto; exists None; exact (parts_in_order w b a true _ s1 s2 _ _ _ _ J I). }
-      destruct (IH1 (w ++ [Part 0]) (v :: D) C E P (c && decides w v a)) with (p := p) (q := q) (x := x) (y := y)
-        as (r & u & h & U & R & Q); auto.
-      { intro X; apply andb_prop in X; tauto. }
-      { apply covered_deeper; auto. }
-      exists r, u, h; repeat split; try tauto; rewrite app_assoc; apply in_or_app; auto.
-    + rewrite app_assoc in I |- *; simpl in L2.
-      apply (IH2 (w ++ [Part 1]) (v :: D) C (E ++ map (beside v) (makes s1 C)) (P ++ tr (c && decides w v a) s1 (w ++ [Part 0]) a)
-               (c && negb (decides w v a))) with (x := x) (y := y); auto.
-      { intro X; apply andb_prop in X; tauto. }
-      intros p' x' I'; apply in_app_iff in I'; destruct I' as [I'|I'].
-      * destruct (covered_deeper _ _ _ (Part 1) Cov p' x' I') as (e & Je & Em & Eu & Ea & Ex & Ep).
-        exists e; split; [apply in_or_app; auto|]; repeat (split; [assumption|]); intros u K' N' SK U.
-        destruct (Ep u K' N' SK U) as (r & h & R & Q); exists r, h; split; [apply in_or_app; auto | auto].
-      * destruct (c && decides w v a) eqn:CD; [|destruct I']; apply andb_prop in CD; destruct CD as [-> Da].
-        destruct (makes_all s1 _ C a p' x' (Sa eq_refl) I') as (e & Je & Em & Eu & Ea & Ex & Ep).
-        exists (beside v e); simpl; split; [apply in_or_app; right; apply in_map; auto|]; rewrite Ea, Ex.
-        repeat (split; [assumption|]); split; [|split].
-        -- apply in_tr_path with (c := true) in I'; destruct I' as [p'' ->].
-           rewrite <- app_assoc; apply before_turns; constructor; lia.
-        -- intros d [<-|[]] U; unfold decides in Da; rewrite U in Da; congruence.
-        -- intros u K' N' SK U; destruct (Ep u K' N' SK) as (r & h & R & Pr); exists r, h.
-           split; [apply in_or_app; auto|]; split; auto.
-           apply in_tr_path with (c := true) in R; destruct R as [r' ->]; exists None.
-           rewrite <- app_assoc; apply before_turns; constructor; lia.
-  - simpl in H, K; bools; change (trace o (Loop l m v s) w b) with (tr true (Loop l m v s) w b) in J.
-    apply in_loop in J; destruct J as [k J]; simpl in J.
+    destruct (decides w v b) eqn:Db; pose proof Db as Db'; unfold decides in Db'; rewrite Db' in J; simpl in L2.
+    + apply (IH1 (w ++ [Part 0]) (v :: D) C E (c && decides w v a)); eauto; destruct I as [I|I];
+        [|eauto using known_deeper, incl_refl].
+      apply in_app_iff in I as [I|I]; auto; destruct Never; exists None;
+        exact (parts_in_order w b a true _ s1 s2 _ _ _ _ J I).
+    + apply (IH2 (w ++ [Part 1]) (v :: D) C (E ++ map (beside v) (makes s1 C)) (c && negb (decides w v a))); eauto.
+      destruct I as [I|I]; [apply in_app_iff in I as [I|I]; auto|]; right;
+        [|eauto using known_deeper, incl_appl, incl_refl].
+      destruct (made_before _ s1 w C (Part 0) (Part 1) None ltac:(constructor; lia) (And _ _ _ Sa) In1 I)
+        as (Da & e & Je & Em & Eu & Ea & Ex & Be & Ep).
+      exists (beside v e); simpl; rewrite Ea, Ex, in_app_iff; repeat (split; [solve [auto using in_map]|]); split; auto.
+      intros d [<-|[]] U; apply andb_prop in Da as [_ Da]; unfold decides in *; rewrite U in Da; congruence.
+  - change (trace o (Loop l m v s) w b) with (tr true (Loop l m v s) w b) in J; apply in_loop in J as [k J]; simpl in J.
     destruct (k <? trips w m v b) eqn:Kb; [|destruct J]; simpl in J.
-    set (P' := P ++ flat_map (fun j => tr (c && (j <? trips w m v a)) s (w ++ [Trip l j]) a) (seq 0 k)).
-    assert (Sub : incl (P' ++ tr (c && (k <? trips w m v a)) s (w ++ [Trip l k]) a) (P ++ tr c (Loop l m v s) w a)).
-    { intros z Z; unfold P' in Z; rewrite !in_app_iff in Z; apply in_or_app; destruct Z as [[Z|Z]|Z]; auto;
-        right; apply in_loop; eauto; apply in_flat_map in Z; destruct Z as (j & _ & Z); eauto. }
-    assert (I' : In (p, EAcc x) (P' ++ tr (c && (k <? trips w m v a)) s (w ++ [Trip l k]) a)).
-    { rewrite !in_app_iff in I; unfold P'; rewrite !in_app_iff; destruct I as [I|I]; auto.
-      apply in_loop in I; destruct I as [j I]; destruct (Nat.lt_trichotomy j k) as [Lt|[->|Lt]]; auto.
-      - left; right; apply in_flat_map; exists j; split; auto; apply in_seq; lia.
-      - exfalso; apply (Never p q); auto; exists (Some l); refine (trips_in_order l w b a true _ s s k j _ _ _ _ Lt J I). }
-    destruct (IH (w ++ [Trip l k]) (v :: D) C (E ++ map (later l) (makes s C)) P' (c && (k <? trips w m v a)))
-      with (p := p) (q := q) (x := x) (y := y) as (r & u & h & U & R & Q); auto.
-    + pose proof (linked_loop D C a b c true w m v k L) as L'; rewrite Kb in L'; auto.
-    + intro X; apply andb_prop in X; tauto.
-    + intros p' x' J'; unfold P' in J'; apply in_app_iff in J'; destruct J' as [J'|J'].
-      * destruct (covered_deeper _ _ _ (Trip l k) Cov p' x' J') as (e & Je & Em & Eu & Ea & Ex & Ep).
-        exists e; split; [apply in_or_app; auto|]; repeat (split; [assumption|]); intros u K' N' SK U.
-        destruct (Ep u K' N' SK U) as (r & h & R & Q); exists r, h; split; [unfold P'; apply in_or_app; auto | auto].
-      * apply in_flat_map in J'; destruct J' as (j & Sj & J'); apply in_seq in Sj.
-        destruct (c && (j <? trips w m v a)) eqn:CD; [|destruct J']; apply andb_prop in CD; destruct CD as [-> Da].
-        destruct (makes_all s _ C a p' x' (Sa eq_refl) J') as (e & Je & Em & Eu & Ea & Ex & Ep).
-        exists (later l e); simpl; split; [apply in_or_app; right; apply in_map; auto|]; rewrite Ex.
-        repeat (split; [assumption|]); split; [|split].
-        -- apply in_tr_path with (c := true) in J'; destruct J' as [p'' ->].
-           rewrite <- app_assoc; apply before_turns; constructor; lia.
-        -- intros d [].
-        -- intros u K' N' SK U; destruct (Ep u K' N' SK) as (r & h & R & Pr); exists r, h; split; [|split]; auto.
-           { unfold P'; apply in_or_app; right; apply in_flat_map; exists j; split; [apply in_seq; lia|].
-             rewrite Da; exact R. }
-           apply in_tr_path with (c := true) in R; destruct R as [r' ->]; exists (Some l).
-           rewrite <- app_assoc; apply before_turns; constructor; lia.
-    + exists r, u, h; split; [exact U|]; split; [apply Sub; exact R | exact Q].
-  - simpl in H, K, J; rewrite tr_only in *; destruct (sat k (snd b)) eqn:Sk; [|destruct J].
-    apply (IH w D (k :: C) E P (c && sat k (snd a))) with (x := x) (y := y); auto.
+    assert (Trip_ : forall j, incl (tr (c && (j <? trips w m v a)) s (w ++ [Trip l j]) a) T)
+      by (intros j z Z; apply Inc, in_loop; eauto).
+    apply (IH (w ++ [Trip l k]) (v :: D) C (E ++ map (later l) (makes s C)) (c && (k <? trips w m v a))); eauto.
+    { pose proof (linked_loop D C a b c true w m v k L) as L'; rewrite Kb in L'; auto. }
+    destruct I as [I|I]; [|eauto using known_deeper, incl_appl, incl_refl].
+    apply in_loop in I as [j I]; destruct (Nat.lt_trichotomy j k) as [Lt|[->|Lt]]; auto.
+    + right; destruct (made_before _ s w C (Trip l j) (Trip l k) (Some l) ltac:(constructor;
+        lia) (And _ _ _ Sa) (Trip_ j) I)
+        as (_ & e & Je & Em & Eu & Ea & Ex & Be & Ep).
+      exists (later l e); simpl; rewrite Ex, in_app_iff; repeat (split; [solve [auto using in_map]|]); auto.
+    + destruct Never; exists (Some l); exact (trips_in_order l w b a true _ s s k j _ _ _ _ Lt J I).
+  - simpl in J; rewrite tr_only in *; destruct (sat k (snd b)) eqn:Sk; [|destruct J].
+    apply (IH w D (k :: C) E (c && sat k (snd a))); auto.
     + pose proof (linked_only D C a b c true k L) as L'; rewrite Sk in L'; auto.
     + apply sats_cons; auto.
     + intros i [<-|Ii]; auto.
@@ -723,6 +595,20 @@ Proof.
 Qed.
 
 End Two.
+
+(* Of a whole statement: a barrier of both threads stands between two accesses that conflict. *)
+Lemma barrier_between s w a b F pass p q x y : bars N s [] [] = true -> check N F pass s [] [] = true ->
+  is_thread a -> is_thread b -> a <> b -> clash a b (does x) (does y) -> pass x y = false -> overlap x y = true ->
+  same (owner x) a b ->
+  (forall f d, In f F -> is_of x y d f = true -> part p q d -> exists c, what f = Some c /\ same c a b) ->
+  In (p, EAcc x) (trace o s w a) -> In (q, EAcc y) (trace o s w b) -> p = q \/ precedes p q ->
+  exists r u h, same u a b /\ In (r, EBar u h) (trace o s w a) /\ precedes p r /\ precedes r q.
+Proof.
+  intros H K Ta Tb Ne Cl Pass Ov Ow Fact I J Le.
+  eapply (check_sound a b F pass p q x y) with (c := true) (D := []) (C := []) (E := []); eauto using incl_refl.
+  1: intros _ _; auto.
+  all: intros; intros ? [].
+Qed.
 
 End Sound.
 
