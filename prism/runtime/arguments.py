@@ -1,4 +1,4 @@
-"""A kernel's arguments: laid out as it has them, packed by declared type; what does not fit is refused by its parameter's name."""
+"""A kernel's arguments: laid out as it has them, packed by declared type; what does not fit is refused, by its parameter."""
 
 from __future__ import annotations
 
