@@ -67,6 +67,7 @@ def scan_once(
     Test:        tests/kernels/test_scan_small.py, tests/gpu/test_scan.py
     """
     TILE: constexpr(int) = THREADS * ITEMS
+    TRANSPOSED: constexpr(bool) = WIDTH == 1  # elements of 16 bytes, as in `single_pass.scan`
     end: int64 @ grid[1] = n + before
     tiles: int32 @ grid[1] = int32((end + (TILE - 1)) // TILE)
     tile: int32 @ block[1] = id()
@@ -84,11 +85,14 @@ def scan_once(
             items: T[ITEMS] @ thread[1]
             with partition(x, block[1], offset=int64(here) * TILE - before) as source:
                 block.load_tile(source, items, many, identity, skew, skip, WIDTH=WIDTH, REVERSE=REVERSE, SPARE=True)
+            if TRANSPOSED:
+                block.warp_striped_to_blocked(items, THREADS=THREADS)
             with claim(epoch_cell, thread[1]) as own:
                 match split(thread):
                     case 1:
                         own[0] = uint32(launches >> 32)  # here, not above: the loads of elements don't wait for this one
-            total: T @ block[1] = block.scan(items, identity, WIDTH=WIDTH, OP=OP, EXCLUSIVE=EXCLUSIVE)
+            RUN: constexpr(int) = ITEMS if TRANSPOSED else WIDTH
+            total: T @ block[1] = block.scan(items, identity, WIDTH=RUN, OP=OP, EXCLUSIVE=EXCLUSIVE)
             epoch: uint32 @ block[1] = epoch_cell[0] + 1
             grid.publish(words, tile, total, epoch)
             between: T @ thread[1] = grid.look_back_share(words, 0, tile, identity, epoch, OP=OP, THREADS=THREADS, WORDS=WORDS)
@@ -98,6 +102,8 @@ def scan_once(
             with group(thread[1]):
                 for k in range(ITEMS):
                     items[k] = OP(prefix, items[k])
+            if TRANSPOSED:
+                block.blocked_to_warp_striped(items, THREADS=THREADS)
             block.store_tile(target, items, many, y_aligned, skip, WIDTH=WIDTH, REVERSE=REVERSE, KEPT=False)
 
 
