@@ -193,9 +193,8 @@ def bind(plan: Plan, infos: Mapping[str, ArrayInfo], arch: str) -> Plan:
 def _bound(step: Step, lazies: Mapping[str, LazyInfo], arch: str) -> Step:
     from prism.lang.parse.views import leaf_name, leaf_owner, number_name
 
-    base, earlier = step.instance, dict[str, View]()
-    if isinstance(base, Viewed):  # some of its parameters are views already
-        base, earlier = base.base, dict(base.views)
+    given = step.instance  # some of its parameters may be views already
+    base, earlier = (given.base, dict(given.views)) if isinstance(given, Viewed) else (given, dict[str, View]())
     views: dict[str, View] = {}
     arguments: dict[str, Any] = {}
     for name, value in step.arguments.items():
