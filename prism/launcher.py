@@ -23,11 +23,12 @@ from prism.lang.surface.bindings import record_lookups
 from prism.lang.tree.plan import Program
 from prism.lang.types import Pointer, Type
 from prism.lang.types.structs import scalar_called, struct_of
+from prism.runtime.arguments import check_numbers
 from prism.runtime.arrays import describe
 from prism.runtime.bind import bind, given_parameters, require_count
 from prism.runtime.build import entry_of
 from prism.runtime.errors import LaunchError
-from prism.runtime.launch import Assumptions, check_numbers, check_shape
+from prism.runtime.launch import Assumptions, check_shape
 from prism.runtime.room import Room
 
 MOST_VARIANTS, MOST_INSTANCES = 4, 256

@@ -11,16 +11,15 @@ from __future__ import annotations
 import math
 
 from prism.kernels.attention.backward_cut import BackwardCut
-from prism.kernels.attention.backward_parts import bound, put, round_pairs
+from prism.kernels.attention.backward_parts import multiply_slopes, put, round_pairs, weigh
 from prism.kernels.attention.backward_place import Lot, Sight, find_lot, sight_of
 from prism.kernels.attention.cut import Terms
-from prism.kernels.attention.softmax import LOG2_E, mask, pack
+from prism.kernels.attention.softmax import LOG2_E, pack
 from prism.kernels.hgemm.main_loop import share_registers
 from prism.lang import (
-    CUtensorMap, attr, bitcast, block, bulk_load, bulk_reduce, claim, column, const, constexpr, count, dtype, fast_exp2_flush,
-    float4, float4_cast, float32, fragment, grid, group, id, int32, int64, load_vector, one, partition, prism, ptr, requires,
-    roles, row, shared, shuffle_xor, stmatrix, template, thread, tma_load, tma_store, uint32, vector,
-    warp, warpgroup, wgmma,
+    CUtensorMap, attr, block, bulk_load, bulk_reduce, claim, const, constexpr, count, dtype, float4, float4_cast,
+    float32, fragment, grid, group, id, int32, int64, load_vector, one, partition, prism, ptr, requires, roles, row,
+    shared, shuffle_xor, stmatrix, template, thread, tma_load, tma_store, uint32, vector, warp, warpgroup, wgmma,
 )  # fmt: skip
 
 WIDTH = 8
@@ -178,30 +177,6 @@ def change_keys(
                     tma_load(dout_in, dout[at.others_end, head, above + j, 0])
                     bulk_load(rows_in, of_rows[int64(tile) * (2 * CUT.rows)])
 
-        @requires(warpgroup[1])
-        def weigh(j: int32 @ block[1], of_row: const(shared(float32[2, CUT.rows])) @ warpgroup[1]):
-            """Make scores weights, and `steps`, gradients of weights, those of scores: `slopes`, rounded."""
-            if TERMS.cap:
-                with group(thread[1]):
-                    for i in range(count(steps)):
-                        steps[i] -= of_row[1, column(steps, i)]
-                bound(scores, steps, scale, cap)
-            if MASKED:
-                if j < see.masked:
-                    mask(scores, low, high, j)
-                elif TERMS.window and j > see.ends:
-                    mask(scores, low, high, j)
-            with group(thread[1]):
-                for i in range(count(scores)):
-                    score: float32 = scores[i] if TERMS.cap else scale * LOG2_E * scores[i]
-                    scores[i] = fast_exp2_flush(score - of_row[0, column(scores, i)])
-            if OF_KEYS:
-                with group(thread[1]):
-                    for i in range(count(steps)):
-                        step: float32 = steps[i] if TERMS.cap else steps[i] - of_row[1, column(steps, i)]
-                        steps[i] = scores[i] * step
-                round_pairs(slopes, steps)
-
         @requires(block[1], thread["CUT.threads"])
         def bring_keys():
             """Load the block's own keys and values."""
@@ -239,26 +214,16 @@ def change_keys(
                             if OF_KEYS:
                                 wgmma(steps, v_now[64 * w, 0], dout_now, accumulate=False)
                         with consumers, group(warpgroup[1]):
-                            weigh(j, rows_now)
+                            weigh(
+                                scores, steps, slopes, rows_now, low, high, see, j, scale, cap, CUT=CUT, TERMS=TERMS,
+                                MASKED=MASKED, OF_KEYS=OF_KEYS,
+                            )  # fmt: skip
                             if OF_VALUES:  # after gradients of scores: fewer registers are in use at once
                                 round_pairs(weights, scores)
                                 wgmma(dv_sums, weights, dout_now, transpose_b=True)
                         if ADDED:
                             with claim(slopes_tile, consumers, in_flight=1) as slopes_now:
-                                with partition(slopes_now, warp[1], lambda r, c: (strip + r, c)) as own, group(warp[1]):
-                                    for p in range(CUT.rows // 16):
-                                        words: uint32[4] @ thread[1]
-                                        with group(thread[1]):
-                                            for e in range(4):
-                                                i: int32 = 8 * p + 2 * e
-                                                words[e] = bitcast(vector(T, 2)(slopes[i], slopes[i + 1]), uint32)
-                                        stmatrix(own[lane % 16, 16 * p + lane // 16 * 8], words)
-                                with group(warpgroup[1]):
-                                    # Transposed, too: rows are columns of dQ.
-                                    wgmma(
-                                        part, k_now[0, 64 * (w % CUT.across)], slopes_now[0, CUT.part_rows * (w // CUT.across)],
-                                        transpose_a=True, transpose_b=True, accumulate=False,
-                                    )  # fmt: skip
+                                multiply_slopes(part, slopes, k_now, slopes_now, w, strip, lane, CUT=CUT)
                             # Parts of dQ leave while keys' gradients are added up.
                             with claim(slab, consumers) as to_slab:
                                 with group(warpgroup[1]):

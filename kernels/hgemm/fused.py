@@ -8,10 +8,10 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from prism.kernels.hgemm.scales import multiply_blocks
+from prism.kernels.hgemm.scales import make_sums
 from prism.kernels.hgemm.cut import NO_BLOCKS, Blocks, Cut
 from prism.kernels.hgemm.epilogue import pack, store_plain
-from prism.kernels.hgemm.main_loop import main_loop, multiply, prefetch_tiles, share_registers
+from prism.kernels.hgemm.main_loop import main_loop, prefetch_tiles, share_registers
 from prism.lang import (
     CUtensorMap, assume, attr, bfloat16, block, claim, const, constexpr, count, dtype, float32, fragment, function, grid,
     group, id, int32, int64, ldmatrix, one, partition, prefetch_map, prism, ptr, requires, roles, shared,
@@ -27,7 +27,8 @@ class Terms:
     `second`: a second result is made, as the first. `reduced`: a third function's values are combined, 1: of each row, 2: of each
     column. `pair`: 0: sums of one product; 1: of two, their columns side by side in a tile; 2: of two, 64 rows of each by turns.
     `trans`: records by element lie as those of the transpose of the kernel's result. `bits`: of an element of the result.
-    `once`, `row`, `column`, `element`: the types of records. `plain`: results are stored without tensor maps.
+    `once`, `row`, `column`, `element`: the types of records. `plain`: results are stored without tensor maps. `sum`: the type of
+    sums. `batch`: as `BATCH` of `hgemm`.
     """
 
     rows: bool = False
@@ -44,13 +45,14 @@ class Terms:
     column: Scalar = FLOAT32
     element: Scalar = FLOAT32
     plain: bool = False
+    sum: Scalar = FLOAT32
+    batch: int = 0
 
 
 @prism.kernel
 @template(
-    T=dtype, TB=dtype, OUT=dtype, CUT=constexpr(Cut), TILE=constexpr(Cut), TERMS=constexpr(Terms), BATCH=constexpr(int),
-    EPILOGUE=function, SECOND=function, VALUE=function, COMBINE=function, SCHEDULE=function,
-    SUM=dtype(default=float32), BLOCKS=constexpr(Blocks, default=NO_BLOCKS),
+    T=dtype, TB=dtype, OUT=dtype, CUT=constexpr(Cut), TILE=constexpr(Cut), TERMS=constexpr(Terms), EPILOGUE=function,
+    SECOND=function, VALUE=function, COMBINE=function, SCHEDULE=function, BLOCKS=constexpr(Blocks, default=NO_BLOCKS),
 )  # fmt: skip
 @requires(grid[1], block["CUT.cluster"], thread["CUT.threads"])
 @attr("__launch_bounds__(CUT.threads, 1)")
@@ -81,6 +83,7 @@ def hgemm_fused(
     Test:        tests/kernels/test_hgemm_fused.py, tests/gpu/test_hgemm_fused.py
     """
     assume(m >= 1 and n >= 1 and group_m >= 1)
+    BATCH: constexpr(int) = TERMS.batch
     rows: int32 @ grid[1] = group_m if BATCH > 0 else m  # of a product
     tiles_m: int32 @ grid[1] = (rows + (TILE.bm * CUT.cluster_m - 1)) // (TILE.bm * CUT.cluster_m)
     tiles_n: int32 @ grid[1] = (n + (TILE.bn * CUT.cluster_n - 1)) // (TILE.bn * CUT.cluster_n)
@@ -95,7 +98,7 @@ def hgemm_fused(
     ):  # fmt: skip
         rank: int32 @ block[1] = id()
         with group(block[1]):
-            sums: fragment(SUM, CUT.rows, CUT.bn) @ warpgroup[1]
+            sums: fragment(TERMS.sum, CUT.rows, CUT.bn) @ warpgroup[1]
             workers, helpers = roles(warpgroup, CUT.consumers, 1)
             consumers, loader, fetcher, storer = roles(warp, CUT.warps, 1, 1, 1)
             share_registers(workers, helpers, MANY=CUT.worker_registers, FEW=CUT.helper_registers)
@@ -104,15 +107,10 @@ def hgemm_fused(
 
             @requires(block[1], thread["CUT.threads"])
             def make_tile(product: int32 @ block[1], i: int32 @ block[1], j: int32 @ block[1]):
-                if TERMS.pair > 0:
-                    multiply_two(sums, consumers, loader, map_a, map_b, map_other, i, j, k, CUT=CUT, TILE=TILE, PAIR=TERMS.pair)
-                elif BLOCKS.a > 0:
-                    multiply_blocks(
-                        sums, consumers, loader, fetcher, map_a, map_b, scale_a, scale_b, rank, product, i, j, rows, n,
-                        k, CUT=CUT, BLOCKS=BLOCKS, BATCH=BATCH,
-                    )  # fmt: skip
-                else:
-                    multiply(sums, consumers, loader, map_a, map_b, rank, product, i, j, rows, n, k, CUT=CUT, BATCH=BATCH)
+                multiply_one_or_two(
+                    sums, consumers, loader, fetcher, map_a, map_b, map_other, scale_a, scale_b, rank, product, i, j, rows, n, k,
+                    CUT=CUT, TILE=TILE, TERMS=TERMS, BLOCKS=BLOCKS,
+                )  # fmt: skip
                 store_fused(
                     sums, consumers, fetcher, storer, map_c, map_out, map_second, whole, beside, combined, stride, once, by_row,
                     by_column, by_element, product, i, j, rows, n, above, initial, CUT=CUT, TILE=TILE, TERMS=TERMS,
@@ -138,6 +136,34 @@ def prefetch(
         prefetch_map(map_other)
     else:
         prefetch_tiles(map_a, map_b, cluster, tiles_m, tiles_n, prefetch_k, CUT=CUT)
+
+
+@prism.device
+@template(
+    CUT=constexpr(Cut), TILE=constexpr(Cut), TERMS=constexpr(Terms), BLOCKS=constexpr(Blocks), T=dtype, TB=dtype, SUM=dtype
+)  # fmt: skip
+@requires(block[1], thread["CUT.threads"])
+def multiply_one_or_two(
+    sums: fragment(SUM, CUT.rows, CUT.bn) @ warpgroup[1], consumers: roles(warp, CUT.warps), loader: roles(warp, 1),
+    fetcher: roles(warp, 1),
+    map_a: const(CUtensorMap(T, 64 if TERMS.pair == 2 else CUT.part_a, CUT.columns_a, swizzle=128)) @ grid[1],
+    map_b: const(CUtensorMap(TB, TILE.bn if TERMS.pair == 1 else CUT.part_b, CUT.columns_b, swizzle=CUT.span_b)) @ grid[1],
+    map_other: const(CUtensorMap(T, 64 if TERMS.pair == 2 else TILE.bn, CUT.bk, swizzle=128)) @ grid[1],
+    scale_a: ptr(const(float32)) @ grid[1], scale_b: ptr(const(float32)) @ grid[1], rank: int32 @ block[1],
+    product: int32 @ block[1], i: int32 @ block[1], j: int32 @ block[1], rows: int32 @ grid[1], n: int32 @ grid[1],
+    k: int32 @ grid[1],
+):  # fmt: skip
+    """Make the `sums` of a tile: of two products where `TERMS.pair` says so, else as `make_sums` (scales.py).
+
+    Test: tests/kernels/test_hgemm_fused.py
+    """
+    if TERMS.pair > 0:
+        multiply_two(sums, consumers, loader, map_a, map_b, map_other, i, j, k, CUT=CUT, TILE=TILE, PAIR=TERMS.pair)
+    else:
+        make_sums(
+            sums, consumers, loader, fetcher, map_a, map_b, scale_a, scale_b, rank, product, i, j, rows, n, k, CUT=CUT,
+            BLOCKS=BLOCKS, BATCH=TERMS.batch,
+        )  # fmt: skip
 
 
 @prism.device

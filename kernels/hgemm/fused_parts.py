@@ -14,8 +14,8 @@ from prism.lang import (
 @prism.kernel
 @template(
     T=dtype, TB=dtype, OUT=dtype, CUT=constexpr(Cut), TERMS=constexpr(Terms), EPILOGUE=function,
-    SUM=dtype(default=float32), BLOCKS=constexpr(Blocks, default=NO_BLOCKS),
-)  # fmt: skip
+    BLOCKS=constexpr(Blocks, default=NO_BLOCKS),
+)
 @requires(grid[1], block["CUT.parts"], thread["CUT.threads"])
 @attr("__launch_bounds__(CUT.threads, 1)")
 def hgemm_fused_in_parts(
@@ -45,7 +45,7 @@ def hgemm_fused_in_parts(
     ):
 
         @requires(thread[1])
-        def store(y: int32 @ thread[1], x: int32 @ thread[1], sum: SUM @ thread[1]):
+        def store(y: int32 @ thread[1], x: int32 @ thread[1], sum: TERMS.sum @ thread[1]):
             if y < m and x < n:
                 down: int32 = 0 if TERMS.trans else above  # of the kernel's rows, and columns
                 right: int32 = above if TERMS.trans else 0
@@ -63,4 +63,6 @@ def hgemm_fused_in_parts(
                         of_element = by_element[int64(down + y) * n + x]
                 target[y, x] = OUT(EPILOGUE(float32(sum), 0.0, 0.0, once[0], of_row, of_column, of_element, y, x))
 
-        make_in_parts(map_a, map_b, scale_a, scale_b, i, j, m, n, k, SUM=SUM, CUT=CUT, BLOCKS=BLOCKS, STORE=store)
+        make_in_parts(
+            map_a, map_b, scale_a, scale_b, i, j, m, n, k, SUM=TERMS.sum, CUT=CUT, BLOCKS=BLOCKS, STORE=store,
+        )

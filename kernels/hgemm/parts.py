@@ -6,9 +6,8 @@ p + PARTS, ... of K and leaves its sums in its shared memory; then each adds up 
 
 from __future__ import annotations
 
-from prism.kernels.hgemm.scales import multiply_blocks
+from prism.kernels.hgemm.scales import make_sums
 from prism.kernels.hgemm.cut import NO_BLOCKS, Blocks, Cut, Terms
-from prism.kernels.hgemm.main_loop import multiply
 from prism.lang import (
     CUtensorMap, assume, attr, block, claim, const, constexpr, dtype, float32, fragment, function, grid, group, id, int32, int64,
     load_vector, one, partition, prefetch_map, prism, ptr, requires, roles, shared, strides_nest, template, thread, vector, warp,
@@ -98,13 +97,10 @@ def make_in_parts(
         with loader, one(thread):
             prefetch_map(map_a)
             prefetch_map(map_b)
-        if BLOCKS.a > 0:
-            multiply_blocks(
-                sums, consumers, loader, fetcher, map_a, map_b, scale_a, scale_b, part, 0, i, j, m, n, k, CUT=CUT,
-                BLOCKS=BLOCKS, BATCH=0,
-            )  # fmt: skip
-        else:
-            multiply(sums, consumers, loader, map_a, map_b, part, 0, i, j, m, n, k, CUT=CUT, BATCH=0)
+        make_sums(
+            sums, consumers, loader, fetcher, map_a, map_b, scale_a, scale_b, part, 0, i, j, m, n, k, CUT=CUT, BLOCKS=BLOCKS,
+            BATCH=0,
+        )  # fmt: skip
         with (
             claim(own, consumers) as filled, partition(filled, warp[1], lambda y, x: (strip + y, x)) as strips,
             group(warp[1]), partition(strips, thread[1], lambda y, x: (lane // 4 + y, q + x)) as mine, group(thread[1]),

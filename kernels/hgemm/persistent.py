@@ -10,8 +10,8 @@ from __future__ import annotations
 
 from prism.kernels.hgemm.cut import IN_SHARES, NO_BLOCKS, Blocks, Cut, Terms
 from prism.kernels.hgemm.epilogue import store_slabs, store_sums
-from prism.kernels.hgemm.main_loop import multiply, prefetch_tiles, share_registers
-from prism.kernels.hgemm.scales import multiply_blocks
+from prism.kernels.hgemm.main_loop import prefetch_tiles, share_registers
+from prism.kernels.hgemm.scales import make_sums
 from prism.lang import (
     CUtensorMap, assume, attr, block, const, constexpr, count, dtype, float32, fragment, function, grid, group, id, int32, int64,
     one, partition, prism, ptr, requires, roles, template, thread, warp, warpgroup,
@@ -69,13 +69,10 @@ def hgemm(
 
             @requires(block[1], thread["CUT.threads"])
             def make_tile(product: int32 @ block[1], i: int32 @ block[1], j: int32 @ block[1]):
-                if BLOCKS.a > 0:
-                    multiply_blocks(
-                        sums, consumers, loader, fetcher, map_a, map_b, scale_a, scale_b, rank, product, i, j, rows, n,
-                        k, CUT=CUT, BLOCKS=BLOCKS, BATCH=BATCH,
-                    )  # fmt: skip
-                else:
-                    multiply(sums, consumers, loader, map_a, map_b, rank, product, i, j, rows, n, k, CUT=CUT, BATCH=BATCH)
+                make_sums(
+                    sums, consumers, loader, fetcher, map_a, map_b, scale_a, scale_b, rank, product, i, j, rows, n, k,
+                    CUT=CUT, BLOCKS=BLOCKS, BATCH=BATCH,
+                )  # fmt: skip
                 if BATCH == IN_SHARES:
                     store_sums(sums, consumers, whole, stride, product * rows + i, j, CUT=CUT)
                 else:

@@ -8,7 +8,7 @@ do with their tiles; who brings these, and what becomes of the sums, are as in e
 from __future__ import annotations
 
 from prism.kernels.hgemm.cut import DEPTH, ROUND, Blocks, Cut
-from prism.kernels.hgemm.main_loop import load_tiles
+from prism.kernels.hgemm.main_loop import load_tiles, multiply
 from prism.lang import (
     CUtensorMap, async_, block, claim, const, constexpr, count, cp_async, dtype, float32, fragment, grid, group, id, int32, int64,
     partition, prism, ptr, requires, roles, shared, template, thread, warp, warpgroup, wgmma,
@@ -16,6 +16,30 @@ from prism.lang import (
 
 HALF = DEPTH // 2
 """Columns that have one scale, wherever a tile begins: tiles have a multiple of so many, or divide it."""
+
+
+@prism.device
+@template(CUT=constexpr(Cut), BLOCKS=constexpr(Blocks), BATCH=constexpr(int), T=dtype, TB=dtype, SUM=dtype)
+@requires(block[1], thread["CUT.threads"])
+def make_sums(
+    sums: fragment(SUM, CUT.rows, CUT.bn) @ warpgroup[1], consumers: roles(warp, CUT.warps), loader: roles(warp, 1),
+    fetcher: roles(warp, 1), map_a: const(CUtensorMap(T, CUT.part_a, CUT.columns_a, swizzle=128)) @ grid[1],
+    map_b: const(CUtensorMap(TB, CUT.part_b, CUT.columns_b, swizzle=CUT.span_b)) @ grid[1],
+    scale_a: ptr(const(float32)) @ grid[1], scale_b: ptr(const(float32)) @ grid[1], rank: int32 @ block[1],
+    product: int32 @ block[1], i: int32 @ block[1], j: int32 @ block[1], rows: int32 @ grid[1], n: int32 @ grid[1],
+    k: int32 @ grid[1],
+):  # fmt: skip
+    """Make the `sums` of a tile: as `multiply_blocks` where `BLOCKS` says that scales are of blocks, else as `multiply`.
+
+    Test: tests/kernels/test_hgemm.py, tests/kernels/test_hgemm_scales.py
+    """
+    if BLOCKS.a > 0:
+        multiply_blocks(
+            sums, consumers, loader, fetcher, map_a, map_b, scale_a, scale_b, rank, product, i, j, rows, n, k, CUT=CUT,
+            BLOCKS=BLOCKS, BATCH=BATCH,
+        )  # fmt: skip
+    else:
+        multiply(sums, consumers, loader, map_a, map_b, rank, product, i, j, rows, n, k, CUT=CUT, BATCH=BATCH)
 
 
 @prism.device
@@ -44,9 +68,6 @@ def multiply_blocks(
     factors: shared(float32[BLOCKS.factors], ring=CUT.stages)
     part: fragment(float32, 64, CUT.bn) @ warpgroup[1]
     BEHIND: constexpr(int) = min(2, CUT.stages - 1)  # steps whose scales are under way
-    FIRST_B: constexpr(int) = ROUND * BLOCKS.rounds_a
-    COLUMNS: constexpr(int) = CUT.bn // 4 if BLOCKS.b == 1 else max(1, CUT.bn // HALF)  # scales that a thread has
-    EACH: constexpr(int) = CUT.bn // 4 // COLUMNS
     w: int32 @ warpgroup[1] = id()
     lane: int32 @ thread[1] = id() % 32
 
@@ -71,26 +92,8 @@ def multiply_blocks(
         of_b: shared(TB[CUT.rows_b, CUT.columns_b], swizzle=CUT.span_b) @ warp[CUT.warps],
         of_factors: shared(float32[BLOCKS.factors]) @ warp[CUT.warps], step: int32 @ warp[CUT.warps],
     ):  # fmt: skip
-        of_columns: float32[COLUMNS] @ thread[1]  # scales are read before the product, which takes its time
-        of_rows: float32[CUT.rows // 32] @ thread[1]
         with group(warpgroup[1]):
-            upper: int32 @ warp[1] = CUT.rows * w + id() % 4 * 16
-            with group(thread[1]):
-                for e in range(0, COLUMNS):
-                    x: int32 = lane % 4 * 2 + e // 2 * 8 + e % 2 if BLOCKS.b == 1 else (j % DEPTH + HALF * e) // DEPTH
-                    of_columns[e] = of_factors[FIRST_B + x]
-                for h in range(0, CUT.rows // 32):
-                    y: int32 = upper + h // 2 * 64 + h % 2 * 8 + lane // 4
-                    of_rows[h] = of_factors[y if BLOCKS.a == 1 else (i % DEPTH + y) // DEPTH]
-            for r in range(0, CUT.rows, 64, unroll=True):
-                wgmma(part, of_a[CUT.rows * w + r, 0], of_b, accumulate=False)
-                with group(thread[1]):
-                    for x in range(0, CUT.bn // 4, EACH):  # columns of a thread that have one scale
-                        for h in range(0, 2):
-                            factor: float32 = of_rows[r // 32 + h] * of_columns[x // EACH]
-                            for q in range(x, x + EACH, unroll=True):
-                                e: int32 = q // 2 * 4 + q % 2 + 2 * h
-                                sums[r * CUT.bn // 128 + e] += factor * part[e]
+            add_step(sums, part, of_a, of_b, of_factors, w, lane, i, j, CUT=CUT, BLOCKS=BLOCKS)
 
     with consumers, group(thread[1]):
         for e in range(count(sums)):
@@ -99,6 +102,47 @@ def multiply_blocks(
         a, b, factors, consumers, rank * CUT.bk if CUT.parts > 1 else 0, k, THREADS=CUT.threads, STEP=CUT.parts * CUT.bk,
         FILL=fill, USE=use, CLUSTER=1 if CUT.parts > 1 else CUT.cluster,
     )  # fmt: skip
+
+
+@prism.device
+@template(CUT=constexpr(Cut), BLOCKS=constexpr(Blocks), T=dtype, TB=dtype)
+@requires(warpgroup[1])
+def add_step(
+    sums: fragment(float32, CUT.rows, CUT.bn) @ warpgroup[1], part: fragment(float32, 64, CUT.bn) @ warpgroup[1],
+    of_a: shared(T[CUT.rows_a, CUT.columns_a], swizzle=128) @ warp[CUT.warps],
+    of_b: shared(TB[CUT.rows_b, CUT.columns_b], swizzle=CUT.span_b) @ warp[CUT.warps],
+    of_factors: shared(float32[BLOCKS.factors]) @ warp[CUT.warps], w: int32 @ warpgroup[1],
+    lane: int32 @ thread[1], i: int32 @ block[1], j: int32 @ block[1],
+):  # fmt: skip
+    """Add a step's products to the `sums` of the `w`-th warpgroup, of the tile at i, j, by the scales `of_factors`.
+
+    `part` is room for the products of 64 rows.
+
+    Perspective: one warpgroup of the tile's.
+    Test:        tests/kernels/test_hgemm_scales.py
+    """
+    FIRST_B: constexpr(int) = ROUND * BLOCKS.rounds_a
+    COLUMNS: constexpr(int) = CUT.bn // 4 if BLOCKS.b == 1 else max(1, CUT.bn // HALF)  # scales that a thread has
+    EACH: constexpr(int) = CUT.bn // 4 // COLUMNS
+    of_columns: float32[COLUMNS] @ thread[1]  # scales are read before the product, which takes its time
+    of_rows: float32[CUT.rows // 32] @ thread[1]
+    upper: int32 @ warp[1] = CUT.rows * w + id() % 4 * 16
+    with group(thread[1]):
+        for e in range(0, COLUMNS):
+            x: int32 = lane % 4 * 2 + e // 2 * 8 + e % 2 if BLOCKS.b == 1 else (j % DEPTH + HALF * e) // DEPTH
+            of_columns[e] = of_factors[FIRST_B + x]
+        for h in range(0, CUT.rows // 32):
+            y: int32 = upper + h // 2 * 64 + h % 2 * 8 + lane // 4
+            of_rows[h] = of_factors[y if BLOCKS.a == 1 else (i % DEPTH + y) // DEPTH]
+    for r in range(0, CUT.rows, 64, unroll=True):
+        wgmma(part, of_a[CUT.rows * w + r, 0], of_b, accumulate=False)
+        with group(thread[1]):
+            for x in range(0, CUT.bn // 4, EACH):  # columns of a thread that have one scale
+                for h in range(0, 2):
+                    factor: float32 = of_rows[r // 32 + h] * of_columns[x // EACH]
+                    for q in range(x, x + EACH, unroll=True):
+                        e: int32 = q // 2 * 4 + q % 2 + 2 * h
+                        sums[r * CUT.bn // 128 + e] += factor * part[e]
 
 
 @prism.device

@@ -12,9 +12,9 @@ from dataclasses import dataclass
 from prism.kernels.hgemm.main_loop import share_registers
 from prism.kernels.sgemm.sums import place
 from prism.lang import (
-    assume, async_, attr, bitcast, block, claim, const, constexpr, cp_async, float64, grid, group, id, int2, int32, int64,
-    mma_m8n8k4_f64, mma_m16n8k8_f64, mma_m16n8k16_f64, partition, prism, ptr, requires, roles, shared, template, thread, uint32,
-    uint64, warp, warpgroup,
+    assume, async_, attr, bitcast, block, claim, const, constexpr, cp_async, float64, function, grid, group, id, int2, int32,
+    int64, mma_m8n8k4_f64, mma_m16n8k8_f64, mma_m16n8k16_f64, partition, prism, ptr, requires, roles, shared, template, thread,
+    uint32, uint64, warp, warpgroup,
 )  # fmt: skip
 from prism.lang.surface import Kernel
 
@@ -140,15 +140,9 @@ def dgemm(
     corner: int2 @ block[1] = place(tile, group_m, tiles_m, tiles_n)
     i: int32 @ block[1] = corner[0] * CUT.bm
     j: int32 @ block[1] = corner[1] * CUT.bn
-    with partition(out, block[1], lambda y, x: p * batch + y * stride + x, races="none") as target, group(block[1]):
+    with partition(out, thread[1], lambda y, x: p * batch + y * stride + x, races="none") as target, group(block[1]):
         a: shared(float64[CUT.outer_a, CUT.inner_a], ring=CUT.stages, align=16)
         b: shared(float64[CUT.outer_b, CUT.inner_b], ring=CUT.stages, align=16)
-        w: int32 @ warp[1] = id()
-        t: int32 @ thread[1] = id()
-        row: int32 @ thread[1] = w % CUT.down * CUT.rows + t % 32 // 4  # of the first elements that a thread has
-        column: int32 @ thread[1] = w // CUT.down * CUT.columns + t % 32 // 4
-        inner: int32 @ thread[1] = t % 4
-        sums: float64[CUT.rows * CUT.columns // 32] @ thread[1] = {0}
         everyone = roles(warp, CUT.warps)
 
         @requires(block[1], thread["CUT.threads"])
@@ -158,22 +152,12 @@ def dgemm(
             with partition(b, warpgroup[1]) as to, group(warpgroup[1]):
                 copy_b(B, p * batch_b, apart_b, j, step, n, k, to, CUT=CUT)
 
-        @requires(warp["CUT.warps"])
-        def use(
-            of_a: shared(float64[CUT.outer_a, CUT.inner_a]) @ warp[CUT.warps],
-            of_b: shared(float64[CUT.outer_b, CUT.inner_b]) @ warp[CUT.warps], step: int32 @ warp[CUT.warps],
-        ):  # fmt: skip
-            with group(warp[1]):
-                multiply(of_a, of_b, row, column, inner, sums, CUT=CUT)
+        @requires(thread[1])
+        def store(y: int32 @ thread[1], x: int32 @ thread[1], sum: float64 @ thread[1]):
+            if y < m and x < n:
+                target[y, x] = sum
 
-        grid.pipeline(a, b, everyone, 0, k, THREADS=CUT.threads, STEP=CUT.bk, FILL=fill, USE=use)
-        q: int32 @ thread[1] = column - t % 32 // 4 + inner * 2
-        with partition(target, thread[1], lambda y, x: (i + row + y, j + q + x), races="none") as mine, group(thread[1]):
-            for e in range(CUT.rows * CUT.columns // 32):
-                y: int32 = e // (CUT.columns // 4) * 8
-                x: int32 = e % (CUT.columns // 4) // 2 * 8 + e % 2
-                if i + row + y < m and j + q + x < n:
-                    mine[y, x] = sums[e]
+        make_tile(a, b, everyone, i, j, k, CUT=CUT, FILL=fill, STORE=store)
 
 
 @prism.kernel
@@ -201,21 +185,12 @@ def dgemm_ring(
     corner: int2 @ block[1] = place(tile, group_m, tiles_m, tiles_n)
     i: int32 @ block[1] = corner[0] * CUT.bm
     j: int32 @ block[1] = corner[1] * CUT.bn
-    with partition(out, block[1], lambda y, x: p * batch + y * stride + x, races="none") as target, group(block[1]):
+    with partition(out, thread[1], lambda y, x: p * batch + y * stride + x, races="none") as target, group(block[1]):
         workers, helpers = roles(warpgroup, CUT.warps // 4, 1)
         math, rest = roles(warp, CUT.warps, 4)
         share_registers(workers, helpers, MANY=232, FEW=40)
         a: shared(float64[CUT.outer_a, CUT.inner_a], ring=CUT.stages, align=16)
         b: shared(float64[CUT.outer_b, CUT.inner_b], ring=CUT.stages, align=16)
-        w: int32 @ warp[1] = id()
-        t: int32 @ thread[1] = id()
-        row: int32 @ thread[1] = w % CUT.down * CUT.rows + t % 32 // 4  # of the first elements that a thread has
-        column: int32 @ thread[1] = w // CUT.down * CUT.columns + t % 32 // 4
-        inner: int32 @ thread[1] = t % 4
-        sums: float64[CUT.rows * CUT.columns // 32] @ thread[1]
-        with math, group(thread[1]):
-            for e in range(CUT.rows * CUT.columns // 32):
-                sums[e] = 0.0
 
         @requires(block[1], thread["CUT.threads"])
         def fill(step: int32 @ block[1]):
@@ -224,22 +199,52 @@ def dgemm_ring(
             with claim(b, helpers) as to:
                 copy_b(B, p * batch_b, apart_b, j, step, n, k, to, CUT=CUT)
 
-        @requires(warp["CUT.warps"])
-        def use(
-            of_a: shared(float64[CUT.outer_a, CUT.inner_a]) @ warp[CUT.warps],
-            of_b: shared(float64[CUT.outer_b, CUT.inner_b]) @ warp[CUT.warps], step: int32 @ warp[CUT.warps],
-        ):  # fmt: skip
-            with group(warp[1]):
-                multiply(of_a, of_b, row, column, inner, sums, CUT=CUT)
+        @requires(thread[1])
+        def store(y: int32 @ thread[1], x: int32 @ thread[1], sum: float64 @ thread[1]):
+            if y < m and x < n:
+                target[y, x] = sum
 
-        grid.pipeline(a, b, math, 0, k, THREADS=CUT.threads, STEP=CUT.bk, FILL=fill, USE=use)
-        q: int32 @ thread[1] = column - t % 32 // 4 + inner * 2
-        with partition(target, thread[1], lambda y, x: (i + row + y, j + q + x), races="none") as mine, math, group(thread[1]):
-            for e in range(CUT.rows * CUT.columns // 32):
-                y: int32 = e // (CUT.columns // 4) * 8
-                x: int32 = e % (CUT.columns // 4) // 2 * 8 + e % 2
-                if i + row + y < m and j + q + x < n:
-                    mine[y, x] = sums[e]
+        make_tile(a, b, math, i, j, k, CUT=CUT, FILL=fill, STORE=store)
+
+
+@prism.device
+@template(CUT=constexpr(DoubleCut), FILL=function, STORE=function)
+@requires(block[1], thread["CUT.threads"])
+def make_tile(
+    a: shared(float64[CUT.outer_a, CUT.inner_a], ring=CUT.stages) @ block[1],
+    b: shared(float64[CUT.outer_b, CUT.inner_b], ring=CUT.stages) @ block[1], users: roles(warp, CUT.warps), i: int32 @ block[1],
+    j: int32 @ block[1], k: int32 @ grid[1],
+):  # fmt: skip
+    """Make the tile at i, j of steps that `FILL(step)` brings: `STORE(y, x, sum)` of each element, also beyond the edges.
+
+    Perspective: block; the `users` multiply.
+    Test:        tests/kernels/test_matmul.py
+    """
+    w: int32 @ warp[1] = id()
+    t: int32 @ thread[1] = id()
+    row: int32 @ thread[1] = w % CUT.down * CUT.rows + t % 32 // 4  # of the first elements that a thread has
+    column: int32 @ thread[1] = w // CUT.down * CUT.columns + t % 32 // 4
+    inner: int32 @ thread[1] = t % 4
+    sums: float64[CUT.rows * CUT.columns // 32] @ thread[1]
+    with users, group(thread[1]):
+        for e in range(CUT.rows * CUT.columns // 32):
+            sums[e] = 0.0
+
+    @requires(warp["CUT.warps"])
+    def use(
+        of_a: shared(float64[CUT.outer_a, CUT.inner_a]) @ warp[CUT.warps],
+        of_b: shared(float64[CUT.outer_b, CUT.inner_b]) @ warp[CUT.warps], step: int32 @ warp[CUT.warps],
+    ):  # fmt: skip
+        with group(warp[1]):
+            multiply(of_a, of_b, row, column, inner, sums, CUT=CUT)
+
+    grid.pipeline(a, b, users, 0, k, THREADS=CUT.threads, STEP=CUT.bk, FILL=FILL, USE=use)
+    q: int32 @ thread[1] = column - t % 32 // 4 + inner * 2
+    with users, group(thread[1]):
+        for e in range(CUT.rows * CUT.columns // 32):
+            y: int32 = e // (CUT.columns // 4) * 8
+            x: int32 = e % (CUT.columns // 4) // 2 * 8 + e % 2
+            STORE(i + row + y, j + q + x, sums[e])
 
 
 def kernel_of(cut: DoubleCut) -> Kernel:

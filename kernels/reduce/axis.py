@@ -51,7 +51,6 @@ def reduce_axis(
     Test:        tests/kernels/test_reduce_axis.py, tests/gpu/test_reduce.py
     """
     EACH: constexpr(int) = 1 if ALONG else WIDTH  # results a unit
-    PACE: constexpr(int) = WIDTH if ALONG else 1  # elements along n a load
     LOOSE: constexpr(bool) = ALONG and WIDTH > 1 and UNITS == 1 and not ORDERED  # elements may stand before and behind vectors
     assume(0 <= lanes and lanes <= 5 and 0 <= apart and apart <= 5)
     assume(apart == 0 or apart == 5 - lanes)
@@ -90,43 +89,15 @@ def reduce_axis(
             part: int64 @ thread[1] = w * several + along if UNITS == 1 and wide else along
             parts: int64 @ block[1] = warps * several if UNITS == 1 and wide else several
             with group(thread[1]):
-                for q in range(UNITS * EACH):
-                    sums[q] = identity
-                if LOOSE and skew >= 0:
-                    before: int64 = min((skew - base[0]) & (WIDTH - 1), length)
-                    behind: int64 = (length - before) & (WIDTH - 1)
-                    for i in range(part, before, parts, unroll=False):
-                        sums[0] = OP(sums[0], MAP(x[base[0] + i], T=T))
-                    for i in range(part, behind, parts, unroll=False):
-                        sums[0] = OP(sums[0], MAP(x[base[0] + (length - behind) + i], T=T))
-                    base[0] = base[0] + before
-                    length = length - before
-                k: int64 = part
-                end: int64 = length // PACE
-                step: int64 = parts
-                if ORDERED:
-                    share: int64 = (end + parts - 1) // parts
-                    k = min(part * share, end)
-                    end = min(k + share, end)
-                    step = 1
-                for at in range(k, end - (ROWS - 1) * step, ROWS * step, unroll=False):
-                    add_vectors(
-                        x, base, at, step, end, n_stride, identity, sums, P=P, OP=OP, MAP=MAP, ROWS=ROWS,
-                        WIDTH=WIDTH, ALONG=ALONG, WHOLE=True,
-                    )
-                    k = at + ROWS * step
-                if WIDTH > 8 and not ALONG:  # there are no registers for more
-                    for at in range(k, end, step, unroll=False):
-                        add_vectors(
-                            x, base, at, step, end, n_stride, identity, sums, P=P, OP=OP, MAP=MAP, ROWS=1, WIDTH=WIDTH,
-                            ALONG=ALONG, WHOLE=True,
-                        )
-                elif ROWS > 1:
-                    if k < end:
-                        add_vectors(
-                            x, base, k, step, end, n_stride, identity, sums, P=P, OP=OP, MAP=MAP, ROWS=ROWS,
-                            WIDTH=WIDTH, ALONG=ALONG, WHOLE=False,
-                        )
+
+                @requires(thread[1])
+                def value_at(i: int64 @ thread[1]) -> T @ thread[1]:
+                    return MAP(x[base[0] + i], T=T)
+
+                add_units(
+                    x, base, sums, part, parts, length, n_stride, skew, identity, P=P, OP=OP, MAP=MAP, VALUE=value_at, ROWS=ROWS,
+                    WIDTH=WIDTH, ALONG=ALONG, LOOSE=LOOSE, ORDERED=ORDERED,
+                )
             with group(warp[1]):
                 for j in range(5):
                     if j < lanes:
@@ -134,22 +105,15 @@ def reduce_axis(
                             above: T @ thread[1] = shuffle_down(sums[q], 1 << j + apart)
                             sums[q] = OP(sums[q], above)  # right in the first lane of each unit
             if UNITS == 1 and wide:
-                partials: shared(T[THREADS * EACH]) @ block[1]
-                with partition(partials, thread[1], offset=(w * groups + beside) * EACH) as slot, group(thread[1]):
-                    if along == 0:
-                        for q in range(EACH):
-                            slot[q] = sums[q]
-                t: int32 @ thread[1] = id()
-                with group(thread[1]):
-                    for j in range(t, groups * EACH, 32 * warps, unroll=False):
-                        total: T = partials[j]
-                        for v in range(1, THREADS // 32):  # unrolled: one after the other, reads take most of a short launch
-                            if v < warps:
-                                total = OP(total, partials[v * (groups * EACH) + j])
-                        one: U = band * groups + j // EACH
-                        if one < units:
-                            where: int64 = place(one, j % EACH, across, splits, outer_step, split_step, inner_step, EACH=EACH)
-                            out[where] = TO(OP(initial, total))
+
+                @requires(thread[1])
+                def store(j: int32 @ thread[1], total: T @ thread[1]):
+                    one: U = band * groups + j // EACH
+                    if one < units:
+                        where: int64 = place(one, j % EACH, across, splits, outer_step, split_step, inner_step, EACH=EACH)
+                        out[where] = TO(OP(initial, total))
+
+                combine_warps(sums, along, w, beside, groups, warps, OP=OP, EACH=EACH, THREADS=THREADS, STORE=store)
             else:
                 with group(thread[1]):
                     for q in range(UNITS):
@@ -160,6 +124,92 @@ def reduce_axis(
                             )
                             for e in range(EACH):
                                 out[where + e * inner_step] = TO(OP(initial, sums[q * EACH + e]))
+
+
+@prism.device
+@requires(thread[1])
+@template(
+    TI=dtype, P=dtype, T=dtype, OP=function, MAP=function, VALUE=function, UNITS=constexpr(int), SUMS=constexpr(int),
+    ROWS=constexpr(int), WIDTH=constexpr(int), ALONG=constexpr(bool), LOOSE=constexpr(bool), ORDERED=constexpr(bool),
+)
+def add_units(
+    x: ptr(const(TI)) @ grid[1], base: int64[UNITS] @ thread[1], sums: T[SUMS] @ thread[1], part: int64 @ thread[1],
+    parts: int64 @ thread[1], length: int64 @ thread[1], n_stride: int64 @ grid[1], skew: int32 @ grid[1],
+    identity: T @ grid[1],
+):
+    """Make the `sums` of a thread's units: of part `part` of `parts` of each, which begins at its `base` and is `length` long.
+
+    Shapes:      as of `reduce_axis`. `VALUE(i)`: what `MAP` makes of the first unit's element `i`. `LOOSE`: elements may stand
+                 before and behind vectors.
+    Test:        tests/kernels/test_reduce_axis.py
+    """
+    PACE: constexpr(int) = WIDTH if ALONG else 1  # elements along n a load
+    left: int64 = length
+    for q in range(SUMS):
+        sums[q] = identity
+    if LOOSE and skew >= 0:
+        before: int64 = min((skew - base[0]) & (WIDTH - 1), left)
+        behind: int64 = (left - before) & (WIDTH - 1)
+        for i in range(part, before, parts, unroll=False):
+            sums[0] = OP(sums[0], VALUE(i))
+        for i in range(part, behind, parts, unroll=False):
+            sums[0] = OP(sums[0], VALUE((left - behind) + i))
+        base[0] = base[0] + before
+        left = left - before
+    k: int64 = part
+    end: int64 = left // PACE
+    step: int64 = parts
+    if ORDERED:
+        share: int64 = (end + parts - 1) // parts
+        k = min(part * share, end)
+        end = min(k + share, end)
+        step = 1
+    for at in range(k, end - (ROWS - 1) * step, ROWS * step, unroll=False):
+        add_vectors(
+            x, base, at, step, end, n_stride, identity, sums, P=P, OP=OP, MAP=MAP, ROWS=ROWS,
+            WIDTH=WIDTH, ALONG=ALONG, WHOLE=True,
+        )
+        k = at + ROWS * step
+    if WIDTH > 8 and not ALONG:  # there are no registers for more
+        for at in range(k, end, step, unroll=False):
+            add_vectors(
+                x, base, at, step, end, n_stride, identity, sums, P=P, OP=OP, MAP=MAP, ROWS=1, WIDTH=WIDTH,
+                ALONG=ALONG, WHOLE=True,
+            )
+    elif ROWS > 1:
+        if k < end:
+            add_vectors(
+                x, base, k, step, end, n_stride, identity, sums, P=P, OP=OP, MAP=MAP, ROWS=ROWS,
+                WIDTH=WIDTH, ALONG=ALONG, WHOLE=False,
+            )
+
+
+@prism.device
+@requires(block[1], thread[32])
+@template(T=dtype, OP=function, SUMS=constexpr(int), EACH=constexpr(int), THREADS=constexpr(int), STORE=function)
+def combine_warps(
+    sums: T[SUMS] @ thread[1], along: int32 @ thread[1], w: int32 @ thread[32], beside: int32 @ thread[1],
+    groups: int32 @ block[1], warps: int32 @ block[1],
+):
+    """Combine what the warps of a block have of the same units: `STORE(j, total)` of result number j of the block's.
+
+    Perspective: block; lanes with `along` 0 have sums, of the unit `beside`.
+    Shapes:      `EACH` results a unit, of `groups` units.
+    Test:        tests/kernels/test_reduce_axis.py
+    """
+    partials: shared(T[THREADS * EACH]) @ block[1]
+    with partition(partials, thread[1], offset=(w * groups + beside) * EACH) as slot, group(thread[1]):
+        if along == 0:
+            for q in range(EACH):
+                slot[q] = sums[q]
+    t: int32 @ thread[1] = id()
+    with group(thread[1]):
+        for j in range(t, groups * EACH, 32 * warps, unroll=False):
+            total: T = partials[j]
+            for v in range(1, THREADS // 32):  # unrolled: one after the other, reads take most of a short launch
+                if v < warps:
+                    total = OP(total, partials[v * (groups * EACH) + j])
+            STORE(j, total)
 
 
 @prism.device

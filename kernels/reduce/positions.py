@@ -101,8 +101,6 @@ def find(
     Test:        tests/kernels/test_reduce_axis.py, tests/gpu/test_reduce.py
     """
     EACH: constexpr(int) = 1 if ALONG else WIDTH
-    PACE: constexpr(int) = WIDTH if ALONG else 1
-    LOOSE: constexpr(bool) = ALONG and WIDTH > 1 and UNITS == 1
     assume(0 <= lanes and lanes <= 5 and 0 <= apart and apart <= 5)
     assume(apart == 0 or apart == 5 - lanes)
     assume(units >= 1 and across >= 1 and splits >= 1)
@@ -140,41 +138,15 @@ def find(
                 best: T[UNITS * EACH] @ thread[1]
                 at: int64[UNITS * EACH] @ thread[1]
                 with group(thread[1]):
-                    before: int64 = min((skew - base[0]) & (WIDTH - 1), length) if LOOSE and skew >= 0 else 0
-                    inside: int64 = (length - before) & -WIDTH if LOOSE else length
-                    end: int64 = inside // PACE
-                    values: T[UNITS * EACH]
-                    laps: int32[UNITS * EACH]
-                    for i in range(UNITS * EACH):
-                        values[i] = weakest
-                        laps[i] = 0  # also right where nothing beats the weakest: then all elements are like it
-                    lap: int32 = 0
-                    k: int64 = part
-                    if UNITS == 1:
-                        while k + (ROWS - 1) * step < end:
-                            look(
-                                x, base, before, k, step, end, n_stride, lap, weakest, values, laps, BEATS=BEATS, ROWS=ROWS,
-                                WIDTH=WIDTH, ALONG=ALONG, WHOLE=True,
-                            )
-                            k = k + ROWS * step
-                            lap = lap + ROWS
-                    if k < end:
-                        look(
-                            x, base, before, k, step, end, n_stride, lap, weakest, values, laps, BEATS=BEATS, ROWS=ROWS,
-                            WIDTH=WIDTH, ALONG=ALONG, WHOLE=False,
-                        )
-                    for e in range(UNITS * EACH):
-                        there: bool = part < end
-                        number: int64 = part + laps[e] // PACE * step
-                        best[e] = values[e]
-                        at[e] = first + before + number * PACE + laps[e] % PACE if there else NOWHERE
-                    if LOOSE:
-                        for i in range(part, length - inside, step, unroll=False):
-                            other: int64 = i if i < before else inside + i  # before the vectors, and behind them
-                            one: T = T(x[base[0] + other])
-                            won: bool = takes(best[0], at[0], one, first + other, BEATS=BEATS)
-                            best[0] = one if won else best[0]
-                            at[0] = first + other if won else at[0]
+
+                    @requires(thread[1])
+                    def value_at(i: int64 @ thread[1]) -> T @ thread[1]:
+                        return T(x[base[0] + i])
+
+                    look_at_units(
+                        x, base, best, at, part, step, first, length, n_stride, skew, weakest, BEATS=BEATS, VALUE=value_at,
+                        ROWS=ROWS, WIDTH=WIDTH, ALONG=ALONG,
+                    )
                 with group(warp[1]):
                     for j in range(5):
                         if j < lanes:
@@ -185,36 +157,24 @@ def find(
                                 best[e] = value if won else best[e]
                                 at[e] = where if won else at[e]
                 if UNITS == 1 and wide:
-                    partials: shared(T[THREADS * EACH]) @ block[1]
-                    partial_positions: shared(int64[THREADS * EACH]) @ block[1]
-                    slots: int32 @ thread[1] = (w * groups + beside) * EACH
-                    with partition(partials, thread[1], offset=slots) as slot:
-                        with partition(partial_positions, thread[1], offset=slots) as slot_at, group(thread[1]):
-                            if along == 0:
-                                for e in range(EACH):
-                                    slot[e] = best[e]
-                                    slot_at[e] = at[e]
-                    t: int32 @ thread[1] = id()
-                    with group(thread[1]):
-                        for j in range(t, groups * EACH, 32 * warps, unroll=False):
-                            value: T = partials[j]
-                            where: int64 = partial_positions[j]
-                            for v in range(1, warps, unroll=False):
-                                other: T = partials[v * (groups * EACH) + j]
-                                there: int64 = partial_positions[v * (groups * EACH) + j]
-                                won: bool = takes(value, where, other, there, BEATS=BEATS)
-                                value = other if won else value
-                                where = there if won else where
-                            one: U = band * groups + j // EACH
-                            e: int32 = j % EACH
-                            if one < units:
-                                target: int64 = spot(one, e, across, splits, outer_step, split_step, inner_step, EACH=EACH)
-                                if partial:
-                                    values_out[target] = value
-                                if indexed:
-                                    start: int64 = spot(one, e, across, splits, outer_stride, 0, inner_stride, EACH=EACH)
-                                    where = given[start + where * n_stride]
-                                out[target] = where
+
+                    @requires(thread[1])
+                    def store(j: int32 @ thread[1], value: T @ thread[1], found: int64 @ thread[1]):
+                        where: int64 = found
+                        one: U = band * groups + j // EACH
+                        e: int32 = j % EACH
+                        if one < units:
+                            target: int64 = spot(one, e, across, splits, outer_step, split_step, inner_step, EACH=EACH)
+                            if partial:
+                                values_out[target] = value
+                            if indexed:
+                                start: int64 = spot(one, e, across, splits, outer_stride, 0, inner_stride, EACH=EACH)
+                                where = given[start + where * n_stride]
+                            out[target] = where
+
+                    compare_warps(
+                        best, at, along, w, beside, groups, warps, BEATS=BEATS, EACH=EACH, THREADS=THREADS, STORE=store,
+                    )
                 else:
                     with group(thread[1]):
                         for q in range(UNITS):
@@ -229,6 +189,98 @@ def find(
                                     if indexed:
                                         where = given[start + e * inner_stride + where * n_stride]
                                     out[target + e * inner_step] = where
+
+
+@prism.device
+@requires(thread[1])
+@template(
+    TI=dtype, T=dtype, BEATS=function, VALUE=function, UNITS=constexpr(int), MANY=constexpr(int), ROWS=constexpr(int),
+    WIDTH=constexpr(int), ALONG=constexpr(bool),
+)
+def look_at_units(
+    x: ptr(const(TI)) @ grid[1], base: int64[UNITS] @ thread[1], best: T[MANY] @ thread[1], at: int64[MANY] @ thread[1],
+    part: int64 @ thread[1], step: int64 @ block[1], first: int64 @ thread[1], length: int64 @ thread[1],
+    n_stride: int64 @ grid[1], skew: int32 @ grid[1], weakest: T @ grid[1],
+):
+    """Find the `best` of a thread's part of its units, and where they stand: from number `part` of vectors on, every `step`-th.
+
+    Shapes:      as of `find`; a unit begins at its `base` and is `length` long, from number `first` on of those of its row.
+                 `VALUE(i)`: the first unit's element i.
+    Test:        tests/kernels/test_reduce_axis.py
+    """
+    PACE: constexpr(int) = WIDTH if ALONG else 1
+    LOOSE: constexpr(bool) = ALONG and WIDTH > 1 and UNITS == 1
+    before: int64 = min((skew - base[0]) & (WIDTH - 1), length) if LOOSE and skew >= 0 else 0
+    inside: int64 = (length - before) & -WIDTH if LOOSE else length
+    end: int64 = inside // PACE
+    values: T[MANY]
+    laps: int32[MANY]
+    for i in range(MANY):
+        values[i] = weakest
+        laps[i] = 0  # also right where nothing beats the weakest: then all elements are like it
+    lap: int32 = 0
+    k: int64 = part
+    if UNITS == 1:
+        while k + (ROWS - 1) * step < end:
+            look(
+                x, base, before, k, step, end, n_stride, lap, weakest, values, laps, BEATS=BEATS, ROWS=ROWS,
+                WIDTH=WIDTH, ALONG=ALONG, WHOLE=True,
+            )
+            k = k + ROWS * step
+            lap = lap + ROWS
+    if k < end:
+        look(
+            x, base, before, k, step, end, n_stride, lap, weakest, values, laps, BEATS=BEATS, ROWS=ROWS,
+            WIDTH=WIDTH, ALONG=ALONG, WHOLE=False,
+        )
+    for e in range(MANY):
+        there: bool = part < end
+        number: int64 = part + laps[e] // PACE * step
+        best[e] = values[e]
+        at[e] = first + before + number * PACE + laps[e] % PACE if there else NOWHERE
+    if LOOSE:
+        for i in range(part, length - inside, step, unroll=False):
+            other: int64 = i if i < before else inside + i  # before the vectors, and behind them
+            one: T = VALUE(other)
+            won: bool = takes(best[0], at[0], one, first + other, BEATS=BEATS)
+            best[0] = one if won else best[0]
+            at[0] = first + other if won else at[0]
+
+
+@prism.device
+@requires(block[1], thread[32])
+@template(T=dtype, BEATS=function, MANY=constexpr(int), EACH=constexpr(int), THREADS=constexpr(int), STORE=function)
+def compare_warps(
+    best: T[MANY] @ thread[1], at: int64[MANY] @ thread[1], along: int32 @ thread[1], w: int32 @ thread[32],
+    beside: int32 @ thread[1], groups: int32 @ block[1], warps: int32 @ block[1],
+):
+    """Compare what the warps of a block have of the same units: `STORE(j, value, position)` of result number j of the block's.
+
+    Perspective: block; lanes with `along` 0 have what was found, of the unit `beside`.
+    Shapes:      `EACH` results a unit, of `groups` units.
+    Test:        tests/kernels/test_reduce_axis.py
+    """
+    partials: shared(T[THREADS * EACH]) @ block[1]
+    partial_positions: shared(int64[THREADS * EACH]) @ block[1]
+    slots: int32 @ thread[1] = (w * groups + beside) * EACH
+    with partition(partials, thread[1], offset=slots) as slot:
+        with partition(partial_positions, thread[1], offset=slots) as slot_at, group(thread[1]):
+            if along == 0:
+                for e in range(EACH):
+                    slot[e] = best[e]
+                    slot_at[e] = at[e]
+    t: int32 @ thread[1] = id()
+    with group(thread[1]):
+        for j in range(t, groups * EACH, 32 * warps, unroll=False):
+            value: T = partials[j]
+            where: int64 = partial_positions[j]
+            for v in range(1, warps, unroll=False):
+                other: T = partials[v * (groups * EACH) + j]
+                there: int64 = partial_positions[v * (groups * EACH) + j]
+                won: bool = takes(value, where, other, there, BEATS=BEATS)
+                value = other if won else value
+                where = there if won else where
+            STORE(j, value, where)
 
 
 @prism.device

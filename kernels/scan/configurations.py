@@ -239,7 +239,8 @@ BLOCK_THREADS = 256
 ONCE = ((16 << 10, 1, 4), (512 << 10, 2, 4), (2 << 20, 4, 4), (4 << 20, 8, 2))
 """Up to so many bytes: vectors a thread of blocks of `ONCE_THREADS`, and such blocks a multiprocessor."""
 ONCE_OTHERS = ((512 << 10, 2, 3), ONCE[3])
-"""For other operators than sums: fewer kernels, that all ship. By 4 blocks extremes of bytes would spill."""
+"""For other operators than sums: fewer kernels, that all ship. By 4 blocks extremes of bytes would spill. Elements of 16
+bytes go by `ONCE`: none of their kernels ships."""
 ONCE_THREADS = 256
 ONCE_ITEMS = 32  # a thread, at most
 ONCE_TILES = 256  # with 264, as many as run at once, arrays of bytes just past 2 MiB would have a kernel of their own

@@ -67,11 +67,11 @@ def scan_once(
     Test:        tests/kernels/test_scan_small.py, tests/gpu/test_scan.py
     """
     TILE: constexpr(int) = THREADS * ITEMS
+    TRANSPOSED: constexpr(bool) = WIDTH == 1  # elements of 16 bytes, as in `single_pass.scan`
     end: int64 @ grid[1] = n + before
     tiles: int32 @ grid[1] = int32((end + (TILE - 1)) // TILE)
     tile: int32 @ block[1] = id()
     here: int32 @ block[1] = tiles - 1 - tile if REVERSE else tile
-    many: int32 @ block[1] = extent(here, end, TILE=TILE)
     skip: int32 @ block[1] = before if here == 0 else 0
     with partition(y, block[1], offset=int64(here) * TILE - before, races="allow") as target:
         with group(block[1]):
@@ -83,22 +83,32 @@ def scan_once(
                     launches = load_relaxed(control[0])
             items: T[ITEMS] @ thread[1]
             with partition(x, block[1], offset=int64(here) * TILE - before) as source:
-                block.load_tile(source, items, many, identity, skew, skip, WIDTH=WIDTH, REVERSE=REVERSE, SPARE=True)
+                block.load_tile(
+                    source, items, extent(here, end, TILE=TILE), identity, skew, skip, WIDTH=WIDTH, REVERSE=REVERSE, SPARE=True,
+                )
+            if TRANSPOSED:
+                block.warp_striped_to_blocked(items, THREADS=THREADS)
             with claim(epoch_cell, thread[1]) as own:
                 match split(thread):
                     case 1:
                         own[0] = uint32(launches >> 32)  # here, not above: the loads of elements don't wait for this one
-            total: T @ block[1] = block.scan(items, identity, WIDTH=WIDTH, OP=OP, EXCLUSIVE=EXCLUSIVE)
+            RUN: constexpr(int) = ITEMS if TRANSPOSED else WIDTH
+            total: T @ block[1] = block.scan(items, identity, WIDTH=RUN, OP=OP, EXCLUSIVE=EXCLUSIVE)
             epoch: uint32 @ block[1] = epoch_cell[0] + 1
             grid.publish(words, tile, total, epoch)
             between: T @ thread[1] = grid.look_back_share(words, 0, tile, identity, epoch, OP=OP, THREADS=THREADS, WORDS=WORDS)
             prefix: T @ block[1] = OP(initial, block.reduce(between, OP=OP))
             if tile == tiles - 1:  # every block has published, so has read what is counted here
-                grid.count_launch(control, words, capacity, tiles, epoch, total)  # any value: it is in registers
+                grid.count_launch(control, words, capacity, tiles, epoch, identity)
             with group(thread[1]):
                 for k in range(ITEMS):
                     items[k] = OP(prefix, items[k])
-            block.store_tile(target, items, many, y_aligned, skip, WIDTH=WIDTH, REVERSE=REVERSE, KEPT=False)
+            if TRANSPOSED:
+                block.blocked_to_warp_striped(items, THREADS=THREADS)
+            # The extent is found again: kept in a register it makes float32 of 2^20 elements 2 to 3 % slower.
+            block.store_tile(
+                target, items, extent(here, end, TILE=TILE), y_aligned, skip, WIDTH=WIDTH, REVERSE=REVERSE, KEPT=False,
+            )
 
 
 EXAMPLES = {

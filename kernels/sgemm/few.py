@@ -102,16 +102,27 @@ def multiply_few(
                         sum += warps[p, e // CUT.width, e % CUT.width]
                     mine[e // CUT.width, e % CUT.width] = sum
     with group(block[1]):
-        t: int32 @ thread[1] = id()
-        with group(thread[1]):
-            for e in range(part * FEW_THREADS + t, CUT.rows * CUT.width, CUT.parts * FEW_THREADS):
-                y: int32 = e // CUT.width
-                x: int32 = strip * CUT.width + e % CUT.width
-                if y < m and x < n:
-                    sum: float32 = 0.0
-                    for p in range(CUT.parts):
-                        sum += parts[p, y, e % CUT.width]
-                    STORE(y, x, sum)
+        add_parts(parts, part, strip, m, n, CUT=CUT, STORE=STORE)
+
+
+@prism.device
+@template(CUT=constexpr(FewCut), STORE=function)
+@requires(block[1], thread[FEW_THREADS])
+def add_parts(
+    parts: const(shared(float32[CUT.parts, CUT.rows, CUT.width])) @ block[CUT.parts], part: int32 @ block[1],
+    strip: int32 @ block[CUT.parts], m: int32 @ grid[1], n: int32 @ grid[1],
+):
+    """Add up what the parts of the `strip`-th cluster have, in their order: `STORE(y, x, sum)` of elements of the `part`-th."""
+    t: int32 @ thread[1] = id()
+    with group(thread[1]):
+        for e in range(part * FEW_THREADS + t, CUT.rows * CUT.width, CUT.parts * FEW_THREADS):
+            y: int32 = e // CUT.width
+            x: int32 = strip * CUT.width + e % CUT.width
+            if y < m and x < n:
+                sum: float32 = 0.0
+                for p in range(CUT.parts):
+                    sum += parts[p, y, e % CUT.width]
+                STORE(y, x, sum)
 
 
 @prism.device

@@ -63,9 +63,7 @@ def ring_fused(
                 y: int32 = top + i // 4 * (4 * CUT.down) + i % 4
                 if y < m:
                     there: TERMS.element[CUT.columns]  # all of a row are read before its first sum is stored: they wait once
-                    for e in range(CUT.columns):
-                        x: int32 = left + 128 // CUT.down * (e // 4) + (1 if WIDE else 8) * (e % 4)
-                        there[e] = element_at(by_element, y, x, m, n, above, TERMS=TERMS)
+                    read_row(there, by_element, y, left, m, n, above, CUT=CUT, WIDE=WIDE, TERMS=TERMS)
                     for q in range(CUT.columns // 4):
                         x: int32 = left + 128 // CUT.down * q
                         word: float4
@@ -84,8 +82,7 @@ def ring_fused(
             right: int32 @ block[1],
         ):
             if TERMS.elements and not TERMS.trans:
-                there: int32 = min(right - left, CUT.bn) if top + row < bottom else 0
-                prefetch(by_element[int64(above + top + row) * n + left], there)
+                prefetch(by_element[int64(above + top + row) * n + left], min(right - left, CUT.bn) if top + row < bottom else 0)
 
         make_tiles(
             A, rs_a, cs_a, B, rs_b, cs_b, m, n, k, tile, end, share, group_m, p, blocks, CUT=CUT, WIDE=WIDE, STORE=store_sums,
@@ -252,6 +249,19 @@ def store_word(
             float4_cast[out[y * stride + x]] = old
             if TERMS.second:
                 float4_cast[second[y * stride + x]] = others
+
+
+@prism.device
+@template(CUT=constexpr(RingCut), WIDE=constexpr(bool), TERMS=constexpr(Terms))
+@requires(thread[1])
+def read_row(
+    there: TERMS.element[CUT.columns] @ thread[1], by_element: ptr(const(TERMS.element)) @ grid[1], y: int32 @ thread[1],
+    left: int32 @ thread[1], m: int32 @ grid[1], n: int32 @ grid[1], above: int32 @ grid[1],
+):  # fmt: skip
+    """Read the records of a thread's elements of row y, of which the first is in column `left`."""
+    for e in range(CUT.columns):
+        x: int32 = left + 128 // CUT.down * (e // 4) + (1 if WIDE else 8) * (e % 4)
+        there[e] = element_at(by_element, y, x, m, n, above, TERMS=TERMS)
 
 
 @prism.device

@@ -10,8 +10,8 @@ in every run, in whatever order threads come to keep what they keep.
 """
 
 from prism.lang import (
-    atomic_add, attr, bitcast, block, const, constexpr, dtype, grid, group, id, int32, int64, load_vector, partition, prefetch,
-    prism, ptr, requires, shared, template, thread, uint32, vector,
+    atomic_add, attr, bitcast, block, const, constexpr, dtype, function, grid, group, id, int32, int64, load_vector,
+    partition, prefetch, prism, ptr, requires, shared, template, thread, uint32, vector,
 )
 from prism.kernels.topk.choosing import find_bound, find_near, write_first
 from prism.kernels.topk.keys import FLOAT, Narrow, key_of, value_of
@@ -123,6 +123,74 @@ def keep_up_to(
                         offer(before + (v + e // WIDTH * THREADS) * WIDTH + e % WIDTH, bits[e])
 
 
+@prism.device
+@requires(thread[1])
+@template(
+    B=dtype, U=dtype, V=dtype, KIND=constexpr(int), INFINITY=constexpr(int), LARGEST=constexpr(bool), LOAD=function,
+    GROUPS=constexpr(int), WIDTH=constexpr(int), AHEAD=constexpr(int), THREADS=constexpr(int),
+)
+def look_at_all(
+    x: ptr(const(B)) @ grid[1], least: U[GROUPS] @ thread[1], spots: int32[GROUPS] @ thread[1], t: int32 @ thread[1],
+    edge: int32 @ thread[1], vectors: int32 @ thread[1], base: int64 @ thread[1], length: int32 @ thread[1],
+    before: int32 @ thread[1], n_stride: int64 @ grid[1],
+):
+    """Find the first of each group of a thread's elements of a row, all of them: their keys, and where they stand.
+
+    The `t`-th thread's are those that `LOAD(v, bits)` brings, as `load_ahead`, and number `edge`, which is in no vector.
+
+    Shapes:      as of `keep_up_to`; `least`, `spots`: `GROUPS` each, for groups without elements as they are.
+    Test:        tests/kernels/test_topk.py
+    """
+    ALL: constexpr(int) = 2 * (1 << 8 * B.bytes - 1) - 1
+    LATEST: constexpr(int) = (1 << 8 * B.bytes - 1) + INFINITY if KIND == FLOAT else ALL  # the last key but that of NaN
+    ITEMS: constexpr(int) = AHEAD * WIDTH
+    if WIDTH > 1 and t == 0:
+        prefetch(x[base + before], length - before)
+    ones: V[GROUPS]  # as they are: a key takes more instructions than a comparison
+    for g in range(GROUPS):
+        ones[g] = bitcast(value_of(U(LATEST), B=B, KIND=KIND, LARGEST=LARGEST), V)
+    if edge < length:
+        one: V = bitcast(x[base + int64(edge) * n_stride], V)
+        if one >= ones[0] if LARGEST else one <= ones[0]:
+            ones[0] = one
+            spots[0] = edge
+    for v in range(t, vectors, AHEAD * THREADS, unroll=False):
+        bits: B[ITEMS]
+        LOAD(v, bits)
+        for e in range(ITEMS):
+            if v + e // WIDTH * THREADS < vectors:
+                one: V = bitcast(bits[e], V)
+                best: V = ones[e * GROUPS // ITEMS]
+                if one >= best if LARGEST else one <= best:  # never of NaN
+                    ones[e * GROUPS // ITEMS] = one
+                    spots[e * GROUPS // ITEMS] = before + (v + e // WIDTH * THREADS) * WIDTH + e % WIDTH
+    for g in range(GROUPS):
+        if spots[g] != NOWHERE:
+            least[g] = key_of(bitcast(ones[g], B), U=U, KIND=KIND, INFINITY=INFINITY, LARGEST=LARGEST)
+
+
+@prism.device
+@requires(thread[1])
+@template(U=dtype, KEY=function, GROUPS=constexpr(int), THREADS=constexpr(int))
+def look_at_sample(
+    least: U[GROUPS] @ thread[1], spots: int32[GROUPS] @ thread[1], t: int32 @ thread[1], length: int32 @ thread[1],
+    sample: int32 @ thread[1],
+):
+    """Find the first of each group of the `t`-th thread's elements of a row, at `sample` of each: `KEY(place)`, and where.
+
+    Test: tests/kernels/test_topk.py
+    """
+    FIRSTS: constexpr(int) = THREADS * GROUPS
+    for i in range(sample, unroll=4):
+        for g in range(GROUPS):  # no thread has what is as far apart as threads are
+            j: int32 = (i * GROUPS + g) * THREADS + (t + i * 101) % THREADS
+            place: int32 = place_in_row(j, length, sample * FIRSTS)
+            key: U = KEY(place)
+            if i == 0 or key < least[g]:
+                least[g] = key
+                spots[g] = place
+
+
 @prism.kernel
 @template(
     B=dtype, U=dtype, V=dtype, E=dtype, KIND=constexpr(int), INFINITY=constexpr(int), LARGEST=constexpr(bool),
@@ -159,9 +227,7 @@ def top_rows(
     Test:        tests/kernels/test_topk.py, tests/gpu/test_topk.py
     """
     ALL: constexpr(int) = 2 * (1 << 8 * B.bytes - 1) - 1
-    LATEST: constexpr(int) = (1 << 8 * B.bytes - 1) + INFINITY if KIND == FLOAT else ALL  # the last key but that of NaN
     BITS: constexpr(int) = 8 * B.bytes
-    ITEMS: constexpr(int) = AHEAD * WIDTH
     FIRSTS: constexpr(int) = THREADS * max(GROUPS, 1)
     me: int64 @ block[1] = id()
     with partition(y, thread[1], offset=lambda i: i, races="none") as values, partition(
@@ -219,43 +285,22 @@ def top_rows(
                 least: U[GROUPS] @ thread[1]
                 spots: int32[GROUPS] @ thread[1]
                 near: bool @ block[1] = False
+
+                @requires(thread[1])
+                def load(v: int32 @ thread[1], bits: B[AHEAD * WIDTH] @ thread[1]):
+                    load_ahead(x, base + before, v, vectors, n_stride, bits, WIDTH=WIDTH, THREADS=THREADS)
+
                 with group(thread[1]):
                     for g in range(GROUPS):
                         least[g] = ALL
                         spots[g] = NOWHERE
                     if DIRECT:
-                        if WIDTH > 1 and t == 0:
-                            prefetch(x[base + before], length - before)
-                        ones: V[GROUPS]  # as they are: a key takes more instructions than a comparison
-                        for g in range(GROUPS):
-                            ones[g] = bitcast(value_of(U(LATEST), B=B, KIND=KIND, LARGEST=LARGEST), V)
-                        if edge < length:
-                            one: V = bitcast(x[base + int64(edge) * n_stride], V)
-                            if one >= ones[0] if LARGEST else one <= ones[0]:
-                                ones[0] = one
-                                spots[0] = edge
-                        for v in range(t, vectors, AHEAD * THREADS, unroll=False):
-                            bits: B[ITEMS]
-                            load_ahead(x, base + before, v, vectors, n_stride, bits, WIDTH=WIDTH, THREADS=THREADS)
-                            for e in range(ITEMS):
-                                if v + e // WIDTH * THREADS < vectors:
-                                    one: V = bitcast(bits[e], V)
-                                    best: V = ones[e * GROUPS // ITEMS]
-                                    if one >= best if LARGEST else one <= best:  # never of NaN
-                                        ones[e * GROUPS // ITEMS] = one
-                                        spots[e * GROUPS // ITEMS] = before + (v + e // WIDTH * THREADS) * WIDTH + e % WIDTH
-                        for g in range(GROUPS):
-                            if spots[g] != NOWHERE:
-                                least[g] = key_of(bitcast(ones[g], B), U=U, KIND=KIND, INFINITY=INFINITY, LARGEST=LARGEST)
+                        look_at_all(
+                            x, least, spots, t, edge, vectors, base, length, before, n_stride, V=V, KIND=KIND,
+                            INFINITY=INFINITY, LARGEST=LARGEST, LOAD=load, WIDTH=WIDTH, AHEAD=AHEAD, THREADS=THREADS,
+                        )
                     else:
-                        for i in range(sample, unroll=4):
-                            for g in range(GROUPS):  # no thread has what is as far apart as threads are
-                                j: int32 = (i * GROUPS + g) * THREADS + (t + i * 101) % THREADS
-                                place: int32 = place_in_row(j, length, sample * FIRSTS)
-                                key: U = key_at(place)
-                                if i == 0 or key < least[g]:
-                                    least[g] = key
-                                    spots[g] = place
+                        look_at_sample(least, spots, t, length, sample, KEY=key_at, THREADS=THREADS)
                 if DIRECT:
                     bound, near = find_near(least, most - 1, 8 + most // 8, THREADS=THREADS)
                 if not near:

@@ -16,7 +16,7 @@ from prism.lang.surface import Kernel
 from prism.lang.surface.views import At, Expression, NotReadable, Position, View
 from prism.lang.types import INT64, Scalar
 from prism.runtime.arrays import ArrayInfo, describe, register
-from prism.runtime.viewed import instance_of_views
+from prism.runtime.viewed import Viewed, instance_of_views
 
 evaluators: list[Callable[[LazyInfo], Any]] = []
 """What makes an array of a lazy one: the library's, which has the kernel."""
@@ -191,8 +191,10 @@ def bind(plan: Plan, infos: Mapping[str, ArrayInfo], arch: str) -> Plan:
 
 
 def _bound(step: Step, lazies: Mapping[str, LazyInfo], arch: str) -> Step:
-    from prism.lang.parse.views import leaf_name, number_name
+    from prism.lang.parse.views import leaf_name, leaf_owner, number_name
 
+    given = step.instance  # some of its parameters may be views already
+    base, earlier = (given.base, dict(given.views)) if isinstance(given, Viewed) else (given, dict[str, View]())
     views: dict[str, View] = {}
     arguments: dict[str, Any] = {}
     for name, value in step.arguments.items():
@@ -204,12 +206,14 @@ def _bound(step: Step, lazies: Mapping[str, LazyInfo], arch: str) -> Step:
         first, rest = divmod(buffer.offset, info.dtype.itemsize)
         if isinstance(value, Map) or rest:
             raise NotReadable(f"`{name}` is taken as memory")
+        if leaf_owner(name) in earlier:
+            raise NotReadable(f"`{leaf_owner(name)}` is a lazy array of a lazy one")
         views[name] = info.view if not first else replace(info.view, value=At(info.view.value, Position(first)))
         arguments |= {leaf_name(name, k): Buffer(leaf_of(buffer.name, k)) for k in range(len(views[name].leaves))}
         arguments |= {number_name(name, k): Buffer(number_of(buffer.name, k)) for k in range(views[name].numbers)}
     if not views:
         return step
-    made = instance_of_views(step.instance, views)
+    made = instance_of_views(base, earlier | views)
     made.require_readable(arch)
     return replace(step, instance=made, arguments=arguments)
 

@@ -10,9 +10,10 @@ from prism.lang.cuda.names import comment, function_name, variable_name
 from prism.lang.emit.launch_text import launch_text
 from prism.lang.facts.rooms import APART, Sized
 from prism.lang.types.structs import Struct
+from prism.runtime.arguments import argument_layout
 from prism.runtime.compile import Binary
 from prism.runtime.entry import Entry, EntryParameter
-from prism.runtime.launch import GRID_WORD, argument_layout
+from prism.runtime.launch import GRID_WORD
 
 FORMAT = "prism-export-1"
 STATIC_LIMIT = 48 << 10

@@ -4,13 +4,19 @@ from __future__ import annotations
 
 import struct
 from collections.abc import Iterator
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
 import pytest
 
 from prism import lib
+from prism.host.lazies import NotReadable, bind, expand, leaf_of
+from prism.host.machine import HOST, run_on_host
+from prism.host.plan import OUT, Buffer, move_steps
 from prism.lib import lazy
+from prism.lib.algorithms.search.plan import kind_of, search
+from prism.runtime.arrays import describe
 from tests.host.stand_ins import Array, Gpu, stand_in
 
 X, Y, Z = 1 << 30, 1 << 31, 1 << 33
@@ -87,3 +93,23 @@ def test_a_result_in_what_is_read_is_made_beside_it(gpu: Gpu) -> None:
     for _ in range(2):
         lib.scan(half(x), out=x)
         assert gpu.launched[-1][4][0] == pointer != gpu.launched[-1][4][1]
+
+
+def test_a_kernel_that_reads_lazy_arrays_already_gets_more_of_them() -> None:
+    """What is bound twice is bound as in one go; a lazy array in the place of what another one reads is refused."""
+    table, sought, out = np.arange(40, dtype="int32"), np.arange(9, dtype="int32"), np.zeros(9, "int64")
+    views = {"x": describe(lazy.of(table) * 2), "v": describe(lazy.of(sought) + 1)}
+    kind = kind_of(views["x"], views["v"], right=False)
+    plan = search(kind, views["x"], views["v"], describe(out), HOST)
+    once = bind(plan, views, "")
+    for order in (("x", "v"), ("v", "x")):
+        twice = plan
+        for name in order:
+            twice = bind(twice, {name: views[name]}, "")
+        out[:] = -1
+        run_on_host(twice, {**expand(views), OUT: describe(out)})
+        assert np.array_equal(out, np.searchsorted(2 * table, sought + 1))
+        assert [step.instance for step in twice.steps] == [step.instance for step in once.steps]
+    leaf = move_steps(once.steps, lambda one: Buffer("v") if one.name == leaf_of("v", 0) else one)
+    with pytest.raises(NotReadable, match="`v` is a lazy array of a lazy one"):
+        bind(replace(once, steps=leaf), views, "")

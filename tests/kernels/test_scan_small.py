@@ -9,6 +9,7 @@ import pytest
 import prism
 from prism.interpret import RaceError, run
 from prism.kernels.scan import scan_block, scan_once
+from prism.lang import dtype, requires, template, thread
 from prism.lib.algorithms.scan.plan import Shape
 from prism.lib.thread import operators
 from tests.lib.oracles import CASES, SCHEDULES, Case
@@ -17,6 +18,14 @@ from tests.mutation import without_barriers
 ADD = CASES[0]
 THREADS, ITEMS = 64, 4
 TILE = THREADS * ITEMS
+
+
+@prism.device
+@template(T=dtype)
+@requires(thread[1])
+def take_last(a: T @ thread[1], b: T @ thread[1]) -> T @ thread[1]:
+    """The last of two that is not 0."""
+    return b if b.real != 0.0 or b.imag != 0.0 else a
 
 
 @functools.cache
@@ -106,6 +115,35 @@ def test_what_is_not_there_is_the_identity_as_computed(width: int, reverse: bool
         run(code, -(-(size + begin[0]) // tile), THREADS, values, check=True)
         wanted = np.maximum.accumulate(x[::-1] if reverse else x)
         assert np.array_equal(y, wanted[::-1] if reverse else wanted)
+
+
+@pytest.mark.covering(2)
+@pytest.mark.parametrize("last", [False, True])
+@pytest.mark.parametrize("exclusive", [False, True])
+@pytest.mark.parametrize("reverse", [False, True])
+def test_elements_of_16_bytes(reverse: bool, exclusive: bool, last: bool) -> None:
+    """Threads have adjacent ones, which they hand round; sums are exact, and the last one that is not 0 does not commute."""
+    random, kind = np.random.default_rng(0), "complex128"
+    template = {
+        "T": kind,
+        "TI": kind,
+        "TO": kind,
+        "OP": take_last if last else ADD.function,
+        "THREADS": THREADS,
+        "ITEMS": ITEMS,
+    }
+    template |= {"WIDTH": 1, "EXCLUSIVE": exclusive, "REVERSE": reverse, "WORDS": 1, "BLOCKS": 1}
+    code = prism.check(scan_once, template)
+    for size, skew in itertools.product((1, TILE - 1, TILE, 3 * TILE + 5), (0, -1)):
+        x = random.integers(-2, 3, size) * (random.random(size) < 0.3) + 1j * random.integers(-2, 3, size)
+        y, words, control = np.zeros_like(x), np.zeros(4 * 64, np.uint64), np.zeros(1, np.uint64)
+        values = (x, y, size, 0, skew, skew == 0, 0j, 5 + 1j, words, 64, control)
+        run(code, -(-size // TILE), THREADS, values, check=True)
+        wanted = [5 + 1j]
+        for one in x[::-1] if reverse else x:
+            wanted.append((one if one != 0 else wanted[-1]) if last else wanted[-1] + one)
+        found = y[::-1] if reverse else y
+        assert np.array_equal(found, wanted[:-1] if exclusive else wanted[1:])
 
 
 def fresh(kind: str):

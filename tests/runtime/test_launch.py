@@ -1,6 +1,6 @@
 """Arguments packed and launches refused: all that needs no GPU.
 
-Tests of prism/runtime: driver, entry, errors.
+Tests of prism/runtime: arguments, driver, entry, errors.
 """
 
 import ctypes
@@ -14,9 +14,10 @@ import pytest
 
 from prism.lang.facts.launch_tests import Assumed
 from prism.runtime import launch as launch_module
+from prism.runtime.arguments import Arguments
 from prism.runtime.driver import DeviceError
 from prism.runtime.entry import Entry, EntryParameter
-from prism.runtime.launch import Arguments, AssumedError, Launcher, LaunchError, check_shape
+from prism.runtime.launch import AssumedError, Launcher, LaunchError, check_shape
 from prism.runtime.scratch import Scratch
 
 # -- Arguments --------------------------------------------------------------------------------------------------------

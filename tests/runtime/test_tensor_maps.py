@@ -10,11 +10,11 @@ import numpy as np
 import pytest
 
 from prism.runtime import tensor_maps
+from prism.runtime.arguments import Arguments
 from prism.runtime.arrays import CODED, ArrayInfo, describe
 from prism.runtime.bind import bind
 from prism.runtime.driver import DeviceError
 from prism.runtime.entry import EntryParameter
-from prism.runtime.launch import Arguments
 from prism.runtime.tensor_maps import encode
 
 drivers = pytest.importorskip("cuda.bindings.driver")

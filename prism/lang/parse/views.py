@@ -466,8 +466,7 @@ _readers: dict[Any, Written] = {}
 def reader_of(view: View, width: int, keywords: tuple[tuple[str, s.Expr], ...], span: Span) -> Written:
     """Return the function that `reader` makes; the same for the same."""
     key = (view, width, tuple((name, getattr(value, "value", None)) for name, value in keywords))
-    found = _readers.get(key)
-    if found is None:
+    if (found := _readers.get(key)) is None:
         found = _readers.setdefault(key, reader(view, width, keywords, span))
     return found
 

@@ -49,8 +49,8 @@ from prism.lang import (
     warp,
 )  # fmt: skip
 from prism.lang.types.structs import Struct, alignment_of, dtype_called, scalar_called, struct_of
+from prism.runtime.arguments import Arguments
 from prism.runtime.entry import EntryParameter
-from prism.runtime.launch import Arguments
 
 
 @struct

@@ -95,7 +95,7 @@ def kernel(
     terms = Terms(
         after.has(ROW), after.has(COLUMN), after.has(ELEMENT), after.has(LOADED), after.second is not None, reduced,
         0 if other is None else 2 if laid.trans else 1, after.trans, 8 * SCALARS[product.out.scalar].bytes,
-        plain=plain and cut.parts == 1, **bound.records,
+        plain=plain and cut.parts == 1, sum=SCALARS[product.sums], batch=laid.batch, **bound.records,
     )  # fmt: skip
     first, second, value = bound.functions
     facts: dict[str, Any] = {
@@ -104,7 +104,6 @@ def kernel(
         "OUT": product.out.scalar,
         "CUT": main,
         "TERMS": terms,
-        "SUM": product.sums,
         "BLOCKS": blocks_of(product, cut),
     }
     facts["EPILOGUE"] = first
@@ -117,7 +116,7 @@ def kernel(
         made = instance_of_views(instance_of(kernels.hgemm_fused_in_parts, facts), bound.views)
     else:
         operator = add if after.reduced is None else after.reduced.operator
-        facts |= {"TILE": tile, "BATCH": laid.batch, "SECOND": second, "VALUE": value}
+        facts |= {"TILE": tile, "SECOND": second, "VALUE": value}
         facts |= {"COMBINE": operator.function, "SCHEDULE": kernels.in_columns}
         made = instance_of_views(instance_of(kernels.hgemm_fused, facts), bound.views)
         given |= {"map_other": NO_MAP if other is None else other.turn().map, **_beside(product.out, after, plain)}

@@ -196,7 +196,8 @@ def flat(task: Task, shape: Shape) -> Way:
     if (size + begin[0]) * bytes_ <= kernels.BLOCK_THREADS * 16:
         template = {**common, "THREADS": kernels.BLOCK_THREADS, "ITEMS": items, "WIDTH": task.width(items)}
         return Way(kernels.scan_block, template, kernels.BLOCK_THREADS, 1, tile_numbers(size, begin))
-    for most, vectors, blocks in kernels.ONCE if task.operator is BY_NAME["add"] else kernels.ONCE_OTHERS:
+    every = bytes_ == 16 or task.operator is BY_NAME["add"]
+    for most, vectors, blocks in kernels.ONCE if every else kernels.ONCE_OTHERS:
         items = min(vectors * (16 // bytes_), kernels.ONCE_ITEMS)
         tile = kernels.ONCE_THREADS * items
         if size * bytes_ <= most and size <= kernels.ONCE_TILES * tile:

@@ -128,8 +128,7 @@ def digitize(x: Any, bins: Any, right: bool = False, *, out: Any = None, stream:
             return found
     else:
         falls = _falls(bins, stream)
-    lazy = isinstance(bins, LazyArray) or isinstance(x, LazyArray) or not is_array(arguments.array_of(x))
-    table = flip(bins) if falls and lazy else bins  # a kernel's lazy arrays are bound in one go
+    table = flip(bins) if falls and isinstance(bins, LazyArray) else bins
     return _search("digitize", table, x, not right, falls, {"x": "bins", "v": "x"}, out, stream)
 
 

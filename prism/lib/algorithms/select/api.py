@@ -307,15 +307,9 @@ def extract(
 
 
 def unique_consecutive(
-    x: Any,
-    return_inverse: bool = False,
-    return_counts: bool = False,
-    *,
-    count: bool = False,
-    size: int | None = None,
-    fill_value: Any = 0,
-    stream: Any = None,
-) -> Any:
+    x: Any, return_inverse: bool = False, return_counts: bool = False, *, count: bool = False, size: int | None = None,
+    fill_value: Any = 0, stream: Any = None,
+) -> Any:  # fmt: skip
     """Return the first element of each run of equal elements: `torch.unique_consecutive(x)`.
 
     Parameters
