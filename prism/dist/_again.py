@@ -85,6 +85,11 @@ class Again:
             self._said, self._told = describe(self.sent).pointer, describe(self.came).pointer
             self._known, self._place = describe(self.known).pointer, describe(self._nowhere).pointer
 
+    @property
+    def by_host(self) -> bool:
+        """Whether ranks tell each other by the host, and wait for nothing that is queued."""
+        return self._words is not None
+
     def room(self) -> tuple[Any, int]:
         """Return an array without axes for what the elements come to, and its address."""
         if self.like.device is None:

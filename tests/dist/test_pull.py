@@ -7,11 +7,12 @@ from __future__ import annotations
 
 from typing import Any
 
+import ml_dtypes
 import numpy as np
 import pytest
 
 import prism
-from prism.dist import _again
+from prism.dist import _again, _products
 from tests.dist.ranks import Queued, results
 
 RANDOM = np.random.default_rng(0)
@@ -44,6 +45,39 @@ def test_products(cuts: tuple[int, ...], kind: str) -> None:
         rows = m - (cuts[rank + 1] - cuts[rank])
         assert pulled == 4 * (rows * k * a.itemsize + (size - 1) * own * n * 4)
         assert met == 4 * (size - 1)
+    _again.forget()
+
+
+@pytest.mark.parametrize(("kind", "halved"), [("float32", False), ("float16", False), ("float16", True), ("bfloat16", True)])
+@pytest.mark.parametrize("cuts", [(0, 9), (0, 3, 8), (0, 0, 6), (0, 1, 9, 10)], ids=str)
+def test_ranks_that_meet_by_the_host(
+    cuts: tuple[int, ...], kind: str, halved: bool, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """All products that wait for nothing are queued first; of two ranks a part is added where the other one is multiplied."""
+    monkeypatch.setattr(_products, "_meeting", lambda post, like: post.engine.windows.meet)
+    monkeypatch.setattr(_products, "_HALVED", 2 if halved else 1 << 20)
+    monkeypatch.setattr(_products, "_TILED", 2)
+    epilogues, hgemm = [], prism.lib.hgemm
+    monkeypatch.setattr(prism.lib, "hgemm", lambda *a, **how: (epilogues.append(how.get("epilogue")), hgemm(*a, **how))[1])
+    size, k = len(cuts) - 1, 16
+    kind = np.dtype(ml_dtypes.bfloat16) if kind == "bfloat16" else np.dtype(kind)  # type: ignore[assignment]
+    for m in (9, 12):
+        _again.forget()
+        a, b = (RANDOM.integers(-2, 3, shape).astype(kind) for shape in ((m, k), (k, 24)))
+        wanted = (a.astype("f4") @ b.astype("f4")).astype(kind)
+        inner = [k * one // cuts[-1] for one in cuts]
+
+        def work(c: Any, a: Any = a, b: Any = b, m: int = m, wanted: Any = wanted, inner: Any = inner) -> int:
+            r = c.rank
+            part, rows = a[:, inner[r] : inner[r + 1]].copy(), b[inner[r] : inner[r + 1]].copy()
+            for _ in range(3):
+                found = prism.dist.matmul(part, rows, comm=c, split="inner")
+                np.testing.assert_array_equal(found, wanted[m * r // size : m * (r + 1) // size])
+            return int(c.windows.met)
+
+        parts = 2 if halved and size == 2 else 1
+        assert results(size, work, Queued) == [3 * parts * (size - 1)] * size
+        assert any(epilogues) == (parts == 2)
     _again.forget()
 
 
