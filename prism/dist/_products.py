@@ -34,7 +34,7 @@ So many operations take half a millisecond, in which the host can queue what com
 """
 
 
-def matmul(a: Any, b: Any, *, comm: Any, split: str = "rows") -> Any:  # noqa: C901
+def matmul(a: Any, b: Any, *, comm: Any, split: str = "rows") -> Any:
     """Return this rank's shard of the product of two matrices that lie on many ranks.
 
     Parameters
@@ -201,7 +201,9 @@ def _columns_by_pulls(
         # A product is queued as soon as can be: all else has its time.
         if lengths[post.rank]:
             lib.matmul(a, b, out=found[starts[post.rank] : starts[post.rank + 1]])
-        others = [(post.rank + step) % post.size for step in range(1, post.size)]  # no two ranks read one window at a time
+        others = [
+            (post.rank + step) % post.size for step in range(1, post.size)
+        ]  # no two ranks read one window at a time
         came = {rank: empty(like, (lengths[rank], inner), like.dtype) for rank in others if lengths[rank]}
         if not agreed(aside):
             return None
@@ -216,9 +218,7 @@ def _columns_by_pulls(
     return found
 
 
-def _inner_by_pulls(
-    post: Post, like: ArrayInfo, windows: Any, a: Any, b: Any, agreed: Callable[[Aside], bool]
-) -> Any:
+def _inner_by_pulls(post: Post, like: ArrayInfo, windows: Any, a: Any, b: Any, agreed: Callable[[Aside], bool]) -> Any:
     """Return this rank's rows of the sum of all ranks' products: its own are multiplied last, while others' parts are read."""
     m, columns, size, rank = int(a.shape[0]), int(b.shape[1]), post.size, post.rank
     starts, kind = [m * one // size for one in range(size + 1)], np.dtype(np.float32)
