@@ -218,72 +218,89 @@ def _columns_by_pulls(
     return found
 
 
-def _inner_by_pulls(post: Post, like: ArrayInfo, windows: Any, a: Any, b: Any, agreed: Callable[[Aside], bool]) -> Any:
-    """Return this rank's rows of the sum of all ranks' products: its own are multiplied last, while others' parts are read."""
-    m, columns, size, rank = int(a.shape[0]), int(b.shape[1]), post.size, post.rank
-    starts, kind = [m * one // size for one in range(size + 1)], np.dtype(np.float32)
-    own, each, meet = _rows(m, size, rank), columns * kind.itemsize, _meeting(post, like)
-    # Of two ranks, parts of many rows are halved, and a half is added where the other rank's is multiplied.
-    halved = meet is not None and size == 2 and like.scalar != "float32" and m // size >= _HALVED
-    rows = _halves(own) if halved else [(0, own)]
-    came, found = empty(like, (size, own, columns), kind), empty(like, (own, columns), like.dtype)
-    window = windows.mine((m - own) * each).view(came.dtype).reshape(m - own, columns)
+class _Inner:
+    """A rank's part of a product along the inner axis: what it multiplies for others, and reads of what these do for it."""
 
-    def place(one: int, step: int) -> int:
-        """Return the row in a rank's window where what it multiplies in a step begins."""
-        return sum(_rows(m, size, (one + before) % size) for before in range(1, step))
+    def __init__(self, post: Post, like: ArrayInfo, windows: Any, a: Any, b: Any, halved: bool) -> None:
+        self.size, self.rank, self.like, self.a, self.b, self.halved = post.size, post.rank, like, a, b, halved
+        self.m, columns = int(a.shape[0]), int(b.shape[1])
+        self.own, self.each = _rows(self.m, self.size, self.rank), columns * np.dtype(np.float32).itemsize
+        self.windows, rows = windows, self.m - self.own
+        self.came = empty(like, (self.size, self.own, columns), np.dtype(np.float32))
+        self.window = windows.mine(rows * self.each).view(self.came.dtype).reshape(rows, columns)
 
-    def multiply(step: int) -> list[Any]:
+    def parts(self, rows: int) -> list[tuple[int, int]]:
+        """Return where parts of so many rows begin and end."""
+        middle = -(-rows // 2 // _TILED) * _TILED
+        return [(0, middle), (middle, rows)] if self.halved else [(0, rows)]
+
+    def rows_of(self, rank: int) -> Any:
+        """Return what is multiplied for a rank."""
+        begin = self.m * rank // self.size
+        return self.a[begin : begin + _rows(self.m, self.size, rank)]
+
+    def multiply(self, step: int, aside: Aside) -> list[Any]:
         """Queue the product of another rank's rows; return what stands for the ends of its parts."""
-        to, ends = (rank + step) % size, []
-        first, many = place(rank, step), _rows(m, size, to)
-        for begin, end in _halves(many) if halved else [(0, many)]:
+        ends, first = [], self._place(self.rank, step)
+        rows = self.rows_of((self.rank + step) % self.size)
+        for begin, end in self.parts(len(rows)):
             if end > begin:
-                given = a[starts[to] + begin : starts[to] + end]
-                _multiply(given, b, window[first + begin : first + end], like)
+                _multiply(rows[begin:end], self.b, self.window[first + begin : first + end], self.like)
             ends.append(aside.event())
         return ends
 
-    def pull(step: int, begin: int, end: int, after: Any = None) -> Any:
+    def pull(self, step: int, begin: int, end: int, aside: Aside, after: Any = None) -> Any:
         """Read rows of another rank's product for this one; return what stands for their end."""
-        source = (rank - step) % size
+        source = (self.rank - step) % self.size
         if end > begin:
+            start = (self._place(source, step) + begin) * self.each
             with aside.sending(after):
-                start = (place(source, step) + begin) * each
-                windows.pull(source, start, came[source, begin:end], aside.handle)
+                self.windows.pull(source, start, self.came[source, begin:end], aside.handle)
         return aside.mark()
 
+    def _place(self, rank: int, step: int) -> int:
+        """Return the row in a rank's window where what it multiplies in a step begins."""
+        return sum(_rows(self.m, self.size, (rank + before) % self.size) for before in range(1, step))
+
+
+def _inner_by_pulls(post: Post, like: ArrayInfo, windows: Any, a: Any, b: Any, agreed: Callable[[Aside], bool]) -> Any:
+    """Return this rank's rows of the sum of all ranks' products: its own are multiplied last, while others' parts are read."""
+    size, meet = post.size, _meeting(post, like)
+    # Of two ranks, parts of many rows are halved, and a half is added where this rank's own is multiplied.
+    halved = meet is not None and size == 2 and like.scalar != "float32" and int(a.shape[0]) // size >= _HALVED
+    work = _Inner(post, like, windows, a, b, halved)
+    found, mine = empty(like, (work.own, int(b.shape[1])), like.dtype), work.rows_of(post.rank)
     with Aside(like) as aside:
         made = []
         for step in range(1, size):
-            made.append(multiply(step))
+            made.append(work.multiply(step, aside))
             if step == 1 and not agreed(aside):  # before the first message: all must come to that
                 return None
             if meet is None:
                 windows.meet()
-                pull(step, 0, own, aside.event())
-        mine = a[starts[rank] : starts[rank + 1]]
-        if own and not halved:
-            _multiply(mine, b, came[rank], like)
-        for step in range(1, size) if meet is not None else ():
-            for (begin, end), ready in zip(rows, made[step - 1], strict=True):
-                aside.wait(ready)
-                meet()
-                mark = pull(step, begin, end)
-                if halved:
-                    aside.join(mark)
-                    more = came[1 - rank, begin:end]
-                    lib.hgemm(mine[begin:end], b, epilogue=operators.add.function, extra=more, out=found[begin:end])
-    if own and not halved:
-        _sum(came, like, found)
+                work.pull(step, 0, work.own, aside, aside.event())
+        if work.own and not halved:
+            _multiply(mine, b, work.came[post.rank], like)
+        if meet is not None:
+            _pull_parts(work, meet, made, aside, found)
+    if work.own and not halved:
+        _sum(work.came, like, found)
     post.settle()  # `meet` of windows waits for others, and all is queued behind it
     return found
 
 
-def _halves(rows: int) -> list[tuple[int, int]]:
-    """Return where two parts of so many rows begin and end."""
-    middle = -(-rows // 2 // _TILED) * _TILED
-    return [(0, middle), (middle, rows)]
+def _pull_parts(work: _Inner, meet: Callable[[], object], made: list[list[Any]], aside: Aside, out: Any) -> None:
+    """Read other ranks' parts as they are there, and if parts are halved, add them where this rank's own are multiplied."""
+    mine = work.rows_of(work.rank)
+    for step, ends in enumerate(made, 1):
+        for (begin, end), ready in zip(work.parts(work.own), ends, strict=True):
+            aside.wait(ready)
+            meet()
+            mark = work.pull(step, begin, end, aside)
+            if work.halved and end > begin:
+                aside.join(mark)
+                more = work.came[(work.rank - step) % work.size, begin:end]
+                lib.hgemm(mine[begin:end], work.b, epilogue=operators.add.function, extra=more, out=out[begin:end])
 
 
 def _sum(parts: Any, like: ArrayInfo, out: Any) -> Any:

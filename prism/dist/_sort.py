@@ -134,11 +134,15 @@ def _sorted(name: str, a: Any, values: Any, comm: Any, descending: bool, shards:
     if windows is not None:
         opened = windows.open(told.facts[:, 1].tolist())
     if opened and comes_again(key, told):
-        info, beside, _ = told.kept
-        if values is None:
-            beside = (positions(sum(told.lengths[: post.rank]), info.size, told.lengths),)
-        keep(key, agreed_again(post, told._replace(kept=(info, beside, windows))))
+        kept = told if values is not None else told._replace(kept=_placed(post, told))
+        keep(key, agreed_again(post, kept))
     return _finish(post, told, found, a, values, descending, shards)
+
+
+def _placed(post: Post, told: Told) -> tuple[Any, ...]:
+    """Return what is kept of a call, with a shard's positions in the whole."""
+    info, _, windows = told.kept
+    return info, (positions(sum(told.lengths[: post.rank]), info.size, told.lengths),), windows
 
 
 def _begin_again(again: Again, a: Any, descending: bool) -> tuple[list[Any] | None] | None:
@@ -175,12 +179,12 @@ def _finish(
     info, beside, windows = told.kept
     lengths, rooms = told.lengths, None
     opened = windows is not None and windows.is_open(told.facts[:, 1].tolist())
-    before, share = sum(lengths[: post.rank]), lengths[post.rank]
+    before = sum(lengths[: post.rank])
     if values is None:
         kind = position_kind(max(lengths), post.size)
         if any(position_kind(one, post.size) != kind for one in lengths):  # windows are not as all have them
             opened, found = False, None
-        beside = (positions(before, share, lengths),)
+        beside = _placed(post, told)[1]
     if found is None and opened:
         dtypes = [info.dtype, *map(kind_of, beside)]
         if is_short(lengths, dtypes):
