@@ -127,33 +127,42 @@ def measure(name: str, x: Any, group: Any, rounds: int) -> dict[str, Any]:
     kind = str(x.dtype).rpartition(".")[2]
     row = {"name": name, "bytes": x.numel() * x.element_size(), "dtype": kind, "ranks": dist.get_world_size()}
     if name in NAMES[len(SCALED) :] and row["bytes"] >= 1 << 28:
-        row["read_gbs"] = read_rate(calls[2], row["bytes"] * (row["ranks"] - 1) / row["ranks"]) / 1e9
+        if rate := read_rate(calls[2]):
+            row["read_gbs"] = rate / 1e9
     if row["bytes"] <= LOOPED:
         row["loop_work_us"], row["loop_all_us"] = (1e6 * took for took in by_loop(calls[1:], 200))
     return row | {"one_us": one * 1e6, "work_us": work * 1e6, "all_us": everywhere * 1e6}
 
 
-def read_rate(sort: Callable[[], Any], nbytes: float) -> float:
-    """Return how many bytes a second a rank reads of others' in a sort: from the first piece's begin to the last one's end."""
-    pull, marks = _merge._pull, []
+def read_rate(sort: Callable[[], Any]) -> float:
+    """Return how many bytes a second a rank reads of others in a sort: from the first piece's begin to the last one's end.
 
-    def timed(*given: Any) -> None:
+    0 where the engine sends.
+    """
+    pull, marks, many = _merge._pull, [], []
+
+    def timed(
+        post: Any, windows: Any, lengths: Any, cuts: Any, firsts: Any, parts: Any, dtypes: Any, handle: int
+    ) -> None:
         ends = [torch.cuda.Event(enable_timing=True) for _ in range(2)]
-        stream = torch.cuda.ExternalStream(given[-1])
+        stream = torch.cuda.ExternalStream(handle)
         ends[0].record(stream)
-        pull(*given)
+        pull(post, windows, lengths, cuts, firsts, parts, dtypes, handle)
         ends[1].record(stream)
         marks.append(ends)
+        others = sum(end - begin for rank, (begin, end) in enumerate(cuts) if rank != post.rank)
+        many.append(others * sum(dtype.itemsize for dtype in dtypes))
 
     rates = []
     _merge._pull = timed
     for _ in range(5):
         marks.clear()
+        many.clear()
         meet()
         sort()
         torch.cuda.synchronize()
         if marks:
-            rates.append(nbytes / marks[0][0].elapsed_time(marks[-1][1]) * 1e3)
+            rates.append(sum(many) / marks[0][0].elapsed_time(marks[-1][1]) * 1e3)
     _merge._pull = pull
     return statistics.median(rates or [0.0])
 
@@ -288,7 +297,7 @@ def main() -> int:
         going = torch.tensor([time.monotonic() < end], device="cuda", dtype=torch.int32)
         dist.broadcast(going, 0)  # ranks go on together
         if going:
-            rows.append(work())
+            rows.append(work() | {"comm": options.comm})
             say(rows[-1])
     if dist.get_rank() == 0:
         os.unlink(doors().filename)
