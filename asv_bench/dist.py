@@ -126,9 +126,8 @@ def measure(name: str, x: Any, group: Any, rounds: int) -> dict[str, Any]:
     one, work, everywhere = slowest(calls, rounds)
     kind = str(x.dtype).rpartition(".")[2]
     row = {"name": name, "bytes": x.numel() * x.element_size(), "dtype": kind, "ranks": dist.get_world_size()}
-    if name in NAMES[len(SCALED) :] and row["bytes"] >= 1 << 28:
-        if rate := read_rate(calls[2]):
-            row["read_gbs"] = rate / 1e9
+    if name in NAMES[len(SCALED) :] and row["bytes"] >= 1 << 28 and (rate := read_rate(calls[2])):
+        row["read_gbs"] = rate / 1e9
     if row["bytes"] <= LOOPED:
         row["loop_work_us"], row["loop_all_us"] = (1e6 * took for took in by_loop(calls[1:], 200))
     return row | {"one_us": one * 1e6, "work_us": work * 1e6, "all_us": everywhere * 1e6}
