@@ -45,7 +45,7 @@ LOOPED = 1 << 22
 """Bytes of shards that are measured in a loop, too."""
 PEERED = (20, 24, 28)
 LOGS = (20, 22, 24, 26, 28, 30, 32, 33)
-SORTED_LOGS = (20, 24, 28, 30)
+SORTED_LOGS = (20, 24, 28, 30, 32)
 SORTED = ("uint32", "float32", "uint64")
 PRODUCTS = ((8192, 8192, 8192), (16384, 8192, 8192), (4096, 14336, 4096))
 OVER_THE_HOST = {"columns": (4096, 1 << 18, 2048), "inner": (8192, 2048, 1 << 18)}

@@ -58,7 +58,7 @@ class Loops:
 class Reads:
     """What a rank of a long sort reads of others, from the first piece's begin to the last one's end."""
 
-    params = ([f"{name} {dtype}" for name, dtype in SORTED], [28, 30], RANKS, COMMS)
+    params = ([f"{name} {dtype}" for name, dtype in SORTED], [28, 30, 32], RANKS, COMMS)
     param_names = Share.param_names
 
     @raw.tracked("GB/s")

@@ -60,6 +60,7 @@ def test_ranks_that_meet_by_the_host(
 ) -> None:
     """All products that wait for nothing are queued first; of two ranks a part is added where the other one is multiplied."""
     monkeypatch.setattr(_products, "_meeting", lambda post, like: post.engine.windows.meet)
+    monkeypatch.setattr(_again.Again, "by_host", True)
     monkeypatch.setattr(_products, "_HALVED", 2 if halved else 1 << 20)
     monkeypatch.setattr(_products, "_TILED", 2)
     epilogues, hgemm = [], prism.lib.hgemm
@@ -80,6 +81,10 @@ def test_ranks_that_meet_by_the_host(
             for _ in range(3):
                 found = prism.dist.matmul(part, rows, comm=c, split="inner")
                 np.testing.assert_array_equal(found, wanted[m * r // size : m * (r + 1) // size])
+            for change in (0, 0, 0, 1):  # the window is written anew each time
+                own = (a + change)[m * r // size : m * (r + 1) // size].astype(a.dtype)
+                found = prism.dist.matmul(own, b, comm=c, split="columns")
+                np.testing.assert_array_equal(found, ((a + change).astype("f4") @ b.astype("f4")).astype(a.dtype))
             return int(c.windows.met)
 
         parts = 2 if halved and size == 2 else 1
