@@ -19,8 +19,10 @@ from prism.dist._pull import windows_of
 from prism.dist._reduce import shard
 from prism.dist._totals import dtype_in_words, wide_of
 from prism.host.memory import empty
+from prism.host.pinned import refuse_capture
 from prism.lib import operators
 from prism.runtime.arrays import ArrayInfo
+from prism.runtime.streams import current_stream
 
 SPLITS = ("rows", "columns", "inner")
 _FEW = 8  # parts that are added up in one pass
@@ -141,6 +143,9 @@ def _agreement(again: Again, a: Any, split: str) -> Callable[[Aside], bool]:
     """Return what tells whether ranks call as they did, when this one's window is ready; it comes behind a first product.
 
     What the host tells, it tells while the GPU multiplies. What a kernel tells goes first: it would wait for the product's end.
+
+    Raises:
+        RuntimeError: a CUDA graph is captured.
     """
     windows = again.told.kept[1]
     if not again.by_host:
@@ -148,6 +153,9 @@ def _agreement(again: Again, a: Any, split: str) -> Callable[[Aside], bool]:
             _put(windows, a)
         begun = again.begin()
         return lambda aside: again.finish(begun) is not None
+
+    if again.like.device is not None:
+        refuse_capture(current_stream(again.like))
 
     def agreed(aside: Aside) -> bool:
         if split == "columns":
