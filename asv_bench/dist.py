@@ -161,7 +161,7 @@ def read_rate(sort: Callable[[], Any]) -> float:
         sort()
         torch.cuda.synchronize()
         if marks:
-            rates.append(sum(many) / marks[0][0].elapsed_time(marks[-1][1]) * 1e3)
+            rates.append(sum(many) / max(marks[0][0].elapsed_time(end) for _, end in marks) * 1e3)
     _merge._pull = pull
     return statistics.median(rates or [0.0])
 

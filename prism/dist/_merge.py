@@ -6,6 +6,7 @@ this rank's shard, a message with those of all. The host waits once, for that.
 
 from __future__ import annotations
 
+import contextlib
 import functools
 import itertools
 from collections.abc import Callable, Mapping, Sequence
@@ -34,6 +35,8 @@ _SAMPLES, _OF_A_PIECE = 1024, 16
 """Samples of all ranks together, and of each piece, at least."""
 _PIECE, _PIECES = 32 << 20, 8
 """Bytes that come of other ranks for a piece at least, and the most pieces of a rank: the merge of the last one hides nothing."""
+_LANES = 2
+"""Streams that read beside each other: one copy at a time has less of the links."""
 _SHORT = 1 << 26
 """Bytes of all ranks together that each of them sorts."""
 _SPARE = 32
@@ -101,7 +104,8 @@ def merge_by_pulls(
     made = _rooms(like, most, dtypes) if pieces > 1 else None
     if places and made is not None and dtypes[-1] != _WIDE:
         wide = _rooms(like, most, [_WIDE])
-    with Aside(like) as aside:
+    with contextlib.ExitStack() as stack:
+        asides = [stack.enter_context(Aside(like, lane)) for lane in range(_LANES)]
         ends = cut_together(post, like, arrays[0], lengths, post.size * pieces, descending)
         mine = ends[:, post.rank * pieces : (post.rank + 1) * pieces + 1]
         parts = [
@@ -114,18 +118,23 @@ def merge_by_pulls(
         made = None if made is None else _fitting(like, made, whole, dtypes)
         wide = None if wide is None else _fitting(like, wide, whole, [_WIDE])
 
-        def pull(piece: int) -> Any:
-            _pull(post, windows, lengths, cuts[piece], firsts, parts, dtypes, aside.handle)
-            return aside.mark()
+        def pull(piece: int) -> list[Any]:
+            for lane, aside in enumerate(asides):
+                some = [(a + (b - a) * lane // _LANES, a + (b - a) * (lane + 1) // _LANES) for a, b in cuts[piece]]
+                _pull(post, windows, lengths, some, firsts, parts, dtypes, aside.handle)
+            return [aside.mark() for aside in asides]
 
         cuts = [list(zip(row, following, strict=True)) for row, following in itertools.pairwise(mine.T.tolist())]
         firsts = [begin for begin, _ in cuts[0]]
-        with aside.sending():  # from here on that stream waits for nothing
-            coming = pull(0)
+        for aside in asides:
+            with aside.sending():  # from here on that stream waits for nothing
+                pass
+        coming = pull(0)
         at = 0
         for piece in range(pieces):
-            came, coming = coming, pull(piece + 1) if piece + 1 < pieces else None
-            aside.join(came)
+            came, coming = coming, pull(piece + 1) if piece + 1 < pieces else []
+            for aside, mark in zip(asides, came, strict=True):
+                aside.join(mark)
             spans = [(begin - first, end - first) for (begin, end), first in zip(cuts[piece], firsts, strict=True)]
             runs = [[one[begin:end] for one in part] for part, (begin, end) in zip(parts, spans, strict=True)]
             end = at + sum(b - a for a, b in spans)
