@@ -35,6 +35,8 @@ _SAMPLES, _OF_A_PIECE = 1024, 16
 """Samples of all ranks together, and of each piece, at least."""
 _PIECE, _PIECES = 32 << 20, 8
 """Bytes that come of other ranks for a piece at least, and the most pieces of a rank: the merge of the last one hides nothing."""
+_UNITS = 4
+"""Parts of a piece that the last ones are made of."""
 _LANES = 2
 """Streams that read beside each other: one copy at a time has less of the links."""
 _SHORT = 1 << 26
@@ -96,7 +98,8 @@ def merge_by_pulls(
     if not whole:
         return [lib.copy(one) for one in arrays]
     dtypes = [describe(one).dtype for one in arrays]
-    pieces = _pieces_of(post, lengths, dtypes)
+    steps = _steps_of(_pieces_of(post, lengths, dtypes))
+    pieces = len(steps) - 1
     # Room is taken while the GPU sorts: mostly enough. What is known of the cuts is waited for, and then all is queued at once.
     share = [-(-n // post.size) for n in lengths]
     rooms = [[] if rank == post.rank else _rooms(like, n + n // _SPARE, dtypes) for rank, n in enumerate(share)]
@@ -106,8 +109,9 @@ def merge_by_pulls(
         wide = _rooms(like, most, [_WIDE])
     with contextlib.ExitStack() as stack:
         asides = [stack.enter_context(Aside(like, lane)) for lane in range(_LANES)]
-        ends = cut_together(post, like, arrays[0], lengths, post.size * pieces, descending)
-        mine = ends[:, post.rank * pieces : (post.rank + 1) * pieces + 1]
+        units = steps[-1]
+        ends = cut_together(post, like, arrays[0], lengths, post.size * units, descending)
+        mine = ends[:, [post.rank * units + step for step in steps]]
         parts = [
             [one[begin:end] for one in arrays]
             if rank == post.rank
@@ -259,6 +263,14 @@ def _pieces_of(post: Post, lengths: Sequence[int], dtypes: Sequence[np.dtype[Any
     """Return in how many pieces each rank's part comes, the same on all ranks."""
     others = sum(lengths) * sum(dtype.itemsize for dtype in dtypes) * (post.size - 1) // (post.size * post.size)
     return max(1, min(_PIECES, others // _PIECE))
+
+
+def _steps_of(pieces: int) -> list[int]:
+    """Return where a rank's pieces begin and end, in units; the last ones are shorter, as their merges hide nothing."""
+    if pieces == 1:
+        return [0, 1]
+    units = pieces * _UNITS
+    return [*range(0, units - _UNITS + 1, _UNITS), *(units - _UNITS // step for step in (2, 4)), units]
 
 
 def _pull(
