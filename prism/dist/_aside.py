@@ -58,13 +58,17 @@ class Aside:
         """Return what stands for all that is queued to be computed by now, for `sending`."""
         return None if self._other is None else self._record(self._current)
 
+    def begin(self) -> None:
+        """Let what is sent wait for what was queued when this was made; once: from then on it waits for nothing."""
+        if self._begun is not None:
+            self._other.wait_event(self._begun)
+            self._begun = None
+
     def sending(self, after: Any = None) -> contextlib.AbstractContextManager[Any]:
         """Return the context in which messages go beside what is computed; `after`: what they wait for."""
         if self._other is None:
             return contextlib.nullcontext()
-        if self._begun is not None:
-            self._other.wait_event(self._begun)
-            self._begun = None
+        self.begin()
         if after is not None:
             self._other.wait_event(after)
         return working(self._info, self.handle)

@@ -131,8 +131,7 @@ def merge_by_pulls(
         cuts = [list(zip(row, following, strict=True)) for row, following in itertools.pairwise(mine.T.tolist())]
         firsts = [begin for begin, _ in cuts[0]]
         for aside in asides:
-            with aside.sending():  # from here on that stream waits for nothing
-                pass
+            aside.begin()
         coming = pull(0)
         at = 0
         for piece in range(pieces):

@@ -209,9 +209,8 @@ def _columns_by_pulls(
         # A product is queued as soon as can be: all else has its time.
         if lengths[post.rank]:
             lib.matmul(a, b, out=found[starts[post.rank] : starts[post.rank + 1]])
-        others = [
-            (post.rank + step) % post.size for step in range(1, post.size)
-        ]  # no two ranks read one window at a time
+        # No two ranks read one window at a time.
+        others = [(post.rank + step) % post.size for step in range(1, post.size)]
         came = {rank: empty(like, (lengths[rank], inner), like.dtype) for rank in others if lengths[rank]}
         if not agreed(aside):
             return None
