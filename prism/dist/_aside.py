@@ -25,7 +25,9 @@ class Aside:
     """
 
     def __init__(self, info: ArrayInfo, lane: int = 0) -> None:
-        self._info, self._other, self._begun = info, None, None
+        self._info = info
+        self._other: Any = None
+        self._begun: Any = None
         if info.device is None:
             return
         cuda = sys.modules[info.library].cuda
