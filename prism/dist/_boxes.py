@@ -9,6 +9,7 @@ What is known on the host is told by the host, without the GPU; what a kernel ma
 
 from __future__ import annotations
 
+import atexit
 import fcntl
 import mmap
 import os
@@ -65,6 +66,14 @@ class Boxes:
         self._launches: dict[tuple[int, int, bool], Callable[[tuple[int, ...], int], None]] = {}
         self._stream, self._many, self._ordinal = 0, 0, 0
         fcntl.fcntl(self._file, fcntl.F_OFD_SETLK, _LOCK.pack(fcntl.F_WRLCK, os.SEEK_SET, rank, 1, 0))
+
+    def close(self) -> None:
+        """Take the memory away from GPUs, at the end of the program: what is unmapped must not be theirs any more."""
+        if self._address:
+            self._broken, self._page[_OVER + self.rank] = "the program ends: no rank is told anything any more", 1
+            with using(self._ordinal):
+                driver().cuMemHostUnregister(int(self._rows.ctypes.data) - _PAGE)
+            self._address = 0
 
     def mark(self) -> bytes:
         """Return what the rank that made the file wrote there."""
@@ -262,6 +271,14 @@ def open_boxes(comm: Any, engine: Any, tell: Callable[[bytes], np.ndarray[Any, A
     return _kept[id(comm)][1]
 
 
+def forget() -> None:
+    """Close all boxes, and let go of communicators: these go before the libraries that they are of."""
+    for _, boxes in _kept.values():
+        if boxes is not None:
+            boxes.close()
+    _kept.clear()
+
+
 def _make(size: int) -> tuple[str, bytes]:
     """Make a file for so many ranks; return its name, and what is written there to tell it from others; "" if it can't be."""
     mark = secrets.token_bytes(16)
@@ -279,3 +296,6 @@ def _current(library: str) -> int:
     """Return the library's current GPU."""
     cuda = sys.modules[library].cuda
     return int(cuda.current_device() if library == "torch" else cuda.Device().id)
+
+
+atexit.register(forget)

@@ -6,6 +6,7 @@ sends lies in memory that the others may read: allocated once, and opened by all
 
 from __future__ import annotations
 
+import atexit
 import ctypes
 import hashlib
 import socket
@@ -203,3 +204,6 @@ def _host() -> bytes:
     except OSError:
         boot = ""
     return hashlib.sha256(f"{socket.gethostname()} {boot}".encode()).digest()[:16]
+
+
+atexit.register(_windows.clear)  # communicators go before the libraries that they are of
