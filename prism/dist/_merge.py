@@ -87,11 +87,11 @@ def widen(one: Any, out: Any = None) -> Any:
 
 
 def merge_by_pulls(
-    post: Post, like: ArrayInfo, windows: Any, lengths: Sequence[int], descending: bool, places: bool, *arrays: Any
+    post: Post, like: ArrayInfo, windows: Any, lengths: Sequence[int], descending: bool, placed: bool, *arrays: Any
 ) -> list[Any]:
     """Return this rank's part of what all ranks have in their windows: sorted keys, and what goes along.
 
-    What is in the windows may be read when all ranks have said where they cut it: their sorts are before that. `places`: what
+    What is in the windows may be read when all ranks have said where they cut it: their sorts are before that. `placed`: what
     goes along are positions, which are widened piece by piece.
     """
     whole = sum(lengths)
@@ -105,13 +105,12 @@ def merge_by_pulls(
     rooms = [[] if rank == post.rank else _rooms(like, n + n // _SPARE, dtypes) for rank, n in enumerate(share)]
     most, wide = sum(share) + sum(share) // _SPARE, None
     made = _rooms(like, most, dtypes) if pieces > 1 else None
-    if places and made is not None and dtypes[-1] != _WIDE:
+    if placed and made is not None and dtypes[-1] != _WIDE:
         wide = _rooms(like, most, [_WIDE])
     with contextlib.ExitStack() as stack:
         asides = [stack.enter_context(Aside(like, lane)) for lane in range(_LANES)]
-        units = steps[-1]
-        ends = cut_together(post, like, arrays[0], lengths, post.size * units, descending)
-        mine = ends[:, [post.rank * units + step for step in steps]]
+        ends = cut_together(post, like, arrays[0], lengths, post.size * steps[-1], descending)
+        mine = ends[:, [post.rank * steps[-1] + step for step in steps]]
         parts = [
             [one[begin:end] for one in arrays]
             if rank == post.rank
@@ -124,16 +123,14 @@ def merge_by_pulls(
 
         def pull(piece: int) -> list[Any]:
             for lane, aside in enumerate(asides):
+                aside.begin()
                 some = [(a + (b - a) * lane // _LANES, a + (b - a) * (lane + 1) // _LANES) for a, b in cuts[piece]]
                 _pull(post, windows, lengths, some, firsts, parts, dtypes, aside.handle)
             return [aside.mark() for aside in asides]
 
         cuts = [list(zip(row, following, strict=True)) for row, following in itertools.pairwise(mine.T.tolist())]
         firsts = [begin for begin, _ in cuts[0]]
-        for aside in asides:
-            aside.begin()
-        coming = pull(0)
-        at = 0
+        coming, at = pull(0), 0
         for piece in range(pieces):
             came, coming = coming, pull(piece + 1) if piece + 1 < pieces else []
             for aside, mark in zip(asides, came, strict=True):
