@@ -13,18 +13,16 @@ from typing import Any
 from prism.host.memory import working
 from prism.runtime.arrays import ArrayInfo
 
-_streams: dict[tuple[str, int, int], Any] = {}
+_streams: dict[tuple[str, int], Any] = {}
 
 
 class Aside:
     """A stream beside the current one of an array's library; of arrays on the host nothing: what is sent is there at once.
 
-    `lane`: which one, where copies are to go beside each other.
-
     A context, at whose end the current stream waits for all that was sent: until then messages' memory must be kept.
     """
 
-    def __init__(self, info: ArrayInfo, lane: int = 0) -> None:
+    def __init__(self, info: ArrayInfo) -> None:
         self._info = info
         self._other: Any = None
         self._begun: Any = None
@@ -32,7 +30,7 @@ class Aside:
             return
         cuda = sys.modules[info.library].cuda
         self._current = cuda.current_stream(info.device) if info.library == "torch" else cuda.get_current_stream()
-        key = info.library, info.device, lane
+        key = info.library, info.device
         if key not in _streams:
             with working(info, None):
                 _streams[key] = cuda.Stream(info.device) if info.library == "torch" else cuda.Stream(non_blocking=True)

@@ -6,7 +6,6 @@ this rank's shard, a message with those of all. The host waits once, for that.
 
 from __future__ import annotations
 
-import contextlib
 import functools
 import itertools
 from collections.abc import Callable, Mapping, Sequence
@@ -37,8 +36,6 @@ _PIECE, _PIECES = 32 << 20, 8
 """Bytes that come of other ranks for a piece at least, and the most pieces of a rank: the merge of the last one hides nothing."""
 _UNITS = 4
 """Parts of a piece that the last ones are made of."""
-_LANES = 2
-"""Streams that read beside each other: one copy at a time has less of the links."""
 _SHORT = 1 << 26
 """Bytes of all ranks together that each of them sorts."""
 _SPARE = 32
@@ -107,8 +104,7 @@ def merge_by_pulls(
     made = _rooms(like, most, dtypes) if pieces > 1 else None
     if placed and made is not None and dtypes[-1] != _WIDE:
         wide = _rooms(like, most, [_WIDE])
-    with contextlib.ExitStack() as stack:
-        asides = [stack.enter_context(Aside(like, lane)) for lane in range(_LANES)]
+    with Aside(like) as aside:
         ends = cut_together(post, like, arrays[0], lengths, post.size * steps[-1], descending)
         mine = ends[:, [post.rank * steps[-1] + step for step in steps]]
         parts = [
@@ -121,20 +117,17 @@ def merge_by_pulls(
         made = None if made is None else _fitting(like, made, whole, dtypes)
         wide = None if wide is None else _fitting(like, wide, whole, [_WIDE])
 
-        def pull(piece: int) -> list[Any]:
-            for lane, aside in enumerate(asides):
-                aside.begin()
-                some = [(a + (b - a) * lane // _LANES, a + (b - a) * (lane + 1) // _LANES) for a, b in cuts[piece]]
-                _pull(post, windows, lengths, some, firsts, parts, dtypes, aside.handle)
-            return [aside.mark() for aside in asides]
+        def pull(piece: int) -> Any:
+            aside.begin()
+            _pull(post, windows, lengths, cuts[piece], firsts, parts, dtypes, aside.handle)
+            return aside.mark()
 
         cuts = [list(zip(row, following, strict=True)) for row, following in itertools.pairwise(mine.T.tolist())]
         firsts = [begin for begin, _ in cuts[0]]
         coming, at = pull(0), 0
         for piece in range(pieces):
-            came, coming = coming, pull(piece + 1) if piece + 1 < pieces else []
-            for aside, mark in zip(asides, came, strict=True):
-                aside.join(mark)
+            came, coming = coming, pull(piece + 1) if piece + 1 < pieces else None
+            aside.join(came)
             spans = [(begin - first, end - first) for (begin, end), first in zip(cuts[piece], firsts, strict=True)]
             runs = [[one[begin:end] for one in part] for part, (begin, end) in zip(parts, spans, strict=True)]
             end = at + sum(b - a for a, b in spans)
