@@ -45,7 +45,7 @@ LOOPED = 1 << 22
 """Bytes of shards that are measured in a loop, too."""
 PEERED = (20, 24, 28)
 LOGS = (20, 22, 24, 26, 28, 30, 32, 33)
-SORTED_LOGS = (20, 24, 28, 30)
+SORTED_LOGS = (20, 24, 28, 30, 32)
 SORTED = ("uint32", "float32", "uint64")
 PRODUCTS = ((8192, 8192, 8192), (16384, 8192, 8192), (4096, 14336, 4096))
 OVER_THE_HOST = {"columns": (4096, 1 << 18, 2048), "inner": (8192, 2048, 1 << 18)}
@@ -126,34 +126,42 @@ def measure(name: str, x: Any, group: Any, rounds: int) -> dict[str, Any]:
     one, work, everywhere = slowest(calls, rounds)
     kind = str(x.dtype).rpartition(".")[2]
     row = {"name": name, "bytes": x.numel() * x.element_size(), "dtype": kind, "ranks": dist.get_world_size()}
-    if name in NAMES[len(SCALED) :] and row["bytes"] >= 1 << 28:
-        row["read_gbs"] = read_rate(calls[2], row["bytes"] * (row["ranks"] - 1) / row["ranks"]) / 1e9
+    if name in NAMES[len(SCALED) :] and row["bytes"] >= 1 << 28 and (rate := read_rate(calls[2])):
+        row["read_gbs"] = rate / 1e9
     if row["bytes"] <= LOOPED:
         row["loop_work_us"], row["loop_all_us"] = (1e6 * took for took in by_loop(calls[1:], 200))
     return row | {"one_us": one * 1e6, "work_us": work * 1e6, "all_us": everywhere * 1e6}
 
 
-def read_rate(sort: Callable[[], Any], nbytes: float) -> float:
-    """Return how many bytes a second a rank reads of others' in a sort: from the first piece's begin to the last one's end."""
-    pull, marks = _merge._pull, []
+def read_rate(sort: Callable[[], Any]) -> float:
+    """Return how many bytes a second a rank reads of others in a sort: from the first piece's begin to the last one's end.
 
-    def timed(*given: Any) -> None:
+    0 where the engine sends.
+    """
+    pull, marks, many = _merge._pull, [], []
+
+    def timed(
+        post: Any, windows: Any, lengths: Any, cuts: Any, firsts: Any, parts: Any, dtypes: Any, handle: int
+    ) -> None:
         ends = [torch.cuda.Event(enable_timing=True) for _ in range(2)]
-        stream = torch.cuda.ExternalStream(given[-1])
+        stream = torch.cuda.ExternalStream(handle)
         ends[0].record(stream)
-        pull(*given)
+        pull(post, windows, lengths, cuts, firsts, parts, dtypes, handle)
         ends[1].record(stream)
         marks.append(ends)
+        others = sum(end - begin for rank, (begin, end) in enumerate(cuts) if rank != post.rank)
+        many.append(others * sum(dtype.itemsize for dtype in dtypes))
 
     rates = []
     _merge._pull = timed
     for _ in range(5):
         marks.clear()
+        many.clear()
         meet()
         sort()
         torch.cuda.synchronize()
         if marks:
-            rates.append(nbytes / marks[0][0].elapsed_time(marks[-1][1]) * 1e3)
+            rates.append(sum(many) / max(marks[0][0].elapsed_time(end) for _, end in marks) * 1e3)
     _merge._pull = pull
     return statistics.median(rates or [0.0])
 
@@ -288,7 +296,7 @@ def main() -> int:
         going = torch.tensor([time.monotonic() < end], device="cuda", dtype=torch.int32)
         dist.broadcast(going, 0)  # ranks go on together
         if going:
-            rows.append(work())
+            rows.append(work() | {"comm": options.comm})
             say(rows[-1])
     if dist.get_rank() == 0:
         os.unlink(doors().filename)

@@ -1,6 +1,6 @@
 """What ranks say to each other in small messages, read on the GPU: whether all say what is known, and what it comes to."""
 
 from prism.kernels.ranks.combine import HEAD, MESSAGE, combine_ranks, hear_ranks
-from prism.kernels.ranks.exchange import exchange_ranks
+from prism.kernels.ranks.exchange import count_ranks, exchange_ranks
 
-__all__ = ["HEAD", "MESSAGE", "combine_ranks", "exchange_ranks", "hear_ranks"]
+__all__ = ["HEAD", "MESSAGE", "combine_ranks", "count_ranks", "exchange_ranks", "hear_ranks"]

@@ -85,6 +85,11 @@ class Again:
             self._said, self._told = describe(self.sent).pointer, describe(self.came).pointer
             self._known, self._place = describe(self.known).pointer, describe(self._nowhere).pointer
 
+    @property
+    def by_host(self) -> bool:
+        """Whether ranks tell each other by the host, and wait for nothing that is queued."""
+        return self._words is not None
+
     def room(self) -> tuple[Any, int]:
         """Return an array without axes for what the elements come to, and its address."""
         if self.like.device is None:
@@ -105,19 +110,20 @@ class Again:
         room, place = reserve(self.sent, self.like.device, kind)
         return shape(room, kind, -1), place
 
-    def stack(self, mine: Any) -> Any:
-        """Return arrays of all ranks, which lie without gaps, stacked in memory that is kept for such calls on one stream.
+    def add(self, mine: Any) -> Any:
+        """Return the sums of all ranks' counts, int64 without gaps; None where kernels don't tell these.
 
-        None where they are not told by kernels. Whoever calls it calls the post's `settle`, when more is queued.
+        Whoever calls it calls the post's `settle`, when more is queued.
         """
         if self._boxes is None or not self._boxes.fits(nbytes := mine.nbytes):
             return None
-        key = self._stream(self.like.device), tuple(mine.shape), mine.dtype
+        key, dtype = (self._stream(self.like.device), tuple(mine.shape)), describe(mine).dtype
         if self._stacked[0] != key:  # else the one before is behind what read it
-            rows = empty(self.like, (self.post.size, *mine.shape), describe(mine).dtype)
+            rows = empty(self.like, (self.post.size, *mine.shape), dtype)
             self._stacked = key, rows, describe(rows).pointer
-        self._boxes.gather(self.like, address_of(mine), self._stacked[2], nbytes, key[0])
-        return self._stacked[1]
+        total, place = self._reserve(Kind(key[1], mine.dtype, nbytes, None))
+        self._boxes.add(self.like, address_of(mine), self._stacked[2], place, nbytes, key[0])
+        return total
 
     def begin(self, x: Any = None, made: Any = None, place: int = 0) -> Any:
         """Queue all of a message: what a shard is reduced to, if that is asked for; the gather; and what reads it.

@@ -23,7 +23,9 @@ class Aside:
     """
 
     def __init__(self, info: ArrayInfo) -> None:
-        self._info, self._other, self._begun = info, None, None
+        self._info = info
+        self._other: Any = None
+        self._begun: Any = None
         if info.device is None:
             return
         cuda = sys.modules[info.library].cuda
@@ -56,13 +58,17 @@ class Aside:
         """Return what stands for all that is queued to be computed by now, for `sending`."""
         return None if self._other is None else self._record(self._current)
 
+    def begin(self) -> None:
+        """Let what is sent wait for what was queued when this was made; once: from then on it waits for nothing."""
+        if self._begun is not None:
+            self._other.wait_event(self._begun)
+            self._begun = None
+
     def sending(self, after: Any = None) -> contextlib.AbstractContextManager[Any]:
         """Return the context in which messages go beside what is computed; `after`: what they wait for."""
         if self._other is None:
             return contextlib.nullcontext()
-        if self._begun is not None:
-            self._other.wait_event(self._begun)
-            self._begun = None
+        self.begin()
         if after is not None:
             self._other.wait_event(after)
         return working(self._info, self.handle)
@@ -75,3 +81,8 @@ class Aside:
         """Let what is computed next wait for what was sent by then."""
         if sent is not None:
             self._current.wait_event(sent)
+
+    def wait(self, mark: Any) -> None:
+        """Let the host wait for what `mark` or `event` stands for."""
+        if mark is not None:
+            mark.synchronize()

@@ -9,6 +9,7 @@ What is known on the host is told by the host, without the GPU; what a kernel ma
 
 from __future__ import annotations
 
+import atexit
 import fcntl
 import mmap
 import os
@@ -24,8 +25,8 @@ import numpy as np
 
 from prism.host.machine import Ready
 from prism.host.pinned import refuse_capture, require_no_fault
-from prism.host.plan import Plan, Step
-from prism.lib.algorithms.reduce.messages import TOLD, telling
+from prism.host.plan import Plan
+from prism.lib.algorithms.reduce.messages import TOLD, counting, telling
 from prism.runtime.arrays import ArrayInfo
 from prism.runtime.device import using
 from prism.runtime.driver import DeviceError, check, driver
@@ -62,9 +63,17 @@ class Boxes:
         self._rows = np.frombuffer(memory, np.uint64, offset=_PAGE).reshape(2, size, WORDS)
         self._words = memoryview(memory)[_PAGE:].cast("Q")
         self._call, self._under_way, self._address, self._broken = 0, False, 0, ""
-        self._launches: dict[tuple[int, int], Callable[[tuple[int, ...], int], None]] = {}
+        self._launches: dict[tuple[int, int, bool], Callable[[tuple[int, ...], int], None]] = {}
         self._stream, self._many, self._ordinal = 0, 0, 0
         fcntl.fcntl(self._file, fcntl.F_OFD_SETLK, _LOCK.pack(fcntl.F_WRLCK, os.SEEK_SET, rank, 1, 0))
+
+    def close(self) -> None:
+        """Take the memory away from GPUs, at the end of the program: what is unmapped must not be theirs any more."""
+        if self._address:
+            self._broken, self._page[_OVER + self.rank] = "the program ends: no rank is told anything any more", 1
+            with using(self._ordinal):
+                driver().cuMemHostUnregister(int(self._rows.ctypes.data) - _PAGE)
+            self._address = 0
 
     def mark(self) -> bytes:
         """Return what the rank that made the file wrote there."""
@@ -127,6 +136,11 @@ class Boxes:
         places = said, told, self.begin(nbytes, stream)
         self._launch(like, nbytes // 4)(self.arguments(*places), stream)
 
+    def add(self, like: ArrayInfo, said: int, told: int, total: int, nbytes: int, stream: int) -> None:
+        """Do what `gather` does with counts, int64, and put the sums of all ranks' at an address."""
+        places = said, told, self.begin(nbytes, stream)
+        self._launch(like, nbytes // 4, True)((*self.arguments(*places), total), stream)
+
     def begin(self, nbytes: int, stream: int) -> int:
         """Begin a call of a kernel's on a stream: return its number.
 
@@ -143,10 +157,6 @@ class Boxes:
         """Return what a step of `step` takes, by `TOLD`."""
         start = self._address
         return said, start + _PAGE, told, start + 8 * (_HEARD + self.rank), start + 8 * (_OVER + self.rank), call
-
-    def step(self, nbytes: int) -> Step:
-        """Return the step that tells so many bytes."""
-        return telling(nbytes, self.rank, self.size, WORDS)
 
     def end(self) -> None:
         """Note that this rank's GPU has heard all of the call that is under way."""
@@ -209,11 +219,13 @@ class Boxes:
         self._call = self._call % _LAST + 1
         return self._call
 
-    def _launch(self, like: ArrayInfo, many: int) -> Callable[[tuple[int, ...], int], None]:
+    def _launch(self, like: ArrayInfo, many: int, counts: bool = False) -> Callable[[tuple[int, ...], int], None]:
         assert like.device is not None
-        key = like.device, many
+        key = like.device, many, counts
         if key not in self._launches:
-            self._launches[key] = Ready(Plan((self.step(4 * many),)), TOLD, like, waited=True).launch()
+            step = (counting if counts else telling)(4 * many, self.rank, self.size, WORDS)
+            names = (*TOLD, "y") if counts else TOLD
+            self._launches[key] = Ready(Plan((step,)), names, like, waited=True).launch()
         return self._launches[key]
 
 
@@ -259,6 +271,14 @@ def open_boxes(comm: Any, engine: Any, tell: Callable[[bytes], np.ndarray[Any, A
     return _kept[id(comm)][1]
 
 
+def forget() -> None:
+    """Close all boxes, and let go of communicators: these go before the libraries that they are of."""
+    for _, boxes in _kept.values():
+        if boxes is not None:
+            boxes.close()
+    _kept.clear()
+
+
 def _make(size: int) -> tuple[str, bytes]:
     """Make a file for so many ranks; return its name, and what is written there to tell it from others; "" if it can't be."""
     mark = secrets.token_bytes(16)
@@ -276,3 +296,6 @@ def _current(library: str) -> int:
     """Return the library's current GPU."""
     cuda = sys.modules[library].cuda
     return int(cuda.current_device() if library == "torch" else cuda.Device().id)
+
+
+atexit.register(forget)

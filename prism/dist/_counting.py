@@ -130,8 +130,8 @@ def _of_all(
     post: Post, like: ArrayInfo, counts: Any, edges: Any, density: bool | None, again: Again | None = None
 ) -> tuple[Any, Any]:
     """Return the counts of all ranks, by what each has, and the edges."""
-    if again is not None and (rows := again.stack(counts)) is not None:
-        counts = lib.reduce(rows, operators.add, axis=0)
+    if again is not None and (total := again.add(counts)) is not None:
+        counts = total
         post.settle()
     else:
         counts = combine_apart(post, like, operators.add, counts, list(builtins.range(post.size)), None)

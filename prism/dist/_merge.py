@@ -6,6 +6,7 @@ this rank's shard, a message with those of all. The host waits once, for that.
 
 from __future__ import annotations
 
+import functools
 import itertools
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
@@ -33,11 +34,15 @@ _SAMPLES, _OF_A_PIECE = 1024, 16
 """Samples of all ranks together, and of each piece, at least."""
 _PIECE, _PIECES = 32 << 20, 8
 """Bytes that come of other ranks for a piece at least, and the most pieces of a rank: the merge of the last one hides nothing."""
+_UNITS = 4
+"""Parts of a piece that the last ones are made of."""
 _SHORT = 1 << 26
 """Bytes of all ranks together that each of them sorts."""
 _SPARE = 32
 """The part of a share that room is taken for besides it: shares differ by less, as they are cut by samples of all."""
-_BYTES = np.dtype(np.uint8)
+_NARROW = 1 << 32
+"""Elements whose positions travel in 4 bytes."""
+_BYTES, _WIDE = np.dtype(np.uint8), np.dtype(np.int64)
 
 
 def places(many: int, dtypes: Sequence[np.dtype[Any]]) -> list[int]:
@@ -58,43 +63,68 @@ def rooms_in(windows: Any, like: ArrayInfo, dtypes: Sequence[np.dtype[Any]]) -> 
     ]
 
 
+def positions(begin: int, many: int, lengths: Sequence[int]) -> Any:
+    """Return positions in the whole from one on, as a lazy array: of 4 bytes where ranks of such lengths need no more."""
+    return _positions(begin, begin + many, position_kind(max(lengths), len(lengths)))
+
+
+def position_kind(length: int, size: int) -> np.dtype[Any]:
+    """Return what positions travel as, of so many shards, the longest of which has a length; of one they are the result."""
+    return _WIDE if size == 1 or length * size > _NARROW else np.dtype(np.uint32)
+
+
+@functools.lru_cache(maxsize=64)
+def _positions(begin: int, end: int, kind: np.dtype[Any]) -> Any:
+    return lib.lazy.arange(begin, end, dtype=kind)  # which is described once
+
+
+def widen(one: Any, out: Any = None) -> Any:
+    """Return positions as of the result, in `out`."""
+    return one if describe(one).dtype == _WIDE else lib.evaluate(lib.lazy.cast(one, _WIDE), out=out)
+
+
 def merge_by_pulls(
-    post: Post, like: ArrayInfo, windows: Any, lengths: Sequence[int], descending: bool, *arrays: Any
+    post: Post, like: ArrayInfo, windows: Any, lengths: Sequence[int], descending: bool, placed: bool, *arrays: Any
 ) -> list[Any]:
     """Return this rank's part of what all ranks have in their windows: sorted keys, and what goes along.
 
-    What is in the windows may be read when all ranks have said where they cut it: their sorts are before that.
+    What is in the windows may be read when all ranks have said where they cut it: their sorts are before that. `placed`: what
+    goes along are positions, which are widened piece by piece.
     """
     whole = sum(lengths)
     if not whole:
         return [lib.copy(one) for one in arrays]
     dtypes = [describe(one).dtype for one in arrays]
-    pieces = _pieces_of(post, lengths, dtypes)
+    steps = _steps_of(_pieces_of(post, lengths, dtypes))
+    pieces = len(steps) - 1
     # Room is taken while the GPU sorts: mostly enough. What is known of the cuts is waited for, and then all is queued at once.
     share = [-(-n // post.size) for n in lengths]
     rooms = [[] if rank == post.rank else _rooms(like, n + n // _SPARE, dtypes) for rank, n in enumerate(share)]
-    made = _rooms(like, sum(share) + sum(share) // _SPARE, dtypes) if pieces > 1 else None
+    most, wide = sum(share) + sum(share) // _SPARE, None
+    made = _rooms(like, most, dtypes) if pieces > 1 else None
+    if placed and made is not None and dtypes[-1] != _WIDE:
+        wide = _rooms(like, most, [_WIDE])
     with Aside(like) as aside:
-        ends = cut_together(post, like, arrays[0], lengths, post.size * pieces, descending)
-        mine = ends[:, post.rank * pieces : (post.rank + 1) * pieces + 1]
+        ends = cut_together(post, like, arrays[0], lengths, post.size * steps[-1], descending)
+        mine = ends[:, [post.rank * steps[-1] + step for step in steps]]
         parts = [
             [one[begin:end] for one in arrays]
             if rank == post.rank
             else _fitting(like, rooms[rank], end - begin, dtypes)
             for rank, (begin, end) in enumerate(mine[:, [0, -1]].tolist())
         ]
-        if made is not None:
-            made = _fitting(like, made, int((mine[:, -1] - mine[:, 0]).sum()), dtypes)
+        whole = int((mine[:, -1] - mine[:, 0]).sum())
+        made = None if made is None else _fitting(like, made, whole, dtypes)
+        wide = None if wide is None else _fitting(like, wide, whole, [_WIDE])
 
         def pull(piece: int) -> Any:
+            aside.begin()
             _pull(post, windows, lengths, cuts[piece], firsts, parts, dtypes, aside.handle)
             return aside.mark()
 
         cuts = [list(zip(row, following, strict=True)) for row, following in itertools.pairwise(mine.T.tolist())]
         firsts = [begin for begin, _ in cuts[0]]
-        with aside.sending():  # from here on that stream waits for nothing
-            coming = pull(0)
-        at = 0
+        coming, at = pull(0), 0
         for piece in range(pieces):
             came, coming = coming, pull(piece + 1) if piece + 1 < pieces else None
             aside.join(came)
@@ -102,9 +132,12 @@ def merge_by_pulls(
             runs = [[one[begin:end] for one in part] for part, (begin, end) in zip(parts, spans, strict=True)]
             end = at + sum(b - a for a, b in spans)
             found = merge_runs(like, runs, descending, None if made is None else [one[at:end] for one in made])
+            if wide is not None and end > at:
+                widen(found[-1], wide[0][at:end])
             at = end
     windows.turn()
-    return found if made is None else made
+    found = found if made is None else made
+    return [*found[:-1], wide[0]] if wide is not None else found
 
 
 def _rooms(like: ArrayInfo, many: int, dtypes: Sequence[np.dtype[Any]]) -> list[Any]:
@@ -219,6 +252,14 @@ def _pieces_of(post: Post, lengths: Sequence[int], dtypes: Sequence[np.dtype[Any
     """Return in how many pieces each rank's part comes, the same on all ranks."""
     others = sum(lengths) * sum(dtype.itemsize for dtype in dtypes) * (post.size - 1) // (post.size * post.size)
     return max(1, min(_PIECES, others // _PIECE))
+
+
+def _steps_of(pieces: int) -> list[int]:
+    """Return where a rank's pieces begin and end, in units; the last ones are shorter, as their merges hide nothing."""
+    if pieces == 1:
+        return [0, 1]
+    units = pieces * _UNITS
+    return [*range(0, units - _UNITS + 1, _UNITS), *(units - _UNITS // step for step in (2, 4)), units]
 
 
 def _pull(

@@ -19,12 +19,16 @@ from prism.dist._pull import windows_of
 from prism.dist._reduce import shard
 from prism.dist._totals import dtype_in_words, wide_of
 from prism.host.memory import empty
+from prism.host.pinned import refuse_capture
 from prism.lib import operators
 from prism.runtime.arrays import ArrayInfo
+from prism.runtime.streams import current_stream
 
 SPLITS = ("rows", "columns", "inner")
 _FEW = 8  # parts that are added up in one pass
 _KINDS = ("float32", "float16", "bfloat16")
+_HALVED, _TILED = 4096, 128
+"""Rows of a rank that are multiplied in two parts; and what the first part is a multiple of, so that no tile is cut."""
 _ROWS, _OPERATIONS, _CHUNKS = 1024, 3e11, 4
 """Of a rank: the least rows and operations that a product of a message has, and the most messages that rows go in.
 
@@ -32,7 +36,7 @@ So many operations take half a millisecond, in which the host can queue what com
 """
 
 
-def matmul(a: Any, b: Any, *, comm: Any, split: str = "rows") -> Any:  # noqa: C901
+def matmul(a: Any, b: Any, *, comm: Any, split: str = "rows") -> Any:
     """Return this rank's shard of the product of two matrices that lie on many ranks.
 
     Parameters
@@ -73,15 +77,11 @@ def matmul(a: Any, b: Any, *, comm: Any, split: str = "rows") -> Any:  # noqa: C
     key = None if split == "rows" else key_of(a, comm, "matmul", split, key_of(b, comm))
     again = take(key)
     if again is not None and _is_ready(again, split):
-        post, told = again.post, again.told
-        if split == "columns":
-            _put(again.told.kept[1], a)
-        begun = again.begin()
-        found = _by_pulls(post, told, a, b, split, lambda: again.finish(begun) is not None)
+        found = _by_pulls(again.post, again.told, a, b, split, _agreement(again, a, split))
         if found is not None:
             keep(key, again)
             return found
-        return _finish(post, again.judge(), None, a, b, split)
+        return _finish(again.post, again.judge(), None, a, b, split)
     post = Post(engine_of(comm))
 
     def work() -> Mine:
@@ -116,8 +116,8 @@ def _finish(post: Post, told: Told, key: Hashable | None, a: Any, b: Any, split:
         return lib.matmul(a, b)
     if windows is not None and windows.open(told.facts[:, 3].tolist()):
         if comes_again(key, told):
-            keep(key, agreed_again(post, told, behind=True))
-        return _by_pulls(post, told, a, b, split, lambda: True)
+            keep(key, agreed_again(post, told, behind=_meeting(post, info) is None))
+        return _by_pulls(post, told, a, b, split, lambda aside: True)
     # The same on all ranks: the most that one of them has to do for a row.
     operations = 2 * int(told.facts[:, 1].max()) * int(told.facts[:, 2].max())
     if split == "columns":
@@ -139,7 +139,41 @@ def _put(windows: Any, a: Any) -> None:
         windows.put(a)
 
 
-def _by_pulls(post: Post, told: Told, a: Any, b: Any, split: str, agreed: Callable[[], bool]) -> Any:
+def _agreement(again: Again, a: Any, split: str) -> Callable[[Aside], bool]:
+    """Return what tells whether ranks call as they did, when this one's window is ready; it comes behind a first product.
+
+    What the host tells, it tells while the GPU multiplies. What a kernel tells goes first: it would wait for the product's end.
+
+    Raises:
+        RuntimeError: a CUDA graph is captured.
+    """
+    windows = again.told.kept[1]
+    if not again.by_host:
+        if split == "columns":
+            _put(windows, a)
+        begun = again.begin()
+        return lambda aside: again.finish(begun) is not None
+
+    if again.like.device is not None:
+        refuse_capture(current_stream(again.like))
+
+    def agreed(aside: Aside) -> bool:
+        if split == "columns":
+            with aside.sending():
+                _put(windows, a)
+            aside.wait(aside.mark())
+        return again.finish(again.begin()) is not None
+
+    return agreed
+
+
+def _meeting(post: Post, like: ArrayInfo) -> Callable[[], object] | None:
+    """Return what the host waits by until all ranks are here; None where they don't tell each other by the host."""
+    boxes = None if like.device is None else post.boxes
+    return None if boxes is None else lambda: boxes.tell(bytes(4))
+
+
+def _by_pulls(post: Post, told: Told, a: Any, b: Any, split: str, agreed: Callable[[Aside], bool]) -> Any:
     """Multiply by what is read of other ranks' windows; None where ranks have not `agreed` on the call as it is told."""
     info, windows = told.kept
     if split == "columns":
@@ -165,62 +199,115 @@ def _rows(m: int, size: int, rank: int) -> int:
 
 
 def _columns_by_pulls(
-    post: Post, like: ArrayInfo, windows: Any, a: Any, b: Any, lengths: Sequence[int], agreed: Callable[[], bool]
+    post: Post, like: ArrayInfo, windows: Any, a: Any, b: Any, lengths: Sequence[int], agreed: Callable[[Aside], bool]
 ) -> Any:
     """Return all rows of the product: this rank's first, and those of others, which are read while others are multiplied."""
     starts = [0, *itertools.accumulate(lengths)]
     inner, columns = int(a.shape[1]), int(b.shape[1])
     found = empty(like, (starts[-1], columns), like.dtype)
-    others = [(post.rank + step) % post.size for step in range(1, post.size)]  # no two ranks read one window at a time
-    came = {rank: empty(like, (lengths[rank], inner), like.dtype) for rank in others if lengths[rank]}
-    marks = {}
     with Aside(like) as aside:
-        # A product is queued as soon as can be: what is read has all of its time.
+        # A product is queued as soon as can be: all else has its time.
         if lengths[post.rank]:
             lib.matmul(a, b, out=found[starts[post.rank] : starts[post.rank + 1]])
+        # No two ranks read one window at a time.
+        others = [(post.rank + step) % post.size for step in range(1, post.size)]
+        came = {rank: empty(like, (lengths[rank], inner), like.dtype) for rank in others if lengths[rank]}
+        if not agreed(aside):
+            return None
+        marks = {}
         with aside.sending():
             for rank, room in came.items():
                 windows.pull(rank, 0, room, aside.handle)
                 marks[rank] = aside.mark()
-        if not agreed():
-            return None
         for rank, room in came.items():
             aside.join(marks[rank])
             lib.matmul(room, b, out=found[starts[rank] : starts[rank + 1]])
     return found
 
 
-def _inner_by_pulls(post: Post, like: ArrayInfo, windows: Any, a: Any, b: Any, agreed: Callable[[], bool]) -> Any:
-    """Return this rank's rows of the sum of all ranks' products: its own are multiplied last, while others' parts are read."""
-    m, columns, size = int(a.shape[0]), int(b.shape[1]), post.size
-    starts, kind = [m * rank // size for rank in range(size + 1)], np.dtype(np.float32)
-    own, each = _rows(m, size, post.rank), columns * kind.itemsize
-    came = empty(like, (size, own, columns), kind)
-    window = windows.mine((m - own) * each).view(came.dtype).reshape(m - own, columns)
+class _Inner:
+    """A rank's part of a product along the inner axis: what it multiplies for others, and reads of what these do for it."""
 
-    def place(rank: int, step: int) -> int:
+    def __init__(self, post: Post, like: ArrayInfo, windows: Any, a: Any, b: Any, halved: bool) -> None:
+        self.size, self.rank, self.like, self.a, self.b, self.halved = post.size, post.rank, like, a, b, halved
+        self.m, columns = int(a.shape[0]), int(b.shape[1])
+        self.own, self.each = _rows(self.m, self.size, self.rank), columns * np.dtype(np.float32).itemsize
+        self.windows, rows = windows, self.m - self.own
+        self.came = empty(like, (self.size, self.own, columns), np.dtype(np.float32))
+        self.window = windows.mine(rows * self.each).view(self.came.dtype).reshape(rows, columns)
+
+    def parts(self, rows: int) -> list[tuple[int, int]]:
+        """Return where parts of so many rows begin and end."""
+        middle = -(-rows // 2 // _TILED) * _TILED
+        return [(0, middle), (middle, rows)] if self.halved else [(0, rows)]
+
+    def rows_of(self, rank: int) -> Any:
+        """Return what is multiplied for a rank."""
+        begin = self.m * rank // self.size
+        return self.a[begin : begin + _rows(self.m, self.size, rank)]
+
+    def multiply(self, step: int, aside: Aside) -> list[Any]:
+        """Queue the product of another rank's rows; return what stands for the ends of its parts."""
+        ends, first = [], self._place(self.rank, step)
+        rows = self.rows_of((self.rank + step) % self.size)
+        for begin, end in self.parts(len(rows)):
+            if end > begin:
+                _multiply(rows[begin:end], self.b, self.window[first + begin : first + end], self.like)
+            ends.append(aside.event())
+        return ends
+
+    def pull(self, step: int, begin: int, end: int, aside: Aside, after: Any = None) -> Any:
+        """Read rows of another rank's product for this one; return what stands for their end."""
+        source = (self.rank - step) % self.size
+        if end > begin:
+            start = (self._place(source, step) + begin) * self.each
+            with aside.sending(after):
+                self.windows.pull(source, start, self.came[source, begin:end], aside.handle)
+        return aside.mark()
+
+    def _place(self, rank: int, step: int) -> int:
         """Return the row in a rank's window where what it multiplies in a step begins."""
-        return sum(_rows(m, size, (rank + before) % size) for before in range(1, step))
+        return sum(_rows(self.m, self.size, (rank + before) % self.size) for before in range(1, step))
 
+
+def _inner_by_pulls(post: Post, like: ArrayInfo, windows: Any, a: Any, b: Any, agreed: Callable[[Aside], bool]) -> Any:
+    """Return this rank's rows of the sum of all ranks' products: its own are multiplied last, while others' parts are read."""
+    size, meet = post.size, _meeting(post, like)
+    # Of two ranks, parts of many rows are halved, and a half is added where this rank's own is multiplied.
+    halved = meet is not None and size == 2 and like.scalar != "float32" and int(a.shape[0]) // size >= _HALVED
+    work = _Inner(post, like, windows, a, b, halved)
+    found, mine = empty(like, (work.own, int(b.shape[1])), like.dtype), work.rows_of(post.rank)
     with Aside(like) as aside:
+        made = []
         for step in range(1, size):
-            to, source = (post.rank + step) % size, (post.rank - step) % size
-            begin, many = place(post.rank, step), _rows(m, size, to)
-            if many:
-                _multiply(a[starts[to] : starts[to + 1]], b, window[begin : begin + many], like)
-            if step == 1 and not agreed():  # before the first message: all must come to that
+            made.append(work.multiply(step, aside))
+            if step == 1 and not agreed(aside):  # before the first message: all must come to that
                 return None
-            windows.meet()
-            if own:
-                with aside.sending(aside.event()):
-                    windows.pull(source, place(source, step) * each, came[source], aside.handle)
-        if own:
-            _multiply(a[starts[post.rank] : starts[post.rank + 1]], b, came[post.rank], like)
-    found = empty(like, (own, columns), like.dtype)
-    if own:
-        _sum(came, like, found)
-    post.settle()  # `meet` waits for others, and all is queued behind it
+            if meet is None:
+                windows.meet()
+                work.pull(step, 0, work.own, aside, aside.event())
+        if work.own and not halved:
+            _multiply(mine, b, work.came[post.rank], like)
+        if meet is not None:
+            _pull_parts(work, meet, made, aside, found)
+    if work.own and not halved:
+        _sum(work.came, like, found)
+    post.settle()  # `meet` of windows waits for others, and all is queued behind it
     return found
+
+
+def _pull_parts(work: _Inner, meet: Callable[[], object], made: list[list[Any]], aside: Aside, out: Any) -> None:
+    """Read other ranks' parts as they are there, and if parts are halved, add them where this rank's own are multiplied."""
+    mine = work.rows_of(work.rank)
+    for step, ends in enumerate(made, 1):
+        for (begin, end), ready in zip(work.parts(work.own), ends, strict=True):
+            aside.wait(ready)
+            meet()
+            mark = work.pull(step, begin, end, aside)
+            if work.halved and end > begin:
+                aside.join(mark)
+                more = work.came[(work.rank - step) % work.size, begin:end]
+                lib.hgemm(mine[begin:end], work.b, epilogue=operators.add.function, extra=more, out=out[begin:end])
 
 
 def _sum(parts: Any, like: ArrayInfo, out: Any) -> Any:

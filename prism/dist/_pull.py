@@ -6,6 +6,7 @@ sends lies in memory that the others may read: allocated once, and opened by all
 
 from __future__ import annotations
 
+import atexit
 import ctypes
 import hashlib
 import socket
@@ -27,16 +28,18 @@ from prism.runtime.device import using
 from prism.runtime.driver import DeviceError, check, driver
 from prism.runtime.streams import current_stream
 
-_LEAST, _MOST = 1 << 20, 1 << 31  # bytes of one of the two
+_LEAST, _MOST = 1 << 20, 1 << 34  # bytes of a window
+_TWICE = 1 << 31
+"""Bytes of a window, up to which a rank has two. A larger one is alone: ranks meet when all have read what they need of it."""
 _KNOWN = 64  # arrays in windows, made once
 _PEER = 1  # CU_IPC_MEM_LAZY_ENABLE_PEER_ACCESS
 _HANDLE = struct.Struct("<64sQ16s8x")
 
 
 class Windows:
-    """Two windows of a rank, used in turn, and those of the other ranks.
+    """Two windows of a rank, used in turn, and those of the other ranks; or one, where that is large.
 
-    What is in one may be written over when all have agreed on the call behind the next: by then nobody reads it.
+    What is in one of two may be written over when all have agreed on the call behind the next: by then nobody reads it.
     """
 
     def __init__(self, post: Post, like: ArrayInfo) -> None:
@@ -67,7 +70,8 @@ class Windows:
                 size *= 2
             try:
                 with using(self._ordinal):
-                    self._base = int(check(driver().cuMemAlloc(2 * size), "memory that other ranks read"))
+                    room = size if size > _TWICE else 2 * size
+                    self._base = int(check(driver().cuMemAlloc(room), "memory that other ranks read"))
             except DeviceError:
                 self.closed = True
                 return 0
@@ -110,7 +114,7 @@ class Windows:
 
     def mine(self, nbytes: int) -> Any:
         """Return the first bytes of this rank's window."""
-        place = self._base + self._turn * self._size
+        place = self._base + self._offset(self._size)
         found = self._known.get((place, nbytes))
         if found is None:
             if len(self._known) >= _KNOWN:
@@ -126,19 +130,26 @@ class Windows:
             self.mine(offset + nbytes)[offset:].view(array.dtype).reshape(array.shape)[...] = array
             return
         with using(self._ordinal):
-            place, stream = self._base + self._turn * self._size + offset, current_stream(self._like)
+            place, stream = self._base + self._offset(self._size) + offset, current_stream(self._like)
             check(driver().cuMemcpyDtoDAsync(place, address_of(array), nbytes, stream), "copying for other ranks")
 
     def pull(self, rank: int, offset: int, target: Any, stream: int) -> None:
         """Copy what lies in a rank's window from a byte on into an array without gaps, on a stream."""
-        source = self._opened[rank] + self._turn * self._sizes[rank] + offset
+        source = self._opened[rank] + self._offset(self._sizes[rank]) + offset
         with using(self._ordinal):
             status = driver().cuMemcpyDtoDAsync(address_of(target), source, target.nbytes, stream)
             check(status, "reading another rank's memory")
 
     def turn(self) -> None:
-        """Go on to the other window: called by all ranks at the end of each call that used one."""
+        """Go on to the other window: called by all ranks at the end of each call that used one, behind what it reads."""
         self._turn = 1 - self._turn
+        if max(self._sizes) > _TWICE:
+            self.meet()
+            self._post.settle()
+
+    def _offset(self, size: int) -> int:
+        """Return where the window begins that is used now, of a rank whose windows have that size."""
+        return 0 if size > _TWICE else self._turn * size
 
 
 _windows: dict[tuple[int, str, int | None], Windows] = {}
@@ -193,3 +204,6 @@ def _host() -> bytes:
     except OSError:
         boot = ""
     return hashlib.sha256(f"{socket.gethostname()} {boot}".encode()).digest()[:16]
+
+
+atexit.register(_windows.clear)  # communicators go before the libraries that they are of

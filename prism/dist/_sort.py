@@ -21,9 +21,12 @@ from prism.dist._merge import (
     merge_by_pulls,
     merge_runs,
     places,
+    position_kind,
+    positions,
     rooms_in,
     sort_beside,
     sort_by_gathers,
+    widen,
 )  # fmt: skip
 from prism.dist._pull import windows_of
 from prism.dist._reduce import shard
@@ -100,12 +103,10 @@ def _sorted(name: str, a: Any, values: Any, comm: Any, descending: bool, shards:
     """Return the shard of the sorted keys, and of what goes along; None: their positions go along."""
     key = None if values else key_of(a, comm, name, descending, shards)
     if (again := take(key)) is not None and (early := _begin_again(again, a, descending)) is not None:
-        if again.finish(again.begin()) is None:
-            told = again.judge()
-        else:
-            told = again.told
-            keep(key, again)
-        return _finish(again.post, told, early[0], a, values, descending, shards)
+        if again.finish(again.begin()) is None:  # other positions, it may be: what is sorted is not used
+            return _finish(again.post, again.judge(), None, a, values, descending, shards)
+        keep(key, again)
+        return _finish(again.post, again.told, early[0], a, values, descending, shards, placed=True)
     post, found = Post(engine_of(comm)), None
 
     def work() -> Mine:
@@ -120,7 +121,7 @@ def _sorted(name: str, a: Any, values: Any, comm: Any, descending: bool, shards:
                 raise ValueError(f"`values` must have {info.size} rows, as many as `keys`, not {given.shape[0]}")
             kinds.append(f"{given.scalar} {list(given.shape[1:])}")
         words = f"{name}({dtype_in_words(info, None)}, values={kinds}, descending={bool(descending)}, shards={shards})"
-        beside = (lib.lazy.arange(info.size),) if values is None else values
+        beside = (positions(0, info.size, [info.size] * post.size),) if values is None else values
         windows = windows_of(post, comm, info)
         made, found = _begin(windows, info, a, beside, descending)
         if found is None and words not in _known:
@@ -133,8 +134,15 @@ def _sorted(name: str, a: Any, values: Any, comm: Any, descending: bool, shards:
     if windows is not None:
         opened = windows.open(told.facts[:, 1].tolist())
     if opened and comes_again(key, told):
-        keep(key, agreed_again(post, told))
+        kept = told if values is not None else told._replace(kept=_placed(post, told))
+        keep(key, agreed_again(post, kept))
     return _finish(post, told, found, a, values, descending, shards)
+
+
+def _placed(post: Post, told: Told) -> tuple[Any, ...]:
+    """Return what is kept of a call, with a shard's positions in the whole."""
+    info, _, windows = told.kept
+    return info, (positions(sum(told.lengths[: post.rank]), info.size, told.lengths),), windows
 
 
 def _begin_again(again: Again, a: Any, descending: bool) -> tuple[list[Any] | None] | None:
@@ -162,23 +170,32 @@ def _begin(
 
 
 def _finish(
-    post: Post, told: Told, found: list[Any] | None, a: Any, values: Any, descending: bool, shards: str
-) -> list[Any]:
-    """Do what `_sorted` does, when all have said how they call; what is `found` is sorted already."""
+    post: Post, told: Told, found: list[Any] | None, a: Any, values: Any, descending: bool, shards: str, placed: bool = False
+) -> list[Any]:  # fmt: skip
+    """Do what `_sorted` does, when all have said how they call; what is `found` is sorted already.
+
+    `placed`: positions that went along are those in the whole.
+    """
     info, beside, windows = told.kept
     lengths, rooms = told.lengths, None
     opened = windows is not None and windows.is_open(told.facts[:, 1].tolist())
-    if opened and found is None:
+    before = sum(lengths[: post.rank])
+    if values is None:
+        kind = position_kind(max(lengths), post.size)
+        if any(position_kind(one, post.size) != kind for one in lengths):  # windows are not as all have them
+            opened, found = False, None
+        beside = _placed(post, told)[1]
+    if found is None and opened:
         dtypes = [info.dtype, *map(kind_of, beside)]
         if is_short(lengths, dtypes):
             return sort_by_gathers(post, info, windows, lengths, descending, shards == "same", a, values)
         rooms = rooms_in(windows, info, dtypes) if info.size else [memory.empty(info, 0, dtype) for dtype in dtypes]
     keys, *along = sort_beside(a, beside, descending, rooms) if found is None else found
-    if values is None and (before := sum(lengths[: post.rank])):
-        lib.evaluate(lib.lazy.map(lambda place, start: place + start, along[0], before), out=along[0])
+    if values is None and found is not None and before and not placed:
+        lib.evaluate(lib.lazy.map(lambda place, start: place + start, along[0], kind.type(before)), out=along[0])
     if post.size > 1:
         if opened:
-            keys, *along = merge_by_pulls(post, info, windows, lengths, descending, keys, *along)
+            keys, *along = merge_by_pulls(post, info, windows, lengths, descending, values is None, keys, *along)
         else:
             rows = split_by_sample(post, info, keys, lengths, descending)
             parts, arrays = exchange(post, info, rows, keys, *along)
@@ -187,7 +204,7 @@ def _finish(
             have = post.lengths(int(keys.shape[0]))
             want = lengths if shards == "same" else even(sum(lengths), post.size)
             keys, *along = move_to(post, info, have, want, keys, *along)
-    return [keys, *along]
+    return [keys, *(map(widen, along) if values is None else along)]
 
 
 def even(count: int, size: int) -> list[int]:

@@ -5,11 +5,13 @@ Tests of prism/dist: _boxes.
 
 from __future__ import annotations
 
+import contextlib
 import os
 import signal
 import subprocess
 import sys
 import tempfile
+import weakref
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -104,3 +106,27 @@ def test_a_kernel_that_failed(monkeypatch: pytest.MonkeyPatch) -> None:
     boxes.begin(96, 1)
     with pytest.raises(_boxes.DeviceError, match="illegal address"):
         boxes.settle()
+
+
+def test_the_end_of_a_program(monkeypatch: pytest.MonkeyPatch) -> None:
+    """GPUs have the memory no longer, no kernel waits, and the communicator is held by nobody."""
+    done: list[str] = []
+    cuda = type("Driver", (), {"cuMemHostUnregister": staticmethod(lambda start: done.append("gone"))})
+    monkeypatch.setattr(_boxes, "driver", lambda: cuda)
+    monkeypatch.setattr(_boxes, "using", lambda ordinal: contextlib.nullcontext())
+    monkeypatch.setattr(_boxes.Boxes, "register", lambda self, ordinal: setattr(self, "_address", 8) or b"\1" * 16)
+    monkeypatch.setattr(_boxes, "_current", lambda library: 0)
+    engine = type("Alone", (), {"rank": 0, "size": 1, "library": "numpy"})()
+    held = weakref.ref(engine)
+    boxes = _boxes.open_boxes(engine, engine, lambda said: np.frombuffer(said, np.uint8))
+    assert boxes is not None
+    over = (boxes.arguments(0, 0, 1)[4] - 8) // 8
+    assert boxes._page[over] == 0
+    _boxes.forget()
+    assert done == ["gone"] and boxes._page[over] == 1 and _boxes.boxes_of(engine) is None
+    with pytest.raises(RuntimeError, match="the program ends"):
+        boxes.tell(b"abcd")
+    boxes.close()
+    assert done == ["gone"]  # once
+    del boxes, engine
+    assert held() is None

@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 
 import prism
-from prism.dist import _merge
+from prism.dist import _again, _merge
 from tests.dist.ranks import Queued, cut, results
 
 RANDOM = np.random.default_rng(0)
@@ -69,3 +69,30 @@ def test_pieces(lengths: tuple[int, ...], descending: bool, monkeypatch: pytest.
         np.testing.assert_array_equal(np.concatenate(shards), prism.lib.sort(x, descending=descending))
         share = sum(lengths) / len(lengths)
         assert all(abs(len(one) - share) <= len(lengths) for one in shards)  # every element is a sample
+
+
+@pytest.mark.parametrize(("narrow", "pulled"), [(1 << 32, True), (900, False), (1, True)], ids=["all", "some", "none"])
+def test_positions_travel_in_few_bytes(narrow: int, pulled: bool, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Where some ranks sorted short positions, and others' shards are too long for these, the engine sends."""
+    monkeypatch.setattr(_merge, "_NARROW", narrow)
+    monkeypatch.setattr(_merge, "_PIECE", 64)
+    monkeypatch.setattr(_merge, "_SHORT", 0)
+    _again.forget()
+    x = RANDOM.integers(0, 90, 600).astype("float32")
+    keys = cut(x, (200, 50, 350))
+    right = prism.lib.argsort(x)
+
+    def work(c: Any) -> tuple[Any, int]:
+        return [prism.dist.argsort(keys[c.rank], comm=c) for _ in range(4)], c.windows.pulled
+
+    given = results(3, work, Queued)
+    for time in range(4):
+        whole = np.concatenate([found[time] for found, _ in given])
+        np.testing.assert_array_equal(whole, right)
+        assert whole.dtype == np.int64
+    bytes_read = sum(one for _, one in given)
+    assert (bytes_read > 0) == pulled
+    each = 8 if narrow > 900 else 12
+    assert bytes_read <= 4 * 600 * each  # keys of 4 bytes, and positions
+    assert not pulled or bytes_read > 4 * 250 * each
+    _again.forget()

@@ -63,6 +63,8 @@ AGAIN = {
     "flatnonzero",
     "sort",
     "argsort",
+    "histogram",
+    "select",
 }
 
 

@@ -151,3 +151,41 @@ def test_a_rank_that_is_killed_while_a_kernel_waits(call: str, tmp_path: Path) -
     assert [one.returncode for one in ranks] == [0, -signal.SIGKILL], "\n".join(texts)
     found = re.search(rf"{ended}, ([0-9.]+) s", texts[0])
     assert found and float(found[1]) < 5 and f"and again {ended}" in texts[0], texts[0]
+
+
+ENDS = """
+    import importlib, os
+    import torch, torch.distributed
+    import prism
+
+    nccl = importlib.import_module("cupy.cuda.nccl")
+    rank = int(os.environ["RANK"])
+    torch.cuda.set_device(rank)
+    importlib.import_module("cupy").cuda.Device(rank).use()
+    torch.distributed.init_process_group("gloo")
+    token = [nccl.get_unique_id() if rank == 0 else None]
+    torch.distributed.broadcast_object_list(token)
+    comm = nccl.NcclCommunicator(2, token[0], rank)
+    x = torch.arange(1000, device="cuda", dtype=torch.int32)
+    for _ in range(4):
+        assert int(prism.dist.sum(x, comm=comm)) == 2 * 499500
+        prism.dist.sort(x, comm=comm)
+    torch.cuda.synchronize()
+    torch.distributed.barrier()
+    print("all calls are right", flush=True)
+"""
+
+
+def test_a_program_ends_soon(tmp_path: Path) -> None:
+    """With a communicator that nobody destroys; it took more than ten seconds where it was held to the end."""
+    if not SEVERAL:
+        pytest.skip("NCCL needs a GPU for each rank")
+    program = tmp_path / "ends.py"
+    program.write_text(textwrap.dedent(ENDS), encoding="utf-8")
+    port = free_port()
+    ranks = [start(rank, port, str(program)) for rank in range(2)]
+    for one in ranks:
+        assert one.stdout is not None and any("all calls are right" in line for line in one.stdout)
+    begin = time.monotonic()
+    assert [one.wait(timeout=100) for one in ranks] == [0, 0]
+    assert time.monotonic() - begin < 8  # it takes a second or two

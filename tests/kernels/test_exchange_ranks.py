@@ -12,7 +12,7 @@ import pytest
 
 import prism
 from prism import interpret
-from prism.kernels.ranks import exchange_ranks
+from prism.kernels.ranks import count_ranks, exchange_ranks
 
 ROOM = 40
 
@@ -61,3 +61,23 @@ def test_a_word_that_is_missing() -> None:
 def test_a_rank_alone() -> None:
     boxes, said = np.zeros((2, 1, ROOM), np.uint64), np.arange(24, dtype=np.uint32)
     assert exchanged(boxes, said, 0, 3, over=False)[1] == 3
+
+
+@pytest.mark.parametrize("bins", [1, 17, 20])
+@pytest.mark.parametrize("ranks", [1, 3])
+def test_counts_of_all(ranks: int, bins: int) -> None:
+    """Sums of numbers of 64 bits, negative ones among them; they have come, or not."""
+    random, call = np.random.default_rng(bins), 5
+    counts = random.integers(-(1 << 61), 1 << 61, (ranks, bins))
+    boxes, words = np.zeros((2, ranks, ROOM), np.uint64), counts.view(np.uint32)
+    for rank in range(1, ranks):
+        boxes[1, rank, : 2 * bins] = row(call, words[rank])
+    code = prism.check(count_ranks, {"THREADS": 32})
+    for missing in (False, True) if ranks > 1 else (False,):
+        boxes[1, -1, 0] -= np.uint64(missing << 32)
+        told, answer, sums = np.zeros(2 * ranks * bins, np.uint32), np.full(1, -1), np.zeros(bins, np.int64)
+        numbers = 2 * bins, 0, ranks, ROOM, call, np.ones(1, np.uint64)
+        interpret.run(code, 1, 32, (words[0].copy(), boxes.reshape(-1), told, answer, sums, *numbers), check=True)
+        assert answer[0] == (0 if missing else call)
+        if not missing:
+            np.testing.assert_array_equal(sums, counts.sum(0))

@@ -48,6 +48,13 @@ def telling(nbytes: int, rank: int, ranks: int, room: int) -> Step:
     return Step(instance_of(kernels.exchange_ranks, {"THREADS": _THREADS}), 1, _THREADS, arrays)
 
 
+def counting(nbytes: int, rank: int, ranks: int, room: int) -> Step:
+    """Return the step that tells so many bytes of counts, int64, and adds those of all ranks up: it takes `y` besides."""
+    told = telling(nbytes, rank, ranks, room)
+    instance = instance_of(kernels.count_ranks, {"THREADS": _THREADS})
+    return Step(instance, told.blocks, told.threads, {**told.arguments, "y": Buffer("y")})
+
+
 def _told(heard: str) -> dict[str, Any]:
     """Return what a step that tells takes, by the kernel's names; `heard`: what it calls where it says that it has heard all."""
     arrays: dict[str, Any] = {name: Buffer(name) for name in TOLD[:-1] if name != "heard"}
@@ -70,4 +77,4 @@ def _of_elements(
     return template, numbers | {"identity": number_of(task.identity()), "initial": number_of(initial)}
 
 
-__all__ = ["HEAD", "LANES", "MESSAGE", "NAMES", "TOLD", "combining", "hearing", "telling"]
+__all__ = ["HEAD", "LANES", "MESSAGE", "NAMES", "TOLD", "combining", "counting", "hearing", "telling"]
