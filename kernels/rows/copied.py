@@ -30,13 +30,13 @@ def map_rows_copied(
     """
     VECTORS: constexpr(int) = ITEMS // WIDTH
     held: shared(TI[BLOCKS, ROWS * VECTORS * INPUTS, THREADS * WIDTH])
-    guesses: S[ROWS] @ thread[1]
+    firsts: shared(TI[BLOCKS, 1, 128 // TI.bytes])  # of nobody: who does not wait meanwhile loads what guesses are made of
     fetch_rows(
-        held, guesses, x, stride, other, other_stride, r, rows, n, identity, ONCE=ONCE, VECTORS=VECTORS,
-        INPUTS=INPUTS, WIDTH=WIDTH, GUESS=FIRST,
+        held, firsts, x, stride, other, other_stride, r, rows, n, VECTORS=VECTORS,
+        INPUTS=INPUTS, WIDTH=WIDTH, ROWS=ROWS, PLACES=0, MORE=False,
     )
     work_rows(
-        held, guesses, r, rows, n, identity, identity2, A=A, P=P, STAGES=STAGES, ONCE=ONCE,
-        VECTORS=VECTORS, INPUTS=INPUTS, WIDTH=WIDTH, KEPT=KEPT, WARPS=THREADS // 32, READ=READ, FIRST=FIRST, OP=OP,
-        SECOND=SECOND, OP2=OP2, PACK=PACK, JOIN=JOIN, LAST=LAST, STORE=STORE,
+        held, firsts, r, rows, n, identity, identity2, A=A, P=P, STAGES=STAGES, ONCE=ONCE, PLACES=0, MORE=False,
+        ROWS=ROWS, VECTORS=VECTORS, INPUTS=INPUTS, WIDTH=WIDTH, KEPT=KEPT, WARPS=THREADS // 32, READ=READ,
+        FIRST=FIRST, OP=OP, SECOND=SECOND, OP2=OP2, PACK=PACK, JOIN=JOIN, LAST=LAST, STORE=STORE,
     )

@@ -8,10 +8,11 @@ from prism.lang import (
 
 @prism.device
 @template(
-    TI=dtype, A=dtype, S=dtype, S2=dtype, P=dtype, STAGES=constexpr(int), ONCE=constexpr(int), ITEMS=constexpr(int),
-    WIDTH=constexpr(int), INPUTS=constexpr(int), KEPT=constexpr(int), BLOCKS=constexpr(int), THREADS=constexpr(int),
-    ROWS=constexpr(int), READ=function, FIRST=function, OP=function, SECOND=function, OP2=function, PACK=function,
-    JOIN=function, LAST=function, STORE=function,
+    TI=dtype, A=dtype, S=dtype, S2=dtype, P=dtype, STAGES=constexpr(int), ONCE=constexpr(int), PLACES=constexpr(int),
+    MORE=constexpr(bool), ITEMS=constexpr(int), WIDTH=constexpr(int), INPUTS=constexpr(int), KEPT=constexpr(int),
+    BLOCKS=constexpr(int), THREADS=constexpr(int), ROWS=constexpr(int), READ=function,
+    FIRST=function, OP=function, SECOND=function, OP2=function, PACK=function, JOIN=function, LAST=function,
+    STORE=function,
 )
 @requires(block["BLOCKS"], thread[32])
 def map_rows_doubled(
@@ -22,36 +23,40 @@ def map_rows_doubled(
     """Do what `map_rows_copied` does in turn, but that the next rows are under way meanwhile.
 
     Perspective, shapes: as of `map_rows_copied`.
-    Cost:                as of `map_rows_copied`, and twice the shared memory. Beyond the last rows these come once more.
+    Cost:                as of `map_rows_copied`, and twice the shared memory.
     """
     VECTORS: constexpr(int) = ITEMS // WIDTH
+    FIRSTS: constexpr(int) = max(ROWS * PLACES * (1 + MORE), 1)
+    FEW: constexpr(int) = (THREADS if PLACES > 0 else 32) * 4 // TI.bytes  # never less than 128 bytes
     even: shared(TI[BLOCKS, ROWS * VECTORS * INPUTS, THREADS * WIDTH])
     odd: shared(TI[BLOCKS, ROWS * VECTORS * INPUTS, THREADS * WIDTH])
-    even_guesses: S[ROWS] @ thread[1]
-    odd_guesses: S[ROWS] @ thread[1]
+    even_firsts: shared(TI[BLOCKS, FIRSTS, FEW])
+    odd_firsts: shared(TI[BLOCKS, FIRSTS, FEW])
     end: int64 @ block[BLOCKS] = (rows + ROWS - 1) // ROWS
 
     fetch_rows(
-        even, even_guesses, x, stride, other, other_stride, r, rows, n, identity, ONCE=ONCE, VECTORS=VECTORS,
-        INPUTS=INPUTS, WIDTH=WIDTH, GUESS=FIRST,
+        even, even_firsts, x, stride, other, other_stride, r, rows, n, VECTORS=VECTORS,
+        INPUTS=INPUTS, WIDTH=WIDTH, ROWS=ROWS, PLACES=PLACES, MORE=MORE,
     )
     for number in range(r, end, 2 * step, unroll=False):
         fetch_rows(
-            odd, odd_guesses, x, stride, other, other_stride, number + step, rows, n, identity, ONCE=ONCE, VECTORS=VECTORS,
-            INPUTS=INPUTS, WIDTH=WIDTH, GUESS=FIRST,
+            odd, odd_firsts, x, stride, other, other_stride, number + step, rows, n, VECTORS=VECTORS,
+            INPUTS=INPUTS, WIDTH=WIDTH, ROWS=ROWS, PLACES=PLACES, MORE=MORE,
         )
         work_rows(
-            even, even_guesses, number, rows, n, identity, identity2, A=A, P=P, STAGES=STAGES, ONCE=ONCE,
-            VECTORS=VECTORS, INPUTS=INPUTS, WIDTH=WIDTH, KEPT=KEPT, WARPS=THREADS // 32, READ=READ, FIRST=FIRST, OP=OP,
-            SECOND=SECOND, OP2=OP2, PACK=PACK, JOIN=JOIN, LAST=LAST, STORE=STORE,
+            even, even_firsts, number, rows, n, identity, identity2, A=A, P=P, STAGES=STAGES, ONCE=ONCE, PLACES=PLACES,
+            MORE=MORE, ROWS=ROWS, VECTORS=VECTORS, INPUTS=INPUTS, WIDTH=WIDTH, KEPT=KEPT, WARPS=THREADS // 32,
+            READ=READ, FIRST=FIRST, OP=OP, SECOND=SECOND, OP2=OP2, PACK=PACK, JOIN=JOIN, LAST=LAST,
+            STORE=STORE,
         )
         fetch_rows(
-            even, even_guesses, x, stride, other, other_stride, number + 2 * step, rows, n, identity, ONCE=ONCE, VECTORS=VECTORS,
-            INPUTS=INPUTS, WIDTH=WIDTH, GUESS=FIRST,
+            even, even_firsts, x, stride, other, other_stride, number + 2 * step, rows, n, VECTORS=VECTORS,
+            INPUTS=INPUTS, WIDTH=WIDTH, ROWS=ROWS, PLACES=PLACES, MORE=MORE,
         )
         if number + step < end:
             work_rows(
-                odd, odd_guesses, number + step, rows, n, identity, identity2, A=A, P=P, STAGES=STAGES, ONCE=ONCE,
-                VECTORS=VECTORS, INPUTS=INPUTS, WIDTH=WIDTH, KEPT=KEPT, WARPS=THREADS // 32, READ=READ, FIRST=FIRST, OP=OP,
-                SECOND=SECOND, OP2=OP2, PACK=PACK, JOIN=JOIN, LAST=LAST, STORE=STORE,
+                odd, odd_firsts, number + step, rows, n, identity, identity2, A=A, P=P, STAGES=STAGES, ONCE=ONCE,
+                PLACES=PLACES, MORE=MORE, ROWS=ROWS, VECTORS=VECTORS, INPUTS=INPUTS, WIDTH=WIDTH, KEPT=KEPT,
+                WARPS=THREADS // 32, READ=READ, FIRST=FIRST, OP=OP, SECOND=SECOND, OP2=OP2, PACK=PACK,
+                JOIN=JOIN, LAST=LAST, STORE=STORE,
             )
