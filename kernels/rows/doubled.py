@@ -1,6 +1,7 @@
 """Wide rows that clusters have in turn, copied into shared memory by parts: the next ones come while some are worked on."""
 
-from prism.kernels.rows.parts import fetch_rows, work_rows
+from prism.kernels.rows.agree import guess_rows
+from prism.kernels.rows.parts import fetch_rows, guess_copied, work_rows
 from prism.lang import (
     block, const, constexpr, dtype, function, grid, int32, int64, prism, ptr, requires, shared, template, thread,
 )
@@ -26,37 +27,48 @@ def map_rows_doubled(
     Cost:                as of `map_rows_copied`, and twice the shared memory.
     """
     VECTORS: constexpr(int) = ITEMS // WIDTH
-    FIRSTS: constexpr(int) = max(ROWS * PLACES * (1 + MORE), 1)
-    FEW: constexpr(int) = (THREADS if PLACES > 0 else 32) * 4 // TI.bytes  # never less than 128 bytes
+    # A cluster has a thread of each warp copy what it guesses by: it would wait for loads. A block alone is faster with these.
+    COPY: constexpr(int) = PLACES if BLOCKS > 1 else 0
+    FIRSTS: constexpr(int) = max(ROWS * COPY * (1 + MORE), 1)
+    FEW: constexpr(int) = (THREADS if COPY > 0 else 32) * 4 // TI.bytes  # never less than 128 bytes
     even: shared(TI[BLOCKS, ROWS * VECTORS * INPUTS, THREADS * WIDTH])
     odd: shared(TI[BLOCKS, ROWS * VECTORS * INPUTS, THREADS * WIDTH])
     even_firsts: shared(TI[BLOCKS, FIRSTS, FEW])
     odd_firsts: shared(TI[BLOCKS, FIRSTS, FEW])
+    even_guesses: S[ROWS] @ thread[1]
+    odd_guesses: S[ROWS] @ thread[1]
     end: int64 @ block[BLOCKS] = (rows + ROWS - 1) // ROWS
 
-    fetch_rows(
-        even, even_firsts, x, stride, other, other_stride, r, rows, n, VECTORS=VECTORS,
-        INPUTS=INPUTS, WIDTH=WIDTH, ROWS=ROWS, PLACES=PLACES, MORE=MORE,
-    )
+    @requires(block["BLOCKS"], thread[32])
+    def fetch_even(number: int64 @ block[BLOCKS]):
+        fetch_rows(
+            even, even_firsts, x, stride, other, other_stride, number, rows, n, VECTORS=VECTORS, INPUTS=INPUTS, WIDTH=WIDTH,
+            ROWS=ROWS, PLACES=COPY, MORE=MORE,
+        )
+        if COPY == 0:
+            guess_rows(number * ROWS, rows, identity, even_guesses, ONCE=ONCE, GUESS=FIRST)
+
+    fetch_even(r)
     for number in range(r, end, 2 * step, unroll=False):
         fetch_rows(
-            odd, odd_firsts, x, stride, other, other_stride, number + step, rows, n, VECTORS=VECTORS,
-            INPUTS=INPUTS, WIDTH=WIDTH, ROWS=ROWS, PLACES=PLACES, MORE=MORE,
+            odd, odd_firsts, x, stride, other, other_stride, number + step, rows, n, VECTORS=VECTORS, INPUTS=INPUTS,
+            WIDTH=WIDTH, ROWS=ROWS, PLACES=COPY, MORE=MORE,
         )
+        if COPY == 0:
+            guess_rows((number + step) * ROWS, rows, identity, odd_guesses, ONCE=ONCE, GUESS=FIRST)
+        else:
+            guess_copied(even_firsts, even_guesses, PLACES=COPY, MORE=MORE, ALIKE=True)
         work_rows(
-            even, even_firsts, number, rows, n, identity, identity2, A=A, P=P, STAGES=STAGES, ONCE=ONCE, PLACES=PLACES,
-            MORE=MORE, ROWS=ROWS, VECTORS=VECTORS, INPUTS=INPUTS, WIDTH=WIDTH, KEPT=KEPT, WARPS=THREADS // 32,
-            READ=READ, FIRST=FIRST, OP=OP, SECOND=SECOND, OP2=OP2, PACK=PACK, JOIN=JOIN, LAST=LAST,
-            STORE=STORE,
+            even, even_guesses, number, rows, n, identity, identity2, A=A, P=P, STAGES=STAGES, ONCE=ONCE, VECTORS=VECTORS,
+            INPUTS=INPUTS, WIDTH=WIDTH, KEPT=KEPT, WARPS=THREADS // 32, READ=READ, FIRST=FIRST, OP=OP, SECOND=SECOND, OP2=OP2,
+            PACK=PACK, JOIN=JOIN, LAST=LAST, STORE=STORE,
         )
-        fetch_rows(
-            even, even_firsts, x, stride, other, other_stride, number + 2 * step, rows, n, VECTORS=VECTORS,
-            INPUTS=INPUTS, WIDTH=WIDTH, ROWS=ROWS, PLACES=PLACES, MORE=MORE,
-        )
+        fetch_even(number + 2 * step)
         if number + step < end:
+            if COPY > 0:
+                guess_copied(odd_firsts, odd_guesses, PLACES=COPY, MORE=MORE, ALIKE=True)
             work_rows(
-                odd, odd_firsts, number + step, rows, n, identity, identity2, A=A, P=P, STAGES=STAGES, ONCE=ONCE,
-                PLACES=PLACES, MORE=MORE, ROWS=ROWS, VECTORS=VECTORS, INPUTS=INPUTS, WIDTH=WIDTH, KEPT=KEPT,
-                WARPS=THREADS // 32, READ=READ, FIRST=FIRST, OP=OP, SECOND=SECOND, OP2=OP2, PACK=PACK,
-                JOIN=JOIN, LAST=LAST, STORE=STORE,
+                odd, odd_guesses, number + step, rows, n, identity, identity2, A=A, P=P, STAGES=STAGES, ONCE=ONCE,
+                VECTORS=VECTORS, INPUTS=INPUTS, WIDTH=WIDTH, KEPT=KEPT, WARPS=THREADS // 32, READ=READ, FIRST=FIRST, OP=OP,
+                SECOND=SECOND, OP2=OP2, PACK=PACK, JOIN=JOIN, LAST=LAST, STORE=STORE,
             )

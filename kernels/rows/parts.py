@@ -1,6 +1,5 @@
 """Wide rows, of which each block has parts in shared memory as they lie in the array: copied there, and worked on."""
 
-from prism.kernels.rows.agree import guess_rows
 from prism.kernels.rows.elements import take_apart
 from prism.kernels.rows.settle_rows import settle_rows
 from prism.lang import (
@@ -110,15 +109,15 @@ def guess_copied(firsts: shared(TI[BLOCKS, FIRSTS, FEW]) @ block[BLOCKS], guesse
 
 @prism.device
 @template(
-    TI=dtype, A=dtype, S=dtype, S2=dtype, P=dtype, STAGES=constexpr(int), ONCE=constexpr(int), PLACES=constexpr(int),
-    MORE=constexpr(bool), FIRSTS=constexpr(int), FEW=constexpr(int), ROWS=constexpr(int), VECTORS=constexpr(int),
+    TI=dtype, A=dtype, S=dtype, S2=dtype, P=dtype, STAGES=constexpr(int), ONCE=constexpr(int), ROWS=constexpr(int),
+    VECTORS=constexpr(int),
     INPUTS=constexpr(int), WIDTH=constexpr(int), KEPT=constexpr(int), BLOCKS=constexpr(int), WARPS=constexpr(int),
     PARTS=constexpr(int), ROOM=constexpr(int), READ=function, FIRST=function, OP=function,
     SECOND=function, OP2=function, PACK=function, JOIN=function, LAST=function, STORE=function,
 )
 @requires(block["BLOCKS"], thread[32])
 def work_rows(
-    held: shared(TI[BLOCKS, PARTS, ROOM]) @ block[BLOCKS], firsts: shared(TI[BLOCKS, FIRSTS, FEW]) @ block[BLOCKS],
+    held: shared(TI[BLOCKS, PARTS, ROOM]) @ block[BLOCKS], guesses: S[ROWS] @ thread[1],
     number: int64 @ block[BLOCKS], rows: int64 @ grid[1], n: int32 @ grid[1], identity: S @ grid[1],
     identity2: S2 @ grid[1],
 ):
@@ -131,11 +130,6 @@ def work_rows(
     threads: int32 @ block[BLOCKS] = count(thread[1])
     here: int32 @ thread[1] = t - b * (threads // BLOCKS)
     many: int32 @ block[BLOCKS] = n // WIDTH
-    guesses: S[ROWS] @ thread[1]
-    if PLACES > 0:
-        guess_copied(firsts, guesses, PLACES=PLACES, MORE=MORE, ALIKE=True)
-    else:
-        guess_rows(number * ROWS, rows, identity, guesses, ONCE=ONCE, GUESS=FIRST)
     with partition(held, thread[1], lambda j, k: (b, j, here * WIDTH + k)) as mine:
 
         @requires(thread[1])
