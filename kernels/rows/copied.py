@@ -35,7 +35,7 @@ def map_rows_copied(
     guesses: S[ROWS] @ thread[1]
     fetch_rows(
         held, firsts, x, stride, other, other_stride, r, rows, n, VECTORS=VECTORS,
-        INPUTS=INPUTS, WIDTH=WIDTH, ROWS=ROWS, PLACES=0, MORE=False,
+        INPUTS=INPUTS, WIDTH=WIDTH, ROWS=ROWS, PLACES=0, MORE=False, ENDS=False,
     )
     guess_rows(r * ROWS, rows, identity, guesses, ONCE=ONCE, GUESS=FIRST)
     work_rows(

@@ -43,7 +43,7 @@ def map_rows_doubled(
     def fetch_even(number: int64 @ block[BLOCKS]):
         fetch_rows(
             even, even_firsts, x, stride, other, other_stride, number, rows, n, VECTORS=VECTORS, INPUTS=INPUTS, WIDTH=WIDTH,
-            ROWS=ROWS, PLACES=COPY, MORE=MORE,
+            ROWS=ROWS, PLACES=COPY, MORE=MORE, ENDS=BLOCKS > 1,
         )
         if COPY == 0:
             guess_rows(number * ROWS, rows, identity, even_guesses, ONCE=ONCE, GUESS=FIRST)
@@ -52,7 +52,7 @@ def map_rows_doubled(
     for number in range(r, end, 2 * step, unroll=False):
         fetch_rows(
             odd, odd_firsts, x, stride, other, other_stride, number + step, rows, n, VECTORS=VECTORS, INPUTS=INPUTS,
-            WIDTH=WIDTH, ROWS=ROWS, PLACES=COPY, MORE=MORE,
+            WIDTH=WIDTH, ROWS=ROWS, PLACES=COPY, MORE=MORE, ENDS=BLOCKS > 1,
         )
         if COPY == 0:
             guess_rows((number + step) * ROWS, rows, identity, odd_guesses, ONCE=ONCE, GUESS=FIRST)

@@ -12,7 +12,7 @@ from prism.lang import (
 @template(
     TI=dtype, VECTORS=constexpr(int), INPUTS=constexpr(int), WIDTH=constexpr(int), BLOCKS=constexpr(int),
     PARTS=constexpr(int), ROOM=constexpr(int), FIRSTS=constexpr(int), FEW=constexpr(int), ROWS=constexpr(int),
-    PLACES=constexpr(int), MORE=constexpr(bool),
+    PLACES=constexpr(int), MORE=constexpr(bool), ENDS=constexpr(bool),
 )
 @requires(block["BLOCKS"], thread[32])
 def fetch_rows(
@@ -22,8 +22,8 @@ def fetch_rows(
 ):
     """Begin to copy the `ROWS` rows from number `number * ROWS` on: each thread the vectors that it works on.
 
-    Beyond the last row of several, and beyond the last vector, these come once more; where no row is there, nothing. Beside
-    them a thread of each warp copies what guesses are made of: loads would be waited for among copies under way.
+    Beyond the last row of several, and beyond the last vector, these come once more; of `ENDS`, nothing where no row is there.
+    Beside them a thread of each warp copies what guesses are made of: loads would be waited for among copies under way.
     """
     b: int32 @ block[1] = id() if BLOCKS > 1 else 0
     t: int32 @ thread[1] = id()  # in the cluster
@@ -32,7 +32,7 @@ def fetch_rows(
     many: int32 @ block[BLOCKS] = n // WIDTH
     with partition(held, thread[1], lambda j, k: (b, j, here * WIDTH + k)) as mine, async_(mine) as coming:
         with group(thread[1]):
-            if BLOCKS == 1 or number * ROWS < rows:
+            if not ENDS or number * ROWS < rows:
                 for q in range(ROWS):
                     row: int64 = min(number * ROWS + q, rows - 1)
                     for j in range(VECTORS):
@@ -44,7 +44,7 @@ def fetch_rows(
     if PLACES > 0:
         for q in range(ROWS):
             row: int64 @ thread[1] = min(number * ROWS + q, rows - 1)
-            there: bool @ thread[1] = (BLOCKS == 1 or number * ROWS < rows) and t % 32 == 0
+            there: bool @ thread[1] = (not ENDS or number * ROWS < rows) and t % 32 == 0
             fetch_firsts(firsts, x, stride, other, other_stride, row, there, n, q, PLACES=PLACES, MORE=MORE)
 
 
