@@ -25,6 +25,13 @@ def inverse_of(top: float32 @ thread[1], most: float32 @ thread[1]) -> float32 @
 
 @prism.device
 @requires(thread[1])
+def scale_of(top: float32 @ thread[1], most: float32 @ thread[1]) -> float32 @ thread[1]:
+    """What the largest magnitude is divided by to become `most`; 1 where all are 0."""
+    return top / most if top != 0 else float32(1)
+
+
+@prism.device
+@requires(thread[1])
 @template(Q=dtype, MANY=constexpr(int), WIDTH=constexpr(int), WHOLE=constexpr(bool))
 def store_scaled(
     q: ptr(Q) @ thread[1], at: int64 @ thread[1], items: float32[MANY] @ thread[1], first: int32 @ thread[1],
@@ -84,7 +91,7 @@ def quantize_groups(
                         at: int64 = number * (LANES * EACH * WIDTH) + (part + e * LANES) * WIDTH
                         store_scaled(mine, at, items, e * WIDTH, by, WIDTH=WIDTH, WHOLE=WHOLE)
                     if part == 0:
-                        others[number] = top / most if top != 0 else float32(1)
+                        others[number] = scale_of(top, most)
 
 
 @prism.kernel
@@ -148,7 +155,7 @@ def quantize_by(
                         at: int64 = (b * EACH * THREADS + t + e * THREADS) * WIDTH
                         store_scaled(mine, at, items, e * WIDTH, by, WIDTH=WIDTH, WHOLE=WHOLE)
                 if b == 0 and t == 0:
-                    others[0] = top / most if top != 0 else float32(1)
+                    others[0] = scale_of(top, most)
 
 
 EXAMPLES = {

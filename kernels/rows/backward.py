@@ -1,11 +1,12 @@
 """Gradients of softmax and of norms, from what these were given and have returned."""
 
 from prism.lang import (
-    attr, block, const, constexpr, count, dtype, exp, fma, grid, group, id, int32, int64, load_vector,
-    partition, prism, ptr, requires, rsqrt, shared, store_vector, template, thread,
+    async_, attr, block, const, constexpr, count, cp_async, dtype, exp, fma, function, grid, group, id, int32, int64,
+    load_vector, partition, prism, ptr, requires, rsqrt, shared, template, thread,
 )
 from prism.kernels.rows.configurations import APART, BESIDE, GUESSED
 from prism.kernels.rows.elements import join_none, load_numbers, load_words, read_plain, store_numbers, take_apart
+from prism.kernels.rows.moments import load_sides
 from prism.kernels.rows.skeleton import map_rows
 from prism.kernels.rows.sums import add_pairs, add_slopes, guess_mean, middle, normal
 from prism.lib.thread import operators
@@ -76,8 +77,8 @@ def softmax_backward_rows(
         map_rows(
             y, stride, dy, dy_stride, r, ahead, rows, n, lanes, D(0), D(0), TI=TI, A=A, P=A, STAGES=1, ONCE=APART,
             ITEMS=ITEMS, WIDTH=WIDTH, INPUTS=2, KEPT=2, BLOCKS=BLOCKS, WIDE=WIDE, THREADS=THREADS, ROWS=ROWS, WAY=WAY,
-            LOAD=load, READ=read_plain, FIRST=first, OP=operators.add, SECOND=second, OP2=operators.add, PACK=pack,
-            JOIN=join_none, LAST=last, STORE=store,
+            PLACES=0, MORE=False, LOAD=load, READ=read_plain, FIRST=first, OP=operators.add, SECOND=second,
+            OP2=operators.add, PACK=pack, JOIN=join_none, LAST=last, STORE=store,
         )
 
 
@@ -114,31 +115,17 @@ def norm_backward_rows(
         partition(biases, thread[1], offset=lambda i: i, races="none") as biases_out,
         group(block[BLOCKS]),
     ):
+        # Never less than 128 bytes: what `cp_async` copies stands behind it, and is slow where it begins at no multiple of that.
+        kept: shared(W[BLOCKS, VECTORS if KEEP else 1, THREADS * WIDTH if KEEP else 128 // W.bytes])
+        if KEEP:
+            keep_shared(kept, weight, n, WIDTH=WIDTH)
         b: int32 @ block[1] = id() if BLOCKS > 1 else 0
         t: int32 @ thread[1] = id()  # in the cluster
         threads: int32 @ block[BLOCKS] = count(thread[1])
         here: int32 @ thread[1] = t - b * (threads // BLOCKS)
-        # Never less than 128 bytes: what `cp_async` copies stands behind it, and is slow where it begins at no multiple of that.
-        kept: shared(W[BLOCKS, VECTORS if KEEP else 1, THREADS * WIDTH if KEEP else 128 // W.bytes])
+        of_weight: A[VECTORS, WIDTH] @ thread[1] = {0}
+        of_bias: A[VECTORS, WIDTH] @ thread[1] = {0}
         with partition(kept, thread[1], lambda j, k: (b, j, here * WIDTH + k if KEEP else 0)) as kept_own:
-            if KEEP:
-                with group(thread[1]):
-                    for j in range(VECTORS):
-                        column: int32 = min(t + j * threads, n // WIDTH - 1) * WIDTH
-                        for p in range(0, WIDTH, PART):
-                            store_vector(kept_own[j, p], load_vector(weight[column + p], PART))
-            of_weight: A[VECTORS, WIDTH] @ thread[1]
-            of_bias: A[VECTORS, WIDTH] @ thread[1]
-            with group(thread[1]):
-                for j in range(VECTORS):
-                    for k in range(WIDTH):
-                        of_weight[j, k] = 0
-                        of_bias[j, k] = 0
-
-            @requires(thread[1])
-            def load(row: int64 @ thread[1], column: int32 @ thread[1], words: TI[2 * WIDTH] @ thread[1]):
-                load_words(x, row * stride + column, words, FIRST=0, WIDTH=WIDTH)
-                load_words(dy, row * dy_stride + column, words, FIRST=WIDTH, WIDTH=WIDTH)
 
             @requires(thread[1])
             def weigh(
@@ -156,52 +143,6 @@ def norm_backward_rows(
                     load_numbers(weight, column, weighed)
                 for k in range(WIDTH):
                     weighed[k] = values[WIDTH + k] * weighed[k] if WEIGHT else values[WIDTH + k]
-
-            @requires(thread[1])
-            def guess(row: int64 @ thread[1]) -> G @ thread[1]:
-                if CENTRED:
-                    return guess_mean(x, row * stride, x, row * stride, n, G=G, MORE=False)
-                else:
-                    return G(TI(0), TI(0), TI(0)) if TI.bytes > 2 else TI(0)
-
-            @requires(thread[1])
-            def sums(
-                j: int32 @ thread[1], column: int32 @ thread[1], values: A[2 * WIDTH] @ thread[1], guessed: G @ thread[1],
-            ) -> S @ thread[1]:
-                weighed: A[WIDTH]
-                weigh(j, column, values, weighed)
-                near: A = middle(guessed, A=A, ONE=TI.bytes == 2) if CENTRED else 0
-                total: A = 0
-                all: A = 0
-                squares: A = 0
-                products: A = 0
-                for k in range(WIDTH):
-                    off: A = values[k] - near if CENTRED else values[k]
-                    total = total + off
-                    all = all + weighed[k]
-                    squares = squares + off * off
-                    products = products + weighed[k] * off
-                if CENTRED:
-                    return S(D(total), D(all), D(squares), D(products))
-                else:
-                    return S(D(squares), D(products))
-
-            @requires(thread[1])
-            def pack(guessed: G @ thread[1], found: S @ thread[1]) -> F @ thread[1]:
-                """Means: of elements, of weighed gradients, of squares off the mean, and of products with these."""
-                if CENTRED:
-                    off: D = found.total * share
-                    mean: D = D(middle(guessed, A=A, ONE=TI.bytes == 2)) + off
-                    return F(
-                        mean, found.weighed * share, found.squares * share - off * off,
-                        (found.products - found.weighed * off) * share,
-                    )
-                else:
-                    return F(0, 0, found.first * share, found.second * share)
-
-            @requires(thread[1])
-            def factor(guessed: G @ thread[1], slopes: F @ thread[1]) -> A @ thread[1]:
-                return A(rsqrt(slopes.squares + eps))
 
             @requires(thread[1])
             def store(
@@ -222,36 +163,137 @@ def norm_backward_rows(
                     weighed[k] = fma(weighed[k], scale, -fma(one, slope, over * scale))
                 store_numbers(out, row * n + column, weighed)
 
-            map_rows(
-                x, stride, dy, dy_stride, r, step, rows, n, lanes, G(TI(0), TI(0), TI(0)) if TI.bytes > 2 else TI(0),
-                S(0, 0, 0, 0) if CENTRED else S(0, 0), TI=TI, A=A, P=F,
-                STAGES=2, ONCE=GUESSED, ITEMS=ITEMS, WIDTH=WIDTH, INPUTS=2, KEPT=2, BLOCKS=BLOCKS, WIDE=WIDE, THREADS=THREADS,
-                ROWS=ROWS, WAY=WAY, LOAD=load, READ=read_plain, FIRST=guess, OP=operators.add, SECOND=sums,
-                OP2=add_slopes if CENTRED else add_pairs, PACK=pack, JOIN=join_none, LAST=factor, STORE=store,
+            map_slopes(
+                x, stride, dy, dy_stride, r, step, rows, n, lanes, eps, share, TI=TI, A=A, G=G, S=S, F=F,
+                CENTRED=CENTRED, ITEMS=ITEMS, WIDTH=WIDTH, BLOCKS=BLOCKS, WIDE=WIDE, THREADS=THREADS, ROWS=ROWS, WAY=WAY,
+                WEIGH=weigh, STORE=store,
             )
-            if WEIGHT or BIAS:
-                with group(thread[1]):
-                    of: int32 = threads if WIDE else 1 << lanes
-                    part: int32 = t if WIDE else t & of - 1
-                    target: int64 = (r if WIDE else (r * threads + t) >> lanes) * n
-                    if WEIGHT:
-                        store_sums(weights_out, target, part, of, n, of_weight)
-                    if BIAS:
-                        store_sums(biases_out, target, part, of, n, of_bias)
+            if WEIGHT:
+                store_sums(weights_out, r, n, lanes, of_weight, WIDTH=WIDTH, BLOCKS=BLOCKS, WIDE=WIDE)
+            if BIAS:
+                store_sums(biases_out, r, n, lanes, of_bias, WIDTH=WIDTH, BLOCKS=BLOCKS, WIDE=WIDE)
+
+
+@prism.device
+@template(
+    TI=dtype, A=dtype, D=dtype, G=dtype, S=dtype, F=dtype, CENTRED=constexpr(bool), ITEMS=constexpr(int),
+    WIDTH=constexpr(int), BLOCKS=constexpr(int), WIDE=constexpr(bool), THREADS=constexpr(int), ROWS=constexpr(int),
+    WAY=constexpr(int), WEIGH=function, STORE=function,
+)
+@requires(block["BLOCKS"], thread[32])
+def map_slopes(
+    x: ptr(const(TI)) @ grid[1], stride: int64 @ grid[1], dy: ptr(const(TI)) @ grid[1], dy_stride: int64 @ grid[1],
+    r: int64 @ block[BLOCKS], step: int32 @ grid[1], rows: int64 @ grid[1], n: int32 @ grid[1], lanes: int32 @ grid[1],
+    eps: D @ grid[1], share: D @ grid[1],
+):
+    """Do with the `Slopes` of rows, which are means of what `WEIGH` makes of gradients, and others, what `STORE` says.
+
+    Perspective, shapes: as of `norm_backward_rows`; `STORE` as of `map_row`, `WEIGH(j, column, values, weighed)`.
+    """
+    PLACES: constexpr(int) = (3 if TI.bytes > 2 else 1) if CENTRED else 0
+
+    @requires(thread[1])
+    def load(row: int64 @ thread[1], column: int32 @ thread[1], words: TI[2 * WIDTH] @ thread[1]):
+        load_sides(x, row * stride, dy, row * dy_stride, column, words, BOTH=True, WIDTH=WIDTH)
+
+    @requires(thread[1])
+    def guess(row: int64 @ thread[1]) -> G @ thread[1]:
+        if CENTRED:
+            return guess_mean(x, row * stride, x, row * stride, n, G=G, MORE=False)
+        else:
+            return G(TI(0), TI(0), TI(0)) if TI.bytes > 2 else TI(0)
+
+    @requires(thread[1])
+    def sums(
+        j: int32 @ thread[1], column: int32 @ thread[1], values: A[2 * WIDTH] @ thread[1], guessed: G @ thread[1],
+    ) -> S @ thread[1]:
+        weighed: A[WIDTH]
+        WEIGH(j, column, values, weighed)
+        near: A = middle(guessed, A=A, ONE=TI.bytes == 2) if CENTRED else 0
+        return add_slopes_up(values, weighed, near, D=D, S=S, CENTRED=CENTRED)
+
+    @requires(thread[1])
+    def pack(guessed: G @ thread[1], found: S @ thread[1]) -> F @ thread[1]:
+        """Means: of elements, of weighed gradients, of squares off the mean, and of products with these."""
+        if CENTRED:
+            off: D = found.total * share
+            mean: D = D(middle(guessed, A=A, ONE=TI.bytes == 2)) + off
+            return F(
+                mean, found.weighed * share, found.squares * share - off * off,
+                (found.products - found.weighed * off) * share,
+            )
+        else:
+            return F(0, 0, found.first * share, found.second * share)
+
+    @requires(thread[1])
+    def factor(guessed: G @ thread[1], slopes: F @ thread[1]) -> A @ thread[1]:
+        return A(rsqrt(slopes.squares + eps))
+
+    map_rows(
+        x, stride, dy, dy_stride, r, step, rows, n, lanes, G(TI(0), TI(0), TI(0)) if TI.bytes > 2 else TI(0),
+        S(0, 0, 0, 0) if CENTRED else S(0, 0), TI=TI, A=A, P=F, STAGES=2, ONCE=GUESSED, ITEMS=ITEMS, WIDTH=WIDTH, INPUTS=2,
+        KEPT=2, BLOCKS=BLOCKS, WIDE=WIDE, THREADS=THREADS, ROWS=ROWS, WAY=WAY, PLACES=PLACES, MORE=False, LOAD=load,
+        READ=read_plain, FIRST=guess, OP=operators.add, SECOND=sums, OP2=add_slopes if CENTRED else add_pairs, PACK=pack,
+        JOIN=join_none, LAST=factor, STORE=STORE,
+    )
 
 
 @prism.device
 @requires(thread[1])
-@template(A=dtype, VECTORS=constexpr(int), WIDTH=constexpr(int))
+@template(A=dtype, D=dtype, S=dtype, WIDTH=constexpr(int), N=constexpr(int), CENTRED=constexpr(bool))
+def add_slopes_up(values: A[N] @ thread[1], weighed: A[WIDTH] @ thread[1], near: A @ thread[1]) -> S @ thread[1]:
+    """What a vector adds to a row's sums, off `near`: where not `CENTRED`, of squares and of products."""
+    total: A = 0
+    all: A = 0
+    squares: A = 0
+    products: A = 0
+    for k in range(WIDTH):
+        off: A = values[k] - near if CENTRED else values[k]
+        total = total + off
+        all = all + weighed[k]
+        squares = squares + off * off
+        products = products + weighed[k] * off
+    if CENTRED:
+        return S(D(total), D(all), D(squares), D(products))
+    else:
+        return S(D(squares), D(products))
+
+
+@prism.device
+@template(W=dtype, WIDTH=constexpr(int), BLOCKS=constexpr(int), VECTORS=constexpr(int), ROOM=constexpr(int))
+@requires(block["BLOCKS"], thread[32])
+def keep_shared(kept: shared(W[BLOCKS, VECTORS, ROOM]) @ block[BLOCKS], weight: ptr(const(W)) @ grid[1], n: int32 @ grid[1]):
+    """Begin to copy the weights of each thread's vectors of a row."""
+    PART: constexpr(int) = min(WIDTH, 16 // W.bytes)
+    b: int32 @ block[1] = id() if BLOCKS > 1 else 0
+    t: int32 @ thread[1] = id()  # in the cluster
+    threads: int32 @ block[BLOCKS] = count(thread[1])
+    here: int32 @ thread[1] = t - b * (threads // BLOCKS)
+    with partition(kept, thread[1], lambda j, k: (b, j, here * WIDTH + k)) as own, async_(own) as coming, group(thread[1]):
+        for j in range(VECTORS):
+            column: int32 = min(t + j * threads, n // WIDTH - 1) * WIDTH
+            for p in range(0, WIDTH, PART):
+                cp_async(coming[j, p], weight[column + p], PART * W.bytes)
+
+
+@prism.device
+@template(A=dtype, VECTORS=constexpr(int), WIDTH=constexpr(int), BLOCKS=constexpr(int), WIDE=constexpr(bool))
+@requires(block["BLOCKS"], thread[32])
 def store_sums(
-    y: ptr(A) @ thread[1], at: int64 @ thread[1], part: int32 @ thread[1], team: int32 @ thread[1], n: int32 @ grid[1],
+    y: ptr(A) @ thread[1], r: int64 @ block[BLOCKS], n: int32 @ grid[1], lanes: int32 @ grid[1],
     sums: A[VECTORS, WIDTH] @ thread[1],
 ):
-    """Put `sums` of a row's vectors, number `part`, `part + team` and so on, into `y[at]` and the elements behind it."""
-    for j in range(VECTORS):
-        column: int32 = (part + j * team) * WIDTH
-        if column < n:
-            found: A[WIDTH]
-            for k in range(WIDTH):
-                found[k] = sums[j, k]
-            store_numbers(y, at + column, found)
+    """Put the sums of columns of a thread's vectors into row number `r` of `y`, of as many as share rows: see `map_row`."""
+    t: int32 @ thread[1] = id()  # in the cluster
+    threads: int32 @ block[BLOCKS] = count(thread[1])
+    with group(thread[1]):
+        team: int32 = threads if WIDE else 1 << lanes
+        part: int32 = t if WIDE else t & team - 1
+        at: int64 = (r if WIDE else (r * threads + t) >> lanes) * n
+        for j in range(VECTORS):
+            column: int32 = (part + j * team) * WIDTH
+            if column < n:
+                found: A[WIDTH]
+                for k in range(WIDTH):
+                    found[k] = sums[j, k]
+                store_numbers(y, at + column, found)

@@ -1,15 +1,13 @@
 """Rows divided by their root mean square, or made of mean 0 and variance 1."""
 
 from prism.lang import (
-    attr, block, const, constexpr, count, dtype, grid, group, id, int32, int64, partition, prism, ptr, requires, rsqrt, template,
-    thread, uint32,
+    attr, block, const, constexpr, count, dtype, grid, group, id, int32, int64, partition, prism, ptr, requires,
+    template, thread, uint32,
 )
-from prism.kernels.rows.configurations import BESIDE, GUESSED, HELD, LONG
-from prism.kernels.rows.elements import join_none, keep_words, load_numbers, load_words, store_numbers, take_kept
-from prism.kernels.rows.registers import prefetch_rows
-from prism.kernels.rows.skeleton import map_rows
-from prism.kernels.rows.sums import Pair, Three, add_pairs, guess_mean, middle, normal
-from prism.lib.thread import operators
+from prism.kernels.rows.configurations import BESIDE, HELD
+from prism.kernels.rows.elements import keep_words, load_numbers, store_numbers, take_kept
+from prism.kernels.rows.moments import map_norms, weigh
+from prism.kernels.rows.sums import Pair, Three
 
 
 @prism.kernel
@@ -38,7 +36,6 @@ def norm_rows(
                  meet once.
     Test:        tests/kernels/test_rows.py, tests/gpu/test_rows.py
     """
-    INPUTS: constexpr(int) = 2 if RESIDUAL else 1
     VECTORS: constexpr(int) = ITEMS // WIDTH
     KEEP: constexpr(bool) = WAY == BESIDE and WEIGHT and W.bytes <= TI.bytes
     WORDS: constexpr(int) = max(WIDTH * W.bytes // 4, 1)  # that a vector of weights has
@@ -50,69 +47,8 @@ def norm_rows(
         group(block[BLOCKS]),
     ):
         kept: uint32[VECTORS, WORDS * (1 + KEEP_BIAS)] @ thread[1]
-        t: int32 @ thread[1] = id()  # in the cluster
-        team: int32 @ block[BLOCKS] = count(thread[1])
         if KEEP:
-            with group(thread[1]):
-                for j in range(VECTORS):
-                    column: int32 = min(t + j * team, n // WIDTH - 1) * WIDTH
-                    keep_words(weight, column, kept, j, 0, WIDTH=WIDTH)
-                    if KEEP_BIAS:
-                        keep_words(bias, column, kept, j, WORDS, WIDTH=WIDTH)
-
-        @requires(thread[1])
-        def load(row: int64 @ thread[1], column: int32 @ thread[1], words: TI[INPUTS * WIDTH] @ thread[1]):
-            load_words(x, row * stride + column, words, FIRST=0, WIDTH=WIDTH)
-            if RESIDUAL:
-                load_words(residual, row * residual_stride + column, words, FIRST=WIDTH, WIDTH=WIDTH)
-
-        @requires(thread[1])
-        def read(
-            row: int64 @ thread[1], column: int32 @ thread[1], words: TI[INPUTS * WIDTH] @ thread[1],
-            values: A[WIDTH] @ thread[1],
-        ):
-            for k in range(WIDTH):
-                values[k] = A(words[k])
-                if RESIDUAL:
-                    values[k] = A(TI(values[k] + A(words[WIDTH + k])))
-
-        @requires(thread[1])
-        def guess(row: int64 @ thread[1]) -> G @ thread[1]:
-            if CENTRED:
-                return guess_mean(
-                    x, row * stride, residual, row * residual_stride, n, G=G, MORE=RESIDUAL,
-                )
-            else:
-                return G(TI(0), TI(0), TI(0)) if TI.bytes > 2 else TI(0)
-
-        @requires(thread[1])
-        def sums(
-            j: int32 @ thread[1], column: int32 @ thread[1], values: A[WIDTH] @ thread[1], guessed: G @ thread[1],
-        ) -> S @ thread[1]:
-            near: A = middle(guessed, A=A, ONE=TI.bytes == 2) if CENTRED else 0
-            total: A = 0
-            squares: A = 0
-            for k in range(WIDTH):
-                off: A = values[k] - near if CENTRED else values[k]
-                total = total + off
-                squares = squares + off * off
-            if CENTRED:
-                return S(D(total), D(squares))
-            else:
-                return D(squares)
-
-        @requires(thread[1])
-        def pack(guessed: G @ thread[1], found: S @ thread[1]) -> P @ thread[1]:
-            """The mean and the variance."""
-            if CENTRED:
-                off: D = found.first * share
-                return P(D(middle(guessed, A=A, ONE=TI.bytes == 2)) + off, found.second * share - off * off)
-            else:
-                return P(0, found * share)
-
-        @requires(thread[1])
-        def factor(guessed: G @ thread[1], moments: P @ thread[1]) -> A @ thread[1]:
-            return A(rsqrt(moments.second + eps))
+            keep_columns(weight, bias, kept, n, WIDTH=WIDTH, BLOCKS=BLOCKS, BOTH=KEEP_BIAS)
 
         @requires(thread[1])
         def store(
@@ -131,24 +67,35 @@ def norm_rows(
                 load_numbers(bias, column, terms)
             if RESIDUAL:
                 store_numbers(added, row * n + column, values)
-            mean: A = A(moments.first)
-            for k in range(WIDTH):
-                values[k] = normal(values[k], mean, scale, CENTRED=CENTRED, SHORT=TI.bytes == 2)
-                if WEIGHT:
-                    values[k] = values[k] * factors[k]
-                if BIAS:
-                    values[k] = values[k] + terms[k]
+            weigh(
+                values, A(moments.first), scale, factors, terms, CENTRED=CENTRED, WEIGHT=WEIGHT, BIAS=BIAS,
+                SHORT=TI.bytes == 2,
+            )
             store_numbers(out, row * n + column, values)
 
-        if (WAY == HELD or WAY == LONG) and ahead > 0:
-            prefetch_rows(x, r + ahead, rows, n, stride, lanes, BLOCKS=BLOCKS, WIDE=WIDE)
-        map_rows(
-            x, stride, residual, residual_stride, r, ahead, rows, n, lanes, G(TI(0), TI(0), TI(0)) if TI.bytes > 2 else TI(0),
-            S(0, 0) if CENTRED else D(0), TI=TI, A=A, P=P,
-            STAGES=2, ONCE=GUESSED, ITEMS=ITEMS, WIDTH=WIDTH, INPUTS=INPUTS, KEPT=1, BLOCKS=BLOCKS, WIDE=WIDE, THREADS=THREADS,
-            ROWS=ROWS, WAY=WAY, LOAD=load, READ=read, FIRST=guess, OP=operators.add, SECOND=sums,
-            OP2=add_pairs if CENTRED else operators.add, PACK=pack, JOIN=join_none, LAST=factor, STORE=store,
+        map_norms(
+            x, stride, residual, residual_stride, r, ahead, rows, n, lanes, eps, share, A=A, G=G, S=S, P=P, CENTRED=CENTRED,
+            RESIDUAL=RESIDUAL, ITEMS=ITEMS, WIDTH=WIDTH, BLOCKS=BLOCKS, WIDE=WIDE, THREADS=THREADS, ROWS=ROWS, WAY=WAY,
+            STORE=store,
         )
+
+
+@prism.device
+@template(W=dtype, VECTORS=constexpr(int), N=constexpr(int), WIDTH=constexpr(int), BLOCKS=constexpr(int), BOTH=constexpr(bool))
+@requires(block["BLOCKS"], thread[32])
+def keep_columns(
+    weight: ptr(const(W)) @ grid[1], bias: ptr(const(W)) @ grid[1], kept: uint32[VECTORS, N] @ thread[1],
+    n: int32 @ grid[1],
+):
+    """Put the weights of a thread's vectors of a row, as they are, into `kept`; of `BOTH`, what is added behind them."""
+    t: int32 @ thread[1] = id()  # in the cluster
+    team: int32 @ block[BLOCKS] = count(thread[1])
+    with group(thread[1]):
+        for j in range(VECTORS):
+            column: int32 = min(t + j * team, n // WIDTH - 1) * WIDTH
+            keep_words(weight, column, kept, j, 0, WIDTH=WIDTH)
+            if BOTH:
+                keep_words(bias, column, kept, j, N // 2, WIDTH=WIDTH)
 
 
 EXAMPLES = {

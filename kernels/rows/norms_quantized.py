@@ -1,21 +1,22 @@
 """Norms of rows whose results are rounded to 8 bits, each row divided by a scale."""
 
-from prism.kernels.quantize.scales import inverse_of, store_scaled
+from prism.kernels.quantize.scales import inverse_of, scale_of, store_scaled
 from prism.kernels.rows.configurations import APART
-from prism.kernels.rows.elements import join_none, load_numbers, load_words, store_numbers
+from prism.kernels.rows.elements import join_none, load_numbers, store_numbers
+from prism.kernels.rows.moments import add_sides, add_up, load_sides, weigh
 from prism.kernels.rows.registers import prefetch_rows
 from prism.kernels.rows.skeleton import map_rows
-from prism.kernels.rows.sums import Pair, Three, add_pairs, guess_mean, middle, normal
+from prism.kernels.rows.sums import Pair, Three, add_pairs, guess_mean, middle
 from prism.lang import (
-    attr, block, const, constexpr, count, dtype, float32, grid, group, id, int8, int32, int64, partition, prism, ptr, requires,
-    rsqrt, template, thread,
+    attr, block, const, constexpr, count, dtype, float32, function, grid, group, id, int8, int32, int64, partition,
+    prism, ptr, requires, rsqrt, template, thread,
 )  # fmt: skip
 from prism.lib.thread import operators
 
 
 @prism.kernel
 @template(
-    TI=dtype, TO=dtype, W=dtype, D=dtype, G=dtype, S=dtype, CENTRED=constexpr(bool), WEIGHT=constexpr(bool), BIAS=constexpr(bool),
+    TI=dtype, TO=dtype, W=dtype, D=dtype, G=dtype, S=dtype, WEIGHT=constexpr(bool), BIAS=constexpr(bool),
     RESIDUAL=constexpr(bool), ITEMS=constexpr(int), WIDTH=constexpr(int), BLOCKS=constexpr(int), WIDE=constexpr(bool),
     THREADS=constexpr(int), RESIDENT=constexpr(int), ROWS=constexpr(int), WAY=constexpr(int),
 )
@@ -27,7 +28,7 @@ def norm_quantize_rows(
     rows: int64 @ grid[1], n: int32 @ grid[1], stride: int64 @ grid[1], residual_stride: int64 @ grid[1], eps: D @ grid[1],
     share: D @ grid[1], most: float32 @ grid[1], lanes: int32 @ grid[1], ahead: int32 @ grid[1],
 ):
-    """What `norm_rows` does, as `quantize_rows` rounds it: `q[r * n + i]` times `scales[r]` is near it.
+    """What `norm_rows` does where `CENTRED`, as `quantize_rows` rounds it: `q[r * n + i]` times `scales[r]` is near it.
 
     Perspective: grid, of blocks, or clusters of `BLOCKS`, of up to `THREADS` threads: see `map_rows`. `WAY`: `HELD` or `LONG`.
     Shapes:      as of `norm_rows`, and of `quantize_rows`. `S`: a `Pair` of numbers of the type `D`.
@@ -42,78 +43,25 @@ def norm_quantize_rows(
         partition(sum, thread[1], offset=lambda i: i, races="none") as added,
         group(block[BLOCKS]),
     ):
-        t: int32 @ thread[1] = id()  # in the cluster
-        threads: int32 @ block[BLOCKS] = count(thread[1])
-        near: float32 @ thread[1] = 0
-        if CENTRED:
-            with group(thread[1]):
-                own: int64 = min(r if WIDE else (r * threads + t) >> lanes, rows - 1)
-                guessed: G = guess_mean(
-                    x, own * stride, residual, own * residual_stride, n, G=G, MORE=RESIDUAL,
-                )
-                near = middle(guessed, A=float32, ONE=TI.bytes == 2)
 
         @requires(thread[1])
-        def load(row: int64 @ thread[1], column: int32 @ thread[1], words: TI[INPUTS * WIDTH] @ thread[1]):
-            load_words(x, row * stride + column, words, FIRST=0, WIDTH=WIDTH)
-            if RESIDUAL:
-                load_words(residual, row * residual_stride + column, words, FIRST=WIDTH, WIDTH=WIDTH)
-
-        @requires(thread[1])
-        def read(
-            row: int64 @ thread[1], column: int32 @ thread[1], words: TI[INPUTS * WIDTH] @ thread[1],
-            values: float32[INPUTS * WIDTH] @ thread[1],
+        def apply(
+            column: int32 @ thread[1], values: float32[INPUTS * WIDTH] @ thread[1], mean: float32 @ thread[1],
+            scale: float32 @ thread[1],
         ):
-            for k in range(WIDTH):
-                values[k] = float32(words[k])
-                if RESIDUAL:
-                    values[k] = float32(TI(values[k] + float32(words[WIDTH + k])))
-                    values[WIDTH + k] = values[k]
-
-        @requires(thread[1])
-        def first(
-            j: int32 @ thread[1], column: int32 @ thread[1], values: float32[INPUTS * WIDTH] @ thread[1],
-        ) -> S @ thread[1]:
-            total: float32 = 0
-            squares: float32 = 0
-            for k in range(WIDTH):
-                off: float32 = values[k] - near
-                total = total + off
-                squares = squares + off * off
-            return S(D(total), D(squares))
-
-        @requires(thread[1])
-        def second(
-            j: int32 @ thread[1], column: int32 @ thread[1], values: float32[INPUTS * WIDTH] @ thread[1], sums: S @ thread[1],
-        ) -> float32 @ thread[1]:
-            """The largest magnitude of what the norm is, which becomes the last `WIDTH` of the values."""
-            off: D = sums.first * share if CENTRED else D(0)
-            scale: float32 = float32(rsqrt(sums.second * share - off * off + eps))
-            mean: float32 = near + float32(off)
+            """Make the last `WIDTH` of the values what the norm is."""
             factors: float32[WIDTH]
             terms: float32[WIDTH]
+            found: float32[WIDTH]
             if WEIGHT:
                 load_numbers(weight, column, factors)
             if BIAS:
                 load_numbers(bias, column, terms)
-            top: float32 = 0
             for k in range(WIDTH):
-                found: float32 = normal(values[k], mean, scale, CENTRED=CENTRED, SHORT=TI.bytes == 2)
-                if WEIGHT:
-                    found = found * factors[k]
-                if BIAS:
-                    found = found + terms[k]
-                values[(INPUTS - 1) * WIDTH + k] = found
-                top = max(top, abs(found))
-            return top
-
-        @requires(thread[1])
-        def pack(sums: S @ thread[1], top: float32 @ thread[1]) -> float32 @ thread[1]:
-            return top
-
-        @requires(thread[1])
-        def last(sums: S @ thread[1], top: float32 @ thread[1]) -> float32 @ thread[1]:
-            return inverse_of(top, most)
+                found[k] = values[k]
+            weigh(found, mean, scale, factors, terms, CENTRED=True, WEIGHT=WEIGHT, BIAS=BIAS, SHORT=TI.bytes == 2)
+            for k in range(WIDTH):
+                values[(INPUTS - 1) * WIDTH + k] = found[k]
 
         @requires(thread[1])
         def store(
@@ -127,21 +75,102 @@ def norm_quantize_rows(
                     total[k] = values[k]
                 store_numbers(added, row * n + column, total)
             if column == 0:
-                tops[row] = top / most if top != 0 else float32(1)
+                tops[row] = scale_of(top, most)
 
-        if ahead > 0:
-            prefetch_rows(x, r + ahead, rows, n, stride, lanes, BLOCKS=BLOCKS, WIDE=WIDE)
-        map_rows(
-            x, stride, residual, residual_stride, r, ahead, rows, n, lanes, S(0, 0), float32(0), TI=TI, A=float32, P=float32,
-            STAGES=2, ONCE=APART, ITEMS=ITEMS, WIDTH=WIDTH, INPUTS=INPUTS, KEPT=INPUTS, BLOCKS=BLOCKS, WIDE=WIDE,
-            THREADS=THREADS, ROWS=ROWS, WAY=WAY, LOAD=load, READ=read, FIRST=first, OP=add_pairs, SECOND=second,
-            OP2=operators.maximum, PACK=pack, JOIN=join_none, LAST=last, STORE=store,
+        map_scaled(
+            x, stride, residual, residual_stride, r, ahead, rows, n, lanes, eps, share, most, G=G, S=S, RESIDUAL=RESIDUAL,
+            ITEMS=ITEMS, WIDTH=WIDTH, BLOCKS=BLOCKS, WIDE=WIDE, THREADS=THREADS, ROWS=ROWS, WAY=WAY,
+            APPLY=apply, STORE=store,
         )
+
+
+@prism.device
+@template(
+    TI=dtype, D=dtype, G=dtype, S=dtype, RESIDUAL=constexpr(bool), ITEMS=constexpr(int), WIDTH=constexpr(int),
+    BLOCKS=constexpr(int), WIDE=constexpr(bool), THREADS=constexpr(int), ROWS=constexpr(int), WAY=constexpr(int),
+    APPLY=function, STORE=function,
+)
+@requires(block["BLOCKS"], thread[32])
+def map_scaled(
+    x: ptr(const(TI)) @ grid[1], stride: int64 @ grid[1], residual: ptr(const(TI)) @ grid[1],
+    residual_stride: int64 @ grid[1], r: int64 @ block[BLOCKS], ahead: int32 @ grid[1], rows: int64 @ grid[1],
+    n: int32 @ grid[1], lanes: int32 @ grid[1], eps: D @ grid[1], share: D @ grid[1], most: float32 @ grid[1],
+):
+    """Do with rows whose norms `APPLY` finds, and with the largest magnitude of each, what `STORE` says.
+
+    Perspective, shapes: as of `norm_quantize_rows`; `STORE` as of `map_row`, `APPLY(column, values, mean, scale)`.
+    """
+    INPUTS: constexpr(int) = 2 if RESIDUAL else 1
+    near: float32 @ thread[1] = guess_own(
+        x, stride, residual, residual_stride, r, rows, n, lanes, G=G, BLOCKS=BLOCKS, WIDE=WIDE, MORE=RESIDUAL,
+    )
+
+    @requires(thread[1])
+    def load(row: int64 @ thread[1], column: int32 @ thread[1], words: TI[INPUTS * WIDTH] @ thread[1]):
+        load_sides(x, row * stride, residual, row * residual_stride, column, words, BOTH=RESIDUAL, WIDTH=WIDTH)
+
+    @requires(thread[1])
+    def read(
+        row: int64 @ thread[1], column: int32 @ thread[1], words: TI[INPUTS * WIDTH] @ thread[1],
+        values: float32[INPUTS * WIDTH] @ thread[1],
+    ):
+        add_sides(words, values, BOTH=RESIDUAL)
+
+    @requires(thread[1])
+    def first(j: int32 @ thread[1], column: int32 @ thread[1], values: float32[INPUTS * WIDTH] @ thread[1]) -> S @ thread[1]:
+        return add_up(values, near, D=D, S=S, WIDTH=WIDTH, CENTRED=True)
+
+    @requires(thread[1])
+    def second(
+        j: int32 @ thread[1], column: int32 @ thread[1], values: float32[INPUTS * WIDTH] @ thread[1], sums: S @ thread[1],
+    ) -> float32 @ thread[1]:
+        off: D = sums.first * share
+        APPLY(column, values, near + float32(off), float32(rsqrt(sums.second * share - off * off + eps)))
+        top: float32 = 0
+        for k in range(WIDTH):
+            top = max(top, abs(values[(INPUTS - 1) * WIDTH + k]))
+        return top
+
+    @requires(thread[1])
+    def pack(sums: S @ thread[1], top: float32 @ thread[1]) -> float32 @ thread[1]:
+        return top
+
+    @requires(thread[1])
+    def last(sums: S @ thread[1], top: float32 @ thread[1]) -> float32 @ thread[1]:
+        return inverse_of(top, most)
+
+    if ahead > 0:
+        prefetch_rows(x, r + ahead, rows, n, stride, lanes, BLOCKS=BLOCKS, WIDE=WIDE)
+    map_rows(
+        x, stride, residual, residual_stride, r, ahead, rows, n, lanes, S(0, 0), float32(0), TI=TI, A=float32, P=float32,
+        STAGES=2, ONCE=APART, ITEMS=ITEMS, WIDTH=WIDTH, INPUTS=INPUTS, KEPT=INPUTS, BLOCKS=BLOCKS, WIDE=WIDE,
+        THREADS=THREADS, ROWS=ROWS, WAY=WAY, PLACES=0, MORE=False, LOAD=load, READ=read, FIRST=first, OP=add_pairs,
+        SECOND=second, OP2=operators.maximum, PACK=pack, JOIN=join_none, LAST=last, STORE=STORE,
+    )
+
+
+@prism.device
+@template(TI=dtype, G=dtype, BLOCKS=constexpr(int), WIDE=constexpr(bool), MORE=constexpr(bool))
+@requires(block["BLOCKS"], thread[32])
+def guess_own(
+    x: ptr(const(TI)) @ grid[1], stride: int64 @ grid[1], residual: ptr(const(TI)) @ grid[1],
+    residual_stride: int64 @ grid[1], r: int64 @ block[BLOCKS], rows: int64 @ grid[1], n: int32 @ grid[1],
+    lanes: int32 @ grid[1],
+) -> float32 @ thread[1]:
+    """A guess of the mean of the row that a thread has a part of, as of `map_row`."""
+    t: int32 @ thread[1] = id()  # in the cluster
+    threads: int32 @ block[BLOCKS] = count(thread[1])
+    near: float32 @ thread[1] = 0
+    with group(thread[1]):
+        own: int64 = min(r if WIDE else (r * threads + t) >> lanes, rows - 1)
+        guessed: G = guess_mean(x, own * stride, residual, own * residual_stride, n, G=G, MORE=MORE)
+        near = middle(guessed, A=float32, ONE=TI.bytes == 2)
+    return near
 
 
 EXAMPLES = {
     "norm_quantize_rows": {
-        "TI": "float32", "TO": "float8_e4m3fn", "W": "float32", "D": "float32", "G": Three, "S": Pair, "CENTRED": True,
+        "TI": "float32", "TO": "float8_e4m3fn", "W": "float32", "D": "float32", "G": Three, "S": Pair,
         "WEIGHT": True, "BIAS": True, "RESIDUAL": False, "ITEMS": 32, "WIDTH": 4, "BLOCKS": 1, "WIDE": True, "THREADS": 512,
         "RESIDENT": 2, "ROWS": 1, "WAY": 0,
     },

@@ -1,6 +1,6 @@
 """Rows rounded to 8 bits, each divided by a scale, by which its largest magnitude becomes the largest of 8 bits."""
 
-from prism.kernels.quantize.scales import inverse_of, store_scaled
+from prism.kernels.quantize.scales import inverse_of, scale_of, store_scaled
 from prism.kernels.rows.configurations import HELD, LONG
 from prism.kernels.rows.elements import join_none, load_words, read_plain
 from prism.kernels.rows.registers import prefetch_rows
@@ -67,15 +67,15 @@ def quantize_rows(
         ):
             store_scaled(out, row * n + column, values, 0, by, WIDTH=WIDTH, WHOLE=TO == int8)
             if column == 0:
-                tops[row] = top / most if top != 0 else float32(1)
+                tops[row] = scale_of(top, most)
 
         if (WAY == HELD or WAY == LONG) and ahead > 0:
             prefetch_rows(x, r + ahead, rows, n, stride, lanes, BLOCKS=BLOCKS, WIDE=WIDE)
         map_rows(
-            x, stride, x, stride, r, ahead, rows, n, lanes, float32(0), float32(0), TI=TI, A=float32, P=float32, STAGES=1,
-            ONCE=False, ITEMS=ITEMS, WIDTH=WIDTH, INPUTS=1, KEPT=1, BLOCKS=BLOCKS, WIDE=WIDE, THREADS=THREADS, ROWS=ROWS,
-            WAY=WAY, LOAD=load, READ=read_plain, FIRST=first, OP=operators.maximum, SECOND=second, OP2=operators.maximum,
-            PACK=pack, JOIN=join_none, LAST=last, STORE=store,
+            x, stride, x, stride, r, ahead, rows, n, lanes, float32(0), float32(0), TI=TI, A=float32, P=float32,
+            STAGES=1, ONCE=False, ITEMS=ITEMS, WIDTH=WIDTH, INPUTS=1, KEPT=1, BLOCKS=BLOCKS, WIDE=WIDE, THREADS=THREADS,
+            ROWS=ROWS, WAY=WAY, PLACES=0, MORE=False, LOAD=load, READ=read_plain, FIRST=first, OP=operators.maximum,
+            SECOND=second, OP2=operators.maximum, PACK=pack, JOIN=join_none, LAST=last, STORE=store,
         )
 
 

@@ -14,8 +14,9 @@ from prism.kernels.rows.long import map_long_row
 @template(
     TI=dtype, A=dtype, S=dtype, S2=dtype, P=dtype, STAGES=constexpr(int), ONCE=constexpr(int), ITEMS=constexpr(int),
     WIDTH=constexpr(int), INPUTS=constexpr(int), KEPT=constexpr(int), BLOCKS=constexpr(int), WIDE=constexpr(bool),
-    THREADS=constexpr(int), ROWS=constexpr(int), WAY=constexpr(int), LOAD=function, READ=function, FIRST=function,
-    OP=function, SECOND=function, OP2=function, PACK=function, JOIN=function, LAST=function, STORE=function,
+    THREADS=constexpr(int), ROWS=constexpr(int), WAY=constexpr(int), PLACES=constexpr(int), MORE=constexpr(bool),
+    LOAD=function, READ=function, FIRST=function, OP=function, SECOND=function, OP2=function, PACK=function,
+    JOIN=function, LAST=function, STORE=function,
 )
 @requires(block["BLOCKS"], thread[32])
 def map_rows(
@@ -31,21 +32,21 @@ def map_rows(
         map_rows_staged(
             x, stride, other, other_stride, r, int64(ahead), rows, n, lanes, identity, identity2, TI=TI, A=A, P=P,
             STAGES=STAGES, ONCE=ONCE, ITEMS=ITEMS, WIDTH=WIDTH, INPUTS=INPUTS, KEPT=KEPT, BLOCKS=BLOCKS, WIDE=WIDE,
-            THREADS=THREADS, READ=READ, FIRST=FIRST, OP=OP, SECOND=SECOND, OP2=OP2, PACK=PACK, JOIN=JOIN, LAST=LAST,
-            STORE=STORE,
+            THREADS=THREADS, PLACES=PLACES if TI.bytes == 2 else 0, MORE=MORE, READ=READ, FIRST=FIRST, OP=OP,
+            SECOND=SECOND, OP2=OP2, PACK=PACK, JOIN=JOIN, LAST=LAST, STORE=STORE,
         )
     elif WAY == COPIED:
         map_rows_copied(
-            x, stride, other, other_stride, r, rows, n, identity, identity2, TI=TI, A=A, P=P, STAGES=STAGES,
-            ONCE=ONCE, ITEMS=ITEMS, WIDTH=WIDTH, INPUTS=INPUTS, KEPT=KEPT, BLOCKS=BLOCKS, THREADS=THREADS, ROWS=ROWS,
-            READ=READ, FIRST=FIRST, OP=OP, SECOND=SECOND, OP2=OP2, PACK=PACK, JOIN=JOIN, LAST=LAST,
-            STORE=STORE,
+            x, stride, other, other_stride, r, rows, n, identity, identity2, TI=TI, A=A, P=P, STAGES=STAGES, ONCE=ONCE,
+            ITEMS=ITEMS, WIDTH=WIDTH, INPUTS=INPUTS, KEPT=KEPT, BLOCKS=BLOCKS, THREADS=THREADS, ROWS=ROWS, READ=READ,
+            FIRST=FIRST, OP=OP, SECOND=SECOND, OP2=OP2, PACK=PACK, JOIN=JOIN, LAST=LAST, STORE=STORE,
         )
     elif WAY == BESIDE:
         map_rows_doubled(
-            x, stride, other, other_stride, r, int64(ahead), rows, n, identity, identity2, TI=TI, A=A, P=P, STAGES=STAGES,
-            ONCE=ONCE, ITEMS=ITEMS, WIDTH=WIDTH, INPUTS=INPUTS, KEPT=KEPT, BLOCKS=BLOCKS, THREADS=THREADS, ROWS=ROWS,
-            READ=READ, FIRST=FIRST, OP=OP, SECOND=SECOND, OP2=OP2, PACK=PACK, JOIN=JOIN, LAST=LAST, STORE=STORE,
+            x, stride, other, other_stride, r, int64(ahead), rows, n, identity, identity2, TI=TI, A=A, P=P,
+            STAGES=STAGES, ONCE=ONCE, ITEMS=ITEMS, WIDTH=WIDTH, INPUTS=INPUTS, KEPT=KEPT, BLOCKS=BLOCKS, THREADS=THREADS,
+            ROWS=ROWS, PLACES=PLACES, MORE=MORE, READ=READ, FIRST=FIRST, OP=OP, SECOND=SECOND, OP2=OP2,
+            PACK=PACK, JOIN=JOIN, LAST=LAST, STORE=STORE,
         )
     elif WAY == NEXT:
         map_rows_ahead(
@@ -55,9 +56,9 @@ def map_rows(
         )
     elif WAY == LONG:
         map_long_row(
-            r, n, identity, identity2, TI=TI, A=A, P=P, STAGES=STAGES, ONCE=ONCE, ITEMS=ITEMS, WIDTH=WIDTH, INPUTS=INPUTS,
-            KEPT=KEPT, BLOCKS=BLOCKS, LOAD=LOAD, READ=READ, FIRST=FIRST, OP=OP, SECOND=SECOND, OP2=OP2, PACK=PACK, JOIN=JOIN,
-            LAST=LAST, STORE=STORE,
+            r, n, identity, identity2, TI=TI, A=A, P=P, STAGES=STAGES, ONCE=ONCE, ITEMS=ITEMS, WIDTH=WIDTH,
+            INPUTS=INPUTS, KEPT=KEPT, BLOCKS=BLOCKS, LOAD=LOAD, READ=READ, FIRST=FIRST, OP=OP, SECOND=SECOND, OP2=OP2,
+            PACK=PACK, JOIN=JOIN, LAST=LAST, STORE=STORE,
         )
     else:
         map_row(

@@ -6,6 +6,7 @@ from prism.lang import (
 )
 from prism.kernels.rows.agree import guess_rows
 from prism.kernels.rows.elements import take_apart
+from prism.kernels.rows.parts import fetch_firsts, guess_copied
 from prism.kernels.rows.settle import settle_row
 
 
@@ -13,8 +14,8 @@ from prism.kernels.rows.settle import settle_row
 @template(
     TI=dtype, A=dtype, S=dtype, S2=dtype, P=dtype, STAGES=constexpr(int), ONCE=constexpr(int), ITEMS=constexpr(int),
     WIDTH=constexpr(int), INPUTS=constexpr(int), KEPT=constexpr(int), BLOCKS=constexpr(int), WIDE=constexpr(bool),
-    THREADS=constexpr(int), READ=function, FIRST=function, OP=function, SECOND=function, OP2=function, PACK=function,
-    JOIN=function, LAST=function, STORE=function,
+    THREADS=constexpr(int), PLACES=constexpr(int), MORE=constexpr(bool), READ=function, FIRST=function, OP=function,
+    SECOND=function, OP2=function, PACK=function, JOIN=function, LAST=function, STORE=function,
 )
 @requires(block["BLOCKS"], thread[32])
 def map_rows_staged(
@@ -32,7 +33,9 @@ def map_rows_staged(
     """
     VECTORS: constexpr(int) = ITEMS // WIDTH
     BYTES: constexpr(int) = WIDTH * TI.bytes
+    FIRSTS: constexpr(int) = max(PLACES * (1 + MORE), 1)
     held: shared(TI[BLOCKS, VECTORS * INPUTS, THREADS * WIDTH])
+    firsts: shared(TI[BLOCKS, FIRSTS, (THREADS if PLACES > 0 else 32) * 4 // TI.bytes])
     items: A[VECTORS, KEPT * WIDTH] @ thread[1]
     assume(lanes >= 0 and lanes <= 5)
     b: int32 @ block[1] = id() if BLOCKS > 1 else 0
@@ -58,13 +61,22 @@ def map_rows_staged(
                     cp_async(coming[j * INPUTS, 0], x[row * stride + column], BYTES)
                     if INPUTS == 2:
                         cp_async(coming[j * INPUTS + 1, 0], other[row * other_stride + column], BYTES)
-                guess_rows(row, rows, identity, guesses, ONCE=ONCE, GUESS=FIRST)
+            if PLACES > 0:
+                fetch_firsts(
+                    firsts, x, stride, other, other_stride, min(number * each + own_row, rows - 1), True, n, 0,
+                    PLACES=PLACES, MORE=MORE,
+                )
+            else:
+                with group(thread[1]):
+                    guess_rows(min(number * each + own_row, rows - 1), rows, identity, guesses, ONCE=ONCE, GUESS=FIRST)
 
         fetch(r)
         for number in range(r, groups, step, unroll=False):
             found: int64 @ thread[1] = number * each + own_row
             row: int64 @ thread[1] = min(found, rows - 1)  # who has none reads what another one reads, and stores nothing
             end: int32 @ thread[1] = many if found < rows else 0
+            if PLACES > 0:
+                guess_copied(firsts, guesses, PLACES=PLACES, MORE=MORE, ALIKE=False)
             guess: S @ thread[1] = guesses[0]
             with group(thread[1]):
                 for j in range(VECTORS):
@@ -78,7 +90,7 @@ def map_rows_staged(
             if number + step < groups:
                 fetch(number + step)
             settle_row(
-                items, guess, row, part, team, many, end, lanes, identity, identity2, A=A, P=P, STAGES=STAGES, ONCE=ONCE,
-                WIDTH=WIDTH, THREADS=THREADS, BLOCKS=BLOCKS, WIDE=WIDE, FIRST=FIRST, OP=OP, SECOND=SECOND, OP2=OP2, PACK=PACK,
-                JOIN=JOIN, LAST=LAST, STORE=STORE,
+                items, guess, row, part, team, many, end, lanes, identity, identity2, A=A, P=P, STAGES=STAGES,
+                ONCE=ONCE, WIDTH=WIDTH, THREADS=THREADS, BLOCKS=BLOCKS, WIDE=WIDE, FIRST=FIRST, OP=OP, SECOND=SECOND,
+                OP2=OP2, PACK=PACK, JOIN=JOIN, LAST=LAST, STORE=STORE,
             )

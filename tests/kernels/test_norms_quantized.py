@@ -1,6 +1,6 @@
 """Norms rounded to 8 bits, with a scale for each row, on the reference machine and by the library on NumPy arrays.
 
-Kernels: kernels/rows: norms_quantized. Tests of prism/lib/algorithms/rows: norms_quantized.
+Kernels: kernels/rows: moments, norms_quantized, rms_quantized. Tests of prism/lib/algorithms/rows: norms_quantized.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ import prism
 from prism import lib
 from prism.interpret import MachineError, run
 from prism.kernels import rows as kernels
-from prism.kernels.rows.configurations import HELD, LONG
+from prism.kernels.rows.configurations import COPIED, HELD, LONG
 from tests.lib.oracles import SCHEDULES
 from tests.mutation import without_barriers
 
@@ -58,16 +58,26 @@ def program(centred: bool, blocks: int, wide: bool, way: int) -> Any:
         "ROWS": 1,
         "WAY": way,
     }
-    types = {"TI": "float32", "TO": "int8", "W": "float32", "D": "float64", "S": kernels.WidePair, "G": kernels.Three}
-    flags = {"CENTRED": centred, "WEIGHT": True, "BIAS": centred, "RESIDUAL": True}
-    return prism.check(kernels.norm_quantize_rows, {**types, **flags, **sizes})
+    types = {
+        "TI": "float32",
+        "TO": "int8",
+        "W": "float32",
+        "D": "float64",
+        "S": kernels.WidePair,
+        "WEIGHT": True,
+        "RESIDUAL": True,
+    }
+    if centred:
+        return prism.check(kernels.norm_quantize_rows, {**types, "G": kernels.Three, "BIAS": True, **sizes})
+    return prism.check(kernels.rms_quantize_rows, {**types, **sizes})
 
 
 def run_norm(shape: tuple[Any, ...], centred: bool, mutant: Any = None, **options: Any) -> None:
     blocks, lanes, way, rows, n = shape
     x, z, (w, v) = numbers(rows, n) + np.float32(3), numbers(rows, n), numbers(2, n)
     q, scales, added = np.full((rows, n), 7, np.int8), np.zeros(rows, np.float32), np.zeros_like(x)
-    given = (x, z, w, v, q, scales, added, rows, n, n, n, 1e-5, 1 / n, 127.0, max(lanes, 0), 0)
+    columns = (w, v) if centred else (w,)
+    given = (x, z, *columns, q, scales, added, rows, n, n, n, 1e-5, 1 / n, 127.0, max(lanes, 0), 0)
     grid = blocks * rows if lanes < 0 else -(-(rows << lanes) // 64)
     run(mutant or program(centred, blocks, lanes < 0, way), grid, 64, given, check=True, **options)
     assert (added == x + z).all()
@@ -85,13 +95,28 @@ def test_all_who_may_share_a_row(shape: tuple[Any, ...], centred: bool) -> None:
     run_norm(shape, centred, schedule="random", seed=4)
 
 
-def test_no_barrier_can_be_left_out() -> None:
-    found = list(without_barriers(program(True, 1, True, HELD)))
+def test_parts_of_wide_rows_are_copied() -> None:
+    for options in ({}, {"schedule": "random", "seed": 4}):
+        run_norm((2, -1, COPIED, 2, 1000), False, **options)
+
+
+@pytest.mark.parametrize("centred", [False, True])
+def test_no_barrier_can_be_left_out(centred: bool) -> None:
+    found = list(without_barriers(program(centred, 1, True, HELD)))
     assert found
     for _, mutant in found:
         with pytest.raises((MachineError, AssertionError)):
             for schedule, seed in SCHEDULES:
-                run_norm(BLOCK, True, mutant, schedule=schedule, seed=seed)
+                run_norm(BLOCK, centred, mutant, schedule=schedule, seed=seed)
+
+
+@pytest.mark.parametrize("norm", [lib.rms_norm, lib.layer_norm])
+@pytest.mark.parametrize("wrong", [np.nan, np.inf])
+def test_a_row_with_nan_or_inf_has_the_scale_nan(norm: Any, wrong: float) -> None:
+    x = numbers(3, 70)
+    x[1, 5] = wrong
+    _, scales = norm(x, dtype="float8_e4m3fn")
+    assert np.array_equal(np.isnan(scales), [False, True, False])
 
 
 @pytest.mark.parametrize("name", OFF)

@@ -60,7 +60,7 @@ KNOWN: dict[str, dict[str, Range]] = {
     **dict.fromkeys(("lookup", "sample"), TREE),
     **dict.fromkeys(("reduce_axis", "find"), AXIS),
     "attend": ATTENTION,
-    **dict.fromkeys(("norm_rows", "softmax_rows"), ROWS),
+    **dict.fromkeys(("norm_quantize_rows", "norm_rows", "rms_quantize_rows", "softmax_rows"), ROWS),
     **dict.fromkeys(("histogram", "prepare"), {**FLAT, "size": (0, 2**30 - 1)}),  # bins: what is asked for is checked
     # Columns are few, and there is a word of control for each outer index: see `plan.columns`.
     "scan_whole_rows": {

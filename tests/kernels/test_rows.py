@@ -17,6 +17,8 @@ from prism.interpret import MachineError, run
 from prism.kernels import rows as kernels
 from prism.kernels.rows.configurations import BESIDE, COPIED, HELD, LONG, NEXT, STAGED
 from prism.lang import exp
+from prism.lang.certify import ACCEPTED
+from prism.lang.skeleton import certificate_of, describe
 from prism.lib.lazy.closures import callable_of
 from prism.lib.thread import operators
 from tests.lib.oracles import SCHEDULES
@@ -354,3 +356,9 @@ def test_no_barrier_between_rows_can_be_left_out() -> None:
         with pytest.raises((MachineError, AssertionError)):
             for schedule, seed in SCHEDULES:
                 run_norm_backward(BLOCK, False, 1, mutant=mutant, schedule=schedule, seed=seed)
+
+
+@pytest.mark.parametrize("centred", [False, True])
+def test_certificates_of_wide_rows_that_ship_are_accepted(centred: bool) -> None:
+    found = certificate_of(norm_program(CLUSTER_COPIES, centred, (True, centred, False)))
+    assert found.finding.status == ACCEPTED, describe(found)

@@ -152,6 +152,12 @@ def nodes(part: object) -> Iterator[s.Node]:
 # -- functions inside others ----------------------------------------------------------------------------------------------
 
 
+def _given(body: object) -> frozenset[str]:
+    """Return the names of functions that a text calls as what a template was given, and which name what is around them."""
+    values = (node.value for node in nodes(body) if isinstance(node, s.Resolved))
+    return frozenset(value.__name__ for value in values if isinstance(value, Nested) and value.captured)
+
+
 @declaration_rule(s.Nested)
 def check_nested(env: Env, st: s.Nested) -> tuple[tree.Body, Env]:
     """A name for a function; its body is checked where it is called."""
@@ -161,6 +167,7 @@ def check_nested(env: Env, st: s.Nested) -> tuple[tree.Body, Env]:
     names = {node.name for node in nodes((st.function.body, st.function.parameters)) if isinstance(node, s.Name)}
     requires = None if st.requires is None else tuple(getattr(e, "value", e) for e in st.requires)
     captured = frozenset(name for name in names - own if name in env.names or name == st.function.name)
+    captured |= _given(st.function.body)
     function = Nested(env.context.kernel, st.function, requires, captured)
     function.env = env.name(st.function.name, function)
     return (), function.env

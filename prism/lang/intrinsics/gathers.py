@@ -54,14 +54,19 @@ static __device__ __forceinline__ void px_send(unsigned int to, unsigned long lo
     asm volatile("st.async.shared::cluster.mbarrier::complete_tx::bytes.b64 [%0], %1, [%2];"
                  :: "r"(to), "l"(word), "r"(barrier) : "memory");
 }
+static __device__ __forceinline__ void px_send(unsigned int to, uint4 word, unsigned int barrier) {
+    asm volatile("st.async.shared::cluster.mbarrier::complete_tx::bytes.v4.b32 [%0], {%1, %2, %3, %4}, [%5];"
+                 :: "r"(to), "r"(word.x), "r"(word.y), "r"(word.z), "r"(word.w), "r"(barrier) : "memory");
+}
 
-template <bool WIDE> struct px_gather_word { typedef unsigned int type; };
-template <> struct px_gather_word<true> { typedef unsigned long long type; };
+template <int BYTES> struct px_gather_word { typedef unsigned int type; };
+template <> struct px_gather_word<8> { typedef unsigned long long type; };
+template <> struct px_gather_word<16> { typedef uint4 type; };
 
 template <int K, unsigned int ROOM, bool LATE, typename T, int N, typename F>
 static __device__ __forceinline__ void px_all_gather(
     const T (&values)[N], F& found, unsigned char* at, unsigned int& round) {
-    typedef typename px_gather_word<sizeof(T) % 8 == 0>::type word;
+    typedef typename px_gather_word<sizeof(T) % 16 == 0 ? 16 : sizeof(T) % 8 == 0 ? 8 : 4>::type word;
     if (LATE && round == 0u) px_cluster_wait();
     unsigned int rank, size;
     asm("mov.u32 %0, %cluster_ctarank;" : "=r"(rank));

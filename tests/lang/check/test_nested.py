@@ -472,3 +472,43 @@ def test_a_function_is_in_scope_from_its_definition_on():
 
 def test_what_is_around_it_is_changed_by_those_whose_it_is():
     assert is_refused(broader, "write-down", "`add` is called here") is True
+
+
+@mark("device")
+@requires(thread[1])
+@template(F=function)
+def add_for(n: int32 @ thread[1], start: int32 @ thread[1]) -> int32 @ thread[1]:
+    total: int32 = start
+    for k in range(n, unroll=False):
+        total = total + F(k)
+    return total
+
+
+@mark("device")
+@requires(thread[1])
+@template(F=function)
+def add_doubled(n: int32 @ thread[1]) -> int32 @ thread[1]:
+    @requires(thread[1])
+    def double(k: int32 @ thread[1]) -> int32 @ thread[1]:
+        return 2 * F(k)
+
+    return add_for(n, 0, F=double)
+
+
+@mark("global")
+@requires(grid[1], thread[32])
+def given_what_names_memory(x: ptr(const(int32)) @ grid[1], y: ptr(int32) @ grid[1]):
+    i: int32 @ thread[1] = id()
+    with partition(y, thread[1], i) as mine, group(thread[1]):
+
+        @requires(thread[1])
+        def read(k: int32 @ thread[1]) -> int32 @ thread[1]:
+            return x[k]
+
+        mine[0] = add_doubled(i, F=read)
+
+
+def test_a_function_calls_one_that_it_is_given_and_that_names_memory():
+    x, y = random.integers(0, 9, 32).astype(np.int32), np.zeros(32, np.int32)
+    given_what_names_memory[1, 32](x, y, check=True)
+    assert np.array_equal(y, 2 * (np.cumsum(x) - x))

@@ -9,6 +9,7 @@ prism/lang/emit/gathers.py and prism/interpret/gathers.py.
 from __future__ import annotations
 
 import itertools
+import re
 from dataclasses import replace
 from typing import Any
 
@@ -34,8 +35,9 @@ from prism.lang import (
 )
 from prism.lang.emit import emit
 from prism.lang.pipeline import lower
-from prism.runtime.compile import compile_cubin
+from prism.runtime.compile import compile_cubin, compile_ptx
 from tests.examples import gathered as g
+from tests.kernels.test_rows import CLUSTER_BESIDE, norm_backward_program
 from tests.lang.check import test_rules as rules
 
 CASES = {
@@ -67,6 +69,12 @@ def test_machine_code(kind: str, n: int, blocks: int) -> None:
     room = -(-g.WARPS * blocks * n * np.dtype(kind).itemsize // 16) * 16
     assert emitted.shared_bytes == 16 + 2 * room
     assert compile_cubin(text, "sm_90a").spills == 0
+
+
+def test_values_of_16_bytes_are_sent_at_once() -> None:
+    program = norm_backward_program(CLUSTER_BESIDE, True, "float16")  # whose sums are four of float64
+    sent = re.findall(r"st\.async\S*bytes\.(\S+)", compile_ptx(emit(lower(program)).source, "sm_90a"))
+    assert sent and set(sent) == {"v4.b32"}
 
 
 def test_blocks_that_meet_for_other_reasons_have_begun_then() -> None:

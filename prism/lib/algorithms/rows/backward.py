@@ -3,15 +3,16 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 from prism.host import arguments, repeat
 from prism.host.axes import Collapsed
 from prism.host.call import Decision, Result, call
 from prism.host.machine import machine_of
-from prism.host.plan import Buffer, Clear, Machine, Plan, Scratch, Step, instance_of, nothing
+from prism.host.plan import Buffer, Machine, Plan, Scratch, Step, instance_of, nothing, size_of
 from prism.kernels import rows as kernels
+from prism.kernels.rows.columns import THREADS
 from prism.kernels.rows.configurations import LONG
 from prism.lib import operators
 from prism.lib.algorithms.reduce.axis_plan import along_axis
@@ -24,6 +25,8 @@ from prism.lib.algorithms.scan.api import dtype_of
 from prism.runtime.arrays import ArrayInfo
 
 _HELD = 16_384  # elements of a row that some block always holds
+_VECTOR = 16  # bytes
+_GROUPS = 150  # of rows, up to which both weights' sums are added up in one launch
 _GRADIENTS = ("dx", "dweight", "dbias")
 
 
@@ -90,12 +93,30 @@ def _decide(centred: bool, bias: bool, eps: float, arrays: Mapping[str, ArrayInf
         "dy_stride": beside.stride, "step": step, "eps": eps, "share": 1 / rows.n,
         "lanes": shared.lanes,
     }  # fmt: skip
-    steps: list[Step | Clear] = [Step(kernel, step * shared.blocks, shared.threads, arguments_of)]
-    for name in names[1:]:
-        work = Work(operators.add, kind, kind, weighed, 0.0, 0.0)
-        stage = Collapsed(1, groups, rows.n, 0, rows.n, 1, 0, 1)
-        steps += along_axis(work, stage, 0, sums[name], Buffer(name, dtype=weighed, count=rows.n), scratch, machine)
+    steps = [Step(kernel, step * shared.blocks, shared.threads, arguments_of)]
+    if groups <= _GROUPS and len(names) > 1:
+        steps.append(_sums_step(kind, weighed, groups, rows.n, [sums[name] for name in names[1:]], names[1:]))
+    else:
+        for name in names[1:]:
+            work = Work(operators.add, kind, kind, weighed, 0.0, 0.0)
+            stage = Collapsed(1, groups, rows.n, 0, rows.n, 1, 0, 1)
+            steps += along_axis(work, stage, 0, sums[name], Buffer(name, dtype=weighed, count=rows.n), scratch, machine)
     return Decision(results, names, plan=Plan(tuple(steps), scratch=scratch.used))
+
+
+def _sums_step(kind: str, weighed: str, groups: int, n: int, sums: Sequence[Buffer], names: Sequence[str]) -> Step:
+    """Return what adds up what all groups of rows have found for each column: of one weight, or of two at once.
+
+    A thread has some four groups' columns, so that what there is to read is under way at once.
+    """
+    width = next(width for width in (4, 2, 1) if n % width == 0 and width * size_of(kind) <= _VECTOR)
+    splits = 2 ** min(max(round(math.log2(max(groups / 4, 1))), 0), 6)
+    each = -(-n // (THREADS // splits * width))
+    template = {"A": kind, "W": weighed, "BOTH": len(names) > 1, "SPLITS": splits, "WIDTH": width}
+    results = [Buffer(name, dtype=weighed, count=n) for name in names]
+    memory = {"first": sums[0], "second": sums[-1], "y": results[0], "z": results[-1]}
+    numbers = {"groups": groups, "n": n, "each": each}
+    return Step(instance_of(kernels.sum_groups, template), each * len(names), THREADS, {**memory, **numbers})
 
 
 __all__ = ["norm_backward"]

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -11,6 +11,7 @@ from prism.host import arguments, repeat
 from prism.host.call import Decision, Result, call
 from prism.host.plan import OUT, Buffer, Machine, Reach, X, nothing
 from prism.kernels import rows as kernels
+from prism.kernels.rows.configurations import Sharing
 from prism.lib.algorithms.quantize.api import DTYPES, MOST, name_of
 from prism.lib.algorithms.rows import plan as plans
 from prism.lib.algorithms.rows.norms import SUM, column_type
@@ -66,23 +67,37 @@ def _decide(centred: bool, name: str, eps: float, arrays: Mapping[str, ArrayInfo
     every = [rows for rows in seen.values() if rows is not None]
     rows = every[0]
     width = plans.width_of(every, None, tuple(columns.values()))
-    shared = plans.sharing(rows.n, width, "float32", machine, inputs=len(every))
-    sums = plans.sums_of("float32", (given.scalar,))
-    template = {
-        "TI": given.scalar, "TO": name, "W": weighed, "D": sums["D"], "S": sums["P"],
-        "G": plans.guess_of(given.scalar), "CENTRED": centred,
-        "WEIGHT": "weight" in arrays, "BIAS": "bias" in arrays, "RESIDUAL": added is not None,
-    }  # fmt: skip
+    shared = sharing_of(every, width, machine, centred)
+    flags = {"WEIGHT": "weight" in arrays, "RESIDUAL": added is not None} | (
+        {"BIAS": "bias" in arrays} if centred else {}
+    )
     memory = {
         "x": X, "q": Reach(OUT), "scales": Reach(_SCALES),
         "residual": Buffer("residual") if added is not None else nothing(given.scalar),
         "sum": Buffer(SUM) if added is not None else nothing(given.scalar),
-    } | {key: Buffer(key) if key in arrays else nothing(weighed) for key in ("weight", "bias")}  # fmt: skip
+    } | {
+        key: Buffer(key) if key in arrays else nothing(weighed) for key in (("weight", "bias") if centred else ("weight",))
+    }  # fmt: skip
     numbers = {
         "stride": rows.stride, "residual_stride": every[-1].stride, "eps": eps, "share": 1 / rows.n, "most": MOST[name],
     }  # fmt: skip
-    plan = plans.launch(kernels.norm_quantize_rows, template, {**memory, **numbers}, rows, shared, machine)
-    return Decision(tuple(results), names, plan)
+    kernel = kernels.norm_quantize_rows if centred else kernels.rms_quantize_rows
+    template = template_of(given.scalar, weighed, name, centred) | flags
+    return Decision(tuple(results), names, plans.launch(kernel, template, {**memory, **numbers}, rows, shared, machine))
 
 
-__all__ = ["norm_quantized"]
+def sharing_of(rows: Sequence[plans.Rows], width: int, machine: Machine, centred: bool) -> Sharing:
+    """Return who shares rows: of wide ones whose mean is not taken off, parts are copied into shared memory."""
+    if centred:
+        return plans.sharing(rows[0].n, width, "float32", machine, inputs=len(rows))
+    return plans.sharing_wide(rows, width, "float32", machine, weights=1)
+
+
+def template_of(scalar: str, weighed: str, name: str, centred: bool) -> dict[str, Any]:
+    """Return the template arguments of a norm of 8 bits that follow from arrays' types, and from the result's, `name`."""
+    sums = plans.sums_of("float32", (scalar,))
+    types = {"TI": scalar, "TO": name, "W": weighed, "D": sums["D"], "S": sums["P"]}
+    return types | ({"G": plans.guess_of(scalar)} if centred else {})
+
+
+__all__ = ["norm_quantized", "sharing_of", "template_of"]

@@ -45,7 +45,7 @@ _MANY: Copies = ((COPIED, 8, 1, 256, 5, 8), (COPIED, 16, 1, 256, 3, 8))
 # Of the widest rows weights stay in registers: of a thread's 4 vectors both, of 8 one.
 _ONE: Copies = ((COPIED, 8, 2, 256, 3, 4), (COPIED, 16, 1, 128, 6, 8), (BESIDE, 8, 1, 512, 1, 8))
 _TWO: Copies = ((COPIED, 8, 2, 256, 3, 2), (COPIED, 16, 1, 256, 3, 2), (BESIDE, 8, 1, 512, 1, 8))
-_TWO_LONG: Copies = ((BESIDE, 4, 2, 256, 2, 8), *_MANY)
+_TWO_LONG: Copies = ((COPIED, 16, 1, 256, 3, 2), *_MANY)
 
 # Gradients: a thread has 16 or 32 columns' sums in registers, or, where there are two of each, 32.
 _TURNS: Copies = ((BESIDE, 4, 2, 512, 1, 8), (BESIDE, 8, 1, 512, 1, 8))
@@ -54,6 +54,7 @@ _TURNS_TWO: Copies = (
 )  # fmt: skip
 _TURNS_LONG: Copies = ((BESIDE, 8, 1, 512, 1, 8),)
 _FEW = 1024  # elements of a row, up to which two sums of each column are faster by `STAGED`
+_MORE = 7168  # the same of one sum
 
 
 @dataclass(frozen=True, slots=True)
@@ -189,8 +190,10 @@ def in_turn(rows: Sequence[Rows], width: int, scalar: str, machine: Machine, *, 
     """
     short = size_of(rows[0].scalar) == 2
     found = sharing_ahead(rows, width, scalar, machine)
-    if _copied_by_vectors(rows, width, machine) and (found is None or (rows[0].n > _FEW and short and sums == 2)):
-        found = _copied(rows, width, _TURNS_LONG if not short else _TURNS_TWO if sums == 2 else _TURNS)
+    long = short and ((rows[0].n > _FEW and sums == 2) or (rows[0].n > _MORE and sums == 1))
+    if _copied_by_vectors(rows, width, machine) and (found is None or long):
+        one = _TURNS if found is None else _TURNS_LONG
+        found = _copied(rows, width, _TURNS_LONG if not short else _TURNS_TWO if sums == 2 else one)
     if found is None:
         held = sharing(rows[0].n, width, scalar, machine, inputs=len(rows))
         found = held if held.way == LONG else replace(held, way=NEXT, resident=1)
