@@ -159,7 +159,7 @@ def ranges_of(key: int, kind: int, values: int, n: int) -> Ranges | None:
     """Return how clusters sort `n` numbers of so many bytes by ranges, alone or with values; None where others do so faster."""
     if kind == FIELD or (key == 8 and values != NONE) or (key != 4 and kind != INTEGER):
         return None
-    word = "uint32" if values == NONE and key == 4 and kind == INTEGER else "uint64"
+    word = "uint32" if values == NONE and key == 4 else "uint64"
     for items, level in ((8, 5), (16, 6)):
         if n <= CLUSTER_BLOCKS * _CLUSTER_THREADS * items:
             return Ranges(word, _CLUSTER_THREADS, items, 6, 2, level)

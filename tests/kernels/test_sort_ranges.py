@@ -36,7 +36,7 @@ def check(x, mode: int, *, descending=False, level=4, room=2, mutant=None, **how
     keys = plan.keys_of(kind_of(x.dtype.name, mode, descending))
     key, n = np.dtype(keys.type).type, len(x)
     floats = x.dtype.kind == "f"
-    word = keys.type if mode == NONE and keys.size >= 4 and not floats else "uint64"
+    word = keys.type if mode == NONE and keys.size >= 4 else "uint64"
     y, values = np.zeros(n, key), np.arange(n, dtype=np.uint32) + 7
     moved, places = np.zeros(n, np.uint32), np.zeros(n, np.int64)
     arguments = (x.view(keys.type), y, values, moved, places, n, level, key(keys.flip), key(keys.lowest))
