@@ -145,6 +145,64 @@ def run_of(ordered: ptr(const(W)) @ thread[1], place: int32 @ thread[1]) -> (int
 
 
 @prism.device
+@template(W=dtype, ITEMS=constexpr(int), THREADS=constexpr(int), SAMPLES=constexpr(int))
+@requires(block[1], thread["THREADS"])
+def choose_by_ranks(
+    words: W[ITEMS] @ thread[1], chosen: uint32[ITEMS] @ thread[1], ordered: ptr(const(W)) @ block[1],
+    bins: ptr(uint32) @ block[1], place: int32 @ thread[1], n: int32 @ block[1], begin: int32 @ block[1], part: int32 @ block[1],
+) -> uint32 @ thread[1]:
+    """As `choose_parts`, where a part begins with a word that the sample has several times: such words are told apart by places.
+
+    Returns: how many of the thread's words are below the range.
+    """
+    t: int32 @ thread[1] = id()
+    end: int32 @ block[1] = begin + PARTS * part
+    low: W @ block[1] = ordered[begin] if begin > 0 else W(0)
+    high: W @ block[1] = ordered[end] if end < SAMPLES else W(0)
+    below: uint32 @ thread[1] = 0
+    firsts: shared(int32[PARTS + 1])
+    sizes: shared(int32[PARTS + 1])
+    with partition(firsts, thread[1], offset=t) as own, partition(sizes, thread[1], offset=t) as size, group(thread[1]):
+        if t <= PARTS:
+            first: int32 = 0
+            many: int32 = 0
+            at: int32 = begin + t * part
+            if 0 < at and at < SAMPLES:
+                first, many = run_of(ordered, at, SAMPLES=SAMPLES)
+            own[0] = first
+            size[0] = many
+    with group(thread[1]):
+        for k in range(ITEMS):
+            chosen[k] = _NONE
+            here: int32 = place + 32 * k
+            if here < n:
+                word: W = words[k]
+                which: int32 = -1
+                bound: W = low
+                if word >= low:
+                    which = PARTS
+                    bound = high
+                    if end == SAMPLES or word < high:
+                        which = 0
+                        bound = low
+                        for half in range(3):
+                            next: int32 = which + (PARTS >> half + 1)
+                            middle: W = ordered[begin + next * part]
+                            bound = middle if word >= middle else bound
+                            which = next if word >= middle else which
+                if which >= 0 and word == bound:
+                    many: int32 = sizes[max(which, 0)]
+                    if many > 1:
+                        rank: int32 = firsts[max(which, 0)] + int32(uint32(here) * _SCATTER >> 22) * many // 1024 - begin
+                        which = min(rank // part, PARTS) if rank >= 0 else -1
+                if which < 0:
+                    below = below + 1
+                elif which < PARTS:
+                    chosen[k] = uint32(which) | atomic_add(bins[which], 1, scope="block") << 3
+    return below
+
+
+@prism.device
 @template(
     K=dtype, W=dtype, ITEMS=constexpr(int), THREADS=constexpr(int), SAMPLES=constexpr(int), TIED=constexpr(bool),
     KIND=constexpr(int),
@@ -161,56 +219,50 @@ def choose_parts(
     below the range, and `_SPECIAL` more for each thread that has a word whose bits don't tell its order. `TIED`: words may be
     equal; those that a part begins with go by their places to all parts that have some of them in the sample.
     """
+    GROUP: constexpr(int) = min(4, ITEMS)  # of additions that are under way at once
     t: int32 @ thread[1] = id()
     end: int32 @ block[1] = begin + PARTS * part
-    low: W @ block[1] = ordered[begin] if begin > 0 else W(0)
-    high: W @ block[1] = ordered[end] if end < SAMPLES else W(0)
     below: uint32 @ thread[1] = 0
     special: bool @ thread[1] = False
-    firsts: shared(int32[PARTS + 1 if TIED else 1])
-    sizes: shared(int32[PARTS + 1 if TIED else 1])
+    tied: bool @ block[1] = False
+    bounds: W[PARTS + 1] @ thread[1]
     block.fill(bins, 0, PARTS + 1)
-    if TIED:
-        with partition(firsts, thread[1], offset=t) as own, partition(sizes, thread[1], offset=t) as size, group(thread[1]):
-            if t <= PARTS:
-                first: int32 = 0
-                many: int32 = 0
-                at: int32 = begin + t * part
-                if 0 < at and at < SAMPLES:
-                    first, many = run_of(ordered, at, SAMPLES=SAMPLES)
-                own[0] = first
-                size[0] = many
     with group(thread[1]):
-        for k in range(ITEMS):
-            chosen[k] = _NONE
-            here: int32 = place + 32 * k
-            if here < n:
-                word: W = words[k]
-                if TIED and KIND != INTEGER:
-                    special = special or is_special(K(word), flip, lowest)
-                which: int32 = -1
-                bound: W = low
-                if word >= low:
-                    which = PARTS
-                    bound = high
-                    if end == SAMPLES or word < high:
-                        which = 0
-                        bound = low
-                        for half in range(3):
-                            next: int32 = which + (PARTS >> half + 1)
-                            middle: W = ordered[begin + next * part]
-                            bound = middle if word >= middle else bound
-                            which = next if word >= middle else which
-                if TIED:
-                    if which >= 0 and word == bound:
-                        many: int32 = sizes[max(which, 0)]
-                        if many > 1:
-                            rank: int32 = firsts[max(which, 0)] + int32(uint32(here) * _SCATTER >> 22) * many // 1024 - begin
-                            which = min(rank // part, PARTS) if rank >= 0 else -1
-                if which < 0:
-                    below = below + 1
-                elif which < PARTS:
-                    chosen[k] = uint32(which) | atomic_add(bins[which], 1, scope="block") << 3
+        for d in range(PARTS + 1):
+            bounds[d] = ordered[min(begin + d * part, SAMPLES - 1)]
+        if begin == 0:
+            bounds[0] = 0
+        if TIED and KIND != INTEGER:
+            for k in range(ITEMS):
+                special = special or (place + 32 * k < n and is_special(K(words[k]), flip, lowest))
+    if TIED:
+        for d in range(PARTS + 1):
+            at: int32 @ block[1] = min(begin + d * part, SAMPLES - 1)
+            tied = tied or ordered[max(at - 1, 0)] == ordered[at] and at > 0
+            tied = tied or ordered[min(at + 1, SAMPLES - 1)] == ordered[at] and at + 1 < SAMPLES
+    if TIED and tied:
+        below = choose_by_ranks(
+            words, chosen, ordered, bins, place, n, begin, part, THREADS=THREADS, SAMPLES=SAMPLES,
+        )
+    else:
+        with group(thread[1]):
+            for k in range(ITEMS):  # without a branch, so that all words are under way at once
+                which: int32 = 0 if words[k] >= bounds[0] else -1
+                for d in range(1, PARTS):
+                    which = which + (1 if words[k] >= bounds[d] else 0)
+                which = which + (1 if end < SAMPLES and words[k] >= bounds[PARTS] else 0)
+                there: bool = place + 32 * k < n
+                below = below + (1 if there and which < 0 else 0)
+                chosen[k] = uint32(which) if there and which >= 0 and which < PARTS else _NONE
+            for first in range(0, ITEMS, GROUP):
+                before: uint32[GROUP]
+                for k in range(GROUP):
+                    before[k] = 0
+                    if chosen[first + k] != _NONE:
+                        before[k] = atomic_add(bins[int32(chosen[first + k] & PARTS - 1)], 1, scope="block")
+                for k in range(GROUP):
+                    chosen[first + k] = chosen[first + k] | before[k] << 3
+    with group(thread[1]):
         if special:
             below = below + _SPECIAL
     all_below: uint32 @ thread[1] = warp.reduce_to_first(below, OP=operators.add, FEW=True, TENSOR=False)

@@ -7,13 +7,13 @@ Where they are too many, or there are NaNs of several bits, or a negative number
 
 from prism.lang import (
     atomic_add, atomic_max, attr, block, claim, const, constexpr, count, dtype, grid, group, id, int32, int64, mailbox, one,
-    partition, popcount, prism, ptr, requires, shared, static_assert, template, thread, uint16, uint32, uint64,
-    wrapping_subtract,
+    partition, popcount, prism, ptr, receive, requires, shared, static_assert, template, thread, uint16, uint32, uint64,
+    wrapping_add, wrapping_subtract,
 )
 from prism.kernels.sort.halves import count_halves, rank_halves
 from prism.kernels.sort.order import INTEGER
 from prism.kernels.sort.parts import GIVEN, NONE, PLACES, write_in_order
-from prism.kernels.sort.wide_tiles import BITS, LAST, ask_for_words, is_nan, load_words, make_words, rising_with_nan, write_where
+from prism.kernels.sort.wide_tiles import BITS, LAST, NAN, ask_for_words, is_nan, load_words, make_words, rising, write_where
 from prism.lib.thread import extent, operators
 
 PASSES = 3
@@ -74,11 +74,16 @@ def count_wide(
         for tile in range(me, tiles, blocks):
             many: int32 @ block[1] = extent(tile, n, TILE=TILE)
             with group(thread[1]):
+                least: K = ~K(0)  # of keys of the first exponent and the last one, which are few: the others are above 2^24
                 for k in range(ITEMS):
-                    keys[k] = rising_with_nan(ahead[k], flip)
-                    if is_nan(ahead[k]):
-                        nans[0] = max(nans[0], ahead[k])
-                        nans[1] = max(nans[1], ~ahead[k])
+                    keys[k] = rising(ahead[k], flip)
+                    least = min(least, wrapping_add(keys[k], K(1 << 23)))
+                if least < K(1 << 24):
+                    for k in range(ITEMS):
+                        if is_nan(ahead[k]):
+                            keys[k] = K(NAN)
+                            nans[0] = max(nans[0], ahead[k])
+                            nans[1] = max(nans[1], ~ahead[k])
             if tile + blocks < tiles:
                 load(tile + blocks)
             with group(thread[1]):
@@ -222,10 +227,28 @@ def find_wide_targets(
             own[d] = starts[step * DIGITS + at + d] + before[k] - own[d]
 
 
+@prism.device
+@requires(block[1], thread[1])
+@template(C=dtype, APART=constexpr(int))
+def begin_apart(
+    words: ptr(mailbox(C)) @ grid[1], tile: int32 @ block[1], tiles: int32 @ block[1], blocks: int32 @ block[1],
+    epoch: uint32 @ block[1],
+):
+    """Wait with a block's first tile until the digits of the one `blocks // APART` before are counted, if that is a first one.
+
+    Else all blocks read at once, then rank at once, and then write at once, and memory waits for them meanwhile.
+    """
+    before: int32 @ block[1] = tile - blocks // APART
+    if 0 <= before and tile < blocks and blocks < tiles:
+        with group(thread[1]):
+            got: C[1]
+            receive(words[int64(before) * DIGITS], got, 1, 1, 0, epoch)
+
+
 @prism.kernel
 @template(
     K=dtype, W=dtype, V=dtype, VO=dtype, C=dtype, VALUES=constexpr(int), THREADS=constexpr(int), ITEMS=constexpr(int),
-    BATCH=constexpr(int), BLOCKS=constexpr(int), WORDS=constexpr(int),
+    BATCH=constexpr(int), BLOCKS=constexpr(int), WORDS=constexpr(int), APART=constexpr(int, default=1),
 )
 @requires(grid[1], block[1], thread["THREADS"])
 @attr("__launch_bounds__(THREADS, BLOCKS)")
@@ -326,6 +349,8 @@ def sort_wide(
 
             launch: grid.Ticket @ block[1] = grid.tiles(control)
             tile: int32 @ block[1] = launch.tile
+            if APART > 1:
+                begin_apart(words, tile, tiles, blocks, launch.epoch, APART=APART)
             while tile < tiles:
                 load_words(
                     x, given, spare_words, more_words, held, tile, n, first, behind, VALUES=VALUES, THREADS=THREADS,

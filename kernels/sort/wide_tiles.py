@@ -49,14 +49,6 @@ def is_nan(bits: K @ thread[1]) -> bool @ thread[1]:
 @prism.device
 @requires(thread[1])
 @template(K=dtype)
-def rising_with_nan(bits: K @ thread[1], flip: K @ thread[1]) -> K @ thread[1]:
-    """As `rising`, but that of every NaN is `NAN`, which is above all others."""
-    return K(NAN) if is_nan(bits) else rising(bits, flip)
-
-
-@prism.device
-@requires(thread[1])
-@template(K=dtype)
 def pack(key: K @ thread[1], state: K[5] @ thread[1], zero: K @ thread[1]) -> K @ thread[1]:
     """A key without the gaps of exponents that don't occur. `zero`: the least key of the exponent of 0.0."""
     part: K = state[0] if key < zero else state[1] if key - zero < K(1 << 23) else state[2]
@@ -77,8 +69,8 @@ def unpack(word: K @ thread[1], state: K[5] @ thread[1]) -> K @ thread[1]:
 def pack_any(
     bits: K @ thread[1], state: K[5] @ thread[1], last: K @ thread[1], zero: K @ thread[1], flip: K @ thread[1]
 ) -> K @ thread[1]:
-    """What `pack` makes of a float that may be infinite, or NaN. `last`: what is added to keys of the last exponent."""
-    key: K = rising_with_nan(bits, flip)
+    """What `pack` makes of a float that may be infinite, or NaN, whose key is `NAN`. `last`: what the last exponent's gets."""
+    key: K = K(NAN) if is_nan(bits) else rising(bits, flip)
     part: K = state[0] if key < zero else state[1] if key - zero < K(1 << 23) else state[2]
     part = last if key >= K(LAST) else part
     return wrapping_add(key, part if key >= K(1 << 23) else K(0))
@@ -87,14 +79,12 @@ def pack_any(
 @prism.device
 @requires(thread[1])
 @template(K=dtype)
-def unpack_any(word: K @ thread[1], state: K[5] @ thread[1], more: ptr(const(K)) @ grid[1], flip: K @ thread[1]) -> K @ thread[1]:
-    """The float that `pack_any` was given."""
-    key: K = word
-    if word >= more[7]:
-        key = wrapping_subtract(word, more[6])
-    elif word >= more[8]:
-        key = unpack(word, state)
-    return more[9] if key == K(NAN) else bits_of(key, flip)
+def unpack_any(word: K @ thread[1], state: K[5] @ thread[1], more: K[4] @ thread[1], flip: K @ thread[1]) -> K @ thread[1]:
+    """The float that `pack_any` was given. `more`: of what `begin_wide` has left, from 6 on."""
+    part: K = state[0] if word < state[3] else state[1] if word < state[4] else state[2]
+    part = more[0] if word >= more[1] else part
+    key: K = wrapping_subtract(word, part if word >= more[2] else K(0))
+    return more[3] if key == K(NAN) else bits_of(key, flip)
 
 
 @prism.device
@@ -186,18 +176,24 @@ def make_words(
 @requires(block[1], thread[32])
 @template(
     K=dtype, W=dtype, V=dtype, VO=dtype, C=dtype, VALUES=constexpr(int), THREADS=constexpr(int), ITEMS=constexpr(int),
-    BATCH=constexpr(int), LAST=constexpr(bool),
+    BATCH=constexpr(int), LAST=constexpr(bool), ANY=constexpr(bool),
 )
 def write_wide(
     tile: ptr(const(W)) @ block[1], ids: ptr(const(uint16)) @ block[1], targets: ptr(const(C)) @ block[1],
     to: ptr(W) @ block[1], y: ptr(K) @ block[1], values: ptr(V) @ block[1], positions: ptr(VO) @ block[1],
     many: int32 @ block[1], shift: int32 @ block[1], flip: K @ block[1], state: K[5] @ thread[1],
-    more: ptr(const(K)) @ grid[1], any: bool @ block[1], sure: bool @ block[1],
+    more: ptr(const(K)) @ grid[1], sure: bool @ block[1],
 ) -> bool @ block[1]:
-    """As `write_digits`, of words; the `LAST` pass writes floats and what goes along, of POSITIONS these alone."""
+    """As `write_digits`, of words; the `LAST` pass writes floats and what goes along, of POSITIONS these alone.
+
+    `ANY`: as `any` of `make_words`.
+    """
     LOWER: constexpr(int) = 8 * (W.bytes - K.bytes)
     t: int32 @ thread[1] = id()
     wrong: bool @ thread[1] = False
+    rest: K[4] @ thread[1]
+    for k in range(4):
+        rest[k] = more[6 + k] if ANY else 0
     with (
         partition(to, thread[1], offset=lambda place: place, races="none") as out,
         partition(y, thread[1], offset=lambda place: place, races="none") as keys,
@@ -225,8 +221,8 @@ def write_wide(
                         result[int64(spots[k])] = VO(words[k] & W((1 << LOWER) - 1))
                     else:
                         word: K = K(words[k] >> LOWER)
-                        if any:
-                            keys[int64(spots[k])] = unpack_any(word, state, more, flip)
+                        if ANY:
+                            keys[int64(spots[k])] = unpack_any(word, state, rest, flip)
                         else:
                             keys[int64(spots[k])] = bits_of(unpack(word, state), flip)
                         if VALUES == GIVEN:
@@ -251,23 +247,28 @@ def write_where(
     wrong: bool @ block[1] = False
     if behind % 2 == 1:
         wrong = write_wide(
-            tile, ids, targets, spare, y, values, positions, many, shift, flip, state, more, any, sure, VALUES=VALUES,
-            THREADS=THREADS, ITEMS=ITEMS, BATCH=BATCH, LAST=False,
+            tile, ids, targets, spare, y, values, positions, many, shift, flip, state, more, sure, VALUES=VALUES,
+            THREADS=THREADS, ITEMS=ITEMS, BATCH=BATCH, LAST=False, ANY=False,
         )
     elif behind > 0:
         wrong = write_wide(
-            tile, ids, targets, between, y, values, positions, many, shift, flip, state, more, any, sure, VALUES=VALUES,
-            THREADS=THREADS, ITEMS=ITEMS, BATCH=BATCH, LAST=False,
+            tile, ids, targets, between, y, values, positions, many, shift, flip, state, more, sure, VALUES=VALUES,
+            THREADS=THREADS, ITEMS=ITEMS, BATCH=BATCH, LAST=False, ANY=False,
+        )
+    elif VALUES == POSITIONS or not any:
+        wrong = write_wide(
+            tile, ids, targets, between, y, values, positions, many, shift, flip, state, more, sure, VALUES=VALUES,
+            THREADS=THREADS, ITEMS=ITEMS, BATCH=BATCH, LAST=True, ANY=False,
         )
     else:
         wrong = write_wide(
-            tile, ids, targets, between, y, values, positions, many, shift, flip, state, more, any, sure, VALUES=VALUES,
-            THREADS=THREADS, ITEMS=ITEMS, BATCH=BATCH, LAST=True,
+            tile, ids, targets, between, y, values, positions, many, shift, flip, state, more, sure, VALUES=VALUES,
+            THREADS=THREADS, ITEMS=ITEMS, BATCH=BATCH, LAST=True, ANY=True,
         )
     return wrong
 
 
 __all__ = [
     "BITS", "LAST", "NAN", "ask_for_words", "bits_of", "is_nan", "load_words", "make_words", "pack", "pack_any", "rising",
-    "rising_with_nan", "unpack", "unpack_any", "write_where",
+    "unpack", "unpack_any", "write_where",
 ]

@@ -43,6 +43,7 @@ def sorter(values=NONE):
         BATCH=2,
         BLOCKS=1,
         WORDS=2,
+        APART=2,
     )
 
 
