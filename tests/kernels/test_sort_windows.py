@@ -217,6 +217,14 @@ def test_a_sample_of_equal_groups_leaves_all_to_passes() -> None:
     assert sort.samples[:GROUPS].sum() == 90 and sort.samples[:GROUPS].max() > 42 and sort.marks[0] == 1
 
 
+def test_three_digits_of_eight_bytes_are_left_to_passes() -> None:
+    random = np.random.default_rng(2)
+    for bits, sampled in ((24, 0), (32, 70)):
+        sort = Sort(random.integers(0, 1 << bits, 256 * 70, dtype=np.uint64))
+        sort.sample()
+        assert sort.samples[:GROUPS].sum() == sampled and not sort.marks.any()
+
+
 def test_groups_side_by_side_leave_all_to_passes() -> None:
     """As in sorted data, of which no group has very many."""
     x = np.sort(keys("uint32", 256 * 70))
