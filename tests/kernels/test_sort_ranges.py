@@ -145,7 +145,9 @@ def test_each_inferred_barrier_is_needed(part: int) -> None:
             missed.append((Path(barrier.second.span.file).name, barrier.second.text))
         except (RaceError, UninitialisedError, AssertionError):
             pass
-    assert not [one for one in missed if one[0] in ("ranges.py", "choose.py", "buckets.py", "cluster.py") and one not in SPARE]
+    assert not [
+        one for one in missed if one[0] in ("ranges.py", "choose.py", "buckets.py", "cluster.py") and one not in SPARE
+    ]
 
 
 def test_which_sorts_are_by_ranges() -> None:
