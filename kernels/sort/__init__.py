@@ -17,13 +17,13 @@ from prism.kernels.sort.ranges import sort_ranges
 from prism.kernels.sort.resident import sort_resident
 from prism.kernels.sort.rows import begin_rows
 from prism.kernels.sort.wide import begin_wide, count_wide, sort_wide
-from prism.kernels.sort.windows import LEVELS, find_windows, sample_windows, sort_windows
+from prism.kernels.sort.windows import LEVELS, SAMPLED, find_windows, sample_windows, sort_windows
 from prism.kernels.sort.zeros import order_zeros
 
 __all__ = [
     "CLUSTER_BLOCKS", "COUNTING_KEYS", "FIELD", "FILLING", "FILLING_MANY", "FLOAT", "FLOAT_PAIR", "FLOAT_PLACE", "GIVEN",
     "GROUPS",
-    "HOST_COUNTING", "HOST_LARGE", "HOST_SMALL", "INTEGER", "LEVELS", "NONE", "POSITIONS", "ZEROS",
+    "HOST_COUNTING", "HOST_LARGE", "HOST_SMALL", "INTEGER", "LEVELS", "NONE", "POSITIONS", "SAMPLED", "ZEROS",
     "Configuration", "Counting", "Ranges", "Shape", "Window", "add_keys", "begin_keys", "begin_rows", "begin_wide",
     "cluster_of", "configuration_of", "configurations", "count_digits", "count_keys", "count_wide",
     "counting", "fill_keys", "find_windows", "order_zeros", "pass_evenly", "ranges_of", "resident_of",

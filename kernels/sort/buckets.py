@@ -1,13 +1,13 @@
 """Sorting what a block holds of keys that are random enough, in one step: by buckets of very few, compared within each.
 
-A key's bucket is told by some of its bits. Buckets are counted, and their keys put side by side; where in it a key belongs is
-found by comparing it with the others of its bucket. The order of the additions that count them does not matter: equal words
-are the same.
+A function says which bucket a word belongs to: a larger word belongs to no lower one. Buckets are counted, and their keys put
+side by side; where in it a key belongs is found by comparing it with the others of its bucket. The order of the additions that
+count them does not matter: equal words are the same.
 """
 
 from prism.lang import (
-    atomic_add, block, const, constexpr, dtype, group, id, int32, partition, prism, ptr, requires, static_assert, template,
-    thread, uint32,
+    atomic_add, block, const, constexpr, dtype, function, group, id, int32, partition, prism, ptr, requires, static_assert,
+    template, thread, uint32,
 )
 from prism.lib.thread import operators
 
@@ -31,15 +31,16 @@ def spread(bucket: int32 @ thread[1]) -> int32 @ thread[1]:
 
 
 @prism.device
-@template(K=dtype, ITEMS=constexpr(int), THREADS=constexpr(int), BUCKETS=constexpr(int), BATCH=constexpr(int))
+@template(
+    K=dtype, ITEMS=constexpr(int), THREADS=constexpr(int), BUCKETS=constexpr(int), BATCH=constexpr(int), BUCKET=function,
+)
 @requires(block[1], thread["THREADS"])
 def put_in_buckets(
     words: K[ITEMS] @ thread[1], table: ptr(uint32) @ block[1], sorted: ptr(K) @ block[1], mine: int32 @ thread[1],
-    shift: int32 @ block[1],
 ) -> bool @ block[1]:
-    """Put the first `mine` words of each thread into `sorted`, in the order of `BUCKETS` bits from bit `shift` on.
+    """Put the first `mine` words of each thread into `sorted`, in the order of buckets: `BUCKET` says it, below `1 << BUCKETS`.
 
-    `table`: of `(33 << BUCKETS - 5) + 1`; it becomes where each bucket begins, and the last one ends.
+    `table`: of `(33 << BUCKETS - 5) + 1` words, all but the last 0; it becomes where each bucket begins, and the last one ends.
     Returns: whether a bucket has more than `LONGEST`; then nothing is put anywhere.
     """
     PLACES: constexpr(int) = 1 << BUCKETS
@@ -49,7 +50,6 @@ def put_in_buckets(
     t: int32 @ thread[1] = id()
     ranks: uint32[(ITEMS + 3) // 4] @ thread[1]  # four a word
     sums: uint32[1] @ thread[1]
-    block.fill(table, 0, 33 << BUCKETS - 5)
     with group(thread[1]):
         for j in range((ITEMS + 3) // 4):
             ranks[j] = 0
@@ -58,7 +58,7 @@ def put_in_buckets(
                 some: uint32[BATCH]
                 for k in range(BATCH):
                     if begin + k < mine:
-                        some[k] = atomic_add(table[spread(bucket_of(words[begin + k], shift, BUCKETS=BUCKETS))], 1, scope="block")
+                        some[k] = atomic_add(table[spread(BUCKET(words[begin + k]))], 1, scope="block")
                 for k in range(BATCH):
                     if begin + k < mine:
                         ranks[(begin + k) // 4] = ranks[(begin + k) // 4] | (some[k] & 255) << 8 * ((begin + k) % 4)
@@ -83,7 +83,7 @@ def put_in_buckets(
                 if begin < mine:
                     for k in range(BATCH):
                         if begin + k < mine:
-                            first: uint32 = table[spread(bucket_of(words[begin + k], shift, BUCKETS=BUCKETS))]
+                            first: uint32 = table[spread(BUCKET(words[begin + k]))]
                             rank: uint32 = ranks[(begin + k) // 4] >> 8 * ((begin + k) % 4) & 255
                             spot[int32(first + rank)] = words[begin + k]
     return all >= FLAG
@@ -91,11 +91,10 @@ def put_in_buckets(
 
 @prism.device
 @requires(thread[1])
-@template(K=dtype, BUCKETS=constexpr(int), BATCH=constexpr(int))
+@template(K=dtype, BATCH=constexpr(int), BUCKET=function)
 def positions_in_buckets(
     table: ptr(const(uint32)) @ thread[1], sorted: ptr(const(K)) @ thread[1], words: K[BATCH] @ thread[1],
     positions: int32[BATCH] @ thread[1], me: int32 @ thread[1], step: int32 @ thread[1], many: int32 @ thread[1],
-    shift: int32 @ thread[1],
 ):
     """Load words `me`, `me + step` ... of `sorted`, below `many`, as `put_in_buckets` has left it; say where they belong.
 
@@ -111,7 +110,7 @@ def positions_in_buckets(
         words[k] = sorted[own[k]] if own[k] < many else K(0)
     for k in range(BATCH):
         if own[k] < many:
-            bucket: int32 = bucket_of(words[k], shift, BUCKETS=BUCKETS)
+            bucket: int32 = BUCKET(words[k])
             positions[k] = int32(table[spread(bucket)])
             behind[k] = int32(table[spread(bucket + 1)])
             longest = max(longest, behind[k] - positions[k])

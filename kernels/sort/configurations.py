@@ -7,7 +7,10 @@ from prism.kernels.sort.parts import GIVEN, NONE
 
 
 class Configuration(NamedTuple):
-    """Blocks of `threads` with `items` elements each, at least `blocks` of them a multiprocessor; `ahead`: of `sort_digit`."""
+    """Blocks of `threads` with `items` elements each, at least `blocks` of them a multiprocessor; `ahead`: of `sort_digit`.
+
+    `apart`: in so many groups blocks begin, one after the other: see `begin_apart`.
+    """
 
     threads: int
     items: int
@@ -15,6 +18,7 @@ class Configuration(NamedTuple):
     blocks: int
     words: int
     ahead: bool = True
+    apart: int = 1
 
     @property
     def tile(self) -> int:
@@ -159,7 +163,7 @@ def ranges_of(key: int, kind: int, values: int, n: int) -> Ranges | None:
     """Return how clusters sort `n` numbers of so many bytes by ranges, alone or with values; None where others do so faster."""
     if kind == FIELD or (key == 8 and values != NONE) or (key != 4 and kind != INTEGER):
         return None
-    word = "uint32" if values == NONE and key == 4 and kind == INTEGER else "uint64"
+    word = "uint32" if values == NONE and key == 4 else "uint64"
     for items, level in ((8, 5), (16, 6)):
         if n <= CLUSTER_BLOCKS * _CLUSTER_THREADS * items:
             return Ranges(word, _CLUSTER_THREADS, items, 6, 2, level)
@@ -227,12 +231,16 @@ def wide_of(n: int, values: int) -> Configuration:
     2^28 took 3.29 ms with 92 a thread, 3.33 with 88 or 72; in two blocks of 256 threads with 72 3.91. 2^24 took 292 us with 64,
     and two words of the look-back at once, 302 with 88, 299 with one word. 2^28 with values took 5.93 ms with 36, 6.15 with 32,
     2^24 482 us and 478; positions of 2^28 5.13 ms with 44, 5.33 with 40, of 2^24 431 us, 423, and 413 with 32 and two words.
+    Blocks that begin in three groups took 295 us of 2^24, in two 301, in four 304, in one 310; pairs 460 for 486, positions 394
+    for 407.
     """
     if values == NONE:
-        return Configuration(512, 92, 4, 1, 1, ahead=False) if n >= 1 << 25 else Configuration(512, 64, 4, 1, 2, ahead=False)
-    if values == GIVEN:
-        return Configuration(512, 36 if n >= 1 << 26 else 32, 4, 1, 1, ahead=False)
-    return Configuration(512, 44, 4, 1, 1, ahead=False) if n >= 1 << 26 else Configuration(512, 32, 4, 1, 2, ahead=False)
+        items, words = (92, 1) if n >= 1 << 25 else (64, 2)
+    elif values == GIVEN:
+        items, words = 36 if n >= 1 << 26 else 32, 1
+    else:
+        items, words = (44, 1) if n >= 1 << 26 else (32, 2)
+    return Configuration(512, items, 4, 1, words, ahead=False, apart=3)
 
 
 def counting(key: int, room: int) -> Counting:

@@ -6,20 +6,18 @@ within clusters, which meet twice. A range that turns out to have too many keys 
 """
 
 from prism.lang import (
-    atomic_add, attr, block, clz, const, constexpr, dtype, float32, grid, group, id, int32, partition, prism, ptr,
-    requires, shared, static_assert, template, thread, uint32,
+    attr, block, claim, clz, const, constexpr, dtype, float32, grid, group, id, int32, partition, prism, ptr,
+    requires, shared, split, static_assert, template, thread, uint32, uint64, warp,
 )
 from prism.kernels.sort.buckets import positions_in_buckets, put_in_buckets
+from prism.kernels.sort.choose import ELSEWHERE, PARTS, SPECIAL, TOLD, choose_parts
 from prism.kernels.sort.cluster import sort_held
-from prism.kernels.sort.configurations import CLUSTER_BLOCKS
 from prism.kernels.sort.order import INTEGER
 from prism.kernels.sort.parts import NONE
 from prism.kernels.sort.fields import sort_fields
-from prism.kernels.sort.words import BUCKET, in_bucket, plain, scale_of, word_of, write_word
+from prism.kernels.sort.words import bucket_between, scale_of, word_of, write_word
 from prism.lib.thread import operators
 
-PARTS = CLUSTER_BLOCKS
-"""Parts of a range: a block of a cluster has one."""
 _SAMPLES = 1024
 """Keys that say where ranges begin. Of 64 parts one has more than three times as many as the mean once in 10^7."""
 _BUCKETS = 11
@@ -28,10 +26,30 @@ _DIGIT = 8
 """Bits of a digit, where a part is sorted by digits."""
 _PLACES = 16
 """Bits of a place."""
-_SCATTER = 0x9E3779B1
-"""Places times this: the upper bits are spread evenly over places that are side by side, and over those apart by most strides."""
-_NONE = 1 << 30
-"""Another range's word: above what `choose_parts` says of the words of this one."""
+
+
+@prism.device
+@requires(block[1], thread[32])
+@template(W=dtype, WARPS=constexpr(int))
+def find_span(least: W @ thread[1], most: W @ thread[1]) -> (W, W) @ block[1]:
+    """The least word of all threads' `least`, and the highest of all `most`: both at once, so that threads meet once."""
+    lows: shared(W[WARPS])
+    highs: shared(W[WARPS])
+    w: int32 @ thread[32] = id()
+    low: W @ thread[1] = ~warp.reduce_to_first(~least, OP=operators.maximum, FEW=True, TENSOR=False)
+    high: W @ thread[1] = warp.reduce_to_first(most, OP=operators.maximum, FEW=True, TENSOR=False)
+    with partition(lows, thread[32], offset=w) as own_low, partition(highs, thread[32], offset=w) as own_high, group(thread[32]):
+        with claim(own_low, thread[1]) as first, claim(own_high, thread[1]) as last:
+            match split(thread):
+                case 1:
+                    first[0] = low
+                    last[0] = high
+    lowest: W @ block[1] = lows[0]
+    highest: W @ block[1] = highs[0]
+    for v in range(1, WARPS):
+        lowest = min(lowest, lows[v])
+        highest = max(highest, highs[v])
+    return lowest, highest
 
 
 @prism.device
@@ -45,25 +63,28 @@ def sort_sample(own: W[EACH] @ thread[1], ordered: ptr(W) @ block[1], flip: K @ 
     t: int32 @ thread[1] = id()
     table: shared(uint32[(33 << BUCKETS - 5) + 1])
     sorted: shared(W[MANY])
+    block.fill(table, 0, 33 << BUCKETS - 5)
     least: W @ thread[1] = own[0]
     most: W @ thread[1] = own[0]
     with group(thread[1]):
         for k in range(1, EACH):
             least = min(least, own[k])
             most = max(most, own[k])
-    low: W @ block[1] = block.reduce(least, OP=operators.minimum)
-    high: W @ block[1] = block.reduce(most, OP=operators.maximum)
+    low: W @ block[1]
+    high: W @ block[1]
+    low, high = find_span(least, most, WARPS=THREADS // 32)
     shift: int32 @ block[1] = max(8 * W.bytes - int32(clz(high - low)) - BUCKETS, 0)
     scale: float32 @ block[1] = 0
     if KIND != INTEGER:
         scale = scale_of(low, high, flip, lowest, BUCKETS=BUCKETS)
-    with group(thread[1]):
-        for k in range(EACH):
-            own[k] = own[k] - low if KIND == INTEGER else in_bucket(own[k], low, shift, scale, flip, lowest, BUCKETS=BUCKETS)
-    if KIND != INTEGER:
-        shift = BUCKET
+
+    @requires(thread[1])
+    def bucket(word: W @ thread[1]) -> int32 @ thread[1]:
+        """Which bucket a word belongs to."""
+        return bucket_between(word, low, shift, scale, flip, lowest, BUCKETS=BUCKETS, KIND=KIND)
+
     crowded: bool @ block[1] = put_in_buckets(
-        own, table, sorted, EACH, shift, THREADS=THREADS, BUCKETS=BUCKETS, BATCH=EACH,
+        own, table, sorted, EACH, THREADS=THREADS, BUCKETS=BUCKETS, BATCH=EACH, BUCKET=bucket,
     )
     if crowded:
         block.sort_network(own, THREADS=THREADS, LESS=operators.less, TOTAL=True)
@@ -73,9 +94,9 @@ def sort_sample(own: W[EACH] @ thread[1], ordered: ptr(W) @ block[1], flip: K @ 
             for k in range(EACH):
                 spots[k] = t * EACH + k
         else:
-            positions_in_buckets(table, sorted, own, spots, t, THREADS, MANY, shift, BUCKETS=BUCKETS)
+            positions_in_buckets(table, sorted, own, spots, t, THREADS, MANY, BUCKET=bucket)
         for k in range(EACH):
-            out[spots[k]] = own[k] + low if KIND == INTEGER else plain(own[k])
+            out[spots[k]] = own[k]
 
 
 @prism.device
@@ -99,91 +120,13 @@ def load_words(
 
 
 @prism.device
-@requires(thread[1])
-@template(W=dtype, SAMPLES=constexpr(int))
-def run_of(ordered: ptr(const(W)) @ thread[1], place: int32 @ thread[1]) -> (int32, int32) @ thread[1]:
-    """Where in the sample the words begin that are equal to the one at `place`, and how many there are."""
-    word: W = ordered[place]
-    first: int32 = place
-    end: int32 = place + 1
-    if place > 0 and ordered[max(place - 1, 0)] == word:
-        first = thread.lower_bound(ordered, place, word, LESS=operators.less)
-    if end < SAMPLES and ordered[min(end, SAMPLES - 1)] == word:
-        end = thread.upper_bound(ordered, SAMPLES, word, LESS=operators.less)
-    return first, end - first
-
-
-@prism.device
-@template(W=dtype, ITEMS=constexpr(int), THREADS=constexpr(int), SAMPLES=constexpr(int), TIED=constexpr(bool))
-@requires(block[1], thread["THREADS"])
-def choose_parts(
-    words: W[ITEMS] @ thread[1], chosen: uint32[ITEMS] @ thread[1], ordered: ptr(const(W)) @ block[1],
-    bins: ptr(uint32) @ block[1], place: int32 @ thread[1], n: int32 @ block[1], begin: int32 @ block[1], part: int32 @ block[1],
-) -> uint32 @ block[1]:
-    """Say of each word which of the range's `PARTS` parts it belongs to, and the how manieth of the block it is there.
-
-    `ordered[begin + d * part]` is where part `d` begins. `bins` becomes how many words each has. `TIED`: words may be equal;
-    those that a part begins with go by their places to all parts that have some of them in the sample.
-    Returns: how many words are below the range.
-    """
-    t: int32 @ thread[1] = id()
-    end: int32 @ block[1] = begin + PARTS * part
-    low: W @ block[1] = ordered[begin] if begin > 0 else W(0)
-    high: W @ block[1] = ordered[end] if end < SAMPLES else W(0)
-    below: uint32 @ thread[1] = 0
-    firsts: shared(int32[PARTS + 1 if TIED else 1])
-    sizes: shared(int32[PARTS + 1 if TIED else 1])
-    block.fill(bins, 0, PARTS)
-    if TIED:
-        with partition(firsts, thread[1], offset=t) as own, partition(sizes, thread[1], offset=t) as size, group(thread[1]):
-            if t <= PARTS:
-                first: int32 = 0
-                many: int32 = 0
-                at: int32 = begin + t * part
-                if 0 < at and at < SAMPLES:
-                    first, many = run_of(ordered, at, SAMPLES=SAMPLES)
-                own[0] = first
-                size[0] = many
-    with group(thread[1]):
-        for k in range(ITEMS):
-            chosen[k] = _NONE
-            here: int32 = place + 32 * k
-            if here < n:
-                word: W = words[k]
-                which: int32 = -1
-                bound: W = low
-                if word >= low:
-                    which = PARTS
-                    bound = high
-                    if end == SAMPLES or word < high:
-                        which = 0
-                        bound = low
-                        for half in range(3):
-                            next: int32 = which + (PARTS >> half + 1)
-                            middle: W = ordered[begin + next * part]
-                            bound = middle if word >= middle else bound
-                            which = next if word >= middle else which
-                if TIED:
-                    if which >= 0 and word == bound:
-                        many: int32 = sizes[max(which, 0)]
-                        if many > 1:
-                            rank: int32 = firsts[max(which, 0)] + int32(uint32(here) * _SCATTER >> 22) * many // 1024 - begin
-                            which = min(rank // part, PARTS) if rank >= 0 else -1
-                if which < 0:
-                    below = below + 1
-                elif which < PARTS:
-                    chosen[k] = uint32(which) | atomic_add(bins[which], 1, scope="block") << 3
-    return block.reduce(below, OP=operators.add)
-
-
-@prism.device
 @template(K=dtype, W=dtype, MOST=constexpr(int), THREADS=constexpr(int), BATCH=constexpr(int))
 @requires(block[1], thread["THREADS"])
 def sort_by_digits(
     few: W[MOST] @ thread[1], table: ptr(uint32) @ block[1], sorted: ptr(W) @ block[1], many: int32 @ block[1],
     low: W @ block[1], high: W @ block[1],
 ):
-    """Put `many` words into `sorted`, in order, of which `few[k]` is number `t + k * THREADS`, less `low`.
+    """Put `many` words into `sorted`, in order, of which `few[k]` is number `t + k * THREADS`; they are between `low` and `high`.
 
     Ranks are in the order of lanes whatever happens.
     """
@@ -198,7 +141,7 @@ def sort_by_digits(
     with partition(sorted, thread[1], offset=t) as own, group(thread[1]):
         for k in range(MOST):
             if k < mine:
-                own[k * THREADS] = few[k] + (low - base)
+                own[k * THREADS] = few[k] - base
     with group(thread[1]):
         for k in range(MOST):
             few[k] = sorted[at + 32 * k] if k < rows and 32 * k < many - at else ~W(0)
@@ -236,6 +179,7 @@ def sort_part(
     table: shared(uint32[max(THREADS // 32 * (33 << _DIGIT - 5), (33 << BUCKETS - 5) + 1)])
     sorted: shared(W[THREADS * MOST])
     mine: int32 @ thread[1] = max((many - t + THREADS - 1) // THREADS, 0)
+    block.fill(table, 0, 33 << BUCKETS - 5)
     least: W @ thread[1] = ~W(0)
     most: W @ thread[1] = 0
     with group(thread[1]):
@@ -243,45 +187,46 @@ def sort_part(
             if k < mine:
                 least = min(least, few[k])
                 most = max(most, few[k])
-    low: W @ block[1] = block.reduce(least, OP=operators.minimum)
-    high: W @ block[1] = block.reduce(most, OP=operators.maximum)
+    low: W @ block[1]
+    high: W @ block[1]
+    low, high = find_span(least, most, WARPS=THREADS // 32)
     shift: int32 @ block[1] = max(8 * W.bytes - int32(clz(high - low if many > 0 else W(0))) - BUCKETS, 0)
     scale: float32 @ block[1] = 0
     if KIND != INTEGER and many > 0:
         scale = scale_of(low, high, flip, lowest, BUCKETS=BUCKETS)
-    with group(thread[1]):
-        for k in range(MOST):
-            if KIND == INTEGER:
-                few[k] = few[k] - low if k < mine else 0
-            else:
-                few[k] = in_bucket(few[k], low, shift, scale, flip, lowest, BUCKETS=BUCKETS) if k < mine else 0
-    if KIND != INTEGER:
-        shift = BUCKET
-    crowded: bool @ block[1] = put_in_buckets(few, table, sorted, mine, shift, THREADS=THREADS, BUCKETS=BUCKETS, BATCH=BATCH)
+
+    @requires(thread[1])
+    def bucket(word: W @ thread[1]) -> int32 @ thread[1]:
+        """Which bucket a word belongs to."""
+        return bucket_between(word, low, shift, scale, flip, lowest, BUCKETS=BUCKETS, KIND=KIND)
+
+    crowded: bool @ block[1] = put_in_buckets(
+        few, table, sorted, mine, THREADS=THREADS, BUCKETS=BUCKETS, BATCH=BATCH, BUCKET=bucket,
+    )
     if crowded:
-        if KIND != INTEGER:
-            with group(thread[1]):
-                for k in range(MOST):
-                    few[k] = plain(few[k]) - low if k < mine else 0
         sort_by_digits(few, table, sorted, many, low, high, K=K, THREADS=THREADS, BATCH=BATCH)
-    for begin in range(0, MOST, BATCH):
-        if begin * THREADS < many:
-            some: W[BATCH] @ thread[1]
-            spots: int32[BATCH] @ thread[1]
-            me: int32 @ thread[1] = t + begin * THREADS
-            with group(thread[1]):
+    with (
+        partition(y, thread[1], offset=lambda place: place, races="none") as result,
+        partition(values, thread[1], offset=lambda place: place, races="none") as value_result,
+        partition(positions, thread[1], offset=lambda place: place, races="none") as position_result,
+        group(thread[1]),
+    ):
+        for begin in range(0, MOST, BATCH):
+            if begin * THREADS < many:
+                some: W[BATCH]
+                spots: int32[BATCH]
+                me: int32 = t + begin * THREADS
                 if crowded:
                     for k in range(BATCH):
                         spots[k] = me + k * THREADS if me + k * THREADS < many else -1
                         some[k] = sorted[me + k * THREADS] if me + k * THREADS < many else 0
                 else:
-                    positions_in_buckets(table, sorted, some, spots, me, THREADS, many, shift, BUCKETS=BUCKETS)
-            for k in range(BATCH):
-                spot: int32 @ thread[1] = start + spots[k] if spots[k] >= 0 else -1
-                word: W @ thread[1] = some[k]
-                if not crowded:
-                    word = some[k] + low if KIND == INTEGER else plain(some[k])
-                write_word(x, given, y, values, positions, word, spot, flip, lowest, VALUES=VALUES, KIND=KIND)
+                    positions_in_buckets(table, sorted, some, spots, me, THREADS, many, BUCKET=bucket)
+                for k in range(BATCH):
+                    write_word(
+                        x, given, result, value_result, position_result, some[k], start + spots[k] if spots[k] >= 0 else -1,
+                        flip, lowest, VALUES=VALUES, KIND=KIND,
+                    )
 
 
 @prism.device
@@ -290,20 +235,20 @@ def sort_part(
 def send_to_parts(
     words: W[ITEMS] @ thread[1], chosen: uint32[ITEMS] @ thread[1], number: uint32 @ thread[1], few: W[MOST] @ thread[1],
     found: int32[4] @ block[1], picked: shared(W[PARTS, THREADS * MOST]) @ block[PARTS],
-    counts: shared(uint32[PARTS, PARTS + 1]) @ block[PARTS], full: shared(uint32[PARTS, 1]) @ block[PARTS],
+    told: shared(uint32[PARTS, TOLD]) @ block[PARTS], full: shared(uint32[PARTS, 1]) @ block[PARTS],
 ) -> uint32 @ block[PARTS]:
     """Send each word that is chosen to the block of its part: `few[k]` becomes the block's word of number `t + k * THREADS`.
 
     `number`, of thread `t`: how many words of part `t` the block has, and of thread `PARTS` how many below the range. `found`:
     where the range begins, and the block's part, and where the range ends; how many words the part has.
-    Returns: whether a part has more than `THREADS * MOST` words; then they are not all there.
+    Returns: whether a part has more than `THREADS * MOST` words, which are not all there then, or words don't tell the order.
     """
     ROOM: constexpr(int) = THREADS * MOST
     b: int32 @ block[1] = id()
     t: int32 @ thread[1] = id() % THREADS
-    with partition(counts, block[1], lambda d: (b, d)) as own, group(block[1]):
+    with partition(told, block[1], lambda d: (b, d)) as own, group(block[1]):
         with partition(own, thread[1], offset=t) as mine, group(thread[1]):
-            if t <= PARTS:
+            if t < TOLD:
                 mine[0] = number
     with (
         partition(picked, block[1], lambda place: (place // ROOM, place % ROOM), races="none") as all,
@@ -316,19 +261,19 @@ def send_to_parts(
                 before: uint32 = 0
                 sum: uint32 = 0
                 for v in range(PARTS):
-                    its: uint32 = counts[v, t]
+                    its: uint32 = told[v, t]
                     before = before + (its if v < b else 0)
                     sum = sum + its
                 base[0] = before
                 whole[0] = sum
         with partition(all, thread[1], lambda place: place, races="none") as target, group(thread[1]):
             for k in range(ITEMS):
-                if chosen[k] != _NONE:
+                if chosen[k] != ELSEWHERE:
                     which: int32 = int32(chosen[k] & PARTS - 1)
                     spot: int32 = int32(bases[which] + (chosen[k] >> 3))
                     if spot < ROOM:
                         target[which * ROOM + spot] = words[k]
-        found[0] = int32(sums[PARTS])
+        found[0] = int32(sums[PARTS] & SPECIAL - 1)
         found[1] = found[0]
         found[2] = found[0]
         for d in range(PARTS):
@@ -337,14 +282,51 @@ def send_to_parts(
         found[3] = int32(sums[b])
         with partition(mark, thread[1], offset=t) as own, group(thread[1]):
             if t < 1:
-                own[0] = 1 if sums[b] > ROOM else 0
-    crowded: uint32 @ block[PARTS] = 0
-    for v in range(PARTS):
-        crowded = crowded | full[v, 0]
+                longest: uint32 = 0
+                for d in range(PARTS):
+                    longest = max(longest, sums[d])
+                own[0] = 1 if longest > ROOM or sums[PARTS] >= SPECIAL else 0
+    crowded: uint32 @ block[PARTS] = full[0, 0]  # as all blocks say
     with group(thread[1]):
         for k in range(MOST):
             few[k] = picked[b, t + k * THREADS] if t + k * THREADS < found[3] else 0
     return crowded
+
+
+@prism.device
+@template(
+    K=dtype, W=dtype, V=dtype, VO=dtype, ITEMS=constexpr(int), VALUES=constexpr(int), THREADS=constexpr(int),
+    BATCH=constexpr(int), KIND=constexpr(int),
+)
+@requires(block[PARTS], thread["THREADS"])
+def sort_all(
+    x: ptr(const(K)) @ grid[1], given: ptr(const(V)) @ grid[1], words: W[ITEMS] @ thread[1], y: ptr(K) @ block[PARTS],
+    values: ptr(V) @ block[PARTS], positions: ptr(VO) @ block[PARTS], place: int32 @ thread[1], found: int32[4] @ block[1],
+    flip: K @ block[PARTS], lowest: K @ block[PARTS],
+):
+    """Sort the words of a cluster, of which a thread holds every 32nd from `place` on, and write what belongs to its range."""
+    sort_held(
+        words, words, 0, 0, KIND=INTEGER, VALUES=NONE, BLOCKS=PARTS, THREADS=THREADS, BATCH=min(BATCH, ITEMS),
+        FIRST=4 if W.bytes > K.bytes else 0,
+    )
+    with (
+        partition(y, block[1], offset=lambda place: place, races="none") as keys,
+        partition(values, block[1], offset=lambda place: place, races="none") as beside,
+        partition(positions, block[1], offset=lambda place: place, races="none") as places,
+        group(block[1]),
+    ):
+        with (
+            partition(keys, thread[1], offset=lambda place: place, races="none") as result,
+            partition(beside, thread[1], offset=lambda place: place, races="none") as value_result,
+            partition(places, thread[1], offset=lambda place: place, races="none") as position_result,
+            group(thread[1]),
+        ):
+            for k in range(ITEMS):
+                here: int32 = place + 32 * k
+                write_word(
+                    x, given, result, value_result, position_result, words[k],
+                    here if here >= found[0] and here < found[2] else -1, flip, lowest, VALUES=VALUES, KIND=KIND,
+                )
 
 
 @prism.kernel
@@ -366,16 +348,17 @@ def sort_ranges(
     Shapes:      `x`: bits of numbers, which `flip` and `lowest` put in order: see `prism.kernels.sort.order`. `KIND`: INTEGER, or
                  one of floats, of 4 bytes. `VALUES`: NONE; GIVEN, `values` become the elements of `given`, each where its number
                  goes; POSITIONS, `positions` become where the numbers stood, and `y` is not written. `W`: words that are sorted;
-                 as large as `K`, of whole numbers alone; or uint64, a key and where it stood, of numbers of up to 4 bytes, and of
-                 floats. A part has room for `THREADS * MOST` words, and `BATCH` divides `MOST`. Results are no memory that is
-                 read.
-    Cost:        a read of all elements by each cluster, a write of an element; two barriers of the cluster.
+                 as large as `K`, of keys alone; or uint64, a key and where it stood, of numbers of up to 4 bytes. A part has
+                 room for `THREADS * MOST` words, and `BATCH` divides `MOST`. Results are no memory that is read.
+    Cost:        a read of all elements by each cluster, a write of an element; two barriers of the cluster. Of floats without
+                 places each cluster sorts all keys where one of them is -0.0 or NaN, as it does where a part is too full.
     Source:      Frazer and McKellar, "Samplesort: a sampling approach to minimal storage tree sorting".
     Test:        tests/kernels/test_sort_ranges.py, tests/gpu/test_sort.py
     """
     TILE: constexpr(int) = THREADS * ITEMS
     static_assert(PARTS * TILE <= 1 << _PLACES, "a word has room for a place")
-    static_assert(KIND == INTEGER or (K.bytes == 4 and W.bytes == 8), "of equal floats places tell the order")
+    static_assert(KIND == INTEGER or K.bytes == 4, "buckets are of float32")
+    static_assert(VALUES == NONE or W.bytes > K.bytes, "places tell what belongs to a key, and the order of equal ones")
     c: int32 @ block[PARTS] = id()
     part: int32 @ grid[1] = SAMPLES >> level  # samples of a part
     with (
@@ -393,37 +376,36 @@ def sort_ranges(
         found: int32[4] @ block[1]
         number: uint32 @ thread[1] = 0
         picked: shared(W[PARTS, THREADS * MOST])
-        counts: shared(uint32[PARTS, PARTS + 1])
+        told: shared(uint32[PARTS, TOLD])
         full: shared(uint32[PARTS, 1])
         with group(block[1]):
-            bins: shared(uint32[PARTS])
+            bins: shared(uint32[TOLD])
             ordered: shared(W[SAMPLES])
             sample: W[SAMPLES // THREADS] @ thread[1]
             load_words(x, words, sample, place, n, flip, lowest, THREADS=THREADS, KIND=KIND)
             sort_sample(sample, ordered, flip, lowest, THREADS=THREADS, BUCKETS=BUCKETS, KIND=KIND)
-            below: uint32 @ block[1] = choose_parts(
-                words, chosen, ordered, bins, place, n, c * PARTS * part, part, THREADS=THREADS, SAMPLES=SAMPLES,
-                TIED=W.bytes == K.bytes,
+            choose_parts(
+                words, chosen, ordered, bins, place, n, c * PARTS * part, part, flip, lowest, THREADS=THREADS, SAMPLES=SAMPLES,
+                TIED=W.bytes == K.bytes, KIND=KIND,
             )
-            number = bins[t] if t < PARTS else below
-        crowded: uint32 @ block[PARTS] = send_to_parts(words, chosen, number, few, found, picked, counts, full, THREADS=THREADS)
+            number = bins[min(t, PARTS)]
+        crowded: uint32 @ block[PARTS] = send_to_parts(words, chosen, number, few, found, picked, told, full, THREADS=THREADS)
         if crowded != 0:
-            sort_held(
-                words, words, 0, 0, KIND=INTEGER, VALUES=NONE, BLOCKS=PARTS, THREADS=THREADS, BATCH=BATCH,
-                FIRST=4 if W.bytes > K.bytes else 0,
-            )
-            with (
-                partition(range_keys, block[1], offset=lambda place: place, races="none") as results,
-                partition(range_values, block[1], offset=lambda place: place, races="none") as value_results,
-                partition(range_positions, block[1], offset=lambda place: place, races="none") as position_results,
-                group(block[1]),
-            ):
-                for k in range(ITEMS):
-                    here: int32 @ thread[1] = place + 32 * k
-                    write_word(
-                        x, given, results, value_results, position_results, words[k],
-                        here if here >= found[0] and here < found[2] else -1, flip, lowest, VALUES=VALUES, KIND=KIND,
-                    )
+            if KIND != INTEGER and W.bytes == K.bytes:  # with places, as of zeros and NaNs these tell the order
+                placed: uint64[ITEMS] @ thread[1]
+                with group(thread[1]):
+                    for k in range(ITEMS):
+                        here: int32 = place + 32 * k
+                        placed[k] = word_of(x[here], here, flip, lowest, W=uint64, KIND=KIND) if here < n else ~uint64(0)
+                sort_all(
+                    x, given, placed, range_keys, range_values, range_positions, place, found, flip, lowest, VALUES=VALUES,
+                    THREADS=THREADS, BATCH=BATCH, KIND=KIND,
+                )
+            else:
+                sort_all(
+                    x, given, words, range_keys, range_values, range_positions, place, found, flip, lowest, VALUES=VALUES,
+                    THREADS=THREADS, BATCH=BATCH, KIND=KIND,
+                )
         else:
             with (
                 partition(range_keys, block[1], offset=lambda place: place, races="none") as results,

@@ -37,6 +37,7 @@ def digits_before_windows(
     `window` elements would be too few for those of one digit, or that is known of some other ones: `crowded`.
     """
     ALL: constexpr(int) = (1 << PASSES) - 1
+    FEWEST: constexpr(int) = 4 if PASSES == 8 else 3  # digits: a third pass of 8 bytes takes less than windows of one digit
     t: int32 @ thread[1] = id()
     threads: int32 @ block[1] = count(thread[1])
     found: uint32 @ thread[1] = 0
@@ -52,7 +53,8 @@ def digits_before_windows(
     for p in range(1, PASSES):
         if passed >> p & 1 == 0:
             low = p - 1
-    if low >= 0 and popcount(passed) <= PASSES - 3 and passed >> low & 1 == 0 and either >> low + PASSES & 3 == 0 and not crowded:
+    enough: bool @ block[1] = low >= 0 and popcount(passed) <= PASSES - FEWEST
+    if enough and passed >> low & 1 == 0 and either >> low + PASSES & 3 == 0 and not crowded:
         return ALL & ~(uint32(3) << low) | uint32(low + 1) << 16
     else:
         return passed & ALL >> 1 if passed == ALL else passed

@@ -2,28 +2,30 @@
 
 An exponent that no key has leaves a gap between keys. Without the gaps below the least and above the largest exponent of each
 sign 30 bits tell keys apart, and three passes sort what four take by bytes. Which exponents occur is counted with the digits.
-Where they are too many, or there are NaNs, infinities or a negative number near zero, nothing is done here.
+Where they are too many, or there are NaNs of several bits, or a negative number near zero, nothing is done here.
 """
 
 from prism.lang import (
-    atomic_add, attr, block, claim, const, constexpr, count, dtype, grid, group, id, int32, int64, mailbox, one,
-    partition, popcount, prism, ptr, requires, shared, static_assert, template, thread, uint16, uint32, uint64,
-    wrapping_subtract,
+    atomic_add, atomic_max, attr, block, claim, const, constexpr, count, dtype, grid, group, id, int32, int64, mailbox, one,
+    partition, popcount, prism, ptr, receive, requires, shared, static_assert, template, thread, uint16, uint32, uint64,
+    wrapping_add, wrapping_subtract,
 )
 from prism.kernels.sort.halves import count_halves, rank_halves
 from prism.kernels.sort.order import INTEGER
 from prism.kernels.sort.parts import GIVEN, NONE, PLACES, write_in_order
-from prism.kernels.sort.wide_tiles import BITS, ask_for_words, load_words, make_words, rising, write_where
+from prism.kernels.sort.wide_tiles import BITS, LAST, NAN, ask_for_words, is_nan, load_words, make_words, rising, write_where
 from prism.lib.thread import extent, operators
 
 PASSES = 3
 DIGITS = 1 << BITS
 TOPS = 1 << 12
 """Of the highest bits of a key: the sign, the exponent, and three bits more."""
-COUNTS = 2 * DIGITS + TOPS
-"""Counts of keys by their lowest digit, by the next one, and by their highest bits."""
+NANS = 2 * DIGITS + TOPS
+COUNTS = NANS + 2
+"""Counts of keys by their lowest digit, by the next one, and by their highest bits; then the largest bits of a NaN, and of a
+NaN's complement; 0 where there is none."""
 STATE = 16
-"""Words that `begin_wide` leaves, of which it uses six."""
+"""Words that `begin_wide` leaves, of which it uses eleven."""
 
 
 @prism.kernel
@@ -54,6 +56,9 @@ def count_wide(
         tops: shared(uint32[TOPS * FEWER])
         keys: K[ITEMS] @ thread[1]
         ahead: K[ITEMS] @ thread[1]  # of the block's next tile: its loads are under way while this one is counted
+        nans: K[2] @ thread[1]  # the largest bits of a NaN, and of one's complement
+        for k in range(2):
+            nans[k] = 0
 
         @requires(block[1], thread["THREADS"])
         def load(tile: int32 @ block[1]):
@@ -68,8 +73,17 @@ def count_wide(
             load(me)
         for tile in range(me, tiles, blocks):
             many: int32 @ block[1] = extent(tile, n, TILE=TILE)
-            for k in range(ITEMS):
-                keys[k] = rising(ahead[k], flip)
+            with group(thread[1]):
+                least: K = ~K(0)  # of keys of the first exponent and the last one, which are few: the others are above 2^24
+                for k in range(ITEMS):
+                    keys[k] = rising(ahead[k], flip)
+                    least = min(least, wrapping_add(keys[k], K(1 << 23)))
+                if least < K(1 << 24):
+                    for k in range(ITEMS):
+                        if is_nan(ahead[k]):
+                            keys[k] = K(NAN)
+                            nans[0] = max(nans[0], ahead[k])
+                            nans[1] = max(nans[1], ~ahead[k])
             if tile + blocks < tiles:
                 load(tile + blocks)
             with group(thread[1]):
@@ -83,6 +97,10 @@ def count_wide(
                         atomic_add(tops[top * FEWER + copy % FEWER], 1, scope="block")
         grid.histogram(bins, counts, 2 * DIGITS, COPIES=COPIES)
         grid.histogram(tops, counts, TOPS, 2 * DIGITS, COPIES=FEWER)
+        with group(thread[1]):
+            for k in range(2):
+                if nans[k] != 0:
+                    atomic_max(counts[NANS + k], C(nans[k]))
 
 
 @prism.kernel
@@ -97,7 +115,9 @@ def begin_wide(
     Perspective: grid, of one block of 1024 threads.
     Shapes:      `counts`: of `count_wide`. `starts`: `DIGITS` for each pass, 0 before. `state`: `STATE`, of which 0 ... 2 are
                  what is added to keys below, at, and above zero, 3 and 4 where the first two of these end, and 5 the passes, as
-                 bits, that are passed over; all where there is nothing to do. `other`: one word, 0 before.
+                 bits, that are passed over; all where there is nothing to do. 6 is added to keys of the last exponent, which
+                 begin at 7; those of the first one end at 8; 9 are the bits of NaN, and 10 says whether these three are needed.
+                 `other`: one word, 0 before.
     Test:        tests/kernels/test_sort_wide.py
     """
     MOST: constexpr(int) = DIGITS // 8
@@ -124,19 +144,35 @@ def begin_wide(
             found = found + sums[k]
             same = same | uint32(1 if int64(sums[k]) == n else 0) << 2
         there: bool @ thread[1] = found != 0
-        refused: bool @ thread[1] = there and (exponent == 0 or exponent == 511 or exponent == 511 - zero)
-        least_below: int32 @ block[1] = block.reduce(exponent if there and exponent < zero else 512, OP=operators.minimum)
-        most_below: int32 @ block[1] = block.reduce(exponent if there and exponent < zero else 0, OP=operators.maximum)
-        least_above: int32 @ block[1] = block.reduce(exponent if there and exponent > zero else 512, OP=operators.minimum)
-        most_above: int32 @ block[1] = block.reduce(exponent if there and exponent > zero else 0, OP=operators.maximum)
+        refused: bool @ thread[1] = there and exponent == 511 - zero
+        is_below: bool @ thread[1] = there and exponent > 0 and exponent < zero
+        is_above: bool @ thread[1] = there and exponent > zero and exponent < 511
+        least_below: int32 @ block[1] = block.reduce(exponent if is_below else 512, OP=operators.minimum)
+        most_below: int32 @ block[1] = block.reduce(exponent if is_below else 0, OP=operators.maximum)
+        least_above: int32 @ block[1] = block.reduce(exponent if is_above else 512, OP=operators.minimum)
+        most_above: int32 @ block[1] = block.reduce(exponent if is_above else 0, OP=operators.maximum)
         zeros: bool @ block[1] = block.any(there and exponent == zero)
-        below: int32 @ block[1] = max(most_below - least_below + 1, 0)
+        one_first: bool @ block[1] = block.any(there and exponent == 0)  # an infinity
+        one_last: bool @ block[1] = block.any(there and exponent == 511)  # the other one, or NaN
+        first: int32 @ block[1] = 1 if one_first else 0
+        below: int32 @ block[1] = first + max(most_below - least_below + 1, 0)
         around: int32 @ block[1] = below + (1 if zeros else 0)
-        exponents: int32 @ block[1] = around + max(most_above - least_above + 1, 0)
-        wrong: bool @ block[1] = block.any(refused)
+        above: int32 @ block[1] = around + max(most_above - least_above + 1, 0)
+        exponents: int32 @ block[1] = above + (1 if one_last else 0)
+        largest: K @ block[1] = K(counts[NANS])
+        several: bool @ block[1] = largest != 0 and largest != ~K(counts[NANS + 1])  # NaNs of several bits
+        wrong: bool @ block[1] = block.any(refused) or several
         passed: uint32 @ block[1] = block.reduce(same, OP=operators.bitwise_or)
-        before: int32 @ thread[1] = least_below if exponent < zero else zero - below
-        shift: int32 @ thread[1] = exponent - (least_above - around if exponent > zero else before)
+        place: int32 @ thread[1] = 0  # of the exponent among those that occur
+        with group(thread[1]):
+            if exponent == 511:
+                place = above
+            elif exponent > zero:
+                place = around + exponent - least_above
+            elif exponent == zero:
+                place = below
+            elif exponent > 0:
+                place = first + exponent - least_below
         with group(thread[1]):  # a thread has four of 4096, side by side
             sum: C = 0
             for k in range(4):
@@ -149,18 +185,23 @@ def begin_wide(
         block.scan(whole, 0, WIDTH=1, OP=operators.add, EXCLUSIVE=True)
         takes: bool @ block[1] = not wrong and exponents <= MOST
         with (
-            partition(begins, thread[1], offset=lambda place: 2 * DIGITS + place, races="none") as own, group(thread[1]),
+            partition(begins, thread[1], offset=lambda at: 2 * DIGITS + at, races="none") as own, group(thread[1]),
         ):
             if takes and there:
                 for k in range(4):
-                    own[8 * shift + 4 * (t % 2) + k] = whole[0] + sums[k]
+                    own[8 * place + 4 * (t % 2) + k] = whole[0] + sums[k]
         with claim(results, thread[1]) as own_state, claim(mark, thread[1]) as own_mark, one(thread):
-            own_state[0] = wrapping_subtract(K(0), K(least_below) << 23)
+            own_state[0] = wrapping_subtract(K(first) << 23, K(least_below) << 23)
             own_state[1] = wrapping_subtract(K(below) << 23, K(zero) << 23)
             own_state[2] = wrapping_subtract(K(around) << 23, K(least_above) << 23)
             own_state[3] = K(below) << 23
             own_state[4] = K(around) << 23
             own_state[5] = K(ALL if not takes else passed & ALL >> 1 if passed == ALL else passed)
+            own_state[6] = wrapping_subtract(K(above) << 23, K(LAST))
+            own_state[7] = K(above) << 23 if one_last else ~K(0)
+            own_state[8] = K(first) << 23
+            own_state[9] = largest
+            own_state[10] = K(1 if one_first or one_last else 0)
             if not takes:
                 own_mark[0] = 1
 
@@ -186,10 +227,28 @@ def find_wide_targets(
             own[d] = starts[step * DIGITS + at + d] + before[k] - own[d]
 
 
+@prism.device
+@requires(block[1], thread[1])
+@template(C=dtype, APART=constexpr(int))
+def begin_apart(
+    words: ptr(mailbox(C)) @ grid[1], tile: int32 @ block[1], tiles: int32 @ block[1], blocks: int32 @ block[1],
+    epoch: uint32 @ block[1],
+):
+    """Wait with a block's first tile until the digits of the one `blocks // APART` before are counted, if that is a first one.
+
+    Else all blocks read at once, then rank at once, and then write at once, and memory waits for them meanwhile.
+    """
+    before: int32 @ block[1] = tile - blocks // APART
+    if 0 <= before and tile < blocks and blocks < tiles:
+        with group(thread[1]):
+            got: C[1]
+            receive(words[int64(before) * DIGITS], got, 1, 1, 0, epoch)
+
+
 @prism.kernel
 @template(
     K=dtype, W=dtype, V=dtype, VO=dtype, C=dtype, VALUES=constexpr(int), THREADS=constexpr(int), ITEMS=constexpr(int),
-    BATCH=constexpr(int), BLOCKS=constexpr(int), WORDS=constexpr(int),
+    BATCH=constexpr(int), BLOCKS=constexpr(int), WORDS=constexpr(int), APART=constexpr(int, default=1),
 )
 @requires(grid[1], block[1], thread["THREADS"])
 @attr("__launch_bounds__(THREADS, BLOCKS)")
@@ -230,6 +289,7 @@ def sort_wide(
     ):
         passed: uint32 @ block[1] = uint32(state[5])
         first: bool @ block[1] = passed & (uint32(1) << step) - 1 == (uint32(1) << step) - 1  # nothing has been moved so far
+        any: bool @ block[1] = state[10] != 0
         behind: int32 @ block[1] = PASSES - 1 - step - int32(popcount(passed >> step + 1))  # how many passes will move something
 
         @requires(block[1], thread["THREADS"])
@@ -248,7 +308,7 @@ def sort_wide(
             def count_digits(tile: int32 @ block[1], epoch: uint32 @ block[1]):
                 """Count the digits of the tile that was loaded, and publish them."""
                 counts: shared(uint32[WARPS * DIGITS])  # where the tile is ranked afterwards
-                make_words(held, tile, n, flip, parts, first, THREADS=THREADS)
+                make_words(held, tile, n, flip, parts, state, any, first, THREADS=THREADS)
                 count_halves(
                     counts, table, common, targets, held, totals, shift, THREADS=THREADS, BITS=BITS, WHOLE=VALUES != NONE,
                 )
@@ -278,7 +338,7 @@ def sort_wide(
                     """Write all; say whether two elements stand in the wrong order."""
                     return write_where(
                         words_of, ids_of, targets, spare_words, more_words, y_keys, y_values, result, many, shift, flip, parts,
-                        first and VALUES == NONE, behind, VALUES=VALUES, THREADS=THREADS, ITEMS=ITEMS, BATCH=BATCH,
+                        state, any, first and VALUES == NONE, behind, VALUES=VALUES, THREADS=THREADS, ITEMS=ITEMS, BATCH=BATCH,
                     )
 
                 write_in_order(
@@ -289,6 +349,8 @@ def sort_wide(
 
             launch: grid.Ticket @ block[1] = grid.tiles(control)
             tile: int32 @ block[1] = launch.tile
+            if APART > 1:
+                begin_apart(words, tile, tiles, blocks, launch.epoch, APART=APART)
             while tile < tiles:
                 load_words(
                     x, given, spare_words, more_words, held, tile, n, first, behind, VALUES=VALUES, THREADS=THREADS,

@@ -13,6 +13,10 @@ from prism.lib.thread import extent
 
 BITS = 10
 """Of a digit: a word of 32 bits holds three."""
+NAN = 0xFFC00000
+"""Of the exponent of the infinity that is last, and above it."""
+LAST = 511 << 23
+"""The key of the infinity that is last; that of the first one has the exponent 0."""
 
 
 @prism.device
@@ -37,6 +41,14 @@ def bits_of(key: K @ thread[1], flip: K @ thread[1]) -> K @ thread[1]:
 @prism.device
 @requires(thread[1])
 @template(K=dtype)
+def is_nan(bits: K @ thread[1]) -> bool @ thread[1]:
+    """Whether the float of these bits is NaN."""
+    return bits << 1 > K(255 << 24)
+
+
+@prism.device
+@requires(thread[1])
+@template(K=dtype)
 def pack(key: K @ thread[1], state: K[5] @ thread[1], zero: K @ thread[1]) -> K @ thread[1]:
     """A key without the gaps of exponents that don't occur. `zero`: the least key of the exponent of 0.0."""
     part: K = state[0] if key < zero else state[1] if key - zero < K(1 << 23) else state[2]
@@ -49,6 +61,30 @@ def pack(key: K @ thread[1], state: K[5] @ thread[1], zero: K @ thread[1]) -> K 
 def unpack(word: K @ thread[1], state: K[5] @ thread[1]) -> K @ thread[1]:
     """The key that `pack` was given."""
     return wrapping_subtract(word, state[0] if word < state[3] else state[1] if word < state[4] else state[2])
+
+
+@prism.device
+@requires(thread[1])
+@template(K=dtype)
+def pack_any(
+    bits: K @ thread[1], state: K[5] @ thread[1], last: K @ thread[1], zero: K @ thread[1], flip: K @ thread[1]
+) -> K @ thread[1]:
+    """What `pack` makes of a float that may be infinite, or NaN, whose key is `NAN`. `last`: what the last exponent's gets."""
+    key: K = K(NAN) if is_nan(bits) else rising(bits, flip)
+    part: K = state[0] if key < zero else state[1] if key - zero < K(1 << 23) else state[2]
+    part = last if key >= K(LAST) else part
+    return wrapping_add(key, part if key >= K(1 << 23) else K(0))
+
+
+@prism.device
+@requires(thread[1])
+@template(K=dtype)
+def unpack_any(word: K @ thread[1], state: K[5] @ thread[1], more: K[4] @ thread[1], flip: K @ thread[1]) -> K @ thread[1]:
+    """The float that `pack_any` was given. `more`: of what `begin_wide` has left, from 6 on."""
+    part: K = state[0] if word < state[3] else state[1] if word < state[4] else state[2]
+    part = more[0] if word >= more[1] else part
+    key: K = wrapping_subtract(word, part if word >= more[2] else K(0))
+    return more[3] if key == K(NAN) else bits_of(key, flip)
 
 
 @prism.device
@@ -114,17 +150,23 @@ def ask_for_words(
 @template(K=dtype, W=dtype, ITEMS=constexpr(int), THREADS=constexpr(int))
 def make_words(
     words: W[ITEMS] @ thread[1], tile: int32 @ block[1], n: int64 @ block[1], flip: K @ block[1], state: K[5] @ thread[1],
-    first: bool @ block[1],
+    more: ptr(const(K)) @ grid[1], any: bool @ block[1], first: bool @ block[1],
 ):
-    """Pack the floats that `load_words` has loaded; where the tile ends, the last keys follow."""
+    """Pack the floats that `load_words` has loaded; where the tile ends, the last keys follow. `any`: they are of `pack_any`."""
     LOWER: constexpr(int) = 8 * (W.bytes - K.bytes)
     zero: K @ block[1] = K(256 if flip == 0 else 255) << 23
     at: int32 @ thread[1] = block.place(ITEMS=ITEMS, WIDTH=1)
     many: int32 @ block[1] = extent(tile, n, TILE=THREADS * ITEMS)
     if first:
-        for k in range(ITEMS):
-            key: K @ thread[1] = pack(rising(K(words[k] >> LOWER), flip), state, zero)
-            words[k] = W(key) << LOWER | words[k] & W((1 << LOWER) - 1)
+        if any:
+            last: K @ block[1] = more[6]
+            for k in range(ITEMS):
+                key: K @ thread[1] = pack_any(K(words[k] >> LOWER), state, last, zero, flip)
+                words[k] = W(key) << LOWER | words[k] & W((1 << LOWER) - 1)
+        else:
+            for k in range(ITEMS):
+                key: K @ thread[1] = pack(rising(K(words[k] >> LOWER), flip), state, zero)
+                words[k] = W(key) << LOWER | words[k] & W((1 << LOWER) - 1)
     if many < THREADS * ITEMS:
         for k in range(ITEMS):
             words[k] = words[k] if 32 * k < many - at else ~W(0)  # behind all that are there
@@ -134,17 +176,24 @@ def make_words(
 @requires(block[1], thread[32])
 @template(
     K=dtype, W=dtype, V=dtype, VO=dtype, C=dtype, VALUES=constexpr(int), THREADS=constexpr(int), ITEMS=constexpr(int),
-    BATCH=constexpr(int), LAST=constexpr(bool),
+    BATCH=constexpr(int), LAST=constexpr(bool), ANY=constexpr(bool),
 )
 def write_wide(
     tile: ptr(const(W)) @ block[1], ids: ptr(const(uint16)) @ block[1], targets: ptr(const(C)) @ block[1],
     to: ptr(W) @ block[1], y: ptr(K) @ block[1], values: ptr(V) @ block[1], positions: ptr(VO) @ block[1],
-    many: int32 @ block[1], shift: int32 @ block[1], flip: K @ block[1], state: K[5] @ thread[1], sure: bool @ block[1],
+    many: int32 @ block[1], shift: int32 @ block[1], flip: K @ block[1], state: K[5] @ thread[1],
+    more: ptr(const(K)) @ grid[1], sure: bool @ block[1],
 ) -> bool @ block[1]:
-    """As `write_digits`, of words; the `LAST` pass writes floats and what goes along, of POSITIONS these alone."""
+    """As `write_digits`, of words; the `LAST` pass writes floats and what goes along, of POSITIONS these alone.
+
+    `ANY`: as `any` of `make_words`.
+    """
     LOWER: constexpr(int) = 8 * (W.bytes - K.bytes)
     t: int32 @ thread[1] = id()
     wrong: bool @ thread[1] = False
+    rest: K[4] @ thread[1]
+    for k in range(4):
+        rest[k] = more[6 + k] if ANY else 0
     with (
         partition(to, thread[1], offset=lambda place: place, races="none") as out,
         partition(y, thread[1], offset=lambda place: place, races="none") as keys,
@@ -171,7 +220,11 @@ def write_wide(
                     elif VALUES == POSITIONS:
                         result[int64(spots[k])] = VO(words[k] & W((1 << LOWER) - 1))
                     else:
-                        keys[int64(spots[k])] = bits_of(unpack(K(words[k] >> LOWER), state), flip)
+                        word: K = K(words[k] >> LOWER)
+                        if ANY:
+                            keys[int64(spots[k])] = unpack_any(word, state, rest, flip)
+                        else:
+                            keys[int64(spots[k])] = bits_of(unpack(word, state), flip)
                         if VALUES == GIVEN:
                             beside[int64(spots[k])] = V(words[k] & W((1 << LOWER) - 1))
     return block.any(wrong)
@@ -187,26 +240,35 @@ def write_where(
     tile: ptr(const(W)) @ block[1], ids: ptr(const(uint16)) @ block[1], targets: ptr(const(C)) @ block[1],
     spare: ptr(W) @ block[1], between: ptr(W) @ block[1], y: ptr(K) @ block[1], values: ptr(V) @ block[1],
     positions: ptr(VO) @ block[1], many: int32 @ block[1], shift: int32 @ block[1], flip: K @ block[1],
-    state: K[5] @ thread[1], sure: bool @ block[1], behind: int32 @ block[1],
+    state: K[5] @ thread[1], more: ptr(const(K)) @ grid[1], any: bool @ block[1], sure: bool @ block[1],
+    behind: int32 @ block[1],
 ) -> bool @ block[1]:
     """Write a tile to where the pass behind finds it; the last one: results. `behind`: how many passes move something behind."""
     wrong: bool @ block[1] = False
     if behind % 2 == 1:
         wrong = write_wide(
-            tile, ids, targets, spare, y, values, positions, many, shift, flip, state, sure, VALUES=VALUES, THREADS=THREADS,
-            ITEMS=ITEMS, BATCH=BATCH, LAST=False,
+            tile, ids, targets, spare, y, values, positions, many, shift, flip, state, more, sure, VALUES=VALUES,
+            THREADS=THREADS, ITEMS=ITEMS, BATCH=BATCH, LAST=False, ANY=False,
         )
     elif behind > 0:
         wrong = write_wide(
-            tile, ids, targets, between, y, values, positions, many, shift, flip, state, sure, VALUES=VALUES, THREADS=THREADS,
-            ITEMS=ITEMS, BATCH=BATCH, LAST=False,
+            tile, ids, targets, between, y, values, positions, many, shift, flip, state, more, sure, VALUES=VALUES,
+            THREADS=THREADS, ITEMS=ITEMS, BATCH=BATCH, LAST=False, ANY=False,
+        )
+    elif VALUES == POSITIONS or not any:
+        wrong = write_wide(
+            tile, ids, targets, between, y, values, positions, many, shift, flip, state, more, sure, VALUES=VALUES,
+            THREADS=THREADS, ITEMS=ITEMS, BATCH=BATCH, LAST=True, ANY=False,
         )
     else:
         wrong = write_wide(
-            tile, ids, targets, between, y, values, positions, many, shift, flip, state, sure, VALUES=VALUES, THREADS=THREADS,
-            ITEMS=ITEMS, BATCH=BATCH, LAST=True,
+            tile, ids, targets, between, y, values, positions, many, shift, flip, state, more, sure, VALUES=VALUES,
+            THREADS=THREADS, ITEMS=ITEMS, BATCH=BATCH, LAST=True, ANY=True,
         )
     return wrong
 
 
-__all__ = ["BITS", "ask_for_words", "bits_of", "load_words", "make_words", "pack", "rising", "unpack", "write_where"]
+__all__ = [
+    "BITS", "LAST", "NAN", "ask_for_words", "bits_of", "is_nan", "load_words", "make_words", "pack", "pack_any", "rising",
+    "unpack", "unpack_any", "write_where",
+]

@@ -7,9 +7,9 @@ keys are so, and where one window turns out to have more elements than a block h
 
 from prism.lang import (
     atomic_add, atomic_max, atomic_or, attr, block, const, constexpr, count, dtype, first_set, grid, group, id, int32,
-    int64, match_any, partition, popcount, prism, ptr, requires, shared, split, template, thread, uint32,
+    int64, match_any, partition, popcount, prism, ptr, requires, shared, split, template, thread, uint32, warp,
 )
-from prism.kernels.sort.buckets import positions_in_buckets, put_in_buckets
+from prism.kernels.sort.buckets import bucket_of, positions_in_buckets, put_in_buckets
 from prism.kernels.sort.configurations import GROUPS
 from prism.kernels.sort.fields import sort_fields
 from prism.kernels.sort.order import INTEGER, decode, encode
@@ -32,12 +32,15 @@ LOCAL_BITS = 30
 @requires(grid[1], block[1], thread[256])
 def sample_windows(
     x: ptr(const(K)) @ grid[1], counts: ptr(const(C)) @ grid[1], samples: ptr(uint32) @ grid[1], crowded: ptr(uint32) @ grid[1],
-    n: int64 @ grid[1], window: int32 @ grid[1], flip: K @ grid[1], lowest: K @ grid[1],
+    n: int64 @ grid[1], window: int32 @ grid[1], alike: uint32 @ grid[1], flip: K @ grid[1], lowest: K @ grid[1],
 ):
     """Put 1 into `crowded[0]` where very many of the `n` elements of `x` share their two highest digits.
 
+    So it does where more than `alike` of those that are looked at share them with an element beside, as in sorted data: equal
+    digits side by side are slow to count.
+
     Perspective: grid, of any number of blocks of 256 threads.
-    Shapes:      `x`, `counts`: as of `sort_digit`. `samples`: `GROUPS` words, and `crowded`: one; 0 before.
+    Shapes:      `x`, `counts`: as of `sort_digit`. `samples`: `GROUPS + 1` words, and `crowded`: one; 0 before.
     Cost:        one read of `SAMPLED` elements.
     Test:        tests/kernels/test_sort_windows.py
     """
@@ -50,19 +53,28 @@ def sample_windows(
             w: int32 @ thread[32] = id()
             lane: int32 @ thread[1] = id() % 32
             with group(thread[32]):
+                pairs: uint32 @ thread[1] = 0
                 for begin in range((int64(b) * 8 + w) * 32, number, warps * 32):
                     place: int64 @ thread[1] = begin + lane
                     together: int32 @ thread[1] = -1
                     with group(thread[1]):
                         if place < number:
-                            key: K = encode(x[place * SAMPLED + (place * 149 & SAMPLED - 1)], flip, lowest, KIND=KIND)
+                            here: int64 = place * SAMPLED + (place * 149 & SAMPLED - 1)
+                            key: K = encode(x[here], flip, lowest, KIND=KIND)
+                            other: K = encode(x[here ^ 1], flip, lowest, KIND=KIND)
                             together = int32(key >> 8 * low) & GROUPS - 1
+                            pairs = pairs + (1 if int32(other >> 8 * low) & GROUPS - 1 == together else 0)
                     peers: uint32 @ thread[1] = match_any(together)
                     with group(thread[1]):
                         if together >= 0 and lane == int32(first_set(peers)) - 1:
                             many: uint32 = uint32(popcount(peers))
                             if atomic_add(samples[together], many) + many > MOST_SAMPLES:
                                 atomic_or(crowded[0], 1)
+                all_pairs: uint32 @ thread[32] = warp.reduce(pairs, OP=operators.add)
+                with group(thread[1]):
+                    if lane == 0 and all_pairs > 0:
+                        if atomic_add(samples[GROUPS], all_pairs) + all_pairs > alike:
+                            atomic_or(crowded[0], 1)
 
 
 @prism.kernel
@@ -236,6 +248,12 @@ def write_buckets(
 ):
     """Write a window's results, of words as `put_in_buckets` has left them. `upper`: the bits that all its keys share."""
     t: int32 @ thread[1] = id()
+
+    @requires(thread[1])
+    def bucket(word: K @ thread[1]) -> int32 @ thread[1]:
+        """Which bucket a word was put into."""
+        return bucket_of(word, shift, BUCKETS=BUCKETS)
+
     with (
         partition(y, thread[1], offset=lambda place: place, races="none") as result,
         partition(values, thread[1], offset=lambda place: place, races="none") as value_result,
@@ -246,7 +264,7 @@ def write_buckets(
             if begin * THREADS < many:
                 words: K[BATCH]
                 spots: int32[BATCH]
-                positions_in_buckets(table, sorted, words, spots, begin * THREADS + t, THREADS, many, shift, BUCKETS=BUCKETS)
+                positions_in_buckets(table, sorted, words, spots, begin * THREADS + t, THREADS, many, BUCKET=bucket)
                 for k in range(BATCH):
                     if spots[k] >= 0:
                         word: K = words[k]
@@ -365,11 +383,17 @@ def sort_windows(
                             many_passes, flip, lowest, KIND=KIND, VALUES=VALUES, THREADS=THREADS, BATCH=BATCH,
                         )
 
+                    @requires(thread[1])
+                    def bucket(word: K @ thread[1]) -> int32 @ thread[1]:
+                        """Which bucket a word belongs to."""
+                        return bucket_of(word, lower, BUCKETS=BUCKETS)
+
                     if BUCKETS == 0:
                         sort_by_digits()
                     else:
+                        block.fill(table, 0, 33 << BUCKETS - 5)
                         crowded: bool @ block[1] = put_in_buckets(
-                            words, table, sorted, mine, lower, THREADS=THREADS, BUCKETS=BUCKETS, BATCH=BATCH,
+                            words, table, sorted, mine, THREADS=THREADS, BUCKETS=BUCKETS, BATCH=BATCH, BUCKET=bucket,
                         )
                         if crowded:
                             sort_by_digits()

@@ -36,6 +36,7 @@ from prism.lib import (
 )
 from prism.lib.algorithms.attention.cases import CASES
 from prism.lib.algorithms.attention_backward.cases import CASES as GRADIENTS
+from prism.lib.algorithms.sort import wide, windows
 from prism.lib.cases import Case
 from tests.lib.calls import check, expected, past
 
@@ -143,6 +144,32 @@ def long_selections() -> list[tuple[str, Callable[[], Any], Any]]:
     return found
 
 
+def long_sorts() -> list[tuple[str, Callable[[], Any], Any]]:
+    """Return sorts in one launch, and by wide digits and by windows, of fewer elements than those are made for."""
+    for room, fewest in ((wide, 1 << 16), (windows, dict.fromkeys(windows._FEWEST, 1 << 16))):
+        room._FEWEST = fewest
+    windows._FEWEST_PLACES = {4: 1 << 16, 8: 1 << 16}
+    random = np.random.default_rng(1)
+    floats = random.standard_normal(200_001).astype(np.float32)
+    told, special = floats.copy(), floats[:60_000].copy()
+    told[777], special[::1000] = np.nan, -0.0
+    words = random.integers(0, 1 << 63, 200_001, dtype=np.uint64)
+    found = []
+    for text, data in (
+        ("floats by ranges", floats[: 1 << 16]), ("zeros by ranges", special),
+        ("integers by ranges", words[:50_000].astype(np.uint32)),
+        ("wide digits", floats), ("one NaN, by bytes", told), ("windows", words), ("sorted, by windows", np.sort(words)),
+        ("windows of 4 bytes", words.astype(np.uint32)), ("sorted, of 4 bytes", np.sort(words.astype(np.uint32))),
+    ):  # fmt: skip
+        x, values, order = cupy.asarray(data), cupy.arange(data.size, dtype=np.uint32), np.argsort(data, kind="stable")
+        found += [
+            (text, functools.partial(sort, x), data[order]),
+            (f"positions, {text}", functools.partial(argsort, x), order),
+            (f"values, {text}", lambda x=x, values=values: lib.sort_by_key(x, values)[1], order),
+        ]
+    return found
+
+
 def further() -> dict[str, list[tuple[str, Callable[[], Any], Any]]]:
     """Return calls that no case makes, by algorithm, and what they give: of kernels of long rows, clusters and comparators."""
     random = np.random.default_rng(0)
@@ -160,6 +187,7 @@ def further() -> dict[str, list[tuple[str, Callable[[], Any], Any]]]:
         "sort": [
             ("rows in clusters", lambda: sort(x), np.sort(rows)),
             ("positions in clusters", lambda: argsort(x), np.argsort(rows, kind="stable")),
+            *long_sorts(),
         ],
         "sort_rows": [
             ("long segments", lambda: segmented_sort(y, offsets), np.concatenate([np.sort(part) for part in parts])),
@@ -213,6 +241,6 @@ if __name__ == "__main__":
         for text, call, wanted in calls if not names or algorithm in names else ():
             if not is_ours():
                 continue
-            assert np.array_equal(cupy.asnumpy(call()), wanted), text
+            assert np.array_equal(cupy.asnumpy(call()), wanted, equal_nan=wanted.dtype.kind == "f"), text
             print(algorithm, text, flush=True)
     print("all of them", flush=True)

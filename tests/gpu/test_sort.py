@@ -106,6 +106,73 @@ def test_by_wide_digits(kind: str) -> None:
     check(x)
 
 
+@pytest.mark.parametrize(("items", "log"), [(64, 24), (92, 25), (32, 24), (36, 26), (44, 26)])
+def test_wide_digits_around_tiles(items: int, log: int) -> None:
+    """The last tile is full, or all but full, or has one element."""
+    some = ((1 << log) // (512 * items) + 1) * 512 * items
+    x = data("float32", some + 1, "uniform")
+    for n in (some - 1, some, some + 1):
+        wanted, order = cupy.sort(x[:n]), cupy.argsort(x[:n])
+        assert bool((lib.sort(x[:n]) == wanted).all()) and bool((lib.argsort(x[:n]) == order).all())
+        keys, values = lib.sort_by_key(x[:n], cupy.arange(n, dtype=np.uint32))
+        assert bool((keys == wanted).all()) and bool((values == order).all())
+
+
+LONG = {
+    "wide digits": ("float32", lambda x: lib.argsort(x)),
+    "wide digits, values": ("float32", lambda x: lib.sort_by_key(x, cupy.arange(x.size, dtype=np.uint32))[1]),
+    "windows": ("uint64", lambda x: lib.argsort(x)),
+    "windows, values": ("uint64", lambda x: lib.sort_by_key(x, cupy.arange(x.size, dtype=np.uint32))[1]),
+    "keys of 2 bytes": ("float16", lambda x: lib.sort(x).view(np.uint16)),
+}
+
+
+@pytest.mark.parametrize("name", LONG)
+def test_equal_runs_of_long_arrays(name: str) -> None:
+    """As `test_equal_runs`: of pairs of equal elements, and of both zeros."""
+    dtype, call = LONG[name]
+    x, busy = data(dtype, (1 << 24) + 78, "uniform"), cupy.cuda.Stream(non_blocking=True)
+    x[1::2] = x[::2]
+    if dtype == "float16":
+        x[::3] = cupy.where(x[::3] > 0, x.dtype.type(0.0), x.dtype.type(-0.0))
+    wanted, big, wrong = call(x), cupy.ones(1 << 26, np.float32), cupy.zeros((), bool)
+    if dtype != "float16":
+        assert bool((wanted == cupy.argsort(x)).all())
+    for _ in range(100):
+        with busy:
+            big += 1
+        wrong |= (call(x) != wanted).any()
+    busy.synchronize()  # before its memory is another array's
+    assert not bool(wrong)
+
+
+@pytest.mark.parametrize("n", [1 << 16, (1 << 24) + 5])
+def test_what_decides_is_read_when_a_graph_runs(n: int) -> None:
+    """A graph of calls sorts data of other kinds than those that it was made with; another stream sorts at the same time."""
+    stream, other = (cupy.cuda.Stream(non_blocking=True) for _ in range(2))
+    x, beside = data("float32", n, "uniform"), data("float32", n, "uniform", 1)
+    y, places, out = cupy.empty_like(x), cupy.empty(n, np.int64), cupy.empty_like(beside)
+    cupy.cuda.Device().synchronize()
+    with stream:
+        lib.sort(x, out=y)
+        lib.argsort(x, out=places)
+        stream.synchronize()
+        stream.begin_capture()
+        lib.sort(x, out=y)
+        lib.argsort(x, out=places)
+        graph = stream.end_capture()
+    for seed, kind in enumerate(("mixed", "uniform", "equal", "uniform", "sorted", "few", "mixed")):
+        x[...] = data("float32", n, kind, seed)
+        cupy.cuda.Device().synchronize()
+        graph.launch(stream)
+        lib.sort(beside, out=out, stream=other)
+        cupy.cuda.Device().synchronize()
+        host = x.get()
+        order = np.argsort(host, kind="stable")
+        assert np.array_equal(places.get(), order) and np.array_equal(y.get(), host[order], equal_nan=True)
+        assert bool((out == cupy.sort(beside)).all())
+
+
 @pytest.mark.parametrize("kind", ["uniform", "lump", "twice", "lowest", "narrow"])
 @pytest.mark.parametrize(("dtype", "n"), [("int64", (1 << 24) + 77), ("uint32", (1 << 27) + 77)])
 def test_by_windows(dtype: str, n: int, kind: str) -> None:

@@ -43,6 +43,7 @@ def sorter(values=NONE):
         BATCH=2,
         BLOCKS=1,
         WORDS=2,
+        APART=2,
     )
 
 
@@ -114,14 +115,20 @@ DATA = {
     "128 exponents": exponents(1300, -60, 128),
     "128 exponents of both signs": np.concatenate([exponents(700, -20, 64), exponents(700, -30, 64, -1)]),
 }
+for name, few in {
+    "NaN": [np.nan], "minus NaN": [-np.nan], "infinities": [np.inf, -np.inf], "all": [np.inf, np.nan, -np.inf, 0, np.nan],
+    "minus infinity": [-np.inf] * 500, "no number": [-np.nan] * 900,
+}.items():  # fmt: skip
+    DATA[name] = np.random.default_rng(7).permutation(np.append(normal(700), few)).astype(np.float32)
+DATA["126 exponents and infinities"] = np.append(exponents(1300, -60, 126), [np.inf, -np.inf]).astype(np.float32)
+DATA["one infinity"], DATA["one NaN"] = np.full(700, -np.inf, np.float32), np.full(700, np.nan, np.float32)
 REFUSED = {
+    "127 exponents and infinities": np.append(exponents(1300, -60, 127), [np.inf, -np.inf]).astype(np.float32),
+    "NaNs of two kinds": np.append(normal(700), [np.nan, -np.nan]).astype(np.float32),
     "129 exponents": exponents(1300, -60, 129),
     "129 exponents of both signs": np.concatenate([exponents(700, -20, 64), exponents(700, -30, 65, -1)]),
     "128 exponents and a zero": np.append(exponents(1300, -60, 128), np.float32(0)),
-    **{
-        f"a {one}": np.append(normal(1200), np.float32(one)).astype(np.float32)
-        for one in (np.nan, -np.nan, np.inf, -np.inf, -0.0, -1e-40)
-    },
+    **{f"a {one}": np.append(normal(1200), np.float32(one)).astype(np.float32) for one in (-0.0, -1e-40)},
 }
 
 

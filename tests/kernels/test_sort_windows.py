@@ -55,7 +55,7 @@ class Sort:
         self.counts, self.marks, self.samples = (
             np.zeros(256 * size, np.uint32),
             np.zeros(2, np.uint32),
-            np.zeros(GROUPS, np.uint32),
+            np.zeros(GROUPS + 1, np.uint32),
         )
         self.bounds, self.largest = np.zeros(GROUPS + 1, np.uint32), np.zeros(LEVELS, np.uint32)
         of = program(
@@ -72,9 +72,15 @@ class Sort:
         )
         run(of, 2, 256, (self.bits, self.counts, self.n, -1, *self.order, 1, self.marks), **self.how)
 
-    def sample(self):
+    def sample(self, alike=1 << 30):
         of = program(sample_windows, K=self.type, C="uint32", KIND=INTEGER)
-        run(of, 2, 256, (self.bits, self.counts, self.samples, self.marks[:1], self.n, WINDOW, *self.order), **self.how)
+        run(
+            of,
+            2,
+            256,
+            (self.bits, self.counts, self.samples, self.marks[:1], self.n, WINDOW, alike, *self.order),
+            **self.how,
+        )
 
     def passes(self, window):
         of = program(
@@ -208,8 +214,25 @@ def test_a_sample_of_equal_groups_leaves_all_to_passes() -> None:
     x[::7] = np.arange(len(x[::7]), dtype=np.uint32) * 3000
     sort = Sort(x)
     sort.sample()
-    assert sort.samples.sum() == 90 and sort.marks[0] == (1 if sort.samples.max() > 42 else 0)
-    assert sort.samples.max() > 42
+    assert sort.samples[:GROUPS].sum() == 90 and sort.samples[:GROUPS].max() > 42 and sort.marks[0] == 1
+
+
+def test_three_digits_of_eight_bytes_are_left_to_passes() -> None:
+    random = np.random.default_rng(2)
+    for bits, sampled in ((24, 0), (32, 70)):
+        sort = Sort(random.integers(0, 1 << bits, 256 * 70, dtype=np.uint64))
+        sort.sample()
+        assert sort.samples[:GROUPS].sum() == sampled and not sort.marks.any()
+
+
+def test_groups_side_by_side_leave_all_to_passes() -> None:
+    """As in sorted data, of which no group has very many."""
+    x = np.sort(keys("uint32", 256 * 70))
+    for order, told in ((x, 1), (np.random.default_rng(0).permutation(x), 0)):
+        sort = Sort(order)
+        sort.sample(alike=70 // 4)
+        assert sort.marks[0] == told and sort.samples[:GROUPS].max() <= 42
+        assert (sort.samples[GROUPS] > 60) == bool(told)
 
 
 def test_digits_that_are_not_side_by_side_are_passed_by() -> None:

@@ -40,7 +40,7 @@ def _pass(given: dict[str, Any], n: int, machine: Machine) -> tuple[Instance, in
     template = {
         **{name: given[name] for name in ("K", "V", "VO", "C", "VALUES")}, "THREADS": c.threads, "ITEMS": c.items,
         "W": given["K"] if given["VALUES"] == kernels.NONE else "uint64", "BATCH": c.batch, "BLOCKS": c.blocks,
-        "WORDS": c.words,
+        "WORDS": c.words, "APART": c.apart,
     }  # fmt: skip
     sort = instance_of(kernels.sort_wide, template)
     return sort, min(-(-n // c.tile), machine.wave(sort, c.threads)), c.threads

@@ -27,7 +27,7 @@ def sorts(key: int, value: str, kind: int, carried: int, n: int, many: int, in_p
 def zeros(counts: str, number: int, scratch: Scratch) -> tuple[Buffer, Buffer, Buffer, Buffer, Buffer]:
     """Return memory that is cleared at once, and its parts: counts of digits, two marks, largest windows, and samples."""
     size = number * size_of(counts) // 4
-    whole = scratch.take("uint32", size + 64 + kernels.GROUPS)
+    whole = scratch.take("uint32", size + 64 + kernels.GROUPS + 1)
 
     def part(begin: int, dtype: str, many: int) -> Buffer:
         return Buffer(whole.name, whole.offset + 4 * begin, dtype, many)
@@ -37,7 +37,7 @@ def zeros(counts: str, number: int, scratch: Scratch) -> tuple[Buffer, Buffer, B
         part(0, counts, number),
         part(size, "uint32", 2),
         part(size + 16, "uint32", kernels.LEVELS),
-        part(size + 64, "uint32", kernels.GROUPS),
+        part(size + 64, "uint32", kernels.GROUPS + 1),
     )
 
 
@@ -70,10 +70,14 @@ def steps(
         },
     )
     sampling = min(machine.wave(sample, 256), -(-found["n"] // (256 * 256)))
+    alike = found["n"] // kernels.SAMPLED // 4 if (key, carried) == (4, kernels.NONE) else (1 << 32) - 1
     first = [Step(one.instance, one.blocks, one.threads, {**one.arguments, "window": c.tile}) for one in passes]
     again = [Step(one.instance, one.blocks, one.threads, {**one.arguments, "window": -1}) for one in passes]
     return [
-        Step(sample, sampling, 256, {"x": found["x"], "samples": samples, "crowded": marks[0], **shared, **order}),
+        Step(
+            sample, sampling, 256,
+            {"x": found["x"], "samples": samples, "crowded": marks[0], "alike": alike, **shared, **order},
+        ),
         *first,
         Step(find, 256, 256, {"y": found["y"], "bounds": bounds, "largest": largest, "moved": moved, **shared}),
         Step(
