@@ -8,8 +8,8 @@ under way.
 """
 
 from prism.lang import (
-    attr, block, clz, complex64, complex128, const, constexpr, count, dtype, float32, float64, grid, group, id, int32, int64,
-    load_vector, partition, prism, ptr, requires, shared, shuffle, template, thread, vector,
+    attr, ballot, block, broadcast, clz, complex64, complex128, const, constexpr, count, dtype, float32, float64, grid, group, id,
+    int32, int64, load_vector, partition, prism, ptr, requires, shared, shuffle, template, thread, vector,
 )
 from prism.kernels.merge.orders import complex_less
 from prism.lib.thread import operators
@@ -48,6 +48,35 @@ def sound_of(x: ptr(const(T)) @ thread[1], n: int64 @ thread[1]) -> int64 @ thre
             else:
                 high = middle
     return high
+
+
+@prism.device
+@requires(thread[32])
+@template(C=dtype, RIGHT=constexpr(bool), ITEMS=constexpr(int))
+def common_node(
+    tree: ptr(const(C)) @ thread[32], values: C[ITEMS] @ thread[1], levels: int32 @ thread[32]
+) -> int32 @ thread[32]:
+    """The lowest node of a tree, of so many `levels`, that all values of a warp go through; else 1, which is the first one.
+
+    Where all values lie between the first and the last one, as those of sorted needles do, these two alone go down to find it.
+    """
+    lane: int32 @ thread[1] = id()
+    low: C @ thread[32] = broadcast(values[0], 0)
+    high: C @ thread[32] = broadcast(values[ITEMS - 1], 31)
+    outside: bool @ thread[1] = False
+    with group(thread[1]):
+        for k in range(ITEMS):
+            outside = outside or not (low <= values[k] and values[k] <= high)  # NaN is
+    node: int32 @ thread[32] = 1
+    if ballot(outside) == 0:
+        spot: int32 @ thread[1] = 1
+        with group(thread[1]):
+            end: C = low if lane < 16 else high
+            for _ in range(levels):
+                spot = 2 * spot + (1 if is_before(tree[spot], end, RIGHT=RIGHT) else 0)
+        first: int32 @ thread[32] = broadcast(spot, 0)
+        node = first >> (32 - int32(clz(first ^ broadcast(spot, 31))))
+    return node
 
 
 @prism.kernel
@@ -134,12 +163,18 @@ def lookup(
             with partition(v, block[1], offset=tile * TILE) as source:
                 block.load_tile(source, values, many, otherwise, skew, 0, WIDTH=2, REVERSE=False, SPARE=True)
             found: int32[ITEMS] @ thread[1]
+            node: int32 @ thread[32] = 1
+            below: int32 @ thread[32] = levels
+            if C.bytes == 8:
+                with group(thread[32]):
+                    node = common_node(tree, values, levels, RIGHT=RIGHT)
+                    below = levels - 31 + int32(clz(node))
             with partition(tree, thread[1], offset=0, races="none") as own, group(thread[1]):
                 for k in range(ITEMS):
-                    found[k] = 1
+                    found[k] = node
                 # From node `i` to `2 * i`, or the one behind it: a choice of two numbers, and one instruction that doubles and
                 # adds. Of 1 and 0 the compiler makes one more.
-                for _ in range(levels):
+                for _ in range(below):
                     for k in range(ITEMS):
                         before: bool = is_before(own[found[k]], values[k], RIGHT=RIGHT)
                         found[k] = 2 * found[k] + (1 if before else left)
