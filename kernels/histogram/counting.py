@@ -28,7 +28,7 @@ from prism.lib.thread import extent, operators
     EXACT=constexpr(bool, default=False), LIMITS=constexpr(bool, default=False), CELLS=constexpr(int, default=1),
     SLOTS=constexpr(int), COPIES=constexpr(int), TABLE=constexpr(int), THREADS=constexpr(int), ITEMS=constexpr(int),
     WIDTH=constexpr(int), BLOCKS=constexpr(int), OFTEN=constexpr(int, default=0), NEAR=constexpr(bool, default=False),
-    LANES=constexpr(int, default=0),
+    LANES=constexpr(int, default=0), EARLY=constexpr(bool, default=True), AHEAD=constexpr(int, default=0),
 )
 @requires(grid[1], block[1], thread["THREADS"])
 @attr("__launch_bounds__(THREADS, BLOCKS)")
@@ -243,9 +243,16 @@ def histogram(
                         atomic_max(counts[size], int64(min(most, U((1 << 63) - 1)) if U.bytes == 8 else most))
                 hand_over(counts, handed, said, size, least, blocks, THREADS=THREADS)
 
-        begin()
-        if me < tiles:
-            load(me)
+        if EARLY:
+            if me < tiles:
+                load(me)
+            for k in range(AHEAD):
+                block.prefetch_tile(x, me + (k + 1) * blocks, n, TILE=TILE)
+            begin()
+        else:
+            begin()
+            if me < tiles:
+                load(me)
         for tile in range(me, tiles, blocks):
             count_tile(tile)
         add_up()

@@ -173,7 +173,7 @@ def test_parts_runs_and_indices_past_2_31() -> None:
     n = (1 << 32) + 12_345
     if cupy.cuda.Device().mem_info[0] < 5 * n:
         pytest.skip("it takes 20 GiB")
-    x, where = cupy.zeros(n, np.uint8), np.array([5, (1 << 31) - 1, (1 << 31) + 7, (1 << 32) - 1, n - 1])
+    x, where = cupy.zeros(n, np.uint8), np.array([5, (1 << 31) + 7, (1 << 32) - 1, 1 << 32, n - 1])
     x[cupy.asarray(where)] = np.arange(1, 6, dtype=np.uint8)
     values, lengths = map(cupy.asnumpy, lib.run_length_encode(x))
     ends = np.cumsum(lengths)
