@@ -28,7 +28,7 @@ from prism.lib.thread import extent, operators
     EXACT=constexpr(bool, default=False), LIMITS=constexpr(bool, default=False), CELLS=constexpr(int, default=1),
     SLOTS=constexpr(int), COPIES=constexpr(int), TABLE=constexpr(int), THREADS=constexpr(int), ITEMS=constexpr(int),
     WIDTH=constexpr(int), BLOCKS=constexpr(int), OFTEN=constexpr(int, default=0), NEAR=constexpr(bool, default=False),
-    LANES=constexpr(int, default=0), EARLY=constexpr(bool, default=True), AHEAD=constexpr(int, default=0),
+    LANES=constexpr(int, default=0), EARLY=constexpr(bool, default=False),
 )
 @requires(grid[1], block[1], thread["THREADS"])
 @attr("__launch_bounds__(THREADS, BLOCKS)")
@@ -54,9 +54,10 @@ def histogram(
                  with `NEAR` always: float64 has these edges, `E` is `TI`, and of integers `rule.low` and `rule.high` are the
                  least and the largest. `LANES`, with `LIMITS`, of EDGES: so many edges
                  and counts, 32 side by side for each rank, of `size + 2`, and one more; `CELLS` are of 2 bytes then.
-                 `MOST`: of IDENTITY, `counts[size]` is raised to the largest element, taken without a
-                 sign, or to `2^63 - 1`; what is counted is handed over to `result` and `length`, as `hand_over` says, which are
-                 not used without. `skew`: how many elements `x` begins past one that is aligned to `WIDTH` of them; -1: it
+                 `EARLY`: the first tile is asked for before counts are cleared. `MOST`: of IDENTITY, `counts[size]` is raised to
+                 the largest element, taken without a sign, or to `2^63 - 1`; what is counted is handed over to `result` and
+                 `length`, as `hand_over` says, which are not used without.
+                 `skew`: how many elements `x` begins past one that is aligned to `WIDTH` of them; -1: it
                  is not known. `weight_skew`: the same of the weight that is `skew` before the first. `otherwise`, `nothing`: any
                  numbers; with `MOST` 0.
     Numerics:    counts are exact. Weights of a bin are added in any order, in `C` and then in `S`.
@@ -243,16 +244,12 @@ def histogram(
                         atomic_max(counts[size], int64(min(most, U((1 << 63) - 1)) if U.bytes == 8 else most))
                 hand_over(counts, handed, said, size, least, blocks, THREADS=THREADS)
 
+        if not EARLY:
+            begin()
+        if me < tiles:
+            load(me)
         if EARLY:
-            if me < tiles:
-                load(me)
-            for k in range(AHEAD):
-                block.prefetch_tile(x, me + (k + 1) * blocks, n, TILE=TILE)
             begin()
-        else:
-            begin()
-            if me < tiles:
-                load(me)
         for tile in range(me, tiles, blocks):
             count_tile(tile)
         add_up()

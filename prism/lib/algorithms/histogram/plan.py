@@ -122,6 +122,8 @@ class Task:
             "FIXED": even is not None and even.fixed and not by_value, "NEAR": self.near and bool(table),
             "LIMITS": (self.limits or self.near) and bool(table),
             "EXACT": even is not None and even.exact and self.reads_edges(c),
+            # Where there is no table to be filled, and a block has several tiles.
+            "EARLY": bool(c.slots) and not (table or self.weights) and c.bytes > configurations.SHORT[1],
         }  # fmt: skip
         return {
             **types, **{name: True for name, said in flags.items() if said}, **({"CELLS": cells} if cells else {}),
