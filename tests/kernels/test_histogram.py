@@ -71,6 +71,8 @@ KINDS = {
     "edges in global memory": (task("int32", EDGES), {"SLOTS": 26, "COPIES": 2, "TABLE": 0}),
     "integers": (task("int16", IDENTITY, most=True), {"SLOTS": 13, "COPIES": 1}),
     "weights": (task("float32", EVEN, "int32"), {"SLOTS": 26, "COPIES": 2}),
+    "loaded early": (task("float32", EVEN), {"SLOTS": 26, "COPIES": 2, "EARLY": True}),
+    "integers loaded early": (task("int32", IDENTITY, most=True), {"SLOTS": 26, "COPIES": 2, "EARLY": True}),
 }
 
 
@@ -187,7 +189,20 @@ def test_each_lane_has_bounds_of_its_own(given: str) -> None:
             near = np.clip(np.concatenate([edges - 1, edges, edges + 1]), limits.min, limits.max).astype(given)
             x = np.concatenate([random.integers(limits.min, limits.max, 500, given, endpoint=True), near])
         counts = np.zeros(SIZE + 1, np.int64)
-        values = (x, np.zeros(1, np.uint8), edges, counts, x.size, SIZE, -1, -1, rule, kind.type(0), np.uint32(0), *NOWHERE)
+        values = (
+            x,
+            np.zeros(1, np.uint8),
+            edges,
+            counts,
+            x.size,
+            SIZE,
+            -1,
+            -1,
+            rule,
+            kind.type(0),
+            np.uint32(0),
+            *NOWHERE,
+        )
         run(prism.check(histogram, template), 2, 64, values, check=True)
         assert np.array_equal(counts[:-1], np.histogram(x[x == x], edges)[0]) and counts[-1] == 0, edges
 
