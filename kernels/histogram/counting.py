@@ -12,6 +12,7 @@ from prism.lang import (
 from prism.kernels.histogram.adding import add_exactly, add_in_memory, add_values
 from prism.kernels.histogram.bins import EVEN, IDENTITY, Even, edge_bin, edge_of
 from prism.kernels.histogram.frequent import add_frequent, choose_frequent, count_frequent
+from prism.kernels.histogram.handing import hand_over
 from prism.kernels.histogram.lanes import fill_bounds, fill_narrow_guide, positions_of_lanes
 from prism.kernels.histogram.tiles import (
     bins_of_edges, bins_of_table, bytes_of, distances, even_bins, fill_edges, integers_of, load_words, near_bins,
@@ -27,7 +28,7 @@ from prism.lib.thread import extent, operators
     EXACT=constexpr(bool, default=False), LIMITS=constexpr(bool, default=False), CELLS=constexpr(int, default=1),
     SLOTS=constexpr(int), COPIES=constexpr(int), TABLE=constexpr(int), THREADS=constexpr(int), ITEMS=constexpr(int),
     WIDTH=constexpr(int), BLOCKS=constexpr(int), OFTEN=constexpr(int, default=0), NEAR=constexpr(bool, default=False),
-    LANES=constexpr(int, default=0),
+    LANES=constexpr(int, default=0), EARLY=constexpr(bool, default=False),
 )
 @requires(grid[1], block[1], thread["THREADS"])
 @attr("__launch_bounds__(THREADS, BLOCKS)")
@@ -35,6 +36,7 @@ def histogram(
     x: ptr(const(TI)) @ grid[1], weights: ptr(const(TW)) @ grid[1], edges: ptr(const(TE)) @ grid[1], counts: ptr(S) @ grid[1],
     n: int64 @ grid[1], size: int32 @ grid[1], skew: int32 @ grid[1],
     weight_skew: int32 @ grid[1], rule: Even @ grid[1], otherwise: TI @ grid[1], nothing: C @ grid[1],
+    result: ptr(int64) @ grid[1], length: ptr(int64) @ grid[1], least: int64 @ grid[1],
 ):
     """Add to `counts[b]` how many of the `n` elements of `x` are in bin `b`, of `size`; `WEIGHTED`: the sum of their weights.
 
@@ -52,8 +54,10 @@ def histogram(
                  with `NEAR` always: float64 has these edges, `E` is `TI`, and of integers `rule.low` and `rule.high` are the
                  least and the largest. `LANES`, with `LIMITS`, of EDGES: so many edges
                  and counts, 32 side by side for each rank, of `size + 2`, and one more; `CELLS` are of 2 bytes then.
-                 `MOST`: of IDENTITY, `counts[size]` is raised to the largest element, taken without a
-                 sign, or to `2^63 - 1`. `skew`: how many elements `x` begins past one that is aligned to `WIDTH` of them; -1: it
+                 `EARLY`: the first tile is asked for before counts are cleared. `MOST`: of IDENTITY, `counts[size]` is raised to
+                 the largest element, taken without a sign, or to `2^63 - 1`; what is counted is handed over to `result` and
+                 `length`, as `hand_over` says, which are not used without.
+                 `skew`: how many elements `x` begins past one that is aligned to `WIDTH` of them; -1: it
                  is not known. `weight_skew`: the same of the weight that is `skew` before the first. `otherwise`, `nothing`: any
                  numbers; with `MOST` 0.
     Numerics:    counts are exact. Weights of a bin are added in any order, in `C` and then in `S`.
@@ -65,7 +69,10 @@ def histogram(
     tiles: int32 @ grid[1] = int32((end + (TILE - 1)) // TILE)
     blocks: int32 @ grid[1] = count(block[1])
     me: int32 @ block[1] = id()
-    with group(block[1]):
+    with (
+        partition(result, block[1], offset=0, races="none") as handed,  # the last block's alone
+        partition(length, block[1], offset=0, races="none") as said, group(block[1]),
+    ):
         t: int32 @ thread[1] = id()
         copy: int32 @ thread[1] = t & COPIES - 1
         at: int32 @ thread[1] = block.place(ITEMS=ITEMS, WIDTH=WIDTH)
@@ -235,10 +242,14 @@ def histogram(
                 with group(thread[1]):
                     if t == 0:
                         atomic_max(counts[size], int64(min(most, U((1 << 63) - 1)) if U.bytes == 8 else most))
+                hand_over(counts, handed, said, size, least, blocks, THREADS=THREADS)
 
-        begin()
+        if not EARLY:
+            begin()
         if me < tiles:
             load(me)
+        if EARLY:
+            begin()
         for tile in range(me, tiles, blocks):
             count_tile(tile)
         add_up()
@@ -265,21 +276,6 @@ def prepare(
         if size > 0:
             for b in range(i, size + 1, threads):
                 own[b] = TE(edge_of(int32(b), size, rule, T=T, L=L))
-
-
-@prism.kernel
-@requires(grid[1], block[1], thread[1])
-def length_of_counts(
-    counts: ptr(const(int64)) @ grid[1], length: ptr(int64) @ grid[1], size: int64 @ grid[1], least: int64 @ grid[1],
-):
-    """Make `length[0]` how many of `size` counts there are up to that of the largest element, which is `counts[size]`.
-
-    Perspective: grid, of one thread.
-    Shapes:      `length[0]`: at least `least`, which `size` is not below; `size + 1` where the element has no count.
-    Test:        tests/kernels/test_histogram.py
-    """
-    with partition(length, thread[1]) as mine, group(thread[1]):
-        mine[0] = max(min(counts[size], size) + 1, least)
 
 
 @prism.kernel
@@ -337,7 +333,6 @@ EXAMPLES = {
         "LATE": False, "WEIGHTED": False, "MOST": False, "SLOTS": 9216, "COPIES": 32, "TABLE": 0, "THREADS": 512, "ITEMS": 16,
         "WIDTH": 4, "BLOCKS": 2,
     },
-    "length_of_counts": {},
     "place": {"TI": "float32", "TE": "float64", "E": "float64", "FIRST": False, "THREADS": 256},
     "prepare": {"S": "int64", "TE": "float32", "T": "float32", "L": "float64", "THREADS": 256},
 }

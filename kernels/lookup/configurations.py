@@ -20,6 +20,10 @@ class Configuration(NamedTuple):
 # A small tree leaves room for two blocks, and is read soon; a large one has most of the shared memory.
 DEVICE = (Configuration(512, 8, 2, 1 << 13), Configuration(1024, 4, 1, 1 << 15))
 
+LONG = {"int64": 8, "uint64": 8, "float64": 4}
+"""Values of 8 bytes that a thread has where there are so many that each block has some tiles: those of a warp that rise go down
+together, and the more there are the better. More of float64 take too many registers."""
+
 NARROW = frozenset((75, 86, 89, 120, 121))
 """Architectures that have no room for a large tree."""
 
@@ -35,4 +39,4 @@ def fan_of(size: int) -> int:
     return 2 if size == 8 else 3
 
 
-__all__ = ["DEVICE", "FEW", "HOST", "NARROW", "Configuration", "fan_of"]
+__all__ = ["DEVICE", "FEW", "HOST", "LONG", "NARROW", "Configuration", "fan_of"]

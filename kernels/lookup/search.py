@@ -8,8 +8,8 @@ under way.
 """
 
 from prism.lang import (
-    attr, block, clz, complex64, complex128, const, constexpr, count, dtype, float32, float64, grid, group, id, int32, int64,
-    load_vector, partition, prism, ptr, requires, shared, shuffle, template, thread, vector,
+    attr, ballot, block, broadcast, clz, complex64, complex128, const, constexpr, count, dtype, float32, float64, grid, group, id,
+    int32, int64, load_vector, partition, prism, ptr, requires, shared, shuffle, template, thread, vector,
 )
 from prism.kernels.merge.orders import complex_less
 from prism.lib.thread import operators
@@ -48,6 +48,73 @@ def sound_of(x: ptr(const(T)) @ thread[1], n: int64 @ thread[1]) -> int64 @ thre
             else:
                 high = middle
     return high
+
+
+@prism.device
+@requires(thread[1])
+@template(C=dtype, RIGHT=constexpr(bool), LOG=constexpr(int))
+def row_step(
+    rows: ptr(const(C)) @ thread[1], base: int64 @ thread[1], final: int64 @ thread[1], spot: int64 @ thread[1],
+    value: C @ thread[1],
+) -> int64 @ thread[1]:
+    """From a group, by its number, to the one of its groups that a value belongs to: by a row of those from `rows[base]` on.
+
+    `final`: where their last row begins.
+    """
+    WIDE: constexpr(int) = min(1 << LOG, 16 // C.bytes)
+    row: int64 = min(spot << LOG, final)
+    more: int32 = 0
+    for j in range((1 << LOG) // WIDE):
+        word: vector(C, WIDE) = load_vector(rows[base + row + j * WIDE], WIDE)
+        for i in range(WIDE):
+            more = more + (1 if is_before(word[i], value, RIGHT=RIGHT) else 0)
+    return row + more
+
+
+@prism.device
+@requires(thread[32])
+@template(C=dtype, RIGHT=constexpr(bool), LOG=constexpr(int), ITEMS=constexpr(int))
+def common_path(
+    tree: ptr(const(C)) @ thread[32], rows: ptr(const(C)) @ thread[32], values: C[ITEMS] @ thread[1], n: int64 @ thread[32],
+    levels: int32 @ thread[32], depth: int32 @ thread[32], left: int32 @ thread[1],
+) -> (int32, int32, int64) @ thread[32]:
+    """How far all values of a warp go together: the lowest node of the tree, and the steps behind its leaf, with the last group.
+
+    Where all values lie between the first and the last one, as those of sorted needles do, these two alone go down to find it.
+    Else, and where they part in the tree, there are no steps. `left`: 0, which the compiler does not know.
+    """
+    lane: int32 @ thread[1] = id()
+    low: C @ thread[32] = broadcast(values[0], 0)
+    high: C @ thread[32] = broadcast(values[ITEMS - 1], 31)
+    outside: bool @ thread[1] = False
+    with group(thread[1]):
+        for k in range(ITEMS):
+            outside = outside or not (low <= values[k] and values[k] <= high)  # NaN is
+    node: int32 @ thread[32] = 1
+    steps: int32 @ thread[32] = 0
+    spot: int64 @ thread[32] = 0
+    if ballot(outside) == 0:
+        end: C @ thread[1] = low if lane < 16 else high
+        found: int32 @ thread[1] = 1
+        with group(thread[1]):
+            for _ in range(levels):
+                before: bool = is_before(tree[found], end, RIGHT=RIGHT)
+                found = 2 * found + (1 if before else left)
+        first: int32 @ thread[32] = broadcast(found, 0)
+        node = first >> (32 - int32(clz(first ^ broadcast(found, 31))))
+        spot = int64(node - (1 << levels))
+        base: int64 @ thread[32] = 0
+        alike: bool @ thread[32] = node >= 1 << levels
+        while alike and steps < depth - 1:
+            final: int64 @ thread[32] = (n - 1) >> ((depth - 1 - steps) * LOG) >> LOG << LOG
+            here: int64 @ thread[1] = row_step(rows, base, final, spot, end, RIGHT=RIGHT, LOG=LOG)
+            lower: int64 @ thread[32] = broadcast(here, 0)
+            alike = lower == broadcast(here, 31)
+            if alike:
+                spot = lower
+                steps = steps + 1
+                base = base + final + (1 << LOG)
+    return node, steps, spot
 
 
 @prism.kernel
@@ -112,7 +179,6 @@ def lookup(
     FAN: constexpr(int) = 1 << LOG
     TILE: constexpr(int) = THREADS * ITEMS
     STEP: constexpr(int) = min(FAN, 16 // T.bytes)  # elements of a vector of the table
-    WIDE: constexpr(int) = min(FAN, 16 // C.bytes)  # and of a row
     blocks: int32 @ grid[1] = count(block[1])
     here: int32 @ block[1] = id()
     tiles: int64 @ grid[1] = (m + (TILE - 1)) // TILE
@@ -134,12 +200,20 @@ def lookup(
             with partition(v, block[1], offset=tile * TILE) as source:
                 block.load_tile(source, values, many, otherwise, skew, 0, WIDTH=2, REVERSE=False, SPARE=True)
             found: int32[ITEMS] @ thread[1]
+            node: int32 @ thread[32] = 1
+            below: int32 @ thread[32] = levels
+            steps: int32 @ thread[32] = 0  # behind the tree, that all values of the warp have made
+            shared_spot: int64 @ thread[32] = 0
+            if C.bytes == 8:
+                with group(thread[32]):
+                    node, steps, shared_spot = common_path(tree, rows, values, n, levels, depth, left, RIGHT=RIGHT, LOG=LOG)
+                    below = levels - 31 + int32(clz(node))
             with partition(tree, thread[1], offset=0, races="none") as own, group(thread[1]):
                 for k in range(ITEMS):
-                    found[k] = 1
+                    found[k] = node
                 # From node `i` to `2 * i`, or the one behind it: a choice of two numbers, and one instruction that doubles and
                 # adds. Of 1 and 0 the compiler makes one more.
-                for _ in range(levels):
+                for _ in range(below):
                     for k in range(ITEMS):
                         before: bool = is_before(own[found[k]], values[k], RIGHT=RIGHT)
                         found[k] = 2 * found[k] + (1 if before else left)
@@ -156,16 +230,13 @@ def lookup(
                     base: int64 = 0
                     for k in range(ITEMS):
                         spots[k] = int64(found[k] - (1 << levels))
+                        if C.bytes == 8:
+                            spots[k] = shared_spot if steps > 0 else spots[k]
                     for d in range(depth - 1):
                         final: int64 = (n - 1) >> ((depth - 1 - d) * LOG) >> LOG << LOG  # where the last row begins
-                        for k in range(ITEMS):
-                            row: int64 = min(spots[k] << LOG, final)
-                            more: int32 = 0
-                            for j in range(FAN // WIDE):
-                                word: vector(C, WIDE) = load_vector(rows[base + row + j * WIDE], WIDE)
-                                for i in range(WIDE):
-                                    more = more + (1 if is_before(word[i], values[k], RIGHT=RIGHT) else 0)
-                            spots[k] = row + more
+                        if C.bytes != 8 or d >= steps:
+                            for k in range(ITEMS):
+                                spots[k] = row_step(rows, base, final, spots[k], values[k], RIGHT=RIGHT, LOG=LOG)
                         base = base + final + FAN
                     for k in range(ITEMS):
                         row: int64 = min(spots[k] << LOG, (n - 1) >> LOG << LOG)

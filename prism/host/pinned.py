@@ -13,7 +13,7 @@ from prism.runtime.scratch import capturing
 _PAGE = 4096  # bytes that are allocated at a time; they are kept
 _FLAGS = 3  # CU_MEMHOSTALLOC_PORTABLE, CU_MEMHOSTALLOC_DEVICEMAP: for all GPUs, at the address that the host has
 _MISSING = -1
-_LOOKS = 10_000
+_LOOKS = range(10_000)
 """Times that a word is looked at, some 0.7 ms, before the thread sleeps until the stream's work has ended, and wakes up later."""
 _WORDS = ctypes.c_int64 * 2
 _free: list[Any] = []
@@ -39,8 +39,12 @@ def begin(launch: Callable[[tuple[int, ...], int], None], pointers: tuple[int, .
     Raises:
         RuntimeError, DeviceError: as `count`.
     """
-    refuse_capture(stream)
-    words = _take(ordinal)
+    if capturing(stream):
+        refuse_capture(stream)
+    try:
+        words = _free.pop()
+    except IndexError:
+        words = _allocate(ordinal)
     words[0] = words[1] = _MISSING
     launch((*pointers, ctypes.addressof(words)), stream)
     return words
@@ -63,7 +67,7 @@ def finish(
     Raises:
         DeviceError: as `count`.
     """
-    for _ in range(_LOOKS):
+    for _ in _LOOKS:
         if words[0] != _MISSING and (numbers == 1 or words[1] != _MISSING):
             break
     else:
@@ -72,7 +76,7 @@ def finish(
         else:
             with using(ordinal):
                 check(driver().cuStreamSynchronize(stream), "waiting for the number of results")
-    found = tuple(words[:numbers])
+    found = (words[0],) if numbers == 1 else (words[0], words[1])
     if _MISSING in found:
         raise DeviceError("the kernels have ended, and the number of results was not written")
     # Only here: who was interrupted above leaves the words to the kernel, which may write them later.
@@ -89,13 +93,10 @@ def require_no_fault(stream: int, ordinal: int) -> None:
         check(answer, "waiting for other ranks")
 
 
-def _take(ordinal: int) -> Any:
-    """Return words that no kernel is about to write."""
-    try:
-        return _free.pop()
-    except IndexError:
-        with using(ordinal):
-            start = int(check(driver().cuMemHostAlloc(_PAGE, _FLAGS), f"allocating {_PAGE} bytes of pinned memory"))
-        first, *others = map(_WORDS.from_address, range(start, start + _PAGE, ctypes.sizeof(_WORDS)))
-        _free.extend(others)
-        return first
+def _allocate(ordinal: int) -> Any:
+    """Return words that no kernel is about to write, of a page that is allocated; the others of it are free."""
+    with using(ordinal):
+        start = int(check(driver().cuMemHostAlloc(_PAGE, _FLAGS), f"allocating {_PAGE} bytes of pinned memory"))
+    first, *others = map(_WORDS.from_address, range(start, start + _PAGE, ctypes.sizeof(_WORDS)))
+    _free.extend(others)
+    return first

@@ -26,6 +26,9 @@ _NON_BLOCKING = 1  # CU_STREAM_NON_BLOCKING
 _NO_STREAM = -2
 """In place of the name of a stream that was not asked for it: whoever comes next takes the block over."""
 _NO_CONTEXT = (3, 201)  # CUDA_ERROR_NOT_INITIALIZED, CUDA_ERROR_INVALID_CONTEXT
+_MOST_STREAMS = 256  # that questions are kept for
+_questions: dict[int, list[tuple[Any, Any, Any]]] = {}
+"""What `capturing` asks the driver by, of each stream: laid out once, as a call that waits for a number asks each time."""
 
 
 class _Block(Value):
@@ -132,9 +135,20 @@ def capturing(stream: int) -> bool:
 
     In a thread that has used no GPU as yet, as where an empty array comes first, nothing is.
     """
-    answer = ctypes.c_int()
-    status = extended_launch.question()(ctypes.c_void_p(stream), ctypes.byref(answer))
-    return status not in _NO_CONTEXT and (status != 0 or answer.value != 0)
+    free = _questions.get(stream)
+    if free is None:
+        if len(_questions) >= _MOST_STREAMS:
+            _questions.clear()
+        free = _questions.setdefault(stream, [])
+    try:
+        asked = free.pop()  # another thread may ask at the same time
+    except IndexError:
+        answer = ctypes.c_int()
+        asked = answer, ctypes.c_void_p(stream), ctypes.byref(answer)
+    status = extended_launch.question()(asked[1], asked[2])
+    found = status != 0 and status not in _NO_CONTEXT or status == 0 and asked[0].value != 0
+    free.append(asked)
+    return found
 
 
 def capture_of(stream: int) -> int | None:

@@ -174,6 +174,27 @@ def test_streams_and_threads() -> None:
         list(pool.map(work, range(4)))
 
 
+@pytest.mark.parametrize("own", [True, False])
+def test_integers_are_counted_in_zeros_that_a_stream_keeps(own: bool) -> None:
+    """By many threads, each on its own stream, or all on one: a launch leaves zeros for the next one, whoever makes it."""
+    common = cupy.cuda.Stream(non_blocking=True)
+
+    def work(seed: int) -> None:
+        random = np.random.default_rng(seed)
+        with cupy.cuda.Stream(non_blocking=True) if own else common as stream:
+            for _ in range(30):
+                x = random.integers(0, int(random.integers(1, 9000)), int(random.integers(1, 200_000)))
+                given = cupy.asarray(x.astype(random.choice(["int32", "int64", "uint16"])))
+                found, more = lib.bincount(given), lib.bincount(given, minlength=20_000)
+                wanted = np.bincount(x)
+                assert np.array_equal(cupy.asnumpy(found), wanted) and more.size == 20_000
+                assert np.array_equal(cupy.asnumpy(more[: wanted.size]), wanted) and not bool(more[wanted.size :].any())
+            stream.synchronize()
+
+    with ThreadPoolExecutor(8) as pool:
+        list(pool.map(work, range(8)))
+
+
 def test_torch() -> None:
     torch = pytest.importorskip("torch")
     x = torch.randn(100_001, device="cuda")

@@ -168,6 +168,47 @@ def test_past_2_31() -> None:
     assert lib.select(x, x).size == n
 
 
+def test_parts_runs_and_indices_past_2_31() -> None:
+    """Of 2^32 bytes and some: parts, runs of more than 2^31, differences, elements at indices, and the first of all."""
+    n = (1 << 32) + 12_345
+    if cupy.cuda.Device().mem_info[0] < 5 * n:
+        pytest.skip("it takes 20 GiB")
+    x, where = cupy.zeros(n, np.uint8), np.array([5, (1 << 31) + 7, (1 << 32) - 1, 1 << 32, n - 1])
+    x[cupy.asarray(where)] = np.arange(1, 6, dtype=np.uint8)
+    values, lengths = map(cupy.asnumpy, lib.run_length_encode(x))
+    ends = np.cumsum(lengths)
+    assert ends[-1] == n and np.array_equal(ends[values != 0], where + 1) and lengths.max() > 1 << 31
+    assert np.array_equal(cupy.asnumpy(lib.unique_consecutive(x)), values)
+    assert bool((lib.repeat(cupy.asarray(values), cupy.asarray(lengths)) == x).all())
+    changes = lib.diff(x)
+    assert np.array_equal(cupy.asnumpy(lib.flatnonzero(changes)), np.union1d(where - 1, where[:-1]))
+    del changes
+    some, rest = lib.split(x, x)
+    assert np.array_equal(cupy.asnumpy(some), np.arange(1, 6)) and rest.size == n - 5 and not bool(rest.any())
+    some, more, rest = lib.split3(x, lambda v: v == 5, lambda v: v == 0)
+    assert some.tolist() == [5] and more.size == n - 5 and not bool(more.any()) and rest.tolist() == [1, 2, 3, 4]
+    del more
+    assert cupy.asnumpy(lib.take(x, cupy.asarray(where))).tolist() == [1, 2, 3, 4, 5]
+    assert int(lib.find(x, lambda v: v == 5)) == n - 1 and int(lib.find(x, x == 3)) == where[2]
+
+
+def test_searches_past_2_31() -> None:
+    """In a table of more bytes than 2^31: few needles, and as many as a tree is made for."""
+    n = (1 << 31) + 12_345
+    if cupy.cuda.Device().mem_info[0] < 4 * n:
+        pytest.skip("it takes 8 GiB")
+    ends = np.array([7, (1 << 31) - 1, (1 << 31) + 3, n])
+    table = cupy.zeros(n, np.uint8)
+    for value, (begin, end) in enumerate(zip(ends[:-1], ends[1:], strict=True)):
+        table[int(begin) : int(end)] = 2 * value + 2
+    for many in (1000, n // 64 + 1):
+        needles = cupy.arange(many, dtype=np.int64) % 9
+        for side, shift in (("left", 1), ("right", 0)):
+            wanted = np.array([0, *ends, n])[(np.arange(9) + 2 - shift) // 2]
+            found = lib.searchsorted(table, needles.astype(np.uint8), side)
+            assert bool((found == cupy.asarray(wanted)[needles]).all()), (many, side)
+
+
 def test_torch() -> None:
     torch = pytest.importorskip("torch")
     x = torch.randint(0, 2, (300, 70, 11), device="cuda")

@@ -1,6 +1,6 @@
 """Kernels of histograms on the reference machine, with all its checks: on many blocks, against NumPy and by edges.
 
-Tests of kernels/histogram: bins, configurations, counting, lanes.
+Tests of kernels/histogram: bins, configurations, counting, handing, lanes.
 """
 
 import functools
@@ -17,7 +17,6 @@ from prism.kernels.histogram import (
     check_edges,
     configurations,
     histogram,
-    length_of_counts,
     place,
     prepare,
 )
@@ -30,6 +29,8 @@ from tests.rarely import rarely
 
 SIZES = {"THREADS": 64, "ITEMS": 4, "WIDTH": 2, "BLOCKS": 1}
 SIZE = 12
+NOWHERE = (np.zeros(0, np.int64), np.zeros(0, np.int64), 0)
+"""What nothing is handed over to."""
 CUT = configurations.Configuration(slots=0, threads=64, blocks=1)
 
 
@@ -70,6 +71,8 @@ KINDS = {
     "edges in global memory": (task("int32", EDGES), {"SLOTS": 26, "COPIES": 2, "TABLE": 0}),
     "integers": (task("int16", IDENTITY, most=True), {"SLOTS": 13, "COPIES": 1}),
     "weights": (task("float32", EVEN, "int32"), {"SLOTS": 26, "COPIES": 2}),
+    "loaded early": (task("float32", EVEN), {"SLOTS": 26, "COPIES": 2, "EARLY": True}),
+    "integers loaded early": (task("int32", IDENTITY, most=True), {"SLOTS": 26, "COPIES": 2, "EARLY": True}),
 }
 
 
@@ -93,6 +96,7 @@ def check(name: str, n: int, *, blocks=3, mutant=None, seed=0, scale=9.0, skew=-
         bins = {"bins": SIZE, "range": (-20.0, 30.0)} if one.kind == EVEN else {"bins": edges}
         wanted, _ = np.histogram(x, weights=weights if one.weights else None, **bins)
     counts = np.zeros(len(wanted) + 1, one.sums)
+    result, length = np.full(len(wanted) + 1 if one.most else 0, 0), np.full(1 if one.most else 0, -1)
     rule = one.bins.rule if one.bins else np.zeros((), prism.kernels.histogram.Even)[()]
     if one.integral and sizes.get("LIMITS"):
         rule["low"], rule["high"] = np.iinfo(one.given).min, np.iinfo(one.given).max
@@ -101,8 +105,12 @@ def check(name: str, n: int, *, blocks=3, mutant=None, seed=0, scale=9.0, skew=-
     table = edges if one.kind == EDGES else np.linspace(-20.0, 30.0, SIZE + 1, dtype=types["TE"])
     if skew > 0:
         x, weights = (np.concatenate([np.zeros(skew, array.dtype), array])[skew:] for array in (x, weights))
-    values = (x, weights, table, counts, n, SIZE, skew, -1, rule, x.dtype.type(0), nothing)
+    values = (x, weights, table, counts, n, SIZE, skew, -1, rule, x.dtype.type(0), nothing, result, length, 3)
     run(mutant or program(name), blocks, 64, values, check=True, **options)
+    if one.most:
+        assert length.tolist() == [max(min(wanted[-1], SIZE) + 1, 3)]
+        result, counts = counts, result  # what was handed over; where it was counted there are zeros again
+        assert not result.any()
     assert np.array_equal(counts[:-1], wanted) and counts[-1] == 0
 
 
@@ -181,7 +189,20 @@ def test_each_lane_has_bounds_of_its_own(given: str) -> None:
             near = np.clip(np.concatenate([edges - 1, edges, edges + 1]), limits.min, limits.max).astype(given)
             x = np.concatenate([random.integers(limits.min, limits.max, 500, given, endpoint=True), near])
         counts = np.zeros(SIZE + 1, np.int64)
-        values = (x, np.zeros(1, np.uint8), edges, counts, x.size, SIZE, -1, -1, rule, kind.type(0), np.uint32(0))
+        values = (
+            x,
+            np.zeros(1, np.uint8),
+            edges,
+            counts,
+            x.size,
+            SIZE,
+            -1,
+            -1,
+            rule,
+            kind.type(0),
+            np.uint32(0),
+            *NOWHERE,
+        )
         run(prism.check(histogram, template), 2, 64, values, check=True)
         assert np.array_equal(counts[:-1], np.histogram(x[x == x], edges)[0]) and counts[-1] == 0, edges
 
@@ -230,15 +251,35 @@ def test_what_is_prepared(blocks: int) -> None:
     assert np.array_equal(edges[:101], np.linspace(0.1, 1.3, 101, dtype=np.float32)) and edges[101] == 0
 
 
+@pytest.mark.parametrize("blocks", [1, 3])
 @pytest.mark.parametrize(
     ("largest", "least", "length"),
-    [(0, 0, 1), (4, 0, 5), (4, 5, 5), (4, 9, 9), (9, 0, 10), (10, 0, 11), (11, 3, 11), ((1 << 63) - 1, 10, 11)],
+    [
+        (0, 0, 1),
+        (4, 0, 5),
+        (4, 5, 5),
+        (4, 9, 9),
+        (11, 0, 12),
+        (12, 0, 13),
+        (13, 3, 13),
+        ((1 << 63) - 1, 12, 13),
+        (-1, 0, 13),
+    ],
 )
-def test_how_many_counts_there_are(largest: int, least: int, length: int) -> None:
-    counts, found = np.zeros(11, np.int64), np.full(2, -1)
-    counts[10] = largest
-    run(prism.check(length_of_counts), 1, 1, (counts, found, 10, least), check=True)
-    assert found.tolist() == [length, -1]
+def test_how_many_counts_there_are(largest: int, least: int, length: int, blocks: int) -> None:
+    """A negative element is a large one, so none is missed; the zeros in which was counted are zeros for the next launch."""
+    template = {**task("int64", IDENTITY, most=True).template(CUT, 1, 0), **SIZES, "SLOTS": 13, "COPIES": 1}
+    x, counts = (
+        np.append(np.arange(700) % (largest + 1 if 0 <= largest < SIZE else SIZE), largest),
+        np.zeros(15, np.int64),
+    )
+    rule = np.zeros((), prism.kernels.histogram.Even)[()]
+    for _ in range(2):
+        result, found, none = np.full(14, -7), np.full(2, -1), np.zeros(0)
+        given = (x, none.astype("uint8"), none.astype("float32"), counts, x.size, SIZE, -1, -1, rule, 0, np.uint32(0))
+        run(prism.check(histogram, template), blocks, 64, (*given, result, found, least), check=True)
+        assert found.tolist() == [length, -1] and result[13] == -7 and not counts.any()
+        assert np.array_equal(result[:SIZE], np.bincount(x[(x >= 0) & (x < SIZE)], minlength=SIZE))
 
 
 def test_places_in_two_dimensions() -> None:

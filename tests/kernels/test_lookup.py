@@ -103,6 +103,26 @@ def test_values_that_rise(right: bool) -> None:
     assert np.array_equal(search(x, v, right, 16), np.searchsorted(x, v, side))
 
 
+@pytest.mark.parametrize("right", [False, True])
+@pytest.mark.parametrize(("kind", "nodes"), [("int64", 4), ("int64", 16), ("float64", 8), ("float64", 512)])
+def test_needles_of_8_bytes_that_rise_go_together(kind: str, nodes: int, right: bool) -> None:
+    """By trees alone, and rows of up to four levels below; all of a warp in one group, and apart at each level; one outside."""
+    side: Any = "right" if right else "left"
+    random = np.random.default_rng(nodes)
+    x = np.sort(random.integers(0, 900, 1000)).astype(kind)
+    near = np.concatenate(
+        [np.full(TILE, 37), np.sort(random.integers(100, 100 + 3, TILE)), random.integers(5, 9, TILE)]
+    )
+    v = np.concatenate([np.sort(random.integers(-3, 905, 9 * TILE)), near, np.sort(random.integers(0, 30, TILE + 7))])
+    v = v.astype(kind)
+    v[2 * TILE + 5], v[3 * TILE + 9] = 10_000, -10_000
+    if kind == "float64":
+        x[-3:], v[4 * TILE + 7], v[5 * TILE] = np.nan, np.nan, np.nan
+    wanted = np.searchsorted(x, v, side)
+    assert np.array_equal(search(x, v, right, nodes, 3), wanted)
+    assert np.array_equal(search(x, v, right, nodes, 1, x.size, -1), x.size - wanted)
+
+
 @pytest.mark.parametrize("schedule", rarely(SCHEDULES, but=["random"]))
 def test_schedules_and_positions_from_the_end(schedule: str) -> None:
     x, v = draw(300, TILE + 1, "float32")

@@ -156,17 +156,12 @@ def count_guessed(x: Any, least: int, stream: Any) -> Any:
     size = most_counted(least)
 
     def decide(arrays: Mapping[str, ArrayInfo], result: ArrayInfo | None, machine: Machine) -> Decision:
-        x, most = arrays["x"], size + 1
+        x = arrays["x"]
         if copied := _copied(arrays):
             return Decision(copied=copied)
-        task = Task(arguments.scalar_of(x), size, kernels.IDENTITY, most=True)
-        steps = (
-            plan.prepare(most, task.sums, host=machine.host),
-            plan.count(task, x.size, machine, x),
-            plan.find_length(size, least),
-        )
-        results = Result((most,), np.dtype(task.sums)), Result((1,), np.dtype(np.int64))
-        return Decision(results, (OUT, plan.LENGTH), Plan(steps), cut=1)
+        steps = plan.count_guessed(arguments.scalar_of(x), x.size, size, least, machine, x)
+        results = Result((size + 1,), np.dtype(np.int64)), Result((1,), np.dtype(np.int64))
+        return Decision(results, (OUT, plan.LENGTH), steps, cut=1)
 
     return call("bincount", guess(least), {"x": x}, decide, None, stream)
 

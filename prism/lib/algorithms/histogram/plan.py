@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from prism.host.plan import OUT, Buffer, Machine, Plan, Step, instance_of, nothing, size_of
+from prism.host.plan import OUT, WORDS, Buffer, Clear, Machine, Plan, Scratch, Step, instance_of, nothing, size_of
 from prism.kernels import histogram as kernels
 from prism.kernels.histogram import configurations
 from prism.kernels.histogram.configurations import Configuration
@@ -21,6 +21,7 @@ _ROOM, _BESIDE = 227 << 10, 1 << 10  # bytes of a block's shared memory, and wha
 _WIDE = {"int8": "int32", "uint8": "int32", "int16": "int32", "uint16": "int32"}
 _NO_RULE = np.zeros((), np.dtype(kernels.Even))[()]
 LENGTH = "length"
+_KEPT = 1 << 14  # counts that a stream keeps, zero, for those that are handed over
 _LIMITED = ("int16", "uint16", "int32", "uint32", "float32")
 _EXACT = (*_LIMITED, "int8", "uint8", "float64")  # types of edges that float64 has each number of
 
@@ -121,6 +122,8 @@ class Task:
             "FIXED": even is not None and even.fixed and not by_value, "NEAR": self.near and bool(table),
             "LIMITS": (self.limits or self.near) and bool(table),
             "EXACT": even is not None and even.exact and self.reads_edges(c),
+            # Where there is no table to be filled, and a block has several tiles.
+            "EARLY": bool(c.slots) and not (table or self.weights) and c.bytes > configurations.SHORT[1],
         }  # fmt: skip
         return {
             **types, **{name: True for name, said in flags.items() if said}, **({"CELLS": cells} if cells else {}),
@@ -180,11 +183,12 @@ def _room(machine: Machine) -> int:
 
 def count(
     task: Task, n: int, machine: Machine, x: ArrayInfo | Buffer, weights: ArrayInfo | None = None,
-    edges: Buffer | None = None,
+    edges: Buffer | None = None, counted: Buffer | None = None, least: int = 0,
 ) -> Step:  # fmt: skip
     """Return the step that counts `n` elements, into a result that is zero; `x`: the array "x", or scratch memory.
 
-    `edges`: those between which it counts; of even bins those that an earlier step makes.
+    `edges`: those between which it counts; of even bins those that an earlier step makes. `counted`: of a task that finds the
+    largest element too, the zeros where it counts, to hand at `least` so many over to the result.
     """
     c, copies, table, cells = task.configuration(n, machine)
     template = task.template(c, copies, table, cells)
@@ -211,7 +215,8 @@ def count(
             "x": x if isinstance(x, Buffer) else Buffer("x"),
             "weights": nothing(template["TW"]) if weights is None else Buffer("weights"),
             "edges": edges if edges and task.reads_edges(c) else nothing(template["TE"]),
-            "counts": Buffer(OUT),
+            "counts": counted or Buffer(OUT), "result": Buffer(OUT) if counted else nothing("int64"),
+            "length": Buffer(LENGTH) if counted else nothing("int64"), "least": least,
             "n": n, "size": task.size, "skew": skew(x), "weight_skew": skew(weights, shift),
             "rule": rule, "otherwise": _zero(task.given), "nothing": 0.0 if task.counter == "float64" else 0,
         },
@@ -246,10 +251,14 @@ def check_edges(edges: str, size: int) -> Step:
     )
 
 
-def find_length(size: int, least: int) -> Step:
-    """Return the step that says how many counts there are up to that of the largest element, which is behind them."""
-    given = {"counts": Buffer(OUT), "length": Buffer(LENGTH), "size": size, "least": least}
-    return Step(instance_of(kernels.length_of_counts, {}), 1, 1, given)
+def count_guessed(scalar: str, n: int, size: int, least: int, machine: Machine, x: ArrayInfo) -> Plan:
+    """Return the plan that counts `n` integers in `size` bins, and says how many there are up to that of the largest one."""
+    task, many, scratch = Task(scalar, size, kernels.IDENTITY, most=True), size + 2, Scratch()
+    if many <= _KEPT:
+        step = count(task, n, machine, x, counted=Buffer(WORDS, 0, "int64", many), least=least)
+        return Plan((step,), 8 * _KEPT, "counts")
+    room = scratch.take("int64", many)
+    return Plan((Clear(room), count(task, n, machine, x, counted=room, least=least)), scratch=scratch.used)
 
 
 def place(kinds: tuple[str, str, str], n: int, size: int, total: int, k: int, places: Buffer, *, host: bool) -> Step:
@@ -270,4 +279,4 @@ def _zero(scalar: str) -> Any:
     return 0 if "int" in scalar else 0.0
 
 
-__all__ = ["LENGTH", "Plan", "Task", "check_edges", "count", "find_length", "place", "prepare"]
+__all__ = ["LENGTH", "Plan", "Task", "check_edges", "count", "count_guessed", "place", "prepare"]

@@ -29,7 +29,6 @@ def instances(gpu: Machine) -> Iterator[Instance]:
             types = {"TE": task.bins.edges.name, "T": task.bins.edges.name, "L": task.bins.computed.name}
         found[instance_of(kernels.prepare, {**types, "S": task.sums, "THREADS": PREPARE})] = None
     yield from found
-    yield instance_of(kernels.length_of_counts, {})
 
 
 def _tasks() -> Iterator[Task]:

@@ -20,6 +20,7 @@ ORDER = "order"
 _ORDER_THREADS = 1024
 _THREADS = 256  # of kernels that have a thread for each element
 _VECTORS = 4  # of 16 bytes that a thread has under way
+_TILES = 2  # of a block, from which on values are long
 _RATIO = 64  # of the table's elements to values: where there are more, no tree is made
 
 
@@ -45,12 +46,14 @@ class Kind:
         """Return the template of what looks up few values."""
         return {"T": self.table, "V": self.values, "C": self.compared, "RIGHT": self.right, "THREADS": _THREADS}
 
-    def lookup(self, c: kernels.Configuration) -> dict[str, Any]:
-        """Return the template of what looks up many."""
+    def lookup(self, c: kernels.Configuration, *, long: bool = False) -> dict[str, Any]:
+        """Return the template of what looks up many; `long`: so many that each block of a GPU has several tiles."""
         wide = self.size // 4
+        items = max(c.items // wide, 2)
         return {
             "T": self.table, "V": self.values, "C": self.compared, "RIGHT": self.right, "LOG": kernels.fan_of(self.size),
-            "NODES": c.nodes // wide, "THREADS": c.threads, "ITEMS": max(c.items // wide, 2), "BLOCKS": c.blocks,
+            "NODES": c.nodes // wide, "THREADS": c.threads, "BLOCKS": c.blocks,
+            "ITEMS": kernels.LONG.get(self.compared, items) if long else items,
         }  # fmt: skip
 
 
@@ -137,7 +140,8 @@ def search(
         )
     else:
         made = {"nodes": nothing(kind.compared), "rows": nothing(kind.compared), "sound": nothing("int64")}
-    template = kind.lookup(c)
+    each = kernels.LONG.get(kind.compared, 0) * c.threads * c.blocks * _TILES
+    template = kind.lookup(c, long=not host and m >= each * machine.multiprocessors)
     instance = instance_of(kernels.lookup, template)
     tiles = -(-m // (c.threads * template["ITEMS"]))
     skew = past(values)

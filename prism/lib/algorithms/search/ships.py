@@ -20,7 +20,10 @@ def instances(gpu: Machine) -> Iterator[Instance]:
             kind = Kind(scalar, scalar, scalar, right)
             yield instance_of(kernels.lookup_few, kind.few())
             for c in kernels.DEVICE:
-                yield instance_of(kernels.lookup, kind.lookup(c))
+                few, many = (kind.lookup(c, long=long) for long in (False, True))
+                yield instance_of(kernels.lookup, few)
+                if many != few:
+                    yield instance_of(kernels.lookup, many)
         yield instance_of(kernels.sample, kind.sample())
         yield orders(scalar)
     yield instance_of(kernels.find_first, {**first_of("uint8", "uint8", is_set)})
