@@ -271,7 +271,7 @@ def mbarriers(function: Function, lap: Lap, needed: Edges, landed: Set[Visit]) -
         stores = any(touch.how == "remote" for other in (visit, *waiting) for touch in other.touches())
         all_ = sum(arrivals(visit, visit in landed).values()) * max(1, blocks.bit_count())
         count, per = (all_.numerator, all_.denominator) if visit.crowd.share else (int(all_), 0)
-        relative = any(map(is_relative, waiting))
+        relative = not stores and any(map(is_relative, waiting))  # what others store goes to all blocks
         found[visit] = Mbarrier(name, lap.cycle, count, per, blocks, stores=stores, relative=relative)
     return found
 
