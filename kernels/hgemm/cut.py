@@ -89,13 +89,18 @@ class Cut:
 
     @property
     def share_a(self) -> int:
-        """Which blocks a part of A goes to, as a mask; 0: to the one that brings it."""
-        return (1 << self.cluster_n) - 1 if self.cluster_n > 1 else 0
+        """Which blocks a part of A goes to, as a mask; 0: to the one that brings it. Where `crosses`, counted from that one."""
+        return sum(1 << self.cluster_m * j for j in range(self.cluster_n)) if self.cluster_n > 1 else 0
 
     @property
     def share_b(self) -> int:
         """The same of B."""
         return (1 << self.cluster_m) - 1 if self.cluster_m > 1 else 0
+
+    @property
+    def crosses(self) -> bool:
+        """Whether blocks share A in one direction, and B in the other: what one brings is then for some of its cluster alone."""
+        return self.cluster_m > 1 and self.cluster_n > 1
 
     @property
     def slab_rows(self) -> int:

@@ -142,12 +142,12 @@ def load_tiles(
 ):
     """Ask for a step of the tiles of A and B that `multiply` takes, or for the parts of them that are this block's to bring."""
     with one(thread):
-        p: int32 @ thread[1] = CUT.part_a * rank if CUT.cluster_n > 1 else 0
-        q: int32 @ thread[1] = CUT.part_b * rank if CUT.cluster_m > 1 else 0
+        p: int32 @ thread[1] = CUT.part_a * (rank // CUT.cluster_m if CUT.crosses else rank) if CUT.cluster_n > 1 else 0
+        q: int32 @ thread[1] = CUT.part_b * (rank % CUT.cluster_m if CUT.crosses else rank) if CUT.cluster_m > 1 else 0
         y: int32 @ thread[1] = p + (product * (k if CUT.transpose_a else rows) if BATCH % 2 == 1 else 0)
         z: int32 @ thread[1] = q + (product * (k if CUT.transpose_b else n) if BATCH // 2 % 2 == 1 else 0)
         along: int32 @ thread[1] = step + (product * k if BATCH == 4 else 0)
         outer_a: int32 @ thread[1] = along if CUT.transpose_a else i
         outer_b: int32 @ thread[1] = along if CUT.transpose_b else j
-        tma_load(to_a[p, 0], map_a[outer_a + y, i if CUT.transpose_a else along], multicast=CUT.share_a)
-        tma_load(to_b[q, 0], map_b[outer_b + z, j if CUT.transpose_b else along], multicast=CUT.share_b)
+        tma_load(to_a[p, 0], map_a[outer_a + y, i if CUT.transpose_a else along], multicast=CUT.share_a, relative=CUT.crosses)
+        tma_load(to_b[q, 0], map_b[outer_b + z, j if CUT.transpose_b else along], multicast=CUT.share_b, relative=CUT.crosses)

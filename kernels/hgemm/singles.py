@@ -52,7 +52,7 @@ MORE_PARTED = (
 # Few tiles and a long K: blocks each make a share of it (shares.py).
 DEALT = 64 * 128  # elements of a tile, at least
 SHARES = (2, 3, 4, 5, 6, 7, 8, 10, 12, 16)
-SURE, SURE_LAYER = 1.02, 1.15  # times faster; of products of layers, whose kernels ship
+SURE, SURE_LAYER = 1.02, 1.12  # times faster; of products of layers, whose kernels ship
 LAYER = 256  # extents of layers of language models are multiples of it: there `choose` was held to many that were measured
 
 # What was fastest of single products where the models miss it by more than a twentieth: of 128 x 3584 x 18944, weights n x k, on
@@ -61,12 +61,14 @@ MEASURED_SINGLE = {"128x3584x18944 NT": Configuration(128, 128, 4, parts=4)}
 
 # Tiles of any width, and clusters of them, with as many copies as there is room for.
 WIDTHS = {  # columns of tiles of so many rows: no more than sums have registers
-    64: range(16, 257, 16),
-    128: (*range(16, 129, 16), 144, 160, 176, 192, 224, 256),
-    192: (32, 64, 96, 128, 144, 160, 192),
-    256: (64, 96, 128, 160, 192),
+    64: (*range(16, 257, 16), 72, 120, 168, 200, 216),
+    128: (*range(16, 129, 16), 72, 120, 144, 160, 168, 176, 192, 200, 208, 216, 224, 240, 256),
+    192: (32, 64, 72, 80, 96, 112, 120, 128, 144, 160, 168, 176, 192),
+    256: (64, 72, 80, 96, 112, 120, 128, 144, 160, 168, 176, 192, 200),
 }
 CLUSTERS = ((1, 1), (2, 1), (1, 2), (4, 1), (1, 4))
+CROSSED = ((2, 2), (4, 2), (2, 4))
+"""Clusters that share A in one direction and B in the other: tried where each form is measured, and not chosen by the model."""
 CONSUMERS = {64: 1, 128: 2, 192: 3, 256: 2}
 PACKED_MOST = 1 << 22  # elements of an operand that may be copied first
 
@@ -80,7 +82,7 @@ def choose_single(m: int, n: int, k: int, processors: int, layout: Layout) -> Co
     usual = choose_by_model(m, n, k, processors, 1, layout, parted=True)
     layer = n % LAYER == 0 and k % LAYER == 0
     own = float(estimate(Forms([usual], layout), m, n, k, processors)[0])
-    others = forms(m, n, k, processors, layout, shipped=layer)
+    others = forms(m, n, k, processors, layout)
     times = estimate(others, m, n, k, processors)
     if not len(times) or (SURE_LAYER if layer else SURE) * times.min() >= own:
         return usual
@@ -136,14 +138,20 @@ def _dealt_forms(layout: Layout) -> Forms:
     return found.deal(room & (found.facts["parts"] == 1) & ~found.trans, SHARES)
 
 
-def any_width(layout: Layout) -> Iterator[Configuration]:
+@functools.cache
+def crossed_forms(layout: Layout) -> Forms:
+    """Return tiles in clusters that share A in one direction and B in the other."""
+    return Forms(list(any_width(layout, CROSSED)), layout)
+
+
+def any_width(layout: Layout, clusters: tuple[tuple[int, int], ...] = CLUSTERS) -> Iterator[Configuration]:
     """Return tiles of any width of a layout, and clusters of them."""
-    for bm, trans, (cluster_m, cluster_n) in product(WIDTHS, (False, True), CLUSTERS):
+    for bm, trans, (cluster_m, cluster_n) in product(WIDTHS, (False, True), clusters):
         outside = layout[0] if trans else layout[1]
         for bn in WIDTHS[bm]:
             if bn % (8 * cluster_m) or (outside and bn % 32) or (bm * bn < 64 * 64 and not trans):
                 continue
-            if cluster_m * cluster_n == 4 and bm * bn > 128 * 160:
+            if max(cluster_m, cluster_n) == 4 and clusters is CLUSTERS and bm * bn > 128 * 160:
                 continue
             one = _tile(bm, bn, trans, cluster_m, cluster_n)
             if one.transposes_out(layout) != trans:

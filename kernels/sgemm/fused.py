@@ -61,20 +61,19 @@ def ring_fused(
         ):
             for i in range(8):
                 y: int32 = top + i // 4 * (4 * CUT.down) + i % 4
-                if y < m:
-                    there: TERMS.element[CUT.columns]  # all of a row are read before its first sum is stored: they wait once
-                    read_row(there, by_element, y, left, m, n, above, CUT=CUT, WIDE=WIDE, TERMS=TERMS)
-                    for q in range(CUT.columns // 4):
-                        x: int32 = left + 128 // CUT.down * q
-                        word: float4
-                        own: TERMS.element[4]
-                        for v in range(4):
-                            word[v] = sums[i, 4 * q + v]
-                            own[v] = there[4 * q + v]
-                        store_word(
-                            mine, beside, stride, word, own, y, x, m, n, alpha, beta, above, once, by_row, by_column,
-                            APART=1 if WIDE else 8, WIDE=WIDE, BETA=BETA, TERMS=TERMS, EPILOGUE=EPILOGUE, SECOND=SECOND,
-                        )  # fmt: skip
+                there: TERMS.element[CUT.columns]  # all that a thread has at a time are read before one is stored: they wait once
+                read_records(there, by_element, y, left, m, n, above, CUT=CUT, WIDE=WIDE, TERMS=TERMS)
+                for q in range(CUT.columns // 4):
+                    word: float4
+                    own: TERMS.element[4]
+                    for v in range(4):
+                        word[v] = sums[i, 4 * q + v]
+                        own[v] = there[4 * q + v]
+                    store_word(
+                        mine, beside, stride, word, own, y, left + 128 // CUT.down * q, m, n, alpha, beta, above, once, by_row,
+                        by_column, DOWN=0 if WIDE else CUT.down, WIDE=WIDE, BETA=BETA, TERMS=TERMS, EPILOGUE=EPILOGUE,
+                        SECOND=SECOND,
+                    )  # fmt: skip
 
         @requires(thread[1])
         def ask(
@@ -122,7 +121,7 @@ def combine_fused(
             for v in range(4):
                 own[v] = element_at(by_element, y, x + v, m, n, above, TERMS=TERMS)
             store_word(
-                mine, beside, stride, word, own, y, x, m, n, alpha, beta, above, once, by_row, by_column, APART=1,
+                mine, beside, stride, word, own, y, x, m, n, alpha, beta, above, once, by_row, by_column, DOWN=0,
                 WIDE=WIDE, BETA=BETA, TERMS=TERMS, EPILOGUE=EPILOGUE, SECOND=SECOND,
             )  # fmt: skip
 
@@ -208,7 +207,7 @@ def finish(
 
 @prism.device
 @template(
-    APART=constexpr(int), WIDE=constexpr(bool), BETA=constexpr(bool), TERMS=constexpr(Terms), EPILOGUE=function, SECOND=function
+    DOWN=constexpr(int), WIDE=constexpr(bool), BETA=constexpr(bool), TERMS=constexpr(Terms), EPILOGUE=function, SECOND=function
 )  # fmt: skip
 @requires(thread[1])
 def store_word(
@@ -216,36 +215,39 @@ def store_word(
     there: TERMS.element[4] @ thread[1], y: int32 @ thread[1], x: int32 @ thread[1], m: int32 @ grid[1], n: int32 @ grid[1],
     alpha: float32 @ grid[1], beta: float32 @ grid[1], above: int32 @ grid[1], once: ptr(const(TERMS.once)) @ grid[1],
     by_row: ptr(const(TERMS.row)) @ grid[1], by_column: ptr(const(TERMS.column)) @ grid[1],
-):  # fmt: skip
-    """Store what EPILOGUE makes of four sums of row y, from column x on, `APART` columns from each to the next.
+):
+    """Store what EPILOGUE makes of four sums, the first of row y and column x.
 
-    Where `WIDE` they are one word, of a row that begins at a multiple of 16 bytes, and n is a multiple of 4. `there`: the records
-    by element.
+    They lie side by side, or as `spread` leaves them, of `DOWN` rows. Where `WIDE` they are one word, of a row that begins at a
+    multiple of 16 bytes, and n is a multiple of 4. `there`: the records by element.
     """
+    EACH: constexpr(int) = 4 // DOWN if DOWN > 0 else 4  # of the four, so many are of a row
     old: float4
     others: float4
     if WIDE and BETA:
-        if x < n:
+        if y < m and x < n:
             old = float4_cast(out[y * stride + x])
     for v in range(4):
-        if x + APART * v < n:
+        row: int32 = y + v // EACH * 4
+        column: int32 = x + v % EACH * (32 if DOWN > 0 else 1)
+        if row < m and column < n:
             if BETA and not WIDE:
-                old[v] = out[y * stride + x + APART * v]
+                old[v] = out[row * stride + column]
             found: float32[2]
             make_values(
-                found, alpha * word[v] + (beta * old[v] if BETA else 0.0), there[v], y, x + APART * v, above, once, by_row,
-                by_column, TERMS=TERMS, EPILOGUE=EPILOGUE, SECOND=SECOND,
+                found, alpha * word[v] + (beta * old[v] if BETA else 0.0), there[v], row, column, above, once, by_row, by_column,
+                TERMS=TERMS, EPILOGUE=EPILOGUE, SECOND=SECOND,
             )  # fmt: skip
             if WIDE:
                 old[v] = found[0]
                 if TERMS.second:
                     others[v] = found[1]
             else:
-                out[y * stride + x + APART * v] = found[0]
+                out[row * stride + column] = found[0]
                 if TERMS.second:
-                    second[y * stride + x + APART * v] = found[1]
+                    second[row * stride + column] = found[1]
     if WIDE:
-        if x < n:
+        if y < m and x < n:
             float4_cast[out[y * stride + x]] = old
             if TERMS.second:
                 float4_cast[second[y * stride + x]] = others
@@ -254,14 +256,15 @@ def store_word(
 @prism.device
 @template(CUT=constexpr(RingCut), WIDE=constexpr(bool), TERMS=constexpr(Terms))
 @requires(thread[1])
-def read_row(
+def read_records(
     there: TERMS.element[CUT.columns] @ thread[1], by_element: ptr(const(TERMS.element)) @ grid[1], y: int32 @ thread[1],
     left: int32 @ thread[1], m: int32 @ grid[1], n: int32 @ grid[1], above: int32 @ grid[1],
 ):  # fmt: skip
-    """Read the records of a thread's elements of row y, of which the first is in column `left`."""
+    """Read the records of a thread's elements as `store_word` stores them: the first is in row y and column `left`."""
     for e in range(CUT.columns):
-        x: int32 = left + 128 // CUT.down * (e // 4) + (1 if WIDE else 8) * (e % 4)
-        there[e] = element_at(by_element, y, x, m, n, above, TERMS=TERMS)
+        row: int32 = y + (0 if WIDE else e % 4 // (4 // CUT.down) * 4)
+        x: int32 = left + 128 // CUT.down * (e // 4) + (e % 4 if WIDE else e % (4 // CUT.down) * 32)
+        there[e] = element_at(by_element, row, x, m, n, above, TERMS=TERMS)
 
 
 @prism.device

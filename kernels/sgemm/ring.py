@@ -8,7 +8,7 @@ from __future__ import annotations
 from prism.kernels.hgemm.main_loop import share_registers
 from prism.kernels.sgemm.cut import PAD, RingCut
 from prism.kernels.sgemm.shares import in_shares
-from prism.kernels.sgemm.sums import multiply, store, turn
+from prism.kernels.sgemm.sums import BETWEEN, multiply, spread, store, store_spread
 from prism.lang import (
     CUtensorMap, async_, attr, block, claim, const, constexpr, count, cp_async, float32, function, grid, group, id, int32,
     int64, one, partition, prefetch_map, prism, ptr, requires, roles, shared, template, thread, tma_load, warp, warpgroup,
@@ -49,7 +49,10 @@ def ring(
             sums: float32[8, CUT.columns] @ thread[1], top: int32 @ thread[1], left: int32 @ thread[1], bottom: int32 @ thread[1],
             right: int32 @ thread[1],
         ):
-            store(mine, stride, sums, top, left, bottom, right, alpha, beta, DOWN=CUT.down, WIDE=WIDE, BETA=BETA)
+            if WIDE:
+                store(mine, stride, sums, top, left, bottom, right, alpha, beta, DOWN=CUT.down, WIDE=WIDE, BETA=BETA)
+            else:
+                store_spread(mine, stride, sums, top, left, bottom, right, alpha, beta, DOWN=CUT.down, BETA=BETA)
 
         make_tiles(
             A, rs_a, cs_a, B, rs_b, cs_b, m, n, k, tile, end, share, group_m, p, blocks, CUT=CUT, WIDE=WIDE, STORE=store_sums,
@@ -98,6 +101,7 @@ def make_tiles(
     col: int32 @ thread[1] = w % CUT.across * CUT.wide + (lane // (2 * CUT.down) * 2 + lane % 2) * 4
     sums: float32[8, CUT.columns] @ thread[1]
     own: int32 @ thread[1] = id() % 128
+    room: shared(float32[1 if WIDE else CUT.warps * CUT.down, 1 if WIDE else CUT.wide + BETWEEN])
 
     @requires(block[1], thread["CUT.threads"])
     def make_tile(
@@ -117,11 +121,11 @@ def make_tiles(
             sums, math, helpers, loader, A, rs_a, cs_a, B, rs_b, cs_b, i0, j0, start, stop, m, n, k, row, col, CUT=CUT,
         )  # fmt: skip
         if not WIDE:
-            with math, group(warp[1]):
-                turn(sums, DOWN=CUT.down)
+            with claim(room, math) as all, partition(all, warp[1], lambda y, x: (w * CUT.down + y, x)) as part, group(warp[1]):
+                spread(part, sums, ROWS=CUT.warps * CUT.down, DOWN=CUT.down)
         with math, group(thread[1]):
-            first: int32 = col if WIDE else col - lane // (2 * CUT.down) % 4 * 7
-            STORE(sums, top + row, left + first, bottom, right)
+            first: int32 = col if WIDE else w % CUT.across * CUT.wide + lane
+            STORE(sums, top + (row if WIDE else w // CUT.across * 32), left + first, bottom, right)
 
     in_shares(
         m, n, k, tile, end, share, group_m, p, blocks, BM=CUT.bm, BN=CUT.bn, BK=CUT.bk, THREADS=CUT.threads, TILE=make_tile,

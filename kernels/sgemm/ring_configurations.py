@@ -175,7 +175,8 @@ TALL = 8  # tiles that are taken down before those at their right
 COMBINE = 2560  # clocks of the launch of `combine`, which begins where `ring` ends
 BYTES = 2340  # that all multiprocessors write, or read again, a clock
 EIGHT = 8  # of a step's k as many as there are, to whole eights
-STORE_LARGE, STORE, STORE_SMALL = 0.67, 0.28, 0.044  # more, for an element not stored by fours: of 16, 8 or 4 columns a thread
+SPREAD = 0.044  # more, for an element not stored by fours
+STORE_LARGE, STORE, STORE_SMALL = 0.67, 0.28, 0.044  # the same of `ring_async`: of 16, 8 or 4 columns a thread
 EVEN, ODD, ACROSS_K = 0.0029, 0.053, 0.185  # for an element of a tile that threads copy: along K, or across it (`copies_of`)
 SIDE_BY_SIDE = 0.03  # across it, where elements lie so: addresses differ by constants
 MIXED, BESIDE = 0.01, 0.11  # more, for one of B along K beside an A that is copied across it, or by tensor copies
@@ -287,7 +288,8 @@ def clocks(
     found = cut.configuration
     tile, wave = found.bm * found.bn, processors * found.blocks
     k = cut.k or cut.steps * found.bk
-    store = 0.0 if wide else (STORE_LARGE if found.columns == 16 else STORE if found.columns == 8 else STORE_SMALL) * tile
+    exchange = STORE_LARGE if found.columns == 16 else STORE if found.columns == 8 else STORE_SMALL
+    store = 0.0 if wide else (SPREAD if isinstance(found, RingConfiguration) else exchange) * tile
     by_threads = found.bm * copies[0] + found.bn * copies[1]  # of a k of a tile
 
     def one(depth: int, rate: float) -> float:

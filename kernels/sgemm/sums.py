@@ -18,7 +18,8 @@ from prism.lang import (
     prism, ptr, requires, shared, shuffle_xor, template, thread, uint32, warp,
 )  # fmt: skip
 
-
+BETWEEN = 8
+"""Elements between rows of what sums are spread through: lanes above each other then write to banks of their own."""
 
 @prism.device
 @template(COLUMNS=constexpr(int))
@@ -88,6 +89,67 @@ def turn(sums: float32[8, COLUMNS] @ thread[1]):
                             sums[i, q + low] = taken
                         else:
                             sums[i, q + low + (1 << bit)] = taken
+
+
+@prism.device
+@template(ROWS=constexpr(int), COLUMNS=constexpr(int), DOWN=constexpr(int))
+@requires(warp[1])
+def spread(room: shared(float32[ROWS, 32 // DOWN * COLUMNS + BETWEEN]) @ warp[1], sums: float32[8, COLUMNS] @ thread[1]):
+    """Exchange sums of a warp's lanes through `room`, so that a row's 32 side by side are one of each lane's.
+
+    Lanes have `DOWN` rows at a time, four from each other: all of them are in `room`. Of four sums side by side `4 // DOWN` are
+    then of each of these rows, 32 columns from each other.
+    """
+    lane: int32 @ thread[1] = id() % 32
+    down: int32 @ thread[1] = lane // 2 % DOWN
+    across: int32 @ thread[1] = (lane // (2 * DOWN) * 2 + lane % 2) * 4
+    for i in range(8, unroll=True):
+        with partition(room, thread[1], lambda x: (down, across + x)) as own, group(thread[1]):
+            for q in range(COLUMNS // 4, unroll=True):
+                word: float4
+                for v in range(4):
+                    word[v] = sums[i, 4 * q + v]
+                float4_cast[own[128 // DOWN * q]] = word
+        with group(thread[1]):
+            for q in range(COLUMNS // 4, unroll=True):
+                for v in range(4):
+                    sums[i, 4 * q + v] = room[v // (4 // DOWN), 128 // DOWN * q + v % (4 // DOWN) * 32 + lane]
+
+
+@prism.device
+@template(COLUMNS=constexpr(int), DOWN=constexpr(int), BETA=constexpr(bool))
+@requires(thread[1])
+def store_spread(
+    out: ptr(float32) @ thread[1], stride: int64 @ grid[1], sums: float32[8, COLUMNS] @ thread[1], top: int32 @ thread[1],
+    left: int32 @ thread[1], bottom: int32 @ thread[1], right: int32 @ thread[1], alpha: float32 @ grid[1],
+    beta: float32 @ grid[1],
+):
+    """As `store`, of sums that were `spread`: `top` is the warp's first row, `left` the lane's column of its first 32."""
+    if top + 8 * DOWN <= bottom and left + 32 // DOWN * COLUMNS <= right:
+        store_rows(out, stride, sums, top, left, bottom, right, alpha, beta, DOWN=DOWN, WHOLE=True, BETA=BETA)
+    else:
+        store_rows(out, stride, sums, top, left, bottom, right, alpha, beta, DOWN=DOWN, WHOLE=False, BETA=BETA)
+
+
+@prism.device
+@template(COLUMNS=constexpr(int), DOWN=constexpr(int), WHOLE=constexpr(bool), BETA=constexpr(bool))
+@requires(thread[1])
+def store_rows(
+    out: ptr(float32) @ thread[1], stride: int64 @ grid[1], sums: float32[8, COLUMNS] @ thread[1], top: int32 @ thread[1],
+    left: int32 @ thread[1], bottom: int32 @ thread[1], right: int32 @ thread[1], alpha: float32 @ grid[1],
+    beta: float32 @ grid[1],
+):
+    """As `store_spread`, row by row; where `WHOLE` all of them are there."""
+    EACH: constexpr(int) = 4 // DOWN  # of four sums, so many are of a row
+    at: int64 = top * stride + left
+    for r in range(8 * DOWN, unroll=True):
+        for q in range(COLUMNS // DOWN, unroll=True):
+            if WHOLE or (top + r < bottom and left + 32 * q < right):
+                value: float32 = alpha * sums[r % 4 + r // (4 * DOWN) * 4, q // EACH * 4 + r // 4 % DOWN * EACH + q % EACH]
+                if BETA:
+                    value += beta * out[at + 32 * q]
+                out[at + 32 * q] = value
+        at += stride
 
 
 @prism.device

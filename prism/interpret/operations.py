@@ -234,7 +234,8 @@ def _arrive_at(op: plan.Arrive, frame: Frame, phase: int, copy: int) -> None:
             clocks.join(block.number, warps)
         lanes, times = warps[:, 0], len(warps)
     blocks = block.cluster.blocks
-    chosen = [b for b in blocks if op.barrier.blocks >> b.rank & 1] if op.barrier.blocks else [block]
+    own = block.rank if op.barrier.relative else 0
+    chosen = [b for b in blocks if op.barrier.blocks >> (b.rank ^ own) & 1] if op.barrier.blocks else [block]
     targets = tuple(phases_of(b, op.barrier, copy) for b in chosen)
     for b in chosen:
         note_reach(frame, b.rank, op.at.span)

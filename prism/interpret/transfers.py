@@ -138,7 +138,7 @@ class _Transfer:
                 ends = [_elements(end.region, end.index[k] + np.arange(n)) for end in (source, destination)]
                 self._start(k, ends[0], ends[1:], int(n) * size)
 
-    def load_tile(self, tile: Tile, tensor: Box, multicast: int = 0) -> None:
+    def load_tile(self, tile: Tile, tensor: Box, multicast: int = 0, relative: bool = False) -> None:
         """Copy a box of the tensor into shared memory."""
         count = prod(tensor.type.box) * tensor.type.element.bytes
         if self.measured is not None:
@@ -146,9 +146,9 @@ class _Transfer:
             return
         for k in range(len(self.lanes)):
             into = self._rows(tile, tensor, k)
-            regions = [_of_block(tile.region, self.frame.block, block) for block in self._blocks(multicast)]
-            ends = [_elements(region, into) for region in regions]
-            self._start(k, self._box(tensor, k), ends, count, multicast)
+            blocks = self._blocks(multicast, relative)
+            ends = [_elements(_of_block(tile.region, self.frame.block, block), into) for block in blocks]
+            self._start(k, self._box(tensor, k), ends, count, blocks)
 
     def send(self, destination: Any, value: Any, shift: Any) -> None:
         """Store each thread's value in the block that is `shift` further on."""
@@ -163,7 +163,7 @@ class _Transfer:
             end = _elements(_of_block(destination.region, mine, other), destination.index[k : k + 1])
             held = values[k : k + 1].copy()
             source = _Side(end.region, end.index, lambda held=held: held, end.put)  # type: ignore[misc]
-            self._start(k, source, [end], size, 1 << other.rank, sent=other)
+            self._start(k, source, [end], size, [other], sent=other)
 
     def store_tile(self, tensor: Box, tile: Tile) -> None:
         """Copy the other way."""
@@ -229,9 +229,10 @@ class _Transfer:
 
     # -- how it starts ------------------------------------------------------------------------------------------------
 
-    def _blocks(self, multicast: int) -> list[Block]:
+    def _blocks(self, multicast: int, relative: bool) -> list[Block]:
         block = self.frame.block
-        return [b for b in block.cluster.blocks if multicast >> b.rank & 1] if multicast else [block]
+        own = block.rank if relative else 0
+        return [b for b in block.cluster.blocks if multicast >> (b.rank ^ own) & 1] if multicast else [block]
 
     def _start(
         self,
@@ -239,7 +240,7 @@ class _Transfer:
         source: _Side,
         destinations: list[_Side],
         count: int,
-        multicast: int = 0,
+        blocks: list[Block] | None = None,
         sent: Block | None = None,
         atomic: bool = False,
     ) -> None:
@@ -253,7 +254,7 @@ class _Transfer:
             flights.agents(self.kind, lane[:, None], self.name, part, generic=self.generic) for part in parts
         )
         if self.checker is not None:
-            for block in self._blocks(multicast):
+            for block in blocks or [self.frame.block]:
                 note_reach(self.frame, block.rank, self.node.span)
             if sent is None:
                 self._check(lane, agents[0], source, "read")
@@ -261,7 +262,7 @@ class _Transfer:
                 self._check(lane, agents[-1], end, "update" if atomic else "write", atomic)
         known, flight = agents if self.checker is not None else (), (self.kind, self.name, self.node.span, lane)
         if load:
-            targets = self._targets(multicast, k)
+            targets = self._targets(blocks or [self.frame.block], k)
             effect = self._landing(k, source, destinations, targets, count, agents[0])
             into = flights if sent is None else flights_of(sent)
             into.issue(Flight(*flight, (effect,), known, whole=True, targets=targets))
@@ -283,14 +284,14 @@ class _Transfer:
 
         return self._within(effect)
 
-    def _targets(self, multicast: int, k: int) -> tuple[Phases, ...]:
+    def _targets(self, blocks: list[Block], k: int) -> tuple[Phases, ...]:
         if self.barrier is None:
             raise self._error(
                 FlightError, f"nothing can wait for this `{self.name}`: no mbarrier counts its bytes", "here", k
             )
         cycle = self.barrier.cycle
         copy = rounds_of(self.frame.block, cycle).get(self.frame, cycle.name) % cycle.copies
-        return tuple(phases_of(block, self.barrier, copy) for block in self._blocks(multicast))
+        return tuple(phases_of(block, self.barrier, copy) for block in blocks)
 
     def _in_step(self, destination: Any, source: Any, count: int, valid: Any) -> None:
         """Issue the copies of all threads, each of a few elements."""

@@ -2080,14 +2080,14 @@ def tgamma(x: Any, out: Sequence[Any] = ...) -> Any:
 thread: Thread
 """one thread, or n of them: thread[n]. `prism help thread` prints the whole page."""
 
-def tma_load(tile: Any, tensor: Any, multicast: Any = ..., cache: Any = ..., out: Sequence[Any] = ...) -> Any:
-    """tma_load(s, map[i, j], multicast=0, cache=""): copy the tile of the tensor that begins at [i, j] into the ring's tile s; zeros where it is outside the tensor. `multicast`: into the same place of these blocks of the cluster, a bit each. `cache`: "evict_first", "evict_last" (what the L2 does with it).
+def tma_load(tile: Any, tensor: Any, multicast: Any = ..., relative: Any = ..., cache: Any = ..., out: Sequence[Any] = ...) -> Any:
+    """tma_load(s, map[i, j], multicast=0, relative=False, cache=""): copy the tile of the tensor that begins at [i, j] into the ring's tile s; zeros where it is outside the tensor. `multicast`: into the same place of these blocks of the cluster, a bit each; where `relative`, bit b is block r ^ b, if the block's own number is r. `cache`: "evict_first", "evict_last" (what the L2 does with it).
 
     Called by:  thread[1]
     T:          any scalar
     Memory:     write of `tile`, read of `tensor`
     From:       sm_90 on
-    Example:    tma_load(s, map[i, j], multicast=0, cache="")"""
+    Example:    tma_load(s, map[i, j], multicast=0, relative=False, cache="")"""
 
 def tma_prefetch(tensor: Any, out: Sequence[Any] = ...) -> Any:
     """tma_prefetch(map[i, j]): ask for the tile of the tensor that begins at [i, j] to be brought into the L2, and go on at once. A hint: it gives no value, and orders no other access. It may come before the kernel's wait for the one before, where its indices are not read from memory. Copies of the same block that are asked for after it wait behind it.

@@ -248,6 +248,37 @@ def shared_loads(
 
 
 @prism("global")
+@requires(grid[1], block[4], thread[64])
+@template(K=constexpr(int))
+def crossed_loads(
+    x: const(CUtensorMap(int32, 8, 16)) @ grid[1],
+    y: ptr(int32) @ grid[1],
+    n: int32 @ grid[1],
+):
+    """Of each two blocks of a cluster each loads half a tile, for both: those whose numbers are 2 apart."""
+    with partition(y, block[1], offset=0) as out:
+        b: int32 @ block[1] = id()
+        with group(block[4]):
+            r: int32 @ block[1] = id()
+            with group(block[1]):
+                s: shared(int32[16, 16], ring=K)
+                consumer, producer = roles(thread, 32, 32)
+                with partition(out, thread[1], offset=0) as mine:
+                    for i in range(n):
+                        with claim(s, producer) as a:
+                            with one(thread):
+                                tma_load(
+                                    a[8 * (r // 2), 0], x[16 * (2 * i + r % 2) + 8 * (r // 2), 0], multicast=0b101,
+                                    relative=True,
+                                )  # fmt: skip
+                        with claim(s, consumer) as a:
+                            t: int32 @ thread[1] = id()
+                            with group(thread[1]):
+                                for j in range(8):
+                                    mine[(b * n + i) * 256 + j * 32 + t] = a[j * 2 + t // 16, t % 16] + b
+
+
+@prism("global")
 @requires(grid[1], block[1], warpgroup[2])
 @template(K=constexpr(int), D=constexpr(int))
 def products(
@@ -378,6 +409,13 @@ def _shared_loads(trips: int) -> tuple[list[Any], int, Any]:
     return [x.reshape(-1, 16), np.zeros(max(1, len(wanted)), np.int32)[: len(wanted)], trips], 1, wanted
 
 
+def _crossed_loads(trips: int) -> tuple[list[Any], int, Any]:
+    x = np.arange(512 * max(1, trips), dtype=np.int32)
+    tiles = x.reshape(-1, 2, 256)[:trips]
+    wanted = np.concatenate([tiles[:, b % 2].ravel() + b for b in range(4)])
+    return [x.reshape(-1, 16), np.zeros(max(1, len(wanted)), np.int32)[: len(wanted)], trips], 1, wanted
+
+
 def _swapped(trips: int) -> tuple[list[Any], int, Any]:
     x = np.arange(128, dtype=np.int32)
     wanted = x.reshape(2, 2, 32)[:, ::-1, ::-1].ravel() + trips - 1 if trips else np.zeros_like(x)
@@ -396,5 +434,6 @@ CASES = [
     *(Case(product, _product, {"K": k, "D": d}, threads=256) for k, d in ((1, 0), (2, 0), (2, 1), (4, 2))),
     *(Case(products, _products, {"K": k, "D": d}, threads=256) for k, d in ((1, 0), (2, 1), (4, 2))),
     *(Case(shared_loads, _shared_loads, {"K": k}, blocks=2) for k in RINGS),
+    *(Case(crossed_loads, _crossed_loads, {"K": k}, blocks=4) for k in RINGS),
     Case(swapped, _swapped, blocks=4, threads=32),
 ]

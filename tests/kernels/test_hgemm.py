@@ -164,7 +164,8 @@ def test_layouts(transposed, kind: str, trans: bool) -> None:
 
 FEATURES = [
     replace(SMALL, cluster_m=2), replace(SMALL, cluster_n=2), replace(SMALL, cluster_m=4, stages=3),
-    replace(ONE, cluster_n=2),
+    replace(ONE, cluster_n=2), replace(SMALL, cluster_m=2, cluster_n=2), replace(ONE, cluster_m=4, cluster_n=2),
+    replace(ONE, cluster_m=2, cluster_n=4),
     Configuration(128, 64, 2, 1, slabs=1), Configuration(256, 64, 2, slabs=1),
     Configuration(128, 96, 2, span=64),
     replace(ONE, bk=128), replace(ONE, stages=1), replace(SMALL, cluster_m=2, ahead=0, stages=1),

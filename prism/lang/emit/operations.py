@@ -109,7 +109,13 @@ def arrive(rings: Rings, op: plans.Arrive, alone: bool = False) -> list[str]:
     if op.copies:
         call = asynchronous.mbarrier_arrive_copies(at)
     elif op.barrier.blocks:
-        name = "px_release_blocks" if op.barrier.stores else "px_arrive_blocks"
+        name = (
+            "px_release_blocks"
+            if op.barrier.stores
+            else "px_arrive_relative"
+            if op.barrier.relative
+            else "px_arrive_blocks"
+        )
         call = f"{name}{warp}<{op.barrier.blocks:#x}u>({at});"
     else:
         call = f"px_arrive_warp({at});" if warp else asynchronous.mbarrier_arrive(at)

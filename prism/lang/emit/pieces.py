@@ -12,21 +12,26 @@ struct __align__(64) px_tensor_map { unsigned long long word[16]; };
 """
 
 
-def _in_blocks(name: str, arrive: str) -> dict[str, str]:
-    """Return the helpers that arrive in several blocks of the cluster: each thread, or some for their warp."""
+def _in_blocks(name: str, arrive: str, *, relative: bool = False) -> dict[str, str]:
+    """Return the helpers that arrive in several blocks of the cluster: each thread, or some for their warp.
+
+    `relative`: bit b of the mask is block r ^ b, to block r.
+    """
+    own = '    unsigned int rank;\n    asm("mov.u32 %0, %%cluster_ctarank;" : "=r"(rank));\n' if relative else ""
+    at = "block ^ rank" if relative else "block"
     return {
         name: f"""\
 template <unsigned int BLOCKS> {_HEAD} void {name}(void* barrier) {{
-#pragma unroll
+{own}#pragma unroll
     for (int block = 0; block < 16; ++block)
-        if (BLOCKS >> block & 1u) {arrive}(barrier, block);
+        if (BLOCKS >> block & 1u) {arrive}(barrier, {at});
 }}
 """,
         f"{name}_warp": f"""\
 template <unsigned int BLOCKS> {_HEAD} void {name}_warp(void* barrier) {{
     __syncwarp();
-    const unsigned int block = threadIdx.x % 32u;
-    if (block < 16u && (BLOCKS >> block & 1u)) {arrive}(barrier, block);
+{own}    const unsigned int block = threadIdx.x % 32u;
+    if (block < 16u && (BLOCKS >> block & 1u)) {arrive}(barrier, {at});
 }}
 """,
     }
@@ -118,6 +123,7 @@ template <int STRIP = 1024> {_HEAD} int px_operand_column(unsigned int thread, i
     "px_pack_e5m2_operand": _pack("e5m2", operand=True),
     **_in_blocks("px_arrive_blocks", "px_mbarrier_arrive_remote"),
     **_in_blocks("px_release_blocks", "px_mbarrier_release_remote"),
+    **_in_blocks("px_arrive_relative", "px_mbarrier_arrive_remote", relative=True),
 }
 
 

@@ -45,11 +45,12 @@ class Transfer(Protocol):
         """Combine a box of the tensor with the tile; what is outside the tensor is left alone."""
         ...
 
-    def load_tile(self, tile: Any, tensor: Any, multicast: int = 0) -> None:
+    def load_tile(self, tile: Any, tensor: Any, multicast: int = 0, relative: bool = False) -> None:
         """Copy a box of the tensor map into shared memory; what is outside the tensor gives zeros, which count as bytes too.
 
         The box is as the map's type says; `tile` is where its first element goes, and rows of the tile follow one another there.
-        Bit r of `multicast`: the same place of block r of the cluster gets it too (0: this block, alone).
+        Bit r of `multicast`: the same place of block r of the cluster gets it too (0: this block, alone); where `relative`, of
+        block r ^ the own one's number.
         """
         ...
 

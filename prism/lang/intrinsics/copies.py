@@ -12,7 +12,7 @@ from typing import Any
 from prism.lang.intrinsics.asynchronous import SHARED, Transfer
 from prism.lang.intrinsics.declaration import Binding, Intrinsic, Parameter
 from prism.lang.intrinsics.memory import scalar_of
-from prism.lang.types import INT32, Pointer, Scalar, TensorMap, Vector, tiles
+from prism.lang.types import BOOL, INT32, Pointer, Scalar, TensorMap, Vector, tiles
 
 CACHES = ("", "evict_first", "evict_last")
 CACHE = Parameter("cache", "static", default="", optional=True, choices=CACHES)
@@ -341,6 +341,7 @@ def tensor_problem(binding: Binding) -> str:
 
 def _tensor_name(what: str, binding: Binding) -> str:
     multicast = "_multicast" if binding.statics.get("multicast") else ""
+    multicast += "_relative" if multicast and binding.statics.get("relative") else ""
     return hint_name(f"px_tma_{what}_{len(binding.maps['tensor'].box)}d{multicast}", cache_of(binding))
 
 
@@ -364,6 +365,17 @@ def _tma_load_cuda(binding: Binding, tile: str, *operands: str, barrier: str = "
     return f"{_tensor_name('load', binding)}{slabs_of(binding)}({', '.join([tile, *operands, barrier, *more])})"
 
 
+RELATIVE = """\
+    unsigned int rank, mask = 0u;
+    asm("mov.u32 %0, %%cluster_ctarank;" : "=r"(rank));
+#pragma unroll
+    for (int block = 0; block < 16; ++block)
+        if (blocks >> block & 1) mask |= 1u << (rank ^ block);
+    blocks = mask;
+"""
+"""Of the blocks that are said relative to the block's own, those that they are."""
+
+
 def _tma_load_preamble(binding: Binding) -> str:
     rank, cache, multicast = len(binding.maps["tensor"].box), cache_of(binding), bool(binding.statics.get("multicast"))
     formals, given, actual = coordinates(rank, 3)
@@ -377,10 +389,11 @@ def _tma_load_preamble(binding: Binding) -> str:
         formals = f"{formals}, void* barrier"
     if cache:
         more, actual = f"{more}, %{last}", f'{actual}, "l"(px_policy_{cache}())'
+    near = RELATIVE if multicast and binding.statics.get("relative") else ""
     return pieces(cache, f"""\
 template <int COUNT, int BYTES, int COLUMNS>
 {HEAD} void {_tensor_name("load", binding)}(void* tile, const void* map, {formals}) {{
-#pragma unroll
+{near}#pragma unroll
     for (int s = 0; s < COUNT; ++s)
         asm volatile("{what}"
                      " [%0], [%1, {given}], [%2]{more};"
@@ -424,20 +437,22 @@ def _tma_store_preamble(binding: Binding) -> str:
 tma_load = Intrinsic(
     name="tma_load",
     doc=(
-        'tma_load(s, map[i, j], multicast=0, cache=""): copy the tile of the tensor that begins at [i, j] into the ring\'s tile '
-        "s; zeros where it is outside the tensor. `multicast`: into the same place of these blocks of the cluster, a bit each. "
+        'tma_load(s, map[i, j], multicast=0, relative=False, cache=""): copy the tile of the tensor that begins at [i, j] into '
+        "the ring's tile s; zeros where it is outside the tensor. `multicast`: into the same place of these blocks of the "
+        "cluster, a bit each; where `relative`, bit b is block r ^ b, if the block's own number is r. "
         f"{CACHE_TEXT}"
     ),
     parameters=(
         Parameter("tile", "tile", effect="write", exact=False),
         Parameter("tensor", "tensor"),
         Parameter("multicast", "static", INT32, default=0, optional=True),
+        Parameter("relative", "static", BOOL, default=False, optional=True),
         CACHE,
     ),
     cuda=_tma_load_cuda,
     preamble=_tma_load_preamble,
     meaning=lambda binding, transfer, tile, tensor: transfer.load_tile(
-        tile, tensor, int(binding.statics.get("multicast") or 0)
+        tile, tensor, int(binding.statics.get("multicast") or 0), bool(binding.statics.get("relative"))
     ),
     problem=tensor_problem,
     min_arch="sm_90",

@@ -94,6 +94,22 @@ def multicast_of(visit: Visit, blocks: int = 16) -> int:
     return mask
 
 
+def is_relative(visit: Visit) -> bool:
+    """Return whether some of a visit's loads go to blocks that are said relative to their own."""
+    return any(bool(apply.statics.get("relative")) for _, apply in loads(visit))
+
+
+def _mask_fault(apply: tree.Apply, blocks: int) -> tuple[str, str]:
+    """Return what is wrong with the blocks that a multicast goes to, and what to change; nothing: each gets what it sends."""
+    mask, every = _mask(apply), (1 << blocks) - 1
+    if apply.statics.get("relative") and blocks & blocks - 1 == 0 and mask <= every:
+        return "", ""
+    if mask == every and not apply.statics.get("relative"):
+        return "", ""
+    change = f"write `multicast={every:#b}`, of a part of each block's own: its indices depend on `id(block[1])`"
+    return f"its mask is {mask:#b}", change if blocks > 1 else "leave `multicast` out: there is no cluster"
+
+
 def check_multicast(function: tree.Function, lap: Lap, visit: Visit) -> None:
     """Refuse a multicast that some block of the cluster might not make in a round."""
     blocks = function.bound.block or 1
@@ -112,13 +128,8 @@ def check_multicast(function: tree.Function, lap: Lap, visit: Visit) -> None:
             fault, change = wrong
         # Each block's mbarrier expects the bytes of all blocks. So each block has to send, to each, in each of its rounds:
         # a block that skips a round leaves the others waiting for ever.
-        elif not remote and _mask(apply) != (1 << blocks) - 1:
-            fault = f"its mask is {_mask(apply):#b}"
-            change = (
-                f"write `multicast={(1 << blocks) - 1:#b}`, of a part of each block's own: its indices depend on `id(block[1])`"
-                if blocks > 1
-                else "leave `multicast` out: there is no cluster"
-            )
+        elif not remote and _mask_fault(apply, blocks)[0]:
+            fault, change = _mask_fault(apply, blocks)
         elif any(
             isinstance(s, tree.If | tree.For | tree.While) and not (remote and _is_counted_loop(s))
             for s in used.inside[:-1]

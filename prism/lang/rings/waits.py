@@ -31,7 +31,7 @@ from prism.lang.rings.edges import Edges, by_itself, clashes, edges
 from prism.lang.rings.fences import Fences, fences
 from prism.lang.rings.implication import find_implied, group_laps
 from prism.lang.rings.late_fills import check_fills, fill_delay, groups_a_round
-from prism.lang.rings.loads import bytes_of_load, check_multicast, ended_loads, loads, multicast_of
+from prism.lang.rings.loads import bytes_of_load, check_multicast, ended_loads, is_relative, loads, multicast_of
 from prism.lang.rings.stations import ring_of, stations
 from prism.lang.rings.turns import check_passages
 from prism.lang.rings.visits import GROUPED_READS, Edge, Lap, Visit, read_delay
@@ -271,7 +271,8 @@ def mbarriers(function: Function, lap: Lap, needed: Edges, landed: Set[Visit]) -
         stores = any(touch.how == "remote" for other in (visit, *waiting) for touch in other.touches())
         all_ = sum(arrivals(visit, visit in landed).values()) * max(1, blocks.bit_count())
         count, per = (all_.numerator, all_.denominator) if visit.crowd.share else (int(all_), 0)
-        found[visit] = Mbarrier(name, lap.cycle, count, per, blocks, stores=stores)
+        relative = not stores and any(map(is_relative, waiting))  # what others store goes to all blocks
+        found[visit] = Mbarrier(name, lap.cycle, count, per, blocks, stores=stores, relative=relative)
     return found
 
 

@@ -91,7 +91,8 @@ class Mbarrier(Frozen):
 
     `count`: the arrivals of a phase; with `per`, so many for each `per` threads of the block (a launch decides how many it
     has). Bytes announced by `Expect` must have come in too. `blocks`: 0, or a mask of the cluster's blocks: each arrival is made
-    at the same mbarrier of each of them (their copies come here, so they wait for this block too), and `count` has them all.
+    at the same mbarrier of each of them (their copies come here, so they wait for this block too), and `count` has them all;
+    where `relative`, bit b is block r ^ b to block r.
     `of`: None, or the mbarriers that these are, here with rounds as the lead counts them. `stores`: other blocks' threads store
     to the copies themselves (`st_async`), so waits and arrivals order plain accesses of the whole cluster.
     """
@@ -103,6 +104,7 @@ class Mbarrier(Frozen):
     blocks: int = 0
     of: Mbarrier | None = None
     stores: bool = False
+    relative: bool = False
 
     @property
     def itself(self) -> Mbarrier:
