@@ -13,6 +13,47 @@ from prism.lib.block.sort import load_runs, merge_within
 from prism.lib.thread import operators
 
 
+@prism.device
+@requires(block[1], thread[1])
+@template(
+    T=dtype, V=dtype, LESS=function, VALUES=constexpr(bool), ITEMS=constexpr(int), THREADS=constexpr(int),
+)
+def merge_pairs_of_tile(
+    a: ptr(const(T)) @ block[1], b: ptr(const(T)) @ block[1], y: ptr(T) @ block[1], a_values: ptr(const(V)) @ block[1],
+    b_values: ptr(const(V)) @ block[1], y_values: ptr(V) @ block[1], taken: int32 @ block[1], many: int32 @ block[1],
+    otherwise: T @ block[1], nothing: V @ block[1],
+):
+    """Merge `taken` elements of `a`, and the others of `many` of `b`, into `y`, at most `THREADS * ITEMS`; `VALUES` go along.
+
+    Perspective: block, of `THREADS` threads.
+    Shapes:      as of `merge_tiles`.
+    """
+    TILE: constexpr(int) = THREADS * ITEMS
+    t: int32 @ thread[1] = id()
+    tile: shared(T[TILE]) @ block[1]
+    moved: shared(V[TILE if VALUES else 1]) @ block[1]
+    keys: T[ITEMS] @ thread[1]
+    values: V[ITEMS if VALUES else 1] @ thread[1]
+    spots: int32[ITEMS] @ thread[1]
+    load_runs(a, taken, b, many - taken, keys, otherwise, THREADS=THREADS)
+    if VALUES:
+        load_runs(a_values, taken, b_values, many - taken, values, nothing, THREADS=THREADS)
+    put_striped(tile, keys, THREADS=THREADS)
+    if VALUES:
+        put_striped(moved, values, THREADS=THREADS)
+    with group(thread[1]):
+        merge_within(tile, 0, taken, many, t * ITEMS, keys, spots, otherwise, False, SIZE=TILE, LESS=LESS)
+        if VALUES:
+            for k in range(ITEMS):
+                values[k] = moved[spots[k]]
+    put_row(tile, keys, t * ITEMS, TILE)
+    if VALUES:
+        put_row(moved, values, t * ITEMS, TILE)
+    store_first(y, tile, many, ITEMS=ITEMS, THREADS=THREADS)
+    if VALUES:
+        store_first(y_values, moved, many, ITEMS=ITEMS, THREADS=THREADS)
+
+
 @prism.kernel
 @template(
     T=dtype, V=dtype, LESS=function, VALUES=constexpr(bool), ITEMS=constexpr(int), THREADS=constexpr(int), BLOCKS=constexpr(int),
@@ -43,9 +84,6 @@ def merge_tiles(
     begin, one, other, diagonal = pair_of(number, width, n, middle, TILE=TILE)
     with partition(y, block[1], offset=begin + diagonal, races="none") as target, \
          partition(y_values, block[1], offset=begin + diagonal, races="none") as value_target, group(block[1]):
-        t: int32 @ thread[1] = id()
-        tile: shared(T[TILE]) @ block[1]
-        moved: shared(V[TILE if VALUES else 1]) @ block[1]
         second: int64 @ block[1] = begin + one if width > 0 else 0
         many: int32 @ block[1] = int32(min(one + other - diagonal, TILE))
         first: int64 @ block[1] = cuts[number]
@@ -53,30 +91,15 @@ def merge_tiles(
         if diagonal + TILE < one + other:
             until = cuts[number + 1]
         taken: int32 @ block[1] = int32(min(max(until - first, 0), int64(many)))  # whatever `LESS` says
-        keys: T[ITEMS] @ thread[1]
-        values: V[ITEMS if VALUES else 1] @ thread[1]
-        spots: int32[ITEMS] @ thread[1]
-        with partition(a, block[1], offset=begin + first) as left, \
-             partition(b, block[1], offset=second + diagonal - first) as right:
-            load_runs(left, taken, right, many - taken, keys, otherwise, THREADS=THREADS)
-        if VALUES:
-            with partition(a_values, block[1], offset=begin + first) as left, \
-                 partition(b_values, block[1], offset=second + diagonal - first) as right:
-                load_runs(left, taken, right, many - taken, values, nothing, THREADS=THREADS)
-        put_striped(tile, keys, THREADS=THREADS)
-        if VALUES:
-            put_striped(moved, values, THREADS=THREADS)
-        with group(thread[1]):
-            merge_within(tile, 0, taken, many, t * ITEMS, keys, spots, otherwise, False, SIZE=TILE, LESS=LESS)
-            if VALUES:
-                for k in range(ITEMS):
-                    values[k] = moved[spots[k]]
-        put_row(tile, keys, t * ITEMS, TILE)
-        if VALUES:
-            put_row(moved, values, t * ITEMS, TILE)
-        store_first(target, tile, many, ITEMS=ITEMS, THREADS=THREADS)
-        if VALUES:
-            store_first(value_target, moved, many, ITEMS=ITEMS, THREADS=THREADS)
+        from_a: int64 @ block[1] = begin + first
+        from_b: int64 @ block[1] = second + diagonal - first
+        with partition(a, block[1], offset=from_a) as left, partition(b, block[1], offset=from_b) as right, \
+             partition(a_values, block[1], offset=from_a if VALUES else 0) as left_values, \
+             partition(b_values, block[1], offset=from_b if VALUES else 0) as right_values:
+            merge_pairs_of_tile(
+                left, right, target, left_values, right_values, value_target, taken, many, otherwise, nothing, LESS=LESS,
+                VALUES=VALUES, ITEMS=ITEMS, THREADS=THREADS,
+            )
 
 
 EXAMPLES = {

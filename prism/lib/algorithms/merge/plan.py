@@ -16,6 +16,10 @@ _ORDERS = (kernels.less, kernels.greater)
 _NARROW = (1 << 31) - (1 << 14)  # places in a tile are counted beyond
 _MANY = 1 << 13
 """From so many tiles on some are cut first: one launch more, and fewer reads."""
+_EARLY = 1056
+"""So many tiles of a long merge are cut by a launch before: as many as are merged while others' cuts are looked for."""
+_LANES = 8
+"""So many lanes look for each of these, and for those between which the others are looked for."""
 VALUES = "moved"
 """What the result of values is called; that of keys is `OUT`."""
 
@@ -48,6 +52,10 @@ class Kind:
         plain = scalar is not None and scalar.integral and scalar.bytes >= 4
         return plain and not self.values and self.less in _ORDERS
 
+    def alone(self, c: kernels.Configuration) -> dict[str, Any]:
+        """Return the template of what merges keys alone by rows."""
+        return {"T": self.keys, "LESS": self.less, "ITEMS": c.items, "THREADS": c.threads, "BLOCKS": c.blocks}
+
     def template(self, c: kernels.Configuration, **more: Any) -> dict[str, Any]:
         """Return the template of what merges runs, and of what sorts tiles."""
         found = {"T": self.keys, "LESS": self.less, "ITEMS": c.items, "THREADS": c.threads, "BLOCKS": c.blocks}
@@ -61,13 +69,44 @@ def merge(kind: Kind, one: int, other: int, machine: Machine) -> Plan:
     tiles = -(-n // c.tile())
     given = (Buffer("a"), Buffer("b")), (Buffer("a_values"), Buffer("b_values"))
     runs = {"n": n, "middle": one, "cuts": scratch.take("int64", 2 * tiles)}
+    if tiles >= _MANY:
+        return _ahead(kind, c, given, one, n)
     if not kind.total:
         return Plan(_two(kind, c, given, (Buffer(OUT), Buffer(VALUES)), {**runs, "width": 0}), scratch=scratch.used)
     (a, b), _ = given
-    template = {"T": kind.keys, "LESS": kind.less, "ITEMS": c.items, "THREADS": c.threads, "BLOCKS": c.blocks}
     arguments = {**runs, "a": a, "b": b, "y": Buffer(OUT), "otherwise": zero(kind.keys)}
-    merging = Step(instance_of(kernels.merge_keys, template), tiles, c.threads, arguments)
+    merging = Step(instance_of(kernels.merge_keys, kind.alone(c)), tiles, c.threads, arguments)
     return Plan((*_cut_two(kind, c, {**runs, "a": a, "b": b, "width": 0}), merging), scratch=scratch.used)
+
+
+def _ahead(kind: Kind, c: kernels.Configuration, given: Any, middle: int, n: int) -> Plan:
+    """Return the plan that merges two arrays in many tiles, most of which are cut while others are merged."""
+    (a, b), (a_values, b_values) = given
+    tiles, scratch = -(-n // c.tile()), Scratch()
+    early, some = min(_EARLY, tiles), -(-tiles // kernels.SPAN)
+    shared = {
+        "a": a, "b": b, "known": scratch.take("int64", some), "words": scratch.take("uint64", 2 * tiles), "n": n,
+        "middle": middle, "tiles": tiles, "early": early,
+    }  # fmt: skip
+    template = {"T": kind.keys, "LESS": kind.less, "TILE": c.tile(), "LANES": _LANES, "THREADS": kernels.THREADS}
+    threads = (early + some) * _LANES
+    cutting = Step(
+        instance_of(kernels.cut_first, template),
+        -(-threads // kernels.THREADS),
+        kernels.THREADS,
+        {**shared, "some": some},
+    )
+    cutters = -(-(tiles - early) // c.threads)
+    arguments = {**shared, "y": Buffer(OUT), "cutters": cutters, "otherwise": zero(kind.keys)}
+    if kind.total:
+        instance = instance_of(kernels.merge_keys_ahead, kind.alone(c))
+    else:
+        instance, none = instance_of(kernels.merge_ahead, kind.template(c)), nothing(kind.moved)
+        arguments |= {
+            "a_values": a_values if kind.values else none, "b_values": b_values if kind.values else none,
+            "y_values": Buffer(VALUES) if kind.values else none, "nothing": zero(kind.moved),
+        }  # fmt: skip
+    return Plan((cutting, Step(instance, cutters + tiles, c.threads, arguments)), scratch=scratch.used)
 
 
 def sort(kind: Kind, n: int, machine: Machine, values: str = "values") -> Plan:
