@@ -1,6 +1,6 @@
 """Sorted arrays merged, and sorts by merging."""
 
-from prism.kernels.merge import ahead, buckets, cuts, fours, keys, runs, samples, shards, tiles
+from prism.kernels.merge import ahead, buckets, cuts, fours, keys, moves, runs, samples, shards, tiles
 from prism.kernels.merge.ahead import SPAN, cut_first, merge_ahead, merge_keys_ahead
 from prism.kernels.merge.buckets import sort_parts
 from prism.kernels.merge.configurations import (
@@ -11,21 +11,21 @@ from prism.kernels.merge.cuts import GROUP, LANES, cut_four_runs, cut_runs
 from prism.kernels.merge.fours import merge_fours
 from prism.kernels.merge.keys import merge_keys
 from prism.kernels.merge.orders import complex_greater, complex_less, greater, less
+from prism.kernels.merge.moves import move_parts
 from prism.kernels.merge.runs import merge_tiles
-from prism.kernels.merge.samples import (
-    CHUNK, SEGMENTS, add_counts, count_parts, find_segments, move_parts, take_samples,
-)
+from prism.kernels.merge.samples import CHUNK, SEGMENTS, add_counts, count_parts, find_segments, take_samples
 from prism.kernels.merge.shards import cut_by_samples, sample_run
 from prism.kernels.merge.tiles import sort_tiles
 
 EXAMPLES = (
-    ahead.EXAMPLES | buckets.EXAMPLES | cuts.EXAMPLES | fours.EXAMPLES | keys.EXAMPLES | runs.EXAMPLES | samples.EXAMPLES | shards.EXAMPLES
-    | tiles.EXAMPLES
+    ahead.EXAMPLES | buckets.EXAMPLES | cuts.EXAMPLES | fours.EXAMPLES | keys.EXAMPLES | moves.EXAMPLES | runs.EXAMPLES
+    | samples.EXAMPLES | shards.EXAMPLES | tiles.EXAMPLES
 )
 
 __all__ = [
-    "ADDERS", "CHUNK", "EXAMPLES", "GROUP", "HOST", "HOST_KEYS", "LANES", "PARTING", "PARTING_PAIRS", "SEGMENTS", "SPAN", "THREADS",
-    "Configuration", "Parting", "Tiles", "add_counts", "complex_greater", "complex_less", "configurations", "count_parts",
-    "cut_by_samples", "cut_first", "cut_four_runs", "cut_runs", "find_segments", "greater", "key_configuration", "less", "merge_ahead", "merge_fours",
-    "merge_keys", "merge_keys_ahead", "merge_tiles", "move_parts", "parting", "sample_run", "sort_parts", "sort_tiles", "take_samples",
+    "ADDERS", "CHUNK", "EXAMPLES", "GROUP", "HOST", "HOST_KEYS", "LANES", "PARTING", "PARTING_PAIRS", "SEGMENTS", "SPAN",
+    "THREADS", "Configuration", "Parting", "Tiles", "add_counts", "complex_greater", "complex_less", "configurations",
+    "count_parts", "cut_by_samples", "cut_first", "cut_four_runs", "cut_runs", "find_segments", "greater", "key_configuration",
+    "less", "merge_ahead", "merge_fours", "merge_keys", "merge_keys_ahead", "merge_tiles", "move_parts", "parting",
+    "sample_run", "sort_parts", "sort_tiles", "take_samples",
 ]  # fmt: skip

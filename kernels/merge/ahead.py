@@ -5,8 +5,8 @@ found by a launch before, with those of each `SPAN` tiles.
 """
 
 from prism.lang import (
-    attr, ballot, block, const, constexpr, dtype, float32, function, grid, group, id, int32, int64, mailbox, partition, popcount, prism, ptr,
-    publish, receive, requires, shared, sqrt, template, thread, uint32,
+    attr, ballot, block, const, constexpr, dtype, float32, function, grid, group, id, int32, int64, mailbox, partition, popcount,
+    prism, ptr, publish, receive, requires, shared, sqrt, template, thread, uint32,
 )
 from prism.kernels.merge.cuts import cut_between
 from prism.kernels.merge.keys import merge_tile
@@ -24,7 +24,7 @@ def cut_by_lanes(
     a: ptr(const(T)) @ thread[32], b: ptr(const(T)) @ thread[32], n: int64 @ thread[32], middle: int64 @ thread[32],
     diagonal: int64 @ thread[1],
 ) -> int64 @ thread[1]:
-    """How many of the first `diagonal` elements of the merge are of `a`: the same for `LANES` lanes, which look at as many places.
+    """How many of the first `diagonal` elements of the merge are of `a`: `LANES` lanes look for it, at as many places at once.
 
     First about where it is if elements are spread evenly: in random arrays it is seldom further off.
     """
@@ -46,7 +46,7 @@ def cut_by_lanes(
             if low < high:
                 ahead = not LESS(b[diagonal - 1 - place], a[place])
         found: uint32 @ thread[32] = ballot(ahead)
-        before: int32 @ thread[1] = int32(popcount(found >> shift & (1 << LANES) - 1))  # places before the cut, if both are sorted
+        before: int32 @ thread[1] = int32(popcount(found >> shift & (1 << LANES) - 1))  # of sorted arrays: places before the cut
         with group(thread[1]):
             if low < high:
                 last: int64 = min(start + (before - 1) * step, high - 1)
@@ -70,8 +70,8 @@ def cut_first(
     """Put into `known[s]` how many elements of `a` stand before tile `s * SPAN`, and publish the same of the first `early` tiles.
 
     Perspective: grid, `LANES` threads for each of `early + some`.
-    Shapes:      `a`: `middle` elements, `b`: the others of `n`, both in the order of `LESS`. `words`: one for each of the `tiles`,
-                 of any content; those that are not published yet have epoch 0.
+    Shapes:      `a`: `middle` elements, `b`: the others of `n`, both in the order of `LESS`. `words`: one for each of the
+                 `tiles`, of any content; those that are not published yet have epoch 0.
     Source:      Odeh, Green et al., "Merge path - parallel merging made simple".
     Test:        tests/kernels/test_merge_ahead.py
     """

@@ -12,8 +12,8 @@ from prism.lib.thread import operators
 @requires(block[1], thread[1])
 @template(T=dtype, ITEMS=constexpr(int), THREADS=constexpr(int), LESS=function)
 def merge_tile(
-    a: ptr(const(T)) @ block[1], b: ptr(const(T)) @ block[1], y: ptr(T) @ block[1], size_a: int32 @ block[1], many: int32 @ block[1],
-    otherwise: T @ block[1],
+    a: ptr(const(T)) @ block[1], b: ptr(const(T)) @ block[1], y: ptr(T) @ block[1], size_a: int32 @ block[1],
+    many: int32 @ block[1], otherwise: T @ block[1],
 ):
     """Merge `size_a` elements of `a`, and the others of `many` of `b`, into `y`: at most `THREADS * ITEMS`.
 

@@ -1,6 +1,6 @@
 """Elements put into parts by samples on the reference machine, with all its checks.
 
-Tests of kernels/merge/samples.py, kernels/merge/buckets.py, prism/lib/algorithms/merge/samples.py.
+Tests of kernels/merge/samples.py, kernels/merge/moves.py, kernels/merge/buckets.py, prism/lib/algorithms/merge/samples.py.
 """
 
 from __future__ import annotations
