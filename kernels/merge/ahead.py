@@ -151,7 +151,10 @@ def receive_cuts(
 
 
 @prism.kernel
-@template(T=dtype, LESS=function, ITEMS=constexpr(int), THREADS=constexpr(int), BLOCKS=constexpr(int))
+@template(
+    T=dtype, LESS=function, ITEMS=constexpr(int), THREADS=constexpr(int), BLOCKS=constexpr(int),
+    LINES=constexpr(bool, default=True),
+)
 @requires(grid[1], block[1], thread["THREADS"])
 @attr("__launch_bounds__(THREADS, BLOCKS)")
 def merge_keys_ahead(
@@ -169,6 +172,7 @@ def merge_keys_ahead(
     Test:        tests/kernels/test_merge_ahead.py
     """
     TILE: constexpr(int) = THREADS * ITEMS
+    LINE: constexpr(int) = 128 // T.bytes
     number: int32 @ block[1] = id()
     tile: int64 @ block[1] = max(number - cutters, 0)
     with partition(words, block[1], offset=lambda i: i, races="none") as boxes, \
@@ -182,12 +186,16 @@ def merge_keys_ahead(
             first: int64 @ block[1] = ends[0]
             size_a: int32 @ block[1] = int32(min(max(ends[1] - first, 0), int64(many)))  # sorted or not
             with partition(a, block[1], offset=first) as one, partition(b, block[1], offset=tile * TILE - first) as other:
-                merge_tile(one, other, part, size_a, many, otherwise, ITEMS=ITEMS, THREADS=THREADS, LESS=LESS)
+                merge_tile(
+                    one, other, part, size_a, many, int32(first % LINE), int32((tile * TILE - first) % LINE), otherwise,
+                    ITEMS=ITEMS, THREADS=THREADS, LESS=LESS, LINES=LINES,
+                )
 
 
 @prism.kernel
 @template(
     T=dtype, V=dtype, LESS=function, VALUES=constexpr(bool), ITEMS=constexpr(int), THREADS=constexpr(int), BLOCKS=constexpr(int),
+    LINES=constexpr(bool, default=True),
 )
 @requires(grid[1], block[1], thread["THREADS"])
 @attr("__launch_bounds__(THREADS, BLOCKS)")
@@ -225,8 +233,8 @@ def merge_ahead(
                  partition(a_values, block[1], offset=first if VALUES else 0) as left_values, \
                  partition(b_values, block[1], offset=after if VALUES else 0) as right_values:
                 merge_pairs_of_tile(
-                    left, right, part, left_values, right_values, value_part, taken, many, otherwise, nothing, LESS=LESS,
-                    VALUES=VALUES, ITEMS=ITEMS, THREADS=THREADS,
+                    left, right, part, left_values, right_values, value_part, taken, many, int32(first % 32), int32(after % 32),
+                    otherwise, nothing, LESS=LESS, VALUES=VALUES, ITEMS=ITEMS, THREADS=THREADS, LINES=LINES,
                 )
 
 

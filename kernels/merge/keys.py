@@ -4,16 +4,16 @@ from prism.lang import (
     attr, block, const, constexpr, dtype, function, grid, group, id, int32, int64, partition, prism, ptr, requires, shared,
     template, thread,
 )
-from prism.kernels.merge.rows import load_two, merge_rows, store_rows
+from prism.kernels.merge.rows import load_lines, load_two, merge_rows, store_rows
 from prism.lib.thread import operators
 
 
 @prism.device
 @requires(block[1], thread[1])
-@template(T=dtype, ITEMS=constexpr(int), THREADS=constexpr(int), LESS=function)
+@template(T=dtype, ITEMS=constexpr(int), THREADS=constexpr(int), LESS=function, LINES=constexpr(bool, default=True))
 def merge_tile(
     a: ptr(const(T)) @ block[1], b: ptr(const(T)) @ block[1], y: ptr(T) @ block[1], size_a: int32 @ block[1],
-    many: int32 @ block[1], otherwise: T @ block[1],
+    many: int32 @ block[1], past_a: int32 @ block[1], past_b: int32 @ block[1], otherwise: T @ block[1],
 ):
     """Merge `size_a` elements of `a`, and the others of `many` of `b`, into `y`: at most `THREADS * ITEMS`.
 
@@ -25,8 +25,11 @@ def merge_tile(
     t: int32 @ thread[1] = id()
     tile: shared(T[THREADS * (ITEMS + 1)]) @ block[1]
     items: T[ITEMS] @ thread[1]
-    load_two(a, size_a, b, many - size_a, tile, otherwise, ITEMS=ITEMS, THREADS=THREADS, LESS=LESS)
     size_b: int32 @ block[1] = many - size_a
+    if LINES and many == TILE:
+        load_lines(a, size_a, past_a, b, size_b, past_b, tile, ITEMS=ITEMS, THREADS=THREADS)
+    else:
+        load_two(a, size_a, b, size_b, tile, otherwise, ITEMS=ITEMS, THREADS=THREADS, LESS=LESS)
     merge_rows(tile, 0, THREADS, TILE - size_b, size_b, items, ITEMS=ITEMS, THREADS=THREADS, WHOLE=True, LESS=LESS)
     store_rows(tile, items, t, False, ITEMS=ITEMS)
     with partition(y, thread[1], offset=t) as target, group(thread[1]):
@@ -64,7 +67,7 @@ def merge_keys(
             until = cuts[number + 1]
         size_a: int32 @ block[1] = int32(min(max(until - first, 0), int64(many)))  # sorted or not
         with partition(a, block[1], offset=first) as one, partition(b, block[1], offset=diagonal - first) as other:
-            merge_tile(one, other, part, size_a, many, otherwise, ITEMS=ITEMS, THREADS=THREADS, LESS=LESS)
+            merge_tile(one, other, part, size_a, many, 0, 0, otherwise, ITEMS=ITEMS, THREADS=THREADS, LESS=LESS, LINES=False)
 
 
 EXAMPLES = {"merge_keys": {"T": "int32", "LESS": operators.less, "ITEMS": 16, "THREADS": 256, "BLOCKS": 4}}
