@@ -124,13 +124,19 @@ def find_parts(
     left: int32 @ thread[1] = -(t % 32)
     right: int32 @ thread[1] = shuffle(32 - t % 32, t % 32)
     with partition(numbers, thread[1], offset=t) as own, group(thread[1]):
+        root: T = tree[32 + t % 32]
+        lower: T = tree[64 + t % 32]
+        upper: T = tree[96 + t % 32]
         for first in range(0, ITEMS * THREADS, BATCH * THREADS, unroll=False):
             items: T[BATCH]
             spots: int32[BATCH]
             for k in range(BATCH):
                 items[k] = x[first + k * THREADS + t if WHOLE else min(first + k * THREADS + t, many - 1)]
-                spots[k] = 32 + t % 32
-            for level in range(bits):
+            for k in range(BATCH):  # two levels, whose nodes are in registers
+                first_half: bool = LESS(items[k], root)
+                spots[k] = 2 * (64 + t % 32 if first_half else 96 + t % 32)
+                spots[k] = spots[k] + (left if LESS(items[k], lower if first_half else upper) else right)
+            for level in range(2, bits, unroll=2):
                 for k in range(BATCH):
                     spots[k] = 2 * spots[k] + (left if LESS(items[k], tree[spots[k]]) else right)
             for k in range(BATCH):
@@ -158,13 +164,13 @@ def count_parts(
     numbers: ptr(uint8) @ grid[1], counts: ptr(uint32) @ grid[1], n: int64 @ grid[1], apart: int32 @ grid[1],
     bits: int32 @ grid[1], tiles: int32 @ grid[1],
 ):
-    """Find which of `1 << bits` parts of its segment each element belongs to, and count those of each tile.
+    """Find which of `1 << bits` parts, at least four, of its segment each element belongs to, and count those of each tile.
 
     Perspective: grid, a block for each `STAY` of the `tiles`, of at least 256 threads; with `INNER` more tiles may be.
     Shapes:      `x`: `n` elements; `INNER`: in segments, of `find_segments`. `samples`: in order by `LESS`; each `apart` a part
                  begins. `numbers`: a part's number for each element. `counts`: of each segment those of its tiles for each part.
                  `BATCH` divides `ITEMS`: so many elements a thread are looked for at once.
-    Cost:        a read of each element, a write of a byte, and `bits` reads of shared memory. Samples are loaded once for all
+    Cost:        a read of each element, a write of a byte, and `bits - 2` reads of shared memory. Samples are loaded once for all
                  tiles that a block has of a segment.
     Source:      Frazer and McKellar, "Samplesort: a sampling approach to minimal storage tree sorting".
     Test:        tests/kernels/test_merge_samples.py

@@ -119,7 +119,7 @@ def test_data_of_all_kinds(kind: str) -> None:
     assert np.array_equal(parted(x, samples, (2, 2), tens, 8, values=True), order)
 
 
-@pytest.mark.parametrize("bits", [(1, 1), (3, 1)])
+@pytest.mark.parametrize("bits", [(2, 2), (3, 2)])
 def test_other_numbers_of_parts(bits: tuple[int, int]) -> None:
     x, samples = data("random", 701)
     assert np.array_equal(parted(x, samples, bits, tens, 128 >> sum(bits)), by_tens(x))

@@ -30,7 +30,7 @@ def steps(
     """
     c = kernels.parting(kind.size, values=bool(kind.values), host=machine.host)
     assert c is not None
-    bits = min(max((-(-n // c.mean) - 1).bit_length(), 2), 16)  # of a part's number
+    bits = min(max((-(-n // c.mean) - 1).bit_length(), 4), 16)  # of a part's number: two at least of each level
     outer, inner = bits - bits // 2, bits // 2
     parts, many = 1 << bits, c.samples << bits
     nowhere, numbers = nothing(kind.moved), scratch.take("uint8", n)
