@@ -1,12 +1,12 @@
-"""Two arrays merged, while later tiles' cuts are still being looked for: by the launch's first blocks.
+"""Two arrays merged in two launches: the first blocks of the one look for the cuts of the other's tiles.
 
 A search is a chain of reads that takes longer than a tile is merged. Of a long merge only the first tiles wait for it: theirs are
 found by a launch before, with those of each `SPAN` tiles.
 """
 
 from prism.lang import (
-    attr, ballot, block, const, constexpr, dtype, float32, function, grid, group, id, int32, int64, mailbox, partition, popcount,
-    prism, ptr, publish, receive, requires, shared, sqrt, template, thread, uint32,
+    attr, ballot, block, const, constexpr, dtype, float32, function, grid, group, id, int32, int64, partition, popcount, prism,
+    ptr, requires, sqrt, template, thread, uint32,
 )
 from prism.kernels.merge.cuts import cut_between
 from prism.kernels.merge.keys import merge_tile
@@ -64,36 +64,31 @@ def cut_by_lanes(
 @requires(grid[1], block[1], thread["THREADS"])
 @attr("__launch_bounds__(THREADS)")
 def cut_first(
-    a: ptr(const(T)) @ grid[1], b: ptr(const(T)) @ grid[1], known: ptr(int64) @ grid[1], words: ptr(mailbox(int64)) @ grid[1],
-    n: int64 @ grid[1], middle: int64 @ grid[1], tiles: int64 @ grid[1], early: int64 @ grid[1], some: int64 @ grid[1],
+    a: ptr(const(T)) @ grid[1], b: ptr(const(T)) @ grid[1], known: ptr(int64) @ grid[1], cuts: ptr(int64) @ grid[1],
+    n: int64 @ grid[1], middle: int64 @ grid[1], early: int64 @ grid[1], some: int64 @ grid[1],
 ):
-    """Put into `known[s]` how many elements of `a` stand before tile `s * SPAN`, and publish the same of the first `early` tiles.
+    """Put into `known[s]` how many elements of `a` stand before tile `s * SPAN`, and into `cuts` the same of the first tiles.
 
     Perspective: grid, `LANES` threads for each of `early + some`.
-    Shapes:      `a`: `middle` elements, `b`: the others of `n`, both in the order of `LESS`. `words`: one for each of the
-                 `tiles`, of any content; those that are not published yet have epoch 0.
+    Shapes:      `a`: `middle` elements, `b`: the others of `n`, both in the order of `LESS`.
     Source:      Odeh, Green et al., "Merge path - parallel merging made simple".
     Test:        tests/kernels/test_merge_ahead.py
     """
     here: int64 @ block[1] = id()
     with partition(known, block[1], offset=lambda i: i, races="none") as all, \
-         partition(words, block[1], offset=lambda i: i, races="none") as boxes, group(block[1]):
+         partition(cuts, block[1], offset=lambda i: i, races="none") as firsts, group(block[1]):
         t: int32 @ thread[1] = id()
         with partition(all, thread[1], offset=lambda i: i, races="none") as own, \
-             partition(boxes, thread[1], offset=lambda i: i, races="none") as box, group(thread[32]):
-            me: int64 @ thread[1] = here * THREADS + t
-            number: int64 @ thread[1] = me // LANES
+             partition(firsts, thread[1], offset=lambda i: i, races="none") as first, group(thread[32]):
+            number: int64 @ thread[1] = (here * THREADS + t) // LANES
             diagonal: int64 @ thread[1] = min((number if number < early else min(number - early, some) * SPAN) * TILE, n)
             found: int64 @ thread[1] = cut_by_lanes(a, b, n, middle, diagonal, LANES=LANES, LESS=LESS)
             with group(thread[1]):
-                if me % LANES == 0:
+                if t % LANES == 0:
                     if number < early:
-                        publish(box[number], found, 1)
+                        first[number] = found
                     elif number < early + some:
                         own[number - early] = found
-                if me < (early + some) * LANES:
-                    for place in range(early + me, tiles, (early + some) * LANES):
-                        publish(box[place], int64(0), 0)
 
 
 @prism.device
@@ -122,119 +117,91 @@ def cut_near(
 @prism.device
 @requires(block[1], thread[1])
 @template(T=dtype, TILE=constexpr(int), THREADS=constexpr(int), LESS=function)
-def publish_cuts(
-    a: ptr(const(T)) @ block[1], b: ptr(const(T)) @ block[1], known: ptr(const(int64)) @ block[1],
-    words: ptr(mailbox(int64)) @ block[1], n: int64 @ block[1], middle: int64 @ block[1], tiles: int64 @ block[1],
-    begin: int64 @ block[1],
+def cut_tiles(
+    a: ptr(const(T)) @ block[1], b: ptr(const(T)) @ block[1], known: ptr(const(int64)) @ block[1], cuts: ptr(int64) @ block[1],
+    n: int64 @ block[1], middle: int64 @ block[1], tiles: int64 @ block[1], begin: int64 @ block[1],
 ):
-    """Look for the cuts of `THREADS` tiles from `begin` on, and publish each."""
+    """Look for the cuts of `THREADS` of the `tiles` from `begin` on."""
     t: int32 @ thread[1] = id()
-    with partition(words, thread[1], offset=lambda i: i, races="none") as box, group(thread[1]):
+    with partition(cuts, thread[1], offset=begin + t) as own, group(thread[1]):
         if begin + t < tiles:
-            publish(box[begin + t], cut_near(a, b, known, n, middle, begin + t, TILE=TILE, LESS=LESS), 1)
-
-
-@prism.device
-@requires(block[1], thread[1])
-def receive_cuts(
-    words: ptr(mailbox(int64)) @ block[1], ends: ptr(int64) @ block[1], middle: int64 @ block[1], tile: int64 @ block[1],
-    tiles: int64 @ block[1],
-):
-    """Wait for the cut of a tile, and of the next one, which is `middle` where there is none; put both into `ends`."""
-    t: int32 @ thread[1] = id()
-    with partition(ends, thread[1], offset=lambda i: i, races="none") as own, group(thread[1]):
-        if t == 0:
-            got: int64[2]
-            receive(words[tile], got, 1, 2 if tile + 1 < tiles else 1, middle, 1)
-            own[0] = got[0]
-            own[1] = got[1]
+            own[0] = cut_near(a, b, known, n, middle, begin + t, TILE=TILE, LESS=LESS)
 
 
 @prism.kernel
-@template(
-    T=dtype, LESS=function, ITEMS=constexpr(int), THREADS=constexpr(int), BLOCKS=constexpr(int),
-    LINES=constexpr(bool, default=True),
-)
+@template(T=dtype, LESS=function, ITEMS=constexpr(int), THREADS=constexpr(int), BLOCKS=constexpr(int))
 @requires(grid[1], block[1], thread["THREADS"])
 @attr("__launch_bounds__(THREADS, BLOCKS)")
 def merge_keys_ahead(
     a: ptr(const(T)) @ grid[1], b: ptr(const(T)) @ grid[1], y: ptr(T) @ grid[1], known: ptr(const(int64)) @ grid[1],
-    words: ptr(mailbox(int64)) @ grid[1], n: int64 @ grid[1], middle: int64 @ grid[1], tiles: int64 @ grid[1],
-    early: int64 @ grid[1], cutters: int32 @ grid[1], otherwise: T @ grid[1],
+    firsts: ptr(const(int64)) @ grid[1], cuts: ptr(int64) @ grid[1], n: int64 @ grid[1], middle: int64 @ grid[1],
+    tiles: int64 @ grid[1], early: int64 @ grid[1], cutters: int32 @ grid[1], otherwise: T @ grid[1],
 ):
-    """Merge two sorted arrays.
+    """Merge the first tiles of two sorted arrays, and look for where the others begin, for `merge_keys`.
 
-    Perspective: grid, of `cutters` blocks, which look for the cuts of all tiles but the first `early`, and a block for each tile.
-    Shapes:      as of `merge_keys`. `known`, `words`: as `cut_first` has left them.
+    Perspective: grid, of `cutters` blocks, which put the cuts of all `tiles` but the first `early` into `cuts`, and a block for
+                 each of the first.
+    Shapes:      as of `merge_keys`. `known`, `firsts`: as `cut_first` has left them, with one cut more than tiles are merged.
     Cost:        each element is read once, and written once.
-    Errors:      a block waits for one of a lower number.
     Source:      as of `merge_rows`.
     Test:        tests/kernels/test_merge_ahead.py
     """
     TILE: constexpr(int) = THREADS * ITEMS
-    LINE: constexpr(int) = 128 // T.bytes
     number: int32 @ block[1] = id()
     tile: int64 @ block[1] = max(number - cutters, 0)
-    with partition(words, block[1], offset=lambda i: i, races="none") as boxes, \
+    with partition(cuts, block[1], offset=lambda i: i, races="none") as all, \
          partition(y, block[1], offset=tile * TILE, races="none") as part, group(block[1]):
         if number < cutters:
-            publish_cuts(a, b, known, boxes, n, middle, tiles, early + number * THREADS, TILE=TILE, THREADS=THREADS, LESS=LESS)
+            cut_tiles(a, b, known, all, n, middle, tiles, early + number * THREADS, TILE=TILE, THREADS=THREADS, LESS=LESS)
         else:
             many: int32 @ block[1] = int32(min(n - tile * TILE, TILE))
-            ends: shared(int64[2]) @ block[1]
-            receive_cuts(boxes, ends, middle, tile, tiles)
-            first: int64 @ block[1] = ends[0]
-            size_a: int32 @ block[1] = int32(min(max(ends[1] - first, 0), int64(many)))  # sorted or not
+            first: int64 @ block[1] = firsts[tile]
+            until: int64 @ block[1] = firsts[tile + 1]
+            size_a: int32 @ block[1] = int32(min(max(until - first, 0), int64(many)))  # sorted or not
             with partition(a, block[1], offset=first) as one, partition(b, block[1], offset=tile * TILE - first) as other:
-                merge_tile(
-                    one, other, part, size_a, many, int32(first % LINE), int32((tile * TILE - first) % LINE), otherwise,
-                    ITEMS=ITEMS, THREADS=THREADS, LESS=LESS, LINES=LINES,
-                )
+                merge_tile(one, other, part, size_a, many, otherwise, ITEMS=ITEMS, THREADS=THREADS, LESS=LESS)
 
 
 @prism.kernel
 @template(
     T=dtype, V=dtype, LESS=function, VALUES=constexpr(bool), ITEMS=constexpr(int), THREADS=constexpr(int), BLOCKS=constexpr(int),
-    LINES=constexpr(bool, default=True),
 )
 @requires(grid[1], block[1], thread["THREADS"])
 @attr("__launch_bounds__(THREADS, BLOCKS)")
 def merge_ahead(
     a: ptr(const(T)) @ grid[1], b: ptr(const(T)) @ grid[1], y: ptr(T) @ grid[1], a_values: ptr(const(V)) @ grid[1],
     b_values: ptr(const(V)) @ grid[1], y_values: ptr(V) @ grid[1], known: ptr(const(int64)) @ grid[1],
-    words: ptr(mailbox(int64)) @ grid[1], n: int64 @ grid[1], middle: int64 @ grid[1], tiles: int64 @ grid[1],
-    early: int64 @ grid[1], cutters: int32 @ grid[1], otherwise: T @ grid[1], nothing: V @ grid[1],
+    firsts: ptr(const(int64)) @ grid[1], cuts: ptr(int64) @ grid[1], n: int64 @ grid[1], middle: int64 @ grid[1],
+    tiles: int64 @ grid[1], early: int64 @ grid[1], cutters: int32 @ grid[1], otherwise: T @ grid[1], nothing: V @ grid[1],
 ):
-    """Merge two sorted arrays, of equal elements those of the first one first; `VALUES` go where their keys go.
+    """Merge the first tiles of two sorted arrays, and look for where the others begin, for `merge_tiles`.
 
     Perspective: as of `merge_keys_ahead`.
-    Shapes:      as of `merge_tiles`, of two arrays. `known`, `words`: as `cut_first` has left them.
+    Shapes:      as of `merge_tiles`, of two arrays. `known`, `firsts`: as of `merge_keys_ahead`.
     Cost:        each element is read once, and written once.
-    Errors:      a block waits for one of a lower number.
     Source:      Odeh, Green et al., "Merge path - parallel merging made simple".
     Test:        tests/kernels/test_merge_ahead.py
     """
     TILE: constexpr(int) = THREADS * ITEMS
     number: int32 @ block[1] = id()
     tile: int64 @ block[1] = max(number - cutters, 0)
-    with partition(words, block[1], offset=lambda i: i, races="none") as boxes, \
+    with partition(cuts, block[1], offset=lambda i: i, races="none") as all, \
          partition(y, block[1], offset=tile * TILE, races="none") as part, \
          partition(y_values, block[1], offset=tile * TILE if VALUES else 0, races="none") as value_part, group(block[1]):
         if number < cutters:
-            publish_cuts(a, b, known, boxes, n, middle, tiles, early + number * THREADS, TILE=TILE, THREADS=THREADS, LESS=LESS)
+            cut_tiles(a, b, known, all, n, middle, tiles, early + number * THREADS, TILE=TILE, THREADS=THREADS, LESS=LESS)
         else:
             many: int32 @ block[1] = int32(min(n - tile * TILE, TILE))
-            ends: shared(int64[2]) @ block[1]
-            receive_cuts(boxes, ends, middle, tile, tiles)
-            first: int64 @ block[1] = ends[0]
-            taken: int32 @ block[1] = int32(min(max(ends[1] - first, 0), int64(many)))  # whatever `LESS` says
+            first: int64 @ block[1] = firsts[tile]
+            until: int64 @ block[1] = firsts[tile + 1]
+            taken: int32 @ block[1] = int32(min(max(until - first, 0), int64(many)))  # whatever `LESS` says
             after: int64 @ block[1] = tile * TILE - first
             with partition(a, block[1], offset=first) as left, partition(b, block[1], offset=after) as right, \
                  partition(a_values, block[1], offset=first if VALUES else 0) as left_values, \
                  partition(b_values, block[1], offset=after if VALUES else 0) as right_values:
                 merge_pairs_of_tile(
-                    left, right, part, left_values, right_values, value_part, taken, many, int32(first % 32), int32(after % 32),
-                    otherwise, nothing, LESS=LESS, VALUES=VALUES, ITEMS=ITEMS, THREADS=THREADS, LINES=LINES,
+                    left, right, part, left_values, right_values, value_part, taken, many, otherwise, nothing, LESS=LESS,
+                    VALUES=VALUES, ITEMS=ITEMS, THREADS=THREADS,
                 )
 
 

@@ -50,10 +50,10 @@ class Parting(NamedTuple):
 # 2^28 elements of 4 bytes took 8.16 ms, by merges alone 10.25, and in parts that 128 threads sort, with 29 to 65 elements each,
 # 9.7 to 11.2; 2^24 568 us for 642, 2^22 208 for 206. Of 8 bytes 2^22 took 279 us for 344.
 PARTING = {
-    4: Parting(512, 15, 2, 5, 3, 1, 256, 15, 2, 31, 4, 4096, 64, 1 << 23),
-    8: Parting(512, 8, 2, 4, 2, 1, 128, 17, 4, 33, 4, 2048, 64, 1 << 22),
+    4: Parting(512, 15, 2, 5, 3, 4, 256, 15, 2, 31, 4, 4096, 64, 1 << 23),
+    8: Parting(512, 8, 2, 4, 2, 4, 256, 9, 2, 17, 3, 2048, 64, 1 << 22),
 }
-PARTING_PAIRS = {4: Parting(512, 10, 2, 5, 3, 1, 256, 15, 2, 33, 2, 4096, 64, 1 << 22)}
+PARTING_PAIRS = {4: Parting(512, 10, 2, 5, 3, 4, 256, 15, 2, 33, 2, 4096, 64, 1 << 22)}
 """By the bytes of an element, of the key or the value, whichever are more."""
 HOST_PARTING = Parting(256, 2, 1, 1, 1, 2, 64, 3, 1, 7, 1, 256, 8, 3000)
 ADDERS = 512

@@ -165,43 +165,6 @@ def load_two(
 
 @prism.device
 @requires(block[1], thread[1])
-@template(T=dtype, ITEMS=constexpr(int), THREADS=constexpr(int))
-def load_lines(
-    a: ptr(const(T)) @ block[1], size_a: int32 @ block[1], past_a: int32 @ block[1], b: ptr(const(T)) @ block[1],
-    size_b: int32 @ block[1], past_b: int32 @ block[1], tile: ptr(T) @ block[1],
-):
-    """Put two runs that fill a tile into its rows, as `load_two` does, of which a warp reads whole lines of memory.
-
-    Perspective: block, of `THREADS` threads.
-    Shapes:      `past_a`, `past_b`: how many elements stand between the beginning of a line and the run's, less than a warp has.
-    Cost:        a read of each element: all are under way at once. A warp that begins anywhere would ask for five sectors of
-                 memory for four, of two lines.
-    Test:        tests/kernels/test_merge.py
-    """
-    TILE: constexpr(int) = THREADS * ITEMS
-    STEP: constexpr(int) = THREADS + THREADS // ITEMS
-    SHIFT: constexpr(int) = 3 if ITEMS == 8 else 4 if ITEMS == 16 else 5
-    t: int32 @ thread[1] = id()
-    held: T[ITEMS + 1] @ thread[1]
-    with partition(tile, thread[1], offset=lambda i: i, races="none") as own, group(thread[1]):
-        rises: int32 = t - past_a  # the places of the first row in both runs
-        falls: int32 = TILE + THREADS - 1 - t - past_b
-        for k in range(ITEMS + 1):
-            if (k > 0 or rises >= 0) and k * THREADS < size_a - rises:
-                held[k] = a[rises + k * THREADS]
-            if (k < ITEMS or falls >= TILE) and k * THREADS > falls - size_b:
-                held[k] = b[falls - k * THREADS]
-        before: int32 = rises + (rises >> SHIFT)
-        behind: int32 = TILE - 1 - falls + (TILE - 1 - falls >> SHIFT)
-        for k in range(ITEMS + 1):
-            if (k > 0 or rises >= 0) and k * THREADS < size_a - rises:
-                own[before + k * STEP] = held[k]
-            if (k < ITEMS or falls >= TILE) and k * THREADS > falls - size_b:
-                own[behind + k * STEP] = held[k]
-
-
-@prism.device
-@requires(block[1], thread[1])
 @template(T=dtype, N=dtype, ITEMS=constexpr(int), THREADS=constexpr(int))
 def load_four(
     x: ptr(const(T)) @ block[1], firsts: N[4] @ block[1], sizes: int32[4] @ block[1], top: int32 @ block[1],
@@ -284,4 +247,4 @@ def merge_four(
     )
 
 
-__all__ = ["load_lines", "load_two", "merge_four", "merge_rows", "store_rows"]
+__all__ = ["load_two", "merge_four", "merge_rows", "store_rows"]

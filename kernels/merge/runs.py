@@ -8,7 +8,7 @@ from prism.lang import (
     template, thread,
 )
 from prism.kernels.merge.cuts import pair_of
-from prism.kernels.merge.spots import load_lines, put_lines, put_row, put_striped, store_first
+from prism.kernels.merge.spots import put_row, put_striped, store_first
 from prism.lib.block.sort import load_runs, merge_within
 from prism.lib.thread import operators
 
@@ -17,48 +17,30 @@ from prism.lib.thread import operators
 @requires(block[1], thread[1])
 @template(
     T=dtype, V=dtype, LESS=function, VALUES=constexpr(bool), ITEMS=constexpr(int), THREADS=constexpr(int),
-    LINES=constexpr(bool, default=False),
 )
 def merge_pairs_of_tile(
     a: ptr(const(T)) @ block[1], b: ptr(const(T)) @ block[1], y: ptr(T) @ block[1], a_values: ptr(const(V)) @ block[1],
     b_values: ptr(const(V)) @ block[1], y_values: ptr(V) @ block[1], taken: int32 @ block[1], many: int32 @ block[1],
-    first: int32 @ block[1], second: int32 @ block[1], otherwise: T @ block[1], nothing: V @ block[1],
+    otherwise: T @ block[1], nothing: V @ block[1],
 ):
     """Merge `taken` elements of `a`, and the others of `many` of `b`, into `y`, at most `THREADS * ITEMS`; `VALUES` go along.
 
     Perspective: block, of `THREADS` threads.
-    Shapes:      as of `merge_tiles`. `LINES`: what is loaded first is element `first` of one array, and `second` of the other,
-                 modulo 32, which begin with lines of memory: then warps read whole lines.
+    Shapes:      as of `merge_tiles`.
     """
     TILE: constexpr(int) = THREADS * ITEMS
-    LINE: constexpr(int) = 128 // max(T.bytes, 4)
-    VALUE_LINE: constexpr(int) = 128 // max(V.bytes, 4)
     t: int32 @ thread[1] = id()
     tile: shared(T[TILE]) @ block[1]
     moved: shared(V[TILE if VALUES else 1]) @ block[1]
     keys: T[ITEMS] @ thread[1]
     values: V[ITEMS if VALUES else 1] @ thread[1]
     spots: int32[ITEMS] @ thread[1]
-    if LINES and THREADS >= 96 and many == TILE:
-        held: T[ITEMS + 1] @ thread[1]
-        beside: V[ITEMS + 1 if VALUES else 1] @ thread[1]
-        key_a: int32 @ block[1] = first % LINE
-        key_b: int32 @ block[1] = second % LINE
-        value_a: int32 @ block[1] = first % VALUE_LINE
-        value_b: int32 @ block[1] = second % VALUE_LINE
-        load_lines(a, taken, key_a, b, many - taken, key_b, held, THREADS=THREADS)
-        if VALUES:
-            load_lines(a_values, taken, value_a, b_values, many - taken, value_b, beside, THREADS=THREADS)
-        put_lines(tile, taken, key_a, many - taken, key_b, held, THREADS=THREADS)
-        if VALUES:
-            put_lines(moved, taken, value_a, many - taken, value_b, beside, THREADS=THREADS)
-    else:
-        load_runs(a, taken, b, many - taken, keys, otherwise, THREADS=THREADS)
-        if VALUES:
-            load_runs(a_values, taken, b_values, many - taken, values, nothing, THREADS=THREADS)
-        put_striped(tile, keys, THREADS=THREADS)
-        if VALUES:
-            put_striped(moved, values, THREADS=THREADS)
+    load_runs(a, taken, b, many - taken, keys, otherwise, THREADS=THREADS)
+    if VALUES:
+        load_runs(a_values, taken, b_values, many - taken, values, nothing, THREADS=THREADS)
+    put_striped(tile, keys, THREADS=THREADS)
+    if VALUES:
+        put_striped(moved, values, THREADS=THREADS)
     with group(thread[1]):
         merge_within(tile, 0, taken, many, t * ITEMS, keys, spots, otherwise, False, SIZE=TILE, LESS=LESS)
         if VALUES:
@@ -81,11 +63,12 @@ def merge_pairs_of_tile(
 def merge_tiles(
     a: ptr(const(T)) @ grid[1], b: ptr(const(T)) @ grid[1], y: ptr(T) @ grid[1], a_values: ptr(const(V)) @ grid[1],
     b_values: ptr(const(V)) @ grid[1], y_values: ptr(V) @ grid[1], cuts: ptr(const(int64)) @ grid[1], width: int64 @ grid[1],
-    n: int64 @ grid[1], middle: int64 @ grid[1], otherwise: T @ grid[1], nothing: V @ grid[1],
+    n: int64 @ grid[1], middle: int64 @ grid[1], from_tile: int64 @ grid[1], otherwise: T @ grid[1], nothing: V @ grid[1],
 ):
     """Merge sorted runs two and two, of equal elements those of the first run first; `VALUES` go where their keys go.
 
-    Perspective: grid, a block for each tile: of each pair of runs `ceil` of its length, or of `2 * width`, by `THREADS * ITEMS`.
+    Perspective: grid, a block for each tile: of each pair of runs `ceil` of its length, or of `2 * width`, by `THREADS * ITEMS`;
+                 from tile `from_tile` on.
     Shapes:      `y`: `n` elements, memory of neither `a` nor `b`. `width` 0: `a` has `middle` elements, and `b` the others;
                  else both are `n` elements, in sorted runs of `width`, the last of which may be shorter. `LESS` is their order.
                  `cuts`: as `cut_runs` makes them. `otherwise`, `nothing`: any.
@@ -94,7 +77,7 @@ def merge_tiles(
     Test:        tests/kernels/test_merge.py
     """
     TILE: constexpr(int) = THREADS * ITEMS
-    number: int64 @ block[1] = id()
+    number: int64 @ block[1] = from_tile + id()
     begin: int64 @ block[1] = 0
     one: int64 @ block[1] = 0
     other: int64 @ block[1] = 0
@@ -115,7 +98,7 @@ def merge_tiles(
              partition(a_values, block[1], offset=from_a if VALUES else 0) as left_values, \
              partition(b_values, block[1], offset=from_b if VALUES else 0) as right_values:
             merge_pairs_of_tile(
-                left, right, target, left_values, right_values, value_target, taken, many, 0, 0, otherwise, nothing,
+                left, right, target, left_values, right_values, value_target, taken, many, otherwise, nothing,
                 LESS=LESS,                VALUES=VALUES, ITEMS=ITEMS, THREADS=THREADS,
             )
 

@@ -1,6 +1,6 @@
-"""Long merges of integers, whose later tiles are cut while the first ones are merged, on the reference machine.
+"""Long merges, whose later tiles are cut while the first ones are merged, on the reference machine.
 
-Tests of kernels/merge: ahead, rows, runs, spots.
+Tests of kernels/merge/ahead.py.
 """
 
 from __future__ import annotations
@@ -18,34 +18,34 @@ from tests.lib.block.test_sort import tens
 from tests.mutation import without_barriers
 
 THREADS, ITEMS = 32, 8
-MORE = 96  # threads of a block that merges pairs: fewer don't read lines
-TILE = THREADS * ITEMS
+TILE, PAIRS = THREADS * ITEMS, THREADS * 3
+"""Elements of a tile of keys alone, and of pairs."""
 
 
-def cut(a: Any, b: Any, early: int, tile: int, threads: int, less: Any, options: Any) -> tuple[Any, ...]:
-    """Cut the first tiles; return what both kernels take of cuts. Words hold anything before."""
+def cut(a: Any, b: Any, early: int, tile: int, less: Any, options: Any) -> tuple[Any, ...]:
+    """Cut the first tiles; return what the first kernel takes of cuts."""
     n = a.size + b.size
     tiles = -(-n // tile)
-    some, early = -(-tiles // kernels.SPAN), min(early, tiles)
-    known, words = np.zeros(some, np.int64), np.full(2 * tiles, 1 << 32 | 1, np.uint64)
+    some, early = -(-tiles // kernels.SPAN), min(early, tiles - 1)
+    known, firsts = np.zeros(some, np.int64), np.zeros(early + 1, np.int64)
     template = {"T": a.dtype, "LESS": less, "TILE": tile, "LANES": 8, "THREADS": 32}
-    given = (a, b, known, words, n, a.size, tiles, early, some)
-    kernels.cut_first[-(-(early + some) // 4), 32](*given, template=template, **options)
-    return known, words, n, a.size, tiles, early, -(-(tiles - early) // threads)
+    given = (a, b, known, firsts, n, a.size, early + 1, some)
+    kernels.cut_first[-(-(early + 1 + some) // 4), 32](*given, template=template, **options)
+    return known, firsts, np.zeros(tiles, np.int64), n, a.size, tiles, early, -(-(tiles - early) // THREADS)
 
 
 def merged(a: Any, b: Any, early: int, program: Any = None, **options: Any) -> Any:
     """Merge keys."""
     y, options = np.zeros(a.size + b.size, a.dtype), {"check": True, **options}
-    cuts = cut(a, b, early, TILE, THREADS, operators.less, options)
-    given = (a, b, y, *cuts, a.dtype.type(0))
-    run(
+    cuts = cut(a, b, early, TILE, operators.less, options)
+    *_, n, middle, tiles, early, cutters = cuts
+    given, program = (
+        (a, b, y, *cuts, a.dtype.type(0)),
         program or prism.check(kernels.merge_keys_ahead, of_keys(a.dtype)),
-        cuts[-1] + cuts[4],
-        THREADS,
-        given,
-        **options,
     )
+    run(program, cutters + early, THREADS, given, **options)
+    given = (a, b, y, cuts[2], n, middle, early, a.dtype.type(0))
+    kernels.merge_keys[tiles - early, THREADS](*given, template=of_keys(a.dtype), **options)
     return y
 
 
@@ -54,28 +54,26 @@ def of_keys(kind: Any) -> dict[str, Any]:
 
 
 def of_pairs(kind: Any, less: Any) -> dict[str, Any]:
-    return {**of_keys(kind), "LESS": less, "V": "int16", "VALUES": True, "ITEMS": 3, "THREADS": MORE}
+    return {**of_keys(kind), "LESS": less, "V": "int16", "VALUES": True, "ITEMS": 3}
 
 
 def merged_pairs(a: Any, b: Any, early: int, less: Any, program: Any = None, **options: Any) -> tuple[Any, Any]:
     """Merge keys, and their places beside them."""
     n, options = a.size + b.size, {"check": True, **options}
     places, y, z = np.arange(n, dtype=np.int16), np.zeros(n, a.dtype), np.zeros(n, np.int16)
-    cuts = cut(a, b, early, 3 * MORE, MORE, less, options)
-    given = (a, b, y, places[: a.size].copy(), places[a.size :].copy(), z, *cuts, a.dtype.type(0), np.int16(0))
-    run(
-        program or prism.check(kernels.merge_ahead, of_pairs(a.dtype, less)),
-        cuts[-1] + cuts[4],
-        MORE,
-        given,
-        **options,
-    )
+    cuts = cut(a, b, early, PAIRS, less, options)
+    *_, n, middle, tiles, early, cutters = cuts
+    arrays, none = (a, b, y, places[: a.size].copy(), places[a.size :].copy(), z), (a.dtype.type(0), np.int16(0))
+    program = program or prism.check(kernels.merge_ahead, of_pairs(a.dtype, less))
+    run(program, cutters + early, THREADS, (*arrays, *cuts, *none), **options)
+    given = (*arrays, cuts[2], 0, n, middle, early, *none)
+    kernels.merge_tiles[tiles - early, THREADS](*given, template=of_pairs(a.dtype, less), **options)
     return y, z
 
 
 CASES = [
-    (1, 0, 1),
-    (0, 5, 3),
+    (TILE + 1, 0, 1),
+    (0, 3 * TILE, 3),
     (TILE, TILE, 1),
     (40 * TILE + 5, 30 * TILE - 9, 5),
     (3, 70 * TILE, 7),

@@ -16,8 +16,8 @@ _ORDERS = (kernels.less, kernels.greater)
 _NARROW = (1 << 31) - (1 << 14)  # places in a tile are counted beyond
 _MANY = 1 << 13
 """From so many tiles on some are cut first: one launch more, and fewer reads."""
-_EARLY = 1056
-"""So many tiles of a long merge are cut by a launch before: as many as are merged while others' cuts are looked for."""
+_EARLY = 3960
+"""So many tiles of a long merge are cut by a launch before: more than are merged while others' cuts are looked for."""
 _LANES = 8
 """So many lanes look for each of these, and for those between which the others are looked for."""
 VALUES = "moved"
@@ -74,39 +74,44 @@ def merge(kind: Kind, one: int, other: int, machine: Machine) -> Plan:
     if not kind.total:
         return Plan(_two(kind, c, given, (Buffer(OUT), Buffer(VALUES)), {**runs, "width": 0}), scratch=scratch.used)
     (a, b), _ = given
-    arguments = {**runs, "a": a, "b": b, "y": Buffer(OUT), "otherwise": zero(kind.keys)}
+    arguments = {**runs, "a": a, "b": b, "y": Buffer(OUT), "from_tile": 0, "otherwise": zero(kind.keys)}
     merging = Step(instance_of(kernels.merge_keys, kind.alone(c)), tiles, c.threads, arguments)
     return Plan((*_cut_two(kind, c, {**runs, "a": a, "b": b, "width": 0}), merging), scratch=scratch.used)
 
 
 def _ahead(kind: Kind, c: kernels.Configuration, given: Any, middle: int, n: int) -> Plan:
-    """Return the plan that merges two arrays in many tiles, most of which are cut while others are merged."""
+    """Return the plan that merges two arrays in many tiles, most of which are cut while the first ones are merged."""
     (a, b), (a_values, b_values) = given
     tiles, scratch = -(-n // c.tile()), Scratch()
-    early, some = min(_EARLY, tiles), -(-tiles // kernels.SPAN)
-    shared = {
-        "a": a, "b": b, "known": scratch.take("int64", some), "words": scratch.take("uint64", 2 * tiles), "n": n,
-        "middle": middle, "tiles": tiles, "early": early,
-    }  # fmt: skip
+    early, some = min(_EARLY, tiles - 1), -(-tiles // kernels.SPAN)
+    shared = {"a": a, "b": b, "n": n, "middle": middle}
+    known, firsts = scratch.take("int64", some), scratch.take("int64", early + 1)
+    cuts = scratch.take("int64", tiles)
     template = {"T": kind.keys, "LESS": kind.less, "TILE": c.tile(), "LANES": _LANES, "THREADS": kernels.THREADS}
-    threads = (early + some) * _LANES
-    cutting = Step(
-        instance_of(kernels.cut_first, template),
-        -(-threads // kernels.THREADS),
-        kernels.THREADS,
-        {**shared, "some": some},
-    )
-    cutters = -(-(tiles - early) // c.threads)
-    arguments = {**shared, "y": Buffer(OUT), "cutters": cutters, "otherwise": zero(kind.keys)}
+    searches = {**shared, "known": known, "cuts": firsts, "early": early + 1, "some": some}
+    blocks = -(-(early + 1 + some) * _LANES // kernels.THREADS)
+    cutting = Step(instance_of(kernels.cut_first, template), blocks, kernels.THREADS, searches)
+    merged = {**shared, "y": Buffer(OUT), "cuts": cuts, "otherwise": zero(kind.keys)}
     if kind.total:
-        instance = instance_of(kernels.merge_keys_ahead, kind.alone(c))
+        first, then = (instance_of(one, kind.alone(c)) for one in (kernels.merge_keys_ahead, kernels.merge_keys))
     else:
-        instance, none = instance_of(kernels.merge_ahead, kind.template(c)), nothing(kind.moved)
-        arguments |= {
+        first, then = (instance_of(one, kind.template(c)) for one in (kernels.merge_ahead, kernels.merge_tiles))
+        none = nothing(kind.moved)
+        merged |= {
             "a_values": a_values if kind.values else none, "b_values": b_values if kind.values else none,
             "y_values": Buffer(VALUES) if kind.values else none, "nothing": zero(kind.moved),
         }  # fmt: skip
-    return Plan((cutting, Step(instance, cutters + tiles, c.threads, arguments)), scratch=scratch.used)
+    cutters = -(-(tiles - early) // c.threads)
+    ahead = {"known": known, "firsts": firsts, "tiles": tiles, "early": early, "cutters": cutters}
+    behind = {"from_tile": early} if kind.total else {"from_tile": early, "width": 0}
+    return Plan(
+        (
+            cutting,
+            Step(first, cutters + early, c.threads, {**merged, **ahead}),
+            Step(then, tiles - early, c.threads, {**merged, **behind}),
+        ),
+        scratch=scratch.used,
+    )
 
 
 def sort(kind: Kind, n: int, machine: Machine, values: str = "values") -> Plan:
@@ -195,8 +200,9 @@ def _two(
     (a, b), (a_values, b_values) = given
     none, tiles = nothing(kind.moved), _tiles(runs["n"], 2 * runs["width"] or runs["n"], c.tile())
     arguments = {
-        **runs, "a": a, "b": b, "y": out[0], "otherwise": zero(kind.keys), "a_values": a_values if kind.values else none,
-        "b_values": b_values if kind.values else none, "y_values": out[1] if kind.values else none, "nothing": zero(kind.moved),
+        **runs, "a": a, "b": b, "y": out[0], "from_tile": 0, "otherwise": zero(kind.keys), "nothing": zero(kind.moved),
+        "a_values": a_values if kind.values else none, "b_values": b_values if kind.values else none,
+        "y_values": out[1] if kind.values else none,
     }  # fmt: skip
     merging = Step(instance_of(kernels.merge_tiles, kind.template(c)), tiles, c.threads, arguments)
     return *_cut_two(kind, c, {**runs, "a": a, "b": b}), merging
