@@ -1,7 +1,6 @@
 """Sorted arrays merged, and sorts by merging."""
 
-from prism.kernels.merge import ahead, buckets, cuts, fours, keys, moves, runs, samples, shards, tiles
-from prism.kernels.merge.ahead import SPAN, cut_first, merge_ahead, merge_keys_ahead
+from prism.kernels.merge import buckets, cuts, fours, keys, moves, runs, samples, shards, tiles
 from prism.kernels.merge.buckets import sort_parts
 from prism.kernels.merge.configurations import (
     ADDERS, HOST, HOST_KEYS, PARTING, PARTING_PAIRS, THREADS, Configuration, Parting, Tiles, configurations, key_configuration,
@@ -18,14 +17,13 @@ from prism.kernels.merge.shards import cut_by_samples, sample_run
 from prism.kernels.merge.tiles import sort_tiles
 
 EXAMPLES = (
-    ahead.EXAMPLES | buckets.EXAMPLES | cuts.EXAMPLES | fours.EXAMPLES | keys.EXAMPLES | moves.EXAMPLES | runs.EXAMPLES
-    | samples.EXAMPLES | shards.EXAMPLES | tiles.EXAMPLES
+    buckets.EXAMPLES | cuts.EXAMPLES | fours.EXAMPLES | keys.EXAMPLES | moves.EXAMPLES | runs.EXAMPLES | samples.EXAMPLES
+    | shards.EXAMPLES | tiles.EXAMPLES
 )
 
 __all__ = [
-    "ADDERS", "CHUNK", "EXAMPLES", "GROUP", "HOST", "HOST_KEYS", "LANES", "PARTING", "PARTING_PAIRS", "SEGMENTS", "SPAN",
-    "THREADS", "Configuration", "Parting", "Tiles", "add_counts", "complex_greater", "complex_less", "configurations",
-    "count_parts", "cut_by_samples", "cut_first", "cut_four_runs", "cut_runs", "find_segments", "greater", "key_configuration",
-    "less", "merge_ahead", "merge_fours", "merge_keys", "merge_keys_ahead", "merge_tiles", "move_parts", "parting",
-    "sample_run", "sort_parts", "sort_tiles", "take_samples",
+    "ADDERS", "CHUNK", "EXAMPLES", "GROUP", "HOST", "HOST_KEYS", "LANES", "PARTING", "PARTING_PAIRS", "SEGMENTS", "THREADS",
+    "Configuration", "Parting", "Tiles", "add_counts", "complex_greater", "complex_less", "configurations", "count_parts",
+    "cut_by_samples", "cut_four_runs", "cut_runs", "find_segments", "greater", "key_configuration", "less", "merge_fours",
+    "merge_keys", "merge_tiles", "move_parts", "parting", "sample_run", "sort_parts", "sort_tiles", "take_samples",
 ]  # fmt: skip

@@ -13,47 +13,6 @@ from prism.lib.block.sort import load_runs, merge_within
 from prism.lib.thread import operators
 
 
-@prism.device
-@requires(block[1], thread[1])
-@template(
-    T=dtype, V=dtype, LESS=function, VALUES=constexpr(bool), ITEMS=constexpr(int), THREADS=constexpr(int),
-)
-def merge_pairs_of_tile(
-    a: ptr(const(T)) @ block[1], b: ptr(const(T)) @ block[1], y: ptr(T) @ block[1], a_values: ptr(const(V)) @ block[1],
-    b_values: ptr(const(V)) @ block[1], y_values: ptr(V) @ block[1], taken: int32 @ block[1], many: int32 @ block[1],
-    otherwise: T @ block[1], nothing: V @ block[1],
-):
-    """Merge `taken` elements of `a`, and the others of `many` of `b`, into `y`, at most `THREADS * ITEMS`; `VALUES` go along.
-
-    Perspective: block, of `THREADS` threads.
-    Shapes:      as of `merge_tiles`.
-    """
-    TILE: constexpr(int) = THREADS * ITEMS
-    t: int32 @ thread[1] = id()
-    tile: shared(T[TILE]) @ block[1]
-    moved: shared(V[TILE if VALUES else 1]) @ block[1]
-    keys: T[ITEMS] @ thread[1]
-    values: V[ITEMS if VALUES else 1] @ thread[1]
-    spots: int32[ITEMS] @ thread[1]
-    load_runs(a, taken, b, many - taken, keys, otherwise, THREADS=THREADS)
-    if VALUES:
-        load_runs(a_values, taken, b_values, many - taken, values, nothing, THREADS=THREADS)
-    put_striped(tile, keys, THREADS=THREADS)
-    if VALUES:
-        put_striped(moved, values, THREADS=THREADS)
-    with group(thread[1]):
-        merge_within(tile, 0, taken, many, t * ITEMS, keys, spots, otherwise, False, SIZE=TILE, LESS=LESS)
-        if VALUES:
-            for k in range(ITEMS):
-                values[k] = moved[spots[k]]
-    put_row(tile, keys, t * ITEMS, TILE)
-    if VALUES:
-        put_row(moved, values, t * ITEMS, TILE)
-    store_first(y, tile, many, ITEMS=ITEMS, THREADS=THREADS)
-    if VALUES:
-        store_first(y_values, moved, many, ITEMS=ITEMS, THREADS=THREADS)
-
-
 @prism.kernel
 @template(
     T=dtype, V=dtype, LESS=function, VALUES=constexpr(bool), ITEMS=constexpr(int), THREADS=constexpr(int), BLOCKS=constexpr(int),
@@ -63,12 +22,11 @@ def merge_pairs_of_tile(
 def merge_tiles(
     a: ptr(const(T)) @ grid[1], b: ptr(const(T)) @ grid[1], y: ptr(T) @ grid[1], a_values: ptr(const(V)) @ grid[1],
     b_values: ptr(const(V)) @ grid[1], y_values: ptr(V) @ grid[1], cuts: ptr(const(int64)) @ grid[1], width: int64 @ grid[1],
-    n: int64 @ grid[1], middle: int64 @ grid[1], from_tile: int64 @ grid[1], otherwise: T @ grid[1], nothing: V @ grid[1],
+    n: int64 @ grid[1], middle: int64 @ grid[1], otherwise: T @ grid[1], nothing: V @ grid[1],
 ):
     """Merge sorted runs two and two, of equal elements those of the first run first; `VALUES` go where their keys go.
 
-    Perspective: grid, a block for each tile: of each pair of runs `ceil` of its length, or of `2 * width`, by `THREADS * ITEMS`;
-                 from tile `from_tile` on.
+    Perspective: grid, a block for each tile: of each pair of runs `ceil` of its length, or of `2 * width`, by `THREADS * ITEMS`.
     Shapes:      `y`: `n` elements, memory of neither `a` nor `b`. `width` 0: `a` has `middle` elements, and `b` the others;
                  else both are `n` elements, in sorted runs of `width`, the last of which may be shorter. `LESS` is their order.
                  `cuts`: as `cut_runs` makes them. `otherwise`, `nothing`: any.
@@ -77,7 +35,7 @@ def merge_tiles(
     Test:        tests/kernels/test_merge.py
     """
     TILE: constexpr(int) = THREADS * ITEMS
-    number: int64 @ block[1] = from_tile + id()
+    number: int64 @ block[1] = id()
     begin: int64 @ block[1] = 0
     one: int64 @ block[1] = 0
     other: int64 @ block[1] = 0
@@ -85,6 +43,9 @@ def merge_tiles(
     begin, one, other, diagonal = pair_of(number, width, n, middle, TILE=TILE)
     with partition(y, block[1], offset=begin + diagonal, races="none") as target, \
          partition(y_values, block[1], offset=begin + diagonal, races="none") as value_target, group(block[1]):
+        t: int32 @ thread[1] = id()
+        tile: shared(T[TILE]) @ block[1]
+        moved: shared(V[TILE if VALUES else 1]) @ block[1]
         second: int64 @ block[1] = begin + one if width > 0 else 0
         many: int32 @ block[1] = int32(min(one + other - diagonal, TILE))
         first: int64 @ block[1] = cuts[number]
@@ -92,15 +53,30 @@ def merge_tiles(
         if diagonal + TILE < one + other:
             until = cuts[number + 1]
         taken: int32 @ block[1] = int32(min(max(until - first, 0), int64(many)))  # whatever `LESS` says
-        from_a: int64 @ block[1] = begin + first
-        from_b: int64 @ block[1] = second + diagonal - first
-        with partition(a, block[1], offset=from_a) as left, partition(b, block[1], offset=from_b) as right, \
-             partition(a_values, block[1], offset=from_a if VALUES else 0) as left_values, \
-             partition(b_values, block[1], offset=from_b if VALUES else 0) as right_values:
-            merge_pairs_of_tile(
-                left, right, target, left_values, right_values, value_target, taken, many, otherwise, nothing,
-                LESS=LESS,                VALUES=VALUES, ITEMS=ITEMS, THREADS=THREADS,
-            )
+        keys: T[ITEMS] @ thread[1]
+        values: V[ITEMS if VALUES else 1] @ thread[1]
+        spots: int32[ITEMS] @ thread[1]
+        with partition(a, block[1], offset=begin + first) as left, \
+             partition(b, block[1], offset=second + diagonal - first) as right:
+            load_runs(left, taken, right, many - taken, keys, otherwise, THREADS=THREADS)
+        if VALUES:
+            with partition(a_values, block[1], offset=begin + first) as left, \
+                 partition(b_values, block[1], offset=second + diagonal - first) as right:
+                load_runs(left, taken, right, many - taken, values, nothing, THREADS=THREADS)
+        put_striped(tile, keys, THREADS=THREADS)
+        if VALUES:
+            put_striped(moved, values, THREADS=THREADS)
+        with group(thread[1]):
+            merge_within(tile, 0, taken, many, t * ITEMS, keys, spots, otherwise, False, SIZE=TILE, LESS=LESS)
+            if VALUES:
+                for k in range(ITEMS):
+                    values[k] = moved[spots[k]]
+        put_row(tile, keys, t * ITEMS, TILE)
+        if VALUES:
+            put_row(moved, values, t * ITEMS, TILE)
+        store_first(target, tile, many, ITEMS=ITEMS, THREADS=THREADS)
+        if VALUES:
+            store_first(value_target, moved, many, ITEMS=ITEMS, THREADS=THREADS)
 
 
 EXAMPLES = {

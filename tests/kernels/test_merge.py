@@ -66,7 +66,7 @@ def merged(
         "BLOCKS": 1,
     }
     beside = (names, names) if width else (names[: a.size].copy(), names[a.size :].copy())
-    given = (a, b, y, *beside, z, cuts, width, n, middle, 0, a.dtype.type(0), np.int32(0))
+    given = (a, b, y, *beside, z, cuts, width, n, middle, a.dtype.type(0), np.int32(0))
     run(program or prism.check(kernels.merge_tiles, template), tiles, THREADS, given, **options)
     return y, z
 
@@ -130,7 +130,7 @@ def merged_keys(a: Any, b: Any, program: Any = None, **options: Any) -> Any:
     n, tile = a.size + b.size, threads * items
     y, options = np.zeros(n, a.dtype), {"check": True, **options}
     cuts = cuts_of(a, b, 0, a.size, n, tile, operators.less, options)
-    given = (a, b, y, cuts, n, a.size, 0, a.dtype.type(0))
+    given = (a, b, y, cuts, n, a.size, a.dtype.type(0))
     run(program or prism.check(kernels.merge_keys, of_keys(a.dtype)), -(-n // tile), threads, given, **options)
     return y
 

@@ -105,7 +105,7 @@ REVIEWED: dict[str, dict[str, list[str]]] = json.loads((Path(__file__).parent / 
 """By reason and function: the texts."""
 
 
-OF_INTEGERS = ("merge_keys", "merge_keys_ahead", "move_pieces", "move_tiles", "move_words")
+OF_INTEGERS = ("merge_keys", "move_pieces", "move_tiles", "move_words")
 
 
 def kinds() -> dict[str, Instance]:

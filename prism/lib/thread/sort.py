@@ -14,14 +14,13 @@ def sort(items: T[ITEMS] @ thread[1]):
     Source:      Habermann, "Parallel neighbor sort": odd-even transposition.
     Test:        tests/lib/block/test_sort.py
     """
-    for _ in range((ITEMS + 1) // 2, unroll=ITEMS <= 8 or T.bytes > 4):  # else more code than a multiprocessor keeps
-        for odd in range(2):
-            for k in range(odd, ITEMS - 1, 2):
-                low: T = items[k]
-                high: T = items[k + 1]
-                if LESS(high, low):
-                    items[k] = high
-                    items[k + 1] = low
+    for step in range(ITEMS):
+        for k in range(step % 2, ITEMS - 1, 2):
+            low: T = items[k]
+            high: T = items[k + 1]
+            if LESS(high, low):
+                items[k] = high
+                items[k + 1] = low
 
 
 @prism.device

@@ -16,10 +16,6 @@ _ORDERS = (kernels.less, kernels.greater)
 _NARROW = (1 << 31) - (1 << 14)  # places in a tile are counted beyond
 _MANY = 1 << 13
 """From so many tiles on some are cut first: one launch more, and fewer reads."""
-_EARLY = 3960
-"""So many tiles of a long merge are cut by a launch before: more than are merged while others' cuts are looked for."""
-_LANES = 8
-"""So many lanes look for each of these, and for those between which the others are looked for."""
 VALUES = "moved"
 """What the result of values is called; that of keys is `OUT`."""
 
@@ -52,10 +48,6 @@ class Kind:
         plain = scalar is not None and scalar.integral and scalar.bytes >= 4
         return plain and not self.values and self.less in _ORDERS
 
-    def alone(self, c: kernels.Configuration) -> dict[str, Any]:
-        """Return the template of what merges keys alone by rows."""
-        return {"T": self.keys, "LESS": self.less, "ITEMS": c.items, "THREADS": c.threads, "BLOCKS": c.blocks}
-
     def template(self, c: kernels.Configuration, **more: Any) -> dict[str, Any]:
         """Return the template of what merges runs, and of what sorts tiles."""
         found = {"T": self.keys, "LESS": self.less, "ITEMS": c.items, "THREADS": c.threads, "BLOCKS": c.blocks}
@@ -69,49 +61,13 @@ def merge(kind: Kind, one: int, other: int, machine: Machine) -> Plan:
     tiles = -(-n // c.tile())
     given = (Buffer("a"), Buffer("b")), (Buffer("a_values"), Buffer("b_values"))
     runs = {"n": n, "middle": one, "cuts": scratch.take("int64", 2 * tiles)}
-    if tiles >= _MANY:
-        return _ahead(kind, c, given, one, n)
     if not kind.total:
         return Plan(_two(kind, c, given, (Buffer(OUT), Buffer(VALUES)), {**runs, "width": 0}), scratch=scratch.used)
     (a, b), _ = given
-    arguments = {**runs, "a": a, "b": b, "y": Buffer(OUT), "from_tile": 0, "otherwise": zero(kind.keys)}
-    merging = Step(instance_of(kernels.merge_keys, kind.alone(c)), tiles, c.threads, arguments)
+    template = {"T": kind.keys, "LESS": kind.less, "ITEMS": c.items, "THREADS": c.threads, "BLOCKS": c.blocks}
+    arguments = {**runs, "a": a, "b": b, "y": Buffer(OUT), "otherwise": zero(kind.keys)}
+    merging = Step(instance_of(kernels.merge_keys, template), tiles, c.threads, arguments)
     return Plan((*_cut_two(kind, c, {**runs, "a": a, "b": b, "width": 0}), merging), scratch=scratch.used)
-
-
-def _ahead(kind: Kind, c: kernels.Configuration, given: Any, middle: int, n: int) -> Plan:
-    """Return the plan that merges two arrays in many tiles, most of which are cut while the first ones are merged."""
-    (a, b), (a_values, b_values) = given
-    tiles, scratch = -(-n // c.tile()), Scratch()
-    early, some = min(_EARLY, tiles - 1), -(-tiles // kernels.SPAN)
-    shared = {"a": a, "b": b, "n": n, "middle": middle}
-    known, firsts = scratch.take("int64", some), scratch.take("int64", early + 1)
-    cuts = scratch.take("int64", tiles)
-    template = {"T": kind.keys, "LESS": kind.less, "TILE": c.tile(), "LANES": _LANES, "THREADS": kernels.THREADS}
-    searches = {**shared, "known": known, "cuts": firsts, "early": early + 1, "some": some}
-    blocks = -(-(early + 1 + some) * _LANES // kernels.THREADS)
-    cutting = Step(instance_of(kernels.cut_first, template), blocks, kernels.THREADS, searches)
-    merged = {**shared, "y": Buffer(OUT), "cuts": cuts, "otherwise": zero(kind.keys)}
-    if kind.total:
-        first, then = (instance_of(one, kind.alone(c)) for one in (kernels.merge_keys_ahead, kernels.merge_keys))
-    else:
-        first, then = (instance_of(one, kind.template(c)) for one in (kernels.merge_ahead, kernels.merge_tiles))
-        none = nothing(kind.moved)
-        merged |= {
-            "a_values": a_values if kind.values else none, "b_values": b_values if kind.values else none,
-            "y_values": Buffer(VALUES) if kind.values else none, "nothing": zero(kind.moved),
-        }  # fmt: skip
-    cutters = -(-(tiles - early) // c.threads)
-    ahead = {"known": known, "firsts": firsts, "tiles": tiles, "early": early, "cutters": cutters}
-    behind = {"from_tile": early} if kind.total else {"from_tile": early, "width": 0}
-    return Plan(
-        (
-            cutting,
-            Step(first, cutters + early, c.threads, {**merged, **ahead}),
-            Step(then, tiles - early, c.threads, {**merged, **behind}),
-        ),
-        scratch=scratch.used,
-    )
 
 
 def sort(kind: Kind, n: int, machine: Machine, values: str = "values") -> Plan:
@@ -200,9 +156,8 @@ def _two(
     (a, b), (a_values, b_values) = given
     none, tiles = nothing(kind.moved), _tiles(runs["n"], 2 * runs["width"] or runs["n"], c.tile())
     arguments = {
-        **runs, "a": a, "b": b, "y": out[0], "from_tile": 0, "otherwise": zero(kind.keys), "nothing": zero(kind.moved),
-        "a_values": a_values if kind.values else none, "b_values": b_values if kind.values else none,
-        "y_values": out[1] if kind.values else none,
+        **runs, "a": a, "b": b, "y": out[0], "otherwise": zero(kind.keys), "a_values": a_values if kind.values else none,
+        "b_values": b_values if kind.values else none, "y_values": out[1] if kind.values else none, "nothing": zero(kind.moved),
     }  # fmt: skip
     merging = Step(instance_of(kernels.merge_tiles, kind.template(c)), tiles, c.threads, arguments)
     return *_cut_two(kind, c, {**runs, "a": a, "b": b}), merging

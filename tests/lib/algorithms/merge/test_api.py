@@ -13,7 +13,6 @@ import pytest
 from prism.kernels.merge import HOST
 from prism.lang import dtype, float32, int32, prism, requires, struct, template, thread
 from prism.lib import merge, merge_by_key
-from prism.lib.algorithms.merge import plan
 from prism.lib.algorithms.merge.order import comparator_of, key_in, usual_order
 from prism.lib.algorithms.merge.sort import argsort_by, sort_by, sort_pairs_by
 from prism.lib.thread import operators
@@ -65,16 +64,6 @@ def test_merges(kind: str, sizes: tuple[int, int]) -> None:
     assert np.array_equal(merge(a, b), both[order], equal_nan=both.dtype.kind in "fc")
     keys, values = merge_by_key(a, np.arange(a.size), b, np.arange(b.size) + a.size)
     assert np.array_equal(values, order) and np.array_equal(keys, both[order], equal_nan=both.dtype.kind in "fc")
-
-
-@pytest.mark.parametrize("kind", ["float32", "int32", "uint64", "float16", "complex64", "int8"])
-def test_long_merges(kind: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Later tiles are cut while the first ones are merged, as if there were many of them."""
-    monkeypatch.setattr(plan, "_MANY", 3)
-    monkeypatch.setattr(plan, "_EARLY", 2)
-    for sizes in ((9 * TILE, 11 * TILE + 7), (30 * TILE, 5), (0, 40 * TILE)):
-        test_merges(kind, sizes)
-    test_orders_of_ones_own()
 
 
 @pytest.mark.parametrize("form", ["equal", "all before", "all behind", "in turn"])
