@@ -1,6 +1,6 @@
 """Sorted arrays merged, and sorts by merging."""
 
-from prism.kernels.merge import buckets, cuts, fours, keys, runs, samples, shards, tiles
+from prism.kernels.merge import buckets, cuts, fours, keys, moves, runs, samples, shards, tiles
 from prism.kernels.merge.buckets import sort_parts
 from prism.kernels.merge.configurations import (
     ADDERS, HOST, HOST_KEYS, PARTING, PARTING_PAIRS, THREADS, Configuration, Parting, Tiles, configurations, key_configuration,
@@ -10,16 +10,15 @@ from prism.kernels.merge.cuts import GROUP, LANES, cut_four_runs, cut_runs
 from prism.kernels.merge.fours import merge_fours
 from prism.kernels.merge.keys import merge_keys
 from prism.kernels.merge.orders import complex_greater, complex_less, greater, less
+from prism.kernels.merge.moves import move_parts
 from prism.kernels.merge.runs import merge_tiles
-from prism.kernels.merge.samples import (
-    CHUNK, SEGMENTS, add_counts, count_parts, find_segments, move_parts, take_samples,
-)
+from prism.kernels.merge.samples import CHUNK, SEGMENTS, add_counts, count_parts, find_segments, take_samples
 from prism.kernels.merge.shards import cut_by_samples, sample_run
 from prism.kernels.merge.tiles import sort_tiles
 
 EXAMPLES = (
-    buckets.EXAMPLES | cuts.EXAMPLES | fours.EXAMPLES | keys.EXAMPLES | runs.EXAMPLES | samples.EXAMPLES | shards.EXAMPLES
-    | tiles.EXAMPLES
+    buckets.EXAMPLES | cuts.EXAMPLES | fours.EXAMPLES | keys.EXAMPLES | moves.EXAMPLES | runs.EXAMPLES | samples.EXAMPLES
+    | shards.EXAMPLES | tiles.EXAMPLES
 )
 
 __all__ = [

@@ -26,13 +26,17 @@ class Tiles(NamedTuple):
 class Parting(NamedTuple):
     """How samples part elements, of at least `fewest`: into parts of about `mean`, `samples` of each.
 
-    Tiles of parts have `threads` with `items` elements each, `blocks` of them a multiprocessor. Parts are sorted by blocks of
+    Tiles of parts have `threads` with `items` elements each, `blocks` of them a multiprocessor. A block counts `stay` tiles, one
+    after the other, `batch` elements of a thread at once, `counting` blocks a multiprocessor. Parts are sorted by blocks of
     `sorters`, with `few` elements each, up to three times `more` besides, or `most`; `sorting` of them a multiprocessor.
     """
 
     threads: int
     items: int
     blocks: int
+    batch: int
+    counting: int
+    stay: int
     sorters: int
     few: int
     more: int
@@ -44,13 +48,15 @@ class Parting(NamedTuple):
 
 
 # 2^28 elements of 4 bytes took 8.16 ms, by merges alone 10.25, and in parts that 128 threads sort, with 29 to 65 elements each,
-# 9.7 to 11.2; 2^24 568 us for 642, 2^22 208 for 206. Of 8 bytes 2^22 took 279 us for 344.
+# 9.7 to 11.2; 2^24 568 us for 642, 2^22 208 for 206. Of 8 bytes 2^22 took 279 us for 344. Where a block counts four tiles 2^28
+# take 6.83 ms, 6.92 with two and 6.81 with eight, and 2^24 520 us, 514 and 533.
 PARTING = {
-    4: Parting(512, 15, 2, 256, 15, 2, 31, 4, 4096, 64, 1 << 23), 8: Parting(512, 8, 2, 128, 17, 4, 33, 4, 2048, 64, 1 << 22),
+    4: Parting(512, 15, 2, 5, 3, 4, 256, 15, 2, 31, 4, 4096, 64, 1 << 23),
+    8: Parting(512, 8, 2, 4, 2, 4, 256, 9, 2, 17, 3, 2048, 64, 1 << 22),
 }
-PARTING_PAIRS = {4: Parting(512, 10, 2, 256, 15, 2, 33, 2, 4096, 64, 1 << 22)}
+PARTING_PAIRS = {4: Parting(512, 10, 2, 5, 3, 4, 256, 15, 2, 33, 2, 4096, 64, 1 << 22)}
 """By the bytes of an element, of the key or the value, whichever are more."""
-HOST_PARTING = Parting(256, 2, 1, 64, 3, 1, 7, 1, 256, 8, 3000)
+HOST_PARTING = Parting(256, 2, 1, 1, 1, 2, 64, 3, 1, 7, 1, 256, 8, 3000)
 ADDERS = 512
 """Threads of a block that adds up a chunk of counts."""
 

@@ -6,18 +6,15 @@ equal elements keep their order. What is equal to several samples that begin par
 """
 
 from prism.lang import (
-    atomic_add, attr, block, clz, const, constexpr, count, dtype, function, grid, group, id, int32, int64, partition, prism, ptr,
-    requires, shared, struct, template, thread, uint8, uint32,
+    atomic_add, attr, block, clz, const, constexpr, dtype, function, grid, group, id, int32, int64, partition, prism, ptr,
+    requires, shared, shuffle, struct, template, thread, uint8, uint32,
 )
-from prism.kernels.sort.ranking import begin_digits
 from prism.lib.thread import operators
 
 CHUNK = 4096
 """So many counts are added up by a block."""
 SEGMENTS = 256
 """The most parts that elements are put into at once."""
-MOST_CALLS = 40
-"""How often a tile is written at most: 17 times are enough to mend it, where nobody else writes to it."""
 _SCATTER = 0x9E3779B1
 """Numbers times this: the upper bits are spread evenly."""
 
@@ -76,7 +73,7 @@ def find_tile(
 
 @prism.device
 @requires(block[1], thread[32])
-@template(T=dtype, LESS=function)
+@template(T=dtype, LESS=function, THREADS=constexpr(int))
 def load_bounds(
     samples: ptr(const(T)) @ grid[1], tree: ptr(T) @ block[1], bounds: ptr(T) @ block[1], again: ptr(int32) @ block[1],
     begin: int32 @ block[1], apart: int32 @ block[1], bits: int32 @ block[1],
@@ -88,94 +85,140 @@ def load_bounds(
     Returns: whether there is such a one.
     """
     t: int32 @ thread[1] = id()
-    threads: int32 @ block[1] = count(thread[1])
+    nodes: shared(T[SEGMENTS])
     equal: bool @ thread[1] = False
-    with partition(tree, thread[1], offset=t) as nodes, group(thread[1]):
-        for place in range(t, 32 << bits, threads):
-            node: int32 = max(place // 32, 1)
-            level: int32 = 31 - int32(clz(uint32(node)))
-            rank: int32 = (2 * (node - (1 << level)) + 1 << bits) >> level + 1
-            nodes[place - t] = samples[begin + rank * apart]
     with (
-        partition(bounds, thread[1], offset=t) as own,
+        partition(nodes, thread[1], offset=t) as one, partition(bounds, thread[1], offset=t) as own,
         partition(again, thread[1], offset=t) as mark, group(thread[1]),
     ):
+        if t < SEGMENTS:
+            node: int32 = min(max(t, 1), (1 << bits) - 1)
+            level: int32 = 31 - int32(clz(uint32(node)))
+            rank: int32 = (2 * (node - (1 << level)) + 1 << bits) >> level + 1
+            one[0] = samples[begin + rank * apart]
         if t < 1 << bits:
             own[0] = samples[begin + t * apart]
             if t > 0 and (t > 1 or begin > 0):
                 equal = not LESS(samples[begin + (t - 1) * apart], samples[begin + t * apart])
             mark[0] = 1 if equal else 0
+    with partition(tree, thread[1], offset=t) as copies, group(thread[1]):
+        for k in range(32 * SEGMENTS // THREADS):
+            copies[k * THREADS] = nodes[k * (THREADS // 32) + t // 32]
     return block.any(equal)
+
+
+@prism.device
+@requires(block[1], thread[32])
+@template(T=dtype, LESS=function, ITEMS=constexpr(int), BATCH=constexpr(int), THREADS=constexpr(int), WHOLE=constexpr(bool))
+def find_parts(
+    x: ptr(const(T)) @ block[1], tree: ptr(const(T)) @ block[1], bounds: ptr(const(T)) @ block[1],
+    again: ptr(const(int32)) @ block[1], bins: ptr(int32) @ block[1], numbers: ptr(uint8) @ block[1], many: int32 @ block[1],
+    bits: int32 @ block[1], repeated: bool @ block[1],
+):
+    """Find which part each of `many` elements belongs to, `BATCH` of a thread at a time, and count those of each in `bins`.
+
+    `WHOLE`: there are `ITEMS` for each thread.
+    """
+    t: int32 @ thread[1] = id()
+    # What leads from twice a place to those below. Did a compiler know their difference, it would add that later, by one more.
+    left: int32 @ thread[1] = -(t % 32)
+    right: int32 @ thread[1] = shuffle(32 - t % 32, t % 32)
+    with partition(numbers, thread[1], offset=t) as own, group(thread[1]):
+        root: T = tree[32 + t % 32]
+        lower: T = tree[64 + t % 32]
+        upper: T = tree[96 + t % 32]
+        for first in range(0, ITEMS * THREADS, BATCH * THREADS, unroll=False):
+            items: T[BATCH]
+            spots: int32[BATCH]
+            for k in range(BATCH):
+                items[k] = x[first + k * THREADS + t if WHOLE else min(first + k * THREADS + t, many - 1)]
+            for k in range(BATCH):  # two levels, whose nodes are in registers
+                first_half: bool = LESS(items[k], root)
+                spots[k] = 2 * (64 + t % 32 if first_half else 96 + t % 32)
+                spots[k] = spots[k] + (left if LESS(items[k], lower if first_half else upper) else right)
+            for level in range(2, bits, unroll=2):
+                for k in range(BATCH):
+                    spots[k] = 2 * spots[k] + (left if LESS(items[k], tree[spots[k]]) else right)
+            for k in range(BATCH):
+                spots[k] = spots[k] // 32
+            if repeated:
+                for k in range(BATCH):
+                    here: int32 = spots[k] - (1 << bits)
+                    if again[here] != 0 and not LESS(bounds[here], items[k]):
+                        spots[k] = spots[k] - 1
+            for k in range(BATCH):
+                if WHOLE or first + k * THREADS < many - t:
+                    atomic_add(bins[spots[k]], 1, scope="block")
+                    own[first + k * THREADS] = uint8(spots[k] - (1 << bits))
 
 
 @prism.kernel
 @template(
-    T=dtype, LESS=function, ITEMS=constexpr(int), THREADS=constexpr(int), BLOCKS=constexpr(int), INNER=constexpr(bool),
+    T=dtype, LESS=function, ITEMS=constexpr(int), BATCH=constexpr(int), THREADS=constexpr(int), BLOCKS=constexpr(int),
+    INNER=constexpr(bool), STAY=constexpr(int),
 )
 @requires(grid[1], block[1], thread["THREADS"])
 @attr("__launch_bounds__(THREADS, BLOCKS)")
 def count_parts(
     x: ptr(const(T)) @ grid[1], samples: ptr(const(T)) @ grid[1], segments: ptr(const(uint32)) @ grid[1],
     numbers: ptr(uint8) @ grid[1], counts: ptr(uint32) @ grid[1], n: int64 @ grid[1], apart: int32 @ grid[1],
-    bits: int32 @ grid[1],
+    bits: int32 @ grid[1], tiles: int32 @ grid[1],
 ):
-    """Find which of `1 << bits` parts of its segment each element belongs to, and count those of each tile.
+    """Find which of `1 << bits` parts, at least four, of its segment each element belongs to, and count those of each tile.
 
-    Perspective: grid, a block for each tile, of at least 256 threads; with `INNER` more of them may be.
+    Perspective: grid, a block for each `STAY` of the `tiles`, of at least 256 threads; with `INNER` more tiles may be.
     Shapes:      `x`: `n` elements; `INNER`: in segments, of `find_segments`. `samples`: in order by `LESS`; each `apart` a part
                  begins. `numbers`: a part's number for each element. `counts`: of each segment those of its tiles for each part.
-    Cost:        a read of each element, a write of a byte, and `bits` reads of shared memory.
+                 `BATCH` divides `ITEMS`: so many elements a thread are looked for at once.
+    Cost:        a read of each element, a write of a byte, and `bits - 2` reads of shared memory. Samples are loaded once for all
+                 tiles that a block has of a segment.
     Source:      Frazer and McKellar, "Samplesort: a sampling approach to minimal storage tree sorting".
     Test:        tests/kernels/test_merge_samples.py
     """
     TILE: constexpr(int) = THREADS * ITEMS
-    number: int32 @ block[1] = id()
+    begin: int32 @ block[1] = id() * STAY
     with (
         partition(numbers, block[1], offset=lambda place: place, races="none") as all_numbers,
         partition(counts, block[1], offset=lambda place: place, races="none") as all_counts, group(block[1]),
     ):
         t: int32 @ thread[1] = id()
-        at: Tile @ block[1] = find_tile(segments, number, n, TILE=TILE, INNER=INNER)
-        if at.many > 0:
-            tree: shared(T[32 * SEGMENTS])
-            bounds: shared(T[SEGMENTS])
-            again: shared(int32[SEGMENTS])
-            bins: shared(int32[SEGMENTS])
-            block.fill(bins, 0, SEGMENTS)
-            repeated: bool @ block[1] = load_bounds(
-                samples, tree, bounds, again, at.segment * (apart << bits), apart, bits, LESS=LESS,
-            )
-            items: T[ITEMS] @ thread[1]
-            spots: int32[ITEMS] @ thread[1]
-            with group(thread[1]):
-                for k in range(ITEMS):
-                    items[k] = x[at.start + min(k * THREADS + t, at.many - 1)]
-                    spots[k] = 1
-                lane: int32 = t % 32
-                for level in range(bits):
-                    for k in range(ITEMS):
-                        spots[k] = 2 * spots[k] + (0 if LESS(items[k], tree[32 * spots[k] + lane]) else 1)
-                for k in range(ITEMS):
-                    spots[k] = spots[k] - (1 << bits)
-                if repeated:
-                    for k in range(ITEMS):
-                        if again[spots[k]] != 0 and not LESS(bounds[spots[k]], items[k]):
-                            spots[k] = spots[k] - 1
-                for k in range(ITEMS):
-                    if k * THREADS + t < at.many:
-                        atomic_add(bins[spots[k]], 1, scope="block")
-            with partition(all_numbers, thread[1], offset=at.start + t) as own, group(thread[1]):
-                for k in range(ITEMS):
-                    if k * THREADS < at.many - t:
-                        own[k * THREADS] = uint8(spots[k])
-            first: int32 @ block[1] = (number - at.within << bits) + at.within
-            with partition(all_counts, thread[1], offset=first + t * at.tiles, races="none") as own, group(thread[1]):
-                if t < 1 << bits:
-                    own[0] = uint32(bins[t])
-        else:
-            with partition(all_counts, thread[1], offset=(number << bits) + t, races="none") as own, group(thread[1]):
-                if t < 1 << bits:
-                    own[0] = 0
+        tree: shared(T[32 * SEGMENTS])
+        bounds: shared(T[SEGMENTS])
+        again: shared(int32[SEGMENTS])
+        bins: shared(int32[2 * SEGMENTS])  # those of 1 << bits and more are taken
+        held: int32 @ block[1] = -1  # the segment whose samples are there
+        repeated: bool @ block[1] = False
+        for number in range(begin, min(begin + STAY, tiles)):
+            at: Tile @ block[1] = find_tile(segments, number, n, TILE=TILE, INNER=INNER)
+            if at.many > 0:
+                block.fill(bins, 0, 2 * SEGMENTS)
+                if at.segment != held:
+                    held = at.segment
+                    repeated = load_bounds(
+                        samples, tree, bounds, again, held * (apart << bits), apart, bits, LESS=LESS, THREADS=THREADS,
+                    )
+                with (
+                    partition(x, block[1], offset=at.start) as mine,
+                    partition(all_numbers, block[1], offset=at.start, races="none") as own,
+                ):
+                    if at.many == TILE:
+                        find_parts(
+                            mine, tree, bounds, again, bins, own, TILE, bits, repeated, LESS=LESS, ITEMS=ITEMS, BATCH=BATCH,
+                            THREADS=THREADS, WHOLE=True,
+                        )
+                    else:
+                        find_parts(
+                            mine, tree, bounds, again, bins, own, at.many, bits, repeated, LESS=LESS, ITEMS=ITEMS, BATCH=BATCH,
+                            THREADS=THREADS, WHOLE=False,
+                        )
+                first: int32 @ block[1] = (number - at.within << bits) + at.within
+                with partition(all_counts, thread[1], offset=first + t * at.tiles, races="none") as own, group(thread[1]):
+                    if t < 1 << bits:
+                        own[0] = uint32(bins[t + (1 << bits)])
+            else:
+                with partition(all_counts, thread[1], offset=(number << bits) + t, races="none") as own, group(thread[1]):
+                    if t < 1 << bits:
+                        own[0] = 0
 
 
 @prism.kernel
@@ -253,150 +296,11 @@ def find_segments(
                 own[2 * SEGMENTS + 1] = uint32(n)
 
 
-@prism.device
-@requires(block[1], thread[32])
-@template(ITEMS=constexpr(int), THREADS=constexpr(int))
-def rank_quickly(ranks: int32[ITEMS] @ thread[1]) -> int32 @ thread[1]:
-    """Say where each element stands in the order of its digit, in the bits above it: what is equal in the order of additions.
-
-    No one says which lane adds first. Element `k` of lane `l` of warp `w` is number `(w * ITEMS + k) * 32 + l`.
-    Returns: where digit `t` begins.
-    """
-    WARPS: constexpr(int) = THREADS // 32
-    w: int32 @ thread[32] = id()
-    table: shared(uint32[WARPS * SEGMENTS])
-    common: shared(int32[1])
-    found: uint32[2] @ thread[1]
-    block.fill(table, 0, WARPS * SEGMENTS)
-    block.fill(common, -1, 1)
-    with group(thread[1]):
-        for k in range(ITEMS):
-            ranks[k] = ranks[k] | int32(atomic_add(table[w * SEGMENTS + ranks[k]], 1, scope="block")) << 8
-    begin_digits(table, common, found, False, THREADS=THREADS, TILE=THREADS * ITEMS)
-    with group(thread[1]):
-        for k in range(ITEMS):
-            ranks[k] = ranks[k] + (int32(table[w * SEGMENTS + (ranks[k] & 255)]) << 8)
-    return int32(found[1])
-
-
-@prism.device
-@requires(block[1], thread[1])
-@template(T=dtype, V=dtype, VALUES=constexpr(bool), TILE=constexpr(int), THREADS=constexpr(int))
-def exchange(tile: ptr(T) @ block[1], moved: ptr(V) @ block[1], ids: ptr(uint32) @ block[1], odd: int32 @ block[1]):
-    """Exchange elements side by side that stand in the wrong order: of pairs that begin at an even place, or an `odd` one.
-
-    What lanes have added in another order is at most 31 places off.
-    """
-    t: int32 @ thread[1] = id()
-    with (
-        partition(tile, thread[1], offset=lambda place: place, races="none") as own,
-        partition(moved, thread[1], offset=lambda place: place, races="none") as value,
-        partition(ids, thread[1], offset=lambda place: place, races="none") as mark, group(thread[1]),
-    ):
-        for place in range(2 * t + odd, TILE - 1, 2 * THREADS):
-            if mark[place] > mark[place + 1]:
-                word: uint32 = mark[place]
-                one: T = own[place]
-                mark[place] = mark[place + 1]
-                mark[place + 1] = word
-                own[place] = own[place + 1]
-                own[place + 1] = one
-                if VALUES:
-                    beside: V = value[place]
-                    value[place] = value[place + 1]
-                    value[place + 1] = beside
-
-
-@prism.kernel
-@template(
-    T=dtype, V=dtype, VALUES=constexpr(bool), ITEMS=constexpr(int), THREADS=constexpr(int), BLOCKS=constexpr(int),
-    INNER=constexpr(bool),
-)
-@requires(grid[1], block[1], thread["THREADS"])
-@attr("__launch_bounds__(THREADS, BLOCKS)")
-def move_parts(
-    x: ptr(const(T)) @ grid[1], y: ptr(T) @ grid[1], x_values: ptr(const(V)) @ grid[1], y_values: ptr(V) @ grid[1],
-    segments: ptr(const(uint32)) @ grid[1], numbers: ptr(const(uint8)) @ grid[1],
-    counts: ptr(const(uint32)) @ grid[1], sums: ptr(const(uint32)) @ grid[1], n: int64 @ grid[1], bits: int32 @ grid[1],
-):
-    """Move each element to its part, behind those of the tiles before; `VALUES` go where their keys go.
-
-    Perspective: as of `count_parts`.
-    Shapes:      as of `count_parts`; `y` is not the memory of `x`. `counts`, `sums`: as `add_counts` has left them.
-    Cost:        a read and a write of each element, a read of a byte.
-    Test:        tests/kernels/test_merge_samples.py
-    """
-    TILE: constexpr(int) = THREADS * ITEMS
-    number: int32 @ block[1] = id()
-    with (
-        partition(y, block[1], offset=lambda place: place, races="none") as result,
-        partition(y_values, block[1], offset=lambda place: place, races="none") as value_result, group(block[1]),
-    ):
-        t: int32 @ thread[1] = id()
-        at: Tile @ block[1] = find_tile(segments, number, n, TILE=TILE, INNER=INNER)
-        if at.many > 0:
-            tile: shared(T[TILE])
-            moved: shared(V[TILE if VALUES else 1])
-            ids: shared(uint32[TILE])  # an element's part, and where it stood in the tile
-            targets: shared(int32[SEGMENTS])
-            place: int32 @ thread[1] = t // 32 * (32 * ITEMS) + t % 32
-            first: int32 @ block[1] = (number - at.within << bits) + at.within
-
-            items: T[ITEMS] @ thread[1]
-            values: V[ITEMS if VALUES else 1] @ thread[1]
-            ranks: int32[ITEMS] @ thread[1]
-            with group(thread[1]):
-                for k in range(ITEMS):
-                    here: int32 = min(place + 32 * k, at.many - 1)
-                    ranks[k] = int32(numbers[at.start + here]) if place + 32 * k < at.many else SEGMENTS - 1
-                    items[k] = x[at.start + here]
-            begin: int32 @ thread[1] = rank_quickly(ranks, THREADS=THREADS)
-            with partition(targets, thread[1], offset=t) as own, group(thread[1]):
-                if t < 1 << bits:
-                    own[0] = int32(sum_before(counts, sums, first + t * at.tiles)) - begin
-            with (
-                partition(tile, thread[1], offset=lambda rank: rank, races="none") as spot,
-                partition(moved, thread[1], offset=lambda rank: rank, races="none") as value_spot,
-                partition(ids, thread[1], offset=lambda rank: rank, races="none") as mark, group(thread[1]),
-            ):
-                for k in range(ITEMS):
-                    spot[ranks[k] >> 8] = items[k]
-                    mark[ranks[k] >> 8] = uint32(ranks[k] & 255) << 16 | uint32(place + 32 * k)
-                if VALUES:  # now that keys are put away registers are free
-                    for k in range(ITEMS):
-                        values[k] = x_values[at.start + min(place + 32 * k, at.many - 1)]
-                    for k in range(ITEMS):
-                        value_spot[ranks[k] >> 8] = values[k]
-            calls: int32 @ block[1] = 0
-            while True:
-                wrong: bool @ thread[1] = False
-                with (
-                    partition(result, thread[1], offset=lambda place: place, races="none") as own,
-                    partition(value_result, thread[1], offset=lambda place: place, races="none") as own_values, group(thread[1]),
-                ):
-                    for k in range(ITEMS):
-                        here: int32 = k * THREADS + t
-                        if here < at.many:
-                            word: uint32 = ids[here]
-                            wrong = wrong or (here > 0 and ids[max(here - 1, 0)] > word)
-                            target: int32 = targets[int32(word >> 16)] + here
-                            own[target] = tile[here]
-                            if VALUES:
-                                own_values[target] = moved[here]
-                again: bool @ block[1] = block.any(wrong)
-                calls = calls + 1
-                if not again or calls == MOST_CALLS:
-                    break
-                for odd in range(2):
-                    exchange(tile, moved, ids, odd, VALUES=VALUES, TILE=TILE, THREADS=THREADS)
-
-
 EXAMPLES = {
     "take_samples": {"T": "float32", "THREADS": 256},
-    "count_parts": {"T": "float32", "LESS": operators.less, "ITEMS": 16, "THREADS": 512, "BLOCKS": 2, "INNER": True},
+    "count_parts": {
+        "T": "float32", "LESS": operators.less, "ITEMS": 16, "BATCH": 8, "THREADS": 512, "BLOCKS": 2, "INNER": True, "STAY": 1,
+    },
     "add_counts": {"THREADS": 512, "ITEMS": 8},
     "find_segments": {"TILE": 8192},
-    "move_parts": {
-        "T": "float32", "V": "uint32", "VALUES": False, "ITEMS": 16, "THREADS": 512, "BLOCKS": 2, "INNER": True,
-    },
 }

@@ -1,6 +1,6 @@
 """Elements put into parts by samples on the reference machine, with all its checks.
 
-Tests of kernels/merge/samples.py, kernels/merge/buckets.py, prism/lib/algorithms/merge/samples.py.
+Tests of kernels/merge/samples.py, kernels/merge/moves.py, kernels/merge/buckets.py, prism/lib/algorithms/merge/samples.py.
 """
 
 from __future__ import annotations
@@ -26,6 +26,8 @@ THREADS, ITEMS, SORTERS = 256, 1, 64
 TILE, ADDERS = THREADS * ITEMS, 512
 SIZES = {"FEW": 1, "MORE": 0, "ITEMS": 3, "THREADS": SORTERS, "BLOCKS": 1}
 CUT = {"ITEMS": ITEMS, "THREADS": THREADS, "BLOCKS": 1}
+STAY = 2  # tiles that a block counts
+SEARCH = {**CUT, "BATCH": 1, "STAY": STAY}
 
 
 def summed(counts: Any, how: Any) -> Any:
@@ -69,8 +71,8 @@ def parted(
 
     def level(source: Any, target: Any, tiles: int, many: int, apart: int, within: bool) -> tuple[Any, Any]:
         counts = np.zeros(tiles << many, np.uint32)
-        counting = {"T": x.dtype, "LESS": less, "INNER": within, **CUT}
-        launch("count_parts", counting, tiles, THREADS, source[0], samples, segments, numbers, counts, n, apart, many)
+        counting, counted = {"T": x.dtype, "LESS": less, "INNER": within, **SEARCH}, (counts, n, apart, many, tiles)
+        launch("count_parts", counting, -(-tiles // STAY), THREADS, source[0], samples, segments, numbers, *counted)
         sums = summed(counts, how)
         moving, moved = {"T": x.dtype, "INNER": within, **beside, **CUT}, (source[0], target[0], source[1], target[1])
         launch("move_parts", moving, tiles, THREADS, *moved, segments, numbers, counts, sums, n, many)
@@ -117,7 +119,7 @@ def test_data_of_all_kinds(kind: str) -> None:
     assert np.array_equal(parted(x, samples, (2, 2), tens, 8, values=True), order)
 
 
-@pytest.mark.parametrize("bits", [(1, 1), (3, 1)])
+@pytest.mark.parametrize("bits", [(2, 2), (3, 2)])
 def test_other_numbers_of_parts(bits: tuple[int, int]) -> None:
     x, samples = data("random", 701)
     assert np.array_equal(parted(x, samples, bits, tens, 128 >> sum(bits)), by_tens(x))
@@ -154,7 +156,7 @@ def test_every_schedule(schedule: str) -> None:
 
 
 MUTANTS = [
-    ("count_parts", True, {"T": "int32", "LESS": tens, "INNER": True, **CUT}),
+    ("count_parts", True, {"T": "int32", "LESS": tens, "INNER": True, **SEARCH}),
     ("move_parts", True, {"T": "int32", "V": "int32", "VALUES": True, "INNER": True, **CUT}),
     ("find_segments", None, {"TILE": TILE}),
     ("sort_parts", None, {"T": "int32", "V": "int32", "VALUES": True, "LESS": tens, **SIZES}),
@@ -168,10 +170,10 @@ APART = ["sort_here(y=...)"]
 @pytest.mark.parametrize(("name", "inner", "template"), MUTANTS, ids=[name for name, *_ in MUTANTS])
 def test_each_barrier_is_needed(name: str, inner: bool | None, template: dict[str, Any]) -> None:
     """Those of these kernels: collectives have tests of their own."""
-    half, long = data("half", 400), np.random.default_rng(2).integers(0, 1 << 30, 700, dtype=np.int32)
-    given, missed = [half, (long, np.full(128, long.min()))], []
+    half, long = data("half", 400), np.random.default_rng(2).integers(0, 1 << 30, 900, dtype=np.int32)
+    given, missed = [half, *((x, np.full(128, x.min())) for x in (long[:700], long))], []
     for barrier, mutant in without_barriers(prism.check(getattr(kernels, name), template)):
-        if Path(barrier.second.span.file).name not in ("samples.py", "buckets.py"):
+        if Path(barrier.second.span.file).name not in ("samples.py", "moves.py", "buckets.py"):
             continue
         try:
             for schedule, (x, samples) in product(SCHEDULES if name == "move_parts" else SCHEDULES[:1], given):
@@ -199,7 +201,14 @@ def test_kernels_do_not_spill(values: bool, size: int) -> None:
     template = {"T": f"uint{8 * size}", "THREADS": c.threads, "ITEMS": c.items, "BLOCKS": c.blocks}
     beside = {"V": f"uint{8 * size}", "VALUES": values}
     for inner in (False, True):
-        counting = {**template, "LESS": operators.less, "INNER": inner}
+        counting = {
+            **template,
+            "LESS": operators.less,
+            "INNER": inner,
+            "BATCH": c.batch,
+            "BLOCKS": c.counting,
+            "STAY": c.stay,
+        }
         assert prism.compile(kernels.count_parts, counting, arch="sm_90a").spills == 0
         assert prism.compile(kernels.move_parts, {**template, **beside, "INNER": inner}, arch="sm_90a").spills == 0
     sorting = {"T": f"uint{8 * size}", "LESS": operators.less, "FEW": c.few, "MORE": c.more, "ITEMS": c.most}

@@ -30,7 +30,7 @@ def steps(
     """
     c = kernels.parting(kind.size, values=bool(kind.values), host=machine.host)
     assert c is not None
-    bits = min(max((-(-n // c.mean) - 1).bit_length(), 2), 16)  # of a part's number
+    bits = min(max((-(-n // c.mean) - 1).bit_length(), 4), 16)  # of a part's number: two at least of each level
     outer, inner = bits - bits // 2, bits // 2
     parts, many = 1 << bits, c.samples << bits
     nowhere, numbers = nothing(kind.moved), scratch.take("uint8", n)
@@ -43,7 +43,7 @@ def steps(
         ),
         *sort_samples(replace(kind, values=""), many, machine, (taken, nowhere), (samples, nowhere), scratch),
     ]
-    tile, template = c.threads * c.items, {"T": kind.keys, "THREADS": c.threads, "ITEMS": c.items, "BLOCKS": c.blocks}
+    tile, template = c.threads * c.items, {"T": kind.keys, "THREADS": c.threads, "ITEMS": c.items}
     beside = {"V": kind.moved, "VALUES": bool(kind.values)}
     segments = scratch.take("uint32", 2 * kernels.SEGMENTS + 2)
     whole = -(-n // tile)
@@ -56,9 +56,11 @@ def steps(
         chunks = -(-places // kernels.CHUNK)
         counts, sums = scratch.take("uint32", places), scratch.take("uint32", chunks)
         shared = {"x": source[0], "segments": segments, "numbers": numbers, "counts": counts, "n": n, "bits": level}
-        counting = instance_of(kernels.count_parts, {**template, "LESS": kind.less, "INNER": within})
-        moving = instance_of(kernels.move_parts, {**template, **beside, "INNER": within})
-        found.append(Step(counting, tiles, c.threads, {**shared, "samples": samples, "apart": apart}))
+        search = {"LESS": kind.less, "BATCH": c.batch, "BLOCKS": c.counting, "STAY": c.stay}
+        counting = instance_of(kernels.count_parts, {**template, **search, "INNER": within})
+        moving = instance_of(kernels.move_parts, {**template, **beside, "BLOCKS": c.blocks, "INNER": within})
+        counted = {**shared, "samples": samples, "apart": apart, "tiles": tiles}
+        found.append(Step(counting, -(-tiles // c.stay), c.threads, counted))
         found.extend(_sum(counts, sums, places, scratch))
         moved = {"y": target[0], "x_values": source[1], "y_values": target[1], "sums": sums}
         found.append(Step(moving, tiles, c.threads, {**shared, **moved}))
