@@ -13,9 +13,7 @@ THREADS = 256
 @prism.device
 @requires(thread[1])
 @template(T=dtype, A=dtype, MANY=constexpr(int), WIDTH=constexpr(int))
-def load_piece(
-    x: ptr(const(T)) @ thread[1], at: int64 @ thread[1], items: A[MANY] @ thread[1], first: int32 @ thread[1]
-):
+def load_piece(x: ptr(const(T)) @ thread[1], at: int64 @ thread[1], items: A[MANY] @ thread[1], first: int32 @ thread[1]):
     """Put a vector of elements into `items`, from the first on."""
     if WIDTH == 1:
         items[first] = A(x[at])
@@ -50,27 +48,16 @@ def rows_below(over: int64 @ thread[1], per: int64 @ thread[1]) -> int64 @ threa
 
 @prism.kernel
 @template(
-    T=dtype,
-    A=dtype,
-    KIND=constexpr(int),
-    GATED=constexpr(bool),
-    FAST=constexpr(int),
-    FLAT=constexpr(bool),
-    EACH=constexpr(int),
-    WIDTH=constexpr(int),
+    T=dtype, A=dtype, KIND=constexpr(int), GATED=constexpr(bool), FAST=constexpr(int), FLAT=constexpr(bool),
+    EACH=constexpr(int), WIDTH=constexpr(int),
 )
 @requires(grid[1], block[1], thread[THREADS])
 @attr("__launch_bounds__(THREADS)")
 @may_alias("x", "y")
 @may_alias("up", "y")
 def activate(
-    x: ptr(const(T)) @ grid[1],
-    up: ptr(const(T)) @ grid[1],
-    y: ptr(T) @ grid[1],
-    rows: int64 @ grid[1],
-    n: int64 @ grid[1],
-    x_apart: int64 @ grid[1],
-    up_apart: int64 @ grid[1],
+    x: ptr(const(T)) @ grid[1], up: ptr(const(T)) @ grid[1], y: ptr(T) @ grid[1], rows: int64 @ grid[1], n: int64 @ grid[1],
+    x_apart: int64 @ grid[1], up_apart: int64 @ grid[1],
 ):
     """`y = x * share(x)`, times `up` where `GATED`, of `rows` rows of `n` elements.
 
@@ -107,14 +94,8 @@ def activate(
 
 @prism.kernel
 @template(
-    T=dtype,
-    A=dtype,
-    KIND=constexpr(int),
-    GATED=constexpr(bool),
-    FAST=constexpr(int),
-    FLAT=constexpr(bool),
-    EACH=constexpr(int),
-    WIDTH=constexpr(int),
+    T=dtype, A=dtype, KIND=constexpr(int), GATED=constexpr(bool), FAST=constexpr(int), FLAT=constexpr(bool),
+    EACH=constexpr(int), WIDTH=constexpr(int),
 )
 @requires(grid[1], block[1], thread[THREADS])
 @attr("__launch_bounds__(THREADS)")
@@ -125,18 +106,10 @@ def activate(
 @may_alias("up", "dx")
 @may_alias("up", "dup")
 def activate_backward(
-    dy: ptr(const(T)) @ grid[1],
-    x: ptr(const(T)) @ grid[1],
-    up: ptr(const(T)) @ grid[1],
-    dx: ptr(T) @ grid[1],
+    dy: ptr(const(T)) @ grid[1], x: ptr(const(T)) @ grid[1], up: ptr(const(T)) @ grid[1], dx: ptr(T) @ grid[1],
     dup: ptr(T) @ grid[1],
-    rows: int64 @ grid[1],
-    n: int64 @ grid[1],
-    dy_apart: int64 @ grid[1],
-    x_apart: int64 @ grid[1],
-    up_apart: int64 @ grid[1],
-    dx_apart: int64 @ grid[1],
-    dup_apart: int64 @ grid[1],
+    rows: int64 @ grid[1], n: int64 @ grid[1], dy_apart: int64 @ grid[1], x_apart: int64 @ grid[1], up_apart: int64 @ grid[1],
+    dx_apart: int64 @ grid[1], dup_apart: int64 @ grid[1],
 ):
     """The gradients of `activate`: of x, and where `GATED` of `up`.
 
@@ -150,9 +123,7 @@ def activate_backward(
     top: int64 @ block[1] = 0 if FLAT else b * (THREADS * EACH) // per
     left: int64 @ block[1] = b * (THREADS * EACH) - top * per
     with (
-        partition(
-            dx, thread[1], lambda i: i, races="allow"
-        ) as mine,  # it may be x or dy, or lie among them: each element is one thread's
+        partition(dx, thread[1], lambda i: i, races="allow") as mine,  # it may be what is read: each element is one thread's
         partition(dup, thread[1], lambda i: i, races="allow") as others,
         group(block[1]),
     ):
@@ -185,24 +156,8 @@ def activate_backward(
 
 
 EXAMPLES = {
-    "activate": {
-        "T": "bfloat16",
-        "A": "float32",
-        "KIND": SILU,
-        "GATED": True,
-        "FAST": 2,
-        "FLAT": True,
-        "EACH": 2,
-        "WIDTH": 8,
-    },
+    "activate": {"T": "bfloat16", "A": "float32", "KIND": SILU, "GATED": True, "FAST": 2, "FLAT": True, "EACH": 2, "WIDTH": 8},
     "activate_backward": {
-        "T": "float32",
-        "A": "float32",
-        "KIND": GELU,
-        "GATED": False,
-        "FAST": 0,
-        "FLAT": False,
-        "EACH": 1,
-        "WIDTH": 4,
+        "T": "float32", "A": "float32", "KIND": GELU, "GATED": False, "FAST": 0, "FLAT": False, "EACH": 1, "WIDTH": 4,
     },
 }

@@ -74,9 +74,6 @@ def put(
             stmatrix(own[lane % 16, 16 * p + lane // 16 * 8], words)
 
 
-__all__ = ["bound", "put", "round_pairs"]
-
-
 @prism.device
 @template(
     T=dtype, CUT=constexpr(BackwardCut), TERMS=constexpr(Terms), MASKED=constexpr(bool), OF_KEYS=constexpr(bool)
@@ -143,3 +140,6 @@ def multiply_slopes(
             part, keys[0, 64 * (w % CUT.across)], tile[0, CUT.part_rows * (w // CUT.across)], transpose_a=True, transpose_b=True,
             accumulate=False,
         )  # fmt: skip
+
+
+__all__ = ["bound", "multiply_slopes", "put", "round_pairs", "weigh"]
