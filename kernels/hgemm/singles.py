@@ -82,7 +82,8 @@ def choose_single(m: int, n: int, k: int, processors: int, layout: Layout) -> Co
     usual = choose_by_model(m, n, k, processors, 1, layout, parted=True)
     layer = n % LAYER == 0 and k % LAYER == 0
     own = float(estimate(Forms([usual], layout), m, n, k, processors)[0])
-    others = forms(m, n, k, processors, layout)
+    # Of layers with `a` column by column, what else suits them differs so much that most of it would not ship.
+    others = forms(m, n, k, processors, layout, shipped=layer and layout[0])
     times = estimate(others, m, n, k, processors)
     if not len(times) or (SURE_LAYER if layer else SURE) * times.min() >= own:
         return usual

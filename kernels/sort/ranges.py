@@ -312,13 +312,13 @@ def sort_all(
     with (
         partition(y, block[1], offset=lambda place: place, races="none") as keys,
         partition(values, block[1], offset=lambda place: place, races="none") as beside,
-        partition(positions, block[1], offset=lambda place: place, races="none") as places,
+        partition(positions, block[1], offset=lambda place: place, races="none") as below,
         group(block[1]),
     ):
         with (
             partition(keys, thread[1], offset=lambda place: place, races="none") as result,
             partition(beside, thread[1], offset=lambda place: place, races="none") as value_result,
-            partition(places, thread[1], offset=lambda place: place, races="none") as position_result,
+            partition(below, thread[1], offset=lambda place: place, races="none") as position_result,
             group(thread[1]),
         ):
             for k in range(ITEMS):

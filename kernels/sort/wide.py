@@ -7,7 +7,7 @@ Where they are too many, or there are NaNs of several bits, or a negative number
 
 from prism.lang import (
     atomic_add, atomic_max, attr, block, claim, const, constexpr, count, dtype, grid, group, id, int32, int64, mailbox, one,
-    partition, popcount, prism, ptr, receive, requires, shared, static_assert, template, thread, uint16, uint32, uint64,
+    partition, popcount, prism, ptr, requires, shared, static_assert, template, thread, uint16, uint32, uint64,
     wrapping_add, wrapping_subtract,
 )
 from prism.kernels.sort.halves import count_halves, rank_halves
@@ -240,9 +240,7 @@ def begin_apart(
     """
     before: int32 @ block[1] = tile - blocks // APART
     if 0 <= before and tile < blocks and blocks < tiles:
-        with group(thread[1]):
-            got: C[1]
-            receive(words[int64(before) * DIGITS], got, 1, 1, 0, epoch)
+        grid.receive_totals(words, int64(before) * DIGITS, 1, 1, 1, C(0), epoch, OP=operators.add, WORDS=1)
 
 
 @prism.kernel

@@ -184,8 +184,8 @@ class Recorded:
     def copy(self, destination, source, elements, valid=None):
         self.said.append(("copy", destination, source, elements, None if valid is None else list(valid)))
 
-    def load_tile(self, tile, tensor, multicast=0):
-        self.said.append(("load", tile, tensor, multicast))
+    def load_tile(self, tile, tensor, multicast=0, relative=False):
+        self.said.append(("load", tile, tensor, multicast, relative))
 
     def store_tile(self, tensor, tile):
         self.said.append(("store", tensor, tile))
@@ -228,10 +228,12 @@ def test_bulk_copies_mean():
 
 def test_tensor_copies_mean():
     found = binding(shared(FLOAT32, 4, 16), tensor=TensorMap(FLOAT32, (4, 16)))
-    assert said("tma_load", found, "s", "t") == [("load", "s", "t", 0)]
+    assert said("tma_load", found, "s", "t") == [("load", "s", "t", 0, False)]
     assert said("tma_store", found, "t", "s") == [("store", "t", "s")]
     several = binding(shared(FLOAT32, 4, 16), tensor=TensorMap(FLOAT32, (4, 16)), multicast=5)
-    assert said("tma_load", several, "s", "t") == [("load", "s", "t", 5)]
+    assert said("tma_load", several, "s", "t") == [("load", "s", "t", 5, False)]
+    near = binding(shared(FLOAT32, 4, 16), tensor=TensorMap(FLOAT32, (4, 16)), multicast=5, relative=True)
+    assert said("tma_load", near, "s", "t") == [("load", "s", "t", 5, True)]
     assert TABLE["prefetch_map"].meaning(Binding(None), "m") is None
     assert TABLE["tma_prefetch"].meaning(found, "memory", "t") is None
 
