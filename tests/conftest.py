@@ -39,10 +39,10 @@ os.environ.setdefault("PYTHONPYCACHEPREFIX", str(TESTS.parent / ".pytest_cache" 
 # What the tests make lives long, or dies at once: looks for cycles among all of it take a tenth of the time. So there is one only
 # when a process has grown (`_collect`), or after so many new objects.
 gc.set_threshold(100_000_000, 100, 100)
-GROWTH = max(600 << 20, memory() // (2 * int(os.environ.get("PYTEST_XDIST_WORKER_COUNT", "1"))))
+GROWTH = max(600 << 20, 3 * memory() // (4 * int(os.environ.get("PYTEST_XDIST_WORKER_COUNT", "1"))))
 """Bytes by which a process grows before anybody looks for cycles, among what is new: what has lasted is looked at no more. Such a
-look takes 4 to 9 s for each 600 MB of growth, most of which lasts: so there is none where half of a process's share of the
-memory is enough without."""
+look takes 4 to 9 s for each 600 MB of growth, most of which lasts: so there is none where three quarters of a process's share
+of the memory are enough without."""
 
 from tests.machine_code import forget_old, keep_all  # noqa: E402 - it imports NumPy
 
