@@ -6,6 +6,7 @@ Each case runs in a block or two of a few warps, so that all schedules and all m
 # ruff: noqa: F821 -- names that kernels declare
 from __future__ import annotations
 
+import functools
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import Any
@@ -249,15 +250,15 @@ def shared_loads(
 
 @prism("global")
 @requires(grid[1], block[4], thread[64])
-@template(K=constexpr(int))
-def crossed_loads(
-    x: const(CUtensorMap(int32, 8, 16)) @ grid[1],
+@template(K=constexpr(int), MASK=constexpr(int))
+def loads_for_some(
+    x: const(CUtensorMap(int32, 4, 16)) @ grid[1],
     y: ptr(int32) @ grid[1],
     n: int32 @ grid[1],
 ):
-    """Of each two blocks of a cluster each loads half a tile, for both: those whose numbers are 2 apart."""
+    """Each block of a cluster loads a quarter of a tile, for blocks r ^ b of which MASK has bit b; they add up what they get."""
     with partition(y, block[1], offset=0) as out:
-        b: int32 @ block[1] = id()
+        number: int32 @ block[1] = id()
         with group(block[4]):
             r: int32 @ block[1] = id()
             with group(block[1]):
@@ -267,15 +268,16 @@ def crossed_loads(
                     for i in range(n):
                         with claim(s, producer) as a:
                             with one(thread):
-                                tma_load(
-                                    a[8 * (r // 2), 0], x[16 * (2 * i + r % 2) + 8 * (r // 2), 0], multicast=0b101,
-                                    relative=True,
-                                )  # fmt: skip
+                                tma_load(a[4 * r, 0], x[16 * i + 4 * r, 0], multicast=MASK, relative=True)
                         with claim(s, consumer) as a:
                             t: int32 @ thread[1] = id()
                             with group(thread[1]):
-                                for j in range(8):
-                                    mine[(b * n + i) * 256 + j * 32 + t] = a[j * 2 + t // 16, t % 16] + b
+                                sum: int32 = 0
+                                for b in range(4):
+                                    if MASK >> b & 1 == 1:
+                                        for half in range(2):
+                                            sum += a[4 * (r ^ b) + 2 * half + t // 16, t % 16]
+                                mine[(number * n + i) * 32 + t] = sum
 
 
 @prism("global")
@@ -409,10 +411,10 @@ def _shared_loads(trips: int) -> tuple[list[Any], int, Any]:
     return [x.reshape(-1, 16), np.zeros(max(1, len(wanted)), np.int32)[: len(wanted)], trips], 1, wanted
 
 
-def _crossed_loads(trips: int) -> tuple[list[Any], int, Any]:
-    x = np.arange(512 * max(1, trips), dtype=np.int32)
-    tiles = x.reshape(-1, 2, 256)[:trips]
-    wanted = np.concatenate([tiles[:, b % 2].ravel() + b for b in range(4)])
+def _loads_for_some(mask: int, trips: int) -> tuple[list[Any], int, Any]:
+    x = np.arange(256 * max(1, trips), dtype=np.int32)
+    quarters = x.reshape(-1, 4, 2, 32)[:trips].sum(2, dtype=np.int32)
+    wanted = np.ravel([sum(quarters[:, r ^ b] for b in range(4) if mask >> b & 1) for r in range(4)])
     return [x.reshape(-1, 16), np.zeros(max(1, len(wanted)), np.int32)[: len(wanted)], trips], 1, wanted
 
 
@@ -434,6 +436,10 @@ CASES = [
     *(Case(product, _product, {"K": k, "D": d}, threads=256) for k, d in ((1, 0), (2, 0), (2, 1), (4, 2))),
     *(Case(products, _products, {"K": k, "D": d}, threads=256) for k, d in ((1, 0), (2, 1), (4, 2))),
     *(Case(shared_loads, _shared_loads, {"K": k}, blocks=2) for k in RINGS),
-    *(Case(crossed_loads, _crossed_loads, {"K": k}, blocks=4) for k in RINGS),
+    *(
+        Case(loads_for_some, functools.partial(_loads_for_some, mask), {"K": k, "MASK": mask}, blocks=4)
+        for k in RINGS
+        for mask in range(1, 16, 2)
+    ),
     Case(swapped, _swapped, blocks=4, threads=32),
 ]

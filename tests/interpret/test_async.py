@@ -19,7 +19,7 @@ from prism.interpret import SCHEDULES, MachineError, run, schedules
 from prism.lang.lower.specialise import specialise
 from prism.lang.tree.plan import Program, Wait
 from tests.examples import asynchronous as examples
-from tests.interpret.async_kernels import CASES, RINGS, Case, loaded, nested, product, stations
+from tests.interpret.async_kernels import CASES, RINGS, Case, loaded, loads_for_some, nested, product, stations
 
 
 @functools.cache
@@ -120,3 +120,10 @@ def test_schedules_are_listed() -> None:
     many = schedules(40)
     assert len(set(many)) == len(many) == 40
     assert {name for name, _ in many} == set(SCHEDULES)
+
+
+@pytest.mark.parametrize("mask", range(2, 16, 2))
+def test_who_loads_for_others_alone_is_refused(mask: int) -> None:
+    """Who brings the next copy would not wait for the readers of the block's own: the machine found arrivals in wrong rounds."""
+    with pytest.raises(prism.CompileError, match="without the block itself"):
+        prism.check(loads_for_some, {"K": 2, "MASK": mask})

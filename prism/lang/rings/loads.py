@@ -100,10 +100,15 @@ def is_relative(visit: Visit) -> bool:
 
 
 def _mask_fault(apply: tree.Apply, blocks: int) -> tuple[str, str]:
-    """Return what is wrong with the blocks that a multicast goes to, and what to change; nothing: each gets what it sends."""
+    """Return what is wrong with the blocks that a multicast goes to, and what to change; nothing: each gets what it sends.
+
+    Its own block is among them: who brings the next copy waits for the readers of these blocks alone, and announces its bytes to
+    its own mbarrier, which must be done with those of the copy before.
+    """
     mask, every = _mask(apply), (1 << blocks) - 1
     if apply.statics.get("relative") and blocks & blocks - 1 == 0 and mask <= every:
-        return "", ""
+        fault = "" if mask & 1 else f"its mask is {mask:#b}, without the block itself"
+        return fault, f"write `multicast={mask | 1:#b}`: bit 0 is the block's own"
     if mask == every and not apply.statics.get("relative"):
         return "", ""
     change = f"write `multicast={every:#b}`, of a part of each block's own: its indices depend on `id(block[1])`"
