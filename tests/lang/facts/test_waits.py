@@ -1,0 +1,160 @@
+"""Waits for other threads (`prism.lang.facts.waits`): each is in the safety report, and no other loop is."""
+
+import numpy as np
+import pytest
+
+from prism.interpret import DeadlockError, run
+from prism.lang import (
+    atomic_add,
+    atomic_exchange,
+    block,
+    claim,
+    const,
+    grid,
+    group,
+    id,
+    int32,
+    load_acquire,
+    load_relaxed,
+    mailbox,
+    one,
+    partition,
+    prism,
+    ptr,
+    publish,
+    receive,
+    requires,
+    store_release,
+    thread,
+    uint32,
+    uint64,
+)  # fmt: skip
+from prism.lang.pipeline import build
+from prism.lang.safety import verdicts
+
+
+@prism.device
+@requires(thread[1])
+def is_set(flag: ptr(uint32) @ grid[1]) -> bool @ thread[1]:
+    return load_acquire(flag[0]) != uint32(0)
+
+
+@prism.kernel
+@requires(grid[1], block[1], thread[32])
+def by_words(words: ptr(mailbox(int32)) @ grid[1], y: ptr(int32) @ grid[1], epoch: uint32 @ grid[1]):
+    b: int32 @ block[1] = id()
+    with partition(y, block[1], b) as own, group(block[1]), claim(own, thread[1]) as mine, one(thread):
+        before: int32[1] = {0}
+        receive(words[b - 1], before, 1, b, 0, epoch)
+        publish(words[b], before[0] + 1, epoch)
+        mine[0] = before[0]
+
+
+@prism.kernel
+@requires(grid[1], thread[1])
+def by_flags(flags: ptr(uint32) @ grid[1]):
+    i: int32 @ thread[1] = id()
+    with group(thread[1]):
+        while i > 0 and load_acquire(flags[i - 1]) == uint32(0):
+            pass
+        store_release(flags[i], uint32(1))
+
+
+@prism.kernel
+@requires(grid[1], thread[1])
+def by_a_function(flag: ptr(uint32) @ grid[1]):
+    with group(thread[1]):
+        while not is_set(flag):
+            pass
+
+
+@prism.kernel
+@requires(grid[1], thread[1])
+def by_a_sum_of_nothing(flag: ptr(uint64) @ grid[1]):
+    with group(thread[1]):
+        while atomic_add(flag[0], 0) == uint64(0):
+            pass
+
+
+@prism.kernel
+@requires(grid[1], thread[1])
+def by_a_lock(lock: ptr(uint32) @ grid[1], count: ptr(int32) @ grid[1]):
+    with group(thread[1]):
+        free: bool = False
+        tries: int32 = 0
+        while True:
+            old: uint32 = atomic_exchange(lock[0], uint32(1))
+            free = old == uint32(0)
+            tries += 1
+            if tries > 5:
+                if free:
+                    break
+        store_release(lock[0], uint32(0))
+
+
+@prism.kernel
+@requires(grid[1], thread[1])
+def no_waits(
+    x: ptr(const(int32)) @ grid[1],
+    drawn: ptr(uint64) @ grid[1],
+    seen: ptr(uint32) @ grid[1],
+    y: ptr(int32) @ grid[1],
+    n: int32 @ grid[1],
+):
+    with partition(y, thread[1], id()) as mine, group(thread[1]):
+        tile: int32 = int32(atomic_add(drawn[0], 1))
+        while tile < n:  # it goes on by what it adds
+            mine[0] += x[tile]
+            tile = int32(atomic_add(drawn[0], 1))
+        k: int32 = 0
+        while k < n:  # what it reads decides nothing
+            mine[0] += int32(load_relaxed(seen[0]))
+            k += 1
+        while k > 0:  # an inner loop's end is not its own
+            for j in range(n):
+                if load_relaxed(seen[j]) > uint32(0):
+                    break
+            k -= 1
+        most: int32 = int32(load_relaxed(seen[0]))
+        for j in range(most):  # a range ends
+            if load_relaxed(seen[j]) > uint32(0):
+                break
+
+
+@pytest.mark.parametrize(
+    ("kernel", "line", "what"),
+    [
+        (by_words, 4, "receive"),
+        (by_flags, 3, "while"),
+        (by_a_function, 2, "while"),
+        (by_a_sum_of_nothing, 2, "while"),
+        (by_a_lock, 4, "while"),
+    ],  # fmt: skip
+    ids=lambda one: getattr(one, "__name__", None),
+)
+def test_a_wait_is_assumed_to_end(kernel: object, line: int, what: str) -> None:
+    program = build(kernel)
+    (found,) = [one for one in verdicts(program) if one.kind == "wait"]
+    assert (found.status, found.what, found.function) == ("assumed", f"the wait of `{what}`", program.entry.name)
+    assert found.line - program.entry.span.line == line
+
+
+def test_other_loops_are_no_waits() -> None:
+    assert [one for one in verdicts(build(no_waits)) if one.kind == "wait"] == []
+
+
+def test_what_is_assumed_is_looked_for() -> None:
+    """Blocks that wait for later ones end if all run at once; a GPU need not run them so, and a schedule does not."""
+
+    @prism.kernel
+    @requires(grid[1], thread[1])
+    def backwards(flags: ptr(uint32) @ grid[1], n: int32 @ grid[1]):
+        b: int32 @ thread[1] = id()
+        with group(thread[1]):
+            while b < n - 1 and load_acquire(flags[b + 1]) == uint32(0):
+                pass
+            store_release(flags[b], uint32(1))
+
+    run(build(backwards), 3, 1, (np.zeros(4, np.uint32), 3), check=True)
+    with pytest.raises(DeadlockError, match="the resident block waits"):
+        run(build(backwards), 3, 1, (np.zeros(4, np.uint32), 3), check=True, schedule="few")

@@ -1,0 +1,26 @@
+"""Where the library's kernels wait for other blocks: in these functions and nowhere else (`prism.lang.facts.waits`)."""
+
+from collections import defaultdict
+
+import pytest
+
+from prism.lib import artifacts, shipped_kernels
+from tests.lib.verdicts import of_kernel
+
+WAITS = {
+    ("collect", "receive"), ("look_back_columns", "receive"), ("look_back_digits", "receive"), ("look_back_each", "receive"),
+    ("look_back_more_digits", "receive"), ("look_back_segments", "receive"), ("look_back_stable", "receive"),
+    ("receive_totals", "receive"), ("wait_for_done", "while"),
+}  # fmt: skip
+
+
+@pytest.mark.check
+def test_waits_stand_in_few_places() -> None:
+    """One instance of each kernel that ships: a wait that is new is looked at before it stands here."""
+    families = defaultdict(list)
+    for one in shipped_kernels.instances("sm_90a"):
+        reference = artifacts._reference(one)
+        families[reference.kernel].append(reference)
+    picked = [one for family in families.values() for one in family[len(family) // 2 :][:1]]
+    found = [one for reference in picked for one in of_kernel(reference) if one.kind == "wait"]
+    assert {(one.function, one.what.removeprefix("the wait of ").strip("`")) for one in found} == WAITS
