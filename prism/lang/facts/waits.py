@@ -17,7 +17,9 @@ from prism.lang.tree.walk import children, operands, statements, terms
 def waits(function: tree.Function) -> Iterator[tuple[Span, str]]:
     """Yield where a function waits for other threads, without its callees, and what stands there."""
     for s in statements(function.body):
-        yield from ((part.span, part.intrinsic.name) for part in terms(s) if _asks_again(part))
+        for part in terms(s):
+            if isinstance(part, tree.Apply) and _asks_again(part):
+                yield part.span, part.intrinsic.name
         if isinstance(s, tree.While) and _waits(s):
             yield s.span, "while"
 
