@@ -91,6 +91,24 @@ TABLE = (
         "{}",
         "segments",
     ),
+    ("`sort`, float32", "tables.Sort.track_vs_best", "keys float32", "CUB", "2^{}", "sort"),
+    ("`sort_by_key`, float32, values of 4 bytes", "tables.Sort.track_vs_best", "pairs float32", "CUB", "2^{}", "sort"),
+    (
+        "`compress`, float32, half is kept",
+        "tables.Selection.track_vs_best",
+        "compress float32 0.5",
+        "CUB",
+        "2^{}",
+        "selection",
+    ),
+    (
+        "`histogram`, int32, 256 bins",
+        "tables.Histogram.track_vs_best",
+        "even 256 int32 uniform",
+        "CUB",
+        "2^{}",
+        "histogram",
+    ),
     ("`sgemm`, square", "sgemm.Ratio.track_vs_cublas", None, "cuBLAS", "{}", "sgemm"),
     ("`hgemm`, bfloat16, square", "hgemm.Ratio.track_vs_cublas", None, "cuBLAS", "{}", "hgemm"),
     (
@@ -101,8 +119,19 @@ TABLE = (
         "{}",
         "hgemm_float8",
     ),
+    (
+        "`attention`, causal, heads of 128, by length",
+        "attention.Ratio.track_vs_best",
+        ("128x1024c", "128x4096c", "128x16384c"),
+        "cuDNN, FlashAttention",
+        "{}",
+        "attention",
+    ),
 )
-"""The rows of the README's table: what was measured, its benchmark, first parameter, peer, the sizes' names, the script."""
+"""The rows of the README's table: what was measured, its benchmark, first parameter, peer, the sizes' names, the script.
+
+The first parameter: one row of two parameters; of one parameter some, named by the number that is their last, or all powers of two.
+"""
 
 
 THREE_BEGIN, THREE_END = "<!-- three: begin; asv_bench/publish/pictures.py writes them -->\n", "<!-- three: end -->"
@@ -247,6 +276,9 @@ def table(recorded: dict[str, list[Any]]) -> str:
         if chosen is None:
             sizes = [(name, row[0][1]) for name, row in rows(recorded[benchmark])[1] if name.isdigit()]
             found = [[(name, ratio) for name, ratio in sizes if int(name).bit_count() == 1]]
+        elif isinstance(chosen, tuple):
+            ratio_of = {name: row[0][1] for name, row in rows(recorded[benchmark])[1]}
+            found = [[(re.findall(r"\d+", name)[-1], ratio_of[name]) for name in chosen]]
         ratios = ", ".join(f"{label}: {ratio:.2f}" for label, ratio in found[0])
         lines.append(f"| {what} | {peer} | {ratios} | `asv_bench/{script}.py` |")
     return "\n".join(lines)
