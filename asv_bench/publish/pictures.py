@@ -130,7 +130,7 @@ TABLE = (
 )
 """The rows of the README's table: what was measured, its benchmark, first parameter, peer, the sizes' names, the script.
 
-The first parameter: one row of two parameters; of one parameter some, named by the number that is their last, or all powers of two.
+The first parameter: one row of two parameters. Of one parameter: some, named by their last numbers, or None, all powers of two.
 """
 
 
