@@ -262,11 +262,11 @@ class EffectsGiven(Effects, code="type"):
 
 
 class IndexEffect(Error, code="type"):
-    """A call that touches memory inside an index."""
+    """A call that touches memory inside an index, an offset or a bound of a loop."""
 
-    title = "an index cannot call something that reads or writes memory"
-    label = "called in an index"
-    help_template = "assign the result to a variable first, and index with that"
+    title = "an index, an offset or a bound of a loop cannot call something that reads or writes memory"
+    label = "called there"
+    help_template = "assign the result to a variable first, and use that"
 
 
 class NamedBarriers(Named, code="group"):
