@@ -19,6 +19,7 @@ from prism.interpret.schedules import schedules
 from prism.interpret.shapes import InputError, Shape, parse_along, spell
 from prism.lang.barriers import flow
 from prism.lang.facts.touches import ATOMIC, NEAR, REDUCTION
+from prism.lang.facts.waits import waits
 from prism.lang.keep.bases import Value
 from prism.lang.tree import Call, Element, Symbol, Var
 from prism.lang.tree.plan import Program
@@ -129,7 +130,7 @@ def explore(
     if number < 1 or seed < 0 or seed + number > SEEDS:
         raise InputError(f"at least one schedule, of seeds from 0 to {SEEDS - 1}, not {number} from {seed} on")
     _check_told(program, told)
-    chosen = schedules(seed + number)[seed:]
+    chosen = schedules(seed + number, any(any(waits(one)) for one in program.functions))[seed:]
     report = Report(shape, range(seed, seed + number), tuple(dict.fromkeys(name for name, _ in chosen)))
     sizes: dict[str, int] = {}
     known: dict[tuple[object, ...], int] = {}

@@ -44,9 +44,13 @@ HOW = {
 SCHEDULES = tuple(HOW)
 
 
-def schedules(count: int) -> list[tuple[str, int]]:
-    """Return so many schedules to explore, each with a seed: all kinds first, then those that a seed changes."""
-    first = [(name, 0) for name in SCHEDULES]
+def schedules(count: int, waits: bool = False) -> list[tuple[str, int]]:
+    """Return so many schedules to explore, each with a seed: all kinds first, then those that a seed changes.
+
+    `waits`: the program waits for other blocks. Then `few` comes second, as no other finds a wait for a block that has not begun.
+    """
+    kinds = sorted(SCHEDULES, key=lambda name: (SCHEDULES.index(name) > 0, not HOW[name].few)) if waits else SCHEDULES
+    first = [(name, 0) for name in kinds]
     seeded = [name for name in SCHEDULES if HOW[name].roles]
     more = [(seeded[k % len(seeded)], 1 + k // len(seeded)) for k in range(max(0, count - len(first)))]
     return [*first, *more][:count]

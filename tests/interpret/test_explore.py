@@ -31,6 +31,7 @@ from prism.lang import (
     partition,
     prism,
     ptr,
+    publish,
     receive,
     requires,
     shared,
@@ -81,6 +82,18 @@ def waits(words: ptr(mailbox(int32)) @ grid[1], y: ptr(int32) @ grid[1]):
             word: int32[1]
             receive(words[t], word, 1, 1, 0, uint32(1))
             mine[0] = word[0]
+
+
+@prism("global")
+@requires(grid[1], block[1], thread[1])
+def backwards(words: ptr(mailbox(int32)) @ grid[1], y: ptr(int32) @ grid[1]):
+    """Each block waits for the next: it ends where all run at once, which a GPU does not promise."""
+    b: int32 @ thread[1] = id()
+    with partition(y, thread[1], offset=b) as mine, group(thread[1]):
+        word: int32[1]
+        receive(words[b + 1], word, 1, 1 - b, 0, uint32(1))
+        publish(words[b], word[0] + 1, uint32(1))
+        mine[0] = word[0]
 
 
 @prism("global")
@@ -147,6 +160,16 @@ def test_a_race_is_found_once_with_its_place_and_again_with_its_seed(capsys: pyt
 def test_a_deadlock_is_found(capsys: pytest.CaptureFixture[str]) -> None:
     code, text = check(capsys, f"{HERE}:waits", "--schedules", "1")
     assert code == 1 and "error[machine-deadlock]" in text and "words=int32[128]" in text
+
+
+def test_a_wait_for_a_block_that_has_not_begun_is_found_by_the_second_schedule(
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    one = ("--blocks", "2", "--threads", "1", "-a", "words=[3]")
+    code, text = check(capsys, f"{HERE}:backwards", "--schedules", "1", *one)
+    assert code == 0 and "schedules: round-robin\n" in text
+    code, text = check(capsys, f"{HERE}:backwards", "--schedules", "2", *one)
+    assert code == 1 and "seed 1, schedule few, machine-deadlock" in text
 
 
 def test_memory_of_a_given_size_is_not_made_larger(capsys: pytest.CaptureFixture[str]) -> None:
