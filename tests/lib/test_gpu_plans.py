@@ -18,6 +18,7 @@ from prism import lib
 from prism.host import call, lazies
 from prism.host.machine import Host
 from prism.host.plan import Step
+from prism.lang.facts.waits import waits
 from prism.lang.types import Pointer
 from prism.lib.cases import Case, cases
 from tests.lib.calls import LAYOUTS, check, expected, same
@@ -48,13 +49,16 @@ def as_a_gpu(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
 def run_apart(run: Any, program: Any, blocks: int, threads: int, values: list[Any], **options: Any) -> None:
     """Run, with checks, a kernel that says of all that it reads whether it may lie where it writes: C++ moves loads else.
 
+    A kernel that waits for other blocks runs one block at a time: it must wait for none that has not begun.
+
     What maps of tensors are of is not looked at: they may reach beyond an array, and none of these is written in place.
     """
     given = [(p, x) for p, x in zip(program.entry.parameters, values, strict=True) if isinstance(p.type, Pointer)]
     for (one, x), (other, y) in itertools.combinations(given, 2):
         if one.type.const != other.type.const and not any({one.name, other.name} <= n for n in program.entry.may_alias):
             assert not np.may_share_memory(x, y), (program.entry.name, one.name, other.name)
-    run(program, blocks, threads, values, check=True, **options)
+    schedule = "few" if any(any(waits(function)) for function in program.functions) else "round-robin"
+    run(program, blocks, threads, values, check=True, schedule=schedule, **options)
 
 
 def test_plans_are_those_of_a_gpu() -> None:
