@@ -139,7 +139,7 @@ Proof.
 Qed.
 
 Lemma op_eqb_eq a b : op_eqb a b = true -> a = b.
-Proof. destruct a, b; simpl; congruence. Qed.
+Proof. unfold op_eqb. destruct (op_dec a b); congruence. Qed.
 
 Lemma def_eqb_val r1 r2 vs d e : def_eqb d e = true -> def_val r1 r2 vs d = def_val r1 r2 vs e.
 Proof.
@@ -460,8 +460,15 @@ Ltac ge := match goal with
   | K : Forall known ?fs, H : Is_at ?fs ?f ?p = true |- _ =>
       let N := fresh "N" in pose proof (Is_at_sound _ _ _ K H) as N; clear H; autorewrite with vals in N
   end.
-Ltac made_of := inv; match goal with H : nth_error ds _ = Some ?x |- _ =>
-  pose proof (atom_def _ _ H) as V; destruct x as [| | |[] p q]; try discriminate; simpl in V; inv end.
+Lemma made_of_val o i f x : made_of ds o i f = Some x ->
+  exists p q, at_ vs i = apply o (val vs p) (val vs q) /\ f p q = Some x.
+Proof.
+  unfold made_of. destruct (nth_error ds i) as [[| | |o' p q]|] eqn:E; try discriminate. apply atom_def in E.
+  destruct (op_eqb o' o) eqn:O; [|discriminate]. apply op_eqb_eq in O as ->. eauto.
+Qed.
+
+Ltac made_of := repeat match goal with H : made_of _ _ _ _ = Some _ |- _ =>
+  apply made_of_val in H as (? & ? & ? & H) end; inv; nums; repeat ge; simpl apply in *.
 Lemma follow_sound fs s more : Forall known fs -> follow c ds fs s = Some more -> Forall known more.
 Proof.
   intros K. destruct s; simpl; intros H.
@@ -495,31 +502,18 @@ Proof.
       each; rewrite ?V; lia.
     + destruct o; try discriminate; inv; simpl in V;
         each; rewrite ?V; lia.
-  - made_of. repeat ge.
-    destruct (quot_bound (val vs p) (val vs q)) as (Q1 & Q2 & Q3); try lia.
-    each; rewrite ?V; lia.
-  - made_of. repeat ge.
-    pose proof (land_bound (val vs p) (val vs q) N).
-    each; rewrite ?V; lia.
-  - made_of.
-    match goal with H : (0 <=? k) = true |- _ => apply Z.leb_le in H end. repeat ge.
-    pose proof (lxor_bound k (val vs p) (val vs q) ltac:(lia) ltac:(lia) ltac:(lia)).
-    each; rewrite ?V; lia.
+  - made_of. destruct (quot_bound (val vs x) (val vs x0)) as (Q1 & Q2 & Q3); try lia. each; rewrite ?H0; lia.
+  - made_of. pose proof (land_bound (val vs x) (val vs x0) N). each; rewrite ?H0; lia.
+  - made_of. pose proof (lxor_bound k (val vs x) (val vs x0) ltac:(lia) ltac:(lia) ltac:(lia)). each; rewrite ?H0; lia.
   - inv. destruct x as [p|p]; [|discriminate]. inv. apply (at_known _ _ _ K) in H0. simpl in H0. ge. each. lia.
-  - destruct (nth_error ds i) as [[| | |[] p q]|] eqn:E1; try discriminate.
-    destruct (nth_error ds j) as [[| | |[] p' q']|] eqn:E2; try discriminate.
-    apply atom_def in E1. apply atom_def in E2. simpl in E1, E2.
-    destruct (Is_at fs f (sub (atom i) (atom j))) eqn:X; [|discriminate]. ge.
-    assert (X : Z.lxor (val vs p) (val vs q) = Z.lxor (val vs p') (val vs q')) by lia.
-    destruct (Is_at fs g (sub p p')) eqn:Y; inv; ge; each.
-    + replace (val vs p') with (val vs p) in X by lia. apply lxor_undo in X. lia.
-    + replace (val vs q') with (val vs q) in X by lia.
-      rewrite (Z.lxor_comm (val vs p)), (Z.lxor_comm (val vs p')) in X. apply lxor_undo in X. lia.
-  - made_of.
-    match goal with H : (0 <=? k) = true |- _ => apply Z.leb_le in H end.
-    match goal with H : same p _ = true |- _ => apply (same_val vs) in H; autorewrite with vals in H; rename H into S end.
-    repeat ge. constructor; auto. simpl known. autorewrite with vals.
-    rewrite V, S, lor_sum by lia. lia.
+  - made_of. destruct (Is_at fs f (sub (atom i) (atom j))) eqn:X; [|discriminate]. ge.
+    destruct (Is_at fs g (sub x x1)) eqn:Y; inv; ge; each.
+    + assert (Z.lxor (val vs x) (val vs x0) = Z.lxor (val vs x) (val vs x2)) as E by (replace (val vs x) with (val vs x1) at 2 by lia; lia).
+      apply lxor_undo in E. lia.
+    + rewrite Z.lxor_comm in H0, H1. replace (val vs x2) with (val vs x0) in H1 by lia.
+      assert (E : Z.lxor (val vs x0) (val vs x) = Z.lxor (val vs x0) (val vs x1)) by lia. apply lxor_undo in E. lia.
+  - made_of. match goal with H : same x _ = true |- _ => apply (same_val vs) in H; autorewrite with vals in H; rename H into S end.
+    each. rewrite H0, S, lor_sum by lia. lia.
   - destruct (nth_error ds i) as [[| |p n|o p q]|] eqn:E1; try discriminate;
       destruct (nth_error ds j) as [[| |p' n'|o' p' q']|] eqn:E2; try discriminate; inv;
       apply atom_def in E1; apply atom_def in E2; simpl in E1, E2; repeat ge; constructor; auto;
