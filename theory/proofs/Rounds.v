@@ -133,13 +133,7 @@ Proof.
 Qed.
 
 Lemma visits_none c s : forall w a, outer N c s false = true -> visits c s w a = [].
-Proof.
-  induction s as [|s1 IH1 s2 IH2|x|u h|u s1 IH1 s2 IH2|l m u s IH|k s IH|x]; simpl; intros w a H; auto.
-  - destruct (is_end c s2); [discriminate|]; bools; rewrite IH1, IH2; auto.
-  - bools; destruct (o w (name u a) =? 0); auto.
-  - apply flat_map_none; auto.
-  - destruct (sat k (snd a)); auto.
-Qed.
+Proof. induction s; simpl; intros w a H; tests; rewrite ?IHs1, ?IHs2 by auto; auto using flat_map_none. Qed.
 
 (* A block's threads have the same rounds. *)
 Lemma visits_same c s : forall w a b v, outer N c s v = true -> is_thread a -> is_thread b -> fst a = fst b ->
@@ -445,12 +439,9 @@ Qed.
 
 Lemma no_visits c s : forall w a, forallb any_drain (events s) = true -> visits c s w a = [].
 Proof.
-  induction s as [|s1 IH1 s2 IH2|x|u h|u s1 IH1 s2 IH2|l m u s IH|k s IH|x]; simpl; intros w a H; auto;
-    rewrite ?forallb_app in H; bools.
-  - destruct (is_end c s2) eqn:E; [apply is_end_spec in E; subst s2; discriminate | rewrite IH1, IH2; auto].
-  - destruct (o w (name u a) =? 0); auto.
-  - apply flat_map_none; auto.
-  - destruct (sat k (snd a)); auto.
+  induction s as [|s1 IH1 s2 IH2|x|u h|u s1 IH1 s2 IH2|l m u s IH|k s IH|x]; simpl; intros w a H;
+    rewrite ?forallb_app in H; tests; rewrite ?IH1, ?IH2 by auto; auto using flat_map_none.
+  match goal with E : is_end _ _ = true |- _ => apply is_end_spec in E; subst; discriminate end.
 Qed.
 
 (* Threads that come to a place behind a wait and a barrier have come to these. *)
