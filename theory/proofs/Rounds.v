@@ -164,9 +164,9 @@ Proof.
     + apply is_end_spec in E; subst s2; simpl; rewrite Nat.eqb_refl; simpl.
       rewrite filter_none; auto; intros [p e] I; apply trace_events in I; simpl; eapply flat_drains; eauto.
     + rewrite map_app; f_equal; eauto.
-  - bools; destruct (o w (name u a) =? 0); eauto.
+  - tests; eauto.
   - rewrite filter_flat_map, !map_flat_map; apply flat_map_ext; intro k; eauto.
-  - destruct (sat k (snd a)); eauto.
+  - tests; eauto.
   - destruct x; simpl in *; auto; destruct (c0 =? c) eqn:E; auto; unfold belongs in H; simpl in H; rewrite E in H; discriminate.
 Qed.
 
@@ -291,11 +291,8 @@ Qed.
 
 Lemma implies_sound C D a : implies C D = true -> sats C a -> sats D a.
 Proof.
-  unfold implies; intros H S d I; rewrite forallb_forall in H; specialize (H d I); apply existsb_exists in H.
-  destruct H as (c & J & H); apply andb_prop in H; destruct H as [H L]; apply andb_prop in H; destruct H as [H K].
-  apply Nat.eqb_eq in H; apply Nat.leb_le in L; apply Nat.leb_le in K; specialize (S c J); unfold sat in *; rewrite <- H.
-  destruct (cmod c =? 0); apply andb_prop in S; destruct S as [S T]; apply Nat.leb_le in S; apply Nat.ltb_lt in T;
-    apply andb_true_intro; (split; [apply Nat.leb_le; lia | apply Nat.ltb_lt; lia]).
+  unfold implies; intros H S d I; rewrite forallb_forall in H; specialize (H d I); bools; specialize (S x ltac:(auto)).
+  unfold sat in *; replace (cmod d) with (cmod x) by auto; destruct (cmod x =? 0); bools; rewrite andb_true_iff, Nat.leb_le, Nat.ltb_lt; lia.
 Qed.
 
 Lemma times_seq m s1 s2 : length (filter (fun x => number x =? m) (flat_map accesses (events s1 ++ events s2))) = times m s1 + times m s2.
@@ -451,12 +448,8 @@ Definition pattern (s : stmt) (w w' : path) : Prop := forall a,
 Lemma guarded_spec s : guarded s = true -> exists t,
   s = Seq (Do (Settle products 0)) (Seq (Bar (Threads 32) Warp) (Seq (Only lane t) Skip)) /\ forallb any_drain (events t) = true.
 Proof.
-  destruct s as [|s1 s2| | | | | |]; try discriminate; destruct s1 as [| | | | | | |x]; try discriminate; destruct x as [| | | | | | | |k n| | | |]; try discriminate.
-  destruct n; try discriminate; destruct s2 as [|s2 s3| | | | | |]; try discriminate; destruct s2 as [| | |u h| | | |]; try discriminate.
-  destruct u as [n| | |]; try discriminate; simpl; intro H.
-  do 33 (destruct n as [|n]; try discriminate).
-  destruct h; try discriminate; destruct s3 as [|s3 s4| | | | | |]; try discriminate; destruct s3 as [| | | | | |c t|]; try discriminate.
-  destruct s4; try discriminate; bools; match goal with E : con_eqb _ _ = true |- _ => apply con_eq in E end; subst; eauto.
+  unfold guarded; repeat match goal with |- context [match ?z with _ => _ end] => is_var z; destruct z; try discriminate end.
+  intro H; bools; match goal with E : con_eqb _ _ = true |- _ => apply con_eq in E end; subst; eauto.
 Qed.
 
 (* So p stands in a part of s, and behind these or before each round. *)
