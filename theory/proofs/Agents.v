@@ -183,9 +183,7 @@ Proof.
 Qed.
 
 Lemma in_thread a q x : In (q, x) (acts (Thread a)) <-> exists p e, In (p, e) (tr a) /\ In (q, x) (thread_acts B N tr a (p, e)).
-Proof.
-  simpl; rewrite in_flat_map; split; [intros ([p e] & I & J); eauto | intros (p & e & I & J); eauto].
-Qed.
+Proof. simpl; rewrite in_flat_map; split; [intros ([p e] & I & J); eauto | intros (p & e & I & J); eauto]. Qed.
 
 Lemma in_engine a p q x : In (q, x) (acts (Engine a p)) <-> exists e, In (p, e) (tr a) /\ In (q, x) (engine_acts tr a (p, e)).
 Proof.

@@ -384,9 +384,7 @@ Definition state_ok (G : ctx) (S : state) : Prop :=
 Lemma thread_step G th s n m :
   tid_ok th -> sty G Grid 1 0 SMEM s -> env_ok G n -> mem_ok m ->
   good G Grid 1 0 SMEM s (step th pos0 0 n m s).
-Proof.
-  intros. eapply step_safe; eauto; try reflexivity. apply pos0_ok.
-Qed.
+Proof. intros. eapply step_safe; eauto; try reflexivity. apply pos0_ok. Qed.
 
 Theorem progress G S th :
   state_ok G S -> tid_ok th ->

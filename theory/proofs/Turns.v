@@ -222,9 +222,7 @@ Proof.
 Qed.
 
 Lemma in_satisfying K t : In t (satisfying N K) <-> t < N /\ forall x, In x K -> sat x t = true.
-Proof.
-  unfold satisfying; rewrite filter_In, in_seq, forallb_forall; split; intros [X Y]; split; auto; lia.
-Qed.
+Proof. unfold satisfying; rewrite filter_In, in_seq, forallb_forall; split; intros [X Y]; split; auto; lia. Qed.
 
 Lemma is_tell_spec b z : is_tell b z = true -> tells (deed_ z) = Some b.
 Proof. unfold is_tell; destruct (tells (deed_ z)); [intro E; apply mbarrier_eq in E; congruence | discriminate]. Qed.
@@ -596,9 +594,7 @@ Qed.
 (* -- time --------------------------------------------------------------------------------------------------------------- *)
 
 Lemma next_round k n : 0 < n -> (k + n) mod n = k mod n /\ (k + n) / n = S (k / n).
-Proof.
-  intro L; replace (k + n) with (k + 1 * n) by lia; rewrite Nat.mod_add, Nat.div_add by lia; split; auto; lia.
-Qed.
+Proof. intro L; replace (k + n) with (k + 1 * n) by lia; rewrite Nat.mod_add, Nat.div_add by lia; split; auto; lia. Qed.
 
 Lemma round_equal k j n : 0 < n -> k mod n = j mod n -> k / n = j / n -> k = j.
 Proof. intros L E D; rewrite (Nat.div_mod k n), (Nat.div_mod j n) by lia; congruence. Qed.

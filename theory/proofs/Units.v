@@ -317,9 +317,7 @@ Lemma mine_up a b k k' ev : (inu a k' b -> inu a k b) -> mine a b k' ev -> mine 
 Proof. intros H Hm e ? ?. eauto. Qed.
 
 Lemma shrink_ple h c n : Nat.divide c n -> 0 < n -> ple (h, n / c) (h, n).
-Proof.
-  intros [j ->] Hn. right; split; auto; simpl. exists c. rewrite Nat.div_mul by (intros ->; lia). lia.
-Qed.
+Proof. intros [j ->] Hn. right; split; auto; simpl. exists c. rewrite Nat.div_mul by (intros ->; lia). lia. Qed.
 
 Lemma down_ple p q : down p = Some q -> ple q p.
 Proof.

@@ -75,9 +75,7 @@ Lemma sat_range c t : sat c t = true -> exists x, (if cmod c =? 0 then x = t els
 Proof. unfold sat; destruct (cmod c =? 0); intro H; bools; eexists; split; eauto. Qed.
 
 Lemma between m lo hi x : 0 < m -> lo / m = (hi - 1) / m -> lo <= x < hi -> x / m = lo / m.
-Proof.
-  intros M E [H1 H2]; apply Nat.le_antisymm; [rewrite E|]; apply Nat.div_le_mono; lia.
-Qed.
+Proof. intros M E [H1 H2]; apply Nat.le_antisymm; [rewrite E|]; apply Nat.div_le_mono; lia. Qed.
 
 Lemma within_sound c u v a b :
   within c u v = true -> sat c (snd a) = true -> sat c (snd b) = true -> same u a b -> same v a b.
