@@ -413,6 +413,17 @@ Proof.
 Qed.
 
 (** ** Steps of any statement *)
+
+(** Each goes on in a part of it, or both have ended it. *)
+Ltac both_go R :=
+  let R' := fresh "R'" in pose proof (rel_skip _ _ _ _ R) as R';
+  match goal with Z1 : context [step a ?k ?u ?l ?m ?s], Z2 : context [step b ?j ?v ?n ?p ?t] |- _ =>
+    destruct (step a k u l m s) as [|go1 o1 p1 e1| |] eqn:E1; try discriminate;
+    destruct (step b j v n p t) as [|go2 o2 p2 e2| |] eqn:E2; try discriminate; cbn [inside] in Z1, Z2;
+    [injection Z1 as <- <- <- <-; injection Z2 as <- <- <- <-; left; auto using rel_refl
+    |apply step_done in E1; rewrite (proj1 R' E1) in E2; discriminate|apply step_done in E2; rewrite (proj2 R' E2) in E1; discriminate|]
+  end.
+
 Theorem step_keeps s1 : forall s2 k1 k2 u1 u2 n1 n2 m1 m2 s1' n1' m1' ev1 s2' n2' m2' ev2,
   rel k1 k2 s1 s2 -> sfrag s1 -> sfrag s2 ->
   pos_ok a k1 -> pos_ok b k2 -> sync k1 k2 -> agree n1 n2 ->
@@ -430,14 +441,8 @@ Proof.
     simpl in Z1, Z2. destruct (r1 <? _), (r2 <? _);
       injection Z1 as <- <- <- <-; injection Z2 as <- <- <- <-; unfold keeps; auto 6 using rel_refl, r_wait.
   - (* seq *)
-    simpl in *. ands. apply rel_skip in R as R'.
-    destruct (step a k1 u1 l1 m1 s1) as [|t1 o1 p1 e1| |] eqn:E1; try discriminate;
-    destruct (step b k2 u2 l2 m2 s2) as [|t2 o2 p2 e2| |] eqn:E2; try discriminate;
-    injection Z1 as <- <- <- <-; injection Z2 as <- <- <- <-.
-    + left. repeat split; auto. apply rel_refl.
-    + apply step_done in E1. subst. destruct R' as [R1 _]. rewrite R1 in E2 by auto. discriminate.
-    + apply step_done in E2. subst. destruct R' as [_ R1]. rewrite R1 in E1 by auto. discriminate.
-    + destruct (IHR _ _ _ _ _ _ _ _ _ _ _ _ _ _ ltac:(eassumption) ltac:(eassumption) P1 P2 Hs Hn G1 G2 Hg E1 E2)
+    simpl in *. ands. both_go R. injection Z1 as <- <- <- <-; injection Z2 as <- <- <- <-.
+    destruct (IHR _ _ _ _ _ _ _ _ _ _ _ _ _ _ ltac:(eassumption) ltac:(eassumption) P1 P2 Hs Hn G1 G2 Hg E1 E2)
         as [(?&?&?)|[(?&?&?)|(?&?&?)]]; [left | right; left | right; right]; auto using r_seq.
   - (* narrower units *)
     assert (A1 : alike s1 s1) by (destruct H; split; auto). assert (A2 : alike s2 s2) by (destruct H; split; congruence).
@@ -453,54 +458,43 @@ Proof.
     destruct (sync_dec a b k1' k2') as [Y|Y]; [|apply Alone; congruence].
     assert (Up : forall s t u v f g, alike s t -> narrow a k1 s = Some (k1', u, f) -> narrow b k2 t = Some (k2', v, g) ->
                    rel k1' k2' u v -> rel k1 k2 s t) by (intros; apply r_narrow; auto; intros; congruence).
-    pose proof (H0 _ _ _ _ _ _ Hs N1 N2 Y) as R. apply rel_skip in R as R'.
-    destruct (step a k1' u1 l1 m1 t1) as [|v1 o1 p1 e1| |] eqn:E1; try discriminate;
-    destruct (step b k2' u2 l2 m2 t2) as [|v2 o2 p2 e2| |] eqn:E2; try discriminate;
-      injection Y1 as <- <- <- <-; injection Y2 as <- <- <- <-.
-    + left. auto using rel_refl.
-    + apply step_done in E1. subst. destruct R' as [R1 _]. rewrite R1 in E2 by auto. discriminate.
-    + apply step_done in E2. subst. destruct R' as [_ R1]. rewrite R1 in E1 by auto. discriminate.
-    + destruct (narrow_again _ _ _ _ _ _ v1 N1) as [M1 B1], (narrow_again _ _ _ _ _ _ v2 N2) as [M2 B2].
-      assert (L : forall s t, alike s1 s -> alike s2 t -> alike s t)
-        by (intros s t [? ?] [? ?]; destruct H; split; congruence).
-      destruct (H1 _ _ _ _ _ _ Hs N1 N2 Y _ _ _ _ _ _ _ _ _ _ _ _ _ _ (narrow_frag _ _ _ _ _ _ _ _ F1 N1) (narrow_frag _ _ _ _ _ _ _ _ F2 N2)
-        Q1 Q2 Y Hn G1 G2 Hg E1 E2) as [(?&?&?)|[(?&?&?)|(?&?&?)]]; [left | right; left | right; right]; eauto 8.
+    both_go (H0 _ _ _ _ _ _ Hs N1 N2 Y). injection Y1 as <- <- <- <-; injection Y2 as <- <- <- <-.
+    destruct (narrow_again _ _ _ _ _ _ go1 N1) as [M1 B1], (narrow_again _ _ _ _ _ _ go2 N2) as [M2 B2].
+    assert (L : forall s t, alike s1 s -> alike s2 t -> alike s t)
+      by (intros s t [? ?] [? ?]; destruct H; split; congruence).
+    destruct (H1 _ _ _ _ _ _ Hs N1 N2 Y _ _ _ _ _ _ _ _ _ _ _ _ _ _ (narrow_frag _ _ _ _ _ _ _ _ F1 N1) (narrow_frag _ _ _ _ _ _ _ _ F2 N2)
+      Q1 Q2 Y Hn G1 G2 Hg E1 E2) as [(?&?&?)|[(?&?&?)|(?&?&?)]]; [left | right; left | right; right]; eauto 8.
   - (* scope *)
     simpl in *. destruct F1 as [V1 F1], F2 as [V2 F2].
     set (i1 := ups (hide hid l1) x (Some (q, v1))) in *. set (i2 := ups (hide hid l2) x (Some (q, v2))) in *.
     assert (Hi : agree i1 i2) by (apply agree_ups; auto; now apply agree_hide).
     assert (I1 : nfrag i1) by (apply nfrag_ups; auto; now apply nfrag_hide).
     assert (I2 : nfrag i2) by (apply nfrag_ups; auto; now apply nfrag_hide).
-    apply rel_skip in R as R'.
-    destruct (step a k1 (u1 + c) i1 m1 s1) as [|t1 o1 p1 e1| |] eqn:E1; try discriminate;
-    destruct (step b k2 (u2 + c) i2 m2 s2) as [|t2 o2 p2 e2| |] eqn:E2; try discriminate.
-    + injection Z1 as <- <- <- <-; injection Z2 as <- <- <- <-. left. repeat split; auto. apply rel_refl.
-    + apply step_done in E1. subst. destruct R' as [R1 _]. rewrite R1 in E2 by auto. discriminate.
-    + apply step_done in E2. subst. destruct R' as [_ R1]. rewrite R1 in E1 by auto. discriminate.
-    + pose proof (IHR _ _ _ _ _ _ _ _ _ _ _ _ _ _ F1 F2 P1 P2 Hs Hi I1 I2 Hg E1 E2) as HK.
-      destruct (frame a b Ha _ _ _ _ _ _ _ _ _ P1 E1) as [O1 _].
-      destruct (frame b a Hb _ _ _ _ _ _ _ _ _ P2 E2) as [O2 _].
-      assert (Y1 : i1 x = Some (q, v1)) by (unfold i1, ups; now rewrite Nat.eqb_refl).
-      assert (Y2 : i2 x = Some (q, v2)) by (unfold i2, ups; now rewrite Nat.eqb_refl).
-      destruct (only_kept _ _ _ _ _ _ _ _ O1 Y1) as [w1 X1], (only_kept _ _ _ _ _ _ _ _ O2 Y2) as [w2 X2].
-        rewrite X1 in Z1. rewrite X2 in Z2.
-      injection Z1 as <- <- <- <-; injection Z2 as <- <- <- <-.
-      destruct HK as [(K1 & K2 & K3)|[(K1 & K2 & K3)|(K1 & K2 & K3)]].
-      * left. split; [|split]; auto using agree_restore.
-        apply r_scope; auto. now apply (agree_get _ _ _ _ _ _ _ K2 X1 X2).
-      * right; left. split; [|split]; auto.
-        -- apply r_scope; auto. now apply (agree_get _ _ _ _ _ _ _ K2 X1 Y2).
-        -- eapply agree_ext; [reflexivity | apply (restore_id hid x l2 (Some (q, v2))) |].
-           apply agree_restore; auto.
-      * right; right. split; [|split]; auto.
-        -- apply r_scope; auto. now apply (agree_get _ _ _ _ _ _ _ K2 Y1 X2).
-        -- eapply agree_ext; [apply (restore_id hid x l1 (Some (q, v1))) | reflexivity |].
-           apply agree_restore; auto.
+    both_go R.
+    pose proof (IHR _ _ _ _ _ _ _ _ _ _ _ _ _ _ F1 F2 P1 P2 Hs Hi I1 I2 Hg E1 E2) as HK.
+    destruct (frame a b Ha _ _ _ _ _ _ _ _ _ P1 E1) as [O1 _].
+    destruct (frame b a Hb _ _ _ _ _ _ _ _ _ P2 E2) as [O2 _].
+    assert (Y1 : i1 x = Some (q, v1)) by (unfold i1, ups; now rewrite Nat.eqb_refl).
+    assert (Y2 : i2 x = Some (q, v2)) by (unfold i2, ups; now rewrite Nat.eqb_refl).
+    destruct (only_kept _ _ _ _ _ _ _ _ O1 Y1) as [w1 X1], (only_kept _ _ _ _ _ _ _ _ O2 Y2) as [w2 X2].
+      rewrite X1 in Z1. rewrite X2 in Z2.
+    injection Z1 as <- <- <- <-; injection Z2 as <- <- <- <-.
+    destruct HK as [(K1 & K2 & K3)|[(K1 & K2 & K3)|(K1 & K2 & K3)]].
+    + left. split; [|split]; auto using agree_restore.
+      apply r_scope; auto. now apply (agree_get _ _ _ _ _ _ _ K2 X1 X2).
+    + right; left. split; [|split]; auto.
+      * apply r_scope; auto. now apply (agree_get _ _ _ _ _ _ _ K2 X1 Y2).
+      * eapply agree_ext; [reflexivity | apply (restore_id hid x l2 (Some (q, v2))) |].
+         apply agree_restore; auto.
+    + right; right. split; [|split]; auto.
+      * apply r_scope; auto. now apply (agree_get _ _ _ _ _ _ _ K2 Y1 X2).
+      * eapply agree_ext; [apply (restore_id hid x l1 (Some (q, v1))) | reflexivity |].
+         apply agree_restore; auto.
   - (* frame *)
     simpl in F1, F2, Z1, Z2. destruct F1 as (N1 & O1 & F1), F2 as (N2 & _ & F2).
     destruct (pleb q (pp k1)) eqn:Q1; [|discriminate]. destruct (pleb q (pp k2)) eqn:Q2; [|discriminate].
     apply pleb_spec in Q1, Q2. destruct (unit_of_ok a k1 q Ha P1 Q1) as [U1 _]. destruct (unit_of_ok b k2 q Hb P2 Q2) as [U2 _].
-    destruct (step a (unit_of a q) u1 n1 m1 s1) as [|t1 o1 p1 e1| |] eqn:E1; try discriminate;
+    destruct (step a (unit_of a q) u1 n1 m1 s1) as [|go1 o1 p1 e1| |] eqn:E1; try discriminate;
     destruct (step b (unit_of b q) u2 n2 m2 s2) as [|t2 o2 p2 e2| |] eqn:E2; try discriminate;
       injection Z1 as <- <- <- <-; injection Z2 as <- <- <- <-.
     all: destruct (same_unitb q a b) eqn:S; [apply same_unitb_spec in S; pose proof (H S) as A; pose proof (H0 S) as R|].
