@@ -194,7 +194,8 @@ Theorem eval_uniform e : forall d k1 k2 n1 n2 m1 m2 v1 v2,
   glob m1 (gl m2) -> same_unit d a b ->
   eval a k1 d n1 m1 e = EVal v1 -> eval b k2 d n2 m2 e = EVal v2 -> v1 = v2.
 Proof.
-  induction e; intros d k1 k2 n1 n2 m1 m2 v1 v2 Hf P1 P2 Hs Hn Hnf Hm Hd E1 E2; simpl in *.
+  induction e; intros d k1 k2 n1 n2 m1 m2 v1 v2 Hf P1 P2 Hs Hn Hnf Hm Hd E1 E2; simpl in *;
+    try (ands; unfold two in *; cases E1; cases E2; try discriminate; same e1 IHe1; same e2 IHe2; congruence).
   - congruence.
   - congruence.
   - cases E1; cases E2; try discriminate. spec. subst. both Hn. congruence.
@@ -208,8 +209,6 @@ Proof.
       match goal with H : match ?k with Global => true | _ => _ end = true |- _ => destruct k; try discriminate end.
       rewrite Hm; auto. apply eqb_prop in Hx. rewrite Hx.
       match goal with H : rg x || _ = true |- _ => now destruct (rg x) end.
-  - ands. cases E1; cases E2; try discriminate. same e1 IHe1. same e2 IHe2. congruence.
-  - ands. cases E1; cases E2; try discriminate. same e1 IHe1. same e2 IHe2. congruence.
 Qed.
 
 (** ** Statements: the two threads in step, except inside units that only one of them belongs to *)
