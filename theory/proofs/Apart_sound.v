@@ -281,6 +281,13 @@ Proof.
   simpl in K. intros H; rewrite (same_val vs _ _ H); lia.
 Qed.
 
+Ltac ge := match goal with
+  | K : Forall known ?fs, H : Ge_at ?fs ?f ?p = true |- _ =>
+      let N := fresh "N" in pose proof (Ge_at_sound _ _ _ K H) as N; clear H; autorewrite with vals in N
+  | K : Forall known ?fs, H : Is_at ?fs ?f ?p = true |- _ =>
+      let N := fresh "N" in pose proof (Is_at_sound _ _ _ K H) as N; clear H; autorewrite with vals in N
+  end.
+
 Lemma at_known fs f x : Forall known fs -> nth_error fs f = Some x -> known x.
 Proof. intros K E. apply nth_error_In in E. rewrite Forall_forall in K. auto. Qed.
 
@@ -422,10 +429,8 @@ Proof.
   induction es as [|e es IH]; intros [|f l] K P H; simpl in H, P |- *; try discriminate; auto.
   destruct (value c ds false (fst e)) eqn:E1; [|discriminate]. destruct (value c ds true (snd e)) eqn:E2;
     [|discriminate].
-  unfold pair_kept in P. inv. rewrite (IH l), andb_true_r by auto. apply (Is_at_sound _ _ _ K) in H.
-  autorewrite with vals in H.
-  apply (value_sound (fst e) false) in E1; auto. apply (value_sound (snd e) true) in E2; auto.
-  apply Z.eqb_eq. simpl in E1, E2. lia.
+  unfold pair_kept in P. inv. rewrite (IH l), andb_true_r by auto. ge.
+  apply (value_sound (fst e) false) in E1; auto. apply (value_sound (snd e) true) in E2; auto. apply Z.eqb_eq. simpl in E1, E2. lia.
 Qed.
 
 Lemma hold_at_sound s fs ks : forall l, Forall known fs -> forallb (cond_kept (r s)) ks = true ->
@@ -437,11 +442,7 @@ Proof.
   destruct (value c ds s (right k)) as [q|] eqn:E2; [|discriminate]. simpl in H. inv.
   apply value_sound in E1; auto. apply value_sound in E2; auto.
   assert (T : forallb (holds (r s)) ks = true) by (destruct (how k); inv; eauto). rewrite T, andb_true_r. unfold holds.
-  destruct (how k); inv; rewrite ?Z.ltb_lt, ?Z.leb_le, ?Z.eqb_eq;
-    match goal with
-    | H : Is_at _ _ _ = true |- _ => apply (Is_at_sound _ _ _ K) in H; autorewrite with vals in H
-    | H : Ge_at _ _ _ = true |- _ => apply (Ge_at_sound _ _ _ K) in H; autorewrite with vals in H
-    end; lia.
+  destruct (how k); inv; rewrite ?Z.ltb_lt, ?Z.leb_le, ?Z.eqb_eq; ge; lia.
 Qed.
 
 Lemma all_pairs_sound es : forall fs, forallb (pair_kept r1 r2) es = true ->
@@ -454,12 +455,6 @@ Qed.
 
 (* -- steps --------------------------------------------------------------------------------------------------------------- *)
 
-Ltac ge := match goal with
-  | K : Forall known ?fs, H : Ge_at ?fs ?f ?p = true |- _ =>
-      let N := fresh "N" in pose proof (Ge_at_sound _ _ _ K H) as N; clear H; autorewrite with vals in N
-  | K : Forall known ?fs, H : Is_at ?fs ?f ?p = true |- _ =>
-      let N := fresh "N" in pose proof (Is_at_sound _ _ _ K H) as N; clear H; autorewrite with vals in N
-  end.
 Lemma made_of_val o i f x : made_of ds o i f = Some x ->
   exists p q, at_ vs i = apply o (val vs p) (val vs q) /\ f p q = Some x.
 Proof.
@@ -474,11 +469,10 @@ Proof.
   intros K. destruct s; simpl; intros H.
   - eapply of_var_sound; eauto.
   - inv. apply nth_error_In in H0. apply parts in H0 as [H1 H2]. eapply of_cond_sound; eauto.
-  - inv. apply nth_error_In in H0. apply parts in H0 as [H1 H2]. unfold same_kept in H1. inv. eapply of_pair_sound;
-      eauto.
+  - inv. apply nth_error_In in H0. apply parts in H0 as [H1 H2]. unfold same_kept in H1. inv.
+    eapply of_pair_sound; eauto.
   - inv. apply nth_error_In in H0. pose proof meets as M. unfold meet in M. rewrite Forall_forall in M.
-    specialize (M _ H0).
-    apply parts in H0. unfold pair_kept in H0. inv. eapply of_pair_sound; eauto.
+    specialize (M _ H0). apply parts in H0. unfold pair_kept in H0. inv. eapply of_pair_sound; eauto.
   - inv. apply nth_error_In in H0. apply parts in H0. unfold obeys in H0. rewrite forallb_app in H0.
     destruct (hold_at c ds false fs (if1 x) l1 && hold_at c ds true fs (if2 x) l2 && equal_at c ds fs (equal x) l) eqn:E;
       [|discriminate].
@@ -486,22 +480,17 @@ Proof.
     rewrite (hold_at_sound false fs _ l1), (hold_at_sound true fs _ l2), (equal_at_sound fs _ l) in * by auto. auto.
   - eapply of_promise_sound; eauto.
   - destruct (sum fs l) eqn:E; simpl in H; [|discriminate]. inv. constructor; auto. eapply sum_sound; eauto.
-  - destruct (nth_error fs f) as [[p|p]|] eqn:E1; try discriminate.
-    destruct (nth_error fs g) as [[q|q]|] eqn:E2; try discriminate. inv.
-    apply (at_known _ _ _ K) in E1. apply (at_known _ _ _ K) in E2. simpl in *.
-    constructor; auto. simpl known. autorewrite with vals. nia.
+  - destruct (nth_error fs f) as [[p|p]|] eqn:E1, (nth_error fs g) as [[q|q]|] eqn:E2; try discriminate. inv.
+    apply (at_known _ _ _ K) in E1. apply (at_known _ _ _ K) in E2. simpl in *. each. nia.
   - inv. destruct (split _) as [k q] eqn:E in H. inv. constructor; auto.
     apply round_sound; [rewrite H, H1; reflexivity|exact E|exact (at_known _ _ _ K H0)].
   - inv. destruct x as [p|e]; [discriminate|]. inv. apply (at_known _ _ _ K) in H0. simpl in H0. repeat ge.
-    destruct (radix_sound (val vs g) (val vs a) (val vs e - val vs g * val vs a)) as [Z1 Z2]; try lia.
-    each; lia.
+    destruct (radix_sound (val vs g) (val vs a) (val vs e - val vs g * val vs a)) as [Z1 Z2]; try lia. each; lia.
   - inv. pose proof (atom_def _ _ H0) as V. destruct x as [| |p n|o p q]; try discriminate; simpl in V.
-    + inv. constructor; auto. simpl known. autorewrite with vals. lia.
+    + inv. each. lia.
     + inv. apply Z.ltb_lt in H. pose proof (Z.div_mod (val vs p) n ltac:(lia)).
-      pose proof (Z.mod_pos_bound (val vs p) n H).
-      each; rewrite ?V; lia.
-    + destruct o; try discriminate; inv; simpl in V;
-        each; rewrite ?V; lia.
+      pose proof (Z.mod_pos_bound (val vs p) n H). each; rewrite ?V; lia.
+    + destruct o; try discriminate; inv; simpl in V; each; rewrite ?V; lia.
   - made_of. destruct (quot_bound (val vs x) (val vs x0)) as (Q1 & Q2 & Q3); try lia. each; rewrite ?H0; lia.
   - made_of. pose proof (land_bound (val vs x) (val vs x0) N). each; rewrite ?H0; lia.
   - made_of. pose proof (lxor_bound k (val vs x) (val vs x0) ltac:(lia) ltac:(lia) ltac:(lia)). each; rewrite ?H0; lia.
@@ -516,12 +505,10 @@ Proof.
     each. rewrite H0, S, lor_sum by lia. lia.
   - destruct (nth_error ds i) as [[| |p n|o p q]|] eqn:E1; try discriminate;
       destruct (nth_error ds j) as [[| |p' n'|o' p' q']|] eqn:E2; try discriminate; inv;
-      apply atom_def in E1; apply atom_def in E2; simpl in E1, E2; repeat ge; constructor; auto;
-      simpl known; autorewrite with vals; rewrite E1, E2.
-    + match goal with H : (n =? n') = true |- _ => apply Z.eqb_eq in H; subst end.
-      replace (val vs p) with (val vs p') by lia. lia.
-    + match goal with H : op_eqb o o' = true |- _ => apply op_eqb_eq in H; subst end.
-      replace (val vs p) with (val vs p') by lia. replace (val vs q) with (val vs q') by lia. lia.
+      apply atom_def in E1; apply atom_def in E2; simpl in E1, E2; repeat ge; each; rewrite E1, E2;
+      replace (val vs p) with (val vs p') by lia.
+    + nums; subst; lia.
+    + match goal with H : op_eqb o o' = true |- _ => apply op_eqb_eq in H; subst end. replace (val vs q) with (val vs q') by lia. lia.
 Qed.
 
 Lemma follow_all_sound ss : forall fs gs, Forall known fs -> follow_all c ds fs ss = Some gs -> Forall known gs.
