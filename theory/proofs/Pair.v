@@ -296,35 +296,31 @@ Proof.
 Qed.
 
 (** ** Steps of statements that narrow, where the threads are not in one narrower unit *)
-Lemma narrow_alone1 k1 k2 s1 s2 u n1 n2 m s1' n1' m1' ev1 : alike s1 s2 -> pos_ok a k1 -> pos_ok b k2 -> sync k1 k2 -> agree n1 n2 ->
+Lemma narrow_alone k1 k2 s1 s2 n1 n2 : alike s1 s2 -> pos_ok a k1 -> pos_ok b k2 -> sync k1 k2 -> agree n1 n2 ->
   (forall k1' t1 f1 k2' t2 f2, narrow a k1 s1 = Some (k1', t1, f1) -> narrow b k2 s2 = Some (k2', t2, f2) -> ~ sync k1' k2') ->
-  step a k1 u n1 m s1 = Next s1' n1' m1' ev1 ->
-  s1' = SSkip /\ n1' = n1 /\ ev1 = [] \/ rel k1 k2 s1' s2 /\ agree n1' n2 /\ shared ev1 = [].
+  (forall u m s' n' m' ev, step a k1 u n1 m s1 = Next s' n' m' ev ->
+     s' = SSkip /\ n' = n1 /\ ev = [] \/ rel k1 k2 s' s2 /\ agree n' n2 /\ shared ev = []) /\
+  (forall u m s' n' m' ev, step b k2 u n2 m s2 = Next s' n' m' ev ->
+     s' = SSkip /\ n' = n2 /\ ev = [] \/ rel k1 k2 s1 s' /\ agree n1 n' /\ shared ev = []).
 Proof.
-  intros Al P1 P2 Hs Hn No Z. assert (A1 : alike s1 s1) by (destruct Al; split; auto).
-  destruct (narrow_step _ _ _ _ _ _ _ _ _ _ Ha P1 A1 Z) as [(_ & ?)|(k & t & f & N & Y & Q & _)]; [auto|].
-  assert (NI : ~ inu a k b).
-  { intros I. destruct (arm_sync a b _ k2 _ s2 _ _ _ P1 P2 Hs Al N Q I) as (? & ? & ? & ? & ?). eapply No; eauto. }
-  destruct (step a k u n1 m t) eqn:E; simpl in Y; try discriminate; injection Y as <- <- <- <-; auto. right.
-  destruct (narrow_again _ _ _ _ _ _ s N) as [N' A']. split; [|eapply alone1; eauto]. apply r_narrow.
-  - destruct A', Al; split; congruence.
-  - intros ? ? ? ? ? ? _ X1 X2 X3. rewrite N' in X1. injection X1 as <- <- <-. destruct (No _ _ _ _ _ _ N X2 X3).
-Qed.
-Lemma narrow_alone2 k1 k2 s1 s2 u n1 n2 m s2' n2' m2' ev2 : alike s1 s2 -> pos_ok a k1 -> pos_ok b k2 -> sync k1 k2 -> agree n1 n2 ->
-  (forall k1' t1 f1 k2' t2 f2, narrow a k1 s1 = Some (k1', t1, f1) -> narrow b k2 s2 = Some (k2', t2, f2) -> ~ sync k1' k2') ->
-  step b k2 u n2 m s2 = Next s2' n2' m2' ev2 ->
-  s2' = SSkip /\ n2' = n2 /\ ev2 = [] \/ rel k1 k2 s1 s2' /\ agree n1 n2' /\ shared ev2 = [].
-Proof.
-  intros Al P1 P2 Hs Hn No Z. assert (A1 : alike s2 s2 /\ alike s2 s1) by (destruct Al; repeat split; congruence).
-  destruct A1 as [A1 A2].
-  destruct (narrow_step _ _ _ _ _ _ _ _ _ _ Hb P2 A1 Z) as [(_ & ?)|(k & t & f & N & Y & Q & _)]; [auto|].
-  assert (NI : ~ inu b k a).
-  { intros I. destruct (arm_sync b a _ k1 _ s1 _ _ _ P2 P1 (sync_sym _ _ _ _ Hs) A2 N Q I) as (? & ? & ? & ? & S).
-    apply sync_sym in S. eapply No; eauto. }
-  destruct (step b k u n2 m t) eqn:E; simpl in Y; try discriminate; injection Y as <- <- <- <-; auto. right.
-  destruct (narrow_again _ _ _ _ _ _ s N) as [N' A']. split; [|eapply alone2; eauto]. apply r_narrow.
-  - destruct A', Al; split; congruence.
-  - intros ? ? ? ? ? ? _ X1 X2 X3. rewrite N' in X2. injection X2 as <- <- <-. destruct (No _ _ _ _ _ _ X1 N X3).
+  intros Al P1 P2 Hs Hn No. pose proof Al as [A1 A2].
+  assert (B1 : alike s1 s1) by now split. assert (B2 : alike s2 s2) by (split; congruence).
+  assert (B3 : alike s2 s1) by (split; congruence).
+  split; intros u m s' n' m' ev Z; [destruct (narrow_step _ _ _ _ _ _ _ _ _ _ Ha P1 B1 Z) as [(_ & ?)|(k & t & f & N & Y & Q & _)]
+    | destruct (narrow_step _ _ _ _ _ _ _ _ _ _ Hb P2 B2 Z) as [(_ & ?)|(k & t & f & N & Y & Q & _)]]; auto.
+  - assert (NI : ~ inu a k b).
+    { intros I. destruct (arm_sync a b _ k2 _ s2 _ _ _ P1 P2 Hs Al N Q I) as (? & ? & ? & ? & ?). eapply No; eauto. }
+    destruct (step a k u n1 m t) eqn:E; simpl in Y; try discriminate; injection Y as <- <- <- <-; auto. right.
+    destruct (narrow_again _ _ _ _ _ _ s N) as [N' [_ A']]. split; [|eapply alone1; eauto].
+    apply r_narrow; [split; congruence|]. intros ? ? ? ? ? ? _ X1 X2 X3. rewrite N' in X1. injection X1 as <- <- <-.
+    exfalso. eapply No; eauto.
+  - assert (NI : ~ inu b k a).
+    { intros I. destruct (arm_sync b a _ k1 _ s1 _ _ _ P2 P1 (sync_sym _ _ _ _ Hs) B3 N Q I) as (? & ? & ? & ? & S).
+      apply sync_sym in S. eapply No; eauto. }
+    destruct (step b k u n2 m t) eqn:E; simpl in Y; try discriminate; injection Y as <- <- <- <-; auto. right.
+    destruct (narrow_again _ _ _ _ _ _ s N) as [N' [_ A']]. split; [|eapply alone2; eauto].
+    apply r_narrow; [split; congruence|]. intros ? ? ? ? ? ? _ X1 X2 X3. rewrite N' in X2. injection X2 as <- <- <-.
+    exfalso. eapply No; eauto.
 Qed.
 
 (** ** Steps of the statements that don't narrow *)
@@ -445,10 +441,11 @@ Proof.
         as [(?&?&?)|[(?&?&?)|(?&?&?)]]; [left | right; left | right; right]; auto using r_seq.
   - (* narrower units *)
     assert (A1 : alike s1 s1) by (destruct H; split; auto). assert (A2 : alike s2 s2) by (destruct H; split; congruence).
-    assert (Alone : (forall k1' t1 f1 k2' t2 f2, narrow a k1 s1 = Some (k1', t1, f1) -> narrow b k2 s2 = Some (k2', t2, f2) -> ~ sync k1' k2') ->
-                    keeps k1 k2 s1 l1 s2 l2 s1' n1' ev1 s2' n2' ev2).
-    { intros No. destruct (narrow_alone1 _ _ _ _ _ _ _ _ _ _ _ _ H P1 P2 Hs Hn No Z1) as [(-> & -> & ->)|]; [|right; left; auto].
-      destruct (narrow_alone2 _ _ _ _ _ _ _ _ _ _ _ _ H P1 P2 Hs Hn No Z2) as [(-> & -> & ->)|]; [|right; right; auto].
+    assert (Alone : (forall k1' t1 f1 k2' t2 f2, narrow a k1 s1 = Some (k1', t1, f1) ->
+                      narrow b k2 s2 = Some (k2', t2, f2) -> ~ sync k1' k2') -> keeps k1 k2 s1 l1 s2 l2 s1' n1' ev1 s2' n2' ev2).
+    { intros No. destruct (narrow_alone _ _ _ _ _ _ H P1 P2 Hs Hn No) as [X1 X2].
+      destruct (X1 _ _ _ _ _ _ Z1) as [(-> & -> & ->)|]; [|right; left; auto].
+      destruct (X2 _ _ _ _ _ _ Z2) as [(-> & -> & ->)|]; [|right; right; auto].
       left. auto using rel_refl. }
     destruct (narrow_step _ _ _ _ _ _ _ _ _ _ Ha P1 A1 Z1) as [(N1 & _)|(k1' & t1 & f1 & N1 & Y1 & Q1 & _)];
       [apply Alone; congruence|].
@@ -461,8 +458,8 @@ Proof.
     destruct (narrow_again _ _ _ _ _ _ go1 N1) as [M1 B1], (narrow_again _ _ _ _ _ _ go2 N2) as [M2 B2].
     assert (L : forall s t, alike s1 s -> alike s2 t -> alike s t)
       by (intros s t [? ?] [? ?]; destruct H; split; congruence).
-    destruct (H1 _ _ _ _ _ _ Hs N1 N2 Y _ _ _ _ _ _ _ _ _ _ _ _ _ _ (narrow_frag _ _ _ _ _ _ _ _ F1 N1) (narrow_frag _ _ _ _ _ _ _ _ F2 N2)
-      Q1 Q2 Y Hn G1 G2 Hg E1 E2) as [(?&?&?)|[(?&?&?)|(?&?&?)]]; [left | right; left | right; right]; eauto 8.
+    destruct (H1 _ _ _ _ _ _ Hs N1 N2 Y _ _ _ _ _ _ _ _ _ _ _ _ _ _
+      (narrow_frag _ _ _ _ _ _ _ _ F1 N1) (narrow_frag _ _ _ _ _ _ _ _ F2 N2) Q1 Q2 Y Hn G1 G2 Hg E1 E2) as [(?&?&?)|[(?&?&?)|(?&?&?)]]; [left | right; left | right; right]; eauto 8.
   - (* scope *)
     simpl in *. destruct F1 as [V1 F1], F2 as [V2 F2].
     set (i1 := ups (hide hid l1) x (Some (q, v1))) in *. set (i2 := ups (hide hid l2) x (Some (q, v2))) in *.
