@@ -459,7 +459,8 @@ Proof.
     assert (L : forall s t, alike s1 s -> alike s2 t -> alike s t)
       by (intros s t [? ?] [? ?]; destruct H; split; congruence).
     destruct (H1 _ _ _ _ _ _ Hs N1 N2 Y _ _ _ _ _ _ _ _ _ _ _ _ _ _
-      (narrow_frag _ _ _ _ _ _ _ _ F1 N1) (narrow_frag _ _ _ _ _ _ _ _ F2 N2) Q1 Q2 Y Hn G1 G2 Hg E1 E2) as [(?&?&?)|[(?&?&?)|(?&?&?)]]; [left | right; left | right; right]; eauto 8.
+      (narrow_frag _ _ _ _ _ _ _ _ F1 N1) (narrow_frag _ _ _ _ _ _ _ _ F2 N2) Q1 Q2 Y Hn G1 G2 Hg E1 E2)
+      as [(?&?&?)|[(?&?&?)|(?&?&?)]]; [left | right; left | right; right]; eauto 8.
   - (* scope *)
     simpl in *. destruct F1 as [V1 F1], F2 as [V2 F2].
     set (i1 := ups (hide hid l1) x (Some (q, v1))) in *. set (i2 := ups (hide hid l2) x (Some (q, v2))) in *.

@@ -345,7 +345,8 @@ Proof.
     try (match type of H with step _ _ _ _ _ ?s = _ => assert (Al : alike s s) by (now split) end;
       destruct (narrow_step _ _ _ _ _ _ _ _ _ _ Ha Hpos Al H) as [(_ & -> & -> & ->)|(k' & t & f & N & Z & Hk & Up)];
       [split; [apply only_refl | intros ? []]|]; simpl in N; cases N; injection N as <- <- <-;
-      destruct (step a _ _ _ _ _) eqn:E' in Z; simpl in Z; try discriminate; injection Z as <- <- <- <-; first [split; [apply only_refl | intros ? []] |
+      destruct (step a _ _ _ _ _) eqn:E' in Z; simpl in Z; try discriminate; injection Z as <- <- <- <-;
+      first [split; [apply only_refl | intros ? []] |
         match goal with IH : forall k u n m s' n' m' ev, pos_ok a k -> step a k u n m ?t = _ -> _, E : step a _ _ _ _ ?t = _ |- _ =>
           destruct (IH _ _ _ _ _ _ _ _ Hk E); split;
             [apply (only_up _ _ _ _ _ _ (Up b)) | apply (mine_up _ _ _ _ _ (Up b))]; auto end]; fail);
