@@ -135,9 +135,7 @@ Proof. intro R; apply nth_error_In in R; destruct (in_visit o c s [] a W R) as (
 
 Lemma bodies_flat : forall t v b, outer N c t v = true -> In b (bodies c t) -> flat c b = true.
 Proof.
-  induction t as [|s1 IH1 s2 IH2|x|u h|u s1 IH1 s2 IH2|l m u t IH|k t IH|x]; simpl; intros v b H J; try (destruct J; fail); eauto.
-  - destruct (is_end c s2); bools; [destruct J as [<-|[]]; auto|]; apply in_app_iff in J; destruct J; eauto.
-  - bools; apply in_app_iff in J; destruct J; eauto.
+  induction t as [|s1 IH1 s2 IH2|x|u h|u s1 IH1 s2 IH2|l m u t IH|k t IH|x]; simpl; intros v b H J; tests; stands; subst; eauto.
 Qed.
 
 Lemma item_first W z : In z (I W) -> exists r, place z = Part 0 :: r.
