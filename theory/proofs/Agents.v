@@ -183,9 +183,7 @@ Proof.
 Qed.
 
 Lemma in_thread a q x : In (q, x) (acts (Thread a)) <-> exists p e, In (p, e) (tr a) /\ In (q, x) (thread_acts B N tr a (p, e)).
-Proof.
-  simpl; rewrite in_flat_map; split; [intros ([p e] & I & J); eauto | intros (p & e & I & J); eauto].
-Qed.
+Proof. simpl; rewrite in_flat_map; split; [intros ([p e] & I & J); eauto | intros (p & e & I & J); eauto]. Qed.
 
 Lemma in_engine a p q x : In (q, x) (acts (Engine a p)) <-> exists e, In (p, e) (tr a) /\ In (q, x) (engine_acts tr a (p, e)).
 Proof.
@@ -239,26 +237,23 @@ Proof.
     auto.
 Qed.
 
+Ltac by_acts g := destruct g as [?b|?b ?r]; rewrite ?in_thread, ?in_engine;
+  [intros (? & ?e & ? & ?J) | intros (?e & ? & ?J)]; match goal with J : In _ (_ _ (_, ?e)) |- _ => acts_of e J end.
+
 Lemma arrive_issued g q a p n : In (q, arrive_ (Issued a p) n) (acts g) ->
   g = Thread a /\ q = p ++ [Part 0] /\ n = 0 /\ exists e, In (p, e) (tr a) /\ is_issued e = true.
-Proof.
-  destruct g as [b|b r]; rewrite ?in_thread, ?in_engine; [intros (s & e & I & J) | intros (e & I & J)]; acts_of e J.
-Qed.
+Proof. by_acts g. Qed.
 
 Lemma await_issued g q a p n : In (q, await_ (Issued a p) n) (acts g) ->
   g = Engine a p /\ n = 0 /\ q = p ++ [Part 1] /\ exists e, In (p, e) (tr a) /\ is_issued e = true.
-Proof.
-  destruct g as [b|b r]; rewrite ?in_thread, ?in_engine; [intros (s & e & I & J) | intros (e & I & J)]; acts_of e J.
-Qed.
+Proof. by_acts g. Qed.
 
 (* What says that it is done, and is waited for. *)
 Definition says (e : event) : bool := match e with EOp (Copy _) | EOp (Group _ _) => true | _ => false end.
 
 Lemma arrive_done g q a p n : In (q, arrive_ (Done a p) n) (acts g) ->
   g = Engine a p /\ n = 0 /\ q = p ++ [Part 3] /\ exists e, In (p, e) (tr a) /\ says e = true.
-Proof.
-  destruct g as [b|b r]; rewrite ?in_thread, ?in_engine; [intros (s & e & I & J) | intros (e & I & J)]; acts_of e J.
-Qed.
+Proof. by_acts g. Qed.
 
 Lemma in_since f a p q : In q (since tr f a p) <-> precedes q p /\ exists e, In (q, e) (tr a) /\ f e = true.
 Proof.

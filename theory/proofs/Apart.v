@@ -167,11 +167,9 @@ Inductive def : Type :=
 | DDiv (p : poly) (c : Z)
 | DBin (o : op) (p q : poly).
 
-Definition op_eqb (a b : op) : bool :=
-  match a, b with
-  | Add, Add | Sub, Sub | Mul, Mul | Quo, Quo | Rem, Rem | Shr, Shr | And, And | Or, Or | Xor, Xor | Min, Min | Max, Max => true
-  | _, _ => false
-  end.
+Definition op_dec (a b : op) : {a = b} + {a <> b}.
+Proof. decide equality. Defined.
+Definition op_eqb (a b : op) : bool := if op_dec a b then true else false.
 
 Definition def_eqb (a b : def) : bool :=
   match a, b with
@@ -367,6 +365,10 @@ Definition whole (n : Z) (p : poly) : bool := forallb (fun t => snd t mod n =? 0
 
 Definition when {A} (b : bool) (x : A) : option A := if b then Some x else None.
 
+(* What is made of an atom that an operator gives. *)
+Definition made_of (o : op) (i : nat) (f : poly -> poly -> option (list fact)) : option (list fact) :=
+  match nth_error ds i with Some (DBin o' p q) => if op_eqb o' o then f p q else None | _ => None end.
+
 Definition follow (fs : list fact) (s : step) : option (list fact) :=
   match s with
   | Range b v => of_var b v
@@ -410,47 +412,27 @@ Definition follow (fs : list fact) (s : step) : option (list fact) :=
         | _ => None
         end)
   | Divided i f g =>
-      bind (nth_error ds i) (fun d =>
-        match d with
-        | DBin Quo p q =>
-            let r := sub p (mul q (atom i)) in
-            when (Ge_at fs f p && Ge_at fs g (sub q (const 1))) [Ge (atom i); Ge r; Ge (sub (sub q (const 1)) r)]
-        | _ => None
-        end)
-  | Masked i f =>
-      bind (nth_error ds i) (fun d =>
-        match d with
-        | DBin And p q => when (Ge_at fs f q) [Ge (atom i); Ge (sub q (atom i))]
-        | _ => None
-        end)
+      made_of Quo i (fun p q =>
+        let r := sub p (mul q (atom i)) in
+        when (Ge_at fs f p && Ge_at fs g (sub q (const 1))) [Ge (atom i); Ge r; Ge (sub (sub q (const 1)) r)])
+  | Masked i f => made_of And i (fun p q => when (Ge_at fs f q) [Ge (atom i); Ge (sub q (atom i))])
   | Mixed k i f g h j =>
-      bind (nth_error ds i) (fun d =>
-        match d with
-        | DBin Xor p q =>
-            let m := const (2 ^ k - 1) in
-            when ((0 <=? k) && (k <=? most_bits) && Ge_at fs f p && Ge_at fs g (sub m p) && Ge_at fs h q && Ge_at fs j (sub m q))
-              [Ge (atom i); Ge (sub m (atom i))]
-        | _ => None
-        end)
+      made_of Xor i (fun p q =>
+        let m := const (2 ^ k - 1) in
+        when ((0 <=? k) && (k <=? most_bits) && Ge_at fs f p && Ge_at fs g (sub m p) && Ge_at fs h q && Ge_at fs j (sub m q))
+          [Ge (atom i); Ge (sub m (atom i))])
   | Both f g =>
       bind (nth_error fs f) (fun x =>
         match x with Ge p => when (Ge_at fs g (scale (-1) p)) [Is p] | Is _ => None end)
   | Undone i j f g =>
-      match nth_error ds i, nth_error ds j with
-      | Some (DBin Xor p q), Some (DBin Xor p' q') =>
-          if Is_at fs f (sub (atom i) (atom j)) then
-            if Is_at fs g (sub p p') then Some [Is (sub q q')] else when (Is_at fs g (sub q q')) [Is (sub p p')]
-          else None
-      | _, _ => None
-      end
+      made_of Xor i (fun p q => made_of Xor j (fun p' q' =>
+        if Is_at fs f (sub (atom i) (atom j)) then
+          if Is_at fs g (sub p p') then Some [Is (sub q q')] else when (Is_at fs g (sub q q')) [Is (sub p p')]
+        else None))
   | Joined k i a f g =>
-      bind (nth_error ds i) (fun d =>
-        match d with
-        | DBin Or p q =>
-            when ((0 <=? k) && (k <=? most_bits) && same p (scale (2 ^ k) a) && Ge_at fs f q && Ge_at fs g (sub (const (2 ^ k - 1)) q))
-              [Is (sub (atom i) (add p q))]
-        | _ => None
-        end)
+      made_of Or i (fun p q =>
+        when ((0 <=? k) && (k <=? most_bits) && same p (scale (2 ^ k) a) && Ge_at fs f q && Ge_at fs g (sub (const (2 ^ k - 1)) q))
+          [Is (sub (atom i) (add p q))])
   | Alike i j f g =>
       match nth_error ds i, nth_error ds j with
       | Some (DBin o p q), Some (DBin o' p' q') =>

@@ -139,7 +139,7 @@ Proof.
 Qed.
 
 Lemma op_eqb_eq a b : op_eqb a b = true -> a = b.
-Proof. destruct a, b; simpl; congruence. Qed.
+Proof. unfold op_eqb. destruct (op_dec a b); congruence. Qed.
 
 Lemma def_eqb_val r1 r2 vs d e : def_eqb d e = true -> def_val r1 r2 vs d = def_val r1 r2 vs e.
 Proof.
@@ -280,6 +280,13 @@ Proof.
   apply nth_error_In in E. rewrite Forall_forall in K. specialize (K _ E).
   simpl in K. intros H; rewrite (same_val vs _ _ H); lia.
 Qed.
+
+Ltac ge := match goal with
+  | K : Forall known ?fs, H : Ge_at ?fs ?f ?p = true |- _ =>
+      let N := fresh "N" in pose proof (Ge_at_sound _ _ _ K H) as N; clear H; autorewrite with vals in N
+  | K : Forall known ?fs, H : Is_at ?fs ?f ?p = true |- _ =>
+      let N := fresh "N" in pose proof (Is_at_sound _ _ _ K H) as N; clear H; autorewrite with vals in N
+  end.
 
 Lemma at_known fs f x : Forall known fs -> nth_error fs f = Some x -> known x.
 Proof. intros K E. apply nth_error_In in E. rewrite Forall_forall in K. auto. Qed.
@@ -422,10 +429,8 @@ Proof.
   induction es as [|e es IH]; intros [|f l] K P H; simpl in H, P |- *; try discriminate; auto.
   destruct (value c ds false (fst e)) eqn:E1; [|discriminate]. destruct (value c ds true (snd e)) eqn:E2;
     [|discriminate].
-  unfold pair_kept in P. inv. rewrite (IH l), andb_true_r by auto. apply (Is_at_sound _ _ _ K) in H.
-  autorewrite with vals in H.
-  apply (value_sound (fst e) false) in E1; auto. apply (value_sound (snd e) true) in E2; auto.
-  apply Z.eqb_eq. simpl in E1, E2. lia.
+  unfold pair_kept in P. inv. rewrite (IH l), andb_true_r by auto. ge.
+  apply (value_sound (fst e) false) in E1; auto. apply (value_sound (snd e) true) in E2; auto. apply Z.eqb_eq. simpl in E1, E2. lia.
 Qed.
 
 Lemma hold_at_sound s fs ks : forall l, Forall known fs -> forallb (cond_kept (r s)) ks = true ->
@@ -437,11 +442,7 @@ Proof.
   destruct (value c ds s (right k)) as [q|] eqn:E2; [|discriminate]. simpl in H. inv.
   apply value_sound in E1; auto. apply value_sound in E2; auto.
   assert (T : forallb (holds (r s)) ks = true) by (destruct (how k); inv; eauto). rewrite T, andb_true_r. unfold holds.
-  destruct (how k); inv; rewrite ?Z.ltb_lt, ?Z.leb_le, ?Z.eqb_eq;
-    match goal with
-    | H : Is_at _ _ _ = true |- _ => apply (Is_at_sound _ _ _ K) in H; autorewrite with vals in H
-    | H : Ge_at _ _ _ = true |- _ => apply (Ge_at_sound _ _ _ K) in H; autorewrite with vals in H
-    end; lia.
+  destruct (how k); inv; rewrite ?Z.ltb_lt, ?Z.leb_le, ?Z.eqb_eq; ge; lia.
 Qed.
 
 Lemma all_pairs_sound es : forall fs, forallb (pair_kept r1 r2) es = true ->
@@ -454,24 +455,24 @@ Qed.
 
 (* -- steps --------------------------------------------------------------------------------------------------------------- *)
 
-Ltac ge := match goal with
-  | K : Forall known ?fs, H : Ge_at ?fs ?f ?p = true |- _ =>
-      let N := fresh "N" in pose proof (Ge_at_sound _ _ _ K H) as N; clear H; autorewrite with vals in N
-  | K : Forall known ?fs, H : Is_at ?fs ?f ?p = true |- _ =>
-      let N := fresh "N" in pose proof (Is_at_sound _ _ _ K H) as N; clear H; autorewrite with vals in N
-  end.
-Ltac made_of := inv; match goal with H : nth_error ds _ = Some ?x |- _ =>
-  pose proof (atom_def _ _ H) as V; destruct x as [| | |[] p q]; try discriminate; simpl in V; inv end.
+Lemma made_of_val o i f x : made_of ds o i f = Some x ->
+  exists p q, at_ vs i = apply o (val vs p) (val vs q) /\ f p q = Some x.
+Proof.
+  unfold made_of. destruct (nth_error ds i) as [[| | |o' p q]|] eqn:E; try discriminate. apply atom_def in E.
+  destruct (op_eqb o' o) eqn:O; [|discriminate]. apply op_eqb_eq in O as ->. eauto.
+Qed.
+
+Ltac made_of := repeat match goal with H : made_of _ _ _ _ = Some _ |- _ =>
+  apply made_of_val in H as (? & ? & ? & H) end; inv; nums; repeat ge; simpl apply in *.
 Lemma follow_sound fs s more : Forall known fs -> follow c ds fs s = Some more -> Forall known more.
 Proof.
   intros K. destruct s; simpl; intros H.
   - eapply of_var_sound; eauto.
   - inv. apply nth_error_In in H0. apply parts in H0 as [H1 H2]. eapply of_cond_sound; eauto.
-  - inv. apply nth_error_In in H0. apply parts in H0 as [H1 H2]. unfold same_kept in H1. inv. eapply of_pair_sound;
-      eauto.
+  - inv. apply nth_error_In in H0. apply parts in H0 as [H1 H2]. unfold same_kept in H1. inv.
+    eapply of_pair_sound; eauto.
   - inv. apply nth_error_In in H0. pose proof meets as M. unfold meet in M. rewrite Forall_forall in M.
-    specialize (M _ H0).
-    apply parts in H0. unfold pair_kept in H0. inv. eapply of_pair_sound; eauto.
+    specialize (M _ H0). apply parts in H0. unfold pair_kept in H0. inv. eapply of_pair_sound; eauto.
   - inv. apply nth_error_In in H0. apply parts in H0. unfold obeys in H0. rewrite forallb_app in H0.
     destruct (hold_at c ds false fs (if1 x) l1 && hold_at c ds true fs (if2 x) l2 && equal_at c ds fs (equal x) l) eqn:E;
       [|discriminate].
@@ -479,55 +480,35 @@ Proof.
     rewrite (hold_at_sound false fs _ l1), (hold_at_sound true fs _ l2), (equal_at_sound fs _ l) in * by auto. auto.
   - eapply of_promise_sound; eauto.
   - destruct (sum fs l) eqn:E; simpl in H; [|discriminate]. inv. constructor; auto. eapply sum_sound; eauto.
-  - destruct (nth_error fs f) as [[p|p]|] eqn:E1; try discriminate.
-    destruct (nth_error fs g) as [[q|q]|] eqn:E2; try discriminate. inv.
-    apply (at_known _ _ _ K) in E1. apply (at_known _ _ _ K) in E2. simpl in *.
-    constructor; auto. simpl known. autorewrite with vals. nia.
+  - destruct (nth_error fs f) as [[p|p]|] eqn:E1, (nth_error fs g) as [[q|q]|] eqn:E2; try discriminate. inv.
+    apply (at_known _ _ _ K) in E1. apply (at_known _ _ _ K) in E2. simpl in *. each. nia.
   - inv. destruct (split _) as [k q] eqn:E in H. inv. constructor; auto.
     apply round_sound; [rewrite H, H1; reflexivity|exact E|exact (at_known _ _ _ K H0)].
   - inv. destruct x as [p|e]; [discriminate|]. inv. apply (at_known _ _ _ K) in H0. simpl in H0. repeat ge.
-    destruct (radix_sound (val vs g) (val vs a) (val vs e - val vs g * val vs a)) as [Z1 Z2]; try lia.
-    each; lia.
+    destruct (radix_sound (val vs g) (val vs a) (val vs e - val vs g * val vs a)) as [Z1 Z2]; try lia. each; lia.
   - inv. pose proof (atom_def _ _ H0) as V. destruct x as [| |p n|o p q]; try discriminate; simpl in V.
-    + inv. constructor; auto. simpl known. autorewrite with vals. lia.
+    + inv. each. lia.
     + inv. apply Z.ltb_lt in H. pose proof (Z.div_mod (val vs p) n ltac:(lia)).
-      pose proof (Z.mod_pos_bound (val vs p) n H).
-      each; rewrite ?V; lia.
-    + destruct o; try discriminate; inv; simpl in V;
-        each; rewrite ?V; lia.
-  - made_of. repeat ge.
-    destruct (quot_bound (val vs p) (val vs q)) as (Q1 & Q2 & Q3); try lia.
-    each; rewrite ?V; lia.
-  - made_of. repeat ge.
-    pose proof (land_bound (val vs p) (val vs q) N).
-    each; rewrite ?V; lia.
-  - made_of.
-    match goal with H : (0 <=? k) = true |- _ => apply Z.leb_le in H end. repeat ge.
-    pose proof (lxor_bound k (val vs p) (val vs q) ltac:(lia) ltac:(lia) ltac:(lia)).
-    each; rewrite ?V; lia.
+      pose proof (Z.mod_pos_bound (val vs p) n H). each; rewrite ?V; lia.
+    + destruct o; try discriminate; inv; simpl in V; each; rewrite ?V; lia.
+  - made_of. destruct (quot_bound (val vs x) (val vs x0)) as (Q1 & Q2 & Q3); try lia. each; rewrite ?H0; lia.
+  - made_of. pose proof (land_bound (val vs x) (val vs x0) N). each; rewrite ?H0; lia.
+  - made_of. pose proof (lxor_bound k (val vs x) (val vs x0) ltac:(lia) ltac:(lia) ltac:(lia)). each; rewrite ?H0; lia.
   - inv. destruct x as [p|p]; [|discriminate]. inv. apply (at_known _ _ _ K) in H0. simpl in H0. ge. each. lia.
-  - destruct (nth_error ds i) as [[| | |[] p q]|] eqn:E1; try discriminate.
-    destruct (nth_error ds j) as [[| | |[] p' q']|] eqn:E2; try discriminate.
-    apply atom_def in E1. apply atom_def in E2. simpl in E1, E2.
-    destruct (Is_at fs f (sub (atom i) (atom j))) eqn:X; [|discriminate]. ge.
-    assert (X : Z.lxor (val vs p) (val vs q) = Z.lxor (val vs p') (val vs q')) by lia.
-    destruct (Is_at fs g (sub p p')) eqn:Y; inv; ge; each.
-    + replace (val vs p') with (val vs p) in X by lia. apply lxor_undo in X. lia.
-    + replace (val vs q') with (val vs q) in X by lia.
-      rewrite (Z.lxor_comm (val vs p)), (Z.lxor_comm (val vs p')) in X. apply lxor_undo in X. lia.
-  - made_of.
-    match goal with H : (0 <=? k) = true |- _ => apply Z.leb_le in H end.
-    match goal with H : same p _ = true |- _ => apply (same_val vs) in H; autorewrite with vals in H; rename H into S end.
-    repeat ge. constructor; auto. simpl known. autorewrite with vals.
-    rewrite V, S, lor_sum by lia. lia.
+  - made_of. destruct (Is_at fs f (sub (atom i) (atom j))) eqn:X; [|discriminate]. ge.
+    destruct (Is_at fs g (sub x x1)) eqn:Y; inv; ge; each.
+    + assert (Z.lxor (val vs x) (val vs x0) = Z.lxor (val vs x) (val vs x2)) as E by (replace (val vs x) with (val vs x1) at 2 by lia; lia).
+      apply lxor_undo in E. lia.
+    + rewrite Z.lxor_comm in H0, H1. replace (val vs x2) with (val vs x0) in H1 by lia.
+      assert (E : Z.lxor (val vs x0) (val vs x) = Z.lxor (val vs x0) (val vs x1)) by lia. apply lxor_undo in E. lia.
+  - made_of. match goal with H : same x _ = true |- _ => apply (same_val vs) in H; autorewrite with vals in H; rename H into S end.
+    each. rewrite H0, S, lor_sum by lia. lia.
   - destruct (nth_error ds i) as [[| |p n|o p q]|] eqn:E1; try discriminate;
       destruct (nth_error ds j) as [[| |p' n'|o' p' q']|] eqn:E2; try discriminate; inv;
-      apply atom_def in E1; apply atom_def in E2; simpl in E1, E2; repeat ge; constructor; auto;
-      simpl known; autorewrite with vals; rewrite E1, E2.
-    + match goal with H : (n =? n') = true |- _ => apply Z.eqb_eq in H; subst end.
-      replace (val vs p) with (val vs p') by lia. lia.
-    + match goal with H : op_eqb o o' = true |- _ => apply op_eqb_eq in H; subst end.
-      replace (val vs p) with (val vs p') by lia. replace (val vs q) with (val vs q') by lia. lia.
+      apply atom_def in E1; apply atom_def in E2; simpl in E1, E2; repeat ge; each; rewrite E1, E2;
+      replace (val vs p) with (val vs p') by lia.
+    + nums; subst; lia.
+    + match goal with H : op_eqb o o' = true |- _ => apply op_eqb_eq in H; subst end. replace (val vs q) with (val vs q') by lia. lia.
 Qed.
 
 Lemma follow_all_sound ss : forall fs gs, Forall known fs -> follow_all c ds fs ss = Some gs -> Forall known gs.

@@ -171,9 +171,7 @@ Ltac cases_of H :=
   end.
 
 Lemma echeck_sound G p d e : forall b, echeck G p d e = Some b -> ety G p d e b.
-Proof.
-  induction e; simpl; intros b' H; cases_of H; split_all; try injection H as <-; subst; econstructor; eauto.
-Qed.
+Proof. induction e; simpl; intros b' H; cases_of H; split_all; try injection H as <-; subst; econstructor; eauto. Qed.
 
 Lemma site_is_spec st l b len : site_is st l b len = true <-> D st = (l, b, len).
 Proof.
@@ -307,9 +305,7 @@ Definition check_fun (i : nat) (fd : func) : bool :=
   check (ctx_of (params fd)) (fst (fpersp fd)) (snd (fpersp fd)) (whole (fpersp fd)) (fbytes fd) (fbody fd).
 
 Lemma check_fun_ok i fd : check_fun i fd = true -> fun_ok D fd.
-Proof.
-  unfold check_fun, fun_ok. intros H. split_all. split; [now apply distinct_spec | now apply check_sound].
-Qed.
+Proof. unfold check_fun, fun_ok. intros H. split_all. split; [now apply distinct_spec | now apply check_sound]. Qed.
 
 End Check.
 

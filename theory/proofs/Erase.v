@@ -24,10 +24,10 @@ Ltac unguard H := repeat match type of H with
 
 Lemma eval_erase th k d n m e : eval th k d n m e <> EStuck -> eval' th k d n m e = eval th k d n m e.
 Proof.
-  induction e; simpl; intros H; auto; try (unguard H; auto; fail).
+  induction e; simpl; intros H; auto;
+    try (rewrite IHe1 by sure H; destruct (eval th k d n m e1) as [[z|b]| |]; simpl in *; auto; now rewrite IHe2 by sure H);
+    try (unguard H; auto; fail).
   - rewrite IHe by sure H. destruct (eval th k d n m e) as [[z|b]| |]; auto; unguard H; auto.
-  - rewrite IHe1 by sure H. destruct (eval th k d n m e1) as [[z|b]| |]; auto. now rewrite IHe2 by sure H.
-  - rewrite IHe1 by sure H. destruct (eval th k d n m e1) as [[z|b]| |]; auto. now rewrite IHe2 by sure H.
 Qed.
 
 Lemma with_val_erase th k d n m e f :

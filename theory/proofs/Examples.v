@@ -22,9 +22,7 @@ Definition n0 : env := fun x =>
 Definition m0 : mem := mkmem (fun _ _ => VInt 0) (fun _ _ _ => VInt 0) (fun _ _ _ => 0) 0.
 
 Lemma n0_ok : env_ok D G0 n0.
-Proof.
-  intros [|[|x]] q t; simpl; intros [= <- <-]; eexists; split; eauto; constructor; auto; discriminate.
-Qed.
+Proof. intros [|[|x]] q t; simpl; intros [= <- <-]; eexists; split; eauto; constructor; auto; discriminate. Qed.
 Lemma m0_ok : mem_ok D m0.
 Proof. split; [intros [|st] * | intros blk [|st] *]; simpl; intros; congruence. Qed.
 

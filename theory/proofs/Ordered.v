@@ -29,6 +29,12 @@ Ltac stands := repeat match goal with
   end.
 Ltac there := rewrite ?in_app_iff, ?in_flat_map; eauto.
 
+(* By the cases of what is tested. *)
+Ltac tests := repeat match goal with
+  | |- context [if ?c then _ else _] => destruct c eqn:?
+  | H : context [if ?c then _ else _] |- _ => destruct c eqn:?
+  end; bools; try discriminate.
+
 (* -- positions ---------------------------------------------------------------------------------------------------------- *)
 
 Lemma earlier_irr x d : ~ earlier x x d.

@@ -19,31 +19,63 @@ Ltac globs :=
   let st := fresh in let Hr := fresh in intros st Hr;
   repeat match goal with H : forall st, ro st = true -> _ |- _ => specialize (H st Hr) end; congruence.
 
-Section Pair.
-Variables a b : tid.
-Hypothesis Ha : tid_ok a.
-Hypothesis Hb : tid_ok b.
-
 (** Both stand in one unit of the code's perspective. *)
-Definition sync (k1 k2 : pos) : Prop :=
+Definition sync (a b : tid) (k1 k2 : pos) : Prop :=
   lv k1 = lv k2 /\ sz k1 = sz k2 /\ base k1 = base k2 /\ (lv k1 = Thread -> fst a = fst b).
 
-Lemma sync_dec k1 k2 : {sync k1 k2} + {~ sync k1 k2}.
+Lemma sync_sym a b k1 k2 : sync a b k1 k2 -> sync b a k2 k1.
+Proof. intros (S1 & S2 & S3 & S4). rewrite S1 in S4. repeat split; auto using eq_sym. Qed.
+
+Lemma sync_dec a b k1 k2 : {sync a b k1 k2} + {~ sync a b k1 k2}.
 Proof.
-  unfold sync.
-  assert (D1 : {lv k1 = lv k2} + {lv k1 <> lv k2}) by decide equality.
-  assert (D2 : {lv k1 = Thread -> fst a = fst b} + {~ (lv k1 = Thread -> fst a = fst b)}).
-  { destruct (lv k1); try (left; discriminate).
-    destruct (Nat.eq_dec (fst a) (fst b)); [left; auto | right; auto]. }
-  destruct D1, (Nat.eq_dec (sz k1) (sz k2)), (Nat.eq_dec (base k1) (base k2)), D2; auto; right; tauto.
+  assert (D : {lv k1 = Thread -> fst a = fst b} + {~ (lv k1 = Thread -> fst a = fst b)})
+    by (destruct (lv k1), (Nat.eq_dec (fst a) (fst b)); auto; left; discriminate).
+  unfold sync. destruct D, (Nat.eq_dec (sz k1) (sz k2)), (Nat.eq_dec (base k1) (base k2)),
+    (Nat.eq_dec (rank_of (lv k1)) (rank_of (lv k2)));
+    try (left; auto using rank_inj; fail); right; intros (E & ? & ? & ?); try rewrite E in *; auto.
 Qed.
 
-Lemma sync_inu k1 k2 : pos_ok a k1 -> pos_ok b k2 -> sync k1 k2 -> inu a k1 b.
+Lemma sync_inu a b k1 k2 : pos_ok a k1 -> pos_ok b k2 -> sync a b k1 k2 -> inu a k1 b.
 Proof.
   intros (A1 & A2 & A3) (B1 & B2 & B3) (S1 & S2 & S3 & S4).
   unfold inu, coord in *. rewrite <- S1, <- S2, <- S3 in *.
   destruct (lv k1); simpl in *; [split; [auto | lia] | lia | auto].
 Qed.
+
+Lemma inu_coord c k d : pos_ok c k -> inu c k d -> base k <= coord d (lv k) < base k + sz k.
+Proof. intros (H1 & H2 & H3). unfold inu, coord in *. destruct (lv k); lia. Qed.
+
+(** A narrower unit of one thread in which the other is, too, is the other's. *)
+Lemma arm_sync a b k1 k2 s1 s2 k1' t1 f1 : pos_ok a k1 -> pos_ok b k2 -> sync a b k1 k2 -> alike s1 s2 ->
+  narrow a k1 s1 = Some (k1', t1, f1) -> pos_ok a k1' -> inu a k1' b ->
+  exists k2' t2 f2, narrow b k2 s2 = Some (k2', t2, f2) /\ sync a b k1' k2'.
+Proof.
+  intros P1 P2 (S1 & S2 & S3 & S4) Al N Q I. apply inu_coord in I; auto.
+  assert (C1 : base k1 + idx k1 = coord a (lv k1)) by apply P1.
+  assert (C2 : base k2 + idx k2 = coord b (lv k1)) by (rewrite S1; apply P2).
+  destruct Al as [Al E0]. destruct s1; try (now destruct Al); destruct s2; try discriminate; try injection E0; intros; subst;
+    simpl in N |- *; unfold in_arm in *; cases N; injection N as <- <- <-; spec; simpl in I; try rewrite <- C2 in I.
+  - destruct (Nat.ltb_spec (idx k2) n0); [|lia]. do 3 eexists. split; [reflexivity | repeat split; auto].
+  - destruct (Nat.ltb_spec (idx k2) n0); [lia|]. destruct (Nat.ltb_spec (idx k2) (n0 + n3)); [|lia].
+    do 3 eexists. split; [reflexivity | repeat split; simpl; auto].
+  - unfold sub_down, down, pp in *. rewrite <- S1, <- S2. unfold pos_ok, sync, coord in *.
+    destruct (lv k1); try discriminate; destruct (sz k1) as [|[|c]]; try discriminate; injection E as <-;
+      do 3 eexists; (split; [reflexivity|]); repeat split; auto; try discriminate; simpl in *; lia.
+  - do 3 eexists. split; [reflexivity|]. repeat split; simpl; auto. rewrite <- S2, <- S3. do 2 f_equal.
+    match goal with |- context [sz k1 / ?z] => set (r := sz k1 / z) in * end.
+    assert (r <> 0) by (destruct Q as [Q _]; simpl in Q; lia).
+    pose proof (Nat.div_mod_eq (idx k1) r). pose proof (Nat.div_mod_eq (idx k2) r).
+    pose proof (Nat.mod_upper_bound (idx k1) r). pose proof (Nat.mod_upper_bound (idx k2) r). nia.
+  - match goal with |- context [?i * ?n <=? idx k2] =>
+      destruct (Nat.leb_spec (i * n) (idx k2)), (Nat.ltb_spec (idx k2) (i * n + n)) end; try lia.
+    do 3 eexists. split; [reflexivity | repeat split; simpl; auto].
+Qed.
+
+Section Pair.
+Variables a b : tid.
+Hypothesis Ha : tid_ok a.
+Hypothesis Hb : tid_ok b.
+Local Notation sync := (sync a b).
 
 (** The two environments: the same variables at the same perspectives, equal where the perspective is shared. *)
 Definition agree (n1 n2 : env) : Prop :=
@@ -162,7 +194,8 @@ Theorem eval_uniform e : forall d k1 k2 n1 n2 m1 m2 v1 v2,
   glob m1 (gl m2) -> same_unit d a b ->
   eval a k1 d n1 m1 e = EVal v1 -> eval b k2 d n2 m2 e = EVal v2 -> v1 = v2.
 Proof.
-  induction e; intros d k1 k2 n1 n2 m1 m2 v1 v2 Hf P1 P2 Hs Hn Hnf Hm Hd E1 E2; simpl in *.
+  induction e; intros d k1 k2 n1 n2 m1 m2 v1 v2 Hf P1 P2 Hs Hn Hnf Hm Hd E1 E2; simpl in *;
+    try (ands; unfold two in *; cases E1; cases E2; try discriminate; same e1 IHe1; same e2 IHe2; congruence).
   - congruence.
   - congruence.
   - cases E1; cases E2; try discriminate. spec. subst. both Hn. congruence.
@@ -176,8 +209,6 @@ Proof.
       match goal with H : match ?k with Global => true | _ => _ end = true |- _ => destruct k; try discriminate end.
       rewrite Hm; auto. apply eqb_prop in Hx. rewrite Hx.
       match goal with H : rg x || _ = true |- _ => now destruct (rg x) end.
-  - ands. cases E1; cases E2; try discriminate. same e1 IHe1. same e2 IHe2. congruence.
-  - ands. cases E1; cases E2; try discriminate. same e1 IHe1. same e2 IHe2. congruence.
 Qed.
 
 (** ** Statements: the two threads in step, except inside units that only one of them belongs to *)
@@ -188,8 +219,6 @@ Definition atomic (s : stmt) : bool :=
   | _ => true
   end.
 
-Definition in_arm (k : pos) (n i : nat) : bool := (i * n <=? idx k) && (idx k <? i * n + n).
-
 (** What the two threads still have to do, at positions of one unit: the same, up to values that they need not share and
     up to the insides of narrower units that they aren't both in. *)
 Inductive rel : pos -> pos -> stmt -> stmt -> Prop :=
@@ -197,20 +226,10 @@ Inductive rel : pos -> pos -> stmt -> stmt -> Prop :=
 | r_sync k1 k2 x : rel k1 k2 (SSync x) (SSync x)
 | r_wait k1 k2 x r1 r2 : rel k1 k2 (SWait x r1) (SWait x r2)
 | r_seq k1 k2 s1 s2 s : rel k1 k2 s1 s2 -> rel k1 k2 (SSeq s1 s) (SSeq s2 s)
-| r_split k1 k2 n1 n2 s1 s2 t1 t2 :
-    (idx k1 < n1 -> idx k2 < n1 -> rel (sub_left k1 n1) (sub_left k2 n1) s1 s2) ->
-    (n1 <= idx k1 < n1 + n2 -> n1 <= idx k2 < n1 + n2 -> rel (sub_right k1 n1 n2) (sub_right k2 n1 n2) t1 t2) ->
-    rel k1 k2 (SSplit n1 n2 s1 t1) (SSplit n1 n2 s2 t2)
-| r_destruct k1 k2 s1 s2 :
-    (forall k1' k2', sub_down a k1 = Some k1' -> sub_down b k2 = Some k2' -> rel k1' k2' s1 s2) ->
-    rel k1 k2 (SDestruct s1) (SDestruct s2)
-| r_group k1 k2 q s1 s2 :
-    (sync (sub_group k1 (sz k1 / q)) (sub_group k2 (sz k2 / q)) ->
-     rel (sub_group k1 (sz k1 / q)) (sub_group k2 (sz k2 / q)) s1 s2) ->
-    rel k1 k2 (SGroup q s1) (SGroup q s2)
-| r_arm k1 k2 n i s1 s2 :
-    (in_arm k1 n i = true -> in_arm k2 n i = true -> rel (sub_arm k1 n i) (sub_arm k2 n i) s1 s2) ->
-    rel k1 k2 (SArm n i s1) (SArm n i s2)
+| r_narrow k1 k2 s1 s2 : alike s1 s2 ->
+    (forall k1' t1 f1 k2' t2 f2, sync k1 k2 -> narrow a k1 s1 = Some (k1', t1, f1) -> narrow b k2 s2 = Some (k2', t2, f2) ->
+       sync k1' k2' -> rel k1' k2' t1 t2) ->
+    rel k1 k2 s1 s2
 | r_scope k1 k2 hid x q v1 v2 c s1 s2 :
     rel k1 k2 s1 s2 -> (same_unit q a b -> v1 = v2) ->
     rel k1 k2 (SScope hid x q v1 c s1) (SScope hid x q v2 c s2)
@@ -220,13 +239,17 @@ Inductive rel : pos -> pos -> stmt -> stmt -> Prop :=
 
 Lemma rel_refl s : forall k1 k2, rel k1 k2 s s.
 Proof.
-  induction s; intros; first [ apply r_atomic; reflexivity | apply r_sync | apply r_wait | apply r_seq; auto | apply r_split; auto
-    | apply r_destruct; auto | apply r_group; auto | apply r_arm; auto | apply r_scope; auto
-    | apply r_frame; auto using agree_refl ].
+  induction s; intros; try (first [ apply r_atomic; reflexivity | apply r_sync | apply r_wait | apply r_seq; auto | apply r_scope; auto
+    | apply r_frame; auto using agree_refl ]; fail);
+    (apply r_narrow; [now split|]); intros k1' t1 f1 k2' t2 f2 (_ & _ & B & _) N1 N2 (_ & _ & B' & _);
+    simpl in N1, N2; cases N1; cases N2; injection N1 as <- <- <-; injection N2 as <- <- <-; auto; spec; simpl in *; lia.
 Qed.
 
 Lemma rel_skip k1 k2 s1 s2 : rel k1 k2 s1 s2 -> (s1 = SSkip <-> s2 = SSkip).
-Proof. intros H; inversion H; subst; try tauto; split; discriminate. Qed.
+Proof.
+  intros H; inversion H as [| | | |? ? ? ? A| |]; subst; try tauto; try (split; discriminate).
+  destruct A; split; intros ->; simpl in *; congruence.
+Qed.
 
 (** The events of perspectives whose unit has both threads. *)
 Definition shared (ev : list event) : list event := filter (fun e => same_unitb (ev_persp e) a b) ev.
@@ -257,44 +280,6 @@ Definition keeps k1 k2 s1 (n1 : env) s2 n2 s1' n1' ev1 s2' n2' ev2 : Prop :=
   (rel k1 k2 s1' s2 /\ agree n1' n2 /\ shared ev1 = []) \/
   (rel k1 k2 s1 s2' /\ agree n1 n2' /\ shared ev2 = []).
 
-(** A statement that narrows, both threads in the narrower unit. *)
-Lemma keeps_joint k1 k2 k1' k2' f1 f2 s1 s2 n1 n2 m1 m2 r1 r2 t1 n1' m1' ev1 t2 n2' m2' ev2 :
-  agree n1 n2 -> (r1 = Done <-> s1 = SSkip) -> (r2 = Done <-> s2 = SSkip) ->
-  rel k1' k2' s1 s2 ->
-  (forall u v, rel k1' k2' u v -> rel k1 k2 (f1 u) (f2 v)) ->
-  (forall u1 l1 p1 e1 u2 l2 p2 e2, r1 = Next u1 l1 p1 e1 -> r2 = Next u2 l2 p2 e2 ->
-     keeps k1' k2' s1 n1 s2 n2 u1 l1 e1 u2 l2 e2) ->
-  inside f1 n1 m1 r1 = Next t1 n1' m1' ev1 -> inside f2 n2 m2 r2 = Next t2 n2' m2' ev2 ->
-  keeps k1 k2 (f1 s1) n1 (f2 s2) n2 t1 n1' ev1 t2 n2' ev2.
-Proof.
-  intros Hn D1 D2 R Hf Hk H1 H2. apply rel_skip in R as R'.
-  destruct r1 as [|u1 l1 p1 e1| |], r2 as [|u2 l2 p2 e2| |]; try discriminate; simpl in *;
-    try (destruct D1 as [D1 D1'], D2 as [D2 D2'], R' as [R1 R2]; exfalso;
-         (discriminate D1' + discriminate D2'); auto; fail);
-    injection H1 as <- <- <- <-; injection H2 as <- <- <- <-.
-  - left. repeat split; auto. apply rel_refl.
-  - destruct (Hk _ _ _ _ _ _ _ _ eq_refl eq_refl) as [(?&?&?)|[(?&?&?)|(?&?&?)]];
-      [left | right; left | right; right]; auto.
-Qed.
-
-(** A statement that narrows, the threads in different units or one of them in none. *)
-Lemma keeps_apart k1 k2 f1 f2 s1 s2 n1 n2 m1 m2 r1 r2 t1 n1' m1' ev1 t2 n2' m2' ev2 :
-  agree n1 n2 ->
-  (forall u v, rel k1 k2 (f1 u) (f2 v)) ->
-  (forall u1 l1 p1 e1, r1 = Next u1 l1 p1 e1 -> agree l1 n2 /\ shared e1 = []) ->
-  (forall u2 l2 p2 e2, r2 = Next u2 l2 p2 e2 -> agree n1 l2 /\ shared e2 = []) ->
-  inside f1 n1 m1 r1 = Next t1 n1' m1' ev1 -> inside f2 n2 m2 r2 = Next t2 n2' m2' ev2 ->
-  keeps k1 k2 (f1 s1) n1 (f2 s2) n2 t1 n1' ev1 t2 n2' ev2.
-Proof.
-  intros Hn Hf O1 O2 H1 H2.
-  destruct r1 as [|u1 l1 p1 e1| |], r2 as [|u2 l2 p2 e2| |]; try discriminate; simpl in *;
-    injection H1 as <- <- <- <-; injection H2 as <- <- <- <-.
-  - left. repeat split; auto. apply rel_refl.
-  - right; right. destruct (O2 _ _ _ _ eq_refl). auto.
-  - right; left. destruct (O1 _ _ _ _ eq_refl). auto.
-  - right; left. destruct (O1 _ _ _ _ eq_refl). auto.
-Qed.
-
 Lemma alone1 k' u n m s s' n' m' ev n2 :
   pos_ok a k' -> ~ inu a k' b -> agree n n2 -> step a k' u n m s = Next s' n' m' ev ->
   agree n' n2 /\ shared ev = [].
@@ -308,6 +293,34 @@ Lemma alone2 k' u n m s s' n' m' ev n1 :
 Proof.
   intros Hp Hk Hn H. destruct (frame b a Hb s k' u n m s' n' m' ev Hp H) as [F1 F2].
   split; [eapply agree_only2; eauto | eapply mine_none2; eauto].
+Qed.
+
+(** ** Steps of statements that narrow, where the threads are not in one narrower unit *)
+Lemma narrow_alone k1 k2 s1 s2 n1 n2 : alike s1 s2 -> pos_ok a k1 -> pos_ok b k2 -> sync k1 k2 -> agree n1 n2 ->
+  (forall k1' t1 f1 k2' t2 f2, narrow a k1 s1 = Some (k1', t1, f1) -> narrow b k2 s2 = Some (k2', t2, f2) -> ~ sync k1' k2') ->
+  (forall u m s' n' m' ev, step a k1 u n1 m s1 = Next s' n' m' ev ->
+     s' = SSkip /\ n' = n1 /\ ev = [] \/ rel k1 k2 s' s2 /\ agree n' n2 /\ shared ev = []) /\
+  (forall u m s' n' m' ev, step b k2 u n2 m s2 = Next s' n' m' ev ->
+     s' = SSkip /\ n' = n2 /\ ev = [] \/ rel k1 k2 s1 s' /\ agree n1 n' /\ shared ev = []).
+Proof.
+  intros Al P1 P2 Hs Hn No. pose proof Al as [A1 A2].
+  assert (B1 : alike s1 s1) by now split. assert (B2 : alike s2 s2) by (split; congruence).
+  assert (B3 : alike s2 s1) by (split; congruence).
+  split; intros u m s' n' m' ev Z; [destruct (narrow_step _ _ _ _ _ _ _ _ _ _ Ha P1 B1 Z) as [(_ & ?)|(k & t & f & N & Y & Q & _)]
+    | destruct (narrow_step _ _ _ _ _ _ _ _ _ _ Hb P2 B2 Z) as [(_ & ?)|(k & t & f & N & Y & Q & _)]]; auto.
+  - assert (NI : ~ inu a k b).
+    { intros I. destruct (arm_sync a b _ k2 _ s2 _ _ _ P1 P2 Hs Al N Q I) as (? & ? & ? & ? & ?). eapply No; eauto. }
+    destruct (step a k u n1 m t) eqn:E; simpl in Y; try discriminate; injection Y as <- <- <- <-; auto. right.
+    destruct (narrow_again _ _ _ _ _ _ s N) as [N' [_ A']]. split; [|eapply alone1; eauto].
+    apply r_narrow; [split; congruence|]. intros ? ? ? ? ? ? _ X1 X2 X3. rewrite N' in X1. injection X1 as <- <- <-.
+    exfalso. eapply No; eauto.
+  - assert (NI : ~ inu b k a).
+    { intros I. destruct (arm_sync b a _ k1 _ s1 _ _ _ P2 P1 (sync_sym _ _ _ _ Hs) B3 N Q I) as (? & ? & ? & ? & S).
+      apply sync_sym in S. eapply No; eauto. }
+    destruct (step b k u n2 m t) eqn:E; simpl in Y; try discriminate; injection Y as <- <- <- <-; auto. right.
+    destruct (narrow_again _ _ _ _ _ _ s N) as [N' [_ A']]. split; [|eapply alone2; eauto].
+    apply r_narrow; [split; congruence|]. intros ? ? ? ? ? ? _ X1 X2 X3. rewrite N' in X2. injection X2 as <- <- <-.
+    exfalso. eapply No; eauto.
 Qed.
 
 (** ** Steps of the statements that don't narrow *)
@@ -395,62 +408,16 @@ Proof.
 Qed.
 
 (** ** Steps of any statement *)
-Lemma inu_coord c k d : pos_ok c k -> inu c k d -> base k <= coord d (lv k) < base k + sz k.
-Proof. intros (H1 & H2 & H3). unfold inu, coord in *. destruct (lv k); lia. Qed.
 
-Ltac guards H1 H2 :=
-  match type of H1 with (if ?g then _ else _) = _ => let G := fresh "G" in destruct g eqn:G; [|discriminate H1] end;
-  match type of H2 with (if ?g then _ else _) = _ => let G := fresh "G" in destruct g eqn:G; [|discriminate H2] end;
-  spec.
-
-Lemma sync_down k1 k2 k1' k2' :
-  pos_ok a k1 -> pos_ok b k2 -> sync k1 k2 -> sub_down a k1 = Some k1' -> sub_down b k2 = Some k2' -> sync k1' k2'.
-Proof.
-  intros (A1 & A2 & A3) (B1 & B2 & B3) (S1 & S2 & S3 & S4). unfold sub_down, down, pp, sync, coord in *.
-  rewrite <- S1, <- S2, <- S3 in *.
-  destruct (lv k1); try discriminate; destruct (sz k1) as [|[|n]]; try discriminate;
-    intros [= <-] [= <-]; repeat split; simpl in *; auto; try lia; discriminate.
-Qed.
-
-Lemma group_apart k1 k2 q :
-  let d1 := sub_group k1 (sz k1 / q) in let d2 := sub_group k2 (sz k2 / q) in
-  pos_ok a k1 -> pos_ok b k2 -> sync k1 k2 -> pos_ok a d1 -> pos_ok b d2 -> ~ sync d1 d2 ->
-  ~ inu a d1 b /\ ~ inu b d2 a.
-Proof.
-  intros d1 d2 P1 P2 (S1 & S2 & S3 & S4) Q1 Q2 Hn.
-  assert (C1 : base k1 + idx k1 = coord a (lv k1)) by apply P1.
-  assert (C2 : base k2 + idx k2 = coord b (lv k1)) by (rewrite S1; apply P2).
-  assert (Hj : idx k1 / (sz k1 / q) <> idx k2 / (sz k1 / q)).
-  { intros E. apply Hn. unfold d1, d2. rewrite <- S2. repeat split; simpl; auto; try (now rewrite E, S3). }
-  assert (R : sz k1 / q <> 0) by (destruct Q1 as [Q1 _]; simpl in Q1; lia).
-  pose proof (Nat.div_mod_eq (idx k1) (sz k1 / q)) as M1. pose proof (Nat.div_mod_eq (idx k2) (sz k1 / q)) as M2.
-  pose proof (Nat.mod_upper_bound (idx k1) _ R). pose proof (Nat.mod_upper_bound (idx k2) _ R).
-  split; intros I; apply inu_coord in I; auto; unfold d1, d2 in I; simpl in I.
-  - rewrite <- C2, <- S3 in I. nia.
-  - rewrite <- S1, <- C1, <- S2, <- S3 in I. nia.
-Qed.
-
-Ltac one1 :=
-  match goal with E : step a ?k _ _ _ _ = Next _ _ _ _ |- _ => eapply (alone1 k); [| | |exact E]; auto end.
-Ltac one2 :=
-  match goal with E : step b ?k _ _ _ _ = Next _ _ _ _ |- _ => eapply (alone2 k); [| | |exact E]; auto end.
-Ltac alone S1 :=
-  let I := fresh "Inu" in
-  assert (forall k n i, pos_ok a k -> i * n <= idx k < i * n + n -> Nat.divide n (base k) -> pos_ok a (sub_arm k n i))
-    by (intros; apply sub_arm_ok; auto; lia);
-  assert (forall k n i, pos_ok b k -> i * n <= idx k < i * n + n -> Nat.divide n (base k) -> pos_ok b (sub_arm k n i))
-    by (intros; apply sub_arm_ok; auto; lia);
-  (one1 || one2); auto using sub_left_ok, sub_right_max;
-  intros I; apply inu_coord in I; auto using sub_left_ok, sub_right_max; simpl in I; rewrite <- ?S1 in I; lia.
-Ltac joint k1' k2' f1 f2 s1 s2 Hn Z1 Z2 :=
-  refine (keeps_joint _ _ k1' k2' f1 f2 s1 s2 _ _ _ _ _ _ _ _ _ _ _ _ _ _ Hn
-            (step_done _ _ _ _ _ _) (step_done _ _ _ _ _ _) _ _ _ Z1 Z2).
-Ltac apart f1 f2 s1 s2 Hn Z1 Z2 :=
-  refine (keeps_apart _ _ f1 f2 s1 s2 _ _ _ _ _ _ _ _ _ _ _ _ _ _ Hn _ _ _ Z1 Z2).
-Ltac apart_r f1 f2 s1 s2 Hn Z1 Z2 := (* the second thread is in no unit *)
-  refine (keeps_apart _ _ f1 f2 s1 s2 _ _ _ _ _ Done _ _ _ _ _ _ _ _ Hn _ _ _ Z1 Z2); [| |discriminate].
-Ltac apart_l f1 f2 s1 s2 Hn Z1 Z2 :=
-  refine (keeps_apart _ _ f1 f2 s1 s2 _ _ _ _ Done _ _ _ _ _ _ _ _ _ Hn _ _ _ Z1 Z2); [|discriminate|].
+(** Each goes on in a part of it, or both have ended it. *)
+Ltac both_go R :=
+  let R' := fresh "R'" in pose proof (rel_skip _ _ _ _ R) as R';
+  match goal with Z1 : context [step a ?k ?u ?l ?m ?s], Z2 : context [step b ?j ?v ?n ?p ?t] |- _ =>
+    destruct (step a k u l m s) as [|go1 o1 p1 e1| |] eqn:E1; try discriminate;
+    destruct (step b j v n p t) as [|go2 o2 p2 e2| |] eqn:E2; try discriminate; cbn [inside] in Z1, Z2;
+    [injection Z1 as <- <- <- <-; injection Z2 as <- <- <- <-; left; auto using rel_refl
+    |apply step_done in E1; rewrite (proj1 R' E1) in E2; discriminate|apply step_done in E2; rewrite (proj2 R' E2) in E1; discriminate|]
+  end.
 
 Theorem step_keeps s1 : forall s2 k1 k2 u1 u2 n1 n2 m1 m2 s1' n1' m1' ev1 s2' n2' m2' ev2,
   rel k1 k2 s1 s2 -> sfrag s1 -> sfrag s2 ->
@@ -469,107 +436,62 @@ Proof.
     simpl in Z1, Z2. destruct (r1 <? _), (r2 <? _);
       injection Z1 as <- <- <- <-; injection Z2 as <- <- <- <-; unfold keeps; auto 6 using rel_refl, r_wait.
   - (* seq *)
-    simpl in *. ands. apply rel_skip in R as R'.
-    destruct (step a k1 u1 l1 m1 s1) as [|t1 o1 p1 e1| |] eqn:E1; try discriminate;
-    destruct (step b k2 u2 l2 m2 s2) as [|t2 o2 p2 e2| |] eqn:E2; try discriminate;
-    injection Z1 as <- <- <- <-; injection Z2 as <- <- <- <-.
-    + left. repeat split; auto. apply rel_refl.
-    + apply step_done in E1. subst. destruct R' as [R1 _]. rewrite R1 in E2 by auto. discriminate.
-    + apply step_done in E2. subst. destruct R' as [_ R1]. rewrite R1 in E1 by auto. discriminate.
-    + destruct (IHR _ _ _ _ _ _ _ _ _ _ _ _ _ _ ltac:(eassumption) ltac:(eassumption) P1 P2 Hs Hn G1 G2 Hg E1 E2)
+    simpl in *. ands. both_go R. injection Z1 as <- <- <- <-; injection Z2 as <- <- <- <-.
+    destruct (IHR _ _ _ _ _ _ _ _ _ _ _ _ _ _ ltac:(eassumption) ltac:(eassumption) P1 P2 Hs Hn G1 G2 Hg E1 E2)
         as [(?&?&?)|[(?&?&?)|(?&?&?)]]; [left | right; left | right; right]; auto using r_seq.
-  - (* split *)
-    simpl in F1, F2, Z1, Z2. ands. guards Z1 Z2. destruct Hs as (S1 & S2 & S3 & S4).
-    assert (C1 : base k1 + idx k1 = coord a (lv k1)) by apply P1.
-    assert (C2 : base k2 + idx k2 = coord b (lv k1)) by (rewrite S1; apply P2).
-    set (fl1 := fun s => SSplit n1 n2 s t1) in *. set (fl2 := fun s => SSplit n1 n2 s t2) in *.
-    set (fr1 := fun s => SSplit n1 n2 s1 s) in *. set (fr2 := fun s => SSplit n1 n2 s2 s) in *.
-    destruct (idx k1 <? n1) eqn:I1, (idx k2 <? n1) eqn:I2;
-      [|destruct (idx k2 <? n1 + n2) eqn:J2|destruct (idx k1 <? n1 + n2) eqn:J1|
-      destruct (idx k1 <? n1 + n2) eqn:J1, (idx k2 <? n1 + n2) eqn:J2]; spec.
-    + joint (sub_left k1 n1) (sub_left k2 n1) fl1 fl2 s1 s2 Hn Z1 Z2; auto.
-      * intros. apply r_split; auto; lia.
-      * intros. eapply H0; eauto using sub_left_ok. repeat split; auto.
-    + apart fl1 fr2 s1 t2 Hn Z1 Z2; [intros; apply r_split; lia | |]; intros; alone S1.
-    + apart_r fl1 fr2 s1 t2 Hn Z1 Z2; [intros; apply r_split; lia |]; intros; alone S1.
-    + apart fr1 fl2 t1 s2 Hn Z1 Z2; [intros; apply r_split; lia | |]; intros; alone S1.
-    + apart_l fr1 fl2 t1 s2 Hn Z1 Z2; [intros; apply r_split; lia |]; intros; alone S1.
-    + joint (sub_right k1 n1 n2) (sub_right k2 n1 n2) fr1 fr2 t1 t2 Hn Z1 Z2; auto.
-      * intros. apply r_split; auto; lia.
-      * intros. eapply H2; eauto using sub_right_max. repeat split; simpl; auto; lia.
-    + apart_r fr1 fr2 t1 t2 Hn Z1 Z2; [intros; apply r_split; lia |]; intros; alone S1.
-    + apart_l fr1 fr2 t1 t2 Hn Z1 Z2; [intros; apply r_split; lia |]; intros; alone S1.
-    + injection Z1 as <- <- <- <-; injection Z2 as <- <- <- <-. left. repeat split; auto. apply rel_refl.
-  - (* destruct *)
-    simpl in F1, F2, Z1, Z2.
-    destruct (sub_down a k1) as [k1'|] eqn:D1; [|discriminate].
-    destruct (sub_down b k2) as [k2'|] eqn:D2; [|discriminate].
-    joint k1' k2' SDestruct SDestruct s1 s2 Hn Z1 Z2; auto.
-    + intros. apply r_destruct. intros j1 j2 X X'. assert (j1 = k1') as -> by congruence. now assert (j2 = k2') as -> by congruence.
-    + intros. eapply H0; eauto using sub_down_ok. eapply sync_down; eauto.
-  - (* group *)
-    simpl in F1, F2, Z1, Z2. guards Z1 Z2.
-    set (d1 := sub_group k1 (sz k1 / q)) in *. set (d2 := sub_group k2 (sz k2 / q)) in *.
-    destruct (group_pos a k1 q P1) as [Q1 _]; auto. destruct (group_pos b k2 q P2) as [Q2 _]; auto.
-    destruct (sync_dec d1 d2) as [Y|Y].
-    + joint d1 d2 (SGroup q) (SGroup q) s1 s2 Hn Z1 Z2; auto.
-      * intros. apply r_group. auto.
-      * intros. eapply H0; eauto.
-    + assert (~ inu a d1 b /\ ~ inu b d2 a) as [N1 N2] by (apply group_apart; auto).
-      apart (SGroup q) (SGroup q) s1 s2 Hn Z1 Z2; [intros; apply r_group; tauto | |];
-        intros; [one1 | one2].
-  - (* arm *)
-    simpl in F1, F2, Z1, Z2. guards Z1 Z2. fold (in_arm k1 n i) in Z1. fold (in_arm k2 n i) in Z2.
-    destruct Hs as (S1 & S2 & S3 & S4).
-    assert (C1 : base k1 + idx k1 = coord a (lv k1)) by apply P1.
-    assert (C2 : base k2 + idx k2 = coord b (lv k1)) by (rewrite S1; apply P2).
-    assert (Arm : forall k, in_arm k n i = true /\ i * n <= idx k < i * n + n \/
-      in_arm k n i = false /\ ~ i * n <= idx k < i * n + n).
-    { intros k. unfold in_arm. destruct (Nat.leb_spec (i * n) (idx k)), (Nat.ltb_spec (idx k) (i * n + n)); simpl;
-        auto; right; lia. }
-    destruct (Arm k1) as [[A1 ?]|[A1 ?]], (Arm k2) as [[A2 ?]|[A2 ?]]; rewrite A1 in *; rewrite A2 in *.
-    + joint (sub_arm k1 n i) (sub_arm k2 n i) (SArm n i) (SArm n i) s1 s2 Hn Z1 Z2; auto.
-      * intros. apply r_arm; auto.
-      * intros. eapply H0; eauto using sub_arm_ok; try (apply sub_arm_ok; auto; lia). repeat split; simpl; auto; lia.
-    + apart_r (SArm n i) (SArm n i) s1 s2 Hn Z1 Z2; [intros; apply r_arm; congruence |]; intros; alone S1.
-    + apart_l (SArm n i) (SArm n i) s1 s2 Hn Z1 Z2; [intros; apply r_arm; congruence |]; intros; alone S1.
-    + injection Z1 as <- <- <- <-; injection Z2 as <- <- <- <-. left. repeat split; auto. apply rel_refl.
+  - (* narrower units *)
+    assert (A1 : alike s1 s1) by (destruct H; split; auto). assert (A2 : alike s2 s2) by (destruct H; split; congruence).
+    assert (Alone : (forall k1' t1 f1 k2' t2 f2, narrow a k1 s1 = Some (k1', t1, f1) ->
+                      narrow b k2 s2 = Some (k2', t2, f2) -> ~ sync k1' k2') -> keeps k1 k2 s1 l1 s2 l2 s1' n1' ev1 s2' n2' ev2).
+    { intros No. destruct (narrow_alone _ _ _ _ _ _ H P1 P2 Hs Hn No) as [X1 X2].
+      destruct (X1 _ _ _ _ _ _ Z1) as [(-> & -> & ->)|]; [|right; left; auto].
+      destruct (X2 _ _ _ _ _ _ Z2) as [(-> & -> & ->)|]; [|right; right; auto].
+      left. auto using rel_refl. }
+    destruct (narrow_step _ _ _ _ _ _ _ _ _ _ Ha P1 A1 Z1) as [(N1 & _)|(k1' & t1 & f1 & N1 & Y1 & Q1 & _)];
+      [apply Alone; congruence|].
+    destruct (narrow_step _ _ _ _ _ _ _ _ _ _ Hb P2 A2 Z2) as [(N2 & _)|(k2' & t2 & f2 & N2 & Y2 & Q2 & _)];
+      [apply Alone; congruence|].
+    destruct (sync_dec a b k1' k2') as [Y|Y]; [|apply Alone; congruence].
+    assert (Up : forall s t u v f g, alike s t -> narrow a k1 s = Some (k1', u, f) -> narrow b k2 t = Some (k2', v, g) ->
+                   rel k1' k2' u v -> rel k1 k2 s t) by (intros; apply r_narrow; auto; intros; congruence).
+    both_go (H0 _ _ _ _ _ _ Hs N1 N2 Y). injection Y1 as <- <- <- <-; injection Y2 as <- <- <- <-.
+    destruct (narrow_again _ _ _ _ _ _ go1 N1) as [M1 B1], (narrow_again _ _ _ _ _ _ go2 N2) as [M2 B2].
+    assert (L : forall s t, alike s1 s -> alike s2 t -> alike s t)
+      by (intros s t [? ?] [? ?]; destruct H; split; congruence).
+    destruct (H1 _ _ _ _ _ _ Hs N1 N2 Y _ _ _ _ _ _ _ _ _ _ _ _ _ _
+      (narrow_frag _ _ _ _ _ _ _ _ F1 N1) (narrow_frag _ _ _ _ _ _ _ _ F2 N2) Q1 Q2 Y Hn G1 G2 Hg E1 E2)
+      as [(?&?&?)|[(?&?&?)|(?&?&?)]]; [left | right; left | right; right]; eauto 8.
   - (* scope *)
     simpl in *. destruct F1 as [V1 F1], F2 as [V2 F2].
     set (i1 := ups (hide hid l1) x (Some (q, v1))) in *. set (i2 := ups (hide hid l2) x (Some (q, v2))) in *.
     assert (Hi : agree i1 i2) by (apply agree_ups; auto; now apply agree_hide).
     assert (I1 : nfrag i1) by (apply nfrag_ups; auto; now apply nfrag_hide).
     assert (I2 : nfrag i2) by (apply nfrag_ups; auto; now apply nfrag_hide).
-    apply rel_skip in R as R'.
-    destruct (step a k1 (u1 + c) i1 m1 s1) as [|t1 o1 p1 e1| |] eqn:E1; try discriminate;
-    destruct (step b k2 (u2 + c) i2 m2 s2) as [|t2 o2 p2 e2| |] eqn:E2; try discriminate.
-    + injection Z1 as <- <- <- <-; injection Z2 as <- <- <- <-. left. repeat split; auto. apply rel_refl.
-    + apply step_done in E1. subst. destruct R' as [R1 _]. rewrite R1 in E2 by auto. discriminate.
-    + apply step_done in E2. subst. destruct R' as [_ R1]. rewrite R1 in E1 by auto. discriminate.
-    + pose proof (IHR _ _ _ _ _ _ _ _ _ _ _ _ _ _ F1 F2 P1 P2 Hs Hi I1 I2 Hg E1 E2) as HK.
-      destruct (frame a b Ha _ _ _ _ _ _ _ _ _ P1 E1) as [O1 _].
-      destruct (frame b a Hb _ _ _ _ _ _ _ _ _ P2 E2) as [O2 _].
-      assert (Y1 : i1 x = Some (q, v1)) by (unfold i1, ups; now rewrite Nat.eqb_refl).
-      assert (Y2 : i2 x = Some (q, v2)) by (unfold i2, ups; now rewrite Nat.eqb_refl).
-      destruct (only_kept _ _ _ _ _ _ _ _ O1 Y1) as [w1 X1], (only_kept _ _ _ _ _ _ _ _ O2 Y2) as [w2 X2].
-        rewrite X1 in Z1. rewrite X2 in Z2.
-      injection Z1 as <- <- <- <-; injection Z2 as <- <- <- <-.
-      destruct HK as [(K1 & K2 & K3)|[(K1 & K2 & K3)|(K1 & K2 & K3)]].
-      * left. split; [|split]; auto using agree_restore.
-        apply r_scope; auto. now apply (agree_get _ _ _ _ _ _ _ K2 X1 X2).
-      * right; left. split; [|split]; auto.
-        -- apply r_scope; auto. now apply (agree_get _ _ _ _ _ _ _ K2 X1 Y2).
-        -- eapply agree_ext; [reflexivity | apply (restore_id hid x l2 (Some (q, v2))) |].
-           apply agree_restore; auto.
-      * right; right. split; [|split]; auto.
-        -- apply r_scope; auto. now apply (agree_get _ _ _ _ _ _ _ K2 Y1 X2).
-        -- eapply agree_ext; [apply (restore_id hid x l1 (Some (q, v1))) | reflexivity |].
-           apply agree_restore; auto.
+    both_go R.
+    pose proof (IHR _ _ _ _ _ _ _ _ _ _ _ _ _ _ F1 F2 P1 P2 Hs Hi I1 I2 Hg E1 E2) as HK.
+    destruct (frame a b Ha _ _ _ _ _ _ _ _ _ P1 E1) as [O1 _].
+    destruct (frame b a Hb _ _ _ _ _ _ _ _ _ P2 E2) as [O2 _].
+    assert (Y1 : i1 x = Some (q, v1)) by (unfold i1, ups; now rewrite Nat.eqb_refl).
+    assert (Y2 : i2 x = Some (q, v2)) by (unfold i2, ups; now rewrite Nat.eqb_refl).
+    destruct (only_kept _ _ _ _ _ _ _ _ O1 Y1) as [w1 X1], (only_kept _ _ _ _ _ _ _ _ O2 Y2) as [w2 X2].
+      rewrite X1 in Z1. rewrite X2 in Z2.
+    injection Z1 as <- <- <- <-; injection Z2 as <- <- <- <-.
+    destruct HK as [(K1 & K2 & K3)|[(K1 & K2 & K3)|(K1 & K2 & K3)]].
+    + left. split; [|split]; auto using agree_restore.
+      apply r_scope; auto. now apply (agree_get _ _ _ _ _ _ _ K2 X1 X2).
+    + right; left. split; [|split]; auto.
+      * apply r_scope; auto. now apply (agree_get _ _ _ _ _ _ _ K2 X1 Y2).
+      * eapply agree_ext; [reflexivity | apply (restore_id hid x l2 (Some (q, v2))) |].
+         apply agree_restore; auto.
+    + right; right. split; [|split]; auto.
+      * apply r_scope; auto. now apply (agree_get _ _ _ _ _ _ _ K2 Y1 X2).
+      * eapply agree_ext; [apply (restore_id hid x l1 (Some (q, v1))) | reflexivity |].
+         apply agree_restore; auto.
   - (* frame *)
     simpl in F1, F2, Z1, Z2. destruct F1 as (N1 & O1 & F1), F2 as (N2 & _ & F2).
     destruct (pleb q (pp k1)) eqn:Q1; [|discriminate]. destruct (pleb q (pp k2)) eqn:Q2; [|discriminate].
     apply pleb_spec in Q1, Q2. destruct (unit_of_ok a k1 q Ha P1 Q1) as [U1 _]. destruct (unit_of_ok b k2 q Hb P2 Q2) as [U2 _].
-    destruct (step a (unit_of a q) u1 n1 m1 s1) as [|t1 o1 p1 e1| |] eqn:E1; try discriminate;
+    destruct (step a (unit_of a q) u1 n1 m1 s1) as [|go1 o1 p1 e1| |] eqn:E1; try discriminate;
     destruct (step b (unit_of b q) u2 n2 m2 s2) as [|t2 o2 p2 e2| |] eqn:E2; try discriminate;
       injection Z1 as <- <- <- <-; injection Z2 as <- <- <- <-.
     all: destruct (same_unitb q a b) eqn:S; [apply same_unitb_spec in S; pose proof (H S) as A; pose proof (H0 S) as R|].

@@ -179,6 +179,31 @@ Fixpoint bodies (c : nat) (s : stmt) : list stmt :=
   | _ => []
   end.
 
+(* What may be so behind a statement, if x may be before it; and whether all that is done in between may be done. `goes`: whether
+   threads satisfy a constraint, where that is known. A second walk of a loop says that the first one has what any number of trips
+   may leave. *)
+Section Flow.
+
+Context {A : Type} (step : event -> A -> A * bool) (join : A -> A -> A) (less : A -> A -> bool) (goes : con -> option bool).
+
+Fixpoint flow (s : stmt) (x : A) : A * bool :=
+  match s with
+  | Skip => (x, true)
+  | Seq s1 s2 => let (y, a) := flow s1 x in let (z, b) := flow s2 y in (z, a && b)
+  | Acc z => step (EAcc z) x
+  | Bar u h => step (EBar u h) x
+  | If _ s1 s2 => let (y, a) := flow s1 x in let (z, b) := flow s2 x in (join y z, a && b)
+  | Loop _ _ _ s => let y := join x (fst (flow s x)) in let (z, b) := flow s y in (y, b && less z y)
+  | Only c s =>
+      match goes c with
+      | Some b => if b then flow s x else (x, true)
+      | None => let (y, a) := flow s x in (join x y, a)
+      end
+  | Do z => step (EOp z) x
+  end.
+
+End Flow.
+
 Section Rules.
 
 Variable N : nat.
@@ -475,20 +500,16 @@ Definition apart_always (s : stmt) (x y : site * access) : bool :=
   forallb (apart_in_round (fun m => times m s <=? 1) x y) (None :: map Some (loops (number (snd x)) (number (snd y)) s)).
 
 (* Whether a thread's groups of kind k that make access m may be under way behind a statement, if they may be before; and whether
-   they are not where it makes access n, of threads under K. A second walk of a loop says that the first one has what any number of trips may leave. *)
+   they are not where it makes access n, of threads under K. *)
 Definition made_by (n : nat) (e : event) : bool := existsb (fun x => number x =? n) (accesses e).
-Fixpoint clear (K : list con) (k m n : nat) (s : stmt) (w : bool) : bool * bool :=
-  match s with
-  | Seq s1 s2 => let (v, a) := clear K k m n s1 w in let (u, b) := clear K k m n s2 v in (u, a && b)
-  | If _ s1 s2 => let (v, a) := clear K k m n s1 w in let (u, b) := clear K k m n s2 w in (v || u, a && b)
-  | Loop _ _ _ s => let v := w || fst (clear K k m n s w) in let (u, b) := clear K k m n s v in (v, b && implb u v)
-  | Only c s => let (v, a) := clear K k m n s w in (if implies K [c] then v else w || v, a)
-  | Do (Settle j 0) => (if j =? k then false else w, true)
-  | Do (Group j l) => (w || (j =? k) && made_by m (EOp (Group j l)), negb (w && made_by n (EOp (Group j l))))
-  | Do x => (w, negb (w && made_by n (EOp x)))
-  | Acc x => (w, negb (w && made_by n (EAcc x)))
-  | _ => (w, true)
-  end.
+Definition cleared (k m n : nat) (e : event) (w : bool) : bool * bool :=
+  (match e with
+   | EOp (Settle j 0) => negb (j =? k) && w
+   | EOp (Group j _) => w || (j =? k) && made_by m e
+   | _ => w
+   end, negb (w && made_by n e)).
+Definition clear (K : list con) (k m n : nat) : stmt -> bool -> bool * bool :=
+  flow (cleared k m n) orb implb (fun c => if implies K [c] then Some true else None).
 
 (* A thread's group that makes one access has ended where the thread makes another, itself or by an engine. *)
 Definition ended_before (s : stmt) (x y : site * access) : bool :=
@@ -674,16 +695,12 @@ Definition registered (f : nat) (x : op) (r : registers) : registers * bool :=
   | _ => (r, true)
   end.
 
-(* Of thread t of a block. A second walk of a loop says that the first one has what any number of trips may leave. *)
-Fixpoint walk (t f : nat) (s : stmt) (r : registers) : registers * bool :=
-  match s with
-  | Seq s1 s2 => let (q, a) := walk t f s1 r in let (p, b) := walk t f s2 q in (p, a && b)
-  | If _ s1 s2 => let (q, a) := walk t f s1 r in let (p, b) := walk t f s2 r in (either q p, a && b)
-  | Loop _ _ _ s => let u := either r (fst (walk t f s r)) in let (p, b) := walk t f s u in (u, b && within_ p u)
-  | Only c s => if sat c t then walk t f s r else (r, true)
-  | Do x => registered f x r
-  | _ => (r, true)
-  end.
+Definition register (f : nat) (e : event) (r : registers) : registers * bool :=
+  match e with EOp x => registered f x r | _ => (r, true) end.
+
+(* Of thread t of a block. *)
+Definition walk (t f : nat) : stmt -> registers -> registers * bool :=
+  flow (register f) either within_ (fun c => Some (sat c t)).
 
 Definition fragments (e : event) : list nat := match e with EOp (Own f _) | EOp (Lend f _) => [f] | _ => [] end.
 Definition untouched : registers := (Side None false false false, Side None false false false).

@@ -508,8 +508,7 @@ Lemma own_before K0 k g p r l x h q r' f y : issued g p x r (EOp (Group k l)) ->
 Proof.
   intros (Ig & J1 & Is) (Ih & J2 & A2 & Y & Is') E SK Cl P; rewrite <- E in A2, Is', SK;
     pose proof (agent_is g Ig) as T.
-  pose proof Is as (A1 & X & _); destruct (clear_sound o K0 k (number x) (number y) s false [] (by_ g) SK Cl)
-    as (_ & Bt & _).
+  pose proof Is as (A1 & X & _); destruct (clear_sound o K0 k (number x) (number y) s (by_ g) SK Cl) as [Bt _].
   destruct (Bt r r') as (S & K & P1 & P2); auto.
   { exists l; split; auto; apply existsb_exists; exists x; split; auto; apply Nat.eqb_refl. }
   { exists f; split; auto; apply existsb_exists; exists y; split; auto; apply Nat.eqb_refl. }
@@ -938,9 +937,8 @@ Proof.
       rewrite forallb_forall in G; specialize (G x X); destruct (clear [] (S gk) (number x) (unused s) s false) as [v w] eqn:Ec.
       ands G as [G ->]; apply negb_true_iff in G; subst v; eauto. }
   destruct Y as [(y & f & Iy & Fy)|[((l & ->) & F1)|(k & l & -> & Ec)]]; [left | right; eauto | left].
-  2: { destruct (clear_sound o [] k (number x) (unused s) s false [] a (fun _ f => match f with end)) as (_ & _ & C3);
-    rewrite Ec in *; auto.
-       destruct (proj2 (C3 eq_refl) r) as (S & K & P).
+  2: { destruct (clear_sound o [] k (number x) (unused s) s a (fun _ f => match f with end)) as [_ C3]; rewrite Ec in *; auto.
+       destruct (C3 eq_refl r) as (S & K & P).
        { exists l; split; auto; apply existsb_exists; exists x; split; auto; apply Nat.eqb_refl. }
        destruct (waited _ _ _ x r k l S 0 Ig I Is K P ltac:(lia)) as (u & w & Aw & O); eauto 8. }
   (* where its access to the ring stands *)

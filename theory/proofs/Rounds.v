@@ -66,6 +66,9 @@ Proof. destruct s as [| | | | | | |[]]; simpl; try discriminate; intro; bools; c
 Lemma filter_none (A : Type) (f : A -> bool) l : (forall x, In x l -> f x = false) -> filter f l = [].
 Proof. induction l as [|x l IH]; simpl; auto; intro H; rewrite H by auto; auto. Qed.
 
+Lemma filter_all (A : Type) (f : A -> bool) l : (forall x, In x l -> f x = true) -> filter f l = l.
+Proof. induction l as [|x l IH]; simpl; auto; intro H; rewrite H, IH by auto; auto. Qed.
+
 Lemma filter_flat_map (A C : Type) (f : C -> bool) (g : A -> list C) l : filter f (flat_map g l) = flat_map (fun x => filter f (g x)) l.
 Proof. induction l as [|x l IH]; simpl; auto; rewrite filter_app, IH; auto. Qed.
 
@@ -130,13 +133,7 @@ Proof.
 Qed.
 
 Lemma visits_none c s : forall w a, outer N c s false = true -> visits c s w a = [].
-Proof.
-  induction s as [|s1 IH1 s2 IH2|x|u h|u s1 IH1 s2 IH2|l m u s IH|k s IH|x]; simpl; intros w a H; auto.
-  - destruct (is_end c s2); [discriminate|]; bools; rewrite IH1, IH2; auto.
-  - bools; destruct (o w (name u a) =? 0); auto.
-  - apply flat_map_none; auto.
-  - destruct (sat k (snd a)); auto.
-Qed.
+Proof. induction s; simpl; intros w a H; tests; rewrite ?IHs1, ?IHs2 by auto; auto using flat_map_none. Qed.
 
 (* A block's threads have the same rounds. *)
 Lemma visits_same c s : forall w a b v, outer N c s v = true -> is_thread a -> is_thread b -> fst a = fst b ->
@@ -167,9 +164,9 @@ Proof.
     + apply is_end_spec in E; subst s2; simpl; rewrite Nat.eqb_refl; simpl.
       rewrite filter_none; auto; intros [p e] I; apply trace_events in I; simpl; eapply flat_drains; eauto.
     + rewrite map_app; f_equal; eauto.
-  - bools; destruct (o w (name u a) =? 0); eauto.
+  - tests; eauto.
   - rewrite filter_flat_map, !map_flat_map; apply flat_map_ext; intro k; eauto.
-  - destruct (sat k (snd a)); eauto.
+  - tests; eauto.
   - destruct x; simpl in *; auto; destruct (c0 =? c) eqn:E; auto; unfold belongs in H; simpl in H; rewrite E in H; discriminate.
 Qed.
 
@@ -294,11 +291,8 @@ Qed.
 
 Lemma implies_sound C D a : implies C D = true -> sats C a -> sats D a.
 Proof.
-  unfold implies; intros H S d I; rewrite forallb_forall in H; specialize (H d I); apply existsb_exists in H.
-  destruct H as (c & J & H); apply andb_prop in H; destruct H as [H L]; apply andb_prop in H; destruct H as [H K].
-  apply Nat.eqb_eq in H; apply Nat.leb_le in L; apply Nat.leb_le in K; specialize (S c J); unfold sat in *; rewrite <- H.
-  destruct (cmod c =? 0); apply andb_prop in S; destruct S as [S T]; apply Nat.leb_le in S; apply Nat.ltb_lt in T;
-    apply andb_true_intro; (split; [apply Nat.leb_le; lia | apply Nat.ltb_lt; lia]).
+  unfold implies; intros H S d I; rewrite forallb_forall in H; specialize (H d I); bools; specialize (S x ltac:(auto)).
+  unfold sat in *; replace (cmod d) with (cmod x) by auto; destruct (cmod x =? 0); bools; rewrite andb_true_iff, Nat.leb_le, Nat.ltb_lt; lia.
 Qed.
 
 Lemma times_seq m s1 s2 : length (filter (fun x => number x =? m) (flat_map accesses (events s1 ++ events s2))) = times m s1 + times m s2.
@@ -312,95 +306,74 @@ Proof.
   destruct (filter _ _); [destruct K | simpl; lia].
 Qed.
 
+(* What is so of all that a thread has done, and of what is said to be, is so where a statement ends. *)
+Section Flow.
+
+Context {A : Type} (step : event -> A -> A * bool) (join : A -> A -> A) (less : A -> A -> bool) (goes : con -> option bool).
+Variables (a : thread) (T : list (path * event)) (Inv : list (path * event) -> A -> Prop).
+Hypotheses (Join : forall x y, less x (join x y) = true /\ less y (join x y) = true)
+  (Less : forall d x y, less x y = true -> Inv d x -> Inv d y) (Goes : forall c b, goes c = Some b -> sat c (snd a) = b)
+  (Step : forall d p e r x, T = d ++ (p, e) :: r -> Inv d x -> snd (step e x) = true -> Inv (d ++ [(p, e)]) (fst (step e x))).
+
+Lemma flow_sound s : forall w d r x, T = d ++ trace o s w a ++ r -> Inv d x -> snd (flow step join less goes s x) = true ->
+  Inv (d ++ trace o s w a) (fst (flow step join less goes s x)).
+Proof.
+  induction s as [|s1 IH1 s2 IH2|z|u h|u s1 IH1 s2 IH2|l m u s IH|c s IH|z]; cbn [flow trace]; intros w d r x E I G; eauto.
+  - rewrite app_nil_r; auto.
+  - specialize (IH1 (w ++ [Part 0]) d (trace o s2 (w ++ [Part 1]) a ++ r) x); destruct (flow _ _ _ _ s1 x) as [y b1].
+    specialize (IH2 (w ++ [Part 1]) (d ++ trace o s1 (w ++ [Part 0]) a) r y); destruct (flow _ _ _ _ s2 y) as [z b2].
+    simpl in *; bools; rewrite <- !app_assoc in *; auto.
+  - specialize (IH1 (w ++ [Part 0]) d r x); specialize (IH2 (w ++ [Part 1]) d r x).
+    destruct (flow _ _ _ _ s1 x) as [y b1], (flow _ _ _ _ s2 x) as [z b2]; simpl in *; bools.
+    destruct (o w (name u a) =? 0); [apply (Less _ y) | apply (Less _ z)]; try apply Join; auto.
+  - set (y := join x _) in *; assert (Iy : Inv d y) by (apply (Less _ x); auto; apply Join).
+    assert (Once : forall i d r, T = d ++ trace o s (w ++ [Trip l i]) a ++ r -> Inv d y -> Inv (d ++ trace o s (w ++ [Trip l i]) a) y).
+    { intros i d' r' E' I'; specialize (IH (w ++ [Trip l i]) d' r' y E' I').
+      destruct (flow _ _ _ _ s y) as [z b]; simpl in *; bools; eauto. }
+    assert (T' : fst (let (z, b) := flow step join less goes s y in (y, b && less z y)) = y) by (destruct (flow _ _ _ _ s y); auto).
+    rewrite T'; clear T' IH I G; clearbody y; revert d r E Iy; generalize 0 as i.
+    induction (m + o w (name u a)) as [|n IHn]; simpl; intros i d r E I; [rewrite app_nil_r; auto|].
+    rewrite <- app_assoc in E; pose proof (Once i d _ E I) as I'; rewrite app_assoc in *; eapply IHn; eauto.
+  - destruct (goes c) as [b|] eqn:Gc; [rewrite (Goes _ _ Gc) in *; destruct b; [eauto | rewrite app_nil_r; auto]|].
+    specialize (IH w d r x); destruct (flow _ _ _ _ s x) as [y b]; simpl in *.
+    destruct (sat c (snd a)); [apply (Less _ y) | rewrite app_nil_r; apply (Less _ x)]; try apply Join; auto.
+Qed.
+
+End Flow.
+
 (* Where a group is known to have ended, its thread has waited for it. *)
 Definition made_at (n : nat) (t : list (path * event)) (q : path) : Prop := exists e, In (q, e) t /\ made_by n e = true.
-Definition grouped_at (k m : nat) (t : list (path * event)) (p : path) : Prop := exists l, In (p, EOp (Group k l)) t /\ made_by m (EOp (Group k l)) = true.
+Definition grouped_at (k m : nat) (t : list (path * event)) (p : path) : Prop :=
+  exists l, In (p, EOp (Group k l)) t /\ made_by m (EOp (Group k l)) = true.
 Definition settled_in (k : nat) (t : list (path * event)) (r : path) : Prop := In (r, EOp (Settle k 0)) t.
 
-Definition cleared (k m n : nat) (w0 w1 : bool) (t : list (path * event)) : Prop :=
-  (w0 = true -> forall q, made_at n t q -> exists r, settled_in k t r /\ precedes r q) /\
-  (forall p q, grouped_at k m t p -> made_at n t q -> precedes p q -> exists r, settled_in k t r /\ precedes p r /\ precedes r q) /\
-  (w1 = false -> (w0 = true -> exists r, settled_in k t r) /\
-     forall p, grouped_at k m t p -> exists r, settled_in k t r /\ precedes p r).
-
-Lemma cleared_app k m n w0 w1 w2 t u : (forall x y, In x t -> In y u -> precedes (fst x) (fst y)) ->
-  cleared k m n w0 w1 t -> cleared k m n w1 w2 u -> cleared k m n w0 w2 (t ++ u).
+Lemma clear_sound K k m n s a : sats K a -> snd (clear K k m n s false) = true -> let T := trace o s [] a in
+  (forall p q, grouped_at k m T p -> made_at n T q -> precedes p q -> exists r, settled_in k T r /\ precedes p r /\ precedes r q) /\
+  (fst (clear K k m n s false) = false -> forall p, grouped_at k m T p -> exists r, settled_in k T r /\ precedes p r).
 Proof.
-  intros Or (A1 & B1 & C1) (A2 & B2 & C2).
-  assert (S1 : forall r, settled_in k t r -> settled_in k (t ++ u) r) by (intros; apply in_or_app; auto).
-  assert (S2 : forall r, settled_in k u r -> settled_in k (t ++ u) r) by (intros; apply in_or_app; auto).
-  assert (M_ : forall q, made_at n (t ++ u) q -> made_at n t q \/ made_at n u q).
-  { intros q (e & I & E); apply in_app_iff in I; destruct I; [left | right]; exists e; auto. }
-  assert (G_ : forall p, grouped_at k m (t ++ u) p -> grouped_at k m t p \/ grouped_at k m u p).
-  { intros p (l & I & E); apply in_app_iff in I; destruct I; [left | right]; exists l; auto. }
-  assert (Rm : forall r q, settled_in k t r -> made_at n u q -> precedes r q) by (intros r q I (e & J & _); exact (Or _ _ I J)).
-  assert (Gr : forall p r, grouped_at k m t p -> settled_in k u r -> precedes p r) by (intros p r (l & I & _) J; exact (Or _ _ I J)).
-  split; [|split].
-  - intros W q Q; apply M_ in Q; destruct Q as [Q|Q]; [destruct (A1 W q Q) as (r & I & P); eauto|].
-    destruct w1; [destruct (A2 eq_refl q Q) as (r & I & P); eauto | destruct (proj1 (C1 eq_refl) W) as (r & I); eauto 6].
-  - intros p q G Q P; apply G_ in G; apply M_ in Q; destruct G as [G|G], Q as [Q|Q].
-    + destruct (B1 p q G Q P) as (r & I & R); eauto.
-    + destruct w1; [destruct (A2 eq_refl q Q) as (r & I & R); eauto 6 | destruct (proj2 (C1 eq_refl) p G) as (r & I & R); eauto 7].
-    + exfalso; destruct G as (l & I & _), Q as (e & J & _); apply (precedes_irr p); eapply precedes_trans; [exact P | exact (Or _ _ J I)].
-    + destruct (B2 p q G Q P) as (r & I & R); eauto.
-  - intro W2; destruct (C2 W2) as [D1 D2]; split.
-    + intro W; destruct w1; [destruct (D1 eq_refl) as (r & I); eauto | destruct (proj1 (C1 eq_refl) W) as (r & I); eauto].
-    + intros p G; apply G_ in G; destruct G as [G|G]; [|destruct (D2 p G) as (r & I & R); eauto].
-      destruct w1; [destruct (D1 eq_refl) as (r & I); eauto 6 | destruct (proj2 (C1 eq_refl) p G) as (r & I & R); eauto].
-Qed.
-
-Lemma cleared_nil k m n w0 w1 : (w0 = true -> w1 = true) -> cleared k m n w0 w1 [].
-Proof.
-  intro H; split; [intros _ q (e & [] & _)|]; split; [intros p q (l & [] & _)|]; intro W; split; [intro W0; rewrite (H W0) in W; discriminate|].
-  intros p (l & [] & _).
-Qed.
-
-Lemma cleared_more k m n w0 w1 v0 v1 t : cleared k m n w0 w1 t -> (v0 = true -> w0 = true) -> (v1 = false -> w1 = false) -> cleared k m n v0 v1 t.
-Proof. intros (A1 & B1 & C1) H0 H1; split; [auto|]; split; auto; intro V; destruct (C1 (H1 V)); auto. Qed.
-
-Lemma cleared_one k m n w0 w1 p e : w0 && made_by n e = false ->
-  (w1 = false -> (exists l, e = EOp (Group k l) /\ made_by m e = true) -> False) -> (w1 = false -> w0 = true -> e = EOp (Settle k 0)) ->
-  cleared k m n w0 w1 [(p, e)].
-Proof.
-  intros H1 H2 H3; split; [|split].
-  - intros -> q (f & [I|[]] & E); inversion I; subst; simpl in H1; congruence.
-  - intros p' q (l & [I|[]] & _) (f & [J|[]] & _) P; inversion I; inversion J; subst; exfalso; exact (precedes_irr _ P).
-  - intro W; split; [intro W0; exists p; rewrite (H3 W W0); left; auto|]; intros p' (l & [I|[]] & E); inversion I; subst.
-    exfalso; apply (H2 eq_refl); exists l; auto.
-Qed.
-
-Lemma clear_sound K k m n s : forall w0 w a, sats K a -> snd (clear K k m n s w0) = true -> cleared k m n w0 (fst (clear K k m n s w0)) (trace o s w a).
-Proof.
-  induction s as [|s1 IH1 s2 IH2|z|u h|u s1 IH1 s2 IH2|l j u s IH|c s IH|z]; intros w0 w a SK H.
-  - apply cleared_nil; auto.
-  - simpl in H |- *; specialize (IH1 w0 (w ++ [Part 0]) a SK); destruct (clear K k m n s1 w0) as [v x]; specialize (IH2 v (w ++ [Part 1]) a SK).
-    destruct (clear K k m n s2 v) as [v2 y]; simpl in *; apply andb_prop in H; destruct H as [H1 H2].
-    apply cleared_app with (w1 := v); auto; intros [p e] [q f] I J; exists None; exact (parts_in_order o w a a true true s1 s2 _ _ _ _ I J).
-  - simpl in H |- *; apply negb_true_iff in H; apply cleared_one; auto; [intros _ (l & E & _); discriminate | intros -> E; discriminate].
-  - simpl; apply cleared_one; simpl; [apply andb_false_r | intros _ (l & E & _); discriminate | intros -> E; discriminate].
-  - simpl in H |- *; specialize (IH1 w0 (w ++ [Part 0]) a SK); destruct (clear K k m n s1 w0) as [v x]; specialize (IH2 w0 (w ++ [Part 1]) a SK).
-    destruct (clear K k m n s2 w0) as [v2 y]; simpl in *; apply andb_prop in H; destruct H as [H1 H2].
-    destruct (o w (name u a) =? 0); [eapply cleared_more; [apply IH1; auto|auto|] | eapply cleared_more; [apply IH2; auto|auto|]];
-      intro E; apply orb_false_elim in E; tauto.
-  - simpl in H |- *; set (v := w0 || fst (clear K k m n s w0)) in *.
-    assert (Step : forall i, snd (clear K k m n s v) = true /\ (fst (clear K k m n s v) = true -> v = true) -> cleared k m n v v (trace o s (w ++ [Trip l i]) a)).
-    { intros i [H1 H2]; eapply cleared_more; [apply IH; [exact SK | exact H1] | auto|]; intro E; destruct (fst (clear K k m n s v)); auto; rewrite H2 in E; auto. }
-    destruct (clear K k m n s v) as [x y]; simpl in *; apply andb_prop in H; destruct H as [H1 H2].
-    assert (X : x = true -> v = true) by (intros ->; exact H2).
-    apply cleared_more with (w0 := v) (w1 := v); auto; [|unfold v; intros ->; auto].
-    generalize 0 as i; induction (j + o w (name u a)) as [|r IHr]; intro i; simpl; [apply cleared_nil; auto|].
-    apply cleared_app with (w1 := v); auto; intros [p e] [q f] I J; apply in_flat_map in J; destruct J as (i' & K0 & J); apply in_seq in K0.
-    exists (Some l); exact (trips_in_order o l w a a true true s s i i' _ _ _ _ ltac:(lia) I J).
-  - assert (Im : implies K [c] = true -> sat c (snd a) = true) by (intro Im; apply (implies_sound K [c] a Im SK); left; auto).
-    cbn [clear trace] in H |- *; specialize (IH w0 w a SK); destruct (clear K k m n s w0) as [v x]; cbn [fst snd] in *; destruct (sat c (snd a)).
-    + eapply cleared_more; [apply IH; auto | auto|]; destruct (implies K [c]); auto; intro E; apply orb_false_elim in E; tauto.
-    + apply cleared_nil; destruct (implies K [c]); [discriminate (Im eq_refl) | intros ->; auto].
-  - simpl trace; destruct z as [b|b|c| |b g|g|b|i g|i q|b|f w1|f w1|]; simpl in H |- *; try (apply negb_true_iff in H);
-      try (apply cleared_one; [exact H | intros _ (l & E & _); discriminate | intros E1 E2; congruence]).
-    + apply cleared_one; [exact H | intros E (l & F1 & F2); inversion F1; subst; rewrite Nat.eqb_refl, F2 in E; destruct w0; discriminate|].
-      intros E ->; discriminate.
-    + destruct q as [|q]; [destruct (Nat.eqb_spec i k) as [->|Ni]|]; apply cleared_one; simpl; auto using andb_false_r;
-        try (intros _ (l & E & _); discriminate); intros E1 E2; congruence.
+  intros SK G T; pose proof (trace_sorted o s [] a : sorted T) as So.
+  apply (flow_sound _ _ _ _ a T (fun d w =>
+    (forall p q, grouped_at k m d p -> made_at n d q -> precedes p q -> exists r, settled_in k d r /\ precedes p r /\ precedes r q) /\
+    (w = false -> forall p, grouped_at k m d p -> exists r, settled_in k d r /\ precedes p r))) with (d := []) (r := []); auto.
+  - intros [] []; auto.
+  - intros d [] [] L [A1 A2]; try discriminate; split; auto; discriminate.
+  - intros c b E; destruct (implies K [c]) eqn:Im; inversion E; exact (implies_sound K [c] a Im SK c (or_introl eq_refl)).
+  - intros d p0 e r w E [A1 A2] Ok; rewrite E in So; apply sorted_app in So as (_ & So & Or).
+    assert (Lt : forall q f, In (q, f) d -> precedes q p0) by (intros q f I; exact (Or _ (p0, e) I (or_introl eq_refl))).
+    unfold settled_in in *; simpl in Ok; apply negb_true_iff in Ok; split.
+    + intros p q (l & I & M1) (f & J & M2) P; apply in_app_iff in I as [I|[I|[]]]; apply in_app_iff in J as [J|[J|[]]].
+      * destruct (A1 p q) as (r' & R & Q); [exists l | exists f | |]; auto; exists r'; there.
+      * inversion J; subst; rewrite M2, andb_true_r in Ok; destruct (A2 Ok p) as (r' & R & Q); [exists l; auto|].
+        exists r'; there.
+      * inversion I; subst; exfalso; eapply precedes_irr, precedes_trans; eauto.
+      * inversion I; inversion J; subst; exfalso; eapply precedes_irr; eauto.
+    + intros W p (l & I & M1); simpl in W; stands; [|subst; rewrite Nat.eqb_refl, M1, orb_true_r in W; discriminate].
+      assert (Cs : w = false \/ e = EOp (Settle k 0)).
+      { destruct e as [|?|[| | | | | | |j ?|j [|i]| | | |]]; simpl in W; auto; [apply orb_false_elim in W; tauto|].
+        destruct (Nat.eqb_spec j k); simpl in W; subst; auto. }
+      destruct Cs as [-> | ->]; [destruct (A2 eq_refl p) as (r' & R & Q); [exists l; auto|]; exists r' | exists p0]; there; simpl; eauto 6.
+  - unfold T; rewrite app_nil_r; auto.
+  - split; [intros p q (l & [] & _) | intros _ p (l & [] & _)].
 Qed.
 
 (* Two places in one statement: the same, or they part at its loops or elsewhere; an access that stands once is made in
@@ -463,12 +436,9 @@ Qed.
 
 Lemma no_visits c s : forall w a, forallb any_drain (events s) = true -> visits c s w a = [].
 Proof.
-  induction s as [|s1 IH1 s2 IH2|x|u h|u s1 IH1 s2 IH2|l m u s IH|k s IH|x]; simpl; intros w a H; auto;
-    rewrite ?forallb_app in H; bools.
-  - destruct (is_end c s2) eqn:E; [apply is_end_spec in E; subst s2; discriminate | rewrite IH1, IH2; auto].
-  - destruct (o w (name u a) =? 0); auto.
-  - apply flat_map_none; auto.
-  - destruct (sat k (snd a)); auto.
+  induction s as [|s1 IH1 s2 IH2|x|u h|u s1 IH1 s2 IH2|l m u s IH|k s IH|x]; simpl; intros w a H;
+    rewrite ?forallb_app in H; tests; rewrite ?IH1, ?IH2 by auto; auto using flat_map_none.
+  match goal with E : is_end _ _ = true |- _ => apply is_end_spec in E; subst; discriminate end.
 Qed.
 
 (* Threads that come to a place behind a wait and a barrier have come to these. *)
@@ -478,12 +448,8 @@ Definition pattern (s : stmt) (w w' : path) : Prop := forall a,
 Lemma guarded_spec s : guarded s = true -> exists t,
   s = Seq (Do (Settle products 0)) (Seq (Bar (Threads 32) Warp) (Seq (Only lane t) Skip)) /\ forallb any_drain (events t) = true.
 Proof.
-  destruct s as [|s1 s2| | | | | |]; try discriminate; destruct s1 as [| | | | | | |x]; try discriminate; destruct x as [| | | | | | | |k n| | | |]; try discriminate.
-  destruct n; try discriminate; destruct s2 as [|s2 s3| | | | | |]; try discriminate; destruct s2 as [| | |u h| | | |]; try discriminate.
-  destruct u as [n| | |]; try discriminate; simpl; intro H.
-  do 33 (destruct n as [|n]; try discriminate).
-  destruct h; try discriminate; destruct s3 as [|s3 s4| | | | | |]; try discriminate; destruct s3 as [| | | | | |c t|]; try discriminate.
-  destruct s4; try discriminate; bools; match goal with E : con_eqb _ _ = true |- _ => apply con_eq in E end; subst; eauto.
+  unfold guarded; repeat match goal with |- context [match ?z with _ => _ end] => is_var z; destruct z; try discriminate end.
+  intro H; bools; match goal with E : con_eqb _ _ = true |- _ => apply con_eq in E end; subst; eauto.
 Qed.
 
 (* So p stands in a part of s, and behind these or before each round. *)

@@ -116,7 +116,9 @@ Lemma eval_safe th k d G n m e b :
   ety G (pp k) d e b -> env_ok G n -> mem_ok m ->
   eval th k d n m e = EOob \/ exists v, eval th k d n m e = EVal v /\ tyof v = b.
 Proof.
-  intros He Hn Hm. induction He; simpl; eauto.
+  intros He Hn Hm. induction He; simpl; eauto;
+    try (destruct IHHe1 as [->|(v1 & -> & Hv1)]; simpl; auto; apply tyof_int in Hv1 as [z1 ->];
+      destruct IHHe2 as [->|(v2 & -> & Hv2)]; simpl; auto; apply tyof_int in Hv2 as [z2 ->]; eauto; fail).
   - destruct (Hn _ _ _ H) as (v & -> & Hv). inversion Hv; subst.
     rewrite (proj2 (pleb_spec _ _) H0). eauto.
   - rewrite (proj2 (id_okb_spec _ _) H). eauto.
@@ -126,10 +128,6 @@ Proof.
     + destruct (inb z len); eauto.
     + rewrite kind_eqb_refl, may_touch_ok by auto. simpl.
       destruct (inb (off + z) len); eauto. right. eexists; split; eauto. eapply mem_ok_read; eauto.
-  - destruct IHHe1 as [->|(v1 & -> & Hv1)]; auto. apply tyof_int in Hv1 as [z1 ->].
-    destruct IHHe2 as [->|(v2 & -> & Hv2)]; auto. apply tyof_int in Hv2 as [z2 ->]. eauto.
-  - destruct IHHe1 as [->|(v1 & -> & Hv1)]; auto. apply tyof_int in Hv1 as [z1 ->].
-    destruct IHHe2 as [->|(v2 & -> & Hv2)]; auto. apply tyof_int in Hv2 as [z2 ->]. eauto.
 Qed.
 
 (** * Calls: the parameters get values of their types *)
@@ -384,9 +382,7 @@ Definition state_ok (G : ctx) (S : state) : Prop :=
 Lemma thread_step G th s n m :
   tid_ok th -> sty G Grid 1 0 SMEM s -> env_ok G n -> mem_ok m ->
   good G Grid 1 0 SMEM s (step th pos0 0 n m s).
-Proof.
-  intros. eapply step_safe; eauto; try reflexivity. apply pos0_ok.
-Qed.
+Proof. intros. eapply step_safe; eauto; try reflexivity. apply pos0_ok. Qed.
 
 Theorem progress G S th :
   state_ok G S -> tid_ok th ->

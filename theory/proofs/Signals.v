@@ -207,9 +207,7 @@ Proof.
 Qed.
 
 Lemma upto_length s n : (forall m, m < n -> length (arrivals s m) = size s) -> length (upto s n) = n * size s.
-Proof.
-  induction n as [|n IH]; simpl; auto; intro H; rewrite app_length, IH, H; auto; lia.
-Qed.
+Proof. induction n as [|n IH]; simpl; auto; intro H; rewrite app_length, IH, H; auto; lia. Qed.
 
 Lemma full_below s n m : length (arrivals s n) = size s -> m <= n -> length (arrivals s m) = size s.
 Proof.
@@ -409,9 +407,7 @@ Proof.
 Qed.
 
 Lemma who_agents M l M' a p : step M l M' -> In (a, p) (who l) -> In a agents.
-Proof.
-  intros H I; destruct (step_left M l M' a H) as [[_ No]|[T _]]; auto; exfalso; eapply No; eauto.
-Qed.
+Proof. intros H I; destruct (step_left M l M' a H) as [[_ No]|[T _]]; auto; exfalso; eapply No; eauto. Qed.
 
 Lemma step_came M l M' s : step M l M' -> what l <> DArr s -> came M' s = came M s.
 Proof. intros H Ne; inversion H; subst; simpl in *; auto; match goal with E : forall t, t <> _ -> _ |- _ => apply E end; congruence. Qed.

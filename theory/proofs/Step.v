@@ -32,6 +32,14 @@ Definition kind_eqb (a b : kind) : bool :=
 (** Shared memory is touched only by code at one block or below. *)
 Definition may_touch (l : kind) (p : persp) : bool := negb (is_shared l) || pleb p (Block, 1).
 
+Definition two (r1 r2 : eres) (f : Z -> Z -> bval) : eres :=
+  match r1, r2 with
+  | EVal (VInt a), EVal (VInt b) => EVal (f a b)
+  | EVal (VInt _), EOob => EOob
+  | EVal _, _ => EStuck
+  | r, _ => r
+  end.
+
 (** Value of [e] for thread [th] at position [k] with demanded perspective [d]. *)
 Fixpoint eval_ (th : tid) (k : pos) (d : persp) (n : env) (m : mem) (e : expr) : eres :=
   match e with
@@ -56,22 +64,8 @@ Fixpoint eval_ (th : tid) (k : pos) (d : persp) (n : env) (m : mem) (e : expr) :
       | EVal _ => EStuck
       | r => r
       end
-  | EBop o e1 e2 =>
-      match eval_ th k d n m e1 with
-      | EVal (VInt a) =>
-          match eval_ th k d n m e2 with
-          | EVal (VInt b) => EVal (VInt (do_bop o a b)) | EVal _ => EStuck | r => r end
-      | EVal _ => EStuck
-      | r => r
-      end
-  | ECmp o e1 e2 =>
-      match eval_ th k d n m e1 with
-      | EVal (VInt a) =>
-          match eval_ th k d n m e2 with
-          | EVal (VInt b) => EVal (VBool (do_cmp o a b)) | EVal _ => EStuck | r => r end
-      | EVal _ => EStuck
-      | r => r
-      end
+  | EBop o e1 e2 => two (eval_ th k d n m e1) (eval_ th k d n m e2) (fun a b => VInt (do_bop o a b))
+  | ECmp o e1 e2 => two (eval_ th k d n m e1) (eval_ th k d n m e2) (fun a b => VBool (do_cmp o a b))
   end.
 
 (** * Statements

@@ -74,9 +74,7 @@ Definition same_unitb (q : persp) (a b : tid) : bool :=
   end.
 
 Lemma same_unitb_spec q a b : same_unitb q a b = true <-> same_unit q a b.
-Proof.
-  unfold same_unitb, same_unit. destruct (fst q); rewrite ?andb_true_iff, ?Nat.eqb_eq; tauto.
-Qed.
+Proof. unfold same_unitb, same_unit. destruct (fst q); rewrite ?andb_true_iff, ?Nat.eqb_eq; tauto. Qed.
 
 (** * Positions: where a thread stands in the unit that runs the code
 

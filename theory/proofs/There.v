@@ -14,11 +14,8 @@ Qed.
 
 Lemma shadow_bars N c s : forall D C, bars N s D C = true -> bars N (shadow c s) D C = true.
 Proof.
-  induction s as [|s1 IH1 s2 IH2|x|v g|v s1 IH1 s2 IH2|l m v s IH|k s IH|oo]; intros D C H; simpl in *; auto.
-  - bools; rewrite IH1, IH2; auto.
-  - destruct (reaches_ c x); auto.
-  - destruct g as [| |[]]; auto; destruct (units_eqb v (Cluster c)); auto.
-  - bools; rewrite IH1, IH2; auto.
+  induction s as [|s1 IH1 s2 IH2|x|v g|v s1 IH1 s2 IH2|l m v s IH|k s IH|oo]; intros D C H; simpl in *; auto;
+    try (bools; rewrite IH1, IH2; auto; fail); [destruct (reaches_ c x); auto | destruct g as [| |[]]; auto; destruct (units_eqb v (Cluster c)); auto].
 Qed.
 
 Section Shadow.

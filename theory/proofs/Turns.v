@@ -135,9 +135,7 @@ Proof. intro R; apply nth_error_In in R; destruct (in_visit o c s [] a W R) as (
 
 Lemma bodies_flat : forall t v b, outer N c t v = true -> In b (bodies c t) -> flat c b = true.
 Proof.
-  induction t as [|s1 IH1 s2 IH2|x|u h|u s1 IH1 s2 IH2|l m u t IH|k t IH|x]; simpl; intros v b H J; try (destruct J; fail); eauto.
-  - destruct (is_end c s2); bools; [destruct J as [<-|[]]; auto|]; apply in_app_iff in J; destruct J; eauto.
-  - bools; apply in_app_iff in J; destruct J; eauto.
+  induction t as [|s1 IH1 s2 IH2|x|u h|u s1 IH1 s2 IH2|l m u t IH|k t IH|x]; simpl; intros v b H J; tests; stands; subst; eauto.
 Qed.
 
 Lemma item_first W z : In z (I W) -> exists r, place z = Part 0 :: r.
@@ -222,9 +220,7 @@ Proof.
 Qed.
 
 Lemma in_satisfying K t : In t (satisfying N K) <-> t < N /\ forall x, In x K -> sat x t = true.
-Proof.
-  unfold satisfying; rewrite filter_In, in_seq, forallb_forall; split; intros [X Y]; split; auto; lia.
-Qed.
+Proof. unfold satisfying; rewrite filter_In, in_seq, forallb_forall; split; intros [X Y]; split; auto; lia. Qed.
 
 Lemma is_tell_spec b z : is_tell b z = true -> tells (deed_ z) = Some b.
 Proof. unfold is_tell; destruct (tells (deed_ z)); [intro E; apply mbarrier_eq in E; congruence | discriminate]. Qed.
@@ -596,9 +592,7 @@ Qed.
 (* -- time --------------------------------------------------------------------------------------------------------------- *)
 
 Lemma next_round k n : 0 < n -> (k + n) mod n = k mod n /\ (k + n) / n = S (k / n).
-Proof.
-  intro L; replace (k + n) with (k + 1 * n) by lia; rewrite Nat.mod_add, Nat.div_add by lia; split; auto; lia.
-Qed.
+Proof. intro L; replace (k + n) with (k + 1 * n) by lia; rewrite Nat.mod_add, Nat.div_add by lia; split; auto; lia. Qed.
 
 Lemma round_equal k j n : 0 < n -> k mod n = j mod n -> k / n = j / n -> k = j.
 Proof. intros L E D; rewrite (Nat.div_mod k n), (Nat.div_mod j n) by lia; congruence. Qed.

@@ -223,23 +223,68 @@ Qed.
 Lemma inu_ple a k b p : pos_ok a k -> ple p (pp k) -> same_unit p a b -> inu a k b.
 Proof. intros. apply inu_same; auto. eapply same_unit_up; eauto. Qed.
 
-Lemma inu_left a k b n1 n : n1 + n <= sz k -> inu a (sub_left k n1) b -> inu a k b.
-Proof. unfold inu; simpl. destruct (lv k); lia || tauto. Qed.
-Lemma inu_right a k b n1 n2 : n1 + n2 <= sz k -> inu a (sub_right k n1 n2) b -> inu a k b.
-Proof. unfold inu; simpl. destruct (lv k); lia || tauto. Qed.
-Lemma inu_arm a k b n i : i * n + n <= sz k -> inu a (sub_arm k n i) b -> inu a k b.
-Proof. unfold inu; simpl. destruct (lv k); lia || tauto. Qed.
-Lemma inu_group a k b n : idx k < sz k -> Nat.divide n (sz k) -> inu a (sub_group k n) b -> inu a k b.
+(** A split's guard has its second arm aligned, if there is one. *)
+Lemma sub_right_max th k n1 n2 : pos_ok th k -> Nat.divide (Nat.max 1 n2) (base k + n1) ->
+  n1 <= idx k -> idx k < n1 + n2 -> pos_ok th (sub_right k n1 n2).
+Proof. intros. apply sub_right_ok; auto. now replace n2 with (Nat.max 1 n2) by lia. Qed.
+
+(** A statement that narrows: the narrower unit of the thread, if it is in one, what it does there, and what is then left. *)
+Definition in_arm (k : pos) (n i : nat) : bool := (i * n <=? idx k) && (idx k <? i * n + n).
+Definition narrow (th : tid) (k : pos) (s : stmt) : option (pos * stmt * (stmt -> stmt)) :=
+  match s with
+  | SSplit n1 n2 s1 s2 =>
+      if idx k <? n1 then Some (sub_left k n1, s1, fun s => SSplit n1 n2 s s2)
+      else if idx k <? n1 + n2 then Some (sub_right k n1 n2, s2, fun s => SSplit n1 n2 s1 s) else None
+  | SDestruct s => match sub_down th k with Some k' => Some (k', s, SDestruct) | None => None end
+  | SGroup q s => Some (sub_group k (sz k / q), s, SGroup q)
+  | SArm n i s => if in_arm k n i then Some (sub_arm k n i, s, SArm n i) else None
+  | _ => None
+  end.
+
+(** They narrow to the same units. *)
+Definition form (s : stmt) : option (nat * nat * nat) :=
+  match s with
+  | SSplit n1 n2 _ _ => Some (0, n1, n2) | SDestruct _ => Some (1, 0, 0) | SGroup q _ => Some (2, q, 0) | SArm n i _ => Some (3, n, i)
+  | _ => None
+  end.
+Definition alike (s t : stmt) : Prop := form s <> None /\ form s = form t.
+
+Lemma narrow_again th k s k' t f u : narrow th k s = Some (k', t, f) -> narrow th k (f u) = Some (k', u, f) /\ alike s (f u).
 Proof.
-  intros H [c Hc]. assert (idx k / n * n + n <= sz k).
-  { assert (idx k / n < c) by (apply Nat.div_lt_upper_bound; lia). nia. }
-  unfold inu; simpl. destruct (lv k); lia || tauto.
+  destruct s; simpl; intros H; try discriminate; cases H; injection H as <- <- <-; simpl;
+    repeat match goal with E : _ = true |- _ => rewrite E | E : _ = false |- _ => rewrite E | E : _ = Some _ |- _ => rewrite E end;
+    repeat split; discriminate.
 Qed.
-Lemma inu_down a k b k' : pos_ok a k -> sub_down a k = Some k' -> inu a k' b -> inu a k b.
+
+Lemma narrow_frag th k s k' t f : sfrag s -> narrow th k s = Some (k', t, f) -> sfrag t.
+Proof. destruct s; simpl; intros Hs H; try discriminate; cases H; injection H as <- <- <-; tauto. Qed.
+
+Lemma group_pos a k q : pos_ok a k -> Nat.divide q (sz k) -> Nat.divide (sz k / q) (base k) ->
+  pos_ok a (sub_group k (sz k / q)) /\ idx k / (sz k / q) * (sz k / q) + sz k / q <= sz k.
 Proof.
-  intros (H1 & H2 & H3). unfold sub_down, down, inu, pp, coord in *.
-  destruct (lv k); try discriminate; auto. destruct (sz k) as [|[|n]]; try discriminate.
-  intros [= <-]; simpl in *. lia.
+  intros Hp [c Hc] Hd. assert (q <> 0) by (destruct Hp; intros ->; lia).
+  assert (Hq : sz k / q = c) by (rewrite Hc; now apply Nat.div_mul).
+  rewrite Hq in *. assert (0 < c) by (destruct Hp; nia). split; [apply sub_group_ok; auto|].
+  assert (idx k / c < q) by (apply Nat.div_lt_upper_bound; destruct Hp; lia). nia.
+Qed.
+
+Lemma narrow_step a k u n m s s' n' m' ev : tid_ok a -> pos_ok a k -> alike s s -> step a k u n m s = Next s' n' m' ev ->
+  (narrow a k s = None /\ s' = SSkip /\ n' = n /\ ev = []) \/
+  exists k' t f, narrow a k s = Some (k', t, f) /\ inside f n m (step a k' u n m t) = Next s' n' m' ev /\ pos_ok a k' /\
+    forall b, inu a k' b -> inu a k b.
+Proof.
+  intros Ha Hp Hs H. destruct s; try (now destruct (proj1 Hs)); simpl in H |- *; unfold in_arm in *;
+    match type of H with (if ?g then _ else _) = _ => destruct g eqn:G; [|discriminate H] | _ => idtac end; spec;
+    repeat match type of H with (if ?g then _ else _) = _ => destruct g eqn:? end; spec;
+    try (left; injection H as <- <- <- <-; auto; fail);
+    match goal with |- context [sub_down a k] => destruct (sub_down a k) as [k'|] eqn:D | _ => idtac end; try discriminate;
+    right; do 3 eexists; (split; [reflexivity|]; split; [exact H|]; split);
+    try (unfold inu; simpl; destruct (lv k); lia || tauto);
+    eauto using sub_left_ok, sub_right_max, sub_arm_ok, sub_down_ok.
+  - unfold sub_down, down, inu, pp, pos_ok, coord in *.
+    destruct (lv k); try discriminate; auto. destruct (sz k) as [|[|c]]; try discriminate. injection D as <-; simpl in *. lia.
+  - now apply group_pos.
+  - destruct (group_pos a k q) as [_ ?]; auto. unfold inu; simpl. destruct (lv k); lia || tauto.
 Qed.
 
 (** * One thread alone: a step touches only what belongs to its unit *)
@@ -271,29 +316,14 @@ Proof. intros H y. specialize (H y). names. Qed.
 Lemma mine_up a b k k' ev : (inu a k' b -> inu a k b) -> mine a b k' ev -> mine a b k ev.
 Proof. intros H Hm e ? ?. eauto. Qed.
 
-Lemma group_pos a k q : pos_ok a k -> Nat.divide q (sz k) -> Nat.divide (sz k / q) (base k) ->
-  pos_ok a (sub_group k (sz k / q)) /\ Nat.divide (sz k / q) (sz k).
-Proof.
-  intros Hp [c Hc] Hd. assert (q <> 0) by (destruct Hp; intros ->; lia).
-  assert (Hq : sz k / q = c) by (rewrite Hc; now apply Nat.div_mul).
-  rewrite Hq in *. split; [apply sub_group_ok; auto; destruct Hp; nia | exists q; lia].
-Qed.
-
 Lemma shrink_ple h c n : Nat.divide c n -> 0 < n -> ple (h, n / c) (h, n).
-Proof.
-  intros [j ->] Hn. right; split; auto; simpl. exists c. rewrite Nat.div_mul by (intros ->; lia). lia.
-Qed.
+Proof. intros [j ->] Hn. right; split; auto; simpl. exists c. rewrite Nat.div_mul by (intros ->; lia). lia. Qed.
 
 Lemma down_ple p q : down p = Some q -> ple q p.
 Proof.
   destruct p as [h n]. unfold down. destruct h, n as [|[|n]]; try discriminate; intros [= <-]; left; simpl;
     (split; [lia | apply Nat.divide_refl]).
 Qed.
-
-(** A split's guard has its second arm aligned, if there is one. *)
-Lemma sub_right_max th k n1 n2 : pos_ok th k -> Nat.divide (Nat.max 1 n2) (base k + n1) ->
-  n1 <= idx k -> idx k < n1 + n2 -> pos_ok th (sub_right k n1 n2).
-Proof. intros. apply sub_right_ok; auto. now replace n2 with (Nat.max 1 n2) by lia. Qed.
 
 Lemma only_back a b k p outs n0 n : pos_ok a k -> ple p (pp k) -> only a b k n (back p outs n0 n).
 Proof.
@@ -311,26 +341,23 @@ Proof.
   assert (Shrink : forall k c, pos_ok a k -> Nat.divide c (sz k) -> ple (lv k, sz k / c) (pp k))
     by (intros k c [Hp _] Hc; apply shrink_ple; auto; lia).
   assert (Level : forall k n, Nat.divide n (sz k) -> ple (lv k, n) (pp k)) by (right; auto).
-  induction s; intros k u n0 m0 s' n' m' ev Hpos H; unstep H; spec;
+  induction s; intros k u n0 m0 s' n' m' ev Hpos H;
+    try (match type of H with step _ _ _ _ _ ?s = _ => assert (Al : alike s s) by (now split) end;
+      destruct (narrow_step _ _ _ _ _ _ _ _ _ _ Ha Hpos Al H) as [(_ & -> & -> & ->)|(k' & t & f & N & Z & Hk & Up)];
+      [split; [apply only_refl | intros ? []]|]; simpl in N; cases N; injection N as <- <- <-;
+      destruct (step a _ _ _ _ _) eqn:E' in Z; simpl in Z; try discriminate; injection Z as <- <- <- <-;
+      first [split; [apply only_refl | intros ? []] |
+        match goal with IH : forall k u n m s' n' m' ev, pos_ok a k -> step a k u n m ?t = _ -> _, E : step a _ _ _ _ ?t = _ |- _ =>
+          destruct (IH _ _ _ _ _ _ _ _ Hk E); split;
+            [apply (only_up _ _ _ _ _ _ (Up b)) | apply (mine_up _ _ _ _ _ (Up b))]; auto end]; fail);
+    unstep H; spec;
     try match goal with
     | H : Next _ _ _ _ = Next _ _ _ _ |- _ => injection H as <- <- <- <-
     end;
     try (split; [apply only_refl || (now apply only_back) || (eapply only_set; eauto; intros; eapply inu_ple; eauto) |
       apply Mine; auto; simpl; intros e' He; repeat (destruct He as [<-|He]); simpl;
-        intuition eauto using ple_refl, down_ple]; fail);
-    try match goal with
-    | E : step a ?k' _ _ _ _ = Next _ _ _ _, IH : forall _ _ _ _ _ _ _ _, pos_ok _ _ -> _ -> _ |- _ =>
-        assert (Hk' : pos_ok a k');
-        [ eauto using sub_left_ok, sub_right_max, sub_arm_ok, sub_down_ok; try now apply group_pos
-        | eapply IH in E as [? ?]; eauto; split;
-          [ eapply only_up; [|eassumption] | eapply mine_up; [|eassumption] ];
-          eauto using inu_left, inu_right, inu_arm, inu_down; fail ]
-    end.
+        intuition eauto using ple_refl, down_ple]; fail).
   - (* seq *) eauto.
-  - (* group *)
-    destruct (group_pos a k q) as [? ?]; auto. eapply IHs in E0 as [? ?]; eauto.
-    assert (idx k < sz k) by apply Hpos.
-    split; [eapply only_up; [|eassumption] | eapply mine_up; [|eassumption]]; intros; eapply inu_group; eauto.
   - (* scope *)
     match goal with E : step _ _ _ _ _ _ = _ |- _ => eapply IHs in E as [? ?]; auto end.
     split; auto. eapply only_scope; eauto.

@@ -75,9 +75,7 @@ Lemma sat_range c t : sat c t = true -> exists x, (if cmod c =? 0 then x = t els
 Proof. unfold sat; destruct (cmod c =? 0); intro H; bools; eexists; split; eauto. Qed.
 
 Lemma between m lo hi x : 0 < m -> lo / m = (hi - 1) / m -> lo <= x < hi -> x / m = lo / m.
-Proof.
-  intros M E [H1 H2]; apply Nat.le_antisymm; [rewrite E|]; apply Nat.div_le_mono; lia.
-Qed.
+Proof. intros M E [H1 H2]; apply Nat.le_antisymm; [rewrite E|]; apply Nat.div_le_mono; lia. Qed.
 
 Lemma within_sound c u v a b :
   within c u v = true -> sat c (snd a) = true -> sat c (snd b) = true -> same u a b -> same v a b.
@@ -628,14 +626,11 @@ Fixpoint project (lo hi : nat) (s : stmt) : stmt :=
 
 Theorem project_same o lo hi s : forall w a, lo <= snd a < hi -> trace o (project lo hi s) w a = trace o s w a.
 Proof.
-  induction s as [|s1 IH1 s2 IH2|x|u h|u s1 IH1 s2 IH2|l m u s IH|k s IH|oo]; intros w a R; simpl; auto.
-  - rewrite IH1, IH2; auto.
-  - destruct (o w (name u a) =? 0); auto.
-  - apply flat_map_ext; intro j; auto.
-  - assert (I : In (snd a) (seq lo (hi - lo))) by (apply in_seq; lia).
-    destruct (forallb (sat k) _) eqn:All; [|destruct (existsb (sat k) _) eqn:Some_].
-    + rewrite forallb_forall in All; rewrite All; auto.
-    + simpl; rewrite IH; auto.
-    + destruct (sat k (snd a)) eqn:E; auto.
-      assert (X : existsb (sat k) (seq lo (hi - lo)) = true) by (apply existsb_exists; eauto); congruence.
+  induction s as [|s1 IH1 s2 IH2|x|u h|u s1 IH1 s2 IH2|l m u s IH|k s IH|oo]; intros w a R; simpl;
+    rewrite ?IH1, ?IH2 by auto; auto; [apply flat_map_ext; intro j; auto|].
+  assert (I : In (snd a) (seq lo (hi - lo))) by (apply in_seq; lia).
+  destruct (forallb (sat k) _) eqn:All; [|destruct (existsb (sat k) _) eqn:Some_]; simpl; rewrite ?IH; auto.
+  - rewrite forallb_forall in All; rewrite All; auto.
+  - destruct (sat k (snd a)) eqn:E; auto.
+    assert (X : existsb (sat k) (seq lo (hi - lo)) = true) by (apply existsb_exists; eauto); congruence.
 Qed.
