@@ -157,7 +157,7 @@ def histogram(
             elif LANES > 0:
                 positions_of_lanes(
                     items, positions, narrow_guide, bounds, table, limits, t & 31, offset, scale, INTEGRAL=INTEGRAL,
-                    CELLS=CELLS, LANES=LANES,
+                    CELLS=CELLS,
                 )
             elif TABLE > 0:
                 bins_of_table(items, positions, size, table, guide, offset, scale, LIMITS=LIMITS, CELLS=CELLS)

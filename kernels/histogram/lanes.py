@@ -94,7 +94,7 @@ def fill_narrow_guide(
 
 @prism.device
 @requires(thread[1])
-@template(E=dtype, INTEGRAL=constexpr(bool), CELLS=constexpr(int), LANES=constexpr(int), ITEMS=constexpr(int))
+@template(E=dtype, INTEGRAL=constexpr(bool), CELLS=constexpr(int), ITEMS=constexpr(int))
 def positions_of_lanes(
     values: E[ITEMS] @ thread[1], positions: int32[ITEMS] @ thread[1], guide: ptr(const(uint8)) @ thread[1],
     bounds: ptr(const(E)) @ thread[1], table: ptr(const(E)) @ thread[1], known: int32 @ thread[1], lane: int32 @ thread[1],

@@ -18,6 +18,18 @@ from prism.kernels.reduce import maps
 from prism.lib.thread import operators
 
 
+@prism.device
+@requires(thread[32])
+@template(T=dtype, OP=function, ITEMS=constexpr(int))
+def combine_lanes(sums: T[ITEMS] @ thread[1], lanes: int32 @ grid[1], apart: int32 @ grid[1]):
+    """Leave in the first lane of each unit the sums of its `1 << lanes` lanes, which are `1 << apart` apart."""
+    for j in range(5):
+        if j < lanes:
+            for q in range(ITEMS):
+                above: T @ thread[1] = shuffle_down(sums[q], 1 << j + apart)
+                sums[q] = OP(sums[q], above)
+
+
 @prism.kernel
 @template(
     TI=dtype, P=dtype, T=dtype, TO=dtype, U=dtype, OP=function, MAP=function, THREADS=constexpr(int), BLOCKS=constexpr(int),
@@ -99,11 +111,7 @@ def reduce_axis(
                     WIDTH=WIDTH, ALONG=ALONG, LOOSE=LOOSE, ORDERED=ORDERED,
                 )
             with group(warp[1]):
-                for j in range(5):
-                    if j < lanes:
-                        for q in range(UNITS * EACH):
-                            above: T @ thread[1] = shuffle_down(sums[q], 1 << j + apart)
-                            sums[q] = OP(sums[q], above)  # right in the first lane of each unit
+                combine_lanes(sums, lanes, apart, OP=OP)
             if UNITS == 1 and wide:
 
                 @requires(thread[1])

@@ -6,10 +6,11 @@ combines them, one kind after the other.
 
 from prism.lang import (
     attr, block, claim, const, constexpr, count, dtype, function, grid, group, id, int32, int64, load_relaxed, mailbox, partition,
-    prefetch, prism, ptr, requires, shared, split, template, thread, uint32,
+    prism, ptr, requires, shared, split, template, thread, uint32,
 )
 from prism.kernels.reduce.positions import better, larger_or_nan, smaller_or_nan
 from prism.kernels.reduce.search import position_of, word_of
+from prism.kernels.reduce.single_pass import ask_ahead
 from prism.lib.thread import operators
 
 
@@ -101,12 +102,7 @@ def find_both(
     lanes: int64 @ grid[1] = all
     with partition(y, block[1], offset=0, races="none") as first:  # one block alone writes
         with partition(z, block[1], offset=0, races="none") as second, group(block[1]):
-            threads: int32 @ block[1] = count(thread[1])
-            match split(thread):  # before this kernel waits for the one before it, as in `reduce`
-                case 1:
-                    for j in range(AHEAD):
-                        soon: int64 = int64(me) * threads + j * lanes
-                        prefetch(x[head + soon * WIDTH], int32(min(max(vectors - soon, 0), threads)) * WIDTH)
+            ask_ahead(x, head, me, lanes, vectors, AHEAD=AHEAD, BESIDE=1, WIDTH=WIDTH)
             epoch_cell: shared(uint32[1]) @ block[1]
             other_cell: shared(uint32[1]) @ block[1]
             before: uint32 @ thread[1] = 0

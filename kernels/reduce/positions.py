@@ -74,6 +74,21 @@ def smaller_or_nan(a: T @ thread[1], b: T @ thread[1]) -> bool @ thread[1]:
         return not (a >= b or is_nan(b))
 
 
+@prism.device
+@requires(thread[32])
+@template(T=dtype, BEATS=function, ITEMS=constexpr(int))
+def compare_lanes(best: T[ITEMS] @ thread[1], at: int64[ITEMS] @ thread[1], lanes: int32 @ grid[1], apart: int32 @ grid[1]):
+    """Leave in the first lane of each unit the best values of its `1 << lanes` lanes, which are `1 << apart` apart."""
+    for j in range(5):
+        if j < lanes:
+            for e in range(ITEMS):
+                value: T @ thread[1] = shuffle_down(best[e], 1 << j + apart)
+                where: int64 @ thread[1] = shuffle_down(at[e], 1 << j + apart)
+                won: bool @ thread[1] = takes(best[e], at[e], value, where, BEATS=BEATS)
+                best[e] = value if won else best[e]
+                at[e] = where if won else at[e]
+
+
 @prism.kernel
 @template(
     TI=dtype, T=dtype, U=dtype, BEATS=function, THREADS=constexpr(int), BLOCKS=constexpr(int), UNITS=constexpr(int),
@@ -148,14 +163,7 @@ def find(
                         ROWS=ROWS, WIDTH=WIDTH, ALONG=ALONG,
                     )
                 with group(warp[1]):
-                    for j in range(5):
-                        if j < lanes:
-                            for e in range(UNITS * EACH):
-                                value: T @ thread[1] = shuffle_down(best[e], 1 << j + apart)
-                                where: int64 @ thread[1] = shuffle_down(at[e], 1 << j + apart)
-                                won: bool @ thread[1] = takes(best[e], at[e], value, where, BEATS=BEATS)
-                                best[e] = value if won else best[e]
-                                at[e] = where if won else at[e]
+                    compare_lanes(best, at, lanes, apart, BEATS=BEATS)
                 if UNITS == 1 and wide:
 
                     @requires(thread[1])

@@ -7,10 +7,11 @@ values. Each thread looks at elements as they are, as `find` does, and makes a w
 
 from prism.lang import (
     attr, bitcast, block, claim, const, constexpr, count, dtype, float32, float64, function, grid, group, id, int8, int16, int32,
-    int64, is_nan, load_relaxed, mailbox, partition, prefetch, prism, ptr, requires, shared, split, struct, template, thread,
+    int64, is_nan, load_relaxed, mailbox, partition, prism, ptr, requires, shared, split, struct, template, thread,
     uint32, uint64,
 )
 from prism.kernels.reduce.positions import larger, larger_or_nan, less_true, look, truer
+from prism.kernels.reduce.single_pass import ask_ahead
 from prism.lib.thread import operators
 
 
@@ -76,6 +77,24 @@ def position_of(word: WORD @ thread[1]) -> T @ thread[1]:
         return T(0xFFFFFFFFFFFFFFFF - word.rest)
 
 
+@prism.device
+@requires(thread[1])
+@template(TI=dtype, T=dtype, WORD=dtype, OP=function, BEATS=function, WIDTH=constexpr(int))
+def word_of_lane(
+    x: ptr(const(TI)) @ grid[1], value: T @ thread[1], lap: int32 @ thread[1], head: int32 @ grid[1], tail: int32 @ grid[1],
+    lane: int64 @ thread[1], lanes: int64 @ grid[1], vectors: int64 @ grid[1], nothing: WORD @ grid[1],
+) -> WORD @ thread[1]:
+    """The best word of a lane: of the `value` that `look` has left with its `lap`, and of what stands beside the vectors."""
+    at: int64 = head + (lane + lap // WIDTH * lanes) * WIDTH + lap % WIDTH
+    best: WORD = word_of(value, at, WORD=WORD, BEATS=BEATS) if lane < vectors else nothing
+    if lane < head:
+        best = OP(best, word_of(T(x[lane]), lane, WORD=WORD, BEATS=BEATS))
+    if lane < tail:
+        end: int64 = head + vectors * WIDTH + lane
+        best = OP(best, word_of(T(x[end]), end, WORD=WORD, BEATS=BEATS))
+    return best
+
+
 @prism.kernel
 @template(
     TI=dtype, T=dtype, WORD=dtype, TO=dtype(default=int64), OP=function, BEATS=function, THREADS=constexpr(int),
@@ -108,12 +127,7 @@ def find_whole(
     lanes: int64 @ grid[1] = all
     with partition(y, block[1], offset=0, races="none") as result:  # one block alone writes
         with group(block[1]):
-            threads: int32 @ block[1] = count(thread[1])
-            match split(thread):  # before this kernel waits for the one before it, as in `reduce`
-                case 1:
-                    for j in range(AHEAD):
-                        soon: int64 = int64(me) * threads + j * lanes
-                        prefetch(x[head + soon * WIDTH], int32(min(max(vectors - soon, 0), threads)) * WIDTH)
+            ask_ahead(x, head, me, lanes, vectors, AHEAD=AHEAD, BESIDE=1, WIDTH=WIDTH)
             epoch_cell: shared(uint32[1]) @ block[1]
             before: uint32 @ thread[1] = 0
             if blocks > 1:
@@ -142,13 +156,9 @@ def find_whole(
                         x, base, head, k, lanes, vectors, 1, lap, weakest, values, laps, BEATS=BEATS, ROWS=ROWS, WIDTH=WIDTH,
                         ALONG=True, WHOLE=False,
                     )
-                at: int64 = head + (lane + laps[0] // WIDTH * lanes) * WIDTH + laps[0] % WIDTH
-                mine = word_of(values[0], at, WORD=WORD, BEATS=BEATS) if lane < vectors else nothing
-                if lane < head:
-                    mine = OP(mine, word_of(T(x[lane]), lane, WORD=WORD, BEATS=BEATS))
-                if lane < tail:
-                    end: int64 = head + vectors * WIDTH + lane
-                    mine = OP(mine, word_of(T(x[end]), end, WORD=WORD, BEATS=BEATS))
+                mine = word_of_lane(
+                    x, values[0], laps[0], head, tail, lane, lanes, vectors, nothing, OP=OP, BEATS=BEATS, WIDTH=WIDTH,
+                )
             with claim(epoch_cell, thread[1]) as own:
                 match split(thread):
                     case 1:

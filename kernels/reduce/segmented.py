@@ -124,13 +124,9 @@ def reduce_segments_by_block(
             for s in range(me, segments, blocks):
                 start: int64 @ block[1] = max(int64(starts[s]), 0)
                 end: int64 @ block[1] = min(int64(ends[s]), n)
-                total: T @ block[1] = reduce_slice(
-                    x, start, end, identity, initial, OP=OP, THREADS=THREADS, ITEMS=ITEMS, COMMUTATIVE=COMMUTATIVE,
+                store_slice(
+                    x, target, s, start, end, identity, initial, OP=OP, THREADS=THREADS, ITEMS=ITEMS, COMMUTATIVE=COMMUTATIVE,
                 )
-                with claim(target, thread[1]) as mine:
-                    match split(thread):
-                        case 1:
-                            mine[s] = TO(total)
 
 
 @prism.device
@@ -155,13 +151,26 @@ def take_long(
                 start: int64 @ block[1] = max(int64(starts[s]), 0)
                 end: int64 @ block[1] = min(int64(ends[s]), n)
                 if end - start > LONG:
-                    total: T @ block[1] = reduce_slice(
-                        x, start, end, identity, initial, OP=OP, THREADS=THREADS, ITEMS=ITEMS, COMMUTATIVE=COMMUTATIVE,
+                    store_slice(
+                        x, y, s, start, end, identity, initial, OP=OP, THREADS=THREADS, ITEMS=ITEMS, COMMUTATIVE=COMMUTATIVE,
                     )
-                    with claim(y, thread[1]) as mine:
-                        match split(thread):
-                            case 1:
-                                mine[s] = TO(total)
+
+
+@prism.device
+@requires(block[1], thread[32])
+@template(TI=dtype, T=dtype, TO=dtype, OP=function, THREADS=constexpr(int), ITEMS=constexpr(int), COMMUTATIVE=constexpr(bool))
+def store_slice(
+    x: ptr(const(TI)) @ grid[1], y: ptr(TO) @ block[1], s: int64 @ block[1], start: int64 @ block[1], end: int64 @ block[1],
+    identity: T @ grid[1], initial: T @ grid[1],
+):
+    """Make `y[s]` what `reduce_slice` computes."""
+    total: T @ block[1] = reduce_slice(
+        x, start, end, identity, initial, OP=OP, THREADS=THREADS, ITEMS=ITEMS, COMMUTATIVE=COMMUTATIVE,
+    )
+    with claim(y, thread[1]) as mine:
+        match split(thread):
+            case 1:
+                mine[s] = TO(total)
 
 
 @prism.device

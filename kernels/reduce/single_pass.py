@@ -58,12 +58,7 @@ def reduce(
     with partition(y, block[1], offset=0, races="none") as result:  # one block alone writes
         with group(block[1]):
             threads: int32 @ block[1] = count(thread[1])
-            BESIDE: constexpr(int) = ROWS if ONCE else 1
-            match split(thread):  # before this kernel waits for the one before it: memory is busy while that one ends
-                case 1:
-                    for j in range(0 if ORDERED else AHEAD):
-                        soon: int64 = int64(me) * (threads * BESIDE) + j * lanes
-                        prefetch(x[head + soon * WIDTH], int32(min(max(vectors - soon, 0), threads * BESIDE)) * WIDTH)
+            ask_ahead(x, head, me, lanes, vectors, AHEAD=0 if ORDERED else AHEAD, BESIDE=ROWS if ONCE else 1, WIDTH=WIDTH)
             epoch_cell: shared(uint32[1]) @ block[1]
             before: uint32 @ thread[1] = 0
             if blocks > 1:
@@ -99,6 +94,24 @@ def reduce(
                 result, words, control, capacity, epoch_cell, before, total, OP(initial, total), initial, identity, me, blocks,
                 OP=OP, INTO=maps.same, WORDS=WORDS, ORDERED=ORDERED, TENSOR=TENSOR,
             )
+
+
+@prism.device
+@requires(block[1], thread[32])
+@template(TI=dtype, AHEAD=constexpr(int), BESIDE=constexpr(int), WIDTH=constexpr(int))
+def ask_ahead(
+    x: ptr(const(TI)) @ grid[1], head: int32 @ grid[1], me: int32 @ block[1], lanes: int64 @ grid[1], vectors: int64 @ grid[1],
+):
+    """Prefetch `AHEAD` rows of block `me`'s vectors, `BESIDE` for each thread, of all `vectors` behind `x[head]`.
+
+    It stands before a kernel waits for the one before it: memory is busy while that one ends.
+    """
+    threads: int32 @ block[1] = count(thread[1])
+    match split(thread):
+        case 1:
+            for j in range(AHEAD):
+                soon: int64 = int64(me) * (threads * BESIDE) + j * lanes
+                prefetch(x[head + soon * WIDTH], int32(min(max(vectors - soon, 0), threads * BESIDE)) * WIDTH)
 
 
 @prism.device

@@ -211,10 +211,10 @@ def _launch_of(notes: Notes, answer: Any, values: tuple[Any, ...], out: Any, str
     results = [describe(result) for result in (out if pair else (out,))]
     if device.count() > 1 and device.current_device() != results[0].device:
         return False
-    if results[0].library == "torch" and results[0].dtype.kind == "c":  # whose tensors may be conjugated
-        return False
     every = (one for value in values for one in (value if type(value) in (tuple, list) else (value,)))
     given = [describe(one) for one in every if is_array(one)]
+    if any(info.library == "torch" and info.dtype.kind == "c" for info in given):  # which may be conjugated
+        return False
     written: set[int] = set()
     for one in notes:
         if one.recipe is None or not all(any(_lies_in(info, other) for other in given) for info in _taken(one)):

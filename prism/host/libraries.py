@@ -70,14 +70,14 @@ _CUPY = _Spelling(
     "x{k}.dtype, x{k}.size if x{k}.ndim == 1 else x{k}.shape, x{k}._c_contiguous or x{k}.strides", "current(device).ptr",
     "here()", ("m{k} = x{k}.data", "p{k} = m{k}.ptr"),
 )  # fmt: skip
-_TORCH = _Spelling(
+_TORCH = _Spelling(  # functions of `torch.Tensor` take a tenth less than its methods
     (
-        "t{k} = x{k}.dtype", "if not x{k}.is_cuda or x{k}.is_neg() or (are_complex[t{k}] and x{k}.is_conj()):",
+        "t{k} = x{k}.dtype", "if not x{k}.is_cuda or is_neg(x{k}) or (are_complex[t{k}] and x{k}.is_conj()):",
         "    raise TypeError('its memory alone does not say what it is')",
-        "p{k} = x{k}.data_ptr()",  # a sparse one has no such pointer
+        "p{k} = data_ptr(x{k})",  # a sparse one has no such pointer
     ),
-    "x{k}.get_device()", "t{k}, x{k}.shape, x{k}.is_contiguous() or x{k}.stride()", "current(device)",
-    "here()", ("t{k} = x{k}.dtype", "if x{k}.is_neg():", "    raise TypeError", "p{k} = x{k}.data_ptr()"),
+    "x{k}.get_device()", "t{k}, x{k}.shape, is_contiguous(x{k}) or x{k}.stride()", "current(device)",
+    "here()", ("t{k} = x{k}.dtype", "if is_neg(x{k}):", "    raise TypeError", "p{k} = data_ptr(x{k})"),
 )  # fmt: skip
 
 
@@ -258,7 +258,9 @@ def of_torch() -> Library:
     """Return how torch's tensors are read and made; torch has been imported."""
     torch = sys.modules["torch"]
     current = streams.of_torch(torch)
-    readers = _Readers(_TORCH, current=current, are_complex=_Complex(), here=lambda: torch.cuda.current_device())
+    names = {name: getattr(torch.Tensor, name) for name in ("is_neg", "data_ptr", "is_contiguous")}
+    names |= {"current": current, "are_complex": _Complex(), "here": lambda: torch.cuda.current_device()}
+    readers = _Readers(_TORCH, **names)
 
     def reserve(x: Any, device: int, kind: Kind) -> tuple[Any, int]:
         room = x.new_empty(kind[0], dtype=kind[1])

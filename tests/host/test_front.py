@@ -1,5 +1,6 @@
 """A call with `out=` that comes again and again is one call of the driver, known by all that it is given; and nothing else is."""
 
+import dataclasses
 import inspect
 import pickle
 import threading
@@ -126,6 +127,21 @@ def test_what_copies_is_not_known(gpu: Gpu) -> None:
     same = array(1010)
     often(lambda: lib.scan(same[:1000], out=same[5:1005]))
     assert known(lib.scan) == 0
+
+
+def test_complex_tensors_of_torch_are_not_known(gpu: Gpu, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A conjugated view has the address, shape and dtype of what it is of; that it is one, is not read."""
+    x, place = array(1000, "complex64"), array((), "int64")
+    often(lambda: lib.argmax(x, out=place))
+    assert known(lib.argmax) == 1
+    call.forget()
+    plain = front.describe
+    monkeypatch.setattr(front, "describe", lambda one: dataclasses.replace(plain(one), library="torch"))
+    often(lambda: lib.argmax(x, out=place))
+    assert known(lib.argmax) == 0
+    real = array(1000)
+    often(lambda: lib.argmax(real, out=place))
+    assert known(lib.argmax) == 1
 
 
 def test_what_waits_is_not_known(gpu: Gpu) -> None:

@@ -192,7 +192,7 @@ def facts_of(x: Tensor) -> SimpleNamespace:
 def test_tensors_that_are_not_what_their_memory_says(monkeypatch: pytest.MonkeyPatch) -> None:
     """Conjugated and negated views are flags beside the same memory; to launch on it would be to ignore them."""
     cuda = SimpleNamespace(current_stream=lambda device: SimpleNamespace(cuda_stream=7))
-    monkeypatch.setitem(sys.modules, "torch", SimpleNamespace(cuda=cuda))
+    monkeypatch.setitem(sys.modules, "torch", SimpleNamespace(cuda=cuda, Tensor=Tensor))
     launched: list[tuple[int, ...]] = []
     repeat.forget()
     x, y = Tensor(1 << 30), Tensor(1 << 33)
@@ -217,7 +217,7 @@ def test_tensors_that_are_not_what_their_memory_says(monkeypatch: pytest.MonkeyP
 def test_tensors_of_three(monkeypatch: pytest.MonkeyPatch) -> None:
     """What is read of more than two arrays, which are not read two at once: the same facts."""
     cuda = SimpleNamespace(current_stream=lambda device: SimpleNamespace(cuda_stream=7))
-    monkeypatch.setitem(sys.modules, "torch", SimpleNamespace(cuda=cuda))
+    monkeypatch.setitem(sys.modules, "torch", SimpleNamespace(cuda=cuda, Tensor=Tensor))
     launched: list[tuple[int, ...]] = []
     repeat.forget()
     given, y = (Tensor(1 << 30), Tensor(1 << 31)), Tensor(1 << 33)

@@ -181,7 +181,7 @@ def reduce_by_key(
 
 @prism.device
 @requires(thread[1])
-@template(ITEMS=constexpr(int), WIDTH=constexpr(int))
+@template(WIDTH=constexpr(int))
 def first_head(flags: uint32 @ thread[1], at: int32 @ thread[1], otherwise: int32 @ thread[1]) -> int32 @ thread[1]:
     """Where in the tile the first of a thread's heads is."""
     i: int32 = int32(first_set(flags)) - 1
@@ -220,7 +220,7 @@ def scan_heads(
     w: int32 @ thread[32] = id()
     with partition(sums, thread[32], w) as own_sum, partition(firsts, thread[32], w) as own_first:
         with partition(counts, thread[32], w) as own_count, group(thread[32]):
-            open: int32 @ thread[1] = first_head(flags, at, tile, ITEMS=ITEMS, WIDTH=WIDTH)
+            open: int32 @ thread[1] = first_head(flags, at, tile, WIDTH=WIDTH)
             first: int32 @ thread[32] = warp_min(open)
             number: int32 @ thread[32] = warp_sum(int32(popcount(flags)))
             sum: T @ thread[32] = warp.scan_heads(

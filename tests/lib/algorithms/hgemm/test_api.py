@@ -147,7 +147,7 @@ def gpu(monkeypatch: pytest.MonkeyPatch) -> Iterator[Driver]:
     cupy = SimpleNamespace(cuda=cuda, ndarray=Array, empty=empty)
     monkeypatch.setitem(sys.modules, "cupy", cupy)
     raw = SimpleNamespace(_cuda_getCurrentRawStream=lambda device: found.stream)
-    torch = SimpleNamespace(strided="strided", _C=raw, cuda=SimpleNamespace(current_stream=stream))
+    torch = SimpleNamespace(strided="strided", Tensor=Tensor, _C=raw, cuda=SimpleNamespace(current_stream=stream))
     monkeypatch.setitem(sys.modules, "torch", torch)
     monkeypatch.setattr(machine, "launcher_of", lambda instance, ordinal: launcher)
     monkeypatch.setattr(machine, "device", lambda ordinal: place)
