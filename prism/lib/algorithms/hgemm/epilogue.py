@@ -61,15 +61,27 @@ def asked_for(epilogue: Any) -> Any:
         TypeError: it is none of these.
         CompileError: the lambda has what Prism does not have.
     """
-    if epilogue is None or (isinstance(epilogue, Kernel) and epilogue.kind == "device"):
-        return epilogue
+    if epilogue is None:
+        return None
     if isinstance(epilogue, tuple | list):
         return tuple(map(_asked_for_one, epilogue))
-    if isinstance(epilogue, FunctionType | Intrinsic):
-        return Applied(epilogue)
-    more = ": a reduction stands beside one, in a tuple" if isinstance(epilogue, Reduction) else ""
-    what = "`epilogue` must be a device function, marked @prism.device, or a lambda, or a tuple of these"
-    raise TypeError(what + (more or f", not {type(epilogue).__name__}"))
+    return asked_for_one(epilogue, "epilogue", ", or a tuple of these")
+
+
+def asked_for_one(function: Any, name: str, more: str = "") -> Any:
+    """Return what one function is looked up and called by: it is the argument `name`, which may be `more` than that.
+
+    Raises:
+        TypeError: it is no function.
+        CompileError: the lambda has what Prism does not have.
+    """
+    if isinstance(function, Kernel) and function.kind == "device":
+        return function
+    if isinstance(function, FunctionType | Intrinsic):
+        return Applied(function)
+    reduces = ": a reduction stands beside one, in a tuple" if isinstance(function, Reduction) and more else ""
+    what = f"`{name}` must be a device function, marked @prism.device, or a lambda{more}"
+    raise TypeError(what + (reduces or f", not {type(function).__name__}"))
 
 
 def _asked_for_one(one: Any) -> Asked:
@@ -202,9 +214,12 @@ def _is_loadable(view: View | None, scalar: str) -> bool:
 
 
 def call_of(
-    what: Applied, sums: int, extras: Sequence[Extra], known: int, *, kept: bool
-) -> tuple[Call, tuple[Extra, ...]]:
+    what: Applied, sums: int, extras: Sequence[Extra], known: int, *, kept: bool, name: str = "epilogue",
+    given: str = "the sum", places: str = "the row and the column",
+) -> tuple[Call, tuple[Extra, ...]]:  # fmt: skip
     """Return the call of an epilogue, of so many sums and extras, and the numbers that it is given: the `known`-th and on.
+
+    `name`, `given`, `places`: what errors call it, what it is given, and where that is.
 
     Raises:
         TypeError: it takes another number of arguments; it makes what is no number.
@@ -213,19 +228,19 @@ def call_of(
     """
     least, many = sums + len(extras), what.arity
     if many not in (least, least + 2):
-        sum_ = "the sum" if sums == 1 else "the two sums"
+        sum_ = given if sums == 1 else "the two sums"
         more = f" and {len(extras)} extra value{'s' * (len(extras) > 1)}" if extras else ""
         raise TypeError(
-            f"`epilogue` takes {many} argument{'s' * (many != 1)}, and is given {least}, {sum_}{more}; or {least + 2}, with "
-            f"the row and the column behind {sum_}"
+            f"`{name}` takes {many} argument{'s' * (many != 1)}, and is given {least}, {sum_}{more}; or {least + 2}, with "
+            f"{places} behind {sum_}"
         )
     indices = many == least + 2
     scalars = (*(FLOAT32,) * sums, *((INT32,) * 2 if indices else ()), *(extra.scalar for extra in extras))
     function, result, numbers = what.of_types(scalars, kept)
     if isinstance(result, Struct) or not (result.kind in ("float", "bool") or result.integral):
-        raise TypeError(f"`epilogue` makes {result}, and an element of the result is a number")
-    given = (*range(len(extras)), *range(known, known + len(numbers)))
-    return Call(function, sums, indices, result, given), tuple(Extra(ONCE, kind, None, bits) for kind, bits in numbers)
+        raise TypeError(f"`{name}` makes {result}, and an element of the result is a number")
+    read = (*range(len(extras)), *range(known, known + len(numbers)))
+    return Call(function, sums, indices, result, read), tuple(Extra(ONCE, kind, None, bits) for kind, bits in numbers)
 
 
 def number(value: Any, name: str) -> Extra:
