@@ -39,7 +39,6 @@ from prism.runtime.arrays import CODED, ArrayInfo
 
 if TYPE_CHECKING:
     from prism.lib.algorithms.hgemm.prologue import Before
-    from prism.lib.algorithms.hgemm.records import After
 
 INPUTS = ("float16", "bfloat16")
 FLOATS_OF_8_BITS = ("float8_e4m3fn", "float8_e5m2")
@@ -267,7 +266,7 @@ def decide_hgemm(
     plain = before is None and other is None and not extra
     if epilogue is identity and plain and kind in (*RESULTS, "int32"):
         return decide_product(product, result, machine, given, cut)
-    from prism.lib.algorithms.hgemm.epilogue import function_of_elements, fuse, is_of_one_element
+    from prism.lib.algorithms.hgemm.epilogue import function_of_elements, fuse, is_of_one_element, with_several
 
     if not plain or kind in RESULTS_OF_8_BITS or not is_of_one_element(epilogue):
         if lazy := _lazy(arrays):
@@ -281,12 +280,13 @@ def decide_hgemm(
     else:
         product = replace(product, epilogue=function_of_elements(epilogue))
     decision = (decide_product if before is None else before.decide)(product, result, machine, given, cut)
-    order = (OUT,) if product.after is None else product.after.order
-    if len(order) == 1 or not decision.results:
+    if product.after is None or len(product.after.order) == 1 or not decision.results:
         return decision
     if out is not None:
-        raise TypeError(f"`out` must be a tuple of {len(order)} arrays, of as many results, not one array")
-    return _with_several(decision, product.after, result)
+        raise TypeError(
+            f"`out` must be a tuple of {len(product.after.order)} arrays, of as many results, not one array"
+        )
+    return with_several(decision, product.after, result)
 
 
 def _with_triangle(product: Product, before: Before | None, symmetric: Any) -> Product:
@@ -297,18 +297,6 @@ def _with_triangle(product: Product, before: Before | None, symmetric: Any) -> P
         return product
     require_sayable(product, symmetric)
     return replace(product, triangle=symmetric)
-
-
-def _with_several(decision: Decision, after: After | None, result: Result) -> Decision:
-    """Return a decision with all results of several epilogues, in their order."""
-    from prism.lib.algorithms.hgemm.records import REDUCED, SECOND
-
-    assert after is not None
-    found, fill = {OUT: result, SECOND: result}, None
-    if after.reduced is not None:
-        found[REDUCED] = Result((result.shape[1 - after.reduced.axis],), np.dtype(np.float32))
-        fill = after.reduced.operator.identity_of(np.dtype(np.float32))  # of no elements
-    return replace(decision, results=tuple(found[name] for name in after.order), names=after.order, fill=fill)
 
 
 # -- Arguments --------------------------------------------------------------------------------------------------------

@@ -10,6 +10,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from prism.host.call import Decision, Result
 from prism.host.plan import OUT
 from prism.kernels.hgemm import identity
 from prism.lang.intrinsics.declaration import Intrinsic
@@ -150,19 +151,28 @@ def fuse(
     for k, extra in enumerate(extras[:own]):
         if loaded is None and extra.per == ELEMENT and _is_loadable(extra.view, product.out.scalar):
             loaded, extras[k] = extra.view, replace(extra, per=LOADED)
-    after = _after_of(several, calls, tuple(extras), scaling, product.out.scalar)
+    after = arrange(several, calls, tuple(extras), scaling, product.out.scalar)
     nothing: dict[str, Any] = {"bias": None, "per": 0, "alpha": 1.0, "beta": 0.0}
     nothing |= {"scale_a": None, "scale_b": None} if product.blocks == NO_BLOCKS else {}
     return replace(product, c=loaded, epilogue=identity, after=after, **nothing)
 
 
-def _require_sayable(product: Product, several: Sequence[Asked], shape: tuple[int, ...]) -> None:
-    """Check what epilogues may be together, and beside which terms."""
+def require_several(several: Sequence[Asked], shape: tuple[int, ...]) -> None:
+    """Check how many epilogues there are, of a result of a shape.
+
+    Raises:
+        ValueError: they make too many results, or there is a reduction of a batch.
+    """
     arrays = [one for one in several if one.op is None]
     if not arrays or len(arrays) > 2 or len(several) - len(arrays) > 1:
         raise ValueError("`epilogue` is one function, or a tuple of one or two, and at most one reduction")
     if len(several) > len(arrays) and len(shape) > 2:
         raise ValueError("a reduction is of one product, not of a batch: reduce the result")
+
+
+def _require_sayable(product: Product, several: Sequence[Asked], shape: tuple[int, ...]) -> None:
+    """Check what epilogues may be together, and beside which terms."""
+    require_several(several, shape)
     if len(shape) > 2 and _PER[product.per] == ROW:
         raise ValueError(f"`bias` by rows of a batch: give it as `extra`, of shape {(*shape[:-1], 1)}, to `epilogue`")
     if product.other is None:
@@ -192,7 +202,7 @@ def _add_scaling(product: Product, extras: list[Extra]) -> Scaling:
     return Scaling(**{name: first + k for k, name in enumerate(found)})
 
 
-def _after_of(
+def arrange(
     several: Sequence[Asked], calls: Sequence[Call], extras: tuple[Extra, ...], scaling: Scaling, result: str
 ) -> After:
     """Return what comes after the sums, of the functions and what they are given."""
@@ -203,6 +213,15 @@ def _after_of(
     names = iter((OUT, SECOND))
     order = tuple(next(names) if one.op is None else REDUCED for one in several)
     return After(first, extras, scaling, result, others[0] if others else None, reduced, order)
+
+
+def with_several(decision: Decision, after: After, result: Result) -> Decision:
+    """Return a decision with all results of several epilogues, in their order."""
+    found, fill = {OUT: result, SECOND: result}, None
+    if after.reduced is not None:
+        found[REDUCED] = Result((result.shape[1 - after.reduced.axis],), np.dtype(np.float32))
+        fill = after.reduced.operator.identity_of(np.dtype(np.float32))  # of no elements
+    return replace(decision, results=tuple(found[name] for name in after.order), names=after.order, fill=fill)
 
 
 def _is_loadable(view: View | None, scalar: str) -> bool:
