@@ -5,7 +5,7 @@
 Needs a Hopper GPU and torch; torch.compile needs triton, and is left out where it fails. One process, alternating rounds,
 medians, CUDA graphs, random normal data, buffers rotated past the L2, weights n x k as torch.nn.Linear's, in bfloat16. Every
 result is compared with float64 of rounded operands in the same run (sampled rows). "ready": Prism's product of an operand that
-lies ready. With `--tune` times of all tiles are printed.
+lies ready. With `--tune` times of all tiles that gather rows are printed.
 """
 
 from __future__ import annotations
@@ -27,7 +27,6 @@ import prism
 from prism.host.call import call as host_call
 from prism.kernels.hgemm.prologue_configurations import TILES
 from prism.lib.algorithms.hgemm.api import decide_hgemm
-from prism.lib.algorithms.matmul.epilogues import asked_for_prologue
 from prism.lib.thread.activations import silu
 
 SHAPES = "8192x14336x4096,4096x4096x4096,512x8192x8192,64x8192x8192"
@@ -88,18 +87,21 @@ class Operands:
         return self.sets[i % self.many]
 
 
-def library(operands: Operands, i: int, cut: Any = None) -> Any:
-    """The product with its prologue, by Prism; `cut`: of other tiles."""
+def library(operands: Operands, i: int) -> Any:
+    """The product with its prologue, by Prism."""
     one, case = operands.at(i), operands.case
-    named = {"rows": one["extras"][0]} if case.extras == "rows" else {}
-    extra = () if named else tuple(one["extras"])
-    if cut is None:
-        beside = {"prologue": case.function, "prologue_extra": extra, **named}
-        return prism.lib.hgemm(one["a"], one["w"].T, out=operands.out, **beside)
-    made = None if case.function is None else asked_for_prologue(case.function)[0]
-    decide = functools.partial(decide_hgemm, cut=cut, prologue=made, prologue_extra=(None,) * len(extra))
-    arrays = {"a": one["a"], "b": one["w"].T, **named, **{f"prologue_extra[{e}]": x for e, x in enumerate(extra)}}
-    return host_call("hgemm", ("cut", cut, case), arrays, decide, operands.out, captured=True)
+    rows = one["extras"][0] if case.extras == "rows" else None
+    extra = () if rows is not None else tuple(one["extras"])
+    given = {"prologue": case.function, "prologue_extra": extra, "rows": rows}
+    return prism.lib.hgemm(one["a"], one["w"].T, out=operands.out, **given)
+
+
+def gathered(operands: Operands, i: int, cut: Any) -> Any:
+    """The product that gathers rows, of some tiles."""
+    one = operands.at(i)
+    arrays = {"a": one["a"], "b": one["w"].T, "rows": one["extras"][0]}
+    decide = functools.partial(decide_hgemm, cut=cut)
+    return host_call("hgemm", ("cut", cut), arrays, decide, operands.out, captured=True)
 
 
 def fault(operands: Operands, found: Any) -> str:
@@ -165,8 +167,8 @@ def measure(shape: str, name: str, rounds: int, compiled: bool, tune: bool) -> d
     calls["cublas"] = lambda i: torch.mm(ready[i % len(ready)], operands.at(i)["w"].T, out=room)
     if theirs is not None:
         calls["compile"] = torch_call(theirs)
-    if tune:
-        calls |= {cut.name: functools.partial(library, operands, cut=cut) for cut in TILES}
+    if tune and name == "rows":
+        calls |= {cut.name: functools.partial(gathered, operands, cut=cut) for cut in TILES}
     operands.out.fill_(math.nan)
     calls["prism"](0)
     wrong = fault(operands, operands.out)
@@ -193,7 +195,7 @@ def main() -> int:
     parser.add_argument("--cases", default=",".join(CASES))
     parser.add_argument("--rounds", type=int, default=5)
     parser.add_argument("--no-compile", action="store_true", help="leave torch.compile out")
-    parser.add_argument("--tune", action="store_true", help="print the times of all tiles too")
+    parser.add_argument("--tune", action="store_true", help="print the times of all tiles that gather rows too")
     parser.add_argument("--json", type=Path)
     options = parser.parse_args()
     rows = []

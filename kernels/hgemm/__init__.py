@@ -30,7 +30,6 @@ from prism.kernels.hgemm.kinds import (
 )
 from prism.kernels.hgemm.parts import hgemm_in_parts
 from prism.kernels.hgemm.persistent import hgemm
-from prism.kernels.hgemm.prologue import hgemm_prologue
 from prism.kernels.hgemm.schedule import in_columns
 from prism.kernels.hgemm.singles import choose_single
 from prism.kernels.hgemm.symmetric import hgemm_symmetric
@@ -60,7 +59,6 @@ __all__ = [
     "hgemm_fused",
     "hgemm_fused_in_parts",
     "hgemm_in_parts",
-    "hgemm_prologue",
     "hgemm_symmetric",
     "identity",
     "in_columns",

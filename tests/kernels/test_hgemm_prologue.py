@@ -14,7 +14,7 @@ from prism.host.machine import run_step
 from prism.host.plan import OUT, Buffer
 from prism.interpret import SCHEDULES, schedules
 from prism.kernels.hgemm import Configuration, identity
-from prism.kernels.hgemm.prologue_configurations import TILES, choose_made, fit
+from prism.kernels.hgemm.prologue_configurations import TILES, choose_gathered
 from prism.lang.types.structs import dtype_called
 from prism.lib.algorithms.hgemm.api import decide_hgemm
 from prism.lib.algorithms.hgemm.epilogue import asked_for
@@ -23,8 +23,8 @@ from prism.lib.epilogues import reduce, swiglu
 from prism.runtime.arrays import describe
 from tests.rarely import rarely
 
-GPU = SimpleNamespace(host=False, arch="", multiprocessors=2, wave=lambda *_: 2)
-SMALL = Configuration(64, 64, 2, 1, ahead=0, slabs=1)
+GPU = SimpleNamespace(host=False, arch="sm_90a", multiprocessors=2, wave=lambda *_: 2)
+SMALL = Configuration(128, 64, 2, slabs=1)
 KINDS = (np.float16, ml_dtypes.bfloat16, np.float32, ml_dtypes.float8_e4m3fn, ml_dtypes.float8_e5m2, np.int8, np.uint8)
 EVERY = lambda x, i, j, w, r, e, s: x * w * r + e * s + (1.0 if i == j else 0.0)
 
@@ -43,8 +43,11 @@ def apart(x):
     return room[:, :n]
 
 
-def made(arrays, results, cut, prologue, extra=(), *, epilogue=identity, after=(), **options) -> None:
-    """Run what a GPU would be given, on NumPy arrays and parts of them, which lie in memory as they do; `results`: by name."""
+def made(arrays, results, cut, prologue, extra=(), *, epilogue=identity, after=(), **options) -> list[str]:
+    """Run what a GPU would be given, on NumPy arrays and parts of them, which lie in memory as they do; `results`: by name.
+
+    Return the kernels' names.
+    """
     infos = {name: describe(x, name) for name, x in arrays.items()}
     given = {"prologue": None if prologue is None else asked_for_prologue(prologue)[0]}
     given["prologue_extra"] = tuple(None if isinstance(one, np.ndarray) else one for one in extra)
@@ -61,6 +64,7 @@ def made(arrays, results, cut, prologue, extra=(), *, epilogue=identity, after=(
 
     for step in decision.plan.steps:
         run_step(step, found, check=True, **options)
+    return [step.instance.kernel.__qualname__ for step in decision.plan.steps]
 
 
 def exact(
@@ -77,11 +81,13 @@ def exact(
         arrays["rows"] = rng.integers(0, rows, m).astype(np.int32)
         left = left[arrays["rows"]]
     room = np.full((m, (n + 7) // 8 * 8 + 8), np.nan, np.float32).astype(result)
-    made(arrays, {OUT: room[:, :n]}, cut, EVERY, extra, **options)
+    names = made(arrays, {OUT: room[:, :n]}, cut, EVERY, extra, **options)
     w, r, e, s = extra
     left = (left * w * r + e * s + np.eye(m, k)).astype(operand).astype(np.float32)
     assert np.isnan(room[:, n:]).all(), "written beside the result"
-    return np.array_equal(room[:, :n], (left @ b.astype(np.float32)).astype(result))
+    return names == ["make_operand", "hgemm"] and np.array_equal(
+        room[:, :n], (left @ b.astype(np.float32)).astype(result)
+    )
 
 
 @pytest.mark.parametrize(("schedule", "seed"), schedules(len(SCHEDULES) + 1))
@@ -111,23 +117,41 @@ def test_numbers(kind: type, layout: str, rows: int, operand: type) -> None:
     assert exact(72, 48, 72, kind=kind, layout=layout, rows=rows, operand=operand, result=operand)
 
 
-@pytest.mark.parametrize("cut", rarely(TILES, but=[TILES[0], TILES[1], TILES[-1]]), ids=lambda cut: cut.name)
-def test_tiles(cut: Configuration) -> None:
-    assert exact(72, 72, 72, cut, layout="N", schedule="random")
-    assert cut.bm > 128 or exact(72, 72, 72, cut, rows=11)
+def gathered(m, n, k, cut, kind=np.float16, layout="N", index=np.int32, **options) -> bool:
+    """Whether rows that a product gathers are those of an index, also of numbers that are no row's."""
+    rng = np.random.default_rng(m + n + k)
+    a, b = apart(small(rng, 30, k, kind=kind)), small(rng, k, n, kind=kind)
+    b = apart(np.ascontiguousarray(b.T)).T if layout == "T" else apart(b)
+    rows = rng.integers(-3, 33, m).astype(index)
+    rows[:1] = np.iinfo(index).max
+    bias, out = small(rng, n), np.full((m, n), np.nan, np.float32)
+    arrays = {"a": a, "b": b, "rows": rows, "extra[0]": bias}
+    names = made(arrays, {OUT: out}, cut, None, epilogue=lambda x, c: x + c, after=(None,), **options)
+    exact = a[np.clip(rows, 0, 29)].astype(np.float32) @ b.astype(np.float32) + bias
+    return names == ["hgemm_gathered"] and np.array_equal(out, exact)
 
 
-def test_rows_as_they_are() -> None:
-    """Without a function tiles of A are multiplied where they lie; numbers of rows beyond the ends are the nearest."""
-    rng = np.random.default_rng(1)
-    a, b = small(rng, 30, 72), small(rng, 72, 40)
-    rows = rng.integers(0, 30, 100)
-    rows[:3] = -5, 30, 2**40
-    out = np.full((100, 40), np.nan, np.float32)
-    made(
-        {"a": a, "b": b, "rows": rows}, {OUT: out}, Configuration(128, 64, 2, ahead=0, slabs=1), None, schedule="random"
-    )
-    assert np.array_equal(out, a[np.clip(rows, 0, 29)].astype(np.float32) @ b)
+@pytest.fixture
+def few(monkeypatch):
+    """Rows are gathered in a product however few they are."""
+    monkeypatch.setattr("prism.lib.algorithms.hgemm.prologue.FEW", 1)
+
+
+@pytest.mark.parametrize("cut", rarely(TILES, but=[TILES[0], TILES[-1]]), ids=lambda cut: cut.name)
+def test_gathered_by_all_tiles(cut: Configuration, few) -> None:
+    for layout in "NT":
+        assert gathered(140, 72, 72, cut, layout=layout, schedule="random")
+
+
+@pytest.mark.parametrize(("schedule", "seed"), schedules(len(SCHEDULES) + 1))
+def test_gathered_schedules(schedule: str, seed: int, few) -> None:
+    cut = Configuration(128, 64, 2, ahead=0, slabs=1)
+    assert gathered(136, 72, 200, cut, ml_dtypes.bfloat16, index=np.int64, schedule=schedule, seed=seed)
+
+
+@pytest.mark.parametrize("m, n, k", [(1, 1, 1), (1, 130, 63), (63, 64, 64), (129, 65, 65)])
+def test_gathered_edges(m: int, n: int, k: int, few) -> None:
+    assert gathered(m, n, k, Configuration(64, 64, 3, 1, ahead=0, slabs=1))
 
 
 def test_nothing_is_made_of_what_is_beyond_k() -> None:
@@ -210,7 +234,6 @@ def product(a=A, b=B, **how):
     (ValueError, "`prologue_extra` is given to `prologue`", product(prologue_extra=A)),
     (ValueError, r"`prologue_extra.0.` must have shape .8, 16.", product(prologue=TWO, prologue_extra=B[:3])),
     (ValueError, "`a` must have 2 axes", product(A[None], prologue=DOUBLE)),
-    (ValueError, "of one `b`, not of two", product(b=(B, B), prologue=DOUBLE, epilogue=swiglu)),
     (ValueError, "a `symmetric` product has no", product(b=A.T, prologue=DOUBLE, symmetric=True)),
     (ValueError, "shapes don't fit", product(b=A, prologue=DOUBLE)),
     (ValueError, "`out` must have shape", product(rows=SOME, out=A)),
@@ -220,12 +243,19 @@ def test_refused(error: type, match: str, call) -> None:
         call()
 
 
-def test_tiles_leave_room() -> None:
-    """Whatever is chosen has room in shared memory, and gathers no more than two warps can."""
-    for m, n, k in ((1, 64, 64), (64, 8192, 8192), (500, 4096, 4096), (4096, 4096, 4096), (16384, 16384, 8192)):
-        for size in (1, 2, 4):
-            plain, gathered = (choose_made(m, n, k, 132, size, gathered=way) for way in (False, True))
-            assert gathered.bm * size <= 256
-            for one in (plain, gathered):
-                assert one.stages >= 2 and one.stages * (one.bm * size + one.bn * 2) * one.bk <= 200 * 1024
-                assert fit(one, size) == one
+def test_of_two_products_and_elsewhere() -> None:
+    """One operand is made for both products, and for GPUs whose products are others."""
+    rng = np.random.default_rng(6)
+    a, b = small(rng, 40, 72, kind=np.int8), (small(rng, 72, 24), small(rng, 72, 24))
+    y = prism.lib.hgemm(a, b, prologue=DOUBLE, epilogue=lambda x, y: x - y, rows=np.arange(40)[::-1].copy())
+    left = 2 * a[::-1].astype(np.float32)
+    assert np.array_equal(y, left @ b[0].astype(np.float32) - left @ b[1].astype(np.float32))
+    infos = {"a": describe(a, "a"), "b": describe(np.ascontiguousarray(b[0]), "b")}
+    old = SimpleNamespace(host=False, arch="sm_80", multiprocessors=2, wave=lambda *_: 2)
+    plan = decide_hgemm(infos, None, old, prologue=asked_for_prologue(DOUBLE)[0]).plan
+    assert [step.instance.kernel.__qualname__ for step in plan.steps] == ["make_operand", "hgemm_by_warps"]
+
+
+def test_tiles_gather_few_rows() -> None:
+    for m, n, k in ((512, 64, 64), (600, 8192, 8192), (4096, 4096, 4096), (16384, 16384, 8192)):
+        assert choose_gathered(m, n, k, 132).bm <= 128

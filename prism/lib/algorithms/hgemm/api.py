@@ -149,7 +149,8 @@ def hgemm(
     prism.lang.CompileError
         `epilogue` does not take such numbers, or has what Prism does not have.
     DeviceError
-        The GPU has no wgmma: it is no Hopper (sm_90a).
+        The GPU is before sm_80; or it has no wgmma, as it is no Hopper (sm_90a), and operands are of 8 bits, there are two `b`,
+        two results or a reduction, scales of blocks, or one triangle alone is stored.
 
     Notes
     -----
@@ -263,9 +264,10 @@ def decide_hgemm(
     _require_plain_integers(product, kind)
     product = _with_triangle(product, before, symmetric)
     result, given = Result(shape, CODED.get(kind) or np.dtype(kind)), None if out is None else view_of(OUT, out)
-    plain = before is None and other is None and not extra
+    decide = decide_product if before is None else before.decide
+    plain = other is None and not extra and (before is None or not before.gathers(product, machine))
     if epilogue is identity and plain and kind in (*RESULTS, "int32"):
-        return decide_product(product, result, machine, given, cut)
+        return decide(product, result, machine, given, cut)
     from prism.lib.algorithms.hgemm.epilogue import function_of_elements, fuse, is_of_one_element, with_several
 
     if not plain or kind in RESULTS_OF_8_BITS or not is_of_one_element(epilogue):
@@ -279,7 +281,7 @@ def decide_hgemm(
         product = fuse(product, epilogue, beside, shape, kept=not machine.host)
     else:
         product = replace(product, epilogue=function_of_elements(epilogue))
-    decision = (decide_product if before is None else before.decide)(product, result, machine, given, cut)
+    decision = decide(product, result, machine, given, cut)
     if product.after is None or len(product.after.order) == 1 or not decision.results:
         return decision
     if out is not None:

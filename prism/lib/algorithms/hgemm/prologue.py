@@ -9,18 +9,18 @@ from typing import Any
 import numpy as np
 
 from prism.host.call import Decision, Result
-from prism.host.plan import NO_MAP, Machine, Plan, Reach, Scratch, Step, instance_of, nothing
-from prism.kernels import hgemm as kernels
-from prism.kernels.hgemm import Configuration, blocks, group_m
-from prism.kernels.hgemm.configuration import SPAN
+from prism.host.plan import NO_MAP, SCRATCH, Machine, Plan, Reach, Scratch, Step, instance_of, nothing
+from prism.kernels.hgemm import Configuration, blocks, group_m, identity, in_columns
+from prism.kernels.hgemm import prologue as kernels
 from prism.kernels.hgemm.fused import Terms
-from prism.kernels.hgemm.prologue import Source
-from prism.kernels.hgemm.prologue_configurations import HOST, choose_made, fit
+from prism.kernels.hgemm.prologue_configurations import FEW, HOST, choose_gathered
 from prism.lib.algorithms.hgemm.epilogue import call_of, extra_of, number
 from prism.lib.algorithms.hgemm.fused import NO_ROOM, beside_first, combine
+from prism.lib.algorithms.hgemm.plan import LINE, decide_product
 from prism.lib.algorithms.hgemm.product import Product
-from prism.lib.algorithms.hgemm.records import COLUMN, ELEMENT, LOADED, ROW, After, Bound, Scaling
+from prism.lib.algorithms.hgemm.records import COLUMN, ELEMENT, ROW, After, Scaling
 from prism.lib.algorithms.matmul.arguments import require_extents
+from prism.lib.algorithms.sgemm.ring import ARCH
 from prism.lib.lazy.closures import Applied
 from prism.lib.operators import add
 from prism.lib.views import View, view_of
@@ -30,7 +30,6 @@ from prism.runtime.viewed import instance_of_views
 
 OPERANDS = "float16", "bfloat16"
 """What is multiplied: what a prologue makes is rounded to one of these, that of `b`."""
-_NO_RECORDS = {f"a_{name}": nothing("float32") for name in ("once", "by_row", "by_column", "by_element")}
 SOURCES = (*OPERANDS, "float32", "float8_e4m3fn", "float8_e5m2", "int8", "uint8")
 """What a prologue is given, as float32."""
 INDICES = "int32", "int64"
@@ -48,60 +47,94 @@ class Before:
     after: After | None
 
     def require_single(self, product: Product, symmetric: Any) -> None:
-        """Check that a product with a prologue is one of two matrices, of 16-bit floats.
+        """Check that a product with a prologue is one of two matrices, and not said to be symmetric.
 
         Raises:
             ValueError: it is not.
         """
         if len(product.out.shape) > 2:
             raise ValueError("`prologue` and `rows` are of a product of two matrices, not of a batch")
-        if product.other is not None:
-            raise ValueError("`prologue` and `rows` are of one `b`, not of two")
         if symmetric is not None:
             raise ValueError("a `symmetric` product has no `prologue`, and no `rows`")
-        if max(product.blocks):
-            raise ValueError(
-                "beside scales of blocks there is no `prologue`: it can scale, by row and by column of `a`"
-            )
 
     def decide(
         self, product: Product, result: Result, machine: Machine, given: View | None, cut: Configuration | None = None
     ) -> Decision:
         """Return how a checked product with a prologue is made in `given`, or where that can't be written, in C order."""
+        k = product.a.shape[1]
+        if 0 in product.out.shape or not k:  # sums of nothing
+            return decide_product(product, result, machine, given, cut)
+        arrays = (*(() if self.after is None else self.after.arrays), *(() if self.rows is None else (self.rows,)))
+        loose = tuple(view.name for view in arrays if not (view.contiguous and view.natural))
+        loose += () if self.source.natural else (self.source.name,)
+        if loose or (machine.host and not self.source.contiguous):
+            return Decision(copied=loose or (self.source.name,))
+        if self.gathers(product, machine):
+            return self._gather(product, result, machine, given, cut)
+        scratch = Scratch()
+        a, step = self._made(product.a, machine, scratch)
+        found = decide_product(replace(product, a=a), result, machine, given, cut, scratch)
+        if found.plan is None:
+            return found
+        return replace(found, plan=replace(found.plan, steps=(step, *found.plan.steps), scratch=scratch.used))
+
+    def gathers(self, product: Product, machine: Machine) -> bool:
+        """Whether rows are gathered in the product: they are many, of one matrix, as they lie, and the GPU is a Hopper GPU."""
+        if self.after is not None or product.other is not None or max(product.blocks):
+            return False
+        source = self.source
+        lies = source.aligned and source.inside and source.strides[0] >= 0 and source.strides[0] % PIECE == 0
+        return machine.host or (machine.arch == ARCH and lies and product.out.shape[0] >= FEW)
+
+    def _made(self, a: View, machine: Machine, scratch: Scratch) -> tuple[View, Step]:
+        """Return the operand that is made first, and the launch that makes it."""
+        (m, k), source, gathered = a.shape, self.source, self.rows is not None
+        pitch = k if machine.host else -(-k // LINE) * LINE
+        room = scratch.take(a.scalar, m * pitch)
+        view = View(SCRATCH, a.scalar, (m, k), (pitch * a.size, a.size), offset=room.offset)
+        down, across = (stride // source.size for stride in source.strides)
+        word = kernels.EACH * source.size
+        wide = source.inside and (source.begins + source.offset) % word == 0 and source.strides[0] % word == 0
+        after = self.after or _as_it_is(a.scalar)
+        bound = after.bound()
+        terms = Terms(after.has(ROW), after.has(COLUMN), after.has(ELEMENT), **bound.records)
+        facts: dict[str, Any] = {
+            "T": source.scalar, "OUT": a.scalar, "TAKEN": self.rows.scalar if self.rows else "int32", "GATHERED": gathered,
+            "WIDE": wide, "WHOLE": pitch % kernels.EACH == 0, "TERMS": terms, "PROLOGUE": bound.functions[0],
+        }  # fmt: skip
+        made = instance_of_views(instance_of(kernels.make_operand, facts), bound.views)
+        made.require_readable(machine.arch)
+        given = {
+            "x": Reach(source.name, source.offset, source.scalar), "down": down, "across": across, "y": room, "m": m, "k": k,
+            "pitch": pitch, "taken": self.rows.buffer if self.rows else nothing("int32"), "most": source.shape[0] - 1,
+            **bound.arguments,
+        }  # fmt: skip
+        each = kernels.MAKERS * kernels.TIMES
+        return view, Step(made, -(-m * -(-k // kernels.EACH) // each), kernels.MAKERS, given)
+
+    def _gather(
+        self, product: Product, result: Result, machine: Machine, given: View | None, cut: Configuration | None
+    ) -> Decision:
+        """Return how a product is made that gathers rows."""
         if given is not None and given.natural and (given.contiguous if machine.host else given.rows_dense):
             product, given = replace(product, out=given), None
-        beside = given is not None
-        if 0 in product.out.shape:
-            return Decision((result,), beside=beside)
-        if not product.a.shape[1]:  # sums of nothing
-            from prism.lib.algorithms.hgemm.plan import decide_product
-
-            return decide_product(
-                replace(product, a=replace(product.a, scalar=product.b.scalar)), result, machine, given, cut
-            )
-        after = product.after
-        assert after is not None
         name = () if product.c is None else (product.c.name,)
-        if self.rows is not None or (product.c is not None and not _is_loadable(product.c, machine.host)):
-            after = after.with_elements()
-            product = replace(product, c=None, after=after)
-        extras = (*after.arrays, *(() if self.after is None else self.after.arrays))
-        apart = tuple(
-            view.name
-            for view in (*extras, *(() if self.rows is None else (self.rows,)))
-            if not (view.contiguous and view.natural)
-        )
-        if apart:
+        assert product.after is not None
+        after = product.after.with_elements()
+        product = replace(product, c=None, after=after)
+        if apart := tuple(view.name for view in after.arrays if not (view.contiguous and view.natural)):
             return Decision(copied=apart)
-        if loose := _loose(product, self, machine.host):
-            columns = tuple(name for name in loose if loose[name])
-            return Decision(copied=tuple(loose), columns=columns, pad=1 if machine.host else SECTOR)
+        b = product.b
+        fits = b.natural and (b.contiguous if machine.host else b.fits_tensor_copy(0) or b.fits_tensor_copy(1))
+        if not fits:
+            return Decision(
+                copied=(b.name,), columns=(b.name,) if b.transposed else (), pad=1 if machine.host else SECTOR
+            )
         scratch = Scratch()
-        step = _step(product, self, machine, cut, scratch)
-        steps: tuple[Step, ...] = (step,)
-        if after.reduced is not None:
-            steps = (step, combine(step, after))
-        return Decision((result,), plan=Plan(steps, scratch=scratch.used, lent=True), beside=beside, in_place=name)
+        step = _gathered(product, self, machine, cut, scratch)
+        steps = (step,) if after.reduced is None else (step, combine(step, after))
+        plan = Plan(steps, scratch=scratch.used, lent=True)
+        return Decision((result,), plan=plan, beside=given is not None, in_place=name)
 
 
 def operands_of(
@@ -161,92 +194,50 @@ def _rows_of(info: ArrayInfo | None, a: View) -> View | None:
     return view_of("rows", info)
 
 
-def _is_loadable(c: View, host: bool) -> bool:
-    """Whether tensor copies bring an array of the result's shape as it lies."""
-    return c.natural and (c.contiguous if host else c.fits_tensor_copy(1))
+def _as_it_is(scalar: str) -> After:
+    """Return what makes an element of a dtype of one, as it is."""
+    called, _ = call_of(Applied(identity), 1, (), 0, kept=True)
+    return After(called, (), Scaling(), scalar)
 
 
-def _loose(product: Product, before: Before, host: bool) -> dict[str, bool]:
-    """Return which operands must be copied, and whether by columns."""
-    a, b = before.source, product.b
-    if host:
-        return {view.name: view.transposed for view in (a, b) if not (view.contiguous and view.natural)}
-    found = {}
-    pitch = a.strides[0] % PIECE == 0 if a.shape[0] > 1 or before.rows is not None else True
-    gathers = a.natural and a.aligned and a.inside and pitch and a.strides[0] >= 0
-    if not (gathers if before.rows is not None else a.natural and a.fits_tensor_copy(1)):
-        found[a.name] = a.transposed
-    if not (b.natural and (b.fits_tensor_copy(0) or b.fits_tensor_copy(1))):
-        found[b.name] = b.transposed
-    return found
-
-
-def _terms_of(before: Before, own: Bound) -> Terms:
-    """Return what a prologue is given, as kernels have it."""
-    after = before.after
-    assert after is not None
-    return Terms(after.has(ROW), after.has(COLUMN), after.has(ELEMENT), **own.records)
-
-
-def _sources(before: Before) -> dict[str, Any]:
-    """Return what a kernel takes of `a`: its tensor map, or where its rows are."""
-    a, rows = before.source, before.rows
-    if rows is None:
-        return {"map_a": a.map, "x": nothing(a.scalar), "taken": nothing("int32"), "apart": 0, "most": 0}
-    apart = a.strides[0] // a.size if a.shape[0] > 1 else 0
-    taken = {"taken": rows.buffer, "apart": apart, "most": a.shape[0] - 1}
-    return {"map_a": NO_MAP, "x": Reach(a.name, a.offset, a.scalar), **taken}
-
-
-def _step(product: Product, before: Before, machine: Machine, cut: Configuration | None, scratch: Scratch) -> Step:
-    """Return the launch."""
-    a, b, out, after = before.source, product.b, product.out, product.after
-    assert after is not None
-    (m, n), k = out.shape, a.shape[1]
-    gathered, processors = before.rows is not None, machine.multiprocessors
-    found = HOST if machine.host else cut or choose_made(m, n, k, processors, a.size, gathered=gathered)
-    found = fit(found, a.size)
+def _gathered(product: Product, before: Before, machine: Machine, cut: Configuration | None, scratch: Scratch) -> Step:
+    """Return the launch of a product that gathers rows."""
+    a, b, out, after, rows = before.source, product.b, product.out, product.after, before.rows
+    assert after is not None and rows is not None
+    (m, n), k, processors = out.shape, a.shape[1], machine.multiprocessors
+    found = HOST if machine.host else cut or choose_gathered(m, n, k, processors)
     outside = b.contiguous if machine.host else not b.fits_tensor_copy(0)
     main = found.cut(transpose_a=False, transpose_b=outside, out_bytes=max(2, out.size))
-    copies = (
-        main.stages * main.bk * (a.size - 2) // 2
-    )  # bytes of A's tiles beside those of 16-bit floats, by row of two slabs
-    tile = found.result(
-        main,
-        out.size,
-        by_row=after.size(ROW) + copies,
-        by_column=after.size(COLUMN),
-        results=1 if after.second is None else 2,
-    )
+    results = 1 if after.second is None else 2
+    tile = found.result(main, out.size, by_row=after.size(ROW), by_column=after.size(COLUMN), results=results)
     if tile is None:
         raise ValueError(NO_ROOM)
-    if gathered and main.consumers == 2:
-        main = replace(main, worker_registers=208, helper_registers=88)  # those who gather have rows' places at hand
     main = replace(main, slab=0, slabs=0, span=0)
-    bound, own = after.bound(), None if before.after is None else before.after.bound("a_")
+    if main.consumers == 2:
+        main = replace(main, worker_registers=208, helper_registers=88)  # those who gather have rows' places at hand
+    bound = after.bound()
     plain = not machine.host and not (out.fits_tensor_copy(1) and n * out.size % PIECE == 0)
     reduced = 0 if after.reduced is None else 2 - after.reduced.axis
     terms = Terms(
-        after.has(ROW), after.has(COLUMN), after.has(ELEMENT), after.has(LOADED), after.second is not None, reduced,
+        after.has(ROW), after.has(COLUMN), after.has(ELEMENT), second=after.second is not None, reduced=reduced,
         bits=8 * out.size, plain=plain, **bound.records,
     )  # fmt: skip
-    first = Terms() if own is None else _terms_of(before, own)
-    source = Source(a.size, gathered, own is not None, min(SPAN, main.bk * a.size))
     operator = add if after.reduced is None else after.reduced.operator
     facts: dict[str, Any] = {
-        "TA": a.scalar, "TB": b.scalar, "OUT": out.scalar, "TAKEN": "int32" if before.rows is None else before.rows.scalar,
-        "CUT": main, "TILE": tile, "SOURCE": source, "BEFORE": first, "TERMS": terms,
-        "PROLOGUE": bound.functions[0] if own is None else own.functions[0], "COMBINE": operator.function,
-        "SCHEDULE": kernels.in_columns,
+        "T": a.scalar, "TB": b.scalar, "OUT": out.scalar, "TAKEN": rows.scalar, "CUT": main, "TILE": tile, "TERMS": terms,
+        "COMBINE": operator.function, "SCHEDULE": in_columns,
     }  # fmt: skip
     facts |= dict(zip(("EPILOGUE", "SECOND", "VALUE"), bound.functions, strict=True))
-    views = {**bound.views, **({} if own is None else own.views)}
-    made = instance_of_views(instance_of(kernels.hgemm_prologue, facts), views)
+    made = instance_of_views(instance_of(kernels.hgemm_gathered, facts), bound.views)
     made.require_readable(machine.arch)
     down, across = found.tiles(m, n)
+    laid = b if outside else b.turn()
+    whole = replace(
+        laid, shape=(1, *laid.shape), strides=(laid.shape[0] * abs(laid.strides[0]) or PIECE, *laid.strides)
+    )
     given = {
-        **_sources(before), **bound.arguments, **(_NO_RECORDS if own is None else own.arguments),
-        "map_b": (b if outside else b.turn()).map, "map_c": NO_MAP if product.c is None else product.c.map,
+        **bound.arguments, "x": Reach(a.name, a.offset, a.scalar), "taken": rows.buffer, "most": a.shape[0] - 1,
+        "apart": a.strides[0] // a.size if a.shape[0] > 1 else 0, "map_b": whole.map, "map_other": NO_MAP, "map_c": NO_MAP,
         "map_out": NO_MAP if plain else out.map, "out": out.buffer, "stride": out.strides[0] // out.size, "m": m, "n": n, "k": k,
         "group_m": group_m(found, down, across, processors), "initial": float(operator.identity_of(np.dtype(np.float32))),
         **beside_first(out, after, plain),

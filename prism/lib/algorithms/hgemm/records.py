@@ -156,13 +156,13 @@ class After:
         record = record_of(tuple(one.scalar for one in self.extras if self.read(one) == per))
         return 0 if record is None else dtype_of(record).itemsize
 
-    def bound(self, begin: str = "") -> Bound:
-        """Return what the kernel takes; `begin`: how the names of its parameters begin."""
+    def bound(self) -> Bound:
+        """Return what the kernel takes."""
         records: dict[str, Any] = {}
         views: dict[str, Viewed] = {}
         arguments: dict[str, Any] = {}
         for per in RECORDS:
-            name = begin + (per if per == ONCE else f"by_{per}")
+            name = per if per == ONCE else f"by_{per}"
             some = [extra for extra in self.extras if self.read(extra) == per]
             record = record_of(tuple(extra.scalar for extra in some))
             records[per] = record or FLOAT32
