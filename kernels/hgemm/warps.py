@@ -257,9 +257,9 @@ def copy_tile(
             cp_async(coming[e], x[(outer + DOWN * e) * apart + along], 16, valid if there else 0)
 
 
-def laid(cut: WarpCut, outside_a: bool, outside_b: bool) -> WarpCut:
+def lay(cut: WarpCut, outside_a: bool, outside_b: bool) -> WarpCut:
     """Return tiles for operands that have K outside, or inside."""
     return replace(cut, outside_a=outside_a, outside_b=outside_b)
 
 
-__all__ = ["HOST", "TILES", "WarpCut", "choose_warps", "hgemm_by_warps", "laid"]
+__all__ = ["HOST", "TILES", "WarpCut", "choose_warps", "hgemm_by_warps", "lay"]

@@ -8,7 +8,7 @@ from typing import Any
 from prism.host.call import Decision, Result
 from prism.host.plan import Machine, Plan, Scratch, Step, instance_of
 from prism.kernels.hgemm.fused import Terms
-from prism.kernels.hgemm.warps import WarpCut, choose_warps, hgemm_by_warps, laid
+from prism.kernels.hgemm.warps import WarpCut, choose_warps, hgemm_by_warps, lay
 from prism.lib.algorithms.hgemm.epilogue import fuse
 from prism.lib.algorithms.hgemm.product import NO_BLOCKS, Product
 from prism.lib.algorithms.hgemm.records import COLUMN, ELEMENT, ROW
@@ -76,7 +76,7 @@ def _step(product: Product, machine: Machine, cut: WarpCut | None) -> Step:
     assert after is not None
     (m, n), k = out.shape, a.shape[1]
     outside = not a.fits_tensor_copy(1), not b.fits_tensor_copy(0)
-    found = laid(cut or choose_warps(m, n, k, machine.multiprocessors, arch_of(machine)), *outside)
+    found = lay(cut or choose_warps(m, n, k, machine.multiprocessors, arch_of(machine)), *outside)
     bound = after.bound()
     terms = Terms(after.has(ROW), after.has(COLUMN), after.has(ELEMENT), trans=after.trans, **bound.records)
     facts: dict[str, Any] = {
