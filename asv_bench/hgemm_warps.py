@@ -13,7 +13,7 @@ import argparse
 import functools
 import math
 import sys
-from dataclasses import replace
+from types import SimpleNamespace
 from typing import Any
 
 import torch
@@ -28,13 +28,18 @@ SHAPES = "4096x4096x4096,8192x8192x8192,2048x2048x2048,1024x1024x1024,512x4096x4
 ARCH = "sm_80"
 
 
+def elsewhere(machine: Any) -> Any:
+    """Return what a plan knows of a machine, of another architecture."""
+    return SimpleNamespace(host=False, arch=ARCH, multiprocessors=machine.multiprocessors, wave=machine.wave)
+
+
 def decide(arrays: Any, out: Any, machine: Any, cut: Any = None) -> Any:
     """Return what a GPU of another architecture would be given; `cut`: of these tiles."""
     chosen = by_warps.choose_warps
     if cut is not None:
         by_warps.choose_warps = lambda *_: cut
     try:
-        return decide_hgemm(arrays, out, replace(machine, arch=ARCH))
+        return decide_hgemm(arrays, out, elsewhere(machine))
     finally:
         by_warps.choose_warps = chosen
 

@@ -1,6 +1,6 @@
 """Products of 16-bit floats by `mma`, as GPUs without `wgmma` make them, on any GPU from sm_80 on: layouts, edges, extras."""
 
-from dataclasses import replace
+from types import SimpleNamespace
 
 import pytest
 
@@ -41,7 +41,8 @@ def test_exact(layout: str, kind, cut, monkeypatch) -> None:
     monkeypatch.setattr(by_warps, "choose_warps", lambda *_: cut)
 
     def decide(arrays, out, machine):
-        return decide_hgemm(arrays, out, replace(machine, arch="sm_80"), epilogue=AFTER, extra=(None, None, None, 2))
+        there = SimpleNamespace(host=False, arch="sm_80", multiprocessors=machine.multiprocessors, wave=machine.wave)
+        return decide_hgemm(arrays, out, there, epilogue=AFTER, extra=(None, None, None, 2))
 
     for m, n, k in SHAPES:
         a, b = laid(layout[0], m, k, kind), laid(layout[1], k, n, kind)
