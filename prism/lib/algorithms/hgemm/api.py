@@ -111,8 +111,8 @@ def hgemm(
         What `prologue` is given besides, as `extra`: an array of the shape of `a`; of k elements (also as 1 x k), one a column
         of `a`; m x 1, one a row; or of one element; or numbers.
     rows : array, optional
-        Of int32 or int64, m elements: which row of `a` is the i-th, as if `a` were `a[rows]`, which is nowhere in memory. What
-        is no row's number is taken as the nearest that is. For products of two matrices of 16-bit floats.
+        Of int32 or int64, m elements: which row of `a` is the i-th, as if `a` were `a[rows]`. What is no row's number is taken
+        as the nearest that is. For products of two matrices of 16-bit floats.
     out : array, or a tuple of these, optional
         Where to put the result; of several a tuple, to which they are copied.
     out_dtype : dtype, optional
@@ -159,7 +159,8 @@ def hgemm(
     once. Sums of integers are exact, modulo 2^32. Where scales are of blocks, the sums of each 128 of k are added in float32.
     A batch is one launch where one stride leads from each row of an array's matrices to the next, as in dense arrays; k
     must be a multiple of 64 then, unless there is one `b` for all, or both operands have their elements side by side along k.
-    Otherwise it is a launch for each product. Of two products K must be inside: a `b` whose rows are dense is copied. A NumPy
+    Otherwise it is a launch for each product. A `prologue` is a launch before, which makes an operand in scratch memory; `rows`
+    alone are gathered in the product, where there are many. Of two products K must be inside: a `b` whose rows are dense is copied. A NumPy
     array runs on the reference machine, on the CPU, from the same kernel (`prism.kernels.hgemm`).
 
     Examples
@@ -200,26 +201,13 @@ def hgemm(
         before_numbers = tuple(map(exact, numbers_of(prologue_extra)))
     # zeros of two signs are equal, and results differ
     symmetric = BOTH if symmetric is True else symmetric or None
-    asked = (
-        "hgemm",
-        names,
-        alpha or repr(alpha),
-        beta,
-        key,
-        numbers,
-        out_dtype,
-        dtype,
-        symmetric,
-        before_key,
-        before_numbers,
-    )
+    early = before_key, before_numbers
+    asked = "hgemm", names, alpha or repr(alpha), beta, key, numbers, out_dtype, dtype, symmetric, early
     if several is None and (known := repeat.run_many(asked, arrays, stream)) is not None:
         return known
     how: dict[str, Any] = {"alpha": float(alpha), "beta": float(beta), "out_dtype": out_dtype, "dtype": dtype}
     how |= {"epilogue": after or identity, "extra": numbers_of(extra), "symmetric": symmetric}
-    how |= (
-        {"prologue": made, "prologue_extra": numbers_of(prologue_extra)} if made is not None or before_numbers else {}
-    )
+    how |= {"prologue": made, "prologue_extra": numbers_of(prologue_extra)}
     decide = functools.partial(decide_hgemm, **how)
     found = call("hgemm", asked, dict(zip(names, arrays[:-1], strict=True)), decide, out, stream, captured=True)
     return found if several is None else copy_several("hgemm", found, several, stream)
