@@ -159,9 +159,9 @@ def hgemm(
     once. Sums of integers are exact, modulo 2^32. Where scales are of blocks, the sums of each 128 of k are added in float32.
     A batch is one launch where one stride leads from each row of an array's matrices to the next, as in dense arrays; k
     must be a multiple of 64 then, unless there is one `b` for all, or both operands have their elements side by side along k.
-    Otherwise it is a launch for each product. A `prologue` is a launch before, which makes an operand in scratch memory; `rows`
-    alone are gathered in the product, where there are many. Of two products K must be inside: a `b` whose rows are dense is copied. A NumPy
-    array runs on the reference machine, on the CPU, from the same kernel (`prism.kernels.hgemm`).
+    Otherwise it is a launch for each product. Of two products K must be inside: a `b` whose rows are dense is copied. A
+    `prologue` is a launch before, which makes an operand in scratch memory; `rows` alone are gathered in the product, where
+    there are many. A NumPy array runs on the reference machine, on the CPU, from the same kernel (`prism.kernels.hgemm`).
 
     Examples
     --------
