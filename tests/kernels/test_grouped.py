@@ -28,7 +28,7 @@ NOT_WRITTEN = 77
 def made(arrays, out, cut, *, epilogue=None, extra=(), second=None, **options) -> None:
     """Run what a GPU would be given, on NumPy arrays and parts of them, which lie in memory as they do; `second`: of two."""
     infos = {name: describe(x, name) for name, x in arrays.items()}
-    how = {} if epilogue is None else {"epilogue": asked_for(epilogue), "extra": extra}
+    how = {} if epilogue is None else {"epilogue": asked_for(epilogue), "extra": extra, "out_dtype": out.dtype.name}
     decision = decide_grouped(infos, describe(out) if second is None else None, GPU, cut=cut, **how)
     assert decision.plan is not None, decision.copied
     room = np.full(decision.plan.scratch, 255, np.uint8)
@@ -164,18 +164,19 @@ def test_gathered(cut: Configuration, k: int) -> None:
 @pytest.mark.parametrize("rows", [False, True])
 @pytest.mark.parametrize("cut", [SMALL, LOW], ids=["few", "many"])
 def test_two_results(n: int, rows: bool, cut: Configuration) -> None:
-    """A second one is stored as the first, by tensor copies or element by element, and no row behind a group is touched."""
+    """A second one is stored as the first, slab by slab, by tensor copies or element by element."""
     rng, offsets = np.random.default_rng(n), bounds(LENGTHS)
     m = int(offsets[-1])
     a, b = small(rng, m, 64), small(rng, 6, 64, n)
     arrays = {"a": a, "b": np.ascontiguousarray(b.swapaxes(1, 2)).swapaxes(1, 2), "offsets": offsets}
     if rows:
         arrays["rows"] = np.arange(m, dtype=np.int32)
-    out, second = (np.full((m, n), NOT_WRITTEN, np.float16) for _ in range(2))
     epilogue = (lambda x: max(x, 0.0), lambda x: x + 1.0)
-    made(arrays, out, cut, epilogue=epilogue, second=second, schedule="random")
-    wanted = products(a, b, offsets, out)
-    assert np.array_equal(out, np.maximum(wanted, 0)) and np.array_equal(second, wanted + 1)
+    for result in (np.float16, np.float32):  # in one slab, and in two
+        out, second = (np.full((m, n), NOT_WRITTEN, result) for _ in range(2))
+        made(arrays, out, cut, epilogue=epilogue, second=second, schedule="random")
+        wanted = products(a, b, offsets, out)
+        assert np.array_equal(out, np.maximum(wanted, 0)) and np.array_equal(second, wanted + 1)
 
 
 @pytest.mark.parametrize("each", [True, False])

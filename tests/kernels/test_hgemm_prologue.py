@@ -243,6 +243,14 @@ def test_refused(error: type, match: str, call) -> None:
         call()
 
 
+def test_rows_beyond_the_ends() -> None:
+    """A number of no row is the nearest row's, also where the pass takes rows."""
+    rng = np.random.default_rng(7)
+    a, b = small(rng, 30, 72), small(rng, 72, 24)
+    rows = np.array([-7, 0, 29, 30, 2**40])
+    assert np.array_equal(prism.lib.hgemm(a, b, prologue=DOUBLE, rows=rows), 2 * a[[0, 0, 29, 29, 29]] @ b)
+
+
 def test_of_two_products_and_elsewhere() -> None:
     """One operand is made for both products, and for GPUs whose products are others."""
     rng = np.random.default_rng(6)

@@ -223,6 +223,8 @@ def test_reductions_of_any_layout(axis: int) -> None:
     sums = a @ b - c
     found = prism.lib.sgemm(a, b, c, beta=-1.0, epilogue=(None, reduce(op="maximum", axis=axis)), out=given)
     assert found[0] is given[0] and np.array_equal(given[0], sums) and np.array_equal(given[1], sums.max(axis))
+    below = prism.lib.sgemm(a, b, epilogue=(None, reduce(lambda x: -1.0 - abs(x), op="maximum", axis=axis)))[1]
+    assert np.array_equal(below, (-1 - abs(a @ b)).max(axis))  # nothing is 0, where the result ends
     turned, most = prism.lib.sgemm(b.T, a.T, epilogue=(None, reduce(op="minimum", axis=axis)))
     assert np.array_equal(turned, (a @ b).T) and np.array_equal(most, (a @ b).min(1 - axis))
     y, total = prism.lib.sgemm(a[:0], b, epilogue=(None, reduce(axis=0)))
