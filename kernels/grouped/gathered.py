@@ -20,7 +20,8 @@ from prism.lang import (
 @prism.kernel
 @template(
     T=dtype, TB=dtype, OUT=dtype, INDEX=dtype, TAKEN=dtype, CUT=constexpr(Cut), TILE=constexpr(Cut), TERMS=constexpr(Terms),
-    GROUPING=constexpr(Grouping), EACH=constexpr(bool), EPILOGUE=function, TRIM=constexpr(bool), DYNAMIC=constexpr(bool),
+    GROUPING=constexpr(Grouping), EACH=constexpr(bool), EPILOGUE=function, SECOND=function, TRIM=constexpr(bool),
+    DYNAMIC=constexpr(bool),
 )  # fmt: skip
 @requires(grid[1], block[1], thread["CUT.threads"])
 @attr("__launch_bounds__(CUT.threads, 1)")
@@ -29,6 +30,7 @@ def gathered_product(
     map_b: const(CUtensorMap(TB, 1, TILE.bn if TERMS.pair > 0 else CUT.rows_b, CUT.columns_b, swizzle=CUT.span_b)) @ grid[1],
     map_other: const(CUtensorMap(TB, 1, TILE.bn, CUT.columns_b, swizzle=CUT.span_b)) @ grid[1],
     map_out: CUtensorMap(OUT, 1, TILE.slab_rows, TILE.slab_columns, swizzle=TILE.span) @ grid[1], out: ptr(OUT) @ grid[1],
+    map_second: CUtensorMap(OUT, 1, TILE.slab_rows, TILE.slab_columns, swizzle=TILE.span) @ grid[1], second: ptr(OUT) @ grid[1],
     counter: ptr(uint32) @ grid[1], partial: ptr(float32) @ grid[1], stride: int64 @ grid[1], bounds: ptr(const(INDEX)) @ grid[1],
     s: Sizes @ grid[1], once: ptr(const(TERMS.once)) @ grid[1], by_row: ptr(const(TERMS.row)) @ grid[1],
     by_column: ptr(const(TERMS.column)) @ grid[1], by_element: ptr(const(TERMS.element)) @ grid[1],
@@ -43,8 +45,8 @@ def gathered_product(
     blocks: int32 @ grid[1] = count(block[1])
     first: int32 @ block[1] = id()
     with (
-        partition(out, block[1], 0, races="none") as whole, partition(partial, block[1], 0, races="none") as unused,
-        group(block[1]),
+        partition(out, block[1], 0, races="none") as whole, partition(second, block[1], 0, races="none") as beside,
+        partition(partial, block[1], 0, races="none") as unused, group(block[1]),
     ):  # fmt: skip
         sums: fragment(float32, CUT.rows, CUT.bn) @ warpgroup[1] = 0  # of those who have none of a tile's rows
         workers, helpers = roles(warpgroup, CUT.consumers, 1)
@@ -61,8 +63,9 @@ def gathered_product(
                 TAKEN=TAKEN, TRIM=TRIM, PAIR=TERMS.pair > 0,
             )  # fmt: skip
             store_group(
-                sums, consumers, storer, storer, map_out, whole, unused, stride, once, by_row, by_column, by_element, at, s,
-                CUT=CUT, TILE=TILE, TERMS=TERMS, GROUPING=GROUPING, EACH=EACH, EPILOGUE=EPILOGUE,
+                sums, consumers, storer, storer, map_out, map_second, whole, beside, unused, stride, once, by_row,
+                by_column, by_element, at, s, CUT=CUT, TILE=TILE, TERMS=TERMS, GROUPING=GROUPING, EACH=EACH, EPILOGUE=EPILOGUE,
+                SECOND=SECOND,
             )  # fmt: skip
 
         in_groups(bounds, s, first, blocks, counter, loader, CUT=TILE, GROUPING=GROUPING, TILE=make_tile, DYNAMIC=DYNAMIC)

@@ -24,7 +24,8 @@ from prism.lib.thread import operators
 @prism.kernel
 @template(
     T=dtype, TB=dtype, OUT=dtype, INDEX=dtype, CUT=constexpr(Cut), TILE=constexpr(Cut), TERMS=constexpr(Terms),
-    GROUPING=constexpr(Grouping), EACH=constexpr(bool), EPILOGUE=function, TRIM=constexpr(bool), DYNAMIC=constexpr(bool),
+    GROUPING=constexpr(Grouping), EACH=constexpr(bool), EPILOGUE=function, SECOND=function, TRIM=constexpr(bool),
+    DYNAMIC=constexpr(bool),
 )  # fmt: skip
 @requires(grid[1], block[1], thread["CUT.threads"])
 @attr("__launch_bounds__(CUT.threads, 1)")
@@ -33,6 +34,7 @@ def grouped_product(
     map_b: const(CUtensorMap(TB, 1, TILE.bn if TERMS.pair > 0 else CUT.rows_b, CUT.columns_b, swizzle=CUT.span_b)) @ grid[1],
     map_other: const(CUtensorMap(TB, 1, TILE.bn, CUT.columns_b, swizzle=CUT.span_b)) @ grid[1],
     map_out: CUtensorMap(OUT, 1, TILE.slab_rows, TILE.slab_columns, swizzle=TILE.span) @ grid[1], out: ptr(OUT) @ grid[1],
+    map_second: CUtensorMap(OUT, 1, TILE.slab_rows, TILE.slab_columns, swizzle=TILE.span) @ grid[1], second: ptr(OUT) @ grid[1],
     counter: ptr(uint32) @ grid[1], partial: ptr(float32) @ grid[1], stride: int64 @ grid[1], bounds: ptr(const(INDEX)) @ grid[1],
     s: Sizes @ grid[1], once: ptr(const(TERMS.once)) @ grid[1], by_row: ptr(const(TERMS.row)) @ grid[1],
     by_column: ptr(const(TERMS.column)) @ grid[1], by_element: ptr(const(TERMS.element)) @ grid[1],
@@ -43,18 +45,19 @@ def grouped_product(
     Shapes:      `map_a`: of rows by K, with an axis before that says where a group ends; `map_b`: groups x n x k, or k x n
                  where `CUT.transpose_b`; `map_out` as `map_a`, of rows by n. Where `GROUPING.along_k`, `map_a` is of K by m,
                  `map_b` of K by n, both with an axis before that says where a group begins, and `map_out` of groups x m x n.
-                 Where `TERMS.plain` `out` is written instead, its rows `stride` elements apart. `bounds`: where groups end, or
-                 how long they are where `GROUPING.apart`. Where `EACH`, `by_column` has n records for each group. The row that
-                 EPILOGUE is told is the group's. Where `TERMS.pair`, `other` is the sum with `map_other`, which is as `map_b`.
-                 Where `TRIM`, warpgroups that have no rows make no products.
+                 Where `TERMS.plain` `out` is written instead, its rows `stride` elements apart. `second`: as
+                 `out`, of what SECOND makes. `bounds`: where groups end, or how long they are where `GROUPING.apart`. Where
+                 `EACH`, `by_column` has n records for each group. The row that EPILOGUE is told is the group's. Where
+                 `TERMS.pair`, `other` is the sum with `map_other`, which is as `map_b`. Where `TRIM`, warpgroups that have no
+                 rows make no products.
     Numerics:    sums as `hgemm`'s (prism/kernels/hgemm/persistent.py). A group of no K has sums of 0.
     Test:        tests/kernels/test_grouped.py, tests/gpu/test_grouped.py
     """
     blocks: int32 @ grid[1] = count(block[1])
     first: int32 @ block[1] = id()
     with (
-        partition(out, block[1], 0, races="none") as whole, partition(partial, block[1], 0, races="none") as unused,
-        group(block[1]),
+        partition(out, block[1], 0, races="none") as whole, partition(second, block[1], 0, races="none") as beside,
+        partition(partial, block[1], 0, races="none") as unused, group(block[1]),
     ):  # fmt: skip
         sums: fragment(float32, CUT.rows, CUT.bn) @ warpgroup[1] = 0  # of those who have none of a tile's rows
         workers, helpers = roles(warpgroup, CUT.consumers, 1)
@@ -73,8 +76,9 @@ def grouped_product(
                 GROUPING=GROUPING, TRIM=TRIM, PAIR=TERMS.pair > 0,
             )  # fmt: skip
             store_group(
-                sums, consumers, fetcher, storer, map_out, whole, unused, stride, once, by_row, by_column, by_element, at, s,
-                CUT=CUT, TILE=TILE, TERMS=TERMS, GROUPING=GROUPING, EACH=EACH, EPILOGUE=EPILOGUE,
+                sums, consumers, fetcher, storer, map_out, map_second, whole, beside, unused, stride, once, by_row,
+                by_column, by_element, at, s, CUT=CUT, TILE=TILE, TERMS=TERMS, GROUPING=GROUPING, EACH=EACH, EPILOGUE=EPILOGUE,
+                SECOND=SECOND,
             )  # fmt: skip
 
         in_groups(bounds, s, first, blocks, counter, loader, CUT=TILE, GROUPING=GROUPING, TILE=make_tile, DYNAMIC=DYNAMIC)
@@ -159,26 +163,28 @@ def multiply_group(
 @prism.device
 @template(
     CUT=constexpr(Cut), TILE=constexpr(Cut), TERMS=constexpr(Terms), GROUPING=constexpr(Grouping), OUT=dtype,
-    EACH=constexpr(bool), EPILOGUE=function,
+    EACH=constexpr(bool), EPILOGUE=function, SECOND=function,
 )  # fmt: skip
 @requires(block[1], thread["CUT.threads"])
 def store_group(
     sums: fragment(float32, CUT.rows, CUT.bn) @ warpgroup[1], consumers: roles(warp, CUT.warps), fetcher: roles(warp, 1),
     storer: roles(warp, 1),
-    map_out: CUtensorMap(OUT, 1, TILE.slab_rows, TILE.slab_columns, swizzle=TILE.span) @ grid[1], out: ptr(OUT) @ block[1],
+    map_out: CUtensorMap(OUT, 1, TILE.slab_rows, TILE.slab_columns, swizzle=TILE.span) @ grid[1],
+    map_second: CUtensorMap(OUT, 1, TILE.slab_rows, TILE.slab_columns, swizzle=TILE.span) @ grid[1], out: ptr(OUT) @ block[1],
+    second: ptr(OUT) @ block[1],
     partial: ptr(float32) @ block[1], stride: int64 @ grid[1], once: ptr(const(TERMS.once)) @ grid[1],
     by_row: ptr(const(TERMS.row)) @ grid[1], by_column: ptr(const(TERMS.column)) @ grid[1],
     by_element: ptr(const(TERMS.element)) @ grid[1],
     at: Place @ block[1], s: Sizes @ grid[1],
 ):  # fmt: skip
-    """Store a tile of a group: `EPILOGUE` of its sums, slab by slab.
+    """Store a tile of a group: `EPILOGUE` of its sums, slab by slab, and what `SECOND` makes, where there is a second result.
 
     Perspective: block; the fetcher brings records of the next slabs, the consumers compute, the storer stores what they have.
     Cost:        `TILE.slabs` slabs, and two slabs' records by row and by column, in shared memory.
     Test:        tests/kernels/test_grouped.py
     """
     slab: shared(OUT[TILE.slab_rows, TILE.slab_columns], ring=TILE.slabs, swizzle=TILE.span)
-    unused: shared(OUT[TILE.slab_rows, TILE.slab_columns], ring=TILE.slabs, swizzle=TILE.span)
+    slab_2: shared(OUT[TILE.slab_rows, TILE.slab_columns], ring=TILE.slabs, swizzle=TILE.span)
     rows_in: shared(TERMS.row[TILE.bm], ring=2)
     columns_in: shared(TERMS.column[TILE.wide], ring=2)
     totals: float32[TILE.rows // 32] @ thread[1]
@@ -196,13 +202,20 @@ def store_group(
                 apart: int32 @ warp[1] = at.group * s.n if EACH else 0
                 bring_records(cb, by_column, apart + column, apart + s.n)
         round_fused(
-            slab, unused, rows_in, columns_in, sums, totals, consumers, partial, once, by_element, p, before, at.i, at.j, rows,
-            s.n, 0.0, CUT=CUT, TILE=TILE, TERMS=TERMS, EPILOGUE=EPILOGUE, SECOND=EPILOGUE, VALUE=EPILOGUE, COMBINE=operators.add,
+            slab, slab_2, rows_in, columns_in, sums, totals, consumers, partial, once, by_element, p, before, at.i, at.j, rows,
+            s.n, 0.0, CUT=CUT, TILE=TILE, TERMS=TERMS, EPILOGUE=EPILOGUE, SECOND=SECOND, VALUE=EPILOGUE, COMBINE=operators.add,
         )  # fmt: skip
         if TERMS.plain:
             with claim(slab, storer) as done, claim(out, storer) as target:
                 store_plain(done, target, stride, before, at.i, column, rows, s.n, lane)
+            if TERMS.second:
+                with claim(slab_2, storer) as done, claim(second, storer) as target:
+                    store_plain(done, target, stride, before, at.i, column, rows, s.n, lane)
         else:
             with claim(slab, storer) as done, one(thread):
                 if column < s.n:  # else the engine touches where the map begins, and there is no memory
                     tma_store(map_out[outer, upper, column], done, disjoint=True)
+            if TERMS.second:
+                with claim(slab_2, storer) as done, one(thread):
+                    if column < s.n:
+                        tma_store(map_second[outer, upper, column], done, disjoint=True)

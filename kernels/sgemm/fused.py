@@ -6,6 +6,7 @@ kernel made.
 
 from __future__ import annotations
 
+from prism.kernels.hgemm.epilogue import identity
 from prism.kernels.hgemm.fused import Terms
 from prism.kernels.sgemm.cut import ADDERS, FEW_THREADS, FewCut, RingCut
 from prism.kernels.sgemm.few import multiply_few
@@ -283,14 +284,14 @@ def element_at(
 
 
 @prism.device
-@template(TERMS=constexpr(Terms), EPILOGUE=function, SECOND=function)
+@template(TERMS=constexpr(Terms), N=constexpr(int), EPILOGUE=function, SECOND=function, VALUE=function(default=identity))
 @requires(thread[1])
 def make_values(
-    found: float32[2] @ thread[1], sum: float32 @ thread[1], of_element: TERMS.element @ thread[1], y: int32 @ thread[1],
+    found: float32[N] @ thread[1], sum: float32 @ thread[1], of_element: TERMS.element @ thread[1], y: int32 @ thread[1],
     x: int32 @ thread[1], above: int32 @ grid[1], once: ptr(const(TERMS.once)) @ grid[1],
     by_row: ptr(const(TERMS.row)) @ grid[1], by_column: ptr(const(TERMS.column)) @ grid[1],
 ):  # fmt: skip
-    """Make the elements at y, x of the results of a sum, with what records have there."""
+    """Make the elements at y, x of the results of a sum, with what records have there; the third is combined."""
     of_row: TERMS.row = TERMS.row()
     of_column: TERMS.column = TERMS.column()
     if TERMS.rows:
@@ -300,3 +301,5 @@ def make_values(
     found[0] = EPILOGUE(sum, 0.0, 0.0, once[0], of_row, of_column, of_element, y, x)
     if TERMS.second:
         found[1] = SECOND(sum, 0.0, 0.0, once[0], of_row, of_column, of_element, y, x)
+    if TERMS.reduced > 0:
+        found[2] = VALUE(sum, 0.0, 0.0, once[0], of_row, of_column, of_element, y, x)

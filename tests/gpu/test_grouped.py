@@ -177,3 +177,19 @@ def test_cupy() -> None:
         assert bool(
             (found[rows] == (a[rows].astype(cupy.float32) @ b[g].astype(cupy.float32)).astype(cupy.float16)).all()
         )
+
+
+@pytest.mark.parametrize(("lengths", "k", "n"), GROUPS)
+def test_two_results(lengths, k, n) -> None:
+    """Of rows as they lie and of gathered ones, in both layouts; along K too."""
+    offsets = bounds(lengths)
+    m = int(offsets[-1])
+    a, b, rows = small(m, k), small(len(lengths), k, n), torch.arange(m, device="cuda")
+    wanted, two = products(a, b, offsets, room(m, n, kind="float32")), (lambda x: max(x, 0.0), lambda x: x + 1.0)
+    for matrices in (b, inside(b)):
+        for more in ({}, {"rows": rows}):
+            first, other = grouped(a, matrices, offsets, epilogue=two, out_dtype="float32", **more)
+            assert torch.equal(first, wanted.clamp(min=0)) and torch.equal(other, wanted + 1)
+    y = small(m, 40)
+    first, other = grouped(a.T, y, offsets, epilogue=(None, lambda x: 2 * x), out_dtype="float32")
+    assert torch.equal(2 * first, other) and torch.equal(first, grouped(a.T, y, offsets, out_dtype="float32"))

@@ -13,6 +13,7 @@ from prism.kernels.sgemm.cut import FewCut
 from prism.kernels.sgemm.few_configurations import PARTS, ROWS
 from prism.lang import float32
 from prism.lib.algorithms.sgemm.api import decide_sgemm
+from prism.lib.epilogues import reduce
 from prism.runtime.device import device
 from prism.runtime.launch import prepare
 from tests.kernels.test_sgemm import EPS, twins
@@ -426,3 +427,8 @@ def test_epilogues(sizes: tuple[int, int, int], layout: str) -> None:
     sums = 2 * exact(a, b) - c
     assert cupy.array_equal(first, sums * bias)
     assert cupy.array_equal(other, sums)
+    for axis in (0, 1):
+        top = (lambda x, y: x + y, reduce(lambda x, y: x - y, op="maximum", axis=axis))
+        first, most = prism.lib.sgemm(a, b, epilogue=top, extra=bias)
+        assert cupy.array_equal(first, exact(a, b) + bias)
+        assert cupy.array_equal(most, (exact(a, b) - bias).max(axis=axis))

@@ -14,7 +14,7 @@ from prism.interpret import SCHEDULES, schedules
 from prism.kernels.hgemm import Configuration
 from prism.lang.types.structs import dtype_called
 from prism.lib.algorithms.grouped.api import decide_grouped
-from prism.lib.algorithms.hgemm.epilogue import asked_for
+from prism.lib.algorithms.hgemm.epilogue import SECOND, asked_for
 from prism.runtime.arrays import describe
 
 SMALL = Configuration(64, 64, 3, 1, slabs=1)
@@ -25,17 +25,17 @@ GPU = SimpleNamespace(host=False, arch="", multiprocessors=2, wave=lambda *_: 2)
 NOT_WRITTEN = 77
 
 
-def made(arrays, out, cut, *, epilogue=None, extra=(), **options) -> None:
-    """Run what a GPU would be given, on NumPy arrays and parts of them, which lie in memory as they do."""
+def made(arrays, out, cut, *, epilogue=None, extra=(), second=None, **options) -> None:
+    """Run what a GPU would be given, on NumPy arrays and parts of them, which lie in memory as they do; `second`: of two."""
     infos = {name: describe(x, name) for name, x in arrays.items()}
-    how = {} if epilogue is None else {"epilogue": asked_for(epilogue), "extra": extra}
-    decision = decide_grouped(infos, describe(out), GPU, cut=cut, **how)
+    how = {} if epilogue is None else {"epilogue": asked_for(epilogue), "extra": extra, "out_dtype": out.dtype.name}
+    decision = decide_grouped(infos, describe(out) if second is None else None, GPU, cut=cut, **how)
     assert decision.plan is not None, decision.copied
     room = np.full(decision.plan.scratch, 255, np.uint8)
     words = np.zeros(decision.plan.words, np.uint8)
 
     def found(buffer: Buffer, scalar: str):
-        given = {**arrays, OUT: out, WORDS: words}.get(buffer.name, room)
+        given = {**arrays, OUT: out, SECOND: second, WORDS: words}.get(buffer.name, room)
         base = given if given.base is None else given.base
         begin = given.__array_interface__["data"][0] - base.__array_interface__["data"][0] + buffer.offset
         return base.reshape(-1).view(np.uint8)[begin:].view(dtype_called(scalar))
@@ -158,6 +158,25 @@ def test_gathered(cut: Configuration, k: int) -> None:
     out = np.full((len(taken), 40), NOT_WRITTEN, np.float16)
     made({"a": x, "b": b, "offsets": offsets, "rows": taken}, out, cut, schedule="random")
     assert np.array_equal(out, products(x[np.clip(taken, 0, 49)], b, offsets, out))
+
+
+@pytest.mark.parametrize("n", [72, 69])
+@pytest.mark.parametrize("rows", [False, True])
+@pytest.mark.parametrize("cut", [SMALL, LOW], ids=["few", "many"])
+def test_two_results(n: int, rows: bool, cut: Configuration) -> None:
+    """A second one is stored as the first, slab by slab, by tensor copies or element by element."""
+    rng, offsets = np.random.default_rng(n), bounds(LENGTHS)
+    m = int(offsets[-1])
+    a, b = small(rng, m, 64), small(rng, 6, 64, n)
+    arrays = {"a": a, "b": np.ascontiguousarray(b.swapaxes(1, 2)).swapaxes(1, 2), "offsets": offsets}
+    if rows:
+        arrays["rows"] = np.arange(m, dtype=np.int32)
+    epilogue = (lambda x: max(x, 0.0), lambda x: x + 1.0)
+    for result in (np.float16, np.float32):  # in one slab, and in two
+        out, second = (np.full((m, n), NOT_WRITTEN, result) for _ in range(2))
+        made(arrays, out, cut, epilogue=epilogue, second=second, schedule="random")
+        wanted = products(a, b, offsets, out)
+        assert np.array_equal(out, np.maximum(wanted, 0)) and np.array_equal(second, wanted + 1)
 
 
 @pytest.mark.parametrize("each", [True, False])

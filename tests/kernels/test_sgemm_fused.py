@@ -1,6 +1,6 @@
 """Products of float32 whose epilogue is a function, on the reference machine, with all its checks: kernels, extras, batches.
 
-Tests prism/lib/algorithms/sgemm/fused.py and prism/lib/algorithms/matmul/epilogues.py.
+Tests kernels/sgemm/finish.py, prism/lib/algorithms/sgemm/fused.py and prism/lib/algorithms/matmul/epilogues.py.
 """
 
 from types import SimpleNamespace
@@ -16,7 +16,7 @@ from prism.kernels.sgemm import ring_configurations as rings
 from prism.kernels.sgemm.cut import FewCut
 from prism.lang import float32
 from prism.lang.types.structs import dtype_called
-from prism.lib.algorithms.hgemm.epilogue import SECOND, asked_for
+from prism.lib.algorithms.hgemm.epilogue import REDUCED, SECOND, asked_for
 from prism.lib.algorithms.sgemm.api import decide_sgemm
 from prism.lib.epilogues import reduce, relu
 from prism.runtime.arrays import describe
@@ -196,14 +196,57 @@ def test_an_old_result() -> None:
         prism.lib.sgemm(a, b, epilogue=relu, extra=c)
 
 
+@pytest.mark.parametrize("axis", [0, 1])
+@pytest.mark.parametrize(("m", "n"), [(1, 1), (36, 68), (5, 130), (131, 33), (700, 129)])
+def test_reductions(axis: int, m: int, n: int) -> None:
+    """Of rows and of columns, beside two results, at every edge of tiles, in a short tile and in a long one."""
+    rng = np.random.default_rng(m + n)
+    a, b, bias = small(rng, m, 20), small(rng, 20, n), small(rng, n)
+    sums = a @ b
+    results = {OUT: np.full((m, n), np.nan, np.float32), SECOND: np.full((m, n), np.nan, np.float32)}
+    results[REDUCED] = np.full(n if axis == 0 else m, np.nan, np.float32)
+    after = (lambda x, c: x + c, reduce(lambda x, c: x * x - c, axis=axis), None)
+    names = made(
+        {"a": a, "b": b, "extra[0]": bias}, results, after, (bias,), cut=None, way="auto", schedule="random", seed=m
+    )
+    assert names[-2:] == ["finish_reduced", "combine_parts"]
+    assert np.array_equal(results[OUT], sums + bias) and np.array_equal(results[SECOND], sums)
+    assert np.array_equal(results[REDUCED], (sums * sums - bias).sum(axis))
+
+
+@pytest.mark.parametrize("axis", [0, 1])
+def test_reductions_of_any_layout(axis: int) -> None:
+    """Of a result whose columns are dense, of a maximum, with `c`; of nothing it is what the operator begins with."""
+    rng = np.random.default_rng(5)
+    a, b, c = small(rng, 20, 30), small(rng, 30, 26), small(rng, 20, 26)
+    given = np.empty((26, 20), np.float32).T, np.empty(26 if axis == 0 else 20, np.float32)
+    sums = a @ b - c
+    found = prism.lib.sgemm(a, b, c, beta=-1.0, epilogue=(None, reduce(op="maximum", axis=axis)), out=given)
+    assert found[0] is given[0] and np.array_equal(given[0], sums) and np.array_equal(given[1], sums.max(axis))
+    below = prism.lib.sgemm(a, b, epilogue=(None, reduce(lambda x: -1.0 - abs(x), op="maximum", axis=axis)))[1]
+    assert np.array_equal(below, (-1 - abs(a @ b)).max(axis))  # nothing is 0, where the result ends
+    turned, most = prism.lib.sgemm(b.T, a.T, epilogue=(None, reduce(op="minimum", axis=axis)))
+    assert np.array_equal(turned, (a @ b).T) and np.array_equal(most, (a @ b).min(1 - axis))
+    y, total = prism.lib.sgemm(a[:0], b, epilogue=(None, reduce(axis=0)))
+    assert y.shape == (0, 26) and np.array_equal(total, np.zeros(26))
+    y, most = prism.lib.sgemm(a, b[:, :0], epilogue=(None, reduce(op="maximum", axis=1)))
+    assert y.shape == (20, 0) and np.array_equal(most, np.full(20, -np.inf))
+
+
 def test_bad_calls() -> None:
     a, b = np.ones((4, 6), np.float32), np.ones((6, 5), np.float32)
     with pytest.raises(ValueError, match="`extra\\[0\\]` must have shape"):
         prism.lib.sgemm(a, b, epilogue=lambda x, y: x + y, extra=np.ones(3, np.float32))
     with pytest.raises(TypeError, match="`epilogue` takes 2 arguments"):
         prism.lib.sgemm(a, b, epilogue=lambda x, y: x + y)
-    with pytest.raises(ValueError, match="reduce the result"):
-        prism.lib.sgemm(a, b, epilogue=(None, reduce(relu, op="maximum", axis=1)))
+    with pytest.raises(ValueError, match="not of a batch: reduce the result"):
+        prism.lib.sgemm(a[None], b, epilogue=(None, reduce(relu, op="maximum", axis=1)))
+    with pytest.raises(ValueError, match="at most one reduction"):
+        prism.lib.sgemm(a, b, epilogue=(None, reduce(), reduce(axis=0)))
+    with pytest.raises(ValueError, match="at most one reduction"):
+        prism.lib.sgemm(a, b, epilogue=(reduce(),))
+    with pytest.raises(TypeError, match="`out` must be a tuple of 2 arrays"):
+        prism.lib.sgemm(a, b, epilogue=(None, reduce()), out=np.empty((4, 5), np.float32))
     with pytest.raises(TypeError, match="`out` must be a tuple of 2 arrays"):
         prism.lib.sgemm(a, b, epilogue=(None, relu), out=np.empty((4, 5), np.float32))
     with pytest.raises(ValueError, match="`out` is a tuple of 2"):

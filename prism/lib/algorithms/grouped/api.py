@@ -19,10 +19,11 @@ from prism.kernels.hgemm import Configuration, identity
 from prism.lang.keep.keys import exact
 from prism.lib.algorithms.grouped.plan import Grouped, decide_plan
 from prism.lib.algorithms.hgemm.api import FLOATS_OF_8_BITS, INPUTS, kind_of, other_of, result_dtype
-from prism.lib.algorithms.hgemm.epilogue import asked_for, extra_of, fuse, key_of
+from prism.lib.algorithms.hgemm.epilogue import asked_for, extra_of, fuse, key_of, with_several
 from prism.lib.algorithms.hgemm.product import Product
-from prism.lib.algorithms.hgemm.records import COLUMN, Extra
+from prism.lib.algorithms.hgemm.records import COLUMN, SECOND, Extra
 from prism.lib.algorithms.matmul.arguments import eight_bits, require_alike, require_k_inside, require_like_result
+from prism.lib.algorithms.matmul.epilogues import copy_several, require_several
 from prism.lib.views import MOST, View, new_view, view_of
 from prism.runtime.arrays import CODED, ArrayInfo, require_axes
 
@@ -75,21 +76,21 @@ def grouped_matmul(
         Of int32 or int64: how many rows each group has, of the room that it has; not below 0, nor above that.
     rows : array, optional
         Of int32 or int64: which row of `a` each row of the product is of, m elements; what is outside of `a` is taken as its end.
-    epilogue : device function or lambda, optional
+    epilogue : device function or lambda, or a tuple of two, optional
         What to make of each element, as `hgemm` takes it: a function of the sum, of the row in its group and the column, if it
-        takes these, and of the elements of `extra`.
+        takes these, and of the elements of `extra`. Of two functions each makes a result; None is the sum as it is.
     extra : array, number, or tuple of these, optional
         As `hgemm`'s, beside the whole result; or of shape groups x 1 x n, an element for each column of each group.
-    out : array, optional
-        Where to put the result: rows are dense.
+    out : array, or a tuple of these, optional
+        Where to put the result: rows are dense; of two results a tuple, to which they are copied, rows of no group too.
     out_dtype, dtype, stream
         As `hgemm`'s.
 
     Returns
     -------
     array
-        Of `a`'s library and on its device; `out`, if given. Rows that are in no group stay as they are in `out`; in a new array
-        nothing is said of them.
+        Of `a`'s library and on its device; `out`, if given. Of two epilogues a tuple. Rows that are in no group stay as they
+        are in `out`; in a new array nothing is said of them.
 
     Raises
     ------
@@ -122,6 +123,7 @@ def grouped_matmul(
            [50., 60.]], dtype=float16)
     """
     after, key = (None, None) if epilogue is None else ((found := asked_for(epilogue)), key_of(found))
+    several, out = (None, out) if not isinstance(out, tuple | list) else (require_several(after, out), None)
     if (offsets is None) == (counts is None):
         raise ValueError("groups are told apart by `offsets`, or by `counts`: give one of them")
     both = b if isinstance(b, tuple | list) else (b,)
@@ -138,11 +140,14 @@ def grouped_matmul(
         names, arrays = (*names, *given), (*arrays[:-1], *given.values(), out)
         numbers = tuple(one if isinstance(one, _NUMBERS) else None for one in extra)
     asked = "grouped_matmul", names, key, tuple(map(exact, numbers)), out_dtype, dtype
-    if (known := repeat.run_many(asked, arrays, stream)) is not None:
+    if several is None and (known := repeat.run_many(asked, arrays, stream)) is not None:
         return known
     how = {"epilogue": after or identity, "extra": numbers, "out_dtype": out_dtype, "dtype": dtype}
     decide = functools.partial(decide_grouped, **how)
-    return call("grouped_matmul", asked, dict(zip(names, arrays[:-1], strict=True)), decide, out, stream, captured=True)
+    found = call(
+        "grouped_matmul", asked, dict(zip(names, arrays[:-1], strict=True)), decide, out, stream, captured=True
+    )
+    return found if several is None else copy_several("grouped_matmul", found, several, stream)
 
 
 def decide_grouped(
@@ -166,8 +171,13 @@ def decide_grouped(
     kind = result_dtype(out_dtype, out, a)
     require_like_result(out, "out", shape, kind)
     result = Result(shape, CODED.get(kind) or np.dtype(kind))
+    two = isinstance(epilogue, tuple) and len(epilogue) == 2
+    if isinstance(epilogue, tuple) and any(one.op is not None for one in epilogue):
+        raise ValueError("`epilogue` of groups is one function, or two, and no reduction: reduce the result")
+    if two and out is not None:
+        raise TypeError("`out` must be a tuple of 2 arrays, of as many results, not one array")
     if 0 in shape:
-        return Decision((result,))
+        return Decision((result, result), names=(OUT, SECOND)) if two else Decision((result,))
     if lazy := tuple(name for name, info in arrays.items() if isinstance(info, LazyInfo)):
         return Decision(copied=lazy)
     target = new_view(OUT, kind, shape) if out is None else _writable(view_of(OUT, out), machine.host)
@@ -179,15 +189,14 @@ def decide_grouped(
     )
     after = fused.after
     assert after is not None
-    if len(after.order) > 1 or after.reduced is not None:
-        raise ValueError("`epilogue` of groups is one function, of one result")
     if len(set(each)) > 1:
         raise ValueError("extras by column are all for all groups, or all of shape groups x 1 x n")
     found = Grouped(
         a, b, target, groups, a.shape[1] if grouping.along_k or grouping.apart else shape[0],
         view_of("counts" if grouping.apart else "offsets", bounds), grouping, after.with_elements(), other, any(each), gathered,
     )  # fmt: skip
-    return decide_plan(found, result, machine, cut)
+    decision = decide_plan(found, result, machine, cut)
+    return with_several(decision, after, result) if two and decision.results else decision
 
 
 # -- Arguments --------------------------------------------------------------------------------------------------------

@@ -30,7 +30,7 @@ from prism.kernels.hgemm.configuration import SPAN
 from prism.kernels.hgemm.cut import Cut
 from prism.kernels.hgemm.fused import Terms
 from prism.lang.types import SCALARS
-from prism.lib.algorithms.hgemm.records import COLUMN, ELEMENT, ROW, After
+from prism.lib.algorithms.hgemm.records import COLUMN, ELEMENT, ROW, SECOND, After
 from prism.lib.views import MOST, View, new_view
 from prism.runtime.instance import Instance
 from prism.runtime.tensor_maps import PIECE, SECTOR
@@ -156,7 +156,10 @@ def _step(found: Grouped, machine: Machine, cut: Configuration | None, scratch: 
         main = replace(main, worker_registers=208, helper_registers=88)  # those who gather have rows' places at hand
     after = found.after
     pair = 0 if found.other is None else 1
-    tile = chosen.result(main, result.bytes, by_row=after.size(ROW), by_column=after.size(COLUMN), pair=pair)
+    results = 1 if after.second is None else 2
+    tile = chosen.result(
+        main, result.bytes, by_row=after.size(ROW), by_column=after.size(COLUMN), pair=pair, results=results
+    )
     if tile is None:
         raise ValueError(
             "`epilogue` is given more than there is room for beside a tile: give less by row and by column"
@@ -173,10 +176,22 @@ def _step(found: Grouped, machine: Machine, cut: Configuration | None, scratch: 
     given |= _operands(found, scratch) | {
         "map_out": NO_MAP if unmapped else out.map if along else map_to_end(rows), "out": out.buffer,
         "stride": rows.strides[0] // out.size, "bounds": found.bounds.buffer, "s": np.array(sizes, kernels.Sizes)[()],
-        "partial": nothing("float32"), "counter": Buffer(WORDS, 0, "uint32", 1),
+        **_beside(found, unmapped), "partial": nothing("float32"), "counter": Buffer(WORDS, 0, "uint32", 1),
     }  # fmt: skip
     blocks = 2 if machine.host else machine.multiprocessors * (1 if chosen.alone else 2)
     return Step(instance, min(tiles, blocks), main.threads, given)
+
+
+def _beside(found: Grouped, unmapped: bool) -> dict[str, Any]:
+    """Return what a kernel takes for a second result, which is made as the first would be."""
+    out = found.out
+    if found.after.second is None:
+        return {"second": nothing(out.scalar), "map_second": NO_MAP}
+    second = new_view(SECOND, out.scalar, out.shape)
+    rows = second.rows()
+    assert rows is not None
+    target = second.map if found.grouping.along_k else map_to_end(rows)
+    return {"second": second.buffer, "map_second": NO_MAP if unmapped else target}
 
 
 def _choose(found: Grouped) -> Configuration:
@@ -193,7 +208,14 @@ def _kernel(found: Grouped, main: Cut, tile: Cut, plain: bool) -> tuple[Instance
     bound = after.bound()
     bits, pair = 8 * SCALARS[found.out.scalar].bytes, 0 if found.other is None else 1
     terms = Terms(
-        after.has(ROW), after.has(COLUMN), after.has(ELEMENT), pair=pair, bits=bits, plain=plain, **bound.records
+        after.has(ROW),
+        after.has(COLUMN),
+        after.has(ELEMENT),
+        second=after.second is not None,
+        pair=pair,
+        bits=bits,
+        plain=plain,
+        **bound.records,
     )
     facts: dict[str, Any] = {
         "T": found.a.scalar,
@@ -202,7 +224,7 @@ def _kernel(found: Grouped, main: Cut, tile: Cut, plain: bool) -> tuple[Instance
         "INDEX": found.bounds.scalar,
     }
     facts |= {"CUT": main, "TILE": tile, "TERMS": terms, "GROUPING": found.grouping, "EACH": found.each}
-    facts |= {"EPILOGUE": bound.functions[0]}
+    facts |= {"EPILOGUE": bound.functions[0], "SECOND": bound.functions[1]}
     along = found.grouping.along_k
     facts |= {"DYNAMIC": not along, "TRIM": main.consumers > 1 and not along}
     if found.rows is None:

@@ -26,12 +26,19 @@ from prism.lib.algorithms.matmul.arguments import (
     require_like_result,
     require_operands,
 )
-from prism.lib.algorithms.matmul.epilogues import asked_for, copy_several, extras_of, numbers_of, require_several
+from prism.lib.algorithms.matmul.epilogues import (
+    asked_for,
+    asked_for_prologue,
+    copy_several,
+    extras_of,
+    numbers_of,
+    require_several,
+)
 from prism.lib.views import View, new_view, view_of
 from prism.runtime.arrays import CODED, ArrayInfo
 
 if TYPE_CHECKING:
-    from prism.lib.algorithms.hgemm.records import After
+    from prism.lib.algorithms.hgemm.prologue import Before
 
 INPUTS = ("float16", "bfloat16")
 FLOATS_OF_8_BITS = ("float8_e4m3fn", "float8_e5m2")
@@ -53,6 +60,9 @@ def hgemm(
     bias: Any = None,
     epilogue: Any = None,
     extra: Any = (),
+    prologue: Any = None,
+    prologue_extra: Any = (),
+    rows: Any = None,
     out: Any = None,
     out_dtype: Any = None,
     dtype: Any = None,
@@ -92,6 +102,17 @@ def hgemm(
         What `epilogue` is given besides: an array of the result's shape; of n elements (also as 1 x n), one a column; m x 1, one
         a row (in a batch with its axes before); or of one element. Floats of up to 32 bits, which are given as float32, integers
         or bools. Numbers are float32, int32 or bool.
+    prologue : device function or lambda, optional
+        What to make of each element of `a` before it is multiplied: a function of numbers, as `epilogue`. It is given the
+        element, as float32; then, if it takes two more, its row and its column, of int32; then the elements of
+        `prologue_extra`. Its result is rounded to the dtype of `b`, float16 or bfloat16; `a` may also be of float32, 8-bit
+        floats or 8-bit integers. For products of two matrices.
+    prologue_extra : array, number, or tuple of these, optional
+        What `prologue` is given besides, as `extra`: an array of the shape of `a`; of k elements (also as 1 x k), one a column
+        of `a`; m x 1, one a row; or of one element; or numbers.
+    rows : array, optional
+        Of int32 or int64, m elements: which row of `a` is the i-th, as if `a` were `a[rows]`. What is no row's number is taken
+        as the nearest that is. For products of two matrices of 16-bit floats.
     out : array, or a tuple of these, optional
         Where to put the result; of several a tuple, to which they are copied.
     out_dtype : dtype, optional
@@ -128,7 +149,8 @@ def hgemm(
     prism.lang.CompileError
         `epilogue` does not take such numbers, or has what Prism does not have.
     DeviceError
-        The GPU has no wgmma: it is no Hopper (sm_90a).
+        The GPU is before sm_80; or it has no wgmma, as it is no Hopper (sm_90a), and operands are of 8 bits, there are two `b`,
+        two results or a reduction, scales of blocks, or one triangle alone is stored.
 
     Notes
     -----
@@ -137,8 +159,9 @@ def hgemm(
     once. Sums of integers are exact, modulo 2^32. Where scales are of blocks, the sums of each 128 of k are added in float32.
     A batch is one launch where one stride leads from each row of an array's matrices to the next, as in dense arrays; k
     must be a multiple of 64 then, unless there is one `b` for all, or both operands have their elements side by side along k.
-    Otherwise it is a launch for each product. Of two products K must be inside: a `b` whose rows are dense is copied. A NumPy
-    array runs on the reference machine, on the CPU, from the same kernel (`prism.kernels.hgemm`).
+    Otherwise it is a launch for each product. Of two products K must be inside: a `b` whose rows are dense is copied. A
+    `prologue` is a launch before, which makes an operand in scratch memory; `rows` alone are gathered in the product, where
+    there are many. A NumPy array runs on the reference machine, on the CPU, from the same kernel (`prism.kernels.hgemm`).
 
     Examples
     --------
@@ -168,13 +191,23 @@ def hgemm(
         extra, given = extras_of(extra)
         names, arrays = (*names, *given), (*arrays[:-1], *given.values(), out)
         numbers = tuple(map(exact, numbers_of(extra)))
+    made, before_key = (None, None) if prologue is None else asked_for_prologue(prologue)
+    before_numbers: tuple[Any, ...] = ()
+    if rows is not None:
+        names, arrays = (*names, "rows"), (*arrays[:-1], rows, out)
+    if not isinstance(prologue_extra, tuple) or prologue_extra:
+        prologue_extra, given = extras_of(prologue_extra, "prologue_extra")
+        names, arrays = (*names, *given), (*arrays[:-1], *given.values(), out)
+        before_numbers = tuple(map(exact, numbers_of(prologue_extra)))
     # zeros of two signs are equal, and results differ
     symmetric = BOTH if symmetric is True else symmetric or None
-    asked = "hgemm", names, alpha or repr(alpha), beta, key, numbers, out_dtype, dtype, symmetric
+    early = before_key, before_numbers
+    asked = "hgemm", names, alpha or repr(alpha), beta, key, numbers, out_dtype, dtype, symmetric, early
     if several is None and (known := repeat.run_many(asked, arrays, stream)) is not None:
         return known
     how: dict[str, Any] = {"alpha": float(alpha), "beta": float(beta), "out_dtype": out_dtype, "dtype": dtype}
     how |= {"epilogue": after or identity, "extra": numbers_of(extra), "symmetric": symmetric}
+    how |= {"prologue": made, "prologue_extra": numbers_of(prologue_extra)}
     decide = functools.partial(decide_hgemm, **how)
     found = call("hgemm", asked, dict(zip(names, arrays[:-1], strict=True)), decide, out, stream, captured=True)
     return found if several is None else copy_several("hgemm", found, several, stream)
@@ -190,14 +223,20 @@ def _with_two(a: Any, b: Any, out: Any) -> tuple[tuple[str, ...], tuple[Any, ...
 def decide_hgemm(
     arrays: Mapping[str, ArrayInfo], out: ArrayInfo | None, machine: Machine, alpha: float = 1.0, beta: float = 0.0,
     epilogue: Any = identity, out_dtype: Any = None, dtype: Any = None, cut: Configuration | None = None,
-    extra: tuple[Any, ...] = (), symmetric: Any = None,
+    extra: tuple[Any, ...] = (), symmetric: Any = None, prologue: Any = None, prologue_extra: tuple[Any, ...] = (),
 ) -> Decision:  # fmt: skip
     """Return how `hgemm` of arrays by the names of its arguments is made; `cut`: the configuration, whatever suits the shape.
 
     Raises:
         TypeError, ValueError: as `hgemm`.
     """
-    a, b = _operands(arrays["a"], arrays["b"], dtype)
+    early = prologue is not None or bool(prologue_extra) or "rows" in arrays
+    if early and (lazy := _lazy(arrays)):
+        return Decision(copied=lazy)
+    if early:
+        a, b, before = _operands_made(arrays, dtype, prologue, prologue_extra, kept=not machine.host)
+    else:
+        a, b, before = *_operands(arrays["a"], arrays["b"], dtype), None
     other = other_of(arrays.get(_OTHER), b, dtype)
     (scale_a, scale_b), blocks = scales_of(arrays, a, b)
     shape = (*batch_of(a, b), a.shape[-2], b.shape[-1])
@@ -205,22 +244,22 @@ def decide_hgemm(
     require_like_result(out, "out", shape, kind)
     require_like_result(arrays.get("c"), "c", shape, kind)
     bias, per = _bias(arrays.get("bias"), a, shape, kind)
-    before = view_of("c", arrays["c"]) if "c" in arrays else None
+    added = view_of("c", arrays["c"]) if "c" in arrays else None
     target = new_view(OUT, kind, shape)
     product = Product(
-        a, b, target, before, bias, per, scale_a, scale_b, alpha, beta, identity, other=other, blocks=blocks
+        a, b, target, added, bias, per, scale_a, scale_b, alpha, beta, identity, other=other, blocks=blocks
     )
     _require_plain_integers(product, kind)
-    if symmetric is not None:
-        require_sayable(product, symmetric)
-        product = replace(product, triangle=symmetric)
+    product = _with_triangle(product, before, symmetric)
     result, given = Result(shape, CODED.get(kind) or np.dtype(kind)), None if out is None else view_of(OUT, out)
-    if epilogue is identity and other is None and not extra and kind in (*RESULTS, "int32"):
-        return decide_product(product, result, machine, given, cut)
-    from prism.lib.algorithms.hgemm.epilogue import function_of_elements, fuse, is_of_one_element
+    decide = decide_product if before is None else before.decide
+    plain = other is None and not extra and (before is None or not before.gathers(product, machine))
+    if epilogue is identity and plain and kind in (*RESULTS, "int32"):
+        return decide(product, result, machine, given, cut)
+    from prism.lib.algorithms.hgemm.epilogue import function_of_elements, fuse, is_of_one_element, with_several
 
-    if extra or other is not None or kind in RESULTS_OF_8_BITS or not is_of_one_element(epilogue):
-        if lazy := tuple(name for name, info in arrays.items() if isinstance(info, LazyInfo)):
+    if not plain or kind in RESULTS_OF_8_BITS or not is_of_one_element(epilogue):
+        if lazy := _lazy(arrays):
             return Decision(copied=lazy)  # an extra is a part of a record, and that is made of what lies in memory
         if symmetric is not None:
             raise ValueError(
@@ -230,25 +269,24 @@ def decide_hgemm(
         product = fuse(product, epilogue, beside, shape, kept=not machine.host)
     else:
         product = replace(product, epilogue=function_of_elements(epilogue))
-    decision = decide_product(product, result, machine, given, cut)
-    order = (OUT,) if product.after is None else product.after.order
-    if len(order) == 1 or not decision.results:
+    decision = decide(product, result, machine, given, cut)
+    if product.after is None or len(product.after.order) == 1 or not decision.results:
         return decision
     if out is not None:
-        raise TypeError(f"`out` must be a tuple of {len(order)} arrays, of as many results, not one array")
-    return _with_several(decision, product.after, result)
+        raise TypeError(
+            f"`out` must be a tuple of {len(product.after.order)} arrays, of as many results, not one array"
+        )
+    return with_several(decision, product.after, result)
 
 
-def _with_several(decision: Decision, after: After | None, result: Result) -> Decision:
-    """Return a decision with all results of several epilogues, in their order."""
-    from prism.lib.algorithms.hgemm.records import REDUCED, SECOND
-
-    assert after is not None
-    found, fill = {OUT: result, SECOND: result}, None
-    if after.reduced is not None:
-        found[REDUCED] = Result((result.shape[1 - after.reduced.axis],), np.dtype(np.float32))
-        fill = after.reduced.operator.identity_of(np.dtype(np.float32))  # of no elements
-    return replace(decision, results=tuple(found[name] for name in after.order), names=after.order, fill=fill)
+def _with_triangle(product: Product, before: Before | None, symmetric: Any) -> Product:
+    """Return a product that is symmetric, if it is said to be: it can be, and has no prologue."""
+    if before is not None:
+        before.require_single(product, symmetric)
+    if symmetric is None:
+        return product
+    require_sayable(product, symmetric)
+    return replace(product, triangle=symmetric)
 
 
 # -- Arguments --------------------------------------------------------------------------------------------------------
@@ -265,6 +303,21 @@ def _operands(a: ArrayInfo, b: ArrayInfo, dtype: Any) -> tuple[View, View]:
         require_k_inside(left, -1)
         require_k_inside(right, -2)
     return left, right
+
+
+def _lazy(arrays: Mapping[str, ArrayInfo]) -> tuple[str, ...]:
+    """Return the names of lazy arrays."""
+    return tuple(name for name, info in arrays.items() if isinstance(info, LazyInfo))
+
+
+def _operands_made(
+    arrays: Mapping[str, ArrayInfo], dtype: Any, prologue: Any, extra: tuple[Any, ...], *, kept: bool
+) -> tuple[View, View, Before]:
+    """Return the operands that are multiplied, checked, and what is done with `a` before."""
+    from prism.lib.algorithms.hgemm.prologue import operands_of
+
+    a, b = view_of("a", arrays["a"], kind_of(arrays["a"], "a", dtype)), view_of("b", arrays["b"])
+    return operands_of(arrays, a, b, prologue, extra, kept=kept)
 
 
 def _bytes_asked(dtypes: tuple[Any, ...]) -> tuple[str, ...]:

@@ -10,6 +10,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from prism.host.call import Decision, Result
 from prism.host.plan import OUT
 from prism.kernels.hgemm import identity
 from prism.lang.intrinsics.declaration import Intrinsic
@@ -61,15 +62,27 @@ def asked_for(epilogue: Any) -> Any:
         TypeError: it is none of these.
         CompileError: the lambda has what Prism does not have.
     """
-    if epilogue is None or (isinstance(epilogue, Kernel) and epilogue.kind == "device"):
-        return epilogue
+    if epilogue is None:
+        return None
     if isinstance(epilogue, tuple | list):
         return tuple(map(_asked_for_one, epilogue))
-    if isinstance(epilogue, FunctionType | Intrinsic):
-        return Applied(epilogue)
-    more = ": a reduction stands beside one, in a tuple" if isinstance(epilogue, Reduction) else ""
-    what = "`epilogue` must be a device function, marked @prism.device, or a lambda, or a tuple of these"
-    raise TypeError(what + (more or f", not {type(epilogue).__name__}"))
+    return asked_for_one(epilogue, "epilogue", ", or a tuple of these")
+
+
+def asked_for_one(function: Any, name: str, more: str = "") -> Any:
+    """Return what one function is looked up and called by: it is the argument `name`, which may be `more` than that.
+
+    Raises:
+        TypeError: it is no function.
+        CompileError: the lambda has what Prism does not have.
+    """
+    if isinstance(function, Kernel) and function.kind == "device":
+        return function
+    if isinstance(function, FunctionType | Intrinsic):
+        return Applied(function)
+    reduces = ": a reduction stands beside one, in a tuple" if isinstance(function, Reduction) and more else ""
+    what = f"`{name}` must be a device function, marked @prism.device, or a lambda{more}"
+    raise TypeError(what + (reduces or f", not {type(function).__name__}"))
 
 
 def _asked_for_one(one: Any) -> Asked:
@@ -138,19 +151,28 @@ def fuse(
     for k, extra in enumerate(extras[:own]):
         if loaded is None and extra.per == ELEMENT and _is_loadable(extra.view, product.out.scalar):
             loaded, extras[k] = extra.view, replace(extra, per=LOADED)
-    after = _after_of(several, calls, tuple(extras), scaling, product.out.scalar)
+    after = arrange(several, calls, tuple(extras), scaling, product.out.scalar)
     nothing: dict[str, Any] = {"bias": None, "per": 0, "alpha": 1.0, "beta": 0.0}
     nothing |= {"scale_a": None, "scale_b": None} if product.blocks == NO_BLOCKS else {}
     return replace(product, c=loaded, epilogue=identity, after=after, **nothing)
 
 
-def _require_sayable(product: Product, several: Sequence[Asked], shape: tuple[int, ...]) -> None:
-    """Check what epilogues may be together, and beside which terms."""
+def require_several(several: Sequence[Asked], shape: tuple[int, ...]) -> None:
+    """Check how many epilogues there are, of a result of a shape.
+
+    Raises:
+        ValueError: they make too many results, or there is a reduction of a batch.
+    """
     arrays = [one for one in several if one.op is None]
     if not arrays or len(arrays) > 2 or len(several) - len(arrays) > 1:
         raise ValueError("`epilogue` is one function, or a tuple of one or two, and at most one reduction")
     if len(several) > len(arrays) and len(shape) > 2:
         raise ValueError("a reduction is of one product, not of a batch: reduce the result")
+
+
+def _require_sayable(product: Product, several: Sequence[Asked], shape: tuple[int, ...]) -> None:
+    """Check what epilogues may be together, and beside which terms."""
+    require_several(several, shape)
     if len(shape) > 2 and _PER[product.per] == ROW:
         raise ValueError(f"`bias` by rows of a batch: give it as `extra`, of shape {(*shape[:-1], 1)}, to `epilogue`")
     if product.other is None:
@@ -180,7 +202,7 @@ def _add_scaling(product: Product, extras: list[Extra]) -> Scaling:
     return Scaling(**{name: first + k for k, name in enumerate(found)})
 
 
-def _after_of(
+def arrange(
     several: Sequence[Asked], calls: Sequence[Call], extras: tuple[Extra, ...], scaling: Scaling, result: str
 ) -> After:
     """Return what comes after the sums, of the functions and what they are given."""
@@ -193,6 +215,15 @@ def _after_of(
     return After(first, extras, scaling, result, others[0] if others else None, reduced, order)
 
 
+def with_several(decision: Decision, after: After, result: Result) -> Decision:
+    """Return a decision with all results of several epilogues, in their order."""
+    found, fill = {OUT: result, SECOND: result}, None
+    if after.reduced is not None:
+        found[REDUCED] = Result((result.shape[1 - after.reduced.axis],), np.dtype(np.float32))
+        fill = after.reduced.operator.identity_of(np.dtype(np.float32))  # of no elements
+    return replace(decision, results=tuple(found[name] for name in after.order), names=after.order, fill=fill)
+
+
 def _is_loadable(view: View | None, scalar: str) -> bool:
     """Whether tensor copies bring an array as it lies, where a result of a type will be."""
     if view is None or view.scalar != scalar or not view.natural or not view.aligned:
@@ -202,9 +233,12 @@ def _is_loadable(view: View | None, scalar: str) -> bool:
 
 
 def call_of(
-    what: Applied, sums: int, extras: Sequence[Extra], known: int, *, kept: bool
-) -> tuple[Call, tuple[Extra, ...]]:
+    what: Applied, sums: int, extras: Sequence[Extra], known: int, *, kept: bool, name: str = "epilogue",
+    given: str = "the sum", places: str = "the row and the column",
+) -> tuple[Call, tuple[Extra, ...]]:  # fmt: skip
     """Return the call of an epilogue, of so many sums and extras, and the numbers that it is given: the `known`-th and on.
+
+    `name`, `given`, `places`: what errors call it, what it is given, and where that is.
 
     Raises:
         TypeError: it takes another number of arguments; it makes what is no number.
@@ -213,19 +247,19 @@ def call_of(
     """
     least, many = sums + len(extras), what.arity
     if many not in (least, least + 2):
-        sum_ = "the sum" if sums == 1 else "the two sums"
+        sum_ = given if sums == 1 else "the two sums"
         more = f" and {len(extras)} extra value{'s' * (len(extras) > 1)}" if extras else ""
         raise TypeError(
-            f"`epilogue` takes {many} argument{'s' * (many != 1)}, and is given {least}, {sum_}{more}; or {least + 2}, with "
-            f"the row and the column behind {sum_}"
+            f"`{name}` takes {many} argument{'s' * (many != 1)}, and is given {least}, {sum_}{more}; or {least + 2}, with "
+            f"{places} behind {sum_}"
         )
     indices = many == least + 2
     scalars = (*(FLOAT32,) * sums, *((INT32,) * 2 if indices else ()), *(extra.scalar for extra in extras))
     function, result, numbers = what.of_types(scalars, kept)
     if isinstance(result, Struct) or not (result.kind in ("float", "bool") or result.integral):
-        raise TypeError(f"`epilogue` makes {result}, and an element of the result is a number")
-    given = (*range(len(extras)), *range(known, known + len(numbers)))
-    return Call(function, sums, indices, result, given), tuple(Extra(ONCE, kind, None, bits) for kind, bits in numbers)
+        raise TypeError(f"`{name}` makes {result}, and an element of the result is a number")
+    read = (*range(len(extras)), *range(known, known + len(numbers)))
+    return Call(function, sums, indices, result, read), tuple(Extra(ONCE, kind, None, bits) for kind, bits in numbers)
 
 
 def number(value: Any, name: str) -> Extra:

@@ -119,7 +119,7 @@ def kernel(
         facts |= {"TILE": tile, "SECOND": second, "VALUE": value}
         facts |= {"COMBINE": operator.function, "SCHEDULE": kernels.in_columns}
         made = instance_of_views(instance_of(kernels.hgemm_fused, facts), bound.views)
-        given |= {"map_other": NO_MAP if other is None else other.turn().map, **_beside(product.out, after, plain)}
+        given |= {"map_other": NO_MAP if other is None else other.turn().map, **beside_first(product.out, after, plain)}
         given |= {"initial": float(operator.identity_of(np.dtype(np.float32)))}
         m, n, _ = laid.shape
         parts, extent = (-(-n // tile.bn), m) if reduced == 1 else (-(-m // tile.bm) * main.warps, n)
@@ -128,7 +128,7 @@ def kernel(
     return made, given
 
 
-def _beside(out: View, after: After, plain: bool) -> dict[str, Any]:
+def beside_first(out: View, after: After, plain: bool) -> dict[str, Any]:
     """Return what a kernel takes for a second result, which lies as the first one in C order does."""
     if after.second is None:
         return {"second": nothing(out.scalar), "map_second": NO_MAP}
@@ -146,4 +146,4 @@ def combine(step: Step, after: After) -> Step:
     return Step(made, -(-extent // 32), 32 * WARPS, {**given, "initial": step.arguments["initial"]})
 
 
-__all__ = ["choose", "combine", "kernel", "tiles"]
+__all__ = ["beside_first", "choose", "combine", "kernel", "tiles"]

@@ -50,6 +50,8 @@ NONE = Blocks()
 """No scales of blocks."""
 LINE = 64
 """Elements that rows of a copied operand begin at multiples of."""
+HOPPER, ALL = "sm_90", "sm_"
+"""How architectures begin whose tensor cores have `wgmma`, and those of all GPUs."""
 NO_SCALE, ONE_SCALE, EACH_SCALE = 0, 1, 2
 """What scales of an operand there are: one of all, or one of each of the result's rows or columns."""
 
@@ -58,26 +60,25 @@ NO_SCALE, ONE_SCALE, EACH_SCALE = 0, 1, 2
 
 
 def decide_product(
-    product: Product, result: Result, machine: Machine, given: View | None, cut: Configuration | None = None
-) -> Decision:
+    product: Product, result: Result, machine: Machine, given: View | None, cut: Configuration | None = None,
+    scratch: Scratch | None = None,
+) -> Decision:  # fmt: skip
     """Return how a checked product, or a batch, is made in `given`, or where that can't be written, in C order.
 
-    `cut`: the configuration that is taken, whatever suits the shape.
+    `cut`: the configuration that is taken, whatever suits the shape. `scratch`: what memory was taken before, for operands.
     """
     if given is not None and _is_writable(given, machine.host) and (product.other is None or given.rows_dense):
         product = replace(product, out=given)
         given = None
     if 0 in product.out.shape:
         return Decision((result,), beside=given is not None)
-    rest = (product.bias, *_plain_scales(product), *(() if product.after is None else product.after.arrays))
-    apart = tuple(view.name for view in rest if view is not None and not (view.contiguous and view.natural))
-    if product.blocks != NO_BLOCKS:
-        apart += tuple(view.name for view in (product.scale_a, product.scale_b) if view is not None and _is_loose(view))
-    if apart:
+    scratch = scratch or Scratch()
+    if (found := _without_wgmma(product, result, machine, given, scratch)) is not None:
+        return found
+    if apart := _apart(product):
         return Decision(copied=apart)
     if machine.host and (loose := _loose_on_host(product)):
         return Decision(copied=tuple(loose), columns=tuple(name for name in loose if loose[name]))
-    scratch = Scratch()
     product, cleared = _with_elements(product, scratch)
     batch = product.out.shape[:-2]
     one = _one_product(product, batch)
@@ -105,6 +106,31 @@ def decide_product(
     return Decision(
         (result,), plan=plan, beside=given is not None, in_place=() if product.c is None else (product.c.name,)
     )
+
+
+def _without_wgmma(
+    product: Product, result: Result, machine: Machine, given: View | None, scratch: Scratch
+) -> Decision | None:
+    """Return how a product, or a batch, is made on a GPU that is no Hopper; None where that is as on a Hopper GPU."""
+    if machine.host or machine.arch.startswith(HOPPER) or not machine.arch.startswith(ALL):
+        return None
+    from prism.lib.algorithms.hgemm import by_warps
+
+    if not by_warps.suits(product, machine):
+        return None
+    batch, product = product.out.shape[:-2], by_warps.with_function(product)
+    one = _one_product(product, batch)
+    each = [one] if one is not None else list(_products(product, batch))
+    return by_warps.decide_by_warps(each, result, machine, given, scratch)
+
+
+def _apart(product: Product) -> tuple[str, ...]:
+    """Return what is read beside the operands, and must be copied first: it has gaps."""
+    rest = (product.bias, *_plain_scales(product), *(() if product.after is None else product.after.arrays))
+    apart = tuple(view.name for view in rest if view is not None and not (view.contiguous and view.natural))
+    if product.blocks != NO_BLOCKS:
+        apart += tuple(view.name for view in (product.scale_a, product.scale_b) if view is not None and _is_loose(view))
+    return apart
 
 
 def _with_elements(product: Product, scratch: Scratch) -> tuple[Product, tuple[Clear, ...]]:

@@ -20,10 +20,22 @@ def asked_for(epilogue: Any) -> tuple[Any, Any]:
     return after, key_of(after)
 
 
-def extras_of(extra: Any) -> tuple[tuple[Any, ...], dict[str, Any]]:
+def asked_for_prologue(prologue: Any) -> tuple[Any, Any]:
+    """Return what a prologue is called by, and looked up by.
+
+    Raises:
+        TypeError: it is no function.
+    """
+    from prism.lib.algorithms.hgemm.epilogue import asked_for_one, key_of
+
+    before = asked_for_one(prologue, "prologue")
+    return before, key_of(before)
+
+
+def extras_of(extra: Any, name: str = "extra") -> tuple[tuple[Any, ...], dict[str, Any]]:
     """Return what an epilogue is given besides, as a tuple, and the arrays of these by name."""
     some = tuple(extra) if isinstance(extra, tuple | list) else (extra,)
-    return some, {f"extra[{k}]": one for k, one in enumerate(some) if not isinstance(one, _NUMBERS)}
+    return some, {f"{name}[{k}]": one for k, one in enumerate(some) if not isinstance(one, _NUMBERS)}
 
 
 def numbers_of(extra: tuple[Any, ...]) -> tuple[Any, ...]:

@@ -5,7 +5,6 @@ from __future__ import annotations
 import functools
 import itertools
 from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import replace
 from types import ModuleType
 from typing import TYPE_CHECKING, Any
 
@@ -67,9 +66,10 @@ def sgemm(
         Of the result's shape, float32; read where `beta` is not 0. It may be `out`, as in BLAS, and is copied otherwise.
     alpha, beta : float
         Factors, taken as float32. Where `alpha` is 0, `a` and `b` are not read.
-    epilogue : device function or lambda, or a tuple of two, optional
+    epilogue : device function or lambda, or a tuple of these, optional
         What to make of each element, as `hgemm`'s: a function of numbers, which is given the element; then, if it takes two more,
-        its row and its column; then the elements of `extra`. Of two functions each makes a result; None is the element as it is.
+        its row and its column; then the elements of `extra`. Of a tuple each function makes a result: one or two, and at most
+        one `prism.lib.epilogues.reduce`; None is the element as it is.
     extra : array, number, or tuple of these, optional
         What `epilogue` is given besides, as `hgemm`'s: arrays of the result's shape, of one a column (n), one a row (m x 1), or
         of one element; floats of up to 32 bits, integers or bools; or numbers.
@@ -86,15 +86,16 @@ def sgemm(
     Returns
     -------
     array
-        m x n for each product of the batch, of `a`'s library and on its device; `out`, if given. Of two epilogues a tuple.
+        m x n for each product of the batch, of `a`'s library and on its device; `out`, if given. Of several epilogues a
+        tuple; a reduction's result is of one axis.
 
     Raises
     ------
     TypeError
         An argument is no array, or not of float32; arrays of two libraries, or on the host and on a GPU; `epilogue` is no
-        function of Prism's or lambda, or takes another number of arguments; `out` is one array, and there are two results.
+        function of Prism's or lambda, or takes another number of arguments; `out` is one array, and there are several results.
     ValueError
-        Shapes don't fit; an `extra` of another shape; a reduction as `epilogue`; `out` is read-only; `beta` without `c`; no such
+        Shapes don't fit; an `extra` of another shape; a reduction of a batch; `out` is read-only; `beta` without `c`; no such
         variant or precision, or both asked for; "ring" or "bf16x6" on another GPU than Hopper, "async" on one before Ampere;
         arrays on two GPUs; `stream` for arrays on the host.
 
@@ -104,7 +105,7 @@ def sgemm(
     gives the same bits. A batch is one launch where its axes can be walked with one stride for each array, or by "ring" launches
     for each product; each axis beyond that is a loop. A NumPy array runs on the reference machine, on the CPU, from the same
     kernel (`prism.kernels.sgemm`). With an epilogue there are launches for each product of a batch. It is a part of "ring", and
-    of what is for few rows; after other kernels, and where the GPU is no Hopper, it is a launch of its own.
+    of what is for few rows; after other kernels, where the GPU is no Hopper, and with a reduction it is a launch of its own.
 
     Examples
     --------
@@ -172,14 +173,16 @@ def decide_sgemm(
     if epilogue is not None or extra:
         if lazy := tuple(name for name, info in arrays.items() if isinstance(info, LazyInfo)):
             return Decision(copied=lazy)  # an extra is a part of a record, and that is made of what lies in memory
+        from prism.lib.algorithms.hgemm.epilogue import with_several
+
         beside = [(f"extra[{k}]", arrays.get(f"extra[{k}]", one)) for k, one in enumerate(extra)]
         after = _fused().after_of(epilogue, beside, shape, kept=not machine.host)
-        if after.second is not None and out is not None:
-            raise TypeError("`out` must be a tuple of 2 arrays, of as many results, not one array")
+        if len(after.order) > 1 and out is not None:
+            raise TypeError(f"`out` must be a tuple of {len(after.order)} arrays, of as many results, not one array")
     decision = decide_product(a, b, shape, result, machine, given, alpha, beta, way, cut, after)
-    if after is None or after.second is None or not decision.results:
+    if after is None or len(after.order) == 1 or not decision.results:
         return decision
-    return replace(decision, results=(result, result), names=after.order)
+    return with_several(decision, after, result)
 
 
 def _fused() -> ModuleType:
@@ -216,7 +219,7 @@ def decide_product(
     for product, fused in some:
         scratch = Scratch()  # the same for each: they come one after the other
         made = steps_of(product, way, machine, scratch, cut)
-        steps += made if fused is None else fused.fuse(made, machine)
+        steps += made if fused is None else fused.fuse(made, machine, scratch)
         room = max(room, scratch.used)
     plan = Plan(tuple(steps), scratch=room, lent=True)
     return Decision((result,), plan=plan, beside=beside, in_place=("c",), begins="c" if beta else "")

@@ -8,14 +8,16 @@ from typing import Any
 
 import numpy as np
 
-from prism.host.plan import OUT, Buffer, Machine, Step, instance_of, nothing
+from prism.host.plan import OUT, Buffer, Machine, Scratch, Step, instance_of, nothing
 from prism.kernels.hgemm import identity
 from prism.kernels.hgemm.fused import Terms
 from prism.kernels.sgemm import fused as kernels
 from prism.kernels.sgemm.few import few
+from prism.kernels.sgemm.finish import REDUCERS, WIDTH, finish_reduced
 from prism.kernels.sgemm.ring import ring
 from prism.kernels.sgemm.sums import combine
-from prism.lib.algorithms.hgemm.epilogue import Asked, call_of, extra_of, number
+from prism.lib.algorithms.hgemm.epilogue import Asked, arrange, call_of, extra_of, number, require_several
+from prism.lib.algorithms.hgemm.fused import combine as combine_of
 from prism.lib.algorithms.hgemm.records import COLUMN, ELEMENT, ROW, SECOND, After, Scaling
 from prism.lib.algorithms.sgemm.matrices import Product, matrix_of
 from prism.lib.lazy.closures import Applied
@@ -23,6 +25,8 @@ from prism.lib.views import View, new_view, view_of
 from prism.runtime.arrays import ArrayInfo
 from prism.runtime.viewed import instance_of_views
 
+SHORT, LONG = 4, 16
+"""Rows of a warp that combines values: fewer, where tiles are fewer than keep a GPU busy."""
 FUSED = ((ring, kernels.ring_fused), (combine, kernels.combine_fused), (few, kernels.few_fused))
 """Kernels that store a result, and those that store what a function makes of it."""
 
@@ -34,8 +38,7 @@ def after_of(epilogue: Any, given: Sequence[tuple[str, Any]], shape: tuple[int, 
         TypeError, ValueError, CompileError, OverflowError: as `sgemm`.
     """
     several = epilogue if isinstance(epilogue, tuple) else (Asked(_applied(epilogue)),)
-    if not 1 <= len(several) <= 2 or any(one.op is not None for one in several):
-        raise ValueError("`epilogue` is one function, or a tuple of one or two: reduce the result")
+    require_several(several, shape)
     extras = [
         extra_of(name, one, view_of(name, one), shape) if isinstance(one, ArrayInfo) else number(one, name)
         for name, one in given
@@ -45,8 +48,7 @@ def after_of(epilogue: Any, given: Sequence[tuple[str, Any]], shape: tuple[int, 
         called, numbers = call_of(one.function, 1, () if one.bare else extras[:own], len(extras), kept=kept)
         calls.append(called)
         extras += numbers
-    second = calls[1] if len(calls) > 1 else None
-    return After(calls[0], tuple(extras), Scaling(), "float32", second, order=(OUT, SECOND)[: len(calls)])
+    return arrange(several, calls, tuple(extras), Scaling(), "float32")
 
 
 def _applied(function: Any) -> Applied:
@@ -64,13 +66,14 @@ class Fused:
     above: int
     second: Buffer
 
-    def fuse(self, steps: Sequence[Step], machine: Machine) -> list[Step]:
+    def fuse(self, steps: Sequence[Step], machine: Machine, scratch: Scratch) -> list[Step]:
         """Return the launches of the product with its epilogue in the last ones, or in one more."""
         after, product = self.after, self.plain
         bound = after.bound()
+        reduced = 0 if after.reduced is None else 1 if (after.reduced.axis == 1) != after.trans else 2
         terms = Terms(
-            after.has(ROW), after.has(COLUMN), after.has(ELEMENT), second=after.second is not None, trans=after.trans,
-            **bound.records,
+            after.has(ROW), after.has(COLUMN), after.has(ELEMENT), second=after.second is not None, reduced=reduced,
+            trans=after.trans, **bound.records,
         )  # fmt: skip
         facts: dict[str, Any] = {"TERMS": terms, "EPILOGUE": bound.functions[0], "SECOND": bound.functions[1]}
         given: dict[str, Any] = {"second": self.second, "above": self.above, **bound.arguments}
@@ -80,6 +83,19 @@ class Fused:
             found.require_readable(machine.arch)
             return found
 
+        m, n, _ = product.sizes
+        sizes = {"out": product.c.buffer(), "stride": product.c.rows, "m": m, "n": n}
+        if after.reduced is not None:
+            facts |= {"VALUE": bound.functions[2], "COMBINE": after.reduced.operator.function}
+            facts["ROWS"] = rows = (
+                LONG if -(-m // (8 * LONG)) * -(-n // WIDTH) >= 2 * machine.multiprocessors else SHORT
+            )
+            tiles, across = -(-m // (8 * rows)), -(-n // WIDTH)
+            parts, extent = (across, m) if reduced == 1 else (8 * tiles, n)
+            given["initial"] = float(after.reduced.operator.identity_of(np.dtype(np.float32)))
+            given["partial"] = scratch.take("float32", parts * extent)
+            step = Step(made(finish_reduced, {}), tiles * across, REDUCERS, {**sizes, **given})
+            return [*steps, step, combine_of(step, after)]
         last = [k for k, step in enumerate(steps) if _writes(step)]
         fused = {k: _fused_of(steps[k]) for k in last}
         if last and all(kernel is not None for kernel in fused.values()):
@@ -91,8 +107,6 @@ class Fused:
                 else step
                 for k, step in enumerate(steps)
             ]
-        m, n, _ = product.sizes
-        sizes = {"out": product.c.buffer(), "stride": product.c.rows, "m": m, "n": n}
         blocks = -(-m * n // (kernels.FINISHERS * kernels.EACH))
         return [*steps, Step(made(kernels.finish, {}), blocks, kernels.FINISHERS, {**sizes, **given})]
 

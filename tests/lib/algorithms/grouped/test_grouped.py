@@ -118,6 +118,29 @@ def test_eight_bits() -> None:
         lib.grouped_matmul(a.T, a[:, :16], OFFSETS)
 
 
+@pytest.mark.parametrize("form", ["contiguous", "gathered", "masked", "along k", "columns of any number"])
+def test_two_results(form: str) -> None:
+    """Of two functions each makes one, in every form; of arrays that are given they are copied there."""
+    two = (lambda x: max(x, 0.0), None)
+    a, b, offsets, more = A, B, OFFSETS, {}
+    if form == "gathered":
+        more = {"rows": np.arange(40)[::-1].copy()}
+    elif form == "masked":
+        a, offsets, more = A.reshape(1, *A.shape).repeat(3, 0), None, {"counts": np.array([40, 40, 40])}
+    elif form == "along k":
+        a, b = A.T, small(40, 8)
+    elif form == "columns of any number":
+        b = B[:, :, :13]
+    one = lib.grouped_matmul(a, b, offsets, **more)
+    first, other = lib.grouped_matmul(a, b, offsets, epilogue=two, **more)
+    assert np.array_equal(other, one) and np.array_equal(first, np.maximum(one, 0))
+    given = np.zeros_like(one), np.zeros_like(one)
+    found = lib.grouped_matmul(a, b, offsets, epilogue=two, out=given, **more)
+    assert found[0] is given[0] and np.array_equal(given[0], first) and np.array_equal(given[1], other)
+    none = lib.grouped_matmul(A[:0], B, np.zeros(4, int), epilogue=two)
+    assert [y.shape for y in none] == [(0, 16), (0, 16)]
+
+
 def test_an_epilogue_of_extras() -> None:
     bias, scale = small(3, 1, 16), small(40, 1, kind=np.float32)
     y = lib.grouped_matmul(
@@ -127,8 +150,10 @@ def test_an_epilogue_of_extras() -> None:
     assert np.array_equal(y, (np.maximum(sums, 0) * scale + 2).astype(np.float16))
     with pytest.raises(ValueError, match="all for all groups"):
         lib.grouped_matmul(A, B, OFFSETS, epilogue=lambda x, b, c: x + b + c, extra=(bias, bias[0]))
-    with pytest.raises(ValueError, match="one function, of one result"):
+    with pytest.raises(ValueError, match="no reduction: reduce the result"):
         lib.grouped_matmul(A, B, OFFSETS, epilogue=(lambda x: x, reduce()))
+    with pytest.raises(TypeError, match="`out` must be a tuple of 2 arrays"):
+        lib.grouped_matmul(A, B, OFFSETS, epilogue=(None, lambda x: x), out=np.empty((40, 16), np.float16))
     with pytest.raises(TypeError, match="takes 2 arguments"):
         lib.grouped_matmul(A, B, OFFSETS, epilogue=lambda x, y: x)
     with pytest.raises(ValueError, match=r"`extra\[0\]` must have shape"):
@@ -172,7 +197,7 @@ def test_tiles_are_chosen_by_rows_of_a_group() -> None:
     assert [choose(128, 256, n).bn for n in (1536, 4096, 28672)] == [192, 256, 192]
     sizes = [choose(8, 8 * rows, 4096) for rows in (32, 64, 128, 256, 1024, 4096)]
     many, wide, deep = (128, 256, 64), (256, 192, 64), (128, 256, 128)
-    assert [(one.bm, one.bn, one.bk) for one in sizes] == [(64, 256, 64), many, many, wide, deep, wide]
+    assert [(one.bm, one.bn, one.bk) for one in sizes] == [(64, 256, 64), many, many, many, deep, wide]
     assert choose(8, 8192, 4096, gathered=True).bm == 128 and choose(8, 8192, 4096, along_k=True).bk == 64
     for k, step in ((256, 128), (192, 64)):
         offsets = np.array([0, 1024], np.int32)
