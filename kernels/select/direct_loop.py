@@ -30,7 +30,7 @@ def direct_loop(control: ptr(uint64) @ grid[1], tiles: int32 @ grid[1], n: int64
     Errors:      only `LOOK_BACK` may wait for other blocks, for what they publish of lower tiles.
     Test:        tests/kernels/test_long_bytes.py
     """
-    cell: shared(int32[4], align=16) @ block[1]  # a tile, of how many elements it is, whether it is the last, and the epoch
+    cell: shared(uint32[4], align=16) @ block[1]  # a tile, of how many elements it is, whether it is the last, and the epoch
 
     @requires(block[1], thread["THREADS"])
     def tell(ticket: uint64 @ thread[1]):
@@ -39,16 +39,16 @@ def direct_loop(control: ptr(uint64) @ grid[1], tiles: int32 @ grid[1], n: int64
             match split(thread):
                 case 1:
                     next: int32 = int32(ticket)
-                    own[0] = next
-                    own[1] = thread.extent(next, n, TILE=TILE)
+                    own[0] = uint32(ticket)
+                    own[1] = uint32(thread.extent(next, n, TILE=TILE))
                     own[2] = 1 if next == tiles - 1 else 0
-                    own[3] = int32(ticket >> 32) + 1
+                    own[3] = uint32(ticket >> 32) + 1
 
     tell(grid.draw(control, 0))
-    tile: int32 @ block[1] = cell[0]
-    many: int32 @ block[1] = cell[1]
-    last: int32 @ block[1] = cell[2]
-    epoch: uint32 @ block[1] = uint32(cell[3])
+    tile: int32 @ block[1] = int32(cell[0])
+    many: int32 @ block[1] = int32(cell[1])
+    last: int32 @ block[1] = int32(cell[2])
+    epoch: uint32 @ block[1] = cell[3]
     held: int32 @ block[1] = 0  # the tile that is written next
     held_many: int32 @ block[1] = 0  # 0: there is none
     held_last: int32 @ block[1] = 0
@@ -60,9 +60,9 @@ def direct_loop(control: ptr(uint64) @ grid[1], tiles: int32 @ grid[1], n: int64
             ticket: uint64 @ thread[1] = grid.draw(control, 0)
             PLACE(many)
             tell(ticket)
-        soon: int32 @ block[1] = cell[0]
-        soon_many: int32 @ block[1] = cell[1]
-        soon_last: int32 @ block[1] = cell[2]
+        soon: int32 @ block[1] = int32(cell[0])
+        soon_many: int32 @ block[1] = int32(cell[1])
+        soon_last: int32 @ block[1] = int32(cell[2])
         if many > 0:
             MERGE()
             if soon_many > 0:
