@@ -48,6 +48,7 @@ def split_bytes(
     TILE: constexpr(int) = THREADS * ITEMS
     PART: constexpr(int) = ITEMS // PARTS
     HELD: constexpr(int) = ITEMS // 4
+    LOADED: constexpr(bool) = OWN and WAYS == 3  # when a tile is asked for, and not when it is counted
     ROOM: constexpr(int) = THREADS * HELD + 8
     tiles: int32 @ grid[1] = int32((n + (TILE - 1)) // TILE)
     blocks: int32 @ grid[1] = count(block[1])
@@ -84,7 +85,8 @@ def split_bytes(
             if OWN:
                 with partition(x, block[1], offset=int64(tile) * TILE) as source:
                     load_held(source, ahead, many, otherwise, skew, ITEMS=ITEMS, WIDTH=WIDTH)
-            block.prefetch_tile(x, tile + near, n, TILE=TILE)
+            if LOADED:
+                block.prefetch_tile(x, tile + near, n, TILE=TILE)
 
         @requires(block[1], thread["THREADS"])
         def find(tile: int32 @ block[1], many: int32 @ block[1]) -> uint32 @ thread[1]:
@@ -100,6 +102,8 @@ def split_bytes(
                     )
                 with partition(x, block[1], offset=start) as source:
                     load_held(source, ahead, many, otherwise, skew, ITEMS=ITEMS, WIDTH=WIDTH)
+            if not LOADED:  # not sooner: what is loaded here comes first
+                block.prefetch_tile(x, tile + near, n, TILE=TILE)
             if OWN:
                 with group(thread[1]):
                     ask_bytes(ahead, signs, mask, bytes, known, one, C=C, TEST=TEST, GIVEN=GIVEN)
