@@ -34,7 +34,7 @@ def encode_bytes(
     Perspective: grid, of any number of blocks of `THREADS` threads.
     Shapes:      as of `encode`, of bytes. A thread has `ITEMS` of a tile's, up to 64; a tile fewer than 2^16. `NEAR`: as of
                  `select_bytes`.
-    Test:        tests/kernels/test_long_bytes.py, tests/gpu/test_select.py
+    Test:        tests/kernels/test_encode_bytes.py, tests/gpu/test_select.py
     """
     TILE: constexpr(int) = THREADS * ITEMS
     ROOM: constexpr(int) = TILE + 4
