@@ -145,12 +145,12 @@ def write_shifted(
     Cost:        of 16 bytes two shared loads of as many, and a store.
     """
     t: int32 @ thread[1] = id()
-    ahead: int32 @ block[1] = many if skew < 0 else min(-skew & 15, many)  # before the first whole vector
-    vectors: int32 @ block[1] = many - ahead >> 4
+    ahead: int32 @ block[1] = many if skew < 0 else min((16 - skew) % 16, many)  # before the first whole vector
+    vectors: int32 @ block[1] = (many - ahead) // 16
     with partition(y, thread[1], races="none") as out, group(thread[1]):
         for i in range(t, ahead, THREADS, unroll=False):
             out[i] = uint8(tile[base + (i >> 2)] >> uint32(8 * (i & 3)) & 0xFF)
-        over: int32 = base + (ahead >> 2) & 3  # words between a vector of the tile and what is written first
+        over: int32 = (base + (ahead >> 2)) % 4  # words between a vector of the tile and what is written first
         for v in range(t, vectors, THREADS, unroll=False):
             at: int32 = base + (ahead >> 2) - over + 4 * v
             low: vector(uint32, 4) = load_vector(tile[at], 4)
