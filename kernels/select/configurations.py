@@ -90,6 +90,8 @@ ENCODED = {
     8: Configuration(threads=256, items=16, width=2, blocks=3, words=2),
     16: Configuration(threads=256, items=4, width=1, blocks=2, words=2),
 }
+BYTES_ENCODED = Configuration(threads=256, items=64, width=32, blocks=2, words=2)
+"""Of long arrays of bytes that begin at vectors."""
 # Keys and values at once, of the larger size, of long arrays: a tile holds both; of short ones as `APART`.
 PAIRED = {
     1: Configuration(threads=256, items=32, width=16, blocks=2, words=2),
@@ -119,7 +121,8 @@ HOST_LARGE = Configuration(threads=1024, items=32, width=32, blocks=1)
 BEHIND = 256  # threads of the kernels behind a selection
 
 __all__ = [
-    "APART", "APART_MIDDLE", "APART_PACKED", "BEHIND", "BYTES", "BYTES_APART", "BYTES_MASKED", "DEVICE", "EDGES", "ENCODED",
+    "APART", "APART_MIDDLE", "APART_PACKED", "BEHIND", "BYTES", "BYTES_APART", "BYTES_ENCODED", "BYTES_MASKED", "DEVICE",
+    "EDGES", "ENCODED",
     "FEW", "FEW_TILES", "HOST_LARGE", "HOST_SMALL", "LONGER_TILES", "LONG_TILES", "MIDDLE_TILES",
     "PACKED", "PAIRED", "PARTS", "PLACES", "SHORT", "SPLIT",
     "Configuration",

@@ -95,10 +95,14 @@ def select_bytes(
             both[0] = before
             both[1] = 0
             base: int32 @ block[1] = (1 - half) * ROOM
+            spots: int32[ITEMS // WIDTH] @ thread[1]
+            rests: uint32[ITEMS // WIDTH] @ thread[1]
             place_rows(
-                packed, ahead, signs, signs, signs, both, base, base, base, many, 0, many, selectors, WIDTH=WIDTH,
+                packed, ahead, signs, signs, signs, both, base, base, base, many, 0, many, selectors, spots, rests, WIDTH=WIDTH,
                 THREADS=THREADS, WAYS=1,
             )
+            with group(thread[1]):
+                merge_rests(packed, spots, rests)
 
         @requires(block[1], thread["THREADS"])
         def store(tile: int32 @ block[1], prefix: int64 @ block[1], before: int32 @ thread[32], held: int32 @ block[1]):
@@ -213,13 +217,14 @@ def rank_parts(flags: uint64[PARTS] @ thread[1], before: int32 @ thread[32], ran
 @requires(block[1], thread[32])
 @template(
     PARTS=constexpr(int), HELD=constexpr(int), ROOM=constexpr(int), WIDTH=constexpr(int), THREADS=constexpr(int),
-    WAYS=constexpr(int),
+    WAYS=constexpr(int), SPOTS=constexpr(int),
 )
 def place_rows(
     tile: shared(uint32[ROOM]) @ block[1], held: uint32[HELD] @ thread[1], flags: uint64[PARTS] @ thread[1],
     others: uint64[PARTS] @ thread[1], left: uint64[PARTS] @ thread[1], before: int32[2] @ thread[32], base: int32 @ block[1],
     middle: int32 @ block[1], final: int32 @ block[1], kept: int32 @ block[1], others_kept: int32 @ block[1],
-    many: int32 @ block[1], table: shared(uint8[80]) @ block[1],
+    many: int32 @ block[1], table: shared(uint8[80]) @ block[1], spots: int32[SPOTS] @ thread[1],
+    rests: uint32[SPOTS] @ thread[1],
 ):
     """Put the bytes whose bit of `flags` is set close together, in their order, from word `base` of a tile on.
 
@@ -228,9 +233,10 @@ def place_rows(
     Perspective: block, of `THREADS` threads.
     Shapes:      as `block.load` leaves a tile, bytes four in a word; a bit of `PARTS` words of flags for each. `before`: how many
                  bits of `flags` are set in the warps before, and of `others`; `kept`, `others_kept`, `many`: how many are set
-                 in all, and how many bytes have a bit of any. `table`: as of `fill_selectors`.
+                 in all, and how many bytes have a bit of any. `table`: as of `fill_selectors`. `spots`, `rests`: what
+                 `merge_rests` takes, behind a barrier, which ends it; one for each row and way.
     Cost:        of each part 12 shuffles for four rows, of four bytes a shared load of 8 bytes, a shared store of each word that
-                 they fill; two barriers.
+                 they fill; no barrier.
     Test:        tests/kernels/test_long_bytes.py
     """
     ROWS: constexpr(int) = HELD * 4 // WIDTH
@@ -240,8 +246,6 @@ def place_rows(
     at: int32 @ thread[1] = block.place(ITEMS=4 * HELD, WIDTH=WIDTH)
     firsts: int32[ROWS] @ thread[1]
     seconds: int32[ROWS] @ thread[1]
-    spots: int32[WAYS * ROWS] @ thread[1]
-    rests: uint32[WAYS * ROWS] @ thread[1]
     with group(thread[32]):
         rank_parts(flags, 4 * base + before[0], firsts, WIDTH=WIDTH)
         if WAYS == 3:
@@ -268,8 +272,6 @@ def place_rows(
             spot[middle + others_kept // 4] = 0
         if t < 4:  # and what vectors have behind it
             spot[(base + kept // 4 if WAYS == 1 else final + (many - kept - others_kept) // 4) + t] = 0
-    with group(thread[1]):
-        merge_rests(tile, spots, rests)
 
 
 EXAMPLES = {

@@ -179,8 +179,8 @@ def split_apart(
 @requires(thread[1])
 @template(VECTOR=constexpr(int))
 def skew_at(skew: int32 @ thread[1], begin: int64 @ thread[1]) -> int32 @ thread[1]:
-    """How many elements a place is past one that is aligned to a vector; -1: it is not known."""
-    return -1 if skew < 0 else int32((skew + begin) % VECTOR)
+    """How many elements a place is past one that is aligned to a vector, of a power of 2; -1: it is not known."""
+    return -1 if skew < 0 else int32(skew + begin & VECTOR - 1)
 
 
 @prism.device

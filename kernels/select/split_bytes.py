@@ -9,8 +9,9 @@ from prism.lang import (
     ptr, requires, shared, template, thread, uint8, uint32, uint64,
 )
 from prism.kernels.select.answers import Interval, find_interval
+from prism.kernels.select.direct_parts import direct_parts
 from prism.kernels.select.part_loop import part_tiles
-from prism.kernels.select.bytes import fill_selectors, one_of, write_shifted
+from prism.kernels.select.bytes import fill_selectors, merge_rests, one_of, write_shifted
 from prism.kernels.select.compaction import bits_within
 from prism.kernels.select.conditions import is_set
 from prism.kernels.select.long_bytes import ask_bytes, load_marks, place_rows
@@ -47,6 +48,7 @@ def split_bytes(
     TILE: constexpr(int) = THREADS * ITEMS
     PART: constexpr(int) = ITEMS // PARTS
     HELD: constexpr(int) = ITEMS // 4
+    LOADED: constexpr(bool) = OWN and WAYS == 3  # when a tile is asked for, and not when it is counted
     ROOM: constexpr(int) = THREADS * HELD + 8
     tiles: int32 @ grid[1] = int32((n + (TILE - 1)) // TILE)
     blocks: int32 @ grid[1] = count(block[1])
@@ -57,13 +59,16 @@ def split_bytes(
         partition(rest, block[1], races="none") as rests, partition(kept, block[1], 0, races="none") as number,
         partition(other_kept, block[1], 0, races="none") as other_number, group(block[1]),
     ):  # fmt: skip
-        packed: shared(uint32[2 * ROOM], align=16) @ block[1]  # bytes of each part, of two tiles in turn
+        # Bytes of each part: with two, of two tiles in turn.
+        packed: shared(uint32[ROOM * (2 if WAYS == 2 else 1)], align=16) @ block[1]
         half: int32 @ block[1] = 0  # where those of the held tile are
         ahead: uint32[HELD] @ thread[1] = {0}
         signs: uint64[PARTS] @ thread[1] = {0}  # which bytes of the loaded tile go to `y`
         others_signs: uint64[PARTS] @ thread[1] = {0}
         loaded: int32 @ block[1] = 0  # how many there are
         left_signs: uint64[PARTS] @ thread[1] = {0}  # which go to `rest`
+        spots: int32[WAYS * (ITEMS // WIDTH)] @ thread[1]  # words of the loaded tile that several rows write to
+        unfilled: uint32[WAYS * (ITEMS // WIDTH)] @ thread[1]
         selectors: shared(uint8[80], align=16) @ block[1]  # of bytes, four at a time
         fill_selectors(selectors, THREADS=THREADS)
         bytes: Interval @ block[1] = Interval(0, 0, 0, 0, 0, 0)  # what `TEST` is true of
@@ -75,12 +80,18 @@ def split_bytes(
         known: bool @ block[1] = bytes.known > 0 and (WAYS == 2 or other_bytes.known > 0)
 
         @requires(block[1], thread["THREADS"])
-        def load(tile: int32 @ block[1]) -> uint32 @ thread[1]:
-            """Bring a tile into registers, and find out which bytes go where."""
-            nonlocal loaded
+        def ask(tile: int32 @ block[1], many: int32 @ block[1]):
+            """Ask for a tile, and for what is about the one that this block draws next."""
+            if OWN:
+                with partition(x, block[1], offset=int64(tile) * TILE) as source:
+                    load_held(source, ahead, many, otherwise, skew, ITEMS=ITEMS, WIDTH=WIDTH)
+            if LOADED:
+                block.prefetch_tile(x, tile + near, n, TILE=TILE)
+
+        @requires(block[1], thread["THREADS"])
+        def find(tile: int32 @ block[1], many: int32 @ block[1]) -> uint32 @ thread[1]:
+            """Find out which bytes of a tile that was asked for go where."""
             one: uint32 @ thread[1] = one_of(selectors)
-            many: int32 @ block[1] = extent(tile, n, TILE=TILE)
-            loaded = many
             start: int64 @ block[1] = int64(tile) * TILE
             at: int32 @ thread[1] = block.place(ITEMS=ITEMS, WIDTH=WIDTH)
             if not OWN:
@@ -89,9 +100,10 @@ def split_bytes(
                     load_marks(
                         other, others_signs, start, many, uint8(other_unset), other_skew, one, ITEMS=ITEMS, WIDTH=WIDTH,
                     )
-            with partition(x, block[1], offset=start) as source:
-                load_held(source, ahead, many, otherwise, skew, ITEMS=ITEMS, WIDTH=WIDTH)
-            block.prefetch_tile(x, tile + near, n, TILE=TILE)
+                with partition(x, block[1], offset=start) as source:
+                    load_held(source, ahead, many, otherwise, skew, ITEMS=ITEMS, WIDTH=WIDTH)
+            if not LOADED:  # not sooner: what is loaded here comes first
+                block.prefetch_tile(x, tile + near, n, TILE=TILE)
             if OWN:
                 with group(thread[1]):
                     ask_bytes(ahead, signs, mask, bytes, known, one, C=C, TEST=TEST, GIVEN=GIVEN)
@@ -104,23 +116,30 @@ def split_bytes(
             )
 
         @requires(block[1], thread["THREADS"])
-        def place(before: int32[2] @ thread[32], coming: int32 @ block[1], others_coming: int32 @ block[1]):
-            """Put each part's bytes of the loaded tile together."""
-            base: int32 @ block[1] = (1 - half) * ROOM
+        def place(
+            many: int32 @ block[1], before: int32[2] @ thread[32], coming: int32 @ block[1], others_coming: int32 @ block[1],
+        ):
+            """Put each part's bytes of the loaded tile together, but for what `merge` does."""
+            base: int32 @ block[1] = (1 - half) * ROOM if WAYS == 2 else 0
             middle: int32 @ block[1] = base + (coming + 3) // 4
             final: int32 @ block[1] = middle + (others_coming + 3) // 4
             place_rows(
-                packed, ahead, signs, others_signs, left_signs, before, base, middle, final, coming, others_coming, loaded,
-                selectors, WIDTH=WIDTH, THREADS=THREADS, WAYS=WAYS,
+                packed, ahead, signs, others_signs, left_signs, before, base, middle, final, coming, others_coming, many,
+                selectors, spots, unfilled, WIDTH=WIDTH, THREADS=THREADS, WAYS=WAYS,
             )
 
         @requires(block[1], thread["THREADS"])
-        def store(
-            tile: int32 @ block[1], prefix: int64 @ block[1], other_prefix: int64 @ block[1], held: int32 @ block[1],
-            others_held: int32 @ block[1],
+        def merge():
+            """End it, behind a barrier."""
+            with group(thread[1]):
+                merge_rests(packed, spots, unfilled)
+
+        @requires(block[1], thread["THREADS"])
+        def write(
+            tile: int32 @ block[1], many: int32 @ block[1], prefix: int64 @ block[1], other_prefix: int64 @ block[1],
+            held: int32 @ block[1], others_held: int32 @ block[1],
         ):
-            """Write the held tile's bytes where they belong."""
-            many: int32 @ block[1] = extent(tile, n, TILE=TILE)
+            """Write a tile's bytes where they belong."""
             begin: int64 @ block[1] = int64(tile) * TILE - prefix - other_prefix
             with (
                 partition(ones, block[1], prefix, races="none") as first,
@@ -128,24 +147,64 @@ def split_bytes(
                 partition(rests, block[1], begin, races="none") as third,
             ):
                 write_parts(
-                    first, second, third, packed, half * ROOM, held, others_held, many - held - others_held,
-                    skew_at(out_skew, prefix, VECTOR=16), skew_at(out_skew, other_prefix, VECTOR=16),
+                    first, second, third, packed, half * ROOM if WAYS == 2 else 0, held, others_held,
+                    many - held - others_held, skew_at(out_skew, prefix, VECTOR=16), skew_at(out_skew, other_prefix, VECTOR=16),
                     skew_at(out_skew, begin, VECTOR=16), WAYS=WAYS, THREADS=THREADS,
                 )
-
-        @requires(block[1], thread["THREADS"])
-        def keep(before: int32[2] @ thread[32], coming: int32 @ block[1], others_coming: int32 @ block[1]):
-            """The loaded tile is the held one from here on."""
-            nonlocal half
-            half = 1 - half
 
         block.prefetch_tile(x, b, n, TILE=TILE)  # about the first one that it draws: it comes while that is drawn
         if not OWN:
             block.prefetch_tile(mask, b, n, TILE=TILE)
-        part_tiles(
-            words, capacity, control, blocks, tiles, number, other_number, LOAD=load, STORE=store, KEEP=keep, PLACE=place,
-            WAYS=WAYS, THREADS=THREADS, WORDS=WORDS,
-        )
+        if WAYS == 3:  # what three parts take is more than what they wait for: they look back at once
+
+            @requires(block[1], thread["THREADS"])
+            def store(
+                tile: int32 @ block[1], many: int32 @ block[1], last: int32 @ block[1], prefix: int64 @ block[1],
+                other_prefix: int64 @ block[1], held: int32 @ block[1], others_held: int32 @ block[1],
+            ):
+                """Write a tile; of the last one how many there are in all."""
+                block.fill(number, prefix + held, last)  # first: a host that waits goes on then
+                block.fill(other_number, other_prefix + others_held, last)
+                write(tile, many, prefix, other_prefix, held, others_held)
+
+            direct_parts(
+                words, capacity, control, blocks, tiles, n, LOAD=ask, COUNT=find, PLACE=place, MERGE=merge, STORE=store,
+                TILE=TILE, THREADS=THREADS, WORDS=WORDS,
+            )
+        else:
+
+            @requires(block[1], thread["THREADS"])
+            def load(tile: int32 @ block[1]) -> uint32 @ thread[1]:
+                """Bring a tile into registers, and find out which bytes go where."""
+                nonlocal loaded
+                loaded = extent(tile, n, TILE=TILE)
+                ask(tile, loaded)
+                return find(tile, loaded)
+
+            @requires(block[1], thread["THREADS"])
+            def put(before: int32[2] @ thread[32], coming: int32 @ block[1], others_coming: int32 @ block[1]):
+                """Put each part's bytes of the loaded tile together."""
+                place(loaded, before, coming, others_coming)
+                merge()
+
+            @requires(block[1], thread["THREADS"])
+            def write_held(
+                tile: int32 @ block[1], prefix: int64 @ block[1], other_prefix: int64 @ block[1], held: int32 @ block[1],
+                others_held: int32 @ block[1],
+            ):
+                """Write the held tile."""
+                write(tile, extent(tile, n, TILE=TILE), prefix, other_prefix, held, others_held)
+
+            @requires(block[1], thread["THREADS"])
+            def keep(before: int32[2] @ thread[32], coming: int32 @ block[1], others_coming: int32 @ block[1]):
+                """The loaded tile is the held one from here on."""
+                nonlocal half
+                half = 1 - half
+
+            part_tiles(
+                words, capacity, control, blocks, tiles, number, other_number, LOAD=load, STORE=write_held, KEEP=keep, PLACE=put,
+                WAYS=WAYS, THREADS=THREADS, WORDS=WORDS,
+            )
 
 
 @prism.device

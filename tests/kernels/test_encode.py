@@ -12,7 +12,7 @@ import pytest
 import prism
 from prism.interpret import RaceError, run
 from prism.kernels.select.encode import encode
-from prism.lib.algorithms.select.plan import Kind, encode_configurations, encode_of
+from prism.lib.algorithms.select.plan import Kind, encode_configurations, encode_for
 from tests.lib.oracles import SCHEDULES
 from tests.mutation import without_barriers
 from tests.rarely import rarely
@@ -110,4 +110,5 @@ def test_the_kernels_for_the_device_do_not_spill(name: str) -> None:
     pytest.importorskip("cuda.bindings.nvrtc")
     kind = Kind(name, name, compared=name, own=True, edges=True)
     for c in encode_configurations(kind):
-        assert prism.compile(encode, encode_of(kind, c)).spills == 0
+        instance = encode_for(kind, c)
+        assert prism.compile(instance.kernel, dict(instance.template)).spills == 0

@@ -235,10 +235,12 @@ def apart_for(kinds: Sequence[Kind], c: kernels.Configuration) -> Instance:
     return instance_of(kernels.split_bytes, {**long, "PARTS": c.items // _PART})
 
 
-def encode_configurations(kind: Kind) -> tuple[kernels.Configuration, ...]:
-    """Return how few elements, short and long arrays on a GPU are cut into tiles whose runs are found."""
+def encode_configurations(kind: Kind, *, aligned: bool = True) -> tuple[kernels.Configuration, ...]:
+    """Return how few elements, short and long arrays on a GPU are cut into tiles whose runs are found; `aligned`: to 16 bytes."""
     size = min(size for size in kernels.DEVICE if size >= min(kind.size, 16))
-    return kernels.FEW[size], kernels.APART[size], kernels.ENCODED[size]
+    found = kernels.FEW[size], kernels.APART[size], kernels.ENCODED[size]
+    of_bytes = kind.moved == kind.given == kind.compared == "uint8"
+    return (*found, kernels.BYTES_ENCODED) if aligned and of_bytes else found
 
 
 def encode_of(kind: Kind, c: kernels.Configuration) -> dict[str, Any]:
@@ -247,15 +249,21 @@ def encode_of(kind: Kind, c: kernels.Configuration) -> dict[str, Any]:
     return {**{name: found[name] for name in _ENCODED}, **_once(c)}
 
 
+def encode_for(kind: Kind, c: kernels.Configuration) -> Instance:
+    """Return the kernel of run lengths, in a configuration."""
+    if c.items > _BITS and kind.size == 1:
+        return instance_of(kernels.encode_bytes, {**c.template(), "WIDTH": c.width})
+    return instance_of(kernels.encode, encode_of(kind, c))
+
+
 def encode(kind: Kind, given: ArrayInfo, room: int, machine: Machine, kept: Buffer) -> tuple[Step, int, str]:
     """Return the step that finds runs, at most `room`; and how many bytes of words it has, with their tag."""
     n, host = given.size, machine.host
-    c = tiles_of(kind, n, host=True) if host else cut_of(n, encode_configurations(kind))
+    c = tiles_of(kind, n, host=True) if host else cut_of(n, encode_configurations(kind, aligned=past(given) == 0))
     tiles = -(-n // c.tile)
-    template = encode_of(kind, c)
-    instance, words = instance_of(kernels.encode, template), words_for(tiles)
+    instance, words = encode_for(kind, c), words_for(tiles)
     blocks = _blocks_of(c, tiles, instance, machine)
-    skew = -1 if host or past(given) < 0 else past(given) % template["WIDTH"]
+    skew = -1 if host or past(given) < 0 else past(given) % dict(instance.template)["WIDTH"]
     step = Step(
         instance, blocks, c.threads,
         {
@@ -453,6 +461,7 @@ __all__ = [
     "axes",
     "encode",
     "encode_configurations",
+    "encode_for",
     "encode_of",
     "fill",
     "instance_for",

@@ -11,7 +11,7 @@ from prism.lib.algorithms.select.plan import (
     apart_configurations,
     apart_for,
     encode_configurations,
-    encode_of,
+    encode_for,
     instance_for,
     paired_configurations,
     paired_of,
@@ -50,7 +50,7 @@ def _runs(kinds: Iterable[Kind]) -> Iterator[Instance]:
     """Yield the kernels of run lengths."""
     for kind in kinds:
         for c in encode_configurations(kind):
-            yield instance_of(kernels.encode, encode_of(kind, c))
+            yield encode_for(kind, c)
 
 
 def _pairs() -> Iterator[Instance]:
