@@ -1,7 +1,7 @@
 """The cases of all algorithms, for compute-sanitizer to watch: `python -m tests.gpu.sanitized [FLAG] [MOST] [ALGORITHM ...]`.
 
 With `aligned`, no hgemm whose result's rows begin at odd addresses; with `apart`, no decoding by pages and no large
-products of groups: see test_sanitizer.py.
+products of groups: see test_sanitizer.py. With `further`, the calls alone that no case makes: in a minute what a change needs.
 With a number, arrays of at most so many elements: racecheck takes minutes for what a kernel does in a second. With names of
 algorithms, as the manifest has them, theirs alone. `1/4`: the second of four shares of all calls, for as many processes.
 """
@@ -228,10 +228,10 @@ def is_ours() -> bool:
 
 if __name__ == "__main__":
     seen: set[str] = set()
-    flags = ("aligned", "apart")
+    flags = ("aligned", "apart", "further")
     names = [name for name in sys.argv[1:] if name not in flags and not name.isdigit() and "/" not in name]
     parts = [part for part in algorithms.parts("cases") if not names or part[0] in names]
-    for one in (case for _, module in parts for case in module.CASES):
+    for one in (case for _, module in parts for case in module.CASES if "further" not in sys.argv):
         if "apart" in sys.argv and one.function == "grouped_matmul":
             one = replace(one, large=one.shapes[:1])
         watch(one, seen)
