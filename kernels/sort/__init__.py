@@ -4,7 +4,7 @@ from prism.kernels.sort.cluster import sort_cluster
 from prism.kernels.sort.configurations import (
     CLUSTER_BLOCKS, COUNTING_KEYS, FILLING, FILLING_MANY, GROUPS, HOST_COUNTING, HOST_LARGE, HOST_SMALL, ZEROS,
     Configuration, Counting, Ranges, Shape, Window, cluster_of, configuration_of, configurations, counting, ranges_of,
-    resident_of, wide_of, window_of,
+    resident_of, share_of, wide_of, window_of,
 )
 from prism.kernels.sort.count import count_digits
 from prism.kernels.sort.even import pass_evenly
@@ -16,6 +16,7 @@ from prism.kernels.sort.radix import sort_digit
 from prism.kernels.sort.ranges import sort_ranges
 from prism.kernels.sort.resident import sort_resident
 from prism.kernels.sort.rows import begin_rows
+from prism.kernels.sort.shares import sort_shares
 from prism.kernels.sort.wide import begin_wide, count_wide, sort_wide
 from prism.kernels.sort.windows import LEVELS, SAMPLED, find_windows, sample_windows, sort_windows
 from prism.kernels.sort.zeros import order_zeros
@@ -26,7 +27,8 @@ __all__ = [
     "HOST_COUNTING", "HOST_LARGE", "HOST_SMALL", "INTEGER", "LEVELS", "NONE", "POSITIONS", "SAMPLED", "ZEROS",
     "Configuration", "Counting", "Ranges", "Shape", "Window", "add_keys", "begin_keys", "begin_rows", "begin_wide",
     "cluster_of", "configuration_of", "configurations", "count_digits", "count_keys", "count_wide",
-    "counting", "fill_keys", "find_windows", "order_zeros", "pass_evenly", "ranges_of", "resident_of",
-    "sample_windows", "sort_cluster", "sort_digit", "sort_ranges", "sort_resident", "sort_wide", "sort_windows",
+    "counting", "fill_keys", "find_windows", "order_zeros", "pass_evenly", "ranges_of", "resident_of", "share_of",
+    "sample_windows", "sort_cluster", "sort_digit", "sort_ranges", "sort_resident", "sort_shares", "sort_wide",
+    "sort_windows",
     "wide_of", "window_of",
 ]  # fmt: skip

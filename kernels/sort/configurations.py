@@ -183,6 +183,23 @@ def resident_of(key: int, value: int, values: int, n: int, blocks: int) -> Shape
     return None
 
 
+class Share(NamedTuple):
+    """Up to `most` keys a thread are sorted, by `1 << buckets` buckets."""
+
+    most: int
+    buckets: int
+
+
+def share_of(key: int, values: int, n: int, c: Shape) -> Share | None:
+    """Return how blocks of shape `c` sort shares of `n` keys of so many bytes; None where they sort by digits at once.
+
+    A share has twice as many keys as the mean: of 32 of a sample.
+    """
+    if key != 4 or values != NONE or c.threads != 512 or not 0 < -(-n // (c.threads * c.items)) <= 128:
+        return None
+    return Share(2 * c.items, {4: 11, 8: 12, 16: 13}[c.items]) if c.items in (4, 8, 16) else None
+
+
 class Window(NamedTuple):
     """Blocks of `threads` with `items` elements each, at least `blocks` of them a multiprocessor; digits have up to `bits`.
 
@@ -253,6 +270,6 @@ def counting(key: int, room: int) -> Counting:
 
 __all__ = [
     "CLUSTER_BLOCKS", "COUNTING_KEYS", "FILLING", "FILLING_MANY", "GROUPS", "HOST_COUNTING", "HOST_LARGE", "HOST_SMALL", "ZEROS",
-    "Configuration", "Counting", "Ranges", "Shape", "Window", "cluster_of", "configuration_of", "configurations", "counting",
-    "ranges_of", "resident_of", "wide_of", "window_of",
+    "Configuration", "Counting", "Ranges", "Shape", "Share", "Window", "cluster_of", "configuration_of", "configurations",
+    "counting", "ranges_of", "resident_of", "share_of", "wide_of", "window_of",
 ]  # fmt: skip

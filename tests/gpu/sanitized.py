@@ -36,7 +36,7 @@ from prism.lib import (
 )
 from prism.lib.algorithms.attention.cases import CASES
 from prism.lib.algorithms.attention_backward.cases import CASES as GRADIENTS
-from prism.lib.algorithms.sort import wide, windows
+from prism.lib.algorithms.sort import resident, wide, windows
 from prism.lib.cases import Case
 from tests.lib.calls import check, expected, past
 
@@ -146,28 +146,41 @@ def long_selections() -> list[tuple[str, Callable[[], Any], Any]]:
 
 def long_sorts() -> list[tuple[str, Callable[[], Any], Any]]:
     """Return sorts in one launch, and by wide digits and by windows, of fewer elements than those are made for."""
-    for room, fewest in ((wide, 1 << 16), (windows, dict.fromkeys(windows._FEWEST, 1 << 16))):
-        room._FEWEST = fewest
-    windows._FEWEST_PLACES = {4: 1 << 16, 8: 1 << 16}
     random = np.random.default_rng(1)
-    floats = random.standard_normal(200_001).astype(np.float32)
+    floats = random.standard_normal(200_003).astype(np.float32)
     told, special = floats.copy(), floats[:60_000].copy()
     told[777], special[::1000] = np.nan, -0.0
-    words = random.integers(0, 1 << 63, 200_001, dtype=np.uint64)
+    words = random.integers(0, 1 << 63, 200_003, dtype=np.uint64)
     found = []
-    for text, data in (
-        ("floats by ranges", floats[: 1 << 16]), ("zeros by ranges", special),
-        ("integers by ranges", words[:50_000].astype(np.uint32)),
-        ("wide digits", floats), ("one NaN, by bytes", told), ("windows", words), ("sorted, by windows", np.sort(words)),
-        ("windows of 4 bytes", words.astype(np.uint32)), ("sorted, of 4 bytes", np.sort(words.astype(np.uint32))),
+    for text, data, long in (
+        ("floats by ranges", floats[: 1 << 16], False), ("zeros by ranges", special, False),
+        ("integers by ranges", words[:50_000].astype(np.uint32), False), ("floats by shares", floats[:150_000], False),
+        ("one NaN, by shares", told[:140_000], False), ("integers by shares", words[:150_001].astype(np.uint32), False),
+        ("wide digits", floats, True), ("one NaN, by bytes", told, True), ("windows", words, True),
+        ("sorted, by windows", np.sort(words), True), ("windows of 4 bytes", words.astype(np.uint32), True),
+        ("sorted, of 4 bytes", np.sort(words.astype(np.uint32)), True),
     ):  # fmt: skip
         x, values, order = cupy.asarray(data), cupy.arange(data.size, dtype=np.uint32), np.argsort(data, kind="stable")
         found += [
-            (text, functools.partial(sort, x), data[order]),
-            (f"positions, {text}", functools.partial(argsort, x), order),
-            (f"values, {text}", lambda x=x, values=values: lib.sort_by_key(x, values)[1], order),
+            (text, as_if_long(functools.partial(sort, x), long), data[order]),
+            (f"positions, {text}", as_if_long(functools.partial(argsort, x), long), order),
+            (f"values, {text}", as_if_long(lambda x=x, values=values: lib.sort_by_key(x, values)[1], long), order),
         ]
     return found
+
+
+def as_if_long(call: Callable[[], Any], long: bool) -> Callable[[], Any]:
+    """Return a call that, where it is `long`, sorts as longer arrays are sorted: blocks don't hold it all at once."""
+
+    def patched() -> Any:
+        with pytest.MonkeyPatch.context() as patch:
+            patch.setattr(resident, "sorts", lambda *_: False)
+            patch.setattr(wide, "_FEWEST", 1 << 16)
+            patch.setattr(windows, "_FEWEST", dict.fromkeys(windows._FEWEST, 1 << 16))
+            patch.setattr(windows, "_FEWEST_PLACES", {4: 1 << 16, 8: 1 << 16})
+            return call()
+
+    return patched if long else call
 
 
 def further() -> dict[str, list[tuple[str, Callable[[], Any], Any]]]:
