@@ -146,7 +146,7 @@ def test_equal_runs_of_long_arrays(name: str) -> None:
     assert not bool(wrong)
 
 
-@pytest.mark.parametrize("n", [1 << 16, (1 << 24) + 5])
+@pytest.mark.parametrize("n", [1 << 16, (1 << 17) + 3, 1 << 20, (1 << 24) + 5])
 def test_what_decides_is_read_when_a_graph_runs(n: int) -> None:
     """A graph of calls sorts data of other kinds than those that it was made with; another stream sorts at the same time."""
     stream, other = (cupy.cuda.Stream(non_blocking=True) for _ in range(2))
@@ -242,9 +242,11 @@ def test_blocks_that_all_run_at_once(dtype: str) -> None:
     """Around the sizes at which tiles change; in place; on streams at once, of which each leaves no room for another."""
     for n in ((1 << 15) + 1, 1 << 16, (1 << 17) + 1, (1 << 18) - 1, (1 << 19) + 3, 1 << 20, (1 << 21) + 5):
         check(data(dtype, n, "mixed", n))
-        x = data(dtype, n, "skewed", n)
-        wanted = cupy.sort(x)
-        assert bool((lib.sort(x, out=x) == wanted).all())
+        for kind in ("uniform", "skewed", "sorted", "equal"):
+            x = data(dtype, n, kind, n)
+            wanted = cupy.sort(x)
+            assert bool((lib.sort(x) == wanted).all()) and bool((lib.sort(x, descending=True) == wanted[::-1]).all())
+            assert bool((lib.sort(x, out=x) == wanted).all())
     streams = [cupy.cuda.Stream(non_blocking=True) for _ in range(3)]
     xs = [data(dtype, 1 << 20, "uniform", k) for k in range(3)]
     ys = [cupy.empty_like(x) for x in xs]
@@ -267,6 +269,7 @@ def test_values_of_all_sizes() -> None:
 RUNS = {
     "argsort": lambda x: lib.argsort(x[0]),
     "one launch": lambda x: lib.argsort(x[0, :1_000_000]),
+    "shares": lambda x: lib.sort(x[0, :1_000_000] * x[1, :1_000_000] + cupy.arange(1_000_000, dtype=np.float32)),
     "long rows": lambda x: lib.argsort(x),
     "rows in clusters": lambda x: lib.argsort(x.ravel()[: 8 << 16].reshape(8, -1)),
     "long segments": lambda x: lib.segmented_argsort(x[0], cupy.array([0, 17, 1_000_000, x[0].size])),
