@@ -200,6 +200,29 @@ def share_of(key: int, values: int, n: int, c: Shape) -> Share | None:
     return Share(2 * c.items, {4: 11, 8: 12, 16: 13}[c.items]) if c.items in (4, 8, 16) else None
 
 
+class Groups(NamedTuple):
+    """Blocks of `moving` threads with `items` keys each, `movers` a multiprocessor; then of `threads` with up to `most`.
+
+    `buckets`: bits of a bucket of the latter, of which a multiprocessor has `blocks`.
+    """
+
+    moving: int
+    items: int
+    movers: int
+    threads: int
+    most: int
+    buckets: int
+    blocks: int
+
+    @property
+    def room(self) -> int:
+        """How many keys a group has at most."""
+        return self.threads * self.most
+
+
+GROUPED = Groups(moving=256, items=48, movers=2, threads=512, most=36, buckets=13, blocks=1)
+
+
 class Window(NamedTuple):
     """Blocks of `threads` with `items` elements each, at least `blocks` of them a multiprocessor; digits have up to `bits`.
 
@@ -269,7 +292,8 @@ def counting(key: int, room: int) -> Counting:
 
 
 __all__ = [
-    "CLUSTER_BLOCKS", "COUNTING_KEYS", "FILLING", "FILLING_MANY", "GROUPS", "HOST_COUNTING", "HOST_LARGE", "HOST_SMALL", "ZEROS",
-    "Configuration", "Counting", "Ranges", "Shape", "Share", "Window", "cluster_of", "configuration_of", "configurations",
-    "counting", "ranges_of", "resident_of", "share_of", "wide_of", "window_of",
+    "CLUSTER_BLOCKS", "COUNTING_KEYS", "FILLING", "FILLING_MANY", "GROUPED", "GROUPS", "HOST_COUNTING", "HOST_LARGE",
+    "HOST_SMALL", "ZEROS",
+    "Configuration", "Counting", "Groups", "Ranges", "Shape", "Share", "Window", "cluster_of", "configuration_of",
+    "configurations", "counting", "ranges_of", "resident_of", "share_of", "wide_of", "window_of",
 ]  # fmt: skip

@@ -36,7 +36,7 @@ from prism.lib import (
 )
 from prism.lib.algorithms.attention.cases import CASES
 from prism.lib.algorithms.attention_backward.cases import CASES as GRADIENTS
-from prism.lib.algorithms.sort import resident, wide, windows
+from prism.lib.algorithms.sort import groups, resident, wide, windows
 from prism.lib.cases import Case
 from tests.lib.calls import check, expected, past
 
@@ -153,12 +153,14 @@ def long_sorts() -> list[tuple[str, Callable[[], Any], Any]]:
     words = random.integers(0, 1 << 63, 200_003, dtype=np.uint64)
     found = []
     for text, data, long in (
-        ("floats by ranges", floats[: 1 << 16], False), ("zeros by ranges", special, False),
-        ("integers by ranges", words[:50_000].astype(np.uint32), False), ("floats by shares", floats[:150_000], False),
-        ("one NaN, by shares", told[:140_000], False), ("integers by shares", words[:150_001].astype(np.uint32), False),
-        ("wide digits", floats, True), ("one NaN, by bytes", told, True), ("windows", words, True),
-        ("sorted, by windows", np.sort(words), True), ("windows of 4 bytes", words.astype(np.uint32), True),
-        ("sorted, of 4 bytes", np.sort(words.astype(np.uint32)), True),
+        ("floats by ranges", floats[: 1 << 16], ""), ("zeros by ranges", special, ""),
+        ("integers by ranges", words[:50_000].astype(np.uint32), ""), ("floats by shares", floats[:150_000], ""),
+        ("one NaN, by shares", told[:140_000], ""), ("integers by shares", words[:150_001].astype(np.uint32), ""),
+        ("groups", words[:200_001].astype(np.uint32), "groups"),
+        ("sorted, groups", np.sort(words[1:].astype(np.uint32)), "groups"),
+        ("wide digits", floats, "long"), ("one NaN, by bytes", told, "long"), ("windows", words, "long"),
+        ("sorted, by windows", np.sort(words), "long"), ("windows of 4 bytes", words.astype(np.uint32), "long"),
+        ("sorted, of 4 bytes", np.sort(words.astype(np.uint32)), "long"),
     ):  # fmt: skip
         x, values, order = cupy.asarray(data), cupy.arange(data.size, dtype=np.uint32), np.argsort(data, kind="stable")
         found += [
@@ -169,12 +171,15 @@ def long_sorts() -> list[tuple[str, Callable[[], Any], Any]]:
     return found
 
 
-def as_if_long(call: Callable[[], Any], long: bool) -> Callable[[], Any]:
-    """Return a call that, where it is `long`, sorts as longer arrays are sorted: blocks don't hold it all at once."""
+def as_if_long(call: Callable[[], Any], long: str) -> Callable[[], Any]:
+    """Return a call that, where `long` says so, sorts as longer arrays are sorted: blocks don't hold it all at once."""
 
     def patched() -> Any:
         with pytest.MonkeyPatch.context() as patch:
             patch.setattr(resident, "sorts", lambda *_: False)
+            if long == "groups":
+                patch.setattr(groups, "_FEWEST", 1 << 16)
+                return call()
             patch.setattr(wide, "_FEWEST", 1 << 16)
             patch.setattr(windows, "_FEWEST", dict.fromkeys(windows._FEWEST, 1 << 16))
             patch.setattr(windows, "_FEWEST_PLACES", {4: 1 << 16, 8: 1 << 16})
