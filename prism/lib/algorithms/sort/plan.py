@@ -160,8 +160,8 @@ def radix(
     """Return the plan that sorts rows of `n` elements by digits, all rows in each pass.
 
     Scratch: as many keys, and as many values where some go along; of positions two of each, of 4 bytes below 2^32 elements; of
-    some bits alone two bytes more an element; for windows 512 KB more; for groups an eighth more at most. Of floats that are sorted with values by wide digits twice
-    as much: 16 bytes an element.
+    some bits alone two bytes more an element; for windows 512 KB more; for groups up to an eighth more. Of floats that are sorted
+    with values by wide digits twice as much: 16 bytes an element.
     `in_place`: an even number of passes moves elements, so that results may be what is read.
     """
     scratch = Scratch()
