@@ -8,6 +8,7 @@ from prism.lang import (
     atomic_add, attr, block, claim, const, constexpr, dtype, grid, group, id, int32, may_alias, one, partition, prism, ptr,
     requires, shared, template, thread, uint16, uint32, wrapping_add, wrapping_subtract,
 )
+from prism.kernels.sort.choose import part_of
 from prism.kernels.sort.order import INTEGER, minus_zero
 from prism.kernels.sort.parts import NONE
 from prism.kernels.sort.ranges import sort_part, sort_sample
@@ -19,13 +20,15 @@ PARTS = 256
 """Of all keys, at most: a share is two of them."""
 FLAG, ROW = 128, 512
 """Behind a tile's numbers of each part, two in a word, stands whether its keys can't be sorted so; words of a tile."""
-_EACH = 8
-"""Keys of the sample that a thread looks at: of 4096 a share of 128 has 32, more than twice as many once in a million."""
+_EACH = 4
+"""Keys of the sample that a thread looks at: of 2048 a share of 128 has 16."""
+_BUCKETS = 11
+"""Bits that tell the bucket of a key of the sample."""
 _BATCH = 4
 
 
 @prism.device
-@template(K=dtype, THREADS=constexpr(int), BUCKETS=constexpr(int), KIND=constexpr(int))
+@template(K=dtype, THREADS=constexpr(int), KIND=constexpr(int))
 @requires(block[1], thread["THREADS"])
 def find_bounds(
     x: ptr(const(K)) @ grid[1], bounds: ptr(K) @ block[1], n: int32 @ block[1], parts: int32 @ block[1], flip: K @ block[1],
@@ -43,7 +46,7 @@ def find_bounds(
             where: int32 = number * apart + number * 149 % apart
             sample[k] = word_of(x[where], where, flip, lowest, W=K, KIND=KIND)
     crowded: bool @ block[1] = sort_sample(
-        sample, ordered, flip, lowest, THREADS=THREADS, BUCKETS=BUCKETS, KIND=KIND, NETWORK=False,
+        sample, ordered, flip, lowest, THREADS=THREADS, BUCKETS=_BUCKETS, KIND=KIND, NETWORK=False,
     )
     with partition(bounds, thread[1], offset=t) as own, group(thread[1]):
         if t < PARTS:
@@ -52,7 +55,7 @@ def find_bounds(
 
 
 @prism.device
-@template(K=dtype, ITEMS=constexpr(int), THREADS=constexpr(int), BUCKETS=constexpr(int), KIND=constexpr(int))
+@template(K=dtype, ITEMS=constexpr(int), THREADS=constexpr(int), KIND=constexpr(int))
 @requires(block[1], thread["THREADS"])
 def count_shares(
     x: ptr(const(K)) @ grid[1], keys: K[ITEMS] @ thread[1], chosen: uint32[ITEMS] @ thread[1], numbers: ptr(uint32) @ block[1],
@@ -67,11 +70,14 @@ def count_shares(
     bins: shared(uint32[PARTS])
     block.fill(bins, 0, PARTS)
     special: bool @ thread[1] = False
-    crowded: bool @ block[1] = find_bounds(x, bounds, n, parts, flip, lowest, THREADS=THREADS, BUCKETS=BUCKETS, KIND=KIND)
+    crowded: bool @ block[1] = find_bounds(x, bounds, n, parts, flip, lowest, THREADS=THREADS, KIND=KIND)
     with group(thread[1]):
+        tops: K[9]  # of eighths of all parts: for the first steps of all searches
+        for d in range(9):
+            tops[d] = bounds[d * (PARTS // 8)] if d < 8 else ~K(0)
         for k in range(ITEMS):  # without a branch, so that all are looked for at once
-            at: int32 = 0
-            for half in range(8):
+            at: int32 = PARTS // 8 * int32(part_of(keys[k], tops))
+            for half in range(3, 8):
                 next: int32 = at + (PARTS >> half + 1)
                 at = next if keys[k] >= bounds[next] else at
             chosen[k] = uint32(min(at, parts - 1))
@@ -217,7 +223,7 @@ def sort_shares(
         with group(thread[1]):
             for k in range(ITEMS):
                 keys[k] = word_of(x[place + 32 * k], 0, flip, lowest, W=K, KIND=KIND) if k < mine else ~K(0)
-        count_shares(x, keys, chosen, own, n, 2 * tiles, mine, flip, lowest, THREADS=THREADS, BUCKETS=BUCKETS, KIND=KIND)
+        count_shares(x, keys, chosen, own, n, 2 * tiles, mine, flip, lowest, THREADS=THREADS, KIND=KIND)
     with (
         partition(spare, block[1], offset=lambda place: place, races="none") as exchanged,
         partition(failed, block[1], offset=b) as mark, group(block[1]),

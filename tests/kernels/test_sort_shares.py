@@ -22,7 +22,7 @@ from tests.rarely import rarely
 THREADS = 256
 SIZES = {"THREADS": THREADS, "ITEMS": 4, "MOST": 8, "BUCKETS": 11}
 TILE = 4 * THREADS
-FEWEST = 8 * THREADS
+FEWEST = 4 * THREADS
 SPARE = [("shares.py", "exchange_shares(...)")]
 """Between a vote and the sums that stand where its votes stood."""
 
