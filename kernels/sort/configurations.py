@@ -221,7 +221,7 @@ class Groups(NamedTuple):
 
 
 GROUPED = Groups(moving=512, items=48, movers=1, threads=512, most=36, buckets=13, blocks=1)
-"""2^24 took 245 us; 292 with two blocks of 256 threads, whose tiles have half as many keys, so that half as many are written side by
+"""2^24 took 245 us; 292 with two blocks of 256 threads: their tiles have half as many keys, so half as many are written side by
 side."""
 
 
