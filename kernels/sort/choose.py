@@ -2,10 +2,10 @@
 
 from prism.lang import (
     atomic_add, block, const, constexpr, dtype, group, id, int32, partition, prism, ptr, requires, shared, template, thread,
-    uint32, warp,
+    uint32, warp, wrapping_subtract,
 )
 from prism.kernels.sort.configurations import CLUSTER_BLOCKS
-from prism.kernels.sort.order import INTEGER
+from prism.kernels.sort.order import INTEGER, minus_zero
 from prism.kernels.sort.words import is_special
 from prism.lib.thread import operators
 
@@ -17,6 +17,8 @@ _SCATTER = 0x9E3779B1
 """Places times this: the upper bits are spread evenly over places that are side by side, and over those apart by most strides."""
 SPECIAL = 1 << 18
 """Above how many words there are; so many times as a cluster has threads it is a number of 32 bits."""
+_UNDER_WAY = 4
+"""Additions of a thread that are under way at once."""
 ELSEWHERE = 1 << 30
 """Another range's word: above what `choose_parts` says of the words of this one."""
 
@@ -34,6 +36,20 @@ def run_of(ordered: ptr(const(W)) @ thread[1], place: int32 @ thread[1]) -> (int
     if end < SAMPLES and ordered[min(end, SAMPLES - 1)] == word:
         end = thread.upper_bound(ordered, SAMPLES, word, LESS=operators.less)
     return first, end - first
+
+
+@prism.device
+@requires(thread[1])
+@template(W=dtype)
+def part_of(word: W @ thread[1], bounds: W[PARTS + 1] @ thread[1]) -> uint32 @ thread[1]:
+    """Which of the eight parts between `bounds` a word belongs to; of words outside of all of them, any."""
+    upper: bool = word >= bounds[4]
+    middle: W = bounds[6] if upper else bounds[2]
+    left: W = bounds[5] if upper else bounds[1]
+    right: W = bounds[7] if upper else bounds[3]
+    behind: bool = word >= middle
+    last: bool = word >= (right if behind else left)
+    return uint32(4 if upper else 0) + uint32(2 if behind else 0) + uint32(1 if last else 0)
 
 
 @prism.device
@@ -111,13 +127,14 @@ def choose_parts(
     below the range, and `SPECIAL` more for each thread that has a word whose bits don't tell its order. `TIED`: words may be
     equal; those that a part begins with go by their places to all parts that have some of them in the sample.
     """
-    GROUP: constexpr(int) = min(4, ITEMS)  # of additions that are under way at once
+    GROUP: constexpr(int) = min(_UNDER_WAY, ITEMS)
     t: int32 @ thread[1] = id()
     end: int32 @ block[1] = begin + PARTS * part
     below: uint32 @ thread[1] = 0
     special: bool @ thread[1] = False
     tied: bool @ block[1] = False
     bounds: W[PARTS + 1] @ thread[1]
+    mine: int32 @ thread[1] = (n - place + 31) // 32  # words of the thread that are there, or more
     block.fill(bins, 0, PARTS + 1)
     with group(thread[1]):
         for d in range(PARTS + 1):
@@ -125,27 +142,34 @@ def choose_parts(
         if begin == 0:
             bounds[0] = 0
         if TIED and KIND != INTEGER:
-            for k in range(ITEMS):
-                special = special or (place + 32 * k < n and is_special(K(words[k]), flip, lowest))
-    if TIED:
-        for d in range(PARTS + 1):
-            at: int32 @ block[1] = min(begin + d * part, SAMPLES - 1)
-            tied = tied or ordered[max(at - 1, 0)] == ordered[at] and at > 0
-            tied = tied or ordered[min(at + 1, SAMPLES - 1)] == ordered[at] and at + 1 < SAMPLES
+            zero: W = W(minus_zero(flip, lowest))
+            most: W = 0
+            for k in range(ITEMS):  # without a branch, too
+                here: W = words[k] if k < mine else 0
+                most = max(most, here)
+                special = special | (here == zero)
+            special = special | is_special(K(most), flip, lowest)
+    if TIED:  # a thread looks at one bound
+        at: int32 @ thread[1] = min(begin + t * part, SAMPLES - 1)
+        same: bool @ thread[1] = False
+        with group(thread[1]):
+            if t <= PARTS:
+                same = at > 0 and ordered[max(at - 1, 0)] == ordered[at]
+                same = same or (at + 1 < SAMPLES and ordered[min(at + 1, SAMPLES - 1)] == ordered[at])
+        tied = block.any(same)
     if TIED and tied:
         below = choose_by_ranks(
             words, chosen, ordered, bins, place, n, begin, part, THREADS=THREADS, SAMPLES=SAMPLES,
         )
     else:
         with group(thread[1]):
+            least: W = bounds[0]
+            span: W = wrapping_subtract(bounds[PARTS] - W(1) if end < SAMPLES else ~W(0), least)  # the last word's distance
             for k in range(ITEMS):  # without a branch, so that all words are under way at once
-                which: int32 = 0 if words[k] >= bounds[0] else -1
-                for d in range(1, PARTS):
-                    which = which + (1 if words[k] >= bounds[d] else 0)
-                which = which + (1 if end < SAMPLES and words[k] >= bounds[PARTS] else 0)
-                there: bool = place + 32 * k < n
-                below = below + (1 if there and which < 0 else 0)
-                chosen[k] = uint32(which) if there and which >= 0 and which < PARTS else ELSEWHERE
+                inside: bool = wrapping_subtract(words[k], least) <= span and k < mine
+                below = below + (1 if words[k] < least else 0)  # what is behind all words is the highest there is
+                which: uint32 = part_of(words[k], bounds)
+                chosen[k] = which if inside else ELSEWHERE
             for first in range(0, ITEMS, GROUP):
                 before: uint32[GROUP]
                 for k in range(GROUP):

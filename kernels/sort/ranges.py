@@ -55,10 +55,16 @@ def find_span(least: W @ thread[1], most: W @ thread[1]) -> (W, W) @ block[1]:
 @prism.device
 @template(
     K=dtype, W=dtype, EACH=constexpr(int), THREADS=constexpr(int), BUCKETS=constexpr(int), KIND=constexpr(int),
+    NETWORK=constexpr(bool, default=True),
 )
 @requires(block[1], thread["THREADS"])
-def sort_sample(own: W[EACH] @ thread[1], ordered: ptr(W) @ block[1], flip: K @ block[1], lowest: K @ block[1]):
-    """Put what the threads hold into `ordered`, in order: by buckets, or by a network where one of them is crowded."""
+def sort_sample(
+    own: W[EACH] @ thread[1], ordered: ptr(W) @ block[1], flip: K @ block[1], lowest: K @ block[1]
+) -> bool @ block[1]:
+    """Put what the threads hold into `ordered`, in order: by buckets, or by a network where one of them is crowded.
+
+    Returns: whether one is; then, without `NETWORK`, nothing is put anywhere.
+    """
     MANY: constexpr(int) = THREADS * EACH
     t: int32 @ thread[1] = id()
     table: shared(uint32[(33 << BUCKETS - 5) + 1])
@@ -86,17 +92,20 @@ def sort_sample(own: W[EACH] @ thread[1], ordered: ptr(W) @ block[1], flip: K @ 
     crowded: bool @ block[1] = put_in_buckets(
         own, table, sorted, EACH, THREADS=THREADS, BUCKETS=BUCKETS, BATCH=EACH, BUCKET=bucket,
     )
-    if crowded:
-        block.sort_network(own, THREADS=THREADS, LESS=operators.less, TOTAL=True)
-    with partition(ordered, thread[1], offset=lambda place: place, races="none") as out, group(thread[1]):
-        spots: int32[EACH]
+    if NETWORK:
         if crowded:
+            block.sort_network(own, THREADS=THREADS, LESS=operators.less, TOTAL=True)
+    if NETWORK or not crowded:
+        with partition(ordered, thread[1], offset=lambda place: place, races="none") as out, group(thread[1]):
+            spots: int32[EACH]
+            if crowded:
+                for k in range(EACH):
+                    spots[k] = t * EACH + k
+            else:
+                positions_in_buckets(table, sorted, own, spots, t, THREADS, MANY, BUCKET=bucket)
             for k in range(EACH):
-                spots[k] = t * EACH + k
-        else:
-            positions_in_buckets(table, sorted, own, spots, t, THREADS, MANY, BUCKET=bucket)
-        for k in range(EACH):
-            out[spots[k]] = own[k]
+                out[spots[k]] = own[k]
+    return crowded
 
 
 @prism.device

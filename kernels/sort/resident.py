@@ -162,7 +162,7 @@ def move_resident(
 @prism.kernel
 @template(
     K=dtype, V=dtype, VO=dtype, KIND=constexpr(int), VALUES=constexpr(int), THREADS=constexpr(int), ITEMS=constexpr(int),
-    BATCH=constexpr(int),
+    BATCH=constexpr(int), ASKED=constexpr(bool, default=False),
 )
 @requires(grid[1], block[1], thread["THREADS"], cooperative=True)
 @attr("__launch_bounds__(THREADS, 1)")
@@ -172,6 +172,7 @@ def sort_resident(
     x: ptr(const(K)) @ grid[1], spare: ptr(K) @ grid[1], y: ptr(K) @ grid[1], given: ptr(const(V)) @ grid[1],
     value_spare: ptr(V) @ grid[1], values: ptr(V) @ grid[1], positions: ptr(VO) @ grid[1], numbers: ptr(uint32) @ grid[1],
     n: int32 @ grid[1], tiles: int32 @ grid[1], last: int32 @ grid[1], flip: K @ grid[1], lowest: K @ grid[1],
+    asked: ptr(const(uint32)) @ grid[1],
 ):
     """Sort `n` elements, a tile a block.
 
@@ -182,7 +183,7 @@ def sort_resident(
                  where the numbers stood, and `y` and `values` are left in disorder. `numbers`: 128 words a byte of a key, a tile,
                  aligned to 16 bytes, of any content. `last`: the bit that the last two digits begin with, of keys of one byte
                  0: were it a constant, the compiler would keep digits that it computes again else. `y` may be `x`, and `values`
-                 may be `given`.
+                 may be `given`. `ASKED`: nothing is done where `asked[0]` is 0; else `asked` is not read.
     Cost:        a byte of a key: a read and a write of an element, two barriers of the grid, each block's read of `numbers`.
     Test:        tests/kernels/test_sort_resident.py, tests/gpu/test_sort.py
     """
@@ -228,19 +229,28 @@ def sort_resident(
                 if VALUES != NONE:
                     items[k] = beside[place + 32 * k] if there else ~V(0)  # here too
 
-    with group(block[1]):
-        load_row(x, given, keys, items, place, n, flip, lowest, KIND=KIND, VALUES=VALUES)
-    count_own(0)
-    for shift in range(0, 8 * K.bytes, 16):
-        if K.bytes > 1:
-            move(spare, value_spare, shift, False)
-            take_up(spare, value_spare)
-            count_own(shift + 8)
-        move(y, values, shift + 8 if K.bytes > 1 else 0, shift == last)
-        if shift == last:
-            break
-        take_up(y, values)
-        count_own(shift + 16)
+    @requires(grid[1], block[1], thread["THREADS"])
+    def sort_all():
+        """Load all, and make a pass for each byte of a key."""
+        with group(block[1]):
+            load_row(x, given, keys, items, place, n, flip, lowest, KIND=KIND, VALUES=VALUES)
+        count_own(0)
+        for shift in range(0, 8 * K.bytes, 16):
+            if K.bytes > 1:
+                move(spare, value_spare, shift, False)
+                take_up(spare, value_spare)
+                count_own(shift + 8)
+            move(y, values, shift + 8 if K.bytes > 1 else 0, shift == last)
+            if shift == last:
+                break
+            take_up(y, values)
+            count_own(shift + 16)
+
+    if ASKED:
+        if asked[0] != 0:
+            sort_all()
+    else:
+        sort_all()
 
 
 EXAMPLES = {

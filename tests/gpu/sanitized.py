@@ -1,7 +1,7 @@
 """The cases of all algorithms, for compute-sanitizer to watch: `python -m tests.gpu.sanitized [FLAG] [MOST] [ALGORITHM ...]`.
 
 With `aligned`, no hgemm whose result's rows begin at odd addresses; with `apart`, no decoding by pages and no large
-products of groups: see test_sanitizer.py.
+products of groups: see test_sanitizer.py. With `further`, the calls alone that no case makes: in a minute what a change needs.
 With a number, arrays of at most so many elements: racecheck takes minutes for what a kernel does in a second. With names of
 algorithms, as the manifest has them, theirs alone. `1/4`: the second of four shares of all calls, for as many processes.
 """
@@ -36,7 +36,7 @@ from prism.lib import (
 )
 from prism.lib.algorithms.attention.cases import CASES
 from prism.lib.algorithms.attention_backward.cases import CASES as GRADIENTS
-from prism.lib.algorithms.sort import wide, windows
+from prism.lib.algorithms.sort import groups, resident, wide, windows
 from prism.lib.cases import Case
 from tests.lib.calls import check, expected, past
 
@@ -146,28 +146,46 @@ def long_selections() -> list[tuple[str, Callable[[], Any], Any]]:
 
 def long_sorts() -> list[tuple[str, Callable[[], Any], Any]]:
     """Return sorts in one launch, and by wide digits and by windows, of fewer elements than those are made for."""
-    for room, fewest in ((wide, 1 << 16), (windows, dict.fromkeys(windows._FEWEST, 1 << 16))):
-        room._FEWEST = fewest
-    windows._FEWEST_PLACES = {4: 1 << 16, 8: 1 << 16}
     random = np.random.default_rng(1)
-    floats = random.standard_normal(200_001).astype(np.float32)
+    floats = random.standard_normal(200_003).astype(np.float32)
     told, special = floats.copy(), floats[:60_000].copy()
     told[777], special[::1000] = np.nan, -0.0
-    words = random.integers(0, 1 << 63, 200_001, dtype=np.uint64)
+    words = random.integers(0, 1 << 63, 200_003, dtype=np.uint64)
     found = []
-    for text, data in (
-        ("floats by ranges", floats[: 1 << 16]), ("zeros by ranges", special),
-        ("integers by ranges", words[:50_000].astype(np.uint32)),
-        ("wide digits", floats), ("one NaN, by bytes", told), ("windows", words), ("sorted, by windows", np.sort(words)),
-        ("windows of 4 bytes", words.astype(np.uint32)), ("sorted, of 4 bytes", np.sort(words.astype(np.uint32))),
+    for text, data, long in (
+        ("floats by ranges", floats[: 1 << 16], ""), ("zeros by ranges", special, ""),
+        ("integers by ranges", words[:50_000].astype(np.uint32), ""), ("floats by shares", floats[:150_000], ""),
+        ("one NaN, by shares", told[:140_000], ""), ("integers by shares", words[:150_001].astype(np.uint32), ""),
+        ("groups", words[:200_001].astype(np.uint32), "groups"),
+        ("sorted, groups", np.sort(words[1:].astype(np.uint32)), "groups"),
+        ("wide digits", floats, "long"), ("one NaN, by bytes", told, "long"), ("windows", words, "long"),
+        ("sorted, by windows", np.sort(words), "long"), ("windows of 4 bytes", words.astype(np.uint32), "long"),
+        ("sorted, of 4 bytes", np.sort(words.astype(np.uint32)), "long"),
     ):  # fmt: skip
         x, values, order = cupy.asarray(data), cupy.arange(data.size, dtype=np.uint32), np.argsort(data, kind="stable")
         found += [
-            (text, functools.partial(sort, x), data[order]),
-            (f"positions, {text}", functools.partial(argsort, x), order),
-            (f"values, {text}", lambda x=x, values=values: lib.sort_by_key(x, values)[1], order),
+            (text, as_if_long(functools.partial(sort, x), long), data[order]),
+            (f"positions, {text}", as_if_long(functools.partial(argsort, x), long), order),
+            (f"values, {text}", as_if_long(lambda x=x, values=values: lib.sort_by_key(x, values)[1], long), order),
         ]
     return found
+
+
+def as_if_long(call: Callable[[], Any], long: str) -> Callable[[], Any]:
+    """Return a call that, where `long` says so, sorts as longer arrays are sorted: blocks don't hold it all at once."""
+
+    def patched() -> Any:
+        with pytest.MonkeyPatch.context() as patch:
+            patch.setattr(resident, "sorts", lambda *_: False)
+            if long == "groups":
+                patch.setattr(groups, "_FEWEST", 1 << 16)
+                return call()
+            patch.setattr(wide, "_FEWEST", 1 << 16)
+            patch.setattr(windows, "_FEWEST", dict.fromkeys(windows._FEWEST, 1 << 16))
+            patch.setattr(windows, "_FEWEST_PLACES", {4: 1 << 16, 8: 1 << 16})
+            return call()
+
+    return patched if long else call
 
 
 def further() -> dict[str, list[tuple[str, Callable[[], Any], Any]]]:
@@ -228,10 +246,10 @@ def is_ours() -> bool:
 
 if __name__ == "__main__":
     seen: set[str] = set()
-    flags = ("aligned", "apart")
+    flags = ("aligned", "apart", "further")
     names = [name for name in sys.argv[1:] if name not in flags and not name.isdigit() and "/" not in name]
     parts = [part for part in algorithms.parts("cases") if not names or part[0] in names]
-    for one in (case for _, module in parts for case in module.CASES):
+    for one in (case for _, module in parts for case in module.CASES if "further" not in sys.argv):
         if "apart" in sys.argv and one.function == "grouped_matmul":
             one = replace(one, large=one.shapes[:1])
         watch(one, seen)

@@ -146,11 +146,14 @@ def test_equal_runs_of_long_arrays(name: str) -> None:
     assert not bool(wrong)
 
 
-@pytest.mark.parametrize("n", [1 << 16, (1 << 24) + 5])
-def test_what_decides_is_read_when_a_graph_runs(n: int) -> None:
+@pytest.mark.parametrize(
+    ("dtype", "n"),
+    [("float32", n) for n in (1 << 16, (1 << 17) + 3, 1 << 20, (1 << 24) + 5)] + [("int32", (1 << 23) + 5)],
+)
+def test_what_decides_is_read_when_a_graph_runs(dtype: str, n: int) -> None:
     """A graph of calls sorts data of other kinds than those that it was made with; another stream sorts at the same time."""
     stream, other = (cupy.cuda.Stream(non_blocking=True) for _ in range(2))
-    x, beside = data("float32", n, "uniform"), data("float32", n, "uniform", 1)
+    x, beside = data(dtype, n, "uniform"), data(dtype, n, "uniform", 1)
     y, places, out = cupy.empty_like(x), cupy.empty(n, np.int64), cupy.empty_like(beside)
     cupy.cuda.Device().synchronize()
     with stream:
@@ -162,7 +165,7 @@ def test_what_decides_is_read_when_a_graph_runs(n: int) -> None:
         lib.argsort(x, out=places)
         graph = stream.end_capture()
     for seed, kind in enumerate(("mixed", "uniform", "equal", "uniform", "sorted", "few", "mixed")):
-        x[...] = data("float32", n, kind, seed)
+        x[...] = data(dtype, n, kind, seed)
         cupy.cuda.Device().synchronize()
         graph.launch(stream)
         lib.sort(beside, out=out, stream=other)
@@ -242,9 +245,11 @@ def test_blocks_that_all_run_at_once(dtype: str) -> None:
     """Around the sizes at which tiles change; in place; on streams at once, of which each leaves no room for another."""
     for n in ((1 << 15) + 1, 1 << 16, (1 << 17) + 1, (1 << 18) - 1, (1 << 19) + 3, 1 << 20, (1 << 21) + 5):
         check(data(dtype, n, "mixed", n))
-        x = data(dtype, n, "skewed", n)
-        wanted = cupy.sort(x)
-        assert bool((lib.sort(x, out=x) == wanted).all())
+        for kind in ("uniform", "skewed", "sorted", "equal"):
+            x = data(dtype, n, kind, n)
+            wanted = cupy.sort(x)
+            assert bool((lib.sort(x) == wanted).all()) and bool((lib.sort(x, descending=True) == wanted[::-1]).all())
+            assert bool((lib.sort(x, out=x) == wanted).all())
     streams = [cupy.cuda.Stream(non_blocking=True) for _ in range(3)]
     xs = [data(dtype, 1 << 20, "uniform", k) for k in range(3)]
     ys = [cupy.empty_like(x) for x in xs]
@@ -254,6 +259,19 @@ def test_blocks_that_all_run_at_once(dtype: str) -> None:
             lib.sort(x, out=y, stream=stream)
     cupy.cuda.Device().synchronize()
     assert all(bool((y == cupy.sort(x)).all()) for x, y in zip(xs, ys, strict=True))
+
+
+@pytest.mark.parametrize("dtype", ["uint32", "int32"])
+def test_by_groups(dtype: str) -> None:
+    """Whole numbers that are spread evenly, and others, which passes sort."""
+    for n in (1 << 22, (1 << 23) + 5, 1 << 24):
+        for kind in ("uniform", "skewed", "equal", "sorted", "few"):
+            x = data(dtype, n, kind, n)
+            wanted = cupy.sort(x)
+            assert bool((lib.sort(x) == wanted).all()) and bool((lib.sort(x, descending=True) == wanted[::-1]).all())
+        x = data(dtype, n, "uniform", n + 1)
+        x[:: n // 100] = x[0]  # so many in one bucket
+        assert bool((lib.sort(x) == cupy.sort(x)).all())
 
 
 def test_values_of_all_sizes() -> None:
@@ -267,6 +285,7 @@ def test_values_of_all_sizes() -> None:
 RUNS = {
     "argsort": lambda x: lib.argsort(x[0]),
     "one launch": lambda x: lib.argsort(x[0, :1_000_000]),
+    "shares": lambda x: lib.sort(x[0, :1_000_000] * x[1, :1_000_000] + cupy.arange(1_000_000, dtype=np.float32)),
     "long rows": lambda x: lib.argsort(x),
     "rows in clusters": lambda x: lib.argsort(x.ravel()[: 8 << 16].reshape(8, -1)),
     "long segments": lambda x: lib.segmented_argsort(x[0], cupy.array([0, 17, 1_000_000, x[0].size])),

@@ -181,6 +181,6 @@ def test_a_grid_s_threads_are_counted_in_64_bits(kind: str) -> None:
     one = KINDS[kind]
     limits = {
         "reduce_axis": 2**32 - 1, "find": 2**32 - 1, "reduce": 2**31 - 1, "find_whole": 2**31 - 1,
-        "find_both": 2**31 - 1, "sort_resident": 2**31,
+        "find_both": 2**31 - 1, "sort_resident": 2**31, "sort_shares": 2**31,
     }  # fmt: skip
     assert grid_limit(checked(one)) == limits.get(one.kernel.__name__)

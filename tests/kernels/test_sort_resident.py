@@ -31,7 +31,7 @@ def last_of(n: int, keys) -> tuple:
     """The last arguments: numbers of any content, sizes, and the order."""
     tiles, key = -(-n // TILE), np.dtype(keys.type).type
     numbers = np.full(128 * keys.size * tiles, 0xABCD1234, np.uint32)
-    return numbers, n, tiles, max(0, 8 * keys.size - 16), key(keys.flip), key(keys.lowest)
+    return numbers, n, tiles, max(0, 8 * keys.size - 16), key(keys.flip), key(keys.lowest), np.ones(1, np.uint32)
 
 
 def check(x, mode: int, *, descending=False, mutant=None, **how) -> None:

@@ -8,10 +8,10 @@ from typing import Any
 
 from prism.host.plan import WORDS, Buffer, Clear, Machine, Plan, Scratch, Step, instance_of, nothing, size_of
 from prism.kernels import sort as kernels
-from prism.kernels.sort import GIVEN, NONE, POSITIONS
+from prism.kernels.sort import GIVEN, MANY_GROUPS, NONE, POSITIONS
 from prism.kernels.sort_rows import ROOM
 from prism.lib.algorithms.scan.plan import words_for
-from prism.lib.algorithms.sort import cluster, fill, ranges, resident, wide, windows
+from prism.lib.algorithms.sort import cluster, fill, groups, ranges, resident, wide, windows
 from prism.lib.algorithms.sort.fill import CONTROL
 from prism.lib.algorithms.sort_rows import plan as by_rows
 from prism.lib.algorithms.sort_rows.plan import Kind, Names
@@ -160,8 +160,8 @@ def radix(
     """Return the plan that sorts rows of `n` elements by digits, all rows in each pass.
 
     Scratch: as many keys, and as many values where some go along; of positions two of each, of 4 bytes below 2^32 elements; of
-    some bits alone two bytes more an element; for windows 512 KB more. Of floats that are sorted with values by wide digits twice
-    as much: 16 bytes an element.
+    some bits alone two bytes more an element; for windows 512 KB more; for groups up to an eighth more. Of floats that are sorted
+    with values by wide digits twice as much: 16 bytes an element.
     `in_place`: an even number of passes moves elements, so that results may be what is read.
     """
     scratch = Scratch()
@@ -185,14 +185,16 @@ def radix(
     capacity = words_for(max(256 * tiles, wide.words_of(n, carried) if by_wide else 0))
     size = 2 * size_of(counts)
     by_windows = windows.sorts(keys.size, value, keys.kind, carried, n, many, in_place, machine)
-    zeros = wide.zeros if by_wide else windows.zeros if by_windows else _zeros
+    by_groups = groups.sorts(keys.size, keys.kind, carried, n, many, in_place, machine) and not by_windows
+    zeros = wide.zeros if by_wide else windows.zeros if by_windows else groups.zeros if by_groups else _zeros
     cleared, number, moved, *parts = zeros(counts, many * 256 * keys.size, scratch)
     pairs = wide.take_pairs(n, scratch) if by_wide and carried != NONE else ()
+    room = scratch.take(keys.type, MANY_GROUPS * groups.room_of(n)) if by_groups else None
     shared: dict[str, Any] = {
         "counts": number, "n": n, "flip": keys.flip, "lowest": keys.lowest,
     }  # fmt: skip
     found = {
-        "x": names.x, **_arrays(keys.type, value, carried, many * n, names, pairs, scratch),
+        "x": names.x, **_arrays(keys.type, value, carried, many * n, names, pairs, room, scratch),
         "words": Buffer(WORDS, CONTROL, "uint64", capacity * size // 8), "capacity": capacity,
         "control": Buffer(WORDS, 0, "uint64", 1), "rows": many, "moved": moved, "window": 0, **shared,
     }  # fmt: skip
@@ -202,6 +204,8 @@ def radix(
     passes = [Step(pass_of, blocks, c.threads, {**found, "step": step}) for step in range(keys.size)]
     if by_wide:
         steps += wide.steps(template, found, pairs, count, passes, parts, machine)
+    elif room is not None:
+        steps += groups.steps(found, room, count, passes, parts[0], machine)
     elif by_windows:
         largest, samples = parts
         steps += [count, *windows.steps(template, found, passes, largest, samples, machine, scratch)]
@@ -211,15 +215,30 @@ def radix(
 
 
 def _arrays(
-    key: str, value: str, carried: int, n: int, names: Names, pairs: tuple[Buffer, ...], scratch: Scratch
+    key: str,
+    value: str,
+    carried: int,
+    n: int,
+    names: Names,
+    pairs: tuple[Buffer, ...],
+    room: Buffer | None,
+    scratch: Scratch,
 ) -> dict[str, Any]:
-    """Return the arrays of `n` keys and values that passes by bytes write in turn, in the room of `pairs` if there are some."""
+    """Return the arrays of `n` keys and values that passes by bytes write in turn, in the room of `pairs` if there are some.
+
+    Keys lie in `room`, if there is one, which has more than they need.
+    """
     rooms = wide.rooms_of(pairs, n)
 
     def take(dtype: str) -> Buffer:
         return next(rooms) if pairs else scratch.take(dtype, n)
 
-    found = {"spare": take(key), "y": names.y, "given": nothing(value), "positions": nothing("int64")}
+    found = {
+        "spare": take(key) if room is None else room,
+        "y": names.y,
+        "given": nothing(value),
+        "positions": nothing("int64"),
+    }
     found |= {"value_spare": nothing(value) if carried == NONE else take(value), "values": nothing(value)}
     if carried == GIVEN:
         found |= {"given": names.values, "values": names.moved}

@@ -1,4 +1,4 @@
-"""How an array is sorted whose tiles all blocks of a GPU hold at once."""
+"""How an array is sorted that all blocks of a GPU hold at once: by shares of its keys, where that can be; else by digits."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ def rows(
     key: str, value: str, position: str, carried: int, n: int, machine: Machine, names: Names, *, kind: int, flip: int,
     lowest: int,
 ) -> Plan:  # fmt: skip
-    """Return the plan that sorts `n` keys in one launch.
+    """Return the plan that sorts `n` keys in one launch; keys of 4 bytes alone by shares, and in another where that fails.
 
     Scratch: as many keys, and values where some go along, and 512 bytes a tile and byte of a key; of positions two of each, of 4
     bytes. Results may be what is read.
@@ -46,8 +46,21 @@ def rows(
         "positions": names.places if placed else nothing(position), "numbers": numbers, "n": n, "tiles": tiles,
         "last": max(0, 8 * size - 16), "flip": flip, "lowest": lowest,
     }  # fmt: skip
-    instance = instance_of(kernels.sort_resident, template)
-    return Plan((Step(instance, tiles, c.threads, arguments),), scratch=scratch.used)
+    share = kernels.share_of(size, carried, n, c)
+    if share is None:
+        instance = instance_of(kernels.sort_resident, template)
+        step = Step(instance, tiles, c.threads, {**arguments, "asked": nothing("uint32")})
+        return Plan((step,), scratch=scratch.used)
+    failed = scratch.take("uint32", tiles)
+    own = {"K": key, "KIND": kind, "THREADS": c.threads, "ITEMS": c.items, "MOST": share.most, "BUCKETS": share.buckets}
+    by_shares = instance_of(kernels.sort_shares, own)
+    given = {name: arguments[name] for name in ("x", "spare", "y", "numbers", "n", "tiles", "flip", "lowest")}
+    again = instance_of(kernels.sort_resident, {**template, "ASKED": True})
+    steps = (
+        Step(by_shares, tiles, c.threads, {**given, "failed": failed}),
+        Step(again, tiles, c.threads, {**arguments, "asked": failed}),
+    )
+    return Plan(steps, scratch=scratch.used)
 
 
 __all__ = ["rows", "sorts"]
