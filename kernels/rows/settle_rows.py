@@ -1,14 +1,16 @@
 """What is done with several rows at once that lie where they can be read again: those who share them meet for all together."""
 
-from prism.lang import block, constexpr, dtype, function, grid, group, int32, int64, prism, requires, template, thread, warp
+from prism.lang import block, constexpr, dtype, float32, float64, function, grid, group, int32, int64, prism, requires, template, thread, warp
+from prism.kernels.rows.agree import agree_slopes
 from prism.kernels.rows.configurations import GUESSED, OF_WARPS
+from prism.kernels.rows.sums import Slopes, WideSlopes
 
 
 @prism.device
 @template(
     A=dtype, S=dtype, S2=dtype, P=dtype, STAGES=constexpr(int), ONCE=constexpr(int), VECTORS=constexpr(int),
     WIDTH=constexpr(int), KEPT=constexpr(int), BLOCKS=constexpr(int), WARPS=constexpr(int), ROWS=constexpr(int),
-    TAKE=function, FIRST=function, OP=function, SECOND=function, OP2=function, PACK=function, JOIN=function, LAST=function,
+    TEAM=constexpr(int), WHOLE=constexpr(bool), TAKE=function, ADD=function, FIRST=function, OP=function, SECOND=function, OP2=function, PACK=function, JOIN=function, LAST=function,
     STORE=function,
 )
 @requires(block["BLOCKS"], thread[32])
@@ -20,7 +22,8 @@ def settle_rows(
 
     Perspective: as of `map_row`, `WIDE`.
     Shapes:      as of `settle_row`, with a guess for each row. `WARPS`: as many as a block has, or more. `TAKE(q, j, values)`
-                 gives the numbers of vector `j` of row `row + q`, as often as it is asked.
+                 gives the numbers of vector `j` of row `row + q`, as often as it is asked. Where `WHOLE`, `ADD(q, a)` gives what
+                 all vectors of row `row + q` come to in the second stage, in parts, one of each lane.
     Cost:        `SECOND` is called once more for the results; all meet for each stage, or, where `ONCE`, for both.
     """
     PARTS: constexpr(int) = (WARPS * BLOCKS + 31) // 32
@@ -37,17 +40,24 @@ def settle_rows(
                     values: A[KEPT * WIDTH]
                     TAKE(q, j, values)
                     own: S = FIRST(j, min(part + j * team, many - 1) * WIDTH, values)
-                    a[q] = OP(a[q], own if part + j * team < many else identity)
+                    a[q] = OP(a[q], own if TEAM > 0 or part + j * team < many else identity)
     if ONCE != GUESSED:
         agree_all(a, identity, OP=OP, BLOCKS=BLOCKS, WARPS=WARPS, NEAR=ONCE == OF_WARPS)
-    if STAGES == 2:
+    if WHOLE:
+        for q in range(ROWS):
+            b[q] = ADD(q, a[q])
+    elif STAGES == 2:
         with group(thread[1]):
             for q in range(ROWS):
                 for j in range(VECTORS):
                     values: A[KEPT * WIDTH]
                     TAKE(q, j, values)
                     own: S2 = SECOND(j, min(part + j * team, many - 1) * WIDTH, values, a[q])
-                    b[q] = OP2(b[q], own if part + j * team < many else identity2)
+                    b[q] = OP2(b[q], own if TEAM > 0 or part + j * team < many else identity2)
+    if S2 == Slopes or S2 == WideSlopes:
+        for q in range(ROWS):
+            b[q] = agree_slopes(b[q], identity2, D=float64 if S2 == WideSlopes else float32, BLOCKS=BLOCKS, WARPS=WARPS)
+    elif STAGES == 2:
         agree_all(b, identity2, OP=OP2, BLOCKS=BLOCKS, WARPS=WARPS, NEAR=ONCE == OF_WARPS)
     total: P[ROWS] @ thread[1]
     with group(thread[1]):
@@ -78,7 +88,10 @@ def settle_rows(
         STORE(j, row + q, (part + j * team) * WIDTH, values, total[q], factors[q])
 
     with group(thread[1]):
-        if part + (VECTORS - 1) * team < many and row + ROWS <= rows:  # no branches: what is loaded then is under way at once
+        if TEAM > 0 and ROWS == 1:
+            for j in range(VECTORS, unroll=True):
+                finish(0, j)
+        elif part + (VECTORS - 1) * team < many and row + ROWS <= rows:  # no branches: what is loaded then is under way at once
             for j in range(VECTORS, unroll=True):
                 for q in range(ROWS, unroll=True):
                     finish(q, j)
