@@ -6,7 +6,7 @@ Or they guess it of the same elements, each for itself.
 from prism.kernels.rows.configurations import GUESSED
 from prism.kernels.rows.sums import add_slopes, gather_slopes, spread_slopes
 from prism.lang import (
-    block, constexpr, count, dtype, function, grid, group, id, int32, int64, partition, prism, requires, shared, shuffle,
+    block, constexpr, count, dtype, function, grid, group, id, int32, int64, partition, prism, requires, shared,
     shuffle_xor, template, thread, warp,
 )  # fmt: skip
 

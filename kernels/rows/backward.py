@@ -1,13 +1,14 @@
 """Gradients of softmax and of norms, from what these were given and have returned."""
 
 from prism.lang import (
-    async_, attr, bfloat16, bitcast, block, const, constexpr, count, cp_async, dtype, exp, float32, fma, function, grid, group,
+    attr, bfloat16, bitcast, block, const, constexpr, count, dtype, exp, float32, fma, function, grid, group,
     id, int32, int64, load_vector, partition, prism, ptr, requires, rsqrt, shared, template, thread, uint32, vector,
 )
 from prism.kernels.rows.configurations import APART, BESIDE, GUESSED
 from prism.kernels.rows.doubled import map_rows_doubled
 from prism.kernels.rows.elements import join_none, load_numbers, load_words, read_plain, store_numbers, take_apart
 from prism.kernels.rows.moments import load_sides
+from prism.kernels.rows.parts import keep_shared
 from prism.kernels.rows.products import PARTS, WORDS, add_products, take_slopes
 from prism.kernels.rows.skeleton import map_rows
 from prism.kernels.rows.sums import add_pairs, add_slopes, guess_mean, middle, normal
@@ -79,7 +80,7 @@ def softmax_backward_rows(
         map_rows(
             y, stride, dy, dy_stride, r, ahead, rows, n, lanes, D(0), D(0), TI=TI, A=A, P=A, STAGES=1, ONCE=APART,
             ITEMS=ITEMS, WIDTH=WIDTH, INPUTS=2, KEPT=2, BLOCKS=BLOCKS, WIDE=WIDE, THREADS=THREADS, ROWS=ROWS, WAY=WAY,
-            PLACES=0, MORE=False, LOAD=load, READ=read_plain, FIRST=first, OP=operators.add, SECOND=second,
+            PLACES=0, MORE=False, TEAM=0, LOAD=load, READ=read_plain, FIRST=first, OP=operators.add, SECOND=second,
             OP2=operators.add, PACK=pack, JOIN=join_none, LAST=last, STORE=store,
         )
 
@@ -263,16 +264,17 @@ def map_slopes(
 
     if WAY == BESIDE and (PRODUCTS or TEAM > 0):
         map_rows_doubled(
-            x, stride, dy, dy_stride, r, int64(step), rows, n, G(TI(0), TI(0), TI(0)) if TI.bytes > 2 else TI(0), S(0, 0, 0, 0) if CENTRED else S(0, 0), TI=TI, A=A, P=F,
-            STAGES=2, ONCE=GUESSED, ITEMS=ITEMS, WIDTH=WIDTH, INPUTS=2, KEPT=2, BLOCKS=BLOCKS, THREADS=THREADS, ROWS=ROWS,
-            PLACES=PLACES, MORE=False, TEAM=TEAM, PARTS=PARTS if PRODUCTS else 0, ADD=ADD, END=end, READ=read_plain, FIRST=guess, OP=operators.add,
-            SECOND=sums, OP2=add_slopes if CENTRED else add_pairs, PACK=pack, JOIN=join_none, LAST=factor, STORE=STORE,
+            x, stride, dy, dy_stride, r, int64(step), rows, n, G(TI(0), TI(0), TI(0)) if TI.bytes > 2 else TI(0),
+            S(0, 0, 0, 0) if CENTRED else S(0, 0), TI=TI, A=A, P=F, STAGES=2, ONCE=GUESSED, ITEMS=ITEMS, WIDTH=WIDTH,
+            INPUTS=2, KEPT=2, BLOCKS=BLOCKS, THREADS=THREADS, ROWS=ROWS, PLACES=PLACES, MORE=False, TEAM=TEAM,
+            PARTS=PARTS if PRODUCTS else 0, ADD=ADD, END=end, READ=read_plain, FIRST=guess, OP=operators.add, SECOND=sums,
+            OP2=add_slopes if CENTRED else add_pairs, PACK=pack, JOIN=join_none, LAST=factor, STORE=STORE,
         )
     else:
         map_rows(
             x, stride, dy, dy_stride, r, step, rows, n, lanes, G(TI(0), TI(0), TI(0)) if TI.bytes > 2 else TI(0),
             S(0, 0, 0, 0) if CENTRED else S(0, 0), TI=TI, A=A, P=F, STAGES=2, ONCE=GUESSED, ITEMS=ITEMS, WIDTH=WIDTH, INPUTS=2,
-            KEPT=2, BLOCKS=BLOCKS, WIDE=WIDE, THREADS=THREADS, ROWS=ROWS, WAY=WAY, PLACES=PLACES, MORE=False, LOAD=load,
+            KEPT=2, BLOCKS=BLOCKS, WIDE=WIDE, THREADS=THREADS, ROWS=ROWS, WAY=WAY, PLACES=PLACES, MORE=False, TEAM=0, LOAD=load,
             READ=read_plain, FIRST=guess, OP=operators.add, SECOND=sums, OP2=add_slopes if CENTRED else add_pairs, PACK=pack,
             JOIN=join_none, LAST=factor, STORE=STORE,
         )
@@ -297,23 +299,6 @@ def add_slopes_up(values: A[N] @ thread[1], weighed: A[WIDTH] @ thread[1], near:
         return S(D(total), D(all), D(squares), D(products))
     else:
         return S(D(squares), D(products))
-
-
-@prism.device
-@template(W=dtype, WIDTH=constexpr(int), BLOCKS=constexpr(int), VECTORS=constexpr(int), ROOM=constexpr(int))
-@requires(block["BLOCKS"], thread[32])
-def keep_shared(kept: shared(W[BLOCKS, VECTORS, ROOM]) @ block[BLOCKS], weight: ptr(const(W)) @ grid[1], n: int32 @ grid[1]):
-    """Begin to copy the weights of each thread's vectors of a row."""
-    PART: constexpr(int) = min(WIDTH, 16 // W.bytes)
-    b: int32 @ block[1] = id() if BLOCKS > 1 else 0
-    t: int32 @ thread[1] = id()  # in the cluster
-    threads: int32 @ block[BLOCKS] = count(thread[1])
-    here: int32 @ thread[1] = t - b * (threads // BLOCKS)
-    with partition(kept, thread[1], lambda j, k: (b, j, here * WIDTH + k)) as own, async_(own) as coming, group(thread[1]):
-        for j in range(VECTORS):
-            column: int32 = min(t + j * threads, n // WIDTH - 1) * WIDTH
-            for p in range(0, WIDTH, PART):
-                cp_async(coming[j, p], weight[column + p], PART * W.bytes)
 
 
 @prism.device

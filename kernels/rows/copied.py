@@ -41,6 +41,6 @@ def map_rows_copied(
     guess_rows(r * ROWS, rows, identity, guesses, ONCE=ONCE, GUESS=FIRST)
     work_rows(
         held, guesses, r, rows, n, identity, identity2, A=A, P=P, STAGES=STAGES, ONCE=ONCE, VECTORS=VECTORS, INPUTS=INPUTS,
-        WIDTH=WIDTH, KEPT=KEPT, WARPS=THREADS // 32, TEAM=0, PARTS=0, ADD=join_none, END=join_none, READ=READ, FIRST=FIRST, OP=OP, SECOND=SECOND, OP2=OP2, PACK=PACK,
-        JOIN=JOIN, LAST=LAST, STORE=STORE,
+        WIDTH=WIDTH, KEPT=KEPT, WARPS=THREADS // 32, TEAM=0, PARTS=0, ADD=join_none, END=join_none, READ=READ, FIRST=FIRST,
+        OP=OP, SECOND=SECOND, OP2=OP2, PACK=PACK, JOIN=JOIN, LAST=LAST, STORE=STORE,
     )

@@ -71,6 +71,23 @@ def clear_rows(held: shared(TI[BLOCKS, LINES, ROOM]) @ block[BLOCKS]):
 
 
 @prism.device
+@template(W=dtype, WIDTH=constexpr(int), BLOCKS=constexpr(int), VECTORS=constexpr(int), ROOM=constexpr(int))
+@requires(block["BLOCKS"], thread[32])
+def keep_shared(kept: shared(W[BLOCKS, VECTORS, ROOM]) @ block[BLOCKS], weight: ptr(const(W)) @ grid[1], n: int32 @ grid[1]):
+    """Begin to copy the weights of each thread's vectors of a row."""
+    PART: constexpr(int) = min(WIDTH, 16 // W.bytes)
+    b: int32 @ block[1] = id() if BLOCKS > 1 else 0
+    t: int32 @ thread[1] = id()  # in the cluster
+    threads: int32 @ block[BLOCKS] = count(thread[1])
+    here: int32 @ thread[1] = t - b * (threads // BLOCKS)
+    with partition(kept, thread[1], lambda j, k: (b, j, here * WIDTH + k)) as own, async_(own) as coming, group(thread[1]):
+        for j in range(VECTORS):
+            column: int32 = min(t + j * threads, n // WIDTH - 1) * WIDTH
+            for p in range(0, WIDTH, PART):
+                cp_async(coming[j, p], weight[column + p], PART * W.bytes)
+
+
+@prism.device
 @template(
     TI=dtype, BLOCKS=constexpr(int), FIRSTS=constexpr(int), FEW=constexpr(int), PLACES=constexpr(int), MORE=constexpr(bool),
 )
@@ -134,8 +151,9 @@ def guess_copied(firsts: shared(TI[BLOCKS, FIRSTS, FEW]) @ block[BLOCKS], guesse
     TI=dtype, A=dtype, S=dtype, S2=dtype, P=dtype, STAGES=constexpr(int), ONCE=constexpr(int), ROWS=constexpr(int),
     VECTORS=constexpr(int),
     INPUTS=constexpr(int), WIDTH=constexpr(int), KEPT=constexpr(int), BLOCKS=constexpr(int), WARPS=constexpr(int),
-    LINES=constexpr(int), ROOM=constexpr(int), TEAM=constexpr(int), PARTS=constexpr(int), ADD=function, END=function, READ=function, FIRST=function, OP=function,
-    SECOND=function, OP2=function, PACK=function, JOIN=function, LAST=function, STORE=function,
+    LINES=constexpr(int), ROOM=constexpr(int), TEAM=constexpr(int), PARTS=constexpr(int), ADD=function, END=function,
+    READ=function, FIRST=function, OP=function, SECOND=function, OP2=function, PACK=function, JOIN=function, LAST=function,
+    STORE=function,
 )
 @requires(block["BLOCKS"], thread[32])
 def work_rows(

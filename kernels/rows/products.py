@@ -6,7 +6,7 @@ the diagonal counts, or its first column.
 """
 
 from prism.lang import (
-    constexpr, dtype, float32, fma_bf16x2, group, id, int32, mma_m16n8k16_bf16, mul_bf16x2, prism, requires,
+    constexpr, dtype, float32, fma_bf16x2, group, int32, mma_m16n8k16_bf16, mul_bf16x2, prism, requires,
     template, thread, uint32, unpack_bf16x2,
 )
 

@@ -1,6 +1,8 @@
 """What is done with a row that those who share it have in registers: reductions that they agree on, and the results."""
 
-from prism.lang import block, constexpr, dtype, float32, float64, function, grid, group, int32, int64, prism, requires, template, thread
+from prism.lang import (
+    block, constexpr, dtype, float32, float64, function, grid, group, int32, int64, prism, requires, template, thread,
+)  # fmt: skip
 from prism.kernels.rows.agree import agree, agree_slopes
 from prism.kernels.rows.configurations import GUESSED, OF_WARPS
 from prism.kernels.rows.sums import Slopes, WideSlopes

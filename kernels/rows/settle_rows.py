@@ -1,6 +1,9 @@
 """What is done with several rows at once that lie where they can be read again: those who share them meet for all together."""
 
-from prism.lang import block, constexpr, dtype, float32, float64, function, grid, group, int32, int64, prism, requires, template, thread, warp
+from prism.lang import (
+    block, constexpr, dtype, float32, float64, function, grid, group, int32, int64, prism, requires, template, thread,
+    warp,
+)  # fmt: skip
 from prism.kernels.rows.agree import agree_slopes
 from prism.kernels.rows.configurations import GUESSED, OF_WARPS
 from prism.kernels.rows.sums import Slopes, WideSlopes
@@ -10,8 +13,8 @@ from prism.kernels.rows.sums import Slopes, WideSlopes
 @template(
     A=dtype, S=dtype, S2=dtype, P=dtype, STAGES=constexpr(int), ONCE=constexpr(int), VECTORS=constexpr(int),
     WIDTH=constexpr(int), KEPT=constexpr(int), BLOCKS=constexpr(int), WARPS=constexpr(int), ROWS=constexpr(int),
-    TEAM=constexpr(int), WHOLE=constexpr(bool), TAKE=function, ADD=function, FIRST=function, OP=function, SECOND=function, OP2=function, PACK=function, JOIN=function, LAST=function,
-    STORE=function,
+    TEAM=constexpr(int), WHOLE=constexpr(bool), TAKE=function, ADD=function, FIRST=function, OP=function, SECOND=function,
+    OP2=function, PACK=function, JOIN=function, LAST=function, STORE=function,
 )
 @requires(block["BLOCKS"], thread[32])
 def settle_rows(
@@ -48,8 +51,8 @@ def settle_rows(
             b[q] = ADD(q, a[q])
     elif STAGES == 2:
         with group(thread[1]):
-            for q in range(ROWS):
-                for j in range(VECTORS):
+            for j in range(VECTORS):
+                for q in range(ROWS):  # what is loaded for a column is loaded once
                     values: A[KEPT * WIDTH]
                     TAKE(q, j, values)
                     own: S2 = SECOND(j, min(part + j * team, many - 1) * WIDTH, values, a[q])
@@ -91,10 +94,13 @@ def settle_rows(
         if TEAM > 0 and ROWS == 1:
             for j in range(VECTORS, unroll=True):
                 finish(0, j)
-        elif part + (VECTORS - 1) * team < many and row + ROWS <= rows:  # no branches: what is loaded then is under way at once
-            for j in range(VECTORS, unroll=True):
+        elif (VECTORS - 1) * team <= many and row + ROWS <= rows:  # no branches: what is loaded then is under way at once
+            for j in range(VECTORS - 1, unroll=True):
                 for q in range(ROWS, unroll=True):
                     finish(q, j)
+            if part + (VECTORS - 1) * team < many:
+                for q in range(ROWS, unroll=True):
+                    finish(q, VECTORS - 1)
         else:
             for j in range(VECTORS):
                 for q in range(ROWS):

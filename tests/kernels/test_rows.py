@@ -73,6 +73,11 @@ def sizes(shape: tuple[Any, ...], threads: int = 512) -> dict[str, Any]:
     }
 
 
+def is_full(shape: tuple[Any, ...], items: int) -> bool:
+    """Whether all threads have all vectors of a row that they have in turn."""
+    return shape[3] == BESIDE and shape[5] == items * shape[1] * shape[0]
+
+
 STEP = 2  # clusters that have rows in turn
 
 
@@ -168,8 +173,15 @@ def test_rows_of_numbers_that_are_none(shape: tuple[Any, ...]) -> None:
 
 
 @functools.cache
-def norm_program(shape: tuple[Any, ...], centred: bool, parts: tuple[bool, bool, bool], dtype: str = "float32"):
+def norm_program(
+    shape: tuple[Any, ...],
+    centred: bool,
+    parts: tuple[bool, bool, bool],
+    dtype: str = "float32",
+    items: int = ITEMS,
+):
     weight, bias, residual = parts
+    full = is_full(shape, items)
     flags = {
         "CENTRED": centred,
         "WEIGHT": weight,
@@ -178,21 +190,28 @@ def norm_program(shape: tuple[Any, ...], centred: bool, parts: tuple[bool, bool,
         "S": kernels.WidePair if centred else "float64",
         "P": kernels.WidePair,
         "G": kernels.Three if dtype == "float32" else dtype,
+        "FULL": full,
     }
+    found = sizes(shape, shape[1] if full else 512) | {"ITEMS": items}
     return prism.check(
-        kernels.norm_rows,
-        {"TI": dtype, "W": "float32", "A": "float32", "D": "float64", **flags, **sizes(shape)},
+        kernels.norm_rows, {"TI": dtype, "W": "float32", "A": "float32", "D": "float64", **flags, **found}
     )
 
 
 def run_norm(
-    shape: tuple[Any, ...], centred: bool, parts: tuple[bool, bool, bool], mutant: Any = None, far: float = 0, **options
+    shape: tuple[Any, ...],
+    centred: bool,
+    parts: tuple[bool, bool, bool],
+    mutant: Any = None,
+    far: float = 0,
+    items: int = ITEMS,
+    **options,
 ) -> None:
     x, z, (w, v) = numbers(shape) + 3, numbers(shape, seed=1), numbers((*shape[:4], 2, *shape[5:]), seed=2)
     x[:, :8] += np.float32(far)
     y, added = np.full_like(x, 7), np.full_like(x, 7)
     rows, n = x.shape
-    program = mutant or norm_program(shape, centred, parts)
+    program = mutant or norm_program(shape, centred, parts, items=items)
     given = (x, z, w, v, y, added, rows, n, n, n, 1e-5, 1 / n, lanes_of(shape), ahead_of(shape))
     run(program, *grid_of(shape), given, check=True, **options)
     wide = (x + z if parts[2] else x).astype(np.float64)
@@ -209,6 +228,12 @@ def run_norm(
 def test_norms_by_all_who_may_share_a_row(shape: tuple[Any, ...], centred: bool) -> None:
     run_norm(shape, centred, (True, centred, False))
     run_norm(shape, centred, (False, False, True), schedule="random", seed=4)
+
+
+@pytest.mark.parametrize("n", [4096, 4000])
+def test_weights_stay_in_registers_and_in_shared_memory(n: int) -> None:
+    """Of a thread's eight vectors: what a row is multiplied by, and what is added."""
+    run_norm((2, 64, -1, BESIDE, 5, n, 4), True, (True, True, False), items=32)
 
 
 @pytest.mark.parametrize("far", [1e3, -3e5])
@@ -291,7 +316,14 @@ def run_norm_backward(
     groups = step if lanes < 0 else step * (threads >> lanes)
     dx, dw, db = np.full_like(x, 7), *np.full((2, groups, n), 7, np.float32)
     given = (x, dy, w, dx, dw, db, rows, n, n, n, step, 1e-5, 1 / n, lanes_of(shape))
-    run(mutant or norm_backward_program(shape, centred, dtype, weighed), blocks * step, threads, given, check=True, **options)
+    run(
+        mutant or norm_backward_program(shape, centred, dtype, weighed),
+        blocks * step,
+        threads,
+        given,
+        check=True,
+        **options,
+    )
     wide = x.astype(np.float64)
     if centred:
         wide -= wide.mean(axis=1, keepdims=True)
@@ -306,10 +338,10 @@ def run_norm_backward(
 
 @functools.cache
 def norm_backward_program(shape: tuple[Any, ...], centred: bool, dtype: str = "float32", weighed: str = "float32"):
-    blocks, threads, _, way, _, n, width = shape
+    _, threads, _, way, _, _, width = shape
     wide, items = weighed == "float32", ITEMS * max(width // 4, 1)
     flags = {
-        "CENTRED": centred, "WEIGHT": True, "BIAS": True, "FULL": way == BESIDE and n == items * threads * blocks,
+        "CENTRED": centred, "WEIGHT": True, "BIAS": True, "FULL": is_full(shape, items),
         "D": "float64" if wide else "float32", "F": kernels.WideSlopes if wide else kernels.Slopes,
         "G": kernels.Three if dtype == "float32" else dtype,
     }  # fmt: skip
@@ -332,7 +364,9 @@ def test_gradients_of_norms(shape: tuple[Any, ...], centred: bool) -> None:
 
 @pytest.mark.parametrize("far", [1.0, 300.0])
 @pytest.mark.parametrize("centred", [False, True])
-@pytest.mark.parametrize("shape", [(1, 64, -1, BESIDE, 5, 1000, 8), FULL, CLUSTER_FULL], ids=["some", "full", "cluster"])
+@pytest.mark.parametrize(
+    "shape", [(1, 64, -1, BESIDE, 5, 1000, 8), FULL, CLUSTER_FULL], ids=["some", "full", "cluster"]
+)
 def test_gradients_by_products(shape: tuple[Any, ...], centred: bool, far: float) -> None:
     """Of bfloat16, sums of rows are products of matrices: of vectors that are not there, too, and far from 0."""
     run_norm_backward(shape, centred, 2, dtype="bfloat16", weighed="bfloat16", near=8e-3, far=far)  # a bit is 7.8e-3

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping, Sequence
-from dataclasses import replace
 from typing import Any
 
 from prism.host import arguments, repeat
@@ -14,7 +13,7 @@ from prism.host.machine import machine_of
 from prism.host.plan import Buffer, Machine, Plan, Scratch, Step, instance_of, nothing, size_of
 from prism.kernels import rows as kernels
 from prism.kernels.rows.columns import THREADS
-from prism.kernels.rows.configurations import BESIDE, LONG
+from prism.kernels.rows.configurations import LONG
 from prism.lib import operators
 from prism.lib.algorithms.reduce.axis_plan import along_axis
 from prism.lib.algorithms.reduce.steps import Work
@@ -77,9 +76,7 @@ def _decide(centred: bool, bias: bool, eps: float, arrays: Mapping[str, ArrayInf
     types = plans.sums_of(kind, (given.scalar,))
     width = plans.width_of([rows, beside], None, tuple(columns.values()))
     shared = plans.in_turn([rows, beside], width, kind, machine, sums=len(names) - 1)
-    full = shared.way == BESIDE and rows.n == shared.items * shared.threads * shared.blocks
-    if full:
-        shared = replace(shared, most=shared.threads)
+    shared, full = plans.fill(rows.n, shared)
     slopes = plans.struct_of(types["D"], "total", "weighed", "squares", "products")
     template = {
         "TI": given.scalar, "W": weighed, "A": kind, "D": types["D"], "G": plans.guess_of(given.scalar),

@@ -147,7 +147,15 @@ def sharing_wide(rows: Sequence[Rows], width: int, scalar: str, machine: Machine
         ways = _TWO if short else _TWO_LONG
     else:
         ways = _ONE if short else _MANY
-    return _copied(rows, width, ways) or found
+    return _crowd(_copied(rows, width, ways) or found) if weights else _copied(rows, width, ways) or found
+
+
+def _crowd(found: Sharing) -> Sharing:
+    """Return how rows are shared that are copied, with more blocks on a multiprocessor where these have fewer threads."""
+    resident = found.resident * found.most // found.threads
+    if found.way != COPIED or resident == found.resident:
+        return found
+    return replace(found, most=found.threads, resident=resident)
 
 
 def _copied_by_vectors(rows: Sequence[Rows], width: int, machine: Machine) -> bool:
@@ -198,6 +206,16 @@ def in_turn(rows: Sequence[Rows], width: int, scalar: str, machine: Machine, *, 
         held = sharing(rows[0].n, width, scalar, machine, inputs=len(rows))
         found = held if held.way == LONG else replace(held, way=NEXT, resident=1)
     return found
+
+
+def fill(n: int, found: Sharing) -> tuple[Sharing, bool]:
+    """Return how rows of `n` elements are shared, and whether all who share a row in turn have all their vectors of it.
+
+    Then a kernel of its own knows how many there are.
+    """
+    if found.way != BESIDE or n != found.items * found.threads * found.blocks:
+        return found, False
+    return replace(found, most=found.threads), True
 
 
 def _arch(machine: Machine) -> int:
@@ -324,7 +342,7 @@ def clusters_of(found: Sharing, kernel: Instance, machine: Machine) -> int:
 
 
 __all__ = [
-    "FLOATS", "Buffer", "Rows", "clusters_of", "groups_of", "guess_of", "in_turn", "launch", "number_of",
+    "FLOATS", "Buffer", "Rows", "clusters_of", "fill", "groups_of", "guess_of", "in_turn", "launch", "number_of",
     "number_type", "past", "require_alike", "rows_ahead", "rows_of", "sharing", "sharing_ahead", "sharing_wide", "size_of",
     "struct_of", "sums_of", "template_of", "types_of", "wanted_type", "width_of",
 ]  # fmt: skip
