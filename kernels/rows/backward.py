@@ -1,15 +1,12 @@
 """Gradients of softmax and of norms, from what these were given and have returned."""
 
 from prism.lang import (
-    attr, bfloat16, bitcast, block, const, constexpr, count, dtype, exp, float32, fma, function, grid, group,
-    id, int32, int64, load_vector, partition, prism, ptr, requires, rsqrt, shared, template, thread, uint32, vector,
+    async_, attr, block, const, constexpr, count, cp_async, dtype, exp, fma, function, grid, group, id, int32, int64,
+    load_vector, partition, prism, ptr, requires, rsqrt, shared, template, thread,
 )
 from prism.kernels.rows.configurations import APART, BESIDE, GUESSED
-from prism.kernels.rows.doubled import map_rows_doubled
 from prism.kernels.rows.elements import join_none, load_numbers, load_words, read_plain, store_numbers, take_apart
 from prism.kernels.rows.moments import load_sides
-from prism.kernels.rows.parts import keep_shared
-from prism.kernels.rows.products import PARTS, WORDS, add_products, take_slopes
 from prism.kernels.rows.skeleton import map_rows
 from prism.kernels.rows.sums import add_pairs, add_slopes, guess_mean, middle, normal
 from prism.lib.thread import operators
@@ -105,15 +102,14 @@ def norm_backward_rows(
                  share a row, see `map_row`: number `g` writes `weights[g * n + i]` and `biases[g * n + i]`, where there is a
                  `WEIGHT`, a `BIAS`; else they are not touched. `F`: `Slopes` of numbers of the type `D`; `S`, of which sums are:
                  that, or, where not `CENTRED`, a `Pair`. `G`: `Three` of the type `TI`, or of 16 bits that. `share`: `1 / n`.
+                 `FULL`: rows that clusters have in turn, beside their weights, and `THREADS` with all `ITEMS` of each.
     Numerics:    computes in `A`, and adds up a row in `D`, off a guess, as `norm_rows`; a group adds up its rows in their order.
     Test:        tests/kernels/test_rows.py, tests/gpu/test_rows.py
     """
     VECTORS: constexpr(int) = ITEMS // WIDTH
     KEEP: constexpr(bool) = WAY == BESIDE and WEIGHT
     PART: constexpr(int) = min(WIDTH, 16 // W.bytes)
-    SHORT: constexpr(bool) = TI == bfloat16 and A == float32 and WIDTH * TI.bytes == 16
     TEAM: constexpr(int) = THREADS * BLOCKS if FULL else 0
-    PRODUCTS: constexpr(bool) = WAY == BESIDE and SHORT and (W == bfloat16 or not WEIGHT)
     r: int64 @ block[BLOCKS] = id()
     with (
         partition(dx, thread[1], offset=lambda i: i, races="none") as out,
@@ -150,27 +146,6 @@ def norm_backward_rows(
                 for k in range(WIDTH):
                     weighed[k] = values[WIDTH + k] * weighed[k] if WEIGHT else values[WIDTH + k]
 
-            @requires(thread[32])
-            def add(
-                j: int32 @ thread[32], there: bool @ thread[1], words: uint32[2 * WORDS] @ thread[1], guessed: G @ thread[1],
-                sums: A[PARTS] @ thread[1],
-            ):
-                x_words: uint32[WORDS] @ thread[1]
-                dy_words: uint32[WORDS] @ thread[1]
-                weights_words: uint32[WORDS] @ thread[1]
-                near: A @ thread[1] = 0
-                with group(thread[1]):
-                    for k in range(WORDS):
-                        x_words[k] = words[k]
-                        dy_words[k] = words[WORDS + k]
-                    if WEIGHT:
-                        vec: vector(uint32, WORDS) = bitcast(load_vector(kept_own[j, 0], WIDTH), vector(uint32, WORDS))
-                        for k in range(WORDS):
-                            weights_words[k] = vec[k]
-                    if CENTRED:
-                        near = middle(guessed, A=A, ONE=True) if there else 0
-                add_products(x_words, dy_words, weights_words, near, sums, CENTRED=CENTRED, WEIGHT=WEIGHT)
-
             @requires(thread[1])
             def store(
                 j: int32 @ thread[1], row: int64 @ thread[1], column: int32 @ thread[1], values: A[2 * WIDTH] @ thread[1],
@@ -193,7 +168,7 @@ def norm_backward_rows(
             map_slopes(
                 x, stride, dy, dy_stride, r, step, rows, n, lanes, eps, share, TI=TI, A=A, G=G, S=S, F=F,
                 CENTRED=CENTRED, ITEMS=ITEMS, WIDTH=WIDTH, BLOCKS=BLOCKS, WIDE=WIDE, THREADS=THREADS, ROWS=ROWS, WAY=WAY,
-                TEAM=TEAM, PRODUCTS=PRODUCTS, ADD=add, WEIGH=weigh, STORE=store,
+                TEAM=TEAM, WEIGH=weigh, STORE=store,
             )
             if WEIGHT:
                 store_sums(weights_out, r, n, lanes, of_weight, WIDTH=WIDTH, BLOCKS=BLOCKS, WIDE=WIDE)
@@ -205,7 +180,7 @@ def norm_backward_rows(
 @template(
     TI=dtype, A=dtype, D=dtype, G=dtype, S=dtype, F=dtype, CENTRED=constexpr(bool), ITEMS=constexpr(int),
     WIDTH=constexpr(int), BLOCKS=constexpr(int), WIDE=constexpr(bool), THREADS=constexpr(int), ROWS=constexpr(int),
-    WAY=constexpr(int), TEAM=constexpr(int), PRODUCTS=constexpr(bool), ADD=function, WEIGH=function, STORE=function,
+    WAY=constexpr(int), TEAM=constexpr(int), WEIGH=function, STORE=function,
 )
 @requires(block["BLOCKS"], thread[32])
 def map_slopes(
@@ -243,12 +218,11 @@ def map_slopes(
     def pack(guessed: G @ thread[1], found: S @ thread[1]) -> F @ thread[1]:
         """Means: of elements, of weighed gradients, of squares off the mean, and of products with these."""
         if CENTRED:
-            near: D = D(middle(guessed, A=A, ONE=TI.bytes == 2))
-            off: D = (fma(-D(n), near, found.total) if PRODUCTS else found.total) * share
-            mean: D = near + off
+            off: D = found.total * share
+            mean: D = D(middle(guessed, A=A, ONE=TI.bytes == 2)) + off
             return F(
                 mean, found.weighed * share, found.squares * share - off * off,
-                (found.products - found.weighed * (mean if PRODUCTS else off)) * share,
+                (found.products - found.weighed * off) * share,
             )
         else:
             return F(0, 0, found.first * share, found.second * share)
@@ -257,27 +231,13 @@ def map_slopes(
     def factor(guessed: G @ thread[1], slopes: F @ thread[1]) -> A @ thread[1]:
         return A(rsqrt(slopes.squares + eps))
 
-    @requires(thread[32])
-    def end(sums: A[PARTS] @ thread[1]) -> S @ thread[1]:
-        lane: int32 @ thread[1] = id() % 32
-        return take_slopes(sums, lane, S=S, CENTRED=CENTRED)
-
-    if WAY == BESIDE and (PRODUCTS or TEAM > 0):
-        map_rows_doubled(
-            x, stride, dy, dy_stride, r, int64(step), rows, n, G(TI(0), TI(0), TI(0)) if TI.bytes > 2 else TI(0),
-            S(0, 0, 0, 0) if CENTRED else S(0, 0), TI=TI, A=A, P=F, STAGES=2, ONCE=GUESSED, ITEMS=ITEMS, WIDTH=WIDTH,
-            INPUTS=2, KEPT=2, BLOCKS=BLOCKS, THREADS=THREADS, ROWS=ROWS, PLACES=PLACES, MORE=False, TEAM=TEAM,
-            PARTS=PARTS if PRODUCTS else 0, ADD=ADD, END=end, READ=read_plain, FIRST=guess, OP=operators.add, SECOND=sums,
-            OP2=add_slopes if CENTRED else add_pairs, PACK=pack, JOIN=join_none, LAST=factor, STORE=STORE,
-        )
-    else:
-        map_rows(
-            x, stride, dy, dy_stride, r, step, rows, n, lanes, G(TI(0), TI(0), TI(0)) if TI.bytes > 2 else TI(0),
-            S(0, 0, 0, 0) if CENTRED else S(0, 0), TI=TI, A=A, P=F, STAGES=2, ONCE=GUESSED, ITEMS=ITEMS, WIDTH=WIDTH, INPUTS=2,
-            KEPT=2, BLOCKS=BLOCKS, WIDE=WIDE, THREADS=THREADS, ROWS=ROWS, WAY=WAY, PLACES=PLACES, MORE=False, TEAM=0, LOAD=load,
-            READ=read_plain, FIRST=guess, OP=operators.add, SECOND=sums, OP2=add_slopes if CENTRED else add_pairs, PACK=pack,
-            JOIN=join_none, LAST=factor, STORE=STORE,
-        )
+    map_rows(
+        x, stride, dy, dy_stride, r, step, rows, n, lanes, G(TI(0), TI(0), TI(0)) if TI.bytes > 2 else TI(0),
+        S(0, 0, 0, 0) if CENTRED else S(0, 0), TI=TI, A=A, P=F, STAGES=2, ONCE=GUESSED, ITEMS=ITEMS, WIDTH=WIDTH, INPUTS=2,
+        KEPT=2, BLOCKS=BLOCKS, WIDE=WIDE, THREADS=THREADS, ROWS=ROWS, WAY=WAY, PLACES=PLACES, MORE=False, TEAM=TEAM, LOAD=load,
+        READ=read_plain, FIRST=guess, OP=operators.add, SECOND=sums, OP2=add_slopes if CENTRED else add_pairs, PACK=pack,
+        JOIN=join_none, LAST=factor, STORE=STORE,
+    )
 
 
 @prism.device
@@ -299,6 +259,23 @@ def add_slopes_up(values: A[N] @ thread[1], weighed: A[WIDTH] @ thread[1], near:
         return S(D(total), D(all), D(squares), D(products))
     else:
         return S(D(squares), D(products))
+
+
+@prism.device
+@template(W=dtype, WIDTH=constexpr(int), BLOCKS=constexpr(int), VECTORS=constexpr(int), ROOM=constexpr(int))
+@requires(block["BLOCKS"], thread[32])
+def keep_shared(kept: shared(W[BLOCKS, VECTORS, ROOM]) @ block[BLOCKS], weight: ptr(const(W)) @ grid[1], n: int32 @ grid[1]):
+    """Begin to copy the weights of each thread's vectors of a row."""
+    PART: constexpr(int) = min(WIDTH, 16 // W.bytes)
+    b: int32 @ block[1] = id() if BLOCKS > 1 else 0
+    t: int32 @ thread[1] = id()  # in the cluster
+    threads: int32 @ block[BLOCKS] = count(thread[1])
+    here: int32 @ thread[1] = t - b * (threads // BLOCKS)
+    with partition(kept, thread[1], lambda j, k: (b, j, here * WIDTH + k)) as own, async_(own) as coming, group(thread[1]):
+        for j in range(VECTORS):
+            column: int32 = min(t + j * threads, n // WIDTH - 1) * WIDTH
+            for p in range(0, WIDTH, PART):
+                cp_async(coming[j, p], weight[column + p], PART * W.bytes)
 
 
 @prism.device

@@ -1,7 +1,6 @@
 """Wide rows of which each block copies its part into shared memory as it lies in the array: many blocks have room at once."""
 
 from prism.kernels.rows.agree import guess_rows
-from prism.kernels.rows.elements import join_none
 from prism.kernels.rows.parts import fetch_rows, work_rows
 from prism.lang import (
     block, const, constexpr, dtype, function, grid, int32, int64, prism, ptr, requires, shared, template, thread,
@@ -36,11 +35,11 @@ def map_rows_copied(
     guesses: S[ROWS] @ thread[1]
     fetch_rows(
         held, firsts, x, stride, other, other_stride, r, rows, n, VECTORS=VECTORS,
-        INPUTS=INPUTS, WIDTH=WIDTH, ROWS=ROWS, PLACES=0, MORE=False, ENDS=False, SOME=False, TEAM=0,
+        INPUTS=INPUTS, WIDTH=WIDTH, ROWS=ROWS, PLACES=0, MORE=False, ENDS=False, TEAM=0,
     )
     guess_rows(r * ROWS, rows, identity, guesses, ONCE=ONCE, GUESS=FIRST)
     work_rows(
         held, guesses, r, rows, n, identity, identity2, A=A, P=P, STAGES=STAGES, ONCE=ONCE, VECTORS=VECTORS, INPUTS=INPUTS,
-        WIDTH=WIDTH, KEPT=KEPT, WARPS=THREADS // 32, TEAM=0, PARTS=0, ADD=join_none, END=join_none, READ=READ, FIRST=FIRST,
+        WIDTH=WIDTH, KEPT=KEPT, WARPS=THREADS // 32, TEAM=0, READ=READ, FIRST=FIRST,
         OP=OP, SECOND=SECOND, OP2=OP2, PACK=PACK, JOIN=JOIN, LAST=LAST, STORE=STORE,
     )

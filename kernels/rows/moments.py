@@ -15,7 +15,7 @@ from prism.lib.thread import operators
 @template(
     TI=dtype, A=dtype, D=dtype, G=dtype, S=dtype, P=dtype, CENTRED=constexpr(bool), RESIDUAL=constexpr(bool),
     ITEMS=constexpr(int), WIDTH=constexpr(int), BLOCKS=constexpr(int), WIDE=constexpr(bool), THREADS=constexpr(int),
-    ROWS=constexpr(int), WAY=constexpr(int), TEAM=constexpr(int), STORE=function,
+    ROWS=constexpr(int), WAY=constexpr(int), STORE=function,
 )
 @requires(block["BLOCKS"], thread[32])
 def map_norms(
@@ -72,7 +72,7 @@ def map_norms(
         x, stride, residual, residual_stride, r, ahead, rows, n, lanes,
         G(TI(0), TI(0), TI(0)) if TI.bytes > 2 else TI(0), S(0, 0) if CENTRED else D(0), TI=TI, A=A, P=P, STAGES=2,
         ONCE=GUESSED, ITEMS=ITEMS, WIDTH=WIDTH, INPUTS=INPUTS, KEPT=1, BLOCKS=BLOCKS, WIDE=WIDE, THREADS=THREADS,
-        ROWS=ROWS, WAY=WAY, PLACES=PLACES, MORE=RESIDUAL, TEAM=TEAM, LOAD=load, READ=read, FIRST=guess, OP=operators.add,
+        ROWS=ROWS, WAY=WAY, PLACES=PLACES, MORE=RESIDUAL, TEAM=0, LOAD=load, READ=read, FIRST=guess, OP=operators.add,
         SECOND=sums, OP2=add_pairs if CENTRED else operators.add, PACK=pack, JOIN=join_none, LAST=factor, STORE=STORE,
     )
 

@@ -1,13 +1,12 @@
 """Rows divided by their root mean square, or made of mean 0 and variance 1."""
 
 from prism.lang import (
-    attr, block, const, constexpr, count, dtype, grid, group, id, int32, int64, load_vector, partition, prism, ptr,
-    requires, shared, template, thread, uint32,
+    attr, block, const, constexpr, count, dtype, grid, group, id, int32, int64, partition, prism, ptr, requires,
+    template, thread, uint32,
 )
 from prism.kernels.rows.configurations import BESIDE, HELD
-from prism.kernels.rows.elements import keep_words, load_numbers, store_numbers, take_apart, take_kept
+from prism.kernels.rows.elements import keep_words, load_numbers, store_numbers, take_kept
 from prism.kernels.rows.moments import map_norms, weigh
-from prism.kernels.rows.parts import keep_shared
 from prism.kernels.rows.sums import Pair, Three
 
 
@@ -16,7 +15,6 @@ from prism.kernels.rows.sums import Pair, Three
     TI=dtype, W=dtype, A=dtype, D=dtype, G=dtype, S=dtype, P=dtype, CENTRED=constexpr(bool), WEIGHT=constexpr(bool),
     BIAS=constexpr(bool), RESIDUAL=constexpr(bool), ITEMS=constexpr(int), WIDTH=constexpr(int), BLOCKS=constexpr(int),
     WIDE=constexpr(bool), THREADS=constexpr(int), RESIDENT=constexpr(int), ROWS=constexpr(int), WAY=constexpr(int),
-    FULL=constexpr(bool),
 )
 @requires(grid[1], block["BLOCKS"], thread[32])
 @attr("__launch_bounds__(THREADS, RESIDENT)")
@@ -42,8 +40,6 @@ def norm_rows(
     KEEP: constexpr(bool) = WAY == BESIDE and WEIGHT and W.bytes <= TI.bytes
     WORDS: constexpr(int) = max(WIDTH * W.bytes // 4, 1)  # that a vector of weights has
     KEEP_BIAS: constexpr(bool) = KEEP and BIAS and 2 * VECTORS * WORDS <= 32  # registers: more would spill
-    BESIDE_ROWS: constexpr(bool) = KEEP and BIAS and not KEEP_BIAS
-    PART: constexpr(int) = min(WIDTH, 16 // W.bytes)
     r: int64 @ block[BLOCKS] = id()
     with (
         partition(y, thread[1], offset=lambda i: i, races="none") as out,
@@ -53,48 +49,35 @@ def norm_rows(
         kept: uint32[VECTORS, WORDS * (1 + KEEP_BIAS)] @ thread[1]
         if KEEP:
             keep_columns(weight, bias, kept, n, WIDTH=WIDTH, BLOCKS=BLOCKS, BOTH=KEEP_BIAS)
-        b: int32 @ block[1] = id() if BLOCKS > 1 else 0
-        t: int32 @ thread[1] = id()  # in the cluster
-        here: int32 @ thread[1] = t - b * (count(thread[1]) // BLOCKS)
-        shares: shared(W[BLOCKS, VECTORS if BESIDE_ROWS else 1, THREADS * WIDTH if BESIDE_ROWS else 128 // W.bytes])
-        if BESIDE_ROWS:
-            keep_shared(shares, bias, n, WIDTH=WIDTH)
-        with partition(shares, thread[1], lambda j, k: (b, j, here * WIDTH + k if BESIDE_ROWS else 0)) as terms_own:
 
-            @requires(thread[1])
-            def store(
-                j: int32 @ thread[1], row: int64 @ thread[1], column: int32 @ thread[1], values: A[WIDTH] @ thread[1],
-                moments: P @ thread[1], scale: A @ thread[1],
-            ):
-                factors: A[WIDTH]
-                terms: A[WIDTH]
-                if KEEP:
-                    take_kept(kept, j, 0, factors, W=W)
-                elif WEIGHT:
-                    load_numbers(weight, column, factors)
-                if KEEP_BIAS:
-                    take_kept(kept, j, WORDS, terms, W=W)
-                elif BESIDE_ROWS:
-                    word: W[WIDTH]
-                    for p in range(0, WIDTH, PART):
-                        take_apart(load_vector(terms_own[j, p], PART), word, p, WIDTH=PART)
-                    for k in range(WIDTH):
-                        terms[k] = A(word[k])
-                elif BIAS:
-                    load_numbers(bias, column, terms)
-                if RESIDUAL:
-                    store_numbers(added, row * n + column, values)
-                weigh(
-                    values, A(moments.first), scale, factors, terms, CENTRED=CENTRED, WEIGHT=WEIGHT, BIAS=BIAS,
-                    SHORT=TI.bytes == 2,
-                )
-                store_numbers(out, row * n + column, values)
-
-            map_norms(
-                x, stride, residual, residual_stride, r, ahead, rows, n, lanes, eps, share, A=A, G=G, S=S, P=P, CENTRED=CENTRED,
-                RESIDUAL=RESIDUAL, ITEMS=ITEMS, WIDTH=WIDTH, BLOCKS=BLOCKS, WIDE=WIDE, THREADS=THREADS, ROWS=ROWS, WAY=WAY,
-                TEAM=THREADS * BLOCKS if FULL else 0, STORE=store,
+        @requires(thread[1])
+        def store(
+            j: int32 @ thread[1], row: int64 @ thread[1], column: int32 @ thread[1], values: A[WIDTH] @ thread[1],
+            moments: P @ thread[1], scale: A @ thread[1],
+        ):
+            factors: A[WIDTH]
+            terms: A[WIDTH]
+            if KEEP:
+                take_kept(kept, j, 0, factors, W=W)
+            elif WEIGHT:
+                load_numbers(weight, column, factors)
+            if KEEP_BIAS:
+                take_kept(kept, j, WORDS, terms, W=W)
+            elif BIAS:
+                load_numbers(bias, column, terms)
+            if RESIDUAL:
+                store_numbers(added, row * n + column, values)
+            weigh(
+                values, A(moments.first), scale, factors, terms, CENTRED=CENTRED, WEIGHT=WEIGHT, BIAS=BIAS,
+                SHORT=TI.bytes == 2,
             )
+            store_numbers(out, row * n + column, values)
+
+        map_norms(
+            x, stride, residual, residual_stride, r, ahead, rows, n, lanes, eps, share, A=A, G=G, S=S, P=P, CENTRED=CENTRED,
+            RESIDUAL=RESIDUAL, ITEMS=ITEMS, WIDTH=WIDTH, BLOCKS=BLOCKS, WIDE=WIDE, THREADS=THREADS, ROWS=ROWS, WAY=WAY,
+            STORE=store,
+        )
 
 
 @prism.device
@@ -119,7 +102,7 @@ EXAMPLES = {
     "norm_rows": {
         "TI": "float32", "W": "float32", "A": "float32", "D": "float32", "G": Three, "S": Pair, "P": Pair, "CENTRED": True,
         "WEIGHT": True, "BIAS": True, "RESIDUAL": False, "ITEMS": 32, "WIDTH": 4, "BLOCKS": 1, "WIDE": True, "THREADS": 512,
-        "RESIDENT": 2, "ROWS": 1, "WAY": HELD, "FULL": False,
+        "RESIDENT": 2, "ROWS": 1, "WAY": HELD,
     },
 }
 TOGETHER = ("CENTRED",)

@@ -3,9 +3,8 @@
 from prism.kernels.rows.elements import take_apart
 from prism.kernels.rows.settle_rows import settle_rows
 from prism.lang import (
-    async_, bitcast, block, const, constexpr, count, cp_async, dtype, float32, function, grid, group, id, int32, int64,
-    load_vector, partition, prism, ptr, requires, shared, shuffle, store_vector, template,
-    thread, uint32, vector,
+    async_, block, const, constexpr, count, cp_async, dtype, float32, function, grid, group, id, int32, int64,
+    load_vector, partition, prism, ptr, requires, shared, shuffle, template, thread,
 )  # fmt: skip
 
 
@@ -13,7 +12,7 @@ from prism.lang import (
 @template(
     TI=dtype, VECTORS=constexpr(int), INPUTS=constexpr(int), WIDTH=constexpr(int), BLOCKS=constexpr(int),
     PARTS=constexpr(int), ROOM=constexpr(int), FIRSTS=constexpr(int), FEW=constexpr(int), ROWS=constexpr(int),
-    PLACES=constexpr(int), MORE=constexpr(bool), ENDS=constexpr(bool), SOME=constexpr(bool), TEAM=constexpr(int),
+    PLACES=constexpr(int), MORE=constexpr(bool), ENDS=constexpr(bool), TEAM=constexpr(int),
 )
 @requires(block["BLOCKS"], thread[32])
 def fetch_rows(
@@ -23,8 +22,7 @@ def fetch_rows(
 ):
     """Begin to copy the `ROWS` rows from number `number * ROWS` on: each thread the vectors that it works on.
 
-    Beyond the last row of several, and beyond the last vector, these come once more; of `ENDS`, nothing where no row is there,
-    and of `SOME` nothing beyond the last vector.
+    `TEAM`: so many threads have all their vectors, or 0: it is not known. Beyond the last row of several, and beyond the last vector, these come once more; of `ENDS`, nothing where no row is there.
     Beside them a thread of each warp copies what guesses are made of: loads would be waited for among copies under way.
     """
     b: int32 @ block[1] = id() if BLOCKS > 1 else 0
@@ -38,8 +36,7 @@ def fetch_rows(
                 for q in range(ROWS):
                     row: int64 = min(number * ROWS + q, rows - 1)
                     for j in range(VECTORS):
-                        if not SOME or t + j * threads < many:
-                            column: int32 = (t + j * threads if SOME else min(t + j * threads, many - 1)) * WIDTH
+                            column: int32 = min(t + j * threads, many - 1) * WIDTH
                             near: int64 = row * stride + (t * WIDTH if TEAM > 0 else column)  # then only constants are added
                             far: int32 = j * TEAM * WIDTH if TEAM > 0 else 0
                             cp_async(coming[(q * VECTORS + j) * INPUTS, 0], x[near + far], WIDTH * TI.bytes)
@@ -51,40 +48,6 @@ def fetch_rows(
             row: int64 @ thread[1] = min(number * ROWS + q, rows - 1)
             there: bool @ thread[1] = (not ENDS or number * ROWS < rows) and t % 32 == 0
             fetch_firsts(firsts, x, stride, other, other_stride, row, there, n, q, PLACES=PLACES, MORE=MORE)
-
-
-@prism.device
-@template(TI=dtype, WIDTH=constexpr(int), BLOCKS=constexpr(int), LINES=constexpr(int), ROOM=constexpr(int))
-@requires(block["BLOCKS"], thread[32])
-def clear_rows(held: shared(TI[BLOCKS, LINES, ROOM]) @ block[BLOCKS]):
-    """Put zeros where `fetch_rows` puts a thread's vectors: of `SOME` they stay where none is there."""
-    b: int32 @ block[1] = id() if BLOCKS > 1 else 0
-    t: int32 @ thread[1] = id()  # in the cluster
-    threads: int32 @ block[BLOCKS] = count(thread[1])
-    here: int32 @ thread[1] = t - b * (threads // BLOCKS)
-    with partition(held, thread[1], lambda j, k: (b, j, here * WIDTH + k)) as mine, group(thread[1]):
-        none: vector(TI, WIDTH)
-        for k in range(WIDTH):
-            none[k] = TI(0)
-        for j in range(LINES):
-            store_vector(mine[j, 0], none)
-
-
-@prism.device
-@template(W=dtype, WIDTH=constexpr(int), BLOCKS=constexpr(int), VECTORS=constexpr(int), ROOM=constexpr(int))
-@requires(block["BLOCKS"], thread[32])
-def keep_shared(kept: shared(W[BLOCKS, VECTORS, ROOM]) @ block[BLOCKS], weight: ptr(const(W)) @ grid[1], n: int32 @ grid[1]):
-    """Begin to copy the weights of each thread's vectors of a row."""
-    PART: constexpr(int) = min(WIDTH, 16 // W.bytes)
-    b: int32 @ block[1] = id() if BLOCKS > 1 else 0
-    t: int32 @ thread[1] = id()  # in the cluster
-    threads: int32 @ block[BLOCKS] = count(thread[1])
-    here: int32 @ thread[1] = t - b * (threads // BLOCKS)
-    with partition(kept, thread[1], lambda j, k: (b, j, here * WIDTH + k)) as own, async_(own) as coming, group(thread[1]):
-        for j in range(VECTORS):
-            column: int32 = min(t + j * threads, n // WIDTH - 1) * WIDTH
-            for p in range(0, WIDTH, PART):
-                cp_async(coming[j, p], weight[column + p], PART * W.bytes)
 
 
 @prism.device
@@ -151,7 +114,7 @@ def guess_copied(firsts: shared(TI[BLOCKS, FIRSTS, FEW]) @ block[BLOCKS], guesse
     TI=dtype, A=dtype, S=dtype, S2=dtype, P=dtype, STAGES=constexpr(int), ONCE=constexpr(int), ROWS=constexpr(int),
     VECTORS=constexpr(int),
     INPUTS=constexpr(int), WIDTH=constexpr(int), KEPT=constexpr(int), BLOCKS=constexpr(int), WARPS=constexpr(int),
-    LINES=constexpr(int), ROOM=constexpr(int), TEAM=constexpr(int), PARTS=constexpr(int), ADD=function, END=function,
+    LINES=constexpr(int), ROOM=constexpr(int), TEAM=constexpr(int),
     READ=function, FIRST=function, OP=function, SECOND=function, OP2=function, PACK=function, JOIN=function, LAST=function,
     STORE=function,
 )
@@ -163,17 +126,13 @@ def work_rows(
 ):
     """Do with the rows that `fetch_rows` has copied what `map_row` does.
 
-    Shapes: where there are `PARTS`, `ADD(j, there, words, guess, sums)` adds what a vector of each lane comes to, as words, to
-            so many numbers, and `END(sums)` makes a lane's part of them, in place of `SECOND` and `OP2`: `ADD` of `settle_rows`.
-            Those of vectors that are not `there` are 0, as `clear_rows` has left them.
-    Cost:   numbers are made of elements each time they are needed.
+    Cost: numbers are made of elements each time they are needed.
     """
     b: int32 @ block[1] = id() if BLOCKS > 1 else 0
     t: int32 @ thread[1] = id()  # in the cluster
     threads: int32 @ block[BLOCKS] = TEAM if TEAM > 0 else count(thread[1])
     here: int32 @ thread[1] = t - b * (threads // BLOCKS)
     many: int32 @ block[BLOCKS] = TEAM * VECTORS if TEAM > 0 else n // WIDTH
-    WORDS: constexpr(int) = max(WIDTH * TI.bytes // 4, 1)
     with partition(held, thread[1], lambda j, k: (b, j, here * WIDTH + k)) as mine:
 
         @requires(thread[1])
@@ -183,29 +142,9 @@ def work_rows(
                 take_apart(load_vector(mine[(q * VECTORS + j) * INPUTS + i, 0], WIDTH), word, i * WIDTH, WIDTH=WIDTH)
             READ(min(number * ROWS + q, rows - 1), min(t + j * threads, many - 1) * WIDTH, word, values)
 
-        @requires(thread[1])
-        def take_words(q: int32 @ thread[1], j: int32 @ thread[1], words: uint32[INPUTS * WORDS] @ thread[1]):
-            for i in range(INPUTS):
-                vec: vector(uint32, WORDS) = bitcast(
-                    load_vector(mine[(q * VECTORS + j) * INPUTS + i, 0], WIDTH), vector(uint32, WORDS)
-                )
-                for k in range(WORDS):
-                    words[i * WORDS + k] = vec[k]
-
-        @requires(thread[32])
-        def add(q: int32 @ thread[32], guess: S @ thread[1]) -> S2 @ thread[1]:
-            sums: A[PARTS] @ thread[1] = {0}
-            for j in range(VECTORS, unroll=True):
-                words: uint32[INPUTS * WORDS] @ thread[1]
-                there: bool @ thread[1] = TEAM > 0 or t + j * threads < many
-                with group(thread[1]):
-                    take_words(q, j, words)
-                ADD(j, there, words, guess, sums)
-            return END(sums)
-
         settle_rows(
             number * ROWS, rows, t, threads, many, guesses, identity, identity2, A=A, P=P, STAGES=STAGES, ONCE=ONCE,
             VECTORS=VECTORS, WIDTH=WIDTH, KEPT=KEPT, BLOCKS=BLOCKS, WARPS=WARPS, ROWS=ROWS,
-            TEAM=TEAM, WHOLE=PARTS > 0, TAKE=take, ADD=add,
+            TEAM=TEAM, TAKE=take,
             FIRST=FIRST, OP=OP, SECOND=SECOND, OP2=OP2, PACK=PACK, JOIN=JOIN, LAST=LAST, STORE=STORE,
         )

@@ -13,7 +13,7 @@ from prism.kernels.rows.sums import Slopes, WideSlopes
 @template(
     A=dtype, S=dtype, S2=dtype, P=dtype, STAGES=constexpr(int), ONCE=constexpr(int), VECTORS=constexpr(int),
     WIDTH=constexpr(int), KEPT=constexpr(int), BLOCKS=constexpr(int), WARPS=constexpr(int), ROWS=constexpr(int),
-    TEAM=constexpr(int), WHOLE=constexpr(bool), TAKE=function, ADD=function, FIRST=function, OP=function, SECOND=function,
+    TEAM=constexpr(int), TAKE=function, FIRST=function, OP=function, SECOND=function,
     OP2=function, PACK=function, JOIN=function, LAST=function, STORE=function,
 )
 @requires(block["BLOCKS"], thread[32])
@@ -24,9 +24,8 @@ def settle_rows(
     """Do what `settle_row` does for the `ROWS` rows from number `row` on, as far as there are `rows`.
 
     Perspective: as of `map_row`, `WIDE`.
-    Shapes:      as of `settle_row`, with a guess for each row. `WARPS`: as many as a block has, or more. `TAKE(q, j, values)`
-                 gives the numbers of vector `j` of row `row + q`, as often as it is asked. Where `WHOLE`, `ADD(q, a)` gives what
-                 all vectors of row `row + q` come to in the second stage, in parts, one of each lane.
+    Shapes:      as of `settle_row`, with a guess for each row. `WARPS`: as many as a block has, or more. `TEAM`: as of `fetch_rows`. `TAKE(q, j, values)`
+                 gives the numbers of vector `j` of row `row + q`, as often as it is asked.
     Cost:        `SECOND` is called once more for the results; all meet for each stage, or, where `ONCE`, for both.
     """
     PARTS: constexpr(int) = (WARPS * BLOCKS + 31) // 32
@@ -46,10 +45,7 @@ def settle_rows(
                     a[q] = OP(a[q], own if TEAM > 0 or part + j * team < many else identity)
     if ONCE != GUESSED:
         agree_all(a, identity, OP=OP, BLOCKS=BLOCKS, WARPS=WARPS, NEAR=ONCE == OF_WARPS)
-    if WHOLE:
-        for q in range(ROWS):
-            b[q] = ADD(q, a[q])
-    elif STAGES == 2:
+    if STAGES == 2:
         with group(thread[1]):
             for j in range(VECTORS):
                 for q in range(ROWS):  # what is loaded for a column is loaded once
@@ -94,13 +90,10 @@ def settle_rows(
         if TEAM > 0 and ROWS == 1:
             for j in range(VECTORS, unroll=True):
                 finish(0, j)
-        elif (VECTORS - 1) * team <= many and row + ROWS <= rows:  # no branches: what is loaded then is under way at once
-            for j in range(VECTORS - 1, unroll=True):
+        elif part + (VECTORS - 1) * team < many and row + ROWS <= rows:  # no branches: what is loaded then is under way at once
+            for j in range(VECTORS, unroll=True):
                 for q in range(ROWS, unroll=True):
                     finish(q, j)
-            if part + (VECTORS - 1) * team < many:
-                for q in range(ROWS, unroll=True):
-                    finish(q, VECTORS - 1)
         else:
             for j in range(VECTORS):
                 for q in range(ROWS):

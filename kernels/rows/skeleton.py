@@ -5,7 +5,6 @@ from prism.kernels.rows.prefetch import map_rows_ahead
 from prism.kernels.rows.configurations import BESIDE, COPIED, LONG, NEXT, STAGED
 from prism.kernels.rows.copied import map_rows_copied
 from prism.kernels.rows.doubled import map_rows_doubled
-from prism.kernels.rows.elements import join_none
 from prism.kernels.rows.registers import map_row
 from prism.kernels.rows.staged import map_rows_staged
 from prism.kernels.rows.long import map_long_row
@@ -28,7 +27,7 @@ def map_rows(
 ):
     """Do for rows what functions say: by `map_row`, or by `map_rows_ahead` or `map_long_row`, as `WAY` says. See there.
 
-    `ahead`: of `NEXT`, how many clusters there are, which have rows in turn.
+    `ahead`: of `NEXT`, how many clusters there are, which have rows in turn. `TEAM`: of `BESIDE`, as of `fetch_rows`.
     """
     if WAY == STAGED:
         map_rows_staged(
@@ -47,7 +46,7 @@ def map_rows(
         map_rows_doubled(
             x, stride, other, other_stride, r, int64(ahead), rows, n, identity, identity2, TI=TI, A=A, P=P,
             STAGES=STAGES, ONCE=ONCE, ITEMS=ITEMS, WIDTH=WIDTH, INPUTS=INPUTS, KEPT=KEPT, BLOCKS=BLOCKS, THREADS=THREADS,
-            ROWS=ROWS, PLACES=PLACES, MORE=MORE, TEAM=TEAM, PARTS=0, ADD=join_none, END=join_none, READ=READ, FIRST=FIRST, OP=OP,
+            ROWS=ROWS, PLACES=PLACES, MORE=MORE, TEAM=TEAM, READ=READ, FIRST=FIRST, OP=OP,
             SECOND=SECOND, OP2=OP2, PACK=PACK, JOIN=JOIN, LAST=LAST, STORE=STORE,
         )
     elif WAY == NEXT:

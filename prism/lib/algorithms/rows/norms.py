@@ -62,8 +62,8 @@ def _decide(
     every = [rows for rows in seen.values() if rows is not None]
     rows, kind = every[0], plans.number_type((given.scalar, weighed))
     width = plans.width_of(every, result, tuple(columns.values()))
-    shared, full = plans.fill(rows.n, plans.sharing_wide(every, width, kind, machine, weights=len(columns)))
-    flags = {"WEIGHT": "weight" in arrays, "BIAS": "bias" in arrays, "RESIDUAL": added is not None, "FULL": full}
+    shared = plans.sharing_wide(every, width, kind, machine, weights=len(columns))
+    flags = {"WEIGHT": "weight" in arrays, "BIAS": "bias" in arrays, "RESIDUAL": added is not None}
     template = template_of(given.scalar, weighed, kind, function == "layer_norm") | flags
     memory = {
         "x": X, "y": Y, "residual": Buffer("residual") if added is not None else nothing(given.scalar),

@@ -29,9 +29,8 @@ def instances(gpu: Machine) -> Iterator[Instance]:
             how = plans.template_of(plans.sharing_wide(rows, width, "float32", gpu))
             found[instance_of(kernels.softmax_rows, template_of(scalar, scalar, False) | how)] = None
             for centred in (False, True):
-                shared, full = plans.fill(n, plans.sharing_wide(rows, width, "float32", gpu, weights=1 + centred))
-                how = plans.template_of(shared)
-                flags = {"WEIGHT": True, "BIAS": centred, "RESIDUAL": False, "FULL": full}
+                how = plans.template_of(plans.sharing_wide(rows, width, "float32", gpu, weights=1 + centred))
+                flags = {"WEIGHT": True, "BIAS": centred, "RESIDUAL": False}
                 types = norms.template_of(scalar, scalar, "float32", centred)
                 found[instance_of(kernels.norm_rows, types | flags | how)] = None
     for centred, residual in ((False, False), (False, True), (True, False)):
