@@ -22,7 +22,8 @@ def fetch_rows(
 ):
     """Begin to copy the `ROWS` rows from number `number * ROWS` on: each thread the vectors that it works on.
 
-    `TEAM`: so many threads have all their vectors, or 0: it is not known. Beyond the last row of several, and beyond the last vector, these come once more; of `ENDS`, nothing where no row is there.
+    Beyond the last row of several, and beyond the last vector, these come once more; of `ENDS`, nothing where no row is there.
+    `TEAM`: so many threads have all their vectors, or 0: it is not known.
     Beside them a thread of each warp copies what guesses are made of: loads would be waited for among copies under way.
     """
     b: int32 @ block[1] = id() if BLOCKS > 1 else 0
@@ -36,13 +37,13 @@ def fetch_rows(
                 for q in range(ROWS):
                     row: int64 = min(number * ROWS + q, rows - 1)
                     for j in range(VECTORS):
-                            column: int32 = min(t + j * threads, many - 1) * WIDTH
-                            near: int64 = row * stride + (t * WIDTH if TEAM > 0 else column)  # then only constants are added
-                            far: int32 = j * TEAM * WIDTH if TEAM > 0 else 0
-                            cp_async(coming[(q * VECTORS + j) * INPUTS, 0], x[near + far], WIDTH * TI.bytes)
-                            if INPUTS == 2:
-                                at: int64 = row * other_stride + (t * WIDTH if TEAM > 0 else column)
-                                cp_async(coming[(q * VECTORS + j) * INPUTS + 1, 0], other[at + far], WIDTH * TI.bytes)
+                        column: int32 = min(t + j * threads, many - 1) * WIDTH
+                        near: int64 = row * stride + (t * WIDTH if TEAM > 0 else column)  # then only constants are added
+                        far: int32 = j * TEAM * WIDTH if TEAM > 0 else 0
+                        cp_async(coming[(q * VECTORS + j) * INPUTS, 0], x[near + far], WIDTH * TI.bytes)
+                        if INPUTS == 2:
+                            at: int64 = row * other_stride + (t * WIDTH if TEAM > 0 else column)
+                            cp_async(coming[(q * VECTORS + j) * INPUTS + 1, 0], other[at + far], WIDTH * TI.bytes)
     if PLACES > 0:
         for q in range(ROWS):
             row: int64 @ thread[1] = min(number * ROWS + q, rows - 1)

@@ -24,7 +24,8 @@ def settle_rows(
     """Do what `settle_row` does for the `ROWS` rows from number `row` on, as far as there are `rows`.
 
     Perspective: as of `map_row`, `WIDE`.
-    Shapes:      as of `settle_row`, with a guess for each row. `WARPS`: as many as a block has, or more. `TEAM`: as of `fetch_rows`. `TAKE(q, j, values)`
+    Shapes:      as of `settle_row`, with a guess for each row. `WARPS`: as many as a block has, or more. `TEAM`: as of
+                 `fetch_rows`. `TAKE(q, j, values)`
                  gives the numbers of vector `j` of row `row + q`, as often as it is asked.
     Cost:        `SECOND` is called once more for the results; all meet for each stage, or, where `ONCE`, for both.
     """
@@ -53,9 +54,8 @@ def settle_rows(
                     TAKE(q, j, values)
                     own: S2 = SECOND(j, min(part + j * team, many - 1) * WIDTH, values, a[q])
                     b[q] = OP2(b[q], own if TEAM > 0 or part + j * team < many else identity2)
-    if S2 == Slopes or S2 == WideSlopes:
-        for q in range(ROWS):
-            b[q] = agree_slopes(b[q], identity2, D=float64 if S2 == WideSlopes else float32, BLOCKS=BLOCKS, WARPS=WARPS)
+    if ROWS == 1 and (S2 == Slopes or S2 == WideSlopes):
+        b[0] = agree_slopes(b[0], identity2, D=float64 if S2 == WideSlopes else float32, BLOCKS=BLOCKS, WARPS=WARPS)
     elif STAGES == 2:
         agree_all(b, identity2, OP=OP2, BLOCKS=BLOCKS, WARPS=WARPS, NEAR=ONCE == OF_WARPS)
     total: P[ROWS] @ thread[1]
