@@ -54,7 +54,7 @@ def settle_rows(
                     TAKE(q, j, values)
                     own: S2 = SECOND(j, min(part + j * team, many - 1) * WIDTH, values, a[q])
                     b[q] = OP2(b[q], own if TEAM > 0 or part + j * team < many else identity2)
-    if ROWS == 1 and (S2 == Slopes or S2 == WideSlopes):
+    if TEAM > 0 and ROWS == 1 and (S2 == Slopes or S2 == WideSlopes):
         b[0] = agree_slopes(b[0], identity2, D=float64 if S2 == WideSlopes else float32, BLOCKS=BLOCKS, WARPS=WARPS)
     elif STAGES == 2:
         agree_all(b, identity2, OP=OP2, BLOCKS=BLOCKS, WARPS=WARPS, NEAR=ONCE == OF_WARPS)
