@@ -2,8 +2,9 @@
 
 from prism.kernels.activations.rows import load_piece
 from prism.lang import (
-    atomic_max, attr, block, const, constexpr, count, dtype, float32, float_as_uint, grid, group, id, int32, int64, partition,
-    prism, ptr, requires, round_, shuffle_xor, store_vector, template, thread, uint32, uint_as_float, vector,
+    atomic_max, attr, bitcast, block, const, constexpr, count, dtype, float32, float8_e4m3fn, float8_e5m2, float_as_uint, grid,
+    group, id, int32, int64, pack_e4m3x4, pack_e5m2x4, partition, prism, ptr, requires, round_, shuffle_xor, store_vector,
+    template, thread, uint32, uint_as_float, vector,
 )  # fmt: skip
 
 THREADS = 256
@@ -40,6 +41,17 @@ def store_scaled(
     """Write a vector of elements, which begin at `items[first]`, multiplied and rounded: `WHOLE`, to whole numbers."""
     if WIDTH == 1:
         q[at] = Q(round_(items[first] * by)) if WHOLE else Q(items[first] * by)
+    elif WIDTH % 4 == 0 and (Q == float8_e4m3fn or Q == float8_e5m2):
+        words: vector(uint32, WIDTH // 4)
+        for k in range(WIDTH // 4):
+            four: float32[4]
+            for j in range(4):
+                four[j] = items[first + 4 * k + j] * by
+            if Q == float8_e4m3fn:
+                words[k] = pack_e4m3x4(four[0], four[1], four[2], four[3])
+            else:
+                words[k] = pack_e5m2x4(four[0], four[1], four[2], four[3])
+        store_vector(q[at], bitcast(words, vector(Q, WIDTH)))
     else:
         word: vector(Q, WIDTH)
         for k in range(WIDTH):

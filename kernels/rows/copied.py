@@ -35,11 +35,11 @@ def map_rows_copied(
     guesses: S[ROWS] @ thread[1]
     fetch_rows(
         held, firsts, x, stride, other, other_stride, r, rows, n, VECTORS=VECTORS,
-        INPUTS=INPUTS, WIDTH=WIDTH, ROWS=ROWS, PLACES=0, MORE=False, ENDS=False,
+        INPUTS=INPUTS, WIDTH=WIDTH, ROWS=ROWS, PLACES=0, MORE=False, ENDS=False, TEAM=0,
     )
     guess_rows(r * ROWS, rows, identity, guesses, ONCE=ONCE, GUESS=FIRST)
     work_rows(
         held, guesses, r, rows, n, identity, identity2, A=A, P=P, STAGES=STAGES, ONCE=ONCE, VECTORS=VECTORS, INPUTS=INPUTS,
-        WIDTH=WIDTH, KEPT=KEPT, WARPS=THREADS // 32, READ=READ, FIRST=FIRST, OP=OP, SECOND=SECOND, OP2=OP2, PACK=PACK,
-        JOIN=JOIN, LAST=LAST, STORE=STORE,
+        WIDTH=WIDTH, KEPT=KEPT, WARPS=THREADS // 32, TEAM=0, READ=READ, FIRST=FIRST,
+        OP=OP, SECOND=SECOND, OP2=OP2, PACK=PACK, JOIN=JOIN, LAST=LAST, STORE=STORE,
     )

@@ -11,9 +11,9 @@ from prism.lang import (
 @template(
     TI=dtype, A=dtype, S=dtype, S2=dtype, P=dtype, STAGES=constexpr(int), ONCE=constexpr(int), PLACES=constexpr(int),
     MORE=constexpr(bool), ITEMS=constexpr(int), WIDTH=constexpr(int), INPUTS=constexpr(int), KEPT=constexpr(int),
-    BLOCKS=constexpr(int), THREADS=constexpr(int), ROWS=constexpr(int), READ=function,
-    FIRST=function, OP=function, SECOND=function, OP2=function, PACK=function, JOIN=function, LAST=function,
-    STORE=function,
+    BLOCKS=constexpr(int), THREADS=constexpr(int), ROWS=constexpr(int), TEAM=constexpr(int),
+    READ=function, FIRST=function, OP=function, SECOND=function, OP2=function, PACK=function,
+    JOIN=function, LAST=function, STORE=function,
 )
 @requires(block["BLOCKS"], thread[32])
 def map_rows_doubled(
@@ -43,7 +43,7 @@ def map_rows_doubled(
     def fetch_even(number: int64 @ block[BLOCKS]):
         fetch_rows(
             even, even_firsts, x, stride, other, other_stride, number, rows, n, VECTORS=VECTORS, INPUTS=INPUTS, WIDTH=WIDTH,
-            ROWS=ROWS, PLACES=COPY, MORE=MORE, ENDS=BLOCKS > 1,
+            ROWS=ROWS, PLACES=COPY, MORE=MORE, ENDS=BLOCKS > 1, TEAM=TEAM,
         )
         if COPY == 0:
             guess_rows(number * ROWS, rows, identity, even_guesses, ONCE=ONCE, GUESS=FIRST)
@@ -52,7 +52,7 @@ def map_rows_doubled(
     for number in range(r, end, 2 * step, unroll=False):
         fetch_rows(
             odd, odd_firsts, x, stride, other, other_stride, number + step, rows, n, VECTORS=VECTORS, INPUTS=INPUTS,
-            WIDTH=WIDTH, ROWS=ROWS, PLACES=COPY, MORE=MORE, ENDS=BLOCKS > 1,
+            WIDTH=WIDTH, ROWS=ROWS, PLACES=COPY, MORE=MORE, ENDS=BLOCKS > 1, TEAM=TEAM,
         )
         if COPY == 0:
             guess_rows((number + step) * ROWS, rows, identity, odd_guesses, ONCE=ONCE, GUESS=FIRST)
@@ -60,8 +60,8 @@ def map_rows_doubled(
             guess_copied(even_firsts, even_guesses, PLACES=COPY, MORE=MORE, ALIKE=True)
         work_rows(
             even, even_guesses, number, rows, n, identity, identity2, A=A, P=P, STAGES=STAGES, ONCE=ONCE, VECTORS=VECTORS,
-            INPUTS=INPUTS, WIDTH=WIDTH, KEPT=KEPT, WARPS=THREADS // 32, READ=READ, FIRST=FIRST, OP=OP, SECOND=SECOND, OP2=OP2,
-            PACK=PACK, JOIN=JOIN, LAST=LAST, STORE=STORE,
+            INPUTS=INPUTS, WIDTH=WIDTH, KEPT=KEPT, WARPS=THREADS // 32, TEAM=TEAM, READ=READ,
+            FIRST=FIRST, OP=OP, SECOND=SECOND, OP2=OP2, PACK=PACK, JOIN=JOIN, LAST=LAST, STORE=STORE,
         )
         fetch_even(number + 2 * step)
         if number + step < end:
@@ -69,6 +69,7 @@ def map_rows_doubled(
                 guess_copied(odd_firsts, odd_guesses, PLACES=COPY, MORE=MORE, ALIKE=True)
             work_rows(
                 odd, odd_guesses, number + step, rows, n, identity, identity2, A=A, P=P, STAGES=STAGES, ONCE=ONCE,
-                VECTORS=VECTORS, INPUTS=INPUTS, WIDTH=WIDTH, KEPT=KEPT, WARPS=THREADS // 32, READ=READ, FIRST=FIRST, OP=OP,
-                SECOND=SECOND, OP2=OP2, PACK=PACK, JOIN=JOIN, LAST=LAST, STORE=STORE,
+                VECTORS=VECTORS, INPUTS=INPUTS, WIDTH=WIDTH, KEPT=KEPT, WARPS=THREADS // 32, TEAM=TEAM,
+                READ=READ, FIRST=FIRST, OP=OP, SECOND=SECOND, OP2=OP2, PACK=PACK, JOIN=JOIN, LAST=LAST,
+                STORE=STORE,
             )

@@ -72,7 +72,7 @@ def map_norms(
         x, stride, residual, residual_stride, r, ahead, rows, n, lanes,
         G(TI(0), TI(0), TI(0)) if TI.bytes > 2 else TI(0), S(0, 0) if CENTRED else D(0), TI=TI, A=A, P=P, STAGES=2,
         ONCE=GUESSED, ITEMS=ITEMS, WIDTH=WIDTH, INPUTS=INPUTS, KEPT=1, BLOCKS=BLOCKS, WIDE=WIDE, THREADS=THREADS,
-        ROWS=ROWS, WAY=WAY, PLACES=PLACES, MORE=RESIDUAL, LOAD=load, READ=read, FIRST=guess, OP=operators.add,
+        ROWS=ROWS, WAY=WAY, PLACES=PLACES, MORE=RESIDUAL, TEAM=0, LOAD=load, READ=read, FIRST=guess, OP=operators.add,
         SECOND=sums, OP2=add_pairs if CENTRED else operators.add, PACK=pack, JOIN=join_none, LAST=factor, STORE=STORE,
     )
 

@@ -74,8 +74,9 @@ def norm_quantize_rows(
                 for k in range(WIDTH):
                     total[k] = values[k]
                 store_numbers(added, row * n + column, total)
-            if column == 0:
-                tops[row] = scale_of(top, most)
+            if j == 0:
+                if column == 0:
+                    tops[row] = scale_of(top, most)
 
         map_scaled(
             x, stride, residual, residual_stride, r, ahead, rows, n, lanes, eps, share, most, G=G, S=S, RESIDUAL=RESIDUAL,
@@ -144,7 +145,7 @@ def map_scaled(
     map_rows(
         x, stride, residual, residual_stride, r, ahead, rows, n, lanes, S(0, 0), float32(0), TI=TI, A=float32, P=float32,
         STAGES=2, ONCE=APART, ITEMS=ITEMS, WIDTH=WIDTH, INPUTS=INPUTS, KEPT=INPUTS, BLOCKS=BLOCKS, WIDE=WIDE,
-        THREADS=THREADS, ROWS=ROWS, WAY=WAY, PLACES=0, MORE=False, LOAD=load, READ=read, FIRST=first, OP=add_pairs,
+        THREADS=THREADS, ROWS=ROWS, WAY=WAY, PLACES=0, MORE=False, TEAM=0, LOAD=load, READ=read, FIRST=first, OP=add_pairs,
         SECOND=second, OP2=operators.maximum, PACK=pack, JOIN=join_none, LAST=last, STORE=STORE,
     )
 

@@ -12,7 +12,7 @@ from prism.lang import (
 @template(
     TI=dtype, VECTORS=constexpr(int), INPUTS=constexpr(int), WIDTH=constexpr(int), BLOCKS=constexpr(int),
     PARTS=constexpr(int), ROOM=constexpr(int), FIRSTS=constexpr(int), FEW=constexpr(int), ROWS=constexpr(int),
-    PLACES=constexpr(int), MORE=constexpr(bool), ENDS=constexpr(bool),
+    PLACES=constexpr(int), MORE=constexpr(bool), ENDS=constexpr(bool), TEAM=constexpr(int),
 )
 @requires(block["BLOCKS"], thread[32])
 def fetch_rows(
@@ -23,13 +23,14 @@ def fetch_rows(
     """Begin to copy the `ROWS` rows from number `number * ROWS` on: each thread the vectors that it works on.
 
     Beyond the last row of several, and beyond the last vector, these come once more; of `ENDS`, nothing where no row is there.
+    `TEAM`: so many threads have all their vectors, or 0: it is not known.
     Beside them a thread of each warp copies what guesses are made of: loads would be waited for among copies under way.
     """
     b: int32 @ block[1] = id() if BLOCKS > 1 else 0
     t: int32 @ thread[1] = id()  # in the cluster
-    threads: int32 @ block[BLOCKS] = count(thread[1])
+    threads: int32 @ block[BLOCKS] = TEAM if TEAM > 0 else count(thread[1])
     here: int32 @ thread[1] = t - b * (threads // BLOCKS)
-    many: int32 @ block[BLOCKS] = n // WIDTH
+    many: int32 @ block[BLOCKS] = TEAM * VECTORS if TEAM > 0 else n // WIDTH
     with partition(held, thread[1], lambda j, k: (b, j, here * WIDTH + k)) as mine, async_(mine) as coming:
         with group(thread[1]):
             if not ENDS or number * ROWS < rows:
@@ -37,10 +38,12 @@ def fetch_rows(
                     row: int64 = min(number * ROWS + q, rows - 1)
                     for j in range(VECTORS):
                         column: int32 = min(t + j * threads, many - 1) * WIDTH
-                        cp_async(coming[(q * VECTORS + j) * INPUTS, 0], x[row * stride + column], WIDTH * TI.bytes)
+                        near: int64 = row * stride + (t * WIDTH if TEAM > 0 else column)  # then only constants are added
+                        far: int32 = j * TEAM * WIDTH if TEAM > 0 else 0
+                        cp_async(coming[(q * VECTORS + j) * INPUTS, 0], x[near + far], WIDTH * TI.bytes)
                         if INPUTS == 2:
-                            at: int64 = row * other_stride + column
-                            cp_async(coming[(q * VECTORS + j) * INPUTS + 1, 0], other[at], WIDTH * TI.bytes)
+                            at: int64 = row * other_stride + (t * WIDTH if TEAM > 0 else column)
+                            cp_async(coming[(q * VECTORS + j) * INPUTS + 1, 0], other[at + far], WIDTH * TI.bytes)
     if PLACES > 0:
         for q in range(ROWS):
             row: int64 @ thread[1] = min(number * ROWS + q, rows - 1)
@@ -112,12 +115,13 @@ def guess_copied(firsts: shared(TI[BLOCKS, FIRSTS, FEW]) @ block[BLOCKS], guesse
     TI=dtype, A=dtype, S=dtype, S2=dtype, P=dtype, STAGES=constexpr(int), ONCE=constexpr(int), ROWS=constexpr(int),
     VECTORS=constexpr(int),
     INPUTS=constexpr(int), WIDTH=constexpr(int), KEPT=constexpr(int), BLOCKS=constexpr(int), WARPS=constexpr(int),
-    PARTS=constexpr(int), ROOM=constexpr(int), READ=function, FIRST=function, OP=function,
-    SECOND=function, OP2=function, PACK=function, JOIN=function, LAST=function, STORE=function,
+    LINES=constexpr(int), ROOM=constexpr(int), TEAM=constexpr(int),
+    READ=function, FIRST=function, OP=function, SECOND=function, OP2=function, PACK=function, JOIN=function, LAST=function,
+    STORE=function,
 )
 @requires(block["BLOCKS"], thread[32])
 def work_rows(
-    held: shared(TI[BLOCKS, PARTS, ROOM]) @ block[BLOCKS], guesses: S[ROWS] @ thread[1],
+    held: shared(TI[BLOCKS, LINES, ROOM]) @ block[BLOCKS], guesses: S[ROWS] @ thread[1],
     number: int64 @ block[BLOCKS], rows: int64 @ grid[1], n: int32 @ grid[1], identity: S @ grid[1],
     identity2: S2 @ grid[1],
 ):
@@ -127,9 +131,9 @@ def work_rows(
     """
     b: int32 @ block[1] = id() if BLOCKS > 1 else 0
     t: int32 @ thread[1] = id()  # in the cluster
-    threads: int32 @ block[BLOCKS] = count(thread[1])
+    threads: int32 @ block[BLOCKS] = TEAM if TEAM > 0 else count(thread[1])
     here: int32 @ thread[1] = t - b * (threads // BLOCKS)
-    many: int32 @ block[BLOCKS] = n // WIDTH
+    many: int32 @ block[BLOCKS] = TEAM * VECTORS if TEAM > 0 else n // WIDTH
     with partition(held, thread[1], lambda j, k: (b, j, here * WIDTH + k)) as mine:
 
         @requires(thread[1])
@@ -141,6 +145,7 @@ def work_rows(
 
         settle_rows(
             number * ROWS, rows, t, threads, many, guesses, identity, identity2, A=A, P=P, STAGES=STAGES, ONCE=ONCE,
-            VECTORS=VECTORS, WIDTH=WIDTH, KEPT=KEPT, BLOCKS=BLOCKS, WARPS=WARPS, ROWS=ROWS, TAKE=take,
+            VECTORS=VECTORS, WIDTH=WIDTH, KEPT=KEPT, BLOCKS=BLOCKS, WARPS=WARPS, ROWS=ROWS,
+            TEAM=TEAM, TAKE=take,
             FIRST=FIRST, OP=OP, SECOND=SECOND, OP2=OP2, PACK=PACK, JOIN=JOIN, LAST=LAST, STORE=STORE,
         )

@@ -45,11 +45,12 @@ def rms_quantize_rows(
     ):
 
         @requires(thread[1])
-        def weigh(column: int32 @ thread[1], values: float32[WIDTH] @ thread[1], weighed: float32[WIDTH] @ thread[1]):
+        def weigh(column: int32 @ thread[1], values: float32[WIDTH] @ thread[1]):
+            factors: float32[WIDTH]
             if WEIGHT:
-                load_numbers(weight, column, weighed)
+                load_numbers(weight, column, factors)
             for k in range(WIDTH):
-                weighed[k] = values[k] * weighed[k] if WEIGHT else values[k]
+                values[k] = values[k] * factors[k] if WEIGHT else values[k]
 
         @requires(thread[1])
         def store(
@@ -58,11 +59,11 @@ def rms_quantize_rows(
         ):
             if RESIDUAL:
                 store_numbers(added, row * n + column, values)
-            weighed: float32[WIDTH]
-            weigh(column, values, weighed)
-            store_scaled(out, row * n + column, weighed, 0, by, WIDTH=WIDTH, WHOLE=TO == int8)
-            if column == 0:
-                tops[row] = scale_of(float32(total.second), most)
+                weigh(column, values)
+            store_scaled(out, row * n + column, values, 0, by, WIDTH=WIDTH, WHOLE=TO == int8)
+            if j == 0:
+                if column == 0:
+                    tops[row] = scale_of(float32(total.second), most)
 
         map_peaks(
             x, stride, residual, residual_stride, r, ahead, rows, n, lanes, eps, share, most, S=S, RESIDUAL=RESIDUAL,
@@ -84,7 +85,8 @@ def map_peaks(
 ):
     """Do with a row's factor and the largest magnitude of its norm, an `S`, and what `WEIGH` gives is multiplied by, `STORE`.
 
-    Perspective, shapes: as of `rms_quantize_rows`; `STORE` as of `map_row`, `WEIGH(column, values, weighed)`.
+    Perspective, shapes: as of `rms_quantize_rows`; `STORE` as of `map_row`, `WEIGH(column, values)`. Where there is
+                         nothing to add, values are those of the norm by then.
     """
     INPUTS: constexpr(int) = 2 if RESIDUAL else 1
 
@@ -107,13 +109,21 @@ def map_peaks(
     def peak(
         j: int32 @ thread[1], column: int32 @ thread[1], values: float32[WIDTH] @ thread[1], same: float32 @ thread[1],
     ) -> S @ thread[1]:
-        weighed: float32[WIDTH]
-        WEIGH(column, values, weighed)
         squares: float32 = 0
         top: float32 = 0
         for k in range(WIDTH):
             squares = squares + values[k] * values[k]
-            top = max(top, abs(weighed[k]))
+        if RESIDUAL:
+            weighed: float32[WIDTH]
+            for k in range(WIDTH):
+                weighed[k] = values[k]
+            WEIGH(column, weighed)
+            for k in range(WIDTH):
+                top = max(top, abs(weighed[k]))
+        else:  # what is stored
+            WEIGH(column, values)
+            for k in range(WIDTH):
+                top = max(top, abs(values[k]))
         return S(D(squares), D(top))
 
     @requires(thread[1])
@@ -130,7 +140,7 @@ def map_peaks(
     map_rows(
         x, stride, residual, residual_stride, r, ahead, rows, n, lanes, float32(0), S(0, 0), TI=TI, A=float32, P=S,
         STAGES=2, ONCE=GUESSED, ITEMS=ITEMS, WIDTH=WIDTH, INPUTS=INPUTS, KEPT=1, BLOCKS=BLOCKS, WIDE=WIDE,
-        THREADS=THREADS, ROWS=ROWS, WAY=WAY, PLACES=0, MORE=False, LOAD=load, READ=read, FIRST=nothing, OP=operators.add,
+        THREADS=THREADS, ROWS=ROWS, WAY=WAY, PLACES=0, MORE=False, TEAM=0, LOAD=load, READ=read, FIRST=nothing, OP=operators.add,
         SECOND=peak, OP2=add_peaks, PACK=pack, JOIN=join_none, LAST=last, STORE=STORE,
     )
 

@@ -1,8 +1,11 @@
 """What is done with a row that those who share it have in registers: reductions that they agree on, and the results."""
 
-from prism.lang import block, constexpr, dtype, function, grid, group, int32, int64, prism, requires, template, thread
-from prism.kernels.rows.agree import agree
+from prism.lang import (
+    block, constexpr, dtype, float32, float64, function, grid, group, int32, int64, prism, requires, template, thread,
+)  # fmt: skip
+from prism.kernels.rows.agree import agree, agree_slopes
 from prism.kernels.rows.configurations import GUESSED, OF_WARPS
+from prism.kernels.rows.sums import Slopes, WideSlopes
 
 
 @prism.device
@@ -46,7 +49,10 @@ def settle_row(
                 b = OP2(b, own if part + j * team < end else identity2)
                 for k in range(N):
                     items[j, k] = values[k]
-        b = agree(b, identity2, lanes, OP=OP2, BLOCKS=BLOCKS, WIDE=WIDE, NEAR=ONCE == OF_WARPS)
+        if WIDE and (S2 == Slopes or S2 == WideSlopes):
+            b = agree_slopes(b, identity2, D=float64 if S2 == WideSlopes else float32, BLOCKS=BLOCKS, WARPS=THREADS // 32)
+        else:
+            b = agree(b, identity2, lanes, OP=OP2, BLOCKS=BLOCKS, WIDE=WIDE, NEAR=ONCE == OF_WARPS)
     total: P @ thread[1] = PACK(a, b)
     if ONCE == OF_WARPS and WIDE:
         none: P @ block[BLOCKS] = PACK(identity, identity2)

@@ -1,15 +1,20 @@
 """What is done with several rows at once that lie where they can be read again: those who share them meet for all together."""
 
-from prism.lang import block, constexpr, dtype, function, grid, group, int32, int64, prism, requires, template, thread, warp
+from prism.lang import (
+    block, constexpr, dtype, float32, float64, function, grid, group, int32, int64, prism, requires, template, thread,
+    warp,
+)  # fmt: skip
+from prism.kernels.rows.agree import agree_slopes
 from prism.kernels.rows.configurations import GUESSED, OF_WARPS
+from prism.kernels.rows.sums import Slopes, WideSlopes
 
 
 @prism.device
 @template(
     A=dtype, S=dtype, S2=dtype, P=dtype, STAGES=constexpr(int), ONCE=constexpr(int), VECTORS=constexpr(int),
     WIDTH=constexpr(int), KEPT=constexpr(int), BLOCKS=constexpr(int), WARPS=constexpr(int), ROWS=constexpr(int),
-    TAKE=function, FIRST=function, OP=function, SECOND=function, OP2=function, PACK=function, JOIN=function, LAST=function,
-    STORE=function,
+    TEAM=constexpr(int), TAKE=function, FIRST=function, OP=function, SECOND=function,
+    OP2=function, PACK=function, JOIN=function, LAST=function, STORE=function,
 )
 @requires(block["BLOCKS"], thread[32])
 def settle_rows(
@@ -19,7 +24,8 @@ def settle_rows(
     """Do what `settle_row` does for the `ROWS` rows from number `row` on, as far as there are `rows`.
 
     Perspective: as of `map_row`, `WIDE`.
-    Shapes:      as of `settle_row`, with a guess for each row. `WARPS`: as many as a block has, or more. `TAKE(q, j, values)`
+    Shapes:      as of `settle_row`, with a guess for each row. `WARPS`: as many as a block has, or more. `TEAM`: as of
+                 `fetch_rows`. `TAKE(q, j, values)`
                  gives the numbers of vector `j` of row `row + q`, as often as it is asked.
     Cost:        `SECOND` is called once more for the results; all meet for each stage, or, where `ONCE`, for both.
     """
@@ -37,17 +43,20 @@ def settle_rows(
                     values: A[KEPT * WIDTH]
                     TAKE(q, j, values)
                     own: S = FIRST(j, min(part + j * team, many - 1) * WIDTH, values)
-                    a[q] = OP(a[q], own if part + j * team < many else identity)
+                    a[q] = OP(a[q], own if TEAM > 0 or part + j * team < many else identity)
     if ONCE != GUESSED:
         agree_all(a, identity, OP=OP, BLOCKS=BLOCKS, WARPS=WARPS, NEAR=ONCE == OF_WARPS)
     if STAGES == 2:
         with group(thread[1]):
-            for q in range(ROWS):
-                for j in range(VECTORS):
+            for j in range(VECTORS):
+                for q in range(ROWS):  # what is loaded for a column is loaded once
                     values: A[KEPT * WIDTH]
                     TAKE(q, j, values)
                     own: S2 = SECOND(j, min(part + j * team, many - 1) * WIDTH, values, a[q])
-                    b[q] = OP2(b[q], own if part + j * team < many else identity2)
+                    b[q] = OP2(b[q], own if TEAM > 0 or part + j * team < many else identity2)
+    if TEAM > 0 and ROWS == 1 and (S2 == Slopes or S2 == WideSlopes):
+        b[0] = agree_slopes(b[0], identity2, D=float64 if S2 == WideSlopes else float32, BLOCKS=BLOCKS, WARPS=WARPS)
+    elif STAGES == 2:
         agree_all(b, identity2, OP=OP2, BLOCKS=BLOCKS, WARPS=WARPS, NEAR=ONCE == OF_WARPS)
     total: P[ROWS] @ thread[1]
     with group(thread[1]):
@@ -78,7 +87,10 @@ def settle_rows(
         STORE(j, row + q, (part + j * team) * WIDTH, values, total[q], factors[q])
 
     with group(thread[1]):
-        if part + (VECTORS - 1) * team < many and row + ROWS <= rows:  # no branches: what is loaded then is under way at once
+        if TEAM > 0 and ROWS == 1:
+            for j in range(VECTORS, unroll=True):
+                finish(0, j)
+        elif part + (VECTORS - 1) * team < many and row + ROWS <= rows:  # no branches: what is loaded then is under way at once
             for j in range(VECTORS, unroll=True):
                 for q in range(ROWS, unroll=True):
                     finish(q, j)

@@ -15,6 +15,7 @@ from prism.kernels.rows.long import map_long_row
     TI=dtype, A=dtype, S=dtype, S2=dtype, P=dtype, STAGES=constexpr(int), ONCE=constexpr(int), ITEMS=constexpr(int),
     WIDTH=constexpr(int), INPUTS=constexpr(int), KEPT=constexpr(int), BLOCKS=constexpr(int), WIDE=constexpr(bool),
     THREADS=constexpr(int), ROWS=constexpr(int), WAY=constexpr(int), PLACES=constexpr(int), MORE=constexpr(bool),
+    TEAM=constexpr(int),
     LOAD=function, READ=function, FIRST=function, OP=function, SECOND=function, OP2=function, PACK=function,
     JOIN=function, LAST=function, STORE=function,
 )
@@ -26,7 +27,7 @@ def map_rows(
 ):
     """Do for rows what functions say: by `map_row`, or by `map_rows_ahead` or `map_long_row`, as `WAY` says. See there.
 
-    `ahead`: of `NEXT`, how many clusters there are, which have rows in turn.
+    `ahead`: of `NEXT`, how many clusters there are, which have rows in turn. `TEAM`: of `BESIDE`, as of `fetch_rows`.
     """
     if WAY == STAGED:
         map_rows_staged(
@@ -45,8 +46,8 @@ def map_rows(
         map_rows_doubled(
             x, stride, other, other_stride, r, int64(ahead), rows, n, identity, identity2, TI=TI, A=A, P=P,
             STAGES=STAGES, ONCE=ONCE, ITEMS=ITEMS, WIDTH=WIDTH, INPUTS=INPUTS, KEPT=KEPT, BLOCKS=BLOCKS, THREADS=THREADS,
-            ROWS=ROWS, PLACES=PLACES, MORE=MORE, READ=READ, FIRST=FIRST, OP=OP, SECOND=SECOND, OP2=OP2,
-            PACK=PACK, JOIN=JOIN, LAST=LAST, STORE=STORE,
+            ROWS=ROWS, PLACES=PLACES, MORE=MORE, TEAM=TEAM, READ=READ, FIRST=FIRST, OP=OP,
+            SECOND=SECOND, OP2=OP2, PACK=PACK, JOIN=JOIN, LAST=LAST, STORE=STORE,
         )
     elif WAY == NEXT:
         map_rows_ahead(

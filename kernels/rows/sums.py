@@ -1,7 +1,8 @@
 """What a row, or a part of one, comes to where that is more than one number."""
 
 from prism.lang import (
-    const, constexpr, dtype, float32, float64, fma, grid, int32, int64, prism, ptr, requires, struct, template, thread,
+    const, constexpr, dtype, float32, float64, fma, grid, int32, int64, prism, ptr, requires, shuffle, shuffle_xor, struct,
+    template, thread,
 )
 
 
@@ -78,6 +79,29 @@ def add_pairs(a: P @ thread[1], b: P @ thread[1]) -> P @ thread[1]:
 def add_slopes(a: F @ thread[1], b: F @ thread[1]) -> F @ thread[1]:
     """All four sums."""
     return F(a.total + b.total, a.weighed + b.weighed, a.squares + b.squares, a.products + b.products)
+
+
+@prism.device
+@requires(thread[32])
+@template(D=dtype, F=dtype)
+def spread_slopes(slopes: F @ thread[1], lane: int32 @ thread[1]) -> D @ thread[1]:
+    """One of the four sums, number `lane % 4`, added up over each 4 lanes of a warp that follow one another."""
+    odd: bool @ thread[1] = lane % 2 == 1
+    upper: bool @ thread[1] = lane % 4 >= 2
+    low: D @ thread[1] = slopes.total if odd else slopes.weighed
+    high: D @ thread[1] = slopes.squares if odd else slopes.products
+    low = (slopes.weighed if odd else slopes.total) + shuffle_xor(low, 1)
+    high = (slopes.products if odd else slopes.squares) + shuffle_xor(high, 1)
+    other: D @ thread[1] = low if upper else high
+    return (high if upper else low) + shuffle_xor(other, 2)
+
+
+@prism.device
+@requires(thread[32])
+@template(D=dtype, F=dtype)
+def gather_slopes(own: D @ thread[1]) -> F @ thread[1]:
+    """The four sums that the first lanes of a warp have one each of, for all lanes."""
+    return F(shuffle(own, 0), shuffle(own, 1), shuffle(own, 2), shuffle(own, 3))
 
 
 @prism.device

@@ -122,3 +122,21 @@ def test_streams() -> None:
     y = lib.transpose(x, stream=stream)
     stream.synchronize()
     assert bool((bits(y) == bits(wanted)).all())
+
+
+def test_results_made_anew_lie_apart() -> None:
+    """Small ones are made as one like them was, and copied into as `out` is: of CuPy and torch, kept and dropped."""
+    torch = pytest.importorskip("torch")
+    x = data((256, 192), 4)
+    t = torch.randint(0, 1000, (256, 192), device="cuda").to(torch.bfloat16)
+    kept = []
+    for number in range(60):
+        if number == 30:
+            x += 1
+            t += 1
+        y, z = lib.transpose(x), lib.permute(t, (1, 0))
+        assert bool((bits(y) == bits(x.T)).all()) and torch.equal(z, t.T), number
+        assert y.flags.c_contiguous and z.is_contiguous() and lib.copy(t).data_ptr() != t.data_ptr()
+        kept += [(y, z, cupy.ascontiguousarray(x.T), t.T.contiguous())] if number % 3 == 0 else []
+    assert len({y.data.ptr for y, *_ in kept}) == len(kept) == len({z.data_ptr() for _, z, *_ in kept})
+    assert all(bool((bits(y) == bits(v)).all()) and torch.equal(z, w) for y, z, v, w in kept)

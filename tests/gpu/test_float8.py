@@ -6,7 +6,21 @@ import numpy as np
 import pytest
 
 import prism
-from prism.lang import block, const, dtype, grid, group, id, partition, ptr, requires, template, thread
+from prism.lang import (
+    block,
+    const,
+    dtype,
+    grid,
+    group,
+    id,
+    pack_e4m3x4,
+    pack_e5m2x4,
+    partition,
+    ptr,
+    requires,
+    template,
+    thread,
+)  # fmt: skip
 from tests.kernels.test_hgemm import relu
 
 try:
@@ -49,6 +63,26 @@ def test_conversions(kind: str, wide: str) -> None:
     assert torch.equal(y.view(torch.uint8)[known], wanted.view(torch.uint8)[known])
     assert bool((y.view(torch.uint8)[~known] == 0x7F).all())
     assert torch.equal(z[known], wanted[known].to(z.dtype)) and bool(z[~known].isnan().all())
+
+
+@prism.kernel
+@requires(grid[1], block[1], thread[256])
+def pack(x: ptr(const(float)) @ grid[1], y: ptr(int) @ grid[1], z: ptr(int) @ grid[1]):
+    i: int @ thread[1] = id()
+    with partition(y, thread[1], i) as out, partition(z, thread[1], i) as others, group(thread[1]):
+        out[0] = int(pack_e4m3x4(x[4 * i], x[4 * i + 1], x[4 * i + 2], x[4 * i + 3]))
+        others[0] = int(pack_e5m2x4(x[4 * i], x[4 * i + 1], x[4 * i + 2], x[4 * i + 3]))
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_four_in_a_word(kind: str) -> None:
+    """As one by one, of random bits: NaN and infinities too."""
+    x = torch.randint(-(1 << 31), 1 << 31, (1 << 22,), device="cuda").to(torch.int32).view(torch.float32)
+    words = torch.zeros(2, x.numel() // 4, device="cuda", dtype=torch.int32)
+    pack[x.numel() // 1024, 256](x, *words)
+    alone = torch.zeros(x.shape, device="cuda", dtype=getattr(torch, kind))
+    convert[x.numel() // 256, 256](x, alone, torch.zeros_like(x))
+    assert torch.equal(words[KINDS.index(kind)].view(torch.uint8), alone.view(torch.uint8))
 
 
 def small(*shape: int, kind: str = KINDS[0]):

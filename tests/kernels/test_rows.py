@@ -9,6 +9,7 @@ from __future__ import annotations
 import functools
 from typing import Any
 
+import ml_dtypes  # noqa: F401 - NumPy knows bfloat16 then
 import numpy as np
 import pytest
 
@@ -41,6 +42,10 @@ CLUSTER_STAGES = (2, 64, -1, STAGED, 5, 1000, 4)
 COPIES = (1, 64, -1, COPIED, 5, 500, 4)
 CLUSTER_COPIES = (2, 64, -1, COPIED, 5, 1000, 4)
 KEPT = (1, 64, -1, BESIDE, 13, 500, 4)
+FULL = (1, 64, -1, BESIDE, 5, 1024, 8)
+CLUSTER_FULL = (2, 64, -1, BESIDE, 13, 2048, 8)
+FULL_WIDE = (1, 64, -1, BESIDE, 13, 512, 4)
+CLUSTER_FULL_WIDE = (2, 64, -1, BESIDE, 13, 1024, 4)
 CLUSTER_BESIDE = (2, 64, -1, BESIDE, 13, 1000, 4)
 AGAIN = (1, 64, -1, LONG, 3, 1300, 4)
 AGAIN_CLUSTER = (2, 32, -1, LONG, 2, 1300, 4)
@@ -66,6 +71,11 @@ def sizes(shape: tuple[Any, ...], threads: int = 512) -> dict[str, Any]:
         "ROWS": 2 if shape[3] in (COPIED, BESIDE) else 1,
         "WAY": shape[3],
     }
+
+
+def is_full(shape: tuple[Any, ...], items: int) -> bool:
+    """Whether all threads have all vectors of a row that they have in turn."""
+    return shape[3] == BESIDE and shape[5] == items * shape[1] * shape[0]
 
 
 STEP = 2  # clusters that have rows in turn
@@ -276,14 +286,24 @@ def run_norm_backward(
     mutant: Any = None,
     dtype: str = "float32",
     near: float = 1e-5,
+    weighed: str = "float32",
+    far: float = 1.0,
     **options,
 ) -> None:
     blocks, threads, lanes, _, rows, n, _ = shape
-    x, dy, w = numbers(shape, dtype) + np.ones(1, dtype), numbers(shape, dtype, seed=1), numbers(shape, seed=2)[0]
+    x, dy, w = numbers(shape, dtype), numbers(shape, dtype, seed=1), numbers(shape, weighed, seed=2)[0]
+    x = x + np.full(1, far, dtype)
     groups = step if lanes < 0 else step * (threads >> lanes)
     dx, dw, db = np.full_like(x, 7), *np.full((2, groups, n), 7, np.float32)
     given = (x, dy, w, dx, dw, db, rows, n, n, n, step, 1e-5, 1 / n, lanes_of(shape))
-    run(mutant or norm_backward_program(shape, centred, dtype), blocks * step, threads, given, check=True, **options)
+    run(
+        mutant or norm_backward_program(shape, centred, dtype, weighed),
+        blocks * step,
+        threads,
+        given,
+        check=True,
+        **options,
+    )
     wide = x.astype(np.float64)
     if centred:
         wide -= wide.mean(axis=1, keepdims=True)
@@ -292,21 +312,23 @@ def run_norm_backward(
     mean = weighed.mean(axis=1, keepdims=True) if centred else 0
     wanted = factor * (weighed - mean - normal * (weighed * normal).mean(axis=1, keepdims=True))
     assert np.allclose(dx, wanted, rtol=near, atol=near)
-    assert np.allclose(dw.sum(axis=0), (dy * normal).sum(axis=0), rtol=1e-5, atol=2e-5)
+    assert np.allclose(dw.sum(axis=0), (dy * normal).sum(axis=0), rtol=1e-5, atol=2e-5 * far)
     assert np.allclose(db.sum(axis=0), dy.sum(axis=0, dtype=np.float64), rtol=1e-5, atol=2e-5)
 
 
 @functools.cache
-def norm_backward_program(shape: tuple[Any, ...], centred: bool, dtype: str = "float32"):
-    flags = {"CENTRED": centred, "WEIGHT": True, "BIAS": True, "F": kernels.WideSlopes}
-    flags |= {
-        "S": kernels.WideSlopes if centred else kernels.WidePair,
+def norm_backward_program(shape: tuple[Any, ...], centred: bool, dtype: str = "float32", weighed: str = "float32"):
+    _, threads, _, way, _, _, width = shape
+    wide, items = weighed == "float32", ITEMS * max(width // 4, 1)
+    flags = {
+        "CENTRED": centred, "WEIGHT": True, "BIAS": True, "FULL": is_full(shape, items),
+        "D": "float64" if wide else "float32", "F": kernels.WideSlopes if wide else kernels.Slopes,
         "G": kernels.Three if dtype == "float32" else dtype,
-    }
-    found = sizes(shape) | {"WAY": NEXT if shape[3] == HELD else shape[3]}
-    return prism.check(
-        kernels.norm_backward_rows, {"TI": dtype, "W": "float32", "A": "float32", "D": "float64", **flags, **found}
-    )
+    }  # fmt: skip
+    pair = kernels.WidePair if wide else kernels.Pair
+    found = sizes(shape, threads if flags["FULL"] else 512) | {"WAY": NEXT if way == HELD else way, "ITEMS": items}
+    types = {"TI": dtype, "W": weighed, "A": "float32", "S": flags["F"] if centred else pair}
+    return prism.check(kernels.norm_backward_rows, types | flags | found)
 
 
 @pytest.mark.parametrize("centred", [False, True])
@@ -318,6 +340,22 @@ def norm_backward_program(shape: tuple[Any, ...], centred: bool, dtype: str = "f
 def test_gradients_of_norms(shape: tuple[Any, ...], centred: bool) -> None:
     for step, (schedule, seed) in zip((1, 2, 3), SCHEDULES, strict=False):
         run_norm_backward(shape, centred, step, schedule=schedule, seed=seed)
+
+
+@pytest.mark.parametrize("far", [1.0, 300.0])
+@pytest.mark.parametrize("centred", [False, True])
+@pytest.mark.parametrize(
+    "shape", [(1, 64, -1, BESIDE, 5, 1000, 8), FULL, CLUSTER_FULL], ids=["some", "full", "cluster"]
+)
+def test_gradients_of_bfloat16(shape: tuple[Any, ...], centred: bool, far: float) -> None:
+    """Where all threads have all vectors, and where some have not; far from 0, too."""
+    run_norm_backward(shape, centred, 2, dtype="bfloat16", weighed="bfloat16", near=8e-3, far=far)  # a bit is 7.8e-3
+
+
+@pytest.mark.parametrize("centred", [False, True])
+@pytest.mark.parametrize("shape", [FULL_WIDE, CLUSTER_FULL_WIDE], ids=["full", "cluster"])
+def test_gradients_where_threads_have_all_vectors(shape: tuple[Any, ...], centred: bool) -> None:
+    run_norm_backward(shape, centred, 3)
 
 
 def test_gradients_of_short_elements_and_wide_weights() -> None:

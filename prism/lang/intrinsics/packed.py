@@ -1,4 +1,4 @@
-"""Two 16-bit numbers in one 32-bit word, in one instruction; and the conversions between such words and float32."""
+"""Two 16-bit numbers in a 32-bit word, in one instruction; between such words and float32, conversions; and four of 8 bits."""
 
 from __future__ import annotations
 
@@ -10,8 +10,8 @@ import numpy as np
 from prism.lang.intrinsics.bits import lanes
 from prism.lang.intrinsics.declaration import Binding, Intrinsic, Parameter
 from prism.lang.intrinsics.special import odd_sum
-from prism.lang.types import FLOAT32, INT32, UINT32
-from prism.lang.types.shorts import bf16_bits, bf16_values
+from prism.lang.types import FLOAT8_E4M3FN, FLOAT8_E5M2, FLOAT32, INT32, UINT32, Scalar
+from prism.lang.types.shorts import bf16_bits, bf16_values, bits_of
 
 Values = np.ndarray[Any, Any]
 
@@ -158,11 +158,36 @@ def _unpack(kind: str) -> Intrinsic:
     )  # fmt: skip
 
 
+def _pack_four(kind: str, scalar: Scalar) -> Intrinsic:
+    name, of = f"pack_{kind}x4", f"px_{kind}"
+    bytes_ = " | ".join(f"(unsigned int){of}({x}).bits << {8 * k}" for k, x in enumerate("abcd"))
+    text = (
+        f"static __device__ __forceinline__ unsigned int px_{name}(float a, float b, float c, float d) {{\n"
+        f"#if __CUDA_ARCH__ >= 890\n    unsigned int word;\n"
+        f'    asm("{{\\n\\t.reg .b16 low, high;\\n\\tcvt.rn.satfinite.{kind}x2.f32 low, %2, %1;\\n\\t"\n'
+        f'        "cvt.rn.satfinite.{kind}x2.f32 high, %4, %3;\\n\\tmov.b32 %0, {{low, high}};\\n\\t}}"\n'
+        f'        : "=r"(word) : "f"(a), "f"(b), "f"(c), "f"(d));\n    return word;\n'
+        f"#else\n    return {bytes_};\n#endif\n}}\n"
+    )
+
+    def meaning(binding: Binding, *values: Any) -> Values:
+        parts = [np.asarray(bits_of(value, scalar)).astype(np.uint32) << 8 * k for k, value in enumerate(values)]
+        return np.asarray(parts[0] | parts[1] | parts[2] | parts[3])
+
+    return Intrinsic(
+        name=name, doc=f"{name}(a, b, c, d): four floats rounded to {scalar.name}, in one word; they saturate.",
+        parameters=tuple(Parameter(one, "value", FLOAT32) for one in "abcd"), result=UINT32,
+        cuda=lambda binding, *texts: f"px_{name}({', '.join(texts)})", preamble=lambda binding: text, meaning=meaning,
+        result_unit=None, source=f"PTX ISA, cvt.rn.satfinite.{kind}x2.f32",
+    )  # fmt: skip
+
+
+pack_e4m3x4, pack_e5m2x4 = _pack_four("e4m3", FLOAT8_E4M3FN), _pack_four("e5m2", FLOAT8_E5M2)
 pack_f16x2, pack_bf16x2, unpack_f16x2, unpack_bf16x2 = _pack("f16"), _pack("bf16"), _unpack("f16"), _unpack("bf16")
 
 PACKED = (
     add_u16x2, min_s16x2, max_s16x2, min_u16x2, max_u16x2,
     add_f16x2, sub_f16x2, mul_f16x2, fma_f16x2, min_f16x2, max_f16x2,
     add_bf16x2, sub_bf16x2, mul_bf16x2, fma_bf16x2, min_bf16x2, max_bf16x2,
-    pack_f16x2, pack_bf16x2, unpack_f16x2, unpack_bf16x2,
+    pack_f16x2, pack_bf16x2, unpack_f16x2, unpack_bf16x2, pack_e4m3x4, pack_e5m2x4,
 )  # fmt: skip

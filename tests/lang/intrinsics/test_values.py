@@ -52,6 +52,7 @@ from prism.lang.types import (
     UINT64,
     Vector,
 )
+from prism.lang.types.shorts import bits_of
 from prism.lib import lazy
 
 INTEGERS = (INT8, INT16, INT32, INT64, UINT8, UINT16, UINT32, UINT64)
@@ -68,6 +69,17 @@ PLAIN = {
     "rsqrt": lambda x: 1 / math.sqrt(x), "sin": math.sin, "cos": math.cos, "tanh": math.tanh, "floor": math.floor,
     "ceil": math.ceil, "round_": round, "trunc": math.trunc, "reciprocal": lambda x: 1 / x,
 }  # fmt: skip
+
+
+@pytest.mark.parametrize("kind", ["e4m3", "e5m2"])
+def test_four_floats_in_a_word(kind):
+    """The lowest is first; beyond the largest number they saturate."""
+    scalar = SCALARS["float8_e4m3fn" if kind == "e4m3" else "float8_e5m2"]
+    x = np.float32(10.0) ** RNG.uniform(-8, 8, size=(4, 500)).astype(np.float32) * RNG.choice([-1, 1], size=(4, 500))
+    x[:, :3] = [np.nan, np.inf, 0.0]
+    found = means(f"pack_{kind}x4", *x.astype(np.float32))
+    for k in range(4):
+        assert (found >> np.uint32(8 * k) & np.uint32(0xFF) == bits_of(x[k].astype(np.float32), scalar)).all()
 
 
 @pytest.mark.parametrize("scalar", [FLOAT16, BFLOAT16, FLOAT32, FLOAT64], ids=str)

@@ -76,11 +76,14 @@ def _decide(centred: bool, bias: bool, eps: float, arrays: Mapping[str, ArrayInf
     types = plans.sums_of(kind, (given.scalar,))
     width = plans.width_of([rows, beside], None, tuple(columns.values()))
     shared = plans.in_turn([rows, beside], width, kind, machine, sums=len(names) - 1)
+    short = size_of(given.scalar) == 2
+    shared, full = plans.fill(rows.n, shared, sums=len(names) - 1, short=short)
     slopes = plans.struct_of(types["D"], "total", "weighed", "squares", "products")
     template = {
         "TI": given.scalar, "W": weighed, "A": kind, "D": types["D"], "G": plans.guess_of(given.scalar),
         "S": slopes if centred else types["P"], "F": slopes,
         "CENTRED": centred, "WEIGHT": bool(columns), "BIAS": bias,
+        "FULL": full,
     } | plans.template_of(shared)  # fmt: skip
     kernel = instance_of(kernels.norm_backward_rows, template)
     step = min(plans.clusters_of(shared, kernel, machine), plans.groups_of(rows, shared))

@@ -50,11 +50,15 @@ _TWO_LONG: Copies = ((COPIED, 16, 1, 256, 3, 2), *_MANY)
 # Gradients: a thread has 16 or 32 columns' sums in registers, or, where there are two of each, 32.
 _TURNS: Copies = ((BESIDE, 4, 2, 512, 1, 8), (BESIDE, 8, 1, 512, 1, 8))
 _TURNS_TWO: Copies = (
-    (BESIDE, 8, 1, 64, 8, 1), (BESIDE, 8, 1, 128, 4, 1), (BESIDE, 8, 1, 256, 2, 2), (BESIDE, 8, 1, 512, 1, 8),
+    (BESIDE, 8, 1, 64, 8, 1), (BESIDE, 4, 1, 256, 2, 1), (BESIDE, 8, 1, 256, 2, 2), (BESIDE, 8, 1, 512, 1, 8),
 )  # fmt: skip
 _TURNS_LONG: Copies = ((BESIDE, 8, 1, 512, 1, 8),)
+_TURNS_WIDE: Copies = ((BESIDE, 4, 1, 512, 1, 1),)  # of 32 bits, of one sum, and of two
+_TURNS_WIDE_TWO: Copies = ((BESIDE, 8, 1, 256, 2, 1),)
+_SPILLING = 64  # sums that a thread has in registers
 _FEW = 1024  # elements of a row, up to which two sums of each column are faster by `STAGED`
 _MORE = 7168  # the same of one sum
+_HALF = 2048  # the same of elements of 32 bits, where all threads have all vectors
 
 
 @dataclass(frozen=True, slots=True)
@@ -147,7 +151,15 @@ def sharing_wide(rows: Sequence[Rows], width: int, scalar: str, machine: Machine
         ways = _TWO if short else _TWO_LONG
     else:
         ways = _ONE if short else _MANY
-    return _copied(rows, width, ways) or found
+    return _crowd(_copied(rows, width, ways) or found) if weights else _copied(rows, width, ways) or found
+
+
+def _crowd(found: Sharing) -> Sharing:
+    """Return how rows are shared that are copied, with more blocks on a multiprocessor where these have fewer threads."""
+    resident = found.resident * found.most // found.threads
+    if found.way != COPIED or resident == found.resident:
+        return found
+    return replace(found, most=found.threads, resident=resident)
 
 
 def _copied_by_vectors(rows: Sequence[Rows], width: int, machine: Machine) -> bool:
@@ -194,10 +206,26 @@ def in_turn(rows: Sequence[Rows], width: int, scalar: str, machine: Machine, *, 
     if _copied_by_vectors(rows, width, machine) and (found is None or long):
         one = _TURNS if found is None else _TURNS_LONG
         found = _copied(rows, width, _TURNS_LONG if not short else _TURNS_TWO if sums == 2 else one)
+    elif not short and sums and rows[0].n > _HALF and found is not None and _copied_by_vectors(rows, width, machine):
+        one_block = _copied(rows, width, _TURNS_WIDE if sums == 1 else _TURNS_WIDE_TWO)
+        found = one_block if one_block is not None and fill(rows[0].n, one_block)[1] else found
     if found is None:
         held = sharing(rows[0].n, width, scalar, machine, inputs=len(rows))
         found = held if held.way == LONG else replace(held, way=NEXT, resident=1)
     return found
+
+
+def fill(n: int, found: Sharing, *, sums: int = 1, short: bool = False) -> tuple[Sharing, bool]:
+    """Return how rows of `n` elements are shared, and whether all who share a row in turn have all their vectors of it.
+
+    Then a kernel of its own knows how many there are. Not where a thread has 64 `sums` in registers, of elements of 16 bits, and
+    blocks are alone or eight: such kernels spill, and took 8 to 20 % longer on one H200.
+    """
+    if found.way != BESIDE or n != found.items * found.threads * found.blocks:
+        return found, False
+    if short and sums * found.items >= _SPILLING and found.blocks in (1, 8):
+        return found, False
+    return replace(found, most=found.threads), True
 
 
 def _arch(machine: Machine) -> int:
@@ -324,7 +352,7 @@ def clusters_of(found: Sharing, kernel: Instance, machine: Machine) -> int:
 
 
 __all__ = [
-    "FLOATS", "Buffer", "Rows", "clusters_of", "groups_of", "guess_of", "in_turn", "launch", "number_of",
+    "FLOATS", "Buffer", "Rows", "clusters_of", "fill", "groups_of", "guess_of", "in_turn", "launch", "number_of",
     "number_type", "past", "require_alike", "rows_ahead", "rows_of", "sharing", "sharing_ahead", "sharing_wide", "size_of",
     "struct_of", "sums_of", "template_of", "types_of", "wanted_type", "width_of",
 ]  # fmt: skip

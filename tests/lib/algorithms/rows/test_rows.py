@@ -313,7 +313,24 @@ def test_parts_of_wide_rows_are_copied() -> None:
     assert plans.in_turn(two, 8, "float32", Gpu("sm_80")).way == NEXT
     assert plans.in_turn(rows_of(4096, inputs=2), 8, "float32", Gpu()).way == STAGED
     few = [plans.in_turn(rows_of(n, inputs=2), 8, "float32", Gpu(), sums=2) for n in (1024, 2048, 4096, 8192, 16_384)]
-    assert [(one.way, one.most) for one in few] == [(STAGED, 128), *[(BESIDE, most) for most in (64, 128, 256, 256)]]
+    assert [(one.way, one.most) for one in few] == [(STAGED, 128), *[(BESIDE, most) for most in (64, 256, 256, 256)]]
+    wide = [plans.in_turn(rows_of(4096, "float32", 2), 4, "float32", Gpu(), sums=sums) for sums in (0, 1, 2)]
+    assert [(one.way, one.most) for one in wide] == [(STAGED, 256), (BESIDE, 512), (BESIDE, 256)]
+    assert plans.in_turn(rows_of(4000, "float32", 2), 4, "float32", Gpu(), sums=2).way == STAGED
+    crowded = plans.sharing_wide(rows_of(24_576), 8, "float32", Gpu(), weights=2)
+    assert (crowded.threads, crowded.most, crowded.resident) == (192, 192, 4)
+
+
+def test_who_has_all_vectors_of_a_row() -> None:
+    def full(n: int, sums: int) -> tuple[int, bool]:
+        rows = [plans.Rows(500, n, n, "bfloat16", 0)] * 2
+        found, whole = plans.fill(n, plans.in_turn(rows, 8, "float32", Gpu(), sums=sums), sums=sums, short=True)
+        return found.most, whole
+
+    assert full(24_576, 2) == (384, True) and full(24_568, 2) == (512, False)
+    assert full(4096, 2) == (256, True) and full(65_536, 2) == (512, True)
+    assert [full(n, 2)[1] for n in (2048, 8192, 131_072)] == [False] * 3, "kernels that would spill"
+    assert full(8192, 1) == (256, True)
 
 
 def test_clusters_that_have_rows_in_turn_run_at_once() -> None:
