@@ -28,6 +28,7 @@ AGAIN = 0.183 / 17.5  # more, for each further tile of a narrow result, which re
 INSIDE_OUT, NARROW_OUT = 0.807 / 17.5, 0.582 / 17.5  # more: rows begin inside sectors, or slabs are no whole lines
 LINE, PART_OF_LINE, NO_LINE = 0.00802, 0.107, 0.065  # of 128 bytes that all blocks ask for: of the same places, while they wait
 LATENCY = 1960  # of a step that is asked for when its copy is free, by the number of copies
+STEP = 250  # of a step, at least
 INTO = 64  # bytes a clock that reach a multiprocessor's shared memory
 PAIR, WAIT = 96.9, 51.2  # of a step: blocks of a cluster wait for each other; no product is left under way
 LAUNCH, LATE = 3530, 2440  # before the first product and after the last; more, launched when what is before has ended
@@ -157,7 +158,7 @@ def count(forms: Forms, m: int, n: int, k: int, processors: int) -> tuple[Many, 
     lines = np.where(columns > bn, columns * (2 - np.gcd((2 * bn).astype(int), SPAN) / SPAN), columns)
     of_a, of_b = bm * row / cluster_n, lines * row / cluster_m  # bytes of a step
     waits_pair = np.where(cluster > parts, PAIR, 0.0) + np.where(ahead == 0, WAIT, 0.0)
-    multiply = turns * (MULTIPLY * bm * bn * bk + waits_pair)
+    multiply = turns * (np.maximum(MULTIPLY * bm * bn * bk, STEP) + waits_pair)
     shared = turns * SHARED * (bm / 64 * (64 + columns) + bm + columns) * row
     waits = rounds * LATENCY * np.maximum(steps - stages, 0) / stages
     blocks = clusters * cluster * steps
