@@ -55,7 +55,9 @@ MORE_PARTED = (
 DEALT = 64 * 128  # elements of a tile, at least
 SHARES = (2, 3, 4, 5, 6, 7, 8, 10, 12, 16)
 SURE, SURE_LAYER = 1.02, 1.12  # times faster; of products of layers, whose kernels ship
-LAYER = 256  # extents of layers of language models are multiples of it: there `choose` was held to many that were measured
+LAYER = (
+    256  # extents of layers of language models are multiples of it: there `choose` was held to many that were measured
+)
 
 # What was fastest of single products, on an H200, where the models choose what took longer.
 MEASURED_SINGLE = {
@@ -67,6 +69,17 @@ MEASURED_SINGLE = {
     "8x4608x3584 TN": Configuration(64, 8, 5, 1, bk=128, trans=True, cluster_m=8),
     "16x4096x14336 TN": Configuration(64, 16, 5, 1, bk=128, trans=True, cluster_m=8),
     "16x28672x4096 TT": Configuration(128, 16, 4, bk=128, trans=True, cluster_m=4),
+    "256x10240x8192 NN": Configuration(128, 160, 5, cluster_m=2, straight=True),
+    "1x8192x28672 TN": Configuration(64, 128, 8, 1, cluster_n=8),
+    "4x4608x3584 TN": Configuration(64, 8, 5, 1, bk=128, cluster_m=8, trans=True),
+    "8x6144x4096 TN": Configuration(64, 128, 8, 1, cluster_n=8),
+    "32x28672x4096 TN": Configuration(128, 32, 4, bk=128, cluster_m=4, trans=True),
+    "256x4608x3584 TN": Configuration(128, 128, 6),
+    "3x4608x3584 TN": Configuration(64, 8, 5, 1, bk=128, cluster_m=8, trans=True),
+    "384x3584x3584 TN": Configuration(128, 128, 6),
+    "1x28672x4096 TT": Configuration(64, 256, 5, 1, cluster_n=4),
+    "8x57344x8192 TT": Configuration(64, 256, 5, 1, cluster_n=4),
+    "32x28672x4096 TT": Configuration(128, 32, 4, bk=128, cluster_m=4, trans=True),
 }
 
 # Tiles of any width, and clusters of them, with as many copies as there is room for: results of one round, which have a tile for

@@ -192,7 +192,7 @@ def test_tiles_that_fit_some_layouts(cut: Configuration) -> None:
 
 
 def test_slabs_of_eight_columns() -> None:
-    """88 and 104 columns are eight times a prime: a ring has eight slabs, of results of 16 bits; clusters, steps of 128 of K too."""
+    """88 and 104 columns are eight times a prime: a ring has eight slabs, of 16 bits; clusters, steps of 128 of K too."""
     alone = Configuration(64, 88, 4, 1, trans=True)
     pair = Configuration(64, 104, 2, 1, bk=128, cluster_n=2, trans=True)
     for cut, out_bytes, slabs in ((alone, 2, 8), (alone, 4, 4), (pair, 2, 8)):
