@@ -36,7 +36,7 @@ from prism.lib.algorithms.sgemm.facts import facts_of
 
 ROOT = Path(__file__).parents[1]
 CLOCK = 1980  # clocks a microsecond
-DEPTH, TREES, RATE, BINS, LEAST, COLUMNS, SHAPES, WEIGHT, NEARER = 7, 300, 0.08, 32, 12, 0.3, 0.8, 3.0, 4.0
+DEPTH, TREES, RATE, BINS, LEAST, COLUMNS, SHAPES, WEIGHT, NEARER = 7, 300, 0.08, 32, 12, 0.4, 0.8, 3.0, 4.0
 """Levels; how many trees; how much each is believed; thresholds of a fact; forms of a side of a node, at least; shares of the
 facts and of the shapes that a tree sees; forms that each leaf is taken to have had besides, which were as told; how much less a
 form counts that takes longer than the best: e to the minus that, for each e-fold."""

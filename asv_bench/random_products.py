@@ -251,6 +251,13 @@ class Bench:
             found.append((a, b, out))
         return found
 
+    def peer(self, a: Any, b: Any, out: Any) -> None:
+        """Make a product as cuBLAS does."""
+        if self.kind == "float8":
+            self.torch._scaled_mm(a, b, self.one, self.one, out_dtype=out.dtype, use_fast_accum=True, out=out)
+        else:
+            self.torch.matmul(a, b, out=out)
+
     def exact(self, shape: Shape, a: Any, b: Any) -> Callable[[Any], str]:
         """Return what says how a result differs from float64's by more than it may, or nothing; at sampled elements."""
         torch = self.torch
@@ -327,15 +334,8 @@ class Bench:
         sets = self.sets(shape, launches)
         fault, faults, graphs = self.exact(shape, *sets[0][:2]), {}, {}
 
-        def peer(i: int) -> None:
-            a, b, out = sets[i % len(sets)]
-            if shape.kind == "float8":
-                self.torch._scaled_mm(a, b, self.one, self.one, out_dtype=out.dtype, use_fast_accum=True, out=out)
-            else:
-                self.torch.matmul(a, b, out=out)
-
         calls = {
-            "cuBLAS": lambda: peer,
+            "cuBLAS": lambda: lambda i: self.peer(*sets[i % len(sets)]),
             **{named(way): functools.partial(self.library, shape, way, sets) for way in some},
         }
         for name, make in calls.items():

@@ -16,7 +16,7 @@ from prism.kernels.hgemm.configurations import (
     cuts,
 )
 from prism.kernels.hgemm.estimate import estimate
-from prism.kernels.hgemm.singles import crossed_forms, fits, forms
+from prism.kernels.hgemm.singles import forms
 
 WIDE = C(128, 256, 3, ahead=0, slabs=4, cluster_m=2)
 HIGH = C(256, 128, 4, ahead=0, slabs=1, cluster_n=2)
@@ -78,8 +78,7 @@ def all_cuts() -> list[C]:
 
 def near_best(m: int, n: int, k: int, processors: int, layout: tuple[bool, bool], most: int = 40) -> list[C]:
     """Return every configuration that may suit a single product: those that the model has within twice the best, not too many."""
-    crossed = crossed_forms(layout)
-    some = forms(m, n, k, processors, layout).join(crossed.take(fits(crossed, m, n, k, processors)))
+    some = forms(m, n, k, processors, layout)
     times = dict(zip(some.some, estimate(some, m, n, k, processors).tolist(), strict=True))
     least = min(times.values())
     return sorted((found for found in times if times[found] < 2 * least), key=lambda found: times[found])[:most]

@@ -138,7 +138,8 @@ class Configuration:
         ahead += self.stages * 4 * blocks.factors
         room = (ROOM - self.stages * (self.bm + columns) * self.bk * 2 - ahead) // self.bm  # bytes of each row
         slab = self.slab(out_bytes, added=(trans or self.straight) and terms.beta, room=room)
-        slabs = min(4, min(self.slabs * self.span, room) // (slab * out_bytes))  # five or seven make wide tiles spill
+        most = 8 if slab == 8 and out_bytes == 2 and self.bn > 64 else 4  # five or seven make wide tiles spill
+        slabs = min(most, min(self.slabs * self.span, room) // (slab * out_bytes))
         span = SPAN if trans else next((n for n in (128, 64, 32) if slab * out_bytes % n == 0), 0)
         workers, helpers = self.registers()
         return replace(

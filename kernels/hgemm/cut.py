@@ -9,6 +9,9 @@ DEPTH = 128
 ROUND = 32
 """Elements that a warp copies at a time."""
 
+SHORT = 128 * 96
+"""Elements of a tile whose step takes about as long as it takes to ask for the next one, at most."""
+
 IN_SHARES = 4
 """What a kernel's `BATCH` is where its products are shares of K."""
 
@@ -101,6 +104,13 @@ class Cut:
     def crosses(self) -> bool:
         """Whether blocks share A in one direction, and B in the other: what one brings is then for some of its cluster alone."""
         return self.cluster_m > 1 and self.cluster_n > 1
+
+    @property
+    def unrolls(self) -> bool:
+        """Whether some steps are a trip of the loop: of short ones, where blocks wait for each other in each."""
+        if self.parts > 1:
+            return self.bm == 128 and self.bn == 64
+        return self.cluster > 1 and self.bm * self.bn <= SHORT
 
     @property
     def slab_rows(self) -> int:

@@ -28,6 +28,8 @@ AGAIN = 0.183 / 17.5  # more, for each further tile of a narrow result, which re
 INSIDE_OUT, NARROW_OUT = 0.807 / 17.5, 0.582 / 17.5  # more: rows begin inside sectors, or slabs are no whole lines
 LINE, PART_OF_LINE, NO_LINE = 0.00802, 0.107, 0.065  # of 128 bytes that all blocks ask for: of the same places, while they wait
 LATENCY = 1960  # of a step that is asked for when its copy is free, by the number of copies
+STEP = 250  # of a step, at least
+INTO = 64  # bytes a clock that reach a multiprocessor's shared memory
 PAIR, WAIT = 96.9, 51.2  # of a step: blocks of a cluster wait for each other; no product is left under way
 LAUNCH, LATE = 3530, 2440  # before the first product and after the last; more, launched when what is before has ended
 STORE, LAST, FILL = 0.0547, 0.0219, 0.395 / 88  # an element of a tile; of the last one; a byte of the first copies
@@ -55,6 +57,7 @@ class Forms:
         self.layout, self._made, self._number = layout, list(some), np.arange(len(some))
         table = np.array([[getattr(one, field) for field in _FIELDS] for one in some], float).T
         self.facts = dict(zip(_FIELDS, table, strict=True))
+        self.facts["slab"] = np.array([float(one.slab(2)) if one.parts == 1 else 0.0 for one in some])
         layouts = [one.packed_layout(layout) for one in some]
         across = [one.transposes_out(lying) for one, lying in zip(some, layouts, strict=True)]
         self.trans: Flags = np.array(across)
@@ -118,7 +121,7 @@ class Forms:
     def at_once(self, processors: int) -> Many:
         """Return how many clusters run at once, of each (resident_clusters)."""
         cluster = self.facts["cluster_m"] * self.facts["cluster_n"] * self.facts["parts"]
-        return np.where(cluster <= 2, processors, processors * 7 // 8) // cluster
+        return np.where(cluster <= 2, processors, processors * 10 // 11) // cluster
 
 
 def estimate(forms: Forms, m: int, n: int, k: int, processors: int) -> Many:
@@ -133,7 +136,7 @@ def estimate(forms: Forms, m: int, n: int, k: int, processors: int) -> Many:
 def count(forms: Forms, m: int, n: int, k: int, processors: int) -> tuple[Many, Many]:
     """Return how long it takes as its parts are counted, in clocks, and what trees are asked of: a row for each form."""
     layout = forms.layout
-    bm, bn, bk, stages, consumers, cluster_m, cluster_n, ahead, parts, shares, packed, b_columns, span_b = forms.facts.values()
+    bm, bn, bk, stages, consumers, cluster_m, cluster_n, ahead, parts, shares, packed, b_columns, span_b, _ = forms.facts.values()
     cluster = cluster_m * cluster_n * parts
     trans, (a_outside, b_outside) = forms.trans, forms.outside.T
     inside_a, inside_b = _inside(m, n, k, layout, packed, trans)
@@ -155,7 +158,7 @@ def count(forms: Forms, m: int, n: int, k: int, processors: int) -> tuple[Many, 
     lines = np.where(columns > bn, columns * (2 - np.gcd((2 * bn).astype(int), SPAN) / SPAN), columns)
     of_a, of_b = bm * row / cluster_n, lines * row / cluster_m  # bytes of a step
     waits_pair = np.where(cluster > parts, PAIR, 0.0) + np.where(ahead == 0, WAIT, 0.0)
-    multiply = turns * (MULTIPLY * bm * bn * bk + waits_pair)
+    multiply = turns * (np.maximum(MULTIPLY * bm * bn * bk, STEP) + waits_pair)
     shared = turns * SHARED * (bm / 64 * (64 + columns) + bm + columns) * row
     waits = rounds * LATENCY * np.maximum(steps - stages, 0) / stages
     blocks = clusters * cluster * steps
@@ -188,6 +191,8 @@ def count(forms: Forms, m: int, n: int, k: int, processors: int) -> tuple[Many, 
         cluster_m, cluster_n, parts, shares, ahead, packed, np.log(rows), np.log(across_n), np.full(len(forms), np.log(k)),
         np.log(down), np.log(across), np.log(clusters * cluster / processors), np.log(steps), np.log(clocks),
         *_begins(m, n, k, layout, packed),
+        np.log(turns * (bm + columns) * row / INTO) - np.log(clocks), np.log(stages * (bm + columns) * row), forms.facts["slab"],
+        turns / (steps + 1), cluster, m * n / (rounds * at_once * cluster * bm * bn),
     ]  # fmt: skip
     return clocks, np.stack([np.asarray(fact, float) for fact in facts], 1)
 

