@@ -85,11 +85,6 @@ class Again:
             self._said, self._told = describe(self.sent).pointer, describe(self.came).pointer
             self._known, self._place = describe(self.known).pointer, describe(self._nowhere).pointer
 
-    @property
-    def by_host(self) -> bool:
-        """Whether ranks tell each other by the host, and wait for nothing that is queued."""
-        return self._words is not None
-
     def room(self) -> tuple[Any, int]:
         """Return an array without axes for what the elements come to, and its address."""
         if self.like.device is None:
@@ -186,16 +181,13 @@ class Again:
         return judge(self.post, self.told.call, self.told.head, said, self.told.kept)
 
 
-def agreed_again(post: Post, told: Told, behind: bool = False) -> Again | None:
-    """Return what makes calls like this one whose messages have no elements; None where the engine works on the host.
-
-    `behind`: what each rank has queued by then has ended when all have agreed.
-    """
+def agreed_again(post: Post, told: Told) -> Again | None:
+    """Return what makes calls like this one whose messages have no elements; None where the engine works on the host."""
     if not post.queues(told.kept[0]):
         return None
     task = Task(operators.add, _NOTHING.name, _NOTHING.name)
     plan = _plan_of(post, told, task, None, (0, 0), task.identity())
-    return Again(post, told, None, plan, None, _NOTHING, False, not behind)
+    return Again(post, told, None, plan, None, _NOTHING, False, True)
 
 
 def _plan_of(

@@ -120,11 +120,10 @@ class Post:
         """What ranks of one host tell each other by, if there is any; it is opened with the first that is told."""
         return boxes_of(self.comm)
 
-    def tell(self, said: bytes, array: Any = None, at: int = 0, behind: bool = False) -> np.ndarray[Any, Any]:
+    def tell(self, said: bytes, array: Any = None, at: int = 0) -> np.ndarray[Any, Any]:
         """Return what all ranks say, one behind the other: bytes of the host, as many of each.
 
-        `array`: what this rank says from byte `at` on, where the engine carries it: it need not come to the host first. `behind`:
-        what is queued on each rank's GPU, where there is one, has ended then.
+        `array`: what this rank says from byte `at` on, where the engine carries it: it need not come to the host first.
 
         Raises:
             RuntimeError: a rank of this host has ended, or does not answer.
@@ -132,7 +131,7 @@ class Post:
         if self.engine.on_host is False and is_new(self.comm):
             open_boxes(self.comm, self.engine, self._tell)
         boxes = self.boxes
-        if boxes is None or not boxes.fits(len(said)) or behind:
+        if boxes is None or not boxes.fits(len(said)):
             return self._tell(said, array, at)
         if array is not None:
             element = scalar_of(array).tobytes()
