@@ -27,7 +27,7 @@ import numpy as np
 from prism.host.machine import Ready
 from prism.host.pinned import refuse_capture, require_no_fault
 from prism.host.plan import Plan
-from prism.lib.algorithms.reduce.messages import TOLD, counting, telling
+from prism.lib.algorithms.reduce.messages import TOLD, telling
 from prism.runtime.arrays import ArrayInfo
 from prism.runtime.device import using
 from prism.runtime.driver import DeviceError, check, driver
@@ -67,10 +67,12 @@ class Boxes:
         self._page = memoryview(memory)[:_PAGE].cast("q")
         self._rows = np.frombuffer(memory, np.uint64, 2 * size * WORDS, _PAGE).reshape(2, size, WORDS)
         self._words = memoryview(memory)[_PAGE:].cast("Q")
-        self._counts = np.frombuffer(memory, np.int64, 2 * size * size, _PAGE + self._rows.nbytes).reshape(2, size, size)
+        self._counts = np.frombuffer(memory, np.int64, 2 * size * size, _PAGE + self._rows.nbytes).reshape(
+            2, size, size
+        )
         self._awaited = np.zeros((2, size), np.int64)
         self._call, self._under_way, self._address, self._broken = 0, False, 0, ""
-        self._launches: dict[tuple[int, int, bool], Callable[[tuple[int, ...], int], None]] = {}
+        self._launches: dict[tuple[int, int], Callable[[tuple[int, ...], int], None]] = {}
         self._stream, self._many, self._ordinal = 0, 0, 0
         fcntl.fcntl(self._file, fcntl.F_OFD_SETLK, _LOCK.pack(fcntl.F_WRLCK, os.SEEK_SET, rank, 1, 0))
 
@@ -143,11 +145,6 @@ class Boxes:
         places = said, told, self.begin(nbytes, stream)
         self._launch(like, nbytes // 4)(self.arguments(*places), stream)
 
-    def add(self, like: ArrayInfo, said: int, told: int, total: int, nbytes: int, stream: int) -> None:
-        """Do what `gather` does with counts, int64, and put the sums of all ranks' at an address."""
-        places = said, told, self.begin(nbytes, stream)
-        self._launch(like, nbytes // 4, True)((*self.arguments(*places), total), stream)
-
     def begin(self, nbytes: int, stream: int) -> int:
         """Begin a call of a kernel's on a stream: return its number.
 
@@ -164,6 +161,10 @@ class Boxes:
         """Return what a step of `step` takes, by `TOLD`."""
         start = self._address
         return said, start + _PAGE, told, start + 8 * (_HEARD + self.rank), start + 8 * (_OVER + self.rank), call
+
+    def behind(self, nbytes: int) -> int:
+        """Return the address of what comes behind so many bytes of a message, in the rows of all ranks."""
+        return self._address + _PAGE + 8 * (nbytes // 4)
 
     def end(self) -> None:
         """Note that this rank's GPU has heard all of the call that is under way."""
@@ -257,13 +258,12 @@ class Boxes:
         self._call = self._call % _LAST + 1
         return self._call
 
-    def _launch(self, like: ArrayInfo, many: int, counts: bool = False) -> Callable[[tuple[int, ...], int], None]:
+    def _launch(self, like: ArrayInfo, many: int) -> Callable[[tuple[int, ...], int], None]:
         assert like.device is not None
-        key = like.device, many, counts
+        key = like.device, many
         if key not in self._launches:
-            step = (counting if counts else telling)(4 * many, self.rank, self.size, WORDS)
-            names = (*TOLD, "y") if counts else TOLD
-            self._launches[key] = Ready(Plan((step,)), names, like, waited=True).launch()
+            step = telling(4 * many, self.rank, self.size, WORDS)
+            self._launches[key] = Ready(Plan((step,)), TOLD, like, waited=True).launch()
         return self._launches[key]
 
 
@@ -331,7 +331,7 @@ def _make(size: int) -> tuple[str, bytes]:
 
 
 def _bytes_of(size: int) -> int:
-    """Return the bytes of a file for so many ranks: a page, the rows of two calls, and two counts of each for each; whole pages."""
+    """Return the bytes of a file for so many ranks: a page, the rows of two calls, and two counts of each for each."""
     return _PAGE + 2 * size * WORDS * 8 + -(-2 * size * size * 8 // _PAGE) * _PAGE
 
 
