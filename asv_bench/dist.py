@@ -35,7 +35,7 @@ import torch.distributed as dist
 from torch.distributed.elastic.multiprocessing.errors import record
 
 import prism
-from prism.dist import _merge
+from prism.dist import _windows
 
 SCALED = ("scan", "sum", "histogram", "flatnonzero", "select")
 NAMES = (*SCALED, "sort", "argsort")
@@ -138,19 +138,19 @@ def sent_rate(sort: Callable[[], Any]) -> float:
 
     0 where the engine sends.
     """
-    send, marks, many = _merge._send, [], []
+    send, marks, many = _windows.Windows.send, [], []
 
-    def timed(windows: Any, rank: int, parts: Any, places: Any) -> None:
+    def timed(windows: Any, rank: int, parts: Any, places: Any, after: Any = None, aside: bool = True) -> None:
         ends = [torch.cuda.Event(enable_timing=True) for _ in range(2)]
         stream = torch.cuda.ExternalStream(windows.stream)
         ends[0].record(stream)
-        send(windows, rank, parts, places)
+        send(windows, rank, parts, places, after, aside)
         ends[1].record(stream)
         marks.append(ends)
         many.append(sum(one.nbytes for one in parts))
 
     rates = []
-    _merge._send = timed
+    _windows.Windows.send = timed  # type: ignore[method-assign]
     for _ in range(5):
         marks.clear()
         many.clear()
@@ -159,7 +159,7 @@ def sent_rate(sort: Callable[[], Any]) -> float:
         torch.cuda.synchronize()
         if marks:
             rates.append(sum(many) / max(marks[0][0].elapsed_time(end) for _, end in marks) * 1e3)
-    _merge._send = send
+    _windows.Windows.send = send  # type: ignore[method-assign]
     return statistics.median(rates or [0.0])
 
 

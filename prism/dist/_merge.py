@@ -31,8 +31,8 @@ _MERGED = 16
 _ALIGNED = 256  # bytes
 _SAMPLES, _OF_A_PIECE = 1024, 16
 """Samples of all ranks together, and of each piece, at least."""
-_PIECE, _PIECES = 32 << 20, 8
-"""Bytes that come of other ranks for a piece at least, and the most pieces of a rank: the merge of the last one hides nothing."""
+_PIECE, _PIECES = 64 << 20, 5
+"""Bytes that come of other ranks for a piece at least, and the most pieces of a rank: each costs the links some 11 us."""
 _UNITS = 4
 """Parts of a piece that the last ones are made of."""
 _SHORT = 1 << 26
@@ -102,20 +102,21 @@ def merge_by_windows(
     if placed and made is not None and dtypes[-1] != _WIDE:
         wide = _rooms(like, most, [_WIDE])
     ends = cut_together(post, like, arrays[0], lengths, post.size * steps[-1], descending)
-    work = _Parts(post, like, windows, ends, steps, dtypes, arrays)
-    if not all(windows.is_open(places(many, dtypes)[-1]) for many in work.coming.sum(0).tolist()):
-        parts, found = exchange(post, like, work.shares[post.rank].tolist(), *arrays)
+    # From here on nothing is under way until a piece is sent: that goes first.
+    work = _Parts(post, windows, ends, steps, dtypes, arrays)
+    if not all(windows.is_open(places(many, dtypes)[-1]) for many in work.coming):
+        rows = np.diff(ends[post.rank, :: steps[-1]]).tolist()
+        parts, found = exchange(post, like, rows, *arrays)
         return merge_runs(like, cut_runs(parts, found), descending)
-    share = int(work.shares[:, post.rank].sum())
-    made = None if made is None else _fitting(like, made, share, dtypes)
-    wide = None if wide is None else _fitting(like, wide, share, [_WIDE])
     windows.begin(like)
     work.send(0)
+    made = None if made is None else _fitting(like, made, work.share, dtypes)
+    wide = None if wide is None else _fitting(like, wide, work.share, [_WIDE])
     at, found = 0, list(arrays)
     for piece in range(pieces):
         if piece + 1 < pieces:
             work.send(piece + 1)
-        runs = work.hear(piece)
+        runs = work.hear(piece, like)
         end = at + sum(int(run[0].shape[0]) for run in runs)
         found = merge_runs(like, runs, descending, None if made is None else [one[at:end] for one in made])
         if wide is not None and end > at:
@@ -130,57 +131,49 @@ class _Parts:
     """The parts that ranks have of each other's sorted elements, in pieces.
 
     `ends`: where each rank's elements are cut; `steps`: at which of these cuts a part's pieces begin and end, of the last one of
-    which the next rank's part begins.
+    which the next rank's part begins. `coming`: how many elements of others each rank's part has; `share`: all of this one's.
     """
 
     def __init__(
-        self, post: Post, like: ArrayInfo, windows: Any, ends: np.ndarray[Any, Any], steps: Sequence[int],
-        dtypes: Sequence[np.dtype[Any]], arrays: Sequence[Any],
+        self, post: Post, windows: Any, ends: np.ndarray[Any, Any], steps: Sequence[int], dtypes: Sequence[np.dtype[Any]],
+        arrays: Sequence[Any],
     ) -> None:  # fmt: skip
-        self.rank, self.size, self._windows, self._dtypes, self._arrays = post.rank, post.size, windows, dtypes, arrays
-        self.shares = np.diff(ends[:, :: steps[-1]], axis=1)  # of each rank's elements, those of each rank's part
-        self.coming = self.shares.copy()
-        np.fill_diagonal(self.coming, 0)
-        self._like = like
+        self._rank, self._windows, self._dtypes, self._arrays = post.rank, windows, dtypes, arrays
+        self._cuts, ranks, units = ends.tolist(), range(post.size), steps[-1]
+        self._steps = [[to * units + step for step in steps] for to in ranks]
+        counts = [[row[(to + 1) * units] - row[to * units] for row in self._cuts] for to in ranks]
+        self.share = sum(counts[self._rank])
+        self.coming = [sum(many) - many[to] for to, many in enumerate(counts)]
         # In a rank's window the parts of the others lie in their order.
-        self._starts = np.cumsum(self.coming, axis=0) - self.coming
-        self._cuts = [ends[:, [to * steps[-1] + step for step in steps]].tolist() for to in range(self.size)]
-        self._others = [(self.rank + step) % self.size for step in range(1, self.size)]
+        self._starts = [
+            [sum(many[r] for r in range(rank) if r != to) for rank in ranks] for to, many in enumerate(counts)
+        ]
+        self._others = [(self._rank + step) % post.size for step in range(1, post.size)]
         self._came: list[Any] = []
 
     def send(self, piece: int) -> None:
         """Send a piece of each other rank's part, and tell it so."""
+        cuts = self._cuts[self._rank]
         for to in self._others:  # no two ranks write into one window at a time
-            begin, end = self._cuts[to][self.rank][piece : piece + 2]
-            at = int(self._starts[self.rank, to]) + begin - self._cuts[to][self.rank][0]
-            starts = places(int(self.coming[:, to].sum()), self._dtypes)
+            first, begin, end = (cuts[self._steps[to][step]] for step in (0, piece, piece + 1))
+            at, starts = self._starts[to][self._rank] + begin - first, places(self.coming[to], self._dtypes)
             spots = [start + at * dtype.itemsize for start, dtype in zip(starts, self._dtypes, strict=False)]
-            _send(self._windows, to, [one[begin:end] for one in self._arrays] if end > begin else [], spots)
+            self._windows.send(to, [one[begin:end] for one in self._arrays] if end > begin else [], spots)
 
-    def hear(self, piece: int) -> list[list[Any]]:
+    def hear(self, piece: int, like: ArrayInfo) -> list[list[Any]]:
         """Let what is queued next wait for a piece of this rank's part; return its runs, one of each rank."""
+        self._windows.hear(*self._others)
         if not self._came:
-            many = int(self.coming[:, self.rank].sum())
-            starts = places(many, self._dtypes)
-            for one, dtype, start in zip(self._arrays, self._dtypes, starts, strict=False):
-                room = self._windows.room(self._like, many * dtype.itemsize, start)
-                self._came.append(room.view(one.dtype))
-        for rank in self._others:
-            self._windows.hear(rank)
-        found = []
-        for rank, cuts in enumerate(self._cuts[self.rank]):
-            begin, end = cuts[piece : piece + 2]
-            shift = 0 if rank == self.rank else int(self._starts[rank, self.rank]) - cuts[0]
-            whose = self._arrays if rank == self.rank else self._came
+            many = self.coming[self._rank]
+            for one, dtype, start in zip(self._arrays, self._dtypes, places(many, self._dtypes), strict=False):
+                self._came.append(self._windows.room(like, many * dtype.itemsize, start).view(one.dtype))
+        found, steps = [], self._steps[self._rank]
+        for rank, cuts in enumerate(self._cuts):
+            first, begin, end = (cuts[steps[step]] for step in (0, piece, piece + 1))
+            shift = 0 if rank == self._rank else self._starts[self._rank][rank] - first
+            whose = self._arrays if rank == self._rank else self._came
             found.append([one[shift + begin : shift + end] for one in whose])
         return found
-
-
-def _send(windows: Any, rank: int, parts: Sequence[Any], places: Sequence[int]) -> None:
-    """Send a piece of each array to a rank, to where it belongs in its window, and tell it that it is there."""
-    for one, place in zip(parts, places, strict=False):
-        windows.send(rank, place, one)
-    windows.say(rank)
 
 
 def _rooms(like: ArrayInfo, many: int, dtypes: Sequence[np.dtype[Any]]) -> list[Any]:
@@ -210,23 +203,20 @@ def sort_by_gathers(
     given = [one if describe(one).contiguous else lib.copy(one) for one in (keys, *(beside or ()))]
     dtypes = [describe(one).dtype for one in given]
     starts, mine = places(whole, dtypes), slice(ends[post.rank], ends[post.rank + 1])
+    spots = [start + ends[post.rank] * dtype.itemsize for start, dtype in zip(starts, dtypes, strict=False)]
+    parts, others = given if like.size else [], [(post.rank + step) % post.size for step in range(1, post.size)]
     windows.begin(like)
-    others = [(post.rank + step) % post.size for step in range(1, post.size)]
-    for rank in others:  # no two ranks write into one window at a time
-        spots = [start + ends[post.rank] * dtype.itemsize for start, dtype in zip(starts, dtypes, strict=False)]
-        _send(windows, rank, given if like.size else [], spots)
+    for rank in (*others, post.rank):  # no two ranks write into one window at a time
+        windows.send(rank, parts, spots, aside=False)
+    windows.hear(*others)
     made = [
         windows.room(like, whole * dtype.itemsize, start).view(one.dtype)
         for dtype, start, one in zip(dtypes, starts, given, strict=False)
     ]
-    for one, target in zip(given, made, strict=True):
-        target[mine] = one
-    for rank in others:
-        windows.hear(rank)
     found = sort_beside(made[0], made[1:] if beside is not None else [lib.lazy.arange(whole)], descending)
     share = mine if same else slice(whole * post.rank // post.size, whole * (post.rank + 1) // post.size)
     made = [lib.copy(one[share]) for one in found]
-    windows.end()
+    windows.end(aside=False)
     return made
 
 

@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 
 from prism import lib
-from prism.dist._again import Again, agreed_again, comes_again, keep, key_of, take
+from prism.dist._again import agreed_again, comes_again, keep, key_of, take
 from prism.dist._agree import Mine, Told, agree
 from prism.dist._arrays import Post
 from prism.dist._aside import Aside
@@ -75,7 +75,7 @@ def matmul(a: Any, b: Any, *, comm: Any, split: str = "rows") -> Any:
     """
     key = None if split == "rows" else key_of(a, comm, "matmul", split, key_of(b, comm))
     again = take(key)
-    if again is not None and _is_ready(again, split):
+    if again is not None and again.told.kept[1].is_open(again.told.kept[2]):
         found = _by_windows(again.post, again.told, a, b, split, lambda: again.finish(again.begin()) is not None)
         if found is not None:
             keep(key, again)
@@ -106,10 +106,11 @@ def matmul(a: Any, b: Any, *, comm: Any, split: str = "rows") -> Any:
 
 def _finish(post: Post, told: Told, key: Hashable | None, a: Any, b: Any, split: str) -> Any:
     """Multiply, when all ranks have said how they call."""
-    info, windows = told.kept
+    info, windows, *_ = told.kept
     if split == "rows" or post.size == 1:
         return lib.matmul(a, b)
-    if told.facts[:, 3].all() and windows.open(_bytes_for(told, split)):
+    if told.facts[:, 3].all() and windows.open(nbytes := _bytes_for(told, split)):
+        told = told._replace(kept=(info, windows, nbytes))
         if comes_again(key, told):
             keep(key, agreed_again(post, told))
         return _by_windows(post, told, a, b, split, lambda: True)
@@ -120,14 +121,9 @@ def _finish(post: Post, told: Told, key: Hashable | None, a: Any, b: Any, split:
     return _inner(post, info, a, b, operations)
 
 
-def _is_ready(again: Again, split: str) -> bool:
-    """Whether windows are as they were in an earlier call."""
-    return bool(again.told.kept[1].is_open(_bytes_for(again.told, split)))
-
-
 def _bytes_for(told: Told, split: str) -> int:
     """Return how long each rank's window must be: for all rows of A, or for all ranks' parts of a rank's rows of the result."""
-    info, _ = told.kept
+    info, *_ = told.kept
     m, k, n, _ = told.facts[0].tolist()
     if split == "columns":
         return sum(told.lengths) * int(k) * int(info.dtype.itemsize)
@@ -137,9 +133,8 @@ def _bytes_for(told: Told, split: str) -> int:
 
 def _by_windows(post: Post, told: Told, a: Any, b: Any, split: str, agreed: Callable[[], bool]) -> Any:
     """Multiply by what ranks write into each other's windows; None where they have not `agreed` on the call as it is told."""
-    info, windows = told.kept
-    windows.begin(info)
-    # A product is queued as soon as can be: all else has its time.
+    info, windows, _ = told.kept
+    windows.begin(info)  # what is behind a product's first launch has its time
     if split == "columns":
         return _columns_by_windows(post, info, windows, a, b, told.lengths, agreed)
     return _inner_by_windows(post, info, windows, a, b, agreed)
@@ -157,9 +152,8 @@ def _columns_by_windows(
     starts = [0, *itertools.accumulate(lengths)]
     inner, columns = int(a.shape[1]), int(b.shape[1])
     found = empty(like, (starts[-1], columns), like.dtype)
-    if not describe(a).contiguous:
-        a = lib.copy(a)
-        windows.wait(windows.mark())
+    a = a if describe(a).contiguous else lib.copy(a)
+    there = windows.mark()
     if lengths[post.rank]:
         lib.matmul(a, b, out=found[starts[post.rank] : starts[post.rank + 1]])
     if not agreed():
@@ -167,9 +161,7 @@ def _columns_by_windows(
     each = inner * like.dtype.itemsize
     others = [(post.rank + step) % post.size for step in range(1, post.size)]
     for rank in others:  # no two ranks write into one window at a time
-        if lengths[post.rank] and inner:
-            windows.send(rank, starts[post.rank] * each, a)
-        windows.say(rank)
+        windows.send(rank, [a] if lengths[post.rank] and inner else [], [starts[post.rank] * each], there)
     for rank in reversed(others):  # who wrote first
         windows.hear(rank)
         if many := lengths[rank]:
@@ -212,10 +204,8 @@ class _Inner:
     def send(self, to: int, parts: Sequence[tuple[int, Any, Any]]) -> None:
         """Send a rank its parts, each when it is there."""
         for place, part, mark in parts:
-            self.windows.wait(mark)
-            if part.shape[0] and part.shape[1]:
-                self.windows.send(to, place * _WIDE.itemsize, part)
-            self.windows.say(to)
+            some = part.shape[0] and part.shape[1]
+            self.windows.send(to, [part] if some else [], [place * _WIDE.itemsize], mark)
 
     def add(self, out: Any) -> None:
         """Multiply this rank's own rows, and add what others have for them, in the order of ranks."""
@@ -226,8 +216,7 @@ class _Inner:
             came = came.reshape(self.size, own, columns)
             if own:
                 _multiply(self.rows[self.rank], self.b, came[self.rank], self.like)
-            for step in range(1, self.size):
-                self.windows.hear((self.rank - step) % self.size)
+            self.windows.hear(*[(self.rank - step) % self.size for step in range(1, self.size)])
             if own:
                 _sum(came, self.like, out)
             return
@@ -243,13 +232,13 @@ class _Inner:
 def _inner_by_windows(post: Post, like: ArrayInfo, windows: Any, a: Any, b: Any, agreed: Callable[[], bool]) -> Any:
     """Return this rank's rows of the sum of all ranks' products: its own are multiplied last, while others' parts come."""
     work = _Inner(post, like, windows, a, b)
-    found = empty(like, (work.own, work.columns), like.dtype)
     for step in range(1, post.size):  # no two ranks write into one window at a time
         to = (post.rank + step) % post.size
         parts = work.multiply(to)
         if step == 1 and not agreed():
             return None
         work.send(to, parts)
+    found = empty(like, (work.own, work.columns), like.dtype)
     work.add(found)
     windows.end()
     return found

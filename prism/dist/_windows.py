@@ -13,6 +13,7 @@ import hashlib
 import socket
 import struct
 import sys
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
@@ -28,7 +29,6 @@ from prism.runtime.streams import current_stream
 _LEAST, _MOST = 1 << 20, 1 << 34  # bytes of a window
 _STEPS = 8
 """A window's length is so many times a power of two at the most: little is taken in vain, and seldom anew."""
-_KNOWN = 64  # arrays in windows, made once
 _PEER = 1  # CU_IPC_MEM_LAZY_ENABLE_PEER_ACCESS
 _ALONE, _UNTIMED = 1, 2  # CU_STREAM_NON_BLOCKING, CU_EVENT_DISABLE_TIMING
 _HANDLE = struct.Struct("<64sQ16s8x")
@@ -37,8 +37,8 @@ _HANDLE = struct.Struct("<64sQ16s8x")
 class Windows:
     """A rank's window, and those of the other ranks.
 
-    A call that uses them: `begin`; then `send` and `say` for each part that goes to a rank, as many as that one hears by `hear`;
-    then `end`, behind all that reads the window. All ranks make such calls in one order.
+    A call that uses them: `begin`; then `send` each part that goes to a rank, as many as that one hears by `hear`; then `end`,
+    behind all that reads the window. All ranks make such calls in one order.
     """
 
     def __init__(self, post: Post, ordinal: int) -> None:
@@ -47,10 +47,12 @@ class Windows:
         self._opened: list[int] = []
         self._uses, self._clear = 0, set[int]()
         self._said, self._heard = [0] * post.size, [0] * post.size
-        self._known: dict[tuple[str, int, int], Any] = {}
+        self._whole: dict[str, Any] = {}
         self._events: list[Any] = []
         self._marked = 0
-        self.stream = self._back = self._current = 0
+        self.stream = self._current = 0
+        self._last: tuple[int, Any, bool] | None = None
+        """The last call's stream, what stands for its end, and whether it sent on the other stream."""
 
     @property
     def _boxes(self) -> Boxes:
@@ -75,9 +77,9 @@ class Windows:
         try:
             with using(self._ordinal):
                 if post.boxes is not None and not self.stream:
-                    streams = [check(cuda.cuStreamCreate(_ALONE), "a stream for other ranks") for _ in range(2)]
-                    post.boxes.count(SENT, post.rank, 0, streams[0])  # whether streams can do so
-                    self.stream, self._back = map(int, streams)
+                    stream = int(check(cuda.cuStreamCreate(_ALONE), "a stream for other ranks"))
+                    post.boxes.count(SENT, post.rank, 0, stream)  # whether streams can do so
+                    self.stream = stream
                 if self.stream:
                     # What was there is kept: others may have it open.
                     self._base = int(check(cuda.cuMemAlloc(size), "memory that other ranks write into"))
@@ -93,22 +95,19 @@ class Windows:
                         self._base if rank == post.rank else _open(one) for rank, (one, _, _) in enumerate(every)
                     ]
                 self._size, found = size, True
+                self._whole.clear()
         except DeviceError:
             pass
         return bool((post.tell(bytes([found]) * 8) == 1).all())
 
     def room(self, like: ArrayInfo, nbytes: int, offset: int = 0) -> Any:
         """Return bytes of this rank's window, as an array of a library."""
-        key = like.library, self._base + offset, nbytes
-        found = self._known.get(key)
-        if found is None:
-            if len(self._known) >= _KNOWN:
-                self._known.clear()
-            found = self._known[key] = _array(like, key[1], max(1, nbytes))[:nbytes]
-        return found
+        if like.library not in self._whole:
+            self._whole[like.library] = _array(like, self._base, self._size)
+        return self._whole[like.library][offset : offset + nbytes]
 
     def begin(self, like: ArrayInfo) -> None:
-        """Begin a call on the current stream of an array's library: what is sent waits for what is queued there.
+        """Begin a call on the current stream of an array's library.
 
         Raises:
             RuntimeError: a CUDA graph is captured there; or a rank of this host has ended.
@@ -117,67 +116,76 @@ class Windows:
         refuse_capture(self._current)
         self._boxes.require()
         self._marked = 0
-        self.wait(self.mark())
+        if self._last is None:
+            return
+        stream, event, aside = self._last  # what is counted is counted in order
+        for other in (*([self._current] if stream != self._current else []), *([] if aside else [self.stream])):
+            with using(self._ordinal):
+                check(driver().cuStreamWaitEvent(other, event, 0), "waiting for the call before")
 
     def mark(self) -> Any:
-        """Return what stands for all that is queued on the call's stream by now, for `wait`; in this call."""
-        return self._mark(self._current)
+        """Return what stands for all that is queued on the call's stream by now; in this call."""
+        with using(self._ordinal):
+            return self._mark(self._current)
 
     def _mark(self, stream: int) -> Any:
         cuda = driver()
-        with using(self._ordinal):
-            if self._marked == len(self._events):
-                self._events.append(check(cuda.cuEventCreate(_UNTIMED), "a mark for other streams"))
-            event = self._events[self._marked]
-            check(cuda.cuEventRecord(event, stream), "marking a stream")
+        if self._marked == len(self._events):
+            self._events.append(check(cuda.cuEventCreate(_UNTIMED), "a mark for other streams"))
+        event = self._events[self._marked]
         self._marked += 1
+        check(cuda.cuEventRecord(event, stream), "marking a stream")
         return event
 
-    def wait(self, mark: Any) -> None:
-        """Let what is sent from now on wait for what `mark` stands for."""
-        self._follow(self.stream, mark)
+    def send(
+        self, rank: int, parts: Sequence[Any], places: Sequence[int], after: Any = None, aside: bool = True
+    ) -> None:
+        """Copy arrays without gaps into a rank's window, from some bytes on, when that is free, and tell it that they are there.
 
-    def _follow(self, stream: int, mark: Any) -> None:
+        `after`: a mark of what they wait for, if they are not there already. `aside`: on a stream beside the call's own; the
+        arrays must be kept until `end`.
+        """
+        cuda, stream = driver(), self.stream if aside else self._current
         with using(self._ordinal):
-            check(driver().cuStreamWaitEvent(stream, mark, 0), "waiting for a mark")
-
-    def send(self, rank: int, offset: int, array: Any) -> None:
-        """Copy an array without gaps into a rank's window, from a byte on, when that is free: until `end` it must be kept."""
-        with using(self._ordinal):
-            if rank not in self._clear:
+            if after is not None:
+                check(cuda.cuStreamWaitEvent(stream, after, 0), "waiting for what is sent")
+            if rank not in self._clear and rank != self._post.rank:
                 self._clear.add(rank)
-                self._boxes.reach(FREE, rank, self._uses, self.stream)
-            place = self._opened[rank] + offset
-            status = driver().cuMemcpyDtoDAsync(place, address_of(array), array.nbytes, self.stream)
-            check(status, "writing into another rank's memory")
+                self._boxes.reach(FREE, rank, self._uses, stream)
+            for one, place in zip(parts, places, strict=False):
+                status = cuda.cuMemcpyDtoDAsync(self._opened[rank] + place, address_of(one), one.nbytes, stream)
+                check(status, "writing into another rank's memory")
+            if rank != self._post.rank:
+                self._said[rank] += 1
+                self._boxes.count(SENT, rank, self._said[rank], stream)
 
-    def say(self, rank: int) -> None:
-        """Tell a rank that a part is there: all that was sent to it by now."""
-        self._said[rank] += 1
+    def hear(self, *ranks: int) -> None:
+        """Let the call's stream wait for the next part of each of these ranks."""
         with using(self._ordinal):
-            self._boxes.count(SENT, rank, self._said[rank], self.stream)
+            for rank in ranks:
+                self._heard[rank] += 1
+                self._boxes.reach(SENT, rank, self._heard[rank], self._current)
 
-    def hear(self, rank: int) -> None:
-        """Let the call's stream wait for the next part of a rank."""
-        self._heard[rank] += 1
-        with using(self._ordinal):
-            self._boxes.reach(SENT, rank, self._heard[rank], self._current)
-
-    def end(self) -> None:
+    def end(self, aside: bool = True) -> None:
         """End a call: what is queued behind it may write over what was sent, and others over the window, behind what reads it.
 
-        The host waits until all that this rank hears has come: else no one would find out that it never comes.
+        The host waits until all that this rank hears has come: else no one would find out that it never comes. `aside`: something
+        was sent so.
 
         Raises:
             RuntimeError: a rank of this host has ended, or does not answer.
         """
         self._uses += 1
-        self._follow(self._current, self._mark(self.stream))
-        self._follow(self._back, self.mark())
         with using(self._ordinal):
+            if aside:
+                check(driver().cuStreamWaitEvent(self._current, self._mark(self.stream), 0), "waiting for what is sent")
             for rank in range(self._post.size):
                 if rank != self._post.rank:
-                    self._boxes.count(FREE, rank, self._uses, self._back)
+                    self._boxes.count(FREE, rank, self._uses, self._current)
+            if self._last is None:
+                self._last = 0, check(driver().cuEventCreate(_UNTIMED), "a mark for other streams"), aside
+            check(driver().cuEventRecord(self._last[1], self._current), "marking a stream")
+            self._last = self._current, self._last[1], aside
         self._clear.clear()
         self._boxes.settle_counts()
 

@@ -94,26 +94,28 @@ class Windows:
     def mark(self) -> None:
         assert self.using
 
-    def wait(self, mark: Any) -> None:
-        assert self.using
+    def send(
+        self, rank: int, parts: Sequence[Any], places: Sequence[int], after: Any = None, aside: bool = True
+    ) -> None:
+        assert self.using and len(parts) in (0, len(places))
+        if rank != self.rank:
+            self._reach(("free", self.rank, rank), self.uses)
+        for array, place in zip(parts, places, strict=False):
+            assert array.flags.c_contiguous
+            raw = array.reshape(-1).view(np.uint8)
+            self.world.windows[rank][place : place + raw.size] = raw
+            self.sent += raw.size if rank != self.rank else 0
+        if rank != self.rank:
+            self.said[rank] += 1
+            self.parts += 1
+            self._count(("sent", rank, self.rank), self.said[rank])
 
-    def send(self, rank: int, offset: int, array: Any) -> None:
-        assert self.using and rank != self.rank and array.flags.c_contiguous
-        self._reach(("free", self.rank, rank), self.uses)
-        raw = array.reshape(-1).view(np.uint8)
-        self.world.windows[rank][offset : offset + raw.size] = raw
-        self.sent += raw.size
+    def hear(self, *ranks: int) -> None:
+        for rank in ranks:
+            self.heard[rank] += 1
+            self._reach(("sent", self.rank, rank), self.heard[rank])
 
-    def say(self, rank: int) -> None:
-        self.said[rank] += 1
-        self.parts += 1
-        self._count(("sent", rank, self.rank), self.said[rank])
-
-    def hear(self, rank: int) -> None:
-        self.heard[rank] += 1
-        self._reach(("sent", self.rank, rank), self.heard[rank])
-
-    def end(self) -> None:
+    def end(self, aside: bool = True) -> None:
         self.world.windows[self.rank][:] = 0xAA
         self.uses += 1
         self.using = False

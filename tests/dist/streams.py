@@ -116,5 +116,5 @@ def opened(monkeypatch: pytest.MonkeyPatch, size: int, seed: int, nbytes: int = 
     places = [made.cuMemAlloc(nbytes)[1] for _ in every]
     for rank, one in enumerate(every):
         one._base, one._size, one._opened = places[rank], nbytes, places
-        one.stream, one._back = 100 + rank, 200 + rank
+        one.stream = 100 + rank
     return made, every, replace(describe(np.zeros(1)), device=0)

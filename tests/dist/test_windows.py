@@ -132,6 +132,7 @@ def test_streams_of_ranks(size: int, seed: int, monkeypatch: pytest.MonkeyPatch)
         for rank in random.permutation(size).tolist():
             one = every[rank]
             stream = rank + 10 * int(random.integers(2))  # the caller may change the stream
+            aside = bool((seed + call) % 3)  # all ranks call alike
             one.begin(replace(like, producer=stream))
             for part in range(parts):
 
@@ -140,26 +141,23 @@ def test_streams_of_ranks(size: int, seed: int, monkeypatch: pytest.MonkeyPatch)
                     return True
 
                 driver.queue(stream, make)
-                one.wait(one.mark())
                 for to in range(size):
                     if to != rank:
-                        one.send(to, (rank * parts + part) * many, sources[rank][part])
-                        one.say(to)
+                        place = (rank * parts + part) * many
+                        one.send(to, [sources[rank][part]], [place], one.mark() if aside else None, aside)
             for part in range(parts):
-                for other in range(size):
-                    if other == rank:
-                        continue
-                    one.hear(other)
+                one.hear(*[other for other in range(size) if other != rank])
 
-                    def look(one: Any = one, other: int = other, part: int = part, now: Any = nexts) -> bool:
+                def look(one: Any = one, rank: int = rank, part: int = part, now: Any = nexts) -> bool:
+                    for other in set(range(size)) - {rank}:
                         found = one.room(like, many, (other * parts + part) * many)
                         if (found != now[other, part]).any():
                             wrong.append(f"call {call}, part {part} of rank {other}")
-                        return True
+                    return True
 
-                    driver.queue(stream, look)
+                driver.queue(stream, look)
             settle, one._post.boxes.settle_counts = one._post.boxes.settle_counts, lambda: None
-            one.end()  # the hosts of all ranks queue all, and then wait
+            one.end(aside)  # the hosts of all ranks queue all, and then wait
             one._post.boxes.settle_counts = settle
         for one in every:
             one._post.boxes.settle_counts()
@@ -177,8 +175,7 @@ def test_a_stream_that_waits_for_a_rank_that_has_ended(monkeypatch: pytest.Monke
     monkeypatch.setattr(_windows, "current_stream", lambda like: 1)
     one._post.boxes._lives = lambda rank: rank != 2
     one.begin(like)
-    one.hear(1)
-    one.hear(2)
+    one.hear(1, 2)
     counts = one._post.boxes._counts
     counts[_boxes.SENT, 0, 1] = 1  # the other one has sent its part
     with pytest.raises(RuntimeError, match="rank 2 has ended"):
