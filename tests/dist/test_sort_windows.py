@@ -12,7 +12,7 @@ import pytest
 
 import prism
 from prism.dist import _again, _merge
-from tests.dist.ranks import Queued, cut, results
+from tests.dist.ranks import Queued, Windows, cut, results
 
 RANDOM = np.random.default_rng(0)
 
@@ -95,4 +95,23 @@ def test_positions_travel_in_few_bytes(narrow: int, sent: bool, monkeypatch: pyt
     each = 8 if narrow > 900 else 12
     assert bytes_read <= 4 * 600 * each  # keys of 4 bytes, and positions
     assert not sent or bytes_read > 4 * 250 * each
+    _again.forget()
+
+
+def test_a_part_that_no_window_has_room_for(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The engine sends then, by the same cuts."""
+    monkeypatch.setattr(_merge, "_SHORT", 0)
+    monkeypatch.setattr(_merge, "_room_of", lambda whole, size: 1)
+    monkeypatch.setattr(Windows, "LENGTH", 512)
+    _again.forget()
+    x = RANDOM.integers(0, 90, 600).astype("float32")
+    keys = cut(x, (300, 300))
+
+    def work(c: Any) -> tuple[Any, int]:
+        return [prism.dist.argsort(keys[c.rank], comm=c) for _ in range(3)], c.windows.sent
+
+    given = results(2, work, Queued)
+    for time in range(3):
+        np.testing.assert_array_equal(np.concatenate([found[time] for found, _ in given]), prism.lib.argsort(x))
+    assert not any(sent for _, sent in given)
     _again.forget()

@@ -14,6 +14,7 @@ import pytest
 
 import prism
 from prism.dist import _again, _boxes, _products, _windows
+from prism.runtime.driver import DeviceError
 from tests.dist.ranks import Queued, results
 from tests.dist.streams import opened
 
@@ -186,3 +187,28 @@ def test_a_stream_that_waits_for_a_rank_that_has_ended(monkeypatch: pytest.Monke
     with pytest.raises(RuntimeError, match="rank 2 has ended"):
         one.begin(like)
     other.begin(like)
+
+
+@pytest.mark.parametrize("refused", ["", "cuStreamCreate", "cuStreamWriteValue64", "cuMemAlloc"])
+def test_windows_that_cannot_be_opened(refused: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Then the engine sends, in this call and in all later ones; ranks say so to each other."""
+    driver, (one,), _ = opened(monkeypatch, 1, 0)
+
+    def check(answer: Any, what: str) -> Any:
+        if answer == "refused":
+            raise DeviceError(what)
+        return answer[1] if len(answer) > 1 else None
+
+    for module in (_boxes, _windows):
+        monkeypatch.setattr(module, "check", check)
+    monkeypatch.setattr(_windows, "_bytes_of", lambda handle: bytes([7]) * 64)
+    driver.cuIpcGetMemHandle = lambda base: (0, base)
+    if refused:
+        monkeypatch.setattr(driver, refused, lambda *given: "refused")
+    said: list[bytes] = []
+    one._post.tell = lambda text: said.append(text) or np.frombuffer(text, np.uint8)
+    one._size = one.stream = 0
+    for nbytes in (5000, (1 << 20) + 1, 1 << 20, 1 << 35):
+        assert one.open(nbytes) == one.is_open(nbytes) == (not refused and nbytes <= 1 << 34)
+    assert one.closed == bool(refused)
+    assert [len(text) for text in said] == ([96, 8] if refused else [96, 8] * 2)  # it grows once
