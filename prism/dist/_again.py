@@ -120,7 +120,7 @@ class Again:
             self._stacked = stream, rows, describe(rows).pointer
         total, place = self._reserve(Kind((self.bins,), mine.dtype, 8 * self.bins, None))
         told = boxes.arguments(self._said, self._told, boxes.begin(MESSAGE + 8 * self.bins, stream))
-        asked = *told, self._known, address_of(mine), boxes.behind(MESSAGE), self._stacked[2], place
+        asked = *told, self._known, address_of(mine), boxes.place_behind(MESSAGE), self._stacked[2], place
         return (
             None
             if self.finish((pinned.begin(self._launch, asked, stream, self._ready.ordinal), stream)) is None

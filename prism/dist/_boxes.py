@@ -162,7 +162,7 @@ class Boxes:
         start = self._address
         return said, start + _PAGE, told, start + 8 * (_HEARD + self.rank), start + 8 * (_OVER + self.rank), call
 
-    def behind(self, nbytes: int) -> int:
+    def place_behind(self, nbytes: int) -> int:
         """Return the address of what comes behind so many bytes of a message, in the rows of all ranks."""
         return self._address + _PAGE + 8 * (nbytes // 4)
 
