@@ -55,8 +55,8 @@ class Loops:
         return raw.number(found, "loop_all_us") - raw.number(found, "loop_work_us")
 
 
-class Sends:
-    """What a rank of a long sort sends to others, from the first piece's begin to the last one's end."""
+class Reads:
+    """What goes from each rank of a long sort to others, from the first piece's begin to the last one's end."""
 
     params = ([f"{name} {dtype}" for name, dtype in SORTED], [28, 30, 32], RANKS, COMMS)
     param_names = Share.param_names
