@@ -56,4 +56,4 @@ def count_ranks(
                     own[1] = 0
 
 
-EXAMPLES = {"count_ranks": {"THREADS": 1024}}
+EXAMPLES = {"count_ranks": {"THREADS": 256}}

@@ -70,4 +70,4 @@ def exchange_ranks(
                         own[0] = int64(call) if came else 0
 
 
-EXAMPLES = {"exchange_ranks": {"THREADS": 1024}}
+EXAMPLES = {"exchange_ranks": {"THREADS": 256}}

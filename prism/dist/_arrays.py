@@ -231,6 +231,16 @@ class Post:
             self.engine.all_gather(sent, room)
         return made
 
+    def gather_to_host(self, like: ArrayInfo, part: Any, many: int, dtype: np.dtype[Any]) -> np.ndarray[Any, Any]:
+        """Return on the host the arrays of all ranks, of as many elements, behind each other: what is before has ended then."""
+        boxes, nbytes = self.boxes, many * dtype.itemsize
+        if boxes is None or like.device is None or not boxes.fits(nbytes):
+            return host_array(self.all_gather(like, part, (many,), dtype).reshape(-1))
+        made = empty(like, self.size * nbytes, np.dtype(np.uint8))
+        boxes.gather(like, describe(part).pointer, describe(made).pointer, nbytes, current_stream(like))
+        boxes.settle()
+        return boxes.hear().view(dtype).reshape(-1)  # which has come, in memory of the host
+
     def all_to_all(
         self, like: ArrayInfo, parts: Any, rows: Sequence[int], back: Sequence[int], made: Any = None
     ) -> Any:

@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 
 from prism import lib
-from prism.dist._arrays import Post, host_array, join
+from prism.dist._arrays import Post, join
 from prism.dist._exchange import exchange, samples_of
 from prism.host.lazies import NumberInfo
 from prism.host.machine import Ready, run_on_host
@@ -31,7 +31,7 @@ _MERGED = 16
 _ALIGNED = 256  # bytes
 _SAMPLES, _OF_A_PIECE = 1024, 16
 """Samples of all ranks together, and of each piece, at least."""
-_PIECE, _PIECES = 64 << 20, 5
+_PIECE, _PIECES = 64 << 20, 3
 """Bytes that come of other ranks for a piece at least, and the most pieces of a rank: each costs the links some 11 us."""
 _UNITS = 4
 """Parts of a piece that the last ones are made of."""
@@ -240,7 +240,7 @@ def cut_together(
     post.all_gather(like, said, (row,), _BYTES, told, wait=False)
     asked = kind, post.size, most, parts
     _run("cutting", asked, plans.CUT, {"x": given, "told": told, "cuts": cuts, **numbers}, like, stream)
-    found = host_array(post.all_gather(like, cuts, (max(1, parts - 1),), np.dtype(np.int64)).reshape(-1))
+    found = post.gather_to_host(like, cuts, max(1, parts - 1), np.dtype(np.int64))
     ends = np.zeros((post.size, parts + 1), np.int64)
     ends[:, 1:-1], ends[:, -1] = found.reshape(post.size, -1)[:, : parts - 1], lengths
     return ends

@@ -26,8 +26,9 @@ SPLITS = ("rows", "columns", "inner")
 _FEW = 8  # parts that are added up in one pass
 _WIDE = np.dtype(np.float32)
 _KINDS = ("float32", "float16", "bfloat16")
-_PARTS, _TILE, _WAVE = 3, (128, 256), 128
-"""Parts in which a product's columns are sent, at most, each of whole waves: tiles of a size, so many at a time."""
+_PARTS, _SHORT, _TILE, _WAVE = (2, 3), 6144, (128, 256), 128
+"""Parts in which a product's columns are sent, at most, and with a shorter k, as what is sent takes more of its time then; each
+part of whole waves: tiles of a size, so many at a time."""
 _ROWS, _OPERATIONS, _CHUNKS = 1024, 3e11, 4
 """Of a rank: the least rows and operations that a product of a message has, and the most messages that rows go in.
 
@@ -137,7 +138,7 @@ def _by_windows(post: Post, told: Told, a: Any, b: Any, split: str, agreed: Call
     windows.begin(info)  # what is behind a product's first launch has its time
     if split == "columns":
         return _columns_by_windows(post, info, windows, a, b, told.lengths, agreed)
-    return _inner_by_windows(post, info, windows, a, b, agreed)
+    return _inner_by_windows(post, info, windows, a, b, int(told.facts[:, 1].min()), agreed)
 
 
 def _rows(m: int, size: int, rank: int) -> int:
@@ -174,20 +175,24 @@ def _columns_by_windows(
 class _Inner:
     """A rank's part of a product along the inner axis: what it multiplies for others, and what these send it.
 
-    `added`: of two ranks the other one's part is added where this rank's own is multiplied, part by part of the columns.
+    `added`: of two ranks the other one's part is added where this rank's own is multiplied, by parts of the columns, so many
+    at the `most`.
     """
 
-    def __init__(self, post: Post, like: ArrayInfo, windows: Any, a: Any, b: Any) -> None:
+    def __init__(self, post: Post, like: ArrayInfo, windows: Any, a: Any, b: Any, most: int) -> None:
         self.size, self.rank, self.like, self.windows, self.b = post.size, post.rank, like, windows, b
         self.columns, self.added = int(b.shape[1]), post.size == 2 and like.scalar != "float32"
         ends = [int(a.shape[0]) * one // self.size for one in range(self.size + 1)]
         self.rows = [a[begin:end] for begin, end in itertools.pairwise(ends)]
         self.own = int(self.rows[self.rank].shape[0])
+        self._most = most
         self._kept: list[Any] = []  # until the call's end
 
     def cuts(self, rank: int) -> list[tuple[int, int]]:
         """Return where the parts of a rank's product begin and end."""
-        return _parts_of(int(self.rows[rank].shape[0]), self.columns) if self.added else [(0, self.columns)]
+        if not self.added:
+            return [(0, self.columns)]
+        return _parts_of(int(self.rows[rank].shape[0]), self.columns, self._most)
 
     def multiply(self, to: int) -> list[tuple[int, Any, Any]]:
         """Queue the product of a rank's rows; return where each part goes in its window, and what stands for its end."""
@@ -229,9 +234,14 @@ class _Inner:
                 lib.hgemm(self.rows[self.rank], self.b[:, begin:end], out=out[:, begin:end], **how)
 
 
-def _inner_by_windows(post: Post, like: ArrayInfo, windows: Any, a: Any, b: Any, agreed: Callable[[], bool]) -> Any:
-    """Return this rank's rows of the sum of all ranks' products: its own are multiplied last, while others' parts come."""
-    work = _Inner(post, like, windows, a, b)
+def _inner_by_windows(
+    post: Post, like: ArrayInfo, windows: Any, a: Any, b: Any, least: int, agreed: Callable[[], bool]
+) -> Any:
+    """Return this rank's rows of the sum of all ranks' products: its own are multiplied last, while others' parts come.
+
+    `least`: the shortest k of all ranks.
+    """
+    work = _Inner(post, like, windows, a, b, _PARTS[least < _SHORT])
     for step in range(1, post.size):  # no two ranks write into one window at a time
         to = (post.rank + step) % post.size
         parts = work.multiply(to)
@@ -244,12 +254,12 @@ def _inner_by_windows(post: Post, like: ArrayInfo, windows: Any, a: Any, b: Any,
     return found
 
 
-def _parts_of(rows: int, columns: int) -> list[tuple[int, int]]:
-    """Return where the parts of a product's columns begin and end: of as many waves as can be, so that none is cut."""
+def _parts_of(rows: int, columns: int, most: int) -> list[tuple[int, int]]:
+    """Return where at most so many parts of a product's columns begin and end: of whole waves, so that none is cut."""
     high, wide = _TILE
     each = wide * (_WAVE // math.gcd(_WAVE, max(1, -(-rows // high))))  # columns of whole waves
     waves = columns // each
-    parts = max(1, min(_PARTS, waves))
+    parts = max(1, min(most, waves))
     ends = [-(-waves * part // parts) * each for part in range(parts)]
     return list(itertools.pairwise([*ends, columns]))
 

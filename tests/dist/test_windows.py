@@ -51,12 +51,13 @@ def test_products(cuts: tuple[int, ...], kind: str) -> None:
     _again.forget()
 
 
-@pytest.mark.parametrize("kind", ["float32", "float16", "bfloat16"])
-@pytest.mark.parametrize("cuts", [(0, 9), (0, 3, 8), (0, 0, 6), (0, 1, 9, 10)], ids=str)
-def test_parts_of_columns(cuts: tuple[int, ...], kind: str, monkeypatch: pytest.MonkeyPatch) -> None:
+@pytest.mark.parametrize(("kind", "most"), [("float32", 2), ("float16", 3), ("bfloat16", 2), ("bfloat16", 3)])
+@pytest.mark.parametrize("cuts", [(0, 9), (0, 4, 8), (0, 0, 6), (0, 1, 9, 10)], ids=str)
+def test_parts_of_columns(cuts: tuple[int, ...], kind: str, most: int, monkeypatch: pytest.MonkeyPatch) -> None:
     """Of two ranks a part is sent while the next one is multiplied, and added where this rank's own is."""
     monkeypatch.setattr(_products, "_TILE", (2, 4))
     monkeypatch.setattr(_products, "_WAVE", 4)
+    monkeypatch.setattr(_products, "_SHORT", 8 if most == 2 else 9)
     epilogues, hgemm = [], prism.lib.hgemm
     monkeypatch.setattr(
         prism.lib, "hgemm", lambda *a, **how: (epilogues.append(how.get("epilogue")), hgemm(*a, **how))[1]
@@ -82,19 +83,21 @@ def test_parts_of_columns(cuts: tuple[int, ...], kind: str, monkeypatch: pytest.
                 np.testing.assert_array_equal(found, ((a + change).astype("f4") @ b.astype("f4")).astype(a.dtype))
             return parts
 
-        cut = size == 2 and kind != np.float32
-        ranks = [len(_products._parts_of(m * (r + 1) // 2 - m * r // 2, 24)) if cut else size - 1 for r in range(size)]
+        cut, parts = size == 2 and kind != np.float32, 3 if min(np.diff(inner)) < _products._SHORT else 2
+        ranks = [
+            len(_products._parts_of(m * (r + 1) // 2 - m * r // 2, 24, parts)) if cut else size - 1 for r in range(size)
+        ]
         assert results(size, work, Queued) == [3 * one for one in ranks[::-1]]
-        assert any(epilogues) == cut and (not cut or m == 1 or max(ranks) == 3)
+        assert any(epilogues) == cut and (not cut or m == 1 or max(ranks) == parts)
     _again.forget()
 
 
 def test_a_product_is_cut_between_waves() -> None:
     """Parts are whole waves of 128 tiles of 128 x 256, but the last one may have some columns more."""
-    assert _products._parts_of(2048, 14336) == [(0, 6144), (6144, 10240), (10240, 14336)]  # 7 waves
-    assert _products._parts_of(4096, 8192) == [(0, 3072), (3072, 6144), (6144, 8192)]  # 8
-    assert _products._parts_of(100, 32768) == [(0, 32768)] and _products._parts_of(0, 5) == [(0, 5)]
-    assert _products._parts_of(2048, 5000) == [(0, 2048), (2048, 5000)]
+    assert _products._parts_of(2048, 14336, 3) == [(0, 6144), (6144, 10240), (10240, 14336)]  # 7 waves
+    assert _products._parts_of(4096, 8192, 2) == [(0, 4096), (4096, 8192)]  # 8
+    assert _products._parts_of(100, 32768, 3) == [(0, 32768)] and _products._parts_of(0, 5, 3) == [(0, 5)]
+    assert _products._parts_of(2048, 5000, 3) == [(0, 2048), (2048, 5000)]
 
 
 def test_a_shard_of_another_length() -> None:
