@@ -35,7 +35,7 @@ import torch.distributed as dist
 from torch.distributed.elastic.multiprocessing.errors import record
 
 import prism
-from prism.dist import _merge
+from prism.dist import _windows
 
 SCALED = ("scan", "sum", "histogram", "flatnonzero", "select")
 NAMES = (*SCALED, "sort", "argsort")
@@ -126,34 +126,31 @@ def measure(name: str, x: Any, group: Any, rounds: int) -> dict[str, Any]:
     one, work, everywhere = slowest(calls, rounds)
     kind = str(x.dtype).rpartition(".")[2]
     row = {"name": name, "bytes": x.numel() * x.element_size(), "dtype": kind, "ranks": dist.get_world_size()}
-    if name in NAMES[len(SCALED) :] and row["bytes"] >= 1 << 28 and (rate := read_rate(calls[2])):
-        row["read_gbs"] = rate / 1e9
+    if name in NAMES[len(SCALED) :] and row["bytes"] >= 1 << 28 and (rate := sent_rate(calls[2])):
+        row["sent_gbs"] = rate / 1e9
     if row["bytes"] <= LOOPED:
         row["loop_work_us"], row["loop_all_us"] = (1e6 * took for took in by_loop(calls[1:], 200))
     return row | {"one_us": one * 1e6, "work_us": work * 1e6, "all_us": everywhere * 1e6}
 
 
-def read_rate(sort: Callable[[], Any]) -> float:
-    """Return how many bytes a second a rank reads of others in a sort: from the first piece's begin to the last one's end.
+def sent_rate(sort: Callable[[], Any]) -> float:
+    """Return how many bytes a second a rank sends in a sort: from the first piece's begin to the last one's end.
 
     0 where the engine sends.
     """
-    pull, marks, many = _merge._pull, [], []
+    send, marks, many = _windows.Windows.send, [], []
 
-    def timed(
-        post: Any, windows: Any, lengths: Any, cuts: Any, firsts: Any, parts: Any, dtypes: Any, handle: int
-    ) -> None:
+    def timed(windows: Any, rank: int, parts: Any, places: Any, after: Any = None, aside: bool = True) -> None:
         ends = [torch.cuda.Event(enable_timing=True) for _ in range(2)]
-        stream = torch.cuda.ExternalStream(handle)
+        stream = torch.cuda.ExternalStream(windows.stream)
         ends[0].record(stream)
-        pull(post, windows, lengths, cuts, firsts, parts, dtypes, handle)
+        send(windows, rank, parts, places, after, aside)
         ends[1].record(stream)
         marks.append(ends)
-        others = sum(end - begin for rank, (begin, end) in enumerate(cuts) if rank != post.rank)
-        many.append(others * sum(dtype.itemsize for dtype in dtypes))
+        many.append(sum(one.nbytes for one in parts))
 
     rates = []
-    _merge._pull = timed
+    _windows.Windows.send = timed  # type: ignore[method-assign]
     for _ in range(5):
         marks.clear()
         many.clear()
@@ -162,7 +159,7 @@ def read_rate(sort: Callable[[], Any]) -> float:
         torch.cuda.synchronize()
         if marks:
             rates.append(sum(many) / max(marks[0][0].elapsed_time(end) for _, end in marks) * 1e3)
-    _merge._pull = pull
+    _windows.Windows.send = send  # type: ignore[method-assign]
     return statistics.median(rates or [0.0])
 
 
@@ -198,8 +195,8 @@ def say(row: dict[str, Any]) -> None:
     text += f"{row['ranks']} GPUs {row['all_us']:9.1f}, {beyond:+.1f}, share {row['work_us'] / row['all_us']:.3f}"
     if "loop_all_us" in row:
         text += f"; in a loop {row['loop_work_us']:.1f}, {row['loop_all_us']:.1f}"
-    if "read_gbs" in row:
-        text += f"; read at {row['read_gbs']:.0f} GB/s"
+    if "sent_gbs" in row:
+        text += f"; sent at {row['sent_gbs']:.0f} GB/s"
     if "dtensor_us" in row:
         text += f"; DTensor {row['dtensor_us']:.1f}"
     if "sent_us" in row:

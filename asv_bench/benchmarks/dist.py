@@ -56,14 +56,14 @@ class Loops:
 
 
 class Reads:
-    """What a rank of a long sort reads of others, from the first piece's begin to the last one's end."""
+    """What goes from each rank of a long sort to others, from the first piece's begin to the last one's end."""
 
     params = ([f"{name} {dtype}" for name, dtype in SORTED], [28, 30, 32], RANKS, COMMS)
     param_names = Share.param_names
 
     @raw.tracked("GB/s")
     def track_gbs(self, call: str, log: int, ranks: int, comm: str) -> float:
-        return raw.number(_row(*call.split(), log, ranks, comm), "read_gbs")
+        return raw.number(_row(*call.split(), log, ranks, comm), "sent_gbs")
 
 
 class Products:

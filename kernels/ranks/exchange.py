@@ -5,8 +5,8 @@ has that number, so nothing else says that a message is there. Words are of two 
 """
 
 from prism.lang import (
-    attr, bitcast, block, claim, const, constexpr, grid, group, id, int32, int64, load_relaxed, partition, prism, ptr, requires,
-    split, store_relaxed, template, thread, uint32, uint64,
+    attr, block, claim, const, constexpr, grid, group, id, int32, int64, load_relaxed, partition, prism, ptr, requires, split,
+    store_relaxed, template, thread, uint32, uint64,
 )  # fmt: skip
 
 
@@ -70,40 +70,4 @@ def exchange_ranks(
                         own[0] = int64(call) if came else 0
 
 
-@prism.kernel
-@template(THREADS=constexpr(int))
-@requires(grid[1], block[1], thread["THREADS"])
-@attr("__launch_bounds__(THREADS)")
-def count_ranks(
-    said: ptr(const(uint32)) @ grid[1], boxes: ptr(uint64) @ grid[1], told: ptr(uint32) @ grid[1], answer: ptr(int64) @ grid[1],
-    y: ptr(int64) @ grid[1], many: int32 @ grid[1], rank: int32 @ grid[1], ranks: int32 @ grid[1], room: int32 @ grid[1],
-    call: uint32 @ grid[1], over: ptr(uint64) @ grid[1],
-):
-    """What `exchange_ranks` does with counts, int64 of two words each; `y` becomes their sums over all ranks.
-
-    Perspective: grid, of one block of `THREADS` threads.
-    Shapes:      as of `exchange`; `many` is even. `y`: `many // 2`.
-    Test:        tests/kernels/test_exchange_ranks.py, tests/gpu/dist_ranks.py
-    """
-    with (
-        partition(told, block[1], offset=0, races="none") as heard, partition(answer, block[1], offset=0, races="none") as words,
-        partition(y, block[1], offset=0, races="none") as sums, group(block[1]),
-    ):
-        came: bool @ block[1] = exchange(said, boxes, heard, many, rank, ranks, room, call, over, THREADS=THREADS)
-        t: int32 @ thread[1] = id()
-        with (
-            partition(heard, thread[1], races="none") as own, partition(sums, thread[1], races="none") as mine, group(thread[1]),
-        ):
-            for j in range(t, many // 2, THREADS):
-                total: int64 = 0
-                for r in range(ranks):
-                    at: int64 = int64(r) * many + 2 * int64(j)
-                    total += bitcast(uint64(own[at]) | uint64(own[at + 1]) << 32, int64)
-                mine[j] = total
-        with claim(words, thread[1]) as own:
-            match split(thread):
-                case 1:
-                    own[0] = int64(call) if came else 0
-
-
-EXAMPLES = {"exchange_ranks": {"THREADS": 256}, "count_ranks": {"THREADS": 256}}
+EXAMPLES = {"exchange_ranks": {"THREADS": 256}}

@@ -26,7 +26,7 @@ from prism.host.memory import empty
 from prism.host.plan import Plan
 from prism.host.warm import number_of_bits
 from prism.lib import operators
-from prism.lib.algorithms.reduce.messages import HEAD, NAMES, TOLD, combining, hearing
+from prism.lib.algorithms.reduce.messages import COUNTED, HEAD, NAMES, TOLD, combining, counting, hearing
 from prism.lib.algorithms.scan.api import SUPPORTED, initial_of, task_of
 from prism.lib.algorithms.scan.plan import Task
 from prism.lib.operators import Operator
@@ -45,14 +45,15 @@ class Again:
 
     `work(x, out)` reduces a shard into the message, on the current stream; None: there are no elements, and nothing is said of
     them. `combined`: a rank whose element is asked for has some. `apart`: ranks of one host tell each other by the host, without
-    a wait for what is queued.
+    a wait for what is queued. `bins`: so many counts, int64, are told behind the message: `count`.
     """
 
     def __init__(
         self, post: Post, told: Told, total: Any, plan: Plan, work: Callable[[Any, Any], Any] | None, result: np.dtype[Any],
-        combined: bool, apart: bool = False,
+        combined: bool, apart: bool = False, bins: int = 0,
     ) -> None:  # fmt: skip
         info = told.kept[0]
+        self.bins = bins
         self.post, self.combined, self._boxes = post, combined, None if info.device is None else post.boxes
         self._words = self._wanted = None
         if apart and self._boxes is not None:
@@ -80,15 +81,11 @@ class Again:
             _, _, self._stream, *self._make = repeat.library_named(like.library)
             self._made = Kind((), self._nowhere.dtype, result.itemsize, None)
         if like.device is not None and self._words is None:
-            self._ready = Ready(plan, NAMES if self._boxes is None else (*TOLD, *NAMES[1:]), like, waited=True)
+            names = COUNTED if bins else NAMES if self._boxes is None else (*TOLD, *NAMES[1:])
+            self._ready = Ready(plan, names, like, waited=True)
             self._launch = self._ready.launch()
             self._said, self._told = describe(self.sent).pointer, describe(self.came).pointer
             self._known, self._place = describe(self.known).pointer, describe(self._nowhere).pointer
-
-    @property
-    def by_host(self) -> bool:
-        """Whether ranks tell each other by the host, and wait for nothing that is queued."""
-        return self._words is not None
 
     def room(self) -> tuple[Any, int]:
         """Return an array without axes for what the elements come to, and its address."""
@@ -110,20 +107,25 @@ class Again:
         room, place = reserve(self.sent, self.like.device, kind)
         return shape(room, kind, -1), place
 
-    def add(self, mine: Any) -> Any:
-        """Return the sums of all ranks' counts, int64 without gaps; None where kernels don't tell these.
+    def count(self, mine: Any) -> Any:
+        """Return the sums of all ranks' counts, int64 without gaps; None: a rank says something else: then `judge` looks.
 
-        Whoever calls it calls the post's `settle`, when more is queued.
+        Raises:
+            RuntimeError: a rank of this host has ended, or does not answer.
         """
-        if self._boxes is None or not self._boxes.fits(nbytes := mine.nbytes):
-            return None
-        key, dtype = (self._stream(self.like.device), tuple(mine.shape)), describe(mine).dtype
-        if self._stacked[0] != key:  # else the one before is behind what read it
-            rows = empty(self.like, (self.post.size, *mine.shape), dtype)
-            self._stacked = key, rows, describe(rows).pointer
-        total, place = self._reserve(Kind(key[1], mine.dtype, nbytes, None))
-        self._boxes.add(self.like, address_of(mine), self._stacked[2], place, nbytes, key[0])
-        return total
+        boxes, stream = self._boxes, self._stream(self.like.device)
+        assert boxes is not None
+        if self._stacked[0] != stream:  # else the one before is behind what read it
+            rows = empty(self.like, (self.post.size, self.bins), np.dtype(np.int64))
+            self._stacked = stream, rows, describe(rows).pointer
+        total, place = self._reserve(Kind((self.bins,), mine.dtype, 8 * self.bins, None))
+        told = boxes.arguments(self._said, self._told, boxes.begin(MESSAGE + 8 * self.bins, stream))
+        asked = *told, self._known, address_of(mine), boxes.place_behind(MESSAGE), self._stacked[2], place
+        return (
+            None
+            if self.finish((pinned.begin(self._launch, asked, stream, self._ready.ordinal), stream)) is None
+            else total
+        )
 
     def begin(self, x: Any = None, made: Any = None, place: int = 0) -> Any:
         """Queue all of a message: what a shard is reduced to, if that is asked for; the gather; and what reads it.
@@ -186,16 +188,23 @@ class Again:
         return judge(self.post, self.told.call, self.told.head, said, self.told.kept)
 
 
-def agreed_again(post: Post, told: Told, behind: bool = False) -> Again | None:
-    """Return what makes calls like this one whose messages have no elements; None where the engine works on the host.
-
-    `behind`: what each rank has queued by then has ended when all have agreed.
-    """
+def agreed_again(post: Post, told: Told) -> Again | None:
+    """Return what makes calls like this one whose messages have no elements; None where the engine works on the host."""
     if not post.queues(told.kept[0]):
         return None
     task = Task(operators.add, _NOTHING.name, _NOTHING.name)
     plan = _plan_of(post, told, task, None, (0, 0), task.identity())
-    return Again(post, told, None, plan, None, _NOTHING, False, not behind)
+    return Again(post, told, None, plan, None, _NOTHING, False, True)
+
+
+def counted_again(post: Post, told: Told, counts: Any) -> Again | None:
+    """Return what makes calls like this one, whose counts go with the message; where none tells so many, as `agreed_again`."""
+    bins, info = int(counts.shape[0]), told.kept[0]
+    fits = post.boxes is not None and info.device is not None and post.boxes.fits(MESSAGE + 8 * bins)
+    if not bins or not fits or describe(counts).scalar != "int64" or not post.queues(info):
+        return agreed_again(post, told)
+    plan = counting(8 * bins, post.rank, post.size, WORDS)
+    return Again(post, told, None, plan, None, _NOTHING, False, bins=bins)
 
 
 def _plan_of(

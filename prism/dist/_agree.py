@@ -61,10 +61,8 @@ class Told(NamedTuple):
         return found[:, 0] if each == 1 else found
 
 
-def agree(post: Post, work: Callable[[], Mine], behind: bool = False) -> Told:
+def agree(post: Post, work: Callable[[], Mine]) -> Told:
     """Do this rank's part of a call, and return what all ranks say; nothing else is sent before all agree on the call.
-
-    `behind`: what is queued on all ranks' GPUs by then has ended.
 
     Raises:
         ValueError: ranks call different functions, or with different arguments.
@@ -81,7 +79,7 @@ def agree(post: Post, work: Callable[[], Mine], behind: bool = False) -> Told:
         element, array = b"", None
     facts = (*mine.facts, 0, 0, 0, 0)[:4]
     head = _HEAD.pack(_hash_of(mine.call), fault is not None, *facts)
-    said = post.tell(head + element.ljust(_ELEMENT, b"\0"), array, _HEAD.size, behind)
+    said = post.tell(head + element.ljust(_ELEMENT, b"\0"), array, _HEAD.size)
     return judge(post, mine.call, head, said, mine.kept, fault)
 
 

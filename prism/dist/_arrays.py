@@ -120,11 +120,10 @@ class Post:
         """What ranks of one host tell each other by, if there is any; it is opened with the first that is told."""
         return boxes_of(self.comm)
 
-    def tell(self, said: bytes, array: Any = None, at: int = 0, behind: bool = False) -> np.ndarray[Any, Any]:
+    def tell(self, said: bytes, array: Any = None, at: int = 0) -> np.ndarray[Any, Any]:
         """Return what all ranks say, one behind the other: bytes of the host, as many of each.
 
-        `array`: what this rank says from byte `at` on, where the engine carries it: it need not come to the host first. `behind`:
-        what is queued on each rank's GPU, where there is one, has ended then.
+        `array`: what this rank says from byte `at` on, where the engine carries it: it need not come to the host first.
 
         Raises:
             RuntimeError: a rank of this host has ended, or does not answer.
@@ -132,7 +131,7 @@ class Post:
         if self.engine.on_host is False and is_new(self.comm):
             open_boxes(self.comm, self.engine, self._tell)
         boxes = self.boxes
-        if boxes is None or not boxes.fits(len(said)) or behind:
+        if boxes is None or not boxes.fits(len(said)):
             return self._tell(said, array, at)
         if array is not None:
             element = scalar_of(array).tobytes()
@@ -231,6 +230,16 @@ class Post:
         else:
             self.engine.all_gather(sent, room)
         return made
+
+    def gather_to_host(self, like: ArrayInfo, part: Any, many: int, dtype: np.dtype[Any]) -> np.ndarray[Any, Any]:
+        """Return on the host the arrays of all ranks, of as many elements, behind each other: what is before has ended then."""
+        boxes, nbytes = self.boxes, many * dtype.itemsize
+        if boxes is None or like.device is None or not boxes.fits(nbytes):
+            return host_array(self.all_gather(like, part, (many,), dtype).reshape(-1))
+        made = empty(like, self.size * nbytes, np.dtype(np.uint8))
+        boxes.gather(like, describe(part).pointer, describe(made).pointer, nbytes, current_stream(like))
+        boxes.settle()
+        return boxes.hear().view(dtype).reshape(-1)  # which has come, in memory of the host
 
     def all_to_all(
         self, like: ArrayInfo, parts: Any, rows: Sequence[int], back: Sequence[int], made: Any = None

@@ -81,8 +81,3 @@ class Aside:
         """Let what is computed next wait for what was sent by then."""
         if sent is not None:
             self._current.wait_event(sent)
-
-    def wait(self, mark: Any) -> None:
-        """Let the host wait for what `mark` or `event` stands for."""
-        if mark is not None:
-            mark.synchronize()

@@ -4,7 +4,8 @@ Ranks map one file that lies in memory, and their GPUs read and write it. A rank
 number of the call in each word; the others look until all words have that number.
 
 What is known on the host is told by the host, without the GPU; what a kernel makes is told by a kernel behind it
-(`prism.kernels.ranks`).
+(`prism.kernels.ranks`). Behind the rows are counts of two kinds, for each pair of ranks, by which a stream of one waits for one
+of the other: what was sent there, and what is free again (`prism.dist._windows`).
 """
 
 from __future__ import annotations
@@ -26,7 +27,7 @@ import numpy as np
 from prism.host.machine import Ready
 from prism.host.pinned import refuse_capture, require_no_fault
 from prism.host.plan import Plan
-from prism.lib.algorithms.reduce.messages import TOLD, counting, telling
+from prism.lib.algorithms.reduce.messages import TOLD, telling
 from prism.runtime.arrays import ArrayInfo
 from prism.runtime.device import using
 from prism.runtime.driver import DeviceError, check, driver
@@ -45,6 +46,10 @@ _SPIN, _PAUSE, _SELDOM = 0.02, 50e-6, 0.1
 PATIENCE = 600.0
 """Seconds that a rank waits for the others."""
 _FLAGS = 3  # CU_MEMHOSTREGISTER_PORTABLE, CU_MEMHOSTREGISTER_DEVICEMAP
+_REACHED, _FENCED = 0, 0
+"""CU_STREAM_WAIT_VALUE_GEQ; CU_STREAM_WRITE_VALUE_DEFAULT: all that is before it on the stream is seen by who sees the value."""
+SENT, FREE = 0, 1
+"""What is counted of a rank for another one: parts that are in its window, and calls whose window it may write over."""
 _FOLDER = "/dev/shm"
 
 
@@ -58,12 +63,16 @@ class Boxes:
 
     def __init__(self, path: str, rank: int, size: int, kept: Any) -> None:
         self._file, self.rank, self.size, self._kept = os.open(path, os.O_RDWR | os.O_CLOEXEC), rank, size, kept
-        memory = mmap.mmap(self._file, _PAGE + 2 * size * WORDS * 8)
+        memory = mmap.mmap(self._file, _bytes_of(size))
         self._page = memoryview(memory)[:_PAGE].cast("q")
-        self._rows = np.frombuffer(memory, np.uint64, offset=_PAGE).reshape(2, size, WORDS)
+        self._rows = np.frombuffer(memory, np.uint64, 2 * size * WORDS, _PAGE).reshape(2, size, WORDS)
         self._words = memoryview(memory)[_PAGE:].cast("Q")
+        self._counts = np.frombuffer(memory, np.int64, 2 * size * size, _PAGE + self._rows.nbytes).reshape(
+            2, size, size
+        )
+        self._awaited = np.zeros((2, size), np.int64)
         self._call, self._under_way, self._address, self._broken = 0, False, 0, ""
-        self._launches: dict[tuple[int, int, bool], Callable[[tuple[int, ...], int], None]] = {}
+        self._launches: dict[tuple[int, int], Callable[[tuple[int, ...], int], None]] = {}
         self._stream, self._many, self._ordinal = 0, 0, 0
         fcntl.fcntl(self._file, fcntl.F_OFD_SETLK, _LOCK.pack(fcntl.F_WRLCK, os.SEEK_SET, rank, 1, 0))
 
@@ -83,7 +92,7 @@ class Boxes:
         """Let GPUs read and write the memory; return what tells this rank's GPU from others. Raises DeviceError."""
         start, cuda, self._ordinal = int(self._rows.ctypes.data) - _PAGE, driver(), ordinal
         with using(ordinal):
-            check(cuda.cuMemHostRegister(start, _PAGE + self._rows.nbytes, _FLAGS), "sharing memory of the host")
+            check(cuda.cuMemHostRegister(start, _bytes_of(self.size), _FLAGS), "sharing memory of the host")
             self._address = int(check(cuda.cuMemHostGetDevicePointer(start, 0), "sharing memory"))
         return bytes(check(cuda.cuDeviceGetUuid(ordinal), "asking for a GPU's name").bytes)
 
@@ -136,11 +145,6 @@ class Boxes:
         places = said, told, self.begin(nbytes, stream)
         self._launch(like, nbytes // 4)(self.arguments(*places), stream)
 
-    def add(self, like: ArrayInfo, said: int, told: int, total: int, nbytes: int, stream: int) -> None:
-        """Do what `gather` does with counts, int64, and put the sums of all ranks' at an address."""
-        places = said, told, self.begin(nbytes, stream)
-        self._launch(like, nbytes // 4, True)((*self.arguments(*places), total), stream)
-
     def begin(self, nbytes: int, stream: int) -> int:
         """Begin a call of a kernel's on a stream: return its number.
 
@@ -158,9 +162,18 @@ class Boxes:
         start = self._address
         return said, start + _PAGE, told, start + 8 * (_HEARD + self.rank), start + 8 * (_OVER + self.rank), call
 
+    def place_behind(self, nbytes: int) -> int:
+        """Return the address of what comes behind so many bytes of a message, in the rows of all ranks."""
+        return self._address + _PAGE + 8 * (nbytes // 4)
+
     def end(self) -> None:
         """Note that this rank's GPU has heard all of the call that is under way."""
         self._under_way = False
+
+    def require(self) -> None:
+        """Check that no rank was missed before. Raises RuntimeError."""
+        if self._broken:
+            raise RuntimeError(self._broken)
 
     def settle(self) -> None:
         """Wait until this rank's GPU has heard all that it waits for.
@@ -168,15 +181,36 @@ class Boxes:
         Raises:
             RuntimeError: a rank has ended, or does not answer; or one did not before.
         """
-        if self._broken:
-            raise RuntimeError(self._broken)
+        self.require()
         if self._under_way:
             page, at, call = self._page, _HEARD + self.rank, self._call
             self.wait(lambda: page[at] == call)
             self._under_way = False
 
-    def wait(self, has_come: Callable[[], bool]) -> None:
-        """Wait for what other ranks say, or for what a kernel says that hears them.
+    def count(self, kind: int, rank: int, many: int, stream: int) -> None:
+        """Let a rank know, behind what is queued on a stream, that there are `many` for it. Raises DeviceError."""
+        status = driver().cuStreamWriteValue64(stream, self._count(kind, rank, self.rank), many, _FENCED)
+        check(status, "telling another rank's stream")
+
+    def reach(self, kind: int, rank: int, many: int, stream: int) -> None:
+        """Let a stream wait until a rank has counted so many for this one: see `settle_counts`. Raises DeviceError."""
+        self._awaited[kind, rank] = many
+        status = driver().cuStreamWaitValue64(stream, self._count(kind, self.rank, rank), many, _REACHED)
+        check(status, "waiting for another rank's stream")
+
+    def _count(self, kind: int, whose: int, of: int) -> int:
+        """Return the address of what a rank is told by another one."""
+        start = self._address + _PAGE + int(self._rows.nbytes)
+        return start + 8 * ((kind * self.size + whose) * self.size + of)
+
+    def settle_counts(self) -> None:
+        """Wait until all that was sent to this rank, and that its streams wait for, has come. Raises RuntimeError as `settle`."""
+        self.require()
+        sent, awaited = self._counts[SENT, self.rank], self._awaited[SENT]
+        self.wait(lambda: bool((sent >= awaited).all()), lambda: np.flatnonzero(sent < awaited).tolist())
+
+    def wait(self, has_come: Callable[[], bool], missing: Callable[[], list[int]] | None = None) -> None:
+        """Wait for what other ranks say, or for what a kernel says that hears them; `missing`: which ranks are waited for.
 
         Raises:
             RuntimeError: a rank has ended, or does not answer: kernels don't wait for it any more, and no call is made again.
@@ -189,18 +223,21 @@ class Boxes:
                 time.sleep(_PAUSE)
             if now - asked > _SELDOM:
                 asked = now
-                self._require_all(begin)
+                self._require_all(begin, (missing or self._silent)())
 
-    def _require_all(self, begin: float) -> None:
-        """Look which ranks have not said what they have to in the last call, which is waited for since a time.
+    def _silent(self) -> list[int]:
+        """Return the ranks that have not said what they have to in the last call."""
+        said = self._rows[self._call & 1, :, : self._many] >> np.uint64(32) == self._call
+        return [rank for rank in np.flatnonzero(~said.all(1)).tolist() if rank != self.rank]
+
+    def _require_all(self, begin: float, missing: list[int]) -> None:
+        """Look which of the missing ranks, which are waited for since a time, are there at all.
 
         Raises:
             RuntimeError, DeviceError: as `wait`.
         """
         if self._under_way:
             require_no_fault(self._stream, self._ordinal)
-        said = self._rows[self._call & 1, :, : self._many] >> np.uint64(32) == self._call
-        missing = [rank for rank in np.flatnonzero(~said.all(1)).tolist() if rank != self.rank]
         ended = [rank for rank in missing if not self._lives(rank)]
         if ended:
             self._broken = f"rank {ended[0]} has ended: this call waits for what it says"
@@ -208,6 +245,8 @@ class Boxes:
             self._broken = f"rank {missing[0]} has said nothing for {PATIENCE:.0f} seconds: this call waits for it"
         if self._broken:
             self._page[_OVER + self.rank] = 1
+            mine = self._counts[:, self.rank]
+            np.maximum(mine, self._awaited, out=mine)  # no stream of this rank waits any more
             raise RuntimeError(self._broken)
 
     def _lives(self, rank: int) -> bool:
@@ -219,13 +258,12 @@ class Boxes:
         self._call = self._call % _LAST + 1
         return self._call
 
-    def _launch(self, like: ArrayInfo, many: int, counts: bool = False) -> Callable[[tuple[int, ...], int], None]:
+    def _launch(self, like: ArrayInfo, many: int) -> Callable[[tuple[int, ...], int], None]:
         assert like.device is not None
-        key = like.device, many, counts
+        key = like.device, many
         if key not in self._launches:
-            step = (counting if counts else telling)(4 * many, self.rank, self.size, WORDS)
-            names = (*TOLD, "y") if counts else TOLD
-            self._launches[key] = Ready(Plan((step,)), names, like, waited=True).launch()
+            step = telling(4 * many, self.rank, self.size, WORDS)
+            self._launches[key] = Ready(Plan((step,)), TOLD, like, waited=True).launch()
         return self._launches[key]
 
 
@@ -286,10 +324,15 @@ def _make(size: int) -> tuple[str, bytes]:
         handle, path = tempfile.mkstemp(prefix="prism-", dir=_FOLDER)
     except OSError:
         return "", mark
-    os.ftruncate(handle, _PAGE + 2 * size * WORDS * 8)
+    os.ftruncate(handle, _bytes_of(size))
     os.pwrite(handle, mark, _PAGE - 16)
     os.close(handle)
     return path, mark
+
+
+def _bytes_of(size: int) -> int:
+    """Return the bytes of a file for so many ranks: a page, the rows of two calls, and two counts of each for each."""
+    return _PAGE + 2 * size * WORDS * 8 + -(-2 * size * size * 8 // _PAGE) * _PAGE
 
 
 def _current(library: str) -> int:

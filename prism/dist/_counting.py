@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from prism import lib
-from prism.dist._again import Again, agreed_again, comes_again, keep, key_of, take
+from prism.dist._again import comes_again, counted_again, keep, key_of, take
 from prism.dist._agree import Mine, agree
 from prism.dist._arrays import Post, scalar_of
 from prism.dist._engines import engine_of
@@ -97,13 +97,14 @@ def histogram(
         else key_of(a, comm, "histogram", bins, range, density)
     )
     if (again := take(key)) is not None:
-        begun = again.begin()
+        begun = None if again.bins else again.begin()
         found = lib.histogram(a, bins, range)  # before the host waits
-        if again.finish(begun) is None:
+        total = again.count(found[0]) if again.bins else None
+        if total is None and (begun is None or again.finish(begun) is None):
             again.judge()
         else:
             keep(key, again)
-        return _of_all(again.post, again.like, *found, density, again)
+        return _of_all(again.post, again.like, *found, density, total)
     post = Post(engine_of(comm))
 
     def work() -> Mine:
@@ -122,19 +123,19 @@ def histogram(
         within = (ends.min(), ends.max())  # of the dtype: edges are computed in it, as without shards
     found = lib.histogram(a, bins, within, None, weights)
     if comes_again(key, told):
-        keep(key, agreed_again(post, told))
+        keep(key, counted_again(post, told, found[0]))
     return _of_all(post, info, *found, density)
 
 
 def _of_all(
-    post: Post, like: ArrayInfo, counts: Any, edges: Any, density: bool | None, again: Again | None = None
+    post: Post, like: ArrayInfo, counts: Any, edges: Any, density: bool | None, total: Any = None
 ) -> tuple[Any, Any]:
-    """Return the counts of all ranks, by what each has, and the edges."""
-    if again is not None and (total := again.add(counts)) is not None:
-        counts = total
-        post.settle()
-    else:
-        counts = combine_apart(post, like, operators.add, counts, list(builtins.range(post.size)), None)
+    """Return the counts of all ranks, by what each has, unless they are known, and the edges."""
+    counts = (
+        combine_apart(post, like, operators.add, counts, list(builtins.range(post.size)), None)
+        if total is None
+        else total
+    )
     if density:
         widths = edges[1:] - edges[:-1]
         return counts / widths / counts.sum(), edges

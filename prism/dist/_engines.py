@@ -23,7 +23,7 @@ class Engine(Protocol):
     """A rank's end of a communicator. Each collective is called by all ranks, in the same order.
 
     It may have three more: `gather_again(part, made)`, which returns what does `all_gather` of these two at the least cost of the
-    host's; `windows`, as `prism.dist._pull.Windows`; and `comm`, the communicator that it is made of.
+    host's; `windows`, as `prism.dist._windows.Windows`; and `comm`, the communicator that it is made of.
     """
 
     rank: int

@@ -1,4 +1,4 @@
-"""Sorted shards of the ranks of one host, merged while they are read: each rank's part comes in pieces, one after the other.
+"""Sorted shards of the ranks of one host, merged while they are sent: each rank's part comes in pieces, one after the other.
 
 All of the way to where shards are cut is queued behind their sorts: samples of a shard, a message with those of all, the cuts of
 this rank's shard, a message with those of all. The host waits once, for that.
@@ -14,9 +14,8 @@ from typing import Any
 import numpy as np
 
 from prism import lib
-from prism.dist._arrays import Post, host_array, join
-from prism.dist._aside import Aside
-from prism.dist._exchange import samples_of
+from prism.dist._arrays import Post, join
+from prism.dist._exchange import exchange, samples_of
 from prism.host.lazies import NumberInfo
 from prism.host.machine import Ready, run_on_host
 from prism.host.memory import empty
@@ -32,8 +31,8 @@ _MERGED = 16
 _ALIGNED = 256  # bytes
 _SAMPLES, _OF_A_PIECE = 1024, 16
 """Samples of all ranks together, and of each piece, at least."""
-_PIECE, _PIECES = 32 << 20, 8
-"""Bytes that come of other ranks for a piece at least, and the most pieces of a rank: the merge of the last one hides nothing."""
+_PIECE, _PIECES = 64 << 20, 3
+"""Bytes that come of other ranks for a piece at least, and the most pieces of a rank: each costs the links some 11 us."""
 _UNITS = 4
 """Parts of a piece that the last ones are made of."""
 _SHORT = 1 << 26
@@ -53,14 +52,17 @@ def places(many: int, dtypes: Sequence[np.dtype[Any]]) -> list[int]:
     return found
 
 
-def rooms_in(windows: Any, like: ArrayInfo, dtypes: Sequence[np.dtype[Any]]) -> list[Any]:
-    """Return arrays of a shard's length in this rank's window, as `places` says."""
-    starts = places(like.size, dtypes)
-    window = windows.mine(starts[-1])
-    return [
-        window[start : start + like.size * dtype.itemsize].view(empty(like, 0, dtype).dtype)
-        for start, dtype in zip(starts, dtypes, strict=False)
-    ]
+def bytes_for(lengths: Sequence[int], dtypes: Sequence[np.dtype[Any]]) -> int:
+    """Return how long each rank's window must be for a sort of shards of such lengths: its share, or all of what is short."""
+    whole = sum(lengths)
+    share = whole if is_short(lengths, dtypes) else _room_of(whole, len(lengths))
+    return places(share, dtypes)[-1]
+
+
+def _room_of(whole: int, size: int) -> int:
+    """Return how many elements room is taken for on each rank."""
+    share = -(-whole // size)
+    return share + share // _SPARE + size
 
 
 def positions(begin: int, many: int, lengths: Sequence[int]) -> Any:
@@ -83,61 +85,95 @@ def widen(one: Any, out: Any = None) -> Any:
     return one if describe(one).dtype == _WIDE else lib.evaluate(lib.lazy.cast(one, _WIDE), out=out)
 
 
-def merge_by_pulls(
+def merge_by_windows(
     post: Post, like: ArrayInfo, windows: Any, lengths: Sequence[int], descending: bool, placed: bool, *arrays: Any
 ) -> list[Any]:
-    """Return this rank's part of what all ranks have in their windows: sorted keys, and what goes along.
+    """Return this rank's part of what all ranks have sorted: keys, and what goes along; each sends the others what is theirs.
 
-    What is in the windows may be read when all ranks have said where they cut it: their sorts are before that. `placed`: what
-    goes along are positions, which are widened piece by piece.
+    `placed`: what goes along are positions, which are widened piece by piece.
     """
-    whole = sum(lengths)
-    if not whole:
+    if not sum(lengths):
         return [lib.copy(one) for one in arrays]
     dtypes = [describe(one).dtype for one in arrays]
     steps = _steps_of(_pieces_of(post, lengths, dtypes))
-    pieces = len(steps) - 1
-    # Room is taken while the GPU sorts: mostly enough. What is known of the cuts is waited for, and then all is queued at once.
-    share = [-(-n // post.size) for n in lengths]
-    rooms = [[] if rank == post.rank else _rooms(like, n + n // _SPARE, dtypes) for rank, n in enumerate(share)]
-    most, wide = sum(share) + sum(share) // _SPARE, None
-    made = _rooms(like, most, dtypes) if pieces > 1 else None
+    pieces, most = len(steps) - 1, _room_of(sum(lengths), post.size)
+    # Room is taken while the GPU sorts: mostly enough.
+    made, wide = _rooms(like, most, dtypes) if pieces > 1 else None, None
     if placed and made is not None and dtypes[-1] != _WIDE:
         wide = _rooms(like, most, [_WIDE])
-    with Aside(like) as aside:
-        ends = cut_together(post, like, arrays[0], lengths, post.size * steps[-1], descending)
-        mine = ends[:, [post.rank * steps[-1] + step for step in steps]]
-        parts = [
-            [one[begin:end] for one in arrays]
-            if rank == post.rank
-            else _fitting(like, rooms[rank], end - begin, dtypes)
-            for rank, (begin, end) in enumerate(mine[:, [0, -1]].tolist())
-        ]
-        whole = int((mine[:, -1] - mine[:, 0]).sum())
-        made = None if made is None else _fitting(like, made, whole, dtypes)
-        wide = None if wide is None else _fitting(like, wide, whole, [_WIDE])
-
-        def pull(piece: int) -> Any:
-            aside.begin()
-            _pull(post, windows, lengths, cuts[piece], firsts, parts, dtypes, aside.handle)
-            return aside.mark()
-
-        cuts = [list(zip(row, following, strict=True)) for row, following in itertools.pairwise(mine.T.tolist())]
-        firsts = [begin for begin, _ in cuts[0]]
-        coming, at = pull(0), 0
-        for piece in range(pieces):
-            came, coming = coming, pull(piece + 1) if piece + 1 < pieces else None
-            aside.join(came)
-            spans = [(begin - first, end - first) for (begin, end), first in zip(cuts[piece], firsts, strict=True)]
-            runs = [[one[begin:end] for one in part] for part, (begin, end) in zip(parts, spans, strict=True)]
-            end = at + sum(b - a for a, b in spans)
-            found = merge_runs(like, runs, descending, None if made is None else [one[at:end] for one in made])
-            if wide is not None and end > at:
-                widen(found[-1], wide[0][at:end])
-            at = end
-    windows.turn()
+    ends = cut_together(post, like, arrays[0], lengths, post.size * steps[-1], descending)
+    # From here on nothing is under way until a piece is sent: that goes first.
+    work = _Parts(post, windows, ends, steps, dtypes, arrays)
+    if not all(windows.is_open(places(many, dtypes)[-1]) for many in work.coming):
+        rows = np.diff(ends[post.rank, :: steps[-1]]).tolist()
+        parts, found = exchange(post, like, rows, *arrays)
+        return merge_runs(like, cut_runs(parts, found), descending)
+    windows.begin(like)
+    work.send(0)
+    made = None if made is None else _fitting(like, made, work.share, dtypes)
+    wide = None if wide is None else _fitting(like, wide, work.share, [_WIDE])
+    at, found = 0, list(arrays)
+    for piece in range(pieces):
+        if piece + 1 < pieces:
+            work.send(piece + 1)
+        runs = work.hear(piece, like)
+        end = at + sum(int(run[0].shape[0]) for run in runs)
+        found = merge_runs(like, runs, descending, None if made is None else [one[at:end] for one in made])
+        if wide is not None and end > at:
+            widen(found[-1], wide[0][at:end])
+        at = end
+    windows.end()
     found = found if made is None else made
     return [*found[:-1], wide[0]] if wide is not None else found
+
+
+class _Parts:
+    """The parts that ranks have of each other's sorted elements, in pieces.
+
+    `ends`: where each rank's elements are cut; `steps`: at which of these cuts a part's pieces begin and end, of the last one of
+    which the next rank's part begins. `coming`: how many elements of others each rank's part has; `share`: all of this one's.
+    """
+
+    def __init__(
+        self, post: Post, windows: Any, ends: np.ndarray[Any, Any], steps: Sequence[int], dtypes: Sequence[np.dtype[Any]],
+        arrays: Sequence[Any],
+    ) -> None:  # fmt: skip
+        self._rank, self._windows, self._dtypes, self._arrays = post.rank, windows, dtypes, arrays
+        self._cuts, ranks, units = ends.tolist(), range(post.size), steps[-1]
+        self._steps = [[to * units + step for step in steps] for to in ranks]
+        counts = [[row[(to + 1) * units] - row[to * units] for row in self._cuts] for to in ranks]
+        self.share = sum(counts[self._rank])
+        self.coming = [sum(many) - many[to] for to, many in enumerate(counts)]
+        # In a rank's window the parts of the others lie in their order.
+        self._starts = [
+            [sum(many[r] for r in range(rank) if r != to) for rank in ranks] for to, many in enumerate(counts)
+        ]
+        self._others = [(self._rank + step) % post.size for step in range(1, post.size)]
+        self._came: list[Any] = []
+
+    def send(self, piece: int) -> None:
+        """Send a piece of each other rank's part, and tell it so."""
+        cuts = self._cuts[self._rank]
+        for to in self._others:  # no two ranks write into one window at a time
+            first, begin, end = (cuts[self._steps[to][step]] for step in (0, piece, piece + 1))
+            at, starts = self._starts[to][self._rank] + begin - first, places(self.coming[to], self._dtypes)
+            spots = [start + at * dtype.itemsize for start, dtype in zip(starts, self._dtypes, strict=False)]
+            self._windows.send(to, [one[begin:end] for one in self._arrays] if end > begin else [], spots)
+
+    def hear(self, piece: int, like: ArrayInfo) -> list[list[Any]]:
+        """Let what is queued next wait for a piece of this rank's part; return its runs, one of each rank."""
+        self._windows.hear(*self._others)
+        if not self._came:
+            many = self.coming[self._rank]
+            for one, dtype, start in zip(self._arrays, self._dtypes, places(many, self._dtypes), strict=False):
+                self._came.append(self._windows.room(like, many * dtype.itemsize, start).view(one.dtype))
+        found, steps = [], self._steps[self._rank]
+        for rank, cuts in enumerate(self._cuts):
+            first, begin, end = (cuts[steps[step]] for step in (0, piece, piece + 1))
+            shift = 0 if rank == self._rank else self._starts[self._rank][rank] - first
+            whose = self._arrays if rank == self._rank else self._came
+            found.append([one[shift + begin : shift + end] for one in whose])
+        return found
 
 
 def _rooms(like: ArrayInfo, many: int, dtypes: Sequence[np.dtype[Any]]) -> list[Any]:
@@ -158,33 +194,29 @@ def sort_by_gathers(
     post: Post, like: ArrayInfo, windows: Any, lengths: Sequence[int], descending: bool, same: bool, keys: Any,
     beside: Sequence[Any] | None,
 ) -> list[Any]:  # fmt: skip
-    """Return this rank's share of what all ranks have, which is short: each reads all of it, and sorts that.
+    """Return this rank's share of what all ranks have, which is short: each gets all of it, and sorts that.
 
     A share is an even one; or where it is to be the `same`, as long as the shard. `beside`: what goes along; None: positions in
     the whole.
     """
     whole, ends = sum(lengths), [0, *itertools.accumulate(lengths)]
-    given = [keys, *(beside or ())]
+    given = [one if describe(one).contiguous else lib.copy(one) for one in (keys, *(beside or ()))]
     dtypes = [describe(one).dtype for one in given]
-    mine, stream = slice(ends[post.rank], ends[post.rank + 1]), 0 if like.device is None else current_stream(like)
-    made = [empty(like, whole, dtype) for dtype in dtypes]
-    if like.size:
-        for one, start in zip(given, places(like.size, dtypes), strict=False):
-            windows.put(one, start)
-    windows.meet()
-    if like.size:
-        for one, target in zip(given, made, strict=True):
-            target[mine] = one
-    for step in range(1, post.size):  # no two ranks read one window at a time
-        rank = (post.rank + step) % post.size
-        if lengths[rank]:
-            for target, start in zip(made, places(lengths[rank], dtypes), strict=False):
-                windows.pull(rank, start, target[ends[rank] : ends[rank + 1]], stream)
-    windows.turn()
+    starts, mine = places(whole, dtypes), slice(ends[post.rank], ends[post.rank + 1])
+    spots = [start + ends[post.rank] * dtype.itemsize for start, dtype in zip(starts, dtypes, strict=False)]
+    parts, others = given if like.size else [], [(post.rank + step) % post.size for step in range(1, post.size)]
+    windows.begin(like)
+    for rank in (*others, post.rank):  # no two ranks write into one window at a time
+        windows.send(rank, parts, spots, aside=False)
+    windows.hear(*others)
+    made = [
+        windows.room(like, whole * dtype.itemsize, start).view(one.dtype)
+        for dtype, start, one in zip(dtypes, starts, given, strict=False)
+    ]
     found = sort_beside(made[0], made[1:] if beside is not None else [lib.lazy.arange(whole)], descending)
     share = mine if same else slice(whole * post.rank // post.size, whole * (post.rank + 1) // post.size)
     made = [lib.copy(one[share]) for one in found]
-    post.settle()  # behind what is queued: `meet` waits for others
+    windows.end(aside=False)
     return made
 
 
@@ -208,7 +240,7 @@ def cut_together(
     post.all_gather(like, said, (row,), _BYTES, told, wait=False)
     asked = kind, post.size, most, parts
     _run("cutting", asked, plans.CUT, {"x": given, "told": told, "cuts": cuts, **numbers}, like, stream)
-    found = host_array(post.all_gather(like, cuts, (max(1, parts - 1),), np.dtype(np.int64)).reshape(-1))
+    found = post.gather_to_host(like, cuts, max(1, parts - 1), np.dtype(np.int64))
     ends = np.zeros((post.size, parts + 1), np.int64)
     ends[:, 1:-1], ends[:, -1] = found.reshape(post.size, -1)[:, : parts - 1], lengths
     return ends
@@ -260,19 +292,6 @@ def _steps_of(pieces: int) -> list[int]:
         return [0, 1]
     units = pieces * _UNITS
     return [*range(0, units - _UNITS + 1, _UNITS), *(units - _UNITS // step for step in (2, 4)), units]
-
-
-def _pull(
-    post: Post, windows: Any, lengths: Sequence[int], cuts: Sequence[Sequence[int]], firsts: Sequence[int],
-    parts: Sequence[Sequence[Any]], dtypes: Sequence[np.dtype[Any]], stream: int,
-) -> None:  # fmt: skip
-    """Read a piece of each other rank's arrays, between its cuts, to where it belongs in that rank's part."""
-    for step in range(1, post.size):  # no two ranks read one window at a time
-        rank = (post.rank + step) % post.size
-        (begin, end), first = cuts[rank], firsts[rank]
-        for one, dtype, start in zip(parts[rank], dtypes, places(lengths[rank], dtypes), strict=False):
-            if end > begin:
-                windows.pull(rank, start + begin * dtype.itemsize, one[begin - first : end - first], stream)
 
 
 def sort_beside(keys: Any, beside: Sequence[Any], descending: bool, rooms: Any = None) -> list[Any]:

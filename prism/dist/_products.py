@@ -10,25 +10,25 @@ from typing import Any
 import numpy as np
 
 from prism import lib
-from prism.dist._again import Again, agreed_again, comes_again, keep, key_of, take
+from prism.dist._again import agreed_again, comes_again, keep, key_of, take
 from prism.dist._agree import Mine, Told, agree
 from prism.dist._arrays import Post
 from prism.dist._aside import Aside
 from prism.dist._engines import engine_of
-from prism.dist._pull import windows_of
 from prism.dist._reduce import shard
 from prism.dist._totals import dtype_in_words, wide_of
+from prism.dist._windows import windows_of
 from prism.host.memory import empty
-from prism.host.pinned import refuse_capture
 from prism.lib import operators
-from prism.runtime.arrays import ArrayInfo
-from prism.runtime.streams import current_stream
+from prism.runtime.arrays import ArrayInfo, describe
 
 SPLITS = ("rows", "columns", "inner")
 _FEW = 8  # parts that are added up in one pass
+_WIDE = np.dtype(np.float32)
 _KINDS = ("float32", "float16", "bfloat16")
-_HALVED, _TILED = 4096, 128
-"""Rows of a rank that are multiplied in two parts; and what the first part is a multiple of, so that no tile is cut."""
+_PARTS, _SHORT, _TILE, _WAVE = (2, 3), 6144, (128, 256), 128
+"""Parts in which a product's columns are sent, at most, and with a shorter k, as what is sent takes more of its time then; each
+part of whole waves: tiles of a size, so many at a time."""
 _ROWS, _OPERATIONS, _CHUNKS = 1024, 3e11, 4
 """Of a rank: the least rows and operations that a product of a message has, and the most messages that rows go in.
 
@@ -76,8 +76,8 @@ def matmul(a: Any, b: Any, *, comm: Any, split: str = "rows") -> Any:
     """
     key = None if split == "rows" else key_of(a, comm, "matmul", split, key_of(b, comm))
     again = take(key)
-    if again is not None and _is_ready(again, split):
-        found = _by_pulls(again.post, again.told, a, b, split, _agreement(again, a, split))
+    if again is not None and again.told.kept[1].is_open(again.told.kept[2]):
+        found = _by_windows(again.post, again.told, a, b, split, lambda: again.finish(again.begin()) is not None)
         if found is not None:
             keep(key, again)
             return found
@@ -99,25 +99,22 @@ def matmul(a: Any, b: Any, *, comm: Any, split: str = "rows") -> Any:
         (m, k), n = info.shape, other.shape[1]
         shared = {"rows": f"inner={k}, columns={n}", "columns": f"inner={k}", "inner": f"rows={m}, columns={n}"}
         words = f"matmul({dtype_in_words(info, None)}, split={split}, {shared[split]})"
-        windows, made = None if split == "rows" else windows_of(post, comm, info), 0
-        if windows is not None:
-            made = windows.room(_bytes_sent(post, info, split, n))
-            if made and split == "columns":
-                _put(windows, a)
-        return Mine(words, (m, k, n, made), b"", (info, windows))
+        windows = None if split == "rows" else windows_of(post, comm, info)
+        return Mine(words, (m, k, n, int(windows is not None)), b"", (info, windows))
 
-    return _finish(post, agree(post, work, behind=True), key, a, b, split)
+    return _finish(post, agree(post, work), key, a, b, split)
 
 
 def _finish(post: Post, told: Told, key: Hashable | None, a: Any, b: Any, split: str) -> Any:
     """Multiply, when all ranks have said how they call."""
-    info, windows = told.kept
+    info, windows, *_ = told.kept
     if split == "rows" or post.size == 1:
         return lib.matmul(a, b)
-    if windows is not None and windows.open(told.facts[:, 3].tolist()):
+    if told.facts[:, 3].all() and windows.open(nbytes := _bytes_for(told, split)):
+        told = told._replace(kept=(info, windows, nbytes))
         if comes_again(key, told):
-            keep(key, agreed_again(post, told, behind=_meeting(post, info) is None))
-        return _by_pulls(post, told, a, b, split, lambda aside: True)
+            keep(key, agreed_again(post, told))
+        return _by_windows(post, told, a, b, split, lambda: True)
     # The same on all ranks: the most that one of them has to do for a row.
     operations = 2 * int(told.facts[:, 1].max()) * int(told.facts[:, 2].max())
     if split == "columns":
@@ -125,72 +122,23 @@ def _finish(post: Post, told: Told, key: Hashable | None, a: Any, b: Any, split:
     return _inner(post, info, a, b, operations)
 
 
-def _is_ready(again: Again, split: str) -> bool:
-    """Whether windows are as they were in an earlier call."""
-    (info, windows), facts = again.told.kept, again.told.facts
-    mine = facts[again.post.rank]
-    sent = _bytes_sent(again.post, info, split, int(mine[2]))
-    return bool(windows.room(sent) == mine[3]) and windows.is_open(facts[:, 3].tolist())
-
-
-def _put(windows: Any, a: Any) -> None:
-    """Let others read a matrix, as soon as all have agreed."""
-    if a.shape[0] and a.shape[1]:
-        windows.put(a)
-
-
-def _agreement(again: Again, a: Any, split: str) -> Callable[[Aside], bool]:
-    """Return what tells whether ranks call as they did, when this one's window is ready; it comes behind a first product.
-
-    What the host tells, it tells while the GPU multiplies. What a kernel tells goes first: it would wait for the product's end.
-
-    Raises:
-        RuntimeError: a CUDA graph is captured.
-    """
-    windows = again.told.kept[1]
-    if not again.by_host:
-        if split == "columns":
-            _put(windows, a)
-        begun = again.begin()
-        return lambda aside: again.finish(begun) is not None
-
-    if again.like.device is not None:
-        refuse_capture(current_stream(again.like))
-
-    def agreed(aside: Aside) -> bool:
-        if split == "columns":
-            with aside.sending():
-                _put(windows, a)
-            aside.wait(aside.mark())
-        return again.finish(again.begin()) is not None
-
-    return agreed
-
-
-def _meeting(post: Post, like: ArrayInfo) -> Callable[[], object] | None:
-    """Return what the host waits by until all ranks are here; None where they don't tell each other by the host."""
-    boxes = None if like.device is None else post.boxes
-    return None if boxes is None else lambda: boxes.tell(bytes(4))
-
-
-def _by_pulls(post: Post, told: Told, a: Any, b: Any, split: str, agreed: Callable[[Aside], bool]) -> Any:
-    """Multiply by what is read of other ranks' windows; None where ranks have not `agreed` on the call as it is told."""
-    info, windows = told.kept
+def _bytes_for(told: Told, split: str) -> int:
+    """Return how long each rank's window must be: for all rows of A, or for all ranks' parts of a rank's rows of the result."""
+    info, *_ = told.kept
+    m, k, n, _ = told.facts[0].tolist()
     if split == "columns":
-        found = _columns_by_pulls(post, info, windows, a, b, told.lengths, agreed)
-    else:
-        found = _inner_by_pulls(post, info, windows, a, b, agreed)
-    if found is not None:
-        windows.turn()
-    return found
+        return sum(told.lengths) * int(k) * int(info.dtype.itemsize)
+    size = len(told.lengths)
+    return size * -(-int(m) // size) * int(n) * _WIDE.itemsize
 
 
-def _bytes_sent(post: Post, like: ArrayInfo, split: str, columns: int) -> int:
-    """Return the bytes that others read of what this rank has."""
-    m, k = like.shape
+def _by_windows(post: Post, told: Told, a: Any, b: Any, split: str, agreed: Callable[[], bool]) -> Any:
+    """Multiply by what ranks write into each other's windows; None where they have not `agreed` on the call as it is told."""
+    info, windows, _ = told.kept
+    windows.begin(info)  # what is behind a product's first launch has its time
     if split == "columns":
-        return m * k * like.dtype.itemsize
-    return (m - _rows(m, post.size, post.rank)) * columns * np.dtype(np.float32).itemsize
+        return _columns_by_windows(post, info, windows, a, b, told.lengths, agreed)
+    return _inner_by_windows(post, info, windows, a, b, int(told.facts[:, 1].min()), agreed)
 
 
 def _rows(m: int, size: int, rank: int) -> int:
@@ -198,116 +146,122 @@ def _rows(m: int, size: int, rank: int) -> int:
     return m * (rank + 1) // size - m * rank // size
 
 
-def _columns_by_pulls(
-    post: Post, like: ArrayInfo, windows: Any, a: Any, b: Any, lengths: Sequence[int], agreed: Callable[[Aside], bool]
+def _columns_by_windows(
+    post: Post, like: ArrayInfo, windows: Any, a: Any, b: Any, lengths: Sequence[int], agreed: Callable[[], bool]
 ) -> Any:
-    """Return all rows of the product: this rank's first, and those of others, which are read while others are multiplied."""
+    """Return all rows of the product: this rank's first, and those of others, which come while others are multiplied."""
     starts = [0, *itertools.accumulate(lengths)]
     inner, columns = int(a.shape[1]), int(b.shape[1])
     found = empty(like, (starts[-1], columns), like.dtype)
-    with Aside(like) as aside:
-        # A product is queued as soon as can be: all else has its time.
-        if lengths[post.rank]:
-            lib.matmul(a, b, out=found[starts[post.rank] : starts[post.rank + 1]])
-        # No two ranks read one window at a time.
-        others = [(post.rank + step) % post.size for step in range(1, post.size)]
-        came = {rank: empty(like, (lengths[rank], inner), like.dtype) for rank in others if lengths[rank]}
-        if not agreed(aside):
-            return None
-        marks = {}
-        with aside.sending():
-            for rank, room in came.items():
-                windows.pull(rank, 0, room, aside.handle)
-                marks[rank] = aside.mark()
-        for rank, room in came.items():
-            aside.join(marks[rank])
-            lib.matmul(room, b, out=found[starts[rank] : starts[rank + 1]])
+    a = a if describe(a).contiguous else lib.copy(a)
+    there = windows.mark()
+    if lengths[post.rank]:
+        lib.matmul(a, b, out=found[starts[post.rank] : starts[post.rank + 1]])
+    if not agreed():
+        return None
+    each = inner * like.dtype.itemsize
+    others = [(post.rank + step) % post.size for step in range(1, post.size)]
+    for rank in others:  # no two ranks write into one window at a time
+        windows.send(rank, [a] if lengths[post.rank] and inner else [], [starts[post.rank] * each], there)
+    for rank in reversed(others):  # who wrote first
+        windows.hear(rank)
+        if many := lengths[rank]:
+            came = windows.room(like, many * each, starts[rank] * each).view(a.dtype).reshape(many, inner)
+            lib.matmul(came, b, out=found[starts[rank] : starts[rank + 1]])
+    windows.end()
     return found
 
 
 class _Inner:
-    """A rank's part of a product along the inner axis: what it multiplies for others, and reads of what these do for it."""
+    """A rank's part of a product along the inner axis: what it multiplies for others, and what these send it.
 
-    def __init__(self, post: Post, like: ArrayInfo, windows: Any, a: Any, b: Any, halved: bool) -> None:
-        self.size, self.rank, self.like, self.a, self.b, self.halved = post.size, post.rank, like, a, b, halved
-        self.m, columns = int(a.shape[0]), int(b.shape[1])
-        self.own, self.each = _rows(self.m, self.size, self.rank), columns * np.dtype(np.float32).itemsize
-        self.windows, rows = windows, self.m - self.own
-        self.came = empty(like, (self.size, self.own, columns), np.dtype(np.float32))
-        self.window = windows.mine(rows * self.each).view(self.came.dtype).reshape(rows, columns)
+    `added`: of two ranks the other one's part is added where this rank's own is multiplied, by parts of the columns, so many
+    at the `most`.
+    """
 
-    def parts(self, rows: int) -> list[tuple[int, int]]:
-        """Return where parts of so many rows begin and end."""
-        middle = -(-rows // 2 // _TILED) * _TILED
-        return [(0, middle), (middle, rows)] if self.halved else [(0, rows)]
+    def __init__(self, post: Post, like: ArrayInfo, windows: Any, a: Any, b: Any, most: int) -> None:
+        self.size, self.rank, self.like, self.windows, self.b = post.size, post.rank, like, windows, b
+        self.columns, self.added = int(b.shape[1]), post.size == 2 and like.scalar != "float32"
+        ends = [int(a.shape[0]) * one // self.size for one in range(self.size + 1)]
+        self.rows = [a[begin:end] for begin, end in itertools.pairwise(ends)]
+        self.own = int(self.rows[self.rank].shape[0])
+        self._most = most
+        self._kept: list[Any] = []  # until the call's end
 
-    def rows_of(self, rank: int) -> Any:
-        """Return what is multiplied for a rank."""
-        begin = self.m * rank // self.size
-        return self.a[begin : begin + _rows(self.m, self.size, rank)]
+    def cuts(self, rank: int) -> list[tuple[int, int]]:
+        """Return where the parts of a rank's product begin and end."""
+        if not self.added:
+            return [(0, self.columns)]
+        return _parts_of(int(self.rows[rank].shape[0]), self.columns, self._most)
 
-    def multiply(self, step: int, aside: Aside) -> list[Any]:
-        """Queue the product of another rank's rows; return what stands for the ends of its parts."""
-        ends, first = [], self._place(self.rank, step)
-        rows = self.rows_of((self.rank + step) % self.size)
-        for begin, end in self.parts(len(rows)):
-            if end > begin:
-                _multiply(rows[begin:end], self.b, self.window[first + begin : first + end], self.like)
-            ends.append(aside.event())
-        return ends
+    def multiply(self, to: int) -> list[tuple[int, Any, Any]]:
+        """Queue the product of a rank's rows; return where each part goes in its window, and what stands for its end."""
+        found, many = [], int(self.rows[to].shape[0])
+        for begin, end in self.cuts(to):
+            part = empty(self.like, (many, end - begin), _WIDE)
+            if many and end > begin:
+                _multiply(self.rows[to], self.b[:, begin:end], part, self.like)
+            # What ranks have for one lies in its window in the order of ranks; of each its parts.
+            found.append((many * (self.rank * self.columns + begin), part, self.windows.mark()))
+            self._kept.append(part)
+        return found
 
-    def pull(self, step: int, begin: int, end: int, aside: Aside, after: Any = None) -> Any:
-        """Read rows of another rank's product for this one; return what stands for their end."""
-        source = (self.rank - step) % self.size
-        if end > begin:
-            start = (self._place(source, step) + begin) * self.each
-            with aside.sending(after):
-                self.windows.pull(source, start, self.came[source, begin:end], aside.handle)
-        return aside.mark()
+    def send(self, to: int, parts: Sequence[tuple[int, Any, Any]]) -> None:
+        """Send a rank its parts, each when it is there."""
+        for place, part, mark in parts:
+            some = part.shape[0] and part.shape[1]
+            self.windows.send(to, [part] if some else [], [place * _WIDE.itemsize], mark)
 
-    def _place(self, rank: int, step: int) -> int:
-        """Return the row in a rank's window where what it multiplies in a step begins."""
-        return sum(_rows(self.m, self.size, (rank + before) % self.size) for before in range(1, step))
+    def add(self, out: Any) -> None:
+        """Multiply this rank's own rows, and add what others have for them, in the order of ranks."""
+        own, columns = self.own, self.columns
+        came = self.windows.room(self.like, self.size * own * columns * _WIDE.itemsize)
+        came = came.view(empty(self.like, 0, _WIDE).dtype)
+        if not self.added:
+            came = came.reshape(self.size, own, columns)
+            if own:
+                _multiply(self.rows[self.rank], self.b, came[self.rank], self.like)
+            self.windows.hear(*[(self.rank - step) % self.size for step in range(1, self.size)])
+            if own:
+                _sum(came, self.like, out)
+            return
+        other = 1 - self.rank
+        for begin, end in self.cuts(self.rank):
+            self.windows.hear(other)
+            if own and end > begin:
+                more = came[own * (other * columns + begin) :][: own * (end - begin)].reshape(own, end - begin)
+                how: dict[str, Any] = {"epilogue": operators.add.function, "extra": more}
+                lib.hgemm(self.rows[self.rank], self.b[:, begin:end], out=out[:, begin:end], **how)
 
 
-def _inner_by_pulls(post: Post, like: ArrayInfo, windows: Any, a: Any, b: Any, agreed: Callable[[Aside], bool]) -> Any:
-    """Return this rank's rows of the sum of all ranks' products: its own are multiplied last, while others' parts are read."""
-    size, meet = post.size, _meeting(post, like)
-    # Of two ranks, parts of many rows are halved, and a half is added where this rank's own is multiplied.
-    halved = meet is not None and size == 2 and like.scalar != "float32" and int(a.shape[0]) // size >= _HALVED
-    work = _Inner(post, like, windows, a, b, halved)
-    found, mine = empty(like, (work.own, int(b.shape[1])), like.dtype), work.rows_of(post.rank)
-    with Aside(like) as aside:
-        made = []
-        for step in range(1, size):
-            made.append(work.multiply(step, aside))
-            if step == 1 and not agreed(aside):  # before the first message: all must come to that
-                return None
-            if meet is None:
-                windows.meet()
-                work.pull(step, 0, work.own, aside, aside.event())
-        if work.own and not halved:
-            _multiply(mine, b, work.came[post.rank], like)
-        if meet is not None:
-            _pull_parts(work, meet, made, aside, found)
-    if work.own and not halved:
-        _sum(work.came, like, found)
-    post.settle()  # `meet` of windows waits for others, and all is queued behind it
+def _inner_by_windows(
+    post: Post, like: ArrayInfo, windows: Any, a: Any, b: Any, least: int, agreed: Callable[[], bool]
+) -> Any:
+    """Return this rank's rows of the sum of all ranks' products: its own are multiplied last, while others' parts come.
+
+    `least`: the shortest k of all ranks.
+    """
+    work = _Inner(post, like, windows, a, b, _PARTS[least < _SHORT])
+    for step in range(1, post.size):  # no two ranks write into one window at a time
+        to = (post.rank + step) % post.size
+        parts = work.multiply(to)
+        if step == 1 and not agreed():
+            return None
+        work.send(to, parts)
+    found = empty(like, (work.own, work.columns), like.dtype)
+    work.add(found)
+    windows.end()
     return found
 
 
-def _pull_parts(work: _Inner, meet: Callable[[], object], made: list[list[Any]], aside: Aside, out: Any) -> None:
-    """Read other ranks' parts as they are there, and if parts are halved, add them where this rank's own are multiplied."""
-    mine = work.rows_of(work.rank)
-    for step, ends in enumerate(made, 1):
-        for (begin, end), ready in zip(work.parts(work.own), ends, strict=True):
-            aside.wait(ready)
-            meet()
-            mark = work.pull(step, begin, end, aside)
-            if work.halved and end > begin:
-                aside.join(mark)
-                more = work.came[(work.rank - step) % work.size, begin:end]
-                lib.hgemm(mine[begin:end], work.b, epilogue=operators.add.function, extra=more, out=out[begin:end])
+def _parts_of(rows: int, columns: int, most: int) -> list[tuple[int, int]]:
+    """Return where at most so many parts of a product's columns begin and end: of whole waves, so that none is cut."""
+    high, wide = _TILE
+    each = wide * (_WAVE // math.gcd(_WAVE, max(1, -(-rows // high))))  # columns of whole waves
+    waves = columns // each
+    parts = max(1, min(most, waves))
+    ends = [-(-waves * part // parts) * each for part in range(parts)]
+    return list(itertools.pairwise([*ends, columns]))
 
 
 def _sum(parts: Any, like: ArrayInfo, out: Any) -> Any:

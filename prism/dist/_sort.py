@@ -15,22 +15,21 @@ from prism.dist._arrays import Post, bring, host_array, join, kind_of
 from prism.dist._engines import engine_of
 from prism.dist._exchange import exchange, move_to, split_by_sample
 from prism.dist._merge import (
+    bytes_for,
     cut_runs,
     is_moved,
     is_short,
-    merge_by_pulls,
+    merge_by_windows,
     merge_runs,
-    places,
     position_kind,
     positions,
-    rooms_in,
     sort_beside,
     sort_by_gathers,
     widen,
 )  # fmt: skip
-from prism.dist._pull import windows_of
 from prism.dist._reduce import shard
 from prism.dist._totals import dtype_in_words
+from prism.dist._windows import windows_of
 from prism.host import memory
 from prism.runtime.arrays import ArrayInfo, describe
 
@@ -123,20 +122,38 @@ def _sorted(name: str, a: Any, values: Any, comm: Any, descending: bool, shards:
         words = f"{name}({dtype_in_words(info, None)}, values={kinds}, descending={bool(descending)}, shards={shards})"
         beside = (positions(0, info.size, [info.size] * post.size),) if values is None else values
         windows = windows_of(post, comm, info)
-        made, found = _begin(windows, info, a, beside, descending)
+        moved = windows is not None and len(beside) <= 1 and all(map(is_moved, beside))
+        found = _begin(moved, info, a, beside, descending)
         if found is None and words not in _known:
             sort_beside(a[:0], [lib.lazy.arange(0)] if values is None else [one[:0] for one in values], descending)
             _known.add(words)  # nothing is wrong with such arrays
-        return Mine(words, (info.size, made), b"", (info, beside, windows))
+        return Mine(words, (info.size, int(moved)), b"", (info, beside, windows))
 
     told = agree(post, work)
-    windows, opened = told.kept[2], False
-    if windows is not None:
-        opened = windows.open(told.facts[:, 1].tolist())
-    if opened and comes_again(key, told):
+    if _opened(told, values) and comes_again(key, told):
         kept = told if values is not None else told._replace(kept=_placed(post, told))
         keep(key, agreed_again(post, kept))
     return _finish(post, told, found, a, values, descending, shards)
+
+
+def _opened(told: Told, values: Any) -> bool:
+    """Whether elements go by windows, which are opened for that: called by all ranks, and the same on all."""
+    _, _, windows = told.kept
+    lengths = told.lengths
+    if not told.facts[:, 1].all():
+        return False
+    if values is None and len({position_kind(one, len(lengths)) for one in lengths}) > 1:
+        return False  # positions that are sorted already are not of one dtype on all
+    return bool(windows.open(bytes_for(lengths, _dtypes_of(told, values))))
+
+
+def _dtypes_of(told: Told, values: Any) -> list[np.dtype[Any]]:
+    """Return the dtypes of keys and of what goes along, the same on all ranks."""
+    info, beside, _ = told.kept
+    return [
+        info.dtype,
+        *([position_kind(max(told.lengths), len(told.lengths))] if values is None else map(kind_of, beside)),
+    ]
 
 
 def _placed(post: Post, told: Told) -> tuple[Any, ...]:
@@ -148,25 +165,19 @@ def _placed(post: Post, told: Told) -> tuple[Any, ...]:
 def _begin_again(again: Again, a: Any, descending: bool) -> tuple[list[Any] | None] | None:
     """Return what is sorted already of a call that comes again; None where its windows are not as they were."""
     info, beside, windows = again.told.kept
-    facts = again.told.facts
+    if not windows.is_open(bytes_for(again.told.lengths, [info.dtype, *map(kind_of, beside)])):
+        return None
     try:
-        made, found = _begin(windows, info, a, beside, descending)
+        return (_begin(True, info, a, beside, descending),)
     except Exception:  # which all ranks are told, as in a first call
         return None
-    return (found,) if made == facts[again.post.rank, 1] and windows.is_open(facts[:, 1].tolist()) else None
 
 
-def _begin(
-    windows: Any, like: ArrayInfo, a: Any, beside: Sequence[Any], descending: bool
-) -> tuple[int, list[Any] | None]:
-    """Return which windows a shard goes to, 0 where it does not, and what is long sorted there: before all have agreed."""
-    if windows is None or len(beside) > 1 or not all(map(is_moved, beside)):
-        return 0, None
-    dtypes = [like.dtype, *map(kind_of, beside)]
-    made = windows.room(places(like.size, dtypes)[-1])
-    if not made or is_short([like.size], dtypes):  # else all together are long, too
-        return made, None
-    return made, sort_beside(a, beside, descending, rooms_in(windows, like, dtypes))
+def _begin(moved: bool, like: ArrayInfo, a: Any, beside: Sequence[Any], descending: bool) -> list[Any] | None:
+    """Return what is long, sorted before all have agreed; `moved`: it goes to others by windows."""
+    if not moved or is_short([like.size], [like.dtype, *map(kind_of, beside)]):  # else all together are long, too
+        return None
+    return sort_beside(a, beside, descending)
 
 
 def _finish(
@@ -177,25 +188,21 @@ def _finish(
     `placed`: positions that went along are those in the whole.
     """
     info, beside, windows = told.kept
-    lengths, rooms = told.lengths, None
-    opened = windows is not None and windows.is_open(told.facts[:, 1].tolist())
+    lengths, opened = told.lengths, _opened(told, values)
     before = sum(lengths[: post.rank])
     if values is None:
         kind = position_kind(max(lengths), post.size)
-        if any(position_kind(one, post.size) != kind for one in lengths):  # windows are not as all have them
-            opened, found = False, None
         beside = _placed(post, told)[1]
-    if found is None and opened:
-        dtypes = [info.dtype, *map(kind_of, beside)]
-        if is_short(lengths, dtypes):
-            return sort_by_gathers(post, info, windows, lengths, descending, shards == "same", a, values)
-        rooms = rooms_in(windows, info, dtypes) if info.size else [memory.empty(info, 0, dtype) for dtype in dtypes]
-    keys, *along = sort_beside(a, beside, descending, rooms) if found is None else found
+        if position_kind(info.size, post.size) != kind:
+            found = None
+    if found is None and opened and is_short(lengths, _dtypes_of(told, values)):
+        return sort_by_gathers(post, info, windows, lengths, descending, shards == "same", a, values)
+    keys, *along = sort_beside(a, beside, descending) if found is None else found
     if values is None and found is not None and before and not placed:
         lib.evaluate(lib.lazy.map(lambda place, start: place + start, along[0], kind.type(before)), out=along[0])
     if post.size > 1:
         if opened:
-            keys, *along = merge_by_pulls(post, info, windows, lengths, descending, values is None, keys, *along)
+            keys, *along = merge_by_windows(post, info, windows, lengths, descending, values is None, keys, *along)
         else:
             rows = split_by_sample(post, info, keys, lengths, descending)
             parts, arrays = exchange(post, info, rows, keys, *along)

@@ -65,37 +65,73 @@ class Queued(Rank):
 
 
 class Windows:
-    """What `prism.dist._pull` has, of ranks that are threads."""
+    """What `prism.dist._windows` has, of ranks that are threads: who sends waits here, and not on a stream.
+
+    What nobody must read any more is overwritten.
+    """
+
+    LENGTH = 1 << 16
 
     def __init__(self, world: World, rank: int) -> None:
-        self.world, self.rank, self.parity, self.pulled, self.met = world, rank, 0, 0, 0
-        world.windows = getattr(world, "windows", {})
+        self.world, self.rank, self.sent, self.parts, self.uses, self.closed = world, rank, 0, 0, 0, False
+        self.said, self.heard = [0] * world.size, [0] * world.size
+        with world.barrier._cond:
+            if not hasattr(world, "counts"):
+                world.counts, world.changed = {}, threading.Condition()
+                world.windows = [np.full(self.LENGTH, 0xAA, np.uint8) for _ in range(world.size)]
 
-    def room(self, nbytes: int) -> int:
-        return 1
-
-    def open(self, made: list[int]) -> bool:
-        return made == [1] * self.world.size
+    def open(self, nbytes: int) -> bool:
+        return nbytes <= self.LENGTH
 
     is_open = open
 
-    def mine(self, nbytes: int) -> Any:
-        return self.world.windows.setdefault((self.rank, self.parity), np.empty(1 << 16, np.uint8))[:nbytes]
+    def room(self, like: Any, nbytes: int, offset: int = 0) -> Any:
+        return self.world.windows[self.rank][offset : offset + nbytes]
 
-    def put(self, array: Any, offset: int = 0) -> None:
-        self.mine(offset + array.nbytes)[offset:] = np.ascontiguousarray(array).reshape(-1).view(np.uint8)
+    def begin(self, like: Any) -> None:
+        self.using = True
 
-    def meet(self) -> None:
-        self.met += 1
-        self.world.barrier.wait()
+    def mark(self) -> None:
+        assert self.using
 
-    def pull(self, rank: int, offset: int, target: Any, stream: int) -> None:
-        raw = target.reshape(-1).view(np.uint8)
-        raw[:] = self.world.windows[rank, self.parity][offset : offset + raw.size]
-        self.pulled += raw.size
+    def send(
+        self, rank: int, parts: Sequence[Any], places: Sequence[int], after: Any = None, aside: bool = True
+    ) -> None:
+        assert self.using and len(parts) in (0, len(places))
+        if rank != self.rank:
+            self._reach(("free", self.rank, rank), self.uses)
+        for array, place in zip(parts, places, strict=False):
+            assert array.flags.c_contiguous
+            raw = array.reshape(-1).view(np.uint8)
+            self.world.windows[rank][place : place + raw.size] = raw
+            self.sent += raw.size if rank != self.rank else 0
+        if rank != self.rank:
+            self.said[rank] += 1
+            self.parts += 1
+            self._count(("sent", rank, self.rank), self.said[rank])
 
-    def turn(self) -> None:
-        self.parity = 1 - self.parity
+    def hear(self, *ranks: int) -> None:
+        for rank in ranks:
+            self.heard[rank] += 1
+            self._reach(("sent", self.rank, rank), self.heard[rank])
+
+    def end(self, aside: bool = True) -> None:
+        self.world.windows[self.rank][:] = 0xAA
+        self.uses += 1
+        self.using = False
+        for rank in range(self.world.size):
+            self._count(("free", rank, self.rank), self.uses)
+
+    def _count(self, key: Any, many: int) -> None:
+        with self.world.changed:
+            self.world.counts[key] = many
+            self.world.changed.notify_all()
+
+    def _reach(self, key: Any, many: int) -> None:
+        with self.world.changed:
+            while self.world.counts.get(key, 0) < many:
+                if self.world.barrier.broken or not self.world.changed.wait(20):
+                    raise threading.BrokenBarrierError
 
 
 def run(size: int, work: Callable[[Any], Any], kind: type[Rank] = Rank) -> list[Any]:

@@ -96,7 +96,7 @@ KILLED = """
     import os, signal, sys, time
     import torch, torch.distributed
     import prism
-    from prism.dist import _boxes, _counting, _merge
+    from prism.dist import _boxes, _counting, _merge, _windows
     from tests.gpu.dist_ranks import OverHost
 
     rank, call = int(os.environ["RANK"]), sys.argv[1]
@@ -110,9 +110,13 @@ KILLED = """
         _boxes.Boxes.register = lambda self, ordinal: register(self, ordinal)[:15] + bytes([rank + 1])
         comm = OverHost(torch.distributed.group.WORLD, "torch")
     x = torch.arange(1 << 25, device="cuda", dtype=torch.int32)
+    a = torch.ones((512, 512), device="cuda", dtype=torch.bfloat16)
     calls = {
         "sum": lambda: prism.dist.sum(x, comm=comm),
         "sort": lambda: prism.dist.sort(x, comm=comm),
+        "part": lambda: prism.dist.sort(x, comm=comm),
+        "columns": lambda: prism.dist.matmul(a, a, comm=comm, split="columns"),
+        "inner": lambda: prism.dist.matmul(a, a, comm=comm, split="inner"),
         "histogram": lambda: prism.dist.histogram(x, 64, (0, 1 << 25), comm=comm),
     }
     for _ in range(4):
@@ -123,16 +127,18 @@ KILLED = """
     def end(*given, **named):
         os.kill(os.getpid(), signal.SIGKILL)
 
-    if rank == 1:  # when the other rank's kernel waits for it
+    if rank == 1:  # when the other rank's kernel, or stream, waits for it
         time.sleep(0.5)
-        _merge.cut_together = _counting.lib.histogram = end
+        _counting.lib.histogram = _windows.Windows.send = end
+        if call == "sort":
+            _merge.cut_together = end
         end() if call == "sum" else calls[call]()
     begin = time.monotonic()
     try:
         calls[call]()
     except RuntimeError as error:
         print(f"{error}, {time.monotonic() - begin:.2f} s", flush=True)
-    torch.cuda.synchronize()  # no kernel waits any more
+    torch.cuda.synchronize()  # no kernel and no stream waits any more
     try:
         calls[call]()
     except RuntimeError as error:
@@ -141,8 +147,8 @@ KILLED = """
 """
 
 
-@pytest.mark.parametrize("call", ["sum", "sort", "histogram"])
-def test_a_rank_that_is_killed_while_a_kernel_waits(call: str, tmp_path: Path) -> None:
+@pytest.mark.parametrize("call", ["sum", "sort", "part", "columns", "inner", "histogram"])
+def test_a_rank_that_is_killed_while_another_one_waits(call: str, tmp_path: Path) -> None:
     program = tmp_path / "killed.py"
     program.write_text(textwrap.dedent(KILLED), encoding="utf-8")
     port, ended = free_port(), "rank 1 has ended: this call waits for what it says"

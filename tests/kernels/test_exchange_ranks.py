@@ -1,6 +1,6 @@
 """Small messages through memory that ranks share, on the reference machine: a rank at a time, with what the others say there.
 
-Tests of kernels/ranks: exchange.
+Tests of kernels/ranks: count, exchange.
 """
 
 from __future__ import annotations
@@ -12,7 +12,7 @@ import pytest
 
 import prism
 from prism import interpret
-from prism.kernels.ranks import count_ranks, exchange_ranks
+from prism.kernels.ranks import HEAD, MESSAGE, count_ranks, exchange_ranks
 
 ROOM = 40
 
@@ -66,18 +66,38 @@ def test_a_rank_alone() -> None:
 @pytest.mark.parametrize("bins", [1, 17, 20])
 @pytest.mark.parametrize("ranks", [1, 3])
 def test_counts_of_all(ranks: int, bins: int) -> None:
-    """Sums of numbers of 64 bits, negative ones among them; they have come, or not."""
-    random, call = np.random.default_rng(bins), 5
+    """Sums of numbers of 64 bits, negative ones among them; they have come, or not, or a rank says something else."""
+    random, call, room = np.random.default_rng(bins), 5, MESSAGE + 40
     counts = random.integers(-(1 << 61), 1 << 61, (ranks, bins))
-    boxes, words = np.zeros((2, ranks, ROOM), np.uint64), counts.view(np.uint32)
-    for rank in range(1, ranks):
-        boxes[1, rank, : 2 * bins] = row(call, words[rank])
+    said = random.integers(0, 1 << 32, (ranks, MESSAGE), np.uint32)
     code = prism.check(count_ranks, {"THREADS": 32})
-    for missing in (False, True) if ranks > 1 else (False,):
-        boxes[1, -1, 0] -= np.uint64(missing << 32)
-        told, answer, sums = np.zeros(2 * ranks * bins, np.uint32), np.full(1, -1), np.zeros(bins, np.int64)
-        numbers = 2 * bins, 0, ranks, ROOM, call, np.ones(1, np.uint64)
-        interpret.run(code, 1, 32, (words[0].copy(), boxes.reshape(-1), told, answer, sums, *numbers), check=True)
-        assert answer[0] == (0 if missing else call)
-        if not missing:
+    for what in ("all", "no counts", "no head", "another head") if ranks > 1 else ("all",):
+        boxes, words, known = np.zeros((2, ranks, room), np.uint64), counts.view(np.uint32), said[:, :HEAD].copy()
+        for rank in range(1, ranks):
+            boxes[1, rank, :MESSAGE] = row(call, said[rank])
+            boxes[1, rank, MESSAGE : MESSAGE + 2 * bins] = row(call, words[rank])
+        boxes[1, -1, MESSAGE if what == "no counts" else 0] -= np.uint64((what in ("no counts", "no head")) << 32)
+        known[-1, 3] += what == "another head"
+        told, rows = np.zeros(ranks * MESSAGE, np.uint32), np.zeros(2 * ranks * bins, np.uint32)
+        heard, answer, sums = np.full(1, -1), np.full(2, -1), np.zeros(bins, np.int64)
+        flat = boxes.reshape(-1)
+        given = (
+            said[0].copy(),
+            flat,
+            told,
+            heard,
+            np.ones(1, np.uint64),
+            known.reshape(-1),
+            words[0].copy(),
+            flat[MESSAGE:],
+            rows,
+        )
+        numbers = 2 * bins, 0, ranks, room, call
+        interpret.run(code, 1, 32, (*given, sums, answer, *numbers), check=True)
+        assert answer.tolist() == [what == "all", 0], what
+        assert heard[0] == (call if what in ("all", "another head") else 0), what
+        spoken = boxes[1, 0, MESSAGE : MESSAGE + 2 * bins]
+        assert spoken.any() == (what in ("all", "no counts"))  # counts are told where heads are known
+        if what == "all":
             np.testing.assert_array_equal(sums, counts.sum(0))
+            np.testing.assert_array_equal(spoken, row(call, words[0]))

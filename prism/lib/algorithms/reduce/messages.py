@@ -19,7 +19,10 @@ NAMES = ("told", "known", "y", "answer")
 """The arrays of a plan: what has come, what is known, the result, and where the host looks."""
 TOLD = ("said", "boxes", "told", "heard", "over", "call")
 """What a step that tells takes: addresses, and the call's number. `over`: where the host says that it must not wait any more."""
+COUNTED = (*TOLD, "known", "counts", "behind", "rows", "y", "answer")
+"""What a plan of counts takes: their address, where they go behind a message, where those of all come, and their sums."""
 _THREADS = 256
+"""Of a block that tells and hears: with 1,024, which all look over the bus at once, it took 20 us more for 2 KiB."""
 
 
 def combining(task: Task, result: np.dtype[Any] | None, size: int, span: tuple[int, int], initial: Any) -> Plan:
@@ -48,11 +51,12 @@ def telling(nbytes: int, rank: int, ranks: int, room: int) -> Step:
     return Step(instance_of(kernels.exchange_ranks, {"THREADS": _THREADS}), 1, _THREADS, arrays)
 
 
-def counting(nbytes: int, rank: int, ranks: int, room: int) -> Step:
-    """Return the step that tells so many bytes of counts, int64, and adds those of all ranks up: it takes `y` besides."""
-    told = telling(nbytes, rank, ranks, room)
-    instance = instance_of(kernels.count_ranks, {"THREADS": _THREADS})
-    return Step(instance, told.blocks, told.threads, {**told.arguments, "y": Buffer("y")})
+def counting(nbytes: int, rank: int, ranks: int, room: int) -> Plan:
+    """Return what `telling` does with a message, and with so many bytes of counts behind it, int64: by `COUNTED`."""
+    return Plan((Step(instance_of(kernels.count_ranks, {"THREADS": _THREADS}), 1, _THREADS, {
+        **_told("heard"), **{name: Buffer(name) for name in COUNTED if name not in TOLD}, "many": nbytes // 4, "rank": rank,
+        "ranks": ranks, "room": room,
+    }),))  # fmt: skip
 
 
 def _told(heard: str) -> dict[str, Any]:
@@ -77,4 +81,4 @@ def _of_elements(
     return template, numbers | {"identity": number_of(task.identity()), "initial": number_of(initial)}
 
 
-__all__ = ["HEAD", "LANES", "MESSAGE", "NAMES", "TOLD", "combining", "counting", "hearing", "telling"]
+__all__ = ["COUNTED", "HEAD", "LANES", "MESSAGE", "NAMES", "TOLD", "combining", "counting", "hearing", "telling"]

@@ -1,4 +1,4 @@
-"""Sorts of ranks that read each other's sorted shards, on threads: beside the library's of the whole array.
+"""Sorts of ranks that write into each other's windows, on threads: beside the library's of the whole array.
 
 Tests of prism/dist: _merge, _sort. Tests of prism/lib/algorithms/merge: shards.
 """
@@ -12,7 +12,7 @@ import pytest
 
 import prism
 from prism.dist import _again, _merge
-from tests.dist.ranks import Queued, cut, results
+from tests.dist.ranks import Queued, Windows, cut, results
 
 RANDOM = np.random.default_rng(0)
 
@@ -36,7 +36,7 @@ def test_sorts(
         for _ in range(3):  # in turn in one window and the other
             moved = prism.dist.sort_by_key(own, beside[c.rank], comm=c, **how)
             found.append((prism.dist.sort(own, comm=c, **how), prism.dist.argsort(own, comm=c, **how), *moved))
-        return found, c.windows.pulled
+        return found, c.windows.sent
 
     given = results(len(lengths), work, Queued)
     order = prism.lib.argsort(x, descending=descending)
@@ -47,7 +47,7 @@ def test_sorts(
     # Each element is read once at most: 4 bytes, 4 and a position, 4 and a value; what is short by each other rank, without
     # positions.
     most = (4 + 4 + 12) * (len(lengths) - 1) if short else 4 + 12 + 12
-    assert 0 < sum(pulled for _, pulled in given) <= 3 * size * most
+    assert 0 < sum(sent for _, sent in given) <= 3 * size * most
 
 
 @pytest.mark.parametrize("descending", [False, True])
@@ -71,8 +71,8 @@ def test_pieces(lengths: tuple[int, ...], descending: bool, monkeypatch: pytest.
         assert all(abs(len(one) - share) <= len(lengths) for one in shards)  # every element is a sample
 
 
-@pytest.mark.parametrize(("narrow", "pulled"), [(1 << 32, True), (900, False), (1, True)], ids=["all", "some", "none"])
-def test_positions_travel_in_few_bytes(narrow: int, pulled: bool, monkeypatch: pytest.MonkeyPatch) -> None:
+@pytest.mark.parametrize(("narrow", "sent"), [(1 << 32, True), (900, False), (1, True)], ids=["all", "some", "none"])
+def test_positions_travel_in_few_bytes(narrow: int, sent: bool, monkeypatch: pytest.MonkeyPatch) -> None:
     """Where some ranks sorted short positions, and others' shards are too long for these, the engine sends."""
     monkeypatch.setattr(_merge, "_NARROW", narrow)
     monkeypatch.setattr(_merge, "_PIECE", 64)
@@ -83,7 +83,7 @@ def test_positions_travel_in_few_bytes(narrow: int, pulled: bool, monkeypatch: p
     right = prism.lib.argsort(x)
 
     def work(c: Any) -> tuple[Any, int]:
-        return [prism.dist.argsort(keys[c.rank], comm=c) for _ in range(4)], c.windows.pulled
+        return [prism.dist.argsort(keys[c.rank], comm=c) for _ in range(4)], c.windows.sent
 
     given = results(3, work, Queued)
     for time in range(4):
@@ -91,8 +91,27 @@ def test_positions_travel_in_few_bytes(narrow: int, pulled: bool, monkeypatch: p
         np.testing.assert_array_equal(whole, right)
         assert whole.dtype == np.int64
     bytes_read = sum(one for _, one in given)
-    assert (bytes_read > 0) == pulled
+    assert (bytes_read > 0) == sent
     each = 8 if narrow > 900 else 12
     assert bytes_read <= 4 * 600 * each  # keys of 4 bytes, and positions
-    assert not pulled or bytes_read > 4 * 250 * each
+    assert not sent or bytes_read > 4 * 250 * each
+    _again.forget()
+
+
+def test_a_part_that_no_window_has_room_for(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The engine sends then, by the same cuts."""
+    monkeypatch.setattr(_merge, "_SHORT", 0)
+    monkeypatch.setattr(_merge, "_room_of", lambda whole, size: 1)
+    monkeypatch.setattr(Windows, "LENGTH", 512)
+    _again.forget()
+    x = RANDOM.integers(0, 90, 600).astype("float32")
+    keys = cut(x, (300, 300))
+
+    def work(c: Any) -> tuple[Any, int]:
+        return [prism.dist.argsort(keys[c.rank], comm=c) for _ in range(3)], c.windows.sent
+
+    given = results(2, work, Queued)
+    for time in range(3):
+        np.testing.assert_array_equal(np.concatenate([found[time] for found, _ in given]), prism.lib.argsort(x))
+    assert not any(sent for _, sent in given)
     _again.forget()
