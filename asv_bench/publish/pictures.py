@@ -92,7 +92,7 @@ TABLE = (
         "segments",
     ),
     ("`sort`, float32", "tables.Sort.track_vs_best", "keys float32", "CUB", "2^{}", "sort"),
-    ("`sort_by_key`, float32, values of 4 bytes", "tables.Sort.track_vs_best", "pairs float32", "CUB", "2^{}", "sort"),
+    ("`sort_by_key`, uint32, values of 4 bytes", "tables.Sort.track_vs_best", "pairs uint32", "CUB", "2^{}", "sort"),
     (
         "`compress`, float32, half is kept",
         "tables.Selection.track_vs_best",

@@ -10,7 +10,7 @@ from prism.host.plan import Buffer, Machine, Scratch, Step, instance_of, size_of
 from prism.kernels import sort as kernels
 from prism.kernels.sort_rows import ROOM
 
-_FEWEST = 1 << 22
+_FEWEST = 1 << 23  # of 2^22, that are not spread evenly, what is tried first costs more than it gains of others
 
 
 def sorts(key: int, kind: int, carried: int, n: int, many: int, in_place: bool, machine: Machine) -> bool:
