@@ -55,9 +55,7 @@ MORE_PARTED = (
 DEALT = 64 * 128  # elements of a tile, at least
 SHARES = (2, 3, 4, 5, 6, 7, 8, 10, 12, 16)
 SURE, SURE_LAYER = 1.02, 1.12  # times faster; of products of layers, whose kernels ship
-LAYER = (
-    256  # extents of layers of language models are multiples of it: there `choose` was held to many that were measured
-)
+LAYER = 256  # extents of layers of language models are multiples of it: there `choose` was held to many that were measured
 
 # What was fastest of single products, on an H200, where the models choose what took longer.
 MEASURED_SINGLE = {
