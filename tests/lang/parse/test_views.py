@@ -39,8 +39,8 @@ MAPPED = Compute(same, (Leaf(0, True),))
 COMPILED = ("scan", "reduce", "find_whole")
 """Kernels that are compiled here, whose registers are to be those that the same kernel has of memory."""
 
-LOADED = {("change_keys", "of_rows")}
-"""What the copy engine loads is memory. No host function gives a view there: another launch makes it."""
+LOADED = {("change_keys", "of_rows"), *((ring, name) for ring in ("ring", "ring_async") for name in "AB")}
+"""What the copy engine loads, or `cp_async`, is memory. No host function gives a view there: another launch makes it first."""
 
 
 @functools.cache
