@@ -170,9 +170,11 @@ def test_which_sorts_are_by_ranges() -> None:
     )
     assert (
         launched((1 << 16) + 1, scalar="int32")
-        == launched(1 << 20, scalar="float32")
+        == launched(1 << 20, scalar="int32")
+        == launched(1 << 18, scalar="float32")
         == {"sort_shares", "sort_resident"}
     )
+    assert launched(1 << 20, scalar="float32") == {"sort_resident"}
     assert launched(1 << 16, 3, scalar="int32") == {"sort_cluster"}
     assert "sort_ranges" not in launched(1 << 16, scalar="int64", elements=False, places="int64")
     assert ranges_of(4, INTEGER, GIVEN, (1 << 16) + 1) is None is ranges_of(8, FLOAT, NONE, 1 << 16)
