@@ -11,7 +11,7 @@ from collections.abc import Iterator
 from prism.lang import tree
 from prism.lang.diagnostics import Span
 from prism.lang.keep.memo import memoize
-from prism.lang.tree.walk import children, operands, statements, terms
+from prism.lang.tree.walk import children, expressions, operands, statements, terms
 
 
 def waits(function: tree.Function) -> Iterator[tuple[Span, str]]:
@@ -31,25 +31,37 @@ def _asks_again(part: tree.Expr) -> bool:
 
 
 def _waits(loop: tree.While) -> bool:
-    """Whether the end of a loop depends on an atomic access that it makes."""
+    """Whether the end of a loop depends on an atomic access that it makes: by values, by branches or through memory."""
     deciding = [loop.condition, *_conditions(loop.body)]
     changes: dict[tree.Symbol, list[tree.Expr]] = {}
-    for s in statements(loop.body):
-        match s:
-            case tree.Assign(target=tree.Var(symbol=symbol) | tree.Item(symbol=symbol), value=value):
-                changes.setdefault(symbol, []).append(value)
-            case tree.Declare(symbol=symbol, value=tree.Expr() as value):
-                changes.setdefault(symbol, []).append(value)
-            case _:
-                pass
+    for symbol, parts in _changes(loop.body, ()):
+        changes.setdefault(symbol, []).extend(parts)
     while deciding:
         part = deciding.pop()
         if _reads_atomically(part):
             return True
-        if isinstance(part, tree.Var | tree.Item):
-            deciding += changes.pop(part.symbol, [])
-        deciding += operands(part)
+        if isinstance(part, tree.Var | tree.Item | tree.Element):
+            deciding += changes.pop(part.symbol.root(), [])
+        address = isinstance(part, tree.Apply) and any(p.atomic for p in part.intrinsic.parameters)
+        deciding += [one for one in operands(part) if not (address and isinstance(one, tree.Element))]
     return False
+
+
+def _changes(body: tree.Body, under: tuple[tree.Expr, ...]) -> Iterator[tuple[tree.Symbol, tuple[tree.Expr, ...]]]:
+    """Yield the names and the memory that get values in a body, with what these depend on: also the conditions `under` which."""
+    for s in body:
+        match s:
+            case tree.Assign(target=tree.Var(symbol=symbol) | tree.Item(symbol=symbol) | tree.Element(symbol=symbol)):
+                yield symbol.root(), (s.value, *under)
+            case tree.Declare(symbol=symbol, value=tree.Expr() as value):
+                yield symbol.root(), (value, *under)
+            case tree.For(symbol=symbol):
+                yield symbol.root(), (*expressions(s), *under)
+            case _:
+                pass
+        more = (*under, *expressions(s)) if isinstance(s, tree.If | tree.For | tree.While) else under
+        for inner in children(s):
+            yield from _changes(inner, more)
 
 
 def _conditions(body: tree.Body, breaks: bool = True) -> Iterator[tree.Expr]:

@@ -1,5 +1,7 @@
 """Waits for other threads (`prism.lang.facts.waits`): each is in the safety report, and no other loop is."""
 
+# ruff: noqa: F821 -- names of shared memory
+
 import numpy as np
 import pytest
 
@@ -24,6 +26,7 @@ from prism.lang import (
     publish,
     receive,
     requires,
+    shared,
     store_release,
     thread,
     uint32,
@@ -74,6 +77,31 @@ def by_a_sum_of_nothing(flag: ptr(uint64) @ grid[1]):
     with group(thread[1]):
         while atomic_add(flag[0], 0) == uint64(0):
             pass
+
+
+@prism.kernel
+@requires(grid[1], thread[1])
+def by_a_branch(flag: ptr(uint32) @ grid[1]):
+    with group(thread[1]):
+        done: bool = False
+        while not done:
+            if load_acquire(flag[0]) != uint32(0):
+                done = True
+
+
+@prism.kernel
+@requires(grid[1], block[1], thread[32])
+def by_shared_memory(flag: ptr(uint32) @ grid[1]):
+    with group(block[1]):
+        seen: shared(uint32[1])
+        with claim(seen, thread[1]) as own, one(thread):
+            own[0] = 0
+        come: bool @ block[1] = False
+        while not come:
+            with claim(seen, thread[1]) as own, one(thread):
+                own[0] = load_acquire(flag[0])
+            word: uint32 @ block[1] = seen[0]
+            come = word != uint32(0)
 
 
 @prism.kernel
@@ -129,6 +157,8 @@ def no_waits(
         (by_a_function, 2, "while"),
         (by_a_sum_of_nothing, 2, "while"),
         (by_a_lock, 4, "while"),
+        (by_a_branch, 3, "while"),
+        (by_shared_memory, 6, "while"),
     ],  # fmt: skip
     ids=lambda one: getattr(one, "__name__", None),
 )
