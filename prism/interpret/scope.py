@@ -11,6 +11,7 @@ import numpy as np
 from prism.interpret.frame import Frame
 from prism.lang import tree
 from prism.lang.keep.bases import Value
+from prism.lang.keep.memo import memoize
 from prism.lang.tree.plan import Barrier, Cycle, Layout, Mbarrier, Op, Program
 from prism.lang.tree.walk import statements, terms
 from prism.lang.types.perspective import Perspective
@@ -149,11 +150,22 @@ class Scope:
 
 
 def spins(loop: tree.While) -> bool:
-    """Whether a loop polls a word that others write."""
-    return any(_polls(part) for statement in statements(loop.body) for part in terms(statement))
+    """Whether a loop polls a word that others write, itself or in a function that it calls."""
+    return any(map(_asks, statements((loop,))))
+
+
+def _asks(statement: tree.Stmt) -> bool:
+    return isinstance(statement, tree.Unsafe) or any(map(_polls, terms(statement)))
+
+
+@memoize
+def _asks_in(function: tree.Function) -> bool:
+    return any(map(_asks, statements(function.body)))
 
 
 def _polls(e: tree.Expr) -> bool:
+    if isinstance(e, tree.Call):
+        return _asks_in(e.function)
     return isinstance(e, tree.Apply) and any(
         p.atomic and p.effect in ("read", "update") and not p.mailbox for p in e.intrinsic.parameters
     )

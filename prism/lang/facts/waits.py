@@ -1,17 +1,19 @@
 """Waits for other threads: whether they end depends on what these do, which nothing here proves.
 
 A wait is a call of an intrinsic that asks for a word until it has come, `receive`, or a `while` whose end depends on atomic
-accesses. A loop that counts by `atomic_add` of a constant is none: it goes on by what it does itself.
+accesses, or on a text that is unsafe, of which nothing is known. A loop that counts by `atomic_add` of a constant is none: it
+goes on by what it does itself.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 
 from prism.lang import tree
 from prism.lang.diagnostics import Span
 from prism.lang.keep.memo import memoize
-from prism.lang.tree.walk import children, expressions, operands, statements, terms
+from prism.lang.tree.walk import children, expressions, operands, statements, subexpressions, terms
+from prism.lang.types import Array, Pointer
 
 
 def waits(function: tree.Function) -> Iterator[tuple[Span, str]]:
@@ -20,7 +22,7 @@ def waits(function: tree.Function) -> Iterator[tuple[Span, str]]:
         for part in terms(s):
             if isinstance(part, tree.Apply) and _asks_again(part):
                 yield part.span, part.intrinsic.name
-        if isinstance(s, tree.While) and _waits(s):
+        if isinstance(s, tree.While) and _waits(s, _pointees(function)):
             yield s.span, "while"
 
 
@@ -30,15 +32,19 @@ def _asks_again(part: tree.Expr) -> bool:
     )
 
 
-def _waits(loop: tree.While) -> bool:
-    """Whether the end of a loop depends on an atomic access that it makes: by values, by branches or through memory."""
-    deciding = [loop.condition, *_conditions(loop.body)]
-    changes: dict[tree.Symbol, list[tree.Expr]] = {}
+def _waits(loop: tree.While, alike: Mapping[tree.Symbol, frozenset[tree.Symbol]]) -> bool:
+    """Whether the end of a loop depends on an atomic access that it makes: by values, by branches or through memory.
+
+    `alike`: the names of memory that pointers lead to, by each of them. Of a text that is unsafe nothing is known: it may wait.
+    """
+    deciding: list[tree.Expr | tree.Unsafe] = [loop.condition, *_conditions(loop.body)]
+    changes: dict[tree.Symbol, list[tree.Expr | tree.Unsafe]] = {}
     for symbol, parts in _changes(loop.body, ()):
-        changes.setdefault(symbol, []).extend(parts)
+        for one in alike.get(symbol, (symbol,)):
+            changes.setdefault(one, []).extend(parts)
     while deciding:
         part = deciding.pop()
-        if _reads_atomically(part):
+        if isinstance(part, tree.Unsafe) or _reads_atomically(part):
             return True
         if isinstance(part, tree.Var | tree.Item | tree.Element):
             deciding += changes.pop(part.symbol.root(), [])
@@ -47,21 +53,66 @@ def _waits(loop: tree.While) -> bool:
     return False
 
 
-def _changes(body: tree.Body, under: tuple[tree.Expr, ...]) -> Iterator[tuple[tree.Symbol, tuple[tree.Expr, ...]]]:
+def _changes(
+    body: tree.Body, under: tuple[tree.Expr, ...]
+) -> Iterator[tuple[tree.Symbol, tuple[tree.Expr | tree.Unsafe, ...]]]:
     """Yield the names and the memory that get values in a body, with what these depend on: also the conditions `under` which."""
     for s in body:
         match s:
-            case tree.Assign(target=tree.Var(symbol=symbol) | tree.Item(symbol=symbol) | tree.Element(symbol=symbol)):
-                yield symbol.root(), (s.value, *under)
+            case tree.Assign():
+                yield from ((symbol, (s.value, s.target, *under)) for symbol in _named(s.target))
             case tree.Declare(symbol=symbol, value=tree.Expr() as value):
                 yield symbol.root(), (value, *under)
             case tree.For(symbol=symbol):
                 yield symbol.root(), (*expressions(s), *under)
+            case tree.Unsafe():
+                for symbol in (*s.writes, *(element.symbol for element, effect in s.accesses if effect != "read")):
+                    yield symbol.root(), (s,)
             case _:
                 pass
+        for part in terms(s):
+            if isinstance(part, tree.Call | tree.Apply):
+                yield from ((symbol, (part, *under)) for symbol in _filled(part))
         more = (*under, *expressions(s)) if isinstance(s, tree.If | tree.For | tree.While) else under
         for inner in children(s):
             yield from _changes(inner, more)
+
+
+def _named(target: tree.Expr) -> Iterator[tree.Symbol]:
+    """Yield the name, or the memory, that an assignment changes: all of it, or a part."""
+    while isinstance(target, tree.Component):
+        target = target.vector
+    if isinstance(target, tree.Var | tree.Item | tree.Element):
+        yield target.symbol.root()
+
+
+def _filled(part: tree.Call | tree.Apply) -> Iterator[tree.Symbol]:
+    """Yield what a call may write, of what it is given."""
+    if isinstance(part, tree.Apply):
+        given = [one for p, one in zip(part.intrinsic.parameters, part.arguments, strict=False) if p.effect != "read"]
+    else:
+        given = [one for one in part.arguments if isinstance(one.type, Pointer | Array)]
+    for one in given:
+        yield from _named(one)
+
+
+@memoize
+def _pointees(function: tree.Function) -> Mapping[tree.Symbol, frozenset[tree.Symbol]]:
+    """Return the names that may be one memory, by each of them: pointers, and what is assigned to them."""
+    found: dict[tree.Symbol, frozenset[tree.Symbol]] = {}
+    for s in statements(function.body):
+        match s:
+            case tree.Declare(symbol=symbol, value=tree.Expr() as value):
+                to = [symbol.root()]
+            case tree.Assign(value=value):
+                to = list(_named(s.target))
+            case _:
+                continue
+        if isinstance(value.type, Pointer):
+            names = {*to, *(name for part in subexpressions(value) for name in _named(part))}
+            joined = frozenset(names).union(*(found.get(name, frozenset()) for name in names))
+            found |= dict.fromkeys(joined, joined)
+    return found
 
 
 def _conditions(body: tree.Body, breaks: bool = True) -> Iterator[tree.Expr]:
@@ -99,4 +150,7 @@ def _moves_on(step: tree.Expr) -> bool:
 
 @memoize
 def _has_atomic_reads(function: tree.Function) -> bool:
+    """Whether a function reads atomically, or by a text of which nothing is known."""
+    if any(isinstance(s, tree.Unsafe) for s in statements(function.body)):
+        return True
     return any(_reads_atomically(part) for s in statements(function.body) for part in terms(s))

@@ -28,9 +28,11 @@ from prism.lang import (
     requires,
     shared,
     store_release,
+    struct,
     thread,
     uint32,
     uint64,
+    unsafe,
 )  # fmt: skip
 from prism.lang.pipeline import build
 from prism.lang.safety import verdicts
@@ -104,6 +106,60 @@ def by_shared_memory(flag: ptr(uint32) @ grid[1]):
             come = word != uint32(0)
 
 
+@struct
+class Seen:
+    value: uint32
+    tries: int32
+
+
+@prism.device
+@requires(thread[1])
+def look(flag: ptr(uint32) @ grid[1], seen: uint32[1] @ thread[1]):
+    seen[0] = load_acquire(flag[0])
+
+
+@prism.kernel
+@requires(grid[1], thread[1])
+def by_a_field(flag: ptr(uint32) @ grid[1]):
+    with group(thread[1]):
+        seen: Seen = Seen(0, 0)
+        while seen.value == uint32(0):
+            seen.value = load_acquire(flag[0])
+
+
+@prism.kernel
+@requires(grid[1], thread[1])
+def by_what_a_function_leaves(flag: ptr(uint32) @ grid[1]):
+    with group(thread[1]):
+        seen: uint32[1] = [0]
+        while seen[0] == uint32(0):
+            look(flag, seen)
+
+
+@prism.kernel
+@requires(grid[1], block[1], thread[32])
+def by_a_pointer(flag: ptr(uint32) @ grid[1]):
+    with group(block[1]):
+        seen: shared(uint32[1])
+        there: ptr(uint32) @ block[1] = seen
+        with claim(seen, thread[1]) as own, one(thread):
+            own[0] = 0
+        come: bool @ block[1] = False
+        while not come:
+            with claim(there, thread[1]) as own, one(thread):
+                own[0] = load_acquire(flag[0])
+            come = seen[0] != uint32(0)
+
+
+@prism.kernel
+@requires(grid[1], thread[1])
+def by_a_text(flag: ptr(uint32) @ grid[1]):
+    with group(thread[1]):
+        word: uint32 = 0
+        while word == uint32(0):
+            unsafe("word = *(volatile unsigned*)flag;", reads=[flag], writes=[word])
+
+
 @prism.kernel
 @requires(grid[1], thread[1])
 def by_a_lock(lock: ptr(uint32) @ grid[1], count: ptr(int32) @ grid[1]):
@@ -159,6 +215,10 @@ def no_waits(
         (by_a_lock, 4, "while"),
         (by_a_branch, 3, "while"),
         (by_shared_memory, 6, "while"),
+        (by_a_field, 3, "while"),
+        (by_what_a_function_leaves, 3, "while"),
+        (by_a_pointer, 7, "while"),
+        (by_a_text, 3, "while"),
     ],  # fmt: skip
     ids=lambda one: getattr(one, "__name__", None),
 )
@@ -188,3 +248,17 @@ def test_what_is_assumed_is_looked_for() -> None:
     run(build(backwards), 3, 1, (np.zeros(4, np.uint32), 3), check=True)
     with pytest.raises(DeadlockError, match="the resident block waits"):
         run(build(backwards), 3, 1, (np.zeros(4, np.uint32), 3), check=True, schedule="few")
+
+
+def test_a_function_that_asks_polls() -> None:
+    """A loop that asks by a function is found as one that asks itself: a run of it ends by an error, and not never."""
+
+    @prism.kernel
+    @requires(grid[1], thread[1])
+    def forever(flag: ptr(uint32) @ grid[1]):
+        with group(thread[1]):
+            while not is_set(flag):
+                pass
+
+    with pytest.raises(DeadlockError, match="this loop polls"):
+        run(build(forever), 1, 1, (np.zeros(1, np.uint32),), check=True)
