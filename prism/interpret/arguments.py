@@ -18,7 +18,6 @@ from prism.lang import tree
 from prism.lang.keep.memo import memoize
 from prism.lang.tree.plan import Program
 from prism.lang.tree.walk import statements
-from prism.lang.types import Mailbox
 from prism.lang.types.structs import Struct
 
 
@@ -81,8 +80,6 @@ def _shadow_regions(clocks: Clocks, regions: list[tuple[tree.Symbol, Region]]) -
     clusters: list[list[tuple[tree.Symbol, Region]]] = []
     end = -1
     for symbol, region in sorted(regions, key=lambda pair: pair[1].address):
-        if isinstance(symbol.type, tree.Pointer) and isinstance(symbol.type.element, Mailbox):
-            continue
         if region.address >= end or not clusters:
             clusters.append([])
         clusters[-1].append((symbol, region))

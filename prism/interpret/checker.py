@@ -102,6 +102,19 @@ class Checker:
             element = region.element((int(at[conflict.index]) - region.first) // width)
             self._race(shadow.clocks, conflict, int(by[conflict.index]), f"{region.name}[{element}]", "write")
 
+    def publish(self, frame: Frame, region: Region, index: Any, lanes: Any) -> None:
+        """Check that no other thread publishes these words, unordered: whoever receives one could get either."""
+        shadow = region.shadow
+        if shadow is None:
+            return
+        at = np.broadcast_to(np.asarray(index, np.int64) * region.width + region.first, lanes.shape)
+        by = lanes + frame.block.number * frame.block.machine.threads
+        found = shadow.publish(at, by, self._site(shadow, "publish", True))
+        if found is not None:
+            name = f"{region.name}[{region.element((int(at[found.index]) - region.first) // region.width)}]"
+            text = f"`{name}` is published by two threads, and nothing orders them"
+            raise self._of_two(RaceError, shadow.clocks, found, int(by[found.index]), "publish", text, _PUBLISHERS)
+
     def _site(self, shadow: Shadow, kind: str, atomic: bool) -> int:
         site = self._sites.get((kind, atomic))
         if site is None:
@@ -196,6 +209,7 @@ _ENGINES = (
     "both are atomic, but the copy engine's reductions are so to one another alone: let one of the two do all of it, or wait for "
     "the one before the other starts"
 )
+_PUBLISHERS = "one thread alone publishes a word: give each a word of its own, or let `one(thread)` do it"
 _SHARED = (
     'two units of a partition that says `races="allow"` may store one value to one element: here the values differ, or both '
     "stores are of one unit's threads"

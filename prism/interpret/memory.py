@@ -224,6 +224,8 @@ class IntrinsicMemory:
     def publish(self, reference: Reference, value: Any, epoch: Any) -> None:
         """Write value and tag as one word."""
         index, data = self._box(reference, 0, None), reference.region.data
+        if self.checker is not None:
+            self.checker.publish(self.frame, reference.region, index, self.lanes)
         bits = np.asarray(value)
         if bits.dtype.names:
             bits = _words(bits, data["value"])

@@ -60,6 +60,7 @@ class Shadow:
         # those that are atomic in one block
         self._near_polls, self._near_updates = Accesses(locations), Accesses(locations)
         self._shares = Accesses(locations)  # stores that several units may make: all are kept, of one value
+        self._published = Accesses(locations)  # words, by threads
         self._reductions = Accesses(locations)  # of agents, which are atomic to one another alone
 
     def read(self, at: Any, by: Any, site: int, atomic: bool, _: int = 1, near: bool = False) -> Conflict | None:
@@ -205,6 +206,19 @@ class Shadow:
             found = found or self._find_rewrite(at, by, accesses)
         found = found or self._overwrite(at, by, site)
         return None if found is None else self._name_thread(found)
+
+    def publish(self, at: Any, by: Any, site: int) -> Conflict | None:
+        """Note that threads publish words, or return the first that two publish unordered."""
+        by, order = self._by(by), np.argsort(at, kind="stable")
+        again = np.flatnonzero(at[order][1:] == at[order][:-1])
+        if len(again):
+            first, second = order[again[0]], order[again[0] + 1]
+            return self._name_thread(Conflict(int(second), int(by[first]), site))
+        found = self._published.conflict(at, by, self.known)
+        if found is not None:
+            return self._name_thread(found)
+        self._published.record(at, by, self.known, site)
+        return None
 
     def _reduce(self, at: Any, by: Any, site: int, found: Conflict | None) -> Conflict | None:
         """Note updates by agents, which no access by a thread is atomic to; `found`: what they race with already."""

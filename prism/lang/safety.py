@@ -9,7 +9,7 @@ Every verdict that the compiler comes to is here, whatever part of it came to it
   that are said to be `disjoint`;
 - `alias`: that the memory of two parameters lies apart;
 - `assumption`: what `assume` says, which each launch tests where it speaks of the launch alone;
-- `wait`: that a wait for other threads ends;
+- `wait`: that a wait for other threads ends; `word`: that one thread alone publishes a mailbox's word;
 - `text`: what `unsafe` and `extern` do; `intrinsic`: what one of the user's own does.
 """
 
@@ -25,7 +25,7 @@ from prism.lang.diagnostics import Span, source_text
 from prism.lang.facts.assumptions import launch_assumptions
 from prism.lang.facts.budget import most_threads
 from prism.lang.facts.definitions import facts
-from prism.lang.facts.waits import waits
+from prism.lang.facts.waits import publications, waits
 from prism.lang.keep.bases import Value
 from prism.lang.lower.skew import unskew
 from prism.lang.skeleton import certificate_of
@@ -172,6 +172,10 @@ def _believed_verdicts(function: tree.Function) -> Iterator[Verdict]:
         name = owner(function, span) or function.name
         reason = "other threads must let it end, and not wait for this one; checked runs look for waits without end"
         yield Verdict("wait", ASSUMED, name, span.line, f"the wait of `{what}`", reason)
+    for span, box in publications(function):
+        name = owner(function, span) or function.name
+        reason = "one thread alone publishes a word, or what others receive is left to chance; checked runs look for two"
+        yield Verdict("word", ASSUMED, name, span.line, f"what is published in `{box}`", reason)
     yield from _own_intrinsics(function)
 
 

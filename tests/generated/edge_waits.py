@@ -24,6 +24,7 @@ MISTAKES = {
     "later": "a block waits for a later one, which need not have begun",
     "itself": "a block waits for what it tells only afterwards",
     "nobody": "a block waits for a flag that nobody sets",
+    "two": "all blocks publish one word",
 }
 ASKS = (
     "load_acquire({})",
@@ -76,7 +77,8 @@ class Writer:
         self.blocks, self.warps = rng.choice((1, 2, 3, 5)), rng.choice((1, 1, 2))
         self.way, self.ask = rng.choice(WAYS), rng.choice(ASKS)
         self.back, self.trips = rng.choice((1, 1, 2)), rng.choice((1, 1, 2, 3))
-        self.mistake = rng.choice(list(MISTAKES)) if self.blocks > 1 and rng.random() < 0.4 else ""
+        mistakes = [one for one in MISTAKES if self.way == "word" or one != "two"]
+        self.mistake = rng.choice(mistakes) if self.blocks > 1 and rng.random() < 0.4 else ""
 
     def place(self) -> str:
         """The number of the block that is waited for."""
@@ -84,7 +86,9 @@ class Writer:
 
     def turns(self) -> str:
         """What says that there is somebody to wait for."""
-        return {"later": "b + 1 < n"}.get(self.mistake, "True" if self.mistake else f"b >= {self.back}")
+        if self.mistake in ("itself", "nobody"):
+            return "True"
+        return "b + 1 < n" if self.mistake == "later" else f"b >= {self.back}"
 
     def told(self, flag: str) -> str:
         return self.ask.format(flag)
@@ -188,6 +192,7 @@ class Writer:
                 f"    if {who}:",
                 f"        receive({where}, came, 1, 1, 0, uint32(1))",
                 "    publish(words[b + trip * (n + 1)], came[0] + 1, uint32(1))",
+                *(["    publish(words[n], b, uint32(1))"] if self.mistake == "two" else []),
             ]
         if self.way in ("memory", "memory, then branch", "split", "pointer"):
             return [f"if {who}:", *indent(self.of_the_block()), *tell]

@@ -26,6 +26,16 @@ def waits(function: tree.Function) -> Iterator[tuple[Span, str]]:
             yield s.span, "while"
 
 
+def publications(function: tree.Function) -> Iterator[tuple[Span, str]]:
+    """Yield where a function publishes words, without its callees, and of which mailboxes."""
+    for s in statements(function.body):
+        for part in terms(s):
+            if isinstance(part, tree.Apply):
+                for p, given in zip(part.intrinsic.parameters, part.arguments, strict=False):
+                    if p.mailbox and p.effect != "read" and isinstance(given, tree.Element):
+                        yield part.span, given.symbol.root().name
+
+
 def _asks_again(part: tree.Expr) -> bool:
     return (
         isinstance(part, tree.Apply) and part.intrinsic.blocking and any(p.mailbox for p in part.intrinsic.parameters)

@@ -5,7 +5,7 @@
 import numpy as np
 import pytest
 
-from prism.interpret import DeadlockError, run
+from prism.interpret import DeadlockError, RaceError, run
 from prism.lang import (
     atomic_add,
     atomic_exchange,
@@ -248,6 +248,27 @@ def test_what_is_assumed_is_looked_for() -> None:
     run(build(backwards), 3, 1, (np.zeros(4, np.uint32), 3), check=True)
     with pytest.raises(DeadlockError, match="the resident block waits"):
         run(build(backwards), 3, 1, (np.zeros(4, np.uint32), 3), check=True, schedule="few")
+
+
+def test_a_word_that_two_publish_is_found() -> None:
+    """Who receives it gets the one or the other. The report says that it is assumed not to happen, and checked runs find it."""
+
+    @prism.kernel
+    @requires(grid[1], thread[1])
+    def same(words: ptr(mailbox(int32)) @ grid[1], apart: int32 @ grid[1]):
+        i: int32 @ thread[1] = id()
+        with group(thread[1]):
+            publish(words[i * apart], i, uint32(1))
+            publish(words[i * apart], i + 1, uint32(1))
+
+    program = build(same)
+    found = [one for one in verdicts(program) if one.kind == "word"]
+    assert [(one.status, one.what) for one in found] == [("assumed", "what is published in `words`")] * 2
+    run(program, 2, 32, (np.zeros(64, np.uint64), 1), check=True)  # one thread may publish a word again
+    with pytest.raises(RaceError, match=r"`words\[0\]` is published by two threads"):
+        run(program, 1, 32, (np.zeros(64, np.uint64), 0), check=True)
+    with pytest.raises(RaceError, match="published by two threads"):
+        run(program, 2, 1, (np.zeros(64, np.uint64), 0), check=True)
 
 
 def test_a_function_that_asks_polls() -> None:
