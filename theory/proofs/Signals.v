@@ -24,28 +24,27 @@ Variable size : S -> nat.
 
 Record state : Type := State { left : A -> list (path * action); came : S -> nat }.
 
-Inductive deed : Type := DAcc (x : X) | DBar | DArr (s : S) | DAwait (s : S).
-
 (* Who did what, at which positions. *)
-Record label : Type := Label { who : list (A * path); what : deed }.
+Record label : Type := Label { who : list (A * path); what : action }.
+
+(* What an action of one agent does to the signals; and whether it may be done. *)
+Definition does (e : action) (C C' : S -> nat) : Prop :=
+  match e with
+  | Access _ => C' = C
+  | Barrier _ _ => False
+  | Arrive s _ => C' s = 1 + C s /\ forall t, t <> s -> C' t = C t
+  | Await s n => C' = C /\ (C s / size s) mod 2 = (1 + n) mod 2
+  end.
 
 Inductive step : state -> label -> state -> Prop :=
-| step_acc L C L' a p x r :
-    In a agents -> L a = (p, Access x) :: r -> L' a = r -> (forall b, b <> a -> L' b = L b) ->
-    step (State L C) (Label [(a, p)] (DAcc x)) (State L' C)
+| step_one L C L' C' a p e r :
+    In a agents -> L a = (p, e) :: r -> L' a = r -> (forall b, b <> a -> L' b = L b) -> does e C C' ->
+    step (State L C) (Label [(a, p)] e) (State L' C')
 | step_bar L C L' w k :
     w <> [] -> NoDup (map fst w) ->
     (forall a p, In (a, p) w -> In a agents /\ exists r, L a = (p, Barrier k (length w)) :: r /\ L' a = r) ->
     (forall b, ~ In b (map fst w) -> L' b = L b) ->
-    step (State L C) (Label w DBar) (State L' C)
-| step_arr L C L' C' a p s n r :
-    In a agents -> L a = (p, Arrive s n) :: r -> L' a = r -> (forall b, b <> a -> L' b = L b) ->
-    C' s = 1 + C s -> (forall t, t <> s -> C' t = C t) ->
-    step (State L C) (Label [(a, p)] (DArr s)) (State L' C')
-| step_await L C L' a p s n r :
-    In a agents -> L a = (p, Await s n) :: r -> L' a = r -> (forall b, b <> a -> L' b = L b) ->
-    (C s / size s) mod 2 = (1 + n) mod 2 ->
-    step (State L C) (Label [(a, p)] (DAwait s)) (State L' C).
+    step (State L C) (Label w (Barrier k (length w))) (State L' C).
 
 Inductive run : state -> list label -> state -> Prop :=
 | run_nil M : run M [] M
@@ -321,9 +320,8 @@ Proof.
   { intros b p; destruct (agent_dec a b) as [->|Ne]; [left | right]; (split; [auto|]); intro q; simpl.
     - split; [intros [E|[]]; congruence | intros ->; auto].
     - intros [E|[]]; congruence. }
-  intro H; inversion H as [L C L' b p x r T E F Else|L C L' w k NE ND All Else|L C L' C' b p s n r T E F Else _ _|
-                           L C L' b p s n r T E F Else _]; subst; simpl;
-    try (destruct (One b p) as [[<- Q]|[Ne Q]]; [right; split; eauto | left; auto]; fail).
+  intro H; inversion H as [L C L' C' b p e r T E F Else _|L C L' w k NE ND All Else]; subst; simpl;
+    [destruct (One b p) as [[<- Q]|[Ne Q]]; [right; split; eauto | left; auto]|].
   destruct (in_dec agent_dec a (map fst w)) as [I|I]; [right | left; split; auto].
   - apply in_map_iff in I; destruct I as ([a' p] & Ea & I); simpl in Ea; subst a'.
     destruct (All a p I) as (T & r & E & F); split; auto; exists p, (Barrier k (length w)); split; [congruence|].
@@ -383,34 +381,37 @@ Qed.
 
 (* What a step does is what stands in the trace. *)
 Lemma step_action M l M' a p e : ok M -> step M l M' -> In a agents -> In (a, p) (who l) -> In (p, e) (tr a) ->
-  In (p, e) (left M a) /\
-  match what l, e with
-  | DAcc x, Access y => x = y
-  | DBar, Barrier k n => forall b, In b agents -> In (p, e) (tr b) -> In (b, p) (who l)
-  | DArr s, Arrive t _ => s = t /\ came M' s = 1 + came M s
-  | DAwait s, Await t n => s = t /\ all_did M s n
-  | _, _ => False
+  In (p, e) (left M a) /\ what l = e /\
+  match e with
+  | Access _ => True
+  | Barrier _ _ => forall b, In b agents -> In (p, e) (tr b) -> In (b, p) (who l)
+  | Arrive s _ => came M' s = 1 + came M s
+  | Await s n => all_did M s n
   end.
 Proof.
   intros O H T W I.
   assert (Lf : forall f r, left M a = (p, f) :: r -> e = f).
   { intros f r E; apply (one_action a p e f T I); apply (left_in M a _ O T); rewrite E; left; auto. }
-  inversion H as [L C L' b q x r Tb E F Else|L C L' w k NE ND All Else|L C L' C' b q s n r Tb E F Else Cs Ct|
-                           L C L' b q s n r Tb E F Else Pa]; subst; simpl in *.
-  - destruct W as [W|[]]; inversion W; subst; rewrite (Lf _ _ E); split; [rewrite E; left; auto | auto].
-  - destruct (All a p W) as (_ & r & E & F); rewrite (Lf _ _ E) in *; split; [rewrite E; left; auto|].
-    intros b Tb Ib; destruct (goes_off L C L' w k O NE ND All) as (p' & G); apply G in W as W'; destruct W' as (-> & _ & _).
-    apply G; auto.
-  - destruct W as [W|[]]; inversion W; subst; rewrite (Lf _ _ E); split; [rewrite E; left; auto | auto].
-  - destruct W as [W|[]]; inversion W; subst; rewrite (Lf _ _ E); split; [rewrite E; left; auto | split; auto].
-    apply (shows (State L C) a p s n _ O T E); auto.
+  inversion H as [L C L' C' b q f r Tb E F Else D|L C L' w k NE ND All Else]; subst; simpl in *.
+  - destruct W as [W|[]]; inversion W; subst; rewrite (Lf _ _ E) in *; split; [rewrite E; left; auto | split; auto].
+    destruct f; simpl in D; try tauto; apply (shows (State L C) a p s n _ O T E); tauto.
+  - destruct (All a p W) as (_ & r & E & F); rewrite (Lf _ _ E) in *; split; [rewrite E; left; auto | split; auto].
+    destruct (goes_off L C L' w k O NE ND All) as (p' & G); apply G in W as W'; destruct W' as (-> & _ & _).
+    intros b Tb Ib; apply G; auto.
 Qed.
 
 Lemma who_agents M l M' a p : step M l M' -> In (a, p) (who l) -> In a agents.
 Proof. intros H I; destruct (step_left M l M' a H) as [[_ No]|[T _]]; auto; exfalso; eapply No; eauto. Qed.
 
-Lemma step_came M l M' s : step M l M' -> what l <> DArr s -> came M' s = came M s.
-Proof. intros H Ne; inversion H; subst; simpl in *; auto; match goal with E : forall t, t <> _ -> _ |- _ => apply E end; congruence. Qed.
+Definition arrives_at (s : S) (e : action) : bool :=
+  match e with Arrive t _ => if signal_dec t s then true else false | _ => false end.
+
+Lemma step_came M l M' s : step M l M' -> came M' s = (if arrives_at s (what l) then 1 else 0) + came M s.
+Proof.
+  intro H; inversion H as [L C L' C' a p e r T E F Else D|]; subst; simpl; auto.
+  destruct e as [x|k n|t n|t n]; simpl in D |- *; [congruence | tauto | | destruct D; congruence].
+  destruct D as [D D'], (signal_dec t s) as [<-|Ne]; [auto | apply D'; congruence].
+Qed.
 
 Lemma ok_step M l M' : ok M -> step M l M' -> ok M'.
 Proof.
@@ -420,30 +421,28 @@ Proof.
     + exists (d ++ [(p, e)]); rewrite E, F, <- app_assoc; auto.
   - intros a b p k n Ta Tb Ia Ib D; apply (did_step M l M' a p O Ta H) in D; apply (did_step M l M' b p O Tb H).
     destruct D as [D|W]; [left; eapply (atomic M O a b); eauto|right].
-    destruct (step_action M l M' a p _ O H Ta W Ia) as [_ X0]; destruct (what l); try contradiction; auto.
-  - intros a p s n b q Ta Ia D J; apply (did_step M l M' a p O Ta H) in D; apply are_arrivals in J as J'; destruct J' as [Tb _].
+    destruct (step_action M l M' a p _ O H Ta W Ia) as (_ & _ & All); auto.
+  - intros a p s n b q Ta Ia D J; apply (did_step M l M' a p O Ta H) in D; pose proof (proj1 (are_arrivals _ _ _ _) J) as [Tb _].
     apply (did_step M l M' b q O Tb H); left; destruct D as [D|W]; [eapply (waited M O a); eauto|].
-    destruct (step_action M l M' a p _ O H Ta W Ia) as [_ X0]; destruct (what l); try contradiction; destruct X0 as [-> X0]; auto.
-  - intro s; destruct (counted M O s) as (m & Nm & Lm & Im).
-    assert (Dec : what l = DArr s \/ what l <> DArr s).
-    { destruct (what l) as [x| |t|t]; try (right; discriminate); destruct (signal_dec t s); [left | right]; congruence. }
-    destruct Dec as [Eq|Ne].
-    + inversion H as [| |L C L' C' a p t n r T E F Else Cs Ct|]; subst; simpl in Eq; try discriminate; inversion Eq; subst t.
+    destruct (step_action M l M' a p _ O H Ta W Ia) as (_ & _ & All); auto.
+  - intro s; destruct (counted M O s) as (m & Nm & Lm & Im); rewrite (step_came M l M' s H).
+    destruct (arrives_at s (what l)) eqn:Ar.
+    + inversion H as [L C L' C' a p e r T E F Else D|]; subst; [|discriminate]; destruct e as [| |t n|]; try discriminate.
+      simpl in Ar; destruct (signal_dec t s) as [->|]; [clear Ar | discriminate].
       assert (Ia : In (p, Arrive s n) (tr a)) by (apply (left_in (State L C) a _ O T); simpl; rewrite E; left; auto).
-      exists ((a, p) :: m); split; [|split].
-      * constructor; auto; intro J; apply Im in J; destruct J as (_ & D & _).
-        apply (not_both (State L C) a p (Arrive s n) O T D); simpl; rewrite E; left; auto.
-      * simpl in *; rewrite Lm, Cs; auto.
+      exists ((a, p) :: m); split; [|split; [simpl in *; lia|]].
+      * constructor; auto; intro J; apply Im in J; destruct J as (_ & Da & _).
+        apply (not_both (State L C) a p (Arrive s n) O T Da); simpl; rewrite E; left; auto.
       * intros b q; simpl; rewrite Im; split.
-        -- intros [W|(Tb & D & J)]; [inversion W; subst; split; [auto|]; split; eauto|].
-           ++ apply (did_step _ _ _ b q O T H); right; left; auto.
-           ++ split; [auto|]; split; auto; apply (did_step _ _ _ b q O Tb H); auto.
-        -- intros (Tb & D & J); apply (did_step _ _ _ b q O Tb H) in D; destruct D as [D|[W|[]]]; auto.
-    + exists m; split; [auto|]; split; [rewrite (step_came M l M' s H Ne); auto|].
-      intros b q; rewrite Im; split; intros (Tb & D & J); (split; [auto|]; split; [|exact J]).
+        -- intros [W|(Tb & Db & J)]; [inversion W; subst|]; repeat split; eauto; apply (did_step _ _ _ _ _ O ltac:(eassumption) H);
+             simpl; auto.
+        -- intros (Tb & Db & J); apply (did_step _ _ _ b q O Tb H) in Db as [Db|[W|[]]]; auto.
+    + exists m; split; [auto|]; split; [auto|].
+      intros b q; rewrite Im; split; intros (Tb & D & n & J); (split; [auto|]; split; [|eauto]).
       * apply (did_step M l M' b q O Tb H); auto.
-      * apply (did_step M l M' b q O Tb H) in D; destruct D as [|W]; auto; exfalso; destruct J as [n J].
-        destruct (step_action M l M' b q _ O H Tb W J) as [_ X0]; destruct (what l); try contradiction; destruct X0; subst; auto.
+      * apply (did_step M l M' b q O Tb H) in D as [D|W]; auto; exfalso.
+        destruct (step_action M l M' b q _ O H Tb W J) as (_ & El & _); rewrite El in Ar; simpl in Ar.
+        destruct (signal_dec s s); congruence.
 Qed.
 
 Lemma ok_run M ls M' : ok M -> run M ls M' -> ok M'.
@@ -481,7 +480,7 @@ Proof.
     destruct J as [J|J]; [inversion J; subst; auto|].
     eapply precedes_trans; [exact (head_first (State L C) b _ _ (q, f) O Tb Eb J) | exact P]. }
   destruct e as [x|k n|s n|s n].
-  - exists (Label [(a, p)] (DAcc x)), (State (set L a r) C); econstructor; eauto using set_same, set_other.
+  - exists (Label [(a, p)] (Access x)), (State (set L a r) C); econstructor; simpl; eauto using set_same, set_other.
   - destruct (met a p k n T Ia) as (w & Dw & Lw & Mw).
     assert (Heads : forall b, In b w -> exists s, L b = (p, Barrier k n) :: s).
     { intros b Ib; apply Mw in Ib; destruct Ib as [Tb Ib].
@@ -491,21 +490,21 @@ Proof.
       - simpl in J; destruct (L b) as [|[q f] s] eqn:Eb; [destruct J|]; destruct J as [J|J]; [inversion J; subst; eauto|].
         exfalso; apply (Min b); [apply Live; split; auto; congruence|]; rewrite Na; unfold next; rewrite Eb; simpl.
         exact (head_first (State L C) b _ _ (p, Barrier k n) O Tb Eb J). }
-    assert (Fst : map fst (map (fun b => (b, p)) w) = w) by (rewrite map_map; simpl; apply map_id).
-    exists (Label (map (fun b => (b, p)) w) DBar), (State (fun b => if in_dec agent_dec b w then tl (L b) else L b) C).
-    apply step_bar with (k := k).
-    + intro F; apply map_eq_nil in F; subst w; apply (proj2 (Mw a)); auto.
+    set (W := map (fun b => (b, p)) w); assert (Fst : map fst W = w) by (unfold W; rewrite map_map; simpl; apply map_id).
+    assert (LW : length W = n) by (unfold W; rewrite map_length; auto).
+    exists (Label W (Barrier k (length W))), (State (fun b => if in_dec agent_dec b w then tl (L b) else L b) C).
+    apply step_bar; rewrite ?LW.
+    + intro F; rewrite F in Fst; simpl in Fst; subst w; apply (proj2 (Mw a)); auto.
     + rewrite Fst; auto.
     + intros b q J; apply in_map_iff in J; destruct J as (b' & F & J); inversion F; subst b' q.
       destruct (Heads b J) as [s Eb]; apply Mw in J as J'; destruct J' as [Tb _]; split; auto.
-      exists s; rewrite map_length, Lw; split; auto; destruct (in_dec agent_dec b w); [rewrite Eb; auto | tauto].
+      exists s; split; auto; destruct (in_dec agent_dec b w); [rewrite Eb; auto | tauto].
     + intros b J; rewrite Fst in J; destruct (in_dec agent_dec b w); tauto.
-  - exists (Label [(a, p)] (DArr s)), (State (set L a r) (fun t => if signal_dec t s then 1 + C t else C t)).
-    econstructor; eauto using set_same, set_other.
-    + destruct (signal_dec s s); congruence.
-    + intros t Ne; destruct (signal_dec t s); congruence.
-  - exists (Label [(a, p)] (DAwait s)), (State (set L a r) C); econstructor; eauto using set_same, set_other.
-    apply (shows (State L C) a p s n r O T Ea); intros b q J; apply are_arrivals in J as J'; destruct J' as [Tb Ib].
+  - exists (Label [(a, p)] (Arrive s n)), (State (set L a r) (fun t => if signal_dec t s then 1 + C t else C t)).
+    econstructor; eauto using set_same, set_other; simpl; split; [destruct (signal_dec s s); congruence|].
+    intros t Ne; destruct (signal_dec t s); congruence.
+  - exists (Label [(a, p)] (Await s n)), (State (set L a r) C); econstructor; eauto using set_same, set_other.
+    split; auto; apply (shows (State L C) a p s n r O T Ea); intros b q J; apply are_arrivals in J as J'; destruct J' as [Tb Ib].
     apply (Least b q _ Tb Ib); exact (arrives_first b a q p s n J T Ia).
 Qed.
 
@@ -514,8 +513,7 @@ Definition total (M : state) : nat := list_sum (map (fun a => length (left M a))
 Lemma step_total M l M' : step M l M' -> total M' < total M.
 Proof.
   intro H; assert (Who : exists a p, In (a, p) (who l)).
-  { inversion H as [L C L' a p x r T E F Else|L C L' w k NE ND All Else|L C L' C' a p s n r T E F Else _ _|
-                    L C L' a p s n r T E F Else _]; subst; simpl; eauto; destruct w as [|[a p] w]; [congruence|]; exists a, p; left; auto. }
+  { inversion H as [|L C L' w k NE ND All Else]; subst; simpl; eauto; destruct w as [|[a p] w]; [congruence | simpl; eauto]. }
   destruct Who as (a & p & W); pose proof (who_agents M l M' a p H W) as T.
   apply sum_less with (a := a); auto.
   - intro b; destruct (step_left M l M' b H) as [[E _]|[_ (q & e & E & _)]]; rewrite E; simpl; auto.
@@ -531,12 +529,12 @@ Definition at_ (ls : list label) (i : nat) (a : A) (p : path) : Prop := exists l
 
 (* Arrivals at a signal in the first steps of a run. *)
 Definition come (s : S) (ls : list label) : nat :=
-  length (filter (fun l => match what l with DArr t => if signal_dec t s then true else false | _ => false end) ls).
+  length (filter (fun l => arrives_at s (what l)) ls).
 
 (* Of the steps of a run: an agent takes part in both; or the second has waited for a phase that the first arrived for. *)
 Inductive hb (ls : list label) : nat -> nat -> Prop :=
 | hb_agent i j a p q : i < j -> at_ ls i a p -> at_ ls j a q -> hb ls i j
-| hb_signal i j l m s : i < j -> nth_error ls i = Some l -> what l = DArr s -> nth_error ls j = Some m -> what m = DAwait s ->
+| hb_signal i j l m s n : i < j -> nth_error ls i = Some l -> what l = Arrive s n -> nth_error ls j = Some m -> what m = Await s n ->
     come s (firstn i ls) / size s < come s (firstn j ls) / size s -> hb ls i j
 | hb_trans i j k : hb ls i j -> hb ls j k -> hb ls i k.
 
@@ -560,11 +558,8 @@ Qed.
 
 Lemma run_came M ls M' s : run M ls M' -> came M' s = come s ls + came M s.
 Proof.
-  induction 1 as [M|M l M1 ls M2 H R IH]; auto; rewrite IH; unfold come; simpl.
-  assert (E : came M1 s = (match what l with DArr t => if signal_dec t s then 1 else 0 | _ => 0 end) + came M s).
-  { inversion H; subst; simpl; auto; destruct (signal_dec s0 s) as [->|Ne]; auto.
-    match goal with E : forall t, t <> _ -> _ |- _ => rewrite E; auto end. }
-  rewrite E; destruct (what l) as [x| |t|t]; simpl; auto; destruct (signal_dec t s); simpl; lia.
+  induction 1 as [M|M l M1 ls M2 H R IH]; auto; rewrite IH, (step_came _ _ _ _ H); unfold come; simpl.
+  destruct (arrives_at s (what l)); simpl; lia.
 Qed.
 
 Lemma firstn_app_length (B : Type) (l m : list B) : firstn (length l) (l ++ m) = l.
@@ -608,17 +603,13 @@ Proof.
     exists i; split; [|split; auto; apply hb_agent with (a := b) (p := p) (q := q); auto].
     destruct Ai as (m & Ni & Wi); exists m; split; auto;
       destruct (run_split _ _ _ _ _ R Ni) as (l3 & l4 & M3 & M4 & _ & _ & R3 & St3 & _).
-    destruct (step_action M3 m M4 b p _ (ok_run _ _ _ start_ok R3) St3 Tb Wi Ib) as [_ X0]; destruct (what m);
-      try contradiction; auto.
-  - destruct (step_action M1 l M2 b q _ O1 St Tb W J) as [Lf X0]; destruct (what l) as [x| |t|t] eqn:Wl;
-      try contradiction.
-    destruct X0 as [-> D]; assert (Ja : In (a, p) (arrivals s n)) by (apply are_arrivals; auto).
+    destruct (step_action M3 m M4 b p _ (ok_run _ _ _ start_ok R3) St3 Tb Wi Ib) as (_ & _ & All); auto.
+  - destruct (step_action M1 l M2 b q _ O1 St Tb W J) as (Lf & Wl & D); assert (Ja : In (a, p) (arrivals s n)) by (apply are_arrivals; auto).
     destruct (done_at l1 (l :: l2) M1 a p R1 Ta (D a p Ja)) as (i & Ai & Li); exists i; split; [auto|]; split; auto.
     destruct Ai as (m & Ni & Wi); pose proof Ni as Ni1; rewrite nth_error_app1 in Ni1 by auto.
     destruct (run_split _ _ _ _ _ R1 Ni1) as (l3 & l4 & M3 & M4 & E1 & Ei & R3 & St3 & _).
     pose proof (ok_run _ _ _ start_ok R3) as O3.
-    destruct (step_action M3 m M4 a p _ O3 St3 Ta Wi I) as [La Xm]; destruct (what m) as [x| |t|t] eqn:Wm; try contradiction.
-    destruct Xm as [-> _]; apply hb_signal with (l := m) (m := l) (s := s); auto.
+    destruct (step_action M3 m M4 a p _ O3 St3 Ta Wi I) as (La & Wm & _); apply hb_signal with (l := m) (m := l) (s := s) (n := n); auto.
     rewrite firstn_app_length, E1, <- app_assoc, <- Ei, firstn_app_length, <- E1.
     pose proof (run_came start l3 M3 s R3) as C3; pose proof (run_came start _ M1 s R1) as C1; simpl in C3, C1.
     rewrite Nat.add_0_r in C3, C1; rewrite <- C3, <- C1.
