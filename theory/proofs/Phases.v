@@ -316,8 +316,8 @@ Qed.
 Definition begin := start acts.
 Definition Run := @run agent access key signal agents size.
 Definition Step := @step agent access key signal agents size.
-Definition At := @at_ agent access signal.
-Definition Hb := @hb agent access signal signal_dec size.
+Definition At := @at_ agent access key signal.
+Definition Hb := @hb agent access key signal signal_dec size.
 
 Lemma sorted_acts g : In g agents -> isorted (acts g).
 Proof. apply acts_sorted; intros a _; apply trace_sorted. Qed.

@@ -28,7 +28,7 @@ Record state : Type := State { left : A -> list (path * action); came : S -> nat
 Record label : Type := Label { who : list (A * path); what : action }.
 
 (* What an action of one agent does to the signals; and whether it may be done. *)
-Definition does (e : action) (C C' : S -> nat) : Prop :=
+Definition effect (e : action) (C C' : S -> nat) : Prop :=
   match e with
   | Access _ => C' = C
   | Barrier _ _ => False
@@ -38,7 +38,7 @@ Definition does (e : action) (C C' : S -> nat) : Prop :=
 
 Inductive step : state -> label -> state -> Prop :=
 | step_one L C L' C' a p e r :
-    In a agents -> L a = (p, e) :: r -> L' a = r -> (forall b, b <> a -> L' b = L b) -> does e C C' ->
+    In a agents -> L a = (p, e) :: r -> L' a = r -> (forall b, b <> a -> L' b = L b) -> effect e C C' ->
     step (State L C) (Label [(a, p)] e) (State L' C')
 | step_bar L C L' w k :
     w <> [] -> NoDup (map fst w) ->
