@@ -50,7 +50,7 @@ Notation arrivals := (arrivals B N o s).
 Notation ord := (ord agents acts).
 Notation start := (begin B N s o).
 Notation run := (Run B N s o).
-Notation rounds_in := (rounds_in N F s).
+Notation rounds_in c := (cycle_rules N F s c = true).
 Notation round c := (round o s c).
 Notation M c := (all_barriers c s).
 Notation I c W := (items (body_at c s W) [Part 0] []).
@@ -114,7 +114,7 @@ Proof.
       intros h q O.
     eapply ord_trans; [exact O|].
     eapply ord_trans; [eapply ord_signal;
-      [exact (thread_ok B N o s _ (agent_is _ Ig)) | exact Ig | exact P | exact Q]|].
+      [exact (thread_ok _ (agent_is _ Ig)) | exact Ig | exact P | exact Q]|].
     eapply ord_own; [exact Ig | exact Q | exact I | apply parts_precede; lia].
 Qed.
 
@@ -163,17 +163,17 @@ Proof.
     set (c := cycle f) in *.
   assert (Cy : In c (cycles_of e)).
   { unfold cycles_of; apply in_or_app; right; apply in_flat_map; exists x; rewrite Fx; simpl; auto. }
-  pose proof (cycle_there N F s Valid e c (trace_events _ _ _ _ _ _ J) Cy) as R; pose proof R as (Ou & Ne & Tu & Sd & Ru).
+  pose proof (cycle_there N F s Valid e c (trace_events _ _ _ _ _ _ J) Cy) as R.
   assert (Or : of_ring c x = true) by (unfold of_ring; rewrite Fx; apply Nat.eqb_refl).
   assert (Be : belongs c e = true) by (unfold belongs; apply orb_true_intro; right; apply existsb_exists; eauto).
   assert (En : ends c e = false) by (ops e; simpl; auto; destruct X).
-  destruct (outer_weaker N o c s true Ou [] _ r e J Be En) as (W & V & T); simpl in V, T.
-  apply In_nth_error in V as [k V]; destruct (in_round o s c _ k W V) as [Ib _].
+  destruct (outer_weaker N o c s true (is_outer R) [] _ r e J Be En) as (W & V & T); simpl in V, T.
+  apply In_nth_error in V as [k V]; destruct (in_round _ k W V) as [Ib _].
   destruct (site_of o W _ [Part 0] [] _ r e (fun k f => match f with end) T) as (q & t & K & Er & S & Sa);
     set (z := (q, e, K)).
   assert (Iz : In (z, x) (sites_at c W)).
   { apply in_flat_map; exists z; split; auto; unfold in_ring; apply in_map_iff; exists x; split; auto; apply filter_In; auto. }
-  specialize (Ru _ Ib); unfold ring_rules in Ru; ands Ru as [[_ Ru] _]; rewrite forallb_forall in Ru.
+  pose proof (ruled R _ Ib) as Ru; unfold ring_rules in Ru; ands Ru as [[_ Ru] _]; rewrite forallb_forall in Ru.
   specialize (Ru _ (in_map _ _ _ Iz)); cbn [fst snd] in Ru; rewrite Fx in Ru.
   fold (fence_of c W) in Ru; fold (station_at c W z x f) in Ru; destruct (station_at c W z x f) as [j|] eqn:St;
     [|discriminate].
@@ -185,8 +185,8 @@ Qed.
 
 Lemma standing_round c g p x f k W r e z : stands c g p x f k W r e z -> round_of tr f (by_ g) p = k.
 Proof.
-  intros (R & If & _ & _ & Rk & (_ & _ & _ & _ & Is) & _ & _ & _ & _ & (t & ->) & _); pose proof R as (Ou & _).
-  unfold round_of; rewrite (barriers_in s c f If).
+  intros (R & If & _ & _ & Rk & (_ & _ & _ & _ & Is) & _ & _ & _ & _ & (t & ->) & _).
+  unfold round_of; rewrite (barriers_in f If).
   destruct Is as [(_ & -> & _)|(_ & _ & j & ->)]; [|rewrite <- app_assoc; simpl]; eapply number_at; eauto.
 Qed.
 
@@ -197,10 +197,10 @@ Lemma come_last c g p x f k W r e z j d n h q :
   In (h, q) (arrivals (Ring (fst (by_ g)) d (k mod copies f)) n) -> ord h q g p.
 Proof.
   intros (R & If & _ & _ & Rk & Is & De & Sa & (t & Et) & _) Co Lj Id Df Ti A.
-  pose proof R as (Ou & Ne & Tu & _); pose proof (agent_is g (proj1 Is)) as T;
+  pose proof (agent_is g (proj1 Is)) as T;
     destruct (reached _ _ _ _ _ Is) as (t' & f' & Fr & Re).
-  apply Re; pose proof (same_copies N F s c d f R Id If) as Ec; pose proof (seat_top s c d Id) as Sd;
-    pose proof (top_stage s c d Id) as Td.
+  apply Re; pose proof (same_copies R d f Id If) as Ec; pose proof (seat_top d Id) as Sd;
+    pose proof (top_stage d Id) as Td.
   assert (Wh : stage d = j /\ match j with 0 => k / copies f = S n | _ => n = k / copies f end).
   { unfold time in Ti; destruct j as [|i].
     - destruct (k / copies f) as [|m]; [simpl in Ti; lia|].
@@ -212,7 +212,7 @@ Proof.
   { unfold has_come in Co; destruct (Nat.eqb_spec j 1) as [->|_]; [rewrite (Df eq_refl); auto|].
     rewrite forallb_forall in Co; specialize (Co d Id); rewrite Sj, Nat.eqb_refl in Co; auto. }
   assert (X : exists u, r ++ t' = W ++ place z ++ u) by (exists (t ++ t'); rewrite Et, <- !app_assoc; auto).
-  rewrite <- Ec in A; eapply (waited_for B N o s c Ou d (place z) (who_ z) (by_ g) k W h q _ f' n); eauto.
+  rewrite <- Ec in A; eapply (waited_for R d (place z) (who_ z) (by_ g) k W h q _ f' n); eauto.
   unfold back; rewrite Sj, Ec; destruct j; simpl; auto.
 Qed.
 
@@ -223,24 +223,24 @@ Lemma come_after c g p x f k W r e z j b n h q :
   In (h, q) (arrivals (Ring (fst (by_ g)) b (k mod copies f)) n) -> ord h q g p.
 Proof.
   intros St Co Lj Ib Ti Bf A; pose proof St as (R & If & Sf & _ & Rk & Is & _); pose proof (agent_is g (proj1 Is)) as T.
-  pose proof R as (Ou & Ne & Tu & _); destruct (stages N s c Tu Ne) as (Tp & Sg & _).
+  destruct (stages R) as (Tp & Sg & _).
   destruct (Nat.eq_dec (S (time s c b n)) ((k / copies f) * S (top (M c)) + j)) as [E|E].
   { apply (come_last c g p x f k W r e z j b n h q); auto; intro J1; apply Bf; auto; lia. }
   assert (Last : exists d m z', In d (M c) /\ (j = 1 -> d = f) /\ S (time s c d m) = (k / copies f) * S (top (M c)) + j /\
             In z' (arrivals (Ring (fst (by_ g)) d (k mod copies f)) m)).
   { destruct j as [|i].
     - destruct (k / copies f) as [|m] eqn:Em; [simpl in Ti; lia|]; destruct (Sg 0 ltac:(lia)) as (d & Id & Sd).
-      pose proof (same_copies N F s c d f R Id If) as Ec; pose proof (positive N F s c f R If) as Pos.
-      destruct (last_round s o c (by_ g) k W (copies f) m Rk Pos Em) as (V & Rv & _ & X & Y).
-      destruct (some_there B N F s o c (by_ g) _ V d R T Rv Id) as [z' Z]; rewrite Ec, X, Y in Z; exists d, m, z'.
+      pose proof (same_copies R d f Id If) as Ec; pose proof (positive R f If) as Pos.
+      destruct (last_round (by_ g) k W (copies f) m Rk Pos Em) as (V & Rv & _ & X & Y).
+      destruct (some_there R (by_ g) _ V d T Rv Id) as [z' Z]; rewrite Ec, X, Y in Z; exists d, m, z'.
       split; auto; split; [discriminate|]; split; auto; unfold time, seat; rewrite Sd, Nat.mul_succ_l; simpl; lia.
     - assert (D : exists d, In d (M c) /\ stage d = S i /\ (S i = 1 -> d = f)).
       { destruct i as [|i]; [exists f; auto|]; destruct (Sg (S (S i)) Lj) as (d & Id & Sd); exists d; repeat split; auto; lia. }
-      destruct D as (d & Id & Sd & Df); destruct (some_there B N F s o c (by_ g) k W d R T Rk Id) as [z' Z].
-      rewrite (same_copies N F s c d f R Id If) in Z; exists d, (k / copies f), z'; repeat (split; [solve [auto]|]); split; auto.
+      destruct D as (d & Id & Sd & Df); destruct (some_there R (by_ g) k W d T Rk Id) as [z' Z].
+      rewrite (same_copies R d f Id If) in Z; exists d, (k / copies f), z'; repeat (split; [solve [auto]|]); split; auto.
       unfold time, seat; rewrite Sd; simpl; lia. }
   destruct Last as (d & m & [h' q'] & Id & Df & Td & Z); apply ord_trans with h' q'; [|apply (come_last c g p x f k W r e z j d m h' q'); auto].
-  apply (in_order B N o s c Ou Tu (fst (by_ g)) b n d m (k mod copies f) (h, q) (h', q')); auto; lia.
+  apply (in_order R (fst (by_ g)) b n d m (k mod copies f) (h, q) (h', q')); auto; lia.
 Qed.
 
 (* And says that it is filled. *)
@@ -261,26 +261,26 @@ Lemma fill_before c g p x f k W r e z fence out p' v :
   exists h q, In (h, q) (arrivals (Ring (fst (by_ g)) f (k mod copies f)) (k / copies f)) /\ ord g p' h q.
 Proof.
   intros St I0 Is Fi; pose proof St as (R & If & _ & _ & Rk & (Ig & _) & De & Sa & (t & Et) & _ & (u & Eu) & _).
-  pose proof R as (Ou & Ne & Tu & _); pose proof (agent_is g Ig) as T; pose proof (barriers_in s c f If) as Cf.
+  pose proof (agent_is g Ig) as T; pose proof (barriers_in f If) as Cf.
   unfold fill in Fi; rewrite De in Fi; destruct Is as (J & X & Is).
   assert (Rr : round_of tr f (by_ g) r = k) by (unfold round_of; rewrite Cf, Eu; eapply number_at; eauto).
   destruct e as [y|v' hw|[d|d|c'| |d l|l|d|gk l|gk gn|d|rf rw|rf rw|]]; try discriminate.
   - ands Fi as [_ Fi]; destruct Is as [(Eg & -> & _)|(_ & As & _)]; [|discriminate]; rewrite Eg in I0 |- *; simpl.
     destruct (seen_told _ _ _ _ _ Fi) as (q' & To & Bef).
-    destruct (told_by B N o s c Ou Tu (by_ g) k W q' (who_ z) (mbarrier_eqb f) r v T Rk Sa To)
+    destruct (told_by R (by_ g) k W q' (who_ z) (mbarrier_eqb f) r v T Rk Sa To)
       as (b & h & q & Eb & Ib & A & Or); auto.
     + intros b Eb; apply mbarrier_eq in Eb; congruence.
     + intros w Bw; rewrite Et; apply Bef; auto.
     + apply mbarrier_eq in Eb; subst b; eauto.
   - apply mbarrier_eq in Fi; subst d; destruct Is as [(_ & _ & As)|(Eg & _ & j & ->)]; [discriminate|].
     assert (A : told_at o s (by_ g) f k r (EOp (Load f l))) by (unfold told_at; simpl; rewrite Rr; auto).
-    apply (arrival_at B N o s _ _ _ _ _ T) in A; simpl in A; rewrite <- Eg in A; exists g, (r ++ [Part 3]); split; auto.
+    apply (arrival_at _ _ _ _ _ T) in A; simpl in A; rewrite <- Eg in A; exists g, (r ++ [Part 3]); split; auto.
     apply are_arrivals in A as [_ A]; eapply ord_own; [exact Ig | exact I0 | exact A | apply parts_precede; lia].
   - apply existsb_exists in Fi as (z' & Iz & Fi); ands Fi as [[La Pr] Im]; unfold is_later in La.
     destruct (deed_ z') as [|?|[| | | | | |d| | | | | |]] eqn:Dz; try discriminate; apply mbarrier_eq in La; subst d.
     destruct Is as [(_ & _ & As)|(Eg & _ & j & ->)]; [discriminate|]; set (w := W ++ place z').
     assert (Lt : In (w, EOp (Later f)) (tr (by_ g))).
-    { rewrite <- Dz; apply (do_item o s c (by_ g) k); auto; eapply implies_sound; eauto. }
+    { rewrite <- Dz; apply (do_item _ _ _ _ Rk); auto; eapply implies_sound; eauto. }
     assert (Pz : precedes r w).
     { rewrite Et; unfold w; rewrite <- (app_nil_r (place z')); apply precedes_in, prec_sound; auto. }
     assert (Ie : In (Engine (by_ g) w) agents) by (apply engine_agent; split; eauto).
@@ -293,8 +293,8 @@ Proof.
         split; auto; right; apply in_or_app; left; exact Lq. }
     destruct Aw as [i Aw].
     assert (A : told_at o s (by_ g) f k w (EOp (Later f))).
-    { unfold told_at; simpl; unfold round_of, w; rewrite Cf, (item_number N o s c Ou (by_ g) k W z' Rk Iz); auto. }
-    apply (arrival_at B N o s _ _ _ _ _ T) in A; simpl in A; exists (Engine (by_ g) w), (w ++ [Part 3]); split; auto.
+    { unfold told_at; simpl; unfold round_of, w; rewrite Cf, (item_number R (by_ g) k W z' Rk Iz); auto. }
+    apply (arrival_at _ _ _ _ _ T) in A; simpl in A; exists (Engine (by_ g) w), (w ++ [Part 3]); split; auto.
     apply are_arrivals in A as [_ A]; eapply ord_trans;
       [eapply ord_own; [exact Ig | exact I0 | exact Dn | apply parts_precede; lia]|].
     eapply ord_trans; [eapply ord_signal; [exact Ig | exact Ie | exact Dn | exact Aw]|].
@@ -310,19 +310,19 @@ Lemma group_read c g p x f k W r gk l z j0 p' v0 :
 Proof.
   intros St I0 Is En; set (It := I c W) in *;
     pose proof St as (R & _ & _ & _ & Rk & (Ig & _) & De & Sa & (t & Et) & _ & (t0 & Er0) & _).
-  pose proof R as (Ou & Ne & Tu & _); pose proof (agent_is g Ig) as T.
+  pose proof (agent_is g Ig) as T.
   apply existsb_exists in En as (i & Ii & En); unfold told in En; apply existsb_exists in En as (j & Ij & En).
   destruct (tells (deed_ j)) as [b|] eqn:Te; [|discriminate]; ands En as [[[Cb Bb] Se] Cv]; apply Nat.eqb_eq in Cb;
     apply Nat.eqb_eq in Bb.
-  assert (Ib : In b (M c)) by (eapply (tells_in o s c); eauto).
+  assert (Ib : In b (M c)) by (eapply tells_in; eauto).
   unfold settles in Se; destruct (deed_ i) as [|?|[| | | | | | | |k' n| | | |]] eqn:Di; try discriminate;
     ands Se as [[[Ek Pz] Im] Nn].
   apply Nat.eqb_eq in Ek; subst k'; apply prec_sound in Pz; pose proof (implies_sound _ _ _ Im Sa) as Si.
   assert (In_round : forall q, before (place z) q None -> precedes r (W ++ q)).
   { intros q Bq; rewrite Et, <- (app_nil_r q); apply precedes_in; auto. }
-  destruct (covered_by B N o s c Ou It (by_ g) (place i) (who_ z) j T Sa Cv) as (a' & Ta' & Bl & U & Sj & Cov).
-  assert (R' : round c a' k W) by (apply (round_same B N o s c Ou (by_ g)); auto).
-  destruct (told_there B N o s c Ou Tu a' k W j b Ta' R' Ij Te Ib Sj) as (P & e & H1 & H2).
+  destruct (covered_by (o := o) R It (by_ g) (place i) (who_ z) j T Sa Cv) as (a' & Ta' & Bl & U & Sj & Cov).
+  assert (R' : round c a' k W) by (eapply (round_same R (by_ g)); eauto).
+  destruct (told_there R a' k W j b Ta' R' Ij Te Ib Sj) as (P & e & H1 & H2).
   enough (Y : exists y v, In (y, v) (acts (Thread (by_ g))) /\ ord g p' (Thread (by_ g)) y /\
             ord (Thread (by_ g)) y (fst (arrival a' P e k)) (snd (arrival a' P e k))).
   { destruct Y as (y & v & Y); exists b, (fst (arrival a' P e k)), (snd (arrival a' P e k)), y, v.
@@ -337,7 +337,7 @@ Proof.
               ord (Thread (by_ g)) y (fst (arrival a' P e k)) (snd (arrival a' P e k))).
   { intros n' V l' Rv Ev Pv Nl D Al Le;
       destruct (waited g p' v0 x r gk l (V ++ place i) n Ig I0 Is) as (u & v & Y & O); auto.
-    - rewrite <- Di; apply (do_item o s c (by_ g) n'); auto; rewrite Ev; auto.
+    - rewrite <- Di; apply (do_item _ _ _ _ Rv); auto; rewrite Ev; auto.
     - eapply Nat.le_trans; [exact Nl|]; apply NoDup_incl_length; auto; intros q Jq; destruct (Al q Jq) as (P1 & P2 & E).
       apply filter_In; split; [apply in_since; auto | destruct (precedes_dec r q); tauto].
     - exists ((V ++ place i) ++ u), v; repeat (split; [solve [auto]|]); eapply Cov; eauto.
@@ -359,20 +359,20 @@ Proof.
     - intros q Jq; apply in_map_iff in Jq as (x' & <- & Ix); apply filter_In in Ix as [Ix Zx]; apply prec_sound in Zx.
       destruct (Own x' Ix) as (Jx & Gx & Px & Sx); split; [apply In_round; auto|]; split;
         [exists None; apply before_prefix; auto|].
-      exists (deed_ x'); split; auto; apply (do_item o s c (by_ g) k); auto.
-    - eapply (told_behind o s c); eauto. }
+      exists (deed_ x'); split; auto; apply (do_item _ _ _ _ Rk); auto.
+    - eapply told_behind; eauto. }
   ands Nn as [[Ek Le] Ex]; apply Nat.eqb_eq in Ek; apply Nat.leb_le in Le.
   assert (Ln : exists x', In x' own) by (destruct own as [|x' t']; [discriminate | exists x'; left; auto]).
   destruct Ln as (x' & Ix); destruct (Own x' Ix) as (Jx & Gx & Px & Sx); destruct (Nat.eq_dec n 0) as [->|Nz].
-  { apply (By k W [] Rk eq_refl); auto using NoDup_nil; [intros ? []|]; eapply (told_behind o s c); eauto. }
+  { apply (By k W [] Rk eq_refl); auto using NoDup_nil; [intros ? []|]; eapply told_behind; eauto. }
   destruct H2 as [(L & _)|[(L & V & Rv & -> & ->)|(L & -> & Pd & _)]]; [lia| |].
-  - assert (Rva : round c (by_ g) (k + late b) V) by (apply (round_same B N o s c Ou a' (by_ g)); auto).
+  - assert (Rva : round c (by_ g) (k + late b) V) by (eapply (round_same R a'); eauto).
     set (vs := visits o c s [] (by_ g)); pose proof (rising_nth _ (visits_rising o c s [] (by_ g))) as Rise.
     assert (Nth : forall m, m < late b -> round c (by_ g) (k + 1 + m) (nth (k + 1 + m) vs [])).
     { intros m Lm; apply nth_error_nth'; apply Nat.le_lt_trans with (k + late b); [lia|].
       apply nth_error_Some; unfold vs, Turns.round in *; congruence. }
     apply (By (k + late b) V (map (fun m => nth (k + 1 + m) vs [] ++ place x') (seq 0 (late b))) Rva); auto.
-    + apply (late_alone N o s c Tu b _ _ _ _ _ _ Ib L Rva Rk).
+    + apply (late_alone R b _ _ _ _ _ _ Ib L Rva Rk).
     + rewrite Et; apply precedes_app; exact (Rise _ _ _ _ Rk Rva ltac:(lia)).
     + rewrite map_length, seq_length; auto.
     + apply nodup_map; [apply seq_NoDup|]; intros m m' I1 I2 E; apply in_seq in I1; apply in_seq in I2;
@@ -388,10 +388,10 @@ Proof.
         -- assert (V1 = V) by (unfold Turns.round in *; rewrite E in X1; congruence); subst V; exists None;
              apply before_prefix; auto.
         -- apply precedes_app; exact (Rise _ _ _ _ X1 Rva ltac:(lia)).
-      * exists (deed_ x'); split; auto; apply (do_item o s c (by_ g) (k + 1 + m)); auto.
-        rewrite (late_alone N o s c Tu b _ _ _ _ _ _ Ib L X1 Rk); auto.
-  - destruct (late_rules N o s c Tu b Ib L) as (_ & _ & _ & _ & _ & Dr & _); destruct H1 as (Jd & Ar & Kt).
-    destruct (drain_at N o c b s Cb true [] a' P Ou Dr Jd) as (w & u & t' & _ & EP & Pat & Ba & Vi).
+      * exists (deed_ x'); split; auto; apply (do_item _ _ _ _ X1); auto.
+        rewrite (late_alone R b _ _ _ _ _ _ Ib L X1 Rk); auto.
+  - destruct (late_rules (o := o) R b Ib L) as (_ & _ & _ & _ & _ & Dr & _); destruct H1 as (Jd & Ar & Kt).
+    destruct (drain_at N o c b s Cb true [] a' P (is_outer R) Dr Jd) as (w & u & t' & _ & EP & Pat & Ba & Vi).
     destruct (Vi W) as [Q|Q]; [eapply nth_error_In; exact R' | exfalso | ].
     { apply (precedes_irr P); eapply precedes_trans; [apply (Q []) | eapply precedes_trans; [|exact Pd]]; apply parts_precede; lia. }
     assert (Ba' : In (w ++ [Part 1; Part 0], EBar (Threads 32) Warp) (tr (by_ g))) by (apply (bars_meet B N F s Valid o a'); auto using same_sym).
@@ -414,7 +414,7 @@ Lemma go_before c g p x f k W r e z fence out j :
     In (h, q) (arrivals (Ring (fst (by_ g)) b (k mod copies f)) (k / copies f)) /\ ord g p h q.
 Proof.
   intros St At Lj; unfold at_station in At; ands At as [_ At].
-  pose proof St as (R & If & Sf & _ & Rk & (Ig & J0 & Is) & De & Sa & (t & Et) & _); pose proof R as (Ou & Ne & Tu & _).
+  pose proof St as (R & If & Sf & _ & Rk & (Ig & J0 & Is) & De & Sa & (t & Et) & _).
   destruct (Nat.eqb_spec j 0) as [->|Nj].
   { destruct (fill_before c g p x f k W r e z _ _ p _ St J0 Is At) as (h & q & A & Or); exists f, h, q; split; auto;
       split; auto.
@@ -427,7 +427,7 @@ Proof.
   { destruct e as [y|v hw|[d|d|c'| |d l|l|d|gk l|gk gn|d|rf rw|rf rw|]]; try discriminate.
     - destruct (own_access _ _ _ _ _ Is eq_refl) as (Eg & -> & _); rewrite Eg in J0.
       destruct (seen_told _ _ _ _ _ At) as (p' & To & Bef).
-      destruct (told_by B N o s c Ou Tu (by_ g) k W p' (who_ z) _ r (access_ x) (agent_is g Ig) Rk Sa To)
+      destruct (told_by R (by_ g) k W p' (who_ z) _ r (access_ x) (agent_is g Ig) Rk Sa To)
         as (b & h & q & Eb & Ib & A & Or); auto.
       + intros b Eb; bools; auto.
       + intros w Bw; rewrite Et; apply Bef; auto.
@@ -435,7 +435,7 @@ Proof.
     - ands At as [_ At]; destruct (group_read c g p x f k W r gk l z _ p _ St J0 Is At)
         as (b & h & q & y & v & Ib & Bb & A & _ & O1 & O2).
       exists b, h, q; repeat (split; [solve [auto]|]); eapply ord_trans; eauto. }
-  destruct Y as (b & h & q & Ib & Sb & A & Or); rewrite (same_copies N F s c b f R Ib If) in A.
+  destruct Y as (b & h & q & Ib & Sb & A & Or); rewrite (same_copies R b f Ib If) in A.
   exists b, h, q; split; auto; split; auto; split; [lia | auto].
 Qed.
 
@@ -514,7 +514,7 @@ Proof.
   { exists f; split; auto; apply existsb_exists; exists y; split; auto; apply Nat.eqb_refl. }
   destruct (waited g p _ x r k l S 0 Ig J1 Is K P1 ltac:(lia)) as (u & w & Aw & O); eapply ord_trans; [exact O|].
   destruct Is' as [(Eh & Eq & B2)|(Eh & B2 & j' & Eq)]; rewrite Eq, Eh in *.
-  - eapply ord_own; [exact (thread_ok B N o s _ T) | exact Aw | exact J2 | apply precedes_app_r; auto].
+  - eapply ord_own; [exact (thread_ok _ T) | exact Aw | exact J2 | apply precedes_app_r; auto].
   - apply (to_engine B N tr (by_ g) r' _ _ _ (r' ++ [Part 2; Part j'], access_ y) T A2 (async_issued f y B2 Y) Aw);
       auto.
     + apply precedes_app_r; auto.
@@ -527,7 +527,7 @@ Lemma own_first g p r e x h q r' f y : issued g p x r e -> issued h q y r' f -> 
 Proof.
   intros (Ig & J1 & Is) Js A E P; destruct (own_access _ _ _ _ _ Is A) as (Eg & -> & ->).
   destruct (reached _ _ _ _ _ Js) as (t & f2 & Fr & Re); apply Re; rewrite <- E in *; rewrite Eg at 1; rewrite Eg in J1.
-  eapply ord_own; [exact (thread_ok B N o s _ (agent_is _ Ig)) | exact J1 | exact Fr | apply precedes_app_l; auto].
+  eapply ord_own; [exact (thread_ok _ (agent_is _ Ig)) | exact J1 | exact Fr | apply precedes_app_l; auto].
 Qed.
 
 Section Pairs.
@@ -820,11 +820,11 @@ Lemma meet_order c g p x f k W r e z h q y r' e' z' j : conflicts t g p x h q y 
   fst (by_ g) = fst (by_ h) -> ord g p h q \/ ord h q g p.
 Proof.
   intros C Fx Fy St St' Si Sj Bl; destruct (station_spec _ _ _ _ _ _ Si) as [_ Lj].
-  destruct St as ((_ & _ & _ & _ & Ru) & _ & _ & _ & Rk & Is & De & Sa & _ & Tr & _ & Iz).
+  destruct St as (R & _ & _ & _ & Rk & Is & De & Sa & _ & Tr & _ & Iz).
   destruct St' as (_ & _ & _ & _ & Rk' & Js & De' & Sa' & _ & Tr' & _ & Iz').
   assert (Me : meet g p x r e h q y r' e') by (split; auto).
-  destruct (in_round o s c _ k W Rk) as [Ib Inc], (in_round o s c _ k W Rk') as [_ Inc'].
-  specialize (Ru _ Ib); unfold ring_rules in Ru; ands Ru as [_ Ru]; rewrite forallb_forall in Ru;
+  destruct (in_round _ k W Rk) as [Ib Inc], (in_round _ k W Rk') as [_ Inc'].
+  pose proof (ruled R _ Ib) as Ru; unfold ring_rules in Ru; ands Ru as [_ Ru]; rewrite forallb_forall in Ru;
     specialize (Ru j ltac:(apply in_seq; lia)).
   match type of Ru with meet_well _ _ _ _ ?l = true => set (T := l) in * end.
   assert (In_T : forall zz xx, In (zz, xx) (sites_at c W) -> filled xx = Some f -> station_at c W zz xx f = Some j -> In (zz, xx) T).
@@ -875,14 +875,14 @@ Proof.
   subst f'; clear Rg; set (c := cycle f) in *;
     pose proof (of_copies _ Pre g h p q x y l f f Ig Ih Ne J1 J2 X Y Fx Fy eq_refl) as Co.
   rewrite (standing_round _ _ _ _ _ _ _ _ _ _ St), (standing_round _ _ _ _ _ _ _ _ _ _ St') in Co.
-  pose proof St as (R & If & Sf & Le & Rk & _); pose proof St' as (_ & _ & _ & _ & Rk' & _); pose proof R as (Ou & _).
-  pose proof (positive N F s c f R If) as Pos; destruct (station_spec _ _ _ _ _ _ Si) as [_ Li], (station_spec _ _ _ _ _ _ Sj) as [_ Lj].
+  pose proof St as (R & If & Sf & Le & Rk & _); pose proof St' as (_ & _ & _ & _ & Rk' & _).
+  pose proof (positive R f If) as Pos; destruct (station_spec _ _ _ _ _ _ Si) as [_ Li], (station_spec _ _ _ _ _ _ Sj) as [_ Lj].
   assert (Bl : fst (by_ g) = fst (by_ h)).
   { pose proof (le_sound B N _ _ _ _ Le (agent_is g Ig) (agent_is h Ih) Ow) as V; unfold same in V; simpl in V; congruence. }
   destruct (Nat.lt_trichotomy ((k / copies f) * S (top (M c)) + i) ((k' / copies f) * S (top (M c)) + j)) as [Lt|[Eq|Lt]].
   - left; eapply ring_order; eauto.
   - destruct (same_phase _ _ _ _ _ Li Lj Eq) as [Ek <-]; pose proof (round_equal _ _ _ Pos Co Ek) as <-.
-    assert (Rg : round c (by_ g) k W') by (apply (round_same B N o s c Ou (by_ h)); auto using agent_is).
+    assert (Rg : round c (by_ g) k W') by (eapply (round_same R (by_ h)); eauto using agent_is).
     assert (W' = W) by (unfold Turns.round in *; congruence); subst W'; eapply meet_order; eauto.
   - right; eapply ring_order; eauto.
 Qed.
@@ -951,19 +951,19 @@ Proof.
     injection E as <-.
   simpl in B1, Rk; assert (Isy : issues (Engine a r) (r ++ [Part 2; Part j]) r e' y)
     by (repeat (split; [auto|]); right; eauto).
-  pose proof R as (Ou & _ & Tu & _); set (c := cycle f) in *; destruct (station_spec _ _ _ _ _ _ Ru) as [At _].
+  set (c := cycle f) in *; destruct (station_spec _ _ _ _ _ _ Ru) as [At _].
   unfold at_station in At; ands At as [_ At]; destruct (st =? 0).
   2: { unfold use in At; rewrite De in At.
        destruct e' as [v|u h|[d|d|c'| |d l|l|d|gk l|gk gn|d|rf rw|rf rw|]]; try discriminate; ands At as [_ Re].
        destruct (group_read c _ _ y f k W r gk l z _ _ _ St I Isy Re) as (d & b & q & w & v & _ & _ & _ & Iw & O & _).
        exists a, w, v; auto. }
   destruct (fill_before c _ _ y f k W r e' z _ _ _ _ St I Isy At) as (h & q & A & Or).
-  destruct (at_next N s c Tu f 0 If) as (d & _ & Id & _ & Nx & _); destruct (some_there B N F s o c a k W d R T Rk Id) as [[h' q'] A'].
-  destruct (arrival_of B N o s c Ou Tu a k W d h' q' T Rk Id A') as (b & z' & P & e0 & Tb & Bl & Rb & Iz & Te & Sb & _).
-  destruct (rules N s c Tu _ (proj1 (in_round o s c b k W Rb))) as (_ & _ & Wt & _).
-  pose proof (Wt z' d f Iz Te (barriers_in s c d Id) If Nx) as Hw.
-  destruct (has_waited_spec B N o s c f (place z') (who_ z') b k W Hw Tb Rb Sb) as (i' & Ii & Di & _ & Si & _).
-  pose proof (wait_now B N o s c Ou b k W i' f (k / copies f) Rb Ii Di Si eq_refl) as Aw.
+  destruct (at_next R f 0 If) as (d & _ & Id & _ & Nx & _); destruct (some_there R a k W d T Rk Id) as [[h' q'] A'].
+  destruct (arrival_of R a k W d h' q' T Rk Id A') as (b & z' & P & e0 & Tb & Bl & Rb & Iz & Te & Sb & _).
+  destruct (rules R _ (proj1 (in_round b k W Rb))) as (_ & _ & Wt & _).
+  pose proof (Wt z' d f Iz Te (barriers_in d Id) If Nx) as Hw.
+  destruct (has_waited_spec f (place z') (who_ z') b k W Hw Tb Rb Sb) as (i' & Ii & Di & _ & Si & _).
+  pose proof (wait_now (B := B) R b k W i' f (k / copies f) Rb Ii Di Si eq_refl) as Aw.
   assert (Bf : back f = false) by (unfold back; rewrite Sf; auto); rewrite Bf in Aw; specialize (Aw eq_refl);
     rewrite Bl in Aw.
   exists b, (W ++ place i'), (await_ (Ring (fst a) f (k mod copies f)) (k / copies f)); repeat (split; [auto|]).

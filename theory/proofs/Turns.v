@@ -56,12 +56,18 @@ Proof.
       rewrite (One_y x z y R' Rxy) in K; destruct (NoDup_remove_2 _ _ _ D K).
 Qed.
 
+Lemma next_round k n : 0 < n -> (k + n) mod n = k mod n /\ (k + n) / n = S (k / n).
+Proof. intro L; replace (k + n) with (k + 1 * n) by lia; rewrite Nat.mod_add, Nat.div_add by lia; split; auto; lia. Qed.
+
+Lemma round_equal k j n : 0 < n -> k mod n = j mod n -> k / n = j / n -> k = j.
+Proof. intros L E D; rewrite (Nat.div_mod k n), (Nat.div_mod j n) by lia; congruence. Qed.
+
+Lemma round_unique k j n : 0 < n -> k mod n = j mod n -> S (k / n) = j / n -> j = k + n.
+Proof. intros L E D; destruct (next_round k n L) as [X Y]; apply (round_equal _ _ n L); congruence. Qed.
+
 Section Turns.
 
-Variables B N : nat.
-Variable o : oracle.
-Variable s : stmt.
-Variable F : list fact.
+Context {B N : nat} {o : oracle} {s : stmt} {F : list fact}.
 
 Definition tr (a : thread) : list (path * event) := trace o s [] a.
 
@@ -110,23 +116,37 @@ Qed.
 
 Section Cycle.
 
-Variable c : nat.
-Hypothesis Outer : outer N c s true = true.
+Context {c : nat}.
 
 (* What stands in the round at W, and the cycle's mbarriers. *)
 Notation I W := (items (body_at c s W) [Part 0] []).
 Notation M := (all_barriers c s).
-Hypothesis Turns : forall body, In body (bodies c s) -> turns N (items body [Part 0] []) M c (length (bodies c s) =? 1) s = true.
+Hypothesis Rules : cycle_rules N F s c = true.
+
+Lemma is_outer : outer N c s true = true.
+Proof. unfold cycle_rules in Rules; bools; auto. Qed.
+
+Lemma ruled body : In body (bodies c s) -> ring_rules N F s c M (length (bodies c s) =? 1) body = true.
+Proof. unfold cycle_rules in Rules; ands Rules as [_ Ru]; rewrite forallb_forall in Ru; auto. Qed.
 
 Definition round (a : thread) (k : nat) (W : path) : Prop := nth_error (visits o c s [] a) k = Some W.
 
 Lemma round_same a b k W : is_thread a -> is_thread b -> fst a = fst b -> round a k W -> round b k W.
-Proof. unfold round; intros Ta Tb E R; rewrite <- (visits_same B N o c s [] a b true); auto. Qed.
+Proof. unfold round; intros Ta Tb E R; rewrite <- (visits_same B N o c s [] a b true); auto using is_outer. Qed.
 
 Lemma round_before a k W j : round a k W -> j <= k -> exists V, round a j V.
 Proof.
   unfold round; intros R L; destruct (nth_error (visits o c s [] a) j) eqn:E; eauto; exfalso; apply nth_error_None in E.
   assert (k < length (visits o c s [] a)) by (apply nth_error_Some; congruence); lia.
+Qed.
+
+(* The round in which a copy was used last. *)
+Lemma last_round a k W n m : round a k W -> 0 < n -> k / n = S m ->
+  exists V, round a (k - n) V /\ k = k - n + n /\ (k - n) mod n = k mod n /\ (k - n) / n = m.
+Proof.
+  intros R L E; assert (Le : n <= k) by (destruct (le_lt_dec n k) as [|G]; auto; rewrite Nat.div_small in E by auto; discriminate).
+  destruct (next_round (k - n) n L) as [X Y]; replace (k - n + n) with k in * by lia.
+  destruct (round_before a k W (k - n) R ltac:(lia)) as [V Rv]; exists V; repeat split; auto; lia.
 Qed.
 
 Lemma in_round a k W : round a k W ->
@@ -147,7 +167,7 @@ Proof.
 Qed.
 
 Lemma number_at a k W r : round a k W -> rounds c (tr a) (W ++ Part 0 :: r) = k.
-Proof. intro R; eapply round_number; eauto. Qed.
+Proof. intro R; eapply round_number; eauto using is_outer. Qed.
 
 Lemma item_number a k W z : round a k W -> In z (I W) -> rounds c (tr a) (W ++ place z) = k.
 Proof. intros R J; destruct (item_first W z J) as [r E]; rewrite E; eapply number_at; eauto. Qed.
@@ -155,33 +175,38 @@ Proof. intros R J; destruct (item_first W z J) as [r E]; rewrite E; eapply numbe
 Lemma op_item a p e : In (p, e) (tr a) -> steps c e = true -> ends c e = false ->
   exists k W z, round a k W /\ In z (I W) /\ p = W ++ place z /\ e = deed_ z /\ sats (who_ z) a.
 Proof.
-  intros J St En; destruct (outer_weaker N o c s true Outer [] a p e J) as (W & Y & Z); auto.
+  intros J St En; destruct (outer_weaker N o c s true is_outer [] a p e J) as (W & Y & Z); auto.
   { unfold belongs; rewrite St; auto. }
   simpl in Y, Z; apply In_nth_error in Y; destruct Y as [k R]; destruct (in_round a k W R) as [X _].
-  destruct (item_of o W c _ [Part 0] [] a p e (bodies_flat s true _ Outer X) (fun k f => match f with end) Z St) as (q & K & -> & Q & S).
+  destruct (item_of o W c _ [Part 0] [] a p e (bodies_flat s true _ is_outer X) (fun k f => match f with end) Z St) as (q & K & -> & Q & S).
   exists k, W, (q, e, K); auto.
 Qed.
 
 (* The rules, one by one: of the cycle, and of what stands in a round. *)
-Lemma stages : bodies c s <> [] -> 0 < top M /\ (forall k, k <= top M -> exists b, In b M /\ stage b = k) /\
+Lemma stages : 0 < top M /\ (forall k, k <= top M -> exists b, In b M /\ stage b = k) /\
   (forall b d, In b M -> In d M -> copies b = copies d /\ 0 < copies b) /\ (forall e, In e (events s) -> known M c e = true).
 Proof.
-  intro Ne; assert (X : exists body, In body (bodies c s)) by (destruct (bodies c s) as [|body l]; [congruence | exists body; left; auto]).
-  destruct X as [body Ib0]; pose proof (Turns body Ib0) as T0; unfold turns in T0.
-  ands T0 as [[[[[[[Tp St] Cp] _] _] Kn] _] _]; rewrite forallb_forall in St, Kn; split; [apply Nat.ltb_lt; auto|].
+  assert (X : exists body, In body (bodies c s)).
+  { unfold cycle_rules in Rules; ands Rules as [[_ Ne] _].
+    destruct (bodies c s) as [|body l]; [discriminate | exists body; left; auto]. }
+  destruct X as [body Ib]; pose proof (ruled body Ib) as T; unfold ring_rules, turns in T.
+  ands T as [[[[[[[[[[Tp St] Cp] _] _] Kn] _] _] _] _] _]; rewrite forallb_forall in St, Kn; split; [apply Nat.ltb_lt; auto|].
   split; [|split; auto].
   - intros k L; specialize (St k ltac:(apply in_seq; lia)); bools; eauto.
-  - destruct M as [|d0 m]; [discriminate|]; ands Cp as [P Cp]; rewrite forallb_forall in Cp; intros b d Ib Id.
-    pose proof (Cp b Ib); pose proof (Cp d Id); bools; lia.
+  - destruct M as [|d0 m]; [discriminate|]; ands Cp as [P Cp]; rewrite forallb_forall in Cp; intros b d Jb Jd.
+    pose proof (Cp b Jb); pose proof (Cp d Jd); bools; lia.
 Qed.
+
+Lemma positive b : In b M -> 0 < copies b.
+Proof. intro J; apply (proj1 (proj2 (proj2 stages)) b b J J). Qed.
+
+Lemma same_copies b d : In b M -> In d M -> copies b = copies d.
+Proof. intros J K; apply (proj1 (proj2 (proj2 stages)) b d J K). Qed.
 
 Lemma top_stage b : In b M -> stage b <= top M.
 Proof.
   unfold top; generalize M as l; induction l as [|d l IH]; simpl; [intros []|]; intros [->|J]; [lia | specialize (IH J); lia].
 Qed.
-
-Lemma has_bodies b : In b M -> bodies c s <> [].
-Proof. unfold all_barriers; intros J E; rewrite E in J; destruct J. Qed.
 
 Lemma rules body : In body (bodies c s) ->
   (forall b, In b M -> counts N (items body [Part 0] []) b = true) /\
@@ -192,7 +217,7 @@ Lemma rules body : In body (bodies c s) ->
      told N (items body [Part 0] []) (who_ i) (place i) (fun b => (cycle b =? c) && (next M (stage d) =? stage b)) = true /\
      (back d = false -> forall j, In j (items body [Part 0] []) -> is_tell d j = true -> prec (place j) (place i) = true)).
 Proof.
-  intro Ib0; pose proof (Turns body Ib0) as T0; unfold turns in T0; ands T0 as [[[[[_ Co] La] _] Ar] Wa].
+  intro Ib; pose proof (ruled body Ib) as T; unfold ring_rules, turns in T; ands T as [[[[[[[[_ Co] La] _] Ar] Wa] _] _] _].
   rewrite forallb_forall in Co, La, Ar, Wa; split; [auto|split; [auto|split]].
   - intros j b d Ij Te Cy Id Ne; specialize (Ar j Ij); rewrite Te, Cy, Nat.eqb_refl in Ar; simpl in Ar.
     rewrite forallb_forall in Ar; specialize (Ar d Id); rewrite Ne, Nat.eqb_refl in Ar; auto.
@@ -240,7 +265,7 @@ Proof. ops e; simpl; intro E; inversion E; auto. Qed.
 (* -- arrivals that come late -------------------------------------------------------------------------------------------- *)
 
 Lemma rounds_done a p : rounds c (tr a) p = done_before (visits o c s [] a) p.
-Proof. unfold rounds, tr, done_before; rewrite (ends_at N o c s [] a true Outer); auto. Qed.
+Proof. unfold rounds, tr, done_before; rewrite (ends_at N o c s [] a true is_outer); auto. Qed.
 
 Lemma is_drain_spec b e : is_drain b e = true <-> e = EOp (Drain b).
 Proof. destruct e as [|?|[]]; simpl; split; try discriminate; try destruct (mbarrier_dec b b0); congruence. Qed.
@@ -275,8 +300,8 @@ Lemma late_rules b : In b M -> 0 < late b -> exists j, (forall a k W, round a k 
   (forall a k W i, round a k W -> In i (I W) -> tells (deed_ i) = Some b -> i = j) /\
   (forall a p, In (p, EOp (Drain b)) (tr a) -> sats (who_ j) a).
 Proof.
-  intros Ib L; assert (X : exists body l, bodies c s = body :: l) by (pose proof (has_bodies b Ib); destruct (bodies c s); [congruence | eauto]).
-  destruct X as (body & l & Eb); destruct (rules body) as (_ & La & _); [rewrite Eb; left; auto|].
+  intros Ib L; destruct (bodies c s) as [|body l] eqn:Eb; [unfold all_barriers in Ib; rewrite Eb in Ib; destruct Ib|].
+  destruct (rules body) as (_ & La & _); [rewrite Eb; left; auto|].
   specialize (La b Ib); unfold lates in La; rewrite Eb in La.
   destruct (late b =? 0) eqn:E; [apply Nat.eqb_eq in E; lia|]; clear E; cbn [orb] in La.
   ands La as [[[[Sg Bk] Lc] Dr] Si]; destruct l as [|? ?]; [|discriminate]; clear Sg.
@@ -308,7 +333,7 @@ Qed.
 Lemma drain_out b a p k W : cycle b = c -> drained s = true -> In (p, EOp (Drain b)) (tr a) -> round a k W ->
   (forall r, precedes p (W ++ Part 0 :: r)) \/ precedes (ended W) p.
 Proof.
-  intros Cb Dr J R; apply nth_error_In in R; destruct (drain_at N o c b s Cb true [] a p Outer Dr J) as (w & u & t & _ & -> & _ & _ & H).
+  intros Cb Dr J R; apply nth_error_In in R; destruct (drain_at N o c b s Cb true [] a p is_outer Dr J) as (w & u & t & _ & -> & _ & _ & H).
   destruct (H W R) as [|P]; auto; right; eapply precedes_trans; [exact P | apply parts_precede; lia].
 Qed.
 
@@ -406,12 +431,6 @@ Proof.
     exfalso; eauto.
 Qed.
 
-Lemma same_round k k' b : In b M -> k mod copies b = k' mod copies b -> k / copies b = k' / copies b -> k = k'.
-Proof.
-  intros Ib E D; destruct (stages (has_bodies b Ib)) as (_ & _ & Cp & _); destruct (Cp b b Ib Ib) as [_ Pos].
-  rewrite (Nat.div_mod k (copies b)), (Nat.div_mod k' (copies b)) by lia; congruence.
-Qed.
-
 (* An arrival of a round, by site. *)
 Lemma told_there a k W j b : is_thread a -> round a k W -> In j (I W) -> tells (deed_ j) = Some b -> In b M -> sats (who_ j) a ->
   exists p e, told_at a b k p e /\ tells_at a b k W j p e.
@@ -439,7 +458,7 @@ Lemma arrival_of a k W b h q : is_thread a -> round a k W -> In b M ->
     (late b = 0 -> p = W ++ place j /\ e = deed_ j).
 Proof.
   intros T R Ib J; apply in_ring_arrivals in J; destruct J as (a' & p & e & k' & T' & H & E & Bl & Co & Ph).
-  rewrite <- (same_round k k' b Ib Co Ph) in *; destruct (told_where a' k b p e Ib T' H) as (j & W' & Ij & Te & Sa & Rk & Cs).
+  rewrite <- (round_equal k k' _ (positive b Ib) Co Ph) in *; destruct (told_where a' k b p e Ib T' H) as (j & W' & Ij & Te & Sa & Rk & Cs).
   assert (R' : round a k W') by (apply (round_same a'); auto); assert (W' = W) by (unfold round in *; congruence); subst W'.
   exists a', j, p, e; repeat (split; [solve [auto]|]); split; [eapply told_behind; eauto|].
   destruct Cs as [(L & -> & ->)|[(L & _)|(L & _)]]; auto; lia.
@@ -494,6 +513,12 @@ Proof.
         [rewrite Q' at 2 | rewrite Q' at 1]; apply precedes_app; auto.
     + destruct (late_rules b Ib ltac:(lia)) as (i & _ & _ & _ & _ & _ & _ & One & _).
       rewrite (One a k W j), (One a k W j'); auto.
+Qed.
+
+Lemma some_there a k W b : is_thread a -> round a k W -> In b M ->
+  exists x, In x (arrivals (Ring (fst a) b (k mod copies b)) (k / copies b)).
+Proof.
+  intros T Rk J; destruct (full a k W b T Rk J), (arrivals _ _) as [|x t]; [simpl in *; lia | exists x; left; auto].
 Qed.
 
 (* -- the order of turns ------------------------------------------------------------------------------------------------- *)
@@ -591,15 +616,6 @@ Qed.
 
 (* -- time --------------------------------------------------------------------------------------------------------------- *)
 
-Lemma next_round k n : 0 < n -> (k + n) mod n = k mod n /\ (k + n) / n = S (k / n).
-Proof. intro L; replace (k + n) with (k + 1 * n) by lia; rewrite Nat.mod_add, Nat.div_add by lia; split; auto; lia. Qed.
-
-Lemma round_equal k j n : 0 < n -> k mod n = j mod n -> k / n = j / n -> k = j.
-Proof. intros L E D; rewrite (Nat.div_mod k n), (Nat.div_mod j n) by lia; congruence. Qed.
-
-Lemma round_unique k j n : 0 < n -> k mod n = j mod n -> S (k / n) = j / n -> j = k + n.
-Proof. intros L E D; destruct (next_round k n L) as [X Y]; apply (round_equal _ _ n L); congruence. Qed.
-
 (* Who arrives for a stage has waited for the one before: in this round, or of the copy's last one. *)
 Lemma then_next a k W n f r x y : is_thread a -> round a k W -> In f M -> In r M -> next M (stage f) = stage r ->
   k / copies f = (if back f then S n else n) -> In x (arrivals (Ring (fst a) f (k mod copies f)) n) ->
@@ -641,7 +657,7 @@ Qed.
 Lemma at_next b n : In b M -> exists d m, In d M /\ time d m = S (time b n) /\ next M (stage b) = stage d /\
   m = if stage b =? 0 then S n else n.
 Proof.
-  intro Ib; destruct (stages (has_bodies b Ib)) as (Tp & St & _); pose proof (top_stage b Ib) as Lb; unfold time, seat, next.
+  intro Ib; destruct stages as (Tp & St & _); pose proof (top_stage b Ib) as Lb; unfold time, seat, next.
   destruct (Nat.eqb_spec (stage b) 0) as [Z|Z].
   - destruct (St 1 Tp) as (d & Id & Sd); exists d, (S n); rewrite Sd, Z; destruct (Nat.eqb_spec 0 (top M)); simpl; repeat split; auto; lia.
   - destruct (Nat.eqb_spec (stage b) (top M)) as [E|E].
@@ -660,7 +676,7 @@ Lemma next_seat b d m n : In b M -> In d M -> time d m = S (time b n) ->
 Proof.
   intros Ib Id E; destruct (at_next b n Ib) as (e & p & Ie & Ep & -> & ->); rewrite <- E in Ep; unfold time in Ep.
   destruct (same_phase _ _ _ _ _ (seat_top e Ie) (seat_top d Id) Ep) as [-> S]; split; auto; unfold seat in S.
-  pose proof (top_stage e Ie); pose proof (top_stage d Id); destruct (stages (has_bodies b Ib)) as (Tp & _).
+  pose proof (top_stage e Ie); pose proof (top_stage d Id); destruct stages as (Tp & _).
   destruct (Nat.eqb_spec (stage e) 0), (Nat.eqb_spec (stage d) 0); lia.
 Qed.
 
@@ -676,7 +692,7 @@ Lemma in_step block b m d n r x y : In b M -> In d M -> time d n = S (time b m) 
   In x (arrivals (Ring block b r) m) -> In y (arrivals (Ring block d r) n) -> ord (fst x) (snd x) (fst y) (snd y).
 Proof.
   destruct y as [h q]; intros Ib Id E X Y; destruct (next_seat b d n m Ib Id E) as [Nx En].
-  destruct (stages (has_bodies b Ib)) as (_ & _ & Cp & _); destruct (Cp b d Ib Id) as [Ec _].
+  pose proof (same_copies b d Ib Id) as Ec.
   destruct (arrival_at_round h q block d r n Id Y) as (a & k & W & T & R & -> & -> & ->).
   eapply (then_next a k W m b d x (h, q)); eauto; rewrite Ec; auto.
 Qed.
@@ -687,7 +703,7 @@ Proof.
   induction l as [|l IH]; intros block b m d n r x y Ib Id E X Y; [apply (in_step block b m d n r x y); auto|].
   - destruct y as [h q]; destruct (at_next b m Ib) as (e & i & Ie & Ei & _); assert (Z : exists z, In z (arrivals (Ring block e r) i)).
     { destruct (arrival_at_round h q block d r n Id Y) as (a & k & W & T & R & -> & -> & ->).
-      destruct (stages (has_bodies b Ib)) as (_ & _ & Cp & _); destruct (Cp e d Ie Id) as [Ec Pos].
+      pose proof (same_copies e d Ie Id) as Ec; pose proof (positive d Id) as Pos.
       assert (Le : i <= k / copies d) by (apply (later_phase (top M) _ (seat e) _ (seat d)); auto using seat_top; unfold time in *; lia).
       set (n := copies d) in *; set (r := k mod n) in *.
       assert (Lt : r < n) by (apply Nat.mod_upper_bound; lia).
@@ -695,8 +711,7 @@ Proof.
       assert (Di : (i * n + r) / n = i) by (rewrite Nat.add_comm, Nat.div_add by lia; rewrite Nat.div_small by auto; lia).
       destruct (round_before a k W (i * n + r) R) as [V Rv].
       { rewrite (Nat.div_mod k n) by lia; fold r; pose proof (Nat.mul_le_mono_l _ _ n Le); lia. }
-      destruct (full a _ V e T Rv Ie) as [L1 L2]; rewrite Ec, Mo, Di in L1.
-      destruct (arrivals (Ring (fst a) e r) i) as [|z t]; [simpl in L1; lia | exists z; left; auto]. }
+      destruct (some_there a _ V e T Rv Ie) as [z Z]; rewrite Ec, Mo, Di in Z; eauto. }
     destruct Z as [z Z]; apply ord_trans with (fst z) (snd z).
     + apply (in_step block b m e i r x z); auto.
     + apply (IH block e i d n r z (h, q)); auto; lia.
@@ -709,3 +724,11 @@ Proof. intros Ib Id L; apply (in_steps (time d n - S (time b m))); auto; lia. Qe
 End Cycle.
 
 End Turns.
+
+Arguments tr : clear implicits.
+Arguments arrivals : clear implicits.
+Arguments told_at : clear implicits.
+Arguments round : clear implicits.
+Arguments tells_at : clear implicits.
+Arguments seat : clear implicits.
+Arguments time : clear implicits.
