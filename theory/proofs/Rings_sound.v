@@ -491,14 +491,12 @@ Lemma how_parted u w g p r e x h q r' e' y : issues g p r e x -> issues h q r' e
     (r = r' \/ (number x = number y -> times (number x) u <= 1 -> d <> None)).
 Proof.
   intros Iss Iss' Tr Tr'; pose proof Iss as (_ & Xe & Is); pose proof Iss' as (_ & Ye & Is').
-  destruct (path_dec r r') as [<-|Nr].
+  destruct (parted o u w _ _ r r' e e' Tr Tr') as [[<- <-]|(d & D & P)].
   - exists None; split; [left; auto|]; split; [|left; auto].
-    rewrite <- (same_event o u _ _ _ _ _ _ Tr Tr') in *.
     destruct Is as [(_ & -> & A1)|(_ & A1 & j & ->)], Is' as [(_ & -> & A2)|(_ & A2 & j' & ->)]; try congruence; unfold part; auto.
     destruct (Nat.lt_trichotomy j j') as [Lt|[->|Lt]]; auto; [left | right; left];
       apply before_prefix; constructor 2; constructor; constructor; auto.
-  - destruct (parted o u w _ _ r r' e e' x y Tr Tr' Xe Ye) as [|(d & D & In_d & On)]; [contradiction|].
-    exists d; split; [exact In_d|]; split; [|right; exact On].
+  - destruct (P x y Xe Ye) as [In_d On]; exists d; split; [exact In_d|]; split; [|right; exact On].
     destruct D; [|apply part_sym]; eapply issued_part; eauto.
 Qed.
 
@@ -656,8 +654,8 @@ Proof.
     destruct (how_parted s [] g p r1 _ x h q r2 _ y (proj2 (proj2 Is)) (proj2 (proj2 Js)) I1 J1) as (d & In_d & Pd & _).
     destruct (one_thread_sound _ _ _ _ _ (q1, EOp (Group k l1), K1) _ _ _ _ _ (q2, f,
       K2) d _ Me Pd Sa1 Sa2 (One_ d In_d)) as [E _].
-    destruct (comparable o s [] (by_ g) (by_ h) true true r1 r2 _ _ I1 J1) as [<-|[Er|Er]].
-    + exfalso; rewrite <- (same_event o s _ _ _ _ _ _ I1 J1) in Js; apply Ne.
+    destruct (comparable o s [] (by_ g) (by_ h) r1 r2 _ _ I1 J1) as [[<- <-]|[Er|Er]].
+    + exfalso; apply Ne.
       destruct Is as (_ & _ & _ & _ & [(_ & _ & B1)|(E1 & _)]); [discriminate|].
       destruct Js as (_ & _ & _ & _ & [(_ & _ & B2)|(E2 & _)]); [discriminate | rewrite E1, E2, E; auto].
     + left; eapply own_before; eauto.
@@ -690,7 +688,7 @@ Lemma both_threads pass u w g p x r e h q y r' e' : bars N u [] [] = true -> che
   is_async e = false -> is_async e' = false -> pass x y = false -> pass y x = false -> ord g p h q \/ ord h q g p.
 Proof.
   intros Bu Cu In1 In2 T1 T2 Me A A' P1 P2; pose proof (meet_sym _ _ _ _ _ _ _ _ _ _ Me) as Me'.
-  destruct (comparable o u w (by_ g) (by_ h) true true r r' _ _ T1 T2) as [E|[E|E]]; [left | left | right];
+  destruct (comparable o u w (by_ g) (by_ h) r r' _ _ T1 T2) as [[E _]|[E|E]]; [left | left | right];
     eapply (thread_pair pass u w); eauto.
 Qed.
 
@@ -778,8 +776,7 @@ Proof.
   pose proof (meet_overlap _ _ _ _ _ _ _ _ _ _ Me) as [Ov Ow]; pose proof (agent_is g Ig) as Tg;
     pose proof (agent_is h Ih) as Th.
   destruct (own_access _ _ _ _ _ Jss As) as (Eh & -> & ->).
-  assert (Nr : r <> r') by (intros <-; pose proof (same_event o u _ _ _ _ _ _ T1 T2); discriminate).
-  destruct (comparable o u w (by_ g) (by_ h) true true r r' _ _ T1 T2) as [|Ord]; [contradiction|].
+  destruct (comparable o u w (by_ g) (by_ h) r r' _ _ T1 T2) as [[_ E]|Ord]; [discriminate|].
   destruct (thread_dec (by_ g) (by_ h)) as [Eb|Nb].
   { destruct Ord; [left; eapply own_before | right; eapply own_first]; eauto. }
   assert (Xl : In x l) by apply Iss.
@@ -788,7 +785,8 @@ Proof.
   assert (Fact : forall f d, In f F -> is_of x y d f = true -> part r r' d ->
     exists c, Valid.what f = Some c /\ same c (by_ g) (by_ h)).
   { intros f d If Of Pa; apply (fact_holds _ _ _ _ _ _ _ _ _ _ Me f d If Of).
-    destruct Pa as [B1|[B1|[B1 _]]]; [|apply part_sym|contradiction]; eapply issued_part; eauto. }
+    destruct Pa as [B1|[B1|[<- _]]]; [|apply part_sym|destruct Ord as [P|P]; destruct (precedes_irr _ P)];
+      eapply issued_part; eauto. }
   assert (Pass : beside_pair x y x y = false /\ beside_pair x y y x = false).
   { unfold beside_pair; rewrite !Nat.eqb_refl; simpl; split; auto; rewrite orb_true_r; auto. }
   rewrite Eh in J2; destruct Ord as [P|P].

@@ -376,41 +376,50 @@ Proof.
   - split; [intros p q (l & [] & _) | intros _ p (l & [] & _)].
 Qed.
 
-(* Two places in one statement: the same, or they part at its loops or elsewhere; an access that stands once is made in
-   other trips alone. *)
-Lemma parted s : forall w a b p q e f x y, In (p, e) (trace o s w a) -> In (q, f) (trace o s w b) ->
-  In x (accesses e) -> In y (accesses f) ->
-  p = q \/ exists d, (before p q d \/ before q p d) /\ In d (None :: map Some (loops (number x) (number y) s)) /\
+(* Two places in one statement: the same, where all do one thing; or they part at its loops or elsewhere, and an access that
+   stands once is made in other trips alone. *)
+Lemma parted s : forall w a b p q e f, In (p, e) (trace o s w a) -> In (q, f) (trace o s w b) ->
+  (p = q /\ e = f) \/ exists d, (before p q d \/ before q p d) /\ forall x y, In x (accesses e) -> In y (accesses f) ->
+    In d (None :: map Some (loops (number x) (number y) s)) /\
     (number x = number y -> times (number x) s <= 1 -> d <> None).
 Proof.
-  assert (Two : forall s1 s2 w a b p q e f x y, In (p, e) (trace o s1 (w ++ [Part 0]) a) ->
-            In (q, f) (trace o s2 (w ++ [Part 1]) b) -> In x (accesses e) -> In y (accesses f) ->
-            before p q None /\ (number x = number y -> 2 <= times (number x) s1 + times (number x) s2)).
-  { intros s1 s2 w a b p q e f x y I J X Y; split; [exact (parts_in_order o w a b true true s1 s2 _ _ _ _ I J)|].
-    intro Ny; pose proof (some_times _ _ _ _ _ _ I X); pose proof (some_times _ _ _ _ _ _ J Y); rewrite <- Ny in *;
-      lia. }
-  induction s as [|s1 IH1 s2 IH2|z|u h|u s1 IH1 s2 IH2|l n u s IH|k s IH|z]; intros w a b p q e f x y I J X Y;
+  assert (Two : forall s1 s2 w a b p q e f, In (p, e) (trace o s1 (w ++ [Part 0]) a) ->
+            In (q, f) (trace o s2 (w ++ [Part 1]) b) -> before p q None /\ forall x y, In x (accesses e) ->
+            In y (accesses f) -> number x = number y -> 2 <= times (number x) s1 + times (number x) s2).
+  { intros s1 s2 w a b p q e f I J; split; [exact (parts_in_order o w a b true true s1 s2 _ _ _ _ I J)|]; intros x y X Y Ny.
+    pose proof (some_times _ _ _ _ _ _ I X); pose proof (some_times _ _ _ _ _ _ J Y); rewrite <- Ny in *; lia. }
+  induction s as [|s1 IH1 s2 IH2|z|u h|u s1 IH1 s2 IH2|l n u s IH|k s IH|z]; intros w a b p q e f I J;
     simpl in I, J; stands; auto.
-  10: exact (IH _ _ _ _ _ _ _ x y I J X Y).
-  9: { rename x1 into i, x0 into j.
-    assert (Both : loops (number x) (number y) (Loop l n u s) = l :: loops (number x) (number y) s).
-    { cbn [loops]; pose proof (some_times _ _ _ _ _ _ I X) as Tx; pose proof (some_times _ _ _ _ _ _ J Y) as Ty.
-      apply Nat.leb_le in Tx; apply Nat.leb_le in Ty; rewrite Tx, Ty; auto. }
-    rewrite Both; destruct (Nat.lt_trichotomy i j) as [L|[->|L]].
-    2: { destruct (IH _ _ _ _ _ _ _ x y I J X Y) as [|(d & D & L & O)]; [auto|]; right; exists d; split; [auto|].
-         split; [simpl in L |- *; tauto | exact O]. }
-    all: right; exists (Some l); split; [|split; [right; left; auto | discriminate]].
+  10: exact (IH _ _ _ _ _ _ _ I J).
+  9: { rename x0 into i, x into j.
+    assert (Both : forall x y, In x (accesses e) -> In y (accesses f) ->
+              loops (number x) (number y) (Loop l n u s) = l :: loops (number x) (number y) s).
+    { intros x y X Y; pose proof (some_times _ _ _ _ _ _ I X) as Tx; pose proof (some_times _ _ _ _ _ _ J Y) as Ty.
+      apply Nat.leb_le in Tx; apply Nat.leb_le in Ty; cbn [loops]; rewrite Tx, Ty; auto. }
+    destruct (Nat.lt_trichotomy i j) as [L|[->|L]].
+    2: { destruct (IH _ _ _ _ _ _ _ I J) as [|(d & D & P)]; [auto|]; right; exists d; split; [auto|].
+         intros x y X Y; destruct (P x y X Y) as [L O]; rewrite Both by auto; split; [simpl in L |- *; tauto | exact O]. }
+    all: right; exists (Some l); split; [|intros; rewrite Both by auto; split; [right; left; auto | discriminate]].
     - left; exact (trips_in_order o l w a b true true s s i j _ _ _ _ L I J).
     - right; exact (trips_in_order o l w b a true true s s j i _ _ _ _ L J I). }
-  all: pose proof (times_seq (number x) s1 s2) as T.
-  2, 3, 6, 7: first [destruct (Two s1 s2 w a b p q e f x y I J X Y) as [D L] |
-    destruct (Two s1 s2 w b a q p f e y x J I Y X) as [D L]];
-    right; exists None; split; [auto|]; split; [left; auto|]; intros E L'; unfold times in *; simpl in *;
-      rewrite ?E in *; lia.
-  all: first [destruct (IH1 _ _ _ _ _ _ _ x y I J X Y) as [|(d & D & L & O)] |
-    destruct (IH2 _ _ _ _ _ _ _ x y I J X Y) as [|(d & D & L & O)]];
-    [auto|]; right; exists d; split; [auto|]; split; [simpl in L |- *; rewrite map_app, in_app_iff; tauto|].
-  all: intros E L'; apply O; auto; unfold times in *; simpl in *; lia.
+  2, 3, 6, 7: first [destruct (Two s1 s2 w a b p q e f I J) as [D L] | destruct (Two s1 s2 w b a q p f e J I) as [D L]];
+    right; exists None; split; [auto|]; intros x y X Y; split; [left; auto|]; intros E L'; exfalso; unfold times in L';
+    simpl in L'; rewrite times_seq in L'; [specialize (L x y X Y E) || specialize (L y x Y X (eq_sym E))];
+    rewrite ?E in *; lia.
+  all: (destruct (IH1 _ _ _ _ _ _ _ I J) as [|(d & D & P)] || destruct (IH2 _ _ _ _ _ _ _ I J) as [|(d & D & P)]);
+    [auto|]; right; exists d; split; [auto|]; intros x y X Y; destruct (P x y X Y) as [L O]; split.
+  1, 3, 5, 7: simpl in L |- *; rewrite map_app, in_app_iff; tauto.
+  all: intros E L'; apply O; auto; unfold times in L' at 1; simpl in L'; rewrite times_seq in L'; lia.
+Qed.
+
+Lemma comparable s w a b p q e f : In (p, e) (trace o s w a) -> In (q, f) (trace o s w b) ->
+  (p = q /\ e = f) \/ precedes p q \/ precedes q p.
+Proof. intros I J; destruct (parted s w a b p q e f I J) as [|(d & [D|D] & _)]; unfold precedes; eauto. Qed.
+
+(* At one position all do one thing. *)
+Lemma same_event s w a b p e f : In (p, e) (trace o s w a) -> In (p, f) (trace o s w b) -> e = f.
+Proof.
+  intros I J; destruct (comparable s w a b p p e f I J) as [[_ E]|[P|P]]; auto; destruct (precedes_irr p P).
 Qed.
 
 Lemma exclusive_sound s : forall w a b p q e f x y, exclusive N (number x) (number y) s = true ->
@@ -556,19 +565,6 @@ Proof.
   - bools; stands; eauto.
   - stands; destruct (IH _ _ H V) as (p & I & P); exists p; there.
   - stands; eauto.
-Qed.
-
-(* At one position all do one thing. *)
-Lemma same_event s : forall w a b p e f, In (p, e) (trace o s w a) -> In (p, f) (trace o s w b) -> e = f.
-Proof.
-  assert (Irr : forall p d, before p p d -> False) by (intros; eapply before_irr; eauto).
-  induction s as [|s1 IH1 s2 IH2|z|u h|u s1 IH1 s2 IH2|l n u s IH|k s IH|z]; simpl; intros w a b p e f I J; stands;
-    auto; eauto.
-  5: { destruct (Nat.lt_trichotomy x0 x) as [L|[->|L]]; eauto; exfalso;
-       [exact (Irr _ _ (trips_in_order o l w a b true true s s x0 x _ _ _ _ L I J))
-       | exact (Irr _ _ (trips_in_order o l w b a true true s s x x0 _ _ _ _ L J I))]. }
-  all: destruct (Irr _ _ (parts_in_order o w a b true true s1 s2 _ _ _ _ I J))
-    || destruct (Irr _ _ (parts_in_order o w b a true true s1 s2 _ _ _ _ J I)).
 Qed.
 
 End Rounds.

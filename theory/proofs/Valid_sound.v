@@ -246,19 +246,6 @@ Proof.
   - destruct (sat k (snd a)); auto; constructor.
 Qed.
 
-(* Positions of events are ordered, whosever they are. *)
-Lemma comparable s : forall w a b c d p q e f,
-  In (p, e) (tr c s w a) -> In (q, f) (tr d s w b) -> p = q \/ precedes p q \/ precedes q p.
-Proof.
-  induction s as [|s1 IH1 s2 IH2|x|u h|u s1 IH1 s2 IH2|l m u s IH|k s IH|oo]; intros w a b c d p q e f I J; comes;
-    eauto;
-    try (right; left; exists None; eapply parts_in_order; eauto; fail);
-    try (right; right; exists None; eapply parts_in_order; eauto; fail).
-  match goal with I : In (p, e) (tr _ _ (w ++ [Trip _ ?i]) _), J : In (q, f) (tr _ _ (w ++ [Trip _ ?j]) _) |- _ =>
-    destruct (Nat.lt_trichotomy i j) as [L|[E|L]]; [| subst i; eauto |]; right; [left | right]; exists (Some l);
-    eapply trips_in_order; eauto end.
-Qed.
-
 (* -- barriers are met by all of a unit ---------------------------------------------------------------------------------- *)
 
 (* If threads satisfy the same constraints, and decide alike above, both come to a place or neither. *)
