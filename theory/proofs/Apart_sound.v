@@ -158,8 +158,8 @@ Proof. destruct b; simpl; [intros [= ->]; auto|discriminate]. Qed.
 
 Ltac inv :=
   repeat match goal with
-  | H : bind _ _ = Some _ |- _ => apply bind_some in H; destruct H as (? & ? & H)
-  | H : when _ _ = Some _ |- _ => apply when_some in H; destruct H as (H & <-)
+  | H : bind _ _ = Some _ |- _ => apply bind_some in H as (? & ? & H)
+  | H : when _ _ = Some _ |- _ => apply when_some in H as (H & <-)
   | H : Some _ = Some _ |- _ => injection H as H; subst
   | H : _ && _ = true |- _ => apply andb_true_iff in H; destruct H
   | H : None = Some _ |- _ => discriminate H

@@ -12,7 +12,7 @@ Ltac bools := repeat match goal with
   | H : (_ =? _) = true |- _ => apply Nat.eqb_eq in H
   | H : (_ <=? _) = true |- _ => apply Nat.leb_le in H
   | H : (_ <? _) = true |- _ => apply Nat.ltb_lt in H
-  | H : existsb _ _ = true |- _ => apply existsb_exists in H; destruct H as (? & ? & ?)
+  | H : existsb _ _ = true |- _ => apply existsb_exists in H as (? & ? & ?)
   end.
 Tactic Notation "ands" hyp(H) "as" simple_intropattern(p) := rewrite !andb_true_iff in H; destruct H as p.
 

@@ -49,7 +49,7 @@ Proof. intros; unfold valid, Valid.valid in Valid; bools; eapply keys_own; eauto
 Lemma met g p k n : In g agents -> In (p, barrier_ k n) (acts g) ->
   exists w, NoDup w /\ length w = n /\ forall b, In b w <-> In b agents /\ In (p, barrier_ k n) (acts b).
 Proof.
-  intros Ig I; apply in_barrier in I; destruct I as (a & u & h & -> & I & -> & ->); apply thread_agent in Ig.
+  intros Ig I; apply in_barrier in I as (a & u & h & -> & I & -> & ->); apply thread_agent in Ig.
   destruct (bars_at N o s [] [] [] a true p u h Bars (fun _ _ f => match f with end) I) as (J & C & W & Sa & _).
   destruct (whole_counts B N u C a) as (w & D & L & M); auto.
   { intros c ->; eapply Clusters; eauto. }
@@ -57,9 +57,9 @@ Proof.
   - apply FinFun.Injective_map_NoDup; auto; intros x y E; congruence.
   - rewrite map_length; auto.
   - intro b; rewrite in_map_iff; split.
-    + intros (b' & <- & K); apply M in K; destruct K as [Tb U]; split; [apply thread_agent; auto|].
+    + intros (b' & <- & K); apply M in K as [Tb U]; split; [apply thread_agent; auto|].
       apply in_barrier; exists b', u, h; split; auto; split; [apply (bars_meet a); auto|]; split; auto; apply key_same; auto.
-    + intros [Ib K]; apply in_barrier in K; destruct K as (b' & v & g & -> & K & Ek & _); apply thread_agent in Ib.
+    + intros [Ib K]; apply in_barrier in K as (b' & v & g & -> & K & Ek & _); apply thread_agent in Ib.
       exists b'; split; auto; apply M; split; auto; destruct (bars_own a b' p p u v h g) as (_ & _ & U); auto.
 Qed.
 
@@ -100,7 +100,7 @@ Lemma arrival_round h q block b copy n : In (h, q) (arrivals (Ring block b copy)
     ((exists z r, In z (I (cycle b) W) /\ tells (deed_ z) = Some b /\ q = W ++ place z ++ r) \/
      (back b = true /\ forall i V t, round (cycle b) a i V -> k + copies b <= i -> precedes q (V ++ Part 0 :: t))).
 Proof.
-  intro J; apply in_ring_arrivals in J; destruct J as (a & p & e & k & T & H & E & Bl & Co & Ph); pose proof H as (J & Ar & _).
+  intro J; apply in_ring_arrivals in J as (a & p & e & k & T & H & E & Bl & Co & Ph); pose proof H as (J & Ar & _).
   assert (X : rounds_in (cycle b) /\ In b (M (cycle b))).
   { destruct (arrives_cases e b Ar) as [Te| ->].
     - destruct (tells_on _ _ Te) as (x & -> & On); pose proof (op_there a p x b J On) as R.
@@ -109,7 +109,7 @@ Proof.
       eapply tells_in; eauto; rewrite <- De; exact Te.
     - apply trace_events in J; pose proof (cycle_there _ (cycle b) J (or_introl eq_refl)) as R; split; auto.
       destruct (stages R) as (_ & _ & _ & Kn); specialize (Kn _ J).
-      unfold known in Kn; rewrite Nat.eqb_refl in Kn; simpl in Kn; apply existsb_exists in Kn; destruct Kn as (d & Id & Ed).
+      unfold known in Kn; rewrite Nat.eqb_refl in Kn; simpl in Kn; apply existsb_exists in Kn as (d & Id & Ed).
       apply mbarrier_eq in Ed; subst; auto. }
   destruct X as (R & Ib); exists a, k.
   destruct (told_where R a k b p e Ib T H) as (j & W & Ij & Te & Sa & Rk & Cs); exists W.
@@ -141,10 +141,6 @@ Qed.
 Lemma sized g : 0 < size g.
 Proof. destruct g; unfold size; lia. Qed.
 
-Lemma ring_size block b copy n : length (arrivals (Ring block b copy) n) = need b /\ 0 < need b ->
-  length (arrivals (Ring block b copy) n) = size (Ring block b copy).
-Proof. unfold size; lia. Qed.
-
 (* Who gives a signal that is no ring's. *)
 Definition given (g : signal) : option (agent * path) :=
   match g with Issued a p => Some (Thread a, p ++ [Part 0]) | Done a p => Some (Engine a p, p ++ [Part 3]) |
@@ -159,50 +155,38 @@ Qed.
 
 Ltac given_in I := eapply given_one in I; [|reflexivity]; let E := fresh in destruct I as [E I]; try discriminate E.
 
-Lemma given_most g y n : given g = Some y -> length (arrivals g n) <= 1.
+Lemma all_there g n x : In x (arrivals g n) -> length (arrivals g n) = size g.
 Proof.
-  intro G; pose proof (each_once (B := B) (N := N) (o := o) (s := s) g n) as D; pose proof (fun x => given_one g y n x G) as One.
-  destruct (arrivals g n) as [|x [|z l]]; simpl; auto; exfalso; inversion D as [|? ? Nx _]; subst; apply Nx; left.
-  destruct (One x), (One z); simpl; auto; congruence.
+  assert (Given : forall y, given g = Some y -> In x (arrivals g n) -> length (arrivals g n) = 1).
+  { intros y G J; pose proof (@each_once B N o s g n) as D; pose proof (fun x => given_one g y n x G) as One.
+    destruct (arrivals g n) as [|z [|z' l]]; auto; [destruct J|]; exfalso; inversion D as [|? ? Nx _]; subst; apply Nx; left.
+    destruct (One z), (One z'); simpl; auto; congruence. }
+  intro J; destruct g as [block b copy| |]; [|exact (Given _ eq_refl J)..]; destruct x as [h q].
+  destruct (arrival_round h q block b copy n J) as (a & k & W & R & T & Rk & Ib & -> & -> & -> & _).
+  destruct (full R a k W b T Rk Ib) as [L P]; unfold size; lia.
 Qed.
 
-Lemma enough h p g n : In h agents -> In (p, await_ g n) (acts h) -> length (arrivals g n) = size g.
+Lemma awaited h p g n : In h agents -> In (p, await_ g n) (acts h) -> exists x, In x (arrivals g n).
 Proof.
   intros Ih I; destruct g as [block b copy|a r|a r].
   - destruct (wait_round h p block b copy n Ih I) as (a & k & W & i & R & -> & T & Rk & Ib & Ii & De & Sa & -> & -> & -> & Ph).
-    destruct (back b); apply ring_size; [|rewrite <- Ph; eapply full; eauto].
-    destruct (last_round a k W (copies b) n Rk (positive R b Ib) Ph) as (V & Rv & _ & X & Y); rewrite <- X, <- Y; eapply full; eauto.
-  - apply (await_issued B N tr) in I as (-> & -> & -> & e & I & J); apply Nat.le_antisymm;
-      [eapply given_most; reflexivity|].
-    enough (K : In (Thread a, r ++ [Part 0]) (arrivals (Issued a r) 0))
-      by (destruct (arrivals _ 0); [destruct K | simpl; lia]).
+    destruct (back b); [|rewrite <- Ph; eapply some_there; eauto].
+    destruct (last_round a k W (copies b) n Rk (positive R b Ib) Ph) as (V & Rv & _ & X & Y).
+    rewrite <- X, <- Y; eapply some_there; eauto.
+  - apply (await_issued B N tr) in I as (-> & -> & -> & e & I & J); exists (Thread a, r ++ [Part 0]).
     apply engine_agent in Ih; apply are_arrivals; split; [apply thread_agent; tauto | apply (issued_acts B N tr a r e I J)].
-  - apply (await_done B N tr) in I as (-> & q & G & _ & P & e & J & S); apply Nat.le_antisymm;
-      [eapply given_most; reflexivity|].
-    enough (K : In (Engine a r, r ++ [Part 3]) (arrivals (Done a r) 0))
-      by (destruct (arrivals _ 0); [destruct K | simpl; lia]).
+  - apply (await_done B N tr) in I as (-> & q & G & _ & P & e & J & S); exists (Engine a r, r ++ [Part 3]).
     apply are_arrivals; split; [|eapply done_act; eauto]; apply engine_agent; split.
     + apply (agent_thread B N tr) in Ih; destruct G as [->| ->]; auto.
     + exists e; split; auto; destruct e as [|?|[]]; try discriminate; auto.
 Qed.
 
-Lemma at_most g n : length (arrivals g n) <= size g.
+Lemma some_before g n x : In x (arrivals g (1 + n)) -> exists y, In y (arrivals g n).
 Proof.
-  destruct g as [block b copy| |]; [|eapply given_most; reflexivity..].
-  destruct (arrivals (Ring block b copy) n) as [|[h q] t] eqn:E; [simpl; lia|].
-  assert (I : In (h, q) (arrivals (Ring block b copy) n)) by (rewrite E; left; auto).
-  destruct (arrival_round h q block b copy n I) as (a & k & W & R & T & Rk & Ib & -> & -> & -> & _).
-  destruct (full R a k W b T Rk Ib) as [L _]; rewrite E in L; unfold size; lia.
-Qed.
-
-Lemma enough_before g n : arrivals g (1 + n) <> [] -> length (arrivals g n) = size g.
-Proof.
-  intro NE; destruct (arrivals g (1 + n)) as [|[h q] t] eqn:E; [congruence|].
-  assert (I : In (h, q) (arrivals g (1 + n))) by (rewrite E; left; auto); clear NE E.
-  destruct g as [block b copy| |]; [|given_in I..].
-  destruct (arrival_round h q block b copy _ I) as (a & k & W & R & T & Rk & Ib & -> & -> & Ph & _).
+  intro J; destruct g as [block b copy| |]; [|given_in J..]; destruct x as [h q].
+  destruct (arrival_round h q block b copy _ J) as (a & k & W & R & T & Rk & Ib & -> & -> & Ph & _).
   destruct (last_round a k W (copies b) n Rk (positive R b Ib) (eq_sym Ph)) as (V & Rv & _ & X & Y).
-  apply ring_size; rewrite <- X, <- Y; eapply full; eauto.
+  rewrite <- X, <- Y; eapply some_there; eauto.
 Qed.
 
 Lemma arrives_first f g p q r n : In (f, p) (arrivals r n) -> In g agents -> In (q, await_ r n) (acts g) -> precedes p q.
@@ -223,9 +207,9 @@ Proof.
       destruct (Wa i b Ii De eq_refl) as [_ Be].
       specialize (Be Bb z Iz (tell_is b z Tz)); exists None; apply before_prefix; rewrite <- (app_nil_r (place i)).
       apply before_app, prec_sound; auto.
-  - apply (await_issued B N tr) in J; destruct J as (-> & -> & -> & _); given_in I; inversion I; apply parts_precede;
+  - apply (await_issued B N tr) in J as (-> & -> & -> & _); given_in I; inversion I; apply parts_precede;
       lia.
-  - apply (await_done B N tr) in J; destruct J as (-> & p' & _ & (t & ->) & P & _); given_in I; inversion I.
+  - apply (await_done B N tr) in J as (-> & p' & _ & (t & ->) & P & _); given_in I; inversion I.
     apply precedes_app; auto.
 Qed.
 
@@ -236,12 +220,9 @@ Proof.
   apply (in_order R block b n b (1 + n) copy (f, p) (h, q)); auto; unfold time; simpl; lia.
 Qed.
 
-Lemma in_time g p r n : In g agents -> In (p, await_ r n) (acts g) -> arrivals r (1 + n) <> [] ->
-  exists h q, In (h, q) (arrivals r (1 + n)) /\ ord g p h q.
+Lemma in_time g p r n h q : In g agents -> In (p, await_ r n) (acts g) -> In (h, q) (arrivals r (1 + n)) -> ord g p h q.
 Proof.
-  intros Ig J NE; destruct (arrivals r (1 + n)) as [|[h q] t] eqn:E; [congruence|].
-  assert (K : In (h, q) (arrivals r (1 + n))) by (rewrite E; left; auto); rewrite <- E; clear NE E t.
-  exists h, q; split; auto; destruct r as [block b copy| |]; [|given_in K..].
+  intros Ig J K; destruct r as [block b copy| |]; [|given_in K..].
   destruct (wait_round g p block b copy n Ig J) as (a & k & W & i & R & -> & T & Rk & Ib & Ii & De & Sa & -> & -> & -> & Ph).
   destruct (rules R _ (proj1 (in_round a k W Rk))) as (_ & _ & _ & Wa); destruct (Wa i b Ii De eq_refl) as [To _].
   destruct (told_by R a k W (place i) (who_ i) _ (W ++ place i) (await_ (Ring (fst a) b (k mod copies b)) n)
@@ -249,7 +230,7 @@ Proof.
   { intros d Cd; bools; auto. }
   { intros t Pt; exists None; apply before_prefix; auto. }
   { exact J. }
-  apply andb_prop in Ch; destruct Ch as [_ Ch]; apply Nat.eqb_eq in Ch.
+  apply andb_prop in Ch as [_ Ch]; apply Nat.eqb_eq in Ch.
   rewrite <- (same_copies R b d Ib Id) in A; apply ord_trans with h' q'; auto.
   apply (in_order R (fst a) d (k / copies b) b (1 + n) (k mod copies b) (h', q') (h, q)); auto.
   rewrite Ph, (next_time R b d n Ib Id Ch); destruct (stages R) as (Tp & _).
@@ -260,7 +241,7 @@ Lemma not_early g p r n h q : In g agents -> In (p, await_ r (1 + n)) (acts g) -
   exists p' e, In (p', e) (acts g) /\ precedes p' p /\ ord h q g p'.
 Proof.
   intros Ig I J; destruct r as [block b copy|a r|a r];
-    [|apply (await_issued B N tr) in I; destruct I as (_ & E & _); discriminate | apply (await_done B N tr) in I; destruct I as (E & _); discriminate].
+    [|apply (await_issued B N tr) in I as (_ & E & _); discriminate | apply (await_done B N tr) in I as (E & _); discriminate].
   destruct (wait_round g p block b copy _ Ig I) as (a & k & W & i & R & -> & T & Rk & Ib & Ii & De & Sa & -> & -> & -> & Ph).
   pose proof (positive R b Ib) as Pos.
   assert (Ph' : exists m, k / copies b = S m /\ m = if back b then S n else n) by (destruct (back b); eauto).
@@ -291,7 +272,7 @@ Proof. apply acts_sorted; intros a _; apply trace_sorted. Qed.
 (* What is proved of the machine, of these traces. *)
 Ltac of_machine lemma := eapply (lemma agent access key signal); try exact agent_dec; try exact signal_dec; first
   [ exact sorted_acts | exact met | exact own | exact sized | exact (@each_once B N o s) | exact (@are_arrivals B N o s)
-  | exact enough | exact enough_before | exact at_most | exact arrives_first | exact phases | exact in_time |
+  | exact all_there | exact awaited | exact some_before | exact arrives_first | exact phases | exact in_time |
     exact not_early
   | idtac ].
 

@@ -286,11 +286,9 @@ Proof.
     assert (Ie : In (Engine (by_ g) w) agents) by (apply engine_agent; split; eauto).
     pose proof (done_act B N tr (by_ g) r _ J eq_refl) as Dn; rewrite <- Eg in Dn.
     assert (Aw : exists i, In (w ++ [Part 2; Part i], await_ (Done (by_ g) r) 0) (acts (Engine (by_ g) w))).
-    { destruct (listed_in w (map (fun q => await_ (Done (by_ g) q) 0) (copies_before tr (by_ g) w)) 0 (await_ (Done (by_ g) r) 0)) as [q0 Lq].
-      - apply in_map_iff; exists r; split; auto; apply in_since; eauto.
-      - pose proof Lq as Lq'; apply in_listed in Lq' as (_ & i & _ & ->); exists i; apply in_engine;
-          exists (EOp (Later f)).
-        split; auto; right; apply in_or_app; left; exact Lq. }
+    { destruct (listed_in w (map (fun q => await_ (Done (by_ g) q) 0) (copies_before tr (by_ g) w))
+        (await_ (Done (by_ g) r) 0) 0) as [i L]; [apply in_map_iff; exists r; split; auto; apply in_since; eauto|].
+      exists i; apply in_engine; exists (EOp (Later f)); split; auto; right; apply in_or_app; left; exact L. }
     destruct Aw as [i Aw].
     assert (A : told_at o s (by_ g) f k w (EOp (Later f))).
     { unfold told_at; simpl; unfold round_of, w; rewrite Cf, (item_number R (by_ g) k W z' Rk Iz); auto. }
@@ -941,9 +939,9 @@ Proof.
        destruct (waited _ _ _ x r k l S 0 Ig I Is K P ltac:(lia)) as (u & w & Aw & O); eauto 8. }
   (* where its access to the ring stands *)
   assert (Ay : exists i, In (r ++ [Part 2; Part i], access_ y) (acts (Engine a r))).
-  { destruct (listed_in r (map access_ (accesses e)) 0 (access_ y)) as [q0 Lq]; [apply in_map; auto|].
-    pose proof Lq as Lq'; apply in_listed in Lq' as (_ & i & _ & ->); exists i; apply in_engine; exists e; split; auto.
-    ops e; simpl in *; try discriminate; try (destruct X; fail); right; apply in_or_app; left; exact Lq. }
+  { destruct (listed_in r (map access_ (accesses e)) (access_ y) 0) as [i L]; [apply in_map; auto|].
+    exists i; apply in_engine; exists e; split; auto.
+    ops e; simpl in *; try discriminate; try (destruct X; fail); right; apply in_or_app; left; exact L. }
   destruct Ay as [i Ay]; destruct (stands_somewhere (Engine a r) _ y f Ig Ay Fy) as (k & W & r' & e' & z & st & St & Ru).
   pose proof St as (R & If & Sf & _ & Rk & (_ & _ & B1 & B2 & [(E & _)|(E & As' & _)]) & De & _); [discriminate|];
     injection E as <-.

@@ -126,7 +126,7 @@ Proof.
     rewrite <- !app_assoc; apply before_turns; constructor; lia.
   - destruct (o w (name u a) =? 0); auto.
   - generalize 0 as i; induction (m + o w (name u a)) as [|n IHn]; intro i; simpl; [constructor|].
-    apply rising_app; auto; intros x y I J; apply in_flat_map in J; destruct J as (k & K & J); apply in_seq in K.
+    apply rising_app; auto; intros x y I J; apply in_flat_map in J as (k & K & J); apply in_seq in K.
     apply visits_path in I; apply visits_path in J; destruct I as [p ->], J as [q ->]; exists (Some l).
     rewrite <- !app_assoc; apply before_turns; constructor; lia.
   - destruct (sat k (snd a)); [auto | constructor].
@@ -286,7 +286,7 @@ Qed.
 Lemma prec_sound p : forall q, prec p q = true -> before p q None.
 Proof.
   induction p as [|[k|? ?] p IH]; intros [|[m|? ?] q]; simpl; try discriminate; intro H.
-  apply orb_prop in H; destruct H as [H|H]; bools; [constructor; constructor; auto | subst; constructor 2; auto].
+  apply orb_prop in H as [H|H]; bools; [constructor; constructor; auto | subst; constructor 2; auto].
 Qed.
 
 Lemma implies_sound C D a : implies C D = true -> sats C a -> sats D a.

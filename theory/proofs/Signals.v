@@ -75,15 +75,15 @@ Inductive ord : A -> path -> A -> path -> Prop :=
 | ord_signal a b p q s n : In a agents -> In b agents -> In (p, Arrive s n) (tr a) -> In (q, Await s n) (tr b) -> ord a p b q
 | ord_trans a p b q c r : ord a p b q -> ord b q c r -> ord a p c r.
 
-(* The arrivals of each phase: as many as the signal counts to, of all phases before one that is used, and of one that is
-   waited for. *)
+(* The arrivals of each phase: as many as the signal counts to, or none; some of one that is waited for, and of all phases
+   before one that has some. *)
 Variable arrivals : S -> nat -> list (A * path).
 Hypothesis sized : forall s, 0 < size s.
 Hypothesis each_once : forall s n, NoDup (arrivals s n).
 Hypothesis are_arrivals : forall s n a p, In (a, p) (arrivals s n) <-> In a agents /\ In (p, Arrive s n) (tr a).
-Hypothesis enough : forall a p s n, In a agents -> In (p, Await s n) (tr a) -> length (arrivals s n) = size s.
-Hypothesis enough_before : forall s n, arrivals s (1 + n) <> [] -> length (arrivals s n) = size s.
-Hypothesis at_most : forall s n, length (arrivals s n) <= size s.
+Hypothesis full : forall s n x, In x (arrivals s n) -> length (arrivals s n) = size s.
+Hypothesis awaited : forall a p s n, In a agents -> In (p, Await s n) (tr a) -> exists x, In x (arrivals s n).
+Hypothesis some_before : forall s n x, In x (arrivals s (1 + n)) -> exists y, In y (arrivals s n).
 
 (* An arrival stands before those who wait for it. *)
 Hypothesis arrives_first : forall a b p q s n, In (a, p) (arrivals s n) -> In b agents -> In (q, Await s n) (tr b) -> precedes p q.
@@ -92,8 +92,8 @@ Hypothesis arrives_first : forall a b p q s n, In (a, p) (arrivals s n) -> In b 
 Hypothesis phases : forall s n a p b q, In (a, p) (arrivals s n) -> In (b, q) (arrivals s (1 + n)) -> ord a p b q.
 
 (* Who waits for a phase has passed before the next one can end. *)
-Hypothesis in_time : forall a p s n, In a agents -> In (p, Await s n) (tr a) -> arrivals s (1 + n) <> [] ->
-  exists b q, In (b, q) (arrivals s (1 + n)) /\ ord a p b q.
+Hypothesis in_time : forall a p s n b q, In a agents -> In (p, Await s n) (tr a) -> In (b, q) (arrivals s (1 + n)) ->
+  ord a p b q.
 
 (* And has not begun to wait before the last one has ended. *)
 Hypothesis not_early : forall a p s n b q, In a agents -> In (p, Await s (1 + n)) (tr a) -> In (b, q) (arrivals s n) ->
@@ -152,7 +152,7 @@ Qed.
 Lemma head_first M a x r y : ok M -> In a agents -> left M a = x :: r -> In y r -> precedes (fst x) (fst y).
 Proof.
   intros O T E I; destruct (suffix M O a T) as [d F]; pose proof (in_order a T) as H; rewrite F, E in H.
-  apply isorted_app in H; destruct H as (_ & H & _); inversion H as [|? ? _ G]; subst; rewrite Forall_forall in G; auto.
+  apply isorted_app in H as (_ & H & _); inversion H as [|? ? _ G]; subst; rewrite Forall_forall in G; auto.
 Qed.
 
 (* What came before something done is done. *)
@@ -173,12 +173,7 @@ Lemma before_did M s n m a p : ok M -> n < m -> In (a, p) (arrivals s m) -> did 
 Proof.
   intros O L; revert a p; induction L as [|m L IH]; intros a p I D b q J.
   - eapply closed; [exact O | eapply phases; eauto | exact D].
-  - assert (NE : arrivals s m <> []).
-    { intro E; pose proof (enough_before s m) as G; rewrite E in G; simpl in G; pose proof (sized s).
-      assert (0 = size s) by (apply G; intro F; rewrite F in I; destruct I); lia. }
-    destruct (arrivals s m) as [|[c r] t] eqn:E; [congruence|].
-    assert (Ic : In (c, r) (arrivals s m)) by (rewrite E; left; auto).
-    apply (IH c r); [rewrite <- E; exact Ic | | exact J].
+  - destruct (some_before s m _ I) as [[c r] Ic]; apply (IH c r Ic); [|exact J].
     eapply closed; [exact O | eapply phases; [exact Ic | exact I] | exact D].
 Qed.
 
@@ -202,19 +197,17 @@ Qed.
 Lemma upto_nodup s n : NoDup (upto s n).
 Proof.
   induction n as [|n IH]; simpl; [constructor|]; apply nodup_app; auto.
-  intros [a p] I J; apply in_upto in I; destruct I as (m & L & I); pose proof (one_phase _ _ _ _ _ I J); lia.
+  intros [a p] I J; apply in_upto in I as (m & L & I); pose proof (one_phase _ _ _ _ _ I J); lia.
 Qed.
 
 Lemma upto_length s n : (forall m, m < n -> length (arrivals s m) = size s) -> length (upto s n) = n * size s.
 Proof. induction n as [|n IH]; simpl; auto; intro H; rewrite app_length, IH, H; auto; lia. Qed.
 
-Lemma full_below s n m : length (arrivals s n) = size s -> m <= n -> length (arrivals s m) = size s.
-Proof.
-  intros E L; remember (n - m) as d eqn:Ed; revert m L Ed; induction d as [|d IH]; intros m L Ed.
-  - replace m with n by lia; auto.
-  - apply enough_before; intro F; assert (G : length (arrivals s (1 + m)) = size s) by (apply IH; lia).
-    rewrite F in G; pose proof (sized s); simpl in G; lia.
-Qed.
+Lemma some_below s n m : m <= n -> (exists x, In x (arrivals s n)) -> exists x, In x (arrivals s m).
+Proof. induction 1 as [|n L IH]; auto; intros [x I]; eauto. Qed.
+
+Lemma at_most s n : length (arrivals s n) <= size s.
+Proof. pose proof (full s n) as Fu; destruct (arrivals s n) as [|x l]; [simpl; lia | rewrite (Fu x); simpl; auto]. Qed.
 
 Lemma upto_most s n : length (upto s n) <= n * size s.
 Proof. induction n as [|n IH]; simpl; auto; rewrite app_length; pose proof (at_most s n); lia. Qed.
@@ -240,8 +233,7 @@ Proof.
     { intros [b q] I; apply Il in I as (T & D & m & J);
         assert (Jm : In (b, q) (arrivals s m)) by (apply are_arrivals; auto).
       destruct (le_lt_dec m n) as [Le|Gt]; [left; apply in_upto; exists m; split; auto; lia | right; split].
-      - apply (full_below s (m - 1)); [|lia]; apply enough_before; replace (1 + (m - 1)) with m by lia.
-        intro E; rewrite E in Jm; destruct Jm.
+      - destruct (some_below s m n ltac:(lia)) as [x Ix]; [eauto | exact (full s n x Ix)].
       - exact (before_did M s n m b q O Gt Jm D). }
     clear - H; induction l as [|x l IH]; [left; intros ? []|]; destruct (H x (or_introl eq_refl)) as [I|]; auto.
     destruct IH as [J|]; auto; [intros; apply H; right; auto|]; left; intros y [<-|K']; auto. }
@@ -258,9 +250,10 @@ Lemma phases_shown M a p s n r : ok M -> In a agents -> left M a = (p, Await s n
 Proof.
   intros O T E.
   assert (I : In (p, Await s n) (tr a)) by (apply (left_in M a _ O T); rewrite E; left; auto).
-  pose proof (enough a p s n T I) as Full; pose proof (sized s) as Sz.
+  pose proof (awaited a p s n T I) as Aw; pose proof (sized s) as Sz.
+  assert (Full : length (arrivals s n) = size s) by (destruct Aw as [x Ix]; exact (full s n x Ix)).
   assert (Below : forall m, m < n -> all_did M s m /\ length (arrivals s m) = size s).
-  { intros m L; split; [|apply (full_below s n); auto; lia]; destruct n as [|n]; [lia|].
+  { intros m L; split; [|destruct (some_below s n m ltac:(lia) Aw) as [x Ix]; exact (full s m x Ix)]; destruct n as [|n]; [lia|].
     assert (Last : all_did M s n).
     { intros b' q' J'; destruct (not_early a p s n b' q' T I J') as (p' & e & Ip & Pp & Or).
       apply (closed M b' q' a p' O Or); destruct (did_or_left M a p' e O T Ip) as [|K']; auto.
@@ -268,18 +261,16 @@ Proof.
       pose proof (head_first M a _ _ _ O T E K') as Q; simpl in Q; exfalso.
       apply (precedes_irr p); eapply precedes_trans; eauto. }
     destruct (Nat.eq_dec m n) as [->|Ne]; [auto|].
-    assert (NE : length (arrivals s n) = size s) by (apply (full_below s (1 + n)); auto).
-    destruct (arrivals s n) as [|[c r'] t] eqn:F; [simpl in NE; lia|].
-    assert (Ic : In (c, r') (arrivals s n)) by (rewrite F; left; auto).
+    destruct (some_below s _ n (Nat.le_succ_diag_r n) Aw) as [[c r'] Ic].
     apply (before_did M s m n c r' O ltac:(lia) Ic); auto. }
   pose proof (shown_low M s n O Below) as Low; destruct (Nat.lt_trichotomy (came M s / size s) (1 + n)) as [L|[L|L]].
   - right; split; [|lia]; intro D; enough (1 + n <= came M s / size s) by lia; apply shown_low; auto; intros m Lm.
     destruct (Nat.eq_dec m n) as [->|]; auto; apply Below; lia.
   - left; split; auto; apply (shown M s n O); lia.
   - exfalso; destruct (shown M s _ O L) as [F D].
-    assert (NE : arrivals s (1 + n) <> []) by (intro G; rewrite G in F; simpl in F; lia).
-    destruct (in_time a p s n T I NE) as (b & q & J & Or).
-    apply (not_both M a p (Await s n) O T (closed M a p b q O Or (D b q J))); rewrite E; left; auto.
+    destruct (arrivals s (1 + n)) as [|[b q] l] eqn:G; [simpl in F; lia|].
+    assert (J : In (b, q) (arrivals s (1 + n))) by (rewrite G; left; auto).
+    apply (not_both M a p (Await s n) O T (closed M a p b q O (in_time a p s n b q T I J) (D b q J))); rewrite E; left; auto.
 Qed.
 
 Lemma next_parity n : n mod 2 <> (1 + n) mod 2.
@@ -323,7 +314,7 @@ Proof.
   intro H; inversion H as [L C L' C' b p e r T E F Else _|L C L' w k NE ND All Else]; subst; simpl;
     [destruct (One b p) as [[<- Q]|[Ne Q]]; [right; split; eauto | left; auto]|].
   destruct (in_dec agent_dec a (map fst w)) as [I|I]; [right | left; split; auto].
-  - apply in_map_iff in I; destruct I as ([a' p] & Ea & I); simpl in Ea; subst a'.
+  - apply in_map_iff in I as ([a' p] & Ea & I); simpl in Ea; subst a'.
     destruct (All a p I) as (T & r & E & F); split; auto; exists p, (Barrier k (length w)); split; [congruence|].
     intro q; split; [|intros ->; auto]; intro J; destruct (All a q J) as (_ & r' & E' & _); congruence.
   - intros p J; apply I, in_map_iff; exists (a, p); auto.
@@ -336,7 +327,7 @@ Proof.
   - destruct (suffix M O a T) as [d F]; split.
     + intros (d' & f & I & F'); assert (G : d' = d ++ [(q, e)]).
       { apply (app_inv_tail (left M' a)); rewrite <- F', F, E, <- app_assoc; auto. }
-      subst d'; apply in_app_or in I; destruct I as [I|[I|[]]]; [left; exists d, f; auto | right; apply W; congruence].
+      subst d'; apply in_app_or in I as [I|[I|[]]]; [left; exists d, f; auto | right; apply W; congruence].
     + intros [(d' & f & I & F')|I].
       * exists (d' ++ [(q, e)]), f; split; [apply in_or_app; auto | rewrite F', E, <- app_assoc; auto].
       * apply W in I; subst p; exists (d ++ [(q, e)]), e; split; [apply in_or_app; simpl; auto | rewrite F, E, <- app_assoc; auto].
@@ -431,7 +422,7 @@ Proof.
       simpl in Ar; destruct (signal_dec t s) as [->|]; [clear Ar | discriminate].
       assert (Ia : In (p, Arrive s n) (tr a)) by (apply (left_in (State L C) a _ O T); simpl; rewrite E; left; auto).
       exists ((a, p) :: m); split; [|split; [simpl in *; lia|]].
-      * constructor; auto; intro J; apply Im in J; destruct J as (_ & Da & _).
+      * constructor; auto; intro J; apply Im in J as (_ & Da & _).
         apply (not_both (State L C) a p (Arrive s n) O T Da); simpl; rewrite E; left; auto.
       * intros b q; simpl; rewrite Im; split.
         -- intros [W|(Tb & Db & J)]; [inversion W; subst|]; repeat split; eauto; apply (did_step _ _ _ _ _ O ltac:(eassumption) H);
@@ -468,7 +459,7 @@ Proof.
   { left; intros a T; simpl; destruct (L a) as [|x r] eqn:F; auto.
     exfalso; apply (proj2 (Live a)); split; auto; congruence. }
   right; destruct (first_of _ next live) as (a & I & Min); [rewrite E; discriminate|].
-  rewrite E in *; clear E; apply Live in I; destruct I as [T NE].
+  rewrite E in *; clear E; apply Live in I as [T NE].
   destruct (L a) as [|[p e] r] eqn:Ea; [congruence|]; clear NE.
   assert (Na : next a = p) by (unfold next; rewrite Ea; auto).
   assert (Ia : In (p, e) (tr a)) by (apply (left_in (State L C) a _ O T); simpl; rewrite Ea; left; auto).
@@ -483,7 +474,7 @@ Proof.
   - exists (Label [(a, p)] (Access x)), (State (set L a r) C); econstructor; simpl; eauto using set_same, set_other.
   - destruct (met a p k n T Ia) as (w & Dw & Lw & Mw).
     assert (Heads : forall b, In b w -> exists s, L b = (p, Barrier k n) :: s).
-    { intros b Ib; apply Mw in Ib; destruct Ib as [Tb Ib].
+    { intros b Ib; apply Mw in Ib as [Tb Ib].
       destruct (did_or_left (State L C) b p _ O Tb Ib) as [D|J].
       - exfalso; apply (not_both (State L C) a p (Barrier k n) O T); [|simpl; rewrite Ea; left; auto].
         apply (atomic (State L C) O b a p k n); auto.
@@ -496,7 +487,7 @@ Proof.
     apply step_bar; rewrite ?LW.
     + intro F; rewrite F in Fst; simpl in Fst; subst w; apply (proj2 (Mw a)); auto.
     + rewrite Fst; auto.
-    + intros b q J; apply in_map_iff in J; destruct J as (b' & F & J); inversion F; subst b' q.
+    + intros b q J; apply in_map_iff in J as (b' & F & J); inversion F; subst b' q.
       destruct (Heads b J) as [s Eb]; apply Mw in J as J'; destruct J' as [Tb _]; split; auto.
       exists s; split; auto; destruct (in_dec agent_dec b w); [rewrite Eb; auto | tauto].
     + intros b J; rewrite Fst in J; destruct (in_dec agent_dec b w); tauto.

@@ -77,7 +77,7 @@ Notation whole_trace c := (trace (deeper o v) (around c s) []).
 
 Lemma is_checked c e : In e (events s) -> In c (clusters e) -> check N [] nobody (around c s) [] [] = true.
 Proof.
-  intros I J; unfold valid in Valid; apply andb_prop in Valid; destruct Valid as [_ H]; unfold there in H; rewrite forallb_forall in H.
+  intros I J; unfold valid in Valid; apply andb_prop in Valid as [_ H]; unfold there in H; rewrite forallb_forall in H.
   specialize (H c); apply andb_prop in H; [tauto|]; apply nodup_In, in_flat_map; eauto.
 Qed.
 
@@ -113,7 +113,7 @@ Proof.
   assert (K : check N [] nobody (around c s) [] [] = true).
   { apply (is_checked c e); [eapply trace_events; exact J|].
     destruct Se as [(x & -> & R & _)|[-> _]]; unfold clusters; simpl; [|left; auto].
-    unfold reaches_ in R; apply andb_prop in R; destruct R as [R _]; apply units_eq in R; rewrite R; left; auto. }
+    unfold reaches_ in R; apply andb_prop in R as [R _]; apply units_eq in R; rewrite R; left; auto. }
   assert (Ek : exists k, (k = 0 \/ k = 1) /\ g = ghost k c Read) by (destruct Se as [(x & _ & _ & ->)|[_ ->]]; eauto).
   destruct Ek as (k & Ek & ->).
   destruct (around_between c a b _ _ (v ++ q) (ghost k c Read) K Ta Tb Ne U (born k c a Ek)

@@ -12,7 +12,7 @@ Lemma nodup_flat_map (A C : Type) (f : A -> list C) l : NoDup l -> (forall x, In
 Proof.
   induction l as [|x l IH]; simpl; intros D H U; [constructor|]; inversion D; subst; apply nodup_app; auto.
   - apply IH; auto; intros; eapply U; eauto.
-  - intros z I J; apply in_flat_map in J; destruct J as (y & J & K).
+  - intros z I J; apply in_flat_map in J as (y & J & K).
     assert (x = y) by (eapply U; eauto); subst; auto.
 Qed.
 
@@ -89,7 +89,7 @@ Definition arrivals (g : signal) (n : nat) : list (agent * path) :=
 Lemma are_arrivals g n h q : In (h, q) (arrivals g n) <-> In h agents /\ In (q, arrive_ g n) (acts h).
 Proof.
   unfold arrivals; rewrite nodup_In, in_flat_map; split.
-  - intros (h' & I & J); apply in_map_iff in J; destruct J as ([q' x] & E & J); inversion E; subst; apply filter_In in J.
+  - intros (h' & I & J); apply in_map_iff in J as ([q' x] & E & J); inversion E; subst; apply filter_In in J.
     destruct J as [J K]; unfold is_arrive in K; simpl in K; destruct x; try discriminate.
     destruct (signal_dec s0 g) as [->|]; [|discriminate]; apply Nat.eqb_eq in K; subst; auto.
   - intros [I J]; exists h; split; auto; apply in_map_iff; exists (q, arrive_ g n); split; auto; apply filter_In; split; auto.
@@ -159,7 +159,7 @@ Proof.
 Qed.
 
 Lemma item_first W z : In z (I W) -> exists r, place z = Part 0 :: r.
-Proof. destruct z as [[p e] K]; intro J; apply item_path in J; destruct J as [r ->]; unfold place; simpl; eauto. Qed.
+Proof. destruct z as [[p e] K]; intro J; apply item_path in J as [r ->]; unfold place; simpl; eauto. Qed.
 
 Lemma do_item a k W z : round a k W -> In z (I W) -> sats (who_ z) a -> In (W ++ place z, deed_ z) (tr a).
 Proof.
@@ -177,7 +177,7 @@ Lemma op_item a p e : In (p, e) (tr a) -> steps c e = true -> ends c e = false -
 Proof.
   intros J St En; destruct (outer_weaker N o c s true is_outer [] a p e J) as (W & Y & Z); auto.
   { unfold belongs; rewrite St; auto. }
-  simpl in Y, Z; apply In_nth_error in Y; destruct Y as [k R]; destruct (in_round a k W R) as [X _].
+  simpl in Y, Z; apply In_nth_error in Y as [k R]; destruct (in_round a k W R) as [X _].
   destruct (item_of o W c _ [Part 0] [] a p e (bodies_flat s true _ is_outer X) (fun k f => match f with end) Z St) as (q & K & -> & Q & S).
   exists k, W, (q, e, K); auto.
 Qed.
@@ -239,7 +239,7 @@ Qed.
 
 Lemma barriers_in b : In b M -> cycle b = c.
 Proof.
-  intro J; apply in_flat_map in J; destruct J as (body & _ & J); apply in_flat_map in J; destruct J as (z & _ & J).
+  intro J; apply in_flat_map in J as (body & _ & J); apply in_flat_map in J as (z & _ & J).
   unfold barrier_of in J; destruct (deed_ z) as [|?|x]; try (destruct J; fail).
   destruct (on x) as [d|]; [|destruct J]; destruct (Nat.eqb_spec (cycle d) c); [destruct J as [<-|[]]; auto | destruct J].
 Qed.
@@ -306,9 +306,9 @@ Proof.
   destruct (late b =? 0) eqn:E; [apply Nat.eqb_eq in E; lia|]; clear E; cbn [orb] in La.
   ands La as [[[[Sg Bk] Lc] Dr] Si]; destruct l as [|? ?]; [|discriminate]; clear Sg.
   apply Nat.ltb_lt in Lc; destruct (filter (is_tell b) (items body [Part 0] [])) as [|j [|? ?]] eqn:Fi; try discriminate.
-  apply andb_prop in Si; destruct Si as [Si Im].
+  apply andb_prop in Si as [Si Im].
   assert (Ij : In j (filter (is_tell b) (items body [Part 0] []))) by (rewrite Fi; left; auto).
-  apply filter_In in Ij; destruct Ij as [Ij Tj]; apply is_tell_spec in Tj.
+  apply filter_In in Ij as [Ij Tj]; apply is_tell_spec in Tj.
   assert (Only_ : forall a k W, round a k W -> body_at c s W = body).
   { intros a k W R; destruct (in_round a k W R) as [X _]; rewrite Eb in X; destruct X as [X|[]]; auto. }
   exists j; split; [intros a k W R; rewrite (Only_ a k W R); auto|]; split; [destruct (deed_ j) as [|?|[]]; try discriminate; simpl in Tj; congruence|].
@@ -326,7 +326,7 @@ Lemma late_alone b a k W a' k' W' : In b M -> 0 < late b -> round a k W -> round
 Proof.
   intros Ib L R R'; destruct (in_round a k W R) as [X _], (in_round a' k' W' R') as [X' _].
   destruct (rules _ X) as (_ & La & _); specialize (La b Ib); unfold lates in La.
-  destruct (Nat.eqb_spec (late b) 0); [lia|]; cbn [orb] in La; repeat (apply andb_prop in La; destruct La as [La _]).
+  destruct (Nat.eqb_spec (late b) 0); [lia|]; cbn [orb] in La; repeat (apply andb_prop in La as [La _]).
   destruct (bodies c s) as [|x [|? ?]]; try discriminate; destruct X as [<-|[]], X' as [<-|[]]; auto.
 Qed.
 
@@ -457,7 +457,7 @@ Lemma arrival_of a k W b h q : is_thread a -> round a k W -> In b M ->
     told_at a' b k p e /\ (h, q) = arrival a' p e k /\ (p = W ++ place j \/ precedes (W ++ place j) p) /\
     (late b = 0 -> p = W ++ place j /\ e = deed_ j).
 Proof.
-  intros T R Ib J; apply in_ring_arrivals in J; destruct J as (a' & p & e & k' & T' & H & E & Bl & Co & Ph).
+  intros T R Ib J; apply in_ring_arrivals in J as (a' & p & e & k' & T' & H & E & Bl & Co & Ph).
   rewrite <- (round_equal k k' _ (positive b Ib) Co Ph) in *; destruct (told_where a' k b p e Ib T' H) as (j & W' & Ij & Te & Sa & Rk & Cs).
   assert (R' : round a k W') by (apply (round_same a'); auto); assert (W' = W) by (unfold round in *; congruence); subst W'.
   exists a', j, p, e; repeat (split; [solve [auto]|]); split; [eapply told_behind; eauto|].
@@ -527,7 +527,7 @@ Lemma has_waited_spec b p K a k W : has_waited N (I W) b p K = true -> is_thread
   exists i, In i (I W) /\ deed_ i = EOp (Wait b) /\ before (place i) p None /\ sats (who_ i) a /\ In (W ++ place i, EOp (Wait b)) (tr a).
 Proof.
   unfold has_waited; intros H [_ T] R S; rewrite forallb_forall in H.
-  specialize (H (snd a) ltac:(apply in_satisfying; split; [exact T | exact S])); apply existsb_exists in H; destruct H as (i & J & H); bools.
+  specialize (H (snd a) ltac:(apply in_satisfying; split; [exact T | exact S])); apply existsb_exists in H as (i & J & H); bools.
   unfold is_wait in H; destruct (deed_ i) as [|?|[d| | | | | | | | | | | |]] eqn:E; try discriminate; apply mbarrier_eq in H; subst d.
   assert (Si : sats (who_ i) a) by (match goal with X : forallb _ (who_ i) = true |- _ => rewrite forallb_forall in X; exact X end).
   exists i; repeat (split; [solve [auto using prec_sound]|]); rewrite <- E; apply (do_item a k); auto.
@@ -569,11 +569,11 @@ Lemma covered_by I0 a p K j : is_thread a -> sats K a -> covers N I0 p K j = tru
     forall k V x f b n P e, round a k V -> I V = I0 -> In (x, f) (acts (Thread a)) -> (forall t, before p t None -> precedes x (V ++ t)) ->
       told_at a' b n P e -> P = V ++ place j \/ precedes (V ++ place j) P -> ord (Thread a) x (fst (arrival a' P e n)) (snd (arrival a' P e n)).
 Proof.
-  intros Ta S H; unfold covers in H; apply orb_prop in H; destruct H as [H|H].
+  intros Ta S H; unfold covers in H; apply orb_prop in H as [H|H].
   - bools; assert (Sj : sats (who_ j) a) by (eapply implies_sound; eauto); exists a; repeat (split; [solve [auto using same_refl]|]).
     intros k V x f b n P e R _ Fx Bef (J & Ar & K') Le; eapply (issue B N tr); eauto.
     assert (X : precedes x (V ++ place j)) by (apply Bef, prec_sound; auto); destruct Le as [->|Le]; eauto using precedes_trans.
-  - apply existsb_exists in H; destruct H as (i & Ii & H); bools.
+  - apply existsb_exists in H as (i & Ii & H); bools.
     destruct (deed_ i) as [|[n| |?|] hw|] eqn:Ei; try discriminate; destruct n as [|n]; try discriminate.
     assert (n = 31) by (repeat (destruct n as [|n]; try discriminate); auto); subst n.
     match goal with X : implies K (who_ i) = true |- _ => pose proof (implies_sound _ _ a X S) as Si end.
@@ -604,7 +604,7 @@ Lemma told_by a k W p K choose x f : is_thread a -> round a k W -> sats K a -> t
   (forall b, choose b = true -> cycle b = c) -> (forall t, before p t None -> precedes x (W ++ t)) -> In (x, f) (acts (Thread a)) ->
   exists b h q, choose b = true /\ In b M /\ In (h, q) (arrivals (Ring (fst a) b (k mod copies b)) (k / copies b)) /\ ord (Thread a) x h q.
 Proof.
-  intros Ta R S H Ch X Fx; unfold told in H; apply existsb_exists in H; destruct H as (j & J & H).
+  intros Ta R S H Ch X Fx; unfold told in H; apply existsb_exists in H as (j & J & H).
   destruct (tells (deed_ j)) as [b|] eqn:Te; [|discriminate]; bools.
   assert (Ib : In b M) by (eapply tells_in; eauto).
   destruct (covered_by (I W) a p K j Ta S) as (a' & Ta' & Bl & _ & Sj & Cv); auto.
@@ -683,7 +683,7 @@ Qed.
 Lemma arrival_at_round h q block b r n : In b M -> In (h, q) (arrivals (Ring block b r) n) ->
   exists a k W, is_thread a /\ round a k W /\ block = fst a /\ r = k mod copies b /\ n = k / copies b.
 Proof.
-  intros Ib J; apply in_ring_arrivals in J; destruct J as (a & p & e & k & T & H & _ & Bl & Co & Ph).
+  intros Ib J; apply in_ring_arrivals in J as (a & p & e & k & T & H & _ & Bl & Co & Ph).
   destruct (told_where a k b p e Ib T H) as (j & W & _ & _ & _ & R & _); exists a, k, W; auto.
 Qed.
 

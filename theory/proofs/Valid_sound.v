@@ -33,7 +33,7 @@ Lemma NoDup_list_prod (A C : Type) (l : list A) (m : list C) : NoDup l -> NoDup 
 Proof.
   intros L M; induction L as [|x l I L IH]; simpl; [constructor|]; apply nodup_app; auto.
   - apply Injective_map_NoDup; auto; intros y z E; congruence.
-  - intros [y z] J K; apply in_map_iff in J; destruct J as (? & E & _); inversion E; subst.
+  - intros [y z] J K; apply in_map_iff in J as (? & E & _); inversion E; subst.
     apply in_prod_iff in K; tauto.
 Qed.
 
@@ -87,8 +87,8 @@ Proof.
   unfold same; simpl; destruct (cmod c =? 0) eqn:Z.
   - subst x y; rewrite XY; f_equal; destruct u; try discriminate; unfold same in U; simpl in U; congruence.
   - bools; destruct u as [k| | |]; try discriminate.
-    match goal with H : divides m _ = true |- _ => apply divides_spec in H; destruct H as [M [j J]] end.
-    match goal with H : divides k _ = true |- _ => apply divides_spec in H; destruct H as [K [i I]] end.
+    match goal with H : divides m _ = true |- _ => apply divides_spec in H as [M [j J]] end.
+    match goal with H : divides k _ = true |- _ => apply divides_spec in H as [K [i I]] end.
     unfold same in U; simpl in U; inversion U as [[U1 U2]]; f_equal.
     assert (Q : snd a / cmod c = snd b / cmod c).
     { rewrite I; apply Nat.eqb_neq in Z; apply coarser; auto; destruct i; simpl in *; lia. }
@@ -109,18 +109,18 @@ Lemma le_sound u v a b : le N u v = true -> is_thread a -> is_thread b -> same u
 Proof.
   unfold Skeleton.is_thread, same; destruct u as [k| |c|], v as [m| |d|]; simpl; try discriminate; auto;
     intros H [A1 A2] [B1 B2] E; try (inversion E; congruence).
-  - inversion E as [[E1 E2]]; f_equal; apply divides_spec in H; destruct H as [K [j J]]; subst m.
+  - inversion E as [[E1 E2]]; f_equal; apply divides_spec in H as [K [j J]]; subst m.
     destruct j as [|j]; [auto | apply coarser; auto; lia].
   - inversion E as [[E1]]; f_equal; bools; rewrite !Nat.div_small by lia; auto.
-  - inversion E as [[E1]]; f_equal; apply divides_spec in H; destruct H as [K [j J]]; subst d.
+  - inversion E as [[E1]]; f_equal; apply divides_spec in H as [K [j J]]; subst d.
     destruct j as [|j]; [auto | apply coarser; auto; lia].
 Qed.
 
 Lemma le_in_sound C D u v a b :
   le_in N C D u v = true -> is_thread a -> is_thread b -> sats C a -> sats D b -> same u a b -> same v a b.
 Proof.
-  unfold le_in; intros H Ta Tb Sa Sb U; apply orb_prop in H; destruct H as [H|H]; [eapply le_sound; eauto|].
-  apply existsb_exists in H; destruct H as (c & I & H); bools.
+  unfold le_in; intros H Ta Tb Sa Sb U; apply orb_prop in H as [H|H]; [eapply le_sound; eauto|].
+  apply existsb_exists in H as (c & I & H); bools.
   match goal with H : con_eqb c _ = true |- _ => apply con_eq in H; subst end.
   eapply within_sound; eauto.
 Qed.
@@ -241,7 +241,7 @@ Proof.
   - destruct (o w (name u a) =? 0); auto.
   - generalize 0 as i; induction (m + o w (name u a)) as [|n IHn]; intro i; simpl; [constructor|].
     apply sorted_app; split; [auto|split; [auto|]]; intros [p e] [q f] I J; exists (Some l).
-    apply in_flat_map in J; destruct J as (k & K & J); apply in_seq in K.
+    apply in_flat_map in J as (k & K & J); apply in_seq in K.
     refine (trips_in_order l w a a true true s s i k _ _ _ _ _ I J); lia.
   - destruct (sat k (snd a)); auto; constructor.
 Qed.
