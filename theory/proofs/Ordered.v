@@ -4,6 +4,13 @@ From Coq Require Import List Arith Lia Bool Relations Sorting.Sorted.
 From Bundl Require Import Skeleton.
 Import ListNotations.
 
+(* Equality as a test. *)
+Definition same_as {A : Type} (dec : forall x y : A, {x = y} + {x <> y}) (x y : A) : bool :=
+  if dec x y then true else false.
+
+Lemma same_as_eq (A : Type) (dec : forall x y : A, {x = y} + {x <> y}) x y : same_as dec x y = true <-> x = y.
+Proof. unfold same_as; destruct (dec x y); intuition congruence. Qed.
+
 (* -- tactics ------------------------------------------------------------------------------------------------------------ *)
 
 (* Tests as facts; those of one hypothesis, by name. *)
@@ -12,6 +19,7 @@ Ltac bools := repeat match goal with
   | H : (_ =? _) = true |- _ => apply Nat.eqb_eq in H
   | H : (_ <=? _) = true |- _ => apply Nat.leb_le in H
   | H : (_ <? _) = true |- _ => apply Nat.ltb_lt in H
+  | H : same_as _ _ _ = true |- _ => apply same_as_eq in H
   | H : existsb _ _ = true |- _ => apply existsb_exists in H as (? & ? & ?)
   end.
 Tactic Notation "ands" hyp(H) "as" simple_intropattern(p) := rewrite !andb_true_iff in H; destruct H as p.

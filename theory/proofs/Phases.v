@@ -110,7 +110,7 @@ Proof.
     - apply trace_events in J; pose proof (cycle_there _ (cycle b) J (or_introl eq_refl)) as R; split; auto.
       destruct (stages R) as (_ & _ & _ & Kn); specialize (Kn _ J).
       unfold known in Kn; rewrite Nat.eqb_refl in Kn; simpl in Kn; apply existsb_exists in Kn as (d & Id & Ed).
-      apply mbarrier_eq in Ed; subst; auto. }
+      apply same_as_eq in Ed; subst; auto. }
   destruct X as (R & Ib); exists a, k.
   destruct (told_where R a k b p e Ib T H) as (j & W & Ij & Te & Sa & Rk & Cs); exists W.
   repeat (split; [solve [auto]|]); destruct (arrival_path _ _ _ _ _ _ E) as [r ->]; destruct Cs as [(L & -> & ->)|[(L & V & Rv & -> & ->)|(L & -> & P & Rp)]].

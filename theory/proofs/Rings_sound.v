@@ -177,7 +177,7 @@ Proof.
   specialize (Ru _ (in_map _ _ _ Iz)); cbn [fst snd] in Ru; rewrite Fx in Ru.
   fold (fence_of c W) in Ru; fold (station_at c W z x f) in Ru; destruct (station_at c W z x f) as [j|] eqn:St;
     [|discriminate].
-  ands Ru as [[Ex Sf] Ow]; apply existsb_exists in Ex as (f' & If & Ef); apply mbarrier_eq in Ef; subst f'.
+  ands Ru as [[Ex Sf] Ow]; apply existsb_exists in Ex as (f' & If & Ef); apply same_as_eq in Ef; subst f'.
   apply Nat.eqb_eq in Sf; exists k, W, r, e, z, j; split; auto; destruct (site_path _ [Part 0] [] z S) as [t' Et].
   unfold stands; repeat (split; [solve [eauto]|]); split; [|exact Iz].
   exists (t' ++ t); rewrite Er; change q with (place z); rewrite Et, <- ?app_assoc; auto.
@@ -269,15 +269,15 @@ Proof.
     destruct (seen_told _ _ _ _ _ Fi) as (q' & To & Bef).
     destruct (told_by R (by_ g) k W q' (who_ z) (mbarrier_eqb f) r v T Rk Sa To)
       as (b & h & q & Eb & Ib & A & Or); auto.
-    + intros b Eb; apply mbarrier_eq in Eb; congruence.
+    + intros b Eb; apply same_as_eq in Eb; congruence.
     + intros w Bw; rewrite Et; apply Bef; auto.
-    + apply mbarrier_eq in Eb; subst b; eauto.
-  - apply mbarrier_eq in Fi; subst d; destruct Is as [(_ & _ & As)|(Eg & _ & j & ->)]; [discriminate|].
+    + apply same_as_eq in Eb; subst b; eauto.
+  - apply same_as_eq in Fi; subst d; destruct Is as [(_ & _ & As)|(Eg & _ & j & ->)]; [discriminate|].
     assert (A : told_at o s (by_ g) f k r (EOp (Load f l))) by (unfold told_at; simpl; rewrite Rr; auto).
     apply (arrival_at _ _ _ _ _ T) in A; simpl in A; rewrite <- Eg in A; exists g, (r ++ [Part 3]); split; auto.
     apply are_arrivals in A as [_ A]; eapply ord_own; [exact Ig | exact I0 | exact A | apply parts_precede; lia].
   - apply existsb_exists in Fi as (z' & Iz & Fi); ands Fi as [[La Pr] Im]; unfold is_later in La.
-    destruct (deed_ z') as [|?|[| | | | | |d| | | | | |]] eqn:Dz; try discriminate; apply mbarrier_eq in La; subst d.
+    destruct (deed_ z') as [|?|[| | | | | |d| | | | | |]] eqn:Dz; try discriminate; apply same_as_eq in La; subst d.
     destruct Is as [(_ & _ & As)|(Eg & _ & j & ->)]; [discriminate|]; set (w := W ++ place z').
     assert (Lt : In (w, EOp (Later f)) (tr (by_ g))).
     { rewrite <- Dz; apply (do_item _ _ _ _ Rk); auto; eapply implies_sound; eauto. }
@@ -464,7 +464,7 @@ Qed.
 Lemma alone_sound K u a b : alone N K u = true -> is_thread a -> is_thread b -> sats K a -> sats K b -> same u a b -> a = b.
 Proof.
   intros H Ta Tb Sa Sb U; unfold alone in H; apply orb_prop in H as [H|H].
-  - apply units_eq in H; subst u; unfold same, name in U; rewrite !Nat.div_1_r in U; destruct a, b; simpl in U; congruence.
+  - apply same_as_eq in H; subst u; unfold same, name in U; rewrite !Nat.div_1_r in U; destruct a, b; simpl in U; congruence.
   - bools; pose proof (le_sound B N u Block a b H Ta Tb U) as V; unfold same in V; simpl in V; inversion V as [V1].
     assert (Ia : In (snd a) (satisfying N K)) by (apply in_satisfying; split; [apply Ta | exact Sa]).
     assert (Ib : In (snd b) (satisfying N K)) by (apply in_satisfying; split; [apply Tb | exact Sb]).
@@ -546,7 +546,7 @@ Lemma fact_holds g p x r e h q y r' e' : meet g p x r e h q y r' e' ->
   forall f d, In f F -> is_of x y d f = true -> part p q d -> exists c, Valid.what f = Some c /\ same c (by_ g) (by_ h).
 Proof.
   intros ((Ig & I & _) & (Ih & J & _) & Ne & _ & l & X & Y) f d K Of P; unfold is_of in Of; ands Of as [Pe Of].
-  apply part_eq in Pe; subst d; apply orb_prop in Of as [Of|Of]; bools.
+  apply same_as_eq in Pe; subst d; apply orb_prop in Of as [Of|Of]; bools.
   - pose proof (of_facts _ Pre f g h p q x y l K Ig Ih Ne I J X Y ltac:(auto) ltac:(auto) P) as Fa.
     destruct (Valid.what f); [eauto | destruct Fa].
   - pose proof (of_facts _ Pre f h g q p y x l K Ih Ig ltac:(auto) J I Y X ltac:(auto) ltac:(auto) (part_sym _ _ _ P)) as Fa.
@@ -584,7 +584,7 @@ Proof.
   destruct (one_thread_sound _ _ _ _ _ z _ _ _ _ _ z' d _ Me Pd Sa Sa' (Ru d In_d)) as [E As]; unfold in_turn in As;
     cbn [fst snd] in As.
   assert (Same : part_eqb d None && (number x =? number y) && (times (number x) u <=? 1) = true -> r = r' /\ e = e').
-  { intro H; ands H as [[Pn Nu] Ti]; apply part_eq in Pn; bools; destruct On as [<-|On]; [|destruct (On Nu Ti Pn)].
+  { intro H; ands H as [[Pn Nu] Ti]; apply same_as_eq in Pn; bools; destruct On as [<-|On]; [|destruct (On Nu Ti Pn)].
     split; auto; exact (same_event o u _ _ _ _ _ _ Tr Tr'). }
   destruct Iss as (_ & _ & [(Eg & _ & A1)|(Eg & A1 & j & _)]), Iss' as (_ & _ & [(Eh & _ & A2)|(Eh & A2 & j' & _)]);
     rewrite De, De', A1, A2 in As; simpl in As; try (apply Ne; rewrite Eg, Eh, E; auto; fail);
@@ -867,7 +867,7 @@ Proof.
     rewrite forallb_forall in O1.
     specialize (O1 y ltac:(apply filter_In; rewrite Fy; split; auto; apply in_flat_map; exists e'; split; eauto using trace_events)).
     unfold ringed in O1; rewrite Fx, Fy, Rg, Nat.eqb_refl, Ov in O1; unfold same_ring in O1; rewrite Fx, Fy in O1; simpl in O1.
-    apply mbarrier_eq in O1; auto. }
+    apply same_as_eq in O1; auto. }
   subst f'; clear Rg; set (c := cycle f) in *;
     pose proof (of_copies _ Pre g h p q x y l f f Ig Ih Ne J1 J2 X Y Fx Fy eq_refl) as Co.
   rewrite (standing_round _ _ _ _ _ _ _ _ _ _ St), (standing_round _ _ _ _ _ _ _ _ _ _ St') in Co.

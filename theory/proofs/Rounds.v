@@ -4,11 +4,6 @@ From Coq Require Import List Arith Lia Bool Sorting.Sorted.
 From Bundl Require Import Skeleton Ordered Valid Valid_sound Signals Rings.
 Import ListNotations.
 
-(* -- equality ----------------------------------------------------------------------------------------------------------- *)
-
-Lemma mbarrier_eq b d : mbarrier_eqb b d = true -> b = d. Proof. apply same_as_eq. Qed.
-Lemma mbarrier_refl b : mbarrier_eqb b b = true. Proof. apply same_as_eq; auto. Qed.
-
 (* -- events ------------------------------------------------------------------------------------------------------------- *)
 
 Lemma trace_events o s : forall w a p e, In (p, e) (trace o s w a) -> In e (events s).
@@ -458,7 +453,7 @@ Lemma guarded_spec s : guarded s = true -> exists t,
   s = Seq (Do (Settle products 0)) (Seq (Bar (Threads 32) Warp) (Seq (Only lane t) Skip)) /\ forallb any_drain (events t) = true.
 Proof.
   unfold guarded; repeat match goal with |- context [match ?z with _ => _ end] => is_var z; destruct z; try discriminate end.
-  intro H; bools; match goal with E : con_eqb _ _ = true |- _ => apply con_eq in E end; subst; eauto.
+  intro H; bools; subst; eauto.
 Qed.
 
 (* So p stands in a part of s, and behind these or before each round. *)
@@ -549,7 +544,7 @@ Proof.
   - bools; destruct m as [|m]; [discriminate|]; destruct (IH H0 (w ++ [Trip l 0])) as [p I]; exists p; simpl; there.
   - apply andb_prop in H as [H1 H2]; change (implies K [k] = true) in H1.
     rewrite (implies_sound _ _ a H1 Sa k) by (left; auto); auto.
-  - destruct x; try discriminate; apply mbarrier_eq in H; subst; exists w; left; auto.
+  - destruct x; try discriminate; apply same_as_eq in H; subst; exists w; left; auto.
 Qed.
 
 Lemma follow_sound b K s a : sats K a -> forall w W, follow b K s = true -> In W (visits (cycle b) s w a) ->

@@ -113,7 +113,7 @@ Proof.
   assert (K : check N [] nobody (around c s) [] [] = true).
   { apply (is_checked c e); [eapply trace_events; exact J|].
     destruct Se as [(x & -> & R & _)|[-> _]]; unfold clusters; simpl; [|left; auto].
-    unfold reaches_ in R; apply andb_prop in R as [R _]; apply units_eq in R; rewrite R; left; auto. }
+    unfold reaches_ in R; apply andb_prop in R as [R _]; apply same_as_eq in R; rewrite R; left; auto. }
   assert (Ek : exists k, (k = 0 \/ k = 1) /\ g = ghost k c Read) by (destruct Se as [(x & _ & _ & ->)|[_ ->]]; eauto).
   destruct Ek as (k & Ek & ->).
   destruct (around_between c a b _ _ (v ++ q) (ghost k c Read) K Ta Tb Ne U (born k c a Ek)
@@ -130,7 +130,7 @@ Proof.
   intros R Ta Tb Ne U J.
   assert (K : check N [] nobody (around c s) [] [] = true).
   { apply (is_checked c (EAcc x)); [eapply trace_events; exact J|]; unfold clusters; simpl.
-    pose proof R as R'; unfold reaches_ in R'; apply andb_prop in R'; destruct R' as [R' _]; apply units_eq in R'; rewrite R'; left; auto. }
+    pose proof R as R'; unfold reaches_ in R'; apply andb_prop in R'; destruct R' as [R' _]; apply same_as_eq in R'; rewrite R'; left; auto. }
   assert (Se : seen_at c (EAcc x) (ghost 0 c Read)) by (left; eauto).
   destruct (around_between c b a (v ++ q) (ghost 0 c Read) [Part 1; Part 1; Part 1] (ghost 0 c Atomic) K Tb Ta) as (r & u & h & A1 & A2 & A3 & P & _); auto.
   - apply same_sym; auto.

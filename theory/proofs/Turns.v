@@ -248,10 +248,10 @@ Lemma in_satisfying K t : In t (satisfying N K) <-> t < N /\ forall x, In x K ->
 Proof. unfold satisfying; rewrite filter_In, in_seq, forallb_forall; split; intros [X Y]; split; auto; lia. Qed.
 
 Lemma is_tell_spec b z : is_tell b z = true -> tells (deed_ z) = Some b.
-Proof. unfold is_tell; destruct (tells (deed_ z)); [intro E; apply mbarrier_eq in E; congruence | discriminate]. Qed.
+Proof. unfold is_tell; destruct (tells (deed_ z)); [intro E; apply same_as_eq in E; congruence | discriminate]. Qed.
 
 Lemma tell_is b z : tells (deed_ z) = Some b -> is_tell b z = true.
-Proof. unfold is_tell; intros ->; apply mbarrier_refl. Qed.
+Proof. unfold is_tell; intros ->; apply same_as_eq; auto. Qed.
 
 Lemma arrival_path a p e k h q : (h, q) = arrival a p e k -> exists r, q = p ++ r.
 Proof. ops e; simpl; intro E; inversion E; eauto. Qed.
@@ -528,7 +528,7 @@ Lemma has_waited_spec b p K a k W : has_waited N (I W) b p K = true -> is_thread
 Proof.
   unfold has_waited; intros H [_ T] R S; rewrite forallb_forall in H.
   specialize (H (snd a) ltac:(apply in_satisfying; split; [exact T | exact S])); apply existsb_exists in H as (i & J & H); bools.
-  unfold is_wait in H; destruct (deed_ i) as [|?|[d| | | | | | | | | | | |]] eqn:E; try discriminate; apply mbarrier_eq in H; subst d.
+  unfold is_wait in H; destruct (deed_ i) as [|?|[d| | | | | | | | | | | |]] eqn:E; try discriminate; apply same_as_eq in H; subst d.
   assert (Si : sats (who_ i) a) by (match goal with X : forallb _ (who_ i) = true |- _ => rewrite forallb_forall in X; exact X end).
   exists i; repeat (split; [solve [auto using prec_sound]|]); rewrite <- E; apply (do_item a k); auto.
 Qed.

@@ -1,14 +1,10 @@
 (* The checker of skeletons: barriers are met by whole units, and what may conflict has one between. *)
 
 From Coq Require Import List Arith Bool.
-From Bundl Require Import Skeleton.
+From Bundl Require Import Skeleton Ordered.
 Import ListNotations.
 
 Definition divides (k n : nat) : bool := (0 <? k) && (n mod k =? 0).
-
-(* Equality as a test. *)
-Definition same_as {A : Type} (dec : forall x y : A, {x = y} + {x <> y}) (x y : A) : bool :=
-  if dec x y then true else false.
 
 Definition units_dec (u v : units) : {u = v} + {u <> v}.
 Proof. decide equality; apply Nat.eq_dec. Defined.
@@ -19,10 +15,10 @@ Proof. decide equality; [apply Nat.eq_dec | apply bool_dec]. Defined.
 Definition part_dec (d e : option nat) : {d = e} + {d <> e}.
 Proof. decide equality; apply Nat.eq_dec. Defined.
 
-Definition units_eqb : units -> units -> bool := same_as units_dec.
-Definition con_eqb : con -> con -> bool := same_as con_dec.
-Definition hardware_eqb : hardware -> hardware -> bool := same_as hardware_dec.
-Definition part_eqb : option nat -> option nat -> bool := same_as part_dec.
+Notation units_eqb := (same_as units_dec).
+Notation con_eqb := (same_as con_dec).
+Notation hardware_eqb := (same_as hardware_dec).
+Notation part_eqb := (same_as part_dec).
 
 (* Threads of one unit satisfy the constraint, or none of them. *)
 Definition respects (u : units) (c : con) : bool :=
@@ -48,7 +44,7 @@ Definition com : Type := (units * list con)%type.
 
 Definition com_dec (x y : com) : {x = y} + {x <> y}.
 Proof. decide equality; [apply (list_eq_dec con_dec) | apply units_dec]. Defined.
-Definition com_eqb : com -> com -> bool := same_as com_dec.
+Notation com_eqb := (same_as com_dec).
 
 (* What is known of an access that was made: under which constraints; the barriers since, that those meet who satisfy theirs;
    units that its thread does not share with the one that is looked at; how its position parts from where we are. *)

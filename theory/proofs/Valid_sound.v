@@ -37,17 +37,6 @@ Proof.
     apply in_prod_iff in K; tauto.
 Qed.
 
-(* -- equality ----------------------------------------------------------------------------------------------------------- *)
-
-Lemma same_as_eq (A : Type) (dec : forall x y : A, {x = y} + {x <> y}) x y : same_as dec x y = true <-> x = y.
-Proof. unfold same_as; destruct (dec x y); intuition congruence. Qed.
-
-Lemma units_eq u v : units_eqb u v = true -> u = v. Proof. apply same_as_eq. Qed.
-Lemma con_eq c d : con_eqb c d = true -> c = d. Proof. apply same_as_eq. Qed.
-Lemma hardware_eq h g : hardware_eqb h g = true -> h = g. Proof. apply same_as_eq. Qed.
-Lemma part_eq d e : part_eqb d e = true -> d = e. Proof. apply same_as_eq. Qed.
-Lemma com_eq x y : com_eqb x y = true -> x = y. Proof. apply same_as_eq. Qed.
-
 Lemma same_refl u a : same u a a. Proof. reflexivity. Qed.
 Lemma same_sym u a b : same u a b -> same u b a. Proof. unfold same; auto. Qed.
 
@@ -121,8 +110,7 @@ Lemma le_in_sound C D u v a b :
 Proof.
   unfold le_in; intros H Ta Tb Sa Sb U; apply orb_prop in H as [H|H]; [eapply le_sound; eauto|].
   apply existsb_exists in H as (c & I & H); bools.
-  match goal with H : con_eqb c _ = true |- _ => apply con_eq in H; subst end.
-  eapply within_sound; eauto.
+  subst; eapply within_sound; eauto.
 Qed.
 
 (* The members of a barrier's unit, counted. *)
@@ -322,7 +310,7 @@ Lemma separate_named u v i j : separate N (u, Named i) (v, Named j) = true ->
 Proof.
   destruct u, v; cbn [separate]; rewrite !orb_true_iff, andb_true_iff, !Nat.leb_le, Nat.eqb_eq; intros [[[E ->]|H]|H];
     auto;
-    apply units_eq in E; auto.
+    apply same_as_eq in E; auto.
 Qed.
 
 Lemma separate_own u v h g C D a b :
@@ -344,8 +332,6 @@ Lemma distinct_in l x : In x l -> In x (distinct l).
 Proof.
   induction l as [|y l IH]; simpl; auto; intros [->|I].
   - destruct (existsb _ _) eqn:E; [|left; auto]; bools.
-    match goal with H : units_eqb _ _ = true, G : hardware_eqb _ _ = true |- _ =>
-      apply units_eq in H; apply hardware_eq in G end.
     destruct x, x0; simpl in *; subst; auto.
   - destruct (existsb _ _); [|right]; auto.
 Qed.
@@ -391,7 +377,7 @@ Proof.
   - destruct (IH2 (w ++ [Part 1]) _ _ _ a I Sa) as (r & h & J); exists r, h; there.
   - destruct g; stands; eauto.
   - apply filter_In in I as [I J]; bools.
-    match goal with H : com_eqb _ _ = true |- _ => apply com_eq in H; subst end; destruct (o w (name v a) =? 0); eauto.
+    subst; destruct (o w (name v a) =? 0); eauto.
   - destruct m; [discriminate|]; destruct (IH (w ++ [Trip l 0]) _ _ _ a I Sa) as (r & h & J); exists r, h; simpl; there.
   - pose proof (passed_incl _ _ _ _ I) as X; rewrite Sa by (apply X; left; auto); eauto.
 Qed.
@@ -422,7 +408,7 @@ Qed.
 Lemma includes_sats C D a : includes C D = true -> sats C a -> sats D a.
 Proof.
   unfold includes; intros H S d I; rewrite forallb_forall in H; specialize (H d I); bools.
-  match goal with H : con_eqb _ _ = true |- _ => apply con_eq in H; subst end; auto.
+  subst; auto.
 Qed.
 
 Lemma disjoint_sound c d t : disjoint c d = true -> sat c t = true -> sat d t = true -> False.
@@ -456,7 +442,7 @@ Proof.
     apply in_map_iff in I as (f & <- & I); apply filter_In in I as [I J]; eauto. }
   destruct Y as (c' & -> & U); unfold settled in H; rewrite Ex in H.
   repeat match goal with H : _ || _ = true |- _ => apply orb_prop in H as [H|H] end; bools.
-  - exfalso; apply units_eq in H; subst c'; unfold same, name in U; rewrite !Nat.div_1_r in U.
+  - exfalso; subst c'; unfold same, name in U; rewrite !Nat.div_1_r in U.
     apply Ne; destruct a, b; simpl in U; congruence.
   - exfalso; assert (V : same Block a b) by (eapply le_sound; eauto); unfold same in V; simpl in V; inversion V.
     destruct (does x), (does y); simpl in *; try discriminate; tauto.
