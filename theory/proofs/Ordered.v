@@ -37,6 +37,9 @@ Ltac stands := repeat match goal with
   end.
 Ltac there := rewrite ?in_app_iff, ?in_flat_map; eauto.
 
+(* Parts that need nothing more. *)
+Ltac splits := repeat (split; [solve [eauto]|]).
+
 (* By the cases of what is tested. *)
 Ltac tests := repeat match goal with
   | |- context [if ?c then _ else _] => destruct c eqn:?

@@ -113,7 +113,7 @@ Proof.
       apply same_as_eq in Ed; subst; auto. }
   destruct X as (R & Ib); exists a, k.
   destruct (told_where R a k b p e Ib T H) as (j & W & Ij & Te & Sa & Rk & Cs); exists W.
-  repeat (split; [solve [auto]|]); destruct (arrival_path _ _ _ _ _ _ E) as [r ->]; destruct Cs as [(L & -> & ->)|[(L & V & Rv & -> & ->)|(L & -> & P & Rp)]].
+  splits; destruct (arrival_path _ _ _ _ _ _ E) as [r ->]; destruct Cs as [(L & -> & ->)|[(L & V & Rv & -> & ->)|(L & -> & P & Rp)]].
   - left; exists j, r; rewrite <- app_assoc; auto.
   - destruct (late_rules (o := o) R b Ib L) as (_ & _ & _ & Bk & Lc & _); right; split; auto; intros i Vi t Ri Le.
     rewrite <- app_assoc; apply precedes_app; eapply (rising_nth _ (visits_rising o (cycle b) s [] a)); [exact Rv | exact Ri | lia].
@@ -132,8 +132,8 @@ Proof.
   assert (St : steps (cycle b) (EOp (Wait b)) = true) by (simpl; apply Nat.eqb_refl).
   destruct (op_item R a q _ J St eq_refl) as (k & W & z & Rk & Iz & -> & De & Sz).
   exists a, k, W, z; unfold round_of in Co, Ph; rewrite (item_number R a k W z Rk Iz) in Co, Ph.
-  repeat (split; [solve [auto]|]); destruct (in_round a k W Rk) as [X _].
-  split; [eapply in_barriers; eauto; reflexivity|]; repeat (split; [solve [auto]|]); auto.
+  splits; destruct (in_round a k W Rk) as [X _].
+  split; [eapply in_barriers; eauto; reflexivity|]; splits; auto.
 Qed.
 
 (* -- what Signals.v asks for -------------------------------------------------------------------------------------------- *)

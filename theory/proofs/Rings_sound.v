@@ -179,7 +179,7 @@ Proof.
     [|discriminate].
   ands Ru as [[Ex Sf] Ow]; apply existsb_exists in Ex as (f' & If & Ef); apply same_as_eq in Ef; subst f'.
   apply Nat.eqb_eq in Sf; exists k, W, r, e, z, j; split; auto; destruct (site_path _ [Part 0] [] z S) as [t' Et].
-  unfold stands; repeat (split; [solve [eauto]|]); split; [|exact Iz].
+  unfold stands; splits; split; [|exact Iz].
   exists (t' ++ t); rewrite Er; change q with (place z); rewrite Et, <- ?app_assoc; auto.
 Qed.
 
@@ -237,7 +237,7 @@ Proof.
     - assert (D : exists d, In d (M c) /\ stage d = S i /\ (S i = 1 -> d = f)).
       { destruct i as [|i]; [exists f; auto|]; destruct (Sg (S (S i)) Lj) as (d & Id & Sd); exists d; repeat split; auto; lia. }
       destruct D as (d & Id & Sd & Df); destruct (some_there R (by_ g) k W d T Rk Id) as [z' Z].
-      rewrite (same_copies R d f Id If) in Z; exists d, (k / copies f), z'; repeat (split; [solve [auto]|]); split; auto.
+      rewrite (same_copies R d f Id If) in Z; exists d, (k / copies f), z'; splits; split; auto.
       unfold time, seat; rewrite Sd; simpl; lia. }
   destruct Last as (d & m & [h' q'] & Id & Df & Td & Z); apply ord_trans with h' q'; [|apply (come_last c g p x f k W r e z j d m h' q'); auto].
   apply (in_order R (fst (by_ g)) b n d m (k mod copies f) (h, q) (h', q')); auto; lia.
@@ -338,13 +338,13 @@ Proof.
     - rewrite <- Di; apply (do_item _ _ _ _ Rv); auto; rewrite Ev; auto.
     - eapply Nat.le_trans; [exact Nl|]; apply NoDup_incl_length; auto; intros q Jq; destruct (Al q Jq) as (P1 & P2 & E).
       apply filter_In; split; [apply in_since; auto | destruct (precedes_dec r q); tauto].
-    - exists ((V ++ place i) ++ u), v; repeat (split; [solve [auto]|]); eapply Cov; eauto.
+    - exists ((V ++ place i) ++ u), v; splits; eapply Cov; eauto.
       intros q Bq; rewrite <- app_assoc, <- (app_nil_r q); apply precedes_in; auto. }
   set (own := filter (fun i0 => is_group gk (deed_ i0) && prec (place i0) (place i) && implies (who_ z) (who_ i0)) It) in *.
   assert (Own : forall x', In x' own ->
     In x' It /\ is_group gk (deed_ x') = true /\ before (place x') (place i) None /\ sats (who_ x') (by_ g)).
   { intros x' Ix; apply filter_In in Ix as [Ix Gx]; ands Gx as [[Gx Px] Imx]; apply prec_sound in Px.
-    repeat (split; [solve [auto]|]); eapply implies_sound; eauto. }
+    splits; eapply implies_sound; eauto. }
   apply orb_prop in Nn as [Nn|Nn].
   { apply Nat.leb_le in Nn; apply (By k W (map (fun x' => W ++ place x') (filter (fun x' => prec (place z) (place x')) own)) Rk eq_refl); auto.
     - rewrite map_length; exact Nn.
@@ -396,7 +396,7 @@ Proof.
     destruct (waited g p' v0 x r gk l (w ++ [Part 0]) 0 Ig I0 Is) as (u' & v & Y & O); [| |lia|].
     { rewrite Ek; apply Pat; exact Ba'. }
     { eapply precedes_trans; [|exact Q]; rewrite Er0; apply parts_precede; lia. }
-    exists ((w ++ [Part 0]) ++ u'), v; repeat (split; [solve [auto]|]).
+    exists ((w ++ [Part 0]) ++ u'), v; splits.
     destruct (issues_from B N tr a' P _ b k Ta' Jd Ar Kt) as (t2 & v2 & X2 & Y2).
     assert (O1 : ord (Thread (by_ g)) ((w ++ [Part 0]) ++ u') (Thread a') (P ++ t2)).
     { apply (across B N tr (by_ g) a' (Threads 32) Warp (w ++ [Part 1; Part 0]) _ v _ v2); auto.
@@ -432,7 +432,7 @@ Proof.
       + bools; rewrite <- Eg in Or; exists b, h, q; auto.
     - ands At as [_ At]; destruct (group_read c g p x f k W r gk l z _ p _ St J0 Is At)
         as (b & h & q & y & v & Ib & Bb & A & _ & O1 & O2).
-      exists b, h, q; repeat (split; [solve [auto]|]); eapply ord_trans; eauto. }
+      exists b, h, q; splits; eapply ord_trans; eauto. }
   destruct Y as (b & h & q & Ib & Sb & A & Or); rewrite (same_copies R b f Ib If) in A.
   exists b, h, q; split; auto; split; auto; split; [lia | auto].
 Qed.
@@ -729,7 +729,7 @@ Proof.
   assert (More : forall T T' p, settled_behind T p -> incl T T' ->
             (forall r e, In (r, e) T' -> In (r, e) T \/ (forall r' e', In (r', e') T -> precedes r r') \/
                (forall r' e', In (r', e') T -> precedes r' r)) -> settled_behind T' p).
-  { intros T T' p (S & A1 & A2 & A4 & A5) Inc B1; exists S; repeat (split; [solve [auto]|]).
+  { intros T T' p (S & A1 & A2 & A4 & A5) Inc B1; exists S; splits.
     intros r e J P; destruct (B1 r e J) as [K|[K|K]]; eauto; exfalso; eauto. }
   induction u as [|s1 IH1 s2 IH2|v0|v0 g|v0 s1 IH1 s2 IH2|l m v0 u IH|k u IH|oo]; intros w a p v h I; simpl in I |- *.
   - destruct I.
@@ -946,7 +946,7 @@ Proof.
   pose proof St as (R & If & Sf & _ & Rk & (_ & _ & B1 & B2 & [(E & _)|(E & As' & _)]) & De & _); [discriminate|];
     injection E as <-.
   simpl in B1, Rk; assert (Isy : issues (Engine a r) (r ++ [Part 2; Part j]) r e' y)
-    by (repeat (split; [auto|]); right; eauto).
+    by (splits; right; eauto).
   set (c := cycle f) in *; destruct (station_spec _ _ _ _ _ _ Ru) as [At _].
   unfold at_station in At; ands At as [_ At]; destruct (st =? 0).
   2: { unfold use in At; rewrite De in At.
@@ -962,7 +962,7 @@ Proof.
   pose proof (wait_now (B := B) R b k W i' f (k / copies f) Rb Ii Di Si eq_refl) as Aw.
   assert (Bf : back f = false) by (unfold back; rewrite Sf; auto); rewrite Bf in Aw; specialize (Aw eq_refl);
     rewrite Bl in Aw.
-  exists b, (W ++ place i'), (await_ (Ring (fst a) f (k mod copies f)) (k / copies f)); repeat (split; [auto|]).
+  exists b, (W ++ place i'), (await_ (Ring (fst a) f (k mod copies f)) (k / copies f)); splits.
   eapply ord_trans; [exact Or|]; eapply signalled; eauto.
 Qed.
 

@@ -529,7 +529,7 @@ Proof.
   - cbn [drained outer] in Dr, Ou; simpl in I; unfold waits_before; cbn [visits trace];
       destruct (sat k (snd a)) eqn:Sa; [|destruct I].
     destruct (IH _ _ _ _ Ou Dr I) as (w' & u' & t & -> & -> & Pa & Ba & Vi); exists (w ++ u'), u', t;
-      repeat (split; [solve [auto]|]).
+      splits.
     split; auto; intros a' J; simpl in J |- *; destruct (sat k (snd a')); [auto | destruct J].
   - discriminate || (destruct I as [E|[]]; inversion E; subst; discriminate).
 Qed.

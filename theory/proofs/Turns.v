@@ -23,9 +23,7 @@ Proof.
 Qed.
 
 Lemma sorted_nodup (A : Type) (R : A -> A -> Prop) l : (forall x, ~ R x x) -> StronglySorted R l -> NoDup l.
-Proof.
-  intro Irr; induction 1 as [|z l S IH F]; constructor; auto; intro I; rewrite Forall_forall in F; exact (Irr z (F z I)).
-Qed.
+Proof. intro Irr; induction 1; constructor; auto; rewrite Forall_forall in *; firstorder. Qed.
 
 Lemma tells_on e b : tells e = Some b -> exists x, e = EOp x /\ on x = Some b.
 Proof. destruct e as [|?|[]]; simpl; try discriminate; eauto. Qed.
@@ -154,16 +152,14 @@ Lemma in_round a k W : round a k W ->
 Proof. intro R; apply nth_error_In in R; destruct (in_visit o c s [] a W R) as (q & -> & X & Y); auto. Qed.
 
 Lemma bodies_flat : forall t v b, outer N c t v = true -> In b (bodies c t) -> flat c b = true.
-Proof.
-  induction t as [|s1 IH1 s2 IH2|x|u h|u s1 IH1 s2 IH2|l m u t IH|k t IH|x]; simpl; intros v b H J; tests; stands; subst; eauto.
-Qed.
+Proof. induction t; simpl; intros v b H J; tests; stands; subst; eauto. Qed.
 
 Lemma item_first W z : In z (I W) -> exists r, place z = Part 0 :: r.
 Proof. destruct z as [[p e] K]; intro J; apply item_path in J as [r ->]; unfold place; simpl; eauto. Qed.
 
 Lemma do_item a k W z : round a k W -> In z (I W) -> sats (who_ z) a -> In (W ++ place z, deed_ z) (tr a).
 Proof.
-  destruct z as [[p e] K]; unfold place, deed_, who_; simpl; intros R J S; apply (in_round a k W R); eapply item_there; eauto.
+  destruct z as [[p e] K]; intros R J S; apply (in_round a k W R); eapply item_there; eauto.
 Qed.
 
 Lemma number_at a k W r : round a k W -> rounds c (tr a) (W ++ Part 0 :: r) = k.
@@ -312,7 +308,7 @@ Proof.
   assert (Only_ : forall a k W, round a k W -> body_at c s W = body).
   { intros a k W R; destruct (in_round a k W R) as [X _]; rewrite Eb in X; destruct X as [X|[]]; auto. }
   exists j; split; [intros a k W R; rewrite (Only_ a k W R); auto|]; split; [destruct (deed_ j) as [|?|[]]; try discriminate; simpl in Tj; congruence|].
-  repeat (split; [assumption|]); split; [destruct (deed_ j) as [|?|[]]; try discriminate; exact Si|]; split.
+  splits; split; [destruct (deed_ j) as [|?|[]]; try discriminate; exact Si|]; split.
   - intros a k W i R Ii Ti; rewrite (Only_ a k W R) in Ii.
     assert (Ji : In i (filter (is_tell b) (items body [Part 0] []))) by (apply filter_In; split; auto using tell_is).
     rewrite Fi in Ji; destruct Ji as [|[]]; auto.
@@ -374,7 +370,7 @@ Proof.
     destruct (drain_out b a q k W Cb Dr Jq R) as [X|X]; [eapply before_round; eauto|].
     exfalso; apply (Min (q, EOp (Drain b))); [apply In_l; auto | exact Pq1]. }
   pose proof (behind_round a k W p1 R P1) as Lk; destruct (le_lt_dec (rounds c (tr a) p1) (k + late b)) as [Le|Gt].
-  - exists p1, (EOp (Drain b)); split; [|right; right; auto]; repeat (split; [solve [auto]|]); apply told_spec; auto.
+  - exists p1, (EOp (Drain b)); split; [|right; right; auto]; splits; apply told_spec; auto.
     split; [auto | exact (Dn p1 (or_introl eq_refl))].
   - rewrite rounds_done in Gt; destruct (done_exists _ _ (visits_rising o c s [] a) _ Gt) as (V & Rv & Pv).
     pose proof (All a _ V Rv) as Ijv; exists (V ++ place j), (deed_ j); split; [|right; left; eauto].
@@ -397,13 +393,13 @@ Proof.
     + destruct (late_rules b Ib ltac:(lia)) as (j & All & Dj & _ & _ & _ & _ & One & _); pose proof (One a k1 V z Rv Iz Te); subst z.
       rewrite Dj in K; apply told_spec in K as [K _]; auto; [|lia]; rewrite (item_number a k1 V j Rv Iz) in K; subst k1.
       destruct (round_before a (k + late b) V k Rv ltac:(lia)) as [W Rk]; exists j, W; split; [exact (All a k W Rk)|].
-      repeat (split; [solve [auto]|]); right; left; split; [lia | eauto].
+      splits; right; left; split; [lia | eauto].
   - assert (L : 0 < late b).
     { unfold told_rounds, round_of in K; apply filter_In in K as [Ks K]; apply in_seq in Ks; bools; lia. }
     apply told_spec in K as [K _]; auto; destruct (late_rules b Ib L) as (j & All & Dj & _ & _ & _ & _ & _ & Who).
     assert (Lt : k < rounds c (tr a) p) by lia; rewrite rounds_done in Lt.
     destruct (done_exists _ _ (visits_rising o c s [] a) _ Lt) as (W & Rk & Pk); exists j, W; rewrite Dj.
-    split; [exact (All a k W Rk)|]; repeat (split; [solve [eauto]|]); right; right; auto.
+    split; [exact (All a k W Rk)|]; splits; right; right; auto.
 Qed.
 
 Lemma told_once a k b p e p' e' : In b M -> 0 < late b -> is_thread a -> told_at a b k p e -> told_at a b k p' e' -> p = p'.
@@ -460,7 +456,7 @@ Proof.
   intros T R Ib J; apply in_ring_arrivals in J as (a' & p & e & k' & T' & H & E & Bl & Co & Ph).
   rewrite <- (round_equal k k' _ (positive b Ib) Co Ph) in *; destruct (told_where a' k b p e Ib T' H) as (j & W' & Ij & Te & Sa & Rk & Cs).
   assert (R' : round a k W') by (apply (round_same a'); auto); assert (W' = W) by (unfold round in *; congruence); subst W'.
-  exists a', j, p, e; repeat (split; [solve [auto]|]); split; [eapply told_behind; eauto|].
+  exists a', j, p, e; splits; split; [eapply told_behind; eauto|].
   destruct Cs as [(L & -> & ->)|[(L & _)|(L & _)]]; auto; lia.
 Qed.
 
@@ -496,7 +492,7 @@ Proof.
     assert (Tt : is_thread (fst a, t)) by (destruct Ta; split; auto).
     destruct (told_there (fst a, t) k W j b Tt) as (p & e & H1 & H2); auto; [apply (round_same a); auto|].
     exists (arrival (fst a, t) p e k); split; [apply (arrival_at (fst a, t)); auto|]; exists p, e; simpl.
-    repeat (split; [solve [auto]|]); intros L; destruct H2 as [(_ & -> & ->)|[(L' & _)|(L' & _)]]; auto; lia.
+    splits; intros L; destruct H2 as [(_ & -> & ->)|[(L' & _)|(L' & _)]]; auto; lia.
   - intros x x' [j t] (p & e & T1 & H1 & -> & Ij & Te & H2) (p' & e' & _ & H1' & -> & _ & _ & H2'); simpl in *.
     destruct (Nat.eq_dec (late b) 0) as [L|L]; [destruct (H2 L) as [-> ->], (H2' L) as [-> ->]; auto|].
     assert (p = p') by (eapply told_once; eauto; lia); subst p'.
@@ -517,9 +513,7 @@ Qed.
 
 Lemma some_there a k W b : is_thread a -> round a k W -> In b M ->
   exists x, In x (arrivals (Ring (fst a) b (k mod copies b)) (k / copies b)).
-Proof.
-  intros T Rk J; destruct (full a k W b T Rk J), (arrivals _ _) as [|x t]; [simpl in *; lia | exists x; left; auto].
-Qed.
+Proof. intros T R J; destruct (full _ _ _ _ T R J), (arrivals _ _); simpl in *; [lia | eauto]. Qed.
 
 (* -- the order of turns ------------------------------------------------------------------------------------------------- *)
 
@@ -586,7 +580,7 @@ Proof.
     assert (Sj : sats (who_ j) b').
     { eapply implies_sound; [eassumption|]; intros y [<-|Iy]; [|auto]; unfold sat, lane, b'; cbn [cmod clo chi fst snd Nat.eqb].
       rewrite (Nat.mul_comm 32 (snd a / 32)), Nat.mod_mul by lia; auto. }
-    exists b'; repeat (split; [solve [auto]|]); intros k V x f b n P e Rk E0 Fx Bef (J & Ar & K') LeP; rewrite <- E0 in Ii.
+    exists b'; splits; intros k V x f b n P e Rk E0 Fx Bef (J & Ar & K') LeP; rewrite <- E0 in Ii.
     assert (Rb : round b' k V) by (apply (round_same a); auto).
     assert (Bar : forall v, round v k V -> sats (who_ i) v -> In (V ++ place i, EBar (Threads 32) hw) (tr v))
       by (intros; rewrite <- Ei; apply (do_item v k); auto).
@@ -643,15 +637,10 @@ Lemma seat_top b : In b M -> seat b <= top M.
 Proof. intro J; pose proof (top_stage b J); unfold seat; destruct (stage b =? 0); lia. Qed.
 
 Lemma later_phase t m x n y : x <= t -> y <= t -> m * S t + x <= n * S t + y -> m <= n.
-Proof.
-  intros X Y L; destruct (le_lt_dec m n) as [|G]; auto; exfalso; pose proof (Nat.mul_le_mono_r (S n) m (S t) G) as Q.
-  rewrite Nat.mul_succ_l in Q; lia.
-Qed.
+Proof. nia. Qed.
 
 Lemma same_phase t m x n y : x <= t -> y <= t -> m * S t + x = n * S t + y -> m = n /\ x = y.
-Proof.
-  intros X Y E; assert (m = n) by (apply Nat.le_antisymm; eapply later_phase; [exact X | exact Y | lia | exact Y | exact X | lia]); subst; lia.
-Qed.
+Proof. intros X Y E; assert (m = n) by nia; subst; lia. Qed.
 
 (* The mbarriers whose phase comes next. *)
 Lemma at_next b n : In b M -> exists d m, In d M /\ time d m = S (time b n) /\ next M (stage b) = stage d /\

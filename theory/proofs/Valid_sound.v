@@ -171,7 +171,7 @@ Proof. destruct c; auto. Qed.
 Lemma tr_if c u s1 s2 w a :
   tr c (If u s1 s2) w a = tr (c && decides w u a) s1 (w ++ [Part 0]) a ++ tr (c && negb (decides w u a)) s2 (w ++ [Part 1]) a.
 Proof.
-  destruct c; simpl; auto; unfold decides; destruct (o w (name u a) =? 0); simpl; auto; rewrite app_nil_r; auto.
+  unfold tr, decides; destruct c; simpl; auto; destruct (_ =? 0); simpl; rewrite ?app_nil_r; auto.
 Qed.
 
 Lemma tr_only c k s w a : tr c (Only k s) w a = tr (c && sat k (snd a)) s w a.
@@ -250,9 +250,7 @@ Qed.
 
 Lemma linked_loop D C a b c d w m u k : linked D C a b c d ->
   linked (u :: D) C a b (c && (k <? trips w m u a)) (d && (k <? trips w m u b)).
-Proof.
-  intros L H1 H2; rewrite (L H1) by (intros; apply H2; right; auto); unfold trips; rewrite (H2 u) by (left; auto); auto.
-Qed.
+Proof. intros L H1 H2; unfold trips; rewrite (L H1), (H2 u); simpl in *; auto. Qed.
 
 Lemma linked_only D C a b c d k : linked D C a b c d ->
   linked D (k :: C) a b (c && sat k (snd a)) (d && sat k (snd b)).
@@ -392,16 +390,16 @@ Proof.
     try match goal with IH : context [In _ (makes ?t _)], J : In _ (trace _ ?t _ _) |- _ =>
       destruct (IH _ _ _ _ _ Sa J) as (e & M & Em & Eu & Ea & Ex & Ep) end.
   - exists (behind (passed s2 C) e); simpl; split; [apply in_or_app; left; apply in_map; auto|].
-    repeat (split; [assumption|]); intros u K L SK; apply in_app_iff in L as [L|L].
+    splits; intros u K L SK; apply in_app_iff in L as [L|L].
     + apply filter_In in L as [L _]; destruct (passed_met s2 (w ++ [Part 1]) C u K a L SK) as (r & h & R).
       exists r, h; split; there; exists None; exact (parts_in_order w a a true true s1 s2 _ _ _ _ I R).
     + destruct (Ep u K L SK) as (r & h & R & P); exists r, h; there.
-  - exists e; there; repeat (split; [auto|]); intros u K L SK; destruct (Ep u K L SK) as (r & h & R & P); exists r, h;
+  - exists e; there; splits; intros u K L SK; destruct (Ep u K L SK) as (r & h & R & P); exists r, h;
       there.
   - exists (Entry x C [] [] None); simpl; repeat split; auto; intros ? ? [].
   - exists e; there; repeat split; auto.
   - exists e; there; repeat split; auto.
-  - exists e; repeat (split; [auto|]); intros u K L SK; destruct (Ep u K L SK) as (r & h & R & P); exists r, h; there.
+  - exists e; splits; intros u K L SK; destruct (Ep u K L SK) as (r & h & R & P); exists r, h; there.
   - apply (IH w (k :: C)); auto; intros c [<-|J]; auto.
 Qed.
 
@@ -469,7 +467,7 @@ Lemma known_deeper E E' w t : incl E E' -> known E w -> known E' (w ++ [t]).
 Proof.
   assert (Deep : forall r d, before r w d -> before r (w ++ [t]) d).
   { intros r d H; rewrite <- (app_nil_r r); apply before_app; auto. }
-  intros Inc (e & J & Em & Eu & Ea & Ex & Ep); exists e; repeat (split; [auto|]); intros u K L SK U.
+  intros Inc (e & J & Em & Eu & Ea & Ex & Ep); exists e; splits; intros u K L SK U.
   destruct (Ep u K L SK U) as (r & h & M & P & [d Q]); exists r, h; repeat split; auto; exists d; auto.
 Qed.
 
@@ -507,7 +505,7 @@ Proof.
       destruct I as [I|(e & Je & Em & Eu & Ea & Ex & Ep)]; [apply in_app_iff in I as [I|I]; auto|]; right.
       * destruct (made_before c s1 w C (Part 0) (Part 1) None ltac:(constructor; lia) Sa In1 I)
           as (_ & e & Je & Em & Eu & Ea & Ex & Be & Ep).
-        exists e; rewrite Ea, Ex, in_app_iff; repeat (split; [solve [auto]|]); auto.
+        exists e; rewrite Ea, Ex, in_app_iff; splits; auto.
       * destruct (known_deeper [e] [e] w (Part 1) (incl_refl _)) as (e' & [<-|[]] & _ & _ & Be & _ & Ep').
         { exists e; simpl; auto 8. }
         exists (behind (passed s1 C) e); rewrite in_app_iff; repeat (split; [solve [auto using in_map]|]).
