@@ -104,7 +104,7 @@ Lemma async_issued e x : is_async e = true -> In x (accesses e) -> is_issued e =
 Proof. intros A X; ops e; simpl in *; auto; try discriminate; destruct X. Qed.
 
 (* What comes before some act of the thread where it issues comes before the access. *)
-Lemma reached g p x r e : issued g p x r e -> exists t f, In (r ++ t, f) (acts (Thread (by_ g))) /\
+Lemma reached {g p x r e} : issued g p x r e -> exists t f, In (r ++ t, f) (acts (Thread (by_ g))) /\
   forall h q, ord h q (Thread (by_ g)) (r ++ t) -> ord h q g p.
 Proof.
   intros (Ig & I & J & X & [(Eg & -> & As)|(Eg & As & j & ->)]).
@@ -119,7 +119,7 @@ Proof.
 Qed.
 
 (* A thread's own access is what it does there. *)
-Lemma own_access g p r e x : issues g p r e x -> is_async e = false -> g = Thread (by_ g) /\ p = r /\ e = EAcc x.
+Lemma own_access {g p r e x} : issues g p r e x -> is_async e = false -> g = Thread (by_ g) /\ p = r /\ e = EAcc x.
 Proof.
   intros (_ & X & [(E & -> & _)|(_ & As & _)]) A; [|congruence].
   destruct e; simpl in *; try discriminate; [destruct X as [->|[]]; auto | destruct X].
@@ -183,7 +183,7 @@ Proof.
   exists (t' ++ t); rewrite Er; change q with (place z); rewrite Et, <- ?app_assoc; auto.
 Qed.
 
-Lemma standing_round c g p x f k W r e z : stands c g p x f k W r e z -> round_of tr f (by_ g) p = k.
+Lemma standing_round {c g p x f k W r e z} : stands c g p x f k W r e z -> round_of tr f (by_ g) p = k.
 Proof.
   intros (R & If & _ & _ & Rk & (_ & _ & _ & _ & Is) & _ & _ & _ & _ & (t & ->) & _).
   unfold round_of; rewrite (barriers_in f If).
@@ -198,7 +198,7 @@ Lemma come_last c g p x f k W r e z j d n h q :
 Proof.
   intros (R & If & _ & _ & Rk & Is & De & Sa & (t & Et) & _) Co Lj Id Df Ti A.
   pose proof (agent_is g (proj1 Is)) as T;
-    destruct (reached _ _ _ _ _ Is) as (t' & f' & Fr & Re).
+    destruct (reached Is) as (t' & f' & Fr & Re).
   apply Re; pose proof (same_copies R d f Id If) as Ec; pose proof (seat_top d Id) as Sd;
     pose proof (top_stage d Id) as Td.
   assert (Wh : stage d = j /\ match j with 0 => k / copies f = S n | _ => n = k / copies f end).
@@ -244,7 +244,7 @@ Proof.
 Qed.
 
 (* And says that it is filled. *)
-Lemma seen_told I fence K p choose : seen N I fence K p choose = true ->
+Lemma seen_told {I fence K p choose} : seen N I fence K p choose = true ->
   exists p', told N I K p' choose = true /\ forall W t w, before p' w None -> precedes (W ++ p ++ t) (W ++ w).
 Proof.
   assert (Pre : forall W p w t, before p w None -> precedes (W ++ p ++ t) (W ++ w)).
@@ -266,7 +266,7 @@ Proof.
   assert (Rr : round_of tr f (by_ g) r = k) by (unfold round_of; rewrite Cf, Eu; eapply number_at; eauto).
   destruct e as [y|v' hw|[d|d|c'| |d l|l|d|gk l|gk gn|d|rf rw|rf rw|]]; try discriminate.
   - ands Fi as [_ Fi]; destruct Is as [(Eg & -> & _)|(_ & As & _)]; [|discriminate]; rewrite Eg in I0 |- *; simpl.
-    destruct (seen_told _ _ _ _ _ Fi) as (q' & To & Bef).
+    destruct (seen_told Fi) as (q' & To & Bef).
     destruct (told_by R (by_ g) k W q' (who_ z) (mbarrier_eqb f) r v T Rk Sa To)
       as (b & h & q & Eb & Ib & A & Or); auto.
     + intros b Eb; apply same_as_eq in Eb; congruence.
@@ -423,8 +423,8 @@ Proof.
   assert (Y : exists b h q, In b (M c) /\ stage b = next (M c) j /\
             In (h, q) (arrivals (Ring (fst (by_ g)) b (k mod copies b)) (k / copies b)) /\ ord g p h q).
   { destruct e as [y|v hw|[d|d|c'| |d l|l|d|gk l|gk gn|d|rf rw|rf rw|]]; try discriminate.
-    - destruct (own_access _ _ _ _ _ Is eq_refl) as (Eg & -> & _); rewrite Eg in J0.
-      destruct (seen_told _ _ _ _ _ At) as (p' & To & Bef).
+    - destruct (own_access Is eq_refl) as (Eg & -> & _); rewrite Eg in J0.
+      destruct (seen_told At) as (p' & To & Bef).
       destruct (told_by R (by_ g) k W p' (who_ z) _ r (access_ x) (agent_is g Ig) Rk Sa To)
         as (b & h & q & Eb & Ib & A & Or); auto.
       + intros b Eb; bools; auto.
@@ -437,7 +437,7 @@ Proof.
   exists b, h, q; split; auto; split; auto; split; [lia | auto].
 Qed.
 
-Lemma station_spec c W z x f j : station_at c W z x f = Some j ->
+Lemma station_spec {c W z x f j} : station_at c W z x f = Some j ->
   at_station N (I c W) (M c) c (fence_of c W) (read_out (sites_at c W) f) z x f j = true /\ j <= top (M c).
 Proof. intro E; apply find_some in E as [E At]; apply in_seq in E; split; auto; lia. Qed.
 
@@ -448,8 +448,8 @@ Lemma ring_order c g p x f k W r e z i h q y k' W' r' e' z' j :
   fst (by_ g) = fst (by_ h) -> k mod copies f = k' mod copies f ->
   (k / copies f) * S (top (M c)) + i < (k' / copies f) * S (top (M c)) + j -> ord g p h q.
 Proof.
-  intros St Si St' Sj Bl Mo Lt; destruct (station_spec _ _ _ _ _ _ Si) as [Ai Li],
-    (station_spec _ _ _ _ _ _ Sj) as [Aj Lj].
+  intros St Si St' Sj Bl Mo Lt; destruct (station_spec Si) as [Ai Li],
+    (station_spec Sj) as [Aj Lj].
   destruct (go_before c g p x f k W r e z _ _ i St Ai Li) as (b & h' & q' & Ib & Sb & Bf & A & Or).
   eapply ord_trans; [exact Or|]; unfold at_station in Aj; ands Aj as [Co _].
   apply (come_after c h q y f k' W' r' e' z' j b (k / copies f) h' q'); auto.
@@ -521,8 +521,8 @@ Qed.
 Lemma own_first g p r e x h q r' f y : issued g p x r e -> issued h q y r' f -> is_async e = false -> by_ g = by_ h ->
   precedes r r' -> ord g p h q.
 Proof.
-  intros (Ig & J1 & Is) Js A E P; destruct (own_access _ _ _ _ _ Is A) as (Eg & -> & ->).
-  destruct (reached _ _ _ _ _ Js) as (t & f2 & Fr & Re); apply Re; rewrite <- E in *; rewrite Eg at 1; rewrite Eg in J1.
+  intros (Ig & J1 & Is) Js A E P; destruct (own_access Is A) as (Eg & -> & ->).
+  destruct (reached Js) as (t & f2 & Fr & Re); apply Re; rewrite <- E in *; rewrite Eg at 1; rewrite Eg in J1.
   eapply ord_own; [exact (thread_ok _ (agent_is _ Ig)) | exact J1 | exact Fr | apply precedes_app_l; auto].
 Qed.
 
@@ -534,15 +534,15 @@ Hypothesis Pre : premises t.
 
 Definition meet g p x r e h q y r' e' : Prop := issued g p x r e /\ issued h q y r' e' /\ conflicts t g p x h q y.
 
-Lemma meet_sym g p x r e h q y r' e' : meet g p x r e h q y r' e' -> meet h q y r' e' g p x r e.
+Lemma meet_sym {g p x r e h q y r' e'} : meet g p x r e h q y r' e' -> meet h q y r' e' g p x r e.
 Proof. intros (Is & Js & Ne & Cl & l & X & Y); repeat (split; [auto using clash_sym|]); eauto. Qed.
 
-Lemma meet_overlap g p x r e h q y r' e' : meet g p x r e h q y r' e' ->
+Lemma meet_overlap {g p x r e h q y r' e'} : meet g p x r e h q y r' e' ->
   overlap x y = true /\ same (owner x) (by_ g) (by_ h).
 Proof. intros ((Ig & I & _) & (Ih & J & _) & Ne & _ & l & X & Y);
   exact (of_spaces _ Pre g h p q x y l Ig Ih Ne I J X Y). Qed.
 
-Lemma fact_holds g p x r e h q y r' e' : meet g p x r e h q y r' e' ->
+Lemma fact_holds {g p x r e h q y r' e'} : meet g p x r e h q y r' e' ->
   forall f d, In f F -> is_of x y d f = true -> part p q d -> exists c, Valid.what f = Some c /\ same c (by_ g) (by_ h).
 Proof.
   intros ((Ig & I & _) & (Ih & J & _) & Ne & _ & l & X & Y) f d K Of P; unfold is_of in Of; ands Of as [Pe Of].
@@ -553,10 +553,10 @@ Proof.
     destruct (Valid.what f); [eauto using same_sym | destruct Fa].
 Qed.
 
-Lemma concerned g p x r e h q y r' e' d : meet g p x r e h q y r' e' -> part p q d ->
+Lemma concerned {g p x r e h q y r' e'} d : meet g p x r e h q y r' e' -> part p q d ->
   forall k, In k (concerns (about F (number y)) x y d) -> exists c, k = Some c /\ same c (by_ g) (by_ h).
 Proof.
-  intros Me P k K; destruct (meet_overlap _ _ _ _ _ _ _ _ _ _ Me) as [Ov Ow]; unfold concerns in K; rewrite Ov in K.
+  intros Me P k K; destruct (meet_overlap Me) as [Ov Ow]; unfold concerns in K; rewrite Ov in K.
   destruct K as [<-|K]; [eauto|]; apply in_map_iff in K as (f & <- & K); apply filter_In in K as [K Of].
   eapply fact_holds; eauto; apply about_incl in K; auto.
 Qed.
@@ -568,7 +568,7 @@ Lemma one_thread_sound g p x r e z h q y r' e' z' d more : meet g p x r e h q y 
 Proof.
   intros Me Pd Sa Sa' Ru; unfold one_thread in Ru; apply existsb_exists in Ru as (k' & Ik & Ru);
     cbn [fst snd] in Ru, Ik.
-  destruct (concerned _ _ _ _ _ _ _ _ _ _ d Me Pd k' Ik) as (v & -> & U); ands Ru as [[Al Im] M']; split; auto.
+  destruct (concerned d Me Pd k' Ik) as (v & -> & U); ands Ru as [[Al Im] M']; split; auto.
   destruct Me as ((Ig & _) & (Ih & _) & _); apply (alone_sound (who_ z) v); auto using agent_is; eapply implies_sound;
     eauto.
 Qed.
@@ -610,15 +610,15 @@ Proof.
   intros Me A Sa Sa' (u & Er) (u' & Er') H; unfold barrier_before in H; apply existsb_exists in H as (i & Ii & H).
   cbn [fst snd] in H; destruct (deed_ i) as [|v hw|] eqn:Di; try discriminate;
     ands H as [[[[[[_ P1] P2] Im'] Im] _] Co].
-  apply prec_sound in P1; apply prec_sound in P2; pose proof (meet_sym _ _ _ _ _ _ _ _ _ _ Me) as Me'.
+  apply prec_sound in P1; apply prec_sound in P2; pose proof (meet_sym Me) as Me'.
   destruct Me as (Is & (Ih & J & Js) & _); pose proof (agent_is h Ih) as Th; pose proof (agent_is g (proj1 Is)) as Tg.
   assert (Pd : part q p None).
   { apply (issued_part h q r' e' y g p r e x None Js (proj2 (proj2 Is))); rewrite Er, Er'; apply before_app.
     exact (before_both _ _ _ P1 P2). }
   apply existsb_exists in Co as (c & Ic & Co);
-    destruct (concerned _ _ _ _ _ _ _ _ _ _ None Me' Pd c Ic) as (w & -> & U).
-  destruct (own_access _ _ _ _ _ Js A) as (Eh & Eq & _); subst q;
-    destruct (reached _ _ _ _ _ Is) as (t2 & f2 & Fr & Re); apply Re.
+    destruct (concerned None Me' Pd c Ic) as (w & -> & U).
+  destruct (own_access Js A) as (Eh & Eq & _); subst q;
+    destruct (reached Is) as (t2 & f2 & Fr & Re); apply Re.
   assert (Bar : forall K a, implies K (who_ i) = true -> sats K a -> In (place i, EBar v hw) (tr a)).
   { intros K a Ik Sk; destruct i as [[pi ei] Ki]; unfold place, deed_, who_ in *; simpl in *; subst ei.
     apply (item_there o [] s [] [] a pi (EBar v hw) Ki Ii (implies_sound _ _ _ Ik Sk)). }
@@ -628,7 +628,7 @@ Proof.
   - rewrite Er, <- app_assoc; exists None; apply before_r; auto.
 Qed.
 
-Lemma async_quiet g p x r1 e h q y r2 f : meet g p x r1 e h q y r2 f -> is_async e = true ->
+Lemma async_quiet {g p x r1 e h q y r2 f} : meet g p x r1 e h q y r2 f -> is_async e = true ->
   ringed x y = true \/ ord g p h q \/ ord h q g p.
 Proof.
   intros Me As; pose proof Me as (Is & Js & Ne & Cl & _); pose proof Is as (Ig & I & I1 & Xe & _);
@@ -642,7 +642,7 @@ Proof.
   { intros z v A1 A2; apply in_flat_map; exists z; split; auto; apply in_map; auto. }
   specialize (Q ((q1, e, K1), x)); rewrite forallb_forall in Q; specialize (Q ltac:(apply filter_In; split; [apply In_A; auto | exact As])
     ((q2, f, K2), y) ltac:(apply In_A; auto)); cbn [fst snd] in Q.
-  rewrite (proj1 (meet_overlap _ _ _ _ _ _ _ _ _ _ Me)) in Q; simpl in Q; rewrite orb_false_r, !orb_true_iff in Q.
+  rewrite (proj1 (meet_overlap Me)) in Q; simpl in Q; rewrite orb_false_r, !orb_true_iff in Q.
   destruct Q as [[[[Q|Q]|Q]|Q]|Q]; auto; right.
   - destruct (does x), (does y); try discriminate; destruct Cl.
   - destruct (apart_sound s [] g p x r1 e (q1, e, K1) h q y r2 f (q2, f, K2)); auto.
@@ -669,10 +669,10 @@ Lemma thread_pair pass u w g p x r e h q y r' e' : bars N u [] [] = true -> chec
   meet g p x r e h q y r' e' -> is_async e = false -> is_async e' = false -> pass x y = false ->
     r = r' \/ precedes r r' -> ord g p h q.
 Proof.
-  intros Bu Cu Inc T1 T2 Me A A' Ps Le; destruct (meet_overlap _ _ _ _ _ _ _ _ _ _ Me) as [Ov Ow].
-  pose proof (fact_holds _ _ _ _ _ _ _ _ _ _ Me) as Fact;
+  intros Bu Cu Inc T1 T2 Me A A' Ps Le; destruct (meet_overlap Me) as [Ov Ow].
+  pose proof (fact_holds Me) as Fact;
     destruct Me as ((Ig & J1 & Is) & (Ih & J2 & Js) & Ne & Cl & _).
-  destruct (own_access _ _ _ _ _ Is A) as (Eg & -> & ->), (own_access _ _ _ _ _ Js A') as (Eh & -> & ->).
+  destruct (own_access Is A) as (Eg & -> & ->), (own_access Js A') as (Eh & -> & ->).
   pose proof (agent_is g Ig) as Ta; pose proof (agent_is h Ih) as Tb; destruct g as [a|], h as [b|]; try discriminate;
     cbn [by_] in *.
   destruct (barrier_between B N o u w a b F pass r r' x y) as (r0 & v & hw & U & Ir & P1 & P2); auto; [congruence|];
@@ -685,7 +685,7 @@ Lemma both_threads pass u w g p x r e h q y r' e' : bars N u [] [] = true -> che
   In (r, e) (trace o u w (by_ g)) -> In (r', e') (trace o u w (by_ h)) -> meet g p x r e h q y r' e' ->
   is_async e = false -> is_async e' = false -> pass x y = false -> pass y x = false -> ord g p h q \/ ord h q g p.
 Proof.
-  intros Bu Cu In1 In2 T1 T2 Me A A' P1 P2; pose proof (meet_sym _ _ _ _ _ _ _ _ _ _ Me) as Me'.
+  intros Bu Cu In1 In2 T1 T2 Me A A' P1 P2; pose proof (meet_sym Me) as Me'.
   destruct (comparable o u w (by_ g) (by_ h) r r' _ _ T1 T2) as [[E _]|[E|E]]; [left | left | right];
     eapply (thread_pair pass u w); eauto.
 Qed.
@@ -771,9 +771,9 @@ Proof.
     apply Nat.eqb_eq in Ek; subst k.
   apply negb_true_iff in As; unfold ended_before in En; cbn [fst snd] in En; rewrite De in En.
   pose proof Me as (Is & Js & Ne & Cl & _); pose proof Is as (Ig & J1 & Iss); pose proof Js as (Ih & J2 & Jss).
-  pose proof (meet_overlap _ _ _ _ _ _ _ _ _ _ Me) as [Ov Ow]; pose proof (agent_is g Ig) as Tg;
+  pose proof (meet_overlap Me) as [Ov Ow]; pose proof (agent_is g Ig) as Tg;
     pose proof (agent_is h Ih) as Th.
-  destruct (own_access _ _ _ _ _ Jss As) as (Eh & -> & ->).
+  destruct (own_access Jss As) as (Eh & -> & ->).
   destruct (comparable o u w (by_ g) (by_ h) r r' _ _ T1 T2) as [[_ E]|Ord]; [discriminate|].
   destruct (thread_dec (by_ g) (by_ h)) as [Eb|Nb].
   { destruct Ord; [left; eapply own_before | right; eapply own_first]; eauto. }
@@ -782,7 +782,7 @@ Proof.
   pose proof (alike_there x y u _ y (or_introl (conj eq_refl eq_refl)) w (by_ h) r' T2) as Vy.
   assert (Fact : forall f d, In f F -> is_of x y d f = true -> part r r' d ->
     exists c, Valid.what f = Some c /\ same c (by_ g) (by_ h)).
-  { intros f d If Of Pa; apply (fact_holds _ _ _ _ _ _ _ _ _ _ Me f d If Of).
+  { intros f d If Of Pa; apply (fact_holds Me f d If Of).
     destruct Pa as [B1|[B1|[<- _]]]; [|apply part_sym|destruct Ord as [P|P]; destruct (precedes_irr _ P)];
       eapply issued_part; eauto. }
   assert (Pass : beside_pair x y x y = false /\ beside_pair x y y x = false).
@@ -799,10 +799,10 @@ Proof.
   - right; destruct (barrier_between B N o (alike x y u) w (by_ h) (by_ g) F (beside_pair x y) r' r y x)
       as (b & v & hw & U & Ib & P1 & P2); auto using clash_sym;
         [tauto | rewrite overlap_sym; auto |
-        apply (meet_overlap _ _ _ _ _ _ _ _ _ _ (meet_sym _ _ _ _ _ _ _ _ _ _ Me)) | |].
+        apply (meet_overlap (meet_sym Me)) | |].
     { intros f d If Of Pa; destruct (Fact f d If) as (c & -> & U); eauto using same_sym, part_sym.
       unfold is_of in *; rewrite orb_comm; exact Of. }
-    apply alike_back in Ib as (-> & S & A1 & A2 & A4 & A5); destruct (reached _ _ _ _ _ Is) as (t2 & f2 & Fr & Re);
+    apply alike_back in Ib as (-> & S & A1 & A2 & A4 & A5); destruct (reached Is) as (t2 & f2 & Fr & Re);
       apply Re.
     rewrite Eh; eapply (across B N tr (by_ h) (by_ g) (Threads 32) Warp b); eauto; [|apply precedes_app_l; auto].
     apply (bars_meet B N F s Valid o (by_ h)); auto.
@@ -815,7 +815,7 @@ Lemma meet_order c g p x f k W r e z h q y r' e' z' j : conflicts t g p x h q y 
     station_at c W z' y f = Some j ->
   fst (by_ g) = fst (by_ h) -> ord g p h q \/ ord h q g p.
 Proof.
-  intros C Fx Fy St St' Si Sj Bl; destruct (station_spec _ _ _ _ _ _ Si) as [_ Lj].
+  intros C Fx Fy St St' Si Sj Bl; destruct (station_spec Si) as [_ Lj].
   destruct St as (R & _ & _ & _ & Rk & Is & De & Sa & _ & Tr & _ & Iz).
   destruct St' as (_ & _ & _ & _ & Rk' & Js & De' & Sa' & _ & Tr' & _ & Iz').
   assert (Me : meet g p x r e h q y r' e') by (split; auto).
@@ -828,7 +828,7 @@ Proof.
     apply in_map_iff; exists (zz, xx); split; auto; cbn [fst snd]; rewrite A2; f_equal; exact A3. }
   pose proof (In_T z x Iz Fx Si) as Tx; pose proof (In_T z' y Iz' Fy Sj) as Ty; unfold meet_well in Ru.
   destruct (free_pair N F (body_at c s W) (z, x) (z', y)) eqn:Fp.
-  { exfalso; unfold free_pair in Fp; cbn [snd] in Fp; rewrite (proj1 (meet_overlap _ _ _ _ _ _ _ _ _ _ Me)) in Fp.
+  { exfalso; unfold free_pair in Fp; cbn [snd] in Fp; rewrite (proj1 (meet_overlap Me)) in Fp.
     simpl negb in Fp; rewrite orb_false_r, !orb_true_iff in Fp; destruct Fp as [[Fp|Fp]|Fp].
     - destruct C as (_ & Cl & _), (does x), (does y); try discriminate; exact Cl.
     - destruct Is as (Ig & _ & _ & Xe & _), Js as (Ih & _ & _ & Ye & _).
@@ -836,7 +836,7 @@ Proof.
     - eapply apart_sound; eauto. }
   destruct (together N F s (body_at c s W) (z, x) (z', y)) eqn:T1; [eapply together_order; eauto|].
   destruct (together N F s (body_at c s W) (z', y) (z, x)) eqn:T2;
-    [apply or_comm, (together_order _ _ _ _ _ _ _ _ _ _ _ _ _ _ Sa Inc' Inc Tr' Tr De' De (meet_sym _ _ _ _ _ _ _ _ _ _ Me) T2)|].
+    [apply or_comm, (together_order _ _ _ _ _ _ _ _ _ _ _ _ _ _ Sa Inc' Inc Tr' Tr De' De (meet_sym Me) T2)|].
   assert (Bad : In ((z, x), (z', y)) (filter (fun p0 => negb (free_pair N F (body_at c s W) (fst p0) (snd p0)
     || together N F s (body_at c s W) (fst p0) (snd p0) || together N F s (body_at c s W) (snd p0) (fst p0))) (list_prod T T))).
   { apply filter_In; split; [apply in_prod; auto | cbn [fst snd]; rewrite Fp, T1, T2; auto]. }
@@ -870,9 +870,9 @@ Proof.
     apply same_as_eq in O1; auto. }
   subst f'; clear Rg; set (c := cycle f) in *;
     pose proof (of_copies _ Pre g h p q x y l f f Ig Ih Ne J1 J2 X Y Fx Fy eq_refl) as Co.
-  rewrite (standing_round _ _ _ _ _ _ _ _ _ _ St), (standing_round _ _ _ _ _ _ _ _ _ _ St') in Co.
+  rewrite (standing_round St), (standing_round St') in Co.
   pose proof St as (R & If & Sf & Le & Rk & _); pose proof St' as (_ & _ & _ & _ & Rk' & _).
-  pose proof (positive R f If) as Pos; destruct (station_spec _ _ _ _ _ _ Si) as [_ Li], (station_spec _ _ _ _ _ _ Sj) as [_ Lj].
+  pose proof (positive R f If) as Pos; destruct (station_spec Si) as [_ Li], (station_spec Sj) as [_ Lj].
   assert (Bl : fst (by_ g) = fst (by_ h)).
   { pose proof (le_sound B N _ _ _ _ Le (agent_is g Ig) (agent_is h Ih) Ow) as V; unfold same in V; simpl in V; congruence. }
   destruct (Nat.lt_trichotomy ((k / copies f) * S (top (M c)) + i) ((k' / copies f) * S (top (M c)) + j)) as [Lt|[Eq|Lt]].
@@ -894,11 +894,11 @@ Proof.
   intros Pre R Ig Ih I J Ai Aj Lt C; assert (O : ord g p h q \/ ord h q g p).
   { destruct (ringed x y) eqn:Rg; [eapply (ring_pair t); eauto|].
     destruct (in_access g p x Ig I) as (r & e & Is), (in_access h q y Ih J) as (r' & e' & Js).
-    assert (Me : meet t g p x r e h q y r' e') by (split; auto); pose proof (meet_sym t _ _ _ _ _ _ _ _ _ _ Me) as Me'.
-    destruct (is_async e) eqn:A; [destruct (async_quiet t Pre _ _ _ _ _ _ _ _ _ _ Me A) as [E|E];
+    assert (Me : meet t g p x r e h q y r' e') by (split; auto); pose proof (meet_sym t Me) as Me'.
+    destruct (is_async e) eqn:A; [destruct (async_quiet t Pre Me A) as [E|E];
       [congruence | exact E]|].
     destruct (is_async e') eqn:A'.
-    { destruct (async_quiet t Pre _ _ _ _ _ _ _ _ _ _ Me' A') as [E|E]; [rewrite ringed_sym in E; congruence | tauto]. }
+    { destruct (async_quiet t Pre Me' A') as [E|E]; [rewrite ringed_sym in E; congruence | tauto]. }
     destruct Checked as [[Bars Check] _]; pose proof Is as (_ & _ & I1 & _); pose proof Js as (_ & _ & J1 & _).
     eapply (both_threads t Pre ringed s []); eauto using incl_refl; rewrite ringed_sym; auto. }
   destruct O as [O|O].
@@ -947,7 +947,7 @@ Proof.
     injection E as <-.
   simpl in B1, Rk; assert (Isy : issues (Engine a r) (r ++ [Part 2; Part j]) r e' y)
     by (splits; right; eauto).
-  set (c := cycle f) in *; destruct (station_spec _ _ _ _ _ _ Ru) as [At _].
+  set (c := cycle f) in *; destruct (station_spec Ru) as [At _].
   unfold at_station in At; ands At as [_ At]; destruct (st =? 0).
   2: { unfold use in At; rewrite De in At.
        destruct e' as [v|u h|[d|d|c'| |d l|l|d|gk l|gk gn|d|rf rw|rf rw|]]; try discriminate; ands At as [_ Re].

@@ -124,6 +124,21 @@ Proof.
   - destruct (fst d), (fst p); auto; apply dvdb_spec; apply H2; auto; discriminate.
 Qed.
 
+(** Read tests as facts. *)
+Ltac spec :=
+  repeat match goal with
+  | H : _ && _ = true |- _ => apply andb_true_iff in H as [? ?]
+  | H : negb _ = true |- _ => apply negb_true_iff in H
+  | H : dvdb _ _ = true |- _ => apply dvdb_spec in H
+  | H : pleb _ _ = true |- _ => apply pleb_spec in H
+  | H : peqb _ _ = true |- _ => apply peqb_spec in H
+  | H : (_ <=? _) = true |- _ => apply Nat.leb_le in H
+  | H : (_ <? _) = true |- _ => apply Nat.ltb_lt in H
+  | H : (_ <? _) = false |- _ => apply Nat.ltb_ge in H
+  | H : (_ =? _) = true |- _ => apply Nat.eqb_eq in H
+  | H : (_ =? _) = false |- _ => apply Nat.eqb_neq in H
+  end.
+
 (** * Values, types, memories *)
 
 Inductive bty := TInt | TBool.

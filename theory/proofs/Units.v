@@ -72,18 +72,6 @@ Ltac ands :=
 Ltac unstep H := simpl in H; unfold inside, store_, with_int, with_bool, with_val in H; cbn [negb orb] in H; cases H;
   try discriminate H.
 
-(** Read tests as facts. *)
-Ltac spec :=
-  repeat match goal with
-  | E : _ && _ = true |- _ => apply andb_true_iff in E as [? ?]
-  | E : dvdb _ _ = true |- _ => apply dvdb_spec in E
-  | E : pleb _ _ = true |- _ => apply pleb_spec in E
-  | E : peqb _ _ = true |- _ => apply peqb_spec in E
-  | E : (_ <=? _) = true |- _ => apply Nat.leb_le in E
-  | E : (_ <? _) = true |- _ => apply Nat.ltb_lt in E
-  | E : (_ <? _) = false |- _ => apply Nat.ltb_ge in E
-  end.
-
 Section Units.
 Context {M : Machine} {Fs : Functions}.
 Variable rg : name -> bool.
