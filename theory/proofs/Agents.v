@@ -207,8 +207,7 @@ Proof.
     + intros (p & e & I & J); ops e; simpl in J; awaits J; undo; try discriminate; subst;
         acted; (exists a, p); eexists; exists x; simpl; conjs; eauto; reflexivity.
     + intros (e & I & J); exists a, p, e, (round_of tr b a p); ops e; simpl in J; undo; try discriminate;
-        try (unlist; discriminate);
-        acted; simpl; conjs; auto.
+        try (unlist; discriminate); acted; simpl; conjs; auto.
   - intros (a & p & e & k & Ta & I & Te & K & E & -> & -> & ->).
     ops e; simpl in Te; try discriminate; inversion Te; subst; simpl in E; inversion E; subst;
       rewrite ?in_thread, ?in_engine.
@@ -222,11 +221,9 @@ Lemma await_ring g q block b copy n : In g agents -> In (q, await_ (Ring block b
 Proof.
   intro Ig; pose proof (agent_thread g Ig) as T; destruct g as [a|a p]; rewrite ?in_thread, ?in_engine.
   - intros (p & e & I & J); exists a; ops e; simpl in J; try untell; try unlist; undo; try discriminate.
-    destruct (back d) eqn:Bd; [destruct (phase_of tr d a p) eqn:Ph|]; undo; try discriminate;
-      acted;
+    destruct (back d) eqn:Bd; [destruct (phase_of tr d a p) eqn:Ph|]; undo; try discriminate; acted;
       rewrite Bd; conjs; auto.
-  - intros (e & I & J); exfalso; ops e; simpl in J; undo; try discriminate;
-      unlist; discriminate.
+  - intros (e & I & J); exfalso; ops e; simpl in J; undo; try discriminate; unlist; discriminate.
 Qed.
 
 Lemma wait_acts a q b m : In (q, EOp (Wait b)) (tr a) -> phase_of tr b a q = (if back b then S m else m) ->
@@ -277,8 +274,7 @@ Proof.
     apply filter_In in K as [K _]; exists s; eapply Says in K as [? ?]; eauto 6.
   - intros (e & I & J); ops e; simpl in J; unfold waits_done in J; undo; try discriminate;
       match goal with J : In _ (listed _ _ _) |- _ => apply in_listed in J as (J & j & _ & ->);
-        apply in_map_iff in J as (y & J & K) end;
-      try discriminate; acted.
+        apply in_map_iff in J as (y & J & K) end; try discriminate; acted.
     split; auto; exists s; eapply Says in K as [? ?]; eauto 6.
 Qed.
 

@@ -111,8 +111,7 @@ Proof.
   destruct (IH (vs ++ [def_val vs d])) as [ws E]. rewrite E, <- app_assoc. eauto.
 Qed.
 
-Lemma values_at ds : forall vs i d,
-  in_order (length vs) ds = true -> nth_error ds i = Some d ->
+Lemma values_at ds : forall vs i d, in_order (length vs) ds = true -> nth_error ds i = Some d ->
   at_ (values vs ds) (length vs + i) = def_val (values vs ds) d.
 Proof.
   induction ds as [|e ds IH]; intros vs i d; simpl; [destruct i; discriminate|].
@@ -131,8 +130,7 @@ End Values.
 
 Lemma find_at d ds : forall n i, find n d ds = Some i -> exists e, nth_error ds (i - n) = Some e /\ def_eqb d e = true /\ (n <= i)%nat.
 Proof.
-  induction ds as [|e ds IH]; intros n i; simpl; [discriminate|].
-  destruct (def_eqb d e) eqn:E.
+  induction ds as [|e ds IH]; intros n i; simpl; [discriminate|]. destruct (def_eqb d e) eqn:E.
   - intros [= <-]. rewrite Nat.sub_diag. exists e. repeat split; auto.
   - intros H. destruct (IH _ _ H) as (e' & H1 & H2 & H3). exists e'. repeat split; auto; [|lia].
     replace (i - n)%nat with (S (i - S n)) by lia. exact H1.
@@ -312,10 +310,8 @@ Proof. destruct p as [|[[|i m] d] p]; simpl; intros [= <- <-]; simpl; ring. Qed.
 
 Lemma round_sound n k q x :
   (0 <? n) && whole n q = true -> split (match x with Ge p | Is p => p end) = (k, q) -> known x ->
-  known (match x with
-         | Ge _ => Ge (plus [] (k / n) (quotient n q))
-         | Is _ => if k mod n =? 0 then Is (plus [] (k / n) (quotient n q)) else impossible
-         end).
+  known (match x with | Ge _ => Ge (plus [] (k / n) (quotient n q))
+         | Is _ => if k mod n =? 0 then Is (plus [] (k / n) (quotient n q)) else impossible end).
 Proof.
   intros H S K. inv. apply Z.ltb_lt in H. pose proof (whole_val _ _ H H0) as W.
   pose proof (Z.div_mod k n ltac:(lia)) as D. pose proof (Z.mod_pos_bound k n H) as M.
@@ -437,8 +433,7 @@ Lemma hold_at_sound s fs ks : forall l, Forall known fs -> forallb (cond_kept (r
   hold_at c ds s fs ks l = true -> forallb (holds (r s)) ks = true.
 Proof.
   induction ks as [|k ks IH]; intros [|f l] K P H; simpl in H, P |- *; try discriminate; auto.
-  unfold of_cond, cond_kept in *.
-  destruct (value c ds s (left k)) as [p|] eqn:E1; [|discriminate].
+  unfold of_cond, cond_kept in *. destruct (value c ds s (left k)) as [p|] eqn:E1; [|discriminate].
   destruct (value c ds s (right k)) as [q|] eqn:E2; [|discriminate]. simpl in H. inv.
   apply value_sound in E1; auto. apply value_sound in E2; auto.
   assert (T : forallb (holds (r s)) ks = true) by (destruct (how k); inv; eauto). rewrite T, andb_true_r. unfold holds.
@@ -555,8 +550,7 @@ Qed.
 (* -- promises ------------------------------------------------------------------------------------------------------------ *)
 
 (* Where a claim has promises, there are two accesses that keep them, and are not of one unit. *)
-Theorem witnessed_ok c one two : witnessed c one two = true ->
-  let r1 := of_list one in
+Theorem witnessed_ok c one two : witnessed c one two = true -> let r1 := of_list one in
   let r2 := of_list two in
   possible c r1 r2 = true /\ match goal c with Some l => Exists (fun e => eval r1 e <> eval r2 e) l | None => True end.
 Proof.

@@ -247,8 +247,7 @@ Theorem check_complete G h n al m s : sty D G h n al m s -> source s = true -> c
 Proof.
   assert (P : forall q, peqb q q = true) by (intros; now apply peqb_spec).
   assert (L : forall l, l <> Local -> kind_eqb l Local = false) by (intros [| |]; simpl; congruence).
-  induction 1; simpl; intros Hs; try discriminate;
-    repeat match goal with
+  induction 1; simpl; intros Hs; try discriminate; repeat match goal with
     | H : _ && _ = true |- _ => apply andb_true_iff in H as [? ?]
     | H : ?g _ = Some (_, _) |- _ => rewrite H; clear H
     | H : down _ = Some _ |- _ => rewrite H; clear H

@@ -109,8 +109,7 @@ Lemma first_of (A : Type) (f : A -> path) (l : list A) :
 Proof.
   induction l as [|x l IH]; [congruence|]; intros _; destruct l as [|y l].
   - exists x; simpl; split; auto; intros z [<-|[]]; apply precedes_irr.
-  - destruct IH as (m & I & Min); [discriminate|].
-    destruct (precedes_dec (f x) (f m)) as [P|P].
+  - destruct IH as (m & I & Min); [discriminate|]. destruct (precedes_dec (f x) (f m)) as [P|P].
     + exists x; split; [left; auto|]; intros z [<-|J]; [apply precedes_irr|].
       intro Q; apply (Min z J); eapply precedes_trans; eauto.
     + exists m; split; [right; auto|]; intros z [<-|J]; auto.

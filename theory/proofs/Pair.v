@@ -92,8 +92,7 @@ Lemma agree_get n1 n2 x q1 v1 q2 v2 :
   agree n1 n2 -> n1 x = Some (q1, v1) -> n2 x = Some (q2, v2) -> q1 = q2 /\ (same_unit q1 a b -> v1 = v2).
 Proof. intros H H1 H2. specialize (H x). rewrite H1, H2 in H. auto. Qed.
 
-Lemma agree_ups n1 n2 x q v1 v2 :
-  agree n1 n2 -> (same_unit q a b -> v1 = v2) ->
+Lemma agree_ups n1 n2 x q v1 v2 : agree n1 n2 -> (same_unit q a b -> v1 = v2) ->
   agree (ups n1 x (Some (q, v1))) (ups n2 x (Some (q, v2))).
 Proof. intros H Hv y. names. apply H. Qed.
 
@@ -262,8 +261,7 @@ Proof. apply (shared_app [e] [f]). Qed.
 
 Lemma shared_none ev : (forall e, In e ev -> ~ same_unit (ev_persp e) a b) -> shared ev = [].
 Proof.
-  induction ev as [|e ev IH]; intros H; auto. simpl.
-  destruct (same_unitb (ev_persp e) a b) eqn:E.
+  induction ev as [|e ev IH]; intros H; auto. simpl. destruct (same_unitb (ev_persp e) a b) eqn:E.
   - apply same_unitb_spec in E. destruct (H e); simpl; auto.
   - apply IH. intros; apply H; simpl; auto.
 Qed.
@@ -328,8 +326,7 @@ Ltac vars Hx n1 n2 :=
   match goal with A : n1 _ = Some _, C : n2 _ = Some _ |- _ =>
     let Hv := fresh "Hv" in destruct (Hx _ _ _ _ _ A C) as [<- Hv] end.
 
-Lemma bind_agree k1 k2 n1 n2 m1 m2 :
-  (forall e d v1 v2, efrag rg e = true -> same_unit d a b ->
+Lemma bind_agree k1 k2 n1 n2 m1 m2 : (forall e d v1 v2, efrag rg e = true -> same_unit d a b ->
      eval a k1 d n1 m1 e = EVal v1 -> eval b k2 d n2 m2 e = EVal v2 -> v1 = v2) ->
   agree n1 n2 -> forall ps es l1 o1 l2 o2, args_frag rg es ps ->
   bind a k1 n1 m1 ps es = AVals l1 o1 -> bind b k2 n2 m2 ps es = AVals l2 o2 -> agree l1 l2 /\ o1 = o2.
@@ -466,8 +463,7 @@ Proof.
     set (i1 := ups (hide hid l1) x (Some (q, v1))) in *. set (i2 := ups (hide hid l2) x (Some (q, v2))) in *.
     assert (Hi : agree i1 i2) by (apply agree_ups; auto; now apply agree_hide).
     assert (I1 : nfrag i1) by (apply nfrag_ups; auto; now apply nfrag_hide).
-    assert (I2 : nfrag i2) by (apply nfrag_ups; auto; now apply nfrag_hide).
-    both_go R.
+    assert (I2 : nfrag i2) by (apply nfrag_ups; auto; now apply nfrag_hide). both_go R.
     pose proof (IHR _ _ _ _ _ _ _ _ _ _ _ _ _ _ F1 F2 P1 P2 Hs Hi I1 I2 Hg E1 E2) as HK.
     destruct (frame a b Ha _ _ _ _ _ _ _ _ _ P1 E1) as [O1 _].
     destruct (frame b a Hb _ _ _ _ _ _ _ _ _ P2 E2) as [O2 _].
@@ -559,8 +555,7 @@ Proof.
       destruct (step_frag _ _ Hbody _ _ _ _ _ _ _ _ _ _ F2 G2 Z2) as (F2' & G2' & _).
       assert (K : keeps pos0 pos0 s1 n1 s2 n2 u1 o1 e1 u2 o2 e2).
       { eapply step_keeps; [eassumption|eassumption|eassumption|apply pos0_ok|apply pos0_ok|repeat split; auto;
-          discriminate|
-          eassumption|exact G1|exact G2| |exact Z1|exact Z2]; globs. }
+          discriminate| eassumption|exact G1|exact G2| |exact Z1|exact Z2]; globs. }
       destruct K as [(K1 & K2 & K3)|[(K1 & K2 & K3)|(K1 & K2 & K3)]].
       * destruct (IH1 _ _ _ _ _ R2 K1 K2 F1' F2' G1' G2') as (I1 & I2 & I3 & I4).
         rewrite !shared_app, K3. repeat split; auto using prefix_app. destruct I1; auto using prefix_app.

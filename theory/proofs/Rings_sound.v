@@ -39,8 +39,7 @@ Proof. unfold outside; f_equal; apply andb_comm. Qed.
 Section Sound.
 
 Variables (B N : nat) (F : list fact) (s : stmt).
-Hypotheses (Valid : valid N F s = true) (Clusters : whole_clusters B s).
-Variable o : oracle.
+Hypotheses (Valid : valid N F s = true) (Clusters : whole_clusters B s). Variable o : oracle.
 
 Notation tr := (tr o s).
 Notation is_thread := (is_thread B N).
@@ -197,8 +196,7 @@ Lemma come_last c g p x f k W r e z j d n h q :
   In (h, q) (arrivals (Ring (fst (by_ g)) d (k mod copies f)) n) -> ord h q g p.
 Proof.
   intros (R & If & _ & _ & Rk & Is & De & Sa & (t & Et) & _) Co Lj Id Df Ti A.
-  pose proof (agent_is g (proj1 Is)) as T;
-    destruct (reached Is) as (t' & f' & Fr & Re).
+  pose proof (agent_is g (proj1 Is)) as T; destruct (reached Is) as (t' & f' & Fr & Re).
   apply Re; pose proof (same_copies R d f Id If) as Ec; pose proof (seat_top d Id) as Sd;
     pose proof (top_stage d Id) as Td.
   assert (Wh : stage d = j /\ match j with 0 => k / copies f = S n | _ => n = k / copies f end).
@@ -289,8 +287,7 @@ Proof.
     { destruct (listed_in w (map (fun q => await_ (Done (by_ g) q) 0) (copies_before tr (by_ g) w))
         (await_ (Done (by_ g) r) 0) 0) as [i L]; [apply in_map_iff; exists r; split; auto; apply in_since; eauto|].
       exists i; apply in_engine; exists (EOp (Later f)); split; auto; right; apply in_or_app; left; exact L. }
-    destruct Aw as [i Aw].
-    assert (A : told_at o s (by_ g) f k w (EOp (Later f))).
+    destruct Aw as [i Aw]. assert (A : told_at o s (by_ g) f k w (EOp (Later f))).
     { unfold told_at; simpl; unfold round_of, w; rewrite Cf, (item_number R (by_ g) k W z' Rk Iz); auto. }
     apply (arrival_at _ _ _ _ _ T) in A; simpl in A; exists (Engine (by_ g) w), (w ++ [Part 3]); split; auto.
     apply are_arrivals in A as [_ A]; eapply ord_trans;
@@ -448,8 +445,7 @@ Lemma ring_order c g p x f k W r e z i h q y k' W' r' e' z' j :
   fst (by_ g) = fst (by_ h) -> k mod copies f = k' mod copies f ->
   (k / copies f) * S (top (M c)) + i < (k' / copies f) * S (top (M c)) + j -> ord g p h q.
 Proof.
-  intros St Si St' Sj Bl Mo Lt; destruct (station_spec Si) as [Ai Li],
-    (station_spec Sj) as [Aj Lj].
+  intros St Si St' Sj Bl Mo Lt; destruct (station_spec Si) as [Ai Li], (station_spec Sj) as [Aj Lj].
   destruct (go_before c g p x f k W r e z _ _ i St Ai Li) as (b & h' & q' & Ib & Sb & Bf & A & Or).
   eapply ord_trans; [exact Or|]; unfold at_station in Aj; ands Aj as [Co _].
   apply (come_after c h q y f k' W' r' e' z' j b (k / copies f) h' q'); auto.
@@ -575,8 +571,7 @@ Qed.
 
 Lemma apart_sound u w g p x r e z h q y r' e' z' : meet g p x r e h q y r' e' -> deed_ z = e -> deed_ z' = e' ->
   sats (who_ z) (by_ g) -> sats (who_ z') (by_ h) -> In (r, e) (trace o u w (by_ g)) ->
-    In (r', e') (trace o u w (by_ h)) ->
-  apart_always N F u (z, x) (z', y) = true -> False.
+    In (r', e') (trace o u w (by_ h)) -> apart_always N F u (z, x) (z', y) = true -> False.
 Proof.
   intros Me De De' Sa Sa' Tr Tr' Ru; pose proof Me as ((_ & _ & Iss) & (_ & _ & Iss') & Ne & _).
   unfold apart_always in Ru; rewrite forallb_forall in Ru; cbn [fst snd] in Ru.
@@ -653,8 +648,7 @@ Proof.
     destruct (one_thread_sound _ _ _ _ _ (q1, EOp (Group k l1), K1) _ _ _ _ _ (q2, f,
       K2) d _ Me Pd Sa1 Sa2 (One_ d In_d)) as [E _].
     destruct (comparable o s [] (by_ g) (by_ h) r1 r2 _ _ I1 J1) as [[<- <-]|[Er|Er]].
-    + exfalso; apply Ne.
-      destruct Is as (_ & _ & _ & _ & [(_ & _ & B1)|(E1 & _)]); [discriminate|].
+    + exfalso; apply Ne. destruct Is as (_ & _ & _ & _ & [(_ & _ & B1)|(E1 & _)]); [discriminate|].
       destruct Js as (_ & _ & _ & _ & [(_ & _ & B2)|(E2 & _)]); [discriminate | rewrite E1, E2, E; auto].
     + left; eapply own_before; eauto.
     + right; destruct (is_async f) eqn:Af; [|eapply own_first; eauto].
@@ -797,8 +791,7 @@ Proof.
     rewrite Eh; eapply (across B N tr (by_ g) (by_ h) (Threads 32) Warp b); eauto; [|apply precedes_app_r; auto].
     apply (bars_meet B N F s Valid o (by_ g)); auto.
   - right; destruct (barrier_between B N o (alike x y u) w (by_ h) (by_ g) F (beside_pair x y) r' r y x)
-      as (b & v & hw & U & Ib & P1 & P2); auto using clash_sym;
-        [tauto | rewrite overlap_sym; auto |
+      as (b & v & hw & U & Ib & P1 & P2); auto using clash_sym; [tauto | rewrite overlap_sym; auto |
         apply (meet_overlap (meet_sym Me)) | |].
     { intros f d If Of Pa; destruct (Fact f d If) as (c & -> & U); eauto using same_sym, part_sym.
       unfold is_of in *; rewrite orb_comm; exact Of. }
@@ -812,8 +805,7 @@ Qed.
 Lemma meet_order c g p x f k W r e z h q y r' e' z' j : conflicts t g p x h q y -> filled x = Some f ->
   filled y = Some f ->
   stands c g p x f k W r e z -> stands c h q y f k W r' e' z' -> station_at c W z x f = Some j ->
-    station_at c W z' y f = Some j ->
-  fst (by_ g) = fst (by_ h) -> ord g p h q \/ ord h q g p.
+    station_at c W z' y f = Some j -> fst (by_ g) = fst (by_ h) -> ord g p h q \/ ord h q g p.
 Proof.
   intros C Fx Fy St St' Si Sj Bl; destruct (station_spec Si) as [_ Lj].
   destruct St as (R & _ & _ & _ & Rk & Is & De & Sa & _ & Tr & _ & Iz).
@@ -846,8 +838,7 @@ Proof.
   ands Al as [A1 A2]; apply negb_true_iff in A1; apply negb_true_iff in A2.
   assert (Out : outside T x y = false).
   { unfold outside; apply negb_false_iff, andb_true_intro; split; apply existsb_exists;
-      [exists (z, x) | exists (z', y)];
-      split; auto; simpl; apply Nat.eqb_refl. }
+      [exists (z, x) | exists (z', y)]; split; auto; simpl; apply Nat.eqb_refl. }
   eapply (both_threads (outside T) (body_at c s W) (W ++ [Part 0])); eauto; rewrite outside_sym; auto.
 Qed.
 

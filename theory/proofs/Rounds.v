@@ -234,8 +234,7 @@ Lemma item_of V c s : forall w C a p e, flat c s = true -> sats C a -> In (p, e)
   exists q K, p = V ++ q /\ In (q, e, K) (items s w C) /\ sats K a.
 Proof.
   induction s as [|s1 IH1 s2 IH2|x|u h|u s1 IH1 s2 IH2|l m u s IH|k s IH|x]; simpl; intros w C a p e H S I St; bools;
-    stands;
-    try discriminate; try (exists w, C; auto; fail).
+    stands; try discriminate; try (exists w, C; auto; fail).
   1, 2: rewrite <- app_assoc in I; (eapply IH1 in I || eapply IH2 in I); eauto; destruct I as (q & K & X & Y & Z);
     exists q, K; there.
   1, 2, 3: exfalso; apply trace_events in I; apply (free_none (sure c)), sure_steps in I; auto; destruct I; congruence.
@@ -474,8 +473,7 @@ Proof.
   - intros a' J; rewrite <- !app_assoc in J; destruct (Back a' _ _ J) as [J' I']; apply I', Pa; rewrite <- !app_assoc;
       exact J'.
   - intros W V; destruct (Vis W V) as [V'|(x' & y & d & -> & [E|E])]; auto; [left; intro r | right]; exists d;
-      unfold ended;
-      rewrite <- !app_assoc; apply before_turns; exact E.
+      unfold ended; rewrite <- !app_assoc; apply before_turns; exact E.
 Qed.
 
 Lemma drain_at c b s : cycle b = c -> forall v w a p, outer N c s v = true -> drained s = true ->
@@ -538,8 +536,7 @@ Lemma surely_sound b K s a : sats K a -> surely b K s = true -> forall w, exists
 Proof.
   intro Sa; induction s as [|s1 IH1 s2 IH2|x|u h|u s1 IH1 s2 IH2|l m u s IH|k s IH|x]; simpl; intros H w; try discriminate.
   - apply orb_prop in H as [H|H]; [destruct (IH1 H (w ++ [Part 0])) as [p I] |
-      destruct (IH2 H (w ++ [Part 1])) as [p I]];
-      exists p; there.
+      destruct (IH2 H (w ++ [Part 1])) as [p I]]; exists p; there.
   - bools; destruct (o w (name u a) =? 0); auto.
   - bools; destruct m as [|m]; [discriminate|]; destruct (IH H0 (w ++ [Trip l 0])) as [p I]; exists p; simpl; there.
   - apply andb_prop in H as [H1 H2]; change (implies K [k] = true) in H1.

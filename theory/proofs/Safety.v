@@ -91,8 +91,7 @@ Proof. intros [Hg Hs] Hl Hd. destruct l; simpl; eauto. congruence. Qed.
 Lemma mem_ok_write m th l st b len i v :
   mem_ok m -> l <> Local -> D st = (l, b, len) -> tyof v = b -> mem_ok (mwrite m th l st i v).
 Proof.
-  intros [Hg Hs] Hl Hd Hv.
-  destruct l; simpl; [congruence| |]; split; simpl; eauto; unfold ups, upz.
+  intros [Hg Hs] Hl Hd Hv. destruct l; simpl; [congruence| |]; split; simpl; eauto; unfold ups, upz.
   - intros blk st' j b' len' Hd'. destruct (blk =? fst th); eauto.
     destruct (Nat.eqb_spec st' st) as [->|]; eauto. destruct (j =? i)%Z; eauto. congruence.
   - intros st' j b' len' Hd'.
@@ -112,8 +111,7 @@ Proof. destruct v; [eauto | discriminate]. Qed.
 Lemma tyof_bool v : tyof v = TBool -> exists z, v = VBool z.
 Proof. destruct v; [discriminate | eauto]. Qed.
 
-Lemma eval_safe th k d G n m e b :
-  ety G (pp k) d e b -> env_ok G n -> mem_ok m ->
+Lemma eval_safe th k d G n m e b : ety G (pp k) d e b -> env_ok G n -> mem_ok m ->
   eval th k d n m e = EOob \/ exists v, eval th k d n m e = EVal v /\ tyof v = b.
 Proof.
   intros He Hn Hm. induction He; simpl; eauto;
@@ -246,11 +244,9 @@ Ltac divides := solve [assumption | apply Nat.divide_factor_r | eapply Nat.divid
   | apply Nat.divide_add_r; solve [assumption | apply Nat.divide_factor_r | apply Nat.gcd_divide_r
       | eapply Nat.divide_trans; eauto | eapply Nat.divide_trans; [apply Nat.gcd_divide_l | assumption]]].
 
-Theorem step_safe th : tid_ok th ->
-  forall s G h n al m k u eta mu,
+Theorem step_safe th : tid_ok th -> forall s G h n al m k u eta mu,
   sty G h n al m s -> pp k = (h, n) -> pos_ok th k -> Nat.divide al (base k) -> u + m <= SMEM ->
-  env_ok G eta -> mem_ok mu ->
-  good G h n al m s (step th k u eta mu s).
+  env_ok G eta -> mem_ok mu -> good G h n al m s (step th k u eta mu s).
 Proof.
   intros Hth. induction s; intros G h N al m k u eta mu Hs Hk Hpos Hal Hu He Hmu; inversion Hs; subst; simpl; auto;
     try (sound; constructor; auto; constructor; auto; fail).
@@ -379,8 +375,7 @@ Definition thread_ok (G : ctx) (t : tstate) : Prop :=
 Definition state_ok (G : ctx) (S : state) : Prop :=
   mem_ok (memory S) /\ forall th, thread_ok G (pool S th).
 
-Lemma thread_step G th s n m :
-  tid_ok th -> sty G Grid 1 0 SMEM s -> env_ok G n -> mem_ok m ->
+Lemma thread_step G th s n m : tid_ok th -> sty G Grid 1 0 SMEM s -> env_ok G n -> mem_ok m ->
   good G Grid 1 0 SMEM s (step th pos0 0 n m s).
 Proof. intros. eapply step_safe; eauto; try reflexivity. apply pos0_ok. Qed.
 
@@ -414,8 +409,7 @@ Theorem safety G s n m S :
     ~ stuck (memory S) th (pool S th) /\
     (finished (pool S th) \/ trapped (pool S th) \/ exists S', mstep th S S').
 Proof.
-  intros Hs Hn Hm HR.
-  assert (HS : state_ok G S).
+  intros Hs Hn Hm HR. assert (HS : state_ok G S).
   { induction HR; [split; simpl; auto | eapply preservation; eauto]. }
   split; auto. intros; now apply (progress G).
 Qed.

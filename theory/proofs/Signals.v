@@ -302,8 +302,7 @@ Proof.
     intros b q; split; [intros [] | intros (_ & D & _); exfalso; exact (No _ _ D)].
 Qed.
 
-Lemma step_left M l M' a : step M l M' ->
-  (left M' a = left M a /\ forall p, ~ In (a, p) (who l)) \/
+Lemma step_left M l M' a : step M l M' -> (left M' a = left M a /\ forall p, ~ In (a, p) (who l)) \/
   (In a agents /\ exists p e, left M a = (p, e) :: left M' a /\ forall q, In (a, q) (who l) <-> q = p).
 Proof.
   assert (One : forall (b : A) (p : path), (a = b /\ forall q, In (a, q) [(b, p)] <-> q = p) \/
@@ -351,8 +350,7 @@ Proof.
 Qed.
 
 (* A barrier that goes off is one barrier, and all of it. *)
-Lemma goes_off L C L' w k :
-  ok (State L C) -> w <> [] -> NoDup (map fst w) ->
+Lemma goes_off L C L' w k : ok (State L C) -> w <> [] -> NoDup (map fst w) ->
   (forall a p, In (a, p) w -> In a agents /\ exists r, L a = (p, Barrier k (length w)) :: r /\ L' a = r) ->
   exists p, forall b q, In (b, q) w <-> q = p /\ In b agents /\ In (p, Barrier k (length w)) (tr b).
 Proof.
@@ -362,8 +360,7 @@ Proof.
     destruct (one_barrier (State L C) b a q p k _ _ r r' O Tb Ta E E') as [-> _]; repeat split; auto.
     apply (left_in (State L C) b _ O Tb); simpl; rewrite E; left; auto. }
   intros b q; split; [apply Eq|]; intros (-> & Tb & Ib); destruct (Eq a p (or_introl eq_refl)) as (_ & Ta & Ia).
-  destruct (met a p k _ Ta Ia) as (m & Dm & Lm & Mm).
-  assert (Sub : incl (map fst W) m).
+  destruct (met a p k _ Ta Ia) as (m & Dm & Lm & Mm). assert (Sub : incl (map fst W) m).
   { intros c J; apply in_map_iff in J as ([c' r] & <- & J); destruct (Eq _ _ J) as (-> & Tc & Ic); apply Mm; auto. }
   assert (J : In b (map fst W)).
   { eapply (NoDup_length_incl ND); [|exact Sub | apply Mm; auto]; rewrite Lm, map_length; auto. }
@@ -380,8 +377,7 @@ Lemma step_action M l M' a p e : ok M -> step M l M' -> In a agents -> In (a, p)
   | Await s n => all_did M s n
   end.
 Proof.
-  intros O H T W I.
-  assert (Lf : forall f r, left M a = (p, f) :: r -> e = f).
+  intros O H T W I. assert (Lf : forall f r, left M a = (p, f) :: r -> e = f).
   { intros f r E; apply (one_action a p e f T I); apply (left_in M a _ O T); rewrite E; left; auto. }
   inversion H as [L C L' C' b q f r Tb E F Else D|L C L' w k NE ND All Else]; subst; simpl in *.
   - destruct W as [W|[]]; inversion W; subst; rewrite (Lf _ _ E) in *; split; [rewrite E; left; auto | split; auto].
@@ -559,8 +555,7 @@ Proof. rewrite firstn_app, Nat.sub_diag, firstn_all; simpl; apply app_nil_r. Qed
 (* What stands before a step's positions is done before it, by an earlier step. *)
 
 Lemma earlier_done M l M' a p q e : ok M -> step M l M' -> In a agents -> In (p, e) (tr a) -> precedes p q ->
-  In (a, q) (who l) ->
-  did M a p.
+  In (a, q) (who l) -> did M a p.
 Proof.
   intros O St T I P W; destruct (did_or_left M a p e O T I) as [|J]; auto; exfalso.
   destruct (step_left M l M' a St) as [[_ No]|[_ (q' & f & E & Q)]]; [eapply No; eauto|]; apply Q in W; subst q'.
@@ -603,8 +598,7 @@ Proof.
     destruct (step_action M3 m M4 a p _ O3 St3 Ta Wi I) as (La & Wm & _); apply hb_signal with (l := m) (m := l) (s := s) (n := n); auto.
     rewrite firstn_app_length, E1, <- app_assoc, <- Ei, firstn_app_length, <- E1.
     pose proof (run_came start l3 M3 s R3) as C3; pose proof (run_came start _ M1 s R1) as C1; simpl in C3, C1.
-    rewrite Nat.add_0_r in C3, C1; rewrite <- C3, <- C1.
-    assert (V3 : came M3 s / size s <= n).
+    rewrite Nat.add_0_r in C3, C1; rewrite <- C3, <- C1. assert (V3 : came M3 s / size s <= n).
     { apply Nat.nlt_ge; intro G; exact (not_both M3 a p _ O3 Ta (proj2 (shown M3 s n O3 G) a p Ja) La). }
     destruct (step_left M1 l M2 b St) as [[_ No]|[_ (q' & e' & E & Q)]]; [exfalso; eapply No; eauto|]; apply Q in W;
       subst q'.

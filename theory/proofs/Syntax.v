@@ -44,8 +44,7 @@ Qed.
 
 Lemma peqb_spec a b : peqb a b = true <-> a = b.
 Proof.
-  destruct a as [h n], b as [h' n']. unfold peqb; simpl.
-  rewrite andb_true_iff, !Nat.eqb_eq. split.
+  destruct a as [h n], b as [h' n']. unfold peqb; simpl. rewrite andb_true_iff, !Nat.eqb_eq. split.
   - intros [H ->]. now rewrite (rank_inj _ _ H).
   - now intros [= -> ->].
 Qed.
@@ -118,8 +117,7 @@ Definition id_okb `{Machine} (d p : persp) : bool :=
 
 Lemma id_okb_spec `{Machine} d p : id_okb d p = true <-> id_ok d p.
 Proof.
-  unfold id_okb, id_ok. rewrite andb_true_iff, pleb_spec.
-  split; intros [H1 H2]; split; auto.
+  unfold id_okb, id_ok. rewrite andb_true_iff, pleb_spec. split; intros [H1 H2]; split; auto.
   - intros Hd Hp. destruct (fst d), (fst p); try discriminate; try congruence; now apply dvdb_spec.
   - destruct (fst d), (fst p); auto; apply dvdb_spec; apply H2; auto; discriminate.
 Qed.

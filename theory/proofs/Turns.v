@@ -423,8 +423,7 @@ Proof.
         exact (precedes_irr _ (precedes_trans _ _ _ P (X r))).
       + assert (V' = V) by (unfold round in *; congruence); subst V'; exact (precedes_irr _ P). }
   destruct (sorted_two _ _ (tr a) _ _ (trace_sorted o s [] a) (proj1 H) (proj1 H')) as [E|[E|E]]; simpl in E;
-    [congruence | |];
-    exfalso; eauto.
+    [congruence | |]; exfalso; eauto.
 Qed.
 
 (* An arrival of a round, by site. *)

@@ -74,8 +74,7 @@ Proof.
   intros Hf Hn HR Ha Hb Hq. destruct (reach_run _ _ _ _ Hf Hn HR) as [_ H].
   destruct (H a) as (s1 & n1 & R1 & _). destruct (H b) as (s2 & n2 & R2 & _).
   destruct (runs_agree Hbody a b Ha Hb _ _ _ _ _ _ R1 _ _ _ _ _ R2 (rel_refl a b s pos0 pos0) (agree_refl a b n) Hf Hf
-    Hn Hn) as [[P|P] _];
-    apply (prefix_filter (fun e => peqb q (ev_persp e))) in P;
+    Hn Hn) as [[P|P] _]; apply (prefix_filter (fun e => peqb q (ev_persp e))) in P;
     [left|right]; now rewrite <- (at_persp_shared a b q (hist (pool S a))),
       <- (at_persp_shared a b q (hist (pool S b))) by auto.
 Qed.

@@ -132,12 +132,10 @@ Lemma step_frag th s : forall k u n m s' n' m' ev,
   sfrag s' /\ nfrag n' /\ glob m' (gl m).
 Proof.
   induction s; intros k u n0 m0 s' n' m' ev Hf Hn H; simpl in Hf; ands; try contradiction; unstep H;
-    try (injection H as <- <- <- <-; simpl; repeat split; auto; fail);
-    try match goal with
+    try (injection H as <- <- <- <-; simpl; repeat split; auto; fail); try match goal with
     | E : step _ _ _ _ _ ?a = Next _ _ _ _, IH : context [step _ _ _ _ _ ?a] |- _ =>
         eapply IH in E; eauto; destruct E as (? & ? & ?); injection H as <- <- <- <-; simpl; repeat split; auto
-    end;
-    try (injection H as <- <- <- <-; repeat split; auto; apply nfrag_ups; auto; fail);
+    end; try (injection H as <- <- <- <-; repeat split; auto; apply nfrag_ups; auto; fail);
     try (injection H as <- <- <- <-; split; [split; [eapply vfrag_view; eassumption | simpl; auto] | auto]; fail).
   - (* store to an array that is not local *)
     injection H as <- <- <- <-. simpl. repeat split; auto. intros st' Hr.
@@ -338,8 +336,7 @@ Proof.
         match goal with IH : forall k u n m s' n' m' ev, pos_ok a k -> step a k u n m ?t = _ -> _, E : step a _ _ _ _ ?t = _ |- _ =>
           destruct (IH _ _ _ _ _ _ _ _ Hk E); split;
             [apply (only_up _ _ _ _ _ _ (Up b)) | apply (mine_up _ _ _ _ _ (Up b))]; auto end]; fail);
-    unstep H; spec;
-    try match goal with
+    unstep H; spec; try match goal with
     | H : Next _ _ _ _ = Next _ _ _ _ |- _ => injection H as <- <- <- <-
     end;
     try (split; [apply only_refl || (now apply only_back) || (eapply only_set; eauto; intros; eapply inu_ple; eauto) |

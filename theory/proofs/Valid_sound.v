@@ -109,8 +109,7 @@ Lemma le_in_sound C D u v a b :
   le_in N C D u v = true -> is_thread a -> is_thread b -> sats C a -> sats D b -> same u a b -> same v a b.
 Proof.
   unfold le_in; intros H Ta Tb Sa Sb U; apply orb_prop in H as [H|H]; [eapply le_sound; eauto|].
-  apply existsb_exists in H as (c & I & H); bools.
-  subst; eapply within_sound; eauto.
+  apply existsb_exists in H as (c & I & H); bools. subst; eapply within_sound; eauto.
 Qed.
 
 (* The members of a barrier's unit, counted. *)
@@ -307,8 +306,7 @@ Lemma separate_named u v i j : separate N (u, Named i) (v, Named j) = true ->
   (u = v /\ i = j) \/ i + ids N u <= j \/ j + ids N v <= i.
 Proof.
   destruct u, v; cbn [separate]; rewrite !orb_true_iff, andb_true_iff, !Nat.leb_le, Nat.eqb_eq; intros [[[E ->]|H]|H];
-    auto;
-    apply same_as_eq in E; auto.
+    auto; apply same_as_eq in E; auto.
 Qed.
 
 Lemma separate_own u v h g C D a b :
@@ -329,8 +327,7 @@ Qed.
 Lemma distinct_in l x : In x l -> In x (distinct l).
 Proof.
   induction l as [|y l IH]; simpl; auto; intros [->|I].
-  - destruct (existsb _ _) eqn:E; [|left; auto]; bools.
-    destruct x, x0; simpl in *; subst; auto.
+  - destruct (existsb _ _) eqn:E; [|left; auto]; bools. destruct x, x0; simpl in *; subst; auto.
   - destruct (existsb _ _); [|right]; auto.
 Qed.
 
@@ -374,8 +371,7 @@ Proof.
   - destruct (IH1 (w ++ [Part 0]) _ _ _ a I Sa) as (r & h & J); exists r, h; there.
   - destruct (IH2 (w ++ [Part 1]) _ _ _ a I Sa) as (r & h & J); exists r, h; there.
   - destruct g; stands; eauto.
-  - apply filter_In in I as [I J]; bools.
-    subst; destruct (o w (name v a) =? 0); eauto.
+  - apply filter_In in I as [I J]; bools. subst; destruct (o w (name v a) =? 0); eauto.
   - destruct m; [discriminate|]; destruct (IH (w ++ [Trip l 0]) _ _ _ a I Sa) as (r & h & J); exists r, h; simpl; there.
   - pose proof (passed_incl _ _ _ _ I) as X; rewrite Sa by (apply X; left; auto); eauto.
 Qed.
@@ -449,8 +445,7 @@ Proof.
   - exfalso; rename x0 into k, x1 into m; pose proof (Sa k ltac:(auto)); pose proof (Sb m ltac:(auto)).
     match goal with H : _ || _ = true |- _ => apply orb_prop in H as [R|R] end;
       pose proof (respects_sound _ _ a b R U) as E;
-        [apply (disjoint_sound k m (snd b)) | apply (disjoint_sound k m (snd a))];
-      auto; congruence.
+        [apply (disjoint_sound k m (snd b)) | apply (disjoint_sound k m (snd a))]; auto; congruence.
 Qed.
 
 Lemma about_incl j : incl (about F j) F.
@@ -511,8 +506,7 @@ Proof.
         exists (behind (passed s1 C) e); rewrite in_app_iff; repeat (split; [solve [auto using in_map]|]).
         intros u K' L' SK U; apply in_app_iff in L' as [L'|L']; [|eauto]; apply filter_In in L' as [L' _].
         destruct (passed_at s1 D C u K' H L') as (Wh & Al); pose proof (passed_incl _ _ _ _ L') as Ic.
-        assert (SKb : sats K' b) by (eapply whole_sats; eauto).
-        assert (ct : c = true).
+        assert (SKb : sats K' b) by (eapply whole_sats; eauto). assert (ct : c = true).
         { apply L; [intros k Ik; rewrite SK, SKb; auto|]; intros d Id; rewrite forallb_forall in Al;
             eapply le_in_sound; eauto. }
         subst c; destruct (passed_met s1 (w ++ [Part 0]) C u K' a L' SK) as (r & h & R); exists r, h; split; auto.
