@@ -495,6 +495,8 @@ Proof.
               assert (NI1 : ~ inu a (unit_of a q) b) by (rewrite inu_same by auto; now destruct q);
               assert (NI2 : ~ inu b (unit_of b q) a)
                 by (rewrite inu_same by auto; intros X; apply NU, same_unit_sym; now destruct q)).
+    6, 8: right; left; destruct (alone1 _ _ _ _ _ _ _ _ _ n1 U1 NI1 (agree_refl n1) E1) as [_ X];
+      repeat split; auto; apply r_frame; tauto.
     + left. repeat split; auto using rel_refl, agree_back.
     + left. repeat split; auto using rel_refl.
       eapply agree_only1; [apply (only_back a b (unit_of a q)); auto; destruct q; apply ple_refl | auto |].
@@ -503,16 +505,12 @@ Proof.
     + right; right. destruct (alone2 _ _ _ _ _ _ _ _ _ n2 U2 NI2 (agree_refl n2) E2) as [_ X].
       repeat split; auto. apply r_frame; tauto.
     + apply step_done in E2. subst. apply rel_skip in R as [_ R]. rewrite R in E1 by auto. discriminate.
-    + right; left. destruct (alone1 _ _ _ _ _ _ _ _ _ n1 U1 NI1 (agree_refl n1) E1) as [_ X].
-      repeat split; auto. apply r_frame; tauto.
     + assert (SY : sync (unit_of a q) (unit_of b q)).
       { unfold same_unit in S. destruct q as [h c]. repeat split; simpl; auto.
         - destruct h; simpl in *; [destruct S as [_ ->] | rewrite S |]; auto.
         - intros ->. apply S. }
       destruct (H1 S _ _ _ _ _ _ _ _ _ _ _ _ _ _ F1 F2 U1 U2 SY A N1 N2 Hg E1 E2) as [(?&?&?)|[(?&?&?)|(?&?&?)]];
         [left | right; left | right; right]; repeat split; auto; apply r_frame; auto.
-    + right; left. destruct (alone1 _ _ _ _ _ _ _ _ _ n1 U1 NI1 (agree_refl n1) E1) as [_ X].
-      repeat split; auto. apply r_frame; tauto.
 Qed.
 
 (** * Runs of one thread *)

@@ -30,8 +30,7 @@ Lemma ringed_sym x y : ringed x y = ringed y x.
 Proof. unfold ringed; destruct (filled x), (filled y); auto; apply Nat.eqb_sym. Qed.
 
 Lemma overlap_sym x y : overlap x y = overlap y x.
-Proof. unfold overlap; rewrite (Nat.eqb_sym (space x)); destruct (space y =? space x); simpl; auto; apply andb_comm.
-Qed.
+Proof. unfold overlap; rewrite (Nat.eqb_sym (space x)), <- !andb_assoc, (andb_comm (first x <? _)); auto. Qed.
 
 Lemma outside_sym L x y : outside L x y = outside L y x.
 Proof. unfold outside; f_equal; apply andb_comm. Qed.
@@ -535,8 +534,7 @@ Proof. intros (Is & Js & Ne & Cl & l & X & Y); repeat (split; [auto using clash_
 
 Lemma meet_overlap {g p x r e h q y r' e'} : meet g p x r e h q y r' e' ->
   overlap x y = true /\ same (owner x) (by_ g) (by_ h).
-Proof. intros ((Ig & I & _) & (Ih & J & _) & Ne & _ & l & X & Y);
-  exact (of_spaces _ Pre g h p q x y l Ig Ih Ne I J X Y). Qed.
+Proof. intros ((? & ? & _) & (? & ? & _) & ? & _ & l & ? & ?); eapply (of_spaces _ Pre g h); eauto. Qed.
 
 Lemma fact_holds {g p x r e h q y r' e'} : meet g p x r e h q y r' e' ->
   forall f d, In f F -> is_of x y d f = true -> part p q d -> exists c, Valid.what f = Some c /\ same c (by_ g) (by_ h).
