@@ -7,8 +7,7 @@ Section Check.
 Context {M : Machine} {Fs : Functions}.
 Variable D : site -> kind * bty * nat.
 
-Definition bty_eqb (a b : bty) : bool :=
-  match a, b with TInt, TInt | TBool, TBool => true | _, _ => false end.
+Definition bty_eqb (a b : bty) : bool := match a, b with TInt, TInt | TBool, TBool => true | _, _ => false end.
 Lemma bty_eqb_spec a b : bty_eqb a b = true <-> a = b.
 Proof. destruct a, b; simpl; split; congruence. Qed.
 Lemma kind_eqb_spec a b : kind_eqb a b = true <-> a = b.
@@ -263,16 +262,14 @@ Proof.
     | H : fn _ = Some _ |- _ => rewrite H; clear H
     | H : Forall2 _ _ _ |- _ => rewrite (proj2 (args_check_spec _ _ _ _) H); clear H
     | H : NoDup _ |- _ => rewrite (proj2 (distinct_spec _) H); clear H
-    end;
-    rewrite ?P, ?(proj2 (kind_eqb_spec _ _) eq_refl), ?(proj2 (bty_eqb_spec _ _) eq_refl); simpl;
+    end; rewrite ?P, ?(proj2 (kind_eqb_spec _ _) eq_refl), ?(proj2 (bty_eqb_spec _ _) eq_refl); simpl;
       rewrite ?IHsty, ?IHsty1, ?IHsty2 by auto; auto.
   all: try (match goal with H : ?l <> Local -> _ |- _ => destruct l; auto; destruct H as [-> E]; try discriminate;
     rewrite E; auto end; fail).
   - destruct H2 as [[-> ->]|(P' & D1 & D2)]; auto.
     now rewrite (proj2 (Nat.eqb_neq n2 0)), (proj2 (dvdb_spec _ _) D1), (proj2 (dvdb_spec _ _) D2) by lia.
   - rewrite (proj2 (Nat.eqb_neq _ _) H), (Nat.mul_comm q n), Nat.div_mul by auto.
-    rewrite (proj2 (dvdb_spec q (n * q))) by apply Nat.divide_factor_r. simpl.
-    now rewrite IHsty by auto.
+    rewrite (proj2 (dvdb_spec q (n * q))) by apply Nat.divide_factor_r. simpl. now rewrite IHsty by auto.
   - replace (m + bytes b len - bytes b len) with m by lia. apply andb_true_iff; split; [apply Nat.leb_le; lia | apply IHsty; auto].
 Qed.
 

@@ -219,8 +219,6 @@ Proof. reflexivity. Qed.
 
 (** Why [id_ok] asks that a target of several threads tile the block: with three threads in a block, two threads of one
     unit of two would have different numbers, seen from the grid. *)
-Example id_tiling : let M := {| T := 3; B := 2; SMEM := 0 |} in
-  let n := @offset M (1, 0) pos0 / @size M (Thread, 2) in
-  let n' := @offset M (1, 1) pos0 / @size M (Thread, 2) in
-  same_unit (Thread, 2) (1, 0) (1, 1) /\ n <> n'.
+Example id_tiling : let M := {| T := 3; B := 2; SMEM := 0 |} in let n := @offset M (1, 0) pos0 / @size M (Thread, 2) in
+  let n' := @offset M (1, 1) pos0 / @size M (Thread, 2) in same_unit (Thread, 2) (1, 0) (1, 1) /\ n <> n'.
 Proof. simpl. repeat split; auto; discriminate. Qed.

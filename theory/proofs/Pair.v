@@ -37,8 +37,7 @@ Qed.
 
 Lemma sync_inu a b k1 k2 : pos_ok a k1 -> pos_ok b k2 -> sync a b k1 k2 -> inu a k1 b.
 Proof.
-  intros (A1 & A2 & A3) (B1 & B2 & B3) (S1 & S2 & S3 & S4).
-  unfold inu, coord in *. rewrite <- S1, <- S2, <- S3 in *.
+  intros (A1 & A2 & A3) (B1 & B2 & B3) (S1 & S2 & S3 & S4). unfold inu, coord in *. rewrite <- S1, <- S2, <- S3 in *.
   destruct (lv k1); simpl in *; [split; [auto | lia] | lia | auto].
 Qed.
 
@@ -108,8 +107,7 @@ Qed.
 
 Lemma agree_back p outs n1 n2 l1 l2 : agree n1 n2 -> agree l1 l2 -> agree (back p outs n1 l1) (back p outs n2 l2).
 Proof.
-  intros Hn Hl. induction outs as [|[x y] outs IH]; auto. simpl.
-  pose proof (Hn x) as Hx. pose proof (Hl y) as Hy.
+  intros Hn Hl. induction outs as [|[x y] outs IH]; auto. simpl. pose proof (Hn x) as Hx. pose proof (Hl y) as Hy.
   destruct (n1 x) as [[q1 v1]|], (n2 x) as [[q2 v2]|]; try contradiction; auto. destruct Hx as [<- Hx].
   destruct (l1 y) as [[q1' w1]|], (l2 y) as [[q2' w2]|]; try contradiction; auto. destruct Hy as [<- _].
   destruct (pleb q1' p && peqb q1 q1') eqn:E; auto. apply andb_true_iff in E as [_ E]. apply peqb_spec in E as <-.
@@ -119,8 +117,7 @@ Qed.
 Lemma agree_hide hid n1 n2 : agree n1 n2 -> agree (hide hid n1) (hide hid n2).
 Proof. intros H y. names; apply H. Qed.
 
-Lemma agree_restore hid x n1 n2 m1 m2 :
-  agree n1 n2 -> agree m1 m2 -> agree (restore hid x n1 m1) (restore hid x n2 m2).
+Lemma agree_restore hid x n1 n2 m1 m2 : agree n1 n2 -> agree m1 m2 -> agree (restore hid x n1 m1) (restore hid x n2 m2).
 Proof. intros H H' y. names; (apply H || apply H'). Qed.
 
 Lemma restore_id hid x (n : env) e y : restore hid x n (ups (hide hid n) x e) y = n y.
@@ -143,8 +140,7 @@ Qed.
 
 (** ** Expressions: equal over each unit of the demanded perspective *)
 
-Lemma id_uniform k1 k2 d :
-  pos_ok a k1 -> pos_ok b k2 -> sync k1 k2 -> id_ok d (pp k1) -> same_unit d a b ->
+Lemma id_uniform k1 k2 d : pos_ok a k1 -> pos_ok b k2 -> sync k1 k2 -> id_ok d (pp k1) -> same_unit d a b ->
   offset a k1 / size d = offset b k2 / size d.
 Proof.
   intros (A1 & A2 & A3) (B1 & B2 & B3) (S1 & S2 & S3 & S4) [Hd Ht] Hs. destruct Ha as [Ha1 Ha2], Hb as [Hb1 Hb2].
@@ -153,8 +149,7 @@ Proof.
   { intros i j c st [w ->] E. destruct (Nat.eq_dec c 0) as [->|]; auto.
     rewrite !(Nat.add_comm (w * c)), !Nat.div_add in E by auto. lia. }
   assert (Big : forall x y j, y < T -> (x * T + y) / (j * T) = x / j).
-  { intros x y j Hy. destruct (Nat.eq_dec j 0) as [->|]; auto.
-    rewrite (Nat.mul_comm j T), <- Nat.div_div by lia.
+  { intros x y j Hy. destruct (Nat.eq_dec j 0) as [->|]; auto. rewrite (Nat.mul_comm j T), <- Nat.div_div by lia.
       now rewrite (Nat.add_comm (x * T)), Nat.div_add, (Nat.div_small y T) by lia. }
   assert (Tile : forall x y z c, Nat.divide c T -> y / c = z / c -> (x * T + y) / c = (x * T + z) / c).
   { intros x y z c [w Hw] E. destruct (Nat.eq_dec c 0) as [->|]; auto.
@@ -190,8 +185,7 @@ Ltac same e IH :=
 
 Theorem eval_uniform e : forall d k1 k2 n1 n2 m1 m2 v1 v2,
   efrag rg e = true -> pos_ok a k1 -> pos_ok b k2 -> sync k1 k2 -> agree n1 n2 -> nfrag n1 ->
-  glob m1 (gl m2) -> same_unit d a b ->
-  eval a k1 d n1 m1 e = EVal v1 -> eval b k2 d n2 m2 e = EVal v2 -> v1 = v2.
+  glob m1 (gl m2) -> same_unit d a b -> eval a k1 d n1 m1 e = EVal v1 -> eval b k2 d n2 m2 e = EVal v2 -> v1 = v2.
 Proof.
   induction e; intros d k1 k2 n1 n2 m1 m2 v1 v2 Hf P1 P2 Hs Hn Hnf Hm Hd E1 E2; simpl in *;
     try (ands; unfold two in *; cases E1; cases E2; try discriminate; same e1 IHe1; same e2 IHe2; congruence).
@@ -279,15 +273,13 @@ Definition keeps k1 k2 s1 (n1 : env) s2 n2 s1' n1' ev1 s2' n2' ev2 : Prop :=
   (rel k1 k2 s1 s2' /\ agree n1 n2' /\ shared ev2 = []).
 
 Lemma alone1 k' u n m s s' n' m' ev n2 :
-  pos_ok a k' -> ~ inu a k' b -> agree n n2 -> step a k' u n m s = Next s' n' m' ev ->
-  agree n' n2 /\ shared ev = [].
+  pos_ok a k' -> ~ inu a k' b -> agree n n2 -> step a k' u n m s = Next s' n' m' ev -> agree n' n2 /\ shared ev = [].
 Proof.
   intros Hp Hk Hn H. destruct (frame a b Ha s k' u n m s' n' m' ev Hp H) as [F1 F2].
   split; [eapply agree_only1; eauto | eapply mine_none1; eauto].
 Qed.
 Lemma alone2 k' u n m s s' n' m' ev n1 :
-  pos_ok b k' -> ~ inu b k' a -> agree n1 n -> step b k' u n m s = Next s' n' m' ev ->
-  agree n1 n' /\ shared ev = [].
+  pos_ok b k' -> ~ inu b k' a -> agree n1 n -> step b k' u n m s = Next s' n' m' ev -> agree n1 n' /\ shared ev = [].
 Proof.
   intros Hp Hk Hn H. destruct (frame b a Hb s k' u n m s' n' m' ev Hp H) as [F1 F2].
   split; [eapply agree_only2; eauto | eapply mine_none2; eauto].
@@ -417,8 +409,7 @@ Ltac both_go R :=
   end.
 
 Theorem step_keeps s1 : forall s2 k1 k2 u1 u2 n1 n2 m1 m2 s1' n1' m1' ev1 s2' n2' m2' ev2,
-  rel k1 k2 s1 s2 -> sfrag s1 -> sfrag s2 ->
-  pos_ok a k1 -> pos_ok b k2 -> sync k1 k2 -> agree n1 n2 ->
+  rel k1 k2 s1 s2 -> sfrag s1 -> sfrag s2 -> pos_ok a k1 -> pos_ok b k2 -> sync k1 k2 -> agree n1 n2 ->
   nfrag n1 -> nfrag n2 -> glob m1 (gl m2) ->
   step a k1 u1 n1 m1 s1 = Next s1' n1' m1' ev1 -> step b k2 u2 n2 m2 s2 = Next s2' n2' m2' ev2 ->
   keeps k1 k2 s1 n1 s2 n2 s1' n1' ev1 s2' n2' ev2.

@@ -132,8 +132,7 @@ Proof.
   assert (St : steps (cycle b) (EOp (Wait b)) = true) by (simpl; apply Nat.eqb_refl).
   destruct (op_item R a q _ J St eq_refl) as (k & W & z & Rk & Iz & -> & De & Sz).
   exists a, k, W, z; unfold round_of in Co, Ph; rewrite (item_number R a k W z Rk Iz) in Co, Ph.
-  splits; destruct (in_round a k W Rk) as [X _].
-  split; [eapply in_barriers; eauto; reflexivity|]; splits; auto.
+  splits; destruct (in_round a k W Rk) as [X _]. split; [eapply in_barriers; eauto; reflexivity|]; splits; auto.
 Qed.
 
 (* -- what Signals.v asks for -------------------------------------------------------------------------------------------- *)
@@ -195,20 +194,17 @@ Proof.
   - destruct (wait_round g q block b copy n Ig J) as (a & k & W & i & R & -> & T & Rk & Ib & Ii & De & Sa & -> & -> & -> & Ph).
     destruct (arrival_round f p _ b _ n I) as (a' & k' & W' & R' & T' & Rk' & Ib' & Bl & Co & Ph' & At).
       pose proof (positive R b Ib) as Pos; destruct (item_first W i Ii) as [t Ei].
-    assert (Rk1 : round (cycle b) a' k W) by exact (round_same R a a' k W T T' Bl Rk).
-    destruct (back b) eqn:Bb.
+    assert (Rk1 : round (cycle b) a' k W) by exact (round_same R a a' k W T T' Bl Rk). destruct (back b) eqn:Bb.
     + assert (k = k' + copies b) by (apply round_unique; auto; congruence); subst k.
       destruct At as [(z & r & Iz & Tz & ->)|(_ & Be)]; [|rewrite Ei; eapply Be; eauto].
       apply precedes_app; eapply (rising_nth _ (visits_rising o (cycle b) s [] a')); [exact Rk' | exact Rk1 | lia].
     + destruct At as [(z & r & Iz & Tz & ->)|(X & _)]; [|congruence].
       assert (k = k') by (apply (round_equal k k' (copies b)); congruence); subst k'.
       assert (W' = W) by (unfold Turns.round in *; congruence); subst W'.
-      destruct (rules R _ (proj1 (in_round a k W Rk))) as (_ & _ & _ & Wa).
-      destruct (Wa i b Ii De eq_refl) as [_ Be].
+      destruct (rules R _ (proj1 (in_round a k W Rk))) as (_ & _ & _ & Wa). destruct (Wa i b Ii De eq_refl) as [_ Be].
       specialize (Be Bb z Iz (tell_is b z Tz)); exists None; apply before_prefix; rewrite <- (app_nil_r (place i)).
       apply before_app, prec_sound; auto.
-  - apply (await_issued B N tr) in J as (-> & -> & -> & _); given_in I; inversion I; apply parts_precede;
-      lia.
+  - apply (await_issued B N tr) in J as (-> & -> & -> & _); given_in I; inversion I; apply parts_precede; lia.
   - apply (await_done B N tr) in J as (-> & p' & _ & (t & ->) & P & _); given_in I; inversion I.
     apply precedes_app; auto.
 Qed.
@@ -233,8 +229,7 @@ Proof.
   apply andb_prop in Ch as [_ Ch]; apply Nat.eqb_eq in Ch.
   rewrite <- (same_copies R b d Ib Id) in A; apply ord_trans with h' q'; auto.
   apply (in_order R (fst a) d (k / copies b) b (1 + n) (k mod copies b) (h', q') (h, q)); auto.
-  rewrite Ph, (next_time R b d n Ib Id Ch); destruct (stages R) as (Tp & _).
-  unfold time; rewrite Nat.mul_succ_l; lia.
+  rewrite Ph, (next_time R b d n Ib Id Ch); destruct (stages R) as (Tp & _). unfold time; rewrite Nat.mul_succ_l; lia.
 Qed.
 
 Lemma not_early g p r n h q : In g agents -> In (p, await_ r (1 + n)) (acts g) -> In (h, q) (arrivals r n) ->

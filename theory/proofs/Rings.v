@@ -31,7 +31,8 @@ Definition rounds (c : nat) (t : list (path * event)) (p : path) : nat :=
 
 Section Acts.
 
-Variables B N : nat. Variable tr : thread -> list (path * event).
+Variables B N : nat.
+Variable tr : thread -> list (path * event).
 
 Definition round_of (b : mbarrier) (a : thread) (p : path) : nat := rounds (cycle b) (tr a) p.
 Definition ring_of (b : mbarrier) (a : thread) (p : path) : signal := Ring (fst a) b (round_of b a p mod copies b).

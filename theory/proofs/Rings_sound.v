@@ -38,7 +38,8 @@ Proof. unfold outside; f_equal; apply andb_comm. Qed.
 Section Sound.
 
 Variables (B N : nat) (F : list fact) (s : stmt).
-Hypotheses (Valid : valid N F s = true) (Clusters : whole_clusters B s). Variable o : oracle.
+Hypotheses (Valid : valid N F s = true) (Clusters : whole_clusters B s).
+Variable o : oracle.
 
 Notation tr := (tr o s).
 Notation is_thread := (is_thread B N).
@@ -92,8 +93,7 @@ Proof.
   - destruct I as (r & e & I & J); exists r, e; split; auto; ops e; simpl in J; try awaits J; undo; try discriminate;
       simpl; auto.
   - destruct I as (e & I & J); exists r, e; split; auto; ops e; simpl in J; unfold waits_done in J; undo;
-      try discriminate;
-      match goal with K : In _ (listed _ _ _) |- _ => apply in_listed in K as (X0 & j & _ & ->);
+      try discriminate; match goal with K : In _ (listed _ _ _) |- _ => apply in_listed in K as (X0 & j & _ & ->);
         apply in_map_iff in X0 end;
       destruct X0 as (y & Ey & Y); try discriminate; inversion Ey; subst; simpl; split; auto; right; eauto.
 Qed.
@@ -111,8 +111,7 @@ Proof.
     destruct (issued_acts B N tr b r e J (async_issued e x As X)) as [P Q]; do 2 eexists; split; [exact P|];
       intros h q O.
     eapply ord_trans; [exact O|].
-    eapply ord_trans; [eapply ord_signal;
-      [exact (thread_ok _ (agent_is _ Ig)) | exact Ig | exact P | exact Q]|].
+    eapply ord_trans; [eapply ord_signal; [exact (thread_ok _ (agent_is _ Ig)) | exact Ig | exact P | exact Q]|].
     eapply ord_own; [exact Ig | exact Q | exact I | apply parts_precede; lia].
 Qed.
 
@@ -419,8 +418,7 @@ Proof.
   assert (Y : exists b h q, In b (M c) /\ stage b = next (M c) j /\
             In (h, q) (arrivals (Ring (fst (by_ g)) b (k mod copies b)) (k / copies b)) /\ ord g p h q).
   { destruct e as [y|v hw|[d|d|c'| |d l|l|d|gk l|gk gn|d|rf rw|rf rw|]]; try discriminate.
-    - destruct (own_access Is eq_refl) as (Eg & -> & _); rewrite Eg in J0.
-      destruct (seen_told At) as (p' & To & Bef).
+    - destruct (own_access Is eq_refl) as (Eg & -> & _); rewrite Eg in J0. destruct (seen_told At) as (p' & To & Bef).
       destruct (told_by R (by_ g) k W p' (who_ z) _ r (access_ x) (agent_is g Ig) Rk Sa To)
         as (b & h & q & Eb & Ib & A & Or); auto.
       + intros b Eb; bools; auto.
@@ -440,8 +438,7 @@ Proof. intro E; apply find_some in E as [E At]; apply in_seq in E; split; auto; 
 (* At an earlier time, in rounds and stations, is before. *)
 Lemma ring_order c g p x f k W r e z i h q y k' W' r' e' z' j :
   stands c g p x f k W r e z -> station_at c W z x f = Some i -> stands c h q y f k' W' r' e' z' ->
-    station_at c W' z' y f = Some j ->
-  fst (by_ g) = fst (by_ h) -> k mod copies f = k' mod copies f ->
+    station_at c W' z' y f = Some j -> fst (by_ g) = fst (by_ h) -> k mod copies f = k' mod copies f ->
   (k / copies f) * S (top (M c)) + i < (k' / copies f) * S (top (M c)) + j -> ord g p h q.
 Proof.
   intros St Si St' Sj Bl Mo Lt; destruct (station_spec Si) as [Ai Li], (station_spec Sj) as [Aj Lj].
@@ -608,10 +605,8 @@ Proof.
   assert (Pd : part q p None).
   { apply (issued_part h q r' e' y g p r e x None Js (proj2 (proj2 Is))); rewrite Er, Er'; apply before_app.
     exact (before_both _ _ _ P1 P2). }
-  apply existsb_exists in Co as (c & Ic & Co);
-    destruct (concerned None Me' Pd c Ic) as (w & -> & U).
-  destruct (own_access Js A) as (Eh & Eq & _); subst q;
-    destruct (reached Is) as (t2 & f2 & Fr & Re); apply Re.
+  apply existsb_exists in Co as (c & Ic & Co); destruct (concerned None Me' Pd c Ic) as (w & -> & U).
+  destruct (own_access Js A) as (Eh & Eq & _); subst q; destruct (reached Is) as (t2 & f2 & Fr & Re); apply Re.
   assert (Bar : forall K a, implies K (who_ i) = true -> sats K a -> In (place i, EBar v hw) (tr a)).
   { intros K a Ik Sk; destruct i as [[pi ei] Ki]; unfold place, deed_, who_ in *; simpl in *; subst ei.
     apply (item_there o [] s [] [] a pi (EBar v hw) Ki Ii (implies_sound _ _ _ Ik Sk)). }
@@ -662,8 +657,7 @@ Lemma thread_pair pass u w g p x r e h q y r' e' : bars N u [] [] = true -> chec
     r = r' \/ precedes r r' -> ord g p h q.
 Proof.
   intros Bu Cu Inc T1 T2 Me A A' Ps Le; destruct (meet_overlap Me) as [Ov Ow].
-  pose proof (fact_holds Me) as Fact;
-    destruct Me as ((Ig & J1 & Is) & (Ih & J2 & Js) & Ne & Cl & _).
+  pose proof (fact_holds Me) as Fact; destruct Me as ((Ig & J1 & Is) & (Ih & J2 & Js) & Ne & Cl & _).
   destruct (own_access Is A) as (Eg & -> & ->), (own_access Js A') as (Eh & -> & ->).
   pose proof (agent_is g Ig) as Ta; pose proof (agent_is h Ih) as Tb; destruct g as [a|], h as [b|]; try discriminate;
     cbn [by_] in *.
@@ -763,8 +757,7 @@ Proof.
     apply Nat.eqb_eq in Ek; subst k.
   apply negb_true_iff in As; unfold ended_before in En; cbn [fst snd] in En; rewrite De in En.
   pose proof Me as (Is & Js & Ne & Cl & _); pose proof Is as (Ig & J1 & Iss); pose proof Js as (Ih & J2 & Jss).
-  pose proof (meet_overlap Me) as [Ov Ow]; pose proof (agent_is g Ig) as Tg;
-    pose proof (agent_is h Ih) as Th.
+  pose proof (meet_overlap Me) as [Ov Ow]; pose proof (agent_is g Ig) as Tg; pose proof (agent_is h Ih) as Th.
   destruct (own_access Jss As) as (Eh & -> & ->).
   destruct (comparable o u w (by_ g) (by_ h) r r' _ _ T1 T2) as [[_ E]|Ord]; [discriminate|].
   destruct (thread_dec (by_ g) (by_ h)) as [Eb|Nb].
@@ -793,16 +786,14 @@ Proof.
         apply (meet_overlap (meet_sym Me)) | |].
     { intros f d If Of Pa; destruct (Fact f d If) as (c & -> & U); eauto using same_sym, part_sym.
       unfold is_of in *; rewrite orb_comm; exact Of. }
-    apply alike_back in Ib as (-> & S & A1 & A2 & A4 & A5); destruct (reached Is) as (t2 & f2 & Fr & Re);
-      apply Re.
+    apply alike_back in Ib as (-> & S & A1 & A2 & A4 & A5); destruct (reached Is) as (t2 & f2 & Fr & Re); apply Re.
     rewrite Eh; eapply (across B N tr (by_ h) (by_ g) (Threads 32) Warp b); eauto; [|apply precedes_app_l; auto].
     apply (bars_meet B N F s Valid o (by_ h)); auto.
 Qed.
 
 (* Two at one station in one round are in order, if they conflict. *)
 Lemma meet_order c g p x f k W r e z h q y r' e' z' j : conflicts t g p x h q y -> filled x = Some f ->
-  filled y = Some f ->
-  stands c g p x f k W r e z -> stands c h q y f k W r' e' z' -> station_at c W z x f = Some j ->
+  filled y = Some f -> stands c g p x f k W r e z -> stands c h q y f k W r' e' z' -> station_at c W z x f = Some j ->
     station_at c W z' y f = Some j -> fst (by_ g) = fst (by_ h) -> ord g p h q \/ ord h q g p.
 Proof.
   intros C Fx Fy St St' Si Sj Bl; destruct (station_spec Si) as [_ Lj].
@@ -833,8 +824,7 @@ Proof.
   destruct (filter _ (list_prod T T)) as [|b0 bad]; [destruct Bad|]; ands Ru as [[Al Bu] Cu].
   rewrite forallb_forall in Al; specialize (Al _ Bad); unfold by_threads in Al; cbn [fst snd] in Al;
     rewrite De, De' in Al.
-  ands Al as [A1 A2]; apply negb_true_iff in A1; apply negb_true_iff in A2.
-  assert (Out : outside T x y = false).
+  ands Al as [A1 A2]; apply negb_true_iff in A1; apply negb_true_iff in A2. assert (Out : outside T x y = false).
   { unfold outside; apply negb_false_iff, andb_true_intro; split; apply existsb_exists;
       [exists (z, x) | exists (z', y)]; split; auto; simpl; apply Nat.eqb_refl. }
   eapply (both_threads (outside T) (body_at c s W) (W ++ [Part 0])); eauto; rewrite outside_sym; auto.
@@ -875,8 +865,7 @@ Qed.
 End Pairs.
 
 (* Accesses that conflict are ordered by happens-before. *)
-Theorem no_race {L} (t : reaches L) ls S i j g p x h q y :
-  premises t -> run start ls S -> In g agents -> In h agents ->
+Theorem no_race {L} (t : reaches L) ls S i j g p x h q y : premises t -> run start ls S -> In g agents -> In h agents ->
   In (p, access_ x) (acts g) -> In (q, access_ y) (acts h) ->
   At ls i g p -> At ls j h q -> i < j -> conflicts t g p x h q y -> Hb ls i j.
 Proof.
@@ -884,8 +873,7 @@ Proof.
   { destruct (ringed x y) eqn:Rg; [eapply (ring_pair t); eauto|].
     destruct (in_access g p x Ig I) as (r & e & Is), (in_access h q y Ih J) as (r' & e' & Js).
     assert (Me : meet t g p x r e h q y r' e') by (split; auto); pose proof (meet_sym t Me) as Me'.
-    destruct (is_async e) eqn:A; [destruct (async_quiet t Pre Me A) as [E|E];
-      [congruence | exact E]|].
+    destruct (is_async e) eqn:A; [destruct (async_quiet t Pre Me A) as [E|E]; [congruence | exact E]|].
     destruct (is_async e') eqn:A'.
     { destruct (async_quiet t Pre Me' A') as [E|E]; [rewrite ringed_sym in E; congruence | tauto]. }
     destruct Checked as [[Bars Check] _]; pose proof Is as (_ & _ & I1 & _); pose proof Js as (_ & _ & J1 & _).

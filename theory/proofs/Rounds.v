@@ -251,8 +251,7 @@ Proof.
   1, 2: exists q, K; there; repeat split; auto; intros V ->; apply Z; rewrite app_assoc; auto.
   4: apply (IH v w (k :: C) a p e); auto; intros i [<-|J]; auto.
   all: pose proof (in_tr_path o true _ _ _ _ _ I) as [r ->]; (eapply IH1 in I || eapply IH2 in I || eapply IH in I);
-    [|exact S];
-    destruct I as (q & K & X & Y & _); exists w, K; rewrite in_map_iff; repeat split; auto;
+    [|exact S]; destruct I as (q & K & X & Y & _); exists w, K; rewrite in_map_iff; repeat split; auto;
     [exists (q, e, K); there | intros V ->; rewrite <- !app_assoc; eauto].
 Qed.
 
@@ -412,9 +411,7 @@ Proof. intros I J; destruct (parted s w a b p q e f I J) as [|(d & [D|D] & _)]; 
 
 (* At one position all do one thing. *)
 Lemma same_event s w a b p e f : In (p, e) (trace o s w a) -> In (p, f) (trace o s w b) -> e = f.
-Proof.
-  intros I J; destruct (comparable s w a b p p e f I J) as [[_ E]|[P|P]]; auto; destruct (precedes_irr p P).
-Qed.
+Proof. intros I J; destruct (comparable s w a b p p e f I J) as [[_ E]|[P|P]]; auto; destruct (precedes_irr p P). Qed.
 
 Lemma exclusive_sound s : forall w a b p q e f x y, exclusive N (number x) (number y) s = true ->
   is_thread a -> is_thread b -> fst a = fst b -> In (p, e) (trace o s w a) -> In (q, f) (trace o s w b) ->
@@ -505,8 +502,7 @@ Proof.
       [apply (waits_under _ _ s1 w (Part 0)) | apply (waits_under _ _ s2 w (Part 1))];
       eauto; try (intros z Z; simpl; there; fail);
       try (intros a' y e J; split; [|intros z Z; simpl; there]; simpl in J; stands; auto; apply Turn in J;
-        discriminate);
-      intros W V; destruct (Vis W V) as [V'|V']; auto; right; apply visits_path in V' as [q ->].
+        discriminate); intros W V; destruct (Vis W V) as [V'|V']; auto; right; apply visits_path in V' as [q ->].
     + exists (Part 1), q, None; rewrite <- app_assoc; split; auto; left; constructor; lia.
     + exists (Part 0), q, None; rewrite <- app_assoc; split; auto; right; constructor; lia.
   - cbn [drained outer] in Dr, Ou; cbv zeta in Ou; ands Dr as [D1 D2]; ands Ou as [O1 O2]; simpl in I.
@@ -526,8 +522,7 @@ Proof.
         [right | left]; constructor; auto.
   - cbn [drained outer] in Dr, Ou; simpl in I; unfold waits_before; cbn [visits trace];
       destruct (sat k (snd a)) eqn:Sa; [|destruct I].
-    destruct (IH _ _ _ _ Ou Dr I) as (w' & u' & t & -> & -> & Pa & Ba & Vi); exists (w ++ u'), u', t;
-      splits.
+    destruct (IH _ _ _ _ Ou Dr I) as (w' & u' & t & -> & -> & Pa & Ba & Vi); exists (w ++ u'), u', t; splits.
     split; auto; intros a' J; simpl in J |- *; destruct (sat k (snd a')); [auto | destruct J].
   - discriminate || (destruct I as [E|[]]; inversion E; subst; discriminate).
 Qed.

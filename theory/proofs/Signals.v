@@ -101,8 +101,7 @@ Hypothesis not_early : forall a p s n b q, In a agents -> In (p, Await s (1 + n)
 
 (* -- what is done ------------------------------------------------------------------------------------------------------- *)
 
-Definition did (M : state) (a : A) (p : path) : Prop :=
-  exists d e, In (p, e) d /\ tr a = d ++ left M a.
+Definition did (M : state) (a : A) (p : path) : Prop := exists d e, In (p, e) d /\ tr a = d ++ left M a.
 
 Record ok (M : state) : Prop := Ok {
   suffix : forall a, In a agents -> exists d, tr a = d ++ left M a;
@@ -182,8 +181,7 @@ Fixpoint upto (s : S) (n : nat) : list (A * path) := match n with 0 => [] | Data
 
 Lemma in_upto s n x : In x (upto s n) <-> exists m, m < n /\ In x (arrivals s m).
 Proof.
-  induction n as [|n IH]; simpl; [split; [intros [] | intros (m & L & _); lia]|].
-  rewrite in_app_iff, IH; split.
+  induction n as [|n IH]; simpl; [split; [intros [] | intros (m & L & _); lia]|]. rewrite in_app_iff, IH; split.
   - intros [(m & L & I)|I]; [exists m | exists n]; auto.
   - intros (m & L & I); destruct (Nat.eq_dec m n) as [->|Ne]; auto; left; exists m; split; auto; lia.
 Qed.
@@ -248,8 +246,7 @@ Qed.
 Lemma phases_shown M a p s n r : ok M -> In a agents -> left M a = (p, Await s n) :: r ->
   all_did M s n /\ came M s / size s = 1 + n \/ ~ all_did M s n /\ came M s / size s = n.
 Proof.
-  intros O T E.
-  assert (I : In (p, Await s n) (tr a)) by (apply (left_in M a _ O T); rewrite E; left; auto).
+  intros O T E. assert (I : In (p, Await s n) (tr a)) by (apply (left_in M a _ O T); rewrite E; left; auto).
   pose proof (awaited a p s n T I) as Aw; pose proof (sized s) as Sz.
   assert (Full : length (arrivals s n) = size s) by (destruct Aw as [x Ix]; exact (full s n x Ix)).
   assert (Below : forall m, m < n -> all_did M s m /\ length (arrivals s m) = size s).
@@ -260,15 +257,13 @@ Proof.
       rewrite E in K'; destruct K' as [K'|K']; [inversion K'; subst; exfalso; exact (precedes_irr _ Pp)|].
       pose proof (head_first M a _ _ _ O T E K') as Q; simpl in Q; exfalso.
       apply (precedes_irr p); eapply precedes_trans; eauto. }
-    destruct (Nat.eq_dec m n) as [->|Ne]; [auto|].
-    destruct (some_below s _ n (Nat.le_succ_diag_r n) Aw) as [[c r'] Ic].
+    destruct (Nat.eq_dec m n) as [->|Ne]; [auto|]. destruct (some_below s _ n (Nat.le_succ_diag_r n) Aw) as [[c r'] Ic].
     apply (before_did M s m n c r' O ltac:(lia) Ic); auto. }
   pose proof (shown_low M s n O Below) as Low; destruct (Nat.lt_trichotomy (came M s / size s) (1 + n)) as [L|[L|L]].
   - right; split; [|lia]; intro D; enough (1 + n <= came M s / size s) by lia; apply shown_low; auto; intros m Lm.
     destruct (Nat.eq_dec m n) as [->|]; auto; apply Below; lia.
   - left; split; auto; apply (shown M s n O); lia.
-  - exfalso; destruct (shown M s _ O L) as [F D].
-    destruct (arrivals s (1 + n)) as [|[b q] l] eqn:G; [simpl in F; lia|].
+  - exfalso; destruct (shown M s _ O L) as [F D]. destruct (arrivals s (1 + n)) as [|[b q] l] eqn:G; [simpl in F; lia|].
     assert (J : In (b, q) (arrivals s (1 + n))) by (rewrite G; left; auto).
     apply (not_both M a p (Await s n) O T (closed M a p b q O (in_time a p s n b q T I J) (D b q J))); rewrite E; left; auto.
 Qed.
@@ -450,13 +445,11 @@ Proof.
   intro O; destruct M as [L C]; set (live := filter (fun a => match L a with [] => false | _ => true end) agents).
   assert (Live : forall a, In a live <-> In a agents /\ L a <> []).
   { intro a; unfold live; rewrite filter_In; destruct (L a); intuition congruence. }
-  set (next := fun a => match L a with [] => [] | x :: _ => fst x end).
-  destruct live as [|a0 l0] eqn:E.
+  set (next := fun a => match L a with [] => [] | x :: _ => fst x end). destruct live as [|a0 l0] eqn:E.
   { left; intros a T; simpl; destruct (L a) as [|x r] eqn:F; auto.
     exfalso; apply (proj2 (Live a)); split; auto; congruence. }
   right; destruct (first_of _ next live) as (a & I & Min); [rewrite E; discriminate|].
-  rewrite E in *; clear E; apply Live in I as [T NE].
-  destruct (L a) as [|[p e] r] eqn:Ea; [congruence|]; clear NE.
+  rewrite E in *; clear E; apply Live in I as [T NE]. destruct (L a) as [|[p e] r] eqn:Ea; [congruence|]; clear NE.
   assert (Na : next a = p) by (unfold next; rewrite Ea; auto).
   assert (Ia : In (p, e) (tr a)) by (apply (left_in (State L C) a _ O T); simpl; rewrite Ea; left; auto).
   (* whatever stands before p in a trace is done *)
@@ -470,8 +463,7 @@ Proof.
   - exists (Label [(a, p)] (Access x)), (State (set L a r) C); econstructor; simpl; eauto using set_same, set_other.
   - destruct (met a p k n T Ia) as (w & Dw & Lw & Mw).
     assert (Heads : forall b, In b w -> exists s, L b = (p, Barrier k n) :: s).
-    { intros b Ib; apply Mw in Ib as [Tb Ib].
-      destruct (did_or_left (State L C) b p _ O Tb Ib) as [D|J].
+    { intros b Ib; apply Mw in Ib as [Tb Ib]. destruct (did_or_left (State L C) b p _ O Tb Ib) as [D|J].
       - exfalso; apply (not_both (State L C) a p (Barrier k n) O T); [|simpl; rewrite Ea; left; auto].
         apply (atomic (State L C) O b a p k n); auto.
       - simpl in J; destruct (L b) as [|[q f] s] eqn:Eb; [destruct J|]; destruct J as [J|J]; [inversion J; subst; eauto|].
@@ -501,8 +493,7 @@ Lemma step_total M l M' : step M l M' -> total M' < total M.
 Proof.
   intro H; assert (Who : exists a p, In (a, p) (who l)).
   { inversion H as [|L C L' w k NE ND All Else]; subst; simpl; eauto; destruct w as [|[a p] w]; [congruence | simpl; eauto]. }
-  destruct Who as (a & p & W); pose proof (who_agents M l M' a p H W) as T.
-  apply sum_less with (a := a); auto.
+  destruct Who as (a & p & W); pose proof (who_agents M l M' a p H W) as T. apply sum_less with (a := a); auto.
   - intro b; destruct (step_left M l M' b H) as [[E _]|[_ (q & e & E & _)]]; rewrite E; simpl; auto.
   - destruct (step_left M l M' a H) as [[_ No]|[_ (q & e & E & _)]]; [exfalso; eapply No; eauto | rewrite E; simpl; auto].
 Qed.
@@ -515,8 +506,7 @@ Proof. induction 1; simpl; auto; match goal with E : step _ _ _ |- _ => apply st
 Definition at_ (ls : list label) (i : nat) (a : A) (p : path) : Prop := exists l, nth_error ls i = Some l /\ In (a, p) (who l).
 
 (* Arrivals at a signal in the first steps of a run. *)
-Definition come (s : S) (ls : list label) : nat :=
-  length (filter (fun l => arrives_at s (what l)) ls).
+Definition come (s : S) (ls : list label) : nat := length (filter (fun l => arrives_at s (what l)) ls).
 
 (* Of the steps of a run: an agent takes part in both; or the second has waited for a phase that the first arrived for. *)
 Inductive hb (ls : list label) : nat -> nat -> Prop :=

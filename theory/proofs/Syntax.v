@@ -82,8 +82,7 @@ Proof. unfold same_unitb, same_unit. destruct (fst q); rewrite ?andb_true_iff, ?
 Record pos := mkpos { lv : level; sz : nat; base : nat; idx : nat }.
 Definition pp (k : pos) : persp := (lv k, sz k).
 
-Definition coord (th : tid) (h : level) : nat :=
-  match h with Thread => snd th | Block => fst th | Grid => 0 end.
+Definition coord (th : tid) (h : level) : nat := match h with Thread => snd th | Block => fst th | Grid => 0 end.
 
 (** The invariant of positions; [sz | base] says that units are aligned. *)
 Definition pos_ok (th : tid) (k : pos) : Prop :=

@@ -6,8 +6,7 @@ Import ListNotations.
 
 Lemma before_same v p q d : before (v ++ p) (v ++ q) d -> before p q d.
 Proof.
-  induction v as [|x v IH]; simpl; auto; intro H; inversion H; subst; auto.
-  exfalso; eapply earlier_irr; eauto.
+  induction v as [|x v IH]; simpl; auto; intro H; inversion H; subst; auto. exfalso; eapply earlier_irr; eauto.
 Qed.
 
 (* -- the shadow of a statement: where it has which barriers and accesses ------------------------------------------------ *)

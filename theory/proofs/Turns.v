@@ -12,8 +12,7 @@ Lemma nodup_flat_map (A C : Type) (f : A -> list C) l : NoDup l -> (forall x, In
 Proof.
   induction l as [|x l IH]; simpl; intros D H U; [constructor|]; inversion D; subst; apply nodup_app; auto.
   - apply IH; auto; intros; eapply U; eauto.
-  - intros z I J; apply in_flat_map in J as (y & J & K).
-    assert (x = y) by (eapply U; eauto); subst; auto.
+  - intros z I J; apply in_flat_map in J as (y & J & K). assert (x = y) by (eapply U; eauto); subst; auto.
 Qed.
 
 Lemma sorted_two (A : Type) (R : A -> A -> Prop) l x y : StronglySorted R l -> In x l -> In y l -> x = y \/ R x y \/ R y x.
@@ -158,9 +157,7 @@ Lemma item_first W z : In z (I W) -> exists r, place z = Part 0 :: r.
 Proof. destruct z as [[p e] K]; intro J; apply item_path in J as [r ->]; unfold place; simpl; eauto. Qed.
 
 Lemma do_item a k W z : round a k W -> In z (I W) -> sats (who_ z) a -> In (W ++ place z, deed_ z) (tr a).
-Proof.
-  destruct z as [[p e] K]; intros R J S; apply (in_round a k W R); eapply item_there; eauto.
-Qed.
+Proof. destruct z as [[p e] K]; intros R J S; apply (in_round a k W R); eapply item_there; eauto. Qed.
 
 Lemma number_at a k W r : round a k W -> rounds c (tr a) (W ++ Part 0 :: r) = k.
 Proof. intro R; eapply round_number; eauto using is_outer. Qed.
@@ -570,8 +567,7 @@ Proof.
     destruct (deed_ i) as [|[n| |?|] hw|] eqn:Ei; try discriminate; destruct n as [|n]; try discriminate.
     assert (n = 31) by (repeat (destruct n as [|n]; try discriminate); auto); subst n.
     match goal with X : implies K (who_ i) = true |- _ => pose proof (implies_sound _ _ a X S) as Si end.
-    set (b' := (fst a, 32 * (snd a / 32)) : thread).
-    pose proof (Nat.mul_div_le (snd a) 32 ltac:(lia)) as Le.
+    set (b' := (fst a, 32 * (snd a / 32)) : thread). pose proof (Nat.mul_div_le (snd a) 32 ltac:(lia)) as Le.
     assert (Tb : is_thread b') by (destruct Ta as [T1 T2]; split; [exact T1 | exact (Nat.le_lt_trans _ _ _ Le T2)]).
     assert (U : same (Threads 32) a b').
     { unfold same, name, b'; cbn [fst snd]; rewrite (Nat.mul_comm 32 (snd a / 32)), Nat.div_mul by lia; auto. }
@@ -598,8 +594,7 @@ Lemma told_by a k W p K choose x f : is_thread a -> round a k W -> sats K a -> t
   exists b h q, choose b = true /\ In b M /\ In (h, q) (arrivals (Ring (fst a) b (k mod copies b)) (k / copies b)) /\ ord (Thread a) x h q.
 Proof.
   intros Ta R S H Ch X Fx; unfold told in H; apply existsb_exists in H as (j & J & H).
-  destruct (tells (deed_ j)) as [b|] eqn:Te; [|discriminate]; bools.
-  assert (Ib : In b M) by (eapply tells_in; eauto).
+  destruct (tells (deed_ j)) as [b|] eqn:Te; [|discriminate]; bools. assert (Ib : In b M) by (eapply tells_in; eauto).
   destruct (covered_by (I W) a p K j Ta S) as (a' & Ta' & Bl & _ & Sj & Cv); auto.
   assert (R' : round a' k W) by (apply (round_same a); auto).
   destruct (told_there a' k W j b Ta' R' J Te Ib Sj) as (P & e & H1 & H2); pose proof (told_behind a' k W j b P e R' J H2) as H3.
@@ -693,8 +688,7 @@ Proof.
     { destruct (arrival_at_round h q block d r n Id Y) as (a & k & W & T & R & -> & -> & ->).
       pose proof (same_copies e d Ie Id) as Ec; pose proof (positive d Id) as Pos.
       assert (Le : i <= k / copies d) by (apply (later_phase (top M) _ (seat e) _ (seat d)); auto using seat_top; unfold time in *; lia).
-      set (n := copies d) in *; set (r := k mod n) in *.
-      assert (Lt : r < n) by (apply Nat.mod_upper_bound; lia).
+      set (n := copies d) in *; set (r := k mod n) in *. assert (Lt : r < n) by (apply Nat.mod_upper_bound; lia).
       assert (Mo : (i * n + r) mod n = r) by (rewrite Nat.add_comm, Nat.mod_add by lia; apply Nat.mod_small; auto).
       assert (Di : (i * n + r) / n = i) by (rewrite Nat.add_comm, Nat.div_add by lia; rewrite Nat.div_small by auto; lia).
       destruct (round_before a k W (i * n + r) R) as [V Rv].

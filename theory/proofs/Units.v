@@ -127,8 +127,7 @@ Proof.
   apply nfrag_ups; auto. apply (vfrag_as x); [apply Ho; now left | exact (H0 _ _ _ Hx)].
 Qed.
 
-Lemma step_frag th s : forall k u n m s' n' m' ev,
-  sfrag s -> nfrag n -> step th k u n m s = Next s' n' m' ev ->
+Lemma step_frag th s : forall k u n m s' n' m' ev, sfrag s -> nfrag n -> step th k u n m s = Next s' n' m' ev ->
   sfrag s' /\ nfrag n' /\ glob m' (gl m).
 Proof.
   induction s; intros k u n0 m0 s' n' m' ev Hf Hn H; simpl in Hf; ands; try contradiction; unstep H;
@@ -161,8 +160,7 @@ Qed.
 Lemma div_coarser a b n n' : Nat.divide n n' -> a / n = b / n -> a / n' = b / n'.
 Proof.
   intros [c ->] H. destruct (Nat.eq_dec n 0) as [->|Hn]; [now rewrite Nat.mul_0_r|].
-  destruct (Nat.eq_dec c 0) as [->|Hc]; auto.
-  rewrite (Nat.mul_comm c n), <- !Nat.div_div by auto. now rewrite H.
+  destruct (Nat.eq_dec c 0) as [->|Hc]; auto. rewrite (Nat.mul_comm c n), <- !Nat.div_div by auto. now rewrite H.
 Qed.
 
 (** A unit of a narrower perspective lies in one unit of a broader. *)

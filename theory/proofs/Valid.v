@@ -48,8 +48,7 @@ Notation com_eqb := (same_as com_dec).
 
 (* What is known of an access that was made: under which constraints; the barriers since, that those meet who satisfy theirs;
    units that its thread does not share with the one that is looked at; how its position parts from where we are. *)
-Record entry : Type := Entry {
-  made : access; under : list con; past : list com; apart : list units; at_ : option nat }.
+Record entry : Type := Entry { made : access; under : list con; past : list com; apart : list units; at_ : option nat }.
 
 (* A fact: accesses of these numbers, at positions that part so, touch one place only if they never do (None), or if their
    threads are of one unit. *)
@@ -57,11 +56,9 @@ Record fact : Type := Fact { one : nat; two : nat; parts : option nat; what : op
 
 Definition is_atomic (k : kind) : bool := match k with Atomic | AtomicBlock => true | _ => false end.
 
-Definition compatible (k m : kind) : bool :=
-  match k, m with Read, Read | Atomic, Atomic => true | _, _ => false end.
+Definition compatible (k m : kind) : bool := match k, m with Read, Read | Atomic, Atomic => true | _, _ => false end.
 
-Definition overlap (x y : access) : bool :=
-  (space x =? space y) && (first x <? last y) && (first y <? last x).
+Definition overlap (x y : access) : bool := (space x =? space y) && (first x <? last y) && (first y <? last x).
 
 (* Accesses to the rings of one cycle: the rules of rings are asked of them. *)
 Definition ringed (x y : access) : bool :=
@@ -143,8 +140,7 @@ Fixpoint distinct (l : list (units * hardware)) : list (units * hardware) :=
       if existsb (fun y => units_eqb (fst x) (fst y) && hardware_eqb (snd x) (snd y)) r then r else x :: r
   end.
 
-Definition keys (s : stmt) : bool :=
-  let l := distinct (barriers s) in forallb (fun x => forallb (separate x) l) l.
+Definition keys (s : stmt) : bool := let l := distinct (barriers s) in forallb (fun x => forallb (separate x) l) l.
 
 (* -- accesses with a barrier between ------------------------------------------------------------------------------------ *)
 

@@ -7,10 +7,7 @@ Import ListNotations.
 (* -- arithmetic --------------------------------------------------------------------------------------------------------- *)
 
 Lemma divides_spec k n : divides k n = true -> 0 < k /\ exists m, n = m * k.
-Proof.
-  unfold divides; intro H; bools; split; auto; exists (n / k).
-  rewrite Nat.mul_comm; apply Nat.div_exact; lia.
-Qed.
+Proof. unfold divides; intro H; bools; split; auto; exists (n / k). rewrite Nat.mul_comm; apply Nat.div_exact; lia. Qed.
 
 Lemma leb_mul k m x : 0 < k -> (m * k <=? x) = (m <=? x / k).
 Proof.
@@ -20,10 +17,8 @@ Qed.
 
 Lemma mod_div k m x : 0 < k -> (x mod (m * k)) / k = (x / k) mod m.
 Proof.
-  intro K; destruct (Nat.eq_dec m 0) as [->|M]; [simpl; auto|].
-  rewrite (Nat.mul_comm m k), Nat.mod_mul_r by lia.
-  rewrite Nat.mul_comm, Nat.div_add by lia; rewrite (Nat.div_small (x mod k)); [lia|].
-  apply Nat.mod_upper_bound; lia.
+  intro K; destruct (Nat.eq_dec m 0) as [->|M]; [simpl; auto|]. rewrite (Nat.mul_comm m k), Nat.mod_mul_r by lia.
+  rewrite Nat.mul_comm, Nat.div_add by lia; rewrite (Nat.div_small (x mod k)); [lia|]. apply Nat.mod_upper_bound; lia.
 Qed.
 
 Lemma coarser k m x y : 0 < k -> 0 < m -> x / k = y / k -> x / (m * k) = y / (m * k).
@@ -33,8 +28,7 @@ Lemma NoDup_list_prod (A C : Type) (l : list A) (m : list C) : NoDup l -> NoDup 
 Proof.
   intros L M; induction L as [|x l I L IH]; simpl; [constructor|]; apply nodup_app; auto.
   - apply Injective_map_NoDup; auto; intros y z E; congruence.
-  - intros [y z] J K; apply in_map_iff in J as (? & E & _); inversion E; subst.
-    apply in_prod_iff in K; tauto.
+  - intros [y z] J K; apply in_map_iff in J as (? & E & _); inversion E; subst. apply in_prod_iff in K; tauto.
 Qed.
 
 Lemma same_refl u a : same u a a. Proof. reflexivity. Qed.
@@ -72,19 +66,15 @@ Proof.
   destruct v as [m| | |]; simpl; try discriminate; intros H Sa Sb U; bools.
   apply sat_range in Sa; apply sat_range in Sb; destruct Sa as (x & Ex & Rx), Sb as (y & Ey & Ry).
   pose proof (between m (clo c) (chi c) x) as Bx; pose proof (between m (clo c) (chi c) y) as By.
-  assert (XY : x / m = y / m) by (rewrite Bx, By; auto).
-  unfold same; simpl; destruct (cmod c =? 0) eqn:Z.
+  assert (XY : x / m = y / m) by (rewrite Bx, By; auto). unfold same; simpl; destruct (cmod c =? 0) eqn:Z.
   - subst x y; rewrite XY; f_equal; destruct u; try discriminate; unfold same in U; simpl in U; congruence.
   - bools; destruct u as [k| | |]; try discriminate.
     match goal with H : divides m _ = true |- _ => apply divides_spec in H as [M [j J]] end.
     match goal with H : divides k _ = true |- _ => apply divides_spec in H as [K [i I]] end.
-    unfold same in U; simpl in U; inversion U as [[U1 U2]]; f_equal.
-    assert (Q : snd a / cmod c = snd b / cmod c).
+    unfold same in U; simpl in U; inversion U as [[U1 U2]]; f_equal. assert (Q : snd a / cmod c = snd b / cmod c).
     { rewrite I; apply Nat.eqb_neq in Z; apply coarser; auto; destruct i; simpl in *; lia. }
-    apply Nat.eqb_neq in Z.
-    rewrite (Nat.div_mod (snd a) (cmod c)), (Nat.div_mod (snd b) (cmod c)) by auto.
-    rewrite <- Ex, <- Ey, Q, J.
-    replace (j * m * (snd b / (j * m)) + x) with (x + (j * (snd b / (j * m))) * m) by lia.
+    apply Nat.eqb_neq in Z. rewrite (Nat.div_mod (snd a) (cmod c)), (Nat.div_mod (snd b) (cmod c)) by auto.
+    rewrite <- Ex, <- Ey, Q, J. replace (j * m * (snd b / (j * m)) + x) with (x + (j * (snd b / (j * m))) * m) by lia.
     replace (j * m * (snd b / (j * m)) + y) with (y + (j * (snd b / (j * m))) * m) by lia.
     rewrite !Nat.div_add by lia; lia.
 Qed.
@@ -169,9 +159,7 @@ Proof. destruct c; auto. Qed.
 
 Lemma tr_if c u s1 s2 w a :
   tr c (If u s1 s2) w a = tr (c && decides w u a) s1 (w ++ [Part 0]) a ++ tr (c && negb (decides w u a)) s2 (w ++ [Part 1]) a.
-Proof.
-  unfold tr, decides; destruct c; simpl; auto; destruct (_ =? 0); simpl; rewrite ?app_nil_r; auto.
-Qed.
+Proof. unfold tr, decides; destruct c; simpl; auto; destruct (_ =? 0); simpl; rewrite ?app_nil_r; auto. Qed.
 
 Lemma tr_only c k s w a : tr c (Only k s) w a = tr (c && sat k (snd a)) s w a.
 Proof. destruct c; auto. Qed.
@@ -179,8 +167,7 @@ Proof. destruct c; auto. Qed.
 Lemma in_loop c l m u s w a x :
   In x (tr c (Loop l m u s) w a) <-> exists k, In x (tr (c && (k <? trips w m u a)) s (w ++ [Trip l k]) a).
 Proof.
-  unfold tr, trips; destruct c; simpl; [|split; [intros [] | intros [? F]; destruct F]].
-  rewrite in_flat_map; split.
+  unfold tr, trips; destruct c; simpl; [|split; [intros [] | intros [? F]; destruct F]]. rewrite in_flat_map; split.
   - intros (k & I & J); apply in_seq in I; exists k; destruct (Nat.ltb_spec k (m + o w (name u a))); [auto|lia].
   - intros [k J]; destruct (Nat.ltb_spec k (m + o w (name u a))); [|destruct J].
     exists k; split; auto; apply in_seq; lia.
@@ -251,8 +238,7 @@ Lemma linked_loop D C a b c d w m u k : linked D C a b c d ->
   linked (u :: D) C a b (c && (k <? trips w m u a)) (d && (k <? trips w m u b)).
 Proof. intros L H1 H2; unfold trips; rewrite (L H1), (H2 u); simpl in *; auto. Qed.
 
-Lemma linked_only D C a b c d k : linked D C a b c d ->
-  linked D (k :: C) a b (c && sat k (snd a)) (d && sat k (snd b)).
+Lemma linked_only D C a b c d k : linked D C a b c d -> linked D (k :: C) a b (c && sat k (snd a)) (d && sat k (snd b)).
 Proof. intros L H1 H2; rewrite L by (intros; auto; apply H1; right; auto); rewrite H1 by (left; auto); auto. Qed.
 
 Lemma sats_cons k C a c : (c = true -> sats C a) -> c && sat k (snd a) = true -> sats (k :: C) a.
@@ -290,8 +276,7 @@ Proof.
   assert (And : forall c d C a, (c = true -> sats C a) -> c && d = true -> sats C a)
     by (intros c d C a S E; apply andb_prop in E; tauto).
   induction s as [|s1 IH1 s2 IH2|x|v g|v s1 IH1 s2 IH2|l m v s IH|k s IH|oo]; intros w D C a c p u h H Sa I;
-    simpl in H; bools; simpl; comes; rewrite ?in_app_iff;
-    try (split; [auto | exists C; auto]; fail);
+    simpl in H; bools; simpl; comes; rewrite ?in_app_iff; try (split; [auto | exists C; auto]; fail);
     match goal with IH : forall w D C a c p u h, bars N ?t D C = true -> _, J : In _ (tr ?c' ?t _ _) |- _ =>
       destruct (IH _ _ _ a c' p u h ltac:(eassumption) ltac:(eauto using sats_cons) J) as (X & Y); auto end.
 Qed.
@@ -309,8 +294,7 @@ Proof.
     auto; apply same_as_eq in E; auto.
 Qed.
 
-Lemma separate_own u v h g C D a b :
-  separate N (u, h) (v, g) = true -> whole N u C = true -> whole N v D = true ->
+Lemma separate_own u v h g C D a b : separate N (u, h) (v, g) = true -> whole N u C = true -> whole N v D = true ->
   exists_in_hardware N u h = true -> exists_in_hardware N v g = true -> is_thread a -> is_thread b ->
   key_of u h a = key_of v g b -> u = v /\ h = g /\ same u a b.
 Proof.
@@ -331,8 +315,7 @@ Proof.
   - destruct (existsb _ _); [|right]; auto.
 Qed.
 
-Lemma keys_own s a b p q u v h g :
-  keys N s = true -> bars N s [] [] = true -> is_thread a -> is_thread b ->
+Lemma keys_own s a b p q u v h g : keys N s = true -> bars N s [] [] = true -> is_thread a -> is_thread b ->
   In (p, EBar u h) (trace o s [] a) -> In (q, EBar v g) (trace o s [] b) -> key_of u h a = key_of v g b ->
   u = v /\ h = g /\ same u a b.
 Proof.
@@ -382,16 +365,14 @@ Lemma makes_all s : forall w C a p x, sats C a -> In (p, EAcc x) (trace o s w a)
     forall u K, In (u, K) (past e) -> sats K a -> exists r h, In (r, EBar u h) (trace o s w a) /\ precedes p r.
 Proof.
   induction s as [|s1 IH1 s2 IH2|x'|v g|v s1 IH1 s2 IH2|l m v s IH|k s IH|oo]; simpl; intros w C a p x Sa I; stands;
-    try discriminate;
-    try match goal with IH : context [In _ (makes ?t _)], J : In _ (trace _ ?t _ _) |- _ =>
+    try discriminate; try match goal with IH : context [In _ (makes ?t _)], J : In _ (trace _ ?t _ _) |- _ =>
       destruct (IH _ _ _ _ _ Sa J) as (e & M & Em & Eu & Ea & Ex & Ep) end.
   - exists (behind (passed s2 C) e); simpl; split; [apply in_or_app; left; apply in_map; auto|].
     splits; intros u K L SK; apply in_app_iff in L as [L|L].
     + apply filter_In in L as [L _]; destruct (passed_met s2 (w ++ [Part 1]) C u K a L SK) as (r & h & R).
       exists r, h; split; there; exists None; exact (parts_in_order w a a true true s1 s2 _ _ _ _ I R).
     + destruct (Ep u K L SK) as (r & h & R & P); exists r, h; there.
-  - exists e; there; splits; intros u K L SK; destruct (Ep u K L SK) as (r & h & R & P); exists r, h;
-      there.
+  - exists e; there; splits; intros u K L SK; destruct (Ep u K L SK) as (r & h & R & P); exists r, h; there.
   - exists (Entry x C [] [] None); simpl; repeat split; auto; intros ? ? [].
   - exists e; there; repeat split; auto.
   - exists e; there; repeat split; auto.
@@ -400,10 +381,7 @@ Proof.
 Qed.
 
 Lemma includes_sats C D a : includes C D = true -> sats C a -> sats D a.
-Proof.
-  unfold includes; intros H S d I; rewrite forallb_forall in H; specialize (H d I); bools.
-  subst; auto.
-Qed.
+Proof. unfold includes; intros H S d I; rewrite forallb_forall in H; specialize (H d I); bools. subst; auto. Qed.
 
 Lemma disjoint_sound c d t : disjoint c d = true -> sat c t = true -> sat d t = true -> False.
 Proof.
