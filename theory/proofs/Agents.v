@@ -32,7 +32,7 @@ Proof.
   intros S; induction S as [|z t S IH Fa]; intros H P; simpl; [constructor|].
   apply isorted_app; split; [apply H; left; auto|]; split.
   - apply IH; intros; [apply H | eapply P]; eauto; right; eauto.
-  - intros [q x] [q' x'] I J; apply in_flat_map in J; destruct J as (z' & Iz & J); rewrite Forall_forall in Fa.
+  - intros [q x] [q' x'] I J; apply in_flat_map in J as (z' & Iz & J); rewrite Forall_forall in Fa.
     destruct (P z q x (or_introl eq_refl) I) as [r ->], (P z' q' x' (or_intror Iz) J) as [r' ->]; simpl.
     apply precedes_app; auto.
 Qed.
@@ -58,22 +58,23 @@ Lemma in_listed p l : forall i q x, In (q, x) (listed p i l) -> In x l /\ exists
 Proof.
   induction l as [|y l IH]; simpl; intros i q x I; [destruct I|]; destruct I as [E|I].
   - inversion E; subst; split; auto; exists i; auto.
-  - apply IH in I; destruct I as (I & j & L & ->); split; auto; exists j; split; auto; lia.
+  - apply IH in I as (I & j & L & ->); split; auto; exists j; split; auto; lia.
 Qed.
 
 Ltac unlist := unfold waits_done in *; match goal with
-  | J : In _ (listed _ _ _) |- _ => apply in_listed in J; destruct J as [J _]; apply in_map_iff in J; destruct J as (? & J & _)
+  | J : In _ (listed _ _ _) |- _ => apply in_listed in J as [J _]; apply in_map_iff in J as (? & J & _)
   end.
 
-Lemma listed_in p l : forall i x, In x l -> exists q, In (q, x) (listed p i l).
+Lemma listed_in p l x : forall i, In x l -> exists j, In (p ++ [Part 2; Part j], x) (listed p i l).
 Proof.
-  induction l as [|y l IH]; simpl; intros i x I; [destruct I|]; destruct I as [->|I]; eauto; destruct (IH (S i) x I) as [q J]; eauto.
+  induction l as [|y l IH]; simpl; intros i I; [destruct I|].
+  destruct I as [->|I]; eauto; destruct (IH (S i) I) as [j J]; eauto.
 Qed.
 
 Lemma listed_sorted p l : forall i, isorted (listed p i l).
 Proof.
   induction l as [|y l IH]; simpl; intro i; constructor; [apply IH|]; rewrite Forall_forall; intros [q x] I.
-  apply in_listed in I; destruct I as (_ & j & L & ->); simpl.
+  apply in_listed in I as (_ & j & L & ->); simpl.
   exists None; apply before_prefix; constructor 2; constructor; constructor; lia.
 Qed.
 
@@ -84,7 +85,7 @@ Proof.
   unfold tell_acts; rewrite in_map_iff; split; [intros (k & E & I); inversion E; subst; eauto | intros (k & I & -> & ->); eauto].
 Qed.
 
-Ltac untell := match goal with J : In _ (tell_acts _ _ _ _ _) |- _ => apply in_tell in J; destruct J as (? & ? & ? & J) end.
+Ltac untell := match goal with J : In _ (tell_acts _ _ _ _ _) |- _ => apply in_tell in J as (? & ? & ? & J) end.
 
 Ltac awaits J := match type of J with
   | context [back ?d] => destruct (back d);
@@ -112,16 +113,16 @@ Lemma thread_agent a : In (Thread a) agents <-> is_thread a.
 Proof.
   unfold Rings.agents; rewrite in_app_iff, in_map_iff; split.
   - intros [(b & E & I)|I]; [inversion E; subst; apply in_threads; auto|].
-    apply in_flat_map in I; destruct I as (b & _ & I); apply in_map_iff in I; destruct I as (? & E & _); discriminate.
+    apply in_flat_map in I as (b & _ & I); apply in_map_iff in I as (? & E & _); discriminate.
   - intro T; left; exists a; split; auto; apply in_threads; auto.
 Qed.
 
 Lemma engine_agent a p : In (Engine a p) agents <-> is_thread a /\ exists e, In (p, e) (tr a) /\ is_issued e = true.
 Proof.
   unfold Rings.agents; rewrite in_app_iff; split.
-  - intros [I|I]; [apply in_map_iff in I; destruct I as (? & E & _); discriminate|].
-    apply in_flat_map in I; destruct I as (b & T & I); apply in_map_iff in I; destruct I as ([q e] & E & I).
-    inversion E; subst; apply filter_In in I; destruct I as [I J]; split; [apply in_threads; auto | eauto].
+  - intros [I|I]; [apply in_map_iff in I as (? & E & _); discriminate|].
+    apply in_flat_map in I as (b & T & I); apply in_map_iff in I as ([q e] & E & I).
+    inversion E; subst; apply filter_In in I as [I J]; split; [apply in_threads; auto | eauto].
   - intros (T & e & I & J); right; apply in_flat_map; exists a; split; [apply in_threads; auto|].
     apply in_map_iff; exists (p, e); split; auto; apply filter_In; auto.
 Qed.
@@ -131,7 +132,7 @@ Proof.
   assert (F : forall f v i, isorted (map (fun k => (p ++ [Part 2; Part k], arrive_ (Ring (fst a) b (k mod copies b)) (k / copies b)))
                         (filter f (seq i v)))).
   { intros f v; induction v as [|v IH]; simpl; intro i; [constructor|]; destruct (f i); auto; constructor; [apply IH|].
-    rewrite Forall_forall; intros z I; apply in_map_iff in I; destruct I as (k & <- & I); apply filter_In in I; destruct I as [I _].
+    rewrite Forall_forall; intros z I; apply in_map_iff in I as (k & <- & I); apply filter_In in I as [I _].
     apply in_seq in I; exists None; simpl; apply before_prefix; constructor 2; constructor; constructor; lia. }
   unfold tell_acts, told_rounds; ops e; try (repeat constructor; fail); [|apply F].
   destruct (late b =? 0); [repeat constructor | apply F].
@@ -206,15 +207,12 @@ Proof.
     + intros (p & e & I & J); ops e; simpl in J; awaits J; undo; try discriminate; subst;
         acted; (exists a, p); eexists; exists x; simpl; conjs; eauto; reflexivity.
     + intros (e & I & J); exists a, p, e, (round_of tr b a p); ops e; simpl in J; undo; try discriminate;
-        try (unlist; discriminate);
-        acted; simpl; conjs; auto.
+        try (unlist; discriminate); acted; simpl; conjs; auto.
   - intros (a & p & e & k & Ta & I & Te & K & E & -> & -> & ->).
     ops e; simpl in Te; try discriminate; inversion Te; subst; simpl in E; inversion E; subst;
       rewrite ?in_thread, ?in_engine.
-    + exists p, (EOp (Tell b)); split; auto; apply in_tell; eauto.
-    + destruct K as [<-|[]]; exists (EOp (Load b l)); split; auto; simpl; right; apply in_or_app; right; left; auto.
-    + destruct K as [<-|[]]; exists (EOp (Later b)); split; auto; simpl; right; apply in_or_app; right; left; auto.
-    + exists p, (EOp (Drain b)); split; auto; apply in_tell; eauto.
+    1, 4: exists p; eexists; split; [exact I | apply in_tell; eauto].
+    all: destruct K as [<-|[]]; eexists; split; [exact I|]; simpl; right; apply in_or_app; right; left; auto.
 Qed.
 
 Lemma await_ring g q block b copy n : In g agents -> In (q, await_ (Ring block b copy) n) (acts g) ->
@@ -223,11 +221,9 @@ Lemma await_ring g q block b copy n : In g agents -> In (q, await_ (Ring block b
 Proof.
   intro Ig; pose proof (agent_thread g Ig) as T; destruct g as [a|a p]; rewrite ?in_thread, ?in_engine.
   - intros (p & e & I & J); exists a; ops e; simpl in J; try untell; try unlist; undo; try discriminate.
-    destruct (back d) eqn:Bd; [destruct (phase_of tr d a p) eqn:Ph|]; undo; try discriminate;
-      acted;
+    destruct (back d) eqn:Bd; [destruct (phase_of tr d a p) eqn:Ph|]; undo; try discriminate; acted;
       rewrite Bd; conjs; auto.
-  - intros (e & I & J); exfalso; ops e; simpl in J; undo; try discriminate;
-      unlist; discriminate.
+  - intros (e & I & J); exfalso; ops e; simpl in J; undo; try discriminate; unlist; discriminate.
 Qed.
 
 Lemma wait_acts a q b m : In (q, EOp (Wait b)) (tr a) -> phase_of tr b a q = (if back b then S m else m) ->
@@ -278,8 +274,7 @@ Proof.
     apply filter_In in K as [K _]; exists s; eapply Says in K as [? ?]; eauto 6.
   - intros (e & I & J); ops e; simpl in J; unfold waits_done in J; undo; try discriminate;
       match goal with J : In _ (listed _ _ _) |- _ => apply in_listed in J as (J & j & _ & ->);
-        apply in_map_iff in J as (y & J & K) end;
-      try discriminate; acted.
+        apply in_map_iff in J as (y & J & K) end; try discriminate; acted.
     split; auto; exists s; eapply Says in K as [? ?]; eauto 6.
 Qed.
 
@@ -294,9 +289,9 @@ Qed.
 Lemma settle_act a p r k n : In (p, EOp (Settle k n)) (tr a) -> In r (settled_at tr a k n p) ->
   exists i, In (p ++ [Part 2; Part i], await_ (Done a r) 0) (acts (Thread a)).
 Proof.
-  intros I R; destruct (listed_in p (map (fun q => await_ (Done a q) 0) (settled_at tr a k n p)) 0 (await_ (Done a r) 0)) as [q Lq].
-  { apply in_map_iff; eauto. }
-  pose proof Lq as L; apply in_listed in L; destruct L as (_ & i & _ & ->); exists i; apply in_thread; exists p, (EOp (Settle k n)); auto.
+  intros I R; destruct (listed_in p (map (fun q => await_ (Done a q) 0) (settled_at tr a k n p)) (await_ (Done a r) 0) 0).
+  - apply in_map_iff; eauto.
+  - eexists; apply in_thread; exists p, (EOp (Settle k n)); eauto.
 Qed.
 
 (* What a thread did before it issues comes before what is issued for it. *)
@@ -365,12 +360,9 @@ Proof.
     do 2 eexists; split; [exact X|]; right; eapply ord_trans; [eapply ord_signal; [exact Ta | exact Te' | exact X | exact Y]|].
     eapply ord_own; eauto. }
   ops e; simpl in Te |- *; try discriminate; inversion Te; subst.
-  - do 2 eexists; split; [apply in_thread; exists p, (EOp (Tell b)); split; [auto | apply in_tell; eauto] | auto].
-  - apply (Eng _ I eq_refl _ (arrive_ (ring_of tr b a p) (phase_of tr b a p))); [|apply parts_precede; lia].
-    apply in_engine; exists (EOp (Load b l)); split; auto; right; apply in_or_app; right; left; auto.
-  - apply (Eng _ I eq_refl _ (arrive_ (ring_of tr b a p) (phase_of tr b a p))); [|apply parts_precede; lia].
-    apply in_engine; exists (EOp (Later b)); split; auto; right; apply in_or_app; right; left; auto.
-  - do 2 eexists; split; [apply in_thread; exists p, (EOp (Drain b)); split; [auto | apply in_tell; eauto] | auto].
+  1, 4: do 2 eexists; split; [apply in_thread; exists p; eexists; split; [exact I | apply in_tell; eauto] | auto].
+  all: eapply (Eng _ I eq_refl); [|apply parts_precede; lia].
+  all: apply in_engine; eexists; split; [exact I|]; right; apply in_or_app; right; left; auto.
 Qed.
 
 Lemma issue a p e b k q f : is_thread a -> In (p, e) (tr a) -> arrives e = Some b -> In k (told_rounds tr b a p e) ->

@@ -106,8 +106,7 @@ Definition possible (c : claim) (r1 r2 : nat -> Z) : bool :=
 Definition made (c : claim) (r1 r2 : nat -> Z) : Prop :=
   possible c r1 r2 = true /\ forallb (holds r1) (where1 c) = true /\ forallb (holds r2) (where2 c) = true.
 
-Definition meet (c : claim) (r1 r2 : nat -> Z) : Prop :=
-  Forall (fun e => eval r1 (fst e) = eval r2 (snd e)) (index c).
+Definition meet (c : claim) (r1 r2 : nat -> Z) : Prop := Forall (fun e => eval r1 (fst e) = eval r2 (snd e)) (index c).
 
 (* What a claim says: accesses that meet are of one unit; or that none do. *)
 Definition true_claim (c : claim) : Prop :=
@@ -155,8 +154,7 @@ Definition is_zero (p : poly) : bool := match p with [] => true | _ => false end
 Definition same (p q : poly) : bool := is_zero (sub p q).
 
 (* The value of a polynomial that is a number. *)
-Definition number (p : poly) : option Z :=
-  match p with [] => Some 0 | [([], c)] => Some c | _ => None end.
+Definition number (p : poly) : option Z := match p with [] => Some 0 | [([], c)] => Some c | _ => None end.
 
 (* -- atoms -------------------------------------------------------------------------------------------------------------- *)
 

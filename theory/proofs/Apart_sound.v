@@ -28,8 +28,7 @@ Proof.
   induction p as [|[n d] p IH]; simpl.
   - destruct (Z.eqb_spec c 0); simpl; subst; ring.
   - destruct (mono_cmp m n) eqn:E; simpl.
-    + apply mono_cmp_eq in E; subst. destruct (Z.eqb_spec (c + d) 0); simpl; [|ring].
-      replace d with (- c) by lia. ring.
+    + apply mono_cmp_eq in E; subst. destruct (Z.eqb_spec (c + d) 0); simpl; [|ring]. replace d with (- c) by lia. ring.
     + destruct (Z.eqb_spec c 0); simpl; subst; ring.
     + rewrite IH. ring.
 Qed.
@@ -111,14 +110,12 @@ Proof.
   destruct (IH (vs ++ [def_val vs d])) as [ws E]. rewrite E, <- app_assoc. eauto.
 Qed.
 
-Lemma values_at ds : forall vs i d,
-  in_order (length vs) ds = true -> nth_error ds i = Some d ->
+Lemma values_at ds : forall vs i d, in_order (length vs) ds = true -> nth_error ds i = Some d ->
   at_ (values vs ds) (length vs + i) = def_val (values vs ds) d.
 Proof.
   induction ds as [|e ds IH]; intros vs i d; simpl; [destruct i; discriminate|].
   rewrite andb_true_iff. intros [He Hds]. set (ws := vs ++ [def_val vs e]).
-  assert (L : length ws = S (length vs)) by (unfold ws; rewrite app_length; simpl; lia).
-  destruct i as [|i]; simpl.
+  assert (L : length ws = S (length vs)) by (unfold ws; rewrite app_length; simpl; lia). destruct i as [|i]; simpl.
   - intros [= <-]. destruct (values_split ds ws) as [us E]. rewrite E.
     replace (ws ++ us) with (vs ++ ([def_val vs e] ++ us)) by (unfold ws; rewrite <- app_assoc; reflexivity).
     rewrite def_below_val with (n := length vs); auto.
@@ -131,8 +128,7 @@ End Values.
 
 Lemma find_at d ds : forall n i, find n d ds = Some i -> exists e, nth_error ds (i - n) = Some e /\ def_eqb d e = true /\ (n <= i)%nat.
 Proof.
-  induction ds as [|e ds IH]; intros n i; simpl; [discriminate|].
-  destruct (def_eqb d e) eqn:E.
+  induction ds as [|e ds IH]; intros n i; simpl; [discriminate|]. destruct (def_eqb d e) eqn:E.
   - intros [= <-]. rewrite Nat.sub_diag. exists e. repeat split; auto.
   - intros H. destruct (IH _ _ H) as (e' & H1 & H2 & H3). exists e'. repeat split; auto; [|lia].
     replace (i - n)%nat with (S (i - S n)) by lia. exact H1.
@@ -146,8 +142,7 @@ Proof.
   destruct d, e; simpl; try discriminate; rewrite ?andb_true_iff.
   - intros [H1 H2]. apply eqb_prop in H1. apply Nat.eqb_eq in H2. subst. reflexivity.
   - intros [H1 H2]. rewrite (same_val vs _ _ H1). apply Z.eqb_eq in H2. congruence.
-  - intros [[H1 H2] H3]. apply op_eqb_eq in H1. subst.
-    rewrite (same_val vs _ _ H2), (same_val vs _ _ H3). reflexivity.
+  - intros [[H1 H2] H3]. apply op_eqb_eq in H1. subst. rewrite (same_val vs _ _ H2), (same_val vs _ _ H3). reflexivity.
 Qed.
 
 Lemma bind_some {A B} (x : option A) (f : A -> option B) b : bind x f = Some b -> exists a, x = Some a /\ f a = Some b.
@@ -158,8 +153,8 @@ Proof. destruct b; simpl; [intros [= ->]; auto|discriminate]. Qed.
 
 Ltac inv :=
   repeat match goal with
-  | H : bind _ _ = Some _ |- _ => apply bind_some in H; destruct H as (? & ? & H)
-  | H : when _ _ = Some _ |- _ => apply when_some in H; destruct H as (H & <-)
+  | H : bind _ _ = Some _ |- _ => apply bind_some in H as (? & ? & H)
+  | H : when _ _ = Some _ |- _ => apply when_some in H as (H & <-)
   | H : Some _ = Some _ |- _ => injection H as H; subst
   | H : _ && _ = true |- _ => apply andb_true_iff in H; destruct H
   | H : None = Some _ |- _ => discriminate H
@@ -224,10 +219,8 @@ Qed.
 
 Lemma combined_val o p q s : combined ds o p q = Some s -> val vs s = apply o (val vs p) (val vs q).
 Proof.
-  destruct o; simpl; intros H;
-    try (apply named_val in H; exact H); inv; autorewrite with vals; auto.
-  - apply named_val in H0. simpl in H0. rewrite H0.
-    pose proof (Z.quot_rem' (val vs p) (val vs q)). lia.
+  destruct o; simpl; intros H; try (apply named_val in H; exact H); inv; autorewrite with vals; auto.
+  - apply named_val in H0. simpl in H0. rewrite H0. pose proof (Z.quot_rem' (val vs p) (val vs q)). lia.
   - destruct ((0 <=? x) && (x <=? most_bits)) eqn:B; [|discriminate].
     apply andb_true_iff in B. destruct B as [B _]. apply Z.leb_le in B. apply named_val in H. simpl in H.
     rewrite H, (number_val vs _ _ H0), Z.shiftr_div_pow2 by lia. reflexivity.
@@ -303,8 +296,7 @@ Qed.
 Lemma whole_val n p : 0 < n -> whole n p = true -> val vs p = n * val vs (quotient n p).
 Proof.
   intros N. unfold quotient. induction p as [|[m k] p IH]; simpl; [lia|]. intros H. inv.
-  rewrite plus_val, (IH H0). apply Z.eqb_eq in H. apply Z_div_exact_full_2 in H; [|lia].
-  rewrite H at 1. ring.
+  rewrite plus_val, (IH H0). apply Z.eqb_eq in H. apply Z_div_exact_full_2 in H; [|lia]. rewrite H at 1. ring.
 Qed.
 
 Lemma split_val p k q : split p = (k, q) -> val vs p = k + val vs q.
@@ -312,10 +304,8 @@ Proof. destruct p as [|[[|i m] d] p]; simpl; intros [= <- <-]; simpl; ring. Qed.
 
 Lemma round_sound n k q x :
   (0 <? n) && whole n q = true -> split (match x with Ge p | Is p => p end) = (k, q) -> known x ->
-  known (match x with
-         | Ge _ => Ge (plus [] (k / n) (quotient n q))
-         | Is _ => if k mod n =? 0 then Is (plus [] (k / n) (quotient n q)) else impossible
-         end).
+  known (match x with | Ge _ => Ge (plus [] (k / n) (quotient n q))
+         | Is _ => if k mod n =? 0 then Is (plus [] (k / n) (quotient n q)) else impossible end).
 Proof.
   intros H S K. inv. apply Z.ltb_lt in H. pose proof (whole_val _ _ H H0) as W.
   pose proof (Z.div_mod k n ltac:(lia)) as D. pose proof (Z.mod_pos_bound k n H) as M.
@@ -324,8 +314,7 @@ Proof.
   - destruct (Z.eqb_spec (k mod n) 0); simpl.
     + rewrite plus_val. simpl. nia.
     + exfalso. set (y := k / n + val vs (quotient n q)).
-      assert (E : n * y = - (k mod n)) by (unfold y; rewrite Z.mul_add_distr_l; lia).
-      assert (y < 0) by nia. nia.
+      assert (E : n * y = - (k mod n)) by (unfold y; rewrite Z.mul_add_distr_l; lia). assert (y < 0) by nia. nia.
 Qed.
 
 Lemma radix_sound g a b : g * a + b = 0 -> 0 <= g - 1 - b -> 0 <= g - 1 + b -> a = 0 /\ b = 0.
@@ -437,8 +426,7 @@ Lemma hold_at_sound s fs ks : forall l, Forall known fs -> forallb (cond_kept (r
   hold_at c ds s fs ks l = true -> forallb (holds (r s)) ks = true.
 Proof.
   induction ks as [|k ks IH]; intros [|f l] K P H; simpl in H, P |- *; try discriminate; auto.
-  unfold of_cond, cond_kept in *.
-  destruct (value c ds s (left k)) as [p|] eqn:E1; [|discriminate].
+  unfold of_cond, cond_kept in *. destruct (value c ds s (left k)) as [p|] eqn:E1; [|discriminate].
   destruct (value c ds s (right k)) as [q|] eqn:E2; [|discriminate]. simpl in H. inv.
   apply value_sound in E1; auto. apply value_sound in E2; auto.
   assert (T : forallb (holds (r s)) ks = true) by (destruct (how k); inv; eauto). rewrite T, andb_true_r. unfold holds.
@@ -555,9 +543,7 @@ Qed.
 (* -- promises ------------------------------------------------------------------------------------------------------------ *)
 
 (* Where a claim has promises, there are two accesses that keep them, and are not of one unit. *)
-Theorem witnessed_ok c one two : witnessed c one two = true ->
-  let r1 := of_list one in
-  let r2 := of_list two in
+Theorem witnessed_ok c one two : witnessed c one two = true -> let r1 := of_list one in let r2 := of_list two in
   possible c r1 r2 = true /\ match goal c with Some l => Exists (fun e => eval r1 e <> eval r2 e) l | None => True end.
 Proof.
   unfold witnessed. intros H. inv. simpl. split; auto. destruct (goal c); auto. apply Exists_exists.

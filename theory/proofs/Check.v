@@ -7,8 +7,7 @@ Section Check.
 Context {M : Machine} {Fs : Functions}.
 Variable D : site -> kind * bty * nat.
 
-Definition bty_eqb (a b : bty) : bool :=
-  match a, b with TInt, TInt | TBool, TBool => true | _, _ => false end.
+Definition bty_eqb (a b : bty) : bool := match a, b with TInt, TInt | TBool, TBool => true | _, _ => false end.
 Lemma bty_eqb_spec a b : bty_eqb a b = true <-> a = b.
 Proof. destruct a, b; simpl; split; congruence. Qed.
 Lemma kind_eqb_spec a b : kind_eqb a b = true <-> a = b.
@@ -145,23 +144,14 @@ Lemma may_touch_spec l p : may_touch l p = true <-> (l = Shared -> ple p (Block,
 Proof. unfold may_touch. destruct l; simpl; rewrite ?pleb_spec; intuition discriminate. Qed.
 
 Ltac split_all :=
-  repeat match goal with
-  | H : _ && _ = true |- _ => apply andb_true_iff in H as [? ?]
-  | H : negb _ = true |- _ => apply negb_true_iff in H
-  | H : dvdb _ _ = true |- _ => apply dvdb_spec in H
-  | H : pleb _ _ = true |- _ => apply pleb_spec in H
-  | H : peqb _ _ = true |- _ => apply peqb_spec in H
-  | H : (_ <=? _) = true |- _ => apply Nat.leb_le in H
-  | H : (_ <? _) = true |- _ => apply Nat.ltb_lt in H
-  | H : (_ =? _) = true |- _ => apply Nat.eqb_eq in H
-  | H : (_ =? _) = false |- _ => apply Nat.eqb_neq in H
+  repeat (spec; match goal with
   | H : kind_eqb _ _ = true |- _ => apply kind_eqb_spec in H
   | H : bty_eqb _ _ = true |- _ => apply bty_eqb_spec in H
   | H : is_ty _ _ = true |- _ => apply is_ty_spec in H
   | H : may_touch _ _ = true |- _ => pose proof (proj1 (may_touch_spec _ _) H); clear H
   | H : id_okb _ _ = true |- _ => apply id_okb_spec in H
   | H : (if ?c then Some _ else None) = Some _ |- _ => destruct c eqn:?; [injection H as <-|discriminate H]
-  end.
+  end); spec.
 
 Ltac cases_of H :=
   repeat match type of H with
@@ -256,8 +246,7 @@ Theorem check_complete G h n al m s : sty D G h n al m s -> source s = true -> c
 Proof.
   assert (P : forall q, peqb q q = true) by (intros; now apply peqb_spec).
   assert (L : forall l, l <> Local -> kind_eqb l Local = false) by (intros [| |]; simpl; congruence).
-  induction 1; simpl; intros Hs; try discriminate;
-    repeat match goal with
+  induction 1; simpl; intros Hs; try discriminate; repeat match goal with
     | H : _ && _ = true |- _ => apply andb_true_iff in H as [? ?]
     | H : ?g _ = Some (_, _) |- _ => rewrite H; clear H
     | H : down _ = Some _ |- _ => rewrite H; clear H
@@ -273,19 +262,15 @@ Proof.
     | H : fn _ = Some _ |- _ => rewrite H; clear H
     | H : Forall2 _ _ _ |- _ => rewrite (proj2 (args_check_spec _ _ _ _) H); clear H
     | H : NoDup _ |- _ => rewrite (proj2 (distinct_spec _) H); clear H
-    end;
-    rewrite ?P, ?(proj2 (kind_eqb_spec _ _) eq_refl), ?(proj2 (bty_eqb_spec _ _) eq_refl); simpl;
+    end; rewrite ?P, ?(proj2 (kind_eqb_spec _ _) eq_refl), ?(proj2 (bty_eqb_spec _ _) eq_refl); simpl;
       rewrite ?IHsty, ?IHsty1, ?IHsty2 by auto; auto.
+  all: try (match goal with H : ?l <> Local -> _ |- _ => destruct l; auto; destruct H as [-> E]; try discriminate;
+    rewrite E; auto end; fail).
   - destruct H2 as [[-> ->]|(P' & D1 & D2)]; auto.
     now rewrite (proj2 (Nat.eqb_neq n2 0)), (proj2 (dvdb_spec _ _) D1), (proj2 (dvdb_spec _ _) D2) by lia.
   - rewrite (proj2 (Nat.eqb_neq _ _) H), (Nat.mul_comm q n), Nat.div_mul by auto.
-    rewrite (proj2 (dvdb_spec q (n * q))) by apply Nat.divide_factor_r. simpl.
-    now rewrite IHsty by auto.
-  - match goal with H : l <> Local -> _ |- _ => destruct l; auto; destruct H as [-> E]; try discriminate;
-      rewrite E; auto end.
+    rewrite (proj2 (dvdb_spec q (n * q))) by apply Nat.divide_factor_r. simpl. now rewrite IHsty by auto.
   - replace (m + bytes b len - bytes b len) with m by lia. apply andb_true_iff; split; [apply Nat.leb_le; lia | apply IHsty; auto].
-  - match goal with H : l <> Local -> _ |- _ => destruct l; auto; destruct H as [-> E]; try discriminate;
-      rewrite E; auto end.
 Qed.
 
 (** * Programs: a table of functions, each of which calls those before it alone *)

@@ -205,8 +205,7 @@ Example all_bad : forallb bad
 Proof. reflexivity. Qed.
 
 (** Twelve threads split as 8 and 4, which the condition as first printed refuses; not as 4 and 8. *)
-Example twelve :
-  let M := {| T := 12; B := 2; SMEM := 0 |} in
+Example twelve : let M := {| T := 12; B := 2; SMEM := 0 |} in
   let split n1 n2 := @check M functions D G0 Grid 1 0 0 (threads (SSplit n1 n2 SSkip SSkip)) in
   split 8 4 = true /\ split 4 8 = false.
 Proof. split; reflexivity. Qed.
@@ -220,9 +219,6 @@ Proof. reflexivity. Qed.
 
 (** Why [id_ok] asks that a target of several threads tile the block: with three threads in a block, two threads of one
     unit of two would have different numbers, seen from the grid. *)
-Example id_tiling :
-  let M := {| T := 3; B := 2; SMEM := 0 |} in
-  let n := @offset M (1, 0) pos0 / @size M (Thread, 2) in
-  let n' := @offset M (1, 1) pos0 / @size M (Thread, 2) in
-  same_unit (Thread, 2) (1, 0) (1, 1) /\ n <> n'.
+Example id_tiling : let M := {| T := 3; B := 2; SMEM := 0 |} in let n := @offset M (1, 0) pos0 / @size M (Thread, 2) in
+  let n' := @offset M (1, 1) pos0 / @size M (Thread, 2) in same_unit (Thread, 2) (1, 0) (1, 1) /\ n <> n'.
 Proof. simpl. repeat split; auto; discriminate. Qed.

@@ -4,6 +4,13 @@ From Coq Require Import List Arith Lia Bool Relations Sorting.Sorted.
 From Bundl Require Import Skeleton.
 Import ListNotations.
 
+(* Equality as a test. *)
+Definition same_as {A : Type} (dec : forall x y : A, {x = y} + {x <> y}) (x y : A) : bool :=
+  if dec x y then true else false.
+
+Lemma same_as_eq (A : Type) (dec : forall x y : A, {x = y} + {x <> y}) x y : same_as dec x y = true <-> x = y.
+Proof. unfold same_as; destruct (dec x y); intuition congruence. Qed.
+
 (* -- tactics ------------------------------------------------------------------------------------------------------------ *)
 
 (* Tests as facts; those of one hypothesis, by name. *)
@@ -12,7 +19,8 @@ Ltac bools := repeat match goal with
   | H : (_ =? _) = true |- _ => apply Nat.eqb_eq in H
   | H : (_ <=? _) = true |- _ => apply Nat.leb_le in H
   | H : (_ <? _) = true |- _ => apply Nat.ltb_lt in H
-  | H : existsb _ _ = true |- _ => apply existsb_exists in H; destruct H as (? & ? & ?)
+  | H : same_as _ _ _ = true |- _ => apply same_as_eq in H
+  | H : existsb _ _ = true |- _ => apply existsb_exists in H as (? & ? & ?)
   end.
 Tactic Notation "ands" hyp(H) "as" simple_intropattern(p) := rewrite !andb_true_iff in H; destruct H as p.
 
@@ -28,6 +36,9 @@ Ltac stands := repeat match goal with
   | H : (_, _) = (_, _) |- _ => inversion H; subst; clear H
   end.
 Ltac there := rewrite ?in_app_iff, ?in_flat_map; eauto.
+
+(* Parts that need nothing more. *)
+Ltac splits := repeat (split; [solve [eauto]|]).
 
 (* By the cases of what is tested. *)
 Ltac tests := repeat match goal with
@@ -98,8 +109,7 @@ Lemma first_of (A : Type) (f : A -> path) (l : list A) :
 Proof.
   induction l as [|x l IH]; [congruence|]; intros _; destruct l as [|y l].
   - exists x; simpl; split; auto; intros z [<-|[]]; apply precedes_irr.
-  - destruct IH as (m & I & Min); [discriminate|].
-    destruct (precedes_dec (f x) (f m)) as [P|P].
+  - destruct IH as (m & I & Min); [discriminate|]. destruct (precedes_dec (f x) (f m)) as [P|P].
     + exists x; split; [left; auto|]; intros z [<-|J]; [apply precedes_irr|].
       intro Q; apply (Min z J); eapply precedes_trans; eauto.
     + exists m; split; [right; auto|]; intros z [<-|J]; auto.

@@ -37,8 +37,7 @@ Qed.
 
 Lemma sync_inu a b k1 k2 : pos_ok a k1 -> pos_ok b k2 -> sync a b k1 k2 -> inu a k1 b.
 Proof.
-  intros (A1 & A2 & A3) (B1 & B2 & B3) (S1 & S2 & S3 & S4).
-  unfold inu, coord in *. rewrite <- S1, <- S2, <- S3 in *.
+  intros (A1 & A2 & A3) (B1 & B2 & B3) (S1 & S2 & S3 & S4). unfold inu, coord in *. rewrite <- S1, <- S2, <- S3 in *.
   destruct (lv k1); simpl in *; [split; [auto | lia] | lia | auto].
 Qed.
 
@@ -92,8 +91,7 @@ Lemma agree_get n1 n2 x q1 v1 q2 v2 :
   agree n1 n2 -> n1 x = Some (q1, v1) -> n2 x = Some (q2, v2) -> q1 = q2 /\ (same_unit q1 a b -> v1 = v2).
 Proof. intros H H1 H2. specialize (H x). rewrite H1, H2 in H. auto. Qed.
 
-Lemma agree_ups n1 n2 x q v1 v2 :
-  agree n1 n2 -> (same_unit q a b -> v1 = v2) ->
+Lemma agree_ups n1 n2 x q v1 v2 : agree n1 n2 -> (same_unit q a b -> v1 = v2) ->
   agree (ups n1 x (Some (q, v1))) (ups n2 x (Some (q, v2))).
 Proof. intros H Hv y. names. apply H. Qed.
 
@@ -109,8 +107,7 @@ Qed.
 
 Lemma agree_back p outs n1 n2 l1 l2 : agree n1 n2 -> agree l1 l2 -> agree (back p outs n1 l1) (back p outs n2 l2).
 Proof.
-  intros Hn Hl. induction outs as [|[x y] outs IH]; auto. simpl.
-  pose proof (Hn x) as Hx. pose proof (Hl y) as Hy.
+  intros Hn Hl. induction outs as [|[x y] outs IH]; auto. simpl. pose proof (Hn x) as Hx. pose proof (Hl y) as Hy.
   destruct (n1 x) as [[q1 v1]|], (n2 x) as [[q2 v2]|]; try contradiction; auto. destruct Hx as [<- Hx].
   destruct (l1 y) as [[q1' w1]|], (l2 y) as [[q2' w2]|]; try contradiction; auto. destruct Hy as [<- _].
   destruct (pleb q1' p && peqb q1 q1') eqn:E; auto. apply andb_true_iff in E as [_ E]. apply peqb_spec in E as <-.
@@ -120,8 +117,7 @@ Qed.
 Lemma agree_hide hid n1 n2 : agree n1 n2 -> agree (hide hid n1) (hide hid n2).
 Proof. intros H y. names; apply H. Qed.
 
-Lemma agree_restore hid x n1 n2 m1 m2 :
-  agree n1 n2 -> agree m1 m2 -> agree (restore hid x n1 m1) (restore hid x n2 m2).
+Lemma agree_restore hid x n1 n2 m1 m2 : agree n1 n2 -> agree m1 m2 -> agree (restore hid x n1 m1) (restore hid x n2 m2).
 Proof. intros H H' y. names; (apply H || apply H'). Qed.
 
 Lemma restore_id hid x (n : env) e y : restore hid x n (ups (hide hid n) x e) y = n y.
@@ -144,8 +140,7 @@ Qed.
 
 (** ** Expressions: equal over each unit of the demanded perspective *)
 
-Lemma id_uniform k1 k2 d :
-  pos_ok a k1 -> pos_ok b k2 -> sync k1 k2 -> id_ok d (pp k1) -> same_unit d a b ->
+Lemma id_uniform k1 k2 d : pos_ok a k1 -> pos_ok b k2 -> sync k1 k2 -> id_ok d (pp k1) -> same_unit d a b ->
   offset a k1 / size d = offset b k2 / size d.
 Proof.
   intros (A1 & A2 & A3) (B1 & B2 & B3) (S1 & S2 & S3 & S4) [Hd Ht] Hs. destruct Ha as [Ha1 Ha2], Hb as [Hb1 Hb2].
@@ -154,8 +149,7 @@ Proof.
   { intros i j c st [w ->] E. destruct (Nat.eq_dec c 0) as [->|]; auto.
     rewrite !(Nat.add_comm (w * c)), !Nat.div_add in E by auto. lia. }
   assert (Big : forall x y j, y < T -> (x * T + y) / (j * T) = x / j).
-  { intros x y j Hy. destruct (Nat.eq_dec j 0) as [->|]; auto.
-    rewrite (Nat.mul_comm j T), <- Nat.div_div by lia.
+  { intros x y j Hy. destruct (Nat.eq_dec j 0) as [->|]; auto. rewrite (Nat.mul_comm j T), <- Nat.div_div by lia.
       now rewrite (Nat.add_comm (x * T)), Nat.div_add, (Nat.div_small y T) by lia. }
   assert (Tile : forall x y z c, Nat.divide c T -> y / c = z / c -> (x * T + y) / c = (x * T + z) / c).
   { intros x y z c [w Hw] E. destruct (Nat.eq_dec c 0) as [->|]; auto.
@@ -191,8 +185,7 @@ Ltac same e IH :=
 
 Theorem eval_uniform e : forall d k1 k2 n1 n2 m1 m2 v1 v2,
   efrag rg e = true -> pos_ok a k1 -> pos_ok b k2 -> sync k1 k2 -> agree n1 n2 -> nfrag n1 ->
-  glob m1 (gl m2) -> same_unit d a b ->
-  eval a k1 d n1 m1 e = EVal v1 -> eval b k2 d n2 m2 e = EVal v2 -> v1 = v2.
+  glob m1 (gl m2) -> same_unit d a b -> eval a k1 d n1 m1 e = EVal v1 -> eval b k2 d n2 m2 e = EVal v2 -> v1 = v2.
 Proof.
   induction e; intros d k1 k2 n1 n2 m1 m2 v1 v2 Hf P1 P2 Hs Hn Hnf Hm Hd E1 E2; simpl in *;
     try (ands; unfold two in *; cases E1; cases E2; try discriminate; same e1 IHe1; same e2 IHe2; congruence).
@@ -262,8 +255,7 @@ Proof. apply (shared_app [e] [f]). Qed.
 
 Lemma shared_none ev : (forall e, In e ev -> ~ same_unit (ev_persp e) a b) -> shared ev = [].
 Proof.
-  induction ev as [|e ev IH]; intros H; auto. simpl.
-  destruct (same_unitb (ev_persp e) a b) eqn:E.
+  induction ev as [|e ev IH]; intros H; auto. simpl. destruct (same_unitb (ev_persp e) a b) eqn:E.
   - apply same_unitb_spec in E. destruct (H e); simpl; auto.
   - apply IH. intros; apply H; simpl; auto.
 Qed.
@@ -281,15 +273,13 @@ Definition keeps k1 k2 s1 (n1 : env) s2 n2 s1' n1' ev1 s2' n2' ev2 : Prop :=
   (rel k1 k2 s1 s2' /\ agree n1 n2' /\ shared ev2 = []).
 
 Lemma alone1 k' u n m s s' n' m' ev n2 :
-  pos_ok a k' -> ~ inu a k' b -> agree n n2 -> step a k' u n m s = Next s' n' m' ev ->
-  agree n' n2 /\ shared ev = [].
+  pos_ok a k' -> ~ inu a k' b -> agree n n2 -> step a k' u n m s = Next s' n' m' ev -> agree n' n2 /\ shared ev = [].
 Proof.
   intros Hp Hk Hn H. destruct (frame a b Ha s k' u n m s' n' m' ev Hp H) as [F1 F2].
   split; [eapply agree_only1; eauto | eapply mine_none1; eauto].
 Qed.
 Lemma alone2 k' u n m s s' n' m' ev n1 :
-  pos_ok b k' -> ~ inu b k' a -> agree n1 n -> step b k' u n m s = Next s' n' m' ev ->
-  agree n1 n' /\ shared ev = [].
+  pos_ok b k' -> ~ inu b k' a -> agree n1 n -> step b k' u n m s = Next s' n' m' ev -> agree n1 n' /\ shared ev = [].
 Proof.
   intros Hp Hk Hn H. destruct (frame b a Hb s k' u n m s' n' m' ev Hp H) as [F1 F2].
   split; [eapply agree_only2; eauto | eapply mine_none2; eauto].
@@ -328,8 +318,7 @@ Ltac vars Hx n1 n2 :=
   match goal with A : n1 _ = Some _, C : n2 _ = Some _ |- _ =>
     let Hv := fresh "Hv" in destruct (Hx _ _ _ _ _ A C) as [<- Hv] end.
 
-Lemma bind_agree k1 k2 n1 n2 m1 m2 :
-  (forall e d v1 v2, efrag rg e = true -> same_unit d a b ->
+Lemma bind_agree k1 k2 n1 n2 m1 m2 : (forall e d v1 v2, efrag rg e = true -> same_unit d a b ->
      eval a k1 d n1 m1 e = EVal v1 -> eval b k2 d n2 m2 e = EVal v2 -> v1 = v2) ->
   agree n1 n2 -> forall ps es l1 o1 l2 o2, args_frag rg es ps ->
   bind a k1 n1 m1 ps es = AVals l1 o1 -> bind b k2 n2 m2 ps es = AVals l2 o2 -> agree l1 l2 /\ o1 = o2.
@@ -420,8 +409,7 @@ Ltac both_go R :=
   end.
 
 Theorem step_keeps s1 : forall s2 k1 k2 u1 u2 n1 n2 m1 m2 s1' n1' m1' ev1 s2' n2' m2' ev2,
-  rel k1 k2 s1 s2 -> sfrag s1 -> sfrag s2 ->
-  pos_ok a k1 -> pos_ok b k2 -> sync k1 k2 -> agree n1 n2 ->
+  rel k1 k2 s1 s2 -> sfrag s1 -> sfrag s2 -> pos_ok a k1 -> pos_ok b k2 -> sync k1 k2 -> agree n1 n2 ->
   nfrag n1 -> nfrag n2 -> glob m1 (gl m2) ->
   step a k1 u1 n1 m1 s1 = Next s1' n1' m1' ev1 -> step b k2 u2 n2 m2 s2 = Next s2' n2' m2' ev2 ->
   keeps k1 k2 s1 n1 s2 n2 s1' n1' ev1 s2' n2' ev2.
@@ -466,8 +454,7 @@ Proof.
     set (i1 := ups (hide hid l1) x (Some (q, v1))) in *. set (i2 := ups (hide hid l2) x (Some (q, v2))) in *.
     assert (Hi : agree i1 i2) by (apply agree_ups; auto; now apply agree_hide).
     assert (I1 : nfrag i1) by (apply nfrag_ups; auto; now apply nfrag_hide).
-    assert (I2 : nfrag i2) by (apply nfrag_ups; auto; now apply nfrag_hide).
-    both_go R.
+    assert (I2 : nfrag i2) by (apply nfrag_ups; auto; now apply nfrag_hide). both_go R.
     pose proof (IHR _ _ _ _ _ _ _ _ _ _ _ _ _ _ F1 F2 P1 P2 Hs Hi I1 I2 Hg E1 E2) as HK.
     destruct (frame a b Ha _ _ _ _ _ _ _ _ _ P1 E1) as [O1 _].
     destruct (frame b a Hb _ _ _ _ _ _ _ _ _ P2 E2) as [O2 _].
@@ -499,6 +486,8 @@ Proof.
               assert (NI1 : ~ inu a (unit_of a q) b) by (rewrite inu_same by auto; now destruct q);
               assert (NI2 : ~ inu b (unit_of b q) a)
                 by (rewrite inu_same by auto; intros X; apply NU, same_unit_sym; now destruct q)).
+    6, 8: right; left; destruct (alone1 _ _ _ _ _ _ _ _ _ n1 U1 NI1 (agree_refl n1) E1) as [_ X];
+      repeat split; auto; apply r_frame; tauto.
     + left. repeat split; auto using rel_refl, agree_back.
     + left. repeat split; auto using rel_refl.
       eapply agree_only1; [apply (only_back a b (unit_of a q)); auto; destruct q; apply ple_refl | auto |].
@@ -507,16 +496,12 @@ Proof.
     + right; right. destruct (alone2 _ _ _ _ _ _ _ _ _ n2 U2 NI2 (agree_refl n2) E2) as [_ X].
       repeat split; auto. apply r_frame; tauto.
     + apply step_done in E2. subst. apply rel_skip in R as [_ R]. rewrite R in E1 by auto. discriminate.
-    + right; left. destruct (alone1 _ _ _ _ _ _ _ _ _ n1 U1 NI1 (agree_refl n1) E1) as [_ X].
-      repeat split; auto. apply r_frame; tauto.
     + assert (SY : sync (unit_of a q) (unit_of b q)).
       { unfold same_unit in S. destruct q as [h c]. repeat split; simpl; auto.
         - destruct h; simpl in *; [destruct S as [_ ->] | rewrite S |]; auto.
         - intros ->. apply S. }
       destruct (H1 S _ _ _ _ _ _ _ _ _ _ _ _ _ _ F1 F2 U1 U2 SY A N1 N2 Hg E1 E2) as [(?&?&?)|[(?&?&?)|(?&?&?)]];
         [left | right; left | right; right]; repeat split; auto; apply r_frame; auto.
-    + right; left. destruct (alone1 _ _ _ _ _ _ _ _ _ n1 U1 NI1 (agree_refl n1) E1) as [_ X].
-      repeat split; auto. apply r_frame; tauto.
 Qed.
 
 (** * Runs of one thread *)
@@ -559,8 +544,7 @@ Proof.
       destruct (step_frag _ _ Hbody _ _ _ _ _ _ _ _ _ _ F2 G2 Z2) as (F2' & G2' & _).
       assert (K : keeps pos0 pos0 s1 n1 s2 n2 u1 o1 e1 u2 o2 e2).
       { eapply step_keeps; [eassumption|eassumption|eassumption|apply pos0_ok|apply pos0_ok|repeat split; auto;
-          discriminate|
-          eassumption|exact G1|exact G2| |exact Z1|exact Z2]; globs. }
+          discriminate| eassumption|exact G1|exact G2| |exact Z1|exact Z2]; globs. }
       destruct K as [(K1 & K2 & K3)|[(K1 & K2 & K3)|(K1 & K2 & K3)]].
       * destruct (IH1 _ _ _ _ _ R2 K1 K2 F1' F2' G1' G2') as (I1 & I2 & I3 & I4).
         rewrite !shared_app, K3. repeat split; auto using prefix_app. destruct I1; auto using prefix_app.

@@ -49,7 +49,7 @@ Proof. intros; unfold valid, Valid.valid in Valid; bools; eapply keys_own; eauto
 Lemma met g p k n : In g agents -> In (p, barrier_ k n) (acts g) ->
   exists w, NoDup w /\ length w = n /\ forall b, In b w <-> In b agents /\ In (p, barrier_ k n) (acts b).
 Proof.
-  intros Ig I; apply in_barrier in I; destruct I as (a & u & h & -> & I & -> & ->); apply thread_agent in Ig.
+  intros Ig I; apply in_barrier in I as (a & u & h & -> & I & -> & ->); apply thread_agent in Ig.
   destruct (bars_at N o s [] [] [] a true p u h Bars (fun _ _ f => match f with end) I) as (J & C & W & Sa & _).
   destruct (whole_counts B N u C a) as (w & D & L & M); auto.
   { intros c ->; eapply Clusters; eauto. }
@@ -57,9 +57,9 @@ Proof.
   - apply FinFun.Injective_map_NoDup; auto; intros x y E; congruence.
   - rewrite map_length; auto.
   - intro b; rewrite in_map_iff; split.
-    + intros (b' & <- & K); apply M in K; destruct K as [Tb U]; split; [apply thread_agent; auto|].
+    + intros (b' & <- & K); apply M in K as [Tb U]; split; [apply thread_agent; auto|].
       apply in_barrier; exists b', u, h; split; auto; split; [apply (bars_meet a); auto|]; split; auto; apply key_same; auto.
-    + intros [Ib K]; apply in_barrier in K; destruct K as (b' & v & g & -> & K & Ek & _); apply thread_agent in Ib.
+    + intros [Ib K]; apply in_barrier in K as (b' & v & g & -> & K & Ek & _); apply thread_agent in Ib.
       exists b'; split; auto; apply M; split; auto; destruct (bars_own a b' p p u v h g) as (_ & _ & U); auto.
 Qed.
 
@@ -79,22 +79,13 @@ Qed.
 
 Notation M c := (all_barriers c s).
 Notation I c W := (items (body_at c s W) [Part 0] []).
-Notation one c := (length (bodies c s) =? 1).
 Notation round c := (round o s c).
-
-Definition rounds_in (c : nat) : Prop := outer N c s true = true /\ bodies c s <> [] /\
-  (forall body, In body (bodies c s) -> turns N (items body [Part 0] []) (M c) c (one c) s = true) /\
-  (forall body, In body (bodies c s) -> steady N s c body = true) /\
-  (forall body, In body (bodies c s) -> ring_rules N F s c (M c) (one c) body = true).
+Notation rounds_in c := (cycle_rules N F s c = true).
 
 Lemma cycle_there e c : In e (events s) -> In c (cycles_of e) -> rounds_in c.
 Proof.
-  intros J K; unfold rings in Rings; bools; rename H into H'; rewrite forallb_forall in H'.
-  specialize (H' c ltac:(apply nodup_In, in_flat_map; eauto)); unfold cycle_rules in H'; apply andb_prop in H'; destruct H' as [H' H3].
-  apply andb_prop in H'; destruct H' as [Ou Ne]; rewrite forallb_forall in H3; split; auto; split; [|split; [|split; auto]].
-  - intro E; rewrite E in Ne; discriminate.
-  - intros body Ib; specialize (H3 body Ib); unfold ring_rules in H3; bools; auto.
-  - intros body Ib; specialize (H3 body Ib); unfold ring_rules in H3; bools; auto.
+  intros J K; pose proof Rings as H; unfold rings in H; ands H as [[[H _] _] _]; rewrite forallb_forall in H.
+  apply H, nodup_In, in_flat_map; eauto.
 Qed.
 
 Lemma op_there a p x b : In (p, EOp x) (tr a) -> on x = Some b -> rounds_in (cycle b).
@@ -109,26 +100,26 @@ Lemma arrival_round h q block b copy n : In (h, q) (arrivals (Ring block b copy)
     ((exists z r, In z (I (cycle b) W) /\ tells (deed_ z) = Some b /\ q = W ++ place z ++ r) \/
      (back b = true /\ forall i V t, round (cycle b) a i V -> k + copies b <= i -> precedes q (V ++ Part 0 :: t))).
 Proof.
-  intro J; apply in_ring_arrivals in J; destruct J as (a & p & e & k & T & H & E & Bl & Co & Ph); pose proof H as (J & Ar & _).
+  intro J; apply in_ring_arrivals in J as (a & p & e & k & T & H & E & Bl & Co & Ph); pose proof H as (J & Ar & _).
   assert (X : rounds_in (cycle b) /\ In b (M (cycle b))).
   { destruct (arrives_cases e b Ar) as [Te| ->].
-    - destruct (tells_on _ _ Te) as (x & -> & On); pose proof (op_there a p x b J On) as R; pose proof R as (Ou & _ & Tu & _).
+    - destruct (tells_on _ _ Te) as (x & -> & On); pose proof (op_there a p x b J On) as R.
       destruct (tell_steps (cycle b) (EOp x) b Te eq_refl) as [St En].
-      destruct (op_item N o s (cycle b) Ou a p _ J St En) as (k' & W & z & Rk & Iz & -> & De & Sz); split; auto.
-      eapply (tells_in o s (cycle b)); eauto; rewrite <- De; exact Te.
+      destruct (op_item R a p _ J St En) as (k' & W & z & Rk & Iz & -> & De & Sz); split; auto.
+      eapply tells_in; eauto; rewrite <- De; exact Te.
     - apply trace_events in J; pose proof (cycle_there _ (cycle b) J (or_introl eq_refl)) as R; split; auto.
-      pose proof R as (Ou & Ne & Tu & _); destruct (stages N s (cycle b) Tu Ne) as (_ & _ & _ & Kn); specialize (Kn _ J).
-      unfold known in Kn; rewrite Nat.eqb_refl in Kn; simpl in Kn; apply existsb_exists in Kn; destruct Kn as (d & Id & Ed).
-      apply mbarrier_eq in Ed; subst; auto. }
-  destruct X as (R & Ib); pose proof R as (Ou & _ & Tu & _); exists a, k.
-  destruct (told_where B N o s (cycle b) Ou Tu a k b p e Ib T H) as (j & W & Ij & Te & Sa & Rk & Cs); exists W.
-  repeat (split; [solve [auto]|]); destruct (arrival_path _ _ _ _ _ _ E) as [r ->]; destruct Cs as [(L & -> & ->)|[(L & V & Rv & -> & ->)|(L & -> & P & Rp)]].
+      destruct (stages R) as (_ & _ & _ & Kn); specialize (Kn _ J).
+      unfold known in Kn; rewrite Nat.eqb_refl in Kn; simpl in Kn; apply existsb_exists in Kn as (d & Id & Ed).
+      apply same_as_eq in Ed; subst; auto. }
+  destruct X as (R & Ib); exists a, k.
+  destruct (told_where R a k b p e Ib T H) as (j & W & Ij & Te & Sa & Rk & Cs); exists W.
+  splits; destruct (arrival_path _ _ _ _ _ _ E) as [r ->]; destruct Cs as [(L & -> & ->)|[(L & V & Rv & -> & ->)|(L & -> & P & Rp)]].
   - left; exists j, r; rewrite <- app_assoc; auto.
-  - destruct (late_rules N o s (cycle b) Tu b Ib L) as (_ & _ & _ & Bk & Lc & _); right; split; auto; intros i Vi t Ri Le.
+  - destruct (late_rules (o := o) R b Ib L) as (_ & _ & _ & Bk & Lc & _); right; split; auto; intros i Vi t Ri Le.
     rewrite <- app_assoc; apply precedes_app; eapply (rising_nth _ (visits_rising o (cycle b) s [] a)); [exact Rv | exact Ri | lia].
-  - destruct (late_rules N o s (cycle b) Tu b Ib L) as (_ & _ & _ & Bk & Lc & Dr & _); right; split; auto; intros i Vi t Ri Le.
-    apply precedes_app_r; destruct (drain_out N o s (cycle b) Ou b a p i Vi eq_refl Dr J Ri) as [X|X]; auto; exfalso.
-    pose proof (behind_round N o s (cycle b) Ou a i Vi p Ri X); lia.
+  - destruct (late_rules (o := o) R b Ib L) as (_ & _ & _ & Bk & Lc & Dr & _); right; split; auto; intros i Vi t Ri Le.
+    apply precedes_app_r; destruct (drain_out R b a p i Vi eq_refl Dr J Ri) as [X|X]; auto; exfalso.
+    pose proof (behind_round R a i Vi p Ri X); lia.
 Qed.
 
 Lemma wait_round h q block b copy n : In h agents -> In (q, await_ (Ring block b copy) n) (acts h) ->
@@ -137,47 +128,17 @@ Lemma wait_round h q block b copy n : In h agents -> In (q, await_ (Ring block b
     block = fst a /\ copy = k mod copies b /\ k / copies b = if back b then S n else n.
 Proof.
   intros Ih J; apply (await_ring B N tr) in J; auto; destruct J as (a & -> & T & J & Bl & Co & Ph).
-  pose proof (op_there a q _ b J eq_refl) as R; pose proof R as (Ou & _ & Tu & _).
+  pose proof (op_there a q _ b J eq_refl) as R.
   assert (St : steps (cycle b) (EOp (Wait b)) = true) by (simpl; apply Nat.eqb_refl).
-  destruct (op_item N o s (cycle b) Ou a q _ J St eq_refl) as (k & W & z & Rk & Iz & -> & De & Sz).
-  exists a, k, W, z; unfold round_of in Co, Ph; rewrite (item_number N o s (cycle b) Ou a k W z Rk Iz) in Co, Ph.
-  repeat (split; [solve [auto]|]); destruct (in_round o s (cycle b) a k W Rk) as [X _].
-  split; [eapply in_barriers; eauto; reflexivity|]; repeat (split; [solve [auto]|]); auto.
-Qed.
-
-Lemma positive c b : rounds_in c -> In b (M c) -> 0 < copies b.
-Proof. intros (_ & Ne & Tu & _) J; destruct (stages N s c Tu Ne) as (_ & _ & Cp & _); destruct (Cp b b J J); auto. Qed.
-
-Lemma same_copies c b d : rounds_in c -> In b (M c) -> In d (M c) -> copies b = copies d.
-Proof. intros (_ & Ne & Tu & _) J K; destruct (stages N s c Tu Ne) as (_ & _ & Cp & _); destruct (Cp b d J K); auto. Qed.
-
-(* All that arrive for a round are there. *)
-Lemma all_there c a k W b : rounds_in c -> is_thread a -> round c a k W -> In b (M c) ->
-  length (arrivals (Ring (fst a) b (k mod copies b)) (k / copies b)) = need b /\ 0 < need b.
-Proof. intros (Ou & _ & Tu & _) T R J; eapply full; eauto. Qed.
-
-Lemma some_there c a k W b : rounds_in c -> is_thread a -> round c a k W -> In b (M c) ->
-  exists x, In x (arrivals (Ring (fst a) b (k mod copies b)) (k / copies b)).
-Proof. intros R T Rk J; destruct (all_there c a k W b R T Rk J); destruct (arrivals _ _) as [|x t];
-  [simpl in *; lia | exists x; left; auto]. Qed.
-
-(* The round in which a copy was used last. *)
-Lemma last_round c a k W n m : round c a k W -> 0 < n -> k / n = S m ->
-  exists V, round c a (k - n) V /\ k = k - n + n /\ (k - n) mod n = k mod n /\ (k - n) / n = m.
-Proof.
-  intros R L E; assert (Le : n <= k) by (destruct (le_lt_dec n k) as [|G]; auto; rewrite Nat.div_small in E by auto; discriminate).
-  destruct (next_round (k - n) n L) as [X Y]; replace (k - n + n) with k in * by lia.
-  destruct (round_before o s c a k W (k - n) R ltac:(lia)) as [V Rv]; exists V; split; auto; split; auto; split; auto; lia.
+  destruct (op_item R a q _ J St eq_refl) as (k & W & z & Rk & Iz & -> & De & Sz).
+  exists a, k, W, z; unfold round_of in Co, Ph; rewrite (item_number R a k W z Rk Iz) in Co, Ph.
+  splits; destruct (in_round a k W Rk) as [X _]. split; [eapply in_barriers; eauto; reflexivity|]; splits; auto.
 Qed.
 
 (* -- what Signals.v asks for -------------------------------------------------------------------------------------------- *)
 
 Lemma sized g : 0 < size g.
 Proof. destruct g; unfold size; lia. Qed.
-
-Lemma ring_size block b copy n : length (arrivals (Ring block b copy) n) = need b /\ 0 < need b ->
-  length (arrivals (Ring block b copy) n) = size (Ring block b copy).
-Proof. unfold size; lia. Qed.
 
 (* Who gives a signal that is no ring's. *)
 Definition given (g : signal) : option (agent * path) :=
@@ -193,50 +154,38 @@ Qed.
 
 Ltac given_in I := eapply given_one in I; [|reflexivity]; let E := fresh in destruct I as [E I]; try discriminate E.
 
-Lemma given_most g y n : given g = Some y -> length (arrivals g n) <= 1.
+Lemma all_there g n x : In x (arrivals g n) -> length (arrivals g n) = size g.
 Proof.
-  intro G; pose proof (each_once B N o s g n) as D; pose proof (fun x => given_one g y n x G) as One.
-  destruct (arrivals g n) as [|x [|z l]]; simpl; auto; exfalso; inversion D as [|? ? Nx _]; subst; apply Nx; left.
-  destruct (One x), (One z); simpl; auto; congruence.
+  assert (Given : forall y, given g = Some y -> In x (arrivals g n) -> length (arrivals g n) = 1).
+  { intros y G J; pose proof (@each_once B N o s g n) as D; pose proof (fun x => given_one g y n x G) as One.
+    destruct (arrivals g n) as [|z [|z' l]]; auto; [destruct J|]; exfalso; inversion D as [|? ? Nx _]; subst; apply Nx; left.
+    destruct (One z), (One z'); simpl; auto; congruence. }
+  intro J; destruct g as [block b copy| |]; [|exact (Given _ eq_refl J)..]; destruct x as [h q].
+  destruct (arrival_round h q block b copy n J) as (a & k & W & R & T & Rk & Ib & -> & -> & -> & _).
+  destruct (full R a k W b T Rk Ib) as [L P]; unfold size; lia.
 Qed.
 
-Lemma enough h p g n : In h agents -> In (p, await_ g n) (acts h) -> length (arrivals g n) = size g.
+Lemma awaited h p g n : In h agents -> In (p, await_ g n) (acts h) -> exists x, In x (arrivals g n).
 Proof.
   intros Ih I; destruct g as [block b copy|a r|a r].
   - destruct (wait_round h p block b copy n Ih I) as (a & k & W & i & R & -> & T & Rk & Ib & Ii & De & Sa & -> & -> & -> & Ph).
-    destruct (back b); apply ring_size; [|rewrite <- Ph; eapply all_there; eauto].
-    destruct (last_round _ a k W (copies b) n Rk (positive _ _ R Ib) Ph) as (V & Rv & _ & X & Y); rewrite <- X, <- Y; eapply all_there; eauto.
-  - apply (await_issued B N tr) in I as (-> & -> & -> & e & I & J); apply Nat.le_antisymm;
-      [eapply given_most; reflexivity|].
-    enough (K : In (Thread a, r ++ [Part 0]) (arrivals (Issued a r) 0))
-      by (destruct (arrivals _ 0); [destruct K | simpl; lia]).
+    destruct (back b); [|rewrite <- Ph; eapply some_there; eauto].
+    destruct (last_round a k W (copies b) n Rk (positive R b Ib) Ph) as (V & Rv & _ & X & Y).
+    rewrite <- X, <- Y; eapply some_there; eauto.
+  - apply (await_issued B N tr) in I as (-> & -> & -> & e & I & J); exists (Thread a, r ++ [Part 0]).
     apply engine_agent in Ih; apply are_arrivals; split; [apply thread_agent; tauto | apply (issued_acts B N tr a r e I J)].
-  - apply (await_done B N tr) in I as (-> & q & G & _ & P & e & J & S); apply Nat.le_antisymm;
-      [eapply given_most; reflexivity|].
-    enough (K : In (Engine a r, r ++ [Part 3]) (arrivals (Done a r) 0))
-      by (destruct (arrivals _ 0); [destruct K | simpl; lia]).
+  - apply (await_done B N tr) in I as (-> & q & G & _ & P & e & J & S); exists (Engine a r, r ++ [Part 3]).
     apply are_arrivals; split; [|eapply done_act; eauto]; apply engine_agent; split.
     + apply (agent_thread B N tr) in Ih; destruct G as [->| ->]; auto.
     + exists e; split; auto; destruct e as [|?|[]]; try discriminate; auto.
 Qed.
 
-Lemma at_most g n : length (arrivals g n) <= size g.
+Lemma some_before g n x : In x (arrivals g (1 + n)) -> exists y, In y (arrivals g n).
 Proof.
-  destruct g as [block b copy| |]; [|eapply given_most; reflexivity..].
-  destruct (arrivals (Ring block b copy) n) as [|[h q] t] eqn:E; [simpl; lia|].
-  assert (I : In (h, q) (arrivals (Ring block b copy) n)) by (rewrite E; left; auto).
-  destruct (arrival_round h q block b copy n I) as (a & k & W & R & T & Rk & Ib & -> & -> & -> & _).
-  destruct (all_there _ a k W b R T Rk Ib) as [L _]; rewrite E in L; unfold size; lia.
-Qed.
-
-Lemma enough_before g n : arrivals g (1 + n) <> [] -> length (arrivals g n) = size g.
-Proof.
-  intro NE; destruct (arrivals g (1 + n)) as [|[h q] t] eqn:E; [congruence|].
-  assert (I : In (h, q) (arrivals g (1 + n))) by (rewrite E; left; auto); clear NE E.
-  destruct g as [block b copy| |]; [|given_in I..].
-  destruct (arrival_round h q block b copy _ I) as (a & k & W & R & T & Rk & Ib & -> & -> & Ph & _).
-  destruct (last_round _ a k W (copies b) n Rk (positive _ _ R Ib) (eq_sym Ph)) as (V & Rv & _ & X & Y).
-  apply ring_size; rewrite <- X, <- Y; eapply all_there; eauto.
+  intro J; destruct g as [block b copy| |]; [|given_in J..]; destruct x as [h q].
+  destruct (arrival_round h q block b copy _ J) as (a & k & W & R & T & Rk & Ib & -> & -> & Ph & _).
+  destruct (last_round a k W (copies b) n Rk (positive R b Ib) (eq_sym Ph)) as (V & Rv & _ & X & Y).
+  rewrite <- X, <- Y; eapply some_there; eauto.
 Qed.
 
 Lemma arrives_first f g p q r n : In (f, p) (arrivals r n) -> In g agents -> In (q, await_ r n) (acts g) -> precedes p q.
@@ -244,67 +193,60 @@ Proof.
   intros I Ig J; destruct r as [block b copy|a r|a r].
   - destruct (wait_round g q block b copy n Ig J) as (a & k & W & i & R & -> & T & Rk & Ib & Ii & De & Sa & -> & -> & -> & Ph).
     destruct (arrival_round f p _ b _ n I) as (a' & k' & W' & R' & T' & Rk' & Ib' & Bl & Co & Ph' & At).
-      pose proof (positive _ _ R Ib) as Pos; pose proof R as (Ou & _ & Tu & _); destruct (item_first s (cycle b) W i Ii) as [t Ei].
-    assert (Rk1 : round (cycle b) a' k W) by (apply (round_same B N o s (cycle b) Ou a a'); auto).
-    destruct (back b) eqn:Bb.
+      pose proof (positive R b Ib) as Pos; destruct (item_first W i Ii) as [t Ei].
+    assert (Rk1 : round (cycle b) a' k W) by exact (round_same R a a' k W T T' Bl Rk). destruct (back b) eqn:Bb.
     + assert (k = k' + copies b) by (apply round_unique; auto; congruence); subst k.
       destruct At as [(z & r & Iz & Tz & ->)|(_ & Be)]; [|rewrite Ei; eapply Be; eauto].
       apply precedes_app; eapply (rising_nth _ (visits_rising o (cycle b) s [] a')); [exact Rk' | exact Rk1 | lia].
     + destruct At as [(z & r & Iz & Tz & ->)|(X & _)]; [|congruence].
       assert (k = k') by (apply (round_equal k k' (copies b)); congruence); subst k'.
       assert (W' = W) by (unfold Turns.round in *; congruence); subst W'.
-      destruct (rules N s (cycle b) Tu _ (proj1 (in_round o s (cycle b) a k W Rk))) as (_ & _ & _ & Wa).
-      destruct (Wa i b Ii De eq_refl) as [_ Be].
+      destruct (rules R _ (proj1 (in_round a k W Rk))) as (_ & _ & _ & Wa). destruct (Wa i b Ii De eq_refl) as [_ Be].
       specialize (Be Bb z Iz (tell_is b z Tz)); exists None; apply before_prefix; rewrite <- (app_nil_r (place i)).
       apply before_app, prec_sound; auto.
-  - apply (await_issued B N tr) in J; destruct J as (-> & -> & -> & _); given_in I; inversion I; apply parts_precede;
-      lia.
-  - apply (await_done B N tr) in J; destruct J as (-> & p' & _ & (t & ->) & P & _); given_in I; inversion I.
+  - apply (await_issued B N tr) in J as (-> & -> & -> & _); given_in I; inversion I; apply parts_precede; lia.
+  - apply (await_done B N tr) in J as (-> & p' & _ & (t & ->) & P & _); given_in I; inversion I.
     apply precedes_app; auto.
 Qed.
 
 Lemma phases g n f p h q : In (f, p) (arrivals g n) -> In (h, q) (arrivals g (1 + n)) -> ord f p h q.
 Proof.
   intros J K; destruct g as [block b copy| |]; [|given_in K..].
-  destruct (arrival_round f p block b copy n J) as (a & k & W & R & _ & _ & Ib & _); pose proof R as (Ou & _ & Tu & _).
-  apply (in_order B N o s (cycle b) Ou Tu block b n b (1 + n) copy (f, p) (h, q)); auto; unfold time; simpl; lia.
+  destruct (arrival_round f p block b copy n J) as (a & k & W & R & _ & _ & Ib & _).
+  apply (in_order R block b n b (1 + n) copy (f, p) (h, q)); auto; unfold time; simpl; lia.
 Qed.
 
-Lemma in_time g p r n : In g agents -> In (p, await_ r n) (acts g) -> arrivals r (1 + n) <> [] ->
-  exists h q, In (h, q) (arrivals r (1 + n)) /\ ord g p h q.
+Lemma in_time g p r n h q : In g agents -> In (p, await_ r n) (acts g) -> In (h, q) (arrivals r (1 + n)) -> ord g p h q.
 Proof.
-  intros Ig J NE; destruct (arrivals r (1 + n)) as [|[h q] t] eqn:E; [congruence|].
-  assert (K : In (h, q) (arrivals r (1 + n))) by (rewrite E; left; auto); rewrite <- E; clear NE E t.
-  exists h, q; split; auto; destruct r as [block b copy| |]; [|given_in K..].
+  intros Ig J K; destruct r as [block b copy| |]; [|given_in K..].
   destruct (wait_round g p block b copy n Ig J) as (a & k & W & i & R & -> & T & Rk & Ib & Ii & De & Sa & -> & -> & -> & Ph).
-  pose proof R as (Ou & Ne & Tu & _).
-  destruct (rules N s (cycle b) Tu _ (proj1 (in_round o s (cycle b) a k W Rk))) as (_ & _ & _ & Wa); destruct (Wa i b Ii De eq_refl) as [To _].
-  destruct (told_by B N o s (cycle b) Ou Tu a k W (place i) (who_ i) _ (W ++ place i) (await_ (Ring (fst a) b (k mod copies b)) n)
+  destruct (rules R _ (proj1 (in_round a k W Rk))) as (_ & _ & _ & Wa); destruct (Wa i b Ii De eq_refl) as [To _].
+  destruct (told_by R a k W (place i) (who_ i) _ (W ++ place i) (await_ (Ring (fst a) b (k mod copies b)) n)
               T Rk Sa To) as (d & h' & q' & Ch & Id & A & Or).
   { intros d Cd; bools; auto. }
   { intros t Pt; exists None; apply before_prefix; auto. }
   { exact J. }
-  apply andb_prop in Ch; destruct Ch as [_ Ch]; apply Nat.eqb_eq in Ch.
-  rewrite <- (same_copies _ b d R Ib Id) in A; apply ord_trans with h' q'; auto.
-  apply (in_order B N o s (cycle b) Ou Tu (fst a) d (k / copies b) b (1 + n) (k mod copies b) (h', q') (h, q)); auto.
-  rewrite Ph, (next_time N s (cycle b) Tu b d n Ib Id Ch); destruct (stages N s (cycle b) Tu Ne) as (Tp & _).
-  unfold time; rewrite Nat.mul_succ_l; lia.
+  apply andb_prop in Ch as [_ Ch]; apply Nat.eqb_eq in Ch.
+  rewrite <- (same_copies R b d Ib Id) in A; apply ord_trans with h' q'; auto.
+  apply (in_order R (fst a) d (k / copies b) b (1 + n) (k mod copies b) (h', q') (h, q)); auto.
+  rewrite Ph, (next_time R b d n Ib Id Ch); destruct (stages R) as (Tp & _). unfold time; rewrite Nat.mul_succ_l; lia.
 Qed.
 
 Lemma not_early g p r n h q : In g agents -> In (p, await_ r (1 + n)) (acts g) -> In (h, q) (arrivals r n) ->
   exists p' e, In (p', e) (acts g) /\ precedes p' p /\ ord h q g p'.
 Proof.
   intros Ig I J; destruct r as [block b copy|a r|a r];
-    [|apply (await_issued B N tr) in I; destruct I as (_ & E & _); discriminate | apply (await_done B N tr) in I; destruct I as (E & _); discriminate].
+    [|apply (await_issued B N tr) in I as (_ & E & _); discriminate | apply (await_done B N tr) in I as (E & _); discriminate].
   destruct (wait_round g p block b copy _ Ig I) as (a & k & W & i & R & -> & T & Rk & Ib & Ii & De & Sa & -> & -> & -> & Ph).
-  pose proof (positive _ _ R Ib) as Pos; pose proof R as (Ou & _ & Tu & _).
+  pose proof (positive R b Ib) as Pos.
   assert (Ph' : exists m, k / copies b = S m /\ m = if back b then S n else n) by (destruct (back b); eauto).
-  destruct Ph' as (m & Pm & Em); destruct (last_round _ a k W (copies b) m Rk Pos Pm) as (V & Rv & Ek & X & Y).
-  destruct R as (_ & _ & _ & Sd & _); destruct (in_round o s (cycle b) a k W Rk) as [Bk _], (in_round o s (cycle b) a _ V Rv) as [Bv _].
-  specialize (Sd _ Bk); unfold steady in Sd; rewrite forallb_forall in Sd; specialize (Sd i Ii); rewrite De, Nat.eqb_refl in Sd; simpl in Sd.
+  destruct Ph' as (m & Pm & Em); destruct (last_round a k W (copies b) m Rk Pos Pm) as (V & Rv & Ek & X & Y).
+  destruct (in_round a k W Rk) as [Bk _], (in_round a _ V Rv) as [Bv _].
+  pose proof (ruled R _ Bk) as Sd; unfold ring_rules in Sd; ands Sd as [[[_ Sd] _] _].
+  unfold steady in Sd; rewrite forallb_forall in Sd; specialize (Sd i Ii); rewrite De, Nat.eqb_refl in Sd; simpl in Sd.
   rewrite forallb_forall in Sd; specialize (Sd _ Bv).
-  destruct (has_waited_spec B N o s (cycle b) b _ (who_ i) a _ V Sd T Rv Sa) as (i' & Ii' & De' & _ & Sa' & _).
-  pose proof (wait_now B N o s (cycle b) Ou a (k - copies b) V i' b n Rv Ii' De' Sa' eq_refl) as Aw.
+  destruct (has_waited_spec b _ (who_ i) a _ V Sd T Rv Sa) as (i' & Ii' & De' & _ & Sa' & _).
+  pose proof (wait_now (B := B) R a (k - copies b) V i' b n Rv Ii' De' Sa' eq_refl) as Aw.
   rewrite X, Y in Aw; specialize (Aw Em).
   exists (V ++ place i'), (await_ (Ring (fst a) b (k mod copies b)) n); split; auto; split.
   - apply precedes_app; eapply (rising_nth _ (visits_rising o (cycle b) s [] a)); [exact Rv | exact Rk | lia].
@@ -316,16 +258,16 @@ Qed.
 Definition begin := start acts.
 Definition Run := @run agent access key signal agents size.
 Definition Step := @step agent access key signal agents size.
-Definition At := @at_ agent access signal.
-Definition Hb := @hb agent access signal signal_dec size.
+Definition At := @at_ agent access key signal.
+Definition Hb := @hb agent access key signal signal_dec size.
 
 Lemma sorted_acts g : In g agents -> isorted (acts g).
 Proof. apply acts_sorted; intros a _; apply trace_sorted. Qed.
 
 (* What is proved of the machine, of these traces. *)
 Ltac of_machine lemma := eapply (lemma agent access key signal); try exact agent_dec; try exact signal_dec; first
-  [ exact sorted_acts | exact met | exact own | exact sized | exact (each_once B N o s) | exact (are_arrivals B N o s)
-  | exact enough | exact enough_before | exact at_most | exact arrives_first | exact phases | exact in_time |
+  [ exact sorted_acts | exact met | exact own | exact sized | exact (@each_once B N o s) | exact (@are_arrivals B N o s)
+  | exact all_there | exact awaited | exact some_before | exact arrives_first | exact phases | exact in_time |
     exact not_early
   | idtac ].
 

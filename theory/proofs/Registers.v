@@ -4,16 +4,11 @@ From Coq Require Import List Arith Lia Bool Sorting.Sorted.
 From Bundl Require Import Skeleton Ordered Valid Valid_sound Signals Rings Rounds Agents.
 Import ListNotations.
 
-Ltac nums := repeat match goal with
-  | H : (_ <=? _) = true |- _ => apply Nat.leb_le in H
-  | |- (_ <=? _) = true => apply Nat.leb_le
-  end.
-
 Lemma within_either r q : within_ r (either r q) = true /\ within_ q (either r q) = true.
 Proof.
   assert (B : forall x y, implb x (x || y) = true /\ implb y (x || y) = true) by (intros [] []; auto).
   assert (W : forall a b, newer a (worse a b) = true /\ newer b (worse a b) = true)
-    by (intros [] []; simpl; split; auto; nums; lia).
+    by (intros [] []; simpl; split; auto; apply Nat.leb_le; lia).
   unfold within_, within_side; simpl; rewrite !andb_true_iff; repeat split; apply W || apply B.
 Qed.
 
@@ -103,7 +98,7 @@ Proof.
           try (left; destruct w; auto; match goal with b : bool |- _ => destruct b; auto end; fail); right; exists n; destruct w; auto. }
       destruct Und as [->|(n & -> & ->)]; eauto; rewrite U; simpl; destruct (Nat.leb_spec n m); [left | right; eauto].
       exists p0, n; split; [there; simpl; auto|]; unfold settled_at; rewrite (since_groups d p0 _ e E).
-      apply filter_In; split; auto; nums; unfold behind_ in Le; lia.
+      apply filter_In; split; auto; apply Nat.leb_le; unfold behind_ in Le; lia.
   - intros p q v L J P W; assert (I : In p (groups d)).
     { destruct L as [I _]; apply Gr in I as [I|[G ->]]; auto; exfalso; apply in_app_iff in J as [J|[J|[]]]; [eauto|].
       inversion J; subst; discriminate. }
@@ -131,7 +126,7 @@ Proof.
       + intros z I No; specialize (To z I No); destruct v; rewrite To in *; simpl in *; tauto.
       + intros z Lz; destruct (Un z Lz) as [|(m & U & Lm)]; auto; right; destruct Le as [[[[A1 _] _] _] [[[A2 _] _] _]].
         destruct v; rewrite U in *; match goal with |- exists _, ?u = _ /\ _ => destruct u as [n|]; [exists n | discriminate] end;
-          simpl in *; nums; split; auto; lia.
+          simpl in *; bools; split; auto; lia.
     - intros c b E; inversion E; auto.
     - rewrite app_nil_r; auto.
     - intro v; split; [intros x []|split; [intros x [[] _] | intros x y u [[] _]]]. }

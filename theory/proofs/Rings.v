@@ -121,7 +121,11 @@ End Acts.
 
 (* -- where rounds are --------------------------------------------------------------------------------------------------- *)
 
-Definition mbarrier_eqb : mbarrier -> mbarrier -> bool := same_as mbarrier_dec.
+Notation mbarrier_eqb := (same_as mbarrier_dec).
+
+Definition access_dec (x y : access) : {x = y} + {x <> y}.
+Proof. decide equality; try apply Nat.eq_dec; try apply bool_dec; repeat decide equality. Defined.
+Notation is_access := (same_as access_dec).
 
 Definition on (x : op) : option mbarrier := match x with Wait b | Tell b | Load b _ | Later b => Some b | _ => None end.
 Definition tells (e : event) : option mbarrier :=
@@ -517,10 +521,6 @@ Definition ended_before (s : stmt) (x y : site * access) : bool :=
 
 (* As if the products that make access x were made by the threads that issue them. Of barriers there are those of warps that stand right
    behind a wait for all products, and no others. *)
-Definition access_dec (x y : access) : {x = y} + {x <> y}.
-Proof. decide equality; try apply Nat.eq_dec; try apply bool_dec; repeat decide equality. Defined.
-Definition is_access : access -> access -> bool := same_as access_dec.
-
 Definition joined (s1 s2 r : stmt) : stmt :=
   match s1, s2, r with
   | Do (Settle 2 0), Seq (Bar (Threads 32) Warp) _, Seq Skip t => Seq (Bar (Threads 32) Warp) t

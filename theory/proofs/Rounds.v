@@ -4,11 +4,6 @@ From Coq Require Import List Arith Lia Bool Sorting.Sorted.
 From Bundl Require Import Skeleton Ordered Valid Valid_sound Signals Rings.
 Import ListNotations.
 
-(* -- equality ----------------------------------------------------------------------------------------------------------- *)
-
-Lemma mbarrier_eq b d : mbarrier_eqb b d = true -> b = d. Proof. apply same_as_eq. Qed.
-Lemma mbarrier_refl b : mbarrier_eqb b b = true. Proof. apply same_as_eq; auto. Qed.
-
 (* -- events ------------------------------------------------------------------------------------------------------------- *)
 
 Lemma trace_events o s : forall w a p e, In (p, e) (trace o s w a) -> In e (events s).
@@ -126,7 +121,7 @@ Proof.
     rewrite <- !app_assoc; apply before_turns; constructor; lia.
   - destruct (o w (name u a) =? 0); auto.
   - generalize 0 as i; induction (m + o w (name u a)) as [|n IHn]; intro i; simpl; [constructor|].
-    apply rising_app; auto; intros x y I J; apply in_flat_map in J; destruct J as (k & K & J); apply in_seq in K.
+    apply rising_app; auto; intros x y I J; apply in_flat_map in J as (k & K & J); apply in_seq in K.
     apply visits_path in I; apply visits_path in J; destruct I as [p ->], J as [q ->]; exists (Some l).
     rewrite <- !app_assoc; apply before_turns; constructor; lia.
   - destruct (sat k (snd a)); [auto | constructor].
@@ -239,8 +234,7 @@ Lemma item_of V c s : forall w C a p e, flat c s = true -> sats C a -> In (p, e)
   exists q K, p = V ++ q /\ In (q, e, K) (items s w C) /\ sats K a.
 Proof.
   induction s as [|s1 IH1 s2 IH2|x|u h|u s1 IH1 s2 IH2|l m u s IH|k s IH|x]; simpl; intros w C a p e H S I St; bools;
-    stands;
-    try discriminate; try (exists w, C; auto; fail).
+    stands; try discriminate; try (exists w, C; auto; fail).
   1, 2: rewrite <- app_assoc in I; (eapply IH1 in I || eapply IH2 in I); eauto; destruct I as (q & K & X & Y & Z);
     exists q, K; there.
   1, 2, 3: exfalso; apply trace_events in I; apply (free_none (sure c)), sure_steps in I; auto; destruct I; congruence.
@@ -257,8 +251,7 @@ Proof.
   1, 2: exists q, K; there; repeat split; auto; intros V ->; apply Z; rewrite app_assoc; auto.
   4: apply (IH v w (k :: C) a p e); auto; intros i [<-|J]; auto.
   all: pose proof (in_tr_path o true _ _ _ _ _ I) as [r ->]; (eapply IH1 in I || eapply IH2 in I || eapply IH in I);
-    [|exact S];
-    destruct I as (q & K & X & Y & _); exists w, K; rewrite in_map_iff; repeat split; auto;
+    [|exact S]; destruct I as (q & K & X & Y & _); exists w, K; rewrite in_map_iff; repeat split; auto;
     [exists (q, e, K); there | intros V ->; rewrite <- !app_assoc; eauto].
 Qed.
 
@@ -286,7 +279,7 @@ Qed.
 Lemma prec_sound p : forall q, prec p q = true -> before p q None.
 Proof.
   induction p as [|[k|? ?] p IH]; intros [|[m|? ?] q]; simpl; try discriminate; intro H.
-  apply orb_prop in H; destruct H as [H|H]; bools; [constructor; constructor; auto | subst; constructor 2; auto].
+  apply orb_prop in H as [H|H]; bools; [constructor; constructor; auto | subst; constructor 2; auto].
 Qed.
 
 Lemma implies_sound C D a : implies C D = true -> sats C a -> sats D a.
@@ -376,42 +369,49 @@ Proof.
   - split; [intros p q (l & [] & _) | intros _ p (l & [] & _)].
 Qed.
 
-(* Two places in one statement: the same, or they part at its loops or elsewhere; an access that stands once is made in
-   other trips alone. *)
-Lemma parted s : forall w a b p q e f x y, In (p, e) (trace o s w a) -> In (q, f) (trace o s w b) ->
-  In x (accesses e) -> In y (accesses f) ->
-  p = q \/ exists d, (before p q d \/ before q p d) /\ In d (None :: map Some (loops (number x) (number y) s)) /\
+(* Two places in one statement: the same, where all do one thing; or they part at its loops or elsewhere, and an access that
+   stands once is made in other trips alone. *)
+Lemma parted s : forall w a b p q e f, In (p, e) (trace o s w a) -> In (q, f) (trace o s w b) ->
+  (p = q /\ e = f) \/ exists d, (before p q d \/ before q p d) /\ forall x y, In x (accesses e) -> In y (accesses f) ->
+    In d (None :: map Some (loops (number x) (number y) s)) /\
     (number x = number y -> times (number x) s <= 1 -> d <> None).
 Proof.
-  assert (Two : forall s1 s2 w a b p q e f x y, In (p, e) (trace o s1 (w ++ [Part 0]) a) ->
-            In (q, f) (trace o s2 (w ++ [Part 1]) b) -> In x (accesses e) -> In y (accesses f) ->
-            before p q None /\ (number x = number y -> 2 <= times (number x) s1 + times (number x) s2)).
-  { intros s1 s2 w a b p q e f x y I J X Y; split; [exact (parts_in_order o w a b true true s1 s2 _ _ _ _ I J)|].
-    intro Ny; pose proof (some_times _ _ _ _ _ _ I X); pose proof (some_times _ _ _ _ _ _ J Y); rewrite <- Ny in *;
-      lia. }
-  induction s as [|s1 IH1 s2 IH2|z|u h|u s1 IH1 s2 IH2|l n u s IH|k s IH|z]; intros w a b p q e f x y I J X Y;
+  assert (Two : forall s1 s2 w a b p q e f, In (p, e) (trace o s1 (w ++ [Part 0]) a) ->
+            In (q, f) (trace o s2 (w ++ [Part 1]) b) -> before p q None /\ forall x y, In x (accesses e) ->
+            In y (accesses f) -> number x = number y -> 2 <= times (number x) s1 + times (number x) s2).
+  { intros s1 s2 w a b p q e f I J; split; [exact (parts_in_order o w a b true true s1 s2 _ _ _ _ I J)|]; intros x y X Y Ny.
+    pose proof (some_times _ _ _ _ _ _ I X); pose proof (some_times _ _ _ _ _ _ J Y); rewrite <- Ny in *; lia. }
+  induction s as [|s1 IH1 s2 IH2|z|u h|u s1 IH1 s2 IH2|l n u s IH|k s IH|z]; intros w a b p q e f I J;
     simpl in I, J; stands; auto.
-  10: exact (IH _ _ _ _ _ _ _ x y I J X Y).
-  9: { rename x1 into i, x0 into j.
-    assert (Both : loops (number x) (number y) (Loop l n u s) = l :: loops (number x) (number y) s).
-    { cbn [loops]; pose proof (some_times _ _ _ _ _ _ I X) as Tx; pose proof (some_times _ _ _ _ _ _ J Y) as Ty.
-      apply Nat.leb_le in Tx; apply Nat.leb_le in Ty; rewrite Tx, Ty; auto. }
-    rewrite Both; destruct (Nat.lt_trichotomy i j) as [L|[->|L]].
-    2: { destruct (IH _ _ _ _ _ _ _ x y I J X Y) as [|(d & D & L & O)]; [auto|]; right; exists d; split; [auto|].
-         split; [simpl in L |- *; tauto | exact O]. }
-    all: right; exists (Some l); split; [|split; [right; left; auto | discriminate]].
+  10: exact (IH _ _ _ _ _ _ _ I J).
+  9: { rename x0 into i, x into j.
+    assert (Both : forall x y, In x (accesses e) -> In y (accesses f) ->
+              loops (number x) (number y) (Loop l n u s) = l :: loops (number x) (number y) s).
+    { intros x y X Y; pose proof (some_times _ _ _ _ _ _ I X) as Tx; pose proof (some_times _ _ _ _ _ _ J Y) as Ty.
+      apply Nat.leb_le in Tx; apply Nat.leb_le in Ty; cbn [loops]; rewrite Tx, Ty; auto. }
+    destruct (Nat.lt_trichotomy i j) as [L|[->|L]].
+    2: { destruct (IH _ _ _ _ _ _ _ I J) as [|(d & D & P)]; [auto|]; right; exists d; split; [auto|].
+         intros x y X Y; destruct (P x y X Y) as [L O]; rewrite Both by auto; split; [simpl in L |- *; tauto | exact O]. }
+    all: right; exists (Some l); split; [|intros; rewrite Both by auto; split; [right; left; auto | discriminate]].
     - left; exact (trips_in_order o l w a b true true s s i j _ _ _ _ L I J).
     - right; exact (trips_in_order o l w b a true true s s j i _ _ _ _ L J I). }
-  all: pose proof (times_seq (number x) s1 s2) as T.
-  2, 3, 6, 7: first [destruct (Two s1 s2 w a b p q e f x y I J X Y) as [D L] |
-    destruct (Two s1 s2 w b a q p f e y x J I Y X) as [D L]];
-    right; exists None; split; [auto|]; split; [left; auto|]; intros E L'; unfold times in *; simpl in *;
-      rewrite ?E in *; lia.
-  all: first [destruct (IH1 _ _ _ _ _ _ _ x y I J X Y) as [|(d & D & L & O)] |
-    destruct (IH2 _ _ _ _ _ _ _ x y I J X Y) as [|(d & D & L & O)]];
-    [auto|]; right; exists d; split; [auto|]; split; [simpl in L |- *; rewrite map_app, in_app_iff; tauto|].
-  all: intros E L'; apply O; auto; unfold times in *; simpl in *; lia.
+  2, 3, 6, 7: first [destruct (Two s1 s2 w a b p q e f I J) as [D L] | destruct (Two s1 s2 w b a q p f e J I) as [D L]];
+    right; exists None; split; [auto|]; intros x y X Y; split; [left; auto|]; intros E L'; exfalso; unfold times in L';
+    simpl in L'; rewrite times_seq in L'; [specialize (L x y X Y E) || specialize (L y x Y X (eq_sym E))];
+    rewrite ?E in *; lia.
+  all: (destruct (IH1 _ _ _ _ _ _ _ I J) as [|(d & D & P)] || destruct (IH2 _ _ _ _ _ _ _ I J) as [|(d & D & P)]);
+    [auto|]; right; exists d; split; [auto|]; intros x y X Y; destruct (P x y X Y) as [L O]; split.
+  1, 3, 5, 7: simpl in L |- *; rewrite map_app, in_app_iff; tauto.
+  all: intros E L'; apply O; auto; unfold times in L' at 1; simpl in L'; rewrite times_seq in L'; lia.
 Qed.
+
+Lemma comparable s w a b p q e f : In (p, e) (trace o s w a) -> In (q, f) (trace o s w b) ->
+  (p = q /\ e = f) \/ precedes p q \/ precedes q p.
+Proof. intros I J; destruct (parted s w a b p q e f I J) as [|(d & [D|D] & _)]; unfold precedes; eauto. Qed.
+
+(* At one position all do one thing. *)
+Lemma same_event s w a b p e f : In (p, e) (trace o s w a) -> In (p, f) (trace o s w b) -> e = f.
+Proof. intros I J; destruct (comparable s w a b p p e f I J) as [[_ E]|[P|P]]; auto; destruct (precedes_irr p P). Qed.
 
 Lemma exclusive_sound s : forall w a b p q e f x y, exclusive N (number x) (number y) s = true ->
   is_thread a -> is_thread b -> fst a = fst b -> In (p, e) (trace o s w a) -> In (q, f) (trace o s w b) ->
@@ -449,7 +449,7 @@ Lemma guarded_spec s : guarded s = true -> exists t,
   s = Seq (Do (Settle products 0)) (Seq (Bar (Threads 32) Warp) (Seq (Only lane t) Skip)) /\ forallb any_drain (events t) = true.
 Proof.
   unfold guarded; repeat match goal with |- context [match ?z with _ => _ end] => is_var z; destruct z; try discriminate end.
-  intro H; bools; match goal with E : con_eqb _ _ = true |- _ => apply con_eq in E end; subst; eauto.
+  intro H; bools; subst; eauto.
 Qed.
 
 (* So p stands in a part of s, and behind these or before each round. *)
@@ -470,8 +470,7 @@ Proof.
   - intros a' J; rewrite <- !app_assoc in J; destruct (Back a' _ _ J) as [J' I']; apply I', Pa; rewrite <- !app_assoc;
       exact J'.
   - intros W V; destruct (Vis W V) as [V'|(x' & y & d & -> & [E|E])]; auto; [left; intro r | right]; exists d;
-      unfold ended;
-      rewrite <- !app_assoc; apply before_turns; exact E.
+      unfold ended; rewrite <- !app_assoc; apply before_turns; exact E.
 Qed.
 
 Lemma drain_at c b s : cycle b = c -> forall v w a p, outer N c s v = true -> drained s = true ->
@@ -503,8 +502,7 @@ Proof.
       [apply (waits_under _ _ s1 w (Part 0)) | apply (waits_under _ _ s2 w (Part 1))];
       eauto; try (intros z Z; simpl; there; fail);
       try (intros a' y e J; split; [|intros z Z; simpl; there]; simpl in J; stands; auto; apply Turn in J;
-        discriminate);
-      intros W V; destruct (Vis W V) as [V'|V']; auto; right; apply visits_path in V' as [q ->].
+        discriminate); intros W V; destruct (Vis W V) as [V'|V']; auto; right; apply visits_path in V' as [q ->].
     + exists (Part 1), q, None; rewrite <- app_assoc; split; auto; left; constructor; lia.
     + exists (Part 0), q, None; rewrite <- app_assoc; split; auto; right; constructor; lia.
   - cbn [drained outer] in Dr, Ou; cbv zeta in Ou; ands Dr as [D1 D2]; ands Ou as [O1 O2]; simpl in I.
@@ -524,8 +522,7 @@ Proof.
         [right | left]; constructor; auto.
   - cbn [drained outer] in Dr, Ou; simpl in I; unfold waits_before; cbn [visits trace];
       destruct (sat k (snd a)) eqn:Sa; [|destruct I].
-    destruct (IH _ _ _ _ Ou Dr I) as (w' & u' & t & -> & -> & Pa & Ba & Vi); exists (w ++ u'), u', t;
-      repeat (split; [solve [auto]|]).
+    destruct (IH _ _ _ _ Ou Dr I) as (w' & u' & t & -> & -> & Pa & Ba & Vi); exists (w ++ u'), u', t; splits.
     split; auto; intros a' J; simpl in J |- *; destruct (sat k (snd a')); [auto | destruct J].
   - discriminate || (destruct I as [E|[]]; inversion E; subst; discriminate).
 Qed.
@@ -534,13 +531,12 @@ Lemma surely_sound b K s a : sats K a -> surely b K s = true -> forall w, exists
 Proof.
   intro Sa; induction s as [|s1 IH1 s2 IH2|x|u h|u s1 IH1 s2 IH2|l m u s IH|k s IH|x]; simpl; intros H w; try discriminate.
   - apply orb_prop in H as [H|H]; [destruct (IH1 H (w ++ [Part 0])) as [p I] |
-      destruct (IH2 H (w ++ [Part 1])) as [p I]];
-      exists p; there.
+      destruct (IH2 H (w ++ [Part 1])) as [p I]]; exists p; there.
   - bools; destruct (o w (name u a) =? 0); auto.
   - bools; destruct m as [|m]; [discriminate|]; destruct (IH H0 (w ++ [Trip l 0])) as [p I]; exists p; simpl; there.
   - apply andb_prop in H as [H1 H2]; change (implies K [k] = true) in H1.
     rewrite (implies_sound _ _ a H1 Sa k) by (left; auto); auto.
-  - destruct x; try discriminate; apply mbarrier_eq in H; subst; exists w; left; auto.
+  - destruct x; try discriminate; apply same_as_eq in H; subst; exists w; left; auto.
 Qed.
 
 Lemma follow_sound b K s a : sats K a -> forall w W, follow b K s = true -> In W (visits (cycle b) s w a) ->
@@ -556,19 +552,6 @@ Proof.
   - bools; stands; eauto.
   - stands; destruct (IH _ _ H V) as (p & I & P); exists p; there.
   - stands; eauto.
-Qed.
-
-(* At one position all do one thing. *)
-Lemma same_event s : forall w a b p e f, In (p, e) (trace o s w a) -> In (p, f) (trace o s w b) -> e = f.
-Proof.
-  assert (Irr : forall p d, before p p d -> False) by (intros; eapply before_irr; eauto).
-  induction s as [|s1 IH1 s2 IH2|z|u h|u s1 IH1 s2 IH2|l n u s IH|k s IH|z]; simpl; intros w a b p e f I J; stands;
-    auto; eauto.
-  5: { destruct (Nat.lt_trichotomy x0 x) as [L|[->|L]]; eauto; exfalso;
-       [exact (Irr _ _ (trips_in_order o l w a b true true s s x0 x _ _ _ _ L I J))
-       | exact (Irr _ _ (trips_in_order o l w b a true true s s x x0 _ _ _ _ L J I))]. }
-  all: destruct (Irr _ _ (parts_in_order o w a b true true s1 s2 _ _ _ _ I J))
-    || destruct (Irr _ _ (parts_in_order o w b a true true s1 s2 _ _ _ _ J I)).
 Qed.
 
 End Rounds.

@@ -18,16 +18,14 @@ Notation mem_ok := (mem_ok D).
 Lemma pos0_ok th : pos_ok th pos0.
 Proof. repeat split; simpl; auto. exists 0; auto. Qed.
 
-Lemma sub_left_ok th k n1 :
-  pos_ok th k -> idx k < n1 -> Nat.divide n1 (base k) -> pos_ok th (sub_left k n1).
+Lemma sub_left_ok th k n1 : pos_ok th k -> idx k < n1 -> Nat.divide n1 (base k) -> pos_ok th (sub_left k n1).
 Proof. intros (H1 & H2 & H3) ? ?. repeat split; simpl; auto. Qed.
 
 Lemma sub_right_ok th k n1 n2 :
   pos_ok th k -> n1 <= idx k -> idx k < n1 + n2 -> Nat.divide n2 (base k + n1) -> pos_ok th (sub_right k n1 n2).
 Proof. intros (H1 & H2 & H3) ? ? ?. repeat split; simpl; auto; lia. Qed.
 
-Lemma sub_group_ok th k n :
-  pos_ok th k -> 0 < n -> Nat.divide n (base k) -> pos_ok th (sub_group k n).
+Lemma sub_group_ok th k n : pos_ok th k -> 0 < n -> Nat.divide n (base k) -> pos_ok th (sub_group k n).
 Proof.
   intros (H1 & H2 & H3) ? ?. repeat split; simpl.
   - apply Nat.mod_upper_bound; lia.
@@ -38,8 +36,7 @@ Qed.
 Lemma sub_arm_ok th k n a :
   pos_ok th k -> a * n <= idx k -> idx k < a * n + n -> Nat.divide n (base k) -> pos_ok th (sub_arm k n a).
 Proof.
-  intros (H1 & H2 & H3) ? ? ?. repeat split; simpl; try lia.
-  apply Nat.divide_add_r; auto. apply Nat.divide_factor_r.
+  intros (H1 & H2 & H3) ? ? ?. repeat split; simpl; try lia. apply Nat.divide_add_r; auto. apply Nat.divide_factor_r.
 Qed.
 
 Lemma sub_down_ok th k k' : tid_ok th -> sub_down th k = Some k' -> pos_ok th k'.
@@ -78,25 +75,21 @@ Proof. intros H y q t. names. Qed.
 Lemma env_ok_set G n x q v t : env_ok G n -> G x = Some (q, t) -> vty v t -> env_ok G (ups n x (Some (q, v))).
 Proof. intros H Hx Hv y q' t' Hy. names. rewrite Hx in Hy. injection Hy as <- <-. eauto. Qed.
 
-Lemma env_ok_restore hid G n n' x e :
-  env_ok G n -> env_ok (ups (hide hid G) x e) n' -> env_ok G (restore hid x n n').
+Lemma env_ok_restore hid G n n' x e : env_ok G n -> env_ok (ups (hide hid G) x e) n' -> env_ok G (restore hid x n n').
 Proof. intros H H' y q t Hy. specialize (H' y q t). names. Qed.
 
 (** * Memories: any thread's store keeps them typed for all *)
 
-Lemma mem_ok_read m th st l b len i :
-  mem_ok m -> l <> Local -> D st = (l, b, len) -> tyof (mread m th l st i) = b.
+Lemma mem_ok_read m th st l b len i : mem_ok m -> l <> Local -> D st = (l, b, len) -> tyof (mread m th l st i) = b.
 Proof. intros [Hg Hs] Hl Hd. destruct l; simpl; eauto. congruence. Qed.
 
 Lemma mem_ok_write m th l st b len i v :
   mem_ok m -> l <> Local -> D st = (l, b, len) -> tyof v = b -> mem_ok (mwrite m th l st i v).
 Proof.
-  intros [Hg Hs] Hl Hd Hv.
-  destruct l; simpl; [congruence| |]; split; simpl; eauto; unfold ups, upz.
+  intros [Hg Hs] Hl Hd Hv. destruct l; simpl; [congruence| |]; split; simpl; eauto; unfold ups, upz.
   - intros blk st' j b' len' Hd'. destruct (blk =? fst th); eauto.
     destruct (Nat.eqb_spec st' st) as [->|]; eauto. destruct (j =? i)%Z; eauto. congruence.
-  - intros st' j b' len' Hd'.
-    destruct (Nat.eqb_spec st' st) as [->|]; eauto. destruct (j =? i)%Z; eauto. congruence.
+  - intros st' j b' len' Hd'. destruct (Nat.eqb_spec st' st) as [->|]; eauto. destruct (j =? i)%Z; eauto. congruence.
 Qed.
 
 (** * Expressions: a well-typed one has a value of its type, or an index is out of bounds *)
@@ -112,18 +105,15 @@ Proof. destruct v; [eauto | discriminate]. Qed.
 Lemma tyof_bool v : tyof v = TBool -> exists z, v = VBool z.
 Proof. destruct v; [discriminate | eauto]. Qed.
 
-Lemma eval_safe th k d G n m e b :
-  ety G (pp k) d e b -> env_ok G n -> mem_ok m ->
+Lemma eval_safe th k d G n m e b : ety G (pp k) d e b -> env_ok G n -> mem_ok m ->
   eval th k d n m e = EOob \/ exists v, eval th k d n m e = EVal v /\ tyof v = b.
 Proof.
   intros He Hn Hm. induction He; simpl; eauto;
     try (destruct IHHe1 as [->|(v1 & -> & Hv1)]; simpl; auto; apply tyof_int in Hv1 as [z1 ->];
       destruct IHHe2 as [->|(v2 & -> & Hv2)]; simpl; auto; apply tyof_int in Hv2 as [z2 ->]; eauto; fail).
-  - destruct (Hn _ _ _ H) as (v & -> & Hv). inversion Hv; subst.
-    rewrite (proj2 (pleb_spec _ _) H0). eauto.
+  - destruct (Hn _ _ _ H) as (v & -> & Hv). inversion Hv; subst. rewrite (proj2 (pleb_spec _ _) H0). eauto.
   - rewrite (proj2 (id_okb_spec _ _) H). eauto.
-  - destruct IHHe as [->|(v & -> & Hv)]; auto.
-    apply tyof_int in Hv as [z ->]. destruct (Hn _ _ _ H) as (w & -> & Hw).
+  - destruct IHHe as [->|(v & -> & Hv)]; auto. apply tyof_int in Hv as [z ->]. destruct (Hn _ _ _ H) as (w & -> & Hw).
     rewrite (proj2 (pleb_spec _ _) H0). inversion Hw; subst; simpl.
     + destruct (inb z len); eauto.
     + rewrite kind_eqb_refl, may_touch_ok by auto. simpl.
@@ -246,11 +236,9 @@ Ltac divides := solve [assumption | apply Nat.divide_factor_r | eapply Nat.divid
   | apply Nat.divide_add_r; solve [assumption | apply Nat.divide_factor_r | apply Nat.gcd_divide_r
       | eapply Nat.divide_trans; eauto | eapply Nat.divide_trans; [apply Nat.gcd_divide_l | assumption]]].
 
-Theorem step_safe th : tid_ok th ->
-  forall s G h n al m k u eta mu,
+Theorem step_safe th : tid_ok th -> forall s G h n al m k u eta mu,
   sty G h n al m s -> pp k = (h, n) -> pos_ok th k -> Nat.divide al (base k) -> u + m <= SMEM ->
-  env_ok G eta -> mem_ok mu ->
-  good G h n al m s (step th k u eta mu s).
+  env_ok G eta -> mem_ok mu -> good G h n al m s (step th k u eta mu s).
 Proof.
   intros Hth. induction s; intros G h N al m k u eta mu Hs Hk Hpos Hal Hu He Hmu; inversion Hs; subst; simpl; auto;
     try (sound; constructor; auto; constructor; auto; fail).
@@ -296,8 +284,7 @@ Proof.
     rewrite Hk. assert (u + bytes b len <= SMEM) by lia. bools.
     sound. econstructor; eauto. constructor; auto. discriminate.
   - (* if *)
-    rewrite <- Hk in *. value e.
-    sound. match goal with |- context [if ?z then _ else _] => destruct z end; auto.
+    rewrite <- Hk in *. value e. sound. match goal with |- context [if ?z then _ else _] => destruct z end; auto.
   - (* partition *)
     placed Hk. lookup x. rewrite (proj2 (peqb_spec _ _) eq_refl). bools. fold (pp k) in *. value e.
     sound. eapply scope_sty; eauto using sty_meet. constructor; auto.
@@ -316,8 +303,7 @@ Proof.
     + intros x y Hin. now destruct (Ho _ _ Hin).
     + eapply sty_more; eauto.
   - (* memcpy *)
-    destruct len; simpl; sound; constructor; [|econstructor; eauto].
-    econstructor; eauto; repeat (econstructor; eauto).
+    destruct len; simpl; sound; constructor; [|econstructor; eauto]. econstructor; eauto; repeat (econstructor; eauto).
   - (* async partition *)
     sound. econstructor; eauto. constructor. intros ? ? ? [].
   - (* async memcpy *)
@@ -357,8 +343,7 @@ Proof.
       destruct (store_ true th k eta mu l x _ _); simpl in *; try tauto; [discriminate|]. destruct IH as (_ & I2 & I3).
       repeat split; auto; try apply I3. econstructor; eauto. constructor. intros l0 z0 i0 Hin. apply (Hps l0 z0 i0).
       apply in_app_iff in Hin as [Hin|Hin];
-        [rewrite <- (firstn_skipn (who mu) ps) | rewrite <- (firstn_skipn (S (who mu)) ps)];
-        apply in_app_iff; auto.
+        [rewrite <- (firstn_skipn (who mu) ps) | rewrite <- (firstn_skipn (S (who mu)) ps)]; apply in_app_iff; auto.
     + set (G' := ups (ups G x None) y (Some ((Thread, 1), TAsync b (ups G x None)))) in *.
       set (eta' := ups (ups eta x None) y (Some ((Thread, 1), VAsync ps))).
       assert (He' : env_ok G' eta') by (apply env_ok_ups; auto; now apply (env_ok_hide (Some x))).
@@ -376,11 +361,9 @@ Qed.
 (** Well-typed states: the memories are typed, and each thread that was not trapped has typed code and variables. *)
 Definition thread_ok (G : ctx) (t : tstate) : Prop :=
   match t with Run s n _ => sty G Grid 1 0 SMEM s /\ env_ok G n | Trap _ => True end.
-Definition state_ok (G : ctx) (S : state) : Prop :=
-  mem_ok (memory S) /\ forall th, thread_ok G (pool S th).
+Definition state_ok (G : ctx) (S : state) : Prop := mem_ok (memory S) /\ forall th, thread_ok G (pool S th).
 
-Lemma thread_step G th s n m :
-  tid_ok th -> sty G Grid 1 0 SMEM s -> env_ok G n -> mem_ok m ->
+Lemma thread_step G th s n m : tid_ok th -> sty G Grid 1 0 SMEM s -> env_ok G n -> mem_ok m ->
   good G Grid 1 0 SMEM s (step th pos0 0 n m s).
 Proof. intros. eapply step_safe; eauto; try reflexivity. apply pos0_ok. Qed.
 
@@ -414,15 +397,13 @@ Theorem safety G s n m S :
     ~ stuck (memory S) th (pool S th) /\
     (finished (pool S th) \/ trapped (pool S th) \/ exists S', mstep th S S').
 Proof.
-  intros Hs Hn Hm HR.
-  assert (HS : state_ok G S).
+  intros Hs Hn Hm HR. assert (HS : state_ok G S).
   { induction HR; [split; simpl; auto | eapply preservation; eauto]. }
   split; auto. intros; now apply (progress G).
 Qed.
 
 (** No thread ever holds more shared memory than the machine has. *)
-Theorem shared_memory G s n m S th :
-  sty G Grid 1 0 SMEM s -> env_ok G n -> mem_ok m -> reach (init s n m) S ->
+Theorem shared_memory G s n m S th : sty G Grid 1 0 SMEM s -> env_ok G n -> mem_ok m -> reach (init s n m) S ->
   match pool S th with Run s' _ _ => live s' <= SMEM | Trap _ => True end.
 Proof.
   intros Hs Hn Hm HR. destruct (safety G s n m S Hs Hn Hm HR) as [[_ HP] _].

@@ -24,28 +24,27 @@ Variable size : S -> nat.
 
 Record state : Type := State { left : A -> list (path * action); came : S -> nat }.
 
-Inductive deed : Type := DAcc (x : X) | DBar | DArr (s : S) | DAwait (s : S).
-
 (* Who did what, at which positions. *)
-Record label : Type := Label { who : list (A * path); what : deed }.
+Record label : Type := Label { who : list (A * path); what : action }.
+
+(* What an action of one agent does to the signals; and whether it may be done. *)
+Definition effect (e : action) (C C' : S -> nat) : Prop :=
+  match e with
+  | Access _ => C' = C
+  | Barrier _ _ => False
+  | Arrive s _ => C' s = 1 + C s /\ forall t, t <> s -> C' t = C t
+  | Await s n => C' = C /\ (C s / size s) mod 2 = (1 + n) mod 2
+  end.
 
 Inductive step : state -> label -> state -> Prop :=
-| step_acc L C L' a p x r :
-    In a agents -> L a = (p, Access x) :: r -> L' a = r -> (forall b, b <> a -> L' b = L b) ->
-    step (State L C) (Label [(a, p)] (DAcc x)) (State L' C)
+| step_one L C L' C' a p e r :
+    In a agents -> L a = (p, e) :: r -> L' a = r -> (forall b, b <> a -> L' b = L b) -> effect e C C' ->
+    step (State L C) (Label [(a, p)] e) (State L' C')
 | step_bar L C L' w k :
     w <> [] -> NoDup (map fst w) ->
     (forall a p, In (a, p) w -> In a agents /\ exists r, L a = (p, Barrier k (length w)) :: r /\ L' a = r) ->
     (forall b, ~ In b (map fst w) -> L' b = L b) ->
-    step (State L C) (Label w DBar) (State L' C)
-| step_arr L C L' C' a p s n r :
-    In a agents -> L a = (p, Arrive s n) :: r -> L' a = r -> (forall b, b <> a -> L' b = L b) ->
-    C' s = 1 + C s -> (forall t, t <> s -> C' t = C t) ->
-    step (State L C) (Label [(a, p)] (DArr s)) (State L' C')
-| step_await L C L' a p s n r :
-    In a agents -> L a = (p, Await s n) :: r -> L' a = r -> (forall b, b <> a -> L' b = L b) ->
-    (C s / size s) mod 2 = (1 + n) mod 2 ->
-    step (State L C) (Label [(a, p)] (DAwait s)) (State L' C).
+    step (State L C) (Label w (Barrier k (length w))) (State L' C).
 
 Inductive run : state -> list label -> state -> Prop :=
 | run_nil M : run M [] M
@@ -76,15 +75,15 @@ Inductive ord : A -> path -> A -> path -> Prop :=
 | ord_signal a b p q s n : In a agents -> In b agents -> In (p, Arrive s n) (tr a) -> In (q, Await s n) (tr b) -> ord a p b q
 | ord_trans a p b q c r : ord a p b q -> ord b q c r -> ord a p c r.
 
-(* The arrivals of each phase: as many as the signal counts to, of all phases before one that is used, and of one that is
-   waited for. *)
+(* The arrivals of each phase: as many as the signal counts to, or none; some of one that is waited for, and of all phases
+   before one that has some. *)
 Variable arrivals : S -> nat -> list (A * path).
 Hypothesis sized : forall s, 0 < size s.
 Hypothesis each_once : forall s n, NoDup (arrivals s n).
 Hypothesis are_arrivals : forall s n a p, In (a, p) (arrivals s n) <-> In a agents /\ In (p, Arrive s n) (tr a).
-Hypothesis enough : forall a p s n, In a agents -> In (p, Await s n) (tr a) -> length (arrivals s n) = size s.
-Hypothesis enough_before : forall s n, arrivals s (1 + n) <> [] -> length (arrivals s n) = size s.
-Hypothesis at_most : forall s n, length (arrivals s n) <= size s.
+Hypothesis full : forall s n x, In x (arrivals s n) -> length (arrivals s n) = size s.
+Hypothesis awaited : forall a p s n, In a agents -> In (p, Await s n) (tr a) -> exists x, In x (arrivals s n).
+Hypothesis some_before : forall s n x, In x (arrivals s (1 + n)) -> exists y, In y (arrivals s n).
 
 (* An arrival stands before those who wait for it. *)
 Hypothesis arrives_first : forall a b p q s n, In (a, p) (arrivals s n) -> In b agents -> In (q, Await s n) (tr b) -> precedes p q.
@@ -93,8 +92,8 @@ Hypothesis arrives_first : forall a b p q s n, In (a, p) (arrivals s n) -> In b 
 Hypothesis phases : forall s n a p b q, In (a, p) (arrivals s n) -> In (b, q) (arrivals s (1 + n)) -> ord a p b q.
 
 (* Who waits for a phase has passed before the next one can end. *)
-Hypothesis in_time : forall a p s n, In a agents -> In (p, Await s n) (tr a) -> arrivals s (1 + n) <> [] ->
-  exists b q, In (b, q) (arrivals s (1 + n)) /\ ord a p b q.
+Hypothesis in_time : forall a p s n b q, In a agents -> In (p, Await s n) (tr a) -> In (b, q) (arrivals s (1 + n)) ->
+  ord a p b q.
 
 (* And has not begun to wait before the last one has ended. *)
 Hypothesis not_early : forall a p s n b q, In a agents -> In (p, Await s (1 + n)) (tr a) -> In (b, q) (arrivals s n) ->
@@ -102,8 +101,7 @@ Hypothesis not_early : forall a p s n b q, In a agents -> In (p, Await s (1 + n)
 
 (* -- what is done ------------------------------------------------------------------------------------------------------- *)
 
-Definition did (M : state) (a : A) (p : path) : Prop :=
-  exists d e, In (p, e) d /\ tr a = d ++ left M a.
+Definition did (M : state) (a : A) (p : path) : Prop := exists d e, In (p, e) d /\ tr a = d ++ left M a.
 
 Record ok (M : state) : Prop := Ok {
   suffix : forall a, In a agents -> exists d, tr a = d ++ left M a;
@@ -153,7 +151,7 @@ Qed.
 Lemma head_first M a x r y : ok M -> In a agents -> left M a = x :: r -> In y r -> precedes (fst x) (fst y).
 Proof.
   intros O T E I; destruct (suffix M O a T) as [d F]; pose proof (in_order a T) as H; rewrite F, E in H.
-  apply isorted_app in H; destruct H as (_ & H & _); inversion H as [|? ? _ G]; subst; rewrite Forall_forall in G; auto.
+  apply isorted_app in H as (_ & H & _); inversion H as [|? ? _ G]; subst; rewrite Forall_forall in G; auto.
 Qed.
 
 (* What came before something done is done. *)
@@ -174,12 +172,7 @@ Lemma before_did M s n m a p : ok M -> n < m -> In (a, p) (arrivals s m) -> did 
 Proof.
   intros O L; revert a p; induction L as [|m L IH]; intros a p I D b q J.
   - eapply closed; [exact O | eapply phases; eauto | exact D].
-  - assert (NE : arrivals s m <> []).
-    { intro E; pose proof (enough_before s m) as G; rewrite E in G; simpl in G; pose proof (sized s).
-      assert (0 = size s) by (apply G; intro F; rewrite F in I; destruct I); lia. }
-    destruct (arrivals s m) as [|[c r] t] eqn:E; [congruence|].
-    assert (Ic : In (c, r) (arrivals s m)) by (rewrite E; left; auto).
-    apply (IH c r); [rewrite <- E; exact Ic | | exact J].
+  - destruct (some_before s m _ I) as [[c r] Ic]; apply (IH c r Ic); [|exact J].
     eapply closed; [exact O | eapply phases; [exact Ic | exact I] | exact D].
 Qed.
 
@@ -188,8 +181,7 @@ Fixpoint upto (s : S) (n : nat) : list (A * path) := match n with 0 => [] | Data
 
 Lemma in_upto s n x : In x (upto s n) <-> exists m, m < n /\ In x (arrivals s m).
 Proof.
-  induction n as [|n IH]; simpl; [split; [intros [] | intros (m & L & _); lia]|].
-  rewrite in_app_iff, IH; split.
+  induction n as [|n IH]; simpl; [split; [intros [] | intros (m & L & _); lia]|]. rewrite in_app_iff, IH; split.
   - intros [(m & L & I)|I]; [exists m | exists n]; auto.
   - intros (m & L & I); destruct (Nat.eq_dec m n) as [->|Ne]; auto; left; exists m; split; auto; lia.
 Qed.
@@ -203,19 +195,17 @@ Qed.
 Lemma upto_nodup s n : NoDup (upto s n).
 Proof.
   induction n as [|n IH]; simpl; [constructor|]; apply nodup_app; auto.
-  intros [a p] I J; apply in_upto in I; destruct I as (m & L & I); pose proof (one_phase _ _ _ _ _ I J); lia.
+  intros [a p] I J; apply in_upto in I as (m & L & I); pose proof (one_phase _ _ _ _ _ I J); lia.
 Qed.
 
 Lemma upto_length s n : (forall m, m < n -> length (arrivals s m) = size s) -> length (upto s n) = n * size s.
 Proof. induction n as [|n IH]; simpl; auto; intro H; rewrite app_length, IH, H; auto; lia. Qed.
 
-Lemma full_below s n m : length (arrivals s n) = size s -> m <= n -> length (arrivals s m) = size s.
-Proof.
-  intros E L; remember (n - m) as d eqn:Ed; revert m L Ed; induction d as [|d IH]; intros m L Ed.
-  - replace m with n by lia; auto.
-  - apply enough_before; intro F; assert (G : length (arrivals s (1 + m)) = size s) by (apply IH; lia).
-    rewrite F in G; pose proof (sized s); simpl in G; lia.
-Qed.
+Lemma some_below s n m : m <= n -> (exists x, In x (arrivals s n)) -> exists x, In x (arrivals s m).
+Proof. induction 1 as [|n L IH]; auto; intros [x I]; eauto. Qed.
+
+Lemma at_most s n : length (arrivals s n) <= size s.
+Proof. pose proof (full s n) as Fu; destruct (arrivals s n) as [|x l]; [simpl; lia | rewrite (Fu x); simpl; auto]. Qed.
 
 Lemma upto_most s n : length (upto s n) <= n * size s.
 Proof. induction n as [|n IH]; simpl; auto; rewrite app_length; pose proof (at_most s n); lia. Qed.
@@ -241,8 +231,7 @@ Proof.
     { intros [b q] I; apply Il in I as (T & D & m & J);
         assert (Jm : In (b, q) (arrivals s m)) by (apply are_arrivals; auto).
       destruct (le_lt_dec m n) as [Le|Gt]; [left; apply in_upto; exists m; split; auto; lia | right; split].
-      - apply (full_below s (m - 1)); [|lia]; apply enough_before; replace (1 + (m - 1)) with m by lia.
-        intro E; rewrite E in Jm; destruct Jm.
+      - destruct (some_below s m n ltac:(lia)) as [x Ix]; [eauto | exact (full s n x Ix)].
       - exact (before_did M s n m b q O Gt Jm D). }
     clear - H; induction l as [|x l IH]; [left; intros ? []|]; destruct (H x (or_introl eq_refl)) as [I|]; auto.
     destruct IH as [J|]; auto; [intros; apply H; right; auto|]; left; intros y [<-|K']; auto. }
@@ -257,30 +246,26 @@ Qed.
 Lemma phases_shown M a p s n r : ok M -> In a agents -> left M a = (p, Await s n) :: r ->
   all_did M s n /\ came M s / size s = 1 + n \/ ~ all_did M s n /\ came M s / size s = n.
 Proof.
-  intros O T E.
-  assert (I : In (p, Await s n) (tr a)) by (apply (left_in M a _ O T); rewrite E; left; auto).
-  pose proof (enough a p s n T I) as Full; pose proof (sized s) as Sz.
+  intros O T E. assert (I : In (p, Await s n) (tr a)) by (apply (left_in M a _ O T); rewrite E; left; auto).
+  pose proof (awaited a p s n T I) as Aw; pose proof (sized s) as Sz.
+  assert (Full : length (arrivals s n) = size s) by (destruct Aw as [x Ix]; exact (full s n x Ix)).
   assert (Below : forall m, m < n -> all_did M s m /\ length (arrivals s m) = size s).
-  { intros m L; split; [|apply (full_below s n); auto; lia]; destruct n as [|n]; [lia|].
+  { intros m L; split; [|destruct (some_below s n m ltac:(lia) Aw) as [x Ix]; exact (full s m x Ix)]; destruct n as [|n]; [lia|].
     assert (Last : all_did M s n).
     { intros b' q' J'; destruct (not_early a p s n b' q' T I J') as (p' & e & Ip & Pp & Or).
       apply (closed M b' q' a p' O Or); destruct (did_or_left M a p' e O T Ip) as [|K']; auto.
       rewrite E in K'; destruct K' as [K'|K']; [inversion K'; subst; exfalso; exact (precedes_irr _ Pp)|].
       pose proof (head_first M a _ _ _ O T E K') as Q; simpl in Q; exfalso.
       apply (precedes_irr p); eapply precedes_trans; eauto. }
-    destruct (Nat.eq_dec m n) as [->|Ne]; [auto|].
-    assert (NE : length (arrivals s n) = size s) by (apply (full_below s (1 + n)); auto).
-    destruct (arrivals s n) as [|[c r'] t] eqn:F; [simpl in NE; lia|].
-    assert (Ic : In (c, r') (arrivals s n)) by (rewrite F; left; auto).
+    destruct (Nat.eq_dec m n) as [->|Ne]; [auto|]. destruct (some_below s _ n (Nat.le_succ_diag_r n) Aw) as [[c r'] Ic].
     apply (before_did M s m n c r' O ltac:(lia) Ic); auto. }
   pose proof (shown_low M s n O Below) as Low; destruct (Nat.lt_trichotomy (came M s / size s) (1 + n)) as [L|[L|L]].
   - right; split; [|lia]; intro D; enough (1 + n <= came M s / size s) by lia; apply shown_low; auto; intros m Lm.
     destruct (Nat.eq_dec m n) as [->|]; auto; apply Below; lia.
   - left; split; auto; apply (shown M s n O); lia.
-  - exfalso; destruct (shown M s _ O L) as [F D].
-    assert (NE : arrivals s (1 + n) <> []) by (intro G; rewrite G in F; simpl in F; lia).
-    destruct (in_time a p s n T I NE) as (b & q & J & Or).
-    apply (not_both M a p (Await s n) O T (closed M a p b q O Or (D b q J))); rewrite E; left; auto.
+  - exfalso; destruct (shown M s _ O L) as [F D]. destruct (arrivals s (1 + n)) as [|[b q] l] eqn:G; [simpl in F; lia|].
+    assert (J : In (b, q) (arrivals s (1 + n))) by (rewrite G; left; auto).
+    apply (not_both M a p (Await s n) O T (closed M a p b q O (in_time a p s n b q T I J) (D b q J))); rewrite E; left; auto.
 Qed.
 
 Lemma next_parity n : n mod 2 <> (1 + n) mod 2.
@@ -312,8 +297,7 @@ Proof.
     intros b q; split; [intros [] | intros (_ & D & _); exfalso; exact (No _ _ D)].
 Qed.
 
-Lemma step_left M l M' a : step M l M' ->
-  (left M' a = left M a /\ forall p, ~ In (a, p) (who l)) \/
+Lemma step_left M l M' a : step M l M' -> (left M' a = left M a /\ forall p, ~ In (a, p) (who l)) \/
   (In a agents /\ exists p e, left M a = (p, e) :: left M' a /\ forall q, In (a, q) (who l) <-> q = p).
 Proof.
   assert (One : forall (b : A) (p : path), (a = b /\ forall q, In (a, q) [(b, p)] <-> q = p) \/
@@ -321,11 +305,10 @@ Proof.
   { intros b p; destruct (agent_dec a b) as [->|Ne]; [left | right]; (split; [auto|]); intro q; simpl.
     - split; [intros [E|[]]; congruence | intros ->; auto].
     - intros [E|[]]; congruence. }
-  intro H; inversion H as [L C L' b p x r T E F Else|L C L' w k NE ND All Else|L C L' C' b p s n r T E F Else _ _|
-                           L C L' b p s n r T E F Else _]; subst; simpl;
-    try (destruct (One b p) as [[<- Q]|[Ne Q]]; [right; split; eauto | left; auto]; fail).
+  intro H; inversion H as [L C L' C' b p e r T E F Else _|L C L' w k NE ND All Else]; subst; simpl;
+    [destruct (One b p) as [[<- Q]|[Ne Q]]; [right; split; eauto | left; auto]|].
   destruct (in_dec agent_dec a (map fst w)) as [I|I]; [right | left; split; auto].
-  - apply in_map_iff in I; destruct I as ([a' p] & Ea & I); simpl in Ea; subst a'.
+  - apply in_map_iff in I as ([a' p] & Ea & I); simpl in Ea; subst a'.
     destruct (All a p I) as (T & r & E & F); split; auto; exists p, (Barrier k (length w)); split; [congruence|].
     intro q; split; [|intros ->; auto]; intro J; destruct (All a q J) as (_ & r' & E' & _); congruence.
   - intros p J; apply I, in_map_iff; exists (a, p); auto.
@@ -338,7 +321,7 @@ Proof.
   - destruct (suffix M O a T) as [d F]; split.
     + intros (d' & f & I & F'); assert (G : d' = d ++ [(q, e)]).
       { apply (app_inv_tail (left M' a)); rewrite <- F', F, E, <- app_assoc; auto. }
-      subst d'; apply in_app_or in I; destruct I as [I|[I|[]]]; [left; exists d, f; auto | right; apply W; congruence].
+      subst d'; apply in_app_or in I as [I|[I|[]]]; [left; exists d, f; auto | right; apply W; congruence].
     + intros [(d' & f & I & F')|I].
       * exists (d' ++ [(q, e)]), f; split; [apply in_or_app; auto | rewrite F', E, <- app_assoc; auto].
       * apply W in I; subst p; exists (d ++ [(q, e)]), e; split; [apply in_or_app; simpl; auto | rewrite F, E, <- app_assoc; auto].
@@ -362,8 +345,7 @@ Proof.
 Qed.
 
 (* A barrier that goes off is one barrier, and all of it. *)
-Lemma goes_off L C L' w k :
-  ok (State L C) -> w <> [] -> NoDup (map fst w) ->
+Lemma goes_off L C L' w k : ok (State L C) -> w <> [] -> NoDup (map fst w) ->
   (forall a p, In (a, p) w -> In a agents /\ exists r, L a = (p, Barrier k (length w)) :: r /\ L' a = r) ->
   exists p, forall b q, In (b, q) w <-> q = p /\ In b agents /\ In (p, Barrier k (length w)) (tr b).
 Proof.
@@ -373,8 +355,7 @@ Proof.
     destruct (one_barrier (State L C) b a q p k _ _ r r' O Tb Ta E E') as [-> _]; repeat split; auto.
     apply (left_in (State L C) b _ O Tb); simpl; rewrite E; left; auto. }
   intros b q; split; [apply Eq|]; intros (-> & Tb & Ib); destruct (Eq a p (or_introl eq_refl)) as (_ & Ta & Ia).
-  destruct (met a p k _ Ta Ia) as (m & Dm & Lm & Mm).
-  assert (Sub : incl (map fst W) m).
+  destruct (met a p k _ Ta Ia) as (m & Dm & Lm & Mm). assert (Sub : incl (map fst W) m).
   { intros c J; apply in_map_iff in J as ([c' r] & <- & J); destruct (Eq _ _ J) as (-> & Tc & Ic); apply Mm; auto. }
   assert (J : In b (map fst W)).
   { eapply (NoDup_length_incl ND); [|exact Sub | apply Mm; auto]; rewrite Lm, map_length; auto. }
@@ -383,34 +364,36 @@ Qed.
 
 (* What a step does is what stands in the trace. *)
 Lemma step_action M l M' a p e : ok M -> step M l M' -> In a agents -> In (a, p) (who l) -> In (p, e) (tr a) ->
-  In (p, e) (left M a) /\
-  match what l, e with
-  | DAcc x, Access y => x = y
-  | DBar, Barrier k n => forall b, In b agents -> In (p, e) (tr b) -> In (b, p) (who l)
-  | DArr s, Arrive t _ => s = t /\ came M' s = 1 + came M s
-  | DAwait s, Await t n => s = t /\ all_did M s n
-  | _, _ => False
+  In (p, e) (left M a) /\ what l = e /\
+  match e with
+  | Access _ => True
+  | Barrier _ _ => forall b, In b agents -> In (p, e) (tr b) -> In (b, p) (who l)
+  | Arrive s _ => came M' s = 1 + came M s
+  | Await s n => all_did M s n
   end.
 Proof.
-  intros O H T W I.
-  assert (Lf : forall f r, left M a = (p, f) :: r -> e = f).
+  intros O H T W I. assert (Lf : forall f r, left M a = (p, f) :: r -> e = f).
   { intros f r E; apply (one_action a p e f T I); apply (left_in M a _ O T); rewrite E; left; auto. }
-  inversion H as [L C L' b q x r Tb E F Else|L C L' w k NE ND All Else|L C L' C' b q s n r Tb E F Else Cs Ct|
-                           L C L' b q s n r Tb E F Else Pa]; subst; simpl in *.
-  - destruct W as [W|[]]; inversion W; subst; rewrite (Lf _ _ E); split; [rewrite E; left; auto | auto].
-  - destruct (All a p W) as (_ & r & E & F); rewrite (Lf _ _ E) in *; split; [rewrite E; left; auto|].
-    intros b Tb Ib; destruct (goes_off L C L' w k O NE ND All) as (p' & G); apply G in W as W'; destruct W' as (-> & _ & _).
-    apply G; auto.
-  - destruct W as [W|[]]; inversion W; subst; rewrite (Lf _ _ E); split; [rewrite E; left; auto | auto].
-  - destruct W as [W|[]]; inversion W; subst; rewrite (Lf _ _ E); split; [rewrite E; left; auto | split; auto].
-    apply (shows (State L C) a p s n _ O T E); auto.
+  inversion H as [L C L' C' b q f r Tb E F Else D|L C L' w k NE ND All Else]; subst; simpl in *.
+  - destruct W as [W|[]]; inversion W; subst; rewrite (Lf _ _ E) in *; split; [rewrite E; left; auto | split; auto].
+    destruct f; simpl in D; try tauto; apply (shows (State L C) a p s n _ O T E); tauto.
+  - destruct (All a p W) as (_ & r & E & F); rewrite (Lf _ _ E) in *; split; [rewrite E; left; auto | split; auto].
+    destruct (goes_off L C L' w k O NE ND All) as (p' & G); apply G in W as W'; destruct W' as (-> & _ & _).
+    intros b Tb Ib; apply G; auto.
 Qed.
 
 Lemma who_agents M l M' a p : step M l M' -> In (a, p) (who l) -> In a agents.
 Proof. intros H I; destruct (step_left M l M' a H) as [[_ No]|[T _]]; auto; exfalso; eapply No; eauto. Qed.
 
-Lemma step_came M l M' s : step M l M' -> what l <> DArr s -> came M' s = came M s.
-Proof. intros H Ne; inversion H; subst; simpl in *; auto; match goal with E : forall t, t <> _ -> _ |- _ => apply E end; congruence. Qed.
+Definition arrives_at (s : S) (e : action) : bool :=
+  match e with Arrive t _ => if signal_dec t s then true else false | _ => false end.
+
+Lemma step_came M l M' s : step M l M' -> came M' s = (if arrives_at s (what l) then 1 else 0) + came M s.
+Proof.
+  intro H; inversion H as [L C L' C' a p e r T E F Else D|]; subst; simpl; auto.
+  destruct e as [x|k n|t n|t n]; simpl in D |- *; [congruence | tauto | | destruct D; congruence].
+  destruct D as [D D'], (signal_dec t s) as [<-|Ne]; [auto | apply D'; congruence].
+Qed.
 
 Lemma ok_step M l M' : ok M -> step M l M' -> ok M'.
 Proof.
@@ -420,30 +403,28 @@ Proof.
     + exists (d ++ [(p, e)]); rewrite E, F, <- app_assoc; auto.
   - intros a b p k n Ta Tb Ia Ib D; apply (did_step M l M' a p O Ta H) in D; apply (did_step M l M' b p O Tb H).
     destruct D as [D|W]; [left; eapply (atomic M O a b); eauto|right].
-    destruct (step_action M l M' a p _ O H Ta W Ia) as [_ X0]; destruct (what l); try contradiction; auto.
-  - intros a p s n b q Ta Ia D J; apply (did_step M l M' a p O Ta H) in D; apply are_arrivals in J as J'; destruct J' as [Tb _].
+    destruct (step_action M l M' a p _ O H Ta W Ia) as (_ & _ & All); auto.
+  - intros a p s n b q Ta Ia D J; apply (did_step M l M' a p O Ta H) in D; pose proof (proj1 (are_arrivals _ _ _ _) J) as [Tb _].
     apply (did_step M l M' b q O Tb H); left; destruct D as [D|W]; [eapply (waited M O a); eauto|].
-    destruct (step_action M l M' a p _ O H Ta W Ia) as [_ X0]; destruct (what l); try contradiction; destruct X0 as [-> X0]; auto.
-  - intro s; destruct (counted M O s) as (m & Nm & Lm & Im).
-    assert (Dec : what l = DArr s \/ what l <> DArr s).
-    { destruct (what l) as [x| |t|t]; try (right; discriminate); destruct (signal_dec t s); [left | right]; congruence. }
-    destruct Dec as [Eq|Ne].
-    + inversion H as [| |L C L' C' a p t n r T E F Else Cs Ct|]; subst; simpl in Eq; try discriminate; inversion Eq; subst t.
+    destruct (step_action M l M' a p _ O H Ta W Ia) as (_ & _ & All); auto.
+  - intro s; destruct (counted M O s) as (m & Nm & Lm & Im); rewrite (step_came M l M' s H).
+    destruct (arrives_at s (what l)) eqn:Ar.
+    + inversion H as [L C L' C' a p e r T E F Else D|]; subst; [|discriminate]; destruct e as [| |t n|]; try discriminate.
+      simpl in Ar; destruct (signal_dec t s) as [->|]; [clear Ar | discriminate].
       assert (Ia : In (p, Arrive s n) (tr a)) by (apply (left_in (State L C) a _ O T); simpl; rewrite E; left; auto).
-      exists ((a, p) :: m); split; [|split].
-      * constructor; auto; intro J; apply Im in J; destruct J as (_ & D & _).
-        apply (not_both (State L C) a p (Arrive s n) O T D); simpl; rewrite E; left; auto.
-      * simpl in *; rewrite Lm, Cs; auto.
+      exists ((a, p) :: m); split; [|split; [simpl in *; lia|]].
+      * constructor; auto; intro J; apply Im in J as (_ & Da & _).
+        apply (not_both (State L C) a p (Arrive s n) O T Da); simpl; rewrite E; left; auto.
       * intros b q; simpl; rewrite Im; split.
-        -- intros [W|(Tb & D & J)]; [inversion W; subst; split; [auto|]; split; eauto|].
-           ++ apply (did_step _ _ _ b q O T H); right; left; auto.
-           ++ split; [auto|]; split; auto; apply (did_step _ _ _ b q O Tb H); auto.
-        -- intros (Tb & D & J); apply (did_step _ _ _ b q O Tb H) in D; destruct D as [D|[W|[]]]; auto.
-    + exists m; split; [auto|]; split; [rewrite (step_came M l M' s H Ne); auto|].
-      intros b q; rewrite Im; split; intros (Tb & D & J); (split; [auto|]; split; [|exact J]).
+        -- intros [W|(Tb & Db & J)]; [inversion W; subst|]; repeat split; eauto; apply (did_step _ _ _ _ _ O ltac:(eassumption) H);
+             simpl; auto.
+        -- intros (Tb & Db & J); apply (did_step _ _ _ b q O Tb H) in Db as [Db|[W|[]]]; auto.
+    + exists m; split; [auto|]; split; [auto|].
+      intros b q; rewrite Im; split; intros (Tb & D & n & J); (split; [auto|]; split; [|eauto]).
       * apply (did_step M l M' b q O Tb H); auto.
-      * apply (did_step M l M' b q O Tb H) in D; destruct D as [|W]; auto; exfalso; destruct J as [n J].
-        destruct (step_action M l M' b q _ O H Tb W J) as [_ X0]; destruct (what l); try contradiction; destruct X0; subst; auto.
+      * apply (did_step M l M' b q O Tb H) in D as [D|W]; auto; exfalso.
+        destruct (step_action M l M' b q _ O H Tb W J) as (_ & El & _); rewrite El in Ar; simpl in Ar.
+        destruct (signal_dec s s); congruence.
 Qed.
 
 Lemma ok_run M ls M' : ok M -> run M ls M' -> ok M'.
@@ -464,13 +445,11 @@ Proof.
   intro O; destruct M as [L C]; set (live := filter (fun a => match L a with [] => false | _ => true end) agents).
   assert (Live : forall a, In a live <-> In a agents /\ L a <> []).
   { intro a; unfold live; rewrite filter_In; destruct (L a); intuition congruence. }
-  set (next := fun a => match L a with [] => [] | x :: _ => fst x end).
-  destruct live as [|a0 l0] eqn:E.
+  set (next := fun a => match L a with [] => [] | x :: _ => fst x end). destruct live as [|a0 l0] eqn:E.
   { left; intros a T; simpl; destruct (L a) as [|x r] eqn:F; auto.
     exfalso; apply (proj2 (Live a)); split; auto; congruence. }
   right; destruct (first_of _ next live) as (a & I & Min); [rewrite E; discriminate|].
-  rewrite E in *; clear E; apply Live in I; destruct I as [T NE].
-  destruct (L a) as [|[p e] r] eqn:Ea; [congruence|]; clear NE.
+  rewrite E in *; clear E; apply Live in I as [T NE]. destruct (L a) as [|[p e] r] eqn:Ea; [congruence|]; clear NE.
   assert (Na : next a = p) by (unfold next; rewrite Ea; auto).
   assert (Ia : In (p, e) (tr a)) by (apply (left_in (State L C) a _ O T); simpl; rewrite Ea; left; auto).
   (* whatever stands before p in a trace is done *)
@@ -481,31 +460,30 @@ Proof.
     destruct J as [J|J]; [inversion J; subst; auto|].
     eapply precedes_trans; [exact (head_first (State L C) b _ _ (q, f) O Tb Eb J) | exact P]. }
   destruct e as [x|k n|s n|s n].
-  - exists (Label [(a, p)] (DAcc x)), (State (set L a r) C); econstructor; eauto using set_same, set_other.
+  - exists (Label [(a, p)] (Access x)), (State (set L a r) C); econstructor; simpl; eauto using set_same, set_other.
   - destruct (met a p k n T Ia) as (w & Dw & Lw & Mw).
     assert (Heads : forall b, In b w -> exists s, L b = (p, Barrier k n) :: s).
-    { intros b Ib; apply Mw in Ib; destruct Ib as [Tb Ib].
-      destruct (did_or_left (State L C) b p _ O Tb Ib) as [D|J].
+    { intros b Ib; apply Mw in Ib as [Tb Ib]. destruct (did_or_left (State L C) b p _ O Tb Ib) as [D|J].
       - exfalso; apply (not_both (State L C) a p (Barrier k n) O T); [|simpl; rewrite Ea; left; auto].
         apply (atomic (State L C) O b a p k n); auto.
       - simpl in J; destruct (L b) as [|[q f] s] eqn:Eb; [destruct J|]; destruct J as [J|J]; [inversion J; subst; eauto|].
         exfalso; apply (Min b); [apply Live; split; auto; congruence|]; rewrite Na; unfold next; rewrite Eb; simpl.
         exact (head_first (State L C) b _ _ (p, Barrier k n) O Tb Eb J). }
-    assert (Fst : map fst (map (fun b => (b, p)) w) = w) by (rewrite map_map; simpl; apply map_id).
-    exists (Label (map (fun b => (b, p)) w) DBar), (State (fun b => if in_dec agent_dec b w then tl (L b) else L b) C).
-    apply step_bar with (k := k).
-    + intro F; apply map_eq_nil in F; subst w; apply (proj2 (Mw a)); auto.
+    set (W := map (fun b => (b, p)) w); assert (Fst : map fst W = w) by (unfold W; rewrite map_map; simpl; apply map_id).
+    assert (LW : length W = n) by (unfold W; rewrite map_length; auto).
+    exists (Label W (Barrier k (length W))), (State (fun b => if in_dec agent_dec b w then tl (L b) else L b) C).
+    apply step_bar; rewrite ?LW.
+    + intro F; rewrite F in Fst; simpl in Fst; subst w; apply (proj2 (Mw a)); auto.
     + rewrite Fst; auto.
-    + intros b q J; apply in_map_iff in J; destruct J as (b' & F & J); inversion F; subst b' q.
+    + intros b q J; apply in_map_iff in J as (b' & F & J); inversion F; subst b' q.
       destruct (Heads b J) as [s Eb]; apply Mw in J as J'; destruct J' as [Tb _]; split; auto.
-      exists s; rewrite map_length, Lw; split; auto; destruct (in_dec agent_dec b w); [rewrite Eb; auto | tauto].
+      exists s; split; auto; destruct (in_dec agent_dec b w); [rewrite Eb; auto | tauto].
     + intros b J; rewrite Fst in J; destruct (in_dec agent_dec b w); tauto.
-  - exists (Label [(a, p)] (DArr s)), (State (set L a r) (fun t => if signal_dec t s then 1 + C t else C t)).
-    econstructor; eauto using set_same, set_other.
-    + destruct (signal_dec s s); congruence.
-    + intros t Ne; destruct (signal_dec t s); congruence.
-  - exists (Label [(a, p)] (DAwait s)), (State (set L a r) C); econstructor; eauto using set_same, set_other.
-    apply (shows (State L C) a p s n r O T Ea); intros b q J; apply are_arrivals in J as J'; destruct J' as [Tb Ib].
+  - exists (Label [(a, p)] (Arrive s n)), (State (set L a r) (fun t => if signal_dec t s then 1 + C t else C t)).
+    econstructor; eauto using set_same, set_other; simpl; split; [destruct (signal_dec s s); congruence|].
+    intros t Ne; destruct (signal_dec t s); congruence.
+  - exists (Label [(a, p)] (Await s n)), (State (set L a r) C); econstructor; eauto using set_same, set_other.
+    split; auto; apply (shows (State L C) a p s n r O T Ea); intros b q J; apply are_arrivals in J as J'; destruct J' as [Tb Ib].
     apply (Least b q _ Tb Ib); exact (arrives_first b a q p s n J T Ia).
 Qed.
 
@@ -514,10 +492,8 @@ Definition total (M : state) : nat := list_sum (map (fun a => length (left M a))
 Lemma step_total M l M' : step M l M' -> total M' < total M.
 Proof.
   intro H; assert (Who : exists a p, In (a, p) (who l)).
-  { inversion H as [L C L' a p x r T E F Else|L C L' w k NE ND All Else|L C L' C' a p s n r T E F Else _ _|
-                    L C L' a p s n r T E F Else _]; subst; simpl; eauto; destruct w as [|[a p] w]; [congruence|]; exists a, p; left; auto. }
-  destruct Who as (a & p & W); pose proof (who_agents M l M' a p H W) as T.
-  apply sum_less with (a := a); auto.
+  { inversion H as [|L C L' w k NE ND All Else]; subst; simpl; eauto; destruct w as [|[a p] w]; [congruence | simpl; eauto]. }
+  destruct Who as (a & p & W); pose proof (who_agents M l M' a p H W) as T. apply sum_less with (a := a); auto.
   - intro b; destruct (step_left M l M' b H) as [[E _]|[_ (q & e & E & _)]]; rewrite E; simpl; auto.
   - destruct (step_left M l M' a H) as [[_ No]|[_ (q & e & E & _)]]; [exfalso; eapply No; eauto | rewrite E; simpl; auto].
 Qed.
@@ -530,13 +506,12 @@ Proof. induction 1; simpl; auto; match goal with E : step _ _ _ |- _ => apply st
 Definition at_ (ls : list label) (i : nat) (a : A) (p : path) : Prop := exists l, nth_error ls i = Some l /\ In (a, p) (who l).
 
 (* Arrivals at a signal in the first steps of a run. *)
-Definition come (s : S) (ls : list label) : nat :=
-  length (filter (fun l => match what l with DArr t => if signal_dec t s then true else false | _ => false end) ls).
+Definition come (s : S) (ls : list label) : nat := length (filter (fun l => arrives_at s (what l)) ls).
 
 (* Of the steps of a run: an agent takes part in both; or the second has waited for a phase that the first arrived for. *)
 Inductive hb (ls : list label) : nat -> nat -> Prop :=
 | hb_agent i j a p q : i < j -> at_ ls i a p -> at_ ls j a q -> hb ls i j
-| hb_signal i j l m s : i < j -> nth_error ls i = Some l -> what l = DArr s -> nth_error ls j = Some m -> what m = DAwait s ->
+| hb_signal i j l m s n : i < j -> nth_error ls i = Some l -> what l = Arrive s n -> nth_error ls j = Some m -> what m = Await s n ->
     come s (firstn i ls) / size s < come s (firstn j ls) / size s -> hb ls i j
 | hb_trans i j k : hb ls i j -> hb ls j k -> hb ls i k.
 
@@ -560,11 +535,8 @@ Qed.
 
 Lemma run_came M ls M' s : run M ls M' -> came M' s = come s ls + came M s.
 Proof.
-  induction 1 as [M|M l M1 ls M2 H R IH]; auto; rewrite IH; unfold come; simpl.
-  assert (E : came M1 s = (match what l with DArr t => if signal_dec t s then 1 else 0 | _ => 0 end) + came M s).
-  { inversion H; subst; simpl; auto; destruct (signal_dec s0 s) as [->|Ne]; auto.
-    match goal with E : forall t, t <> _ -> _ |- _ => rewrite E; auto end. }
-  rewrite E; destruct (what l) as [x| |t|t]; simpl; auto; destruct (signal_dec t s); simpl; lia.
+  induction 1 as [M|M l M1 ls M2 H R IH]; auto; rewrite IH, (step_came _ _ _ _ H); unfold come; simpl.
+  destruct (arrives_at s (what l)); simpl; lia.
 Qed.
 
 Lemma firstn_app_length (B : Type) (l m : list B) : firstn (length l) (l ++ m) = l.
@@ -573,8 +545,7 @@ Proof. rewrite firstn_app, Nat.sub_diag, firstn_all; simpl; apply app_nil_r. Qed
 (* What stands before a step's positions is done before it, by an earlier step. *)
 
 Lemma earlier_done M l M' a p q e : ok M -> step M l M' -> In a agents -> In (p, e) (tr a) -> precedes p q ->
-  In (a, q) (who l) ->
-  did M a p.
+  In (a, q) (who l) -> did M a p.
 Proof.
   intros O St T I P W; destruct (did_or_left M a p e O T I) as [|J]; auto; exfalso.
   destruct (step_left M l M' a St) as [[_ No]|[_ (q' & f & E & Q)]]; [eapply No; eauto|]; apply Q in W; subst q'.
@@ -608,21 +579,16 @@ Proof.
     exists i; split; [|split; auto; apply hb_agent with (a := b) (p := p) (q := q); auto].
     destruct Ai as (m & Ni & Wi); exists m; split; auto;
       destruct (run_split _ _ _ _ _ R Ni) as (l3 & l4 & M3 & M4 & _ & _ & R3 & St3 & _).
-    destruct (step_action M3 m M4 b p _ (ok_run _ _ _ start_ok R3) St3 Tb Wi Ib) as [_ X0]; destruct (what m);
-      try contradiction; auto.
-  - destruct (step_action M1 l M2 b q _ O1 St Tb W J) as [Lf X0]; destruct (what l) as [x| |t|t] eqn:Wl;
-      try contradiction.
-    destruct X0 as [-> D]; assert (Ja : In (a, p) (arrivals s n)) by (apply are_arrivals; auto).
+    destruct (step_action M3 m M4 b p _ (ok_run _ _ _ start_ok R3) St3 Tb Wi Ib) as (_ & _ & All); auto.
+  - destruct (step_action M1 l M2 b q _ O1 St Tb W J) as (Lf & Wl & D); assert (Ja : In (a, p) (arrivals s n)) by (apply are_arrivals; auto).
     destruct (done_at l1 (l :: l2) M1 a p R1 Ta (D a p Ja)) as (i & Ai & Li); exists i; split; [auto|]; split; auto.
     destruct Ai as (m & Ni & Wi); pose proof Ni as Ni1; rewrite nth_error_app1 in Ni1 by auto.
     destruct (run_split _ _ _ _ _ R1 Ni1) as (l3 & l4 & M3 & M4 & E1 & Ei & R3 & St3 & _).
     pose proof (ok_run _ _ _ start_ok R3) as O3.
-    destruct (step_action M3 m M4 a p _ O3 St3 Ta Wi I) as [La Xm]; destruct (what m) as [x| |t|t] eqn:Wm; try contradiction.
-    destruct Xm as [-> _]; apply hb_signal with (l := m) (m := l) (s := s); auto.
+    destruct (step_action M3 m M4 a p _ O3 St3 Ta Wi I) as (La & Wm & _); apply hb_signal with (l := m) (m := l) (s := s) (n := n); auto.
     rewrite firstn_app_length, E1, <- app_assoc, <- Ei, firstn_app_length, <- E1.
     pose proof (run_came start l3 M3 s R3) as C3; pose proof (run_came start _ M1 s R1) as C1; simpl in C3, C1.
-    rewrite Nat.add_0_r in C3, C1; rewrite <- C3, <- C1.
-    assert (V3 : came M3 s / size s <= n).
+    rewrite Nat.add_0_r in C3, C1; rewrite <- C3, <- C1. assert (V3 : came M3 s / size s <= n).
     { apply Nat.nlt_ge; intro G; exact (not_both M3 a p _ O3 Ta (proj2 (shown M3 s n O3 G) a p Ja) La). }
     destruct (step_left M1 l M2 b St) as [[_ No]|[_ (q' & e' & E & Q)]]; [exfalso; eapply No; eauto|]; apply Q in W;
       subst q'.

@@ -151,8 +151,7 @@ Variables B N : nat.
 Definition is_thread (a : thread) : Prop := fst a < B /\ snd a < N.
 
 (* To how many a barrier counts. *)
-Definition count (u : units) : nat :=
-  match u with Threads n => n | Block => N | Cluster c => c * N | Grid => B * N end.
+Definition count (u : units) : nat := match u with Threads n => n | Block => N | Cluster c => c * N | Grid => B * N end.
 
 End Machine.
 

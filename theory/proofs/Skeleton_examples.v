@@ -34,8 +34,8 @@ Proof.
   set (w := [(Thread (0, 0), @nil turn); (Thread (0, 1), @nil turn)]).
   set (L := fun g : agent => if in_dec agent_dec g (map fst w) then [] else acts 1 3 (Turns.tr o (hang 2)) g).
   assert (Third : ~ In (Thread (0, 2)) (map fst w)) by (intros [E|[E|[]]]; discriminate).
-  exists [Label w DBar], (State L (fun _ => 0)); split; [|split].
-  - eapply run_step; [|apply run_nil]; apply step_bar with (k := KNamed 0 1).
+  exists [Label w (Barrier (KNamed 0 1) 2)], (State L (fun _ => 0)); split; [|split].
+  - eapply run_step; [|apply run_nil]; apply (step_bar _ _ _ _ _ w (KNamed 0 1)).
     + discriminate.
     + constructor; [intros [E|[]]; discriminate | constructor; [auto | constructor]].
     + intros a p I; assert (E : L a = []) by (unfold L; destruct (in_dec agent_dec a (map fst w)) as [|X]; [auto | destruct X; apply in_map_iff; exists (a, p); auto]).
@@ -50,8 +50,8 @@ Proof.
       - destruct X; simpl; auto.
       - destruct X; simpl; auto.
       - inversion E; subst; auto. }
-    intros l M' H; inversion H as [? ? ? g p x r I E|? ? ? v k NE ND All|? ? ? ? g p s n r I E|? ? ? g p s n r I E]; subst;
-      try (destruct (Left _ _ _ I E) as [_ X]; discriminate).
+    intros l M' H; inversion H as [? ? ? ? g p e r I E _ _ D|? ? ? v k NE ND All]; subst;
+      [destruct (Left _ _ _ I E) as [_ X]; simpl in X; subst; destruct D|].
     destruct v as [|[a p] v]; [congruence|]; destruct (All a p (or_introl eq_refl)) as (I & r & E & _).
     destruct (Left _ _ _ I E) as [-> X]; simpl in X; inversion X as [[Kk Ln]]; destruct v as [|[b q] [|? ?]]; try discriminate.
     destruct (All b q (or_intror (or_introl eq_refl))) as (Ib & r' & Eb & _); destruct (Left _ _ _ Ib Eb) as [-> _].

@@ -20,8 +20,7 @@ Definition do_bop (o : bop) (a b : Z) : Z :=
   | Add => a + b | Sub => a - b | Mul => a * b
   | Div => a / b | Mod => a mod b   (* total: x / 0 = 0, x mod 0 = x, by the library's convention *)
   end%Z.
-Definition do_cmp (o : cmp) (a b : Z) : bool :=
-  match o with Lt => a <? b | Le => a <=? b | Eq => a =? b end%Z.
+Definition do_cmp (o : cmp) (a b : Z) : bool := match o with Lt => a <? b | Le => a <=? b | Eq => a =? b end%Z.
 
 Definition inb (i : Z) (len : nat) : bool := ((0 <=? i) && (i <? Z.of_nat len))%Z.
 

@@ -44,8 +44,7 @@ Qed.
 
 Lemma peqb_spec a b : peqb a b = true <-> a = b.
 Proof.
-  destruct a as [h n], b as [h' n']. unfold peqb; simpl.
-  rewrite andb_true_iff, !Nat.eqb_eq. split.
+  destruct a as [h n], b as [h' n']. unfold peqb; simpl. rewrite andb_true_iff, !Nat.eqb_eq. split.
   - intros [H ->]. now rewrite (rank_inj _ _ H).
   - now intros [= -> ->].
 Qed.
@@ -83,8 +82,7 @@ Proof. unfold same_unitb, same_unit. destruct (fst q); rewrite ?andb_true_iff, ?
 Record pos := mkpos { lv : level; sz : nat; base : nat; idx : nat }.
 Definition pp (k : pos) : persp := (lv k, sz k).
 
-Definition coord (th : tid) (h : level) : nat :=
-  match h with Thread => snd th | Block => fst th | Grid => 0 end.
+Definition coord (th : tid) (h : level) : nat := match h with Thread => snd th | Block => fst th | Grid => 0 end.
 
 (** The invariant of positions; [sz | base] says that units are aligned. *)
 Definition pos_ok (th : tid) (k : pos) : Prop :=
@@ -118,11 +116,25 @@ Definition id_okb `{Machine} (d p : persp) : bool :=
 
 Lemma id_okb_spec `{Machine} d p : id_okb d p = true <-> id_ok d p.
 Proof.
-  unfold id_okb, id_ok. rewrite andb_true_iff, pleb_spec.
-  split; intros [H1 H2]; split; auto.
+  unfold id_okb, id_ok. rewrite andb_true_iff, pleb_spec. split; intros [H1 H2]; split; auto.
   - intros Hd Hp. destruct (fst d), (fst p); try discriminate; try congruence; now apply dvdb_spec.
   - destruct (fst d), (fst p); auto; apply dvdb_spec; apply H2; auto; discriminate.
 Qed.
+
+(** Read tests as facts. *)
+Ltac spec :=
+  repeat match goal with
+  | H : _ && _ = true |- _ => apply andb_true_iff in H as [? ?]
+  | H : negb _ = true |- _ => apply negb_true_iff in H
+  | H : dvdb _ _ = true |- _ => apply dvdb_spec in H
+  | H : pleb _ _ = true |- _ => apply pleb_spec in H
+  | H : peqb _ _ = true |- _ => apply peqb_spec in H
+  | H : (_ <=? _) = true |- _ => apply Nat.leb_le in H
+  | H : (_ <? _) = true |- _ => apply Nat.ltb_lt in H
+  | H : (_ <? _) = false |- _ => apply Nat.ltb_ge in H
+  | H : (_ =? _) = true |- _ => apply Nat.eqb_eq in H
+  | H : (_ =? _) = false |- _ => apply Nat.eqb_neq in H
+  end.
 
 (** * Values, types, memories *)
 

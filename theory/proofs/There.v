@@ -6,8 +6,7 @@ Import ListNotations.
 
 Lemma before_same v p q d : before (v ++ p) (v ++ q) d -> before p q d.
 Proof.
-  induction v as [|x v IH]; simpl; auto; intro H; inversion H; subst; auto.
-  exfalso; eapply earlier_irr; eauto.
+  induction v as [|x v IH]; simpl; auto; intro H; inversion H; subst; auto. exfalso; eapply earlier_irr; eauto.
 Qed.
 
 (* -- the shadow of a statement: where it has which barriers and accesses ------------------------------------------------ *)
@@ -75,10 +74,12 @@ Proof. unfold valid, Valid.valid in Valid; bools; auto. Qed.
 Notation v := [Part 1; Part 1; Part 0].
 Notation whole_trace c := (trace (deeper o v) (around c s) []).
 
-Lemma is_checked c e : In e (events s) -> In c (clusters e) -> check N [] nobody (around c s) [] [] = true.
+Lemma is_checked c e g q a : seen_at c e g -> In (q, e) (tr a) -> check N [] nobody (around c s) [] [] = true.
 Proof.
-  intros I J; unfold valid in Valid; apply andb_prop in Valid; destruct Valid as [_ H]; unfold there in H; rewrite forallb_forall in H.
-  specialize (H c); apply andb_prop in H; [tauto|]; apply nodup_In, in_flat_map; eauto.
+  intros Se J; unfold valid in Valid; ands Valid as [_ H]; unfold there in H; rewrite forallb_forall in H.
+  specialize (H c); apply andb_prop in H; [tauto|]; apply nodup_In, in_flat_map; exists e; split; [eapply trace_events; exact J|].
+  unfold clusters; destruct Se as [(x & -> & R & _)|[-> _]]; simpl; [|left; auto].
+  unfold reaches_ in R; bools; match goal with E : owner x = _ |- _ => rewrite E; left; auto end.
 Qed.
 
 Lemma around_between c a b p x q y : check N [] nobody (around c s) [] [] = true -> is_thread a -> is_thread b -> a <> b ->
@@ -109,11 +110,7 @@ Proof. intro I; simpl; do 2 right; apply in_or_app; left; exact I. Qed.
 Lemma met_before c a b q e g : seen_at c e g -> is_thread a -> is_thread b -> a <> b -> same (Cluster c) a b -> In (q, e) (tr b) ->
   exists r u h, same u a b /\ In (r, EBar u h) (tr a) /\ In (r, EBar u h) (tr b) /\ precedes r q.
 Proof.
-  intros Se Ta Tb Ne U J.
-  assert (K : check N [] nobody (around c s) [] [] = true).
-  { apply (is_checked c e); [eapply trace_events; exact J|].
-    destruct Se as [(x & -> & R & _)|[-> _]]; unfold clusters; simpl; [|left; auto].
-    unfold reaches_ in R; apply andb_prop in R; destruct R as [R _]; apply units_eq in R; rewrite R; left; auto. }
+  intros Se Ta Tb Ne U J; pose proof (is_checked c e g q b Se J) as K.
   assert (Ek : exists k, (k = 0 \/ k = 1) /\ g = ghost k c Read) by (destruct Se as [(x & _ & _ & ->)|[_ ->]]; eauto).
   destruct Ek as (k & Ek & ->).
   destruct (around_between c a b _ _ (v ++ q) (ghost k c Read) K Ta Tb Ne U (born k c a Ek)
@@ -127,11 +124,8 @@ Qed.
 Lemma met_behind c a b q x : reaches_ c x = true -> is_thread a -> is_thread b -> a <> b -> same (Cluster c) a b ->
   In (q, EAcc x) (tr b) -> exists r u h, same u a b /\ In (r, EBar u h) (tr a) /\ In (r, EBar u h) (tr b) /\ precedes q r.
 Proof.
-  intros R Ta Tb Ne U J.
-  assert (K : check N [] nobody (around c s) [] [] = true).
-  { apply (is_checked c (EAcc x)); [eapply trace_events; exact J|]; unfold clusters; simpl.
-    pose proof R as R'; unfold reaches_ in R'; apply andb_prop in R'; destruct R' as [R' _]; apply units_eq in R'; rewrite R'; left; auto. }
-  assert (Se : seen_at c (EAcc x) (ghost 0 c Read)) by (left; eauto).
+  intros R Ta Tb Ne U J; assert (Se : seen_at c (EAcc x) (ghost 0 c Read)) by (left; eauto).
+  pose proof (is_checked c _ _ q b Se J) as K.
   destruct (around_between c b a (v ++ q) (ghost 0 c Read) [Part 1; Part 1; Part 1] (ghost 0 c Atomic) K Tb Ta) as (r & u & h & A1 & A2 & A3 & P & _); auto.
   - apply same_sym; auto.
   - exact (inside c b _ (shadow_there o v c s _ _ Se [] b q J)).

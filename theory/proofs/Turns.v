@@ -12,8 +12,7 @@ Lemma nodup_flat_map (A C : Type) (f : A -> list C) l : NoDup l -> (forall x, In
 Proof.
   induction l as [|x l IH]; simpl; intros D H U; [constructor|]; inversion D; subst; apply nodup_app; auto.
   - apply IH; auto; intros; eapply U; eauto.
-  - intros z I J; apply in_flat_map in J; destruct J as (y & J & K).
-    assert (x = y) by (eapply U; eauto); subst; auto.
+  - intros z I J; apply in_flat_map in J as (y & J & K). assert (x = y) by (eapply U; eauto); subst; auto.
 Qed.
 
 Lemma sorted_two (A : Type) (R : A -> A -> Prop) l x y : StronglySorted R l -> In x l -> In y l -> x = y \/ R x y \/ R y x.
@@ -23,9 +22,7 @@ Proof.
 Qed.
 
 Lemma sorted_nodup (A : Type) (R : A -> A -> Prop) l : (forall x, ~ R x x) -> StronglySorted R l -> NoDup l.
-Proof.
-  intro Irr; induction 1 as [|z l S IH F]; constructor; auto; intro I; rewrite Forall_forall in F; exact (Irr z (F z I)).
-Qed.
+Proof. intro Irr; induction 1; constructor; auto; rewrite Forall_forall in *; firstorder. Qed.
 
 Lemma tells_on e b : tells e = Some b -> exists x, e = EOp x /\ on x = Some b.
 Proof. destruct e as [|?|[]]; simpl; try discriminate; eauto. Qed.
@@ -56,12 +53,18 @@ Proof.
       rewrite (One_y x z y R' Rxy) in K; destruct (NoDup_remove_2 _ _ _ D K).
 Qed.
 
+Lemma next_round k n : 0 < n -> (k + n) mod n = k mod n /\ (k + n) / n = S (k / n).
+Proof. intro L; replace (k + n) with (k + 1 * n) by lia; rewrite Nat.mod_add, Nat.div_add by lia; split; auto; lia. Qed.
+
+Lemma round_equal k j n : 0 < n -> k mod n = j mod n -> k / n = j / n -> k = j.
+Proof. intros L E D; rewrite (Nat.div_mod k n), (Nat.div_mod j n) by lia; congruence. Qed.
+
+Lemma round_unique k j n : 0 < n -> k mod n = j mod n -> S (k / n) = j / n -> j = k + n.
+Proof. intros L E D; destruct (next_round k n L) as [X Y]; apply (round_equal _ _ n L); congruence. Qed.
+
 Section Turns.
 
-Variables B N : nat.
-Variable o : oracle.
-Variable s : stmt.
-Variable F : list fact.
+Context {B N : nat} {o : oracle} {s : stmt} {F : list fact}.
 
 Definition tr (a : thread) : list (path * event) := trace o s [] a.
 
@@ -83,7 +86,7 @@ Definition arrivals (g : signal) (n : nat) : list (agent * path) :=
 Lemma are_arrivals g n h q : In (h, q) (arrivals g n) <-> In h agents /\ In (q, arrive_ g n) (acts h).
 Proof.
   unfold arrivals; rewrite nodup_In, in_flat_map; split.
-  - intros (h' & I & J); apply in_map_iff in J; destruct J as ([q' x] & E & J); inversion E; subst; apply filter_In in J.
+  - intros (h' & I & J); apply in_map_iff in J as ([q' x] & E & J); inversion E; subst; apply filter_In in J.
     destruct J as [J K]; unfold is_arrive in K; simpl in K; destruct x; try discriminate.
     destruct (signal_dec s0 g) as [->|]; [|discriminate]; apply Nat.eqb_eq in K; subst; auto.
   - intros [I J]; exists h; split; auto; apply in_map_iff; exists (q, arrive_ g n); split; auto; apply filter_In; split; auto.
@@ -110,18 +113,23 @@ Qed.
 
 Section Cycle.
 
-Variable c : nat.
-Hypothesis Outer : outer N c s true = true.
+Context {c : nat}.
 
 (* What stands in the round at W, and the cycle's mbarriers. *)
 Notation I W := (items (body_at c s W) [Part 0] []).
 Notation M := (all_barriers c s).
-Hypothesis Turns : forall body, In body (bodies c s) -> turns N (items body [Part 0] []) M c (length (bodies c s) =? 1) s = true.
+Hypothesis Rules : cycle_rules N F s c = true.
+
+Lemma is_outer : outer N c s true = true.
+Proof. unfold cycle_rules in Rules; bools; auto. Qed.
+
+Lemma ruled body : In body (bodies c s) -> ring_rules N F s c M (length (bodies c s) =? 1) body = true.
+Proof. unfold cycle_rules in Rules; ands Rules as [_ Ru]; rewrite forallb_forall in Ru; auto. Qed.
 
 Definition round (a : thread) (k : nat) (W : path) : Prop := nth_error (visits o c s [] a) k = Some W.
 
 Lemma round_same a b k W : is_thread a -> is_thread b -> fst a = fst b -> round a k W -> round b k W.
-Proof. unfold round; intros Ta Tb E R; rewrite <- (visits_same B N o c s [] a b true); auto. Qed.
+Proof. unfold round; intros Ta Tb E R; rewrite <- (visits_same B N o c s [] a b true); auto using is_outer. Qed.
 
 Lemma round_before a k W j : round a k W -> j <= k -> exists V, round a j V.
 Proof.
@@ -129,25 +137,30 @@ Proof.
   assert (k < length (visits o c s [] a)) by (apply nth_error_Some; congruence); lia.
 Qed.
 
+(* The round in which a copy was used last. *)
+Lemma last_round a k W n m : round a k W -> 0 < n -> k / n = S m ->
+  exists V, round a (k - n) V /\ k = k - n + n /\ (k - n) mod n = k mod n /\ (k - n) / n = m.
+Proof.
+  intros R L E; assert (Le : n <= k) by (destruct (le_lt_dec n k) as [|G]; auto; rewrite Nat.div_small in E by auto; discriminate).
+  destruct (next_round (k - n) n L) as [X Y]; replace (k - n + n) with k in * by lia.
+  destruct (round_before a k W (k - n) R ltac:(lia)) as [V Rv]; exists V; repeat split; auto; lia.
+Qed.
+
 Lemma in_round a k W : round a k W ->
   In (body_at c s W) (bodies c s) /\ incl (trace o (body_at c s W) (W ++ [Part 0]) a) (tr a).
 Proof. intro R; apply nth_error_In in R; destruct (in_visit o c s [] a W R) as (q & -> & X & Y); auto. Qed.
 
 Lemma bodies_flat : forall t v b, outer N c t v = true -> In b (bodies c t) -> flat c b = true.
-Proof.
-  induction t as [|s1 IH1 s2 IH2|x|u h|u s1 IH1 s2 IH2|l m u t IH|k t IH|x]; simpl; intros v b H J; tests; stands; subst; eauto.
-Qed.
+Proof. induction t; simpl; intros v b H J; tests; stands; subst; eauto. Qed.
 
 Lemma item_first W z : In z (I W) -> exists r, place z = Part 0 :: r.
-Proof. destruct z as [[p e] K]; intro J; apply item_path in J; destruct J as [r ->]; unfold place; simpl; eauto. Qed.
+Proof. destruct z as [[p e] K]; intro J; apply item_path in J as [r ->]; unfold place; simpl; eauto. Qed.
 
 Lemma do_item a k W z : round a k W -> In z (I W) -> sats (who_ z) a -> In (W ++ place z, deed_ z) (tr a).
-Proof.
-  destruct z as [[p e] K]; unfold place, deed_, who_; simpl; intros R J S; apply (in_round a k W R); eapply item_there; eauto.
-Qed.
+Proof. destruct z as [[p e] K]; intros R J S; apply (in_round a k W R); eapply item_there; eauto. Qed.
 
 Lemma number_at a k W r : round a k W -> rounds c (tr a) (W ++ Part 0 :: r) = k.
-Proof. intro R; eapply round_number; eauto. Qed.
+Proof. intro R; eapply round_number; eauto using is_outer. Qed.
 
 Lemma item_number a k W z : round a k W -> In z (I W) -> rounds c (tr a) (W ++ place z) = k.
 Proof. intros R J; destruct (item_first W z J) as [r E]; rewrite E; eapply number_at; eauto. Qed.
@@ -155,33 +168,38 @@ Proof. intros R J; destruct (item_first W z J) as [r E]; rewrite E; eapply numbe
 Lemma op_item a p e : In (p, e) (tr a) -> steps c e = true -> ends c e = false ->
   exists k W z, round a k W /\ In z (I W) /\ p = W ++ place z /\ e = deed_ z /\ sats (who_ z) a.
 Proof.
-  intros J St En; destruct (outer_weaker N o c s true Outer [] a p e J) as (W & Y & Z); auto.
+  intros J St En; destruct (outer_weaker N o c s true is_outer [] a p e J) as (W & Y & Z); auto.
   { unfold belongs; rewrite St; auto. }
-  simpl in Y, Z; apply In_nth_error in Y; destruct Y as [k R]; destruct (in_round a k W R) as [X _].
-  destruct (item_of o W c _ [Part 0] [] a p e (bodies_flat s true _ Outer X) (fun k f => match f with end) Z St) as (q & K & -> & Q & S).
+  simpl in Y, Z; apply In_nth_error in Y as [k R]; destruct (in_round a k W R) as [X _].
+  destruct (item_of o W c _ [Part 0] [] a p e (bodies_flat s true _ is_outer X) (fun k f => match f with end) Z St) as (q & K & -> & Q & S).
   exists k, W, (q, e, K); auto.
 Qed.
 
 (* The rules, one by one: of the cycle, and of what stands in a round. *)
-Lemma stages : bodies c s <> [] -> 0 < top M /\ (forall k, k <= top M -> exists b, In b M /\ stage b = k) /\
+Lemma stages : 0 < top M /\ (forall k, k <= top M -> exists b, In b M /\ stage b = k) /\
   (forall b d, In b M -> In d M -> copies b = copies d /\ 0 < copies b) /\ (forall e, In e (events s) -> known M c e = true).
 Proof.
-  intro Ne; assert (X : exists body, In body (bodies c s)) by (destruct (bodies c s) as [|body l]; [congruence | exists body; left; auto]).
-  destruct X as [body Ib0]; pose proof (Turns body Ib0) as T0; unfold turns in T0.
-  ands T0 as [[[[[[[Tp St] Cp] _] _] Kn] _] _]; rewrite forallb_forall in St, Kn; split; [apply Nat.ltb_lt; auto|].
+  assert (X : exists body, In body (bodies c s)).
+  { unfold cycle_rules in Rules; ands Rules as [[_ Ne] _].
+    destruct (bodies c s) as [|body l]; [discriminate | exists body; left; auto]. }
+  destruct X as [body Ib]; pose proof (ruled body Ib) as T; unfold ring_rules, turns in T.
+  ands T as [[[[[[[[[[Tp St] Cp] _] _] Kn] _] _] _] _] _]; rewrite forallb_forall in St, Kn; split; [apply Nat.ltb_lt; auto|].
   split; [|split; auto].
   - intros k L; specialize (St k ltac:(apply in_seq; lia)); bools; eauto.
-  - destruct M as [|d0 m]; [discriminate|]; ands Cp as [P Cp]; rewrite forallb_forall in Cp; intros b d Ib Id.
-    pose proof (Cp b Ib); pose proof (Cp d Id); bools; lia.
+  - destruct M as [|d0 m]; [discriminate|]; ands Cp as [P Cp]; rewrite forallb_forall in Cp; intros b d Jb Jd.
+    pose proof (Cp b Jb); pose proof (Cp d Jd); bools; lia.
 Qed.
+
+Lemma positive b : In b M -> 0 < copies b.
+Proof. intro J; apply (proj1 (proj2 (proj2 stages)) b b J J). Qed.
+
+Lemma same_copies b d : In b M -> In d M -> copies b = copies d.
+Proof. intros J K; apply (proj1 (proj2 (proj2 stages)) b d J K). Qed.
 
 Lemma top_stage b : In b M -> stage b <= top M.
 Proof.
   unfold top; generalize M as l; induction l as [|d l IH]; simpl; [intros []|]; intros [->|J]; [lia | specialize (IH J); lia].
 Qed.
-
-Lemma has_bodies b : In b M -> bodies c s <> [].
-Proof. unfold all_barriers; intros J E; rewrite E in J; destruct J. Qed.
 
 Lemma rules body : In body (bodies c s) ->
   (forall b, In b M -> counts N (items body [Part 0] []) b = true) /\
@@ -192,7 +210,7 @@ Lemma rules body : In body (bodies c s) ->
      told N (items body [Part 0] []) (who_ i) (place i) (fun b => (cycle b =? c) && (next M (stage d) =? stage b)) = true /\
      (back d = false -> forall j, In j (items body [Part 0] []) -> is_tell d j = true -> prec (place j) (place i) = true)).
 Proof.
-  intro Ib0; pose proof (Turns body Ib0) as T0; unfold turns in T0; ands T0 as [[[[[_ Co] La] _] Ar] Wa].
+  intro Ib; pose proof (ruled body Ib) as T; unfold ring_rules, turns in T; ands T as [[[[[[[[_ Co] La] _] Ar] Wa] _] _] _].
   rewrite forallb_forall in Co, La, Ar, Wa; split; [auto|split; [auto|split]].
   - intros j b d Ij Te Cy Id Ne; specialize (Ar j Ij); rewrite Te, Cy, Nat.eqb_refl in Ar; simpl in Ar.
     rewrite forallb_forall in Ar; specialize (Ar d Id); rewrite Ne, Nat.eqb_refl in Ar; auto.
@@ -214,7 +232,7 @@ Qed.
 
 Lemma barriers_in b : In b M -> cycle b = c.
 Proof.
-  intro J; apply in_flat_map in J; destruct J as (body & _ & J); apply in_flat_map in J; destruct J as (z & _ & J).
+  intro J; apply in_flat_map in J as (body & _ & J); apply in_flat_map in J as (z & _ & J).
   unfold barrier_of in J; destruct (deed_ z) as [|?|x]; try (destruct J; fail).
   destruct (on x) as [d|]; [|destruct J]; destruct (Nat.eqb_spec (cycle d) c); [destruct J as [<-|[]]; auto | destruct J].
 Qed.
@@ -223,10 +241,10 @@ Lemma in_satisfying K t : In t (satisfying N K) <-> t < N /\ forall x, In x K ->
 Proof. unfold satisfying; rewrite filter_In, in_seq, forallb_forall; split; intros [X Y]; split; auto; lia. Qed.
 
 Lemma is_tell_spec b z : is_tell b z = true -> tells (deed_ z) = Some b.
-Proof. unfold is_tell; destruct (tells (deed_ z)); [intro E; apply mbarrier_eq in E; congruence | discriminate]. Qed.
+Proof. unfold is_tell; destruct (tells (deed_ z)); [intro E; apply same_as_eq in E; congruence | discriminate]. Qed.
 
 Lemma tell_is b z : tells (deed_ z) = Some b -> is_tell b z = true.
-Proof. unfold is_tell; intros ->; apply mbarrier_refl. Qed.
+Proof. unfold is_tell; intros ->; apply same_as_eq; auto. Qed.
 
 Lemma arrival_path a p e k h q : (h, q) = arrival a p e k -> exists r, q = p ++ r.
 Proof. ops e; simpl; intro E; inversion E; eauto. Qed.
@@ -240,7 +258,7 @@ Proof. ops e; simpl; intro E; inversion E; auto. Qed.
 (* -- arrivals that come late -------------------------------------------------------------------------------------------- *)
 
 Lemma rounds_done a p : rounds c (tr a) p = done_before (visits o c s [] a) p.
-Proof. unfold rounds, tr, done_before; rewrite (ends_at N o c s [] a true Outer); auto. Qed.
+Proof. unfold rounds, tr, done_before; rewrite (ends_at N o c s [] a true is_outer); auto. Qed.
 
 Lemma is_drain_spec b e : is_drain b e = true <-> e = EOp (Drain b).
 Proof. destruct e as [|?|[]]; simpl; split; try discriminate; try destruct (mbarrier_dec b b0); congruence. Qed.
@@ -275,19 +293,19 @@ Lemma late_rules b : In b M -> 0 < late b -> exists j, (forall a k W, round a k 
   (forall a k W i, round a k W -> In i (I W) -> tells (deed_ i) = Some b -> i = j) /\
   (forall a p, In (p, EOp (Drain b)) (tr a) -> sats (who_ j) a).
 Proof.
-  intros Ib L; assert (X : exists body l, bodies c s = body :: l) by (pose proof (has_bodies b Ib); destruct (bodies c s); [congruence | eauto]).
-  destruct X as (body & l & Eb); destruct (rules body) as (_ & La & _); [rewrite Eb; left; auto|].
+  intros Ib L; destruct (bodies c s) as [|body l] eqn:Eb; [unfold all_barriers in Ib; rewrite Eb in Ib; destruct Ib|].
+  destruct (rules body) as (_ & La & _); [rewrite Eb; left; auto|].
   specialize (La b Ib); unfold lates in La; rewrite Eb in La.
   destruct (late b =? 0) eqn:E; [apply Nat.eqb_eq in E; lia|]; clear E; cbn [orb] in La.
   ands La as [[[[Sg Bk] Lc] Dr] Si]; destruct l as [|? ?]; [|discriminate]; clear Sg.
   apply Nat.ltb_lt in Lc; destruct (filter (is_tell b) (items body [Part 0] [])) as [|j [|? ?]] eqn:Fi; try discriminate.
-  apply andb_prop in Si; destruct Si as [Si Im].
+  apply andb_prop in Si as [Si Im].
   assert (Ij : In j (filter (is_tell b) (items body [Part 0] []))) by (rewrite Fi; left; auto).
-  apply filter_In in Ij; destruct Ij as [Ij Tj]; apply is_tell_spec in Tj.
+  apply filter_In in Ij as [Ij Tj]; apply is_tell_spec in Tj.
   assert (Only_ : forall a k W, round a k W -> body_at c s W = body).
   { intros a k W R; destruct (in_round a k W R) as [X _]; rewrite Eb in X; destruct X as [X|[]]; auto. }
   exists j; split; [intros a k W R; rewrite (Only_ a k W R); auto|]; split; [destruct (deed_ j) as [|?|[]]; try discriminate; simpl in Tj; congruence|].
-  repeat (split; [assumption|]); split; [destruct (deed_ j) as [|?|[]]; try discriminate; exact Si|]; split.
+  splits; split; [destruct (deed_ j) as [|?|[]]; try discriminate; exact Si|]; split.
   - intros a k W i R Ii Ti; rewrite (Only_ a k W R) in Ii.
     assert (Ji : In i (filter (is_tell b) (items body [Part 0] []))) by (apply filter_In; split; auto using tell_is).
     rewrite Fi in Ji; destruct Ji as [|[]]; auto.
@@ -301,14 +319,14 @@ Lemma late_alone b a k W a' k' W' : In b M -> 0 < late b -> round a k W -> round
 Proof.
   intros Ib L R R'; destruct (in_round a k W R) as [X _], (in_round a' k' W' R') as [X' _].
   destruct (rules _ X) as (_ & La & _); specialize (La b Ib); unfold lates in La.
-  destruct (Nat.eqb_spec (late b) 0); [lia|]; cbn [orb] in La; repeat (apply andb_prop in La; destruct La as [La _]).
+  destruct (Nat.eqb_spec (late b) 0); [lia|]; cbn [orb] in La; repeat (apply andb_prop in La as [La _]).
   destruct (bodies c s) as [|x [|? ?]]; try discriminate; destruct X as [<-|[]], X' as [<-|[]]; auto.
 Qed.
 
 Lemma drain_out b a p k W : cycle b = c -> drained s = true -> In (p, EOp (Drain b)) (tr a) -> round a k W ->
   (forall r, precedes p (W ++ Part 0 :: r)) \/ precedes (ended W) p.
 Proof.
-  intros Cb Dr J R; apply nth_error_In in R; destruct (drain_at N o c b s Cb true [] a p Outer Dr J) as (w & u & t & _ & -> & _ & _ & H).
+  intros Cb Dr J R; apply nth_error_In in R; destruct (drain_at N o c b s Cb true [] a p is_outer Dr J) as (w & u & t & _ & -> & _ & _ & H).
   destruct (H W R) as [|P]; auto; right; eapply precedes_trans; [exact P | apply parts_precede; lia].
 Qed.
 
@@ -349,7 +367,7 @@ Proof.
     destruct (drain_out b a q k W Cb Dr Jq R) as [X|X]; [eapply before_round; eauto|].
     exfalso; apply (Min (q, EOp (Drain b))); [apply In_l; auto | exact Pq1]. }
   pose proof (behind_round a k W p1 R P1) as Lk; destruct (le_lt_dec (rounds c (tr a) p1) (k + late b)) as [Le|Gt].
-  - exists p1, (EOp (Drain b)); split; [|right; right; auto]; repeat (split; [solve [auto]|]); apply told_spec; auto.
+  - exists p1, (EOp (Drain b)); split; [|right; right; auto]; splits; apply told_spec; auto.
     split; [auto | exact (Dn p1 (or_introl eq_refl))].
   - rewrite rounds_done in Gt; destruct (done_exists _ _ (visits_rising o c s [] a) _ Gt) as (V & Rv & Pv).
     pose proof (All a _ V Rv) as Ijv; exists (V ++ place j), (deed_ j); split; [|right; left; eauto].
@@ -372,13 +390,13 @@ Proof.
     + destruct (late_rules b Ib ltac:(lia)) as (j & All & Dj & _ & _ & _ & _ & One & _); pose proof (One a k1 V z Rv Iz Te); subst z.
       rewrite Dj in K; apply told_spec in K as [K _]; auto; [|lia]; rewrite (item_number a k1 V j Rv Iz) in K; subst k1.
       destruct (round_before a (k + late b) V k Rv ltac:(lia)) as [W Rk]; exists j, W; split; [exact (All a k W Rk)|].
-      repeat (split; [solve [auto]|]); right; left; split; [lia | eauto].
+      splits; right; left; split; [lia | eauto].
   - assert (L : 0 < late b).
     { unfold told_rounds, round_of in K; apply filter_In in K as [Ks K]; apply in_seq in Ks; bools; lia. }
     apply told_spec in K as [K _]; auto; destruct (late_rules b Ib L) as (j & All & Dj & _ & _ & _ & _ & _ & Who).
     assert (Lt : k < rounds c (tr a) p) by lia; rewrite rounds_done in Lt.
     destruct (done_exists _ _ (visits_rising o c s [] a) _ Lt) as (W & Rk & Pk); exists j, W; rewrite Dj.
-    split; [exact (All a k W Rk)|]; repeat (split; [solve [eauto]|]); right; right; auto.
+    split; [exact (All a k W Rk)|]; splits; right; right; auto.
 Qed.
 
 Lemma told_once a k b p e p' e' : In b M -> 0 < late b -> is_thread a -> told_at a b k p e -> told_at a b k p' e' -> p = p'.
@@ -402,14 +420,7 @@ Proof.
         exact (precedes_irr _ (precedes_trans _ _ _ P (X r))).
       + assert (V' = V) by (unfold round in *; congruence); subst V'; exact (precedes_irr _ P). }
   destruct (sorted_two _ _ (tr a) _ _ (trace_sorted o s [] a) (proj1 H) (proj1 H')) as [E|[E|E]]; simpl in E;
-    [congruence | |];
-    exfalso; eauto.
-Qed.
-
-Lemma same_round k k' b : In b M -> k mod copies b = k' mod copies b -> k / copies b = k' / copies b -> k = k'.
-Proof.
-  intros Ib E D; destruct (stages (has_bodies b Ib)) as (_ & _ & Cp & _); destruct (Cp b b Ib Ib) as [_ Pos].
-  rewrite (Nat.div_mod k (copies b)), (Nat.div_mod k' (copies b)) by lia; congruence.
+    [congruence | |]; exfalso; eauto.
 Qed.
 
 (* An arrival of a round, by site. *)
@@ -438,10 +449,10 @@ Lemma arrival_of a k W b h q : is_thread a -> round a k W -> In b M ->
     told_at a' b k p e /\ (h, q) = arrival a' p e k /\ (p = W ++ place j \/ precedes (W ++ place j) p) /\
     (late b = 0 -> p = W ++ place j /\ e = deed_ j).
 Proof.
-  intros T R Ib J; apply in_ring_arrivals in J; destruct J as (a' & p & e & k' & T' & H & E & Bl & Co & Ph).
-  rewrite <- (same_round k k' b Ib Co Ph) in *; destruct (told_where a' k b p e Ib T' H) as (j & W' & Ij & Te & Sa & Rk & Cs).
+  intros T R Ib J; apply in_ring_arrivals in J as (a' & p & e & k' & T' & H & E & Bl & Co & Ph).
+  rewrite <- (round_equal k k' _ (positive b Ib) Co Ph) in *; destruct (told_where a' k b p e Ib T' H) as (j & W' & Ij & Te & Sa & Rk & Cs).
   assert (R' : round a k W') by (apply (round_same a'); auto); assert (W' = W) by (unfold round in *; congruence); subst W'.
-  exists a', j, p, e; repeat (split; [solve [auto]|]); split; [eapply told_behind; eauto|].
+  exists a', j, p, e; splits; split; [eapply told_behind; eauto|].
   destruct Cs as [(L & -> & ->)|[(L & _)|(L & _)]]; auto; lia.
 Qed.
 
@@ -477,7 +488,7 @@ Proof.
     assert (Tt : is_thread (fst a, t)) by (destruct Ta; split; auto).
     destruct (told_there (fst a, t) k W j b Tt) as (p & e & H1 & H2); auto; [apply (round_same a); auto|].
     exists (arrival (fst a, t) p e k); split; [apply (arrival_at (fst a, t)); auto|]; exists p, e; simpl.
-    repeat (split; [solve [auto]|]); intros L; destruct H2 as [(_ & -> & ->)|[(L' & _)|(L' & _)]]; auto; lia.
+    splits; intros L; destruct H2 as [(_ & -> & ->)|[(L' & _)|(L' & _)]]; auto; lia.
   - intros x x' [j t] (p & e & T1 & H1 & -> & Ij & Te & H2) (p' & e' & _ & H1' & -> & _ & _ & H2'); simpl in *.
     destruct (Nat.eq_dec (late b) 0) as [L|L]; [destruct (H2 L) as [-> ->], (H2' L) as [-> ->]; auto|].
     assert (p = p') by (eapply told_once; eauto; lia); subst p'.
@@ -496,14 +507,18 @@ Proof.
       rewrite (One a k W j), (One a k W j'); auto.
 Qed.
 
+Lemma some_there a k W b : is_thread a -> round a k W -> In b M ->
+  exists x, In x (arrivals (Ring (fst a) b (k mod copies b)) (k / copies b)).
+Proof. intros T R J; destruct (full _ _ _ _ T R J), (arrivals _ _); simpl in *; [lia | eauto]. Qed.
+
 (* -- the order of turns ------------------------------------------------------------------------------------------------- *)
 
 Lemma has_waited_spec b p K a k W : has_waited N (I W) b p K = true -> is_thread a -> round a k W -> sats K a ->
   exists i, In i (I W) /\ deed_ i = EOp (Wait b) /\ before (place i) p None /\ sats (who_ i) a /\ In (W ++ place i, EOp (Wait b)) (tr a).
 Proof.
   unfold has_waited; intros H [_ T] R S; rewrite forallb_forall in H.
-  specialize (H (snd a) ltac:(apply in_satisfying; split; [exact T | exact S])); apply existsb_exists in H; destruct H as (i & J & H); bools.
-  unfold is_wait in H; destruct (deed_ i) as [|?|[d| | | | | | | | | | | |]] eqn:E; try discriminate; apply mbarrier_eq in H; subst d.
+  specialize (H (snd a) ltac:(apply in_satisfying; split; [exact T | exact S])); apply existsb_exists in H as (i & J & H); bools.
+  unfold is_wait in H; destruct (deed_ i) as [|?|[d| | | | | | | | | | | |]] eqn:E; try discriminate; apply same_as_eq in H; subst d.
   assert (Si : sats (who_ i) a) by (match goal with X : forallb _ (who_ i) = true |- _ => rewrite forallb_forall in X; exact X end).
   exists i; repeat (split; [solve [auto using prec_sound]|]); rewrite <- E; apply (do_item a k); auto.
 Qed.
@@ -544,16 +559,15 @@ Lemma covered_by I0 a p K j : is_thread a -> sats K a -> covers N I0 p K j = tru
     forall k V x f b n P e, round a k V -> I V = I0 -> In (x, f) (acts (Thread a)) -> (forall t, before p t None -> precedes x (V ++ t)) ->
       told_at a' b n P e -> P = V ++ place j \/ precedes (V ++ place j) P -> ord (Thread a) x (fst (arrival a' P e n)) (snd (arrival a' P e n)).
 Proof.
-  intros Ta S H; unfold covers in H; apply orb_prop in H; destruct H as [H|H].
+  intros Ta S H; unfold covers in H; apply orb_prop in H as [H|H].
   - bools; assert (Sj : sats (who_ j) a) by (eapply implies_sound; eauto); exists a; repeat (split; [solve [auto using same_refl]|]).
     intros k V x f b n P e R _ Fx Bef (J & Ar & K') Le; eapply (issue B N tr); eauto.
     assert (X : precedes x (V ++ place j)) by (apply Bef, prec_sound; auto); destruct Le as [->|Le]; eauto using precedes_trans.
-  - apply existsb_exists in H; destruct H as (i & Ii & H); bools.
+  - apply existsb_exists in H as (i & Ii & H); bools.
     destruct (deed_ i) as [|[n| |?|] hw|] eqn:Ei; try discriminate; destruct n as [|n]; try discriminate.
     assert (n = 31) by (repeat (destruct n as [|n]; try discriminate); auto); subst n.
     match goal with X : implies K (who_ i) = true |- _ => pose proof (implies_sound _ _ a X S) as Si end.
-    set (b' := (fst a, 32 * (snd a / 32)) : thread).
-    pose proof (Nat.mul_div_le (snd a) 32 ltac:(lia)) as Le.
+    set (b' := (fst a, 32 * (snd a / 32)) : thread). pose proof (Nat.mul_div_le (snd a) 32 ltac:(lia)) as Le.
     assert (Tb : is_thread b') by (destruct Ta as [T1 T2]; split; [exact T1 | exact (Nat.le_lt_trans _ _ _ Le T2)]).
     assert (U : same (Threads 32) a b').
     { unfold same, name, b'; cbn [fst snd]; rewrite (Nat.mul_comm 32 (snd a / 32)), Nat.div_mul by lia; auto. }
@@ -561,7 +575,7 @@ Proof.
     assert (Sj : sats (who_ j) b').
     { eapply implies_sound; [eassumption|]; intros y [<-|Iy]; [|auto]; unfold sat, lane, b'; cbn [cmod clo chi fst snd Nat.eqb].
       rewrite (Nat.mul_comm 32 (snd a / 32)), Nat.mod_mul by lia; auto. }
-    exists b'; repeat (split; [solve [auto]|]); intros k V x f b n P e Rk E0 Fx Bef (J & Ar & K') LeP; rewrite <- E0 in Ii.
+    exists b'; splits; intros k V x f b n P e Rk E0 Fx Bef (J & Ar & K') LeP; rewrite <- E0 in Ii.
     assert (Rb : round b' k V) by (apply (round_same a); auto).
     assert (Bar : forall v, round v k V -> sats (who_ i) v -> In (V ++ place i, EBar (Threads 32) hw) (tr v))
       by (intros; rewrite <- Ei; apply (do_item v k); auto).
@@ -579,9 +593,8 @@ Lemma told_by a k W p K choose x f : is_thread a -> round a k W -> sats K a -> t
   (forall b, choose b = true -> cycle b = c) -> (forall t, before p t None -> precedes x (W ++ t)) -> In (x, f) (acts (Thread a)) ->
   exists b h q, choose b = true /\ In b M /\ In (h, q) (arrivals (Ring (fst a) b (k mod copies b)) (k / copies b)) /\ ord (Thread a) x h q.
 Proof.
-  intros Ta R S H Ch X Fx; unfold told in H; apply existsb_exists in H; destruct H as (j & J & H).
-  destruct (tells (deed_ j)) as [b|] eqn:Te; [|discriminate]; bools.
-  assert (Ib : In b M) by (eapply tells_in; eauto).
+  intros Ta R S H Ch X Fx; unfold told in H; apply existsb_exists in H as (j & J & H).
+  destruct (tells (deed_ j)) as [b|] eqn:Te; [|discriminate]; bools. assert (Ib : In b M) by (eapply tells_in; eauto).
   destruct (covered_by (I W) a p K j Ta S) as (a' & Ta' & Bl & _ & Sj & Cv); auto.
   assert (R' : round a' k W) by (apply (round_same a); auto).
   destruct (told_there a' k W j b Ta' R' J Te Ib Sj) as (P & e & H1 & H2); pose proof (told_behind a' k W j b P e R' J H2) as H3.
@@ -590,15 +603,6 @@ Proof.
 Qed.
 
 (* -- time --------------------------------------------------------------------------------------------------------------- *)
-
-Lemma next_round k n : 0 < n -> (k + n) mod n = k mod n /\ (k + n) / n = S (k / n).
-Proof. intro L; replace (k + n) with (k + 1 * n) by lia; rewrite Nat.mod_add, Nat.div_add by lia; split; auto; lia. Qed.
-
-Lemma round_equal k j n : 0 < n -> k mod n = j mod n -> k / n = j / n -> k = j.
-Proof. intros L E D; rewrite (Nat.div_mod k n), (Nat.div_mod j n) by lia; congruence. Qed.
-
-Lemma round_unique k j n : 0 < n -> k mod n = j mod n -> S (k / n) = j / n -> j = k + n.
-Proof. intros L E D; destruct (next_round k n L) as [X Y]; apply (round_equal _ _ n L); congruence. Qed.
 
 (* Who arrives for a stage has waited for the one before: in this round, or of the copy's last one. *)
 Lemma then_next a k W n f r x y : is_thread a -> round a k W -> In f M -> In r M -> next M (stage f) = stage r ->
@@ -627,21 +631,16 @@ Lemma seat_top b : In b M -> seat b <= top M.
 Proof. intro J; pose proof (top_stage b J); unfold seat; destruct (stage b =? 0); lia. Qed.
 
 Lemma later_phase t m x n y : x <= t -> y <= t -> m * S t + x <= n * S t + y -> m <= n.
-Proof.
-  intros X Y L; destruct (le_lt_dec m n) as [|G]; auto; exfalso; pose proof (Nat.mul_le_mono_r (S n) m (S t) G) as Q.
-  rewrite Nat.mul_succ_l in Q; lia.
-Qed.
+Proof. nia. Qed.
 
 Lemma same_phase t m x n y : x <= t -> y <= t -> m * S t + x = n * S t + y -> m = n /\ x = y.
-Proof.
-  intros X Y E; assert (m = n) by (apply Nat.le_antisymm; eapply later_phase; [exact X | exact Y | lia | exact Y | exact X | lia]); subst; lia.
-Qed.
+Proof. intros X Y E; assert (m = n) by nia; subst; lia. Qed.
 
 (* The mbarriers whose phase comes next. *)
 Lemma at_next b n : In b M -> exists d m, In d M /\ time d m = S (time b n) /\ next M (stage b) = stage d /\
   m = if stage b =? 0 then S n else n.
 Proof.
-  intro Ib; destruct (stages (has_bodies b Ib)) as (Tp & St & _); pose proof (top_stage b Ib) as Lb; unfold time, seat, next.
+  intro Ib; destruct stages as (Tp & St & _); pose proof (top_stage b Ib) as Lb; unfold time, seat, next.
   destruct (Nat.eqb_spec (stage b) 0) as [Z|Z].
   - destruct (St 1 Tp) as (d & Id & Sd); exists d, (S n); rewrite Sd, Z; destruct (Nat.eqb_spec 0 (top M)); simpl; repeat split; auto; lia.
   - destruct (Nat.eqb_spec (stage b) (top M)) as [E|E].
@@ -660,14 +659,14 @@ Lemma next_seat b d m n : In b M -> In d M -> time d m = S (time b n) ->
 Proof.
   intros Ib Id E; destruct (at_next b n Ib) as (e & p & Ie & Ep & -> & ->); rewrite <- E in Ep; unfold time in Ep.
   destruct (same_phase _ _ _ _ _ (seat_top e Ie) (seat_top d Id) Ep) as [-> S]; split; auto; unfold seat in S.
-  pose proof (top_stage e Ie); pose proof (top_stage d Id); destruct (stages (has_bodies b Ib)) as (Tp & _).
+  pose proof (top_stage e Ie); pose proof (top_stage d Id); destruct stages as (Tp & _).
   destruct (Nat.eqb_spec (stage e) 0), (Nat.eqb_spec (stage d) 0); lia.
 Qed.
 
 Lemma arrival_at_round h q block b r n : In b M -> In (h, q) (arrivals (Ring block b r) n) ->
   exists a k W, is_thread a /\ round a k W /\ block = fst a /\ r = k mod copies b /\ n = k / copies b.
 Proof.
-  intros Ib J; apply in_ring_arrivals in J; destruct J as (a & p & e & k & T & H & _ & Bl & Co & Ph).
+  intros Ib J; apply in_ring_arrivals in J as (a & p & e & k & T & H & _ & Bl & Co & Ph).
   destruct (told_where a k b p e Ib T H) as (j & W & _ & _ & _ & R & _); exists a, k, W; auto.
 Qed.
 
@@ -676,7 +675,7 @@ Lemma in_step block b m d n r x y : In b M -> In d M -> time d n = S (time b m) 
   In x (arrivals (Ring block b r) m) -> In y (arrivals (Ring block d r) n) -> ord (fst x) (snd x) (fst y) (snd y).
 Proof.
   destruct y as [h q]; intros Ib Id E X Y; destruct (next_seat b d n m Ib Id E) as [Nx En].
-  destruct (stages (has_bodies b Ib)) as (_ & _ & Cp & _); destruct (Cp b d Ib Id) as [Ec _].
+  pose proof (same_copies b d Ib Id) as Ec.
   destruct (arrival_at_round h q block d r n Id Y) as (a & k & W & T & R & -> & -> & ->).
   eapply (then_next a k W m b d x (h, q)); eauto; rewrite Ec; auto.
 Qed.
@@ -687,16 +686,14 @@ Proof.
   induction l as [|l IH]; intros block b m d n r x y Ib Id E X Y; [apply (in_step block b m d n r x y); auto|].
   - destruct y as [h q]; destruct (at_next b m Ib) as (e & i & Ie & Ei & _); assert (Z : exists z, In z (arrivals (Ring block e r) i)).
     { destruct (arrival_at_round h q block d r n Id Y) as (a & k & W & T & R & -> & -> & ->).
-      destruct (stages (has_bodies b Ib)) as (_ & _ & Cp & _); destruct (Cp e d Ie Id) as [Ec Pos].
+      pose proof (same_copies e d Ie Id) as Ec; pose proof (positive d Id) as Pos.
       assert (Le : i <= k / copies d) by (apply (later_phase (top M) _ (seat e) _ (seat d)); auto using seat_top; unfold time in *; lia).
-      set (n := copies d) in *; set (r := k mod n) in *.
-      assert (Lt : r < n) by (apply Nat.mod_upper_bound; lia).
+      set (n := copies d) in *; set (r := k mod n) in *. assert (Lt : r < n) by (apply Nat.mod_upper_bound; lia).
       assert (Mo : (i * n + r) mod n = r) by (rewrite Nat.add_comm, Nat.mod_add by lia; apply Nat.mod_small; auto).
       assert (Di : (i * n + r) / n = i) by (rewrite Nat.add_comm, Nat.div_add by lia; rewrite Nat.div_small by auto; lia).
       destruct (round_before a k W (i * n + r) R) as [V Rv].
       { rewrite (Nat.div_mod k n) by lia; fold r; pose proof (Nat.mul_le_mono_l _ _ n Le); lia. }
-      destruct (full a _ V e T Rv Ie) as [L1 L2]; rewrite Ec, Mo, Di in L1.
-      destruct (arrivals (Ring (fst a) e r) i) as [|z t]; [simpl in L1; lia | exists z; left; auto]. }
+      destruct (some_there a _ V e T Rv Ie) as [z Z]; rewrite Ec, Mo, Di in Z; eauto. }
     destruct Z as [z Z]; apply ord_trans with (fst z) (snd z).
     + apply (in_step block b m e i r x z); auto.
     + apply (IH block e i d n r z (h, q)); auto; lia.
@@ -709,3 +706,11 @@ Proof. intros Ib Id L; apply (in_steps (time d n - S (time b m))); auto; lia. Qe
 End Cycle.
 
 End Turns.
+
+Arguments tr : clear implicits.
+Arguments arrivals : clear implicits.
+Arguments told_at : clear implicits.
+Arguments round : clear implicits.
+Arguments tells_at : clear implicits.
+Arguments seat : clear implicits.
+Arguments time : clear implicits.

@@ -46,8 +46,7 @@ Definition mem_ok (m : mem) : Prop :=
 (** * Statements *)
 
 (** Where every unit of a perspective starts: at a multiple of this. *)
-Definition whole (q : persp) : nat :=
-  match fst q with Grid => 0 | h => if snd q =? tile h then 0 else snd q end.
+Definition whole (q : persp) : nat := match fst q with Grid => 0 | h => if snd q =? tile h then 0 else snd q end.
 
 Fixpoint ctx_of (ps : list (name * persp * ty)) : ctx :=
   match ps with [] => fun _ => None | (x, q, t) :: ps => ups (ctx_of ps) x (Some (q, t)) end.

@@ -57,8 +57,7 @@ Lemma at_persp_shared a b q h : same_unit q a b -> at_persp q (shared a b h) = a
 Proof.
   intros Hq. induction h as [|e h IH]; auto. simpl.
   destruct (same_unitb (ev_persp e) a b) eqn:E; simpl; [now rewrite IH|].
-  destruct (peqb q (ev_persp e)) eqn:Q; auto. apply peqb_spec in Q. subst q.
-  apply same_unitb_spec in Hq. congruence.
+  destruct (peqb q (ev_persp e)) eqn:Q; auto. apply peqb_spec in Q. subst q. apply same_unitb_spec in Hq. congruence.
 Qed.
 
 Lemma prefix_filter {A} (f : A -> bool) l l' : prefix l l' -> prefix (filter f l) (filter f l').
@@ -74,8 +73,7 @@ Proof.
   intros Hf Hn HR Ha Hb Hq. destruct (reach_run _ _ _ _ Hf Hn HR) as [_ H].
   destruct (H a) as (s1 & n1 & R1 & _). destruct (H b) as (s2 & n2 & R2 & _).
   destruct (runs_agree Hbody a b Ha Hb _ _ _ _ _ _ R1 _ _ _ _ _ R2 (rel_refl a b s pos0 pos0) (agree_refl a b n) Hf Hf
-    Hn Hn) as [[P|P] _];
-    apply (prefix_filter (fun e => peqb q (ev_persp e))) in P;
+    Hn Hn) as [[P|P] _]; apply (prefix_filter (fun e => peqb q (ev_persp e))) in P;
     [left|right]; now rewrite <- (at_persp_shared a b q (hist (pool S a))),
       <- (at_persp_shared a b q (hist (pool S b))) by auto.
 Qed.
@@ -83,8 +81,7 @@ Qed.
 (** The i-th event at [q], of any two threads of a unit of [q], is one event: same variable, same value. *)
 Corollary uniform_event s n m S a b q i e e' :
   sfrag s -> nfrag n -> reach (init s n m) S -> tid_ok a -> tid_ok b -> same_unit q a b ->
-  nth_error (at_persp q (hist (pool S a))) i = Some e ->
-  nth_error (at_persp q (hist (pool S b))) i = Some e' -> e = e'.
+  nth_error (at_persp q (hist (pool S a))) i = Some e -> nth_error (at_persp q (hist (pool S b))) i = Some e' -> e = e'.
 Proof.
   intros Hf Hn HR Ha Hb Hq He He'.
   assert (X : forall l l' : list event, prefix l l' -> nth_error l i <> None -> nth_error l' i = nth_error l i).

@@ -72,18 +72,6 @@ Ltac ands :=
 Ltac unstep H := simpl in H; unfold inside, store_, with_int, with_bool, with_val in H; cbn [negb orb] in H; cases H;
   try discriminate H.
 
-(** Read tests as facts. *)
-Ltac spec :=
-  repeat match goal with
-  | E : _ && _ = true |- _ => apply andb_true_iff in E as [? ?]
-  | E : dvdb _ _ = true |- _ => apply dvdb_spec in E
-  | E : pleb _ _ = true |- _ => apply pleb_spec in E
-  | E : peqb _ _ = true |- _ => apply peqb_spec in E
-  | E : (_ <=? _) = true |- _ => apply Nat.leb_le in E
-  | E : (_ <? _) = true |- _ => apply Nat.ltb_lt in E
-  | E : (_ <? _) = false |- _ => apply Nat.ltb_ge in E
-  end.
-
 Section Units.
 Context {M : Machine} {Fs : Functions}.
 Variable rg : name -> bool.
@@ -139,17 +127,14 @@ Proof.
   apply nfrag_ups; auto. apply (vfrag_as x); [apply Ho; now left | exact (H0 _ _ _ Hx)].
 Qed.
 
-Lemma step_frag th s : forall k u n m s' n' m' ev,
-  sfrag s -> nfrag n -> step th k u n m s = Next s' n' m' ev ->
+Lemma step_frag th s : forall k u n m s' n' m' ev, sfrag s -> nfrag n -> step th k u n m s = Next s' n' m' ev ->
   sfrag s' /\ nfrag n' /\ glob m' (gl m).
 Proof.
   induction s; intros k u n0 m0 s' n' m' ev Hf Hn H; simpl in Hf; ands; try contradiction; unstep H;
-    try (injection H as <- <- <- <-; simpl; repeat split; auto; fail);
-    try match goal with
+    try (injection H as <- <- <- <-; simpl; repeat split; auto; fail); try match goal with
     | E : step _ _ _ _ _ ?a = Next _ _ _ _, IH : context [step _ _ _ _ _ ?a] |- _ =>
         eapply IH in E; eauto; destruct E as (? & ? & ?); injection H as <- <- <- <-; simpl; repeat split; auto
-    end;
-    try (injection H as <- <- <- <-; repeat split; auto; apply nfrag_ups; auto; fail);
+    end; try (injection H as <- <- <- <-; repeat split; auto; apply nfrag_ups; auto; fail);
     try (injection H as <- <- <- <-; split; [split; [eapply vfrag_view; eassumption | simpl; auto] | auto]; fail).
   - (* store to an array that is not local *)
     injection H as <- <- <- <-. simpl. repeat split; auto. intros st' Hr.
@@ -175,8 +160,7 @@ Qed.
 Lemma div_coarser a b n n' : Nat.divide n n' -> a / n = b / n -> a / n' = b / n'.
 Proof.
   intros [c ->] H. destruct (Nat.eq_dec n 0) as [->|Hn]; [now rewrite Nat.mul_0_r|].
-  destruct (Nat.eq_dec c 0) as [->|Hc]; auto.
-  rewrite (Nat.mul_comm c n), <- !Nat.div_div by auto. now rewrite H.
+  destruct (Nat.eq_dec c 0) as [->|Hc]; auto. rewrite (Nat.mul_comm c n), <- !Nat.div_div by auto. now rewrite H.
 Qed.
 
 (** A unit of a narrower perspective lies in one unit of a broader. *)
@@ -350,8 +334,7 @@ Proof.
         match goal with IH : forall k u n m s' n' m' ev, pos_ok a k -> step a k u n m ?t = _ -> _, E : step a _ _ _ _ ?t = _ |- _ =>
           destruct (IH _ _ _ _ _ _ _ _ Hk E); split;
             [apply (only_up _ _ _ _ _ _ (Up b)) | apply (mine_up _ _ _ _ _ (Up b))]; auto end]; fail);
-    unstep H; spec;
-    try match goal with
+    unstep H; spec; try match goal with
     | H : Next _ _ _ _ = Next _ _ _ _ |- _ => injection H as <- <- <- <-
     end;
     try (split; [apply only_refl || (now apply only_back) || (eapply only_set; eauto; intros; eapply inu_ple; eauto) |

@@ -1,14 +1,10 @@
 (* The checker of skeletons: barriers are met by whole units, and what may conflict has one between. *)
 
 From Coq Require Import List Arith Bool.
-From Bundl Require Import Skeleton.
+From Bundl Require Import Skeleton Ordered.
 Import ListNotations.
 
 Definition divides (k n : nat) : bool := (0 <? k) && (n mod k =? 0).
-
-(* Equality as a test. *)
-Definition same_as {A : Type} (dec : forall x y : A, {x = y} + {x <> y}) (x y : A) : bool :=
-  if dec x y then true else false.
 
 Definition units_dec (u v : units) : {u = v} + {u <> v}.
 Proof. decide equality; apply Nat.eq_dec. Defined.
@@ -19,10 +15,10 @@ Proof. decide equality; [apply Nat.eq_dec | apply bool_dec]. Defined.
 Definition part_dec (d e : option nat) : {d = e} + {d <> e}.
 Proof. decide equality; apply Nat.eq_dec. Defined.
 
-Definition units_eqb : units -> units -> bool := same_as units_dec.
-Definition con_eqb : con -> con -> bool := same_as con_dec.
-Definition hardware_eqb : hardware -> hardware -> bool := same_as hardware_dec.
-Definition part_eqb : option nat -> option nat -> bool := same_as part_dec.
+Notation units_eqb := (same_as units_dec).
+Notation con_eqb := (same_as con_dec).
+Notation hardware_eqb := (same_as hardware_dec).
+Notation part_eqb := (same_as part_dec).
 
 (* Threads of one unit satisfy the constraint, or none of them. *)
 Definition respects (u : units) (c : con) : bool :=
@@ -48,12 +44,11 @@ Definition com : Type := (units * list con)%type.
 
 Definition com_dec (x y : com) : {x = y} + {x <> y}.
 Proof. decide equality; [apply (list_eq_dec con_dec) | apply units_dec]. Defined.
-Definition com_eqb : com -> com -> bool := same_as com_dec.
+Notation com_eqb := (same_as com_dec).
 
 (* What is known of an access that was made: under which constraints; the barriers since, that those meet who satisfy theirs;
    units that its thread does not share with the one that is looked at; how its position parts from where we are. *)
-Record entry : Type := Entry {
-  made : access; under : list con; past : list com; apart : list units; at_ : option nat }.
+Record entry : Type := Entry { made : access; under : list con; past : list com; apart : list units; at_ : option nat }.
 
 (* A fact: accesses of these numbers, at positions that part so, touch one place only if they never do (None), or if their
    threads are of one unit. *)
@@ -61,11 +56,9 @@ Record fact : Type := Fact { one : nat; two : nat; parts : option nat; what : op
 
 Definition is_atomic (k : kind) : bool := match k with Atomic | AtomicBlock => true | _ => false end.
 
-Definition compatible (k m : kind) : bool :=
-  match k, m with Read, Read | Atomic, Atomic => true | _, _ => false end.
+Definition compatible (k m : kind) : bool := match k, m with Read, Read | Atomic, Atomic => true | _, _ => false end.
 
-Definition overlap (x y : access) : bool :=
-  (space x =? space y) && (first x <? last y) && (first y <? last x).
+Definition overlap (x y : access) : bool := (space x =? space y) && (first x <? last y) && (first y <? last x).
 
 (* Accesses to the rings of one cycle: the rules of rings are asked of them. *)
 Definition ringed (x y : access) : bool :=
@@ -147,8 +140,7 @@ Fixpoint distinct (l : list (units * hardware)) : list (units * hardware) :=
       if existsb (fun y => units_eqb (fst x) (fst y) && hardware_eqb (snd x) (snd y)) r then r else x :: r
   end.
 
-Definition keys (s : stmt) : bool :=
-  let l := distinct (barriers s) in forallb (fun x => forallb (separate x) l) l.
+Definition keys (s : stmt) : bool := let l := distinct (barriers s) in forallb (fun x => forallb (separate x) l) l.
 
 (* -- accesses with a barrier between ------------------------------------------------------------------------------------ *)
 

@@ -7,10 +7,7 @@ Import ListNotations.
 (* -- arithmetic --------------------------------------------------------------------------------------------------------- *)
 
 Lemma divides_spec k n : divides k n = true -> 0 < k /\ exists m, n = m * k.
-Proof.
-  unfold divides; intro H; bools; split; auto; exists (n / k).
-  rewrite Nat.mul_comm; apply Nat.div_exact; lia.
-Qed.
+Proof. unfold divides; intro H; bools; split; auto; exists (n / k). rewrite Nat.mul_comm; apply Nat.div_exact; lia. Qed.
 
 Lemma leb_mul k m x : 0 < k -> (m * k <=? x) = (m <=? x / k).
 Proof.
@@ -20,10 +17,8 @@ Qed.
 
 Lemma mod_div k m x : 0 < k -> (x mod (m * k)) / k = (x / k) mod m.
 Proof.
-  intro K; destruct (Nat.eq_dec m 0) as [->|M]; [simpl; auto|].
-  rewrite (Nat.mul_comm m k), Nat.mod_mul_r by lia.
-  rewrite Nat.mul_comm, Nat.div_add by lia; rewrite (Nat.div_small (x mod k)); [lia|].
-  apply Nat.mod_upper_bound; lia.
+  intro K; destruct (Nat.eq_dec m 0) as [->|M]; [simpl; auto|]. rewrite (Nat.mul_comm m k), Nat.mod_mul_r by lia.
+  rewrite Nat.mul_comm, Nat.div_add by lia; rewrite (Nat.div_small (x mod k)); [lia|]. apply Nat.mod_upper_bound; lia.
 Qed.
 
 Lemma coarser k m x y : 0 < k -> 0 < m -> x / k = y / k -> x / (m * k) = y / (m * k).
@@ -33,20 +28,8 @@ Lemma NoDup_list_prod (A C : Type) (l : list A) (m : list C) : NoDup l -> NoDup 
 Proof.
   intros L M; induction L as [|x l I L IH]; simpl; [constructor|]; apply nodup_app; auto.
   - apply Injective_map_NoDup; auto; intros y z E; congruence.
-  - intros [y z] J K; apply in_map_iff in J; destruct J as (? & E & _); inversion E; subst.
-    apply in_prod_iff in K; tauto.
+  - intros [y z] J K; apply in_map_iff in J as (? & E & _); inversion E; subst. apply in_prod_iff in K; tauto.
 Qed.
-
-(* -- equality ----------------------------------------------------------------------------------------------------------- *)
-
-Lemma same_as_eq (A : Type) (dec : forall x y : A, {x = y} + {x <> y}) x y : same_as dec x y = true <-> x = y.
-Proof. unfold same_as; destruct (dec x y); intuition congruence. Qed.
-
-Lemma units_eq u v : units_eqb u v = true -> u = v. Proof. apply same_as_eq. Qed.
-Lemma con_eq c d : con_eqb c d = true -> c = d. Proof. apply same_as_eq. Qed.
-Lemma hardware_eq h g : hardware_eqb h g = true -> h = g. Proof. apply same_as_eq. Qed.
-Lemma part_eq d e : part_eqb d e = true -> d = e. Proof. apply same_as_eq. Qed.
-Lemma com_eq x y : com_eqb x y = true -> x = y. Proof. apply same_as_eq. Qed.
 
 Lemma same_refl u a : same u a a. Proof. reflexivity. Qed.
 Lemma same_sym u a b : same u a b -> same u b a. Proof. unfold same; auto. Qed.
@@ -83,19 +66,15 @@ Proof.
   destruct v as [m| | |]; simpl; try discriminate; intros H Sa Sb U; bools.
   apply sat_range in Sa; apply sat_range in Sb; destruct Sa as (x & Ex & Rx), Sb as (y & Ey & Ry).
   pose proof (between m (clo c) (chi c) x) as Bx; pose proof (between m (clo c) (chi c) y) as By.
-  assert (XY : x / m = y / m) by (rewrite Bx, By; auto).
-  unfold same; simpl; destruct (cmod c =? 0) eqn:Z.
+  assert (XY : x / m = y / m) by (rewrite Bx, By; auto). unfold same; simpl; destruct (cmod c =? 0) eqn:Z.
   - subst x y; rewrite XY; f_equal; destruct u; try discriminate; unfold same in U; simpl in U; congruence.
   - bools; destruct u as [k| | |]; try discriminate.
-    match goal with H : divides m _ = true |- _ => apply divides_spec in H; destruct H as [M [j J]] end.
-    match goal with H : divides k _ = true |- _ => apply divides_spec in H; destruct H as [K [i I]] end.
-    unfold same in U; simpl in U; inversion U as [[U1 U2]]; f_equal.
-    assert (Q : snd a / cmod c = snd b / cmod c).
+    match goal with H : divides m _ = true |- _ => apply divides_spec in H as [M [j J]] end.
+    match goal with H : divides k _ = true |- _ => apply divides_spec in H as [K [i I]] end.
+    unfold same in U; simpl in U; inversion U as [[U1 U2]]; f_equal. assert (Q : snd a / cmod c = snd b / cmod c).
     { rewrite I; apply Nat.eqb_neq in Z; apply coarser; auto; destruct i; simpl in *; lia. }
-    apply Nat.eqb_neq in Z.
-    rewrite (Nat.div_mod (snd a) (cmod c)), (Nat.div_mod (snd b) (cmod c)) by auto.
-    rewrite <- Ex, <- Ey, Q, J.
-    replace (j * m * (snd b / (j * m)) + x) with (x + (j * (snd b / (j * m))) * m) by lia.
+    apply Nat.eqb_neq in Z. rewrite (Nat.div_mod (snd a) (cmod c)), (Nat.div_mod (snd b) (cmod c)) by auto.
+    rewrite <- Ex, <- Ey, Q, J. replace (j * m * (snd b / (j * m)) + x) with (x + (j * (snd b / (j * m))) * m) by lia.
     replace (j * m * (snd b / (j * m)) + y) with (y + (j * (snd b / (j * m))) * m) by lia.
     rewrite !Nat.div_add by lia; lia.
 Qed.
@@ -109,20 +88,18 @@ Lemma le_sound u v a b : le N u v = true -> is_thread a -> is_thread b -> same u
 Proof.
   unfold Skeleton.is_thread, same; destruct u as [k| |c|], v as [m| |d|]; simpl; try discriminate; auto;
     intros H [A1 A2] [B1 B2] E; try (inversion E; congruence).
-  - inversion E as [[E1 E2]]; f_equal; apply divides_spec in H; destruct H as [K [j J]]; subst m.
+  - inversion E as [[E1 E2]]; f_equal; apply divides_spec in H as [K [j J]]; subst m.
     destruct j as [|j]; [auto | apply coarser; auto; lia].
   - inversion E as [[E1]]; f_equal; bools; rewrite !Nat.div_small by lia; auto.
-  - inversion E as [[E1]]; f_equal; apply divides_spec in H; destruct H as [K [j J]]; subst d.
+  - inversion E as [[E1]]; f_equal; apply divides_spec in H as [K [j J]]; subst d.
     destruct j as [|j]; [auto | apply coarser; auto; lia].
 Qed.
 
 Lemma le_in_sound C D u v a b :
   le_in N C D u v = true -> is_thread a -> is_thread b -> sats C a -> sats D b -> same u a b -> same v a b.
 Proof.
-  unfold le_in; intros H Ta Tb Sa Sb U; apply orb_prop in H; destruct H as [H|H]; [eapply le_sound; eauto|].
-  apply existsb_exists in H; destruct H as (c & I & H); bools.
-  match goal with H : con_eqb c _ = true |- _ => apply con_eq in H; subst end.
-  eapply within_sound; eauto.
+  unfold le_in; intros H Ta Tb Sa Sb U; apply orb_prop in H as [H|H]; [eapply le_sound; eauto|].
+  apply existsb_exists in H as (c & I & H); bools. subst; eapply within_sound; eauto.
 Qed.
 
 (* The members of a barrier's unit, counted. *)
@@ -182,9 +159,7 @@ Proof. destruct c; auto. Qed.
 
 Lemma tr_if c u s1 s2 w a :
   tr c (If u s1 s2) w a = tr (c && decides w u a) s1 (w ++ [Part 0]) a ++ tr (c && negb (decides w u a)) s2 (w ++ [Part 1]) a.
-Proof.
-  destruct c; simpl; auto; unfold decides; destruct (o w (name u a) =? 0); simpl; auto; rewrite app_nil_r; auto.
-Qed.
+Proof. unfold tr, decides; destruct c; simpl; auto; destruct (_ =? 0); simpl; rewrite ?app_nil_r; auto. Qed.
 
 Lemma tr_only c k s w a : tr c (Only k s) w a = tr (c && sat k (snd a)) s w a.
 Proof. destruct c; auto. Qed.
@@ -192,8 +167,7 @@ Proof. destruct c; auto. Qed.
 Lemma in_loop c l m u s w a x :
   In x (tr c (Loop l m u s) w a) <-> exists k, In x (tr (c && (k <? trips w m u a)) s (w ++ [Trip l k]) a).
 Proof.
-  unfold tr, trips; destruct c; simpl; [|split; [intros [] | intros [? F]; destruct F]].
-  rewrite in_flat_map; split.
+  unfold tr, trips; destruct c; simpl; [|split; [intros [] | intros [? F]; destruct F]]. rewrite in_flat_map; split.
   - intros (k & I & J); apply in_seq in I; exists k; destruct (Nat.ltb_spec k (m + o w (name u a))); [auto|lia].
   - intros [k J]; destruct (Nat.ltb_spec k (m + o w (name u a))); [|destruct J].
     exists k; split; auto; apply in_seq; lia.
@@ -241,22 +215,9 @@ Proof.
   - destruct (o w (name u a) =? 0); auto.
   - generalize 0 as i; induction (m + o w (name u a)) as [|n IHn]; intro i; simpl; [constructor|].
     apply sorted_app; split; [auto|split; [auto|]]; intros [p e] [q f] I J; exists (Some l).
-    apply in_flat_map in J; destruct J as (k & K & J); apply in_seq in K.
+    apply in_flat_map in J as (k & K & J); apply in_seq in K.
     refine (trips_in_order l w a a true true s s i k _ _ _ _ _ I J); lia.
   - destruct (sat k (snd a)); auto; constructor.
-Qed.
-
-(* Positions of events are ordered, whosever they are. *)
-Lemma comparable s : forall w a b c d p q e f,
-  In (p, e) (tr c s w a) -> In (q, f) (tr d s w b) -> p = q \/ precedes p q \/ precedes q p.
-Proof.
-  induction s as [|s1 IH1 s2 IH2|x|u h|u s1 IH1 s2 IH2|l m u s IH|k s IH|oo]; intros w a b c d p q e f I J; comes;
-    eauto;
-    try (right; left; exists None; eapply parts_in_order; eauto; fail);
-    try (right; right; exists None; eapply parts_in_order; eauto; fail).
-  match goal with I : In (p, e) (tr _ _ (w ++ [Trip _ ?i]) _), J : In (q, f) (tr _ _ (w ++ [Trip _ ?j]) _) |- _ =>
-    destruct (Nat.lt_trichotomy i j) as [L|[E|L]]; [| subst i; eauto |]; right; [left | right]; exists (Some l);
-    eapply trips_in_order; eauto end.
 Qed.
 
 (* -- barriers are met by all of a unit ---------------------------------------------------------------------------------- *)
@@ -275,12 +236,9 @@ Qed.
 
 Lemma linked_loop D C a b c d w m u k : linked D C a b c d ->
   linked (u :: D) C a b (c && (k <? trips w m u a)) (d && (k <? trips w m u b)).
-Proof.
-  intros L H1 H2; rewrite (L H1) by (intros; apply H2; right; auto); unfold trips; rewrite (H2 u) by (left; auto); auto.
-Qed.
+Proof. intros L H1 H2; unfold trips; rewrite (L H1), (H2 u); simpl in *; auto. Qed.
 
-Lemma linked_only D C a b c d k : linked D C a b c d ->
-  linked D (k :: C) a b (c && sat k (snd a)) (d && sat k (snd b)).
+Lemma linked_only D C a b c d k : linked D C a b c d -> linked D (k :: C) a b (c && sat k (snd a)) (d && sat k (snd b)).
 Proof. intros L H1 H2; rewrite L by (intros; auto; apply H1; right; auto); rewrite H1 by (left; auto); auto. Qed.
 
 Lemma sats_cons k C a c : (c = true -> sats C a) -> c && sat k (snd a) = true -> sats (k :: C) a.
@@ -318,8 +276,7 @@ Proof.
   assert (And : forall c d C a, (c = true -> sats C a) -> c && d = true -> sats C a)
     by (intros c d C a S E; apply andb_prop in E; tauto).
   induction s as [|s1 IH1 s2 IH2|x|v g|v s1 IH1 s2 IH2|l m v s IH|k s IH|oo]; intros w D C a c p u h H Sa I;
-    simpl in H; bools; simpl; comes; rewrite ?in_app_iff;
-    try (split; [auto | exists C; auto]; fail);
+    simpl in H; bools; simpl; comes; rewrite ?in_app_iff; try (split; [auto | exists C; auto]; fail);
     match goal with IH : forall w D C a c p u h, bars N ?t D C = true -> _, J : In _ (tr ?c' ?t _ _) |- _ =>
       destruct (IH _ _ _ a c' p u h ltac:(eassumption) ltac:(eauto using sats_cons) J) as (X & Y); auto end.
 Qed.
@@ -334,12 +291,10 @@ Lemma separate_named u v i j : separate N (u, Named i) (v, Named j) = true ->
   (u = v /\ i = j) \/ i + ids N u <= j \/ j + ids N v <= i.
 Proof.
   destruct u, v; cbn [separate]; rewrite !orb_true_iff, andb_true_iff, !Nat.leb_le, Nat.eqb_eq; intros [[[E ->]|H]|H];
-    auto;
-    apply units_eq in E; auto.
+    auto; apply same_as_eq in E; auto.
 Qed.
 
-Lemma separate_own u v h g C D a b :
-  separate N (u, h) (v, g) = true -> whole N u C = true -> whole N v D = true ->
+Lemma separate_own u v h g C D a b : separate N (u, h) (v, g) = true -> whole N u C = true -> whole N v D = true ->
   exists_in_hardware N u h = true -> exists_in_hardware N v g = true -> is_thread a -> is_thread b ->
   key_of u h a = key_of v g b -> u = v /\ h = g /\ same u a b.
 Proof.
@@ -356,15 +311,11 @@ Qed.
 Lemma distinct_in l x : In x l -> In x (distinct l).
 Proof.
   induction l as [|y l IH]; simpl; auto; intros [->|I].
-  - destruct (existsb _ _) eqn:E; [|left; auto]; bools.
-    match goal with H : units_eqb _ _ = true, G : hardware_eqb _ _ = true |- _ =>
-      apply units_eq in H; apply hardware_eq in G end.
-    destruct x, x0; simpl in *; subst; auto.
+  - destruct (existsb _ _) eqn:E; [|left; auto]; bools. destruct x, x0; simpl in *; subst; auto.
   - destruct (existsb _ _); [|right]; auto.
 Qed.
 
-Lemma keys_own s a b p q u v h g :
-  keys N s = true -> bars N s [] [] = true -> is_thread a -> is_thread b ->
+Lemma keys_own s a b p q u v h g : keys N s = true -> bars N s [] [] = true -> is_thread a -> is_thread b ->
   In (p, EBar u h) (trace o s [] a) -> In (q, EBar v g) (trace o s [] b) -> key_of u h a = key_of v g b ->
   u = v /\ h = g /\ same u a b.
 Proof.
@@ -403,8 +354,7 @@ Proof.
   - destruct (IH1 (w ++ [Part 0]) _ _ _ a I Sa) as (r & h & J); exists r, h; there.
   - destruct (IH2 (w ++ [Part 1]) _ _ _ a I Sa) as (r & h & J); exists r, h; there.
   - destruct g; stands; eauto.
-  - apply filter_In in I as [I J]; bools.
-    match goal with H : com_eqb _ _ = true |- _ => apply com_eq in H; subst end; destruct (o w (name v a) =? 0); eauto.
+  - apply filter_In in I as [I J]; bools. subst; destruct (o w (name v a) =? 0); eauto.
   - destruct m; [discriminate|]; destruct (IH (w ++ [Trip l 0]) _ _ _ a I Sa) as (r & h & J); exists r, h; simpl; there.
   - pose proof (passed_incl _ _ _ _ I) as X; rewrite Sa by (apply X; left; auto); eauto.
 Qed.
@@ -415,28 +365,23 @@ Lemma makes_all s : forall w C a p x, sats C a -> In (p, EAcc x) (trace o s w a)
     forall u K, In (u, K) (past e) -> sats K a -> exists r h, In (r, EBar u h) (trace o s w a) /\ precedes p r.
 Proof.
   induction s as [|s1 IH1 s2 IH2|x'|v g|v s1 IH1 s2 IH2|l m v s IH|k s IH|oo]; simpl; intros w C a p x Sa I; stands;
-    try discriminate;
-    try match goal with IH : context [In _ (makes ?t _)], J : In _ (trace _ ?t _ _) |- _ =>
+    try discriminate; try match goal with IH : context [In _ (makes ?t _)], J : In _ (trace _ ?t _ _) |- _ =>
       destruct (IH _ _ _ _ _ Sa J) as (e & M & Em & Eu & Ea & Ex & Ep) end.
   - exists (behind (passed s2 C) e); simpl; split; [apply in_or_app; left; apply in_map; auto|].
-    repeat (split; [assumption|]); intros u K L SK; apply in_app_iff in L as [L|L].
+    splits; intros u K L SK; apply in_app_iff in L as [L|L].
     + apply filter_In in L as [L _]; destruct (passed_met s2 (w ++ [Part 1]) C u K a L SK) as (r & h & R).
       exists r, h; split; there; exists None; exact (parts_in_order w a a true true s1 s2 _ _ _ _ I R).
     + destruct (Ep u K L SK) as (r & h & R & P); exists r, h; there.
-  - exists e; there; repeat (split; [auto|]); intros u K L SK; destruct (Ep u K L SK) as (r & h & R & P); exists r, h;
-      there.
+  - exists e; there; splits; intros u K L SK; destruct (Ep u K L SK) as (r & h & R & P); exists r, h; there.
   - exists (Entry x C [] [] None); simpl; repeat split; auto; intros ? ? [].
   - exists e; there; repeat split; auto.
   - exists e; there; repeat split; auto.
-  - exists e; repeat (split; [auto|]); intros u K L SK; destruct (Ep u K L SK) as (r & h & R & P); exists r, h; there.
+  - exists e; splits; intros u K L SK; destruct (Ep u K L SK) as (r & h & R & P); exists r, h; there.
   - apply (IH w (k :: C)); auto; intros c [<-|J]; auto.
 Qed.
 
 Lemma includes_sats C D a : includes C D = true -> sats C a -> sats D a.
-Proof.
-  unfold includes; intros H S d I; rewrite forallb_forall in H; specialize (H d I); bools.
-  match goal with H : con_eqb _ _ = true |- _ => apply con_eq in H; subst end; auto.
-Qed.
+Proof. unfold includes; intros H S d I; rewrite forallb_forall in H; specialize (H d I); bools. subst; auto. Qed.
 
 Lemma disjoint_sound c d t : disjoint c d = true -> sat c t = true -> sat d t = true -> False.
 Proof.
@@ -469,7 +414,7 @@ Proof.
     apply in_map_iff in I as (f & <- & I); apply filter_In in I as [I J]; eauto. }
   destruct Y as (c' & -> & U); unfold settled in H; rewrite Ex in H.
   repeat match goal with H : _ || _ = true |- _ => apply orb_prop in H as [H|H] end; bools.
-  - exfalso; apply units_eq in H; subst c'; unfold same, name in U; rewrite !Nat.div_1_r in U.
+  - exfalso; subst c'; unfold same, name in U; rewrite !Nat.div_1_r in U.
     apply Ne; destruct a, b; simpl in U; congruence.
   - exfalso; assert (V : same Block a b) by (eapply le_sound; eauto); unfold same in V; simpl in V; inversion V.
     destruct (does x), (does y); simpl in *; try discriminate; tauto.
@@ -478,8 +423,7 @@ Proof.
   - exfalso; rename x0 into k, x1 into m; pose proof (Sa k ltac:(auto)); pose proof (Sb m ltac:(auto)).
     match goal with H : _ || _ = true |- _ => apply orb_prop in H as [R|R] end;
       pose proof (respects_sound _ _ a b R U) as E;
-        [apply (disjoint_sound k m (snd b)) | apply (disjoint_sound k m (snd a))];
-      auto; congruence.
+        [apply (disjoint_sound k m (snd b)) | apply (disjoint_sound k m (snd a))]; auto; congruence.
 Qed.
 
 Lemma about_incl j : incl (about F j) F.
@@ -496,7 +440,7 @@ Lemma known_deeper E E' w t : incl E E' -> known E w -> known E' (w ++ [t]).
 Proof.
   assert (Deep : forall r d, before r w d -> before r (w ++ [t]) d).
   { intros r d H; rewrite <- (app_nil_r r); apply before_app; auto. }
-  intros Inc (e & J & Em & Eu & Ea & Ex & Ep); exists e; repeat (split; [auto|]); intros u K L SK U.
+  intros Inc (e & J & Em & Eu & Ea & Ex & Ep); exists e; splits; intros u K L SK U.
   destruct (Ep u K L SK U) as (r & h & M & P & [d Q]); exists r, h; repeat split; auto; exists d; auto.
 Qed.
 
@@ -534,14 +478,13 @@ Proof.
       destruct I as [I|(e & Je & Em & Eu & Ea & Ex & Ep)]; [apply in_app_iff in I as [I|I]; auto|]; right.
       * destruct (made_before c s1 w C (Part 0) (Part 1) None ltac:(constructor; lia) Sa In1 I)
           as (_ & e & Je & Em & Eu & Ea & Ex & Be & Ep).
-        exists e; rewrite Ea, Ex, in_app_iff; repeat (split; [solve [auto]|]); auto.
+        exists e; rewrite Ea, Ex, in_app_iff; splits; auto.
       * destruct (known_deeper [e] [e] w (Part 1) (incl_refl _)) as (e' & [<-|[]] & _ & _ & Be & _ & Ep').
         { exists e; simpl; auto 8. }
         exists (behind (passed s1 C) e); rewrite in_app_iff; repeat (split; [solve [auto using in_map]|]).
         intros u K' L' SK U; apply in_app_iff in L' as [L'|L']; [|eauto]; apply filter_In in L' as [L' _].
         destruct (passed_at s1 D C u K' H L') as (Wh & Al); pose proof (passed_incl _ _ _ _ L') as Ic.
-        assert (SKb : sats K' b) by (eapply whole_sats; eauto).
-        assert (ct : c = true).
+        assert (SKb : sats K' b) by (eapply whole_sats; eauto). assert (ct : c = true).
         { apply L; [intros k Ik; rewrite SK, SKb; auto|]; intros d Id; rewrite forallb_forall in Al;
             eapply le_in_sound; eauto. }
         subst c; destruct (passed_met s1 (w ++ [Part 0]) C u K' a L' SK) as (r & h & R); exists r, h; split; auto.
