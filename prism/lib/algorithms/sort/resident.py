@@ -47,7 +47,7 @@ def rows(
         "last": max(0, 8 * size - 16), "flip": flip, "lowest": lowest,
     }  # fmt: skip
     # Floats of more than 2^18 gain nothing, and lose what is tried first where a number is there often.
-    share = kernels.share_of(size, carried, n, c) if kind == kernels.INTEGER or c.items < 16 else None
+    share = kernels.share_of(size, carried, n, c) if True else None
     if share is None:
         instance = instance_of(kernels.sort_resident, template)
         step = Step(instance, tiles, c.threads, {**arguments, "asked": nothing("uint32")})
