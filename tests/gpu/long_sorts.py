@@ -1,4 +1,4 @@
-"""Sorts of long arrays for compute-sanitizer: data that each way of sorting takes, or refuses, and the kernels that this launches.
+"""Sorts of long arrays for compute-sanitizer: data that each way of sorting takes, or refuses, and the kernels of it.
 
 Some ways are for more elements than a sanitizer can watch: then what says how many there must be is changed for the call.
 """
@@ -13,9 +13,9 @@ import pytest
 
 from prism.lib.algorithms.sort import groups, resident, wide, windows
 
-RANGES, SHARES, GROUPS = ("sort_ranges",), ("sort_shares", "sort_resident"), ("move_to_groups", "sort_groups", "sort_digit")
+RANGES, SHARES, RESIDENT = ("sort_ranges",), ("sort_shares", "sort_resident"), ("sort_resident",)
+DIGITS, GROUPS = ("count_digits", "sort_digit"), ("move_to_groups", "sort_groups", "sort_digit")
 WIDE, WINDOWS = ("sort_wide", "sort_digit"), ("sample_windows", "sort_windows", "sort_digit")
-RESIDENT, DIGITS = ("sort_resident",), ("count_digits", "sort_digit")
 
 
 class Sorted(NamedTuple):
@@ -37,13 +37,14 @@ def sorted_arrays() -> tuple[Sorted, ...]:
     told[777], special[::1000] = np.nan, -0.0
     words = random.integers(0, 1 << 63, 200_003, dtype=np.uint64)
     short = words.astype(np.uint32)
+    half = np.where(short[:140_000] & 1, short[:140_000], 7)
     return (
         Sorted("floats by ranges", floats[: 1 << 16], "", RANGES, RANGES, RANGES),
         Sorted("zeros by ranges", special, "", RANGES, RANGES, RANGES),
         Sorted("integers by ranges", short[:50_000], "", RANGES, RANGES, RANGES),
         Sorted("floats by shares", floats[:150_000], "", SHARES, RESIDENT, RESIDENT),
         Sorted("one NaN, by shares", told[:140_000], "", SHARES, RESIDENT, RESIDENT),
-        Sorted("half one value, by shares", np.where(short[:140_000] & 1, short[:140_000], 7), "", SHARES, RESIDENT, RESIDENT),
+        Sorted("half one value, by shares", half, "", SHARES, RESIDENT, RESIDENT),
         Sorted("integers by shares", short[:150_001], "", SHARES, RESIDENT, RESIDENT),
         Sorted("groups", short[:200_001], "groups", GROUPS, DIGITS, DIGITS),
         Sorted("sorted, groups", np.sort(short[1:]), "groups", GROUPS, DIGITS, DIGITS),

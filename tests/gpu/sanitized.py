@@ -150,11 +150,12 @@ def long_sorts() -> list[tuple[str, Callable[[], Any], Any]]:
     for one in sorted_arrays():
         x, order = cupy.asarray(one.data), np.argsort(one.data, kind="stable")
         values = cupy.arange(one.data.size, dtype=np.uint32)
-        found += [
-            (one.text, as_if_long(functools.partial(sort, x), one.long), one.data[order]),
-            (f"positions, {one.text}", as_if_long(functools.partial(argsort, x), one.long), order),
-            (f"values, {one.text}", as_if_long(lambda x=x, values=values: lib.sort_by_key(x, values)[1], one.long), order),
-        ]
+        calls = (
+            (one.text, functools.partial(sort, x), one.data[order]),
+            (f"positions, {one.text}", functools.partial(argsort, x), order),
+            (f"values, {one.text}", lambda x=x, values=values: lib.sort_by_key(x, values)[1], order),
+        )
+        found += [(text, as_if_long(call, one.long), wanted) for text, call, wanted in calls]
     return found
 
 

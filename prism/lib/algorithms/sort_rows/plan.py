@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 from prism.host.plan import OUT, Buffer, Clear, Machine, Plan, Scratch, Step, instance_of, nothing, size_of
@@ -209,7 +209,9 @@ def segments(
     scratch = Scratch()
     steps, own, longest = segment_steps(kind, n, many, offsets, machine, names, scratch, aligned=aligned)
     if n > longest:
-        steps.append(long_step(kind, max(many, 1), n, machine, own, scratch, mode=SEGMENTS, offsets=offsets))
+        long = long_step(kind, max(many, 1), n, machine, own, scratch, mode=SEGMENTS, offsets=offsets)
+        # Its blocks take far more shared memory: begun early, with nothing to do, they cost 14 us where they cost 5 behind all.
+        steps.append(replace(long, late=True))
     return Plan(tuple(steps), scratch=scratch.used)
 
 
