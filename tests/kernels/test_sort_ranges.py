@@ -1,6 +1,7 @@
 """Sorts by ranges of keys on the reference machine, with all its checks.
 
-Tests of kernels/sort/ranges.py, kernels/sort/choose.py, kernels/sort/buckets.py, prism/lib/algorithms/sort/ranges.py.
+Tests of kernels/sort/ranges.py, kernels/sort/choose.py, kernels/sort/buckets.py, prism/lib/algorithms/sort/ranges.py,
+prism/lib/algorithms/sort/elements.py.
 """
 
 import functools
