@@ -288,7 +288,7 @@ def test_each_inferred_barrier_is_needed(way: Any) -> None:
 def test_the_launches_of_segments() -> None:
     """Of short ones a list less; the sort of those of about the mean clears what counts the others, where there is one.
 
-    The last one begins when all before it have ended: its blocks need memory that others have.
+    The last one begins when all before it have ended, which costs less where it finds nothing to do.
     """
 
     def launched(mean: int) -> list[str]:
