@@ -172,7 +172,7 @@ def test_which_sorts_are_by_ranges() -> None:
     assert (
         launched((1 << 16) + 1, scalar="int32")
         == launched(1 << 20, scalar="int32")
-        == launched(1 << 18, scalar="float32")
+        == launched(1 << 19, scalar="float32")
         == {"sort_shares", "sort_resident"}
     )
     assert launched(1 << 20, scalar="float32") == {"sort_resident"}

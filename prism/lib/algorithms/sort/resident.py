@@ -40,7 +40,7 @@ def rows(of: Elements, n: int, machine: Machine, names: Names) -> Plan:
     }  # fmt: skip
     if of.carried == POSITIONS:
         arguments |= {"y": scratch.take(of.key, n), "values": scratch.take(of.value, n)}
-    # More than 2^18 floats gain 5 % at most, and lose a fifth where a number is there often: what is tried first is lost then.
+    # More than 2^19 floats gain 5 % at most, and lose a fifth where a number is there often: what is tried first is lost then.
     share = kernels.share_of(of.size, of.carried, n, c) if of.kind == kernels.INTEGER or c.items < 16 else None
     if share is None:
         instance = instance_of(kernels.sort_resident, template)
