@@ -37,6 +37,7 @@ def sorted_arrays() -> tuple[Sorted, ...]:
     told[777], special[::1000] = np.nan, -0.0
     words = random.integers(0, 1 << 63, 200_003, dtype=np.uint64)
     short = words.astype(np.uint32)
+    many = random.integers(0, 1 << 32, (1 << 19) + 1, dtype=np.uint32)
     half = np.where(short[:140_000] & 1, short[:140_000], 7)
     return (
         Sorted("floats by ranges", floats[: 1 << 16], "", RANGES, RANGES, RANGES),
@@ -46,6 +47,7 @@ def sorted_arrays() -> tuple[Sorted, ...]:
         Sorted("one NaN, by shares", told[:140_000], "", SHARES, RESIDENT, RESIDENT),
         Sorted("half one value, by shares", half, "", SHARES, RESIDENT, RESIDENT),
         Sorted("integers by shares", short[:150_001], "", SHARES, RESIDENT, RESIDENT),
+        Sorted("integers by longer shares", many, "", SHARES, RESIDENT, RESIDENT),
         Sorted("groups", short[:200_001], "groups", GROUPS, DIGITS, DIGITS),
         Sorted("sorted, groups", np.sort(short[1:]), "groups", GROUPS, DIGITS, DIGITS),
         Sorted("wide digits", floats, "long", WIDE, WIDE, WIDE),
