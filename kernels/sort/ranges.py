@@ -82,12 +82,12 @@ def sort_sample(
     shift: int32 @ block[1] = max(8 * W.bytes - int32(clz(high - low)) - BUCKETS, 0)
     scale: float32 @ block[1] = 0
     if KIND != INTEGER:
-        scale = scale_of(low, high, flip, lowest, BUCKETS=BUCKETS)
+        scale = scale_of(low, high, lowest, BUCKETS=BUCKETS)
 
     @requires(thread[1])
     def bucket(word: W @ thread[1]) -> int32 @ thread[1]:
         """Which bucket a word belongs to."""
-        return bucket_between(word, low, shift, scale, flip, lowest, BUCKETS=BUCKETS, KIND=KIND)
+        return bucket_between(word, low, shift, scale, lowest, BUCKETS=BUCKETS, KIND=KIND)
 
     crowded: bool @ block[1] = put_in_buckets(
         own, table, sorted, EACH, THREADS=THREADS, BUCKETS=BUCKETS, BATCH=EACH, BUCKET=bucket,
@@ -202,12 +202,12 @@ def sort_part(
     shift: int32 @ block[1] = max(8 * W.bytes - int32(clz(high - low if many > 0 else W(0))) - BUCKETS, 0)
     scale: float32 @ block[1] = 0
     if KIND != INTEGER and many > 0:
-        scale = scale_of(low, high, flip, lowest, BUCKETS=BUCKETS)
+        scale = scale_of(low, high, lowest, BUCKETS=BUCKETS)
 
     @requires(thread[1])
     def bucket(word: W @ thread[1]) -> int32 @ thread[1]:
         """Which bucket a word belongs to."""
-        return bucket_between(word, low, shift, scale, flip, lowest, BUCKETS=BUCKETS, KIND=KIND)
+        return bucket_between(word, low, shift, scale, lowest, BUCKETS=BUCKETS, KIND=KIND)
 
     crowded: bool @ block[1] = put_in_buckets(
         few, table, sorted, mine, THREADS=THREADS, BUCKETS=BUCKETS, BATCH=BATCH, BUCKET=bucket,

@@ -75,12 +75,6 @@ def count_shares(
         tops: K[9]  # of eighths of all parts: for the first steps of all searches
         for d in range(9):
             tops[d] = bounds[d * (PARTS // 8)] if d < 8 else ~K(0)
-        for k in range(ITEMS):  # without a branch, so that all are looked for at once
-            at: int32 = PARTS // 8 * int32(part_of(keys[k], tops))
-            for half in range(3, 8):
-                next: int32 = at + (PARTS >> half + 1)
-                at = next if keys[k] >= bounds[next] else at
-            chosen[k] = uint32(min(at, parts - 1))
         if KIND != INTEGER:
             zero: K = minus_zero(flip, lowest)
             most: K = 0
@@ -90,6 +84,12 @@ def count_shares(
                 special = special | (here == zero)
             special = special | is_special(most, flip, lowest)
         if not crowded:
+            for k in range(ITEMS):  # without a branch, so that all are looked for at once
+                at: int32 = PARTS // 8 * int32(part_of(keys[k], tops))
+                for half in range(3, 8):
+                    next: int32 = at + (PARTS >> half + 1)
+                    at = next if keys[k] >= bounds[next] else at
+                chosen[k] = uint32(min(at, parts - 1))
             for first in range(0, ITEMS, _BATCH):
                 before: uint32[_BATCH]
                 for k in range(_BATCH):

@@ -1,10 +1,13 @@
 """Words of few elements: a key, and, where there is room for it, where it stood; and which bucket of a part a word belongs to."""
 
 from prism.lang import (
-    bitcast, const, constexpr, dtype, float32, grid, int32, prism, ptr, requires, template, thread,
+    bitcast, const, constexpr, dtype, float32, fma, grid, int32, prism, ptr, requires, template, thread, uint32, wrapping_add,
 )
 from prism.kernels.sort.order import FLOAT, FLOAT_PLACE, INTEGER, decode, encode, lower_zero, minus_zero
 from prism.kernels.sort.parts import GIVEN, POSITIONS
+
+_WHOLE, _BITS_OF_WHOLE = 1 << 23, 0x4B000000
+"""From this float32 on all are whole numbers, and its bits."""
 
 
 @prism.device
@@ -32,18 +35,18 @@ def is_special(key: K @ thread[1], flip: K @ thread[1], lowest: K @ thread[1]) -
 @prism.device
 @requires(thread[1])
 @template(K=dtype, W=dtype)
-def value_of(word: W @ thread[1], flip: K @ thread[1], lowest: K @ thread[1]) -> float32 @ thread[1]:
+def value_of(word: W @ thread[1], lowest: K @ thread[1]) -> float32 @ thread[1]:
     """The float32 whose word this is; in a falling order, which exchanges all bits, its negative."""
-    found: float32 = bitcast(decode(K(word >> 8 * (W.bytes - K.bytes)), flip, lowest, KIND=FLOAT), float32)
-    return found if flip == 0 else -found
+    SIGN: constexpr(int) = 1 << 31
+    rising: uint32 = wrapping_add(uint32(word >> 8 * (W.bytes - 4)), uint32(lowest))
+    return bitcast(rising ^ (uint32(SIGN) if rising >= uint32(SIGN) else ~uint32(0)), float32)
 
 
 @prism.device
 @requires(thread[1])
 @template(K=dtype, W=dtype, BUCKETS=constexpr(int), KIND=constexpr(int))
 def bucket_between(
-    word: W @ thread[1], low: W @ thread[1], shift: int32 @ thread[1], scale: float32 @ thread[1], flip: K @ thread[1],
-    lowest: K @ thread[1],
+    word: W @ thread[1], low: W @ thread[1], shift: int32 @ thread[1], scale: float32 @ thread[1], lowest: K @ thread[1]
 ) -> int32 @ thread[1]:
     """Which bucket a word belongs to of those between `low` and the highest one, which are even parts of whole numbers.
 
@@ -53,17 +56,18 @@ def bucket_between(
     MOST: constexpr(int) = (1 << BUCKETS) - 1
     bucket: int32 = int32(word - low >> shift)
     if KIND != INTEGER:
-        if scale > 0:
-            bucket = int32((value_of(word, flip, lowest) - value_of(low, flip, lowest)) * scale)
+        # A float that is added to 2^23 is rounded to a whole number, its lowest bits. A conversion takes four times as long.
+        whole: float32 = fma(value_of(word, lowest) - value_of(low, lowest), scale, float32(_WHOLE))
+        bucket = bitcast(whole, int32) - _BITS_OF_WHOLE if scale > 0 else bucket
     return max(min(bucket, MOST), 0)
 
 
 @prism.device
 @requires(thread[1])
 @template(K=dtype, W=dtype, BUCKETS=constexpr(int))
-def scale_of(low: W @ thread[1], high: W @ thread[1], flip: K @ thread[1], lowest: K @ thread[1]) -> float32 @ thread[1]:
+def scale_of(low: W @ thread[1], high: W @ thread[1], lowest: K @ thread[1]) -> float32 @ thread[1]:
     """How many buckets the floats between two words have in 1; 0 where that is no number, or too many."""
-    span: float32 = value_of(high, flip, lowest) - value_of(low, flip, lowest)
+    span: float32 = value_of(high, lowest) - value_of(low, lowest)
     return (1 << BUCKETS) / span if span > 1e-30 and span < 1e38 else 0.0
 
 

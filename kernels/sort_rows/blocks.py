@@ -92,12 +92,14 @@ def sort_rows_by_block(
                 int64(ends[row]) if MODE == SEGMENTS else int64(0), columns, n, least, most, MODE=MODE,
             )
             if length > 0:
+                size: int32 @ block[1] = int32(length)
+                mine: int32 @ thread[1] = size - t  # a thread has elements that are fewer than so many places apart
                 items: E[ITEMS] @ thread[1]
                 minus: bool @ thread[1] = False
                 with group(thread[1]):
                     for k in range(ITEMS):
                         items[k] = behind_all(E=E)
-                        if k * THREADS + t < length:
+                        if k * THREADS < mine:
                             raw: T = x[begin + (k * THREADS + t)]
                             items[k] = pack(raw, k * THREADS + t, U=U, E=E, DESCENDING=DESCENDING, FORM=FORM)
                             if MIXED:
@@ -106,12 +108,12 @@ def sort_rows_by_block(
                 if MIXED:
                     some: bool @ block[1] = block.any(minus)
                     if some:
-                        order_zeros(x, begin, int32(length), items, THREADS=THREADS, DESCENDING=DESCENDING)
+                        order_zeros(x, begin, size, items, THREADS=THREADS, DESCENDING=DESCENDING)
                 block.blocked_to_striped(items, THREADS=THREADS)
                 with group(thread[1]):
                     for k in range(ITEMS):
                         column: int32 = k * THREADS + t
-                        if column < length:
+                        if k * THREADS < mine:
                             if KEYS == BACK:
                                 target[begin + column] = element_of(items[k], T=T, DESCENDING=DESCENDING)
                             if FORM != ALONE:

@@ -62,7 +62,7 @@ def _all(arch: str) -> Iterator[Instance]:
 # for lists of segments. Tiles that are sorted by merging, of 33 elements a thread: once, where they are loaded. The others spill
 # two to eight registers, and were measured so (softmax: float32 rows of four blocks): forms that spill none were not.
 SPILLS = {
-    "scan_columns_shared": 48, "scan_whole_rows": 76, "scan_packed": 16, "select": 104, "sort_rows_by_block": 104,
+    "scan_columns_shared": 48, "scan_whole_rows": 76, "scan_packed": 16, "select": 104, "sort_rows_by_block": 44,
     "sort_listed_by_lanes": 48, "bracket_rows": 32, "sort_long_rows": 32, "sample": 20, "scan_segments": 20, "lookup": 8,
     "top_rows": 12, "sort_tiles": 152, "softmax_rows": 16, "sort_digit": 24, "sort_wide": 16,
 }  # fmt: skip

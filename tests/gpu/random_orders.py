@@ -74,6 +74,23 @@ def check_wide(seed: int, number: int) -> None:
     check_one(x, kind.integers(3), bool(kind.integers(2)))
 
 
+def check_alone(seed: int, number: int) -> None:
+    """Keys of 4 bytes alone: by ranges, by shares, or by digits where these fail; many whole numbers by groups, or by passes."""
+    import cupy
+
+    from prism import lib
+
+    kind, random = np.random.default_rng(seed), np.random.default_rng([seed, number])
+    dtype, falling = ("uint32", "int32", "float32")[kind.integers(3)], bool(kind.integers(2))
+    if dtype == "float32" or kind.random() < 0.6:
+        low, high = ((14, 16), (16, 17), (17, 18), (18, 20))[kind.integers(4)]
+        check_one(data(random, dtype, int(random.integers((1 << low) + 1, (1 << high) + 1))), 0, falling)
+        return
+    x = data(random, dtype, int(random.integers(1 << 23, (1 << 24) + 1)))
+    wanted = np.sort(x)[::-1] if falling else np.sort(x)
+    same(lib.sort(cupy.asarray(x), descending=falling), wanted)
+
+
 def check_one(x: np.ndarray, what: int, falling: bool) -> None:
     """Sort an array, find its order, or sort it with values, and compare with NumPy."""
     import cupy
@@ -206,6 +223,7 @@ def check_top(seed: int, number: int) -> None:
 CHECKS = {
     "sort": check_sort,
     "wide": check_wide,
+    "alone": check_alone,
     "segments": check_segments,
     "merge": check_merge,
     "less": check_less,

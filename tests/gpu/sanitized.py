@@ -36,8 +36,8 @@ from prism.lib import (
 )
 from prism.lib.algorithms.attention.cases import CASES
 from prism.lib.algorithms.attention_backward.cases import CASES as GRADIENTS
-from prism.lib.algorithms.sort import groups, resident, wide, windows
 from prism.lib.cases import Case
+from tests.gpu.long_sorts import as_if_long, sorted_arrays
 from tests.lib.calls import check, expected, past
 
 
@@ -145,47 +145,18 @@ def long_selections() -> list[tuple[str, Callable[[], Any], Any]]:
 
 
 def long_sorts() -> list[tuple[str, Callable[[], Any], Any]]:
-    """Return sorts in one launch, and by wide digits and by windows, of fewer elements than those are made for."""
-    random = np.random.default_rng(1)
-    floats = random.standard_normal(200_003).astype(np.float32)
-    told, special = floats.copy(), floats[:60_000].copy()
-    told[777], special[::1000] = np.nan, -0.0
-    words = random.integers(0, 1 << 63, 200_003, dtype=np.uint64)
+    """Return sorts in one launch, by groups, by wide digits and by windows: see tests/gpu/long_sorts.py."""
     found = []
-    for text, data, long in (
-        ("floats by ranges", floats[: 1 << 16], ""), ("zeros by ranges", special, ""),
-        ("integers by ranges", words[:50_000].astype(np.uint32), ""), ("floats by shares", floats[:150_000], ""),
-        ("one NaN, by shares", told[:140_000], ""), ("integers by shares", words[:150_001].astype(np.uint32), ""),
-        ("groups", words[:200_001].astype(np.uint32), "groups"),
-        ("sorted, groups", np.sort(words[1:].astype(np.uint32)), "groups"),
-        ("wide digits", floats, "long"), ("one NaN, by bytes", told, "long"), ("windows", words, "long"),
-        ("sorted, by windows", np.sort(words), "long"), ("windows of 4 bytes", words.astype(np.uint32), "long"),
-        ("sorted, of 4 bytes", np.sort(words.astype(np.uint32)), "long"),
-    ):  # fmt: skip
-        x, values, order = cupy.asarray(data), cupy.arange(data.size, dtype=np.uint32), np.argsort(data, kind="stable")
-        found += [
-            (text, as_if_long(functools.partial(sort, x), long), data[order]),
-            (f"positions, {text}", as_if_long(functools.partial(argsort, x), long), order),
-            (f"values, {text}", as_if_long(lambda x=x, values=values: lib.sort_by_key(x, values)[1], long), order),
-        ]
+    for one in sorted_arrays():
+        x, order = cupy.asarray(one.data), np.argsort(one.data, kind="stable")
+        values = cupy.arange(one.data.size, dtype=np.uint32)
+        calls = (
+            (one.text, functools.partial(sort, x), one.data[order]),
+            (f"positions, {one.text}", functools.partial(argsort, x), order),
+            (f"values, {one.text}", lambda x=x, values=values: lib.sort_by_key(x, values)[1], order),
+        )
+        found += [(text, as_if_long(call, one.long), wanted) for text, call, wanted in calls]
     return found
-
-
-def as_if_long(call: Callable[[], Any], long: str) -> Callable[[], Any]:
-    """Return a call that, where `long` says so, sorts as longer arrays are sorted: blocks don't hold it all at once."""
-
-    def patched() -> Any:
-        with pytest.MonkeyPatch.context() as patch:
-            patch.setattr(resident, "sorts", lambda *_: False)
-            if long == "groups":
-                patch.setattr(groups, "_FEWEST", 1 << 16)
-                return call()
-            patch.setattr(wide, "_FEWEST", 1 << 16)
-            patch.setattr(windows, "_FEWEST", dict.fromkeys(windows._FEWEST, 1 << 16))
-            patch.setattr(windows, "_FEWEST_PLACES", {4: 1 << 16, 8: 1 << 16})
-            return call()
-
-    return patched if long else call
 
 
 def further() -> dict[str, list[tuple[str, Callable[[], Any], Any]]]:

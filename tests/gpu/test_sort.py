@@ -243,7 +243,8 @@ def test_few_floats(kind: str) -> None:
 @pytest.mark.parametrize("dtype", ["uint32", "float32"])
 def test_blocks_that_all_run_at_once(dtype: str) -> None:
     """Around the sizes at which tiles change; in place; on streams at once, of which each leaves no room for another."""
-    for n in ((1 << 15) + 1, 1 << 16, (1 << 17) + 1, (1 << 18) - 1, (1 << 19) + 3, 1 << 20, (1 << 21) + 5):
+    for log, more in ((15, 1), (16, 0), (17, 1), (18, -1), (18, 1), (19, 0), (19, 3), (20, 0), (21, 5)):
+        n = (1 << log) + more
         check(data(dtype, n, "mixed", n))
         for kind in ("uniform", "skewed", "sorted", "equal"):
             x = data(dtype, n, kind, n)

@@ -1,6 +1,7 @@
 """Sorts by ranges of keys on the reference machine, with all its checks.
 
-Tests of kernels/sort/ranges.py, kernels/sort/choose.py, kernels/sort/buckets.py, prism/lib/algorithms/sort/ranges.py.
+Tests of kernels/sort/ranges.py, kernels/sort/choose.py, kernels/sort/buckets.py, prism/lib/algorithms/sort/ranges.py,
+prism/lib/algorithms/sort/elements.py.
 """
 
 import functools
@@ -171,7 +172,7 @@ def test_which_sorts_are_by_ranges() -> None:
     assert (
         launched((1 << 16) + 1, scalar="int32")
         == launched(1 << 20, scalar="int32")
-        == launched(1 << 18, scalar="float32")
+        == launched(1 << 19, scalar="float32")
         == {"sort_shares", "sort_resident"}
     )
     assert launched(1 << 20, scalar="float32") == {"sort_resident"}

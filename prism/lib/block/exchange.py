@@ -23,9 +23,13 @@ def blocked_to_striped(items: T[ITEMS] @ thread[1]):
         with group(thread[1]):
             for k in range(ITEMS):
                 own[k] = items[k]
+    first: int32 @ thread[1] = t + t // 32 * PAD
     with group(thread[1]):
         for k in range(ITEMS):
-            items[k] = tile[k * THREADS + t + (k * THREADS + t) // 32 * PAD]
+            if THREADS % 32 == 0:  # the same place, without a division for each
+                items[k] = tile[k * (THREADS + THREADS // 32 * PAD) + first]
+            else:
+                items[k] = tile[k * THREADS + t + (k * THREADS + t) // 32 * PAD]
 
 
 @prism.device

@@ -12,6 +12,7 @@ from prism.kernels.sort import GIVEN, MANY_GROUPS, NONE, POSITIONS
 from prism.kernels.sort_rows import ROOM
 from prism.lib.algorithms.scan.plan import words_for
 from prism.lib.algorithms.sort import cluster, fill, groups, ranges, resident, wide, windows
+from prism.lib.algorithms.sort.elements import Elements
 from prism.lib.algorithms.sort.fill import CONTROL
 from prism.lib.algorithms.sort_rows import plan as by_rows
 from prism.lib.algorithms.sort_rows.plan import Kind, Names
@@ -75,32 +76,37 @@ def takes(kind: Kind) -> bool:
     return not kind.elements if kind.places else kind.elements
 
 
+def elements_of(kind: Kind) -> Elements:
+    """Return what a sort in one launch is of."""
+    keys = keys_of(kind)
+    return Elements(
+        keys.type, kind.values or "uint32", kind.places or "int64", carries(kind), keys.kind, keys.flip, keys.lowest
+    )
+
+
 def by_clusters(kind: Kind, many: int, columns: int, machine: Machine) -> bool:
     """Whether `many` rows of `columns` elements are sorted by a cluster of blocks each."""
     if kind.bits is not None or not takes(kind):
         return False
-    value = kind.values or "uint32"
-    return cluster.sorts(size_of(kind.read), size_of(value), carries(kind), many, columns, kind.most(machine), machine)
+    return cluster.sorts(elements_of(kind), many, columns, kind.most(machine), machine)
 
 
 def by_ranges(kind: Kind, many: int, columns: int, machine: Machine) -> bool:
     """Whether one row of `columns` elements is sorted by ranges of keys."""
-    if kind.bits is not None or many > 1 or columns <= kind.most(machine) or not takes(kind):
-        return False
-    keys, carried = keys_of(kind), carries(kind)
-    if fill.is_counted(keys.size, carried, columns):
-        return False
-    return ranges.sorts(keys.size, keys.kind, carried, columns, machine)
+    return _is_one_row(kind, many, columns, kind.most(machine)) and ranges.sorts(elements_of(kind), columns, machine)
 
 
 def by_residents(kind: Kind, many: int, columns: int, machine: Machine) -> bool:
     """Whether one row of `columns` elements is sorted by blocks that all run at once."""
-    if kind.bits is not None or many > 1 or columns <= max(kind.most(machine), _CLUSTERED) or not takes(kind):
+    most = max(kind.most(machine), _CLUSTERED)
+    return _is_one_row(kind, many, columns, most) and resident.sorts(elements_of(kind), columns, machine)
+
+
+def _is_one_row(kind: Kind, many: int, columns: int, most: int) -> bool:
+    """Whether there is one row, of more than `most` elements, that is not counted."""
+    if kind.bits is not None or many > 1 or columns <= most or not takes(kind):
         return False
-    value, carried = kind.values or "uint32", carries(kind)
-    if fill.is_counted(size_of(kind.read), carried, columns):
-        return False
-    return resident.sorts(size_of(kind.read), size_of(value), carried, columns, machine)
+    return not fill.is_counted(size_of(kind.read), carries(kind), columns)
 
 
 def by_digits(kind: Kind, many: int, columns: int, machine: Machine) -> bool:
@@ -132,23 +138,11 @@ def rows(
     """
     names = names or Names()
     if by_ranges(kind, many, columns, machine) and not in_place:
-        keys, carried = keys_of(kind), carries(kind)
-        return ranges.rows(
-            keys.type, kind.values or "uint32", kind.places or "int64", carried, columns, names, kind=keys.kind, flip=keys.flip,
-            lowest=keys.lowest,
-        )  # fmt: skip
+        return ranges.rows(elements_of(kind), columns, names)
     if by_residents(kind, many, columns, machine):
-        keys, carried = keys_of(kind), carries(kind)
-        return resident.rows(
-            keys.type, kind.values or "uint32", kind.places or "int64", carried, columns, machine, names, kind=keys.kind,
-            flip=keys.flip, lowest=keys.lowest,
-        )  # fmt: skip
+        return resident.rows(elements_of(kind), columns, machine, names)
     if by_clusters(kind, many, columns, machine):
-        keys, carried = keys_of(kind), carries(kind)
-        return cluster.rows(
-            keys.type, kind.values or "uint32", kind.places or "int64", carried, many, columns, names, kind=keys.kind,
-            flip=keys.flip, lowest=keys.lowest,
-        )  # fmt: skip
+        return cluster.rows(elements_of(kind), many, columns, names)
     if not by_digits(kind, many, columns, machine):
         return by_rows.rows(kind, many, columns, machine, aligned=aligned, names=names)
     return radix(kind, many, columns, machine, names, aligned=aligned, in_place=in_place)
@@ -335,6 +329,7 @@ __all__ = [
     "by_digits",
     "by_ranges",
     "by_residents",
+    "elements_of",
     "keys_of",
     "may_be_in_place",
     "radix",
