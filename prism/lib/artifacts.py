@@ -150,24 +150,28 @@ def build(
     with ProcessPoolExecutor(jobs or os.cpu_count(), initializer=_begin) as pool:
         checked = _check_all(pool, listed, progress)
         made = _compile_all(pool, have, checked, result, progress)
-    asked = listed.asked
-    absent: dict[str, list[str]] = {}
-    for arch in archs:
-        absent[arch] = [one.request for one in checked if arch in asked[one.request] and arch not in one.archs]
-        if absent[arch]:
-            result.without[arch] = len(absent[arch])
-    reports = {_report_key(one.report): one.report for one in checked}
-    certificates = {one.report["certificate"]["sha256"]: one.certificate for one in checked}
+    absent = {arch: _absent(arch, listed.asked, checked) for arch in archs}
+    result.without = {arch: len(requests) for arch, requests in absent.items() if requests}
+    _write(where, made, absent, checked)
+    return _count(result, archs)
+
+
+def _absent(arch: str, asked: Mapping[str, Sequence[str]], checked: Iterable[_Checked]) -> list[str]:
+    """Return the requests of the kernels that an architecture was to have, and can't."""
+    return [one.request for one in checked if arch in asked[one.request] and arch not in one.archs]
+
+
+def _write(folder: Path, made: Iterable[Made], absent: Mapping[str, list[str]], checked: Sequence[_Checked]) -> None:
+    """Write all that the folder is to hold: machine code, reports, certificates, and what `runs.json` has."""
     artifacts.write(
         made,
-        folder=where,
+        folder=folder,
         sources=sources_digest(),
         absent=absent,
-        reports=reports,
+        reports={_report_key(one.report): one.report for one in checked},
         runs=_runs(),
-        certificates=certificates,
+        certificates={one.report["certificate"]["sha256"]: one.certificate for one in checked},
     )
-    return _count(result, archs)
 
 
 class _Listed:
