@@ -12,7 +12,7 @@ import itertools
 import json
 import os
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from concurrent.futures import ProcessPoolExecutor
+from concurrent.futures import Future, ProcessPoolExecutor
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, TypeAlias
@@ -218,9 +218,15 @@ class _Listed:
 
 def _check_all(pool: ProcessPoolExecutor, listed: _Listed, progress: Callable[[Progress], None]) -> list[_Checked]:
     """Return all kernels checked, in an order that does not depend on when each was listed: others check while this one lists."""
-    checking = [pool.submit(_check_some, tasks) for tasks in listed.tasks()]
-    checked = itertools.chain.from_iterable(some.result() for some in checking)
-    return sorted(_done("check", checked, len(listed.asked), progress), key=listed.place)
+    checking: list[Future[list[_Checked]]] = []
+    try:
+        for tasks in listed.tasks():
+            checking.append(pool.submit(_check_some, tasks))
+        checked = itertools.chain.from_iterable(some.result() for some in checking)
+        return sorted(_done("check", checked, len(listed.asked), progress), key=listed.place)
+    finally:  # an error is told at once, and not when all others are checked
+        for some in checking:
+            some.cancel()
 
 
 def _current(folder: Path, arch: str, requests: Sequence[str], have: Mapping[str, Artifact]) -> bool:
