@@ -25,7 +25,7 @@ from prism.lang.types import Pointer, Type
 from prism.lang.types.structs import scalar_called, struct_of
 from prism.runtime.arguments import check_numbers
 from prism.runtime.arrays import describe
-from prism.runtime.bind import bind, given_parameters, require_count
+from prism.runtime.bind import BoundArguments, bind, given_parameters, require_count
 from prism.runtime.build import entry_of
 from prism.runtime.errors import LaunchError
 from prism.runtime.launch import Assumptions, check_shape
@@ -118,18 +118,24 @@ def launch(
     check_shape(host, blocks, threads)
     require_apart(host.parameters, bound.arrays, program.entry.may_alias)
     known.require(blocks, threads, bound.values)
-    if bound.device is None:
-        if stream is not None:
-            raise ValueError("`stream` is for arrays on a GPU, and these are on the host")
-        from prism.interpret import run
-
-        check_numbers(given_parameters(host.parameters), arguments)
-        if known.room is not None:
-            known.room.bytes(blocks, threads, bound.values)
-        run(program, blocks, threads, arguments, check=check, schedule=schedule, seed=seed, axes=axes)
+    if bound.device is not None:
+        if check:
+            raise ValueError("check=True needs arrays on the host: the reference machine does the checks")
+        _run_on_gpu(kernel.__name__, known, bound, blocks, threads, stream)
         return
-    if check:
-        raise ValueError("check=True needs arrays on the host: the reference machine does the checks")
+    if stream is not None:
+        raise ValueError("`stream` is for arrays on a GPU, and these are on the host")
+    from prism.interpret import run
+
+    check_numbers(given_parameters(host.parameters), arguments)
+    if known.room is not None:
+        known.room.bytes(blocks, threads, bound.values)
+    run(program, blocks, threads, arguments, check=check, schedule=schedule, seed=seed, axes=axes)
+
+
+def _run_on_gpu(name: str, known: Known, bound: BoundArguments, blocks: int, threads: int, stream: Any) -> None:
+    """Launch a kernel on the GPU of its arrays, on a stream, or on the current one of their library."""
+    assert bound.device is not None
     from prism.runtime.capture import require_outside
     from prism.runtime.device import device
     from prism.runtime.launch import prepare
@@ -138,7 +144,7 @@ def launch(
     handle = choose_stream(stream, bound.arrays.values())
     order(bound.arrays.values(), handle)
     if bound.device not in known.ready:
-        require_outside(handle, f"`{kernel.__name__}`")
+        require_outside(handle, f"`{name}`")
     gpu = device(bound.device)
     prepare(known.entry(gpu.arch, gpu.shared_limit), bound.device)(blocks, threads, handle, bound.values)
     known.ready.add(bound.device)

@@ -61,7 +61,6 @@ LAYER = 256  # extents of layers of language models are multiples of it: there `
 MEASURED_SINGLE = {
     "128x3584x18944 NT": Configuration(128, 128, 4, parts=4),
     "256x3584x18944 NN": Configuration(128, 128, 6, shares=2),
-    "512x1280x8192 NT": Configuration(128, 160, 5, shares=4),
     "3072x3584x3584 NN": Configuration(128, 224, 4, ahead=0, trans=True),
     "3072x3584x18944 NN": Configuration(128, 224, 4, ahead=0, trans=True),
     "8x4608x3584 TN": Configuration(64, 8, 5, 1, bk=128, trans=True, cluster_m=8),

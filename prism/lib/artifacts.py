@@ -8,13 +8,14 @@ import functools
 import gc
 import hashlib
 import importlib
+import itertools
 import json
 import os
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from concurrent.futures import ProcessPoolExecutor
+from concurrent.futures import Future, ProcessPoolExecutor
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeAlias
 
 from prism.lang.diagnostics import CompileError
 from prism.lang.keep.records import is_record_class, spell
@@ -77,6 +78,12 @@ class _Reference:
     template: tuple[tuple[str, Any], ...]
 
 
+_Task: TypeAlias = tuple[_Reference, tuple[str, ...]]
+"""A kernel that is to be checked, for some architectures."""
+AT_ONCE = 4
+"""Kernels that a process is sent: with more, others wait at the end for the one that has the last."""
+
+
 @dataclass(frozen=True, slots=True)
 class _Checked:
     """A kernel's text and contract, for each architecture that has what it uses."""
@@ -97,7 +104,7 @@ def build(
     *,
     folder: Path | None = None,
     jobs: int | None = None,
-    wanted: Callable[[str], Iterable[Instance]] = shipped_kernels.instances,
+    wanted: Callable[[str], Iterable[Instance]] = shipped_kernels.each,
     progress: Callable[[Progress], None] = lambda _: None,
 ) -> Result:
     """Make a folder (default: the package's own) hold the kernels that ship, for these architectures.
@@ -131,41 +138,95 @@ def build(
         require_target(arch)
     where = artifacts.FOLDER if folder is None else folder
     result = Result(where)
-    asked: dict[str, list[str]] = {}
-    found: dict[str, Instance] = {}
-    for arch in archs:
-        for one in wanted(arch):
-            assert one.request is not None
-            found[one.request] = one
-            asked.setdefault(one.request, []).append(arch)
     have = {arch: _load(arch, where) for arch in archs}
-    if all(_current(where, arch, [r for r, a in asked.items() if arch in a], have[arch]) for arch in archs):
-        artifacts.write_runs(_runs(), folder=where)
-        result.kept = sum(len(kept) for kept in have.values())
-        return _count(result, archs)
+    changed = any(artifacts.manifest(arch, where).sources != sources_digest() for arch in archs)
+    listed = _Listed(archs, wanted)
+    if not changed:  # then it may have all there is
+        listed.finish()
+        if all(_current(where, arch, listed.requests(arch), have[arch]) for arch in archs):
+            artifacts.write_runs(_runs(), folder=where)
+            result.kept = sum(len(kept) for kept in have.values())
+            return _count(result, archs)
     with ProcessPoolExecutor(jobs or os.cpu_count(), initializer=_begin) as pool:
-        references = sorted(map(_reference, found.values()), key=lambda one: (one.kernel, repr(one.template)))
-        tasks = [(one, tuple(asked[one.request])) for one in references]
-        checking = pool.map(_check, tasks, chunksize=16)  # a process remembers the functions that its kernels share
-        checked = list(_done("check", checking, len(tasks), progress))
+        checked = _check_all(pool, listed, progress)
         made = _compile_all(pool, have, checked, result, progress)
-    absent: dict[str, list[str]] = {}
-    for arch in archs:
-        absent[arch] = [one.request for one in checked if arch in asked[one.request] and arch not in one.archs]
-        if absent[arch]:
-            result.without[arch] = len(absent[arch])
-    reports = {_report_key(one.report): one.report for one in checked}
-    certificates = {one.report["certificate"]["sha256"]: one.certificate for one in checked}
+    absent = {arch: _absent(arch, listed.asked, checked) for arch in archs}
+    result.without = {arch: len(requests) for arch, requests in absent.items() if requests}
+    _write(where, made, absent, checked)
+    return _count(result, archs)
+
+
+def _absent(arch: str, asked: Mapping[str, Sequence[str]], checked: Iterable[_Checked]) -> list[str]:
+    """Return the requests of the kernels that an architecture was to have, and can't."""
+    return [one.request for one in checked if arch in asked[one.request] and arch not in one.archs]
+
+
+def _write(folder: Path, made: Iterable[Made], absent: Mapping[str, list[str]], checked: Sequence[_Checked]) -> None:
+    """Write all that the folder is to hold: machine code, reports, certificates, and what `runs.json` has."""
     artifacts.write(
         made,
-        folder=where,
+        folder=folder,
         sources=sources_digest(),
         absent=absent,
-        reports=reports,
+        reports={_report_key(one.report): one.report for one in checked},
         runs=_runs(),
-        certificates=certificates,
+        certificates={one.report["certificate"]["sha256"]: one.certificate for one in checked},
     )
-    return _count(result, archs)
+
+
+class _Listed:
+    """The kernels that are wanted for some architectures. To list them takes seconds, so the first are checked meanwhile.
+
+    A kernel is handed on when it is known for which architectures it is wanted: `asked` has these, by its request.
+    """
+
+    def __init__(self, archs: Sequence[str], wanted: Callable[[str], Iterable[Instance]]) -> None:
+        self.asked: dict[str, list[str]] = {}
+        self._references: dict[str, _Reference] = {}
+        self._coming = self._list(archs, wanted)
+
+    def _list(self, archs: Sequence[str], wanted: Callable[[str], Iterable[Instance]]) -> Iterator[_Reference]:
+        for arch in archs:
+            for one in wanted(arch):
+                assert one.request is not None
+                reference = self._references.setdefault(one.request, _reference(one))
+                asked = self.asked.setdefault(one.request, [])
+                if arch not in asked:
+                    asked.append(arch)
+                    if arch == archs[-1]:
+                        yield reference
+        yield from [one for one in self._references.values() if archs[-1] not in self.asked[one.request]]
+
+    def finish(self) -> None:
+        """List all of them."""
+        self._coming = iter(list(self._coming))
+
+    def requests(self, arch: str) -> list[str]:
+        """Return the requests of an architecture's kernels, of those that are listed."""
+        return [request for request, archs in self.asked.items() if arch in archs]
+
+    def place(self, checked: _Checked) -> tuple[tuple[str, str], str]:
+        """Return by what a kernel is sorted: its name, and then its template."""
+        reference = self._references[checked.request]
+        return reference.kernel, repr(reference.template)
+
+    def tasks(self) -> Iterator[list[_Task]]:
+        """Yield what processes are to check, some kernels at a time."""
+        while some := list(itertools.islice(self._coming, AT_ONCE)):
+            yield [(one, tuple(self.asked[one.request])) for one in some]
+
+
+def _check_all(pool: ProcessPoolExecutor, listed: _Listed, progress: Callable[[Progress], None]) -> list[_Checked]:
+    """Return all kernels checked, in an order that does not depend on when each was listed: others check while this one lists."""
+    checking: list[Future[list[_Checked]]] = []
+    try:
+        for tasks in listed.tasks():
+            checking.append(pool.submit(_check_some, tasks))
+        checked = itertools.chain.from_iterable(some.result() for some in checking)
+        return sorted(_done("check", checked, len(listed.asked), progress), key=listed.place)
+    finally:  # an error is told at once, and not when all others are checked
+        for some in checking:
+            some.cancel()
 
 
 def _current(folder: Path, arch: str, requests: Sequence[str], have: Mapping[str, Artifact]) -> bool:
@@ -274,7 +335,11 @@ def _begin() -> None:
             mallopt(parameter, nbytes)
 
 
-def _check(task: tuple[_Reference, tuple[str, ...]]) -> _Checked:
+def _check_some(tasks: Sequence[_Task]) -> list[_Checked]:
+    return [_check(task) for task in tasks]
+
+
+def _check(task: _Task) -> _Checked:
     """Return a kernel checked."""
     reference, archs = task
     module, name = reference.kernel

@@ -25,6 +25,10 @@ _PROCESSORS = {
 }  # fmt: skip
 
 
+_CHOSEN = ("hgemm", "sgemm")
+"""Algorithms whose kernels are those that many calls choose."""
+
+
 @dataclass(slots=True)
 class _Gpu:
     """A GPU, as far as plans depend on it: an architecture, and so many multiprocessors."""
@@ -40,16 +44,22 @@ class _Gpu:
 
 def instances(arch: str) -> tuple[Instance, ...]:
     """Return the kernels that ship for an architecture, each once."""
-    found: dict[str, Instance] = {}
+    return tuple(each(arch))
+
+
+def each(arch: str) -> Iterator[Instance]:
+    """Yield them as they are found: products are listed last, for theirs are chosen by models, which takes seconds."""
+    found = set[str]()
     for one in _all(arch):
         assert one.request is not None, f"`{one.kernel.__name__}` is not all of the package"
-        found.setdefault(one.request, one)
-    return tuple(found.values())
+        if one.request not in found:
+            found.add(one.request)
+            yield one
 
 
 def _all(arch: str) -> Iterator[Instance]:
     gpus = [_Gpu(arch, processors) for processors in _PROCESSORS.get(arch, (132,))]
-    for _, ships in algorithms.parts("ships"):
+    for _, ships in sorted(algorithms.parts("ships"), key=lambda part: part[0] in _CHOSEN):
         for gpu in gpus:
             yield from ships.instances(gpu)
 

@@ -12,10 +12,11 @@ import re
 import subprocess
 import sys
 from collections.abc import Iterable
+from concurrent.futures import Future
 from dataclasses import replace
 from pathlib import Path
 from types import FunctionType, SimpleNamespace
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import ml_dtypes  # noqa: F401 - NumPy knows bfloat16 then
 import numpy as np
@@ -96,6 +97,31 @@ def test_the_same_bytes_each_time(folder: Path, tmp_path: Path) -> None:
         )
     assert bytes_of(tmp_path) == bytes_of(folder)
     assert steps == ["check 1/2", "check 2/2", "compile 1/2", "compile 2/2", "check 1/2", "check 2/2", "compile 1/1"]
+
+
+def test_an_error_while_kernels_are_listed_waits_for_none_of_them() -> None:
+    """Those that were sent to a process are taken back; what has only one architecture of two goes after the others."""
+    sent: list[tuple[list[building._Task], Future[list[building._Checked]]]] = []
+
+    def submit(_: object, tasks: list[building._Task]) -> Future[list[building._Checked]]:
+        sent.append((tasks, Future()))
+        return sent[-1][1]
+
+    def failing(arch: str) -> Iterable[Instance]:
+        yield from small(arch)
+        if arch == "sm_90a":
+            yield from (
+                instance(way().kernel, tuple({**way().template, "THREADS": 32 * n}.items())) for n in (1, 2, 3, 4)
+            )
+            raise RuntimeError("no more")
+
+    pool: Any = SimpleNamespace(submit=submit)
+    with pytest.raises(RuntimeError, match="no more"):
+        building._check_all(pool, building._Listed(("sm_80", "sm_90a"), failing), lambda _: None)
+    assert [len(tasks) for tasks, _ in sent] == [building.AT_ONCE] and sent[0][1].cancelled()
+    assert [archs for _, archs in sent[0][0]] == [("sm_80", "sm_90a")] * 2 + [("sm_90a",)] * 2
+    listed = building._Listed(("sm_90a", "sm_86"), small)
+    assert [archs for tasks in listed.tasks() for _, archs in tasks] == [("sm_90a", "sm_86"), ("sm_90a",)]
 
 
 def test_what_is_up_to_date_is_not_looked_at_again(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:

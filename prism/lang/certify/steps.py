@@ -197,11 +197,7 @@ class Checker:
             case "sum":
                 return [self.sum(rest)]
             case "range":
-                side, v = rest
-                _, low, high = claim.vars[v]
-                p = self.value(side, ("var", v))
-                found = [] if low is None else [(GE, sub(p, const(low)))]
-                return found if high is None else [*found, (GE, sub(const(high), p))]
+                return self.bounds(*rest)
             case "where":
                 side, n = rest
                 rel, a, b = claim.where[side][n]
@@ -213,13 +209,7 @@ class Checker:
             case "told":
                 return self.by_rule(*rest)
             case "promised":
-                side, n, *way = rest
-                e = claim.expressions(side)[n]
-                for turn in way:
-                    e = inner(e, turn)
-                need(isinstance(e, tuple) and e[0] == "fits")
-                p, low = self.value(side, e[2]), least(e[1])
-                return [(GE, sub(p, const(low))), (GE, sub(const(low + (1 << bits(e[1])) - 1), p))]
+                return self.fits(*rest)
             case "product":
                 (one, p), (two, q) = self.facts[rest[0]], self.facts[rest[1]]
                 need(min(rest) >= 0 and one == two == GE)
@@ -227,24 +217,11 @@ class Checker:
             case "round":
                 return [self.round(*rest)]
             case "radix":
-                f, g, a, hi, lo = rest
-                kind, e = self.facts[f]
-                need(f >= 0 and kind == IS)
-                b, most = sub(e, mul(g, a)), sub(g, const(1))
-                self.ge(hi, sub(most, b))
-                self.ge(lo, add(most, b))
-                return [(IS, a), (IS, b)]
+                return self.part(*rest)
             case "alike":
                 return [self.match(*rest)]
             case "undone":
-                i, j, f, g = rest
-                (one, p, q), (two, left, right) = self.atoms[i], self.atoms[j]
-                need(min(step[1:]) >= 0 and one == two == "xor")
-                self.zero(f, sub(atom(i), atom(j)))
-                if self.facts[g] == (IS, sub(p, left)):
-                    return [(IS, sub(q, right))]
-                self.zero(g, sub(q, right))
-                return [(IS, sub(p, left))]
+                return self.undo(*rest)
             case "both":
                 f, g = rest
                 kind, p = self.facts[f]
@@ -253,6 +230,41 @@ class Checker:
                 return [(IS, p)]
             case _:
                 return self.of_atom(head, *rest)
+
+    def bounds(self, side: int, v: int) -> list[Fact]:
+        """Return that a variable is between its bounds, those that it has."""
+        _, low, high = self.claim.vars[v]
+        p = self.value(side, ("var", v))
+        found = [] if low is None else [(GE, sub(p, const(low)))]
+        return found if high is None else [*found, (GE, sub(const(high), p))]
+
+    def fits(self, side: int, n: int, *way: str) -> list[Fact]:
+        """Return that a value fits its type, where an expression promises it: the way leads there from outside."""
+        e = self.claim.expressions(side)[n]
+        for turn in way:
+            e = inner(e, turn)
+        need(isinstance(e, tuple) and e[0] == "fits")
+        p, low = self.value(side, e[2]), least(e[1])
+        return [(GE, sub(p, const(low))), (GE, sub(const(low + (1 << bits(e[1])) - 1), p))]
+
+    def part(self, f: int, g: Poly, a: Poly, hi: int, lo: int) -> list[Fact]:
+        """Return that `a` and `b` are 0, where `g a + b` is, and `b` is smaller than `g`, and larger than `-g`."""
+        kind, e = self.facts[f]
+        need(f >= 0 and kind == IS)
+        b, most = sub(e, mul(g, a)), sub(g, const(1))
+        self.ge(hi, sub(most, b))
+        self.ge(lo, add(most, b))
+        return [(IS, a), (IS, b)]
+
+    def undo(self, i: int, j: int, f: int, g: int) -> list[Fact]:
+        """Return that two values are equal, where they are the same by `^` with equal ones."""
+        (one, p, q), (two, left, right) = self.atoms[i], self.atoms[j]
+        need(min(i, j, f, g) >= 0 and one == two == "xor")
+        self.zero(f, sub(atom(i), atom(j)))
+        if self.facts[g] == (IS, sub(p, left)):
+            return [(IS, sub(q, right))]
+        self.zero(g, sub(q, right))
+        return [(IS, sub(p, left))]
 
     def by_rule(self, n: int, *places: tuple[int, ...]) -> list[Fact]:
         """Return what a rule says, where facts say what it asks for."""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import math
 from collections.abc import Mapping
 from typing import Any
@@ -76,45 +77,48 @@ def cross_entropy(
     asked = ("cross_entropy", smoothing, ignored)
     if stream is None and (known := repeat.run(asked, x, None, labels)) is not None:
         return known
-
-    def decide(infos: Mapping[str, ArrayInfo], result: ArrayInfo | None, machine: Machine) -> Decision:
-        given = infos["x"]
-        shape = _require(infos)
-        if copied := _copied(infos):
-            return Decision(copied=copied)
-        one = Result(shape, np.dtype(np.float32))
-        rows, n = math.prod(shape), given.shape[-1]
-        if not rows:
-            return Decision((one, one), (OUT, _LOGS))
-        if n <= _HELD:
-            seen = plans.rows_of("x", given, machine)
-            if seen is None:
-                return Decision(copied=("x",))
-            plan = _of_held_rows(seen, infos["labels"].scalar, smoothing, ignored, machine)
-            return Decision((one, one), (OUT, _LOGS), plan=plan)
-        apart = (rows_of(given) or 0) if rows > 1 else 0
-        size = given.dtype.itemsize
-        width = 1 if machine.host else width_of([size], [n, apart], [given.pointer])
-        anywhere = width == 1 and not machine.host and not isinstance(given, LazyInfo)
-        chunks = max(1, min(-(-n // _PART), -(-_BUSY // rows)))
-        scratch = Scratch()
-        parts = scratch.take("float32", 3 * rows * chunks)
-        common = {"x": Reach("x"), "parts": parts, "n": n, "apart": apart, "chunks": chunks}
-        width = WIDEST // size if anywhere else width
-        template = {"T": given.scalar, "VECTORS": _VECTORS, "WIDTH": width}
-        where = {
-            "past": given.pointer // size % width, "ahead": _AHEAD // size if apart == n else 0,
-            "total": (rows - 1) * apart + n,
-        }  # fmt: skip
-        kernel = instance_of(sum_exponentials_anywhere if anywhere else sum_exponentials, template)
-        first = Step(kernel, rows * chunks, _THREADS, common | (where if anywhere else {}))
-        more = {"labels": Reach("labels"), "losses": Reach(OUT), "logs": Reach(_LOGS), "rows": rows}
-        more |= {"smoothing": smoothing, "ignored": ignored}
-        of = instance_of(losses_of, {"T": given.scalar, "L": infos["labels"].scalar})
-        second = Step(of, -(-rows // _THREADS), _THREADS, {**common, **more})
-        return Decision((one, one), (OUT, _LOGS), plan=Plan((first, second), scratch=scratch.used))
-
+    decide = functools.partial(_decide, smoothing=smoothing, ignored=ignored)
     return call("cross_entropy", asked, {"x": x, "labels": labels}, decide, None, stream)
+
+
+def _decide(
+    infos: Mapping[str, ArrayInfo], result: ArrayInfo | None, machine: Machine, *, smoothing: float, ignored: int
+) -> Decision:
+    given = infos["x"]
+    shape = _require(infos)
+    if copied := _copied(infos):
+        return Decision(copied=copied)
+    one = Result(shape, np.dtype(np.float32))
+    rows, n = math.prod(shape), given.shape[-1]
+    if not rows:
+        return Decision((one, one), (OUT, _LOGS))
+    if n <= _HELD:
+        seen = plans.rows_of("x", given, machine)
+        if seen is None:
+            return Decision(copied=("x",))
+        plan = _of_held_rows(seen, infos["labels"].scalar, smoothing, ignored, machine)
+        return Decision((one, one), (OUT, _LOGS), plan=plan)
+    apart = (rows_of(given) or 0) if rows > 1 else 0
+    size = given.dtype.itemsize
+    width = 1 if machine.host else width_of([size], [n, apart], [given.pointer])
+    anywhere = width == 1 and not machine.host and not isinstance(given, LazyInfo)
+    chunks = max(1, min(-(-n // _PART), -(-_BUSY // rows)))
+    scratch = Scratch()
+    parts = scratch.take("float32", 3 * rows * chunks)
+    common = {"x": Reach("x"), "parts": parts, "n": n, "apart": apart, "chunks": chunks}
+    width = WIDEST // size if anywhere else width
+    template = {"T": given.scalar, "VECTORS": _VECTORS, "WIDTH": width}
+    where = {
+        "past": given.pointer // size % width, "ahead": _AHEAD // size if apart == n else 0,
+        "total": (rows - 1) * apart + n,
+    }  # fmt: skip
+    kernel = instance_of(sum_exponentials_anywhere if anywhere else sum_exponentials, template)
+    first = Step(kernel, rows * chunks, _THREADS, common | (where if anywhere else {}))
+    more = {"labels": Reach("labels"), "losses": Reach(OUT), "logs": Reach(_LOGS), "rows": rows}
+    more |= {"smoothing": smoothing, "ignored": ignored}
+    of = instance_of(losses_of, {"T": given.scalar, "L": infos["labels"].scalar})
+    second = Step(of, -(-rows // _THREADS), _THREADS, {**common, **more})
+    return Decision((one, one), (OUT, _LOGS), plan=Plan((first, second), scratch=scratch.used))
 
 
 def cross_entropy_backward(
@@ -156,45 +160,48 @@ def cross_entropy_backward(
     asked = ("cross_entropy_backward", smoothing, ignored)
     if stream is None and (known := repeat.run(asked, d, out, x, labels, logs)) is not None:
         return known
-
-    def decide(infos: Mapping[str, ArrayInfo], result: ArrayInfo | None, machine: Machine) -> Decision:
-        given, weights = infos["x"], infos["d"]
-        shape = _require(infos)
-        for name in ("d", "logs"):
-            if infos[name].scalar != "float32":
-                raise TypeError(f"`{name}` must be of float32, not of {infos[name].scalar}")
-            if infos[name].shape != shape and not (name == "d" and infos[name].size == 1):
-                raise ValueError(f"`{name}` must have shape {shape}, as `labels`, not {infos[name].shape}")
-        if copied := _copied(infos):
-            return Decision(copied=copied)
-        if result is not None:
-            arguments.require_scalar(result, given.scalar)
-            arguments.require_shape(result, given.shape)
-        results, beside = (
-            (Result(given.shape, given.dtype),),
-            result is not None and not (result.contiguous and result.natural),
-        )
-        rows, n = math.prod(shape), given.shape[-1]
-        if not rows:
-            return Decision(results)
-        apart = (rows_of(given) or 0) if rows > 1 else 0
-        starts = [given.pointer, 0 if result is None or beside else result.pointer]
-        width = 1 if machine.host else width_of([given.dtype.itemsize], [n, apart], starts)
-        numbers: dict[str, Any] = {"rows": rows, "n": n, "d_apart": int(weights.size > 1)}
-        numbers |= {"smoothing": smoothing, "ignored": ignored}
-        buffers = {name: Reach(name) for name in ("d", "x", "labels", "logs")} | {"dx": Reach(OUT)}
-        template = {"T": given.scalar, "L": infos["labels"].scalar, "EACH": _EACH, "WIDTH": width}
-        flat = WIDEST // given.dtype.itemsize
-        if width == 1 and flat <= n and apart in (0, n) and not machine.host and not any(at % WIDEST for at in starts):
-            kernel = instance_of(flat_kernel, template | {"WIDTH": flat})
-            plan = Plan((Step(kernel, -(-rows * n // (_THREADS * _EACH * flat)), _THREADS, {**buffers, **numbers}),))
-            return Decision(results, plan=plan, in_place=("x",), beside=beside)
-        numbers |= {"apart": apart, "dx_apart": n}
-        blocks = -(-rows * n // (_THREADS * _EACH * width))
-        step = Step(instance_of(backward_kernel, template), blocks, _THREADS, {**buffers, **numbers})
-        return Decision(results, plan=Plan((step,)), in_place=("x",), beside=beside)
-
+    decide = functools.partial(_decide_backward, smoothing=smoothing, ignored=ignored)
     return call("cross_entropy_backward", asked, {"d": d, "x": x, "labels": labels, "logs": logs}, decide, out, stream)
+
+
+def _decide_backward(
+    infos: Mapping[str, ArrayInfo], result: ArrayInfo | None, machine: Machine, *, smoothing: float, ignored: int
+) -> Decision:
+    given, weights = infos["x"], infos["d"]
+    shape = _require(infos)
+    for name in ("d", "logs"):
+        if infos[name].scalar != "float32":
+            raise TypeError(f"`{name}` must be of float32, not of {infos[name].scalar}")
+        if infos[name].shape != shape and not (name == "d" and infos[name].size == 1):
+            raise ValueError(f"`{name}` must have shape {shape}, as `labels`, not {infos[name].shape}")
+    if copied := _copied(infos):
+        return Decision(copied=copied)
+    if result is not None:
+        arguments.require_scalar(result, given.scalar)
+        arguments.require_shape(result, given.shape)
+    results, beside = (
+        (Result(given.shape, given.dtype),),
+        result is not None and not (result.contiguous and result.natural),
+    )
+    rows, n = math.prod(shape), given.shape[-1]
+    if not rows:
+        return Decision(results)
+    apart = (rows_of(given) or 0) if rows > 1 else 0
+    starts = [given.pointer, 0 if result is None or beside else result.pointer]
+    width = 1 if machine.host else width_of([given.dtype.itemsize], [n, apart], starts)
+    numbers: dict[str, Any] = {"rows": rows, "n": n, "d_apart": int(weights.size > 1)}
+    numbers |= {"smoothing": smoothing, "ignored": ignored}
+    buffers = {name: Reach(name) for name in ("d", "x", "labels", "logs")} | {"dx": Reach(OUT)}
+    template = {"T": given.scalar, "L": infos["labels"].scalar, "EACH": _EACH, "WIDTH": width}
+    flat = WIDEST // given.dtype.itemsize
+    if width == 1 and flat <= n and apart in (0, n) and not machine.host and not any(at % WIDEST for at in starts):
+        kernel = instance_of(flat_kernel, template | {"WIDTH": flat})
+        plan = Plan((Step(kernel, -(-rows * n // (_THREADS * _EACH * flat)), _THREADS, {**buffers, **numbers}),))
+        return Decision(results, plan=plan, in_place=("x",), beside=beside)
+    numbers |= {"apart": apart, "dx_apart": n}
+    blocks = -(-rows * n // (_THREADS * _EACH * width))
+    step = Step(instance_of(backward_kernel, template), blocks, _THREADS, {**buffers, **numbers})
+    return Decision(results, plan=Plan((step,)), in_place=("x",), beside=beside)
 
 
 def _of_held_rows(seen: plans.Rows, label: str, smoothing: float, ignored: int, machine: Machine) -> Plan:

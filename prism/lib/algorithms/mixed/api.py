@@ -218,13 +218,12 @@ def pack_weights(q: Any, bits: int = 4, *, out: Any = None, stream: Any = None) 
     if stream is None and (known := repeat.run(asked, q, out)) is not None:
         return known
 
-    def decide(arrays: Mapping[str, ArrayInfo], result: ArrayInfo | None, machine: Machine) -> Decision:
-        return _decide_pack(arrays["q"], result, bits)
-
+    decide = functools.partial(_decide_pack, bits=bits)
     return call("pack_weights", asked, {"q": q}, decide, out, stream)
 
 
-def _decide_pack(q: ArrayInfo, out: ArrayInfo | None, bits: int) -> Decision:
+def _decide_pack(arrays: Mapping[str, ArrayInfo], out: ArrayInfo | None, machine: Machine, *, bits: int) -> Decision:
+    q = arrays["q"]
     if q.scalar not in NUMBERS:
         raise TypeError(f"`q` has dtype {q.scalar}, and pack_weights takes {' or '.join(NUMBERS)}")
     require_axes(q, "q", 2)

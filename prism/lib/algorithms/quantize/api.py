@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import math
 from collections.abc import Mapping
 from typing import Any
@@ -77,9 +78,7 @@ def quantize(x: Any, dtype: Any = "float8_e4m3fn", *, group: str | int = "row", 
     if stream is None and (known := repeat.run(asked, x, None)) is not None:
         return known
 
-    def decide(infos: Mapping[str, ArrayInfo], result: ArrayInfo | None, machine: Machine) -> Decision:
-        return _decide(infos["x"], name, group, machine)
-
+    decide = functools.partial(_decide, name=name, group=group)
     return call("quantize", asked, {"x": x}, decide, None, stream)
 
 
@@ -95,7 +94,10 @@ def name_of(dtype: Any) -> str:
     return str(said)
 
 
-def _decide(x: ArrayInfo, name: str, group: str | int, machine: Machine) -> Decision:
+def _decide(
+    arrays: Mapping[str, ArrayInfo], result: ArrayInfo | None, machine: Machine, *, name: str, group: str | int
+) -> Decision:
+    x = arrays["x"]
     if x.scalar not in DTYPES:
         raise TypeError(f"`x` must be of {', '.join(DTYPES)}, not of {x.scalar}")
     if not x.shape:

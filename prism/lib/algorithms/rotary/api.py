@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import math
 from collections.abc import Mapping
 from typing import Any
@@ -74,57 +75,64 @@ def rope(
     asked = ("rope", axis, bool(interleaved), bool(inverse))
     if stream is None and (known := repeat.run(asked, x, out, cos, sin)) is not None:
         return known
-
-    def decide(infos: Mapping[str, ArrayInfo], result: ArrayInfo | None, machine: Machine) -> Decision:
-        given, table = infos["x"], infos["cos"]
-        place, angles = _require(infos, axis, interleaved)
-        if not given.size:
-            return Decision((Result(given.shape, given.dtype),))
-        lies = _rows(given, place) if given.natural else None
-        copied: tuple[str, ...] = ("x",) if lies is None else ()
-        copied += tuple(k for k in ("cos", "sin") if not (infos[k].contiguous and infos[k].natural))
-        if copied:
-            return Decision(copied=copied)
-        assert lies is not None
-        if result is not None:
-            arguments.require_scalar(result, given.scalar)
-            arguments.require_shape(result, given.shape)
-        results, beside = (
-            (Result(given.shape, given.dtype),),
-            result is not None and not (result.contiguous and result.natural),
-        )
-        n, pair = given.shape[-1], 2 * given.dtype.itemsize
-        beside = beside or (
-            result is not None and interleaved and result.pointer % pair != 0
-        )  # a pair is moved as one word
-        starts = [given.pointer, 0 if result is None or beside else result.pointer]
-        paired = (2 * angles, n) if interleaved else (angles, n - 2 * angles)
-        width = (
-            width_of([given.dtype.itemsize], [*paired, *lies], starts) if not machine.host or result is not None else 1
-        )
-        if interleaved and width == 1:
-            if any(step % 2 for step in lies) or given.pointer % pair:
-                return Decision(copied=("x",))
-            width = 2
-        half = 2 * angles // width if interleaved else angles // width
-        slots = n // width if interleaved else half + (n - 2 * angles) // width
-        wide = "float64" if given.scalar == "float64" else "float32"
-        template = {"T": given.scalar, "C": table.scalar, "A": wide, "ADJACENT": bool(interleaved), "WIDTH": width}
-        rows = math.prod(given.shape[:-1])
-        if rows >= 2**32:
-            raise ValueError(f"`x` has {rows} rows, and they are counted in 32 bits")
-        numbers: dict[str, Any] = {
-            "many": rows * slots,
-            "positions": given.shape[place],
-            "inner": math.prod(given.shape[place + 1 : -1]),
-        }
-        numbers |= {"slots": slots, "half": half, "x_outer": lies[0], "x_position": lies[1], "x_inner": lies[2], "n": n}
-        numbers |= {"c_apart": angles, "sign": -1.0 if inverse else 1.0}
-        buffers = {name: Reach(name) for name in ("x", "cos", "sin")} | {"y": Reach(OUT)}
-        step = Step(instance_of(turn_pairs, template), -(-rows * slots // _THREADS), _THREADS, {**buffers, **numbers})
-        return Decision(results, plan=Plan((step,)), in_place=("x",), beside=beside)
-
+    decide = functools.partial(_decide, axis=axis, interleaved=interleaved, inverse=inverse)
     return call("rope", asked, {"x": x, "cos": cos, "sin": sin}, decide, out, stream)
+
+
+def _decide(
+    infos: Mapping[str, ArrayInfo],
+    result: ArrayInfo | None,
+    machine: Machine,
+    *,
+    axis: int,
+    interleaved: bool,
+    inverse: bool,
+) -> Decision:
+    given, table = infos["x"], infos["cos"]
+    place, angles = _require(infos, axis, interleaved)
+    if not given.size:
+        return Decision((Result(given.shape, given.dtype),))
+    lies = _rows(given, place) if given.natural else None
+    copied: tuple[str, ...] = ("x",) if lies is None else ()
+    copied += tuple(k for k in ("cos", "sin") if not (infos[k].contiguous and infos[k].natural))
+    if copied:
+        return Decision(copied=copied)
+    assert lies is not None
+    if result is not None:
+        arguments.require_scalar(result, given.scalar)
+        arguments.require_shape(result, given.shape)
+    results, beside = (
+        (Result(given.shape, given.dtype),),
+        result is not None and not (result.contiguous and result.natural),
+    )
+    n, pair = given.shape[-1], 2 * given.dtype.itemsize
+    beside = beside or (
+        result is not None and interleaved and result.pointer % pair != 0
+    )  # a pair is moved as one word
+    starts = [given.pointer, 0 if result is None or beside else result.pointer]
+    paired = (2 * angles, n) if interleaved else (angles, n - 2 * angles)
+    width = width_of([given.dtype.itemsize], [*paired, *lies], starts) if not machine.host or result is not None else 1
+    if interleaved and width == 1:
+        if any(step % 2 for step in lies) or given.pointer % pair:
+            return Decision(copied=("x",))
+        width = 2
+    half = 2 * angles // width if interleaved else angles // width
+    slots = n // width if interleaved else half + (n - 2 * angles) // width
+    wide = "float64" if given.scalar == "float64" else "float32"
+    template = {"T": given.scalar, "C": table.scalar, "A": wide, "ADJACENT": bool(interleaved), "WIDTH": width}
+    rows = math.prod(given.shape[:-1])
+    if rows >= 2**32:
+        raise ValueError(f"`x` has {rows} rows, and they are counted in 32 bits")
+    numbers: dict[str, Any] = {
+        "many": rows * slots,
+        "positions": given.shape[place],
+        "inner": math.prod(given.shape[place + 1 : -1]),
+    }
+    numbers |= {"slots": slots, "half": half, "x_outer": lies[0], "x_position": lies[1], "x_inner": lies[2], "n": n}
+    numbers |= {"c_apart": angles, "sign": -1.0 if inverse else 1.0}
+    buffers = {name: Reach(name) for name in ("x", "cos", "sin")} | {"y": Reach(OUT)}
+    step = Step(instance_of(turn_pairs, template), -(-rows * slots // _THREADS), _THREADS, {**buffers, **numbers})
+    return Decision(results, plan=Plan((step,)), in_place=("x",), beside=beside)
 
 
 def _require(infos: Mapping[str, ArrayInfo], axis: int, interleaved: bool) -> tuple[int, int]:
