@@ -93,8 +93,14 @@ TILES = (
     WarpCut(64, 128, 3, 2, 2), WarpCut(64, 64, 5, 2, 2, 2), WarpCut(64, 64, 3, 2, 2, 2),
 )  # fmt: skip
 HOST = WarpCut(64, 64, 2, 2, 2)
-PRODUCTS, READ, BEGIN = 512, 0.03, 3000
-"""Multiply-adds of a clock of a multiprocessor; clocks of a byte that it reads; clocks of a launch, and of a tile's ends."""
+TIMES = (
+    (2400, 2400, 8000), (1400, 1150, 5000), (1820, 1820, 5000), (850, 580, 4000), (1150, 850, 4000), (500, 300, 3000),
+    (790, 446, 3000),
+)  # fmt: skip
+"""Of each of `TILES`, clocks of a step of a block that has a multiprocessor alone, of each that shares one, and of a tile's ends.
+
+Fitted to what an H200 took.
+"""
 ROOMS = {80: 163, 87: 163, 90: 227, 100: 227, 103: 227, 110: 227}
 """KiB of shared memory that a block may have, by architecture; on others it is 99."""
 
@@ -102,11 +108,12 @@ ROOMS = {80: 163, 87: 163, 90: 227, 100: 227, 103: 227, 110: 227}
 def choose_warps(m: int, n: int, k: int, processors: int, arch: int) -> WarpCut:
     """Return the tiles that suit a product on an architecture, as 80 or 120: about the fewest clocks for who has most of them."""
 
-    def clocks(cut: WarpCut) -> float:
-        tiles = -(-m // cut.bm) * -(-n // cut.bn)
-        rounds = -(-tiles // (processors * cut.blocks))
-        beside = min(cut.blocks, -(-tiles // processors))
-        return rounds * (beside * max(cut.bm * cut.bn * k / PRODUCTS, READ * (cut.bm + cut.bn) * 2 * k) + BEGIN)
+    def clocks(cut: WarpCut) -> int:
+        alone, each, ends = TIMES[TILES.index(cut)]
+        rounds, rest = divmod(-(-(-(-m // cut.bm) * -(-n // cut.bn)) // processors), cut.blocks)
+        steps = -(-k // cut.bk)
+        last = steps * max(alone, rest * each) + ends if rest else 0
+        return rounds * (steps * max(alone, cut.blocks * each) + ends) + last
 
     return min((cut for cut in TILES if cut.blocks * cut.room <= ROOMS.get(arch, 99) * 1024), key=clocks)
 
