@@ -75,20 +75,27 @@ def inside(m: int, n: int, dtype: str) -> tuple[Any, Any]:
     return room[1 : m + 1, 8 : n + 8], room
 
 
-def check(draw: Drawn, a: Any, b: Any, out: Any, room: Any, told: str) -> None:
-    """Compare a result with float64, and look that nothing around it was written."""
+def compare(draw: Drawn, a: Any, b: Any, out: Any, told: str) -> None:
+    """Compare a result with float64."""
     import torch
 
-    m, n = out.shape
     exact = a.double() @ b.double()
-    off = (out.double() - exact).abs()
     bound = (
         torch.finfo(out.dtype).eps / 2 * exact.abs()
     )  # to nearest: less than 1 where a whole number has all of its bits
     if not draw.whole:
         unit = 2.0**-52 if out.dtype == torch.float64 else 2.0**-23
         bound += 2 * a.shape[1] ** 0.5 * unit * (a.double().abs() @ b.double().abs())  # KERNELS.md 6
+    off = (out.double() - exact).abs()
     assert bool((off <= bound).all()), f"{told}: off by {float((off - bound).max())} at {int((~(off <= bound)).sum())}"
+
+
+def check(draw: Drawn, a: Any, b: Any, out: Any, room: Any, told: str) -> None:
+    """Compare a result with float64, and look that nothing around it was written."""
+    import torch
+
+    m, n = out.shape
+    compare(draw, a, b, out, told)
     room[1 : m + 1, 8 : n + 8] = torch.nan
     assert bool(room.isnan().all()), f"{told}: written outside"
 
@@ -209,6 +216,43 @@ def check_float8(seed: int, number: int) -> None:
     check(draw, a, b, out, room, f"{m} x {n} x {k} {dtype}")
 
 
+def check_integers(seed: int, number: int) -> None:
+    """Of 8-bit integers: exact."""
+    import torch
+
+    from prism import lib
+
+    draw = Drawn(seed, 2 * number)
+    m, n, k = draw.shape(16)
+    a, b = draw.matrix("N", m, k, "int8"), draw.matrix("T", k, n, "int8")
+    assert torch.equal(lib.hgemm(a, b).double(), a.double() @ b.double()), f"{m} x {n} x {k}"
+
+
+def check_groups(seed: int, number: int) -> None:
+    """Of groups of any lengths, by the tile that the seed says: each group is compared."""
+    import torch
+
+    from prism.host.call import call
+    from prism.kernels.grouped.configurations import DEEP, FEW, MANY, WIDE
+    from prism.lib.algorithms.grouped.api import decide_grouped
+
+    draw, every = Drawn(seed, number), (*FEW, MANY, WIDE, DEEP)
+    cut, inside_b = every[seed % len(every)], seed // len(every) % 2
+    groups = int(draw.random.integers(1, 40))
+    lengths = draw.random.choice([0, 1, 7, 63, 64, 65, 127, 128, 129, 200, 256, 300], groups)
+    n, k = (8 * int(draw.random.integers(1, most)) for most in (90, 60))
+    ends = np.concatenate([[0], np.cumsum(lengths)]).astype(np.int32)
+    offsets, m = torch.tensor(ends, device="cuda"), max(1, int(ends[-1]))
+    a = draw.matrix("N", m, k, "bfloat16")
+    b = torch.stack([draw.matrix("N", k, n, "bfloat16") for _ in range(groups)])
+    b = b.transpose(1, 2).contiguous().transpose(1, 2) if inside_b else b
+    decide = lambda infos, out, machine: decide_grouped(infos, out, machine, cut=cut)
+    found = call("grouped", ("tiles", cut), {"a": a, "b": b, "offsets": offsets}, decide)
+    for g, (begin, end) in enumerate(zip(ends, ends[1:], strict=False)):
+        told = f"{cut.name} group {g} of {groups}, rows {begin} to {end}, {n} x {k}"
+        compare(draw, a[begin:end], b[g], found[begin:end], told)
+
+
 CHECKS = {
     "tiles": check_tiles,
     "ring": check_ring,
@@ -217,6 +261,8 @@ CHECKS = {
     "floats": check_floats,
     "doubles": check_doubles,
     "float8": check_float8,
+    "integers": check_integers,
+    "groups": check_groups,
 }
 
 
