@@ -94,8 +94,8 @@ TILES = (
 )  # fmt: skip
 HOST = WarpCut(64, 64, 2, 2, 2)
 TIMES = (
-    (2400, 2400, 8000), (1400, 1150, 5000), (1820, 1820, 5000), (850, 580, 4000), (1150, 850, 4000), (500, 300, 3000),
-    (790, 446, 3000),
+    (2048, 2355, 5000), (1024, 1229, 4000), (1024, 1485, 1000), (819, 691, 1000), (819, 691, 2000), (512, 448, 1000),
+    (666, 410, 1000),
 )  # fmt: skip
 """Of each of `TILES`, clocks of a step of a block that has a multiprocessor alone, of each that shares one, and of a tile's ends.
 

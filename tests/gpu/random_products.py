@@ -80,9 +80,9 @@ def compare(draw: Drawn, a: Any, b: Any, out: Any, told: str) -> None:
     import torch
 
     exact = a.double() @ b.double()
-    bound = (
-        torch.finfo(out.dtype).eps / 2 * exact.abs()
-    )  # to nearest: less than 1 where a whole number has all of its bits
+    has = torch.finfo(out.dtype)
+    # to nearest, also below the normal numbers; less than 1 where a whole number has all of its bits
+    bound = has.eps / 2 * exact.abs().clamp(min=has.smallest_normal)
     if not draw.whole:
         unit = 2.0**-52 if out.dtype == torch.float64 else 2.0**-23
         bound += 2 * a.shape[1] ** 0.5 * unit * (a.double().abs() @ b.double().abs())  # KERNELS.md 6
@@ -124,6 +124,7 @@ def check_tiles(seed: int, number: int) -> None:
         cut.bk * cut.parts * cut.shares * (many[2] + draw.random.integers(4)),
     )
     m, n, k = draw.beside(extents, 8)
+    k = max(k, cut.bk * cut.parts) if cut.parts > 1 else k  # no part is empty
     a, b = draw.matrix(layout[0], m, k, dtype), draw.matrix(layout[1], k, n, dtype)
     out, room = inside(m, n, wanted)
     call("hgemm", ("cut", cut), {"a": a, "b": b}, lambda *asked: decide_hgemm(*asked, cut=cut), out)
@@ -241,6 +242,7 @@ def check_groups(seed: int, number: int) -> None:
     groups = int(draw.random.integers(1, 40))
     lengths = draw.random.choice([0, 1, 7, 63, 64, 65, 127, 128, 129, 200, 256, 300], groups)
     n, k = (8 * int(draw.random.integers(1, most)) for most in (90, 60))
+    k = -(-k // 128) * 128 if cut.bk == 128 else k  # whole steps
     ends = np.concatenate([[0], np.cumsum(lengths)]).astype(np.int32)
     offsets, m = torch.tensor(ends, device="cuda"), max(1, int(ends[-1]))
     a = draw.matrix("N", m, k, "bfloat16")
