@@ -5,7 +5,7 @@
 Needs a Hopper GPU and torch. One process, alternating rounds, medians, CUDA graphs, random normal data, buffers rotated past the
 L2. Each result is compared with float64 in the same run (sampled rows). "unaligned": cuBLAS's time where rows begin at multiples
 of 8 bytes, as no tensor copy takes them, so that it multiplies by `mma` too. "mma": the fastest of all algorithms of cuBLASLt
-whose kernels multiply by `mma` (`cublas_algorithms.py`), of operands that are aligned.
+whose kernels multiply by `mma`, with K whole (`cublas_algorithms.py`), of operands that are aligned.
 """
 
 from __future__ import annotations
