@@ -4,7 +4,8 @@
 
 Needs a Hopper GPU and torch. One process, alternating rounds, medians, CUDA graphs, random normal data, buffers rotated past the
 L2. Each result is compared with float64 in the same run (sampled rows). "unaligned": cuBLAS's time where rows begin at multiples
-of 8 bytes, as no tensor copy takes them, so that it multiplies by `mma` too.
+of 8 bytes, as no tensor copy takes them, so that it multiplies by `mma` too. "mma": the fastest of all algorithms of cuBLASLt
+whose kernels multiply by `mma`, with K whole (`cublas_algorithms.py`), of operands that are aligned.
 """
 
 from __future__ import annotations
@@ -18,6 +19,7 @@ from typing import Any
 
 import torch
 
+from asv_bench.cublas_algorithms import Product, by_mma
 from asv_bench.prologues import FASTEST, L2, SECONDS, graph_of, seconds
 from prism.host.call import call as host_call
 from prism.kernels.hgemm.warps import TILES
@@ -25,7 +27,7 @@ from prism.lib.algorithms.hgemm import by_warps
 from prism.lib.algorithms.hgemm.api import decide_hgemm
 
 SHAPES = "4096x4096x4096,8192x8192x8192,2048x2048x2048,1024x1024x1024,512x4096x4096,64x8192x8192"
-ARCH = "sm_80"
+ARCH = "sm_100a"  # no `wgmma`, and as much shared memory as the GPU at hand
 
 
 def elsewhere(machine: Any) -> Any:
@@ -70,9 +72,14 @@ def measure(shape: str, layout: str, rounds: int, tune: bool) -> bool:
         "cublas": lambda i: torch.mm(*sets[i % many], out=room),
         "unaligned": lambda i: torch.mm(*odd[i % many], out=room),
     }
+    peers = Product(m, n, k, layout)
+    ways = by_mma(peers, layout, *sets[0], room)
+    for number, way in enumerate(ways):
+        calls[f"mma{number}"] = functools.partial(_peer, peers, way.data, sets, room)
     if tune:
         calls |= {
-            f"{c.bm}x{c.bn} s{c.stages} {c.down}x{c.across}": functools.partial(_tuned, sets, out, c) for c in TILES
+            f"{c.bm}x{c.bn} s{c.stages} {c.down}x{c.across} b{c.blocks}": functools.partial(_tuned, sets, out, c)
+            for c in TILES
         }
     calls["prism"](0)
     rows = torch.randint(0, m, (32,), device="cuda")
@@ -81,17 +88,27 @@ def measure(shape: str, layout: str, rounds: int, tune: bool) -> bool:
     right = bool(((out[rows].double() - exact).abs() <= 2.0**-8 * exact.abs() + 2.0**-16 * size).all())
     launches = max(2, min(200, math.ceil(SECONDS * FASTEST / 2 / flops)))
     found = seconds({name: graph_of(one, launches) for name, one in calls.items()}, launches, rounds)
-    mine = found["prism"]
-    ratios = ", ".join(f"{name} {value / mine:.2f}" for name, value in found.items() if name != "prism")
+    mine, peer = found["prism"], min((f"mma{i}" for i in range(len(ways))), key=lambda name: found[name])
+    found["mma"] = found[peer]
+    ratios = ", ".join(
+        f"{name} {value / mine:.2f}"
+        for name, value in found.items()
+        if name.rstrip("0123") not in ("prism", "mma") or name == "mma"
+    )
     wrong = "" if right else "WRONG"
     print(
         f"{shape:16} {layout} {mine * 1e6:8.1f} us {flops / mine / 1e12:5.0f} TFLOP/s; x {ratios} {wrong}", flush=True
     )
+    print(f"{'':16}    mma: {ways[int(peer[3:])].kernel[:110]}")
     return right
 
 
 def _tuned(sets: Any, out: Any, cut: Any, i: int) -> Any:
     return product(*sets[i % len(sets)], out, cut)
+
+
+def _peer(peers: Product, data: bytes, sets: Any, out: Any, i: int) -> int:
+    return peers.run(data, *sets[i % len(sets)], out)
 
 
 def main() -> int:

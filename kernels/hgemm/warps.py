@@ -12,8 +12,8 @@ from prism.kernels.hgemm.fused import Terms
 from prism.kernels.sgemm.sums import place
 from prism.lang import (
     assume, async_, attr, block, const, constexpr, cp_async, dtype, float16, float32, function, grid, group, id, int2, int32,
-    int64, ldmatrix, mma_m16n8k16_bf16, mma_m16n8k16_f16, partition, prism, ptr, requires, roles, shared, strides_nest, template,
-    thread, uint32, warp,
+    int64, ldmatrix, mma_m16n8k16_bf16, mma_m16n8k16_f16, partition, prism, ptr, requires, roles, shared, store_vector,
+    strides_nest, template, thread, uint32, vector, warp,
 )  # fmt: skip
 
 PIECE = 8
@@ -88,10 +88,19 @@ class WarpCut:
         return self.stages * (self.bm + self.bn) * self.bk * 2
 
 
-TILES = WarpCut(128, 256, 3, 2, 4), WarpCut(128, 128, 3, 2, 4), WarpCut(64, 128, 3, 2, 2), WarpCut(64, 64, 3, 2, 2, 2)
+TILES = (
+    WarpCut(128, 256, 3, 2, 4), WarpCut(128, 128, 3, 2, 2, 2), WarpCut(128, 128, 3, 2, 4), WarpCut(64, 128, 4, 2, 2, 2),
+    WarpCut(64, 128, 3, 2, 2), WarpCut(64, 64, 5, 2, 2, 2), WarpCut(64, 64, 3, 2, 2, 2),
+)  # fmt: skip
 HOST = WarpCut(64, 64, 2, 2, 2)
-PRODUCTS, READ, BEGIN = 512, 0.03, 3000
-"""Multiply-adds of a clock of a multiprocessor; clocks of a byte that it reads; clocks of a launch, and of a tile's ends."""
+TIMES = (
+    (2048, 2355, 5000), (1024, 1229, 4000), (1024, 1485, 1000), (819, 691, 1000), (819, 691, 2000), (512, 448, 1000),
+    (666, 410, 1000),
+)  # fmt: skip
+"""Of each of `TILES`, clocks of a step of a block that has a multiprocessor alone, of each that shares one, and of a tile's ends.
+
+Fitted to what an H200 took.
+"""
 ROOMS = {80: 163, 87: 163, 90: 227, 100: 227, 103: 227, 110: 227}
 """KiB of shared memory that a block may have, by architecture; on others it is 99."""
 
@@ -99,11 +108,12 @@ ROOMS = {80: 163, 87: 163, 90: 227, 100: 227, 103: 227, 110: 227}
 def choose_warps(m: int, n: int, k: int, processors: int, arch: int) -> WarpCut:
     """Return the tiles that suit a product on an architecture, as 80 or 120: about the fewest clocks for who has most of them."""
 
-    def clocks(cut: WarpCut) -> float:
-        tiles = -(-m // cut.bm) * -(-n // cut.bn)
-        rounds = -(-tiles // (processors * cut.blocks))
-        beside = min(cut.blocks, -(-tiles // processors))
-        return rounds * (beside * max(cut.bm * cut.bn * k / PRODUCTS, READ * (cut.bm + cut.bn) * 2 * k) + BEGIN)
+    def clocks(cut: WarpCut) -> int:
+        alone, each, ends = TIMES[TILES.index(cut)]
+        rounds, rest = divmod(-(-(-(-m // cut.bm) * -(-n // cut.bn)) // processors), cut.blocks)
+        steps = -(-k // cut.bk)
+        last = steps * max(alone, rest * each) + ends if rest else 0
+        return rounds * (steps * max(alone, cut.blocks * each) + ends) + last
 
     return min((cut for cut in TILES if cut.blocks * cut.room <= ROOMS.get(arch, 99) * 1024), key=clocks)
 
@@ -117,7 +127,7 @@ def hgemm_by_warps(
     out: ptr(OUT) @ grid[1], stride: int64 @ grid[1], once: ptr(const(TERMS.once)) @ grid[1],
     by_row: ptr(const(TERMS.row)) @ grid[1], by_column: ptr(const(TERMS.column)) @ grid[1],
     by_element: ptr(const(TERMS.element)) @ grid[1], m: int32 @ grid[1], n: int32 @ grid[1], k: int32 @ grid[1],
-    group_m: int32 @ grid[1], above: int32 @ grid[1],
+    group_m: int32 @ grid[1], above: int32 @ grid[1], pairs: int32 @ grid[1],
 ):  # fmt: skip
     """`out[i, j] = EPILOGUE(sum, 0, 0, once[0], by_row[i], by_column[j], by_element[i, j], i, j)`.
 
@@ -125,6 +135,7 @@ def hgemm_by_warps(
     Shapes:      `A`: m x k, its rows `apart_a` elements apart, or where `CUT.outside_a` its columns; `B`: k x n, its columns
                  `apart_b` elements apart, or where `CUT.outside_b` its rows; all of these begin at multiples of 16 bytes. `out`:
                  m x n, its rows `stride` elements apart. m, n are at least 1. `above`, `TERMS`: as `hgemm_fused`'s.
+                 Where `pairs` is 1, pairs of elements of `out`'s rows begin at multiples of their size.
     Cost:        `CUT.stages` tiles of A and B in shared memory, a barrier a step.
     Numerics:    products are exact, and added in float32 by the tensor cores, in the order of k.
     Test:        tests/kernels/test_hgemm_warps.py, tests/gpu/test_hgemm_warps.py
@@ -163,26 +174,35 @@ def hgemm_by_warps(
                     multiply_16(sums, of_a, of_b, row, column, q, lane, CUT=CUT)
 
         grid.pipeline(a, b, everyone, 0, k, THREADS=CUT.threads, STEP=CUT.bk, FILL=fill, USE=use)
+
+        @requires(thread[1])
+        def value(y: int32 @ thread[1], x: int32 @ thread[1], sum: float32 @ thread[1]) -> OUT @ thread[1]:
+            down: int32 @ thread[1] = 0 if TERMS.trans else above  # of the kernel's rows, and columns
+            right: int32 @ thread[1] = above if TERMS.trans else 0
+            of_row: TERMS.row @ thread[1] = TERMS.row()
+            of_column: TERMS.column @ thread[1] = TERMS.column()
+            of_element: TERMS.element @ thread[1] = TERMS.element()
+            if TERMS.rows:
+                of_row = by_row[down + y]
+            if TERMS.columns:
+                of_column = by_column[right + x]
+            if TERMS.elements:
+                if TERMS.trans:
+                    of_element = by_element[int64(right + x) * m + y]
+                else:
+                    of_element = by_element[int64(down + y) * n + x]
+            return OUT(EPILOGUE(sum, 0.0, 0.0, once[0], of_row, of_column, of_element, y, x))
+
         with group(thread[1]):
-            for e in range(0, CUT.many):
+            for e in range(0, CUT.many, 2):
                 y: int32 = i + row + e // (CUT.columns // 2) * 16 + e % 4 // 2 * 8 + lane // 4
-                x: int32 = j + column + e % (CUT.columns // 2) // 4 * 8 + lane % 4 * 2 + e % 2
-                if y < m and x < n:
-                    down: int32 = 0 if TERMS.trans else above  # of the kernel's rows, and columns
-                    right: int32 = above if TERMS.trans else 0
-                    of_row: TERMS.row = TERMS.row()
-                    of_column: TERMS.column = TERMS.column()
-                    of_element: TERMS.element = TERMS.element()
-                    if TERMS.rows:
-                        of_row = by_row[down + y]
-                    if TERMS.columns:
-                        of_column = by_column[right + x]
-                    if TERMS.elements:
-                        if TERMS.trans:
-                            of_element = by_element[int64(right + x) * m + y]
-                        else:
-                            of_element = by_element[int64(down + y) * n + x]
-                    target[y, x] = OUT(EPILOGUE(sums[e], 0.0, 0.0, once[0], of_row, of_column, of_element, y, x))
+                x: int32 = j + column + e % (CUT.columns // 2) // 4 * 8 + lane % 4 * 2
+                if y < m and x + 1 < n and pairs > 0:
+                    store_vector(target[y, x], vector(OUT, 2)(value(y, x, sums[e]), value(y, x + 1, sums[e + 1])))
+                else:
+                    for one in range(2):
+                        if y < m and x + one < n:
+                            target[y, x + one] = value(y, x + one, sums[e + one])
 
 
 @prism.device
@@ -247,14 +267,21 @@ def copy_tile(
     t: int32 @ thread[1] = id()
     outer: int32 @ thread[1] = (step if OUTSIDE else first) + t // LANES
     along: int32 @ thread[1] = (first if OUTSIDE else step) + t % LANES * PIECE
+    rows: int32 @ block[1] = k - step if OUTSIDE else extent - first
+    columns: int32 @ block[1] = extent - first if OUTSIDE else k - step
+    at: int64 @ thread[1] = outer * apart + along
     with (
         partition(tile, thread[1], lambda e: (DOWN * e + t // LANES, t % LANES * PIECE)) as mine, async_(mine) as coming,
         group(thread[1]),
     ):  # fmt: skip
-        valid: int32 = max(0, min(PIECE, (extent if OUTSIDE else k) - along)) * 2
-        for e in range(0, OUTER // DOWN, unroll=True):
-            there: bool = outer + DOWN * e < (k if OUTSIDE else extent)
-            cp_async(coming[e], x[(outer + DOWN * e) * apart + along], 16, valid if there else 0)
+        if rows >= OUTER and columns >= INNER:  # in a branch of its own: few instructions, of whom all wait
+            for e in range(0, OUTER // DOWN, unroll=True):
+                cp_async(coming[e], x[at + DOWN * e * apart], 16)
+        else:
+            valid: int32 = max(0, min(PIECE, (extent if OUTSIDE else k) - along)) * 2
+            for e in range(0, OUTER // DOWN, unroll=True):
+                there: bool = outer + DOWN * e < (k if OUTSIDE else extent)
+                cp_async(coming[e], x[at + DOWN * e * apart], 16, valid if there else 0)
 
 
 def lay(cut: WarpCut, outside_a: bool, outside_b: bool) -> WarpCut:

@@ -93,8 +93,14 @@ class DoubleCut:
 
 
 HELPED = DoubleCut(128, 128, 16, 5, 4, 2, 1, helped=True)
-TILES = DoubleCut(64, 64, 16, 4, 2, 2, 3), DoubleCut(64, 32, 16, 4, 2, 2, 4), DoubleCut(32, 32, 16, 4, 2, 2, 6)
-"""Tiles that there are: large ones on a Hopper GPU, whose warps can give registers away; the others everywhere."""
+TILES = (
+    DoubleCut(64, 64, 16, 4, 2, 2, 3), DoubleCut(64, 32, 16, 4, 2, 2, 4), DoubleCut(16, 32, 32, 6, 1, 4, 2),
+    DoubleCut(32, 32, 16, 4, 2, 2, 6),
+)  # fmt: skip
+"""Tiles that there are: large ones on a Hopper GPU, whose warps can give registers away; the others everywhere.
+
+Those of 16 rows are for few rows, where all that counts is how much of `b` is under way.
+"""
 READ, PRODUCTS, BEGIN = 0.06, 128, 3000
 """Clocks of a byte that a multiprocessor reads; multiply-adds of a clock; clocks before the first step and after the last."""
 

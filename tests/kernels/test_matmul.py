@@ -15,7 +15,7 @@ import pytest
 import prism
 from prism.interpret import SCHEDULES, run, schedules
 from prism.kernels.matmul import BM, BN, HELPED, THREADS, TILES, DoubleCut, any_product, choose_double, kernel_of
-from prism.kernels.matmul.pairs import expand_pairs
+from prism.kernels.matmul.pairs import expand_pairs, join_pairs, split_pairs
 from prism.lang.tree.plan import Wait
 from prism.lib.algorithms.matmul.api import _decide as decide
 from prism.lib.algorithms.matmul.pairs import FEWEST
@@ -107,7 +107,8 @@ def test_tiles_that_are_chosen() -> None:
         choose_double(4096, 4096, 4096, 132, hopper=True) == choose_double(2048, 2048, 2048, 132, hopper=True) == HELPED
     )
     assert choose_double(4096, 4096, 4096, 132) == TILES[0], "no other GPU gives registers to those who multiply"
-    assert choose_double(64, 64, 4096, 132) == TILES[-1], "few tiles: rather many small ones"
+    assert choose_double(16, 8192, 8192, 132) == choose_double(64, 64, 4096, 132) == TILES[2], "of few rows, few"
+    assert choose_double(32, 4096, 4096, 132) == TILES[-1], "few tiles: rather many small ones"
     for m, n, k, batches in ((1, 1, 1, 1), (1000, 17, 300, 3)):
         assert choose_double(m, n, k, 132, batches) in TILES
 
@@ -228,9 +229,9 @@ def complexes(rng, *shape: int):
 def test_complex128_by_the_tensor_cores(along_a: bool, along_b: bool, depth: int) -> None:
     """A number of B is four of a matrix that nobody writes."""
     rng = np.random.default_rng(3)
-    cut = replace(SMALL, along_a=along_a, along_b=along_b, depth=depth, complex=True)
-    code = program(cut)
-    for m, n, k in ((1, 1, 1), (70, 33, 19), (64, 16, 8)):
+    cuts = [replace(cut, along_a=along_a, along_b=along_b, depth=depth, complex=True) for cut in (SMALL, TILES[2])]
+    for cut, (m, n, k) in itertools.product(cuts, ((1, 1, 1), (70, 33, 19), (64, 16, 8))):
+        code = program(cut)
         a, b = complexes(rng, m, k), complexes(rng, k, n)
         left, right = (np.ascontiguousarray(x if along else x.T) for x, along in ((a, along_a), (b.T, along_b)))
         out = np.full((m, n + 1), np.nan, complex)
@@ -251,6 +252,38 @@ def test_pairs(along: bool) -> None:
     low = -x.imag if along else x.imag
     assert np.array_equal(out[:, ::2, ::2], x.real) and np.array_equal(out[:, 1::2, 1::2], x.real)
     assert np.array_equal(out[:, ::2, 1::2], low) and np.array_equal(out[:, 1::2, ::2], -low)
+
+
+@pytest.mark.parametrize("along", FLAGS)
+def test_few_rows_of_pairs(along: bool) -> None:
+    """What is split, multiplied and joined is the product; a result has room behind its rows."""
+    rng = np.random.default_rng(5)
+    a, b = complexes(rng, 3, 130).astype(np.complex64), complexes(rng, 130, 7).astype(np.complex64)
+    parts, out = np.full((6, 130 << along), np.nan, np.float32), np.full((3, 9), np.nan, np.complex64)
+    run(
+        prism.check(split_pairs, {"ALONG": along}),
+        2,
+        256,
+        [a.reshape(-1), 130, 1, parts.reshape(-1), 3, 130],
+        check=True,
+    )
+    real = np.ascontiguousarray(b.T).view(np.float32).T if along else b.view(np.float32)
+    sums = np.ascontiguousarray(parts @ real)
+    run(prism.check(join_pairs, {"ALONG": along}), 1, 256, [sums.reshape(-1), out.reshape(-1), 9, 3, 7], check=True)
+    assert np.array_equal(out[:, :7], a @ b) and np.isnan(out[:, 7:]).all()
+
+
+@pytest.mark.parametrize("shape", [(1, 128), (3, 130), (40, 160)])
+def test_few_rows_of_complex64(shape: tuple[int, int]) -> None:
+    """Of each layout, with `out`, and where `a` is a part of an array."""
+    rng, (m, k) = np.random.default_rng(6), shape
+    a, b = complexes(rng, m, k).astype(np.complex64), complexes(rng, k, 6).astype(np.complex64)
+    for left, right in itertools.product((a, np.asfortranarray(a)), (b, np.asfortranarray(b))):
+        assert np.array_equal(prism.lib.matmul(left, right), a @ b)
+    out = np.zeros((6, m), np.complex64).T
+    assert prism.lib.matmul(a, b, out) is out and np.array_equal(out, a @ b)
+    wide = np.concatenate([a, a], 1)
+    assert np.array_equal(prism.lib.matmul(wide[:, ::2], b), wide[:, ::2] @ b)
 
 
 @pytest.mark.parametrize("m", [5, FEWEST])
@@ -281,7 +314,9 @@ def test_launches_of_complex_numbers() -> None:
     for kind, m, name in (("complex128", 64, "dgemm"), ("complex128", 3, "dgemm"), ("complex64", 3, "any_product")):
         plan = planned(np.zeros((m, 64), kind), np.zeros((64, 64), kind)).plan
         assert [step.instance.kernel.__name__ for step in plan.steps] == [name]
-    for m, k in ((256, 64), (2, 128)):
+    plan = planned(np.zeros((2, 128), "complex64"), np.zeros((128, 64), "complex64")).plan
+    assert [step.instance.kernel.__name__ for step in plan.steps][::2] == ["split_pairs", "join_pairs"]
+    for m, k in ((256, 64), (40, 128)):
         plan = planned(np.zeros((m, k), "complex64"), np.zeros((k, 64), "complex64")).plan
         assert plan.steps[0].instance.kernel.__name__ == "expand_pairs" and len(plan.steps) > 1
         assert plan.scratch >= 4 * k * 64 * 4

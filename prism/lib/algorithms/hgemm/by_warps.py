@@ -93,7 +93,8 @@ def _step(product: Product, machine: Machine, cut: WarpCut | None) -> Step:
     given = {
         "A": a.buffer, "apart_a": a.strides[1 if outside[0] else 0] // a.size, "B": b.buffer,
         "apart_b": b.strides[0 if outside[1] else 1] // b.size, "out": out.buffer, "stride": out.strides[0] // out.size,
-        "m": m, "n": n, "k": k, "group_m": max(1, min(down, side)), "above": product.above, **bound.arguments,
+        "m": m, "n": n, "k": k, "group_m": max(1, min(down, side)), "above": product.above,
+        "pairs": int(out.aligned and out.strides[0] % (2 * out.size) == 0), **bound.arguments,
     }  # fmt: skip
     return Step(made, down * across, found.threads, given)
 

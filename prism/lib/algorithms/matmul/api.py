@@ -59,7 +59,7 @@ def matmul(a: Any, b: Any, out: Any = None) -> Any:
     float32 is `prism.lib.sgemm`: added in float32, never by TF32, a batch in one launch where strides allow. float16 and bfloat16
     are `prism.lib.hgemm`: added in float32 and rounded once, a batch in one launch where its matrices lie below each other.
     float64 is multiplied by the tensor cores from sm_80 on, in the order of k, where elements lie side by side along an axis.
-    complex128 is, too; complex64 of 64 rows or a K of 128 is two launches or more, the last by `prism.lib.sgemm`.
+    complex128 is, too; complex64 of 64 rows or a K of 128 is two launches or more, one of them as of `prism.lib.sgemm`.
     Integers wrap, a product of bools is true where some pair is; `prism.lib.hgemm` makes int32 of 8-bit integers, much faster.
 
     Examples

@@ -45,6 +45,8 @@ def decide_kind(
         return Decision(copied=loose)
     if not target.rows_dense:
         a, b, target = b.turn(), a.turn(), target.turn()
+    if pairs.suits_few(a, b, target) and (few := pairs.decide_few(a, b, target, machine)) is not None:
+        return Decision((result,), plan=few, beside=beside)
     if pairs.suits(a, b, target) and (apart := _steps(b, b.shape[:-2])) is not None:
         found = pairs.decide_pairs(a, b, target, apart, machine)
         if found is not None:
