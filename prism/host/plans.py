@@ -5,7 +5,7 @@ from __future__ import annotations
 import inspect
 from collections.abc import Callable
 from threading import get_ident
-from typing import Any
+from typing import Any, NoReturn
 
 import numpy as np
 
@@ -73,6 +73,9 @@ class PlannedCall:
             raise ValueError(f"`out` must be `{self._names[recipe.same]}`, as it was: a plan copies nothing")
         recipe.launch(pointers, choose_stream(stream, infos[:1]))
         return arrays[-1]
+
+    def __reduce__(self) -> NoReturn:
+        raise TypeError("a plan is of kernels and memory of this process, and is not copied or pickled: make it again")
 
     def _again(self, stream: Any) -> Any:
         if self._recipe is None:
@@ -176,9 +179,10 @@ def plan(
         one.answer = (one.results[0], one.arrays[-1])
 
     def call(arrays: tuple[Any, ...], out: Any, stream: Any) -> Any:
-        left = {id(old): new for old, new in zip(one.arrays, arrays, strict=True)}
+        left = {id(old): new for old, new in zip(one.arrays, arrays, strict=True) if old is not new}
         if pair:
-            out = (out, left.pop(id(one.arrays[-1])))
+            left.pop(id(one.arrays[-1]), None)
+            out = (out, arrays[-1])
         given = tuple(_put(value, left) for value in arguments)
         values = {key: _put(value, left) for key, value in options.items()}
         if left:

@@ -125,6 +125,8 @@ def attention(
     array([[ 0.,  1.,  2.,  3.,  4.,  5.,  6.,  7.],
            [ 4.,  5.,  6.,  7.,  8.,  9., 10., 11.]], dtype=float16)
     """
+    if not isinstance(lse, bool | np.bool_):
+        raise TypeError(f"`lse` is True or False, not {lse!r}")
     if lse and out is not None:
         if not (isinstance(out, tuple | list) and len(out) == 2):
             raise TypeError(

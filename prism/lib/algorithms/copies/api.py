@@ -130,7 +130,12 @@ def permute(x: Any, axes: Sequence[int] | None = None, *, out: Any = None, strea
     >>> prism.lib.permute(images, (0, 3, 1, 2)).shape
     (8, 3, 32, 48)
     """
-    return _copy("permute", x, None if axes is None else tuple(axes), out, stream)
+    if axes is not None and not isinstance(axes, tuple):
+        try:
+            axes = tuple(axes)
+        except TypeError:
+            raise TypeError(f"`axes` must be a sequence of integers, not {type(axes).__name__}") from None
+    return _copy("permute", x, axes, out, stream)
 
 
 def _copy(function: str, x: Any, axes: tuple[int, ...] | None, out: Any, stream: Any) -> Any:
