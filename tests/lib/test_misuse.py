@@ -221,6 +221,8 @@ def test_wrong_options_are_named() -> None:
 def test_differences_of_a_very_large_order_end() -> None:
     assert package.lib.diff(np.arange(5), n=1 << 70).shape == np.diff(np.arange(5), n=6).shape == (0,)
     assert package.lib.diff(np.arange(5), n=4).tolist() == [0]
+    out = np.zeros(0, int)
+    assert package.lib.diff(np.arange(5), n=1 << 70, out=out) is out
 
 
 def test_what_has_a_subscript_is_no_sequence() -> None:

@@ -99,8 +99,9 @@ def _diff_anew(x: Any, n: int, axis: int, prepend: Any, append: Any, out: Any, s
 
     target = out if times == 1 else None
     found = transform("diff", (axis, type(axis), *_known(ends)), given, compose, target, stream)
-    # what has no elements left has none after any more times
-    for k in range(1, min(times, found.shape[normal_axis(axis, len(found.shape))] + 2)):
+    if times > 1:  # what has no elements left has none after any more times
+        times = min(times, found.shape[normal_axis(axis, len(found.shape))] + 2)
+    for k in range(1, times):
         target = out if k == times - 1 else None
         found = transform(
             "diff", (axis,), {"x": found}, lambda a: differences(a["x"], _axis(a["x"], axis)), target, stream
