@@ -256,6 +256,8 @@ def launch_shape(program: Program, shape: Any) -> tuple[tuple[int, int], tuple[i
     fewest = (bound.block or 1, threads_of(program) or bound.thread or 1)
     blocks = fewest[0] if given[0] is None else given[0]
     threads = fewest[1] if threads is None else threads
+    # of NumPy's small integers products would wrap
+    blocks, threads = (int(n) if isinstance(n, np.integer) else n for n in (blocks, threads))
     axes = program.entry.axes
     if not axes and not isinstance(blocks, tuple) and not isinstance(threads, tuple):
         return (blocks, threads), ()

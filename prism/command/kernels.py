@@ -28,6 +28,9 @@ def run_check(options: argparse.Namespace) -> int:
 
     if options.schedules is not None:
         return run_schedules(options)
+    for name, given in (("--arguments", options.arguments), ("--seed", options.seed)):
+        if given:
+            raise CommandError(f"`{name}` is of a run: pass `--schedules N`, too, which runs the kernel N times")
     program = program_of(options)
     require_shape(program, options)
     barriers = sum(len(plan.barriers) for plan in program.plans.values())
@@ -98,7 +101,8 @@ def run_schedules(options: argparse.Namespace) -> int:
     except shapes.InputError as error:
         raise CommandError(str(error)) from None
     except MemoryError as error:
-        raise CommandError(f"there is not enough memory for the arguments: {error}") from None
+        why = f": {error}" if str(error) else ""
+        raise CommandError(f"there is not enough memory for the arguments{why}") from None
     finally:
         bar.close()
     command = " ".join(shlex.quote(part) for part in (options.kernel, *(f"-t{text}" for text in options.template)))

@@ -204,6 +204,8 @@ def dtype_of(asked: Any, name: str = "dtype") -> np.dtype[Any]:
     Raises:
         TypeError: it is none.
     """
+    if isinstance(asked, np.generic):  # which is compared by its value, wherever calls are looked up
+        raise TypeError(f"`{name}` must be a dtype, not a number of {asked.dtype}")
     said = str(asked).removeprefix("torch.")
     if said == "bfloat16" or asked is BFLOAT16 or getattr(asked, "__name__", "") == "bfloat16":
         return BFLOAT16

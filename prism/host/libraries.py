@@ -102,8 +102,11 @@ def exactly(value: Any) -> int:
     if found is not None:
         return found[1]
     if type(value) is FunctionType:  # a lambda is made anew where it stands, of the same code
-        found = _exact.get(id(value.__code__))
-        if found is not None and found[0][1] is value.__globals__ and not value.__closure__ and not value.__defaults__:
+        code, space = value.__code__, value.__globals__
+        found = _exact.get(id(code))
+        alone = not value.__closure__ and not value.__defaults__
+        # a name of Python's own may have become one of the file's since
+        if found is not None and found[0][1] is space and alone and space.keys().isdisjoint(code.co_names):
             return found[1]
     exact = _exactly(value)
     if len(_numbers) >= _MOST:

@@ -5,7 +5,9 @@ from __future__ import annotations
 import inspect
 from collections.abc import Callable
 from threading import get_ident
-from typing import Any
+from typing import Any, NoReturn
+
+import numpy as np
 
 from prism.host.call import Noted
 from prism.host.lazies import LazyArray
@@ -71,6 +73,9 @@ class PlannedCall:
             raise ValueError(f"`out` must be `{self._names[recipe.same]}`, as it was: a plan copies nothing")
         recipe.launch(pointers, choose_stream(stream, infos[:1]))
         return arrays[-1]
+
+    def __reduce__(self) -> NoReturn:
+        raise TypeError("a plan is of kernels and memory of this process, and is not copied or pickled: make it again")
 
     def _again(self, stream: Any) -> Any:
         if self._recipe is None:
@@ -149,9 +154,12 @@ def plan(
     name = getattr(function, "__name__", "")
     if name.startswith("_") or not str(getattr(inspect.unwrap(function), "__module__", "")).startswith("prism.lib."):
         raise TypeError(f"`function` must be a function of prism.lib, not {name or type(function).__qualname__}")
-    bound = inspect.signature(function).bind(*arguments, **options).arguments
-    leaves = [value.leaves[0] for value in bound.values() if isinstance(value, LazyArray) and value.leaves]
-    every = (value for value in bound.values() if is_array(value) and not isinstance(value, LazyArray))
+    bound = inspect.signature(function).bind(*arguments, **options)
+    seen: set[int] = set()
+    bound.arguments = {key: _tell_apart(value, seen) for key, value in bound.arguments.items()}
+    arguments, options = bound.args, bound.kwargs
+    leaves = [value.leaves[0] for value in bound.arguments.values() if isinstance(value, LazyArray) and value.leaves]
+    every = (value for value in bound.arguments.values() if is_array(value) and not isinstance(value, LazyArray))
     first = leaves[0] if leaves else describe(next(every, out), "x")
     where = (
         stream if first.device is None else choose_stream(stream, (first,))
@@ -171,12 +179,33 @@ def plan(
         one.answer = (one.results[0], one.arrays[-1])
 
     def call(arrays: tuple[Any, ...], out: Any, stream: Any) -> Any:
-        taken = {id(old): new for old, new in zip(one.arrays, arrays, strict=True)}
-        out = (out, arrays[-1]) if pair else out
-        values = {key: taken.get(id(value), value) for key, value in options.items()}
-        return _called(function, tuple(taken.get(id(value), value) for value in arguments), values, out, stream)
+        left = {id(old): new for old, new in zip(one.arrays, arrays, strict=True) if old is not new}
+        if pair:
+            left.pop(id(one.arrays[-1]), None)
+            out = (out, arrays[-1])
+        given = tuple(_put(value, left) for value in arguments)
+        values = {key: _put(value, left) for key, value in options.items()}
+        if left:
+            raise TypeError(f"`{name}` was planned of what is no array, or of a part of one: the plan takes no others")
+        return _called(function, given, values, out, stream)
 
     return PlannedCall(call, one)
+
+
+def _tell_apart(value: Any, seen: set[int]) -> Any:
+    """Return arguments of which no two are one array: where NumPy's is given again, it is a view of it."""
+    if type(value) in (tuple, list):
+        return type(value)(_tell_apart(one, seen) for one in value)
+    again = isinstance(value, np.ndarray) and id(value) in seen
+    seen.add(id(value))
+    return value.view() if again else value
+
+
+def _put(value: Any, left: dict[int, Any]) -> Any:
+    """Return an argument with other arrays in place of those that have these ids, which are taken out of `left`."""
+    if type(value) in (tuple, list):
+        return type(value)(_put(one, left) for one in value)
+    return left.pop(id(value), value)
 
 
 def _called(
@@ -191,7 +220,11 @@ def _called(
     found = function(*arguments, **given)
     if out is None or "out" in parameters:
         return found
-    (out[...],) = found if isinstance(found, tuple) else (found,)
+    if isinstance(found, tuple) or isinstance(out, tuple | list):
+        raise TypeError(
+            "`out` must be left out: the function takes none, and gives several results or is given several"
+        )
+    out[...] = found
     return out
 
 

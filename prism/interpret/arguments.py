@@ -69,6 +69,8 @@ def _scalar(name: str, argument: Any, type_: tree.Scalar) -> Any:
     if isinstance(argument, np.ndarray) and argument.ndim:
         raise TypeError(f"`{name}` takes a number, not an array")
     value = argument.item() if isinstance(argument, np.generic | np.ndarray) else argument
+    if type_.integral and isinstance(value, float) and not math.isfinite(value):
+        raise ValueError(f"`{name}`: {value} is no {type_}")
     narrowed = wrap(type_)(value if type_.kind == "float" else int(value))
     if type_.integral and narrowed != value:
         raise ValueError(f"`{name}`: {value} is no {type_}")

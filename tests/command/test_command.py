@@ -193,6 +193,8 @@ def test_modules_and_files_name_the_same_kernel(command, monkeypatch: pytest.Mon
         ("check FILE:missing", "has no kernel 'missing'; it has: scale, "),
         ("check FILE:scale -t T", "NAME=VALUE"),
         ("check FILE:scale --schedules 0", "prism: "),
+        ("check FILE:scale -a nothing=3", "`--arguments` is of a run: pass `--schedules N`"),
+        ("check FILE:scale --seed 3", "`--seed` is of a run: pass `--schedules N`"),
         ("emit FILE:scale --ptx --arch sm_999", "it knows sm_"),
         ("export FILE:scale --arch 90", "an architecture is written as in `sm_90a`"),
         ("explain FILE:scale --arch sm_1", "an architecture is written"),

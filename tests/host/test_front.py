@@ -5,6 +5,7 @@ import inspect
 import pickle
 import threading
 from collections.abc import Iterator
+from typing import Any
 
 import numpy as np
 import pytest
@@ -187,6 +188,16 @@ def test_lambdas_are_known_by_their_code_unless_they_name_something(gpu: Gpu) ->
     for _ in range(MANY):
         lib.rows(x, lambda a, b: a - number * b, "max", out=y)
     assert known(lib.rows) == 1
+
+
+def test_a_name_of_pythons_may_become_one_of_the_files() -> None:
+    """A lambda that is made anew stands for what its names are then."""
+    space: dict[str, Any] = {}
+    make = eval("lambda: (lambda v: max(v, 0))", space)
+    assert exactly(make()) == exactly(make())
+    space["max"] = min
+    with pytest.raises(TypeError, match="another in each call"):
+        exactly(make())
 
 
 def test_options_that_compare_equal_are_told_apart() -> None:

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import copy
 import doctest
 import importlib
-from collections.abc import Iterator
+import pickle
+from collections.abc import Callable, Iterator
 from types import SimpleNamespace
 from typing import Any
 
@@ -250,6 +252,28 @@ def test_on_numpy_arrays_a_plan_is_the_call() -> None:
     assert plan(np.arange(5), other) is other and other.tolist() == [0, 1, 3, 6, 10]
     with pytest.raises(ValueError, match="`x` has shape"):
         plan(np.arange(6), other)
+
+
+def test_a_plan_takes_each_array_in_its_place() -> None:
+    """Also where it was made of one array twice; of what is no array itself it takes no other."""
+    x, out = np.arange(5.0), np.zeros(10)
+    a, b = np.array([1.0, 4, 6, 7, 9]), np.array([2.0, 3, 5, 8, 10])
+    plan = lib.plan(lib.merge, x, x, out=out)
+    assert plan(a, b, np.zeros(10)).tolist() == list(range(1, 11))
+    assert plan().tolist() == sorted([*x, *x])
+    listed = lib.plan(lib.cumsum, [1.0, 2, 3], out=np.zeros(3))
+    assert listed().tolist() == [1, 3, 6]
+    with pytest.raises(TypeError, match="the plan takes no others"):
+        listed(np.ones(3), np.zeros(3))
+    with pytest.raises(TypeError, match="`out` must be left out"):
+        lib.plan(lib.histogram, x, bins=3, range=(0, 3), out=(np.zeros(3, int), np.zeros(4)))
+
+
+@pytest.mark.parametrize("way", [pickle.dumps, copy.copy, copy.deepcopy])
+def test_a_plan_is_not_copied(way: Callable[[Any], Any]) -> None:
+    """It would write where the first one does, and give its own array."""
+    with pytest.raises(TypeError, match="is not copied or pickled"):
+        way(lib.plan(lib.cumsum, np.arange(5), out=np.zeros(5, int)))
 
 
 def test_examples() -> None:

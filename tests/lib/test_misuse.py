@@ -2,6 +2,8 @@
 
 # ruff: noqa: F821 - kernels declare registers and shared memory without a value
 
+from collections.abc import Callable
+
 import numpy as np
 import pytest
 
@@ -194,3 +196,52 @@ def test_the_barrier_before_scratch_is_used_again_is_inferred() -> None:
         with pytest.raises(RaceError):
             for schedule, seed in SCHEDULES:
                 run(mutant, 1, 96, (x, np.zeros_like(x), 3), check=True, schedule=schedule, seed=seed)
+
+
+def test_wrong_options_are_named() -> None:
+    """Not Python's own words for what it could not do with them."""
+    x, q = np.ones((4, 8), np.float32), np.zeros((1, 1, 4, 8), np.float16)
+    calls: dict[str, Callable[[], object]] = {
+        "`range` must be a pair": lambda: package.lib.histogram(x, 3, range=5),
+        "`range` must be a pair of": lambda: package.lib.histogram2d(x[0], x[1], 3, range=[[0, 1, 2], [0, 1]]),
+        "`axes` must be a sequence": lambda: package.lib.permute(x, 3),
+        "`axes` must be": lambda: package.lib.permute(x, one_warp_reduces_for_the_block),
+        "`approximate` must be one of": lambda: package.lib.gelu(x, approximate=["tanh"]),
+        "`gate` must be one of": lambda: package.lib.swiglu(x, gate={}),
+        "`method`: ": lambda: package.lib.quantile(x, 0.5, method=["linear"]),
+        "`lse` is True or False": lambda: package.lib.attention(q, q, q, lse="yes"),
+        "`k` must be an integer": lambda: package.lib.unpack_weights(np.zeros((1, 1, 128), np.int32), "8", 2),
+        "`dtype` must be a dtype": lambda: package.lib.cumsum(x, dtype=np.float32(0)),
+    }
+    for says, call in calls.items():
+        with pytest.raises((TypeError, ValueError), match=says):
+            call()
+
+
+def test_differences_of_a_very_large_order_end() -> None:
+    assert package.lib.diff(np.arange(5), n=1 << 70).shape == np.diff(np.arange(5), n=6).shape == (0,)
+    assert package.lib.diff(np.arange(5), n=4).tolist() == [0]
+    out = np.zeros(0, int)
+    assert package.lib.diff(np.arange(5), n=1 << 70, out=out) is out
+
+
+def test_what_has_a_subscript_is_no_sequence() -> None:
+    """Python asks what has one for its elements, one after the other, until there is an error."""
+    for each in (one_warp_reduces_for_the_block, float32, ptr(float32), block):
+        with pytest.raises(TypeError, match="not iterable"):
+            iter(each)
+
+
+@prism("global")
+@requires(grid[1], thread[1])
+def numbers(x: ptr(int32) @ grid[1]):
+    i: int32 @ thread[1] = id()
+    with partition(x, thread[1], i) as mine, group(thread[1]):
+        mine[0] = i
+
+
+@pytest.mark.parametrize("kind", [np.int8, np.uint8, np.int16, np.int64])
+def test_shapes_of_launches_are_any_integers(kind: type) -> None:
+    x = np.zeros(300, np.int32)
+    numbers[kind(3), kind(100)](x)
+    assert np.array_equal(x, range(300))

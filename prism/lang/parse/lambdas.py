@@ -13,7 +13,7 @@ from prism.lang.errors import syntax as errors
 from prism.lang.keep.bases import Value
 from prism.lang.parse import syntax as s
 from prism.lang.parse.expressions import Context, expression
-from prism.lang.parse.source import Source, lines_of, no_source
+from prism.lang.parse.source import Source, lines_of, no_source, was_edited
 from prism.lang.parse.views import Written, as_syntax
 from prism.lang.types.perspective import THREAD
 
@@ -49,7 +49,7 @@ def parse_lambda(python: FunctionType) -> Parsed:
     source = Source(code.co_filename, lines)
     register_source(source.file, lines)
     node = _find("".join(lines), code)
-    if node is None:
+    if node is None or was_edited("".join(lines), code):
         raise CompileError(errors.SourceChanged(span=Span(source.file, line, 0, line, 1), name="lambda"))
     c = Context(source, python)
     a, span = node.args, source.span(node)

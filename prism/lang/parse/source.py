@@ -1,11 +1,14 @@
 """The text of a Python function: where it is, its tree, and spans in characters."""
 
 from __future__ import annotations
+import __future__
 
 import ast
 import linecache
+import os
 import re
 import sys
+import time
 from collections.abc import Iterator
 from functools import lru_cache
 from types import CodeType, FunctionType
@@ -79,10 +82,58 @@ def find(python: FunctionType) -> tuple[Source, ast.FunctionDef]:
         if node.name in (code.co_name, name) and _first_line(node) == line and _parameters(node) == _declared(code):
             if isinstance(node, ast.AsyncFunctionDef):
                 raise CompileError(errors.unsupported_error(source.name_span(node), "AsyncFunctionDef"))
+            if was_edited("".join(lines), code):
+                break
             return source, node
     if source.file == "<string>":  # of `exec` in `python -c`, whose own text it is not
         raise CompileError(no_source("<exec>", line, name))
     raise CompileError(errors.SourceChanged(span=Span(source.file, line, 0, line, 1), name=name))
+
+
+def was_edited(text: str, code: CodeType) -> bool:
+    """Whether a file's text makes other code than a function of it has, that stood at the same place.
+
+    Only of files that were written since Prism was imported: of others the text is what was loaded, whatever hooks made of it.
+    """
+    try:
+        if os.stat(code.co_filename).st_mtime < _STARTED:
+            return False
+    except OSError:  # a notebook's cell
+        return False
+    same = [one for one in _codes(text, code.co_flags & _FUTURE) if _place(one) == _place(code)]
+    return bool(same) and not any(_alike(one, code) for one in same)
+
+
+_STARTED = time.time() - 2  # some file systems count in seconds
+_FUTURE = sum(getattr(__future__, name).compiler_flag for name in __future__.all_feature_names[1:])
+
+
+@lru_cache(maxsize=32)
+def _codes(text: str, flags: int) -> tuple[CodeType, ...]:
+    """Return all code that a text makes."""
+    try:
+        found = [compile(text, "text", "exec", flags, dont_inherit=True)]
+    except (SyntaxError, ValueError):
+        return ()
+    for code in found:
+        found.extend(one for one in code.co_consts if isinstance(one, CodeType))
+    return tuple(found)
+
+
+def _place(code: CodeType) -> tuple[str, int]:
+    return code.co_name, code.co_firstlineno
+
+
+def _alike(one: Any, other: Any) -> bool:
+    """Whether two codes, or constants of them, do the same: 2 is not 2.0, and files' names don't count."""
+    if isinstance(one, CodeType) and isinstance(other, CodeType):
+        parts = ("co_code", "co_names", "co_varnames", "co_freevars")
+        return all(getattr(one, part) == getattr(other, part) for part in parts) and _alike(
+            one.co_consts, other.co_consts
+        )
+    if isinstance(one, tuple) and isinstance(other, tuple):
+        return len(one) == len(other) and all(map(_alike, one, other))
+    return type(one) is type(other) and repr(one) == repr(other)
 
 
 def no_source(file: str, line: int, name: str) -> errors.NoSource:

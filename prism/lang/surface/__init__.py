@@ -46,6 +46,8 @@ class LevelName(Value):
     level: Level
     scale: int = 1
 
+    __iter__ = None  # not a sequence, for all its subscript
+
     def __getitem__(self, size: int | str) -> Perspective:
         """Return so many of it. A text is of a bound, and names template parameters, which Python does not know there."""
         return Perspective(self.level, (read_size(size) if isinstance(size, str) else size) * self.scale)
@@ -140,6 +142,8 @@ class Record(Value):
 
     def __getitem__(self, _: object) -> Record:
         return self
+
+    __iter__ = None  # not a sequence, for all its subscript
 
 
 group = Construct("group", "with group(unit): every unit inside the current one runs the body")
@@ -269,6 +273,8 @@ class Kernel:
 
     def __get__(self, instance: object, owner: Any = None) -> Kernel:
         return self  # as a routine does, whose signature `help` shows
+
+    __iter__ = None  # not a sequence, for all its subscript
 
     def __getitem__(self, shape: Any) -> Callable[..., Any]:
         """Return a launcher for `kernel[blocks, threads]` or `kernel[blocks]`; tuples give numbers along up to three axes."""

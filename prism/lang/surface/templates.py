@@ -26,6 +26,8 @@ class TemplateName(Value):
     def __getitem__(self, _: object) -> TemplateName:
         return self
 
+    __iter__ = None  # not a sequence, for all its subscript
+
     def __getattr__(self, name: str) -> TemplateName:
         if name.startswith("_"):
             raise AttributeError(name)

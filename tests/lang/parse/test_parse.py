@@ -351,6 +351,10 @@ def test_a_file_that_changed(tmp_path: Path) -> None:
     assert parse(names["f"]).extern
     path.write_text("# longer now\n" + text)
     assert "has changed" in str(refused(lambda: parse(names["f"])))
+    path.write_text(text.replace("pass", "n: int32 = 1"))  # another body in its place
+    assert "has changed" in str(refused(lambda: parse(names["f"])))
+    path.write_text(text + "# a word more")
+    assert parse(names["f"]).extern
     path.write_text("def (")
     assert "has changed" in str(refused(lambda: parse(names["f"])))
     path.unlink()

@@ -160,7 +160,7 @@ def swiglu_backward(dy: Any, x: Any, up: Any = None, *, gate: str = "silu", out:
 
 
 def _kind(kinds: Mapping[str, int], asked: Any, name: str) -> int:
-    if asked not in kinds:
+    if not isinstance(asked, str) or asked not in kinds:
         raise ValueError(f"`{name}` must be one of {', '.join(map(repr, kinds))}, not {asked!r}")
     return kinds[asked]
 

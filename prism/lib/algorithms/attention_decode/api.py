@@ -167,7 +167,7 @@ def _decode(
         absent: dict[str, Any] = {"lengths": None, "page_table": None}
         found = _decode(name, absent | arrays, causal, scale, layout, lse, None, stream)
         return copy_to(name, found, tuple(out), stream)
-    asked = (name, tuple(arrays), causal, scale, layout, lse)
+    asked = (name, tuple(arrays), causal, type(causal), scale or repr(scale), type(scale), layout, lse)
     if (known := repeat.run_many(asked, (*arrays.values(), out), stream)) is not None:
         return known
     how: dict[str, Any] = {"causal": causal, "scale": scale, "layout": layout, "lse": lse}

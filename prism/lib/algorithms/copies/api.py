@@ -130,11 +130,16 @@ def permute(x: Any, axes: Sequence[int] | None = None, *, out: Any = None, strea
     >>> prism.lib.permute(images, (0, 3, 1, 2)).shape
     (8, 3, 32, 48)
     """
-    return _copy("permute", x, None if axes is None else tuple(axes), out, stream)
+    if axes is not None and not isinstance(axes, tuple):
+        try:
+            axes = tuple(axes)
+        except TypeError:
+            raise TypeError(f"`axes` must be a sequence of integers, not {type(axes).__name__}") from None
+    return _copy("permute", x, axes, out, stream)
 
 
 def _copy(function: str, x: Any, axes: tuple[int, ...] | None, out: Any, stream: Any) -> Any:
-    asked = (function, axes)
+    asked = (function, axes, None if axes is None else tuple(map(type, axes)))
     if stream is None:
         if out is None and (found := _copy_anew(asked, x)) is not None:
             return found
@@ -179,7 +184,7 @@ def _learn(asked: tuple[Any, ...], x: Any, found: Any) -> None:
     library = repeat.library_of(type(x))
     if library is None or type(found) is not type(x):
         return
-    info, (name, axes) = describe(found), asked
+    info, (name, axes, _) = describe(found), asked
     kind = Kind(info.shape, found.dtype, info.size * info.dtype.itemsize, None)
     if not 0 < kind.nbytes <= _SMALL:
         return

@@ -69,9 +69,11 @@ def diff(
     >>> prism.lib.diff(np.array([3, 1, 4, 1, 5]), n=2, prepend=0)
     array([-5,  5, -6,  7])
     """
-    if stream is None and n == 1:
+    if stream is None and type(n) is int and n == 1:
         plainly = prepend is None and append is None
-        asked = ("diff", axis) if plainly else ("diff", axis, *_numbers(prepend, append, "prepend", "append"))
+        asked = ("diff", axis, type(axis))
+        if not plainly:
+            asked += _numbers(prepend, append, "prepend", "append")
         if (known := repeat.run(asked, x, out)) is not None:
             return known
     return _diff_anew(x, n, axis, prepend, append, out, stream)
@@ -96,7 +98,9 @@ def _diff_anew(x: Any, n: int, axis: int, prepend: Any, append: Any, out: Any, s
         return differences(_put(arrays, ends, axis), _axis(arrays["x"], axis))
 
     target = out if times == 1 else None
-    found = transform("diff", (axis, *_known(ends)), given, compose, target, stream)
+    found = transform("diff", (axis, type(axis), *_known(ends)), given, compose, target, stream)
+    if times > 1:  # what has no elements left has none after any more times
+        times = min(times, found.shape[normal_axis(axis, len(found.shape))] + 2)
     for k in range(1, times):
         target = out if k == times - 1 else None
         found = transform(

@@ -60,7 +60,7 @@ def histogram(
     >>> prism.lib.histogram(np.array([1, 2, 1, 4]), bins=3)
     (array([2, 1, 1]), array([1., 2., 3., 4.]))
     """
-    if stream is None and weights is None and not density and range is not None and type(bins) is int:
+    if stream is None and weights is None and not density and type(bins) is int and type(range) in (tuple, list):
         asked = ("histogram", bins, *map(host_arguments.exactly, range))
         known: tuple[Any, Any] | None = repeat.run(asked, a)
         if known is not None:

@@ -156,7 +156,10 @@ def outer_edges(x: Any, info: ArrayInfo, where: ArrayInfo, range: Any) -> tuple[
         TypeError, ValueError: it is no two numbers; an element is not finite.
     """
     if range is not None:
-        low, high = range
+        try:
+            low, high = range
+        except (TypeError, ValueError) as error:
+            raise type(error)("`range` must be a pair of numbers, the lowest and the highest") from None
         return low, high
     if not info.size:
         return 0, 1

@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 
 from prism.host import arguments, repeat
+from prism.host.arguments import require_integer
 from prism.host.call import Decision, Result, call
 from prism.host.lazies import LazyInfo
 from prism.host.plan import OUT, Machine, Plan, Reach, Step, instance_of
@@ -285,6 +286,7 @@ def unpack_weights(weights: Any, k: int, n: int, *, dtype: Any = "uint8", out: A
     name = dtype if isinstance(dtype, str) else getattr(dtype, "__name__", str(dtype)).removeprefix("torch.")
     if name not in NUMBERS:
         raise TypeError(f"`dtype` must be {' or '.join(NUMBERS)}, not {dtype!r}")
+    k, n = require_integer(k, "k"), require_integer(n, "n")
     if min(k, n) < 0:
         raise ValueError(f"`k` and `n` must not be negative, and are {k} and {n}")
     _require_extents(k, n)

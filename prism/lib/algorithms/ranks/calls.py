@@ -41,9 +41,9 @@ def values_of(
         AxisError: there is no such axis.
         IndexError: rows have no elements.
     """
-    if isinstance(axis, tuple) and len(axis) > 1:
+    if isinstance(axis, tuple) and len(axis) != 1:  # along none, each element is a row
         return _of_several(name, x, axis, keepdims, asked, leading, choose, out, stream, skip=skip, empty=empty)
-    key = (name, axis, keepdims, asked)
+    key = (name, axis, type(axis), keepdims, asked)
     if stream is None and (known := repeat.run(key, x, out)) is not None:
         return known
     given = {"x": x}
@@ -77,6 +77,8 @@ def _values_of_anew(
         n = math.prod(info.shape[k] for k in axes)
         left_out = skip and is_float(native(info))
         wanted, dtype = choose(n, native(info), left_out)
+        if not n and empty is not None and not is_float(dtype):
+            dtype = np.dtype(np.float64)  # of nothing comes NaN, which no integer is
         shape = (*leading, *drop_axes(info.shape, axes, bool(keepdims)))
         if result is not None:
             _require_result(result, dtype, shape)
@@ -93,8 +95,10 @@ def _values_of_anew(
 
 
 def _of_nothing(name: str, empty: Any, shape: tuple[int, ...]) -> Any:
-    """Return what rows without elements come to. Raises IndexError where that is nothing, and there are rows."""
-    if empty is None and 0 not in shape:
+    """Return what rows without elements come to; None where there are none. Raises IndexError where that is nothing."""
+    if 0 in shape:
+        return None
+    if empty is None:
         raise IndexError(f"`{name}` of an axis without elements")
     return empty
 
@@ -125,7 +129,7 @@ def _of_several(
     name: str, x: Any, axis: tuple[Any, ...], keepdims: bool, asked: tuple[Any, ...], leading: tuple[int, ...],
     choose: Choose, out: Any, stream: Any, *, skip: bool, empty: Any,
 ) -> Any:  # fmt: skip
-    """Return the same along several axes: they are put last, and are one."""
+    """Return the same along several axes, or none: they are put last, and are one."""
     info = arguments.facts_of(x, "a")
     axes = normal_axes(axis, len(info.shape))
     kept = tuple(k for k in range(len(info.shape)) if k not in axes)
@@ -170,7 +174,7 @@ def _require_result(result: ArrayInfo, dtype: np.dtype[Any], shape: tuple[int, .
 
 def kth(name: str, x: Any, k: int, axis: Any, keepdims: bool, out: Any, stream: Any) -> Any:
     """Return the element of rank `k - 1` along an axis, and its place."""
-    asked = (name, k, axis, bool(keepdims))
+    asked = (name, k, axis, type(axis), bool(keepdims))
     if stream is None and out is None and (known := repeat.run(asked, x)) is not None:
         return known
     return _kth_anew(asked, name, x, k, axis, keepdims, out, stream)
@@ -204,7 +208,7 @@ def _kth_anew(
 def part_at(name: str, x: Any, rank: int, axis: Any, stream: Any) -> Any:
     """Return an array whose rows along an axis are cut at their element of a rank; or, of argpartition, the places."""
     places = name == "argpartition"
-    asked = (name, rank, axis)
+    asked = (name, rank, axis, type(axis))
     if stream is None and (known := repeat.run(asked, x, None)) is not None:
         return known
 

@@ -46,8 +46,8 @@ def quantiles_of(q: Any, method: Any, hundred: bool) -> Quantiles:
         TypeError: `q` is no array of numbers.
         ValueError: a quantile is out of range; there are too many axes; there is no such method.
     """
-    if method not in METHODS:
-        raise ValueError(f"{method!r} is not a valid method. Use one of: {', '.join(METHODS)}")
+    if not isinstance(method, str) or method not in METHODS:
+        raise ValueError(f"`method`: {method!r} is not a valid method. Use one of: {', '.join(METHODS)}")
     if type(q) in (int, float):
         return _of_same(q, method, hundred)
     if type(q) in (list, tuple) and all(type(one) is float for one in q):
@@ -65,7 +65,7 @@ def _check(q: Any, method: str, hundred: bool) -> Quantiles:
     if hundred:
         found = np.true_divide(found, 100)
     if found.ndim > 2:
-        raise ValueError("q must be a scalar or 1d")
+        raise ValueError("`q` must be a scalar or 1d")
     if not bool(np.all((found >= 0) & (found <= 1))):
         raise ValueError(
             "Percentiles must be in the range [0, 100]" if hundred else "Quantiles must be in the range [0, 1]"

@@ -72,7 +72,7 @@ def rope(
     array([[ 1.,  0.,  0.,  2.],
            [ 0.,  0.,  1., -2.]], dtype=float32)
     """
-    asked = ("rope", axis, bool(interleaved), bool(inverse))
+    asked = ("rope", axis, type(axis), bool(interleaved), bool(inverse))
     if stream is None and (known := repeat.run(asked, x, out, cos, sin)) is not None:
         return known
     decide = functools.partial(_decide, axis=axis, interleaved=interleaved, inverse=inverse)

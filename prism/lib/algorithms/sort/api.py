@@ -24,6 +24,7 @@ from prism.lib.algorithms.sort.orders import (
 from prism.lib.algorithms.sort_rows.axis import argsort_along, sort_along
 from prism.lib.algorithms.sort_rows.pairs import assign_pairs, results_of, sort_by_key_along
 from prism.lib.lazy.array import Lazy, broadcast
+from prism.runtime.arrays import is_array
 
 _KINDS = ("quicksort", "mergesort", "heapsort", "stable", "q", "m", "h", "s")
 
@@ -194,7 +195,7 @@ def argsort(
         return argsort_along(a, axis, descending=bool(descending), dtype=dtype, out=out, stream=stream)
     _check(kind, stable)
     by = order_of(key, bits, less, descending)
-    if getattr(a, "shape", None) == () and axis in (None, 0, -1):
+    if getattr(a, "shape", None) == () and axis in (None, 0, -1) and is_array(a):
         a = broadcast(a, (1,)) if isinstance(a, Lazy) else a.reshape(1)
     if isinstance(out, Sink):
         how = {"descending": descending, "key": key, "bits": bits, "less": less, "dtype": dtype}

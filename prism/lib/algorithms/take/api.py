@@ -88,7 +88,7 @@ def _take_anew(a: Any, indices: Any, axis: Any, out: Any, mode: str, stream: Any
     def own(infos: Mapping[str, ArrayInfo], result: ArrayInfo | None, machine: Machine) -> Sequence[Step] | None:
         return None if mode == "clip" else plan.take_flat(infos, result, machine, along)
 
-    asked = (axis, mode, None if "indices" in given else int(indices))
+    asked = (axis, type(axis), mode, None if "indices" in given else int(indices))
     return transform("take", asked, given, compose, out, stream, own=own)
 
 
@@ -127,7 +127,10 @@ def take_along_axis(arr: Any, indices: Any, axis: Any = -1, *, out: Any = None, 
     array([[4],
            [1]])
     """
-    if stream is None and (known := repeat.run_many(("take_along_axis", axis), (arr, indices, out))) is not None:
+    if (
+        stream is None
+        and (known := repeat.run_many(("take_along_axis", axis, type(axis)), (arr, indices, out))) is not None
+    ):
         return known
     indices = arguments.array_of(indices)
     return _take_along_axis_anew(arr, indices, axis, out, stream)
@@ -148,7 +151,7 @@ def _take_along_axis_anew(arr: Any, indices: Any, axis: Any, out: Any, stream: A
         x = arrays["arr"]
         return take_along(Lazy(x.value, x.scalar, shape, x.leaves, x.numbers), arrays["indices"], along)
 
-    return transform("take_along_axis", (axis,), {"arr": arr, "indices": indices}, compose, out, stream)
+    return transform("take_along_axis", (axis, type(axis)), {"arr": arr, "indices": indices}, compose, out, stream)
 
 
 # -- Arguments ------------------------------------------------------------------------------------------------------------

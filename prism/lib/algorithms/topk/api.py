@@ -117,7 +117,7 @@ def _top_k(name: str, x: Any, k: Any, axis: Any, largest: bool, mode: str | None
             raise ValueError(f"`mode` must be 'largest' or 'smallest', not {mode!r}")
         largest = mode == "largest"
     require_pair(out)
-    asked = (name, require_integer(k, "k", bools=False), axis, bool(largest))
+    asked = (name, require_integer(k, "k", bools=False), axis, type(axis), bool(largest))
     if stream is None and out is None and (known := repeat.run(asked, x)) is not None:
         return known
     return _top_k_anew(asked, name, x, axis, largest, out, stream)
