@@ -17,17 +17,18 @@ from prism.lib.thread import operators
 @requires(block[1], thread["THREADS"])
 def direct_parts(
     words: ptr(mailbox(uint64)) @ grid[1], capacity: uint32 @ grid[1], control: ptr(uint64) @ grid[1], blocks: int32 @ grid[1],
-    tiles: int32 @ grid[1], n: int64 @ grid[1],
+    tiles: int32 @ grid[1], n: int64 @ grid[1], number: ptr(int64) @ block[1], other_number: ptr(int64) @ block[1],
 ):
     """Do the tiles of `TILE` elements of `n`, as `direct_loop` without `HOLD`: some go to a first array, some to a second one.
 
     `LOAD`, `MERGE`: as of `direct_loop`. `COUNT(tile, many)` returns how many of the thread's elements go to the first, and
-    above 16 bits to the second. `PLACE(many, before, kept, others_kept)` puts them together, as so many of both are in the warps
-    before, and in the tile. `STORE(tile, many, last, prefix, other_prefix, kept, others_kept)` writes them, as so many are in
-    the tiles before.
+    above 16 bits to the second. `PLACE(0, many, before, kept, others_kept)` puts them together, as so many of both are in the
+    warps before, and in the tile. `STORE(0, tile, many, prefix, other_prefix, kept, others_kept)` writes them, as so many are in
+    the tiles before. The zeros say which of the tiles in shared memory: there is one, where `held_parts` has two.
 
     Perspective: block, of `THREADS` threads; `blocks`: how many there are in the grid.
-    Shapes:      `words`, `capacity`, `control`: as of `grid.scan_tiles`. A tile has fewer than 2^16 elements.
+    Shapes:      `words`, `capacity`, `control`: as of `grid.scan_tiles`. A tile has fewer than 2^16 elements. `number[0]` becomes
+                 how many go to the first array, `other_number[0]` to the second.
     Cost:        of a tile, what the functions take, `grid.look_back_share`, four sums of each warp, and three barriers; 100 words
                  of shared memory.
     Errors:      the functions must not wait for another block.
@@ -55,7 +56,7 @@ def direct_parts(
     @requires(block[1], thread["THREADS"])
     def place(many: int32 @ block[1]):
         """Have the tile put together."""
-        PLACE(many, earlier, kept, others_kept)
+        PLACE(0, many, earlier, kept, others_kept)
 
     @requires(block[1], thread["THREADS"])
     def look_back(tile: int32 @ block[1], epoch: uint32 @ block[1]):
@@ -76,7 +77,7 @@ def direct_parts(
 
     @requires(block[1], thread["THREADS"])
     def store(tile: int32 @ block[1], many: int32 @ block[1], last: int32 @ block[1]):
-        """Add up the warps' shares, and have the tile written."""
+        """Add up the warps' shares, and have the tile written; of the last one how many there are in all."""
         nonlocal prefix, other_prefix
         between: uint32 @ block[1] = 0
         others_between: uint32 @ block[1] = 0
@@ -85,7 +86,9 @@ def direct_parts(
             others_between = others_between + shares[2 * v + 1]
         prefix = prefix + int64(between)
         other_prefix = other_prefix + int64(others_between)
-        STORE(tile, many, last, prefix, other_prefix, kept, others_kept)
+        block.fill(number, prefix + kept, last)  # first: a host that waits goes on then
+        block.fill(other_number, other_prefix + others_kept, last)
+        STORE(0, tile, many, prefix, other_prefix, kept, others_kept)
 
     @requires(block[1], thread["THREADS"])
     def keep():

@@ -96,7 +96,7 @@ def encode(
                 latest: uint32 @ block[1] = 0
                 between, latest = sum_and_most(shares)
                 prefix = prefix + int64(between)
-                since = int64(first + int32(latest >> 16)) * TILE + int64(latest & 0xFFFF) - 1 if latest != 0 else since
+                since = start_of(latest, first, since, TILE=TILE)
                 begin: int64 @ block[1] = int64(tile) * TILE
                 final: int32 @ block[1] = 1 if tile == tiles - 1 else 0
                 block.fill(number, prefix + held, final)  # first: a host that waits goes on then
@@ -297,6 +297,14 @@ def sum_and_most(pairs: shared(uint32[64]) @ block[1]) -> (uint32, uint32) @ blo
         total = total + pairs[2 * v]
         largest = max(largest, pairs[2 * v + 1])
     return total, largest
+
+
+@prism.device
+@requires(thread[1])
+@template(TILE=constexpr(int))
+def start_of(latest: uint32 @ thread[1], first: int32 @ thread[1], since: int64 @ thread[1]) -> int64 @ thread[1]:
+    """Where the start stands that a share of `look_back_starts` names, from tile `first` on; `since` if there is none."""
+    return int64(first + int32(latest >> 16)) * TILE + int64(latest & 0xFFFF) - 1 if latest != 0 else since
 
 
 EXAMPLES = {

@@ -8,7 +8,7 @@ from prism.lang import (
 from prism.kernels.select.bytes import fill_selectors, one_of
 from prism.kernels.select.compaction import bits_within
 from prism.kernels.select.direct_loop import direct_loop
-from prism.kernels.select.encode import look_back_starts, note_sum_and_most, sum_and_most
+from prism.kernels.select.encode import look_back_starts, note_sum_and_most, start_of, sum_and_most
 from prism.kernels.select.long_bytes import mark_edges, rank_parts
 from prism.kernels.select.packed import load_held
 from prism.kernels.select.parts import skew_at
@@ -101,12 +101,7 @@ def encode_bytes(
             with group(thread[32]):
                 before = warp_sum(int32(numbers[2 * lane]) if lane < w else 0)
             with partition(held, thread[1], offset=lambda place: place) as spot, group(thread[1]):
-                for j in range(ITEMS // 16):
-                    row: vector(uint32, 4)
-                    for k in range(4):
-                        row[k] = ahead[4 * j + k]
-                    begin: int32 = base * TILE + at + (j * 16 // WIDTH * (32 * WIDTH) + j * 16 % WIDTH)
-                    store_vector(spot[begin], bitcast(row, vector(uint8, 16)))
+                store_words(spot, ahead, base * TILE + at, WIDTH=WIDTH)
             note_places(starts, signs, base * ROOM + before, at, base * ROOM + coming, WIDTH=WIDTH, ITEMS=ITEMS)
 
         @requires(block[1], thread["THREADS"])
@@ -129,7 +124,7 @@ def encode_bytes(
             latest: uint32 @ block[1] = 0
             between, latest = sum_and_most(shares)
             prefix = prefix + int64(between)
-            since = int64(first + int32(latest >> 16)) * TILE + int64(latest & 0xFFFF) - 1 if latest != 0 else since
+            since = start_of(latest, first, since, TILE=TILE)
             block.fill(number, prefix + here, last)  # first: a host that waits goes on then
             valid: int32 @ block[1] = int32(min(max(room - prefix, 0), int64(here)))
             aligned: int32 @ block[1] = skew_at(y_skew, prefix, VECTOR=2)
@@ -158,6 +153,19 @@ def encode_bytes(
         )
         if final.tile == tiles + blocks - 1:  # every block has drawn its last ticket
             grid.count_launch(control, words, capacity, tiles, final.epoch, 0)
+
+
+@prism.device
+@requires(thread[1])
+@template(HELD=constexpr(int), WIDTH=constexpr(int))
+def store_words(tile: ptr(uint8) @ thread[1], held: uint32[HELD] @ thread[1], place: int32 @ thread[1]):
+    """Write a thread's bytes, four in a word, to a tile as `block.load` lays them out, from `place` on: by vectors."""
+    for j in range(HELD // 4):
+        row: vector(uint32, 4)
+        for k in range(4):
+            row[k] = held[4 * j + k]
+        begin: int32 = place + (j * 16 // WIDTH * (32 * WIDTH) + j * 16 % WIDTH)
+        store_vector(tile[begin], bitcast(row, vector(uint8, 16)))
 
 
 @prism.device

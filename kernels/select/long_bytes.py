@@ -98,7 +98,7 @@ def select_bytes(
             spots: int32[ITEMS // WIDTH] @ thread[1]
             rests: uint32[ITEMS // WIDTH] @ thread[1]
             place_rows(
-                packed, ahead, signs, signs, signs, both, base, base, base, many, 0, many, selectors, spots, rests, WIDTH=WIDTH,
+                packed, ahead, signs, signs, signs, both, base, many, 0, many, selectors, spots, rests, WIDTH=WIDTH,
                 THREADS=THREADS, WAYS=1,
             )
             with group(thread[1]):
@@ -222,13 +222,12 @@ def rank_parts(flags: uint64[PARTS] @ thread[1], before: int32 @ thread[32], ran
 def place_rows(
     tile: shared(uint32[ROOM]) @ block[1], held: uint32[HELD] @ thread[1], flags: uint64[PARTS] @ thread[1],
     others: uint64[PARTS] @ thread[1], left: uint64[PARTS] @ thread[1], before: int32[2] @ thread[32], base: int32 @ block[1],
-    middle: int32 @ block[1], final: int32 @ block[1], kept: int32 @ block[1], others_kept: int32 @ block[1],
-    many: int32 @ block[1], table: shared(uint8[80]) @ block[1], spots: int32[SPOTS] @ thread[1],
-    rests: uint32[SPOTS] @ thread[1],
+    kept: int32 @ block[1], others_kept: int32 @ block[1], many: int32 @ block[1], table: shared(uint8[80]) @ block[1],
+    spots: int32[SPOTS] @ thread[1], rests: uint32[SPOTS] @ thread[1],
 ):
     """Put the bytes whose bit of `flags` is set close together, in their order, from word `base` of a tile on.
 
-    With three `WAYS` those of `others` from `middle` on; with two and three those of `left` from `final` on.
+    With three `WAYS` those of `others` behind them, from the next word on; with two and three those of `left` behind these.
 
     Perspective: block, of `THREADS` threads.
     Shapes:      as `block.load` leaves a tile, bytes four in a word; a bit of `PARTS` words of flags for each. `before`: how many
@@ -244,6 +243,8 @@ def place_rows(
     EACH: constexpr(int) = ROWS // PARTS
     t: int32 @ thread[1] = id()
     at: int32 @ thread[1] = block.place(ITEMS=4 * HELD, WIDTH=WIDTH)
+    middle: int32 @ block[1] = base + (kept + 3) // 4
+    final: int32 @ block[1] = middle + (others_kept + 3) // 4
     firsts: int32[ROWS] @ thread[1]
     seconds: int32[ROWS] @ thread[1]
     with group(thread[32]):

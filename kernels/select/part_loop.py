@@ -4,7 +4,7 @@ from prism.lang import (
     block, claim, constexpr, count, dtype, function, grid, group, id, int32, int64, mailbox, partition, prism, ptr, requires,
     shared, split, template, thread, uint32, uint64, warp, warp_sum,
 )
-from prism.lib.thread import operators
+from prism.lib.thread import extent, operators
 
 
 @prism.device
@@ -98,6 +98,63 @@ def part_tiles(
     )
     if last.tile == tiles + blocks - 1:  # every block has drawn its last ticket
         grid.count_launch(control, words, capacity, tiles, last.epoch, 0)
+
+
+@prism.device
+@template(
+    LOAD=function, COUNT=function, PLACE=function, MERGE=function, STORE=function, TILE=constexpr(int), THREADS=constexpr(int),
+    WORDS=constexpr(int),
+)
+@requires(block[1], thread["THREADS"])
+def held_parts(
+    words: ptr(mailbox(uint32)) @ grid[1], capacity: uint32 @ grid[1], control: ptr(uint64) @ grid[1], blocks: int32 @ grid[1],
+    tiles: int32 @ grid[1], n: int64 @ grid[1], number: ptr(int64) @ block[1], other_number: ptr(int64) @ block[1],
+):
+    """Do the tiles of `TILE` elements of `n`, as `part_tiles` with two `WAYS`, by the functions that `direct_parts` takes.
+
+    A tile is put together while the one before it is held: `PLACE(half, ...)` and `STORE(half, ...)` say in which of two.
+
+    Perspective: block, of `THREADS` threads; `blocks`: how many there are in the grid.
+    Shapes:      as of `direct_parts`; `other_number` is not touched.
+    Cost:        as of `part_tiles`.
+    Errors:      the functions must not wait for another block.
+    Test:        tests/kernels/test_long_bytes.py
+    """
+    half: int32 @ block[1] = 0  # where the held tile is
+    loaded: int32 @ block[1] = 0  # how many elements the other one has
+
+    @requires(block[1], thread["THREADS"])
+    def load(tile: int32 @ block[1]) -> uint32 @ thread[1]:
+        """Have a tile loaded, and find out which elements go where."""
+        nonlocal loaded
+        loaded = extent(tile, n, TILE=TILE)
+        LOAD(tile, loaded)
+        return COUNT(tile, loaded)
+
+    @requires(block[1], thread["THREADS"])
+    def place(before: int32[2] @ thread[32], coming: int32 @ block[1], others_coming: int32 @ block[1]):
+        """Have the loaded tile put together."""
+        PLACE(1 - half, loaded, before, coming, others_coming)
+        MERGE()
+
+    @requires(block[1], thread["THREADS"])
+    def store(
+        tile: int32 @ block[1], prefix: int64 @ block[1], other_prefix: int64 @ block[1], held: int32 @ block[1],
+        others_held: int32 @ block[1],
+    ):
+        """Have the held tile written."""
+        STORE(half, tile, extent(tile, n, TILE=TILE), prefix, other_prefix, held, others_held)
+
+    @requires(block[1], thread["THREADS"])
+    def keep(before: int32[2] @ thread[32], coming: int32 @ block[1], others_coming: int32 @ block[1]):
+        """The loaded tile is the held one from here on."""
+        nonlocal half
+        half = 1 - half
+
+    part_tiles(
+        words, capacity, control, blocks, tiles, number, other_number, LOAD=load, STORE=store, KEEP=keep, PLACE=place, WAYS=2,
+        THREADS=THREADS, WORDS=WORDS,
+    )
 
 
 @prism.device

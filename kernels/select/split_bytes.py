@@ -10,14 +10,13 @@ from prism.lang import (
 )
 from prism.kernels.select.answers import Interval, find_interval
 from prism.kernels.select.direct_parts import direct_parts
-from prism.kernels.select.part_loop import part_tiles
+from prism.kernels.select.part_loop import held_parts
 from prism.kernels.select.bytes import fill_selectors, merge_rests, one_of, write_shifted
 from prism.kernels.select.compaction import bits_within
 from prism.kernels.select.conditions import is_set
 from prism.kernels.select.long_bytes import ask_bytes, load_marks, place_rows
 from prism.kernels.select.packed import load_held
 from prism.kernels.select.parts import skew_at
-from prism.lib.thread import extent
 
 
 @prism.kernel
@@ -61,11 +60,9 @@ def split_bytes(
     ):  # fmt: skip
         # Bytes of each part: with two, of two tiles in turn.
         packed: shared(uint32[ROOM * (2 if WAYS == 2 else 1)], align=16) @ block[1]
-        half: int32 @ block[1] = 0  # where those of the held tile are
         ahead: uint32[HELD] @ thread[1] = {0}
         signs: uint64[PARTS] @ thread[1] = {0}  # which bytes of the loaded tile go to `y`
         others_signs: uint64[PARTS] @ thread[1] = {0}
-        loaded: int32 @ block[1] = 0  # how many there are
         left_signs: uint64[PARTS] @ thread[1] = {0}  # which go to `rest`
         spots: int32[WAYS * (ITEMS // WIDTH)] @ thread[1]  # words of the loaded tile that several rows write to
         unfilled: uint32[WAYS * (ITEMS // WIDTH)] @ thread[1]
@@ -80,11 +77,16 @@ def split_bytes(
         known: bool @ block[1] = bytes.known > 0 and (WAYS == 2 or other_bytes.known > 0)
 
         @requires(block[1], thread["THREADS"])
+        def bring(tile: int32 @ block[1], many: int32 @ block[1]):
+            """Load a tile's bytes."""
+            with partition(x, block[1], offset=int64(tile) * TILE) as source:
+                load_held(source, ahead, many, otherwise, skew, ITEMS=ITEMS, WIDTH=WIDTH)
+
+        @requires(block[1], thread["THREADS"])
         def ask(tile: int32 @ block[1], many: int32 @ block[1]):
-            """Ask for a tile, and for what is about the one that this block draws next."""
+            """Ask for a tile, and for what is about the one that this block draws next: behind its masks, if there are any."""
             if OWN:
-                with partition(x, block[1], offset=int64(tile) * TILE) as source:
-                    load_held(source, ahead, many, otherwise, skew, ITEMS=ITEMS, WIDTH=WIDTH)
+                bring(tile, many)
             if LOADED:
                 block.prefetch_tile(x, tile + near, n, TILE=TILE)
 
@@ -92,16 +94,15 @@ def split_bytes(
         def find(tile: int32 @ block[1], many: int32 @ block[1]) -> uint32 @ thread[1]:
             """Find out which bytes of a tile that was asked for go where."""
             one: uint32 @ thread[1] = one_of(selectors)
-            start: int64 @ block[1] = int64(tile) * TILE
             at: int32 @ thread[1] = block.place(ITEMS=ITEMS, WIDTH=WIDTH)
             if not OWN:
+                start: int64 @ block[1] = int64(tile) * TILE
                 load_marks(mask, signs, start, many, uint8(unset), mask_skew, one, ITEMS=ITEMS, WIDTH=WIDTH)
                 if WAYS == 3:
                     load_marks(
                         other, others_signs, start, many, uint8(other_unset), other_skew, one, ITEMS=ITEMS, WIDTH=WIDTH,
                     )
-                with partition(x, block[1], offset=start) as source:
-                    load_held(source, ahead, many, otherwise, skew, ITEMS=ITEMS, WIDTH=WIDTH)
+                bring(tile, many)
             if not LOADED:  # not sooner: what is loaded here comes first
                 block.prefetch_tile(x, tile + near, n, TILE=TILE)
             if OWN:
@@ -117,15 +118,13 @@ def split_bytes(
 
         @requires(block[1], thread["THREADS"])
         def place(
-            many: int32 @ block[1], before: int32[2] @ thread[32], coming: int32 @ block[1], others_coming: int32 @ block[1],
+            half: int32 @ block[1], many: int32 @ block[1], before: int32[2] @ thread[32], coming: int32 @ block[1],
+            others_coming: int32 @ block[1],
         ):
             """Put each part's bytes of the loaded tile together, but for what `merge` does."""
-            base: int32 @ block[1] = (1 - half) * ROOM if WAYS == 2 else 0
-            middle: int32 @ block[1] = base + (coming + 3) // 4
-            final: int32 @ block[1] = middle + (others_coming + 3) // 4
             place_rows(
-                packed, ahead, signs, others_signs, left_signs, before, base, middle, final, coming, others_coming, many,
-                selectors, spots, unfilled, WIDTH=WIDTH, THREADS=THREADS, WAYS=WAYS,
+                packed, ahead, signs, others_signs, left_signs, before, half * ROOM, coming, others_coming, many, selectors,
+                spots, unfilled, WIDTH=WIDTH, THREADS=THREADS, WAYS=WAYS,
             )
 
         @requires(block[1], thread["THREADS"])
@@ -136,8 +135,8 @@ def split_bytes(
 
         @requires(block[1], thread["THREADS"])
         def write(
-            tile: int32 @ block[1], many: int32 @ block[1], prefix: int64 @ block[1], other_prefix: int64 @ block[1],
-            held: int32 @ block[1], others_held: int32 @ block[1],
+            half: int32 @ block[1], tile: int32 @ block[1], many: int32 @ block[1], prefix: int64 @ block[1],
+            other_prefix: int64 @ block[1], held: int32 @ block[1], others_held: int32 @ block[1],
         ):
             """Write a tile's bytes where they belong."""
             begin: int64 @ block[1] = int64(tile) * TILE - prefix - other_prefix
@@ -147,8 +146,8 @@ def split_bytes(
                 partition(rests, block[1], begin, races="none") as third,
             ):
                 write_parts(
-                    first, second, third, packed, half * ROOM if WAYS == 2 else 0, held, others_held,
-                    many - held - others_held, skew_at(out_skew, prefix, VECTOR=16), skew_at(out_skew, other_prefix, VECTOR=16),
+                    first, second, third, packed, half * ROOM, held, others_held, many - held - others_held,
+                    skew_at(out_skew, prefix, VECTOR=16), skew_at(out_skew, other_prefix, VECTOR=16),
                     skew_at(out_skew, begin, VECTOR=16), WAYS=WAYS, THREADS=THREADS,
                 )
 
@@ -156,54 +155,14 @@ def split_bytes(
         if not OWN:
             block.prefetch_tile(mask, b, n, TILE=TILE)
         if WAYS == 3:  # what three parts take is more than what they wait for: they look back at once
-
-            @requires(block[1], thread["THREADS"])
-            def store(
-                tile: int32 @ block[1], many: int32 @ block[1], last: int32 @ block[1], prefix: int64 @ block[1],
-                other_prefix: int64 @ block[1], held: int32 @ block[1], others_held: int32 @ block[1],
-            ):
-                """Write a tile; of the last one how many there are in all."""
-                block.fill(number, prefix + held, last)  # first: a host that waits goes on then
-                block.fill(other_number, other_prefix + others_held, last)
-                write(tile, many, prefix, other_prefix, held, others_held)
-
             direct_parts(
-                words, capacity, control, blocks, tiles, n, LOAD=ask, COUNT=find, PLACE=place, MERGE=merge, STORE=store,
-                TILE=TILE, THREADS=THREADS, WORDS=WORDS,
+                words, capacity, control, blocks, tiles, n, number, other_number, LOAD=ask, COUNT=find, PLACE=place, MERGE=merge,
+                STORE=write, TILE=TILE, THREADS=THREADS, WORDS=WORDS,
             )
         else:
-
-            @requires(block[1], thread["THREADS"])
-            def load(tile: int32 @ block[1]) -> uint32 @ thread[1]:
-                """Bring a tile into registers, and find out which bytes go where."""
-                nonlocal loaded
-                loaded = extent(tile, n, TILE=TILE)
-                ask(tile, loaded)
-                return find(tile, loaded)
-
-            @requires(block[1], thread["THREADS"])
-            def put(before: int32[2] @ thread[32], coming: int32 @ block[1], others_coming: int32 @ block[1]):
-                """Put each part's bytes of the loaded tile together."""
-                place(loaded, before, coming, others_coming)
-                merge()
-
-            @requires(block[1], thread["THREADS"])
-            def write_held(
-                tile: int32 @ block[1], prefix: int64 @ block[1], other_prefix: int64 @ block[1], held: int32 @ block[1],
-                others_held: int32 @ block[1],
-            ):
-                """Write the held tile."""
-                write(tile, extent(tile, n, TILE=TILE), prefix, other_prefix, held, others_held)
-
-            @requires(block[1], thread["THREADS"])
-            def keep(before: int32[2] @ thread[32], coming: int32 @ block[1], others_coming: int32 @ block[1]):
-                """The loaded tile is the held one from here on."""
-                nonlocal half
-                half = 1 - half
-
-            part_tiles(
-                words, capacity, control, blocks, tiles, number, other_number, LOAD=load, STORE=write_held, KEEP=keep, PLACE=put,
-                WAYS=WAYS, THREADS=THREADS, WORDS=WORDS,
+            held_parts(
+                words, capacity, control, blocks, tiles, n, number, other_number, LOAD=ask, COUNT=find, PLACE=place, MERGE=merge,
+                STORE=write, TILE=TILE, THREADS=THREADS, WORDS=WORDS,
             )
 
 

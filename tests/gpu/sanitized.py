@@ -39,6 +39,7 @@ from prism.lib.algorithms.attention_backward.cases import CASES as GRADIENTS
 from prism.lib.cases import Case
 from tests.gpu.long_sorts import as_if_long, sorted_arrays
 from tests.lib.calls import check, expected, past
+from tests.lib.long_selections import Long, limits, long_selections
 
 
 def out_of(case: Case, arrays: Any) -> dict[str, Any]:
@@ -111,37 +112,17 @@ def gradients() -> list[tuple[str, Callable[[], Any], Any]]:
     return [(text.format(x), functools.partial(call, x), np.concatenate(wanted)) for x in (False, True)]
 
 
-def long_selections() -> list[tuple[str, Callable[[], Any], Any]]:
+def selections() -> list[tuple[str, Callable[[], Any], Any]]:
     """Return selections of arrays that are cut into tiles as long ones are: by the kernels that those take."""
-    random, found = np.random.default_rng(0), []
-    for dtype in ("uint8", "uint16", "float32", "int64"):
-        flags = random.random(300_001) < 0.3
-        values = random.integers(0, 100, flags.size).astype(dtype)
-        runs = (np.cumsum(flags) % 50).astype(dtype)
-        begins = np.append(True, runs[1:] != runs[:-1])
-        lengths = np.diff(np.flatnonzero(begins), append=flags.size)
-        x, y, mask = cupy.asarray(values), cupy.asarray(runs), cupy.asarray(flags)
 
-        def call(function: Any, *given: Any) -> Any:
-            with pytest.MonkeyPatch.context() as patch:
-                patch.setattr(kernels, "LONG_TILES", 1)
-                patch.setattr(kernels, "LONGER_TILES", 1)
-                results = function(*given)
-            return cupy.concatenate(results) if isinstance(results, tuple) else results
+    def call(one: Long) -> Any:
+        with pytest.MonkeyPatch.context() as patch:
+            for name, value in limits(one.longest).items():
+                patch.setattr(kernels, name, value)
+            results = one.function(*map(cupy.asarray, one.given))
+        return cupy.concatenate(results) if isinstance(results, tuple) else results
 
-        low, middle = values < 30, (values >= 30) & (values < 60)
-        for text, function, given, wanted in (
-            ("compress", lib.compress, (mask, x), values[flags]),
-            ("select", lib.select, (x, lambda v: v < 30), values[low]),
-            ("unique_consecutive", lib.unique_consecutive, (y,), runs[begins]),
-            ("run_length_encode", lib.run_length_encode, (y,), np.concatenate([runs[begins], lengths])),
-            ("split", lib.split, (x, mask), np.concatenate([values[flags], values[~flags]])),
-            ("split3", lib.split3, (x, lambda v: v < 30, lambda v: v < 60),
-             np.concatenate([values[low], values[middle], values[values >= 60]])),
-            ("flatnonzero", lib.flatnonzero, (x,), np.flatnonzero(values)),
-        ):  # fmt: skip
-            found.append((f"{text} of {dtype}, long", functools.partial(call, function, *given), wanted))
-    return found
+    return [(one.text, functools.partial(call, one), one.wanted) for one in long_selections()]
 
 
 def long_sorts() -> list[tuple[str, Callable[[], Any], Any]]:
@@ -172,7 +153,7 @@ def further() -> dict[str, list[tuple[str, Callable[[], Any], Any]]]:
         "attention_backward": gradients(),
         "attention_decode": [] if "apart" in sys.argv else pages(),
         "merge": [("sort by less", lambda: sort(y, less=lambda a, b: uint32(b) < uint32(a)), np.sort(long)[::-1])],
-        "select": long_selections(),
+        "select": selections(),
         "sort": [
             ("rows in clusters", lambda: sort(x), np.sort(rows)),
             ("positions in clusters", lambda: argsort(x), np.argsort(rows, kind="stable")),

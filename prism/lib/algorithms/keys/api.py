@@ -15,7 +15,7 @@ from prism.lib.algorithms.reduce.where import number_like
 from prism.lib.algorithms.scan import api as scans
 from prism.lib.algorithms.scan import plan as scan_plans
 from prism.lib.algorithms.scan.plan import Shape, Task
-from prism.lib.algorithms.select.calls import encode, mode_of
+from prism.lib.algorithms.select.calls import encode, fill_of, mode_of
 from prism.lib.algorithms.transform.calls import transform
 from prism.lib.lazy.array import Lazy
 from prism.lib.operators import Operator
@@ -287,6 +287,8 @@ def _fixed(found: tuple[Any, Any, Any], size: int, fills: tuple[Any, Any], strea
     *results, number = found
 
     def fixed(x: Any, fill: Any) -> Any:
+        fill_of(fill, arguments.facts_of(x, "x"))  # here: what is raised names the argument
+
         def compose(arrays: Mapping[str, Lazy]) -> Lazy:
             from prism.lib.lazy.array import at, broadcast
             from prism.lib.lazy.places import choose, positions

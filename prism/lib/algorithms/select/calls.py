@@ -326,12 +326,11 @@ def fill_of(value: Any, given: ArrayInfo) -> Any:
         TypeError: it is none.
         OverflowError: it is out of range.
     """
-    if given.scalar == "bfloat16":
-        return float(value)
-    if given.dtype.names is not None:
+    small = given.scalar == "bfloat16"
+    if given.dtype.names is not None and not small:
         return np.zeros((), given.dtype)[()] if value == 0 else np.array(value, given.dtype)[()]
     try:
-        return given.dtype.type(value)
+        return float(value) if small else given.dtype.type(value)
     except (TypeError, ValueError) as error:
         raise TypeError(f"`fill_value` is {value!r}, which is no {given.scalar}: {error}") from None
 

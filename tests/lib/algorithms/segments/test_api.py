@@ -3,6 +3,7 @@
 Tests of prism/lib/algorithms/keys/api.py; prism/lib/algorithms/segment_positions: api, cases; kernels/reduce/pairs.py.
 """
 
+import ml_dtypes
 import numpy as np
 import pytest
 from hypothesis import given, settings
@@ -156,6 +157,17 @@ def test_one_segment_is_a_scan() -> None:
     x = CASES[0].data(2000)
     assert np.array_equal(segmented_scan(x, np.zeros(0, np.int32)), scan(x))
     assert np.array_equal(scan_by_key(np.zeros(2000), x), scan(x))
+
+
+def test_a_number_to_fill_with_is_named_where_it_is_none() -> None:
+    x, none = np.array([7, 7, 8], np.int32), np.array([], np.int32)
+    with pytest.raises(TypeError, match="`fill_value` is 'a', which is no int32"):
+        reduce_by_key(x, x, size=5, fill_value="a")
+    for runs in (x, none, x.astype(ml_dtypes.bfloat16)):
+        with pytest.raises(TypeError, match="`fill_value` is 'a', which is no"):
+            run_length_encode(runs, size=5, fill_value="a")
+        with pytest.raises(TypeError, match="`fill_value` is 1j, which is no"):
+            run_length_encode(runs, size=5, fill_value=1j)
 
 
 @pytest.mark.parametrize(
