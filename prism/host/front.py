@@ -4,6 +4,7 @@ What a function asks before its look-up, and that look-up itself, take longer th
 `prism.lib` has a function in front of it that knows calls by all that they are given: what their options are, and of each array
 where it lies, its dtype, shape and strides. What it finds is one call of the driver. All else goes to the function itself.
 A call that comes again and again is made once more as `prism.lib.plan` makes one, which says whether it is just a launch.
+Copies whose result is to be made are known, too, where it is small: it is made here, and given as `out`.
 """
 
 from __future__ import annotations
