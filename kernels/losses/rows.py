@@ -82,7 +82,7 @@ def loss_rows(
         map_rows(
             x, stride, x, stride, r, ahead, rows, n, lanes, least, Pair(0, 0), TI=T, A=float32, P=Part32, STAGES=2, ONCE=False,
             ITEMS=ITEMS, WIDTH=WIDTH, INPUTS=1, KEPT=1, BLOCKS=BLOCKS, WIDE=WIDE, THREADS=THREADS, ROWS=ROWS, WAY=WAY, PLACES=0,
-            MORE=False, TEAM=0, LOAD=load, READ=read_plain, FIRST=largest, OP=operators.maximum, SECOND=above,
+            MORE=False, FULL=False, LOAD=load, READ=read_plain, FIRST=largest, OP=operators.maximum, SECOND=above,
             OP2=add_pairs, PACK=pack, JOIN=join_none, LAST=last, STORE=store,
         )
 

@@ -77,7 +77,7 @@ def softmax_backward_rows(
         map_rows(
             y, stride, dy, dy_stride, r, ahead, rows, n, lanes, D(0), D(0), TI=TI, A=A, P=A, STAGES=1, ONCE=APART,
             ITEMS=ITEMS, WIDTH=WIDTH, INPUTS=2, KEPT=2, BLOCKS=BLOCKS, WIDE=WIDE, THREADS=THREADS, ROWS=ROWS, WAY=WAY,
-            PLACES=0, MORE=False, TEAM=0, LOAD=load, READ=read_plain, FIRST=first, OP=operators.add, SECOND=second,
+            PLACES=0, MORE=False, FULL=False, LOAD=load, READ=read_plain, FIRST=first, OP=operators.add, SECOND=second,
             OP2=operators.add, PACK=pack, JOIN=join_none, LAST=last, STORE=store,
         )
 
@@ -109,7 +109,6 @@ def norm_backward_rows(
     VECTORS: constexpr(int) = ITEMS // WIDTH
     KEEP: constexpr(bool) = WAY == BESIDE and WEIGHT
     PART: constexpr(int) = min(WIDTH, 16 // W.bytes)
-    TEAM: constexpr(int) = THREADS * BLOCKS if FULL else 0
     r: int64 @ block[BLOCKS] = id()
     with (
         partition(dx, thread[1], offset=lambda i: i, races="none") as out,
@@ -168,7 +167,7 @@ def norm_backward_rows(
             map_slopes(
                 x, stride, dy, dy_stride, r, step, rows, n, lanes, eps, share, TI=TI, A=A, G=G, S=S, F=F,
                 CENTRED=CENTRED, ITEMS=ITEMS, WIDTH=WIDTH, BLOCKS=BLOCKS, WIDE=WIDE, THREADS=THREADS, ROWS=ROWS, WAY=WAY,
-                TEAM=TEAM, WEIGH=weigh, STORE=store,
+                FULL=FULL, WEIGH=weigh, STORE=store,
             )
             if WEIGHT:
                 store_sums(weights_out, r, n, lanes, of_weight, WIDTH=WIDTH, BLOCKS=BLOCKS, WIDE=WIDE)
@@ -180,7 +179,7 @@ def norm_backward_rows(
 @template(
     TI=dtype, A=dtype, D=dtype, G=dtype, S=dtype, F=dtype, CENTRED=constexpr(bool), ITEMS=constexpr(int),
     WIDTH=constexpr(int), BLOCKS=constexpr(int), WIDE=constexpr(bool), THREADS=constexpr(int), ROWS=constexpr(int),
-    WAY=constexpr(int), TEAM=constexpr(int), WEIGH=function, STORE=function,
+    WAY=constexpr(int), FULL=constexpr(bool), WEIGH=function, STORE=function,
 )
 @requires(block["BLOCKS"], thread[32])
 def map_slopes(
@@ -200,10 +199,7 @@ def map_slopes(
 
     @requires(thread[1])
     def guess(row: int64 @ thread[1]) -> G @ thread[1]:
-        if CENTRED:
-            return guess_mean(x, row * stride, x, row * stride, n, G=G, MORE=False)
-        else:
-            return G(TI(0), TI(0), TI(0)) if TI.bytes > 2 else TI(0)
+        return guess_mean(x, row * stride, x, row * stride, n, G=G, CENTRED=CENTRED, MORE=False)
 
     @requires(thread[1])
     def sums(
@@ -234,7 +230,7 @@ def map_slopes(
     map_rows(
         x, stride, dy, dy_stride, r, step, rows, n, lanes, G(TI(0), TI(0), TI(0)) if TI.bytes > 2 else TI(0),
         S(0, 0, 0, 0) if CENTRED else S(0, 0), TI=TI, A=A, P=F, STAGES=2, ONCE=GUESSED, ITEMS=ITEMS, WIDTH=WIDTH, INPUTS=2,
-        KEPT=2, BLOCKS=BLOCKS, WIDE=WIDE, THREADS=THREADS, ROWS=ROWS, WAY=WAY, PLACES=PLACES, MORE=False, TEAM=TEAM, LOAD=load,
+        KEPT=2, BLOCKS=BLOCKS, WIDE=WIDE, THREADS=THREADS, ROWS=ROWS, WAY=WAY, PLACES=PLACES, MORE=False, FULL=FULL, LOAD=load,
         READ=read_plain, FIRST=guess, OP=operators.add, SECOND=sums, OP2=add_slopes if CENTRED else add_pairs, PACK=pack,
         JOIN=join_none, LAST=factor, STORE=STORE,
     )

@@ -11,7 +11,7 @@ from prism.lang import (
 @template(
     TI=dtype, A=dtype, S=dtype, S2=dtype, P=dtype, STAGES=constexpr(int), ONCE=constexpr(int), PLACES=constexpr(int),
     MORE=constexpr(bool), ITEMS=constexpr(int), WIDTH=constexpr(int), INPUTS=constexpr(int), KEPT=constexpr(int),
-    BLOCKS=constexpr(int), THREADS=constexpr(int), ROWS=constexpr(int), TEAM=constexpr(int),
+    BLOCKS=constexpr(int), THREADS=constexpr(int), ROWS=constexpr(int), FULL=constexpr(bool),
     READ=function, FIRST=function, OP=function, SECOND=function, OP2=function, PACK=function,
     JOIN=function, LAST=function, STORE=function,
 )
@@ -27,6 +27,7 @@ def map_rows_doubled(
     Cost:                as of `map_rows_copied`, and twice the shared memory.
     """
     VECTORS: constexpr(int) = ITEMS // WIDTH
+    TEAM: constexpr(int) = THREADS * BLOCKS if FULL else 0
     # A cluster has a thread of each warp copy what it guesses by: it would wait for loads. A block alone is faster with these.
     COPY: constexpr(int) = PLACES if BLOCKS > 1 else 0
     FIRSTS: constexpr(int) = max(ROWS * COPY * (1 + MORE), 1)

@@ -109,18 +109,20 @@ def store_numbers(y: ptr(T) @ thread[1], at: int64 @ thread[1], values: A[WIDTH]
 
 @prism.device
 @requires(thread[1])
-@template(T=dtype, VECTORS=constexpr(int), N=constexpr(int), WIDTH=constexpr(int), LOAD=function)
+@template(
+    T=dtype, VECTORS=constexpr(int), N=constexpr(int), WIDTH=constexpr(int), FULL=constexpr(bool), LOAD=function,
+)
 def load_vectors(
     row: int64 @ thread[1], part: int32 @ thread[1], team: int32 @ thread[1], many: int32 @ thread[1],
     words: T[VECTORS, N] @ thread[1],
 ):
     """Put a thread's vectors of a row, those at `part`, `part + team` and so on, of `many`, into `words`.
 
-    Of those that are not there others are read: with branches each load would wait for the one before.
+    Of those that are not there, where a row is not `FULL`, others are read: with branches each load would wait for another.
     """
     for j in range(VECTORS):
         word: T[N]
-        LOAD(row, min(part + j * team, many - 1) * WIDTH, word)
+        LOAD(row, (part + j * team if FULL else min(part + j * team, many - 1)) * WIDTH, word)
         for k in range(N):
             words[j, k] = word[k]
 
@@ -128,7 +130,8 @@ def load_vectors(
 @prism.device
 @requires(thread[1])
 @template(
-    T=dtype, A=dtype, VECTORS=constexpr(int), N=constexpr(int), KEPT=constexpr(int), WIDTH=constexpr(int), READ=function,
+    T=dtype, A=dtype, VECTORS=constexpr(int), N=constexpr(int), KEPT=constexpr(int), WIDTH=constexpr(int), FULL=constexpr(bool),
+    READ=function,
 )
 def read_vectors(
     row: int64 @ thread[1], part: int32 @ thread[1], team: int32 @ thread[1], many: int32 @ thread[1],
@@ -140,7 +143,7 @@ def read_vectors(
         values: A[KEPT]
         for k in range(N):
             word[k] = words[j, k]
-        READ(row, min(part + j * team, many - 1) * WIDTH, word, values)
+        READ(row, (part + j * team if FULL else min(part + j * team, many - 1)) * WIDTH, word, values)
         for k in range(KEPT):
             items[j, k] = values[k]
 

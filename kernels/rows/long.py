@@ -35,8 +35,8 @@ def map_long_row(row: int64 @ block[BLOCKS], n: int32 @ grid[1], identity: S @ g
 
     @requires(thread[1])
     def fetch(at: int32 @ thread[1]):
-        load_vectors(row, at, team, many, words, WIDTH=WIDTH, LOAD=LOAD)
-        read_vectors(row, at, team, many, words, items, WIDTH=WIDTH, READ=READ)
+        load_vectors(row, at, team, many, words, WIDTH=WIDTH, FULL=False, LOAD=LOAD)
+        read_vectors(row, at, team, many, words, items, WIDTH=WIDTH, FULL=False, READ=READ)
 
     @requires(thread[1])
     def prepare(j: int32 @ thread[1], vector: int32 @ thread[1], values: A[KEPT * WIDTH] @ thread[1]):

@@ -27,26 +27,11 @@ def map_norms(
 
     Perspective, shapes: as of `norm_rows`; `STORE` as of `map_row`.
     """
-    INPUTS: constexpr(int) = 2 if RESIDUAL else 1
     PLACES: constexpr(int) = (3 if TI.bytes > 2 else 1) if CENTRED else 0
 
     @requires(thread[1])
-    def load(row: int64 @ thread[1], column: int32 @ thread[1], words: TI[INPUTS * WIDTH] @ thread[1]):
-        load_sides(x, row * stride, residual, row * residual_stride, column, words, BOTH=RESIDUAL, WIDTH=WIDTH)
-
-    @requires(thread[1])
-    def read(
-        row: int64 @ thread[1], column: int32 @ thread[1], words: TI[INPUTS * WIDTH] @ thread[1],
-        values: A[WIDTH] @ thread[1],
-    ):
-        add_sides(words, values, BOTH=RESIDUAL)
-
-    @requires(thread[1])
     def guess(row: int64 @ thread[1]) -> G @ thread[1]:
-        if CENTRED:
-            return guess_mean(x, row * stride, residual, row * residual_stride, n, G=G, MORE=RESIDUAL)
-        else:
-            return G(TI(0), TI(0), TI(0)) if TI.bytes > 2 else TI(0)
+        return guess_mean(x, row * stride, residual, row * residual_stride, n, G=G, CENTRED=CENTRED, MORE=RESIDUAL)
 
     @requires(thread[1])
     def sums(
@@ -66,14 +51,49 @@ def map_norms(
     def factor(guessed: G @ thread[1], moments: P @ thread[1]) -> A @ thread[1]:
         return A(rsqrt(moments.second + eps))
 
+    map_sides(
+        x, stride, residual, residual_stride, r, ahead, rows, n, lanes,
+        G(TI(0), TI(0), TI(0)) if TI.bytes > 2 else TI(0), S(0, 0) if CENTRED else D(0), TI=TI, A=A, P=P, ONCE=GUESSED,
+        RESIDUAL=RESIDUAL, ITEMS=ITEMS, WIDTH=WIDTH, KEPT=1, BLOCKS=BLOCKS, WIDE=WIDE, THREADS=THREADS, ROWS=ROWS, WAY=WAY,
+        PLACES=PLACES, FULL=False, FIRST=guess, OP=operators.add, SECOND=sums,
+        OP2=add_pairs if CENTRED else operators.add, PACK=pack, LAST=factor, STORE=STORE,
+    )
+
+
+@prism.device
+@template(
+    TI=dtype, A=dtype, S=dtype, S2=dtype, P=dtype, ONCE=constexpr(int), RESIDUAL=constexpr(bool), ITEMS=constexpr(int),
+    WIDTH=constexpr(int), KEPT=constexpr(int), BLOCKS=constexpr(int), WIDE=constexpr(bool), THREADS=constexpr(int),
+    ROWS=constexpr(int), WAY=constexpr(int), PLACES=constexpr(int), FULL=constexpr(bool), FIRST=function, OP=function,
+    SECOND=function, OP2=function, PACK=function, LAST=function, STORE=function,
+)
+@requires(block["BLOCKS"], thread[32])
+def map_sides(
+    x: ptr(const(TI)) @ grid[1], stride: int64 @ grid[1], residual: ptr(const(TI)) @ grid[1],
+    residual_stride: int64 @ grid[1], r: int64 @ block[BLOCKS], ahead: int32 @ grid[1], rows: int64 @ grid[1],
+    n: int32 @ grid[1], lanes: int32 @ grid[1], identity: S @ grid[1], identity2: S2 @ grid[1],
+):
+    """Do for the rows of `x`, or for the sums with those of `residual`, what functions say: see `map_rows`."""
+    INPUTS: constexpr(int) = 2 if RESIDUAL else 1
+
+    @requires(thread[1])
+    def load(row: int64 @ thread[1], column: int32 @ thread[1], words: TI[INPUTS * WIDTH] @ thread[1]):
+        load_sides(x, row * stride, residual, row * residual_stride, column, words, BOTH=RESIDUAL, WIDTH=WIDTH)
+
+    @requires(thread[1])
+    def read(
+        row: int64 @ thread[1], column: int32 @ thread[1], words: TI[INPUTS * WIDTH] @ thread[1],
+        values: A[KEPT * WIDTH] @ thread[1],
+    ):
+        add_sides(words, values, BOTH=RESIDUAL)
+
     if (WAY == HELD or WAY == LONG) and ahead > 0:
         prefetch_rows(x, r + ahead, rows, n, stride, lanes, BLOCKS=BLOCKS, WIDE=WIDE)
     map_rows(
-        x, stride, residual, residual_stride, r, ahead, rows, n, lanes,
-        G(TI(0), TI(0), TI(0)) if TI.bytes > 2 else TI(0), S(0, 0) if CENTRED else D(0), TI=TI, A=A, P=P, STAGES=2,
-        ONCE=GUESSED, ITEMS=ITEMS, WIDTH=WIDTH, INPUTS=INPUTS, KEPT=1, BLOCKS=BLOCKS, WIDE=WIDE, THREADS=THREADS,
-        ROWS=ROWS, WAY=WAY, PLACES=PLACES, MORE=RESIDUAL, TEAM=0, LOAD=load, READ=read, FIRST=guess, OP=operators.add,
-        SECOND=sums, OP2=add_pairs if CENTRED else operators.add, PACK=pack, JOIN=join_none, LAST=factor, STORE=STORE,
+        x, stride, residual, residual_stride, r, ahead, rows, n, lanes, identity, identity2, TI=TI, A=A, P=P, STAGES=2,
+        ONCE=ONCE, ITEMS=ITEMS, WIDTH=WIDTH, INPUTS=INPUTS, KEPT=KEPT, BLOCKS=BLOCKS, WIDE=WIDE, THREADS=THREADS,
+        ROWS=ROWS, WAY=WAY, PLACES=PLACES, MORE=RESIDUAL, FULL=FULL, LOAD=load, READ=read, FIRST=FIRST, OP=OP,
+        SECOND=SECOND, OP2=OP2, PACK=PACK, JOIN=join_none, LAST=LAST, STORE=STORE,
     )
 
 

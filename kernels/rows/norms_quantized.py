@@ -1,11 +1,10 @@
 """Norms of rows whose results are rounded to 8 bits, each row divided by a scale."""
 
 from prism.kernels.quantize.scales import inverse_of, scale_of, store_scaled
-from prism.kernels.rows.configurations import APART
-from prism.kernels.rows.elements import join_none, load_numbers, store_numbers
-from prism.kernels.rows.moments import add_sides, add_up, load_sides, weigh
-from prism.kernels.rows.registers import prefetch_rows
-from prism.kernels.rows.skeleton import map_rows
+from prism.kernels.rows.configurations import APART, STAGED
+from prism.kernels.rows.elements import load_numbers, store_numbers
+from prism.kernels.rows.moments import add_up, map_sides, weigh
+from prism.kernels.rows.scaled import map_scaled_ahead
 from prism.kernels.rows.sums import Pair, Three, add_pairs, guess_mean, middle
 from prism.lang import (
     attr, block, const, constexpr, count, dtype, float32, function, grid, group, id, int8, int32, int64, partition,
@@ -18,7 +17,7 @@ from prism.lib.thread import operators
 @template(
     TI=dtype, TO=dtype, W=dtype, D=dtype, G=dtype, S=dtype, WEIGHT=constexpr(bool), BIAS=constexpr(bool),
     RESIDUAL=constexpr(bool), ITEMS=constexpr(int), WIDTH=constexpr(int), BLOCKS=constexpr(int), WIDE=constexpr(bool),
-    THREADS=constexpr(int), RESIDENT=constexpr(int), ROWS=constexpr(int), WAY=constexpr(int),
+    THREADS=constexpr(int), RESIDENT=constexpr(int), ROWS=constexpr(int), WAY=constexpr(int), FULL=constexpr(bool),
 )
 @requires(grid[1], block["BLOCKS"], thread[32])
 @attr("__launch_bounds__(THREADS, RESIDENT)")
@@ -30,8 +29,10 @@ def norm_quantize_rows(
 ):
     """What `norm_rows` does where `CENTRED`, as `quantize_rows` rounds it: `q[r * n + i]` times `scales[r]` is near it.
 
-    Perspective: grid, of blocks, or clusters of `BLOCKS`, of up to `THREADS` threads: see `map_rows`. `WAY`: `HELD` or `LONG`.
-    Shapes:      as of `norm_rows`, and of `quantize_rows`. `S`: a `Pair` of numbers of the type `D`.
+    Perspective: grid, of blocks, or clusters of `BLOCKS`, of up to `THREADS` threads: see `map_rows`. `WAY`: `HELD`,
+                 `LONG`, or, where there is no `RESIDUAL`, and vectors are whole, `STAGED`.
+    Shapes:      as of `norm_rows`, and of `quantize_rows`. `S`: a `Pair` of numbers of the type `D`. `FULL`: as of
+                 `map_row`.
     Numerics:    computes in float32, and adds up in `D`: what elements are off a guess, as `norm_rows`.
     Test:        tests/kernels/test_norms_quantized.py, tests/gpu/test_layers.py
     """
@@ -78,18 +79,24 @@ def norm_quantize_rows(
                 if column == 0:
                     tops[row] = scale_of(top, most)
 
-        map_scaled(
-            x, stride, residual, residual_stride, r, ahead, rows, n, lanes, eps, share, most, G=G, S=S, RESIDUAL=RESIDUAL,
-            ITEMS=ITEMS, WIDTH=WIDTH, BLOCKS=BLOCKS, WIDE=WIDE, THREADS=THREADS, ROWS=ROWS, WAY=WAY,
-            APPLY=apply, STORE=store,
-        )
+        if WAY == STAGED:
+            map_scaled_ahead(
+                x, stride, weight, bias, r, int64(ahead), rows, n, eps, share, most, TI=TI, D=D, G=G, S=S, WEIGHT=WEIGHT,
+                BIAS=BIAS, ITEMS=ITEMS, WIDTH=WIDTH, BLOCKS=BLOCKS, THREADS=THREADS, STORE=store,
+            )
+        else:
+            map_scaled(
+                x, stride, residual, residual_stride, r, ahead, rows, n, lanes, eps, share, most, G=G, S=S,
+                RESIDUAL=RESIDUAL, ITEMS=ITEMS, WIDTH=WIDTH, BLOCKS=BLOCKS, WIDE=WIDE, THREADS=THREADS, ROWS=ROWS, WAY=WAY,
+                FULL=FULL, APPLY=apply, STORE=store,
+            )
 
 
 @prism.device
 @template(
     TI=dtype, D=dtype, G=dtype, S=dtype, RESIDUAL=constexpr(bool), ITEMS=constexpr(int), WIDTH=constexpr(int),
     BLOCKS=constexpr(int), WIDE=constexpr(bool), THREADS=constexpr(int), ROWS=constexpr(int), WAY=constexpr(int),
-    APPLY=function, STORE=function,
+    FULL=constexpr(bool), APPLY=function, STORE=function,
 )
 @requires(block["BLOCKS"], thread[32])
 def map_scaled(
@@ -105,17 +112,6 @@ def map_scaled(
     near: float32 @ thread[1] = guess_own(
         x, stride, residual, residual_stride, r, rows, n, lanes, G=G, BLOCKS=BLOCKS, WIDE=WIDE, MORE=RESIDUAL,
     )
-
-    @requires(thread[1])
-    def load(row: int64 @ thread[1], column: int32 @ thread[1], words: TI[INPUTS * WIDTH] @ thread[1]):
-        load_sides(x, row * stride, residual, row * residual_stride, column, words, BOTH=RESIDUAL, WIDTH=WIDTH)
-
-    @requires(thread[1])
-    def read(
-        row: int64 @ thread[1], column: int32 @ thread[1], words: TI[INPUTS * WIDTH] @ thread[1],
-        values: float32[INPUTS * WIDTH] @ thread[1],
-    ):
-        add_sides(words, values, BOTH=RESIDUAL)
 
     @requires(thread[1])
     def first(j: int32 @ thread[1], column: int32 @ thread[1], values: float32[INPUTS * WIDTH] @ thread[1]) -> S @ thread[1]:
@@ -140,13 +136,11 @@ def map_scaled(
     def last(sums: S @ thread[1], top: float32 @ thread[1]) -> float32 @ thread[1]:
         return inverse_of(top, most)
 
-    if ahead > 0:
-        prefetch_rows(x, r + ahead, rows, n, stride, lanes, BLOCKS=BLOCKS, WIDE=WIDE)
-    map_rows(
+    map_sides(
         x, stride, residual, residual_stride, r, ahead, rows, n, lanes, S(0, 0), float32(0), TI=TI, A=float32, P=float32,
-        STAGES=2, ONCE=APART, ITEMS=ITEMS, WIDTH=WIDTH, INPUTS=INPUTS, KEPT=INPUTS, BLOCKS=BLOCKS, WIDE=WIDE,
-        THREADS=THREADS, ROWS=ROWS, WAY=WAY, PLACES=0, MORE=False, TEAM=0, LOAD=load, READ=read, FIRST=first, OP=add_pairs,
-        SECOND=second, OP2=operators.maximum, PACK=pack, JOIN=join_none, LAST=last, STORE=STORE,
+        ONCE=APART, RESIDUAL=RESIDUAL, ITEMS=ITEMS, WIDTH=WIDTH, KEPT=INPUTS, BLOCKS=BLOCKS, WIDE=WIDE, THREADS=THREADS,
+        ROWS=ROWS, WAY=WAY, PLACES=0, FULL=FULL, FIRST=first, OP=add_pairs, SECOND=second, OP2=operators.maximum,
+        PACK=pack, LAST=last, STORE=STORE,
     )
 
 
@@ -164,7 +158,7 @@ def guess_own(
     near: float32 @ thread[1] = 0
     with group(thread[1]):
         own: int64 = min(r if WIDE else (r * threads + t) >> lanes, rows - 1)
-        guessed: G = guess_mean(x, own * stride, residual, own * residual_stride, n, G=G, MORE=MORE)
+        guessed: G = guess_mean(x, own * stride, residual, own * residual_stride, n, G=G, CENTRED=True, MORE=MORE)
         near = middle(guessed, A=float32, ONE=TI.bytes == 2)
     return near
 
@@ -173,6 +167,6 @@ EXAMPLES = {
     "norm_quantize_rows": {
         "TI": "float32", "TO": "float8_e4m3fn", "W": "float32", "D": "float32", "G": Three, "S": Pair,
         "WEIGHT": True, "BIAS": True, "RESIDUAL": False, "ITEMS": 32, "WIDTH": 4, "BLOCKS": 1, "WIDE": True, "THREADS": 512,
-        "RESIDENT": 2, "ROWS": 1, "WAY": 0,
+        "RESIDENT": 2, "ROWS": 1, "WAY": 0, "FULL": False,
     },
 }

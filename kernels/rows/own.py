@@ -96,6 +96,6 @@ def own_rows(
         map_rows(
             x, stride, x, stride, r, ahead, rows, n, lanes, identity, identity2, TI=TI, A=A, P=P, STAGES=STAGES, ONCE=False,
             ITEMS=ITEMS, WIDTH=WIDTH, INPUTS=1, KEPT=1, BLOCKS=BLOCKS, WIDE=WIDE, THREADS=THREADS, ROWS=ROWS, WAY=WAY,
-            PLACES=0, MORE=False, TEAM=0, LOAD=load, READ=read_plain, FIRST=first, OP=OP, SECOND=second, OP2=OP2, PACK=pack,
+            PLACES=0, MORE=False, FULL=False, LOAD=load, READ=read_plain, FIRST=first, OP=OP, SECOND=second, OP2=OP2, PACK=pack,
             JOIN=join_none, LAST=last, STORE=store,
         )

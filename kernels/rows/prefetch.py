@@ -44,7 +44,7 @@ def map_rows_ahead(
     @requires(thread[1])
     def fetch(number: int64 @ thread[1]):
         row: int64 = min(number * each + own_row, rows - 1)
-        load_vectors(row, part, team, many, words, WIDTH=WIDTH, LOAD=LOAD)
+        load_vectors(row, part, team, many, words, WIDTH=WIDTH, FULL=False, LOAD=LOAD)
         guess_rows(row, rows, identity, guesses, ONCE=ONCE, GUESS=FIRST)
 
     with group(thread[1]):
@@ -55,11 +55,11 @@ def map_rows_ahead(
         end: int32 @ thread[1] = many if found < rows else 0
         guess: S @ thread[1] = guesses[0]
         with group(thread[1]):
-            read_vectors(row, part, team, many, words, items, WIDTH=WIDTH, READ=READ)
+            read_vectors(row, part, team, many, words, items, WIDTH=WIDTH, FULL=False, READ=READ)
             if number + step < groups:
                 fetch(number + step)
         settle_row(
             items, guess, row, part, team, many, end, lanes, identity, identity2, A=A, P=P, STAGES=STAGES, ONCE=ONCE, WIDTH=WIDTH,
-            THREADS=THREADS, BLOCKS=BLOCKS, WIDE=WIDE, FIRST=FIRST, OP=OP, SECOND=SECOND, OP2=OP2, PACK=PACK, JOIN=JOIN,
-            LAST=LAST, STORE=STORE,
+            THREADS=THREADS, BLOCKS=BLOCKS, WIDE=WIDE, FULL=False, FIRST=FIRST, OP=OP, SECOND=SECOND, OP2=OP2, PACK=PACK,
+            JOIN=JOIN, LAST=LAST, STORE=STORE,
         )

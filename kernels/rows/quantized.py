@@ -74,7 +74,7 @@ def quantize_rows(
         map_rows(
             x, stride, x, stride, r, ahead, rows, n, lanes, float32(0), float32(0), TI=TI, A=float32, P=float32,
             STAGES=1, ONCE=False, ITEMS=ITEMS, WIDTH=WIDTH, INPUTS=1, KEPT=1, BLOCKS=BLOCKS, WIDE=WIDE, THREADS=THREADS,
-            ROWS=ROWS, WAY=WAY, PLACES=0, MORE=False, TEAM=0, LOAD=load, READ=read_plain, FIRST=first, OP=operators.maximum,
+            ROWS=ROWS, WAY=WAY, PLACES=0, MORE=False, FULL=False, LOAD=load, READ=read_plain, FIRST=first, OP=operators.maximum,
             SECOND=second, OP2=operators.maximum, PACK=pack, JOIN=join_none, LAST=last, STORE=store,
         )
 

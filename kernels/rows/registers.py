@@ -18,7 +18,7 @@ from prism.kernels.rows.settle import settle_row
 @template(
     TI=dtype, A=dtype, S=dtype, S2=dtype, P=dtype, STAGES=constexpr(int), ONCE=constexpr(int), ITEMS=constexpr(int),
     WIDTH=constexpr(int), INPUTS=constexpr(int), KEPT=constexpr(int), BLOCKS=constexpr(int), WIDE=constexpr(bool),
-    THREADS=constexpr(int),
+    THREADS=constexpr(int), FULL=constexpr(bool),
     LOAD=function, READ=function, FIRST=function, OP=function, SECOND=function, OP2=function, PACK=function, JOIN=function,
     LAST=function, STORE=function,
 )
@@ -40,7 +40,7 @@ def map_row(
                  is `OF_WARPS`, `a` is a warp's, and `JOIN(parts)` makes one of those of all warps, a lane each. Where it is
                  `GUESSED`, `a` is `FIRST(row)`, and nothing else comes before the second stage. `STORE(j, row, column, values,
                  total, c)` does with the thread's vector `j` what it likes; `c` is `LAST(a, total)`. Of vectors that are not
-                 there, others are read and thrown away.
+                 there, others are read and thrown away; where a row is `FULL`, all are there.
     Cost:        a reduction for each stage: in a block one barrier, and in a cluster one of its.
     Numerics:    `OP` and `OP2` are commutative, and reassociated in a way that follows from the launch.
     """
@@ -60,12 +60,12 @@ def map_row(
     guesses: S[1] @ thread[1]
     guess_rows(row, rows, identity, guesses, ONCE=ONCE, GUESS=FIRST)
     with group(thread[1]):
-        load_vectors(row, part, team, many, words, WIDTH=WIDTH, LOAD=LOAD)
-        read_vectors(row, part, team, many, words, items, WIDTH=WIDTH, READ=READ)
+        load_vectors(row, part, team, many, words, WIDTH=WIDTH, FULL=FULL, LOAD=LOAD)
+        read_vectors(row, part, team, many, words, items, WIDTH=WIDTH, FULL=FULL, READ=READ)
     settle_row(
         items, guesses[0], row, part, team, many, end, lanes, identity, identity2, A=A, P=P, STAGES=STAGES, ONCE=ONCE,
-        WIDTH=WIDTH, THREADS=THREADS, BLOCKS=BLOCKS, WIDE=WIDE, FIRST=FIRST, OP=OP, SECOND=SECOND, OP2=OP2, PACK=PACK,
-        JOIN=JOIN, LAST=LAST, STORE=STORE,
+        WIDTH=WIDTH, THREADS=THREADS, BLOCKS=BLOCKS, WIDE=WIDE, FULL=FULL, FIRST=FIRST, OP=OP, SECOND=SECOND, OP2=OP2,
+        PACK=PACK, JOIN=JOIN, LAST=LAST, STORE=STORE,
     )
 
 

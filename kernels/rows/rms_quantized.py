@@ -1,11 +1,9 @@
 """Rows divided by their root mean square and rounded to 8 bits, each row divided by a scale: all who share a row meet once."""
 
 from prism.kernels.quantize.scales import inverse_of, scale_of, store_scaled
-from prism.kernels.rows.configurations import GUESSED, HELD, LONG
-from prism.kernels.rows.elements import join_none, load_numbers, store_numbers
-from prism.kernels.rows.moments import add_sides, load_sides
-from prism.kernels.rows.registers import prefetch_rows
-from prism.kernels.rows.skeleton import map_rows
+from prism.kernels.rows.configurations import GUESSED, HELD
+from prism.kernels.rows.elements import load_numbers, store_numbers
+from prism.kernels.rows.moments import map_sides
 from prism.kernels.rows.sums import Pair
 from prism.lang import (
     attr, block, const, constexpr, dtype, float32, function, grid, group, id, int8, int32, int64, partition, prism, ptr,
@@ -88,19 +86,6 @@ def map_peaks(
     Perspective, shapes: as of `rms_quantize_rows`; `STORE` as of `map_row`, `WEIGH(column, values)`. Where there is
                          nothing to add, values are those of the norm by then.
     """
-    INPUTS: constexpr(int) = 2 if RESIDUAL else 1
-
-    @requires(thread[1])
-    def load(row: int64 @ thread[1], column: int32 @ thread[1], words: TI[INPUTS * WIDTH] @ thread[1]):
-        load_sides(x, row * stride, residual, row * residual_stride, column, words, BOTH=RESIDUAL, WIDTH=WIDTH)
-
-    @requires(thread[1])
-    def read(
-        row: int64 @ thread[1], column: int32 @ thread[1], words: TI[INPUTS * WIDTH] @ thread[1],
-        values: float32[WIDTH] @ thread[1],
-    ):
-        add_sides(words, values, BOTH=RESIDUAL)
-
     @requires(thread[1])
     def nothing(row: int64 @ thread[1]) -> float32 @ thread[1]:
         return 0
@@ -135,13 +120,11 @@ def map_peaks(
     def last(same: float32 @ thread[1], total: S @ thread[1]) -> float32 @ thread[1]:
         return inverse_of(float32(total.second), most) * float32(total.first)
 
-    if (WAY == HELD or WAY == LONG) and ahead > 0:
-        prefetch_rows(x, r + ahead, rows, n, stride, lanes, BLOCKS=BLOCKS, WIDE=WIDE)
-    map_rows(
+    map_sides(
         x, stride, residual, residual_stride, r, ahead, rows, n, lanes, float32(0), S(0, 0), TI=TI, A=float32, P=S,
-        STAGES=2, ONCE=GUESSED, ITEMS=ITEMS, WIDTH=WIDTH, INPUTS=INPUTS, KEPT=1, BLOCKS=BLOCKS, WIDE=WIDE,
-        THREADS=THREADS, ROWS=ROWS, WAY=WAY, PLACES=0, MORE=False, TEAM=0, LOAD=load, READ=read, FIRST=nothing, OP=operators.add,
-        SECOND=peak, OP2=add_peaks, PACK=pack, JOIN=join_none, LAST=last, STORE=STORE,
+        ONCE=GUESSED, RESIDUAL=RESIDUAL, ITEMS=ITEMS, WIDTH=WIDTH, KEPT=1, BLOCKS=BLOCKS, WIDE=WIDE, THREADS=THREADS,
+        ROWS=ROWS, WAY=WAY, PLACES=0, FULL=False, FIRST=nothing, OP=operators.add, SECOND=peak, OP2=add_peaks, PACK=pack,
+        LAST=last, STORE=STORE,
     )
 
 

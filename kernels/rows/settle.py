@@ -11,8 +11,8 @@ from prism.kernels.rows.sums import Slopes, WideSlopes
 @prism.device
 @template(
     A=dtype, S=dtype, S2=dtype, P=dtype, STAGES=constexpr(int), ONCE=constexpr(int), VECTORS=constexpr(int), N=constexpr(int),
-    WIDTH=constexpr(int), THREADS=constexpr(int), BLOCKS=constexpr(int), WIDE=constexpr(bool), FIRST=function, OP=function,
-    SECOND=function, OP2=function, PACK=function, JOIN=function, LAST=function, STORE=function,
+    WIDTH=constexpr(int), THREADS=constexpr(int), BLOCKS=constexpr(int), WIDE=constexpr(bool), FULL=constexpr(bool),
+    FIRST=function, OP=function, SECOND=function, OP2=function, PACK=function, JOIN=function, LAST=function, STORE=function,
 )
 @requires(block["BLOCKS"], thread[32])
 def settle_row(
@@ -25,7 +25,7 @@ def settle_row(
     Perspective: as of `map_row`.
     Shapes:      a thread has the vectors at `part`, `part + team`, and so on, of `many`; of those at `end` or behind nothing is
                  used. `guess`: where `ONCE` is `GUESSED`, what stands for `a`. `items[j]` are the numbers of its vector `j`, and
-                 become what `SECOND` makes of them.
+                 become what `SECOND` makes of them. `FULL`: as of `map_row`.
     """
     PARTS: constexpr(int) = (THREADS * BLOCKS + 1023) // 1024
     a: S @ thread[1] = guess if ONCE == GUESSED else identity
@@ -36,8 +36,8 @@ def settle_row(
                 values: A[N]
                 for k in range(N):
                     values[k] = items[j, k]
-                own: S = FIRST(j, min(part + j * team, many - 1) * WIDTH, values)
-                a = OP(a, own if part + j * team < end else identity)
+                own: S = FIRST(j, (part + j * team if FULL else min(part + j * team, many - 1)) * WIDTH, values)
+                a = OP(a, own if FULL or part + j * team < end else identity)
         a = agree(a, identity, lanes, OP=OP, BLOCKS=BLOCKS, WIDE=WIDE, NEAR=ONCE == OF_WARPS)
     if STAGES == 2:
         with group(thread[1]):
@@ -45,8 +45,8 @@ def settle_row(
                 values: A[N]
                 for k in range(N):
                     values[k] = items[j, k]
-                own: S2 = SECOND(j, min(part + j * team, many - 1) * WIDTH, values, a)
-                b = OP2(b, own if part + j * team < end else identity2)
+                own: S2 = SECOND(j, (part + j * team if FULL else min(part + j * team, many - 1)) * WIDTH, values, a)
+                b = OP2(b, own if FULL or part + j * team < end else identity2)
                 for k in range(N):
                     items[j, k] = values[k]
         if WIDE and (S2 == Slopes or S2 == WideSlopes):
@@ -60,10 +60,20 @@ def settle_row(
         block.gather_warps(total, none, parts, BLOCKS=BLOCKS)
         total = JOIN(parts)
     c: A @ thread[1] = LAST(a, total)
+
+    @requires(thread[1])
+    def finish(j: int32 @ thread[1]):
+        values: A[N]
+        for k in range(N):
+            values[k] = items[j, k]
+        STORE(j, row, (part + j * team) * WIDTH, values, total, c)
+
     with group(thread[1]):
-        for j in range(VECTORS):
-            if part + j * team < end:
-                values: A[N]
-                for k in range(N):
-                    values[k] = items[j, k]
-                STORE(j, row, (part + j * team) * WIDTH, values, total, c)
+        if FULL:
+            if end > 0:  # asked once: addresses differ by one step then
+                for j in range(VECTORS, unroll=True):
+                    finish(j)
+        else:
+            for j in range(VECTORS):
+                if part + j * team < end:
+                    finish(j)

@@ -15,7 +15,7 @@ from prism.kernels.rows.long import map_long_row
     TI=dtype, A=dtype, S=dtype, S2=dtype, P=dtype, STAGES=constexpr(int), ONCE=constexpr(int), ITEMS=constexpr(int),
     WIDTH=constexpr(int), INPUTS=constexpr(int), KEPT=constexpr(int), BLOCKS=constexpr(int), WIDE=constexpr(bool),
     THREADS=constexpr(int), ROWS=constexpr(int), WAY=constexpr(int), PLACES=constexpr(int), MORE=constexpr(bool),
-    TEAM=constexpr(int),
+    FULL=constexpr(bool),
     LOAD=function, READ=function, FIRST=function, OP=function, SECOND=function, OP2=function, PACK=function,
     JOIN=function, LAST=function, STORE=function,
 )
@@ -27,7 +27,8 @@ def map_rows(
 ):
     """Do for rows what functions say: by `map_row`, or by `map_rows_ahead` or `map_long_row`, as `WAY` says. See there.
 
-    `ahead`: of `NEXT`, how many clusters there are, which have rows in turn. `TEAM`: of `BESIDE`, as of `fetch_rows`.
+    `ahead`: of `NEXT`, how many clusters there are, which have rows in turn. `FULL`: of
+    `HELD` and `BESIDE`, whether all who share a row have all their vectors of it.
     """
     if WAY == STAGED:
         map_rows_staged(
@@ -46,7 +47,7 @@ def map_rows(
         map_rows_doubled(
             x, stride, other, other_stride, r, int64(ahead), rows, n, identity, identity2, TI=TI, A=A, P=P,
             STAGES=STAGES, ONCE=ONCE, ITEMS=ITEMS, WIDTH=WIDTH, INPUTS=INPUTS, KEPT=KEPT, BLOCKS=BLOCKS, THREADS=THREADS,
-            ROWS=ROWS, PLACES=PLACES, MORE=MORE, TEAM=TEAM, READ=READ, FIRST=FIRST, OP=OP,
+            ROWS=ROWS, PLACES=PLACES, MORE=MORE, FULL=FULL, READ=READ, FIRST=FIRST, OP=OP,
             SECOND=SECOND, OP2=OP2, PACK=PACK, JOIN=JOIN, LAST=LAST, STORE=STORE,
         )
     elif WAY == NEXT:
@@ -64,6 +65,6 @@ def map_rows(
     else:
         map_row(
             r, rows, n, lanes, identity, identity2, TI=TI, A=A, P=P, STAGES=STAGES, ONCE=ONCE, ITEMS=ITEMS, WIDTH=WIDTH,
-            THREADS=THREADS, INPUTS=INPUTS, KEPT=KEPT, BLOCKS=BLOCKS, WIDE=WIDE, LOAD=LOAD, READ=READ, FIRST=FIRST, OP=OP,
-            SECOND=SECOND, OP2=OP2, PACK=PACK, JOIN=JOIN, LAST=LAST, STORE=STORE,
+            THREADS=THREADS, INPUTS=INPUTS, KEPT=KEPT, BLOCKS=BLOCKS, WIDE=WIDE, FULL=FULL, LOAD=LOAD, READ=READ,
+            FIRST=FIRST, OP=OP, SECOND=SECOND, OP2=OP2, PACK=PACK, JOIN=JOIN, LAST=LAST, STORE=STORE,
         )

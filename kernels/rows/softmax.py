@@ -118,7 +118,7 @@ def softmax_rows(
         map_rows(
             x, stride, x, stride, r, ahead, rows, n, lanes, least, D(0), TI=TI, A=A, P=P, STAGES=2, ONCE=ONCE,
             ITEMS=ITEMS, WIDTH=WIDTH, INPUTS=1, KEPT=1, BLOCKS=BLOCKS, WIDE=WIDE, THREADS=THREADS, ROWS=ROWS, WAY=WAY,
-            PLACES=0, MORE=False, TEAM=0, LOAD=load, READ=read, FIRST=largest, OP=operators.maximum, SECOND=above,
+            PLACES=0, MORE=False, FULL=False, LOAD=load, READ=read, FIRST=largest, OP=operators.maximum, SECOND=above,
             OP2=operators.add, PACK=pack, JOIN=join, LAST=last, STORE=store,
         )
 

@@ -91,6 +91,6 @@ def map_rows_staged(
                 fetch(number + step)
             settle_row(
                 items, guess, row, part, team, many, end, lanes, identity, identity2, A=A, P=P, STAGES=STAGES,
-                ONCE=ONCE, WIDTH=WIDTH, THREADS=THREADS, BLOCKS=BLOCKS, WIDE=WIDE, FIRST=FIRST, OP=OP, SECOND=SECOND,
+                ONCE=ONCE, WIDTH=WIDTH, THREADS=THREADS, BLOCKS=BLOCKS, WIDE=WIDE, FULL=False, FIRST=FIRST, OP=OP, SECOND=SECOND,
                 OP2=OP2, PACK=PACK, JOIN=JOIN, LAST=LAST, STORE=STORE,
             )

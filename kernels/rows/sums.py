@@ -106,28 +106,31 @@ def gather_slopes(own: D @ thread[1]) -> F @ thread[1]:
 
 @prism.device
 @requires(thread[1])
-@template(T=dtype, G=dtype, MORE=constexpr(bool))
+@template(T=dtype, G=dtype, CENTRED=constexpr(bool), MORE=constexpr(bool))
 def guess_mean(
     x: ptr(const(T)) @ grid[1], at: int64 @ thread[1], other: ptr(const(T)) @ grid[1], behind: int64 @ thread[1],
     n: int32 @ grid[1],
 ) -> G @ thread[1]:
     """The first element of the row at `x[at]`, as it is, so that nobody waits for it yet; `Three` elements of 4 bytes or more.
 
-    `MORE`: of the sums with the row at `other[behind]`, rounded.
+    `MORE`: of the sums with the row at `other[behind]`, rounded. Where not `CENTRED`, nothing is asked: zeros.
 
     Numerics: where the guess is off by so many deviations, sums of squares off it lose the square of that of their bits: at most
               `n`, where one element is far from all others. Numbers of 16 bits have none of them. Of three `middle` is not that.
     """
-    some: T[3]
-    for k in range(3 if T.bytes > 2 else 1):
-        place: int64 = int64(k) * (n - 1) // 2
-        some[k] = x[at + place]
-        if MORE:
-            some[k] = T(float32(some[k]) + float32(other[behind + place])) if T.bytes < 8 else some[k] + other[behind + place]
-    if T.bytes > 2:
-        return G(some[0], some[1], some[2])
+    if not CENTRED:
+        return G(T(0), T(0), T(0)) if T.bytes > 2 else T(0)
     else:
-        return some[0]
+        some: T[3]
+        for k in range(3 if T.bytes > 2 else 1):
+            place: int64 = int64(k) * (n - 1) // 2
+            some[k] = x[at + place]
+            if MORE:
+                some[k] = T(float32(some[k]) + float32(other[behind + place])) if T.bytes < 8 else some[k] + other[behind + place]
+        if T.bytes > 2:
+            return G(some[0], some[1], some[2])
+        else:
+            return some[0]
 
 
 @prism.device

@@ -78,7 +78,7 @@ class Again:
         self._spare: Any = None
         self._stacked: tuple[Any, ...] = (None,)
         if like.device is not None:
-            _, _, self._stream, *self._make = repeat.library_named(like.library)
+            self._stream, *self._make = repeat.library_named(like.library)[2:5]
             self._made = Kind((), self._nowhere.dtype, result.itemsize, None)
         if like.device is not None and self._words is None:
             names = COUNTED if bins else NAMES if self._boxes is None else (*TOLD, *NAMES[1:])

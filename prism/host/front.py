@@ -4,6 +4,7 @@ What a function asks before its look-up, and that look-up itself, take longer th
 `prism.lib` has a function in front of it that knows calls by all that they are given: what their options are, and of each array
 where it lies, its dtype, shape and strides. What it finds is one call of the driver. All else goes to the function itself.
 A call that comes again and again is made once more as `prism.lib.plan` makes one, which says whether it is just a launch.
+Copies whose result is to be made are known, too, where it is small: it is made here, and given as `out`.
 """
 
 from __future__ import annotations
@@ -18,7 +19,7 @@ import numpy as np
 
 from prism.host import repeat
 from prism.host.lazies import LazyArray, LazyInfo
-from prism.host.libraries import spelled_option
+from prism.host.libraries import exactly, spelled_option
 from prism.host.overlap import span
 from prism.host.repeat import Notes, noting
 from prism.host.warm import LASTING
@@ -31,6 +32,9 @@ _OFTEN, _AGAIN, _TRIES = 12, 8, 6
 """Calls alike behind which one is learnt; how many more, where it can't be said as yet, as while a graph is tried; how often."""
 _COUNTED, _MOST = 1024, 256  # calls that are counted, and that are known, of a function on arrays of such types
 _KEPT, _HELD = 1 << 20, 1 << 26  # bytes of results between several calls that a graph keeps, and all graphs
+_ANEW = ("copy", "permute", "transpose")
+"""Functions whose results have the dtype of their first array, and are calls that copy into them."""
+_SMALL = 1 << 23  # bytes of a result that is copied sooner than a call of torch's comes back
 _between: list[Any] = []
 _held = [0]
 _NEVER: Again = (lambda: 1, ())
@@ -49,16 +53,22 @@ def front(function: Any) -> Any:
         "patterns_": mine.patterns,
         "learn_": mine.learn,
         "noting_": noting.get,
+        "anew_": mine.anew,
+        "learn_anew_": mine.learn_anew,
     }
     space |= {f"{name}_": one.default for name, one in parameters.items()}
-    exec(_text(parameters), space)
+    exec(_text(parameters, function.__name__ in _ANEW), space)
     found = functools.wraps(function)(space["front"])
+    mine.again = found
     found.__module__ = "prism.lib"  # where it is found, as by pickle
     return found
 
 
-def _text(parameters: Mapping[str, inspect.Parameter]) -> str:
-    """Return how a front is written: with the function's own parameters, so that nothing is packed or unpacked."""
+def _text(parameters: Mapping[str, inspect.Parameter], anew: bool) -> str:
+    """Return how a front is written: with the function's own parameters, so that nothing is packed or unpacked.
+
+    `anew`: it knows calls whose result is made, too.
+    """
     every = parameters.values()
     taken = [one.name if one.default is one.empty else f"{one.name}={one.name}_" for one in every]
     kinds = [one.kind for one in every]
@@ -70,6 +80,14 @@ def _text(parameters: Mapping[str, inspect.Parameter]) -> str:
     asked = _asked(parameters)
     types, values = ", ".join(f"type({name})" for name in asked), ", ".join(asked)
     plain = "stream is None" if "stream" in parameters else "noting_() is None"
+    made = f"""
+    elif out is None and {plain} and noting_() is None:
+        known_ = anew_.get(({types}))
+        if known_ is not None and (answer_ := known_({values})) is not None:
+            return answer_
+        answer_ = function_({given})
+        learn_anew_(answer_, {values})
+        return answer_"""
     return f"""
 def front({", ".join(taken)}):
     if out is not None and {plain}:
@@ -81,7 +99,7 @@ def front({", ".join(taken)}):
             if key_ is None:
                 return out
             if key_ and (answer_ := known_.miss(key_, {values})) is not None:
-                return answer_
+                return answer_{made if anew else ""}
     return function_({given})
 """
 
@@ -103,8 +121,11 @@ class Front:
         self.function, self.parameters = function, parameters
         self.out = _asked(parameters).index("out")
         self.patterns: dict[tuple[type, ...], Any] = {}
+        self.anew: dict[tuple[type, ...], Any] = {}
+        self.again: Any = function
+        self._rooms: dict[tuple[type, ...], dict[Any, Any]] = {}
         self._waited: dict[tuple[type, ...], int] = {}
-        repeat.fronts.append(self.patterns)
+        repeat.fronts.extend((self.patterns, self.anew, self._rooms))
 
     def learn(self, *values: Any) -> None:
         """Make what reads calls with arguments of such types; not while no call has been made of such arrays."""
@@ -120,6 +141,59 @@ class Front:
         except TypeError:
             read = None
         self.patterns[types] = read or _unread
+
+    def learn_anew(self, answer: Any, *values: Any) -> None:
+        """Learn how the result of such a call is made, where it is so small that the host's time counts.
+
+        The call copies into it then, which is looked up whole where arrays lie as they did: results that are made and dropped
+        mostly do.
+        """
+        x, types = values[0], tuple(map(type, values))
+        library = repeat.library_of(type(x))
+        if library is None or type(answer) is not type(x) or device.count() > 1:
+            return
+        info = describe(answer)
+        if not (0 < info.size * info.dtype.itemsize <= _SMALL and info.contiguous and info.natural):
+            return
+        try:
+            spelled = [(one, spelled_option(f"a{k}", one)) for k, one in enumerate(values) if k]
+            options = [(one, text) for one, text in spelled if text]
+            facts = library[1].facts_reader()
+            key = (*(exactly(one) if "exactly" in text else one for one, text in options), facts(x))
+            made = library[5](answer), facts(answer)
+        except (AttributeError, TypeError, RuntimeError):
+            return
+        if types not in self.anew and not self._read_anew(
+            answer, values, types, [text for _, text in options], library
+        ):
+            return
+        rooms = self._rooms[types]
+        if len(rooms) >= _COUNTED:
+            rooms.clear()
+        rooms[key] = made
+
+    def _read_anew(
+        self,
+        answer: Any,
+        values: tuple[Any, ...],
+        types: tuple[type, ...],
+        options: list[str],
+        library: tuple[Any, ...],
+    ) -> bool:
+        """Make what reads calls of such types, by what reads those whose result is given; return whether that is there."""
+        given = [answer if k == self.out else one for k, one in enumerate(values)]
+        self.learn(*given)
+        known = getattr(self.patterns.get(tuple(map(type, given))), "miss", None)
+        if known is None:
+            return False
+        rooms = self._rooms[types] = {}
+        names = [f"a{k}" for k in range(len(values))]
+        self.anew[types] = library[1].anew_reader(names, options, known.__self__.known, rooms, self._into)
+        return True
+
+    def _into(self, room: Any, *values: Any) -> Any:
+        """Make a call whose result is made already."""
+        return self.again(**dict(zip(_asked(self.parameters), values, strict=True)) | {"out": room})
 
     def _reader(self, values: tuple[Any, ...], types: tuple[type, ...]) -> Any:
         """Return what reads such a call.

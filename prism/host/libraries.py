@@ -37,7 +37,7 @@ class Library(NamedTuple):
     `read_two(asked, x, out)` gives a key of what is asked and of all that a decision follows from, where the two begin, and the
     stream. `readers[n]` reads `n` arrays. `reserve(x, device, kind)` takes memory for a result beside `x`, and gives it with its
     address. `shape(room, kind, many)` makes the array there once the kernels are under way: of `many` elements, or all where that
-    is -1.
+    is -1. `maker(result)` gives `make(x)`, which makes another such result of `x`'s dtype, where there is one GPU.
     """
 
     read_two: Callable[[Hashable, Any, Any], tuple[tuple[Hashable, ...], int, int, int]]
@@ -45,6 +45,7 @@ class Library(NamedTuple):
     stream: Callable[[int], int]
     reserve: Callable[[Any, int, Kind], tuple[Any, int]]
     shape: Callable[[Any, Kind, int], Any]
+    maker: Callable[[Any], Callable[[Any], Any]]
 
 
 class _Spelling(NamedTuple):
@@ -52,7 +53,7 @@ class _Spelling(NamedTuple):
 
     `begin`: statements, behind which `p{k}` is its address. `device`: an expression. `facts`: the others that a decision follows
     from. `stream`: that is current on `device`. `here`: the GPU that is current. `placed`: in place of `begin` where the address
-    itself is a part of the key, which so tells that it is a GPU's.
+    itself is a part of the key, which so tells that it is a GPU's. `place`: an expression of the address of a result.
     """
 
     begin: tuple[str, ...]
@@ -61,6 +62,7 @@ class _Spelling(NamedTuple):
     stream: str
     here: str
     placed: tuple[str, ...]
+    place: str
 
 
 # Of CuPy's arrays a size is read sooner than a shape, which it makes anew, and so is whether strides follow from the shape. A
@@ -68,7 +70,7 @@ class _Spelling(NamedTuple):
 _CUPY = _Spelling(
     ("m{k} = x{k}.data", "p{k} = m{k}.ptr"), "m{k}.device_id",
     "x{k}.dtype, x{k}.size if x{k}.ndim == 1 else x{k}.shape, x{k}._c_contiguous or x{k}.strides", "current(device).ptr",
-    "here()", ("m{k} = x{k}.data", "p{k} = m{k}.ptr"),
+    "here()", ("m{k} = x{k}.data", "p{k} = m{k}.ptr"), "{x}.data.ptr",
 )  # fmt: skip
 _TORCH = _Spelling(  # functions of `torch.Tensor` take a tenth less than its methods
     (
@@ -78,6 +80,7 @@ _TORCH = _Spelling(  # functions of `torch.Tensor` take a tenth less than its me
     ),
     "x{k}.get_device()", "t{k}, x{k}.shape, is_contiguous(x{k}) or x{k}.stride()", "current(device)",
     "here()", ("t{k} = x{k}.dtype", "if is_neg(x{k}):", "    raise TypeError", "p{k} = data_ptr(x{k})"),
+    "data_ptr({x})",
 )  # fmt: skip
 
 
@@ -204,7 +207,7 @@ class _Readers(dict[int, Reader]):
 
         `arrays` are names: of values, or of what tuples among these are taken apart to, by `groups`.
         """
-        begin, device, facts, stream, here, placed = self._spelling
+        begin, device, facts, stream, here, placed, _ = self._spelling
         several = devices.count() > 1
         lines = [f"{', '.join(names)}, = {value}" for value, names in groups.items()]
         lines += [f"x{k} = {name}" for k, name in enumerate(arrays)]
@@ -222,6 +225,36 @@ class _Readers(dict[int, Reader]):
         text = "\n        ".join([f"def read({', '.join(values)}):\n    try:", *lines])
         text += "\n    except (AttributeError, TypeError, RuntimeError, ValueError):\n        return ()\n"
         space = {**self._names, "known": known, "thread": get_ident, "exactly": exactly}
+        exec(text, space)
+        return space["read"]
+
+    def anew_reader(
+        self, values: Sequence[str], options: Sequence[str], known: Any, rooms: Mapping[Any, Any], again: Any
+    ) -> Any:
+        """Return `read(*values)`, which makes the call that `known` says of the first value and a result that is made here.
+
+        `rooms` says how such a result is made, and its facts; where it does not, None is returned. `again(result, *values)` makes
+        a call that is not known. There is one GPU: else an address does not say which it is.
+        """
+        _, device, facts, stream, _, placed, place = self._spelling
+        key = [*options, "p0", place.format(x="room"), "device", "*facts", "*own", "thread()", stream]
+        lines = [f"x0 = {values[0]}", *(line.format(k=0) for line in placed), f"device = {device.format(k=0)}"]
+        lines += [f"facts = {facts.format(k=0)}", f"found = rooms.get(({', '.join([*options, 'facts'])},))"]
+        lines += ["if found is None:", "    return None", "make, own = found", "room = make(x0)"]
+        lines += [f"found = known.get(({', '.join(key)}))"]
+        lines += ["if found is not None and not found[0](*found[1]):", "    return room"]
+        text = "\n        ".join([f"def read({', '.join(values)}):\n    try:", *lines])
+        text += "\n    except (AttributeError, TypeError, RuntimeError, ValueError):\n        return None\n"
+        text += f"    return again(room, {', '.join(values)})\n"
+        space = {**self._names, "known": known, "rooms": rooms, "again": again, "thread": get_ident, "exactly": exactly}
+        exec(text, space)
+        return space["read"]
+
+    def facts_reader(self) -> Any:
+        """Return `read(x0)`, which gives the facts of an array as keys have them."""
+        lines = [line.format(k=0) for line in self._spelling.placed]
+        text = "\n    ".join(["def read(x0):", *lines, f"return {self._spelling.facts.format(k=0)}"])
+        space = dict(self._names)
         exec(text, space)
         return space["read"]
 
@@ -254,7 +287,11 @@ def of_cupy() -> Library:
         found = make(extents if many < 0 else (many, *extents[1:]), dtype, room)
         return found if axes is None else found.transpose(axes)
 
-    return Library(readers.two(), readers, lambda device: current(device).ptr, reserve, shape)
+    def maker(result: Any) -> Callable[[Any], Any]:
+        extents, nbytes = result.shape, result.size * result.dtype.itemsize
+        return lambda x: make(extents, x.dtype, allocate(nbytes))
+
+    return Library(readers.two(), readers, lambda device: current(device).ptr, reserve, shape, maker)
 
 
 def of_torch() -> Library:
@@ -274,7 +311,11 @@ def of_torch() -> Library:
             return room[:many]
         return room if kind[3] is None else room.permute(kind[3])
 
-    return Library(readers.two(), readers, current, reserve, shape)
+    def maker(result: Any) -> Callable[[Any], Any]:
+        extents, new_empty = tuple(result.shape), torch.Tensor.new_empty
+        return lambda x: new_empty(x, extents)
+
+    return Library(readers.two(), readers, current, reserve, shape, maker)
 
 
 class _Complex(dict[Any, bool]):

@@ -266,7 +266,7 @@ def _send(
     Where the number is all that is asked for, that. While the GPU counts, results are made as long as they were last: mostly they
     are again.
     """
-    _, _, current, _, shape = library
+    current, shape = library[2], library[4]
     if counted:
         stream, many = current(device), 2 if counted == 3 else 1
         words = pinned.begin(launch, pointers, stream, device)

@@ -121,6 +121,38 @@ def test_whatever_is_new_goes_to_the_function(gpu: Gpu, monkeypatch: pytest.Monk
     assert made == [1]
 
 
+def test_small_results_are_made_and_copied_into(gpu: Gpu, monkeypatch: pytest.MonkeyPatch) -> None:
+    x, wide = array((64, 32)), array((64, 64))
+    often(lambda: lib.transpose(x))
+    function = lib.transpose.__globals__["learn_anew_"].__self__.function
+    made = []
+    monkeypatch.setitem(
+        lib.transpose.__globals__,
+        "function_",
+        lambda *given, **named: made.append(named["out"]) or function(*given, **named),
+    )
+    before = len(gpu.launched)
+    found, other = lib.transpose(x), lib.transpose(x)
+    assert found.shape == (32, 64) and found.dtype == x.dtype and found is not other
+    assert [values[:2] for *_, values in gpu.launched[before:]] == [(x.data.ptr, y.data.ptr) for y in (found, other)]
+    assert None not in made  # the result was given, where it was asked at all
+    made.clear()
+    assert lib.transpose(wide).shape == (64, 64) and made == [None]
+    lib.transpose(x, -1, -2)
+    lib.transpose(Array(np.zeros((64, 64), np.float32)[:, ::2]))
+    assert made == [None] * 3
+    call.forget()
+    lib.transpose(x)
+    assert made == [None] * 4
+
+
+def test_large_results_are_made_by_the_function(gpu: Gpu, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(front, "_SMALL", 64 * 32 * 4 - 1)
+    x = array((64, 32))
+    often(lambda: lib.transpose(x))
+    assert not lib.transpose.__globals__["anew_"]
+
+
 def test_what_copies_is_not_known(gpu: Gpu) -> None:
     x, y = Array(np.zeros(2000, np.float32)[::2]), array(1000)
     often(lambda: lib.scan(x, out=y))

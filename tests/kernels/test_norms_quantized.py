@@ -1,6 +1,6 @@
 """Norms rounded to 8 bits, with a scale for each row, on the reference machine and by the library on NumPy arrays.
 
-Kernels: kernels/rows: moments, norms_quantized, rms_quantized. Tests of prism/lib/algorithms/rows: norms_quantized.
+Kernels: kernels/rows: moments, norms_quantized, rms_quantized, scaled. Tests of prism/lib/algorithms/rows: norms_quantized.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ import prism
 from prism import lib
 from prism.interpret import MachineError, run
 from prism.kernels import rows as kernels
-from prism.kernels.rows.configurations import COPIED, HELD, LONG
+from prism.kernels.rows.configurations import COPIED, HELD, LONG, STAGED
 from tests.lib.oracles import SCHEDULES
 from tests.mutation import without_barriers
 
@@ -47,7 +47,7 @@ def require_near(found: Any, wanted: Any, name: str) -> None:
 
 
 @functools.cache
-def program(centred: bool, blocks: int, wide: bool, way: int) -> Any:
+def program(centred: bool, blocks: int, wide: bool, way: int, full: bool = False) -> Any:
     sizes = {
         "ITEMS": 8,
         "WIDTH": 4,
@@ -65,27 +65,34 @@ def program(centred: bool, blocks: int, wide: bool, way: int) -> Any:
         "D": "float64",
         "S": kernels.WidePair,
         "WEIGHT": True,
-        "RESIDUAL": True,
+        "RESIDUAL": way != STAGED,
     }
     if centred:
-        return prism.check(kernels.norm_quantize_rows, {**types, "G": kernels.Three, "BIAS": True, **sizes})
+        return prism.check(
+            kernels.norm_quantize_rows, {**types, "G": kernels.Three, "BIAS": True, "FULL": full, **sizes}
+        )
     return prism.check(kernels.rms_quantize_rows, {**types, **sizes})
 
 
-def run_norm(shape: tuple[Any, ...], centred: bool, mutant: Any = None, **options: Any) -> None:
+def run_norm(shape: tuple[Any, ...], centred: bool, mutant: Any = None, full: bool = False, **options: Any) -> None:
     blocks, lanes, way, rows, n = shape
     x, z, (w, v) = numbers(rows, n) + np.float32(3), numbers(rows, n), numbers(2, n)
     q, scales, added = np.full((rows, n), 7, np.int8), np.zeros(rows, np.float32), np.zeros_like(x)
     columns = (w, v) if centred else (w,)
-    given = (x, z, *columns, q, scales, added, rows, n, n, n, 1e-5, 1 / n, 127.0, max(lanes, 0), 0)
-    grid = blocks * rows if lanes < 0 else -(-(rows << lanes) // 64)
-    run(mutant or program(centred, blocks, lanes < 0, way), grid, 64, given, check=True, **options)
-    assert (added == x + z).all()
-    require_near(back(q, scales, "int8"), normal(x + z, centred) * w + (v if centred else 0), "int8")
+    turns = way == STAGED
+    step = 2 // blocks if turns else 0
+    grid = blocks * (step or rows) if lanes < 0 else -(-(rows << lanes) // 64)
+    given = (x, z, *columns, q, scales, added, rows, n, n, n, 1e-5, 1 / n, 127.0, max(lanes, 0), step)
+    run(mutant or program(centred, blocks, lanes < 0, way, full), grid, 64, given, check=True, **options)
+    total = x if turns else x + z
+    assert turns or (added == total).all()
+    require_near(back(q, scales, "int8"), normal(total, centred) * w + (v if centred else 0), "int8")
     assert (np.abs(q.astype(int)).max(axis=1) == 127).all()
 
 
 BLOCK = (1, -1, HELD, 3, 500)
+WHOLE = (1, -1, HELD, 3, 512)
+TURNS = (1, -1, STAGED, 5, 512)  # two blocks have them
 
 
 @pytest.mark.parametrize("centred", [False, True])
@@ -95,19 +102,31 @@ def test_schedules_of_all_who_may_share_a_row(shape: tuple[Any, ...], centred: b
         run_norm(shape, centred, schedule=schedule, seed=seed)
 
 
+@pytest.mark.parametrize("shape", [WHOLE, (1, 3, HELD, 21, 64), (2, -1, HELD, 2, 1024)])
+def test_schedules_where_all_have_all_their_vectors(shape: tuple[Any, ...]) -> None:
+    for schedule, seed in SCHEDULES[:3]:
+        run_norm(shape, True, full=True, schedule=schedule, seed=seed)
+
+
+@pytest.mark.parametrize("shape", [TURNS, (2, -1, STAGED, 3, 1024)])
+def test_schedules_of_rows_in_turn(shape: tuple[Any, ...]) -> None:
+    for schedule, seed in SCHEDULES[:3]:
+        run_norm(shape, True, schedule=schedule, seed=seed)
+
+
 def test_schedules_of_wide_rows_that_are_copied() -> None:
     for options in ({}, {"schedule": "random", "seed": 4}):
         run_norm((2, -1, COPIED, 2, 1000), False, **options)
 
 
-@pytest.mark.parametrize("centred", [False, True])
-def test_no_barrier_can_be_left_out(centred: bool) -> None:
-    found = list(without_barriers(program(centred, 1, True, HELD)))
+@pytest.mark.parametrize(("centred", "shape"), [(False, BLOCK), (True, BLOCK), (True, TURNS)])
+def test_no_barrier_can_be_left_out(centred: bool, shape: tuple[Any, ...]) -> None:
+    found = list(without_barriers(program(centred, 1, True, shape[2])))
     assert found
     for _, mutant in found:
         with pytest.raises((MachineError, AssertionError)):
             for schedule, seed in SCHEDULES:
-                run_norm(BLOCK, centred, mutant, schedule=schedule, seed=seed)
+                run_norm(shape, centred, mutant, schedule=schedule, seed=seed)
 
 
 @pytest.mark.parametrize("norm", [lib.rms_norm, lib.layer_norm])

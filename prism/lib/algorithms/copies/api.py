@@ -2,26 +2,18 @@
 
 from __future__ import annotations
 
-import importlib
-from collections.abc import Hashable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
 from prism.host import arguments, repeat
 from prism.host.axes import c_strides, normal_axis
 from prism.host.call import Decision, Result, call
-from prism.host.libraries import Kind
 from prism.host.plan import Machine
 from prism.lib.algorithms.copies.plan import WIDEST, moves_of, plan_move
 from prism.lib.algorithms.transform.api import decide as decide_evaluation
 from prism.lib.lazy.array import Lazy, gather
-from prism.runtime.arrays import ArrayInfo, describe
-
-_SMALL = 1 << 23  # bytes of a result that is copied sooner than a call of torch's comes back
-_MOST = 4096
-_known: dict[Hashable, tuple[Any, ...]] = {}
-"""Of calls that made small results: how these are made, and who copies into them."""
-repeat.fronts.append(_known)
+from prism.runtime.arrays import ArrayInfo
 
 
 def copy(x: Any, out: Any = None, *, stream: Any = None) -> Any:
@@ -140,11 +132,8 @@ def permute(x: Any, axes: Sequence[int] | None = None, *, out: Any = None, strea
 
 def _copy(function: str, x: Any, axes: tuple[int, ...] | None, out: Any, stream: Any) -> Any:
     asked = (function, axes, None if axes is None else tuple(map(type, axes)))
-    if stream is None:
-        if out is None and (found := _copy_anew(asked, x)) is not None:
-            return found
-        if (known := repeat.run(asked, x, out)) is not None:
-            return known
+    if stream is None and (known := repeat.run(asked, x, out)) is not None:
+        return known
 
     if isinstance(x, Lazy):
         ordered = _in_order(x, _order(function, axes, len(x.shape)))
@@ -156,43 +145,7 @@ def _copy(function: str, x: Any, axes: tuple[int, ...] | None, out: Any, stream:
         given = arrays["x"]
         return _decide(given, _order(function, axes, len(given.shape)), result, machine)
 
-    found = call(function, asked, {"x": x}, decide, out, stream)
-    if out is None and stream is None:
-        _learn(asked, x, found)
-    return found
-
-
-def _copy_anew(asked: tuple[Any, ...], x: Any) -> Any:
-    """Copy into a result that is made here, as one like it was before; None: there was none.
-
-    A call whose result is given is looked up whole by its front, where its arrays lie as they did: results that are made and
-    dropped mostly do.
-    """
-    try:
-        known = _known.get((asked, type(x), x.shape, x.dtype))
-    except (AttributeError, TypeError):  # no array, or one that nothing is known of
-        return None
-    if known is None or repeat.noting.get() is not None:
-        return None
-    function, options, reserve, shape, kind, of_cupy = known
-    room, _ = reserve(x, x.data.device_id if of_cupy else 0, kind)  # torch makes it beside `x`
-    return function(x, *options, out=shape(room, kind, -1))
-
-
-def _learn(asked: tuple[Any, ...], x: Any, found: Any) -> None:
-    """Keep what the result of such a call is, where it is so small that the host's time counts."""
-    library = repeat.library_of(type(x))
-    if library is None or type(found) is not type(x):
-        return
-    info, (name, axes, _) = describe(found), asked
-    kind = Kind(info.shape, found.dtype, info.size * info.dtype.itemsize, None)
-    if not 0 < kind.nbytes <= _SMALL:
-        return
-    if len(_known) >= _MOST:
-        _known.clear()
-    options = () if name == "copy" else (axes,) if name == "permute" else axes
-    function = getattr(importlib.import_module("prism.lib"), name)
-    _known[asked, type(x), x.shape, x.dtype] = (function, options, *library[3:5], kind, info.library == "cupy")
+    return call(function, asked, {"x": x}, decide, out, stream)
 
 
 def _in_order(x: Lazy, order: tuple[int, ...]) -> Lazy:

@@ -140,7 +140,7 @@ def sharing_wide(rows: Sequence[Rows], width: int, scalar: str, machine: Machine
     then, and those of 32 bits one by one, with more blocks beside; of the widest rows weights stay in registers.
     """
     found = sharing(rows[0].n, width, scalar, machine, inputs=len(rows))
-    if found.blocks == 1 or not _copied_by_vectors(rows, width, machine):
+    if found.blocks == 1 or not copied_by_vectors(rows, width, machine):
         return found
     short = size_of(rows[0].scalar) == 2
     if not weights:
@@ -162,7 +162,7 @@ def _crowd(found: Sharing) -> Sharing:
     return replace(found, most=found.threads, resident=resident)
 
 
-def _copied_by_vectors(rows: Sequence[Rows], width: int, machine: Machine) -> bool:
+def copied_by_vectors(rows: Sequence[Rows], width: int, machine: Machine) -> bool:
     """Return whether those who share rows can have them in turn, the next one under way: whether they lie as 16-byte vectors."""
     lying = all(one.ready and size_of(one.scalar) <= 4 and width * size_of(one.scalar) == _VECTOR for one in rows)
     return lying and not machine.host and _arch(machine) >= 90
@@ -188,7 +188,7 @@ def sharing_ahead(rows: Sequence[Rows], width: int, scalar: str, machine: Machin
     None where rows do not lie so, or are too wide for a block.
     """
     found = sharing(rows[0].n, width, scalar, machine, inputs=len(rows))
-    if found.blocks > 1 or scalar != "float32" or not _copied_by_vectors(rows, width, machine):
+    if found.blocks > 1 or scalar != "float32" or not copied_by_vectors(rows, width, machine):
         return None
     most = next(threads for threads in (128, 256, 512) if found.threads <= threads)
     return replace(found, way=STAGED, most=most, resident=512 // most)
@@ -203,10 +203,10 @@ def in_turn(rows: Sequence[Rows], width: int, scalar: str, machine: Machine, *, 
     short = size_of(rows[0].scalar) == 2
     found = sharing_ahead(rows, width, scalar, machine)
     long = short and ((rows[0].n > _FEW and sums == 2) or (rows[0].n > _MORE and sums == 1))
-    if _copied_by_vectors(rows, width, machine) and (found is None or long):
+    if copied_by_vectors(rows, width, machine) and (found is None or long):
         one = _TURNS if found is None else _TURNS_LONG
         found = _copied(rows, width, _TURNS_LONG if not short else _TURNS_TWO if sums == 2 else one)
-    elif not short and sums and rows[0].n > _HALF and found is not None and _copied_by_vectors(rows, width, machine):
+    elif not short and sums and rows[0].n > _HALF and found is not None and copied_by_vectors(rows, width, machine):
         one_block = _copied(rows, width, _TURNS_WIDE if sums == 1 else _TURNS_WIDE_TWO)
         found = one_block if one_block is not None and fill(rows[0].n, one_block)[1] else found
     if found is None:
@@ -226,6 +226,12 @@ def fill(n: int, found: Sharing, *, sums: int = 1, short: bool = False) -> tuple
     if short and sums * found.items >= _SPILLING and found.blocks in (1, 8):
         return found, False
     return replace(found, most=found.threads), True
+
+
+def held_whole(n: int, found: Sharing) -> bool:
+    """Return whether all who hold a row of `n` elements in registers have all their vectors of it."""
+    team: int = found.threads * found.blocks if found.wide else 1 << found.lanes
+    return bool(found.way == HELD and n == found.items * team)
 
 
 def _arch(machine: Machine) -> int:
@@ -352,7 +358,7 @@ def clusters_of(found: Sharing, kernel: Instance, machine: Machine) -> int:
 
 
 __all__ = [
-    "FLOATS", "Buffer", "Rows", "clusters_of", "fill", "groups_of", "guess_of", "in_turn", "launch", "number_of",
-    "number_type", "past", "require_alike", "rows_ahead", "rows_of", "sharing", "sharing_ahead", "sharing_wide", "size_of",
-    "struct_of", "sums_of", "template_of", "types_of", "wanted_type", "width_of",
+    "FLOATS", "Buffer", "Rows", "clusters_of", "copied_by_vectors", "fill", "groups_of", "guess_of", "held_whole", "in_turn",
+    "launch", "number_of", "number_type", "past", "require_alike", "rows_ahead", "rows_of", "sharing", "sharing_ahead",
+    "sharing_wide", "size_of", "struct_of", "sums_of", "template_of", "types_of", "wanted_type", "width_of",
 ]  # fmt: skip

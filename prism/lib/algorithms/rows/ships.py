@@ -37,7 +37,7 @@ def instances(gpu: Machine) -> Iterator[Instance]:
         rows = [plans.Rows(1, _QUANTIZED, _QUANTIZED, "bfloat16", 0)] * (1 + residual)
         how = plans.template_of(norms_quantized.sharing_of(rows, 8, gpu, centred))
         kernel = kernels.norm_quantize_rows if centred else kernels.rms_quantize_rows
-        flags = {"WEIGHT": True, "RESIDUAL": residual} | ({"BIAS": True} if centred else {})
+        flags = {"WEIGHT": True, "RESIDUAL": residual} | ({"BIAS": True, "FULL": True} if centred else {})
         types = norms_quantized.template_of("bfloat16", "bfloat16", "float8_e4m3fn", centred)
         found[instance_of(kernel, types | flags | how)] = None
     yield from found
