@@ -9,6 +9,7 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 
 from prism.kernels.hgemm.fused import Terms
+from prism.kernels.hgemm.fused_parts import finish_element
 from prism.kernels.sgemm.sums import place
 from prism.lang import (
     assume, async_, attr, block, const, constexpr, cp_async, dtype, float16, float32, function, grid, group, id, int2, int32,
@@ -168,21 +169,10 @@ def hgemm_by_warps(
                 y: int32 = i + row + e // (CUT.columns // 2) * 16 + e % 4 // 2 * 8 + lane // 4
                 x: int32 = j + column + e % (CUT.columns // 2) // 4 * 8 + lane % 4 * 2 + e % 2
                 if y < m and x < n:
-                    down: int32 = 0 if TERMS.trans else above  # of the kernel's rows, and columns
-                    right: int32 = above if TERMS.trans else 0
-                    of_row: TERMS.row = TERMS.row()
-                    of_column: TERMS.column = TERMS.column()
-                    of_element: TERMS.element = TERMS.element()
-                    if TERMS.rows:
-                        of_row = by_row[down + y]
-                    if TERMS.columns:
-                        of_column = by_column[right + x]
-                    if TERMS.elements:
-                        if TERMS.trans:
-                            of_element = by_element[int64(right + x) * m + y]
-                        else:
-                            of_element = by_element[int64(down + y) * n + x]
-                    target[y, x] = OUT(EPILOGUE(sums[e], 0.0, 0.0, once[0], of_row, of_column, of_element, y, x))
+                    target[y, x] = finish_element(
+                        sums[e], once, by_row, by_column, by_element, y, x, m, n, above, OUT=OUT, TERMS=TERMS,
+                        EPILOGUE=EPILOGUE,
+                    )  # fmt: skip
 
 
 @prism.device
