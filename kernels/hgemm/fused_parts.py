@@ -47,22 +47,41 @@ def hgemm_fused_in_parts(
         @requires(thread[1])
         def store(y: int32 @ thread[1], x: int32 @ thread[1], sum: TERMS.sum @ thread[1]):
             if y < m and x < n:
-                down: int32 = 0 if TERMS.trans else above  # of the kernel's rows, and columns
-                right: int32 = above if TERMS.trans else 0
-                of_row: TERMS.row = TERMS.row()
-                of_column: TERMS.column = TERMS.column()
-                of_element: TERMS.element = TERMS.element()
-                if TERMS.rows:
-                    of_row = by_row[down + y]
-                if TERMS.columns:
-                    of_column = by_column[right + x]
-                if TERMS.elements:
-                    if TERMS.trans:
-                        of_element = by_element[int64(right + x) * m + y]
-                    else:
-                        of_element = by_element[int64(down + y) * n + x]
-                target[y, x] = OUT(EPILOGUE(float32(sum), 0.0, 0.0, once[0], of_row, of_column, of_element, y, x))
+                target[y, x] = finish_element(
+                    float32(sum), once, by_row, by_column, by_element, y, x, m, n, above, OUT=OUT, TERMS=TERMS,
+                    EPILOGUE=EPILOGUE,
+                )  # fmt: skip
 
         make_in_parts(
             map_a, map_b, scale_a, scale_b, i, j, m, n, k, SUM=TERMS.sum, CUT=CUT, BLOCKS=BLOCKS, STORE=store,
         )
+
+
+@prism.device
+@template(OUT=dtype, TERMS=constexpr(Terms), EPILOGUE=function)
+@requires(thread[1])
+def finish_element(
+    sum: float32 @ thread[1], once: ptr(const(TERMS.once)) @ grid[1], by_row: ptr(const(TERMS.row)) @ grid[1],
+    by_column: ptr(const(TERMS.column)) @ grid[1], by_element: ptr(const(TERMS.element)) @ grid[1], y: int32 @ thread[1],
+    x: int32 @ thread[1], m: int32 @ grid[1], n: int32 @ grid[1], above: int32 @ grid[1],
+) -> OUT @ thread[1]:  # fmt: skip
+    """What an epilogue makes of one sum, of row y and column x of a kernel's m by n: its records are read where they lie.
+
+    Shapes:      `above`: rows of a batch's products before this one, of what is given by row and by element.
+    Test:        tests/kernels/test_hgemm_fused.py, tests/kernels/test_hgemm_warps.py
+    """
+    down: int32 = 0 if TERMS.trans else above  # of the kernel's rows, and columns
+    right: int32 = above if TERMS.trans else 0
+    of_row: TERMS.row = TERMS.row()
+    of_column: TERMS.column = TERMS.column()
+    of_element: TERMS.element = TERMS.element()
+    if TERMS.rows:
+        of_row = by_row[down + y]
+    if TERMS.columns:
+        of_column = by_column[right + x]
+    if TERMS.elements:
+        if TERMS.trans:
+            of_element = by_element[int64(right + x) * m + y]
+        else:
+            of_element = by_element[int64(down + y) * n + x]
+    return OUT(EPILOGUE(sum, 0.0, 0.0, once[0], of_row, of_column, of_element, y, x))

@@ -168,7 +168,7 @@ def any_width(layout: Layout) -> Iterator[Configuration]:
     for bm, trans, (cluster_m, cluster_n) in product(WIDTHS, (False, True), (*CLUSTERS, *CROSSED)):
         outside = layout[0] if trans else layout[1]
         for bn, bk in product(WIDTHS[bm], (64, 128)):
-            if (bn % 32 if outside else bn % (8 * cluster_m)) or (bm * bn < 64 * 64 and not trans):
+            if (outside and bn % 32) or (bm * bn < 64 * 64 and not trans):
                 continue
             if bk > 64 and (bm > 64 or bn > WIDEST_DEEP):
                 continue

@@ -9,6 +9,7 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 
 from prism.kernels.hgemm.fused import Terms
+from prism.kernels.hgemm.fused_parts import finish_element
 from prism.kernels.sgemm.sums import place
 from prism.lang import (
     assume, async_, attr, block, const, constexpr, cp_async, dtype, float16, float32, function, grid, group, id, int2, int32,
@@ -177,21 +178,9 @@ def hgemm_by_warps(
 
         @requires(thread[1])
         def value(y: int32 @ thread[1], x: int32 @ thread[1], sum: float32 @ thread[1]) -> OUT @ thread[1]:
-            down: int32 @ thread[1] = 0 if TERMS.trans else above  # of the kernel's rows, and columns
-            right: int32 @ thread[1] = above if TERMS.trans else 0
-            of_row: TERMS.row @ thread[1] = TERMS.row()
-            of_column: TERMS.column @ thread[1] = TERMS.column()
-            of_element: TERMS.element @ thread[1] = TERMS.element()
-            if TERMS.rows:
-                of_row = by_row[down + y]
-            if TERMS.columns:
-                of_column = by_column[right + x]
-            if TERMS.elements:
-                if TERMS.trans:
-                    of_element = by_element[int64(right + x) * m + y]
-                else:
-                    of_element = by_element[int64(down + y) * n + x]
-            return OUT(EPILOGUE(sum, 0.0, 0.0, once[0], of_row, of_column, of_element, y, x))
+            return finish_element(
+                sum, once, by_row, by_column, by_element, y, x, m, n, above, OUT=OUT, TERMS=TERMS, EPILOGUE=EPILOGUE
+            )
 
         with group(thread[1]):
             for e in range(0, CUT.many, 2):

@@ -203,6 +203,13 @@ def test_slabs_of_eight_columns() -> None:
     assert exact(136, 112, 264, cut=pair, trans=True, schedule="random")
 
 
+@pytest.mark.parametrize(("bn", "cluster"), [(24, 4), (88, 2), (104, 4)])
+def test_parts_of_any_rows(bn: int, cluster: int) -> None:
+    """Blocks of a cluster bring 6, 44 and 26 rows each: the swizzle goes by the address, not by the part."""
+    cut = Configuration(64, bn, 3, 1, cluster_m=cluster, trans=True)
+    assert exact(2 * bn - 5, 130 * cluster, 200, cut=cut, trans=True, schedule="random")
+
+
 @pytest.mark.covering(1)
 @pytest.mark.parametrize("result", ["bfloat16", "float16", "float32"])
 @pytest.mark.parametrize("plain", [False, True])
