@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 
 import prism
+from prism.kernels.hgemm.singles import choose_single
 from prism.lang import (
     block,
     const,
@@ -141,8 +142,13 @@ def added(a, b):
 @pytest.mark.parametrize("kind", KINDS)
 @pytest.mark.parametrize("k", [32, 64, 1024])
 def test_the_very_bits(k: int, kind: str) -> None:
-    """Of sums of normal numbers; so nothing says what a number below the smallest normal one would count as."""
-    x, y = (torch.randn(64, k, device="cuda") for _ in range(2))
+    """Of sums of normal numbers; so nothing says what a number below the smallest normal one would count as.
+
+    Each sum is one chain of instructions: of fewer rows the tile that suits has blocks that add parts of K.
+    """
+    processors = torch.cuda.get_device_properties(0).multi_processor_count
+    assert choose_single(128, 128, k // 2, processors, (False, False)).parts == 1  # `k` in elements of 16 bits
+    x, y = (torch.randn(128, k, device="cuda") for _ in range(2))
     a, w = x.to(getattr(torch, kind)), y.to(torch.float8_e4m3fn)
     found, wanted = prism.lib.hgemm(a, w.T).double(), added(a, w.T)
     assert torch.equal(found, wanted)
