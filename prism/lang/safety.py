@@ -174,7 +174,7 @@ def _believed_verdicts(function: tree.Function) -> Iterator[Verdict]:
         yield Verdict("wait", ASSUMED, name, span.line, f"the wait of `{what}`", reason)
     for span, box in publications(function):
         name = owner(function, span) or function.name
-        reason = "one thread alone publishes a word, or what others receive is left to chance; checked runs look for two"
+        reason = "one thread alone publishes a word, or others receive any of them; checked runs look for two"
         yield Verdict("word", ASSUMED, name, span.line, f"what is published in `{box}`", reason)
     yield from _own_intrinsics(function)
 
