@@ -64,6 +64,7 @@ def hgemm_of(text: str) -> str:
     return choose_single(m, n, k, 132, (layout[0] == "T", layout[1] == "N")).name
 
 
+@pytest.mark.check  # of measurements that are recorded, and not of code that runs
 @pytest.mark.parametrize(
     ("name", "way", "mean", "most", "beside"),
     [("hgemm_random.json", hgemm_of, 1.03, 1.12, 1.18), ("sgemm_random.json", way_of, 1.035, 1.25, 1.15)],
