@@ -176,10 +176,7 @@ def count(forms: Forms, m: int, n: int, k: int, processors: int) -> tuple[Many, 
     after = FILL * np.minimum(steps, stages) * (of_a + of_b)
     after += _stores(bm * bn, rounds, clusters, cluster, parts, shares, processors)
     half = (cluster * shares == 1) & (2 * clusters > processors) & (2 * clusters <= processors * 7 // 4)
-    late = np.zeros(len(forms))
-    for x in np.flatnonzero(half):
-        outside = bool(a_outside[x]), bool(b_outside[x])
-        late[x] = follows_late(forms.at(x), int(rows[x]), int(across_n[x]), k, processors, outside)
+    late = _late(forms, half, rows, across_n, k, processors)
     packs = 4 * k * np.where(packed % 2 == 1, m, 0) + 4 * k * np.where(packed >= 2, n, 0)
     packs = PACK * (packed % 2 + packed // 2) + PACKED * packs / processors
     clocks = LAUNCH + LATE * late + turns * loads + after + main + packs
@@ -195,6 +192,15 @@ def count(forms: Forms, m: int, n: int, k: int, processors: int) -> tuple[Many, 
         turns / (steps + 1), cluster, m * n / (rounds * at_once * cluster * bm * bn),
     ]  # fmt: skip
     return clocks, np.stack([np.asarray(fact, float) for fact in facts], 1)
+
+
+def _late(forms: Forms, some: Flags, rows: Many, columns: Many, k: int, processors: int) -> Many:
+    """Return 1 for each of `some` forms whose blocks begin late behind another product's, and 0 for all others."""
+    late = np.zeros(len(forms))
+    for x in np.flatnonzero(some):
+        outside = bool(forms.outside[x, 0]), bool(forms.outside[x, 1])
+        late[x] = follows_late(forms.at(x), int(rows[x]), int(columns[x]), k, processors, outside)
+    return late
 
 
 def _inside(m: int, n: int, k: int, layout: Layout, packed: Many, trans: Flags) -> tuple[Flags, Flags]:
