@@ -99,8 +99,17 @@ def outcome(gpu: Gpu, case: Case, given: list[Any], options: dict[str, Any]) -> 
         ]
     except (TypeError, ValueError, IndexError, NotImplementedError, AttributeError) as error:
         made = [(type(error), str(error))]  # AttributeError: what CuPy's arrays have, and these have not
-    launched = [(*launch, *(_word(value, places) for value in values)) for *launch, values in gpu.launched]
+    launched = [
+        (_said(instance), *launch, *(_word(value, places) for value in values))
+        for instance, *launch, values in gpu.launched
+    ]
     return made, launched, len(gpu.cleared)
+
+
+def _said(instance: Any) -> Any:
+    """Return what an instance is: of kernels that read views, caches drop some, which are made anew then and are others."""
+    views = getattr(instance, "views", {})
+    return getattr(instance, "base", instance).kernel.__name__, str(instance.template), sorted(views)
 
 
 def _word(value: Any, places: dict[int, int]) -> Any:
