@@ -115,7 +115,10 @@ def _said(instance: Any) -> Any:
 def _word(value: Any, places: dict[int, int]) -> Any:
     """Return what tells an argument: numbers by their bits, as far as both ways of packing say them."""
     if hasattr(value, "pointer"):
-        return value.shape, value.strides, str(value.dtype), places.get(value.pointer, "memory")
+        # rows of groups are counted from before the memory itself, where anything may lie
+        shifted = len(set(value.strides)) < len(value.strides)
+        where = "shifted" if shifted else places.get(value.pointer, "memory")
+        return value.shape, value.strides, str(value.dtype), where
     if type(value) is int and value >= 1 << 32:
         return f"array {places[value]}" if value in places else "memory"
     if isinstance(value, np.void):  # the bytes between its fields are anything
