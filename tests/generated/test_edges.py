@@ -7,6 +7,7 @@ import sys
 import time
 from collections.abc import Iterator
 from contextlib import nullcontext
+from pathlib import Path
 from types import ModuleType, SimpleNamespace
 
 import numpy as np
@@ -42,6 +43,14 @@ def test_many(kind: str, chunk: int) -> None:
     count = max(FUZZ // CHUNKS, 1)
     found = report(kind, 1_000_000 + chunk * count, count)
     assert found.count == count and not found.failures, told(found)
+
+
+def test_each_kind_is_described() -> None:
+    """What each kind draws, docs/proved.md says."""
+    described = (
+        (Path(__file__).parents[2] / "docs/proved.md").read_text(encoding="utf-8").partition("| kind | programs |")[2]
+    )
+    assert [kind for kind in KINDS if f"| `{kind}` | " not in described] == []
 
 
 # -- the driver -----------------------------------------------------------------------------------------------------------
